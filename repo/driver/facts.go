@@ -1,0 +1,67 @@
+package driver
+
+// A Unit is what one Commit can change atomically.
+type Unit uint8
+
+// The units, smallest first.
+const (
+	UnitRecord    Unit = iota // one row
+	UnitPartition             // rows of one partition of a Records table, with the Rows and Claims whose Home it is
+	UnitStore                 // any rows
+)
+
+// String returns "record", "partition" or "store".
+func (u Unit) String() string { return [...]string{"record", "partition", "store"}[u] }
+
+// A Durability is what an acknowledged commit survives.
+type Durability uint8
+
+// The classes of durability, weakest first. Unknown is the class of a store
+// that would not say.
+const (
+	UnknownDurability Durability = iota
+	Memory                       // nothing: the end of the process may lose it
+	Process                      // the end of the process, but not a loss of power
+	Power                        // a loss of power on one machine
+	Node                         // the loss of one machine of three
+)
+
+// String returns "unknown", "memory", "process", "power" or "node".
+func (d Durability) String() string {
+	return [...]string{"unknown", "memory", "process", "power", "node"}[d]
+}
+
+// Facts says what a store is and can do. A backend learns them from the server
+// when it opens, never by writing.
+type Facts struct {
+	Name    string // of the backend: "pebble"
+	Version string // of the store as it says itself; "" when it has none
+	Detail  string // topology and settings that matter, for people
+
+	Unit       Unit
+	Durability Durability
+	Setting    string // the setting that decides Durability, as the store has it
+
+	// OneProcess says that no other process can write to the store while it is
+	// open here.
+	OneProcess bool
+
+	// Uncertain says that a Commit can answer ErrUnknownOutcome in ordinary
+	// operation, so that rows keep a Ring and deletes leave a tombstone.
+	Uncertain bool
+
+	// Native says that the store can keep a native index; see Table.Native.
+	Native Ability
+
+	// Counts and Sizes say whether Counter and Sizer are there, and what the
+	// sizes include.
+	Counts Ability
+	Sizes  Ability
+}
+
+// An Ability is something that a store has or has not. Reason says why not or,
+// where it has it, within which bounds; it is never empty when Has is false.
+type Ability struct {
+	Has    bool
+	Reason string
+}

@@ -1,0 +1,136 @@
+package driver
+
+// A Row is one row of a table.
+type Row struct {
+	Key Key
+
+	// Rev is the token of the commit that last changed the row, set by the
+	// store. It is zero when there is no such row.
+	Rev Token
+
+	// Ring has the tokens of the last Table.Ring commits that changed the row,
+	// newest first, those of the verb [Fence] left out. The store keeps it.
+	Ring []Token
+
+	// Fields are the values by ordinal of Table.Fields or, in a row read with a
+	// mask, by position in the mask. Missing ones at the end are absent.
+	Fields []Value
+
+	// Extra are values of fields that the table does not declare, ascending by
+	// name. A read with a mask leaves them out.
+	Extra []Pair
+
+	// Expires is the Unix time in milliseconds from which package repo treats
+	// the row as absent; 0 is never. To a store it is data: it must neither
+	// hide nor drop the row because of it.
+	Expires int64
+
+	// Note is package repo's own. A store returns it as it was written.
+	Note string
+
+	// Hint is the store's own: what a Get put there comes back in the Op that
+	// changes the row. It is never stored. 0 is no hint.
+	Hint uint64
+}
+
+// Reset makes r the row that is not there and keeps its slices for reuse.
+func (r *Row) Reset() {
+	*r = Row{Ring: r.Ring[:0], Fields: r.Fields[:0], Extra: r.Extra[:0]}
+}
+
+// A Pair is a named value.
+type Pair struct {
+	Name  string
+	Value Value
+}
+
+// A Verb is what an [Op] does.
+type Verb uint8
+
+// The verbs.
+const (
+	Check  Verb = iota // change nothing, but test the condition
+	Put                // write the whole row; what was there before is gone
+	Patch              // apply Edits, and Row.Expires and Row.Note if PatchMeta is set; the row must exist
+	Delete             // remove the row
+	Fence              // give the row a new Rev and nothing else; a missing row comes to be, with Row.Note
+)
+
+// String returns the verb in lower case.
+func (v Verb) String() string { return [...]string{"check", "put", "patch", "delete", "fence"}[v] }
+
+// A Cond is what must hold of the row before a commit for an [Op] to be done.
+type Cond uint8
+
+// The conditions.
+const (
+	Any     Cond = iota // nothing
+	Absent              // there is no row
+	Present             // there is a row
+	AtRev               // there is a row and its Rev is Op.Rev
+)
+
+// String returns the condition in lower case.
+func (c Cond) String() string { return [...]string{"any", "absent", "present", "at rev"}[c] }
+
+// An Op is one change of a commit.
+type Op struct {
+	Do    Verb
+	Table *Table
+	Row   Row // Key always; the rest as Do says. Rev and Ring are the store's.
+	If    Cond
+	Rev   Token // for AtRev
+	Edits []Edit
+
+	PatchMeta bool // of a Patch: Row.Expires and Row.Note replace those of the row
+}
+
+// An EditVerb is what an [Edit] does to one field.
+type EditVerb uint8
+
+// The verbs of an edit.
+const (
+	Set   EditVerb = iota // the field becomes Value; an absent Value removes it
+	Unset                 // the field becomes absent
+	Add                   // the Int field grows by Value, an Int; absent counts as 0
+)
+
+// An Edit changes one field of a row. Field is the ordinal in Table.Fields, or
+// -1 for the undeclared field Name.
+type Edit struct {
+	Do    EditVerb
+	Field int
+	Name  string
+	Value Value
+}
+
+// A Refusal says that a commit changed nothing because a condition did not hold.
+type Refusal struct {
+	Op  int // index of the first Op whose condition did not hold
+	Row Row // what is there now, whole; zero Rev when there is no row
+
+	// Overflow says that the Op was a Patch and Edits[Edit], an Add, leaves the
+	// range of int64 or meets a value that is no Int.
+	Overflow bool
+	Edit     int
+}
+
+// A Span is a run of rows of one partition. From and To are texts of [AppendParts]
+// or beginnings of such texts; a row is in the span if From <= Sort and,
+// unless To is "", Sort < To, compared bytewise.
+type Span struct {
+	Table   *Table
+	Key     Key // Partition and its Parts; Sort is not used
+	From    string
+	To      string
+	Reverse bool  // last row first
+	Limit   int   // at most so many rows; 0 is no limit
+	Mask    []int // ordinals of the fields to read; nil is all of them and Extra
+}
+
+// A Chunk is a run of rows from [Store.Walk], and the mark from which a later
+// walk goes on after them.
+type Chunk struct {
+	Rows []Row
+	Mark string // never "" except with the last chunk
+}

@@ -1,0 +1,92 @@
+package driver
+
+import (
+	"context"
+	"iter"
+)
+
+// A Store is a backend. All methods may be called by many goroutines at once,
+// except that nothing may be called after Close has begun; what is called then
+// all the same answers ErrClosed.
+//
+// Every method returns promptly when its context ends. An error is one of the
+// sentinels of this package, wrapped. A backend never retries a Commit unless
+// the store itself answered that nothing was done.
+//
+// Strings in rows that a store returns belong to the caller for good. Slices
+// do too unless a method says otherwise. Slices in arguments are the caller's:
+// a store must not keep or change them after the method has returned.
+type Store interface {
+	// Facts says what the store is and can do, learnt when it was opened.
+	Facts() Facts
+
+	// Define makes the tables exist. It is idempotent, safe when two programs
+	// call it at once, and does not touch rows. A table that exists with other
+	// key columns is ErrSchema; new fields are added.
+	Define(ctx context.Context, tables []*Table) error
+
+	// Attach makes the store know tables that exist, without changing anything
+	// in it. A table that does not exist, or lacks a field, is ErrSchema.
+	Attach(ctx context.Context, tables []*Table) error
+
+	// Drop removes the tables with all their rows. Dropping a table that does
+	// not exist succeeds.
+	Drop(ctx context.Context, tables []*Table) error
+
+	// Get reads the rows under keys into rows, which has the same length, in the
+	// same order; rows[i].Rev is zero when there is none. It reuses the slices
+	// of rows. It sees every commit that was acknowledged before it began. It
+	// is one round trip deep. Fields are limited to mask unless that is nil;
+	// an empty mask that is not nil reads no field. Rows read together need
+	// not be of one instant.
+	Get(ctx context.Context, t *Table, keys []Key, mask []int, rows []Row) error
+
+	// Range yields the rows of a span in byte order of Key.Sort, or against it.
+	// It sees every commit that was acknowledged before the call and is lazy:
+	// nothing is read before the loop begins, and leaving the loop releases
+	// everything. An error comes once, last, with a nil row. The row and its
+	// slices are valid until the next step, its strings for good. A row that is
+	// there during the whole loop is yielded exactly once.
+	Range(ctx context.Context, span Span) iter.Seq2[*Row, error]
+
+	// Commit does all ops or none, atomically and in isolation, if their
+	// conditions hold of the rows as they were before. A key is named by one op
+	// at most. Rows that it writes have the Rev token. A Refusal says which
+	// condition did not hold; then, and with any error but ErrUnknownOutcome,
+	// nothing has changed. When it returns nil, nil the ops survive what
+	// Facts.Durability names, and every later Get and Range sees them.
+	//
+	// All ops lie in one unit: see Facts.Unit. Sent again with the same token
+	// to a table with a Ring it answers as the first time as long as the token
+	// is in the Ring of the first op's row.
+	//
+	// ErrUnknownOutcome says that the ops may or may not have been done, or be
+	// done later. A context that ends before anything was sent is the context's
+	// error with ErrTimeout; nothing was done.
+	Commit(ctx context.Context, token Token, ops []Op) (*Refusal, error)
+
+	// Walk yields all rows of a table, with all fields and with Key, in chunks
+	// and in no particular order. A row that is there during the whole walk comes
+	// at least once. Mark is "" or that of an earlier chunk, after which the walk
+	// goes on, in this program or another. A bad mark is ErrInvalid. Chunks hold
+	// at most some hundreds of rows and belong to the caller.
+	Walk(ctx context.Context, t *Table, mark string) iter.Seq2[Chunk, error]
+
+	// Close waits for calls under way, releases everything and makes what was
+	// acknowledged durable as far as Facts says. Closing twice succeeds.
+	Close() error
+}
+
+// A Counter is a Store that counts without sending rows. It is optional: package
+// repo counts what Range yields instead.
+type Counter interface {
+	// Count returns the number of rows of a span, at most Limit if that is set.
+	Count(ctx context.Context, span Span) (int, error)
+}
+
+// A Sizer is a Store that knows what its tables occupy. It is optional.
+type Sizer interface {
+	// Size returns the bytes that the rows of a table occupy, by the store's
+	// own account; Facts.Sizes says what that account includes.
+	Size(ctx context.Context, t *Table) (int64, error)
+}

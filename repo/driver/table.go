@@ -1,0 +1,63 @@
+package driver
+
+// A Class says what the rows of a table stand for.
+type Class uint8
+
+// The classes of tables.
+const (
+	Records Class = iota // one row a record, keyed by the record's own key
+	Rows                 // one row for each entry of an index; Sort ends with the record's key
+	Claims               // one row for each taken value of a unique index; the record's key is its first field
+)
+
+// String returns "records", "rows" or "claims".
+func (c Class) String() string { return [...]string{"records", "rows", "claims"}[c] }
+
+// A Column names one part of a key or one field, and the kind of its values.
+type Column struct {
+	Name string
+	Kind Kind
+	Desc bool // of a sort column: greater values come first
+}
+
+// A Table is a set of rows under unique keys. Package repo makes the tables and
+// passes the same pointer to every call; a backend may look its own state up
+// by Name once, at Define.
+//
+// The key columns of a table never change under its name; Fields may grow.
+// Names are made of a–z, 0–9, '_' and '.', start with a letter or '_' and have
+// at most 100 bytes. Names that start with '_' are package repo's own.
+type Table struct {
+	Name      string
+	Class     Class
+	Partition []Column // which partition a row lies in; never empty
+	Sort      []Column // the order inside the partition; may be empty
+	Fields    []Column // what a row carries beside its key, by ordinal
+
+	// Home is, for Rows and Claims, the Records table with whose rows they are
+	// committed and whose partition columns they share; nil when their
+	// partition is another one. Stores whose unit is the whole store ignore it.
+	Home *Table
+
+	// Ring is how many of its last tokens each row keeps; see [Row.Ring]. It is
+	// zero where the outcome of a commit is always known.
+	Ring int
+
+	// Native says that the store itself derives the rows from those of the
+	// Records table; they are read by Range and never written.
+	Native bool
+}
+
+// A Key names one row of a table. Partition and Sort are the texts that
+// [AppendParts] makes of the key columns: valid UTF-8 whose byte order is the
+// order of the values, so that a backend may use them as they are. Sort is ""
+// in a table without sort columns.
+//
+// Parts are the same values, partition columns first. They are set in keys that
+// package repo passes to Commit, and their partition columns in all keys that it
+// passes; keys that a store returns have none.
+type Key struct {
+	Partition string
+	Sort      string
+	Parts     []Value
+}

@@ -1,0 +1,154 @@
+package driver
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// A Kind is the type of a [Value]. The kinds are those that every supported
+// store keeps exactly.
+type Kind uint8
+
+// The kinds. None is the kind of an absent value.
+const (
+	None   Kind = iota
+	Bool        // true or false
+	Int         // 64 bits, signed
+	Float       // IEEE 754 binary64 without NaN and without negative zero
+	String      // valid UTF-8
+	Bytes       // any bytes
+	Time        // an instant in whole milliseconds
+	List        // values in order, of any kinds
+	Map         // text keys without NUL, each once, to values of any kinds
+)
+
+// String returns the name that schemas use: "bool", "int", "float", "string",
+// "bytes", "time", "list", "map", or "none".
+func (k Kind) String() string {
+	names := [...]string{"none", "bool", "int", "float", "string", "bytes", "time", "list", "map"}
+	if int(k) >= len(names) {
+		return "kind(" + strconv.Itoa(int(k)) + ")"
+	}
+	return names[k]
+}
+
+// A Value is one value of a row. The zero Value is absent: a field that has it
+// is not there. An empty list, map or run of bytes is absent too, because one
+// of the stores cannot tell the two apart; the empty string is a value.
+// Values are immutable and may be shared between goroutines.
+type Value struct {
+	kind Kind
+	num  uint64
+	str  string
+	list []Value
+}
+
+// BoolValue returns b as a Value.
+func BoolValue(b bool) Value {
+	if b {
+		return Value{kind: Bool, num: 1}
+	}
+	return Value{kind: Bool}
+}
+
+// IntValue returns n as a Value.
+func IntValue(n int64) Value { return Value{kind: Int, num: uint64(n)} }
+
+// FloatValue returns f as a Value. Negative zero becomes zero; a caller refuses
+// NaN before.
+func FloatValue(f float64) Value {
+	if f == 0 {
+		f = 0 // drops the sign of negative zero
+	}
+	return Value{kind: Float, num: math.Float64bits(f)}
+}
+
+// StringValue returns s as a Value. The caller has checked that s is valid UTF-8.
+func StringValue(s string) Value { return Value{kind: String, str: s} }
+
+// BytesValue returns the bytes of s as a Value, absent when there are none.
+func BytesValue(s string) Value {
+	if s == "" {
+		return Value{}
+	}
+	return Value{kind: Bytes, str: s}
+}
+
+// TimeValue returns the instant ms milliseconds after the Unix epoch.
+func TimeValue(ms int64) Value { return Value{kind: Time, num: uint64(ms)} }
+
+// ListValue returns a list, absent when it is empty. It keeps list.
+func ListValue(list []Value) Value {
+	if len(list) == 0 {
+		return Value{}
+	}
+	return Value{kind: List, list: list}
+}
+
+// MapValue returns a map, absent when it is empty. Pairs holds keys and values
+// in turn, keys ascending and of kind String. It keeps pairs.
+func MapValue(pairs []Value) Value {
+	if len(pairs) == 0 {
+		return Value{}
+	}
+	return Value{kind: Map, list: pairs}
+}
+
+// Kind returns the kind of v, None when v is absent.
+func (v Value) Kind() Kind { return v.kind }
+
+// IsNone reports whether v is absent.
+func (v Value) IsNone() bool { return v.kind == None }
+
+// Bool returns the truth of a Bool.
+func (v Value) Bool() bool { return v.num != 0 }
+
+// Int returns the number of an Int, or the Unix milliseconds of a Time.
+func (v Value) Int() int64 { return int64(v.num) }
+
+// Float returns the number of a Float.
+func (v Value) Float() float64 { return math.Float64frombits(v.num) }
+
+// Str returns the text of a String or the bytes of a Bytes.
+func (v Value) Str() string { return v.str }
+
+// List returns the elements of a List, or the keys and values of a Map in turn.
+// The caller must not change them.
+func (v Value) List() []Value { return v.list }
+
+// Equal reports whether v and w are the same value of the same kind.
+func (v Value) Equal(w Value) bool {
+	if v.kind != w.kind || v.num != w.num || v.str != w.str || len(v.list) != len(w.list) {
+		return false
+	}
+	for i := range v.list {
+		if !v.list[i].Equal(w.list[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// String returns v as people write it; it is meant for messages.
+func (v Value) String() string {
+	switch v.kind {
+	case None:
+		return "nothing"
+	case Bool:
+		return strconv.FormatBool(v.Bool())
+	case Int:
+		return strconv.FormatInt(v.Int(), 10)
+	case Float:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case String:
+		return strconv.Quote(v.str)
+	case Bytes:
+		return fmt.Sprintf("%#x", v.str)
+	case Time:
+		return time.UnixMilli(v.Int()).UTC().Format("2006-01-02T15:04:05.000Z")
+	default:
+		return fmt.Sprintf("%s%v", v.kind, v.list)
+	}
+}
