@@ -25,6 +25,10 @@ type Row struct {
 	// hide nor drop the row because of it.
 	Expires int64
 
+	// Dead marks a tombstone: a record that was deleted, and whose Ring is still
+	// needed. A store keeps it like Expires, but a dead row is not [Present].
+	Dead bool
+
 	// Note is package repo's own. A store returns it as it was written.
 	Note string
 
@@ -51,9 +55,9 @@ type Verb uint8
 const (
 	Check  Verb = iota // change nothing, but test the condition
 	Put                // write the whole row; what was there before is gone
-	Patch              // apply Edits, and Row.Expires and Row.Note if PatchMeta is set; the row must exist
+	Patch              // apply Edits, and Row.Expires and Row.Note if PatchMeta is set; If is Present or AtRev
 	Delete             // remove the row
-	Fence              // give the row a new Rev and nothing else; a missing row comes to be, with Row.Note
+	Fence              // give the row a new Rev and nothing else; a missing row comes to be, Dead, with Row.Expires
 )
 
 // String returns the verb in lower case.
@@ -65,8 +69,8 @@ type Cond uint8
 // The conditions.
 const (
 	Any     Cond = iota // nothing
-	Absent              // there is no row
-	Present             // there is a row
+	Absent              // there is no row, not even a dead one
+	Present             // there is a row that is not Dead
 	AtRev               // there is a row and its Rev is Op.Rev
 )
 
