@@ -1,0 +1,180 @@
+package memory
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Get reads the rows under keys into rows.
+func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	defer s.mu.RUnlock()
+	v, err := s.view(t)
+	if err != nil {
+		return err
+	}
+	if err := v.checkMask(mask); err != nil {
+		return err
+	}
+	if len(keys) != len(rows) {
+		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
+	}
+	for i, k := range keys {
+		v.load(&rows[i], k, v.rows.get(k.Partition+k.Sort), mask)
+	}
+	return nil
+}
+
+// Range yields the rows of a span, each as it is when its turn comes.
+func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) {
+		var out driver.Row
+		c := newCursor(span)
+		for n := 0; span.Limit <= 0 || n < span.Limit; n++ {
+			ok, err := s.step(ctx, &c, &out)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !ok || !yield(&out, nil) {
+				return
+			}
+		}
+	}
+}
+
+// Count returns the number of rows of a span.
+func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
+	if err := s.read(ctx); err != nil {
+		return 0, err
+	}
+	defer s.mu.RUnlock()
+	v, err := s.view(span.Table)
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	c := newCursor(span)
+	for span.Limit <= 0 || n < span.Limit {
+		if c.next(&v.rows) == nil {
+			break
+		}
+		n++
+	}
+	return n, nil
+}
+
+// A cursor is the rest of a span: keys from low on and below high.
+type cursor struct {
+	span driver.Span
+	low  string
+	high string // "" is no bound
+}
+
+func newCursor(span driver.Span) cursor {
+	p := span.Key.Partition
+	c := cursor{span: span, low: p + span.From, high: driver.After(p)}
+	if span.To != "" {
+		c.high = p + span.To
+	}
+	return c
+}
+
+// next returns the next row of the span, or nil at its end.
+func (c *cursor) next(rows *rows) *row {
+	if c.span.Reverse {
+		found := rows.before(c.high)
+		if found == nil || found.key < c.low {
+			return nil
+		}
+		c.high = found.key
+		return found
+	}
+	found := rows.from(c.low)
+	if found == nil || c.high != "" && found.key >= c.high {
+		return nil
+	}
+	c.low = found.key + "\x00" // the least text after it
+	return found
+}
+
+// step reads the next row of a span into out; ok is false at the end.
+func (s *Store) step(ctx context.Context, c *cursor, out *driver.Row) (ok bool, err error) {
+	if err := s.read(ctx); err != nil {
+		return false, err
+	}
+	defer s.mu.RUnlock()
+	v, err := s.view(c.span.Table)
+	if err != nil {
+		return false, err
+	}
+	if err := v.checkMask(c.span.Mask); err != nil {
+		return false, err
+	}
+	found := c.next(&v.rows)
+	if found == nil {
+		return false, nil
+	}
+	v.load(out, found.driverKey(), found, c.span.Mask)
+	return true, nil
+}
+
+func (r *row) driverKey() driver.Key {
+	return driver.Key{Partition: r.key[:r.cut], Sort: r.key[r.cut:]}
+}
+
+func (v *view) checkMask(mask []int) error {
+	for _, ordinal := range mask {
+		if ordinal < 0 || ordinal >= len(v.names) {
+			return invalid("table %s has no field %d to read", v.name, ordinal)
+		}
+	}
+	return nil
+}
+
+// load sets out to the stored row, which may be nil, in the view's ordinals.
+func (v *view) load(out *driver.Row, key driver.Key, r *row, mask []int) {
+	out.Reset()
+	out.Key = driver.Key{Partition: key.Partition, Sort: key.Sort}
+	if r == nil {
+		return
+	}
+	out.Rev, out.Expires, out.Dead, out.Note = r.rev, r.expires, r.dead, r.note
+	out.Ring = append(out.Ring, r.ring...)
+	if mask == nil {
+		v.loadAll(out, r)
+		return
+	}
+	for _, ordinal := range mask {
+		out.Fields = append(out.Fields, r.field(v.names[ordinal]))
+	}
+}
+
+func (v *view) loadAll(out *driver.Row, r *row) {
+	for range v.names {
+		out.Fields = append(out.Fields, driver.Value{})
+	}
+	for _, f := range r.fields {
+		if ordinal, ok := v.ordinal[f.Name]; ok {
+			out.Fields[ordinal] = f.Value
+		} else {
+			out.Extra = append(out.Extra, f)
+		}
+	}
+}
+
+func byName(p driver.Pair, name string) int { return strings.Compare(p.Name, name) }
+
+// field returns the value of a field, absent if the row has none.
+func (r *row) field(name string) driver.Value {
+	if i, ok := slices.BinarySearchFunc(r.fields, name, byName); ok {
+		return r.fields[i].Value
+	}
+	return driver.Value{}
+}

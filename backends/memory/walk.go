@@ -1,0 +1,75 @@
+package memory
+
+import (
+	"context"
+	"iter"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+const chunkRows = 256
+
+// Walk yields all rows of a table in the order of their keys. A mark is the name
+// of the table, a slash, and the key of the last row.
+func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) {
+		for {
+			chunk, err := s.chunk(ctx, t, mark)
+			if err != nil {
+				yield(driver.Chunk{}, err)
+				return
+			}
+			if len(chunk.Rows) == 0 || !yield(chunk, nil) || chunk.Mark == "" {
+				return
+			}
+			mark = chunk.Mark
+		}
+	}
+}
+
+func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver.Chunk, error) {
+	if err := s.read(ctx); err != nil {
+		return driver.Chunk{}, err
+	}
+	defer s.mu.RUnlock()
+	v, err := s.view(t)
+	if err != nil {
+		return driver.Chunk{}, err
+	}
+	low, err := v.after(mark)
+	if err != nil {
+		return driver.Chunk{}, err
+	}
+	var chunk driver.Chunk
+	r := v.rows.from(low)
+	for ; r != nil && len(chunk.Rows) < chunkRows; r = v.rows.from(low) {
+		var out driver.Row
+		v.load(&out, r.driverKey(), r, nil)
+		chunk.Rows = append(chunk.Rows, out)
+		low = r.key + "\x00"
+	}
+	if r != nil {
+		chunk.Mark = v.name + "/" + strings.TrimSuffix(low, "\x00")
+	}
+	return chunk, nil
+}
+
+// after returns the least key that comes after mark.
+func (v *view) after(mark string) (string, error) {
+	if mark == "" {
+		return "", nil
+	}
+	key, ok := strings.CutPrefix(mark, v.name+"/")
+	if !ok {
+		return "", invalid("walk %s: the mark is not one of this table", v.name)
+	}
+	_, rest, err := driver.ParseParts(nil, key, v.partition)
+	if err == nil {
+		_, rest, err = driver.ParseParts(nil, rest, v.sort)
+	}
+	if err != nil || rest != "" {
+		return "", invalid("walk %s: the mark does not hold a key", v.name)
+	}
+	return key + "\x00", nil
+}
