@@ -1,0 +1,103 @@
+package repo
+
+import (
+	"slices"
+)
+
+// accesses returns how a shape is read from the records and from each index.
+func (c *collection) accesses(s *shape) []access {
+	whole := s.isMap || s.extra != nil || s.version != nil
+	needs := s.positions()
+	list := []access{c.recordAccess(s, needs)}
+	for _, x := range c.indexes {
+		list = append(list, c.indexAccess(x, whole, needs))
+	}
+	return list
+}
+
+// positions returns the places of the shape's fields.
+func (s *shape) positions() []int {
+	var needs []int
+	for i := range s.fields {
+		needs = append(needs, s.fields[i].at)
+	}
+	slices.Sort(needs)
+	return needs
+}
+
+// recordMask returns the ordinals of the fields that a shape reads from a record,
+// nil for all of them.
+func (c *collection) recordMask(s *shape, needs []int) []int {
+	mask := []int{}
+	for _, at := range needs {
+		if at >= len(c.key) {
+			mask = append(mask, at-len(c.key))
+		}
+	}
+	if s.isMap || s.extra != nil || len(mask) == len(c.records.Fields) {
+		return nil
+	}
+	return mask
+}
+
+func (c *collection) recordAccess(s *shape, needs []int) access {
+	a := access{covered: true, mask: c.recordMask(s, needs)}
+	for i := range c.records.Fields {
+		if a.mask == nil {
+			a.place = append(a.place, len(c.key)+i)
+		}
+	}
+	for _, i := range a.mask {
+		a.place = append(a.place, len(c.key)+i)
+	}
+	return a
+}
+
+// indexAccess returns how the fields at positions needs are read from x; whole
+// says that the version or undeclared fields are wanted, too.
+func (c *collection) indexAccess(x *index, whole bool, needs []int) access {
+	a := access{mask: []int{}}
+	owner := 0
+	if x.Unique {
+		owner = 1
+		a.mask, a.place = append(a.mask, 0), append(a.place, -1)
+	}
+	if whole && !x.all {
+		return a
+	}
+	full := a
+	for _, at := range needs {
+		i := slices.Index(x.covers, at)
+		switch {
+		case i >= 0:
+			full.mask, full.place = append(full.mask, owner+i), append(full.place, at)
+		case at < len(c.key):
+		case x.hasKey(at):
+			full.keyed = true
+		default:
+			return a
+		}
+	}
+	full.covered = true
+	if whole {
+		full.mask, full.place = nil, slices.Concat(full.place[:owner], x.covers)
+	}
+	return full
+}
+
+// hasKey reports whether the key columns of x hold the field at a position whole.
+func (x *index) hasKey(at int) bool {
+	has := func(src source) bool { return src.at == at && !src.elem }
+	return slices.ContainsFunc(x.part, has) || slices.ContainsFunc(x.sort, has)
+}
+
+// keyAccesses returns how keys alone are read.
+func (c *collection) keyAccesses() []access {
+	list := []access{{covered: true, mask: []int{}}}
+	for _, x := range c.indexes {
+		a := c.indexAccess(x, false, nil)
+		a.covered = true
+		list = append(list, a)
+	}
+	return list
+}

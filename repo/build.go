@@ -1,0 +1,104 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// build fills indexes from the records, alone: the caller holds the gate, and no
+// other process writes. The catalog says "building" until the rows are complete,
+// so that what a crash leaves is refused at the next Open.
+func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
+	if !c.store.facts.OneProcess {
+		return false, fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile: %w", build[0].name, c.store.facts.Name, ErrUnsupported)
+	}
+	e.Epoch = newEpoch()
+	e.grow(c)
+	for _, x := range build {
+		e.setIndex(x.entry(indexBuilding))
+	}
+	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+		return false, err
+	}
+	c.shared.epoch = "" // whatever happens now, nobody writes without the indexes
+	for _, x := range build {
+		if err := c.fill(ctx, k, x); err != nil {
+			return false, fmt.Errorf("build index %s: %w", x.name, err)
+		}
+		e.setIndex(x.entry(indexReady))
+	}
+	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+		return false, err
+	}
+	c.adopt(e)
+	return true, nil
+}
+
+// fill makes the table of an index anew.
+func (c *collection) fill(ctx context.Context, k *call, x *index) error {
+	tables := []*driver.Table{x.table}
+	if err := c.store.driver.Drop(ctx, tables); err != nil {
+		return err
+	}
+	if err := c.store.driver.Define(ctx, tables); err != nil {
+		return err
+	}
+	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
+		if err != nil {
+			return err
+		}
+		for i := range chunk.Rows {
+			if err := c.fillRow(ctx, k, x, &chunk.Rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fillRow writes the rows of x for one record.
+func (c *collection) fillRow(ctx context.Context, k *call, x *index, row *driver.Row) error {
+	if !c.isLive(row) {
+		return nil // Maintain removes it, and misses no row that is not there
+	}
+	next, key, err := c.recordOf(row)
+	if err != nil {
+		return err
+	}
+	b := newBuilder()
+	defer b.release()
+	ch := change{key: key, next: next}
+	b.ops = append(b.ops, driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: row.Rev})
+	if err := b.addRows(c, x, &ch); err != nil {
+		return ofKey(key, err)
+	}
+	token := driver.NewToken()
+	if x.all {
+		token = row.Rev // the row stands for the record, its version included
+	}
+	refusal, err := c.store.commit(ctx, k, token, b.ops)
+	switch {
+	case err != nil || refusal == nil:
+		return err
+	case refusal.Op == 0:
+		return ofKey(key, fmt.Errorf("the record changed while its index was built, which the store's lock should have prevented: %w", ErrInternal))
+	}
+	return ofKey(key, fmt.Errorf("index %s is unique and two records have %s; change one of them: %w", x.name, describe(c, x, next.vals), ErrExists))
+}
+
+// recordOf returns a stored row as a record.
+func (c *collection) recordOf(row *driver.Row) (*record, driver.Key, error) {
+	vals := make([]driver.Value, 0, len(c.cols))
+	vals, err := c.partsOf(vals, row.Key)
+	if err != nil {
+		return nil, driver.Key{}, err
+	}
+	key := driver.Key{Partition: row.Key.Partition, Sort: row.Key.Sort, Parts: vals[:len(c.key):len(c.key)]}
+	vals = append(vals, row.Fields...)
+	for len(vals) < len(c.cols) {
+		vals = append(vals, driver.Value{})
+	}
+	return &record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}, key, nil
+}

@@ -1,0 +1,217 @@
+package repo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// layout is the number of the way in which this package keeps records and rows.
+// A store with another number is refused.
+const layout = 1
+
+// The states of an index in the catalog.
+const (
+	indexReady    = "ready"
+	indexBuilding = "building" // its rows are incomplete; a rebuild was not finished
+)
+
+// A catalogEntry is what the store remembers of a collection.
+type catalogEntry struct {
+	Layout     int               `json:"layout"`
+	Epoch      string            `json:"epoch"` // another one after every change of Indexes
+	Collection string            `json:"collection"`
+	Partition  []catalogColumn   `json:"partition"`
+	Sort       []catalogColumn   `json:"sort,omitempty"`
+	Fields     map[string]string `json:"fields"`            // kinds of all fields ever declared
+	Expires    bool              `json:"expires,omitempty"` // some program lets records expire
+	Indexes    []catalogIndex    `json:"indexes,omitempty"`
+
+	rev driver.Token // of the stored row
+}
+
+type catalogColumn struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	Desc bool   `json:"desc,omitempty"`
+}
+
+type catalogIndex struct {
+	Index
+	State string `json:"state"`
+	Mode  string `json:"mode"` // "commit": written with the record; later also "loose" and "native"
+}
+
+const modeCommit = "commit"
+
+// catalogTable is where the entries are kept: one row a collection.
+func catalogTable() *driver.Table {
+	return &driver.Table{
+		Name:      "_catalog",
+		Class:     driver.Records,
+		Partition: []driver.Column{{Name: "collection", Kind: driver.String}},
+		Fields:    []driver.Column{{Name: "entry", Kind: driver.String}},
+	}
+}
+
+func catalogKey(collection string) (driver.Key, error) {
+	parts := []driver.Value{driver.StringValue(collection)}
+	text, err := driver.AppendParts(nil, catalogTable().Partition, parts)
+	return driver.Key{Partition: string(text), Parts: parts}, err
+}
+
+func newEpoch() string { return driver.NewToken().String() }
+
+// entry returns the catalog entry that c would write.
+func (c *collection) entry() *catalogEntry {
+	e := &catalogEntry{Layout: layout, Epoch: newEpoch(), Collection: c.name, Fields: map[string]string{}, Expires: c.expires}
+	for _, col := range c.records.Partition {
+		e.Partition = append(e.Partition, catalogColumn{col.Name, col.Kind.String(), col.Desc})
+	}
+	for _, col := range c.records.Sort {
+		e.Sort = append(e.Sort, catalogColumn{col.Name, col.Kind.String(), col.Desc})
+	}
+	for _, col := range c.records.Fields {
+		e.Fields[col.Name] = col.Kind.String()
+	}
+	for _, x := range c.indexes {
+		e.Indexes = append(e.Indexes, x.entry(indexReady))
+	}
+	return e
+}
+
+func (x *index) entry(state string) catalogIndex {
+	def := x.Index
+	def.Name = x.name
+	return catalogIndex{Index: def, State: state, Mode: modeCommit}
+}
+
+// readCatalog returns the entry of a collection, nil when there is none.
+func (s *Store) readCatalog(ctx context.Context, k *call, t *driver.Table, collection string) (*catalogEntry, error) {
+	key, err := catalogKey(collection)
+	if err != nil {
+		return nil, err
+	}
+	var rows [1]driver.Row
+	if err := s.get(ctx, k, t, []driver.Key{key}, nil, rows[:]); err != nil || rows[0].Rev.IsZero() {
+		return nil, err
+	}
+	e := &catalogEntry{rev: rows[0].Rev}
+	if len(rows[0].Fields) == 0 || json.Unmarshal([]byte(rows[0].Fields[0].Str()), e) != nil {
+		return nil, fmt.Errorf("catalog entry of %s cannot be read: %w", collection, ErrCorrupt)
+	}
+	if e.Layout != layout {
+		return nil, fmt.Errorf("collection %s has layout %d and this library knows %d; use the version that wrote it, or copy the data over: %w", collection, e.Layout, layout, ErrSchema)
+	}
+	return e, nil
+}
+
+// writeCatalog stores an entry if nobody has changed it since it was read; ok
+// says whether.
+func (s *Store) writeCatalog(ctx context.Context, k *call, t *driver.Table, e *catalogEntry) (ok bool, err error) {
+	key, err := catalogKey(e.Collection)
+	if err != nil {
+		return false, err
+	}
+	body, err := json.Marshal(e)
+	if err != nil {
+		return false, err
+	}
+	op := driver.Op{Do: driver.Put, Table: t, If: driver.Absent,
+		Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(string(body))}}}
+	if !e.rev.IsZero() {
+		op.If, op.Rev = driver.AtRev, e.rev
+	}
+	token := driver.NewToken()
+	refusal, err := s.commit(ctx, k, token, []driver.Op{op})
+	if err == nil && refusal == nil {
+		e.rev = token
+	}
+	return err == nil && refusal == nil, err
+}
+
+// fits compares what is stored with what c declares. It returns the indexes that
+// must be built, and an error for what cannot be brought together.
+func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
+	want := c.entry()
+	if !slices.Equal(e.Partition, want.Partition) || !slices.Equal(e.Sort, want.Sort) {
+		return nil, fmt.Errorf("the stored key is %s and the schema's is %s; a key cannot change: copy the records to a collection with another name: %w",
+			keyText(e), keyText(want), ErrSchema)
+	}
+	for name, kind := range want.Fields {
+		if old, ok := e.Fields[name]; ok && old != kind {
+			return nil, fmt.Errorf("field %s is stored as %s and declared as %s; give the new field another name: %w", name, old, kind, ErrSchema)
+		}
+	}
+	for _, old := range e.Indexes {
+		if !slices.ContainsFunc(c.indexes, func(x *index) bool { return x.name == old.Name }) {
+			return nil, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.Index, ErrSchema)
+		}
+	}
+	for _, x := range c.indexes {
+		i := slices.IndexFunc(e.Indexes, func(old catalogIndex) bool { return old.Name == x.name })
+		if i < 0 || e.Indexes[i].State != indexReady || !reflect.DeepEqual(plainIndex(e.Indexes[i].Index), plainIndex(x.entry("").Index)) {
+			build = append(build, x)
+		}
+	}
+	return build, nil
+}
+
+// plainIndex returns x with nil for empty lists, for comparison.
+func plainIndex(x Index) Index {
+	for _, list := range []*[]string{&x.Partition, &x.Sort, &x.Covers} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	if x.Kind == "auto" || x.Kind == "table" {
+		x.Kind = ""
+	}
+	return x
+}
+
+func keyText(e *catalogEntry) string {
+	text := "("
+	for i, col := range slices.Concat(e.Partition, e.Sort) {
+		switch {
+		case i == len(e.Partition):
+			text += "; "
+		case i > 0:
+			text += ", "
+		}
+		if col.Desc {
+			text += "-"
+		}
+		text += col.Name + " " + col.Kind
+	}
+	return text + ")"
+}
+
+// grow adds to the entry what c declares beyond it, and reports whether that was
+// anything. Programs that took records to last for ever must open anew.
+func (e *catalogEntry) grow(c *collection) bool {
+	added := false
+	if c.expires && !e.Expires {
+		e.Expires, e.Epoch, added = true, newEpoch(), true
+	}
+	for _, col := range c.records.Fields {
+		if _, ok := e.Fields[col.Name]; !ok {
+			e.Fields[col.Name], added = col.Kind.String(), true
+		}
+	}
+	return added
+}
+
+// setIndex puts an index into the entry in a state.
+func (e *catalogEntry) setIndex(x catalogIndex) {
+	i := slices.IndexFunc(e.Indexes, func(old catalogIndex) bool { return old.Name == x.Name })
+	if i < 0 {
+		e.Indexes = append(e.Indexes, x)
+	} else {
+		e.Indexes[i] = x
+	}
+}

@@ -1,0 +1,118 @@
+package repo
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A collection is a schema compiled against a record type: its tables, and the
+// place of every field among a record's values. It does not change after Open.
+type collection struct {
+	store      *Store
+	shared     *shared
+	epoch      string // of the catalog entry that was found at Open
+	name       string
+	schema     Schema
+	records    *driver.Table
+	key        []driver.Column // partition and sort columns: the first of a record's values
+	cols       []driver.Column // key, then fields by ordinal
+	indexes    []*index
+	elems      []driver.Kind // by position: of a list, the kind of its elements
+	keySources []source      // of the key columns
+	keyAccess  []access      // for reads that want keys only
+	expires    bool          // records may expire
+	extra      bool          // records may have undeclared fields
+	indexed    []bool        // by position: some index needs the field
+	indexMask  []int         // ordinals of those fields
+}
+
+// An index is an Index compiled: its table, and where its columns come from.
+type index struct {
+	Index
+	name   string
+	table  *driver.Table
+	part   []source // of Table.Partition without the bucket column
+	sort   []source // of Table.Sort without the record's key
+	covers []int    // positions of the covered fields, in the order of Table.Fields
+	all    bool     // covers the whole record
+	local  bool     // shares the partition of the records
+	multi  int      // position of the list field of which each element has a row, or -1
+	needs  []int    // positions that decide the rows: part, sort and covers
+}
+
+// A source says which value an index column has.
+type source struct {
+	at   int // position among the values
+	desc bool
+	elem bool // each element of the list at that position
+}
+
+const bucketColumn = "_bucket"
+const ownerColumn = "_key"
+
+// at returns the position of a field, or -1.
+func (c *collection) at(name string) int {
+	return slices.IndexFunc(c.cols, func(col driver.Column) bool { return col.Name == name })
+}
+
+func (c *collection) keyNames() []string {
+	names := make([]string, len(c.key))
+	for i, col := range c.key {
+		names[i] = col.Name
+	}
+	return names
+}
+
+// tables returns all tables of the collection, the records' first.
+func (c *collection) tables() []*driver.Table {
+	ts := []*driver.Table{c.records}
+	for _, x := range c.indexes {
+		ts = append(ts, x.table)
+	}
+	return ts
+}
+
+// shapeOf compiles a record type; cols are filled in by place.
+func shapeOf(t reflect.Type) (*shape, error) {
+	if t == reflect.TypeFor[map[string]any]() {
+		return &shape{isMap: true}, nil
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("record type %s is neither a struct nor map[string]any: %w", t, ErrSchema)
+	}
+	fields, err := structFields(t, coders{})
+	if err != nil {
+		return nil, err
+	}
+	s := &shape{}
+	for _, f := range fields {
+		switch f.role {
+		case roleVersion:
+			s.version = f.index
+		case roleExpires:
+			s.expires = f.index
+		case roleExtra:
+			s.extra = f.index
+		default:
+			s.fields = append(s.fields, placedField{structField: f, at: -1})
+		}
+	}
+	return s, nil
+}
+
+// place gives the shape's fields their positions among cols.
+func (s *shape) place(cols []driver.Column) {
+	if s.isMap {
+		s.fields = nil
+		for i, col := range cols {
+			s.fields = append(s.fields, placedField{structField: structField{name: col.Name}, at: i})
+		}
+		return
+	}
+	for i := range s.fields {
+		s.fields[i].at = slices.IndexFunc(cols, func(col driver.Column) bool { return col.Name == s.fields[i].name })
+	}
+}

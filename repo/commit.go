@@ -1,0 +1,364 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// maxAttempts bounds how often a write that has no expected version is tried
+// again after another writer was faster.
+const maxAttempts = 50
+
+// A write is one record to be changed by a caller, and what the caller expects.
+type write struct {
+	change
+	verb    verb
+	expect  Version                 // the version that the record must have; zero is any
+	derive  func(old *stored) error // sets next from what is there; nil when next is set already
+	refused *driver.Table           // whose condition did not hold, after a refusal
+}
+
+type verb uint8
+
+const (
+	doInsert verb = iota
+	doReplace
+	doPut
+	doUpdate
+	doPatch
+	doDelete
+)
+
+// run does all writes in one commit, or none, and returns the version that the
+// records have from then on. A refusal that an expected version does not explain
+// is tried again against what is there now.
+func (c *collection) run(ctx context.Context, k *call, writes []write) (Version, error) {
+	if err := c.readOld(ctx, k, writes); err != nil {
+		return Version{}, err
+	}
+	for attempt := 0; ; attempt++ {
+		for i := range writes {
+			if err := c.prepare(&writes[i]); err != nil {
+				return Version{}, ofKey(writes[i].key, err)
+			}
+		}
+		token := driver.NewToken()
+		at, refusal, err := c.try(ctx, k, token, writes)
+		if err != nil || refusal == nil {
+			return Version(token), err
+		}
+		if attempt >= maxAttempts {
+			return Version{}, ofKey(writes[at].key, fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", attempt, ErrConflict))
+		}
+		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
+			return Version{}, ofKey(writes[at].key, err)
+		}
+		if err := pause(ctx, attempt); err != nil {
+			return Version{}, ofKey(writes[at].key, err)
+		}
+	}
+}
+
+// pause waits before another attempt: not at all the first time, then a random
+// time that grows to some milliseconds.
+func pause(ctx context.Context, attempt int) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("%w: %w", ErrTimeout, err)
+	}
+	if attempt == 0 {
+		return nil
+	}
+	t := time.NewTimer(rand.N(min(50*time.Microsecond<<min(attempt, 10), 20*time.Millisecond)))
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+	}
+}
+
+// blind reports whether w can be sent without knowing what is there.
+func (c *collection) blind(w *write) bool {
+	switch w.verb {
+	case doInsert:
+		return true // a refusal brings what is there
+	case doUpdate:
+		return false
+	case doPatch:
+		return !c.expires && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
+	}
+	return len(c.indexes) == 0 && !c.expires && c.records.Ring == 0
+}
+
+// readOld reads what is there for the writes that need it.
+func (c *collection) readOld(ctx context.Context, k *call, writes []write) error {
+	var one [1]driver.Key
+	keys, at := one[:0], -1
+	whole := false
+	for i := range writes {
+		w := &writes[i]
+		if !w.known && !c.blind(w) {
+			keys, at = append(keys, w.key), i
+			whole = whole || w.verb == doUpdate || w.verb == doPatch
+		}
+	}
+	if len(keys) == 0 {
+		return nil
+	}
+	b := newReadBuffer(len(keys))
+	defer b.release()
+	mask := c.indexMask
+	if whole {
+		mask = nil
+	}
+	if err := c.store.get(ctx, k, c.records, keys, mask, b.rows); err != nil {
+		return ofKey(writes[at].key, err)
+	}
+	n := 0
+	for i := range writes {
+		w := &writes[i]
+		if !w.known && !c.blind(w) {
+			w.learn(c, &b.rows[n], mask)
+			n++
+		}
+	}
+	return nil
+}
+
+// learn takes over what the store has under the write's key. Mask is that with
+// which row was read.
+func (w *write) learn(c *collection, row *driver.Row, mask []int) {
+	w.known = true
+	w.old = stored{key: w.key, row: !row.Rev.IsZero(), rev: row.Rev, hint: row.Hint}
+	if !w.old.row {
+		return
+	}
+	w.old.version, w.old.expires = versionOf(row), row.Expires
+	w.old.live = c.isLive(row)
+	w.old.vals = make([]driver.Value, len(c.cols))
+	copy(w.old.vals, w.key.Parts)
+	for i, v := range row.Fields {
+		if mask != nil {
+			i = mask[i]
+		}
+		w.old.vals[len(c.key)+i] = v
+	}
+	w.old.extra = append([]driver.Pair(nil), row.Extra...)
+	if row.Dead {
+		w.old.vals = nil // no rows of an index belong to a dead record
+	}
+}
+
+// versionOf returns the version of the record in a row.
+func versionOf(row *driver.Row) Version {
+	if len(row.Ring) > 0 {
+		return Version(row.Ring[0])
+	}
+	if row.Dead {
+		return Version{} // a fence made it; nobody wrote a record here
+	}
+	return Version(row.Rev)
+}
+
+func (c *collection) isLive(row *driver.Row) bool {
+	return !row.Rev.IsZero() && !row.Dead && !c.isPast(row.Expires)
+}
+
+func (c *collection) isPast(expires int64) bool {
+	return expires != 0 && expires <= c.store.nowMillis()
+}
+
+// prepare checks the caller's expectations against what is known to be there
+// and completes the change.
+func (c *collection) prepare(w *write) error {
+	if w.known {
+		if err := w.expected(); err != nil {
+			return err
+		}
+		if w.derive != nil {
+			return w.derive(&w.old)
+		}
+		return nil
+	}
+	w.cond, w.rev = blindCond(w)
+	return nil
+}
+
+// expected checks what is there, which is known, against the verb and version.
+func (w *write) expected() error {
+	switch {
+	case w.verb == doInsert && w.old.live:
+		return ErrExists
+	case w.old.live:
+		if !w.expect.IsZero() && w.expect != w.old.version {
+			return fmt.Errorf("the record has another version than %s: %w", w.expect, ErrConflict)
+		}
+		return nil
+	case w.verb == doDelete && !w.expect.IsZero():
+		return fmt.Errorf("the record with version %s is not there: %w", w.expect, ErrConflict)
+	case w.verb == doReplace, w.verb == doUpdate, w.verb == doPatch:
+		return ErrNotFound
+	case w.verb == doPut && !w.expect.IsZero():
+		return fmt.Errorf("the record with version %s is not there: %w", w.expect, ErrConflict)
+	}
+	return nil
+}
+
+// blindCond returns the condition of a write that was not preceded by a read.
+func blindCond(w *write) (driver.Cond, driver.Token) {
+	switch {
+	case w.verb == doInsert:
+		return driver.Absent, driver.Token{}
+	case !w.expect.IsZero():
+		return driver.AtRev, driver.Token(w.expect)
+	case w.verb == doReplace, w.verb == doPatch:
+		return driver.Present, driver.Token{}
+	}
+	return driver.Any, driver.Token{}
+}
+
+// try sends one commit for all writes. A refusal comes with the index of the
+// write that was refused.
+func (c *collection) try(ctx context.Context, k *call, token driver.Token, writes []write) (int, *driver.Refusal, error) {
+	b := newBuilder()
+	defer b.release()
+	for i := range writes {
+		w := &writes[i]
+		if w.verb == doDelete && w.known && !w.old.row {
+			continue
+		}
+		if err := b.add(c, i, &w.change); err != nil {
+			return i, nil, ofKey(w.key, err)
+		}
+	}
+	if len(b.ops) == 0 {
+		return 0, nil, nil
+	}
+	if err := b.merge(); err != nil {
+		return 0, nil, err
+	}
+	c.shared.gate.RLock()
+	defer c.shared.gate.RUnlock()
+	if c.shared.epoch != c.epoch {
+		return 0, nil, fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
+	}
+	refusal, err := c.send(ctx, k, token, b.ops, &writes[b.owner[0]])
+	if err != nil || refusal == nil {
+		return 0, nil, err
+	}
+	if refusal.Op < 0 || refusal.Op >= len(b.ops) {
+		return 0, nil, fmt.Errorf("store refused op %d of %d: %w", refusal.Op, len(b.ops), ErrInternal)
+	}
+	w := b.owner[refusal.Op]
+	writes[w].refused = b.ops[refusal.Op].Table
+	return w, refusal, nil
+}
+
+// refused decides what a refusal means for a write: an error for the caller, or
+// nil and another attempt against what is there now.
+func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
+	if refusal.Overflow {
+		e := w.edits[refusal.Edit]
+		return invalid("add %s to %s: the sum is over the range of int64, or the field is no integer", e.Value, c.editName(e))
+	}
+	if w.refused != c.records {
+		return c.refusedClaim(ctx, k, w, refusal)
+	}
+	if w.verb == doPatch && !w.known && refusal.Row.Rev.IsZero() {
+		return ErrNotFound
+	}
+	w.learn(c, &refusal.Row, nil)
+	return nil
+}
+
+// refusedClaim looks at who holds the value of a unique index that w wants.
+func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
+	x := c.indexOf(w.refused)
+	if x == nil {
+		return fmt.Errorf("store refused a row of %s that has no condition: %w", w.refused.Name, ErrInternal)
+	}
+	if refusal.Row.Rev.IsZero() {
+		return nil // given up in the meantime
+	}
+	owner, err := c.recordKey(x, &refusal.Row)
+	if err != nil {
+		return err
+	}
+	if c.isPast(refusal.Row.Expires) {
+		_, err := c.reclaim(ctx, k, owner)
+		return err
+	}
+	return c.taken(x, owner, w)
+}
+
+// taken returns the error for a unique value that another record has.
+func (c *collection) taken(x *index, owner driver.Key, w *write) error {
+	names := x.Partition
+	names = append(names[:len(names):len(names)], x.Sort...)
+	what := "a value"
+	if w.next != nil && !c.store.opts.Redact {
+		what = describe(c, x, w.next.vals)
+	}
+	who := "another record"
+	if vals, err := c.partsOf(nil, owner); err == nil {
+		who = c.printKey(vals)
+	}
+	return &indexTaken{index: x.name, text: fmt.Sprintf("%s of %s is taken by %s", what, quoteList(names), who)}
+}
+
+// An indexTaken is ErrExists because of a unique index.
+type indexTaken struct{ index, text string }
+
+func (e *indexTaken) Error() string { return e.text + ": " + ErrExists.Error() }
+func (e *indexTaken) Unwrap() error { return ErrExists }
+
+func describe(c *collection, x *index, vals []driver.Value) string {
+	if len(x.part) == 1 && len(x.sort) == 0 {
+		return vals[x.part[0].at].String()
+	}
+	var list []driver.Value
+	for _, src := range x.part {
+		list = append(list, vals[src.at])
+	}
+	for _, src := range x.sort {
+		list = append(list, vals[src.at])
+	}
+	return fmt.Sprint(list)
+}
+
+// reclaim deletes a record if it has expired, with its rows and claims.
+func (c *collection) reclaim(ctx context.Context, k *call, key driver.Key) (gone bool, err error) {
+	vals, err := c.partsOf(nil, key)
+	if err != nil {
+		return false, err
+	}
+	key.Parts = vals
+	var rows [1]driver.Row
+	if err := c.store.get(ctx, k, c.records, []driver.Key{key}, nil, rows[:]); err != nil {
+		return false, err
+	}
+	w := write{verb: doDelete, change: change{key: key}}
+	w.learn(c, &rows[0], nil)
+	if !w.old.row || w.old.live {
+		return false, nil // gone, or renewed
+	}
+	_, refusal, err := c.try(ctx, k, driver.NewToken(), []write{w})
+	return err == nil && refusal == nil, err
+}
+
+// canBatch reports whether a commit may hold records of several partitions.
+func (c *collection) canBatch() bool { return c.store.facts.Unit == driver.UnitStore }
+
+func (c *collection) indexOf(t *driver.Table) *index {
+	for _, x := range c.indexes {
+		if x.table == t {
+			return x
+		}
+	}
+	return nil
+}

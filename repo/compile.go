@@ -1,0 +1,171 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A compiler checks a schema and makes a collection of it. It gathers every
+// fault, so that all are reported at once.
+type compiler struct {
+	*collection
+	kinds  map[string]driver.Kind
+	lists  map[string]driver.Kind // of the elements of lists
+	order  []string               // of the fields, as declared
+	faults []error
+}
+
+var collectionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+var indexName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
+
+func (c *compiler) fault(format string, args ...any) {
+	c.faults = append(c.faults, fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrSchema))
+}
+
+// compile returns the collection of a schema for records of a shape.
+func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
+	c := &compiler{collection: &collection{store: store, name: schema.Collection, schema: schema}}
+	if !collectionName.MatchString(schema.Collection) {
+		c.fault("collection name %q: use a–z, digits and '_', a letter first, at most 48", schema.Collection)
+	}
+	c.declare(sh)
+	c.layOut(schema)
+	seen := map[string]bool{}
+	for _, x := range schema.Indexes {
+		if seen[x.name()] {
+			c.fault("two indexes are named %q; give one of them a Name", x.name())
+		}
+		seen[x.name()] = true
+		c.addIndex(x)
+	}
+	if err := errors.Join(c.faults...); err != nil {
+		return nil, err
+	}
+	sh.place(c.cols)
+	c.expires = sh.expires != nil || sh.isMap
+	c.extra = sh.extra != nil || sh.isMap
+	c.markIndexed()
+	c.keyAccess = c.keyAccesses()
+	return c.collection, nil
+}
+
+// declare collects the declared fields and their kinds.
+func (c *compiler) declare(sh *shape) {
+	c.kinds, c.lists = map[string]driver.Kind{}, map[string]driver.Kind{}
+	for _, f := range sh.fields {
+		c.kinds[f.name], c.lists[f.name] = f.kind, f.elem
+		c.order = append(c.order, f.name)
+	}
+	if !sh.isMap {
+		if len(c.schema.Fields) > 0 {
+			c.checkFields()
+		}
+		return
+	}
+	for name, kind := range c.schema.Fields {
+		k, ok := kindNamed(kind)
+		if !ok {
+			c.fault("field %s: kind %q is none of bool, int, float, string, bytes, time, list, map", name, kind)
+		}
+		if !fieldName.MatchString(name) {
+			c.fault("field %q: use letters, digits and '_', a letter first, at most 64", name)
+		}
+		c.kinds[name], c.lists[name] = k, driver.String
+		c.order = append(c.order, name)
+	}
+	sort.Strings(c.order)
+}
+
+// checkFields holds the kinds that a schema names against those of the struct.
+func (c *compiler) checkFields() {
+	for name, kind := range c.schema.Fields {
+		if k, ok := c.kinds[name]; !ok {
+			c.fault("field %s of the schema is not in the struct; add a field tagged `repo:%q`", name, name)
+		} else if k.String() != kind {
+			c.fault("field %s is %s in the schema and %s in the struct", name, kind, k)
+		}
+	}
+}
+
+func kindNamed(name string) (driver.Kind, bool) {
+	for k := driver.Bool; k <= driver.Map; k++ {
+		if k.String() == name {
+			return k, true
+		}
+	}
+	return driver.None, false
+}
+
+// layOut makes the Records table.
+func (c *compiler) layOut(s Schema) {
+	t := &driver.Table{Name: s.Collection, Class: driver.Records}
+	if len(s.Partition) == 0 {
+		c.fault("no partition; name the fields that decide where a record lives, e.g. its id")
+	}
+	for _, name := range s.Partition {
+		t.Partition = append(t.Partition, c.keyColumn("partition", name, false))
+	}
+	for _, name := range s.Sort {
+		bare, desc := strings.CutPrefix(name, "-")
+		t.Sort = append(t.Sort, c.keyColumn("sort", bare, desc))
+	}
+	c.key = slices.Concat(t.Partition, t.Sort)
+	for i, col := range c.key {
+		if slices.ContainsFunc(c.key[:i], func(o driver.Column) bool { return o.Name == col.Name }) {
+			c.fault("field %s is in the key twice", col.Name)
+		}
+	}
+	for _, name := range c.order {
+		if !slices.ContainsFunc(c.key, func(col driver.Column) bool { return col.Name == name }) {
+			t.Fields = append(t.Fields, driver.Column{Name: name, Kind: c.kinds[name]})
+		}
+	}
+	if c.store.facts.Uncertain {
+		t.Ring = ringSize
+	}
+	c.records = t
+	c.cols = slices.Concat(c.key, t.Fields)
+	for i, col := range c.cols {
+		if i < len(c.key) {
+			c.keySources = append(c.keySources, source{at: i, desc: col.Desc})
+		}
+		c.elems = append(c.elems, c.lists[col.Name])
+	}
+}
+
+// keyColumn returns the column for a field that is part of a key.
+func (c *compiler) keyColumn(where, name string, desc bool) driver.Column {
+	kind, ok := c.kinds[name]
+	switch {
+	case !ok:
+		c.fault("%s field %q is unknown; the fields are %s", where, name, strings.Join(c.order, ", "))
+	case kind == driver.List:
+		c.fault("%s field %s is a list; an index may take its elements as %q", where, name, name+"[]")
+	case kind == driver.Map:
+		c.fault("%s field %s is a map, which has no order", where, name)
+	}
+	return driver.Column{Name: name, Kind: kind, Desc: desc}
+}
+
+func (c *compiler) markIndexed() {
+	c.indexed, c.indexMask = make([]bool, len(c.cols)), []int{}
+	for _, x := range c.indexes {
+		for _, at := range x.needs {
+			c.indexed[at] = true
+		}
+		for i := range c.indexed {
+			c.indexed[i] = c.indexed[i] || x.all
+		}
+	}
+	for at := len(c.key); at < len(c.cols); at++ {
+		if c.indexed[at] {
+			c.indexMask = append(c.indexMask, at-len(c.key))
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package repo
+
+import (
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// anyCoder keeps a value of whatever type it has.
+func anyCoder() coder {
+	return coder{kind: driver.None,
+		enc: func(v reflect.Value, depth int) (driver.Value, error) {
+			if v.IsNil() {
+				return driver.Value{}, nil
+			}
+			return encodeAny(v.Interface(), depth)
+		},
+		dec: func(v driver.Value, into reflect.Value) error {
+			into.Set(reflect.ValueOf(anyOf(v)))
+			return nil
+		}}
+}
+
+// encodeAny returns the driver value of x, by x's own type.
+func encodeAny(x any, depth int) (driver.Value, error) {
+	switch x := x.(type) {
+	case nil:
+		return driver.Value{}, nil
+	case string:
+		return textValue(x)
+	case bool:
+		return driver.BoolValue(x), nil
+	case int:
+		return driver.IntValue(int64(x)), nil
+	case int64:
+		return driver.IntValue(x), nil
+	case time.Time:
+		return driver.TimeValue(x.UnixMilli()), nil
+	}
+	if depth >= maxDepth {
+		return driver.Value{}, tooDeep()
+	}
+	v := reflect.ValueOf(x)
+	c, err := coders{}.of(v.Type())
+	if err != nil {
+		return driver.Value{}, fmt.Errorf("%w: %w", err, ErrInvalid)
+	}
+	return c.enc(v, depth)
+}
+
+// anyOf returns v as the plainest Go value: bool, int64, float64, string,
+// []byte, time.Time in UTC, []any, map[string]any, or nil.
+func anyOf(v driver.Value) any {
+	switch v.Kind() {
+	case driver.Bool:
+		return v.Bool()
+	case driver.Int:
+		return v.Int()
+	case driver.Float:
+		return v.Float()
+	case driver.String:
+		return v.Str()
+	case driver.Bytes:
+		return []byte(v.Str())
+	case driver.Time:
+		return time.UnixMilli(v.Int()).UTC()
+	case driver.List:
+		list := make([]any, len(v.List()))
+		for i, x := range v.List() {
+			list[i] = anyOf(x)
+		}
+		return list
+	case driver.Map:
+		flat := v.List()
+		m := make(map[string]any, len(flat)/2)
+		for i := 0; i+1 < len(flat); i += 2 {
+			m[flat[i].Str()] = anyOf(flat[i+1])
+		}
+		return m
+	}
+	return nil
+}
+
+// valueAs returns x, which a caller gave for a column, as a value of its kind.
+// An integer is accepted for a Float, and a nanosecond time for an Int column
+// that keeps one.
+func valueAs(x any, col driver.Column) (driver.Value, error) {
+	v, err := encodeAny(x, 0)
+	if err != nil {
+		return v, fmt.Errorf("%s: %w", col.Name, err)
+	}
+	switch {
+	case v.Kind() == col.Kind, v.IsNone():
+		return v, nil
+	case v.Kind() == driver.Int && col.Kind == driver.Float:
+		return driver.FloatValue(float64(v.Int())), nil
+	case v.Kind() == driver.Time && col.Kind == driver.Int:
+		return driver.IntValue(x.(time.Time).UnixNano()), nil
+	}
+	return driver.Value{}, invalid("%s is a %s, not a %s", col.Name, col.Kind, v.Kind())
+}

@@ -1,0 +1,63 @@
+package repo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// What can go wrong; test for it with errors.Is. See [Error] for the facts.
+var (
+	ErrNotFound       = driver.ErrNotFound       // there is no such record, or it has expired
+	ErrExists         = driver.ErrExists         // the key, or a value of a unique index, is taken
+	ErrConflict       = driver.ErrConflict       // the record has another version than expected
+	ErrUnknownOutcome = driver.ErrUnknownOutcome // the write may or may not have been done: see Repo.Resolve
+	ErrUnavailable    = driver.ErrUnavailable    // the store cannot be reached or cannot serve; nothing was written
+	ErrTimeout        = driver.ErrTimeout        // the context ended before anything was written
+	ErrThrottled      = driver.ErrThrottled      // the store refused for load; nothing was written
+	ErrInvalid        = driver.ErrInvalid        // the caller's mistake; the text says which
+	ErrUnsupported    = driver.ErrUnsupported    // this store cannot do it; the text says why
+	ErrTooLarge       = driver.ErrTooLarge       // a key, record or commit is over its limit
+	ErrSchema         = driver.ErrSchema         // the schema contradicts the struct or what is stored
+	ErrClosed         = driver.ErrClosed         // the store was closed
+	ErrCorrupt        = driver.ErrCorrupt        // what was read cannot have been written by this library
+	ErrInternal       = driver.ErrInternal       // a defect of this library
+	ErrLocked         = driver.ErrLocked         // another process has the store open
+	ErrFull           = driver.ErrFull           // no space is left; nothing was written
+)
+
+// An Error says which operation failed on what. Every error of a [Repo] is or
+// wraps one. Its text holds keys and unique values, which may be personal data;
+// [Options.Redact] leaves them out.
+type Error struct {
+	Op         string // "insert", "find", …
+	Collection string
+	Key        string // parts joined by '/', "" when no single record is meant
+	Index      string // name of the unique index whose value is taken, else ""
+	Retryable  bool   // the same call may succeed later, and nothing was written
+	Outcome    *Outcome
+	Err        error
+}
+
+// Error returns operation, collection, key and cause.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("repo ")
+	b.WriteString(e.Op)
+	if e.Collection != "" {
+		b.WriteString(" " + e.Collection)
+	}
+	if e.Key != "" {
+		b.WriteString(" " + e.Key)
+	}
+	b.WriteString(": " + e.Err.Error())
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrInvalid)
+}

@@ -1,0 +1,228 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// A Group is several writes on records of one partition that are done together or
+// not at all. It is for one goroutine and one Commit. Make one with [Repo.Group].
+type Group[T any] struct {
+	repo   *Repo[T]
+	writes []write
+	fill   []*T // by write: the record whose version field is filled, or nil
+	errs   []error
+}
+
+// Group returns an empty Group.
+func (r *Repo[T]) Group() *Group[T] { return &Group[T]{repo: r} }
+
+// Insert adds to the group what [Repo.Insert] does.
+func (g *Group[T]) Insert(record *T) { g.add(doInsert, record, nil) }
+
+// Replace adds to the group what [Repo.Replace] does.
+func (g *Group[T]) Replace(record *T, opts ...WriteOption) { g.add(doReplace, record, opts) }
+
+// Put adds to the group what [Repo.Put] does.
+func (g *Group[T]) Put(record *T, opts ...WriteOption) { g.add(doPut, record, opts) }
+
+// Delete adds to the group what [Repo.Delete] does.
+func (g *Group[T]) Delete(key Key, opts ...WriteOption) {
+	dk, err := g.repo.keyOf(key)
+	if err != nil {
+		g.errs = append(g.errs, fmt.Errorf("delete %s: %w", key, err))
+		return
+	}
+	w := write{verb: doDelete, change: change{key: dk}}
+	w.want(opts)
+	g.writes, g.fill = append(g.writes, w), append(g.fill, nil)
+}
+
+func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
+	if record == nil {
+		g.errs = append(g.errs, invalid("a record is a nil pointer"))
+		return
+	}
+	w, err := g.repo.writeOf(verb, record)
+	if err != nil {
+		g.errs = append(g.errs, err)
+		return
+	}
+	w.want(opts)
+	g.writes, g.fill = append(g.writes, w), append(g.fill, record)
+}
+
+// Commit does all writes of the group, or none, and fills the version fields. All
+// records must be of one partition, and each may be named once. The error of the
+// first write that cannot be done is returned.
+func (g *Group[T]) Commit(ctx context.Context) error {
+	k := g.repo.store.begin("commit")
+	err := errors.Join(g.errs...)
+	if err == nil {
+		err = g.check()
+	}
+	if err != nil || len(g.writes) == 0 {
+		return g.repo.end(&k, nil, err)
+	}
+	version, err := g.repo.run(ctx, &k, g.writes)
+	if err != nil {
+		return g.repo.end(&k, nil, err)
+	}
+	for _, rec := range g.fill {
+		if rec != nil {
+			g.repo.setVersion(rec, version)
+		}
+	}
+	return g.repo.end(&k, nil, nil)
+}
+
+func (g *Group[T]) check() error {
+	for i := range g.writes {
+		key := g.writes[i].key
+		if key.Partition != g.writes[0].key.Partition {
+			return ofKey(key, invalid("a group changes records of one partition, and this one is in another than the first"))
+		}
+		if slices.ContainsFunc(g.writes[:i], func(w write) bool { return w.key.Sort == key.Sort }) {
+			return ofKey(key, invalid("the record is named twice in the group"))
+		}
+	}
+	return nil
+}
+
+// A BatchError says which records of [Repo.InsertAll] were not inserted.
+type BatchError struct {
+	Inserted int       // records that were
+	Failed   []Failure // those that were not, in order; at most 100 are kept
+	More     int       // further ones that were not
+}
+
+// A Failure is one record that was not inserted.
+type Failure struct {
+	Index int // in the sequence, from 0
+	Err   error
+}
+
+// Error returns the numbers and the first failure.
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("%d records inserted, %d not; the first, record %d: %v", e.Inserted, len(e.Failed)+e.More, e.Failed[0].Index, e.Failed[0].Err)
+}
+
+// Unwrap returns the failures' errors.
+func (e *BatchError) Unwrap() []error {
+	errs := make([]error, len(e.Failed))
+	for i, f := range e.Failed {
+		errs[i] = f.Err
+	}
+	return errs
+}
+
+func (e *BatchError) add(index int, err error) {
+	if len(e.Failed) >= 100 {
+		e.More++
+		return
+	}
+	e.Failed = append(e.Failed, Failure{index, err})
+}
+
+// bulkSize is how many records InsertAll commits at once where the store can.
+const bulkSize = 64
+
+// InsertAll inserts records as they come from a sequence, many in one commit
+// where the store can, and returns how many were inserted. Each record is
+// inserted or not by itself: one that fails does not keep others out, and a
+// *BatchError says which failed and why. An error of the sequence, and one of the
+// store that is about no record, ends it. Version fields are not filled.
+func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
+	k := r.store.begin("insert all")
+	batch := &BatchError{}
+	var pending []write
+	var index []int
+	n := 0
+	flush := func() error {
+		err := r.insertSome(ctx, &k, pending, index, batch)
+		pending, index = pending[:0], index[:0]
+		return err
+	}
+	for rec, err := range records {
+		if err != nil {
+			err = errors.Join(err, flush())
+			return batch.Inserted, r.end(&k, nil, fmt.Errorf("record %d: %w", n, err))
+		}
+		w, err := r.writeOf(doInsert, &rec)
+		if err != nil {
+			batch.add(n, r.annotate("insert", nil, err))
+		} else {
+			pending, index = append(pending, w), append(index, n)
+		}
+		if n++; len(pending) == bulkSize {
+			if err := flush(); err != nil {
+				return batch.Inserted, r.end(&k, nil, err)
+			}
+		}
+	}
+	if err := flush(); err != nil {
+		return batch.Inserted, r.end(&k, nil, err)
+	}
+	if len(batch.Failed) > 0 {
+		return batch.Inserted, r.end(&k, nil, batch)
+	}
+	return batch.Inserted, r.end(&k, nil, nil)
+}
+
+// insertSome inserts records together, those that fail left out one by one.
+func (r *Repo[T]) insertSome(ctx context.Context, k *call, ws []write, index []int, batch *BatchError) error {
+	for len(ws) > 0 {
+		n := r.together(ws)
+		_, err := r.run(ctx, k, ws[:n])
+		var at *keyed
+		switch {
+		case err == nil:
+			batch.Inserted += n
+			ws, index = ws[n:], index[n:]
+		case n > 1:
+			// One by one: the records before the one that failed are not written yet.
+			for i := range n {
+				ws[i].known = false
+				if err := r.insertSome(ctx, k, ws[i:i+1], index[i:i+1], batch); err != nil {
+					return err
+				}
+			}
+			ws, index = ws[n:], index[n:]
+		case errors.As(err, &at) && !fatal(err):
+			batch.add(index[0], r.annotate("insert", nil, err))
+			ws, index = ws[1:], index[1:]
+		default:
+			return fmt.Errorf("record %d: %w", index[0], err)
+		}
+	}
+	return nil
+}
+
+// fatal reports whether an error is about the store and not about one record.
+func fatal(err error) bool {
+	for _, kind := range []error{ErrUnavailable, ErrThrottled, ErrTimeout, ErrClosed, ErrFull, ErrCorrupt, ErrInternal, ErrSchema, ErrUnknownOutcome} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// together returns how many of ws the store can take in one commit.
+func (c *collection) together(ws []write) int {
+	if !c.canBatch() {
+		return 1
+	}
+	seen := map[string]bool{}
+	for i := range ws {
+		text := ws[i].key.Partition + ws[i].key.Sort
+		if seen[text] {
+			return i
+		}
+		seen[text] = true
+	}
+	return len(ws)
+}

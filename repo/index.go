@@ -1,0 +1,158 @@
+package repo
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// addIndex compiles one index and its table.
+func (c *compiler) addIndex(def Index) {
+	x := &index{Index: def, name: def.name(), multi: -1}
+	if !indexName.MatchString(x.name) {
+		c.fault("index name %q: use a–z, digits and '_', a letter first, at most 48; give the index a Name", x.name)
+	}
+	t := &driver.Table{Name: c.name + "." + x.name, Class: driver.Rows}
+	if def.Unique {
+		t.Class = driver.Claims
+	}
+	if def.Kind == "native" && !c.store.facts.Native.Has {
+		c.fault("index %s: kind native: %s keeps no index of its own: %s; use kind auto", x.name, c.store.facts.Name, c.store.facts.Native.Reason)
+	} else if !slices.Contains([]string{"", "auto", "table", "native"}, def.Kind) {
+		c.fault("index %s: kind %q is none of auto, table, native", x.name, def.Kind)
+	}
+	c.indexKey(x, t)
+	c.indexFields(x, t)
+	c.placeIndex(x, t)
+	x.table = t
+	c.indexes = append(c.indexes, x)
+}
+
+// indexKey makes the key columns of an index table.
+func (c *compiler) indexKey(x *index, t *driver.Table) {
+	for _, name := range x.Partition {
+		col, src := c.indexColumn(x, name)
+		t.Partition, x.part = append(t.Partition, col), append(x.part, src)
+	}
+	for _, name := range x.Sort {
+		col, src := c.indexColumn(x, name)
+		t.Sort, x.sort = append(t.Sort, col), append(x.sort, src)
+	}
+	c.bucketIndex(x, t)
+	if len(x.part)+len(x.sort) == 0 {
+		c.fault("index %s has no fields", x.name)
+	}
+}
+
+func (c *compiler) bucketIndex(x *index, t *driver.Table) {
+	switch {
+	case x.Buckets < 0 || x.Buckets > 256:
+		c.fault("index %s: %d buckets; 1 to 256 are possible", x.name, x.Buckets)
+	case x.Buckets > 0 && x.Unique:
+		c.fault("index %s: a unique index is spread by its values already; leave Buckets out and name the fields under Partition", x.name)
+	case x.Buckets > 0:
+		t.Partition = append(t.Partition, driver.Column{Name: bucketColumn, Kind: driver.Int})
+	case len(x.Partition) == 0 && x.Unique:
+		c.fault("index %s is unique and has no partition; name its fields under Partition instead of Sort", x.name)
+	case len(x.Partition) == 0:
+		c.fault("index on %s has no partition, so it ranges over the whole collection, which a cluster would keep in one place; give it Buckets (16 is a fair start) or a partition field", quoted(x.Sort))
+	}
+}
+
+func quoted(names []string) string {
+	for i := range names {
+		names = slices.Clone(names)
+		names[i] = `"` + strings.TrimPrefix(names[i], "-") + `"`
+	}
+	return strings.Join(names, ", ")
+}
+
+// indexColumn returns the column of an index that a schema calls name, and where
+// its value comes from.
+func (c *compiler) indexColumn(x *index, name string) (driver.Column, source) {
+	bare, desc := strings.CutPrefix(name, "-")
+	bare, elem := strings.CutSuffix(bare, "[]")
+	at := c.at(bare)
+	if !elem {
+		col := c.keyColumn("index "+x.name, bare, desc)
+		return col, source{at: at, desc: desc}
+	}
+	switch {
+	case at < 0:
+		c.fault("index %s: field %q is unknown", x.name, bare)
+	case c.cols[at].Kind != driver.List:
+		c.fault("index %s: field %s is a %s, so it has no elements; leave out the []", x.name, bare, c.cols[at].Kind)
+	case x.multi >= 0 && x.multi != at:
+		c.fault("index %s takes the elements of two lists; one is possible", x.name)
+	}
+	kind := c.lists[bare]
+	if kind < driver.Bool || kind > driver.Time {
+		c.fault("index %s: the elements of %s are not of one kind that has an order", x.name, bare)
+	}
+	x.multi = at
+	return driver.Column{Name: bare + "[]", Kind: kind, Desc: desc}, source{at: at, desc: desc, elem: true}
+}
+
+// indexFields makes the fields that an index's rows carry.
+func (c *compiler) indexFields(x *index, t *driver.Table) {
+	if x.Unique {
+		t.Fields = append(t.Fields, driver.Column{Name: ownerColumn, Kind: driver.String})
+	}
+	for _, name := range x.Covers {
+		if name == "*" {
+			x.all = true
+			continue
+		}
+		at := c.at(name)
+		if at < 0 {
+			c.fault("index %s covers field %q, which is unknown", x.name, name)
+			continue
+		}
+		if at >= len(c.key) && !slices.Contains(x.covers, at) {
+			x.covers = append(x.covers, at)
+		}
+	}
+	if x.all {
+		x.covers = x.covers[:0]
+		for at := len(c.key); at < len(c.cols); at++ {
+			x.covers = append(x.covers, at)
+		}
+	}
+	for _, at := range x.covers {
+		t.Fields = append(t.Fields, c.cols[at])
+	}
+	for _, src := range slices.Concat(x.part, x.sort) {
+		if src.at >= 0 {
+			x.needs = append(x.needs, src.at)
+		}
+	}
+	x.needs = append(x.needs, x.covers...)
+}
+
+// placeIndex decides where an index lies: with the records or elsewhere.
+func (c *compiler) placeIndex(x *index, t *driver.Table) {
+	x.local = slices.Equal(x.Partition, c.schema.Partition) && x.Buckets == 0
+	if x.local {
+		t.Home = c.records
+	}
+	f := c.store.facts
+	switch {
+	case f.Unit == driver.UnitRecord:
+		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step; use kind native", x.name, f.Name)
+	case f.Unit == driver.UnitPartition && !x.local:
+		c.fault("index %s lies in another partition than its record, and %s changes one partition at a time; begin its Partition with %s", x.name, f.Name, quoteList(c.schema.Partition))
+	}
+	if t.Class == driver.Rows {
+		t.Sort = append(t.Sort, c.suffix(x)...)
+	}
+}
+
+// suffix returns the columns of the record's key with which the rows of an index
+// end: those that are not the partition of the index itself.
+func (c *compiler) suffix(x *index) []driver.Column {
+	if x.local {
+		return c.records.Sort
+	}
+	return c.key
+}

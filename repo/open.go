@@ -1,0 +1,290 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A Repo reads and writes the records of one collection as values of type T: a
+// struct, or map[string]any. It may be used by many goroutines at once. Make one
+// with [Open].
+//
+// Every method returns an error that is or wraps an [*Error].
+type Repo[T any] struct {
+	*collection
+	shape *shape
+	by    []access
+}
+
+// An OpenOption changes what [Open] may do.
+type OpenOption func(*openOptions)
+
+type openOptions struct {
+	attach  bool
+	rebuild bool
+}
+
+// WithoutDefine makes Open change nothing in the store, for programs that have no
+// right to: the collection, its fields and indexes must be there already.
+func WithoutDefine() OpenOption { return func(o *openOptions) { o.attach = true } }
+
+// WithRebuild makes Open build the indexes that a collection with records lacks,
+// or has with other columns. Writers of the same process wait; Open returns when
+// the indexes are complete. It needs a store that no other process writes to.
+func WithRebuild() OpenOption { return func(o *openOptions) { o.rebuild = true } }
+
+// Open returns a repository on a collection, which it creates if it is not there.
+// It checks the schema against T, the store's facts, and what the store remembers
+// of the collection, and reports every fault at once, each with its remedy, as
+// ErrSchema. New fields and, in an empty collection, new indexes are added.
+func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenOption) (*Repo[T], error) {
+	var o openOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	k := store.begin("open")
+	c, sh, err := openCollection(ctx, store, &k, schema, reflect.TypeFor[T](), o)
+	if err != nil {
+		return nil, &Error{Op: "open", Collection: schema.Collection, Err: err}
+	}
+	return &Repo[T]{collection: c, shape: sh, by: c.accesses(sh)}, nil
+}
+
+func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t reflect.Type, o openOptions) (*collection, *shape, error) {
+	sh, err := shapeOf(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := compile(store, schema, sh)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.shared = store.shared(c.name)
+	c.shared.gate.Lock()
+	defer c.shared.gate.Unlock()
+	if err := c.agree(ctx, k, o); err != nil {
+		return nil, nil, err
+	}
+	return c, sh, nil
+}
+
+// agree brings the collection and the catalog together. The caller holds the gate.
+func (c *collection) agree(ctx context.Context, k *call, o openOptions) error {
+	cat := catalogTable()
+	if err := c.define(ctx, o, cat); err != nil {
+		return err
+	}
+	for range maxAttempts {
+		e, err := c.store.readCatalog(ctx, k, cat, c.name)
+		if err != nil {
+			return err
+		}
+		done, err := c.agreeWith(ctx, k, cat, e, o)
+		if done || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("other programs keep changing the catalog: %w", ErrConflict)
+}
+
+func (c *collection) define(ctx context.Context, o openOptions, tables ...*driver.Table) error {
+	if o.attach {
+		return c.store.driver.Attach(ctx, tables)
+	}
+	return c.store.driver.Define(ctx, tables)
+}
+
+// agreeWith does one attempt; done is false when another program was faster.
+func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, o openOptions) (done bool, err error) {
+	if e == nil {
+		if o.attach {
+			return false, fmt.Errorf("collection %s is not in the store, and WithoutDefine forbids to create it: %w", c.name, ErrSchema)
+		}
+		return c.create(ctx, k, cat)
+	}
+	build, err := e.fits(c)
+	if err != nil {
+		return false, err
+	}
+	if len(build) > 0 && !o.rebuild {
+		if done, err := c.mayAdd(ctx, e, build, o); !done {
+			return false, err
+		}
+	}
+	if err := c.define(ctx, o, c.tables()...); err != nil {
+		return false, err
+	}
+	if len(build) > 0 {
+		return c.build(ctx, k, cat, e, build)
+	}
+	if !o.attach && e.grow(c) {
+		if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+			return false, err
+		}
+	}
+	c.adopt(e)
+	return true, nil
+}
+
+// adopt makes e the entry that writers of this process go by.
+func (c *collection) adopt(e *catalogEntry) {
+	c.epoch, c.shared.epoch = e.Epoch, e.Epoch
+	c.expires = c.expires || e.Expires
+}
+
+// create makes a collection that is not in the catalog.
+func (c *collection) create(ctx context.Context, k *call, cat *driver.Table) (bool, error) {
+	if err := c.store.driver.Define(ctx, c.tables()); err != nil {
+		return false, err
+	}
+	e := c.entry()
+	ok, err := c.store.writeCatalog(ctx, k, cat, e)
+	if ok {
+		c.adopt(e)
+	}
+	return ok, err
+}
+
+// mayAdd reports whether indexes may be added without WithRebuild: those of a
+// collection without records.
+func (c *collection) mayAdd(ctx context.Context, e *catalogEntry, build []*index, o openOptions) (bool, error) {
+	var names []string
+	for _, x := range build {
+		names = append(names, x.name)
+	}
+	if o.attach {
+		return false, fmt.Errorf("index %s is not ready in the store, and WithoutDefine forbids to build it: %w", strings.Join(names, ", "), ErrSchema)
+	}
+	if err := c.store.driver.Define(ctx, []*driver.Table{c.records}); err != nil {
+		return false, err
+	}
+	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
+		if err != nil {
+			return false, err
+		}
+		if len(chunk.Rows) > 0 {
+			return false, fmt.Errorf("index %s is new or was declared otherwise, and the collection has records; open with repo.WithRebuild() to build it: %w", strings.Join(names, ", "), ErrSchema)
+		}
+	}
+	return true, nil
+}
+
+// DropIndex removes an index, its rows and its catalog entry. Repositories that
+// are open with the index refuse to write from then on.
+func DropIndex(ctx context.Context, store *Store, collection, name string) error {
+	k := store.begin("drop index")
+	sh := store.shared(collection)
+	sh.gate.Lock()
+	defer sh.gate.Unlock()
+	if err := dropIndex(ctx, store, &k, sh, collection, name); err != nil {
+		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
+	}
+	return nil
+}
+
+func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collection, name string) error {
+	cat := catalogTable()
+	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
+		return err
+	}
+	e, err := store.readCatalog(ctx, k, cat, collection)
+	if err != nil {
+		return err
+	}
+	at := -1
+	if e != nil {
+		for i := range e.Indexes {
+			if e.Indexes[i].Name == name {
+				at = i
+			}
+		}
+	}
+	if at < 0 {
+		return fmt.Errorf("no index %s in the catalog: %w", name, ErrNotFound)
+	}
+	e.Indexes = append(e.Indexes[:at], e.Indexes[at+1:]...)
+	e.Epoch = newEpoch()
+	if ok, err := store.writeCatalog(ctx, k, cat, e); !ok {
+		return errors.Join(err, fmt.Errorf("another program changed the catalog; try again: %w", ErrConflict))
+	}
+	sh.epoch = e.Epoch
+	return store.driver.Drop(ctx, []*driver.Table{{Name: collection + "." + name, Class: driver.Rows}})
+}
+
+// DropCollection removes a collection with all its records, indexes and its
+// catalog entry. Dropping one that is not there succeeds.
+func DropCollection(ctx context.Context, store *Store, collection string) error {
+	k := store.begin("drop")
+	sh := store.shared(collection)
+	sh.gate.Lock()
+	defer sh.gate.Unlock()
+	if err := dropCollection(ctx, store, &k, collection); err != nil {
+		return &Error{Op: "drop", Collection: collection, Err: err}
+	}
+	sh.epoch = "" // no repository that is open may write any more
+	return nil
+}
+
+func dropCollection(ctx context.Context, store *Store, k *call, collection string) error {
+	cat := catalogTable()
+	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
+		return err
+	}
+	e, err := store.readCatalog(ctx, k, cat, collection)
+	if err != nil || e == nil {
+		return err
+	}
+	tables := []*driver.Table{{Name: collection, Class: driver.Records}}
+	for _, x := range e.Indexes {
+		tables = append(tables, &driver.Table{Name: collection + "." + x.Name, Class: driver.Rows})
+	}
+	if err := store.driver.Drop(ctx, tables); err != nil {
+		return err
+	}
+	key, err := catalogKey(collection)
+	if err != nil {
+		return err
+	}
+	_, err = store.commit(ctx, k, driver.NewToken(), []driver.Op{{Do: driver.Delete, Table: cat, Row: driver.Row{Key: key}}})
+	return err
+}
+
+// annotate makes err an *Error of operation op.
+func (c *collection) annotate(op string, key Key, err error) error {
+	e := &Error{Op: op, Collection: c.name, Err: err}
+	if key != nil {
+		e.Key = key.String()
+	}
+	var k *keyed
+	if errors.As(err, &k) {
+		e.Key, e.Err = c.printKey(k.parts), k.err
+	} else if c.store.opts.Redact && key != nil {
+		e.Key = "(redacted)"
+	}
+	var taken *indexTaken
+	if errors.As(err, &taken) {
+		e.Index = taken.index
+	}
+	var u *unknown
+	if errors.As(err, &u) {
+		e.Outcome = u.outcome
+	}
+	e.Retryable = errors.Is(err, ErrConflict) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrThrottled)
+	return e
+}
+
+// A keyed error belongs to one record.
+type keyed struct {
+	parts []driver.Value
+	err   error
+}
+
+func (e *keyed) Error() string { return e.err.Error() }
+func (e *keyed) Unwrap() error { return e.err }
+
+func ofKey(key driver.Key, err error) error { return &keyed{key.Parts, err} }

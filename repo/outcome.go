@@ -1,0 +1,200 @@
+package repo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+const (
+	ringSize        = 4                                          // tokens that a record keeps
+	tombstoneMillis = int64(15 * time.Minute / time.Millisecond) // how long a deleted record stays as a tombstone
+	maxAge          = tombstoneMillis / 3                        // of a conditional write, resends included
+	clockMargin     = int64(time.Minute / time.Millisecond)      // for clocks that differ
+)
+
+// An Outcome names a write whose outcome was unknown. [Error.Outcome] has it. Its
+// text can be kept and given to [Repo.Resolve] later, in any program that has the
+// same collection open.
+type Outcome struct {
+	key     []driver.Value
+	text    driver.Key
+	token   driver.Token
+	rev     driver.Token // of the row that the write was based on; zero if there was none
+	version driver.Token
+	based   bool // rev and version are known
+}
+
+// A Verdict is what became of a write.
+type Verdict uint8
+
+// The verdicts. Committed never becomes NotCommitted, or the reverse; Unknown may
+// become either as long as the record is not written further.
+const (
+	Unknown Verdict = iota
+	Committed
+	NotCommitted
+)
+
+// String returns "unknown", "committed" or "not committed".
+func (v Verdict) String() string { return [...]string{"unknown", "committed", "not committed"}[v] }
+
+type outcomeText struct {
+	Partition string `json:"partition"`
+	Sort      string `json:"sort"`
+	Token     string `json:"token"`
+	Based     bool   `json:"based"`
+	Rev       string `json:"rev,omitempty"`
+	Version   string `json:"version,omitempty"`
+}
+
+// MarshalText returns the text of o.
+func (o Outcome) MarshalText() ([]byte, error) {
+	return json.Marshal(outcomeText{o.text.Partition, o.text.Sort, o.token.String(), o.based, o.rev.String(), o.version.String()})
+}
+
+// UnmarshalText reads the text of an Outcome. Any other text is ErrInvalid.
+func (o *Outcome) UnmarshalText(text []byte) error {
+	var t outcomeText
+	if err := json.Unmarshal(text, &t); err != nil {
+		return fmt.Errorf("outcome: %w: %w", err, ErrInvalid)
+	}
+	token, err1 := driver.ParseToken(t.Token)
+	rev, err2 := driver.ParseToken(t.Rev)
+	version, err3 := driver.ParseToken(t.Version)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return fmt.Errorf("outcome: %w", err)
+	}
+	if token.IsZero() {
+		return invalid("outcome has no token")
+	}
+	*o = Outcome{text: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version}
+	return nil
+}
+
+// outcomeOf describes a write under way.
+func outcomeOf(token driver.Token, w *write) *Outcome {
+	o := &Outcome{key: w.key.Parts, text: w.key, token: token}
+	switch {
+	case w.known:
+		o.based, o.rev, o.version = true, w.old.rev, driver.Token(w.old.version)
+	case w.cond == driver.Absent:
+		o.based = true
+	}
+	return o
+}
+
+// An unknown is ErrUnknownOutcome with what Resolve needs.
+type unknown struct {
+	outcome *Outcome
+	err     error
+}
+
+func (e *unknown) Error() string { return e.err.Error() }
+func (e *unknown) Unwrap() error { return e.err }
+
+// send commits ops. Where the store can leave the outcome open it looks for it,
+// and sends the same commit again as long as that is safe.
+func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops []driver.Op, first *write) (*driver.Refusal, error) {
+	refusal, err := c.store.commit(ctx, k, token, ops)
+	if !errors.Is(err, ErrUnknownOutcome) {
+		return refusal, err
+	}
+	o := outcomeOf(token, first)
+	for attempt := 1; attempt <= 3 && c.records.Ring > 0; attempt++ {
+		if pause(ctx, attempt) != nil || c.age(token) > maxAge {
+			break
+		}
+		row, verdict, readErr := c.look(ctx, k, o)
+		switch {
+		case readErr != nil:
+			continue
+		case verdict == Committed:
+			return nil, nil
+		case verdict == NotCommitted:
+			return &driver.Refusal{Row: *row}, nil
+		}
+		if !o.based || row.Rev != o.rev {
+			break
+		}
+		again, againErr := c.store.commit(ctx, k, token, ops)
+		switch {
+		case againErr == nil && again == nil:
+			return nil, nil
+		case againErr == nil && again.Op != 0:
+			return c.abandon(ctx, k, o, again, err)
+		}
+	}
+	return nil, &unknown{o, err}
+}
+
+// abandon makes sure that a write whose first sending may still be under way,
+// and whose second one was refused for a unique value, never happens.
+func (c *collection) abandon(ctx context.Context, k *call, o *Outcome, refusal *driver.Refusal, cause error) (*driver.Refusal, error) {
+	switch v, err := c.resolve(ctx, k, o); {
+	case err == nil && v == Committed:
+		return nil, nil
+	case err == nil && v == NotCommitted:
+		return refusal, nil
+	}
+	return nil, &unknown{o, cause}
+}
+
+// age returns how old a token is in milliseconds, by this program's clock.
+func (c *collection) age(t driver.Token) int64 { return time.Now().UnixMilli() - t.Millis() }
+
+// look reads the record and says what it tells about o; Unknown may mean that
+// the write can still happen.
+func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row, Verdict, error) {
+	var rows [1]driver.Row
+	if err := c.store.get(ctx, k, c.records, []driver.Key{o.text}, nil, rows[:]); err != nil {
+		return nil, Unknown, err
+	}
+	row := &rows[0]
+	for _, t := range row.Ring {
+		if t == o.token {
+			return row, Committed, nil
+		}
+	}
+	if !o.based || row.Rev == o.rev {
+		return row, Unknown, nil
+	}
+	if o.version.IsZero() {
+		if c.age(o.token) < tombstoneMillis-clockMargin && len(row.Ring) < ringSize {
+			return row, NotCommitted, nil
+		}
+		return row, Unknown, nil
+	}
+	for _, t := range row.Ring {
+		if t == o.version {
+			return row, NotCommitted, nil
+		}
+	}
+	return row, Unknown, nil
+}
+
+// resolve settles o: if the record is still what the write was based on, it
+// fences the record, so that the write can never happen, and looks again.
+func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict, error) {
+	for attempt := 0; ; attempt++ {
+		row, verdict, err := c.look(ctx, k, o)
+		if err != nil || verdict != Unknown || !o.based || row.Rev != o.rev || attempt >= maxAttempts {
+			return verdict, err
+		}
+		fence := driver.Op{Do: driver.Fence, Table: c.records, If: driver.AtRev, Rev: o.rev,
+			Row: driver.Row{Key: o.text, Expires: c.store.nowMillis() + tombstoneMillis}}
+		if o.rev.IsZero() {
+			fence.If = driver.Absent
+		}
+		if _, err := c.store.commit(ctx, k, driver.NewToken(), []driver.Op{fence}); err != nil && !errors.Is(err, ErrUnknownOutcome) {
+			return Unknown, err
+		}
+		if err := pause(ctx, attempt); err != nil {
+			return Unknown, err
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// An Edit changes one field of a record: see [Set], [Unset] and [Add].
+type Edit struct {
+	do    driver.EditVerb
+	field string
+	value any
+}
+
+// Set gives a field a value. Nil, and an empty list, map or run of bytes, remove it.
+func Set(field string, value any) Edit { return Edit{driver.Set, field, value} }
+
+// Unset removes a field; reading it gives the zero value.
+func Unset(field string) Edit { return Edit{do: driver.Unset, field: field} }
+
+// Add adds n to an integer field; one that is absent counts as 0. A sum that no
+// int64 holds is ErrInvalid, and nothing is written.
+func Add(field string, n int64) Edit { return Edit{driver.Add, field, n} }
+
+// Patch changes some fields of a record and returns its new version. Only these
+// fields travel, and the record is not read first, unless an index needs one of
+// them. A record that is not there is ErrNotFound.
+func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, error) {
+	return r.PatchIf(ctx, key, Version{}, edits...)
+}
+
+// PatchIf is Patch under the condition that the record has a version, else it
+// fails with ErrConflict. The zero Version is no condition.
+func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
+	k := r.store.begin("patch")
+	v, err := r.patch(ctx, &k, key, version, edits)
+	return v, r.end(&k, key, err)
+}
+
+func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, edits []Edit) (Version, error) {
+	dk, err := r.keyOf(key)
+	if err != nil {
+		return Version{}, err
+	}
+	list, err := r.editsOf(edits)
+	if err != nil {
+		return Version{}, err
+	}
+	ws := [1]write{{verb: doPatch, expect: version, change: change{key: dk, edits: list}}}
+	ws[0].derive = func(old *stored) (err error) {
+		ws[0].next, err = r.edited(old, list)
+		return err
+	}
+	return r.run(ctx, k, ws[:])
+}
+
+// editsOf checks edits and returns them as the driver's.
+func (c *collection) editsOf(edits []Edit) ([]driver.Edit, error) {
+	if len(edits) == 0 {
+		return nil, invalid("no edits")
+	}
+	list := make([]driver.Edit, len(edits))
+	for i, e := range edits {
+		if slices.ContainsFunc(edits[:i], func(o Edit) bool { return o.field == e.field }) {
+			return nil, invalid("field %s is edited twice", e.field)
+		}
+		d, err := c.editOf(e)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = d
+	}
+	return list, nil
+}
+
+func (c *collection) editOf(e Edit) (driver.Edit, error) {
+	at := c.at(e.field)
+	d := driver.Edit{Do: e.do, Field: at - len(c.key), Name: e.field}
+	switch {
+	case at >= 0 && at < len(c.key):
+		return d, invalid("field %s is part of the key, which cannot change", e.field)
+	case at < 0 && !c.extra:
+		return d, invalid("field %.64q is not declared", e.field)
+	case at < 0:
+		return c.extraEdit(d, e)
+	case e.do == driver.Add && c.cols[at].Kind != driver.Int:
+		return d, invalid("field %s is a %s; Add is for integers", e.field, c.cols[at].Kind)
+	}
+	var err error
+	d.Value, err = valueAs(e.value, c.cols[at])
+	return d, err
+}
+
+func (c *collection) extraEdit(d driver.Edit, e Edit) (driver.Edit, error) {
+	d.Field = -1
+	if err := checkExtra(e.field, &shape{}); err != nil {
+		return d, err
+	}
+	v, err := encodeAny(e.value, 1)
+	d.Value = v
+	return d, err
+}
+
+func (c *collection) editName(e driver.Edit) string {
+	if e.Field < 0 {
+		return e.Name
+	}
+	return c.records.Fields[e.Field].Name
+}
+
+// touchesIndex reports whether an index needs a field that is edited.
+func (c *collection) touchesIndex(edits []driver.Edit) bool {
+	for _, x := range c.indexes {
+		if x.all {
+			return true
+		}
+	}
+	for _, e := range edits {
+		if e.Field >= 0 && c.indexed[len(c.key)+e.Field] {
+			return true
+		}
+	}
+	return false
+}
+
+// edited returns the record that is there with edits applied.
+func (c *collection) edited(old *stored, edits []driver.Edit) (*record, error) {
+	next := &record{vals: slices.Clone(old.vals), extra: slices.Clone(old.extra), expires: old.expires}
+	for _, e := range edits {
+		var v *driver.Value
+		if e.Field >= 0 {
+			v = &next.vals[len(c.key)+e.Field]
+		} else {
+			v = next.extraValue(e.Name)
+		}
+		x, err := editedValue(*v, e)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.editName(e), err)
+		}
+		*v = x
+	}
+	next.extra = slices.DeleteFunc(next.extra, func(p driver.Pair) bool { return p.Value.IsNone() })
+	sortPairs(next.extra)
+	return next, c.checkSize(next, old.key)
+}
+
+// extraValue returns where the undeclared field name is kept, after making it.
+func (r *record) extraValue(name string) *driver.Value {
+	i := slices.IndexFunc(r.extra, func(p driver.Pair) bool { return p.Name == name })
+	if i < 0 {
+		i = len(r.extra)
+		r.extra = append(r.extra, driver.Pair{Name: name})
+	}
+	return &r.extra[i].Value
+}
+
+func editedValue(old driver.Value, e driver.Edit) (driver.Value, error) {
+	switch {
+	case e.Do == driver.Set:
+		return e.Value, nil
+	case e.Do == driver.Unset:
+		return driver.Value{}, nil
+	case old.Kind() != driver.Int && !old.IsNone():
+		return old, invalid("add to a %s", old.Kind())
+	}
+	a, b := old.Int(), e.Value.Int()
+	sum := a + b
+	if (a > 0) == (b > 0) && (sum > 0) != (a > 0) && a != 0 && b != 0 {
+		return old, invalid("add %d to %d: over the range of int64", b, a)
+	}
+	return driver.IntValue(sum), nil
+}

@@ -1,0 +1,270 @@
+package repo
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A plan says how a query is answered: by a run of rows of the records or of one
+// index, in one partition or in every bucket.
+type plan struct {
+	x       *index // nil reads the records themselves
+	table   *driver.Table
+	parts   []driver.Key // partitions to read and merge
+	from    string
+	to      string
+	reverse bool
+	*access
+	bound
+}
+
+// An access says how a view reads the rows of one table.
+type access struct {
+	covered bool  // the rows have all that the view needs
+	mask    []int // fields of the rows to read; nil is all
+	place   []int // by field read: its position among the values, or -1
+	keyed   bool  // index key columns are wanted as values
+}
+
+// plan finds the table that answers a query best: one that covers the view, else
+// the records themselves, else the index that was declared first.
+func (c *collection) plan(q Query, by []access) (plan, error) {
+	b, err := c.bind(q)
+	if err != nil {
+		return plan{}, err
+	}
+	var best *index
+	found, covered := false, false
+	consider := func(x *index, a *access) {
+		if _, _, ok := c.fitsTable(&b, x); ok && (!found || a.covered && !covered) {
+			best, found, covered = x, true, a.covered
+		}
+	}
+	consider(nil, &by[0])
+	for i, x := range c.indexes {
+		consider(x, &by[i+1])
+	}
+	if !found {
+		return plan{}, c.noIndex(&b)
+	}
+	return c.planOn(b, best, by)
+}
+
+// columnsOf returns the table of x, or of the records if x is nil, and where its
+// columns come from.
+func (c *collection) columnsOf(x *index) (t *driver.Table, part, sort []source) {
+	if x != nil {
+		return x.table, x.part, x.sort
+	}
+	return c.records, c.keySources[:len(c.records.Partition)], c.keySources[len(c.records.Partition):]
+}
+
+// fitsTable reports whether a query can be answered by one run of a table: the
+// number of sort columns that it fixes, and whether the run is read backwards.
+func (c *collection) fitsTable(b *bound, x *index) (fixed int, reverse, ok bool) {
+	_, part, sort := c.columnsOf(x)
+	for _, src := range part {
+		if b.equality(src) < 0 {
+			return 0, false, false
+		}
+	}
+	for fixed < len(sort) && b.equality(sort[fixed]) >= 0 {
+		fixed++
+	}
+	if len(part)+fixed != b.equal {
+		return 0, false, false
+	}
+	rest := sort[fixed:]
+	for _, src := range rest {
+		if src.elem {
+			return 0, false, false // a run over elements would meet a record twice
+		}
+	}
+	if len(b.conds) > b.equal && (len(rest) == 0 || rest[0].at != b.conds[b.equal].at || b.conds[b.equal].elem) {
+		return 0, false, false
+	}
+	if len(b.order) > len(rest) {
+		return 0, false, false
+	}
+	for i, o := range b.order {
+		if o.at != rest[i].at || i > 0 && (o.desc != rest[i].desc) != reverse {
+			return 0, false, false
+		}
+		reverse = o.desc != rest[i].desc
+	}
+	return fixed, reverse, true
+}
+
+// equality returns the index of the condition that fixes a column, or -1.
+func (b *bound) equality(src source) int {
+	for i := range b.conds[:b.equal] {
+		if b.conds[i].at == src.at && b.conds[i].elem == src.elem {
+			return i
+		}
+	}
+	return -1
+}
+
+// planOn makes the plan for a table that fits.
+func (c *collection) planOn(b bound, x *index, by []access) (plan, error) {
+	fixed, reverse, _ := c.fitsTable(&b, x)
+	t, part, sort := c.columnsOf(x)
+	p := plan{x: x, table: t, bound: b, reverse: reverse, access: &by[0]}
+	if x != nil {
+		p.access = &by[1+slices.Index(c.indexes, x)]
+	}
+	vals := make([]driver.Value, 0, len(part)+fixed+1)
+	for _, src := range part {
+		vals = append(vals, b.conds[b.equality(src)].value)
+	}
+	if err := p.setPartitions(vals); err != nil {
+		return p, err
+	}
+	vals = vals[len(vals):]
+	for _, src := range sort[:fixed] {
+		vals = append(vals, b.conds[b.equality(src)].value)
+	}
+	head, err := driver.AppendParts(nil, t.Sort[:fixed], vals)
+	if err != nil {
+		return p, err
+	}
+	p.from, p.to = string(head), driver.After(string(head))
+	if len(b.conds) == b.equal {
+		return p, nil
+	}
+	return p, p.setRange(head, t.Sort[fixed], &b.conds[b.equal])
+}
+
+// setPartitions names the partitions to read: one, or one for each bucket.
+func (p *plan) setPartitions(vals []driver.Value) error {
+	buckets := 1
+	if p.x != nil && p.x.Buckets > 0 {
+		buckets = p.x.Buckets
+	}
+	for i := range buckets {
+		parts := vals
+		if buckets > 1 || p.x != nil && p.x.Buckets == 1 {
+			parts = append(vals[:len(vals):len(vals)], driver.IntValue(int64(i)))
+		}
+		text, err := driver.AppendParts(nil, p.table.Partition, parts)
+		if err != nil {
+			return err
+		}
+		p.parts = append(p.parts, driver.Key{Partition: string(text), Parts: parts})
+	}
+	return nil
+}
+
+// setRange narrows the run to a range or prefix of the column after head.
+func (p *plan) setRange(head []byte, col driver.Column, cond *condition) error {
+	text := func(v driver.Value) (string, error) {
+		b, err := driver.AppendParts(slices.Clone(head), []driver.Column{col}, []driver.Value{v})
+		return string(b), err
+	}
+	if cond.prefix != nil {
+		b, err := driver.AppendPrefix(slices.Clone(head), col, *cond.prefix)
+		p.from, p.to = string(b), driver.After(string(b))
+		return err
+	}
+	if !cond.from.IsNone() {
+		s, err := text(cond.from)
+		if err != nil {
+			return err
+		}
+		if col.Desc {
+			p.to = driver.After(s)
+		} else {
+			p.from = s
+		}
+	}
+	if !cond.to.IsNone() {
+		s, err := text(cond.to)
+		if err != nil {
+			return err
+		}
+		if col.Desc {
+			p.from = driver.After(s)
+		} else {
+			p.to = s
+		}
+	}
+	return nil
+}
+
+// empty reports whether no text can lie in the run.
+func (p *plan) empty() bool { return p.to != "" && p.from >= p.to }
+
+// noIndex returns the error for a query that no table answers.
+func (c *collection) noIndex(b *bound) error {
+	x := Index{}
+	for i := range b.conds[:b.equal] {
+		x.Partition = append(x.Partition, b.conds[i].field)
+	}
+	if len(b.conds) > b.equal {
+		field := b.conds[b.equal].field
+		if len(b.names) == 0 || strings.TrimPrefix(b.names[0], "-") != field {
+			x.Sort = append(x.Sort, field)
+		}
+	}
+	x.Sort = append(x.Sort, b.names...)
+	text := x.String()
+	if len(x.Partition) == 0 {
+		text = strings.TrimSuffix(text, "}") + ", Buckets: 16}"
+	}
+	if len(x.Partition)+len(x.Sort) == 0 {
+		return invalid("a query without conditions reads everything; use Walk or Scan")
+	}
+	if len(b.conds) > b.equal && len(x.Sort) > 1 && strings.TrimPrefix(x.Sort[0], "-") == b.conds[b.equal].field && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != x.Sort[0] {
+		return invalid("%s: the order must begin with %s, the field of the range; or use Scan", b.query.text(c.store.opts.Redact), b.conds[b.equal].field)
+	}
+	return invalid("no index answers %s; add %s, or use Scan", b.query.text(true), text)
+}
+
+// A Plan says how a query is answered and what that costs.
+type Plan struct {
+	Collection string
+	Index      string // name of the index, "" when the records themselves are read
+	Reverse    bool   // the run is read backwards
+	Covered    bool   // the index rows have all that is wanted
+	Buckets    int    // partitions that are read and merged; 1 without buckets
+	Depth      int    // round trips, one after the other, for a limited query
+	Requests   int    // ranges and reads by key; for n records where PerRecord is set
+	PerRecord  bool   // each record found costs one more request
+	Why        string
+}
+
+// String returns the plan as one line.
+func (p Plan) String() string {
+	where := "index " + p.Index
+	if p.Index == "" {
+		where = "the records"
+	}
+	order := "forwards"
+	if p.Reverse {
+		order = "backwards"
+	}
+	requests := fmt.Sprint(p.Requests)
+	if p.PerRecord {
+		requests += " + 1 a record"
+	}
+	return fmt.Sprintf("%s: %s, read %s; %d deep, %s requests; %s", p.Collection, where, order, p.Depth, requests, p.Why)
+}
+
+// explain describes a plan.
+func (c *collection) explain(p *plan) Plan {
+	out := Plan{Collection: c.name, Reverse: p.reverse, Covered: p.covered, Buckets: len(p.parts), Depth: len(p.parts), Requests: len(p.parts)}
+	switch {
+	case p.x == nil:
+		out.Why = "the key itself has the order"
+	case p.covered:
+		out.Index, out.Why = p.x.name, "the index covers all fields wanted"
+	default:
+		out.Index, out.Why = p.x.name, "the index gives the keys, and the records are read by them"
+		out.Depth++
+		out.PerRecord = true
+	}
+	return out
+}

@@ -1,0 +1,206 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A readBuffer holds rows that are read by key, and is reused.
+type readBuffer struct {
+	rows []driver.Row
+	vals []driver.Value
+}
+
+var readBuffers = sync.Pool{New: func() any { return new(readBuffer) }}
+
+func newReadBuffer(n int) *readBuffer {
+	b := readBuffers.Get().(*readBuffer)
+	b.rows = slices.Grow(b.rows[:0], n)[:n]
+	return b
+}
+
+// release gives b back, without the strings that it refers to.
+func (b *readBuffer) release() {
+	if cap(b.rows) > 1024 {
+		return
+	}
+	for i := range b.rows {
+		r := &b.rows[i]
+		clear(r.Fields[:cap(r.Fields)])
+		r.Reset()
+	}
+	clear(b.vals[:cap(b.vals)])
+	readBuffers.Put(b)
+}
+
+// Get returns the record under key, or ErrNotFound.
+func (r *Repo[T]) Get(ctx context.Context, key Key) (T, error) {
+	return r.whole().get(ctx, "get", key)
+}
+
+// Exists reports whether there is a record under key.
+func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
+	k := r.store.begin("exists")
+	dk, err := r.keyOf(key)
+	if err != nil {
+		return false, r.end(&k, key, err)
+	}
+	b := newReadBuffer(1)
+	defer b.release()
+	keys := [1]driver.Key{dk}
+	if err := r.store.get(ctx, &k, r.records, keys[:], []int{}, b.rows); err != nil {
+		return false, r.end(&k, key, err)
+	}
+	return r.isLive(&b.rows[0]), r.end(&k, key, nil)
+}
+
+// GetMany returns the records under keys, in their order, in one round trip. The
+// record of a key under which there is none is the zero T, and found says which.
+func (r *Repo[T]) GetMany(ctx context.Context, keys []Key) (records []T, found []bool, err error) {
+	return r.whole().getMany(ctx, "get many", keys)
+}
+
+// One returns the one record that a query finds: ErrNotFound if it finds none,
+// ErrInvalid if it finds several. It is meant for unique indexes.
+func (r *Repo[T]) One(ctx context.Context, q Query) (T, error) {
+	return r.whole().one(ctx, q)
+}
+
+// A view is how records are read: as which type, and with which fields.
+type view[T any] struct {
+	c     *collection
+	shape *shape
+	mask  []int    // ordinals of the fields to read from a record; nil is all
+	by    []access // how to read the records, then each index
+}
+
+func (r *Repo[T]) whole() view[T] { return view[T]{c: r.collection, shape: r.shape, by: r.by} }
+
+func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
+	var out T
+	k := v.c.store.begin(op)
+	dk, err := v.c.keyOf(key)
+	if err != nil {
+		return out, v.c.end(&k, key, err)
+	}
+	b := newReadBuffer(1)
+	defer b.release()
+	keys := [1]driver.Key{dk}
+	if err = v.c.store.get(ctx, &k, v.c.records, keys[:], v.mask, b.rows); err == nil {
+		var ok bool
+		if ok, err = v.decode(b, &b.rows[0], dk, &out); err == nil && !ok {
+			err = ErrNotFound
+		}
+	}
+	return out, v.c.end(&k, key, err)
+}
+
+// decode fills out from a row of the Records table; ok is false when it is no
+// live record. Key has its Parts, or they are taken from its text.
+func (v view[T]) decode(b *readBuffer, row *driver.Row, key driver.Key, out *T) (ok bool, err error) {
+	if !v.c.isLive(row) {
+		return false, nil
+	}
+	rec, err := v.c.valuesOf(b, row, key, v.mask)
+	if err != nil {
+		return false, err
+	}
+	if err := v.shape.decode(&rec, reflect.ValueOf(out).Elem()); err != nil {
+		return false, err
+	}
+	return true, nil
+}
+
+// valuesOf returns a row of the Records table as a record whose values belong to
+// the buffer.
+func (c *collection) valuesOf(b *readBuffer, row *driver.Row, key driver.Key, mask []int) (record, error) {
+	vals, err := b.vals[:0], error(nil)
+	if key.Parts != nil {
+		vals = append(vals, key.Parts...)
+	} else if vals, err = c.partsOf(vals, key); err != nil {
+		return record{}, err
+	}
+	if mask == nil {
+		vals = append(vals, row.Fields...)
+	} else {
+		for range len(c.cols) - len(c.key) {
+			vals = append(vals, driver.Value{})
+		}
+		for i, f := range row.Fields {
+			vals[len(c.key)+mask[i]] = f
+		}
+	}
+	b.vals = vals
+	return record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}, nil
+}
+
+func (v view[T]) getMany(ctx context.Context, op string, keys []Key) ([]T, []bool, error) {
+	k := v.c.store.begin(op)
+	dks := make([]driver.Key, len(keys))
+	for i, key := range keys {
+		dk, err := v.c.keyOf(key)
+		if err != nil {
+			return nil, nil, v.c.end(&k, key, fmt.Errorf("key %d: %w", i, err))
+		}
+		dks[i] = dk
+	}
+	out, found, err := v.readKeys(ctx, &k, dks)
+	return out, found, v.c.end(&k, nil, err)
+}
+
+// readKeys reads the records under keys.
+func (v view[T]) readKeys(ctx context.Context, k *call, keys []driver.Key) ([]T, []bool, error) {
+	out, found := make([]T, len(keys)), make([]bool, len(keys))
+	if len(keys) == 0 {
+		return out, found, nil
+	}
+	b := newReadBuffer(len(keys))
+	defer b.release()
+	if err := v.c.store.get(ctx, k, v.c.records, keys, v.mask, b.rows); err != nil {
+		return nil, nil, err
+	}
+	for i := range keys {
+		ok, err := v.decode(b, &b.rows[i], keys[i], &out[i])
+		if err != nil {
+			return nil, nil, v.c.ofText(keys[i], err)
+		}
+		found[i] = ok
+	}
+	return out, found, nil
+}
+
+// ofText is ofKey for a key that may have no Parts.
+func (c *collection) ofText(key driver.Key, err error) error {
+	if key.Parts == nil {
+		key.Parts, _ = c.partsOf(nil, key) // for the message only
+	}
+	return ofKey(key, err)
+}
+
+func (v view[T]) one(ctx context.Context, q Query) (T, error) {
+	k := v.c.store.begin("one")
+	var out T
+	n := 0
+	err := v.find(ctx, &k, q.Limit(2), func(t *T, _ position) bool {
+		if n++; n == 1 {
+			out = *t
+		}
+		return true
+	})
+	switch {
+	case err == nil && n == 0:
+		err = ErrNotFound
+	case err == nil && n > 1:
+		err = invalid("%s finds more than one record; use Find, or declare the index Unique", q)
+	}
+	if err != nil {
+		var zero T
+		return zero, v.c.end(&k, nil, err)
+	}
+	return out, v.c.end(&k, nil, nil)
+}

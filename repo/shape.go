@@ -1,0 +1,325 @@
+package repo
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// What a struct field is for.
+const (
+	roleField = iota
+	roleVersion
+	roleExpires
+	roleExtra
+)
+
+// A structField is one field of a struct, with the coder of its type.
+type structField struct {
+	*coder
+	name   string // in the store
+	goName string
+	index  []int
+	role   int
+}
+
+var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
+
+// structFields returns the stored fields of a struct type, those of embedded
+// structs included. A field is named by its tag, or else by its Go name in lower
+// case; `repo:"-"` leaves it out.
+func structFields(t reflect.Type, m coders) ([]structField, error) {
+	var fields []structField
+	var errs []error
+	seen := map[string]string{}
+	for _, sf := range reflect.VisibleFields(t) {
+		tag, tagged := sf.Tag.Lookup("repo")
+		if tag == "-" || !sf.IsExported() || sf.Anonymous && !tagged && sf.Type.Kind() == reflect.Struct || hidden(t, sf.Index) {
+			continue
+		}
+		f, err := fieldOf(sf, tag, m)
+		if err == nil && f.role == roleField && seen[f.name] != "" {
+			err = fmt.Errorf("it and field %s are both named %q: %w", seen[f.name], f.name, ErrSchema)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("field %s: %w", sf.Name, err))
+			continue
+		}
+		if f.role == roleField {
+			seen[f.name] = sf.Name
+		}
+		fields = append(fields, f)
+	}
+	return fields, errors.Join(errs...)
+}
+
+// hidden reports whether a field belongs to an embedded struct that is stored as
+// one field because it has a tag, or that is a pointer, which may be nil.
+func hidden(t reflect.Type, index []int) bool {
+	for _, i := range index[:len(index)-1] {
+		sf := t.Field(i)
+		if _, tagged := sf.Tag.Lookup("repo"); tagged || sf.Type.Kind() == reflect.Pointer {
+			return true
+		}
+		t = sf.Type
+	}
+	return false
+}
+
+func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) {
+	name, option, _ := strings.Cut(tag, ",")
+	f := structField{name: name, goName: sf.Name, index: sf.Index}
+	switch option {
+	case "", "nanos":
+	case "version":
+		f.role = roleVersion
+		return f, wantType(sf, versionType, option)
+	case "expires":
+		f.role = roleExpires
+		return f, wantType(sf, timeType, option)
+	case "extra":
+		f.role = roleExtra
+		return f, wantType(sf, reflect.TypeFor[map[string]any](), option)
+	default:
+		return f, fmt.Errorf("tag option %q is none of version, expires, extra, nanos: %w", option, ErrSchema)
+	}
+	if name == "" {
+		f.name = strings.ToLower(sf.Name)
+	}
+	if !fieldName.MatchString(f.name) {
+		return f, fmt.Errorf("name %q: use letters, digits and '_', a letter first, at most 64: %w", f.name, ErrSchema)
+	}
+	if option == "nanos" {
+		f.coder = nanosCoder()
+		return f, wantType(sf, timeType, option)
+	}
+	c, err := m.of(sf.Type)
+	if err == nil && c.kind == driver.None && c.enc != nil {
+		err = fmt.Errorf("type %s has no kind; declare it as map[string]any, []any or a type of its own: %w", sf.Type, ErrSchema)
+	}
+	f.coder = c
+	return f, err
+}
+
+func wantType(sf reflect.StructField, want reflect.Type, option string) error {
+	if sf.Type != want {
+		return fmt.Errorf("tag option %q is for a field of type %s, not %s: %w", option, want, sf.Type, ErrSchema)
+	}
+	return nil
+}
+
+// A shape is a record type with the place of each of its fields among the
+// values of a record.
+type shape struct {
+	fields  []placedField
+	version []int // index of the field of that role, nil if there is none
+	expires []int
+	extra   []int
+	isMap   bool // the type is map[string]any
+}
+
+type placedField struct {
+	structField
+	at int // position among the values
+}
+
+// A record is one record as values: the key parts, then the fields by ordinal.
+type record struct {
+	vals    []driver.Value
+	extra   []driver.Pair
+	expires int64
+	version Version
+}
+
+// encode fills r from v, a struct or map. r.vals has the length of all columns.
+func (s *shape) encode(v reflect.Value, r *record, cols []driver.Column) error {
+	if s.isMap {
+		return s.encodeMap(v.Interface().(map[string]any), r, cols)
+	}
+	for i := range s.fields {
+		f := &s.fields[i]
+		x, err := f.enc(v.FieldByIndex(f.index), 0)
+		if err != nil {
+			return fmt.Errorf("field %s: %w", f.name, err)
+		}
+		r.vals[f.at] = x
+	}
+	if s.version != nil {
+		r.version = v.FieldByIndex(s.version).Interface().(Version)
+	}
+	if s.expires != nil {
+		r.expires = expiryOf(v.FieldByIndex(s.expires).Interface().(time.Time))
+	}
+	if s.extra == nil {
+		return nil
+	}
+	return r.setExtra(v.FieldByIndex(s.extra).Interface().(map[string]any), s)
+}
+
+// expiryOf returns the Unix milliseconds of a time, 0 for the zero time.
+func expiryOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return max(t.UnixMilli(), 1)
+}
+
+func timeOfExpiry(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func (r *record) setExtra(m map[string]any, s *shape) error {
+	for name, x := range m {
+		if err := checkExtra(name, s); err != nil {
+			return err
+		}
+		v, err := encodeAny(x, 1)
+		if err != nil {
+			return fmt.Errorf("field %.64q: %w", name, err)
+		}
+		if !v.IsNone() {
+			r.extra = append(r.extra, driver.Pair{Name: name, Value: v})
+		}
+	}
+	sortPairs(r.extra)
+	return nil
+}
+
+func checkExtra(name string, s *shape) error {
+	if err := checkMapKey(name); err != nil {
+		return err
+	}
+	if name == "" || name[0] == '_' {
+		return invalid("field %.64q: a name may not be empty or begin with '_'", name)
+	}
+	for i := range s.fields {
+		if s.fields[i].name == name {
+			return invalid("field %q is declared, so it may not be among the extra ones", name)
+		}
+	}
+	return nil
+}
+
+// decode fills v from values in the order of s.fields' places.
+func (s *shape) decode(r *record, v reflect.Value) error {
+	if s.isMap {
+		return s.decodeMap(r, v)
+	}
+	v.SetZero()
+	for i := range s.fields {
+		f := &s.fields[i]
+		if f.at >= len(r.vals) || r.vals[f.at].IsNone() {
+			continue
+		}
+		if err := f.dec(r.vals[f.at], v.FieldByIndex(f.index)); err != nil {
+			return fmt.Errorf("field %s: %w", f.name, err)
+		}
+	}
+	if s.version != nil {
+		v.FieldByIndex(s.version).Set(reflect.ValueOf(r.version))
+	}
+	if s.expires != nil {
+		v.FieldByIndex(s.expires).Set(reflect.ValueOf(timeOfExpiry(r.expires)))
+	}
+	if s.extra != nil && len(r.extra) > 0 {
+		m := make(map[string]any, len(r.extra))
+		for _, p := range r.extra {
+			m[p.Name] = anyOf(p.Value)
+		}
+		v.FieldByIndex(s.extra).Set(reflect.ValueOf(m))
+	}
+	return nil
+}
+
+// The names under which a map record shows what a struct has tagged fields for.
+const (
+	mapVersion = "_version" // Version
+	mapExpires = "_expires" // time.Time
+)
+
+func (s *shape) encodeMap(m map[string]any, r *record, cols []driver.Column) error {
+	for i := range s.fields {
+		f := &s.fields[i]
+		x, err := valueAs(m[f.name], cols[f.at])
+		if err != nil {
+			return fmt.Errorf("field %w", err)
+		}
+		r.vals[f.at] = x
+	}
+	for name, x := range m {
+		if s.declares(name) {
+			continue
+		}
+		if err := r.setMapField(name, x, s); err != nil {
+			return err
+		}
+	}
+	sortPairs(r.extra)
+	return nil
+}
+
+func (s *shape) declares(name string) bool {
+	for i := range s.fields {
+		if s.fields[i].name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *record) setMapField(name string, x any, s *shape) error {
+	switch name {
+	case mapVersion:
+		v, ok := x.(Version)
+		if !ok {
+			return invalid("field %s is a %T, want a repo.Version", name, x)
+		}
+		r.version = v
+		return nil
+	case mapExpires:
+		t, ok := x.(time.Time)
+		if !ok {
+			return invalid("field %s is a %T, want a time.Time", name, x)
+		}
+		r.expires = expiryOf(t)
+		return nil
+	}
+	if err := checkExtra(name, s); err != nil {
+		return err
+	}
+	v, err := encodeAny(x, 1)
+	if err != nil {
+		return fmt.Errorf("field %.64q: %w", name, err)
+	}
+	if !v.IsNone() {
+		r.extra = append(r.extra, driver.Pair{Name: name, Value: v})
+	}
+	return nil
+}
+
+func (s *shape) decodeMap(r *record, v reflect.Value) error {
+	m := make(map[string]any, len(s.fields)+len(r.extra)+1)
+	for i := range s.fields {
+		f := &s.fields[i]
+		if f.at < len(r.vals) && !r.vals[f.at].IsNone() {
+			m[f.name] = anyOf(r.vals[f.at])
+		}
+	}
+	for _, p := range r.extra {
+		m[p.Name] = anyOf(p.Value)
+	}
+	m[mapVersion] = r.version
+	if r.expires != 0 {
+		m[mapExpires] = timeOfExpiry(r.expires)
+	}
+	v.Set(reflect.ValueOf(m).Convert(v.Type()))
+	return nil
+}

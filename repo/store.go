@@ -1,0 +1,142 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Options configure a [Store]. The zero value is a good default.
+type Options struct {
+	// Now is the clock that decides what has expired; nil is time.Now.
+	Now func() time.Time
+
+	// Observe is called after every operation, by the goroutine that did it. It
+	// must return quickly. Nil costs nothing.
+	Observe func(Event)
+
+	// CursorKey, if set, signs cursors, so that a client cannot make one up. It
+	// must be the same for all programs that exchange cursors.
+	CursorKey []byte
+
+	// Redact keeps keys and values out of error texts.
+	Redact bool
+}
+
+// An Event tells of one operation.
+type Event struct {
+	Op         string // "get", "find", "insert", …
+	Collection string
+	Depth      int // round trips to the store, one after the other
+	Requests   int // ranges, rows read by key, and commits
+	Rows       int // rows that the store returned
+	Err        error
+	Took       time.Duration
+}
+
+// A Store is a backend with what all repositories on it share. Make one for
+// each backend and open all repositories on it; it may be used by many
+// goroutines at once.
+type Store struct {
+	driver driver.Store
+	facts  driver.Facts
+	opts   Options
+
+	mu   sync.Mutex
+	open map[string]*shared // by collection
+}
+
+// shared is what repositories on one collection have in common. A writer holds
+// gate for reading while it commits, so that an index can be built alone.
+type shared struct {
+	gate  sync.RWMutex
+	epoch string // of the catalog entry; "" when there is none
+}
+
+// NewStore returns a Store on a backend. The Store owns the backend: Close
+// closes both. Opts may be nil.
+func NewStore(backend driver.Store, opts *Options) *Store {
+	s := &Store{driver: backend, facts: backend.Facts(), open: map[string]*shared{}}
+	if opts != nil {
+		s.opts = *opts
+	}
+	if s.opts.Now == nil {
+		s.opts.Now = time.Now
+	}
+	return s
+}
+
+// Facts says what the store is and can do.
+func (s *Store) Facts() driver.Facts { return s.facts }
+
+// Driver returns the backend, for what only the backend can do.
+func (s *Store) Driver() driver.Store { return s.driver }
+
+// Close waits for operations under way and releases the backend. Operations that
+// begin later fail with ErrClosed.
+func (s *Store) Close() error {
+	if err := s.driver.Close(); err != nil {
+		return fmt.Errorf("repo close %s: %w", s.facts.Name, err)
+	}
+	return nil
+}
+
+func (s *Store) shared(collection string) *shared {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sh := s.open[collection]
+	if sh == nil {
+		sh = &shared{}
+		s.open[collection] = sh
+	}
+	return sh
+}
+
+func (s *Store) nowMillis() int64 { return s.opts.Now().UnixMilli() }
+
+// A call is one operation under way: what it is called in errors and events,
+// and what it has cost so far.
+type call struct {
+	op       string
+	began    time.Time
+	depth    int
+	requests int
+	rows     int
+}
+
+func (s *Store) begin(op string) call {
+	c := call{op: op}
+	if s.opts.Observe != nil {
+		c.began = time.Now()
+	}
+	return c
+}
+
+// end reports the call to the observer and makes err an *Error.
+func (c *collection) end(k *call, key Key, err error) error {
+	if err != nil {
+		err = c.annotate(k.op, key, err)
+	}
+	if c.store.opts.Observe != nil {
+		c.store.opts.Observe(Event{Op: k.op, Collection: c.name, Depth: k.depth, Requests: k.requests,
+			Rows: k.rows, Err: err, Took: time.Since(k.began)})
+	}
+	return err
+}
+
+// get reads rows by key and counts what that costs.
+func (s *Store) get(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	k.depth++
+	k.requests += len(keys)
+	k.rows += len(keys)
+	return s.driver.Get(ctx, t, keys, mask, rows)
+}
+
+func (s *Store) commit(ctx context.Context, k *call, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	k.depth++
+	k.requests++
+	return s.driver.Commit(ctx, token, ops)
+}

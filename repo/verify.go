@@ -1,0 +1,280 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A Report says how an index and its records agree.
+type Report struct {
+	Index   string
+	Records int      // live records that were read
+	Rows    int      // rows and claims of the index that were read
+	Missing int      // rows that a record should have and has not
+	Stale   int      // rows that no record should have, or that carry other values than it
+	Samples []string // some of them, for people
+}
+
+// Clean reports whether nothing disagrees.
+func (r Report) Clean() bool { return r.Missing == 0 && r.Stale == 0 }
+
+func (r *Report) sample(format string, args ...any) {
+	if len(r.Samples) < 10 {
+		r.Samples = append(r.Samples, fmt.Sprintf(format, args...))
+	}
+}
+
+// Verify compares every index of the collection with its records, in both
+// directions, and returns a report for each. It reads everything. While others
+// write it looks at a disagreement twice before it counts it.
+func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
+	k := r.store.begin("verify")
+	var reports []Report
+	for _, x := range r.indexes {
+		rep, err := r.verify(ctx, &k, x)
+		if err != nil {
+			return reports, r.end(&k, nil, fmt.Errorf("index %s: %w", x.name, err))
+		}
+		reports = append(reports, rep)
+	}
+	return reports, r.end(&k, nil, nil)
+}
+
+func (c *collection) verify(ctx context.Context, k *call, x *index) (Report, error) {
+	rep := Report{Index: x.name}
+	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
+		if err != nil {
+			return rep, err
+		}
+		for i := range chunk.Rows {
+			if !c.isLive(&chunk.Rows[i]) {
+				continue
+			}
+			rep.Records++
+			if err := c.verifyRecord(ctx, k, x, &chunk.Rows[i], &rep); err != nil {
+				return rep, err
+			}
+		}
+	}
+	for chunk, err := range c.store.driver.Walk(ctx, x.table, "") {
+		if err != nil {
+			return rep, err
+		}
+		for i := range chunk.Rows {
+			rep.Rows++
+			if err := c.verifyRow(ctx, k, x, &chunk.Rows[i], &rep); err != nil {
+				return rep, err
+			}
+		}
+	}
+	return rep, nil
+}
+
+// verifyRecord counts the rows that a record should have in x and has not.
+func (c *collection) verifyRecord(ctx context.Context, k *call, x *index, row *driver.Row, rep *Report) error {
+	for attempt := 0; ; attempt++ {
+		missing, err := c.missingRows(ctx, k, x, row)
+		if err != nil || len(missing) == 0 {
+			return err
+		}
+		var now [1]driver.Row
+		if err := c.store.get(ctx, k, c.records, []driver.Key{row.Key}, nil, now[:]); err != nil {
+			return err
+		}
+		now[0].Key = row.Key
+		if !c.isLive(&now[0]) {
+			return nil
+		}
+		if now[0].Rev == row.Rev || attempt >= maxAttempts {
+			rep.Missing += len(missing)
+			rep.sample("record %s has no row %q", c.printText(row.Key), missing[0].part+missing[0].sort)
+			return nil
+		}
+		row = &now[0]
+	}
+}
+
+func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *driver.Row) ([]entry, error) {
+	rec, key, err := c.recordOf(row)
+	if err != nil {
+		return nil, err
+	}
+	b := newBuilder()
+	defer b.release()
+	entries, err := b.entries(nil, c, x, key, rec.vals)
+	if err != nil || len(entries) == 0 {
+		return nil, err
+	}
+	keys, rows := make([]driver.Key, len(entries)), make([]driver.Row, len(entries))
+	for i := range entries {
+		keys[i] = entries[i].key()
+	}
+	if err := c.store.get(ctx, k, x.table, keys, nil, rows); err != nil {
+		return nil, err
+	}
+	var missing []entry
+	for i := range rows {
+		rows[i].Key = keys[i]
+		if owner, err := c.recordKey(x, &rows[i]); rows[i].Rev.IsZero() || err != nil || owner.Partition != key.Partition || owner.Sort != key.Sort {
+			missing = append(missing, entries[i])
+		}
+	}
+	return missing, nil
+}
+
+// verifyRow counts a row of x that its record does not have, or that carries
+// other values.
+func (c *collection) verifyRow(ctx context.Context, k *call, x *index, row *driver.Row, rep *Report) error {
+	for attempt := 0; ; attempt++ {
+		good, err := c.rowHolds(ctx, k, x, row)
+		if good || err != nil {
+			return err
+		}
+		var now [1]driver.Row
+		if err := c.store.get(ctx, k, x.table, []driver.Key{row.Key}, nil, now[:]); err != nil || now[0].Rev.IsZero() {
+			return err
+		}
+		now[0].Key = row.Key
+		if now[0].Rev == row.Rev || attempt >= maxAttempts {
+			rep.Stale++
+			rep.sample("row %q belongs to no record, or has other values than its record", row.Key.Partition+row.Key.Sort)
+			return nil
+		}
+		row = &now[0]
+	}
+}
+
+// rowHolds reports whether the record that a row names has that row.
+func (c *collection) rowHolds(ctx context.Context, k *call, x *index, row *driver.Row) (bool, error) {
+	owner, err := c.recordKey(x, row)
+	if err != nil {
+		return false, nil
+	}
+	var rows [1]driver.Row
+	if err := c.store.get(ctx, k, c.records, []driver.Key{owner}, nil, rows[:]); err != nil {
+		return false, err
+	}
+	rows[0].Key = owner
+	if rows[0].Rev.IsZero() || rows[0].Dead {
+		return false, nil
+	}
+	rec, key, err := c.recordOf(&rows[0])
+	if err != nil {
+		return false, err
+	}
+	b := newBuilder()
+	defer b.release()
+	entries, err := b.entries(nil, c, x, key, rec.vals)
+	if err != nil {
+		return false, err
+	}
+	own := entry{part: row.Key.Partition, sort: row.Key.Sort}
+	return hasEntry(entries, &own) && x.carries(row, rec), nil
+}
+
+// carries reports whether a row has the covered values of a record.
+func (x *index) carries(row *driver.Row, rec *record) bool {
+	fields := row.Fields
+	if x.Unique {
+		fields = fields[min(1, len(fields)):]
+	}
+	for i, at := range x.covers {
+		var v driver.Value
+		if i < len(fields) {
+			v = fields[i]
+		}
+		if !v.Equal(rec.vals[at]) {
+			return false
+		}
+	}
+	return row.Expires == rec.expires && (!x.all || slices.EqualFunc(row.Extra, rec.extra, func(p, q driver.Pair) bool {
+		return p.Name == q.Name && p.Value.Equal(q.Value)
+	}))
+}
+
+// printText returns a key that a store returned for people.
+func (c *collection) printText(key driver.Key) string {
+	vals, err := c.partsOf(nil, key)
+	if err != nil {
+		return fmt.Sprintf("%q", key.Partition+key.Sort)
+	}
+	return c.printKey(vals)
+}
+
+// Rebuild makes an index anew from the records. Writers of this process wait.
+// Repositories that are open stay so. It needs a store that no other process
+// writes to.
+func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
+	k := r.store.begin("rebuild")
+	return r.end(&k, nil, r.rebuild(ctx, &k, index))
+}
+
+func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
+	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.name == name })
+	if i < 0 {
+		return fmt.Errorf("no index %s in the schema: %w", name, ErrNotFound)
+	}
+	c.shared.gate.Lock()
+	defer c.shared.gate.Unlock()
+	if c.shared.epoch != c.epoch {
+		return fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
+	}
+	if err := c.fill(ctx, k, c.indexes[i]); err != nil {
+		return fmt.Errorf("index %s: %w", name, err)
+	}
+	return nil
+}
+
+// A Reclaimed says what [Repo.Maintain] did.
+type Reclaimed struct {
+	Expired int // records that had expired and were removed, with their rows
+	Dead    int // tombstones that were no longer needed
+}
+
+// Maintain removes what nobody can see any more: expired records with their
+// index rows, and old tombstones. Run it now and then, in one place or several;
+// it may be interrupted at any time. It reads everything.
+func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
+	k := r.store.begin("maintain")
+	var done Reclaimed
+	for chunk, err := range r.store.driver.Walk(ctx, r.records, "") {
+		if err != nil {
+			return done, r.end(&k, nil, err)
+		}
+		for i := range chunk.Rows {
+			row := &chunk.Rows[i]
+			if row.Expires == 0 || row.Expires > r.store.nowMillis() {
+				continue
+			}
+			if err := r.remove(ctx, &k, row, &done); err != nil {
+				return done, r.end(&k, nil, r.ofText(row.Key, err))
+			}
+		}
+	}
+	return done, r.end(&k, nil, nil)
+}
+
+// remove takes away one expired record, or one old tombstone.
+func (c *collection) remove(ctx context.Context, k *call, row *driver.Row, done *Reclaimed) error {
+	if !row.Dead {
+		gone, err := c.reclaim(ctx, k, row.Key)
+		if gone {
+			done.Expired++
+		}
+		return err
+	}
+	vals, err := c.partsOf(nil, row.Key)
+	if err != nil {
+		return err
+	}
+	key := driver.Key{Partition: row.Key.Partition, Sort: row.Key.Sort, Parts: vals}
+	refusal, err := c.store.commit(ctx, k, driver.NewToken(),
+		[]driver.Op{{Do: driver.Delete, Table: c.records, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: row.Rev}})
+	if err == nil && refusal == nil {
+		done.Dead++
+	}
+	return err
+}

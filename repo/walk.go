@@ -1,0 +1,184 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A Chunk is a run of records from [Repo.Walk], and the mark after which a later
+// walk goes on, in this program or another; it is "" with the last chunk.
+type Chunk[T any] struct {
+	Items []T
+	Mark  string
+}
+
+// Walk yields all records of the collection in chunks, in no order. Mark is "" or
+// that of an earlier chunk. A record that is there during the whole walk comes at
+// least once. An error comes once, last.
+func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], error] {
+	return func(yield func(Chunk[T], error) bool) {
+		k := r.store.begin("walk")
+		stopped := false
+		err := r.walk(ctx, &k, mark, func(chunk Chunk[T]) bool {
+			stopped = !yield(chunk, nil)
+			return !stopped
+		})
+		if err = r.end(&k, nil, err); err != nil && !stopped {
+			yield(Chunk[T]{}, err)
+		}
+	}
+}
+
+func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chunk[T]) bool) error {
+	b := newReadBuffer(0)
+	defer b.release()
+	for chunk, err := range r.store.driver.Walk(ctx, r.records, mark) {
+		if err != nil {
+			return err
+		}
+		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
+		out := Chunk[T]{Mark: chunk.Mark, Items: make([]T, 0, len(chunk.Rows))}
+		for i := range chunk.Rows {
+			var rec T
+			ok, err := r.whole().decode(b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
+			if err != nil {
+				return r.ofText(chunk.Rows[i].Key, err)
+			}
+			if ok {
+				out.Items = append(out.Items, rec)
+			}
+		}
+		if !yield(out) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// maxSorted bounds the records that Scan sorts in memory.
+const maxSorted = 100_000
+
+// Scan yields the records that a query finds by reading the whole collection. It
+// answers any query, with or without an index, at the price of all records; ties
+// come in the order of the keys. With an order it holds what it found in memory:
+// the limit, or all, at most 100,000, else it is ErrTooLarge. Records that lack a
+// field of the order are left out, as they are in an index.
+func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		k := r.store.begin("scan")
+		stopped := false
+		err := r.scan(ctx, &k, q, func(t *T) bool {
+			stopped = !yield(*t, nil)
+			return !stopped
+		})
+		if err = r.end(&k, nil, err); err != nil && !stopped {
+			var zero T
+			yield(zero, err)
+		}
+	}
+}
+
+// A scanned record waits to be sorted.
+type scanned struct {
+	record
+	key driver.Key
+}
+
+func (r *Repo[T]) scan(ctx context.Context, k *call, q Query, yield func(*T) bool) error {
+	q.order = slices.Clone(q.order)
+	b, err := r.bind(q)
+	if err != nil {
+		return err
+	}
+	var found []scanned
+	n := 0
+	var out T
+	err = r.scanRows(ctx, k, &b, func(rec scanned) (bool, error) {
+		if len(b.order) > 0 {
+			found = append(found, rec)
+			return true, trimScan(&b, &found)
+		}
+		if err := r.shape.decode(&rec.record, reflect.ValueOf(&out).Elem()); err != nil {
+			return false, r.ofText(rec.key, err)
+		}
+		n++
+		return yield(&out) && n != b.limit, nil
+	})
+	if err != nil {
+		return err
+	}
+	sortScan(&b, found)
+	for i := range found {
+		if b.limit > 0 && i == b.limit {
+			break
+		}
+		if err := r.shape.decode(&found[i].record, reflect.ValueOf(&out).Elem()); err != nil {
+			return r.ofText(found[i].key, err)
+		}
+		if !yield(&out) {
+			break
+		}
+	}
+	return nil
+}
+
+// scanRows calls each for every live record that meets the conditions and has the
+// fields of the order, until it returns false.
+func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(scanned) (bool, error)) error {
+	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
+		if err != nil {
+			return err
+		}
+		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
+		for i := range chunk.Rows {
+			row := &chunk.Rows[i]
+			if !c.isLive(row) {
+				continue
+			}
+			rec, key, err := c.recordOf(row)
+			if err != nil {
+				return c.ofText(row.Key, err)
+			}
+			if missing(b.order, rec.vals) || !b.matches(rec.vals) {
+				continue
+			}
+			if more, err := each(scanned{*rec, key}); err != nil || !more {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// trimScan keeps the best records of a limited scan, now and then.
+func trimScan(b *bound, found *[]scanned) error {
+	switch {
+	case b.limit > 0 && len(*found) >= max(2*b.limit, 1024):
+		sortScan(b, *found)
+		*found = slices.Clip((*found)[:min(b.limit, len(*found))])
+	case len(*found) > maxSorted:
+		return fmt.Errorf("a scan in order holds at most %d records in memory; give it a Limit or a range: %w", maxSorted, ErrTooLarge)
+	}
+	return nil
+}
+
+func sortScan(b *bound, found []scanned) {
+	slices.SortFunc(found, func(x, y scanned) int {
+		for _, o := range b.order {
+			d := compare(x.vals[o.at], y.vals[o.at])
+			if o.desc {
+				d = -d
+			}
+			if d != 0 {
+				return d
+			}
+		}
+		return cmp.Or(cmp.Compare(x.key.Partition, y.key.Partition), cmp.Compare(x.key.Sort, y.key.Sort))
+	})
+}

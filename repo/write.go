@@ -1,0 +1,222 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A WriteOption adds a condition to a write.
+type WriteOption func(*writeOptions)
+
+type writeOptions struct{ expect Version }
+
+// IfVersion makes a write fail with ErrConflict unless the record has version v.
+// The zero Version is no condition.
+func IfVersion(v Version) WriteOption { return func(o *writeOptions) { o.expect = v } }
+
+func expected(opts []WriteOption) Version {
+	var o writeOptions
+	for _, opt := range opts {
+		opt(&o)
+	}
+	return o.expect
+}
+
+// Insert adds a record that is not there yet and fills its version field. It
+// fails with ErrExists when the key is taken, or a value of a unique index, which
+// Error.Index then names.
+func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
+	return r.put(ctx, "insert", doInsert, record, nil)
+}
+
+// Replace writes a record that is there, whole, and fills its version field. It
+// fails with ErrNotFound when it is not there, and with ErrConflict when its
+// version is not that of the record's version field, if that is set, or of IfVersion.
+func (r *Repo[T]) Replace(ctx context.Context, record *T, opts ...WriteOption) error {
+	return r.put(ctx, "replace", doReplace, record, opts)
+}
+
+// Put writes a record whether or not it is there, whole, and fills its version
+// field. With a version, in that field or by IfVersion, it fails with ErrConflict
+// unless the record is there with that version.
+func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error {
+	return r.put(ctx, "put", doPut, record, opts)
+}
+
+func (r *Repo[T]) put(ctx context.Context, op string, verb verb, rec *T, opts []WriteOption) error {
+	k := r.store.begin(op)
+	if rec == nil {
+		return r.end(&k, nil, invalid("the record is a nil pointer"))
+	}
+	w, err := r.writeOf(verb, rec)
+	if err != nil {
+		return r.end(&k, nil, err)
+	}
+	w.want(opts)
+	ws := [1]write{w}
+	version, err := r.run(ctx, &k, ws[:])
+	if err != nil {
+		return r.end(&k, nil, ofKeyOnce(w.key, err))
+	}
+	r.setVersion(rec, version)
+	return r.end(&k, nil, nil)
+}
+
+func (w *write) want(opts []WriteOption) {
+	if v := expected(opts); !v.IsZero() {
+		w.expect = v
+	}
+}
+
+func ofKeyOnce(key driver.Key, err error) error {
+	if _, ok := err.(*keyed); ok {
+		return err
+	}
+	return ofKey(key, err)
+}
+
+// writeOf returns the write that makes rec the record under its key.
+func (r *Repo[T]) writeOf(verb verb, rec *T) (write, error) {
+	next, key, err := r.encode(rec)
+	if err != nil {
+		return write{}, err
+	}
+	w := write{verb: verb, change: change{key: key, next: next}}
+	if verb != doInsert {
+		w.expect = next.version
+	}
+	return w, nil
+}
+
+// encode returns a record and its key, checked against the limits.
+func (r *Repo[T]) encode(rec *T) (*record, driver.Key, error) {
+	next := &record{vals: make([]driver.Value, len(r.cols))}
+	if err := r.shape.encode(reflect.ValueOf(rec).Elem(), next, r.cols); err != nil {
+		return nil, driver.Key{}, err
+	}
+	key, err := r.keyOfValues(next.vals[:len(r.key):len(r.key)])
+	if err != nil {
+		return nil, driver.Key{}, err
+	}
+	return next, key, r.checkSize(next, key)
+}
+
+func (c *collection) checkSize(rec *record, key driver.Key) error {
+	size := len(key.Partition) + len(key.Sort)
+	for i := range rec.vals {
+		size += sizeOf(&rec.vals[i])
+	}
+	for i := range rec.extra {
+		size += len(rec.extra[i].Name) + sizeOf(&rec.extra[i].Value)
+	}
+	if size > maxRecord {
+		return ofKey(key, fmt.Errorf("record of about %d bytes, at most %d: %w", size, maxRecord, ErrTooLarge))
+	}
+	return nil
+}
+
+func sizeOf(v *driver.Value) int {
+	n := 8 + len(v.Str())
+	for i := range v.List() {
+		n += sizeOf(&v.List()[i])
+	}
+	return n
+}
+
+// setVersion fills the version field of a record, if it has one.
+func (r *Repo[T]) setVersion(rec *T, version Version) {
+	switch v := reflect.ValueOf(rec).Elem(); {
+	case r.shape.isMap:
+		v.Interface().(map[string]any)[mapVersion] = version
+	case r.shape.version != nil:
+		v.FieldByIndex(r.shape.version).Set(reflect.ValueOf(version))
+	}
+}
+
+// Update reads a record, lets fn change it, and writes it if nobody else has
+// changed it meanwhile; else it begins again, so fn may run several times. It
+// returns the record as written. An error of fn is returned as it is, wrapped,
+// and nothing is written. A record that is not there or has expired is
+// ErrNotFound. Fn must not change the key.
+func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
+	k := r.store.begin("update")
+	var rec, zero T
+	dk, err := r.keyOf(key)
+	if err != nil {
+		return zero, r.end(&k, key, err)
+	}
+	ws := [1]write{{verb: doUpdate, change: change{key: dk}}}
+	ws[0].want(opts)
+	ws[0].derive = func(old *stored) (err error) {
+		ws[0].next, err = r.derive(&rec, old, dk, fn)
+		return err
+	}
+	version, err := r.run(ctx, &k, ws[:])
+	if err != nil {
+		return zero, r.end(&k, key, err)
+	}
+	r.setVersion(&rec, version)
+	return rec, r.end(&k, key, nil)
+}
+
+// derive lets fn change the record that is there and returns it as values.
+func (r *Repo[T]) derive(rec *T, old *stored, key driver.Key, fn func(*T) error) (*record, error) {
+	if err := r.shape.decode(&old.record, reflect.ValueOf(rec).Elem()); err != nil {
+		return nil, err
+	}
+	if err := fn(rec); err != nil {
+		return nil, err
+	}
+	next, now, err := r.encode(rec)
+	if err != nil {
+		return nil, err
+	}
+	if now.Partition != key.Partition || now.Sort != key.Sort {
+		return nil, invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now.Parts))
+	}
+	if !r.extra {
+		next.extra = old.extra // fields of a newer program are not lost
+	}
+	if !r.expires {
+		next.expires = old.expires
+	}
+	return next, nil
+}
+
+// Delete removes a record. One that is not there is no error, unless IfVersion
+// asks for a version: then it is ErrConflict.
+func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
+	k := r.store.begin("delete")
+	dk, err := r.keyOf(key)
+	if err != nil {
+		return r.end(&k, key, err)
+	}
+	ws := [1]write{{verb: doDelete, change: change{key: dk}}}
+	ws[0].want(opts)
+	_, err = r.run(ctx, &k, ws[:])
+	return r.end(&k, key, err)
+}
+
+// Resolve finds out what became of a write that ended with ErrUnknownOutcome:
+// pass Error.Outcome. Where the write could still happen it first makes sure
+// that it never will. The answer is about the whole write, index rows included.
+func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
+	k := r.store.begin("resolve")
+	if outcome == nil || outcome.token.IsZero() {
+		return Unknown, r.end(&k, nil, invalid("the outcome names no write"))
+	}
+	o := *outcome
+	vals, err := r.partsOf(nil, o.text)
+	if err != nil {
+		return Unknown, r.end(&k, nil, err)
+	}
+	o.text.Parts = vals
+	v, err := r.resolve(ctx, &k, &o)
+	if err != nil {
+		err = ofKeyOnce(o.text, err)
+	}
+	return v, r.end(&k, nil, err)
+}
