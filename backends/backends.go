@@ -1,0 +1,47 @@
+// Package backends opens a store by URL. It is the only package that knows all
+// backends: programs import it; libraries import the backends they need.
+package backends
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/backends/pebble"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Schemes are the URL schemes that Open knows.
+var schemes = []string{"memory", "pebble"}
+
+// Open returns the store that a URL names. Opts may be nil. The URLs are
+//
+//	memory:                  in the memory of this process
+//	pebble:DIR               in a directory; see package pebble for its options
+func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, error) {
+	d, err := OpenDriver(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	return repo.NewStore(d, opts), nil
+}
+
+// OpenDriver is Open without package repo around the backend.
+func OpenDriver(_ context.Context, url string) (driver.Store, error) {
+	scheme, rest, ok := strings.Cut(url, ":")
+	if !ok {
+		return nil, fmt.Errorf("open: %q has no scheme; use one of %s, as in pebble:DIR: %w", url, strings.Join(schemes, ", "), driver.ErrInvalid)
+	}
+	switch scheme {
+	case "memory":
+		if rest != "" {
+			return nil, fmt.Errorf("open memory: takes no address and no options, so write \"memory:\": %w", driver.ErrInvalid)
+		}
+		return memory.New(nil), nil
+	case "pebble":
+		return pebble.OpenURL(url)
+	}
+	return nil, fmt.Errorf("open: scheme %q is none of %s: %w", scheme, strings.Join(schemes, ", "), driver.ErrInvalid)
+}
