@@ -1,0 +1,101 @@
+package testserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Run has a server of each store named before "--" in args, of all three if none is, for the time
+// of the command after it, whose environment names them. It returns the command's exit code, 128
+// and the signal's number if a signal ended it. When ctx ends, the command gets SIGTERM.
+// Servers that a variable names already are left alone. Script is scripts/servers.
+func Run(ctx context.Context, script string, args []string, stderr io.Writer) (int, error) {
+	stores, command, err := runArgs(args)
+	if err != nil {
+		return 2, err
+	}
+	l := launcher{script: script, install: stderr, choose: freeAddress}
+	servers, err := openAll(ctx, l, stores, stderr)
+	if err == nil {
+		var code int
+		code, err = runCommand(ctx, command, servers)
+		return code, errors.Join(err, closeAll(servers))
+	}
+	return 1, errors.Join(err, closeAll(servers))
+}
+
+func runArgs(args []string) (stores []Store, command []string, err error) {
+	i := slices.Index(args, "--")
+	if i < 0 || i == len(args)-1 {
+		return nil, nil, errors.New("run: no command; write: scripts/servers run [STORE...] -- COMMAND...")
+	}
+	all := []Store{Redis, Mongo, Cassandra}
+	for _, name := range args[:i] {
+		if !slices.Contains(all, Store(name)) {
+			return nil, nil, fmt.Errorf("run: %s is not redis, mongo or cassandra", name)
+		}
+		stores = append(stores, Store(name))
+	}
+	if len(stores) == 0 {
+		stores = all
+	}
+	return stores, args[i+1:], nil
+}
+
+// openAll opens the servers side by side and returns those that it could open, also with an error.
+func openAll(ctx context.Context, l launcher, stores []Store, stderr io.Writer) ([]*Server, error) {
+	servers := make([]*Server, len(stores))
+	errs := make([]error, len(stores))
+	var wg sync.WaitGroup
+	for i, store := range stores {
+		wg.Go(func() {
+			begun := time.Now()
+			servers[i], errs[i] = l.open(ctx, store)
+			if errs[i] == nil {
+				fmt.Fprintf(stderr, "servers: %s at %s after %.1f s\n", store, servers[i].Addr, time.Since(begun).Seconds())
+			}
+		})
+	}
+	wg.Wait()
+	return slices.DeleteFunc(servers, func(s *Server) bool { return s == nil }), errors.Join(errs...)
+}
+
+func closeAll(servers []*Server) error {
+	errs := make([]error, len(servers))
+	for i, s := range servers {
+		errs[i] = s.close()
+	}
+	return errors.Join(errs...)
+}
+
+func runCommand(ctx context.Context, command []string, servers []*Server) (int, error) {
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Env = os.Environ()
+	for _, s := range servers {
+		cmd.Env = append(cmd.Env, s.Store.kind().variable+"="+s.URL)
+	}
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err == nil || errors.As(err, &exit) {
+		return exitCode(cmd.ProcessState), nil
+	}
+	return 127, fmt.Errorf("run: %w", err)
+}
+
+func exitCode(state *os.ProcessState) int {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return 128 + int(status.Signal())
+	}
+	return state.ExitCode()
+}
