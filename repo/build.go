@@ -76,7 +76,7 @@ func (c *collection) fillRow(ctx context.Context, k *call, x *index, row *driver
 	}
 	token := driver.NewToken()
 	if x.all {
-		token = row.Rev // the row stands for the record, its version included
+		token = driver.Token(next.version) // the row stands for the record, its version included
 	}
 	refusal, err := c.store.commit(ctx, k, token, b.ops)
 	switch {
@@ -85,7 +85,7 @@ func (c *collection) fillRow(ctx context.Context, k *call, x *index, row *driver
 	case refusal.Op == 0:
 		return ofKey(key, fmt.Errorf("the record changed while its index was built, which the store's lock should have prevented: %w", ErrInternal))
 	}
-	return ofKey(key, fmt.Errorf("index %s is unique and two records have %s; change one of them: %w", x.name, describe(c, x, next.vals), ErrExists))
+	return ofKey(key, fmt.Errorf("index %s is unique and two records have %s; change one of them: %w", x.name, c.describe(x, next.vals), ErrExists))
 }
 
 // recordOf returns a stored row as a record.

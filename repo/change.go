@@ -27,6 +27,7 @@ type change struct {
 	old   stored        // with known
 	next  *record       // nil deletes
 	edits []driver.Edit // if set, the record is patched, not written whole
+	renew bool          // of a patch: the expiry changes, too
 	cond  driver.Cond   // without known
 	rev   driver.Token  // for AtRev
 }
@@ -66,20 +67,32 @@ type entry struct {
 
 // add appends the ops of a change, the record's own first.
 func (b *builder) add(c *collection, i int, ch *change) error {
-	first := len(b.ops)
 	b.ops = append(b.ops, c.recordOp(ch))
+	rows := 0
 	for _, x := range c.indexes {
 		if err := b.addRows(c, x, ch); err != nil {
 			return fmt.Errorf("index %s: %w", x.name, err)
 		}
+		rows += x.rowsOf(ch.next)
 	}
-	if n := len(b.ops) - first - 1; n > 2*maxRows {
-		return fmt.Errorf("record changes %d index rows, at most %d: %w", n, 2*maxRows, ErrTooLarge)
+	if rows > maxRows {
+		return fmt.Errorf("record has %d index rows, at most %d: %w", rows, maxRows, ErrTooLarge)
 	}
 	for len(b.owner) < len(b.ops) {
 		b.owner = append(b.owner, i)
 	}
 	return nil
+}
+
+// rowsOf returns how many rows a record has in x at most.
+func (x *index) rowsOf(rec *record) int {
+	switch {
+	case rec == nil:
+		return 0
+	case x.multi >= 0:
+		return len(rec.vals[x.multi].List())
+	}
+	return 1
 }
 
 // recordOp returns the op on the record itself.
@@ -94,6 +107,9 @@ func (c *collection) recordOp(ch *change) driver.Op {
 	switch {
 	case ch.edits != nil:
 		op.Do, op.Edits = driver.Patch, ch.edits
+		if ch.renew {
+			op.PatchMeta, op.Row.Expires = true, ch.next.expires
+		}
 	case ch.next == nil && c.records.Ring > 0:
 		op.Do, op.Row.Dead, op.Row.Expires = driver.Put, true, c.store.nowMillis()+tombstoneMillis
 	case ch.next == nil:
@@ -294,7 +310,7 @@ func (c *collection) recordKey(x *index, row *driver.Row) (driver.Key, error) {
 // merge joins ops of several changes on one key, which a commit may name once:
 // a row or claim that one record gives up and another one takes.
 func (b *builder) merge() error {
-	if b.owner[len(b.owner)-1] == 0 {
+	if b.owner[len(b.owner)-1] == b.owner[0] {
 		return nil // one change names each key once
 	}
 	type id struct {
@@ -312,8 +328,8 @@ func (b *builder) merge() error {
 			first[key] = kept
 			b.ops[kept], b.owner[kept] = *op, b.owner[i]
 			kept++
-		case op.Table.Class == driver.Records:
-			return invalid("one record is named twice")
+		case op.Do == driver.Put && b.ops[at].Do == driver.Put:
+			return fmt.Errorf("two records of the commit have the same value in %s: %w", op.Table.Name, ErrExists)
 		default:
 			b.ops[at], b.owner[at] = joined(b.ops[at], *op), b.owner[i]
 		}
@@ -322,16 +338,14 @@ func (b *builder) merge() error {
 	return nil
 }
 
-// joined returns the op that does what two ops on one key of an index do. A
-// claim that is given up and taken is there before; one that is taken twice
-// stays one that must be absent, and both puts cannot hold.
+// joined returns the op that does what a delete and a put of one key do, in
+// either order: the row or claim was there, and changes hands.
 func joined(a, b driver.Op) driver.Op {
-	put := b
 	if a.Do == driver.Put {
-		put = a
+		b = a
 	}
-	if put.Table.Class == driver.Claims && a.Do != b.Do {
-		put.If = driver.Present
+	if b.Table.Class == driver.Claims {
+		b.If = driver.Present
 	}
-	return put
+	return b
 }

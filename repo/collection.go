@@ -21,6 +21,7 @@ type collection struct {
 	cols       []driver.Column // key, then fields by ordinal
 	indexes    []*index
 	elems      []driver.Kind // by position: of a list, the kind of its elements
+	nanos      []bool        // by position: an integer that keeps the nanoseconds of a time
 	keySources []source      // of the key columns
 	keyAccess  []access      // for reads that want keys only
 	expires    bool          // records may expire

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -248,8 +250,11 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 		return 0, nil, fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
 	}
 	refusal, err := c.send(ctx, k, token, b.ops, &writes[b.owner[0]])
-	if err != nil || refusal == nil {
-		return 0, nil, err
+	if err != nil {
+		return 0, nil, ofKey(writes[b.owner[0]].key, err)
+	}
+	if refusal == nil {
+		return 0, nil, nil
 	}
 	if refusal.Op < 0 || refusal.Op >= len(b.ops) {
 		return 0, nil, fmt.Errorf("store refused op %d of %d: %w", refusal.Op, len(b.ops), ErrInternal)
@@ -298,17 +303,15 @@ func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusa
 
 // taken returns the error for a unique value that another record has.
 func (c *collection) taken(x *index, owner driver.Key, w *write) error {
-	names := x.Partition
-	names = append(names[:len(names):len(names)], x.Sort...)
-	what := "a value"
+	what := "a value of index " + x.name
 	if w.next != nil && !c.store.opts.Redact {
-		what = describe(c, x, w.next.vals)
+		what = c.describe(x, w.next.vals)
 	}
 	who := "another record"
 	if vals, err := c.partsOf(nil, owner); err == nil {
 		who = c.printKey(vals)
 	}
-	return &indexTaken{index: x.name, text: fmt.Sprintf("%s of %s is taken by %s", what, quoteList(names), who)}
+	return &indexTaken{index: x.name, text: fmt.Sprintf("%s is taken by %s", what, who)}
 }
 
 // An indexTaken is ErrExists because of a unique index.
@@ -317,18 +320,13 @@ type indexTaken struct{ index, text string }
 func (e *indexTaken) Error() string { return e.text + ": " + ErrExists.Error() }
 func (e *indexTaken) Unwrap() error { return ErrExists }
 
-func describe(c *collection, x *index, vals []driver.Value) string {
-	if len(x.part) == 1 && len(x.sort) == 0 {
-		return vals[x.part[0].at].String()
+// describe returns the values that a record has in an index, for people.
+func (c *collection) describe(x *index, vals []driver.Value) string {
+	var list []string
+	for _, src := range slices.Concat(x.part, x.sort) {
+		list = append(list, c.cols[src.at].Name+" "+vals[src.at].String())
 	}
-	var list []driver.Value
-	for _, src := range x.part {
-		list = append(list, vals[src.at])
-	}
-	for _, src := range x.sort {
-		list = append(list, vals[src.at])
-	}
-	return fmt.Sprint(list)
+	return strings.Join(list, ", ")
 }
 
 // reclaim deletes a record if it has expired, with its rows and claims.

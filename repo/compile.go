@@ -17,6 +17,7 @@ type compiler struct {
 	*collection
 	kinds  map[string]driver.Kind
 	lists  map[string]driver.Kind // of the elements of lists
+	times  map[string]bool        // integer fields that keep the nanoseconds of a time
 	order  []string               // of the fields, as declared
 	faults []error
 }
@@ -57,9 +58,9 @@ func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 
 // declare collects the declared fields and their kinds.
 func (c *compiler) declare(sh *shape) {
-	c.kinds, c.lists = map[string]driver.Kind{}, map[string]driver.Kind{}
+	c.kinds, c.lists, c.times = map[string]driver.Kind{}, map[string]driver.Kind{}, map[string]bool{}
 	for _, f := range sh.fields {
-		c.kinds[f.name], c.lists[f.name] = f.kind, f.elem
+		c.kinds[f.name], c.lists[f.name], c.times[f.name] = f.kind, f.coder.elem, f.nanos
 		c.order = append(c.order, f.name)
 	}
 	if !sh.isMap {
@@ -136,6 +137,7 @@ func (c *compiler) layOut(s Schema) {
 			c.keySources = append(c.keySources, source{at: i, desc: col.Desc})
 		}
 		c.elems = append(c.elems, c.lists[col.Name])
+		c.nanos = append(c.nanos, c.times[col.Name])
 	}
 }
 

@@ -45,7 +45,7 @@ func (c *collection) bind(q Query) (bound, error) {
 		if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == e.field }) {
 			return b, invalid("field %s has two conditions", e.field)
 		}
-		cond.value, err = valueAs(e.value, driver.Column{Name: e.field, Kind: cond.kind})
+		cond.value, err = valueAs(e.value, e.field, cond.kind, c.nanos[cond.at])
 		if err == nil && cond.value.IsNone() {
 			err = invalid("%s = nothing: records without a field are in no index", e.field)
 		}
@@ -88,7 +88,6 @@ func (c *collection) bindRange(b *bound, r *interval) error {
 		return err
 	}
 	cond.rng = true
-	col := driver.Column{Name: r.field, Kind: cond.kind}
 	switch {
 	case cond.kind == driver.List || cond.kind == driver.Map:
 		return invalid("field %s is a %s, which has no order", r.field, cond.kind)
@@ -98,8 +97,8 @@ func (c *collection) bindRange(b *bound, r *interval) error {
 		cond.prefix = r.prefix
 		_, err = textValue(*r.prefix)
 	default:
-		if cond.from, err = valueAs(r.from, col); err == nil {
-			cond.to, err = valueAs(r.to, col)
+		if cond.from, err = valueAs(r.from, r.field, cond.kind, c.nanos[cond.at]); err == nil {
+			cond.to, err = valueAs(r.to, r.field, cond.kind, c.nanos[cond.at])
 		}
 	}
 	b.conds = append(b.conds, cond)

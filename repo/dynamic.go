@@ -83,21 +83,27 @@ func anyOf(v driver.Value) any {
 	return nil
 }
 
-// valueAs returns x, which a caller gave for a column, as a value of its kind.
-// An integer is accepted for a Float, and a nanosecond time for an Int column
-// that keeps one.
-func valueAs(x any, col driver.Column) (driver.Value, error) {
+// valueAs returns x, which a caller gave for a field, as a value of the field's
+// kind. An integer is accepted for a Float, and a time for an Int if nanos says
+// that the field keeps a time's nanoseconds.
+func valueAs(x any, field string, kind driver.Kind, nanos bool) (driver.Value, error) {
 	v, err := encodeAny(x, 0)
 	if err != nil {
-		return v, fmt.Errorf("%s: %w", col.Name, err)
+		return v, fmt.Errorf("%s: %w", field, err)
 	}
 	switch {
-	case v.Kind() == col.Kind, v.IsNone():
+	case nanos && v.Kind() == driver.Time:
+		v, err = nanosCoder().enc(reflect.ValueOf(x), 0)
+		return v, err
+	case v.Kind() == kind, v.IsNone():
 		return v, nil
-	case v.Kind() == driver.Int && col.Kind == driver.Float:
+	case v.Kind() == driver.Int && kind == driver.Float:
 		return driver.FloatValue(float64(v.Int())), nil
-	case v.Kind() == driver.Time && col.Kind == driver.Int:
-		return driver.IntValue(x.(time.Time).UnixNano()), nil
 	}
-	return driver.Value{}, invalid("%s is a %s, not a %s", col.Name, col.Kind, v.Kind())
+	return driver.Value{}, invalid("%s is a %s, not a %s", field, kind, v.Kind())
+}
+
+// value returns x as a value of the field at a position.
+func (c *collection) value(x any, at int) (driver.Value, error) {
+	return valueAs(x, c.cols[at].Name, c.cols[at].Kind, c.nanos[at])
 }

@@ -41,7 +41,7 @@ func (c *collection) keyOf(parts Key) (driver.Key, error) {
 	}
 	vals := make([]driver.Value, len(parts))
 	for i, p := range parts {
-		v, err := valueAs(p, c.key[i])
+		v, err := c.value(p, i)
 		if err != nil {
 			return driver.Key{}, err
 		}

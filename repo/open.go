@@ -55,6 +55,19 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	return &Repo[T]{collection: c, shape: sh, by: c.accesses(sh)}, nil
 }
 
+// Check reports, as [Open] does, what is wrong with a schema for records of type T
+// on a store with the given facts. It touches no store.
+func Check[T any](facts driver.Facts, schema Schema) error {
+	sh, err := shapeOf(reflect.TypeFor[T]())
+	if err == nil {
+		_, err = compile(&Store{facts: facts}, schema, sh)
+	}
+	if err != nil {
+		return &Error{Op: "check", Collection: schema.Collection, Err: err}
+	}
+	return nil
+}
+
 func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t reflect.Type, o openOptions) (*collection, *shape, error) {
 	sh, err := shapeOf(t)
 	if err != nil {

@@ -4,26 +4,33 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// An Edit changes one field of a record: see [Set], [Unset] and [Add].
+// An Edit changes one field of a record: see [Set], [Unset] and [Add]; or its
+// expiry: see [ExpireAt].
 type Edit struct {
-	do    driver.EditVerb
-	field string
-	value any
+	do     driver.EditVerb
+	field  string
+	value  any
+	expire bool
 }
 
 // Set gives a field a value. Nil, and an empty list, map or run of bytes, remove it.
-func Set(field string, value any) Edit { return Edit{driver.Set, field, value} }
+func Set(field string, value any) Edit { return Edit{do: driver.Set, field: field, value: value} }
 
 // Unset removes a field; reading it gives the zero value.
 func Unset(field string) Edit { return Edit{do: driver.Unset, field: field} }
 
 // Add adds n to an integer field; one that is absent counts as 0. A sum that no
 // int64 holds is ErrInvalid, and nothing is written.
-func Add(field string, n int64) Edit { return Edit{driver.Add, field, n} }
+func Add(field string, n int64) Edit { return Edit{do: driver.Add, field: field, value: n} }
+
+// ExpireAt makes the record expire at a time, with its index rows; the zero time
+// is never.
+func ExpireAt(t time.Time) Edit { return Edit{expire: true, field: mapExpires, value: t} }
 
 // Patch changes some fields of a record and returns its new version. Only these
 // fields travel, and the record is not read first, unless an index needs one of
@@ -50,11 +57,29 @@ func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, 
 		return Version{}, err
 	}
 	ws := [1]write{{verb: doPatch, expect: version, change: change{key: dk, edits: list}}}
+	expires, renew := expiryIn(edits)
+	if renew && !r.expires {
+		return Version{}, invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
+	}
+	ws[0].renew = renew
 	ws[0].derive = func(old *stored) (err error) {
 		ws[0].next, err = r.edited(old, list)
+		if err == nil && renew {
+			ws[0].next.expires = expires
+		}
 		return err
 	}
 	return r.run(ctx, k, ws[:])
+}
+
+// expiryIn returns the expiry that edits set, and whether they do.
+func expiryIn(edits []Edit) (int64, bool) {
+	for _, e := range edits {
+		if e.expire {
+			return expiryOf(e.value.(time.Time)), true
+		}
+	}
+	return 0, false
 }
 
 // editsOf checks edits and returns them as the driver's.
@@ -62,16 +87,19 @@ func (c *collection) editsOf(edits []Edit) ([]driver.Edit, error) {
 	if len(edits) == 0 {
 		return nil, invalid("no edits")
 	}
-	list := make([]driver.Edit, len(edits))
+	list := make([]driver.Edit, 0, len(edits))
 	for i, e := range edits {
 		if slices.ContainsFunc(edits[:i], func(o Edit) bool { return o.field == e.field }) {
 			return nil, invalid("field %s is edited twice", e.field)
+		}
+		if e.expire {
+			continue
 		}
 		d, err := c.editOf(e)
 		if err != nil {
 			return nil, err
 		}
-		list[i] = d
+		list = append(list, d)
 	}
 	return list, nil
 }
@@ -90,7 +118,7 @@ func (c *collection) editOf(e Edit) (driver.Edit, error) {
 		return d, invalid("field %s is a %s; Add is for integers", e.field, c.cols[at].Kind)
 	}
 	var err error
-	d.Value, err = valueAs(e.value, c.cols[at])
+	d.Value, err = c.value(e.value, at)
 	return d, err
 }
 

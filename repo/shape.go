@@ -26,6 +26,7 @@ type structField struct {
 	goName string
 	index  []int
 	role   int
+	nanos  bool // an integer that keeps the nanoseconds of a time
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
@@ -95,7 +96,7 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) 
 		return f, fmt.Errorf("name %q: use letters, digits and '_', a letter first, at most 64: %w", f.name, ErrSchema)
 	}
 	if option == "nanos" {
-		f.coder = nanosCoder()
+		f.coder, f.nanos = nanosCoder(), true
 		return f, wantType(sf, timeType, option)
 	}
 	c, err := m.of(sf.Type)
@@ -248,7 +249,7 @@ const (
 func (s *shape) encodeMap(m map[string]any, r *record, cols []driver.Column) error {
 	for i := range s.fields {
 		f := &s.fields[i]
-		x, err := valueAs(m[f.name], cols[f.at])
+		x, err := valueAs(m[f.name], f.name, cols[f.at].Kind, false)
 		if err != nil {
 			return fmt.Errorf("field %w", err)
 		}

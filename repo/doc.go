@@ -1,0 +1,21 @@
+// Package repo keeps records in a NoSQL store and finds them again: by key, by
+// index tables that it keeps in step with the records, in order, in pages, on any
+// store that has a backend.
+//
+// A [Schema] says, as data, what the key of a collection is and how else its
+// records are found; [Open] checks it against the record type and the store and
+// returns a [Repo]. A [Query] says what is wanted, never how; one that no index
+// answers is refused with the index to add. What holds on every store:
+//
+//   - P1: a write is one atomic step on its record, and its Version is another one
+//     after every write and never an earlier one; a stale version is refused.
+//   - P2, no miss: a query returns every record that meets it from before the call
+//     until after it.
+//   - P3, no false hit: every record returned met the query when it was read.
+//   - P4: unique means unique, at every instant, also after a crash.
+//   - P5: a crash leaves nothing that a reader sees or that blocks anybody for long.
+//   - P6: an outcome that cannot be known is [ErrUnknownOutcome], and
+//     [Repo.Resolve] settles it.
+//
+// The package imports nothing but the standard library.
+package repo
