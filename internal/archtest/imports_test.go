@@ -1,0 +1,115 @@
+package archtest_test
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A rule says what the packages below dir may import, as patterns: of this module
+// (paths from its root) and of others. The standard library is always allowed.
+// The first rule that fits a package is its rule; a package without one is a fault.
+type rule struct{ dir, own, others string }
+
+var rules = []rule{
+	{`^repo/driver$`, ``, ``},
+	{`^repo$`, `^repo/driver$`, ``},
+	{`^repo/.+$`, `^repo(/driver)?$`, ``},
+	{`^repotest$`, `^repo/driver$`, ``},
+	{`^backends/memory$`, `^repo/driver$`, ``},
+	{`^backends/pebble$`, `^repo/driver$`, `^github\.com/cockroachdb/`},
+	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
+	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
+	{`^loadtest$`, `^(repo|repo/driver|internal/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/perf/benchmath|golang\.org/x/sys/unix)$`},
+	{`^cmd/polystore$`, `^(repo|repo/driver|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$`},
+	{`^examples/.+$`, `^(repo|backends/\w+)$`, ``},
+	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
+	{`^bench(/.+)?$`, `^(repo|repo/driver|backends/\w+|internal/.+|bench/.+)$`, `.*`},
+	{`^internal/.+$`, ``, `.*`},
+}
+
+// breaks returns the imports of a package that its rule forbids.
+func breaks(dir string, imports []string) []string {
+	for _, r := range rules {
+		if !regexp.MustCompile(r.dir).MatchString(dir) {
+			continue
+		}
+		var bad []string
+		for _, path := range imports {
+			if !r.allows(path) {
+				bad = append(bad, path)
+			}
+		}
+		return bad
+	}
+	return []string{"(no rule for this package)"}
+}
+
+func (r rule) allows(path string) bool {
+	if own, ok := strings.CutPrefix(path, module); ok {
+		return r.own != "" && regexp.MustCompile(r.own).MatchString(own)
+	}
+	first, _, _ := strings.Cut(path, "/")
+	if !strings.Contains(first, ".") {
+		return true
+	}
+	return r.others != "" && regexp.MustCompile(r.others).MatchString(path)
+}
+
+func TestImports(t *testing.T) {
+	for _, f := range files(t) {
+		if f.isTest() {
+			continue
+		}
+		var imports []string
+		for _, spec := range f.ast.Imports {
+			path, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			imports = append(imports, path)
+		}
+		for _, path := range breaks(f.dir, imports) {
+			t.Errorf("%s imports %s, which its folder may not", f.path, path)
+		}
+	}
+}
+
+// No test may import what a user of the tested package would not expect to be
+// built with it: repo's tests use the memory backend and nothing from outside.
+func TestImportsOfRepoTests(t *testing.T) {
+	allowed := rule{own: `^(repo|repo/driver|repotest|backends/memory)$`, others: `^(github\.com/google/go-cmp/cmp|pgregory\.net/rapid)$`}
+	for _, f := range files(t) {
+		if !f.isTest() || !strings.HasPrefix(f.dir, "repo") {
+			continue
+		}
+		for _, spec := range f.ast.Imports {
+			if path, _ := strconv.Unquote(spec.Path.Value); !allowed.allows(path) {
+				t.Errorf("%s imports %s", f.path, path)
+			}
+		}
+	}
+}
+
+func TestImportRulesCatch(t *testing.T) {
+	tests := []struct {
+		dir, path string
+		bad       bool
+	}{
+		{"repo/driver", module + "repo", true},
+		{"repo", "github.com/cockroachdb/pebble/v2", true},
+		{"repo", module + "backends/memory", true},
+		{"repo", "encoding/json", false},
+		{"backends/pebble", module + "backends/memory", true},
+		{"backends/pebble", "github.com/cockroachdb/pebble/v2", false},
+		{"loadtest", module + "backends", true},
+		{"conformance", module + "backends", true},
+		{"somewhere/new", "fmt", true},
+	}
+	for _, tt := range tests {
+		if got := len(breaks(tt.dir, []string{tt.path})) > 0; got != tt.bad {
+			t.Errorf("%s importing %s: fault %v, want %v", tt.dir, tt.path, got, tt.bad)
+		}
+	}
+}

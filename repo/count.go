@@ -1,0 +1,105 @@
+package repo
+
+import (
+	"context"
+	"iter"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Count returns the number of records that a query finds, at most its limit.
+func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
+	k := r.store.begin("count")
+	n, err := r.count(ctx, &k, q)
+	return n, r.end(&k, nil, err)
+}
+
+func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
+	p, err := c.plan(q, c.keyAccess)
+	if err != nil || p.empty() {
+		return 0, err
+	}
+	counter, ok := c.store.driver.(driver.Counter)
+	if !ok || c.expires || c.records.Ring > 0 || !c.store.facts.Counts.Has {
+		n := 0
+		for row, err := range c.rows(ctx, k, &p, p.limit) {
+			if err != nil {
+				return 0, err
+			}
+			if !row.Dead && !c.isPast(row.Expires) {
+				if n++; n == p.limit {
+					break
+				}
+			}
+		}
+		return n, nil
+	}
+	n := 0
+	for _, part := range p.parts {
+		k.depth, k.requests = k.depth+1, k.requests+1
+		m, err := counter.Count(ctx, driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Limit: p.limit})
+		if err != nil {
+			return 0, err
+		}
+		n += m
+	}
+	if p.limit > 0 {
+		n = min(n, p.limit)
+	}
+	return n, nil
+}
+
+// Keys yields the keys of the records that a query finds, without reading the
+// records. It is otherwise like [Repo.Find].
+func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
+	return func(yield func(Key, error) bool) {
+		k := r.store.begin("keys")
+		stopped := false
+		err := r.keys(ctx, &k, q, func(key Key) bool {
+			stopped = !yield(key, nil)
+			return !stopped
+		})
+		if err = r.end(&k, nil, err); err != nil && !stopped {
+			yield(nil, err)
+		}
+	}
+}
+
+func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key) bool) error {
+	p, err := c.plan(q, c.keyAccess)
+	if err != nil || p.empty() {
+		return err
+	}
+	n := 0
+	for row, err := range c.rows(ctx, k, &p, p.limit) {
+		if err != nil {
+			return err
+		}
+		if row.Dead || c.isPast(row.Expires) {
+			continue
+		}
+		key := row.Key
+		if p.x != nil {
+			if key, err = c.recordKey(p.x, row); err != nil {
+				return err
+			}
+		}
+		vals, err := c.partsOf(nil, key)
+		if err != nil {
+			return err
+		}
+		if n++; !yield(keyFrom(vals)) || n == p.limit {
+			return nil
+		}
+	}
+	return nil
+}
+
+// keyFrom returns key values as a caller's Key.
+func keyFrom(vals []driver.Value) Key {
+	key := make(Key, len(vals))
+	for i, v := range vals {
+		key[i] = anyOf(v)
+	}
+	return key
+}

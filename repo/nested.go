@@ -1,0 +1,222 @@
+package repo
+
+import (
+	"fmt"
+	"reflect"
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func (m coders) pointer(t reflect.Type) (coder, error) {
+	elem, err := m.of(t.Elem())
+	if err != nil {
+		return coder{}, err
+	}
+	kind := elem.kind
+	return coder{kind: kind,
+		enc: func(v reflect.Value, depth int) (driver.Value, error) {
+			if v.IsNil() {
+				return driver.Value{}, nil
+			}
+			if depth >= maxDepth {
+				return driver.Value{}, tooDeep()
+			}
+			return elem.enc(v.Elem(), depth+1)
+		},
+		dec: func(v driver.Value, into reflect.Value) error {
+			into.Set(reflect.New(t.Elem()))
+			return elem.dec(v, into.Elem())
+		}}, nil
+}
+
+func tooDeep() error { return invalid("value is nested over %d deep, or holds itself", maxDepth) }
+
+func (m coders) list(t reflect.Type) (coder, error) {
+	if t.Elem().Kind() == reflect.Uint8 && t.Kind() == reflect.Slice {
+		return bytesCoder(), nil
+	}
+	elem, err := m.of(t.Elem())
+	if err != nil {
+		return coder{}, err
+	}
+	return coder{kind: driver.List, elem: elem.kind,
+		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeList(elem, v, depth) },
+		dec: func(v driver.Value, into reflect.Value) error { return decodeList(elem, v, into) }}, nil
+}
+
+func bytesCoder() coder {
+	return coder{kind: driver.Bytes,
+		enc: func(v reflect.Value, _ int) (driver.Value, error) { return driver.BytesValue(string(v.Bytes())), nil },
+		dec: func(v driver.Value, into reflect.Value) error {
+			if v.Kind() != driver.Bytes {
+				return mismatch(v, into)
+			}
+			into.SetBytes([]byte(v.Str()))
+			return nil
+		}}
+}
+
+func encodeList(elem *coder, v reflect.Value, depth int) (driver.Value, error) {
+	if depth >= maxDepth {
+		return driver.Value{}, tooDeep()
+	}
+	list := make([]driver.Value, v.Len())
+	for i := range list {
+		x, err := elem.enc(v.Index(i), depth+1)
+		if err == nil && x.IsNone() {
+			err = invalid("an element of a list may not be nil or empty")
+		}
+		if err != nil {
+			return driver.Value{}, fmt.Errorf("[%d]: %w", i, err)
+		}
+		list[i] = x
+	}
+	return driver.ListValue(list), nil
+}
+
+func decodeList(elem *coder, v driver.Value, into reflect.Value) error {
+	list := v.List()
+	if v.Kind() != driver.List {
+		return mismatch(v, into)
+	}
+	if into.Kind() == reflect.Slice {
+		into.Set(reflect.MakeSlice(into.Type(), len(list), len(list)))
+	} else if len(list) != into.Len() {
+		return mismatch(v, into)
+	}
+	for i, x := range list {
+		if err := elem.dec(x, into.Index(i)); err != nil {
+			return fmt.Errorf("[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+func (m coders) mapping(t reflect.Type) (coder, error) {
+	if t.Key().Kind() != reflect.String {
+		return coder{}, fmt.Errorf("map %s has keys that are not text: %w", t, ErrSchema)
+	}
+	elem, err := m.of(t.Elem())
+	if err != nil {
+		return coder{}, err
+	}
+	return coder{kind: driver.Map,
+		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeMap(elem, v, depth) },
+		dec: func(v driver.Value, into reflect.Value) error { return decodeMap(elem, v, into) }}, nil
+}
+
+func checkMapKey(k string) error {
+	if !utf8.ValidString(k) || strings.IndexByte(k, 0) >= 0 {
+		return invalid("map key %.40q is not valid UTF-8 or holds NUL", k)
+	}
+	return nil
+}
+
+func encodeMap(elem *coder, v reflect.Value, depth int) (driver.Value, error) {
+	if depth >= maxDepth {
+		return driver.Value{}, tooDeep()
+	}
+	var pairs []driver.Pair
+	for it := v.MapRange(); it.Next(); {
+		k := it.Key().String()
+		x, err := elem.enc(it.Value(), depth+1)
+		if err == nil {
+			err = checkMapKey(k)
+		}
+		if err != nil {
+			return driver.Value{}, fmt.Errorf("[%.40q]: %w", k, err)
+		}
+		if !x.IsNone() {
+			pairs = append(pairs, driver.Pair{Name: k, Value: x})
+		}
+	}
+	return mapOf(pairs), nil
+}
+
+// mapOf returns pairs, in any order, as a Map.
+func mapOf(pairs []driver.Pair) driver.Value {
+	sortPairs(pairs)
+	flat := make([]driver.Value, 0, 2*len(pairs))
+	for _, p := range pairs {
+		flat = append(flat, driver.StringValue(p.Name), p.Value)
+	}
+	return driver.MapValue(flat)
+}
+
+func sortPairs(pairs []driver.Pair) {
+	sort.Slice(pairs, func(i, j int) bool { return pairs[i].Name < pairs[j].Name })
+}
+
+func decodeMap(elem *coder, v driver.Value, into reflect.Value) error {
+	if v.Kind() != driver.Map {
+		return mismatch(v, into)
+	}
+	flat, t := v.List(), into.Type()
+	into.Set(reflect.MakeMapWithSize(t, len(flat)/2))
+	for i := 0; i+1 < len(flat); i += 2 {
+		x := reflect.New(t.Elem()).Elem()
+		if err := elem.dec(flat[i+1], x); err != nil {
+			return fmt.Errorf("[%.40q]: %w", flat[i].Str(), err)
+		}
+		into.SetMapIndex(reflect.ValueOf(flat[i].Str()).Convert(t.Key()), x)
+	}
+	return nil
+}
+
+// structure keeps a nested struct as a Map of its fields.
+func (m coders) structure(t reflect.Type) (coder, error) {
+	fields, err := structFields(t, m)
+	if err != nil {
+		return coder{}, err
+	}
+	for _, f := range fields {
+		if f.role != roleField {
+			return coder{}, fmt.Errorf("type %s: field %s: a nested struct has no version, expiry or extra fields: %w", t, f.goName, ErrSchema)
+		}
+	}
+	byName := map[string]*structField{}
+	for i := range fields {
+		byName[fields[i].name] = &fields[i]
+	}
+	return coder{kind: driver.Map,
+		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeStruct(fields, v, depth) },
+		dec: func(v driver.Value, into reflect.Value) error { return decodeStruct(byName, v, into) }}, nil
+}
+
+func encodeStruct(fields []structField, v reflect.Value, depth int) (driver.Value, error) {
+	if depth >= maxDepth {
+		return driver.Value{}, tooDeep()
+	}
+	pairs := make([]driver.Pair, 0, len(fields))
+	for i := range fields {
+		x, err := fields[i].enc(v.FieldByIndex(fields[i].index), depth+1)
+		if err != nil {
+			return driver.Value{}, fmt.Errorf("%s: %w", fields[i].name, err)
+		}
+		if !x.IsNone() {
+			pairs = append(pairs, driver.Pair{Name: fields[i].name, Value: x})
+		}
+	}
+	return mapOf(pairs), nil
+}
+
+func decodeStruct(byName map[string]*structField, v driver.Value, into reflect.Value) error {
+	if v.Kind() != driver.Map {
+		return mismatch(v, into)
+	}
+	into.SetZero()
+	flat := v.List()
+	for i := 0; i+1 < len(flat); i += 2 {
+		f := byName[flat[i].Str()]
+		if f == nil {
+			continue
+		}
+		if err := f.dec(flat[i+1], into.FieldByIndex(f.index)); err != nil {
+			return fmt.Errorf("%s: %w", f.name, err)
+		}
+	}
+	return nil
+}
