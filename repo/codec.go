@@ -40,6 +40,9 @@ func (m coders) of(t reflect.Type) (*coder, error) {
 		return c, nil
 	}
 	c := &coder{}
+	if t.Kind() == reflect.Struct {
+		c.kind = driver.Map // for pointers to a type that is under way
+	}
 	m[t] = c
 	made, err := m.make(t)
 	if err != nil {
@@ -196,11 +199,14 @@ func timeCoder() coder {
 		}}
 }
 
-// nanosCoder keeps a time as its Unix nanoseconds.
+// nanosCoder keeps a time as its Unix nanoseconds; the zero time is absent.
 func nanosCoder() *coder {
 	return &coder{kind: driver.Int,
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
 			t := v.Interface().(time.Time)
+			if t.IsZero() {
+				return driver.Value{}, nil
+			}
 			if n := t.UnixNano(); time.Unix(0, n).Equal(t) {
 				return driver.IntValue(n), nil
 			}
