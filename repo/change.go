@@ -198,7 +198,7 @@ func (b *builder) entries(dst []entry, c *collection, x *index, key driver.Key, 
 		return dst, nil
 	}
 	if x.multi < 0 {
-		e, err := b.entry(c, x, key, vals, driver.Value{})
+		e, err := b.entry(x, key, vals, driver.Value{})
 		return append(dst, e), err
 	}
 	list := vals[x.multi].List()
@@ -209,7 +209,7 @@ func (b *builder) entries(dst []entry, c *collection, x *index, key driver.Key, 
 		if slices.ContainsFunc(list[:i], elem.Equal) {
 			continue
 		}
-		e, err := b.entry(c, x, key, vals, elem)
+		e, err := b.entry(x, key, vals, elem)
 		if err != nil {
 			return dst, err
 		}
@@ -229,7 +229,7 @@ func missing(srcs []source, vals []driver.Value) bool {
 
 // entry returns the key of the row of x for a record and, in an index over the
 // elements of a list, one element.
-func (b *builder) entry(c *collection, x *index, key driver.Key, vals []driver.Value, elem driver.Value) (entry, error) {
+func (b *builder) entry(x *index, key driver.Key, vals []driver.Value, elem driver.Value) (entry, error) {
 	t, from := x.table, len(b.vals)
 	b.gather(x.part, vals, elem)
 	if x.Buckets > 0 {

@@ -125,7 +125,7 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 		return false, err
 	}
 	if len(build) > 0 && !o.rebuild {
-		if done, err := c.mayAdd(ctx, e, build, o); !done {
+		if done, err := c.mayAdd(ctx, build, o); !done {
 			return false, err
 		}
 	}
@@ -165,7 +165,7 @@ func (c *collection) create(ctx context.Context, k *call, cat *driver.Table) (bo
 
 // mayAdd reports whether indexes may be added without WithRebuild: those of a
 // collection without records.
-func (c *collection) mayAdd(ctx context.Context, e *catalogEntry, build []*index, o openOptions) (bool, error) {
+func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) (bool, error) {
 	var names []string
 	for _, x := range build {
 		names = append(names, x.name)

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -72,7 +73,8 @@ func (w *write) want(opts []WriteOption) {
 }
 
 func ofKeyOnce(key driver.Key, err error) error {
-	if _, ok := err.(*keyed); ok {
+	var k *keyed
+	if errors.As(err, &k) {
 		return err
 	}
 	return ofKey(key, err)

@@ -23,7 +23,7 @@ var rules = []rule{
 	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/perf/benchmath|golang\.org/x/sys/unix)$`},
 	{`^cmd/polystore$`, `^(repo|repo/driver|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$`},
-	{`^examples/.+$`, `^(repo|backends/\w+)$`, ``},
+	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
 	{`^bench(/.+)?$`, `^(repo|repo/driver|backends/\w+|internal/.+|bench/.+)$`, `.*`},
 	{`^internal/.+$`, ``, `.*`},
@@ -79,7 +79,7 @@ func TestImports(t *testing.T) {
 // No test may import what a user of the tested package would not expect to be
 // built with it: repo's tests use the memory backend and nothing from outside.
 func TestImportsOfRepoTests(t *testing.T) {
-	allowed := rule{own: `^(repo|repo/driver|repotest|backends/memory)$`, others: `^(github\.com/google/go-cmp/cmp|pgregory\.net/rapid)$`}
+	allowed := rule{own: `^(repo|repo/driver|repotest|backends/memory)$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
 	for _, f := range files(t) {
 		if !f.isTest() || !strings.HasPrefix(f.dir, "repo") {
 			continue

@@ -54,7 +54,8 @@ type Store interface {
 	// at most. Rows that it writes have the Rev token. A Refusal says which
 	// condition did not hold; then, and with any error but ErrUnknownOutcome,
 	// nothing has changed. When it returns nil, nil the ops survive what
-	// Facts.Durability names, and every later Get and Range sees them.
+	// Facts.Durability names, and so does what a Check saw; every later Get and
+	// Range sees them.
 	//
 	// All ops lie in one unit: see Facts.Unit. Sent again with the same token
 	// to a table with a Ring it answers as the first time as long as the token

@@ -1,0 +1,103 @@
+package backends_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+var update = flag.Bool("update", false, "write the capability table into the README")
+
+const (
+	begin = "<!-- capabilities -->\n"
+	end   = "<!-- end -->"
+)
+
+// TestCapabilities holds the README's table against what the stores say of
+// themselves; with -update it writes the table.
+func TestCapabilities(t *testing.T) {
+	var facts []driver.Facts
+	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false"}
+	for _, url := range urls {
+		s, err := backends.OpenDriver(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		facts = append(facts, s.Facts())
+	}
+	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`"}, facts)
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok1 := strings.Cut(string(readme), begin)
+	old, after, ok2 := strings.Cut(rest, end)
+	if !ok1 || !ok2 {
+		t.Fatal("the README has no place for the capability table")
+	}
+	if *update {
+		if err := os.WriteFile("../README.md", []byte(before+begin+table+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if old != table {
+		t.Errorf("the README's capability table is not what the stores say; run go test ./backends -run TestCapabilities -update\nwant:\n%s", table)
+	}
+}
+
+// capabilityTable returns the table of stores and what they are and can do.
+func capabilityTable(names []string, facts []driver.Facts) string {
+	rows := []struct {
+		what string
+		cell func(driver.Facts) string
+	}{
+		{"an acknowledged write survives", func(f driver.Facts) string { return fmt.Sprintf("%s (%s)", f.Durability, f.Setting) }},
+		{"changes together in one commit", func(f driver.Facts) string {
+			return map[driver.Unit]string{driver.UnitStore: "any rows", driver.UnitPartition: "rows of one partition", driver.UnitRecord: "one row"}[f.Unit]
+		}},
+		{"index tables in any partition", func(f driver.Facts) string { return yes(f.Unit == driver.UnitStore, "only in the record's partition") }},
+		{"unique values", func(f driver.Facts) string { return yes(f.Unit == driver.UnitStore, "only in the record's partition") }},
+		{"index on a filled collection", func(f driver.Facts) string { return yes(f.OneProcess, "no") }},
+		{"indexes kept by the store", ability(func(f driver.Facts) driver.Ability { return f.Native })},
+		{"counts without reading rows", ability(func(f driver.Facts) driver.Ability { return f.Counts })},
+		{"bytes by collection", ability(func(f driver.Facts) driver.Ability { return f.Sizes })},
+		{"several processes at once", func(f driver.Facts) string { return yes(!f.OneProcess, "no: one process at a time") }},
+		{"outcomes can be unknown", func(f driver.Facts) string {
+			return yes(f.Uncertain, "only when the disk fails or a call is cancelled")
+		}},
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "| | %s |\n|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names)))
+	for _, r := range rows {
+		fmt.Fprintf(&b, "| %s |", r.what)
+		for _, f := range facts {
+			fmt.Fprintf(&b, " %s |", r.cell(f))
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+func yes(has bool, otherwise string) string {
+	if has {
+		return "yes"
+	}
+	return otherwise
+}
+
+func ability(of func(driver.Facts) driver.Ability) func(driver.Facts) string {
+	return func(f driver.Facts) string {
+		a := of(f)
+		if !a.Has {
+			return "no: " + a.Reason
+		}
+		return "yes"
+	}
+}
