@@ -180,6 +180,9 @@ func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row
 // resolve settles o: if the record is still what the write was based on, it
 // fences the record, so that the write can never happen, and looks again.
 func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict, error) {
+	if c.records.Ring == 0 {
+		return c.resolveNow(ctx, k, o)
+	}
 	for attempt := 0; ; attempt++ {
 		row, verdict, err := c.look(ctx, k, o)
 		if err != nil || verdict != Unknown || !o.based || row.Rev != o.rev || attempt >= maxAttempts {
@@ -197,4 +200,26 @@ func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict,
 			return Unknown, err
 		}
 	}
+}
+
+// resolveNow settles o in a store where nothing is under way once a commit has
+// returned, so that what the record says now is final. A Check makes sure that
+// what it says is durable.
+func (c *collection) resolveNow(ctx context.Context, k *call, o *Outcome) (Verdict, error) {
+	row, _, err := c.look(ctx, k, o)
+	if err != nil || row.Rev != o.token && (!o.based || row.Rev != o.rev) {
+		return Unknown, err
+	}
+	check := driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: o.text}, If: driver.AtRev, Rev: row.Rev}
+	if row.Rev.IsZero() {
+		check.If = driver.Absent
+	}
+	refusal, err := c.store.commit(ctx, k, driver.NewToken(), []driver.Op{check})
+	switch {
+	case err != nil || refusal != nil:
+		return Unknown, err
+	case row.Rev == o.token:
+		return Committed, nil
+	}
+	return NotCommitted, nil
 }
