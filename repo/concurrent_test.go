@@ -1,0 +1,153 @@
+package repo_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// Many writers on few records: every acknowledged addition counts, and every
+// index agrees with its records afterwards.
+func TestConcurrentWriters(t *testing.T) {
+	posts, ctx := openBlog(t), t.Context()
+	const writers, rounds, records = 8, 60, 4
+	for i := range records {
+		if err := posts.Insert(ctx, &post{Author: "a", ID: fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	acked := make([]int, writers)
+	for w := range writers {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(uint64(w), 1))
+			for range rounds {
+				key := repo.Key{"a", fmt.Sprint(rng.IntN(records))}
+				_, err := posts.Update(ctx, key, func(p *post) error {
+					p.Views++
+					p.Category = fmt.Sprint(rng.IntN(3))
+					p.Tags = []string{fmt.Sprint(rng.IntN(3)), "x"}
+					slug := fmt.Sprint(rng.IntN(2))
+					p.Slug = &slug
+					return nil
+				})
+				switch {
+				case err == nil:
+					acked[w]++
+				case !errors.Is(err, repo.ErrExists) && !errors.Is(err, repo.ErrConflict):
+					t.Errorf("Update: %v", err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	want, got := 0, 0
+	for _, n := range acked {
+		want += n
+	}
+	for i := range records {
+		p, err := posts.Get(ctx, repo.Key{"a", fmt.Sprint(i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got += int(p.Views)
+	}
+	if got != want || want == 0 {
+		t.Errorf("views are %d after %d acknowledged additions", got, want)
+	}
+	checkClean(t, posts)
+}
+
+func checkClean(t *testing.T, posts *repo.Repo[post]) {
+	t.Helper()
+	reports, err := posts.Verify(t.Context())
+	if err != nil || len(reports) == 0 {
+		t.Fatalf("Verify: %v, %v", reports, err)
+	}
+	for _, rep := range reports {
+		if !rep.Clean() {
+			t.Errorf("index %s disagrees with the records: %+v", rep.Index, rep)
+		}
+	}
+}
+
+// Two records of one partition swap a unique value in one commit.
+func TestGroupSwapsUniqueValues(t *testing.T) {
+	posts, ctx := openBlog(t), t.Context()
+	one, two := "one", "two"
+	a, b := post{Author: "u", ID: "a", Slug: &one}, post{Author: "u", ID: "b", Slug: &two}
+	g := posts.Group()
+	g.Insert(&a)
+	g.Insert(&b)
+	if err := g.Commit(ctx); err != nil {
+		t.Fatal(err)
+	}
+	a.Slug, b.Slug = &two, &one
+	g = posts.Group()
+	g.Replace(&a)
+	g.Replace(&b)
+	if err := g.Commit(ctx); err != nil {
+		t.Fatalf("swap: %v", err)
+	}
+	if p, err := posts.One(ctx, repo.Where("slug", "one")); err != nil || p.ID != "b" {
+		t.Errorf("One(slug one) = %s, %v, want b", p.ID, err)
+	}
+	checkClean(t, posts)
+	b.Slug = a.Slug
+	g = posts.Group()
+	g.Replace(&a)
+	g.Replace(&b)
+	if err := g.Commit(ctx); !errors.Is(err, repo.ErrExists) {
+		t.Errorf("two records with one unique value: %v, want ErrExists", err)
+	}
+	stale := post{Author: "u", ID: "c"}
+	g = posts.Group()
+	g.Insert(&stale)
+	g.Delete(repo.Key{"u", "a"}, repo.IfVersion(repo.Version{1}))
+	if err := g.Commit(ctx); !errors.Is(err, repo.ErrConflict) {
+		t.Errorf("a group with a stale version: %v, want ErrConflict", err)
+	}
+	if ok, _ := posts.Exists(ctx, repo.Key{"u", "c"}); ok {
+		t.Error("the group that failed left a record")
+	}
+	checkClean(t, posts)
+}
+
+func TestInsertAll(t *testing.T) {
+	posts, ctx := openBlog(t), t.Context()
+	slug := "taken"
+	seq := func(yield func(post, error) bool) {
+		for i := range 200 {
+			p := post{Author: "u", ID: fmt.Sprintf("%03d", i)}
+			switch i {
+			case 50, 150:
+				p.Slug = &slug // the second of them is refused
+			case 60:
+				p.ID = "010"
+			case 70:
+				p.Title = "\xff"
+			}
+			if !yield(p, nil) {
+				return
+			}
+		}
+	}
+	n, err := posts.InsertAll(ctx, seq)
+	batch, ok := errors.AsType[*repo.BatchError](err)
+	if !ok || n != 197 || batch.Inserted != 197 || len(batch.Failed) != 3 {
+		t.Fatalf("InsertAll = %d, %v, want 197 and three failures", n, err)
+	}
+	for i, want := range []struct {
+		index int
+		err   error
+	}{{60, repo.ErrExists}, {70, repo.ErrInvalid}, {150, repo.ErrExists}} {
+		if f := batch.Failed[i]; f.Index != want.index || !errors.Is(f.Err, want.err) {
+			t.Errorf("failure %d is of record %d, %v, want %d, %v", i, f.Index, f.Err, want.index, want.err)
+		}
+	}
+	checkClean(t, posts)
+}
