@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -138,18 +139,19 @@ func (s *Store) writeCatalog(ctx context.Context, k *call, t *driver.Table, e *c
 // must be built, and an error for what cannot be brought together.
 func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 	want := c.entry()
+	var faults []error
 	if !slices.Equal(e.Partition, want.Partition) || !slices.Equal(e.Sort, want.Sort) {
-		return nil, fmt.Errorf("the stored key is %s and the schema's is %s; a key cannot change: copy the records to a collection with another name: %w",
-			keyText(e), keyText(want), ErrSchema)
+		faults = append(faults, fmt.Errorf("the stored key is %s and the schema's is %s; a key cannot change: copy the records to a collection with another name: %w",
+			keyText(e), keyText(want), ErrSchema))
 	}
-	for name, kind := range want.Fields {
-		if old, ok := e.Fields[name]; ok && old != kind {
-			return nil, fmt.Errorf("field %s is stored as %s and declared as %s; give the new field another name: %w", name, old, kind, ErrSchema)
+	for _, col := range c.records.Fields {
+		if old, ok := e.Fields[col.Name]; ok && old != col.Kind.String() {
+			faults = append(faults, fmt.Errorf("field %s is stored as %s and declared as %s; give the new field another name: %w", col.Name, old, col.Kind, ErrSchema))
 		}
 	}
 	for _, old := range e.Indexes {
 		if !slices.ContainsFunc(c.indexes, func(x *index) bool { return x.name == old.Name }) {
-			return nil, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.Index, ErrSchema)
+			faults = append(faults, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.Index, ErrSchema))
 		}
 	}
 	for _, x := range c.indexes {
@@ -158,7 +160,7 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 			build = append(build, x)
 		}
 	}
-	return build, nil
+	return build, errors.Join(faults...)
 }
 
 // plainIndex returns x with nil for empty lists, for comparison.

@@ -161,7 +161,7 @@ func (c *collection) parseCursor(p *plan, cursor string) (back bool, at string, 
 	if len(cursor) > 8*maxKey {
 		return false, "", invalid("cursor of %d characters is none of ours", len(cursor))
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	size := sumSize
 	if len(c.store.opts.CursorKey) > 0 {
 		size = macSize
