@@ -1,0 +1,308 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// Candidates that only tests have: one that is slow and one that lies.
+const (
+	slowName = "slow"
+	liarName = "liar"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) == "" {
+		os.Exit(m.Run())
+	}
+	list := append([]candidate{{slowName, openSlow, false}, {liarName, openLiar, false}}, candidates...)
+	if err := serve(os.Stdin, os.Stdout, list); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// A slow floor computes something for about 100 µs in each call.
+type slow struct{ posts }
+
+func openSlow(dir string, sync, covering bool) (posts, error) {
+	p, err := openFloor(dir, sync, covering)
+	return slow{p}, err
+}
+
+func (s slow) get(ctx context.Context, id string) (post, error) {
+	sum := sha256.Sum256([]byte(id))
+	for range 1000 {
+		sum = sha256.Sum256(sum[:])
+	}
+	p, err := s.posts.get(ctx, id)
+	p.Version[15] = sum[0]
+	return p, err
+}
+
+// A liar changes what it read of posts that the check has not.
+type liar struct{ posts }
+
+func openLiar(dir string, sync, covering bool) (posts, error) {
+	p, err := openFloor(dir, sync, covering)
+	return liar{p}, err
+}
+
+func (l liar) get(ctx context.Context, id string) (post, error) {
+	p, err := l.posts.get(ctx, id)
+	if id == postID(checkPosts+7) {
+		p.Views++
+	}
+	return p, err
+}
+
+func smallRun(t *testing.T, s setting, names ...string) *run {
+	r := &run{setting: s, ops: operations, scale: quickScale(), dir: t.TempDir(), samples: map[string]map[string][]sample{}, seed: 1}
+	for _, name := range names {
+		r.candidates = append(r.candidates, candidate{name: name})
+	}
+	return r
+}
+
+// The whole command, on everything, as -quick does it.
+func TestQuick(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(t.TempDir(), "result.json")
+	var out, progress bytes.Buffer
+	err := bench(t.Context(), []string{"-quick", "-rounds", "2", "-dir", dir, "-json", file}, &out, &progress)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &progress)
+	}
+	mustBeEmpty(t, dir)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got report
+	if err := json.Unmarshal(data, &got); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range got.Settings {
+		if want := len(bounds(settings[i])); len(s.Lines) != want {
+			t.Errorf("%s: %d lines, want %d", s.Setting.Name, len(s.Lines), want)
+		}
+		for _, l := range s.Lines {
+			if l.P50Micros[0] <= 0 || l.CPUMicros[1] <= 0 || l.Allocs[0] <= 0 || (l.Verdict == "") != (l.Most == 0) {
+				t.Errorf("%s: something was not measured or judged: %+v", s.Setting.Name, l)
+			}
+		}
+		for op, byName := range s.Samples {
+			for _, c := range candidates {
+				if len(byName[c.name]) != 2 {
+					t.Errorf("%s: %d samples of %s by %s, want 2", s.Setting.Name, len(byName[c.name]), op, c.name)
+				}
+			}
+		}
+	}
+	if len(got.Settings) != len(settings) || !strings.Contains(out.String(), "newest20") {
+		t.Errorf("%d settings, want %d, in\n%s", len(got.Settings), len(settings), &out)
+	}
+}
+
+func mustBeEmpty(t *testing.T, dir string) {
+	t.Helper()
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A candidate that is about fifty times slower must miss a bound of 5, and the floor
+// itself must not, however noisy the machine is.
+func TestSlowCandidateMisses(t *testing.T) {
+	r := smallRun(t, settings[0], floorName, floorAgainName, slowName)
+	r.ops = []string{opGet}
+	for i := range 3 {
+		if err := r.round(t.Context(), i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := judge(bound{opGet, slowName, floorName, 5}, r.samples[opGet])
+	if l.Verdict != missed {
+		t.Errorf("slow: %s, want missed: p50 %s of %s, CPU %s of %s", l.text(), l.P50, l.SameP, l.CPU, l.SameC)
+	}
+	if diff := cmp.Diff([]string{"p50", "CPU"}, l.Because); diff != "" {
+		t.Errorf("missed because (-want +got):\n%s", diff)
+	}
+	l = judge(bound{opGet, floorAgainName, floorName, 5}, r.samples[opGet])
+	if l.Verdict != met {
+		t.Errorf("floor again: %s, want met: p50 %s, CPU %s", l.text(), l.P50, l.CPU)
+	}
+}
+
+func TestLiarIsFound(t *testing.T) {
+	r := smallRun(t, settings[0], floorName, liarName)
+	err := r.round(t.Context(), 0)
+	if err == nil || !strings.Contains(err.Error(), "different") {
+		t.Errorf("round with a candidate that answers wrongly: error %v, want one that says so", err)
+	}
+	mustBeEmpty(t, r.dir)
+}
+
+func TestInterrupt(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	var out, progress bytes.Buffer
+	err := bench(ctx, []string{"-dir", dir}, &out, &progress)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("interrupted: error %v, want %v", err, context.DeadlineExceeded)
+	}
+	if took := time.Since(began); took > 15*time.Second {
+		t.Errorf("it took %v to end", took)
+	}
+	mustBeEmpty(t, dir)
+}
+
+func TestFlags(t *testing.T) {
+	for _, args := range []string{"-only everything", "-rounds -1", "surplus", "-unknown"} {
+		var out, progress bytes.Buffer
+		if err := bench(t.Context(), strings.Fields(args), &out, &progress); err == nil {
+			t.Errorf("bench %s: no error", args)
+		}
+	}
+	o := options{only: "fsync,get,mix"}
+	picked, ops, err := o.pick()
+	if err != nil || len(picked) != 1 || !picked[0].Sync || cmp.Diff([]string{opGet, opMix}, ops) != "" {
+		t.Errorf("-only %s: %v, %v, %v", o.only, picked, ops, err)
+	}
+}
+
+// The floor must run with the options that the backend gives Pebble, or the ratio
+// would be of the options, too.
+func TestFloorHasOptionsOfBackend(t *testing.T) {
+	byHand := pebbleOptionsOf(t, openFloor)
+	if diff := cmp.Diff(pebbleOptionsOf(t, openOurs), byHand); diff != "" {
+		t.Errorf("options of the floor (-backend +floor):\n%s", diff)
+	}
+	if !strings.Contains(strings.Join(byHand, "\n"), "mem_table_size=") {
+		t.Errorf("no options in %q", byHand)
+	}
+}
+
+// pebbleOptionsOf returns the lines of the file in which Pebble notes its options.
+func pebbleOptionsOf(t *testing.T, open func(string, bool, bool) (posts, error)) []string {
+	t.Helper()
+	dir := t.TempDir()
+	p, err := open(dir, true, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.close(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "OPTIONS-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files of options: %v, %v", files, err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(string(data), "\n")
+}
+
+// Each candidate passes the check, and each way to be wrong is found by it.
+func TestCheck(t *testing.T) {
+	for _, c := range candidates {
+		if err := check(t.Context(), opened(t, c), 1); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	faults := map[string]func(posts) posts{
+		"inserts over a post":       func(p posts) posts { return overwriter{p} },
+		"ignores versions":          func(p posts) posts { return versionless{p} },
+		"deletes nothing":           func(p posts) posts { return keeper{p} },
+		"lists the oldest first":    func(p posts) posts { return reverser{p} },
+		"forgets one of a category": func(p posts) posts { return forgetter{p} },
+		"reads, then writes":        func(p posts) posts { return racer{p} },
+	}
+	for name, fault := range faults {
+		if err := check(t.Context(), fault(opened(t, candidates[0])), 1); err == nil {
+			t.Errorf("a candidate that %s passed", name)
+		}
+	}
+}
+
+func opened(t *testing.T, c candidate) posts {
+	t.Helper()
+	p, err := c.open(t.TempDir(), false, c.covering)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.close() })
+	return p
+}
+
+type overwriter struct{ posts }
+
+func (o overwriter) insert(ctx context.Context, p *post) error {
+	if err := o.delete(ctx, p.ID); err != nil {
+		return err
+	}
+	return o.posts.insert(ctx, p)
+}
+
+type versionless struct{ posts }
+
+func (v versionless) update(ctx context.Context, id string, _ repo.Version, change func(*post) error) (post, error) {
+	return v.posts.update(ctx, id, repo.Version{}, change)
+}
+
+type keeper struct{ posts }
+
+func (keeper) delete(context.Context, string) error { return nil }
+
+type reverser struct{ posts }
+
+func (r reverser) byAuthor(ctx context.Context, author string, n int) ([]post, error) {
+	list, err := r.posts.byAuthor(ctx, author, n)
+	for i := range len(list) / 2 {
+		list[i], list[len(list)-1-i] = list[len(list)-1-i], list[i]
+	}
+	return list, err
+}
+
+type forgetter struct{ posts }
+
+func (f forgetter) byCategory(ctx context.Context, category string, n int) ([]post, error) {
+	list, err := f.posts.byCategory(ctx, category, n)
+	return list[:max(len(list)-1, 0)], err
+}
+
+// A racer updates without any care for others.
+type racer struct{ posts }
+
+func (r racer) update(ctx context.Context, id string, version repo.Version, change func(*post) error) (post, error) {
+	p, err := r.get(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	time.Sleep(time.Millisecond)
+	if !version.IsZero() && p.Version != version {
+		return p, repo.ErrConflict
+	}
+	if err := change(&p); err != nil {
+		return p, err
+	}
+	return r.posts.update(ctx, id, repo.Version{}, func(there *post) error { *there = p; return nil })
+}

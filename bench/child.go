@@ -1,0 +1,195 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+)
+
+// childVariable marks the process of a candidate.
+const childVariable = "POLYSTORE_BENCH_CHILD"
+
+// A config is what the process of a candidate is started with.
+type config struct {
+	Candidate string
+	Dir       string
+	Setting   setting
+	Records   int
+	Seed      uint64 // of the round
+	Profile   string // a directory, or ""
+}
+
+// A request asks the process of a candidate for one step, and a reply answers.
+// The first request has the config; the others name an operation to measure, or
+// none for the digest.
+type request struct {
+	Config *config
+	Op     string
+	Calls  int
+}
+
+type reply struct {
+	Error  string
+	Sample sample
+	Sum    uint64
+	Digest string
+}
+
+// serve is the process of one of the candidates in list. It ends when in does.
+func serve(in io.Reader, out io.Writer, list []candidate) error {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	requests := make(chan request)
+	go func() {
+		defer cancel() // whoever asked is gone, whatever is under way
+		defer close(requests)
+		for dec := json.NewDecoder(in); ; {
+			var r request
+			if dec.Decode(&r) != nil {
+				return
+			}
+			requests <- r
+		}
+	}()
+	var c child
+	defer c.close()
+	enc := json.NewEncoder(out)
+	for r := range requests {
+		answer, err := c.answer(ctx, r, list)
+		if err != nil {
+			answer.Error = err.Error()
+		}
+		if err := enc.Encode(answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A child is the state of the process of a candidate.
+type child struct {
+	config
+	posts posts
+	world *world
+}
+
+func (c *child) close() {
+	if c.posts != nil {
+		c.posts.close()
+		c.posts = nil
+	}
+}
+
+func (c *child) answer(ctx context.Context, r request, list []candidate) (reply, error) {
+	switch {
+	case r.Config != nil:
+		c.config = *r.Config
+		return reply{}, c.start(ctx, list)
+	case c.posts == nil:
+		return reply{}, errors.New("the first request has no config")
+	case r.Op == "":
+		d, err := digest(ctx, c.posts, c.world)
+		return reply{Digest: d}, err
+	}
+	s, err := c.measure(ctx, r.Op, r.Calls)
+	return reply{Sample: s, Sum: s.Sum}, err
+}
+
+// start checks the candidate on an empty store and then fills another one.
+func (c *child) start(ctx context.Context, list []candidate) error {
+	i := slices.IndexFunc(list, func(o candidate) bool { return o.name == c.Candidate })
+	if i < 0 {
+		return fmt.Errorf("no candidate %q", c.Candidate)
+	}
+	if c.Profile != "" {
+		runtime.MemProfileRate = 4 << 10
+	}
+	open := func(dir string, sync bool) (posts, error) {
+		return list[i].open(filepath.Join(c.Dir, dir), sync, list[i].covering)
+	}
+	p, err := open("check", c.Setting.Sync)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(check(ctx, p, c.Seed), p.close()); err != nil {
+		return fmt.Errorf("check: %w", err)
+	}
+	if p, err = open("data", false); err != nil {
+		return err
+	}
+	if err := errors.Join(fill(ctx, p, c.Records), p.close()); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	if c.posts, err = open("data", c.Setting.Sync); err != nil { // what was written is in sorted tables now
+		return err
+	}
+	c.world = newWorld(c.Records)
+	return settle(ctx)
+}
+
+func fill(ctx context.Context, p posts, records int) error {
+	for i := range records {
+		post := newPost(i, records)
+		if err := p.insert(ctx, &post); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure does a phase of n calls.
+func (c *child) measure(ctx context.Context, op string, n int) (sample, error) {
+	r := rand.New(rand.NewPCG(c.Seed, uint64(1+slices.Index(operations, op))))
+	lists := c.world.calls(op, n, c.Setting.Workers, r)
+	if err := settle(ctx); err != nil {
+		return sample{}, err
+	}
+	stop, err := c.profile(op)
+	if err != nil {
+		return sample{}, err
+	}
+	s, err := measure(ctx, c.posts, lists)
+	return s, errors.Join(err, stop())
+}
+
+// profile begins the profiles of a phase, and stop writes them: one of the CPU,
+// and one of the allocations before and after.
+func (c *child) profile(op string) (stop func() error, err error) {
+	if c.Profile == "" {
+		return func() error { return nil }, nil
+	}
+	name := strings.NewReplacer(" ", "-", ",", "").Replace(fmt.Sprintf("%s.%s.%s.%d", c.Setting.Name, c.Candidate, op, c.Seed))
+	path := filepath.Join(c.Profile, name)
+	if err := writeAllocs(path + ".allocs-before"); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(path + ".cpu")
+	if err != nil {
+		return nil, err
+	}
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error {
+		pprof.StopCPUProfile()
+		return errors.Join(f.Close(), writeAllocs(path+".allocs"))
+	}, nil
+}
+
+func writeAllocs(path string) error {
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	runtime.GC() // the profile is of the last collection
+	return errors.Join(pprof.Lookup("allocs").WriteTo(f, 0), f.Close())
+}

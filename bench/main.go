@@ -1,0 +1,173 @@
+// Command bench measures what package repo on Pebble costs beside code written by
+// hand for one kind of record: see docs/benchmarks.md.
+//
+//	go run ./bench [-rounds N] [-quick] [-only NAMES] [-json FILE]
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if os.Getenv(childVariable) != "" {
+		signal.Ignore(os.Interrupt) // the parent gets it, too, and says when to end
+		exit(serve(os.Stdin, os.Stdout, candidates))
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := bench(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	exit(err)
+}
+
+func exit(err error) {
+	switch {
+	case err == nil:
+		os.Exit(0)
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	}
+	fmt.Fprintln(os.Stderr, "bench:", err)
+	os.Exit(1)
+}
+
+// options are the flags.
+type options struct {
+	rounds  int
+	quick   bool
+	only    string
+	json    string
+	seed    uint64
+	dir     string
+	profile string
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	var o options
+	f := flag.NewFlagSet("bench", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.IntVar(&o.rounds, "rounds", 0, "measure so many `times`, 9 unless given, 3 with -quick")
+	f.BoolVar(&o.quick, "quick", false, "see that everything works, in a few seconds; the figures mean little")
+	f.StringVar(&o.only, "only", "", "measure only what these `names` say, separated by commas: nosync, fsync, operations")
+	f.StringVar(&o.json, "json", "", "write all figures to this `file`")
+	f.Uint64Var(&o.seed, "seed", 1, "decides the posts, the calls and their order")
+	f.StringVar(&o.dir, "dir", "", "make the temporary directory for the data in this `directory`")
+	f.StringVar(&o.profile, "profile", "", "write a CPU profile of each phase, and allocations before and after, to this `directory`")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	if f.NArg() > 0 {
+		return o, fmt.Errorf("argument %q: there are only flags; -help lists them", f.Arg(0))
+	}
+	if o.rounds < 0 {
+		return o, fmt.Errorf("-rounds %d: at least 1", o.rounds)
+	}
+	if o.rounds == 0 {
+		o.rounds = 9
+		if o.quick {
+			o.rounds = 3
+		}
+	}
+	return o, nil
+}
+
+// pick returns the settings and operations that -only names: all of a kind of
+// which it names none.
+func (o *options) pick() ([]setting, []string, error) {
+	picked, ops := []setting{}, []string{}
+	for name := range strings.SplitSeq(o.only, ",") {
+		switch {
+		case name == "":
+		case name == "nosync":
+			picked = append(picked, settings[0])
+		case name == "fsync":
+			picked = append(picked, settings[1])
+		case slices.Contains(operations, name):
+			ops = append(ops, name)
+		default:
+			return nil, nil, fmt.Errorf("-only: %q is none of nosync, fsync, %s", name, strings.Join(operations, ", "))
+		}
+	}
+	if len(picked) == 0 {
+		picked = settings
+	}
+	if len(ops) == 0 {
+		ops = operations
+	}
+	return picked, ops, nil
+}
+
+// bench does what the flags say.
+func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	picked, ops, err := o.pick()
+	if err != nil {
+		return err
+	}
+	if o.profile != "" {
+		if err := os.MkdirAll(o.profile, 0o755); err != nil {
+			return err
+		}
+	}
+	var runs []*run
+	for _, s := range picked {
+		r := &run{setting: s, candidates: candidates, ops: ops, scale: fullScale(s.Sync), profile: o.profile, seed: o.seed}
+		if o.quick {
+			r.scale = quickScale()
+		}
+		runs = append(runs, r)
+	}
+	result, err := measureAll(ctx, &o, runs, stderr)
+	if err != nil {
+		return err
+	}
+	if o.json != "" {
+		if err := result.writeFile(o.json); err != nil {
+			return err
+		}
+	}
+	return result.print(stdout)
+}
+
+// measureAll does all rounds of all runs.
+func measureAll(ctx context.Context, o *options, runs []*run, progress io.Writer) (result *report, err error) {
+	dir, err := os.MkdirTemp(o.dir, "polystore-bench-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	before, known := readLoad()
+	began, err := processCPU()
+	if err != nil {
+		return nil, err
+	}
+	result = &report{Seed: o.seed, Rounds: o.rounds}
+	used := time.Duration(0)
+	for _, r := range runs {
+		r.dir, r.samples = dir, map[string]map[string][]sample{}
+		for i := range o.rounds {
+			fmt.Fprintf(progress, "%s: round %d of %d\n", r.setting.Name, i+1, o.rounds)
+			if err := r.round(ctx, i); err != nil {
+				return nil, errors.Join(ctx.Err(), err)
+			}
+		}
+		used += r.used
+		result.Records = r.scale.records
+		result.Settings = append(result.Settings, section{r.setting, judgeAll(r), r.samples})
+	}
+	ended, err := processCPU()
+	result.Machine = machineSince(before, known, used+ended-began)
+	return result, err
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+
+	"github.com/polystore/polystore/backends/pebble"
+	"github.com/polystore/polystore/repo"
+)
+
+// ours is the work as a user of package repo writes it.
+type ours struct {
+	store *repo.Store
+	posts *repo.Repo[post]
+}
+
+func postSchema(covering bool) repo.Schema {
+	var covers []string
+	if covering {
+		covers = []string{"*"}
+	}
+	return repo.Schema{
+		Collection: "posts",
+		Partition:  []string{"id"},
+		Indexes: []repo.Index{
+			{Partition: []string{"author"}, Sort: []string{"-created"}, Covers: covers},
+			{Partition: []string{"category"}, Sort: []string{"-created"}, Covers: covers},
+		},
+	}
+}
+
+func openOurs(dir string, sync, covering bool) (posts, error) {
+	backend, err := pebble.Open(dir, &pebble.Options{NoSync: !sync})
+	if err != nil {
+		return nil, err
+	}
+	store := repo.NewStore(backend, nil)
+	r, err := repo.Open[post](context.Background(), store, postSchema(covering))
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	return &ours{store, r}, nil
+}
+
+func (o *ours) insert(ctx context.Context, p *post) error { return o.posts.Insert(ctx, p) }
+
+func (o *ours) get(ctx context.Context, id string) (post, error) {
+	return o.posts.Get(ctx, repo.Key{id})
+}
+
+func (o *ours) update(ctx context.Context, id string, version repo.Version, change func(*post) error) (post, error) {
+	if version.IsZero() {
+		return o.posts.Update(ctx, repo.Key{id}, change)
+	}
+	return o.posts.Update(ctx, repo.Key{id}, change, repo.IfVersion(version))
+}
+
+func (o *ours) byAuthor(ctx context.Context, author string, n int) ([]post, error) {
+	return o.newest(ctx, repo.Where("author", author), n)
+}
+
+func (o *ours) byCategory(ctx context.Context, category string, n int) ([]post, error) {
+	return o.newest(ctx, repo.Where("category", category), n)
+}
+
+func (o *ours) newest(ctx context.Context, q repo.Query, n int) ([]post, error) {
+	list := make([]post, 0, n)
+	for p, err := range o.posts.Find(ctx, q.Order("-created").Limit(n)) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+func (o *ours) delete(ctx context.Context, id string) error {
+	return o.posts.Delete(ctx, repo.Key{id})
+}
+
+func (o *ours) close() error { return o.store.Close() }

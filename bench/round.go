@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// A scale is how much work a round is.
+type scale struct {
+	records int
+	calls   map[string]int
+}
+
+// fullScale makes phases of a fifth of a second and more.
+func fullScale(sync bool) scale {
+	writes := 10_000
+	if sync {
+		writes = 6_000
+	}
+	return scale{20_000, map[string]int{
+		opGet: 40_000, opUpdate: writes, opMove: writes, opNewest: 3_000, opInsert: writes, opMix: 8_000, opDelete: writes,
+	}}
+}
+
+func quickScale() scale {
+	return scale{800, map[string]int{
+		opGet: 1_000, opUpdate: 300, opMove: 300, opNewest: 100, opInsert: 300, opMix: 200, opDelete: 300,
+	}}
+}
+
+// A run measures candidates in one setting.
+type run struct {
+	setting    setting
+	candidates []candidate
+	ops        []string
+	scale      scale
+	dir        string // for the data
+	profile    string
+	seed       uint64
+
+	// samples are the results: by operation and candidate, one a round.
+	samples map[string]map[string][]sample
+	used    time.Duration // CPU time of all processes
+}
+
+// round starts each candidate anew, lets them do each phase in an order drawn for
+// it, and compares their answers.
+func (r *run) round(ctx context.Context, number int) (err error) {
+	seed := r.seed + uint64(number)
+	order := rand.New(rand.NewPCG(seed, 2))
+	dir := filepath.Join(r.dir, strconv.Itoa(number))
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	ps := make([]*process, 0, len(r.candidates))
+	defer func() {
+		for _, p := range ps {
+			err = errors.Join(err, p.stop())
+			r.used += p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
+		}
+	}()
+	for _, i := range order.Perm(len(r.candidates)) {
+		name := r.candidates[i].name
+		p, err := spawn(ctx, config{Candidate: name, Dir: filepath.Join(dir, strconv.Itoa(i)), Setting: r.setting,
+			Records: r.scale.records, Seed: seed, Profile: r.profile})
+		if err != nil {
+			return err
+		}
+		ps = append(ps, p)
+	}
+	for _, op := range r.ops {
+		order.Shuffle(len(ps), func(i, j int) { ps[i], ps[j] = ps[j], ps[i] })
+		if err := r.phase(ps, op); err != nil {
+			return err
+		}
+	}
+	return sameDigest(ps)
+}
+
+// phase measures one operation on every candidate, one after the other.
+func (r *run) phase(ps []*process, op string) error {
+	sums := map[string]uint64{}
+	for _, p := range ps {
+		answer, err := p.ask(request{Op: op, Calls: r.scale.calls[op]})
+		if err != nil {
+			return err
+		}
+		sums[p.name] = answer.Sum
+		r.add(op, p.name, answer.Sample)
+	}
+	if op == opMix && r.setting.Workers > 1 {
+		return nil // what a reader sees depends on who was faster
+	}
+	for name, sum := range sums {
+		if sum != sums[ps[0].name] {
+			return fmt.Errorf("%s and %s answer %s differently", ps[0].name, name, op)
+		}
+	}
+	return nil
+}
+
+func (r *run) add(op, name string, s sample) {
+	if r.samples[op] == nil {
+		r.samples[op] = map[string][]sample{}
+	}
+	r.samples[op][name] = append(r.samples[op][name], s)
+}
+
+// sameDigest fails unless all candidates hold the same posts in the end.
+func sameDigest(ps []*process) error {
+	var digests []string
+	for _, p := range ps {
+		answer, err := p.ask(request{})
+		if err != nil {
+			return err
+		}
+		digests = append(digests, answer.Digest)
+	}
+	if i := slices.IndexFunc(digests, func(d string) bool { return d != digests[0] }); i >= 0 {
+		return fmt.Errorf("%s and %s hold different posts in the end", ps[0].name, ps[i].name)
+	}
+	return nil
+}

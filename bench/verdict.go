@@ -1,0 +1,143 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// A bound is how much more than another candidate one may need for an operation.
+type bound struct {
+	Op      string  `json:"operation"`
+	Name    string  `json:"candidate"`
+	Against string  `json:"against"`
+	Most    float64 `json:"bound"` // 0: the ratio is only told
+}
+
+// mostAllocs bounds the allocations of a call: twice what code by hand needs that
+// keeps no work space between calls. The floor here does, and needs less.
+var mostAllocs = map[string]float64{
+	opGet: 2 * 6, opUpdate: 2 * 13, opMove: 2 * 15, opNewest: 2 * 85, opInsert: 2 * 15, opDelete: 2 * 15,
+}
+
+// bounds returns what is promised in a setting.
+func bounds(s setting) []bound {
+	most := 1.25
+	if s.Sync {
+		most = 1.10
+	}
+	var list []bound
+	for _, op := range operations {
+		m := most
+		if op == opMix {
+			m = 0
+		}
+		list = append(list, bound{op, oursName, floorName, m}, bound{op, oursCoveringName, floorCovers, m})
+	}
+	m := 0.45
+	if s.Sync {
+		m = 0
+	}
+	return append(list, bound{opNewest, oursCoveringName, floorName, m})
+}
+
+// The verdicts. Noisy is that of a run in which two measurements of the same code
+// were further apart than the bound allows, so that neither time tells.
+const (
+	met    = "met"
+	missed = "missed"
+	noisy  = "noisy"
+)
+
+// A line compares two candidates. Its ratios are of the same rounds.
+type line struct {
+	bound
+	P50   estimate `json:"p50"`
+	CPU   estimate `json:"cpu"`
+	SameP estimate `json:"p50_same_code"` // floor again against floor
+	SameC estimate `json:"cpu_same_code"`
+
+	P50Micros   [2]float64 `json:"p50_us"` // of the candidate, and of that which it is held against
+	CPUMicros   [2]float64 `json:"cpu_us"`
+	Allocs      [2]float64 `json:"allocs"`
+	AllocsBytes [2]float64 `json:"alloc_bytes"`
+
+	Verdict string   `json:"verdict"` // "" without a bound
+	Because []string `json:"because"` // what missed
+}
+
+func p50(s sample) float64 { return s.P50 }
+func cpu(s sample) float64 { return s.CPU }
+
+// judge makes the line of a bound from the samples of an operation by candidate.
+func judge(b bound, samples map[string][]sample) line {
+	a, base, floor, again := samples[b.Name], samples[b.Against], samples[floorName], samples[floorAgainName]
+	pair := func(of func(sample) float64) [2]float64 { return [2]float64{medianOf(a, of), medianOf(base, of)} }
+	l := line{bound: b,
+		P50:         estimateOf(ratios(a, base, p50)),
+		CPU:         estimateOf(ratios(a, base, cpu)),
+		SameP:       estimateOf(ratios(again, floor, p50)),
+		SameC:       estimateOf(ratios(again, floor, cpu)),
+		P50Micros:   pair(p50),
+		CPUMicros:   pair(cpu),
+		Allocs:      pair(func(s sample) float64 { return s.Allocs }),
+		AllocsBytes: pair(func(s sample) float64 { return s.Bytes }),
+	}
+	if b.Most > 0 {
+		l.decide()
+	}
+	return l
+}
+
+// decide sets the verdict. A time is within the bound if the lower end of its
+// interval is, and says nothing where two runs of the same code differ by more.
+func (l *line) decide() {
+	tells := false
+	for _, m := range []struct {
+		name      string
+		est, same estimate
+	}{{"p50", l.P50, l.SameP}, {"CPU", l.CPU, l.SameC}} {
+		if !l.tells(m.same) {
+			continue
+		}
+		tells = true
+		if m.est.Low > l.Most {
+			l.Because = append(l.Because, m.name)
+		}
+	}
+	if l.Allocs[0] > mostAllocs[l.Op] {
+		l.Because = append(l.Because, "allocations")
+	}
+	switch {
+	case len(l.Because) > 0:
+		l.Verdict = missed
+	case tells:
+		l.Verdict = met
+	default:
+		l.Verdict = noisy
+	}
+}
+
+// tells says whether a ratio of the same code was close enough to 1 for the bound.
+func (l *line) tells(same estimate) bool {
+	most := max(l.Most, 1/l.Most)
+	return same.Low >= 1/most && same.High <= most
+}
+
+// judgeAll returns the lines of all bounds for which something was measured.
+func judgeAll(r *run) []line {
+	var list []line
+	for _, b := range bounds(r.setting) {
+		if slices.Contains(r.ops, b.Op) {
+			list = append(list, judge(b, r.samples[b.Op]))
+		}
+	}
+	return list
+}
+
+// text returns the verdict with what missed.
+func (l *line) text() string {
+	if len(l.Because) == 0 {
+		return l.Verdict
+	}
+	return l.Verdict + " by " + strings.Join(l.Because, ", ")
+}
