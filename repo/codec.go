@@ -88,6 +88,16 @@ func mismatch(v driver.Value, into reflect.Value) error {
 	return fmt.Errorf("stored %s %s does not fit a Go %s: %w", v.Kind(), v, into.Type(), ErrSchema)
 }
 
+// address returns a pointer to the T that v is, or to a copy if v has no address.
+// Unlike v.Interface and v.Set it allocates nothing in the first case.
+func address[T any](v reflect.Value) *T {
+	if v.CanAddr() {
+		return v.Addr().Interface().(*T)
+	}
+	t := v.Interface().(T)
+	return &t
+}
+
 func boolCoder() coder {
 	return coder{kind: driver.Bool,
 		enc: func(v reflect.Value, _ int) (driver.Value, error) { return driver.BoolValue(v.Bool()), nil },
@@ -188,13 +198,13 @@ func textCoder() coder {
 func timeCoder() coder {
 	return coder{kind: driver.Time,
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
-			return driver.TimeValue(v.Interface().(time.Time).UnixMilli()), nil
+			return driver.TimeValue(address[time.Time](v).UnixMilli()), nil
 		},
 		dec: func(v driver.Value, into reflect.Value) error {
 			if v.Kind() != driver.Time {
 				return mismatch(v, into)
 			}
-			into.Set(reflect.ValueOf(time.UnixMilli(v.Int()).UTC()))
+			*address[time.Time](into) = time.UnixMilli(v.Int()).UTC()
 			return nil
 		}}
 }
@@ -203,7 +213,7 @@ func timeCoder() coder {
 func nanosCoder() *coder {
 	return &coder{kind: driver.Int,
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
-			t := v.Interface().(time.Time)
+			t := *address[time.Time](v)
 			if t.IsZero() {
 				return driver.Value{}, nil
 			}
@@ -216,7 +226,7 @@ func nanosCoder() *coder {
 			if v.Kind() != driver.Int {
 				return mismatch(v, into)
 			}
-			into.Set(reflect.ValueOf(time.Unix(0, v.Int()).UTC()))
+			*address[time.Time](into) = time.Unix(0, v.Int()).UTC()
 			return nil
 		}}
 }

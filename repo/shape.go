@@ -151,10 +151,10 @@ func (s *shape) encode(v reflect.Value, r *record, cols []driver.Column) error {
 		r.vals[f.at] = x
 	}
 	if s.version != nil {
-		r.version = v.FieldByIndex(s.version).Interface().(Version)
+		r.version = *address[Version](v.FieldByIndex(s.version))
 	}
 	if s.expires != nil {
-		r.expires = expiryOf(v.FieldByIndex(s.expires).Interface().(time.Time))
+		r.expires = expiryOf(*address[time.Time](v.FieldByIndex(s.expires)))
 	}
 	if s.extra == nil {
 		return nil
@@ -225,10 +225,10 @@ func (s *shape) decode(r *record, v reflect.Value) error {
 		}
 	}
 	if s.version != nil {
-		v.FieldByIndex(s.version).Set(reflect.ValueOf(r.version))
+		*address[Version](v.FieldByIndex(s.version)) = r.version
 	}
 	if s.expires != nil {
-		v.FieldByIndex(s.expires).Set(reflect.ValueOf(timeOfExpiry(r.expires)))
+		*address[time.Time](v.FieldByIndex(s.expires)) = timeOfExpiry(r.expires)
 	}
 	if s.extra != nil && len(r.extra) > 0 {
 		m := make(map[string]any, len(r.extra))

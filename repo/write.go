@@ -19,6 +19,9 @@ type writeOptions struct{ expect Version }
 func IfVersion(v Version) WriteOption { return func(o *writeOptions) { o.expect = v } }
 
 func expected(opts []WriteOption) Version {
+	if len(opts) == 0 {
+		return Version{} // o is on the heap
+	}
 	var o writeOptions
 	for _, opt := range opts {
 		opt(&o)
@@ -134,7 +137,7 @@ func (r *Repo[T]) setVersion(rec *T, version Version) {
 	case r.shape.isMap:
 		v.Interface().(map[string]any)[mapVersion] = version
 	case r.shape.version != nil:
-		v.FieldByIndex(r.shape.version).Set(reflect.ValueOf(version))
+		*address[Version](v.FieldByIndex(r.shape.version)) = version
 	}
 }
 
