@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -21,9 +19,8 @@ const attempts = 4
 
 // A launcher starts servers.
 type launcher struct {
-	script  string                                         // scripts/servers
-	install io.Writer                                      // not nil: install what is missing, and tell
-	choose  func(host string) (hostPort string, err error) // a free address
+	script string                                         // scripts/servers
+	choose func(host string) (hostPort string, err error) // a free address
 }
 
 // newLauncher finds scripts/servers above the working directory, which in a test is the folder
@@ -56,13 +53,6 @@ func (l launcher) open(ctx context.Context, store Store) (*Server, error) {
 // launch starts a server, in a container if an engine answers, else natively.
 func (l launcher) launch(ctx context.Context, store Store, args []string) (*Server, error) {
 	pool := engine(ctx)
-	if pool == nil && l.install != nil {
-		cmd := exec.CommandContext(ctx, "bash", l.script, "install", string(store))
-		cmd.Stdout, cmd.Stderr = l.install, l.install
-		if err := cmd.Run(); err != nil {
-			return nil, fmt.Errorf("testserver: install %s: %w", store, err)
-		}
-	}
 	for n := 1; ; n++ {
 		s, err := l.attempt(ctx, pool, store, args)
 		if err == nil || n == attempts || !addressTaken(err) {

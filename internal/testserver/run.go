@@ -22,14 +22,34 @@ func Run(ctx context.Context, script string, args []string, stderr io.Writer) (i
 	if err != nil {
 		return 2, err
 	}
-	l := launcher{script: script, install: stderr, choose: freeAddress}
-	servers, err := openAll(ctx, l, stores, stderr)
-	if err == nil {
-		var code int
-		code, err = runCommand(ctx, command, servers)
-		return code, errors.Join(err, closeAll(servers))
+	if err := install(ctx, script, stores, stderr); err != nil {
+		return 1, err
 	}
-	return 1, errors.Join(err, closeAll(servers))
+	servers, err := openAll(ctx, launcher{script: script, choose: freeAddress}, stores, stderr)
+	code := 1
+	if err == nil {
+		code, err = runCommand(ctx, command, servers)
+	}
+	return code, errors.Join(err, closeAll(servers))
+}
+
+// install installs what is missing of the servers that will run natively.
+func install(ctx context.Context, script string, stores []Store, stderr io.Writer) error {
+	args := []string{script, "install"}
+	for _, store := range stores {
+		if os.Getenv(store.kind().variable) == "" {
+			args = append(args, string(store))
+		}
+	}
+	if len(args) == 2 || engine(ctx) != nil {
+		return nil
+	}
+	cmd := exec.CommandContext(ctx, "bash", args...)
+	cmd.Stdout, cmd.Stderr = stderr, stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("run: install: %w", err)
+	}
+	return nil
 }
 
 func runArgs(args []string) (stores []Store, command []string, err error) {
