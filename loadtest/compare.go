@@ -1,0 +1,162 @@
+package loadtest
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+const (
+	sampledReads  = 300 // calls of each query that reads
+	sampledWrites = 30  // calls of each query that writes
+	sampledAgain  = 30  // reads after the writes
+	sampleTime    = 1200 * time.Millisecond
+	leastSamples  = 10
+)
+
+// A WrongAnswers error says that two models gave different answers to the same
+// call, or that an index does not agree with its records.
+type WrongAnswers struct{ Text string }
+
+// Error returns the first difference.
+func (e *WrongAnswers) Error() string { return "wrong answers: " + e.Text }
+
+// A probe is what the sampled calls of a query cost a candidate, one after the
+// other, with nothing else going on.
+type probe struct {
+	calls    int
+	cpu      time.Duration // an operation
+	requests float64
+	rows     float64
+	found    float64 // records
+}
+
+// A comparison makes sure that all candidates give the same answers.
+type comparison struct {
+	w          *Workload
+	stream     *stream
+	candidates []*candidate
+	progress   *progress
+	calls      int // compared so far
+}
+
+// run sends sampled calls to every candidate and compares what they answer.
+func (cp *comparison) run(ctx context.Context) error {
+	step := cp.progress.begin("compare answers", 0, "calls")
+	defer step.end()
+	for _, writes := range []bool{false, true} {
+		for i, q := range cp.w.queries {
+			if q.writes() != writes {
+				continue
+			}
+			n := sampledReads
+			if writes {
+				n = sampledWrites
+			}
+			if err := cp.query(ctx, i, cp.stream.only(i, n, i*sampledWrites), step); err != nil {
+				return err
+			}
+		}
+	}
+	for i, q := range cp.w.queries {
+		if q.writes() {
+			continue
+		}
+		if err := cp.query(ctx, i, cp.stream.only(i, sampledAgain, 0), step); err != nil {
+			return err
+		}
+	}
+	return cp.contents(ctx)
+}
+
+// query compares the answers to calls of one query.
+func (cp *comparison) query(ctx context.Context, at int, calls []call, step *step) error {
+	var first []reply
+	for i, c := range cp.candidates {
+		replies, p, err := c.probe(ctx, calls)
+		if err != nil {
+			return err
+		}
+		step.add(len(replies))
+		if c.probes[at].calls < p.calls {
+			c.probes[at] = p
+		}
+		if i == 0 {
+			first = replies
+			cp.calls += len(replies)
+			continue
+		}
+		for j := range min(len(first), len(replies)) {
+			if text := differ(&calls[j], first[j], replies[j]); text != "" {
+				return &WrongAnswers{fmt.Sprintf("%s: %s and %s: %s", &calls[j], cp.candidates[0].label, c.label, text)}
+			}
+		}
+	}
+	return nil
+}
+
+// probe sends calls to a candidate, one after the other. Of reads it leaves the
+// last ones out when they take too long; writes are all done, so that candidates
+// stay alike.
+func (c *candidate) probe(ctx context.Context, calls []call) ([]reply, probe, error) {
+	replies := make([]reply, 0, len(calls))
+	before, cpu, began := c.store.spent(), cpuTime(), time.Now()
+	for i := range calls {
+		if !calls[i].q.writes() && i >= leastSamples && time.Since(began) > sampleTime {
+			break
+		}
+		a, err := c.do(ctx, &calls[i], true)
+		if ctx.Err() != nil {
+			return nil, probe{}, ctx.Err()
+		}
+		o := outcomeOf(ctx, err)
+		if o == failed {
+			return nil, probe{}, fmt.Errorf("%s on %s: %w", &calls[i], c.label, err)
+		}
+		replies = append(replies, reply{a, o, err})
+	}
+	p := probe{calls: len(replies), cpu: (cpuTime() - cpu) / time.Duration(max(len(replies), 1))}
+	spent, n := c.store.spent().since(before), float64(max(len(replies), 1))
+	p.requests, p.rows = float64(spent.requests)/n, float64(spent.rows)/n
+	for _, r := range replies {
+		p.found += float64(r.n) / n
+	}
+	return replies, p, nil
+}
+
+// contents compares all records of all candidates.
+func (cp *comparison) contents(ctx context.Context) error {
+	for _, col := range cp.w.collections {
+		var first contents
+		for i, c := range cp.candidates {
+			got, err := contentsOf(ctx, c.repos[col.at])
+			if err != nil {
+				return err
+			}
+			if i == 0 {
+				first = got
+			} else if got != first {
+				return &WrongAnswers{fmt.Sprintf("after the same writes, collection %s has %s in %s, and %s in %s, and they are not all the same",
+					col.schema.Collection, plural(first.n, "record"), cp.candidates[0].label, showCount(got.n), c.label)}
+			}
+		}
+	}
+	return nil
+}
+
+// verify makes sure that the indexes of a candidate agree with its records.
+func (c *candidate) verify(ctx context.Context) error {
+	for _, r := range c.repos {
+		reports, err := r.Verify(ctx)
+		if err != nil {
+			return err
+		}
+		for _, rep := range reports {
+			if !rep.Clean() {
+				return &WrongAnswers{fmt.Sprintf("after the run index %s of %s does not agree with its records: %s missing, %s that should not be there; %s",
+					rep.Index, c.label, plural(rep.Missing, "row"), showCount(rep.Stale), rep.Samples[0])}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package loadtest
+
+import (
+	"encoding/csv"
+	"errors"
+	"io"
+	"strings"
+)
+
+// csvRows yields the rows of a file whose first line names the fields. An empty
+// field is absent.
+func (f *rowFile) csvRows(r io.Reader, yield func(row) bool) {
+	in := csv.NewReader(r)
+	in.Comma = f.src.separator
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if err == io.EOF {
+		f.fault(0, 0, "", "the file is empty; its first line should name the fields")
+		return
+	}
+	if err != nil {
+		f.csvError(in, err)
+		return
+	}
+	fields, ok := f.csvHead(head)
+	for ok && !f.stopped {
+		cells, err := in.Read()
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			f.csvError(in, err)
+			return
+		}
+		line, _ := in.FieldPos(0)
+		record, good := f.csvRow(line, fields, cells)
+		if good && !yield(row{line, record}) {
+			return
+		}
+	}
+}
+
+func (f *rowFile) csvError(in *csv.Reader, err error) {
+	var p *csv.ParseError
+	if errors.As(err, &p) {
+		f.fault(p.Line, p.Column, "", "%v; the separator is %q", p.Err, string(in.Comma))
+		return
+	}
+	line := 1
+	if in.InputOffset() > 0 {
+		line, _ = in.FieldPos(0)
+		line++
+	}
+	f.ended(line, err)
+}
+
+// csvHead returns the field of each column, "" for one that is left out.
+func (f *rowFile) csvHead(head []string) (fields []string, ok bool) {
+	if text := badText([]byte(strings.Join(head, ","))); text != "" {
+		f.fault(1, 0, "", "%s", text)
+		return nil, false
+	}
+	seen := map[string]bool{}
+	for _, name := range head {
+		name = strings.TrimSpace(name)
+		field := f.field(1, strings.Join(head, string(f.src.separator)), name)
+		if field != "" && seen[field] {
+			f.fault(1, 0, "", "column %s comes twice", show(name))
+		}
+		seen[field] = true
+		fields = append(fields, field)
+	}
+	return fields, len(f.faults) == 0
+}
+
+func (f *rowFile) csvRow(line int, fields, cells []string) (record map[string]any, ok bool) {
+	source := strings.Join(cells, string(f.src.separator))
+	if text := badText([]byte(source)); text != "" {
+		f.fault(line, 0, source, "%s", text)
+		return nil, false
+	}
+	before := len(f.faults)
+	record = make(map[string]any, len(fields))
+	for i, field := range fields {
+		if field == "" || cells[i] == "" {
+			continue
+		}
+		v, err := f.cell(f.c.kind(field), cells[i])
+		if err != nil {
+			f.fault(line, 0, source, "%s: %v", field, err)
+			continue
+		}
+		record[field] = v
+	}
+	if len(f.faults) > before || !f.complete(line, source, record) {
+		return nil, false
+	}
+	return record, true
+}
+
+// cell returns the text of a cell as a value of a kind.
+func (f *rowFile) cell(kind, text string) (any, error) {
+	switch kind {
+	case "list":
+		parts := strings.Split(text, f.src.listMark)
+		list := make([]any, 0, len(parts))
+		for _, p := range parts {
+			if p = strings.TrimSpace(p); p != "" {
+				list = append(list, p)
+			}
+		}
+		return list, nil
+	case "map":
+		object, _, err := decodeObject([]byte(text))
+		if err != nil {
+			return nil, err
+		}
+		return plainMap(object)
+	}
+	return fromText(kind, text, f.src.times)
+}

@@ -1,0 +1,187 @@
+package loadtest
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	maxLine   = 1 << 20 // bytes of a line of a data file; a record has no more either
+	maxFaults = 20      // of a data file before its reading stops
+)
+
+// A row is one record of a collection's data, and where it stands: a line of a
+// file, or the number of a generated record.
+type row struct {
+	line   int
+	record map[string]any
+}
+
+// A rowFile is a data file that is being read.
+type rowFile struct {
+	c       *collection
+	src     *source
+	faults  Faults
+	told    map[string]bool // names in the file that were reported
+	stopped bool
+}
+
+// rows yields the records of the source's file. The faults are complete when the
+// loop has ended; faulty rows are not yielded.
+func (f *rowFile) rows() iter.Seq[row] {
+	return func(yield func(row) bool) {
+		in, err := os.Open(f.src.file)
+		if err != nil {
+			f.fault(0, 0, "", "%v", cause(err))
+			return
+		}
+		defer in.Close()
+		r, ok := f.open(in)
+		switch {
+		case !ok:
+		case f.src.format == "csv":
+			f.csvRows(r, yield)
+		default:
+			f.jsonRows(r, yield)
+		}
+	}
+}
+
+// cause returns what went wrong with a file, without its name.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// open looks at the beginning of the file, unpacks it and leaves out a byte order
+// mark.
+func (f *rowFile) open(in *os.File) (*bufio.Reader, bool) {
+	info, err := in.Stat()
+	if err == nil && info.IsDir() {
+		f.fault(0, 0, "", "this is a directory; name a file in it")
+		return nil, false
+	}
+	var src io.Reader = in
+	if f.src.compressed {
+		z, err := gzip.NewReader(in)
+		if err != nil {
+			f.fault(0, 0, "", "this is not a gzip file: %v; take the .gz from its name if it is not compressed", err)
+			return nil, false
+		}
+		src = z
+	}
+	r := bufio.NewReaderSize(&lineLimit{r: src}, 64<<10)
+	head, _ := r.Peek(4)
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		f.fault(0, 0, "", "this is a gzip file; give it a name that ends in .gz")
+		return nil, false
+	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
+		f.fault(0, 0, "", "this is UTF-16; save it as UTF-8")
+		return nil, false
+	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
+		r.Discard(3)
+	}
+	return r, true
+}
+
+var errLongLine = fmt.Errorf("the line is longer than %d bytes, which no record can be; is a line end missing?", maxLine)
+
+// A lineLimit fails when a line gets too long, so that a file without line ends
+// does not fill the memory.
+type lineLimit struct {
+	r    io.Reader
+	line int
+}
+
+func (l *lineLimit) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p)
+	for rest := p[:n]; len(rest) > 0; {
+		i := bytes.IndexByte(rest, '\n')
+		if i < 0 {
+			l.line += len(rest)
+			break
+		}
+		if l.line += i; l.line > maxLine {
+			break
+		}
+		l.line, rest = 0, rest[i+1:]
+	}
+	if l.line > maxLine {
+		return n, errLongLine
+	}
+	return n, err
+}
+
+// fault notes a mistake; after many of them the reading stops.
+func (f *rowFile) fault(line, column int, source, format string, args ...any) {
+	name := f.src.file
+	if rel, err := filepath.Rel(".", name); err == nil && !strings.HasPrefix(rel, "..") {
+		name = rel
+	}
+	f.faults = append(f.faults, Fault{File: name, Line: line, Column: column, Source: source, Text: fmt.Sprintf(format, args...)})
+	f.stopped = f.stopped || len(f.faults) >= maxFaults
+}
+
+// ended notes why reading ended before the end of the file.
+func (f *rowFile) ended(line int, err error) {
+	f.stopped = true
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		f.fault(line, 0, "", "the file ends in the middle; fetch it again")
+	case errors.Is(err, errLongLine), errors.Is(err, bufio.ErrTooLong):
+		f.fault(line, 0, "", "%v", errLongLine)
+	default:
+		f.fault(line, 0, "", "%v", cause(err))
+	}
+}
+
+// badText says what is wrong with the bytes of a line, "" when nothing is.
+func badText(line []byte) string {
+	switch {
+	case bytes.IndexByte(line, 0) >= 0:
+		return "the line has a NUL byte; this is not UTF-8 text"
+	case !utf8.Valid(line):
+		return "the line is not valid UTF-8; save the file as UTF-8"
+	}
+	return ""
+}
+
+// field returns the field that a name in the file stands for, "" when it is left
+// out or unknown, which is a fault.
+func (f *rowFile) field(line int, source, name string) string {
+	if field, ok := f.src.names[name]; ok {
+		return field
+	}
+	if slices.Contains(f.src.skip, name) || slices.Contains(f.src.skip, "*") || f.told[name] {
+		return ""
+	}
+	f.told[name] = true
+	f.fault(line, 0, source, "%s is no field of collection %s; declare it under fields, give its field under map, or leave it out: skip: [%s]",
+		show(name), f.c.schema.Collection, name)
+	return ""
+}
+
+// complete checks that a row has its key.
+func (f *rowFile) complete(line int, source string, record map[string]any) bool {
+	for _, k := range f.c.key() {
+		if record[k] == nil {
+			f.fault(line, 0, source, "the row has no %s, which is part of the key of collection %s", k, f.c.schema.Collection)
+			return false
+		}
+	}
+	return true
+}

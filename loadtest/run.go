@@ -1,0 +1,165 @@
+package loadtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Options say where a workload is run.
+type Options struct {
+	// Open opens the store of a URL. Run closes it.
+	Open func(ctx context.Context, url string) (driver.Store, error)
+
+	// On are the URLs of the stores, at least one.
+	On []string
+
+	// Log takes what goes on; nil is nowhere. Terminal says that it is one.
+	Log      io.Writer
+	Terminal bool
+
+	// Keep leaves the collections in the stores. Their names are logged.
+	Keep bool
+
+	// Again is the command that repeats the run, for the report.
+	Again string
+
+	clock clock // nil is the machine's
+}
+
+// A run is one run of a workload under way.
+type run struct {
+	w          *Workload
+	opts       *Options
+	progress   *progress
+	data       []*table
+	stores     []*store
+	candidates []*candidate
+	began      time.Time
+	compared   int // sampled calls
+}
+
+// Run measures a workload and returns what came out. Everything that it put into
+// the stores is removed, also when the context ends, unless Keep is set. Faults
+// in the file or its data are returned as Faults, and nothing was written then;
+// different answers as *WrongAnswers.
+func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
+	if err := w.checkSize(); err != nil {
+		return nil, err
+	}
+	r := &run{w: w, opts: &opts, began: time.Now()}
+	if opts.Log != nil {
+		r.progress = &progress{w: opts.Log, terminal: opts.Terminal}
+	}
+	result, err := r.run(ctx)
+	return result, errors.Join(err, r.close())
+}
+
+func (r *run) run(ctx context.Context) (*Result, error) {
+	data, err := r.w.survey(ctx, r.progress)
+	if err != nil {
+		return nil, err
+	}
+	r.data = data
+	s, err := newStream(r.w, data)
+	if err != nil {
+		return nil, err
+	}
+	for _, step := range []func(context.Context, *stream) error{r.open, r.fill, r.compare, r.measure, r.verify} {
+		if err := step(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return r.result(), nil
+}
+
+// open opens the stores and makes the candidates' collections.
+func (r *run) open(ctx context.Context, s *stream) error {
+	for _, url := range r.opts.On {
+		st, err := openStore(ctx, url, Redact(url), r.opts.Open)
+		if err != nil {
+			return err
+		}
+		r.stores = append(r.stores, st)
+	}
+	var faults Faults
+	for _, st := range r.stores {
+		for _, mo := range r.w.models {
+			c := newCandidate(r.w, st, mo, len(r.stores))
+			r.candidates = append(r.candidates, c)
+			if err := c.open(ctx, r.w, namespace()); err != nil {
+				return fmt.Errorf("model %s on %s: %w", mo.name, st.facts.Name, err)
+			}
+			faults = append(faults, c.plan(r.w, func(at int) call { return s.only(at, 1, 0)[0] })...)
+		}
+	}
+	return faults.asError()
+}
+
+// namespace returns a prefix of collection names that nobody has.
+func namespace() string { return "load_" + strings.ToLower(rand.Text()[:12]) + "_" }
+
+func (r *run) fill(ctx context.Context, _ *stream) error {
+	for _, c := range r.candidates {
+		took, err := c.fill(ctx, r.w, r.data, r.progress)
+		if err != nil {
+			return err
+		}
+		c.loaded = took
+		if err := c.weigh(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) compare(ctx context.Context, s *stream) error {
+	cp := &comparison{w: r.w, stream: s, candidates: r.candidates, progress: r.progress}
+	err := cp.run(ctx)
+	r.compared = cp.calls
+	return err
+}
+
+func (r *run) measure(ctx context.Context, s *stream) error {
+	r.progress.say("measure %s: %s a second, %d rounds of %v each, about %v", plural(len(r.candidates), "candidate"),
+		showCount(r.w.Rate), r.w.Rounds, r.w.Round, (time.Duration(len(r.candidates)) * (r.w.Round*time.Duration(r.w.Rounds) + r.w.Round/2)).Round(time.Second))
+	m := &measurement{w: r.w, stream: s, candidates: r.candidates, progress: r.progress}
+	m.bench.clock = r.opts.clock
+	return m.run(ctx)
+}
+
+func (r *run) verify(ctx context.Context, _ *stream) error {
+	for _, c := range r.candidates {
+		if err := c.verify(ctx); err != nil {
+			return err
+		}
+		c.judge(r.w)
+	}
+	return nil
+}
+
+const cleanTime = 30 * time.Second
+
+// close removes what the run put into the stores, and closes them.
+func (r *run) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
+	defer cancel()
+	var errs []error
+	for _, c := range r.candidates {
+		if r.opts.Keep {
+			r.progress.say("kept %s: %s", c.label, strings.Join(c.names, ", "))
+		} else if err := c.drop(ctx); err != nil {
+			errs = append(errs, fmt.Errorf("remove collections %s of %s: %w", strings.Join(c.names, ", "), c.label, err))
+		}
+	}
+	for _, s := range r.stores {
+		errs = append(errs, s.repo.Close())
+	}
+	return errors.Join(errs...)
+}

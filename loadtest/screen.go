@@ -1,0 +1,187 @@
+package loadtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+	"unicode/utf8"
+)
+
+// A screen is the result in words: verdict, and the numbers it rests on.
+type screen struct {
+	r        *run
+	verdicts []*verdict
+	b        strings.Builder
+}
+
+const (
+	screenWidth = 100
+	shownTables = 3 // queries that get a table: those that decide
+)
+
+func (s *screen) text() string {
+	s.head()
+	s.checks()
+	for _, at := range s.deciding() {
+		s.queryTable(at)
+	}
+	if more := len(s.r.w.queries) - min(shownTables, len(s.r.w.queries)); more > 0 {
+		name := plural(more, "more query")
+		fmt.Fprintf(&s.b, "  … %s in the result\n\n", strings.Replace(name, "1 more", "one more", 1))
+	}
+	s.mixTable()
+	for _, v := range s.verdicts {
+		s.verdict(v)
+	}
+	s.across()
+	s.paragraph(s.notAsked())
+	return s.b.String()
+}
+
+// head says what was measured, and on what.
+func (s *screen) head() {
+	w := s.r.w
+	var parts []string
+	for i, c := range w.collections {
+		parts = append(parts, showCount(s.r.data[i].n)+" "+c.schema.Collection)
+	}
+	writes := 0.0
+	for _, q := range w.queries {
+		if q.writes() {
+			writes += q.weight
+		}
+	}
+	queries := plural(len(w.queries), "query")
+	fmt.Fprintf(&s.b, "%s   %s, %s (%s writes), %s\n", w.Name, joined(parts), queries, showPercent(writes), plural(len(w.models), "model"))
+	for _, st := range s.r.stores {
+		fmt.Fprintf(&s.b, "  on %s, class %s (%s)\n", st.facts.Name, st.facts.Durability, st.facts.Setting)
+	}
+	s.b.WriteString("\n")
+}
+
+// checks says why the numbers can be believed.
+func (s *screen) checks() {
+	records := 0
+	for _, t := range s.r.data {
+		records += t.n
+	}
+	if len(s.r.candidates) > 1 {
+		fmt.Fprintf(&s.b, "  same answers   %s agree on %s sampled calls, and on all records after them\n", plural(len(s.r.candidates), "candidate"), showCount(s.r.compared))
+	}
+	s.b.WriteString("  indexes        agree with their records after the run\n")
+	worst := time.Duration(0)
+	for _, c := range s.r.candidates {
+		worst = max(worst, time.Duration(c.all[lagTime].ValueAtQuantile(99)))
+	}
+	fmt.Fprintf(&s.b, "  rate %s/s%s%s interleaved rounds of %v; clock lag p99 %s at most; seed %d\n\n", showCount(s.r.w.Rate),
+		strings.Repeat(" ", max(1, 8-len(showCount(s.r.w.Rate)))), showCount(s.r.w.Rounds), s.r.w.Round, showDuration(worst), s.r.w.Seed)
+}
+
+// deciding returns the queries whose numbers tell the candidates apart: those
+// with missed objectives, then those with the greatest differences.
+func (s *screen) deciding() []int {
+	var list []int
+	weight := map[int]float64{}
+	for at := range s.r.w.queries {
+		least, most := time.Duration(1<<62), time.Duration(1)
+		for _, c := range s.r.candidates {
+			p50 := time.Duration(c.spectra[at][serviceTime].ValueAtQuantile(50))
+			least, most = min(least, max(p50, 1)), max(most, p50)
+			for _, j := range c.objectives {
+				if j.at == at && !j.met {
+					weight[at] += 1000
+				}
+			}
+		}
+		weight[at] += float64(most) / float64(least)
+		list = append(list, at)
+	}
+	slices.SortStableFunc(list, func(a, b int) int {
+		if weight[a] > weight[b] {
+			return -1
+		}
+		return 1
+	})
+	list = list[:min(shownTables, len(list))]
+	slices.Sort(list)
+	return list
+}
+
+func (s *screen) queryTable(at int) {
+	q := s.r.w.queries[at]
+	title := fmt.Sprintf("%s (%s", q.name, showPercent(q.weight))
+	for _, o := range q.objectives {
+		title += ", " + o.String()
+	}
+	rows := [][]string{{title + ")", "p50", "p99", "requests", "rows read", "CPU/op", ""}}
+	for _, c := range s.r.candidates {
+		h, p := c.spectra[at][responseTime], c.probes[at]
+		note := ""
+		for _, j := range c.objectives {
+			if j.at == at && !j.met {
+				note = "missed"
+			}
+		}
+		if n := c.failedOf(at); n > 0 {
+			note += fmt.Sprintf(" %s failed", showCount(n))
+		}
+		rows = append(rows, []string{c.label, ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(99)),
+			digits(p.requests), digits(p.rows), showDuration(p.cpu), strings.TrimSpace(note)})
+	}
+	s.table(rows)
+}
+
+func ms(ns int64) string { return showDuration(time.Duration(ns)) }
+
+// mixTable shows all queries together.
+func (s *screen) mixTable() {
+	rows := [][]string{{"all queries together", "CPU/op", "requests", "bytes/record", "load", "state"}}
+	for _, c := range s.r.candidates {
+		requests, _ := c.spentPerOp()
+		rows = append(rows, []string{c.label, showDuration(c.cpuPerOp()), digits(requests), s.bytesEach(c),
+			c.loaded.Round(10 * time.Millisecond).String(), c.state})
+	}
+	s.table(rows)
+}
+
+func (s *screen) bytesEach(c *candidate) string {
+	if c.records < 0 {
+		return "unknown"
+	}
+	n := 0
+	for _, t := range s.r.data {
+		n += t.n
+	}
+	return showCount(int(c.size() / int64(max(n, 1))))
+}
+
+// table writes rows below each other, numbers to the right.
+func (s *screen) table(rows [][]string) {
+	tw := tabwriter.NewWriter(&s.b, 0, 8, 3, ' ', tabwriter.AlignRight)
+	first := 0
+	for _, row := range rows {
+		first = max(first, utf8.RuneCountInString(row[0]))
+	}
+	for _, row := range rows {
+		pad := strings.Repeat(" ", first-utf8.RuneCountInString(row[0]))
+		last := len(row) - 1
+		fmt.Fprintf(tw, "  %s%s\t%s\t   %s\n", row[0], pad, strings.Join(row[1:last], "\t"), row[last])
+	}
+	tw.Flush()
+	s.b.WriteString("\n")
+}
+
+// paragraph writes text in lines that fit the screen.
+func (s *screen) paragraph(text string) {
+	line := " "
+	for _, word := range strings.Fields(text) {
+		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > screenWidth {
+			s.b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + word
+	}
+	s.b.WriteString(strings.TrimRight(line, " ") + "\n")
+}

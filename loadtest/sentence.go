@@ -1,0 +1,205 @@
+package loadtest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// verdict says what to take in one class of durability, and why.
+func (s *screen) verdict(v *verdict) {
+	text := ""
+	if len(s.verdicts) > 1 {
+		text = "Class " + v.class + ": "
+	}
+	text += s.choice(v)
+	s.paragraph(text)
+	for i, c := range v.ranked[1:] {
+		s.paragraph(s.loser(v, i+1, c))
+	}
+}
+
+// choice says which candidate is the best, and what it does.
+func (s *screen) choice(v *verdict) string {
+	c := v.best()
+	switch {
+	case len(v.ranked) == 1:
+		return s.alone(c)
+	case v.open:
+		return fmt.Sprintf("No verdict: the clock was late (lag p99 %s), so what was missed may be its fault; lower the rate, or run on a machine with less to do.",
+			showDuration(s.worstLag(v)))
+	case !c.meets():
+		return fmt.Sprintf("None does what is asked. The nearest is %s: %s.", c.label, s.shortfall(c))
+	}
+	others := 0
+	for _, o := range v.ranked[1:] {
+		if o.meets() {
+			others++
+		}
+	}
+	text := fmt.Sprintf("Take %s. %s", c.label, s.metAll(c))
+	switch {
+	case others == 0:
+		return text + "; no other does that."
+	case v.close:
+		return text + fmt.Sprintf("; too close to call against %s by %s.", v.ranked[1].label, c.figureName())
+	}
+	return text + fmt.Sprintf("; %s than %s (%s).", timesLess(v.ratios[1].Times, c.figureName()), v.ranked[1].label, sure(v.ratios[1]))
+}
+
+// alone is the verdict on a candidate without others.
+func (s *screen) alone(c *candidate) string {
+	switch {
+	case c.state == stateInvalid:
+		return fmt.Sprintf("No verdict: the clock was late (lag p99 %s), so what was missed may be its fault; lower the rate, or run on a machine with less to do.",
+			showDuration(time.Duration(c.all[lagTime].ValueAtQuantile(99))))
+	case c.meets():
+		return fmt.Sprintf("%s: %s.", c.label, s.metAll(c))
+	}
+	return fmt.Sprintf("%s does not do what is asked: %s.", c.label, s.shortfall(c))
+}
+
+func (s *screen) worstLag(v *verdict) time.Duration {
+	worst := time.Duration(0)
+	for _, c := range v.ranked {
+		worst = max(worst, time.Duration(c.all[lagTime].ValueAtQuantile(99)))
+	}
+	return worst
+}
+
+func (s *screen) metAll(c *candidate) string {
+	switch len(c.objectives) {
+	case 0:
+		return fmt.Sprintf("It carries %s/s; no objective was asked", showCount(s.r.w.Rate))
+	case 1:
+		return "The objective is met"
+	}
+	return fmt.Sprintf("All %d objectives are met", len(c.objectives))
+}
+
+// figureName returns what candidates are compared by.
+func (c *candidate) figureName() string {
+	if c.store.inProcess() {
+		return "CPU for the mix"
+	}
+	return "time for the mix"
+}
+
+func timesLess(times float64, what string) string {
+	if times < 1.2 {
+		return fmt.Sprintf("%s %% less %s", digits(100*(1-1/times)), what)
+	}
+	return fmt.Sprintf("%s times less %s", strings.TrimSuffix(fmt.Sprintf("%.1f", times), ".0"), what)
+}
+
+func sure(r ratio) string {
+	return fmt.Sprintf("95 %% sure: %.2f to %.2f times", r.Low, r.High)
+}
+
+// shortfall says why a candidate does not do what is asked.
+func (s *screen) shortfall(c *candidate) string {
+	if c.state == stateSaturated {
+		return fmt.Sprintf("it cannot carry %s/s%s", showCount(s.r.w.Rate), s.why(c))
+	}
+	var parts []string
+	for _, j := range c.missed() {
+		parts = append(parts, j.String())
+	}
+	text := fmt.Sprintf("%d of %d objectives are missed: %s", len(parts), len(c.objectives), joined(parts))
+	if c.failures > 0 {
+		text += fmt.Sprintf("; %s failed, the first: %s", plural(c.failures, "operation"), c.failure)
+	}
+	return text + s.why(c)
+}
+
+// why names what is known of the cause: queries that read every record, or many
+// more rows than they return.
+func (s *screen) why(c *candidate) string {
+	scans, rows := []string{}, 0.0
+	for at, q := range s.r.w.queries {
+		if c.scans[at] {
+			scans = append(scans, q.name)
+			rows = max(rows, c.probes[at].rows)
+		}
+	}
+	switch len(scans) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; %q reads every record, %s rows a call", scans[0], showCount(int(rows)))
+	}
+	return fmt.Sprintf("; %d queries read every record, %s rows a call", len(scans), showCount(int(rows)))
+}
+
+// loser says how a candidate compares with the best one.
+func (s *screen) loser(v *verdict, i int, c *candidate) string {
+	best, r := v.best(), v.ratios[i]
+	var text string
+	switch {
+	case c.state == stateInvalid:
+		text = fmt.Sprintf("%s is not judged: the clock was late (lag p99 %s).", c.label, showDuration(time.Duration(c.all[lagTime].ValueAtQuantile(99))))
+	case !c.meets():
+		text = fmt.Sprintf("%s falls short: %s.", c.label, s.shortfall(c))
+	case i == 1 || math.IsNaN(r.Times):
+		text = fmt.Sprintf("%s does what is asked, too.", c.label)
+	case r.clear():
+		text = fmt.Sprintf("%s does what is asked, too, with %.1f times the %s.", c.label, r.Times, best.figureName())
+	default:
+		text = fmt.Sprintf("%s does what is asked, too; too close to call by %s.", c.label, best.figureName())
+	}
+	return text + s.bytesAgainst(best, c)
+}
+
+// bytesAgainst says how much more or less room a candidate needs than the best.
+func (s *screen) bytesAgainst(best, c *candidate) string {
+	if best.records < 0 || c.records < 0 || best.size() == 0 {
+		return ""
+	}
+	more := 100 * (float64(c.size())/float64(best.size()) - 1)
+	switch {
+	case more >= 1:
+		return fmt.Sprintf(" It takes %s %% more bytes.", digits(more))
+	case more <= -1:
+		return fmt.Sprintf(" It takes %s %% fewer bytes: take it where these matter more.", digits(-more))
+	}
+	return ""
+}
+
+// across says why stores of different classes are not ranked.
+func (s *screen) across() {
+	if len(s.verdicts) < 2 {
+		return
+	}
+	var parts []string
+	for _, v := range s.verdicts {
+		st := v.best().store
+		parts = append(parts, fmt.Sprintf("%s %s", st.facts.Name, survives(v.class)))
+	}
+	s.paragraph("Not ranked against each other: " + joined(parts) + ". A store that promises less is faster for that alone; compare stores of one class, or change the settings of one.")
+}
+
+func survives(class string) string {
+	switch class {
+	case "memory":
+		return "loses everything with its process"
+	case "process":
+		return "survives the end of its process and no power loss"
+	case "power":
+		return "survives a power loss"
+	case "node":
+		return "survives the loss of a machine"
+	}
+	return "does not say what it survives"
+}
+
+// notAsked says what the run does not tell.
+func (s *screen) notAsked() string {
+	text := "Not asked: the highest rate, more data, faults."
+	for _, st := range s.r.stores {
+		if st.inProcess() {
+			return text + " CPU is that of this process: store, callers and clock together."
+		}
+	}
+	return text
+}

@@ -1,0 +1,216 @@
+package loadtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A store is one of those that are compared, opened.
+type store struct {
+	url    string // without secrets
+	driver driver.Store
+	repo   *repo.Store
+	facts  driver.Facts
+
+	requests, rows atomic.Int64 // of all operations so far
+}
+
+// openStore opens the store of a URL.
+func openStore(ctx context.Context, url, shown string, open func(context.Context, string) (driver.Store, error)) (*store, error) {
+	d, err := open(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{url: shown, driver: d, facts: d.Facts()}
+	s.repo = repo.NewStore(d, &repo.Options{Observe: s.observe})
+	return s, nil
+}
+
+func (s *store) observe(e repo.Event) {
+	s.requests.Add(int64(e.Requests))
+	s.rows.Add(int64(e.Rows))
+}
+
+// A cost is what operations asked of a store.
+type cost struct{ requests, rows int64 }
+
+// spent returns the cost of all operations so far.
+func (s *store) spent() cost { return cost{s.requests.Load(), s.rows.Load()} }
+
+func (c cost) since(before cost) cost {
+	return cost{c.requests - before.requests, c.rows - before.rows}
+}
+
+// inProcess reports whether the store works inside this process, so that it
+// shares the processor with the clock.
+func (s *store) inProcess() bool { return s.facts.OneProcess }
+
+// A candidate is a model on a store: what is measured and compared.
+type candidate struct {
+	store  *store
+	model  *model
+	names  []string // of its collections in the store, by collection
+	repos  []*repo.Repo[map[string]any]
+	scans  []bool // by query: it reads every record
+	tables []*driver.Table
+	label  string // for people: the model, and the store where there are several
+
+	loaded  time.Duration
+	records int64   // bytes; -1 when the store does not say
+	indexes int64   // bytes
+	probes  []probe // by query
+	rounds  []*round
+	spectra []spectra // by query
+	all     spectra   // of all queries together
+
+	objectives []judgedObjective
+	state      string
+
+	mu       sync.Mutex
+	failures int
+	failure  string // the first one
+}
+
+// note keeps an operation's error.
+func (c *candidate) note(k *call, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.failures++; c.failures == 1 {
+		c.failure = fmt.Sprintf("%s: %v", k, err)
+	}
+}
+
+func newCandidate(w *Workload, s *store, m *model, stores int) *candidate {
+	c := &candidate{store: s, model: m, label: m.name, records: -1, all: newSpectra()}
+	if stores > 1 {
+		c.label += " on " + s.facts.Name
+	}
+	for range w.queries {
+		c.probes, c.spectra = append(c.probes, probe{}), append(c.spectra, newSpectra())
+	}
+	return c
+}
+
+// open makes the candidate's collections under names that begin with prefix. One
+// that has records already is somebody else's and refused.
+func (c *candidate) open(ctx context.Context, w *Workload, prefix string) error {
+	tap := &tableTap{Store: c.store.driver}
+	tapped := repo.NewStore(tap, nil)
+	for i, s := range c.model.schemas {
+		s.Collection = prefix + w.collections[i].schema.Collection
+		if _, err := repo.Open[map[string]any](ctx, tapped, s); err != nil {
+			return err
+		}
+		r, err := repo.Open[map[string]any](ctx, c.store.repo, s)
+		if err != nil {
+			return err
+		}
+		for chunk, err := range r.Walk(ctx, "") {
+			if err != nil {
+				return err
+			}
+			if len(chunk.Items) > 0 {
+				return fmt.Errorf("collection %s has records already; run again, which takes another name", s.Collection)
+			}
+		}
+		c.names = append(c.names, s.Collection)
+		c.repos = append(c.repos, r)
+	}
+	c.tables = tap.tables
+	return nil
+}
+
+// A tableTap learns which tables a collection has.
+type tableTap struct {
+	driver.Store
+	tables []*driver.Table
+}
+
+// Define notes the tables of collections; package repo's own begin with '_'.
+func (t *tableTap) Define(ctx context.Context, tables []*driver.Table) error {
+	for _, table := range tables {
+		if !strings.HasPrefix(table.Name, "_") {
+			t.tables = append(t.tables, table)
+		}
+	}
+	return t.Store.Define(ctx, tables)
+}
+
+// weigh asks the store what the candidate's records and indexes occupy.
+func (c *candidate) weigh(ctx context.Context) error {
+	sizer, has := c.store.driver.(driver.Sizer)
+	if !has || !c.store.facts.Sizes.Has {
+		return nil
+	}
+	c.records = 0
+	seen := map[string]bool{}
+	for _, t := range c.tables {
+		if seen[t.Name] {
+			continue
+		}
+		seen[t.Name] = true
+		n, err := sizer.Size(ctx, t)
+		if err != nil {
+			return err
+		}
+		if t.Class == driver.Records {
+			c.records += n
+		} else {
+			c.indexes += n
+		}
+	}
+	return nil
+}
+
+// plan finds out which queries the model answers by an index, and reports those
+// that it cannot answer unless it means to scan.
+func (c *candidate) plan(w *Workload, sample func(at int) call) Faults {
+	var faults Faults
+	c.scans = make([]bool, len(w.queries))
+	for i, q := range w.queries {
+		k := sample(i)
+		if k.key != nil || k.record != nil {
+			continue
+		}
+		_, err := c.repos[q.collection.at].Explain(k.find)
+		switch {
+		case err == nil:
+		case c.model.scan && errors.Is(err, repo.ErrInvalid) && strings.Contains(err.Error(), "or use Scan"):
+			c.scans[i] = true
+		default:
+			faults = append(faults, Fault{File: w.File, Line: q.place.line, Column: q.place.column,
+				Text: fmt.Sprintf("query %s in model %s: %v", q.name, c.model.name, reason(err))})
+		}
+	}
+	return faults
+}
+
+// reason returns what the library says is wrong, with the remedy of a workload
+// file instead of that of a program.
+func reason(err error) string {
+	var e *repo.Error
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	text := strings.TrimSuffix(err.Error(), ": "+repo.ErrInvalid.Error())
+	return strings.NewReplacer(
+		"Partition:", "partition:", "Sort:", "sort:", "Unique:", "unique:", "Buckets:", "buckets:",
+		"or use Scan", "or let the model scan (scan: true)").Replace(text)
+}
+
+// drop removes the candidate's collections from the store.
+func (c *candidate) drop(ctx context.Context) error {
+	var errs []error
+	for _, name := range c.names {
+		errs = append(errs, repo.DropCollection(ctx, c.store.repo, name))
+	}
+	return errors.Join(errs...)
+}

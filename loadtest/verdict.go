@@ -1,0 +1,214 @@
+package loadtest
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// The states of a candidate's run.
+const (
+	stateValid     = "VALID"
+	stateSaturated = "SATURATED" // it cannot carry the rate: a result
+	stateInvalid   = "INVALID"   // the clock was late: nothing is known
+)
+
+// A judged objective is what a candidate made of it.
+type judgedObjective struct {
+	query    *query
+	at       int
+	bound    objective
+	measured time.Duration
+	calls    int64
+	met      bool
+	rough    bool // too few calls for the percentile to be exact
+}
+
+// judge decides on a candidate: its state, and each objective.
+func (c *candidate) judge(w *Workload) {
+	c.objectives = nil
+	for at, q := range w.queries {
+		h := c.spectra[at][responseTime]
+		for _, o := range q.objectives {
+			j := judgedObjective{query: q, at: at, bound: o, calls: h.TotalCount()}
+			j.measured = time.Duration(h.ValueAtQuantile(o.percentile))
+			j.met = j.calls > 0 && j.measured <= o.bound && c.failedOf(at) == 0
+			j.rough = float64(j.calls)*(100-o.percentile)/100 < 10
+			c.objectives = append(c.objectives, j)
+		}
+	}
+	c.state = stateValid
+	switch {
+	case 2*c.saturatedRounds() >= max(len(c.rounds), 1):
+		c.state = stateSaturated
+	case c.lateFor() > 0:
+		c.state = stateInvalid
+	}
+}
+
+// lateFor returns the bound of a missed objective of which the clock's lag is
+// more than a fifth, so that the miss may be the clock's; 0 if there is none.
+func (c *candidate) lateFor() time.Duration {
+	lag := time.Duration(c.all[lagTime].ValueAtQuantile(99))
+	for _, j := range c.objectives {
+		if !j.met && lag > j.bound.bound/5 {
+			return j.bound.bound
+		}
+	}
+	return 0
+}
+
+// count returns how often operations of a query ended in a way.
+func (c *candidate) count(at int, o outcome) int {
+	n := 0
+	for _, r := range c.rounds {
+		n += r.queries[at].outcomes[o]
+	}
+	return n
+}
+
+// failedOf returns how many operations of a query failed.
+func (c *candidate) failedOf(at int) int { return c.count(at, failed) }
+
+func (c *candidate) missed() []judgedObjective {
+	return slices.DeleteFunc(slices.Clone(c.objectives), func(j judgedObjective) bool { return j.met })
+}
+
+// meets reports whether the candidate did all that is asked.
+func (c *candidate) meets() bool {
+	return c.state == stateValid && len(c.missed()) == 0
+}
+
+// figures returns the candidate's figure of each round by which candidates are
+// compared: the processor time of an operation where the store is in this
+// process, else the time that it took.
+func (c *candidate) figures() []float64 {
+	var list []float64
+	for _, r := range c.rounds {
+		if c.store.inProcess() {
+			list = append(list, r.cpuPerOp())
+			continue
+		}
+		sum, n := 0.0, 0
+		for _, q := range r.queries {
+			if q.response != nil {
+				sum += float64(q.work) * float64(q.response.TotalCount())
+				n += int(q.response.TotalCount())
+			}
+		}
+		list = append(list, sum/float64(max(n, 1)))
+	}
+	return list
+}
+
+func (c *candidate) size() int64 { return c.records + c.indexes }
+
+// A verdict ranks the candidates of one class of durability.
+type verdict struct {
+	class  string
+	ranked []*candidate // best first
+	ratios []ratio      // by place in ranked: how many times the best one's figure this one's is
+	close  bool         // the second one may be as good as the first
+	open   bool         // no candidate is known to do what is asked, and the clock was late for one
+}
+
+func (v *verdict) best() *candidate { return v.ranked[0] }
+
+// decide ranks the candidates of each class: those that do what is asked first,
+// then by the figure, by bytes where that cannot tell.
+func decide(candidates []*candidate) []*verdict {
+	var verdicts []*verdict
+	for _, c := range candidates {
+		class := c.store.facts.Durability.String()
+		i := slices.IndexFunc(verdicts, func(v *verdict) bool { return v.class == class })
+		if i < 0 {
+			i, verdicts = len(verdicts), append(verdicts, &verdict{class: class})
+		}
+		verdicts[i].ranked = append(verdicts[i].ranked, c)
+	}
+	for _, v := range verdicts {
+		v.rank()
+	}
+	return verdicts
+}
+
+func (v *verdict) rank() {
+	slices.SortStableFunc(v.ranked, func(a, b *candidate) int {
+		return cmp.Or(
+			cmp.Compare(a.standing(), b.standing()),
+			cmp.Compare(len(a.missed()), len(b.missed())),
+			cmp.Compare(median(a.figures()), median(b.figures())))
+	})
+	v.compare()
+	if len(v.ranked) > 1 && v.tie(1) && v.ranked[1].size() < v.ranked[0].size() {
+		v.ranked[0], v.ranked[1] = v.ranked[1], v.ranked[0]
+		v.compare()
+	}
+	v.close = len(v.ranked) > 1 && v.tie(1)
+	v.open = !v.best().meets() && slices.ContainsFunc(v.ranked, func(c *candidate) bool { return c.state == stateInvalid })
+}
+
+// standing is 0 for a candidate that does what is asked, 1 for one that misses
+// objectives, 2 for one of which nothing is known, 3 for one that falls behind.
+func (c *candidate) standing() int {
+	switch {
+	case c.meets():
+		return 0
+	case c.state == stateValid:
+		return 1
+	case c.state == stateInvalid:
+		return 2
+	}
+	return 3
+}
+
+// compare fills in the ratios between the first and the others.
+func (v *verdict) compare() {
+	v.ratios = make([]ratio, len(v.ranked))
+	var list []*ratio
+	for i := 1; i < len(v.ranked); i++ {
+		v.ratios[i] = compareRounds(v.ranked[i].figures(), v.ranked[0].figures())
+		list = append(list, &v.ratios[i])
+	}
+	holm(list)
+}
+
+// tie reports whether the candidate at a place does what the first one does, and
+// the figures cannot tell them apart.
+func (v *verdict) tie(i int) bool {
+	a, b := v.ranked[0], v.ranked[i]
+	return a.standing() == b.standing() && len(a.missed()) == len(b.missed()) && !v.ratios[i].clear()
+}
+
+// Exit codes of a run.
+const (
+	Met     = 0 // some candidate of each class does all that is asked
+	Missed  = 1 // none does in a class
+	Usage   = 2 // the command or a file is wrong
+	Invalid = 3 // the clock was too late to tell
+	Wrong   = 4 // candidates gave different answers
+)
+
+// exitCode returns what a run ends with.
+func exitCode(verdicts []*verdict) int {
+	code := Met
+	for _, v := range verdicts {
+		switch {
+		case v.open:
+			return Invalid
+		case !v.best().meets():
+			code = Missed
+		}
+	}
+	return code
+}
+
+// showObjective says what a candidate made of an objective.
+func (j judgedObjective) String() string {
+	text := fmt.Sprintf("%s (%s %s, asked ≤ %s)", j.query.name, j.bound.name, showDuration(j.measured), showDuration(j.bound.bound))
+	if j.rough {
+		text += fmt.Sprintf(", from %s only", plural(int(j.calls), "call"))
+	}
+	return text
+}
