@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"context"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -51,4 +52,55 @@ func BenchmarkClockLag(b *testing.B) {
 		b.ReportMetric(float64(percentile(lag, 99).Nanoseconds())/1e3, "lag-p99-µs")
 		b.ReportMetric((cpuTime()-cpu).Seconds()/took.Seconds(), "cores")
 	}
+}
+
+// BenchmarkFreeze reports what the freeze test asserts in simulated time: 2,000
+// operations a second, and a store that stops for 1.4 s.
+func BenchmarkFreeze(b *testing.B) {
+	bn := &bench{clock: &machineClock{}, rate: freezeRate, slots: 64, grace: 10 * time.Second}
+	for b.Loop() {
+		start := time.Now().Add(lead)
+		bn.run(b.Context(), freezeOps, func(context.Context, int) (int, outcome) {
+			if since := time.Since(start) - freezeBegin; since > 0 && since < freezeTime {
+				time.Sleep(freezeTime - since)
+			}
+			return 0, done
+		})
+		var response, service []int64
+		for i := range bn.samples {
+			response, service = append(response, bn.samples[i].response()), append(service, bn.samples[i].service)
+		}
+		b.ReportMetric(float64(percentile(response, 99))/1e6, "response-p99-ms")
+		b.ReportMetric(float64(percentile(service, 99))/1e6, "service-p99-ms")
+	}
+}
+
+// BenchmarkCollectorPause reports how long the collector stops the world while
+// the clock waits.
+func BenchmarkCollectorPause(b *testing.B) {
+	c := &machineClock{}
+	stop := make(chan struct{})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		c.attach()
+		defer c.detach()
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				c.until(time.Now().Add(longestWait))
+			}
+		}
+	}()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for b.Loop() {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.PauseTotalNs-before.PauseTotalNs)/float64(after.NumGC-before.NumGC)/1e3, "pause-µs")
+	close(stop)
+	<-ended
 }

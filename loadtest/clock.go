@@ -9,5 +9,5 @@ type clock interface {
 	// thread of its own between attach and detach.
 	until(t time.Time)
 	attach()
-	detach()
+	detach() (cpu time.Duration) // processor time that it took since attach
 }

@@ -10,7 +10,7 @@ const (
 	sampledReads  = 300 // calls of each query that reads
 	sampledWrites = 30  // calls of each query that writes
 	sampledAgain  = 30  // reads after the writes
-	sampleTime    = 1200 * time.Millisecond
+	sampleTime    = time.Second
 	leastSamples  = 10
 )
 

@@ -19,20 +19,21 @@ func (f *rowFile) csvRows(r io.Reader, yield func(row) bool) {
 		return
 	}
 	if err != nil {
-		f.csvError(in, err)
+		f.csvError(in, 1, err)
 		return
 	}
 	fields, ok := f.csvHead(head)
+	line := 1
 	for ok && !f.stopped {
 		cells, err := in.Read()
 		if err == io.EOF {
 			return
 		}
 		if err != nil {
-			f.csvError(in, err)
+			f.csvError(in, line+1, err)
 			return
 		}
-		line, _ := in.FieldPos(0)
+		line, _ = in.FieldPos(0)
 		record, good := f.csvRow(line, fields, cells)
 		if good && !yield(row{line, record}) {
 			return
@@ -40,16 +41,12 @@ func (f *rowFile) csvRows(r io.Reader, yield func(row) bool) {
 	}
 }
 
-func (f *rowFile) csvError(in *csv.Reader, err error) {
+// csvError notes an error that was met on a line or behind it.
+func (f *rowFile) csvError(in *csv.Reader, line int, err error) {
 	var p *csv.ParseError
 	if errors.As(err, &p) {
 		f.fault(p.Line, p.Column, "", "%v; the separator is %q", p.Err, string(in.Comma))
 		return
-	}
-	line := 1
-	if in.InputOffset() > 0 {
-		line, _ = in.FieldPos(0)
-		line++
 	}
 	f.ended(line, err)
 }

@@ -73,8 +73,8 @@ func decodeObject(line []byte) (object map[string]any, at int, err error) {
 	v, err := decodeValue(d, 0)
 	at = int(d.InputOffset())
 	if err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		var syntax *json.SyntaxError // the decoder's does not count from the beginning of the line
+		if errors.As(json.Unmarshal(line, new(any)), &syntax) {
 			at = int(syntax.Offset) - 1
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {

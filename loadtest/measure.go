@@ -42,7 +42,7 @@ type round struct {
 	number     int
 	ops        int
 	took       time.Duration
-	cpu        time.Duration
+	cpu        time.Duration // of this process without the clock
 	spent      cost
 	backlog    int // released in time, and not begun when the last one was due
 	unfinished int
@@ -54,7 +54,8 @@ type round struct {
 type roundQuery struct {
 	outcomes [unfinished + 1]int
 	work     time.Duration // median of wait and service together
-	response *hdrhistogram.Histogram
+	calls    int64
+	response string // times, encoded: a histogram kept for each round would be memory that grows
 }
 
 // saturated reports whether the candidate fell behind: operations that were due
@@ -149,7 +150,7 @@ func (m *measurement) round(ctx context.Context, c *candidate, calls []call) *ro
 		}
 		return calls[i].at, o
 	})
-	r.cpu, r.spent = cpuTime()-cpu, c.store.spent().since(before)
+	r.cpu, r.spent = cpuTime()-cpu-m.bench.cpu, c.store.spent().since(before)
 	r.count(&m.bench, len(m.w.queries))
 	r.heap = heapBytes()
 	return r
@@ -172,10 +173,7 @@ func (r *round) count(b *bench, queries int) {
 		s := &b.samples[i]
 		q := &r.queries[s.at]
 		q.outcomes[s.outcome]++
-		if q.response == nil {
-			q.response = hdrhistogram.New(1000, longestTime, 3)
-		}
-		_ = q.response.RecordValue(min(max(s.response(), 0), longestTime)) // never out of range
+		q.calls++
 		work[s.at] = append(work[s.at], s.wait+s.service)
 		begin := int64(b.instant(i)) + s.lag + s.wait
 		if b.due[i] <= last && begin > last+int64(time.Millisecond) {
@@ -185,11 +183,20 @@ func (r *round) count(b *bench, queries int) {
 			r.unfinished++
 		}
 	}
+	h := hdrhistogram.New(1000, longestTime, 3)
 	for at, list := range work {
-		slices.Sort(list)
-		if len(list) > 0 {
-			r.queries[at].work = time.Duration(list[len(list)/2])
+		if len(list) == 0 {
+			continue
 		}
+		slices.Sort(list)
+		r.queries[at].work = time.Duration(list[len(list)/2])
+		h.Reset()
+		for i := range b.samples {
+			if s := &b.samples[i]; int(s.at) == at {
+				_ = h.RecordValue(min(max(s.response(), 0), longestTime)) // never out of range
+			}
+		}
+		r.queries[at].response = encoded(h)
 	}
 }
 

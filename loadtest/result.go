@@ -74,7 +74,7 @@ type CandidateResult struct {
 	Loaded       time.Duration `json:"load_took"`
 	RecordBytes  int64         `json:"record_bytes"` // of all records; -1 when the store does not say
 	IndexBytes   int64         `json:"index_bytes"`
-	CPUPerOp     time.Duration `json:"cpu_per_op"` // median of the rounds; the clock's own time included
+	CPUPerOp     time.Duration `json:"cpu_per_op"` // median of the rounds; of this process, without the clock
 	RequestsEach float64       `json:"requests_per_op"`
 	RowsEach     float64       `json:"rows_per_op"`
 	Lag          Percentiles   `json:"lag"` // of all operations
@@ -251,9 +251,6 @@ func (c *candidate) queryResult(w *Workload, at int) QueryResult {
 }
 
 func encoded(h *hdrhistogram.Histogram) string {
-	if h == nil {
-		return ""
-	}
 	text, err := h.EncodeV2()
 	if err != nil {
 		return "" // it is encoded into memory, which cannot fail
@@ -265,11 +262,7 @@ func (r *round) result(w *Workload) RoundResult {
 	out := RoundResult{Number: r.number, Ops: r.ops, Took: r.took, CPU: r.cpu, Requests: r.spent.requests, Rows: r.spent.rows,
 		Backlog: r.backlog, Unfinished: r.unfinished, Heap: r.heap}
 	for at, q := range r.queries {
-		rq := RoundQuery{Name: w.queries[at].name, Work: q.work, Response: encoded(q.response)}
-		if q.response != nil {
-			rq.Calls = q.response.TotalCount()
-		}
-		out.Queries = append(out.Queries, rq)
+		out.Queries = append(out.Queries, RoundQuery{w.queries[at].name, q.calls, q.work, q.response})
 	}
 	return out
 }

@@ -29,6 +29,7 @@ type bench struct {
 	shares  bool          // the store is in this process: see split
 	samples []sample      // of the last round, by operation; reused
 	due     []int64       // when the clock released each, from the start
+	cpu     time.Duration // that the clock took in the last round
 }
 
 const lead = 20 * time.Millisecond // from the call to the first instant
@@ -75,7 +76,7 @@ func (b *bench) instant(i int) time.Duration {
 // release queues each operation at its instant. It is alone on its thread.
 func (b *bench) release(ctx context.Context, start time.Time, n int, queue chan<- int) {
 	b.clock.attach()
-	defer b.clock.detach()
+	defer func() { b.cpu = b.clock.detach() }()
 	for i := range n {
 		if ctx.Err() != nil {
 			return

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 	"unicode/utf8"
 )
@@ -71,12 +70,7 @@ func (s *screen) checks() {
 		fmt.Fprintf(&s.b, "  same answers   %s agree on %s sampled calls, and on all records after them\n", plural(len(s.r.candidates), "candidate"), showCount(s.r.compared))
 	}
 	s.b.WriteString("  indexes        agree with their records after the run\n")
-	worst := time.Duration(0)
-	for _, c := range s.r.candidates {
-		worst = max(worst, time.Duration(c.all[lagTime].ValueAtQuantile(99)))
-	}
-	fmt.Fprintf(&s.b, "  rate %s/s%s%s interleaved rounds of %v; clock lag p99 %s at most; seed %d\n\n", showCount(s.r.w.Rate),
-		strings.Repeat(" ", max(1, 8-len(showCount(s.r.w.Rate)))), showCount(s.r.w.Rounds), s.r.w.Round, showDuration(worst), s.r.w.Seed)
+	fmt.Fprintf(&s.b, "  %-14s %s interleaved rounds of %v; seed %d\n\n", "rate "+showCount(s.r.w.Rate)+"/s", showCount(s.r.w.Rounds), s.r.w.Round, s.r.w.Seed)
 }
 
 // deciding returns the queries whose numbers tell the candidates apart: those
@@ -137,11 +131,11 @@ func ms(ns int64) string { return showDuration(time.Duration(ns)) }
 
 // mixTable shows all queries together.
 func (s *screen) mixTable() {
-	rows := [][]string{{"all queries together", "CPU/op", "requests", "bytes/record", "load", "state"}}
+	rows := [][]string{{"all queries together", "CPU/op", "requests", "bytes/record", "loaded in", "clock lag p99", ""}}
 	for _, c := range s.r.candidates {
 		requests, _ := c.spentPerOp()
 		rows = append(rows, []string{c.label, showDuration(c.cpuPerOp()), digits(requests), s.bytesEach(c),
-			c.loaded.Round(10 * time.Millisecond).String(), c.state})
+			showDuration(c.loaded), ms(c.all[lagTime].ValueAtQuantile(99)), c.state})
 	}
 	s.table(rows)
 }
@@ -157,20 +151,32 @@ func (s *screen) bytesEach(c *candidate) string {
 	return showCount(int(c.size() / int64(max(n, 1))))
 }
 
-// table writes rows below each other, numbers to the right.
+// table writes rows below each other: names to the left, numbers to the right, and
+// notes behind them.
 func (s *screen) table(rows [][]string) {
-	tw := tabwriter.NewWriter(&s.b, 0, 8, 3, ' ', tabwriter.AlignRight)
-	first := 0
+	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
-		first = max(first, utf8.RuneCountInString(row[0]))
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
 	}
 	for _, row := range rows {
-		pad := strings.Repeat(" ", first-utf8.RuneCountInString(row[0]))
-		last := len(row) - 1
-		fmt.Fprintf(tw, "  %s%s\t%s\t   %s\n", row[0], pad, strings.Join(row[1:last], "\t"), row[last])
+		line := "  " + padded(row[0], -widths[0])
+		for i, cell := range row[1 : len(row)-1] {
+			line += "   " + padded(cell, widths[i+1])
+		}
+		s.b.WriteString(strings.TrimRight(line+"   "+row[len(row)-1], " ") + "\n")
 	}
-	tw.Flush()
 	s.b.WriteString("\n")
+}
+
+// padded returns text with spaces before it or, for a negative width, behind.
+func padded(text string, width int) string {
+	space := strings.Repeat(" ", max(0, max(width, -width)-utf8.RuneCountInString(text)))
+	if width < 0 {
+		return text + space
+	}
+	return space + text
 }
 
 // paragraph writes text in lines that fit the screen.

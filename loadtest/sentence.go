@@ -32,14 +32,19 @@ func (s *screen) choice(v *verdict) string {
 	case !c.meets():
 		return fmt.Sprintf("None does what is asked. The nearest is %s: %s.", c.label, s.shortfall(c))
 	}
-	others := 0
+	others, unknown := 0, 0
 	for _, o := range v.ranked[1:] {
-		if o.meets() {
+		switch {
+		case o.meets():
 			others++
+		case o.state == stateInvalid:
+			unknown++
 		}
 	}
 	text := fmt.Sprintf("Take %s. %s", c.label, s.metAll(c))
 	switch {
+	case others == 0 && unknown > 0:
+		return text + "; no other is known to do that."
 	case others == 0:
 		return text + "; no other does that."
 	case v.close:
@@ -198,7 +203,7 @@ func (s *screen) notAsked() string {
 	text := "Not asked: the highest rate, more data, faults."
 	for _, st := range s.r.stores {
 		if st.inProcess() {
-			return text + " CPU is that of this process: store, callers and clock together."
+			return text + " CPU is that of this process: the store and its callers."
 		}
 	}
 	return text

@@ -92,10 +92,8 @@ func (c *candidate) figures() []float64 {
 		}
 		sum, n := 0.0, 0
 		for _, q := range r.queries {
-			if q.response != nil {
-				sum += float64(q.work) * float64(q.response.TotalCount())
-				n += int(q.response.TotalCount())
-			}
+			sum += float64(q.work) * float64(q.calls)
+			n += int(q.calls)
 		}
 		list = append(list, sum/float64(max(n, 1)))
 	}

@@ -1,0 +1,292 @@
+package loadtest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A watched store notes the tables that are made and dropped.
+type watched struct {
+	driver.Store
+	mu     sync.Mutex
+	tables map[string]bool
+	closed bool
+}
+
+func newWatched() *watched { return &watched{Store: memory.New(nil), tables: map[string]bool{}} }
+
+func (s *watched) Define(ctx context.Context, tables []*driver.Table) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range tables {
+		if !strings.HasPrefix(t.Name, "_") {
+			s.tables[t.Name] = true
+		}
+	}
+	return s.Store.Define(ctx, tables)
+}
+
+func (s *watched) Drop(ctx context.Context, tables []*driver.Table) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range tables {
+		delete(s.tables, t.Name)
+	}
+	return s.Store.Drop(ctx, tables)
+}
+
+func (s *watched) Size(ctx context.Context, t *driver.Table) (int64, error) {
+	return s.Store.(driver.Sizer).Size(ctx, t)
+}
+
+func (s *watched) Close() error {
+	s.closed = true
+	return s.Store.Close()
+}
+
+func (s *watched) check(t *testing.T) {
+	t.Helper()
+	if len(s.tables) > 0 || !s.closed {
+		t.Errorf("left behind: tables %v, closed %v", s.tables, s.closed)
+	}
+}
+
+func options(s driver.Store) Options {
+	return Options{On: []string{"memory:"}, Open: func(context.Context, string) (driver.Store, error) { return s, nil }}
+}
+
+func TestRun(t *testing.T) {
+	s := newWatched()
+	var log bytes.Buffer
+	opts := options(s)
+	opts.Log, opts.Again = &log, "polystore load small.yaml"
+	result, err := Run(t.Context(), mustParse(t, small), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.check(t)
+	if len(result.Candidates) != 3 || result.Compared == 0 || len(result.Verdicts) != 1 {
+		t.Fatalf("%d candidates, %d calls compared, %d verdicts", len(result.Candidates), result.Compared, len(result.Verdicts))
+	}
+	for _, c := range result.Candidates {
+		total := int64(0)
+		for _, q := range c.Queries {
+			total += q.Calls
+			h, err := hdrhistogram.Decode([]byte(q.Histograms["response"]))
+			if err != nil || h.TotalCount() != q.Calls {
+				t.Errorf("%s: histogram of %s: %v", c.Name, q.Name, err)
+			}
+		}
+		if total != 40 || len(c.Rounds) != 1 || c.Rounds[0].Ops != 40 || c.Failures != 0 {
+			t.Errorf("%s: %d calls in %d rounds, %d failures (%s), want 40", c.Name, total, len(c.Rounds), c.Failures, c.Failure)
+		}
+		if c.RecordBytes <= 0 || (c.Model == "scan") != (c.IndexBytes == 0) {
+			t.Errorf("%s: %d bytes of records, %d of indexes", c.Name, c.RecordBytes, c.IndexBytes)
+		}
+	}
+	covering, keysOnly, scan := result.Candidates[0].Queries[1], result.Candidates[1].Queries[1], result.Candidates[2].Queries[1]
+	if covering.RequestsEach != 1 || keysOnly.RequestsEach != 11 || !scan.Scans || scan.RowsEach < 190 {
+		t.Errorf("requests of a covered query %v, by keys %v, rows of a scan %v; want 1, 11, 200",
+			covering.RequestsEach, keysOnly.RequestsEach, scan.RowsEach)
+	}
+	for _, want := range []string{"load posts into covering: 200 records", "compare answers"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("log has no %q:\n%s", want, log.String())
+		}
+	}
+}
+
+func TestResultIsKept(t *testing.T) {
+	result, err := Run(t.Context(), mustParse(t, small), options(newWatched()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "runs")
+	for _, want := range []string{"small-3/result.json", "small-3.2/result.json"} {
+		file, err := result.Save(dir)
+		if err != nil || file != filepath.Join(dir, filepath.FromSlash(want)) {
+			t.Fatalf("Save: %s, %v, want %s", file, err, want)
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var again Result
+		if err := json.Unmarshal(text, &again); err != nil || again.Seed != 3 || len(again.Candidates) != 3 || again.Text != result.Text {
+			t.Errorf("read again: %v", err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := result.Save(filepath.Join(dir, "file")); err == nil {
+		t.Error("Save into a file that is no folder succeeds")
+	}
+}
+
+// A lossy store forgets now and then the row of an index.
+type lossy struct {
+	*watched
+	n int
+}
+
+func (s *lossy) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	var kept []driver.Op
+	for _, op := range ops {
+		if op.Table.Class == driver.Rows && op.Do == driver.Put {
+			if s.n++; s.n%50 == 0 {
+				continue
+			}
+		}
+		kept = append(kept, op)
+	}
+	return s.watched.Commit(ctx, token, kept)
+}
+
+func TestWrongAnswersAreFound(t *testing.T) {
+	s := &lossy{watched: newWatched()}
+	_, err := Run(t.Context(), mustParse(t, small), options(s))
+	var wrong *WrongAnswers
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "covering and ") {
+		t.Errorf("got %v, want WrongAnswers that names the models", err)
+	}
+	s.check(t)
+}
+
+// With one model there is nothing to compare with; the indexes still must agree
+// with the records.
+func TestLostRowsAreFoundInOneModel(t *testing.T) {
+	s := &lossy{watched: newWatched()}
+	text := small[:strings.Index(small, "models:")]
+	_, err := Run(t.Context(), mustParse(t, text), options(s))
+	var wrong *WrongAnswers
+	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "does not agree with its records") {
+		t.Errorf("got %v, want WrongAnswers about an index", err)
+	}
+}
+
+// Whenever the run is interrupted, nothing is left behind.
+func TestInterruptedRunLeavesNothing(t *testing.T) {
+	for _, after := range []string{"read posts", "load posts into keys only", "compare answers", "measure"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newWatched()
+		opts := options(s)
+		opts.Log = writerFunc(func(p []byte) (int, error) {
+			if strings.HasPrefix(string(p), after) {
+				cancel()
+			}
+			return len(p), nil
+		})
+		if _, err := Run(ctx, mustParse(t, small), opts); !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted after %q: %v, want context.Canceled", after, err)
+		}
+		if len(s.tables) > 0 {
+			t.Errorf("interrupted after %q: tables %v are left", after, s.tables)
+		}
+		cancel()
+	}
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestKeepLeavesTheCollections(t *testing.T) {
+	s := newWatched()
+	opts := options(s)
+	opts.Keep = true
+	if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
+		t.Fatal(err)
+	}
+	if len(s.tables) != 7 { // records and two indexes, twice, and records alone
+		t.Errorf("tables %v are kept, want 7", s.tables)
+	}
+}
+
+// A query that a model cannot answer is a fault of the file, found before any
+// data are written.
+func TestUnanswerableQueryIsAFault(t *testing.T) {
+	s := newWatched()
+	text := strings.Replace(small, ", scan: true", "", 1)
+	_, err := Run(t.Context(), mustParse(t, text), options(s))
+	var faults Faults
+	if !errors.As(err, &faults) || !strings.Contains(err.Error(), "small.yaml:25:") || !strings.Contains(err.Error(), "let the model scan (scan: true)") {
+		t.Errorf("got %v, want a fault in line 25 with its remedies", err)
+	}
+	s.check(t)
+}
+
+// A failing store makes failed operations, which miss their objective.
+type failing struct {
+	*watched
+	from time.Time
+}
+
+func (s *failing) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if time.Now().After(s.from) {
+		return driver.ErrUnavailable
+	}
+	return s.watched.Get(ctx, t, keys, mask, rows)
+}
+
+func TestFailedOperationsMissTheObjective(t *testing.T) {
+	c := newCandidate(mustParse(t, small), &store{driver: newWatched()}, &model{name: "m"}, 1)
+	r := &round{ops: 100, queries: make([]roundQuery, 7)}
+	for i := range r.queries {
+		r.queries[i].outcomes[done] = 10
+	}
+	c.rounds = []*round{r}
+	for range 100 {
+		c.spectra[0].record(&sample{service: int64(time.Millisecond)})
+		c.all.record(&sample{service: int64(time.Millisecond)})
+	}
+	if c.judge(mustParse(t, small)); !c.meets() {
+		t.Fatalf("without failures the objective is missed: %v", c.objectives)
+	}
+	r.queries[0].outcomes[failed] = 1
+	if c.judge(mustParse(t, small)); c.meets() {
+		t.Error("a failed operation meets the objective")
+	}
+}
+
+func TestStoreThatFailsIsAnError(t *testing.T) {
+	s := &failing{watched: newWatched()}
+	s.from = time.Now()
+	_, err := Run(t.Context(), mustParse(t, small), options(s))
+	if err == nil || !errors.Is(err, driver.ErrUnavailable) {
+		t.Errorf("got %v, want the store's error", err)
+	}
+	if !s.closed {
+		t.Error("the store is not closed")
+	}
+}
+
+// The memory that the tool needs does not grow from round to round.
+func TestMemoryIsFlat(t *testing.T) {
+	text := strings.NewReplacer("rounds: 1", "rounds: 8", "rate: 200", "rate: 4000").Replace(small[:strings.Index(small, "models:")])
+	text = strings.Replace(text, "weight: 40", "weight: 60", 1)
+	text = text[:strings.Index(text, "  - {name: new post")]
+	w := mustParse(t, text)
+	result, err := Run(t.Context(), w, options(newWatched()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rounds := result.Candidates[0].Rounds
+	first, last := rounds[0].Heap, rounds[len(rounds)-1].Heap
+	if growth := int64(last) - int64(first); growth > 1<<20 {
+		t.Errorf("the heap grew by %d bytes in %d rounds of %d operations", growth, len(rounds), rounds[0].Ops)
+	}
+}
