@@ -90,7 +90,7 @@ func checkPart(col *Column, v *Value) error {
 		return fmt.Errorf("key part %s is absent: %w", col.Name, ErrInvalid)
 	case v.kind != col.Kind:
 		return fmt.Errorf("key part %s is a %s, want a %s: %w", col.Name, v.kind, col.Kind, ErrInvalid)
-	case v.kind == String && !utf8.ValidString(v.str):
+	case v.kind == String && !utf8.ValidString(v.Str()):
 		return fmt.Errorf("key part %s is not valid UTF-8: %w", col.Name, ErrInvalid)
 	case v.kind == Float && math.IsNaN(v.Float()):
 		return fmt.Errorf("key part %s is not a number (NaN): %w", col.Name, ErrInvalid)
@@ -112,9 +112,9 @@ func appendPart(dst []byte, col *Column, v *Value) []byte {
 	case Float:
 		return appendHex64(dst, orderedBits(v.num))
 	case Bytes:
-		return appendHex(dst, v.str, 0)
+		return appendHex(dst, v.Str(), 0)
 	default:
-		return appendText(dst, v.str)
+		return appendText(dst, v.Str())
 	}
 }
 
@@ -127,7 +127,7 @@ func appendDesc(dst []byte, v *Value) []byte {
 	case Float:
 		return appendHex64(dst, ^orderedBits(v.num))
 	default:
-		return appendHex(dst, v.str, 0xff)
+		return appendHex(dst, v.Str(), 0xff)
 	}
 }
 

@@ -3,8 +3,10 @@ package driver
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"time"
+	"unsafe"
 )
 
 // A Kind is the type of a [Value]. The kinds are those that every supported
@@ -38,11 +40,14 @@ func (k Kind) String() string {
 // is not there. An empty list, map or run of bytes is absent too, because one
 // of the stores cannot tell the two apart; the empty string is a value.
 // Values are immutable and may be shared between goroutines.
+//
+// A Value is three words, because there are many: num has the number, or the
+// length of the text or list that data points to.
 type Value struct {
+	_    [0]func() // no ==: see Equal
 	kind Kind
 	num  uint64
-	str  string
-	list []Value
+	data unsafe.Pointer
 }
 
 // BoolValue returns b as a Value.
@@ -66,14 +71,18 @@ func FloatValue(f float64) Value {
 }
 
 // StringValue returns s as a Value. The caller has checked that s is valid UTF-8.
-func StringValue(s string) Value { return Value{kind: String, str: s} }
+func StringValue(s string) Value { return textValue(String, s) }
+
+func textValue(kind Kind, s string) Value {
+	return Value{kind: kind, num: uint64(len(s)), data: unsafe.Pointer(unsafe.StringData(s))}
+}
 
 // BytesValue returns the bytes of s as a Value, absent when there are none.
 func BytesValue(s string) Value {
 	if s == "" {
 		return Value{}
 	}
-	return Value{kind: Bytes, str: s}
+	return textValue(Bytes, s)
 }
 
 // TimeValue returns the instant ms milliseconds after the Unix epoch.
@@ -84,7 +93,7 @@ func ListValue(list []Value) Value {
 	if len(list) == 0 {
 		return Value{}
 	}
-	return Value{kind: List, list: list}
+	return listValue(List, list)
 }
 
 // MapValue returns a map, absent when it is empty. Pairs holds keys and values
@@ -93,7 +102,11 @@ func MapValue(pairs []Value) Value {
 	if len(pairs) == 0 {
 		return Value{}
 	}
-	return Value{kind: Map, list: pairs}
+	return listValue(Map, pairs)
+}
+
+func listValue(kind Kind, list []Value) Value {
+	return Value{kind: kind, num: uint64(len(list)), data: unsafe.Pointer(unsafe.SliceData(list))}
 }
 
 // Kind returns the kind of v, None when v is absent.
@@ -112,21 +125,32 @@ func (v Value) Int() int64 { return int64(v.num) }
 func (v Value) Float() float64 { return math.Float64frombits(v.num) }
 
 // Str returns the text of a String or the bytes of a Bytes.
-func (v Value) Str() string { return v.str }
+func (v Value) Str() string {
+	if v.kind != String && v.kind != Bytes {
+		return ""
+	}
+	return unsafe.String((*byte)(v.data), int(v.num))
+}
 
 // List returns the elements of a List, or the keys and values of a Map in turn.
 // The caller must not change them.
-func (v Value) List() []Value { return v.list }
+func (v Value) List() []Value {
+	if v.kind != List && v.kind != Map {
+		return nil
+	}
+	return unsafe.Slice((*Value)(v.data), int(v.num))
+}
 
 // Equal reports whether v and w are the same value of the same kind.
 func (v Value) Equal(w Value) bool {
-	if v.kind != w.kind || v.num != w.num || v.str != w.str || len(v.list) != len(w.list) {
+	if v.kind != w.kind || v.num != w.num {
 		return false
 	}
-	for i := range v.list {
-		if !v.list[i].Equal(w.list[i]) {
-			return false
-		}
+	switch v.kind {
+	case String, Bytes:
+		return v.Str() == w.Str()
+	case List, Map:
+		return slices.EqualFunc(v.List(), w.List(), Value.Equal)
 	}
 	return true
 }
@@ -143,12 +167,12 @@ func (v Value) String() string {
 	case Float:
 		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
 	case String:
-		return strconv.Quote(v.str)
+		return strconv.Quote(v.Str())
 	case Bytes:
-		return fmt.Sprintf("%#x", v.str)
+		return fmt.Sprintf("%#x", v.Str())
 	case Time:
 		return time.UnixMilli(v.Int()).UTC().Format("2006-01-02T15:04:05.000Z")
 	default:
-		return fmt.Sprintf("%s%v", v.kind, v.list)
+		return fmt.Sprintf("%s%v", v.kind, v.List())
 	}
 }
