@@ -1,0 +1,79 @@
+package pebble
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+
+	pebbledb "github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Options are the choices of Open. The zero Options are good.
+type Options struct {
+	// NoSync acknowledges commits before they are on disk. The end of the process
+	// alone then loses the last of them: the class is driver.Memory.
+	NoSync bool
+
+	// InMemory keeps all files in memory. The directory must be "".
+	InMemory bool
+
+	// FS is the file system; nil is that of the machine.
+	FS vfs.FS
+}
+
+const (
+	cacheSize    = 64 << 20
+	memTableSize = 32 << 20
+	memTables    = 4 // when so many are full, commits wait
+	level0Files  = 40
+)
+
+// format is what this backend writes. It is fixed because a directory cannot go
+// back from a later one.
+const format = pebbledb.FormatTableFormatV6
+
+func (s *Store) pebbleOptions(lock *pebbledb.Lock) *pebbledb.Options {
+	opts := &pebbledb.Options{
+		FS:                          s.disk,
+		Lock:                        lock,
+		Logger:                      logger{s.disk},
+		EventListener:               s.listener(),
+		FormatMajorVersion:          format,
+		CacheSize:                   cacheSize,
+		MemTableSize:                memTableSize,
+		MemTableStopWritesThreshold: memTables,
+		L0StopWritesThreshold:       level0Files,
+		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },
+	}
+	for i := range opts.Levels {
+		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10) // an Insert asks for keys that are not there
+	}
+	opts.ApplyCompressionSettings(func() pebbledb.DBCompressionSettings { return pebbledb.DBCompressionFastest })
+	return opts
+}
+
+// listener keeps s.health up to date.
+func (s *Store) listener() *pebbledb.EventListener {
+	h := &s.health
+	return &pebbledb.EventListener{
+		FlushEnd:        func(info pebbledb.FlushInfo) { h.flushEnded(info.Err) },
+		BackgroundError: h.backgroundError,
+		WriteStallBegin: func(pebbledb.WriteStallBeginInfo) { h.stall() },
+		WriteStallEnd:   h.stallOver,
+		// The default ends the process. Whoever reads the file gets the error.
+		DataCorruption: func(pebbledb.DataCorruptionInfo) {},
+	}
+}
+
+// A logger is where Pebble tells what it cannot return. What it holds to be
+// fatal ends all writing, not the process.
+type logger struct{ disk *disk }
+
+func (logger) Infof(string, ...any)  {}
+func (logger) Errorf(string, ...any) {}
+
+func (l logger) Fatalf(format string, args ...any) {
+	l.disk.die(errors.New(fmt.Sprintf(format, args...)))
+}

@@ -1,0 +1,110 @@
+package pebble
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	pebbledb "github.com/cockroachdb/pebble/v2"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A chunk of a walk has at most so many rows, and hardly more bytes.
+const (
+	chunkRows  = 256
+	chunkBytes = 1 << 20
+)
+
+// Walk yields all rows of a table in the order of their keys, each chunk as it is
+// when its turn comes. A mark is the name of the table, a slash, and the key of
+// the last row.
+func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) {
+		for {
+			chunk, err := s.chunk(ctx, t, mark)
+			if err != nil {
+				yield(driver.Chunk{}, err)
+				return
+			}
+			if len(chunk.Rows) == 0 || !yield(chunk, nil) || chunk.Mark == "" {
+				return
+			}
+			mark = chunk.Mark
+		}
+	}
+}
+
+func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver.Chunk, error) {
+	if err := s.enter(ctx); err != nil {
+		return driver.Chunk{}, err
+	}
+	defer s.leave()
+	v, err := s.view(t)
+	if err != nil {
+		return driver.Chunk{}, err
+	}
+	low, err := v.after(mark)
+	if err != nil {
+		return driver.Chunk{}, err
+	}
+	it, err := s.db.NewIter(&pebbledb.IterOptions{LowerBound: low, UpperBound: v.end})
+	if err != nil {
+		return driver.Chunk{}, s.failed("walk "+v.name, err)
+	}
+	defer it.Close()
+	chunk, err := v.readChunk(it)
+	return chunk, s.failed("walk "+v.name, err)
+}
+
+func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
+	var chunk driver.Chunk
+	var r reader
+	if err := r.init(v, nil); err != nil {
+		return chunk, err
+	}
+	size := 0
+	last := ""
+	for it.First(); it.Valid(); it.Next() {
+		if len(chunk.Rows) == chunkRows || size > chunkBytes {
+			chunk.Mark = v.name + "/" + last
+			break
+		}
+		stored, err := it.ValueAndErr()
+		if err != nil {
+			return chunk, err
+		}
+		size += len(stored)
+		last = string(it.Key()[len(v.prefix):])
+		partition, sort, ok := driver.CutParts(last, v.partition)
+		if !ok {
+			return chunk, errKey
+		}
+		row := driver.Row{Key: driver.Key{Partition: partition, Sort: sort}}
+		if err := r.read(&row, string(stored), false); err != nil {
+			return chunk, err
+		}
+		chunk.Rows = append(chunk.Rows, row)
+	}
+	return chunk, it.Error()
+}
+
+// after returns the least key that comes after mark.
+func (v *view) after(mark string) ([]byte, error) {
+	if mark == "" {
+		return v.prefix, nil
+	}
+	key, ok := strings.CutPrefix(mark, v.name+"/")
+	if !ok {
+		return nil, invalid("walk %s: the mark is not one of this table", v.name)
+	}
+	_, rest, err := driver.ParseParts(nil, key, v.partition)
+	if err == nil {
+		_, rest, err = driver.ParseParts(nil, rest, v.sort)
+	}
+	if err != nil || rest != "" {
+		return nil, invalid("walk %s: the mark does not hold a key", v.name)
+	}
+	return append(slices.Concat(v.prefix, []byte(key)), 0), nil
+}
