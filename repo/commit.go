@@ -99,26 +99,30 @@ func (c *collection) blind(w *write) bool {
 
 // readOld reads what is there for the writes that need it.
 func (c *collection) readOld(ctx context.Context, k *call, writes []write) error {
-	var one [1]driver.Key
-	keys, at := one[:0], -1
+	count, at := 0, -1
 	whole := false
 	for i := range writes {
 		w := &writes[i]
 		if !w.known && !c.blind(w) {
-			keys, at = append(keys, w.key), i
+			count, at = count+1, i
 			whole = whole || w.verb == doUpdate || w.verb == doPatch
 		}
 	}
-	if len(keys) == 0 {
+	if count == 0 {
 		return nil
 	}
-	b := newReadBuffer(len(keys))
+	b := newReadBuffer(count)
 	defer b.release()
+	for i := range writes {
+		if w := &writes[i]; !w.known && !c.blind(w) {
+			b.keys = append(b.keys, w.key)
+		}
+	}
 	mask := c.indexMask
 	if whole {
 		mask = nil
 	}
-	if err := c.store.get(ctx, k, c.records, keys, mask, b.rows); err != nil {
+	if err := c.store.get(ctx, k, c.records, b.keys, mask, b.rows); err != nil {
 		return ofKey(writes[at].key, err)
 	}
 	n := 0
@@ -136,14 +140,15 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 // which row was read.
 func (w *write) learn(c *collection, row *driver.Row, mask []int) {
 	w.known = true
+	vals := w.old.vals[:0]
 	w.old = stored{key: w.key, row: !row.Rev.IsZero(), rev: row.Rev, hint: row.Hint}
 	if !w.old.row {
 		return
 	}
 	w.old.version, w.old.expires = versionOf(row), row.Expires
 	w.old.live = c.isLive(row)
-	w.old.vals = make([]driver.Value, len(c.cols))
-	copy(w.old.vals, w.key.Parts)
+	w.old.vals = slices.Grow(vals, len(c.cols))[:len(c.cols)]
+	clear(w.old.vals[copy(w.old.vals, w.key.Parts):])
 	for i, v := range row.Fields {
 		if mask != nil {
 			i = mask[i]

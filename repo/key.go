@@ -2,6 +2,7 @@ package repo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,17 +36,20 @@ const (
 )
 
 // keyOf returns the driver's key for parts that were given by a caller.
-func (c *collection) keyOf(parts Key) (driver.Key, error) {
+func (c *collection) keyOf(parts Key) (driver.Key, error) { return c.keyIn(nil, parts) }
+
+// keyIn is keyOf with the values of the parts in the array of vals, if they fit.
+func (c *collection) keyIn(vals []driver.Value, parts Key) (driver.Key, error) {
 	if len(parts) != len(c.key) {
 		return driver.Key{}, invalid("key has %d parts, want %d: %s", len(parts), len(c.key), strings.Join(c.keyNames(), ", "))
 	}
-	vals := make([]driver.Value, len(parts))
+	vals = slices.Grow(vals[:0], len(parts))
 	for i, p := range parts {
 		v, err := c.value(p, i)
 		if err != nil {
 			return driver.Key{}, err
 		}
-		vals[i] = v
+		vals = append(vals, v)
 	}
 	return c.keyOfValues(vals)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -78,7 +79,9 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 
 // outcomeOf describes a write under way.
 func outcomeOf(token driver.Token, w *write) *Outcome {
-	o := &Outcome{key: w.key.Parts, text: w.key, token: token}
+	key := w.key
+	key.Parts = slices.Clone(key.Parts) // those of w do not outlive the operation
+	o := &Outcome{key: key.Parts, text: key, token: token}
 	switch {
 	case w.known:
 		o.based, o.rev, o.version = true, w.old.rev, driver.Token(w.old.version)

@@ -12,8 +12,10 @@ import (
 
 // A readBuffer holds rows that are read by key, and is reused.
 type readBuffer struct {
-	rows []driver.Row
-	vals []driver.Value
+	keys  []driver.Key
+	parts []driver.Value // of a single key
+	rows  []driver.Row
+	vals  []driver.Value
 }
 
 var readBuffers = sync.Pool{New: func() any { return new(readBuffer) }}
@@ -21,7 +23,17 @@ var readBuffers = sync.Pool{New: func() any { return new(readBuffer) }}
 func newReadBuffer(n int) *readBuffer {
 	b := readBuffers.Get().(*readBuffer)
 	b.rows = slices.Grow(b.rows[:0], n)[:n]
+	b.keys = b.keys[:0]
 	return b
+}
+
+// oneKey makes the key of parts, which must not outlive b, the only one to read.
+func (b *readBuffer) oneKey(c *collection, parts Key) (driver.Key, error) {
+	key, err := c.keyIn(b.parts, parts)
+	if err == nil {
+		b.parts, b.keys = key.Parts, append(b.keys, key)
+	}
+	return key, err
 }
 
 // release gives b back, without the strings that it refers to.
@@ -35,6 +47,8 @@ func (b *readBuffer) release() {
 		r.Reset()
 	}
 	clear(b.vals[:cap(b.vals)])
+	clear(b.keys[:cap(b.keys)])
+	clear(b.parts[:cap(b.parts)])
 	readBuffers.Put(b)
 }
 
@@ -46,17 +60,13 @@ func (r *Repo[T]) Get(ctx context.Context, key Key) (T, error) {
 // Exists reports whether there is a record under key.
 func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
 	k := r.store.begin("exists")
-	dk, err := r.keyOf(key)
-	if err != nil {
-		return false, r.end(&k, key, err)
-	}
 	b := newReadBuffer(1)
 	defer b.release()
-	keys := [1]driver.Key{dk}
-	if err := r.store.get(ctx, &k, r.records, keys[:], []int{}, b.rows); err != nil {
-		return false, r.end(&k, key, err)
+	_, err := b.oneKey(r.collection, key)
+	if err == nil {
+		err = r.store.get(ctx, &k, r.records, b.keys, []int{}, b.rows)
 	}
-	return r.isLive(&b.rows[0]), r.end(&k, key, nil)
+	return err == nil && r.isLive(&b.rows[0]), r.end(&k, key, err)
 }
 
 // GetMany returns the records under keys, in their order, in one round trip. The
@@ -84,14 +94,13 @@ func (r *Repo[T]) whole() view[T] { return view[T]{c: r.collection, shape: r.sha
 func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 	var out T
 	k := v.c.store.begin(op)
-	dk, err := v.c.keyOf(key)
-	if err != nil {
-		return out, v.c.end(&k, key, err)
-	}
 	b := newReadBuffer(1)
 	defer b.release()
-	keys := [1]driver.Key{dk}
-	if err = v.c.store.get(ctx, &k, v.c.records, keys[:], v.mask, b.rows); err == nil {
+	dk, err := b.oneKey(v.c, key)
+	if err == nil {
+		err = v.c.store.get(ctx, &k, v.c.records, b.keys, v.mask, b.rows)
+	}
+	if err == nil {
 		var ok bool
 		if ok, err = v.decode(b, &b.rows[0], dk, &out); err == nil && !ok {
 			err = ErrNotFound

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -55,13 +56,14 @@ func (r *Repo[T]) put(ctx context.Context, op string, verb verb, rec *T, opts []
 	if rec == nil {
 		return r.end(&k, nil, invalid("the record is a nil pointer"))
 	}
-	w, err := r.writeOf(verb, rec)
-	if err != nil {
+	b := newWriteBuffer()
+	defer b.release()
+	w := &b.writes[0]
+	if err := r.prepareWrite(w, &b.next, verb, rec); err != nil {
 		return r.end(&k, nil, err)
 	}
 	w.want(opts)
-	ws := [1]write{w}
-	version, err := r.run(ctx, &k, ws[:])
+	version, err := r.run(ctx, &k, b.writes[:])
 	if err != nil {
 		return r.end(&k, nil, ofKeyOnce(w.key, err))
 	}
@@ -85,28 +87,38 @@ func ofKeyOnce(key driver.Key, err error) error {
 
 // writeOf returns the write that makes rec the record under its key.
 func (r *Repo[T]) writeOf(verb verb, rec *T) (write, error) {
-	next, key, err := r.encode(rec)
+	var w write
+	err := r.prepareWrite(&w, new(record), verb, rec)
+	return w, err
+}
+
+// prepareWrite makes w, which is zero, the write that makes rec the record under
+// its key; next is where its values go.
+func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error {
+	key, err := r.encode(next, rec)
 	if err != nil {
-		return write{}, err
+		return err
 	}
-	w := write{verb: verb, change: change{key: key, next: next}}
+	w.verb, w.key, w.next = verb, key, next
 	if verb != doInsert {
 		w.expect = next.version
 	}
-	return w, nil
+	return nil
 }
 
-// encode returns a record and its key, checked against the limits.
-func (r *Repo[T]) encode(rec *T) (*record, driver.Key, error) {
-	next := &record{vals: make([]driver.Value, len(r.cols))}
+// encode makes next the values of rec and returns its key, checked against the
+// limits. It reuses the array of next.vals.
+func (r *Repo[T]) encode(next *record, rec *T) (driver.Key, error) {
+	*next = record{vals: slices.Grow(next.vals[:0], len(r.cols))[:len(r.cols)]}
+	clear(next.vals)
 	if err := r.shape.encode(reflect.ValueOf(rec).Elem(), next, r.cols); err != nil {
-		return nil, driver.Key{}, err
+		return driver.Key{}, err
 	}
 	key, err := r.keyOfValues(next.vals[:len(r.key):len(r.key)])
 	if err != nil {
-		return nil, driver.Key{}, err
+		return driver.Key{}, err
 	}
-	return next, key, r.checkSize(next, key)
+	return key, r.checkSize(next, key)
 }
 
 func (c *collection) checkSize(rec *record, key driver.Key) error {
@@ -149,17 +161,18 @@ func (r *Repo[T]) setVersion(rec *T, version Version) {
 func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
 	k := r.store.begin("update")
 	var rec, zero T
-	dk, err := r.keyOf(key)
+	b := newWriteBuffer()
+	defer b.release()
+	w, err := b.ofKey(r.collection, doUpdate, key)
 	if err != nil {
 		return zero, r.end(&k, key, err)
 	}
-	ws := [1]write{{verb: doUpdate, change: change{key: dk}}}
-	ws[0].want(opts)
-	ws[0].derive = func(old *stored) (err error) {
-		ws[0].next, err = r.derive(&rec, old, dk, fn)
-		return err
+	w.want(opts)
+	w.derive = func(old *stored) error {
+		w.next = &b.next
+		return r.derive(w.next, &rec, old, fn)
 	}
-	version, err := r.run(ctx, &k, ws[:])
+	version, err := r.run(ctx, &k, b.writes[:])
 	if err != nil {
 		return zero, r.end(&k, key, err)
 	}
@@ -167,20 +180,20 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 	return rec, r.end(&k, key, nil)
 }
 
-// derive lets fn change the record that is there and returns it as values.
-func (r *Repo[T]) derive(rec *T, old *stored, key driver.Key, fn func(*T) error) (*record, error) {
+// derive lets fn change the record that is there and makes next its values.
+func (r *Repo[T]) derive(next *record, rec *T, old *stored, fn func(*T) error) error {
 	if err := r.shape.decode(&old.record, reflect.ValueOf(rec).Elem()); err != nil {
-		return nil, err
+		return err
 	}
 	if err := fn(rec); err != nil {
-		return nil, err
+		return err
 	}
-	next, now, err := r.encode(rec)
+	now, err := r.encode(next, rec)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if now.Partition != key.Partition || now.Sort != key.Sort {
-		return nil, invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now.Parts))
+	if now.Partition != old.key.Partition || now.Sort != old.key.Sort {
+		return invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now.Parts))
 	}
 	if !r.extra {
 		next.extra = old.extra // fields of a newer program are not lost
@@ -188,20 +201,21 @@ func (r *Repo[T]) derive(rec *T, old *stored, key driver.Key, fn func(*T) error)
 	if !r.expires {
 		next.expires = old.expires
 	}
-	return next, nil
+	return nil
 }
 
 // Delete removes a record. One that is not there is no error, unless IfVersion
 // asks for a version: then it is ErrConflict.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
 	k := r.store.begin("delete")
-	dk, err := r.keyOf(key)
+	b := newWriteBuffer()
+	defer b.release()
+	w, err := b.ofKey(r.collection, doDelete, key)
 	if err != nil {
 		return r.end(&k, key, err)
 	}
-	ws := [1]write{{verb: doDelete, change: change{key: dk}}}
-	ws[0].want(opts)
-	_, err = r.run(ctx, &k, ws[:])
+	w.want(opts)
+	_, err = r.run(ctx, &k, b.writes[:])
 	return r.end(&k, key, err)
 }
 
