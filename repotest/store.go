@@ -1,0 +1,239 @@
+package repotest
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Options are the choices of New. The zero Options are good.
+type Options struct {
+	Rules []Rule
+
+	// Uncertain makes Facts say that outcomes can be unknown, as it does anyway if
+	// Rules can make them so. Set it if rules for Set will.
+	Uncertain bool
+
+	// Seed begins the random numbers. The same seed and the same calls in the same
+	// order meet the same faults.
+	Seed uint64
+
+	// Observe is called after each call, from its goroutine.
+	Observe func(Event)
+}
+
+// An Event is a call that came back.
+type Event struct {
+	Call    Call
+	Tables  []string // that it named
+	Number  int      // of this call among those of its method, from 1
+	Fault   Fault    // what a rule made of it
+	Refused bool     // of a Commit
+	Err     error
+	Took    time.Duration
+}
+
+// A Store is a driver.Store, driver.Counter and driver.Sizer around another one.
+// It is safe for concurrent use.
+type Store struct {
+	inner     driver.Store
+	uncertain bool
+	observe   func(Event)
+
+	mu      sync.Mutex
+	rules   []counted
+	calls   [Size + 1]int
+	random  *rand.Rand
+	late    []lateCommit
+	release chan struct{} // closed by Release
+}
+
+// A counted rule knows how many calls it has seen.
+type counted struct {
+	Rule
+	seen int
+}
+
+// New returns a store that does what inner does, except for what the rules say.
+// A rule that makes no sense is ErrInvalid. Nil options are the zero Options.
+func New(inner driver.Store, opts *Options) (*Store, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	s := &Store{
+		inner:     inner,
+		uncertain: opts.Uncertain || slices.ContainsFunc(opts.Rules, func(r Rule) bool { return r.unknown() }),
+		observe:   opts.Observe,
+		random:    rand.New(rand.NewPCG(opts.Seed, 0)),
+		release:   make(chan struct{}),
+	}
+	if s.observe == nil {
+		s.observe = func(Event) {}
+	}
+	if err := s.Set(opts.Rules...); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Set replaces the rules. Rules whose outcomes are unknown need a store that has
+// said from the beginning that it is Uncertain, since package repo asks only once.
+func (s *Store) Set(rules ...Rule) error {
+	next := make([]counted, len(rules))
+	for i, r := range rules {
+		if err := r.check(s.uncertain); err != nil {
+			return err
+		}
+		next[i].Rule = r
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rules = next
+	return nil
+}
+
+// Release does the late commits, in their order, and lets all blocked calls go on.
+func (s *Store) Release() {
+	s.mu.Lock()
+	close(s.release)
+	s.release = make(chan struct{})
+	late := s.late
+	s.late = nil
+	s.mu.Unlock()
+	for _, c := range late {
+		s.do(c)
+	}
+}
+
+// Facts are those of the store within, and perhaps that it is Uncertain.
+func (s *Store) Facts() driver.Facts {
+	f := s.inner.Facts()
+	f.Uncertain = f.Uncertain || s.uncertain
+	if _, ok := s.inner.(driver.Counter); !ok {
+		f.Counts = driver.Ability{Has: true, Reason: "by reading the rows of the span"}
+	}
+	return f
+}
+
+// Close closes the store within. Late commits are not done any more.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	s.late = nil
+	close(s.release)
+	s.release = make(chan struct{})
+	s.mu.Unlock()
+	return s.inner.Close()
+}
+
+// Define makes the tables exist.
+func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
+	return s.call(ctx, Define, tables, func() error { return s.inner.Define(ctx, tables) })
+}
+
+// Attach makes the store know tables that exist.
+func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
+	return s.call(ctx, Attach, tables, func() error { return s.inner.Attach(ctx, tables) })
+}
+
+// Drop removes the tables with all their rows.
+func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
+	return s.call(ctx, Drop, tables, func() error { return s.inner.Drop(ctx, tables) })
+}
+
+// Get reads the rows under keys into rows.
+func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	return s.call(ctx, Get, []*driver.Table{t}, func() error { return s.inner.Get(ctx, t, keys, mask, rows) })
+}
+
+// Count returns the number of rows of a span.
+func (s *Store) Count(ctx context.Context, span driver.Span) (n int, err error) {
+	err = s.call(ctx, Count, []*driver.Table{span.Table}, func() error {
+		if c, ok := s.inner.(driver.Counter); ok {
+			n, err = c.Count(ctx, span)
+			return err
+		}
+		for _, err := range s.inner.Range(ctx, span) {
+			if err != nil {
+				return err
+			}
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+// Size returns the bytes of a table, or ErrUnsupported if the store within does
+// not know them.
+func (s *Store) Size(ctx context.Context, t *driver.Table) (n int64, err error) {
+	err = s.call(ctx, Size, []*driver.Table{t}, func() error {
+		sizer, ok := s.inner.(driver.Sizer)
+		if !ok {
+			return fmt.Errorf("repotest: size: the store within does not know it: %w", driver.ErrUnsupported)
+		}
+		n, err = sizer.Size(ctx, t)
+		return err
+	})
+	return n, err
+}
+
+// Range yields the rows of a span.
+func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+	return loop(s, ctx, Range, span.Table, s.inner.Range(ctx, span))
+}
+
+// Walk yields all rows of a table.
+func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
+	return loop(s, ctx, Walk, t, s.inner.Walk(ctx, t, mark))
+}
+
+// loop yields what seq yields, until it meets a fault.
+func loop[T any](s *Store, ctx context.Context, c Call, t *driver.Table, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		m := s.meet(c, []*driver.Table{t})
+		err := m.wait(ctx)
+		defer func() { m.end(false, err) }()
+		var none T
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		n := 0
+		for v, e := range seq {
+			if err = e; err == nil && n == m.after {
+				err = m.refuse()
+			}
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+			n++
+		}
+		if err = m.refuse(); err != nil && n <= m.after { // there were fewer
+			yield(none, err)
+		}
+	}
+}
+
+// call does a call that either goes through or does not.
+func (s *Store) call(ctx context.Context, c Call, tables []*driver.Table, do func() error) error {
+	m := s.meet(c, tables)
+	err := m.wait(ctx)
+	if err == nil {
+		err = m.refuse()
+	}
+	if err == nil {
+		err = do()
+	}
+	m.end(false, err)
+	return err
+}
