@@ -1,0 +1,152 @@
+package gate_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A control spoils one statement, or the store itself, and names the check that
+// must notice.
+type control struct {
+	check string
+	label string // of the statement
+	old   string
+	new   string
+	wrap  func(store) store
+	error string // of the server, where it notices itself; else the check finds a difference
+}
+
+// everyStore are the controls that do not spoil a statement.
+func everyStore() []control {
+	return []control{
+		{check: "large", wrap: func(s store) store { return cutting{s} }},
+		{check: "authors", wrap: func(s store) store { return folding{s} }},
+		{check: "several", wrap: func(s store) store { return oneByOne{s} }},
+		{check: "racing", wrap: func(s store) store { return blind{s} }},
+	}
+}
+
+// cutting keeps 64 KiB of a text.
+type cutting struct{ store }
+
+func (s cutting) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	ops = slices.Clone(ops)
+	for i := range ops {
+		fields := slices.Clone(ops[i].Row.Fields)
+		for j, v := range fields {
+			if v.Kind() == driver.String && len(v.Str()) > 1<<16 {
+				fields[j] = text(v.Str()[:1<<16])
+			}
+		}
+		ops[i].Row.Fields = fields
+	}
+	return s.store.Commit(ctx, token, ops)
+}
+
+// folding takes capitals for small letters in partitions.
+type folding struct{ store }
+
+func (s folding) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	ops = slices.Clone(ops)
+	for i := range ops {
+		ops[i].Row.Key.Partition = strings.ToLower(ops[i].Row.Key.Partition)
+	}
+	return s.store.Commit(ctx, token, ops)
+}
+
+func (s folding) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	folded := slices.Clone(keys)
+	for i := range folded {
+		folded[i].Partition = strings.ToLower(folded[i].Partition)
+	}
+	err := s.store.Get(ctx, t, folded, mask, rows)
+	for i := range keys {
+		rows[i].Key = keys[i]
+	}
+	return err
+}
+
+// oneByOne does the ops of a commit one after the other.
+type oneByOne struct{ store }
+
+func (s oneByOne) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	for i := range ops {
+		if r, err := s.store.Commit(ctx, token, ops[i:i+1]); r != nil || err != nil {
+			if r != nil {
+				r.Op = i
+			}
+			return r, err
+		}
+	}
+	return nil, nil
+}
+
+// blind forgets the conditions of a commit.
+type blind struct{ store }
+
+func (s blind) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	ops = slices.Clone(ops)
+	for i := range ops {
+		ops[i].If = driver.Any
+	}
+	return s.store.Commit(ctx, token, ops)
+}
+
+func redisControls() []control {
+	return append(everyStore(), []control{
+		{check: "conditions", label: "redis/put", old: "(not rev or dead)", new: "not rev"},
+		{check: "conditions", label: "redis/commit", old: "#op.cond == 16 and rev ~= op.cond", new: "#op.cond == 16 and not rev"},
+		{check: "conditions of claims", label: "redis/commit", old: "row[1]:sub(#op.sort + 1, #op.sort + 16)", new: "token"},
+		{check: "replay", label: "redis/put", old: "if ring:find(token, 1, true) then return {} end", new: ""},
+		{check: "replay", label: "redis/patch", old: "(token .. ring)", new: "token"},
+		{check: "expiry", label: "redis/put", old: "if sort ~= '' then redis.call('ZADD'",
+			new: "if redis.call('HEXISTS', row, '_expires') == 1 then redis.call('PEXPIREAT', row, 1) end\nif sort ~= '' then redis.call('ZADD'"},
+		{check: "patches", label: "redis/patch", old: "redis.call('HINCRBY', row, ARGV[6 + 2 * i], ARGV[7 + 2 * i])",
+			new: "redis.call('HSET', row, ARGV[6 + 2 * i], string.format('%.0f', (redis.call('HGET', row, ARGV[6 + 2 * i]) or 0) + ARGV[7 + 2 * i]))", error: "out of range"},
+		{check: "patches", label: "redis/over", old: "high > 9223372036 or", new: "high > 9e9 or"},
+		{check: "values", label: "redis/put", old: ".. ARGV[at])", new: ".. cjson.encode(cjson.decode(ARGV[at])))"},
+		{check: "large", label: "redis/put", old: "math.min(f + 3999, #ARGV)", new: "#ARGV", error: "too many results to unpack"},
+		{check: "order", label: "redis/put", old: "KEYS[2], 0, sort", new: "KEYS[2], #sort, sort"},
+		{check: "order", label: "redis/range", old: "(?to", new: "[?to"},
+		{check: "order", label: "redis/count", old: "(?to", new: "[?to"},
+		{check: "several", label: "redis/put", old: "for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end", new: "redis.call('HSET', row, '_note', 'half')"},
+		{check: "walk", label: "redis/walk", old: "COUNT", new: "TYPE string COUNT"},
+		{check: "remote", label: "redis/put", old: "for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[6 + i])) end", new: ""},
+	}...)
+}
+
+func mongoControls() []control {
+	return append(everyStore(), []control{
+		{check: "conditions", label: "mongo/present", old: `, "_dead": {"$ne": true}`, new: ""},
+		{check: "conditions of claims", label: "mongo/at-rev", old: `, "_rev": "?rev"`, new: ""},
+		{check: "replay", label: "mongo/present", old: `"_ring": {"$ne": "?token"}, `, new: ""},
+		{check: "replay", label: "mongo/any", old: `, "_ring": {"$ne": "?token"}`, new: ""},
+		{check: "expiry", label: "mongo/range", old: `"$lt": "?to"}`, new: `"$lt": "?to"}, "_expires": {"$not": {"$lt": {"$date": {"$numberLong": "1000"}}}}`},
+		{check: "patches", label: "mongo/patch", old: `"$inc"`, new: `"$max"`},
+		{check: "patches", label: "mongo/addable", old: `"long"`, new: `"number"`},
+		{check: "values", label: "mongo/put", old: `{"$literal": "?row"}`, new: `"?row"`, error: "FieldPath"},
+		{check: "order", label: "mongo/range", old: `"$lt"`, new: `"$lte"`},
+		{check: "order", label: "mongo/count", old: `"$gte"`, new: `"$gt"`},
+		{check: "several", label: "mongo/at-rev", old: `, "_rev": "?rev"`, new: ""},
+		{check: "walk", label: "mongo/walk", old: `{"_id": 1}`, new: `{"_id": -1}`},
+		{check: "remote", label: "mongo/delete", old: `"?where"`, new: `{"_id": ""}`},
+	}...)
+}
+
+func cassandraControls() []control {
+	return append(everyStore(), []control{
+		{check: "conditions", label: "cassandra/present", old: ` AND "_dead" != true`, new: ""},
+		{check: "conditions of claims", label: "cassandra/at-rev", old: "=", new: "!="},
+		{check: "replay", label: "cassandra/update", old: `"_rev" = ?, "_ring" = ?`, new: `"_ring" = ?, "_rev" = ?`},
+		{check: "expiry", label: "cassandra/range", old: `ORDER BY "_sort" ASC LIMIT ?`, new: `AND "_expires" > 5 ORDER BY "_sort" ASC LIMIT ? ALLOW FILTERING`},
+		{check: "patches", label: "cassandra/update", old: `"select" = ?, "Select" = ?`, new: `"Select" = ?, "select" = ?`},
+		{check: "values", label: "cassandra/insert", old: `"tags", "meta"`, new: `"meta", "tags"`},
+		{check: "order", label: "cassandra/range", old: `"_sort" < ?`, new: `"_sort" <= ?`},
+		{check: "order", label: "cassandra/range-reverse", old: "DESC", new: "ASC"},
+		{check: "order", label: "cassandra/count", old: `"_sort" >= ?`, new: `"_sort" > ?`},
+		{check: "walk", label: "cassandra/walk", old: "ALLOW", new: "LIMIT 30 ALLOW"},
+	}...)
+}

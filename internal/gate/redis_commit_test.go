@@ -1,0 +1,263 @@
+package gate_test
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// A script is a call of one of the scripts under way.
+type script struct {
+	label string
+	keys  []string
+	args  []any
+	ops   []int // by number in a refusal: the op that it means
+}
+
+func (s *script) add(args ...any) { s.args = append(s.args, args...) }
+
+func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	var call script
+	switch {
+	case isPut(ops):
+		call = s.putScript(token, ops)
+	case len(ops) == 1 && ops[0].Do == driver.Patch:
+		call = s.patchScript(token, &ops[0])
+	default:
+		call = s.commitScript(token, ops)
+	}
+	v, err := s.run(ctx, &call)
+	if err != nil || len(v) == 0 {
+		return nil, err
+	}
+	r := &driver.Refusal{Op: call.ops[v[0].(int64)]}
+	op := &ops[r.Op]
+	if op.Table.Class == driver.Records {
+		r.Row, err = hashRow(op.Table, op.Row.Key, v[1])
+	} else {
+		r.Row, err = memberRow(op.Table, op.Row.Key, v[1], nil)
+	}
+	if len(v) == 3 {
+		r.Overflow, r.Edit = true, adds(op.Edits)[v[2].(int64)]
+	}
+	return r, err
+}
+
+// run runs a script, which the server may have forgotten.
+func (s *redisStore) run(ctx context.Context, call *script) ([]any, error) {
+	text := ""
+	for _, label := range []string{"redis/span", "redis/over", call.label} {
+		part, err := s.text(label)
+		if err != nil {
+			return nil, err
+		}
+		text += part + "\n"
+	}
+	v, err := goredis.NewScript(text).Run(ctx, s.client, call.keys, call.args...).Result()
+	if err != nil {
+		return nil, err
+	}
+	return v.([]any), nil
+}
+
+// isPut reports whether ops write one record and rows of its indexes.
+func isPut(ops []driver.Op) bool {
+	if ops[0].Do != driver.Put || ops[0].Table.Class != driver.Records {
+		return false
+	}
+	for _, op := range ops[1:] {
+		if op.Table.Class == driver.Records || op.Do != driver.Put && (op.Do != driver.Delete || op.If != driver.Any) ||
+			op.If == driver.AtRev {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {
+	op := &ops[0]
+	c := script{label: "redis/put", keys: s.recordKeys(op), ops: []int{0}}
+	sort := ""
+	if len(op.Table.Sort) > 0 {
+		sort = op.Row.Key.Sort
+	}
+	var gone, more []int
+	for i := 1; i < len(ops); i++ {
+		if ops[i].Do == driver.Delete {
+			gone = append(gone, i)
+		} else {
+			more = append(more, i)
+		}
+	}
+	c.add(string(token[:]), condition(op), sort, 16*op.Table.Ring, len(gone), len(more))
+	for _, i := range slices.Concat(gone, more) {
+		c.keys = append(c.keys, s.key(ops[i].Table, ops[i].Row.Key))
+	}
+	for _, i := range gone {
+		c.add(ops[i].Row.Key.Sort)
+	}
+	for _, i := range more {
+		c.add(condition(&ops[i]), ops[i].Row.Key.Sort, rest(&ops[i]))
+		c.ops = append(c.ops, i)
+	}
+	for _, p := range fieldsOf(op) {
+		c.add(p)
+	}
+	return c
+}
+
+// recordKeys returns the names under which a record and its order lie.
+func (s *redisStore) recordKeys(op *driver.Op) []string {
+	keys := []string{s.key(op.Table, op.Row.Key)}
+	if len(op.Table.Sort) > 0 {
+		keys = append(keys, s.order(op.Table, op.Row.Key.Partition))
+	}
+	return keys
+}
+
+func condition(op *driver.Op) string {
+	if op.If == driver.AtRev {
+		return string(op.Rev[:])
+	}
+	return op.If.String()
+}
+
+// fieldsOf returns names and values of the hash of a row, but _rev and _ring.
+func fieldsOf(op *driver.Op) []string {
+	list := metaOf(&op.Row)
+	for i, v := range op.Row.Fields {
+		if !v.IsNone() {
+			list = append(list, op.Table.Fields[i].Name, scalar(v))
+		}
+	}
+	for _, p := range op.Row.Extra {
+		list = append(list, "."+p.Name, tagged(p.Value))
+	}
+	return list
+}
+
+func metaOf(row *driver.Row) []string {
+	var list []string
+	if row.Dead {
+		list = append(list, "_dead", "1")
+	}
+	if row.Expires != 0 {
+		list = append(list, "_expires", strconv.FormatInt(row.Expires, 10))
+	}
+	if row.Note != "" {
+		list = append(list, "_note", row.Note)
+	}
+	return list
+}
+
+// rest returns what follows the token in the member of an index row.
+func rest(op *driver.Op) string {
+	var pairs []driver.Pair
+	if op.Row.Expires != 0 {
+		pairs = append(pairs, driver.Pair{Name: "_expires", Value: driver.IntValue(op.Row.Expires)})
+	}
+	for i, v := range op.Row.Fields {
+		if !v.IsNone() {
+			pairs = append(pairs, driver.Pair{Name: op.Table.Fields[i].Name, Value: v})
+		}
+	}
+	pairs = append(pairs, op.Row.Extra...)
+	if len(pairs) == 0 {
+		return ""
+	}
+	slices.SortFunc(pairs, func(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) })
+	var list []driver.Value
+	for _, p := range pairs {
+		list = append(list, text(p.Name), p.Value)
+	}
+	return taggedMap(list)
+}
+
+func (s *redisStore) patchScript(token driver.Token, op *driver.Op) script {
+	c := script{label: "redis/patch", keys: s.recordKeys(op)[:1], ops: []int{0}}
+	c.add(string(token[:]), condition(op), 16*op.Table.Ring)
+	c.add(patchArgs(op)...)
+	return c
+}
+
+// adds returns the places of the edits that add.
+func adds(edits []driver.Edit) []int {
+	var list []int
+	for i, e := range edits {
+		if e.Do == driver.Add {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// patchArgs returns the numbers of sums and of fields set, then these, then the
+// names of fields that go.
+func patchArgs(op *driver.Op) []any {
+	var sums, sets, gone []any
+	for _, e := range op.Edits {
+		name := "." + e.Name
+		value := tagged(e.Value)
+		if e.Field >= 0 {
+			name, value = op.Table.Fields[e.Field].Name, scalar(e.Value)
+		}
+		switch {
+		case e.Do == driver.Add:
+			sums = append(sums, name, value)
+		case e.Do == driver.Unset || e.Value.IsNone():
+			gone = append(gone, name)
+		default:
+			sets = append(sets, name, value)
+		}
+	}
+	if op.PatchMeta {
+		for i, p := 0, metaOf(&op.Row); i < len(p); i++ {
+			sets = append(sets, p[i])
+		}
+		if op.Row.Expires == 0 {
+			gone = append(gone, "_expires")
+		}
+		if op.Row.Note == "" {
+			gone = append(gone, "_note")
+		}
+	}
+	return slices.Concat([]any{len(sums) / 2, len(sets) / 2}, sums, sets, gone)
+}
+
+func (s *redisStore) commitScript(token driver.Token, ops []driver.Op) script {
+	c := script{label: "redis/commit"}
+	c.add(string(token[:]))
+	for i := range ops {
+		op := &ops[i]
+		c.ops = append(c.ops, i)
+		kind, shape, args := op.Do.String(), "plain", []any{}
+		if op.Table.Class != driver.Records {
+			kind, shape = "member "+kind, "member"
+			c.keys = append(c.keys, s.key(op.Table, op.Row.Key))
+		} else {
+			c.keys = append(c.keys, s.recordKeys(op)...)
+			if len(op.Table.Sort) > 0 {
+				shape = "ordered"
+			}
+		}
+		switch {
+		case kind == "member put":
+			args = append(args, rest(op))
+		case op.Do == driver.Put:
+			for _, f := range fieldsOf(op) {
+				args = append(args, f)
+			}
+		case op.Do == driver.Patch:
+			args = patchArgs(op)
+		case op.Do == driver.Fence:
+			args = append(args, op.Row.Expires)
+		}
+		c.add(kind, condition(op), shape, op.Row.Key.Sort, 16*op.Table.Ring, len(args))
+		c.add(args...)
+	}
+	return c
+}
