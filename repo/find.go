@@ -153,8 +153,12 @@ func (v view[T]) findByKey(ctx context.Context, k *call, p *plan, yield func(*T,
 		if err != nil || !more || len(keys) < size {
 			return err
 		}
+		last := sorts[len(sorts)-1]
+		if last == "" {
+			return nil // a partition without sort columns has one row
+		}
 		run.limit = max(run.limit-n, 0)
-		run.after(sorts[len(sorts)-1])
+		run.after(last)
 	}
 }
 

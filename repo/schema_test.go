@@ -8,6 +8,7 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 type thing struct {
@@ -276,3 +277,33 @@ func TestExpiry(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// A claim without its record is the only row of its partition: a limited search
+// ends there.
+func TestFindByClaimWithoutRecord(t *testing.T) {
+	store, ctx := newStore(t, nil), t.Context()
+	things, err := repo.Open[thing](ctx, store, thingSchema(repo.Index{Partition: []string{"group"}, Unique: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := things.Insert(ctx, &thing{ID: "s1", Group: "ann"}); err != nil {
+		t.Fatal(err)
+	}
+	// The record is gone although its claim is not: what a reader may meet between
+	// reading the one and the other.
+	key, stray := driver.Key{Partition: "s1#"}, &driver.Table{Name: "things", Partition: []driver.Column{{Name: "id", Kind: driver.String}}}
+	if err := store.Driver().Attach(ctx, []*driver.Table{stray}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Driver().Commit(ctx, driver.NewToken(), []driver.Op{{Do: driver.Delete, Table: stray, Row: driver.Row{Key: key}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, order := range []string{"group", "-group"} {
+		if list, err := repo.Collect(things.Find(ctx, repo.Where("group", "ann").Order(order).Limit(1))); err != nil || len(list) != 0 {
+			t.Errorf("Find = %v, %v, want nothing", list, err)
+		}
+	}
+	if _, err := things.One(ctx, repo.Where("group", "ann")); !errors.Is(err, repo.ErrNotFound) {
+		t.Errorf("One: %v, want ErrNotFound", err)
+	}
+}
