@@ -58,7 +58,7 @@ func (m coders) make(t reflect.Type) (coder, error) {
 		return timeCoder(), nil
 	case t == anyType:
 		return anyCoder(), nil
-	case t.Implements(marshalType) && reflect.PointerTo(t).Implements(unmarshalType):
+	case isText(t):
 		return textCoder(), nil
 	}
 	switch t.Kind() {
@@ -86,6 +86,11 @@ func (m coders) make(t reflect.Type) (coder, error) {
 
 func mismatch(v driver.Value, into reflect.Value) error {
 	return fmt.Errorf("stored %s %s does not fit a Go %s: %w", v.Kind(), v, into.Type(), ErrSchema)
+}
+
+// isText reports whether values of a type are stored as the text that they make.
+func isText(t reflect.Type) bool {
+	return t.Implements(marshalType) && reflect.PointerTo(t).Implements(unmarshalType)
 }
 
 // address returns a pointer to the T that v is, or to a copy if v has no address.

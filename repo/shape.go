@@ -27,6 +27,9 @@ type structField struct {
 	index  []int
 	role   int
 	nanos  bool // an integer that keeps the nanoseconds of a time
+
+	plain  driver.Kind // not None: the field is read and written by load and store
+	offset uintptr     // in the struct
 }
 
 var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
@@ -54,6 +57,7 @@ func structFields(t reflect.Type, m coders) ([]structField, error) {
 		if f.role == roleField {
 			seen[f.name] = sf.Name
 		}
+		f.offset = offsetOf(t, f.index)
 		fields = append(fields, f)
 	}
 	return fields, errors.Join(errs...)
@@ -99,6 +103,7 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) 
 		f.coder, f.nanos = nanosCoder(), true
 		return f, wantType(sf, timeType, option)
 	}
+	f.plain = plainKind(sf.Type)
 	c, err := m.of(sf.Type)
 	if err == nil && c.kind == driver.None && c.enc != nil {
 		err = fmt.Errorf("type %s has no kind; declare it as map[string]any, []any or a type of its own: %w", sf.Type, ErrSchema)
@@ -137,13 +142,18 @@ type record struct {
 	version Version
 }
 
-// encode fills r from v, a struct or map. r.vals has the length of all columns.
+// encode fills r from v, a struct with an address or a map. r.vals has the length
+// of all columns.
 func (s *shape) encode(v reflect.Value, r *record, cols []driver.Column) error {
 	if s.isMap {
 		return s.encodeMap(v.Interface().(map[string]any), r, cols)
 	}
+	p := v.Addr().UnsafePointer()
 	for i := range s.fields {
 		f := &s.fields[i]
+		if f.store(&r.vals[f.at], p) {
+			continue
+		}
 		x, err := f.enc(v.FieldByIndex(f.index), 0)
 		if err != nil {
 			return fmt.Errorf("field %s: %w", f.name, err)
@@ -209,15 +219,16 @@ func checkExtra(name string, s *shape) error {
 	return nil
 }
 
-// decode fills v from values in the order of s.fields' places.
+// decode fills v, which has an address, from values in the order of s.fields' places.
 func (s *shape) decode(r *record, v reflect.Value) error {
 	if s.isMap {
 		return s.decodeMap(r, v)
 	}
 	v.SetZero()
+	p := v.Addr().UnsafePointer()
 	for i := range s.fields {
 		f := &s.fields[i]
-		if f.at >= len(r.vals) || r.vals[f.at].IsNone() {
+		if f.at >= len(r.vals) || r.vals[f.at].IsNone() || f.load(&r.vals[f.at], p) {
 			continue
 		}
 		if err := f.dec(r.vals[f.at], v.FieldByIndex(f.index)); err != nil {
