@@ -8,44 +8,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// machineClock waits in the kernel on a thread of its own. The runtime is not
-// told that the thread waits, so that it keeps its right to run: otherwise it
-// would queue for it behind the operations that are under way, for up to 10 ms.
-// In exchange the run has one more of these rights, so that the operations have
-// as many as before.
-type machineClock struct {
-	procs int
-	cpu   time.Duration // of the thread, at attach
-}
+// machineClock waits in the kernel, whose timers are exact to some microseconds.
+// The runtime is not told that the thread waits, so that the goroutine keeps its
+// right to run: otherwise it would queue for it, at every wait, behind the
+// operations that are under way. In exchange the run has one more of these
+// rights, so that the operations have as many as before.
+//
+// The goroutine is not tied to its thread: the runtime interrupts it every 10 ms,
+// and taking it up again on the same thread is faster than waking that one.
+type machineClock struct{ procs int }
 
-// longestWait bounds one wait. The collector, which stops all threads for an
-// instant, ends a wait early by its signal.
-const longestWait = 20 * time.Millisecond
+const (
+	longestWait = 20 * time.Millisecond
+	slack       = 1000 // nanoseconds by which the kernel may delay a wake-up; its default is 50 µs
+)
 
 func (c *machineClock) attach() {
-	runtime.LockOSThread()
 	c.procs = runtime.GOMAXPROCS(0)
 	runtime.GOMAXPROCS(c.procs + 1)
-	// The kernel may delay a wake-up by this much to save power; 50 µs by default.
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1000, 0, 0, 0)
-	c.cpu = threadTime()
 }
 
-func (c *machineClock) detach() (cpu time.Duration) {
-	cpu = threadTime() - c.cpu
-	runtime.GOMAXPROCS(c.procs)
-	runtime.UnlockOSThread()
-	return cpu
-}
-
-// threadTime returns the processor time of this thread.
-func threadTime() time.Duration {
-	var u unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
+func (c *machineClock) detach() { runtime.GOMAXPROCS(c.procs) }
 
 func (c *machineClock) until(t time.Time) {
 	for {
@@ -54,6 +37,7 @@ func (c *machineClock) until(t time.Time) {
 			return
 		}
 		ts := unix.NsecToTimespec(int64(min(left, longestWait)))
+		unix.RawSyscall(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, slack, 0) // of this thread
 		unix.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, 0, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 	}
 }

@@ -17,9 +17,9 @@ import (
 // sleeper is the clock of tests in which time is simulated.
 type sleeper struct{}
 
-func (sleeper) attach()               {}
-func (sleeper) detach() time.Duration { return 0 }
-func (sleeper) until(t time.Time)     { time.Sleep(time.Until(t)) }
+func (sleeper) attach()           {}
+func (sleeper) detach()           {}
+func (sleeper) until(t time.Time) { time.Sleep(time.Until(t)) }
 
 // A freezer is a store that answers nothing for a while.
 type freezer struct {
@@ -194,7 +194,7 @@ func TestMachineClock(t *testing.T) {
 	b.run(t.Context(), 3000, func(context.Context, int) (int, outcome) { return 0, done })
 	var lag []int64
 	for i := range b.samples {
-		if b.due[i] < int64(b.instant(i)) {
+		if b.due[i].Load() < int64(b.instant(i)) {
 			t.Fatalf("operation %d was released before its instant", i)
 		}
 		lag = append(lag, b.samples[i].lag)

@@ -42,9 +42,9 @@ type round struct {
 	number     int
 	ops        int
 	took       time.Duration
-	cpu        time.Duration // of this process without the clock
+	cpu        time.Duration // of this process
 	spent      cost
-	backlog    int // released in time, and not begun when the last one was due
+	backlog    int // still waiting for a slot when the last one was due
 	unfinished int
 	heap       uint64 // bytes after the round, collected
 	queries    []roundQuery
@@ -150,7 +150,7 @@ func (m *measurement) round(ctx context.Context, c *candidate, calls []call) *ro
 		}
 		return calls[i].at, o
 	})
-	r.cpu, r.spent = cpuTime()-cpu-m.bench.cpu, c.store.spent().since(before)
+	r.cpu, r.spent = cpuTime()-cpu, c.store.spent().since(before)
 	r.count(&m.bench, len(m.w.queries))
 	r.heap = heapBytes()
 	return r
@@ -176,7 +176,7 @@ func (r *round) count(b *bench, queries int) {
 		q.calls++
 		work[s.at] = append(work[s.at], s.wait+s.service)
 		begin := int64(b.instant(i)) + s.lag + s.wait
-		if b.due[i] <= last && begin > last+int64(time.Millisecond) {
+		if begin > last+int64(time.Millisecond) && s.wait > s.lag {
 			r.backlog++
 		}
 		if s.outcome == unfinished {

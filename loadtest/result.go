@@ -74,7 +74,7 @@ type CandidateResult struct {
 	Loaded       time.Duration `json:"load_took"`
 	RecordBytes  int64         `json:"record_bytes"` // of all records; -1 when the store does not say
 	IndexBytes   int64         `json:"index_bytes"`
-	CPUPerOp     time.Duration `json:"cpu_per_op"` // median of the rounds; of this process, without the clock
+	CPUPerOp     time.Duration `json:"cpu_per_op"` // median of the rounds; of this process, the clock included
 	RequestsEach float64       `json:"requests_per_op"`
 	RowsEach     float64       `json:"rows_per_op"`
 	Lag          Percentiles   `json:"lag"` // of all operations

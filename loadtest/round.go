@@ -3,6 +3,7 @@ package loadtest
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,8 +29,11 @@ type bench struct {
 	grace   time.Duration // how long operations may go on behind the last instant
 	shares  bool          // the store is in this process: see split
 	samples []sample      // of the last round, by operation; reused
-	due     []int64       // when the clock released each, from the start
-	cpu     time.Duration // that the clock took in the last round
+
+	start time.Time
+	next  atomic.Int64   // the first operation that no slot has taken
+	idle  atomic.Int64   // slots that wait for the clock
+	due   []atomic.Int64 // when the clock released each operation, from the start; 0 is not yet
 }
 
 const lead = 20 * time.Millisecond // from the call to the first instant
@@ -38,34 +42,38 @@ const lead = 20 * time.Millisecond // from the call to the first instant
 // samples are valid until the next run. Took is the time from the first instant
 // to the end of the last operation.
 func (b *bench) run(ctx context.Context, n int, do func(ctx context.Context, i int) (at int, o outcome)) (took time.Duration) {
-	b.samples = resized(b.samples, n)
-	b.due = resized(b.due, n)
-	queue := make(chan int, n) // never full, so that the clock never waits
-	start := time.Now().Add(lead)
+	b.reset(n)
+	wake := make(chan struct{}, n) // never full, so that the clock never waits
 	opCtx, stop := context.WithCancel(ctx)
 	defer stop()
 	var slots sync.WaitGroup
 	for range b.slots {
-		slots.Go(func() { b.slot(opCtx, start, queue, do) })
+		slots.Go(func() { b.slot(opCtx, wake, do) })
 	}
 	slots.Go(func() {
-		b.release(ctx, start, n, queue)
-		close(queue)
+		b.release(ctx, wake)
+		close(wake)
 	})
-	last := start.Add(b.instant(n - 1))
+	last := b.start.Add(b.instant(n - 1))
 	cut := time.AfterFunc(time.Until(last.Add(b.grace)), stop)
 	defer cut.Stop()
 	slots.Wait()
-	return time.Since(start)
+	return time.Since(b.start)
 }
 
-func resized[T any](list []T, n int) []T {
-	if cap(list) < n {
-		return make([]T, n)
+// reset prepares a round of n operations.
+func (b *bench) reset(n int) {
+	if cap(b.samples) < n {
+		b.samples, b.due = make([]sample, n), make([]atomic.Int64, n)
 	}
-	list = list[:n]
-	clear(list)
-	return list
+	b.samples, b.due = b.samples[:n], b.due[:n]
+	clear(b.samples)
+	for i := range b.due {
+		b.due[i].Store(0)
+	}
+	b.next.Store(0)
+	b.idle.Store(0)
+	b.start = time.Now().Add(lead)
 }
 
 // instant returns when the i-th operation is due, from the start.
@@ -73,50 +81,83 @@ func (b *bench) instant(i int) time.Duration {
 	return time.Duration(int64(i) * int64(time.Second) / int64(b.rate))
 }
 
-// release queues each operation at its instant. It is alone on its thread.
-func (b *bench) release(ctx context.Context, start time.Time, n int, queue chan<- int) {
+// now returns the time from the start.
+func (b *bench) now() int64 { return int64(time.Since(b.start)) }
+
+// release wakes a slot for each operation at its instant, unless a slot that
+// became free has taken it already.
+func (b *bench) release(ctx context.Context, wake chan<- struct{}) {
 	b.clock.attach()
-	defer func() { b.cpu = b.clock.detach() }()
-	for i := range n {
+	defer b.clock.detach()
+	for i := range b.due {
 		if ctx.Err() != nil {
+			b.next.Store(int64(len(b.due)))
 			return
 		}
-		b.clock.until(start.Add(b.instant(i)))
-		b.due[i] = int64(time.Since(start))
-		queue <- i
+		b.clock.until(b.start.Add(b.instant(i)))
+		b.due[i].Store(max(b.now(), 1))
+		if b.next.Load() <= int64(i) {
+			wake <- struct{}{}
+		}
 	}
 }
 
 // slot does one operation after the other. When the round is cut off, those that
 // are left are noted as unfinished.
-func (b *bench) slot(ctx context.Context, start time.Time, queue <-chan int, do func(context.Context, int) (int, outcome)) {
-	free := int64(time.Since(start))
-	for i := range queue {
-		begin := int64(time.Since(start))
-		at, o := do(ctx, i)
-		end := int64(time.Since(start))
+func (b *bench) slot(ctx context.Context, wake <-chan struct{}, do func(context.Context, int) (int, outcome)) {
+	free := b.now()
+	for {
+		i, ok := b.take()
+		if !ok {
+			b.idle.Add(1)
+			_, more := <-wake
+			b.idle.Add(-1)
+			if !more && b.next.Load() >= int64(len(b.due)) {
+				return
+			}
+			continue
+		}
 		s := &b.samples[i]
-		s.at, s.outcome = uint16(at), o
-		s.lag, s.wait = b.split(int64(b.instant(i)), b.due[i], free, begin)
-		s.service = end - begin
-		free = end
+		begin := b.now()
+		s.lag, s.wait = b.split(int64(b.instant(i)), b.due[i].Load(), free, begin)
+		at, o := do(ctx, i)
+		free = b.now()
+		s.at, s.outcome, s.service = uint16(at), o, free-begin
+	}
+}
+
+// take returns the next operation that is due, if there is one.
+func (b *bench) take() (i int, ok bool) {
+	for {
+		next := b.next.Load()
+		if next >= int64(len(b.due)) || int64(b.instant(int(next))) > b.now() {
+			return 0, false
+		}
+		if b.next.CompareAndSwap(next, next+1) {
+			return int(next), true
+		}
 	}
 }
 
 // split divides the time from the instant to the beginning of an operation into
-// lag and wait. Due is when the clock released it, free when the slot that took
-// it became free. Slots are served in the order in which they became free, so a
-// slot that became free after the release means that until then all were busy.
+// lag and wait. Due is when the clock released it, or 0 if a slot that became
+// free was faster; free is when the slot that took it became free.
 //
-// A store in this process shares the processors with its callers: there a slot
-// is free only with a processor to run it, and all delay behind the release is
-// wait, as it would be in the service that embeds the store.
+// An operation that a slot takes as soon as it is free, with no other slot idle,
+// has waited for it; otherwise the clock was late. A store in this process shares
+// the processors with its callers: there a slot is free only with a processor to
+// run it, and all delay but the clock's own is wait, as it would be in a service
+// that embeds the store.
 func (b *bench) split(instant, due, free, begin int64) (lag, wait int64) {
-	if b.shares {
-		return due - instant, begin - due
+	late := begin - instant
+	switch {
+	case b.shares && due > 0:
+		lag = min(max(due-instant, 0), late)
+	case b.shares:
+	case free <= instant || b.idle.Load() > 0:
+		lag = late
+	default:
+		lag = begin - free
 	}
-	if free > due {
-		wait = free - due
-	}
-	return begin - instant - wait, wait
+	return lag, late - lag
 }

@@ -98,11 +98,12 @@ func TestRowsAreRead(t *testing.T) {
 	}
 }
 
-func TestRowFaults(t *testing.T) {
+type rowFault struct{ name, file, content, place, want string }
+
+func rowFaults(t *testing.T) []rowFault {
+	t.Helper()
 	long := strings.Repeat("x", 10<<20)
-	tests := []struct {
-		name, file, content, place, want string
-	}{
+	return []rowFault{
 		{"text for a number", "a.jsonl", `{"id":"a","n":"7"}`, ":1:", `n is text "7", want a whole number`},
 		{"fraction for a number", "a.jsonl", `{"id":"a","n":7.5}`, ":1:", "not a whole number"},
 		{"number too large", "a.jsonl", `{"id":"a","n":99999999999999999999}`, ":1:", "not a whole number"},
@@ -144,7 +145,10 @@ func TestRowFaults(t *testing.T) {
 		{"CSV not UTF-8", "a.csv", "id,n\n\xe9,7\n", ":2:", "not valid UTF-8"},
 		{"CSV long line", "a.csv", "id,n\na,7\n" + long + ",8\n", ":3:", "longer than 1048576 bytes"},
 	}
-	for _, tt := range tests {
+}
+
+func TestRowFaults(t *testing.T) {
+	for _, tt := range rowFaults(t) {
 		t.Run(tt.name, func(t *testing.T) {
 			file := writeFile(t, tt.file, []byte(tt.content))
 			w := rowsWorkload(t, file, "")

@@ -203,7 +203,7 @@ func (s *screen) notAsked() string {
 	text := "Not asked: the highest rate, more data, faults."
 	for _, st := range s.r.stores {
 		if st.inProcess() {
-			return text + " CPU is that of this process: the store and its callers."
+			return text + " CPU is that of this process: store, callers and clock."
 		}
 	}
 	return text

@@ -156,8 +156,7 @@ func TestGeneratedRecordsAreTheSame(t *testing.T) {
 	}
 }
 
-func TestGeneratorsOfSeveralCollections(t *testing.T) {
-	const text = `workload: refs
+const twoCollections = `workload: refs
 collections:
   - collection: users
     partition: [user]
@@ -186,7 +185,9 @@ collections:
 queries:
   - {name: all, weight: 100, kind: find, collection: posts, where: {author: $}}
 `
-	w := mustParse(t, text)
+
+func TestGeneratorsOfSeveralCollections(t *testing.T) {
+	w := mustParse(t, twoCollections)
 	data, err := w.survey(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -167,7 +167,9 @@ func (v *verdict) compare() {
 	var list []*ratio
 	for i := 1; i < len(v.ranked); i++ {
 		v.ratios[i] = compareRounds(v.ranked[i].figures(), v.ranked[0].figures())
-		list = append(list, &v.ratios[i])
+		if v.ranked[i].standing() == v.ranked[0].standing() {
+			list = append(list, &v.ratios[i]) // the others lose without it
+		}
 	}
 	holm(list)
 }
