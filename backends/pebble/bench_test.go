@@ -2,7 +2,6 @@ package pebble_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -10,9 +9,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-
-	pebbledb "github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
 
 	"github.com/polystore/polystore/backends/pebble"
 	"github.com/polystore/polystore/repo/driver"
@@ -169,224 +165,79 @@ func (o *ourSubject) newest(p *post, n int, each func(*post)) error {
 	return nil
 }
 
-// rawSubject is the floor.
-type rawSubject struct {
-	db    *pebbledb.DB
-	locks [1024]sync.Mutex
-	key   []byte
-	high  []byte
-	value []byte
+// A task is what one benchmark does again and again.
+type task struct {
+	name   string
+	filled int // posts that are there before; -1 is as many as there are turns
+	do     func(s subject, i int) error
 }
 
-func newRaw(dir string) (subject, error) {
-	opts := &pebbledb.Options{
-		FormatMajorVersion:          pebbledb.FormatTableFormatV6,
-		CacheSize:                   64 << 20,
-		MemTableSize:                32 << 20,
-		MemTableStopWritesThreshold: 4,
-		L0StopWritesThreshold:       40,
-		Logger:                      silent{},
+const filled = 20000
+
+// scattered returns one of the filled posts. They are made once, so that making
+// them is not measured.
+func scattered(i int) post { return posts()[i*7919%filled] }
+
+var posts = sync.OnceValue(func() []post {
+	all := make([]post, filled)
+	for i := range all {
+		all[i] = newPost(i)
 	}
-	for i := range opts.Levels {
-		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
-	}
-	opts.ApplyCompressionSettings(func() pebbledb.DBCompressionSettings { return pebbledb.DBCompressionFastest })
-	db, err := pebbledb.Open(dir, opts)
-	return &rawSubject{db: db}, err
-}
+	return all
+})
 
-type silent struct{}
-
-func (silent) Infof(string, ...any)           {}
-func (silent) Errorf(string, ...any)          {}
-func (silent) Fatalf(format string, a ...any) { panic(fmt.Sprintf(format, a...)) }
-
-func (r *rawSubject) Close() error { return r.db.Close() }
-
-func (r *rawSubject) setKey(table byte, parts ...string) []byte {
-	r.key = append(r.key[:0], table)
-	for _, p := range parts {
-		r.key = append(r.key, p...)
-	}
-	return r.key
-}
-
-func (r *rawSubject) lock(p *post) *sync.Mutex {
-	h := uint32(2166136261)
-	for i := range len(p.id) {
-		h = (h ^ uint32(p.id[i])) * 16777619
-	}
-	return &r.locks[h%1024]
-}
-
-func (r *rawSubject) encode(p *post) []byte {
-	token := driver.NewToken()
-	v := append(r.value[:0], token[:]...)
-	v = binary.AppendUvarint(v, uint64(len(p.title)))
-	v = append(v, p.title...)
-	v = binary.AppendUvarint(v, uint64(len(p.body)))
-	v = append(v, p.body...)
-	r.value = binary.AppendVarint(v, p.views)
-	return r.value
-}
-
-// decode sets out from a value; its strings are parts of one copy.
-func decodePost(value []byte, out *post) {
-	s := string(value[16:])
-	n, w := binary.Uvarint(value[16:])
-	out.title = s[w : w+int(n)]
-	at := w + int(n)
-	n, w = binary.Uvarint(value[16+at:])
-	out.body = s[at+w : at+w+int(n)]
-	at += w + int(n)
-	out.views, _ = binary.Varint(value[16+at:])
-}
-
-func (r *rawSubject) apply(b *pebbledb.Batch) error {
-	if err := r.db.Apply(b, pebbledb.NoSync); err != nil {
+var tasks = []task{
+	{"insert", 0, func(s subject, i int) error { p := newPost(i); return s.insert(&p) }},
+	{"get", filled, func(s subject, i int) error { p := scattered(i); return s.get(&p, &p) }},
+	{"update", filled, func(s subject, i int) error { p := scattered(i); return s.update(&p) }},
+	{"newest20", filled, func(s subject, i int) error {
+		p, n := scattered(i), 0
+		err := s.newest(&p, 20, func(*post) { n++ })
+		if n != 20 {
+			return errWrong
+		}
 		return err
-	}
-	return b.Close()
-}
-
-func (r *rawSubject) insert(p *post) error {
-	l := r.lock(p)
-	l.Lock()
-	defer l.Unlock()
-	_, closer, err := r.db.Get(r.setKey(1, p.author, p.id))
-	if err == nil {
-		closer.Close()
-		return errWrong
-	}
-	value := r.encode(p)
-	b := r.db.NewBatch()
-	b.Set(r.key, value, nil)
-	b.Set(r.setKey(2, p.author, p.created, p.id), value, nil)
-	b.Set(r.setKey(3, p.category, p.author, p.id), value, nil)
-	return r.apply(b)
-}
-
-func (r *rawSubject) get(p *post, out *post) error {
-	value, closer, err := r.db.Get(r.setKey(1, p.author, p.id))
-	if err != nil {
-		return err
-	}
-	decodePost(value, out)
-	return closer.Close()
-}
-
-func (r *rawSubject) update(p *post) error {
-	l := r.lock(p)
-	l.Lock()
-	defer l.Unlock()
-	var got post
-	if err := r.get(p, &got); err != nil {
-		return err
-	}
-	got.title = p.title
-	b := r.db.NewBatch()
-	b.Set(r.key, r.encode(&got), nil)
-	return r.apply(b)
-}
-
-func (r *rawSubject) delete(p *post) error {
-	l := r.lock(p)
-	l.Lock()
-	defer l.Unlock()
-	var got post
-	if err := r.get(p, &got); err != nil {
-		return err
-	}
-	b := r.db.NewBatch()
-	b.Delete(r.key, nil)
-	b.Delete(r.setKey(2, p.author, p.created, p.id), nil)
-	b.Delete(r.setKey(3, p.category, p.author, p.id), nil)
-	return r.apply(b)
-}
-
-func (r *rawSubject) newest(p *post, n int, each func(*post)) error {
-	low := r.setKey(2, p.author)
-	r.high = append(r.high[:0], low...)
-	r.high[len(r.high)-1]++
-	it, err := r.db.NewIter(&pebbledb.IterOptions{LowerBound: low, UpperBound: r.high})
-	if err != nil {
-		return err
-	}
-	var got post
-	for it.First(); it.Valid() && n > 0; it.Next() {
-		got.id = string(it.Key()[len(low):])
-		decodePost(it.Value(), &got)
-		each(&got)
-		n--
-	}
-	return it.Close()
+	}},
+	{"delete", -1, func(s subject, i int) error { p := newPost(i); return s.delete(&p) }},
 }
 
 func BenchmarkBesideRaw(b *testing.B) {
-	const filled = 20000
-	work := []struct {
-		name   string
-		filled int
-		do     func(subject, int) error
-	}{
-		{"insert", 0, func(s subject, i int) error { p := newPost(i); return s.insert(&p) }},
-		{"get", filled, func(s subject, i int) error {
-			p := benchPosts[i*7919%filled]
-			var out post
-			return s.get(&p, &out)
-		}},
-		{"update", filled, func(s subject, i int) error {
-			p := benchPosts[i*7919%filled]
-			return s.update(&p)
-		}},
-		{"newest20", filled, func(s subject, i int) error {
-			n := 0
-			err := s.newest(&benchPosts[i*7919%filled], 20, func(*post) { n++ })
-			if n != 20 {
-				return errWrong
-			}
-			return err
-		}},
-		{"delete", -1, func(s subject, i int) error { p := newPost(i); return s.delete(&p) }},
-	}
-	benchPosts = make([]post, filled)
-	for i := range benchPosts {
-		benchPosts[i] = newPost(i)
-	}
-	for _, w := range work {
+	for _, task := range tasks {
 		for name, open := range map[string]func(string) (subject, error){"store": newOurs, "raw": newRaw} {
-			b.Run(w.name+"/"+name, func(b *testing.B) {
+			b.Run(task.name+"/"+name, func(b *testing.B) {
 				s, err := open(b.TempDir())
 				if err != nil {
 					b.Fatal(err)
 				}
 				defer s.Close()
-				n := w.filled
-				if n < 0 {
-					n = b.N
-				}
-				for i := range n {
-					p := newPost(i)
-					if err := s.insert(&p); err != nil {
-						b.Fatal(err)
-					}
-				}
-				before := cpu()
-				b.ReportAllocs()
-				b.ResetTimer()
-				for i := range b.N {
-					if err := w.do(s, i); err != nil {
-						b.Fatal(err)
-					}
-				}
-				b.StopTimer()
-				b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+				task.run(b, s)
 			})
 		}
 	}
 }
 
-var benchPosts []post
+func (k *task) run(b *testing.B, s subject) {
+	n := k.filled
+	if n < 0 {
+		n = b.N
+	}
+	for i := range n {
+		p := newPost(i)
+		if err := s.insert(&p); err != nil {
+			b.Fatal(err)
+		}
+	}
+	before := cpu()
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := range b.N {
+		if err := k.do(s, i); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
+}
 
 // cpu returns the nanoseconds of processor time that the process has used.
 func cpu() int64 {

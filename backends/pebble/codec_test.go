@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -179,43 +180,58 @@ func (s *source) written(v *view) (*driver.Row, []byte) {
 	return r, v.appendRow([]byte("before"), r.Rev, ring, r)[len("before"):]
 }
 
+// checkRow writes a row as one program and reads it as another one.
+func checkRow(t *testing.T, data []byte) {
+	t.Helper()
+	s := source(data)
+	tab := codecTable()
+	writer, reading := s.view(tab), s.view(tab)
+	r, stored := s.written(writer)
+	if h, err := headOf(stored); err != nil || h.rev != r.Rev || h.dead != r.Dead || !h.known {
+		t.Errorf("headOf = %+v, %v, want %v and %v", h, err, r.Rev, r.Dead)
+	}
+	if got := ringOf(stored); len(got) != len(r.Ring)*tokenSize {
+		t.Errorf("ringOf has %d bytes, want %d tokens", len(got), len(r.Ring))
+	}
+	mask := []int{}
+	for range s.below(5) {
+		if len(reading.names) > 0 {
+			mask = append(mask, s.below(len(reading.names)))
+		}
+	}
+	var rd reader // used twice, as from a pool
+	var out driver.Row
+	for _, m := range [][]int{mask, nil} {
+		for _, shared := range []bool{false, true} {
+			if err := rd.init(reading, m); err != nil {
+				t.Fatal(err)
+			}
+			out.Reset()
+			if err := rd.read(&out, string(stored), shared); err != nil {
+				t.Fatalf("mask %v: %v", m, err)
+			}
+			if diff := cmp.Diff(naive(writer, reading, r, m), out, cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("mask %v: -naive +read\n%s", m, diff)
+			}
+		}
+	}
+}
+
 func FuzzRow(f *testing.F) {
 	f.Add([]byte("the quick brown fox jumps over the lazy dog"))
 	f.Add([]byte(strings.Repeat("\x13\x05\x07\xff\x03", 100)))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		s := source(data)
-		tab := codecTable()
-		writer, reading := s.view(tab), s.view(tab)
-		r, stored := s.written(writer)
-		if h, err := headOf(stored); err != nil || h.rev != r.Rev || h.dead != r.Dead || !h.known {
-			t.Errorf("headOf = %+v, %v, want %v and %v", h, err, r.Rev, r.Dead)
+	f.Fuzz(checkRow)
+}
+
+func TestManyRows(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 3000 {
+		data := make([]byte, rng.IntN(2000))
+		for i := range data {
+			data[i] = byte(rng.Uint32())
 		}
-		if got := ringOf(stored); len(got) != len(r.Ring)*tokenSize {
-			t.Errorf("ringOf has %d bytes, want %d tokens", len(got), len(r.Ring))
-		}
-		mask := []int{}
-		for range s.below(5) {
-			if len(reading.names) > 0 {
-				mask = append(mask, s.below(len(reading.names)))
-			}
-		}
-		var rd reader // used twice, as from a pool
-		var out driver.Row
-		for _, m := range [][]int{mask, nil} {
-			for _, shared := range []bool{false, true} {
-				if err := rd.init(reading, m); err != nil {
-					t.Fatal(err)
-				}
-				out.Reset()
-				if err := rd.read(&out, string(stored), shared); err != nil {
-					t.Fatalf("mask %v: %v", m, err)
-				}
-				if diff := cmp.Diff(naive(writer, reading, r, m), out, cmpopts.EquateEmpty()); diff != "" {
-					t.Fatalf("mask %v: -naive +read\n%s", m, diff)
-				}
-			}
-		}
-	})
+		checkRow(t, data)
+	}
 }
 
 // FuzzDamaged reads what was never written, or was cut or changed later.

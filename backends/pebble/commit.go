@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
@@ -121,7 +122,7 @@ func (c *commit) key(i uint32) []byte { return c.keys[c.changes[i].from:c.change
 
 // decide looks at the rows and, if all conditions hold, makes the changes
 // visible, all while the rows are locked. The batch stays empty if there is
-// nothing to change.
+// nothing to wait for.
 func (c *commit) decide(s *Store, b *pebbledb.Batch, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	c.lock(s)
 	defer c.unlock(s)
@@ -130,6 +131,25 @@ func (c *commit) decide(s *Store, b *pebbledb.Batch, token driver.Token, ops []d
 			return nil, invalid("table %s was dropped", c.changes[i].view.name)
 		}
 	}
+	refusal, err := c.doAll(s, b, token, ops)
+	if refusal != nil || err != nil {
+		return refusal, err
+	}
+	if b.Empty() { // what was looked at must be as durable as a change
+		if s.unsynced.Load() == 0 {
+			return nil, nil
+		}
+		b.LogData(nil, nil)
+	}
+	if err := s.room(b.Len()); err != nil {
+		return nil, err
+	}
+	defer c.count(s) // also when it is not known whether they are visible
+	return nil, s.submit(b, s.sync)
+}
+
+// doAll puts all changes into b, or none if the commit was done before.
+func (c *commit) doAll(s *Store, b *pebbledb.Batch, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	if ops[0].Table.Ring > 0 {
 		again, err := c.sentBefore(s, token)
 		if again || err != nil {
@@ -145,14 +165,7 @@ func (c *commit) decide(s *Store, b *pebbledb.Batch, token driver.Token, ops []d
 			return refusal, err
 		}
 	}
-	if b.Empty() {
-		return nil, nil
-	}
-	if err := s.room(b.Len()); err != nil {
-		return nil, err
-	}
-	defer c.count(s) // also when it is not known whether they are visible
-	return nil, s.submit(b, s.sync)
+	return nil, nil
 }
 
 // lock locks the stripes in one order for all commits, so that none waits for
@@ -197,11 +210,15 @@ func (c *commit) sentBefore(s *Store, token driver.Token) (bool, error) {
 func (s *Store) submit(b *pebbledb.Batch, durable bool) error {
 	var err error
 	if durable {
+		s.unsynced.Add(1)
 		err = s.db.ApplyNoSyncWait(b, pebbledb.Sync)
 	} else {
 		err = s.db.Apply(b, pebbledb.NoSync)
 	}
 	if err != nil { // Pebble refused it before it did anything
+		if durable {
+			s.unsynced.Add(-1)
+		}
 		return s.failed("write", err)
 	}
 	return nil
@@ -213,7 +230,7 @@ func (s *Store) settle(ctx context.Context, verb string, b *pebbledb.Batch, dura
 		return s.unknown(verb, err) // Pebble may have lost b, and never answer
 	}
 	if durable {
-		if err := syncWait(ctx, b); err != nil {
+		if err := s.syncWait(ctx, b); err != nil {
 			return s.unknown(verb, err)
 		}
 	}
@@ -228,16 +245,17 @@ func (s *Store) unknown(verb string, err error) error {
 }
 
 // syncWait waits until b is on disk or ctx ends.
-func syncWait(ctx context.Context, b *pebbledb.Batch) error {
+func (s *Store) syncWait(ctx context.Context, b *pebbledb.Batch) error {
 	if ctx.Done() == nil {
+		defer s.unsynced.Add(-1)
 		return b.SyncWait()
 	}
 	w := waiters.Get().(*waiter)
-	w.batch = b
+	w.batch, w.unsynced = b, &s.unsynced
 	go w.wait()
 	select {
 	case err := <-w.done:
-		w.batch = nil
+		w.batch, w.unsynced = nil, nil
 		waiters.Put(w)
 		return err
 	case <-ctx.Done(): // w and b are left to the collector
@@ -247,10 +265,15 @@ func syncWait(ctx context.Context, b *pebbledb.Batch) error {
 
 // A waiter waits for the disk in place of a commit whose context can end.
 type waiter struct {
-	batch *pebbledb.Batch
-	done  chan error // of 1
+	batch    *pebbledb.Batch
+	unsynced *atomic.Int64
+	done     chan error // of 1
 }
 
 var waiters = sync.Pool{New: func() any { return &waiter{done: make(chan error, 1)} }}
 
-func (w *waiter) wait() { w.done <- w.batch.SyncWait() }
+func (w *waiter) wait() {
+	err := w.batch.SyncWait()
+	w.unsynced.Add(-1)
+	w.done <- err
+}

@@ -2,7 +2,6 @@ package pebble_test
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -14,7 +13,7 @@ import (
 
 // increment reads the counters of some notes and adds one to each in one commit.
 // It reports whether the commit was done.
-func increment(s driver.Store, t *driver.Table, ids []int, hints bool) (bool, error) {
+func increment(s driver.Store, t *driver.Table, ids []int, cond driver.Cond, hints bool) (bool, error) {
 	keys := make([]driver.Key, len(ids))
 	for i, id := range ids {
 		keys[i] = noteKey(id)
@@ -26,7 +25,7 @@ func increment(s driver.Store, t *driver.Table, ids []int, hints bool) (bool, er
 	ops := make([]driver.Op, len(ids))
 	for i := range ids {
 		fields := []driver.Value{rows[i].Fields[0], driver.IntValue(rows[i].Fields[1].Int() + 1)}
-		ops[i] = driver.Op{Do: driver.Put, Table: t, If: driver.AtRev, Rev: rows[i].Rev, Row: driver.Row{Key: keys[i], Fields: fields}}
+		ops[i] = driver.Op{Do: driver.Put, Table: t, If: cond, Rev: rows[i].Rev, Row: driver.Row{Key: keys[i], Fields: fields}}
 		if hints {
 			ops[i].Row.Hint = rows[i].Hint
 		}
@@ -35,53 +34,67 @@ func increment(s driver.Store, t *driver.Table, ids []int, hints bool) (bool, er
 	return refusal == nil, err
 }
 
-// TestCountersAddUp lets many increment the same few counters, several in one
-// commit and in every order. What was acknowledged is the sum in the end.
-func TestCountersAddUp(t *testing.T) {
-	for _, hints := range []bool{false, true} {
-		t.Run(fmt.Sprint("hints ", hints), func(t *testing.T) {
-			tables := noteTables()
-			s := mustOpen(t, "", &pebble.Options{InMemory: true}, tables)
-			const counters = 5
-			for id := range counters {
-				ops := insertNote(tables, id, "counter")
-				ops[0].Row.Fields[1] = driver.IntValue(0)
-				mustCommit(t, s, ops)
-			}
-			var done [counters]atomic.Int64
-			var refused atomic.Int64
-			var group sync.WaitGroup
-			for w := range 8 {
-				rng := rand.New(rand.NewPCG(uint64(w), 7))
-				group.Go(func() {
-					for range 300 {
-						ids := rng.Perm(counters)[:1+rng.IntN(3)]
-						ok, err := increment(s, tables[0], ids, hints)
-						switch {
-						case err != nil:
-							t.Error(err)
-							return
-						case !ok:
-							refused.Add(1)
-							continue
-						}
-						for _, id := range ids {
-							done[id].Add(1)
-						}
-					}
-				})
-			}
-			within(t, "incrementing", group.Wait)
-			for id := range counters {
-				if got := mustGet(t, s, tables[0], noteKey(id)).Fields[1].Int(); got != done[id].Load() {
-					t.Errorf("counter %d is %d after %d increments", id, got, done[id].Load())
+const counters = 5
+
+// count lets many increment the same few counters, several in one commit and in
+// every order. It returns by how much what was acknowledged and what is there in
+// the end differ, and how many commits were refused.
+func count(t *testing.T, cond driver.Cond, hints bool) (missing, refused int64) {
+	t.Helper()
+	tables := noteTables()
+	s := mustOpen(t, "", &pebble.Options{InMemory: true}, tables)
+	for id := range counters {
+		ops := insertNote(tables, id, "counter")
+		ops[0].Row.Fields[1] = driver.IntValue(0)
+		mustCommit(t, s, ops)
+	}
+	var done, refusals atomic.Int64
+	var group sync.WaitGroup
+	for w := range 8 {
+		rng := rand.New(rand.NewPCG(uint64(w), 7))
+		group.Go(func() {
+			for range 300 {
+				ids := rng.Perm(counters)[:1+rng.IntN(3)]
+				switch ok, err := increment(s, tables[0], ids, cond, hints); {
+				case err != nil:
+					t.Error(err)
+					return
+				case ok:
+					done.Add(int64(len(ids)))
+				default:
+					refusals.Add(1)
 				}
-			}
-			if refused.Load() == 0 {
-				t.Error("nothing was refused: the writers did not meet")
 			}
 		})
 	}
+	within(t, "incrementing", group.Wait)
+	missing = done.Load()
+	for id := range counters {
+		missing -= mustGet(t, s, tables[0], noteKey(id)).Fields[1].Int()
+	}
+	return missing, refusals.Load()
+}
+
+func TestCountersAddUp(t *testing.T) {
+	for _, hints := range []bool{false, true} {
+		missing, refused := count(t, driver.AtRev, hints)
+		if missing != 0 {
+			t.Errorf("hints %v: %d acknowledged increments are missing", hints, missing)
+		}
+		if refused == 0 {
+			t.Errorf("hints %v: nothing was refused: the writers did not meet", hints)
+		}
+	}
+}
+
+// TestCountersWithoutConditionsDoNotAddUp is the control.
+func TestCountersWithoutConditionsDoNotAddUp(t *testing.T) {
+	for range 10 {
+		if missing, _ := count(t, driver.Any, false); missing > 0 {
+			return
+		}
+	}
+	t.Error("no increment was lost in ten rounds: the test does not test what it should")
 }
 
 // TestCommitsAreIsolated moves amounts between notes while others read sums: a
@@ -94,29 +107,10 @@ func TestCommitsAreIsolated(t *testing.T) {
 		ops[0].Row.Fields[1] = driver.IntValue(100)
 		mustCommit(t, s, ops)
 	}
-	var group sync.WaitGroup
 	stop := make(chan struct{})
+	var group sync.WaitGroup
 	for w := range 4 {
-		rng := rand.New(rand.NewPCG(uint64(w), 8))
-		group.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-				}
-				ids, amount := rng.Perm(4)[:2], rng.Int64N(50)
-				ops := make([]driver.Op, 2)
-				for i, add := range []int64{amount, -amount} {
-					ops[i] = driver.Op{Do: driver.Patch, If: driver.Present, Table: tables[0], Row: driver.Row{Key: noteKey(ids[i])},
-						Edits: []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(add)}}}
-				}
-				if refusal, err := s.Commit(context.Background(), driver.NewToken(), ops); refusal != nil || err != nil {
-					t.Errorf("move = %+v, %v", refusal, err)
-					return
-				}
-			}
-		})
+		group.Go(func() { move(t, s, tables[0], rand.New(rand.NewPCG(uint64(w), 8)), stop) })
 	}
 	agreed := 0
 	for range 2000 {
@@ -146,6 +140,27 @@ func TestCommitsAreIsolated(t *testing.T) {
 	within(t, "moving", group.Wait)
 	if agreed == 0 {
 		t.Error("no read met a quiet moment: nothing was tested")
+	}
+}
+
+// move moves amounts between notes until it is told to stop.
+func move(t *testing.T, s driver.Store, table *driver.Table, rng *rand.Rand, stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		ids, amount := rng.Perm(4)[:2], rng.Int64N(50)
+		ops := make([]driver.Op, 2)
+		for i, add := range []int64{amount, -amount} {
+			ops[i] = driver.Op{Do: driver.Patch, If: driver.Present, Table: table, Row: driver.Row{Key: noteKey(ids[i])},
+				Edits: []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(add)}}}
+		}
+		if refusal, err := s.Commit(context.Background(), driver.NewToken(), ops); refusal != nil || err != nil {
+			t.Errorf("move = %+v, %v", refusal, err)
+			return
+		}
 	}
 }
 

@@ -128,6 +128,55 @@ func TestSlowDisk(t *testing.T) {
 	}
 }
 
+// TestChecksAreAsDurableAsChanges looks, by a Check and by a commit sent again, at
+// a row that is visible but not on disk yet.
+func TestChecksAreAsDurableAsChanges(t *testing.T) {
+	b := &barrier{files: ".log", kinds: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}}
+	tables := noteTables()
+	tables[0].Ring = 2
+	s := mustOpen(t, "/data", &pebble.Options{FS: errorfs.Wrap(vfs.NewMem(), b)}, tables)
+	token, ops := driver.NewToken(), insertNote(tables, 1, "x")
+	look := map[string]func() error{
+		"check": func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			check := driver.Op{Do: driver.Check, If: driver.Present, Table: tables[0], Row: driver.Row{Key: noteKey(1)}}
+			refusal, err := s.Commit(ctx, driver.NewToken(), []driver.Op{check})
+			if refusal != nil {
+				t.Error("the row is not visible")
+			}
+			return err
+		},
+		"sent again": func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer cancel()
+			refusal, err := s.Commit(ctx, token, ops)
+			if refusal != nil {
+				t.Error("sent again it is refused")
+			}
+			return err
+		},
+	}
+	b.close()
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := s.Commit(ctx, token, ops); !errors.Is(err, driver.ErrUnknownOutcome) {
+		t.Fatalf("Commit = %v", err)
+	}
+	for name, look := range look {
+		if err := look(); !errors.Is(err, driver.ErrUnknownOutcome) {
+			t.Errorf("%s while the row is not on disk = %v, want ErrUnknownOutcome", name, err)
+		}
+	}
+	b.open()
+	mustCommit(t, s, insertNote(tables, 2, "x")) // and so the disk is through with it
+	for name, look := range look {
+		if err := look(); err != nil {
+			t.Errorf("%s when it is on disk = %v", name, err)
+		}
+	}
+}
+
 // TestWriteStall lets Pebble fall behind with its flushes: commits wait outside,
 // where their contexts can end.
 func TestWriteStall(t *testing.T) {

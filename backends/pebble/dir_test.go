@@ -39,45 +39,47 @@ func listing(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+// directories are what Open may find.
+var directories = []struct {
+	name string
+	make func(dir string) error
+	want error
+}{
+	{"a Pebble of another program", func(dir string) error {
+		db, err := pebbledb.Open(dir, &pebbledb.Options{Logger: silent{}})
+		if err != nil {
+			return err
+		}
+		return errors.Join(db.Set([]byte("k"), nil, nil), db.Close())
+	}, driver.ErrSchema},
+	{"some file", func(dir string) error {
+		return os.WriteFile(filepath.Join(dir, "letter.txt"), []byte("dear"), 0o600)
+	}, driver.ErrSchema},
+	{"a directory", func(dir string) error { return os.Mkdir(filepath.Join(dir, "home"), 0o700) }, driver.ErrSchema},
+	{"a later layout", func(dir string) error {
+		return os.WriteFile(filepath.Join(dir, "POLYSTORE"), []byte("polystore pebble layout 2\n"), 0o600)
+	}, driver.ErrSchema},
+	{"a damaged marker", func(dir string) error {
+		return os.WriteFile(filepath.Join(dir, "POLYSTORE"), []byte("poly"), 0o600)
+	}, driver.ErrCorrupt},
+	{"a later format of Pebble", func(dir string) error {
+		db, err := pebbledb.Open(dir, &pebbledb.Options{Logger: silent{}, FormatMajorVersion: pebbledb.FormatNewest})
+		if err != nil {
+			return err
+		}
+		marker := os.WriteFile(filepath.Join(dir, "POLYSTORE"), []byte("polystore pebble layout 1\n"), 0o600)
+		return errors.Join(db.Close(), marker)
+	}, driver.ErrSchema},
+	{"nothing", func(string) error { return nil }, nil},
+	{"what a fresh file system has", func(dir string) error { return os.Mkdir(filepath.Join(dir, "lost+found"), 0o700) }, nil},
+	{"what a crash leaves of our first steps", func(dir string) error {
+		return errors.Join(os.WriteFile(filepath.Join(dir, "LOCK"), nil, 0o600),
+			os.WriteFile(filepath.Join(dir, "POLYSTORE.tmp"), []byte("pol"), 0o600))
+	}, nil},
+}
+
 func TestOtherDirectoriesAreLeftAlone(t *testing.T) {
-	tests := []struct {
-		name string
-		make func(dir string) error
-		want error
-	}{
-		{"a Pebble of another program", func(dir string) error {
-			db, err := pebbledb.Open(dir, &pebbledb.Options{Logger: silent{}})
-			if err != nil {
-				return err
-			}
-			return errors.Join(db.Set([]byte("k"), nil, nil), db.Close())
-		}, driver.ErrSchema},
-		{"some file", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "letter.txt"), []byte("dear"), 0o600)
-		}, driver.ErrSchema},
-		{"a directory", func(dir string) error { return os.Mkdir(filepath.Join(dir, "home"), 0o700) }, driver.ErrSchema},
-		{"a later layout", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "POLYSTORE"), []byte("polystore pebble layout 2\n"), 0o600)
-		}, driver.ErrSchema},
-		{"a damaged marker", func(dir string) error {
-			return os.WriteFile(filepath.Join(dir, "POLYSTORE"), []byte("poly"), 0o600)
-		}, driver.ErrCorrupt},
-		{"a later format of Pebble", func(dir string) error {
-			db, err := pebbledb.Open(dir, &pebbledb.Options{Logger: silent{}, FormatMajorVersion: pebbledb.FormatNewest})
-			if err != nil {
-				return err
-			}
-			marker := os.WriteFile(filepath.Join(dir, "POLYSTORE"), []byte("polystore pebble layout 1\n"), 0o600)
-			return errors.Join(db.Close(), marker)
-		}, driver.ErrSchema},
-		{"nothing", func(string) error { return nil }, nil},
-		{"what a fresh file system has", func(dir string) error { return os.Mkdir(filepath.Join(dir, "lost+found"), 0o700) }, nil},
-		{"what a crash leaves of our first steps", func(dir string) error {
-			return errors.Join(os.WriteFile(filepath.Join(dir, "LOCK"), nil, 0o600),
-				os.WriteFile(filepath.Join(dir, "POLYSTORE.tmp"), []byte("pol"), 0o600))
-		}, nil},
-	}
-	for _, tt := range tests {
+	for _, tt := range directories {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			if err := tt.make(dir); err != nil {

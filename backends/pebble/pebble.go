@@ -24,6 +24,8 @@ type Store struct {
 	health health
 	locks  locks
 
+	unsynced atomic.Int64 // commits that are visible and may not be on disk yet
+
 	// life is held for reading during every call, and for good by Close.
 	life  sync.RWMutex
 	close func() error
