@@ -1,0 +1,93 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// blog inserts the three posts of user:1000.
+func (e *env) blog(ctx context.Context) *repo.Repo[post] {
+	for _, p := range []struct {
+		id, category, title string
+		at                  int64
+	}{
+		{"P0001", "IT", "NoSQL Modeling", 1521080087}, {"P0002", "Daily", "Post to watch Black Panther", 1521080201}, {"P0003", "IT", "Spring, Redis and Jedis", 1521080482},
+	} {
+		insertAll(ctx, e, e.posts(ctx), post{Author: e.name("user:1000"), ID: p.id, Category: e.name(p.category), Title: p.title, Created: time.Unix(p.at, 0).UTC()})
+	}
+	return e.posts(ctx)
+}
+
+func blogByCategory(ctx context.Context, e *env) {
+	e.blog(ctx)
+	equal(e, "the posts in IT", e.ids(ctx, repo.Where("category", e.name("IT")).Order("created")), []string{"P0001", "P0003"})
+	equal(e, "the newest first", e.ids(ctx, repo.Where("category", e.name("IT")).Order("-created")), []string{"P0003", "P0001"})
+	equal(e, "those of IT before the second", e.ids(ctx, repo.Where("category", e.name("IT")).Range("created", nil, time.Unix(1521080201, 0))), []string{"P0001"})
+	equal(e, "the posts in Daily", e.ids(ctx, repo.Where("category", e.name("Daily"))), []string{"P0002"})
+}
+
+func blogBetween(ctx context.Context, e *env) {
+	e.blog(ctx)
+	between := repo.Where("author", e.name("user:1000")).Range("created", time.Unix(1521080000, 0), time.Unix(1521080400, 0))
+	equal(e, "the posts between the dates", e.ids(ctx, between.Order("created")), []string{"P0001", "P0002"})
+	n, err := e.posts(ctx).Count(ctx, between)
+	e.that(err == nil && n == 2, "a count of 2", "%d, %v", n, err)
+}
+
+func blogNewest(ctx context.Context, e *env) {
+	posts := e.blog(ctx)
+	var got []string
+	for _, p := range collect(e, "find", posts.Find(ctx, repo.Where("author", e.name("user:1000")).Order("-created"))) {
+		got = append(got, p.ID+" "+p.Category+" "+p.Title)
+	}
+	equal(e, "the posts newest first", got, []string{"P0003 " + e.name("IT") + " Spring, Redis and Jedis", "P0002 " + e.name("Daily") + " Post to watch Black Panther", "P0001 " + e.name("IT") + " NoSQL Modeling"})
+	equal(e, "the posts in the order of their ids", e.ids(ctx, repo.Where("author", e.name("user:1000"))), []string{"P0001", "P0002", "P0003"})
+}
+
+func attachments(ctx context.Context, e *env) {
+	posts, messages := e.blog(ctx), e.messages(ctx)
+	key := repo.Key{e.name("user:1000"), "P0001"}
+	_, err := posts.Update(ctx, key, func(p *post) error {
+		p.Tags = []string{e.name("F0001.png"), e.name("F0002.png")}
+		p.Views++
+		return nil
+	})
+	e.ok("update", err)
+	got, err := posts.Get(ctx, key)
+	e.ok("get", err)
+	equal(e, "the attachments", got.Tags, []string{e.name("F0001.png"), e.name("F0002.png")})
+	for i, by := range []string{"Jack", "Paul", "Tom"} {
+		insertAll(ctx, e, messages, message{Host: e.name("user:1000:P0001"), Time: e.when(i), ID: int64(i), Level: "comment", Text: by})
+	}
+	equal(e, "the comments newest first", find(ctx, e, messages, repo.Where("host", e.name("user:1000:P0001")), textOfMessage), []string{"Tom", "Paul", "Jack"})
+	clean(ctx, e, posts)
+}
+
+func timeline(ctx context.Context, e *env) {
+	posts := e.posts(ctx)
+	for i := range 50 {
+		insertAll(ctx, e, posts, e.post(fmt.Sprintf("P%04d", i), "timeline", i))
+	}
+	q := repo.Where("category", e.name("timeline")).Order("-created").Limit(20)
+	var got []string
+	for cursor, n := "", 0; n < 10; n++ {
+		page, err := posts.Page(ctx, q, cursor)
+		e.ok("page", err)
+		for _, p := range page.Items {
+			got = append(got, p.ID)
+		}
+		insertAll(ctx, e, posts, e.post(fmt.Sprint("new", n), "timeline", 100+n))
+		e.ok("delete", posts.Delete(ctx, e.postKey(got[len(got)-1])))
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	var want []string
+	for i := range 50 {
+		want = append(want, fmt.Sprintf("P%04d", 49-i))
+	}
+	equal(e, "the posts of three pages", got, want)
+}

@@ -1,0 +1,306 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func collectionRules() []rule {
+	both := both(alone, changesPartition)
+	return []rule{
+		{name: "open twice", sentence: "Open creates a collection, and opens one that is there as it is.", check: openTwice},
+		{name: "open at once", sentence: "Programs may open a new collection at once.", check: openAtOnce},
+		{name: "every fault", sentence: "Open reports every fault of a schema at once, as ErrSchema, and makes nothing.", check: everyFault},
+		{name: "another key", sentence: "A collection that is stored with another key is ErrSchema.", check: anotherKey},
+		{name: "another kind", sentence: "A field that is stored with another kind is ErrSchema.", check: anotherKind},
+		{name: "field added", sentence: "A field that is new to a collection is added; records from before lack it.", check: fieldAdded},
+		{name: "without define", sentence: "WithoutDefine opens what is there and creates nothing.", check: withoutDefine},
+		{name: "drop collection", sentence: "DropCollection removes the records, and repositories that are open refuse to write; one that is not there is no error.", check: dropCollection},
+		{name: "index in an empty collection", sentence: "A new index is added to a collection without records.", needs: changesPartition, check: indexInEmpty},
+		{name: "index on records", sentence: "A new index on a collection with records is ErrSchema.", needs: changesPartition, check: indexOnRecords},
+		{name: "lacking index", sentence: "A schema that lacks an index of the store is ErrSchema; DropIndex removes it, and open repositories refuse to write.", needs: changesPartition, check: lackingIndex},
+		{name: "rebuild with open", sentence: "WithRebuild builds a new index from the records, or one declared otherwise.", needs: both, check: withRebuild},
+		{name: "rebuild refused", sentence: "An index that cannot be built, because it is unique and two records have a value, is ErrExists, and is not used.", needs: both, check: rebuildRefused},
+		{name: "rebuild", sentence: "Rebuild makes an index anew from the records.", needs: both, check: rebuild},
+		{name: "far index", sentence: "An index that the unit of the store cannot keep in step is refused by Open, and leaves no trace.", needs: hasBeyond, check: farIndex},
+	}
+}
+
+// collection opens a collection by its name.
+func openAs[T any](ctx context.Context, e *env, name string, schema repo.Schema, opts ...repo.OpenOption) (*repo.Repo[T], error) {
+	schema.Collection = name
+	return repo.Open[T](ctx, e.repo, schema, opts...)
+}
+
+func openTwice(ctx context.Context, e *env) {
+	name := e.freshName()
+	for i := range 3 {
+		r, err := openAs[item](ctx, e, name, itemSchema())
+		e.ok("open", err)
+		insertAll(ctx, e, r, e.item(fmt.Sprint(i)))
+		equal(e, "the number of records", len(collect(e, "find", r.Find(ctx, repo.Where("shelf", e.name("shelf"))))), i+1)
+	}
+}
+
+func openAtOnce(ctx context.Context, e *env) {
+	name := e.freshName()
+	e.parallel(5, func(i int) error {
+		schema := itemSchema()
+		schema.Collection = name
+		r, err := repo.Open[item](ctx, repo.NewStore(e.store, nil), schema)
+		if err != nil {
+			return err
+		}
+		it := e.item(fmt.Sprint(i))
+		return r.Insert(ctx, &it)
+	})
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.ok("open", err)
+	equal(e, "the number of records", len(collect(e, "find", r.Find(ctx, repo.Where("shelf", e.name("shelf"))))), 5)
+}
+
+func everyFault(ctx context.Context, e *env) {
+	name := e.freshName()
+	bad := repo.Schema{Partition: []string{"nowhere"}, Sort: []string{"list"}, Indexes: []repo.Index{
+		{Partition: []string{"missing"}}, {Sort: []string{"count"}}, {Partition: []string{"text[]"}}, {Partition: []string{"shelf"}, Covers: []string{"nothing"}}, {Name: "Upper", Partition: []string{"shelf"}},
+	}}
+	_, err := openAs[item](ctx, e, name, bad)
+	e.is("open with a schema full of faults", err, repo.ErrSchema)
+	for _, word := range []string{"nowhere", "list", "missing", "Buckets", "text[]", "nothing", "Upper"} {
+		e.that(strings.Contains(err.Error(), word) || word == "text[]" && strings.Contains(err.Error(), "[]"), "an error that names "+word, "%v", err)
+	}
+	_, err = openAs[item](ctx, e, name, itemSchema(), repo.WithoutDefine())
+	e.is("open of the collection that was not created", err, repo.ErrSchema)
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.ok("open with a good schema", err)
+	insertAll(ctx, e, r, e.item("a"))
+}
+
+func anotherKey(ctx context.Context, e *env) {
+	name := e.freshName()
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.ok("open", err)
+	insertAll(ctx, e, r, e.item("a"))
+	for what, schema := range map[string]repo.Schema{
+		"the other order":   {Partition: []string{"shelf"}, Sort: []string{"-id"}},
+		"no sort":           {Partition: []string{"shelf"}},
+		"another partition": {Partition: []string{"id"}, Sort: []string{"shelf"}},
+		"one part more":     {Partition: []string{"shelf"}, Sort: []string{"id", "count"}},
+	} {
+		_, err := openAs[item](ctx, e, name, schema)
+		e.is("open with "+what, err, repo.ErrSchema)
+	}
+	_, err = r.Get(ctx, e.itemKey("a"))
+	e.ok("get by the repository that is open", err)
+}
+
+func anotherKind(ctx context.Context, e *env) {
+	name := e.freshName()
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.ok("open", err)
+	insertAll(ctx, e, r, e.item("a"))
+	_, err = openAs[struct {
+		Shelf string `repo:"shelf"`
+		ID    string `repo:"id"`
+		Text  int64  `repo:"text"`
+	}](ctx, e, name, itemSchema())
+	e.is("open with a field of another kind", err, repo.ErrSchema)
+	_, err = openAs[struct {
+		Shelf string `repo:"shelf"`
+		ID    int64  `repo:"id"`
+	}](ctx, e, name, itemSchema())
+	e.is("open with a key field of another kind", err, repo.ErrSchema)
+	got, err := r.Get(ctx, e.itemKey("a"))
+	e.that(err == nil && got.Text == "text of a", "the record as it was", "%v %v", got.Text, err)
+}
+
+func fieldAdded(ctx context.Context, e *env) {
+	name := e.freshName()
+	older, err := openAs[olderItem](ctx, e, name, itemSchema())
+	e.ok("open as the older program", err)
+	insertAll(ctx, e, older, olderItem{Shelf: e.name("shelf"), ID: "a", Count: 7})
+	newer, err := openAs[item](ctx, e, name, itemSchema())
+	e.ok("open with more fields", err)
+	got, err := newer.Get(ctx, e.itemKey("a"))
+	e.ok("get", err)
+	equal(e, "the record from before", fmt.Sprint(got.Count, got.Text, got.List), fmt.Sprint(7, "", []string{}))
+	full := e.full("b")
+	insertAll(ctx, e, newer, full)
+	old, err := older.Get(ctx, e.itemKey("b"))
+	e.ok("get by the older program", err)
+	equal(e, "the new record, as the older program sees it", old, olderItem{Shelf: full.Shelf, ID: "b", Count: full.Count})
+	old.Count = 8
+	e.ok("put by the older program", older.Put(ctx, &olderItem{Shelf: full.Shelf, ID: "c"}))
+}
+
+func withoutDefine(ctx context.Context, e *env) {
+	name := e.freshName()
+	for range 2 {
+		_, err := openAs[olderItem](ctx, e, name, itemSchema(), repo.WithoutDefine())
+		e.is("open of what is not there", err, repo.ErrSchema)
+	}
+	r, err := openAs[olderItem](ctx, e, name, itemSchema())
+	e.ok("open", err)
+	insertAll(ctx, e, r, olderItem{Shelf: e.name("shelf"), ID: "a", Count: 7})
+	again, err := openAs[olderItem](ctx, e, name, itemSchema(), repo.WithoutDefine())
+	e.ok("open of what is there", err)
+	got, err := again.Get(ctx, e.itemKey("a"))
+	e.that(err == nil && got.Count == 7, "the record", "%+v, %v", got, err)
+	e.ok("put", again.Put(ctx, &olderItem{Shelf: e.name("shelf"), ID: "b"}))
+	_, err = openAs[item](ctx, e, name, itemSchema(), repo.WithoutDefine())
+	e.is("open with fields that are not there", err, repo.ErrSchema)
+}
+
+func dropCollection(ctx context.Context, e *env) {
+	name := e.freshName()
+	e.ok("drop of what is not there", repo.DropCollection(ctx, e.repo, name))
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.ok("open", err)
+	insertAll(ctx, e, r, e.item("a"))
+	e.ok("drop", repo.DropCollection(ctx, e.repo, name))
+	again := e.item("b")
+	e.that(r.Insert(ctx, &again) != nil, "a repository that is open to refuse to write", "success")
+	_, err = openAs[item](ctx, e, name, itemSchema(), repo.WithoutDefine())
+	e.is("open of what was dropped", err, repo.ErrSchema)
+	r, err = openAs[item](ctx, e, name, repo.Schema{Partition: []string{"id"}, Sort: []string{"shelf"}})
+	e.ok("open with another key", err)
+	ok, err := r.Exists(ctx, repo.Key{"a", e.name("shelf")})
+	e.that(err == nil && !ok, "no record", "%v %v", ok, err)
+	insertAll(ctx, e, r, e.item("a"))
+}
+
+// withIndexes returns the schema of messages with other indexes.
+func withIndexes(indexes ...repo.Index) repo.Schema {
+	s := messageSchema()
+	s.Indexes = indexes
+	return s
+}
+
+func byLevel() repo.Index { return messageSchema().Indexes[0] }
+
+func byText() repo.Index {
+	return repo.Index{Partition: []string{"host"}, Sort: []string{"text"}, Covers: []string{"level"}}
+}
+
+func indexInEmpty(ctx context.Context, e *env) {
+	name := e.freshName()
+	_, err := openAs[message](ctx, e, name, withIndexes())
+	e.ok("open without an index", err)
+	r, err := openAs[message](ctx, e, name, withIndexes(byLevel()))
+	e.ok("open with an index on an empty collection", err)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Level: "info", Text: "x"})
+	equal(e, "what the index finds", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "info"), textOfMessage), []string{"x"})
+	clean(ctx, e, r)
+}
+
+func indexOnRecords(ctx context.Context, e *env) {
+	name := e.freshName()
+	r, err := openAs[message](ctx, e, name, withIndexes(byLevel()))
+	e.ok("open", err)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Level: "info", Text: "x"})
+	_, err = openAs[message](ctx, e, name, withIndexes(byLevel(), byText()))
+	e.is("open with another index", err, repo.ErrSchema)
+	e.that(strings.Contains(err.Error(), "by_host_text"), "an error that names the index", "%v", err)
+	other := byLevel()
+	other.Sort = []string{"level"}
+	other.Name = "by_host_level_time_desc"
+	_, err = openAs[message](ctx, e, name, withIndexes(other))
+	e.is("open with the index declared otherwise", err, repo.ErrSchema)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Level: "info", ID: 1, Text: "y"})
+	equal(e, "what the repository that is open finds", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "info"), textOfMessage), []string{"x", "y"})
+}
+
+func lackingIndex(ctx context.Context, e *env) {
+	name := e.freshName()
+	r, err := openAs[message](ctx, e, name, withIndexes(byLevel(), byText()))
+	e.ok("open", err)
+	m := message{Host: e.name("h"), Level: "info", Text: "x"}
+	insertAll(ctx, e, r, m)
+	_, err = openAs[message](ctx, e, name, withIndexes(byLevel()))
+	e.is("open with a schema that lacks an index", err, repo.ErrSchema)
+	e.is("drop of an index that is not there", repo.DropIndex(ctx, e.repo, name, "by_nothing"), repo.ErrNotFound)
+	e.ok("drop index", repo.DropIndex(ctx, e.repo, name, "by_host_text"))
+	e.is("put by a repository that still has the index", r.Put(ctx, &m), repo.ErrSchema)
+	r, err = openAs[message](ctx, e, name, withIndexes(byLevel()))
+	e.ok("open without the index", err)
+	m.Level = "warn"
+	e.ok("put", r.Put(ctx, &m))
+	equal(e, "what the index that is left finds", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "warn"), textOfMessage), []string{"x"})
+	clean(ctx, e, r)
+}
+
+func withRebuild(ctx context.Context, e *env) {
+	name := e.freshName()
+	r, err := openAs[message](ctx, e, name, withIndexes())
+	e.ok("open", err)
+	var want []string
+	for i := range 300 {
+		insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(i), ID: 1, Level: "info", Text: fmt.Sprintf("%03d", i)})
+		want = append(want, fmt.Sprintf("%03d", i))
+	}
+	m := message{Host: e.name("h"), Time: e.when(999), Text: "999"}
+	r2, err := openAs[message](ctx, e, name, withIndexes(byText()), repo.WithRebuild())
+	e.ok("open with rebuild", err)
+	equal(e, "what the new index finds", find(ctx, e, r2, repo.Where("host", e.name("h")).Order("text"), textOfMessage), want)
+	e.is("insert by a repository without the index", r.Insert(ctx, &m), repo.ErrSchema)
+	insertAll(ctx, e, r2, m)
+	other := byText()
+	other.Sort, other.Name = []string{"-text"}, "by_host_text"
+	r3, err := openAs[message](ctx, e, name, withIndexes(other), repo.WithRebuild())
+	e.ok("open with rebuild of an index declared otherwise", err)
+	equal(e, "what it finds first", find(ctx, e, r3, repo.Where("host", e.name("h")).Order("-text").Limit(2), textOfMessage), []string{"999", "299"})
+	clean(ctx, e, r3)
+}
+
+func rebuildRefused(ctx context.Context, e *env) {
+	name := e.freshName()
+	unique := repo.Index{Partition: []string{"host"}, Sort: []string{"text"}, Unique: true}
+	r, err := openAs[message](ctx, e, name, withIndexes())
+	e.ok("open", err)
+	for i := range 2 {
+		insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(i), Text: "same"})
+	}
+	_, err = openAs[message](ctx, e, name, withIndexes(unique), repo.WithRebuild())
+	e.is("open with a unique index on records that have the same value", err, repo.ErrExists)
+	_, err = openAs[message](ctx, e, name, withIndexes(unique))
+	e.is("open with the index that was not built", err, repo.ErrSchema)
+	e.ok("drop index", repo.DropIndex(ctx, e.repo, name, "by_host_text"))
+	r, err = openAs[message](ctx, e, name, withIndexes())
+	e.ok("open without it", err)
+	e.ok("delete", r.Delete(ctx, repo.Key{e.name("h"), e.when(1), 0}))
+	r, err = openAs[message](ctx, e, name, withIndexes(unique), repo.WithRebuild())
+	e.ok("open with the index when the values differ", err)
+	clean(ctx, e, r)
+	m := message{Host: e.name("h"), Time: e.when(5), Text: "same"}
+	e.is("insert of a value that is taken", r.Insert(ctx, &m), repo.ErrExists)
+}
+
+func rebuild(ctx context.Context, e *env) {
+	name := e.freshName()
+	r, err := openAs[message](ctx, e, name, messageSchema())
+	e.ok("open", err)
+	for i := range 40 {
+		insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(i), Level: "info", Text: fmt.Sprint(i)})
+	}
+	e.is("rebuild of an index that is not there", r.Rebuild(ctx, "by_nothing"), repo.ErrNotFound)
+	e.ok("rebuild", r.Rebuild(ctx, "by_host_level_time_desc"))
+	clean(ctx, e, r)
+	equal(e, "the newest by the index", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "info").Limit(2), textOfMessage), []string{"39", "38"})
+	insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(99), Level: "info", Text: "99"})
+	clean(ctx, e, r)
+}
+
+func farIndex(ctx context.Context, e *env) {
+	name := e.freshName()
+	_, err := openAs[message](ctx, e, name, withIndexes(repo.Index{Partition: []string{"level"}, Sort: []string{"-time"}}))
+	e.that(errors.Is(err, repo.ErrSchema) || errors.Is(err, repo.ErrUnsupported), "open with an index in another partition to be refused", "%s", outcomeText(err))
+	_, err = openAs[message](ctx, e, name, withIndexes(), repo.WithoutDefine())
+	e.is("open of the collection that was not created", err, repo.ErrSchema)
+	r, err := openAs[message](ctx, e, name, withIndexes())
+	e.ok("open without it", err)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Text: "x"})
+}

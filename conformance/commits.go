@@ -1,0 +1,220 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func commitRules() []rule {
+	return []rule{
+		{name: "one insert wins", sentence: "Of commits at once on one key, each sees the ones before it: one insert wins.", check: oneInsertWins},
+		{name: "no lost update", sentence: "Of commits at once that expect the same Rev, one is done.", check: noLostUpdate},
+		{name: "adds at once", sentence: "Of Adds at once every one counts, and none twice.", check: addsAtOnce},
+		{name: "isolation", sentence: "Commits of several rows are isolated from one another.", needs: changesPartition, check: isolation},
+		{name: "many ops", sentence: "A commit may have hundreds of ops.", needs: changesPartition, check: manyOps},
+		{name: "rows with records", sentence: "A commit changes a record and the rows of its indexes.", needs: changesPartition, check: rowsWithRecords},
+		{name: "several partitions", sentence: "Where the unit is the store, a commit changes rows of any partitions and tables.", needs: changesStore, check: severalPartitions},
+		{name: "beyond the unit", sentence: "Ops outside the unit are refused with an error and leave no trace.", needs: hasBeyond, check: beyondUnit},
+		{name: "ended context", sentence: "A commit whose context has ended is ErrTimeout and the context's error, and nothing is done.", check: endedCommit},
+	}
+}
+
+// winners counts the commits at once that are done.
+func (e *env) winners(ctx context.Context, n int, op func(i int) driver.Op) (won []int) {
+	done := make([]bool, n)
+	e.parallel(n, func(i int) error {
+		refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{op(i)})
+		if err != nil {
+			return &mismatch{"success or a refusal", err.Error()}
+		}
+		done[i] = refusal == nil
+		return nil
+	})
+	for i, ok := range done {
+		if ok {
+			won = append(won, i)
+		}
+	}
+	return won
+}
+
+func oneInsertWins(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	for round := range 20 {
+		key := e.at(t, "p", fmt.Sprint(round))
+		won := e.winners(ctx, 8, func(i int) driver.Op {
+			op := put(t, row(key, fmt.Sprint(i)))
+			op.If = driver.Absent
+			return op
+		})
+		equal(e, "the number of inserts that were done", len(won), 1)
+		equal(e, "the row", e.text(ctx, t, key), fmt.Sprint(won[0]))
+	}
+}
+
+func noLostUpdate(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	key := e.at(t, "p", "a")
+	rev := e.commit(ctx, put(t, row(key, "start")))
+	for range 20 {
+		won := e.winners(ctx, 8, func(i int) driver.Op {
+			op := put(t, row(key, fmt.Sprint(i)))
+			op.If, op.Rev = driver.AtRev, rev
+			return op
+		})
+		equal(e, "the number of updates of one Rev that were done", len(won), 1)
+		got := e.get(ctx, t, key)
+		equal(e, "the row", textOf(&got), fmt.Sprint(won[0]))
+		rev = got.Rev
+	}
+}
+
+func addsAtOnce(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	key := e.at(t, "p", "a")
+	e.commit(ctx, put(t, row(key, "x")))
+	const writers, each = 8, 25
+	e.parallel(writers, func(int) error {
+		for range each {
+			op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: key}, Edits: []driver.Edit{addTo(fInt, 1)}}
+			if refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{op}); err != nil || refusal != nil {
+				return &mismatch{"an Add to be done", fmt.Sprint(refusal, err)}
+			}
+		}
+		return nil
+	})
+	got := e.get(ctx, t, key)
+	equal(e, "the sum", kindText(field(&got, fInt)), kindText(num(writers*each)))
+}
+
+// isolation moves amounts between rows by commits that expect what was read. A
+// store that mixes two commits changes the sum.
+func isolation(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	const rows, start = 4, 1000
+	for i := range rows {
+		r := row(e.at(t, "p", fmt.Sprint(i)), "account")
+		r.Fields[fInt] = num(start)
+		e.commit(ctx, put(t, r))
+	}
+	e.parallel(6, func(w int) error {
+		for n := range 30 {
+			from, to := e.at(t, "p", fmt.Sprint((w+n)%rows)), e.at(t, "p", fmt.Sprint((w+n+1+n%2)%rows))
+			if err := e.transfer(ctx, t, from, to); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	sum := int64(0)
+	for _, r := range e.rows(ctx, span(t, e.at(t, "p", ""))) {
+		sum += field(&r, fInt).Int()
+	}
+	equal(e, "the sum of all rows", sum, int64(rows*start))
+}
+
+// transfer moves 1 from one row to the other, and gives up when they have changed
+// since they were read.
+func (e *env) transfer(ctx context.Context, t *driver.Table, from, to driver.Key) error {
+	rows := make([]driver.Row, 2)
+	if err := e.store.Get(ctx, t, []driver.Key{from, to}, nil, rows); err != nil {
+		return err
+	}
+	ops := make([]driver.Op, 2)
+	for i, key := range []driver.Key{from, to} {
+		r := row(key, "account")
+		r.Fields[fInt] = num(field(&rows[i], fInt).Int() + int64(2*i-1))
+		ops[i] = put(t, r)
+		ops[i].If, ops[i].Rev = driver.AtRev, rows[i].Rev
+	}
+	_, err := e.store.Commit(ctx, driver.NewToken(), ops)
+	return err
+}
+
+func manyOps(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	var ops []driver.Op
+	for i := range 512 {
+		ops = append(ops, put(t, row(e.at(t, "p", fmt.Sprintf("%03d", i)), fmt.Sprint(i))))
+	}
+	e.commit(ctx, ops...)
+	rows := e.rows(ctx, span(t, ops[0].Row.Key))
+	equal(e, "the number of rows", len(rows), len(ops))
+	for i := range rows {
+		equal(e, "a row", textOf(&rows[i]), fmt.Sprint(i))
+	}
+	ops[500].If = driver.Absent
+	equal(e, "the op refused", e.refused(ctx, ops...).Op, 500)
+}
+
+func rowsWithRecords(ctx context.Context, e *env) {
+	t, x := e.tables.sorted, e.tables.local
+	record, entry := e.at(t, "p", "a"), e.at(x, "p", "v", "a")
+	e.commit(ctx, put(t, row(record, "record")), put(x, row(entry, "row")))
+	equal(e, "the record and its row", e.text(ctx, t, record)+" "+e.text(ctx, x, entry), "record row")
+	other := e.at(x, "p", "w", "a")
+	move := []driver.Op{put(t, row(record, "moved")), {Do: driver.Delete, Table: x, Row: driver.Row{Key: entry}}, put(x, row(other, "row"))}
+	move[0].If, move[0].Rev = driver.AtRev, driver.NewToken()
+	e.refused(ctx, move...)
+	equal(e, "the rows of the index after a refusal", sorts(e.rows(ctx, span(x, entry))), []string{entry.Sort})
+	move[0].If = driver.Present
+	e.commit(ctx, move...)
+	equal(e, "the rows of the index after the move", sorts(e.rows(ctx, span(x, entry))), []string{other.Sort})
+	equal(e, "the rows of the records", sorts(e.rows(ctx, span(t, record))), []string{"a#"})
+}
+
+func severalPartitions(ctx context.Context, e *env) {
+	t, claims := e.tables.sorted, e.tables.claims
+	a, b, c := e.at(t, "p", "a"), e.at(t, "q", "a"), e.at(claims, "v")
+	e.commit(ctx, put(t, row(a, "a")), put(t, row(b, "b")), put(claims, row(c, "c")))
+	equal(e, "the rows", e.text(ctx, t, a)+e.text(ctx, t, b)+e.text(ctx, claims, c), "abc")
+	ops := []driver.Op{put(t, row(a, "new")), put(t, row(b, "new")), put(claims, row(c, "new"))}
+	ops[2].If = driver.Absent
+	equal(e, "the op refused", e.refused(ctx, ops...).Op, 2)
+	equal(e, "the rows after the refusal", e.text(ctx, t, a)+e.text(ctx, t, b)+e.text(ctx, claims, c), "abc")
+}
+
+func hasBeyond(f driver.Facts) string {
+	if f.Unit == driver.UnitStore {
+		return "the unit of " + f.Name + " is the whole store, so nothing lies beyond it"
+	}
+	return ""
+}
+
+func beyondUnit(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	a, b := e.at(t, "p", "a"), e.at(t, "q", "a")
+	refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(t, row(a, "a")), put(t, row(b, "b"))})
+	e.that(err != nil && refusal == nil && isSentinel(err), "an error of package driver", "%v, refusal %v", err, refusal != nil)
+	equal(e, "the rows after it", e.text(ctx, t, a)+", "+e.text(ctx, t, b), "no row, no row")
+}
+
+func endedCommit(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	key := e.at(t, "p", "a")
+	rev := e.commit(ctx, put(t, row(key, "old")))
+	for _, want := range []error{context.Canceled, context.DeadlineExceeded} {
+		refusal, err := e.store.Commit(ended(ctx, want), driver.NewToken(), []driver.Op{put(t, row(key, "new"))})
+		e.that(refusal == nil, "no refusal", "one")
+		e.is("a commit whose context has ended", err, driver.ErrTimeout)
+		e.is("a commit whose context has ended", err, want)
+		e.that(!errors.Is(err, driver.ErrUnknownOutcome), "a known outcome", "%v", err)
+		got := e.get(ctx, t, key)
+		equal(e, "the row", textOf(&got)+got.Rev.String(), "old"+rev.String())
+	}
+}
+
+// ended returns a context that has ended with an error.
+func ended(ctx context.Context, with error) context.Context {
+	if errors.Is(with, context.Canceled) {
+		ctx, cancel := context.WithCancel(ctx)
+		cancel()
+		return ctx
+	}
+	ctx, cancel := context.WithTimeout(ctx, -1)
+	cancel()
+	return ctx
+}

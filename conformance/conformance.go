@@ -1,0 +1,249 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// An Open opens the store under test. It is called once for all rules that share
+// the store, and again, when that handle is closed, by each rule about closing:
+// a store that is not gone with its process must then be the same one.
+type Open func(ctx context.Context) (driver.Store, error)
+
+// Options are how much Check does. The zero Options are good.
+type Options struct {
+	Seed      uint64 // of random operations and histories; 0 draws one
+	Ops       int    // random operations; 0 is 20,000, below 0 none
+	Histories int    // concurrent histories; 0 is 64, below 0 none
+
+	// Only limits the run to the rules and groups whose "group/rule" begins
+	// with it.
+	Only string
+
+	// Again is the command that runs the same again, without the flags --seed and
+	// --only; it is for the report.
+	Again string
+
+	// Progress is told what has been done so far, by one goroutine at a time.
+	Progress func(what string, done, total int)
+}
+
+func (o Options) withDefaults() Options {
+	if o.Seed == 0 {
+		o.Seed = uint64(time.Now().UnixNano())%1_000_000 + 1
+	}
+	if o.Ops == 0 {
+		o.Ops = 20_000
+	}
+	if o.Histories == 0 {
+		o.Histories = 64
+	}
+	if o.Again == "" {
+		o.Again = "polystore conform URL"
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int) {}
+	}
+	return o
+}
+
+// workers is how many rules Check runs at once.
+const workers = 16
+
+// Check runs everything on a store and reports what it found. The error is nil
+// whatever rules fail; it says that the run could not be made, or was broken off.
+func Check(ctx context.Context, open Open, opts Options) (*Report, error) {
+	opts = opts.withDefaults()
+	began := time.Now()
+	s, err := newSuite(ctx, open)
+	if err != nil {
+		return nil, err
+	}
+	c := &checking{suite: s, opts: opts, report: newReport(s.facts, opts.Seed, began)}
+	c.rules(ctx)
+	c.random(ctx)
+	c.histories(ctx)
+	if err := s.finish(context.WithoutCancel(ctx)); err != nil {
+		c.report.Problems = append(c.report.Problems, err.Error())
+	}
+	c.closing(ctx)
+	c.report.count(began)
+	if err := ctx.Err(); err != nil {
+		return c.report, fmt.Errorf("conformance run broken off: %w", err)
+	}
+	return c.report, nil
+}
+
+// A checking is a run of Check.
+type checking struct {
+	*suite
+	opts   Options
+	report *Report
+
+	counted sync.Mutex
+	done    int
+}
+
+func (c *checking) wanted(id string) bool { return strings.HasPrefix(id, c.opts.Only) }
+
+// rules runs all rules but those that close the store, some at once.
+func (c *checking) rules(ctx context.Context) {
+	var list []rule
+	for _, r := range rules() {
+		if !c.wanted(r.id()) {
+			continue
+		}
+		c.report.group(r.group)
+		if r.group != closeGroup {
+			list = append(list, r)
+		}
+	}
+	next := make(chan *rule)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for r := range next {
+				c.note(r, r.run(ctx, c.suite), len(list))
+			}
+		})
+	}
+	for i := range list {
+		next <- &list[i]
+	}
+	close(next)
+	wg.Wait()
+}
+
+// closing runs the rules that close the store, one after the other.
+func (c *checking) closing(ctx context.Context) {
+	for _, r := range rules() {
+		if r.group == closeGroup && c.wanted(r.id()) {
+			c.note(&r, r.run(ctx, c.suite), 0)
+		}
+	}
+}
+
+// note counts the result of a rule.
+func (c *checking) note(r *rule, err error, total int) {
+	c.counted.Lock()
+	defer c.counted.Unlock()
+	g := c.report.group(r.group)
+	missing, ok := errors.AsType[*errNotSupported](err)
+	switch {
+	case err == nil:
+		g.Passed++
+		g.Verified = append(g.Verified, r.sentence)
+	case ok:
+		g.Missing = append(g.Missing, Unsupported{r.id(), r.sentence, missing.reason})
+	default:
+		g.Failed = append(g.Failed, c.failure(r.id(), r.sentence, err))
+	}
+	c.done++
+	c.opts.Progress("rules", c.done, max(total, c.done))
+}
+
+func (c *checking) failure(id, sentence string, err error) Failure {
+	m := asMismatch(err)
+	return Failure{Rule: id, Sentence: sentence, Want: m.want, Got: m.got, Again: fmt.Sprintf("%s --seed %d --only %q", c.opts.Again, c.opts.Seed, id)}
+}
+
+// Run checks a store in a test: each rule is a subtest, and so are the random
+// operations and the histories. It is all that the author of a backend calls.
+func Run(t *testing.T, open Open) {
+	s, err := newSuite(t.Context(), open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("rules", func(t *testing.T) { s.test(t) })
+	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
+	t.Run("random operations", func(t *testing.T) {
+		if err := s.compare(t.Context(), opts.Seed, opts.Ops, opts.Progress); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("concurrent histories", func(t *testing.T) {
+		if err := s.record(t.Context(), opts.Seed, opts.Histories, opts.Progress); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := s.finish(context.WithoutCancel(t.Context())); err != nil {
+		t.Error(err)
+	}
+	for _, r := range rules() {
+		if r.group == closeGroup {
+			t.Run("rules/"+r.id(), func(t *testing.T) { s.testRule(t, &r) })
+		}
+	}
+}
+
+// test runs the rules that share the store as parallel subtests.
+func (s *suite) test(t *testing.T) {
+	for _, r := range rules() {
+		if r.group != closeGroup {
+			t.Run(r.id(), func(t *testing.T) {
+				t.Parallel()
+				s.testRule(t, &r)
+			})
+		}
+	}
+}
+
+func (s *suite) testRule(t *testing.T, r *rule) {
+	t.Helper()
+	err := r.run(t.Context(), s)
+	if missing, ok := errors.AsType[*errNotSupported](err); ok {
+		t.Logf("%s\nnot supported: %s", r.sentence, missing.reason)
+		return
+	}
+	if err != nil {
+		m := asMismatch(err)
+		t.Errorf("%s\nwant  %s\ngot   %s\nagain go test -run '%s'", r.sentence, m.want, m.got, t.Name())
+	}
+}
+
+// random does the random operations.
+func (c *checking) random(ctx context.Context) {
+	if c.opts.Ops < 0 || !c.wanted(randomGroup) || ctx.Err() != nil {
+		return
+	}
+	c.report.group(randomGroup)
+	err := c.compare(ctx, c.opts.Seed, c.opts.Ops, c.opts.Progress)
+	c.noteRun(randomGroup, "The store and the reference answer the same operations alike.",
+		fmt.Sprintf("%s against the reference, seed %d", thousandsOf(c.opts.Ops), c.opts.Seed), err)
+}
+
+// histories makes the concurrent histories.
+func (c *checking) histories(ctx context.Context) {
+	if c.opts.Histories < 0 || !c.wanted(historyGroup) || ctx.Err() != nil {
+		return
+	}
+	err := c.record(ctx, c.opts.Seed, c.opts.Histories, c.opts.Progress)
+	c.noteRun(historyGroup, "What clients see at once is explained by some order of their calls, and an index neither misses nor invents.",
+		fmt.Sprintf("%d, linearizable", c.opts.Histories), err)
+}
+
+// noteRun counts the result of what is no rule.
+func (c *checking) noteRun(group, sentence, note string, err error) {
+	g := c.report.group(group)
+	if err != nil {
+		g.Failed = append(g.Failed, c.failure(group, sentence, err))
+		return
+	}
+	g.Note = note
+}
+
+// thousandsOf writes a number with commas.
+func thousandsOf(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}

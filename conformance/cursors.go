@@ -1,0 +1,280 @@
+package conformance
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func cursorRules() []rule {
+	list := []rule{
+		{name: "pages", sentence: "Pages of any size show what a query finds, in order, forwards and backwards.", check: pages},
+		{name: "ends", sentence: "Next is empty on the last page and Prev on the first.", check: ends},
+		{name: "page size", sentence: "The query's limit is the size of the page, 50 if it has none.", check: pageSize},
+		{name: "ties", sentence: "Records that are equal in the order are each shown once.", check: pageTies},
+		{name: "inserts and deletes", sentence: "A cursor stays where it is while records come and go, its own record too.", check: cursorStays},
+		{name: "paging at once", sentence: "A record that stays is shown once while others are inserted and deleted at once.", check: pagingAtOnce},
+		{name: "emptied page", sentence: "A page whose records were deleted meanwhile still leads back.", check: emptiedPage},
+		{name: "other cursors", sentence: "A cursor of another query is ErrInvalid.", check: otherCursors},
+		{name: "damaged cursors", sentence: "A cursor that was cut or changed is ErrInvalid.", check: damagedCursors},
+		{name: "signed cursors", sentence: "With a CursorKey only cursors of programs that have the key are taken.", check: signedCursors},
+	}
+	for i := range list {
+		list[i].needs = changesPartition
+	}
+	return append(list, rule{name: "pages of buckets", sentence: "Pages go through the merged buckets of an index.", needs: changesStore, check: bucketPages})
+}
+
+// texts returns the texts of a page's messages.
+func pageTexts(p repo.Page[message]) []string {
+	list := []string{}
+	for _, m := range p.Items {
+		list = append(list, m.Text)
+	}
+	return list
+}
+
+// page reads a page, which must succeed.
+func (e *env) page(ctx context.Context, q repo.Query, cursor string) repo.Page[message] {
+	p, err := e.messages(ctx).Page(ctx, q, cursor)
+	e.ok("page of "+q.String(), err)
+	return p
+}
+
+// through pages from the first page to the last and back, and returns what it saw
+// on either way.
+func (e *env) through(ctx context.Context, q repo.Query) (there, back []string) {
+	there, back = []string{}, []string{}
+	p := e.page(ctx, q, "")
+	for ; ; p = e.page(ctx, q, p.Next) {
+		there = append(there, pageTexts(p)...)
+		if p.Next == "" || len(there) > 10_000 {
+			break
+		}
+	}
+	for ; ; p = e.page(ctx, q, p.Prev) {
+		back = append(pageTexts(p), back...)
+		if p.Prev == "" || len(back) > 10_000 {
+			return there, back
+		}
+	}
+}
+
+func pages(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 30)
+	h := repo.Where("host", e.name("h"))
+	for _, q := range []repo.Query{h, h.Order("time"), h.Where("level", "info"), h.Where("level", "warn").Order("time"), h.Range("time", e.when(4), e.when(17)).Order("time"), h.Range("time", e.when(4), nil), h.Where("level", "none")} {
+		want := e.messageTexts(ctx, q)
+		for _, size := range []int{1, 2, 3, 7, 10, 29, 30, 31} {
+			there, back := e.through(ctx, q.Limit(size))
+			equal(e, fmt.Sprintf("the pages of %d of %s", size, q), there, want)
+			equal(e, fmt.Sprintf("the same backwards, %d of %s", size, q), back, want)
+		}
+	}
+}
+
+func ends(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 4)
+	q := repo.Where("host", e.name("h")).Order("time").Limit(2)
+	state := func(p repo.Page[message]) string {
+		return fmt.Sprint(pageTexts(p), " prev ", p.Prev != "", " next ", p.Next != "")
+	}
+	first := e.page(ctx, q, "")
+	equal(e, "the first page", state(first), "[h 000 h 001] prev false next true")
+	second := e.page(ctx, q, first.Next)
+	equal(e, "the last page, full", state(second), "[h 002 h 003] prev true next false")
+	again := e.page(ctx, q, second.Prev)
+	equal(e, "the first page again", state(again), "[h 000 h 001] prev false next true")
+	equal(e, "the last page again", state(e.page(ctx, q, again.Next)), "[h 002 h 003] prev true next false")
+	equal(e, "a page of nothing", state(e.page(ctx, repo.Where("host", e.name("none")), "")), "[] prev false next false")
+	equal(e, "a page of all", state(e.page(ctx, q.Limit(4), "")), "[h 000 h 001 h 002 h 003] prev false next false")
+}
+
+func pageSize(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 120)
+	h := repo.Where("host", e.name("h"))
+	for limit, want := range map[int]int{0: 50, 1: 1, 50: 50, 119: 119, 120: 120, 500: 120} {
+		p := e.page(ctx, h.Limit(limit), "")
+		equal(e, fmt.Sprintf("the size of a page with limit %d", limit), len(p.Items), want)
+		equal(e, fmt.Sprintf("whether there is a page after one with limit %d", limit), p.Next != "", want < 120)
+	}
+}
+
+func pageTies(ctx context.Context, e *env) {
+	var want []string
+	for i := range 20 {
+		m := message{Host: e.name("h"), Time: e.when(i / 8), ID: int64(i), Level: "error", Text: fmt.Sprintf("%02d", i)}
+		insertAll(ctx, e, e.messages(ctx), m)
+	}
+	for _, block := range [][2]int{{16, 20}, {8, 16}, {0, 8}} {
+		for i := block[0]; i < block[1]; i++ {
+			want = append(want, fmt.Sprintf("%02d", i))
+		}
+	}
+	for _, q := range []repo.Query{repo.Where("host", e.name("h")), repo.Where("host", e.name("h")).Where("level", "error").Order("-time")} {
+		for _, size := range []int{1, 3, 5} {
+			there, back := e.through(ctx, q.Limit(size))
+			equal(e, fmt.Sprintf("the pages of %d of %s", size, q), there, want)
+			equal(e, fmt.Sprintf("the same backwards, %d of %s", size, q), back, want)
+		}
+	}
+}
+
+func cursorStays(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 12)
+	messages := e.messages(ctx)
+	del := func(i int) { e.ok("delete", messages.Delete(ctx, repo.Key{e.name("h"), e.when(i), i})) }
+	add := func(i int, half bool) {
+		at := e.when(i)
+		if half {
+			at = at.Add(e.when(1).Sub(e.when(0)) / 2)
+		}
+		insertAll(ctx, e, messages, message{Host: e.name("h"), Time: at, ID: int64(i), Level: "error", Text: fmt.Sprint("new ", i)})
+	}
+	q := repo.Where("host", e.name("h")).Order("time").Limit(4)
+	first := e.page(ctx, q, "")
+	del(3)       // the cursor's own record
+	del(4)       // the first behind it
+	add(1, true) // before it
+	add(5, true) // behind it
+	second := e.page(ctx, q, first.Next)
+	equal(e, "the second page", pageTexts(second), []string{"h 005", "new 5", "h 006", "h 007"})
+	del(5)
+	del(7)
+	add(2, true)
+	equal(e, "the page before it", pageTexts(e.page(ctx, q, second.Prev)), []string{"h 001", "new 1", "h 002", "new 2"})
+}
+
+func pagingAtOnce(ctx context.Context, e *env) {
+	stay := e.fillMessages(ctx, "h", 60)
+	q := repo.Where("host", e.name("h")).Order("time").Limit(7)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := range 120 {
+			key := repo.Key{e.name("h"), e.when(n * 37 % 60).Add(1e6), 1000 + n%5}
+			m := message{Host: e.name("h"), Time: e.when(n * 37 % 60).Add(1e6), ID: int64(1000 + n%5), Level: "goes", Text: "goes"}
+			if e.messages(ctx).Put(ctx, &m) != nil || n%2 == 0 && e.messages(ctx).Delete(ctx, key) != nil {
+				return
+			}
+		}
+	}()
+	for range 6 {
+		there, back := e.through(ctx, q)
+		gone := func(text string) bool { return text == "goes" }
+		equal(e, "the records that stay, page by page", slices.DeleteFunc(there, gone), stay)
+		equal(e, "the same backwards", slices.DeleteFunc(back, gone), stay)
+	}
+	<-done
+}
+
+func emptiedPage(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 4)
+	q := repo.Where("host", e.name("h")).Order("time").Limit(2)
+	first := e.page(ctx, q, "")
+	for i := 2; i < 4; i++ {
+		e.ok("delete", e.messages(ctx).Delete(ctx, repo.Key{e.name("h"), e.when(i), i}))
+	}
+	empty := e.page(ctx, q, first.Next)
+	equal(e, "the page whose records are gone", pageTexts(empty), []string{})
+	e.that(empty.Prev != "", "a cursor to the page before it", "none")
+	equal(e, "the page before it", pageTexts(e.page(ctx, q, empty.Prev)), pageTexts(first))
+}
+
+func otherCursors(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 6)
+	e.fillMessages(ctx, "g", 6)
+	h := repo.Where("host", e.name("h"))
+	cursor := e.page(ctx, h.Limit(2), "").Next
+	for _, q := range []repo.Query{repo.Where("host", e.name("g")), h.Order("time"), h.Where("level", "error"), h.Range("time", e.when(1), nil), h.Range("time", nil, e.when(5))} {
+		_, err := e.messages(ctx).Page(ctx, q.Limit(2), cursor)
+		e.is("page of "+q.String()+" with the cursor of another query", err, repo.ErrInvalid)
+	}
+	equal(e, "the second page, of another size", pageTexts(e.page(ctx, h.Limit(3), cursor)), []string{"h 003", "h 002", "h 001"})
+}
+
+func damagedCursors(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 6)
+	q := repo.Where("host", e.name("h")).Limit(2)
+	good := e.page(ctx, q, "").Next
+	var bad []string
+	for i := range good {
+		bad = append(bad, good[:i])
+		c := byte('A')
+		if good[i] == c {
+			c = 'B'
+		}
+		bad = append(bad, good[:i]+string(c)+good[i+1:])
+	}
+	bad = append(bad[1:], good+"A", good+good, " "+good, good+"=", good+"\n", good[:9]+"\r\n"+good[9:], "-", "\x00", "\xff", "nonsense", strings.Repeat("A", 100_000), base64.RawURLEncoding.EncodeToString(make([]byte, 60)))
+	for _, cursor := range bad {
+		_, err := e.messages(ctx).Page(ctx, q, cursor)
+		e.is("page with the cursor "+brief(cursor), err, repo.ErrInvalid)
+	}
+	equal(e, "the page of the cursor itself", pageTexts(e.page(ctx, q, good)), []string{"h 003", "h 002"})
+}
+
+func signedCursors(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 6)
+	q := repo.Where("host", e.name("h")).Limit(2)
+	schema := messageSchema()
+	schema.Collection = e.id + "_messages"
+	page := func(key, cursor string) (repo.Page[message], error) {
+		r, err := repo.Open[message](ctx, repo.NewStore(e.store, &repo.Options{CursorKey: []byte(key)}), schema)
+		e.ok("open", err)
+		return r.Page(ctx, q, cursor)
+	}
+	first, err := page("secret", "")
+	e.ok("page", err)
+	second, err := page("secret", first.Next)
+	e.ok("page with the cursor of a program that has the key", err)
+	equal(e, "the second page", pageTexts(second), []string{"h 003", "h 002"})
+	for _, cursor := range []string{e.page(ctx, q, "").Next, first.Next[:len(first.Next)-2]} {
+		_, err = page("secret", cursor)
+		e.is("page with a cursor that was not signed", err, repo.ErrInvalid)
+	}
+	_, err = page("other", first.Next)
+	e.is("page with a cursor signed with another key", err, repo.ErrInvalid)
+	_, err = page("", first.Next)
+	e.is("page of a program without the key", err, repo.ErrInvalid)
+}
+
+func bucketPages(ctx context.Context, e *env) {
+	posts := e.posts(ctx)
+	var want []string
+	for i := range 17 {
+		p := e.post(fmt.Sprintf("%02d", i), "IT", i/3) // ties
+		p.Author = e.name(fmt.Sprint(i % 5))
+		insertAll(ctx, e, posts, p)
+	}
+	want = e.ids(ctx, e.created())
+	e.that(len(want) == 17, "17 posts", "%d", len(want))
+	var there, back []string
+	cursor := ""
+	for {
+		p, err := posts.Page(ctx, e.created().Limit(4), cursor)
+		e.ok("page", err)
+		for _, it := range p.Items {
+			there = append(there, it.ID)
+		}
+		if cursor = p.Next; cursor == "" || len(there) > 100 {
+			cursor = p.Prev
+			back = slices.Clone(there[len(there)-len(p.Items):])
+			break
+		}
+	}
+	for cursor != "" && len(back) < 100 {
+		p, err := posts.Page(ctx, e.created().Limit(4), cursor)
+		e.ok("page", err)
+		for i := range p.Items {
+			back = slices.Insert(back, i, p.Items[i].ID)
+		}
+		cursor = p.Prev
+	}
+	equal(e, "the pages", there, want)
+	equal(e, "the pages backwards", back, want)
+}

@@ -1,0 +1,283 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func errorRules() []rule {
+	return []rule{
+		{name: "wrapped", sentence: "An error of a store is one of the sentinels of package driver, wrapped.", check: wrapped},
+		{name: "ended contexts", sentence: "Every method returns promptly when its context ends, with the context's error.", check: endedContexts},
+		{name: "loop that is cancelled", sentence: "A loop whose context ends in the middle ends with one error, last, with a nil row.", check: cancelledLoop},
+		{name: "ended verbs", sentence: "Every verb whose context has ended fails with the context's error and writes nothing.", check: endedVerbs},
+		{name: "typed errors", sentence: "Every error of a repository is or wraps an *Error with operation and collection.", check: typedErrors},
+		{name: "keys that are none", sentence: "A key with too few or too many parts, or one of another kind, is ErrInvalid.", check: wrongKeys},
+		{name: "key limit", sentence: "A key of 1,024 bytes is taken; one of 1,025 is ErrTooLarge, by every verb.", check: keyLimit},
+		{name: "record limit", sentence: "A record of almost 1 MiB is kept; one above is ErrTooLarge and changes nothing.", check: recordLimit},
+		{name: "redacted", sentence: "With Redact no key and no value is in the text of an error.", check: redacted},
+		{name: "observed", sentence: "The observer is called once after every operation, with its error.", check: observed},
+		{name: "text keys", sentence: "Types that marshal to text are keys and fields; integers of any size fit integer fields.", check: textKeys},
+	}
+}
+
+func wrapped(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	unknown := e.ownTable(fieldColumns()...)
+	key := e.at(t, "p", "a")
+	calls := map[string]error{
+		"get of an unknown table":      e.store.Get(ctx, unknown, []driver.Key{key}, nil, make([]driver.Row, 1)),
+		"get with a mask out of range": e.store.Get(ctx, t, []driver.Key{key}, []int{99}, make([]driver.Row, 1)),
+		"attach of an unknown table":   e.store.Attach(ctx, []*driver.Table{unknown}),
+	}
+	_, calls["range of an unknown table"] = rangeAll(ctx, e.store, span(unknown, key))
+	_, calls["commit to an unknown table"] = e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(unknown, row(key, "x"))})
+	for _, err := range e.store.Walk(ctx, unknown, "") {
+		calls["walk of an unknown table"] = err
+	}
+	for _, err := range e.store.Walk(ctx, t, "no mark") {
+		calls["walk from a bad mark"] = err
+	}
+	for what, err := range calls {
+		e.that(err != nil, what+" to fail", "success")
+		e.that(isSentinel(err), what+" to be a sentinel of package driver", "%v", err)
+	}
+	e.commit(ctx, put(t, row(key, "x")))
+	equal(e, "the row after all that", e.text(ctx, t, key), "x")
+}
+
+// promptly ends the rule unless call fails with the error of its context, within a
+// second.
+func (e *env) promptly(what string, want error, call func() error) {
+	began := time.Now()
+	err := call()
+	e.is(what+" whose context has ended", err, want)
+	e.that(time.Since(began) < time.Second, what+" to return within a second", "%s", time.Since(began))
+}
+
+func endedContexts(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	key := e.at(t, "p", "a")
+	e.commit(ctx, put(t, row(key, "x")))
+	for _, want := range []error{context.Canceled, context.DeadlineExceeded} {
+		over := ended(ctx, want)
+		e.promptly("get", want, func() error { return e.store.Get(over, t, []driver.Key{key}, nil, make([]driver.Row, 1)) })
+		e.promptly("range", want, func() error { _, err := rangeAll(over, e.store, span(t, key)); return err })
+		e.promptly("walk", want, func() (err error) {
+			for _, err = range e.store.Walk(over, t, "") {
+				continue
+			}
+			return err
+		})
+		e.promptly("define", want, func() error { return e.store.Define(over, []*driver.Table{e.ownTable()}) })
+		e.promptly("attach", want, func() error { return e.store.Attach(over, []*driver.Table{t}) })
+		e.promptly("drop", want, func() error { return e.store.Drop(over, []*driver.Table{e.ownTable()}) })
+		e.promptly("commit", want, func() error {
+			_, err := e.store.Commit(over, driver.NewToken(), []driver.Op{put(t, row(key, "new"))})
+			return err
+		})
+	}
+	equal(e, "the row", e.text(ctx, t, key), "x")
+}
+
+func cancelledLoop(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	var ops []driver.Op
+	for i := range 1500 {
+		ops = append(ops, put(t, row(e.at(t, "p", fmt.Sprintf("%04d", i)), strings.Repeat("x", 500))))
+	}
+	e.commitMany(ctx, ops)
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	rows, errs := 0, 0
+	for r, err := range e.store.Range(limited, span(t, ops[0].Row.Key)) {
+		if err != nil {
+			errs++
+			e.is("a range whose context ended", err, context.Canceled)
+			e.that(r == nil, "a nil row with the error", "%v", r)
+			continue
+		}
+		e.that(errs == 0, "no row after the error", "one")
+		if rows++; rows == 3 {
+			cancel()
+		}
+	}
+	equal(e, "how many errors came", errs, 1)
+	e.that(rows < len(ops), "the loop to end before all rows were read", "%d rows", rows)
+}
+
+func endedVerbs(ctx context.Context, e *env) {
+	items, want := e.items(ctx), e.insertItem(ctx, e.item("a"))
+	over, key := ended(ctx, context.Canceled), e.itemKey("a")
+	it, fresh := want, e.item("b")
+	q := repo.Where("shelf", want.Shelf)
+	group := items.Group()
+	group.Put(&it)
+	calls := map[string]error{"insert": items.Insert(over, &fresh), "replace": items.Replace(over, &it), "put": items.Put(over, &it), "delete": items.Delete(over, key), "group": group.Commit(over)}
+	_, calls["get"] = items.Get(over, key)
+	_, calls["exists"] = items.Exists(over, key)
+	_, _, calls["get many"] = items.GetMany(over, []repo.Key{key})
+	_, calls["one"] = items.One(over, q)
+	_, calls["update"] = items.Update(over, key, func(it *item) error { it.Count++; return nil })
+	_, calls["patch"] = items.Patch(over, key, repo.Add("count", 1))
+	_, calls["find"] = repo.Collect(items.Find(over, q))
+	_, calls["keys"] = repo.Collect(items.Keys(over, q))
+	_, calls["scan"] = repo.Collect(items.Scan(over, q))
+	_, calls["walk"] = repo.Collect(items.Walk(over, ""))
+	_, calls["page"] = items.Page(over, q, "")
+	_, calls["count"] = items.Count(over, q)
+	_, calls["insert all"] = items.InsertAll(over, sequence([]item{fresh}, nil))
+	for verb, err := range calls {
+		e.is(verb+" whose context has ended", err, context.Canceled)
+		e.that(!errors.Is(err, repo.ErrNotFound) && !errors.Is(err, repo.ErrConflict), "no other condition", "%v", err)
+	}
+	equal(e, "the record", e.getItem(ctx, "a"), want)
+	e.missing(ctx, "b")
+}
+
+func typedErrors(ctx context.Context, e *env) {
+	items, key := e.items(ctx), e.itemKey("none")
+	it := e.item("none")
+	calls := map[string]error{"replace": items.Replace(ctx, &it), "insert": items.Insert(ctx, nil)}
+	_, calls["get"] = items.Get(ctx, key)
+	_, calls["update"] = items.Update(ctx, key, func(*item) error { return nil })
+	_, calls["patch"] = items.Patch(ctx, key, repo.Add("count", 1))
+	calls["delete"] = items.Delete(ctx, key, repo.IfVersion(repo.Version{1}))
+	_, calls["one"] = items.One(ctx, repo.Where("shelf", e.name("none")))
+	_, calls["find"] = repo.Collect(items.Find(ctx, repo.Where("text", "x")))
+	_, calls["count"] = items.Count(ctx, repo.Where("text", "x"))
+	_, calls["page"] = items.Page(ctx, repo.Where("shelf", "x"), "no cursor")
+	_, calls["explain"] = items.Explain(repo.Where("text", "x"))
+	for op, err := range calls {
+		facts, ok := errors.AsType[*repo.Error](err)
+		e.that(ok, op+" to fail with a *repo.Error", "%v", err)
+		equal(e, "operation and collection", facts.Op+" "+facts.Collection, op+" "+e.id+"_items")
+		e.that(isSentinel(err), op+" to fail with a sentinel", "%v", err)
+		e.that(strings.HasPrefix(err.Error(), "repo "+op+" "), "a text that begins with the operation", "%v", err)
+	}
+	e.insertItem(ctx, it)
+}
+
+func wrongKeys(ctx context.Context, e *env) {
+	e.insertItem(ctx, e.item("a"))
+	shelf := e.name("shelf")
+	for _, key := range []repo.Key{nil, {}, {shelf}, {shelf, "a", "b"}, {shelf, 1}, {shelf, nil}, {shelf, []byte("a")}, {shelf, "\xff"}, {shelf, []string{"a"}}, {shelf, make(chan int)}} {
+		_, err := e.items(ctx).Get(ctx, key)
+		e.is(fmt.Sprintf("get of the key %v", key), err, repo.ErrInvalid)
+		_, err = e.items(ctx).Exists(ctx, key)
+		e.is(fmt.Sprintf("exists of the key %v", key), err, repo.ErrInvalid)
+		e.is(fmt.Sprintf("delete of the key %v", key), e.items(ctx).Delete(ctx, key), repo.ErrInvalid)
+		_, err = e.items(ctx).Patch(ctx, key, repo.Add("count", 1))
+		e.is(fmt.Sprintf("patch of the key %v", key), err, repo.ErrInvalid)
+	}
+	equal(e, "the record under the right key", e.getItem(ctx, "a").Text, "text of a")
+}
+
+func keyLimit(ctx context.Context, e *env) {
+	shelf := e.name("shelf")
+	rest := 1024 - len(shelf) - 2 // two parts end with a character each
+	for _, c := range []string{"x", "é"} {
+		id := strings.Repeat(c, rest/len(c)) + strings.Repeat("y", rest%len(c))
+		e.insertItem(ctx, e.item(id))
+		equal(e, "the record under the longest key", e.getItem(ctx, id).ID, id)
+		long := e.item(id + "z")
+		e.tooLong(ctx, long)
+		_, err := e.items(ctx).Get(ctx, e.itemKey(long.ID))
+		e.is("get of a key that is too long", err, repo.ErrTooLarge)
+		e.is("delete of a key that is too long", e.items(ctx).Delete(ctx, e.itemKey(long.ID)), repo.ErrTooLarge)
+	}
+	e.is("insert of a key that grows too long by its escapes", e.items(ctx).Insert(ctx, &item{Shelf: shelf, ID: strings.Repeat("#", rest/3+1)}), repo.ErrTooLarge)
+}
+
+// tooLong sees that no verb takes a record with a key that is too long.
+func (e *env) tooLong(ctx context.Context, it item) {
+	items := e.items(ctx)
+	for verb, err := range map[string]error{"insert": items.Insert(ctx, &it), "put": items.Put(ctx, &it), "replace": items.Replace(ctx, &it)} {
+		e.is(verb+" of a key that is too long", err, repo.ErrTooLarge)
+	}
+}
+
+func recordLimit(ctx context.Context, e *env) {
+	it := e.item("a")
+	it.Data = make([]byte, 1<<20-2048)
+	for i := range it.Data {
+		it.Data[i] = byte(i * 31)
+	}
+	want := e.insertItem(ctx, it)
+	equal(e, "the large record", e.getItem(ctx, "a").Data, want.Data)
+	it = want
+	it.Data = append(it.Data, make([]byte, 4096)...)
+	e.refusedWrites(ctx, "a record over 1 MiB", it, repo.ErrTooLarge)
+	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Text = strings.Repeat("x", 4096); return nil })
+	e.is("update to over 1 MiB", err, repo.ErrTooLarge)
+	equal(e, "the version", e.getItem(ctx, "a").Version, want.Version)
+}
+
+func redacted(ctx context.Context, e *env) {
+	e.insertItem(ctx, e.item("secret"))
+	schema := itemSchema()
+	schema.Collection = e.id + "_items"
+	items, err := repo.Open[item](ctx, repo.NewStore(e.store, &repo.Options{Redact: true}), schema)
+	e.ok("open", err)
+	it := e.item("secret")
+	calls := map[string]error{"insert": items.Insert(ctx, &it)}
+	_, calls["get"] = items.Get(ctx, e.itemKey("secret none"))
+	_, calls["update"] = items.Update(ctx, e.itemKey("secret none"), func(*item) error { return nil })
+	_, calls["one"] = items.One(ctx, repo.Where("shelf", "secret"))
+	_, calls["find"] = repo.Collect(items.Find(ctx, repo.Where("text", "secret")))
+	_, calls["key"] = items.Get(ctx, repo.Key{"secret", 7})
+	it.Text = "secret \xff"
+	calls["text"] = items.Put(ctx, &it)
+	calls["version"] = items.Delete(ctx, e.itemKey("secret"), repo.IfVersion(repo.Version{1}))
+	for verb, err := range calls {
+		e.that(err != nil, verb+" to fail", "success")
+		e.that(!strings.Contains(err.Error(), "secret") && !strings.Contains(err.Error(), e.tag), "no key or value in the error of "+verb, "%v", err)
+	}
+}
+
+func observed(ctx context.Context, e *env) {
+	e.items(ctx)
+	var events []repo.Event
+	schema := itemSchema()
+	schema.Collection = e.id + "_items"
+	items, err := repo.Open[item](ctx, e.observed(func(ev repo.Event) { events = append(events, ev) }), schema)
+	e.ok("open", err)
+	events = nil
+	it := e.item("a")
+	e.ok("insert", items.Insert(ctx, &it))
+	e.is("insert of a taken key", items.Insert(ctx, &it), repo.ErrExists)
+	_, err = items.Get(ctx, e.itemKey("a"))
+	e.ok("get", err)
+	_, _, err = items.GetMany(ctx, []repo.Key{e.itemKey("a"), e.itemKey("b"), e.itemKey("c")})
+	e.ok("get many", err)
+	collect(e, "find", items.Find(ctx, repo.Where("shelf", e.name("shelf"))))
+	var got []string
+	for _, ev := range events {
+		got = append(got, fmt.Sprint(ev.Op, " ", ev.Depth, " ", ev.Requests, " ", errors.Is(ev.Err, repo.ErrExists), " ", ev.Collection == schema.Collection))
+	}
+	equal(e, "the events: operation, depth, requests, exists", got, []string{"insert 1 1 false true", "insert 1 1 true true", "get 1 1 false true", "get many 1 3 false true", "find 1 1 false true"})
+}
+
+func textKeys(ctx context.Context, e *env) {
+	addr := netip.MustParseAddr("127.66.66.66")
+	it := e.item(addr.String())
+	it.Address = addr
+	e.insertItem(ctx, it)
+	got, err := e.items(ctx).Get(ctx, repo.Key{it.Shelf, addr})
+	e.ok("get by a type that marshals to text", err)
+	equal(e, "the field of that type", got.Address, addr)
+	list := []thing{{"id": e.name("1"), "n": int8(-5)}, {"id": e.name("2"), "n": uint16(65535)}, {"id": e.name("3"), "score": 7}}
+	for i, want := range []any{int64(-5), int64(65535), float64(7)} {
+		e.ok("insert", e.things(ctx).Insert(ctx, &list[i]))
+		read, err := e.things(ctx).Get(ctx, repo.Key{list[i]["id"]})
+		e.ok("get", err)
+		equal(e, "a number of another size", []any{read["n"], read["score"]}[i/2], want)
+	}
+}

@@ -1,0 +1,319 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func expiryRules() []rule {
+	list := []rule{
+		{name: "gone", sentence: "A record that has expired is found by no verb that reads.", check: expiredGone},
+		{name: "to the millisecond", sentence: "A record is there until the millisecond of its expiry.", check: toTheMillisecond},
+		{name: "never", sentence: "A record without an expiry never expires.", check: neverExpires},
+		{name: "kept", sentence: "The expiry reads as it was written, by the record and by an index that covers it.", check: expiryKept},
+		{name: "renewed", sentence: "Renewing a record renews its index rows and claims.", check: renewed},
+		{name: "renewed by patch", sentence: "A patch leaves the expiry as it is.", check: patchKeepsExpiry},
+		{name: "writes to expired", sentence: "Replace, Update and Patch of an expired record are ErrNotFound; Insert and Put begin anew.", check: writesToExpired},
+		{name: "delete of expired", sentence: "Delete of an expired record succeeds, and with a version it is ErrConflict.", check: deleteExpired},
+		{name: "expired owner", sentence: "A unique value whose owner has expired can be taken.", check: expiredOwner},
+		{name: "expired owner at once", sentence: "Of those that take a value from an expired owner at once, one succeeds.", check: expiredOwnerAtOnce},
+		{name: "maintain", sentence: "Maintain removes expired records with their rows and claims, and no others.", check: maintain},
+	}
+	for i := range list {
+		list[i].needs = changesStore
+	}
+	return list
+}
+
+// A clock is what decides for a rule what has expired.
+type clock struct{ ms atomic.Int64 }
+
+func (c *clock) now() time.Time       { return time.UnixMilli(c.ms.Load()).UTC() }
+func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+// A desk is the sessions, and the clock that they expire by.
+type desk struct {
+	*clock
+	*env
+	sessions *repo.Repo[session]
+}
+
+// desk returns a repository on the shared sessions with a clock of its own. With
+// alone the collection is a new one.
+func (e *env) desk(ctx context.Context, alone bool) *desk {
+	schema := sessionSchema()
+	if alone {
+		schema.Collection = e.freshName()
+	} else {
+		shared[session](ctx, e, schema)
+		schema.Collection = e.id + "_" + schema.Collection
+	}
+	d := &desk{clock: &clock{}, env: e}
+	d.ms.Store(1_500_000_000_000)
+	r, err := repo.Open[session](ctx, repo.NewStore(e.store, &repo.Options{Now: d.now}), schema)
+	e.ok("open", err)
+	d.sessions = r
+	return d
+}
+
+// open inserts a session that lasts for a time; 0 is for ever.
+func (d *desk) login(ctx context.Context, id string, lasts time.Duration) session {
+	token := d.name("token " + id)
+	s := session{User: d.name("user"), ID: id, Token: &token, State: d.name("on"), Seen: int64(len(id))}
+	if lasts > 0 {
+		s.Until = d.now().Add(lasts)
+	}
+	d.ok("insert of "+id, d.sessions.Insert(ctx, &s))
+	return s
+}
+
+func (d *desk) key(id string) repo.Key { return repo.Key{d.name("user"), id} }
+
+// seen returns by which ways of reading a session is found.
+func (d *desk) seen(ctx context.Context, id string) []string {
+	var ways []string
+	note := func(way string, found bool) {
+		if found {
+			ways = append(ways, way)
+		}
+	}
+	_, err := d.sessions.Get(ctx, d.key(id))
+	note("get", err == nil)
+	ok, err := d.sessions.Exists(ctx, d.key(id))
+	d.env.ok("exists", err)
+	note("exists", ok)
+	_, found, err := d.sessions.GetMany(ctx, []repo.Key{d.key(id)})
+	d.env.ok("get many", err)
+	note("get many", found[0])
+	one, err := d.sessions.One(ctx, repo.Where("token", d.name("token "+id)))
+	note("one", err == nil && one.ID == id)
+	for way, q := range map[string]repo.Query{"key": repo.Where("user", d.name("user")), "covering index": repo.Where("state", d.name("on")), "near index": repo.Where("user", d.name("user")).Order("seen")} {
+		for _, s := range collect(d.env, "find by "+way, d.sessions.Find(ctx, q)) {
+			note(way, s.ID == id)
+		}
+		for _, k := range collect(d.env, "keys by "+way, d.sessions.Keys(ctx, q)) {
+			note("keys by "+way, k[1] == id)
+		}
+		page, err := d.sessions.Page(ctx, q, "")
+		d.env.ok("page by "+way, err)
+		for _, s := range page.Items {
+			note("page by "+way, s.ID == id)
+		}
+	}
+	for _, s := range collect(d.env, "scan", d.sessions.Scan(ctx, repo.Where("user", d.name("user")))) {
+		note("scan", s.ID == id)
+	}
+	for chunk, err := range d.sessions.Walk(ctx, "") {
+		d.env.ok("walk", err)
+		for _, s := range chunk.Items {
+			note("walk", s.User == d.name("user") && s.ID == id)
+		}
+	}
+	return ways
+}
+
+const waysToSee = 15 // that seen knows
+
+// counts returns the counts of the three ways to find sessions.
+func (d *desk) counts(ctx context.Context) string {
+	var list []int
+	for _, q := range []repo.Query{repo.Where("user", d.name("user")), repo.Where("state", d.name("on")), repo.Where("user", d.name("user")).Order("seen")} {
+		n, err := d.sessions.Count(ctx, q)
+		d.env.ok("count", err)
+		list = append(list, n)
+	}
+	return fmt.Sprint(list)
+}
+
+func expiredGone(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	d.login(ctx, "short", time.Hour)
+	d.login(ctx, "longer", 2*time.Hour)
+	for _, id := range []string{"short", "longer"} {
+		equal(e, "the ways to see "+id+" at first", len(d.seen(ctx, id)), waysToSee)
+	}
+	equal(e, "the counts at first", d.counts(ctx), "[2 2 2]")
+	d.pass(time.Hour)
+	equal(e, "the ways to see what has expired", d.seen(ctx, "short"), nil)
+	equal(e, "the ways to see what has not", len(d.seen(ctx, "longer")), waysToSee)
+	equal(e, "the counts", d.counts(ctx), "[1 1 1]")
+	_, err := d.sessions.Get(ctx, d.key("short"))
+	e.is("get of an expired record", err, repo.ErrNotFound)
+}
+
+func toTheMillisecond(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	d.login(ctx, "a", 1001*time.Millisecond)
+	d.pass(1000 * time.Millisecond)
+	equal(e, "the ways to see it a millisecond before", len(d.seen(ctx, "a")), waysToSee)
+	d.pass(time.Millisecond)
+	equal(e, "the ways to see it at its expiry", d.seen(ctx, "a"), nil)
+	d.pass(-time.Millisecond)
+	equal(e, "the ways to see it by a clock that was put back", len(d.seen(ctx, "a")), waysToSee)
+}
+
+func neverExpires(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	d.login(ctx, "a", 0)
+	d.pass(200 * 365 * 24 * time.Hour)
+	equal(e, "the ways to see it 200 years later", len(d.seen(ctx, "a")), waysToSee)
+	got, err := d.sessions.Get(ctx, d.key("a"))
+	e.ok("get", err)
+	e.that(got.Until.IsZero(), "no expiry", "%v", got.Until)
+}
+
+func expiryKept(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	for i, lasts := range []time.Duration{time.Millisecond, 1234567 * time.Millisecond, 100 * 365 * 24 * time.Hour, 0} {
+		want := d.login(ctx, fmt.Sprint(i), lasts)
+		got, err := d.sessions.Get(ctx, d.key(want.ID))
+		e.ok("get", err)
+		equal(e, "the expiry by get", got.Until, want.Until)
+		one, err := d.sessions.One(ctx, repo.Where("token", *want.Token))
+		e.ok("one", err)
+		equal(e, "the expiry by a unique value", one.Until, want.Until)
+		for _, s := range collect(e, "find", d.sessions.Find(ctx, repo.Where("state", d.name("on")))) {
+			if s.ID == want.ID {
+				equal(e, "the record by the index that covers it", s, want)
+			}
+		}
+	}
+}
+
+func renewed(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	writes := map[string]func(s session) error{
+		"replace": func(s session) error { return d.sessions.Replace(ctx, &s) },
+		"put":     func(s session) error { s.Version = repo.Version{}; return d.sessions.Put(ctx, &s) },
+		"update": func(s session) error {
+			_, err := d.sessions.Update(ctx, d.key(s.ID), func(old *session) error { old.Until = s.Until; return nil })
+			return err
+		},
+	}
+	for verb, write := range writes {
+		s := d.login(ctx, verb, time.Hour)
+		d.pass(30 * time.Minute)
+		s.Until = d.now().Add(time.Hour)
+		e.ok(verb, write(s))
+		d.pass(45 * time.Minute)
+		equal(e, "the ways to see what was renewed by "+verb, len(d.seen(ctx, verb)), waysToSee)
+		d.pass(time.Hour)
+		equal(e, "the ways to see it later", d.seen(ctx, verb), nil)
+	}
+	s := d.login(ctx, "forever", time.Hour)
+	s.Until = time.Time{}
+	e.ok("replace", d.sessions.Replace(ctx, &s))
+	d.pass(10000 * time.Hour)
+	equal(e, "the ways to see what lasts for ever now", len(d.seen(ctx, "forever")), waysToSee)
+}
+
+func patchKeepsExpiry(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	d.login(ctx, "a", time.Hour)
+	for _, edit := range []repo.Edit{repo.Set("state", d.name("on")), repo.Add("seen", 5), repo.Set("token", d.name("token a"))} {
+		_, err := d.sessions.Patch(ctx, d.key("a"), edit)
+		e.ok("patch", err)
+		equal(e, "the ways to see it", len(d.seen(ctx, "a")), waysToSee)
+	}
+	d.pass(time.Hour)
+	equal(e, "the ways to see it after its expiry", d.seen(ctx, "a"), nil)
+}
+
+func writesToExpired(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	old := d.login(ctx, "a", time.Hour)
+	d.pass(time.Hour)
+	renew := old
+	renew.Until = d.now().Add(time.Hour)
+	e.is("replace of an expired record", d.sessions.Replace(ctx, &renew), repo.ErrNotFound)
+	_, err := d.sessions.Update(ctx, d.key("a"), func(*session) error { return nil })
+	e.is("update of an expired record", err, repo.ErrNotFound)
+	_, err = d.sessions.Patch(ctx, d.key("a"), repo.Set("state", d.name("on")))
+	e.is("patch of an expired record", err, repo.ErrNotFound)
+	e.is("put with the version of an expired record", d.sessions.Put(ctx, &renew), repo.ErrConflict)
+	equal(e, "the ways to see it", d.seen(ctx, "a"), nil)
+	renew.Version = repo.Version{}
+	e.ok("insert over an expired record", d.sessions.Insert(ctx, &renew))
+	e.that(renew.Version != old.Version, "another version", "the same")
+	equal(e, "the ways to see the new one", len(d.seen(ctx, "a")), waysToSee)
+	d.pass(time.Hour)
+	renew.Version, renew.Until = repo.Version{}, time.Time{}
+	e.ok("put over an expired record", d.sessions.Put(ctx, &renew))
+	equal(e, "the ways to see the third", len(d.seen(ctx, "a")), waysToSee)
+}
+
+func deleteExpired(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	s := d.login(ctx, "a", time.Hour)
+	d.pass(time.Hour)
+	e.is("delete of an expired record with its version", d.sessions.Delete(ctx, d.key("a"), repo.IfVersion(s.Version)), repo.ErrConflict)
+	e.ok("delete of an expired record", d.sessions.Delete(ctx, d.key("a")))
+	d.pass(-time.Hour)
+	equal(e, "the ways to see it, the clock put back", d.seen(ctx, "a"), nil)
+	equal(e, "the counts", d.counts(ctx), "[0 0 0]")
+}
+
+func expiredOwner(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	old := d.login(ctx, "old", time.Hour)
+	next := session{User: d.name("user"), ID: "next", Token: old.Token, State: d.name("on")}
+	e.is("insert with a value whose owner lives", d.sessions.Insert(ctx, &next), repo.ErrExists)
+	d.pass(time.Hour)
+	e.ok("insert with a value whose owner has expired", d.sessions.Insert(ctx, &next))
+	got, err := d.sessions.One(ctx, repo.Where("token", *old.Token))
+	e.ok("one", err)
+	equal(e, "the owner", got.ID, "next")
+	d.pass(-time.Hour)
+	equal(e, "the ways to see the old owner, the clock put back", d.seen(ctx, "old"), nil)
+}
+
+func expiredOwnerAtOnce(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	for round := range 5 {
+		old := d.login(ctx, fmt.Sprint("old", round), time.Hour)
+		d.pass(time.Hour)
+		won := make([]bool, 5)
+		e.parallel(len(won), func(i int) error {
+			s := session{User: d.name(fmt.Sprint("user", i)), ID: old.ID, Token: old.Token, State: d.name("on")}
+			won[i] = d.sessions.Insert(ctx, &s) == nil
+			return nil
+		})
+		n := 0
+		for i := range won {
+			if won[i] {
+				n++
+				got, err := d.sessions.One(ctx, repo.Where("token", *old.Token))
+				e.ok("one", err)
+				equal(e, "the owner", got.User, d.name(fmt.Sprint("user", i)))
+			}
+		}
+		equal(e, "how many took the value", n, 1)
+	}
+}
+
+func maintain(ctx context.Context, e *env) {
+	d := e.desk(ctx, true)
+	for i := range 30 {
+		d.login(ctx, fmt.Sprintf("%02d", i), []time.Duration{time.Hour, 0, 3 * time.Hour}[i%3])
+	}
+	done, err := d.sessions.Maintain(ctx)
+	e.ok("maintain", err)
+	equal(e, "what there was to remove at first", done, repo.Reclaimed{})
+	d.pass(2 * time.Hour)
+	done, err = d.sessions.Maintain(ctx)
+	e.ok("maintain", err)
+	equal(e, "the number of expired records removed", done.Expired, 10)
+	d.pass(-2 * time.Hour)
+	equal(e, "the counts, the clock put back", d.counts(ctx), "[20 20 20]")
+	reports, err := d.sessions.Verify(ctx)
+	e.ok("verify", err)
+	for _, rep := range reports {
+		equal(e, "the rows of "+rep.Index+" that are left", fmt.Sprint(rep.Rows, rep.Missing, rep.Stale), "20 0 0")
+	}
+	done, err = d.sessions.Maintain(ctx)
+	e.that(err == nil && done.Expired == 0, "nothing more to remove", "%+v, %v", done, err)
+}

@@ -1,0 +1,376 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func groupRules() []rule {
+	list := []rule{
+		{name: "together", sentence: "A group does all its writes, and fills the version fields.", check: groupTogether},
+		{name: "none", sentence: "A group of which one write cannot be done does none, and returns the error of that write.", check: groupNone},
+		{name: "one partition", sentence: "A group over two partitions is ErrInvalid and does nothing.", check: groupOnePartition},
+		{name: "named once", sentence: "A group that names a record twice is ErrInvalid and does nothing.", check: groupNamedOnce},
+		{name: "versions in groups", sentence: "Each write of a group may expect a version.", check: groupVersions},
+		{name: "faults of records", sentence: "A group with a record that cannot be stored is ErrInvalid and does nothing.", check: groupFaults},
+		{name: "empty group", sentence: "A group of no writes succeeds.", check: groupEmpty},
+		{name: "groups at once", sentence: "Groups at once are isolated: what they move is neither lost nor made.", check: groupsAtOnce},
+		{name: "large group", sentence: "A group may have a hundred records.", check: groupLarge},
+	}
+	for i := range list {
+		list[i].needs = changesPartition
+	}
+	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: changesStore, check: groupIndexes})
+}
+
+func (e *env) shelf(ctx context.Context) []string {
+	list := []string{}
+	for _, it := range collect(e, "find", e.items(ctx).Find(ctx, repo.Where("shelf", e.name("shelf")))) {
+		list = append(list, fmt.Sprint(it.ID, "=", it.Count))
+	}
+	return list
+}
+
+func groupTogether(ctx context.Context, e *env) {
+	a, b, c, d := e.insertItem(ctx, e.item("a")), e.insertItem(ctx, e.item("b")), e.item("c"), e.item("d")
+	a.Count, c.Count, d.Count = 1, 3, 4
+	g := e.items(ctx).Group()
+	g.Replace(&a)
+	g.Delete(repo.Key{b.Shelf, b.ID})
+	g.Insert(&c)
+	g.Put(&d)
+	e.ok("group", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=1", "c=3", "d=4"})
+	for _, it := range []item{a, c, d} {
+		equal(e, "the version of "+it.ID, it.Version, e.getItem(ctx, it.ID).Version)
+	}
+}
+
+func groupNone(ctx context.Context, e *env) {
+	a := e.insertItem(ctx, e.item("a"))
+	e.insertItem(ctx, e.item("b"))
+	for what, bad := range map[error]func(g *repo.Group[item]){
+		repo.ErrExists:   func(g *repo.Group[item]) { it := e.item("b"); g.Insert(&it) },
+		repo.ErrNotFound: func(g *repo.Group[item]) { it := e.item("none"); g.Replace(&it) },
+		repo.ErrConflict: func(g *repo.Group[item]) { g.Delete(e.itemKey("b"), repo.IfVersion(repo.Version{1})) },
+	} {
+		for _, first := range []bool{true, false} {
+			g, changed, fresh := e.items(ctx).Group(), a, e.item("c")
+			changed.Count = 7
+			if first {
+				bad(g)
+			}
+			g.Replace(&changed)
+			g.Insert(&fresh)
+			if !first {
+				bad(g)
+			}
+			err := g.Commit(ctx)
+			e.is("group with a write that cannot be done", err, what)
+			facts, ok := errors.AsType[*repo.Error](err)
+			e.that(ok && facts.Key != "", "an error that names the record", "%v", err)
+			equal(e, "the records", e.shelf(ctx), []string{"a=0", "b=0"})
+		}
+	}
+}
+
+func groupOnePartition(ctx context.Context, e *env) {
+	a, b := e.item("a"), e.item("b")
+	b.Shelf = e.name("other")
+	g := e.items(ctx).Group()
+	g.Insert(&a)
+	g.Insert(&b)
+	e.is("group over two partitions", g.Commit(ctx), repo.ErrInvalid)
+	equal(e, "the records", e.shelf(ctx), []string{})
+	g = e.items(ctx).Group()
+	g.Insert(&a)
+	e.ok("group in one partition", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+}
+
+func groupNamedOnce(ctx context.Context, e *env) {
+	a, again, b := e.item("a"), e.item("a"), e.item("b")
+	for _, second := range []func(g *repo.Group[item]){
+		func(g *repo.Group[item]) { g.Put(&again) },
+		func(g *repo.Group[item]) { g.Delete(e.itemKey("a")) },
+	} {
+		g := e.items(ctx).Group()
+		g.Insert(&a)
+		g.Insert(&b)
+		second(g)
+		e.is("group that names a record twice", g.Commit(ctx), repo.ErrInvalid)
+		equal(e, "the records", e.shelf(ctx), []string{})
+	}
+	g := e.items(ctx).Group()
+	g.Insert(&a)
+	g.Insert(&b)
+	e.ok("group that names each once", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=0", "b=0"})
+}
+
+func groupVersions(ctx context.Context, e *env) {
+	a, b := e.insertItem(ctx, e.item("a")), e.insertItem(ctx, e.item("b"))
+	commit := func(va, vb repo.Version) error {
+		x, y := a, b
+		x.Version, y.Version, x.Count, y.Count = repo.Version{}, repo.Version{}, x.Count+1, y.Count+1
+		g := e.items(ctx).Group()
+		g.Replace(&x, repo.IfVersion(va))
+		g.Put(&y, repo.IfVersion(vb))
+		err := g.Commit(ctx)
+		if err == nil {
+			a, b = x, y
+		}
+		return err
+	}
+	old := a.Version
+	e.ok("group with both versions", commit(a.Version, b.Version))
+	e.is("group with an old version of the first", commit(old, b.Version), repo.ErrConflict)
+	e.is("group with an old version of the second", commit(a.Version, old), repo.ErrConflict)
+	e.ok("group without versions", commit(repo.Version{}, repo.Version{}))
+	equal(e, "the records", e.shelf(ctx), []string{"a=2", "b=2"})
+}
+
+func groupFaults(ctx context.Context, e *env) {
+	a, bad := e.item("a"), e.item("b")
+	bad.Text = "\xff"
+	for _, add := range []func(g *repo.Group[item]){
+		func(g *repo.Group[item]) { g.Insert(&bad) },
+		func(g *repo.Group[item]) { g.Put(nil) },
+		func(g *repo.Group[item]) { g.Delete(repo.Key{"one part"}) },
+	} {
+		g := e.items(ctx).Group()
+		g.Insert(&a)
+		add(g)
+		e.is("group with a record that cannot be stored", g.Commit(ctx), repo.ErrInvalid)
+		equal(e, "the records", e.shelf(ctx), []string{})
+	}
+	e.insertItem(ctx, a)
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+}
+
+func groupEmpty(ctx context.Context, e *env) {
+	e.insertItem(ctx, e.item("a"))
+	e.ok("group of no writes", e.items(ctx).Group().Commit(ctx))
+	g := e.items(ctx).Group()
+	g.Delete(e.itemKey("none"))
+	e.ok("group that deletes a record that is not there", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+}
+
+// groupsAtOnce moves counts from one record to another and back.
+func groupsAtOnce(ctx context.Context, e *env) {
+	ids := []string{"a", "b", "c"}
+	for _, id := range ids {
+		it := e.item(id)
+		it.Count = 100
+		e.insertItem(ctx, it)
+	}
+	e.parallel(4, func(w int) error {
+		for n := range 20 {
+			from, to := ids[(w+n)%3], ids[(w+n+1)%3]
+			list, _, err := e.items(ctx).GetMany(ctx, []repo.Key{e.itemKey(from), e.itemKey(to)})
+			if err != nil {
+				return err
+			}
+			list[0].Count, list[1].Count = list[0].Count-1, list[1].Count+1
+			g := e.items(ctx).Group()
+			g.Replace(&list[0])
+			g.Replace(&list[1])
+			if err := g.Commit(ctx); err != nil && !errors.Is(err, repo.ErrConflict) {
+				return err
+			}
+		}
+		return nil
+	})
+	sum := int64(0)
+	for _, id := range ids {
+		sum += e.getItem(ctx, id).Count
+	}
+	equal(e, "the sum of the counts", sum, int64(300))
+}
+
+func groupLarge(ctx context.Context, e *env) {
+	list := make([]item, 100)
+	g := e.items(ctx).Group()
+	for i := range list {
+		list[i] = e.item(fmt.Sprintf("%03d", i))
+		g.Insert(&list[i])
+	}
+	e.ok("group of a hundred", g.Commit(ctx))
+	equal(e, "the number of records", len(e.shelf(ctx)), 100)
+	g = e.items(ctx).Group()
+	for i := range list {
+		list[i].Count = 1
+		if i == 99 {
+			list[i].Version = repo.Version{1}
+		}
+		g.Replace(&list[i])
+	}
+	e.is("group of a hundred with one that cannot be done", g.Commit(ctx), repo.ErrConflict)
+	equal(e, "how many changed", len(slices.DeleteFunc(e.shelf(ctx), func(s string) bool { return s[len(s)-2:] == "=0" })), 0)
+}
+
+func groupIndexes(ctx context.Context, e *env) {
+	posts := e.posts(ctx)
+	a, b := e.post("a", "IT", 1).with(e.name("a"), e.name("t")), e.post("b", "IT", 2).with(e.name("b"), e.name("t"))
+	g := posts.Group()
+	g.Insert(&a)
+	g.Insert(&b)
+	e.ok("group", g.Commit(ctx))
+	equal(e, "what the indexes find", e.byEvery(ctx, "IT", "t", "a")["tag"], []string{"b", "a"})
+	a.Category, b.Category, a.Tags = e.name("new"), e.name("new"), nil
+	g = posts.Group()
+	g.Replace(&a)
+	b.Version = repo.Version{1}
+	g.Replace(&b)
+	e.is("group with a wrong version", g.Commit(ctx), repo.ErrConflict)
+	equal(e, "what the indexes find of the old", e.ids(ctx, repo.Where("category", e.name("IT")).Order("created")), []string{"a", "b"})
+	equal(e, "what they find of the new", e.ids(ctx, repo.Where("category", e.name("new"))), []string{})
+	clean(ctx, e, posts)
+}
+
+func bulkRules() []rule {
+	return []rule{
+		{name: "all of them", sentence: "InsertAll inserts every record of a sequence and returns their number.", check: bulkAll},
+		{name: "some fail", sentence: "A record that fails does not keep others out, and the error says which failed and why.", check: bulkSomeFail},
+		{name: "sequence ends", sentence: "An error of the sequence ends InsertAll and is returned; what came before it is inserted.", check: bulkSequence},
+		{name: "context ends", sentence: "InsertAll ends with the context, and says how many were inserted.", check: bulkContext},
+		{name: "empty sequence", sentence: "InsertAll of nothing inserts nothing.", check: bulkEmpty},
+		{name: "bulk and indexes", sentence: "Records of InsertAll are found by every index, and unique values hold among them.", needs: changesStore, check: bulkIndexes},
+	}
+}
+
+func sequence[T any](list []T, err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, x := range list {
+			if !yield(x, nil) {
+				return
+			}
+		}
+		if err != nil {
+			var zero T
+			yield(zero, err)
+		}
+	}
+}
+
+func (e *env) itemList(n int) []item {
+	list := make([]item, n)
+	for i := range list {
+		list[i] = e.item(fmt.Sprintf("%04d", i))
+		list[i].Shelf = e.name(fmt.Sprint("shelf", i%3))
+	}
+	return list
+}
+
+// onShelves returns how many records of itemList there are.
+func (e *env) onShelves(ctx context.Context) int {
+	sum := 0
+	for i := range 3 {
+		n, err := e.items(ctx).Count(ctx, repo.Where("shelf", e.name(fmt.Sprint("shelf", i))))
+		e.ok("count", err)
+		sum += n
+	}
+	return sum
+}
+
+func bulkAll(ctx context.Context, e *env) {
+	list := e.itemList(300)
+	n, err := e.items(ctx).InsertAll(ctx, sequence(list, nil))
+	e.ok("insert all", err)
+	equal(e, "how many were inserted", n, 300)
+	equal(e, "how many there are", e.onShelves(ctx), 300)
+	for _, i := range []int{0, 63, 64, 65, 299} {
+		got, err := e.items(ctx).Get(ctx, repo.Key{list[i].Shelf, list[i].ID})
+		e.ok("get", err)
+		e.that(!got.Version.IsZero() && got.Text == list[i].Text, "the record as given", "%s", brief(got))
+	}
+}
+
+func bulkSomeFail(ctx context.Context, e *env) {
+	list := e.itemList(150)
+	insertAll(ctx, e, e.items(ctx), list[70], list[140])
+	list[3].Text = "\xff"
+	list[80] = list[79]
+	want := []int{3, 70, 80, 140}
+	n, err := e.items(ctx).InsertAll(ctx, sequence(list, nil))
+	equal(e, "how many were inserted", n, 146)
+	batch, ok := errors.AsType[*repo.BatchError](err)
+	e.that(ok, "a *BatchError", "%v", err)
+	var got []int
+	for _, f := range batch.Failed {
+		got = append(got, f.Index)
+		kind := repo.ErrExists
+		if f.Index == 3 {
+			kind = repo.ErrInvalid
+		}
+		e.is(fmt.Sprintf("record %d", f.Index), f.Err, kind)
+	}
+	equal(e, "which failed", got, want)
+	equal(e, "inserted and more", fmt.Sprint(batch.Inserted, batch.More), "146 0")
+	e.that(errors.Is(err, repo.ErrExists), "an error that is ErrExists", "%v", err)
+	equal(e, "how many there are", e.onShelves(ctx), 148) // of 150, less the invalid one and the one that came twice
+}
+
+func bulkSequence(ctx context.Context, e *env) {
+	mine := errors.New("mine")
+	n, err := e.items(ctx).InsertAll(ctx, sequence(e.itemList(100), mine))
+	e.is("insert all of a sequence that fails", err, mine)
+	equal(e, "how many were inserted", n, 100)
+	equal(e, "how many there are", e.onShelves(ctx), 100)
+}
+
+func bulkContext(ctx context.Context, e *env) {
+	limited, cancel := context.WithCancel(ctx)
+	defer cancel()
+	list := e.itemList(300)
+	seq := func(yield func(item, error) bool) {
+		for i := range list {
+			if i == 200 {
+				cancel()
+			}
+			if !yield(list[i], nil) {
+				return
+			}
+		}
+	}
+	n, err := e.items(ctx).InsertAll(limited, seq)
+	e.is("insert all whose context ends", err, context.Canceled)
+	e.that(n <= 200, "at most the 200 records before", "%d", n)
+	equal(e, "how many there are", e.onShelves(ctx), n)
+}
+
+func bulkEmpty(ctx context.Context, e *env) {
+	n, err := e.items(ctx).InsertAll(ctx, sequence[item](nil, nil))
+	e.that(n == 0 && err == nil, "0 records and no error", "%d, %v", n, err)
+	equal(e, "how many there are", e.onShelves(ctx), 0)
+	n, err = e.items(ctx).InsertAll(ctx, sequence(e.itemList(1), nil))
+	e.that(n == 1 && err == nil, "1 record and no error", "%d, %v", n, err)
+	equal(e, "how many there are", e.onShelves(ctx), 1)
+}
+
+func bulkIndexes(ctx context.Context, e *env) {
+	posts := e.posts(ctx)
+	list := make([]post, 90)
+	for i := range list {
+		slug := fmt.Sprint("s", i)
+		if i == 50 {
+			slug = "s10" // taken by another one of the sequence
+		}
+		list[i] = e.post(fmt.Sprintf("%02d", i), fmt.Sprint("c", i%3), i).with(e.name(slug), e.name("t"))
+	}
+	n, err := posts.InsertAll(ctx, sequence(list, nil))
+	equal(e, "how many were inserted", n, 89)
+	batch, ok := errors.AsType[*repo.BatchError](err)
+	e.that(ok && len(batch.Failed) == 1 && batch.Failed[0].Index == 50 && errors.Is(err, repo.ErrExists), "record 50 to fail with ErrExists", "%v", err)
+	equal(e, "how many the index over all finds", len(e.ids(ctx, e.created())), 89)
+	equal(e, "how many the tag finds", len(e.ids(ctx, repo.Where("tags[]", e.name("t")))), 89)
+	equal(e, "the owner of a value", e.ids(ctx, repo.Where("slug", e.name("s10"))), []string{"10"})
+	equal(e, "the newest of a category", e.ids(ctx, repo.Where("category", e.name("c1")).Order("-created").Limit(3)), []string{"88", "85", "82"})
+	clean(ctx, e, posts)
+}

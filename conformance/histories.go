@@ -1,0 +1,245 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// Concurrent histories: some clients work on few records at once, and what each
+// asked, was told, and when, must be explained by some order of the calls.
+const (
+	clients    = 5
+	clientOps  = 24
+	historyRun = 20 * time.Second // for the calls of one history
+	checkTime  = 10 * time.Second // for explaining it
+	forever    = math.MaxInt64    // when a call returns whose outcome is unknown
+)
+
+// record makes n histories, some of each kind, and returns the first that cannot
+// be explained.
+func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(string, int, int)) error {
+	schema := entrySchema(s.facts.Unit)
+	schema.Collection = s.freshName()
+	r, err := repo.Open[entry](ctx, repo.NewStore(jittery{s.store}, nil), schema)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		h := &history{repo: r, unit: s.facts.Unit, tag: fmt.Sprintf("h%d", i), began: time.Now()}
+		h.rand = func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i*clients+client))) }
+		if err := h.run(ctx, h.kinds()[i%len(h.kinds())]); err != nil {
+			m := asMismatch(err)
+			return &mismatch{m.want, fmt.Sprintf("%s (history %d of seed %d)", m.got, i, seed)}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		progress("concurrent histories", i+1, n)
+	}
+	return nil
+}
+
+// A history is one run of all clients, and what they saw.
+type history struct {
+	repo  *repo.Repo[entry]
+	unit  unitOf
+	tag   string // begins the names that it uses
+	began time.Time
+	rand  func(client int) *rand.Rand
+
+	mu    sync.Mutex
+	calls map[string][]porcupine.Operation // by what must be explained alone: a record, or a value
+	moves map[string][]stay                // by record: the values that it had
+	looks []look
+}
+
+// kinds are the kinds of histories that the store can have.
+func (h *history) kinds() []historyKind {
+	kinds := []historyKind{{"a record", (*history).useRecords, (*history).checkCalls}}
+	if changesStoreUnit(h.unit) {
+		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).checkCalls},
+			historyKind{"an index", (*history).useIndex, (*history).checkLooks})
+	}
+	return kinds
+}
+
+// A historyKind is what clients do, and how what they saw is explained.
+type historyKind struct {
+	what   string
+	client func(h *history, ctx context.Context, client int) error
+	check  func(h *history, what string) error
+}
+
+func (h *history) run(ctx context.Context, kind historyKind) error {
+	ctx, cancel := context.WithTimeout(ctx, historyRun)
+	defer cancel()
+	h.calls, h.moves = map[string][]porcupine.Operation{}, map[string][]stay{}
+	errs := make([]error, clients)
+	var wg sync.WaitGroup
+	for c := range clients {
+		wg.Go(func() { errs[c] = kind.client(h, ctx, c) })
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return kind.check(h, kind.what)
+}
+
+func (h *history) now() int64 { return int64(time.Since(h.began)) }
+
+// note records a call on a thing. A call that failed without an effect is left
+// out; one whose outcome is unknown never returns.
+func (h *history) note(thing string, client int, began int64, in call, out reply) {
+	op := porcupine.Operation{ClientId: client, Input: in, Output: out, Call: began, Return: h.now()}
+	switch out.status {
+	case nothingDone:
+		return
+	case notKnown:
+		op.Return = forever
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.calls[thing] = append(h.calls[thing], op)
+}
+
+// A call is what a client asked of a thing: a record, whose state is its value,
+// or a unique value, whose state is its owner. The state "" is absent.
+type call struct {
+	do     string
+	expect string // the state that the call needs, where it names one
+	next   string // the state that it makes
+}
+
+// A reply is what a client was told.
+type reply struct {
+	status status
+	state  string // of a read
+}
+
+type status uint8
+
+const (
+	done status = iota
+	exists
+	notFound
+	conflict
+	notKnown
+	nothingDone
+)
+
+func statusOf(err error) status {
+	switch {
+	case err == nil:
+		return done
+	case errors.Is(err, repo.ErrUnknownOutcome):
+		return notKnown
+	case errors.Is(err, repo.ErrExists):
+		return exists
+	case errors.Is(err, repo.ErrNotFound):
+		return notFound
+	case errors.Is(err, repo.ErrConflict):
+		return conflict
+	}
+	return nothingDone
+}
+
+// step returns the states that a call may leave when it was answered so; none if
+// no order explains the answer.
+func step(state string, in call, out reply) []string {
+	fits, after := in.apply(state)
+	switch out.status {
+	case done:
+		if in.do == "read" {
+			return only(state, state == out.state)
+		}
+		return only(after, fits)
+	case notKnown:
+		if fits {
+			return []string{state, after}
+		}
+		return []string{state}
+	case exists:
+		return only(state, state != "" && (in.do == "insert" || state != in.next))
+	case notFound:
+		return only(state, state == "")
+	case conflict:
+		return only(state, state != in.expect || in.do == "update") // update gives up when others are faster each time
+	}
+	return []string{state}
+}
+
+func only(state string, ok bool) []string {
+	if ok {
+		return []string{state}
+	}
+	return nil
+}
+
+// apply reports whether a call can be done in a state, and the state after it.
+func (in call) apply(state string) (fits bool, after string) {
+	switch in.do {
+	case "read":
+		return true, state
+	case "insert", "take": // of a record; of a value
+		return state == "", in.next
+	case "replace":
+		return state != "", in.next
+	case "put":
+		return true, in.next
+	case "delete":
+		return true, ""
+	}
+	return state == in.expect, in.next // compare and set: update, delete by version, free, pass on
+}
+
+func (in call) String() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %s", in.do, strings.TrimPrefix(in.expect+" → "+in.next, " → ")))
+}
+
+func (r reply) String() string {
+	return [...]string{"done", "exists", "not found", "conflict", "unknown", "nothing done"}[r.status] + " " + r.state
+}
+
+// checkCalls looks for an order of the calls on each thing.
+func (h *history) checkCalls(what string) error {
+	model := (&porcupine.NondeterministicModel{
+		Init: func() []any { return []any{""} },
+		Step: func(state, in, out any) []any {
+			var next []any
+			for _, s := range step(state.(string), in.(call), out.(reply)) {
+				next = append(next, s)
+			}
+			return next
+		},
+	}).ToModel()
+	for thing, ops := range h.calls {
+		if porcupine.CheckOperationsTimeout(model, ops, checkTime) == porcupine.Illegal {
+			return &mismatch{fmt.Sprintf("an order of the calls on %s that explains their answers", what),
+				fmt.Sprintf("none for %q:%s", thing, callsText(ops))}
+		}
+	}
+	return nil
+}
+
+func callsText(ops []porcupine.Operation) string {
+	var b strings.Builder
+	for _, op := range ops {
+		until := fmt.Sprintf("%9.3f", float64(op.Return)/1e6)
+		if op.Return == forever {
+			until = "        ∞"
+		}
+		fmt.Fprintf(&b, "\n  %9.3f to %s ms  client %d  %s: %s", float64(op.Call)/1e6, until, op.ClientId, op.Input, op.Output)
+	}
+	return b.String()
+}

@@ -1,0 +1,161 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// A stay is a run of time in which a record has one value of an indexed field:
+// from some instant between Call and Return of the write that gave it, to one of
+// the write that took it away.
+type stay struct {
+	value         string
+	call, ret     int64 // of the write that gave it
+	leave, left   int64 // of the write that took it away; forever if none
+	maybe, inside bool  // the outcome of the first write is unknown; of the second
+}
+
+// A look is one lookup by an index.
+type look struct {
+	value     string
+	found     []string
+	call, ret int64
+	client    int
+	way       string
+}
+
+const kindsOfHistory = 3
+
+// useIndex is a client that moves two records of its own from value to value, and
+// looks for the records of a value.
+func (h *history) useIndex(ctx context.Context, client int) error {
+	r := h.rand(client)
+	part := fmt.Sprint(h.tag, "-", client)
+	view, err := repo.ViewOf[glance](h.repo)
+	if err != nil {
+		return err
+	}
+	for range clientOps {
+		value := fmt.Sprintf("%s.k%d", h.tag, r.IntN(kindsOfHistory))
+		if r.IntN(2) == 0 {
+			h.moveRecord(ctx, entry{Part: part, ID: int64(r.IntN(2)), Kind: value, Tags: []string{value, "all"}, Score: 1}, r.IntN(5))
+		} else {
+			h.lookIn(ctx, client, view, value, r.IntN(4))
+		}
+		if ctx.Err() != nil {
+			return nil // what was seen until now is a history, too
+		}
+	}
+	return nil
+}
+
+// moveRecord writes or deletes a record, and notes what value it has from then on.
+func (h *history) moveRecord(ctx context.Context, e entry, how int) {
+	began, value := h.now(), e.Kind
+	var err error
+	switch how {
+	case 0:
+		value, err = "", h.repo.Delete(ctx, keyOf(e))
+	case 1:
+		_, err = h.repo.Patch(ctx, keyOf(e), repo.Set("kind", e.Kind), repo.Set("tags", e.Tags))
+	default:
+		err = h.repo.Put(ctx, &e)
+	}
+	if s := statusOf(err); s == done || s == notKnown {
+		h.moved(keyText(e), value, began, s == notKnown)
+	}
+}
+
+func (h *history) moved(record, value string, began int64, unknown bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	list := h.moves[record]
+	now := h.now()
+	if n := len(list); n > 0 {
+		list[n-1].leave, list[n-1].left, list[n-1].inside = began, now, unknown
+	}
+	h.moves[record] = append(list, stay{value: value, call: began, ret: now, leave: forever, left: forever, maybe: unknown})
+}
+
+// lookIn looks for the records of a value in one of four ways.
+func (h *history) lookIn(ctx context.Context, client int, view *repo.View[glance], value string, way int) {
+	l := look{value: value, client: client, call: h.now(), way: [...]string{"an index", "an index that covers", "the elements of a list", "keys"}[way]}
+	var err error
+	note := func(part string, id int64) { l.found = append(l.found, fmt.Sprintf("%q/%d", part, id)) }
+	switch way {
+	case 0:
+		for e, findErr := range h.repo.Find(ctx, repo.Where("kind", value).Order("score")) {
+			err = findErr
+			note(e.Part, e.ID)
+		}
+	case 1:
+		for g, findErr := range view.Find(ctx, repo.Where("kind", value).Order("score")) {
+			err = findErr
+			note(g.Part, g.ID)
+		}
+	case 2:
+		for e, findErr := range h.repo.Find(ctx, repo.Where("tags[]", value)) {
+			err = findErr
+			note(e.Part, e.ID)
+		}
+	default:
+		for k, findErr := range h.repo.Keys(ctx, repo.Where("kind", value).Order("score")) {
+			if err = findErr; err == nil {
+				note(k[0].(string), k[1].(int64))
+			}
+		}
+	}
+	l.ret = h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err == nil {
+		h.looks = append(h.looks, l)
+	}
+}
+
+// checkLooks sees that each lookup found the records that had the value all the
+// while, each once, and none that did not have it at any time of the call.
+func (h *history) checkLooks(string) error {
+	for _, l := range h.looks {
+		for record, stays := range h.moves {
+			must, may := false, false
+			for _, s := range stays {
+				if s.value != l.value {
+					continue
+				}
+				must = must || !s.maybe && s.ret < l.call && s.leave > l.ret
+				may = may || s.call < l.ret && (s.left > l.call || s.inside)
+			}
+			times := 0
+			for _, f := range l.found {
+				if f == record {
+					times++
+				}
+			}
+			if times > 1 || must && times == 0 || !may && times > 0 {
+				return h.badLook(l, record, times, must)
+			}
+		}
+	}
+	return nil
+}
+
+func (h *history) badLook(l look, record string, times int, must bool) error {
+	want := "a lookup by " + l.way + " to find only records that had the value during the call"
+	switch {
+	case times > 1:
+		want = "a lookup by " + l.way + " to find a record once"
+	case must:
+		want = "a lookup by " + l.way + " to find every record that had the value during the whole call"
+	}
+	var b strings.Builder
+	for _, s := range h.moves[record] {
+		fmt.Fprintf(&b, "\n  %9.3f to %9.3f ms  %s became %q", float64(s.call)/1e6, float64(s.ret)/1e6, record, s.value)
+	}
+	slices.Sort(l.found)
+	return &mismatch{want, fmt.Sprintf("client %d, from %.3f to %.3f ms, found %s %d times among %q of %q; its writes:%s", l.client, float64(l.call)/1e6, float64(l.ret)/1e6, record, times, l.found, l.value, b.String())}
+}

@@ -1,0 +1,263 @@
+package conformance
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// An entry is a record of the random operations. There are few keys and few
+// values, so that operations meet.
+type entry struct {
+	Part    string         `repo:"part"`
+	ID      int64          `repo:"id"`
+	Name    *string        `repo:"name"`
+	Kind    string         `repo:"kind"`
+	Score   int64          `repo:"score"`
+	Tags    []string       `repo:"tags"`
+	Note    string         `repo:"note"`
+	Extra   map[string]any `repo:",extra"`
+	Until   time.Time      `repo:",expires"`
+	Version repo.Version   `repo:",version"`
+}
+
+const (
+	parts     = 3
+	idsOfPart = 5
+)
+
+func partName(n int) string { return []string{"p", "p#", ""}[n] }
+
+// entrySchema returns the schema with the indexes that a unit allows.
+func entrySchema(unit driver.Unit) repo.Schema {
+	s := repo.Schema{Partition: []string{"part"}, Sort: []string{"-id"}}
+	if unit >= driver.UnitPartition {
+		s.Indexes = append(s.Indexes,
+			repo.Index{Partition: []string{"part"}, Sort: []string{"-score"}},
+			repo.Index{Partition: []string{"part"}, Sort: []string{"kind", "score"}, Covers: []string{"note"}})
+	}
+	if unit >= driver.UnitStore {
+		s.Indexes = append(s.Indexes,
+			repo.Index{Partition: []string{"kind"}, Sort: []string{"-score"}, Covers: []string{"note"}},
+			repo.Index{Partition: []string{"tags[]"}, Sort: []string{"score"}},
+			repo.Index{Partition: []string{"name"}, Unique: true},
+			repo.Index{Partition: []string{"kind"}, Sort: []string{"tags[]"}},
+			repo.Index{Sort: []string{"score"}, Buckets: 3, Covers: []string{"*"}})
+	}
+	return s
+}
+
+// An operation is one call, as data: the same on every store. Versions are named
+// by what the caller has seen of them.
+type operation struct {
+	verb   string
+	rec    entry  // of writes; Part and ID are the key of all others
+	expect string // "", "current" or "old": the version that the write expects
+	edits  []edit
+	list   []operation // of a group or a bulk insert
+	q      query
+	n      int // seconds, or size of a page
+}
+
+// An edit is one change of a patch.
+type edit struct {
+	field string
+	do    string // "set", "unset" or "add"
+	value any
+}
+
+// A query is one that some index answers, or none.
+type query struct {
+	equal  [][2]any
+	rng    string // field of the range, or ""
+	from   any
+	to     any
+	prefix string // instead of a range, of field rng
+	order  []string
+	limit  int
+}
+
+func (q query) repo() repo.Query {
+	out := repo.All()
+	for _, e := range q.equal {
+		out = out.Where(e[0].(string), e[1])
+	}
+	switch {
+	case q.prefix != "":
+		out = out.Prefix(q.rng, q.prefix)
+	case q.rng != "":
+		out = out.Range(q.rng, q.from, q.to)
+	}
+	return out.Order(q.order...).Limit(q.limit)
+}
+
+func (e entry) String() string {
+	name := "nil"
+	if e.Name != nil {
+		name = fmt.Sprintf("%q", *e.Name)
+	}
+	text := fmt.Sprintf("%q/%d name %s kind %q score %d tags %q note %q", e.Part, e.ID, name, e.Kind, e.Score, e.Tags, e.Note)
+	if len(e.Extra) > 0 {
+		text += fmt.Sprintf(" extra %v", e.Extra)
+	}
+	if !e.Until.IsZero() {
+		text += fmt.Sprintf(" until %d", e.Until.UnixMilli())
+	}
+	return text
+}
+
+func (o operation) String() string {
+	key := fmt.Sprintf("%q/%d", o.rec.Part, o.rec.ID)
+	if o.expect != "" {
+		key += " if " + o.expect
+	}
+	switch o.verb {
+	case "insert", "put", "replace":
+		return strings.TrimSuffix(o.verb+" "+o.rec.String()+" if "+o.expect, " if ")
+	case "patch", "update":
+		return fmt.Sprintf("%s %s %v", o.verb, key, o.edits)
+	case "group", "insert all":
+		var list []string
+		for _, w := range o.list {
+			list = append(list, w.String())
+		}
+		return o.verb + " of " + strings.Join(list, "; ")
+	case "get", "delete", "exists", "get many":
+		return o.verb + " " + key
+	case "pass":
+		return fmt.Sprintf("%d seconds pass", o.n)
+	case "walk", "verify", "maintain":
+		return o.verb
+	}
+	return fmt.Sprintf("%s %s limit %d", o.verb, o.q.repo(), o.q.limit)
+}
+
+// A draw makes operations.
+type draw struct{ *rand.Rand }
+
+func (d *draw) pick(list ...string) string { return list[d.IntN(len(list))] }
+
+func (d *draw) operation() operation {
+	op := operation{rec: d.entry()}
+	switch n := d.IntN(100); {
+	case n < 18:
+		op.verb = "insert"
+	case n < 28:
+		op.verb, op.expect = d.pick("put", "replace"), d.expect()
+	case n < 38:
+		op.verb, op.edits, op.expect = d.pick("patch", "update"), d.edits(), d.expect()
+	case n < 45:
+		op.verb, op.expect = "delete", d.expect()
+	case n < 49:
+		op.verb, op.list = "group", d.writes(true)
+	case n < 51:
+		op.verb, op.list = "insert all", d.writes(false)
+	case n < 53:
+		op.verb, op.n = "pass", d.IntN(40)
+	case n < 54:
+		op.verb = d.pick("maintain", "walk")
+	case n < 64:
+		op.verb = d.pick("get", "exists", "get many")
+	default:
+		op.verb = d.pick("find", "find", "find", "keys", "count", "view", "one", "page", "page", "scan")
+		op.q, op.n = d.query(), 1+d.IntN(4)
+	}
+	return op
+}
+
+func (d *draw) expect() string { return d.pick("", "", "", "current", "old") }
+
+func (d *draw) entry() entry {
+	e := entry{Part: partName(d.IntN(parts)), ID: int64(d.IntN(idsOfPart)), Kind: d.kind(), Score: int64(d.IntN(4) - 1)}
+	if d.IntN(3) > 0 {
+		name := d.pick("n", "N", "n#", "nn")
+		e.Name = &name
+	}
+	for range d.IntN(3) {
+		e.Tags = append(e.Tags, d.pick("x", "y", "x y", ""))
+	}
+	if d.IntN(4) == 0 {
+		e.Note = d.pick("a", "b\x00", "\U0010ffff")
+	}
+	if d.IntN(5) == 0 {
+		e.Extra = map[string]any{d.pick("f", "g"): int64(d.IntN(3))}
+	}
+	if d.IntN(5) == 0 {
+		e.Until = time.UnixMilli(1_500_000_000_000 + int64(d.IntN(200_000))).UTC()
+	}
+	return e
+}
+
+func (d *draw) kind() string { return d.pick("k", "K", "k1", "k%") }
+
+func (d *draw) edits() []edit {
+	all := []edit{
+		{"kind", "set", d.kind()}, {"score", "add", int64(d.IntN(5) - 2)}, {"note", "set", d.pick("a", "c")}, {"note", "unset", nil},
+		{"tags", "set", []string{d.pick("x", "y"), d.pick("x", "z")}}, {"tags", "unset", nil}, {"name", "set", d.pick("n", "N", "nn")}, {"name", "unset", nil},
+		{"f", "add", int64(1)}, {"g", "set", d.pick("text", "")}, {"f", "unset", nil}, {"score", "set", int64(d.IntN(4))},
+	}
+	var list []edit
+	for range 1 + d.IntN(3) {
+		e := all[d.IntN(len(all))]
+		if !slices.ContainsFunc(list, func(o edit) bool { return o.field == e.field }) {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// writes returns writes for a group, of one partition, or for a bulk insert.
+func (d *draw) writes(group bool) []operation {
+	var list []operation
+	part := partName(d.IntN(parts))
+	for range 1 + d.IntN(4) {
+		w := operation{verb: "insert", rec: d.entry()}
+		if group {
+			w.verb, w.expect = d.pick("insert", "put", "replace", "delete", "put"), d.expect()
+			if d.IntN(20) > 0 {
+				w.rec.Part = part
+			}
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// query returns a query of a form that some index answers, or now and then none.
+func (d *draw) query() query {
+	part := [2]any{"part", partName(d.IntN(parts))}
+	kind := [2]any{"kind", d.kind()}
+	forms := []query{
+		{equal: [][2]any{part}},
+		{equal: [][2]any{part}, order: []string{d.pick("id", "-id")}},
+		{equal: [][2]any{part}, rng: "id", order: []string{d.pick("id", "-id")}},
+		{equal: [][2]any{part, {"id", int64(d.IntN(idsOfPart))}}},
+		{equal: [][2]any{part}, rng: "score", order: []string{d.pick("score", "-score")}},
+		{equal: [][2]any{part}, order: []string{d.pick("score", "-score")}},
+		{equal: [][2]any{part, kind}, order: []string{d.pick("score", "-score")}},
+		{equal: [][2]any{part}, rng: "kind", prefix: d.pick("k", "K", "k1", "x")},
+		{equal: [][2]any{kind}, order: []string{d.pick("score", "-score")}},
+		{equal: [][2]any{kind}, rng: "score", order: []string{d.pick("score", "-score")}},
+		{equal: [][2]any{{"tags[]", d.pick("x", "y", "x y", "", "z")}}, order: []string{d.pick("score", "-score")}},
+		{equal: [][2]any{{"tags[]", d.pick("x", "y")}}, rng: "score"},
+		{equal: [][2]any{{"name", d.pick("n", "N", "n#", "nn", "none")}}},
+		{equal: [][2]any{kind, {"tags[]", d.pick("x", "y")}}},
+		{rng: "score", order: []string{d.pick("score", "-score")}},
+		{order: []string{d.pick("score", "-score")}},
+		{equal: [][2]any{{"note", "a"}}},
+	}
+	q := forms[d.IntN(len(forms))]
+	if q.rng == "score" || q.rng == "id" {
+		bounds := []any{nil, int64(-1), int64(0), int64(1), int64(2), int64(3)}
+		q.from, q.to = bounds[d.IntN(len(bounds))], bounds[d.IntN(len(bounds))]
+	}
+	if d.IntN(3) == 0 {
+		q.limit = 1 + d.IntN(4)
+	}
+	return q
+}

@@ -1,0 +1,371 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func queryRules() []rule {
+	local := []rule{
+		{name: "equality", sentence: "A query finds the records whose field has a value, and no others.", check: equality},
+		{name: "ranges", sentence: "Range asks for from <= field < to; nil leaves an end open.", check: halfOpenRanges},
+		{name: "ranges of every kind", sentence: "Ranges are half open for every kind, in columns upwards and downwards.", check: kindRanges},
+		{name: "prefix", sentence: "Prefix asks for text that begins with it, byte by byte.", check: prefixes},
+		{name: "leading parts", sentence: "A key of several parts is selected by any leading ones, and the next by range or prefix.", check: leadingParts},
+		{name: "order", sentence: "Order sorts, greater values first where the field has a minus, and Limit takes the first.", check: ordered},
+		{name: "key order", sentence: "Sort fields marked with a minus put greater values first.", check: descendingKey},
+		{name: "no index", sentence: "A query that no index answers is ErrInvalid and names the index to add.", check: noIndex},
+		{name: "invalid queries", sentence: "An unknown field, a value of another kind, two conditions on a field, or a limit below 0 is ErrInvalid.", check: invalidQueries},
+		{name: "query anew", sentence: "The query runs anew for each range loop, lazily.", check: queryAnew},
+		{name: "error at the end", sentence: "An error comes once, last, with the zero value.", check: errorAtTheEnd},
+		{name: "count", sentence: "Count is the number of records that a query finds, at most its limit.", check: countRule},
+		{name: "keys", sentence: "Keys yields the keys of the records that a query finds.", check: keysRule},
+		{name: "one", sentence: "One finds the one record; none is ErrNotFound and several are ErrInvalid.", check: oneRule},
+		{name: "views", sentence: "A view reads the fields of a smaller struct, by Get, GetMany, One, Find and Page.", check: views},
+		{name: "view by other fields", sentence: "A view finds records by fields that it has not.", check: viewByOthers},
+		{name: "hundreds", sentence: "A query that finds hundreds of records finds all of them, once and in order.", check: hundreds},
+	}
+	for i := range local {
+		local[i].needs = changesPartition
+	}
+	return slices.Concat(local, []rule{
+		{name: "composite index", sentence: "An index of several fields answers equality on the leading ones and a range on the next.", needs: changesPartition, check: compositeIndex},
+		{name: "explain", sentence: "Explain tells the index, and the round trips that a query then takes.", needs: changesStore, check: explain},
+		{name: "covered view", sentence: "A view of covered fields is answered by one read of the index.", needs: changesStore, check: coveredView},
+	}, cursorRules())
+}
+
+// fillMessages inserts n messages of a host, a second apart, and returns their
+// texts, oldest first.
+func (e *env) fillMessages(ctx context.Context, host string, n int) []string {
+	var texts []string
+	for i := range n {
+		m := message{Host: e.name(host), Time: e.when(i), ID: int64(i), Level: []string{"error", "info", "warn"}[i%3], Text: fmt.Sprintf("%s %03d", host, i)}
+		insertAll(ctx, e, e.messages(ctx), m)
+		texts = append(texts, m.Text)
+	}
+	return texts
+}
+
+func textOfMessage(m message) string { return m.Text }
+
+func (e *env) messageTexts(ctx context.Context, q repo.Query) []string {
+	return find(ctx, e, e.messages(ctx), q, textOfMessage)
+}
+
+func equality(ctx context.Context, e *env) {
+	a, b := e.fillMessages(ctx, "a", 6), e.fillMessages(ctx, "A", 3)
+	slices.Reverse(a)
+	slices.Reverse(b)
+	equal(e, "the messages of a", e.messageTexts(ctx, repo.Where("host", e.name("a"))), a)
+	equal(e, "the messages of A", e.messageTexts(ctx, repo.Where("host", e.name("A"))), b)
+	equal(e, "the messages of nobody", e.messageTexts(ctx, repo.Where("host", e.name("b"))), []string{})
+	equal(e, "the errors of a", e.messageTexts(ctx, repo.Where("host", e.name("a")).Where("level", "error")), []string{"a 003", "a 000"})
+	equal(e, "one by its whole key", e.messageTexts(ctx, repo.Where("host", e.name("a")).Where("time", e.when(4)).Where("id", 4)), []string{"a 004"})
+}
+
+func halfOpenRanges(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 6)
+	q := repo.Where("host", e.name("h")).Order("time")
+	for _, tt := range []struct {
+		from, to any
+		want     []string
+	}{
+		{e.when(1), e.when(3), []string{"h 001", "h 002"}},
+		{e.when(1).Add(time.Millisecond), e.when(3).Add(time.Millisecond), []string{"h 002", "h 003"}},
+		{nil, e.when(2), []string{"h 000", "h 001"}},
+		{e.when(4), nil, []string{"h 004", "h 005"}},
+		{e.when(2), e.when(2), []string{}},
+		{e.when(3), e.when(1), []string{}},
+		{e.when(-5), e.when(0), []string{}},
+		{e.when(6), nil, []string{}},
+		{nil, nil, []string{"h 000", "h 001", "h 002", "h 003", "h 004", "h 005"}},
+	} {
+		got := e.messageTexts(ctx, q.Range("time", tt.from, tt.to))
+		equal(e, fmt.Sprintf("the messages from %v below %v", tt.from, tt.to), got, tt.want)
+		slices.Reverse(got)
+		equal(e, "the same, newest first", e.messageTexts(ctx, q.Range("time", tt.from, tt.to).Order("-time")), got)
+	}
+}
+
+func kindRanges(ctx context.Context, e *env) {
+	samples, q := e.samples(ctx), repo.Where("scope", e.name("s"))
+	values := map[string][]any{"count": nil, "ratio": nil, "text": nil, "data": nil, "when": nil}
+	for i, n := range []int64{math.MinInt64, -10, -1, 0, 1, 9, 10, math.MaxInt64} {
+		s := sample{Scope: e.name("s"), ID: fmt.Sprint(i), Count: n, Ratio: float64(n) / 4, Text: strings.Repeat("\U0010ffff", i), Data: []byte{byte(i * 36), 255}, When: time.UnixMilli(max(min(n, 1<<60), -1<<60))}
+		insertAll(ctx, e, samples, s)
+		for field, v := range map[string]any{"count": s.Count, "ratio": s.Ratio, "text": s.Text, "data": s.Data, "when": s.When} {
+			values[field] = append(values[field], v)
+		}
+	}
+	for field, vals := range values {
+		for _, b := range [][2]int{{0, 8}, {0, 1}, {1, 4}, {3, 3}, {5, 2}, {7, 8}, {2, 7}} {
+			var to any
+			want := []string{}
+			for i := b[0]; i < b[1]; i++ {
+				want = append(want, fmt.Sprint(i))
+			}
+			if b[1] < len(vals) {
+				to = vals[b[1]]
+			}
+			r := q.Range(field, vals[b[0]], to)
+			id := func(s sample) string { return s.ID }
+			equal(e, fmt.Sprintf("the records with %s from %d below %d", field, b[0], b[1]), find(ctx, e, samples, r.Order(field), id), want)
+			slices.Reverse(want)
+			equal(e, fmt.Sprintf("the records with %s from %d below %d backwards", field, b[0], b[1]), find(ctx, e, samples, r.Order("-"+field), id), want)
+		}
+	}
+}
+
+// insertJobs inserts jobs of one scope, by parts joined with '|'.
+func (e *env) insertJobs(ctx context.Context, list ...string) {
+	for _, text := range list {
+		parts := append(strings.Split(text, "|"), "", "")
+		insertAll(ctx, e, e.jobs(ctx), job{Scope: e.name("s"), Category: parts[0], Sub: parts[1], Position: parts[2], Text: text})
+	}
+}
+
+func (e *env) jobTexts(ctx context.Context, q repo.Query) []string {
+	return find(ctx, e, e.jobs(ctx), q.Where("scope", e.name("s")), func(j job) string { return j.Text })
+}
+
+func prefixes(ctx context.Context, e *env) {
+	e.insertJobs(ctx, "c|", "c|a", "c|ab", "c|ab%", "c|ab%c", "c|ab#", "c|aB", "c|b", "c|\ud7ff", "c|\ud7ffx", "c|\ue000", "c|\U0010ffff", "c|\U0010ffff\U0010ffff", "c|é", "c|e\u0301", "C|ab")
+	for prefix, want := range map[string][]string{
+		"ab":         {"c|ab", "c|ab#", "c|ab%", "c|ab%c"},
+		"ab%":        {"c|ab%", "c|ab%c"},
+		"a":          {"c|a", "c|aB", "c|ab", "c|ab#", "c|ab%", "c|ab%c"},
+		"abc":        {},
+		"e":          {"c|e\u0301"},
+		"\ud7ff":     {"c|\ud7ff", "c|\ud7ffx"},
+		"\ue000":     {"c|\ue000"},
+		"\U0010ffff": {"c|\U0010ffff", "c|\U0010ffff\U0010ffff"},
+		"A":          {},
+	} {
+		equal(e, "the jobs whose sub begins with "+brief(prefix), e.jobTexts(ctx, repo.Where("category", "c").Prefix("sub", prefix)), want)
+	}
+	equal(e, "the number of those that begin with nothing", len(e.jobTexts(ctx, repo.Where("category", "c").Prefix("sub", ""))), 15)
+	_, err := repo.Collect(e.jobs(ctx).Find(ctx, repo.Where("scope", e.name("s")).Where("category", "c").Prefix("sub", "\xff")))
+	e.is("find by a prefix that is not UTF-8", err, repo.ErrInvalid)
+}
+
+func leadingParts(ctx context.Context, e *env) {
+	e.insertJobs(ctx, "a|b|c", "a|b|d", "a|bb|c", "a||bc", "a|b", "ab||c", "ab|c", "|ab|c", "a|b:c|")
+	for _, tt := range []struct {
+		q    repo.Query
+		want []string
+	}{
+		{repo.Where("category", "a"), []string{"a||bc", "a|b", "a|b|c", "a|b|d", "a|b:c|", "a|bb|c"}},
+		{repo.Where("category", "a").Where("sub", "b"), []string{"a|b", "a|b|c", "a|b|d"}},
+		{repo.Where("category", "a").Where("sub", "b").Where("position", "c"), []string{"a|b|c"}},
+		{repo.Where("category", "a").Where("sub", "b").Prefix("position", "c"), []string{"a|b|c"}},
+		{repo.Where("category", "a").Range("sub", "b", "bb"), []string{"a|b", "a|b|c", "a|b|d", "a|b:c|"}},
+		{repo.Where("category", "a").Where("sub", ""), []string{"a||bc"}},
+		{repo.Where("category", ""), []string{"|ab|c"}},
+		{repo.Where("category", "a").Where("position", "c"), []string{"a|b|c", "a|bb|c"}},
+		{repo.Where("category", "ab"), []string{"ab||c", "ab|c"}},
+	} {
+		equal(e, "the jobs with "+tt.q.String(), e.jobTexts(ctx, tt.q), tt.want)
+	}
+}
+
+func ordered(ctx context.Context, e *env) {
+	up := e.fillMessages(ctx, "h", 9)
+	down := slices.Clone(up)
+	slices.Reverse(down)
+	q := repo.Where("host", e.name("h"))
+	for n := range 11 {
+		want := func(list []string) []string {
+			if n == 0 {
+				return list
+			}
+			return list[:min(n, len(list))]
+		}
+		equal(e, fmt.Sprintf("the %d oldest messages", n), e.messageTexts(ctx, q.Order("time").Limit(n)), want(up))
+		equal(e, fmt.Sprintf("the %d newest messages", n), e.messageTexts(ctx, q.Order("-time").Limit(n)), want(down))
+	}
+	equal(e, "the newest but one error", e.messageTexts(ctx, q.Where("level", "error").Order("-time").Limit(2)), []string{"h 006", "h 003"})
+	equal(e, "the messages by level, newest first", e.messageTexts(ctx, q.Order("level", "-time")), []string{"h 006", "h 003", "h 000", "h 007", "h 004", "h 001", "h 008", "h 005", "h 002"})
+	equal(e, "by level against it, oldest first", e.messageTexts(ctx, q.Order("-level", "time")), []string{"h 002", "h 005", "h 008", "h 001", "h 004", "h 007", "h 000", "h 003", "h 006"})
+}
+
+func descendingKey(ctx context.Context, e *env) {
+	host := e.name("h")
+	for _, m := range []message{{Time: e.when(1), ID: 2}, {Time: e.when(1), ID: -1}, {Time: e.when(2), ID: 5}, {Time: e.when(1), ID: 10}, {Time: e.when(0), ID: 0}} {
+		m.Host, m.Text = host, fmt.Sprint(m.ID)
+		insertAll(ctx, e, e.messages(ctx), m)
+	}
+	equal(e, "the messages in the order of their keys", e.messageTexts(ctx, repo.Where("host", host)), []string{"5", "-1", "2", "10", "0"})
+	equal(e, "the messages against it", e.messageTexts(ctx, repo.Where("host", host).Order("time")), []string{"0", "10", "2", "-1", "5"})
+}
+
+func noIndex(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 3)
+	h := repo.Where("host", e.name("h"))
+	for _, tt := range []struct {
+		q     repo.Query
+		names string
+	}{
+		{repo.Where("level", "error"), `"level"`},
+		{h.Where("text", "x"), `"text"`},
+		{h.Order("text"), `"text"`},
+		{h.Order("-time", "-id"), `"-time", "-id"`},
+		{repo.Where("time", e.when(1)), `"time"`},
+		{repo.All().Order("time"), "Buckets"},
+		{repo.All(), "Walk"},
+	} {
+		_, err := repo.Collect(e.messages(ctx).Find(ctx, tt.q))
+		e.is("find of "+tt.q.String(), err, repo.ErrInvalid)
+		e.that(strings.Contains(err.Error(), tt.names), "an error that names "+tt.names, "%v", err)
+		_, err = e.messages(ctx).Count(ctx, tt.q)
+		e.is("count of "+tt.q.String(), err, repo.ErrInvalid)
+	}
+	equal(e, "the messages by a query that has an index", len(e.messageTexts(ctx, h)), 3)
+}
+
+func invalidQueries(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 3)
+	h := repo.Where("host", e.name("h"))
+	for what, q := range map[string]repo.Query{
+		"an unknown field":        repo.Where("nothing", 1),
+		"an unknown order":        h.Order("nothing"),
+		"a value of another kind": h.Where("level", 7),
+		"a range of another kind": h.Range("time", 1.5, nil),
+		"invalid text":            repo.Where("host", "\xff"),
+		"two conditions":          h.Where("host", e.name("h")),
+		"a limit below 0":         h.Limit(-1),
+		"a prefix of a number":    h.Where("time", e.when(0)).Prefix("id", "1"),
+		"elements of no list":     repo.Where("host[]", "x"),
+		"nothing":                 repo.Where("host", nil),
+	} {
+		_, err := repo.Collect(e.messages(ctx).Find(ctx, q))
+		e.is("find with "+what, err, repo.ErrInvalid)
+		_, err = e.messages(ctx).Page(ctx, q, "")
+		e.is("page with "+what, err, repo.ErrInvalid)
+	}
+	equal(e, "the messages by a valid query", len(e.messageTexts(ctx, h)), 3)
+}
+
+func queryAnew(ctx context.Context, e *env) {
+	seq := e.messages(ctx).Find(ctx, repo.Where("host", e.name("h")))
+	for n := 1; n <= 4; n++ {
+		m := message{Host: e.name("h"), Time: e.when(n), ID: int64(n), Text: fmt.Sprint(n)}
+		insertAll(ctx, e, e.messages(ctx), m)
+		equal(e, fmt.Sprintf("the number of records in loop %d", n), len(collect(e, "find", seq)), n)
+	}
+	seen := 0
+	for _, err := range seq {
+		e.ok("find", err)
+		if seen++; seen == 2 {
+			break
+		}
+	}
+	equal(e, "the records seen of a loop that was left", seen, 2)
+}
+
+func errorAtTheEnd(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 6)
+	for _, q := range []repo.Query{repo.Where("host", e.name("h")), repo.Where("host", e.name("h")).Where("level", "error"), repo.Where("text", "no index")} {
+		limited, cancel := context.WithCancel(ctx)
+		var errs, after int
+		for m, err := range e.messages(ctx).Find(limited, q) {
+			after++
+			if err != nil {
+				errs, after = errs+1, 0
+				e.that(m == message{}, "the zero record with an error", "%+v", m)
+			}
+			cancel()
+		}
+		cancel()
+		e.that(errs <= 1 && after == 0 || errs == 0, "at most one error, at the end", "%d errors, %d records after the last", errs, after)
+	}
+	_, err := repo.Collect(e.messages(ctx).Find(ended(ctx, context.Canceled), repo.Where("host", e.name("h"))))
+	e.is("find with a context that has ended", err, context.Canceled)
+}
+
+func countRule(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 25)
+	h := repo.Where("host", e.name("h"))
+	for _, q := range []repo.Query{h, h.Limit(10), h.Limit(25), h.Limit(26), h.Limit(1), h.Where("level", "info"), h.Where("level", "info").Limit(3), h.Range("time", e.when(5), e.when(20)).Order("time"),
+		h.Where("level", "warn").Range("time", nil, e.when(12)), h.Where("level", "none"), h.Range("time", e.when(9), e.when(3)), repo.Where("host", e.name("none"))} {
+		n, err := e.messages(ctx).Count(ctx, q)
+		e.ok("count of "+q.String(), err)
+		equal(e, "the count of "+q.String(), n, len(e.messageTexts(ctx, q)))
+	}
+	e.ok("delete", e.messages(ctx).Delete(ctx, repo.Key{e.name("h"), e.when(3), 3}))
+	n, err := e.messages(ctx).Count(ctx, h)
+	e.that(err == nil && n == 24, "a count of 24 after a delete", "%d, %v", n, err)
+}
+
+func keysRule(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 12)
+	h := repo.Where("host", e.name("h"))
+	for _, q := range []repo.Query{h, h.Limit(5), h.Where("level", "info").Order("time"), h.Range("time", e.when(2), e.when(9)).Order("time"), h.Where("level", "none")} {
+		var want, got []string
+		for _, m := range collect(e, "find", e.messages(ctx).Find(ctx, q)) {
+			want = append(want, repo.Key{m.Host, m.Time, m.ID}.String())
+		}
+		for _, k := range collect(e, "keys", e.messages(ctx).Keys(ctx, q)) {
+			got = append(got, k.String())
+			_, err := e.messages(ctx).Get(ctx, k)
+			e.ok("get by a key that Keys yielded", err)
+		}
+		equal(e, "the keys of "+q.String(), got, want)
+	}
+}
+
+func oneRule(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 4)
+	h := repo.Where("host", e.name("h"))
+	got, err := e.messages(ctx).One(ctx, h.Where("level", "info"))
+	e.ok("one", err)
+	equal(e, "the one message", got.Text, "h 001")
+	got, err = e.messages(ctx).One(ctx, h.Where("level", "none"))
+	e.is("one of none", err, repo.ErrNotFound)
+	equal(e, "what comes with the error", got, message{})
+	_, err = e.messages(ctx).One(ctx, h.Where("level", "error"))
+	e.is("one of several", err, repo.ErrInvalid)
+	_, err = e.messages(ctx).One(ctx, h.Limit(1))
+	e.is("one of several with a limit", err, repo.ErrInvalid)
+}
+
+func hundreds(ctx context.Context, e *env) {
+	want := e.fillMessages(ctx, "h", 700)
+	h := repo.Where("host", e.name("h"))
+	equal(e, "all messages by the key", e.messageTexts(ctx, h.Order("time")), want)
+	var infos []string
+	for i := 1; i < len(want); i += 3 {
+		infos = append(infos, want[i])
+	}
+	for _, m := range want[:60] {
+		i := slices.Index(want, m)
+		_, err := e.messages(ctx).Patch(ctx, repo.Key{e.name("h"), e.when(i), i}, repo.Set("level", "info"))
+		e.ok("patch", err)
+	}
+	infos = append(slices.Clone(want[:60]), infos[20:]...)
+	equal(e, "the messages by an index that does not cover them", e.messageTexts(ctx, h.Where("level", "info").Order("time")), infos)
+	slices.Reverse(infos)
+	equal(e, "the same backwards, with a limit over one batch", e.messageTexts(ctx, h.Where("level", "info").Order("-time").Limit(280)), infos[:min(280, len(infos))])
+}
+
+func compositeIndex(ctx context.Context, e *env) {
+	samples := e.samples(ctx)
+	for i := range 24 {
+		insertAll(ctx, e, samples, sample{Scope: e.name("s"), ID: fmt.Sprintf("%02d", i), Flag: i%2 == 0, Count: int64(i / 6), Text: string(rune('a' + i%4))})
+	}
+	id := func(s sample) string { return s.ID }
+	q := repo.Where("scope", e.name("s")).Where("flag", true)
+	equal(e, "equality on the first", find(ctx, e, samples, q.Order("-count", "text").Limit(6), id), []string{"20", "18", "22", "12", "16", "14"})
+	equal(e, "a range on the second", find(ctx, e, samples, q.Range("count", 1, 3).Order("-count"), id), []string{"12", "16", "14", "08", "06", "10"})
+	equal(e, "equality on two", find(ctx, e, samples, q.Where("count", 2).Order("text"), id), []string{"12", "16", "14"})
+	equal(e, "a prefix on the third", find(ctx, e, samples, q.Where("count", 2).Prefix("text", "a"), id), []string{"12", "16"})
+	equal(e, "the same against the order", find(ctx, e, samples, q.Where("count", 2).Order("-text"), id), []string{"14", "16", "12"})
+	_, err := repo.Collect(samples.Find(ctx, q.Order("count", "text")))
+	e.is("an order that turns one of two columns round", err, repo.ErrInvalid)
+}

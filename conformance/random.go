@@ -1,0 +1,172 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+)
+
+// Random operations are done on the store under test and on the memory backend,
+// which must answer alike. They come in episodes: each begins with an empty
+// collection, so that the operations of one that fails can be tried again and
+// those that do not matter left out.
+const (
+	episodeOps  = 160
+	lanes       = 4 // episodes at once
+	shrinkTries = 300
+	shrinkTime  = 20 * time.Second
+)
+
+// compare does n random operations. The error is the first difference, shrunk.
+func (s *suite) compare(ctx context.Context, seed uint64, n int, progress func(string, int, int)) error {
+	episodes := (n + episodeOps - 1) / episodeOps
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for lane := range min(lanes, episodes) {
+		wg.Go(func() {
+			if err := s.lane(ctx, seed, lane, episodes, func() {
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				progress("random operations", min(done*episodeOps, n), n)
+			}); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// lane does every lanes-th episode in one collection, which it empties each time.
+func (s *suite) lane(ctx context.Context, seed uint64, lane, episodes int, done func()) error {
+	p, err := s.pair(ctx)
+	if err != nil {
+		return err
+	}
+	for i := lane; i < episodes && ctx.Err() == nil; i += lanes {
+		ops := episode(seed, i)
+		at, diff, err := p.play(ctx, ops)
+		if err != nil {
+			return err
+		}
+		if diff != nil {
+			return s.shrunk(ctx, seed, i, ops[:at+1], diff)
+		}
+		if err := p.clear(ctx); err != nil {
+			return fmt.Errorf("empty the collection after episode %d of seed %d: %w", i, seed, err)
+		}
+		done()
+	}
+	return nil
+}
+
+// episode returns the operations of an episode: the same ones for the same seed.
+func episode(seed uint64, number int) []operation {
+	r := &draw{rand.New(rand.NewPCG(seed, uint64(number)))}
+	ops := make([]operation, 0, episodeOps)
+	for range episodeOps - 1 {
+		ops = append(ops, r.operation())
+	}
+	return append(ops, operation{verb: "verify"})
+}
+
+// A pair is the store under test and the reference, in the same state.
+type pair struct {
+	tested, reference *side
+	clock             *clock
+}
+
+// pair returns a pair with empty collections.
+func (s *suite) pair(ctx context.Context) (*pair, error) {
+	p := &pair{clock: &clock{}}
+	p.clock.ms.Store(1_500_000_000_000)
+	opts := &repo.Options{Now: p.clock.now}
+	var err error
+	if p.tested, err = openSide(ctx, repo.NewStore(s.store, opts), s.freshName(), s.facts.Unit); err != nil {
+		return nil, err
+	}
+	unit := s.facts.Unit
+	reference := memory.New(&memory.Options{Unit: &unit})
+	p.reference, err = openSide(ctx, repo.NewStore(reference, opts), "reference", unit)
+	return p, err
+}
+
+// A difference is an operation that the two answered differently.
+type difference struct {
+	op        operation
+	got, want string
+}
+
+// play does operations on both until they differ, and returns where they did.
+func (p *pair) play(ctx context.Context, ops []operation) (at int, diff *difference, err error) {
+	for i, op := range ops {
+		if err := ctx.Err(); err != nil {
+			return i, nil, err
+		}
+		if op.verb == "pass" {
+			p.clock.pass(time.Duration(op.n) * time.Second)
+			continue
+		}
+		want := p.reference.do(ctx, op)
+		got := p.tested.do(ctx, op)
+		if ctx.Err() == nil && got != want {
+			return i, &difference{op, got, want}, nil
+		}
+	}
+	return len(ops), nil, nil
+}
+
+// clear deletes all records of both.
+func (p *pair) clear(ctx context.Context) error {
+	for _, s := range []*side{p.tested, p.reference} {
+		for part := range parts {
+			for id := range idsOfPart {
+				if err := s.repo.Delete(ctx, repo.Key{partName(part), int64(id)}); err != nil {
+					return err
+				}
+			}
+		}
+		s.versions = map[string][]repo.Version{}
+	}
+	return nil
+}
+
+// shrunk leaves operations out as long as the two still differ, each time in new
+// collections, and returns the error.
+func (s *suite) shrunk(ctx context.Context, seed uint64, number int, ops []operation, diff *difference) error {
+	at := len(ops)
+	text := fmt.Sprintf("seed %d, episode %d, operation %d: %s", seed, number, at, diffText(diff))
+	until := time.Now().Add(shrinkTime)
+	tries := 0
+	for size := len(ops) / 2; size > 0; size /= 2 {
+		for from := 0; from+size < len(ops) && tries < shrinkTries && time.Now().Before(until); tries++ {
+			shorter := append(append([]operation{}, ops[:from]...), ops[from+size:]...)
+			p, err := s.pair(ctx)
+			if err != nil {
+				return fmt.Errorf("%s\n(not shrunk: %w)", text, err)
+			}
+			if n, d, err := p.play(ctx, shorter); err == nil && d != nil {
+				ops, diff = shorter[:n+1], d
+				continue
+			}
+			from += size
+		}
+	}
+	var b strings.Builder
+	for i, op := range ops {
+		fmt.Fprintf(&b, "\n  %2d  %s", i+1, op)
+	}
+	return &mismatch{want: diff.want, got: fmt.Sprintf("%s\n%s\nshrunk to %d operations:%s\nthe last of which: %s", diff.got, text, len(ops), b.String(), diffText(diff))}
+}
+
+func diffText(d *difference) string { return fmt.Sprintf("%s: got %s, want %s", d.op, d.got, d.want) }

@@ -1,0 +1,291 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func rowRules() []rule {
+	return []rule{
+		{name: "order of get", sentence: "Get answers in the order of the keys, also for rows that are not there and for keys that come twice.", check: getOrder},
+		{name: "reused rows", sentence: "Get leaves nothing of what was in the rows before.", check: reusedRows},
+		{name: "get sees", sentence: "Get sees every commit that was acknowledged before it began.", check: getSees},
+		{name: "many at once", sentence: "Get reads any number of keys.", check: getMany},
+		{name: "rev", sentence: "Rev is the token of the commit that last changed the row, all 128 bits of it.", check: rev},
+		{name: "expires", sentence: "A store neither hides nor drops a row because of Expires, which it keeps.", check: expiresIsData},
+		{name: "dead", sentence: "A dead row is read like any other, and is marked.", check: deadIsData},
+		{name: "note", sentence: "A store returns Note as it was written.", check: note},
+		{name: "keys of rows", sentence: "Range yields rows with their Key, without Parts.", check: keysOfRows},
+		{name: "whole puts", sentence: "Put writes the whole row; what was there before is gone.", check: wholePut},
+		{name: "large rows", sentence: "A row of 1 MiB is kept whole.", check: largeRow},
+		{name: "arguments", sentence: "A store does not keep slices of arguments after the method has returned, and does not change them.", check: arguments},
+		{name: "values for good", sentence: "Strings in rows that a store returned belong to the caller for good.", check: valuesForGood},
+		{name: "goroutines", sentence: "All methods may be called by many goroutines at once.", check: goroutines},
+	}
+}
+
+func getOrder(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	for _, s := range []string{"a", "b", "c"} {
+		e.commit(ctx, put(t, row(e.at(t, "p", s), s)))
+	}
+	e.commit(ctx, put(t, row(e.at(t, "q", "a"), "other")))
+	keys := []driver.Key{e.at(t, "p", "c"), e.at(t, "p", "none"), e.at(t, "p", "a"), e.at(t, "q", "a"), e.at(t, "p", "c"), e.at(t, "q", "none"), e.at(t, "p", "b")}
+	var got []string
+	for _, r := range e.getAll(ctx, t, nil, keys...) {
+		got = append(got, textOf(&r))
+	}
+	equal(e, "the rows", got, []string{"c", "no row", "a", "other", "c", "no row", "b"})
+	e.getAll(ctx, t, nil)
+}
+
+func reusedRows(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	bare := driver.Row{Key: e.at(t, "p", "bare")}
+	bare.Rev = e.commit(ctx, put(t, bare))
+	dirty := func() driver.Row {
+		return driver.Row{Rev: driver.NewToken(), Ring: []driver.Token{driver.NewToken()}, Fields: texts("1", "2", "3", "4", "5", "6", "7", "8"),
+			Extra: []driver.Pair{{Name: "old", Value: num(1)}}, Expires: 7, Dead: true, Note: "old"}
+	}
+	rows := []driver.Row{dirty(), dirty()}
+	e.ok("get", e.store.Get(ctx, t, []driver.Key{bare.Key, e.at(t, "p", "none")}, nil, rows))
+	equal(e, "the row", show(&rows[0]), show(&bare))
+	equal(e, "its Rev and Ring", fmt.Sprint(rows[0].Rev, rows[0].Ring), fmt.Sprint(bare.Rev, []driver.Token{bare.Rev}))
+	rows[1].Rev = rows[0].Rev // shows what is in it
+	equal(e, "the row that is not there", show(&rows[1]), show(&bare))
+	equal(e, "its Ring", len(rows[1].Ring), 0)
+}
+
+func getSees(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	for i := range 30 {
+		key := e.at(t, "p", fmt.Sprint(i%3))
+		want := e.commit(ctx, put(t, row(key, fmt.Sprint(i))))
+		got := e.get(ctx, t, key)
+		equal(e, "the Rev after a put", got.Rev, want)
+		equal(e, "the row after a put", textOf(&got), fmt.Sprint(i))
+		if i%5 == 4 {
+			e.commit(ctx, driver.Op{Do: driver.Delete, Table: t, Row: driver.Row{Key: key}})
+			equal(e, "the row after a delete", e.text(ctx, t, key), "no row")
+		}
+	}
+}
+
+func getMany(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	var ops []driver.Op
+	var keys []driver.Key
+	for i := range 1000 {
+		keys = append(keys, e.at(t, "p", fmt.Sprintf("%04d", i)))
+		if i%3 != 0 {
+			ops = append(ops, put(t, row(keys[i], fmt.Sprint(i))))
+		}
+	}
+	e.commitMany(ctx, ops)
+	slices.Reverse(keys)
+	for i, r := range e.getAll(ctx, t, []int{fString}, keys...) {
+		want := "no row"
+		if n := 999 - i; n%3 != 0 {
+			want = fmt.Sprint(n)
+		}
+		got := show(&r)
+		if !r.Rev.IsZero() {
+			got = field(&r, 0).Str()
+		}
+		equal(e, "row "+fmt.Sprint(i), got, want)
+	}
+}
+
+func rev(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	for i, token := range []driver.Token{{15: 1}, {0: 1}, {0: 0xff, 15: 0xff}, {7: 0x80}, allSet(), driver.NewToken()} {
+		key := e.at(t, "p", fmt.Sprint(i))
+		refusal, err := e.store.Commit(ctx, token, []driver.Op{put(t, row(key, "x"))})
+		e.ok("put", err)
+		e.that(refusal == nil, "no refusal", "one")
+		got, ranged := e.get(ctx, t, key), e.rows(ctx, span(t, key))
+		equal(e, "the Rev by get", got.Rev, token)
+		equal(e, "the Rev by range", ranged[i].Rev, token)
+		e.commit(ctx, driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: token})
+	}
+}
+
+func allSet() driver.Token {
+	var t driver.Token
+	for i := range t {
+		t[i] = 0xff
+	}
+	return t
+}
+
+// seenEverywhere finds a row by Get, Range, Walk and, if there is one, Count.
+func seenEverywhere(ctx context.Context, e *env, t *driver.Table, want *driver.Row) {
+	want.Rev = driver.NewToken()
+	got := e.get(ctx, t, want.Key)
+	equal(e, "the row by get", show(&got), show(want))
+	rows := e.rows(ctx, span(t, want.Key))
+	equal(e, "the number of rows by range", len(rows), 1)
+	equal(e, "the row by range", show(&rows[0]), show(want))
+	for _, r := range e.walk(ctx, t) {
+		if r.Key.Partition == want.Key.Partition {
+			equal(e, "the row by walk", show(&r), show(want))
+			rows = nil
+		}
+	}
+	e.that(rows == nil, "the row by walk", "nothing")
+	if c, ok := e.store.(driver.Counter); ok {
+		n, err := c.Count(ctx, span(t, want.Key))
+		e.ok("count", err)
+		equal(e, "the number of rows by count", n, 1)
+	}
+}
+
+func expiresIsData(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	for i, ms := range []int64{1, 1000, 1521080087000, math.MaxInt64, -1, math.MinInt64, 0} {
+		r := row(e.at(t, fmt.Sprint(i), "a"), "x")
+		r.Expires = ms
+		e.commit(ctx, put(t, r))
+		seenEverywhere(ctx, e, t, &r)
+	}
+}
+
+func deadIsData(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	r := row(e.at(t, "p", "a"), "x")
+	r.Dead, r.Expires = true, 5
+	e.commit(ctx, put(t, r))
+	seenEverywhere(ctx, e, t, &r)
+	r.Dead = false
+	e.commit(ctx, put(t, r))
+	seenEverywhere(ctx, e, t, &r)
+}
+
+func note(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	for i, text := range []string{"n", "", " ", "\x00", "a\x00b", "é", "{}", strings.Repeat("n", 5000)} {
+		r := row(e.at(t, fmt.Sprint(i), "a"), "x")
+		r.Note = text
+		e.commit(ctx, put(t, r))
+		seenEverywhere(ctx, e, t, &r)
+	}
+}
+
+func keysOfRows(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	keys := []driver.Key{e.at(t, "p", ""), e.at(t, "p", "a#"), e.at(t, "p", "b c")}
+	for _, k := range keys {
+		e.commit(ctx, put(t, row(k, "x")))
+	}
+	for i, r := range e.rows(ctx, span(t, keys[0])) {
+		equal(e, "the key of a row", []string{r.Key.Partition, r.Key.Sort}, []string{keys[i].Partition, keys[i].Sort})
+		equal(e, "the number of parts of a key that a store returns", len(r.Key.Parts), 0)
+	}
+}
+
+func wholePut(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	r := maskedRow(e, t)
+	e.commit(ctx, put(t, r))
+	next := driver.Row{Key: r.Key, Fields: []driver.Value{{}, num(6)}}
+	e.commit(ctx, put(t, next))
+	seenEverywhere(ctx, e, t, &next)
+	empty := driver.Row{Key: r.Key}
+	e.commit(ctx, put(t, empty))
+	seenEverywhere(ctx, e, t, &empty)
+}
+
+func largeRow(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	r := driver.Row{Key: e.at(t, "p", "a"), Fields: make([]driver.Value, fMap+1)}
+	r.Fields[fBytes] = bin(strings.Repeat("\x00\xff", 1<<18))
+	r.Fields[fString] = str(strings.Repeat("x", 1<<18))
+	var list []driver.Value
+	for i := range 1 << 14 {
+		list = append(list, num(int64(i)))
+	}
+	r.Fields[fList] = listOf(list...)
+	e.commit(ctx, put(t, r))
+	got := e.get(ctx, t, r.Key)
+	for i := range r.Fields {
+		e.that(field(&got, i).Equal(r.Fields[i]), "field "+t.Fields[i].Name+" as written", "%s", brief(field(&got, i).String()))
+	}
+}
+
+func arguments(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	key := e.at(t, "p", "a")
+	fields := []driver.Value{{}, num(1), {}, str("text"), {}, {}, {}, {}}
+	extra := []driver.Pair{{Name: "x", Value: num(1)}}
+	edits := []driver.Edit{{Do: driver.Set, Field: fInt, Value: num(2)}}
+	ops := []driver.Op{{Do: driver.Put, Table: t, Row: driver.Row{Key: key, Fields: fields, Extra: extra}}}
+	unchanged := func(want string) {
+		equal(e, "the arguments after the call", fmt.Sprint(ops[0].Do, ops[0].Row.Fields, ops[0].Row.Extra, ops[0].Row.Rev, edits, key.Parts), want)
+	}
+	before := fmt.Sprint(ops[0].Do, fields, extra, ops[0].Row.Rev, edits, key.Parts)
+	e.commit(ctx, ops...)
+	unchanged(before)
+	written := e.get(ctx, t, key)
+	for i := range fields {
+		fields[i] = str("overwritten")
+	}
+	extra[0] = driver.Pair{Name: "overwritten"}
+	got := e.get(ctx, t, key)
+	equal(e, "the row after the caller wrote over its slices", show(&got), show(&written))
+	ops[0] = driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: key}, Edits: edits}
+	before = fmt.Sprint(ops[0].Do, ops[0].Row.Fields, ops[0].Row.Extra, ops[0].Row.Rev, edits, key.Parts)
+	e.commit(ctx, ops...)
+	unchanged(before)
+	keys, mask := []driver.Key{key, e.at(t, "p", "b")}, []int{fString, fInt}
+	rows := make([]driver.Row, 2)
+	e.ok("get", e.store.Get(ctx, t, keys, mask, rows))
+	equal(e, "the arguments after get", fmt.Sprint(keys, mask), fmt.Sprint([]driver.Key{key, e.at(t, "p", "b")}, []int{fString, fInt}))
+}
+
+func valuesForGood(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	var want, got []string
+	var kept []driver.Row
+	read := make([]driver.Row, 1)
+	for i := range 40 {
+		r := row(e.at(t, "p", fmt.Sprint(i)), strings.Repeat(string(rune('a'+i%26)), 64))
+		r.Fields = append(r.Fields, driver.Value{}, driver.Value{}, listOf(str(fmt.Sprintf("element %02d", i))))
+		e.commit(ctx, put(t, r))
+		e.ok("get", e.store.Get(ctx, t, []driver.Key{r.Key}, nil, read))
+		want, kept = append(want, textOf(&r)+kindText(r.Fields[fList])), append(kept, copyRow(&read[0]))
+	}
+	for i := range kept {
+		got = append(got, textOf(&kept[i])+kindText(field(&kept[i], fList)))
+	}
+	equal(e, "the values that get returned, looked at later", got, want)
+}
+
+// goroutines uses every method at once, each goroutine on rows of its own.
+func goroutines(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	e.parallel(16, func(i int) error {
+		key := e.at(t, fmt.Sprintf("p%d", i), "a")
+		for n := range 40 {
+			r := row(key, fmt.Sprint(n))
+			if refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(t, r)}); err != nil || refusal != nil {
+				return &mismatch{"a commit among others to succeed", fmt.Sprint(refusal, err)}
+			}
+			got, err := rangeAll(ctx, e.store, span(t, key))
+			if err != nil || len(got) != 1 || textOf(&got[0]) != fmt.Sprint(n) {
+				return &mismatch{"a goroutine to read what it wrote: " + fmt.Sprint(n), fmt.Sprintf("%d rows, %v", len(got), err)}
+			}
+			if n%10 == 0 {
+				if err := e.store.Define(ctx, []*driver.Table{t}); err != nil {
+					return &mismatch{"define among other calls to succeed", err.Error()}
+				}
+			}
+		}
+		return nil
+	})
+	equal(e, "the number of rows by walk", len(e.walk(ctx, t)), 16)
+}

@@ -1,0 +1,330 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A side is one of the two stores that are compared: it does operations and says
+// what came of them, in words that do not depend on the store.
+type side struct {
+	repo     *repo.Repo[entry]
+	view     *repo.View[glance]
+	versions map[string][]repo.Version // of each key, as the caller has seen them
+}
+
+// A glance is what some indexes cover.
+type glance struct {
+	Part string `repo:"part"`
+	ID   int64  `repo:"id"`
+	Kind string `repo:"kind"`
+	Note string `repo:"note"`
+}
+
+func openSide(ctx context.Context, store *repo.Store, name string, unit driver.Unit) (*side, error) {
+	schema := entrySchema(unit)
+	schema.Collection = name
+	r, err := repo.Open[entry](ctx, store, schema)
+	if err != nil {
+		return nil, err
+	}
+	view, err := repo.ViewOf[glance](r)
+	return &side{repo: r, view: view, versions: map[string][]repo.Version{}}, err
+}
+
+func keyText(e entry) string { return fmt.Sprintf("%q/%d", e.Part, e.ID) }
+
+func keyOf(e entry) repo.Key { return repo.Key{e.Part, e.ID} }
+
+// saw notes a version of a record.
+func (s *side) saw(e entry) {
+	list := s.versions[keyText(e)]
+	if !e.Version.IsZero() && !slices.Contains(list, e.Version) {
+		s.versions[keyText(e)] = append(list, e.Version)
+	}
+}
+
+// version returns the version that an operation expects.
+func (s *side) version(op operation) repo.Version {
+	list := s.versions[keyText(op.rec)]
+	switch {
+	case op.expect == "current" && len(list) > 0:
+		return list[len(list)-1]
+	case op.expect == "old" && len(list) > 1:
+		return list[len(list)-2]
+	}
+	return repo.Version{}
+}
+
+// text returns a record in words: its version by how often it was seen to change.
+func (s *side) text(e entry) string {
+	s.saw(e)
+	return fmt.Sprintf("%s v%d", e, slices.Index(s.versions[keyText(e)], e.Version))
+}
+
+// kind returns the condition of an error in words.
+func kind(err error) string {
+	if err == nil {
+		return "done"
+	}
+	facts, _ := errors.AsType[*repo.Error](err)
+	for _, s := range sentinels() {
+		if errors.Is(err, s) {
+			if facts != nil && facts.Index != "" {
+				return s.Error() + " in " + facts.Index
+			}
+			return s.Error()
+		}
+	}
+	return "an error that is no sentinel: " + err.Error()
+}
+
+// do does an operation and says what came of it.
+func (s *side) do(ctx context.Context, op operation) string {
+	switch op.verb {
+	case "insert", "put", "replace", "delete":
+		return s.write(ctx, op)
+	case "patch", "update":
+		return s.change(ctx, op)
+	case "group":
+		return s.group(ctx, op)
+	case "insert all":
+		return s.bulk(ctx, op)
+	case "get", "exists", "get many":
+		return s.read(ctx, op)
+	case "maintain", "walk", "verify":
+		return s.whole(ctx, op)
+	}
+	return s.query(ctx, op)
+}
+
+func (s *side) write(ctx context.Context, op operation) string {
+	e, opts := op.rec, []repo.WriteOption{repo.IfVersion(s.version(op))}
+	var err error
+	switch op.verb {
+	case "insert":
+		err = s.repo.Insert(ctx, &e)
+	case "put":
+		err = s.repo.Put(ctx, &e, opts...)
+	case "replace":
+		err = s.repo.Replace(ctx, &e, opts...)
+	case "delete":
+		return kind(s.repo.Delete(ctx, keyOf(e), opts...))
+	}
+	if err == nil {
+		s.saw(e)
+	}
+	return kind(err)
+}
+
+func (e edit) repo() repo.Edit {
+	switch e.do {
+	case "set":
+		return repo.Set(e.field, e.value)
+	case "add":
+		return repo.Add(e.field, e.value.(int64))
+	}
+	return repo.Unset(e.field)
+}
+
+func (s *side) change(ctx context.Context, op operation) string {
+	if op.verb == "update" {
+		e, err := s.repo.Update(ctx, keyOf(op.rec), func(e *entry) error {
+			e.Kind, e.Score, e.Tags, e.Name, e.Until = op.rec.Kind, e.Score+op.rec.Score, op.rec.Tags, op.rec.Name, op.rec.Until
+			return nil
+		}, repo.IfVersion(s.version(op)))
+		if err != nil {
+			return kind(err)
+		}
+		return s.text(e)
+	}
+	var edits []repo.Edit
+	for _, e := range op.edits {
+		edits = append(edits, e.repo())
+	}
+	v, err := s.repo.PatchIf(ctx, keyOf(op.rec), s.version(op), edits...)
+	if err == nil {
+		s.saw(entry{Part: op.rec.Part, ID: op.rec.ID, Version: v})
+	}
+	return kind(err)
+}
+
+func (s *side) group(ctx context.Context, op operation) string {
+	g := s.repo.Group()
+	records := make([]entry, len(op.list))
+	for i, w := range op.list {
+		records[i] = w.rec
+		option := repo.IfVersion(s.version(w))
+		switch w.verb {
+		case "insert":
+			g.Insert(&records[i])
+		case "put":
+			g.Put(&records[i], option)
+		case "replace":
+			g.Replace(&records[i], option)
+		case "delete":
+			g.Delete(keyOf(w.rec), option)
+		}
+	}
+	err := g.Commit(ctx)
+	for i := range records {
+		if err == nil && op.list[i].verb != "delete" {
+			s.saw(records[i])
+		}
+	}
+	return kind(err)
+}
+
+func (s *side) bulk(ctx context.Context, op operation) string {
+	var list []entry
+	for _, w := range op.list {
+		list = append(list, w.rec)
+	}
+	n, err := s.repo.InsertAll(ctx, sequence(list, nil))
+	text := fmt.Sprintf("%d inserted", n)
+	if batch, ok := errors.AsType[*repo.BatchError](err); ok {
+		for _, f := range batch.Failed {
+			text += fmt.Sprintf(", %d %s", f.Index, kind(f.Err))
+		}
+		return text
+	}
+	return text + " " + kind(err)
+}
+
+func (s *side) read(ctx context.Context, op operation) string {
+	switch op.verb {
+	case "exists":
+		ok, err := s.repo.Exists(ctx, keyOf(op.rec))
+		return fmt.Sprint(ok, " ", kind(err))
+	case "get":
+		e, err := s.repo.Get(ctx, keyOf(op.rec))
+		if err != nil {
+			return kind(err)
+		}
+		return s.text(e)
+	}
+	var keys []repo.Key
+	for i := range int64(3) {
+		keys = append(keys, repo.Key{op.rec.Part, (op.rec.ID + 2*i) % idsOfPart})
+	}
+	list, found, err := s.repo.GetMany(ctx, keys)
+	return fmt.Sprint(s.texts(list), found, kind(err))
+}
+
+func (s *side) texts(list []entry) []string {
+	texts := []string{}
+	for _, e := range list {
+		texts = append(texts, s.text(e))
+	}
+	return texts
+}
+
+// whole does what reads the whole collection.
+func (s *side) whole(ctx context.Context, op operation) string {
+	switch op.verb {
+	case "maintain":
+		done, err := s.repo.Maintain(ctx)
+		return fmt.Sprint(done.Expired, " removed, ", kind(err))
+	case "walk":
+		var texts []string
+		for chunk, err := range s.repo.Walk(ctx, "") {
+			if err != nil {
+				return kind(err)
+			}
+			texts = append(texts, s.texts(chunk.Items)...)
+		}
+		sort.Strings(texts)
+		return strings.Join(texts, "; ")
+	}
+	reports, err := s.repo.Verify(ctx)
+	text := kind(err)
+	for _, rep := range reports {
+		if !rep.Clean() {
+			text += fmt.Sprintf("; index %s: %d missing, %d stale", rep.Index, rep.Missing, rep.Stale)
+		}
+	}
+	return text
+}
+
+// list joins what a sequence yielded.
+func list[T any](seq func(func(T, error) bool), text func(T) string) string {
+	var texts []string
+	for x, err := range seq {
+		if err != nil {
+			return kind(err)
+		}
+		texts = append(texts, text(x))
+	}
+	return fmt.Sprintf("%d found: %s", len(texts), strings.Join(texts, "; "))
+}
+
+func (s *side) query(ctx context.Context, op operation) string {
+	q := op.q.repo()
+	switch op.verb {
+	case "keys":
+		return list(s.repo.Keys(ctx, q), func(k repo.Key) string { return fmt.Sprint(k...) })
+	case "count":
+		n, err := s.repo.Count(ctx, q)
+		return fmt.Sprint(n, " ", kind(err))
+	case "view":
+		return list(s.view.Find(ctx, q), func(g glance) string { return fmt.Sprintf("%+v", g) })
+	case "one":
+		e, err := s.repo.One(ctx, q)
+		if err != nil {
+			return kind(err)
+		}
+		return s.text(e)
+	case "page":
+		return s.pages(ctx, q.Limit(op.n))
+	case "scan":
+		return s.scan(ctx, op.q)
+	}
+	return list(s.repo.Find(ctx, q), s.text)
+}
+
+// pages goes to the last page and back.
+func (s *side) pages(ctx context.Context, q repo.Query) string {
+	var texts []string
+	cursor, back := "", false
+	for range 60 {
+		p, err := s.repo.Page(ctx, q, cursor)
+		if err != nil {
+			return kind(err)
+		}
+		texts = append(texts, fmt.Sprintf("[%s]", strings.Join(s.texts(p.Items), "; ")))
+		if back = back || p.Next == ""; back {
+			cursor = p.Prev
+		} else {
+			cursor = p.Next
+		}
+		if cursor == "" {
+			break
+		}
+	}
+	return strings.Join(texts, " ")
+}
+
+// scan reads all and sorts what comes in no order.
+func (s *side) scan(ctx context.Context, q query) string {
+	var texts []string
+	for e, err := range s.repo.Scan(ctx, q.repo()) {
+		if err != nil {
+			return kind(err)
+		}
+		texts = append(texts, s.text(e))
+	}
+	if len(q.order) == 0 {
+		sort.Strings(texts)
+		if q.limit > 0 {
+			return fmt.Sprint(len(texts), " found")
+		}
+	}
+	return strings.Join(texts, "; ")
+}

@@ -1,0 +1,131 @@
+package conformance
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// ruleLimit is how long a rule may take on a slow server.
+const ruleLimit = 60 * time.Second
+
+// A suite is one run on one store: the store, the run's name, and what it made.
+type suite struct {
+	open   Open
+	store  driver.Store
+	facts  driver.Facts
+	repo   *repo.Store
+	id     string // begins the name of every collection and table
+	limit  time.Duration
+	tables tables
+
+	mu     sync.Mutex
+	last   int            // number of the last env or collection
+	repos  map[string]any // shared repositories by collection
+	opened []string       // collections to drop
+	made   []*driver.Table
+}
+
+// newSuite opens the store and makes the tables for the rules that use no
+// collection.
+func newSuite(ctx context.Context, open Open) (*suite, error) {
+	s := &suite{open: open, limit: ruleLimit, id: newID(), repos: map[string]any{}}
+	store, err := open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	s.use(store)
+	s.tables = newTables(s.id)
+	s.made = s.tables.all(s.facts)
+	if err := store.Define(ctx, s.made); err != nil {
+		return nil, errors.Join(fmt.Errorf("define the tables of the suite: %w", err), store.Close())
+	}
+	return s, nil
+}
+
+func (s *suite) use(store driver.Store) {
+	s.store, s.facts = store, store.Facts()
+	s.repo = repo.NewStore(store, nil)
+}
+
+func newID() string {
+	var b [4]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return "cf" + hex.EncodeToString(b[:])
+}
+
+// env returns what a run of r works with.
+func (s *suite) env(r *rule) *env {
+	n := s.number()
+	return &env{suite: s, tag: fmt.Sprintf("r%03d", n), base: int64(n) * spread}
+}
+
+func (s *suite) number() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last++
+	return s.last
+}
+
+// freshName returns a name for a collection that no other rule has.
+func (s *suite) freshName() string {
+	name := fmt.Sprintf("%s_%d", s.id, s.number())
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opened = append(s.opened, name)
+	return name
+}
+
+// finish drops everything that the suite made and closes the store.
+func (s *suite) finish(ctx context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, name := range s.opened {
+		errs = append(errs, repo.DropCollection(ctx, s.repo, name))
+	}
+	errs = append(errs, s.store.Drop(ctx, s.made), s.store.Close())
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("drop what the suite made (names begin with %s): %w", s.id, err)
+	}
+	return nil
+}
+
+// drops makes finish drop a table.
+func (s *suite) drops(tables ...*driver.Table) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = append(s.made, tables...)
+}
+
+// shared returns the repository on a collection that all rules share.
+func shared[T any](ctx context.Context, e *env, schema repo.Schema) *repo.Repo[T] {
+	s := e.suite
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := s.id + "_" + schema.Collection
+	if r, ok := s.repos[name].(*repo.Repo[T]); ok {
+		return r
+	}
+	schema.Collection = name
+	r, err := repo.Open[T](ctx, s.repo, schema)
+	e.ok("open "+schema.Collection, err)
+	s.repos[name] = r
+	s.opened = append(s.opened, name)
+	return r
+}
+
+// fresh returns a repository on a new collection with a schema.
+func fresh[T any](ctx context.Context, e *env, schema repo.Schema) *repo.Repo[T] {
+	schema.Collection = e.freshName()
+	r, err := repo.Open[T](ctx, e.repo, schema)
+	e.ok("open "+schema.Collection, err)
+	return r
+}

@@ -1,0 +1,247 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// catalogRules are those of the tables of a store, then those of the collections
+// that package repo keeps in them.
+func catalogRules() []rule {
+	return slices.Concat([]rule{
+		{name: "facts", sentence: "Facts name the store and its unit, are the same at every call, and give a reason for what is missing.", check: factsRule},
+		{name: "abilities", sentence: "Facts say of Counter and Sizer what the store is.", check: abilities},
+		{name: "define again", sentence: "Define is idempotent and does not touch rows.", check: defineAgain},
+		{name: "define at once", sentence: "Define is safe when programs call it at once.", check: defineAtOnce},
+		{name: "other key columns", sentence: "A table that exists with other key columns is ErrSchema, and stays as it is.", check: otherColumns},
+		{name: "new fields", sentence: "Define adds new fields, which rows from before lack.", check: newFields},
+		{name: "table names", sentence: "Names of 100 bytes, with digits, dots and underscores, are names of tables.", check: tableNames},
+		{name: "attach", sentence: "Attach makes tables known that exist.", check: attach},
+		{name: "attach nothing", sentence: "Attach of a table that does not exist, or lacks a field, is ErrSchema and changes nothing.", check: attachNothing},
+		{name: "drop", sentence: "Drop removes tables with all their rows; one that does not exist is no error.", check: drop},
+		{name: "native", sentence: "A native index on a store that keeps none is ErrUnsupported and leaves no trace.", needs: keepsNoNative, check: nativeTable},
+		{name: "counter", sentence: "Count is the number of rows of a span, at most Limit if that is set.", needs: counts, check: counter},
+		{name: "sizer", sentence: "Size grows with the rows of a table.", needs: sizes, check: sizer},
+	}, collectionRules())
+}
+
+func keepsNoNative(f driver.Facts) string {
+	if f.Native.Has {
+		return f.Name + " keeps native indexes"
+	}
+	return ""
+}
+
+func counts(f driver.Facts) string {
+	if !f.Counts.Has {
+		return f.Counts.Reason
+	}
+	return ""
+}
+
+func sizes(f driver.Facts) string {
+	if !f.Sizes.Has {
+		return f.Sizes.Reason
+	}
+	return ""
+}
+
+func factsRule(_ context.Context, e *env) {
+	f := e.store.Facts()
+	equal(e, "the facts at the next call", e.store.Facts(), f)
+	equal(e, "the facts at the first call", f, e.facts)
+	e.that(f.Name != "" && f.Name == strings.ToLower(f.Name) && !strings.ContainsAny(f.Name, " /"), "a name in lower case", "%q", f.Name)
+	e.that(f.Unit <= driver.UnitStore, "a unit", "%d", f.Unit)
+	e.that(f.Durability <= driver.Node, "a class of durability", "%d", f.Durability)
+	e.that(f.Setting != "" || f.Durability == driver.UnknownDurability, "the setting that decides the durability", "none")
+	for name, a := range map[string]driver.Ability{"Native": f.Native, "Counts": f.Counts, "Sizes": f.Sizes} {
+		e.that(a.Has || a.Reason != "", "a reason why the store has not "+name, "none")
+	}
+}
+
+func abilities(_ context.Context, e *env) {
+	_, counter := e.store.(driver.Counter)
+	_, sizer := e.store.(driver.Sizer)
+	e.that(counter || !e.facts.Counts.Has, "a Counter, as Facts.Counts says", "none")
+	e.that(sizer || !e.facts.Sizes.Has, "a Sizer, as Facts.Sizes says", "none")
+}
+
+func defineAgain(ctx context.Context, e *env) {
+	t := e.ownTable(fieldColumns()...)
+	e.define(ctx, t)
+	key := e.at(t, "p", "a")
+	rev := e.commit(ctx, put(t, row(key, "x")))
+	twin := *t
+	e.define(ctx, t)
+	e.define(ctx, &twin, e.tables.sorted, t)
+	for _, same := range []*driver.Table{t, &twin} {
+		got := e.get(ctx, same, key)
+		equal(e, "the row after defining its table again", textOf(&got)+got.Rev.String(), "x"+rev.String())
+	}
+	equal(e, "the number of rows", len(e.rows(ctx, span(t, key))), 1)
+}
+
+func defineAtOnce(ctx context.Context, e *env) {
+	t := e.ownTable(fieldColumns()[:4]...)
+	e.parallel(6, func(i int) error {
+		mine := *t // another program has its own
+		mine.Fields = append(slices.Clone(t.Fields), driver.Column{Name: fmt.Sprint("own", i), Kind: driver.Int})
+		if err := e.store.Define(ctx, []*driver.Table{&mine}); err != nil {
+			return &mismatch{"define at once with others to succeed", err.Error()}
+		}
+		r := row(e.at(t, "p", fmt.Sprint(i)), fmt.Sprint(i))
+		r.Fields = append(r.Fields[:4:4], num(int64(i)))
+		refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(&mine, r)})
+		if err != nil || refusal != nil {
+			return &mismatch{"a commit to the table that was just defined to succeed", fmt.Sprint(refusal, err)}
+		}
+		return nil
+	})
+	e.define(ctx, t)
+	rows := e.rows(ctx, span(t, e.at(t, "p", "")))
+	equal(e, "the number of rows", len(rows), 6)
+	for i, r := range rows {
+		equal(e, "a row, as one program sees it", textOf(&r)+fmt.Sprint(r.Extra), fmt.Sprint(i)+fmt.Sprint([]driver.Pair{{Name: fmt.Sprint("own", i), Value: num(int64(i))}}))
+	}
+}
+
+func otherColumns(ctx context.Context, e *env) {
+	t := e.ownTable(fieldColumns()...)
+	e.define(ctx, t)
+	key := e.at(t, "p", "a")
+	e.commit(ctx, put(t, row(key, "x")))
+	for what, change := range map[string]func(t *driver.Table){
+		"another kind":       func(t *driver.Table) { t.Sort[0].Kind = driver.Int },
+		"another direction":  func(t *driver.Table) { t.Sort[0].Desc = true },
+		"another name":       func(t *driver.Table) { t.Sort[0].Name = "other" },
+		"one column more":    func(t *driver.Table) { t.Sort = append(t.Sort, driver.Column{Name: "more", Kind: driver.Int}) },
+		"one column less":    func(t *driver.Table) { t.Sort = nil },
+		"a partition column": func(t *driver.Table) { t.Partition = t.Partition[:1] },
+	} {
+		other := *t
+		other.Sort, other.Partition = slices.Clone(t.Sort), slices.Clone(t.Partition)
+		change(&other)
+		e.is("define with "+what, e.store.Define(ctx, []*driver.Table{&other}), driver.ErrSchema)
+		e.is("attach with "+what, e.store.Attach(ctx, []*driver.Table{&other}), driver.ErrSchema)
+	}
+	equal(e, "the row", e.text(ctx, t, key), "x")
+}
+
+func newFields(ctx context.Context, e *env) {
+	a, b := driver.Column{Name: "a", Kind: driver.String}, driver.Column{Name: "b", Kind: driver.List}
+	t := e.ownTable(a)
+	e.define(ctx, t)
+	old, fresh := e.at(t, "p", "old"), e.at(t, "p", "new")
+	e.commit(ctx, put(t, driver.Row{Key: old, Fields: texts("x")}))
+	wide := &driver.Table{Name: t.Name, Partition: t.Partition, Sort: t.Sort, Fields: []driver.Column{b, a}}
+	e.define(ctx, wide)
+	e.commit(ctx, put(wide, driver.Row{Key: fresh, Fields: []driver.Value{listOf(num(1)), str("y")}}))
+	rows := e.getAll(ctx, wide, nil, old, fresh)
+	equal(e, "the row from before", kindText(field(&rows[0], 0))+kindText(field(&rows[0], 1)), kindText(str("x")))
+	equal(e, "the new row", rows[1].Fields, []driver.Value{listOf(num(1)), str("y")})
+	equal(e, "the undeclared fields of both", len(rows[0].Extra)+len(rows[1].Extra), 0)
+}
+
+func tableNames(ctx context.Context, e *env) {
+	for _, name := range []string{e.id + "." + strings.Repeat("a", 99-len(e.id)), e.id + "_.x", e.id + ".0_9..z", e.id + strings.Repeat("_", 100-len(e.id)), e.id + strings.Repeat("_", 99-len(e.id))} {
+		t := *e.tables.sorted
+		t.Name = name
+		e.drops(&t)
+		e.define(ctx, &t)
+		key := e.at(&t, "p", "a")
+		e.commit(ctx, put(&t, row(key, name)))
+		equal(e, "the rows of the table "+name, e.text(ctx, &t, key), name)
+	}
+	equal(e, "the rows of another table under that key", e.text(ctx, e.tables.sorted, e.at(e.tables.sorted, "p", "a")), "no row")
+}
+
+func attach(ctx context.Context, e *env) {
+	t := e.ownTable(fieldColumns()...)
+	e.define(ctx, t)
+	key := e.at(t, "p", "a")
+	e.commit(ctx, put(t, row(key, "x")))
+	twin := *t
+	twin.Fields = []driver.Column{t.Fields[fString]}
+	e.ok("attach", e.store.Attach(ctx, []*driver.Table{&twin}))
+	got := e.get(ctx, &twin, key)
+	equal(e, "the row by the attached table", got.Fields, texts("x"))
+	e.commit(ctx, put(&twin, driver.Row{Key: key, Fields: texts("y")}))
+	equal(e, "the row by the table", e.text(ctx, t, key), "y")
+}
+
+func attachNothing(ctx context.Context, e *env) {
+	t := e.ownTable(fieldColumns()...)
+	e.is("attach of a table that does not exist", e.store.Attach(ctx, []*driver.Table{t}), driver.ErrSchema)
+	e.is("attach of it again", e.store.Attach(ctx, []*driver.Table{t}), driver.ErrSchema)
+	e.define(ctx, t)
+	wide := *t
+	wide.Fields = append(slices.Clone(t.Fields), driver.Column{Name: "more", Kind: driver.Int})
+	e.is("attach of a table that lacks a field", e.store.Attach(ctx, []*driver.Table{&wide}), driver.ErrSchema)
+	e.is("attach of it again", e.store.Attach(ctx, []*driver.Table{&wide}), driver.ErrSchema)
+	e.ok("attach of the table as it is", e.store.Attach(ctx, []*driver.Table{t}))
+}
+
+func drop(ctx context.Context, e *env) {
+	t, other := e.ownTable(fieldColumns()...), e.ownTable(fieldColumns()...)
+	e.define(ctx, t, other)
+	key := e.at(t, "p", "a")
+	e.commit(ctx, put(t, row(key, "x")))
+	e.commit(ctx, put(other, row(key, "stays")))
+	e.ok("drop", e.store.Drop(ctx, []*driver.Table{t}))
+	e.is("attach of a dropped table", e.store.Attach(ctx, []*driver.Table{t}), driver.ErrSchema)
+	e.ok("drop of a table that does not exist", e.store.Drop(ctx, []*driver.Table{t, {Name: e.freshTable()}}))
+	e.define(ctx, t)
+	equal(e, "the row of a table that was dropped and defined again", e.text(ctx, t, key), "no row")
+	equal(e, "its rows by range", len(e.rows(ctx, span(t, key))), 0)
+	equal(e, "its rows by walk", len(e.walk(ctx, t)), 0)
+	equal(e, "the row of another table", e.text(ctx, other, key), "stays")
+}
+
+func nativeTable(ctx context.Context, e *env) {
+	t := e.ownTable(fieldColumns()...)
+	t.Class, t.Native, t.Home = driver.Rows, true, e.tables.sorted
+	e.is("define of a native index", e.store.Define(ctx, []*driver.Table{t}), driver.ErrUnsupported)
+	plain := *t
+	plain.Native = false
+	e.is("attach of the table that it would have made", e.store.Attach(ctx, []*driver.Table{&plain}), driver.ErrSchema)
+}
+
+func counter(ctx context.Context, e *env) {
+	t, c := e.tables.sorted, e.store.(driver.Counter)
+	e.fill(ctx, t, "p", "a", "b", "bb", "c", "d")
+	e.fill(ctx, t, "q", "a", "b")
+	for _, tt := range []struct {
+		from, to string
+		limit    int
+		reverse  bool
+	}{{}, {limit: 3}, {limit: 5}, {limit: 9}, {from: "b", to: "c"}, {from: "b#", to: "c#"}, {from: "b#", to: "", limit: 2}, {from: "c#", to: "a#"}, {from: "x"}, {from: "b#", to: "d#", reverse: true}} {
+		sp := span(t, e.at(t, "p", ""))
+		sp.From, sp.To, sp.Limit, sp.Reverse = tt.from, tt.to, tt.limit, tt.reverse
+		n, err := c.Count(ctx, sp)
+		e.ok("count", err)
+		equal(e, fmt.Sprintf("the count of the span %+v", tt), n, len(e.rows(ctx, sp)))
+	}
+}
+
+func sizer(ctx context.Context, e *env) {
+	t, s := e.ownTable(fieldColumns()...), e.store.(driver.Sizer)
+	e.define(ctx, t)
+	size := func() int64 {
+		n, err := s.Size(ctx, t)
+		e.ok("size", err)
+		e.that(n >= 0, "a size of at least 0", "%d", n)
+		return n
+	}
+	empty := size()
+	var ops []driver.Op
+	for i := range 200 {
+		ops = append(ops, put(t, row(e.at(t, "p", fmt.Sprint(i)), strings.Repeat(fmt.Sprintf("%08x", i*2654435761), 500))))
+	}
+	e.commitMany(ctx, ops)
+	full := size()
+	e.that(full >= empty+200*500, "a size of some hundreds of thousands of bytes after 200 rows of 4 KB", "%d bytes, %d before", full, empty)
+}

@@ -1,0 +1,333 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func uniqueRules() []rule {
+	list := []rule{
+		{name: "taken", sentence: "A second record with a unique value is ErrExists, and the error names the index.", check: takenValue},
+		{name: "nothing of it", sentence: "A write that is refused for a unique value writes nothing of the record.", check: nothingOfIt},
+		{name: "every verb", sentence: "Put, Replace, Update and Patch to a taken value are ErrExists and change nothing.", check: uniqueVerbs},
+		{name: "lookup", sentence: "One by a unique value finds its owner, and no one by a value that is free.", check: uniqueLookup},
+		{name: "freed by change", sentence: "Changing a unique value frees the old one.", check: freedByChange},
+		{name: "freed by delete", sentence: "Deleting a record frees its unique values.", check: freedByDelete},
+		{name: "absent values", sentence: "A record in which a field of a unique index is absent claims nothing.", check: absentUnique},
+		{name: "own value", sentence: "A record keeps its value when it is written again.", check: ownValue},
+		{name: "exact values", sentence: "Unique values are compared exactly, byte by byte.", check: exactUnique},
+		{name: "two fields", sentence: "A unique index of two fields refuses the same pair, and no parts that only join to the same text.", check: twoFields},
+		{name: "elements of a list", sentence: "A unique index over a list claims every element.", check: uniqueElements},
+		{name: "at once", sentence: "Of inserts at once with the same value one succeeds, and the others leave nothing.", check: uniqueAtOnce},
+		{name: "moves at once", sentence: "Of changes at once to one value one succeeds; what was freed can be taken.", check: uniqueMoves},
+		{name: "passed on", sentence: "A group may pass a unique value from one record to another.", check: passedOn},
+	}
+	for i := range list {
+		list[i].needs = changesStore
+	}
+	return list
+}
+
+// insertPerson inserts a person with an email, which must succeed.
+func (e *env) insertPerson(ctx context.Context, id, email string) person {
+	p := e.person(id)
+	if email != "" {
+		p.Email = &email
+	}
+	e.ok("insert of "+id, e.people(ctx).Insert(ctx, &p))
+	return p
+}
+
+// owner returns the id of the person with an email, or "".
+func (e *env) owner(ctx context.Context, email string) string {
+	p, err := e.people(ctx).One(ctx, repo.Where("email", email))
+	if errors.Is(err, repo.ErrNotFound) {
+		return ""
+	}
+	e.ok("lookup of "+email, err)
+	return p.ID
+}
+
+// takenBy ends the rule unless err is that of a taken value of an index.
+func (e *env) takenBy(what string, err error, index string) {
+	e.is(what, err, repo.ErrExists)
+	facts, ok := errors.AsType[*repo.Error](err)
+	e.that(ok && facts.Index == index, "the error of "+what+" to name the index "+index, "%v", err)
+}
+
+func takenValue(ctx context.Context, e *env) {
+	mail := e.name("alice@example.com")
+	e.insertPerson(ctx, "1", mail)
+	second := e.person("2")
+	second.Email = &mail
+	e.takenBy("insert with a taken email", e.people(ctx).Insert(ctx, &second), "by_email")
+	same := e.person("1")
+	err := e.people(ctx).Insert(ctx, &same)
+	e.is("insert of a taken key", err, repo.ErrExists)
+	facts, ok := errors.AsType[*repo.Error](err)
+	e.that(ok && facts.Index == "", "no index named when the key itself is taken", "%+v", facts)
+}
+
+// absentPerson sees that there is no record with an id.
+func (e *env) absentPerson(ctx context.Context, id string) {
+	ok, err := e.people(ctx).Exists(ctx, repo.Key{e.name(id)})
+	e.ok("exists", err)
+	e.that(!ok, "no record "+id, "one")
+}
+
+func nothingOfIt(ctx context.Context, e *env) {
+	mail, free := e.name("taken"), e.name("free")
+	first := e.insertPerson(ctx, "1", mail)
+	second := e.person("2")
+	second.Email, second.Aliases, second.Role, second.Joined = &mail, []string{free}, e.name("role"), e.when(1)
+	e.takenBy("insert with a taken email", e.people(ctx).Insert(ctx, &second), "by_email")
+	e.absentPerson(ctx, "2")
+	for _, q := range []repo.Query{repo.Where("aliases[]", free), repo.Where("role", e.name("role")), repo.All().Range("joined", e.when(0), e.when(9))} {
+		equal(e, "what finds "+q.String(), len(collect(e, "find", e.people(ctx).Find(ctx, q))), 0)
+	}
+	third := e.person("3")
+	third.Aliases = []string{free}
+	e.ok("insert with the other value of the refused record", e.people(ctx).Insert(ctx, &third))
+	equal(e, "the owner of the taken value", e.owner(ctx, mail), first.ID)
+}
+
+func uniqueVerbs(ctx context.Context, e *env) {
+	mail, own := e.name("taken"), e.name("own")
+	e.insertPerson(ctx, "1", mail)
+	second := e.insertPerson(ctx, "2", own)
+	key, people := repo.Key{second.ID}, e.people(ctx)
+	change := func(p person) person { p.Email, p.Role, p.Version = &mail, e.name("new"), repo.Version{}; return p }
+	put, replace := change(second), change(second)
+	_, updated := people.Update(ctx, key, func(p *person) error { *p = change(*p); return nil })
+	_, patched := people.Patch(ctx, key, repo.Set("email", mail), repo.Set("role", e.name("new")))
+	fresh := change(e.person("3"))
+	for what, err := range map[string]error{"put": people.Put(ctx, &put), "replace": people.Replace(ctx, &replace), "update": updated, "patch": patched, "put of a new record": people.Put(ctx, &fresh)} {
+		e.takenBy(what+" to a taken email", err, "by_email")
+	}
+	got, err := people.Get(ctx, key)
+	e.ok("get", err)
+	equal(e, "the record", got, second)
+	equal(e, "the owners", []string{e.owner(ctx, mail), e.owner(ctx, own)}, []string{e.name("1"), second.ID})
+	equal(e, "the people of the new role", len(collect(e, "find", people.Find(ctx, repo.Where("role", e.name("new"))))), 0)
+}
+
+func uniqueLookup(ctx context.Context, e *env) {
+	alice := e.insertPerson(ctx, "1001", e.name("alice@example.com"))
+	bob := e.insertPerson(ctx, "1002", e.name("bob@example.com"))
+	for _, want := range []person{alice, bob} {
+		got, err := e.people(ctx).One(ctx, repo.Where("email", *want.Email))
+		e.ok("lookup", err)
+		equal(e, "the owner of "+*want.Email, got, want)
+	}
+	for _, mail := range []string{"nobody", "alice", "alice@example.comm", "ALICE@example.com", ""} {
+		equal(e, "the owner of "+mail, e.owner(ctx, e.name(mail)), "")
+	}
+	n, err := e.people(ctx).Count(ctx, repo.Where("email", *bob.Email))
+	e.that(err == nil && n == 1, "a count of 1", "%d, %v", n, err)
+}
+
+func freedByChange(ctx context.Context, e *env) {
+	a, b, people := e.name("a"), e.name("b"), e.people(ctx)
+	first := e.insertPerson(ctx, "1", a)
+	_, err := people.Update(ctx, repo.Key{first.ID}, func(p *person) error { p.Email = &b; return nil })
+	e.ok("update", err)
+	equal(e, "the owners after a change", []string{e.owner(ctx, a), e.owner(ctx, b)}, []string{"", first.ID})
+	second := e.insertPerson(ctx, "2", a)
+	_, err = people.Patch(ctx, repo.Key{first.ID}, repo.Unset("email"))
+	e.ok("patch", err)
+	_, err = people.Patch(ctx, repo.Key{second.ID}, repo.Set("email", b))
+	e.ok("patch to the value that was freed", err)
+	equal(e, "the owners at last", []string{e.owner(ctx, a), e.owner(ctx, b)}, []string{"", second.ID})
+	clean(ctx, e, people)
+}
+
+func freedByDelete(ctx context.Context, e *env) {
+	mail := e.name("mail")
+	for i := range 4 {
+		p := e.insertPerson(ctx, fmt.Sprint(i), mail)
+		equal(e, "the owner", e.owner(ctx, mail), p.ID)
+		var opts []repo.WriteOption
+		if i%2 == 1 {
+			opts = append(opts, repo.IfVersion(p.Version))
+		}
+		e.ok("delete", e.people(ctx).Delete(ctx, repo.Key{p.ID}, opts...))
+		equal(e, "the owner after the delete", e.owner(ctx, mail), "")
+	}
+	clean(ctx, e, e.people(ctx))
+}
+
+func absentUnique(ctx context.Context, e *env) {
+	e.insertPerson(ctx, "1", "")
+	e.insertPerson(ctx, "2", "")
+	last := e.name("last")
+	for _, id := range []string{"3", "4"} {
+		p := e.person(id)
+		p.Last = &last // without First there is no pair
+		e.ok("insert", e.people(ctx).Insert(ctx, &p))
+	}
+	for _, id := range []string{"1", "2", "3", "4"} {
+		ok, err := e.people(ctx).Exists(ctx, repo.Key{e.name(id)})
+		e.that(err == nil && ok, "the record "+id, "%v %v", ok, err)
+	}
+	empty := e.tag // a value that is there
+	p := e.insertPerson(ctx, "5", empty)
+	equal(e, "the owner of a value that is there", e.owner(ctx, empty), p.ID)
+}
+
+func ownValue(ctx context.Context, e *env) {
+	mail, people := e.name("mail"), e.people(ctx)
+	p := e.insertPerson(ctx, "1", mail)
+	key := repo.Key{p.ID}
+	for i := range 3 {
+		p.Age++
+		e.ok("replace", people.Replace(ctx, &p))
+		p.Version = repo.Version{}
+		e.ok("put", people.Put(ctx, &p))
+		_, err := people.Patch(ctx, key, repo.Set("email", mail), repo.Add("logins", 1))
+		e.ok("patch to the same value", err)
+		p, err = people.Update(ctx, key, func(p *person) error { p.Role = e.name(fmt.Sprint(i)); return nil })
+		e.ok("update", err)
+	}
+	equal(e, "the owner", e.owner(ctx, mail), p.ID)
+	other := e.person("2")
+	other.Email = &mail
+	e.takenBy("insert with that email", people.Insert(ctx, &other), "by_email")
+}
+
+func exactUnique(ctx context.Context, e *env) {
+	var ids []string
+	values := append(separators(), "", "AB", "ab ", "ab\x00", "é", "e\u0301", "\ud7ff", "\ue000", "\U0010ffff")
+	for i, v := range values {
+		ids = append(ids, e.insertPerson(ctx, fmt.Sprint(i), e.name(v)).ID)
+	}
+	for i, v := range values {
+		equal(e, "the owner of "+brief(v), e.owner(ctx, e.name(v)), ids[i])
+	}
+}
+
+func twoFields(ctx context.Context, e *env) {
+	people := e.people(ctx)
+	insert := func(id, last, first string) error {
+		p := e.person(id)
+		last = e.name(last)
+		p.Last, p.First = &last, &first
+		return people.Insert(ctx, &p)
+	}
+	pairs := [][2]string{{"ab", "c"}, {"a", "bc"}, {"abc", ""}, {"a#b", "c"}, {"a", "b#c"}, {"AB", "c"}, {"ab", "C"}}
+	for i, pair := range pairs {
+		e.ok("insert of "+brief(pair[:]), insert(fmt.Sprint(i), pair[0], pair[1]))
+	}
+	for i, pair := range pairs {
+		e.takenBy("insert of "+brief(pair[:])+" again", insert("again", pair[0], pair[1]), "by_last_first")
+		got, err := people.One(ctx, repo.Where("last", e.name(pair[0])).Where("first", pair[1]))
+		e.ok("lookup", err)
+		equal(e, "the owner", got.ID, e.name(fmt.Sprint(i)))
+	}
+	firsts := find(ctx, e, people, repo.Where("last", e.name("a")), func(p person) string { return *p.First })
+	equal(e, "the first names of one last name", firsts, []string{"b#c", "bc"})
+}
+
+func uniqueElements(ctx context.Context, e *env) {
+	people := e.people(ctx)
+	insert := func(id string, aliases ...string) error {
+		p := e.person(id)
+		for _, a := range aliases {
+			p.Aliases = append(p.Aliases, e.name(a))
+		}
+		return people.Insert(ctx, &p)
+	}
+	e.ok("insert of two aliases, one of them twice", insert("1", "a", "b", "a"))
+	e.takenBy("insert of an alias that is taken", insert("2", "c", "b"), "by_aliases")
+	e.ok("insert of the alias that was not", insert("3", "c"))
+	_, err := people.Update(ctx, repo.Key{e.name("1")}, func(p *person) error { p.Aliases = p.Aliases[:1]; return nil })
+	e.ok("update", err)
+	e.ok("insert of the alias that was freed", insert("4", "b"))
+	for alias, id := range map[string]string{"a": "1", "b": "4", "c": "3"} {
+		got, err := people.One(ctx, repo.Where("aliases[]", e.name(alias)))
+		e.ok("lookup", err)
+		equal(e, "the owner of "+alias, got.ID, e.name(id))
+	}
+	clean(ctx, e, people)
+}
+
+func uniqueAtOnce(ctx context.Context, e *env) {
+	for round := range 8 {
+		mail := e.name(fmt.Sprint("mail", round))
+		won := make([]bool, 6)
+		e.parallel(len(won), func(i int) error {
+			p := e.person(fmt.Sprint(round, "-", i))
+			p.Email = &mail
+			err := e.people(ctx).Insert(ctx, &p)
+			won[i] = err == nil
+			if err != nil && !errors.Is(err, repo.ErrExists) {
+				return err
+			}
+			return nil
+		})
+		winners := 0
+		for i := range won {
+			id := fmt.Sprint(round, "-", i)
+			if !won[i] {
+				e.absentPerson(ctx, id)
+				continue
+			}
+			winners++
+			equal(e, "the owner of the value", e.owner(ctx, mail), e.name(id))
+		}
+		equal(e, "the number of inserts that succeeded", winners, 1)
+	}
+}
+
+func uniqueMoves(ctx context.Context, e *env) {
+	const n = 5
+	people := e.people(ctx)
+	for i := range n {
+		e.insertPerson(ctx, fmt.Sprint(i), e.name(fmt.Sprint("start", i)))
+	}
+	e.parallel(n, func(i int) error {
+		for round := range 12 {
+			mail := e.name(fmt.Sprint("v", (i+round)%3))
+			_, err := people.Update(ctx, repo.Key{e.name(fmt.Sprint(i))}, func(p *person) error { p.Email = &mail; return nil })
+			if err != nil && !errors.Is(err, repo.ErrExists) {
+				return err
+			}
+		}
+		return nil
+	})
+	owners := map[string]string{}
+	for i := range n {
+		p, err := people.Get(ctx, repo.Key{e.name(fmt.Sprint(i))})
+		e.ok("get", err)
+		e.that(owners[*p.Email] == "", "one owner of "+*p.Email, "%s and %s", owners[*p.Email], p.ID)
+		owners[*p.Email] = p.ID
+		equal(e, "the owner of "+*p.Email, e.owner(ctx, *p.Email), p.ID)
+	}
+	clean(ctx, e, people)
+}
+
+func passedOn(ctx context.Context, e *env) {
+	posts := e.posts(ctx)
+	a, b := e.post("a", "IT", 1).with(e.name("one")), e.post("b", "IT", 2).with(e.name("two"))
+	insertAll(ctx, e, posts, a, b)
+	a.Slug, b.Slug = b.Slug, a.Slug
+	g := posts.Group()
+	g.Replace(&a)
+	g.Replace(&b)
+	e.ok("group that exchanges two values", g.Commit(ctx))
+	equal(e, "the owners", [][]string{e.ids(ctx, repo.Where("slug", e.name("one"))), e.ids(ctx, repo.Where("slug", e.name("two")))}, [][]string{{"b"}, {"a"}})
+	c := e.post("c", "IT", 3).with(e.name("one"))
+	g = posts.Group()
+	g.Delete(e.postKey("b"))
+	g.Insert(&c)
+	e.ok("group that deletes the owner and inserts another", g.Commit(ctx))
+	equal(e, "the owner", e.ids(ctx, repo.Where("slug", e.name("one"))), []string{"c"})
+	d := e.post("d", "IT", 4).with(e.name("two"))
+	g = posts.Group()
+	g.Insert(&d)
+	g.Replace(&c)
+	e.takenBy("group with a value that another record has", g.Commit(ctx), "by_slug")
+	clean(ctx, e, posts)
+}

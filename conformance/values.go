@@ -1,0 +1,287 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// recordRules are those of the values and rows that a store keeps, then those of
+// the records that package repo makes of them.
+func recordRules() []rule {
+	return slices.Concat(valueRules(), fieldRules(), rowRules(), recordVerbRules(), patchRules())
+}
+
+// valueRules keep values of one kind each, and read them in every way.
+func valueRules() []rule {
+	kinds := edges()
+	list := []struct {
+		name, sentence string
+		values         []driver.Value
+	}{
+		{"bools", "True and false are kept, and false is not absent.", kinds[0]},
+		{"integers", "Integers of 64 bits are kept exactly.", kinds[1]},
+		{"floats", "Floats are kept bit by bit, infinities too.", append(kinds[2], floatVal(math.Pi), floatVal(1<<53), floatVal(1.0/3), floatVal(float64(math.MaxFloat32)))},
+		{"texts", "Any valid UTF-8 is a text, and the empty text is a value.", append(kinds[3], texts(" x ", "1", "null", "\r\n", "\\", `"`, "é", "e\u0301", strings.Repeat("長", 5000))...)},
+		{"bytes", "Any run of bytes is kept.", append(kinds[4], bin(allBytes()), bin("\xed\xa0\x80"), bin("text"), bin(strings.Repeat("\x00", 3000)))},
+		{"times", "Times are kept to the millisecond, at any distance.", kinds[5]},
+		{"lists", "Lists keep order, repetitions, and elements of every kind.", lists()},
+		{"maps", "Maps keep every key, and values of every kind.", maps()},
+	}
+	var rules []rule
+	for _, l := range list {
+		rules = append(rules, rule{name: l.name, sentence: l.sentence, check: func(ctx context.Context, e *env) { keeps(ctx, e, l.values) }})
+	}
+	return rules
+}
+
+func allBytes() string {
+	var b []byte
+	for c := range 256 {
+		b = append(b, byte(c))
+	}
+	return string(b)
+}
+
+func listOf(vals ...driver.Value) driver.Value { return driver.ListValue(vals) }
+func mapOf(pairs ...driver.Value) driver.Value { return driver.MapValue(pairs) }
+
+func lists() []driver.Value {
+	deep := str("bottom")
+	for range 30 {
+		deep = listOf(deep)
+	}
+	return []driver.Value{
+		listOf(str("")), listOf(str("b"), str("a"), str("b"), str("b")), listOf(num(1), num(1)),
+		listOf(driver.BoolValue(false), num(0), floatVal(0), str("0"), bin("0"), driver.TimeValue(0), listOf(num(0)), mapOf(str("0"), num(0))),
+		listOf(num(1), floatVal(1), str("1")), listOf(num(math.MaxInt64), num(math.MinInt64)), listOf(floatVal(math.Inf(1))), deep,
+	}
+}
+
+func maps() []driver.Value {
+	return []driver.Value{
+		mapOf(str(""), str("")), mapOf(str("$set"), num(1), str("a.b"), num(2), str("b c"), num(3)),
+		mapOf(str("A"), num(1), str("a"), num(2), str("é"), num(3), str("\U0010ffff"), num(4)),
+		mapOf(str("bool"), driver.BoolValue(false), str("bytes"), bin("\x00\xff"), str("float"), floatVal(1), str("int"), num(1),
+			str("list"), listOf(str("x"), str("")), str("map"), mapOf(str("_id"), num(1)), str("time"), driver.TimeValue(1521080087123)),
+	}
+}
+
+// keeps writes each value as a declared field, as an undeclared one, and into an
+// element of a list, and reads it by Get, Range and Walk.
+func keeps(ctx context.Context, e *env, values []driver.Value) {
+	t := e.tables.sorted
+	want := map[string]string{}
+	for i, v := range values {
+		r := driver.Row{Key: e.at(t, "p", fmt.Sprintf("%03d", i)), Fields: make([]driver.Value, fMap+1)}
+		r.Fields[v.Kind()-driver.Bool] = v
+		r.Fields[fList] = listOf(v, str("end"))
+		r.Extra = []driver.Pair{{Name: "undeclared", Value: v}}
+		if v.Kind() == driver.List {
+			r.Fields[fList] = v
+		}
+		e.commit(ctx, put(t, r))
+		r.Rev = driver.NewToken()
+		want[r.Key.Sort] = exact(&r)
+	}
+	compare := func(way string, rows []driver.Row) {
+		equal(e, "the number of rows by "+way, len(rows), len(values))
+		for i := range rows {
+			equal(e, "the row by "+way, exact(&rows[i]), want[rows[i].Key.Sort])
+		}
+	}
+	compare("range", e.rows(ctx, span(t, e.at(t, "p", ""))))
+	compare("walk", e.walk(ctx, t))
+	for i := range values {
+		key := e.at(t, "p", fmt.Sprintf("%03d", i))
+		got := e.get(ctx, t, key)
+		equal(e, "the row by get", exact(&got), want[key.Sort])
+	}
+}
+
+// exact returns what is in a row as text that differs wherever the rows do.
+func exact(r *driver.Row) string {
+	var b strings.Builder
+	b.WriteString(show(r))
+	for _, v := range r.Fields {
+		b.WriteString(" " + kindText(v))
+	}
+	for _, p := range r.Extra {
+		b.WriteString(" " + kindText(p.Value))
+	}
+	return b.String()
+}
+
+func kindText(v driver.Value) string {
+	switch v.Kind() {
+	case driver.List, driver.Map:
+		var parts []string
+		for _, x := range v.List() {
+			parts = append(parts, kindText(x))
+		}
+		return v.Kind().String() + "(" + strings.Join(parts, " ") + ")"
+	case driver.None:
+		return ""
+	case driver.Float:
+		return fmt.Sprintf("float %#x", math.Float64bits(v.Float()))
+	case driver.Time:
+		return fmt.Sprintf("time %d", v.Int())
+	}
+	return fmt.Sprintf("%s %v", v.Kind(), v)
+}
+
+func fieldRules() []rule {
+	return []rule{
+		{name: "absent fields", sentence: "An absent field is no value: not false, not 0, not the empty text.", check: absentFields},
+		{name: "undeclared fields", sentence: "Fields that the table does not declare are kept under any name, ascending by it.", check: undeclared},
+		{name: "fields of others", sentence: "A field that another program has declared comes as an undeclared one.", check: fieldsOfOthers},
+		{name: "declared later", sentence: "A field that is declared after it was written comes in its place.", check: declaredLater},
+		{name: "masks", sentence: "Fields are limited to the mask, in its order; an empty mask reads none, and undeclared fields are left out.", check: masks},
+		{name: "masks of ranges", sentence: "Range limits fields to the mask of its span.", check: rangeMasks},
+	}
+}
+
+func absentFields(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	zero := []driver.Value{driver.BoolValue(false), num(0), floatVal(0), str(""), {}, driver.TimeValue(0), {}, {}}
+	rows := map[string][]driver.Value{"none": nil, "zero": zero, "some": {{}, num(0), {}, str("")}}
+	for name, fields := range rows {
+		e.commit(ctx, put(t, driver.Row{Key: e.at(t, "p", name), Fields: fields}))
+	}
+	for name, fields := range rows {
+		got := e.get(ctx, t, e.at(t, "p", name))
+		for i := range fieldColumns() {
+			want := driver.Value{}
+			if i < len(fields) {
+				want = fields[i]
+			}
+			equal(e, "the "+t.Fields[i].Name+" of "+name, kindText(field(&got, i)), kindText(want))
+		}
+	}
+}
+
+func undeclared(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	names := []string{" ", "$", "$set", "A", "Z", "a", "a b", "a.b", "a:b", "b", "f", strings.Repeat("n", 300), "rev", "zz", "é", "\ue000", "\U0010ffff"}
+	slices.Sort(names)
+	r := row(e.at(t, "p", "a"), "declared")
+	for i, name := range names {
+		r.Extra = append(r.Extra, driver.Pair{Name: name, Value: num(int64(i))})
+	}
+	e.commit(ctx, put(t, r))
+	got := e.get(ctx, t, r.Key)
+	equal(e, "the undeclared fields", got.Extra, r.Extra)
+	r.Extra = r.Extra[3:5]
+	e.commit(ctx, put(t, r))
+	got = e.get(ctx, t, r.Key)
+	equal(e, "the undeclared fields of a row written anew", got.Extra, r.Extra)
+}
+
+// ownTable returns a new table like sorted, with some of its fields.
+func (e *env) ownTable(fields ...driver.Column) *driver.Table {
+	t := *e.tables.sorted
+	t.Name, t.Fields = e.freshTable(), fields
+	return &t
+}
+
+// freshTable returns the name of a table that finish drops.
+func (e *env) freshTable() string {
+	name := fmt.Sprintf("%s.t%d", e.id, e.number())
+	e.drops(&driver.Table{Name: name})
+	return name
+}
+
+func (e *env) define(ctx context.Context, tables ...*driver.Table) {
+	e.ok("define", e.store.Define(ctx, tables))
+}
+
+func fieldsOfOthers(ctx context.Context, e *env) {
+	a, b := driver.Column{Name: "a", Kind: driver.String}, driver.Column{Name: "b", Kind: driver.Int}
+	newer := e.ownTable(a, b)
+	older := &driver.Table{Name: newer.Name, Partition: newer.Partition, Sort: newer.Sort, Fields: []driver.Column{b}}
+	e.define(ctx, newer)
+	e.define(ctx, older)
+	key := e.at(newer, "p", "a")
+	e.commit(ctx, put(newer, driver.Row{Key: key, Fields: []driver.Value{str("x"), num(1)}}))
+	got := e.get(ctx, older, key)
+	equal(e, "the declared fields, as the older program sees them", got.Fields, []driver.Value{num(1)})
+	equal(e, "the undeclared ones", got.Extra, []driver.Pair{{Name: "a", Value: str("x")}})
+	e.commit(ctx, put(older, driver.Row{Key: key, Fields: []driver.Value{num(2)}, Extra: got.Extra}))
+	got = e.get(ctx, newer, key)
+	equal(e, "the fields, as the newer program sees what the older one wrote", got.Fields, []driver.Value{str("x"), num(2)})
+}
+
+func declaredLater(ctx context.Context, e *env) {
+	a, b := driver.Column{Name: "a", Kind: driver.String}, driver.Column{Name: "b", Kind: driver.Int}
+	older := e.ownTable(a)
+	e.define(ctx, older)
+	key := e.at(older, "p", "a")
+	e.commit(ctx, put(older, driver.Row{Key: key, Fields: texts("x"), Extra: []driver.Pair{{Name: "b", Value: num(7)}, {Name: "c", Value: num(8)}}}))
+	newer := &driver.Table{Name: older.Name, Partition: older.Partition, Sort: older.Sort, Fields: []driver.Column{b, a}}
+	e.define(ctx, newer)
+	for way, got := range map[string]driver.Row{"get": e.get(ctx, newer, key), "range": e.rows(ctx, span(newer, key))[0]} {
+		equal(e, "the fields by "+way, got.Fields, []driver.Value{num(7), str("x")})
+		equal(e, "the undeclared fields by "+way, got.Extra, []driver.Pair{{Name: "c", Value: num(8)}})
+	}
+	masked := e.getAll(ctx, newer, []int{0}, key)
+	equal(e, "the field by a mask", masked[0].Fields, []driver.Value{num(7)})
+	e.commit(ctx, driver.Op{Do: driver.Patch, Table: newer, If: driver.Present, Row: driver.Row{Key: key}, Edits: []driver.Edit{{Do: driver.Add, Field: 0, Value: num(1)}}})
+	after := e.get(ctx, newer, key)
+	equal(e, "the fields after an edit", after.Fields, []driver.Value{num(8), str("x")})
+}
+
+func maskedRow(e *env, t *driver.Table) driver.Row {
+	r := row(e.at(t, "p", "a"), "text")
+	r.Fields[fBool], r.Fields[fInt] = driver.BoolValue(true), num(5)
+	r.Extra, r.Note, r.Expires = []driver.Pair{{Name: "x", Value: num(1)}}, "note", 99
+	return r
+}
+
+func maskCases() [][]int {
+	return [][]int{nil, {}, {fInt}, {fString, fBool}, {fBytes}, {fInt, fBytes, fString}}
+}
+
+// checkMask compares a row that was read with a mask.
+func checkMask(e *env, way string, mask []int, got, whole *driver.Row) {
+	what := fmt.Sprintf(" by %s with the mask %v", way, mask)
+	equal(e, "the note and expiry"+what, fmt.Sprint(got.Note, got.Expires), fmt.Sprint(whole.Note, whole.Expires))
+	if mask == nil {
+		equal(e, "the row"+what, show(got), show(whole))
+		return
+	}
+	var want, have []string
+	for i, ordinal := range mask {
+		want, have = append(want, kindText(field(whole, ordinal))), append(have, kindText(field(got, i)))
+	}
+	equal(e, "the fields"+what, have, want)
+	e.that(len(got.Fields) <= len(mask), "no more fields than the mask has", "%d", len(got.Fields))
+	equal(e, "the number of undeclared fields"+what, len(got.Extra), 0)
+}
+
+func masks(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	r := maskedRow(e, t)
+	r.Rev = e.commit(ctx, put(t, r))
+	for _, mask := range maskCases() {
+		got := e.getAll(ctx, t, mask, r.Key)
+		equal(e, "the Rev", got[0].Rev, r.Rev)
+		checkMask(e, "get", mask, &got[0], &r)
+	}
+}
+
+func rangeMasks(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	r := maskedRow(e, t)
+	r.Rev = e.commit(ctx, put(t, r))
+	for _, mask := range maskCases() {
+		sp := span(t, r.Key)
+		sp.Mask = mask
+		rows := e.rows(ctx, sp)
+		equal(e, "the number of rows", len(rows), 1)
+		checkMask(e, "range", mask, &rows[0], &r)
+	}
+}

@@ -1,0 +1,217 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func verbRules() []rule {
+	return []rule{
+		{name: "check", sentence: "Check changes nothing, but tests its condition.", needs: changesPartition, check: checkVerb},
+		{name: "delete", sentence: "Delete removes the row.", check: deleteVerb},
+		{name: "fence", sentence: "Fence gives the row a new Rev and nothing else.", check: fenceVerb},
+		{name: "fence of nothing", sentence: "A missing row that is fenced comes to be, dead, with Row.Expires.", check: fenceNothing},
+		{name: "edits", sentence: "Patch applies its edits and leaves all else as it is.", check: editVerbs},
+		{name: "edits of undeclared fields", sentence: "An edit may name an undeclared field.", check: extraEdits},
+		{name: "patch meta", sentence: "Patch replaces expiry and note if PatchMeta is set, and only then.", check: patchMeta},
+		{name: "add", sentence: "Add grows an integer; an absent one counts as 0.", check: addEdit},
+		{name: "overflow", sentence: "An Add that leaves the range of int64, or meets no integer, is a Refusal with Overflow that changes nothing.", check: overflow},
+		{name: "overflow among others", sentence: "A commit with an Add that overflows changes nothing, and the Refusal names op and edit.", needs: changesPartition, check: overflowAmongOthers},
+	}
+}
+
+func checkVerb(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	a, b := e.at(t, "p", "a"), e.at(t, "p", "b")
+	rev := e.commit(ctx, put(t, row(a, "a")))
+	check := driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: a}, If: driver.AtRev, Rev: rev}
+	e.commit(ctx, check, put(t, row(b, "b")))
+	got := e.get(ctx, t, a)
+	equal(e, "the row that was checked", textOf(&got)+got.Rev.String(), "a"+rev.String())
+	check.Rev = driver.NewToken()
+	refusal := e.refused(ctx, put(t, row(b, "new")), check)
+	equal(e, "the op refused", refusal.Op, 1)
+	equal(e, "the other row", e.text(ctx, t, b), "b")
+	missing := driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: e.at(t, "p", "c")}, If: driver.Absent}
+	e.commit(ctx, missing)
+	equal(e, "a row that was checked to be absent", e.text(ctx, t, missing.Row.Key), "no row")
+}
+
+func deleteVerb(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	for _, s := range []string{"a", "b", "c"} {
+		e.commit(ctx, put(t, row(e.at(t, "p", s), s)))
+	}
+	del := driver.Op{Do: driver.Delete, Table: t, Row: driver.Row{Key: e.at(t, "p", "b")}}
+	e.commit(ctx, del)
+	equal(e, "the row that was deleted", e.text(ctx, t, del.Row.Key), "no row")
+	equal(e, "the rows that are left", sorts(e.rows(ctx, span(t, del.Row.Key))), []string{"a#", "c#"})
+	equal(e, "the number of rows by walk", len(e.walk(ctx, t)), 2)
+	e.commit(ctx, del)
+	again := opOf(driver.Put, t, del.Row.Key)
+	again.If = driver.Absent
+	e.commit(ctx, again)
+	equal(e, "the row that came again", e.text(ctx, t, del.Row.Key), "new")
+}
+
+func fenceVerb(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	r := maskedRow(e, t)
+	first := e.commit(ctx, put(t, r))
+	for range 2 {
+		token := e.commit(ctx, opOf(driver.Fence, t, r.Key))
+		got := e.get(ctx, t, r.Key)
+		r.Rev = token
+		equal(e, "the row after a fence", show(&got), show(&r))
+		equal(e, "its Rev", got.Rev, token)
+		equal(e, "its Ring", got.Ring, []driver.Token{first})
+	}
+	old := opOf(driver.Put, t, r.Key)
+	old.If, old.Rev = driver.AtRev, first
+	e.refused(ctx, old)
+}
+
+func fenceNothing(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	key := e.at(t, "p", "a")
+	fence := opOf(driver.Fence, t, key)
+	fence.If, fence.Row.Expires = driver.Absent, 12345
+	want := driver.Row{Key: key, Dead: true, Expires: 12345}
+	want.Rev = e.commit(ctx, fence)
+	got := e.get(ctx, t, key)
+	equal(e, "the row", show(&got), show(&want))
+	equal(e, "its Rev and Ring", fmt.Sprint(got.Rev, len(got.Ring)), fmt.Sprint(want.Rev, 0))
+}
+
+func set(field int, v driver.Value) driver.Edit {
+	return driver.Edit{Do: driver.Set, Field: field, Value: v}
+}
+
+func unset(field int) driver.Edit { return driver.Edit{Do: driver.Unset, Field: field} }
+
+func addTo(field int, n int64) driver.Edit {
+	return driver.Edit{Do: driver.Add, Field: field, Value: num(n)}
+}
+
+// patch applies edits to the row under a key, which is there.
+func (e *env) patch(ctx context.Context, t *driver.Table, key driver.Key, edits ...driver.Edit) driver.Token {
+	return e.commit(ctx, driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: key}, Edits: edits})
+}
+
+func editVerbs(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	r := maskedRow(e, t)
+	r.Fields = append(r.Fields, bin("b"), driver.TimeValue(1), listOf(num(1)), mapOf(str("k"), num(1)))
+	e.commit(ctx, put(t, r))
+	steps := []struct {
+		edits []driver.Edit
+		want  map[int]driver.Value
+	}{
+		{[]driver.Edit{set(fString, str("new"))}, map[int]driver.Value{fString: str("new")}},
+		{[]driver.Edit{set(fString, str("")), unset(fInt)}, map[int]driver.Value{fString: str(""), fInt: {}}},
+		{[]driver.Edit{set(fBytes, driver.Value{}), set(fFloat, floatVal(0))}, map[int]driver.Value{fBytes: {}, fFloat: floatVal(0)}},
+		{[]driver.Edit{unset(fBytes), addTo(fInt, -3), set(fList, listOf(str("a"), str("b")))}, map[int]driver.Value{fInt: num(-3), fList: listOf(str("a"), str("b"))}},
+		{[]driver.Edit{set(fMap, mapOf(str("z"), str("y"))), set(fBool, driver.BoolValue(false)), set(fTime, driver.TimeValue(-5))},
+			map[int]driver.Value{fMap: mapOf(str("z"), str("y")), fBool: driver.BoolValue(false), fTime: driver.TimeValue(-5)}},
+	}
+	for i, step := range steps {
+		r.Rev = e.patch(ctx, t, r.Key, step.edits...)
+		for field, v := range step.want {
+			for len(r.Fields) <= field {
+				r.Fields = append(r.Fields, driver.Value{})
+			}
+			r.Fields[field] = v
+		}
+		got := e.get(ctx, t, r.Key)
+		equal(e, fmt.Sprintf("the row after patch %d", i), exact(&got), exact(&r))
+		equal(e, "its Rev", got.Rev, r.Rev)
+	}
+}
+
+func extraEdits(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	r := maskedRow(e, t)
+	e.commit(ctx, put(t, r))
+	extra := func(do driver.EditVerb, name string, v driver.Value) driver.Edit {
+		return driver.Edit{Do: do, Field: -1, Name: name, Value: v}
+	}
+	e.patch(ctx, t, r.Key, extra(driver.Set, "b", str("text")), extra(driver.Add, "x", num(4)), extra(driver.Add, "new", num(2)), extra(driver.Unset, "none", driver.Value{}))
+	r.Extra = []driver.Pair{{Name: "b", Value: str("text")}, {Name: "new", Value: num(2)}, {Name: "x", Value: num(5)}}
+	seenEverywhere(ctx, e, t, &r)
+	e.patch(ctx, t, r.Key, extra(driver.Unset, "b", driver.Value{}), extra(driver.Set, "new", driver.Value{}), extra(driver.Set, "a.b", driver.BoolValue(true)))
+	r.Extra = []driver.Pair{{Name: "a.b", Value: driver.BoolValue(true)}, {Name: "x", Value: num(5)}}
+	seenEverywhere(ctx, e, t, &r)
+}
+
+func patchMeta(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	r := maskedRow(e, t)
+	e.commit(ctx, put(t, r))
+	op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key, Expires: 555, Note: "other"}, Edits: []driver.Edit{set(fInt, num(6))}}
+	e.commit(ctx, op)
+	r.Fields[fInt] = num(6)
+	seenEverywhere(ctx, e, t, &r)
+	op.PatchMeta = true
+	e.commit(ctx, op)
+	r.Expires, r.Note = 555, "other"
+	seenEverywhere(ctx, e, t, &r)
+	op.Row.Expires, op.Row.Note, op.Edits = 0, "", nil
+	e.commit(ctx, op)
+	r.Expires, r.Note = 0, ""
+	seenEverywhere(ctx, e, t, &r)
+}
+
+func addEdit(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	key := e.at(t, "p", "a")
+	e.commit(ctx, put(t, row(key, "x")))
+	for _, step := range []struct{ add, want int64 }{
+		{5, 5}, {-7, -2}, {0, -2}, {math.MaxInt64, math.MaxInt64 - 2}, {2, math.MaxInt64}, {-math.MaxInt64, 0}, {math.MinInt64, math.MinInt64},
+		{math.MaxInt64, -1}, {-math.MaxInt64, math.MinInt64}, {1<<53 + 1, math.MinInt64 + 1<<53 + 1},
+	} {
+		e.patch(ctx, t, key, addTo(fInt, step.add))
+		got := e.get(ctx, t, key)
+		equal(e, fmt.Sprintf("the sum after %+d", step.add), kindText(field(&got, fInt)), kindText(num(step.want)))
+	}
+}
+
+func overflow(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	for i, tt := range []struct {
+		have driver.Value
+		add  int64
+	}{{num(math.MaxInt64), 1}, {num(math.MinInt64), -1}, {num(2), math.MaxInt64 - 1}, {num(-1), math.MinInt64}, {num(math.MinInt64), math.MinInt64}} {
+		r := row(e.at(t, "p", fmt.Sprint(i)), "x")
+		r.Fields[fInt] = tt.have
+		e.commit(ctx, put(t, r))
+		before := e.get(ctx, t, r.Key)
+		op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key}, Edits: []driver.Edit{set(fBool, driver.BoolValue(true)), addTo(fInt, tt.add)}}
+		refusal := e.refused(ctx, op)
+		equal(e, fmt.Sprintf("overflow and edit of the refusal of %v%+d", tt.have, tt.add), fmt.Sprint(refusal.Overflow, refusal.Edit), "true 1")
+		equal(e, "the row of the refusal", show(&refusal.Row), show(&before))
+		after := e.get(ctx, t, r.Key)
+		equal(e, "the row after the refusal", show(&after)+after.Rev.String(), show(&before)+before.Rev.String())
+	}
+	r := row(e.at(t, "p", "text"), "x")
+	r.Extra = []driver.Pair{{Name: "x", Value: str("1")}}
+	e.commit(ctx, put(t, r))
+	op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key}, Edits: []driver.Edit{{Do: driver.Add, Field: -1, Name: "x", Value: num(1)}}}
+	refusal := e.refused(ctx, op)
+	e.that(refusal.Overflow, "an Add to a text to be refused as an overflow", "Overflow false")
+}
+
+func overflowAmongOthers(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	a, b := e.at(t, "p", "a"), e.at(t, "p", "b")
+	full := row(b, "full")
+	full.Fields[fInt] = num(math.MaxInt64)
+	e.commit(ctx, put(t, row(a, "old")), put(t, full))
+	patch := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: b}, Edits: []driver.Edit{unset(fString), set(fBool, driver.BoolValue(true)), addTo(fInt, 1)}}
+	refusal := e.refused(ctx, put(t, row(a, "new")), patch)
+	equal(e, "op, overflow and edit of the refusal", fmt.Sprint(refusal.Op, refusal.Overflow, refusal.Edit), "1 true 2")
+	equal(e, "the other row", e.text(ctx, t, a), "old")
+	equal(e, "the row", e.text(ctx, t, b), "full")
+}

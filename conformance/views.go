@@ -1,0 +1,109 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// A headline is a message without its text.
+type headline struct {
+	Time  time.Time `repo:"time"`
+	Level string    `repo:"level"`
+}
+
+func views(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 5)
+	view, err := repo.ViewOf[headline](e.messages(ctx))
+	e.ok("view", err)
+	h, key := repo.Where("host", e.name("h")), repo.Key{e.name("h"), e.when(3), 3}
+	want := headline{e.when(3), "error"}
+	got, err := view.Get(ctx, key)
+	e.ok("get", err)
+	equal(e, "the view by get", got, want)
+	many, found, err := view.GetMany(ctx, []repo.Key{{e.name("h"), e.when(9), 9}, key})
+	e.ok("get many", err)
+	equal(e, "the views by get many", fmt.Sprint(many, found), fmt.Sprint([]headline{{}, want}, []bool{false, true}))
+	equal(e, "the views by find", collect(e, "find", view.Find(ctx, h.Where("level", "error").Limit(1))), []headline{want})
+	one, err := view.One(ctx, h.Where("level", "info").Range("time", nil, e.when(2)))
+	e.ok("one", err)
+	equal(e, "the view by one", one, headline{e.when(1), "info"})
+	page, err := view.Page(ctx, h.Order("time").Limit(2), "")
+	e.ok("page", err)
+	equal(e, "the views by page", page.Items, []headline{{e.when(0), "error"}, {e.when(1), "info"}})
+	_, err = view.Get(ctx, repo.Key{e.name("h"), e.when(9), 9})
+	e.is("get of nothing", err, repo.ErrNotFound)
+	_, err = repo.ViewOf[struct {
+		Time string `repo:"time"`
+		Page int    `repo:"page"`
+	}](e.messages(ctx))
+	e.is("view with a field of another kind and an unknown one", err, repo.ErrSchema)
+	e.that(strings.Contains(err.Error(), "time") && strings.Contains(err.Error(), "page"), "both faults at once", "%v", err)
+}
+
+func viewByOthers(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 9)
+	type text struct {
+		Text string `repo:"text"`
+	}
+	view, err := repo.ViewOf[text](e.messages(ctx))
+	e.ok("view", err)
+	q := repo.Where("host", e.name("h")).Where("level", "info").Order("time")
+	equal(e, "what a view finds by a field that it has not", collect(e, "find", view.Find(ctx, q)), []text{{"h 001"}, {"h 004"}, {"h 007"}})
+	equal(e, "the first of them", collect(e, "find", view.Find(ctx, q.Limit(1))), []text{{"h 001"}})
+	page, err := view.Page(ctx, q.Limit(2), "")
+	e.ok("page", err)
+	equal(e, "a page of them", page.Items, []text{{"h 001"}, {"h 004"}})
+}
+
+// observed returns the store of the suite with an observer.
+func (e *env) observed(see func(repo.Event)) *repo.Store {
+	return repo.NewStore(e.store, &repo.Options{Observe: see})
+}
+
+func explain(ctx context.Context, e *env) {
+	e.posts(ctx)
+	var last repo.Event
+	schema := postSchema()
+	schema.Collection = e.id + "_posts"
+	posts, err := repo.Open[post](ctx, e.observed(func(ev repo.Event) { last = ev }), schema)
+	e.ok("open", err)
+	for i := range 3 {
+		insertAll(ctx, e, posts, e.post(fmt.Sprint(i), "IT", i).with(e.name(fmt.Sprint("s", i)), e.name("t")))
+	}
+	for index, q := range map[string]repo.Query{
+		"": repo.Where("author", e.name("author")).Limit(9), "by_author_created_desc": repo.Where("author", e.name("author")).Order("-created").Limit(9),
+		"by_tags_created_desc": repo.Where("tags[]", e.name("t")).Limit(9), "by_created": e.created().Limit(9),
+	} {
+		plan, err := posts.Explain(q)
+		e.ok("explain", err)
+		equal(e, "the index for "+q.String(), plan.Index, index)
+		equal(e, "what finds "+q.String(), len(collect(e, "find", posts.Find(ctx, q))), 3)
+		requests := plan.Requests
+		if plan.PerRecord {
+			requests += 3
+		}
+		equal(e, "the cost of "+q.String()+": depth, requests, operation", fmt.Sprint(last.Depth, last.Requests, last.Op), fmt.Sprint(plan.Depth, requests, "find"))
+	}
+	_, err = posts.Explain(repo.Where("title", "x"))
+	e.is("explain without an index", err, repo.ErrInvalid)
+}
+
+func coveredView(ctx context.Context, e *env) {
+	posts := e.posts(ctx)
+	insertAll(ctx, e, posts, e.post("a", "IT", 1), e.post("b", "IT", 2))
+	view, err := repo.ViewOf[title](posts)
+	e.ok("view", err)
+	q := repo.Where("category", e.name("IT")).Order("-created")
+	plan, err := view.Explain(q)
+	e.ok("explain", err)
+	equal(e, "index, covered, depth", fmt.Sprint(plan.Index, " ", plan.Covered, plan.Depth), "by_category_created_desc true 1")
+	whole, err := posts.Explain(q)
+	e.ok("explain", err)
+	equal(e, "covered, depth of whole records", fmt.Sprint(whole.Covered, whole.Depth), "false 2")
+	got := collect(e, "find", view.Find(ctx, q))
+	equal(e, "the views", got, []title{{e.name("author"), "b", "title of b"}, {e.name("author"), "a", "title of a"}})
+}

@@ -1,0 +1,262 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func walkRules() []rule {
+	return []rule{
+		{name: "walk", sentence: "Walk yields all rows of a table, with all fields and their Key, in chunks.", check: walkAll},
+		{name: "empty table", sentence: "Walk of an empty table yields no row.", check: walkEmpty},
+		{name: "marks", sentence: "A walk goes on after the chunk whose mark it is given.", check: walkMarks},
+		{name: "bad marks", sentence: "A bad mark is ErrInvalid.", check: badMarks},
+		{name: "chunks for good", sentence: "Chunks belong to the caller.", check: chunksForGood},
+		{name: "walk at once", sentence: "A row that is there during the whole walk comes at least once, while others come and go.", check: walkAtOnce},
+		{name: "walk records", sentence: "Walk yields all records of a collection, and goes on after a mark.", check: walkRecords},
+		{name: "scan", sentence: "Scan answers any query as an index would.", needs: changesPartition, check: scan},
+		{name: "scan without an index", sentence: "Scan answers queries that no index answers, ties in the order of the keys.", check: scanAny},
+		{name: "scan leaves out", sentence: "Scan in an order leaves out records that lack a field of it.", check: scanLeavesOut},
+	}
+}
+
+// walkTable makes a table with n rows.
+func (e *env) walkTable(ctx context.Context, n int) (*driver.Table, []string) {
+	t := e.ownTable(fieldColumns()...)
+	e.define(ctx, t)
+	var ops []driver.Op
+	var want []string
+	for i := range n {
+		r := row(e.at(t, fmt.Sprint("p", i%7), fmt.Sprintf("%05d", i)), fmt.Sprint("row ", i))
+		r.Extra, r.Note, r.Expires = []driver.Pair{{Name: "x", Value: num(int64(i))}}, fmt.Sprint("note ", i), int64(i)
+		want = append(want, r.Key.Partition+r.Key.Sort)
+		ops = append(ops, put(t, r))
+	}
+	for part := range 7 {
+		var own []driver.Op
+		for i := part; i < n; i += 7 {
+			own = append(own, ops[i])
+		}
+		e.commitMany(ctx, own)
+	}
+	slices.Sort(want)
+	return t, want
+}
+
+// walked returns the keys and marks of a walk.
+func (e *env) walked(ctx context.Context, t *driver.Table, mark string) (keys []string, chunks []driver.Chunk) {
+	for chunk, err := range e.store.Walk(ctx, t, mark) {
+		e.ok("walk", err)
+		e.that(len(chunk.Rows) <= 1000, "some hundreds of rows in a chunk", "%d", len(chunk.Rows))
+		if len(chunks) > 0 {
+			e.that(chunks[len(chunks)-1].Mark != "", "a mark with every chunk but the last", "none")
+		}
+		for i := range chunk.Rows {
+			keys = append(keys, chunk.Rows[i].Key.Partition+chunk.Rows[i].Key.Sort)
+		}
+		chunks = append(chunks, chunk)
+	}
+	slices.Sort(keys)
+	return keys, chunks
+}
+
+func walkAll(ctx context.Context, e *env) {
+	t, want := e.walkTable(ctx, 1500)
+	keys, chunks := e.walked(ctx, t, "")
+	equal(e, "the number of rows", len(slices.Compact(keys)), len(want))
+	for _, chunk := range chunks {
+		for i := range chunk.Rows {
+			r := &chunk.Rows[i]
+			n, ok := strings.CutPrefix(textOf(r), "row ")
+			e.that(ok, "a row with its fields", "%s", show(r))
+			equal(e, "note, expiry and undeclared field of row "+n, fmt.Sprint(r.Note, " ", r.Expires, " ", r.Extra), fmt.Sprint("note "+n, " ", n, " ", []driver.Pair{{Name: "x", Value: num(r.Expires)}}))
+			equal(e, "the parts of its key", len(r.Key.Parts), 0)
+		}
+	}
+}
+
+func walkEmpty(ctx context.Context, e *env) {
+	t := e.ownTable(fieldColumns()...)
+	e.define(ctx, t)
+	keys, _ := e.walked(ctx, t, "")
+	equal(e, "the number of rows", len(keys), 0)
+	key := e.at(t, "p", "a")
+	e.commit(ctx, put(t, row(key, "x")))
+	keys, _ = e.walked(ctx, t, "")
+	equal(e, "the rows", keys, []string{key.Partition + key.Sort})
+}
+
+func walkMarks(ctx context.Context, e *env) {
+	t, want := e.walkTable(ctx, 1500)
+	_, chunks := e.walked(ctx, t, "")
+	e.that(len(chunks) > 1, "more than one chunk", "%d", len(chunks))
+	for i, chunk := range chunks {
+		if chunk.Mark == "" {
+			continue
+		}
+		rest, _ := e.walked(ctx, t, chunk.Mark)
+		for _, before := range chunks[:i+1] {
+			for j := range before.Rows {
+				rest = append(rest, before.Rows[j].Key.Partition+before.Rows[j].Key.Sort)
+			}
+		}
+		slices.Sort(rest)
+		equal(e, fmt.Sprintf("the number of rows up to chunk %d and after its mark", i), len(slices.Compact(rest)), len(want))
+	}
+	equal(e, "how many rows there are at most after the first mark", e.lenAfter(ctx, t, chunks[0].Mark) <= len(want)-len(chunks[0].Rows)/2, true)
+}
+
+func (e *env) lenAfter(ctx context.Context, t *driver.Table, mark string) int {
+	keys, _ := e.walked(ctx, t, mark)
+	return len(keys)
+}
+
+func badMarks(ctx context.Context, e *env) {
+	t, _ := e.walkTable(ctx, 1500)
+	_, chunks := e.walked(ctx, t, "")
+	good := chunks[0].Mark
+	for _, mark := range []string{"\x00", "no mark", "\xff\xfe", strings.Repeat("m", 5000), good + "\x00x"} {
+		seen := 0
+		for chunk, err := range e.store.Walk(ctx, t, mark) {
+			seen++
+			e.is("walk from the mark "+brief(mark), err, driver.ErrInvalid)
+			equal(e, "the rows with the error", len(chunk.Rows), 0)
+		}
+		equal(e, "how often the error came", seen, 1)
+	}
+	e.that(e.lenAfter(ctx, t, good) > 0, "rows after a good mark", "none")
+}
+
+func chunksForGood(ctx context.Context, e *env) {
+	t, want := e.walkTable(ctx, 1500)
+	_, chunks := e.walked(ctx, t, "")
+	e.walked(ctx, t, "")
+	var got []string
+	for _, chunk := range chunks {
+		for i := range chunk.Rows {
+			r := &chunk.Rows[i]
+			e.that(textOf(r) == "row "+strings.TrimPrefix(r.Note, "note "), "a row as it was yielded", "%s", show(r))
+			got = append(got, r.Key.Partition+r.Key.Sort)
+		}
+	}
+	slices.Sort(got)
+	equal(e, "the keys of all chunks, looked at later", len(slices.Compact(got)), len(want))
+}
+
+func walkAtOnce(ctx context.Context, e *env) {
+	t, want := e.walkTable(ctx, 1500)
+	seen := map[string]bool{}
+	for chunk, err := range e.store.Walk(ctx, t, "") {
+		e.ok("walk", err)
+		for i := range chunk.Rows {
+			seen[chunk.Rows[i].Key.Partition+chunk.Rows[i].Key.Sort] = true
+		}
+		for i := range 60 {
+			key := e.at(t, fmt.Sprint("p", i%7), fmt.Sprintf("%05d-%d", i*25, len(seen)%3))
+			if (len(seen)/250)%2 == 0 {
+				e.commit(ctx, put(t, row(key, "goes")))
+			} else {
+				e.commit(ctx, driver.Op{Do: driver.Delete, Table: t, Row: driver.Row{Key: key}})
+			}
+		}
+	}
+	missing := 0
+	for _, key := range want {
+		if !seen[key] {
+			missing++
+		}
+	}
+	equal(e, "how many rows that stayed were missed", missing, 0)
+}
+
+func walkRecords(ctx context.Context, e *env) {
+	items := fresh[item](ctx, e, itemSchema())
+	list := e.itemList(700)
+	_, err := items.InsertAll(ctx, sequence(list, nil))
+	e.ok("insert all", err)
+	seen, marks := map[string]int{}, []string{}
+	for chunk, err := range items.Walk(ctx, "") {
+		e.ok("walk", err)
+		for _, it := range chunk.Items {
+			seen[it.ID]++
+			e.that(!it.Version.IsZero() && it.Text == "text of "+it.ID, "a whole record", "%s", brief(it))
+		}
+		marks = append(marks, chunk.Mark)
+	}
+	equal(e, "the number of records", len(seen), 700)
+	if marks[0] != "" {
+		rest := 0
+		for chunk, err := range items.Walk(ctx, marks[0]) {
+			e.ok("walk", err)
+			rest += len(chunk.Items)
+		}
+		e.that(rest > 0 && rest < 700, "some records after the first mark", "%d", rest)
+	}
+	for _, err := range items.Walk(ctx, "no mark") {
+		e.is("walk from a bad mark", err, repo.ErrInvalid)
+	}
+}
+
+func scan(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 40)
+	h := repo.Where("host", e.name("h"))
+	for _, q := range []repo.Query{h, h.Order("time"), h.Limit(7), h.Order("time").Limit(7), h.Where("level", "info").Order("-time"), h.Range("time", e.when(5), e.when(9)).Order("time"), h.Where("level", "none"), h.Where("level", "warn").Limit(3).Order("time")} {
+		want := e.messageTexts(ctx, q)
+		var got []string
+		for _, m := range collect(e, "scan", e.messages(ctx).Scan(ctx, q)) {
+			got = append(got, m.Text)
+		}
+		e.that(len(got) == len(want), fmt.Sprintf("%d records by scan of %s", len(want), q), "%d", len(got))
+		if strings.Contains(q.String(), "order") {
+			equal(e, "what a scan of "+q.String()+" finds", append([]string{}, got...), want)
+		}
+	}
+}
+
+func scanAny(ctx context.Context, e *env) {
+	for i := range 30 {
+		it := e.item(fmt.Sprintf("%02d", i))
+		it.Shelf, it.Count, it.Ratio, it.Text = e.name(fmt.Sprint("shelf", i%3)), int64(i%4), float64(i%5), e.tag
+		e.insertItem(ctx, it)
+	}
+	id := func(it item) string { return it.ID }
+	own := repo.Where("text", e.tag)
+	for _, tt := range []struct {
+		q    repo.Query
+		want []string
+	}{
+		{own.Where("count", 3).Order("-ratio", "id"), []string{"19", "03", "23", "07", "27", "11", "15"}},
+		{own.Where("ratio", 4).Order("-id").Limit(2), []string{"29", "24"}},
+		{own.Range("count", 3, nil).Order("ratio").Limit(3), []string{"15", "11", "27"}},
+		{own.Prefix("id", "1").Order("count", "id").Limit(4), []string{"12", "16", "13", "17"}},
+	} {
+		var got []string
+		for _, it := range collect(e, "scan", e.items(ctx).Scan(ctx, tt.q)) {
+			got = append(got, id(it))
+		}
+		equal(e, "what a scan of "+tt.q.String()+" finds", got, tt.want)
+	}
+}
+
+func scanLeavesOut(ctx context.Context, e *env) {
+	for i, option := range []string{"b", "", "a", ""} {
+		it := e.item(fmt.Sprint(i))
+		it.Text = e.tag
+		if option != "" {
+			it.Option = &option
+		}
+		e.insertItem(ctx, it)
+	}
+	own := repo.Where("text", e.tag)
+	var got []string
+	for _, it := range collect(e, "scan", e.items(ctx).Scan(ctx, own.Order("option"))) {
+		got = append(got, it.ID)
+	}
+	equal(e, "the records in the order of a field that some lack", got, []string{"2", "0"})
+	equal(e, "the number of records without an order", len(collect(e, "scan", e.items(ctx).Scan(ctx, own))), 4)
+}
