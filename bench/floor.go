@@ -39,7 +39,7 @@ func floorOptions() *pebbledb.Options {
 	opts := &pebbledb.Options{
 		Logger:                      quietLogger{},
 		FormatMajorVersion:          pebbledb.FormatTableFormatV6,
-		CacheSize:                   64 << 20,
+		CacheSize:                   128 << 20,
 		MemTableSize:                32 << 20,
 		MemTableStopWritesThreshold: 4,
 		L0StopWritesThreshold:       40,

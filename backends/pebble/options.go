@@ -24,10 +24,14 @@ type Options struct {
 }
 
 const (
-	cacheSize    = 64 << 20
 	memTableSize = 32 << 20
 	memTables    = 4 // when so many are full, commits wait
 	level0Files  = 40
+
+	// Pebble takes the memory of its tables of recent writes out of the cache: of
+	// the one in use and of one that it keeps for later. What blocks have is left.
+	blockCache = 64 << 20
+	cacheSize  = blockCache + 2*memTableSize
 )
 
 // format is what this backend writes. It is fixed because a directory cannot go
