@@ -2,7 +2,6 @@ package loadtest
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -73,34 +72,4 @@ func BenchmarkFreeze(b *testing.B) {
 		b.ReportMetric(float64(percentile(response, 99))/1e6, "response-p99-ms")
 		b.ReportMetric(float64(percentile(service, 99))/1e6, "service-p99-ms")
 	}
-}
-
-// BenchmarkCollectorPause reports how long the collector stops the world while
-// the clock waits.
-func BenchmarkCollectorPause(b *testing.B) {
-	c := &machineClock{}
-	stop := make(chan struct{})
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		c.attach()
-		defer c.detach()
-		for {
-			select {
-			case <-stop:
-				return
-			default:
-				c.until(time.Now().Add(longestWait))
-			}
-		}
-	}()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for b.Loop() {
-		runtime.GC()
-	}
-	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.PauseTotalNs-before.PauseTotalNs)/float64(after.NumGC-before.NumGC)/1e3, "pause-µs")
-	close(stop)
-	<-ended
 }

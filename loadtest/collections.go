@@ -167,7 +167,8 @@ func causes(err error) []error {
 	if errors.As(err, &e) {
 		err = e.Err
 	}
-	if many, ok := err.(interface{ Unwrap() []error }); ok {
+	var many interface{ Unwrap() []error }
+	if errors.As(err, &many) {
 		return many.Unwrap()
 	}
 	return []error{err}

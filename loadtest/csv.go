@@ -14,7 +14,7 @@ func (f *rowFile) csvRows(r io.Reader, yield func(row) bool) {
 	in.Comma = f.src.separator
 	in.ReuseRecord = true
 	head, err := in.Read()
-	if err == io.EOF {
+	if errors.Is(err, io.EOF) {
 		f.fault(0, 0, "", "the file is empty; its first line should name the fields")
 		return
 	}
@@ -26,7 +26,7 @@ func (f *rowFile) csvRows(r io.Reader, yield func(row) bool) {
 	line := 1
 	for ok && !f.stopped {
 		cells, err := in.Read()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return
 		}
 		if err != nil {

@@ -13,16 +13,15 @@ import (
 type outcome uint8
 
 const (
-	done       outcome = iota
-	absent             // there is no such record
-	taken              // the key or a unique value is taken
-	conflicted         // other writers were faster each time
+	done   outcome = iota
+	absent         // there is no such record
+	taken          // the key or a unique value is taken
 	failed
 	unfinished // cut off at the end of its round
 )
 
 func (o outcome) String() string {
-	return [...]string{"done", "not found", "already exists", "conflict", "failed", "unfinished"}[o]
+	return [...]string{"done", "not found", "already exists", "failed", "unfinished"}[o]
 }
 
 func outcomeOf(ctx context.Context, err error) outcome {
@@ -35,8 +34,6 @@ func outcomeOf(ctx context.Context, err error) outcome {
 		return absent
 	case errors.Is(err, repo.ErrExists):
 		return taken
-	case errors.Is(err, repo.ErrConflict):
-		return conflicted
 	}
 	return failed
 }

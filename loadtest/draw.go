@@ -11,7 +11,7 @@ import (
 // purpose and number.
 func newRand(seed uint64, purpose string, n uint64) *rand.Rand {
 	h := fnv.New64a()
-	h.Write([]byte(purpose))
+	_, _ = h.Write([]byte(purpose)) // never fails
 	return rand.New(rand.NewPCG(seed, h.Sum64()^n*0x9e3779b97f4a7c15))
 }
 

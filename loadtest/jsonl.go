@@ -86,7 +86,7 @@ func decodeObject(line []byte) (object map[string]any, at int, err error) {
 	if !ok {
 		return nil, 0, errors.New("the line is no JSON object; write one a line, as in {\"id\": 1}")
 	}
-	if _, err := d.Token(); err != io.EOF {
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, at, errors.New("there is something behind the object; write one JSON object a line")
 	}
 	if bytes.IndexByte(line, '\\') >= 0 && bytes.Count(line, []byte("�")) == 0 && hasReplacement(v) {

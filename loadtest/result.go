@@ -2,6 +2,7 @@ package loadtest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -302,12 +303,8 @@ func writeWhole(file string, write func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("save result: %w", err)
 	}
-	defer os.Remove(tmp.Name())
-	if err := write(tmp); err != nil {
-		tmp.Close()
-		return fmt.Errorf("save result: %w", err)
-	}
-	if err := tmp.Close(); err != nil {
+	defer func() { _ = os.Remove(tmp.Name()) }() // gone already when all went well
+	if err := errors.Join(write(tmp), tmp.Close()); err != nil {
 		return fmt.Errorf("save result: %w", err)
 	}
 	if err := os.Rename(tmp.Name(), file); err != nil {

@@ -45,7 +45,7 @@ func (f *rowFile) rows() iter.Seq[row] {
 			f.fault(0, 0, "", "%v", cause(err))
 			return
 		}
-		defer in.Close()
+		defer func() { _ = in.Close() }() // it was only read
 		r, ok := f.open(in)
 		switch {
 		case !ok:
@@ -93,7 +93,7 @@ func (f *rowFile) open(in *os.File) (*bufio.Reader, bool) {
 		f.fault(0, 0, "", "this is UTF-16; save it as UTF-8")
 		return nil, false
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
-		r.Discard(3)
+		_, _ = r.Discard(3) // it was peeked
 	}
 	return r, true
 }

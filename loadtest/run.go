@@ -88,10 +88,13 @@ func (r *run) open(ctx context.Context, s *stream) error {
 		}
 		r.stores = append(r.stores, st)
 	}
+	if len(r.stores) == 0 {
+		return errors.New("there is no store to measure on")
+	}
 	var faults Faults
 	for _, st := range r.stores {
 		for _, mo := range r.w.models {
-			c := newCandidate(r.w, st, mo, len(r.stores))
+			c := newCandidate(r.w, st, mo, r.where(st))
 			r.candidates = append(r.candidates, c)
 			if err := c.open(ctx, r.w, namespace()); err != nil {
 				return fmt.Errorf("model %s on %s: %w", mo.name, st.facts.Name, err)
@@ -100,6 +103,20 @@ func (r *run) open(ctx context.Context, s *stream) error {
 		}
 	}
 	return faults.asError()
+}
+
+// where returns " on pebble" when there are several stores, or the URL when they
+// are of one kind.
+func (r *run) where(s *store) string {
+	if len(r.stores) < 2 {
+		return ""
+	}
+	for _, o := range r.stores {
+		if o != s && o.facts.Name == s.facts.Name {
+			return " on " + s.url
+		}
+	}
+	return " on " + s.facts.Name
 }
 
 // namespace returns a prefix of collection names that nobody has.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -243,7 +244,7 @@ func (s *failing) Get(ctx context.Context, t *driver.Table, keys []driver.Key, m
 }
 
 func TestFailedOperationsMissTheObjective(t *testing.T) {
-	c := newCandidate(mustParse(t, small), &store{driver: newWatched()}, &model{name: "m"}, 1)
+	c := newCandidate(mustParse(t, small), &store{driver: newWatched()}, &model{name: "m"}, "")
 	r := &round{ops: 100, queries: make([]roundQuery, 7)}
 	for i := range r.queries {
 		r.queries[i].outcomes[done] = 10
@@ -288,5 +289,58 @@ func TestMemoryIsFlat(t *testing.T) {
 	first, last := rounds[0].Heap, rounds[len(rounds)-1].Heap
 	if growth := int64(last) - int64(first); growth > 1<<20 {
 		t.Errorf("the heap grew by %d bytes in %d rounds of %d operations", growth, len(rounds), rounds[0].Ops)
+	}
+}
+
+// What lies in a store under a name that a run would take is somebody else's.
+func TestFilledCollectionIsRefused(t *testing.T) {
+	w := mustParse(t, small)
+	s, err := openStore(t.Context(), "memory:", "memory:", options(newWatched()).Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := w.survey(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := newCandidate(w, s, w.models[0], ""), newCandidate(w, s, w.models[0], "")
+	if err := first.open(t.Context(), w, "load_x_"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := first.fill(t.Context(), w, data, &progress{w: io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.open(t.Context(), w, "load_x_"); err == nil || !strings.Contains(err.Error(), "has records already") || len(second.names) > 0 {
+		t.Errorf("%v, names to be dropped %v; want a refusal, and none", err, second.names)
+	}
+}
+
+func TestProgressOnTerminal(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{w: &out, terminal: true}
+	s := p.begin("load", 1000, "records")
+	s.n, s.began = 250, time.Now().Add(-2*time.Second)
+	p.show(s.line(time.Now()))
+	if got := out.String(); !strings.HasPrefix(got, "\rload: 250 of 1,000 records, 12") || !strings.HasSuffix(got, "/s, 6s left") {
+		t.Errorf("status line %q", got)
+	}
+	s.end()
+	if got := out.String(); !strings.Contains(got, "load: 250 records in 2") || !strings.HasSuffix(got, "\n") {
+		t.Errorf("after the end %q", got)
+	}
+}
+
+func TestTwoStoresOfOneKindAreToldApart(t *testing.T) {
+	opts := Options{On: []string{"memory:", "other:"}, Open: func(context.Context, string) (driver.Store, error) { return newWatched(), nil }}
+	text := strings.Replace(small[:strings.Index(small, "models:")], "rate: 200", "rate: 100", 1)
+	result, err := Run(t.Context(), mustParse(t, text), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := result.Candidates[0].Name, result.Candidates[1].Name; a != "as declared on memory:" || b != "as declared on other:" {
+		t.Errorf("candidates %q and %q", a, b)
+	}
+	if _, err := Run(t.Context(), mustParse(t, text), Options{}); err == nil || !strings.Contains(err.Error(), "no store") {
+		t.Errorf("without a store: %v", err)
 	}
 }

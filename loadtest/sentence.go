@@ -107,15 +107,17 @@ func (s *screen) shortfall(c *candidate) string {
 	if c.state == stateSaturated {
 		return fmt.Sprintf("it cannot carry %s/s%s", showCount(s.r.w.Rate), s.why(c))
 	}
-	var parts []string
+	var parts, texts []string
 	for _, j := range c.missed() {
 		parts = append(parts, j.String())
 	}
-	text := fmt.Sprintf("%d of %d objectives are missed: %s", len(parts), len(c.objectives), joined(parts))
-	if c.failures > 0 {
-		text += fmt.Sprintf("; %s failed, the first: %s", plural(c.failures, "operation"), c.failure)
+	if len(parts) > 0 {
+		texts = append(texts, fmt.Sprintf("%d of %d objectives are missed: %s", len(parts), len(c.objectives), joined(parts)))
 	}
-	return text + s.why(c)
+	if c.failures > 0 {
+		texts = append(texts, fmt.Sprintf("%s failed, the first: %s", plural(c.failures, "operation"), c.failure))
+	}
+	return strings.Join(texts, "; ") + s.why(c)
 }
 
 // why names what is known of the cause: queries that read every record, or many

@@ -88,11 +88,10 @@ func (c *candidate) note(k *call, err error) {
 	}
 }
 
-func newCandidate(w *Workload, s *store, m *model, stores int) *candidate {
-	c := &candidate{store: s, model: m, label: m.name, records: -1, all: newSpectra()}
-	if stores > 1 {
-		c.label += " on " + s.facts.Name
-	}
+// newCandidate returns a candidate that nothing is known of. Where there are
+// several stores its label names its own.
+func newCandidate(w *Workload, s *store, m *model, where string) *candidate {
+	c := &candidate{store: s, model: m, label: m.name + where, records: -1, all: newSpectra()}
 	for range w.queries {
 		c.probes, c.spectra = append(c.probes, probe{}), append(c.spectra, newSpectra())
 	}

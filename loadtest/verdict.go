@@ -77,7 +77,7 @@ func (c *candidate) missed() []judgedObjective {
 
 // meets reports whether the candidate did all that is asked.
 func (c *candidate) meets() bool {
-	return c.state == stateValid && len(c.missed()) == 0
+	return c.state == stateValid && len(c.missed()) == 0 && c.failures == 0
 }
 
 // figures returns the candidate's figure of each round by which candidates are

@@ -21,7 +21,7 @@ type made struct {
 
 func (m made) candidate(w *Workload) *candidate {
 	s := &store{facts: driver.Facts{Name: "made", Durability: m.class, OneProcess: true}}
-	c := newCandidate(w, s, &model{name: m.name}, 1)
+	c := newCandidate(w, s, &model{name: m.name}, "")
 	c.records, c.scans = m.bytes, make([]bool, len(w.queries))
 	for i := range 6 {
 		r := &round{number: i + 1, ops: 1000, cpu: 1000*m.cpu + time.Duration(i), backlog: m.backlog, queries: make([]roundQuery, len(w.queries))}

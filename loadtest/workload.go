@@ -126,7 +126,7 @@ func readLimited(file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read workload: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("read workload: %s is a directory; name the YAML file in it", file)
 	}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/loadtest"
+	"github.com/polystore/polystore/repo"
+)
+
+const checkAbout = `Says what of a schema a store cannot do, with the remedy, and changes nothing in
+the store. FILE has one schema in YAML, or is a workload file, whose collections
+are checked.`
+
+func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	fs := newFlags("check", "URL FILE", checkAbout, "polystore check memory: examples/debian/debian.yaml", stderr)
+	rest, err := parse(fs, args, 2, stdout)
+	if err != nil {
+		return err
+	}
+	schemas, err := loadtest.Schemas(rest[1])
+	if err != nil {
+		return exit{loadtest.Usage, err}
+	}
+	store, err := backends.Open(ctx, rest[0], nil)
+	if err != nil {
+		return exit{loadtest.Usage, err}
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	var faults []error
+	for _, s := range schemas {
+		if err := repo.Check[map[string]any](store.Facts(), s); err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		fmt.Fprintf(stdout, "%s: %s can do all of it\n", s.Collection, store.Facts().Name)
+	}
+	if len(faults) > 0 {
+		return exit{loadtest.Missed, errors.Join(faults...)}
+	}
+	return nil
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// newFlags returns the flags of a command, whose help has an example.
+func newFlags(name, args, about, example string, stderr io.Writer) *flag.FlagSet {
+	fs := flag.NewFlagSet(name, flag.ContinueOnError)
+	fs.SetOutput(stderr)
+	fs.Usage = func() {
+		w := fs.Output()
+		line := strings.TrimRight("usage: polystore "+name+" "+args, " ")
+		some := false
+		fs.VisitAll(func(*flag.Flag) { some = true })
+		if some {
+			line += " [flags]"
+		}
+		fmt.Fprintf(w, "%s\n\n%s\n\nExample:\n\n  %s\n", line, about, strings.ReplaceAll(example, "\n", "\n  "))
+		if some {
+			fmt.Fprint(w, "\nFlags:\n\n")
+			fs.PrintDefaults()
+		}
+	}
+	return fs
+}
+
+// parse reads flags and arguments in any order and returns the arguments, of
+// which there must be n.
+func parse(fs *flag.FlagSet, args []string, n int, stdout io.Writer) ([]string, error) {
+	var rest []string
+	for _, a := range args {
+		if a == "-h" || a == "-help" || a == "--help" {
+			fs.SetOutput(stdout) // help that was asked for is data
+		}
+	}
+	stderr := fs.Output()
+	usage := fs.Usage
+	for {
+		fs.Usage = func() {}
+		if stderr == stdout {
+			fs.Usage = usage
+		} else {
+			fs.SetOutput(io.Discard) // the error is told once, below
+		}
+		err := fs.Parse(args)
+		fs.SetOutput(stderr)
+		switch {
+		case errors.Is(err, flag.ErrHelp):
+			return nil, err
+		case err != nil:
+			return nil, usageError("%s: %w; polystore help %s lists the flags", fs.Name(), err, fs.Name())
+		case fs.NArg() == 0:
+			return rest, count(fs.Name(), rest, n)
+		}
+		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
+	}
+}
+
+func count(name string, args []string, n int) error {
+	if len(args) == n {
+		return nil
+	}
+	return usageError("%s takes %d arguments, and there are %d; polystore help %s shows which", name, n, len(args), name)
+}
+
+// A list is a flag that may be given several times.
+type list []string
+
+// String returns the values.
+func (l *list) String() string { return strings.Join(*l, " ") }
+
+// Set adds a value.
+func (l *list) Set(s string) error {
+	*l = append(*l, s)
+	return nil
+}

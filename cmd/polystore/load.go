@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/loadtest"
+)
+
+const loadAbout = `Loads the data of a workload file into every model that it compares, checks that
+all give the same answers, sends the queries at their rate and says which model
+to take. Without --on it uses a new Pebble store in a folder of its own below
+--out, which it removes. It writes only into collections of its own.
+
+Exit codes: 0 some model does all that is asked, 1 none does, 2 the command or a
+file is wrong, 3 the clock was too late to tell, 4 models gave different answers,
+130 interrupted.`
+
+// loadFlags are the flags of load. Those that were not given leave what the
+// workload file says.
+type loadFlags struct {
+	on           list
+	seed         uint64
+	rate, rounds int
+	round        time.Duration
+	json         bool
+	out          string
+	keep, remote bool
+	given        []string // as they were written, for the command that repeats the run
+}
+
+func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var f loadFlags
+	fs := newFlags("load", "FILE", loadAbout, "polystore load examples/debian/debian.yaml\npolystore load blog.yaml --on memory: --on pebble:/data/try --rate 2000", stderr)
+	f.register(fs)
+	rest, err := parse(fs, args, 1, stdout)
+	if err != nil {
+		return err
+	}
+	w, err := loadtest.Load(rest[0])
+	if err != nil {
+		return exit{loadtest.Usage, err}
+	}
+	f.apply(fs, w)
+	on, clean, err := f.stores(stderr)
+	if err != nil {
+		return err
+	}
+	result, err := loadtest.Run(ctx, w, loadtest.Options{
+		Open: backends.OpenDriver, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep,
+		Again: f.again(w, rest[0]),
+	})
+	if err = errors.Join(err, clean()); err != nil {
+		return err
+	}
+	return f.write(result, stdout, stderr)
+}
+
+// again returns the command that repeats the run.
+func (f *loadFlags) again(w *loadtest.Workload, file string) string {
+	words := append([]string{"polystore", "load", "--seed", strconv.FormatUint(w.Seed, 10)}, f.given...)
+	return strings.Join(append(words, file), " ")
+}
+
+func (f *loadFlags) register(fs *flag.FlagSet) {
+	fs.Var(&f.on, "on", "`URL` of a store to measure on; may be given several times")
+	fs.Uint64Var(&f.seed, "seed", 0, "another seed than the file's: other operations, the same for all models")
+	fs.IntVar(&f.rate, "rate", 0, "operations a second")
+	fs.IntVar(&f.rounds, "rounds", 0, "rounds of each model")
+	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
+	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
+	fs.StringVar(&f.out, "out", "runs", "`DIR` for the results")
+	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are")
+	fs.BoolVar(&f.remote, "remote", false, "allow stores on other machines")
+}
+
+// apply puts the flags that were given over what the file says.
+func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
+	fs.Visit(func(x *flag.Flag) {
+		switch x.Name {
+		case "seed":
+			w.Seed = f.seed
+			return
+		case "rate":
+			w.Rate = f.rate
+		case "rounds":
+			w.Rounds = f.rounds
+		case "round":
+			w.Round = f.round
+		case "on":
+			for _, url := range f.on {
+				f.given = append(f.given, "--on "+loadtest.Redact(url))
+			}
+			return
+		default:
+			return
+		}
+		f.given = append(f.given, "--"+x.Name+" "+x.Value.String())
+	})
+}
+
+// stores returns the URLs to measure on, and what removes the store that was
+// made for this run.
+func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, err error) {
+	for _, url := range f.on {
+		if !f.remote && !loadtest.Local(url) {
+			return nil, nil, usageError("load: %s is not on this machine; say --remote if a load test there is what you want", loadtest.Redact(url))
+		}
+	}
+	if len(f.on) > 0 {
+		return f.on, func() error { return nil }, nil
+	}
+	if err := os.MkdirAll(f.out, 0o755); err != nil {
+		return nil, nil, exit{loadtest.Usage, fmt.Errorf("load: make the folder for the results: %w", err)}
+	}
+	dir, err := os.MkdirTemp(f.out, ".store-")
+	if err != nil {
+		return nil, nil, exit{loadtest.Usage, fmt.Errorf("load: make a folder for the store: %w", err)}
+	}
+	if inMemory(dir) {
+		fmt.Fprintf(stderr, "note: %s lies in memory, so what is said of power losses is not true of it, and to sync costs nothing; say --out DIR with one on a disk\n", f.out)
+	}
+	clean = func() error {
+		if f.keep {
+			return nil
+		}
+		return os.RemoveAll(dir)
+	}
+	return []string{"pebble:" + strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(dir))}, clean, nil
+}
+
+// write prints the result and keeps it in a file.
+func (f *loadFlags) write(r *loadtest.Result, stdout, stderr io.Writer) error {
+	file, err := r.Save(f.out)
+	if err != nil {
+		return err
+	}
+	if f.json {
+		err = r.WriteJSON(stdout)
+		fmt.Fprintln(stderr, "result", file)
+	} else {
+		_, err = fmt.Fprintf(stdout, "%s\n  result  %s\n  again   %s\n", r.Text, file, r.Again)
+	}
+	if err != nil {
+		return err
+	}
+	if r.Exit != loadtest.Met {
+		return exit{r.Exit, nil}
+	}
+	return nil
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

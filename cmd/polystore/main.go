@@ -1,0 +1,131 @@
+// Command polystore measures data models and stores, checks schemas, and tests
+// backends. Run it without arguments for its commands.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/polystore/polystore/loadtest"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	os.Exit(report(err, os.Stderr))
+}
+
+// A command is one of the program's, in its own file.
+type command struct {
+	name, args, about string
+	run               func(ctx context.Context, args []string, stdout, stderr io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"load", "FILE", "measure the data models of a workload file, and say which to take", load},
+		{"check", "URL FILE", "check a schema against a store, without changing anything", check},
+		{"verify", "URL FILE", "compare the indexes in a store with their records", verify},
+		{"rebuild", "URL FILE INDEX", "make an index anew from its records", rebuild},
+		{"conform", "URL", "test a store against the contract of a backend", conform},
+		{"version", "", "print the program's version", version},
+	}
+}
+
+// run does the command that args name. Data go to stdout and everything else to
+// stderr; the error says with which code the program ends.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 {
+		usage(stderr)
+		return exit{loadtest.Usage, nil}
+	}
+	switch args[0] {
+	case "help", "-h", "-help", "--help":
+		return help(ctx, args[1:], stdout, stderr)
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return c.run(ctx, args[1:], stdout, stderr)
+		}
+	}
+	return usageError("there is no command %q; polystore help lists them", args[0])
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "polystore measures data models and stores, checks schemas, and tests backends.\n\n")
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  polystore %-30s %s\n", c.name+" "+c.args, c.about)
+	}
+	fmt.Fprint(w, "\npolystore help COMMAND says more. A URL is memory: or pebble:DIR.\n")
+}
+
+func help(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	if len(args) == 0 {
+		usage(stdout)
+		return nil
+	}
+	return run(ctx, []string{args[0], "--help"}, stdout, stderr)
+}
+
+func version(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	fs := newFlags("version", "", "Prints the version of the program.", "polystore version", stderr)
+	if _, err := parse(fs, args, 0, stdout); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(stdout, "polystore", loadtest.Version())
+	return err
+}
+
+// An exit is an error that ends the program with a code. Without a cause nothing
+// is left to say.
+type exit struct {
+	code int
+	err  error
+}
+
+func (e exit) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e exit) Unwrap() error { return e.err }
+
+func usageError(format string, args ...any) error {
+	return exit{loadtest.Usage, fmt.Errorf(format, args...)}
+}
+
+const interrupted = 130 // as shells have it
+
+// report says what went wrong and returns the exit code.
+func report(err error, stderr io.Writer) int {
+	var e exit
+	var wrong *loadtest.WrongAnswers
+	code := loadtest.Usage
+	switch {
+	case err == nil:
+		return loadtest.Met
+	case errors.Is(err, flag.ErrHelp):
+		return loadtest.Met
+	case errors.As(err, &e):
+		if e.err == nil {
+			return e.code
+		}
+		code = e.code
+	case errors.As(err, &wrong):
+		code = loadtest.Wrong
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "polystore: interrupted; what it had written is removed")
+		return interrupted
+	}
+	fmt.Fprintln(stderr, "polystore:", err)
+	return code
+}
