@@ -40,6 +40,19 @@ func (c *collection) recordMask(s *shape, needs []int) []int {
 	return mask
 }
 
+// maskWith returns mask with the fields that the conditions of a query look at.
+func (c *collection) maskWith(mask []int, b *bound) []int {
+	if mask == nil {
+		return nil
+	}
+	for i := range b.conds {
+		if f := b.conds[i].at - len(c.key); f >= 0 && !slices.Contains(mask, f) {
+			mask = append(mask[:len(mask):len(mask)], f)
+		}
+	}
+	return mask
+}
+
 func (c *collection) recordAccess(s *shape, needs []int) access {
 	a := access{covered: true, mask: c.recordMask(s, needs)}
 	for i := range c.records.Fields {

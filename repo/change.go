@@ -302,7 +302,7 @@ func (c *collection) recordKey(x *index, row *driver.Row) (driver.Key, error) {
 	}
 	head, rest, ok := driver.CutParts(text, c.records.Partition)
 	if !ok {
-		return driver.Key{}, fmt.Errorf("row %.80q of index %s names no record: %w", row.Key.Sort, x.name, ErrCorrupt)
+		return driver.Key{}, fmt.Errorf("a row of index %s names no record: %w", x.name, ErrCorrupt)
 	}
 	return driver.Key{Partition: head, Sort: rest}, nil
 }

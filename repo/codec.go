@@ -85,7 +85,7 @@ func (m coders) make(t reflect.Type) (coder, error) {
 }
 
 func mismatch(v driver.Value, into reflect.Value) error {
-	return fmt.Errorf("stored %s %s does not fit a Go %s: %w", v.Kind(), v, into.Type(), ErrSchema)
+	return fmt.Errorf("a stored %s does not fit a Go %s: %w", v.Kind(), into.Type(), ErrSchema)
 }
 
 // isText reports whether values of a type are stored as the text that they make.
@@ -131,7 +131,7 @@ func uintCoder() coder {
 	return coder{kind: driver.Int,
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
 			if v.Uint() > math.MaxInt64 {
-				return driver.Value{}, invalid("%d is over %d, the greatest integer", v.Uint(), math.MaxInt64)
+				return driver.Value{}, invalid("a number is over %d, the greatest integer", math.MaxInt64)
 			}
 			return driver.IntValue(int64(v.Uint())), nil
 		},
@@ -163,7 +163,7 @@ func floatCoder() coder {
 
 func textValue(s string) (driver.Value, error) {
 	if !utf8.ValidString(s) {
-		return driver.Value{}, invalid("text %.40q is not valid UTF-8", s)
+		return driver.Value{}, invalid("text is not valid UTF-8")
 	}
 	return driver.StringValue(s), nil
 }
@@ -225,7 +225,7 @@ func nanosCoder() *coder {
 			if n := t.UnixNano(); time.Unix(0, n).Equal(t) {
 				return driver.IntValue(n), nil
 			}
-			return driver.Value{}, invalid("time %s is too far off for nanoseconds (1678 to 2262)", t.Format(time.RFC3339))
+			return driver.Value{}, invalid("a time is too far off for nanoseconds (1678 to 2262)")
 		},
 		dec: func(v driver.Value, into reflect.Value) error {
 			if v.Kind() != driver.Int {

@@ -67,11 +67,14 @@ func (c *collection) keyNames() []string {
 	return names
 }
 
-// tables returns all tables of the collection, the records' first.
-func (c *collection) tables() []*driver.Table {
+// tables returns the tables of the collection, the records' first, but those of
+// some indexes.
+func (c *collection) tables(but []*index) []*driver.Table {
 	ts := []*driver.Table{c.records}
 	for _, x := range c.indexes {
-		ts = append(ts, x.table)
+		if !slices.Contains(but, x) {
+			ts = append(ts, x.table)
+		}
 	}
 	return ts
 }

@@ -274,7 +274,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
 	if refusal.Overflow {
 		e := w.edits[refusal.Edit]
-		return invalid("add %s to %s: the sum is over the range of int64, or the field is no integer", e.Value, c.editName(e))
+		return invalid("add to %s: the sum is over the range of int64, or the field is no integer", c.editName(e))
 	}
 	if w.refused != c.records {
 		return c.refusedClaim(ctx, k, w, refusal)

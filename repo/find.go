@@ -52,6 +52,10 @@ func (v view[T]) findBy(ctx context.Context, k *call, p *plan, yield func(*T, po
 	if p.covered {
 		return v.findCovered(ctx, k, p, yield)
 	}
+	v.mask = v.c.maskWith(v.mask, &p.bound)
+	if p.x.Unique && p.equal == len(p.x.part)+len(p.x.sort) {
+		return v.findOwner(ctx, k, p, yield)
+	}
 	return v.findByKey(ctx, k, p, yield)
 }
 

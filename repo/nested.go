@@ -110,7 +110,7 @@ func (m coders) mapping(t reflect.Type) (coder, error) {
 
 func checkMapKey(k string) error {
 	if !utf8.ValidString(k) || strings.IndexByte(k, 0) >= 0 {
-		return invalid("map key %.40q is not valid UTF-8 or holds NUL", k)
+		return invalid("a map key is not valid UTF-8 or holds NUL")
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func encodeMap(elem *coder, v reflect.Value, depth int) (driver.Value, error) {
 			err = checkMapKey(k)
 		}
 		if err != nil {
-			return driver.Value{}, fmt.Errorf("[%.40q]: %w", k, err)
+			return driver.Value{}, fmt.Errorf("a map entry: %w", err)
 		}
 		if !x.IsNone() {
 			pairs = append(pairs, driver.Pair{Name: k, Value: x})
@@ -159,7 +159,7 @@ func decodeMap(elem *coder, v driver.Value, into reflect.Value) error {
 	for i := 0; i+1 < len(flat); i += 2 {
 		x := reflect.New(t.Elem()).Elem()
 		if err := elem.dec(flat[i+1], x); err != nil {
-			return fmt.Errorf("[%.40q]: %w", flat[i].Str(), err)
+			return fmt.Errorf("a map entry: %w", err)
 		}
 		into.SetMapIndex(reflect.ValueOf(flat[i].Str()).Convert(t.Key()), x)
 	}

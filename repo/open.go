@@ -124,12 +124,12 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 	if err != nil {
 		return false, err
 	}
-	if len(build) > 0 && !o.rebuild {
+	if len(build) > 0 && (!o.rebuild || o.attach) {
 		if done, err := c.mayAdd(ctx, build, o); !done {
 			return false, err
 		}
 	}
-	if err := c.define(ctx, o, c.tables()...); err != nil {
+	if err := c.define(ctx, o, c.tables(build)...); err != nil {
 		return false, err
 	}
 	if len(build) > 0 {
@@ -152,7 +152,7 @@ func (c *collection) adopt(e *catalogEntry) {
 
 // create makes a collection that is not in the catalog.
 func (c *collection) create(ctx context.Context, k *call, cat *driver.Table) (bool, error) {
-	if err := c.store.driver.Define(ctx, c.tables()); err != nil {
+	if err := c.store.driver.Define(ctx, c.tables(nil)); err != nil {
 		return false, err
 	}
 	e := c.entry()

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"slices"
+	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -64,6 +65,9 @@ func (v view[T]) readPage(ctx context.Context, k *call, q Query, cursor string) 
 		page.Items, sorts = page.Items[:size], sorts[:size]
 	}
 	page.finish(sorts, back, more, cursor != "", seal)
+	if len(sorts) == 0 && cursor != "" {
+		page.leadBack(back, at, !p.reverse, seal)
+	}
 	return page, nil
 }
 
@@ -103,6 +107,24 @@ func (page *Page[T]) finish(sorts []position, back, more, entered bool, seal fun
 	}
 	if back && more || !back && entered {
 		page.Prev = seal(true, sorts[0])
+	}
+}
+
+// leadBack makes the cursor of an empty page to where it was reached from, the
+// record at that place included. Reverse is how the page that it leads to is read.
+func (page *Page[T]) leadBack(back bool, at string, reverse bool, seal func(back bool, at position) string) {
+	if at == "" {
+		return
+	}
+	place := position(driver.After(at))
+	if !reverse {
+		last := len(at) - 1
+		place = position(at[:last] + string(at[last]-1)) // driver.After of it is at
+	}
+	if back {
+		page.Next = seal(false, place)
+	} else {
+		page.Prev = seal(true, place)
 	}
 }
 
@@ -158,8 +180,8 @@ func (c *collection) parseCursor(p *plan, cursor string) (back bool, at string, 
 	if cursor == "" {
 		return false, "", nil
 	}
-	if len(cursor) > 8*maxKey {
-		return false, "", invalid("cursor of %d characters is none of ours", len(cursor))
+	if len(cursor) > 8*maxKey || strings.ContainsAny(cursor, "\r\n") { // which base64 would overlook
+		return false, "", invalid("cursor of %d characters is none of ours; begin again without one", len(cursor))
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	size := sumSize

@@ -197,7 +197,7 @@ func editedValue(old driver.Value, e driver.Edit) (driver.Value, error) {
 	a, b := old.Int(), e.Value.Int()
 	sum := a + b
 	if (a > 0) == (b > 0) && (sum > 0) != (a > 0) && a != 0 && b != 0 {
-		return old, invalid("add %d to %d: over the range of int64", b, a)
+		return old, invalid("the sum is over the range of int64")
 	}
 	return driver.IntValue(sum), nil
 }

@@ -205,7 +205,7 @@ func (v view[T]) one(ctx context.Context, q Query) (T, error) {
 	case err == nil && n == 0:
 		err = ErrNotFound
 	case err == nil && n > 1:
-		err = invalid("%s finds more than one record; use Find, or declare the index Unique", q)
+		err = invalid("%s finds more than one record; use Find, or declare the index Unique", q.text(v.c.store.opts.Redact))
 	}
 	if err != nil {
 		var zero T

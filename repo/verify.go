@@ -90,7 +90,7 @@ func (c *collection) verifyRecord(ctx context.Context, k *call, x *index, row *d
 		}
 		if now[0].Rev == row.Rev || attempt >= maxAttempts {
 			rep.Missing += len(missing)
-			rep.sample("record %s has no row %q", c.printText(row.Key), missing[0].part+missing[0].sort)
+			rep.sample("record %s lacks a row", c.printText(row.Key))
 			return nil
 		}
 		row = &now[0]
@@ -140,7 +140,7 @@ func (c *collection) verifyRow(ctx context.Context, k *call, x *index, row *driv
 		now[0].Key = row.Key
 		if now[0].Rev == row.Rev || attempt >= maxAttempts {
 			rep.Stale++
-			rep.sample("row %q belongs to no record, or has other values than its record", row.Key.Partition+row.Key.Sort)
+			rep.sample("row %s belongs to no record, or has other values than its record", c.quote(row.Key))
 			return nil
 		}
 		row = &now[0]
@@ -199,9 +199,17 @@ func (x *index) carries(row *driver.Row, rec *record) bool {
 func (c *collection) printText(key driver.Key) string {
 	vals, err := c.partsOf(nil, key)
 	if err != nil {
-		return fmt.Sprintf("%q", key.Partition+key.Sort)
+		return c.quote(key)
 	}
 	return c.printKey(vals)
+}
+
+// quote returns the text of a key for people.
+func (c *collection) quote(key driver.Key) string {
+	if c.store.opts.Redact {
+		return "(redacted)"
+	}
+	return fmt.Sprintf("%q", key.Partition+key.Sort)
 }
 
 // Rebuild makes an index anew from the records. Writers of this process wait.
