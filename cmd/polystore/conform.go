@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/loadtest"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+const conformAbout = `Tests the store that URL names against the contract of a backend: rules, random
+operations compared with the memory backend, and concurrent histories. It writes
+only into collections of its own, whose names begin with "cf" and a random
+number, and drops them at the end. The store must not be open elsewhere if it
+is one of a single process.
+
+The report goes into conform-NAME.json and conform-NAME.md in the folder of --out,
+which is the current one, and replaces those of an earlier run.
+
+Exit codes: 0 everything holds, 1 something does not, 2 the command is wrong or
+the store cannot be opened, 130 interrupted.`
+
+// conformFlags are the flags of conform.
+type conformFlags struct {
+	opts conformance.Options
+	json bool
+	out  string
+}
+
+func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var f conformFlags
+	fs := newFlags("conform", "URL", conformAbout, "polystore conform memory:\npolystore conform pebble:/data/try --out reports --seed 7", stderr)
+	fs.Uint64Var(&f.opts.Seed, "seed", 0, "of random operations and histories; 0 draws one")
+	fs.IntVar(&f.opts.Ops, "ops", 0, "random operations; 0 is 20,000, -1 none")
+	fs.IntVar(&f.opts.Histories, "histories", 0, "concurrent histories; 0 is 64, -1 none")
+	fs.StringVar(&f.opts.Only, "only", "", "run only the rules whose `GROUP/RULE` begins so")
+	fs.BoolVar(&f.json, "json", false, "print the report as JSON")
+	fs.StringVar(&f.out, "out", ".", "`DIR` for the report")
+	rest, err := parse(fs, args, 1, stdout)
+	if err != nil {
+		return err
+	}
+	if err := writable(f.out); err != nil {
+		return exit{loadtest.Usage, err}
+	}
+	f.opts.Again = "polystore conform " + loadtest.Redact(rest[0])
+	f.opts.Progress = progress(stderr, isTerminal(stderr))
+	report, err := conformance.Check(ctx, func(ctx context.Context) (driver.Store, error) { return backends.OpenDriver(ctx, rest[0]) }, f.opts)
+	switch {
+	case report == nil:
+		return exit{loadtest.Usage, fmt.Errorf("conform: %w", err)}
+	case err != nil:
+		return err
+	}
+	return f.write(report, stdout, stderr)
+}
+
+// writable makes the folder for the report, and sees that files can be put there,
+// before the work is done.
+func writable(dir string) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("conform: make the folder for the report: %w", err)
+	}
+	f, err := os.CreateTemp(dir, ".conform-*")
+	if err != nil {
+		return fmt.Errorf("conform: write to the folder for the report; choose another one with --out: %w", err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
+// write keeps the report in files and prints it.
+func (f *conformFlags) write(r *conformance.Report, stdout, stderr io.Writer) error {
+	body, err := r.JSON()
+	if err != nil {
+		return err
+	}
+	file := filepath.Join(f.out, "conform-"+r.Name()+".json")
+	err = errors.Join(replace(file, body), replace(file[:len(file)-len(".json")]+".md", r.Markdown()))
+	if err != nil {
+		return fmt.Errorf("conform: write the report: %w", err)
+	}
+	if f.json {
+		fmt.Fprintf(stderr, "report: %s, .md\n", file)
+		_, err = stdout.Write(body)
+	} else if err = r.WriteText(stdout); err == nil {
+		_, err = fmt.Fprintf(stdout, "%s        report: %s, .md\n", r.Summary(), file)
+	}
+	if err == nil && r.Failed > 0 {
+		return exit{loadtest.Missed, nil}
+	}
+	return err
+}
+
+// replace puts a file in its place at once, so that none is ever half-written.
+func replace(name string, body []byte) error {
+	temp := name + ".tmp"
+	if err := os.WriteFile(temp, body, 0o644); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return os.Rename(temp, name)
+}
+
+// progress returns a function that tells how far a run is: on a terminal in one
+// line, in a log in a line for each tenth.
+func progress(w io.Writer, terminal bool) func(what string, done, total int) {
+	last, tenth, began := "", -1, time.Now()
+	return func(what string, done, total int) {
+		if what != last {
+			last, tenth, began = what, -1, time.Now()
+		}
+		step := 10 * done / max(total, 1)
+		if step == tenth && !terminal {
+			return
+		}
+		tenth = step
+		left := time.Duration(float64(time.Since(began)) / float64(max(done, 1)) * float64(total-done)).Round(time.Second)
+		switch {
+		case terminal && done == total:
+			fmt.Fprintf(w, "\r\x1b[K")
+		case terminal:
+			fmt.Fprintf(w, "\r\x1b[K%s: %d of %d, %s left", what, done, total, left)
+		default:
+			fmt.Fprintf(w, "%s: %d of %d\n", what, done, total)
+		}
+	}
+}
