@@ -43,14 +43,14 @@ func crashes(t *testing.T, opts pebble.Options, kept int) (all *ledger, copies [
 	var writers sync.WaitGroup
 	for w := range 4 {
 		writers.Go(func() {
-			for i := range 60 {
-				if err := all.insert(s, tables, 1000*w+i, 3000); err != nil {
+			for i := range 40 {
+				if err := all.insert(s, tables, 1000*w+i, 300); err != nil {
 					t.Errorf("insert = %v", err)
 				}
-				if i%20 == 5*w {
+				if i%13 == 4*w {
 					crash(i)
 				}
-				if i == 30 && w == 0 {
+				if i == 20 && w == 0 {
 					if _, err := s.Size(t.Context(), tables[0]); err != nil { // flushes
 						t.Error(err)
 					}

@@ -130,6 +130,7 @@ func TestEveryWriteFails(t *testing.T) {
 	for _, used := range []bool{false, true} {
 		for _, forGood := range []bool{false, true} {
 			t.Run(fmt.Sprintf("used %v for good %v", used, forGood), func(t *testing.T) {
+				t.Parallel() // mostly it waits
 				kinds := map[string]bool{}
 				for at := int64(0); failWrite(t, at, used, forGood, kinds); at++ {
 				}
@@ -192,8 +193,8 @@ func lifeOfAStore(t *testing.T, files vfs.FS, l *ledger, kinds map[string]bool) 
 		return
 	}
 	if err := s.Define(context.Background(), tables); err == nil {
-		for i := range 10 {
-			switch err := l.insert(s, tables, i, 40<<10); {
+		for i := range 6 {
+			switch err := l.insert(s, tables, i, 1000); {
 			case err == nil:
 				kinds["done"] = true
 			case errors.Is(err, driver.ErrUnknownOutcome):
@@ -203,7 +204,7 @@ func lifeOfAStore(t *testing.T, files vfs.FS, l *ledger, kinds map[string]bool) 
 			default:
 				t.Errorf("insert = %v", err)
 			}
-			if i == 5 {
+			if i == 3 {
 				s.Size(context.Background(), tables[0]) // flushes
 			}
 		}

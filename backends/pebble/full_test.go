@@ -40,7 +40,7 @@ func (d *smallDisk) GetDiskUsage(string) (vfs.DiskUsage, error) {
 	if !d.tells {
 		return vfs.DiskUsage{}, vfs.ErrUnsupported
 	}
-	return vfs.DiskUsage{AvailBytes: uint64(max(0, d.free.Load())), TotalBytes: 1 << 30}, nil
+	return vfs.DiskUsage{AvailBytes: uint64(max(0, d.free.Load())), TotalBytes: 100 << 20}, nil
 }
 
 type smallFile struct {
@@ -71,7 +71,7 @@ func (l *ledger) fill(s driver.Store, tables []*driver.Table, from int) error {
 // TestFullDisk refuses commits in time, and goes on when there is space again.
 func TestFullDisk(t *testing.T) {
 	disk := &smallDisk{FS: vfs.NewMem(), tells: true}
-	disk.free.Store(80 << 20) // of which about 54 MB are the reserve
+	disk.free.Store(8 << 20) // of which 5 MB are the reserve
 	tables := noteTables()
 	s := mustOpen(t, "/data", &pebble.Options{FS: disk}, tables)
 	var l ledger
@@ -86,7 +86,7 @@ func TestFullDisk(t *testing.T) {
 		if err := l.readable(s, tables); err != nil {
 			t.Error(err)
 		}
-		disk.free.Store(100 << 20)
+		disk.free.Store(8 << 20)
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
