@@ -65,10 +65,13 @@ func (s *screen) alone(c *candidate) string {
 	return fmt.Sprintf("%s does not do what is asked: %s.", c.label, s.shortfall(c))
 }
 
+// worstLag returns the greatest lag of the candidates that it makes invalid.
 func (s *screen) worstLag(v *verdict) time.Duration {
 	worst := time.Duration(0)
 	for _, c := range v.ranked {
-		worst = max(worst, time.Duration(c.all[lagTime].ValueAtQuantile(99)))
+		if c.state == stateInvalid {
+			worst = max(worst, time.Duration(c.all[lagTime].ValueAtQuantile(99)))
+		}
 	}
 	return worst
 }
