@@ -95,30 +95,28 @@ func (r *Repo[T]) writeOf(verb verb, rec *T) (write, error) {
 // prepareWrite makes w, which is zero, the write that makes rec the record under
 // its key; next is where its values go.
 func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error {
-	key, err := r.encode(next, rec)
+	err := r.encode(next, rec)
 	if err != nil {
 		return err
 	}
-	w.verb, w.key, w.next = verb, key, next
+	if w.key, err = r.keyOfValues(next.vals[:len(r.key):len(r.key)]); err != nil {
+		return err
+	}
+	if err := r.checkSize(next, w.key); err != nil {
+		return err
+	}
+	w.verb, w.next = verb, next
 	if verb != doInsert {
 		w.expect = next.version
 	}
 	return nil
 }
 
-// encode makes next the values of rec and returns its key, checked against the
-// limits. It reuses the array of next.vals.
-func (r *Repo[T]) encode(next *record, rec *T) (driver.Key, error) {
+// encode makes next the values of rec. It reuses the array of next.vals.
+func (r *Repo[T]) encode(next *record, rec *T) error {
 	*next = record{vals: slices.Grow(next.vals[:0], len(r.cols))[:len(r.cols)]}
 	clear(next.vals)
-	if err := r.shape.encode(reflect.ValueOf(rec).Elem(), next, r.cols); err != nil {
-		return driver.Key{}, err
-	}
-	key, err := r.keyOfValues(next.vals[:len(r.key):len(r.key)])
-	if err != nil {
-		return driver.Key{}, err
-	}
-	return key, r.checkSize(next, key)
+	return r.shape.encode(reflect.ValueOf(rec).Elem(), next, r.cols)
 }
 
 func (c *collection) checkSize(rec *record, key driver.Key) error {
@@ -188,12 +186,15 @@ func (r *Repo[T]) derive(next *record, rec *T, old *stored, fn func(*T) error) e
 	if err := fn(rec); err != nil {
 		return err
 	}
-	now, err := r.encode(next, rec)
-	if err != nil {
+	if err := r.encode(next, rec); err != nil {
 		return err
 	}
-	if now.Partition != old.key.Partition || now.Sort != old.key.Sort {
-		return invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now.Parts))
+	now := next.vals[:len(r.key)]
+	if !slices.EqualFunc(now, old.key.Parts, driver.Value.Equal) {
+		return invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now))
+	}
+	if err := r.checkSize(next, old.key); err != nil {
+		return err
 	}
 	if !r.extra {
 		next.extra = old.extra // fields of a newer program are not lost

@@ -179,18 +179,17 @@ func (r *reader) fields(out *driver.Row, t *text) {
 		head := t.uvarint()
 		number, tag := head>>4, byte(head&15)
 		switch {
-		case number == 0:
-			if r.named(out, t, tag) {
+		case number >= uint64(len(r.slots)) || r.slots[number] < 0: // as that of number 0
+			if r.other(out, t, number, tag) {
 				left--
 			}
-		case number < uint64(len(r.slots)) && r.slots[number] >= 0:
-			t.set(&out.Fields[r.slots[number]], tag)
-			left--
-		case r.mask:
-			t.skip(tag)
+			continue
+		case tag == tagString: // most are
+			out.Fields[r.slots[number]] = driver.StringValue(t.string())
 		default:
-			r.undeclared(out, t, number, tag)
+			out.Fields[r.slots[number]] = t.value(tag)
 		}
+		left--
 	}
 	for i := 0; i < len(r.again); i += 2 {
 		out.Fields[r.again[i+1]] = out.Fields[r.again[i]]
@@ -198,6 +197,20 @@ func (r *reader) fields(out *driver.Row, t *text) {
 	if len(out.Extra) > 1 {
 		slices.SortFunc(out.Extra, func(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) })
 	}
+}
+
+// other reads a field that has no place by its number. It returns whether the
+// field has one by its name.
+func (r *reader) other(out *driver.Row, t *text, number uint64, tag byte) (declared bool) {
+	switch {
+	case number == 0:
+		return r.named(out, t, tag)
+	case r.mask:
+		t.skip(tag)
+	default:
+		r.undeclared(out, t, number, tag)
+	}
+	return false
 }
 
 // named reads a field that was not declared when it was written. It may be now:

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"strings"
+	"unsafe"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -102,29 +103,26 @@ func (t *text) take(n uint64) string {
 }
 
 func (t *text) uvarint() uint64 {
-	if t.rest != "" && t.rest[0] < 0x80 { // most are short
-		n := uint64(t.rest[0])
-		t.rest = t.rest[1:]
-		return n
+	s := t.rest
+	if len(s) > 0 && s[0] < 0x80 { // most are short
+		t.rest = s[1:]
+		return uint64(s[0])
+	}
+	if len(s) > 1 && s[1] < 0x80 {
+		t.rest = s[2:]
+		return uint64(s[0]&0x7f) | uint64(s[1])<<7
 	}
 	return t.longUvarint()
 }
 
 func (t *text) longUvarint() uint64 {
-	var n uint64
-	for i := range min(len(t.rest), binary.MaxVarintLen64) {
-		b := t.rest[i]
-		if i == binary.MaxVarintLen64-1 && b > 1 {
-			break // more than 64 bits
-		}
-		n |= uint64(b&0x7f) << (7 * i)
-		if b < 0x80 {
-			t.rest = t.rest[i+1:]
-			return n
-		}
+	n, length := binary.Uvarint(unsafe.Slice(unsafe.StringData(t.rest), len(t.rest)))
+	if length <= 0 {
+		t.bad, t.rest = true, ""
+		return 0
 	}
-	t.bad, t.rest = true, ""
-	return 0
+	t.rest = t.rest[length:]
+	return n
 }
 
 func (t *text) varint() int64 {
@@ -171,21 +169,6 @@ func (t *text) value(tag byte) driver.Value {
 	}
 	t.bad = true
 	return driver.Value{}
-}
-
-// set reads the payload of a tag into v. It says value once more for the kinds
-// that most fields have, because a Value is costly to copy.
-func (t *text) set(v *driver.Value, tag byte) {
-	switch tag {
-	case tagString:
-		*v = driver.StringValue(t.string())
-	case tagInt:
-		*v = driver.IntValue(t.varint())
-	case tagTime:
-		*v = driver.TimeValue(t.varint())
-	default:
-		*v = t.value(tag)
-	}
 }
 
 func (t *text) elements() []driver.Value {
