@@ -146,7 +146,7 @@ func (c *checker) checkStale(ctx context.Context, id string) error {
 
 func expect(what string, err, want error) error {
 	if !errors.Is(err, want) {
-		return fmt.Errorf("%s: got error %v, want %v", what, err, want)
+		return fmt.Errorf("%s: got error %w, not the one wanted, %w", what, err, want)
 	}
 	return nil
 }

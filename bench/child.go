@@ -84,7 +84,7 @@ type child struct {
 
 func (c *child) close() {
 	if c.posts != nil {
-		c.posts.close()
+		_ = c.posts.close()
 		c.posts = nil
 	}
 }

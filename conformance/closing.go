@@ -50,7 +50,7 @@ func (e *env) reopened(ctx context.Context, t *driver.Table, fn func(store drive
 	store, err := e.open(ctx)
 	e.ok("open again", err)
 	defer store.Close()
-	defer store.Drop(ctx, []*driver.Table{t})
+	defer func() { _ = store.Drop(ctx, []*driver.Table{t}) }()
 	if fn != nil {
 		fn(store)
 	}

@@ -118,7 +118,7 @@ func (r *rule) run(ctx context.Context, s *suite) error {
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- r.try(limited, s.env(r)) }()
+	go func() { done <- r.try(limited, s.env()) }()
 	select {
 	case err := <-done:
 		return err

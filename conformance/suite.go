@@ -61,8 +61,8 @@ func newID() string {
 	return "cf" + hex.EncodeToString(b[:])
 }
 
-// env returns what a run of r works with.
-func (s *suite) env(r *rule) *env {
+// env returns what a run of a rule works with.
+func (s *suite) env() *env {
 	n := s.number()
 	return &env{suite: s, tag: fmt.Sprintf("r%03d", n), base: int64(n) * spread}
 }

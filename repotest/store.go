@@ -185,16 +185,16 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (n int64, err error) 
 
 // Range yields the rows of a span.
 func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return loop(s, ctx, Range, span.Table, s.inner.Range(ctx, span))
+	return loop(ctx, s, Range, span.Table, s.inner.Range(ctx, span))
 }
 
 // Walk yields all rows of a table.
 func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
-	return loop(s, ctx, Walk, t, s.inner.Walk(ctx, t, mark))
+	return loop(ctx, s, Walk, t, s.inner.Walk(ctx, t, mark))
 }
 
 // loop yields what seq yields, until it meets a fault.
-func loop[T any](s *Store, ctx context.Context, c Call, t *driver.Table, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
+func loop[T any](ctx context.Context, s *Store, c Call, t *driver.Table, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		m := s.meet(c, []*driver.Table{t})
 		err := m.wait(ctx)

@@ -73,7 +73,6 @@ type ourSubject struct {
 	rows   [1]driver.Row
 	ops    [3]driver.Op
 	fields [3]driver.Value
-	sort   [2][]byte
 }
 
 func newOurs(dir string) (subject, error) {

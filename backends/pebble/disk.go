@@ -109,7 +109,7 @@ func (d *disk) open(doing, name string, open func() (vfs.File, error)) (vfs.File
 		}
 		return &tableFile{File: f, disk: d, name: name}, nil
 	}
-	if d.attempt(doing, name, do); d.dead() != nil {
+	if _ = d.attempt(doing, name, do); d.dead() != nil {
 		return noFile{name: name}, nil
 	}
 	return &vitalFile{File: f, disk: d, name: name}, nil
@@ -173,7 +173,7 @@ type vitalFile struct {
 }
 
 func (f *vitalFile) Write(p []byte) (int, error) {
-	f.disk.attempt("write", f.name, func() error {
+	_ = f.disk.attempt("write", f.name, func() error {
 		_, err := f.File.Write(p)
 		return err
 	})

@@ -79,5 +79,5 @@ func (logger) Infof(string, ...any)  {}
 func (logger) Errorf(string, ...any) {}
 
 func (l logger) Fatalf(format string, args ...any) {
-	l.disk.die(errors.New(fmt.Sprintf(format, args...)))
+	l.disk.die(fmt.Errorf(format, args...))
 }

@@ -266,7 +266,7 @@ func patched(token driver.Token, p *planned) []any {
 		case driver.Unset:
 			v = driver.Value{}
 		case driver.Add:
-			v = driver.IntValue(fieldOf(p.Table, p.was, e).Int() + v.Int())
+			v = driver.IntValue(fieldOf(p.was, e).Int() + v.Int())
 		}
 		if e.Field >= 0 {
 			put(args, p.Table.Fields[e.Field].Name, bindable(v))

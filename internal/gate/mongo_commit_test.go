@@ -314,7 +314,7 @@ func overflows(op *driver.Op, row *driver.Row) int {
 		if e.Do != driver.Add {
 			continue
 		}
-		have := fieldOf(op.Table, row, e)
+		have := fieldOf(row, e)
 		a, b := have.Int(), e.Value.Int()
 		if sum := a + b; !have.IsNone() && have.Kind() != driver.Int || (a < 0) == (b < 0) && (sum < 0) != (a < 0) {
 			return i
@@ -324,7 +324,7 @@ func overflows(op *driver.Op, row *driver.Row) int {
 }
 
 // fieldOf returns the value of a row that an edit means.
-func fieldOf(t *driver.Table, row *driver.Row, e driver.Edit) driver.Value {
+func fieldOf(row *driver.Row, e driver.Edit) driver.Value {
 	if e.Field >= 0 && e.Field < len(row.Fields) {
 		return row.Fields[e.Field]
 	}

@@ -132,9 +132,7 @@ func untagMap(m map[string]any) (driver.Value, error) {
 		if err != nil {
 			return v, err
 		}
-		if strings.HasPrefix(name, "$") {
-			name = name[1:]
-		}
+		name = strings.TrimPrefix(name, "$")
 		pairs = append(pairs, driver.StringValue(name), v)
 	}
 	return driver.MapValue(pairs), nil

@@ -55,7 +55,7 @@ func install(ctx context.Context, script string, stores []Store, stderr io.Write
 func runArgs(args []string) (stores []Store, command []string, err error) {
 	i := slices.Index(args, "--")
 	if i < 0 || i == len(args)-1 {
-		return nil, nil, errors.New("run: no command; write: scripts/servers run [STORE...] -- COMMAND...")
+		return nil, nil, errors.New("run: no command; write: scripts/servers run [STORE...] -- COMMAND [ARG...]")
 	}
 	all := []Store{Redis, Mongo, Cassandra}
 	for _, name := range args[:i] {
