@@ -59,11 +59,10 @@ func (d *disk) hide(doing, name string, err error) {
 }
 
 // attempt does what changes a vital file, unless the disk is dead.
-func (d *disk) attempt(doing, name string, do func() error) error {
+func (d *disk) attempt(doing, name string, do func() error) {
 	if d.dead() == nil {
 		d.hide(doing, name, do())
 	}
-	return nil
 }
 
 // attemptTable does what writes a sorted table, unless the disk is dead.
@@ -109,7 +108,7 @@ func (d *disk) open(doing, name string, open func() (vfs.File, error)) (vfs.File
 		}
 		return &tableFile{File: f, disk: d, name: name}, nil
 	}
-	if _ = d.attempt(doing, name, do); d.dead() != nil {
+	if d.attempt(doing, name, do); d.dead() != nil {
 		return noFile{name: name}, nil
 	}
 	return &vitalFile{File: f, disk: d, name: name}, nil
@@ -136,15 +135,18 @@ func (d *disk) OpenDir(name string) (vfs.File, error) {
 }
 
 func (d *disk) Link(old, name string) error {
-	return d.attempt("link", name, func() error { return d.FS.Link(old, name) })
+	d.attempt("link", name, func() error { return d.FS.Link(old, name) })
+	return nil
 }
 
 func (d *disk) Rename(old, name string) error {
-	return d.attempt("rename", name, func() error { return d.FS.Rename(old, name) })
+	d.attempt("rename", name, func() error { return d.FS.Rename(old, name) })
+	return nil
 }
 
 func (d *disk) MkdirAll(dir string, perm os.FileMode) error {
-	return d.attempt("make directory", dir, func() error { return d.FS.MkdirAll(dir, perm) })
+	d.attempt("make directory", dir, func() error { return d.FS.MkdirAll(dir, perm) })
+	return nil
 }
 
 // Remove fails as it does: Pebble can live with files that it cannot remove.
@@ -173,7 +175,7 @@ type vitalFile struct {
 }
 
 func (f *vitalFile) Write(p []byte) (int, error) {
-	_ = f.disk.attempt("write", f.name, func() error {
+	f.disk.attempt("write", f.name, func() error {
 		_, err := f.File.Write(p)
 		return err
 	})
@@ -181,19 +183,21 @@ func (f *vitalFile) Write(p []byte) (int, error) {
 }
 
 func (f *vitalFile) Sync() error {
-	return f.disk.attempt("sync", f.name, f.File.Sync)
+	f.disk.attempt("sync", f.name, f.File.Sync)
+	return nil
 }
 
 func (f *vitalFile) SyncData() error {
-	return f.disk.attempt("sync", f.name, f.File.SyncData)
+	f.disk.attempt("sync", f.name, f.File.SyncData)
+	return nil
 }
 
-func (f *vitalFile) SyncTo(length int64) (full bool, err error) {
-	err = f.disk.attempt("sync", f.name, func() (err error) {
+func (f *vitalFile) SyncTo(length int64) (full bool, _ error) {
+	f.disk.attempt("sync", f.name, func() (err error) {
 		full, err = f.File.SyncTo(length)
 		return err
 	})
-	return full, err
+	return full, nil
 }
 
 func (f *vitalFile) Preallocate(offset, length int64) error {

@@ -50,10 +50,6 @@ func (h *health) stallOver() {
 // writable says what speaks against writing now. It waits while Pebble is behind
 // with its own work.
 func (s *Store) writable(ctx context.Context) error {
-	if err := s.disk.dead(); err != nil {
-		return fmt.Errorf("pebble: directory %s can be read only; close it and open it again: %w: %w",
-			s.dir, driver.ErrUnavailable, err)
-	}
 	if c := s.health.stalled.Load(); c != nil {
 		select {
 		case <-*c:
@@ -61,6 +57,10 @@ func (s *Store) writable(ctx context.Context) error {
 		case <-ctx.Done():
 			return ended(ctx)
 		}
+	}
+	if err := s.disk.dead(); err != nil {
+		return fmt.Errorf("pebble: directory %s can be read only; close it and open it again: %w: %w",
+			s.dir, driver.ErrUnavailable, err)
 	}
 	if err := s.health.blocked.Load(); err != nil {
 		if noSpace(*err) {

@@ -3,7 +3,6 @@ package pebble
 import (
 	"encoding/binary"
 	"hash/maphash"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
@@ -32,15 +31,9 @@ type locks struct {
 	all  [stripes]stripe
 }
 
-// init makes counts that no other store has had, so that hints of one store
-// mean nothing to another.
-func (l *locks) init() {
-	l.seed = maphash.MakeSeed()
-	first := rand.Uint64()
-	for i := range l.all {
-		l.all[i].changes.Store(first)
-	}
-}
+// init draws a seed, so that hashes and hence hints of one store mean nothing to
+// another.
+func (l *locks) init() { l.seed = maphash.MakeSeed() }
 
 func (l *locks) hash(key []byte) uint64 { return maphash.Bytes(l.seed, key) }
 
