@@ -12,7 +12,20 @@ func (c *collection) accesses(s *shape) []access {
 	for _, x := range c.indexes {
 		list = append(list, c.indexAccess(x, whole, needs))
 	}
+	for i := range list {
+		list[i].straight = c.isStraight(list[i].place)
+	}
 	return list
+}
+
+// isStraight reports whether a row has the fields of the record in their order.
+func (c *collection) isStraight(place []int) bool {
+	for i, at := range place {
+		if at != len(c.key)+i {
+			return false
+		}
+	}
+	return true
 }
 
 // positions returns the places of the shape's fields.

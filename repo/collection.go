@@ -95,7 +95,7 @@ func shapeOf(t reflect.Type) (*shape, error) {
 	for _, f := range fields {
 		switch f.role {
 		case roleVersion:
-			s.version = f.index
+			s.version, s.token = f.index, f.offset
 		case roleExpires:
 			s.expires = f.index
 		case roleExtra:

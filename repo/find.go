@@ -100,12 +100,15 @@ func (c *collection) recordOfRow(b *readBuffer, p *plan, row *driver.Row) (recor
 	if vals, err = c.partsOf(vals, key); err != nil {
 		return record{}, err
 	}
-	for range len(c.cols) - len(c.key) {
+	if p.straight {
+		vals = append(vals, row.Fields...)
+	}
+	for len(vals) < len(c.cols) {
 		vals = append(vals, driver.Value{})
 	}
-	for i, f := range row.Fields {
+	for i := 0; i < len(row.Fields) && !p.straight; i++ {
 		if at := p.place[i]; at >= 0 {
-			vals[at] = f
+			vals[at] = row.Fields[i]
 		}
 	}
 	if p.keyed {

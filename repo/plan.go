@@ -27,6 +27,8 @@ type access struct {
 	mask    []int // fields of the rows to read; nil is all
 	place   []int // by field read: its position among the values, or -1
 	keyed   bool  // index key columns are wanted as values
+
+	straight bool // the fields of a row are those of the record, in order
 }
 
 // plan finds the table that answers a query best: one that covers the view, else

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unsafe"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -123,7 +124,8 @@ func wantType(sf reflect.StructField, want reflect.Type, option string) error {
 // values of a record.
 type shape struct {
 	fields  []placedField
-	version []int // index of the field of that role, nil if there is none
+	version []int   // index of the field of that role, nil if there is none
+	token   uintptr // where the version field lies in the struct
 	expires []int
 	extra   []int
 	isMap   bool // the type is map[string]any
@@ -161,7 +163,7 @@ func (s *shape) encode(v reflect.Value, r *record, cols []driver.Column) error {
 		r.vals[f.at] = x
 	}
 	if s.version != nil {
-		r.version = *address[Version](v.FieldByIndex(s.version))
+		r.version = *(*Version)(unsafe.Add(p, s.token))
 	}
 	if s.expires != nil {
 		r.expires = expiryOf(*address[time.Time](v.FieldByIndex(s.expires)))
@@ -236,7 +238,7 @@ func (s *shape) decode(r *record, v reflect.Value) error {
 		}
 	}
 	if s.version != nil {
-		*address[Version](v.FieldByIndex(s.version)) = r.version
+		*(*Version)(unsafe.Add(p, s.token)) = r.version
 	}
 	if s.expires != nil {
 		*address[time.Time](v.FieldByIndex(s.expires)) = timeOfExpiry(r.expires)

@@ -333,6 +333,9 @@ func parseHex(s string, flip byte) (string, bool) {
 }
 
 func parseText(s string) (Value, bool) {
+	if isOrdinary(s) {
+		return StringValue(s), true
+	}
 	if strings.IndexByte(s, escape) < 0 && strings.IndexByte(s, '|') < 0 {
 		return StringValue(s), allPlain(s) && utf8.ValidString(s)
 	}
@@ -355,6 +358,17 @@ func parseText(s string) (Value, bool) {
 		}
 	}
 	return StringValue(string(out)), utf8.Valid(out)
+}
+
+// isOrdinary reports whether s has no byte but '&' to 'z', which is what most keys
+// are made of.
+func isOrdinary(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c <= escape || c >= '{' {
+			return false
+		}
+	}
+	return true
 }
 
 func allPlain(s string) bool {
