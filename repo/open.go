@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -17,8 +18,9 @@ import (
 // Every method returns an error that is or wraps an [*Error].
 type Repo[T any] struct {
 	*collection
-	shape *shape
-	by    []access
+	shape   *shape
+	by      []access
+	scratch *sync.Pool // of *T
 }
 
 // An OpenOption changes what [Open] may do.
@@ -52,7 +54,7 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	if err != nil {
 		return nil, &Error{Op: "open", Collection: schema.Collection, Err: err}
 	}
-	return &Repo[T]{collection: c, shape: sh, by: c.accesses(sh)}, nil
+	return &Repo[T]{collection: c, shape: sh, by: c.accesses(sh), scratch: newScratch[T]()}, nil
 }
 
 // Check reports, as [Open] does, what is wrong with a schema for records of type T

@@ -87,12 +87,19 @@ type view[T any] struct {
 	shape *shape
 	mask  []int    // ordinals of the fields to read from a record; nil is all
 	by    []access // how to read the records, then each index
+
+	scratch *sync.Pool // of *T
 }
 
-func (r *Repo[T]) whole() view[T] { return view[T]{c: r.collection, shape: r.shape, by: r.by} }
+func (r *Repo[T]) whole() view[T] {
+	return view[T]{c: r.collection, shape: r.shape, by: r.by, scratch: r.scratch}
+}
+
+// newScratch returns a pool of zero records. A record that is decoded has to be on
+// the heap, and on its way to the caller it need not be a new one.
+func newScratch[T any]() *sync.Pool { return &sync.Pool{New: func() any { return new(T) }} }
 
 func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
-	var out T
 	k := v.c.store.begin(op)
 	b := newReadBuffer(1)
 	defer b.release()
@@ -100,11 +107,15 @@ func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 	if err == nil {
 		err = v.c.store.get(ctx, &k, v.c.records, b.keys, v.mask, b.rows)
 	}
+	var out, zero T
 	if err == nil {
 		var ok bool
-		if ok, err = v.decode(b, &b.rows[0], dk, &out); err == nil && !ok {
+		scratch := v.scratch.Get().(*T)
+		if ok, err = v.decode(b, &b.rows[0], dk, scratch); err == nil && !ok {
 			err = ErrNotFound
 		}
+		out, *scratch = *scratch, zero
+		v.scratch.Put(scratch)
 	}
 	return out, v.c.end(&k, key, err)
 }

@@ -25,7 +25,7 @@ func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	if err != nil {
 		return nil, r.annotate("view", nil, err)
 	}
-	return &View[P]{view[P]{c: r.collection, shape: sh, mask: r.recordMask(sh, sh.positions()), by: r.accesses(sh)}}, nil
+	return &View[P]{view[P]{c: r.collection, shape: sh, mask: r.recordMask(sh, sh.positions()), by: r.accesses(sh), scratch: newScratch[P]()}}, nil
 }
 
 func (c *collection) checkView(sh *shape) error {
