@@ -13,6 +13,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"time"
 )
 
 // childVariable marks the process of a candidate.
@@ -133,7 +134,15 @@ func (c *child) start(ctx context.Context, list []candidate) error {
 		return err
 	}
 	c.world = newWorld(c.Records)
-	return settle(ctx)
+	return errors.Join(c.touch(ctx), settle(ctx))
+}
+
+// touch writes a little, because a read looks at recent writes first, and it is
+// not usual that there are none.
+func (c *child) touch(ctx context.Context) error {
+	w := worker{calls: c.world.calls(opUpdate, 100, 1, rand.New(rand.NewPCG(c.Seed, 0)))[0]}
+	w.took = make([]time.Duration, len(w.calls))
+	return w.run(ctx, c.posts)
 }
 
 func fill(ctx context.Context, p posts, records int) error {
