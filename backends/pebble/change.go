@@ -6,7 +6,6 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"unsafe"
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
@@ -150,7 +149,7 @@ func (c *commit) patch(s *Store, token driver.Token, op *driver.Op, i uint32) (i
 		return -1, err
 	}
 	c.row.Reset()
-	stored := unsafe.String(unsafe.SliceData(c.old), len(c.old)) // c.old does not change while c.row is used
+	stored := inPlace(c.old) // c.old does not change while c.row is used
 	if err := c.reader.read(&c.row, stored, false); err != nil {
 		return -1, s.failed("commit: read a row of "+v.name, err)
 	}

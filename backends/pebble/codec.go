@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -139,10 +140,12 @@ func (r *reader) init(v *view, mask []int) error {
 // read sets out to the row that stored holds. Strings in out are parts of
 // stored unless shared says that stored will change: then they are copies.
 func (r *reader) read(out *driver.Row, stored string, shared bool) error {
-	t := text{rest: stored, own: shared}
-	first := t.byte()
-	out.Rev = driver.Token{}
-	copy(out.Rev[:], t.take(uint64(tokenSize)))
+	if len(stored) < headSize {
+		return errRow
+	}
+	first := stored[0]
+	out.Rev = driver.Token(unsafe.Slice(unsafe.StringData(stored), headSize)[1:])
+	t := text{rest: stored[headSize:], own: shared}
 	if first&layoutMask != rowLayout || first&^(layoutMask|flagMask) != 0 {
 		t.bad = true
 	}
@@ -158,7 +161,7 @@ func (r *reader) read(out *driver.Row, stored string, shared bool) error {
 	}
 	r.fields(out, &t)
 	if t.bad || out.Rev.IsZero() {
-		return fmt.Errorf("a row that was not written like this: %w", driver.ErrCorrupt)
+		return errRow
 	}
 	return nil
 }

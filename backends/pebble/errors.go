@@ -14,6 +14,7 @@ import (
 
 var (
 	errClosed = fmt.Errorf("pebble: %w", driver.ErrClosed)
+	errRow    = fmt.Errorf("a row that was not written like this: %w", driver.ErrCorrupt)
 	errKey    = fmt.Errorf("a key without the parts of its table: %w", driver.ErrCorrupt)
 )
 

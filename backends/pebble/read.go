@@ -87,7 +87,10 @@ func appendKey(dst, prefix []byte, partition, sort string) []byte {
 // readBytes reads a row from bytes that will change.
 func (r *reader) readBytes(out *driver.Row, stored []byte) error {
 	if r.mask && len(stored) > copyWhole {
-		return r.read(out, unsafe.String(unsafe.SliceData(stored), len(stored)), true)
+		return r.read(out, inPlace(stored), true)
 	}
 	return r.read(out, string(stored), false)
 }
+
+// inPlace returns b as a string that changes with it.
+func inPlace(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }

@@ -3,9 +3,7 @@ package pebble
 import (
 	"context"
 	"iter"
-	"strings"
 	"sync"
-	"unsafe"
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
@@ -189,15 +187,11 @@ func move(it *pebbledb.Iterator, reverse, first bool) bool {
 func (c *scan) read(sort, stored []byte) error {
 	c.row.Reset()
 	c.row.Key.Partition = c.partition
-	if c.reader.mask && len(stored) > copyWhole {
+	if len(sort) == 0 || len(stored) == 0 || c.reader.mask && len(stored) > copyWhole {
 		c.row.Key.Sort = string(sort)
-		return c.reader.read(&c.row, unsafe.String(unsafe.SliceData(stored), len(stored)), true)
+		return c.reader.readBytes(&c.row, stored)
 	}
-	var b strings.Builder
-	b.Grow(len(sort) + len(stored))
-	b.Write(sort)
-	b.Write(stored)
-	both := b.String()
+	both := inPlace(sort) + inPlace(stored) // a copy: neither is empty
 	c.row.Key.Sort = both[:len(sort)]
 	return c.reader.read(&c.row, both[len(sort):], false)
 }
