@@ -16,9 +16,9 @@ func (p *pair) key(rt *rapid.T, t *driver.Table) driver.Key {
 	parts := func(cols []driver.Column) string {
 		var text []byte
 		for _, c := range cols {
-			v := driver.StringValue(rapid.StringMatching(`[a#]?[b~]?`).Draw(rt, c.Name))
+			v := driver.StringValue(rapid.SampledFrom([]string{"", "a", "b#~"}).Draw(rt, c.Name))
 			if c.Kind == driver.Int {
-				v = driver.IntValue(rapid.Int64Range(-1, 10).Draw(rt, c.Name))
+				v = driver.IntValue(rapid.SampledFrom([]int64{-1, 10}).Draw(rt, c.Name))
 			}
 			var err error
 			if text, err = driver.AppendParts(text, []driver.Column{c}, []driver.Value{v}); err != nil {
@@ -109,11 +109,14 @@ func (p *pair) op(rt *rapid.T) driver.Op {
 			op.Row.Extra = append(op.Row.Extra, driver.Pair{Name: name, Value: drawValue(rt, 0)})
 		}
 	}
-	if op.If == driver.AtRev {
-		op.Rev = p.expected(rt, &op)
-	}
 	if op.Do == driver.Patch {
 		op.Edits = p.edits(rt, op.Table)
+		if rapid.IntRange(0, 9).Draw(rt, "valid") > 0 {
+			op.If = rapid.SampledFrom([]driver.Cond{driver.Present, driver.AtRev}).Draw(rt, "if")
+		}
+	}
+	if op.If == driver.AtRev {
+		op.Rev = p.expected(rt, &op)
 	}
 	if rapid.Bool().Draw(rt, "hint") {
 		op.Row.Hint = p.hints[op.Table.Name+"/"+op.Row.Key.Partition+op.Row.Key.Sort]

@@ -137,7 +137,7 @@ func (p *pair) table(rt *rapid.T) *driver.Table {
 
 func (p *pair) commit(rt *rapid.T) {
 	var ops []driver.Op
-	for range rapid.IntRange(1, 4).Draw(rt, "ops") {
+	for range rapid.SampledFrom([]int{1, 1, 1, 2, 4}).Draw(rt, "ops") {
 		ops = append(ops, p.op(rt))
 	}
 	token := p.token(rt, rapid.IntRange(0, 9).Draw(rt, "resend") > 0)
