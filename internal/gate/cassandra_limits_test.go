@@ -156,6 +156,10 @@ func mebibytes(t *testing.T, s string) int {
 
 // A mark is good in another session; one that nobody has got is refused.
 func cassandraMarks(t *testing.T, s *cassandraStore) {
+	s = s.in("marks") // where nobody else writes
+	if err := s.change(t.Context(), "cassandra/define", nil); err != nil {
+		t.Fatal(err)
+	}
 	p := cassandraPlay(t, s)
 	for i := range 30 {
 		s.insert(t, p, fmt.Sprint(i))

@@ -2,6 +2,8 @@ package gate_test
 
 import (
 	"errors"
+	"flag"
+	"os"
 	"strings"
 	"testing"
 
@@ -25,6 +27,15 @@ var checks = []check{
 }
 
 var remoteCheck = check{"remote", remote}
+
+// Most of the time is spent in waiting for servers.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err) // the flag is the testing package's own
+	}
+	os.Exit(m.Run())
+}
 
 func runChecks(t *testing.T, dial func(statements) store, checks []check, controls []control) {
 	design := readDesign(t)

@@ -55,6 +55,7 @@ func newMongo(t testing.TB, name string) func(statements) store {
 const (
 	codeBadValue        = 2
 	codeNamespaceExists = 48
+	codeWriteConflict   = 112
 	codeDuplicateKey    = 11000
 )
 

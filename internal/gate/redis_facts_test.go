@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
@@ -211,6 +212,7 @@ func awaitSlots(t *testing.T, s *redisStore) {
 		if strings.Contains(info, "cluster_state:ok") {
 			return
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
