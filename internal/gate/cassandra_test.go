@@ -3,6 +3,7 @@ package gate_test
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -238,7 +239,7 @@ func (s *cassandraStore) row(ctx context.Context, t *driver.Table, k driver.Key,
 	}
 	var r scannedRow
 	err = q.Consistency(level).ScanContext(ctx, r.targets()...)
-	if err == gocql.ErrNotFound {
+	if errors.Is(err, gocql.ErrNotFound) {
 		return driver.Row{Key: k, Fields: make([]driver.Value, len(t.Fields))}, nil
 	}
 	if err != nil {

@@ -2,6 +2,7 @@ package gate_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -79,7 +80,7 @@ func (s *redisStore) send(ctx context.Context, label string, params map[string]a
 		return nil, err
 	}
 	v, err := s.client.Do(ctx, words...).Result()
-	if err == goredis.Nil {
+	if errors.Is(err, goredis.Nil) {
 		return nil, nil
 	}
 	return v, err
