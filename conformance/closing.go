@@ -99,7 +99,7 @@ func closeTwice(ctx context.Context, e *env) {
 
 // grace is how much later than Close a call may be seen to return that returned
 // before it: goroutines run when they are let to.
-const grace = time.Second
+const grace = 2 * time.Second
 
 func closeWaits(ctx context.Context, e *env) {
 	store, t := e.opened(ctx)

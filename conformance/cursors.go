@@ -201,6 +201,7 @@ func damagedCursors(ctx context.Context, e *env) {
 	e.fillMessages(ctx, "h", 6)
 	q := repo.Where("host", e.name("h")).Limit(2)
 	good := e.page(ctx, q, "").Next
+	e.that(len(good) > 10, "a cursor", "%q", good)
 	var bad []string
 	for i := range good {
 		bad = append(bad, good[:i])
@@ -230,6 +231,7 @@ func signedCursors(ctx context.Context, e *env) {
 	}
 	first, err := page("secret", "")
 	e.ok("page", err)
+	e.that(len(first.Next) > 10, "a cursor", "%q", first.Next)
 	second, err := page("secret", first.Next)
 	e.ok("page with the cursor of a program that has the key", err)
 	equal(e, "the second page", pageTexts(second), []string{"h 003", "h 002"})

@@ -85,12 +85,14 @@ func (e *env) that(ok bool, want, format string, args ...any) {
 
 // brief returns a value as text for a report, the middle of long ones left out.
 func brief(v any) string {
-	text := fmt.Sprintf("%+v", v)
+	var text string
 	switch x := v.(type) {
-	case string:
+	case string, []string:
 		text = fmt.Sprintf("%q", x)
-	case []string:
-		text = fmt.Sprintf("%q", x)
+	case []byte:
+		text = fmt.Sprintf("%d bytes, %#x …", len(x), x[:min(len(x), 32)])
+	default:
+		text = fmt.Sprintf("%+v", v)
 	}
 	if len(text) > 600 {
 		text = fmt.Sprintf("%s … %s (%d bytes)", text[:300], text[len(text)-200:], len(text))

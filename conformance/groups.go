@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 func groupRules() []rule {
@@ -25,6 +26,7 @@ func groupRules() []rule {
 	for i := range list {
 		list[i].needs = changesPartition
 	}
+	list = append(list, rule{name: "beyond the unit", sentence: "A group of several records on a store that changes one at a time is ErrUnsupported and leaves no trace.", needs: hasBeyondRecord, check: groupBeyond})
 	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: changesStore, check: groupIndexes})
 }
 
@@ -34,6 +36,26 @@ func (e *env) shelf(ctx context.Context) []string {
 		list = append(list, fmt.Sprint(it.ID, "=", it.Count))
 	}
 	return list
+}
+
+func hasBeyondRecord(f driver.Facts) string {
+	if f.Unit > driver.UnitRecord {
+		return f.Name + " changes several records of a partition together"
+	}
+	return ""
+}
+
+func groupBeyond(ctx context.Context, e *env) {
+	a, b := e.item("a"), e.item("b")
+	g := e.items(ctx).Group()
+	g.Insert(&a)
+	g.Insert(&b)
+	e.is("group of two records", g.Commit(ctx), repo.ErrUnsupported)
+	equal(e, "the records", e.shelf(ctx), []string{})
+	g = e.items(ctx).Group()
+	g.Insert(&a)
+	e.ok("group of one record", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
 }
 
 func groupTogether(ctx context.Context, e *env) {

@@ -28,7 +28,7 @@ const (
 // record makes n histories, some of each kind, and returns the first that cannot
 // be explained.
 func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(string, int, int)) error {
-	schema := entrySchema(s.facts.Unit)
+	schema := entrySchema(s.facts.Unit, true)
 	schema.Collection = s.freshName()
 	r, err := repo.Open[entry](ctx, repo.NewStore(jittery{s.store}, nil), schema)
 	if err != nil {

@@ -12,3 +12,32 @@ import (
 func TestMemory(t *testing.T) {
 	conformance.Run(t, func(context.Context) (driver.Store, error) { return memory.New(nil), nil })
 }
+
+// The memory backend can say of itself that it is less than it is: then rules are
+// left out, and those that remain see that nothing else happens.
+func TestLesserStores(t *testing.T) {
+	partition, record := driver.UnitPartition, driver.UnitRecord
+	for name, opts := range map[string]memory.Options{
+		"one partition at a time":  {Unit: &partition},
+		"one record at a time":     {Unit: &record},
+		"outcomes can be unknown":  {Uncertain: true},
+		"one partition, uncertain": {Unit: &partition, Uncertain: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			report, err := conformance.Check(t.Context(), func(context.Context) (driver.Store, error) { return memory.New(&opts), nil },
+				conformance.Options{Ops: 2000, Histories: 12})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, g := range report.Groups {
+				for _, f := range g.Failed {
+					t.Errorf("%s\n%s\nwant %s\ngot %s", f.Rule, f.Sentence, f.Want, f.Got)
+				}
+			}
+			if want := opts.Unit != nil; (report.Missing > 60) != want || report.Passed < 100 {
+				t.Errorf("%s; want many not supported: %v", report.Summary(), want)
+			}
+			t.Log(report.Summary())
+		})
+	}
+}

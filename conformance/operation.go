@@ -33,8 +33,13 @@ const (
 
 func partName(n int) string { return []string{"p", "p#", ""}[n] }
 
-// entrySchema returns the schema with the indexes that a unit allows.
-func entrySchema(unit driver.Unit) repo.Schema {
+// entrySchema returns the schema with the indexes that a unit allows, one of them
+// covering the whole record or none.
+func entrySchema(unit driver.Unit, whole bool) repo.Schema {
+	var all []string
+	if whole {
+		all = []string{"*"}
+	}
 	s := repo.Schema{Partition: []string{"part"}, Sort: []string{"-id"}}
 	if unit >= driver.UnitPartition {
 		s.Indexes = append(s.Indexes,
@@ -47,7 +52,7 @@ func entrySchema(unit driver.Unit) repo.Schema {
 			repo.Index{Partition: []string{"tags[]"}, Sort: []string{"score"}},
 			repo.Index{Partition: []string{"name"}, Unique: true},
 			repo.Index{Partition: []string{"kind"}, Sort: []string{"tags[]"}},
-			repo.Index{Sort: []string{"score"}, Buckets: 3, Covers: []string{"*"}})
+			repo.Index{Sort: []string{"score"}, Buckets: 3, Covers: all})
 	}
 	return s
 }

@@ -278,7 +278,7 @@ func rangeSees(ctx context.Context, e *env) {
 func exactlyOnce(ctx context.Context, e *env) {
 	t := e.tables.sorted
 	var stay []driver.Op
-	for i := range 600 {
+	for i := range 300 {
 		stay = append(stay, put(t, row(e.at(t, "p", fmt.Sprintf("%04d", i)), "stays")))
 	}
 	e.commitMany(ctx, stay)
@@ -291,7 +291,7 @@ func exactlyOnce(ctx context.Context, e *env) {
 			if textOf(r) == "stays" {
 				got = append(got, r.Key.Sort)
 			}
-			if n++; n%40 == 1 && n < 1200 {
+			if n++; n%40 == 1 && n < 600 {
 				e.churn(ctx, t, n)
 			}
 		}
@@ -306,7 +306,7 @@ func exactlyOnce(ctx context.Context, e *env) {
 // churn adds and removes rows at places all over the partition p.
 func (e *env) churn(ctx context.Context, t *driver.Table, n int) {
 	for i := range 12 {
-		key := e.at(t, "p", fmt.Sprintf("%04d-%d", i*50, n%2))
+		key := e.at(t, "p", fmt.Sprintf("%04d-%d", i*25, n%2))
 		if (n/40)%2 == 0 {
 			e.commit(ctx, put(t, row(key, "goes")))
 		} else {

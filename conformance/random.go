@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -48,8 +49,9 @@ func (s *suite) compare(ctx context.Context, seed uint64, n int, progress func(s
 }
 
 // lane does every lanes-th episode in one collection, which it empties each time.
+// In every other lane records may expire.
 func (s *suite) lane(ctx context.Context, seed uint64, lane, episodes int, done func()) error {
-	p, err := s.pair(ctx)
+	p, err := s.pair(ctx, lane%2 == 0)
 	if err != nil {
 		return err
 	}
@@ -82,22 +84,22 @@ func episode(seed uint64, number int) []operation {
 
 // A pair is the store under test and the reference, in the same state.
 type pair struct {
-	tested, reference *side
+	tested, reference side
 	clock             *clock
 }
 
 // pair returns a pair with empty collections.
-func (s *suite) pair(ctx context.Context) (*pair, error) {
+func (s *suite) pair(ctx context.Context, expires bool) (*pair, error) {
 	p := &pair{clock: &clock{}}
 	p.clock.ms.Store(1_500_000_000_000)
 	opts := &repo.Options{Now: p.clock.now}
 	var err error
-	if p.tested, err = openSide(ctx, repo.NewStore(s.store, opts), s.freshName(), s.facts.Unit); err != nil {
+	if p.tested, err = openSide(ctx, repo.NewStore(s.store, opts), s.freshName(), s.facts.Unit, expires); err != nil {
 		return nil, err
 	}
 	unit := s.facts.Unit
 	reference := memory.New(&memory.Options{Unit: &unit})
-	p.reference, err = openSide(ctx, repo.NewStore(reference, opts), "reference", unit)
+	p.reference, err = openSide(ctx, repo.NewStore(reference, opts), "reference", unit, expires)
 	return p, err
 }
 
@@ -128,17 +130,7 @@ func (p *pair) play(ctx context.Context, ops []operation) (at int, diff *differe
 
 // clear deletes all records of both.
 func (p *pair) clear(ctx context.Context) error {
-	for _, s := range []*side{p.tested, p.reference} {
-		for part := range parts {
-			for id := range idsOfPart {
-				if err := s.repo.Delete(ctx, repo.Key{partName(part), int64(id)}); err != nil {
-					return err
-				}
-			}
-		}
-		s.versions = map[string][]repo.Version{}
-	}
-	return nil
+	return errors.Join(p.tested.clear(ctx), p.reference.clear(ctx))
 }
 
 // shrunk leaves operations out as long as the two still differ, each time in new
@@ -151,7 +143,7 @@ func (s *suite) shrunk(ctx context.Context, seed uint64, number int, ops []opera
 	for size := len(ops) / 2; size > 0; size /= 2 {
 		for from := 0; from+size < len(ops) && tries < shrinkTries && time.Now().Before(until); tries++ {
 			shorter := append(append([]operation{}, ops[:from]...), ops[from+size:]...)
-			p, err := s.pair(ctx)
+			p, err := s.pair(ctx, number%lanes%2 == 0)
 			if err != nil {
 				return fmt.Errorf("%s\n(not shrunk: %w)", text, err)
 			}

@@ -102,7 +102,8 @@ func (e *env) refusedWrites(ctx context.Context, what string, it item, kind erro
 		e.is(verb+" of "+what, err, kind)
 	}
 	after, err := items.Get(ctx, repo.Key{it.Shelf, it.ID})
-	equal(e, "the record after it", fmt.Sprint(after, err), fmt.Sprint(before, getErr))
+	equal(e, "the record after it", after, before)
+	equal(e, "whether it is there", errors.Is(err, repo.ErrNotFound), errors.Is(getErr, repo.ErrNotFound))
 }
 
 func unsigned(ctx context.Context, e *env) {

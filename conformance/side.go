@@ -14,11 +14,43 @@ import (
 
 // A side is one of the two stores that are compared: it does operations and says
 // what came of them, in words that do not depend on the store.
-type side struct {
-	repo     *repo.Repo[entry]
+type side interface {
+	do(ctx context.Context, op operation) string
+	clear(ctx context.Context) error
+}
+
+// A typed is a side whose records are of a type.
+type typed[T any] struct {
+	repo     *repo.Repo[T]
 	view     *repo.View[glance]
 	versions map[string][]repo.Version // of each key, as the caller has seen them
+	to       func(entry) T
+	from     func(T) entry
 }
+
+// A lasting is an entry that cannot expire. Package repo reads and writes such
+// records in ways of their own.
+type lasting struct {
+	Part    string         `repo:"part"`
+	ID      int64          `repo:"id"`
+	Name    *string        `repo:"name"`
+	Kind    string         `repo:"kind"`
+	Score   int64          `repo:"score"`
+	Tags    []string       `repo:"tags"`
+	Note    string         `repo:"note"`
+	Extra   map[string]any `repo:",extra"`
+	Version repo.Version   `repo:",version"`
+}
+
+func toLasting(e entry) lasting {
+	return lasting{e.Part, e.ID, e.Name, e.Kind, e.Score, e.Tags, e.Note, e.Extra, e.Version}
+}
+
+func fromLasting(l lasting) entry {
+	return entry{Part: l.Part, ID: l.ID, Name: l.Name, Kind: l.Kind, Score: l.Score, Tags: l.Tags, Note: l.Note, Extra: l.Extra, Version: l.Version}
+}
+
+func same(e entry) entry { return e }
 
 // A glance is what some indexes cover.
 type glance struct {
@@ -28,15 +60,35 @@ type glance struct {
 	Note string `repo:"note"`
 }
 
-func openSide(ctx context.Context, store *repo.Store, name string, unit driver.Unit) (*side, error) {
-	schema := entrySchema(unit)
+// openSide opens a collection of entries that may expire, or not.
+func openSide(ctx context.Context, store *repo.Store, name string, unit driver.Unit, expires bool) (side, error) {
+	if expires {
+		return openTyped(ctx, store, name, entrySchema(unit, true), same, same)
+	}
+	return openTyped(ctx, store, name, entrySchema(unit, false), toLasting, fromLasting)
+}
+
+func openTyped[T any](ctx context.Context, store *repo.Store, name string, schema repo.Schema, to func(entry) T, from func(T) entry) (side, error) {
 	schema.Collection = name
-	r, err := repo.Open[entry](ctx, store, schema)
+	r, err := repo.Open[T](ctx, store, schema)
 	if err != nil {
 		return nil, err
 	}
 	view, err := repo.ViewOf[glance](r)
-	return &side{repo: r, view: view, versions: map[string][]repo.Version{}}, err
+	return &typed[T]{repo: r, view: view, versions: map[string][]repo.Version{}, to: to, from: from}, err
+}
+
+// clear deletes all records.
+func (s *typed[T]) clear(ctx context.Context) error {
+	for part := range parts {
+		for id := range idsOfPart {
+			if err := s.repo.Delete(ctx, repo.Key{partName(part), int64(id)}); err != nil {
+				return err
+			}
+		}
+	}
+	s.versions = map[string][]repo.Version{}
+	return nil
 }
 
 func keyText(e entry) string { return fmt.Sprintf("%q/%d", e.Part, e.ID) }
@@ -44,7 +96,7 @@ func keyText(e entry) string { return fmt.Sprintf("%q/%d", e.Part, e.ID) }
 func keyOf(e entry) repo.Key { return repo.Key{e.Part, e.ID} }
 
 // saw notes a version of a record.
-func (s *side) saw(e entry) {
+func (s *typed[T]) saw(e entry) {
 	list := s.versions[keyText(e)]
 	if !e.Version.IsZero() && !slices.Contains(list, e.Version) {
 		s.versions[keyText(e)] = append(list, e.Version)
@@ -52,7 +104,7 @@ func (s *side) saw(e entry) {
 }
 
 // version returns the version that an operation expects.
-func (s *side) version(op operation) repo.Version {
+func (s *typed[T]) version(op operation) repo.Version {
 	list := s.versions[keyText(op.rec)]
 	switch {
 	case op.expect == "current" && len(list) > 0:
@@ -64,7 +116,8 @@ func (s *side) version(op operation) repo.Version {
 }
 
 // text returns a record in words: its version by how often it was seen to change.
-func (s *side) text(e entry) string {
+func (s *typed[T]) text(rec T) string {
+	e := s.from(rec)
 	s.saw(e)
 	return fmt.Sprintf("%s v%d", e, slices.Index(s.versions[keyText(e)], e.Version))
 }
@@ -87,7 +140,7 @@ func kind(err error) string {
 }
 
 // do does an operation and says what came of it.
-func (s *side) do(ctx context.Context, op operation) string {
+func (s *typed[T]) do(ctx context.Context, op operation) string {
 	switch op.verb {
 	case "insert", "put", "replace", "delete":
 		return s.write(ctx, op)
@@ -105,21 +158,21 @@ func (s *side) do(ctx context.Context, op operation) string {
 	return s.query(ctx, op)
 }
 
-func (s *side) write(ctx context.Context, op operation) string {
-	e, opts := op.rec, []repo.WriteOption{repo.IfVersion(s.version(op))}
+func (s *typed[T]) write(ctx context.Context, op operation) string {
+	rec, opts := s.to(op.rec), []repo.WriteOption{repo.IfVersion(s.version(op))}
 	var err error
 	switch op.verb {
 	case "insert":
-		err = s.repo.Insert(ctx, &e)
+		err = s.repo.Insert(ctx, &rec)
 	case "put":
-		err = s.repo.Put(ctx, &e, opts...)
+		err = s.repo.Put(ctx, &rec, opts...)
 	case "replace":
-		err = s.repo.Replace(ctx, &e, opts...)
+		err = s.repo.Replace(ctx, &rec, opts...)
 	case "delete":
-		return kind(s.repo.Delete(ctx, keyOf(e), opts...))
+		return kind(s.repo.Delete(ctx, keyOf(op.rec), opts...))
 	}
 	if err == nil {
-		s.saw(e)
+		s.saw(s.from(rec))
 	}
 	return kind(err)
 }
@@ -134,16 +187,18 @@ func (e edit) repo() repo.Edit {
 	return repo.Unset(e.field)
 }
 
-func (s *side) change(ctx context.Context, op operation) string {
+func (s *typed[T]) change(ctx context.Context, op operation) string {
 	if op.verb == "update" {
-		e, err := s.repo.Update(ctx, keyOf(op.rec), func(e *entry) error {
+		rec, err := s.repo.Update(ctx, keyOf(op.rec), func(rec *T) error {
+			e := s.from(*rec)
 			e.Kind, e.Score, e.Tags, e.Name, e.Until = op.rec.Kind, e.Score+op.rec.Score, op.rec.Tags, op.rec.Name, op.rec.Until
+			*rec = s.to(e)
 			return nil
 		}, repo.IfVersion(s.version(op)))
 		if err != nil {
 			return kind(err)
 		}
-		return s.text(e)
+		return s.text(rec)
 	}
 	var edits []repo.Edit
 	for _, e := range op.edits {
@@ -156,11 +211,11 @@ func (s *side) change(ctx context.Context, op operation) string {
 	return kind(err)
 }
 
-func (s *side) group(ctx context.Context, op operation) string {
+func (s *typed[T]) group(ctx context.Context, op operation) string {
 	g := s.repo.Group()
-	records := make([]entry, len(op.list))
+	records := make([]T, len(op.list))
 	for i, w := range op.list {
-		records[i] = w.rec
+		records[i] = s.to(w.rec)
 		option := repo.IfVersion(s.version(w))
 		switch w.verb {
 		case "insert":
@@ -176,16 +231,16 @@ func (s *side) group(ctx context.Context, op operation) string {
 	err := g.Commit(ctx)
 	for i := range records {
 		if err == nil && op.list[i].verb != "delete" {
-			s.saw(records[i])
+			s.saw(s.from(records[i]))
 		}
 	}
 	return kind(err)
 }
 
-func (s *side) bulk(ctx context.Context, op operation) string {
-	var list []entry
+func (s *typed[T]) bulk(ctx context.Context, op operation) string {
+	var list []T
 	for _, w := range op.list {
-		list = append(list, w.rec)
+		list = append(list, s.to(w.rec))
 	}
 	n, err := s.repo.InsertAll(ctx, sequence(list, nil))
 	text := fmt.Sprintf("%d inserted", n)
@@ -198,7 +253,7 @@ func (s *side) bulk(ctx context.Context, op operation) string {
 	return text + " " + kind(err)
 }
 
-func (s *side) read(ctx context.Context, op operation) string {
+func (s *typed[T]) read(ctx context.Context, op operation) string {
 	switch op.verb {
 	case "exists":
 		ok, err := s.repo.Exists(ctx, keyOf(op.rec))
@@ -218,7 +273,7 @@ func (s *side) read(ctx context.Context, op operation) string {
 	return fmt.Sprint(s.texts(list), found, kind(err))
 }
 
-func (s *side) texts(list []entry) []string {
+func (s *typed[T]) texts(list []T) []string {
 	texts := []string{}
 	for _, e := range list {
 		texts = append(texts, s.text(e))
@@ -227,7 +282,7 @@ func (s *side) texts(list []entry) []string {
 }
 
 // whole does what reads the whole collection.
-func (s *side) whole(ctx context.Context, op operation) string {
+func (s *typed[T]) whole(ctx context.Context, op operation) string {
 	switch op.verb {
 	case "maintain":
 		done, err := s.repo.Maintain(ctx)
@@ -265,7 +320,7 @@ func list[T any](seq func(func(T, error) bool), text func(T) string) string {
 	return fmt.Sprintf("%d found: %s", len(texts), strings.Join(texts, "; "))
 }
 
-func (s *side) query(ctx context.Context, op operation) string {
+func (s *typed[T]) query(ctx context.Context, op operation) string {
 	q := op.q.repo()
 	switch op.verb {
 	case "keys":
@@ -290,7 +345,7 @@ func (s *side) query(ctx context.Context, op operation) string {
 }
 
 // pages goes to the last page and back.
-func (s *side) pages(ctx context.Context, q repo.Query) string {
+func (s *typed[T]) pages(ctx context.Context, q repo.Query) string {
 	var texts []string
 	cursor, back := "", false
 	for range 60 {
@@ -312,7 +367,7 @@ func (s *side) pages(ctx context.Context, q repo.Query) string {
 }
 
 // scan reads all and sorts what comes in no order.
-func (s *side) scan(ctx context.Context, q query) string {
+func (s *typed[T]) scan(ctx context.Context, q query) string {
 	var texts []string
 	for e, err := range s.repo.Scan(ctx, q.repo()) {
 		if err != nil {

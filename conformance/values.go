@@ -29,8 +29,8 @@ func valueRules() []rule {
 		{"texts", "Any valid UTF-8 is a text, and the empty text is a value.", append(kinds[3], texts(" x ", "1", "null", "\r\n", "\\", `"`, "é", "e\u0301", strings.Repeat("長", 5000))...)},
 		{"bytes", "Any run of bytes is kept.", append(kinds[4], bin(allBytes()), bin("\xed\xa0\x80"), bin("text"), bin(strings.Repeat("\x00", 3000)))},
 		{"times", "Times are kept to the millisecond, at any distance.", kinds[5]},
-		{"lists", "Lists keep order, repetitions, and elements of every kind.", lists()},
-		{"maps", "Maps keep every key, and values of every kind.", maps()},
+		{"lists", "Lists keep order, repetitions, and elements of every kind.", listValues()},
+		{"maps", "Maps keep every key, and values of every kind.", mapValues()},
 	}
 	var rules []rule
 	for _, l := range list {
@@ -50,7 +50,7 @@ func allBytes() string {
 func listOf(vals ...driver.Value) driver.Value { return driver.ListValue(vals) }
 func mapOf(pairs ...driver.Value) driver.Value { return driver.MapValue(pairs) }
 
-func lists() []driver.Value {
+func listValues() []driver.Value {
 	deep := str("bottom")
 	for range 30 {
 		deep = listOf(deep)
@@ -62,7 +62,7 @@ func lists() []driver.Value {
 	}
 }
 
-func maps() []driver.Value {
+func mapValues() []driver.Value {
 	return []driver.Value{
 		mapOf(str(""), str("")), mapOf(str("$set"), num(1), str("a.b"), num(2), str("b c"), num(3)),
 		mapOf(str("A"), num(1), str("a"), num(2), str("é"), num(3), str("\U0010ffff"), num(4)),
