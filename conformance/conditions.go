@@ -54,7 +54,7 @@ func condition(ctx context.Context, e *env, cond driver.Cond) {
 	t := e.tables.ringed
 	holds := map[driver.Cond][]string{driver.Any: {"missing", "live", "dead"}, driver.Absent: {"missing"}, driver.Present: {"live"}, driver.AtRev: {"live", "dead"}}
 	for do := driver.Check; do <= driver.Fence; do++ {
-		if do == driver.Patch && cond != driver.Present && cond != driver.AtRev {
+		if op := opOf(do, t, driver.Key{}); !mayBe(&op, cond) {
 			continue
 		}
 		for state, key := range e.states(ctx, t, fmt.Sprint(do)) {
@@ -78,6 +78,12 @@ func condition(ctx context.Context, e *env, cond driver.Cond) {
 			equal(e, what+": the row after the refusal", show(&after)+after.Rev.String(), show(&before)+before.Rev.String())
 		}
 	}
+}
+
+// mayBe reports whether an op may have a condition.
+func mayBe(op *driver.Op, cond driver.Cond) bool {
+	op.If = cond
+	return op.Validate() == nil
 }
 
 // changed compares what is there after an op with what it should have made of
@@ -184,6 +190,7 @@ func noneAfterRefusal(ctx context.Context, e *env) {
 	before := e.getAll(ctx, t, nil, keys...)
 	ops := []driver.Op{opOf(driver.Put, t, keys[0]), opOf(driver.Patch, t, keys[1]), opOf(driver.Delete, t, keys[2]), opOf(driver.Fence, t, keys[3]), opOf(driver.Put, t, keys[4])}
 	ops[1].If, ops[4].If = driver.Present, driver.Absent
+	ops[3].If, ops[3].Rev = driver.AtRev, before[3].Rev
 	for range len(ops) {
 		ops = append(ops[1:], ops[0]) // the op that is refused stands at every place
 		e.refused(ctx, ops...)

@@ -58,10 +58,10 @@ func ringFences(ctx context.Context, e *env) {
 	t := e.tables.ringed
 	key := e.at(t, "p", "a")
 	first := e.commit(ctx, put(t, row(key, "x")))
-	e.commit(ctx, opOf(driver.Fence, t, key))
+	e.fence(ctx, t, key, first)
 	e.commit(ctx, driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: key}, If: driver.Present})
 	second := e.commit(ctx, put(t, row(key, "y")))
-	fence := e.commit(ctx, opOf(driver.Fence, t, key))
+	fence := e.fence(ctx, t, key, second)
 	got := e.get(ctx, t, key)
 	equal(e, "the Ring", got.Ring, []driver.Token{second, first})
 	equal(e, "the Rev", got.Rev, fence)
@@ -111,7 +111,7 @@ func sentAgainLater(ctx context.Context, e *env) {
 	}
 	got := e.get(ctx, t, key)
 	equal(e, "the sum", kindText(field(&got, fInt)), kindText(num(1)))
-	e.commit(ctx, opOf(driver.Fence, t, key))
+	e.fence(ctx, t, key, got.Rev)
 	e.commit(ctx, add...)
 	got = e.get(ctx, t, key)
 	equal(e, "the sum after another Add", kindText(field(&got, fInt)), kindText(num(2)))

@@ -101,7 +101,7 @@ func (e *env) key(t *driver.Table, parts ...driver.Value) driver.Key {
 	e.ok("key codec", err)
 	sort, err := driver.AppendParts(nil, t.Sort, vals[cut:])
 	e.ok("key codec", err)
-	return driver.Key{Partition: string(partition), Sort: string(sort), Parts: vals}
+	return driver.Key{Partition: string(partition), Sort: string(sort)}
 }
 
 // at returns a key of text parts.
@@ -159,7 +159,7 @@ func (e *env) getAll(ctx context.Context, t *driver.Table, mask []int, keys ...d
 
 // span returns the span of the whole partition of key.
 func span(t *driver.Table, key driver.Key) driver.Span {
-	return driver.Span{Table: t, Key: driver.Key{Partition: key.Partition, Parts: key.Parts[:len(t.Partition)]}}
+	return driver.Span{Table: t, Key: driver.Key{Partition: key.Partition}}
 }
 
 // rows reads the rows of a span.

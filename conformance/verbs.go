@@ -61,8 +61,9 @@ func fenceVerb(ctx context.Context, e *env) {
 	t := e.tables.ringed
 	r := maskedRow(e, t)
 	first := e.commit(ctx, put(t, r))
+	token := first
 	for range 2 {
-		token := e.commit(ctx, opOf(driver.Fence, t, r.Key))
+		token = e.fence(ctx, t, r.Key, token)
 		got := e.get(ctx, t, r.Key)
 		r.Rev = token
 		equal(e, "the row after a fence", show(&got), show(&r))
@@ -72,6 +73,13 @@ func fenceVerb(ctx context.Context, e *env) {
 	old := opOf(driver.Put, t, r.Key)
 	old.If, old.Rev = driver.AtRev, first
 	e.refused(ctx, old)
+}
+
+// fence gives a row another Rev.
+func (e *env) fence(ctx context.Context, t *driver.Table, key driver.Key, rev driver.Token) driver.Token {
+	op := opOf(driver.Fence, t, key)
+	op.If, op.Rev = driver.AtRev, rev
+	return e.commit(ctx, op)
 }
 
 func fenceNothing(ctx context.Context, e *env) {

@@ -146,7 +146,6 @@ func copyOps(ops []driver.Op) []driver.Op {
 	list := make([]driver.Op, len(ops))
 	for i, op := range ops {
 		op.Row = copyRow(&op.Row)
-		op.Row.Key.Parts = append([]driver.Value(nil), op.Row.Key.Parts...)
 		op.Edits = append([]driver.Edit(nil), op.Edits...)
 		list[i] = op
 	}

@@ -21,10 +21,10 @@ func newWriteBuffer() *writeBuffer { return writeBuffers.Get().(*writeBuffer) }
 // ofKey returns a write of a verb on the record under a key.
 func (b *writeBuffer) ofKey(c *collection, verb verb, key Key) (*write, error) {
 	w := &b.writes[0]
-	dk, err := c.keyIn(b.parts, key)
+	dk, vals, err := c.keyIn(b.parts, key)
 	if err == nil {
-		b.parts = dk.Parts
-		w.verb, w.key = verb, dk
+		b.parts = vals
+		w.verb, w.key, w.keyVals = verb, dk, vals
 	}
 	return w, err
 }

@@ -63,16 +63,16 @@ func (c *collection) fillRow(ctx context.Context, k *call, x *index, row *driver
 	if !c.isLive(row) {
 		return nil // Maintain removes it, and misses no row that is not there
 	}
-	next, key, err := c.recordOf(row)
+	next, err := c.recordOf(row)
 	if err != nil {
 		return err
 	}
 	b := newBuilder()
 	defer b.release()
-	ch := change{key: key, next: next}
-	b.ops = append(b.ops, driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: row.Rev})
+	ch := change{key: row.Key, next: next}
+	b.ops = append(b.ops, driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev})
 	if err := b.addRows(c, x, &ch); err != nil {
-		return ofKey(key, err)
+		return ofKey(row.Key, err)
 	}
 	token := driver.NewToken()
 	if x.all {
@@ -83,22 +83,21 @@ func (c *collection) fillRow(ctx context.Context, k *call, x *index, row *driver
 	case err != nil || refusal == nil:
 		return err
 	case refusal.Op == 0:
-		return ofKey(key, fmt.Errorf("the record changed while its index was built, which the store's lock should have prevented: %w", ErrInternal))
+		return ofKey(row.Key, fmt.Errorf("the record changed while its index was built, which the store's lock should have prevented: %w", ErrInternal))
 	}
-	return ofKey(key, fmt.Errorf("index %s is unique and two records have %s; change one of them: %w", x.name, c.describe(x, next.vals), ErrExists))
+	return ofKey(row.Key, fmt.Errorf("index %s is unique and two records have %s; change one of them: %w", x.name, c.describe(x, next.vals), ErrExists))
 }
 
 // recordOf returns a stored row as a record.
-func (c *collection) recordOf(row *driver.Row) (*record, driver.Key, error) {
+func (c *collection) recordOf(row *driver.Row) (*record, error) {
 	vals := make([]driver.Value, 0, len(c.cols))
 	vals, err := c.partsOf(vals, row.Key)
 	if err != nil {
-		return nil, driver.Key{}, err
+		return nil, err
 	}
-	key := driver.Key{Partition: row.Key.Partition, Sort: row.Key.Sort, Parts: vals[:len(c.key):len(c.key)]}
 	vals = append(vals, row.Fields...)
 	for len(vals) < len(c.cols) {
 		vals = append(vals, driver.Value{})
 	}
-	return &record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}, key, nil
+	return &record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}, nil
 }

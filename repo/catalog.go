@@ -60,9 +60,8 @@ func catalogTable() *driver.Table {
 }
 
 func catalogKey(collection string) (driver.Key, error) {
-	parts := []driver.Value{driver.StringValue(collection)}
-	text, err := driver.AppendParts(nil, catalogTable().Partition, parts)
-	return driver.Key{Partition: string(text), Parts: parts}, err
+	text, err := driver.AppendParts(nil, catalogTable().Partition, []driver.Value{driver.StringValue(collection)})
+	return driver.Key{Partition: string(text)}, err
 }
 
 func newEpoch() string { return driver.NewToken().String() }

@@ -12,24 +12,25 @@ import (
 // A stored is what the store has under a key.
 type stored struct {
 	record
-	key  driver.Key
 	row  bool // there is a row; it may be dead or expired
 	live bool // there is a record
 	rev  driver.Token
+	ring []driver.Token
 	hint uint64
 }
 
 // A change turns one record into another: from nothing for an insert, into
 // nothing for a delete.
 type change struct {
-	key   driver.Key
-	known bool          // old says what is there; else the record has no index rows at stake
-	old   stored        // with known
-	next  *record       // nil deletes
-	edits []driver.Edit // if set, the record is patched, not written whole
-	renew bool          // of a patch: the expiry changes, too
-	cond  driver.Cond   // without known
-	rev   driver.Token  // for AtRev
+	key     driver.Key
+	keyVals []driver.Value // what key is made of
+	known   bool           // old says what is there; else the record has no index rows at stake
+	old     stored         // with known
+	next    *record        // nil deletes
+	edits   []driver.Edit  // if set, the record is patched, not written whole
+	renew   bool           // of a patch: the expiry changes, too
+	cond    driver.Cond    // without known
+	rev     driver.Token   // for AtRev
 }
 
 // A builder gathers the ops of a commit. Its slices are reused.
@@ -38,8 +39,8 @@ type builder struct {
 	owner  []int // by op: the change it belongs to
 	text   []byte
 	vals   []driver.Value
-	before []entry
-	after  []entry
+	before []driver.Key // of the index rows or claims that a record has in one index
+	after  []driver.Key
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -59,15 +60,9 @@ func (b *builder) release() {
 	builders.Put(b)
 }
 
-// An entry is the key of one index row or claim of a record.
-type entry struct {
-	part, sort string
-	parts      []driver.Value
-}
-
 // add appends the ops of a change, the record's own first.
 func (b *builder) add(c *collection, i int, ch *change) error {
-	b.ops = append(b.ops, c.recordOp(ch))
+	c.setRecordOp(b.op(), ch)
 	rows := 0
 	for _, x := range c.indexes {
 		if err := b.addRows(c, x, ch); err != nil {
@@ -84,6 +79,12 @@ func (b *builder) add(c *collection, i int, ch *change) error {
 	return nil
 }
 
+// op appends an op and returns it, to be filled in.
+func (b *builder) op() *driver.Op {
+	b.ops = append(b.ops, driver.Op{})
+	return &b.ops[len(b.ops)-1]
+}
+
 // rowsOf returns how many rows a record has in x at most.
 func (x *index) rowsOf(rec *record) int {
 	switch {
@@ -95,14 +96,16 @@ func (x *index) rowsOf(rec *record) int {
 	return 1
 }
 
-// recordOp returns the op on the record itself.
-func (c *collection) recordOp(ch *change) driver.Op {
-	op := driver.Op{Table: c.records, Row: driver.Row{Key: ch.key}, If: ch.cond, Rev: ch.rev}
-	if ch.known {
-		op.If, op.Rev, op.Row.Hint = driver.Absent, driver.Token{}, 0
-		if ch.old.row {
-			op.If, op.Rev, op.Row.Hint = driver.AtRev, ch.old.rev, ch.old.hint
-		}
+// setRecordOp makes op, which is zero, the one on the record itself.
+func (c *collection) setRecordOp(op *driver.Op, ch *change) {
+	op.Table, op.Row.Key = c.records, ch.key
+	switch {
+	case ch.known && ch.old.row:
+		op.If, op.Rev, op.Row.Ring, op.Row.Hint = driver.AtRev, ch.old.rev, ch.old.ring, ch.old.hint
+	case ch.known:
+		op.If = driver.Absent
+	default:
+		op.If, op.Rev = ch.cond, ch.rev
 	}
 	switch {
 	case ch.edits != nil:
@@ -118,7 +121,6 @@ func (c *collection) recordOp(ch *change) driver.Op {
 		op.Do = driver.Put
 		op.Row.Fields, op.Row.Extra, op.Row.Expires = ch.next.vals[len(c.key):], ch.next.extra, ch.next.expires
 	}
-	return op
 }
 
 // addRows appends what the change does to the rows of one index.
@@ -129,23 +131,26 @@ func (b *builder) addRows(c *collection, x *index, ch *change) error {
 	if hasOld && ch.next != nil && !x.changed(&ch.old.record, ch.next) {
 		return nil
 	}
-	if hasOld {
-		if b.before, err = b.entries(b.before, c, x, ch.key, ch.old.vals); err != nil {
+	stays := hasOld && ch.next != nil && x.stays(&ch.old.record, ch.next)
+	if hasOld && !stays {
+		if b.before, err = b.entries(b.before, c, x, &ch.key, ch.old.vals); err != nil {
 			return err
 		}
 	}
 	if ch.next != nil {
-		if b.after, err = b.entries(b.after, c, x, ch.key, ch.next.vals); err != nil {
+		if b.after, err = b.entries(b.after, c, x, &ch.key, ch.next.vals); err != nil {
 			return err
 		}
 	}
 	for i := range b.before {
-		if !hasEntry(b.after, &b.before[i]) {
-			b.ops = append(b.ops, driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: b.before[i].key()}})
+		if e := &b.before[i]; !slices.Contains(b.after, *e) {
+			op := b.op()
+			op.Do, op.Table, op.Row.Key = driver.Delete, x.table, *e
 		}
 	}
 	for i := range b.after {
-		b.ops = append(b.ops, b.put(x, ch, &b.after[i]))
+		e := &b.after[i]
+		b.put(x, ch, e, stays || slices.Contains(b.before, *e))
 	}
 	return nil
 }
@@ -163,22 +168,32 @@ func (x *index) changed(old, next *record) bool {
 	return false
 }
 
-func (e *entry) key() driver.Key {
-	return driver.Key{Partition: e.part, Sort: e.sort, Parts: e.parts}
+// stays reports whether the rows of x have the same keys in two states of a record.
+func (x *index) stays(old, next *record) bool {
+	same := func(src source) bool { return old.vals[src.at].Equal(next.vals[src.at]) }
+	for i := range x.part {
+		if !same(x.part[i]) {
+			return false
+		}
+	}
+	for i := range x.sort {
+		if !same(x.sort[i]) {
+			return false
+		}
+	}
+	return true
 }
 
-func hasEntry(list []entry, e *entry) bool {
-	return slices.ContainsFunc(list, func(o entry) bool { return o.part == e.part && o.sort == e.sort })
-}
-
-// put returns the op that writes one row or claim.
-func (b *builder) put(x *index, ch *change, e *entry) driver.Op {
-	op := driver.Op{Do: driver.Put, Table: x.table, Row: driver.Row{Key: e.key(), Expires: ch.next.expires}}
+// put appends the op that writes one row or claim. There says that the record has
+// it already.
+func (b *builder) put(x *index, ch *change, e *driver.Key, there bool) {
+	op := b.op()
+	op.Do, op.Table, op.Row.Key, op.Row.Expires = driver.Put, x.table, *e, ch.next.expires
 	from := len(b.vals)
 	if x.Unique {
 		op.If = driver.Absent
-		if hasEntry(b.before, e) {
-			op.If = driver.Present // it is this record's already
+		if there {
+			op.If = driver.Present
 		}
 		b.vals = append(b.vals, driver.StringValue(ch.key.Partition+ch.key.Sort))
 	}
@@ -189,17 +204,16 @@ func (b *builder) put(x *index, ch *change, e *entry) driver.Op {
 	if x.all {
 		op.Row.Extra = ch.next.extra
 	}
-	return op
 }
 
 // entries appends the keys of the rows that x has for a record.
-func (b *builder) entries(dst []entry, c *collection, x *index, key driver.Key, vals []driver.Value) ([]entry, error) {
+func (b *builder) entries(dst []driver.Key, c *collection, x *index, key *driver.Key, vals []driver.Value) ([]driver.Key, error) {
 	if missing(x.part, vals) || missing(x.sort, vals) {
 		return dst, nil
 	}
 	if x.multi < 0 {
-		e, err := b.entry(x, key, vals, driver.Value{})
-		return append(dst, e), err
+		dst = append(dst, driver.Key{})
+		return dst, b.entry(&dst[len(dst)-1], x, key, vals, driver.Value{})
 	}
 	list := vals[x.multi].List()
 	if len(list) > maxRows {
@@ -209,11 +223,10 @@ func (b *builder) entries(dst []entry, c *collection, x *index, key driver.Key, 
 		if slices.ContainsFunc(list[:i], elem.Equal) {
 			continue
 		}
-		e, err := b.entry(x, key, vals, elem)
-		if err != nil {
+		dst = append(dst, driver.Key{})
+		if err := b.entry(&dst[len(dst)-1], x, key, vals, elem); err != nil {
 			return dst, err
 		}
-		dst = append(dst, e)
 	}
 	return dst, nil
 }
@@ -227,9 +240,9 @@ func missing(srcs []source, vals []driver.Value) bool {
 	return false
 }
 
-// entry returns the key of the row of x for a record and, in an index over the
+// entry makes e the key of the row of x for a record and, in an index over the
 // elements of a list, one element.
-func (b *builder) entry(x *index, key driver.Key, vals []driver.Value, elem driver.Value) (entry, error) {
+func (b *builder) entry(e *driver.Key, x *index, key *driver.Key, vals []driver.Value, elem driver.Value) error {
 	t, from := x.table, len(b.vals)
 	b.gather(x.part, vals, elem)
 	if x.Buckets > 0 {
@@ -239,20 +252,20 @@ func (b *builder) entry(x *index, key driver.Key, vals []driver.Value, elem driv
 	b.gather(x.sort, vals, elem)
 	text, err := driver.AppendParts(b.text[:0], t.Partition, b.vals[from:])
 	if err != nil {
-		return entry{}, err
+		return err
 	}
 	cut := len(text)
 	text, err = driver.AppendParts(text, t.Sort[:len(x.sort)], b.vals[from+parts:])
 	if err != nil {
-		return entry{}, err
+		return err
 	}
 	if len(text) > maxKey {
-		return entry{}, fmt.Errorf("index key of %d bytes, at most %d: %w", len(text), maxKey, ErrTooLarge)
+		return fmt.Errorf("index key of %d bytes, at most %d: %w", len(text), maxKey, ErrTooLarge)
 	}
-	text = b.suffix(text, x, key)
-	b.text = text
-	s := string(text)
-	return entry{part: s[:cut], sort: s[cut:], parts: b.vals[from:len(b.vals):len(b.vals)]}, nil
+	b.text, b.vals = x.suffix(text, key), b.vals[:from]
+	s := string(b.text)
+	*e = driver.Key{Partition: s[:cut], Sort: s[cut:]}
+	return nil
 }
 
 func (b *builder) gather(srcs []source, vals []driver.Value, elem driver.Value) {
@@ -266,21 +279,17 @@ func (b *builder) gather(srcs []source, vals []driver.Value, elem driver.Value) 
 }
 
 // suffix appends the record's key, with which the rows of an index end.
-func (b *builder) suffix(text []byte, x *index, key driver.Key) []byte {
+func (x *index) suffix(text []byte, key *driver.Key) []byte {
 	if x.Unique {
 		return text
 	}
-	parts := key.Parts
-	if x.local {
-		parts = parts[len(x.part):]
-	} else {
+	if !x.local {
 		text = append(text, key.Partition...)
 	}
-	b.vals = append(b.vals, parts...)
 	return append(text, key.Sort...)
 }
 
-func bucketOf(key driver.Key, buckets int) int64 {
+func bucketOf(key *driver.Key, buckets int) int64 {
 	h := fnv.New32a()
 	h.Write([]byte(key.Partition))
 	h.Write([]byte(key.Sort))
@@ -314,14 +323,14 @@ func (b *builder) merge() error {
 		return nil // one change names each key once
 	}
 	type id struct {
-		t          *driver.Table
-		part, sort string
+		t   *driver.Table
+		key driver.Key
 	}
 	first := map[id]int{}
 	kept := 0
 	for i := range b.ops {
 		op := &b.ops[i]
-		key := id{op.Table, op.Row.Key.Partition, op.Row.Key.Sort}
+		key := id{op.Table, op.Row.Key}
 		at, dup := first[key]
 		switch {
 		case !dup:

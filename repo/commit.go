@@ -19,9 +19,9 @@ const maxAttempts = 50
 type write struct {
 	change
 	verb    verb
-	expect  Version                 // the version that the record must have; zero is any
-	derive  func(old *stored) error // sets next from what is there; nil when next is set already
-	refused *driver.Table           // whose condition did not hold, after a refusal
+	expect  Version       // the version that the record must have; zero is any
+	derive  func() error  // sets next from old; nil when next is set already
+	refused *driver.Table // whose condition did not hold, after a refusal
 }
 
 type verb uint8
@@ -141,14 +141,15 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 func (w *write) learn(c *collection, row *driver.Row, mask []int) {
 	w.known = true
 	vals := w.old.vals[:0]
-	w.old = stored{key: w.key, row: !row.Rev.IsZero(), rev: row.Rev, hint: row.Hint}
+	w.old = stored{row: !row.Rev.IsZero(), rev: row.Rev, hint: row.Hint}
 	if !w.old.row {
 		return
 	}
 	w.old.version, w.old.expires = versionOf(row), row.Expires
+	w.old.ring = append([]driver.Token(nil), row.Ring...)
 	w.old.live = c.isLive(row)
 	w.old.vals = slices.Grow(vals, len(c.cols))[:len(c.cols)]
-	clear(w.old.vals[copy(w.old.vals, w.key.Parts):])
+	clear(w.old.vals[copy(w.old.vals, w.keyVals):])
 	for i, v := range row.Fields {
 		if mask != nil {
 			i = mask[i]
@@ -188,7 +189,7 @@ func (c *collection) prepare(w *write) error {
 			return err
 		}
 		if w.derive != nil {
-			return w.derive(&w.old)
+			return w.derive()
 		}
 		return nil
 	}
@@ -340,12 +341,11 @@ func (c *collection) reclaim(ctx context.Context, k *call, key driver.Key) (gone
 	if err != nil {
 		return false, err
 	}
-	key.Parts = vals
 	var rows [1]driver.Row
 	if err := c.store.get(ctx, k, c.records, []driver.Key{key}, nil, rows[:]); err != nil {
 		return false, err
 	}
-	w := write{verb: doDelete, change: change{key: key}}
+	w := write{verb: doDelete, change: change{key: key, keyVals: vals}}
 	w.learn(c, &rows[0], nil)
 	if !w.old.row || w.old.live {
 		return false, nil // gone, or renewed

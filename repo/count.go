@@ -20,16 +20,14 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 		return 0, err
 	}
 	counter, ok := c.store.driver.(driver.Counter)
-	if !ok || c.expires || c.records.Ring > 0 || !c.store.facts.Counts.Has {
+	if !ok || c.expires || !c.store.facts.Counts.Has {
 		n := 0
-		for row, err := range c.rows(ctx, k, &p, p.limit) {
+		for _, err := range c.rows(ctx, k, &p, p.limit) {
 			if err != nil {
 				return 0, err
 			}
-			if !row.Dead && !c.isPast(row.Expires) {
-				if n++; n == p.limit {
-					break
-				}
+			if n++; n == p.limit {
+				break
 			}
 		}
 		return n, nil
@@ -74,9 +72,6 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 	for row, err := range c.rows(ctx, k, &p, p.limit) {
 		if err != nil {
 			return err
-		}
-		if row.Dead || c.isPast(row.Expires) {
-			continue
 		}
 		key := row.Key
 		if p.x != nil {

@@ -70,9 +70,6 @@ func (v view[T]) findCovered(ctx context.Context, k *call, p *plan, yield func(*
 		if err != nil {
 			return err
 		}
-		if row.Dead || v.c.isPast(row.Expires) {
-			continue
-		}
 		rec, err := v.c.recordOfRow(b, p, row)
 		if err == nil {
 			err = v.shape.decode(&rec, into)
@@ -165,16 +162,7 @@ func (v view[T]) findByKey(ctx context.Context, k *call, p *plan, yield func(*T,
 			return nil // a partition without sort columns has one row
 		}
 		run.limit = max(run.limit-n, 0)
-		run.after(last)
-	}
-}
-
-// after moves the run behind the row with a Sort.
-func (p *plan) after(sort string) {
-	if p.reverse {
-		p.to = sort
-	} else {
-		p.from = driver.After(sort)
+		run.from, run.to = behind(run.from, run.to, last, run.reverse)
 	}
 }
 
@@ -184,9 +172,6 @@ func (c *collection) keysOf(ctx context.Context, k *call, p *plan, size int) ([]
 	for row, err := range c.rows(ctx, k, p, size) {
 		if err != nil {
 			return nil, nil, err
-		}
-		if c.isPast(row.Expires) {
-			continue
 		}
 		key := row.Key
 		if p.x != nil {
@@ -216,15 +201,15 @@ func (v view[T]) yieldKeys(ctx context.Context, k *call, p *plan, keys []driver.
 		if !v.c.isLive(&b.rows[i]) {
 			continue
 		}
-		rec, err := v.c.valuesOf(b, &b.rows[i], keys[i], v.mask)
-		if err != nil {
-			return n, false, v.c.ofText(keys[i], err)
+		if b.parts, err = v.c.partsOf(b.parts[:0], keys[i]); err != nil {
+			return n, false, ofKey(keys[i], err)
 		}
+		rec := v.c.valuesOf(b, &b.rows[i], b.parts, v.mask)
 		if !p.matches(rec.vals) {
 			continue
 		}
 		if err := v.shape.decode(&rec, into); err != nil {
-			return n, false, v.c.ofText(keys[i], err)
+			return n, false, ofKey(keys[i], err)
 		}
 		if n++; !yield(&out, position(sorts[i])) || n == p.limit {
 			return n, false, nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // A Group is several writes on records of one partition that are done together or
@@ -31,12 +33,12 @@ func (g *Group[T]) Put(record *T, opts ...WriteOption) { g.add(doPut, record, op
 
 // Delete adds to the group what [Repo.Delete] does.
 func (g *Group[T]) Delete(key Key, opts ...WriteOption) {
-	dk, err := g.repo.keyOf(key)
+	dk, vals, err := g.repo.keyIn(nil, key)
 	if err != nil {
 		g.errs = append(g.errs, fmt.Errorf("delete %s: %w", key, err))
 		return
 	}
-	w := write{verb: doDelete, change: change{key: dk}}
+	w := write{verb: doDelete, change: change{key: dk, keyVals: vals}}
 	w.want(opts)
 	g.writes, g.fill = append(g.writes, w), append(g.fill, nil)
 }
@@ -80,6 +82,9 @@ func (g *Group[T]) Commit(ctx context.Context) error {
 }
 
 func (g *Group[T]) check() error {
+	if f := &g.repo.store.facts; len(g.writes) > 1 && f.Unit == driver.UnitRecord {
+		return fmt.Errorf("%s changes one record at a time, and the group has %d; commit them one by one: %w", f.Name, len(g.writes), ErrUnsupported)
+	}
 	for i := range g.writes {
 		key := g.writes[i].key
 		if key.Partition != g.writes[0].key.Partition {

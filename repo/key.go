@@ -36,22 +36,27 @@ const (
 )
 
 // keyOf returns the driver's key for parts that were given by a caller.
-func (c *collection) keyOf(parts Key) (driver.Key, error) { return c.keyIn(nil, parts) }
+func (c *collection) keyOf(parts Key) (driver.Key, error) {
+	key, _, err := c.keyIn(nil, parts)
+	return key, err
+}
 
-// keyIn is keyOf with the values of the parts in the array of vals, if they fit.
-func (c *collection) keyIn(vals []driver.Value, parts Key) (driver.Key, error) {
+// keyIn returns the driver's key for parts, and the values of these, in the array
+// of vals if they fit.
+func (c *collection) keyIn(vals []driver.Value, parts Key) (driver.Key, []driver.Value, error) {
 	if len(parts) != len(c.key) {
-		return driver.Key{}, invalid("key has %d parts, want %d: %s", len(parts), len(c.key), strings.Join(c.keyNames(), ", "))
+		return driver.Key{}, nil, invalid("key has %d parts, want %d: %s", len(parts), len(c.key), strings.Join(c.keyNames(), ", "))
 	}
 	vals = slices.Grow(vals[:0], len(parts))
 	for i, p := range parts {
 		v, err := c.value(p, i)
 		if err != nil {
-			return driver.Key{}, err
+			return driver.Key{}, nil, err
 		}
 		vals = append(vals, v)
 	}
-	return c.keyOfValues(vals)
+	key, err := c.keyOfValues(vals)
+	return key, vals, err
 }
 
 // keyOfValues returns the driver's key for values in the order of c.key.
@@ -69,7 +74,7 @@ func (c *collection) keyOfValues(vals []driver.Value) (driver.Key, error) {
 		return driver.Key{}, fmt.Errorf("key of %d bytes, at most %d: %w", len(text), maxKey, ErrTooLarge)
 	}
 	s := string(text)
-	return driver.Key{Partition: s[:cut], Sort: s[cut:], Parts: vals}, nil
+	return driver.Key{Partition: s[:cut], Sort: s[cut:]}, nil
 }
 
 // partsOf returns the values of a key that a store returned, appended to dst.

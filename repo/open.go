@@ -277,7 +277,7 @@ func (c *collection) annotate(op string, key Key, err error) error {
 	}
 	var k *keyed
 	if errors.As(err, &k) {
-		e.Key, e.Err = c.printKey(k.parts), k.err
+		e.Key, e.Err = c.printText(k.key), k.err
 	} else if c.store.opts.Redact && key != nil {
 		e.Key = "(redacted)"
 	}
@@ -295,11 +295,11 @@ func (c *collection) annotate(op string, key Key, err error) error {
 
 // A keyed error belongs to one record.
 type keyed struct {
-	parts []driver.Value
-	err   error
+	key driver.Key
+	err error
 }
 
 func (e *keyed) Error() string { return e.err.Error() }
 func (e *keyed) Unwrap() error { return e.err }
 
-func ofKey(key driver.Key, err error) error { return &keyed{key.Parts, err} }
+func ofKey(key driver.Key, err error) error { return &keyed{key, err} }

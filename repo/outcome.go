@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -22,8 +21,7 @@ const (
 // text can be kept and given to [Repo.Resolve] later, in any program that has the
 // same collection open.
 type Outcome struct {
-	key     []driver.Value
-	text    driver.Key
+	key     driver.Key
 	token   driver.Token
 	rev     driver.Token // of the row that the write was based on; zero if there was none
 	version driver.Token
@@ -55,7 +53,7 @@ type outcomeText struct {
 
 // MarshalText returns the text of o.
 func (o Outcome) MarshalText() ([]byte, error) {
-	return json.Marshal(outcomeText{o.text.Partition, o.text.Sort, o.token.String(), o.based, o.rev.String(), o.version.String()})
+	return json.Marshal(outcomeText{o.key.Partition, o.key.Sort, o.token.String(), o.based, o.rev.String(), o.version.String()})
 }
 
 // UnmarshalText reads the text of an Outcome. Any other text is ErrInvalid.
@@ -73,15 +71,13 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	if token.IsZero() {
 		return invalid("outcome has no token")
 	}
-	*o = Outcome{text: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version}
+	*o = Outcome{key: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version}
 	return nil
 }
 
 // outcomeOf describes a write under way.
 func outcomeOf(token driver.Token, w *write) *Outcome {
-	key := w.key
-	key.Parts = slices.Clone(key.Parts) // those of w do not outlive the operation
-	o := &Outcome{key: key.Parts, text: key, token: token}
+	o := &Outcome{key: w.key, token: token}
 	switch {
 	case w.known:
 		o.based, o.rev, o.version = true, w.old.rev, driver.Token(w.old.version)
@@ -154,7 +150,7 @@ func (c *collection) age(t driver.Token) int64 { return time.Now().UnixMilli() -
 // the write can still happen.
 func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row, Verdict, error) {
 	var rows [1]driver.Row
-	if err := c.store.get(ctx, k, c.records, []driver.Key{o.text}, nil, rows[:]); err != nil {
+	if err := c.store.get(ctx, k, c.records, []driver.Key{o.key}, nil, rows[:]); err != nil {
 		return nil, Unknown, err
 	}
 	row := &rows[0]
@@ -192,7 +188,7 @@ func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict,
 			return verdict, err
 		}
 		fence := driver.Op{Do: driver.Fence, Table: c.records, If: driver.AtRev, Rev: o.rev,
-			Row: driver.Row{Key: o.text, Expires: c.store.nowMillis() + tombstoneMillis}}
+			Row: driver.Row{Key: o.key, Expires: c.store.nowMillis() + tombstoneMillis}}
 		if o.rev.IsZero() {
 			fence.If = driver.Absent
 		}
@@ -213,7 +209,7 @@ func (c *collection) resolveNow(ctx context.Context, k *call, o *Outcome) (Verdi
 	if err != nil || row.Rev != o.token && (!o.based || row.Rev != o.rev) {
 		return Unknown, err
 	}
-	check := driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: o.text}, If: driver.AtRev, Rev: row.Rev}
+	check := driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: o.key}, If: driver.AtRev, Rev: row.Rev}
 	if row.Rev.IsZero() {
 		check.If = driver.Absent
 	}

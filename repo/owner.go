@@ -37,9 +37,6 @@ func (c *collection) claimant(ctx context.Context, k *call, p *plan) (driver.Key
 		if err != nil {
 			return driver.Key{}, driver.Token{}, err
 		}
-		if c.isPast(row.Expires) {
-			continue
-		}
 		key, err := c.recordKey(p.x, row)
 		return key, row.Rev, err
 	}

@@ -48,7 +48,7 @@ func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits .
 }
 
 func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, edits []Edit) (Version, error) {
-	dk, err := r.keyOf(key)
+	dk, vals, err := r.keyIn(nil, key)
 	if err != nil {
 		return Version{}, err
 	}
@@ -56,14 +56,14 @@ func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, 
 	if err != nil {
 		return Version{}, err
 	}
-	ws := [1]write{{verb: doPatch, expect: version, change: change{key: dk, edits: list}}}
+	ws := [1]write{{verb: doPatch, expect: version, change: change{key: dk, keyVals: vals, edits: list}}}
 	expires, renew := expiryIn(edits)
 	if renew && !r.expires {
 		return Version{}, invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
 	}
 	ws[0].renew = renew
-	ws[0].derive = func(old *stored) (err error) {
-		ws[0].next, err = r.edited(old, list)
+	ws[0].derive = func() (err error) {
+		ws[0].next, err = r.edited(&ws[0].change)
 		if err == nil && renew {
 			ws[0].next.expires = expires
 		}
@@ -154,10 +154,11 @@ func (c *collection) touchesIndex(edits []driver.Edit) bool {
 	return false
 }
 
-// edited returns the record that is there with edits applied.
-func (c *collection) edited(old *stored, edits []driver.Edit) (*record, error) {
+// edited returns the record that is there with the edits of a change applied.
+func (c *collection) edited(ch *change) (*record, error) {
+	old := &ch.old
 	next := &record{vals: slices.Clone(old.vals), extra: slices.Clone(old.extra), expires: old.expires}
-	for _, e := range edits {
+	for _, e := range ch.edits {
 		var v *driver.Value
 		if e.Field >= 0 {
 			v = &next.vals[len(c.key)+e.Field]
@@ -172,7 +173,7 @@ func (c *collection) edited(old *stored, edits []driver.Edit) (*record, error) {
 	}
 	next.extra = slices.DeleteFunc(next.extra, func(p driver.Pair) bool { return p.Value.IsNone() })
 	sortPairs(next.extra)
-	return next, c.checkSize(next, old.key)
+	return next, c.checkSize(next, ch.key)
 }
 
 // extraValue returns where the undeclared field name is kept, after making it.

@@ -155,7 +155,7 @@ func (p *plan) setPartitions(vals []driver.Value) error {
 		if err != nil {
 			return err
 		}
-		p.parts = append(p.parts, driver.Key{Partition: string(text), Parts: parts})
+		p.parts = append(p.parts, driver.Key{Partition: string(text)})
 	}
 	return nil
 }

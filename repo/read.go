@@ -27,13 +27,13 @@ func newReadBuffer(n int) *readBuffer {
 	return b
 }
 
-// oneKey makes the key of parts, which must not outlive b, the only one to read.
-func (b *readBuffer) oneKey(c *collection, parts Key) (driver.Key, error) {
-	key, err := c.keyIn(b.parts, parts)
-	if err == nil {
-		b.parts, b.keys = key.Parts, append(b.keys, key)
+// oneKey makes the key of parts the only one to read. Their values stay in b.parts.
+func (b *readBuffer) oneKey(c *collection, parts Key) (err error) {
+	var key driver.Key
+	if key, b.parts, err = c.keyIn(b.parts, parts); err == nil {
+		b.keys = append(b.keys, key)
 	}
-	return key, err
+	return err
 }
 
 // release gives b back, without the strings that it refers to.
@@ -62,7 +62,7 @@ func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
 	k := r.store.begin("exists")
 	b := newReadBuffer(1)
 	defer b.release()
-	_, err := b.oneKey(r.collection, key)
+	err := b.oneKey(r.collection, key)
 	if err == nil {
 		err = r.store.get(ctx, &k, r.records, b.keys, []int{}, b.rows)
 	}
@@ -103,7 +103,7 @@ func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 	k := v.c.store.begin(op)
 	b := newReadBuffer(1)
 	defer b.release()
-	dk, err := b.oneKey(v.c, key)
+	err := b.oneKey(v.c, key)
 	if err == nil {
 		err = v.c.store.get(ctx, &k, v.c.records, b.keys, v.mask, b.rows)
 	}
@@ -111,7 +111,7 @@ func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 	if err == nil {
 		var ok bool
 		scratch := v.scratch.Get().(*T)
-		if ok, err = v.decode(b, &b.rows[0], dk, scratch); err == nil && !ok {
+		if ok, err = v.decode(b, &b.rows[0], b.parts, scratch); err == nil && !ok {
 			err = ErrNotFound
 		}
 		out, *scratch = *scratch, zero
@@ -120,31 +120,34 @@ func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 	return out, v.c.end(&k, key, err)
 }
 
-// decode fills out from a row of the Records table; ok is false when it is no
-// live record. Key has its Parts, or they are taken from its text.
-func (v view[T]) decode(b *readBuffer, row *driver.Row, key driver.Key, out *T) (ok bool, err error) {
+// decode fills out from a row of the Records table whose key has the values parts;
+// ok is false when it is no live record.
+func (v view[T]) decode(b *readBuffer, row *driver.Row, parts []driver.Value, out *T) (ok bool, err error) {
 	if !v.c.isLive(row) {
 		return false, nil
 	}
-	rec, err := v.c.valuesOf(b, row, key, v.mask)
-	if err != nil {
-		return false, err
-	}
+	rec := v.c.valuesOf(b, row, parts, v.mask)
 	if err := v.shape.decode(&rec, reflect.ValueOf(out).Elem()); err != nil {
 		return false, err
 	}
 	return true, nil
 }
 
+// parse is decode for a row whose key is there as a text only.
+func (v view[T]) parse(b *readBuffer, row *driver.Row, key driver.Key, out *T) (ok bool, err error) {
+	if b.parts, err = v.c.partsOf(b.parts[:0], key); err == nil {
+		ok, err = v.decode(b, row, b.parts, out)
+	}
+	if err != nil {
+		err = ofKey(key, err)
+	}
+	return ok, err
+}
+
 // valuesOf returns a row of the Records table as a record whose values belong to
 // the buffer.
-func (c *collection) valuesOf(b *readBuffer, row *driver.Row, key driver.Key, mask []int) (record, error) {
-	vals, err := b.vals[:0], error(nil)
-	if key.Parts != nil {
-		vals = append(vals, key.Parts...)
-	} else if vals, err = c.partsOf(vals, key); err != nil {
-		return record{}, err
-	}
+func (c *collection) valuesOf(b *readBuffer, row *driver.Row, parts []driver.Value, mask []int) record {
+	vals := append(b.vals[:0], parts...)
 	if mask == nil {
 		vals = append(vals, row.Fields...)
 	} else {
@@ -156,7 +159,7 @@ func (c *collection) valuesOf(b *readBuffer, row *driver.Row, key driver.Key, ma
 		}
 	}
 	b.vals = vals
-	return record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}, nil
+	return record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}
 }
 
 func (v view[T]) getMany(ctx context.Context, op string, keys []Key) ([]T, []bool, error) {
@@ -185,21 +188,13 @@ func (v view[T]) readKeys(ctx context.Context, k *call, keys []driver.Key) ([]T,
 		return nil, nil, err
 	}
 	for i := range keys {
-		ok, err := v.decode(b, &b.rows[i], keys[i], &out[i])
+		ok, err := v.parse(b, &b.rows[i], keys[i], &out[i])
 		if err != nil {
-			return nil, nil, v.c.ofText(keys[i], err)
+			return nil, nil, err
 		}
 		found[i] = ok
 	}
 	return out, found, nil
-}
-
-// ofText is ofKey for a key that may have no Parts.
-func (c *collection) ofText(key driver.Key, err error) error {
-	if key.Parts == nil {
-		key.Parts, _ = c.partsOf(nil, key) // for the message only
-	}
-	return ofKey(key, err)
 }
 
 func (v view[T]) one(ctx context.Context, q Query) (T, error) {

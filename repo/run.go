@@ -8,23 +8,61 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// rows yields the rows of a run, those of several buckets merged in order. Limit
-// bounds the rows of each partition; 0 leaves that to the loop.
+// rows yields the live rows of a run, those of several buckets merged in order.
+// Limit bounds the rows of each partition; 0 leaves that to the loop.
 func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter.Seq2[*driver.Row, error] {
 	seqs := make([]iter.Seq2[*driver.Row, error], len(p.parts))
-	if c.expires || c.records.Ring > 0 {
-		limit = 0 // some of the rows may be of dead or expired records
-	}
 	for i, part := range p.parts {
-		seqs[i] = c.store.driver.Range(ctx, driver.Span{Table: p.table, Key: part, From: p.from, To: p.to,
-			Reverse: p.reverse, Limit: limit, Mask: p.mask})
+		span := driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Reverse: p.reverse, Limit: limit, Mask: p.mask}
+		if c.expires {
+			seqs[i] = c.fresh(ctx, k, span)
+		} else {
+			k.depth, k.requests = k.depth+1, k.requests+1
+			seqs[i] = c.store.driver.Range(ctx, span)
+		}
 	}
-	k.depth += len(seqs)
-	k.requests += len(seqs)
 	if len(seqs) == 1 {
 		return counted(seqs[0], k)
 	}
 	return counted(merged(seqs, p.reverse), k)
+}
+
+// fresh yields the rows of a span that have not expired, at most as many as its
+// limit: it goes on where expired ones have used that up.
+func (c *collection) fresh(ctx context.Context, k *call, span driver.Span) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) {
+		left := span.Limit
+		for {
+			k.depth, k.requests = k.depth+1, k.requests+1
+			seen, last := 0, ""
+			for row, err := range c.store.driver.Range(ctx, span) {
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				seen, last = seen+1, row.Key.Sort
+				if c.isPast(row.Expires) {
+					continue
+				}
+				if left--; !yield(row, nil) || left == 0 {
+					return
+				}
+			}
+			if span.Limit == 0 || seen < span.Limit || last == "" {
+				return
+			}
+			span.From, span.To = behind(span.From, span.To, last, span.Reverse)
+			span.Limit = min(2*max(left, seen), batchSize)
+		}
+	}
+}
+
+// behind returns the bounds of a run without what comes up to a row.
+func behind(from, to, sort string, reverse bool) (string, string) {
+	if reverse {
+		return from, sort
+	}
+	return driver.After(sort), to
 }
 
 func counted(seq iter.Seq2[*driver.Row, error], k *call) iter.Seq2[*driver.Row, error] {

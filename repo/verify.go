@@ -97,29 +97,26 @@ func (c *collection) verifyRecord(ctx context.Context, k *call, x *index, row *d
 	}
 }
 
-func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *driver.Row) ([]entry, error) {
-	rec, key, err := c.recordOf(row)
+func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *driver.Row) ([]driver.Key, error) {
+	rec, err := c.recordOf(row)
 	if err != nil {
 		return nil, err
 	}
 	b := newBuilder()
 	defer b.release()
-	entries, err := b.entries(nil, c, x, key, rec.vals)
-	if err != nil || len(entries) == 0 {
+	keys, err := b.entries(nil, c, x, &row.Key, rec.vals)
+	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
-	keys, rows := make([]driver.Key, len(entries)), make([]driver.Row, len(entries))
-	for i := range entries {
-		keys[i] = entries[i].key()
-	}
+	rows := make([]driver.Row, len(keys))
 	if err := c.store.get(ctx, k, x.table, keys, nil, rows); err != nil {
 		return nil, err
 	}
-	var missing []entry
+	var missing []driver.Key
 	for i := range rows {
 		rows[i].Key = keys[i]
-		if owner, err := c.recordKey(x, &rows[i]); rows[i].Rev.IsZero() || err != nil || owner.Partition != key.Partition || owner.Sort != key.Sort {
-			missing = append(missing, entries[i])
+		if owner, err := c.recordKey(x, &rows[i]); rows[i].Rev.IsZero() || err != nil || owner != row.Key {
+			missing = append(missing, keys[i])
 		}
 	}
 	return missing, nil
@@ -161,18 +158,17 @@ func (c *collection) rowHolds(ctx context.Context, k *call, x *index, row *drive
 	if rows[0].Rev.IsZero() || rows[0].Dead {
 		return false, nil
 	}
-	rec, key, err := c.recordOf(&rows[0])
+	rec, err := c.recordOf(&rows[0])
 	if err != nil {
 		return false, err
 	}
 	b := newBuilder()
 	defer b.release()
-	entries, err := b.entries(nil, c, x, key, rec.vals)
+	keys, err := b.entries(nil, c, x, &owner, rec.vals)
 	if err != nil {
 		return false, err
 	}
-	own := entry{part: row.Key.Partition, sort: row.Key.Sort}
-	return hasEntry(entries, &own) && x.carries(row, rec), nil
+	return slices.Contains(keys, row.Key) && x.carries(row, rec), nil
 }
 
 // carries reports whether a row has the covered values of a record.
@@ -258,7 +254,7 @@ func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 				continue
 			}
 			if err := r.remove(ctx, &k, row, &done); err != nil {
-				return done, r.end(&k, nil, r.ofText(row.Key, err))
+				return done, r.end(&k, nil, ofKey(row.Key, err))
 			}
 		}
 	}
@@ -274,13 +270,8 @@ func (c *collection) remove(ctx context.Context, k *call, row *driver.Row, done 
 		}
 		return err
 	}
-	vals, err := c.partsOf(nil, row.Key)
-	if err != nil {
-		return err
-	}
-	key := driver.Key{Partition: row.Key.Partition, Sort: row.Key.Sort, Parts: vals}
 	refusal, err := c.store.commit(ctx, k, driver.NewToken(),
-		[]driver.Op{{Do: driver.Delete, Table: c.records, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: row.Rev}})
+		[]driver.Op{{Do: driver.Delete, Table: c.records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev}})
 	if err == nil && refusal == nil {
 		done.Dead++
 	}

@@ -46,9 +46,9 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 		out := Chunk[T]{Mark: chunk.Mark, Items: make([]T, 0, len(chunk.Rows))}
 		for i := range chunk.Rows {
 			var rec T
-			ok, err := r.whole().decode(b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
+			ok, err := r.whole().parse(b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
 			if err != nil {
-				return r.ofText(chunk.Rows[i].Key, err)
+				return err
 			}
 			if ok {
 				out.Items = append(out.Items, rec)
@@ -105,7 +105,7 @@ func (r *Repo[T]) scan(ctx context.Context, k *call, q Query, yield func(*T) boo
 			return true, trimScan(&b, &found)
 		}
 		if err := r.shape.decode(&rec.record, reflect.ValueOf(&out).Elem()); err != nil {
-			return false, r.ofText(rec.key, err)
+			return false, ofKey(rec.key, err)
 		}
 		n++
 		return yield(&out) && n != b.limit, nil
@@ -119,7 +119,7 @@ func (r *Repo[T]) scan(ctx context.Context, k *call, q Query, yield func(*T) boo
 			break
 		}
 		if err := r.shape.decode(&found[i].record, reflect.ValueOf(&out).Elem()); err != nil {
-			return r.ofText(found[i].key, err)
+			return ofKey(found[i].key, err)
 		}
 		if !yield(&out) {
 			break
@@ -141,14 +141,14 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 			if !c.isLive(row) {
 				continue
 			}
-			rec, key, err := c.recordOf(row)
+			rec, err := c.recordOf(row)
 			if err != nil {
-				return c.ofText(row.Key, err)
+				return ofKey(row.Key, err)
 			}
 			if missing(b.order, rec.vals) || !b.matches(rec.vals) {
 				continue
 			}
-			if more, err := each(scanned{*rec, key}); err != nil || !more {
+			if more, err := each(scanned{*rec, row.Key}); err != nil || !more {
 				return err
 			}
 		}

@@ -99,7 +99,8 @@ func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error 
 	if err != nil {
 		return err
 	}
-	if w.key, err = r.keyOfValues(next.vals[:len(r.key):len(r.key)]); err != nil {
+	w.keyVals = next.vals[:len(r.key):len(r.key)]
+	if w.key, err = r.keyOfValues(w.keyVals); err != nil {
 		return err
 	}
 	if err := r.checkSize(next, w.key); err != nil {
@@ -166,9 +167,9 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 		return zero, r.end(&k, key, err)
 	}
 	w.want(opts)
-	w.derive = func(old *stored) error {
+	w.derive = func() error {
 		w.next = &b.next
-		return r.derive(w.next, &rec, old, fn)
+		return r.derive(w, &rec, fn)
 	}
 	version, err := r.run(ctx, &k, b.writes[:])
 	if err != nil {
@@ -178,8 +179,9 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 	return rec, r.end(&k, key, nil)
 }
 
-// derive lets fn change the record that is there and makes next its values.
-func (r *Repo[T]) derive(next *record, rec *T, old *stored, fn func(*T) error) error {
+// derive lets fn change the record that is there and makes w.next its values.
+func (r *Repo[T]) derive(w *write, rec *T, fn func(*T) error) error {
+	old, next := &w.old, w.next
 	if err := r.shape.decode(&old.record, reflect.ValueOf(rec).Elem()); err != nil {
 		return err
 	}
@@ -190,10 +192,10 @@ func (r *Repo[T]) derive(next *record, rec *T, old *stored, fn func(*T) error) e
 		return err
 	}
 	now := next.vals[:len(r.key)]
-	if !slices.EqualFunc(now, old.key.Parts, driver.Value.Equal) {
+	if !slices.EqualFunc(now, w.keyVals, driver.Value.Equal) {
 		return invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now))
 	}
-	if err := r.checkSize(next, old.key); err != nil {
+	if err := r.checkSize(next, w.key); err != nil {
 		return err
 	}
 	if !r.extra {
@@ -229,14 +231,12 @@ func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error
 		return Unknown, r.end(&k, nil, invalid("the outcome names no write"))
 	}
 	o := *outcome
-	vals, err := r.partsOf(nil, o.text)
-	if err != nil {
+	if _, err := r.partsOf(nil, o.key); err != nil {
 		return Unknown, r.end(&k, nil, err)
 	}
-	o.text.Parts = vals
 	v, err := r.resolve(ctx, &k, &o)
 	if err != nil {
-		err = ofKeyOnce(o.text, err)
+		err = ofKeyOnce(o.key, err)
 	}
 	return v, r.end(&k, nil, err)
 }

@@ -75,14 +75,12 @@ func (s *Store) commit(ctx context.Context, m *meeting, token driver.Token, ops 
 func (s *Store) conflict(ctx context.Context, ops []driver.Op) (refusal *driver.Refusal, met bool, err error) {
 	for i := range ops {
 		op := &ops[i]
-		key := driver.Key{Partition: op.Row.Key.Partition, Sort: op.Row.Key.Sort, Parts: op.Row.Key.Parts}
 		switch {
 		case op.Table.Class != driver.Records:
 		case op.If == driver.Absent:
-			key.Parts = nil
-			return &driver.Refusal{Op: i, Row: driver.Row{Key: key, Rev: driver.NewToken()}}, true, nil
+			return &driver.Refusal{Op: i, Row: driver.Row{Key: op.Row.Key, Rev: driver.NewToken()}}, true, nil
 		case op.If == driver.AtRev:
-			touch := driver.Op{Do: driver.Patch, If: driver.AtRev, Rev: op.Rev, Table: op.Table, Row: driver.Row{Key: key}}
+			touch := driver.Op{Do: driver.Patch, If: driver.AtRev, Rev: op.Rev, Table: op.Table, Row: driver.Row{Key: op.Row.Key}}
 			_, err := s.inner.Commit(ctx, driver.NewToken(), []driver.Op{touch})
 			return nil, true, err
 		}
@@ -120,7 +118,6 @@ func cloned(ops []driver.Op) []driver.Op {
 	for i := range ops {
 		op := &ops[i]
 		op.Edits = slices.Clone(op.Edits)
-		op.Row.Key.Parts = slices.Clone(op.Row.Key.Parts)
 		op.Row.Fields = slices.Clone(op.Row.Fields)
 		op.Row.Extra = slices.Clone(op.Row.Extra)
 		op.Row.Hint = 0 // of a read that will be long ago

@@ -79,19 +79,20 @@ func get(t *testing.T, s driver.Store, table *driver.Table, k driver.Key) driver
 	return rows[0]
 }
 
+// inState returns the ops after which a row is missing, there, or dead.
+func inState(state string, table *driver.Table, k driver.Key) []driver.Op {
+	op := put(table, k, "old", 1)
+	switch state {
+	case "missing":
+		return nil
+	case "dead":
+		op.Row.Dead = true
+	}
+	return []driver.Op{op}
+}
+
 func TestConditions(t *testing.T) {
 	token := driver.NewToken()
-	states := map[string]func(*driver.Table, driver.Key) []driver.Op{
-		"missing": func(*driver.Table, driver.Key) []driver.Op { return nil },
-		"there": func(table *driver.Table, k driver.Key) []driver.Op {
-			return []driver.Op{put(table, k, "old", 1)}
-		},
-		"dead": func(table *driver.Table, k driver.Key) []driver.Op {
-			op := put(table, k, "old", 1)
-			op.Row.Dead = true
-			return []driver.Op{op}
-		},
-	}
 	tests := []struct {
 		state string
 		cond  driver.Cond
@@ -119,12 +120,15 @@ func TestConditions(t *testing.T) {
 				table := posts()
 				s := open(t, nil, table)
 				k := key(t, table, "ann", 1)
-				if _, err := s.Commit(t.Context(), token, states[tt.state](table, k)); err != nil {
+				if _, err := s.Commit(t.Context(), token, inState(tt.state, table, k)); err != nil {
 					t.Fatal(err)
 				}
 				before := get(t, s, table, k)
 				op := put(table, k, "new", 2)
 				op.Do, op.If, op.Rev = verb, tt.cond, tt.rev
+				if op.Validate() != nil {
+					return // a fence has but two conditions
+				}
 				refusal, err := s.Commit(t.Context(), driver.NewToken(), []driver.Op{op})
 				if err != nil || (refusal == nil) != tt.want {
 					t.Fatalf("Commit = %v, %v; want done: %v", refusal, err, tt.want)
@@ -173,35 +177,34 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 func TestPatch(t *testing.T) {
 	tests := []struct {
 		name     string
+		old      []driver.Value
 		edits    []driver.Edit
 		want     []driver.Value // title, views, note
 		overflow int            // index of the edit, or -1
 	}{
-		{"nothing", nil, values("old", 7), -1},
-		{"set", []driver.Edit{{Do: driver.Set, Field: 0, Value: driver.StringValue("new")}}, values("new", 7), -1},
-		{"set to nothing", []driver.Edit{{Do: driver.Set, Field: 0}}, []driver.Value{{}, driver.IntValue(7)}, -1},
-		{"unset", []driver.Edit{{Do: driver.Unset, Field: 1}}, []driver.Value{driver.StringValue("old")}, -1},
-		{"add", []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(-9)}}, values("old", -2), -1},
-		{"add to nothing", []driver.Edit{
-			{Do: driver.Unset, Field: 1}, {Do: driver.Add, Field: 1, Value: driver.IntValue(5)},
-		}, values("old", 5), -1},
-		{"up to the greatest", []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(math.MaxInt64 - 7)}},
+		{"nothing", values("old", 7), nil, values("old", 7), -1},
+		{"set", values("old", 7), []driver.Edit{{Do: driver.Set, Field: 0, Value: driver.StringValue("new")}}, values("new", 7), -1},
+		{"set to nothing", values("old", 7), []driver.Edit{{Do: driver.Set, Field: 0}}, []driver.Value{{}, driver.IntValue(7)}, -1},
+		{"unset", values("old", 7), []driver.Edit{{Do: driver.Unset, Field: 1}}, []driver.Value{driver.StringValue("old")}, -1},
+		{"add", values("old", 7), []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(-9)}}, values("old", -2), -1},
+		{"add to nothing", []driver.Value{driver.StringValue("old")}, []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(5)}},
+			values("old", 5), -1},
+		{"up to the greatest", values("old", 7), []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(math.MaxInt64 - 7)}},
 			values("old", math.MaxInt64), -1},
-		{"beyond the greatest", []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(math.MaxInt64 - 6)}},
+		{"beyond the greatest", values("old", 7), []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(math.MaxInt64 - 6)}},
 			values("old", 7), 0},
-		{"below the least", []driver.Edit{
+		{"below the least", values("old", -7), []driver.Edit{
 			{Do: driver.Set, Field: 0, Value: driver.StringValue("new")},
-			{Do: driver.Set, Field: 1, Value: driver.IntValue(-1)},
 			{Do: driver.Add, Field: 1, Value: driver.IntValue(math.MinInt64)},
-		}, values("old", 7), 2},
-		{"add to a text", []driver.Edit{{Do: driver.Add, Field: 0, Value: driver.IntValue(1)}}, values("old", 7), 0},
+		}, values("old", -7), 1},
+		{"add to a text", values("old", 7), []driver.Edit{{Do: driver.Add, Field: 0, Value: driver.IntValue(1)}}, values("old", 7), 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			table := posts()
 			s := open(t, nil, table)
 			k := key(t, table, "ann", 1)
-			commit(t, s, put(table, k, "old", 7))
+			commit(t, s, driver.Op{Do: driver.Put, Table: table, Row: driver.Row{Key: k, Fields: tt.old}})
 			op := driver.Op{Do: driver.Patch, If: driver.Present, Table: table, Row: driver.Row{Key: k}, Edits: tt.edits}
 			refusal, err := s.Commit(t.Context(), driver.NewToken(), []driver.Op{op})
 			if err != nil {
@@ -251,7 +254,7 @@ func TestRingKeepsTheLastTokens(t *testing.T) {
 	var want []driver.Token
 	for i := range int64(5) {
 		want = append([]driver.Token{commit(t, s, put(table, k, "x", i))}, want...)
-		fence := driver.Op{Do: driver.Fence, Table: table, Row: driver.Row{Key: k}}
+		fence := driver.Op{Do: driver.Fence, Table: table, Row: driver.Row{Key: k}, If: driver.AtRev, Rev: want[0]}
 		rev := commit(t, s, fence)
 		got := get(t, s, table, k)
 		if got.Rev != rev || !slices.Equal(got.Ring, want[:min(3, len(want))]) {
@@ -283,7 +286,7 @@ func TestFenceOfAMissingRow(t *testing.T) {
 	table := posts()
 	s := open(t, nil, table)
 	k := key(t, table, "ann", 1)
-	rev := commit(t, s, driver.Op{Do: driver.Fence, Table: table, Row: driver.Row{Key: k, Expires: 9, Note: "no"}})
+	rev := commit(t, s, driver.Op{Do: driver.Fence, Table: table, If: driver.Absent, Row: driver.Row{Key: k, Expires: 9, Note: "no"}})
 	r := get(t, s, table, k)
 	if r.Rev != rev || !r.Dead || r.Expires != 9 || r.Note != "" || len(r.Ring) != 0 {
 		t.Errorf("row = %+v, want a dead one that expires at 9 and has nothing else", r)

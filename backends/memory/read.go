@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -19,8 +20,8 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 	if err != nil {
 		return err
 	}
-	if err := v.checkMask(mask); err != nil {
-		return err
+	if err := t.ValidateMask(mask); err != nil {
+		return fmt.Errorf("memory: %w", err)
 	}
 	if len(keys) != len(rows) {
 		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
@@ -61,10 +62,7 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	}
 	n := 0
 	c := newCursor(span)
-	for span.Limit <= 0 || n < span.Limit {
-		if c.next(&v.rows) == nil {
-			break
-		}
+	for (span.Limit <= 0 || n < span.Limit) && c.next(&v.rows) != nil {
 		n++
 	}
 	return n, nil
@@ -86,8 +84,17 @@ func newCursor(span driver.Span) cursor {
 	return c
 }
 
-// next returns the next row of the span, or nil at its end.
+// next returns the next row of the span that is not dead, or nil at its end.
 func (c *cursor) next(rows *rows) *row {
+	found := c.step(rows)
+	for found != nil && found.dead {
+		found = c.step(rows)
+	}
+	return found
+}
+
+// step returns the next row between the bounds, dead or not.
+func (c *cursor) step(rows *rows) *row {
 	if c.span.Reverse {
 		found := rows.before(c.high)
 		if found == nil || found.key < c.low {
@@ -114,8 +121,8 @@ func (s *Store) step(ctx context.Context, c *cursor, out *driver.Row) (ok bool, 
 	if err != nil {
 		return false, err
 	}
-	if err := v.checkMask(c.span.Mask); err != nil {
-		return false, err
+	if err := c.span.Table.ValidateMask(c.span.Mask); err != nil {
+		return false, fmt.Errorf("memory: %w", err)
 	}
 	found := c.next(&v.rows)
 	if found == nil {
@@ -127,15 +134,6 @@ func (s *Store) step(ctx context.Context, c *cursor, out *driver.Row) (ok bool, 
 
 func (r *row) driverKey() driver.Key {
 	return driver.Key{Partition: r.key[:r.cut], Sort: r.key[r.cut:]}
-}
-
-func (v *view) checkMask(mask []int) error {
-	for _, ordinal := range mask {
-		if ordinal < 0 || ordinal >= len(v.names) {
-			return invalid("table %s has no field %d to read", v.name, ordinal)
-		}
-	}
-	return nil
 }
 
 // load sets out to the stored row, which may be nil, in the view's ordinals.

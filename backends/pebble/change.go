@@ -102,9 +102,7 @@ func (c *commit) refuse(s *Store, op *driver.Op, i uint32) (*driver.Refusal, err
 	if len(c.old) == 0 {
 		return r, nil
 	}
-	if err := c.reader.init(c.changes[i].view, nil); err != nil {
-		return nil, err
-	}
+	c.reader.init(c.changes[i].view, nil)
 	err := c.reader.read(&r.Row, string(c.old), false)
 	return r, s.failed("commit: read a row of "+op.Table.Name, err)
 }
@@ -145,9 +143,7 @@ func (c *commit) fence(v *view, token driver.Token, op *driver.Op) {
 // index of the edit that overflows, or -1.
 func (c *commit) patch(s *Store, token driver.Token, op *driver.Op, i uint32) (int, error) {
 	v := c.changes[i].view
-	if err := c.reader.init(v, nil); err != nil {
-		return -1, err
-	}
+	c.reader.init(v, nil)
 	c.row.Reset()
 	stored := inPlace(c.old) // c.old does not change while c.row is used
 	if err := c.reader.read(&c.row, stored, false); err != nil {

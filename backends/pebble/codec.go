@@ -88,6 +88,8 @@ func headOf(stored []byte) (head, error) {
 	return head{rev: driver.Token(stored[1:headSize]), dead: stored[0]&flagDead != 0, known: true}, nil
 }
 
+func isDead(stored []byte) bool { return len(stored) > 0 && stored[0]&flagDead != 0 }
+
 // ringOf returns the tokens of a stored row, 16 bytes each, within stored.
 func ringOf(stored []byte) []byte {
 	if len(stored) < headSize || stored[0]&flagRing == 0 {
@@ -113,19 +115,16 @@ type reader struct {
 	own   []int32 // the array for slots
 }
 
-// init sets r to read rows of v.
-func (r *reader) init(v *view, mask []int) error {
+// init sets r to read rows of v. The mask is a valid one.
+func (r *reader) init(v *view, mask []int) {
 	r.view, r.mask, r.again = v, mask != nil, r.again[:0]
 	if !r.mask {
 		r.slots, r.width = v.slots, len(v.names)
-		return nil
+		return
 	}
 	r.own = append(r.own[:0], v.noSlots...)
 	r.slots, r.width, r.left = r.own, len(mask), len(mask)
 	for place, ordinal := range mask {
-		if ordinal < 0 || ordinal >= len(v.names) {
-			return invalid("table %s has no field %d to read", v.name, ordinal)
-		}
 		number := v.heads[ordinal] >> 4
 		if first := r.slots[number]; first >= 0 {
 			r.again = append(r.again, int(first), place)
@@ -134,7 +133,6 @@ func (r *reader) init(v *view, mask []int) error {
 		}
 		r.slots[number] = int32(place)
 	}
-	return nil
 }
 
 // read sets out to the row that stored holds. Strings in out are parts of

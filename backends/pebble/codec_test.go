@@ -203,9 +203,7 @@ func checkRow(t *testing.T, data []byte) {
 	var out driver.Row
 	for _, m := range [][]int{mask, nil} {
 		for _, shared := range []bool{false, true} {
-			if err := rd.init(reading, m); err != nil {
-				t.Fatal(err)
-			}
+			rd.init(reading, m)
 			out.Reset()
 			if err := rd.read(&out, string(stored), shared); err != nil {
 				t.Fatalf("mask %v: %v", m, err)
@@ -252,9 +250,7 @@ func FuzzDamaged(f *testing.F) {
 		for _, mask := range [][]int{nil, {0, 3}, {}} {
 			for _, bytes := range [][]byte{stored, stored[:len(stored)/2]} {
 				var out driver.Row
-				if err := rd.init(v, mask); err != nil {
-					t.Fatal(err)
-				}
+				rd.init(v, mask)
 				if err := rd.read(&out, string(bytes), false); err != nil && !errors.Is(err, driver.ErrCorrupt) {
 					t.Errorf("%v, want ErrCorrupt", err)
 				}
@@ -302,9 +298,7 @@ func TestDamagedRows(t *testing.T) {
 		tests[fmt.Sprintf("cut to %d bytes", cut)] = good[:cut]
 	}
 	var rd reader
-	if err := rd.init(v, nil); err != nil {
-		t.Fatal(err)
-	}
+	rd.init(v, nil)
 	for name, stored := range tests {
 		var out driver.Row
 		if err := rd.read(&out, string(stored), false); !errors.Is(err, driver.ErrCorrupt) {
@@ -329,9 +323,7 @@ func TestReadingAllocatesOnce(t *testing.T) {
 	var rd reader
 	var out driver.Row
 	allocs := func(mask []int) float64 {
-		if err := rd.init(v, mask); err != nil {
-			t.Fatal(err)
-		}
+		rd.init(v, mask)
 		return testing.AllocsPerRun(100, func() {
 			out.Reset()
 			if err := rd.readBytes(&out, stored); err != nil {
@@ -366,9 +358,7 @@ func TestStringsOutliveTheBuffer(t *testing.T) {
 	for _, mask := range [][]int{{0, 1, 2}, nil} {
 		var rd reader
 		var out driver.Row
-		if err := rd.init(v, mask); err != nil {
-			t.Fatal(err)
-		}
+		rd.init(v, mask)
 		buffer := slices.Clone(stored)
 		if err := rd.readBytes(&out, buffer); err != nil {
 			t.Fatal(err)

@@ -89,8 +89,8 @@ func (c *commit) plan(s *Store, token driver.Token, ops []driver.Op) error {
 		if err != nil {
 			return err
 		}
-		if err := v.check(op); err != nil {
-			return err
+		if err := op.Validate(); err != nil {
+			return fmt.Errorf("pebble: %w", err)
 		}
 		from := len(c.keys)
 		c.keys = appendKey(c.keys, v.prefix, op.Row.Key.Partition, op.Row.Key.Sort)

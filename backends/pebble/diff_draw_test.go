@@ -109,6 +109,15 @@ func (p *pair) op(rt *rapid.T) driver.Op {
 			op.Row.Extra = append(op.Row.Extra, driver.Pair{Name: name, Value: drawValue(rt, 0)})
 		}
 	}
+	if op.Table.Class != driver.Records && rapid.IntRange(0, 9).Draw(rt, "fitting") > 0 {
+		op.Row.Dead = false
+		if op.Do == driver.Patch || op.Do == driver.Fence {
+			op.Do = driver.Put
+		}
+	}
+	if op.Do == driver.Fence && rapid.IntRange(0, 9).Draw(rt, "valid") > 0 {
+		op.If = rapid.SampledFrom([]driver.Cond{driver.Absent, driver.AtRev}).Draw(rt, "if")
+	}
 	if op.Do == driver.Patch {
 		op.Edits = p.edits(rt, op.Table)
 		if rapid.IntRange(0, 9).Draw(rt, "valid") > 0 {

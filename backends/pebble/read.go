@@ -3,6 +3,7 @@ package pebble
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"unsafe"
 
@@ -36,14 +37,15 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 	if err != nil {
 		return err
 	}
+	if err := t.ValidateMask(mask); err != nil {
+		return fmt.Errorf("pebble: %w", err)
+	}
 	if len(keys) != len(rows) {
 		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
 	}
 	g := getters.Get().(*getter)
 	defer getters.Put(g)
-	if err := g.reader.init(v, mask); err != nil {
-		return err
-	}
+	g.reader.init(v, mask)
 	for i := range keys {
 		if i%ctxEvery == ctxEvery-1 {
 			if err := ended(ctx); err != nil {

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"sync"
 
@@ -124,9 +125,10 @@ func (s *Store) openScan(c *scan, span *driver.Span) error {
 	if err != nil {
 		return err
 	}
-	if err := c.reader.init(v, span.Mask); err != nil {
-		return err
+	if err := span.Table.ValidateMask(span.Mask); err != nil {
+		return fmt.Errorf("pebble: %w", err)
 	}
+	c.reader.init(v, span.Mask)
 	c.bound(v.table, span)
 	c.it, err = s.db.NewIter(&c.bounds)
 	return s.failed("range over "+v.name, err)
@@ -158,17 +160,18 @@ func (s *Store) step(ctx context.Context, c *scan, reverse, first bool) (ok bool
 	if c.it == nil {
 		return false, errClosed
 	}
-	if !move(c.it, reverse, first) {
-		return false, s.failed("range over "+c.reader.name, c.it.Error())
+	for ; move(c.it, reverse, first); first = false {
+		stored, err := c.it.ValueAndErr()
+		if err == nil && !isDead(stored) {
+			if err = c.read(c.it.Key()[c.cut:], stored); err == nil {
+				return true, nil
+			}
+		}
+		if err != nil {
+			return false, s.failed("range over "+c.reader.name, err)
+		}
 	}
-	stored, err := c.it.ValueAndErr()
-	if err == nil {
-		err = c.read(c.it.Key()[c.cut:], stored)
-	}
-	if err != nil {
-		return false, s.failed("range over "+c.reader.name, err)
-	}
-	return true, nil
+	return false, s.failed("range over "+c.reader.name, c.it.Error())
 }
 
 func move(it *pebbledb.Iterator, reverse, first bool) bool {
@@ -196,7 +199,7 @@ func (c *scan) read(sort, stored []byte) error {
 	return c.reader.read(&c.row, both[len(sort):], false)
 }
 
-// Count returns the number of rows of a span.
+// Count returns the number of rows of a span that are not dead.
 func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
@@ -208,16 +211,27 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 		return 0, err
 	}
 	defer c.end()
+	records := span.Table.Class == driver.Records // no other row is ever dead
 	n := 0
-	for ; span.Limit <= 0 || n < span.Limit; n++ {
-		if n%ctxEvery == 0 {
+	for seen := 0; span.Limit <= 0 || n < span.Limit; seen++ {
+		if seen%ctxEvery == 0 {
 			if err := ended(ctx); err != nil {
 				return 0, err
 			}
 		}
-		if !move(c.it, false, n == 0) {
+		if !move(c.it, false, seen == 0) {
 			break
 		}
+		if records {
+			stored, err := c.it.ValueAndErr()
+			if err != nil {
+				return 0, s.failed("count "+span.Table.Name, err)
+			}
+			if isDead(stored) {
+				continue
+			}
+		}
+		n++
 	}
 	return n, s.failed("count "+span.Table.Name, c.it.Error())
 }

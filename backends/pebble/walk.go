@@ -61,9 +61,7 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver
 func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 	var chunk driver.Chunk
 	var r reader
-	if err := r.init(v, nil); err != nil {
-		return chunk, err
-	}
+	r.init(v, nil)
 	size := 0
 	last := ""
 	for it.First(); it.Valid(); it.Next() {

@@ -9,7 +9,9 @@ type Row struct {
 	Rev Token
 
 	// Ring has the tokens of the last Table.Ring commits that changed the row,
-	// newest first, those of the verb [Fence] left out. The store keeps it.
+	// newest first, those of the verb [Fence] left out. The store keeps it. In an
+	// Op with AtRev it may have the Ring that was read with Op.Rev, for stores that
+	// would have to read it again.
 	Ring []Token
 
 	// Fields are the values by ordinal of Table.Fields or, in a row read with a
@@ -26,7 +28,8 @@ type Row struct {
 	Expires int64
 
 	// Dead marks a tombstone: a record that was deleted, and whose Ring is still
-	// needed. A store keeps it like Expires, but a dead row is not [Present].
+	// needed. There are none outside Records tables. A store keeps it like
+	// Expires, but a dead row is not [Present], and no row of a Range.
 	Dead bool
 
 	// Note is package repo's own. A store returns it as it was written.
@@ -55,9 +58,9 @@ type Verb uint8
 const (
 	Check  Verb = iota // change nothing, but test the condition
 	Put                // write the whole row; what was there before is gone
-	Patch              // apply Edits, and Row.Expires and Row.Note if PatchMeta is set; If is Present or AtRev
+	Patch              // of a record: apply Edits, and Row.Expires and Row.Note if PatchMeta is set; If is Present or AtRev
 	Delete             // remove the row
-	Fence              // give the row a new Rev and nothing else; a missing row comes to be, Dead, with Row.Expires
+	Fence              // of a record: give it a new Rev and nothing else; a missing one comes to be, Dead, with Row.Expires; If is Absent or AtRev
 )
 
 // String returns the verb in lower case.
@@ -81,10 +84,10 @@ func (c Cond) String() string { return [...]string{"any", "absent", "present", "
 type Op struct {
 	Do    Verb
 	Table *Table
-	Row   Row // Key always; the rest as Do says. Rev and Ring are the store's.
+	Row   Row // Key always; the rest as Do says. Rev is the store's.
 	If    Cond
-	Rev   Token // for AtRev
-	Edits []Edit
+	Rev   Token  // for AtRev
+	Edits []Edit // one for a field at most
 
 	PatchMeta bool // of a Patch: Row.Expires and Row.Note replace those of the row
 }
@@ -113,18 +116,22 @@ type Refusal struct {
 	Op  int // index of the first Op whose condition did not hold
 	Row Row // what is there now, whole; zero Rev when there is no row
 
+	// Where the store reads Row after it has refused, another commit may have come
+	// between, so that the condition holds of it.
+
 	// Overflow says that the Op was a Patch and Edits[Edit], an Add, leaves the
 	// range of int64 or meets a value that is no Int.
 	Overflow bool
 	Edit     int
 }
 
-// A Span is a run of rows of one partition. From and To are texts of [AppendParts]
-// or beginnings of such texts; a row is in the span if From <= Sort and,
-// unless To is "", Sort < To, compared bytewise.
+// A Span is a run of rows of one partition that are not Dead. From and To are texts
+// of [AppendParts], beginnings of such texts, or what [After] makes of either; a
+// row is in the span if From <= Sort and, unless To is "", Sort < To, compared
+// bytewise.
 type Span struct {
 	Table   *Table
-	Key     Key // Partition and its Parts; Sort is not used
+	Key     Key // Sort is not used
 	From    string
 	To      string
 	Reverse bool  // last row first

@@ -26,7 +26,8 @@ type Store interface {
 	Define(ctx context.Context, tables []*Table) error
 
 	// Attach makes the store know tables that exist, without changing anything
-	// in it. A table that does not exist, or lacks a field, is ErrSchema.
+	// in it. A table that does not exist, or lacks a field, is ErrSchema where the
+	// store can tell; package repo looks into its catalog, too.
 	Attach(ctx context.Context, tables []*Table) error
 
 	// Drop removes the tables with all their rows. Dropping a table that does
@@ -69,7 +70,8 @@ type Store interface {
 	// Walk yields all rows of a table, with all fields and with Key, in chunks
 	// and in no particular order. A row that is there during the whole walk comes
 	// at least once. Mark is "" or that of an earlier chunk, after which the walk
-	// goes on, in this program or another. A bad mark is ErrInvalid. Chunks hold
+	// goes on, in this program or another. A bad mark is ErrInvalid, and so is one
+	// from which the store can no longer go on, after a restart, say. Chunks hold
 	// at most some hundreds of rows and belong to the caller.
 	Walk(ctx context.Context, t *Table, mark string) iter.Seq2[Chunk, error]
 

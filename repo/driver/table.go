@@ -50,14 +50,10 @@ type Table struct {
 
 // A Key names one row of a table. Partition and Sort are the texts that
 // [AppendParts] makes of the key columns: valid UTF-8 whose byte order is the
-// order of the values, so that a backend may use them as they are. Sort is ""
-// in a table without sort columns.
-//
-// Parts are the same values, partition columns first. They are set in keys that
-// package repo passes to Commit, and their partition columns in all keys that it
-// passes; keys that a store returns have none.
+// order of the values, so that a backend may use them as they are; one that wants
+// the values takes them from the text by [ParseParts]. Sort is "" in a table
+// without sort columns.
 type Key struct {
 	Partition string
 	Sort      string
-	Parts     []Value
 }
