@@ -2,7 +2,6 @@ package conformance
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -14,7 +13,6 @@ func collectionRules() []rule {
 	return []rule{
 		{name: "open twice", sentence: "Open creates a collection, and opens one that is there as it is.", check: openTwice},
 		{name: "open at once", sentence: "Programs may open a new collection at once.", check: openAtOnce},
-		{name: "every fault", sentence: "Open reports every fault of a schema at once, as ErrSchema, and makes nothing.", check: everyFault},
 		{name: "another key", sentence: "A collection that is stored with another key is ErrSchema.", check: anotherKey},
 		{name: "another kind", sentence: "A field that is stored with another kind is ErrSchema.", check: anotherKind},
 		{name: "field added", sentence: "A field that is new to a collection is added; records from before lack it.", check: fieldAdded},
@@ -26,7 +24,6 @@ func collectionRules() []rule {
 		{name: "rebuild with open", sentence: "WithRebuild builds a new index from the records, or one declared otherwise.", needs: both, check: withRebuild},
 		{name: "rebuild refused", sentence: "An index that cannot be built, because it is unique and two records have a value, is ErrExists, and is not used.", needs: both, check: rebuildRefused},
 		{name: "rebuild", sentence: "Rebuild makes an index anew from the records.", needs: both, check: rebuild},
-		{name: "far index", sentence: "An index that the unit of the store cannot keep in step is refused by Open, and leaves no trace.", needs: hasBeyond, check: farIndex},
 	}
 }
 
@@ -61,23 +58,6 @@ func openAtOnce(ctx context.Context, e *env) {
 	r, err := openAs[item](ctx, e, name, itemSchema())
 	e.ok("open", err)
 	equal(e, "the number of records", len(collect(e, "find", r.Find(ctx, repo.Where("shelf", e.name("shelf"))))), 5)
-}
-
-func everyFault(ctx context.Context, e *env) {
-	name := e.freshName()
-	bad := repo.Schema{Partition: []string{"nowhere"}, Sort: []string{"list"}, Indexes: []repo.Index{
-		{Partition: []string{"missing"}}, {Sort: []string{"count"}}, {Partition: []string{"text[]"}}, {Partition: []string{"shelf"}, Covers: []string{"nothing"}}, {Name: "Upper", Partition: []string{"shelf"}},
-	}}
-	_, err := openAs[item](ctx, e, name, bad)
-	e.is("open with a schema full of faults", err, repo.ErrSchema)
-	for _, word := range []string{"nowhere", "list", "missing", "Buckets", "text[]", "nothing", "Upper"} {
-		e.that(strings.Contains(err.Error(), word) || word == "text[]" && strings.Contains(err.Error(), "[]"), "an error that names "+word, "%v", err)
-	}
-	_, err = openAs[item](ctx, e, name, itemSchema(), repo.WithoutDefine())
-	e.is("open of the collection that was not created", err, repo.ErrSchema)
-	r, err := openAs[item](ctx, e, name, itemSchema())
-	e.ok("open with a good schema", err)
-	insertAll(ctx, e, r, e.item("a"))
 }
 
 func anotherKey(ctx context.Context, e *env) {
@@ -292,15 +272,4 @@ func rebuild(ctx context.Context, e *env) {
 	equal(e, "the newest by the index", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "info").Limit(2), textOfMessage), []string{"39", "38"})
 	insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(99), Level: "info", Text: "99"})
 	clean(ctx, e, r)
-}
-
-func farIndex(ctx context.Context, e *env) {
-	name := e.freshName()
-	_, err := openAs[message](ctx, e, name, withIndexes(repo.Index{Partition: []string{"level"}, Sort: []string{"-time"}}))
-	e.that(errors.Is(err, repo.ErrSchema) || errors.Is(err, repo.ErrUnsupported), "open with an index in another partition to be refused", "%s", outcomeText(err))
-	_, err = openAs[message](ctx, e, name, withIndexes(), repo.WithoutDefine())
-	e.is("open of the collection that was not created", err, repo.ErrSchema)
-	r, err := openAs[message](ctx, e, name, withIndexes())
-	e.ok("open without it", err)
-	insertAll(ctx, e, r, message{Host: e.name("h"), Text: "x"})
 }

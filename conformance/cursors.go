@@ -2,10 +2,8 @@ package conformance
 
 import (
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/polystore/polystore/repo"
 )
@@ -19,9 +17,6 @@ func cursorRules() []rule {
 		{name: "inserts and deletes", sentence: "A cursor stays where it is while records come and go, its own record too.", check: cursorStays},
 		{name: "paging at once", sentence: "A record that stays is shown once while others are inserted and deleted at once.", check: pagingAtOnce},
 		{name: "emptied page", sentence: "A page whose records were deleted meanwhile still leads back.", check: emptiedPage},
-		{name: "other cursors", sentence: "A cursor of another query is ErrInvalid.", check: otherCursors},
-		{name: "damaged cursors", sentence: "A cursor that was cut or changed is ErrInvalid.", check: damagedCursors},
-		{name: "signed cursors", sentence: "With a CursorKey only cursors of programs that have the key are taken.", check: signedCursors},
 	}
 	for i := range list {
 		list[i].needs = changesPartition
@@ -183,66 +178,6 @@ func emptiedPage(ctx context.Context, e *env) {
 	equal(e, "the page whose records are gone", pageTexts(empty), []string{})
 	e.that(empty.Prev != "", "a cursor to the page before it", "none")
 	equal(e, "the page before it", pageTexts(e.page(ctx, q, empty.Prev)), pageTexts(first))
-}
-
-func otherCursors(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 6)
-	e.fillMessages(ctx, "g", 6)
-	h := repo.Where("host", e.name("h"))
-	cursor := e.page(ctx, h.Limit(2), "").Next
-	for _, q := range []repo.Query{repo.Where("host", e.name("g")), h.Order("time"), h.Where("level", "error"), h.Range("time", e.when(1), nil), h.Range("time", nil, e.when(5))} {
-		_, err := e.messages(ctx).Page(ctx, q.Limit(2), cursor)
-		e.is("page of "+q.String()+" with the cursor of another query", err, repo.ErrInvalid)
-	}
-	equal(e, "the second page, of another size", pageTexts(e.page(ctx, h.Limit(3), cursor)), []string{"h 003", "h 002", "h 001"})
-}
-
-func damagedCursors(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 6)
-	q := repo.Where("host", e.name("h")).Limit(2)
-	good := e.page(ctx, q, "").Next
-	e.that(len(good) > 10, "a cursor", "%q", good)
-	var bad []string
-	for i := range good {
-		bad = append(bad, good[:i])
-		c := byte('A')
-		if good[i] == c {
-			c = 'B'
-		}
-		bad = append(bad, good[:i]+string(c)+good[i+1:])
-	}
-	bad = append(bad[1:], good+"A", good+good, " "+good, good+"=", good+"\n", good[:9]+"\r\n"+good[9:], "-", "\x00", "\xff", "nonsense", strings.Repeat("A", 100_000), base64.RawURLEncoding.EncodeToString(make([]byte, 60)))
-	for _, cursor := range bad {
-		_, err := e.messages(ctx).Page(ctx, q, cursor)
-		e.is("page with the cursor "+brief(cursor), err, repo.ErrInvalid)
-	}
-	equal(e, "the page of the cursor itself", pageTexts(e.page(ctx, q, good)), []string{"h 003", "h 002"})
-}
-
-func signedCursors(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 6)
-	q := repo.Where("host", e.name("h")).Limit(2)
-	schema := messageSchema()
-	schema.Collection = e.id + "_messages"
-	page := func(key, cursor string) (repo.Page[message], error) {
-		r, err := repo.Open[message](ctx, repo.NewStore(e.store, &repo.Options{CursorKey: []byte(key)}), schema)
-		e.ok("open", err)
-		return r.Page(ctx, q, cursor)
-	}
-	first, err := page("secret", "")
-	e.ok("page", err)
-	e.that(len(first.Next) > 10, "a cursor", "%q", first.Next)
-	second, err := page("secret", first.Next)
-	e.ok("page with the cursor of a program that has the key", err)
-	equal(e, "the second page", pageTexts(second), []string{"h 003", "h 002"})
-	for _, cursor := range []string{e.page(ctx, q, "").Next, first.Next[:len(first.Next)-2]} {
-		_, err = page("secret", cursor)
-		e.is("page with a cursor that was not signed", err, repo.ErrInvalid)
-	}
-	_, err = page("other", first.Next)
-	e.is("page with a cursor signed with another key", err, repo.ErrInvalid)
-	_, err = page("", first.Next)
-	e.is("page of a program without the key", err, repo.ErrInvalid)
 }
 
 func bucketPages(ctx context.Context, e *env) {

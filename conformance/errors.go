@@ -18,12 +18,8 @@ func errorRules() []rule {
 		{name: "ended contexts", sentence: "Every method returns promptly when its context ends, with the context's error.", check: endedContexts},
 		{name: "loop that is cancelled", sentence: "A loop whose context ends in the middle ends with one error, last, with a nil row.", check: cancelledLoop},
 		{name: "ended verbs", sentence: "Every verb whose context has ended fails with the context's error and writes nothing.", check: endedVerbs},
-		{name: "typed errors", sentence: "Every error of a repository is or wraps an *Error with operation and collection.", check: typedErrors},
-		{name: "keys that are none", sentence: "A key with too few or too many parts, or one of another kind, is ErrInvalid.", check: wrongKeys},
 		{name: "key limit", sentence: "A key of 1,024 bytes is taken; one of 1,025 is ErrTooLarge, by every verb.", check: keyLimit},
 		{name: "record limit", sentence: "A record of almost 1 MiB is kept; one above is ErrTooLarge and changes nothing.", check: recordLimit},
-		{name: "redacted", sentence: "With Redact no key and no value is in the text of an error.", check: redacted},
-		{name: "observed", sentence: "The observer is called once after every operation, with its error.", check: observed},
 		{name: "text keys", sentence: "Types that marshal to text are keys and fields; integers of any size fit integer fields.", check: textKeys},
 	}
 }
@@ -145,44 +141,6 @@ func endedVerbs(ctx context.Context, e *env) {
 	e.missing(ctx, "b")
 }
 
-func typedErrors(ctx context.Context, e *env) {
-	items, key := e.items(ctx), e.itemKey("none")
-	it := e.item("none")
-	calls := map[string]error{"replace": items.Replace(ctx, &it), "insert": items.Insert(ctx, nil)}
-	_, calls["get"] = items.Get(ctx, key)
-	_, calls["update"] = items.Update(ctx, key, func(*item) error { return nil })
-	_, calls["patch"] = items.Patch(ctx, key, repo.Add("count", 1))
-	calls["delete"] = items.Delete(ctx, key, repo.IfVersion(repo.Version{1}))
-	_, calls["one"] = items.One(ctx, repo.Where("shelf", e.name("none")))
-	_, calls["find"] = repo.Collect(items.Find(ctx, repo.Where("text", "x")))
-	_, calls["count"] = items.Count(ctx, repo.Where("text", "x"))
-	_, calls["page"] = items.Page(ctx, repo.Where("shelf", "x"), "no cursor")
-	_, calls["explain"] = items.Explain(repo.Where("text", "x"))
-	for op, err := range calls {
-		facts, ok := errors.AsType[*repo.Error](err)
-		e.that(ok, op+" to fail with a *repo.Error", "%v", err)
-		equal(e, "operation and collection", facts.Op+" "+facts.Collection, op+" "+e.id+"_items")
-		e.that(isSentinel(err), op+" to fail with a sentinel", "%v", err)
-		e.that(strings.HasPrefix(err.Error(), "repo "+op+" "), "a text that begins with the operation", "%v", err)
-	}
-	e.insertItem(ctx, it)
-}
-
-func wrongKeys(ctx context.Context, e *env) {
-	e.insertItem(ctx, e.item("a"))
-	shelf := e.name("shelf")
-	for _, key := range []repo.Key{nil, {}, {shelf}, {shelf, "a", "b"}, {shelf, 1}, {shelf, nil}, {shelf, []byte("a")}, {shelf, "\xff"}, {shelf, []string{"a"}}, {shelf, make(chan int)}} {
-		_, err := e.items(ctx).Get(ctx, key)
-		e.is(fmt.Sprintf("get of the key %v", key), err, repo.ErrInvalid)
-		_, err = e.items(ctx).Exists(ctx, key)
-		e.is(fmt.Sprintf("exists of the key %v", key), err, repo.ErrInvalid)
-		e.is(fmt.Sprintf("delete of the key %v", key), e.items(ctx).Delete(ctx, key), repo.ErrInvalid)
-		_, err = e.items(ctx).Patch(ctx, key, repo.Add("count", 1))
-		e.is(fmt.Sprintf("patch of the key %v", key), err, repo.ErrInvalid)
-	}
-	equal(e, "the record under the right key", e.getItem(ctx, "a").Text, "text of a")
-}
-
 func keyLimit(ctx context.Context, e *env) {
 	shelf := e.name("shelf")
 	rest := 1024 - len(shelf) - 2 // two parts end with a character each
@@ -221,51 +179,6 @@ func recordLimit(ctx context.Context, e *env) {
 	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Text = strings.Repeat("x", 4096); return nil })
 	e.is("update to over 1 MiB", err, repo.ErrTooLarge)
 	equal(e, "the version", e.getItem(ctx, "a").Version, want.Version)
-}
-
-func redacted(ctx context.Context, e *env) {
-	e.insertItem(ctx, e.item("secret"))
-	schema := itemSchema()
-	schema.Collection = e.id + "_items"
-	items, err := repo.Open[item](ctx, repo.NewStore(e.store, &repo.Options{Redact: true}), schema)
-	e.ok("open", err)
-	it := e.item("secret")
-	calls := map[string]error{"insert": items.Insert(ctx, &it)}
-	_, calls["get"] = items.Get(ctx, e.itemKey("secret none"))
-	_, calls["update"] = items.Update(ctx, e.itemKey("secret none"), func(*item) error { return nil })
-	_, calls["one"] = items.One(ctx, repo.Where("shelf", "secret"))
-	_, calls["find"] = repo.Collect(items.Find(ctx, repo.Where("text", "secret")))
-	_, calls["key"] = items.Get(ctx, repo.Key{"secret", 7})
-	it.Text = "secret \xff"
-	calls["text"] = items.Put(ctx, &it)
-	calls["version"] = items.Delete(ctx, e.itemKey("secret"), repo.IfVersion(repo.Version{1}))
-	for verb, err := range calls {
-		e.that(err != nil, verb+" to fail", "success")
-		e.that(!strings.Contains(err.Error(), "secret") && !strings.Contains(err.Error(), e.tag), "no key or value in the error of "+verb, "%v", err)
-	}
-}
-
-func observed(ctx context.Context, e *env) {
-	e.items(ctx)
-	var events []repo.Event
-	schema := itemSchema()
-	schema.Collection = e.id + "_items"
-	items, err := repo.Open[item](ctx, e.observed(func(ev repo.Event) { events = append(events, ev) }), schema)
-	e.ok("open", err)
-	events = nil
-	it := e.item("a")
-	e.ok("insert", items.Insert(ctx, &it))
-	e.is("insert of a taken key", items.Insert(ctx, &it), repo.ErrExists)
-	_, err = items.Get(ctx, e.itemKey("a"))
-	e.ok("get", err)
-	_, _, err = items.GetMany(ctx, []repo.Key{e.itemKey("a"), e.itemKey("b"), e.itemKey("c")})
-	e.ok("get many", err)
-	collect(e, "find", items.Find(ctx, repo.Where("shelf", e.name("shelf"))))
-	var got []string
-	for _, ev := range events {
-		got = append(got, fmt.Sprint(ev.Op, " ", ev.Depth, " ", ev.Requests, " ", errors.Is(ev.Err, repo.ErrExists), " ", ev.Collection == schema.Collection))
-	}
-	equal(e, "the events: operation, depth, requests, exists", got, []string{"insert 1 1 false true", "insert 1 1 true true", "get 1 1 false true", "get many 1 3 false true", "find 1 1 false true"})
 }
 
 func textKeys(ctx context.Context, e *env) {

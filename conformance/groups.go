@@ -8,25 +8,19 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo"
-	"github.com/polystore/polystore/repo/driver"
 )
 
 func groupRules() []rule {
 	list := []rule{
 		{name: "together", sentence: "A group does all its writes, and fills the version fields.", check: groupTogether},
 		{name: "none", sentence: "A group of which one write cannot be done does none, and returns the error of that write.", check: groupNone},
-		{name: "one partition", sentence: "A group over two partitions is ErrInvalid and does nothing.", check: groupOnePartition},
-		{name: "named once", sentence: "A group that names a record twice is ErrInvalid and does nothing.", check: groupNamedOnce},
 		{name: "versions in groups", sentence: "Each write of a group may expect a version.", check: groupVersions},
-		{name: "faults of records", sentence: "A group with a record that cannot be stored is ErrInvalid and does nothing.", check: groupFaults},
-		{name: "empty group", sentence: "A group of no writes succeeds.", check: groupEmpty},
 		{name: "groups at once", sentence: "Groups at once are isolated: what they move is neither lost nor made.", check: groupsAtOnce},
 		{name: "large group", sentence: "A group may have a hundred records.", check: groupLarge},
 	}
 	for i := range list {
 		list[i].needs = changesPartition
 	}
-	list = append(list, rule{name: "beyond the unit", sentence: "A group of several records on a store that changes one at a time is ErrUnsupported and leaves no trace.", needs: hasBeyondRecord, check: groupBeyond})
 	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: changesStore, check: groupIndexes})
 }
 
@@ -36,26 +30,6 @@ func (e *env) shelf(ctx context.Context) []string {
 		list = append(list, fmt.Sprint(it.ID, "=", it.Count))
 	}
 	return list
-}
-
-func hasBeyondRecord(f driver.Facts) string {
-	if f.Unit > driver.UnitRecord {
-		return f.Name + " changes several records of a partition together"
-	}
-	return ""
-}
-
-func groupBeyond(ctx context.Context, e *env) {
-	a, b := e.item("a"), e.item("b")
-	g := e.items(ctx).Group()
-	g.Insert(&a)
-	g.Insert(&b)
-	e.is("group of two records", g.Commit(ctx), repo.ErrUnsupported)
-	equal(e, "the records", e.shelf(ctx), []string{})
-	g = e.items(ctx).Group()
-	g.Insert(&a)
-	e.ok("group of one record", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
 }
 
 func groupTogether(ctx context.Context, e *env) {
@@ -101,40 +75,6 @@ func groupNone(ctx context.Context, e *env) {
 	}
 }
 
-func groupOnePartition(ctx context.Context, e *env) {
-	a, b := e.item("a"), e.item("b")
-	b.Shelf = e.name("other")
-	g := e.items(ctx).Group()
-	g.Insert(&a)
-	g.Insert(&b)
-	e.is("group over two partitions", g.Commit(ctx), repo.ErrInvalid)
-	equal(e, "the records", e.shelf(ctx), []string{})
-	g = e.items(ctx).Group()
-	g.Insert(&a)
-	e.ok("group in one partition", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
-}
-
-func groupNamedOnce(ctx context.Context, e *env) {
-	a, again, b := e.item("a"), e.item("a"), e.item("b")
-	for _, second := range []func(g *repo.Group[item]){
-		func(g *repo.Group[item]) { g.Put(&again) },
-		func(g *repo.Group[item]) { g.Delete(e.itemKey("a")) },
-	} {
-		g := e.items(ctx).Group()
-		g.Insert(&a)
-		g.Insert(&b)
-		second(g)
-		e.is("group that names a record twice", g.Commit(ctx), repo.ErrInvalid)
-		equal(e, "the records", e.shelf(ctx), []string{})
-	}
-	g := e.items(ctx).Group()
-	g.Insert(&a)
-	g.Insert(&b)
-	e.ok("group that names each once", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=0", "b=0"})
-}
-
 func groupVersions(ctx context.Context, e *env) {
 	a, b := e.insertItem(ctx, e.item("a")), e.insertItem(ctx, e.item("b"))
 	commit := func(va, vb repo.Version) error {
@@ -155,33 +95,6 @@ func groupVersions(ctx context.Context, e *env) {
 	e.is("group with an old version of the second", commit(a.Version, old), repo.ErrConflict)
 	e.ok("group without versions", commit(repo.Version{}, repo.Version{}))
 	equal(e, "the records", e.shelf(ctx), []string{"a=2", "b=2"})
-}
-
-func groupFaults(ctx context.Context, e *env) {
-	a, bad := e.item("a"), e.item("b")
-	bad.Text = "\xff"
-	for _, add := range []func(g *repo.Group[item]){
-		func(g *repo.Group[item]) { g.Insert(&bad) },
-		func(g *repo.Group[item]) { g.Put(nil) },
-		func(g *repo.Group[item]) { g.Delete(repo.Key{"one part"}) },
-	} {
-		g := e.items(ctx).Group()
-		g.Insert(&a)
-		add(g)
-		e.is("group with a record that cannot be stored", g.Commit(ctx), repo.ErrInvalid)
-		equal(e, "the records", e.shelf(ctx), []string{})
-	}
-	e.insertItem(ctx, a)
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
-}
-
-func groupEmpty(ctx context.Context, e *env) {
-	e.insertItem(ctx, e.item("a"))
-	e.ok("group of no writes", e.items(ctx).Group().Commit(ctx))
-	g := e.items(ctx).Group()
-	g.Delete(e.itemKey("none"))
-	e.ok("group that deletes a record that is not there", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
 }
 
 // groupsAtOnce moves counts from one record to another and back.
@@ -262,7 +175,6 @@ func bulkRules() []rule {
 		{name: "some fail", sentence: "A record that fails does not keep others out, and the error says which failed and why.", check: bulkSomeFail},
 		{name: "sequence ends", sentence: "An error of the sequence ends InsertAll and is returned; what came before it is inserted.", check: bulkSequence},
 		{name: "context ends", sentence: "InsertAll ends with the context, and says how many were inserted.", check: bulkContext},
-		{name: "empty sequence", sentence: "InsertAll of nothing inserts nothing.", check: bulkEmpty},
 		{name: "bulk and indexes", sentence: "Records of InsertAll are found by every index, and unique values hold among them.", needs: changesStore, check: bulkIndexes},
 	}
 }
@@ -365,15 +277,6 @@ func bulkContext(ctx context.Context, e *env) {
 	e.is("insert all whose context ends", err, context.Canceled)
 	e.that(n <= 200, "at most the 200 records before", "%d", n)
 	equal(e, "how many there are", e.onShelves(ctx), n)
-}
-
-func bulkEmpty(ctx context.Context, e *env) {
-	n, err := e.items(ctx).InsertAll(ctx, sequence[item](nil, nil))
-	e.that(n == 0 && err == nil, "0 records and no error", "%d, %v", n, err)
-	equal(e, "how many there are", e.onShelves(ctx), 0)
-	n, err = e.items(ctx).InsertAll(ctx, sequence(e.itemList(1), nil))
-	e.that(n == 1 && err == nil, "1 record and no error", "%d, %v", n, err)
-	equal(e, "how many there are", e.onShelves(ctx), 1)
 }
 
 func bulkIndexes(ctx context.Context, e *env) {

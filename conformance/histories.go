@@ -13,6 +13,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // Concurrent histories: some clients work on few records at once, and what each
@@ -28,16 +29,13 @@ const (
 // record makes n histories, some of each kind, and returns the first that cannot
 // be explained.
 func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(string, int, int)) error {
-	schema := entrySchema(s.facts.Unit, true)
-	schema.Collection = s.freshName()
-	r, err := repo.Open[entry](ctx, repo.NewStore(jittery{s.store}, nil), schema)
+	r, err := s.entries(ctx)
 	if err != nil {
 		return err
 	}
+	kinds := kindsOf(s.facts.Unit)
 	for i := range n {
-		h := &history{repo: r, unit: s.facts.Unit, tag: fmt.Sprintf("h%d", i), began: time.Now()}
-		h.rand = func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i*clients+client))) }
-		if err := h.run(ctx, h.kinds()[i%len(h.kinds())]); err != nil {
+		if err := newHistory(r, seed, i).run(ctx, kinds[i%len(kinds)]); err != nil {
 			m := asMismatch(err)
 			return &mismatch{m.want, fmt.Sprintf("%s (history %d of seed %d)", m.got, i, seed)}
 		}
@@ -49,10 +47,16 @@ func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(st
 	return nil
 }
 
+// entries returns a repository on a new collection whose calls mix.
+func (s *suite) entries(ctx context.Context) (*repo.Repo[entry], error) {
+	schema := entrySchema(s.facts.Unit, true)
+	schema.Collection = s.freshName()
+	return repo.Open[entry](ctx, repo.NewStore(jittery{s.store}, nil), schema)
+}
+
 // A history is one run of all clients, and what they saw.
 type history struct {
 	repo  *repo.Repo[entry]
-	unit  unitOf
 	tag   string // begins the names that it uses
 	began time.Time
 	rand  func(client int) *rand.Rand
@@ -61,12 +65,22 @@ type history struct {
 	calls map[string][]porcupine.Operation // by what must be explained alone: a record, or a value
 	moves map[string][]stay                // by record: the values that it had
 	looks []look
+	asked int // calls that should have been answered
+	told  int // those that were
 }
 
-// kinds are the kinds of histories that the store can have.
-func (h *history) kinds() []historyKind {
+func newHistory(r *repo.Repo[entry], seed uint64, number int) *history {
+	return &history{
+		repo: r, tag: fmt.Sprintf("h%d", number), began: time.Now(),
+		rand:  func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number*clients+client))) },
+		calls: map[string][]porcupine.Operation{}, moves: map[string][]stay{},
+	}
+}
+
+// kindsOf returns the kinds of histories that a store can have.
+func kindsOf(unit driver.Unit) []historyKind {
 	kinds := []historyKind{{"a record", (*history).useRecords, (*history).checkCalls}}
-	if changesStoreUnit(h.unit) {
+	if unit == driver.UnitStore {
 		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).checkCalls},
 			historyKind{"an index", (*history).useIndex, (*history).checkLooks})
 	}
@@ -83,7 +97,6 @@ type historyKind struct {
 func (h *history) run(ctx context.Context, kind historyKind) error {
 	ctx, cancel := context.WithTimeout(ctx, historyRun)
 	defer cancel()
-	h.calls, h.moves = map[string][]porcupine.Operation{}, map[string][]stay{}
 	errs := make([]error, clients)
 	var wg sync.WaitGroup
 	for c := range clients {
@@ -93,7 +106,18 @@ func (h *history) run(ctx context.Context, kind historyKind) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	if h.told*2 < h.asked {
+		return &mismatch{"most calls on " + kind.what + " to be answered", fmt.Sprintf("%d of %d were", h.told, h.asked)}
+	}
 	return kind.check(h, kind.what)
+}
+
+// count counts a call. The caller has the lock.
+func (h *history) count(s status) {
+	h.asked++
+	if s != nothingDone && s != notKnown {
+		h.told++
+	}
 }
 
 func (h *history) now() int64 { return int64(time.Since(h.began)) }
@@ -102,14 +126,15 @@ func (h *history) now() int64 { return int64(time.Since(h.began)) }
 // out; one whose outcome is unknown never returns.
 func (h *history) note(thing string, client int, began int64, in call, out reply) {
 	op := porcupine.Operation{ClientId: client, Input: in, Output: out, Call: began, Return: h.now()}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.count(out.status)
 	switch out.status {
 	case nothingDone:
 		return
 	case notKnown:
 		op.Return = forever
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	h.calls[thing] = append(h.calls[thing], op)
 }
 
@@ -224,9 +249,12 @@ func (h *history) checkCalls(what string) error {
 		},
 	}).ToModel()
 	for thing, ops := range h.calls {
-		if porcupine.CheckOperationsTimeout(model, ops, checkTime) == porcupine.Illegal {
-			return &mismatch{fmt.Sprintf("an order of the calls on %s that explains their answers", what),
-				fmt.Sprintf("none for %q:%s", thing, callsText(ops))}
+		want := fmt.Sprintf("an order of the calls on %s that explains their answers", what)
+		switch porcupine.CheckOperationsTimeout(model, ops, checkTime) {
+		case porcupine.Illegal:
+			return &mismatch{want, fmt.Sprintf("none for %q:%s", thing, callsText(ops))}
+		case porcupine.Unknown:
+			return &mismatch{want, fmt.Sprintf("none found for %q within %s:%s", thing, checkTime, callsText(ops))}
 		}
 	}
 	return nil

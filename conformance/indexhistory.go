@@ -65,14 +65,16 @@ func (h *history) moveRecord(ctx context.Context, e entry, how int) {
 	default:
 		err = h.repo.Put(ctx, &e)
 	}
-	if s := statusOf(err); s == done || s == notKnown {
-		h.moved(keyText(e), value, began, s == notKnown)
-	}
+	h.moved(keyText(e), value, began, statusOf(err))
 }
 
-func (h *history) moved(record, value string, began int64, unknown bool) {
+func (h *history) moved(record, value string, began int64, s status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.count(s); s != done && s != notKnown {
+		return
+	}
+	unknown := s == notKnown
 	list := h.moves[record]
 	now := h.now()
 	if n := len(list); n > 0 {
@@ -112,7 +114,7 @@ func (h *history) lookIn(ctx context.Context, client int, view *repo.View[glance
 	l.ret = h.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err == nil {
+	if h.count(statusOf(err)); err == nil {
 		h.looks = append(h.looks, l)
 	}
 }

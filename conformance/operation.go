@@ -177,8 +177,11 @@ func (d *draw) operation() operation {
 
 func (d *draw) expect() string { return d.pick("", "", "", "current", "old") }
 
+// low returns a number below n, low ones more often.
+func (d *draw) low(n int) int { return min(d.IntN(n), d.IntN(n)) }
+
 func (d *draw) entry() entry {
-	e := entry{Part: partName(d.IntN(parts)), ID: int64(d.IntN(idsOfPart)), Kind: d.kind(), Score: int64(d.IntN(4) - 1)}
+	e := entry{Part: partName(d.low(parts)), ID: int64(d.low(idsOfPart)), Kind: d.kind(), Score: int64(d.IntN(4) - 1)}
 	if d.IntN(3) > 0 {
 		name := d.pick("n", "N", "n#", "nn")
 		e.Name = &name
@@ -205,6 +208,9 @@ func (d *draw) edits() []edit {
 		{"kind", "set", d.kind()}, {"score", "add", int64(d.IntN(5) - 2)}, {"note", "set", d.pick("a", "c")}, {"note", "unset", nil},
 		{"tags", "set", []string{d.pick("x", "y"), d.pick("x", "z")}}, {"tags", "unset", nil}, {"name", "set", d.pick("n", "N", "nn")}, {"name", "unset", nil},
 		{"f", "add", int64(1)}, {"g", "set", d.pick("text", "")}, {"f", "unset", nil}, {"score", "set", int64(d.IntN(4))},
+	}
+	if d.IntN(4) == 0 {
+		all = all[8:11] // of fields that no index has
 	}
 	var list []edit
 	for range 1 + d.IntN(3) {

@@ -20,7 +20,6 @@ func patchRules() []rule {
 		{name: "patch add", sentence: "Add at once from many goroutines counts every one.", check: patchAdd},
 		{name: "patch overflow", sentence: "A sum that no int64 holds is ErrInvalid, and nothing is written.", check: patchOverflow},
 		{name: "patch nothing", sentence: "Patch of a record that is not there is ErrNotFound, and makes none.", check: patchNothing},
-		{name: "patch refused", sentence: "An edit of the key, of a field twice, of another kind, or none at all, is ErrInvalid.", check: patchRefused},
 		{name: "put whole", sentence: "Put and Replace write the record whole: fields that it has not are gone.", check: putWhole},
 	}
 }
@@ -116,25 +115,6 @@ func patchNothing(ctx context.Context, e *env) {
 	e.that(errors.Is(err, repo.ErrNotFound) || errors.Is(err, repo.ErrConflict), "patch of nothing with a version to fail", "%s", outcomeText(err))
 	ok, err := e.items(ctx).Exists(ctx, e.itemKey("none"))
 	e.that(err == nil && !ok, "no record", "%v, %v", ok, err)
-}
-
-func patchRefused(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
-	for what, edits := range map[string][]repo.Edit{
-		"no edits":                nil,
-		"a key field":             {repo.Set("id", "b")},
-		"a field twice":           {repo.Set("text", "x"), repo.Unset("text")},
-		"text in an integer":      {repo.Set("count", "x")},
-		"add to text":             {repo.Add("text", 1)},
-		"add to a float":          {repo.Add("ratio", 1)},
-		"invalid text":            {repo.Set("text", "\xff")},
-		"NaN":                     {repo.Set("ratio", math.NaN())},
-		"NUL in the key of a map": {repo.Set("props", map[string]any{"\x00": 1})},
-	} {
-		_, err := e.items(ctx).Patch(ctx, e.itemKey("a"), edits...)
-		e.is("patch with "+what, err, repo.ErrInvalid)
-	}
-	equal(e, "the record", e.getItem(ctx, "a"), want)
 }
 
 func putWhole(ctx context.Context, e *env) {

@@ -20,8 +20,6 @@ func queryRules() []rule {
 		{name: "leading parts", sentence: "A key of several parts is selected by any leading ones, and the next by range or prefix.", check: leadingParts},
 		{name: "order", sentence: "Order sorts, greater values first where the field has a minus, and Limit takes the first.", check: ordered},
 		{name: "key order", sentence: "Sort fields marked with a minus put greater values first.", check: descendingKey},
-		{name: "no index", sentence: "A query that no index answers is ErrInvalid and names the index to add.", check: noIndex},
-		{name: "invalid queries", sentence: "An unknown field, a value of another kind, two conditions on a field, or a limit below 0 is ErrInvalid.", check: invalidQueries},
 		{name: "query anew", sentence: "The query runs anew for each range loop, lazily.", check: queryAnew},
 		{name: "error at the end", sentence: "An error comes once, last, with the zero value.", check: errorAtTheEnd},
 		{name: "count", sentence: "Count is the number of records that a query finds, at most its limit.", check: countRule},
@@ -36,7 +34,6 @@ func queryRules() []rule {
 	}
 	return slices.Concat(local, []rule{
 		{name: "composite index", sentence: "An index of several fields answers equality on the leading ones and a range on the next.", needs: changesPartition, check: compositeIndex},
-		{name: "explain", sentence: "Explain tells the index, and the round trips that a query then takes.", needs: changesStore, check: explain},
 		{name: "covered view", sentence: "A view of covered fields is answered by one read of the index.", needs: changesStore, check: coveredView},
 	}, cursorRules())
 }
@@ -203,53 +200,6 @@ func descendingKey(ctx context.Context, e *env) {
 	}
 	equal(e, "the messages in the order of their keys", e.messageTexts(ctx, repo.Where("host", host)), []string{"5", "-1", "2", "10", "0"})
 	equal(e, "the messages against it", e.messageTexts(ctx, repo.Where("host", host).Order("time")), []string{"0", "10", "2", "-1", "5"})
-}
-
-func noIndex(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 3)
-	h := repo.Where("host", e.name("h"))
-	for _, tt := range []struct {
-		q     repo.Query
-		names string
-	}{
-		{repo.Where("level", "error"), `"level"`},
-		{h.Where("text", "x"), `"text"`},
-		{h.Order("text"), `"text"`},
-		{h.Order("-time", "-id"), `"-time", "-id"`},
-		{repo.Where("time", e.when(1)), `"time"`},
-		{repo.All().Order("time"), "Buckets"},
-		{repo.All(), "Walk"},
-	} {
-		_, err := repo.Collect(e.messages(ctx).Find(ctx, tt.q))
-		e.is("find of "+tt.q.String(), err, repo.ErrInvalid)
-		e.that(strings.Contains(err.Error(), tt.names), "an error that names "+tt.names, "%v", err)
-		_, err = e.messages(ctx).Count(ctx, tt.q)
-		e.is("count of "+tt.q.String(), err, repo.ErrInvalid)
-	}
-	equal(e, "the messages by a query that has an index", len(e.messageTexts(ctx, h)), 3)
-}
-
-func invalidQueries(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 3)
-	h := repo.Where("host", e.name("h"))
-	for what, q := range map[string]repo.Query{
-		"an unknown field":        repo.Where("nothing", 1),
-		"an unknown order":        h.Order("nothing"),
-		"a value of another kind": h.Where("level", 7),
-		"a range of another kind": h.Range("time", 1.5, nil),
-		"invalid text":            repo.Where("host", "\xff"),
-		"two conditions":          h.Where("host", e.name("h")),
-		"a limit below 0":         h.Limit(-1),
-		"a prefix of a number":    h.Where("time", e.when(0)).Prefix("id", "1"),
-		"elements of no list":     repo.Where("host[]", "x"),
-		"nothing":                 repo.Where("host", nil),
-	} {
-		_, err := repo.Collect(e.messages(ctx).Find(ctx, q))
-		e.is("find with "+what, err, repo.ErrInvalid)
-		_, err = e.messages(ctx).Page(ctx, q, "")
-		e.is("page with "+what, err, repo.ErrInvalid)
-	}
-	equal(e, "the messages by a valid query", len(e.messageTexts(ctx, h)), 3)
 }
 
 func queryAnew(ctx context.Context, e *env) {

@@ -7,12 +7,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/polystore/polystore/repo"
-	"github.com/polystore/polystore/repo/driver"
 )
-
-type unitOf = driver.Unit
-
-func changesStoreUnit(u unitOf) bool { return u == driver.UnitStore }
 
 const recordsOfHistory = 2
 

@@ -64,34 +64,6 @@ func (e *env) observed(see func(repo.Event)) *repo.Store {
 	return repo.NewStore(e.store, &repo.Options{Observe: see})
 }
 
-func explain(ctx context.Context, e *env) {
-	e.posts(ctx)
-	var last repo.Event
-	schema := postSchema()
-	schema.Collection = e.id + "_posts"
-	posts, err := repo.Open[post](ctx, e.observed(func(ev repo.Event) { last = ev }), schema)
-	e.ok("open", err)
-	for i := range 3 {
-		insertAll(ctx, e, posts, e.post(fmt.Sprint(i), "IT", i).with(e.name(fmt.Sprint("s", i)), e.name("t")))
-	}
-	for index, q := range map[string]repo.Query{
-		"": repo.Where("author", e.name("author")).Limit(9), "by_author_created_desc": repo.Where("author", e.name("author")).Order("-created").Limit(9),
-		"by_tags_created_desc": repo.Where("tags[]", e.name("t")).Limit(9), "by_created": e.created().Limit(9),
-	} {
-		plan, err := posts.Explain(q)
-		e.ok("explain", err)
-		equal(e, "the index for "+q.String(), plan.Index, index)
-		equal(e, "what finds "+q.String(), len(collect(e, "find", posts.Find(ctx, q))), 3)
-		requests := plan.Requests
-		if plan.PerRecord {
-			requests += 3
-		}
-		equal(e, "the cost of "+q.String()+": depth, requests, operation", fmt.Sprint(last.Depth, last.Requests, last.Op), fmt.Sprint(plan.Depth, requests, "find"))
-	}
-	_, err = posts.Explain(repo.Where("title", "x"))
-	e.is("explain without an index", err, repo.ErrInvalid)
-}
-
 func coveredView(ctx context.Context, e *env) {
 	posts := e.posts(ctx)
 	insertAll(ctx, e, posts, e.post("a", "IT", 1), e.post("b", "IT", 2))

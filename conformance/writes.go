@@ -22,8 +22,6 @@ func repoConditionRules() []rule {
 		{name: "update", sentence: "Update writes what fn made of the record, and returns it.", check: updateRecord},
 		{name: "update again", sentence: "Update begins again when another writer was faster.", check: updateAgain},
 		{name: "update at once", sentence: "Of updates at once none is lost.", check: updateAtOnce},
-		{name: "update given up", sentence: "An error of fn ends Update as it is, wrapped, and nothing is written.", check: updateGivenUp},
-		{name: "update of a key", sentence: "Update that changes the key is ErrInvalid and writes nothing.", check: updateKey},
 		{name: "update with version", sentence: "Update with IfVersion of another version is ErrConflict; of a record that is not there, ErrNotFound.", check: updateVersion},
 		{name: "retryable", sentence: "A conflict is marked as retryable, with operation, collection and key.", check: retryable},
 	}
@@ -218,24 +216,6 @@ func updateAtOnce(ctx context.Context, e *env) {
 		return nil
 	})
 	equal(e, "the count", e.getItem(ctx, "a").Count, int64(60))
-}
-
-func updateGivenUp(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
-	mine := errors.New("mine")
-	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Text = "changed"; return mine })
-	e.is("update whose fn fails", err, mine)
-	equal(e, "the record", e.getItem(ctx, "a"), want)
-}
-
-func updateKey(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
-	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.ID = "b"; return nil })
-	e.is("update of the key", err, repo.ErrInvalid)
-	_, err = e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Shelf += "2"; return nil })
-	e.is("update of the partition", err, repo.ErrInvalid)
-	equal(e, "the record", e.getItem(ctx, "a"), want)
-	e.missing(ctx, "b")
 }
 
 func updateVersion(ctx context.Context, e *env) {

@@ -1,0 +1,166 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func patchRefused(ctx context.Context, e *env) {
+	want := e.insertItem(ctx, e.full("a"))
+	for what, edits := range map[string][]repo.Edit{
+		"no edits":                nil,
+		"a key field":             {repo.Set("id", "b")},
+		"a field twice":           {repo.Set("text", "x"), repo.Unset("text")},
+		"text in an integer":      {repo.Set("count", "x")},
+		"add to text":             {repo.Add("text", 1)},
+		"add to a float":          {repo.Add("ratio", 1)},
+		"invalid text":            {repo.Set("text", "\xff")},
+		"NaN":                     {repo.Set("ratio", math.NaN())},
+		"NUL in the key of a map": {repo.Set("props", map[string]any{"\x00": 1})},
+	} {
+		_, err := e.items(ctx).Patch(ctx, e.itemKey("a"), edits...)
+		e.is("patch with "+what, err, repo.ErrInvalid)
+	}
+	equal(e, "the record", e.getItem(ctx, "a"), want)
+}
+
+func updateGivenUp(ctx context.Context, e *env) {
+	want := e.insertItem(ctx, e.full("a"))
+	mine := errors.New("mine")
+	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Text = "changed"; return mine })
+	e.is("update whose fn fails", err, mine)
+	equal(e, "the record", e.getItem(ctx, "a"), want)
+}
+
+func updateKey(ctx context.Context, e *env) {
+	want := e.insertItem(ctx, e.full("a"))
+	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.ID = "b"; return nil })
+	e.is("update of the key", err, repo.ErrInvalid)
+	_, err = e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Shelf += "2"; return nil })
+	e.is("update of the partition", err, repo.ErrInvalid)
+	equal(e, "the record", e.getItem(ctx, "a"), want)
+	e.missing(ctx, "b")
+}
+
+func groupOnePartition(ctx context.Context, e *env) {
+	a, b := e.item("a"), e.item("b")
+	b.Shelf = e.name("other")
+	g := e.items(ctx).Group()
+	g.Insert(&a)
+	g.Insert(&b)
+	e.is("group over two partitions", g.Commit(ctx), repo.ErrInvalid)
+	equal(e, "the records", e.shelf(ctx), []string{})
+	g = e.items(ctx).Group()
+	g.Insert(&a)
+	e.ok("group in one partition", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+}
+
+func groupNamedOnce(ctx context.Context, e *env) {
+	a, again, b := e.item("a"), e.item("a"), e.item("b")
+	for _, second := range []func(g *repo.Group[item]){
+		func(g *repo.Group[item]) { g.Put(&again) },
+		func(g *repo.Group[item]) { g.Delete(e.itemKey("a")) },
+	} {
+		g := e.items(ctx).Group()
+		g.Insert(&a)
+		g.Insert(&b)
+		second(g)
+		e.is("group that names a record twice", g.Commit(ctx), repo.ErrInvalid)
+		equal(e, "the records", e.shelf(ctx), []string{})
+	}
+	g := e.items(ctx).Group()
+	g.Insert(&a)
+	g.Insert(&b)
+	e.ok("group that names each once", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=0", "b=0"})
+}
+
+func groupFaults(ctx context.Context, e *env) {
+	a, bad := e.item("a"), e.item("b")
+	bad.Text = "\xff"
+	for _, add := range []func(g *repo.Group[item]){
+		func(g *repo.Group[item]) { g.Insert(&bad) },
+		func(g *repo.Group[item]) { g.Put(nil) },
+		func(g *repo.Group[item]) { g.Delete(repo.Key{"one part"}) },
+	} {
+		g := e.items(ctx).Group()
+		g.Insert(&a)
+		add(g)
+		e.is("group with a record that cannot be stored", g.Commit(ctx), repo.ErrInvalid)
+		equal(e, "the records", e.shelf(ctx), []string{})
+	}
+	e.insertItem(ctx, a)
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+}
+
+func groupEmpty(ctx context.Context, e *env) {
+	e.insertItem(ctx, e.item("a"))
+	e.ok("group of no writes", e.items(ctx).Group().Commit(ctx))
+	g := e.items(ctx).Group()
+	g.Delete(e.itemKey("none"))
+	e.ok("group that deletes a record that is not there", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+}
+
+func bulkEmpty(ctx context.Context, e *env) {
+	n, err := e.items(ctx).InsertAll(ctx, sequence[item](nil, nil))
+	e.that(n == 0 && err == nil, "0 records and no error", "%d, %v", n, err)
+	equal(e, "how many there are", e.onShelves(ctx), 0)
+	n, err = e.items(ctx).InsertAll(ctx, sequence(e.itemList(1), nil))
+	e.that(n == 1 && err == nil, "1 record and no error", "%d, %v", n, err)
+	equal(e, "how many there are", e.onShelves(ctx), 1)
+}
+
+func everyFault(ctx context.Context, e *env) {
+	name := e.freshName()
+	bad := repo.Schema{Partition: []string{"nowhere"}, Sort: []string{"list"}, Indexes: []repo.Index{
+		{Partition: []string{"missing"}}, {Sort: []string{"count"}}, {Partition: []string{"text[]"}}, {Partition: []string{"shelf"}, Covers: []string{"nothing"}}, {Name: "Upper", Partition: []string{"shelf"}},
+	}}
+	_, err := openAs[item](ctx, e, name, bad)
+	e.is("open with a schema full of faults", err, repo.ErrSchema)
+	for _, word := range []string{"nowhere", "list", "missing", "Buckets", "text[]", "nothing", "Upper"} {
+		e.that(strings.Contains(err.Error(), word) || word == "text[]" && strings.Contains(err.Error(), "[]"), "an error that names "+word, "%v", err)
+	}
+	_, err = openAs[item](ctx, e, name, itemSchema(), repo.WithoutDefine())
+	e.is("open of the collection that was not created", err, repo.ErrSchema)
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.ok("open with a good schema", err)
+	insertAll(ctx, e, r, e.item("a"))
+}
+
+func farIndex(ctx context.Context, e *env) {
+	name := e.freshName()
+	_, err := openAs[message](ctx, e, name, withIndexes(repo.Index{Partition: []string{"level"}, Sort: []string{"-time"}}))
+	e.that(errors.Is(err, repo.ErrSchema) || errors.Is(err, repo.ErrUnsupported), "open with an index in another partition to be refused", "%s", outcomeText(err))
+	_, err = openAs[message](ctx, e, name, withIndexes(), repo.WithoutDefine())
+	e.is("open of the collection that was not created", err, repo.ErrSchema)
+	r, err := openAs[message](ctx, e, name, withIndexes())
+	e.ok("open without it", err)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Text: "x"})
+}
+
+func hasBeyondRecord(f driver.Facts) string {
+	if f.Unit > driver.UnitRecord {
+		return f.Name + " changes several records of a partition together"
+	}
+	return ""
+}
+
+func groupBeyond(ctx context.Context, e *env) {
+	a, b := e.item("a"), e.item("b")
+	g := e.items(ctx).Group()
+	g.Insert(&a)
+	g.Insert(&b)
+	e.is("group of two records", g.Commit(ctx), repo.ErrUnsupported)
+	equal(e, "the records", e.shelf(ctx), []string{})
+	g = e.items(ctx).Group()
+	g.Insert(&a)
+	e.ok("group of one record", g.Commit(ctx))
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+}

@@ -1,0 +1,101 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"testing"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A fault breaks a store in one way.
+type fault func(b *broken)
+
+// faults returns, for each rule, a fault that breaks it.
+func faults() map[string]fault {
+	all := map[string]fault{}
+	for _, m := range []map[string]fault{keyFaults(), recordFaults(), conditionFaults(), indexFaults(), queryFaults(), lifeFaults(), tableFaults(), outcomeFaults(), exampleFaults()} {
+		maps.Copy(all, m)
+	}
+	return all
+}
+
+// unitFor returns the unit of the store on which a rule is tried: the largest with
+// which it has something to say.
+func unitFor(r *rule) driver.Unit {
+	unit := driver.UnitStore
+	for r.needs != nil && unit > driver.UnitRecord {
+		f := memory.New(&memory.Options{Unit: &unit}).Facts()
+		f.Durability = driver.Power
+		if r.needs(f) == "" {
+			break
+		}
+		unit--
+	}
+	return unit
+}
+
+// tried runs one rule on a store that a fault breaks, nil for none.
+func tried(t *testing.T, r *rule, broken fault) error {
+	t.Helper()
+	b := newBroken(unitFor(r))
+	if r.id() == "close/kept" {
+		b.facts = func(f *driver.Facts) { f.Durability = driver.Process }
+		b.close = func() error { return nil }
+	}
+	if broken != nil {
+		broken(b)
+	}
+	first := true
+	s, err := newSuite(t.Context(), func(ctx context.Context) (driver.Store, error) {
+		if r.group == closeGroup && !first && r.id() != "close/kept" {
+			b.Store = newBroken(unitFor(r)).Store
+		}
+		first = false
+		if b.hidden {
+			return struct{ driver.Store }{b}, nil
+		}
+		return b, nil
+	})
+	if err != nil {
+		t.Fatalf("the suite does not even begin: %v", err)
+	}
+	return r.run(t.Context(), s)
+}
+
+// Every rule holds on the memory backend, and is found broken on the store that
+// its fault breaks.
+func TestFaults(t *testing.T) {
+	broken := faults()
+	seen := map[string]bool{}
+	for _, r := range rules() {
+		if seen[r.id()] {
+			t.Errorf("two rules are named %q", r.id())
+		}
+		seen[r.id()] = true
+		t.Run(r.id(), func(t *testing.T) {
+			t.Parallel()
+			if err := tried(t, &r, nil); err != nil {
+				t.Errorf("%s\nthe store that nothing breaks: %v", r.sentence, err)
+			}
+			f := broken[r.id()]
+			if f == nil {
+				t.Fatal("the rule has no fault")
+			}
+			m, ok := errors.AsType[*mismatch](tried(t, &r, f))
+			if !ok {
+				t.Fatalf("%s\nthe rule does not notice its fault", r.sentence)
+			}
+			if m.want == "no panic" {
+				t.Errorf("the fault makes the rule panic: %s", m.got)
+			}
+		})
+	}
+	for id := range broken {
+		if !seen[id] {
+			t.Errorf("there is a fault for %q, which is no rule", id)
+		}
+	}
+}

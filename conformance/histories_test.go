@@ -1,0 +1,78 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// historiesOf makes up to n histories of one kind and returns the first that cannot
+// be explained.
+func historiesOf(t *testing.T, s *suite, kind, n int) error {
+	t.Helper()
+	r, err := s.entries(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if err := newHistory(r, 1, i).run(t.Context(), kindsOf(driver.UnitStore)[kind]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A store on which what clients saw cannot be explained is found by the history that
+// is about it.
+func TestHistoriesFind(t *testing.T) {
+	const records, values, indexes = 0, 1, 2
+	tests := []struct {
+		name   string
+		broken fault
+		kind   int
+		want   string
+	}{
+		{"lost updates", racy(), records, "an order of the calls on a record"},
+		{"reads of what was there before", lateGets, records, "an order of the calls on a record"},
+		{"conditions forgotten", forgets(driver.AtRev, driver.Any), records, "an order of the calls on a record"},
+		{"values claimed twice", freeForAll(), values, "an order of the calls on a unique value"},
+		{"claims that stay", keepsRows(), values, "an order of the calls on a unique value"},
+		{"index rows that come late", rowsLater(time.Millisecond, true), indexes, "every record that had the value during the whole call"},
+		{"index rows that stay", keepsRows(), indexes, "only records that had the value during the call"},
+		{"nothing is answered", unavailable, records, "most calls on a record to be answered"},
+		{"no lookup is answered", unavailable, indexes, "most calls on an index to be answered"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if err := historiesOf(t, brokenSuite(t, func(*broken) {}), tt.kind, 3); err != nil {
+				t.Errorf("the store that nothing breaks: %v", err)
+			}
+			m, ok := errors.AsType[*mismatch](historiesOf(t, brokenSuite(t, tt.broken), tt.kind, 200))
+			if !ok {
+				t.Fatal("200 histories find nothing")
+			}
+			if !strings.Contains(m.want, tt.want) {
+				t.Errorf("found the want of %q, not of %q:\n%s", m.want, tt.want, m.got)
+			}
+		})
+	}
+}
+
+// unavailable fails every call but those about the catalog.
+func unavailable(b *broken) {
+	b.commit = func(context.Context, driver.Token, []driver.Op) (*driver.Refusal, error) {
+		return nil, driver.ErrUnavailable
+	}
+	b.get = func(context.Context, *driver.Table, []driver.Key, []int, []driver.Row) error {
+		return driver.ErrUnavailable
+	}
+	b.ranged = func(context.Context, driver.Span) iter.Seq2[*driver.Row, error] {
+		return func(yield func(*driver.Row, error) bool) { yield(nil, driver.ErrUnavailable) }
+	}
+}
