@@ -179,7 +179,7 @@ func indexFaults() map[string]fault {
 		"any text":          classKeyFault(driver.Rows, replaces("%00", "")),
 		"order of an index": sorted(byLength),
 		"refused write":     oneByOne(),
-		"writes at once":    rowsLater(300*time.Microsecond, false),
+		"writes at once":    rowsLater(4*time.Millisecond, false),
 		"many elements":     few(100),
 		"long index keys":   opFault(func(_ *broken, op *driver.Op) bool { return len(op.Row.Key.Partition+op.Row.Key.Sort) < 500 }),
 		"verify":            walksPast(),

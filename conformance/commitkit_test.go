@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"iter"
+	"math/rand/v2"
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
@@ -84,6 +85,7 @@ func rowsLater(wait time.Duration, answered bool) fault {
 			if refusal, err := b.Store.Commit(ctx, token, records); err != nil || refusal != nil || len(rest) == 0 {
 				return refusal, err
 			}
+			wait := rand.N(wait)
 			if answered {
 				time.AfterFunc(wait, func() { b.Store.Commit(context.WithoutCancel(ctx), token, rest) })
 				return nil, nil
