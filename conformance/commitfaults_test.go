@@ -9,7 +9,11 @@ import (
 )
 
 func conditionFaults() map[string]fault {
-	all := map[string]fault{
+	return grouped("conditions", condFaults(), editFaults(), writeFaults())
+}
+
+func condFaults() map[string]fault {
+	return map[string]fault{
 		"any":                  forgets(driver.Any, driver.Present, driver.Delete),
 		"absent":               deadIsNothing,
 		"present":              deadIsThere,
@@ -43,6 +47,11 @@ func conditionFaults() map[string]fault {
 			}
 			return true
 		}),
+	}
+}
+
+func editFaults() map[string]fault {
+	return map[string]fault{
 		"edits": lostEdits,
 		"edits of undeclared fields": opFault(func(_ *broken, op *driver.Op) bool {
 			for i := range op.Edits {
@@ -74,7 +83,10 @@ func conditionFaults() map[string]fault {
 		"beyond the unit":       oneByOne(),
 		"ended context":         deafCommits(),
 	}
-	for name, f := range map[string]fault{
+}
+
+func writeFaults() map[string]fault {
+	return map[string]fault{
 		"insert":              forgets(driver.Absent, driver.Any),
 		"insert at once":      racy(),
 		"replace":             forgets(driver.Present, driver.Any, driver.Put),
@@ -89,10 +101,7 @@ func conditionFaults() map[string]fault {
 		"update at once":      racy(),
 		"update with version": otherRev(),
 		"retryable":           forgets(driver.AtRev, driver.Any),
-	} {
-		all[name] = f
 	}
-	return grouped("conditions", all)
 }
 
 // deadIsNothing lets Absent hold where there is a dead row.

@@ -98,7 +98,11 @@ func heldLock(b *broken) {
 }
 
 func recordFaults() map[string]fault {
-	all := map[string]fault{
+	return grouped("records and fields", fieldFaults(), rowFaults(), documentFaults())
+}
+
+func fieldFaults() map[string]fault {
+	return map[string]fault{
 		"bools": valueFault(func(v driver.Value) driver.Value {
 			if v.Kind() == driver.Bool && !v.Bool() {
 				return driver.Value{}
@@ -132,6 +136,11 @@ func recordFaults() map[string]fault {
 				r.Fields[0] = driver.Value{}
 			}
 		}),
+	}
+}
+
+func rowFaults() map[string]fault {
+	return map[string]fault{
 		"masks": func(b *broken) {
 			b.get = func(ctx context.Context, t *driver.Table, keys []driver.Key, _ []int, rows []driver.Row) error {
 				return b.Store.Get(ctx, t, keys, nil, rows)
@@ -183,7 +192,10 @@ func recordFaults() map[string]fault {
 		},
 		"goroutines": oneAtATime,
 	}
-	for name, f := range map[string]fault{
+}
+
+func documentFaults() map[string]fault {
+	return map[string]fault{
 		"every type": valueFault(singles),
 		"nothing and empty": valueFault(func(v driver.Value) driver.Value {
 			if v.Kind() == driver.String && v.Str() == "" {
@@ -217,17 +229,16 @@ func recordFaults() map[string]fault {
 		"patch overflow": wrapsAround,
 		"patch nothing":  patchesGhosts,
 		"put whole":      merges(),
-	} {
-		all[name] = f
 	}
-	return grouped("records and fields", all)
 }
 
 // grouped puts the name of a group before those of its rules.
-func grouped(group string, list map[string]fault) map[string]fault {
+func grouped(group string, lists ...map[string]fault) map[string]fault {
 	all := map[string]fault{}
-	for name, f := range list {
-		all[group+"/"+name] = f
+	for _, list := range lists {
+		for name, f := range list {
+			all[group+"/"+name] = f
+		}
 	}
 	return all
 }

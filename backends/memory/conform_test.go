@@ -1,4 +1,4 @@
-package conformance_test
+package memory_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func TestMemory(t *testing.T) {
+func TestConformance(t *testing.T) {
 	conformance.Run(t, func(context.Context) (driver.Store, error) { return memory.New(nil), nil })
 }
 
