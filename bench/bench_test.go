@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 type slow struct{ posts }
 
 func openSlow(dir string, sync, covering bool) (posts, error) {
-	p, err := openFloor(dir, sync, covering)
+	p, err := openPlain(dir, sync, covering)
 	return slow{p}, err
 }
 
@@ -57,7 +57,7 @@ func (s slow) get(ctx context.Context, id string) (post, error) {
 type liar struct{ posts }
 
 func openLiar(dir string, sync, covering bool) (posts, error) {
-	p, err := openFloor(dir, sync, covering)
+	p, err := openPlain(dir, sync, covering)
 	return liar{p}, err
 }
 
@@ -190,7 +190,7 @@ func TestFlags(t *testing.T) {
 // The floor must run with the options that the backend gives Pebble, or the ratio
 // would be of the options, too.
 func TestFloorHasOptionsOfBackend(t *testing.T) {
-	byHand := pebbleOptionsOf(t, openFloor)
+	byHand := pebbleOptionsOf(t, openPlain)
 	if diff := cmp.Diff(pebbleOptionsOf(t, openOurs), byHand); diff != "" {
 		t.Errorf("options of the floor (-backend +floor):\n%s", diff)
 	}

@@ -13,16 +13,21 @@ const (
 	floorName        = "floor"
 	floorAgainName   = "floor again"
 	floorCovers      = "floor covering"
+	tunedName        = "tuned floor"
+	tunedCovers      = "tuned floor covering"
 	oursName         = "keys-only"
 	oursCoveringName = "covering"
 )
 
 // candidates are those that a run compares. The floor is there twice, so that it
-// shows how far apart two runs of the same code come out.
+// shows how far apart two runs of the same code come out; tuned, it shows what is
+// the least that we know how to spend.
 var candidates = []candidate{
-	{floorName, openFloor, false},
-	{floorAgainName, openFloor, false},
-	{floorCovers, openFloor, true},
+	{floorName, openPlain, false},
+	{floorAgainName, openPlain, false},
+	{floorCovers, openPlain, true},
+	{tunedName, openTuned, false},
+	{tunedCovers, openTuned, true},
 	{oursName, openOurs, false},
 	{oursCoveringName, openOurs, true},
 }

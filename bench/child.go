@@ -81,6 +81,7 @@ type child struct {
 	config
 	posts posts
 	world *world
+	block int // how many times something was measured
 }
 
 func (c *child) close() {
@@ -155,9 +156,10 @@ func fill(ctx context.Context, p posts, records int) error {
 	return nil
 }
 
-// measure does a phase of n calls.
+// measure does n calls.
 func (c *child) measure(ctx context.Context, op string, n int) (sample, error) {
-	r := rand.New(rand.NewPCG(c.Seed, uint64(1+slices.Index(operations, op))))
+	c.block++
+	r := rand.New(rand.NewPCG(c.Seed, uint64(c.block)))
 	lists := c.world.calls(op, n, c.Setting.Workers, r)
 	if err := settle(ctx); err != nil {
 		return sample{}, err
@@ -170,13 +172,13 @@ func (c *child) measure(ctx context.Context, op string, n int) (sample, error) {
 	return s, errors.Join(err, stop())
 }
 
-// profile begins the profiles of a phase, and stop writes them: one of the CPU,
+// profile begins the profiles of some calls, and stop writes them: one of the CPU,
 // and one of the allocations before and after.
 func (c *child) profile(op string) (stop func() error, err error) {
 	if c.Profile == "" {
 		return func() error { return nil }, nil
 	}
-	name := strings.NewReplacer(" ", "-", ",", "").Replace(fmt.Sprintf("%s.%s.%s.%d", c.Setting.Name, c.Candidate, op, c.Seed))
+	name := strings.NewReplacer(" ", "-", ",", "").Replace(fmt.Sprintf("%s.%s.%s.%d.%d", c.Setting.Name, c.Candidate, op, c.Seed, c.block))
 	path := filepath.Join(c.Profile, name)
 	if err := writeAllocs(path + ".allocs-before"); err != nil {
 		return nil, err

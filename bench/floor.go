@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,7 @@ import (
 type floor struct {
 	db       *pebbledb.DB
 	covering bool // the rows of the indexes are the records again
+	tuned    bool // work space is kept between calls, and the texts of a record are cut from one copy
 	sync     bool
 	versions atomic.Uint64
 	seed     maphash.Seed
@@ -59,15 +61,31 @@ func (quietLogger) Errorf(string, ...any) {}
 
 func (quietLogger) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-func openFloor(dir string, sync, covering bool) (posts, error) {
+func openPlain(dir string, sync, covering bool) (posts, error) {
+	return openFloor(dir, sync, covering, false)
+}
+
+func openTuned(dir string, sync, covering bool) (posts, error) {
+	return openFloor(dir, sync, covering, true)
+}
+
+func openFloor(dir string, sync, covering, tuned bool) (posts, error) {
 	db, err := pebbledb.Open(dir, floorOptions())
 	if err != nil {
 		return nil, err
 	}
-	f := &floor{db: db, covering: covering, sync: sync, seed: maphash.MakeSeed()}
+	f := &floor{db: db, covering: covering, tuned: tuned, sync: sync, seed: maphash.MakeSeed()}
 	f.versions.Store(uint64(time.Now().UnixNano())) // above all versions given before
 	f.scratch.New = func() any { return new(scratch) }
 	return f, nil
+}
+
+// space returns the work space of one call.
+func (f *floor) space() *scratch {
+	if f.tuned {
+		return f.scratch.Get().(*scratch)
+	}
+	return &scratch{key: make([]byte, 0, 32)}
 }
 
 func (f *floor) close() error { return f.db.Close() }
@@ -87,7 +105,7 @@ func (f *floor) insert(ctx context.Context, p *post) error {
 			return err
 		}
 		f.stamp(p)
-		s.value = appendRecord(s.value[:0], p)
+		s.value = appendRecord(slices.Grow(s.value[:0], 512), p)
 		b.Set(s.key, s.value, nil)
 		f.setRow(s, b, authorKey, p)
 		f.setRow(s, b, categoryKey, p)
@@ -99,7 +117,7 @@ func (f *floor) get(ctx context.Context, id string) (p post, err error) {
 	if err := ctx.Err(); err != nil {
 		return p, err
 	}
-	s := f.scratch.Get().(*scratch)
+	s := f.space()
 	s.key = appendRecordKey(s.key[:0], id)
 	err = f.read(s.key, &p)
 	f.scratch.Put(s)
@@ -115,7 +133,7 @@ func (f *floor) read(key []byte, p *post) error {
 		}
 		return err
 	}
-	err = readRecord(p, stored)
+	err = readRecord(p, stored, f.tuned)
 	closer.Close()
 	return err
 }
@@ -133,7 +151,7 @@ func (f *floor) update(ctx context.Context, id string, version repo.Version, cha
 			return err
 		}
 		f.stamp(&next)
-		s.value = appendRecord(s.value[:0], &next)
+		s.value = appendRecord(slices.Grow(s.value[:0], 512), &next)
 		b.Set(s.key, s.value, nil)
 		f.moveRow(s, b, authorKey, &old, &next)
 		f.moveRow(s, b, categoryKey, &old, &next)
@@ -194,7 +212,7 @@ func (f *floor) write(ctx context.Context, id string, fill func(*scratch, *pebbl
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	s := f.scratch.Get().(*scratch)
+	s := f.space()
 	defer f.scratch.Put(s)
 	s.key = appendRecordKey(s.key[:0], id)
 	b := f.db.NewBatch()
@@ -231,7 +249,7 @@ func (f *floor) newest(ctx context.Context, index byte, value string, n int) (li
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := f.scratch.Get().(*scratch)
+	s := f.space()
 	defer f.scratch.Put(s)
 	s.row = appendRun(s.row[:0], index, value)
 	s.end = append(s.end[:0], s.row...)
@@ -263,7 +281,7 @@ func (f *floor) readRow(it *pebbledb.Iterator, s *scratch, p *post) error {
 		if err != nil {
 			return err
 		}
-		return readRecord(p, stored)
+		return readRecord(p, stored, f.tuned)
 	}
 	id := it.Key()[len(s.row)+8:]
 	s.key = append(append(s.key[:0], recordKey), id...)

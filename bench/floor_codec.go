@@ -60,8 +60,9 @@ func appendRecord(dst []byte, p *post) []byte {
 
 var errRecord = fmt.Errorf("a record that the floor has not written: %w", repo.ErrCorrupt)
 
-// readRecord fills p from a stored record. Its texts are slices of one copy.
-func readRecord(p *post, stored []byte) error {
+// readRecord fills p from a stored record. Its texts are cut from one copy, or
+// copied one by one.
+func readRecord(p *post, stored []byte, oneCopy bool) error {
 	if len(stored) < 16 {
 		return errRecord
 	}
@@ -72,28 +73,23 @@ func readRecord(p *post, stored []byte) error {
 		return errRecord
 	}
 	p.Views = views
-	text := string(stored[16+n:])
+	rest, whole := stored[16+n:], ""
+	if oneCopy {
+		whole = string(rest)
+	}
+	from, to := 0, 0
 	for _, s := range [...]*string{&p.ID, &p.Author, &p.Category, &p.Title, &p.Body} {
-		var ok bool
-		if *s, text, ok = cutText(text); !ok {
+		size, n := binary.Uvarint(rest[to:])
+		if n <= 0 || size > uint64(len(rest)-to-n) {
 			return errRecord
+		}
+		from = to + n
+		to = from + int(size)
+		if oneCopy {
+			*s = whole[from:to]
+		} else {
+			*s = string(rest[from:to])
 		}
 	}
 	return nil
-}
-
-// cutText takes a text and its length from the beginning of s.
-func cutText(s string) (text, rest string, ok bool) {
-	var n uint64
-	for i := 0; i < len(s) && i < 4; i++ {
-		n |= uint64(s[i]&0x7f) << (7 * i)
-		if s[i] < 0x80 {
-			s = s[i+1:]
-			if n > uint64(len(s)) {
-				return "", "", false
-			}
-			return s[:n], s[n:], true
-		}
-	}
-	return "", "", false
 }

@@ -16,6 +16,10 @@ import (
 type scale struct {
 	records int
 	calls   map[string]int
+
+	// blocks is how many times the candidates take turns in a phase, so that what
+	// else the machine does meanwhile meets all of them alike.
+	blocks int
 }
 
 // fullScale makes phases of a fifth of a second and more.
@@ -26,13 +30,13 @@ func fullScale(sync bool) scale {
 	}
 	return scale{20_000, map[string]int{
 		opGet: 40_000, opUpdate: writes, opMove: writes, opNewest: 3_000, opInsert: writes, opMix: 8_000, opDelete: writes,
-	}}
+	}, 5}
 }
 
 func quickScale() scale {
 	return scale{800, map[string]int{
 		opGet: 1_000, opUpdate: 300, opMove: 300, opNewest: 100, opInsert: 300, opMix: 200, opDelete: 300,
-	}}
+	}, 1}
 }
 
 // A run measures candidates in one setting.
@@ -74,24 +78,29 @@ func (r *run) round(ctx context.Context, number int) (err error) {
 		ps = append(ps, p)
 	}
 	for _, op := range r.ops {
-		order.Shuffle(len(ps), func(i, j int) { ps[i], ps[j] = ps[j], ps[i] })
-		if err := r.phase(ps, op); err != nil {
+		if err := r.phase(ps, op, order); err != nil {
 			return err
 		}
 	}
 	return sameDigest(ps)
 }
 
-// phase measures one operation on every candidate, one after the other.
-func (r *run) phase(ps []*process, op string) error {
-	sums := map[string]uint64{}
-	for _, p := range ps {
-		answer, err := p.ask(request{Op: op, Calls: r.scale.calls[op]})
-		if err != nil {
-			return err
+// phase measures one operation on every candidate.
+func (r *run) phase(ps []*process, op string, order *rand.Rand) error {
+	sums, samples := map[string]uint64{}, map[string][]sample{}
+	for range r.scale.blocks {
+		order.Shuffle(len(ps), func(i, j int) { ps[i], ps[j] = ps[j], ps[i] })
+		for _, p := range ps {
+			answer, err := p.ask(request{Op: op, Calls: r.scale.calls[op] / r.scale.blocks})
+			if err != nil {
+				return err
+			}
+			sums[p.name] = sums[p.name]*31 + answer.Sum
+			samples[p.name] = append(samples[p.name], answer.Sample)
 		}
-		sums[p.name] = answer.Sum
-		r.add(op, p.name, answer.Sample)
+	}
+	for _, p := range ps {
+		r.add(op, p.name, merged(samples[p.name]))
 	}
 	if op == opMix && r.setting.Workers > 1 {
 		return nil // what a reader sees depends on who was faster

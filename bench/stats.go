@@ -56,6 +56,20 @@ func ratios(a, b []sample, of func(sample) float64) []float64 {
 	return list
 }
 
+// merged returns the blocks of one phase as one sample: the medians of the times,
+// and means of what is counted or summed up.
+func merged(list []sample) sample {
+	s := sample{P50: medianOf(list, p50), P99: medianOf(list, func(s sample) float64 { return s.P99 })}
+	for _, b := range list {
+		s.Calls += b.Calls
+		s.CPU += b.CPU / float64(len(list))
+		s.Allocs += b.Allocs / float64(len(list))
+		s.Bytes += b.Bytes / float64(len(list))
+		s.Took += b.Took
+	}
+	return s
+}
+
 // medianOf returns the median of one figure.
 func medianOf(samples []sample, of func(sample) float64) float64 {
 	var list []float64

@@ -13,11 +13,8 @@ type bound struct {
 	Most    float64 `json:"bound"` // 0: the ratio is only told
 }
 
-// mostAllocs bounds the allocations of a call: twice what code by hand needs that
-// keeps no work space between calls. The floor here does, and needs less.
-var mostAllocs = map[string]float64{
-	opGet: 2 * 6, opUpdate: 2 * 13, opMove: 2 * 15, opNewest: 2 * 85, opInsert: 2 * 15, opDelete: 2 * 15,
-}
+// mostAllocs bounds the allocations of a call, as a multiple of what the floor needs.
+const mostAllocs = 2
 
 // bounds returns what is promised in a setting.
 func bounds(s setting) []bound {
@@ -31,7 +28,8 @@ func bounds(s setting) []bound {
 		if op == opMix {
 			m = 0
 		}
-		list = append(list, bound{op, oursName, floorName, m}, bound{op, oursCoveringName, floorCovers, m})
+		list = append(list, bound{op, oursName, floorName, m}, bound{op, oursName, tunedName, 0},
+			bound{op, oursCoveringName, floorCovers, m}, bound{op, oursCoveringName, tunedCovers, 0})
 	}
 	m := 0.45
 	if s.Sync {
@@ -104,7 +102,7 @@ func (l *line) decide() {
 			l.Because = append(l.Because, m.name)
 		}
 	}
-	if l.Allocs[0] > mostAllocs[l.Op] {
+	if l.Allocs[0] > mostAllocs*l.Allocs[1] {
 		l.Because = append(l.Because, "allocations")
 	}
 	switch {

@@ -63,8 +63,8 @@ func TestVerdict(t *testing.T) {
 		{"over in p50 only", slowP50, again, 1.25, missed, "p50"},
 		{"over in p50, which cannot tell", slowP50, wildP50, 1.25, met, ""},
 		{"over, but nothing can tell", rounds(20, 0, 6), wild, 1.25, noisy, ""},
-		{"allocations tell in any noise", rounds(10, 0, 30.5), wild, 1.25, missed, "allocations"},
-		{"as many allocations as may be", rounds(10, 0, 30), again, 1.25, met, ""},
+		{"allocations tell in any noise", rounds(10, 0, 12.5), wild, 1.25, missed, "allocations"},
+		{"as many allocations as may be", rounds(10, 0, 12), again, 1.25, met, ""},
 		{"a bound below 1", rounds(4, 0, 6), again, 0.45, met, ""},
 		{"over a bound below 1", rounds(5, 0, 6), again, 0.45, missed, "p50, CPU"},
 	}
