@@ -103,7 +103,7 @@ func (c *commit) refuse(s *Store, op *driver.Op, i uint32) (*driver.Refusal, err
 		return r, nil
 	}
 	c.reader.init(c.changes[i].view, nil)
-	err := c.reader.read(&r.Row, string(c.old), false)
+	err := c.reader.readBytes(&r.Row, c.old)
 	return r, s.failed("commit: read a row of "+op.Table.Name, err)
 }
 
@@ -145,8 +145,8 @@ func (c *commit) patch(s *Store, token driver.Token, op *driver.Op, i uint32) (i
 	v := c.changes[i].view
 	c.reader.init(v, nil)
 	c.row.Reset()
-	stored := inPlace(c.old) // c.old does not change while c.row is used
-	if err := c.reader.read(&c.row, stored, false); err != nil {
+	head, body := cut(c.old) // which does not change while c.row is used
+	if err := c.reader.read(&c.row, head, inPlace(body), false); err != nil {
 		return -1, s.failed("commit: read a row of "+v.name, err)
 	}
 	if op.PatchMeta {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -135,15 +134,25 @@ func (r *reader) init(v *view, mask []int) {
 	}
 }
 
-// read sets out to the row that stored holds. Strings in out are parts of
-// stored unless shared says that stored will change: then they are copies.
-func (r *reader) read(out *driver.Row, stored string, shared bool) error {
+// cut returns the head of a stored row in place, and what comes after it. The head
+// of what is no row is "".
+func cut(stored []byte) (head string, body []byte) {
 	if len(stored) < headSize {
+		return "", nil
+	}
+	return inPlace(stored[:headSize]), stored[headSize:]
+}
+
+// read sets out to the row that has a head and a body. Strings in out are parts of
+// body unless shared says that body will change: then they are copies. Nothing
+// refers to the head.
+func (r *reader) read(out *driver.Row, head, body string, shared bool) error {
+	if head == "" {
 		return errRow
 	}
-	first := stored[0]
-	out.Rev = driver.Token(unsafe.Slice(unsafe.StringData(stored), headSize)[1:])
-	t := text{rest: stored[headSize:], own: shared}
+	first := head[0]
+	copy(out.Rev[:], head[1:])
+	t := text{rest: body, own: shared}
 	if first&layoutMask != rowLayout || first&^(layoutMask|flagMask) != 0 {
 		t.bad = true
 	}
@@ -179,16 +188,20 @@ func (r *reader) fields(out *driver.Row, t *text) {
 	for t.rest != "" && !(r.mask && left == 0) {
 		head := t.uvarint()
 		number, tag := head>>4, byte(head&15)
-		switch {
-		case number >= uint64(len(r.slots)) || r.slots[number] < 0: // as that of number 0
+		if number >= uint64(len(r.slots)) || r.slots[number] < 0 { // as that of number 0
 			if r.other(out, t, number, tag) {
 				left--
 			}
 			continue
-		case tag == tagString: // most are
-			out.Fields[r.slots[number]] = driver.StringValue(t.string())
+		}
+		field := &out.Fields[r.slots[number]]
+		switch tag {
+		case tagString: // most are
+			*field = driver.StringValue(t.string())
+		case tagInt:
+			*field = driver.IntValue(t.varint())
 		default:
-			out.Fields[r.slots[number]] = t.value(tag)
+			*field = t.value(tag)
 		}
 		left--
 	}

@@ -88,10 +88,16 @@ func appendKey(dst, prefix []byte, partition, sort string) []byte {
 
 // readBytes reads a row from bytes that will change.
 func (r *reader) readBytes(out *driver.Row, stored []byte) error {
-	if r.mask && len(stored) > copyWhole {
-		return r.read(out, inPlace(stored), true)
+	head, body := cut(stored)
+	if r.byPiece(stored) {
+		return r.read(out, head, inPlace(body), true)
 	}
-	return r.read(out, string(stored), false)
+	return r.read(out, head, string(body), false)
+}
+
+// byPiece reports whether the fields of a row are copied one by one.
+func (r *reader) byPiece(stored []byte) bool {
+	return r.mask && (r.left == 0 || len(stored) > copyWhole)
 }
 
 // inPlace returns b as a string that changes with it.

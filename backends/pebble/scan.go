@@ -190,13 +190,14 @@ func move(it *pebbledb.Iterator, reverse, first bool) bool {
 func (c *scan) read(sort, stored []byte) error {
 	c.row.Reset()
 	c.row.Key.Partition = c.partition
-	if len(sort) == 0 || len(stored) == 0 || c.reader.mask && len(stored) > copyWhole {
+	head, body := cut(stored)
+	if len(sort) == 0 || len(body) == 0 || c.reader.byPiece(stored) {
 		c.row.Key.Sort = string(sort)
 		return c.reader.readBytes(&c.row, stored)
 	}
-	both := inPlace(sort) + inPlace(stored) // a copy: neither is empty
+	both := inPlace(sort) + inPlace(body) // a copy: neither is empty
 	c.row.Key.Sort = both[:len(sort)]
-	return c.reader.read(&c.row, both[len(sort):], false)
+	return c.reader.read(&c.row, head, both[len(sort):], false)
 }
 
 // Count returns the number of rows of a span that are not dead.

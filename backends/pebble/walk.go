@@ -80,7 +80,7 @@ func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 			return chunk, errKey
 		}
 		row := driver.Row{Key: driver.Key{Partition: partition, Sort: sort}}
-		if err := r.read(&row, string(stored), false); err != nil {
+		if err := r.readBytes(&row, stored); err != nil {
 			return chunk, err
 		}
 		chunk.Rows = append(chunk.Rows, row)
