@@ -55,13 +55,12 @@ func (s *store) inProcess() bool { return s.facts.OneProcess }
 
 // A candidate is a model on a store: what is measured and compared.
 type candidate struct {
-	store  *store
-	model  *model
-	names  []string // of its collections in the store, by collection
-	repos  []*repo.Repo[map[string]any]
-	scans  []bool // by query: it reads every record
-	tables []*driver.Table
-	label  string // for people: the model, and the store where there are several
+	store *store
+	model *model
+	names []string // of its collections in the store, by collection
+	repos []*repo.Repo[map[string]any]
+	scans []bool // by query: it reads every record
+	label string // for people: the model, and the store where there are several
 
 	loaded  time.Duration
 	records int64   // bytes; -1 when the store does not say
@@ -101,13 +100,8 @@ func newCandidate(w *Workload, s *store, m *model, where string) *candidate {
 // open makes the candidate's collections under names that begin with prefix. One
 // that has records already is somebody else's and refused.
 func (c *candidate) open(ctx context.Context, w *Workload, prefix string) error {
-	tap := &tableTap{Store: c.store.driver}
-	tapped := repo.NewStore(tap, nil)
 	for i, s := range c.model.schemas {
 		s.Collection = prefix + w.collections[i].schema.Collection
-		if _, err := repo.Open[map[string]any](ctx, tapped, s); err != nil {
-			return err
-		}
 		r, err := repo.Open[map[string]any](ctx, c.store.repo, s)
 		if err != nil {
 			return err
@@ -123,48 +117,22 @@ func (c *candidate) open(ctx context.Context, w *Workload, prefix string) error 
 		c.names = append(c.names, s.Collection)
 		c.repos = append(c.repos, r)
 	}
-	c.tables = tap.tables
 	return nil
-}
-
-// A tableTap learns which tables a collection has.
-type tableTap struct {
-	driver.Store
-	tables []*driver.Table
-}
-
-// Define notes the tables of collections; package repo's own begin with '_'.
-func (t *tableTap) Define(ctx context.Context, tables []*driver.Table) error {
-	for _, table := range tables {
-		if !strings.HasPrefix(table.Name, "_") {
-			t.tables = append(t.tables, table)
-		}
-	}
-	return t.Store.Define(ctx, tables)
 }
 
 // weigh asks the store what the candidate's records and indexes occupy.
 func (c *candidate) weigh(ctx context.Context) error {
-	sizer, has := c.store.driver.(driver.Sizer)
-	if !has || !c.store.facts.Sizes.Has {
+	if !c.store.facts.Sizes.Has {
 		return nil
 	}
 	c.records = 0
-	seen := map[string]bool{}
-	for _, t := range c.tables {
-		if seen[t.Name] {
-			continue
-		}
-		seen[t.Name] = true
-		n, err := sizer.Size(ctx, t)
+	for _, r := range c.repos {
+		sizes, err := r.Sizes(ctx)
 		if err != nil {
 			return err
 		}
-		if t.Class == driver.Records {
-			c.records += n
-		} else {
-			c.indexes += n
-		}
+		c.records += sizes.Records
+		c.indexes += sizes.Total() - sizes.Records
 	}
 	return nil
 }
@@ -182,7 +150,7 @@ func (c *candidate) plan(w *Workload, sample func(at int) call) Faults {
 		_, err := c.repos[q.collection.at].Explain(k.find)
 		switch {
 		case err == nil:
-		case c.model.scan && errors.Is(err, repo.ErrInvalid) && strings.Contains(err.Error(), "or use Scan"):
+		case c.model.scan && errors.Is(err, repo.ErrNoIndex):
 			c.scans[i] = true
 		default:
 			faults = append(faults, Fault{File: w.File, Line: q.place.line, Column: q.place.column,

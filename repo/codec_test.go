@@ -220,7 +220,7 @@ func TestMapRecords(t *testing.T) {
 		t.Errorf("Find through the covering index = %v, %v, want %v", list, err, want)
 	}
 	got["n"] = "five"
-	if err := r.Replace(ctx, &got); !errors.Is(err, repo.ErrInvalid) || !strings.Contains(err.Error(), "n is a int, not a string") {
+	if err := r.Replace(ctx, &got); !errors.Is(err, repo.ErrInvalid) || !strings.Contains(err.Error(), "n is of kind int, not string") {
 		t.Errorf("Replace with text in an integer field: %v, want ErrInvalid", err)
 	}
 }

@@ -72,7 +72,7 @@ func (c *collection) bindField(name string) (condition, error) {
 	cond := condition{source: source{at: at, elem: elem}, field: name, kind: c.cols[at].Kind}
 	if elem {
 		if cond.kind != driver.List {
-			return cond, invalid("field %s is a %s and has no elements; leave out the []", bare, cond.kind)
+			return cond, invalid("field %s is of kind %s and has no elements; leave out the []", bare, cond.kind)
 		}
 		cond.kind = c.elems[at]
 		if cond.kind == driver.None {
@@ -90,9 +90,9 @@ func (c *collection) bindRange(b *bound, r *interval) error {
 	cond.rng = true
 	switch {
 	case cond.kind == driver.List || cond.kind == driver.Map:
-		return invalid("field %s is a %s, which has no order", r.field, cond.kind)
+		return invalid("field %s is of kind %s, which has no order", r.field, cond.kind)
 	case r.prefix != nil && cond.kind != driver.String:
-		return invalid("prefix of %s, which is a %s; prefixes are for text", r.field, cond.kind)
+		return invalid("prefix of %s, which is of kind %s; prefixes are for text", r.field, cond.kind)
 	case r.prefix != nil:
 		cond.prefix = r.prefix
 		_, err = textValue(*r.prefix)

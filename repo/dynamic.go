@@ -100,7 +100,7 @@ func valueAs(x any, field string, kind driver.Kind, nanos bool) (driver.Value, e
 	case v.Kind() == driver.Int && kind == driver.Float:
 		return driver.FloatValue(float64(v.Int())), nil
 	}
-	return driver.Value{}, invalid("%s is a %s, not a %s", field, kind, v.Kind())
+	return driver.Value{}, invalid("%s is of kind %s, not %s", field, kind, v.Kind())
 }
 
 // value returns x as a value of the field at a position.

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,16 @@ var (
 	ErrLocked         = driver.ErrLocked         // another process has the store open
 	ErrFull           = driver.ErrFull           // no space is left; nothing was written
 )
+
+// ErrNoIndex is the kind of ErrInvalid that a query is which no index answers. The
+// text has the index to add.
+var ErrNoIndex = errors.New("no index")
+
+// A noIndex is such an error.
+type noIndex struct{ text string }
+
+func (e *noIndex) Error() string   { return e.text + ": " + ErrInvalid.Error() }
+func (e *noIndex) Unwrap() []error { return []error{ErrNoIndex, ErrInvalid} }
 
 // An Error says which operation failed on what. Every error of a [Repo] is or
 // wraps one. Its text holds keys and unique values, which may be personal data;

@@ -82,7 +82,7 @@ func (c *compiler) indexColumn(x *index, name string) (driver.Column, source) {
 	case at < 0:
 		c.fault("index %s: field %q is unknown", x.name, bare)
 	case c.cols[at].Kind != driver.List:
-		c.fault("index %s: field %s is a %s, so it has no elements; leave out the []", x.name, bare, c.cols[at].Kind)
+		c.fault("index %s: field %s is of kind %s, so it has no elements; leave out the []", x.name, bare, c.cols[at].Kind)
 	case x.multi >= 0 && x.multi != at:
 		c.fault("index %s takes the elements of two lists; one is possible", x.name)
 	}

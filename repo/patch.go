@@ -115,7 +115,7 @@ func (c *collection) editOf(e Edit) (driver.Edit, error) {
 	case at < 0:
 		return c.extraEdit(d, e)
 	case e.do == driver.Add && c.cols[at].Kind != driver.Int:
-		return d, invalid("field %s is a %s; Add is for integers", e.field, c.cols[at].Kind)
+		return d, invalid("field %s is of kind %s; Add is for integers", e.field, c.cols[at].Kind)
 	}
 	var err error
 	d.Value, err = c.value(e.value, at)

@@ -201,7 +201,24 @@ func (p *plan) empty() bool { return p.to != "" && p.from >= p.to }
 
 // noIndex returns the error for a query that no table answers.
 func (c *collection) noIndex(b *bound) error {
-	x := Index{}
+	x := b.index()
+	switch {
+	case len(x.Partition)+len(x.Sort) == 0:
+		return &noIndex{"a query without conditions reads everything; use Walk, or Scan"}
+	case len(b.conds) > b.equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.equal].field:
+		return &noIndex{fmt.Sprintf("%s: the order must begin with %s, the field of the range; or use Scan",
+			b.query.text(c.store.opts.Redact), b.conds[b.equal].field)}
+	}
+	text := x.String()
+	if len(x.Partition) == 0 {
+		text = strings.TrimSuffix(text, "}") + ", Buckets: 16}"
+	}
+	return &noIndex{fmt.Sprintf("no index answers %s; add %s, or use Scan", b.query.text(true), text)}
+}
+
+// index returns one that would answer the query.
+func (b *bound) index() Index {
+	var x Index
 	for i := range b.conds[:b.equal] {
 		x.Partition = append(x.Partition, b.conds[i].field)
 	}
@@ -212,17 +229,7 @@ func (c *collection) noIndex(b *bound) error {
 		}
 	}
 	x.Sort = append(x.Sort, b.names...)
-	text := x.String()
-	if len(x.Partition) == 0 {
-		text = strings.TrimSuffix(text, "}") + ", Buckets: 16}"
-	}
-	if len(x.Partition)+len(x.Sort) == 0 {
-		return invalid("a query without conditions reads everything; use Walk or Scan")
-	}
-	if len(b.conds) > b.equal && len(x.Sort) > 1 && strings.TrimPrefix(x.Sort[0], "-") == b.conds[b.equal].field && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != x.Sort[0] {
-		return invalid("%s: the order must begin with %s, the field of the range; or use Scan", b.query.text(c.store.opts.Redact), b.conds[b.equal].field)
-	}
-	return invalid("no index answers %s; add %s, or use Scan", b.query.text(true), text)
+	return x
 }
 
 // A Plan says how a query is answered and what that costs.

@@ -44,7 +44,7 @@ func TestSchemaFaults(t *testing.T) {
 		{"key twice", repo.Schema{Collection: "things", Partition: []string{"id"}, Sort: []string{"-id"}}, []string{"id is in the key twice"}},
 		{"list in a key", repo.Schema{Collection: "things", Partition: []string{"list"}}, []string{"list is a list", `"list[]"`}},
 		{"map in an index", thingSchema(repo.Index{Partition: []string{"attr"}}), []string{"attr is a map"}},
-		{"elements of a scalar", thingSchema(repo.Index{Partition: []string{"size[]"}}), []string{"size is a int", "leave out the []"}},
+		{"elements of a scalar", thingSchema(repo.Index{Partition: []string{"size[]"}}), []string{"size is of kind int", "leave out the []"}},
 		{"elements of many kinds", thingSchema(repo.Index{Partition: []string{"mixed[]"}}), []string{"not of one kind"}},
 		{"no partition in an index", thingSchema(repo.Index{Sort: []string{"-size"}}), []string{`index on "size" has no partition`, "Buckets (16 is a fair start)"}},
 		{"unique buckets", thingSchema(repo.Index{Partition: []string{"size"}, Unique: true, Buckets: 4}), []string{"leave Buckets out"}},

@@ -37,7 +37,7 @@ func (c *collection) checkView(sh *shape) error {
 		case f.at < 0:
 			faults = append(faults, fmt.Errorf("the collection has no field %s: %w", f.name, ErrSchema))
 		case f.kind != c.cols[f.at].Kind:
-			faults = append(faults, fmt.Errorf("field %s is a %s in the view and a %s in the collection: %w", f.name, f.kind, c.cols[f.at].Kind, ErrSchema))
+			faults = append(faults, fmt.Errorf("field %s is of kind %s in the view and %s in the collection: %w", f.name, f.kind, c.cols[f.at].Kind, ErrSchema))
 		}
 	}
 	return errors.Join(faults...)

@@ -25,11 +25,14 @@ const (
 )
 
 // claim locks dir and makes it ours if it is empty. It writes nothing to a
-// directory that holds something else. It returns the path by which all names
+// directory that holds something else, nor, with mustExist, to one that is not ours yet. It returns the path by which all names
 // of the directory lead to the same lock.
-func claim(files vfs.FS, dir string) (*pebbledb.Lock, string, error) {
-	if _, err := checkDir(files, dir); err != nil {
+func claim(files vfs.FS, dir string, mustExist bool) (*pebbledb.Lock, string, error) {
+	switch marked, err := checkDir(files, dir); {
+	case err != nil:
 		return nil, dir, err
+	case mustExist && !marked:
+		return nil, dir, fmt.Errorf("pebble: open: directory %s holds no store; check the path: %w", dir, driver.ErrNotFound)
 	}
 	if err := makeDir(files, dir); err != nil {
 		return nil, dir, openError(dir, "make the directory", err)

@@ -268,3 +268,31 @@ func TestMarkerSurvivesACrashOfTheFirstOpen(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// With MustExist nothing is made where there is no store, and one that is there
+// opens.
+func TestMustExist(t *testing.T) {
+	root := t.TempDir()
+	empty := filepath.Join(root, "empty")
+	if err := os.Mkdir(empty, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	must := &pebble.Options{MustExist: true}
+	for _, dir := range []string{filepath.Join(root, "none"), empty} {
+		if _, err := pebble.Open(dir, must); !errors.Is(err, driver.ErrNotFound) {
+			t.Errorf("Open = %v, want ErrNotFound", err)
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"empty": "directory"}, listing(t, root)); diff != "" || len(listing(t, empty)) > 0 {
+		t.Errorf("something was made: %s", diff)
+	}
+	for _, opts := range []*pebble.Options{nil, must} {
+		s, err := pebble.Open(empty, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -15,6 +15,10 @@ type Options struct {
 	// alone then loses the last of them: the class is driver.Memory.
 	NoSync bool
 
+	// MustExist makes Open fail with ErrNotFound, and leave everything as it is,
+	// where no store has been made yet.
+	MustExist bool
+
 	// InMemory keeps all files in memory. The directory must be "".
 	InMemory bool
 

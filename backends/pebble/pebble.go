@@ -56,7 +56,7 @@ func Open(dir string, opts *Options) (*Store, error) {
 	case files == nil:
 		files = vfs.Default
 	}
-	lock, dir, err := claim(files, dir)
+	lock, dir, err := claim(files, dir, opts.MustExist)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 //
 //	pebble:DIR              the directory DIR, absolute or not
 //	pebble:DIR?sync=false   the same with Options.NoSync; sync=true is the default
+//	pebble:DIR?create=false the same with Options.MustExist; create=true is the default
 //	pebble::memory:         a new store in memory
 //
 // In DIR the characters '%' and '?' are written %25 and %3F. A URL of another
@@ -21,7 +22,7 @@ func OpenURL(u string) (*Store, error) {
 	return Open(dir, opts)
 }
 
-const urlForms = "want pebble:DIR, pebble:DIR?sync=false or pebble::memory:"
+const urlForms = "want pebble:DIR, pebble:DIR?sync=false, pebble:DIR?create=false or pebble::memory:"
 
 func parseURL(u string) (dir string, opts *Options, err error) {
 	rest, ok := strings.CutPrefix(u, "pebble:")
@@ -58,12 +59,15 @@ func (o *Options) parse(query string) error {
 	}
 	for name, given := range values {
 		switch {
-		case name != "sync":
-			return invalid("open: unknown option %q; the only one is sync", name)
+		case name != "sync" && name != "create":
+			return invalid("open: unknown option %q; there are sync and create", name)
 		case len(given) != 1 || given[0] != "true" && given[0] != "false":
-			return invalid("open: option sync is to be true or false, once")
+			return invalid("open: option %s is to be true or false, once", name)
+		case name == "sync":
+			o.NoSync = given[0] == "false"
+		default:
+			o.MustExist = given[0] == "false"
 		}
-		o.NoSync = given[0] == "false"
 	}
 	return nil
 }

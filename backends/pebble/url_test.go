@@ -21,6 +21,8 @@ func TestURLs(t *testing.T) {
 		{"pebble:blog.db?", "blog.db", Options{}},
 		{"pebble:blog.db?sync=true", "blog.db", Options{}},
 		{"pebble:blog.db?sync=false", "blog.db", Options{NoSync: true}},
+		{"pebble:blog.db?create=false", "blog.db", Options{MustExist: true}},
+		{"pebble:blog.db?sync=false&create=false", "blog.db", Options{NoSync: true, MustExist: true}},
 		{"pebble::memory:", "", Options{InMemory: true}},
 	}
 	for _, tt := range tests {
@@ -39,9 +41,10 @@ func TestBadURLs(t *testing.T) {
 		"pebble:":                             "without a directory",
 		"pebble:?sync=false":                  "without a directory",
 		"pebble://host/blog.db":               "begins with //",
-		"pebble:blog.db?fsync=false":          `unknown option "fsync"; the only one is sync`,
+		"pebble:blog.db?fsync=false":          `unknown option "fsync"; there are sync and create`,
 		"pebble:blog.db?sync=no":              "true or false",
 		"pebble:blog.db?sync=true&sync=false": "once",
+		"pebble:blog.db?create=maybe":         "create is to be true or false",
 		"pebble:blog.db?sync=%zz":             "cannot be read",
 		"pebble:a%zz":                         "%25",
 		"pebble:a%00b":                        "NUL",

@@ -25,7 +25,10 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	if err != nil {
 		return exit{loadtest.Usage, err}
 	}
-	store, err := backends.Open(ctx, rest[0], nil)
+	store, err := backends.Open(ctx, existing(rest[0]), nil)
+	if errors.Is(err, repo.ErrNotFound) {
+		store, err = backends.Open(ctx, "pebble::memory:", nil) // a new directory would do the same
+	}
 	if err != nil {
 		return exit{loadtest.Usage, err}
 	}

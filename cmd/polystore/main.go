@@ -32,8 +32,8 @@ func commands() []command {
 	return []command{
 		{"load", "FILE", "measure the data models of a workload file, and say which to take", load},
 		{"check", "URL FILE", "check a schema against a store, without changing anything", check},
-		{"verify", "URL FILE", "compare the indexes in a store with their records", verify},
-		{"rebuild", "URL FILE INDEX", "make an index anew from its records", rebuild},
+		{"verify", "URL COLLECTION", "compare the indexes of a collection with its records", verify},
+		{"rebuild", "URL COLLECTION INDEX", "make an index anew from its records", rebuild},
 		{"conform", "URL", "test a store against the contract of a backend", conform},
 		{"version", "", "print the program's version", version},
 	}

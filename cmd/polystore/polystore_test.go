@@ -90,7 +90,9 @@ func TestUsage(t *testing.T) {
 		{[]string{"load", file, "--on", "nosuch:"}, "scheme"},
 		{[]string{"check", "memory:"}, "takes 2 arguments"},
 		{[]string{"check", "memory:", "none.yaml"}, "no such file"},
-		{[]string{"verify", "memory:", file}, "posts"},
+		{[]string{"verify", "memory:", "posts"}, "schema of posts: the store has no such collection"},
+		{[]string{"verify", "memory:"}, "takes 2 arguments"},
+		{[]string{"rebuild", "memory:", "posts"}, "takes 3 arguments"},
 	}
 	for _, tt := range tests {
 		code, out, diag := do(t, append(tt.args, outIfLoad(t, tt.args)...)...)
@@ -180,7 +182,6 @@ func TestCheck(t *testing.T) {
 
 func TestVerifyAndRebuild(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
-	schema := "collection: %s\npartition: [author]\nsort: [id]\nfields: {author: string, id: string, category: string}\nindexes:\n  - {partition: [category], sort: [id]}\n"
 	_, out, _ := do(t, "load", "--keep", "--on", "pebble:"+dir, "--out", t.TempDir(), "--json", write(t, "small.yaml", small))
 	if out == "" {
 		t.Fatal("no result")
@@ -191,16 +192,15 @@ func TestVerifyAndRebuild(t *testing.T) {
 		t.Fatalf("nothing says what was kept: %q", diag)
 	}
 	name, _, _ := strings.Cut(kept, "\n")
-	file := write(t, "schema.yaml", strings.Replace(schema, "%s", name, 1))
-	code, out, diag := do(t, "verify", "pebble:"+dir, file)
+	code, out, diag := do(t, "verify", "pebble:"+dir, name)
 	if code != 0 || !strings.Contains(out, name+" by_category_id: 20 records, 20 rows, 0 missing, 0 stale") {
 		t.Errorf("verify: exit %d, %q, %q", code, out, diag)
 	}
-	code, out, diag = do(t, "rebuild", "pebble:"+dir, file, "by_category_id")
+	code, out, diag = do(t, "rebuild", "pebble:"+dir, name, "by_category_id")
 	if code != 0 || !strings.Contains(out, "by_category_id: made anew") {
 		t.Errorf("rebuild: exit %d, %q, %q", code, out, diag)
 	}
-	if code, _, diag = do(t, "rebuild", "pebble:"+dir, file, "by_nothing"); code != loadtest.Usage || !strings.Contains(diag, "no index by_nothing") {
+	if code, _, diag = do(t, "rebuild", "pebble:"+dir, name, "by_nothing"); code != loadtest.Usage || !strings.Contains(diag, "no index by_nothing") {
 		t.Errorf("rebuild of no index: exit %d, %q", code, diag)
 	}
 }

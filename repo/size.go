@@ -1,0 +1,55 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Sizes are the bytes that a collection occupies, by the store's own account:
+// Facts().Sizes says what that includes.
+type Sizes struct {
+	Records int64            // of the records themselves
+	Indexes map[string]int64 // of the rows of each index, by its name
+}
+
+// Total returns all bytes together.
+func (s Sizes) Total() int64 {
+	sum := s.Records
+	for _, n := range s.Indexes {
+		sum += n
+	}
+	return sum
+}
+
+// Sizes returns what the collection occupies. A store that does not know is
+// ErrUnsupported.
+func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
+	k := r.store.begin("sizes")
+	s, err := r.sizes(ctx, &k)
+	return s, r.end(&k, nil, err)
+}
+
+func (c *collection) sizes(ctx context.Context, k *call) (Sizes, error) {
+	sizer, ok := c.store.driver.(driver.Sizer)
+	if f := &c.store.facts; !ok || !f.Sizes.Has {
+		return Sizes{}, fmt.Errorf("%s does not say what its tables occupy: %s: %w", f.Name, f.Sizes.Reason, ErrUnsupported)
+	}
+	out := Sizes{Indexes: map[string]int64{}}
+	var err error
+	if out.Records, err = c.sizeOf(ctx, k, sizer, c.records); err != nil {
+		return Sizes{}, err
+	}
+	for _, x := range c.indexes {
+		if out.Indexes[x.name], err = c.sizeOf(ctx, k, sizer, x.table); err != nil {
+			return Sizes{}, fmt.Errorf("index %s: %w", x.name, err)
+		}
+	}
+	return out, nil
+}
+
+func (c *collection) sizeOf(ctx context.Context, k *call, sizer driver.Sizer, t *driver.Table) (int64, error) {
+	k.depth, k.requests = k.depth+1, k.requests+1
+	return sizer.Size(ctx, t)
+}

@@ -1,0 +1,123 @@
+package repo_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// What the store remembers opens the collection for programs that know no struct.
+func TestSchemaOf(t *testing.T) {
+	store := newStore(t, nil)
+	posts, err := repo.Open[post](t.Context(), store, blogSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fillBlog(t, posts)
+	got, err := repo.SchemaOf(t.Context(), store, "posts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := blogSchema()
+	for i, name := range []string{"by_author_created_desc", "by_category_created_desc", "by_tags_created_desc", "by_slug", "by_created"} {
+		want.Indexes[i].Name = name
+	}
+	want.Fields = map[string]string{"author": "string", "id": "string", "category": "string", "title": "string",
+		"slug": "string", "tags": "list", "views": "int", "created": "time"}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("SchemaOf (-want +got):\n%s", diff)
+	}
+	maps, err := repo.Open[map[string]any](t.Context(), store, got, repo.WithoutDefine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := repo.Collect(maps.Find(t.Context(), repo.Where("tags[]", "redis")))
+	if err != nil || len(list) != 1 || list[0]["title"] != "one" {
+		t.Errorf("found %v, %v; want the post with that tag", list, err)
+	}
+	reports, err := maps.Verify(t.Context())
+	for _, r := range reports {
+		if !r.Clean() {
+			t.Errorf("verify: %+v", r)
+		}
+	}
+	if err != nil || len(reports) != 5 {
+		t.Errorf("%d reports, %v; want 5", len(reports), err)
+	}
+}
+
+func TestSchemaOfNothing(t *testing.T) {
+	store := newStore(t, nil)
+	for range 2 {
+		if _, err := repo.SchemaOf(t.Context(), store, "posts"); !errors.Is(err, repo.ErrNotFound) || errors.Is(err, repo.ErrSchema) {
+			t.Errorf("SchemaOf = %v, want ErrNotFound", err)
+		}
+		if _, err := repo.Open[thing](t.Context(), store, thingSchema()); err != nil { // now there is a catalog
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	posts := openBlog(t)
+	empty, err := posts.Sizes(t.Context())
+	if err != nil || empty.Total() != 0 || len(empty.Indexes) != 5 {
+		t.Errorf("sizes of nothing: %+v, %v", empty, err)
+	}
+	fillBlog(t, posts)
+	got, err := posts.Sizes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := got.Records
+	for _, name := range []string{"by_author_created_desc", "by_category_created_desc", "by_tags_created_desc", "by_created"} {
+		if got.Indexes[name] <= 0 {
+			t.Errorf("index %s has %d bytes", name, got.Indexes[name])
+		}
+		sum += got.Indexes[name]
+	}
+	if got.Records <= 0 || got.Indexes["by_slug"] != 0 || got.Total() != sum {
+		t.Errorf("sizes: %+v, total %d; want no slug and total %d", got, got.Total(), sum)
+	}
+}
+
+// A store that only is a driver.Store knows no sizes.
+func TestSizesUnsupported(t *testing.T) {
+	store := repo.NewStore(struct{ driver.Store }{memory.New(nil)}, nil)
+	defer store.Close()
+	r, err := repo.Open[thing](t.Context(), store, thingSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Sizes(t.Context()); !errors.Is(err, repo.ErrUnsupported) {
+		t.Errorf("Sizes = %v, want ErrUnsupported", err)
+	}
+}
+
+func TestErrNoIndex(t *testing.T) {
+	posts := openBlog(t)
+	for _, q := range []repo.Query{
+		repo.Where("title", "x"),
+		repo.Query{}.Order("title"),
+		repo.Where("category", "IT").Range("created", nil, time.Unix(1, 0)).Order("title"),
+	} {
+		_, err := posts.Explain(q)
+		if !errors.Is(err, repo.ErrInvalid) || !errors.Is(err, repo.ErrNoIndex) {
+			t.Errorf("Explain: %v, want ErrInvalid and ErrNoIndex", err)
+		}
+	}
+	_, err := posts.Explain(repo.Where("title", "x"))
+	if !errors.Is(err, repo.ErrNoIndex) || err.Error() != `repo explain posts: no index answers title = ?; add {Partition: ["title"]}, or use Scan: invalid` {
+		t.Errorf("Explain: %v, want ErrNoIndex", err)
+	}
+	if _, err = posts.Explain(repo.Where("nope", "x")); errors.Is(err, repo.ErrNoIndex) || !errors.Is(err, repo.ErrInvalid) {
+		t.Errorf("Explain with a field that is not there: %v, want ErrInvalid alone", err)
+	}
+}
