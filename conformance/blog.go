@@ -80,7 +80,7 @@ func timeline(ctx context.Context, e *env) {
 			got = append(got, p.ID)
 		}
 		insertAll(ctx, e, posts, e.post(fmt.Sprint("new", n), "timeline", 100+n))
-		e.ok("delete", posts.Delete(ctx, e.postKey(got[len(got)-1])))
+		e.ok("delete", posts.Delete(ctx, e.postKey(at(e, "the posts shown", got, len(got)-1))))
 		if cursor = page.Next; cursor == "" {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -35,15 +36,20 @@ type Options struct {
 	Progress func(what string, done, total int)
 }
 
+const (
+	defaultOps       = 20_000
+	defaultHistories = 64
+)
+
 func (o Options) withDefaults() Options {
 	if o.Seed == 0 {
 		o.Seed = uint64(time.Now().UnixNano())%1_000_000 + 1
 	}
 	if o.Ops == 0 {
-		o.Ops = 20_000
+		o.Ops = defaultOps
 	}
 	if o.Histories == 0 {
-		o.Histories = 64
+		o.Histories = defaultHistories
 	}
 	if o.Again == "" {
 		o.Again = "polystore conform URL"
@@ -54,6 +60,26 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+// selects reports whether there is something to run.
+func (o Options) selects() bool {
+	return slices.ContainsFunc(rules(), func(r rule) bool { return o.wants(r.id()) }) ||
+		o.Ops > 0 && o.wants(randomGroup) || o.Histories > 0 && o.wants(historyGroup)
+}
+
+func (o Options) wants(id string) bool { return strings.HasPrefix(id, o.Only) }
+
+// again returns the command that runs a rule, or what is no rule, as in this run.
+func (o Options) again(id string) string {
+	text := fmt.Sprintf("%s --seed %d --only %q", o.Again, o.Seed, id)
+	switch {
+	case id == randomGroup && o.Ops != defaultOps:
+		text += fmt.Sprintf(" --ops %d", o.Ops)
+	case id == historyGroup && o.Histories != defaultHistories:
+		text += fmt.Sprintf(" --histories %d", o.Histories)
+	}
+	return text
+}
+
 // workers is how many rules Check runs at once.
 const workers = 16
 
@@ -61,6 +87,9 @@ const workers = 16
 // whatever rules fail; it says that the run could not be made, or was broken off.
 func Check(ctx context.Context, open Open, opts Options) (*Report, error) {
 	opts = opts.withDefaults()
+	if !opts.selects() {
+		return nil, fmt.Errorf("no rule begins with %q; the groups are %s: %w", opts.Only, strings.Join(append(groupNames(), randomGroup, historyGroup), ", "), driver.ErrInvalid)
+	}
 	began := time.Now()
 	s, err := newSuite(ctx, open)
 	if err != nil {
@@ -91,13 +120,11 @@ type checking struct {
 	done    int
 }
 
-func (c *checking) wanted(id string) bool { return strings.HasPrefix(id, c.opts.Only) }
-
 // rules runs all rules but those that close the store, some at once.
 func (c *checking) rules(ctx context.Context) {
 	var list []rule
 	for _, r := range rules() {
-		if !c.wanted(r.id()) {
+		if !c.opts.wants(r.id()) {
 			continue
 		}
 		c.report.group(r.group)
@@ -124,7 +151,7 @@ func (c *checking) rules(ctx context.Context) {
 // closing runs the rules that close the store, one after the other.
 func (c *checking) closing(ctx context.Context) {
 	for _, r := range rules() {
-		if r.group == closeGroup && c.wanted(r.id()) {
+		if r.group == closeGroup && c.opts.wants(r.id()) {
 			c.note(&r, r.run(ctx, c.suite), 0)
 		}
 	}
@@ -151,7 +178,7 @@ func (c *checking) note(r *rule, err error, total int) {
 
 func (c *checking) failure(id, sentence string, err error) Failure {
 	m := asMismatch(err)
-	return Failure{Rule: id, Sentence: sentence, Want: m.want, Got: m.got, Again: fmt.Sprintf("%s --seed %d --only %q", c.opts.Again, c.opts.Seed, id)}
+	return Failure{Rule: id, Sentence: sentence, Want: m.want, Got: m.got, Again: c.opts.again(id)}
 }
 
 // Run checks a store in a test: each rule is a subtest, and so are the random
@@ -210,7 +237,7 @@ func (s *suite) testRule(t *testing.T, r *rule) {
 
 // random does the random operations.
 func (c *checking) random(ctx context.Context) {
-	if c.opts.Ops < 0 || !c.wanted(randomGroup) || ctx.Err() != nil {
+	if c.opts.Ops < 0 || !c.opts.wants(randomGroup) || ctx.Err() != nil {
 		return
 	}
 	c.report.group(randomGroup)
@@ -221,7 +248,7 @@ func (c *checking) random(ctx context.Context) {
 
 // histories makes the concurrent histories.
 func (c *checking) histories(ctx context.Context) {
-	if c.opts.Histories < 0 || !c.wanted(historyGroup) || ctx.Err() != nil {
+	if c.opts.Histories < 0 || !c.opts.wants(historyGroup) || ctx.Err() != nil {
 		return
 	}
 	err := c.record(ctx, c.opts.Seed, c.opts.Histories, c.opts.Progress)

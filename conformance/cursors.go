@@ -158,13 +158,13 @@ func pagingAtOnce(ctx context.Context, e *env) {
 			}
 		}
 	}()
+	defer func() { <-done }()
 	for range 6 {
 		there, back := e.through(ctx, q)
 		gone := func(text string) bool { return text == "goes" }
 		equal(e, "the records that stay, page by page", slices.DeleteFunc(there, gone), stay)
 		equal(e, "the same backwards", slices.DeleteFunc(back, gone), stay)
 	}
-	<-done
 }
 
 func emptiedPage(ctx context.Context, e *env) {

@@ -100,12 +100,18 @@ func brief(v any) string {
 	return text
 }
 
+// at returns an item of a list, which ends the rule when it is too short.
+func at[T any](e *env, what string, list []T, i int) T {
+	e.that(i >= 0 && i < len(list), fmt.Sprintf("%s to be at least %d", what, i+1), "%d", len(list))
+	return list[i]
+}
+
 // parallel calls fn n times at once, waits, and ends the rule at the first error.
 func (e *env) parallel(n int, fn func(i int) error) {
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { errs[i] = fn(i) })
+		wg.Go(func() { errs[i] = caught(func() error { return fn(i) }) })
 	}
 	wg.Wait()
 	for _, err := range errs {

@@ -100,7 +100,7 @@ func (h *history) run(ctx context.Context, kind historyKind) error {
 	errs := make([]error, clients)
 	var wg sync.WaitGroup
 	for c := range clients {
-		wg.Go(func() { errs[c] = kind.client(h, ctx, c) })
+		wg.Go(func() { errs[c] = caught(func() error { return kind.client(h, ctx, c) }) })
 	}
 	wg.Wait()
 	if err := errors.Join(errs...); err != nil {

@@ -171,7 +171,7 @@ func coveredWhole(ctx context.Context, e *env) {
 		e.ok("get", err)
 		equal(e, "the record by the index that covers it", got, []post{want})
 	}
-	_, err := posts.Update(ctx, key, func(p *post) error { p.Views = 0; return nil }, repo.IfVersion(collect(e, "find", posts.Find(ctx, e.created()))[0].Version))
+	_, err := posts.Update(ctx, key, func(p *post) error { p.Views = 0; return nil }, repo.IfVersion(at(e, "the posts found", collect(e, "find", posts.Find(ctx, e.created())), 0).Version))
 	e.ok("update with the version that the index gave", err)
 }
 

@@ -264,7 +264,7 @@ func rangeSees(ctx context.Context, e *env) {
 		equal(e, "the number of rows after an insert", len(e.rows(ctx, sp)), i%2+1)
 		e.commit(ctx, put(t, row(key, "changed")))
 		rows := e.rows(ctx, sp)
-		equal(e, "the row after a change", textOf(&rows[len(rows)-1]), "changed")
+		equal(e, "the row after a change", textOf(new(at(e, "the rows of the range", rows, len(rows)-1))), "changed")
 		if i%2 == 1 {
 			for j := i - 1; j <= i; j++ {
 				e.commit(ctx, driver.Op{Do: driver.Delete, Table: t, Row: driver.Row{Key: e.at(t, "p", fmt.Sprintf("%02d", j))}})

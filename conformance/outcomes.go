@@ -45,8 +45,8 @@ func ring(ctx context.Context, e *env) {
 		want = want[:min(len(want), ringSize)]
 		got := e.get(ctx, t, key)
 		equal(e, "the Ring by get", got.Ring, want)
-		equal(e, "the Ring by range", e.rows(ctx, span(t, key))[0].Ring, want)
-		equal(e, "the Ring by walk", e.walk(ctx, t)[0].Ring, want)
+		equal(e, "the Ring by range", at(e, "the rows by range", e.rows(ctx, span(t, key)), 0).Ring, want)
+		equal(e, "the Ring by walk", at(e, "the rows by walk", e.walk(ctx, t), 0).Ring, want)
 	}
 	dead := driver.Row{Key: key, Dead: true, Expires: 1}
 	want = append([]driver.Token{e.commit(ctx, put(t, dead))}, want[:ringSize-1]...)

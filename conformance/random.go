@@ -34,12 +34,15 @@ func (s *suite) compare(ctx context.Context, seed uint64, n int, progress func(s
 	done := 0
 	for lane := range min(lanes, episodes) {
 		wg.Go(func() {
-			if err := s.lane(ctx, seed, lane, episodes, func() {
-				mu.Lock()
-				defer mu.Unlock()
-				done++
-				progress("random operations", min(done*episodeOps, n), n)
-			}); err != nil {
+			err := caught(func() error {
+				return s.lane(ctx, seed, lane, episodes, func() {
+					mu.Lock()
+					defer mu.Unlock()
+					done++
+					progress("random operations", min(done*episodeOps, n), n)
+				})
+			})
+			if err != nil {
 				cancel(err)
 			}
 		})

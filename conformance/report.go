@@ -115,6 +115,9 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, p := range r.Problems {
 		fmt.Fprintf(&b, "\n%s\n", p)
 	}
+	if r.Failed > 0 {
+		b.WriteString("\n")
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -110,7 +110,7 @@ func rev(ctx context.Context, e *env) {
 		e.that(refusal == nil, "no refusal", "one")
 		got, ranged := e.get(ctx, t, key), e.rows(ctx, span(t, key))
 		equal(e, "the Rev by get", got.Rev, token)
-		equal(e, "the Rev by range", ranged[i].Rev, token)
+		equal(e, "the Rev by range", at(e, "the rows by range", ranged, i).Rev, token)
 		e.commit(ctx, driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: token})
 	}
 }

@@ -127,9 +127,18 @@ func (r *rule) run(ctx context.Context, s *suite) error {
 	}
 }
 
-// try runs the check. The methods of env end it with a *mismatch, like a test
-// that is ended by Fatal; any other panic is the store's.
-func (r *rule) try(ctx context.Context, e *env) (err error) {
+// try runs the check.
+func (r *rule) try(ctx context.Context, e *env) error {
+	return caught(func() error {
+		r.check(ctx, e)
+		return nil
+	})
+}
+
+// caught calls a check, or what a goroutine of one does. The methods of env end it
+// with a *mismatch, like a test that is ended by Fatal; any other panic is the
+// store's.
+func caught(call func() error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
 		case nil:
@@ -141,8 +150,7 @@ func (r *rule) try(ctx context.Context, e *env) (err error) {
 			err = &mismatch{"no panic", fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
 		}
 	}()
-	r.check(ctx, e)
-	return nil
+	return call()
 }
 
 // asMismatch returns err as the deviation that a rule found.

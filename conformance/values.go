@@ -105,15 +105,7 @@ func keeps(ctx context.Context, e *env, values []driver.Value) {
 
 // exact returns what is in a row as text that differs wherever the rows do.
 func exact(r *driver.Row) string {
-	var b strings.Builder
-	b.WriteString(show(r))
-	for _, v := range r.Fields {
-		b.WriteString(" " + kindText(v))
-	}
-	for _, p := range r.Extra {
-		b.WriteString(" " + kindText(p.Value))
-	}
-	return b.String()
+	return fmt.Sprint(show(r), plainly(r.Fields), plainly(r.Extra))
 }
 
 func kindText(v driver.Value) string {
@@ -223,7 +215,7 @@ func declaredLater(ctx context.Context, e *env) {
 	e.commit(ctx, put(older, driver.Row{Key: key, Fields: texts("x"), Extra: []driver.Pair{{Name: "b", Value: num(7)}, {Name: "c", Value: num(8)}}}))
 	newer := &driver.Table{Name: older.Name, Partition: older.Partition, Sort: older.Sort, Fields: []driver.Column{b, a}}
 	e.define(ctx, newer)
-	for way, got := range map[string]driver.Row{"get": e.get(ctx, newer, key), "range": e.rows(ctx, span(newer, key))[0]} {
+	for way, got := range map[string]driver.Row{"get": e.get(ctx, newer, key), "range": at(e, "the rows by range", e.rows(ctx, span(newer, key)), 0)} {
 		equal(e, "the fields by "+way, got.Fields, []driver.Value{num(7), str("x")})
 		equal(e, "the undeclared fields by "+way, got.Extra, []driver.Pair{{Name: "c", Value: num(8)}})
 	}

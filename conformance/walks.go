@@ -118,7 +118,7 @@ func (e *env) lenAfter(ctx context.Context, t *driver.Table, mark string) int {
 func badMarks(ctx context.Context, e *env) {
 	t, _ := e.walkTable(ctx, 1500)
 	_, chunks := e.walked(ctx, t, "")
-	good := chunks[0].Mark
+	good := at(e, "the chunks of a walk", chunks, 0).Mark
 	for _, mark := range []string{"\x00", "no mark", "\xff\xfe", strings.Repeat("m", 5000), good + "\x00x"} {
 		seen := 0
 		for chunk, err := range e.store.Walk(ctx, t, mark) {

@@ -176,6 +176,7 @@ func updateRecord(ctx context.Context, e *env) {
 	want := e.insertItem(ctx, e.full("a"))
 	got, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error {
 		it.Text, it.Data, it.Count = "changed", nil, it.Count+1
+		equal(e, "the undeclared fields that fn is given", len(it.Extra), len(want.Extra))
 		it.Extra["age"] = int64(35)
 		return nil
 	})

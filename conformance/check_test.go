@@ -1,0 +1,54 @@
+package conformance
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Check comes to an end whatever is wrong with a store, and says of every rule what
+// it found.
+func TestCheckOfBrokenStores(t *testing.T) {
+	tests := []struct {
+		name   string
+		broken fault
+		least  int // rules that fail
+		groups []string
+	}{
+		{"rows lost", withoutFirst(), 50, []string{keysGroup, queryGroup, walkGroup, randomGroup, historyGroup}},
+		{"commits that do not see each other", racy(), 10, []string{conditionGroup, uniqueGroup, historyGroup}},
+		{"commits in pieces", oneByOne(), 5, []string{conditionGroup, groupsGroup, randomGroup}},
+		{"nothing works", unavailable, 200, []string{keysGroup, recordsGroup, patternGroup, closeGroup, randomGroup, historyGroup}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newBroken(driver.UnitStore)
+			tt.broken(b)
+			report, err := Check(t.Context(), func(context.Context) (driver.Store, error) { return b, nil }, Options{Seed: 1, Ops: 800, Histories: 9})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.Failed < tt.least {
+				t.Errorf("%s, want at least %d to fail", report.Summary(), tt.least)
+			}
+			sum := report.Passed + report.Missing
+			for _, g := range report.Groups {
+				sum += len(g.Failed)
+				if slices.Contains(tt.groups, g.Name) && len(g.Failed) == 0 {
+					t.Errorf("nothing fails in %s", g.Name)
+				}
+				for _, f := range g.Failed {
+					if f.Want == "" || f.Got == "" || !strings.Contains(f.Again, f.Rule) || f.Want == "no panic" {
+						t.Errorf("failure %+v; want what was wanted and found, no panic, and a command", f)
+					}
+				}
+			}
+			if want := len(rules()); sum < want || sum > want+2 {
+				t.Errorf("%d results for %d rules", sum, want)
+			}
+		})
+	}
+}
