@@ -21,6 +21,17 @@ func (e *env) blog(ctx context.Context) *repo.Repo[post] {
 	return e.posts(ctx)
 }
 
+func categoriesOfUser(ctx context.Context, e *env) {
+	for _, c := range [][2]string{{"user:1000", "IT"}, {"user:1000", "Life"}, {"user:10001", "Cars"}, {"user:1000", "Daily"}, {"user:100", "IT"}} {
+		insertAll(ctx, e, e.items(ctx), item{Shelf: e.name(c[0]), ID: c[1], Text: "category " + c[1]})
+	}
+	name := func(it item) string { return it.ID + ", " + it.Text }
+	q := repo.Where("shelf", e.name("user:1000"))
+	equal(e, "the categories", find(ctx, e, e.items(ctx), q, name), []string{"Daily, category Daily", "IT, category IT", "Life, category Life"})
+	e.ok("delete", e.items(ctx).Delete(ctx, repo.Key{e.name("user:1000"), "IT"}))
+	equal(e, "the categories that are left", find(ctx, e, e.items(ctx), q, name), []string{"Daily, category Daily", "Life, category Life"})
+}
+
 func blogByCategory(ctx context.Context, e *env) {
 	e.blog(ctx)
 	equal(e, "the posts in IT", e.ids(ctx, repo.Where("category", e.name("IT")).Order("created")), []string{"P0001", "P0003"})

@@ -22,6 +22,7 @@ func patternRules() []rule {
 		{name: "addresses", sentence: "B2: Kate Monster has her two addresses nested in her record.", check: addresses},
 		{name: "music by category", sentence: "C2: the music of a category, with name and artist, is read from its index table.", needs: changesStore, check: musicByCategory},
 		{name: "jobs", sentence: "C4: IT selects the jobs under IT, IT:data those of data, whatever texts the parts hold.", needs: changesPartition, check: jobTree},
+		{name: "categories of a user", sentence: "A3: the categories of user:1000, Daily, IT and Life, and not those of user:10001.", check: categoriesOfUser},
 		{name: "blog by category", sentence: "C5: of user:1000 the category IT has P0001 and P0003.", needs: changesStore, check: blogByCategory},
 		{name: "blog between dates", sentence: "E7: of user:1000 P0001 and P0002 were posted from 1521080000 to 1521080400.", needs: changesStore, check: blogBetween},
 		{name: "blog with names", sentence: "C2: the posts of user:1000 come newest first, with the name of their category.", needs: changesStore, check: blogNewest},

@@ -234,6 +234,7 @@ func exampleFaults() map[string]fault {
 		"addresses":                valueFault(shorter2),
 		"music by category":        noRows(),
 		"jobs":                     neighbours(),
+		"categories of a user":     keyFault(replaces("user:10001", "user:1000")),
 		"blog by category":         noRows(),
 		"blog between dates":       upTo(1),
 		"blog with names":          noRows(),
