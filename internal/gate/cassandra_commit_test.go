@@ -53,9 +53,7 @@ func needsRead(op *driver.Op, alone bool) bool {
 		return false
 	case op.Do == driver.Check:
 		return op.If != driver.AtRev || alone
-	case op.Do == driver.Fence:
-		return op.If != driver.AtRev
-	case op.Do == driver.Delete:
+	case op.Do == driver.Fence, op.Do == driver.Delete:
 		return false
 	case op.Table.Class != driver.Records:
 		return alone && op.If == driver.Any
@@ -186,7 +184,7 @@ func whole(token driver.Token, p *planned, row *driver.Row, fresh bool) []any {
 			put(args, c.Name, nil)
 		}
 	}
-	if row.Dead || !fresh && p.Table.Class == driver.Records {
+	if p.Table.Class == driver.Records { // a missing flag is not false
 		put(args, "_dead", row.Dead)
 	}
 	if len(row.Extra) > 0 || !fresh {

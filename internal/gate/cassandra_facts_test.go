@@ -26,6 +26,7 @@ func TestCassandraFacts(t *testing.T) {
 		"no TTL":             cassandraNoTTL,
 		"no plain writes":    cassandraNoPlainWrites,
 		"nulls":              cassandraNulls,
+		"flags":              cassandraFlags,
 		"a message too long": cassandraTooLong,
 		"marks":              cassandraMarks,
 	} {
@@ -258,6 +259,38 @@ func cassandraNulls(t *testing.T, s *cassandraStore) {
 	}
 	if put, err := s.deadCells(t, p.author); patched != 0 || put != postFields-2 || err != nil {
 		t.Errorf("%d tombstones after insert and patch, %d after a put of 2 fields of %d: %v", patched, put, postFields, err)
+	}
+}
+
+// A record without its flag is in no run, and only with ALLOW FILTERING is the server
+// asked for those that have it; it says whether it may be.
+func cassandraFlags(t *testing.T, s *cassandraStore) {
+	p := cassandraPlay(t, s)
+	s.insert(t, p, "1")
+	if err := s.exec(t, `INSERT INTO posts ("author", "_sort", "_rev") VALUES (?, ':2#', 0x01)`, p.author); err != nil {
+		t.Fatal(err)
+	}
+	span := driver.Span{Table: p.posts, Key: p.post(p.author, "")}
+	if n, err := s.Count(t.Context(), span); n != 1 || err != nil {
+		t.Errorf("one record with a flag and one without: %d are counted, %v", n, err)
+	}
+	unfiltered := *s
+	unfiltered.statements = s.spoil(t, "cassandra/count", "<live>", "")
+	if n, err := unfiltered.Count(t.Context(), span); n != 2 || err != nil {
+		t.Errorf("of two rows %d are counted, %v", n, err)
+	}
+	unasked := *s
+	unasked.statements = s.spoil(t, "cassandra/count", "<filtering>", "")
+	if _, err := unasked.Count(t.Context(), span); err == nil || !strings.Contains(err.Error(), "ALLOW FILTERING") {
+		t.Errorf("without ALLOW FILTERING: %v", err)
+	}
+	cql, err := s.text("cassandra/may-filter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var allowed string
+	if err := s.session.Query(cql).ScanContext(t.Context(), &allowed); allowed != "true" || err != nil {
+		t.Errorf("the server says of filtering %q, %v", allowed, err)
 	}
 }
 

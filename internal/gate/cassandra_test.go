@@ -111,13 +111,30 @@ func merged(a, b map[string]string) map[string]string {
 var cassandraColumns = []string{"title", "views", "rating", "open", "at", "photo", "tags", "meta", "slug", "category", "select", "Select",
 	"_key", "_rev", "_ring", "_dead", "_expires", "_note", "_extra"}
 
-func (s *cassandraStore) query(label, more string, args ...any) (*gocql.Query, error) {
+func (s *cassandraStore) query(label string, names map[string]string, args ...any) (*gocql.Query, error) {
 	columns := `"_sort"`
 	for _, c := range cassandraColumns {
 		columns += `, "` + c + `"`
 	}
-	cql, err := s.named(label, map[string]string{"table": s.table, "columns": columns})
-	return s.session.Query(cql+" "+more, args...), err
+	cql, err := s.named(label, merged(names, map[string]string{"table": s.table, "columns": columns}))
+	return s.session.Query(cql, args...), err
+}
+
+// querySpan returns a statement that reads a span, of whose records some may be dead.
+func (s *cassandraStore) querySpan(label string, t *driver.Table, args ...any) (*gocql.Query, error) {
+	names := map[string]string{"live": "", "filtering": ""}
+	if t.Class == driver.Records {
+		live, err := s.text("cassandra/live")
+		if err != nil {
+			return nil, err
+		}
+		filtering, err := s.text("cassandra/filtering")
+		if err != nil {
+			return nil, err
+		}
+		names["live"], names["filtering"] = live, filtering
+	}
+	return s.query(label, names, args...)
 }
 
 // partitionText returns the text column for a partition of one text: what an empty
@@ -233,7 +250,7 @@ func (s *cassandraStore) Get(ctx context.Context, t *driver.Table, keys []driver
 }
 
 func (s *cassandraStore) row(ctx context.Context, t *driver.Table, k driver.Key, level gocql.Consistency) (driver.Row, error) {
-	q, err := s.query("cassandra/get", "", partitionText(t, k.Partition), index(t)+k.Sort)
+	q, err := s.query("cassandra/get", nil, partitionText(t, k.Partition), index(t)+k.Sort)
 	if err != nil {
 		return driver.Row{}, err
 	}
@@ -269,7 +286,7 @@ func (s *cassandraStore) Range(ctx context.Context, span driver.Span) ([]driver.
 	if from >= to {
 		return nil, nil
 	}
-	q, err := s.query(label, "", partitionText(span.Table, span.Key.Partition), from, to, limit)
+	q, err := s.querySpan(label, span.Table, partitionText(span.Table, span.Key.Partition), from, to, limit)
 	if err != nil {
 		return nil, err
 	}
@@ -287,7 +304,7 @@ func (s *cassandraStore) Range(ctx context.Context, span driver.Span) ([]driver.
 
 func (s *cassandraStore) Count(ctx context.Context, span driver.Span) (int, error) {
 	from, to := bounds(span)
-	q, err := s.query("cassandra/count", "", partitionText(span.Table, span.Key.Partition), from, to)
+	q, err := s.querySpan("cassandra/count", span.Table, partitionText(span.Table, span.Key.Partition), from, to)
 	if err != nil {
 		return 0, err
 	}
@@ -302,7 +319,7 @@ func (s *cassandraStore) Walk(ctx context.Context, t *driver.Table, mark string)
 		return nil, "", fmt.Errorf("mark: %w", driver.ErrInvalid)
 	}
 	from, to := bounds(driver.Span{Table: t})
-	q, err := s.query("cassandra/walk", "", from, to)
+	q, err := s.query("cassandra/walk", nil, from, to)
 	if err != nil {
 		return nil, "", err
 	}

@@ -7,17 +7,18 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// conditions does every verb under every condition to rows in every state.
+// conditions does every verb under every condition that it may have to rows in every
+// state.
 func conditions(ctx context.Context, p *play) error {
 	rev := driver.NewToken()
 	for _, state := range []string{"missing", "there", "dead"} {
 		for verb := driver.Check; verb <= driver.Fence; verb++ {
 			for i, c := range everyCondition(rev) {
-				if verb == driver.Patch && c.If < driver.Present {
+				op := postOp(p, verb, p.post(p.author, fmt.Sprint(state, verb, i)), c.If, c.Rev)
+				if op.Validate() != nil {
 					continue
 				}
-				k := p.post(p.author, fmt.Sprint(state, verb, i))
-				if err := p.condition(ctx, state, rev, postOp(p, verb, k, c.If, c.Rev)); err != nil {
+				if err := p.condition(ctx, state, rev, op); err != nil {
 					return fmt.Errorf("%s row: %w", state, err)
 				}
 			}
@@ -117,10 +118,11 @@ func (p *play) sendAgain(ctx context.Context, k driver.Key, op driver.Op) error 
 		}
 		last := driver.Op{Do: driver.Patch, Table: p.posts, Row: driver.Row{Key: k}, If: driver.Present,
 			Edits: []driver.Edit{{Do: driver.Add, Field: views, Value: driver.IntValue(1)}}}
-		if _, err := p.do(ctx, last); err != nil {
+		rev, err := p.do(ctx, last)
+		if err != nil {
 			return err
 		}
-		fence := driver.Op{Do: driver.Fence, Table: p.posts, Row: driver.Row{Key: k}}
+		fence := postOp(p, driver.Fence, k, driver.AtRev, rev)
 		if _, err := p.do(ctx, fence); err != nil {
 			return err
 		}
@@ -128,7 +130,7 @@ func (p *play) sendAgain(ctx context.Context, k driver.Key, op driver.Op) error 
 	return nil
 }
 
-// expiry writes rows that have expired, and dead ones, and reads them by every way.
+// expiry writes rows that have expired, and dead ones, and reads runs of them.
 func expiry(ctx context.Context, p *play) error {
 	for i, row := range []driver.Row{
 		{Expires: 1}, {Expires: -1}, {Expires: 1 << 52}, {Dead: true}, {Dead: true, Expires: 2}, {Note: "\x00note"}, {},

@@ -16,6 +16,7 @@ var checks = []check{
 	{"conditions of claims", claimConditions},
 	{"replay", replay},
 	{"expiry", expiry},
+	{"dead", deadRows},
 	{"patches", patches},
 	{"values", valuesKept},
 	{"large", large},

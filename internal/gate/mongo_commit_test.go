@@ -140,7 +140,7 @@ func (s *mongoStore) prepare(token driver.Token, op *driver.Op) (string, bson.M,
 		return "", nil, err
 	}
 	params := bson.M{"table": op.Table.Name, "where": where, "upsert": op.If == driver.Any, "ring": int32(op.Table.Ring),
-		"token": binary(token), "expires": bson.DateTime(op.Row.Expires)}
+		"token": binary(token)}
 	label := map[driver.Verb]string{driver.Check: "mongo/check", driver.Put: "mongo/put", driver.Patch: "mongo/patch",
 		driver.Delete: "mongo/delete", driver.Fence: "mongo/fence"}[op.Do]
 	switch op.Do {

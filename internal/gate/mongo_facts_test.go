@@ -162,8 +162,7 @@ func TestMongoCollation(t *testing.T) {
 		if _, err := s.write(t.Context(), "mongo/insert", bson.M{"table": table, "rows": rows}); err != nil {
 			t.Fatal(err)
 		}
-		docs, err := s.read(t.Context(), "mongo/range", bson.M{"table": table, "from": "a#", "to": driver.After("a#"),
-			"direction": int32(1), "limit": int64(0), "mask": bson.D{}})
+		docs, err := s.readSpan(t.Context(), "mongo/range", driver.Span{Table: &driver.Table{Name: table}, Key: driver.Key{Partition: "a#"}})
 		if err != nil {
 			t.Fatal(err)
 		}

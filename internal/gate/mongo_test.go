@@ -152,21 +152,31 @@ func (s *mongoStore) Get(ctx context.Context, t *driver.Table, keys []driver.Key
 	return nil
 }
 
-func (s *mongoStore) span(span driver.Span) bson.M {
+// readSpan sends a statement that reads a span, of whose records some may be dead.
+func (s *mongoStore) readSpan(ctx context.Context, label string, span driver.Span) ([]bson.D, error) {
 	p := span.Key.Partition
-	m := bson.M{"table": span.Table.Name, "from": p + span.From, "to": p + span.To, "limit": int64(span.Limit),
-		"direction": int32(1), "mask": projection(span.Table, span.Mask)}
+	bounds := bson.M{"from": p + span.From, "to": p + span.To}
 	if span.To == "" {
-		m["to"] = driver.After(p)
+		bounds["to"] = driver.After(p)
 	}
+	which := "mongo/span"
+	if span.Table.Class == driver.Records {
+		which = "mongo/live"
+	}
+	where, err := s.document(which, bounds)
+	if err != nil {
+		return nil, err
+	}
+	m := bson.M{"table": span.Table.Name, "where": where, "limit": int64(span.Limit), "direction": int32(1),
+		"mask": projection(span.Table, span.Mask)}
 	if span.Reverse {
 		m["direction"] = int32(-1)
 	}
-	return m
+	return s.read(ctx, label, m)
 }
 
 func (s *mongoStore) Range(ctx context.Context, span driver.Span) ([]driver.Row, error) {
-	docs, err := s.read(ctx, "mongo/range", s.span(span))
+	docs, err := s.readSpan(ctx, "mongo/range", span)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +196,7 @@ func documentRows(t *driver.Table, docs []bson.D, mask []int) ([]driver.Row, err
 }
 
 func (s *mongoStore) Count(ctx context.Context, span driver.Span) (int, error) {
-	docs, err := s.read(ctx, "mongo/count", s.span(span))
+	docs, err := s.readSpan(ctx, "mongo/count", span)
 	if err != nil || len(docs) == 0 {
 		return 0, err
 	}

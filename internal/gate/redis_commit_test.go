@@ -80,9 +80,10 @@ func isPut(ops []driver.Op) bool {
 
 func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {
 	op := &ops[0]
-	c := script{label: "redis/put", keys: s.recordKeys(op), ops: []int{0}}
+	c := script{label: "redis/put", keys: []string{s.key(op.Table, op.Row.Key)}, ops: []int{0}}
 	sort := ""
-	if len(op.Table.Sort) > 0 {
+	if ordered(op) {
+		c.keys = append(c.keys, s.order(op.Table, op.Row.Key.Partition))
 		sort = op.Row.Key.Sort
 	}
 	var gone, more []int
@@ -110,13 +111,9 @@ func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {
 	return c
 }
 
-// recordKeys returns the names under which a record and its order lie.
-func (s *redisStore) recordKeys(op *driver.Op) []string {
-	keys := []string{s.key(op.Table, op.Row.Key)}
-	if len(op.Table.Sort) > 0 {
-		keys = append(keys, s.order(op.Table, op.Row.Key.Partition))
-	}
-	return keys
+// ordered reports whether an op may change the order of records.
+func ordered(op *driver.Op) bool {
+	return op.Table.Class == driver.Records && len(op.Table.Sort) > 0 && (op.Do == driver.Put || op.Do == driver.Delete)
 }
 
 func condition(op *driver.Op) string {
@@ -126,7 +123,8 @@ func condition(op *driver.Op) string {
 	return op.If.String()
 }
 
-// fieldsOf returns names and values of the hash of a row, but _rev and _ring.
+// fieldsOf returns names and values of the hash of a row, but _rev and _ring; _dead
+// comes first.
 func fieldsOf(op *driver.Op) []string {
 	list := metaOf(&op.Row)
 	for i, v := range op.Row.Fields {
@@ -178,7 +176,7 @@ func rest(op *driver.Op) string {
 }
 
 func (s *redisStore) patchScript(token driver.Token, op *driver.Op) script {
-	c := script{label: "redis/patch", keys: s.recordKeys(op)[:1], ops: []int{0}}
+	c := script{label: "redis/patch", keys: []string{s.key(op.Table, op.Row.Key)}, ops: []int{0}}
 	c.add(string(token[:]), condition(op), 16*op.Table.Ring)
 	c.add(patchArgs(op)...)
 	return c
@@ -235,14 +233,13 @@ func (s *redisStore) commitScript(token driver.Token, ops []driver.Op) script {
 		op := &ops[i]
 		c.ops = append(c.ops, i)
 		kind, shape, args := op.Do.String(), "plain", []any{}
-		if op.Table.Class != driver.Records {
+		c.keys = append(c.keys, s.key(op.Table, op.Row.Key))
+		switch {
+		case op.Table.Class != driver.Records:
 			kind, shape = "member "+kind, "member"
-			c.keys = append(c.keys, s.key(op.Table, op.Row.Key))
-		} else {
-			c.keys = append(c.keys, s.recordKeys(op)...)
-			if len(op.Table.Sort) > 0 {
-				shape = "ordered"
-			}
+		case ordered(op):
+			shape = "ordered"
+			c.keys = append(c.keys, s.order(op.Table, op.Row.Key.Partition))
 		}
 		switch {
 		case kind == "member put":

@@ -19,7 +19,8 @@ func several(ctx context.Context, p *play) error {
 	if err := p.commit(ctx, rev, ops...); err != nil {
 		return fmt.Errorf("sent again: %w", err)
 	}
-	if _, err := p.do(ctx, p.inserted(b, "slug-b", 2)...); err != nil {
+	revB, err := p.do(ctx, p.inserted(b, "slug-b", 2)...)
+	if err != nil {
 		return err
 	}
 	for name, ops := range map[string][]driver.Op{
@@ -38,11 +39,11 @@ func several(ctx context.Context, p *play) error {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
-	return p.severalDone(ctx, a, b, rev)
+	return p.severalDone(ctx, a, b, rev, revB)
 }
 
 // severalDone does commits whose conditions hold.
-func (p *play) severalDone(ctx context.Context, a, b driver.Key, rev driver.Token) error {
+func (p *play) severalDone(ctx context.Context, a, b driver.Key, rev, revB driver.Token) error {
 	check := driver.Op{Do: driver.Check, Table: p.posts, Row: driver.Row{Key: b}, If: driver.Present}
 	free := driver.Op{Do: driver.Check, Table: p.posts, Row: driver.Row{Key: p.post(p.author, "free")}, If: driver.Absent}
 	rev, err := p.do(ctx, append(p.moved(a, rev, "slug-a", "slug-e"), check, free)...)
@@ -55,7 +56,7 @@ func (p *play) severalDone(ctx context.Context, a, b driver.Key, rev driver.Toke
 	if rev, err = p.do(ctx, patch, entry); err != nil {
 		return err
 	}
-	if rev, err = p.do(ctx, append(p.moved(a, rev, "slug-e", "slug-e"), driver.Op{Do: driver.Fence, Table: p.posts, Row: driver.Row{Key: b}})...); err != nil {
+	if rev, err = p.do(ctx, append(p.moved(a, rev, "slug-e", "slug-e"), postOp(p, driver.Fence, b, driver.AtRev, revB))...); err != nil {
 		return err
 	}
 	dead := driver.Op{Do: driver.Put, Table: p.posts, Row: driver.Row{Key: a, Dead: true, Expires: 99}, If: driver.AtRev, Rev: rev}
