@@ -17,6 +17,7 @@ func expiryRules() []rule {
 		{name: "kept", sentence: "The expiry reads as it was written, by the record and by an index that covers it.", check: expiryKept},
 		{name: "renewed", sentence: "Renewing a record renews its index rows and claims.", check: renewed},
 		{name: "renewed by patch", sentence: "A patch leaves the expiry as it is.", check: patchKeepsExpiry},
+		{name: "renewed by ExpireAt", sentence: "ExpireAt in a patch renews a record with its index rows and claims; the zero time lets it last for ever.", check: renewedByExpireAt},
 		{name: "writes to expired", sentence: "Replace, Update and Patch of an expired record are ErrNotFound; Insert and Put begin anew.", check: writesToExpired},
 		{name: "delete of expired", sentence: "Delete of an expired record succeeds, and with a version it is ErrConflict.", check: deleteExpired},
 		{name: "expired owner", sentence: "A unique value whose owner has expired can be taken.", check: expiredOwner},
@@ -26,7 +27,7 @@ func expiryRules() []rule {
 	for i := range list {
 		list[i].needs = changesStore
 	}
-	return list
+	return append(list, rule{name: "without indexes", sentence: "A record that no index names expires like others, and ExpireAt renews it.", check: expiresAlone})
 }
 
 // A clock is what decides for a rule what has expired.
@@ -127,6 +128,54 @@ func (d *desk) counts(ctx context.Context) string {
 		list = append(list, n)
 	}
 	return fmt.Sprint(list)
+}
+
+func renewedByExpireAt(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	d.login(ctx, "a", time.Hour)
+	d.login(ctx, "b", time.Hour)
+	_, err := d.sessions.Patch(ctx, d.key("a"), repo.ExpireAt(d.now().Add(3*time.Hour)), repo.Set("seen", 7))
+	e.ok("patch with ExpireAt", err)
+	_, err = d.sessions.Patch(ctx, d.key("b"), repo.ExpireAt(time.Time{}))
+	e.ok("patch with the zero ExpireAt", err)
+	d.pass(2 * time.Hour)
+	for _, id := range []string{"a", "b"} {
+		equal(e, "the ways to see "+id+", which was renewed", len(d.seen(ctx, id)), waysToSee)
+	}
+	d.pass(time.Hour)
+	equal(e, "the ways to see a when it has expired again", d.seen(ctx, "a"), nil)
+	_, err = d.sessions.Patch(ctx, d.key("a"), repo.ExpireAt(d.now().Add(time.Hour)))
+	e.is("patch of what has expired", err, repo.ErrNotFound)
+	d.pass(200 * 365 * 24 * time.Hour)
+	equal(e, "the ways to see b 200 years later", len(d.seen(ctx, "b")), waysToSee)
+}
+
+func expiresAlone(ctx context.Context, e *env) {
+	d := &desk{clock: &clock{}, env: e}
+	d.ms.Store(1_500_000_000_000)
+	schema := repo.Schema{Collection: e.freshName(), Partition: []string{"user"}, Sort: []string{"id"}}
+	r, err := repo.Open[session](ctx, repo.NewStore(e.store, &repo.Options{Now: d.now}), schema)
+	e.ok("open", err)
+	d.sessions = r
+	there := func() string {
+		got, err := r.Get(ctx, d.key("a"))
+		ok, existsErr := r.Exists(ctx, d.key("a"))
+		e.ok("exists", existsErr)
+		list := collect(e, "find", r.Find(ctx, repo.Where("user", d.name("user"))))
+		return fmt.Sprint(err == nil, ok, len(list), got.Until.UnixMilli()-d.ms.Load() > 0)
+	}
+	d.login(ctx, "a", time.Hour)
+	equal(e, "whether it is there: by get, exists, find, and its expiry", there(), "true true 1 true")
+	_, err = r.Patch(ctx, d.key("a"), repo.ExpireAt(d.now().Add(2*time.Hour)))
+	e.ok("patch with ExpireAt", err)
+	d.pass(time.Hour)
+	equal(e, "whether it is there when it was renewed", there(), "true true 1 true")
+	d.pass(time.Hour)
+	equal(e, "whether it is there when it has expired", there(), "false false 0 false")
+	_, err = r.Patch(ctx, d.key("a"), repo.ExpireAt(d.now().Add(time.Hour)))
+	e.is("patch of what has expired", err, repo.ErrNotFound)
+	d.login(ctx, "a", time.Hour)
+	equal(e, "whether it is there when it was inserted anew", there(), "true true 1 true")
 }
 
 func expiredGone(ctx context.Context, e *env) {

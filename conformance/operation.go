@@ -72,7 +72,7 @@ type operation struct {
 // An edit is one change of a patch.
 type edit struct {
 	field string
-	do    string // "set", "unset" or "add"
+	do    string // "set", "unset", "add" or "expire"
 	value any
 }
 
@@ -196,9 +196,13 @@ func (d *draw) entry() entry {
 		e.Extra = map[string]any{d.pick("f", "g"): int64(d.IntN(3))}
 	}
 	if d.IntN(5) == 0 {
-		e.Until = time.UnixMilli(1_500_000_000_000 + int64(d.IntN(200_000))).UTC()
+		e.Until = d.until()
 	}
 	return e
+}
+
+func (d *draw) until() time.Time {
+	return time.UnixMilli(1_500_000_000_000 + int64(d.IntN(200_000))).UTC()
 }
 
 func (d *draw) kind() string { return d.pick("k", "K", "k1", "k%") }
@@ -208,6 +212,7 @@ func (d *draw) edits() []edit {
 		{"kind", "set", d.kind()}, {"score", "add", int64(d.IntN(5) - 2)}, {"note", "set", d.pick("a", "c")}, {"note", "unset", nil},
 		{"tags", "set", []string{d.pick("x", "y"), d.pick("x", "z")}}, {"tags", "unset", nil}, {"name", "set", d.pick("n", "N", "nn")}, {"name", "unset", nil},
 		{"f", "add", int64(1)}, {"g", "set", d.pick("text", "")}, {"f", "unset", nil}, {"score", "set", int64(d.IntN(4))},
+		{"", "expire", d.until()}, {"", "expire", time.Time{}},
 	}
 	if d.IntN(4) == 0 {
 		all = all[8:11] // of fields that no index has

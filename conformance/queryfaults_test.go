@@ -51,6 +51,8 @@ func lifeFaults() map[string]fault {
 		"kept":                  expiryOf(nil, func(ms int64) int64 { return ms + 1 }),
 		"renewed":               staleRows(),
 		"renewed by patch":      opFault(func(_ *broken, op *driver.Op) bool { op.PatchMeta = true; return true }),
+		"renewed by ExpireAt":   staleRows(),
+		"without indexes":       opFault(func(_ *broken, op *driver.Op) bool { op.PatchMeta = false; return true }),
 		"writes to expired":     noneAtRev,
 		"delete of expired":     keepsAll(),
 		"expired owner":         keepsRows(),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -183,6 +184,8 @@ func (e edit) repo() repo.Edit {
 		return repo.Set(e.field, e.value)
 	case "add":
 		return repo.Add(e.field, e.value.(int64))
+	case "expire":
+		return repo.ExpireAt(e.value.(time.Time))
 	}
 	return repo.Unset(e.field)
 }
