@@ -302,12 +302,12 @@ func TestDamagedRows(t *testing.T) {
 	rd.init(v, nil)
 	for name, stored := range tests {
 		var out driver.Row
-		if err := rd.readBytes(&out, []byte(stored)); !errors.Is(err, driver.ErrCorrupt) {
+		if err := rd.readBytes(&out, stored); !errors.Is(err, driver.ErrCorrupt) {
 			t.Errorf("%s: %v, want ErrCorrupt", name, err)
 		}
 	}
 	var out driver.Row
-	if err := rd.readBytes(&out, []byte(good)); err != nil || out.Note != "note" { // the control
+	if err := rd.readBytes(&out, good); err != nil || out.Note != "note" { // the control
 		t.Errorf("the row that was not damaged: %+v, %v", out, err)
 	}
 }
