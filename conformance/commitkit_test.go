@@ -87,6 +87,7 @@ func rowsLater(wait time.Duration, answered bool) fault {
 			}
 			wait := rand.N(wait)
 			if answered {
+				rest := copyOps(rest) // the caller will use its slices again
 				time.AfterFunc(wait, func() { b.Store.Commit(context.WithoutCancel(ctx), token, rest) })
 				return nil, nil
 			}

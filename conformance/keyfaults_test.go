@@ -258,7 +258,8 @@ func lateGets(b *broken) {
 		mu.Lock()
 		defer mu.Unlock()
 		if reads++; reads%4 == 3 {
-			rows[0] = before[name(t, keys[0])]
+			row := before[name(t, keys[0])]
+			rows[0] = copyRow(&row)
 		}
 	}
 }
