@@ -95,11 +95,10 @@ func without(do driver.Verb, classes ...driver.Class) fault {
 	return opFault(func(_ *broken, op *driver.Op) bool { return op.Do != do || !slices.Contains(classes, op.Table.Class) })
 }
 
-func noRows() fault     { return without(driver.Put, driver.Rows, driver.Claims) }
-func keepsRows() fault  { return without(driver.Delete, driver.Rows, driver.Claims) }
-func keepsAll() fault   { return without(driver.Delete, driver.Records) }
-func writesNone() fault { return without(driver.Put, driver.Records) }
-func noFences() fault   { return without(driver.Fence, driver.Records) }
+func noRows() fault    { return without(driver.Put, driver.Rows, driver.Claims) }
+func keepsRows() fault { return without(driver.Delete, driver.Rows, driver.Claims) }
+func keepsAll() fault  { return without(driver.Delete, driver.Records) }
+func noFences() fault  { return without(driver.Fence, driver.Records) }
 
 // forgets treats one condition as another, in ops of some verbs.
 func forgets(cond, now driver.Cond, verbs ...driver.Verb) fault {
