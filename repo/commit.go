@@ -262,12 +262,24 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if refusal == nil {
 		return 0, nil, nil
 	}
-	if refusal.Op < 0 || refusal.Op >= len(b.ops) {
-		return 0, nil, fmt.Errorf("store refused op %d of %d: %w", refusal.Op, len(b.ops), ErrInternal)
+	if err := b.checkRefusal(refusal); err != nil {
+		return 0, nil, err
 	}
 	w := b.owner[refusal.Op]
 	writes[w].refused = b.ops[refusal.Op].Table
 	return w, refusal, nil
+}
+
+// checkRefusal sees that a refusal speaks of an op, and an edit, that there is.
+func (b *builder) checkRefusal(refusal *driver.Refusal) error {
+	if refusal.Op < 0 || refusal.Op >= len(b.ops) {
+		return fmt.Errorf("the store refused op %d of %d: %w", refusal.Op, len(b.ops), ErrInternal)
+	}
+	op := &b.ops[refusal.Op]
+	if refusal.Overflow && (refusal.Edit < 0 || refusal.Edit >= len(op.Edits)) {
+		return fmt.Errorf("the store refused edit %d of %d: %w", refusal.Edit, len(op.Edits), ErrInternal)
+	}
+	return checkWidth(&refusal.Row, op.Table, nil)
 }
 
 // refused decides what a refusal means for a write: an error for the caller, or

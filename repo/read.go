@@ -150,13 +150,12 @@ func (c *collection) valuesOf(b *readBuffer, row *driver.Row, parts []driver.Val
 	vals := append(b.vals[:0], parts...)
 	if mask == nil {
 		vals = append(vals, row.Fields...)
-	} else {
-		for range len(c.cols) - len(c.key) {
-			vals = append(vals, driver.Value{})
-		}
-		for i, f := range row.Fields {
-			vals[len(c.key)+mask[i]] = f
-		}
+	}
+	for len(vals) < len(c.cols) {
+		vals = append(vals, driver.Value{})
+	}
+	for i := 0; i < len(row.Fields) && mask != nil; i++ {
+		vals[len(c.key)+mask[i]] = row.Fields[i]
 	}
 	b.vals = vals
 	return record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}

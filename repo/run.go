@@ -22,9 +22,9 @@ func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter
 		}
 	}
 	if len(seqs) == 1 {
-		return counted(seqs[0], k)
+		return counted(seqs[0], k, p)
 	}
-	return counted(merged(seqs, p.reverse), k)
+	return counted(merged(seqs, p.reverse), k, p)
 }
 
 // fresh yields the rows of a span that have not expired, at most as many as its
@@ -65,11 +65,16 @@ func behind(from, to, sort string, reverse bool) (string, string) {
 	return driver.After(sort), to
 }
 
-func counted(seq iter.Seq2[*driver.Row, error], k *call) iter.Seq2[*driver.Row, error] {
+// counted counts the rows of a run and sees that none has more fields than were
+// asked for.
+func counted(seq iter.Seq2[*driver.Row, error], k *call, p *plan) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		for row, err := range seq {
 			k.rows++
-			if !yield(row, err) {
+			if err == nil {
+				err = checkWidth(row, p.table, p.mask)
+			}
+			if !yield(row, err) || err != nil {
 				return
 			}
 		}

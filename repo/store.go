@@ -132,7 +132,28 @@ func (s *Store) get(ctx context.Context, k *call, t *driver.Table, keys []driver
 	k.depth++
 	k.requests += len(keys)
 	k.rows += len(keys)
-	return s.driver.Get(ctx, t, keys, mask, rows)
+	if err := s.driver.Get(ctx, t, keys, mask, rows); err != nil {
+		return err
+	}
+	for i := range rows {
+		if err := checkWidth(&rows[i], t, mask); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkWidth sees that a row that a store returned has no more fields than were
+// asked for.
+func checkWidth(row *driver.Row, t *driver.Table, mask []int) error {
+	most := len(t.Fields)
+	if mask != nil {
+		most = len(mask)
+	}
+	if len(row.Fields) > most {
+		return fmt.Errorf("the store returned %d fields of a row of %s, %d were asked for: %w", len(row.Fields), t.Name, most, ErrInternal)
+	}
+	return nil
 }
 
 func (s *Store) commit(ctx context.Context, k *call, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {

@@ -17,7 +17,7 @@ are checked.`
 
 func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	fs := newFlags("check", "URL FILE", checkAbout, "polystore check memory: examples/debian/debian.yaml", stderr)
-	rest, err := parse(fs, args, 2, stdout)
+	rest, err := parse(fs, args, "URL FILE", stdout)
 	if err != nil {
 		return err
 	}

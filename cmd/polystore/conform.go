@@ -43,7 +43,7 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	fs.StringVar(&f.opts.Only, "only", "", "run only the rules whose `GROUP/RULE` begins so")
 	fs.BoolVar(&f.json, "json", false, "print the report as JSON")
 	fs.StringVar(&f.out, "out", ".", "`DIR` for the report")
-	rest, err := parse(fs, args, 1, stdout)
+	rest, err := parse(fs, args, "URL", stdout)
 	if err != nil {
 		return err
 	}
@@ -54,6 +54,8 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	f.opts.Progress = progress(stderr, isTerminal(stderr))
 	report, err := conformance.Check(ctx, func(ctx context.Context) (driver.Store, error) { return backends.OpenDriver(ctx, rest[0]) }, f.opts)
 	switch {
+	case errors.Is(err, context.Canceled):
+		return err
 	case report == nil:
 		return exit{loadtest.Usage, fmt.Errorf("conform: %w", err)}
 	case err != nil:

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/polystore/polystore/loadtest"
 )
 
 // newFlags returns the flags of a command, whose help has an example.
@@ -30,8 +32,8 @@ func newFlags(name, args, about, example string, stderr io.Writer) *flag.FlagSet
 }
 
 // parse reads flags and arguments in any order and returns the arguments, of
-// which there must be n.
-func parse(fs *flag.FlagSet, args []string, n int, stdout io.Writer) ([]string, error) {
+// which there must be those that want names.
+func parse(fs *flag.FlagSet, args []string, want string, stdout io.Writer) ([]string, error) {
 	var rest []string
 	for _, a := range args {
 		if a == "-h" || a == "-help" || a == "--help" {
@@ -55,17 +57,24 @@ func parse(fs *flag.FlagSet, args []string, n int, stdout io.Writer) ([]string, 
 		case err != nil:
 			return nil, usageError("%s: %w; polystore help %s lists the flags", fs.Name(), err, fs.Name())
 		case fs.NArg() == 0:
-			return rest, count(fs.Name(), rest, n)
+			return rest, count(fs.Name(), rest, want)
 		}
 		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
 	}
 }
 
-func count(name string, args []string, n int) error {
-	if len(args) == n {
+func count(name string, args []string, want string) error {
+	if len(args) == len(strings.Fields(want)) {
 		return nil
 	}
-	return usageError("%s takes %d arguments, and there are %d; polystore help %s shows which", name, n, len(args), name)
+	if want == "" {
+		want = "no argument"
+	}
+	got := make([]string, len(args))
+	for i, a := range args {
+		got[i] = loadtest.Redact(a)
+	}
+	return usageError("%s takes %s; it got %q; polystore help %s says more", name, want, got, name)
 }
 
 // A list is a flag that may be given several times.

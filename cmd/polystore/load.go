@@ -44,7 +44,7 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var f loadFlags
 	fs := newFlags("load", "FILE", loadAbout, "polystore load examples/debian/debian.yaml\npolystore load blog.yaml --on memory: --on pebble:/data/try --rate 2000", stderr)
 	f.register(fs)
-	rest, err := parse(fs, args, 1, stdout)
+	rest, err := parse(fs, args, "FILE", stdout)
 	if err != nil {
 		return err
 	}

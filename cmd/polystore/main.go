@@ -76,7 +76,7 @@ func help(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 func version(_ context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := newFlags("version", "", "Prints the version of the program.", "polystore version", stderr)
-	if _, err := parse(fs, args, 0, stdout); err != nil {
+	if _, err := parse(fs, args, "", stdout); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(stdout, "polystore", loadtest.Version())

@@ -80,19 +80,20 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"lod"}, `no command "lod"`},
-		{[]string{"load"}, "takes 1 arguments, and there are 0"},
-		{[]string{"load", file, file}, "takes 1 arguments, and there are 2"},
+		{[]string{"load"}, "load takes FILE; it got []"},
+		{[]string{"load", file, file}, "load takes FILE; it got ["},
 		{[]string{"load", "--fast", file}, "-fast"},
 		{[]string{"load", "--rate", "many", file}, "-rate"},
 		{[]string{"load", file, "--rate", "0", "--on", "memory:"}, "has 0 operations"},
 		{[]string{"load", "none.yaml"}, "no such file"},
 		{[]string{"load", file, "--on", "redis://me:s3cret@db.example.org:6379"}, "redis://me:***@db.example.org:6379 is not on this machine; say --remote"},
 		{[]string{"load", file, "--on", "nosuch:"}, "scheme"},
-		{[]string{"check", "memory:"}, "takes 2 arguments"},
+		{[]string{"check", "memory:"}, "check takes URL FILE; it got [\"memory:\"]"},
 		{[]string{"check", "memory:", "none.yaml"}, "no such file"},
 		{[]string{"verify", "memory:", "posts"}, "schema of posts: the store has no such collection"},
-		{[]string{"verify", "memory:"}, "takes 2 arguments"},
-		{[]string{"rebuild", "memory:", "posts"}, "takes 3 arguments"},
+		{[]string{"check", "redis://me:s3cret@localhost"}, "redis://me:***@localhost"},
+		{[]string{"verify", "memory:"}, "verify takes URL COLLECTION"},
+		{[]string{"rebuild", "memory:", "posts"}, "rebuild takes URL COLLECTION INDEX"},
 	}
 	for _, tt := range tests {
 		code, out, diag := do(t, append(tt.args, outIfLoad(t, tt.args)...)...)

@@ -18,7 +18,7 @@ The store remembers the schema, so the name of the collection is enough.`
 
 func verify(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := newFlags("verify", "URL COLLECTION", verifyAbout, "polystore verify pebble:/data/blog posts", stderr)
-	rest, err := parse(fs, args, 2, stdout)
+	rest, err := parse(fs, args, "URL COLLECTION", stdout)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ to the store meanwhile.`
 
 func rebuild(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	fs := newFlags("rebuild", "URL COLLECTION INDEX", rebuildAbout, "polystore rebuild pebble:/data/blog posts by_category_created_desc", stderr)
-	rest, err := parse(fs, args, 3, stdout)
+	rest, err := parse(fs, args, "URL COLLECTION INDEX", stdout)
 	if err != nil {
 		return err
 	}
