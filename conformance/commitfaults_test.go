@@ -78,6 +78,7 @@ func editFaults() map[string]fault {
 		"adds at once":          readsFirst(),
 		"isolation":             racy(),
 		"many ops":              few(100),
+		"what cannot be done":   doesWhatItCan,
 		"rows with records":     keepsRows(),
 		"several partitions":    oneByOne(),
 		"beyond the unit":       oneByOne(),
@@ -232,5 +233,18 @@ func absentIsOne(b *broken) {
 		}
 		first = &copyOps(ops)[0]
 		return b.Store.Commit(ctx, token, ops)
+	}
+}
+
+// doesWhatItCan leaves the ops of a commit out that no store can do.
+func doesWhatItCan(b *broken) {
+	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+		var kept []driver.Op
+		for _, op := range ops {
+			if op.Validate() == nil {
+				kept = append(kept, op)
+			}
+		}
+		return b.Store.Commit(ctx, token, kept)
 	}
 }

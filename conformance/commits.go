@@ -18,8 +18,38 @@ func commitRules() []rule {
 		{name: "rows with records", sentence: "A commit changes a record and the rows of its indexes.", needs: changesPartition, check: rowsWithRecords},
 		{name: "several partitions", sentence: "Where the unit is the store, a commit changes rows of any partitions and tables.", needs: changesStore, check: severalPartitions},
 		{name: "beyond the unit", sentence: "Ops outside the unit are refused with an error and leave no trace.", needs: hasBeyond, check: beyondUnit},
+		{name: "what cannot be done", sentence: "A commit with an op that Validate refuses, without a token, or with two ops on one key is ErrInvalid, and nothing is done.", check: cannotBeDone},
 		{name: "ended context", sentence: "A commit whose context has ended is ErrTimeout and the context's error, and nothing is done.", check: endedCommit},
 	}
+}
+
+func cannotBeDone(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	key := e.at(t, "p", "a")
+	extra := put(t, row(key, "x"))
+	extra.Row.Extra = []driver.Pair{{Name: t.Fields[fInt].Name, Value: num(1)}}
+	patch := opOf(driver.Patch, t, key)
+	patch.If, patch.Edits = driver.Present, []driver.Edit{addTo(fInt, 1), addTo(fInt, 1)}
+	tests := map[string][]driver.Op{
+		"an unknown verb":           {opOf(driver.Fence+1, t, key)},
+		"a patch if any":            {opOf(driver.Patch, t, key)},
+		"two edits of one field":    {patch},
+		"a declared field as extra": {extra},
+		"two ops on one key":        {put(t, row(key, "x")), opOf(driver.Delete, t, key)},
+	}
+	e.commit(ctx, put(t, row(key, "old")))
+	beside := e.at(t, "p", "b")
+	for what, ops := range tests {
+		if e.facts.Unit > driver.UnitRecord {
+			ops = append([]driver.Op{put(t, row(beside, "new"))}, ops...)
+		}
+		_, err := e.store.Commit(ctx, driver.NewToken(), ops)
+		e.is("a commit with "+what, err, driver.ErrInvalid)
+	}
+	_, err := e.store.Commit(ctx, driver.Token{}, []driver.Op{put(t, row(key, "new"))})
+	e.is("a commit without a token", err, driver.ErrInvalid)
+	equal(e, "the row after all that", e.text(ctx, t, key), "old")
+	equal(e, "the row beside it", e.text(ctx, t, beside), "no row")
 }
 
 // winners counts the commits at once that are done.
