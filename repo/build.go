@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -45,24 +46,31 @@ func (c *collection) fill(ctx context.Context, k *call, x *index) error {
 	if err := c.store.driver.Define(ctx, tables); err != nil {
 		return err
 	}
+	return c.fillFrom(ctx, k, x, func(ctx context.Context, k *call, x *index, row *driver.Row) error {
+		return c.writeRows(ctx, k, x, row, nil)
+	})
+}
+
+// fillFrom calls write for each live record. Those that have expired need no rows:
+// Maintain removes them, and misses none.
+func (c *collection) fillFrom(ctx context.Context, k *call, x *index, write func(context.Context, *call, *index, *driver.Row) error) error {
 	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
 		if err != nil {
 			return err
 		}
 		for i := range chunk.Rows {
-			if err := c.fillRow(ctx, k, x, &chunk.Rows[i]); err != nil {
-				return err
+			if row := &chunk.Rows[i]; c.isLive(row) {
+				if err := write(ctx, k, x, row); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// fillRow writes the rows of x for one record.
-func (c *collection) fillRow(ctx context.Context, k *call, x *index, row *driver.Row) error {
-	if !c.isLive(row) {
-		return nil // Maintain removes it, and misses no row that is not there
-	}
+// writeRows writes the rows of x for one record, or only those with some keys.
+func (c *collection) writeRows(ctx context.Context, k *call, x *index, row *driver.Row, only []driver.Key) error {
 	next, err := c.recordOf(row)
 	if err != nil {
 		return err
@@ -73,6 +81,11 @@ func (c *collection) fillRow(ctx context.Context, k *call, x *index, row *driver
 	b.ops = append(b.ops, driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev})
 	if err := b.addRows(c, x, &ch); err != nil {
 		return ofKey(row.Key, err)
+	}
+	if only != nil {
+		b.ops = slices.DeleteFunc(b.ops, func(op driver.Op) bool {
+			return op.Table == x.table && !slices.Contains(only, op.Row.Key)
+		})
 	}
 	token := driver.NewToken()
 	if x.all {
@@ -85,7 +98,20 @@ func (c *collection) fillRow(ctx context.Context, k *call, x *index, row *driver
 	case refusal.Op == 0:
 		return ofKey(row.Key, fmt.Errorf("the record changed while its index was built, which the store's lock should have prevented: %w", ErrInternal))
 	}
-	return ofKey(row.Key, fmt.Errorf("index %s is unique and two records have %s; change one of them: %w", x.name, c.describe(x, next.vals), ErrExists))
+	return ofKey(row.Key, c.twoOwners(x, row.Key, next, &refusal.Row))
+}
+
+// twoOwners returns the error for a value of a unique index that two records have.
+func (c *collection) twoOwners(x *index, key driver.Key, rec *record, claim *driver.Row) error {
+	what, other := "a value", "another record"
+	if !c.store.opts.Redact {
+		what = c.describe(x, rec.vals)
+	}
+	if owner, err := c.recordKey(x, claim); err == nil {
+		other = c.printText(owner)
+	}
+	return fmt.Errorf("index %s is unique, and %s and %s both have %s; remove the index with repo.DropIndex, change one of them, and build it again: %w",
+		x.name, c.printText(key), other, what, ErrExists)
 }
 
 // recordOf returns a stored row as a record.

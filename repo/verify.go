@@ -208,9 +208,12 @@ func (c *collection) quote(key driver.Key) string {
 	return fmt.Sprintf("%q", key.Partition+key.Sort)
 }
 
-// Rebuild makes an index anew from the records. Writers of this process wait.
-// Repositories that are open stay so. It needs a store that no other process
-// writes to.
+// Rebuild makes an index agree with the records again: it removes rows that no
+// record should have and writes those that are missing. Readers see what was
+// there and right all the time, writers of this process wait, and a Rebuild that
+// is interrupted has done a part. Repositories that are open stay so. It needs a
+// store that no other process writes to. Rows that cannot be read at all are
+// ErrCorrupt: then remove the index with [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
 	k := r.store.begin("rebuild")
 	return r.end(&k, nil, r.rebuild(ctx, &k, index))
@@ -226,10 +229,45 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	if c.shared.epoch != c.epoch {
 		return fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
 	}
-	if err := c.fill(ctx, k, c.indexes[i]); err != nil {
+	x := c.indexes[i]
+	err := c.sweep(ctx, k, x)
+	if err == nil {
+		err = c.fillFrom(ctx, k, x, c.mendRow)
+	}
+	if err != nil {
 		return fmt.Errorf("index %s: %w", name, err)
 	}
 	return nil
+}
+
+// sweep removes the rows of x that no live record should have.
+func (c *collection) sweep(ctx context.Context, k *call, x *index) error {
+	for chunk, err := range c.store.driver.Walk(ctx, x.table, "") {
+		if err != nil {
+			return err
+		}
+		for i := range chunk.Rows {
+			row := &chunk.Rows[i]
+			good, err := c.rowHolds(ctx, k, x, row)
+			if err == nil && (!good || c.isPast(row.Expires)) {
+				op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: row.Key}}
+				_, err = c.store.commit(ctx, k, driver.NewToken(), []driver.Op{op})
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// mendRow writes the rows of x that a record lacks.
+func (c *collection) mendRow(ctx context.Context, k *call, x *index, row *driver.Row) error {
+	missing, err := c.missingRows(ctx, k, x, row)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	return c.writeRows(ctx, k, x, row, missing)
 }
 
 // A Reclaimed says what [Repo.Maintain] did.
