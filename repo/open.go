@@ -222,13 +222,30 @@ func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collectio
 	if at < 0 {
 		return fmt.Errorf("no index %s in the catalog: %w", name, ErrNotFound)
 	}
+	// The entry goes after the rows: who is interrupted can do it again.
+	e.Indexes[at].State, e.Epoch = indexBuilding, newEpoch()
+	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
+		return err
+	}
+	sh.epoch = "" // whatever happens now, nobody writes with the index
+	if err := store.driver.Drop(ctx, []*driver.Table{{Name: collection + "." + name, Class: driver.Rows}}); err != nil {
+		return err
+	}
 	e.Indexes = append(e.Indexes[:at], e.Indexes[at+1:]...)
-	e.Epoch = newEpoch()
-	if ok, err := store.writeCatalog(ctx, k, cat, e); !ok {
-		return errors.Join(err, fmt.Errorf("another program changed the catalog; try again: %w", ErrConflict))
+	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
+		return err
 	}
 	sh.epoch = e.Epoch
-	return store.driver.Drop(ctx, []*driver.Table{{Name: collection + "." + name, Class: driver.Rows}})
+	return nil
+}
+
+// changeCatalog is writeCatalog for those who do not begin again.
+func (s *Store) changeCatalog(ctx context.Context, k *call, t *driver.Table, e *catalogEntry) error {
+	ok, err := s.writeCatalog(ctx, k, t, e)
+	if err == nil && !ok {
+		err = fmt.Errorf("another program changed the catalog; try again: %w", ErrConflict)
+	}
+	return err
 }
 
 // DropCollection removes a collection with all its records, indexes and its
@@ -277,7 +294,10 @@ func (c *collection) annotate(op string, key Key, err error) error {
 	}
 	var k *keyed
 	if errors.As(err, &k) {
-		e.Key, e.Err = c.printText(k.key), k.err
+		e.Key = c.printText(k.key)
+		if err == error(k) {
+			e.Err = k.err // else what stands around it says more
+		}
 	} else if c.store.opts.Redact && key != nil {
 		e.Key = "(redacted)"
 	}

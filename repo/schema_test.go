@@ -9,6 +9,7 @@ import (
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repotest"
 )
 
 type thing struct {
@@ -305,5 +306,44 @@ func TestFindByClaimWithoutRecord(t *testing.T) {
 	}
 	if _, err := things.One(ctx, repo.Where("group", "ann")); !errors.Is(err, repo.ErrNotFound) {
 		t.Errorf("One: %v, want ErrNotFound", err)
+	}
+}
+
+// DropIndex that ends in the middle can be done again, and leaves nothing that a
+// later index of the name, or a later collection, would find.
+func TestDropIndexInterrupted(t *testing.T) {
+	const index = "by_category_created_desc"
+	for nth := 1; ; nth++ {
+		store, faults := faulty(t, nil)
+		posts, err := repo.Open[post](t.Context(), store, blogSchema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fillBlog(t, posts)
+		if err := faults.Set(repotest.Rule{Nth: nth, Fault: repotest.Unavailable}); err != nil {
+			t.Fatal(err)
+		}
+		failed := repo.DropIndex(t.Context(), store, "posts", index)
+		if err := faults.Set(); err != nil {
+			t.Fatal(err)
+		}
+		if failed == nil {
+			if nth < 5 {
+				t.Errorf("DropIndex makes %d calls; this test wants more", nth-1)
+			}
+			return
+		}
+		if err := repo.DropIndex(t.Context(), store, "posts", index); err != nil {
+			t.Errorf("call %d failed, then DropIndex = %v", nth, err)
+		}
+		if err := repo.DropCollection(t.Context(), store, "posts"); err != nil {
+			t.Fatal(err)
+		}
+		if posts, err = repo.Open[post](t.Context(), store, blogSchema()); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := posts.Count(t.Context(), repo.Where("category", "IT")); n != 0 || err != nil {
+			t.Errorf("call %d failed, and a new collection has %d records, %v", nth, n, err)
+		}
 	}
 }
