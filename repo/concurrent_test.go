@@ -3,11 +3,13 @@ package repo_test
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"sync"
 	"testing"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repotest"
 )
 
 // Many writers on few records: every acknowledged addition counts, and every
@@ -150,4 +152,59 @@ func TestInsertAll(t *testing.T) {
 		}
 	}
 	checkClean(t, posts)
+}
+
+// A commit of many records whose outcome is unknown is not tried again, which
+// would find the records there and call them failed; and what failed before an
+// error ends InsertAll is not forgotten.
+func TestInsertAllEnds(t *testing.T) {
+	records := func(bad int) iter.Seq2[post, error] {
+		return func(yield func(post, error) bool) {
+			for i := range 100 {
+				p := post{Author: "u", ID: fmt.Sprintf("%03d", i)}
+				if i == bad {
+					p.Title = "\xff"
+				}
+				if !yield(p, nil) {
+					return
+				}
+			}
+		}
+	}
+	for _, tt := range []struct {
+		fault     repotest.Fault
+		nth       int
+		bad       int
+		want      error
+		inserted  int
+		retryable bool
+	}{
+		{repotest.LostAnswer, 1, -1, repo.ErrUnknownOutcome, 0, false},
+		{repotest.Unavailable, 1, -1, repo.ErrUnavailable, 0, true},
+		{repotest.Unavailable, 2, 3, repo.ErrUnavailable, 64, false},
+	} {
+		store, faults := faulty(t, nil)
+		posts, err := repo.Open[post](t.Context(), store, blogSchema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = faults.Set(
+			repotest.Rule{On: repotest.Commit, Nth: tt.nth, Fault: tt.fault},
+			repotest.Rule{On: repotest.Get, Fault: repotest.Unavailable}) // so that the answer is not found out
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := posts.InsertAll(t.Context(), records(tt.bad))
+		e, ok := errors.AsType[*repo.Error](err)
+		if !ok || !errors.Is(err, tt.want) || n != tt.inserted || e.Retryable != tt.retryable {
+			t.Errorf("%s: InsertAll = %d, %v; want %d, %v, retryable %v", tt.fault, n, err, tt.inserted, tt.want, tt.retryable)
+		}
+		if ok && (e.Outcome != nil) != (tt.want == repo.ErrUnknownOutcome) {
+			t.Errorf("%s: outcome %v", tt.fault, e.Outcome)
+		}
+		batch, ok := errors.AsType[*repo.BatchError](err)
+		if ok != (tt.bad >= 0) || ok && (len(batch.Failed) != 1 || batch.Failed[0].Index != tt.bad) {
+			t.Errorf("%s: %v, want the failure of record %d", tt.fault, err, tt.bad)
+		}
+	}
 }

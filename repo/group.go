@@ -35,7 +35,7 @@ func (g *Group[T]) Put(record *T, opts ...WriteOption) { g.add(doPut, record, op
 func (g *Group[T]) Delete(key Key, opts ...WriteOption) {
 	dk, vals, err := g.repo.keyIn(nil, key)
 	if err != nil {
-		g.errs = append(g.errs, fmt.Errorf("delete %s: %w", key, err))
+		g.errs = append(g.errs, fmt.Errorf("delete, write %d of the group: %w", len(g.writes)+len(g.errs), err))
 		return
 	}
 	w := write{verb: doDelete, change: change{key: dk, keyVals: vals}}
@@ -50,7 +50,7 @@ func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
 	}
 	w, err := g.repo.writeOf(verb, record)
 	if err != nil {
-		g.errs = append(g.errs, err)
+		g.errs = append(g.errs, fmt.Errorf("write %d of the group: %w", len(g.writes)+len(g.errs), err))
 		return
 	}
 	w.want(opts)
@@ -139,7 +139,8 @@ const bulkSize = 64
 // where the store can, and returns how many were inserted. Each record is
 // inserted or not by itself: one that fails does not keep others out, and a
 // *BatchError says which failed and why. An error of the sequence, and one of the
-// store that is about no record, ends it. Version fields are not filled.
+// store that is about no record, ends it; it comes with the *BatchError of those
+// that failed before. Version fields are not filled.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
 	k := r.store.begin("insert all")
 	batch := &BatchError{}
@@ -153,8 +154,8 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 	}
 	for rec, err := range records {
 		if err != nil {
-			err = errors.Join(err, flush())
-			return batch.Inserted, r.end(&k, nil, fmt.Errorf("record %d: %w", n, err))
+			err = errors.Join(fmt.Errorf("record %d: %w", n, err), flush())
+			return batch.Inserted, r.endBatch(&k, batch, err)
 		}
 		w, err := r.writeOf(doInsert, &rec)
 		if err != nil {
@@ -164,17 +165,27 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 		}
 		if n++; len(pending) == bulkSize {
 			if err := flush(); err != nil {
-				return batch.Inserted, r.end(&k, nil, err)
+				return batch.Inserted, r.endBatch(&k, batch, err)
 			}
 		}
 	}
-	if err := flush(); err != nil {
-		return batch.Inserted, r.end(&k, nil, err)
+	return batch.Inserted, r.endBatch(&k, batch, flush())
+}
+
+// endBatch is end for InsertAll: err, if there is one, ended it early.
+func (r *Repo[T]) endBatch(k *call, batch *BatchError, err error) error {
+	switch {
+	case len(batch.Failed) == 0:
+	case err == nil:
+		err = batch
+	default:
+		err = fmt.Errorf("%w; before that, %w", err, batch)
 	}
-	if len(batch.Failed) > 0 {
-		return batch.Inserted, r.end(&k, nil, batch)
+	err = r.end(k, nil, err)
+	if e, ok := errors.AsType[*Error](err); ok && batch.Inserted > 0 {
+		e.Retryable = false
 	}
-	return batch.Inserted, r.end(&k, nil, nil)
+	return err
 }
 
 // insertSome inserts records together, those that fail left out one by one.
@@ -187,7 +198,7 @@ func (r *Repo[T]) insertSome(ctx context.Context, k *call, ws []write, index []i
 		case err == nil:
 			batch.Inserted += n
 			ws, index = ws[n:], index[n:]
-		case n > 1:
+		case n > 1 && !fatal(err):
 			// One by one: the records before the one that failed are not written yet.
 			for i := range n {
 				ws[i].known = false
@@ -196,9 +207,11 @@ func (r *Repo[T]) insertSome(ctx context.Context, k *call, ws []write, index []i
 				}
 			}
 			ws, index = ws[n:], index[n:]
-		case errors.As(err, &at) && !fatal(err):
+		case n == 1 && errors.As(err, &at) && !fatal(err):
 			batch.add(index[0], r.annotate("insert", nil, err))
 			ws, index = ws[1:], index[1:]
+		case n > 1:
+			return fmt.Errorf("records %d to %d, in one commit: %w", index[0], index[n-1], err)
 		default:
 			return fmt.Errorf("record %d: %w", index[0], err)
 		}

@@ -62,7 +62,10 @@ func TestRedact(t *testing.T) {
 	if err := posts.Insert(t.Context(), &post{Author: secret, ID: secret, Slug: &secret}); err != nil {
 		t.Fatal(err)
 	}
+	group := posts.Group()
+	group.Delete(repo.Key{secret})
 	for name, err := range map[string]error{
+		"group":        group.Commit(t.Context()),
 		"taken key":    posts.Insert(t.Context(), &post{Author: secret, ID: secret}),
 		"taken value":  posts.Insert(t.Context(), &post{Author: "b", ID: "b", Slug: &secret}),
 		"missing":      second(posts.Get(t.Context(), repo.Key{secret, "2"})),
