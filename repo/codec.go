@@ -90,7 +90,23 @@ func mismatch(v driver.Value, into reflect.Value) error {
 
 // isText reports whether values of a type are stored as the text that they make.
 func isText(t reflect.Type) bool {
-	return t.Implements(marshalType) && reflect.PointerTo(t).Implements(unmarshalType)
+	p := reflect.PointerTo(t)
+	return p.Implements(marshalType) && p.Implements(unmarshalType)
+}
+
+// farOff reports whether an int64 cannot hold the Unix milliseconds of a time.
+func farOff(t time.Time) bool {
+	const most = math.MaxInt64/1000 - 1
+	s := t.Unix()
+	return s > most || s < -most
+}
+
+// timeValue returns t as a value.
+func timeValue(t time.Time) (driver.Value, error) {
+	if farOff(t) {
+		return driver.Value{}, invalid("a time is too far off for milliseconds")
+	}
+	return driver.TimeValue(t.UnixMilli()), nil
 }
 
 // address returns a pointer to the T that v is, or to a copy if v has no address.
@@ -183,7 +199,12 @@ func stringCoder() coder {
 func textCoder() coder {
 	return coder{kind: driver.String,
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
-			text, err := v.Interface().(encoding.TextMarshaler).MarshalText()
+			if !v.CanAddr() { // the method may be one of the pointer
+				p := reflect.New(v.Type()).Elem()
+				p.Set(v)
+				v = p
+			}
+			text, err := v.Addr().Interface().(encoding.TextMarshaler).MarshalText()
 			if err != nil {
 				return driver.Value{}, fmt.Errorf("%w: %w", err, ErrInvalid)
 			}
@@ -203,7 +224,7 @@ func textCoder() coder {
 func timeCoder() coder {
 	return coder{kind: driver.Time,
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
-			return driver.TimeValue(address[time.Time](v).UnixMilli()), nil
+			return timeValue(*address[time.Time](v))
 		},
 		dec: func(v driver.Value, into reflect.Value) error {
 			if v.Kind() != driver.Time {

@@ -37,7 +37,7 @@ func encodeAny(x any, depth int) (driver.Value, error) {
 	case int64:
 		return driver.IntValue(x), nil
 	case time.Time:
-		return driver.TimeValue(x.UnixMilli()), nil
+		return timeValue(x)
 	}
 	if depth >= maxDepth {
 		return driver.Value{}, tooDeep()
@@ -93,8 +93,11 @@ func valueAs(x any, field string, kind driver.Kind, nanos bool) (driver.Value, e
 	}
 	switch {
 	case nanos && v.Kind() == driver.Time:
-		v, err = nanosCoder().enc(reflect.ValueOf(x), 0)
-		return v, err
+		at := reflect.ValueOf(x)
+		for at.Kind() == reflect.Pointer {
+			at = at.Elem()
+		}
+		return nanosCoder().enc(at, 0)
 	case v.Kind() == kind, v.IsNone():
 		return v, nil
 	case v.Kind() == driver.Int && kind == driver.Float:

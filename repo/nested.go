@@ -177,6 +177,9 @@ func (m coders) structure(t reflect.Type) (coder, error) {
 			return coder{}, fmt.Errorf("type %s: field %s: a nested struct has no version, expiry or extra fields: %w", t, f.goName, ErrSchema)
 		}
 	}
+	if len(fields) == 0 && t.NumField() > 0 {
+		return coder{}, fmt.Errorf("type %s has no exported field, so nothing of it would be stored; make it implement encoding.TextMarshaler and TextUnmarshaler, or leave it out by `repo:\"-\"`: %w", t, ErrSchema)
+	}
 	byName := map[string]*structField{}
 	for i := range fields {
 		byName[fields[i].name] = &fields[i]

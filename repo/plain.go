@@ -84,7 +84,9 @@ func (f *structField) store(x *driver.Value, p unsafe.Pointer) bool {
 	case driver.Int:
 		*x = driver.IntValue(*(*int64)(p))
 	case driver.Time:
-		*x = driver.TimeValue((*time.Time)(p).UnixMilli())
+		at := (*time.Time)(p)
+		*x = driver.TimeValue(at.UnixMilli())
+		return !farOff(*at)
 	case driver.Bool:
 		*x = driver.BoolValue(*(*bool)(p))
 	case driver.Float:

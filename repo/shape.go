@@ -3,6 +3,7 @@ package repo
 import (
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
@@ -43,38 +44,77 @@ func structFields(t reflect.Type, m coders) ([]structField, error) {
 	var errs []error
 	seen := map[string]string{}
 	for _, sf := range reflect.VisibleFields(t) {
-		tag, tagged := sf.Tag.Lookup("repo")
-		if tag == "-" || !sf.IsExported() || sf.Anonymous && !tagged && sf.Type.Kind() == reflect.Struct || hidden(t, sf.Index) {
+		tag := sf.Tag.Get("repo")
+		if tag == "-" || hidden(t, sf.Index) {
+			continue
+		}
+		if err := checkEmbedded(t, sf); err != nil {
+			errs = append(errs, fmt.Errorf("field %s: %w", sf.Name, err))
+		}
+		if !sf.IsExported() || flattened(sf) {
 			continue
 		}
 		f, err := fieldOf(sf, tag, m)
-		if err == nil && f.role == roleField && seen[f.name] != "" {
-			err = fmt.Errorf("it and field %s are both named %q: %w", seen[f.name], f.name, ErrSchema)
+		id := f.id()
+		if err == nil && seen[id] != "" {
+			err = fmt.Errorf("it and field %s are both named %q: %w", seen[id], id, ErrSchema)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("field %s: %w", sf.Name, err))
 			continue
 		}
-		if f.role == roleField {
-			seen[f.name] = sf.Name
-		}
+		seen[id] = sf.Name
 		f.offset = offsetOf(t, f.index)
 		fields = append(fields, f)
 	}
 	return fields, errors.Join(errs...)
 }
 
-// hidden reports whether a field belongs to an embedded struct that is stored as
-// one field because it has a tag, or that is a pointer, which may be nil.
+// id is what no two fields of a struct may have in common.
+func (f *structField) id() string {
+	if f.role == roleField {
+		return f.name
+	}
+	return [...]string{roleVersion: ",version", roleExpires: ",expires", roleExtra: ",extra"}[f.role]
+}
+
+// flattened reports whether the fields of an embedded struct are stored in place of
+// the struct: not if it has a tag, is a pointer, which may be nil, or makes one value.
+func flattened(sf reflect.StructField) bool {
+	_, tagged := sf.Tag.Lookup("repo")
+	return sf.Anonymous && !tagged && sf.Type.Kind() == reflect.Struct && sf.Type != timeType && !isText(sf.Type)
+}
+
+// hidden reports whether a field belongs to an embedded struct that is not flattened.
 func hidden(t reflect.Type, index []int) bool {
 	for _, i := range index[:len(index)-1] {
 		sf := t.Field(i)
-		if _, tagged := sf.Tag.Lookup("repo"); tagged || sf.Type.Kind() == reflect.Pointer {
+		if !flattened(sf) {
 			return true
 		}
 		t = sf.Type
 	}
 	return false
+}
+
+// checkEmbedded says which fields of an embedded struct would be lost.
+func checkEmbedded(t reflect.Type, sf reflect.StructField) error {
+	switch {
+	case !sf.Anonymous || sf.Tag.Get("repo") == "-":
+		return nil
+	case !flattened(sf):
+		if !sf.IsExported() && sf.Type.Kind() == reflect.Pointer {
+			return fmt.Errorf("it is embedded as a pointer to a type that is not exported, so nothing of it can be stored; embed the struct itself, or leave it out by `repo:\"-\"`: %w", ErrSchema)
+		}
+		return nil
+	}
+	for i := range sf.Type.NumField() {
+		inner := sf.Type.Field(i)
+		if _, ok := t.FieldByName(inner.Name); !ok && inner.IsExported() && inner.Tag.Get("repo") != "-" {
+			return fmt.Errorf("its field %s is in another embedded struct, too, so neither can be stored; give one of the structs a tag, which makes it one field: %w", inner.Name, ErrSchema)
+		}
+	}
+	return nil
 }
 
 func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) {
@@ -174,10 +214,16 @@ func (s *shape) encode(v reflect.Value, r *record, cols []driver.Column) error {
 	return r.setExtra(v.FieldByIndex(s.extra).Interface().(map[string]any), s)
 }
 
-// expiryOf returns the Unix milliseconds of a time, 0 for the zero time.
+// expiryOf returns the Unix milliseconds of a time, 0 for the zero time. A time
+// too far off for that is the last there is.
 func expiryOf(t time.Time) int64 {
-	if t.IsZero() {
+	switch {
+	case t.IsZero():
 		return 0
+	case farOff(t) && t.Unix() > 0:
+		return math.MaxInt64
+	case farOff(t):
+		return 1
 	}
 	return max(t.UnixMilli(), 1)
 }
