@@ -120,3 +120,8 @@ func (s *shape) place(cols []driver.Column) {
 		s.fields[i].at = slices.IndexFunc(cols, func(col driver.Column) bool { return col.Name == s.fields[i].name })
 	}
 }
+
+// fieldAt returns the field whose value has a position.
+func (s *shape) fieldAt(at int) *placedField {
+	return &s.fields[slices.IndexFunc(s.fields, func(f placedField) bool { return f.at == at })]
+}

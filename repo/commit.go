@@ -21,6 +21,7 @@ type write struct {
 	verb    verb
 	expect  Version       // the version that the record must have; zero is any
 	derive  func() error  // sets next from old; nil when next is set already
+	careful bool          // of a patch: whether it can be done depends on what is there
 	refused *driver.Table // whose condition did not hold, after a refusal
 }
 
@@ -92,7 +93,7 @@ func (c *collection) blind(w *write) bool {
 	case doUpdate:
 		return false
 	case doPatch:
-		return !c.expires && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
+		return !w.careful && !c.expires && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
 	}
 	return len(c.indexes) == 0 && !c.expires && c.records.Ring == 0
 }

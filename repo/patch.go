@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -34,7 +35,9 @@ func ExpireAt(t time.Time) Edit { return Edit{expire: true, field: mapExpires, v
 
 // Patch changes some fields of a record and returns its new version. Only these
 // fields travel, and the record is not read first, unless an index needs one of
-// them. A record that is not there is ErrNotFound.
+// them, a value is over 4 KiB, or an Add is to a field of fewer than 64 bits or
+// without a sign. A value that the field of T cannot hold is ErrInvalid. A record
+// that is not there is ErrNotFound.
 func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, error) {
 	return r.PatchIf(ctx, key, Version{}, edits...)
 }
@@ -62,14 +65,60 @@ func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, 
 		return Version{}, invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
 	}
 	ws[0].renew = renew
+	ws[0].careful, err = r.checkEdits(list)
+	if err != nil {
+		return Version{}, err
+	}
 	ws[0].derive = func() (err error) {
 		ws[0].next, err = r.edited(&ws[0].change)
 		if err == nil && renew {
 			ws[0].next.expires = expires
 		}
+		for i := 0; err == nil && i < len(list); i++ {
+			if at := len(r.key) + list[i].Field; list[i].Field >= 0 {
+				err = r.checkFits(ws[0].next.vals[at], at)
+			}
+		}
 		return err
 	}
 	return r.run(ctx, k, ws[:])
+}
+
+const smallEdit = 4 << 10 // bytes of edits that are sent without a look at the record's size
+
+// checkEdits sees that the fields of T can hold the values of edits. Careful says
+// that more can be said only when the record is known.
+func (r *Repo[T]) checkEdits(edits []driver.Edit) (careful bool, err error) {
+	size := 0
+	for i := range edits {
+		e := &edits[i]
+		size += sizeOf(&e.Value)
+		at := len(r.key) + e.Field
+		switch {
+		case e.Field < 0 || r.shape.isMap:
+		case e.Do == driver.Add:
+			f := r.shape.fieldAt(at)
+			careful = careful || f.plain != driver.Int && !f.nanos
+		default:
+			if err := r.checkFits(e.Value, at); err != nil {
+				return false, err
+			}
+		}
+	}
+	return careful || size > smallEdit, nil
+}
+
+// checkFits sees that the field of T at a position can hold a value.
+func (r *Repo[T]) checkFits(v driver.Value, at int) error {
+	if r.shape.isMap || v.IsNone() {
+		return nil
+	}
+	f := r.shape.fieldAt(at)
+	into := reflect.New(reflect.TypeFor[T]().FieldByIndex(f.index).Type).Elem()
+	if err := f.dec(v, into); err != nil {
+		return invalid("the field %s of the struct, a %s, cannot hold the new value", f.name, into.Type())
+	}
+	return nil
 }
 
 // expiryIn returns the expiry that edits set, and whether they do.
