@@ -318,7 +318,7 @@ func (c *collection) recordKey(x *index, row *driver.Row) (driver.Key, error) {
 
 // merge joins ops of several changes on one key, which a commit may name once:
 // a row or claim that one record gives up and another one takes.
-func (b *builder) merge() error {
+func (b *builder) merge(c *collection, writes []write) error {
 	if b.owner[len(b.owner)-1] == b.owner[0] {
 		return nil // one change names each key once
 	}
@@ -338,9 +338,13 @@ func (b *builder) merge() error {
 			b.ops[kept], b.owner[kept] = *op, b.owner[i]
 			kept++
 		case op.Do == driver.Put && b.ops[at].Do == driver.Put:
-			return fmt.Errorf("two records of the commit have the same value in %s: %w", op.Table.Name, ErrExists)
+			w := &writes[b.owner[i]]
+			return ofKey(w.key, c.taken(c.indexOf(op.Table), writes[b.owner[at]].key, w))
 		default:
-			b.ops[at], b.owner[at] = joined(b.ops[at], *op), b.owner[i]
+			if op.Do == driver.Put {
+				b.owner[at] = b.owner[i]
+			}
+			b.ops[at] = joined(b.ops[at], *op)
 		}
 	}
 	b.ops, b.owner = b.ops[:kept], b.owner[:kept]
@@ -357,4 +361,18 @@ func joined(a, b driver.Op) driver.Op {
 		b.If = driver.Present
 	}
 	return b
+}
+
+// isGone reports whether w deletes what is not there.
+func (w *write) isGone() bool { return w.verb == doDelete && w.known && !w.old.row }
+
+// addGone sees to it that what is not there, and is to be deleted together with
+// other changes, still is not there when these are done.
+func (b *builder) addGone(c *collection, writes []write) {
+	for i := range writes {
+		if writes[i].isGone() {
+			*b.op() = driver.Op{Do: driver.Check, If: driver.Absent, Table: c.records, Row: driver.Row{Key: writes[i].key}}
+			b.owner = append(b.owner, i)
+		}
+	}
 }

@@ -60,10 +60,25 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
 			return Version{}, ofKey(writes[at].key, err)
 		}
+		if err := c.readAgain(ctx, k, writes, &writes[at]); err != nil {
+			return Version{}, err
+		}
 		if err := pause(ctx, attempt); err != nil {
 			return Version{}, ofKey(writes[at].key, err)
 		}
 	}
+}
+
+// readAgain reads anew what is there if a write was refused for a unique value that
+// another one of the group was to give up.
+func (c *collection) readAgain(ctx context.Context, k *call, writes []write, refused *write) error {
+	if len(writes) == 1 || refused.refused == c.records {
+		return nil
+	}
+	for i := range writes {
+		writes[i].known = writes[i].known && writes[i].verb == doInsert
+	}
+	return c.readOld(ctx, k, writes)
 }
 
 // pause waits before another attempt: not at all the first time, then a random
@@ -238,7 +253,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	defer b.release()
 	for i := range writes {
 		w := &writes[i]
-		if w.verb == doDelete && w.known && !w.old.row {
+		if w.isGone() {
 			continue
 		}
 		if err := b.add(c, i, &w.change); err != nil {
@@ -248,9 +263,10 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if len(b.ops) == 0 {
 		return 0, nil, nil
 	}
-	if err := b.merge(); err != nil {
+	if err := b.merge(c, writes); err != nil {
 		return 0, nil, err
 	}
+	b.addGone(c, writes)
 	c.shared.gate.RLock()
 	defer c.shared.gate.RUnlock()
 	if c.shared.epoch != c.epoch {

@@ -1,0 +1,79 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A slower store lets another writer do something before its next commit.
+type slower struct {
+	driver.Store
+	meanwhile func()
+}
+
+func (s *slower) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	if f := s.meanwhile; f != nil {
+		s.meanwhile = nil
+		f()
+	}
+	return s.Store.Commit(ctx, token, ops)
+}
+
+func TestGroupMeetsOtherWriters(t *testing.T) {
+	ctx, text := t.Context(), func(s string) *string { return &s }
+	backend := &slower{Store: memory.New(nil)}
+	posts, err := repo.Open[post](ctx, repo.NewStore(backend, nil), blogSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(id, slug string) func() {
+		return func() {
+			if err := posts.Put(ctx, &post{Author: "u", ID: id, Slug: text(slug)}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	write("old", "home")()
+
+	// The value passes on although its owner was changed meanwhile.
+	g := posts.Group()
+	g.Put(&post{Author: "u", ID: "new", Slug: text("home")})
+	g.Put(&post{Author: "u", ID: "old", Slug: text("away")})
+	backend.meanwhile = write("old", "other")
+	if err := g.Commit(ctx); err != nil {
+		t.Errorf("a group that passes a value on: %v", err)
+	}
+
+	// What is deleted together with another change is gone with that.
+	g = posts.Group()
+	g.Delete(repo.Key{"u", "late"})
+	g.Put(&post{Author: "u", ID: "kept"})
+	backend.meanwhile = write("late", "late")
+	if err := g.Commit(ctx); err != nil {
+		t.Errorf("a group that deletes: %v", err)
+	}
+	if found, err := posts.Exists(ctx, repo.Key{"u", "late"}); found || err != nil {
+		t.Errorf("a record that the group deletes is there: %v, %v", found, err)
+	}
+	g = posts.Group()
+	g.Delete(repo.Key{"u", "late"})
+	g.Delete(repo.Key{"u", "later"})
+	if err := g.Commit(ctx); err != nil {
+		t.Errorf("a group that deletes nothing: %v", err)
+	}
+
+	// Two records that want the same value are told which.
+	g = posts.Group()
+	g.Insert(&post{Author: "u", ID: "1", Slug: text("same")})
+	g.Insert(&post{Author: "u", ID: "2", Slug: text("same")})
+	err = g.Commit(ctx)
+	if e, ok := errors.AsType[*repo.Error](err); !ok || !errors.Is(err, repo.ErrExists) || e.Index != "by_slug" || e.Key != "u/2" {
+		t.Errorf("a group with one value twice: %v, want ErrExists of by_slug and u/2", err)
+	}
+	checkClean(t, posts)
+}
