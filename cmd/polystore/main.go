@@ -46,8 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		usage(stderr)
 		return exit{loadtest.Usage, nil}
 	}
-	switch args[0] {
-	case "help", "-h", "-help", "--help":
+	if isHelp(args[0]) {
 		return help(ctx, args[1:], stdout, stderr)
 	}
 	for _, c := range commands() {
@@ -56,6 +55,14 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		}
 	}
 	return usageError("there is no command %q; polystore help lists them", args[0])
+}
+
+func isHelp(word string) bool {
+	switch word {
+	case "help", "-h", "-help", "--help":
+		return true
+	}
+	return false
 }
 
 func usage(w io.Writer) {
@@ -67,7 +74,7 @@ func usage(w io.Writer) {
 }
 
 func help(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	if len(args) == 0 {
+	if len(args) == 0 || isHelp(args[0]) {
 		usage(stdout)
 		return nil
 	}

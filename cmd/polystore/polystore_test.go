@@ -57,6 +57,11 @@ func TestHelp(t *testing.T) {
 	if code, out, _ := do(t, "help"); code != 0 || !strings.Contains(out, "polystore load FILE") {
 		t.Errorf("help: exit %d, %q", code, out)
 	}
+	for _, args := range [][]string{{"help", "help"}, {"help", "--help"}, {"--help", "-h"}} {
+		if code, out, _ := do(t, args...); code != 0 || !strings.Contains(out, "polystore load FILE") {
+			t.Errorf("%s: exit %d, %q", args, code, out)
+		}
+	}
 	for _, c := range commands() {
 		for _, args := range [][]string{{c.name, "--help"}, {"help", c.name}} {
 			code, out, diag := do(t, args...)
