@@ -153,9 +153,9 @@ func parseWorkload(file string, src []byte) (*Workload, error) {
 		Name:   m.text("workload"),
 		File:   file,
 		Seed:   uint64(m.integer("seed", 1, 0, 1<<53)),
-		Rate:   m.integer("rate", 500, 1, 100_000),
-		Rounds: m.integer("rounds", 6, 1, 100),
-		Round:  m.duration("round", 2*time.Second, 100*time.Millisecond, 10*time.Minute),
+		Rate:   m.integer("rate", 500, 1, maxRate),
+		Rounds: m.integer("rounds", 6, 1, maxRounds),
+		Round:  m.duration("round", 2*time.Second, minRound, maxRound),
 		Slots:  m.integer("slots", 64, 1, 4096),
 	}
 	if w.Name == "" && !m.has("workload") {
@@ -164,7 +164,7 @@ func parseWorkload(file string, src []byte) (*Workload, error) {
 	if !workloadName.MatchString(w.Name) {
 		d.faultIn(m.placeOf("workload"), "the name %q of the workload is part of file names; use a–z, digits, '_' and '-', a letter first, at most 32", w.Name)
 	}
-	if err := w.checkSize(); err != nil {
+	if err := w.checkSize(); err != nil && len(d.faults) == 0 { // what is wrong alone was told
 		d.faultIn(m.placeOf("rate"), "%v", err)
 	}
 	w.readCollections(d, m)
@@ -177,10 +177,24 @@ func parseWorkload(file string, src []byte) (*Workload, error) {
 	return w, nil
 }
 
-const maxRoundOps = 200_000 // they are made before the round begins
+const (
+	maxRate     = 100_000
+	maxRounds   = 100
+	minRound    = 100 * time.Millisecond
+	maxRound    = 10 * time.Minute
+	maxRoundOps = 200_000 // they are made before the round begins
+)
 
 // checkSize checks what the file or the program's flags say of the rounds.
 func (w *Workload) checkSize() error {
+	switch {
+	case w.Rate < 1 || w.Rate > maxRate:
+		return fmt.Errorf("rate is %d; want 1 to %d", w.Rate, maxRate)
+	case w.Rounds < 1 || w.Rounds > maxRounds:
+		return fmt.Errorf("rounds is %d; want 1 to %d", w.Rounds, maxRounds)
+	case w.Round < minRound || w.Round > maxRound:
+		return fmt.Errorf("round is %v; want %v to %v", w.Round, minRound, maxRound)
+	}
 	if n := w.roundOps(); n < 1 || n > maxRoundOps {
 		return fmt.Errorf("a round of %v at %d/s has %d operations; want 1 to %d, so change rate or round", w.Round, w.Rate, n, maxRoundOps)
 	}
