@@ -107,6 +107,9 @@ func (s *Store) readCatalog(ctx context.Context, k *call, t *driver.Table, colle
 	if e.Layout != layout {
 		return nil, fmt.Errorf("collection %s has layout %d and this library knows %d; use the version that wrote it, or copy the data over: %w", collection, e.Layout, layout, ErrSchema)
 	}
+	if e.Collection != collection || e.Fields == nil {
+		return nil, fmt.Errorf("catalog entry of %s lacks its name or fields: %w", collection, ErrCorrupt)
+	}
 	return e, nil
 }
 

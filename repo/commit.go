@@ -23,6 +23,7 @@ type write struct {
 	derive  func() error  // sets next from old; nil when next is set already
 	careful bool          // of a patch: whether it can be done depends on what is there
 	refused *driver.Table // whose condition did not hold, after a refusal
+	lacks   bool          // the refusal means that a claim is gone which the record has
 }
 
 type verb uint8
@@ -284,6 +285,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	}
 	w := b.owner[refusal.Op]
 	writes[w].refused = b.ops[refusal.Op].Table
+	writes[w].lacks = b.ops[refusal.Op].If == driver.Present && len(writes) == 1
 	return w, refusal, nil
 }
 
@@ -322,7 +324,9 @@ func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusa
 	if x == nil {
 		return fmt.Errorf("store refused a row of %s that has no condition: %w", w.refused.Name, ErrInternal)
 	}
-	if refusal.Row.Rev.IsZero() {
+	if refusal.Row.Rev.IsZero() && w.lacks {
+		return fmt.Errorf("index %s lacks the row of this record; mend it with Rebuild: %w", x.name, ErrCorrupt)
+	} else if refusal.Row.Rev.IsZero() {
 		return nil // given up in the meantime
 	}
 	owner, err := c.recordKey(x, &refusal.Row)

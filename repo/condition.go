@@ -100,6 +100,9 @@ func (c *collection) bindRange(b *bound, r *interval) error {
 		if cond.from, err = valueAs(r.from, r.field, cond.kind, c.nanos[cond.at]); err == nil {
 			cond.to, err = valueAs(r.to, r.field, cond.kind, c.nanos[cond.at])
 		}
+		if err == nil && (r.from != nil && cond.from.IsNone() || r.to != nil && cond.to.IsNone()) {
+			err = invalid("an end of the range of %s is empty; nil leaves it open", r.field)
+		}
 	}
 	b.conds = append(b.conds, cond)
 	return err

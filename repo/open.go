@@ -142,6 +142,7 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 			return false, err
 		}
 	}
+	c.expires = c.expires && !o.attach
 	c.adopt(e)
 	return true, nil
 }

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -60,7 +61,7 @@ func (q Query) Prefix(field, prefix string) Query {
 // all of them come in the order of their keys, or against it when the index is
 // read backwards.
 func (q Query) Order(fields ...string) Query {
-	q.order = fields
+	q.order = slices.Clone(fields)
 	return q
 }
 

@@ -91,7 +91,6 @@ type scanned struct {
 }
 
 func (r *Repo[T]) scan(ctx context.Context, k *call, q Query, yield func(*T) bool) error {
-	q.order = slices.Clone(q.order)
 	b, err := r.bind(q)
 	if err != nil {
 		return err
@@ -159,9 +158,11 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 // trimScan keeps the best records of a limited scan, now and then.
 func trimScan(b *bound, found *[]scanned) error {
 	switch {
-	case b.limit > 0 && len(*found) >= max(2*b.limit, 1024):
-		sortScan(b, *found)
-		*found = slices.Clip((*found)[:min(b.limit, len(*found))])
+	case b.limit > 0 && b.limit <= maxSorted:
+		if len(*found) >= max(2*b.limit, 1024) {
+			sortScan(b, *found)
+			*found = slices.Clip((*found)[:b.limit])
+		}
 	case len(*found) > maxSorted:
 		return fmt.Errorf("a scan in order holds at most %d records in memory; give it a Limit or a range: %w", maxSorted, ErrTooLarge)
 	}

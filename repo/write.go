@@ -99,6 +99,9 @@ func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error 
 	if err != nil {
 		return err
 	}
+	if next.expires != 0 && !r.expires {
+		return errLasting
+	}
 	w.keyVals = next.vals[:len(r.key):len(r.key)]
 	if w.key, err = r.keyOfValues(w.keyVals); err != nil {
 		return err
@@ -112,6 +115,9 @@ func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error 
 	}
 	return nil
 }
+
+// Programs that know of no expiry would go on to find such a record.
+var errLasting = invalid("records of this collection last for ever in the store, and WithoutDefine left it so; open it once without WithoutDefine to let them expire")
 
 // encode makes next the values of rec. It reuses the array of next.vals.
 func (r *Repo[T]) encode(next *record, rec *T) error {
@@ -191,6 +197,9 @@ func (r *Repo[T]) derive(w *write, rec *T, fn func(*T) error) error {
 	if err := r.encode(next, rec); err != nil {
 		return err
 	}
+	if next.expires != 0 && next.expires != old.expires && !r.expires {
+		return errLasting
+	}
 	now := next.vals[:len(r.key)]
 	if !slices.EqualFunc(now, w.keyVals, driver.Value.Equal) {
 		return invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now))
@@ -232,7 +241,7 @@ func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error
 	}
 	o := *outcome
 	if _, err := r.partsOf(nil, o.key); err != nil {
-		return Unknown, r.end(&k, nil, err)
+		return Unknown, r.end(&k, nil, invalid("the outcome is of no record of this collection"))
 	}
 	v, err := r.resolve(ctx, &k, &o)
 	if err != nil {
