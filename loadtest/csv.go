@@ -14,6 +14,7 @@ func (f *rowFile) csvRows(r io.Reader, yield func(row) bool) {
 	in.Comma = f.src.separator
 	in.ReuseRecord = true
 	head, err := in.Read()
+	f.unread = 0
 	if errors.Is(err, io.EOF) {
 		f.fault(0, 0, "", "the file is empty; its first line should name the fields")
 		return
@@ -26,10 +27,11 @@ func (f *rowFile) csvRows(r io.Reader, yield func(row) bool) {
 	line := 1
 	for ok && !f.stopped {
 		cells, err := in.Read()
+		f.unread = 0
 		if errors.Is(err, io.EOF) {
 			return
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, csv.ErrFieldCount) {
 			f.csvError(in, line+1, err)
 			return
 		}
@@ -57,6 +59,10 @@ func (f *rowFile) csvHead(head []string) (fields []string, ok bool) {
 		f.fault(1, 0, "", "%s", text)
 		return nil, false
 	}
+	if len(head) == 1 && strings.ContainsAny(head[0], ",;\t|") && f.src.names[head[0]] == "" {
+		f.fault(1, 0, head[0], "the first line has no %q between names; say what separates them, as in separator: \";\"", string(f.src.separator))
+		return nil, false
+	}
 	seen := map[string]bool{}
 	for _, name := range head {
 		name = strings.TrimSpace(name)
@@ -76,6 +82,11 @@ func (f *rowFile) csvRow(line int, fields, cells []string) (record map[string]an
 		f.fault(line, 0, source, "%s", text)
 		return nil, false
 	}
+	if len(cells) != len(fields) {
+		f.fault(line, 0, source, "the row has %s, and the first line names %d; put a field with %q or a line end in it in quotes",
+			plural(len(cells), "field"), len(fields), string(f.src.separator))
+		return nil, false
+	}
 	before := len(f.faults)
 	record = make(map[string]any, len(fields))
 	for i, field := range fields {
@@ -87,7 +98,9 @@ func (f *rowFile) csvRow(line int, fields, cells []string) (record map[string]an
 			f.fault(line, 0, source, "%s: %v", field, err)
 			continue
 		}
-		record[field] = v
+		if v != nil {
+			record[field] = v
+		}
 	}
 	if len(f.faults) > before || !f.complete(line, source, record) {
 		return nil, false
@@ -95,7 +108,8 @@ func (f *rowFile) csvRow(line int, fields, cells []string) (record map[string]an
 	return record, true
 }
 
-// cell returns the text of a cell as a value of a kind.
+// cell returns the text of a cell as a value of a kind. An empty list or object is
+// nil: absent.
 func (f *rowFile) cell(kind, text string) (any, error) {
 	switch kind {
 	case "list":
@@ -105,6 +119,9 @@ func (f *rowFile) cell(kind, text string) (any, error) {
 			if p = strings.TrimSpace(p); p != "" {
 				list = append(list, p)
 			}
+		}
+		if len(list) == 0 {
+			return nil, nil
 		}
 		return list, nil
 	case "map":

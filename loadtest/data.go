@@ -110,12 +110,19 @@ func (s *source) readNames(d *document, m *mapping, c *collection) map[string]st
 		return names
 	}
 	for _, e := range mm.entries {
+		delete(names, e.key)
+	}
+	taken := map[string]string{}
+	for _, e := range mm.entries {
 		if c.kind(e.key) == "" {
 			d.faultIn(e.place, "map gives field %q, which is not declared; write it as field: name in the file", e.key)
 			continue
 		}
-		delete(names, e.key)
-		names[d.text(e.value, "map: "+e.key)] = e.key
+		name := d.text(e.value, "map: "+e.key)
+		if other := taken[name]; other != "" {
+			d.faultIn(e.place, "map takes %q of the file for %s and for %s; it can be one field", name, other, e.key)
+		}
+		names[name], taken[name] = e.key, e.key
 	}
 	return names
 }

@@ -16,7 +16,7 @@ func (c *candidate) fill(ctx context.Context, w *Workload, data []*table, p *pro
 	for _, col := range w.collections {
 		step := p.begin(fmt.Sprintf("load %s into %s", col.schema.Collection, c.label), data[col.at].n, "records")
 		lines := []int{}
-		n, err := c.repos[col.at].InsertAll(ctx, w.records(col, data, func(r row) {
+		n, err := c.repos[col.at].InsertAll(ctx, w.records(ctx, col, data, func(r row) {
 			lines = append(lines, r.line)
 			step.add(1)
 		}))
@@ -32,9 +32,9 @@ func (c *candidate) fill(ctx context.Context, w *Workload, data []*table, p *pro
 }
 
 // records yields the records of a collection.
-func (w *Workload) records(c *collection, data []*table, each func(row)) iter.Seq2[map[string]any, error] {
+func (w *Workload) records(ctx context.Context, c *collection, data []*table, each func(row)) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) {
-		for r, err := range w.rows(c, data) {
+		for r, err := range w.rows(ctx, c, data) {
 			if err == nil {
 				each(r)
 			}

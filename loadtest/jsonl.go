@@ -51,7 +51,7 @@ func (f *rowFile) jsonRow(n int, line []byte) (record map[string]any, ok bool) {
 		}
 		v, err := fromJSON(f.c.kind(field), x, f.src.times)
 		if err != nil {
-			f.fault(n, 0, string(line), "%s is %v", name, err)
+			f.fault(n, 0, string(line), "%s: %v", name, err)
 			continue
 		}
 		if v != nil {
@@ -76,6 +76,7 @@ func decodeObject(line []byte) (object map[string]any, at int, err error) {
 		var syntax *json.SyntaxError // the decoder's does not count from the beginning of the line
 		if errors.As(json.Unmarshal(line, new(any)), &syntax) {
 			at = int(syntax.Offset) - 1
+			err = fmt.Errorf("%w; write one JSON object a line", err)
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			err = errors.New("the object is not complete; write one JSON object a line")

@@ -4,13 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,10 +32,12 @@ type row struct {
 
 // A rowFile is a data file that is being read.
 type rowFile struct {
+	ctx     context.Context // ends the reading
 	c       *collection
 	src     *source
 	faults  Faults
 	told    map[string]bool // names in the file that were reported
+	unread  int             // bytes of a CSV file that came since its last row
 	stopped bool
 }
 
@@ -40,6 +45,9 @@ type rowFile struct {
 // loop has ended; faulty rows are not yielded.
 func (f *rowFile) rows() iter.Seq[row] {
 	return func(yield func(row) bool) {
+		if !f.isPlain() {
+			return
+		}
 		in, err := os.Open(f.src.file)
 		if err != nil {
 			f.fault(0, 0, "", "%v", cause(err))
@@ -57,6 +65,21 @@ func (f *rowFile) rows() iter.Seq[row] {
 	}
 }
 
+// isPlain looks at what the file is before it is opened, because to open a pipe
+// waits for a writer, and what a device or pipe gives comes only once.
+func (f *rowFile) isPlain() bool {
+	info, err := os.Stat(f.src.file)
+	switch {
+	case err != nil:
+		f.fault(0, 0, "", "%v", cause(err))
+	case info.IsDir():
+		f.fault(0, 0, "", "this is a directory; name a file in it")
+	case !info.Mode().IsRegular():
+		f.fault(0, 0, "", "this is a pipe or a device, and the data are read more than once; put them in a file")
+	}
+	return len(f.faults) == 0
+}
+
 // cause returns what went wrong with a file, without its name.
 func cause(err error) error {
 	var p *os.PathError
@@ -69,11 +92,6 @@ func cause(err error) error {
 // open looks at the beginning of the file, unpacks it and leaves out a byte order
 // mark.
 func (f *rowFile) open(in *os.File) (*bufio.Reader, bool) {
-	info, err := in.Stat()
-	if err == nil && info.IsDir() {
-		f.fault(0, 0, "", "this is a directory; name a file in it")
-		return nil, false
-	}
 	var src io.Reader = in
 	if f.src.compressed {
 		z, err := gzip.NewReader(in)
@@ -83,7 +101,7 @@ func (f *rowFile) open(in *os.File) (*bufio.Reader, bool) {
 		}
 		src = z
 	}
-	r := bufio.NewReaderSize(&lineLimit{r: src}, 64<<10)
+	r := bufio.NewReaderSize(&lineLimit{f: f, r: src}, 64<<10)
 	head, _ := r.Peek(4)
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
@@ -98,17 +116,27 @@ func (f *rowFile) open(in *os.File) (*bufio.Reader, bool) {
 	return r, true
 }
 
-var errLongLine = fmt.Errorf("the line is longer than %d bytes, which no record can be; is a line end missing?", maxLine)
+var (
+	errLongLine = fmt.Errorf("the line is longer than %d bytes, which no record can be; is a line end missing?", maxLine)
+	errLongRow  = fmt.Errorf("the row that begins here is longer than %d bytes, which no record can be; is a quote not closed?", maxLine)
+)
 
-// A lineLimit fails when a line gets too long, so that a file without line ends
-// does not fill the memory.
+// A lineLimit fails when a line gets too long, or a CSV row of many lines, so that
+// a file without ends does not fill the memory; and when the run is interrupted.
 type lineLimit struct {
+	f    *rowFile
 	r    io.Reader
 	line int
 }
 
 func (l *lineLimit) Read(p []byte) (int, error) {
+	if err := l.f.ctx.Err(); err != nil {
+		return 0, err
+	}
 	n, err := l.r.Read(p)
+	if l.f.unread += n; l.f.unread > 2*maxLine && l.f.src.format == "csv" {
+		return n, errLongRow // more than a row and what is read ahead
+	}
 	for rest := p[:n]; len(rest) > 0; {
 		i := bytes.IndexByte(rest, '\n')
 		if i < 0 {
@@ -142,6 +170,8 @@ func (f *rowFile) ended(line int, err error) {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		f.fault(line, 0, "", "the file ends in the middle; fetch it again")
+	case errors.Is(err, errLongRow):
+		f.fault(line, 0, "", "%v", errLongRow)
 	case errors.Is(err, errLongLine), errors.Is(err, bufio.ErrTooLong):
 		f.fault(line, 0, "", "%v", errLongLine)
 	default:
@@ -171,8 +201,18 @@ func (f *rowFile) field(line int, source, name string) string {
 	}
 	f.told[name] = true
 	f.fault(line, 0, source, "%s is no field of collection %s; declare it under fields, give its field under map, or leave it out: skip: [%s]",
-		show(name), f.c.schema.Collection, name)
+		show(name), f.c.schema.Collection, yamlName(name))
 	return ""
+}
+
+var plainName = regexp.MustCompile(`^[\pL_][\pL\pN_ .-]*$`)
+
+// yamlName returns a name as it is written in a list of YAML.
+func yamlName(name string) string {
+	if plainName.MatchString(name) {
+		return name
+	}
+	return strconv.Quote(name)
 }
 
 // complete checks that a row has its key.

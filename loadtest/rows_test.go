@@ -3,6 +3,7 @@ package loadtest
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -76,13 +77,14 @@ func TestRowsAreRead(t *testing.T) {
 		{"unix times", "a.jsonl", ", times: unix", []byte(strings.Replace(object, `"2024-05-06T07:08:09Z"`, "1714979289", 1))},
 		{"null is absent", "a.jsonl", `, skip: ["*"]`, []byte(strings.Replace(object, `{`, `{"other":null,`, 1))},
 		{"CSV", "a.csv", "", []byte("id,n,f,b,t,raw,list,map\na,7,1.5,true,2024-05-06T07:08:09Z,aGk=,x; y,\"{\"\"k\"\":1}\"\n")},
+		{"other names, exchanged", "a.jsonl", `, map: {id: raw, raw: id}`, []byte(strings.NewReplacer(`"id"`, `"raw"`, `"raw"`, `"id"`).Replace(object))},
 		{"CSV with other marks", "a.csv", `, separator: ";", list_separator: "|"`, []byte("id;n;f;b;t;raw;list;map\na;7;1.5;true;2024-05-06T07:08:09Z;aGk=;x|y;\"{\"\"k\"\":1}\"\n")},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := rowsWorkload(t, writeFile(t, tt.file, tt.content), tt.more)
 			n := 0
-			for r, err := range w.rows(w.collections[0], nil) {
+			for r, err := range w.rows(t.Context(), w.collections[0], nil) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +106,7 @@ func rowFaults(t *testing.T) []rowFault {
 	t.Helper()
 	long := strings.Repeat("x", 10<<20)
 	return []rowFault{
-		{"text for a number", "a.jsonl", `{"id":"a","n":"7"}`, ":1:", `n is text "7", want a whole number`},
+		{"text for a number", "a.jsonl", `{"id":"a","n":"7"}`, ":1:", `n: text "7", want a whole number`},
 		{"fraction for a number", "a.jsonl", `{"id":"a","n":7.5}`, ":1:", "not a whole number"},
 		{"number too large", "a.jsonl", `{"id":"a","n":99999999999999999999}`, ":1:", "not a whole number"},
 		{"number for text", "a.jsonl", "{\"id\":\"a\"}\n{\"id\":5}", ":2:", "want text of kind string"},
@@ -139,7 +141,11 @@ func rowFaults(t *testing.T) []rowFault {
 		{"CSV bad number", "a.csv", "id,n\na,7\nb,x\n", ":3:", `n: "x" is not a whole number`},
 		{"CSV bad bool", "a.csv", "id,b\na,yes\n", ":2:", "neither true nor false"},
 		{"CSV NaN", "a.csv", "id,f\na,NaN\n", ":2:", "not a number"},
-		{"CSV row too short", "a.csv", "id,n\na,7\nb\n", ":3:", "wrong number of fields"},
+		{"CSV row too short", "a.csv", "id,n\na,7\nb\n", ":3:", `the row has 1 field, and the first line names 2; put a field with ","`},
+		{"CSV rows too long and too short", "a.csv", "id,n\na,7,8\nb\n", ":2:", "has 3 fields"},
+		{"CSV with another separator", "a.csv", "id;n\na;7\n", ":1:", `as in separator: ";"`},
+		{"CSV column without a name", "a.csv", "id,\na,7\n", ":1:", `skip: [""]`},
+		{"CSV long row of many lines", "a.csv", "id,n\na,7\n\"" + strings.Repeat("x\n", 4<<20), ":3:", "is a quote not closed?"},
 		{"CSV open quote", "a.csv", "id,n\n\"a,7\n", ":2:", "quote"},
 		{"CSV empty key", "a.csv", "id,n\n,7\n", ":2:", "has no id"},
 		{"CSV not UTF-8", "a.csv", "id,n\n\xe9,7\n", ":2:", "not valid UTF-8"},
@@ -180,6 +186,36 @@ func TestRowFilesThatAreNone(t *testing.T) {
 	}
 }
 
+// A file without records ends with the run, too.
+func TestReadingIsInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	file := writeFile(t, "a.jsonl", bytes.Repeat([]byte("\n"), 1<<20))
+	if _, err := rowsWorkload(t, file, "").survey(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want %v", err, context.Canceled)
+	}
+}
+
+// A list or object in which nothing is, is absent, as in JSON Lines, so that
+// nothing draws one of its elements.
+func TestEmptyCellsAreAbsent(t *testing.T) {
+	w := rowsWorkload(t, writeFile(t, "a.csv", []byte("id,list,map\na,;,{}\n")), "")
+	for r, err := range w.rows(t.Context(), w.collections[0], nil) {
+		if diff := cmp.Diff(map[string]any{"id": "a"}, r.record); err != nil || diff != "" {
+			t.Errorf("%v; want -, got +\n%s", err, diff)
+		}
+	}
+}
+
+// A generated record without its key is told as that, not as two with one key.
+func TestGeneratedKeyThatIsMissing(t *testing.T) {
+	w := mustParse(t, strings.Replace(small, `pattern: "P%04d"}`, `pattern: "P%04d", missing: 0.5}`, 1))
+	_, err := w.survey(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "it has no id, which is part of the key") || strings.Contains(err.Error(), "names one record") {
+		t.Errorf("%v, want that a key is missing", err)
+	}
+}
+
 // After many faults reading stops: nobody wants a million messages.
 func TestManyRowFaults(t *testing.T) {
 	file := writeFile(t, "a.jsonl", []byte(strings.Repeat("{}\n", 100_000)))
@@ -204,7 +240,7 @@ func fuzzRows(f *testing.F, name string, seeds ...string) {
 			}
 			return
 		}
-		for r, err := range w.rows(w.collections[0], nil) {
+		for r, err := range w.rows(t.Context(), w.collections[0], nil) {
 			if err != nil || r.record["id"] == nil {
 				t.Fatalf("second reading: %v, %v", r.record, err)
 			}

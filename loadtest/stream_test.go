@@ -138,14 +138,14 @@ func TestZipf(t *testing.T) {
 func TestGeneratedRecordsAreTheSame(t *testing.T) {
 	w := mustParse(t, small)
 	var first []string
-	for r, err := range w.rows(w.collections[0], nil) {
+	for r, err := range w.rows(t.Context(), w.collections[0], nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		first = append(first, canonical(r.record))
 	}
 	i := 0
-	for r := range w.rows(w.collections[0], nil) {
+	for r := range w.rows(t.Context(), w.collections[0], nil) {
 		if canonical(r.record) != first[i] {
 			t.Fatalf("record %d is another one", i+1)
 		}
@@ -197,7 +197,7 @@ func TestGeneratorsOfSeveralCollections(t *testing.T) {
 		age[u] = data[0].column("age")[i]
 	}
 	n := 0
-	for r, err := range w.rows(w.collections[1], data) {
+	for r, err := range w.rows(t.Context(), w.collections[1], data) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestGeneratorsOfSeveralCollections(t *testing.T) {
 		n++
 	}
 	notes := 0
-	for r := range w.rows(w.collections[0], nil) {
+	for r := range w.rows(t.Context(), w.collections[0], nil) {
 		rec := r.record
 		if a := rec["age"].(int64); a < 20 || a > 30 {
 			t.Errorf("age %d", a)

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -54,8 +55,8 @@ func (m *maker) record(n int) map[string]any {
 }
 
 // rows yields the records of a collection, and the faults of its file, if it has
-// any, once, last.
-func (w *Workload) rows(c *collection, data []*table) iter.Seq2[row, error] {
+// any, or the end of the context, once, last.
+func (w *Workload) rows(ctx context.Context, c *collection, data []*table) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		if c.data.file == "" {
 			m := newMaker(w, c, data)
@@ -66,13 +67,13 @@ func (w *Workload) rows(c *collection, data []*table) iter.Seq2[row, error] {
 			}
 			return
 		}
-		f := &rowFile{c: c, src: &c.data, told: map[string]bool{}}
+		f := &rowFile{ctx: ctx, c: c, src: &c.data, told: map[string]bool{}}
 		for r := range f.rows() {
 			if !yield(r, nil) {
 				return
 			}
 		}
-		if err := f.faults.asError(); err != nil {
+		if err := cmp.Or(ctx.Err(), f.faults.asError()); err != nil {
 			yield(row{}, err)
 		}
 	}
@@ -101,7 +102,7 @@ func (w *Workload) survey(ctx context.Context, p *progress) ([]*table, error) {
 	for _, c := range w.collections {
 		s := newSurveyor(w, c)
 		step := p.begin("read "+c.schema.Collection, c.data.count, "records")
-		for r, err := range w.rows(c, data) {
+		for r, err := range w.rows(ctx, c, data) {
 			if err != nil {
 				return nil, err
 			}
@@ -166,6 +167,12 @@ func (s *surveyor) addUnique(fields []string) {
 
 func (s *surveyor) add(r row) {
 	s.t.n++
+	for _, k := range s.c.key() {
+		if r.record[k] == nil {
+			s.fault(r, "it has no %s, which is part of the key; the generator of a key field makes a value each time", k)
+			return
+		}
+	}
 	key := identity(r.record, s.c.key())
 	if first, taken := s.keys[key]; taken {
 		s.fault(r, "the key %s is that of %s %d, too; a key names one record", showKey(r.record, s.c.key()), s.rowWord(), first)

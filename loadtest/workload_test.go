@@ -196,6 +196,16 @@ func TestWorkloadFilesThatAreNone(t *testing.T) {
 	}
 }
 
+// A name in a data file is one field.
+func TestMapOfOneNameTwice(t *testing.T) {
+	from, to := strings.Index(small, "    data:\n"), strings.Index(small, "queries:")
+	text := small[:from] + "    data: {file: a.csv, map: {id: x, author: x}}\n" + small[to:]
+	_, err := parseWorkload("small.yaml", []byte(text))
+	if err == nil || !strings.Contains(err.Error(), `map takes "x" of the file for id and for author`) {
+		t.Errorf("%v, want that x is taken twice", err)
+	}
+}
+
 func TestSchemas(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
