@@ -127,7 +127,9 @@ var workloadFaults = []struct{ name, old, new, place, want string }{
 	{"two documents", "collections:", "---\ncollections:", "", "several documents"},
 	{"deep brackets", "seed: 3", "seed: " + strings.Repeat("[", 100_000), ":2:", "nested more than"},
 	{"deep lists", "seed: 3", "seed:\n" + strings.Repeat("- ", 50_000), ":3:", "nested too deeply"},
-	{"too long", "seed: 3", "seed: " + strings.Repeat("x", 10<<20), "", "at most 262144"},
+	{"deep lists with an end", "seed: 3", "seed:\n" + strings.Repeat("- ", 50_000) + "x", ":3:", "nested too deeply"},
+	{"deep brackets behind closing ones", "seed: 3", "# " + strings.Repeat("]", 100_000) + "\nseed: " + strings.Repeat("[", 100_000), ":3:", "nested more than"},
+	{"too long", "seed: 3", "seed: " + strings.Repeat("x", 10<<20), "", "more than 262144 bytes"},
 }
 
 func TestWorkloadFaults(t *testing.T) {
@@ -164,6 +166,9 @@ func TestAllFaultsAtOnce(t *testing.T) {
 	if !errors.As(err, &faults) || len(faults) < 3 {
 		t.Fatalf("got %v, want three faults", err)
 	}
+	if strings.Contains(err.Error(), "operations") {
+		t.Errorf("got\n%s\nwant nothing of a round at a rate that nobody wrote", err)
+	}
 	want := "small.yaml:3:7: the workload: rate is text; want a whole number\n    3 | rate: fast\n      |       ^\n"
 	if !strings.Contains(err.Error(), want) {
 		t.Errorf("got\n%s\nwant it to contain\n%s", err, want)
@@ -187,12 +192,19 @@ func TestWorkloadFilesThatAreNone(t *testing.T) {
 		{empty, "the file is empty"},
 		{comment, "the file is empty"},
 		{scalar, "want keys and values"},
-		{large, "at most 262144"},
+		{large, "more than 262144 bytes"},
 	}
 	for _, tt := range tests {
 		if _, err := Load(tt.file); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("Load(%s): %v, want %q", filepath.Base(tt.file), err, tt.want)
 		}
+	}
+}
+
+// A byte order mark is no part of the first key.
+func TestByteOrderMark(t *testing.T) {
+	if w := mustParse(t, "\xef\xbb\xbf"+small); w.Name != "small" {
+		t.Errorf("the name is %q", w.Name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,6 +27,7 @@ type document struct {
 // parseYAML returns the root of a file's one document, or nil when it cannot be
 // read at all; the document then has the fault.
 func parseYAML(file string, src []byte) (*document, ast.Node) {
+	src = bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")) // a byte order mark
 	d := &document{file: file, lines: strings.Split(string(src), "\n")}
 	if text, line := unreadable(src); text != "" {
 		d.faultAt(line, 0, "%s", text)
@@ -73,7 +75,7 @@ func parseDocument(src []byte) (root ast.Node, err error) {
 // unreadable says why a file is not tried at all, and on which line.
 func unreadable(src []byte) (text string, line int) {
 	if len(src) > maxYAML {
-		return fmt.Sprintf("the file has %d bytes, at most %d; keep the data in a file of its own (data: {file: …})", len(src), maxYAML), 0
+		return fmt.Sprintf("the file has more than %d bytes; keep the data in a file of its own (data: {file: …})", maxYAML), 0
 	}
 	depth := 0
 	for i, text := range strings.Split(string(src), "\n") {
@@ -83,10 +85,11 @@ func unreadable(src []byte) (text string, line int) {
 			return "the line is not valid UTF-8; save the file as UTF-8", n
 		case strings.IndexByte(text, 0) >= 0:
 			return "the line has a NUL byte; this is not a text file", n
-		case strings.Count(text, "- ") > maxDepth && strings.Trim(text, "- \r") == "":
+		case strings.Count(text[:len(text)-len(strings.TrimLeft(text, "- "))], "-") > maxDepth && strings.Contains(text, "- -"):
 			return "lists are nested too deeply", n
 		}
 		depth += strings.Count(text, "[") + strings.Count(text, "{") - strings.Count(text, "]") - strings.Count(text, "}")
+		depth = max(depth, 0) // brackets that close nothing, in a comment, say, open no others
 		if depth > maxDepth {
 			return fmt.Sprintf("brackets are nested more than %d deep, or not closed", maxDepth), n
 		}
