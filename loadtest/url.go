@@ -7,23 +7,36 @@ import (
 	"strings"
 )
 
-var secretOption = regexp.MustCompile(`(?i)(pass|secret|token|key|auth|cred)`)
+// openOption matches the options of URLs whose values may be seen. A secret may be
+// the value of any other one.
+var openOption = regexp.MustCompile(`^(sync|create)=(true|false)$`)
 
-// Redact returns a store's URL without what must not be seen: a password, and
-// options that may be one.
+// Redact returns a store's URL without what must not be seen: what stands before
+// the host, which may be a password or a token, the values of options that the
+// stores of this module do not have, and what follows a '#'.
 func Redact(raw string) string {
-	scheme, rest, ok := strings.Cut(raw, "://")
-	if i := strings.LastIndexByte(rest, '@'); ok && i >= 0 {
-		user, _, _ := strings.Cut(rest[:i], ":") // a password may hold any of the marks
-		raw = scheme + "://" + user + ":***" + rest[i:]
+	scheme, rest, ok := strings.Cut(raw, ":")
+	if i := strings.LastIndexByte(rest, '@'); ok && i >= 0 && scheme != "pebble" {
+		slashes := rest[:len(rest)-len(strings.TrimLeft(rest, "/"))]
+		user, _, some := strings.Cut(rest[len(slashes):i], ":") // a password may hold any of the marks
+		if !some {
+			user = "" // it is all there is: a token
+		}
+		raw = scheme + ":" + slashes + user + ":***" + rest[i:]
 	}
 	head, query, some := strings.Cut(raw, "?")
-	if !some {
-		return raw
+	if scheme != "pebble" {
+		head, _, _ = strings.Cut(head, "#")
 	}
-	options := strings.Split(query, "&")
+	if !some {
+		return head
+	}
+	options := strings.FieldsFunc(query, func(r rune) bool { return strings.ContainsRune("&;#", r) })
 	for i, o := range options {
-		if name, _, _ := strings.Cut(o, "="); secretOption.MatchString(name) {
+		switch name, _, some := strings.Cut(o, "="); {
+		case !some:
+			options[i] = "***"
+		case !openOption.MatchString(o):
 			options[i] = name + "=***"
 		}
 	}
