@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ func (c *candidate) fill(ctx context.Context, w *Workload, data []*table, p *pro
 		}))
 		step.end()
 		if err != nil {
-			return 0, col.refused(w, lines, err)
+			return 0, cmp.Or(ctx.Err(), col.refused(w, lines, err)) // interrupted is nobody's fault
 		}
 		if n != data[col.at].n {
 			return 0, fmt.Errorf("load %s: %s loaded where %s were read before; the data changed meanwhile", col.schema.Collection, plural(n, "record"), showCount(data[col.at].n))

@@ -201,6 +201,42 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 	}
 }
 
+// A cancelling store interrupts the run while it makes its n-th table.
+type cancelling struct {
+	*watched
+	n      int
+	cancel func()
+}
+
+func (s *cancelling) Define(ctx context.Context, tables []*driver.Table) error {
+	err := s.watched.Define(ctx, tables)
+	if s.n--; s.n == 0 {
+		s.cancel()
+	}
+	return err
+}
+
+func (s *cancelling) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return s.watched.Commit(ctx, token, ops)
+}
+
+func TestRunThatIsInterruptedWhileItOpensLeavesNothing(t *testing.T) {
+	for n := 1; n <= 6; n++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &cancelling{watched: newWatched(), n: n, cancel: cancel}
+		if _, err := Run(ctx, mustParse(t, small), options(s)); !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted in definition %d: %v, want context.Canceled", n, err)
+		}
+		if len(s.tables) > 0 {
+			t.Errorf("interrupted in definition %d: tables %v are left", n, s.tables)
+		}
+		cancel()
+	}
+}
+
 type writerFunc func(p []byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -98,8 +98,13 @@ func newCandidate(w *Workload, s *store, m *model, where string) *candidate {
 }
 
 // open makes the candidate's collections under names that begin with prefix. One
-// that has records already is somebody else's and refused.
+// that has records already is somebody else's and refused. It is not interrupted
+// midway, so that drop knows all that was made.
 func (c *candidate) open(ctx context.Context, w *Workload, prefix string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
 	for i, s := range c.model.schemas {
 		s.Collection = prefix + w.collections[i].schema.Collection
 		r, err := repo.Open[map[string]any](ctx, c.store.repo, s)
