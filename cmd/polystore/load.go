@@ -61,10 +61,13 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		Open: backends.OpenDriver, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep,
 		Again: f.again(w, rest[0]),
 	})
-	if err = errors.Join(err, clean()); err != nil {
-		return err
+	if err = errors.Join(err, clean()); err == nil {
+		return f.write(result, stdout, stderr)
 	}
-	return f.write(result, stdout, stderr)
+	if errors.Is(err, context.Canceled) && beside(err) == nil && !f.keep {
+		fmt.Fprintln(stderr, "what the run had written is removed")
+	}
+	return err
 }
 
 // again returns the command that repeats the run.

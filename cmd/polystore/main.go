@@ -122,17 +122,36 @@ func report(err error, stderr io.Writer) int {
 		return loadtest.Met
 	case errors.Is(err, flag.ErrHelp):
 		return loadtest.Met
-	case errors.As(err, &e):
-		if e.err == nil {
-			return e.code
+	case errors.As(err, &e) && e.err == nil:
+		return e.code
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(stderr, "polystore: interrupted")
+		if err = beside(err); err == nil {
+			return interrupted
 		}
+		code = interrupted
+	case errors.As(err, &e):
 		code = e.code
 	case errors.As(err, &wrong):
 		code = loadtest.Wrong
-	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "polystore: interrupted; what it had written is removed")
-		return interrupted
 	}
 	fmt.Fprintln(stderr, "polystore:", err)
 	return code
+}
+
+// beside returns what went wrong beside the interruption: what could not be
+// removed, for instance.
+func beside(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
+		return err
+	}
+	var others []error
+	for _, e := range joined.Unwrap() {
+		others = append(others, beside(e))
+	}
+	return errors.Join(others...)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -152,17 +153,20 @@ func TestMissedObjectiveIsExit1(t *testing.T) {
 }
 
 func TestInterruptedLoadLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var diag stopper
-	diag.stop = cancel
-	err := run(ctx, []string{"load", write(t, "small.yaml", small), "--out", dir}, &bytes.Buffer{}, &diag)
-	if code := report(err, &diag); code != interrupted || !strings.Contains(diag.String(), "interrupted") {
-		t.Errorf("exit %d: %v", code, err)
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
-		t.Errorf("%v, %v; want an empty folder", entries, err)
+	for _, keep := range []bool{false, true} {
+		dir := t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		var diag stopper
+		diag.stop = cancel
+		err := run(ctx, []string{"load", write(t, "small.yaml", small), "--out", dir, fmt.Sprintf("--keep=%t", keep)}, &bytes.Buffer{}, &diag)
+		code := report(err, &diag)
+		if code != interrupted || !strings.Contains(diag.String(), "interrupted") || strings.Contains(diag.String(), "is removed") == keep {
+			t.Errorf("keep %t: exit %d, %v\n%s", keep, code, err, &diag)
+		}
+		if entries, err := os.ReadDir(dir); err != nil || (len(entries) > 0) != keep {
+			t.Errorf("keep %t: %v, %v; want an empty folder unless it is kept", keep, entries, err)
+		}
+		cancel()
 	}
 }
 
@@ -269,7 +273,9 @@ func TestReport(t *testing.T) {
 		{exit{3, nil}, 3, ""},
 		{&loadtest.WrongAnswers{Text: "they differ"}, loadtest.Wrong, "polystore: wrong answers: they differ\n"},
 		{errors.Join(&loadtest.WrongAnswers{Text: "they differ"}, nil), loadtest.Wrong, "polystore: wrong answers: they differ\n"},
-		{context.Canceled, interrupted, "polystore: interrupted; what it had written is removed\n"},
+		{context.Canceled, interrupted, "polystore: interrupted\n"},
+		{exit{loadtest.Usage, fmt.Errorf("verify: %w", context.Canceled)}, interrupted, "polystore: interrupted\n"},
+		{errors.Join(errors.Join(context.Canceled, errors.New("remove x: disk full")), nil), interrupted, "polystore: interrupted\npolystore: remove x: disk full\n"},
 		{errors.New("boom"), loadtest.Usage, "polystore: boom\n"},
 	}
 	for _, tt := range tests {
