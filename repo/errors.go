@@ -44,7 +44,7 @@ func (e *noIndex) Unwrap() []error { return []error{ErrNoIndex, ErrInvalid} }
 type Error struct {
 	Op         string // "insert", "find", …
 	Collection string
-	Key        string // parts joined by '/', "" when no single record is meant
+	Key        string // parts joined by '/', cut if very long, "" when no single record is meant
 	Index      string // name of the unique index whose value is taken, else ""
 	Retryable  bool   // the same call may succeed later, and nothing was written
 	Outcome    *Outcome

@@ -170,3 +170,19 @@ func TestDamagedCatalog(t *testing.T) {
 		}
 	}
 }
+
+// An error does not grow with what a caller sends.
+func TestLongTextsInErrors(t *testing.T) {
+	posts, long := openBlog(t), strings.Repeat("long", 1<<20)
+	for _, err := range []error{
+		second(posts.Get(t.Context(), repo.Key{long, "x"})),
+		second(posts.Get(t.Context(), repo.Key{long})),
+		posts.Insert(t.Context(), &post{Author: "u", ID: long}),
+		posts.Insert(t.Context(), &post{Author: "u", ID: "x", Category: long}),
+		second(repo.Collect(posts.Find(t.Context(), repo.Where("author", "u").Range("title", long, nil).Order("id")))),
+	} {
+		if err == nil || len(err.Error()) > 4<<10 {
+			t.Errorf("an error of %d bytes, want a short one", len(fmt.Sprint(err)))
+		}
+	}
+}

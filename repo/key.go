@@ -29,6 +29,15 @@ func (k Key) String() string {
 	return strings.Join(parts, "/")
 }
 
+// short returns text for an error: a hostile caller's may be of any length.
+func short(text string) string {
+	const most = 2 << 10
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+}
+
 const (
 	maxKey    = 1 << 10 // bytes of a key's text
 	maxRecord = 1 << 20 // bytes of a record's values

@@ -291,7 +291,7 @@ func dropCollection(ctx context.Context, store *Store, k *call, collection strin
 func (c *collection) annotate(op string, key Key, err error) error {
 	e := &Error{Op: op, Collection: c.name, Err: err}
 	if key != nil {
-		e.Key = key.String()
+		e.Key = short(key.String())
 	}
 	var k *keyed
 	if errors.As(err, &k) {

@@ -80,7 +80,7 @@ func (q Query) text(redacted bool) string {
 		if redacted {
 			return "?"
 		}
-		return fmt.Sprintf("%#v", v)
+		return short(fmt.Sprintf("%#v", v))
 	}
 	var parts []string
 	for _, e := range q.equal {
