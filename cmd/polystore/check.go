@@ -39,7 +39,9 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 			faults = append(faults, err)
 			continue
 		}
-		fmt.Fprintf(stdout, "%s: %s can do all of it\n", s.Collection, store.Facts().Name)
+		if _, err := fmt.Fprintf(stdout, "%s: %s can do all of it\n", s.Collection, store.Facts().Name); err != nil {
+			return err
+		}
 	}
 	if len(faults) > 0 {
 		return exit{loadtest.Missed, errors.Join(faults...)}

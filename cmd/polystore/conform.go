@@ -48,7 +48,7 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	if err := writable(f.out); err != nil {
-		return exit{loadtest.Usage, err}
+		return exit{loadtest.Usage, fmt.Errorf("conform: %w", err)}
 	}
 	f.opts.Again = "polystore conform " + loadtest.Redact(rest[0])
 	f.opts.Progress = progress(stderr, isTerminal(stderr))
@@ -64,15 +64,15 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return f.write(report, stdout, stderr)
 }
 
-// writable makes the folder for the report, and sees that files can be put there,
-// before the work is done.
+// writable makes the folder for a report or result, and sees that files can be put
+// there, before the work is done.
 func writable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("conform: make the folder for the report: %w", err)
+		return fmt.Errorf("make the folder for the report: %w", err)
 	}
-	f, err := os.CreateTemp(dir, ".conform-*")
+	f, err := os.CreateTemp(dir, ".try-*")
 	if err != nil {
-		return fmt.Errorf("conform: write to the folder for the report; choose another one with --out: %w", err)
+		return fmt.Errorf("write to the folder for the report; choose another one with --out: %w", err)
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

@@ -73,7 +73,20 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // again returns the command that repeats the run.
 func (f *loadFlags) again(w *loadtest.Workload, file string) string {
 	words := append([]string{"polystore", "load", "--seed", strconv.FormatUint(w.Seed, 10)}, f.given...)
-	return strings.Join(append(words, file), " ")
+	if f.remote {
+		words = append(words, "--remote")
+	}
+	return strings.Join(append(words, quoted(file)), " ")
+}
+
+// quoted returns a word as a shell reads it back.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsFunc(word, func(r rune) bool {
+		return r <= ' ' || strings.ContainsRune("!\"#$&'()*;<>?[\\]^`{|}~", r)
+	}) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func (f *loadFlags) register(fs *flag.FlagSet) {
@@ -103,7 +116,7 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 			w.Round = f.round
 		case "on":
 			for _, url := range f.on {
-				f.given = append(f.given, "--on "+loadtest.Redact(url))
+				f.given = append(f.given, "--on "+quoted(loadtest.Redact(url)))
 			}
 			return
 		default:
@@ -121,11 +134,11 @@ func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, e
 			return nil, nil, usageError("load: %s is not on this machine; say --remote if a load test there is what you want", loadtest.Redact(url))
 		}
 	}
+	if err := writable(f.out); err != nil {
+		return nil, nil, exit{loadtest.Usage, fmt.Errorf("load: %w", err)}
+	}
 	if len(f.on) > 0 {
 		return f.on, func() error { return nil }, nil
-	}
-	if err := os.MkdirAll(f.out, 0o755); err != nil {
-		return nil, nil, exit{loadtest.Usage, fmt.Errorf("load: make the folder for the results: %w", err)}
 	}
 	dir, err := os.MkdirTemp(f.out, ".store-")
 	if err != nil {
@@ -134,13 +147,15 @@ func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, e
 	if inMemory(dir) {
 		fmt.Fprintf(stderr, "note: %s lies in memory, so what is said of power losses is not true of it, and to sync costs nothing; say --out DIR with one on a disk\n", f.out)
 	}
+	url := "pebble:" + strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(dir))
 	clean = func() error {
 		if f.keep {
+			fmt.Fprintf(stderr, "kept the store: %s\n", url)
 			return nil
 		}
 		return os.RemoveAll(dir)
 	}
-	return []string{"pebble:" + strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(dir))}, clean, nil
+	return []string{url}, clean, nil
 }
 
 // write prints the result and keeps it in a file.

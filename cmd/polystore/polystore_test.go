@@ -136,6 +136,39 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// A folder that cannot take the result is found before the run, and what cannot be
+// printed is no success.
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	file := write(t, "small.yaml", small)
+	code, out, diag := do(t, "load", "--on", "memory:", "--out", file, file)
+	if code != loadtest.Usage || out != "" || strings.Contains(diag, "load posts") || !strings.Contains(diag, "load: make the folder") {
+		t.Errorf("exit %d, %q, %q; want the folder refused before anything is done", code, out, diag)
+	}
+	url := "pebble:" + filepath.Join(t.TempDir(), "db")
+	_, _, diag = do(t, "load", "--keep", "--on", url, "--out", t.TempDir(), file)
+	_, kept, _ := strings.Cut(diag, "kept as declared: ")
+	kept, _, _ = strings.Cut(kept, "\n")
+	for _, args := range [][]string{{"check", "memory:", file}, {"verify", url, kept}, {"version"}} {
+		var diag bytes.Buffer
+		if code := report(run(t.Context(), args, fullDisk{}, &diag), &diag); code != loadtest.Usage || !strings.Contains(diag.String(), "disk full") {
+			t.Errorf("%q: exit %d, %q; want that the disk is full", args, code, &diag)
+		}
+	}
+}
+
+// A fullDisk takes nothing.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestAgainIsReadByAShell(t *testing.T) {
+	for word, want := range map[string]string{"a.yaml": "a.yaml", "pebble:/a b?sync=false": "'pebble:/a b?sync=false'", "it's": `'it'\''s'`, "": "''"} {
+		if got := quoted(word); got != want {
+			t.Errorf("%s is quoted as %s, want %s", word, got, want)
+		}
+	}
+}
+
 func TestLoadJSON(t *testing.T) {
 	code, out, diag := do(t, "load", "--json", "--on", "memory:", "--on", "memory:", "--out", t.TempDir(), write(t, "small.yaml", small))
 	var r loadtest.Result

@@ -23,20 +23,24 @@ func verify(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		return err
 	}
 	clean := true
+	var text strings.Builder
 	err = withCollection(ctx, rest[0], rest[1], func(r *repo.Repo[map[string]any]) error {
 		reports, err := r.Verify(ctx)
 		for _, rep := range reports {
 			clean = clean && rep.Clean()
-			fmt.Fprintf(stdout, "%s %s: %d records, %d rows, %d missing, %d stale\n", rest[1], rep.Index, rep.Records, rep.Rows, rep.Missing, rep.Stale)
+			fmt.Fprintf(&text, "%s %s: %d records, %d rows, %d missing, %d stale\n", rest[1], rep.Index, rep.Records, rep.Rows, rep.Missing, rep.Stale)
 			for _, sample := range rep.Samples {
-				fmt.Fprintf(stdout, "  %s\n", sample)
+				fmt.Fprintf(&text, "  %s\n", sample)
 			}
 		}
 		if err == nil && len(reports) == 0 {
-			fmt.Fprintf(stdout, "%s has no index\n", rest[1])
+			fmt.Fprintf(&text, "%s has no index\n", rest[1])
 		}
 		return err
 	})
+	if _, werr := io.WriteString(stdout, text.String()); werr != nil {
+		return errors.Join(err, werr)
+	}
 	if err == nil && !clean {
 		return exit{loadtest.Missed, nil}
 	}
