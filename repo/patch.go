@@ -122,6 +122,9 @@ func (r *Repo[T]) checkFits(v driver.Value, at int) error {
 		return nil
 	}
 	f := r.shape.fieldAt(at)
+	if v.Kind() == f.plain {
+		return nil // a plain field holds every value of its kind
+	}
 	into := reflect.New(reflect.TypeFor[T]().FieldByIndex(f.index).Type).Elem()
 	if err := f.dec(v, into); err != nil {
 		return invalid("the field %s of the struct, a %s, cannot hold the new value", f.name, into.Type())
