@@ -43,11 +43,11 @@ func (w *Workload) readData(d *document, m *mapping, c *collection) {
 		return
 	}
 	c.data.place = dm.at
-	if dm.has("file") == dm.has("count") {
+	if file, count := dm.get("file") != nil, dm.get("count") != nil; file == count {
 		d.faultIn(dm.at, "data has both a file and a count, or neither; give a file, or a count and generators under fields")
 		return
 	}
-	if dm.has("file") {
+	if dm.get("file") != nil {
 		c.data.readFile(d, dm, c)
 	} else {
 		w.readGenerators(d, dm, c)

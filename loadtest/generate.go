@@ -93,14 +93,15 @@ type times struct {
 }
 
 func (g times) value(m *making) any {
-	span := g.to.Sub(g.from).Milliseconds()
+	from := g.from.UnixMilli()
+	span := g.to.UnixMilli() - from // a Duration holds no more than 292 years
 	ms := int64(0)
 	if g.ascending {
 		ms = int64(float64(span) / float64(m.count) * float64(m.n))
 	} else {
 		ms = m.rand.Int64N(max(span, 1))
 	}
-	return g.from.Add(time.Duration(ms) * time.Millisecond)
+	return time.UnixMilli(from + ms).UTC()
 }
 
 // several is a list of values of another generator.

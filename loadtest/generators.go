@@ -125,7 +125,7 @@ func (r reading) integers(n ast.Node) generator {
 	skew := m.number("zipf", 0, 0, 10)
 	switch {
 	case high < low:
-		r.d.faultIn(m.at, "%s: max is less than min", r.what)
+		r.d.faultIn(m.at, "%s: max is less than min: %d and %d", r.what, high, low)
 		return constant{}
 	case skew > 0 && high-low >= 50_000_000:
 		r.d.faultIn(m.at, "%s: zipf over %d numbers; at most 50,000,000 are possible", r.what, high-low+1)
@@ -144,7 +144,7 @@ func (r reading) floats(n ast.Node) generator {
 	defer m.done()
 	g := floats{m.number("min", 0, -1e300, 1e300), m.number("max", 1, -1e300, 1e300)}
 	if g.high < g.low {
-		r.d.faultIn(m.at, "%s: max is less than min", r.what)
+		r.d.faultIn(m.at, "%s: max is less than min: %v and %v", r.what, g.high, g.low)
 	}
 	return g
 }
@@ -157,7 +157,7 @@ func (r reading) truths(n ast.Node) generator {
 func (r reading) between(m *mapping, least, most int) (int, int) {
 	low, high := m.integer("min", least, 0, 10_000), m.integer("max", most, 0, 10_000)
 	if high < low {
-		r.d.faultIn(m.at, "%s: max is less than min", r.what)
+		r.d.faultIn(m.at, "%s: max is less than min: %d and %d", r.what, high, low)
 		high = low
 	}
 	return low, high

@@ -75,7 +75,9 @@ func keyOf(n ast.Node) (string, bool) {
 
 // get returns the value of a key, nil when it is not there or empty.
 func (m *mapping) get(key string) ast.Node {
-	m.asked = append(m.asked, key)
+	if !slices.Contains(m.asked, key) {
+		m.asked = append(m.asked, key)
+	}
 	for _, e := range m.entries {
 		if e.key == key {
 			if _, null := e.value.(*ast.NullNode); null {

@@ -106,17 +106,27 @@ func (r *run) open(ctx context.Context, s *stream) error {
 }
 
 // where returns " on pebble" when there are several stores, or the URL when they
-// are of one kind.
+// are of one kind, with a number when one URL is there several times.
 func (r *run) where(s *store) string {
 	if len(r.stores) < 2 {
 		return ""
 	}
+	where, same, number := s.facts.Name, 0, 0
 	for _, o := range r.stores {
 		if o != s && o.facts.Name == s.facts.Name {
-			return " on " + s.url
+			where = s.url
+		}
+		if o.url == s.url {
+			same++
+		}
+		if o == s {
+			number = same
 		}
 	}
-	return " on " + s.facts.Name
+	if same > 1 {
+		return fmt.Sprintf(" on %s (%d)", where, number)
+	}
+	return " on " + where
 }
 
 // namespace returns a prefix of collection names that nobody has.

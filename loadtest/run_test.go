@@ -376,6 +376,13 @@ func TestTwoStoresOfOneKindAreToldApart(t *testing.T) {
 	if a, b := result.Candidates[0].Name, result.Candidates[1].Name; a != "as declared on memory:" || b != "as declared on other:" {
 		t.Errorf("candidates %q and %q", a, b)
 	}
+	opts.On = []string{"memory:", "memory:"}
+	if result, err = Run(t.Context(), mustParse(t, text), opts); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := result.Candidates[0].Name, result.Candidates[1].Name; a != "as declared on memory: (1)" || b != "as declared on memory: (2)" {
+		t.Errorf("candidates %q and %q", a, b)
+	}
 	if _, err := Run(t.Context(), mustParse(t, text), Options{}); err == nil || !strings.Contains(err.Error(), "no store") {
 		t.Errorf("without a store: %v", err)
 	}

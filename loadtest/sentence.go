@@ -82,6 +82,8 @@ func (s *screen) metAll(c *candidate) string {
 		return fmt.Sprintf("It carries %s/s; no objective was asked", showCount(s.r.w.Rate))
 	case 1:
 		return "The objective is met"
+	case 2:
+		return "Both objectives are met"
 	}
 	return fmt.Sprintf("All %d objectives are met", len(c.objectives))
 }
@@ -170,8 +172,10 @@ func (s *screen) bytesAgainst(best, c *candidate) string {
 	switch {
 	case more >= 1:
 		return fmt.Sprintf(" It takes %s %% more bytes.", digits(more))
-	case more <= -1:
+	case more <= -1 && c.meets():
 		return fmt.Sprintf(" It takes %s %% fewer bytes: take it where these matter more.", digits(-more))
+	case more <= -1:
+		return fmt.Sprintf(" It takes %s %% fewer bytes.", digits(-more))
 	}
 	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 )
 
 func streamOf(t *testing.T, w *Workload) *stream {
@@ -131,6 +132,19 @@ func TestZipf(t *testing.T) {
 	}
 	if worst > 2*draws/n {
 		t.Errorf("uniform draws hit one item %d times of %d", worst, draws)
+	}
+}
+
+// Instants are drawn from a span of any length.
+func TestTimesOverCenturies(t *testing.T) {
+	w := mustParse(t, strings.Replace(small, "from: 2024-01-01, to: 2025-01-01", "from: 1000-01-01, to: 3000-01-01", 1))
+	least, most := 3000, 1000
+	for r := range w.rows(t.Context(), w.collections[0], nil) {
+		year := r.record["created"].(time.Time).Year()
+		least, most = min(least, year), max(most, year)
+	}
+	if least < 1000 || least > 1200 || most < 2800 || most >= 3000 {
+		t.Errorf("200 instants lie in %d to %d, want 1000 to 3000", least, most)
 	}
 }
 
