@@ -1,0 +1,91 @@
+package redis
+
+import (
+	"context"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// A writeCmd is a command that go-redis must not send twice, whatever the client's
+// MaxRetries is, and that knows whether any of it can have left.
+type writeCmd struct {
+	*goredis.RawCmd
+	sent bool
+}
+
+// NoRetry makes go-redis give up at the first error.
+func (c *writeCmd) NoRetry() bool { return true }
+
+// Args is called by go-redis when it has a connection and begins to write to it.
+// A hook of the client that looks at the arguments before makes an outcome unknown
+// that might be known, never the reverse.
+func (c *writeCmd) Args() []any {
+	c.sent = true
+	return c.RawCmd.Args()
+}
+
+// ask sends a command that may be sent again, and returns the answer.
+func (s *Store) ask(ctx context.Context, doing string, args ...any) (reply, error) {
+	cmd := goredis.NewRawCmd(ctx, args...)
+	err := s.client.Process(ctx, cmd)
+	r := replyOf(cmd)
+	if err == nil {
+		err = r.refused()
+	}
+	return r, s.failed(ctx, doing, err)
+}
+
+// askAll sends commands that may be sent again in one pipeline. Each has its
+// answer; one of them that is an error is not looked for.
+func (s *Store) askAll(ctx context.Context, doing string, cmds []*goredis.RawCmd) error {
+	if len(cmds) == 0 {
+		return nil
+	}
+	if len(cmds) == 1 {
+		return s.failed(ctx, doing, s.client.Process(ctx, cmds[0]))
+	}
+	pipe := s.client.Pipeline()
+	for _, cmd := range cmds {
+		if err := pipe.Process(ctx, cmd); err != nil {
+			return s.failed(ctx, doing, err)
+		}
+	}
+	_, err := pipe.Exec(ctx)
+	return s.failed(ctx, doing, err)
+}
+
+// A script is one of the texts of a commit, named by its hash.
+type script struct{ text, hash string }
+
+// scriptLoads is how often a commit gives the server a script that it lacks: more
+// than one flush of its scripts at that moment is no accident.
+const scriptLoads = 3
+
+// eval runs a script. Nothing was done if the error is not ErrUnknownOutcome.
+func (s *Store) eval(ctx context.Context, sc *script, keys []string, args []string) (reply, error) {
+	words := make([]any, 0, 3+len(keys)+len(args))
+	words = append(words, "evalsha", sc.hash, len(keys))
+	for i := range keys {
+		words = append(words, keys[i])
+	}
+	for i := range args {
+		words = append(words, &args[i]) // a pointer needs no copy of its own
+	}
+	for loads := 0; ; loads++ {
+		cmd := &writeCmd{RawCmd: goredis.NewRawCmd(ctx, words...)}
+		if err := s.client.Process(ctx, cmd); err != nil {
+			return reply{}, s.unfinished(ctx, err, cmd.sent)
+		}
+		r := replyOf(cmd.RawCmd)
+		err := r.refused()
+		if err == nil {
+			return r, nil
+		}
+		if codeOf(err) != "NOSCRIPT" || loads == scriptLoads {
+			return reply{}, s.failed(ctx, "commit", err)
+		}
+		if _, err := s.ask(ctx, "commit: load a script", "script", "load", sc.text); err != nil {
+			return reply{}, err
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// The catalog has a hash for each table, <prefix>_table:TABLE. Its field ".key" has
+// the key columns as JSON, and each other one the kind of a field: its name, and
+// " later" if the table was there before the field. Each is as its first writer made
+// it, so that programs which define a table at once agree.
+const (
+	catalogName = "_table:"
+	keyField    = ".key" // no field of a table begins with a dot
+	later       = " later"
+	layout      = 1
+)
+
+// A header is what the catalog says of a table.
+type header struct {
+	Layout    int      `json:"layout"`
+	Partition []column `json:"partition"`
+	Sort      []column `json:"sort,omitempty"`
+}
+
+type column struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	Desc bool   `json:"desc,omitempty"`
+}
+
+func columns(cols []driver.Column) []column {
+	var list []column
+	for _, c := range cols {
+		list = append(list, column{c.Name, c.Kind.String(), c.Desc})
+	}
+	return list
+}
+
+func headerOf(t *driver.Table) string {
+	text, err := json.Marshal(header{layout, columns(t.Partition), columns(t.Sort)})
+	if err != nil {
+		return "" // strings and numbers are always JSON
+	}
+	return string(text)
+}
+
+// A known is a field that the catalog has.
+type known struct {
+	kind  driver.Kind
+	later bool // rows may have it from before it was declared
+}
+
+// parseKind reads what the catalog says of a field.
+func parseKind(text string) (known, bool) {
+	name, late := strings.CutSuffix(text, later)
+	for k := driver.Bool; k <= driver.Map; k++ {
+		if k.String() == name {
+			return known{k, late}, true
+		}
+	}
+	return known{}, false
+}
+
+// An entry is a table as the catalog has it; there is no header without one.
+type entry struct {
+	header string
+	fields map[string]known
+}
+
+// entries reads what the catalog has of tables, by name.
+func (s *Store) entries(ctx context.Context, doing string, names []string) (map[string]*entry, error) {
+	list := map[string]*entry{}
+	cmds := make([]*goredis.RawCmd, len(names))
+	for i, name := range names {
+		cmds[i] = goredis.NewRawCmd(ctx, "hgetall", s.prefix+catalogName+name)
+	}
+	if err := s.askAll(ctx, doing, cmds); err != nil {
+		return nil, err
+	}
+	for i, cmd := range cmds {
+		r := replyOf(cmd)
+		if err := r.refused(); err != nil {
+			return nil, s.failed(ctx, doing+" "+names[i], err)
+		}
+		e, ok := readEntry(&r)
+		if !ok {
+			return nil, corrupt("%s: the key %s%s%s does not describe a table", doing, s.prefix, catalogName, names[i])
+		}
+		list[names[i]] = e
+	}
+	return list, nil
+}
+
+func readEntry(r *reply) (e *entry, ok bool) {
+	e = &entry{fields: map[string]known{}}
+	n := r.list()
+	for i := 0; i < n; i += 2 {
+		name, _ := r.text()
+		value, _ := r.text()
+		if name == keyField {
+			e.header = value
+			continue
+		}
+		if e.fields[name], ok = parseKind(value); !ok {
+			return nil, false
+		}
+	}
+	return e, !r.bad && (n == 0) == (e.header == "")
+}
+
+// lacks returns which fields of t an entry does not have, and what speaks against t
+// beside what it has.
+func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
+	if e.header != "" && e.header != headerOf(t) {
+		var h header
+		if json.Unmarshal([]byte(e.header), &h) == nil && h.Layout > layout {
+			return nil, schema("table %s has layout %d, this program knows %d; open it with a later release", t.Name, h.Layout, layout)
+		}
+		return nil, schema("table %s exists with other key columns; take another name, or drop it", t.Name)
+	}
+	for _, f := range t.Fields {
+		have, ok := e.fields[f.Name]
+		switch {
+		case !ok:
+			missing = append(missing, f)
+		case have.kind != f.Kind:
+			return nil, schema("field %s of table %s is a %s, not a %s; take another name", f.Name, t.Name, have.kind, f.Kind)
+		}
+	}
+	return missing, nil
+}
+
+// declare adds to the catalog what it lacks of tables. Where another program is
+// first, its word stands.
+func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[string]*entry) error {
+	for _, t := range tables {
+		missing, err := have[t.Name].lacks(t)
+		if err != nil {
+			return err
+		}
+		created := false
+		if have[t.Name].header == "" {
+			n, err := s.declareOne(ctx, t, keyField, headerOf(t))
+			if err != nil {
+				return err
+			}
+			created = n == 1
+		}
+		for _, f := range missing {
+			kind := f.Kind.String()
+			if !created {
+				kind += later
+			}
+			if _, err := s.declareOne(ctx, t, f.Name, kind); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (s *Store) declareOne(ctx context.Context, t *driver.Table, field, value string) (int64, error) {
+	r, err := s.ask(ctx, "define "+t.Name, "hsetnx", s.prefix+catalogName+t.Name, field, value)
+	if err != nil {
+		return 0, err
+	}
+	return r.number(), nil
+}
+
+func names(tables []*driver.Table) []string {
+	var list []string
+	for _, t := range tables {
+		list = append(list, t.Name)
+	}
+	return list
+}

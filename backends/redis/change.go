@@ -1,0 +1,249 @@
+package redis
+
+import (
+	"strconv"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// isPut reports whether the ops write one record and rows of its indexes.
+func (c *call) isPut() bool {
+	first := &c.ops[0]
+	if first.Do != driver.Put || c.views[0].class != driver.Records {
+		return false
+	}
+	for i := 1; i < len(c.ops); i++ {
+		op := &c.ops[i]
+		gone := op.Do == driver.Delete && op.If == driver.Any
+		written := op.Do == driver.Put && op.If != driver.AtRev
+		if c.views[i].class == driver.Records || !gone && !written {
+			return false
+		}
+	}
+	return true
+}
+
+// isPatch reports whether the ops change fields of one record.
+func (c *call) isPatch() bool { return len(c.ops) == 1 && c.ops[0].Do == driver.Patch }
+
+func (c *call) addKey(key, form string) {
+	c.keys, c.forms = append(c.keys, key), append(c.forms, form)
+}
+
+func (c *call) add(args ...string) { c.args = append(c.args, args...) }
+
+// putCall makes the call of the script put.
+func (c *call) putCall(sc *script) {
+	op, v := &c.ops[0], c.views[0]
+	c.script = sc
+	n := len(c.ops)
+	c.keys, c.forms = make([]string, 0, n+1), make([]string, 0, n+1)
+	c.args = make([]string, 0, 8+3*n+2*len(op.Row.Fields)+2*len(op.Row.Extra))
+	c.addKey(v.key(&op.Row.Key), "hash")
+	sort := ""
+	if v.ordered {
+		c.addKey(v.set(op.Row.Key.Partition), "zset")
+		sort = op.Row.Key.Sort
+	}
+	var gone, more []int
+	for i := 1; i < n; i++ {
+		if c.ops[i].Do == driver.Delete {
+			gone = append(gone, i)
+		} else {
+			more = append(more, i)
+		}
+	}
+	c.add(string(c.token[:]), condition(op), sort, v.room, itoa(len(gone)), itoa(len(more)))
+	c.order = append(make([]int, 1, 1+len(more)), more...)
+	for _, i := range gone {
+		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
+		c.add(c.ops[i].Row.Key.Sort)
+	}
+	for _, i := range more {
+		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
+		c.add(condition(&c.ops[i]), c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
+	}
+	c.args = v.appendFields(c.args, &op.Row)
+}
+
+// condition returns what a script is told of an op's condition.
+func condition(op *driver.Op) string {
+	if op.If == driver.AtRev {
+		return string(op.Rev[:])
+	}
+	return op.If.String()
+}
+
+// appendFields appends names and values of the hash of a record, but _rev and
+// _ring; _dead comes first, where the scripts look for it.
+func (v *view) appendFields(args []string, row *driver.Row) []string {
+	if row.Dead {
+		args = append(args, "_dead", "1")
+	}
+	if row.Expires != 0 {
+		args = append(args, "_expires", strconv.FormatInt(row.Expires, 10))
+	}
+	if row.Note != "" {
+		args = append(args, "_note", row.Note)
+	}
+	for i, value := range row.Fields {
+		if !value.IsNone() {
+			args = append(args, v.fields[i].Name, scalar(value))
+		}
+	}
+	for _, p := range row.Extra {
+		if !p.Value.IsNone() {
+			name, text := v.undeclared(p.Name, p.Value)
+			args = append(args, name, text)
+		}
+	}
+	return args
+}
+
+// undeclared returns name and text of a field that v does not declare. If another
+// program does, with the value's kind, they are those of a declared one.
+func (v *view) undeclared(name string, value driver.Value) (field, text string) {
+	if k, ok := (*v.others.Load())[name]; ok && k.kind == value.Kind() {
+		return name, scalar(value)
+	}
+	return "." + name, string(appendJSON(nil, value))
+}
+
+// payload returns what follows the token in the member of a row of an index: its
+// fields as tagged JSON, or nothing if there are none.
+func (v *view) payload(row *driver.Row) string {
+	var dst []byte
+	put := func(name string, value driver.Value) {
+		if value.IsNone() {
+			return
+		}
+		if dst == nil {
+			dst = append(make([]byte, 0, 128), '{')
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = appendJSON(appendKey(dst, name), value)
+	}
+	if row.Expires != 0 {
+		put("_expires", driver.IntValue(row.Expires))
+	}
+	if row.Note != "" {
+		put("_note", driver.StringValue(row.Note))
+	}
+	for i, value := range row.Fields {
+		put(v.fields[i].Name, value)
+	}
+	for _, p := range row.Extra {
+		put(p.Name, p.Value)
+	}
+	if dst == nil {
+		return ""
+	}
+	return string(append(dst, '}'))
+}
+
+// patchCall makes the call of the script patch.
+func (c *call) patchCall(sc *script) {
+	op, v := &c.ops[0], c.views[0]
+	c.script = sc
+	c.addKey(v.key(&op.Row.Key), "hash")
+	c.add(string(c.token[:]), condition(op), v.room)
+	c.args = v.appendPatch(c.args, op)
+}
+
+// appendPatch appends the numbers of sums and of fields that are set, these, and
+// the names of fields that go.
+func (v *view) appendPatch(args []string, op *driver.Op) []string {
+	var sums, sets, gone []string
+	for i := range op.Edits {
+		e := &op.Edits[i]
+		name, text, other := v.edited(e)
+		switch {
+		case e.Do == driver.Add:
+			sums = append(sums, name, text)
+			continue
+		case e.Do == driver.Unset || e.Value.IsNone():
+			gone = append(gone, name)
+		default:
+			sets = append(sets, name, text)
+		}
+		if other != "" {
+			gone = append(gone, other)
+		}
+	}
+	if op.PatchMeta {
+		sets, gone = metaEdits(&op.Row, sets, gone)
+	}
+	args = append(args, itoa(len(sums)/2), itoa(len(sets)/2))
+	args = append(append(args, sums...), sets...)
+	return append(args, gone...)
+}
+
+// edited returns name and text of the field of an edit, and the other name under
+// which the row may have it, as one that was declared or as one that was not.
+func (v *view) edited(e *driver.Edit) (name, text, other string) {
+	if e.Field >= 0 {
+		if v.late[e.Field] {
+			other = v.dotted[e.Field]
+		}
+		return v.fields[e.Field].Name, scalar(e.Value), other
+	}
+	name, text = v.undeclared(e.Name, e.Value)
+	if name == e.Name {
+		return name, text, "." + name
+	}
+	if e.Name != "" && e.Name[0] != '_' && e.Name[0] != '.' { // such fields nobody declares
+		other = e.Name
+	}
+	return name, text, other
+}
+
+func metaEdits(row *driver.Row, sets, gone []string) ([]string, []string) {
+	if row.Expires != 0 {
+		sets = append(sets, "_expires", strconv.FormatInt(row.Expires, 10))
+	} else {
+		gone = append(gone, "_expires")
+	}
+	if row.Note != "" {
+		sets = append(sets, "_note", row.Note)
+	} else {
+		gone = append(gone, "_note")
+	}
+	return sets, gone
+}
+
+// commitCall makes the call of the script commit.
+func (c *call) commitCall(sc *script) {
+	c.script = sc
+	c.add(string(c.token[:]))
+	for i := range c.ops {
+		op, v := &c.ops[i], c.views[i]
+		kind, shape := op.Do.String(), "plain"
+		c.addKey(v.key(&op.Row.Key), v.form())
+		switch {
+		case v.class != driver.Records:
+			kind, shape = "member "+kind, "member"
+		case v.ordered && (op.Do == driver.Put || op.Do == driver.Delete):
+			shape = "ordered"
+			c.addKey(v.set(op.Row.Key.Partition), "zset")
+		}
+		args := v.opArgs(op)
+		c.add(kind, condition(op), shape, op.Row.Key.Sort, v.room, itoa(len(args)))
+		c.add(args...)
+	}
+}
+
+// opArgs returns what follows the head of an op of the script commit.
+func (v *view) opArgs(op *driver.Op) []string {
+	switch {
+	case op.Do == driver.Put && v.class != driver.Records:
+		return []string{v.payload(&op.Row)}
+	case op.Do == driver.Put:
+		return v.appendFields(nil, &op.Row)
+	case op.Do == driver.Patch:
+		return v.appendPatch(nil, op)
+	case op.Do == driver.Fence:
+		return []string{strconv.FormatInt(op.Row.Expires, 10)}
+	}
+	return nil
+}

@@ -1,0 +1,285 @@
+package redis
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+const tokenSize = len(driver.Token{})
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// scalar returns the text of a declared field.
+func scalar(v driver.Value) string {
+	switch v.Kind() {
+	case driver.String, driver.Bytes:
+		return v.Str()
+	case driver.Int, driver.Time:
+		return strconv.FormatInt(v.Int(), 10)
+	case driver.Float:
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	case driver.Bool:
+		return strconv.FormatBool(v.Bool())
+	}
+	return string(appendJSON(nil, v))
+}
+
+// parseScalar reads the text of a declared field.
+func parseScalar(text string, kind driver.Kind) (driver.Value, bool) {
+	switch kind {
+	case driver.String:
+		return driver.StringValue(text), true
+	case driver.Bytes:
+		return driver.BytesValue(text), true
+	case driver.Int:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return driver.IntValue(n), err == nil
+	case driver.Time:
+		n, err := strconv.ParseInt(text, 10, 64)
+		return driver.TimeValue(n), err == nil
+	case driver.Float:
+		f, err := strconv.ParseFloat(text, 64)
+		return driver.FloatValue(f), err == nil && f == f
+	case driver.Bool:
+		return driver.BoolValue(text == "true"), text == "true" || text == "false"
+	}
+	v, err := parseJSON(text)
+	return v, err == nil && (v.Kind() == kind || v.IsNone())
+}
+
+// A pending field is one that v does not declare, as the hash has it.
+type pending struct{ name, text string }
+
+// readHash reads the answer to HGETALL of a record into row, of which the key is
+// set already.
+func (s *Store) readHash(ctx context.Context, v *view, r *reply, row *driver.Row) error {
+	n := r.list()
+	if n > 0 {
+		row.Fields = slices.Grow(row.Fields[:0], len(v.fields))[:len(v.fields)]
+		clear(row.Fields)
+	}
+	var others []pending
+	for ; n > 1 && !r.bad; n -= 2 {
+		name, _ := r.text()
+		text, _ := r.text()
+		ok := name != ""
+		switch {
+		case ok && name[0] == '_' && readMeta(row, name, text):
+		case ok && name[0] == '.':
+			ok = v.readExtra(row, name[1:], text)
+		default:
+			if i, declared := v.ordinals[name]; declared {
+				row.Fields[i], ok = parseScalar(text, v.fields[i].Kind)
+			} else {
+				others = append(others, pending{name, text})
+			}
+		}
+		if !ok {
+			return v.badRow(row, name)
+		}
+	}
+	if r.bad || row.Rev.IsZero() && (len(row.Fields) > 0 || len(others) > 0) {
+		return v.badRow(row, "_rev")
+	}
+	return s.readOthers(ctx, v, row, others)
+}
+
+// badRow is the error of a record whose field cannot have been written by this
+// package.
+func (v *view) badRow(row *driver.Row, field string) error {
+	return corrupt("the hash %s has a field %.50q that this library cannot have written so; if the key is another program's, give one of them a prefix",
+		v.key(&row.Key), field)
+}
+
+// readMeta reads a field of the library and reports whether it was one.
+func readMeta(row *driver.Row, name, text string) bool {
+	switch name {
+	case "_rev":
+		if len(text) != tokenSize {
+			return false
+		}
+		copy(row.Rev[:], text)
+	case "_ring":
+		for ; len(text) >= tokenSize; text = text[tokenSize:] {
+			row.Ring = append(row.Ring, driver.Token([]byte(text[:tokenSize])))
+		}
+	case "_dead":
+		row.Dead = true
+	case "_expires":
+		n, err := strconv.ParseInt(text, 10, 64)
+		row.Expires = n
+		return err == nil
+	case "_note":
+		row.Note = text
+	default:
+		return false
+	}
+	return true
+}
+
+// readExtra reads a field that was not declared when it was written. It may be now:
+// then it has its place, unless it was written again since.
+func (v *view) readExtra(row *driver.Row, name, text string) bool {
+	value, err := parseJSON(text)
+	if err != nil {
+		return false
+	}
+	i, declared := v.ordinals[name]
+	switch {
+	case !declared:
+		row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
+	case row.Fields[i].IsNone():
+		row.Fields[i] = value
+	}
+	return true
+}
+
+// readOthers reads fields that other programs have declared.
+func (s *Store) readOthers(ctx context.Context, v *view, row *driver.Row, others []pending) error {
+	for _, o := range others {
+		k, err := s.other(ctx, v, o.name)
+		if err != nil {
+			return err
+		}
+		value, ok := parseScalar(o.text, k.kind)
+		if !ok {
+			return v.badRow(row, o.name)
+		}
+		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == o.name })
+		row.Extra = append(row.Extra, driver.Pair{Name: o.name, Value: value})
+	}
+	if len(row.Extra) > 1 {
+		slices.SortFunc(row.Extra, func(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) })
+	}
+	return nil
+}
+
+// readSome reads the answer to HMGET of a record, as askSome asked for it.
+func (v *view) readSome(r *reply, mask []int, row *driver.Row) error {
+	r.list()
+	for _, name := range metaNames {
+		text, there := r.text()
+		if there && !readMeta(row, name, text) {
+			return v.badRow(row, name)
+		}
+	}
+	for _, ordinal := range mask {
+		value, ok := v.readField(r, ordinal)
+		if !ok {
+			return v.badRow(row, v.fields[ordinal].Name)
+		}
+		row.Fields = append(row.Fields, value)
+	}
+	if row.Rev.IsZero() {
+		key := row.Key
+		row.Reset()
+		row.Key = key
+	}
+	if r.bad {
+		return v.badRow(row, "_rev")
+	}
+	return nil
+}
+
+// readField reads one field of the answer to HMGET.
+func (v *view) readField(r *reply, ordinal int) (value driver.Value, ok bool) {
+	text, there := r.text()
+	ok = true
+	if there {
+		value, ok = parseScalar(text, v.fields[ordinal].Kind)
+	}
+	if v.late[ordinal] {
+		if text, before := r.text(); before && !there {
+			var err error
+			value, err = parseJSON(text)
+			ok = err == nil
+		}
+	}
+	return value, ok
+}
+
+// metaNames are the fields of the library in the order in which HMGET asks for them.
+var metaNames = [...]string{"_rev", "_dead", "_expires", "_ring", "_note"}
+
+// askSome returns the command that reads a record with a mask.
+func (v *view) askSome(key string, mask []int) []any {
+	words := make([]any, 0, 2+len(metaNames)+len(mask))
+	words = append(words, "hmget", key)
+	for i := range metaNames {
+		words = append(words, &metaNames[i])
+	}
+	for _, ordinal := range mask {
+		words = append(words, &v.fields[ordinal].Name)
+		if v.late[ordinal] {
+			words = append(words, &v.dotted[ordinal])
+		}
+	}
+	return words
+}
+
+// cutMember returns the Sort with which a member of a set begins, and the rest.
+func (v *view) cutMember(member string) (sort, rest string, err error) {
+	sort, rest, ok := driver.CutParts(member, v.sort)
+	if !ok || !v.isOrder() && len(rest) < tokenSize || v.isOrder() && rest != "" {
+		return "", "", corrupt("a set of %s has a member that this library cannot have written: %.50q; if the key is another program's, give one of them a prefix", v.name, member)
+	}
+	return sort, rest, nil
+}
+
+// isOrder reports whether the sets of the table have keys of records only.
+func (v *view) isOrder() bool { return v.class == driver.Records }
+
+// readMember reads what follows Sort in a member into row, of which the key is set
+// already.
+func (v *view) readMember(rest string, mask []int, row *driver.Row) error {
+	copy(row.Rev[:], rest)
+	width := len(v.fields)
+	if mask != nil {
+		width = len(mask)
+	}
+	row.Fields = slices.Grow(row.Fields[:0], width)[:width]
+	clear(row.Fields)
+	if rest = rest[tokenSize:]; rest == "" {
+		return nil
+	}
+	p := parser{rest: rest}
+	ok := p.take('{')
+	for more := ok && !p.take('}'); more && ok; {
+		name, tag := p.name()
+		ok = tag == "" && v.readPayload(&p, name, mask, row)
+		if more = p.take(','); !more {
+			ok = ok && p.take('}')
+		}
+	}
+	if p.space(); !ok || p.bad || p.rest != "" {
+		return corrupt("a row of %s in the set %s is followed by what is no tagged JSON", v.name, v.key(&row.Key))
+	}
+	return nil
+}
+
+// readPayload reads one field of a row of an index.
+func (v *view) readPayload(p *parser, name string, mask []int, row *driver.Row) bool {
+	value := p.value()
+	i, declared := v.ordinals[name]
+	switch {
+	case name == "_expires":
+		row.Expires = value.Int()
+	case name == "_note":
+		row.Note = value.Str()
+	case declared && mask == nil:
+		row.Fields[i] = value
+	case declared:
+		for at, ordinal := range mask {
+			if ordinal == i {
+				row.Fields[at] = value
+			}
+		}
+	case mask == nil:
+		row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
+	}
+	return !p.bad
+}

@@ -1,0 +1,173 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Commit does all ops or none, by one script.
+func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if len(ops) == 0 {
+		return nil, nil
+	}
+	c := call{token: token, ops: ops}
+	if err := s.check(&c); err != nil {
+		return nil, err
+	}
+	if c.addsLate() {
+		return s.commitLate(ctx, &c)
+	}
+	return s.send(ctx, &c)
+}
+
+// A call is a commit under way.
+type call struct {
+	token driver.Token
+	ops   []driver.Op
+	views []*view // of the tables of the ops
+
+	script *script
+	keys   []string
+	forms  []string // types that keys must have
+	args   []string
+	order  []int // by the number in a refusal: the op that it means, if that is another
+}
+
+// check says what makes a commit one that no store could do, or not this one, and
+// finds the views of its tables.
+func (s *Store) check(c *call) error {
+	if c.token.IsZero() {
+		return invalid("commit without a token")
+	}
+	c.views = make([]*view, len(c.ops))
+	for i := range c.ops {
+		op := &c.ops[i]
+		v, err := s.view(op.Table)
+		if err != nil {
+			return err
+		}
+		if err := op.Validate(); err != nil {
+			return fmt.Errorf("redis: %w", err)
+		}
+		if err := v.fitting(op); err != nil {
+			return err
+		}
+		c.views[i] = v
+	}
+	return c.checkKeys()
+}
+
+// checkKeys says which ops name the same key.
+func (c *call) checkKeys() error {
+	type name struct {
+		table string
+		key   driver.Key
+	}
+	if len(c.ops) == 1 {
+		return nil
+	}
+	named := make(map[name]int, len(c.ops))
+	for i := range c.ops {
+		key := name{c.views[i].name, c.ops[i].Row.Key}
+		if earlier, ok := named[key]; ok {
+			return invalid("ops %d and %d of a commit name the same key of table %s", earlier, i, c.views[i].name)
+		}
+		named[key] = i
+	}
+	return nil
+}
+
+// fitting says which value of an op has another kind than its field.
+func (v *view) fitting(op *driver.Op) error {
+	for i, value := range op.Row.Fields {
+		if op.Do == driver.Put && !value.IsNone() && value.Kind() != v.fields[i].Kind {
+			return invalid("put on table %s: the field %s is a %s, not a %s", v.name, v.fields[i].Name, value.Kind(), v.fields[i].Kind)
+		}
+	}
+	for i := range op.Edits {
+		e := &op.Edits[i]
+		if op.Do == driver.Patch && e.Field >= 0 && e.Do == driver.Set && !e.Value.IsNone() && e.Value.Kind() != v.fields[e.Field].Kind {
+			return invalid("patch on table %s: the field %s is a %s, not a %s", v.name, v.fields[e.Field].Name, e.Value.Kind(), v.fields[e.Field].Kind)
+		}
+	}
+	return nil
+}
+
+// send makes the call of a script and reads its answer.
+func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
+	switch {
+	case c.isPut():
+		c.putCall(s.put)
+	case c.isPatch():
+		c.patchCall(s.patch)
+	default:
+		c.commitCall(s.commit)
+	}
+	r, err := s.eval(ctx, c.script, c.keys, c.args)
+	if err != nil {
+		if codeOf(err) == "WRONGTYPE" {
+			return nil, s.refusedKeys(ctx, "commit", serverAnswer(err), c.keys, c.forms)
+		}
+		return nil, err
+	}
+	n := r.list()
+	if n == 0 && !r.bad {
+		return nil, nil
+	}
+	return s.refusal(ctx, c, &r, n)
+}
+
+// serverAnswer returns the error of the server alone, to be told anew.
+func serverAnswer(err error) error {
+	text, _ := answered(err)
+	return serverError(text)
+}
+
+// refusal reads the answer of a script of n parts that says what it refused.
+func (s *Store) refusal(ctx context.Context, c *call, r *reply, n int) (*driver.Refusal, error) {
+	at := int(r.number())
+	if c.order != nil && at >= 0 && at < len(c.order) {
+		at = c.order[at]
+	}
+	if r.bad || at < 0 || at >= len(c.ops) {
+		return nil, fmt.Errorf("redis: commit: %s: the answer of a script cannot be read: %w", s.addr, driver.ErrUnknownOutcome)
+	}
+	op, v := &c.ops[at], c.views[at]
+	refusal := &driver.Refusal{Op: at}
+	refusal.Row.Key = op.Row.Key
+	if err := s.readRefused(ctx, v, r, &refusal.Row); err != nil {
+		return nil, err
+	}
+	if n > 2 {
+		refusal.Overflow, refusal.Edit = true, nthAdd(op.Edits, int(r.number()))
+	}
+	return refusal, nil
+}
+
+// readRefused reads the row that a script found.
+func (s *Store) readRefused(ctx context.Context, v *view, r *reply, row *driver.Row) error {
+	if v.class == driver.Records {
+		return s.readHash(ctx, v, r, row)
+	}
+	return s.readRow(ctx, v, r, nil, row)
+}
+
+// nthAdd returns the place of an edit that adds, by its number among these.
+func nthAdd(edits []driver.Edit, n int) int {
+	for i := range edits {
+		if edits[i].Do != driver.Add {
+			continue
+		}
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return 0
+}

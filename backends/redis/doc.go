@@ -1,0 +1,63 @@
+// Package redis is a backend on one Redis server, version 7.0 or later, which is
+// no cluster. It uses the client of github.com/redis/go-redis/v9: [New] takes the
+// program's own, [Open] makes one from a URL.
+//
+// # Promises
+//
+// A commit with all its index rows is one script, which the server runs alone: all
+// or nothing, in one round trip, and what it must refuse it refuses before it
+// writes. What an acknowledged commit survives is a matter of the server's
+// configuration, and stands in Facts:
+//
+//	appendonly no              driver.Memory: a server that is killed loses what came after its last snapshot
+//	appendfsync no, everysec   driver.Process: a loss of power loses the last second or more
+//	appendfsync always         driver.Power
+//
+// With everysec the server puts off appending, for two seconds at most, while the
+// disk takes long to sync: a server that is killed at that moment loses the commits
+// of that time, too. Replicas follow later than a commit is acknowledged, so a
+// failover can lose the last ones; a commit does not wait for replicas.
+//
+// A commit is sent once, whatever MaxRetries of the client is. If it may have left
+// and the server did not answer, it is ErrUnknownOutcome, also when the context
+// ended. The deadline of a context is heeded while an answer is awaited; a
+// cancellation is noticed before and after each round trip, so that at the latest
+// the client's ReadTimeout ends a call.
+//
+// # Server
+//
+// The server must not remove keys by itself: maxmemory-policy is noeviction, or one
+// of the volatile ones, which concern none of these keys. A user needs the commands
+// INFO, EVALSHA, SCRIPT LOAD, HGETALL, HMGET, HSETNX, ZRANGE, ZLEXCOUNT, SCAN, TYPE
+// and UNLINK; what the scripts call, which is HGET, HSET, HDEL, HINCRBY, DEL, ZADD,
+// ZREM, ZCARD and ZREMRANGEBYLEX beside these; MEMORY USAGE for sizes; and CONFIG
+// GET, without which the durability is taken to be that of appendfsync no.
+//
+// # Layout
+//
+// P and S are the texts of a key's partition and sort columns, PREFIX is
+// Options.Prefix with a colon after it, or nothing. The braces make what belongs
+// together lie together in a cluster.
+//
+//	PREFIX TABLE:{P}S    of records: a hash, one for each
+//	PREFIX TABLE:{P}     of records with sort columns: a sorted set of the S of those that are not
+//	                     dead, all with score 0; of rows and claims: a sorted set with a member for
+//	                     each: S, 16 bytes of Rev, then its fields
+//	PREFIX _table:TABLE  a hash that describes a table: ".key" has its key columns, and the layout
+//	                     number, as JSON, each other field the kind of a field of the table, and
+//	                     "later" if the table was there before it
+//
+// In the hash of a record a declared field has its own name, and one that was not
+// declared when it was written has a dot before it. Text and bytes are as they are,
+// an int and a time (Unix milliseconds) are decimal digits, a float the fewest
+// digits that read back the same, a bool is true or false; lists, maps and
+// undeclared fields are tagged JSON. What begins with '_' is the library's: _rev,
+// 16 bytes; _ring, 16 bytes for each token; _expires in Unix milliseconds; _dead,
+// which is 1; _note.
+//
+// The fields of rows and claims are one object of tagged JSON, with _expires and
+// _note if they have them, or nothing where there are none. Tagged JSON keeps kinds
+// apart: an int has digits only, a float a '.' or an exponent, and {"$time": ms},
+// {"$bytes": "base64"} and {"$float": "+Inf"} stand for what JSON lacks; a key that
+// begins with '$' has one more.
+package redis

@@ -1,0 +1,176 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+var errClosed = fmt.Errorf("redis: %w", driver.ErrClosed)
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), driver.ErrInvalid)
+}
+
+func schema(format string, args ...any) error {
+	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), driver.ErrSchema)
+}
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), driver.ErrUnsupported)
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), driver.ErrCorrupt)
+}
+
+// ended returns the error of a call whose context is over before it did anything.
+func ended(ctx context.Context) error {
+	if err := over(ctx); err != nil {
+		return fmt.Errorf("redis: %w: %w", driver.ErrTimeout, err)
+	}
+	return nil
+}
+
+// over returns the error of a context that has ended. The deadline of a connection
+// can be noticed before the context notices its own.
+func over(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// failed says what an error means when nothing can have been done. It returns nil
+// for nil.
+func (s *Store) failed(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	kind, remedy := kindOf(err)
+	if codeOf(err) == "" {
+		if cause := over(ctx); cause != nil {
+			return fmt.Errorf("redis: %s: %s: %w: %w", doing, s.addr, driver.ErrTimeout, cause)
+		}
+	}
+	if remedy != "" {
+		return fmt.Errorf("redis: %s: %s: %w: %w; %s", doing, s.addr, kind, err, remedy)
+	}
+	return fmt.Errorf("redis: %s: %s: %w: %w", doing, s.addr, kind, err)
+}
+
+// unfinished says what an error of a commit means that the server did not answer.
+func (s *Store) unfinished(ctx context.Context, err error, sent bool) error {
+	if !sent || codeOf(err) != "" {
+		return s.failed(ctx, "commit", err)
+	}
+	if cause := over(ctx); cause != nil {
+		return fmt.Errorf("redis: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
+	}
+	return fmt.Errorf("redis: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+}
+
+// codeOf returns the first word of an error that the server answered, "" of any
+// other.
+func codeOf(err error) string {
+	text, ok := answered(err)
+	if !ok {
+		return ""
+	}
+	code, _, _ := strings.Cut(text, " ")
+	return code
+}
+
+// answered returns the text of an error that the server answered.
+func answered(err error) (string, bool) {
+	if e, ok := errors.AsType[serverError](err); ok {
+		return string(e), true
+	}
+	if e, ok := errors.AsType[goredis.Error](err); ok {
+		return e.Error(), true
+	}
+	return "", false
+}
+
+// kindOf returns the sentinel for an error of go-redis or the server, and what to
+// do about it.
+func kindOf(err error) (kind error, remedy string) {
+	if text, ok := answered(err); ok {
+		return kindOfAnswer(text)
+	}
+	switch {
+	case errors.Is(err, goredis.ErrClosed):
+		return driver.ErrClosed, ""
+	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
+		return driver.ErrThrottled, "all connections are in use: raise the pool's size"
+	case isTLS(err):
+		return driver.ErrInvalid, "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted"
+	}
+	return driver.ErrUnavailable, ""
+}
+
+// isTLS reports whether client and server do not agree on TLS.
+func isTLS(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
+// kindOfAnswer returns the sentinel for an error that the server answered. All
+// of them say that nothing was done: scripts look at everything before they write.
+func kindOfAnswer(text string) (kind error, remedy string) {
+	code, rest, _ := strings.Cut(text, " ")
+	switch code {
+	case "OOM":
+		return driver.ErrFull, "the server's maxmemory is used up: raise it or remove data"
+	case "WRONGTYPE":
+		return driver.ErrCorrupt, "another program has keys under these names: give one of them a prefix"
+	case "NOAUTH", "WRONGPASS":
+		return driver.ErrInvalid, "give the user and password that the server knows"
+	case "NOPERM":
+		return driver.ErrInvalid, "allow the user the commands and keys that the documentation of the package lists"
+	case "READONLY":
+		return driver.ErrUnavailable, "the server is a replica: connect to the primary"
+	case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "MOVED", "ASK":
+		return driver.ErrUnavailable, ""
+	case "NOSCRIPT":
+		return driver.ErrUnavailable, "the server forgets scripts as fast as they are sent"
+	case "CROSSSLOT":
+		return driver.ErrUnsupported, ""
+	case "ERR":
+		return kindOfError(rest)
+	}
+	return driver.ErrInternal, ""
+}
+
+// kindOfError returns the sentinel for an answer that has no code of its own.
+func kindOfError(text string) (kind error, remedy string) {
+	for _, known := range []struct {
+		part, remedy string
+		kind         error
+	}{
+		{"max number of clients", "raise the server's maxclients or use fewer connections", driver.ErrThrottled},
+		{"DB index", "name a database that the server has", driver.ErrInvalid},
+		{"without any password configured", "leave the password out, or set one on the server", driver.ErrInvalid},
+		{"invalid password", "give the password that the server knows", driver.ErrInvalid},
+		{"Script killed", "", driver.ErrUnavailable},
+		{"unknown command", "the server has a command disabled that this package needs", driver.ErrUnsupported},
+	} {
+		if strings.Contains(text, known.part) {
+			return known.kind, known.remedy
+		}
+	}
+	return driver.ErrInternal, ""
+}

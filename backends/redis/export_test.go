@@ -1,0 +1,6 @@
+package redis
+
+// Texts are the scripts by their names in docs/design.md.
+var Texts = map[string]string{
+	"redis/span": spanText, "redis/over": overText, "redis/put": putText, "redis/patch": patchText, "redis/commit": commitText,
+}

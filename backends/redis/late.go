@@ -1,0 +1,110 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A field that was declared after rows were written can lie in them under the name
+// of an undeclared one. Whoever sets it removes that one, and whoever reads it looks
+// at both. To add to it, which the server does, it must be read first.
+
+// lateTries is how often a record may change between reading and adding.
+const lateTries = 64
+
+// addsLate reports whether an op adds to a field that rows may have from before it
+// was declared.
+func (c *call) addsLate() bool {
+	return slices.ContainsFunc(c.views, func(v *view) bool { return slices.Contains(v.late, true) }) &&
+		slices.IndexFunc(c.ops, func(op driver.Op) bool { return op.Do == driver.Patch }) >= 0
+}
+
+// commitLate is send for commits that add to such fields.
+func (s *Store) commitLate(ctx context.Context, c *call) (*driver.Refusal, error) {
+	for range lateTries {
+		next := call{token: c.token, ops: slices.Clone(c.ops), views: c.views}
+		seen := make([]bool, len(c.ops))
+		for i := range c.ops {
+			refusal, err := s.settle(ctx, &next, i, &seen[i])
+			if refusal != nil || err != nil {
+				return refusal, err
+			}
+		}
+		refusal, err := s.send(ctx, &next)
+		if refusal == nil || !seen[refusal.Op] || c.ops[refusal.Op].If != driver.Present || refusal.Row.Rev.IsZero() || refusal.Row.Dead {
+			return refusal, err
+		}
+	}
+	return nil, fmt.Errorf("redis: commit: %s: the record changes faster than it can be read: %w", s.addr, driver.ErrThrottled)
+}
+
+// settle makes an op that adds to a field, which its row has from before the field
+// was declared, one that sets the sum if the row is still as it was read.
+func (s *Store) settle(ctx context.Context, c *call, at int, seen *bool) (*driver.Refusal, error) {
+	op, v := &c.ops[at], c.views[at]
+	var adds []int
+	words := []any{"hmget", v.key(&op.Row.Key), "_rev"}
+	for i, e := range op.Edits {
+		if op.Do == driver.Patch && e.Do == driver.Add && e.Field >= 0 && v.late[e.Field] {
+			adds = append(adds, i)
+			words = append(words, v.fields[e.Field].Name, v.dotted[e.Field])
+		}
+	}
+	if len(adds) == 0 {
+		return nil, nil
+	}
+	cmd := goredis.NewRawCmd(ctx, words...)
+	if err := s.client.Process(ctx, cmd); err != nil {
+		return nil, s.failed(ctx, "commit", err)
+	}
+	r := replyOf(cmd)
+	if err := r.refused(); err != nil {
+		return nil, s.refusedKeys(ctx, "commit", err, []string{v.key(&op.Row.Key)}, []string{"hash"})
+	}
+	r.list()
+	text, _ := r.text()
+	if len(text) != tokenSize || op.If == driver.AtRev && text != string(op.Rev[:]) {
+		return nil, nil // the script will say so
+	}
+	op.Edits = slices.Clone(op.Edits)
+	for _, i := range adds {
+		_, there := r.text()
+		before, found := r.text()
+		if there || !found {
+			continue
+		}
+		sum, ok := sumOf(before, op.Edits[i].Value.Int())
+		if !ok {
+			return s.overflow(ctx, c, at, i)
+		}
+		op.Edits[i].Do, op.Edits[i].Value = driver.Set, sum
+		op.If, op.Rev, *seen = driver.AtRev, driver.Token([]byte(text)), true
+	}
+	return nil, nil
+}
+
+// sumOf adds to the tagged JSON of an int.
+func sumOf(text string, more int64) (driver.Value, bool) {
+	have, err := parseJSON(text)
+	if err != nil || have.Kind() != driver.Int {
+		return driver.Value{}, false
+	}
+	sum, _ := bits.Add64(uint64(have.Int()), uint64(more), 0)
+	overflow := (have.Int() >= 0) == (more >= 0) && (int64(sum) >= 0) != (more >= 0)
+	return driver.IntValue(int64(sum)), !overflow
+}
+
+// overflow refuses a commit for an edit of one of its ops.
+func (s *Store) overflow(ctx context.Context, c *call, at, edit int) (*driver.Refusal, error) {
+	rows := make([]driver.Row, 1)
+	if err := s.get(ctx, c.views[at], []driver.Key{c.ops[at].Row.Key}, nil, rows); err != nil {
+		return nil, err
+	}
+	return &driver.Refusal{Op: at, Row: rows[0], Overflow: true, Edit: edit}, nil
+}

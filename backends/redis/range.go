@@ -1,0 +1,227 @@
+package redis
+
+import (
+	"context"
+	"iter"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A page of a range has at most so many rows, and hardly more bytes. A first page
+// is that of a short list.
+const (
+	firstPage = 128
+	mostRows  = 512
+	pageBytes = 1 << 20
+)
+
+// Range yields the rows of a span, page by page.
+func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) {
+		p := pager{span: span, size: firstPage}
+		for n := 0; !p.done; {
+			if err := s.page(ctx, &p, n); err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range p.rows {
+				if p.rows[i].Rev.IsZero() || p.rows[i].Dead {
+					continue // it went after its key was read
+				}
+				n++
+				if !yield(&p.rows[i], nil) || n == span.Limit {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A pager is the rest of a span, and the page that was read last.
+type pager struct {
+	span driver.Span
+	size int // rows of the next page
+	done bool
+	rows []driver.Row
+	keys []driver.Key
+}
+
+// page reads the next page of a span of which n rows have been yielded.
+func (s *Store) page(ctx context.Context, p *pager, n int) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	v, err := s.checked(p.span.Table, p.span.Mask)
+	if err != nil {
+		return err
+	}
+	if v.class == driver.Records && !v.ordered {
+		return s.onlyRow(ctx, v, p)
+	}
+	limit := p.size
+	if p.span.Limit > 0 {
+		limit = min(limit, p.span.Limit-n)
+	}
+	bytes, err := s.readPage(ctx, v, p, limit)
+	if err != nil {
+		return err
+	}
+	if bytes > pageBytes {
+		p.size = max(1, p.size/2)
+	} else {
+		p.size = min(mostRows, 2*p.size)
+	}
+	return nil
+}
+
+// onlyRow reads the record of a partition that has one at most, whose Sort is "".
+func (s *Store) onlyRow(ctx context.Context, v *view, p *pager) error {
+	p.done = true
+	if p.span.From != "" {
+		return nil
+	}
+	p.keys = append(p.keys[:0], driver.Key{Partition: p.span.Key.Partition})
+	p.rows = append(p.rows[:0], driver.Row{})
+	return s.get(ctx, v, p.keys, p.span.Mask, p.rows)
+}
+
+// readPage reads at most limit rows, and leaves in p the span after them.
+func (s *Store) readPage(ctx context.Context, v *view, p *pager, limit int) (bytes int, err error) {
+	doing, set := "range of "+v.name, v.set(p.span.Key.Partition)
+	cmd := goredis.NewRawCmd(ctx, askPage(set, &p.span, limit)...)
+	if err := s.client.Process(ctx, cmd); err != nil {
+		return 0, s.failed(ctx, doing, err)
+	}
+	r := replyOf(cmd)
+	if err := r.refused(); err != nil {
+		return 0, s.refusedKeys(ctx, doing, err, []string{set}, []string{"zset"})
+	}
+	bytes = len(r.rest)
+	n := r.list()
+	p.done = n < limit
+	p.keys, p.rows = p.keys[:0], p.fresh(n)
+	for i := range n {
+		member, _ := r.text()
+		sort, rest, err := v.cutMember(member)
+		if err != nil {
+			return 0, err
+		}
+		key := driver.Key{Partition: p.span.Key.Partition, Sort: sort}
+		p.keys = append(p.keys, key)
+		if v.class != driver.Records {
+			p.rows[i].Key = key
+			if err := v.readMember(rest, p.span.Mask, &p.rows[i]); err != nil {
+				return 0, err
+			}
+		}
+	}
+	if n > 0 {
+		p.goOn(v)
+	}
+	if v.class == driver.Records && n > 0 {
+		bytes, err = s.readRecords(ctx, v, p)
+	}
+	return bytes, err
+}
+
+// fresh returns n rows to read into, with the slices of earlier ones.
+func (p *pager) fresh(n int) []driver.Row {
+	rows := p.rows
+	for cap(rows) < n {
+		rows = append(rows[:cap(rows)], driver.Row{})
+	}
+	rows = rows[:n]
+	for i := range rows {
+		rows[i].Reset()
+	}
+	return rows
+}
+
+// goOn takes the keys that were read out of the span.
+func (p *pager) goOn(v *view) {
+	last := p.keys[len(p.keys)-1].Sort
+	switch {
+	case len(v.sort) == 0:
+		p.done = true
+	case p.span.Reverse:
+		p.span.To = last
+	default:
+		p.span.From = driver.After(last)
+	}
+}
+
+// readRecords reads the records of a page, in parts that are not too large.
+func (s *Store) readRecords(ctx context.Context, v *view, p *pager) (bytes int, err error) {
+	if err := s.get(ctx, v, p.keys, p.span.Mask, p.rows); err != nil {
+		return 0, err
+	}
+	for i := range p.rows {
+		bytes += weight(&p.rows[i])
+	}
+	return bytes, nil
+}
+
+// weight returns about how many bytes the texts of a row have.
+func weight(row *driver.Row) int {
+	n := 64
+	for _, f := range row.Fields {
+		n += len(f.Str()) + 16*len(f.List())
+	}
+	for _, p := range row.Extra {
+		n += len(p.Value.Str()) + 16*len(p.Value.List())
+	}
+	return n
+}
+
+// askPage returns the command that reads the members of a span.
+func askPage(set string, span *driver.Span, limit int) []any {
+	from, to := "["+span.From, "("+bound(span.To)
+	if span.Reverse {
+		return []any{"zrange", set, to, from, "bylex", "rev", "limit", "0", limit}
+	}
+	return []any{"zrange", set, from, to, "bylex", "limit", "0", limit}
+}
+
+// Count returns the number of rows of a span.
+func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
+	if err := s.enter(ctx); err != nil {
+		return 0, err
+	}
+	defer s.leave()
+	v, err := s.checked(span.Table, nil)
+	if err != nil {
+		return 0, err
+	}
+	if v.class == driver.Records && !v.ordered {
+		return s.countOnly(ctx, v, span)
+	}
+	set := v.set(span.Key.Partition)
+	cmd := goredis.NewRawCmd(ctx, "zlexcount", set, "["+span.From, "("+bound(span.To))
+	if err := s.client.Process(ctx, cmd); err != nil {
+		return 0, s.failed(ctx, "count of "+v.name, err)
+	}
+	r := replyOf(cmd)
+	if err := r.refused(); err != nil {
+		return 0, s.refusedKeys(ctx, "count of "+v.name, err, []string{set}, []string{"zset"})
+	}
+	n := int(r.number())
+	if span.Limit > 0 {
+		n = min(n, span.Limit)
+	}
+	return n, nil
+}
+
+func (s *Store) countOnly(ctx context.Context, v *view, span driver.Span) (int, error) {
+	p := pager{span: span}
+	p.span.Mask = []int{}
+	if err := s.onlyRow(ctx, v, &p); err != nil {
+		return 0, err
+	}
+	if len(p.rows) == 1 && !p.rows[0].Rev.IsZero() && !p.rows[0].Dead {
+		return 1, nil
+	}
+	return 0, nil
+}

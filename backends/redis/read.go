@@ -1,0 +1,126 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Get reads the rows under keys into rows, by one command a key in one pipeline.
+func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	v, err := s.checked(t, mask)
+	if err != nil {
+		return err
+	}
+	if len(keys) != len(rows) {
+		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
+	}
+	return s.get(ctx, v, keys, mask, rows)
+}
+
+// checked returns the view of a table that has the fields of mask.
+func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
+	v, err := s.view(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.ValidateMask(mask); err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	return v, nil
+}
+
+func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
+	doing := "get a row of " + v.name
+	cmds := make([]*goredis.RawCmd, len(keys))
+	for i := range keys {
+		cmds[i] = goredis.NewRawCmd(ctx, v.askRow(&keys[i], mask)...)
+	}
+	if err := s.askAll(ctx, doing, cmds); err != nil {
+		return err
+	}
+	for i, cmd := range cmds {
+		r := replyOf(cmd)
+		if err := r.refused(); err != nil {
+			return s.refusedKeys(ctx, doing, err, []string{v.key(&keys[i])}, []string{v.form()})
+		}
+		row := &rows[i]
+		row.Reset()
+		row.Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
+		if err := s.readRow(ctx, v, &r, mask, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// form returns the type of the keys that the table's rows lie in.
+func (v *view) form() string {
+	if v.class == driver.Records {
+		return "hash"
+	}
+	return "zset"
+}
+
+// askRow returns the command that reads one row.
+func (v *view) askRow(key *driver.Key, mask []int) []any {
+	switch {
+	case v.class != driver.Records:
+		return []any{"zrange", v.key(key), "[" + key.Sort, "(" + bound(driver.After(key.Sort)), "bylex", "limit", "0", "1"}
+	case mask == nil:
+		return []any{"hgetall", v.key(key)}
+	}
+	return v.askSome(v.key(key), mask)
+}
+
+// bound returns the end of a span. No text of a key begins with its stand-in.
+func bound(to string) string {
+	if to == "" {
+		return "\xff"
+	}
+	return to
+}
+
+// readRow reads the answer to askRow.
+func (s *Store) readRow(ctx context.Context, v *view, r *reply, mask []int, row *driver.Row) error {
+	switch {
+	case v.class != driver.Records:
+		if r.list() == 0 {
+			return nil
+		}
+		member, _ := r.text()
+		_, rest, err := v.cutMember(member)
+		if err != nil {
+			return err
+		}
+		return v.readMember(rest, mask, row)
+	case mask == nil:
+		return s.readHash(ctx, v, r, row)
+	}
+	return v.readSome(r, mask, row)
+}
+
+// refusedKeys is failed for commands on keys. If one of them has another type than
+// it should, it is named.
+func (s *Store) refusedKeys(ctx context.Context, doing string, err error, keys, forms []string) error {
+	if codeOf(err) != "WRONGTYPE" {
+		return s.failed(ctx, doing, err)
+	}
+	for i, key := range keys {
+		r, askErr := s.ask(ctx, doing, "type", key)
+		if askErr != nil {
+			break
+		}
+		if form, _ := r.text(); form != "none" && form != forms[i] {
+			return corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, key, form, forms[i])
+		}
+	}
+	return s.failed(ctx, doing, err)
+}

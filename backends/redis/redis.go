@@ -1,0 +1,100 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A Store is a driver.Store, driver.Counter and driver.Sizer on one Redis server.
+type Store struct {
+	client goredis.UniversalClient
+	own    bool   // the client is closed with the store
+	addr   string // for people, without anything secret
+	prefix string
+	facts  driver.Facts
+
+	put, patch, commit *script
+
+	life  sync.RWMutex // held for reading by calls under way
+	close func() error
+
+	schema sync.Mutex // held while views change
+	views  atomic.Pointer[map[*driver.Table]*view]
+}
+
+// New returns a store on a client of the caller's own, which stays open when the
+// store is closed. Nil options are the zero Options. It asks the server what it
+// is, and writes nothing. A client or a server that cannot keep the contract is
+// refused:
+//
+//   - ErrInvalid: ContextTimeoutEnabled is not set, a time-out is switched off, or
+//     replies are cached at the client; the password, user or database is wrong;
+//   - ErrUnsupported: a cluster or ring, a server older than 7.0, or one that
+//     removes keys by itself when its memory is full;
+//   - ErrUnavailable: there is no server, it is loading its data, or a replica.
+//
+// MaxRetries of the client counts for reading only: a commit is sent once.
+func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*Store, error) {
+	if opts == nil {
+		opts = &Options{}
+	}
+	c, err := usable(client)
+	if err != nil {
+		return nil, err
+	}
+	prefix, err := opts.prefix()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{
+		client: client,
+		addr:   c.Options().Addr,
+		prefix: prefix,
+		put:    newScript(putText),
+		patch:  newScript(patchText),
+		commit: newScript(commitText),
+	}
+	s.views.Store(&map[*driver.Table]*view{})
+	s.close = sync.OnceValue(s.shut)
+	if err := s.learn(ctx, c.Options().DB); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Facts says what the store is, as the server said when it was opened.
+func (s *Store) Facts() driver.Facts { return s.facts }
+
+// enter begins a call. Without an error the caller must leave.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ended(ctx); err != nil {
+		return err
+	}
+	if !s.life.TryRLock() { // Close has begun
+		return errClosed
+	}
+	return nil
+}
+
+func (s *Store) leave() { s.life.RUnlock() }
+
+// Close waits for calls under way. A loop over Range or Walk gets ErrClosed when
+// it goes on. The client is closed if Open made it.
+func (s *Store) Close() error { return s.close() }
+
+func (s *Store) shut() error {
+	s.life.Lock() // for good: from now on no call can enter
+	if !s.own {
+		return nil
+	}
+	if err := s.client.Close(); err != nil {
+		return fmt.Errorf("redis: close: %s: %w: %w", s.addr, driver.ErrUnavailable, err)
+	}
+	return nil
+}

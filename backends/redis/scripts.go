@@ -1,0 +1,183 @@
+package redis
+
+import (
+	"crypto/sha1"
+	"encoding/hex"
+)
+
+// The scripts of a commit, as docs/design.md has and explains them. The first two
+// come before each of the others.
+
+const spanText = `-- span returns the bounds of the member that begins with a Sort.
+local function span(s)
+  if s == '' then return '-', '+' end
+  return '[' .. s, '(' .. s:sub(1, -2) .. string.char(s:byte(-1) + 1)
+end`
+
+const overText = `-- over says whether the sum of two decimals leaves the range of int64. Lua's numbers hold 53 bits.
+local function over(a, b)
+  local below = a:sub(1, 1) == '-'
+  if below ~= (b:sub(1, 1) == '-') then return false end
+  if below then a, b = a:sub(2), b:sub(2) end
+  local low = tonumber(a:sub(-9)) + tonumber(b:sub(-9))
+  local high = (tonumber(a:sub(1, -10)) or 0) + (tonumber(b:sub(1, -10)) or 0)
+  if low >= 1e9 then low, high = low - 1e9, high + 1 end
+  return high > 9223372036 or high == 9223372036 and low > (below and 854775808 or 854775807)
+end`
+
+const putText = `local token, cond, sort, room = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local gone, more, row = tonumber(ARGV[5]), tonumber(ARGV[6]), KEYS[1]
+
+-- Everything is looked at before anything is written: Redis does not roll back.
+local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
+local rev, dead, ring = got[1], got[2], got[3] or ''
+if ring:find(token, 1, true) then return {} end
+if cond == 'absent' and rev or cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
+  return {0, redis.call('HGETALL', row)}
+end
+local k = 1
+if sort ~= '' then
+  k = 2
+  redis.call('ZCARD', KEYS[2]) -- fails on a key of another type
+end
+for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end
+for i = 1, more do
+  local at = 6 + gone + 3 * i
+  local want, from, to = ARGV[at - 2], span(ARGV[at - 1])
+  if want == 'any' then
+    redis.call('ZCARD', KEYS[k + gone + i])
+  else
+    local there = redis.call('ZRANGE', KEYS[k + gone + i], from, to, 'BYLEX', 'LIMIT', 0, 1)
+    if #there ~= (want == 'present' and 1 or 0) then return {i, there} end
+  end
+end
+
+redis.call('HSET', row, '_rev', token) -- refused without memory; a DEL is not, nor is what follows it
+redis.call('DEL', row)
+redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room))
+for f = 7 + gone + 3 * more, #ARGV, 4000 do -- unpack takes some thousands at most
+  redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, #ARGV)))
+end
+if sort ~= '' then
+  if ARGV[7 + gone + 3 * more] == '_dead' then redis.call('ZREM', KEYS[2], sort)
+  else redis.call('ZADD', KEYS[2], 0, sort) end
+end
+for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[6 + i])) end
+for i = 1, more do
+  local key, at = KEYS[k + gone + i], 6 + gone + 3 * i
+  redis.call('ZREMRANGEBYLEX', key, span(ARGV[at - 1]))
+  redis.call('ZADD', key, 0, ARGV[at - 1] .. token .. ARGV[at])
+end
+return {}`
+
+const patchText = `local token, cond, room, row = ARGV[1], ARGV[2], tonumber(ARGV[3]), KEYS[1]
+local adds, sets = tonumber(ARGV[4]), tonumber(ARGV[5])
+
+local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
+local rev, dead, ring = got[1], got[2], got[3] or ''
+if ring:find(token, 1, true) then return {} end
+if cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
+  return {0, redis.call('HGETALL', row)}
+end
+for i = 0, adds - 1 do
+  local have = redis.call('HGET', row, ARGV[6 + 2 * i]) or '0'
+  if not have:match('^-?%d+$') or over(have, ARGV[7 + 2 * i]) then
+    return {0, redis.call('HGETALL', row), i}
+  end
+end
+
+for i = 0, adds - 1 do redis.call('HINCRBY', row, ARGV[6 + 2 * i], ARGV[7 + 2 * i]) end
+redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room))
+local unset = 6 + 2 * adds + 2 * sets
+for f = 6 + 2 * adds, unset - 1, 4000 do
+  redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, unset - 1)))
+end
+for f = unset, #ARGV, 4000 do redis.call('HDEL', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
+return {}`
+
+const commitText = `local token = ARGV[1]
+
+local ops, k, a = {}, 1, 2
+while ARGV[a] do
+  local op = {kind = ARGV[a], cond = ARGV[a + 1], shape = ARGV[a + 2], sort = ARGV[a + 3], room = tonumber(ARGV[a + 4])}
+  op.key, op.from, op.to = KEYS[k], a + 6, a + 5 + ARGV[a + 5]
+  if op.shape == 'ordered' then k, op.order = k + 1, KEYS[k + 1] end
+  ops[#ops + 1], k, a = op, k + 1, op.to + 1
+end
+
+for i, op in ipairs(ops) do
+  local rev, dead, row
+  if op.shape == 'member' then
+    local from, to = span(op.sort)
+    row = redis.call('ZRANGE', op.key, from, to, 'BYLEX', 'LIMIT', 0, 1)
+    if row[1] then rev = row[1]:sub(#op.sort + 1, #op.sort + 16) end
+  else
+    local got = redis.call('HMGET', op.key, '_rev', '_dead', '_ring')
+    rev, dead, op.ring = got[1], got[2], got[3] or ''
+    if i == 1 and op.ring:find(token, 1, true) then return {} end
+    if op.order then redis.call('ZCARD', op.order) end
+  end
+  if op.cond == 'absent' and rev or op.cond == 'present' and (not rev or dead) or #op.cond == 16 and rev ~= op.cond then
+    return {i - 1, row or redis.call('HGETALL', op.key)}
+  end
+  if op.kind == 'patch' then
+    op.sets = op.from + 2 + 2 * ARGV[op.from]
+    op.unset = op.sets + 2 * ARGV[op.from + 1]
+    for f = op.from + 2, op.sets - 1, 2 do
+      local have = redis.call('HGET', op.key, ARGV[f]) or '0'
+      if not have:match('^-?%d+$') or over(have, ARGV[f + 1]) then
+        return {i - 1, redis.call('HGETALL', op.key), (f - op.from - 2) / 2}
+      end
+    end
+  end
+end
+
+local function each(command, key, from, to)
+  for f = from, to, 4000 do redis.call(command, key, unpack(ARGV, f, math.min(f + 3999, to))) end
+end
+local function mark(op) redis.call('HSET', op.key, '_rev', token, '_ring', (token .. op.ring):sub(1, op.room)) end
+local write = {}
+function write.check() end
+function write.put(op)
+  mark(op) -- refused without memory; a DEL is not, nor is what follows it
+  redis.call('DEL', op.key)
+  mark(op)
+  each('HSET', op.key, op.from, op.to)
+  if not op.order then return end
+  if ARGV[op.from] == '_dead' then redis.call('ZREM', op.order, op.sort)
+  else redis.call('ZADD', op.order, 0, op.sort) end
+end
+function write.patch(op)
+  mark(op)
+  for f = op.from + 2, op.sets - 1, 2 do redis.call('HINCRBY', op.key, ARGV[f], ARGV[f + 1]) end
+  each('HSET', op.key, op.sets, op.unset - 1)
+  each('HDEL', op.key, op.unset, op.to)
+end
+function write.delete(op)
+  redis.call('DEL', op.key)
+  if op.order then redis.call('ZREM', op.order, op.sort) end
+end
+function write.fence(op)
+  redis.call('HSET', op.key, '_rev', token)
+  if op.cond == 'absent' then redis.call('HSET', op.key, '_dead', '1', '_expires', ARGV[op.from]) end
+end
+write['member put'] = function(op)
+  redis.call('ZREMRANGEBYLEX', op.key, span(op.sort))
+  redis.call('ZADD', op.key, 0, op.sort .. token .. ARGV[op.from])
+end
+write['member delete'] = function(op) redis.call('ZREMRANGEBYLEX', op.key, span(op.sort)) end
+write['member check'] = write.check
+for _, op in ipairs(ops) do
+  if not op.kind:find('delete') then write[op.kind](op) end
+end
+for _, op in ipairs(ops) do
+  if op.kind:find('delete') then write[op.kind](op) end
+end
+return {}`
+
+// newScript returns the script of a text, with what it calls.
+func newScript(text string) *script {
+	text = spanText + "\n" + overText + "\n" + text + "\n"
+	hash := sha1.Sum([]byte(text)) // it is by this hash that the server knows a script
+	return &script{text, hex.EncodeToString(hash[:])}
+}

@@ -1,0 +1,287 @@
+package redis
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A view is a table as one driver.Table sees it, whose ordinals are its own.
+type view struct {
+	name    string
+	head    string // of the names of its keys, up to the partition's text
+	class   driver.Class
+	ordered bool // records whose order is a set of its own
+	room    string
+	parts   []driver.Column // of the partition
+	sort    []driver.Column
+	fields  []driver.Column
+
+	ordinals map[string]int
+	dotted   []string // by ordinal: where rows have the field from before it was declared
+	late     []bool   // by ordinal: there can be such rows
+
+	// others are fields that other programs have declared. It is replaced as a whole.
+	others atomic.Pointer[map[string]known]
+}
+
+// libraryFields are names of the hash of a record that no field may have.
+var libraryFields = [...]string{"_rev", "_ring", "_dead", "_expires", "_note"}
+
+func (s *Store) newView(t *driver.Table, e *entry) *view {
+	v := &view{
+		name:     t.Name,
+		head:     s.prefix + t.Name + ":{",
+		class:    t.Class,
+		ordered:  t.Class == driver.Records && len(t.Sort) > 0,
+		room:     itoa(16 * max(0, t.Ring)),
+		parts:    slices.Clone(t.Partition),
+		sort:     slices.Clone(t.Sort),
+		fields:   slices.Clone(t.Fields),
+		ordinals: map[string]int{},
+	}
+	others := maps.Clone(e.fields)
+	for i, f := range t.Fields {
+		v.ordinals[f.Name] = i
+		v.dotted = append(v.dotted, "."+f.Name)
+		v.late = append(v.late, e.fields[f.Name].later)
+		delete(others, f.Name)
+	}
+	v.others.Store(&others)
+	return v
+}
+
+// key returns the name of the hash of a record, or of the set of rows of a
+// partition.
+func (v *view) key(k *driver.Key) string {
+	if v.class != driver.Records {
+		return v.set(k.Partition)
+	}
+	return v.head + k.Partition + "}" + k.Sort
+}
+
+// set returns the name of the set of a partition: of its rows, or of the order of
+// its records.
+func (v *view) set(partition string) string { return v.head + partition + "}" }
+
+// view returns what is known of t.
+func (s *Store) view(t *driver.Table) (*view, error) {
+	if v := (*s.views.Load())[t]; v != nil {
+		return v, nil
+	}
+	if t == nil {
+		return nil, invalid("a call without a table")
+	}
+	return nil, invalid("table %s is not known; define or attach it first", t.Name)
+}
+
+// setViews replaces the views of some tables. The caller holds s.schema.
+func (s *Store) setViews(change func(map[*driver.Table]*view)) {
+	next := maps.Clone(*s.views.Load())
+	change(next)
+	s.views.Store(&next)
+}
+
+// Define makes the tables exist. Another program's fields are no obstacle.
+func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	have, err := s.fits(ctx, "define", tables)
+	if err != nil {
+		return err
+	}
+	if lacking(tables, have) {
+		if err := s.declare(ctx, tables, have); err != nil {
+			return err
+		}
+		if have, err = s.fits(ctx, "define", tables); err != nil {
+			return err
+		}
+	}
+	s.know(tables, have)
+	return nil
+}
+
+// Attach makes the store know tables that exist.
+func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	have, err := s.fits(ctx, "attach", tables)
+	if err != nil {
+		return err
+	}
+	for _, t := range tables {
+		if have[t.Name].header == "" {
+			return schema("attach %s: there is no such table; define it first", t.Name)
+		}
+		if missing, _ := have[t.Name].lacks(t); len(missing) > 0 {
+			return schema("attach %s: there is no field %s; define the table first", t.Name, missing[0].Name)
+		}
+	}
+	s.know(tables, have)
+	return nil
+}
+
+// fits reads what the catalog has of tables, and says what speaks against them.
+func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
+	for _, t := range tables {
+		if err := possible(t); err != nil {
+			return nil, err
+		}
+	}
+	have, err := s.entries(ctx, doing, names(tables))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		if _, err := have[t.Name].lacks(t); err != nil {
+			return nil, err
+		}
+	}
+	return have, nil
+}
+
+// possible says what this store cannot have in a table.
+func possible(t *driver.Table) error {
+	if t.Native {
+		return unsupported("table %s: a native index", t.Name)
+	}
+	if len(t.Partition) == 0 {
+		return invalid("table %s has no partition columns", t.Name)
+	}
+	for i, f := range t.Fields {
+		switch {
+		case slices.ContainsFunc(t.Fields[:i], func(c driver.Column) bool { return c.Name == f.Name }):
+			return invalid("table %s declares the field %s twice", t.Name, f.Name)
+		case f.Name == "" || strings.HasPrefix(f.Name, ".") || slices.Contains(libraryFields[:], f.Name):
+			return invalid("table %s declares the field %q, which rows have for something else; take another name", t.Name, f.Name)
+		}
+	}
+	return nil
+}
+
+func lacking(tables []*driver.Table, have map[string]*entry) bool {
+	return slices.ContainsFunc(tables, func(t *driver.Table) bool {
+		missing, _ := have[t.Name].lacks(t)
+		return have[t.Name].header == "" || len(missing) > 0
+	})
+}
+
+// know makes views of tables that the catalog has.
+func (s *Store) know(tables []*driver.Table, have map[string]*entry) {
+	s.setViews(func(views map[*driver.Table]*view) {
+		for _, t := range tables {
+			views[t] = s.newView(t, have[t.Name])
+		}
+	})
+}
+
+// other returns what the catalog has of a field that v does not declare. A program
+// that declared it since v was made is asked for once.
+func (s *Store) other(ctx context.Context, v *view, field string) (known, error) {
+	if k, ok := (*v.others.Load())[field]; ok {
+		return k, nil
+	}
+	have, err := s.entries(ctx, "read a row of "+v.name, []string{v.name})
+	if err != nil {
+		return known{}, err
+	}
+	fields := have[v.name].fields
+	k, ok := fields[field]
+	if !ok {
+		return known{}, corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names", v.name, field)
+	}
+	for name := range v.ordinals {
+		delete(fields, name)
+	}
+	v.others.Store(&fields)
+	return k, nil
+}
+
+// Drop removes the tables with all their rows, some hundreds of keys at a time.
+func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	s.setViews(func(views map[*driver.Table]*view) {
+		for known := range views {
+			if slices.ContainsFunc(tables, func(t *driver.Table) bool { return t.Name == known.Name }) {
+				delete(views, known)
+			}
+		}
+	})
+	for _, t := range tables {
+		if err := s.dropKeys(ctx, t.Name); err != nil {
+			return err
+		}
+		if _, err := s.ask(ctx, "drop "+t.Name, "unlink", s.prefix+catalogName+t.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropKeys removes all keys of a table.
+func (s *Store) dropKeys(ctx context.Context, name string) error {
+	for cursor := "0"; ; {
+		keys, next, err := s.keys(ctx, "drop "+name, name, cursor)
+		if err != nil {
+			return err
+		}
+		if len(keys) > 0 {
+			words := []any{"unlink"}
+			for i := range keys {
+				words = append(words, &keys[i])
+			}
+			if _, err := s.ask(ctx, "drop "+name, words...); err != nil {
+				return err
+			}
+		}
+		if cursor = next; cursor == "0" {
+			return nil
+		}
+	}
+}
+
+// scanCount is how many keys of the database the server looks at for one page.
+const scanCount = "500"
+
+// keys returns a page of the names of keys of a table.
+func (s *Store) keys(ctx context.Context, doing, name, cursor string) (keys []string, next string, err error) {
+	r, err := s.ask(ctx, doing, "scan", cursor, "match", s.prefix+name+":{*", "count", scanCount)
+	if err != nil {
+		return nil, "", err
+	}
+	keys, next, ok := readKeys(&r)
+	if !ok {
+		return nil, "", corrupt("%s: the answer to SCAN cannot be read", doing)
+	}
+	return keys, next, nil
+}
+
+func readKeys(r *reply) (keys []string, next string, ok bool) {
+	if r.list() != 2 {
+		return nil, "", false
+	}
+	next, _ = r.text()
+	for n := r.list(); n > 0 && !r.bad; n-- {
+		key, _ := r.text()
+		keys = append(keys, key)
+	}
+	return keys, next, !r.bad
+}

@@ -1,0 +1,199 @@
+package redis
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"iter"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// chunkRows is how many rows a chunk of a walk has at most.
+const chunkRows = 256
+
+// A mark says where a walk goes on: within the server that the cursor is of, with
+// the keys that are left of a page of names, the first of them after a Sort. The
+// cursor means nothing to a server that was started anew.
+type mark struct {
+	Table  string   `json:"table"`
+	Server string   `json:"server"`
+	Cursor string   `json:"cursor"` // of the page after; "0" is the end
+	Keys   []string `json:"keys,omitempty"`
+	After  string   `json:"after,omitempty"`
+}
+
+func (m *mark) text() string {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return "" // strings are always JSON
+	}
+	return base64.RawURLEncoding.EncodeToString(text)
+}
+
+// parseMark reads a mark of a walk of a table.
+func (v *view) parseMark(text string) (*mark, error) {
+	m := &mark{Table: v.name}
+	if text == "" {
+		return m, nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(raw, m)
+	}
+	if err != nil || m.Table != v.name || m.Server == "" || strings.Trim(m.Cursor, "0123456789") != "" || m.Cursor == "" {
+		return nil, invalid("walk %s: the mark is not one of this table", v.name)
+	}
+	for _, key := range m.Keys {
+		if _, ok := v.keyOf(key); !ok {
+			return nil, invalid("walk %s: the mark is not one of this table", v.name)
+		}
+	}
+	return m, nil
+}
+
+// Walk yields all rows of a table in the order of the server's SCAN, each chunk as
+// it is when its turn comes. The server looks at all its keys; pages that have few
+// of the table are put together.
+func (s *Store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) {
+		var m *mark
+		for more := true; more; {
+			var chunk driver.Chunk
+			for more && len(chunk.Rows) < chunkRows {
+				var err error
+				if m, err = s.fill(ctx, t, m, from, &chunk); err != nil {
+					yield(driver.Chunk{}, err)
+					return
+				}
+				more = chunk.Mark != ""
+			}
+			if len(chunk.Rows) > 0 && !yield(chunk, nil) {
+				return
+			}
+		}
+	}
+}
+
+// fill adds to chunk the rows of a page after m, or after the mark from if m is nil.
+func (s *Store) fill(ctx context.Context, t *driver.Table, m *mark, from string, chunk *driver.Chunk) (*mark, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	v, err := s.view(t)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		if m, err = v.parseMark(from); err != nil {
+			return nil, err
+		}
+	}
+	if len(m.Keys) == 0 {
+		if m.Cursor == "0" { // of a mark that was left at the end
+			return m, nil
+		}
+		if err := s.nextKeys(ctx, v, m); err != nil {
+			return nil, err
+		}
+	}
+	if v.class == driver.Records {
+		err = s.fillRecords(ctx, v, m, chunk)
+	} else {
+		err = s.fillMembers(ctx, v, m, chunk)
+	}
+	chunk.Mark = ""
+	if len(m.Keys) > 0 || m.Cursor != "0" {
+		chunk.Mark = m.text()
+	}
+	return m, err
+}
+
+// nextKeys reads the next page of names, from the server that the walk began with.
+func (s *Store) nextKeys(ctx context.Context, v *view, m *mark) error {
+	doing := "walk " + v.name
+	cursor := m.Cursor
+	if cursor == "" {
+		cursor = "0"
+	}
+	cmds := []*goredis.RawCmd{
+		goredis.NewRawCmd(ctx, "info", "server"),
+		goredis.NewRawCmd(ctx, "scan", cursor, "match", v.head+"*", "count", scanCount),
+	}
+	if err := s.askAll(ctx, doing, cmds); err != nil {
+		return err
+	}
+	info, page := replyOf(cmds[0]), replyOf(cmds[1])
+	for _, r := range []*reply{&info, &page} {
+		if err := r.refused(); err != nil {
+			return s.failed(ctx, doing, err)
+		}
+	}
+	text, _ := info.text()
+	server := parseInfo(text)["run_id"]
+	if m.Server != "" && server != m.Server {
+		return invalid("%s: the server was started anew, or is another one, since the walk began: walk again from the start", doing)
+	}
+	m.Server, m.After = server, ""
+	keys, next, ok := readKeys(&page)
+	if !ok {
+		return corrupt("%s: the answer to SCAN cannot be read", doing)
+	}
+	m.Keys, m.Cursor = keys, next
+	return nil
+}
+
+// keyOf returns the key of a record, or the partition of a set, from its name.
+func (v *view) keyOf(name string) (driver.Key, bool) {
+	rest, ok := strings.CutPrefix(name, v.head)
+	partition, sort, closed := strings.Cut(rest, "}")
+	return driver.Key{Partition: partition, Sort: sort}, ok && closed
+}
+
+// fillRecords reads the records of some of the names.
+func (s *Store) fillRecords(ctx context.Context, v *view, m *mark, chunk *driver.Chunk) error {
+	n := min(len(m.Keys), chunkRows)
+	var keys []driver.Key
+	for _, name := range m.Keys[:n] {
+		key, ok := v.keyOf(name)
+		if ok && (key.Sort != "" || !v.ordered) { // else it is the order of a partition
+			keys = append(keys, key)
+		}
+	}
+	rows := make([]driver.Row, len(keys))
+	if err := s.get(ctx, v, keys, nil, rows); err != nil {
+		return err
+	}
+	for i := range rows {
+		if !rows[i].Rev.IsZero() {
+			chunk.Rows = append(chunk.Rows, rows[i])
+		}
+	}
+	m.Keys = m.Keys[n:]
+	return nil
+}
+
+// fillMembers reads rows of the sets of the names until the chunk is full.
+func (s *Store) fillMembers(ctx context.Context, v *view, m *mark, chunk *driver.Chunk) error {
+	for len(m.Keys) > 0 && len(chunk.Rows) < chunkRows {
+		key, ok := v.keyOf(m.Keys[0])
+		if !ok {
+			m.Keys = m.Keys[1:]
+			continue
+		}
+		p := pager{span: driver.Span{Key: key, From: m.After}}
+		limit := chunkRows - len(chunk.Rows)
+		if _, err := s.readPage(ctx, v, &p, limit); err != nil {
+			return err
+		}
+		chunk.Rows = append(chunk.Rows, p.rows...)
+		if m.After = p.span.From; p.done {
+			m.Keys, m.After = m.Keys[1:], ""
+		}
+	}
+	return nil
+}
