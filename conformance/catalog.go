@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 func collectionRules() []rule {
@@ -260,16 +261,48 @@ func rebuildRefused(ctx context.Context, e *env) {
 }
 
 func rebuild(ctx context.Context, e *env) {
-	name := e.freshName()
-	r, err := openAs[message](ctx, e, name, messageSchema())
+	known := &tap{Store: e.store, tables: map[string]*driver.Table{}}
+	schema := messageSchema()
+	schema.Collection = e.freshName()
+	r, err := repo.Open[message](ctx, repo.NewStore(known, nil), schema)
 	e.ok("open", err)
+	var want []string
 	for i := range 40 {
 		insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(i), Level: "info", Text: fmt.Sprint(i)})
+		want = append([]string{fmt.Sprint(i)}, want...)
 	}
 	e.is("rebuild of an index that is not there", r.Rebuild(ctx, "by_nothing"), repo.ErrNotFound)
-	e.ok("rebuild", r.Rebuild(ctx, "by_host_level_time_desc"))
+	const index = "by_host_level_time_desc"
+	known.empty(ctx, e, schema.Collection+"."+index)
+	e.ok("rebuild", r.Rebuild(ctx, index))
 	clean(ctx, e, r)
-	equal(e, "the newest by the index", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "info").Limit(2), textOfMessage), []string{"39", "38"})
+	all := repo.Where("host", e.name("h")).Where("level", "info")
+	equal(e, "the newest by the index", find(ctx, e, r, all, textOfMessage), want)
 	insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(99), Level: "info", Text: "99"})
 	clean(ctx, e, r)
+}
+
+// A tap is a store that keeps the tables which it was told of.
+type tap struct {
+	driver.Store
+	tables map[string]*driver.Table
+}
+
+func (t *tap) Define(ctx context.Context, tables []*driver.Table) error {
+	for _, table := range tables {
+		t.tables[table.Name] = table
+	}
+	return t.Store.Define(ctx, tables)
+}
+
+// empty takes all rows from a table, as no program but a rule does.
+func (t *tap) empty(ctx context.Context, e *env, name string) {
+	table := t.tables[name]
+	e.that(table != nil, "a table "+name+" to be defined", "none")
+	for chunk, err := range t.Walk(ctx, table, "") {
+		e.ok("walk", err)
+		for i := range chunk.Rows {
+			e.commit(ctx, driver.Op{Do: driver.Delete, Table: table, Row: driver.Row{Key: chunk.Rows[i].Key}})
+		}
+	}
 }

@@ -10,7 +10,9 @@
 //   - P1: a write is one atomic step on its record, and its Version is another one
 //     after every write and never an earlier one; a stale version is refused.
 //   - P2, no miss: a query returns every record that meets it from before the call
-//     until after it.
+//     until after it. A record that a writer moves to another place in the order
+//     of the query meanwhile counts as one that comes and goes: a loop over more
+//     than one batch, and a sequence of pages, may pass it over or meet it twice.
 //   - P3, no false hit: every record returned met the query when it was read.
 //   - P4: unique means unique, at every instant, also after a crash.
 //   - P5: a crash leaves nothing that a reader sees or that blocks anybody for long.

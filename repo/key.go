@@ -10,8 +10,8 @@ import (
 )
 
 // A Key names one record: the values of the schema's Partition and Sort fields,
-// in that order. Integers of any size fit integer fields; anything that
-// implements encoding.TextMarshaler fits a text field that was made from one.
+// in that order. Integers of any size fit integer fields; a type that implements
+// encoding.TextMarshaler and TextUnmarshaler fits a text field.
 type Key []any
 
 // String returns the parts joined by '/'. It is meant for people: two keys may

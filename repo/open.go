@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -82,15 +83,30 @@ func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t
 	c.shared = store.shared(c.name)
 	c.shared.gate.Lock()
 	defer c.shared.gate.Unlock()
+	c.share()
 	if err := c.agree(ctx, k, o); err != nil {
 		return nil, nil, err
 	}
 	return c, sh, nil
 }
 
+// share takes the tables of the repository that was opened before, if they are the
+// same, so that a backend has nothing to remember for each Open.
+func (c *collection) share() {
+	own, before := c.tables(nil), c.shared.tables
+	if !slices.EqualFunc(own, before, func(a, b *driver.Table) bool { return reflect.DeepEqual(a, b) }) {
+		c.shared.tables = own
+		return
+	}
+	c.records = before[0]
+	for i, x := range c.indexes {
+		x.table = before[1+i]
+	}
+}
+
 // agree brings the collection and the catalog together. The caller holds the gate.
 func (c *collection) agree(ctx context.Context, k *call, o openOptions) error {
-	cat := catalogTable()
+	cat := c.store.cat
 	if err := c.define(ctx, o, cat); err != nil {
 		return err
 	}
@@ -204,7 +220,7 @@ func DropIndex(ctx context.Context, store *Store, collection, name string) error
 }
 
 func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collection, name string) error {
-	cat := catalogTable()
+	cat := store.cat
 	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
 		return err
 	}
@@ -264,7 +280,7 @@ func DropCollection(ctx context.Context, store *Store, collection string) error 
 }
 
 func dropCollection(ctx context.Context, store *Store, k *call, collection string) error {
-	cat := catalogTable()
+	cat := store.cat
 	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
 		return err
 	}

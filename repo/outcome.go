@@ -21,6 +21,7 @@ const (
 // text can be kept and given to [Repo.Resolve] later, in any program that has the
 // same collection open.
 type Outcome struct {
+	in      string // name of the collection
 	key     driver.Key
 	token   driver.Token
 	rev     driver.Token // of the row that the write was based on; zero if there was none
@@ -43,17 +44,18 @@ const (
 func (v Verdict) String() string { return [...]string{"unknown", "committed", "not committed"}[v] }
 
 type outcomeText struct {
-	Partition string `json:"partition"`
-	Sort      string `json:"sort"`
-	Token     string `json:"token"`
-	Based     bool   `json:"based"`
-	Rev       string `json:"rev,omitempty"`
-	Version   string `json:"version,omitempty"`
+	Collection string `json:"collection"`
+	Partition  string `json:"partition"`
+	Sort       string `json:"sort"`
+	Token      string `json:"token"`
+	Based      bool   `json:"based"`
+	Rev        string `json:"rev,omitempty"`
+	Version    string `json:"version,omitempty"`
 }
 
 // MarshalText returns the text of o.
 func (o Outcome) MarshalText() ([]byte, error) {
-	return json.Marshal(outcomeText{o.key.Partition, o.key.Sort, o.token.String(), o.based, o.rev.String(), o.version.String()})
+	return json.Marshal(outcomeText{o.in, o.key.Partition, o.key.Sort, o.token.String(), o.based, o.rev.String(), o.version.String()})
 }
 
 // UnmarshalText reads the text of an Outcome. Any other text is ErrInvalid.
@@ -71,13 +73,13 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	if token.IsZero() {
 		return invalid("outcome has no token")
 	}
-	*o = Outcome{key: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version}
+	*o = Outcome{in: t.Collection, key: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version}
 	return nil
 }
 
 // outcomeOf describes a write under way.
-func outcomeOf(token driver.Token, w *write) *Outcome {
-	o := &Outcome{key: w.key, token: token}
+func (c *collection) outcomeOf(token driver.Token, w *write) *Outcome {
+	o := &Outcome{in: c.name, key: w.key, token: token}
 	switch {
 	case w.known:
 		o.based, o.rev, o.version = true, w.old.rev, driver.Token(w.old.version)
@@ -103,7 +105,7 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 	if !errors.Is(err, ErrUnknownOutcome) {
 		return refusal, err
 	}
-	o := outcomeOf(token, first)
+	o := c.outcomeOf(token, first)
 	for attempt := 1; attempt <= 3 && c.records.Ring > 0; attempt++ {
 		if pause(ctx, attempt) != nil || c.age(token) > maxAge {
 			break

@@ -14,7 +14,7 @@ type Options struct {
 	// Now is the clock that decides what has expired; nil is time.Now.
 	Now func() time.Time
 
-	// Observe is called after every operation, by the goroutine that did it. It
+	// Observe is called after every operation of a Repo, by the goroutine that did it. It
 	// must return quickly. Nil costs nothing.
 	Observe func(Event)
 
@@ -44,6 +44,7 @@ type Store struct {
 	driver driver.Store
 	facts  driver.Facts
 	opts   Options
+	cat    *driver.Table // the catalog
 
 	mu   sync.Mutex
 	open map[string]*shared // by collection
@@ -52,14 +53,15 @@ type Store struct {
 // shared is what repositories on one collection have in common. A writer holds
 // gate for reading while it commits, so that an index can be built alone.
 type shared struct {
-	gate  sync.RWMutex
-	epoch string // of the catalog entry; "" when there is none
+	gate   sync.RWMutex
+	epoch  string          // of the catalog entry; "" when there is none
+	tables []*driver.Table // of the repository that was opened last
 }
 
 // NewStore returns a Store on a backend. The Store owns the backend: Close
 // closes both. Opts may be nil.
 func NewStore(backend driver.Store, opts *Options) *Store {
-	s := &Store{driver: backend, facts: backend.Facts(), open: map[string]*shared{}}
+	s := &Store{driver: backend, facts: backend.Facts(), cat: catalogTable(), open: map[string]*shared{}}
 	if opts != nil {
 		s.opts = *opts
 	}

@@ -22,7 +22,7 @@ func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, err
 }
 
 func schemaOf(ctx context.Context, store *Store, k *call, collection string) (Schema, error) {
-	cat := catalogTable()
+	cat := store.cat
 	err := store.driver.Attach(ctx, []*driver.Table{cat})
 	if errors.Is(err, ErrSchema) { // there is no catalog yet
 		return Schema{}, errNoCollection

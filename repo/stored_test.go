@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -119,5 +120,79 @@ func TestErrNoIndex(t *testing.T) {
 	}
 	if _, err = posts.Explain(repo.Where("nope", "x")); errors.Is(err, repo.ErrNoIndex) || !errors.Is(err, repo.ErrInvalid) {
 		t.Errorf("Explain with a field that is not there: %v, want ErrInvalid alone", err)
+	}
+}
+
+// counting counts the tables that a backend is told to know.
+type counting struct {
+	driver.Store
+	known map[*driver.Table]bool
+}
+
+func (c *counting) Define(ctx context.Context, tables []*driver.Table) error {
+	for _, t := range tables {
+		c.known[t] = true
+	}
+	return c.Store.Define(ctx, tables)
+}
+
+// A program that opens a collection again and again gives the backend nothing more
+// to remember, and one with other fields does.
+func TestOpenAgainSharesTables(t *testing.T) {
+	backend := &counting{memory.New(nil), map[*driver.Table]bool{}}
+	store := repo.NewStore(backend, nil)
+	defer store.Close()
+	for range 20 {
+		posts, err := repo.Open[post](t.Context(), store, blogSchema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := repo.SchemaOf(t.Context(), store, "posts"); err != nil {
+			t.Fatal(err)
+		}
+		p := post{Author: "a", ID: "1", Category: "IT", Created: time.Unix(1, 0)}
+		if err := posts.Put(t.Context(), &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := 1 + 6; len(backend.known) != want {
+		t.Errorf("the backend knows %d tables, want %d: the catalog, the records and 5 indexes", len(backend.known), want)
+	}
+	type longer struct {
+		post
+		Pages int `repo:"pages"`
+	}
+	if _, err := repo.Open[longer](t.Context(), store, blogSchema()); err != nil {
+		t.Fatal(err)
+	}
+	if want := 1 + 6 + 6; len(backend.known) != want {
+		t.Errorf("the backend knows %d tables, want %d after another struct", len(backend.known), want)
+	}
+}
+
+// The outcome of a write to one collection says nothing of another one, even if
+// the keys are alike.
+func TestOutcomeOfAnotherCollection(t *testing.T) {
+	store := newStore(t, nil)
+	things, err := repo.Open[thing](t.Context(), store, thingSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	others := thingSchema()
+	others.Collection = "others"
+	other, err := repo.Open[thing](t.Context(), store, others)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o repo.Outcome
+	token := driver.NewToken().String()
+	if err := o.UnmarshalText([]byte(`{"collection":"things","partition":"a#","token":"` + token + `","based":true}`)); err != nil {
+		t.Fatal(err)
+	}
+	if v, err := things.Resolve(t.Context(), &o); v != repo.NotCommitted || err != nil {
+		t.Errorf("Resolve = %v, %v; want not committed", v, err)
+	}
+	if v, err := other.Resolve(t.Context(), &o); v != repo.Unknown || !errors.Is(err, repo.ErrInvalid) {
+		t.Errorf("Resolve by another collection = %v, %v; want ErrInvalid", v, err)
 	}
 }

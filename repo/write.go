@@ -240,6 +240,9 @@ func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error
 		return Unknown, r.end(&k, nil, invalid("the outcome names no write"))
 	}
 	o := *outcome
+	if o.in != r.name {
+		return Unknown, r.end(&k, nil, invalid("the outcome is of a write to collection %.64q, not of this one", o.in))
+	}
 	if _, err := r.partsOf(nil, o.key); err != nil {
 		return Unknown, r.end(&k, nil, invalid("the outcome is of no record of this collection"))
 	}

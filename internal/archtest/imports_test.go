@@ -19,6 +19,7 @@ var rules = []rule{
 	{`^repotest$`, `^repo/driver$`, ``},
 	{`^backends/memory$`, `^repo/driver$`, ``},
 	{`^backends/pebble$`, `^repo/driver$`, `^github\.com/cockroachdb/`},
+	{`^backends/redis$`, `^repo/driver$`, `^github\.com/redis/go-redis/v9`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
 	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/perf/benchmath|golang\.org/x/sys/unix)$`},
