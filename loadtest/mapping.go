@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/goccy/go-yaml/ast"
 )
@@ -175,6 +176,16 @@ func (d *document) text(n ast.Node, what string) string {
 		d.wrong(n, what, "text")
 	}
 	return ""
+}
+
+// name returns a text that is shown in tables and sentences, and so has one line.
+func (d *document) name(n ast.Node, what string) string {
+	s := d.text(n, what)
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		d.fault(n, "%s %q has a line end or another control character; leave it out", what, s)
+		return ""
+	}
+	return s
 }
 
 // integer returns the whole number of a key between bounds, or def.

@@ -39,7 +39,7 @@ func (w *Workload) baseModel(name string) *model {
 }
 
 func (w *Workload) readModel(d *document, m *mapping) {
-	name := d.text(m.need("name", "name: index table, covering"), "the model: name")
+	name := d.name(m.need("name", "name: index table, covering"), "the model: name")
 	mo := w.baseModel(name)
 	mo.place = m.at
 	m.what = "model " + name

@@ -46,7 +46,7 @@ func (w *Workload) readQueries(d *document, m *mapping) {
 func (w *Workload) readQuery(d *document, m *mapping) *query {
 	r := queryReader{d, w, m, &query{collection: w.collections[0]}}
 	q := r.q
-	q.name = d.text(m.need("name", "name: newest of an author"), m.what+": name")
+	q.name = d.name(m.need("name", "name: newest of an author"), m.what+": name")
 	m.what, q.place = "query "+q.name, m.at
 	if m.need("weight", "weight: 10, in percent") != nil {
 		q.weight = m.number("weight", 0, 0, 100)

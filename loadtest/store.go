@@ -175,6 +175,7 @@ func reason(err error) string {
 	text := strings.TrimSuffix(err.Error(), ": "+repo.ErrInvalid.Error())
 	return strings.NewReplacer(
 		"Partition:", "partition:", "Sort:", "sort:", "Unique:", "unique:", "Buckets:", "buckets:",
+		"use Walk, or Scan", "add conditions, or let the model scan (scan: true)",
 		"or use Scan", "or let the model scan (scan: true)").Replace(text)
 }
 

@@ -76,6 +76,8 @@ var workloadFaults = []struct{ name, old, new, place, want string }{
 	{"unknown key without a near one", "seed: 3", "zzz: 3", ":2:1:", "the keys are workload, seed, rate"},
 	{"wrong type", "rate: 200", "rate: fast", ":3:7:", "rate is text; want a whole number"},
 	{"list for text", "workload: small", "workload: [small]", ":1:", "is a list; want text"},
+	{"escape code in a name", "name: one post", `name: "one \x1b[31mpost"`, ":", "has a line end or another control character"},
+	{"line end in the name of a model", "- name: covering", `- name: "two\nlines"`, ":", "has a line end or another control character"},
 	{"number for text", "partition: [author]", "partition: 7", ":8:", "is a number; want a list"},
 	{"out of bounds", "rate: 200", "rate: 0", ":3:7:", "rate is 0; want 1 to 100000"},
 	{"huge number", "rate: 200", "rate: 99999999999999999999999999", ":3:7:", "want a whole number"},
