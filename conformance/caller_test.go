@@ -17,7 +17,6 @@ import (
 // contract, in all that the rules let it do.
 type caller struct {
 	*memory.Store
-	unit driver.Unit
 
 	mu    sync.Mutex
 	known map[*driver.Table]bool

@@ -49,7 +49,7 @@ func tried(t *testing.T, r *rule, broken fault) error {
 		broken(b)
 	}
 	first := true
-	s, err := newSuite(t.Context(), func(ctx context.Context) (driver.Store, error) {
+	s, err := newSuite(t.Context(), func(context.Context) (driver.Store, error) {
 		if r.group == closeGroup && !first && r.id() != "close/kept" {
 			b.Store = newBroken(unitFor(r)).Store
 		}

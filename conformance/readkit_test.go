@@ -22,9 +22,6 @@ func gotFault(change func(t *driver.Table, r *driver.Row)) fault {
 	}
 }
 
-// losesRows answers that there is none of the rows that there are.
-func losesRows() fault { return gotFault(func(_ *driver.Table, r *driver.Row) { r.Reset() }) }
-
 // ghosts answers that there are rows that there are not.
 func ghosts() fault {
 	return gotFault(func(_ *driver.Table, r *driver.Row) {

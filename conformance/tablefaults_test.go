@@ -206,7 +206,7 @@ func sharedChunks(b *broken) {
 
 // walksByPosition goes on by numbers of rows.
 func walksByPosition(b *broken) {
-	b.walk = func(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
+	b.walk = func(ctx context.Context, t *driver.Table, _ string) iter.Seq2[driver.Chunk, error] {
 		return func(yield func(driver.Chunk, error) bool) {
 			for at := 0; ; at += 200 {
 				var rows []driver.Row

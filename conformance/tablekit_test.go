@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"errors"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -33,20 +32,6 @@ func defineClears() fault {
 					if err := b.Store.Drop(ctx, []*driver.Table{t}); err != nil {
 						return err
 					}
-				}
-			}
-			return b.Store.Define(ctx, tables)
-		}
-	}
-}
-
-// noCollections refuses every table but those of the suite's start.
-func noCollections() fault {
-	return func(b *broken) {
-		b.define = func(ctx context.Context, tables []*driver.Table) error {
-			for _, t := range tables {
-				if t.Name[0] != '_' && !strings.Contains(t.Name, ".") {
-					return driver.ErrUnavailable
 				}
 			}
 			return b.Store.Define(ctx, tables)
@@ -85,7 +70,7 @@ func fixedFields() fault {
 }
 
 func attachRefuses(b *broken) {
-	b.attach = func(_ context.Context, tables []*driver.Table) error { return driver.ErrSchema }
+	b.attach = func(context.Context, []*driver.Table) error { return driver.ErrSchema }
 }
 
 func staysOpen(b *broken) { b.close = func() error { return nil } }

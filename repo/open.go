@@ -312,9 +312,6 @@ func (c *collection) annotate(op string, key Key, err error) error {
 	var k *keyed
 	if errors.As(err, &k) {
 		e.Key = c.printText(k.key)
-		if err == error(k) {
-			e.Err = k.err // else what stands around it says more
-		}
 	} else if c.store.opts.Redact && key != nil {
 		e.Key = "(redacted)"
 	}
