@@ -57,7 +57,7 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
-	kind, remedy := kindOf(err)
+	remedy, kind := kindOf(err)
 	if codeOf(err) == "" {
 		if cause := over(ctx); cause != nil {
 			return fmt.Errorf("redis: %s: %s: %w: %w", doing, s.addr, driver.ErrTimeout, cause)
@@ -104,19 +104,19 @@ func answered(err error) (string, bool) {
 
 // kindOf returns the sentinel for an error of go-redis or the server, and what to
 // do about it.
-func kindOf(err error) (kind error, remedy string) {
+func kindOf(err error) (remedy string, kind error) {
 	if text, ok := answered(err); ok {
 		return kindOfAnswer(text)
 	}
 	switch {
 	case errors.Is(err, goredis.ErrClosed):
-		return driver.ErrClosed, ""
+		return "", driver.ErrClosed
 	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
-		return driver.ErrThrottled, "all connections are in use: raise the pool's size"
+		return "all connections are in use: raise the pool's size", driver.ErrThrottled
 	case isTLS(err):
-		return driver.ErrInvalid, "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted"
+		return "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted", driver.ErrInvalid
 	}
-	return driver.ErrUnavailable, ""
+	return "", driver.ErrUnavailable
 }
 
 // isTLS reports whether client and server do not agree on TLS.
@@ -130,33 +130,33 @@ func isTLS(err error) bool {
 
 // kindOfAnswer returns the sentinel for an error that the server answered. All
 // of them say that nothing was done: scripts look at everything before they write.
-func kindOfAnswer(text string) (kind error, remedy string) {
+func kindOfAnswer(text string) (remedy string, kind error) {
 	code, rest, _ := strings.Cut(text, " ")
 	switch code {
 	case "OOM":
-		return driver.ErrFull, "the server's maxmemory is used up: raise it or remove data"
+		return "the server's maxmemory is used up: raise it or remove data", driver.ErrFull
 	case "WRONGTYPE":
-		return driver.ErrCorrupt, "another program has keys under these names: give one of them a prefix"
+		return "another program has keys under these names: give one of them a prefix", driver.ErrCorrupt
 	case "NOAUTH", "WRONGPASS":
-		return driver.ErrInvalid, "give the user and password that the server knows"
+		return "give the user and password that the server knows", driver.ErrInvalid
 	case "NOPERM":
-		return driver.ErrInvalid, "allow the user the commands and keys that the documentation of the package lists"
+		return "allow the user the commands and keys that the documentation of the package lists", driver.ErrInvalid
 	case "READONLY":
-		return driver.ErrUnavailable, "the server is a replica: connect to the primary"
+		return "the server is a replica: connect to the primary", driver.ErrUnavailable
 	case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "MOVED", "ASK":
-		return driver.ErrUnavailable, ""
+		return "", driver.ErrUnavailable
 	case "NOSCRIPT":
-		return driver.ErrUnavailable, "the server forgets scripts as fast as they are sent"
+		return "the server forgets scripts as fast as they are sent", driver.ErrUnavailable
 	case "CROSSSLOT":
-		return driver.ErrUnsupported, ""
+		return "", driver.ErrUnsupported
 	case "ERR":
 		return kindOfError(rest)
 	}
-	return driver.ErrInternal, ""
+	return "", driver.ErrInternal
 }
 
 // kindOfError returns the sentinel for an answer that has no code of its own.
-func kindOfError(text string) (kind error, remedy string) {
+func kindOfError(text string) (remedy string, kind error) {
 	for _, known := range []struct {
 		part, remedy string
 		kind         error
@@ -169,8 +169,8 @@ func kindOfError(text string) (kind error, remedy string) {
 		{"unknown command", "the server has a command disabled that this package needs", driver.ErrUnsupported},
 	} {
 		if strings.Contains(text, known.part) {
-			return known.kind, known.remedy
+			return known.remedy, known.kind
 		}
 	}
-	return driver.ErrInternal, ""
+	return "", driver.ErrInternal
 }

@@ -4,14 +4,20 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // urlForms is what a URL can be. No error quotes one: it may have a password.
@@ -52,10 +58,22 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	s, err := New(ctx, client, opts)
 	if err != nil {
 		client.Close()
-		return nil, err
+		return nil, hint(err, own.TLSConfig != nil)
 	}
 	s.own = true
 	return s, nil
+}
+
+// hint adds to an error what may be wrong with the scheme of a URL. A server that is
+// spoken to in the other way answers nothing, or ends the connection.
+func hint(err error, secure bool) error {
+	switch {
+	case secure && errors.Is(err, driver.ErrUnavailable) && codeOf(err) == "":
+		return fmt.Errorf("%w; if the server speaks no TLS, write redis://", err)
+	case !secure && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
+		return fmt.Errorf("%w; if the server speaks TLS, write rediss://", err)
+	}
+	return err
 }
 
 func parseURL(rawURL string) (*Options, *goredis.Options, error) {
@@ -90,6 +108,7 @@ func address(o *goredis.Options, u *url.URL) error {
 		return nil
 	case "rediss":
 		o.TLSConfig = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
+		o.DialerRetries = 1 // a handshake that fails does so again, and takes its time
 	case "redis":
 	default:
 		return invalid("open: the scheme %q; %s", u.Scheme, urlForms)

@@ -1,0 +1,79 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Close closes the client that Open made, with all its goroutines and connections,
+// and leaves alone the one that New was given.
+func TestClose(t *testing.T) {
+	server := testserver.Start(t, testserver.Redis)
+	s, ts := open(t, server.URL+"?client_name=closing")
+	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	admin := raw(t, server.Addr)
+	if list := do(t, admin, "CLIENT", "LIST").(string); !strings.Contains(list, "name=closing") {
+		t.Errorf("the store has no connection:\n%s", list)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if list := do(t, admin, "CLIENT", "LIST").(string); strings.Contains(list, "name=closing") {
+		t.Errorf("the store has connections after Close:\n%s", list)
+	}
+	if n := await(func() int { return strings.Count(stacks(), "redis.(*Store)") }); n != 0 {
+		t.Errorf("%d goroutines are in the store after Close:\n%s", n, stacks())
+	}
+	if _, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "2")); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("commit after Close: %v, want ErrClosed", err)
+	}
+	client := goredis.NewClient(&goredis.Options{Addr: server.Addr, ContextTimeoutEnabled: true})
+	mine, err := redis.New(t.Context(), client, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mine.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := client.Ping(t.Context()).Err(); err != nil {
+		t.Errorf("the caller's client after Close: %v", err)
+	}
+	client.Close()
+}
+
+// A client that its owner has closed answers ErrClosed.
+func TestClosedClient(t *testing.T) {
+	t.Parallel()
+	client := goredis.NewClient(&goredis.Options{Addr: testserver.Shared(t, testserver.Redis).Addr, ContextTimeoutEnabled: true})
+	s, err := redis.New(t.Context(), client, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Close()
+	if err := s.Define(context.WithoutCancel(t.Context()), newTables().all()); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("define: %v, want ErrClosed", err)
+	}
+}
+
+// await calls n until it is 0, for two seconds at most.
+func await(n func() int) int {
+	for begun := time.Now(); n() != 0 && time.Since(begun) < 2*time.Second; {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return n()
+}
+
+func stacks() string {
+	buf := make([]byte, 1<<20)
+	return string(buf[:runtime.Stack(buf, true)])
+}

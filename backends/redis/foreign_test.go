@@ -1,0 +1,179 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A key of another program under one of our names is named, and nothing is done.
+func TestKeysOfOthers(t *testing.T) {
+	t.Parallel()
+	server, s, ts := own(t)
+	admin := raw(t, server.Addr)
+	for _, key := range []string{"posts:{ann#}1#", "posts:{ann#}", "posts.by_tag:{go#}", "posts.slug:{ann-1#}"} {
+		do(t, admin, "SET", key, "theirs")
+		for what, ops := range map[string][]driver.Op{"put": ts.insert(t, "ann", "1"),
+			"commit": append(ts.insert(t, "ann", "1"), driver.Op{Do: driver.Check, Table: ts.posts, Row: driver.Row{Key: keyOf(t, ts.posts, "bob", "1")}})} {
+			_, err := s.Commit(t.Context(), driver.NewToken(), ops)
+			if !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "prefix") {
+				t.Errorf("%s with a string at %s: %v, want ErrCorrupt that names it and says what to do", what, key, err)
+			}
+		}
+		if n := do(t, admin, "DBSIZE"); n != int64(4) { // three tables of the catalog and the key
+			t.Errorf("%v keys are there after the commits that %s spoilt, want 4", n, key)
+		}
+		do(t, admin, "DEL", key)
+	}
+	mustCommit(t, s, ts.insert(t, "ann", "1"))
+}
+
+// Reading what another program wrote under our names is ErrCorrupt.
+func TestReadingOthers(t *testing.T) {
+	t.Parallel()
+	server, s, ts := own(t)
+	admin := raw(t, server.Addr)
+	span := driver.Span{Table: ts.byTag, Key: keyOf(t, ts.byTag, "go", "", "")}
+	get := func(table *driver.Table, key driver.Key) error {
+		return s.Get(t.Context(), table, []driver.Key{key}, nil, make([]driver.Row, 1))
+	}
+	walk := func(table *driver.Table) error {
+		_, err := repo.Collect(s.Walk(t.Context(), table, ""))
+		return err
+	}
+	post := keyOf(t, ts.posts, "ann", "1")
+	for _, tt := range []struct {
+		write []any
+		read  map[string]func() error
+	}{
+		{[]any{"SET", "posts:{ann#}1#", "x"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }, "walk": func() error { return walk(ts.posts) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "title", "x"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }, "walk": func() error { return walk(ts.posts) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "_rev", "short"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", "views", "many"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", "nobody", "1"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", ".x", "{"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }}},
+		{[]any{"SET", "posts.by_tag:{go#}", "x"}, map[string]func() error{
+			"range": func() error { _, err := repo.Collect(s.Range(t.Context(), span)); return err },
+			"count": func() error { _, err := s.Count(t.Context(), span); return err },
+			"walk":  func() error { return walk(ts.byTag) }}},
+		{[]any{"ZADD", "posts.by_tag:{go#}", 0, "theirs"}, map[string]func() error{
+			"range": func() error { _, err := repo.Collect(s.Range(t.Context(), span)); return err },
+			"walk":  func() error { return walk(ts.byTag) }}},
+		{[]any{"ZADD", "posts.by_tag:{go#}", 0, "ann#1#0123456789abcdef{broken"}, map[string]func() error{
+			"range": func() error { _, err := repo.Collect(s.Range(t.Context(), span)); return err }}},
+	} {
+		do(t, admin, tt.write...)
+		for what, read := range tt.read {
+			if err := read(); !errors.Is(err, driver.ErrCorrupt) {
+				t.Errorf("%s after %v: %v, want ErrCorrupt", what, tt.write, err)
+			}
+		}
+		do(t, admin, "DEL", tt.write[1])
+	}
+	do(t, admin, "SET", "_table:posts", "x")
+	if err := s.Define(t.Context(), ts.all()); !errors.Is(err, driver.ErrCorrupt) {
+		t.Errorf("define over a catalog that is another program's: %v, want ErrCorrupt", err)
+	}
+}
+
+// What a person sees in redis-cli is what the documentation of the package says.
+func TestLayout(t *testing.T) {
+	t.Parallel()
+	server, s, ts := own(t)
+	admin := raw(t, server.Addr)
+	ops := ts.insert(t, "ann", "1")
+	ops[0].Row.Fields = []driver.Value{driver.StringValue("Grüße {1}"), driver.IntValue(-7), driver.FloatValue(1.5), driver.BoolValue(true),
+		driver.TimeValue(1521080087000), driver.BytesValue("\x00\xff"), driver.ListValue([]driver.Value{driver.StringValue("a"), driver.FloatValue(2), driver.BytesValue("\x01")})}
+	ops[0].Row.Extra = []driver.Pair{{Name: "extra", Value: driver.MapValue([]driver.Value{driver.StringValue("$k"), driver.TimeValue(5)})}}
+	ops[0].Row.Note, ops[0].Row.Expires = "note", 99
+	token := driver.NewToken()
+	if refusal, err := s.Commit(t.Context(), token, ops); err != nil || refusal != nil {
+		t.Fatal(refusal, err)
+	}
+	rev := string(token[:])
+	got, err := admin.HGetAll(t.Context(), "posts:{ann#}1#").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"_rev": rev, "_ring": rev, "_note": "note", "_expires": "99", "title": "Grüße {1}", "views": "-7", "rating": "1.5",
+		"open": "true", "at": "1521080087000", "photo": "\x00\xff", "tags": `["a",2.0,{"$bytes":"AQ=="}]`, ".extra": `{"$$k":{"$time":5}}`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the hash of a record (-want +got):\n%s", diff)
+	}
+	for key, want := range map[string][]string{
+		"posts:{ann#}":        {"1#"},
+		"posts.by_tag:{go#}":  {"ann#1#" + rev + `{"title":"title of 1","views":1}`},
+		"posts.slug:{ann-1#}": {rev + `{"_key":"ann#1#"}`},
+	} {
+		got, err := admin.ZRange(t.Context(), key, 0, -1).Result()
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("the set %s: %v (-want +got):\n%s", key, err, diff)
+		}
+	}
+	catalog, err := admin.HGetAll(t.Context(), "_table:posts.slug").Result()
+	if diff := cmp.Diff(map[string]string{".key": `{"layout":1,"partition":[{"name":"slug","kind":"string"}]}`, "_key": "string"}, catalog); diff != "" || err != nil {
+		t.Errorf("the description of a table: %v (-want +got):\n%s", err, diff)
+	}
+	wide := *ts.slug
+	wide.Fields = append([]driver.Column{{Name: "more", Kind: driver.Int}}, wide.Fields...)
+	if err := s.Define(t.Context(), []*driver.Table{&wide}); err != nil {
+		t.Fatal(err)
+	}
+	if kind := do(t, admin, "HGET", "_table:posts.slug", "more"); kind != "int later" {
+		t.Errorf("a field that was added is described as %v", kind)
+	}
+	do(t, admin, "HSET", "_table:posts.slug", ".key", `{"layout":2}`)
+	if err := s.Define(t.Context(), []*driver.Table{ts.slug}); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "later release") {
+		t.Errorf("a table of a later layout: %v, want ErrSchema that says so", err)
+	}
+}
+
+// Stores of different prefixes in one database do not see each other, and Drop
+// removes no key but those of its tables.
+func TestPrefixes(t *testing.T) {
+	t.Parallel()
+	server, _, _ := own(t)
+	admin := raw(t, server.Addr)
+	type opened struct {
+		s  driver.Store
+		ts *tables
+	}
+	stores := map[string]opened{}
+	for _, prefix := range []string{"", "a", "a.b", "posts"} {
+		s, ts := open(t, server.URL+"?prefix="+prefix)
+		stores[prefix] = opened{s, ts}
+		mustCommit(t, s, ts.insert(t, "ann", "1"))
+	}
+	others := []string{"posts", "posts:", "posts:x", "posts:[{ann#}1#", "xposts:{ann#}1#", "posts:ann#}1#"}
+	for _, key := range others {
+		do(t, admin, "SET", key, "theirs")
+	}
+	for prefix, o := range stores {
+		if err := o.s.Drop(context.WithoutCancel(t.Context()), o.ts.all()); err != nil {
+			t.Fatal(err)
+		}
+		if err := o.s.Define(t.Context(), o.ts.all()); err != nil {
+			t.Fatal(err)
+		}
+		if got := o.ts.numbers(t, o.s, "ann", []string{"1"}); got != "0 posts, 0 in order, 0 rows, 0 slugs" {
+			t.Errorf("prefix %q after Drop: %s", prefix, got)
+		}
+		delete(stores, prefix)
+		for other, o := range stores {
+			if got := o.ts.numbers(t, o.s, "ann", []string{"1"}); got != "1 posts, 1 in order, 1 rows, 1 slugs" {
+				t.Errorf("prefix %q after Drop with prefix %q: %s", other, prefix, got)
+			}
+		}
+	}
+	for _, key := range others {
+		if n := do(t, admin, "EXISTS", key); n != int64(1) {
+			t.Errorf("the key %s of another program is gone", key)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A watcher is a hook that notes commands and the greatest number of elements that
+// any was asked for.
+type watcher struct {
+	mu    sync.Mutex
+	names map[string]int
+	trips int
+	most  int
+}
+
+func (w *watcher) DialHook(next goredis.DialHook) goredis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (w *watcher) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		w.note(1, cmd)
+		return next(ctx, cmd)
+	}
+}
+
+func (w *watcher) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []goredis.Cmder) error {
+		w.note(len(cmds), cmds...)
+		return next(ctx, cmds)
+	}
+}
+
+func (w *watcher) note(n int, cmds ...goredis.Cmder) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.trips++
+	w.most = max(w.most, n)
+	for _, cmd := range cmds {
+		w.names[cmd.Name()]++
+		if args := cmd.Args(); cmd.Name() == "zrange" {
+			if limit, ok := args[len(args)-1].(int); ok {
+				w.most = max(w.most, limit)
+			}
+		}
+	}
+}
+
+// reset forgets what was noted and returns it.
+func (w *watcher) reset() (names map[string]int, trips, most int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names, trips, most = w.names, w.trips, w.most
+	w.names, w.trips, w.most = map[string]int{}, 0, 0
+	return names, trips, most
+}
+
+// watched returns a store whose commands are noted.
+func watched(t *testing.T) (*watcher, *redis.Store, *tables) {
+	t.Helper()
+	w := &watcher{names: map[string]int{}}
+	// With the newer version of the protocol, where maps are not lists.
+	client := goredis.NewClient(&goredis.Options{Addr: testserver.Shared(t, testserver.Redis).Addr, Protocol: 3, ContextTimeoutEnabled: true})
+	t.Cleanup(func() { client.Close() })
+	client.AddHook(w)
+	s, err := redis.New(t.Context(), client, &redis.Options{Prefix: driver.NewToken().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts := newTables()
+	if err := s.Define(t.Context(), ts.all()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Drop(context.WithoutCancel(t.Context()), ts.all()); err != nil {
+			t.Error(err)
+		}
+	})
+	return w, s, ts
+}
+
+// A large partition is read in pages, in order, each row once; what is left early
+// reads no more; no command is unbounded.
+func TestLargePartition(t *testing.T) {
+	t.Parallel()
+	w, s, ts := watched(t)
+	const rows = 10_000
+	var ids []string
+	for from := 0; from < rows; from += 250 {
+		var ops []driver.Op
+		for i := from; i < from+250; i++ {
+			id := fmt.Sprintf("%05d", i)
+			ids = append(ids, id+"#")
+			insert := ts.insert(t, "ann", id)
+			ops = append(ops, insert[0], insert[1])
+		}
+		mustCommit(t, s, ops)
+	}
+	for _, table := range []*driver.Table{ts.posts, ts.byTag} {
+		span := driver.Span{Table: table, Key: driver.Key{Partition: "ann#"}}
+		if table == ts.byTag {
+			span.Key.Partition = "go#"
+		}
+		w.reset()
+		for range 2 {
+			n := 0
+			for row, err := range s.Range(t.Context(), span) {
+				want := ids[n]
+				if span.Reverse {
+					want = ids[rows-1-n]
+				}
+				if err != nil || !strings.HasSuffix(row.Key.Sort, want) || row.Fields[fViews].Int() != 1 {
+					t.Fatalf("row %d of %s: %v, %v; want %s", n, table.Name, row, err, want)
+				}
+				n++
+			}
+			if n != rows {
+				t.Errorf("%d rows of %s, want %d", n, table.Name, rows)
+			}
+			span.Reverse = true
+		}
+		names, _, most := w.reset()
+		if most > 512 || most < 100 || names["zrange"] < 2*rows/512 {
+			t.Errorf("%s was read by %v, with pages of at most %d", table.Name, names, most)
+		}
+		for range s.Range(t.Context(), span) {
+			break
+		}
+		if _, trips, most := w.reset(); trips > 2 || most > 128 {
+			t.Errorf("a loop over %s that ends at its first row makes %d trips, the largest for %d", table.Name, trips, most)
+		}
+		if n, err := s.Count(t.Context(), span); n != rows || err != nil {
+			t.Errorf("count of %s: %d, %v", table.Name, n, err)
+		}
+		seen := map[string]bool{}
+		for chunk, err := range s.Walk(t.Context(), table, "") {
+			if err != nil || len(chunk.Rows) > 512 {
+				t.Fatalf("a chunk of %d rows, %v", len(chunk.Rows), err)
+			}
+			for i := range chunk.Rows {
+				seen[chunk.Rows[i].Key.Sort] = true
+			}
+		}
+		if len(seen) != rows {
+			t.Errorf("a walk of %s finds %d rows, want %d", table.Name, len(seen), rows)
+		}
+	}
+	if size, err := s.Size(t.Context(), ts.byTag); err != nil || size < rows*40 {
+		t.Errorf("size of the index: %d, %v", size, err)
+	}
+	w.reset()
+	if err := s.Drop(t.Context(), ts.all()); err != nil {
+		t.Fatal(err)
+	}
+	if names, _, _ := w.reset(); names["keys"]+names["smembers"]+names["flushdb"] > 0 || names["unlink"] < 20 {
+		t.Errorf("drop by %v, want UNLINK in steps", names)
+	}
+}
+
+// A commit with all its index rows, and a get, are one round trip each; a range of
+// index rows one, and one of records two.
+func TestRoundTrips(t *testing.T) {
+	t.Parallel()
+	w, s, ts := watched(t)
+	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	mustCommit(t, s, ts.add(t, "ann", "1"))
+	keys := []driver.Key{keyOf(t, ts.posts, "ann", "1"), keyOf(t, ts.posts, "ann", "2"), keyOf(t, ts.posts, "ann", "3")}
+	for _, tt := range []struct {
+		what  string
+		trips int
+		call  func() error
+	}{
+		{"insert", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "2")); return err }},
+		{"add", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.add(t, "ann", "1")); return err }},
+		{"refused insert", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "2")); return err }},
+		{"get", 1, func() error { return s.Get(t.Context(), ts.posts, keys[:1], nil, make([]driver.Row, 1)) }},
+		{"get of three", 1, func() error { return s.Get(t.Context(), ts.posts, keys, nil, make([]driver.Row, 3)) }},
+		{"get with a mask", 1, func() error { return s.Get(t.Context(), ts.posts, keys[:1], []int{fTitle}, make([]driver.Row, 1)) }},
+		{"range of an index", 1, func() error {
+			_, err := repo.Collect(s.Range(t.Context(), driver.Span{Table: ts.byTag, Key: driver.Key{Partition: "go#"}, Limit: 20}))
+			return err
+		}},
+		{"range of records", 2, func() error {
+			_, err := repo.Collect(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}, Limit: 20}))
+			return err
+		}},
+		{"count", 1, func() error {
+			_, err := s.Count(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}})
+			return err
+		}},
+	} {
+		w.reset()
+		if err := tt.call(); err != nil {
+			t.Errorf("%s: %v", tt.what, err)
+		}
+		if names, trips, _ := w.reset(); trips != tt.trips {
+			t.Errorf("%s makes %d round trips, want %d: %v", tt.what, trips, tt.trips, names)
+		}
+	}
+}
+
+// A mark of a walk ends with the server.
+func TestMarksEndWithTheServer(t *testing.T) {
+	t.Parallel()
+	server, s, ts := own(t)
+	for i := range 600 {
+		mustCommit(t, s, ts.insert(t, "ann", fmt.Sprint(i)))
+	}
+	mark := ""
+	for chunk, err := range s.Walk(t.Context(), ts.posts, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		mark = chunk.Mark
+		break
+	}
+	if rest, err := repo.Collect(s.Walk(t.Context(), ts.posts, mark)); mark == "" || err != nil || len(rest) == 0 {
+		t.Fatalf("a walk from the mark of its first chunk: %d chunks, %v", len(rest), err)
+	}
+	server.Restart(t)
+	if _, err := repo.Collect(s.Walk(t.Context(), ts.posts, mark)); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "walk again") {
+		t.Errorf("the mark after a restart: %v, want ErrInvalid", err)
+	}
+	if all, err := repo.Collect(s.Walk(t.Context(), ts.posts, "")); err != nil || len(all) == 0 {
+		t.Errorf("a walk from the start after a restart: %d chunks, %v", len(all), err)
+	}
+}
