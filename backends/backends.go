@@ -9,17 +9,20 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/backends/pebble"
+	"github.com/polystore/polystore/backends/redis"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // Schemes are the URL schemes that Open knows.
-var schemes = []string{"memory", "pebble"}
+var schemes = []string{"memory", "pebble", "redis", "rediss", "unix"}
 
 // Open returns the store that a URL names. Opts may be nil. The URLs are
 //
 //	memory:                  in the memory of this process
 //	pebble:DIR               in a directory; see package pebble for its options
+//	redis://HOST:PORT/DB     on a Redis server, rediss:// with TLS, unix://PATH by a socket;
+//	                         see package redis for users, passwords and options
 func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, error) {
 	d, err := OpenDriver(ctx, url)
 	if err != nil {
@@ -29,7 +32,7 @@ func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, err
 }
 
 // OpenDriver is Open without package repo around the backend.
-func OpenDriver(_ context.Context, url string) (driver.Store, error) {
+func OpenDriver(ctx context.Context, url string) (driver.Store, error) {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok {
 		return nil, fmt.Errorf("open: %q has no scheme; use one of %s, as in pebble:DIR: %w", url, strings.Join(schemes, ", "), driver.ErrInvalid)
@@ -42,6 +45,12 @@ func OpenDriver(_ context.Context, url string) (driver.Store, error) {
 		return memory.New(nil), nil
 	case "pebble":
 		return pebble.OpenURL(url)
+	case "redis", "rediss", "unix":
+		s, err := redis.Open(ctx, url)
+		if err != nil {
+			return nil, err // and no store that is not nil
+		}
+		return s, nil
 	}
 	return nil, fmt.Errorf("open: scheme %q is none of %s: %w", scheme, strings.Join(schemes, ", "), driver.ErrInvalid)
 }

@@ -1,0 +1,29 @@
+package backends_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A server is opened by its URL like any other store, and what is wrong with a URL
+// is the caller's mistake.
+func TestRedisByURL(t *testing.T) {
+	server := testserver.Shared(t, testserver.Redis)
+	s, err := backends.OpenDriver(t.Context(), server.URL+"?prefix="+driver.NewToken().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if f := s.Facts(); f.Name != "redis" || f.OneProcess || f.Unit != driver.UnitStore {
+		t.Errorf("facts %+v", f)
+	}
+	for _, url := range []string{"redis:", "redis://", "rediss://?x=1", "unix:", server.URL + "?sync=true", "other://" + server.Addr} {
+		if s, err := backends.OpenDriver(t.Context(), url); !errors.Is(err, driver.ErrInvalid) || s != nil {
+			t.Errorf("open %s: %v, %v; want ErrInvalid and no store", url, s, err)
+		}
+	}
+}
