@@ -135,7 +135,11 @@ func (p *parser) fail() driver.Value {
 	return driver.Value{}
 }
 
-func (p *parser) space() { p.rest = strings.TrimLeft(p.rest, " \t\r\n") }
+func (p *parser) space() {
+	if p.rest != "" && p.rest[0] <= ' ' { // this library writes none
+		p.rest = strings.TrimLeft(p.rest, " \t\r\n")
+	}
+}
 
 // take reports whether c comes next, and goes over it.
 func (p *parser) take(c byte) bool {
@@ -213,9 +217,11 @@ func (p *parser) text() string {
 			i++
 		case '"':
 			s := p.rest[:i]
-			quoted := p.rest[:i+1]
 			p.rest = p.rest[i+1:]
-			if escaped && json.Unmarshal([]byte(`"`+quoted), &s) != nil || !utf8.ValidString(s) {
+			if escaped {
+				return p.unescape(s)
+			}
+			if !utf8.ValidString(s) {
 				p.fail()
 			}
 			return s
@@ -223,6 +229,14 @@ func (p *parser) text() string {
 	}
 	p.fail()
 	return ""
+}
+
+// unescape returns what stands between quotes.
+func (p *parser) unescape(quoted string) (s string) {
+	if !utf8.ValidString(quoted) || json.Unmarshal([]byte(`"`+quoted+`"`), &s) != nil {
+		p.fail()
+	}
+	return s
 }
 
 func (p *parser) list() driver.Value {

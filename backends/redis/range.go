@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"iter"
+	"slices"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -102,7 +103,11 @@ func (s *Store) readPage(ctx context.Context, v *view, p *pager, limit int) (byt
 	bytes = len(r.rest)
 	n := r.list()
 	p.done = n < limit
-	p.keys, p.rows = p.keys[:0], p.fresh(n)
+	width := len(v.fields)
+	if p.span.Mask != nil {
+		width = len(p.span.Mask)
+	}
+	p.keys, p.rows = slices.Grow(p.keys[:0], n), p.fresh(n, width)
 	for i := range n {
 		member, _ := r.text()
 		sort, rest, err := v.cutMember(member)
@@ -127,13 +132,18 @@ func (s *Store) readPage(ctx context.Context, v *view, p *pager, limit int) (byt
 	return bytes, err
 }
 
-// fresh returns n rows to read into, with the slices of earlier ones.
-func (p *pager) fresh(n int) []driver.Row {
-	rows := p.rows
-	for cap(rows) < n {
-		rows = append(rows[:cap(rows)], driver.Row{})
+// fresh returns n rows to read into, with the slices of earlier ones. New ones have
+// room for width fields each, of one piece.
+func (p *pager) fresh(n, width int) []driver.Row {
+	had := len(p.rows)
+	if had < n {
+		p.rows = append(p.rows, make([]driver.Row, n-had)...)
+		fields := make([]driver.Value, (n-had)*width)
+		for i := had; i < n; i++ {
+			p.rows[i].Fields, fields = fields[:0:width], fields[width:]
+		}
 	}
-	rows = rows[:n]
+	rows := p.rows[:n]
 	for i := range rows {
 		rows[i].Reset()
 	}
