@@ -92,14 +92,15 @@ func watched(t *testing.T) (*watcher, *redis.Store, *tables) {
 	return w, s, ts
 }
 
+const largeRows = 10_000
+
 // A large partition is read in pages, in order, each row once; what is left early
 // reads no more; no command is unbounded.
 func TestLargePartition(t *testing.T) {
 	t.Parallel()
 	w, s, ts := watched(t)
-	const rows = 10_000
 	var ids []string
-	for from := 0; from < rows; from += 250 {
+	for from := 0; from < largeRows; from += 250 {
 		var ops []driver.Op
 		for i := from; i < from+250; i++ {
 			id := fmt.Sprintf("%05d", i)
@@ -109,56 +110,26 @@ func TestLargePartition(t *testing.T) {
 		}
 		mustCommit(t, s, ops)
 	}
-	for _, table := range []*driver.Table{ts.posts, ts.byTag} {
-		span := driver.Span{Table: table, Key: driver.Key{Partition: "ann#"}}
-		if table == ts.byTag {
-			span.Key.Partition = "go#"
-		}
+	for _, span := range []driver.Span{{Table: ts.posts, Key: driver.Key{Partition: "ann#"}}, {Table: ts.byTag, Key: driver.Key{Partition: "go#"}}} {
+		name := span.Table.Name
 		w.reset()
-		for range 2 {
-			n := 0
-			for row, err := range s.Range(t.Context(), span) {
-				want := ids[n]
-				if span.Reverse {
-					want = ids[rows-1-n]
-				}
-				if err != nil || !strings.HasSuffix(row.Key.Sort, want) || row.Fields[fViews].Int() != 1 {
-					t.Fatalf("row %d of %s: %v, %v; want %s", n, table.Name, row, err, want)
-				}
-				n++
-			}
-			if n != rows {
-				t.Errorf("%d rows of %s, want %d", n, table.Name, rows)
-			}
-			span.Reverse = true
-		}
+		inOrder(t, s, span, ids)
 		names, _, most := w.reset()
-		if most > 512 || most < 100 || names["zrange"] < 2*rows/512 {
-			t.Errorf("%s was read by %v, with pages of at most %d", table.Name, names, most)
+		if most > 512 || most < 100 || names["zrange"] < 2*largeRows/512 {
+			t.Errorf("%s was read by %v, with pages of at most %d", name, names, most)
 		}
 		for range s.Range(t.Context(), span) {
 			break
 		}
 		if _, trips, most := w.reset(); trips > 2 || most > 128 {
-			t.Errorf("a loop over %s that ends at its first row makes %d trips, the largest for %d", table.Name, trips, most)
+			t.Errorf("a loop over %s that ends at its first row makes %d trips, the largest for %d", name, trips, most)
 		}
-		if n, err := s.Count(t.Context(), span); n != rows || err != nil {
-			t.Errorf("count of %s: %d, %v", table.Name, n, err)
+		if n, err := s.Count(t.Context(), span); n != largeRows || err != nil {
+			t.Errorf("count of %s: %d, %v", name, n, err)
 		}
-		seen := map[string]bool{}
-		for chunk, err := range s.Walk(t.Context(), table, "") {
-			if err != nil || len(chunk.Rows) > 512 {
-				t.Fatalf("a chunk of %d rows, %v", len(chunk.Rows), err)
-			}
-			for i := range chunk.Rows {
-				seen[chunk.Rows[i].Key.Sort] = true
-			}
-		}
-		if len(seen) != rows {
-			t.Errorf("a walk of %s finds %d rows, want %d", table.Name, len(seen), rows)
-		}
+		walkedWhole(t, s, span.Table)
 	}
-	if size, err := s.Size(t.Context(), ts.byTag); err != nil || size < rows*40 {
+	if size, err := s.Size(t.Context(), ts.byTag); err != nil || size < largeRows*40 {
 		t.Errorf("size of the index: %d, %v", size, err)
 	}
 	w.reset()
@@ -167,6 +138,45 @@ func TestLargePartition(t *testing.T) {
 	}
 	if names, _, _ := w.reset(); names["keys"]+names["smembers"]+names["flushdb"] > 0 || names["unlink"] < 20 {
 		t.Errorf("drop by %v, want UNLINK in steps", names)
+	}
+}
+
+// inOrder reads a span forwards and backwards.
+func inOrder(t *testing.T, s driver.Store, span driver.Span, ids []string) {
+	t.Helper()
+	for range 2 {
+		n := 0
+		for row, err := range s.Range(t.Context(), span) {
+			want := ids[n]
+			if span.Reverse {
+				want = ids[len(ids)-1-n]
+			}
+			if err != nil || !strings.HasSuffix(row.Key.Sort, want) || row.Fields[fViews].Int() != 1 {
+				t.Fatalf("row %d of %s: %v, %v; want %s", n, span.Table.Name, row, err, want)
+			}
+			n++
+		}
+		if n != len(ids) {
+			t.Errorf("%d rows of %s, want %d", n, span.Table.Name, len(ids))
+		}
+		span.Reverse = true
+	}
+}
+
+// walkedWhole walks a table in chunks.
+func walkedWhole(t *testing.T, s driver.Store, table *driver.Table) {
+	t.Helper()
+	seen := map[string]bool{}
+	for chunk, err := range s.Walk(t.Context(), table, "") {
+		if err != nil || len(chunk.Rows) > 512 {
+			t.Fatalf("a chunk of %d rows, %v", len(chunk.Rows), err)
+		}
+		for i := range chunk.Rows {
+			seen[chunk.Rows[i].Key.Sort] = true
+		}
+	}
+	if len(seen) != largeRows {
+		t.Errorf("a walk of %s finds %d rows, want %d", table.Name, len(seen), largeRows)
 	}
 }
 

@@ -37,20 +37,12 @@ func TestFieldsDeclaredLater(t *testing.T) {
 		}
 		return rows[0].Fields[0]
 	}
-	var wg sync.WaitGroup
-	const writers, adds = 4, 25
-	for range writers {
-		wg.Go(func() {
-			for range adds {
-				if refusal, err := edit("1", driver.Edit{Do: driver.Add, Value: driver.IntValue(1)}); refusal != nil || err != nil {
-					t.Errorf("add: refusal %v, %v", refusal, err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	if got := likes("1"); !got.Equal(driver.IntValue(5 + writers*adds)) {
-		t.Errorf("%v likes after 5 and %d additions of 1", got, writers*adds)
+	const sum = 100
+	addAtOnce(t, sum, func() (*driver.Refusal, error) {
+		return edit("1", driver.Edit{Do: driver.Add, Value: driver.IntValue(1)})
+	})
+	if got := likes("1"); !got.Equal(driver.IntValue(5 + sum)) {
+		t.Errorf("%v likes after 5 and %d additions of 1", got, sum)
 	}
 	for _, id := range []string{"2", "3"} {
 		before := likes(id)
@@ -71,4 +63,20 @@ func TestFieldsDeclaredLater(t *testing.T) {
 	if refusal, err := edit("9", driver.Edit{Do: driver.Add, Value: driver.IntValue(1)}); err != nil || refusal == nil || refusal.Overflow {
 		t.Errorf("an addition to no record: refusal %+v, %v", refusal, err)
 	}
+}
+
+// addAtOnce makes n additions, some at once.
+func addAtOnce(t *testing.T, n int, add func() (*driver.Refusal, error)) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range n / 4 {
+				if refusal, err := add(); refusal != nil || err != nil {
+					t.Errorf("add: refusal %v, %v", refusal, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
