@@ -27,6 +27,7 @@ type config struct {
 	Records   int
 	Seed      uint64 // of the round
 	Profile   string // a directory, or ""
+	Quick     bool
 }
 
 // A request asks the process of a candidate for one step, and a reply answers.
@@ -135,7 +136,18 @@ func (c *child) start(ctx context.Context, list []candidate) error {
 		return err
 	}
 	c.world = newWorld(c.Records)
-	return errors.Join(c.touch(ctx), settle(ctx))
+	return errors.Join(c.touch(ctx), c.settle(ctx))
+}
+
+// settle waits for the background work to end. Quick figures mean little anyway.
+func (c *child) settle(ctx context.Context) error {
+	if c.Quick {
+		if err := settle(ctx, 1); !errors.Is(err, errBusy) {
+			return err
+		}
+		return nil
+	}
+	return settle(ctx, 200)
 }
 
 // touch writes a little, because a read looks at recent writes first, and it is
@@ -161,7 +173,7 @@ func (c *child) measure(ctx context.Context, op string, n int) (sample, error) {
 	c.block++
 	r := rand.New(rand.NewPCG(c.Seed, uint64(c.block)))
 	lists := c.world.calls(op, n, c.Setting.Workers, r)
-	if err := settle(ctx); err != nil {
+	if err := c.settle(ctx); err != nil {
 		return sample{}, err
 	}
 	stop, err := c.profile(op)

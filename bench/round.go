@@ -20,6 +20,7 @@ type scale struct {
 	// blocks is how many times the candidates take turns in a phase, so that what
 	// else the machine does meanwhile meets all of them alike.
 	blocks int
+	quick  bool
 }
 
 // fullScale makes phases of a fifth of a second and more.
@@ -30,13 +31,13 @@ func fullScale(sync bool) scale {
 	}
 	return scale{20_000, map[string]int{
 		opGet: 40_000, opUpdate: writes, opMove: writes, opNewest: 3_000, opInsert: writes, opMix: 8_000, opDelete: writes,
-	}, 5}
+	}, 5, false}
 }
 
 func quickScale() scale {
 	return scale{800, map[string]int{
 		opGet: 1_000, opUpdate: 300, opMove: 300, opNewest: 100, opInsert: 300, opMix: 200, opDelete: 300,
-	}, 1}
+	}, 1, true}
 }
 
 // A run measures candidates in one setting.
@@ -71,7 +72,7 @@ func (r *run) round(ctx context.Context, number int) (err error) {
 	for _, i := range order.Perm(len(r.candidates)) {
 		name := r.candidates[i].name
 		p, err := spawn(ctx, config{Candidate: name, Dir: filepath.Join(dir, strconv.Itoa(i)), Setting: r.setting,
-			Records: r.scale.records, Seed: seed, Profile: r.profile})
+			Records: r.scale.records, Seed: seed, Profile: r.profile, Quick: r.scale.quick})
 		if err != nil {
 			return err
 		}

@@ -222,10 +222,13 @@ func summarize(workers []worker) sample {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// settle waits until the process has nothing to do in the background.
-func settle(ctx context.Context) error {
+var errBusy = errors.New("the background work of the store does not end")
+
+// settle waits until the process has nothing to do in the background, for so many
+// windows of time at most.
+func settle(ctx context.Context, windows int) error {
 	const window, quiet = 20 * time.Millisecond, 500 * time.Microsecond
-	for range 200 {
+	for range windows {
 		before, err := processCPU()
 		if err != nil {
 			return err
@@ -239,5 +242,5 @@ func settle(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.New("the background work of the store does not end")
+	return errBusy
 }
