@@ -35,7 +35,7 @@ func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, err
 func OpenDriver(ctx context.Context, url string) (driver.Store, error) {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok {
-		return nil, fmt.Errorf("open: %q has no scheme; use one of %s, as in pebble:DIR: %w", url, strings.Join(schemes, ", "), driver.ErrInvalid)
+		return nil, fmt.Errorf("open: %.100q has no scheme; use one of %s, as in pebble:DIR: %w", url, strings.Join(schemes, ", "), driver.ErrInvalid)
 	}
 	switch scheme {
 	case "memory":
@@ -44,13 +44,17 @@ func OpenDriver(ctx context.Context, url string) (driver.Store, error) {
 		}
 		return memory.New(nil), nil
 	case "pebble":
-		return pebble.OpenURL(url)
+		return opened(pebble.OpenURL(url))
 	case "redis", "rediss", "unix":
-		s, err := redis.Open(ctx, url)
-		if err != nil {
-			return nil, err // and no store that is not nil
-		}
-		return s, nil
+		return opened(redis.Open(ctx, url))
 	}
-	return nil, fmt.Errorf("open: scheme %q is none of %s: %w", scheme, strings.Join(schemes, ", "), driver.ErrInvalid)
+	return nil, fmt.Errorf("open: scheme %.100q is none of %s: %w", scheme, strings.Join(schemes, ", "), driver.ErrInvalid)
+}
+
+// opened returns a store, or with an error an interface that is nil.
+func opened[S driver.Store](s S, err error) (driver.Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
 }

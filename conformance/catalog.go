@@ -19,7 +19,7 @@ func collectionRules() []rule {
 		{name: "field added", sentence: "A field that is new to a collection is added; records from before lack it.", check: fieldAdded},
 		{name: "without define", sentence: "WithoutDefine opens what is there and creates nothing.", check: withoutDefine},
 		{name: "drop collection", sentence: "DropCollection removes the records, and repositories that are open refuse to write; one that is not there is no error.", check: dropCollection},
-		{name: "index in an empty collection", sentence: "A new index is added to a collection without records.", needs: changesPartition, check: indexInEmpty},
+		{name: "index in an empty collection", sentence: "A new index is added to a collection without records.", needs: both, check: indexInEmpty},
 		{name: "index on records", sentence: "A new index on a collection with records is ErrSchema.", needs: changesPartition, check: indexOnRecords},
 		{name: "lacking index", sentence: "A schema that lacks an index of the store is ErrSchema; DropIndex removes it, and open repositories refuse to write.", needs: changesPartition, check: lackingIndex},
 		{name: "rebuild with open", sentence: "WithRebuild builds a new index from the records, or one declared otherwise.", needs: both, check: withRebuild},

@@ -1,0 +1,16 @@
+package redis_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func TestConformance(t *testing.T) {
+	url := testserver.Shared(t, testserver.Redis).URL
+	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return redis.Open(ctx, url+"?prefix=conform") })
+}
