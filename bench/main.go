@@ -149,12 +149,12 @@ func measureAll(ctx context.Context, o *options, runs []*run, progress io.Writer
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	before, known := readLoad()
-	began, err := processCPU()
+	began, err := used()
 	if err != nil {
 		return nil, err
 	}
 	result = &report{Seed: o.seed, Rounds: o.rounds}
-	used := time.Duration(0)
+	spent := time.Duration(0)
 	for _, r := range runs {
 		r.dir, r.samples = dir, map[string]map[string][]sample{}
 		for i := range o.rounds {
@@ -163,11 +163,11 @@ func measureAll(ctx context.Context, o *options, runs []*run, progress io.Writer
 				return nil, errors.Join(ctx.Err(), err)
 			}
 		}
-		used += r.used
+		spent += r.used
 		result.Records = r.scale.records
 		result.Settings = append(result.Settings, section{r.setting, judgeAll(r), r.samples})
 	}
-	ended, err := processCPU()
-	result.Machine = machineSince(before, known, used+ended-began)
+	ended, err := used()
+	result.Machine = machineSince(before, known, spent+ended.since(began).cpu)
 	return result, err
 }

@@ -58,6 +58,8 @@ type line struct {
 	CPUMicros   [2]float64 `json:"cpu_us"`
 	Allocs      [2]float64 `json:"allocs"`
 	AllocsBytes [2]float64 `json:"alloc_bytes"`
+	Switches    [2]float64 `json:"switches"`
+	Writes      [2]float64 `json:"writes"`
 
 	Verdict string   `json:"verdict"` // "" without a bound
 	Because []string `json:"because"` // what missed
@@ -79,6 +81,8 @@ func judge(b bound, samples map[string][]sample) line {
 		CPUMicros:   pair(cpu),
 		Allocs:      pair(func(s sample) float64 { return s.Allocs }),
 		AllocsBytes: pair(func(s sample) float64 { return s.Bytes }),
+		Switches:    pair(func(s sample) float64 { return s.Switches }),
+		Writes:      pair(func(s sample) float64 { return s.Writes }),
 	}
 	if b.Most > 0 {
 		l.decide()

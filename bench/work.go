@@ -151,7 +151,11 @@ type sample struct {
 	Allocs float64 `json:"allocs"` // a call
 	Bytes  float64 `json:"bytes"`  // allocated, a call
 	Took   float64 `json:"seconds"`
-	Sum    uint64  `json:"-"` // of the answers
+
+	Switches float64 `json:"switches"` // times a thread waited, a call
+	Writes   float64 `json:"writes"`   // of the process to files, a call; 0 if the system does not tell
+
+	Sum uint64 `json:"-"` // of the answers
 }
 
 // measure does all lists of calls, each in its own goroutine.
@@ -163,7 +167,7 @@ func measure(ctx context.Context, p posts, lists [][]call) (sample, error) {
 	runtime.GC()
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	cpu, err1 := processCPU()
+	then, err1 := used()
 	began := time.Now()
 	var err2 error
 	if len(workers) == 1 {
@@ -172,11 +176,14 @@ func measure(ctx context.Context, p posts, lists [][]call) (sample, error) {
 		err2 = together(len(workers), func(i int) error { return workers[i].run(ctx, p) })
 	}
 	took := time.Since(began)
-	cpuAfter, err3 := processCPU()
+	now, err3 := used()
 	runtime.ReadMemStats(&after)
 	s := summarize(workers)
 	n := float64(s.Calls)
-	s.CPU = micros(cpuAfter-cpu) / n
+	spent := now.since(then)
+	s.CPU = micros(spent.cpu) / n
+	s.Switches = float64(spent.switches) / n
+	s.Writes = float64(spent.writes) / n
 	s.Allocs = float64(after.Mallocs-before.Mallocs) / n
 	s.Bytes = float64(after.TotalAlloc-before.TotalAlloc) / n
 	s.Took = took.Seconds()
@@ -229,7 +236,7 @@ var errBusy = errors.New("the background work of the store does not end")
 func settle(ctx context.Context, windows int) error {
 	const window, quiet = 20 * time.Millisecond, 500 * time.Microsecond
 	for range windows {
-		before, err := processCPU()
+		before, err := used()
 		if err != nil {
 			return err
 		}
@@ -238,7 +245,7 @@ func settle(ctx context.Context, windows int) error {
 			return ctx.Err()
 		case <-time.After(window):
 		}
-		if after, err := processCPU(); err != nil || after-before < quiet {
+		if after, err := used(); err != nil || after.since(before).cpu < quiet {
 			return err
 		}
 	}
