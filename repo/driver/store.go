@@ -3,6 +3,7 @@ package driver
 import (
 	"context"
 	"iter"
+	"time"
 )
 
 // A Store is a backend. All methods may be called by many goroutines at once,
@@ -92,4 +93,14 @@ type Sizer interface {
 	// Size returns the bytes that the rows of a table occupy, by the store's
 	// own account; Facts.Sizes says what that account includes.
 	Size(ctx context.Context, t *Table) (int64, error)
+}
+
+// A Meter is a Store on a server that tells what processor time it takes. It is
+// optional, and none of a store that works in its caller's process, where the
+// caller's own time includes it.
+type Meter interface {
+	// CPU returns the processor time that the server has used since it started, for
+	// all its clients and its own upkeep, so that the difference of two calls is what
+	// it used between them. A server that does not tell is ErrUnsupported.
+	CPU(ctx context.Context) (time.Duration, error)
 }
