@@ -53,19 +53,27 @@ func (l launcher) open(ctx context.Context, store Store) (*Server, error) {
 // launch starts a server, in a container if an engine answers, else natively.
 func (l launcher) launch(ctx context.Context, store Store, args []string) (*Server, error) {
 	pool := engine(ctx)
+	host := func() string { return "127.0.0.1" }
+	if pool == nil {
+		host = loopback
+	}
+	return l.tries(func() (*Server, error) {
+		return l.attempt(ctx, pool, store, host(), func(string) []string { return args })
+	})
+}
+
+// tries starts a server at another address if the first was taken meanwhile.
+func (l launcher) tries(attempt func() (*Server, error)) (*Server, error) {
 	for n := 1; ; n++ {
-		s, err := l.attempt(ctx, pool, store, args)
+		s, err := attempt()
 		if err == nil || n == attempts || !addressTaken(err) {
 			return s, err
 		}
 	}
 }
 
-func (l launcher) attempt(ctx context.Context, pool *dockertest.Pool, store Store, args []string) (*Server, error) {
-	host := "127.0.0.1"
-	if pool == nil {
-		host = loopback()
-	}
+// attempt starts a server on a host, with arguments that may depend on its address.
+func (l launcher) attempt(ctx context.Context, pool *dockertest.Pool, store Store, host string, more func(addr string) []string) (*Server, error) {
 	addr, err := l.choose(host)
 	if err != nil {
 		return nil, fmt.Errorf("testserver: start %s: no free port: %w", store, err)
@@ -76,7 +84,7 @@ func (l launcher) attempt(ctx context.Context, pool *dockertest.Pool, store Stor
 	}
 	k := store.kind()
 	s := &Server{Store: store, Addr: addr, URL: k.scheme + "://" + addr + k.path, guard: g}
-	args = append(k.args, args...)
+	args := append(k.args, more(addr)...)
 	if pool == nil {
 		s.process = &native{script: l.script, store: store, addr: addr, args: args, guard: g}
 	} else {
@@ -100,7 +108,7 @@ func loopback() string {
 }
 
 // freeAddress returns a port that is free on the host and whose successor is free too:
-// Cassandra takes it for its other nodes.
+// Cassandra takes it for its other nodes, and so does a Redis Cluster.
 func freeAddress(host string) (string, error) {
 	for {
 		l, err := net.Listen("tcp4", net.JoinHostPort(host, "0"))

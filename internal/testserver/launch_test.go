@@ -76,7 +76,7 @@ func TestFailedStartShowsTheLogAndLeavesNothing(t *testing.T) {
 func TestNativeServerThatIsNotInstalled(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, store := range []Store{Mongo, Cassandra} {
-		_, err := mustLauncher(t).attempt(t.Context(), nil, store, nil)
+		_, err := mustLauncher(t).attempt(t.Context(), nil, store, loopback(), func(string) []string { return nil })
 		if want := "run scripts/servers install " + string(store); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s that is not installed: %v, want %q", store, err, want)
 		}

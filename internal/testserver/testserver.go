@@ -7,6 +7,8 @@
 //   - a container of a pinned image, where a Docker engine answers on this machine,
 //   - a native process that scripts/servers starts, after it was installed with it.
 //
+// A Redis Cluster is the one that POLYSTORE_TEST_REDIS_CLUSTER names, or six native processes.
+//
 // Servers listen on loopback only. They are killed and their folders removed when the process
 // that started them ends, however it ends: by returning, a panic, os.Exit, Ctrl-C or kill -9.
 //

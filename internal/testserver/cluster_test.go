@@ -1,0 +1,58 @@
+package testserver_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/internal/testserver"
+)
+
+// A cluster takes writes to every slot, and goes on when a master is killed and when it returns.
+func TestCluster(t *testing.T) {
+	begun := time.Now()
+	c := testserver.StartCluster(t)
+	t.Logf("%d servers after %.1f s", len(c.Nodes), time.Since(begun).Seconds())
+	var addrs []string
+	for _, s := range c.Nodes {
+		addrs = append(addrs, s.Addr)
+	}
+	client := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: addrs, ClusterStateReloadInterval: 100 * time.Millisecond})
+	defer client.Close()
+	fill := func(name string) error {
+		for i := range 100 {
+			if err := client.Set(t.Context(), fmt.Sprint(name, i), "x", 0).Err(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := fill("a"); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range c.Nodes {
+		one := goredis.NewClient(&goredis.Options{Addr: s.Addr})
+		n, err := one.DBSize(t.Context()).Result()
+		one.Close()
+		if err != nil || n < 10 || n > 60 {
+			t.Errorf("server %d has %d of 100 keys, %v; want about a third", i, n, err)
+		}
+	}
+	c.Nodes[0].Kill9(t)
+	err := fill("b")
+	for begun := time.Now(); err != nil && time.Since(begun) < 20*time.Second; err = fill("b") {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatalf("after a master was killed: %v", err)
+	}
+	c.Nodes[0].Restart(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	if err := c.AwaitWhole(ctx); err != nil {
+		t.Error(err)
+	}
+}
