@@ -24,11 +24,9 @@ func (e *WrongAnswers) Error() string { return "wrong answers: " + e.Text }
 // A probe is what the sampled calls of a query cost a candidate, one after the
 // other, with nothing else going on.
 type probe struct {
-	calls    int
-	cpu      time.Duration // an operation
-	requests float64
-	rows     float64
-	found    float64 // records
+	calls int
+	each  costEach
+	found float64 // records
 }
 
 // A comparison makes sure that all candidates give the same answers.
@@ -100,7 +98,11 @@ func (cp *comparison) query(ctx context.Context, at int, calls []call, step *ste
 // stay alike.
 func (c *candidate) probe(ctx context.Context, calls []call) ([]reply, probe, error) {
 	replies := make([]reply, 0, len(calls))
-	before, cpu, began := c.store.spent(), cpuTime(), time.Now()
+	before, err := c.store.begin(ctx)
+	if err != nil {
+		return nil, probe{}, err
+	}
+	began := time.Now()
 	for i := range calls {
 		if !calls[i].q.writes() && i >= leastSamples && time.Since(began) > sampleTime {
 			break
@@ -115,13 +117,12 @@ func (c *candidate) probe(ctx context.Context, calls []call) ([]reply, probe, er
 		}
 		replies = append(replies, reply{a, o, err})
 	}
-	p := probe{calls: len(replies), cpu: (cpuTime() - cpu) / time.Duration(max(len(replies), 1))}
-	spent, n := c.store.spent().since(before), float64(max(len(replies), 1))
-	p.requests, p.rows = float64(spent.requests)/n, float64(spent.rows)/n
+	spent, err := c.store.since(ctx, before)
+	p := probe{calls: len(replies), each: spent.each(len(replies))}
 	for _, r := range replies {
-		p.found += float64(r.n) / n
+		p.found += float64(r.n) / float64(len(replies))
 	}
-	return replies, p, nil
+	return replies, p, err
 }
 
 // contents compares all records of all candidates.

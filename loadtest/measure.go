@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -42,7 +43,6 @@ type round struct {
 	number     int
 	ops        int
 	took       time.Duration
-	cpu        time.Duration // of this process
 	spent      cost
 	backlog    int // still waiting for a slot when the last one was due
 	unfinished int
@@ -62,7 +62,9 @@ type roundQuery struct {
 // and found no slot.
 func (r *round) saturated() bool { return float64(r.backlog) >= 0.01*float64(r.ops) }
 
-func (r *round) cpuPerOp() float64 { return float64(r.cpu) / float64(max(r.ops-r.unfinished, 1)) }
+func (r *round) cpuPerOp() float64 {
+	return float64(r.spent.cpu()) / float64(max(r.ops-r.unfinished, 1))
+}
 
 // A measurement runs the rounds of all candidates.
 type measurement struct {
@@ -114,8 +116,8 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 			continue
 		}
 		m.progress.status("round %d of %d: %s", number, m.w.Rounds, c.label)
-		r := m.round(ctx, c, calls)
-		if err := ctx.Err(); err != nil {
+		r, err := m.round(ctx, c, calls)
+		if err := cmp.Or(ctx.Err(), err); err != nil {
 			return err
 		}
 		if r.number = number; number > 0 {
@@ -137,10 +139,13 @@ func (c *candidate) saturatedRounds() int {
 }
 
 // round sends the calls to a candidate at the rate.
-func (m *measurement) round(ctx context.Context, c *candidate, calls []call) *round {
+func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*round, error) {
 	runtime.GC() // every round begins alike
 	m.bench.shares = c.store.inProcess()
-	before, cpu := c.store.spent(), cpuTime()
+	before, err := c.store.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
 	r := &round{ops: len(calls)}
 	r.took = m.bench.run(ctx, len(calls), func(ctx context.Context, i int) (int, outcome) {
 		_, err := c.do(ctx, &calls[i], false)
@@ -150,10 +155,10 @@ func (m *measurement) round(ctx context.Context, c *candidate, calls []call) *ro
 		}
 		return calls[i].at, o
 	})
-	r.cpu, r.spent = cpuTime()-cpu, c.store.spent().since(before)
+	r.spent, err = c.store.since(ctx, before)
 	r.count(&m.bench, len(m.w.queries))
 	r.heap = heapBytes()
-	return r
+	return r, err
 }
 
 // heapBytes returns what is alive on the heap.

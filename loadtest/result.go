@@ -48,6 +48,7 @@ type StoreResult struct {
 	Setting    string `json:"setting"`
 	Sizes      string `json:"sizes"` // what the bytes include
 	InProcess  bool   `json:"in_process"`
+	CPUOf      string `json:"cpu_of"` // whose processor time is counted
 }
 
 // A DataResult describes the data of a collection.
@@ -71,12 +72,15 @@ type CandidateResult struct {
 	Name         string        `json:"name"`
 	Model        string        `json:"model"`
 	Store        string        `json:"store"`
+	Durability   string        `json:"durability"`
 	State        string        `json:"state"` // VALID, SATURATED or INVALID
 	Loaded       time.Duration `json:"load_took"`
 	RecordBytes  int64         `json:"record_bytes"` // of all records; -1 when the store does not say
 	IndexBytes   int64         `json:"index_bytes"`
-	CPUPerOp     time.Duration `json:"cpu_per_op"` // median of the rounds; of this process, the clock included
-	RequestsEach float64       `json:"requests_per_op"`
+	CPUPerOp     time.Duration `json:"cpu_per_op"`         // median of the rounds; whose it is says the store's cpu_of
+	ServerCPU    time.Duration `json:"server_cpu_per_op"`  // of it the server's, on the average
+	TripsEach    float64       `json:"round_trips_per_op"` // one after the other
+	RequestsEach float64       `json:"requests_per_op"`    // ranges, rows read by key, and commits
 	RowsEach     float64       `json:"rows_per_op"`
 	Lag          Percentiles   `json:"lag"` // of all operations
 	Queries      []QueryResult `json:"queries"`
@@ -94,7 +98,9 @@ type QueryResult struct {
 	Response     Percentiles       `json:"response"`
 	Service      Percentiles       `json:"service"`
 	Objectives   []ObjectiveResult `json:"objectives,omitempty"`
-	SampledCPU   time.Duration     `json:"sampled_cpu_per_op"` // alone, one after the other
+	SampledCPU   time.Duration     `json:"sampled_cpu_per_op"`        // alone, one after the other
+	SampledOfIt  time.Duration     `json:"sampled_server_cpu_per_op"` // of it the server's
+	TripsEach    float64           `json:"sampled_round_trips_per_op"`
 	RequestsEach float64           `json:"sampled_requests_per_op"`
 	RowsEach     float64           `json:"sampled_rows_per_op"`
 	FoundEach    float64           `json:"sampled_records_per_op"`
@@ -123,7 +129,9 @@ type RoundResult struct {
 	Number     int           `json:"number"`
 	Ops        int           `json:"ops"`
 	Took       time.Duration `json:"took"`
-	CPU        time.Duration `json:"cpu"`
+	CPU        time.Duration `json:"cpu"` // of this process
+	ServerCPU  time.Duration `json:"server_cpu"`
+	Trips      int64         `json:"round_trips"`
 	Requests   int64         `json:"requests"`
 	Rows       int64         `json:"rows"`
 	Backlog    int           `json:"backlog"`
@@ -143,6 +151,8 @@ type RoundQuery struct {
 // A VerdictResult is the ranking of one class of durability.
 type VerdictResult struct {
 	Class   string   `json:"class"`
+	Stores  []string `json:"stores"` // in it: name and the setting that puts it there
+	Take    string   `json:"take"`   // the candidate to take in this class; "" when none does what is asked
 	Figure  string   `json:"figure"` // what candidates are compared by
 	Ranked  []string `json:"ranked"` // best first
 	Ratios  []*ratio `json:"ratios"` // times the figure of the best; null for the best itself
@@ -157,7 +167,7 @@ func (r *run) result() *Result {
 		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared}
 	for _, s := range r.stores {
 		f := s.facts
-		out.Stores = append(out.Stores, StoreResult{s.url, f.Name, f.Version, f.Detail, f.Durability.String(), f.Setting, f.Sizes.Reason, s.inProcess()})
+		out.Stores = append(out.Stores, StoreResult{s.url, f.Name, f.Version, f.Detail, f.Durability.String(), f.Setting, f.Sizes.Reason, s.inProcess(), s.cpuOf()})
 	}
 	for i, c := range w.collections {
 		out.Data = append(out.Data, DataResult{c.schema.Collection, r.data[i].n, c.data.file})
@@ -181,7 +191,13 @@ func (r *run) result() *Result {
 }
 
 func (v *verdict) result() VerdictResult {
-	out := VerdictResult{Class: v.class, Figure: v.best().figureName(), Met: v.best().meets(), TooWeak: v.close}
+	out := VerdictResult{Class: v.class.String(), Figure: v.figureName(), Met: v.best().meets(), TooWeak: v.close}
+	for _, s := range v.stores() {
+		out.Stores = append(out.Stores, fmt.Sprintf("%s: %s", s.url, s.facts.Setting))
+	}
+	if out.Met {
+		out.Take = v.best().label
+	}
 	for i, c := range v.ranked {
 		out.Ranked = append(out.Ranked, c.label)
 		out.Ratios = append(out.Ratios, nil)
@@ -198,10 +214,11 @@ func percentiles(h *hdrhistogram.Histogram) Percentiles {
 }
 
 func (c *candidate) result(w *Workload) CandidateResult {
-	out := CandidateResult{Name: c.label, Model: c.model.name, Store: c.store.url, State: c.state, Loaded: c.loaded,
+	out := CandidateResult{Name: c.label, Model: c.model.name, Store: c.store.url, Durability: c.store.facts.Durability.String(), State: c.state, Loaded: c.loaded,
 		RecordBytes: c.records, IndexBytes: c.indexes, Lag: percentiles(c.all[lagTime]), Failures: c.failures, Failure: c.failure}
 	out.CPUPerOp = c.cpuPerOp()
-	out.RequestsEach, out.RowsEach = c.spentPerOp()
+	each := c.spentPerOp()
+	out.ServerCPU, out.TripsEach, out.RequestsEach, out.RowsEach = each.server, each.trips, each.requests, each.rows
 	for at := range w.queries {
 		out.Queries = append(out.Queries, c.queryResult(w, at))
 	}
@@ -220,21 +237,22 @@ func (c *candidate) cpuPerOp() time.Duration {
 	return time.Duration(median(list))
 }
 
-func (c *candidate) spentPerOp() (requests, rows float64) {
+// spentPerOp returns the cost of an operation of the mix.
+func (c *candidate) spentPerOp() costEach {
 	var spent cost
 	n := 0
 	for _, r := range c.rounds {
-		spent.requests, spent.rows = spent.requests+r.spent.requests, spent.rows+r.spent.rows
+		spent = spent.plus(r.spent)
 		n += r.ops - r.unfinished
 	}
-	return float64(spent.requests) / float64(max(n, 1)), float64(spent.rows) / float64(max(n, 1))
+	return spent.each(n)
 }
 
 func (c *candidate) queryResult(w *Workload, at int) QueryResult {
 	s, p := c.spectra[at], c.probes[at]
 	q := QueryResult{Name: w.queries[at].name, Scans: c.scans[at], Calls: s[responseTime].TotalCount(), Outcomes: map[string]int{},
 		Response: percentiles(s[responseTime]), Service: percentiles(s[serviceTime]), Histograms: map[string]string{},
-		SampledCPU: p.cpu, RequestsEach: p.requests, RowsEach: p.rows, FoundEach: p.found}
+		SampledCPU: p.each.cpu(), SampledOfIt: p.each.server, TripsEach: p.each.trips, RequestsEach: p.each.requests, RowsEach: p.each.rows, FoundEach: p.found}
 	for o := done; o <= unfinished; o++ {
 		if n := c.count(at, o); n > 0 {
 			q.Outcomes[o.String()] = n
@@ -260,7 +278,7 @@ func encoded(h *hdrhistogram.Histogram) string {
 }
 
 func (r *round) result(w *Workload) RoundResult {
-	out := RoundResult{Number: r.number, Ops: r.ops, Took: r.took, CPU: r.cpu, Requests: r.spent.requests, Rows: r.spent.rows,
+	out := RoundResult{Number: r.number, Ops: r.ops, Took: r.took, CPU: r.spent.client, ServerCPU: r.spent.server, Trips: r.spent.trips, Requests: r.spent.requests, Rows: r.spent.rows,
 		Backlog: r.backlog, Unfinished: r.unfinished, Heap: r.heap}
 	for at, q := range r.queries {
 		out.Queries = append(out.Queries, RoundQuery{w.queries[at].name, q.calls, q.work, q.response})

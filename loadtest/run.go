@@ -86,6 +86,7 @@ func (r *run) open(ctx context.Context, s *stream) error {
 		if err != nil {
 			return err
 		}
+		st.at = len(r.stores)
 		r.stores = append(r.stores, st)
 	}
 	if len(r.stores) == 0 {

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,8 @@ func (s *screen) head() {
 	queries := plural(len(w.queries), "query")
 	fmt.Fprintf(&s.b, "%s   %s, %s (%s writes), %s\n", w.Name, joined(parts), queries, showPercent(writes), plural(len(w.models), "model"))
 	for _, st := range s.r.stores {
-		fmt.Fprintf(&s.b, "  on %s, class %s (%s)\n", st.facts.Name, st.facts.Durability, st.facts.Setting)
+		name := strings.TrimRight(st.facts.Name+" "+st.facts.Version, " ")
+		fmt.Fprintf(&s.b, "  on %s, class %s (%s)\n", name, st.facts.Durability, st.facts.Setting)
 	}
 	s.b.WriteString("\n")
 }
@@ -73,34 +75,66 @@ func (s *screen) checks() {
 	fmt.Fprintf(&s.b, "  %-14s %s interleaved rounds of %v; seed %d\n\n", "rate "+showCount(s.r.w.Rate)+"/s", showCount(s.r.w.Rounds), s.r.w.Round, s.r.w.Seed)
 }
 
-// deciding returns the queries whose numbers tell the candidates apart: those
-// with missed objectives, then those with the greatest differences.
+// deciding returns the queries whose numbers tell the candidates of a class apart:
+// those with missed objectives, then those with the greatest differences.
 func (s *screen) deciding() []int {
 	var list []int
 	weight := map[int]float64{}
 	for at := range s.r.w.queries {
-		least, most := time.Duration(1<<62), time.Duration(1)
-		for _, c := range s.r.candidates {
-			p50 := time.Duration(c.spectra[at][serviceTime].ValueAtQuantile(50))
-			least, most = min(least, max(p50, 1)), max(most, p50)
-			for _, j := range c.objectives {
-				if j.at == at && !j.met {
-					weight[at] += 1000
-				}
-			}
+		for _, v := range s.verdicts {
+			weight[at] += v.apart(at)
 		}
-		weight[at] += float64(most) / float64(least)
 		list = append(list, at)
 	}
-	slices.SortStableFunc(list, func(a, b int) int {
-		if weight[a] > weight[b] {
-			return -1
-		}
-		return 1
-	})
+	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
 	list = list[:min(shownTables, len(list))]
 	slices.Sort(list)
 	return list
+}
+
+// apart says how much a query tells the candidates of the class apart.
+func (v *verdict) apart(at int) float64 {
+	weight := 0.0
+	least, most := time.Duration(1<<62), time.Duration(1)
+	for _, c := range v.ranked {
+		p50 := time.Duration(c.spectra[at][serviceTime].ValueAtQuantile(50))
+		least, most = min(least, max(p50, 1)), max(most, p50)
+		for _, j := range c.objectives {
+			if j.at == at && !j.met {
+				weight += 1000
+			}
+		}
+	}
+	return weight + float64(most)/float64(least)
+}
+
+// byClass returns the candidates, those of the strongest class first.
+func (s *screen) byClass() []*candidate {
+	var list []*candidate
+	for _, v := range s.verdicts {
+		for _, c := range s.r.candidates {
+			if slices.Contains(v.ranked, c) {
+				list = append(list, c)
+			}
+		}
+	}
+	return list
+}
+
+// classTitle and classOf are a column of the tables where there are several
+// classes, and nothing else.
+func (s *screen) classTitle() string {
+	if len(s.verdicts) < 2 {
+		return ""
+	}
+	return "class"
+}
+
+func (s *screen) classOf(c *candidate) string {
+	if len(s.verdicts) < 2 {
+		return ""
+	}
+	return c.store.facts.Durability.String()
 }
 
 func (s *screen) queryTable(at int) {
@@ -109,8 +143,8 @@ func (s *screen) queryTable(at int) {
 	for _, o := range q.objectives {
 		title += ", " + o.String()
 	}
-	rows := [][]string{{title + ")", "p50", "p99", "requests", "rows read", "CPU/op", ""}}
-	for _, c := range s.r.candidates {
+	rows := [][]string{{title + ")", s.classTitle(), "p50", "p99", "trips", "requests", "rows read", "CPU/op", ""}}
+	for _, c := range s.byClass() {
 		h, p := c.spectra[at][responseTime], c.probes[at]
 		note := ""
 		for _, j := range c.objectives {
@@ -121,8 +155,8 @@ func (s *screen) queryTable(at int) {
 		if n := c.failedOf(at); n > 0 {
 			note += fmt.Sprintf(" %s failed", showCount(n))
 		}
-		rows = append(rows, []string{c.label, ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(99)),
-			digits(p.requests), digits(p.rows), showDuration(p.cpu), strings.TrimSpace(note)})
+		rows = append(rows, []string{c.label, s.classOf(c), ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(99)),
+			digits(p.each.trips), digits(p.each.requests), digits(p.each.rows), showDuration(p.each.cpu()), strings.TrimSpace(note)})
 	}
 	s.table(rows)
 }
@@ -131,10 +165,10 @@ func ms(ns int64) string { return showDuration(time.Duration(ns)) }
 
 // mixTable shows all queries together.
 func (s *screen) mixTable() {
-	rows := [][]string{{"all queries together", "CPU/op", "requests", "bytes/record", "loaded in", "clock lag p99", ""}}
-	for _, c := range s.r.candidates {
-		requests, _ := c.spentPerOp()
-		rows = append(rows, []string{c.label, showDuration(c.cpuPerOp()), digits(requests), s.bytesEach(c),
+	rows := [][]string{{"all queries together", s.classTitle(), "CPU/op", "trips", "requests", "bytes/record", "loaded in", "clock lag p99", ""}}
+	for _, c := range s.byClass() {
+		each := c.spentPerOp()
+		rows = append(rows, []string{c.label, s.classOf(c), showDuration(c.cpuPerOp()), digits(each.trips), digits(each.requests), s.bytesEach(c),
 			showDuration(c.loaded), ms(c.all[lagTime].ValueAtQuantile(99)), c.state})
 	}
 	s.table(rows)
@@ -152,7 +186,8 @@ func (s *screen) bytesEach(c *candidate) string {
 }
 
 // table writes rows below each other: names to the left, numbers to the right, and
-// notes behind them.
+// notes behind them. A column without a title is left out. A title that makes the
+// table wider than the screen gets a line of its own.
 func (s *screen) table(rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
@@ -160,12 +195,26 @@ func (s *screen) table(rows [][]string) {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
+	last := len(rows[0]) - 1
+	total := 2
+	for _, w := range widths {
+		total += w + 3
+	}
+	if total > screenWidth {
+		s.b.WriteString("  " + rows[0][0] + "\n")
+		rows[0][0], widths[0] = "", 0
+		for _, row := range rows {
+			widths[0] = max(widths[0], utf8.RuneCountInString(row[0]))
+		}
+	}
 	for _, row := range rows {
 		line := "  " + padded(row[0], -widths[0])
-		for i, cell := range row[1 : len(row)-1] {
-			line += "   " + padded(cell, widths[i+1])
+		for i := 1; i < last; i++ {
+			if rows[0][i] != "" {
+				line += "   " + padded(row[i], widths[i])
+			}
 		}
-		s.b.WriteString(strings.TrimRight(line+"   "+row[len(row)-1], " ") + "\n")
+		s.b.WriteString(strings.TrimRight(line+"   "+row[last], " ") + "\n")
 	}
 	s.b.WriteString("\n")
 }

@@ -3,17 +3,19 @@ package loadtest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // verdict says what to take in one class of durability, and why.
 func (s *screen) verdict(v *verdict) {
-	text := ""
-	if len(s.verdicts) > 1 {
-		text = "Class " + v.class + ": "
+	text := s.choice(v)
+	if len(s.verdicts) > 1 || v.class == driver.UnknownDurability {
+		text = v.heading() + ": " + text
 	}
-	text += s.choice(v)
 	s.paragraph(text)
 	for i, c := range v.ranked[1:] {
 		s.paragraph(s.loser(v, i+1, c))
@@ -48,9 +50,9 @@ func (s *screen) choice(v *verdict) string {
 	case others == 0:
 		return text + "; no other does that."
 	case v.close:
-		return text + fmt.Sprintf("; too close to call against %s by %s.", v.ranked[1].label, c.figureName())
+		return text + fmt.Sprintf("; too close to call against %s by %s.", v.ranked[1].label, v.figureName())
 	}
-	return text + fmt.Sprintf("; %s than %s (%s).", timesLess(v.ratios[1].Times, c.figureName()), v.ranked[1].label, sure(v.ratios[1]))
+	return text + fmt.Sprintf("; %s than %s (%s).", timesLess(v.ratios[1].Times, v.figureName()), v.ranked[1].label, sure(v.ratios[1]))
 }
 
 // alone is the verdict on a candidate without others.
@@ -59,6 +61,8 @@ func (s *screen) alone(c *candidate) string {
 	case c.state == stateInvalid:
 		return fmt.Sprintf("No verdict: the clock was late (lag p99 %s), so what was missed may be its fault; lower the rate, or run on a machine with less to do.",
 			showDuration(time.Duration(c.all[lagTime].ValueAtQuantile(99))))
+	case c.meets() && len(s.verdicts) > 1:
+		return fmt.Sprintf("Take %s, alone in its class. %s.", c.label, s.metAll(c))
 	case c.meets():
 		return fmt.Sprintf("%s: %s.", c.label, s.metAll(c))
 	}
@@ -89,8 +93,8 @@ func (s *screen) metAll(c *candidate) string {
 }
 
 // figureName returns what candidates are compared by.
-func (c *candidate) figureName() string {
-	if c.store.inProcess() {
+func (v *verdict) figureName() string {
+	if v.byCPU {
 		return "CPU for the mix"
 	}
 	return "time for the mix"
@@ -132,7 +136,7 @@ func (s *screen) why(c *candidate) string {
 	for at, q := range s.r.w.queries {
 		if c.scans[at] {
 			scans = append(scans, q.name)
-			rows = max(rows, c.probes[at].rows)
+			rows = max(rows, c.probes[at].each.rows)
 		}
 	}
 	switch len(scans) {
@@ -156,16 +160,16 @@ func (s *screen) loser(v *verdict, i int, c *candidate) string {
 	case i == 1 || math.IsNaN(r.Times):
 		text = fmt.Sprintf("%s does what is asked, too.", c.label)
 	case r.clear():
-		text = fmt.Sprintf("%s does what is asked, too, with %.1f times the %s.", c.label, r.Times, best.figureName())
+		text = fmt.Sprintf("%s does what is asked, too, with %.1f times the %s.", c.label, r.Times, v.figureName())
 	default:
-		text = fmt.Sprintf("%s does what is asked, too; too close to call by %s.", c.label, best.figureName())
+		text = fmt.Sprintf("%s does what is asked, too; too close to call by %s.", c.label, v.figureName())
 	}
 	return text + s.bytesAgainst(best, c)
 }
 
 // bytesAgainst says how much more or less room a candidate needs than the best.
 func (s *screen) bytesAgainst(best, c *candidate) string {
-	if best.records < 0 || c.records < 0 || best.size() == 0 {
+	if best.records < 0 || c.records < 0 || best.size() == 0 || !best.sameBytes(c) {
 		return ""
 	}
 	more := 100 * (float64(c.size())/float64(best.size()) - 1)
@@ -180,40 +184,27 @@ func (s *screen) bytesAgainst(best, c *candidate) string {
 	return ""
 }
 
-// across says why stores of different classes are not ranked.
-func (s *screen) across() {
-	if len(s.verdicts) < 2 {
-		return
-	}
-	var parts []string
-	for _, v := range s.verdicts {
-		st := v.best().store
-		parts = append(parts, fmt.Sprintf("%s %s", st.facts.Name, survives(v.class)))
-	}
-	s.paragraph("Not ranked against each other: " + joined(parts) + ". A store that promises less is faster for that alone; compare stores of one class, or change the settings of one.")
-}
-
-func survives(class string) string {
-	switch class {
-	case "memory":
-		return "loses everything with its process"
-	case "process":
-		return "survives the end of its process and no power loss"
-	case "power":
-		return "survives a power loss"
-	case "node":
-		return "survives the loss of a machine"
-	}
-	return "does not say what it survives"
-}
-
-// notAsked says what the run does not tell.
+// notAsked says what the run does not tell, and what its numbers are.
 func (s *screen) notAsked() string {
 	text := "Not asked: the highest rate, more data, faults."
+	var whose, bytes []string
 	for _, st := range s.r.stores {
-		if st.inProcess() {
-			return text + " CPU is that of this process: store, callers and clock."
+		if of := st.facts.Name + " that of " + st.cpuOf(); !slices.Contains(whose, of) {
+			whose = append(whose, of)
 		}
+		if of := st.facts.Name + ": " + st.facts.Sizes.Reason; st.facts.Sizes.Has && !slices.Contains(bytes, of) {
+			bytes = append(bytes, of)
+		}
+	}
+	switch len(whose) {
+	case 0:
+	case 1:
+		text += " CPU is that of " + s.r.stores[0].cpuOf() + "."
+	default:
+		text += " CPU is, of " + strings.Join(whose, "; of ") + "."
+	}
+	if len(bytes) > 1 {
+		text += " Bytes are each store's own account and not compared between stores. " + strings.Join(bytes, "; ") + "."
 	}
 	return text
 }

@@ -15,12 +15,15 @@ import (
 
 // A store is one of those that are compared, opened.
 type store struct {
+	at     int    // among the stores of the run
 	url    string // without secrets
 	driver driver.Store
 	repo   *repo.Store
 	facts  driver.Facts
 
-	requests, rows atomic.Int64 // of all operations so far
+	meter driver.Meter // nil where no server tells its processor time
+
+	trips, requests, rows atomic.Int64 // of all operations so far
 }
 
 // openStore opens the store of a URL.
@@ -31,22 +34,10 @@ func openStore(ctx context.Context, url, shown string, open func(context.Context
 	}
 	s := &store{url: shown, driver: d, facts: d.Facts()}
 	s.repo = repo.NewStore(d, &repo.Options{Observe: s.observe})
+	if err := s.learnMeter(ctx); err != nil {
+		return nil, errors.Join(err, s.repo.Close())
+	}
 	return s, nil
-}
-
-func (s *store) observe(e repo.Event) {
-	s.requests.Add(int64(e.Requests))
-	s.rows.Add(int64(e.Rows))
-}
-
-// A cost is what operations asked of a store.
-type cost struct{ requests, rows int64 }
-
-// spent returns the cost of all operations so far.
-func (s *store) spent() cost { return cost{s.requests.Load(), s.rows.Load()} }
-
-func (c cost) since(before cost) cost {
-	return cost{c.requests - before.requests, c.rows - before.rows}
 }
 
 // inProcess reports whether the store works inside this process, so that it

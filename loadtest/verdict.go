@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // The states of a candidate's run.
@@ -80,13 +82,12 @@ func (c *candidate) meets() bool {
 	return c.state == stateValid && len(c.missed()) == 0 && c.failures == 0
 }
 
-// figures returns the candidate's figure of each round by which candidates are
-// compared: the processor time of an operation where the store is in this
-// process, else the time that it took.
-func (c *candidate) figures() []float64 {
+// figures returns the candidate's figure of each round by which those of its class
+// are compared: the processor time of an operation, or the time that it took.
+func (v *verdict) figures(c *candidate) []float64 {
 	var list []float64
 	for _, r := range c.rounds {
-		if c.store.inProcess() {
+		if v.byCPU {
 			list = append(list, r.cpuPerOp())
 			continue
 		}
@@ -102,9 +103,14 @@ func (c *candidate) figures() []float64 {
 
 func (c *candidate) size() int64 { return c.records + c.indexes }
 
+// sameBytes reports whether the bytes of both are of one account. What one store
+// calls bytes may be memory, and another's what lies on its disk.
+func (c *candidate) sameBytes(o *candidate) bool { return c.store.facts.Name == o.store.facts.Name }
+
 // A verdict ranks the candidates of one class of durability.
 type verdict struct {
-	class  string
+	class  driver.Durability
+	byCPU  bool         // what candidates are compared by: see figures
 	ranked []*candidate // best first
 	ratios []ratio      // by place in ranked: how many times the best one's figure this one's is
 	close  bool         // the second one may be as good as the first
@@ -114,18 +120,12 @@ type verdict struct {
 func (v *verdict) best() *candidate { return v.ranked[0] }
 
 // decide ranks the candidates of each class: those that do what is asked first,
-// then by the figure, by bytes where that cannot tell.
+// then by the figure, by bytes where that cannot tell. The figure is the processor
+// time if all stores of the class are in this process.
 func decide(candidates []*candidate) []*verdict {
-	var verdicts []*verdict
-	for _, c := range candidates {
-		class := c.store.facts.Durability.String()
-		i := slices.IndexFunc(verdicts, func(v *verdict) bool { return v.class == class })
-		if i < 0 {
-			i, verdicts = len(verdicts), append(verdicts, &verdict{class: class})
-		}
-		verdicts[i].ranked = append(verdicts[i].ranked, c)
-	}
+	verdicts := classes(candidates)
 	for _, v := range verdicts {
+		v.byCPU = !slices.ContainsFunc(v.ranked, func(c *candidate) bool { return !c.store.inProcess() })
 		v.rank()
 	}
 	return verdicts
@@ -136,10 +136,10 @@ func (v *verdict) rank() {
 		return cmp.Or(
 			cmp.Compare(a.standing(), b.standing()),
 			cmp.Compare(len(a.missed()), len(b.missed())),
-			cmp.Compare(median(a.figures()), median(b.figures())))
+			cmp.Compare(median(v.figures(a)), median(v.figures(b))))
 	})
 	v.compare()
-	if len(v.ranked) > 1 && v.tie(1) && v.ranked[1].size() < v.ranked[0].size() {
+	if len(v.ranked) > 1 && v.tie(1) && v.ranked[0].sameBytes(v.ranked[1]) && v.ranked[1].size() < v.ranked[0].size() {
 		v.ranked[0], v.ranked[1] = v.ranked[1], v.ranked[0]
 		v.compare()
 	}
@@ -166,7 +166,7 @@ func (v *verdict) compare() {
 	v.ratios = make([]ratio, len(v.ranked))
 	var list []*ratio
 	for i := 1; i < len(v.ranked); i++ {
-		v.ratios[i] = compareRounds(v.ranked[i].figures(), v.ranked[0].figures())
+		v.ratios[i] = compareRounds(v.figures(v.ranked[i]), v.figures(v.ranked[0]))
 		if v.ranked[i].standing() == v.ranked[0].standing() {
 			list = append(list, &v.ratios[i]) // the others lose without it
 		}

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -20,11 +21,15 @@ type made struct {
 }
 
 func (m made) candidate(w *Workload) *candidate {
-	s := &store{facts: driver.Facts{Name: "made", Durability: m.class, OneProcess: true}}
+	return m.on(&store{facts: driver.Facts{Name: "made", Durability: m.class, Setting: "made so", OneProcess: true}}, w)
+}
+
+// on returns the candidate on a store of the test's.
+func (m made) on(s *store, w *Workload) *candidate {
 	c := newCandidate(w, s, &model{name: m.name}, "")
 	c.records, c.scans = m.bytes, make([]bool, len(w.queries))
 	for i := range 6 {
-		r := &round{number: i + 1, ops: 1000, cpu: 1000*m.cpu + time.Duration(i), backlog: m.backlog, queries: make([]roundQuery, len(w.queries))}
+		r := &round{number: i + 1, ops: 1000, spent: cost{client: 1000*m.cpu + time.Duration(i)}, backlog: m.backlog, queries: make([]roundQuery, len(w.queries))}
 		c.rounds = append(c.rounds, r)
 	}
 	for range 2000 {
@@ -91,58 +96,10 @@ func TestVerdicts(t *testing.T) {
 // words returns the screen with its lines joined.
 func words(w *Workload, list []*candidate, verdicts []*verdict) string {
 	r := &run{w: w, candidates: list, data: []*table{{n: 10}}}
-	r.stores = []*store{list[0].store}
+	for _, c := range list {
+		if !slices.Contains(r.stores, c.store) {
+			r.stores = append(r.stores, c.store)
+		}
+	}
 	return strings.Join(strings.Fields((&screen{r: r, verdicts: verdicts}).text()), " ")
-}
-
-// Stores of two classes of durability are not ranked against each other.
-func TestClassesAreNotRanked(t *testing.T) {
-	w := mustParse(t, small)
-	list := []*candidate{
-		made{"a", driver.Memory, fast, 0, 10 * time.Microsecond, 100, 0}.candidate(w),
-		made{"b", driver.Power, slow, 0, 100 * time.Microsecond, 100, 0}.candidate(w),
-	}
-	verdicts := decide(list)
-	if len(verdicts) != 2 || exitCode(verdicts) != Missed {
-		t.Fatalf("%d verdicts, exit %d; want 2 and %d", len(verdicts), exitCode(verdicts), Missed)
-	}
-	text := words(w, list, verdicts)
-	for _, want := range []string{"Class memory: a:", "Class power: b does not", "Not ranked against each other: made loses everything with its process and made survives a power loss."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the screen has no %q:\n%s", want, text)
-		}
-	}
-}
-
-func TestRedactAndLocal(t *testing.T) {
-	tests := []struct {
-		url, redacted string
-		local         bool
-	}{
-		{"memory:", "memory:", true},
-		{"pebble:/data/x?sync=false", "pebble:/data/x?sync=false", true},
-		{"redis://localhost:6379/0", "redis://localhost:6379/0", true},
-		{"redis://user:s3cret@127.0.0.1:6379", "redis://user:***@127.0.0.1:6379", true},
-		{"redis://:p@s/s?wd@example.org", "redis://:***@example.org", false},
-		{"redis://127.0.0.1:1@example.org:6379", "redis://127.0.0.1:***@example.org:6379", false},
-		{"mongodb://localhost,db.example.org/x?password=s3cret&w=1", "mongodb://localhost,db.example.org/x?password=***&w=***", false},
-		{"redis://s3cret@localhost", "redis://:***@localhost", true},
-		{"redis:me:s3cret@localhost", "redis:me:***@localhost", true},
-		{"redis://localhost/?pw=s3cret;p%61ss=s3cret#pass=s3cret", "redis://localhost/?pw=***&p%61ss=***&pass=***", true},
-		{"redis://localhost/?s3cret", "redis://localhost/?***", true},
-		{"redis://localhost/#s3cret", "redis://localhost/", true},
-		{"pebble:/data/me@host#1", "pebble:/data/me@host#1", true},
-		{"pebble:/data/x?sync=s3cret", "pebble:/data/x?sync=***", true},
-		{"redis://[::1]:6379", "redis://[::1]:6379", true},
-		{"redis://%2Ftmp%2Fsock", "redis://%2Ftmp%2Fsock", true},
-		{"redis://127.0.0.1.example.org", "redis://127.0.0.1.example.org", false},
-	}
-	for _, tt := range tests {
-		if got := Redact(tt.url); got != tt.redacted {
-			t.Errorf("Redact(%s) = %s, want %s", tt.url, got, tt.redacted)
-		}
-		if got := Local(tt.url); got != tt.local {
-			t.Errorf("Local(%s) = %v, want %v", tt.url, got, tt.local)
-		}
-	}
 }

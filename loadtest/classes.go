@@ -1,0 +1,134 @@
+package loadtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// sameClass reports whether candidates on both stores can be ranked against each
+// other: an acknowledged write survives the same. Of a store that does not tell that
+// nothing is known, so it is compared with itself alone.
+func sameClass(a, b *store) bool {
+	return a.facts.Durability == b.facts.Durability && (a.facts.Durability != driver.UnknownDurability || a == b)
+}
+
+// classes returns the candidates by class of durability, the strongest class first
+// and unknown ones last.
+func classes(candidates []*candidate) []*verdict {
+	var verdicts []*verdict
+	for _, c := range candidates {
+		i := slices.IndexFunc(verdicts, func(v *verdict) bool { return sameClass(v.ranked[0].store, c.store) })
+		if i < 0 {
+			i, verdicts = len(verdicts), append(verdicts, &verdict{class: c.store.facts.Durability})
+		}
+		verdicts[i].ranked = append(verdicts[i].ranked, c)
+	}
+	slices.SortStableFunc(verdicts, func(a, b *verdict) int { return int(b.class) - int(a.class) })
+	return verdicts
+}
+
+// stores returns the stores of a class.
+func (v *verdict) stores() []*store {
+	var list []*store
+	for _, c := range v.ranked {
+		if !slices.Contains(list, c.store) {
+			list = append(list, c.store)
+		}
+	}
+	slices.SortFunc(list, func(a, b *store) int { return a.at - b.at })
+	return list
+}
+
+// heading names a class, the stores in it, and the settings that put them there.
+func (v *verdict) heading() string {
+	var parts []string
+	for _, s := range v.stores() {
+		parts = append(parts, fmt.Sprintf("%s, %s", s.facts.Name, s.facts.Setting))
+	}
+	return fmt.Sprintf("Class %s (%s)", v.class, strings.Join(parts, "; "))
+}
+
+// across says what the classes mean, why they are not ranked against each other,
+// and what the stronger one costs.
+func (s *screen) across() {
+	if len(s.verdicts) < 2 {
+		return
+	}
+	var parts []string
+	for _, v := range s.verdicts {
+		if text := v.class.String() + " " + survives(v.class); !slices.Contains(parts, text) {
+			parts = append(parts, text)
+		}
+	}
+	s.paragraph("What an acknowledged write survives: " + strings.Join(parts, "; ") +
+		". A class that promises less is faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + s.price())
+}
+
+func survives(class driver.Durability) string {
+	switch class {
+	case driver.Memory:
+		return "not even the end of the store's process"
+	case driver.Process:
+		return "the end of the store's process, but not a loss of power"
+	case driver.Power:
+		return "a loss of power"
+	case driver.Node:
+		return "the loss of one machine of three"
+	}
+	return "was not to be learnt from the store, which may promise anything or nothing"
+}
+
+// price says what writes and reads take on the best of each class that is known and
+// carries the rate.
+func (s *screen) price() string {
+	var list []*verdict
+	for _, v := range s.verdicts {
+		if v.class != driver.UnknownDurability && v.best().state == stateValid {
+			list = append(list, v)
+		}
+	}
+	if len(list) < 2 {
+		return ""
+	}
+	var texts []string
+	for _, kind := range []struct {
+		name   string
+		writes bool
+	}{{"a write", true}, {"a read", false}} {
+		var parts []string
+		for _, v := range list {
+			if p50 := v.best().typical(s.r.w, kind.writes); p50 > 0 {
+				parts = append(parts, fmt.Sprintf("%s in class %s (%s)", showDuration(p50), v.class, v.best().label))
+			}
+		}
+		if len(parts) == len(list) {
+			texts = append(texts, kind.name+" takes "+joined(parts))
+		}
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	text := " The price, at p50: " + strings.Join(texts, "; ") + "."
+	if slices.ContainsFunc(list, func(v *verdict) bool { return v.best().store.facts.Name != list[0].best().store.facts.Name }) {
+		text += " That is class and store together; for the class alone, measure one store with both settings."
+	}
+	return text
+}
+
+// typical returns the median response of all queries that write, or read; 0 when
+// there are none.
+func (c *candidate) typical(w *Workload, writes bool) time.Duration {
+	all := hdrhistogram.New(1000, longestTime, 3)
+	for at, q := range w.queries {
+		if q.writes() == writes {
+			all.Merge(c.spectra[at][responseTime])
+		}
+	}
+	return time.Duration(all.ValueAtQuantile(50))
+}
