@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -27,12 +28,22 @@ func (c *writeCmd) Args() []any {
 // ask sends a command that may be sent again, and returns the answer.
 func (s *Store) ask(ctx context.Context, doing string, args ...any) (reply, error) {
 	cmd := goredis.NewRawCmd(ctx, args...)
-	err := s.client.Process(ctx, cmd)
+	err := s.read(ctx, cmd)
 	r := replyOf(cmd)
 	if err == nil {
 		err = r.refused()
 	}
 	return r, s.failed(ctx, doing, err)
+}
+
+// read sends a command that may be sent again.
+func (s *Store) read(ctx context.Context, cmd *goredis.RawCmd) error {
+	shared, err := s.line.do(ctx, s.client, cmd)
+	if broke(ctx, shared, err) {
+		cmd.SetErr(nil)
+		err = s.client.Process(ctx, cmd)
+	}
+	return err
 }
 
 // askAll sends commands that may be sent again in one pipeline. Each has its
@@ -42,15 +53,20 @@ func (s *Store) askAll(ctx context.Context, doing string, cmds []*goredis.RawCmd
 		return nil
 	}
 	if len(cmds) == 1 {
-		return s.failed(ctx, doing, s.client.Process(ctx, cmds[0]))
+		return s.failed(ctx, doing, s.read(ctx, cmds[0]))
+	}
+	shared, err := s.line.doAll(ctx, cmds)
+	if shared && !broke(ctx, shared, err) {
+		return s.failed(ctx, doing, err)
 	}
 	pipe := s.client.Pipeline()
 	for _, cmd := range cmds {
+		cmd.SetErr(nil)
 		if err := pipe.Process(ctx, cmd); err != nil {
 			return s.failed(ctx, doing, err)
 		}
 	}
-	_, err := pipe.Exec(ctx)
+	_, err = pipe.Exec(ctx)
 	return s.failed(ctx, doing, err)
 }
 
@@ -73,8 +89,8 @@ func (s *Store) eval(ctx context.Context, sc *script, keys []string, args []stri
 	}
 	for loads := 0; ; loads++ {
 		cmd := &writeCmd{RawCmd: goredis.NewRawCmd(ctx, words...)}
-		if err := s.client.Process(ctx, cmd); err != nil {
-			return reply{}, s.unfinished(ctx, err, cmd.sent)
+		if err := s.once(ctx, cmd, args); err != nil {
+			return reply{}, s.unfinished(ctx, err, errors.Is(err, errTaken) || cmd.sent)
 		}
 		r := replyOf(cmd.RawCmd)
 		err := r.refused()
@@ -88,4 +104,17 @@ func (s *Store) eval(ctx context.Context, sc *script, keys []string, args []stri
 			return reply{}, err
 		}
 	}
+}
+
+// once sends a commit with its arguments, by itself if they are large.
+func (s *Store) once(ctx context.Context, cmd *writeCmd, args []string) error {
+	size := 0
+	for i := range args {
+		size += len(args[i])
+	}
+	if size > shareToBytes {
+		return s.client.Process(ctx, cmd)
+	}
+	_, err := s.line.do(ctx, s.client, cmd)
+	return err
 }

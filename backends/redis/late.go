@@ -60,7 +60,7 @@ func (s *Store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 		return nil, nil
 	}
 	cmd := goredis.NewRawCmd(ctx, words...)
-	if err := s.client.Process(ctx, cmd); err != nil {
+	if err := s.read(ctx, cmd); err != nil {
 		return nil, s.failed(ctx, "commit", err)
 	}
 	r := replyOf(cmd)

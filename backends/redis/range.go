@@ -93,7 +93,7 @@ func (s *Store) onlyRow(ctx context.Context, v *view, p *pager) error {
 func (s *Store) readPage(ctx context.Context, v *view, p *pager, limit int) (bytes int, err error) {
 	doing, set := "range of "+v.name, v.set(p.span.Key.Partition)
 	cmd := goredis.NewRawCmd(ctx, askPage(set, &p.span, limit)...)
-	if err := s.client.Process(ctx, cmd); err != nil {
+	if err := s.read(ctx, cmd); err != nil {
 		return 0, s.failed(ctx, doing, err)
 	}
 	r := replyOf(cmd)
@@ -210,7 +210,7 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	}
 	set := v.set(span.Key.Partition)
 	cmd := goredis.NewRawCmd(ctx, "zlexcount", set, "["+span.From, "("+bound(span.To))
-	if err := s.client.Process(ctx, cmd); err != nil {
+	if err := s.read(ctx, cmd); err != nil {
 		return 0, s.failed(ctx, "count of "+v.name, err)
 	}
 	r := replyOf(cmd)

@@ -18,6 +18,7 @@ type Store struct {
 	addr   string // for people, without anything secret
 	prefix string
 	facts  driver.Facts
+	line   line
 
 	put, patch, commit *script
 
@@ -56,6 +57,7 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 		client: client,
 		addr:   c.Options().Addr,
 		prefix: prefix,
+		line:   line{client: c},
 		put:    newScript(putText),
 		patch:  newScript(patchText),
 		commit: newScript(commitText),
@@ -90,6 +92,7 @@ func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shut() error {
 	s.life.Lock() // for good: from now on no call can enter
+	s.line.ended.Wait()
 	if !s.own {
 		return nil
 	}

@@ -29,43 +29,53 @@ const putText = `local token, cond, sort, room = ARGV[1], ARGV[2], ARGV[3], tonu
 local gone, more, row = tonumber(ARGV[5]), tonumber(ARGV[6]), KEYS[1]
 
 -- Everything is looked at before anything is written: Redis does not roll back.
-local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
-local rev, dead, ring = got[1], got[2], got[3] or ''
-if ring:find(token, 1, true) then return {} end
-if cond == 'absent' and rev or cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
-  return {0, redis.call('HGETALL', row)}
+local rev, dead, ring = false, false, ''
+if cond ~= 'absent' or redis.call('HLEN', row) > 0 then
+  local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
+  rev, dead, ring = got[1], got[2], got[3] or ''
+  if ring:find(token, 1, true) then return {} end
+  if cond == 'absent' and rev or cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
+    return {0, redis.call('HGETALL', row)}
+  end
+  if not rev and redis.call('HLEN', row) > 0 then return redis.error_reply('WRONGTYPE a hash without _rev') end
 end
 local k = 1
 if sort ~= '' then
   k = 2
-  redis.call('ZCARD', KEYS[2]) -- fails on a key of another type
+  redis.call('ZCARD', KEYS[2]) -- fails on a key of another type, as ZLEXCOUNT does
 end
 for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end
+local old = {}
 for i = 1, more do
-  local at = 6 + gone + 3 * i
+  local key, at = KEYS[k + gone + i], 6 + gone + 3 * i
   local want, from, to = ARGV[at - 2], span(ARGV[at - 1])
-  if want == 'any' then
-    redis.call('ZCARD', KEYS[k + gone + i])
-  else
-    local there = redis.call('ZRANGE', KEYS[k + gone + i], from, to, 'BYLEX', 'LIMIT', 0, 1)
-    if #there ~= (want == 'present' and 1 or 0) then return {i, there} end
+  old[i] = redis.call('ZLEXCOUNT', key, from, to) > 0
+  if want ~= 'any' and old[i] ~= (want == 'present') then
+    return {i, redis.call('ZRANGE', key, from, to, 'BYLEX', 'LIMIT', 0, 1)}
   end
 end
 
-redis.call('HSET', row, '_rev', token) -- refused without memory; a DEL is not, nor is what follows it
-redis.call('DEL', row)
-redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room))
-for f = 7 + gone + 3 * more, #ARGV, 4000 do -- unpack takes some thousands at most
+-- The first to write is refused without memory; what follows it then never is.
+local first = 7 + gone + 3 * more
+redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, first, math.min(first + 3999, #ARGV)))
+for f = first + 4000, #ARGV, 4000 do -- unpack takes some thousands at most
   redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, #ARGV)))
 end
+if rev and redis.call('HLEN', row) > 2 + (#ARGV - first + 1) / 2 then
+  local keep = {_rev = true, _ring = true}
+  for f = first, #ARGV, 2 do keep[ARGV[f]] = true end
+  for _, name in ipairs(redis.call('HKEYS', row)) do
+    if not keep[name] then redis.call('HDEL', row, name) end
+  end
+end
 if sort ~= '' then
-  if ARGV[7 + gone + 3 * more] == '_dead' then redis.call('ZREM', KEYS[2], sort)
+  if ARGV[first] == '_dead' then redis.call('ZREM', KEYS[2], sort)
   else redis.call('ZADD', KEYS[2], 0, sort) end
 end
 for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[6 + i])) end
 for i = 1, more do
   local key, at = KEYS[k + gone + i], 6 + gone + 3 * i
-  redis.call('ZREMRANGEBYLEX', key, span(ARGV[at - 1]))
+  if old[i] then redis.call('ZREMRANGEBYLEX', key, span(ARGV[at - 1])) end
   redis.call('ZADD', key, 0, ARGV[at - 1] .. token .. ARGV[at])
 end
 return {}`

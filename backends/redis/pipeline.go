@@ -1,0 +1,195 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+const (
+	shareFrom    = 8   // from so many calls under way on they share pipelines
+	pipelines    = 2   // at once: one is made while the other is answered
+	mostShared   = 128 // commands in one
+	shareAtMost  = 32  // commands of a call that shares one
+	shareToBytes = 16 << 10
+)
+
+// A line sends the commands of concurrent calls to the server together: one
+// write and one read for many. A call has it to itself until shareFrom are under
+// way, so that a lone one pays nothing.
+//
+// A shared command is sent once, whatever MaxRetries of the client is; what only
+// reads is then sent again by itself. A call whose context ends does not wait for
+// the others: what it has sent may be done all the same.
+type line struct {
+	client  *goredis.Client // nil: nothing is shared
+	calls   atomic.Int64    // under way
+	running atomic.Int64    // pipelines under way, changed with mu held
+	ended   sync.WaitGroup  // of them
+
+	mu      sync.Mutex
+	waiting []*parcel
+}
+
+// A parcel is the commands of one call on their way.
+type parcel struct {
+	one   [1]goredis.Cmder
+	cmds  []goredis.Cmder
+	state atomic.Int32
+	done  chan struct{} // of 1: they are answered, or err says why not
+	err   error
+}
+
+// The states of a parcel.
+const (
+	queued int32 = iota
+	taken        // may be with the server
+	left         // nobody waits for it, and it was not sent
+)
+
+var parcels = sync.Pool{New: func() any { return &parcel{done: make(chan struct{}, 1)} }}
+
+// errTaken is why a command has no answer whose call did not wait for it.
+var errTaken = errors.New("the call ended while the command was with the server")
+
+// errPipeline is what a pipeline ended with that a hook of the client broke off.
+var errPipeline = errors.New("a hook of the client panicked")
+
+// do sends one command, together with others if there are some.
+func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd goredis.Cmder) (shared bool, err error) {
+	defer l.calls.Add(-1)
+	if !l.shares(l.calls.Add(1)) {
+		return false, client.Process(ctx, cmd)
+	}
+	p := parcels.Get().(*parcel)
+	p.one[0] = cmd
+	p.cmds = p.one[:]
+	return true, l.carry(ctx, p)
+}
+
+// doAll sends commands together with others, or leaves that to the caller.
+func (l *line) doAll(ctx context.Context, cmds []*goredis.RawCmd) (shared bool, err error) {
+	defer l.calls.Add(-1)
+	if !l.shares(l.calls.Add(1)) || len(cmds) > shareAtMost {
+		return false, nil
+	}
+	p := parcels.Get().(*parcel)
+	p.cmds = make([]goredis.Cmder, len(cmds))
+	for i, cmd := range cmds {
+		p.cmds[i] = cmd
+	}
+	return true, l.carry(ctx, p)
+}
+
+func (l *line) shares(calls int64) bool {
+	return l.client != nil && (calls >= shareFrom || l.running.Load() > 0)
+}
+
+// broke says whether a shared pipeline ended without an answer for a call that
+// still wants one.
+func broke(ctx context.Context, shared bool, err error) bool {
+	return shared && err != nil && ctx.Err() == nil && codeOf(err) == ""
+}
+
+// carry waits until p is answered or ctx ends.
+func (l *line) carry(ctx context.Context, p *parcel) error {
+	l.enqueue(p)
+	select {
+	case <-p.done:
+		err := p.err
+		p.one[0], p.cmds, p.err = nil, nil, nil
+		p.state.Store(queued)
+		parcels.Put(p)
+		return err
+	case <-ctx.Done():
+		if p.state.CompareAndSwap(queued, left) {
+			return ctx.Err()
+		}
+		return fmt.Errorf("%w: %w", errTaken, ctx.Err())
+	}
+}
+
+func (l *line) enqueue(p *parcel) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting = append(l.waiting, p)
+	if l.running.Load() < pipelines {
+		l.running.Add(1)
+		l.ended.Add(1)
+		go l.run()
+	}
+}
+
+// run sends pipelines until nothing waits.
+func (l *line) run() {
+	defer l.ended.Done()
+	var batch []*parcel
+	for {
+		runtime.Gosched() // those who were just answered may have more
+		if batch = l.take(batch[:0]); batch == nil {
+			return
+		}
+		l.send(batch)
+		clear(batch)
+	}
+}
+
+// take appends what waits, as much as fits in a pipeline, or ends the run.
+func (l *line) take(batch []*parcel) []*parcel {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n, used := 0, 0
+	for _, p := range l.waiting {
+		if used += len(p.cmds); used > mostShared && n > 0 {
+			break
+		}
+		n++
+		if p.state.CompareAndSwap(queued, taken) {
+			batch = append(batch, p)
+		}
+	}
+	rest := copy(l.waiting, l.waiting[n:])
+	clear(l.waiting[rest:])
+	l.waiting = l.waiting[:rest]
+	if n == 0 {
+		l.running.Add(-1)
+		return nil
+	}
+	return batch
+}
+
+// send sends a pipeline and tells those who wait.
+func (l *line) send(batch []*parcel) {
+	pipe := l.client.Pipeline()
+	for _, p := range batch {
+		for _, cmd := range p.cmds {
+			_ = pipe.Process(context.Background(), cmd) // only puts it in
+		}
+	}
+	broken := exec(pipe)
+	for _, p := range batch {
+		p.err = broken
+		for i := 0; i < len(p.cmds) && p.err == nil; i++ {
+			p.err = p.cmds[i].Err()
+		}
+		p.done <- struct{}{}
+	}
+}
+
+// exec waits as long as the client's time-outs let it: a pipeline is of many calls,
+// and none of their contexts is that of all. Each command has its own error; broken
+// is what came instead of answers.
+func exec(pipe goredis.Pipeliner) (broken error) {
+	defer func() {
+		if v := recover(); v != nil {
+			broken = fmt.Errorf("%w: %v", errPipeline, v)
+		}
+	}()
+	_, _ = pipe.Exec(context.Background())
+	return nil
+}
