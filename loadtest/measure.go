@@ -1,8 +1,8 @@
 package loadtest
 
 import (
-	"cmp"
 	"context"
+	"fmt"
 	"runtime"
 	"slices"
 	"time"
@@ -117,7 +117,10 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 		}
 		m.progress.status("round %d of %d: %s", number, m.w.Rounds, c.label)
 		r, err := m.round(ctx, c, calls)
-		if err := cmp.Or(ctx.Err(), err); err != nil {
+		if err == nil && r.troubled() {
+			err = c.answers(ctx)
+		}
+		if err := c.store.lostIn(ctx, fmt.Sprintf("in round %d of %d", number, m.w.Rounds), err); err != nil {
 			return err
 		}
 		if r.number = number; number > 0 {

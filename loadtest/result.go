@@ -33,7 +33,8 @@ type Result struct {
 	Queries     []QuerySetting    `json:"queries"`
 	Compared    int               `json:"compared_calls"` // sampled calls whose answers were the same
 	Candidates  []CandidateResult `json:"candidates"`
-	Verdicts    []VerdictResult   `json:"verdicts"` // one for each class of durability
+	Verdicts    []VerdictResult   `json:"verdicts"`        // one for each class of durability
+	Ended       string            `json:"ended,omitempty"` // why there is no verdict
 	Exit        int               `json:"exit"`
 	Text        string            `json:"text"` // the screen
 }
@@ -160,8 +161,12 @@ type VerdictResult struct {
 	TooWeak bool     `json:"too_close_to_call"`
 }
 
-func (r *run) result() *Result {
+// result judges what was measured. With a store that was lost there is no verdict.
+func (r *run) result(lost *StoreLost) *Result {
 	w := r.w
+	for _, c := range r.candidates {
+		c.judge(w)
+	}
 	verdicts := decide(r.candidates)
 	out := &Result{Format: 1, Workload: w.Name, File: w.File, Began: r.began.UTC(), Took: time.Since(r.began), Again: r.opts.Again,
 		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared}
@@ -182,11 +187,15 @@ func (r *run) result() *Result {
 	for _, c := range r.candidates {
 		out.Candidates = append(out.Candidates, c.result(w))
 	}
+	out.Text = (&screen{r: r, verdicts: verdicts, lost: lost}).text()
+	if lost != nil {
+		out.Ended, out.Exit = lost.Error(), Usage
+		return out
+	}
 	for _, v := range verdicts {
 		out.Verdicts = append(out.Verdicts, v.result())
 	}
 	out.Exit = exitCode(verdicts)
-	out.Text = (&screen{r: r, verdicts: verdicts}).text()
 	return out
 }
 
@@ -233,6 +242,9 @@ func (c *candidate) cpuPerOp() time.Duration {
 	var list []float64
 	for _, r := range c.rounds {
 		list = append(list, r.cpuPerOp())
+	}
+	if len(list) == 0 {
+		return 0
 	}
 	return time.Duration(median(list))
 }

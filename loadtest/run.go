@@ -48,7 +48,8 @@ type run struct {
 // Run measures a workload and returns what came out. Everything that it put into
 // the stores is removed, also when the context ends, unless Keep is set. Faults
 // in the file or its data are returned as Faults, and nothing was written then;
-// different answers as *WrongAnswers.
+// different answers as *WrongAnswers. With a *StoreLost there is a result, too, which
+// has no verdict.
 func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 	if err := w.checkSize(); err != nil {
 		return nil, err
@@ -72,11 +73,15 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	for _, step := range []func(context.Context, *stream) error{r.open, r.fill, r.compare, r.measure, r.verify} {
-		if err := step(ctx, s); err != nil {
+		err := step(ctx, s)
+		if lost := (*StoreLost)(nil); errors.As(err, &lost) {
+			return r.result(lost), err
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
-	return r.result(), nil
+	return r.result(nil), nil
 }
 
 // open opens the stores and makes the candidates' collections.
@@ -164,30 +169,9 @@ func (r *run) measure(ctx context.Context, s *stream) error {
 
 func (r *run) verify(ctx context.Context, _ *stream) error {
 	for _, c := range r.candidates {
-		if err := c.verify(ctx); err != nil {
+		if err := c.store.lostIn(ctx, "when the indexes of "+c.label+" were verified", c.verify(ctx)); err != nil {
 			return err
 		}
-		c.judge(r.w)
 	}
 	return nil
-}
-
-const cleanTime = 30 * time.Second
-
-// close removes what the run put into the stores, and closes them.
-func (r *run) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
-	defer cancel()
-	var errs []error
-	for _, c := range r.candidates {
-		if r.opts.Keep {
-			r.progress.say("kept %s: %s", c.label, strings.Join(c.names, ", "))
-		} else if err := c.drop(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("remove collections %s of %s: %w", strings.Join(c.names, ", "), c.label, err))
-		}
-	}
-	for _, s := range r.stores {
-		errs = append(errs, s.repo.Close())
-	}
-	return errors.Join(errs...)
 }

@@ -13,6 +13,7 @@ import (
 type screen struct {
 	r        *run
 	verdicts []*verdict
+	lost     *StoreLost // nil when the run went to its end
 	b        strings.Builder
 }
 
@@ -24,6 +25,10 @@ const (
 func (s *screen) text() string {
 	s.head()
 	s.checks()
+	if s.lost != nil && s.r.measured() == 0 {
+		s.ended()
+		return s.b.String()
+	}
 	for _, at := range s.deciding() {
 		s.queryTable(at)
 	}
@@ -32,6 +37,10 @@ func (s *screen) text() string {
 		fmt.Fprintf(&s.b, "  … %s in the result\n\n", strings.Replace(name, "1 more", "one more", 1))
 	}
 	s.mixTable()
+	if s.lost != nil {
+		s.ended()
+		return s.b.String()
+	}
 	for _, v := range s.verdicts {
 		s.verdict(v)
 	}
@@ -71,7 +80,9 @@ func (s *screen) checks() {
 	if len(s.r.candidates) > 1 {
 		fmt.Fprintf(&s.b, "  same answers   %s agree on %s sampled calls, and on all records after them\n", plural(len(s.r.candidates), "candidate"), showCount(s.r.compared))
 	}
-	s.b.WriteString("  indexes        agree with their records after the run\n")
+	if s.lost == nil {
+		s.b.WriteString("  indexes        agree with their records after the run\n")
+	}
 	fmt.Fprintf(&s.b, "  %-14s %s interleaved rounds of %v; seed %d\n\n", "rate "+showCount(s.r.w.Rate)+"/s", showCount(s.r.w.Rounds), s.r.w.Round, s.r.w.Seed)
 }
 
@@ -169,9 +180,17 @@ func (s *screen) mixTable() {
 	for _, c := range s.byClass() {
 		each := c.spentPerOp()
 		rows = append(rows, []string{c.label, s.classOf(c), showDuration(c.cpuPerOp()), digits(each.trips), digits(each.requests), s.bytesEach(c),
-			showDuration(c.loaded), ms(c.all[lagTime].ValueAtQuantile(99)), c.state})
+			showDuration(c.loaded), ms(c.all[lagTime].ValueAtQuantile(99)), s.stateOf(c)})
 	}
 	s.table(rows)
+}
+
+// stateOf returns how a candidate's run ended, or how far it came.
+func (s *screen) stateOf(c *candidate) string {
+	if s.lost != nil {
+		return fmt.Sprintf("%d of %d rounds", len(c.rounds), s.r.w.Rounds)
+	}
+	return c.state
 }
 
 func (s *screen) bytesEach(c *candidate) string {

@@ -1,0 +1,116 @@
+package loadtest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A StoreLost error says that a store stopped answering after the first operations
+// were measured. Run returns it together with what was measured before.
+type StoreLost struct {
+	Store string // its URL, without secrets
+	When  string
+	Err   error
+}
+
+// Error returns which store it was, when, and what its last answer was.
+func (e *StoreLost) Error() string {
+	return fmt.Sprintf("%s stopped answering %s: %v", e.Store, e.When, e.Err)
+}
+
+// Unwrap returns the store's error.
+func (e *StoreLost) Unwrap() error { return e.Err }
+
+// lostIn returns err as that of a store that was lost, unless there is none, it is
+// about answers, or the run was interrupted.
+func (s *store) lostIn(ctx context.Context, when string, err error) error {
+	var wrong *WrongAnswers
+	if err == nil || ctx.Err() != nil || errors.As(err, &wrong) {
+		return cmp.Or(ctx.Err(), err)
+	}
+	return &StoreLost{s.url, when, err}
+}
+
+const answerTime = 10 * time.Second
+
+// answers reads a few records, to tell a store that is gone from one that fails now
+// and then.
+func (c *candidate) answers(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	for _, err := range c.repos[0].Walk(ctx, "") {
+		return err
+	}
+	return nil
+}
+
+// troubled reports whether operations failed or were not answered.
+func (r *round) troubled() bool {
+	for _, q := range r.queries {
+		if q.outcomes[failed] > 0 {
+			return true
+		}
+	}
+	return r.unfinished > 0
+}
+
+// measured returns how many rounds of candidates count.
+func (r *run) measured() int {
+	n := 0
+	for _, c := range r.candidates {
+		n += len(c.rounds)
+	}
+	return n
+}
+
+// ended says why there is no verdict.
+func (s *screen) ended() {
+	s.paragraph(fmt.Sprintf("No verdict: %v.", s.lost))
+	if n := s.r.measured(); n > 0 {
+		s.paragraph(fmt.Sprintf("Above is what was measured before, in %s of %s.", plural(n, "round"), showCount(s.r.w.Rounds*len(s.r.candidates))))
+	} else {
+		s.paragraph("Nothing was measured before.")
+	}
+}
+
+const cleanTime = 30 * time.Second // for each store
+
+// close removes what the run put into the stores, and closes them.
+func (r *run) close() error {
+	var errs []error
+	for _, s := range r.stores {
+		errs = append(errs, r.clean(s), s.repo.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// clean removes the collections of the run from a store. A store that fails is not
+// asked again.
+func (r *run) clean(s *store) error {
+	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
+	defer cancel()
+	var left []string
+	var failure error
+	for _, c := range r.candidates {
+		switch {
+		case c.store != s || len(c.names) == 0:
+			continue
+		case r.opts.Keep:
+			r.progress.say("kept %s: %s", c.label, strings.Join(c.names, ", "))
+			continue
+		case failure == nil:
+			failure = c.drop(ctx)
+		}
+		if failure != nil {
+			left = append(left, c.names...)
+		}
+	}
+	if failure != nil {
+		return fmt.Errorf("not all of the run could be removed from %s, where there may be still %s: %w", s.url, strings.Join(left, ", "), failure)
+	}
+	return nil
+}
