@@ -9,12 +9,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -29,8 +31,7 @@ func TestMain(m *testing.M) {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that tests start: each would end a second later
 		os.Exit(m.Run())
 	}
-	list := append([]candidate{{slowName, openSlow, false}, {liarName, openLiar, false}}, candidates...)
-	if err := serve(os.Stdin, os.Stdout, list); err != nil {
+	if err := serve(os.Stdin, os.Stdout, []candidate{{slowName, openSlow, false}, {liarName, openLiar, false}}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -39,8 +40,8 @@ func TestMain(m *testing.M) {
 // A slow floor computes something for about 100 µs in each call.
 type slow struct{ posts }
 
-func openSlow(dir string, sync, covering bool) (posts, error) {
-	p, err := openPlain(dir, sync, covering)
+func openSlow(at place, covering bool) (posts, error) {
+	p, err := openPlain(at, covering)
 	return slow{p}, err
 }
 
@@ -57,8 +58,8 @@ func (s slow) get(ctx context.Context, id string) (post, error) {
 // A liar changes what it read of posts that the check has not.
 type liar struct{ posts }
 
-func openLiar(dir string, sync, covering bool) (posts, error) {
-	p, err := openPlain(dir, sync, covering)
+func openLiar(at place, covering bool) (posts, error) {
+	p, err := openPlain(at, covering)
 	return liar{p}, err
 }
 
@@ -80,10 +81,11 @@ func smallRun(t *testing.T, s setting, names ...string) *run {
 
 // The whole command, on everything, as -quick does it.
 func TestQuick(t *testing.T) {
+	server := testserver.Shared(t, testserver.Redis)
 	dir := t.TempDir()
 	file := filepath.Join(t.TempDir(), "result.json")
 	var out, progress bytes.Buffer
-	err := bench(t.Context(), []string{"-quick", "-rounds", "1", "-dir", dir, "-json", file}, &out, &progress)
+	err := bench(t.Context(), []string{"-quick", "-rounds", "1", "-dir", dir, "-json", file, "-redis", server.URL}, &out, &progress)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &progress)
 	}
@@ -101,12 +103,12 @@ func TestQuick(t *testing.T) {
 			t.Errorf("%s: %d lines, want %d", s.Setting.Name, len(s.Lines), want)
 		}
 		for _, l := range s.Lines {
-			if l.P50Micros[0] <= 0 || l.CPUMicros[1] <= 0 || l.Allocs[0] <= 0 || (l.Verdict == "") != (l.Most == 0) {
+			if l.P50Micros[0] <= 0 || l.CPUMicros[1] <= 0 || l.Counts[0] <= 0 || (l.Verdict == "") != (l.Most == 0) {
 				t.Errorf("%s: something was not measured or judged: %+v", s.Setting.Name, l)
 			}
 		}
 		for op, byName := range s.Samples {
-			for _, c := range candidates {
+			for _, c := range s.Setting.candidates() {
 				if len(byName[c.name]) != 1 {
 					t.Errorf("%s: %d samples of %s by %s, want 1", s.Setting.Name, len(byName[c.name]), op, c.name)
 				}
@@ -136,14 +138,14 @@ func TestSlowCandidateMisses(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := judge(bound{opGet, slowName, floorName, 2}, r.samples[opGet])
+	l := judge(bound{Op: opGet, Name: slowName, Against: floorName, Most: 2, Allocs: 2}, r.samples[opGet])
 	if l.Verdict != missed {
 		t.Errorf("slow: %s, want missed: p50 %s of %s, CPU %s of %s", l.text(), l.P50, l.SameP, l.CPU, l.SameC)
 	}
 	if diff := cmp.Diff([]string{"p50", "CPU"}, l.Because); diff != "" {
 		t.Errorf("missed because (-want +got):\n%s", diff)
 	}
-	l = judge(bound{opGet, floorAgainName, floorName, 2}, r.samples[opGet])
+	l = judge(bound{Op: opGet, Name: floorAgainName, Against: floorName, Most: 2, Allocs: 2}, r.samples[opGet])
 	if l.Verdict != met {
 		t.Errorf("floor again: %s, want met: p50 %s, CPU %s", l.text(), l.P50, l.CPU)
 	}
@@ -201,10 +203,10 @@ func TestFloorHasOptionsOfBackend(t *testing.T) {
 }
 
 // pebbleOptionsOf returns the lines of the file in which Pebble notes its options.
-func pebbleOptionsOf(t *testing.T, open func(string, bool, bool) (posts, error)) []string {
+func pebbleOptionsOf(t *testing.T, open func(place, bool) (posts, error)) []string {
 	t.Helper()
 	dir := t.TempDir()
-	p, err := open(dir, true, false)
+	p, err := open(place{dir: dir, sync: true}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +226,7 @@ func pebbleOptionsOf(t *testing.T, open func(string, bool, bool) (posts, error))
 
 // Each candidate passes the check, and each way to be wrong is found by it.
 func TestCheck(t *testing.T) {
-	for _, c := range candidates {
+	for _, c := range slices.Concat(onPebble, onRedis) {
 		if err := check(t.Context(), opened(t, c), 1); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
@@ -238,7 +240,7 @@ func TestCheck(t *testing.T) {
 		"reads, then writes":        func(p posts) posts { return racer{p} },
 	}
 	for name, fault := range faults {
-		if err := check(t.Context(), fault(opened(t, candidates[0])), 1); err == nil {
+		if err := check(t.Context(), fault(opened(t, onPebble[0])), 1); err == nil {
 			t.Errorf("a candidate that %s passed", name)
 		}
 	}
@@ -246,11 +248,16 @@ func TestCheck(t *testing.T) {
 
 func opened(t *testing.T, c candidate) posts {
 	t.Helper()
-	p, err := c.open(t.TempDir(), false, c.covering)
+	at := place{dir: t.TempDir(), url: testserver.Shared(t, testserver.Redis).URL}
+	p, err := c.open(at, c.covering)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { p.close() })
+	t.Cleanup(func() {
+		if err := errors.Join(p.close(), wipeRedis(context.WithoutCancel(t.Context()), at.url, at.prefix())); err != nil {
+			t.Error(err)
+		}
+	})
 	return p
 }
 

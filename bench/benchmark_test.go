@@ -8,10 +8,10 @@ import (
 // BenchmarkOperations is for profiles: a phase of one candidate in this process.
 func BenchmarkOperations(b *testing.B) {
 	const records = 5_000
-	for _, c := range candidates {
+	for _, c := range onPebble {
 		for _, op := range operations {
 			b.Run(c.name+"/"+op, func(b *testing.B) {
-				p, err := c.open(b.TempDir(), false, c.covering)
+				p, err := c.open(place{dir: b.TempDir()}, c.covering)
 				if err != nil {
 					b.Fatal(err)
 				}

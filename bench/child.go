@@ -23,6 +23,7 @@ const childVariable = "POLYSTORE_BENCH_CHILD"
 type config struct {
 	Candidate string
 	Dir       string
+	URL       string // of Redis, or ""
 	Setting   setting
 	Records   int
 	Seed      uint64 // of the round
@@ -46,8 +47,8 @@ type reply struct {
 	Digest string
 }
 
-// serve is the process of one of the candidates in list. It ends when in does.
-func serve(in io.Reader, out io.Writer, list []candidate) error {
+// serve is the process of one of the candidates, or of one of more. It ends when in does.
+func serve(in io.Reader, out io.Writer, more []candidate) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	requests := make(chan request)
@@ -66,7 +67,7 @@ func serve(in io.Reader, out io.Writer, list []candidate) error {
 	defer c.close()
 	enc := json.NewEncoder(out)
 	for r := range requests {
-		answer, err := c.answer(ctx, r, list)
+		answer, err := c.answer(ctx, r, more)
 		if err != nil {
 			answer.Error = err.Error()
 		}
@@ -92,11 +93,11 @@ func (c *child) close() {
 	}
 }
 
-func (c *child) answer(ctx context.Context, r request, list []candidate) (reply, error) {
+func (c *child) answer(ctx context.Context, r request, more []candidate) (reply, error) {
 	switch {
 	case r.Config != nil:
 		c.config = *r.Config
-		return reply{}, c.start(ctx, list)
+		return reply{}, c.start(ctx, slices.Concat(c.Setting.candidates(), more))
 	case c.posts == nil:
 		return reply{}, errors.New("the first request has no config")
 	case r.Op == "":
@@ -117,7 +118,7 @@ func (c *child) start(ctx context.Context, list []candidate) error {
 		runtime.MemProfileRate = 4 << 10
 	}
 	open := func(dir string, sync bool) (posts, error) {
-		return list[i].open(filepath.Join(c.Dir, dir), sync, list[i].covering)
+		return list[i].open(place{filepath.Join(c.Dir, dir), sync, c.URL}, list[i].covering)
 	}
 	p, err := open("check", c.Setting.Sync)
 	if err != nil {
@@ -180,8 +181,24 @@ func (c *child) measure(ctx context.Context, op string, n int) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	s, err := measure(ctx, c.posts, lists)
-	return s, errors.Join(err, stop())
+	server, err := c.server(ctx)
+	if err != nil {
+		return sample{}, errors.Join(err, stop())
+	}
+	s, err1 := measure(ctx, c.posts, lists)
+	after, err2 := c.server(ctx)
+	s.Server = micros(after-server) / float64(n)
+	s.CPU += s.Server
+	return s, errors.Join(err1, err2, stop())
+}
+
+// server returns the processor time that the server of the posts has used, if
+// there is one.
+func (c *child) server(ctx context.Context) (time.Duration, error) {
+	if c.URL == "" {
+		return 0, nil
+	}
+	return serverCPU(ctx, c.URL)
 }
 
 // profile begins the profiles of some calls, and stop writes them: one of the CPU,

@@ -61,20 +61,16 @@ func (quietLogger) Errorf(string, ...any) {}
 
 func (quietLogger) Fatalf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
 
-func openPlain(dir string, sync, covering bool) (posts, error) {
-	return openFloor(dir, sync, covering, false)
-}
+func openPlain(at place, covering bool) (posts, error) { return openFloor(at, covering, false) }
 
-func openTuned(dir string, sync, covering bool) (posts, error) {
-	return openFloor(dir, sync, covering, true)
-}
+func openTuned(at place, covering bool) (posts, error) { return openFloor(at, covering, true) }
 
-func openFloor(dir string, sync, covering, tuned bool) (posts, error) {
-	db, err := pebbledb.Open(dir, floorOptions())
+func openFloor(at place, covering, tuned bool) (posts, error) {
+	db, err := pebbledb.Open(at.dir, floorOptions())
 	if err != nil {
 		return nil, err
 	}
-	f := &floor{db: db, covering: covering, tuned: tuned, sync: sync, seed: maphash.MakeSeed()}
+	f := &floor{db: db, covering: covering, tuned: tuned, sync: at.sync, seed: maphash.MakeSeed()}
 	f.versions.Store(uint64(time.Now().UnixNano())) // above all versions given before
 	f.scratch.New = func() any { return new(scratch) }
 	return f, nil

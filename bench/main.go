@@ -1,7 +1,7 @@
 // Command bench measures what package repo on Pebble costs beside code written by
 // hand for one kind of record: see docs/benchmarks.md.
 //
-//	go run ./bench [-rounds N] [-quick] [-only NAMES] [-json FILE]
+//	go run ./bench [-redis URL] [-rounds N] [-quick] [-only NAMES] [-json FILE]
 package main
 
 import (
@@ -21,7 +21,7 @@ import (
 func main() {
 	if os.Getenv(childVariable) != "" {
 		signal.Ignore(os.Interrupt) // the parent gets it, too, and says when to end
-		exit(serve(os.Stdin, os.Stdout, candidates))
+		exit(serve(os.Stdin, os.Stdout, nil))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := bench(ctx, os.Args[1:], os.Stdout, os.Stderr)
@@ -40,6 +40,9 @@ func exit(err error) {
 	os.Exit(1)
 }
 
+// tempPrefix begins the names of what is written and removed again.
+const tempPrefix = "polystore-bench-"
+
 // options are the flags.
 type options struct {
 	rounds  int
@@ -49,6 +52,7 @@ type options struct {
 	seed    uint64
 	dir     string
 	profile string
+	redis   string
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
@@ -57,7 +61,8 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.SetOutput(stderr)
 	f.IntVar(&o.rounds, "rounds", 0, "measure so many `times`, 9 unless given, 3 with -quick")
 	f.BoolVar(&o.quick, "quick", false, "see that everything works, in a few seconds; the figures mean little")
-	f.StringVar(&o.only, "only", "", "measure only what these `names` say, separated by commas: nosync, fsync, operations")
+	f.StringVar(&o.redis, "redis", "", "measure on the Redis at this `URL` too; its keys polystore-bench-… are written and removed")
+	f.StringVar(&o.only, "only", "", "measure only what these `names` say, separated by commas: nosync, fsync, redis, operations")
 	f.StringVar(&o.json, "json", "", "write all figures to this `file`")
 	f.Uint64Var(&o.seed, "seed", 1, "decides the posts, the calls and their order")
 	f.StringVar(&o.dir, "dir", "", "make the temporary directory for the data in this `directory`")
@@ -91,14 +96,22 @@ func (o *options) pick() ([]setting, []string, error) {
 			picked = append(picked, settings[0])
 		case name == "fsync":
 			picked = append(picked, settings[1])
+		case name == "redis":
+			if o.redis == "" {
+				return nil, nil, errors.New("-only redis: say where it is: -redis URL")
+			}
+			picked = append(picked, settings[2:]...)
 		case slices.Contains(operations, name):
 			ops = append(ops, name)
 		default:
-			return nil, nil, fmt.Errorf("-only: %q is none of nosync, fsync, %s", name, strings.Join(operations, ", "))
+			return nil, nil, fmt.Errorf("-only: %q is none of nosync, fsync, redis, %s", name, strings.Join(operations, ", "))
 		}
 	}
 	if len(picked) == 0 {
-		picked = settings
+		picked = settings[:2]
+		if o.redis != "" {
+			picked = settings
+		}
 	}
 	if len(ops) == 0 {
 		ops = operations
@@ -123,7 +136,10 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	var runs []*run
 	for _, s := range picked {
-		r := &run{setting: s, candidates: candidates, ops: ops, scale: fullScale(s.Sync), profile: o.profile, seed: o.seed}
+		r := &run{setting: s, candidates: s.candidates(), ops: ops, scale: fullScale(&s), profile: o.profile, seed: o.seed}
+		if s.Redis {
+			r.url = o.redis
+		}
 		if o.quick {
 			r.scale = quickScale()
 		}
@@ -143,7 +159,7 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 
 // measureAll does all rounds of all runs.
 func measureAll(ctx context.Context, o *options, runs []*run, progress io.Writer) (result *report, err error) {
-	dir, err := os.MkdirTemp(o.dir, "polystore-bench-")
+	dir, err := os.MkdirTemp(o.dir, tempPrefix)
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"strings"
 
 	"github.com/polystore/polystore/backends/pebble"
+	"github.com/polystore/polystore/backends/redis"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // ours is the work as a user of package repo writes it.
@@ -28,11 +31,27 @@ func postSchema(covering bool) repo.Schema {
 	}
 }
 
-func openOurs(dir string, sync, covering bool) (posts, error) {
-	backend, err := pebble.Open(dir, &pebble.Options{NoSync: !sync})
+func openOurs(at place, covering bool) (posts, error) {
+	backend, err := pebble.Open(at.dir, &pebble.Options{NoSync: !at.sync})
 	if err != nil {
 		return nil, err
 	}
+	return newOurs(backend, covering)
+}
+
+func openRedisOurs(at place, covering bool) (posts, error) {
+	option := "?prefix="
+	if strings.Contains(at.url, "?") {
+		option = "&prefix="
+	}
+	backend, err := redis.Open(context.Background(), at.url+option+at.prefix())
+	if err != nil {
+		return nil, err
+	}
+	return newOurs(backend, covering)
+}
+
+func newOurs(backend driver.Store, covering bool) (posts, error) {
 	store := repo.NewStore(backend, nil)
 	r, err := repo.Open[post](context.Background(), store, postSchema(covering))
 	if err != nil {

@@ -24,9 +24,14 @@ type scale struct {
 }
 
 // fullScale makes phases of a fifth of a second and more.
-func fullScale(sync bool) scale {
+func fullScale(s *setting) scale {
+	if s.Redis {
+		return scale{5_000, map[string]int{
+			opGet: 10_000, opUpdate: 3_000, opMove: 3_000, opNewest: 2_000, opInsert: 3_000, opMix: 3_000, opDelete: 3_000,
+		}, 5, false}
+	}
 	writes := 10_000
-	if sync {
+	if s.Sync {
 		writes = 6_000
 	}
 	return scale{20_000, map[string]int{
@@ -47,6 +52,7 @@ type run struct {
 	ops        []string
 	scale      scale
 	dir        string // for the data
+	url        string // of Redis
 	profile    string
 	seed       uint64
 
@@ -61,7 +67,7 @@ func (r *run) round(ctx context.Context, number int) (err error) {
 	seed := r.seed + uint64(number)
 	order := rand.New(rand.NewPCG(seed, 2))
 	dir := filepath.Join(r.dir, strconv.Itoa(number))
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, os.RemoveAll(dir), r.wipe(ctx, dir)) }()
 	ps := make([]*process, 0, len(r.candidates))
 	defer func() {
 		for _, p := range ps {
@@ -71,7 +77,7 @@ func (r *run) round(ctx context.Context, number int) (err error) {
 	}()
 	for _, i := range order.Perm(len(r.candidates)) {
 		name := r.candidates[i].name
-		p, err := spawn(ctx, config{Candidate: name, Dir: filepath.Join(dir, strconv.Itoa(i)), Setting: r.setting,
+		p, err := spawn(ctx, config{Candidate: name, Dir: filepath.Join(dir, strconv.Itoa(i)), URL: r.url, Setting: r.setting,
 			Records: r.scale.records, Seed: seed, Profile: r.profile, Quick: r.scale.quick})
 		if err != nil {
 			return err
@@ -84,6 +90,14 @@ func (r *run) round(ctx context.Context, number int) (err error) {
 		}
 	}
 	return sameDigest(ps)
+}
+
+// wipe removes what the candidates of a round have left in Redis.
+func (r *run) wipe(ctx context.Context, dir string) error {
+	if r.url == "" {
+		return nil
+	}
+	return wipeRedis(context.WithoutCancel(ctx), r.url, (&place{dir: dir}).prefix())
 }
 
 // phase measures one operation on every candidate.

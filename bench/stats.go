@@ -65,6 +65,7 @@ func merged(list []sample) sample {
 		s.CPU += b.CPU / float64(len(list))
 		s.Allocs += b.Allocs / float64(len(list))
 		s.Bytes += b.Bytes / float64(len(list))
+		s.Server += b.Server / float64(len(list))
 		s.Switches += b.Switches / float64(len(list))
 		s.Writes += b.Writes / float64(len(list))
 		s.Took += b.Took

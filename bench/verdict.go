@@ -10,14 +10,16 @@ type bound struct {
 	Op      string  `json:"operation"`
 	Name    string  `json:"candidate"`
 	Against string  `json:"against"`
-	Most    float64 `json:"bound"` // 0: the ratio is only told
+	Most    float64 `json:"bound"`              // 0: the ratio is only told
+	Allocs  float64 `json:"bound_allocs"`       // of the allocations
+	OnlyP50 bool    `json:"only_p50,omitempty"` // the bound is not for the processor time
 }
-
-// mostAllocs bounds the allocations of a call, as a multiple of what the floor needs.
-const mostAllocs = 2
 
 // bounds returns what is promised in a setting.
 func bounds(s setting) []bound {
+	if s.Redis {
+		return redisBounds(s)
+	}
 	most := 1.25
 	if s.Sync {
 		most = 1.10
@@ -28,14 +30,27 @@ func bounds(s setting) []bound {
 		if op == opMix {
 			m = 0
 		}
-		list = append(list, bound{op, oursName, floorName, m}, bound{op, oursName, tunedName, 0},
-			bound{op, oursCoveringName, floorCovers, m}, bound{op, oursCoveringName, tunedCovers, 0})
+		list = append(list, bound{Op: op, Name: oursName, Against: floorName, Most: m, Allocs: 2}, bound{Op: op, Name: oursName, Against: tunedName},
+			bound{Op: op, Name: oursCoveringName, Against: floorCovers, Most: m, Allocs: 2}, bound{Op: op, Name: oursCoveringName, Against: tunedCovers})
 	}
 	m := 0.45
 	if s.Sync {
 		m = 0
 	}
-	return append(list, bound{opNewest, oursCoveringName, floorName, m})
+	return append(list, bound{Op: opNewest, Name: oursCoveringName, Against: floorName, Most: m, Allocs: 2})
+}
+
+func redisBounds(s setting) []bound {
+	most := map[int]float64{1: 1.10, 16: 1.05, 64: 0.80}[s.Workers]
+	var list []bound
+	for _, op := range operations {
+		b := bound{Op: op, Name: oursName, Against: floorName, Most: most, Allocs: 1.3, OnlyP50: s.Workers == 64}
+		if op == opMix {
+			b.Most = 0
+		}
+		list = append(list, b)
+	}
+	return list
 }
 
 // The verdicts. Noisy is that of a run in which two measurements of the same code
@@ -56,7 +71,8 @@ type line struct {
 
 	P50Micros   [2]float64 `json:"p50_us"` // of the candidate, and of that which it is held against
 	CPUMicros   [2]float64 `json:"cpu_us"`
-	Allocs      [2]float64 `json:"allocs"`
+	ServerCPU   [2]float64 `json:"server_cpu_us"` // the part of it that the server has
+	Counts      [2]float64 `json:"allocs"`
 	AllocsBytes [2]float64 `json:"alloc_bytes"`
 	Switches    [2]float64 `json:"switches"`
 	Writes      [2]float64 `json:"writes"`
@@ -79,7 +95,8 @@ func judge(b bound, samples map[string][]sample) line {
 		SameC:       estimateOf(ratios(again, floor, cpu)),
 		P50Micros:   pair(p50),
 		CPUMicros:   pair(cpu),
-		Allocs:      pair(func(s sample) float64 { return s.Allocs }),
+		ServerCPU:   pair(func(s sample) float64 { return s.Server }),
+		Counts:      pair(func(s sample) float64 { return s.Allocs }),
 		AllocsBytes: pair(func(s sample) float64 { return s.Bytes }),
 		Switches:    pair(func(s sample) float64 { return s.Switches }),
 		Writes:      pair(func(s sample) float64 { return s.Writes }),
@@ -98,7 +115,7 @@ func (l *line) decide() {
 		name      string
 		est, same estimate
 	}{{"p50", l.P50, l.SameP}, {"CPU", l.CPU, l.SameC}} {
-		if !l.tells(m.same) {
+		if !l.tells(m.same) || l.OnlyP50 && m.name != "p50" {
 			continue
 		}
 		tells = true
@@ -106,7 +123,7 @@ func (l *line) decide() {
 			l.Because = append(l.Because, m.name)
 		}
 	}
-	if l.Allocs[0] > mostAllocs*l.Allocs[1] {
+	if l.Counts[0] > l.Allocs*l.Counts[1] {
 		l.Because = append(l.Because, "allocations")
 	}
 	switch {

@@ -147,13 +147,14 @@ type sample struct {
 	Calls  int     `json:"calls"`
 	P50    float64 `json:"p50_us"`
 	P99    float64 `json:"p99_us"`
-	CPU    float64 `json:"cpu_us"` // user and system, of the whole process, a call
+	CPU    float64 `json:"cpu_us"` // user and system, of the whole process and of the server, a call
 	Allocs float64 `json:"allocs"` // a call
 	Bytes  float64 `json:"bytes"`  // allocated, a call
 	Took   float64 `json:"seconds"`
 
-	Switches float64 `json:"switches"` // times a thread waited, a call
-	Writes   float64 `json:"writes"`   // of the process to files, a call; 0 if the system does not tell
+	Server   float64 `json:"server_cpu_us"` // the part of CPU that the server has
+	Switches float64 `json:"switches"`      // times a thread waited, a call
+	Writes   float64 `json:"writes"`        // of the process to files, a call; 0 if the system does not tell
 
 	Sum uint64 `json:"-"` // of the answers
 }
