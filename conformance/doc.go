@@ -21,6 +21,7 @@
 // Concurrent histories: many goroutines on few records. Histories of records and
 // of unique values must be linearizable, and a lookup by an index must return
 // what was there during the whole call and nothing that was not there at all.
+// [InTrouble] makes such histories on a store whose network fails meanwhile.
 //
 // Everything is kept in collections whose names begin with "cf" and a random
 // number, and dropped at the end: a live server is not disturbed.

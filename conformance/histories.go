@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -19,11 +20,12 @@ import (
 // Concurrent histories: some clients work on few records at once, and what each
 // asked, was told, and when, must be explained by some order of the calls.
 const (
-	clients    = 5
-	clientOps  = 24
-	historyRun = 20 * time.Second // for the calls of one history
-	checkTime  = 10 * time.Second // for explaining it
-	forever    = math.MaxInt64    // when a call returns whose outcome is unknown
+	clients     = 5
+	clientOps   = 24
+	mostClients = 100
+	historyRun  = 20 * time.Second // for the calls of one history
+	checkTime   = 10 * time.Second // for explaining it
+	forever     = math.MaxInt64    // when a call returns whose outcome is unknown
 )
 
 // record makes n histories, some of each kind, and returns the first that cannot
@@ -56,10 +58,16 @@ func (s *suite) entries(ctx context.Context) (*repo.Repo[entry], error) {
 
 // A history is one run of all clients, and what they saw.
 type history struct {
-	repo  *repo.Repo[entry]
-	tag   string // begins the names that it uses
-	began time.Time
-	rand  func(client int) *rand.Rand
+	repo   *repo.Repo[entry]
+	tag    string // begins the names that it uses
+	number int
+	began  time.Time
+	rand   func(client int) *rand.Rand
+
+	clients int
+	ops     int // that each client does
+	meters  *repo.Repo[meter]
+	trouble *troubled // nil if nothing disturbs the clients
 
 	mu    sync.Mutex
 	calls map[string][]porcupine.Operation // by what must be explained alone: a record, or a value
@@ -71,45 +79,77 @@ type history struct {
 
 func newHistory(r *repo.Repo[entry], seed uint64, number int) *history {
 	return &history{
-		repo: r, tag: fmt.Sprintf("h%d", number), began: time.Now(),
-		rand:  func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number*clients+client))) },
+		repo: r, number: number, tag: fmt.Sprintf("h%d", number), began: time.Now(), clients: clients, ops: clientOps,
+		rand:  func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number*mostClients+client))) },
 		calls: map[string][]porcupine.Operation{}, moves: map[string][]stay{},
 	}
 }
 
 // kindsOf returns the kinds of histories that a store can have.
 func kindsOf(unit driver.Unit) []historyKind {
-	kinds := []historyKind{{"a record", (*history).useRecords, (*history).checkCalls}}
+	kinds := []historyKind{{"a record", (*history).useRecords, (*history).lastRecords, (*history).checkCalls, false}}
 	if unit == driver.UnitStore {
-		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).checkCalls},
-			historyKind{"an index", (*history).useIndex, (*history).checkLooks})
+		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).lastValues, (*history).checkCalls, false},
+			historyKind{"an index", (*history).useIndex, (*history).lastLooks, (*history).checkLooks, false})
 	}
 	return kinds
 }
 
-// A historyKind is what clients do, and how what they saw is explained.
+// A historyKind is what clients do, what one reads when they have gone, and how what
+// they saw is explained.
 type historyKind struct {
 	what   string
 	client func(h *history, ctx context.Context, client int) error
+	last   func(h *history, ctx context.Context) error
 	check  func(h *history, what string) error
+	counts bool // it needs the meters
 }
 
 func (h *history) run(ctx context.Context, kind historyKind) error {
 	ctx, cancel := context.WithTimeout(ctx, historyRun)
 	defer cancel()
-	errs := make([]error, clients)
+	if err := h.work(ctx, kind); err != nil {
+		return err
+	}
+	return h.explain(kind)
+}
+
+// work lets the clients do what they do.
+func (h *history) work(ctx context.Context, kind historyKind) error {
+	errs := make([]error, h.clients)
 	var wg sync.WaitGroup
-	for c := range clients {
+	for c := range h.clients {
 		wg.Go(func() { errs[c] = caught(func() error { return kind.client(h, ctx, c) }) })
 	}
 	wg.Wait()
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
+	return errors.Join(errs...)
+}
+
+func (h *history) explain(kind historyKind) error {
 	if h.told*2 < h.asked {
 		return &mismatch{"most calls on " + kind.what + " to be answered", fmt.Sprintf("%d of %d were", h.told, h.asked)}
 	}
 	return kind.check(h, kind.what)
+}
+
+// turn does one call of a client, and reports whether the client goes on: what was
+// seen until the context ended is a history, too.
+func (h *history) turn(ctx context.Context, r *rand.Rand, do func(ctx context.Context)) bool {
+	if h.trouble == nil {
+		do(ctx)
+	} else {
+		h.trouble.turn(ctx, r, do)
+	}
+	return ctx.Err() == nil
+}
+
+// became returns what a client knows of a call that returned err, after it has asked
+// what became of it if that was unknown.
+func (h *history) became(ctx context.Context, err error) status {
+	if s := statusOf(err); s != notKnown || h.trouble == nil {
+		return s
+	}
+	return h.trouble.settle(ctx, err)
 }
 
 // count counts a call. The caller has the lock.
@@ -224,6 +264,9 @@ func (in call) apply(state string) (fits bool, after string) {
 		return true, in.next
 	case "delete":
 		return true, ""
+	case "add":
+		n, err := strconv.Atoi(state)
+		return err == nil, strconv.Itoa(n + 1)
 	}
 	return state == in.expect, in.next // compare and set: update, delete by version, free, pass on
 }

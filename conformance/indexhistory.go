@@ -28,7 +28,10 @@ type look struct {
 	way       string
 }
 
-const kindsOfHistory = 3
+const (
+	kindsOfHistory = 3
+	waysToLook     = 4
+)
 
 // useIndex is a client that moves two records of its own from value to value, and
 // looks for the records of a value.
@@ -39,15 +42,33 @@ func (h *history) useIndex(ctx context.Context, client int) error {
 	if err != nil {
 		return err
 	}
-	for range clientOps {
-		value := fmt.Sprintf("%s.k%d", h.tag, r.IntN(kindsOfHistory))
-		if r.IntN(2) == 0 {
-			h.moveRecord(ctx, entry{Part: part, ID: int64(r.IntN(2)), Kind: value, Tags: []string{value, "all"}, Score: 1}, r.IntN(5))
-		} else {
-			h.lookIn(ctx, client, view, value, r.IntN(4))
+	for range h.ops {
+		value := h.kind(r.IntN(kindsOfHistory))
+		goesOn := h.turn(ctx, r, func(ctx context.Context) {
+			if r.IntN(2) == 0 {
+				h.moveRecord(ctx, entry{Part: part, ID: int64(r.IntN(2)), Kind: value, Tags: []string{value, "all"}, Score: 1}, r.IntN(5))
+			} else {
+				h.lookIn(ctx, client, view, value, r.IntN(waysToLook))
+			}
+		})
+		if !goesOn {
+			return nil
 		}
-		if ctx.Err() != nil {
-			return nil // what was seen until now is a history, too
+	}
+	return nil
+}
+
+func (h *history) kind(n int) string { return fmt.Sprintf("%s.k%d", h.tag, n) }
+
+// lastLooks looks for the records of every value in every way.
+func (h *history) lastLooks(ctx context.Context) error {
+	view, err := repo.ViewOf[glance](h.repo)
+	if err != nil {
+		return err
+	}
+	for n := range kindsOfHistory {
+		for way := range waysToLook {
+			h.lookIn(ctx, h.clients, view, h.kind(n), way)
 		}
 	}
 	return nil
@@ -65,7 +86,7 @@ func (h *history) moveRecord(ctx context.Context, e entry, how int) {
 	default:
 		err = h.repo.Put(ctx, &e)
 	}
-	h.moved(keyText(e), value, began, statusOf(err))
+	h.moved(keyText(e), value, began, h.became(ctx, err))
 }
 
 func (h *history) moved(record, value string, began int64, s status) {

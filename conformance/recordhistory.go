@@ -16,13 +16,20 @@ const recordsOfHistory = 2
 func (h *history) useRecords(ctx context.Context, client int) error {
 	r := h.rand(client)
 	seen := map[string]entry{} // by record, as the client last saw it
-	for n := range clientOps {
+	for n := range h.ops {
 		id := int64(r.IntN(recordsOfHistory))
 		next := entry{Part: h.tag, ID: id, Kind: h.tag + fmt.Sprint(r.IntN(2)), Score: int64(n), Note: fmt.Sprintf("%d.%d", client, n)}
-		h.oneRecordCall(ctx, client, r, seen, next)
-		if ctx.Err() != nil {
-			return nil // what was seen until now is a history, too
+		if !h.turn(ctx, r, func(ctx context.Context) { h.oneRecordCall(ctx, client, r, seen, next) }) {
+			return nil
 		}
+	}
+	return nil
+}
+
+// lastRecords reads every record.
+func (h *history) lastRecords(ctx context.Context) error {
+	for id := range recordsOfHistory {
+		h.readRecord(ctx, h.clients, map[string]entry{}, entry{Part: h.tag, ID: int64(id)})
 	}
 	return nil
 }
@@ -61,7 +68,7 @@ func (h *history) oneRecordCall(ctx context.Context, client int, r *rand.Rand, s
 		in.do = "delete"
 		err = h.repo.Delete(ctx, keyOf(next))
 	}
-	h.note(thing, client, began, in, reply{status: statusOf(err)})
+	h.note(thing, client, began, in, reply{status: h.became(ctx, err)})
 	if err == nil && in.next != "" && in.do != "delete" {
 		seen[thing] = next
 	}

@@ -26,21 +26,33 @@ func (o *holder) owner(i int) string { return fmt.Sprintf("%q/%d", o.part, i) }
 // that others want too, and looks for the owners of values.
 func (h *history) useValues(ctx context.Context, client int) error {
 	r, own := h.rand(client), &holder{part: fmt.Sprint(h.tag, "-", client)}
-	for range clientOps {
-		value := fmt.Sprintf("%s.v%d", h.tag, r.IntN(valuesOfHistory))
-		switch n := r.IntN(10); {
-		case n < 5:
-			h.lookUp(ctx, client, value)
-		case n < 8:
-			h.take(ctx, client, own, r.IntN(2), value, r)
-		case n < 9:
-			h.passOn(ctx, client, own)
-		default:
-			h.free(ctx, client, own, r.IntN(2))
+	for range h.ops {
+		value := h.value(r.IntN(valuesOfHistory))
+		goesOn := h.turn(ctx, r, func(ctx context.Context) {
+			switch n := r.IntN(10); {
+			case n < 5:
+				h.lookUp(ctx, client, value)
+			case n < 8:
+				h.take(ctx, client, own, r.IntN(2), value, r)
+			case n < 9:
+				h.passOn(ctx, client, own)
+			default:
+				h.free(ctx, client, own, r.IntN(2))
+			}
+		})
+		if !goesOn {
+			return nil
 		}
-		if ctx.Err() != nil {
-			return nil // what was seen until now is a history, too
-		}
+	}
+	return nil
+}
+
+func (h *history) value(n int) string { return fmt.Sprintf("%s.v%d", h.tag, n) }
+
+// lastValues looks for the owner of every value.
+func (h *history) lastValues(ctx context.Context) error {
+	for n := range valuesOfHistory {
+		h.lookUp(ctx, h.clients, h.value(n))
 	}
 	return nil
 }
@@ -75,7 +87,7 @@ func (h *history) take(ctx context.Context, client int, own *holder, i int, valu
 	default:
 		_, err = h.repo.Update(ctx, keyOf(e), func(e *entry) error { e.Name = &value; return nil })
 	}
-	got := reply{status: statusOf(err)}
+	got := reply{status: h.became(ctx, err)}
 	h.note(value, client, began, call{do: "take", next: own.owner(i)}, got)
 	if old != "" && (got.status == done || got.status == notKnown) {
 		h.note(old, client, began, call{do: "free", expect: own.owner(i)}, got)
@@ -96,7 +108,7 @@ func (h *history) passOn(ctx context.Context, client int, own *holder) {
 	g := h.repo.Group()
 	g.Put(&entry{Part: own.part, ID: 0, Name: &b, Kind: h.tag})
 	g.Put(&entry{Part: own.part, ID: 1, Name: &a, Kind: h.tag})
-	got := reply{status: statusOf(g.Commit(ctx))}
+	got := reply{status: h.became(ctx, g.Commit(ctx))}
 	h.note(a, client, began, call{do: "pass on", expect: own.owner(0), next: own.owner(1)}, got)
 	h.note(b, client, began, call{do: "pass on", expect: own.owner(1), next: own.owner(0)}, got)
 	if got.status == done {
@@ -119,7 +131,7 @@ func (h *history) free(ctx context.Context, client int, own *holder, i int) {
 	} else {
 		_, err = h.repo.Patch(ctx, key, repo.Unset("name"))
 	}
-	got := reply{status: statusOf(err)}
+	got := reply{status: h.became(ctx, err)}
 	h.note(own.have[i], client, began, call{do: "free", expect: own.owner(i)}, got)
 	own.lost[i] = got.status == notKnown
 	if got.status == done {

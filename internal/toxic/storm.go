@@ -40,7 +40,7 @@ func draw(r *rand.Rand) (f Fault, lasts, calm time.Duration) {
 	case Cut, Reset: // what they do is done at once
 		lasts = between(time.Millisecond, 20*time.Millisecond)
 	default:
-		lasts = between(10*time.Millisecond, 150*time.Millisecond)
+		lasts = between(10*time.Millisecond, 120*time.Millisecond)
 	}
 	return f, lasts, calm
 }

@@ -1,0 +1,128 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A careless store is one in memory whose answers are lost in trouble, and what a
+// careless program makes of that.
+type careless struct {
+	lossy
+	commit func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error)
+}
+
+func (c *careless) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	return c.commit(ctx, c, token, ops)
+}
+
+func careful(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	return c.lossy.Commit(ctx, token, ops)
+}
+
+// makeTrouble loses answers until the context ends.
+func (c *careless) makeTrouble(ctx context.Context, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	for ctx.Err() == nil {
+		c.lose([]lossPlan{doneThenLost, lostOnTheWay}[r.IntN(2)])
+		time.Sleep(2 * time.Millisecond)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plans = nil
+}
+
+func inTrouble(t *testing.T, rounds int, commit func(context.Context, *careless, driver.Token, []driver.Op) (*driver.Refusal, error)) (Tally, error) {
+	t.Helper()
+	c := &careless{lossy: lossy{Store: memory.New(nil)}, commit: commit}
+	open := func(context.Context) (driver.Store, error) { return c, nil }
+	return InTrouble(t.Context(), open, Trouble{Seed: 1, Rounds: rounds, Make: c.makeTrouble})
+}
+
+// A store that says what is unknown passes, and its outcomes are resolved.
+func TestTroubleThatIsNoFault(t *testing.T) {
+	t.Parallel()
+	tally, err := inTrouble(t, 8, careful)
+	if err != nil {
+		t.Error(err)
+	}
+	if tally.Committed+tally.NotCommitted == 0 || tally.Unknown != tally.Committed+tally.NotCommitted+tally.Open || tally.Answered > tally.Calls {
+		t.Errorf("the tally is %+v", tally)
+	}
+}
+
+// Each way to be careless is found.
+func TestTroubleFinds(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		want   string
+		commit func(context.Context, *careless, driver.Token, []driver.Op) (*driver.Refusal, error)
+	}{
+		"sends again": {"a counter", func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+			refusal, err := c.lossy.Commit(ctx, token, ops)
+			if errors.Is(err, driver.ErrUnknownOutcome) && ops[0].Do == driver.Patch && ops[0].If == driver.Present {
+				return c.lossy.Commit(ctx, driver.NewToken(), ops)
+			}
+			return refusal, err
+		}},
+		"takes it for failure": {"an order of the calls", func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+			refusal, err := c.lossy.Commit(ctx, token, ops)
+			if errors.Is(err, driver.ErrUnknownOutcome) {
+				return nil, driver.ErrUnavailable
+			}
+			return refusal, err
+		}},
+		"takes it for success": {"an order of the calls", func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+			refusal, err := c.lossy.Commit(ctx, token, ops)
+			if errors.Is(err, driver.ErrUnknownOutcome) {
+				return nil, nil
+			}
+			return refusal, err
+		}},
+		"forgets index rows": {"to agree with the records", func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+			refusal, err := c.lossy.Commit(ctx, token, ops)
+			if errors.Is(err, driver.ErrUnknownOutcome) && len(ops) > 1 {
+				return c.lossy.Commit(ctx, token, ops[:1])
+			}
+			return refusal, err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := inTrouble(t, 60, tt.commit); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("found %v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// A verdict that is taken back is found; one that can no longer be given is none.
+func TestVerdictsAreKept(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		was, is repo.Verdict
+		fault   bool
+	}{
+		{repo.Committed, repo.NotCommitted, true},
+		{repo.NotCommitted, repo.Committed, true},
+		{repo.Committed, repo.Committed, false},
+		{repo.Committed, repo.Unknown, false},
+		{repo.Unknown, repo.NotCommitted, false},
+	} {
+		in := &troubled{
+			told:    []told{{&repo.Outcome{}, tt.was}},
+			resolve: func(context.Context, *repo.Outcome) (repo.Verdict, error) { return tt.is, nil },
+		}
+		if err := in.askAnew(t.Context()); (err != nil) != tt.fault {
+			t.Errorf("first %s, then %s: %v", tt.was, tt.is, err)
+		}
+	}
+}
