@@ -1,0 +1,122 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/internal/toxic"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// seedOf returns a seed that is new each time, or that of a run to be repeated.
+func seedOf(t *testing.T) uint64 {
+	t.Helper()
+	const variable = "POLYSTORE_TEST_SEED"
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv(variable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", variable, err)
+		}
+	}
+	t.Logf("for the same trouble set %s=%d", variable, seed)
+	return seed
+}
+
+// A batchCounter counts pipelines with several commits.
+type batchCounter struct{ batches atomic.Int64 }
+
+func (*batchCounter) DialHook(next goredis.DialHook) goredis.DialHook          { return next }
+func (*batchCounter) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook { return next }
+
+func (b *batchCounter) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []goredis.Cmder) error {
+		commits := 0
+		for _, c := range cmds {
+			if c.Name() == "evalsha" {
+				commits++
+			}
+		}
+		if commits > 1 {
+			b.batches.Add(1)
+		}
+		return next(ctx, cmds)
+	}
+}
+
+// A storm is histories on the shared server through a network in trouble.
+type storm struct {
+	rounds, clients int
+	rages           atomic.Bool
+	batches         batchCounter
+	wrap            func(*storm, driver.Store) driver.Store // makes another store of the real one; nil leaves it
+}
+
+// run makes the histories, with a client that notices trouble soon.
+func (s *storm) run(t *testing.T, seed uint64) (conformance.Tally, error) {
+	t.Helper()
+	p := toxic.New(t, testserver.Shared(t, testserver.Redis).Addr)
+	client := goredis.NewClient(&goredis.Options{Addr: p.Addr(), Protocol: 2, ContextTimeoutEnabled: true, ReadTimeout: 120 * time.Millisecond,
+		WriteTimeout: 120 * time.Millisecond, DialTimeout: 200 * time.Millisecond, PoolTimeout: 300 * time.Millisecond, PoolSize: 16})
+	defer client.Close()
+	client.AddHook(&s.batches)
+	open := func(ctx context.Context) (driver.Store, error) {
+		store, err := redis.New(ctx, client, &redis.Options{Prefix: driver.NewToken().String()})
+		if err != nil || s.wrap == nil {
+			return store, err
+		}
+		return s.wrap(s, store), nil
+	}
+	kinds := map[toxic.Kind]int{}
+	tally, err := conformance.InTrouble(t.Context(), open, conformance.Trouble{Seed: seed, Rounds: s.rounds, Clients: s.clients, Make: func(ctx context.Context, seed uint64) {
+		s.rages.Store(true)
+		defer s.rages.Store(false)
+		for _, f := range p.Storm(ctx, seed) {
+			kinds[f.Kind]++
+		}
+	}})
+	t.Logf("%d clients: %+v under %v; %d pipelines with several commits", s.clients, tally, kinds, s.batches.batches.Load())
+	return tally, err
+}
+
+// What clients see through a network that delays, holds, drops, cuts and resets is
+// explained by an order of their calls; every outcome can be resolved, and stays as
+// it was resolved. Some storms have so many clients that their calls share pipelines.
+func TestHistoriesInTrouble(t *testing.T) {
+	var mu sync.Mutex
+	var all conformance.Tally
+	var batches int64
+	t.Run("storms", func(t *testing.T) {
+		for i := range 4 {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				s := &storm{rounds: 8, clients: []int{6, 16}[i%2]}
+				tally, err := s.run(t, seedOf(t)+uint64(1000*i))
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all.Calls += tally.Calls
+				all.Answered += tally.Answered
+				all.Committed += tally.Committed
+				all.NotCommitted += tally.NotCommitted
+				batches += s.batches.batches.Load()
+			})
+		}
+	})
+	if all.Committed < 5 || all.NotCommitted < 5 || all.Answered*2 < all.Calls || batches < 5 {
+		t.Errorf("%+v, %d pipelines with several commits: too little trouble, or too much, to tell", all, batches)
+	}
+}
