@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -22,7 +23,8 @@ const (
 // themselves; with -update it writes the table.
 func TestCapabilities(t *testing.T) {
 	var facts []driver.Facts
-	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false"}
+	server := testserver.Start(t, testserver.Redis) // of its own, whose settings are known
+	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false", server.URL}
 	for _, url := range urls {
 		s, err := backends.OpenDriver(t.Context(), url)
 		if err != nil {
@@ -31,7 +33,7 @@ func TestCapabilities(t *testing.T) {
 		defer s.Close()
 		facts = append(facts, s.Facts())
 	}
-	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`"}, facts)
+	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`", "`redis://HOST`"}, facts)
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -62,11 +62,11 @@ func (s *screen) across() {
 	}
 	var parts []string
 	for _, v := range s.verdicts {
-		if text := v.class.String() + " " + survives(v.class); !slices.Contains(parts, text) {
+		if text := "in class " + v.class.String() + " " + survives(v.class); !slices.Contains(parts, text) {
 			parts = append(parts, text)
 		}
 	}
-	s.paragraph("What an acknowledged write survives: " + strings.Join(parts, "; ") +
+	s.paragraph("An acknowledged write survives " + strings.Join(parts, "; ") +
 		". A class that promises less is faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + s.price())
 }
 
@@ -81,7 +81,7 @@ func survives(class driver.Durability) string {
 	case driver.Node:
 		return "the loss of one machine of three"
 	}
-	return "was not to be learnt from the store, which may promise anything or nothing"
+	return "nobody knows what: the store does not tell"
 }
 
 // price says what writes and reads take on the best of each class that is known and

@@ -27,7 +27,7 @@ func TestFasterWeakerClassIsNotTaken(t *testing.T) {
 	for _, want := range []string{
 		"Class power (made, made so): Take solid, alone in its class.",
 		"Class process (made, made so): Take swift, alone in its class.",
-		"power a loss of power; process the end of the store's process, but not a loss of power. A class that promises less",
+		"An acknowledged write survives in class power a loss of power; in class process the end of the store's process, but not a loss of power. A class that promises less",
 		"a read takes 1 ms in class power (solid) and 100 µs in class process (swift).",
 		"solid power 1 ms", "swift process 100 µs",
 	} {
@@ -80,7 +80,7 @@ func TestUnknownClassIsComparedWithNothing(t *testing.T) {
 	if want := "Class unknown (silent, appendonly unknown): Take a, alone in its class."; !strings.Contains(text, want) {
 		t.Errorf("the screen has no %q:\n%s", want, text)
 	}
-	if strings.Count(text, "unknown was not to be learnt from the store") != 1 || strings.Contains(text, "The price") {
+	if strings.Count(text, "in class unknown nobody knows what: the store does not tell") != 1 || strings.Contains(text, "The price") {
 		t.Errorf("the unknown class is not told, or has a price:\n%s", text)
 	}
 	alone := []*candidate{made{"a", 0, fast, 0, 10 * time.Microsecond, 100, 0}.on(one, w), made{"b", 0, fast, 0, 20 * time.Microsecond, 100, 0}.on(one, w)}

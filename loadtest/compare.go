@@ -11,7 +11,7 @@ const (
 	sampledWrites = 30  // calls of each query that writes
 	sampledAgain  = 30  // reads after the writes
 	sampleTime    = time.Second
-	leastSamples  = 10
+	leastSamples  = 5 // also of calls that take long
 )
 
 // A WrongAnswers error says that two models gave different answers to the same

@@ -103,11 +103,17 @@ func (s *screen) deciding() []int {
 	return list
 }
 
-// apart says how much a query tells the candidates of the class apart.
+// apart says how much a query tells the candidates of the class apart. One that
+// cannot carry the rate is late in all queries alike, so it counts only where there
+// are no two others.
 func (v *verdict) apart(at int) float64 {
 	weight := 0.0
 	least, most := time.Duration(1<<62), time.Duration(1)
-	for _, c := range v.ranked {
+	carrying := slices.DeleteFunc(slices.Clone(v.ranked), func(c *candidate) bool { return c.state == stateSaturated })
+	if len(carrying) < 2 {
+		carrying = v.ranked
+	}
+	for _, c := range carrying {
 		p50 := time.Duration(c.spectra[at][serviceTime].ValueAtQuantile(50))
 		least, most = min(least, max(p50, 1)), max(most, p50)
 		for _, j := range c.objectives {

@@ -20,6 +20,8 @@ func TestRedactAndLocal(t *testing.T) {
 		{"redis://localhost/?s3cret", "redis://localhost/?***", true},
 		{"redis://localhost/#s3cret", "redis://localhost/", true},
 		{"pebble:/data/me@host#1", "pebble:/data/me@host#1", true},
+		{"redis://localhost/0?db=3&pool_size=20&read_timeout=1.5s&prefix=s3cret", "redis://localhost/0?db=3&pool_size=20&read_timeout=1.5s&prefix=***", true},
+		{"redis://localhost/0?db=s3cret&read_timeout=3s3cret", "redis://localhost/0?db=***&read_timeout=***", true},
 		{"pebble:/data/x?sync=s3cret", "pebble:/data/x?sync=***", true},
 		{"redis://[::1]:6379", "redis://[::1]:6379", true},
 		{"redis://%2Ftmp%2Fsock", "redis://%2Ftmp%2Fsock", true},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -20,12 +21,15 @@ import (
 
 const loadAbout = `Loads the data of a workload file into every model that it compares, checks that
 all give the same answers, sends the queries at their rate and says which model
-to take. Without --on it uses a new Pebble store in a folder of its own below
---out, which it removes. It writes only into collections of its own.
+to take. With several stores, each --on URL, every model is measured on each; what
+to take is said for each class of durability, and classes are not compared.
+Without --on, and for --on pebble:, it uses a new Pebble store in a folder of its
+own below --out, which it removes. Elsewhere it writes only into collections of its
+own, which it removes, too.
 
-Exit codes: 0 some model does all that is asked, 1 none does, 2 the command or a
-file is wrong, 3 the clock was too late to tell, 4 models gave different answers,
-130 interrupted.`
+Exit codes: 0 some model does all that is asked, in each class; 1 none does, 2 the
+command or a file is wrong or a store failed, 3 the clock was too late to tell,
+4 models or stores gave different answers, 130 interrupted.`
 
 // loadFlags are the flags of load. Those that were not given leave what the
 // workload file says.
@@ -42,7 +46,7 @@ type loadFlags struct {
 
 func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var f loadFlags
-	fs := newFlags("load", "FILE", loadAbout, "polystore load examples/debian/debian.yaml\npolystore load blog.yaml --on memory: --on pebble:/data/try --rate 2000", stderr)
+	fs := newFlags("load", "FILE", loadAbout, "polystore load examples/debian/debian.yaml\npolystore load blog.yaml --on pebble: --on redis://localhost:6379 --rate 2000", stderr)
 	f.register(fs)
 	rest, err := parse(fs, args, "FILE", stdout)
 	if err != nil {
@@ -63,6 +67,11 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	})
 	if err = errors.Join(err, clean()); err == nil {
 		return f.write(result, stdout, stderr)
+	}
+	if result != nil { // what was measured before a store was lost
+		if failed := f.write(result, stdout, stderr); !errors.As(failed, new(exit)) {
+			err = errors.Join(err, failed)
+		}
 	}
 	if errors.Is(err, context.Canceled) && beside(err) == nil && !f.keep {
 		fmt.Fprintln(stderr, "what the run had written is removed")
@@ -137,17 +146,35 @@ func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, e
 	if err := writable(f.out); err != nil {
 		return nil, nil, exit{loadtest.Usage, fmt.Errorf("load: %w", err)}
 	}
-	if len(f.on) > 0 {
+	at := slices.Index(f.on, newPebble)
+	if at < 0 && len(f.on) > 0 {
 		return f.on, func() error { return nil }, nil
 	}
+	url, clean, err := f.makePebble(stderr)
+	if at < 0 || err != nil {
+		return []string{url}, clean, err
+	}
+	on = slices.Clone(f.on)
+	on[at] = url
+	if slices.Contains(on, newPebble) {
+		return nil, nil, errors.Join(usageError("load: --on pebble: makes one new store; write it once, or name directories, as in pebble:DIR"), clean())
+	}
+	return on, clean, nil
+}
+
+const newPebble = "pebble:" // the URL of a store that is made for the run
+
+// makePebble makes a folder for a new Pebble store, and returns its URL and what
+// removes it.
+func (f *loadFlags) makePebble(stderr io.Writer) (url string, clean func() error, err error) {
 	dir, err := os.MkdirTemp(f.out, ".store-")
 	if err != nil {
-		return nil, nil, exit{loadtest.Usage, fmt.Errorf("load: make a folder for the store: %w", err)}
+		return "", nil, exit{loadtest.Usage, fmt.Errorf("load: make a folder for the store: %w", err)}
 	}
 	if inMemory(dir) {
 		fmt.Fprintf(stderr, "note: %s lies in memory, so what is said of power losses is not true of it, and to sync costs nothing; say --out DIR with one on a disk\n", f.out)
 	}
-	url := "pebble:" + strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(dir))
+	url = newPebble + strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(dir))
 	clean = func() error {
 		if f.keep {
 			fmt.Fprintf(stderr, "kept the store: %s\n", url)
@@ -155,7 +182,7 @@ func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, e
 		}
 		return os.RemoveAll(dir)
 	}
-	return []string{url}, clean, nil
+	return url, clean, nil
 }
 
 // write prints the result and keeps it in a file.

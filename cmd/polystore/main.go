@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/redis/go-redis/v9/logging"
+
 	"github.com/polystore/polystore/loadtest"
 )
 
@@ -42,6 +44,7 @@ func commands() []command {
 // run does the command that args name. Data go to stdout and everything else to
 // stderr; the error says with which code the program ends.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	logging.Disable() // by default go-redis logs each failed connection to standard error; errors say it once
 	if len(args) == 0 {
 		usage(stderr)
 		return exit{loadtest.Usage, nil}

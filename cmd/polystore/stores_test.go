@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/loadtest"
+)
+
+const secret = "s3cret"
+
+// A guarded server wants a password and holds keys that are not ours.
+type guarded struct {
+	*testserver.Server
+	url    string // with the password
+	client *goredis.Client
+	keys   []string
+}
+
+func newGuarded(t *testing.T) *guarded {
+	t.Helper()
+	s := testserver.Start(t, testserver.Redis)
+	g := &guarded{Server: s, url: "redis://:" + secret + "@" + s.Addr + "/0", client: goredis.NewClient(&goredis.Options{Addr: s.Addr, Password: secret})}
+	t.Cleanup(func() { g.client.Close() })
+	open := goredis.NewClient(&goredis.Options{Addr: s.Addr})
+	defer open.Close()
+	if err := open.ConfigSet(t.Context(), "requirepass", secret).Err(); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"foreign", "load_", "load_x_posts:{1}"} {
+		if err := g.client.Set(t.Context(), key, "kept", 0).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.keys = g.all(t)
+	return g
+}
+
+// all returns the keys of the server, in order, but the one that says that there is
+// a catalog, which the first collection of all makes and nothing removes.
+func (g *guarded) all(t *testing.T) []string {
+	t.Helper()
+	keys, err := g.client.Keys(t.Context(), "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(keys)
+	return slices.DeleteFunc(keys, func(key string) bool { return key == "_table:_catalog" })
+}
+
+// check sees that the server holds what it held before, and that nothing printed
+// has its password.
+func (g *guarded) check(t *testing.T, printed ...string) {
+	t.Helper()
+	for _, text := range printed {
+		if strings.Contains(text, secret) {
+			t.Errorf("the password is printed:\n%s", text)
+		}
+	}
+	if keys := g.all(t); !slices.Equal(keys, g.keys) {
+		t.Errorf("the server holds %q, and before the run %q", keys, g.keys)
+	}
+	if value, err := g.client.Get(t.Context(), "foreign").Result(); err != nil || value != "kept" {
+		t.Errorf("a foreign key is %q: %v", value, err)
+	}
+}
+
+// One command measures Pebble and Redis. Each has its class of durability as the
+// server has it, and leaves nothing behind.
+func TestLoadOnPebbleAndRedis(t *testing.T) {
+	g, dir, file := newGuarded(t), t.TempDir(), write(t, "small.yaml", small)
+	code, out, diag := do(t, "load", "--on", "pebble:", "--on", g.url, "--out", dir, file)
+	if code != 0 {
+		t.Fatalf("exit %d\n%s\n%s", code, out, diag)
+	}
+	result, err := os.ReadFile(filepath.Join(dir, "small-1", "result.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.check(t, out, diag, string(result))
+	for _, want := range []string{
+		"on redis ", "class process (appendfsync everysec)", "on pebble v", "class power (sync=true)",
+		"Class power (pebble, sync=true): Take as declared on pebble", "Class process (redis, appendfsync everysec): Take as declared on redis",
+		"again polystore load --seed 1 --on pebble: --on 'redis://:***@",
+	} {
+		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
+			t.Errorf("the screen has no %q:\n%s", want, out)
+		}
+	}
+	var r loadtest.Result
+	if err := json.Unmarshal(result, &r); err != nil || len(r.Stores) != 2 || r.Stores[1].Durability != "process" || r.Candidates[1].ServerCPU <= 0 {
+		t.Errorf("%v, stores %+v", err, r.Stores)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v; want the result and nothing else", entries, err)
+	}
+	if err := g.client.ConfigSet(t.Context(), "appendfsync", "always").Err(); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, diag = do(t, "load", "--on", "pebble:", "--on", g.url, "--out", dir, file); code != 0 ||
+		!strings.Contains(out, "class power (appendfsync always)") || strings.Contains(out, "An acknowledged write survives") || strings.Count(out, "Take ") != 1 {
+		t.Errorf("exit %d; want both stores in one class\n%s\n%s", code, out, diag)
+	}
+	g.check(t, out, diag)
+	if code, out, diag = do(t, "load", "--on", "pebble:", "--on", "pebble:", "--out", dir, file); code != loadtest.Usage || !strings.Contains(diag, "makes one new store") {
+		t.Errorf("two new stores: exit %d, %q, %q", code, out, diag)
+	}
+}
+
+// A wrong password, or a server that is not there, is told without the secret.
+func TestLoadOnServerThatCannotBeUsed(t *testing.T) {
+	g, file := newGuarded(t), write(t, "small.yaml", small)
+	for _, url := range []string{strings.Replace(g.url, secret, secret+"x", 1), strings.Replace(g.url, g.Addr, "127.0.0.1:1", 1)} {
+		code, out, diag := do(t, "load", "--on", "pebble:", "--on", url, "--out", t.TempDir(), file)
+		if code != loadtest.Usage || out != "" || !strings.Contains(diag, "redis") {
+			t.Errorf("exit %d, %q, %q", code, out, diag)
+		}
+		g.check(t, out, diag)
+	}
+}
+
+// A trigger calls do once a text is printed.
+type trigger struct {
+	bytes.Buffer
+	at string
+	do func()
+}
+
+func (g *trigger) Write(p []byte) (int, error) {
+	if g.do != nil && bytes.Contains(p, []byte(g.at)) {
+		g.do()
+		g.do = nil
+	}
+	return g.Buffer.Write(p)
+}
+
+// Whenever a run on a server is interrupted, nothing is left in it.
+func TestInterruptedLoadLeavesTheServerClean(t *testing.T) {
+	g, file := newGuarded(t), write(t, "small.yaml", small)
+	for _, at := range []string{"load posts into as declared on redis", "compare answers", "measure"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		diag := &trigger{at: at, do: cancel}
+		err := run(ctx, []string{"load", "--on", "pebble:", "--on", g.url, "--out", t.TempDir(), file}, &bytes.Buffer{}, diag)
+		if code := report(err, diag); code != interrupted || !strings.Contains(diag.String(), "what the run had written is removed") {
+			t.Errorf("interrupted at %q: exit %d, %v\n%s", at, code, err, diag)
+		}
+		g.check(t, diag.String())
+		cancel()
+	}
+}
+
+// A server that is killed while it is measured ends the run: what was measured
+// before is printed and kept, and the code says that a store failed.
+func TestServerThatIsKilled(t *testing.T) {
+	g, dir := newGuarded(t), t.TempDir()
+	file := write(t, "small.yaml", strings.NewReplacer("rounds: 1", "rounds: 20", "round: 100ms", "round: 500ms").Replace(small))
+	measuring, ended := make(chan struct{}), make(chan error, 1)
+	diag := &trigger{at: "measure", do: func() { close(measuring) }}
+	var out bytes.Buffer
+	go func() {
+		ended <- run(t.Context(), []string{"load", "--on", "pebble:", "--on", g.url, "--out", dir, file}, &out, diag)
+	}()
+	<-measuring
+	time.Sleep(3 * time.Second) // some of the 20 rounds, each of half a second on both stores
+	g.Kill9(t)
+	err := <-ended
+	if code := report(err, diag); code != loadtest.Usage || !strings.Contains(diag.String(), "stopped answering in round ") ||
+		!strings.Contains(diag.String(), "where there may be still load_") || strings.Contains(diag.String()+out.String(), secret) {
+		t.Errorf("exit %d, %v\n%s", code, err, diag)
+	}
+	if text := out.String(); !strings.Contains(text, "No verdict: redis://:***@") || !strings.Contains(text, "of 20 rounds") || strings.Contains(text, "Take ") {
+		t.Errorf("the screen is\n%s", text)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "small-1", "result.json")); err != nil {
+		t.Error(err)
+	}
+}
