@@ -141,7 +141,7 @@ func (c *compiler) placeIndex(x *index, t *driver.Table) {
 	case f.Unit == driver.UnitRecord:
 		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step; use kind native", x.name, f.Name)
 	case f.Unit == driver.UnitPartition && !x.local:
-		c.fault("index %s lies in another partition than its record, and %s changes one partition at a time; begin its Partition with %s", x.name, f.Name, quoteList(c.schema.Partition))
+		c.fault("index %s lies in another partition than its record, and %s changes one partition at a time here; make its Partition %s, and put its other fields into Sort, or use a store that changes several partitions at once", x.name, f.Name, quoteList(c.schema.Partition))
 	}
 	if t.Class == driver.Rows {
 		t.Sort = append(t.Sort, c.suffix(x)...)

@@ -23,7 +23,11 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	if c.addsLate() {
 		return s.commitLate(ctx, &c)
 	}
-	return s.send(ctx, &c)
+	refusal, err := s.send(ctx, &c)
+	if refusal == nil && err == nil && s.quorum.replicas > 0 && c.onlyChecks() {
+		err = s.awaitReplicas(ctx, c.keys[0])
+	}
+	return refusal, err
 }
 
 // A call is a commit under way.
@@ -59,6 +63,11 @@ func (s *Store) check(c *call) error {
 			return err
 		}
 		c.views[i] = v
+	}
+	if s.inCluster() {
+		if err := c.inOnePartition(); err != nil {
+			return err
+		}
 	}
 	return c.checkKeys()
 }
@@ -110,6 +119,9 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 		c.commitCall(s.commit)
 	}
 	r, err := s.eval(ctx, c.script, c.keys, c.args)
+	if codeOf(err) == "READONLY" && s.turned(ctx) {
+		r, err = s.eval(ctx, c.script, c.keys, c.args)
+	}
 	if err != nil {
 		if codeOf(err) == "WRONGTYPE" {
 			return nil, s.refusedKeys(ctx, "commit", serverAnswer(err), c.keys, c.forms)

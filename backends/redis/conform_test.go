@@ -14,3 +14,10 @@ func TestConformance(t *testing.T) {
 	url := testserver.Shared(t, testserver.Redis).URL
 	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return redis.Open(ctx, url+"?prefix=conform") })
 }
+
+// On a cluster a commit changes one partition, so that tables elsewhere are refused:
+// rules for them see that, and each that is left out says why.
+func TestClusterConformance(t *testing.T) {
+	url := testserver.SharedCluster(t).URL
+	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return redis.Open(ctx, url+"&prefix=conform") })
+}

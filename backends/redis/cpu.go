@@ -4,23 +4,38 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 )
 
 // CPU returns the processor time of the server's process so far, for all its
-// clients and databases. Those that it forks, to write a snapshot or its log anew,
+// clients and databases, and of all masters of a cluster. Those that it forks, to write a snapshot or its log anew,
 // are not in it.
 func (s *Store) CPU(ctx context.Context) (time.Duration, error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
 	}
 	defer s.leave()
-	r, err := s.ask(ctx, "processor time: INFO", "info", "cpu")
+	p, err := s.plan(ctx, "processor time")
 	if err != nil {
 		return 0, err
 	}
-	text, _ := r.text()
-	info := parseInfo(text)
 	var total time.Duration
+	for i := range p.parts {
+		used, err := s.cpuOf(ctx, p.parts[i].client)
+		if err != nil {
+			return 0, err
+		}
+		total += used
+	}
+	return total, nil
+}
+
+func (s *Store) cpuOf(ctx context.Context, client goredis.UniversalClient) (total time.Duration, err error) {
+	info, err := s.info(ctx, "processor time: INFO", client, "cpu")
+	if err != nil {
+		return 0, err
+	}
 	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
 		seconds, err := strconv.ParseFloat(info[name], 64)
 		if err != nil {

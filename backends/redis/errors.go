@@ -165,6 +165,7 @@ func kindOfError(text string) (remedy string, kind error) {
 		{"DB index", "name a database that the server has", driver.ErrInvalid},
 		{"without any password configured", "leave the password out, or set one on the server", driver.ErrInvalid},
 		{"invalid password", "give the password that the server knows", driver.ErrInvalid},
+		{"cluster support disabled", "the server stands alone: leave cluster=true out of the URL, or use a *redis.Client", driver.ErrUnsupported},
 		{"Script killed", "", driver.ErrUnavailable},
 		{"unknown command", "the server has a command disabled that this package needs", driver.ErrUnsupported},
 	} {

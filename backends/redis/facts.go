@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,36 +16,87 @@ import (
 // came without its code, so that a full memory could not be told from a defect.
 const oldest = 7
 
-// learn asks the server what it is, without writing.
-func (s *Store) learn(ctx context.Context, db int) error {
+// learn asks the servers what they are, without writing.
+func (s *Store) learn(ctx context.Context) error {
 	if err := ended(ctx); err != nil {
 		return err
 	}
-	r, err := s.ask(ctx, "open: INFO", "info")
+	p, err := s.plan(ctx, "open")
 	if err != nil {
 		return err
 	}
-	text, _ := r.text()
-	info := parseInfo(text)
-	if err := s.suits(info); err != nil {
-		return err
-	}
-	fsync, err := s.setting(ctx, "appendfsync")
-	if err != nil {
-		return err
+	all := make([]server, len(p.parts))
+	for i := range p.parts {
+		if all[i], err = s.server(ctx, p.parts[i].client); err != nil {
+			return err
+		}
 	}
 	s.facts = driver.Facts{
 		Name:      "redis",
-		Version:   info["redis_version"],
-		Detail:    s.detail(info, db),
+		Detail:    s.detail(all),
 		Unit:      driver.UnitStore,
 		Uncertain: true,
 		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
 		Counts:    driver.Ability{Has: true, Reason: "by the ranks of both ends of the span"},
 		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table, asked key by key, which takes as long as a walk"},
 	}
-	s.facts.Durability, s.facts.Setting = durability(info["aof_enabled"], fsync)
+	if s.inCluster() {
+		s.facts.Unit = driver.UnitPartition
+	}
+	s.facts.Version = slices.MinFunc(all, func(a, b server) int { return compareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
+	weakest := slices.MinFunc(all, func(a, b server) int { return int(a.durability) - int(b.durability) })
+	s.facts.Durability, s.facts.Setting = weakest.durability, weakest.setting
+	if n := s.quorum.replicas; n > 0 {
+		s.facts.Setting += fmt.Sprintf(", and a commit waits for %s", count(n, "replica"))
+	}
 	return nil
+}
+
+// A server is what one has said of itself.
+type server struct {
+	info       map[string]string
+	replicas   int // that follow it now
+	durability driver.Durability
+	setting    string
+}
+
+// server asks a server what it is, and says why it cannot be used.
+func (s *Store) server(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
+	if one.info, err = s.info(ctx, "open: INFO", client, ""); err != nil {
+		return one, err
+	}
+	if err := s.suits(one.info); err != nil {
+		return one, err
+	}
+	one.replicas = withOffset(one.info, 0)
+	if one.replicas < s.quorum.replicas {
+		return one, fmt.Errorf("redis: open: %s: a primary has %s that follow it, and MinReplicas is %d: start more, or wait for fewer: %w",
+			s.addr, count(one.replicas, "replica"), s.quorum.replicas, driver.ErrUnavailable)
+	}
+	fsync, err := s.setting(ctx, client, "appendfsync")
+	if err != nil {
+		return one, err
+	}
+	one.durability, one.setting = durability(one.info["aof_enabled"], fsync)
+	return one, nil
+}
+
+// count returns a number of things in words.
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return itoa(n) + " " + what + "s"
+}
+
+// compareVersions compares texts like 7.0.15 by their numbers.
+func compareVersions(a, b string) int {
+	x, y := strings.Split(a, "."), strings.Split(b, ".")
+	return slices.CompareFunc(x, y, func(a, b string) int {
+		m, _ := strconv.Atoi(a)
+		n, _ := strconv.Atoi(b)
+		return m - n
+	})
 }
 
 // parseInfo returns the fields of an answer to INFO.
@@ -68,11 +120,12 @@ func (s *Store) suits(info map[string]string) error {
 	case n < oldest:
 		return unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", s.addr, version, oldest)
 	}
-	if mode := info["redis_mode"]; mode != "standalone" {
-		return unsupported("open: %s: the server is in %s mode: use a server that stands alone", s.addr, mode)
-	}
-	if info["cluster_enabled"] == "1" {
-		return unsupported("open: %s: the server is part of a cluster: use a server that stands alone", s.addr)
+	switch mode := info["redis_mode"]; {
+	case s.inCluster() && mode == "cluster":
+	case mode == "cluster" || info["cluster_enabled"] == "1" && !s.inCluster():
+		return unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", s.addr)
+	case mode != "standalone" || s.inCluster():
+		return unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", s.addr, mode)
 	}
 	if info["role"] != "master" {
 		return fmt.Errorf("redis: open: %s: the server is a replica, which does not write: connect to the primary, %s:%s: %w",
@@ -87,9 +140,9 @@ func (s *Store) suits(info map[string]string) error {
 
 // setting returns what the server is configured to, or "unknown" where it does
 // not tell: CONFIG is often forbidden.
-func (s *Store) setting(ctx context.Context, name string) (string, error) {
+func (s *Store) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
 	cmd := goredis.NewRawCmd(ctx, "config", "get", name)
-	if err := s.client.Process(ctx, cmd); err != nil && codeOf(err) == "" {
+	if err := client.Process(ctx, cmd); err != nil && codeOf(err) == "" {
 		return "", s.failed(ctx, "open: CONFIG GET", err)
 	}
 	r := replyOf(cmd)
@@ -116,14 +169,28 @@ func durability(aof, fsync string) (driver.Durability, string) {
 	return driver.Process, "appendfsync " + fsync
 }
 
-func (s *Store) detail(info map[string]string, db int) string {
-	text := fmt.Sprintf("standalone at %s, database %d", s.addr, db)
+func (s *Store) detail(all []server) string {
+	text := fmt.Sprintf("standalone at %s, database %d", s.addr, s.db)
+	replicas, versions, policies := 0, []string{}, []string{}
+	for _, one := range all {
+		replicas += one.replicas
+		versions = append(versions, one.info["redis_version"])
+		policies = append(policies, one.info["maxmemory_policy"])
+	}
+	if s.inCluster() {
+		slices.SortFunc(versions, compareVersions)
+		text = fmt.Sprintf("%s, %s, versions %s", s.addr, count(len(all), "master"), strings.Join(slices.Compact(versions), " and "))
+	}
 	if s.prefix != "" {
 		text += ", keys " + s.prefix + "…"
 	}
-	text += ", maxmemory-policy " + info["maxmemory_policy"]
-	if n := info["connected_slaves"]; n != "" && n != "0" {
-		text += fmt.Sprintf(", replicas %s (a commit does not wait for them)", n)
+	slices.Sort(policies)
+	text += ", maxmemory-policy " + strings.Join(slices.Compact(policies), " and ")
+	switch n := s.quorum.replicas; {
+	case n > 0:
+		text += fmt.Sprintf(", replicas %d (a commit waits for %d)", replicas, n)
+	case replicas > 0:
+		text += fmt.Sprintf(", replicas %d (a commit does not wait for them)", replicas)
 	}
 	return text
 }

@@ -1,6 +1,9 @@
 package redis
 
 import (
+	"strings"
+	"time"
+
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -12,6 +15,17 @@ type Options struct {
 	// programs can share a database. It is made of letters, digits, '_', '.' and '-'
 	// and has at most 100 bytes; "" is none.
 	Prefix string
+
+	// MinReplicas is how many replicas must have a commit before it is acknowledged;
+	// 0 does not wait for any. A commit that fewer have in half the client's
+	// ReadTimeout, or three quarters of the time that its context has left, is
+	// ErrUnknownOutcome: it is done, and may be lost with the primary. Commits then
+	// share no pipelines.
+	//
+	// This narrows what a failover can lose, and does not end it: what promotes a
+	// replica may choose one that has not acknowledged. The servers' own
+	// min-replicas-to-write refuses commits before they are done.
+	MinReplicas int
 }
 
 // prefix returns what the names of keys begin with. No name of a table has a
@@ -35,26 +49,78 @@ func inPrefix(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-'
 }
 
-// usable returns the client as that of one server, and says which of its settings
-// is in the way of the contract.
-func usable(client goredis.UniversalClient) (*goredis.Client, error) {
-	c, ok := client.(*goredis.Client)
-	if !ok {
-		return nil, unsupported("open: a client of type %T: want a *redis.Client of one server", client)
+// use makes the store one on a client, or says which of its settings is in the way of
+// the contract.
+func (s *Store) use(client goredis.UniversalClient, replicas int) error {
+	if replicas < 0 {
+		return invalid("open: MinReplicas is %d; want 0 or more", replicas)
 	}
+	switch c := client.(type) {
+	case *goredis.Client:
+		return s.useOne(c, replicas)
+	case *goredis.ClusterClient:
+		return s.useCluster(c, replicas)
+	}
+	return unsupported("open: a client of type %T: want a *redis.Client or a *redis.ClusterClient", client)
+}
+
+var errNoClient = invalid("open: no client")
+
+func (s *Store) useOne(c *goredis.Client, replicas int) error {
 	if c == nil {
-		return nil, invalid("open: no client")
+		return errNoClient
 	}
 	o := c.Options()
-	switch {
-	case !o.ContextTimeoutEnabled:
-		return nil, invalid("open: the client does not heed the deadline of a context: set ContextTimeoutEnabled in its options")
-	case o.ReadTimeout <= 0 || o.WriteTimeout <= 0:
-		return nil, invalid("open: the client waits without end: leave ReadTimeout and WriteTimeout of its options at 0, or above it")
-	case o.ClientSideCache != nil || o.ClientSideCacheConfig != nil:
-		return nil, invalid("open: the client caches replies, which would answer with what was there before: leave ClientSideCache out of its options")
+	if o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
+		return invalid("open: the client caches replies, which would answer with what was there before: leave ClientSideCache out of its options")
 	}
-	return c, nil
+	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
+		return err
+	}
+	s.client, s.addr, s.db, s.quorum = c, o.Addr, o.DB, quorum{replicas, o.ReadTimeout / 2}
+	if replicas > 0 {
+		s.client = &waiter{c, s.quorum}
+		return nil
+	}
+	s.line.client = c
+	return nil
+}
+
+func (s *Store) useCluster(c *goredis.ClusterClient, replicas int) error {
+	if c == nil {
+		return errNoClient
+	}
+	o := c.Options()
+	if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
+		return invalid("open: the client reads from replicas, which do not have every commit yet: leave ReadOnly, RouteByLatency and RouteRandomly out of its options")
+	}
+	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
+		return err
+	}
+	r := &router{ClusterClient: c, quorum: quorum{replicas, o.ReadTimeout / 2}, patience: o.ReadTimeout,
+		texts: map[string]string{}, nodes: map[string]*goredis.Client{}}
+	for _, sc := range []*script{s.put, s.patch, s.commit} {
+		r.texts[sc.hash] = sc.text
+	}
+	s.client, s.quorum, s.addr = r, r.quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
+	return nil
+}
+
+// timely says which time-out of a client is missing.
+func timely(contexts bool, read, write time.Duration) error {
+	switch {
+	case !contexts:
+		return invalid("open: the client does not heed the deadline of a context: set ContextTimeoutEnabled in its options")
+	case read <= 0 || write <= 0:
+		return invalid("open: the client waits without end: leave ReadTimeout and WriteTimeout of its options at 0, or above it")
+	}
+	return nil
+}
+
+// inCluster reports whether the keys lie on several servers.
+func (s *Store) inCluster() bool {
+	_, ok := s.client.(*router)
+	return ok
 }
 
 var (

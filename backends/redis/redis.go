@@ -11,11 +11,14 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A Store is a driver.Store, driver.Counter and driver.Sizer on one Redis server.
+// A Store is a driver.Store, driver.Counter and driver.Sizer on one Redis server or
+// one Redis Cluster.
 type Store struct {
-	client goredis.UniversalClient
+	client goredis.UniversalClient // the one given, or a router or waiter around it
+	quorum quorum
 	own    bool   // the client is closed with the store
 	addr   string // for people, without anything secret
+	db     int
 	prefix string
 	facts  driver.Facts
 	line   line
@@ -34,37 +37,35 @@ type Store struct {
 // is, and writes nothing. A client or a server that cannot keep the contract is
 // refused:
 //
-//   - ErrInvalid: ContextTimeoutEnabled is not set, a time-out is switched off, or
-//     replies are cached at the client; the password, user or database is wrong;
-//   - ErrUnsupported: a cluster or ring, a server older than 7.0, or one that
-//     removes keys by itself when its memory is full;
-//   - ErrUnavailable: there is no server, it is loading its data, or a replica.
+//   - ErrInvalid: ContextTimeoutEnabled is not set, a time-out is switched off,
+//     replies are cached at the client, or it reads from replicas; the password, user
+//     or database is wrong;
+//   - ErrUnsupported: a ring, a server older than 7.0, one that removes keys by itself
+//     when its memory is full, a cluster behind a client of one server or the reverse;
+//   - ErrUnavailable: there is no server, it is loading its data, or a replica; there
+//     are fewer replicas than MinReplicas.
 //
 // MaxRetries of the client counts for reading only: a commit is sent once.
 func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
-	c, err := usable(client)
-	if err != nil {
-		return nil, err
-	}
 	prefix, err := opts.prefix()
 	if err != nil {
 		return nil, err
 	}
 	s := &Store{
-		client: client,
-		addr:   c.Options().Addr,
 		prefix: prefix,
-		line:   line{client: c},
 		put:    newScript(putText),
 		patch:  newScript(patchText),
 		commit: newScript(commitText),
 	}
+	if err := s.use(client, opts.MinReplicas); err != nil {
+		return nil, err
+	}
 	s.views.Store(&map[*driver.Table]*view{})
 	s.close = sync.OnceValue(s.shut)
-	if err := s.learn(ctx, c.Options().DB); err != nil {
+	if err := s.learn(ctx); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -82,7 +82,7 @@ func TestServersThatAreRefused(t *testing.T) {
 		{"7.2.4", "6.2.14", driver.ErrUnsupported, "upgrade it to 7.0"},
 		{"redis_version:7.2.4", "other:1", driver.ErrUnsupported, "not say that it is Redis"},
 		{"standalone", "sentinel", driver.ErrUnsupported, "sentinel mode"},
-		{"standalone", "cluster", driver.ErrUnsupported, "cluster mode"},
+		{"standalone", "cluster", driver.ErrUnsupported, "cluster=true"},
 		{"role:master", "role:slave\r\nmaster_host:10.0.0.9\r\nmaster_port:6380", driver.ErrUnavailable, "10.0.0.9:6380"},
 		{"noeviction", "allkeys-lru", driver.ErrUnsupported, "set it to noeviction"},
 	} {

@@ -20,20 +20,26 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 		return 0, err
 	}
 	var total int64
-	for cursor := "0"; ; {
-		keys, next, err := s.keys(ctx, "size of "+v.name, v.name, cursor)
-		if err != nil {
-			return 0, err
+	err = s.eachPart(ctx, "size of "+v.name, func(i int, p *part) error {
+		if i == 0 {
+			total = 0
 		}
-		n, err := s.memoryOf(ctx, v, keys)
-		if err != nil {
-			return 0, err
+		for cursor := "0"; ; {
+			keys, next, err := s.keys(ctx, "size of "+v.name, p, v.name, cursor)
+			if err != nil {
+				return err
+			}
+			n, err := s.memoryOf(ctx, v, keys)
+			if err != nil {
+				return err
+			}
+			total += n
+			if cursor = next; cursor == "0" {
+				return nil
+			}
 		}
-		total += n
-		if cursor = next; cursor == "0" {
-			return total, nil
-		}
-	}
+	})
+	return total, err
 }
 
 func (s *Store) memoryOf(ctx context.Context, v *view, keys []string) (total int64, err error) {

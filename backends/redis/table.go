@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -238,35 +240,61 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 
 // dropKeys removes all keys of a table.
 func (s *Store) dropKeys(ctx context.Context, name string) error {
-	for cursor := "0"; ; {
-		keys, next, err := s.keys(ctx, "drop "+name, name, cursor)
-		if err != nil {
-			return err
-		}
-		if len(keys) > 0 {
-			words := []any{"unlink"}
-			for i := range keys {
-				words = append(words, &keys[i])
+	return s.eachPart(ctx, "drop "+name, func(_ int, p *part) error {
+		for cursor := "0"; ; {
+			keys, next, err := s.keys(ctx, "drop "+name, p, name, cursor)
+			if err == nil {
+				err = s.unlink(ctx, "drop "+name, keys)
 			}
-			if _, err := s.ask(ctx, "drop "+name, words...); err != nil {
+			if err != nil {
 				return err
 			}
+			if cursor = next; cursor == "0" {
+				return nil
+			}
 		}
-		if cursor = next; cursor == "0" {
-			return nil
+	})
+}
+
+// unlink removes keys: by one command, but where they lie in several slots.
+func (s *Store) unlink(ctx context.Context, doing string, keys []string) error {
+	if len(keys) == 0 {
+		return nil
+	}
+	if !s.inCluster() {
+		words := []any{"unlink"}
+		for i := range keys {
+			words = append(words, &keys[i])
+		}
+		_, err := s.ask(ctx, doing, words...)
+		return err
+	}
+	cmds := make([]*goredis.RawCmd, len(keys))
+	for i := range keys {
+		cmds[i] = goredis.NewRawCmd(ctx, "unlink", &keys[i])
+	}
+	if err := s.askAll(ctx, doing, cmds); err != nil {
+		return err
+	}
+	for _, cmd := range cmds {
+		r := replyOf(cmd)
+		if err := r.refused(); err != nil {
+			return s.failed(ctx, doing, err)
 		}
 	}
+	return nil
 }
 
 // scanCount is how many keys of the database the server looks at for one page.
 const scanCount = "500"
 
-// keys returns a page of the names of keys of a table.
-func (s *Store) keys(ctx context.Context, doing, name, cursor string) (keys []string, next string, err error) {
-	r, err := s.ask(ctx, doing, "scan", cursor, "match", s.prefix+name+":{*", "count", scanCount)
-	if err != nil {
+// keys returns a page of the names of keys of a table that a server has.
+func (s *Store) keys(ctx context.Context, doing string, p *part, name, cursor string) (keys []string, next string, err error) {
+	cmd := goredis.NewRawCmd(ctx, "scan", cursor, "match", s.prefix+name+":{*", "count", scanCount)
+	if err := s.askPart(ctx, doing, p.client, cmd); err != nil {
 		return nil, "", err
 	}
+	r := replyOf(cmd)
 	keys, next, ok := readKeys(&r)
 	if !ok {
 		return nil, "", corrupt("%s: the answer to SCAN cannot be read", doing)

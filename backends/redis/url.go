@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,7 +22,7 @@ import (
 )
 
 // urlForms is what a URL can be. No error quotes one: it may have a password.
-const urlForms = "want redis://[user:password@]host[:port][/database][?option=value], the same with rediss:// for TLS, or unix:///path?db=number"
+const urlForms = "want redis://[user:password@]host[:port][/database][?option=value], cluster=true among the options for a cluster, the same with rediss:// for TLS, or unix:///path?db=number"
 
 // readTimeout is how long an answer may take if the URL does not say. A commit whose
 // answer takes longer has an unknown outcome.
@@ -30,6 +31,8 @@ const readTimeout = 3 * time.Second
 // Open opens the store that a URL names:
 //
 //	redis://[user:password@]host[:port][/database][?option=value&…]
+//	redis://host:port?cluster=true&addr=host:port&…
+//	                                   a cluster, some of whose servers are named
 //	rediss://…                         the same with TLS
 //	unix://[user:password@]/path[?…]   a socket of this machine
 //
@@ -37,11 +40,15 @@ const readTimeout = 3 * time.Second
 // most once, are
 //
 //	prefix=text           begins the names of all keys; see Options.Prefix
+//	min_replicas=number   how many replicas a commit waits for; see Options.MinReplicas
+//	cluster=true          the server is one of a Redis Cluster; it has no databases
+//	addr=host:port        of cluster: another server of it, as often as wanted; any of
+//	                      them tells about all others
 //	db=number             the database, where the path does not say it
 //	ca=file               of rediss: the certificates, in PEM, that the server's must be
 //	                      signed by; without it those of the system
 //	client_name=text      how CLIENT LIST calls the connections
-//	pool_size=number      connections at most; 10 for each processor
+//	pool_size=number      connections at most, to each server; 10 for each processor
 //	pool_timeout=time     how long to wait for one; 4s
 //	dial_timeout=time     how long to wait until one is made; 5s
 //	read_timeout=time     how long to wait for an answer; 3s
@@ -50,15 +57,15 @@ const readTimeout = 3 * time.Second
 // with times like 500ms or 3s. Anything else is ErrInvalid. What is said at New of
 // the server holds here, too.
 func Open(ctx context.Context, rawURL string) (*Store, error) {
-	opts, own, err := parseURL(rawURL)
+	target, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	client := goredis.NewClient(own)
-	s, err := New(ctx, client, opts)
+	client := target.client()
+	s, err := New(ctx, client, &target.opts)
 	if err != nil {
 		client.Close()
-		return nil, hint(err, own.TLSConfig != nil)
+		return nil, hint(err, target.own.TLSConfig != nil)
 	}
 	s.own = true
 	return s, nil
@@ -76,10 +83,45 @@ func hint(err error, secure bool) error {
 	return err
 }
 
-func parseURL(rawURL string) (*Options, *goredis.Options, error) {
+// A target is what a URL says.
+type target struct {
+	opts    Options
+	own     *goredis.Options // of the client, of one server or of each
+	cluster bool
+	addrs   []string // of a cluster, beside the first
+}
+
+// client makes the client of a target.
+func (t *target) client() goredis.UniversalClient {
+	o := t.own
+	if !t.cluster {
+		return goredis.NewClient(o)
+	}
+	size := o.PoolSize
+	if size == 0 {
+		size = 10 * runtime.GOMAXPROCS(0)
+	}
+	return goredis.NewClusterClient(&goredis.ClusterOptions{
+		Addrs:                 append([]string{o.Addr}, t.addrs...),
+		ClientName:            o.ClientName,
+		Protocol:              o.Protocol,
+		Username:              o.Username,
+		Password:              o.Password,
+		ContextTimeoutEnabled: true,
+		DialTimeout:           o.DialTimeout,
+		DialerRetries:         1, // others know who has the slots of a server that is gone
+		ReadTimeout:           o.ReadTimeout,
+		WriteTimeout:          o.WriteTimeout,
+		PoolTimeout:           o.PoolTimeout,
+		PoolSize:              size,
+		TLSConfig:             o.TLSConfig,
+	})
+}
+
+func parseURL(rawURL string) (*target, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil || u.Opaque != "" || u.Fragment != "" {
-		return nil, nil, invalid("open: a URL that cannot be read; %s", urlForms)
+		return nil, invalid("open: a URL that cannot be read; %s", urlForms)
 	}
 	o := &goredis.Options{
 		Protocol:              2, // the newer one brings nothing that is used here
@@ -91,10 +133,26 @@ func parseURL(rawURL string) (*Options, *goredis.Options, error) {
 	}
 	o.Password, _ = u.User.Password()
 	if err := address(o, u); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	opts := &Options{}
-	return opts, o, parseOptions(u, opts, o)
+	t := &target{own: o}
+	if err := t.parseOptions(u); err != nil {
+		return nil, err
+	}
+	return t, t.fits()
+}
+
+// fits says which options do not go together.
+func (t *target) fits() error {
+	switch {
+	case !t.cluster && len(t.addrs) > 0:
+		return invalid("open: option addr is for cluster=true")
+	case t.cluster && t.own.Network == "unix":
+		return invalid("open: cluster=true with a socket: a cluster is reached by host and port")
+	case t.cluster && t.own.DB != 0:
+		return invalid("open: database %d of a cluster: it has none but 0; keep programs apart by prefix", t.own.DB)
+	}
+	return nil
 }
 
 // address sets where the server is.
@@ -127,26 +185,49 @@ func address(o *goredis.Options, u *url.URL) error {
 	return nil
 }
 
-func parseOptions(u *url.URL, opts *Options, o *goredis.Options) error {
+func (t *target) parseOptions(u *url.URL) error {
 	values, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		return invalid("open: options that cannot be read; %s", urlForms)
 	}
 	for name, given := range values {
+		if name == "addr" {
+			if err := t.setAddrs(given); err != nil {
+				return err
+			}
+			continue
+		}
 		if len(given) != 1 {
 			return invalid("open: option %s is given %d times", name, len(given))
 		}
-		if err := setOption(name, given[0], opts, o); err != nil {
+		if err := t.setOption(name, given[0]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func setOption(name, value string, opts *Options, o *goredis.Options) error {
+func (t *target) setAddrs(given []string) error {
+	for _, addr := range given {
+		if host, port, err := net.SplitHostPort(addr); err != nil || host == "" || port == "" {
+			return invalid("open: option addr is to be host:port")
+		}
+	}
+	t.addrs = given
+	return nil
+}
+
+func (t *target) setOption(name, value string) error {
+	o := t.own
 	switch name {
 	case "prefix":
-		opts.Prefix = value
+		t.opts.Prefix = value
+	case "min_replicas":
+		return number("option min_replicas", value, &t.opts.MinReplicas, 0)
+	case "cluster":
+		if t.cluster = value == "true"; !t.cluster && value != "false" {
+			return invalid("open: option cluster is to be true or false")
+		}
 	case "client_name":
 		o.ClientName = value
 	case "ca":
@@ -164,7 +245,7 @@ func setOption(name, value string, opts *Options, o *goredis.Options) error {
 	case "write_timeout":
 		return duration(name, value, &o.WriteTimeout)
 	default:
-		return invalid("open: unknown option %q; there are prefix, db, ca, client_name, pool_size, pool_timeout, dial_timeout, read_timeout and write_timeout", name)
+		return invalid("open: unknown option %q; there are prefix, min_replicas, cluster, addr, db, ca, client_name, pool_size, pool_timeout, dial_timeout, read_timeout and write_timeout", name)
 	}
 	return nil
 }

@@ -51,10 +51,10 @@ func TestURLs(t *testing.T) {
 // A client whose settings break the contract is refused with what to change.
 func TestClientsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	cluster := goredis.NewClusterClient(&goredis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
-	defer cluster.Close()
-	if _, err := redis.New(t.Context(), cluster, nil); !errors.Is(err, driver.ErrUnsupported) {
-		t.Errorf("a client of a cluster: %v, want ErrUnsupported", err)
+	ring := goredis.NewRing(&goredis.RingOptions{Addrs: map[string]string{"a": "127.0.0.1:1"}})
+	defer ring.Close()
+	if _, err := redis.New(t.Context(), ring, nil); !errors.Is(err, driver.ErrUnsupported) {
+		t.Errorf("a client of a ring: %v, want ErrUnsupported", err)
 	}
 	for want, o := range map[string]goredis.Options{
 		"ContextTimeoutEnabled": {},

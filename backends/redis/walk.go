@@ -17,14 +17,24 @@ const chunkRows = 256
 
 // A mark says where a walk goes on: within the server that the cursor is of, with
 // the keys that are left of a page of names, the first of them after a Sort. The
-// cursor means nothing to a server that was started anew.
+// cursor means nothing to a server that was started anew. In a cluster the servers
+// come one after the other, and the walk ends when they divide the slots otherwise:
+// what was moved could be missed.
 type mark struct {
 	Table  string   `json:"table"`
 	Server string   `json:"server"`
-	Cursor string   `json:"cursor"` // of the page after; "0" is the end
+	Cursor string   `json:"cursor"` // of the page after; "0" is the end of a server
 	Keys   []string `json:"keys,omitempty"`
 	After  string   `json:"after,omitempty"`
+	Plan   string   `json:"plan,omitempty"`
+	Part   int      `json:"part,omitempty"` // which one of the plan
+	More   bool     `json:"more,omitempty"` // others come after it
+
+	plan *plan // as this program has it
 }
+
+// atEnd reports whether all names were read.
+func (m *mark) atEnd() bool { return m.Cursor == "0" && !m.More }
 
 func (m *mark) text() string {
 	text, err := json.Marshal(m)
@@ -94,7 +104,7 @@ func (s *Store) fill(ctx context.Context, t *driver.Table, m *mark, from string,
 		}
 	}
 	if len(m.Keys) == 0 {
-		if m.Cursor == "0" { // of a mark that was left at the end
+		if m.atEnd() { // of a mark that was left there
 			return m, nil
 		}
 		if err := s.nextKeys(ctx, v, m); err != nil {
@@ -107,16 +117,26 @@ func (s *Store) fill(ctx context.Context, t *driver.Table, m *mark, from string,
 		err = s.fillMembers(ctx, v, m, chunk)
 	}
 	chunk.Mark = ""
-	if len(m.Keys) > 0 || m.Cursor != "0" {
+	if len(m.Keys) > 0 || !m.atEnd() {
 		chunk.Mark = m.text()
 	}
 	return m, err
 }
 
-// nextKeys reads the next page of names, from the server that the walk began with.
+// nextKeys reads the next page of names, from the server that the walk began with, or
+// from the one after it.
 func (s *Store) nextKeys(ctx context.Context, v *view, m *mark) error {
 	doing := "walk " + v.name
-	cursor := m.Cursor
+	if err := s.find(ctx, doing, m); err != nil {
+		return err
+	}
+	if m.Cursor == "0" {
+		m.Part, m.Server, m.Cursor = m.Part+1, "", ""
+	}
+	if m.Part < 0 || m.Part >= len(m.plan.parts) {
+		return invalid("%s: the mark is not one of this table", doing)
+	}
+	p, cursor := &m.plan.parts[m.Part], m.Cursor
 	if cursor == "" {
 		cursor = "0"
 	}
@@ -124,26 +144,51 @@ func (s *Store) nextKeys(ctx context.Context, v *view, m *mark) error {
 		goredis.NewRawCmd(ctx, "info", "server"),
 		goredis.NewRawCmd(ctx, "scan", cursor, "match", v.head+"*", "count", scanCount),
 	}
-	if err := s.askAll(ctx, doing, cmds); err != nil {
+	if s.inCluster() {
+		cmds = append(cmds, goredis.NewRawCmd(ctx, "cluster", "nodes")) // after SCAN: what it says held for that
+	}
+	if err := s.askPart(ctx, doing, p.client, cmds...); err != nil {
 		return err
 	}
 	info, page := replyOf(cmds[0]), replyOf(cmds[1])
-	for _, r := range []*reply{&info, &page} {
-		if err := r.refused(); err != nil {
-			return s.failed(ctx, doing, err)
-		}
-	}
 	text, _ := info.text()
 	server := parseInfo(text)["run_id"]
 	if m.Server != "" && server != m.Server {
 		return invalid("%s: the server was started anew, or is another one, since the walk began: walk again from the start", doing)
+	}
+	if s.inCluster() {
+		nodes := replyOf(cmds[2])
+		text, _ := nodes.text()
+		if now, _ := ownSlots(text); now.slots != p.slots || now.moving {
+			return invalid("%s: slots are being moved between servers: walk again from the start when that has ended", doing)
+		}
 	}
 	m.Server, m.After = server, ""
 	keys, next, ok := readKeys(&page)
 	if !ok {
 		return corrupt("%s: the answer to SCAN cannot be read", doing)
 	}
-	m.Keys, m.Cursor = keys, next
+	m.Keys, m.Cursor, m.More = keys, next, m.Part+1 < len(m.plan.parts)
+	return nil
+}
+
+// find asks once who has which keys, and whether they are divided as when the walk
+// began.
+func (s *Store) find(ctx context.Context, doing string, m *mark) error {
+	if m.plan != nil {
+		return nil
+	}
+	p, err := s.plan(ctx, doing)
+	if err != nil {
+		return err
+	}
+	if m.Server != "" && m.Plan != p.name {
+		return invalid("%s: slots were moved between servers since the walk began: walk again from the start", doing)
+	}
+	if p.moving {
+		return s.moved(doing)
+	}
+	m.plan, m.Plan = p, p.name
 	return nil
 }
 
