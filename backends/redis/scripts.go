@@ -57,16 +57,14 @@ end
 
 -- The first to write is refused without memory; what follows it then never is.
 local first = 7 + gone + 3 * more
-redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, first, math.min(first + 3999, #ARGV)))
-for f = first + 4000, #ARGV, 4000 do -- unpack takes some thousands at most
-  redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, #ARGV)))
+local function fill() -- unpack takes some thousands at most
+  redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, first, math.min(first + 3999, #ARGV)))
+  for f = first + 4000, #ARGV, 4000 do redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
 end
-if rev and redis.call('HLEN', row) > 2 + (#ARGV - first + 1) / 2 then
-  local keep = {_rev = true, _ring = true}
-  for f = first, #ARGV, 2 do keep[ARGV[f]] = true end
-  for _, name in ipairs(redis.call('HKEYS', row)) do
-    if not keep[name] then redis.call('HDEL', row, name) end
-  end
+fill()
+if rev and (ARGV[first] == '_dead' or redis.call('HLEN', row) > 2 + (#ARGV - first + 1) / 2) then
+  redis.call('DEL', row) -- fields of before
+  fill()
 end
 if sort ~= '' then
   if ARGV[first] == '_dead' then redis.call('ZREM', KEYS[2], sort)

@@ -163,8 +163,7 @@ func TestRedisScriptThatFillsMemory(t *testing.T) {
 	if err := s.client.ConfigSet(t.Context(), "maxmemory", strconv.Itoa(used+10<<20)).Err(); err != nil {
 		t.Fatal(err)
 	}
-	const next = "for f = first + 4000"
-	hungry := s.spoil(t, "redis/put", next, "redis.call('SETRANGE', 'ballast', 20000000, 'x')\n"+next)
+	hungry := s.spoil(t, "redis/put", "\nfill()\n", "\nfill()\nredis.call('SETRANGE', 'ballast', 20000000, 'x')\n")
 	if stored, err := s.insertWithRow(t, "redis/put", hungry); !stored || err != nil {
 		t.Errorf("a script that takes the last memory: stored %v, %v", stored, err)
 	}
