@@ -82,7 +82,7 @@ func (s *Store) useOne(c *goredis.Client, replicas int) error {
 		s.client = &waiter{c, s.quorum}
 		return nil
 	}
-	s.line.client = c
+	s.line.init(c)
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 )
@@ -15,8 +16,9 @@ const (
 	shareFrom    = 8   // from so many calls under way on they share pipelines
 	pipelines    = 2   // at once: one is made while the other is answered
 	mostShared   = 128 // commands in one
-	shareAtMost  = 32  // commands of a call that shares one
+	shareAtMost  = 8   // commands of a call that shares one: more gain nothing
 	shareToBytes = 16 << 10
+	keepSender   = time.Second // how long a goroutine waits for more to send
 )
 
 // A line sends the commands of concurrent calls to the server together: one
@@ -27,13 +29,29 @@ const (
 // reads is then sent again by itself. A call whose context ends does not wait for
 // the others: what it has sent may be done all the same.
 type line struct {
-	client  *goredis.Client // nil: nothing is shared
-	calls   atomic.Int64    // under way
-	running atomic.Int64    // pipelines under way, changed with mu held
-	ended   sync.WaitGroup  // of them
+	client *goredis.Client // nil: nothing is shared
+	calls  atomic.Int64    // under way
+	busy   atomic.Int64    // senders at work, changed with mu held
+	wake   chan struct{}   // of pipelines: one for each idle sender that is to work
+	stop   chan struct{}   // closed when no call can come any more
+	ended  sync.WaitGroup  // of senders
 
 	mu      sync.Mutex
 	waiting []*parcel
+	idle    int // senders that wait to be woken
+}
+
+func (l *line) init(client *goredis.Client) {
+	l.client = client
+	l.wake, l.stop = make(chan struct{}, pipelines), make(chan struct{})
+}
+
+// close ends the senders when they have sent what waits. No call may follow.
+func (l *line) close() {
+	if l.client != nil {
+		close(l.stop)
+		l.ended.Wait()
+	}
 }
 
 // A parcel is the commands of one call on their way.
@@ -87,7 +105,7 @@ func (l *line) doAll(ctx context.Context, cmds []*goredis.RawCmd) (shared bool, 
 }
 
 func (l *line) shares(calls int64) bool {
-	return l.client != nil && (calls >= shareFrom || l.running.Load() > 0)
+	return l.client != nil && (calls >= shareFrom || l.busy.Load() > 0)
 }
 
 // broke says whether a shared pipeline ended without an answer for a call that
@@ -118,34 +136,63 @@ func (l *line) enqueue(p *parcel) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(l.waiting, p)
-	if l.running.Load() < pipelines {
-		l.running.Add(1)
+	switch {
+	case l.busy.Load() == pipelines:
+	case l.idle > 0:
+		l.idle--
+		l.busy.Add(1)
+		l.wake <- struct{}{}
+	default:
+		l.busy.Add(1)
 		l.ended.Add(1)
 		go l.run()
 	}
 }
 
-// run sends pipelines until nothing waits.
+// run sends pipelines. It stays for a while when nothing waits: a new goroutine
+// would have to grow its stack again.
 func (l *line) run() {
 	defer l.ended.Done()
-	var batch []*parcel
+	batch := make([]*parcel, 0, mostShared)
 	for {
 		runtime.Gosched() // those who were just answered may have more
-		if batch = l.take(batch[:0]); batch == nil {
+		if batch = l.take(batch[:0]); len(batch) > 0 {
+			l.send(batch)
+			clear(batch)
+		} else if !l.rest() {
 			return
 		}
-		l.send(batch)
-		clear(batch)
 	}
 }
 
-// take appends what waits, as much as fits in a pipeline, or ends the run.
+// rest waits to be woken, and says whether it was.
+func (l *line) rest() bool {
+	t := time.NewTimer(keepSender)
+	defer t.Stop()
+	select {
+	case <-l.wake:
+		return true
+	case <-l.stop:
+	case <-t.C:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.idle == 0 { // somebody counts on it
+		<-l.wake
+		return true
+	}
+	l.idle--
+	return false
+}
+
+// take appends what waits, as much as fits in a pipeline. If nothing does, the
+// sender is idle.
 func (l *line) take(batch []*parcel) []*parcel {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, used := 0, 0
 	for _, p := range l.waiting {
-		if used += len(p.cmds); used > mostShared && n > 0 {
+		if used += len(p.cmds); used > mostShared && len(batch) > 0 {
 			break
 		}
 		n++
@@ -156,9 +203,9 @@ func (l *line) take(batch []*parcel) []*parcel {
 	rest := copy(l.waiting, l.waiting[n:])
 	clear(l.waiting[rest:])
 	l.waiting = l.waiting[:rest]
-	if n == 0 {
-		l.running.Add(-1)
-		return nil
+	if len(batch) == 0 {
+		l.busy.Add(-1)
+		l.idle++
 	}
 	return batch
 }

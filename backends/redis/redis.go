@@ -93,7 +93,7 @@ func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shut() error {
 	s.life.Lock() // for good: from now on no call can enter
-	s.line.ended.Wait()
+	s.line.close()
 	if !s.own {
 		return nil
 	}
