@@ -67,7 +67,7 @@ func (s *screen) across() {
 		}
 	}
 	s.paragraph("An acknowledged write survives " + strings.Join(parts, "; ") +
-		". A class that promises less is faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + s.price())
+		". A class that promises less may be faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + s.price())
 }
 
 func survives(class driver.Durability) string {

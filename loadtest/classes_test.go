@@ -112,7 +112,7 @@ func TestStoresOfOneClassAreComparedInOneFigure(t *testing.T) {
 	if strings.Contains(text, "more bytes") || strings.Contains(text, "fewer bytes") {
 		t.Errorf("bytes of two kinds of stores are compared:\n%s", text)
 	}
-	if want := "CPU is, of embedded that of this process: store, callers and clock; of server that of this process alone; the server does not tell its own."; !strings.Contains(text, want) {
+	if want := "CPU: on embedded that of this process (store, callers and clock); on server that of this process alone, as the server does not tell its own."; !strings.Contains(text, want) {
 		t.Errorf("the screen has no %q:\n%s", want, text)
 	}
 }

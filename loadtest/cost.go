@@ -92,9 +92,9 @@ func (s *store) learnMeter(ctx context.Context) error {
 func (s *store) cpuOf() string {
 	switch {
 	case s.inProcess():
-		return "this process: store, callers and clock"
+		return "this process (store, callers and clock)"
 	case s.meter != nil:
 		return "this process and the server, whose other clients and upkeep are in it"
 	}
-	return "this process alone; the server does not tell its own"
+	return "this process alone, as the server does not tell its own"
 }

@@ -43,6 +43,9 @@ func (s *screen) text() string {
 	}
 	for _, v := range s.verdicts {
 		s.verdict(v)
+		if len(s.verdicts) > 1 {
+			s.b.WriteString("\n")
+		}
 	}
 	s.across()
 	s.paragraph(s.notAsked())

@@ -50,9 +50,17 @@ func (s *screen) choice(v *verdict) string {
 	case others == 0:
 		return text + "; no other does that."
 	case v.close:
-		return text + fmt.Sprintf("; too close to call against %s by %s.", v.ranked[1].label, v.figureName())
+		return text + fmt.Sprintf("; too close to call against %s by %s%s.", v.ranked[1].label, v.figureName(), v.fewer())
 	}
 	return text + fmt.Sprintf("; %s than %s (%s).", timesLess(v.ratios[1].Times, v.figureName()), v.ranked[1].label, sure(v.ratios[1]))
+}
+
+// fewer says that bytes decided where the figure could not.
+func (v *verdict) fewer() string {
+	if a, b := v.ranked[0], v.ranked[1]; a.sameBytes(b) && a.size() < b.size() {
+		return ", so the one with fewer bytes"
+	}
+	return ""
 }
 
 // alone is the verdict on a candidate without others.
@@ -201,7 +209,7 @@ func (s *screen) notAsked() string {
 	case 1:
 		text += " CPU is that of " + s.r.stores[0].cpuOf() + "."
 	default:
-		text += " CPU is, of " + strings.Join(whose, "; of ") + "."
+		text += " CPU: on " + strings.Join(whose, "; on ") + "."
 	}
 	if len(bytes) > 1 {
 		text += " Bytes are each store's own account and not compared between stores. " + strings.Join(bytes, "; ") + "."

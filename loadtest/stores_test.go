@@ -86,7 +86,7 @@ func TestServerTimeCounts(t *testing.T) {
 		near, far := result.Candidates[0].Queries[0], result.Candidates[1].Queries[0] // a Get each
 		wantServer, whose := time.Millisecond, "this process and the server, whose other clients and upkeep are in it"
 		if mute {
-			wantServer, whose = 0, "this process alone; the server does not tell its own"
+			wantServer, whose = 0, "this process alone, as the server does not tell its own"
 		}
 		if near.SampledOfIt != 0 || far.SampledOfIt != wantServer || far.SampledCPU <= wantServer {
 			t.Errorf("mute %t: server times %v and %v, together with the client's %v; want 0 and %v", mute, near.SampledOfIt, far.SampledOfIt, far.SampledCPU, wantServer)
@@ -95,7 +95,7 @@ func TestServerTimeCounts(t *testing.T) {
 			t.Errorf("mute %t: %v an operation, of it %v the server's, %v in the round", mute, c.CPUPerOp, c.ServerCPU, c.Rounds[0].ServerCPU)
 		}
 		screen := strings.Join(strings.Fields(result.Text), " ")
-		if !strings.Contains(screen, whose) || !strings.Contains(screen, "of memory that of this process: store, callers and clock") {
+		if !strings.Contains(screen, whose) || !strings.Contains(screen, "on memory that of this process (store, callers and clock)") {
 			t.Errorf("mute %t: it is not said whose time it is:\n%s", mute, result.Text)
 		}
 		if result.Stores[1].CPUOf != whose {

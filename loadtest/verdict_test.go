@@ -62,7 +62,7 @@ func TestVerdicts(t *testing.T) {
 		{"all miss", []made{{"late", driver.Power, slow, 0, 50 * time.Microsecond, 500, 0}}, "late", Missed, []string{"late does not do what is asked"}},
 		{"none of two", []made{{"late", driver.Power, slow, 0, 50, 500, 0}, {"later", driver.Power, 2 * slow, 0, 90, 500, 0}}, "late", Missed, []string{"None does what is asked. The nearest is late"}},
 		{"too close", []made{{"other", driver.Power, fast, 0, 101 * time.Microsecond, 1000, 0}, good}, "good", Met, []string{"too close to call against other"}},
-		{"too close, so fewer bytes", []made{good, {"other", driver.Power, fast, 0, 101 * time.Microsecond, 500, 0}}, "other", Met, []string{"Take other", "good does what is asked, too. It takes 100 % more bytes"}},
+		{"too close, so fewer bytes", []made{good, {"other", driver.Power, fast, 0, 101 * time.Microsecond, 500, 0}}, "other", Met, []string{"Take other. The objective is met; too close to call against good by CPU for the mix, so the one with fewer bytes.", "good does what is asked, too. It takes 100 % more bytes"}},
 		{"saturated", []made{{"full", driver.Power, slow, 0, 50, 500, 200}, good}, "good", Met, []string{"full falls short: it cannot carry 200/s"}},
 		{"late clock", []made{{"unlucky", driver.Power, slow, slow / 2, 50, 500, 0}, good}, "good", Met, []string{"no other is known to do that", "unlucky is not judged: the clock was late (lag p99 500 ms)"}},
 		{"late clock for all", []made{{"unlucky", driver.Power, slow, slow / 2, 50, 500, 0}, {"late", driver.Power, slow, 0, 50, 500, 0}}, "late", Invalid, []string{"No verdict: the clock was late"}},
