@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // A screen is the result in words: verdict, and the numbers it rests on.
@@ -168,20 +170,28 @@ func (s *screen) queryTable(at int) {
 		h, p := c.spectra[at][responseTime], c.probes[at]
 		note := ""
 		for _, j := range c.objectives {
-			if j.at == at && !j.met {
+			if j.at == at && !j.met && (j.calls > 0 || s.lost == nil) {
 				note = "missed"
 			}
 		}
 		if n := c.failedOf(at); n > 0 {
 			note += fmt.Sprintf(" %s failed", showCount(n))
 		}
-		rows = append(rows, []string{c.label, s.classOf(c), ms(h.ValueAtQuantile(50)), ms(h.ValueAtQuantile(99)),
+		rows = append(rows, []string{c.label, s.classOf(c), shown(h, 50), shown(h, 99),
 			digits(p.each.trips), digits(p.each.requests), digits(p.each.rows), showDuration(p.each.cpu()), strings.TrimSpace(note)})
 	}
 	s.table(rows)
 }
 
 func ms(ns int64) string { return showDuration(time.Duration(ns)) }
+
+// shown returns a percentile of a histogram, or a dash when nothing is in it.
+func shown(h *hdrhistogram.Histogram, percent float64) string {
+	if h.TotalCount() == 0 {
+		return "–"
+	}
+	return ms(h.ValueAtQuantile(percent))
+}
 
 // mixTable shows all queries together.
 func (s *screen) mixTable() {
