@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -89,25 +90,19 @@ func (s *Store) fits(t *driver.Table) error {
 	if t.Native {
 		return fmt.Errorf("memory: table %s: a native index: %w", t.Name, driver.ErrUnsupported)
 	}
-	if len(t.Partition) == 0 {
-		return invalid("table %s has no partition columns", t.Name)
-	}
-	for i, f := range t.Fields {
-		same := func(c driver.Column) bool { return c.Name == f.Name }
-		if slices.ContainsFunc(t.Fields[:i], same) {
-			return invalid("table %s declares the field %s twice", t.Name, f.Name)
-		}
+	if err := backend.Validate(t); err != nil {
+		return fmt.Errorf("memory: %w", err)
 	}
 	have := s.tables[t.Name]
 	if have == nil {
 		return nil
 	}
 	if !slices.Equal(have.partition, t.Partition) || !slices.Equal(have.sort, t.Sort) {
-		return schema("table %s exists with other key columns; take another name, or drop it", t.Name)
+		return fmt.Errorf("memory: %w", backend.OtherKey(t))
 	}
 	for _, f := range t.Fields {
 		if kind, ok := have.fields[f.Name]; ok && kind != f.Kind {
-			return schema("field %s of table %s is a %s, not a %s; take another name", f.Name, t.Name, kind, f.Kind)
+			return fmt.Errorf("memory: %w", backend.OtherKind(t, f, kind.String()))
 		}
 	}
 	return nil
@@ -144,12 +139,5 @@ func (s *Store) view(t *driver.Table) (*view, error) {
 	if v := s.views[t]; v != nil {
 		return v, nil
 	}
-	return nil, unknown(t)
-}
-
-func unknown(t *driver.Table) error {
-	if t == nil {
-		return invalid("a call without a table")
-	}
-	return invalid("table %s is not known; define or attach it first", t.Name)
+	return nil, fmt.Errorf("memory: %w", backend.Unknown(t))
 }

@@ -9,21 +9,16 @@ import (
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // An entry describes a table in the catalog.
 type entry struct {
-	Number    int      `json:"number"`
-	Partition []column `json:"partition"`
-	Sort      []column `json:"sort,omitempty"`
-	Fields    []column `json:"fields,omitempty"` // the first has number 1
-}
-
-type column struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"`
-	Desc bool   `json:"desc,omitempty"`
+	Number    int              `json:"number"`
+	Partition []backend.Column `json:"partition"`
+	Sort      []backend.Column `json:"sort,omitempty"`
+	Fields    []backend.Column `json:"fields,omitempty"` // the first has number 1
 }
 
 const (
@@ -56,49 +51,44 @@ func successor(key []byte) []byte {
 func (s *Store) entry(t *driver.Table) *entry {
 	have := s.tables[t.Name]
 	if have == nil {
-		return &entry{Partition: toColumns(t.Partition), Sort: toColumns(t.Sort)}
+		return &entry{Partition: backend.Columns(t.Partition), Sort: backend.Columns(t.Sort)}
 	}
 	return &entry{
 		Number:    have.number,
-		Partition: toColumns(have.partition),
-		Sort:      toColumns(have.sort),
-		Fields:    toColumns(*have.fields.Load()),
+		Partition: backend.Columns(have.partition),
+		Sort:      backend.Columns(have.sort),
+		Fields:    backend.Columns(*have.fields.Load()),
 	}
 }
 
 // extend adds the fields of t that e has not, or says why t does not fit.
 func (e *entry) extend(t *driver.Table) (grown bool, err error) {
-	switch {
-	case t.Native:
+	if t.Native {
 		return false, fmt.Errorf("pebble: table %s: a native index: %w", t.Name, driver.ErrUnsupported)
-	case len(t.Partition) == 0:
-		return false, invalid("table %s has no partition columns", t.Name)
-	case !slices.Equal(e.Partition, toColumns(t.Partition)) || !slices.Equal(e.Sort, toColumns(t.Sort)):
-		return false, schema("table %s exists with other key columns; take another name, or drop it", t.Name)
 	}
-	declared := map[string]bool{}
+	if err := backend.Validate(t); err != nil {
+		return false, fmt.Errorf("pebble: %w", err)
+	}
+	if !slices.Equal(e.Partition, backend.Columns(t.Partition)) || !slices.Equal(e.Sort, backend.Columns(t.Sort)) {
+		return false, fmt.Errorf("pebble: %w", backend.OtherKey(t))
+	}
 	for _, f := range t.Fields {
-		if declared[f.Name] {
-			return false, invalid("table %s declares the field %s twice", t.Name, f.Name)
-		}
-		declared[f.Name] = true
-		i := slices.IndexFunc(e.Fields, func(c column) bool { return c.Name == f.Name })
+		i := slices.IndexFunc(e.Fields, func(c backend.Column) bool { return c.Name == f.Name })
 		switch {
 		case i < 0:
-			e.Fields = append(e.Fields, column{Name: f.Name, Kind: f.Kind.String()})
+			e.Fields = append(e.Fields, backend.Column{Name: f.Name, Kind: f.Kind.String()})
 			grown = true
 		case e.Fields[i].Kind != f.Kind.String():
-			return false, schema("field %s of table %s is a %s, not a %s; take another name",
-				f.Name, t.Name, e.Fields[i].Kind, f.Kind)
+			return false, fmt.Errorf("pebble: %w", backend.OtherKind(t, f, e.Fields[i].Kind))
 		}
 	}
 	return grown, nil
 }
 
 func (e *entry) table(name string) (*table, error) {
-	partition, err1 := fromColumns(e.Partition)
-	sort, err2 := fromColumns(e.Sort)
-	fields, err3 := fromColumns(e.Fields)
+	partition, err1 := backend.ParseColumns(e.Partition)
+	sort, err2 := backend.ParseColumns(e.Sort)
+	fields, err3 := backend.ParseColumns(e.Fields)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
@@ -106,29 +96,6 @@ func (e *entry) table(name string) (*table, error) {
 	t.prefix, t.end = tablePrefix(e.Number), successor(tablePrefix(e.Number))
 	t.fields.Store(&fields)
 	return t, nil
-}
-
-func toColumns(cols []driver.Column) []column {
-	var out []column
-	for _, c := range cols {
-		out = append(out, column{Name: c.Name, Kind: c.Kind.String(), Desc: c.Desc})
-	}
-	return out
-}
-
-func fromColumns(cols []column) ([]driver.Column, error) {
-	var out []driver.Column
-	for _, c := range cols {
-		kind := driver.Bool
-		for kind <= driver.Map && kind.String() != c.Kind {
-			kind++
-		}
-		if kind > driver.Map {
-			return nil, fmt.Errorf("column %s of kind %q: %w", c.Name, c.Kind, driver.ErrCorrupt)
-		}
-		out = append(out, driver.Column{Name: c.Name, Kind: kind, Desc: c.Desc})
-	}
-	return out, nil
 }
 
 // loadCatalog reads all entries.

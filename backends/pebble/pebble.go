@@ -10,6 +10,7 @@ import (
 	pebbledb "github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -34,7 +35,7 @@ type Store struct {
 	schema     sync.Mutex // of what follows
 	tables     map[string]*table
 	lastNumber int
-	views      atomic.Pointer[map[*driver.Table]*view]
+	views      backend.Views[view] // changed with schema held, read without
 }
 
 // Open opens the store in dir, and makes it if dir does not exist or is empty. A
@@ -67,7 +68,6 @@ func Open(dir string, opts *Options) (*Store, error) {
 		lock:   lock,
 		tables: map[string]*table{},
 	}
-	s.views.Store(&map[*driver.Table]*view{})
 	s.locks.init()
 	s.facts = facts(dir, opts)
 	s.close = sync.OnceValue(s.shut)

@@ -2,9 +2,11 @@ package pebble
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -59,23 +61,10 @@ func newView(t *table, declared *driver.Table) *view {
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
-	if v := (*s.views.Load())[t]; v != nil {
+	if v := s.views.Of(t); v != nil {
 		return v, nil
 	}
-	if t == nil {
-		return nil, invalid("a call without a table")
-	}
-	return nil, invalid("table %s is not known; define or attach it first", t.Name)
-}
-
-// setViews replaces the views of some tables. The caller holds s.schema.
-func (s *Store) setViews(change func(map[*driver.Table]*view)) {
-	next := map[*driver.Table]*view{}
-	for t, v := range *s.views.Load() {
-		next[t] = v
-	}
-	change(next)
-	s.views.Store(&next)
+	return nil, fmt.Errorf("pebble: %w", backend.Unknown(t))
 }
 
 // Define makes the tables exist, all or none.
@@ -133,11 +122,7 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 
 // know makes views of tables that the catalog has.
 func (s *Store) know(tables []*driver.Table) {
-	s.setViews(func(views map[*driver.Table]*view) {
-		for _, t := range tables {
-			views[t] = newView(s.tables[t.Name], t)
-		}
-	})
+	s.views.Set(tables, func(t *driver.Table) *view { return newView(s.tables[t.Name], t) })
 }
 
 // Drop removes the tables with all their rows. Their numbers are not used again.
@@ -154,18 +139,12 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 	if err := s.eraseTables(ctx, tables); err != nil {
 		return err
 	}
-	s.setViews(func(views map[*driver.Table]*view) {
-		for _, t := range tables {
-			if have := s.tables[t.Name]; have != nil {
-				have.dropped = true
-				delete(s.tables, t.Name)
-			}
-			for known := range views {
-				if known.Name == t.Name {
-					delete(views, known)
-				}
-			}
+	for _, t := range tables {
+		if have := s.tables[t.Name]; have != nil {
+			have.dropped = true
+			delete(s.tables, t.Name)
 		}
-	})
+	}
+	s.views.Forget(tables)
 	return nil
 }

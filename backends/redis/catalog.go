@@ -3,10 +3,12 @@ package redis
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -23,27 +25,13 @@ const (
 
 // A header is what the catalog says of a table.
 type header struct {
-	Layout    int      `json:"layout"`
-	Partition []column `json:"partition"`
-	Sort      []column `json:"sort,omitempty"`
-}
-
-type column struct {
-	Name string `json:"name"`
-	Kind string `json:"kind"`
-	Desc bool   `json:"desc,omitempty"`
-}
-
-func columns(cols []driver.Column) []column {
-	var list []column
-	for _, c := range cols {
-		list = append(list, column{c.Name, c.Kind.String(), c.Desc})
-	}
-	return list
+	Layout    int              `json:"layout"`
+	Partition []backend.Column `json:"partition"`
+	Sort      []backend.Column `json:"sort,omitempty"`
 }
 
 func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{layout, columns(t.Partition), columns(t.Sort)})
+	text, err := json.Marshal(header{layout, backend.Columns(t.Partition), backend.Columns(t.Sort)})
 	if err != nil {
 		return "" // strings and numbers are always JSON
 	}
@@ -59,12 +47,8 @@ type known struct {
 // parseKind reads what the catalog says of a field.
 func parseKind(text string) (known, bool) {
 	name, late := strings.CutSuffix(text, later)
-	for k := driver.Bool; k <= driver.Map; k++ {
-		if k.String() == name {
-			return known{k, late}, true
-		}
-	}
-	return known{}, false
+	kind, ok := backend.KindOf(name)
+	return known{kind, late}, ok
 }
 
 // An entry is a table as the catalog has it; there is no header without one.
@@ -122,7 +106,7 @@ func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 		if json.Unmarshal([]byte(e.header), &h) == nil && h.Layout > layout {
 			return nil, schema("table %s has layout %d, this program knows %d; open it with a later release", t.Name, h.Layout, layout)
 		}
-		return nil, schema("table %s exists with other key columns; take another name, or drop it", t.Name)
+		return nil, fmt.Errorf("redis: %w", backend.OtherKey(t))
 	}
 	for _, f := range t.Fields {
 		have, ok := e.fields[f.Name]
@@ -130,7 +114,7 @@ func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 		case !ok:
 			missing = append(missing, f)
 		case have.kind != f.Kind:
-			return nil, schema("field %s of table %s is a %s, not a %s; take another name", f.Name, t.Name, have.kind, f.Kind)
+			return nil, fmt.Errorf("redis: %w", backend.OtherKind(t, f, have.kind.String()))
 		}
 	}
 	return missing, nil

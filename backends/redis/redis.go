@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"sync/atomic"
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -28,8 +28,8 @@ type Store struct {
 	life  sync.RWMutex // held for reading by calls under way
 	close func() error
 
-	schema sync.Mutex // held while views change
-	views  atomic.Pointer[map[*driver.Table]*view]
+	schema sync.Mutex // held while views change, not to read them
+	views  backend.Views[view]
 }
 
 // New returns a store on a client of the caller's own, which stays open when the
@@ -63,7 +63,6 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 	if err := s.use(client, opts.MinReplicas); err != nil {
 		return nil, err
 	}
-	s.views.Store(&map[*driver.Table]*view{})
 	s.close = sync.OnceValue(s.shut)
 	if err := s.learn(ctx); err != nil {
 		return nil, err

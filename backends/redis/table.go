@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -72,20 +74,10 @@ func (v *view) set(partition string) string { return v.head + partition + "}" }
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
-	if v := (*s.views.Load())[t]; v != nil {
+	if v := s.views.Of(t); v != nil {
 		return v, nil
 	}
-	if t == nil {
-		return nil, invalid("a call without a table")
-	}
-	return nil, invalid("table %s is not known; define or attach it first", t.Name)
-}
-
-// setViews replaces the views of some tables. The caller holds s.schema.
-func (s *Store) setViews(change func(map[*driver.Table]*view)) {
-	next := maps.Clone(*s.views.Load())
-	change(next)
-	s.views.Store(&next)
+	return nil, fmt.Errorf("redis: %w", backend.Unknown(t))
 }
 
 // Define makes the tables exist. Another program's fields are no obstacle.
@@ -160,14 +152,11 @@ func possible(t *driver.Table) error {
 	if t.Native {
 		return unsupported("table %s: a native index", t.Name)
 	}
-	if len(t.Partition) == 0 {
-		return invalid("table %s has no partition columns", t.Name)
+	if err := backend.Validate(t); err != nil {
+		return fmt.Errorf("redis: %w", err)
 	}
-	for i, f := range t.Fields {
-		switch {
-		case slices.ContainsFunc(t.Fields[:i], func(c driver.Column) bool { return c.Name == f.Name }):
-			return invalid("table %s declares the field %s twice", t.Name, f.Name)
-		case f.Name == "" || strings.HasPrefix(f.Name, ".") || slices.Contains(libraryFields[:], f.Name):
+	for _, f := range t.Fields {
+		if f.Name == "" || strings.HasPrefix(f.Name, ".") || slices.Contains(libraryFields[:], f.Name) {
 			return invalid("table %s declares the field %q, which rows have for something else; take another name", t.Name, f.Name)
 		}
 	}
@@ -183,11 +172,7 @@ func lacking(tables []*driver.Table, have map[string]*entry) bool {
 
 // know makes views of tables that the catalog has.
 func (s *Store) know(tables []*driver.Table, have map[string]*entry) {
-	s.setViews(func(views map[*driver.Table]*view) {
-		for _, t := range tables {
-			views[t] = s.newView(t, have[t.Name])
-		}
-	})
+	s.views.Set(tables, func(t *driver.Table) *view { return s.newView(t, have[t.Name]) })
 }
 
 // other returns what the catalog has of a field that v does not declare. A program
@@ -220,13 +205,7 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 	defer s.leave()
 	s.schema.Lock()
 	defer s.schema.Unlock()
-	s.setViews(func(views map[*driver.Table]*view) {
-		for known := range views {
-			if slices.ContainsFunc(tables, func(t *driver.Table) bool { return t.Name == known.Name }) {
-				delete(views, known)
-			}
-		}
-	})
+	s.views.Forget(tables)
 	for _, t := range tables {
 		if err := s.dropKeys(ctx, t.Name); err != nil {
 			return err

@@ -17,9 +17,9 @@ var rules = []rule{
 	{`^repo$`, `^repo/driver$`, ``},
 	{`^repo/.+$`, `^repo(/driver)?$`, ``},
 	{`^repotest$`, `^repo/driver$`, ``},
-	{`^backends/memory$`, `^repo/driver$`, ``},
-	{`^backends/pebble$`, `^repo/driver$`, `^github\.com/cockroachdb/`},
-	{`^backends/redis$`, `^repo/driver$`, `^github\.com/redis/go-redis/v9`},
+	{`^backends/memory$`, `^(repo/driver|internal/backend)$`, ``},
+	{`^backends/pebble$`, `^(repo/driver|internal/backend)$`, `^github\.com/cockroachdb/`},
+	{`^backends/redis$`, `^(repo/driver|internal/backend)$`, `^github\.com/redis/go-redis/v9`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
 	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/perf/benchmath|golang\.org/x/sys/unix)$`},
@@ -27,6 +27,7 @@ var rules = []rule{
 	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
 	{`^bench(/.+)?$`, `^(repo|repo/driver|backends/\w+|internal/.+|bench/.+)$`, `.*`},
+	{`^internal/backend$`, `^repo/driver$`, ``},
 	{`^internal/.+$`, ``, `.*`},
 }
 
