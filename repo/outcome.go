@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -115,7 +116,10 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 		case readErr != nil:
 			continue
 		case verdict == Committed:
-			return nil, nil
+			if v, err := c.confirm(ctx, k, o, row); err == nil && v == Committed {
+				return nil, nil
+			}
+			continue
 		case verdict == NotCommitted:
 			return &driver.Refusal{Row: *row}, nil
 		}
@@ -178,6 +182,29 @@ func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row
 	return row, Unknown, nil
 }
 
+// confirm makes sure that o, which row says was done, is as durable as a commit that
+// was acknowledged: what a Check saw is. Without it a write that reached one of several
+// servers only would count as done, and could still be lost.
+func (c *collection) confirm(ctx context.Context, k *call, o *Outcome, row *driver.Row) (Verdict, error) {
+	if !c.store.facts.Waits {
+		return Committed, nil
+	}
+	for range maxAttempts {
+		check := driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: o.key}, If: driver.AtRev, Rev: row.Rev}
+		refusal, err := c.store.commit(ctx, k, driver.NewToken(), []driver.Op{check})
+		switch {
+		case err != nil:
+			return Unknown, err
+		case refusal == nil:
+			return Committed, nil
+		}
+		if row = &refusal.Row; !slices.Contains(row.Ring, o.token) {
+			return Unknown, nil // pushed out by later writes, or gone with a server
+		}
+	}
+	return Unknown, nil
+}
+
 // resolve settles o: if the record is still what the write was based on, it
 // fences the record, so that the write can never happen, and looks again.
 func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict, error) {
@@ -186,6 +213,9 @@ func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict,
 	}
 	for attempt := 0; ; attempt++ {
 		row, verdict, err := c.look(ctx, k, o)
+		if err == nil && verdict == Committed {
+			return c.confirm(ctx, k, o, row)
+		}
 		if err != nil || verdict != Unknown || !o.based || row.Rev != o.rev || attempt >= maxAttempts {
 			return verdict, err
 		}

@@ -234,6 +234,8 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // Resolve finds out what became of a write that ended with ErrUnknownOutcome:
 // pass Error.Outcome. Where the write could still happen it first makes sure
 // that it never will. The answer is about the whole write, index rows included.
+// Committed is as durable as an acknowledged write: where a store waits for replicas
+// that do not have the write yet, the verdict is Unknown, with the store's error.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
 	k := r.store.begin("resolve")
 	if outcome == nil || outcome.token.IsZero() {

@@ -1,5 +1,5 @@
-// Package redis is a backend on one Redis server, version 7.0 or later, which is
-// no cluster. It uses the client of github.com/redis/go-redis/v9: [New] takes the
+// Package redis is a backend on one Redis server, version 7.0 or later, or on a Redis
+// Cluster. It uses the client of github.com/redis/go-redis/v9: [New] takes the
 // program's own, [Open] makes one from a URL.
 //
 // # Promises
@@ -16,7 +16,14 @@
 // With everysec the server puts off appending, for two seconds at most, while the
 // disk takes long to sync: a server that is killed at that moment loses the commits
 // of that time, too. Replicas follow later than a commit is acknowledged, so a
-// failover can lose the last ones; a commit does not wait for replicas.
+// failover can lose the last ones.
+//
+// With Options.MinReplicas a commit is acknowledged when so many replicas have it, by
+// WAIT on the same connection. If fewer have it in time, it is done and
+// ErrUnknownOutcome; Resolve of package repo says that it was committed when enough
+// replicas have it, and not before. What promotes a replica can still choose one that
+// lacks it, so the class of durability stays that of the servers' logs. Give the
+// servers min-replicas-to-write as well: then they refuse what they could not pass on.
 //
 // A commit is sent once, whatever MaxRetries of the client is. If it may have left
 // and the server did not answer, it is ErrUnknownOutcome, also when the context
@@ -24,12 +31,26 @@
 // cancellation is noticed before and after each round trip, so that at the latest
 // the client's ReadTimeout ends a call.
 //
+// # Cluster
+//
+// Keys of one partition have one hash tag, and so one slot: a commit changes records of
+// one partition of a table and the indexes of that partition, and Facts.Unit says so.
+// Package repo refuses an index with another partition when a collection is opened. A
+// commit goes to the master of its slot and follows MOVED and ASK; a server that answers
+// TRYAGAIN, CLUSTERDOWN, LOADING or READONLY has done nothing, so it is asked again, for
+// as long as ReadTimeout. After any other end it is not sent again. Durability and
+// version are those of the weakest and oldest master when the store was opened.
+//
+// Walk, Drop and Size visit all masters. While slots are being moved they end with
+// ErrUnavailable, and a mark of before with ErrInvalid: a walk could miss what was moved.
+// Hooks of the client's servers see what is sent, those of the cluster client do not.
+//
 // # Server
 //
 // The server must not remove keys by itself: maxmemory-policy is noeviction, or one
 // of the volatile ones, which concern none of these keys. A user needs the commands
 // INFO, EVALSHA, SCRIPT LOAD, HGETALL, HMGET, HSETNX, ZRANGE, ZLEXCOUNT, SCAN, TYPE
-// and UNLINK; what the scripts call, which is HGET, HSET, HDEL, HINCRBY, DEL, ZADD,
+// and UNLINK; CLUSTER SLOTS and CLUSTER NODES of a cluster; WAIT for MinReplicas; what the scripts call, which is HGET, HSET, HDEL, HINCRBY, DEL, ZADD,
 // ZREM, ZCARD and ZREMRANGEBYLEX beside these; MEMORY USAGE for sizes; and CONFIG
 // GET, without which the durability is taken to be that of appendfsync no.
 //

@@ -50,6 +50,11 @@ type Facts struct {
 	// operation, so that rows keep a Ring and deletes leave a tombstone.
 	Uncertain bool
 
+	// Waits says that a Commit waits for other machines when it is done, so that
+	// rows can be seen that are not yet as durable as acknowledged ones. A Check
+	// that is acknowledged says that what it saw is.
+	Waits bool
+
 	// Native says that the store can keep a native index; see Table.Native.
 	Native Ability
 
