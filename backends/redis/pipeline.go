@@ -75,8 +75,8 @@ var parcels = sync.Pool{New: func() any { return &parcel{done: make(chan struct{
 // errTaken is why a command has no answer whose call did not wait for it.
 var errTaken = errors.New("the call ended while the command was with the server")
 
-// errPipeline is what a pipeline ended with that a hook of the client broke off.
-var errPipeline = errors.New("a hook of the client panicked")
+// errHook is how a command ended that a hook of the client broke off.
+var errHook = errors.New("a hook of the client panicked")
 
 // do sends one command, together with others if there are some.
 func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd goredis.Cmder) (shared bool, err error) {
@@ -234,7 +234,7 @@ func (l *line) send(batch []*parcel) {
 func exec(pipe goredis.Pipeliner) (broken error) {
 	defer func() {
 		if v := recover(); v != nil {
-			broken = fmt.Errorf("%w: %v", errPipeline, v)
+			broken = fmt.Errorf("%w: %v", errHook, v)
 		}
 	}()
 	_, _ = pipe.Exec(context.Background())

@@ -137,22 +137,22 @@ func TestSharedPipelines(t *testing.T) {
 	}
 }
 
-// A call whose context ends does not wait for the pipeline that it shares. What was
+// A call that is cancelled does not wait for the pipeline that it shares. What was
 // not sent is not done; of what was, the outcome is unknown.
 func TestSharedPipelineThatHangs(t *testing.T) {
 	t.Parallel()
 	server := testserver.Start(t, testserver.Redis)
 	p := toxic.New(t, server.Addr)
 	const callers = 400 // more than two pipelines hold
-	s, ts, _ := overheard(t, p.Addr(), 10*time.Second)
+	s, ts, _ := overheard(t, p.Addr(), time.Second)
 	for _, err := range together(callers, func(i int) error { return insertOne(t.Context(), t, s, ts, fmt.Sprint("warm", i)) }) {
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	p.Set(toxic.Fault{Kind: toxic.Hold})
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(300*time.Millisecond, cancel)
 	began := time.Now()
 	known := map[string]bool{}
 	for i, err := range together(callers, func(i int) error { return insertOne(ctx, t, s, ts, fmt.Sprint("late", i)) }) {
@@ -164,8 +164,8 @@ func TestSharedPipelineThatHangs(t *testing.T) {
 			t.Errorf("late%d: %v, want ErrUnknownOutcome or ErrTimeout", i, err)
 		}
 	}
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("the calls took %v; their context ended after 300ms", took)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("the calls took %v; their context ended after 300ms, and those by themselves wait a second", took)
 	}
 	if len(known) == 0 {
 		t.Error("all commits are said to have been sent, though two pipelines and a few calls by themselves hung")
