@@ -26,6 +26,7 @@ type change struct {
 	keyVals []driver.Value // what key is made of
 	known   bool           // old says what is there; else the record has no index rows at stake
 	old     stored         // with known
+	whole   bool           // with known: old has every field
 	next    *record        // nil deletes
 	edits   []driver.Edit  // if set, the record is patched, not written whole
 	renew   bool           // of a patch: the expiry changes, too
@@ -36,7 +37,8 @@ type change struct {
 // A builder gathers the ops of a commit. Its slices are reused.
 type builder struct {
 	ops    []driver.Op
-	owner  []int // by op: the change it belongs to
+	edits  []driver.Edit // of ops that patch instead of writing a record whole
+	owner  []int         // by op: the change it belongs to
 	text   []byte
 	vals   []driver.Value
 	before []driver.Key // of the index rows or claims that a record has in one index
@@ -47,13 +49,14 @@ var builders = sync.Pool{New: func() any { return new(builder) }}
 
 func newBuilder() *builder {
 	b := builders.Get().(*builder)
-	b.ops, b.owner, b.vals = b.ops[:0], b.owner[:0], b.vals[:0]
+	b.ops, b.edits, b.owner, b.vals = b.ops[:0], b.edits[:0], b.owner[:0], b.vals[:0]
 	return b
 }
 
 // release gives b back, without what it refers to.
 func (b *builder) release() {
 	clear(b.ops[:cap(b.ops)])
+	clear(b.edits[:cap(b.edits)])
 	clear(b.vals[:cap(b.vals)])
 	clear(b.before[:cap(b.before)])
 	clear(b.after[:cap(b.after)])
@@ -62,7 +65,7 @@ func (b *builder) release() {
 
 // add appends the ops of a change, the record's own first.
 func (b *builder) add(c *collection, i int, ch *change) error {
-	c.setRecordOp(b.op(), ch)
+	b.setRecordOp(c, b.op(), ch)
 	rows := 0
 	for _, x := range c.indexes {
 		if err := b.addRows(c, x, ch); err != nil {
@@ -97,7 +100,7 @@ func (x *index) rowsOf(rec *record) int {
 }
 
 // setRecordOp makes op, which is zero, the one on the record itself.
-func (c *collection) setRecordOp(op *driver.Op, ch *change) {
+func (b *builder) setRecordOp(c *collection, op *driver.Op, ch *change) {
 	op.Table, op.Row.Key = c.records, ch.key
 	switch {
 	case ch.known && ch.old.row:
@@ -117,6 +120,7 @@ func (c *collection) setRecordOp(op *driver.Op, ch *change) {
 		op.Do, op.Row.Dead, op.Row.Expires = driver.Put, true, c.store.nowMillis()+tombstoneMillis
 	case ch.next == nil:
 		op.Do = driver.Delete
+	case b.patches(c, op, ch):
 	default:
 		op.Do = driver.Put
 		op.Row.Fields, op.Row.Extra, op.Row.Expires = ch.next.vals[len(c.key):], ch.next.extra, ch.next.expires

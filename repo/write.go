@@ -188,6 +188,7 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 // derive lets fn change the record that is there and makes w.next its values.
 func (r *Repo[T]) derive(w *write, rec *T, fn func(*T) error) error {
 	old, next := &w.old, w.next
+	w.whole = true
 	if err := r.shape.decode(&old.record, reflect.ValueOf(rec).Elem()); err != nil {
 		return err
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// isPut reports whether the ops write one record and rows of its indexes.
-func (c *call) isPut() bool {
-	first := &c.ops[0]
-	if first.Do != driver.Put || c.views[0].class != driver.Records {
+// oneRecord reports whether the ops are one on a record and such that write rows of
+// its indexes.
+func (c *call) oneRecord() bool {
+	if c.views[0].class != driver.Records {
 		return false
 	}
 	for i := 1; i < len(c.ops); i++ {
@@ -22,9 +22,6 @@ func (c *call) isPut() bool {
 	}
 	return true
 }
-
-// isPatch reports whether the ops change fields of one record.
-func (c *call) isPatch() bool { return len(c.ops) == 1 && c.ops[0].Do == driver.Patch }
 
 func (c *call) addKey(key, form string) {
 	c.keys, c.forms = append(c.keys, key), append(c.forms, form)
@@ -45,15 +42,22 @@ func (c *call) putCall(sc *script) {
 		c.addKey(v.set(op.Row.Key.Partition), "zset")
 		sort = op.Row.Key.Sort
 	}
+	c.add(string(c.token[:]), condition(op), sort, v.room)
+	c.addRows()
+	c.args = v.appendFields(c.args, &op.Row)
+}
+
+// addRows adds what a script is told of the rows that come after the first op.
+func (c *call) addRows() {
 	var gone, more []int
-	for i := 1; i < n; i++ {
+	for i := 1; i < len(c.ops); i++ {
 		if c.ops[i].Do == driver.Delete {
 			gone = append(gone, i)
 		} else {
 			more = append(more, i)
 		}
 	}
-	c.add(string(c.token[:]), condition(op), sort, v.room, itoa(len(gone)), itoa(len(more)))
+	c.add(itoa(len(gone)), itoa(len(more)))
 	c.order = append(make([]int, 1, 1+len(more)), more...)
 	for _, i := range gone {
 		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
@@ -63,7 +67,6 @@ func (c *call) putCall(sc *script) {
 		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
 		c.add(condition(&c.ops[i]), c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
 	}
-	c.args = v.appendFields(c.args, &op.Row)
 }
 
 // condition returns what a script is told of an op's condition.
@@ -146,8 +149,12 @@ func (v *view) payload(row *driver.Row) string {
 func (c *call) patchCall(sc *script) {
 	op, v := &c.ops[0], c.views[0]
 	c.script = sc
+	n := len(c.ops)
+	c.keys, c.forms = make([]string, 0, n), make([]string, 0, n)
+	c.args = make([]string, 0, 8+3*n+2*len(op.Edits))
 	c.addKey(v.key(&op.Row.Key), "hash")
 	c.add(string(c.token[:]), condition(op), v.room)
+	c.addRows()
 	c.args = v.appendPatch(c.args, op)
 }
 

@@ -111,9 +111,11 @@ func (v *view) fitting(op *driver.Op) error {
 // send makes the call of a script and reads its answer.
 func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 	switch {
-	case c.isPut():
+	case !c.oneRecord():
+		c.commitCall(s.commit)
+	case c.ops[0].Do == driver.Put:
 		c.putCall(s.put)
-	case c.isPatch():
+	case c.ops[0].Do == driver.Patch:
 		c.patchCall(s.patch)
 	default:
 		c.commitCall(s.commit)

@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// The scripts of a commit, as docs/design.md has and explains them. The first two
-// come before each of the others.
+// The scripts of a commit, as docs/design.md has and explains them. The first
+// three come before each of the others.
 
 const spanText = `-- span returns the bounds of the member that begins with a Sort.
 local function span(s)
@@ -23,6 +23,32 @@ local function over(a, b)
   local high = (tonumber(a:sub(1, -10)) or 0) + (tonumber(b:sub(1, -10)) or 0)
   if low >= 1e9 then low, high = low - 1e9, high + 1 end
   return high > 9223372036 or high == 9223372036 and low > (below and 854775808 or 854775807)
+end`
+
+const rowsText = `-- look sees that rows which go lie in sorted sets, and that those which are written meet their conditions. It returns which of the
+-- latter are there already, or else what a script answers.
+local function look(k, gone, more, at)
+  for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end -- fails on a key of another type, as ZLEXCOUNT does
+  local old = {}
+  for i = 1, more do
+    local key, a = KEYS[k + gone + i], at + gone + 3 * i
+    local want, from, to = ARGV[a - 2], span(ARGV[a - 1])
+    old[i] = redis.call('ZLEXCOUNT', key, from, to) > 0
+    if want ~= 'any' and old[i] ~= (want == 'present') then
+      return nil, {i, redis.call('ZRANGE', key, from, to, 'BYLEX', 'LIMIT', 0, 1)}
+    end
+  end
+  return old
+end
+
+-- change removes and writes rows.
+local function change(k, gone, more, at, old, token)
+  for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[at + i])) end
+  for i = 1, more do
+    local key, a = KEYS[k + gone + i], at + gone + 3 * i
+    if old[i] then redis.call('ZREMRANGEBYLEX', key, span(ARGV[a - 1])) end
+    redis.call('ZADD', key, 0, ARGV[a - 1] .. token .. ARGV[a])
+  end
 end`
 
 const putText = `local token, cond, sort, room = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -42,18 +68,10 @@ end
 local k = 1
 if sort ~= '' then
   k = 2
-  redis.call('ZCARD', KEYS[2]) -- fails on a key of another type, as ZLEXCOUNT does
+  redis.call('ZCARD', KEYS[2])
 end
-for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end
-local old = {}
-for i = 1, more do
-  local key, at = KEYS[k + gone + i], 6 + gone + 3 * i
-  local want, from, to = ARGV[at - 2], span(ARGV[at - 1])
-  old[i] = redis.call('ZLEXCOUNT', key, from, to) > 0
-  if want ~= 'any' and old[i] ~= (want == 'present') then
-    return {i, redis.call('ZRANGE', key, from, to, 'BYLEX', 'LIMIT', 0, 1)}
-  end
-end
+local old, refused = look(k, gone, more, 6)
+if refused then return refused end
 
 -- The first to write is refused without memory; what follows it then never is.
 local first = 7 + gone + 3 * more
@@ -70,16 +88,14 @@ if sort ~= '' then
   if ARGV[first] == '_dead' then redis.call('ZREM', KEYS[2], sort)
   else redis.call('ZADD', KEYS[2], 0, sort) end
 end
-for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[6 + i])) end
-for i = 1, more do
-  local key, at = KEYS[k + gone + i], 6 + gone + 3 * i
-  if old[i] then redis.call('ZREMRANGEBYLEX', key, span(ARGV[at - 1])) end
-  redis.call('ZADD', key, 0, ARGV[at - 1] .. token .. ARGV[at])
-end
+change(k, gone, more, 6, old, token)
 return {}`
 
 const patchText = `local token, cond, room, row = ARGV[1], ARGV[2], tonumber(ARGV[3]), KEYS[1]
-local adds, sets = tonumber(ARGV[4]), tonumber(ARGV[5])
+local gone, more = tonumber(ARGV[4]), tonumber(ARGV[5])
+local sum = 8 + gone + 3 * more
+local set = sum + 2 * ARGV[sum - 2]
+local unset = set + 2 * ARGV[sum - 1]
 
 local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
 local rev, dead, ring = got[1], got[2], got[3] or ''
@@ -87,20 +103,20 @@ if ring:find(token, 1, true) then return {} end
 if cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
   return {0, redis.call('HGETALL', row)}
 end
-for i = 0, adds - 1 do
-  local have = redis.call('HGET', row, ARGV[6 + 2 * i]) or '0'
-  if not have:match('^-?%d+$') or over(have, ARGV[7 + 2 * i]) then
-    return {0, redis.call('HGETALL', row), i}
+for f = sum, set - 1, 2 do
+  local have = redis.call('HGET', row, ARGV[f]) or '0'
+  if not have:match('^-?%d+$') or over(have, ARGV[f + 1]) then
+    return {0, redis.call('HGETALL', row), (f - sum) / 2}
   end
 end
+local old, refused = look(1, gone, more, 5)
+if refused then return refused end
 
-for i = 0, adds - 1 do redis.call('HINCRBY', row, ARGV[6 + 2 * i], ARGV[7 + 2 * i]) end
-redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room))
-local unset = 6 + 2 * adds + 2 * sets
-for f = 6 + 2 * adds, unset - 1, 4000 do
-  redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, unset - 1)))
-end
+redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, set, math.min(set + 3999, unset - 1)))
+for f = set + 4000, unset - 1, 4000 do redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, unset - 1))) end
+for f = sum, set - 1, 2 do redis.call('HINCRBY', row, ARGV[f], ARGV[f + 1]) end
 for f = unset, #ARGV, 4000 do redis.call('HDEL', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
+change(1, gone, more, 5, old, token)
 return {}`
 
 const commitText = `local token = ARGV[1]
@@ -185,7 +201,7 @@ return {}`
 
 // newScript returns the script of a text, with what it calls.
 func newScript(text string) *script {
-	text = spanText + "\n" + overText + "\n" + text + "\n"
+	text = spanText + "\n" + overText + "\n" + rowsText + "\n" + text + "\n"
 	hash := sha1.Sum([]byte(text)) // it is by this hash that the server knows a script
 	return &script{text, hex.EncodeToString(hash[:])}
 }

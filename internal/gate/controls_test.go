@@ -109,17 +109,17 @@ func redisControls() []control {
 		{check: "dead", label: "redis/commit", old: "if ARGV[op.from] == '_dead' then", new: "if false then"},
 		{check: "dead", label: "redis/commit", old: "if op.order then redis.call('ZREM', op.order, op.sort) end", new: ""},
 		{check: "dead", label: "redis/commit", old: "if op.cond == 'absent' then", new: "if false then"},
-		{check: "patches", label: "redis/patch", old: "redis.call('HINCRBY', row, ARGV[6 + 2 * i], ARGV[7 + 2 * i])",
-			new: "redis.call('HSET', row, ARGV[6 + 2 * i], string.format('%.0f', (redis.call('HGET', row, ARGV[6 + 2 * i]) or 0) + ARGV[7 + 2 * i]))", error: "out of range"},
+		{check: "patches", label: "redis/patch", old: "redis.call('HINCRBY', row, ARGV[f], ARGV[f + 1])",
+			new: "redis.call('HSET', row, ARGV[f], string.format('%.0f', (redis.call('HGET', row, ARGV[f]) or 0) + ARGV[f + 1]))", error: "out of range"},
 		{check: "patches", label: "redis/over", old: "high > 9223372036 or", new: "high > 9e9 or"},
-		{check: "values", label: "redis/put", old: ".. ARGV[at])", new: ".. cjson.encode(cjson.decode(ARGV[at])))"},
+		{check: "values", label: "redis/rows", old: ".. ARGV[a])", new: ".. cjson.encode(cjson.decode(ARGV[a])))"},
 		{check: "large", label: "redis/put", old: "math.min(first + 3999, #ARGV)", new: "#ARGV", error: "too many results to unpack"},
 		{check: "order", label: "redis/put", old: "KEYS[2], 0, sort", new: "KEYS[2], #sort, sort"},
 		{check: "order", label: "redis/range", old: "(?to", new: "[?to"},
 		{check: "order", label: "redis/count", old: "(?to", new: "[?to"},
-		{check: "several", label: "redis/put", old: "for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end", new: "redis.call('HSET', row, '_note', 'half')"},
+		{check: "several", label: "redis/rows", old: "for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end", new: "redis.call('HSET', KEYS[1], '_note', 'half')"},
 		{check: "walk", label: "redis/walk", old: "COUNT", new: "TYPE string COUNT"},
-		{check: "remote", label: "redis/put", old: "for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[6 + i])) end", new: ""},
+		{check: "remote", label: "redis/rows", old: "for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[at + i])) end", new: ""},
 	}...)
 }
 

@@ -23,10 +23,12 @@ func (s *script) add(args ...any) { s.args = append(s.args, args...) }
 func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	var call script
 	switch {
-	case isPut(ops):
+	case !oneRecord(ops):
+		call = s.commitScript(token, ops)
+	case ops[0].Do == driver.Put:
 		call = s.putScript(token, ops)
-	case len(ops) == 1 && ops[0].Do == driver.Patch:
-		call = s.patchScript(token, &ops[0])
+	case ops[0].Do == driver.Patch:
+		call = s.patchScript(token, ops)
 	default:
 		call = s.commitScript(token, ops)
 	}
@@ -50,7 +52,7 @@ func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []drive
 // run runs a script, which the server may have forgotten.
 func (s *redisStore) run(ctx context.Context, call *script) ([]any, error) {
 	text := ""
-	for _, label := range []string{"redis/span", "redis/over", call.label} {
+	for _, label := range []string{"redis/span", "redis/over", "redis/rows", call.label} {
 		part, err := s.text(label)
 		if err != nil {
 			return nil, err
@@ -64,9 +66,10 @@ func (s *redisStore) run(ctx context.Context, call *script) ([]any, error) {
 	return v.([]any), nil
 }
 
-// isPut reports whether ops write one record and rows of its indexes.
-func isPut(ops []driver.Op) bool {
-	if ops[0].Do != driver.Put || ops[0].Table.Class != driver.Records {
+// oneRecord reports whether ops are one on a record and such that write rows of
+// its indexes.
+func oneRecord(ops []driver.Op) bool {
+	if ops[0].Table.Class != driver.Records {
 		return false
 	}
 	for _, op := range ops[1:] {
@@ -86,6 +89,16 @@ func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {
 		c.keys = append(c.keys, s.order(op.Table, op.Row.Key.Partition))
 		sort = op.Row.Key.Sort
 	}
+	c.add(string(token[:]), condition(op), sort, 16*op.Table.Ring)
+	s.addRows(&c, ops)
+	for _, p := range fieldsOf(op) {
+		c.add(p)
+	}
+	return c
+}
+
+// addRows adds what a script is told of the rows that come after the first op.
+func (s *redisStore) addRows(c *script, ops []driver.Op) {
 	var gone, more []int
 	for i := 1; i < len(ops); i++ {
 		if ops[i].Do == driver.Delete {
@@ -94,7 +107,7 @@ func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {
 			more = append(more, i)
 		}
 	}
-	c.add(string(token[:]), condition(op), sort, 16*op.Table.Ring, len(gone), len(more))
+	c.add(len(gone), len(more))
 	for _, i := range slices.Concat(gone, more) {
 		c.keys = append(c.keys, s.key(ops[i].Table, ops[i].Row.Key))
 	}
@@ -105,10 +118,6 @@ func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {
 		c.add(condition(&ops[i]), ops[i].Row.Key.Sort, rest(&ops[i]))
 		c.ops = append(c.ops, i)
 	}
-	for _, p := range fieldsOf(op) {
-		c.add(p)
-	}
-	return c
 }
 
 // ordered reports whether an op may change the order of records.
@@ -175,9 +184,11 @@ func rest(op *driver.Op) string {
 	return taggedMap(list)
 }
 
-func (s *redisStore) patchScript(token driver.Token, op *driver.Op) script {
+func (s *redisStore) patchScript(token driver.Token, ops []driver.Op) script {
+	op := &ops[0]
 	c := script{label: "redis/patch", keys: []string{s.key(op.Table, op.Row.Key)}, ops: []int{0}}
 	c.add(string(token[:]), condition(op), 16*op.Table.Ring)
+	s.addRows(&c, ops)
 	c.add(patchArgs(op)...)
 	return c
 }

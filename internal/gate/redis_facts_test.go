@@ -28,7 +28,7 @@ func TestRedisForgetsScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := s.statements["redis/span"] + "\n" + s.statements["redis/over"] + "\n" + s.statements["redis/put"] + "\n"
+	text := s.statements["redis/span"] + "\n" + s.statements["redis/over"] + "\n" + s.statements["redis/rows"] + "\n" + s.statements["redis/put"] + "\n"
 	known := func() bool {
 		found, err := s.client.ScriptExists(t.Context(), goredis.NewScript(text).Hash()).Result()
 		if err != nil {
@@ -140,7 +140,7 @@ func TestRedisFailsBeforeItWrites(t *testing.T) {
 			}
 		}
 		if tt.check != "" {
-			careless := s.spoil(t, "redis/put", tt.check, "")
+			careless := s.spoil(t, "redis/rows", tt.check, "")
 			if half, _ := s.insertWithRow(t, "redis/put", careless); !half {
 				t.Errorf("%s, without %s nothing shows", tt.name, tt.check)
 			}
