@@ -21,7 +21,8 @@ var schemes = []string{"memory", "pebble", "redis", "rediss", "unix"}
 //
 //	memory:                  in the memory of this process
 //	pebble:DIR               in a directory; see package pebble for its options
-//	redis://HOST:PORT/DB     on a Redis server, rediss:// with TLS, unix://PATH by a socket;
+//	redis://HOST:PORT/DB     on a Redis server, rediss:// with TLS, unix://PATH by a socket,
+//	                         with ?cluster=true in a Redis Cluster;
 //	                         see package redis for users, passwords and options
 func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, error) {
 	d, err := OpenDriver(ctx, url)

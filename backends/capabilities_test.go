@@ -24,7 +24,8 @@ const (
 func TestCapabilities(t *testing.T) {
 	var facts []driver.Facts
 	server := testserver.Start(t, testserver.Redis) // of its own, whose settings are known
-	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false", server.URL}
+	cluster := testserver.StartCluster(t)
+	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false", server.URL, cluster.URL}
 	for _, url := range urls {
 		s, err := backends.OpenDriver(t.Context(), url)
 		if err != nil {
@@ -33,7 +34,7 @@ func TestCapabilities(t *testing.T) {
 		defer s.Close()
 		facts = append(facts, s.Facts())
 	}
-	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`", "`redis://HOST`"}, facts)
+	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`", "`redis://HOST`", "`redis://HOST?cluster=true`"}, facts)
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -28,8 +28,11 @@
 // A commit is sent once, whatever MaxRetries of the client is. If it may have left
 // and the server did not answer, it is ErrUnknownOutcome, also when the context
 // ended. The deadline of a context is heeded while an answer is awaited; a
-// cancellation is noticed before and after each round trip, so that at the latest
-// the client's ReadTimeout ends a call.
+// cancellation is noticed at once where calls share a pipeline, else before and after
+// each round trip, so that at the latest the client's ReadTimeout ends a call.
+//
+// When eight calls or more are under way on one server they share two pipelines. A
+// lone call has a connection to itself. In a cluster, and with MinReplicas, all have.
 //
 // # Cluster
 //
@@ -50,9 +53,10 @@
 // The server must not remove keys by itself: maxmemory-policy is noeviction, or one
 // of the volatile ones, which concern none of these keys. A user needs the commands
 // INFO, EVALSHA, SCRIPT LOAD, HGETALL, HMGET, HSETNX, ZRANGE, ZLEXCOUNT, SCAN, TYPE
-// and UNLINK; CLUSTER SLOTS and CLUSTER NODES of a cluster; WAIT for MinReplicas; what the scripts call, which is HGET, HSET, HDEL, HINCRBY, DEL, ZADD,
-// ZREM, ZCARD and ZREMRANGEBYLEX beside these; MEMORY USAGE for sizes; and CONFIG
-// GET, without which the durability is taken to be that of appendfsync no.
+// and UNLINK; CLUSTER SLOTS and CLUSTER NODES of a cluster; WAIT for MinReplicas; what
+// the scripts call, which is HGET, HSET, HLEN, HDEL, HINCRBY, DEL, ZADD, ZREM, ZCARD
+// and ZREMRANGEBYLEX beside these; MEMORY USAGE for sizes; and CONFIG GET, without
+// which the durability is taken to be that of appendfsync no.
 //
 // # Layout
 //
