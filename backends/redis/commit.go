@@ -131,10 +131,25 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 		return nil, err
 	}
 	n := r.list()
-	if n == 0 && !r.bad {
+	switch {
+	case n == 0 && !r.bad:
 		return nil, nil
+	case n == 1:
+		return nil, s.doneBefore(ctx, c)
 	}
 	return s.refusal(ctx, c, &r, n)
+}
+
+// doneBefore returns what is to be said of a commit that an earlier sending of it has
+// done: its own connection has nothing to wait for.
+func (s *Store) doneBefore(ctx context.Context, c *call) error {
+	if s.quorum.replicas == 0 {
+		return nil
+	}
+	if err := s.awaitReplicas(ctx, c.keys[0]); err != nil {
+		return fmt.Errorf("redis: commit: %s: done, but its replicas may not have it: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+	}
+	return nil
 }
 
 // serverAnswer returns the error of the server alone, to be told anew.

@@ -150,3 +150,28 @@ func TestAddressThatTurns(t *testing.T) {
 		t.Errorf("the new primary has %v views, want 6", got)
 	}
 }
+
+// A commit that is sent again waits for replicas, too, though it writes
+// nothing.
+func TestReplayWaitsForReplicas(t *testing.T) {
+	t.Parallel()
+	primary, replica := pair(t)
+	url := primary.URL + "?min_replicas=1&read_timeout=1s"
+	s, ts := open(t, url)
+	stall(t, primary, replica)
+	token, ops := driver.NewToken(), ts.insert(t, "ann", "1")
+	if _, err := s.Commit(t.Context(), token, ops); !errors.Is(err, driver.ErrUnknownOutcome) {
+		t.Errorf("a commit that no replica has: %v", err)
+	}
+	_, err := s.Commit(t.Context(), token, ops)
+	if !errors.Is(err, driver.ErrUnknownOutcome) || !strings.Contains(err.Error(), "replicas") {
+		t.Errorf("the commit sent again: %v", err)
+	}
+	mend(t, primary, replica)
+	if refusal, err := s.Commit(t.Context(), token, ops); refusal != nil || err != nil {
+		t.Errorf("the commit sent again when a replica has it: %v, %v", refusal, err)
+	}
+	if got, want := ts.numbers(t, s, "ann", []string{"1"}), "1 posts, 1 in order, 1 rows, 1 slugs"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

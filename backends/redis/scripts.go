@@ -59,7 +59,7 @@ local rev, dead, ring = false, false, ''
 if cond ~= 'absent' or redis.call('HLEN', row) > 0 then
   local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
   rev, dead, ring = got[1], got[2], got[3] or ''
-  if ring:find(token, 1, true) then return {} end
+  if ring:find(token, 1, true) then return {-1} end
   if cond == 'absent' and rev or cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
     return {0, redis.call('HGETALL', row)}
   end
@@ -99,7 +99,7 @@ local unset = set + 2 * ARGV[sum - 1]
 
 local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
 local rev, dead, ring = got[1], got[2], got[3] or ''
-if ring:find(token, 1, true) then return {} end
+if ring:find(token, 1, true) then return {-1} end
 if cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
   return {0, redis.call('HGETALL', row)}
 end
@@ -138,7 +138,7 @@ for i, op in ipairs(ops) do
   else
     local got = redis.call('HMGET', op.key, '_rev', '_dead', '_ring')
     rev, dead, op.ring = got[1], got[2], got[3] or ''
-    if i == 1 and op.ring:find(token, 1, true) then return {} end
+    if i == 1 and op.ring:find(token, 1, true) then return {-1} end
     if op.order then redis.call('ZCARD', op.order) end
   end
   if op.cond == 'absent' and rev or op.cond == 'present' and (not rev or dead) or #op.cond == 16 and rev ~= op.cond then

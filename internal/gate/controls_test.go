@@ -100,7 +100,7 @@ func redisControls() []control {
 		{check: "conditions", label: "redis/put", old: "(not rev or dead)", new: "not rev"},
 		{check: "conditions", label: "redis/commit", old: "#op.cond == 16 and rev ~= op.cond", new: "#op.cond == 16 and not rev"},
 		{check: "conditions of claims", label: "redis/commit", old: "row[1]:sub(#op.sort + 1, #op.sort + 16)", new: "token"},
-		{check: "replay", label: "redis/put", old: "if ring:find(token, 1, true) then return {} end", new: ""},
+		{check: "replay", label: "redis/put", old: "if ring:find(token, 1, true) then return {-1} end", new: ""},
 		{check: "replay", label: "redis/patch", old: "(token .. ring)", new: "token"},
 		{check: "expiry", label: "redis/put", old: "if sort ~= '' then\n  if",
 			new: "if redis.call('HEXISTS', row, '_expires') == 1 then redis.call('PEXPIREAT', row, 1) end\nif sort ~= '' then\n  if"},

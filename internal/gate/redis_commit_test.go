@@ -33,7 +33,7 @@ func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []drive
 		call = s.commitScript(token, ops)
 	}
 	v, err := s.run(ctx, &call)
-	if err != nil || len(v) == 0 {
+	if err != nil || len(v) < 2 { // done now, or by an earlier sending
 		return nil, err
 	}
 	r := &driver.Refusal{Op: call.ops[v[0].(int64)]}
