@@ -79,9 +79,14 @@ local function fill() -- unpack takes some thousands at most
   redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, first, math.min(first + 3999, #ARGV)))
   for f = first + 4000, #ARGV, 4000 do redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
 end
+local dies = rev and ARGV[first] == '_dead'
+if dies then
+  redis.call('HSETNX', row, '_rev', token) -- changes nothing; a DEL would not be refused
+  redis.call('DEL', row)
+end
 fill()
-if rev and (ARGV[first] == '_dead' or redis.call('HLEN', row) > 2 + (#ARGV - first + 1) / 2) then
-  redis.call('DEL', row) -- fields of before
+if rev and not dies and redis.call('HLEN', row) > 2 + (#ARGV - first + 1) / 2 then
+  redis.call('DEL', row) -- with fields of before
   fill()
 end
 if sort ~= '' then
