@@ -1,0 +1,274 @@
+package mongo
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// The collection _tables has a document for each table: its name as _id, the layout
+// number, the key columns as JSON, and in fields the kind of each field: its name, and
+// " later" if the table was there before the field. Each is as its first writer made
+// it, so that programs which define a table at once agree.
+const (
+	catalogName = "_tables"
+	later       = " later"
+	layout      = 1
+)
+
+// A header is what the catalog says of the key of a table.
+type header struct {
+	Partition []backend.Column `json:"partition"`
+	Sort      []backend.Column `json:"sort,omitempty"`
+}
+
+func headerOf(t *driver.Table) string {
+	text, err := json.Marshal(header{backend.Columns(t.Partition), backend.Columns(t.Sort)})
+	if err != nil {
+		return "" // strings are always JSON
+	}
+	return string(text)
+}
+
+// A known is a field that the catalog has.
+type known struct {
+	kind  driver.Kind
+	later bool // rows may have it from before it was declared
+}
+
+// An entry is a table as the catalog has it; there is no header without one. Made says
+// that its collection is there, and odd why that cannot be used.
+type entry struct {
+	header string
+	layout int64
+	fields map[string]known
+	made   bool
+	odd    string
+}
+
+// entries reads what the server has of tables, by name.
+func (s *Store) entries(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
+	list := map[string]*entry{}
+	var names []string
+	for _, t := range tables {
+		if list[t.Name] == nil {
+			list[t.Name] = &entry{fields: map[string]known{}}
+			names = append(names, t.Name)
+		}
+	}
+	for part := range slices.Chunk(names, 100) { // what one answer has room for
+		if err := s.collections(ctx, doing, part, list); err != nil {
+			return nil, err
+		}
+		if err := s.described(ctx, doing, part, list); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// described reads the documents of the catalog that there are of tables.
+func (s *Store) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
+	w := command("find", s.prefix+catalogName)
+	w.in("_id", names)
+	w.acknowledged()
+	b, err := s.documents(ctx, doing, w)
+	if err != nil {
+		return err
+	}
+	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
+		if name, ok := readEntry(e.data, list); !ok {
+			return corrupt("%s: the document %.200q of the collection %s%s does not describe a table", doing, name, s.prefix, catalogName)
+		}
+	}
+	return nil
+}
+
+// in appends the filter of documents that have one of some values.
+func (w *writer) in(field string, values []string) {
+	filter := w.open(typeDocument, "filter")
+	of := w.open(typeDocument, field)
+	in := w.open(typeArray, "$in")
+	for i, v := range values {
+		w.text(strconv.Itoa(i), v)
+	}
+	w.close(in)
+	w.close(of)
+	w.close(filter)
+}
+
+func readEntry(document string, list map[string]*entry) (name string, ok bool) {
+	var found *entry
+	in := elementsOf(document)
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		if e.name == "_id" {
+			name, found = e.data, list[e.data]
+		}
+		if found == nil {
+			return name, false
+		}
+		switch e.name {
+		case "layout":
+			found.layout, _ = e.number()
+		case "key":
+			found.header = e.data
+		case "fields":
+			if e.kind != typeDocument || !readKinds(e.data, found) {
+				return name, false
+			}
+		}
+	}
+	return name, found != nil && !in.bad && found.header != "" && found.layout > 0
+}
+
+func readKinds(document string, to *entry) bool {
+	in := elementsOf(document)
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		text, late := strings.CutSuffix(e.data, later)
+		kind, ok := backend.KindOf(text)
+		if !ok || e.kind != typeString {
+			return false
+		}
+		to.fields[e.name] = known{kind, late}
+	}
+	return !in.bad
+}
+
+// lacks returns which fields of t an entry does not have, and what speaks against t
+// beside what it has.
+func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
+	switch {
+	case e.header != "" && e.layout > layout:
+		return nil, schema("table %s has layout %d, this program knows %d; open it with a later release", t.Name, e.layout, layout)
+	case e.header != "" && e.header != headerOf(t):
+		return nil, fmt.Errorf("mongo: %w", backend.OtherKey(t))
+	case e.made && e.odd != "":
+		return nil, schema("table %s: its collection %s; use another database or prefix, or remove it", t.Name, e.odd)
+	case e.made && e.header == "":
+		return nil, schema("table %s: there is a collection of this name, and another program made it; use another database or prefix, or remove it", t.Name)
+	}
+	for _, f := range t.Fields {
+		have, ok := e.fields[f.Name]
+		switch {
+		case !ok:
+			missing = append(missing, f)
+		case have.kind != f.Kind:
+			return nil, fmt.Errorf("mongo: %w", backend.OtherKind(t, f, have.kind.String()))
+		}
+	}
+	return missing, nil
+}
+
+// declare adds to the server what it lacks of a table: to the catalog first, so that a
+// collection of which it says nothing is another program's. Where another program is
+// first, its word stands.
+func (s *Store) declare(ctx context.Context, t *driver.Table, e *entry) error {
+	missing, err := e.lacks(t)
+	if err != nil {
+		return err
+	}
+	if e.header == "" {
+		created, err := s.describe(ctx, t)
+		if err != nil {
+			return err
+		}
+		if created {
+			missing = nil
+		}
+	}
+	if len(missing) > 0 {
+		if err := s.addFields(ctx, t, missing); err != nil {
+			return err
+		}
+	}
+	if e.made {
+		return nil
+	}
+	w := command("create", s.prefix+t.Name)
+	return s.alter(ctx, "define "+t.Name, w, codeNamespaceExists)
+}
+
+// describe writes the document of a table, and reports whether it was not there.
+func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
+	w := command("insert", s.prefix+catalogName)
+	all := w.open(typeArray, "documents")
+	at := w.open(typeDocument, "0")
+	w.text("_id", t.Name)
+	w.int32("layout", layout)
+	w.text("key", headerOf(t))
+	fields := w.open(typeDocument, "fields")
+	for _, f := range t.Fields {
+		w.text(f.Name, f.Kind.String())
+	}
+	w.close(fields)
+	w.close(at)
+	w.close(all)
+	w.durable()
+	_, err := s.run(ctx, s.db, w)
+	if codeOf(err) == codeDuplicateKey {
+		return false, nil
+	}
+	return true, s.failed(ctx, "define "+t.Name, err)
+}
+
+// addFields adds fields to the document of a table, each if it is not there.
+func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) error {
+	w := command("update", s.prefix+catalogName)
+	all := w.open(typeArray, "updates")
+	for i, f := range fields {
+		at := w.open(typeDocument, strconv.Itoa(i))
+		q := w.open(typeDocument, "q")
+		w.text("_id", t.Name)
+		missing := w.open(typeDocument, "fields."+f.Name)
+		w.bool("$exists", false)
+		w.close(missing)
+		w.close(q)
+		u := w.open(typeDocument, "u")
+		set := w.open(typeDocument, "$set")
+		w.text("fields."+f.Name, f.Kind.String()+later)
+		w.close(set)
+		w.close(u)
+		w.close(at)
+	}
+	w.close(all)
+	w.durable()
+	_, err := s.run(ctx, s.db, w)
+	return s.failed(ctx, "define "+t.Name, err)
+}
+
+// alter sends a command that may be done already, which the server says with a code.
+// One that waits for another program, which does the same, is sent again.
+func (s *Store) alter(ctx context.Context, doing string, w writer, done int) error {
+	w.durable()
+	for attempt := 0; ; attempt++ {
+		_, err := s.run(ctx, s.db, w)
+		if err == nil || codeOf(err) == done {
+			return nil
+		}
+		if codeOf(err) != codeWriteConflict || attempt == 10 {
+			return s.failed(ctx, doing, err)
+		}
+		if err := sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// sleep waits, or returns the error of a context that ends meanwhile.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+}

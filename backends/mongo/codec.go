@@ -1,0 +1,315 @@
+package mongo
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+const tokenSize = len(driver.Token{})
+
+// Names in _extra must not look like paths or operators, be empty or have a NUL.
+var (
+	escaper   = strings.NewReplacer("%", "%25", ".", "%2E", "$", "%24", "\x00", "%00")
+	unescaper = strings.NewReplacer("%25", "%", "%2E", ".", "%24", "$", "%00", "\x00")
+)
+
+func escape(name string) string {
+	if name == "" {
+		return "%"
+	}
+	return escaper.Replace(name)
+}
+
+func unescape(name string) string {
+	if name == "%" {
+		return ""
+	}
+	if strings.IndexByte(name, '%') < 0 {
+		return name
+	}
+	return unescaper.Replace(name)
+}
+
+// idOf returns the _id of a key.
+func idOf(k *driver.Key) string { return k.Partition + k.Sort }
+
+// row appends the elements of the document of a row, without its ring.
+func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
+	w.text("_id", idOf(&row.Key))
+	w.token("_rev", token)
+	if row.Dead {
+		w.bool("_dead", true)
+	}
+	if row.Expires != 0 {
+		w.date("_expires", row.Expires)
+	}
+	if row.Note != "" {
+		w.text("_note", row.Note)
+	}
+	if !row.Dead {
+		v.copyKey(w, &row.Key)
+	}
+	for i, value := range row.Fields {
+		if !value.IsNone() {
+			w.value(v.fields[i].Name, value)
+		}
+	}
+	v.undeclared(w, row.Extra)
+}
+
+// copyKey appends the columns of a record's key, for people and for other programs:
+// nothing here reads them.
+func (v *view) copyKey(w *writer, k *driver.Key) {
+	if v.class != driver.Records {
+		return
+	}
+	var room [8]driver.Value
+	vals, rest, err := driver.ParseParts(room[:0], k.Partition, v.parts)
+	if err != nil || rest != "" {
+		return // a key that package driver did not make
+	}
+	if vals, rest, err = driver.ParseParts(vals, k.Sort, v.sort); err != nil || rest != "" {
+		return
+	}
+	for i, value := range vals {
+		name := v.column(i)
+		if v.copied[name] && !value.IsNone() {
+			w.value(name, value)
+		}
+	}
+}
+
+// column returns the name of a column of the key.
+func (v *view) column(i int) string {
+	if i < len(v.parts) {
+		return v.parts[i].Name
+	}
+	return v.sort[i-len(v.parts)].Name
+}
+
+// undeclared appends fields that v does not declare. Those that another program does,
+// with the value's kind, have their place at the top.
+func (v *view) undeclared(w *writer, extra []driver.Pair) {
+	others := *v.others.Load()
+	inside := 0
+	for i := range extra {
+		p := &extra[i]
+		switch {
+		case p.Value.IsNone():
+		case others[p.Name].kind == p.Value.Kind():
+			w.value(p.Name, p.Value)
+		default:
+			inside++
+		}
+	}
+	if inside == 0 {
+		return
+	}
+	at := w.open(typeDocument, "_extra")
+	for i := range extra {
+		if p := &extra[i]; !p.Value.IsNone() && others[p.Name].kind != p.Value.Kind() {
+			w.value(escape(p.Name), p.Value)
+		}
+	}
+	w.close(at)
+}
+
+// keyOf returns the key that an _id stands for.
+func (v *view) keyOf(id string) (driver.Key, bool) {
+	head, rest, ok := driver.CutParts(id, v.parts)
+	if !ok || !utf8.ValidString(id) {
+		return driver.Key{}, false
+	}
+	sort, rest, ok := driver.CutParts(rest, v.sort)
+	return driver.Key{Partition: head, Sort: sort}, ok && rest == ""
+}
+
+// badRow is the error of a document that this package cannot have written so.
+func (v *view) badRow(id, field string) error {
+	return corrupt("the document %.200q of the collection %s has a field %.50q that this library cannot have written so: another program wrote it; mend or remove it",
+		id, v.collection, field)
+}
+
+// A shape is where the fields that are read go: by ordinal, or by place in a mask.
+type shape struct {
+	mask  []int
+	width int
+	place []int // by ordinal: the place and one; nil is the ordinal itself
+}
+
+func (v *view) shape(mask []int) shape {
+	if mask == nil {
+		return shape{width: len(v.fields)}
+	}
+	sh := shape{mask: mask, width: len(mask), place: make([]int, len(v.fields))}
+	for i, ordinal := range mask {
+		sh.place[ordinal] = i + 1
+	}
+	return sh
+}
+
+func (sh *shape) at(ordinal int) (int, bool) {
+	if sh.place == nil {
+		return ordinal, true
+	}
+	return sh.place[ordinal] - 1, sh.place[ordinal] > 0
+}
+
+// A pending field is one that v does not declare, as the document has it.
+type pending struct {
+	name  string
+	value driver.Value
+}
+
+// readRow reads a document into row. The key is set from _id, which comes first.
+func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string, row *driver.Row) error {
+	row.Fields = slices.Grow(row.Fields[:0], sh.width)[:sh.width]
+	clear(row.Fields)
+	id, extra := "", ""
+	var others []pending
+	in := elementsOf(document)
+	for e, more := in.next(); more; e, more = in.next() {
+		ok := true
+		if i, declared := v.ordinals[e.name]; declared {
+			ok = v.readField(sh, &e, i, row)
+		} else if e.name == "_id" {
+			id = e.data
+			row.Key, ok = v.keyOf(id)
+			ok = ok && e.kind == typeString
+		} else if e.name == "_extra" {
+			extra, ok = e.data, e.kind == typeDocument
+		} else if e.name != "" && e.name[0] == '_' && readMeta(row, &e) || v.copied[e.name] {
+			continue
+		} else if sh.mask == nil {
+			var value driver.Value
+			value, ok = e.value()
+			others = append(others, pending{e.name, value})
+		}
+		if !ok {
+			return v.badRow(id, e.name)
+		}
+	}
+	switch {
+	case in.bad:
+		return v.badRow(id, "?")
+	case row.Rev.IsZero():
+		return v.badRow(id, "_rev")
+	}
+	if extra != "" && !v.readExtra(sh, extra, row) {
+		return v.badRow(id, "_extra")
+	}
+	return s.readOthers(ctx, v, id, row, others)
+}
+
+// readField reads a declared field.
+func (v *view) readField(sh *shape, e *element, ordinal int, row *driver.Row) bool {
+	at, wanted := sh.at(ordinal)
+	if !wanted {
+		return true
+	}
+	value, ok := e.value()
+	row.Fields[at] = value
+	return ok && (value.IsNone() || value.Kind() == v.fields[ordinal].Kind)
+}
+
+// readMeta reads a field of the library, and reports whether it was one, of the right
+// type.
+func readMeta(row *driver.Row, e *element) bool {
+	switch e.name {
+	case "_rev":
+		token, ok := tokenOf(e)
+		row.Rev = token
+		return ok
+	case "_ring":
+		return readRing(row, e)
+	case "_dead":
+		row.Dead = e.kind == typeBool && e.data[0] == 1
+		return row.Dead
+	case "_expires":
+		if e.kind != typeDate {
+			return false
+		}
+		row.Expires = int64(e.word())
+		return true
+	case "_note":
+		row.Note = e.data
+		return e.kind == typeString
+	}
+	return e.name == "_check"
+}
+
+func tokenOf(e *element) (t driver.Token, ok bool) {
+	s, ok := e.raw()
+	if !ok || len(s) != tokenSize {
+		return t, false
+	}
+	copy(t[:], s)
+	return t, true
+}
+
+func readRing(row *driver.Row, e *element) bool {
+	if e.kind != typeArray {
+		return false
+	}
+	in := elementsOf(e.data)
+	for e, more := in.next(); more; e, more = in.next() {
+		token, ok := tokenOf(&e)
+		if !ok {
+			return false
+		}
+		row.Ring = append(row.Ring, token)
+	}
+	return !in.bad
+}
+
+// readExtra reads fields that were not declared when they were written. One may be
+// now: then it has its place, unless it was written again since.
+func (v *view) readExtra(sh *shape, document string, row *driver.Row) bool {
+	in := elementsOf(document)
+	for e, more := in.next(); more; e, more = in.next() {
+		value, ok := e.value()
+		if !ok || !utf8.ValidString(e.name) {
+			return false
+		}
+		name := unescape(e.name)
+		i, declared := v.ordinals[name]
+		switch at, wanted := 0, false; {
+		case value.IsNone():
+		case declared:
+			if at, wanted = sh.at(i); wanted && row.Fields[at].IsNone() {
+				row.Fields[at] = value
+			}
+		case sh.mask == nil:
+			row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
+		}
+	}
+	return !in.bad
+}
+
+// readOthers adds fields that other programs have declared.
+func (s *Store) readOthers(ctx context.Context, v *view, id string, row *driver.Row, others []pending) error {
+	for _, o := range others {
+		if o.value.IsNone() {
+			continue
+		}
+		k, found, err := s.other(ctx, v, o.name)
+		if err != nil {
+			return err
+		}
+		if !found || k.kind != o.value.Kind() {
+			return v.badRow(id, o.name)
+		}
+		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == o.name })
+		row.Extra = append(row.Extra, driver.Pair{Name: o.name, Value: o.value})
+	}
+	if !slices.IsSortedFunc(row.Extra, byName) {
+		slices.SortFunc(row.Extra, byName)
+	}
+	return nil
+}
+
+func byName(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) }

@@ -1,0 +1,357 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A call is a commit under way.
+type call struct {
+	token driver.Token
+	ops   []driver.Op
+	views []*view // of the tables of the ops
+}
+
+// patience is how long a commit begins again that others were faster than.
+const patience = 10 * time.Second
+
+// errUndone says that a commit was not done and may be begun again.
+var errUndone = errors.New("another commit was faster")
+
+// Commit does all ops or none: one by one statement, several by a transaction. Where
+// the server undid it because of another one, of which nothing is left, it is begun
+// again.
+func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	if err := s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer s.leave()
+	if len(ops) == 0 {
+		return nil, nil
+	}
+	c := call{token: token, ops: ops}
+	if err := s.check(&c); err != nil {
+		return nil, err
+	}
+	begun := time.Now()
+	for attempt := 0; ; attempt++ {
+		refusal, err := s.attempt(ctx, &c)
+		if !errors.Is(err, errUndone) {
+			return refusal, err
+		}
+		if time.Since(begun) > patience {
+			return nil, fmt.Errorf("mongo: commit: %s: other commits on these records were faster for %s: %w", s.addr, patience, driver.ErrThrottled)
+		}
+		if err := sleep(ctx, pause(attempt)); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// pause returns how long to wait before a commit is begun again: longer each time, and
+// never as long as its rivals.
+func pause(attempt int) time.Duration {
+	most := time.Millisecond << min(attempt, 6)
+	return rand.N(most) + most/4
+}
+
+// attempt sends a commit once. With errUndone nothing was done.
+func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
+	now := *c
+	for i := range c.ops {
+		if c.views[i].needsRow(&c.ops[i]) {
+			if err := s.settle(ctx, &now, i); err != nil {
+				return nil, err
+			}
+		}
+	}
+	send := s.together
+	if len(c.ops) == 1 {
+		send = s.alone
+	}
+	done, err := send(ctx, &now)
+	if done || err != nil {
+		return nil, err
+	}
+	return s.refusal(ctx, c)
+}
+
+// check says what makes a commit one that no store could do, or not this one, and
+// finds the views of its tables.
+func (s *Store) check(c *call) error {
+	if c.token.IsZero() {
+		return invalid("commit without a token")
+	}
+	c.views = make([]*view, len(c.ops))
+	for i := range c.ops {
+		op := &c.ops[i]
+		v, err := s.view(op.Table)
+		if err != nil {
+			return err
+		}
+		if err := op.Validate(); err != nil {
+			return fmt.Errorf("mongo: %w", err)
+		}
+		if err := v.fitting(op); err != nil {
+			return err
+		}
+		c.views[i] = v
+	}
+	if len(c.ops) > 1 && s.facts.Unit == driver.UnitRecord {
+		return unsupported("commit of %d rows: the server stands alone and has no transactions; make it a replica set of one (start it with --replSet, and initiate the set)", len(c.ops))
+	}
+	return c.checkKeys()
+}
+
+// checkKeys says which ops name the same key.
+func (c *call) checkKeys() error {
+	type name struct {
+		table string
+		key   driver.Key
+	}
+	if len(c.ops) == 1 {
+		return nil
+	}
+	named := make(map[name]int, len(c.ops))
+	for i := range c.ops {
+		key := name{c.views[i].name, c.ops[i].Row.Key}
+		if earlier, ok := named[key]; ok {
+			return invalid("ops %d and %d of a commit name the same key of table %s", earlier, i, c.views[i].name)
+		}
+		named[key] = i
+	}
+	return nil
+}
+
+// fitting says which value of an op has another kind than its field, or cannot be
+// written.
+func (v *view) fitting(op *driver.Op) error {
+	for i, value := range op.Row.Fields {
+		if op.Do != driver.Put || value.IsNone() {
+			continue
+		}
+		if value.Kind() != v.fields[i].Kind {
+			return invalid("put on table %s: the field %s is a %s, not a %s", v.name, v.fields[i].Name, value.Kind(), v.fields[i].Kind)
+		}
+		if err := v.writable(v.fields[i].Name, value, 0); err != nil {
+			return err
+		}
+	}
+	for i := range op.Row.Extra {
+		if p := &op.Row.Extra[i]; op.Do == driver.Put {
+			if err := v.writable(p.Name, p.Value, 0); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range op.Edits {
+		if op.Do == driver.Patch {
+			if err := v.fittingEdit(&op.Edits[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (v *view) fittingEdit(e *driver.Edit) error {
+	name := e.Name
+	if e.Field >= 0 {
+		f := v.fields[e.Field]
+		if name = f.Name; e.Do == driver.Set && !e.Value.IsNone() && e.Value.Kind() != f.Kind {
+			return invalid("patch on table %s: the field %s is a %s, not a %s", v.name, name, e.Value.Kind(), f.Kind)
+		}
+	}
+	return v.writable(name, e.Value, 0)
+}
+
+// deepest is how deeply values may be nested: MongoDB stores documents of 180 levels.
+const deepest = 150
+
+// writable says which value no document can hold.
+func (v *view) writable(field string, value driver.Value, depth int) error {
+	kind := value.Kind()
+	if kind != driver.List && kind != driver.Map {
+		return nil
+	}
+	if depth == deepest {
+		return invalid("the field %s of table %s is nested over %d deep", field, v.name, deepest)
+	}
+	for i, e := range value.List() {
+		if kind == driver.Map && i%2 == 0 {
+			if slices.Contains([]byte(e.Str()), 0) {
+				return invalid("the field %s of table %s has a map with a NUL in a key", field, v.name)
+			}
+			continue
+		}
+		if err := v.writable(field, e, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alone does one op by one statement, and reports whether its condition held.
+func (s *Store) alone(ctx context.Context, c *call) (done bool, err error) {
+	op, v := &c.ops[0], c.views[0]
+	if op.If == driver.Any && op.Do == driver.Check {
+		return true, nil
+	}
+	if op.Do == driver.Check || op.If == driver.Absent && op.Do == driver.Delete {
+		return false, nil // what is there says it all
+	}
+	st := statement{verb: verbOf(op)}
+	st.begin(v)
+	v.add(&st, &c.token, op)
+	if err := st.end(v); err != nil {
+		return false, err
+	}
+	st.w.durable()
+	n, err := s.write(ctx, st.w)
+	if err == nil || halfDone(err) != nil && n == 0 && !accepts(op, 0) {
+		return accepts(op, n), nil
+	}
+	code := codeOf(err)
+	switch {
+	case refuses(op, code):
+		return false, nil
+	case code == codeWriteConflict:
+		return false, errUndone
+	}
+	return false, s.unfinished(ctx, err)
+}
+
+// accepts reports whether a statement that met n rows has done its op.
+func accepts(op *driver.Op, n int) bool {
+	return n > 0 || op.If == driver.Any && op.Do != driver.Put
+}
+
+// refuses reports whether an answer means that the condition of an op does not hold, or
+// that a sum of it cannot be.
+func refuses(op *driver.Op, code int) bool {
+	return code == codeDuplicateKey || op.Do == driver.Patch && (code == codeBadValue || code == codeTypeMismatch)
+}
+
+// write sends a statement that writes and returns how many rows it met.
+func (s *Store) write(ctx context.Context, cmd []byte) (n int, err error) {
+	reply, err := s.run(ctx, s.db, cmd)
+	in := elementsOf(reply)
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		if e.name == "n" {
+			met, _ := e.number()
+			n = int(met)
+		}
+	}
+	return n, err
+}
+
+// refusal reads what is there and says which op it refuses, or that the commit was
+// done before. If it refuses none by now, the commit is to be begun again.
+func (s *Store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
+	rows, err := s.rowsOf(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	if slices.Contains(rows[0].Ring, c.token) {
+		return nil, nil
+	}
+	onlyLook := true
+	for i := range c.ops {
+		op := &c.ops[i]
+		if !holds(op, &rows[i]) {
+			return &driver.Refusal{Op: i, Row: rows[i]}, nil
+		}
+		if at := overflows(op, &rows[i]); at >= 0 {
+			return &driver.Refusal{Op: i, Row: rows[i], Overflow: true, Edit: at}, nil
+		}
+		onlyLook = onlyLook && (op.Do == driver.Check || op.Do == driver.Delete && op.If == driver.Absent)
+	}
+	if onlyLook && len(c.ops) == 1 {
+		return nil, nil
+	}
+	return nil, errUndone
+}
+
+// rowsOf reads the rows of all ops, by one command a table.
+func (s *Store) rowsOf(ctx context.Context, c *call) ([]driver.Row, error) {
+	rows := make([]driver.Row, len(c.ops))
+	read := make([]bool, len(c.ops))
+	for i := range c.ops {
+		if read[i] {
+			continue
+		}
+		var keys []driver.Key
+		var places []int
+		for j := i; j < len(c.ops); j++ {
+			if c.views[j] == c.views[i] {
+				keys, places, read[j] = append(keys, c.ops[j].Row.Key), append(places, j), true
+			}
+		}
+		found := make([]driver.Row, len(keys))
+		if err := s.get(ctx, c.views[i], keys, nil, found); err != nil {
+			return nil, err
+		}
+		for n, j := range places {
+			rows[j] = found[n]
+		}
+	}
+	return rows, nil
+}
+
+func holds(op *driver.Op, row *driver.Row) bool {
+	switch op.If {
+	case driver.Absent:
+		return row.Rev.IsZero()
+	case driver.Present:
+		return !row.Rev.IsZero() && !row.Dead
+	case driver.AtRev:
+		return !row.Rev.IsZero() && row.Rev == op.Rev
+	}
+	return true
+}
+
+// overflows returns the place of the first edit that cannot be done, or -1.
+func overflows(op *driver.Op, row *driver.Row) int {
+	if op.Do != driver.Patch {
+		return -1
+	}
+	for i := range op.Edits {
+		if e := &op.Edits[i]; e.Do == driver.Add {
+			if _, ok := sumOf(fieldOf(row, e), e.Value.Int()); !ok {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// sumOf adds to a value, if it is an int or absent.
+func sumOf(have driver.Value, more int64) (driver.Value, bool) {
+	if !have.IsNone() && have.Kind() != driver.Int {
+		return have, false
+	}
+	sum := have.Int() + more
+	return driver.IntValue(sum), (have.Int() < 0) != (more < 0) || (sum < 0) == (more < 0)
+}
+
+// fieldOf returns the value of a row that an edit means.
+func fieldOf(row *driver.Row, e *driver.Edit) driver.Value {
+	if e.Field >= 0 {
+		if e.Field < len(row.Fields) {
+			return row.Fields[e.Field]
+		}
+		return driver.Value{}
+	}
+	for i := range row.Extra {
+		if row.Extra[i].Name == e.Name {
+			return row.Extra[i].Value
+		}
+	}
+	return driver.Value{}
+}

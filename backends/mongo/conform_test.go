@@ -1,0 +1,25 @@
+package mongo_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/backends/mongo"
+	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func TestConformance(t *testing.T) {
+	url := with(testserver.Shared(t, testserver.Mongo).URL, "database=conform")
+	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return mongo.Open(ctx, url) })
+}
+
+// with adds an option to a URL.
+func with(url, option string) string {
+	if strings.Contains(url, "?") {
+		return url + "&" + option
+	}
+	return url + "?" + option
+}

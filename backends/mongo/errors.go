@@ -1,0 +1,272 @@
+package mongo
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+	topdriver "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+var errClosed = fmt.Errorf("mongo: %w", driver.ErrClosed)
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrInvalid)
+}
+
+func schema(format string, args ...any) error {
+	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrSchema)
+}
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrUnsupported)
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrCorrupt)
+}
+
+func tooLarge(format string, args ...any) error {
+	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrTooLarge)
+}
+
+// ended returns the error of a call whose context is over before it did anything.
+func ended(ctx context.Context) error {
+	if err := over(ctx); err != nil {
+		return fmt.Errorf("mongo: %w: %w", driver.ErrTimeout, err)
+	}
+	return nil
+}
+
+// over returns the error of a context that has ended. The deadline of a connection
+// can be noticed before the context notices its own.
+func over(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// The codes of answers that this package knows.
+const (
+	codeBadValue          = 2
+	codeUnauthorized      = 13
+	codeTypeMismatch      = 14
+	codeTooDeep           = 15
+	codeWrongPassword     = 18
+	codeIllegalOperation  = 20
+	codeNoNamespace       = 26
+	codeNamespaceExists   = 48
+	codeTimeLimit         = 50
+	codeNoSuchCommand     = 59
+	codeBadNamespace      = 73
+	codeShuttingDown      = 91
+	codeWriteConflict     = 112
+	codeInvalidDocument   = 121
+	codeOnView            = 166
+	codeSteppedDown       = 189
+	codeNotImplemented    = 238
+	codeNoTransaction     = 251
+	codeTransactionLarge  = 257
+	codeNotInTransaction  = 263
+	codeTransactionCache  = 314
+	codeRateLimit         = 462
+	codeAtlas             = 8000
+	codeExceeded          = 262
+	codeNotPrimary        = 10107
+	codeTooLarge          = 10334
+	codeDuplicateKey      = 11000
+	codeInterruptedAtEnd  = 11600
+	codeInterrupted       = 11601
+	codeInterruptedByRole = 11602
+	codeNotPrimaryNoOK    = 13435
+	codeNotPrimaryOrOther = 13436
+	codeNoDisk            = 14031
+	codeKeyTooLong        = 17280
+	codeGrownTooLarge     = 17419
+	codeReplacedTooLarge  = 17420
+)
+
+// definite are the codes of an answer to a statement which say that nothing of it was
+// done. With any other a write may have been done before it was interrupted.
+var definite = [...]int{
+	codeBadValue, codeUnauthorized, codeTypeMismatch, codeTooDeep, codeWrongPassword, codeIllegalOperation, codeNoNamespace,
+	codeNoSuchCommand, codeBadNamespace, codeWriteConflict, codeInvalidDocument, codeOnView, codeNotImplemented,
+	codeNoTransaction, codeTransactionLarge, codeNotInTransaction, codeTransactionCache, codeRateLimit, codeAtlas,
+	codeNotPrimary, codeTooLarge, codeDuplicateKey, codeNotPrimaryNoOK, codeNotPrimaryOrOther, codeNoDisk, codeKeyTooLong,
+	codeGrownTooLarge, codeReplacedTooLarge,
+}
+
+// interrupted are the codes of a server that stops serving, or stopped a command.
+var interrupted = [...]int{codeShuttingDown, codeSteppedDown, codeNotPrimary, codeNotPrimaryNoOK, codeNotPrimaryOrOther, codeInterruptedAtEnd,
+	codeInterrupted, codeInterruptedByRole, codeExceeded}
+
+// codeOf returns the code of an error that the server answered, 0 of any other.
+func codeOf(err error) int {
+	if e, ok := errors.AsType[mongodriver.WriteException](err); ok {
+		if len(e.WriteErrors) > 0 {
+			return e.WriteErrors[0].Code
+		}
+		return 0
+	}
+	if e, ok := errors.AsType[mongodriver.CommandError](err); ok {
+		return int(e.Code)
+	}
+	return 0
+}
+
+func hasLabel(err error, label string) bool {
+	e, ok := errors.AsType[mongodriver.LabeledError](err)
+	return ok && e.HasErrorLabel(label)
+}
+
+// halfDone returns what the server says of a write that it did, but could not make
+// as durable as it was told to.
+func halfDone(err error) *mongodriver.WriteConcernError {
+	if e, ok := errors.AsType[mongodriver.WriteException](err); ok && len(e.WriteErrors) == 0 {
+		return e.WriteConcernError
+	}
+	return nil
+}
+
+// unsent reports whether an error came before anything was written to a connection.
+func unsent(err error) bool {
+	if codeOf(err) != 0 || hasLabel(err, "NetworkError") || halfDone(err) != nil {
+		return false
+	}
+	if _, ok := errors.AsType[topology.ServerSelectionError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[topology.WaitQueueTimeoutError](err); ok {
+		return true
+	}
+	if _, ok := errors.AsType[topology.ConnectionError](err); ok {
+		return true // while a connection was made: later ones have the label
+	}
+	var pool topdriver.RetryablePoolError
+	if errors.As(err, &pool) {
+		return true
+	}
+	if _, ok := errors.AsType[topology.PoolError](err); ok {
+		return true
+	}
+	return errors.Is(err, mongodriver.ErrClientDisconnected) || errors.Is(err, topdriver.ErrDeadlineWouldBeExceeded) ||
+		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// failed says what an error means when nothing can have been done. It returns nil
+// for nil.
+func (s *Store) failed(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	code := codeOf(err)
+	if code == 0 || code == codeTimeLimit {
+		cause := over(ctx)
+		if cause == nil && (code == codeTimeLimit || mongodriver.IsTimeout(err) && !isSelection(err)) {
+			cause = context.DeadlineExceeded // the client's own, or about to be
+		}
+		if cause != nil {
+			return fmt.Errorf("mongo: %s: %s: %w: %w", doing, s.addr, driver.ErrTimeout, cause)
+		}
+	}
+	remedy, kind := kindOf(err)
+	if remedy != "" {
+		return fmt.Errorf("mongo: %s: %s: %w: %w; %s", doing, s.addr, kind, err, remedy)
+	}
+	return fmt.Errorf("mongo: %s: %s: %w: %w", doing, s.addr, kind, err)
+}
+
+// isSelection reports whether no server could be found in the time that the client
+// takes for that.
+func isSelection(err error) bool {
+	_, ok := errors.AsType[topology.ServerSelectionError](err)
+	return ok
+}
+
+// unfinished says what an error of a write means.
+func (s *Store) unfinished(ctx context.Context, err error) error {
+	if unsent(err) || slices.Contains(definite[:], codeOf(err)) {
+		return s.failed(ctx, "commit", err)
+	}
+	if cause := over(ctx); cause != nil {
+		return fmt.Errorf("mongo: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
+	}
+	return fmt.Errorf("mongo: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+}
+
+// kindOf returns the sentinel for an error of the client or the server, and what to
+// do about it.
+func kindOf(err error) (remedy string, kind error) {
+	if hasLabel(err, "SystemOverloadedError") {
+		return "", driver.ErrThrottled
+	}
+	if code := codeOf(err); code != 0 {
+		return kindOfCode(code)
+	}
+	if _, ok := errors.AsType[topology.WaitQueueTimeoutError](err); ok {
+		return "all connections are in use: raise maxPoolSize", driver.ErrThrottled
+	}
+	switch {
+	case errors.Is(err, mongodriver.ErrClientDisconnected):
+		return "", driver.ErrClosed
+	case isTLS(err):
+		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
+	case errors.Is(err, topdriver.ErrDocumentTooLarge):
+		return "", driver.ErrTooLarge
+	}
+	return "", driver.ErrUnavailable
+}
+
+// isTLS reports whether client and server do not agree on TLS.
+func isTLS(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}
+
+// kindOfCode returns the sentinel for an answer of the server.
+func kindOfCode(code int) (remedy string, kind error) {
+	switch code {
+	case codeWrongPassword, codeAtlas:
+		return "give the user and password that the server knows, and the authSource that has them", driver.ErrInvalid
+	case codeUnauthorized:
+		return "give the user the role readWrite on the database", driver.ErrInvalid
+	case codeBadNamespace:
+		return "take a name that MongoDB allows for a collection, or a prefix", driver.ErrInvalid
+	case codeTooDeep:
+		return "nest values less deeply", driver.ErrInvalid
+	case codeInvalidDocument:
+		return "the collection has a validator of another program: remove it, or use another database or prefix", driver.ErrInvalid
+	case codeOnView:
+		return "the name is that of a view: use another database or prefix", driver.ErrSchema
+	case codeIllegalOperation, codeNoSuchCommand, codeNotImplemented, codeNotInTransaction:
+		return "", driver.ErrUnsupported
+	case codeTooLarge, codeGrownTooLarge, codeReplacedTooLarge, codeKeyTooLong, codeTransactionLarge, codeTransactionCache:
+		return "", driver.ErrTooLarge
+	case codeNoDisk:
+		return "make room on the server's disk", driver.ErrFull
+	case codeRateLimit:
+		return "", driver.ErrThrottled
+	case codeWriteConflict, codeNoTransaction, codeTimeLimit:
+		return "", driver.ErrUnavailable
+	case codeTypeMismatch, codeBadValue:
+		return "", driver.ErrInternal
+	}
+	if slices.Contains(interrupted[:], code) {
+		return "", driver.ErrUnavailable
+	}
+	return "", driver.ErrInternal
+}

@@ -1,0 +1,164 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// getBytes is how many bytes of keys one command asks for at most.
+const getBytes = 4 << 20
+
+// Get reads the rows under keys into rows, by one command for all of them.
+func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	v, err := s.checked(t, mask)
+	if err != nil {
+		return err
+	}
+	if len(keys) != len(rows) {
+		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
+	}
+	return s.get(ctx, v, keys, mask, rows)
+}
+
+// checked returns the view of a table that has the fields of mask.
+func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
+	v, err := s.view(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.ValidateMask(mask); err != nil {
+		return nil, fmt.Errorf("mongo: %w", err)
+	}
+	return v, nil
+}
+
+func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
+	sh := v.shape(mask)
+	var wanted map[string][]int // places of keys, where there are several
+	for i := range keys {
+		rows[i].Reset()
+		rows[i].Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
+		if len(keys) > 1 {
+			if wanted == nil {
+				wanted = make(map[string][]int, len(keys))
+			}
+			id := idOf(&keys[i])
+			wanted[id] = append(wanted[id], i)
+		}
+	}
+	if len(keys) == 1 {
+		_, err := s.getSome(ctx, v, []string{idOf(&keys[0])}, &sh, func(string) []int { return only }, rows)
+		return err
+	}
+	ids := make([]string, 0, len(wanted))
+	for i := range keys {
+		if id := idOf(&keys[i]); wanted[id][0] == i {
+			ids = append(ids, id)
+		}
+	}
+	take := func(id string) []int {
+		places := wanted[id]
+		delete(wanted, id)
+		return places
+	}
+	for len(ids) > 0 {
+		some := beginning(ids)
+		more, err := s.getSome(ctx, v, some, &sh, take, rows)
+		if err != nil {
+			return err
+		}
+		rest := ids[len(some):]
+		if more { // the answer had no room: those that came are no longer wanted
+			rest = nil
+			for _, id := range ids {
+				if wanted[id] != nil {
+					rest = append(rest, id)
+				}
+			}
+		}
+		ids = rest
+	}
+	return nil
+}
+
+var only = []int{0}
+
+// beginning returns the ids that one command asks for.
+func beginning(ids []string) []string {
+	size := 0
+	for i, id := range ids {
+		if size += len(id) + 16; size > getBytes && i > 0 {
+			return ids[:i]
+		}
+	}
+	return ids
+}
+
+// getSome reads the documents of some ids to their places in rows, and reports whether
+// there may be others.
+func (s *Store) getSome(ctx context.Context, v *view, ids []string, sh *shape, take func(id string) []int, rows []driver.Row) (more bool, err error) {
+	w := command("find", v.collection)
+	w.in("_id", ids)
+	v.projection(&w, sh.mask)
+	if len(ids) > defaultBatch {
+		w.int32("batchSize", int32(len(ids)+1))
+	}
+	w.acknowledged()
+	b, err := s.documents(ctx, "get a row of "+v.name, w)
+	if err != nil {
+		return false, err
+	}
+	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
+		places := take(idIn(e.data))
+		if len(places) == 0 {
+			return false, corrupt("get a row of %s: %s: the answer has a document that nobody asked for", v.name, s.addr)
+		}
+		for _, i := range places {
+			key := rows[i].Key
+			if err := s.readRow(ctx, v, sh, e.data, &rows[i]); err != nil {
+				return false, err
+			}
+			rows[i].Key = key
+		}
+	}
+	return b.more, nil
+}
+
+// defaultBatch is how many documents an answer has room for if nothing is said.
+const defaultBatch = 100
+
+// idIn returns the _id of a document, which is its first element.
+func idIn(document string) string {
+	in := elementsOf(document)
+	if e, ok := in.next(); ok && e.name == "_id" && e.kind == typeString {
+		return e.data
+	}
+	return ""
+}
+
+// projection appends what is to be read of documents.
+func (v *view) projection(w *writer, mask []int) {
+	at := w.open(typeDocument, "projection")
+	if mask != nil {
+		for _, name := range [...]string{"_rev", "_ring", "_dead", "_expires", "_note"} {
+			w.int32(name, 1)
+		}
+	}
+	for i, ordinal := range mask {
+		if slices.Contains(mask[:i], ordinal) {
+			continue
+		}
+		w.int32(v.fields[ordinal].Name, 1)
+		if v.late[ordinal] {
+			w.int32(v.extra[ordinal], 1)
+		}
+	}
+	w.close(at)
+}

@@ -1,0 +1,165 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// together does several ops in one transaction, and reports whether their conditions
+// held. The client's WithTransaction is not used: it begins again for two minutes,
+// whatever the context says, and sends its commit with a context of its own.
+func (s *Store) together(ctx context.Context, c *call) (done bool, err error) {
+	session, err := s.client.StartSession(options.Session().SetCausalConsistency(false))
+	if err != nil {
+		return false, s.failed(ctx, "commit", err)
+	}
+	journaled := true
+	concerns := options.Transaction().SetReadConcern(readconcern.Snapshot()).
+		SetWriteConcern(&writeconcern.WriteConcern{W: "majority", Journal: &journaled})
+	if err := session.StartTransaction(concerns); err != nil {
+		session.EndSession(ctx)
+		return false, s.failed(ctx, "commit", err)
+	}
+	done, err = s.statements(mongodriver.NewSessionContext(ctx, session), c)
+	if err != nil || !done {
+		s.abandon(ctx, session)
+		return false, err
+	}
+	return s.conclude(ctx, session)
+}
+
+// statements sends the statements of a transaction in the order of the ops.
+// Neighbours share one if they are rows without conditions, all written or all removed.
+func (s *Store) statements(ctx context.Context, c *call) (done bool, err error) {
+	for i := 0; i < len(c.ops); {
+		op, v := &c.ops[i], c.views[i]
+		if op.Do == driver.Check && op.If == driver.Any {
+			i++
+			continue
+		}
+		st := statement{verb: verbOf(op)}
+		st.begin(v)
+		v.add(&st, &c.token, op)
+		for i++; i < len(c.ops) && shared(op, &c.ops[i]) && len(st.w) < sharedBytes; i++ {
+			v.add(&st, &c.token, &c.ops[i])
+		}
+		if err := st.end(v); err != nil {
+			return false, err
+		}
+		st.w.close(0)
+		if done, err := s.within(ctx, op, &st); err != nil || !done {
+			return false, err
+		}
+		if op.If == driver.Absent && (op.Do == driver.Check || op.Do == driver.Delete) {
+			if err := s.takeBack(ctx, v, op); err != nil {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}
+
+// sharedBytes is from when on a statement takes no further op.
+const sharedBytes = 1 << 20
+
+func shared(a, b *driver.Op) bool {
+	return a.If == driver.Any && b.If == driver.Any && a.Do == b.Do && a.Table == b.Table && a.Table.Class != driver.Records
+}
+
+// within sends a statement of a transaction and reports whether the conditions of its
+// ops held. With any error the transaction will not be committed, so nothing is done.
+func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
+	n, err := s.write(ctx, st.w)
+	code := codeOf(err)
+	switch {
+	case err == nil:
+		return n == st.n || op.If == driver.Any && op.Do != driver.Put, nil
+	case refuses(op, code):
+		return false, nil
+	case code != 0 && hasLabel(err, "TransientTransactionError"), code == codeWriteConflict:
+		return false, errUndone
+	}
+	return false, s.failed(ctx, "commit", err)
+}
+
+// takeBack removes what stood for a row that must not be there.
+func (s *Store) takeBack(ctx context.Context, v *view, op *driver.Op) error {
+	st := statement{verb: "delete"}
+	st.begin(v)
+	one := st.w.open(typeDocument, "0")
+	q := st.w.open(typeDocument, "q")
+	st.w.text("_id", idOf(&op.Row.Key))
+	st.w.close(q)
+	st.w.int32("limit", 1)
+	st.w.close(one)
+	st.n = 1
+	if err := st.end(v); err != nil {
+		return err
+	}
+	st.w.close(0)
+	_, err := s.within(ctx, op, &st)
+	return err
+}
+
+// commitTries is how often a commit is sent whose outcome the client does not know:
+// the server does it once.
+const commitTries = 3
+
+// conclude commits a transaction.
+func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (done bool, err error) {
+	for try := 1; ; try++ {
+		err := session.CommitTransaction(ctx)
+		switch {
+		case err == nil:
+			session.EndSession(ctx)
+			return true, nil
+		case try == 1 && unsent(err):
+			s.abandon(ctx, session)
+			return false, s.failed(ctx, "commit", err)
+		case try == 1 && codeOf(err) != 0 && hasLabel(err, "TransientTransactionError") && !hasLabel(err, "UnknownTransactionCommitResult"):
+			s.abandon(ctx, session)
+			return false, errUndone
+		}
+		if try == commitTries || over(ctx) != nil || sleep(ctx, time.Duration(try)*50*time.Millisecond) != nil {
+			s.giveUp(session)
+			return false, s.unknown(ctx, err)
+		}
+	}
+}
+
+// unknown is the error of a commit of which nobody said whether it was done.
+func (s *Store) unknown(ctx context.Context, err error) error {
+	if cause := over(ctx); cause != nil {
+		return fmt.Errorf("mongo: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
+	}
+	return fmt.Errorf("mongo: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+}
+
+// abandon undoes a transaction that will not be committed. Its rows are locked until
+// then.
+func (s *Store) abandon(ctx context.Context, session *mongodriver.Session) {
+	if over(ctx) == nil {
+		session.EndSession(ctx)
+		return
+	}
+	s.afterwards(session.EndSession)
+}
+
+// giveUp tells the server to undo a transaction, if it did not commit it: else its rows
+// are locked for the minute that the server gives it.
+func (s *Store) giveUp(session *mongodriver.Session) {
+	s.afterwards(func(ctx context.Context) {
+		kill := bson.D{{Key: "killSessions", Value: bson.A{session.ID()}}}
+		_ = s.client.Database("admin").RunCommand(ctx, kill).Err()
+		session.EndSession(ctx)
+	})
+}

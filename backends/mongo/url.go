@@ -1,0 +1,200 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// urlForms is what a URL can be. No error quotes one: it may have a password.
+const urlForms = "want mongodb://[user:password@]host[:port][,host:port…]/[database][?option=value], or mongodb+srv://"
+
+// Times that hold if the URL does not say others. A commit whose answer takes longer
+// than the first has an unknown outcome.
+const (
+	callTime      = 10 * time.Second // of a call whose context has no deadline
+	selectionTime = 5 * time.Second  // until a primary is found
+)
+
+// Open opens the store that a URL names:
+//
+//	mongodb://[user:password@]host[:port][,host:port…]/[database][?option=value&…]
+//	mongodb+srv://…                    the hosts are those of a DNS name
+//
+// The database is "polystore" unless it is named. Options of the store's own are
+//
+//	database=text          the database, where the one in the path is that of the user
+//	prefix=text            begins the names of all collections; see Options.Prefix
+//	allow_ferretdb=true    see Options.AllowFerretDB
+//
+// and all others are those of a connection string of MongoDB: replicaSet, authSource,
+// tls, tlsCAFile, maxPoolSize, appName and so on. Without timeoutMS a call whose context
+// has no deadline ends after ten seconds; without serverSelectionTimeoutMS a call waits
+// five for a primary. Refused are w, journal, readConcernLevel and readPreference that
+// say less than majority, true, majority and primary, which hold whatever is said; and
+// directConnection where the server is one of several. What is said at New of the
+// server holds here, too.
+func Open(ctx context.Context, rawURL string) (*Store, error) {
+	t, err := parseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := ended(ctx); err != nil {
+		return nil, err
+	}
+	opts, err := t.clientOptions()
+	if err != nil {
+		return nil, err
+	}
+	client, err := mongodriver.Connect(opts)
+	if err != nil {
+		return nil, errURL
+	}
+	s := &Store{client: client, own: true, addr: t.hosts, direct: t.direct}
+	if err := s.open(ctx, &t.opts); err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), choreTime)
+		defer cancel()
+		_ = client.Disconnect(ctx)
+		return nil, err
+	}
+	return s, nil
+}
+
+// A target is what a URL says.
+type target struct {
+	opts   Options
+	uri    string // for the client: without the store's own options
+	srv    bool
+	hosts  string
+	direct bool
+	timed  map[string]bool // options of time that are given
+}
+
+var errURL = invalid("open: a URL or one of its options that cannot be read; %s", urlForms)
+
+func parseURL(rawURL string) (*target, error) {
+	scheme, rest, _ := strings.Cut(rawURL, "://")
+	if scheme != "mongodb" && scheme != "mongodb+srv" {
+		return nil, invalid("open: the scheme is none of mongodb and mongodb+srv; %s", urlForms)
+	}
+	t := &target{srv: scheme == "mongodb+srv", timed: map[string]bool{}}
+	where, query, _ := strings.Cut(rest, "?")
+	hosts, database, _ := strings.Cut(where[strings.LastIndex(where, "@")+1:], "/")
+	if hosts == "" || strings.ContainsAny(hosts, "# ") {
+		return nil, errURL
+	}
+	var err error
+	if t.opts.Database, err = url.PathUnescape(database); err != nil {
+		return nil, errURL
+	}
+	t.hosts = hosts
+	kept, err := t.parseOptions(query)
+	if err != nil {
+		return nil, err
+	}
+	t.uri = scheme + "://" + where
+	if !strings.Contains(where[strings.LastIndex(where, "@")+1:], "/") {
+		t.uri += "/"
+	}
+	if kept != "" {
+		t.uri += "?" + kept
+	}
+	return t, nil
+}
+
+// parseOptions reads the options that concern the store and returns those of the
+// client.
+func (t *target) parseOptions(query string) (kept string, err error) {
+	seen := map[string]bool{}
+	var keep []string
+	for pair := range strings.SplitSeq(query, "&") {
+		if pair == "" {
+			continue
+		}
+		name, text, _ := strings.Cut(pair, "=")
+		value, err := url.QueryUnescape(text)
+		if err != nil {
+			return "", errURL
+		}
+		name = strings.ToLower(name)
+		own, err := t.setOption(name, value)
+		switch {
+		case err != nil:
+			return "", err
+		case own && seen[name]:
+			return "", invalid("open: option %s is given twice", name)
+		case !own:
+			keep = append(keep, pair)
+		}
+		seen[name] = true
+	}
+	return strings.Join(keep, "&"), nil
+}
+
+// setOption reads an option, and reports whether it is one of the store's own.
+func (t *target) setOption(name, value string) (own bool, err error) {
+	switch name {
+	case "prefix":
+		t.opts.Prefix = value
+		return true, nil
+	case "database":
+		t.opts.Database = value
+		return true, nil
+	case "allow_ferretdb":
+		if t.opts.AllowFerretDB = value == "true"; !t.opts.AllowFerretDB && value != "false" {
+			return true, invalid("open: option allow_ferretdb is to be true or false")
+		}
+		return true, nil
+	case "timeoutms", "serverselectiontimeoutms":
+		t.timed[name] = true
+	case "directconnection":
+		t.direct = value == "true"
+	case "loadbalanced":
+		if value == "true" {
+			return false, unsupported("open: option loadBalanced: behind a balancer is a sharded cluster: connect to a replica set")
+		}
+	}
+	return false, weaker(name, value)
+}
+
+// weaker refuses concerns that say less than what every command says.
+func weaker(name, value string) error {
+	for _, o := range []struct{ name, shown, want string }{
+		{"w", "w", "majority"},
+		{"journal", "journal", "true"},
+		{"readconcernlevel", "readConcernLevel", "majority"},
+		{"readpreference", "readPreference", "primary"},
+	} {
+		if name == o.name && value != o.want {
+			return invalid("open: option %s=%.50s does not keep what is acknowledged: leave it out, or say %s", o.shown, value, o.want)
+		}
+	}
+	return nil
+}
+
+// clientOptions returns those of the client of a target, for which it may ask DNS.
+func (t *target) clientOptions() (*options.ClientOptions, error) {
+	opts := options.Client().ApplyURI(t.uri)
+	if err := opts.Validate(); err != nil {
+		if _, ok := errors.AsType[*net.DNSError](err); t.srv && (ok || strings.Contains(err.Error(), "lookup")) {
+			return nil, fmt.Errorf("mongo: open: %s: DNS does not tell the servers of this name: %w", t.hosts, driver.ErrUnavailable)
+		}
+		return nil, errURL
+	}
+	if !t.timed["timeoutms"] {
+		opts.SetTimeout(callTime)
+	}
+	if !t.timed["serverselectiontimeoutms"] {
+		opts.SetServerSelectionTimeout(selectionTime)
+	}
+	return opts, nil
+}
