@@ -28,12 +28,11 @@ func (c *writeCmd) Args() []any {
 // ask sends a command that may be sent again, and returns the answer.
 func (s *Store) ask(ctx context.Context, doing string, args ...any) (reply, error) {
 	cmd := goredis.NewRawCmd(ctx, args...)
-	err := s.read(ctx, cmd)
-	r := replyOf(cmd)
-	if err == nil {
-		err = r.refused()
+	if err := s.read(ctx, cmd); err != nil {
+		return reply{}, s.failed(ctx, doing, err) // a shared one may still be on its way
 	}
-	return r, s.failed(ctx, doing, err)
+	r := replyOf(cmd)
+	return r, s.failed(ctx, doing, r.refused())
 }
 
 // read sends a command that may be sent again.
