@@ -13,16 +13,40 @@ import (
 
 // A field that was declared after rows were written can lie in them under the name
 // of an undeclared one. Whoever sets it removes that one, and whoever reads it looks
-// at both. To add to it, which the server does, it must be read first.
+// at both. To add to it, which the server does, it must be read first. So it must for
+// a field that this program does not declare, and another one may.
 
 // lateTries is how often a record may change between reading and adding.
 const lateTries = 64
 
-// addsLate reports whether an op adds to a field that rows may have from before it
-// was declared.
+// addsLate reports whether an op adds to a field that its row may have under either
+// of two names.
 func (c *call) addsLate() bool {
-	return slices.ContainsFunc(c.views, func(v *view) bool { return slices.Contains(v.late, true) }) &&
-		slices.IndexFunc(c.ops, func(op driver.Op) bool { return op.Do == driver.Patch }) >= 0
+	for i := range c.ops {
+		if c.ops[i].Do == driver.Patch && slices.ContainsFunc(c.ops[i].Edits, c.views[i].addsLate) {
+			return true
+		}
+	}
+	return false
+}
+
+func (v *view) addsLate(e driver.Edit) bool {
+	switch {
+	case e.Do != driver.Add:
+		return false
+	case e.Field >= 0:
+		return v.late[e.Field]
+	}
+	return e.Name != "" && e.Name[0] != '_' && e.Name[0] != '.' // such fields nobody declares
+}
+
+// lateNames returns the names of the field of an edit where it is declared and where
+// it is not.
+func (v *view) lateNames(e *driver.Edit) (declared, dotted string) {
+	if e.Field >= 0 {
+		return v.fields[e.Field].Name, v.dotted[e.Field]
+	}
+	return e.Name, "." + e.Name
 }
 
 // commitLate is send for commits that add to such fields.
@@ -37,7 +61,7 @@ func (s *Store) commitLate(ctx context.Context, c *call) (*driver.Refusal, error
 			}
 		}
 		refusal, err := s.send(ctx, &next)
-		if refusal == nil || !seen[refusal.Op] || c.ops[refusal.Op].If != driver.Present || refusal.Row.Rev.IsZero() || refusal.Row.Dead {
+		if refusal == nil || refusal.Overflow || !seen[refusal.Op] || c.ops[refusal.Op].If != driver.Present || refusal.Row.Rev.IsZero() || refusal.Row.Dead {
 			return refusal, err
 		}
 	}
@@ -51,9 +75,9 @@ func (s *Store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 	var adds []int
 	words := []any{"hmget", v.key(&op.Row.Key), "_rev"}
 	for i, e := range op.Edits {
-		if op.Do == driver.Patch && e.Do == driver.Add && e.Field >= 0 && v.late[e.Field] {
-			adds = append(adds, i)
-			words = append(words, v.fields[e.Field].Name, v.dotted[e.Field])
+		if op.Do == driver.Patch && v.addsLate(e) {
+			declared, dotted := v.lateNames(&e)
+			adds, words = append(adds, i), append(words, declared, dotted)
 		}
 	}
 	if len(adds) == 0 {
@@ -76,7 +100,14 @@ func (s *Store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 	for _, i := range adds {
 		_, there := r.text()
 		before, found := r.text()
-		if there || !found {
+		goes, err := s.addsDeclared(ctx, v, &op.Edits[i], there)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case there && !goes: // it is declared, but not as an int
+			return s.overflow(ctx, c, at, i)
+		case there || !goes || !found:
 			continue
 		}
 		sum, ok := sumOf(before, op.Edits[i].Value.Int())
@@ -87,6 +118,20 @@ func (s *Store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 		op.If, op.Rev, *seen = driver.AtRev, driver.Token([]byte(text)), true
 	}
 	return nil, nil
+}
+
+// addsDeclared reports whether the server adds to the field of an edit as to a declared
+// one. A row that has it as such shows that a program has declared it.
+func (s *Store) addsDeclared(ctx context.Context, v *view, e *driver.Edit, there bool) (bool, error) {
+	if e.Field >= 0 {
+		return true, nil
+	}
+	if there {
+		if _, err := s.other(ctx, v, e.Name); err != nil {
+			return false, err
+		}
+	}
+	return (*v.others.Load())[e.Name].kind == driver.Int, nil
 }
 
 // sumOf adds to the tagged JSON of an int.
