@@ -128,6 +128,9 @@ func isTLS(err error) bool {
 	return ok
 }
 
+// permit is what to do for a user who may not do enough.
+const permit = "allow the user the commands and keys that the documentation of the package lists"
+
 // kindOfAnswer returns the sentinel for an error that the server answered. All
 // of them say that nothing was done: scripts look at everything before they write.
 func kindOfAnswer(text string) (remedy string, kind error) {
@@ -140,7 +143,7 @@ func kindOfAnswer(text string) (remedy string, kind error) {
 	case "NOAUTH", "WRONGPASS":
 		return "give the user and password that the server knows", driver.ErrInvalid
 	case "NOPERM":
-		return "allow the user the commands and keys that the documentation of the package lists", driver.ErrInvalid
+		return permit, driver.ErrInvalid
 	case "READONLY":
 		return "the server is a replica: connect to the primary", driver.ErrUnavailable
 	case "LOADING", "BUSY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS", "MISCONF", "MOVED", "ASK":
@@ -166,6 +169,7 @@ func kindOfError(text string) (remedy string, kind error) {
 		{"without any password configured", "leave the password out, or set one on the server", driver.ErrInvalid},
 		{"invalid password", "give the password that the server knows", driver.ErrInvalid},
 		{"cluster support disabled", "the server stands alone: leave cluster=true out of the URL, or use a *redis.Client", driver.ErrUnsupported},
+		{"The user executing the script", permit, driver.ErrInvalid},
 		{"Script killed", "", driver.ErrUnavailable},
 		{"unknown command", "the server has a command disabled that this package needs", driver.ErrUnsupported},
 	} {

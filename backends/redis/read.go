@@ -118,9 +118,24 @@ func (s *Store) refusedKeys(ctx context.Context, doing string, err error, keys, 
 		if askErr != nil {
 			break
 		}
-		if form, _ := r.text(); form != "none" && form != forms[i] {
+		form, _ := r.text()
+		switch {
+		case form == "none":
+		case form != forms[i]:
 			return corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, key, form, forms[i])
+		case form == "hash" && !s.ours(ctx, doing, key):
+			return corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, key)
 		}
 	}
 	return s.failed(ctx, doing, err)
+}
+
+// ours reports whether a hash is a record, or does not say that it is none.
+func (s *Store) ours(ctx context.Context, doing, key string) bool {
+	r, err := s.ask(ctx, doing, "hmget", key, "_rev")
+	if err != nil || r.list() != 1 {
+		return true
+	}
+	_, there := r.text()
+	return there
 }

@@ -188,7 +188,7 @@ func (s *Store) other(ctx context.Context, v *view, field string) (known, error)
 	fields := have[v.name].fields
 	k, ok := fields[field]
 	if !ok {
-		return known{}, corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names", v.name, field)
+		return known{}, corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names, or the key %s%s%s was removed, which the program that wrote the row makes anew when it starts", v.name, field, s.prefix, catalogName, v.name)
 	}
 	for name := range v.ordinals {
 		delete(fields, name)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/url"
 	"os"
@@ -22,11 +23,14 @@ import (
 )
 
 // urlForms is what a URL can be. No error quotes one: it may have a password.
-const urlForms = "want redis://[user:password@]host[:port][/database][?option=value], cluster=true among the options for a cluster, the same with rediss:// for TLS, or unix:///path?db=number"
+const urlForms = "want redis://[user:password@]host[:port][/database][?option=value], cluster=true among the options for a cluster, the same with rediss:// for TLS, or unix:///path?db=number; in a password write %2F for /, %3F for ?, %23 for # and %40 for @"
 
 // readTimeout is how long an answer may take if the URL does not say. A commit whose
 // answer takes longer has an unknown outcome.
 const readTimeout = 3 * time.Second
+
+// mostConnections is how many a pool may have: go-redis makes room for all at once.
+const mostConnections = 1 << 16
 
 // Open opens the store that a URL names:
 //
@@ -48,14 +52,17 @@ const readTimeout = 3 * time.Second
 //	ca=file               of rediss: the certificates, in PEM, that the server's must be
 //	                      signed by; without it those of the system
 //	client_name=text      how CLIENT LIST calls the connections
-//	pool_size=number      connections at most, to each server; 10 for each processor
+//	pool_size=number      connections at most, to each server, up to 65536; 10 for each
+//	                      processor
 //	pool_timeout=time     how long to wait for one; 4s
-//	dial_timeout=time     how long to wait until one is made; 5s
+//	dial_timeout=time     how long to wait until one is made; 5s. Several attempts are
+//	                      made: only the deadline of a context bounds them all
 //	read_timeout=time     how long to wait for an answer; 3s
 //	write_timeout=time    how long to wait until a request has left; 3s
 //
-// with times like 500ms or 3s. Anything else is ErrInvalid. What is said at New of
-// the server holds here, too.
+// with times like 500ms or 3s. Anything else is ErrInvalid. A user has a password; the
+// default user is the one of :password@. What is said at New of the server holds here,
+// too.
 func Open(ctx context.Context, rawURL string) (*Store, error) {
 	target, err := parseURL(rawURL)
 	if err != nil {
@@ -77,8 +84,8 @@ func hint(err error, secure bool) error {
 	switch {
 	case secure && errors.Is(err, driver.ErrUnavailable) && codeOf(err) == "":
 		return fmt.Errorf("%w; if the server speaks no TLS, write redis://", err)
-	case !secure && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)):
-		return fmt.Errorf("%w; if the server speaks TLS, write rediss://", err)
+	case !secure && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)):
+		return fmt.Errorf("%w; the server ended the connection: if it speaks TLS, write rediss://; else it may have all the clients that it takes (maxclients), or be in protected mode", err)
 	}
 	return err
 }
@@ -132,6 +139,9 @@ func parseURL(rawURL string) (*target, error) {
 		Username:              u.User.Username(),
 	}
 	o.Password, _ = u.User.Password()
+	if o.Username != "" && o.Password == "" { // go-redis would be the default user
+		return nil, invalid("open: a user without a password; want user:password@, where a user who needs none takes any, and :password@ for the default user")
+	}
 	if err := address(o, u); err != nil {
 		return nil, err
 	}
@@ -175,12 +185,15 @@ func address(o *goredis.Options, u *url.URL) error {
 	if port == "" {
 		port = "6379"
 	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return invalid("open: the port is to be a number up to 65535; %s", urlForms)
+	}
 	if u.Hostname() == "" {
 		return invalid("open: a URL without a host; %s", urlForms)
 	}
 	o.Network, o.Addr = "tcp", net.JoinHostPort(u.Hostname(), port)
 	if db := strings.Trim(u.Path, "/"); db != "" {
-		return number("database", db, &o.DB, 0)
+		return number("database", db, &o.DB, 0, math.MaxInt32)
 	}
 	return nil
 }
@@ -199,6 +212,9 @@ func (t *target) parseOptions(u *url.URL) error {
 		}
 		if len(given) != 1 {
 			return invalid("open: option %s is given %d times", name, len(given))
+		}
+		if name == "db" && u.Scheme != "unix" && strings.Trim(u.Path, "/") != "" {
+			return invalid("open: the database is given twice, in the path and as option db")
 		}
 		if err := t.setOption(name, given[0]); err != nil {
 			return err
@@ -223,19 +239,22 @@ func (t *target) setOption(name, value string) error {
 	case "prefix":
 		t.opts.Prefix = value
 	case "min_replicas":
-		return number("option min_replicas", value, &t.opts.MinReplicas, 0)
+		return number("option min_replicas", value, &t.opts.MinReplicas, 0, math.MaxInt32)
 	case "cluster":
 		if t.cluster = value == "true"; !t.cluster && value != "false" {
 			return invalid("open: option cluster is to be true or false")
 		}
 	case "client_name":
+		if strings.ContainsFunc(value, func(r rune) bool { return r < '!' || r > '~' }) {
+			return invalid("open: option client_name is to be visible ASCII characters without a space")
+		}
 		o.ClientName = value
 	case "ca":
 		return authority(value, o.TLSConfig)
 	case "db":
-		return number("option db", value, &o.DB, 0)
+		return number("option db", value, &o.DB, 0, math.MaxInt32)
 	case "pool_size":
-		return number("option pool_size", value, &o.PoolSize, 1)
+		return number("option pool_size", value, &o.PoolSize, 1, mostConnections)
 	case "pool_timeout":
 		return duration(name, value, &o.PoolTimeout)
 	case "dial_timeout":
@@ -245,15 +264,18 @@ func (t *target) setOption(name, value string) error {
 	case "write_timeout":
 		return duration(name, value, &o.WriteTimeout)
 	default:
+		if strings.Contains(name, "@") { // of a password whose '?' is not escaped
+			return invalid("open: options that cannot be read; %s", urlForms)
+		}
 		return invalid("open: unknown option %q; there are prefix, min_replicas, cluster, addr, db, ca, client_name, pool_size, pool_timeout, dial_timeout, read_timeout and write_timeout", name)
 	}
 	return nil
 }
 
-func number(what, value string, to *int, least int) error {
+func number(what, value string, to *int, least, most int) error {
 	n, err := strconv.Atoi(value)
-	if err != nil || n < least {
-		return invalid("open: the %s is to be a number from %d on", what, least)
+	if err != nil || n < least || n > most {
+		return invalid("open: the %s is to be a number from %d to %d", what, least, most)
 	}
 	*to = n
 	return nil
