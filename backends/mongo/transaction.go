@@ -9,6 +9,7 @@ import (
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -23,7 +24,7 @@ func (s *Store) together(ctx context.Context, c *call) (done bool, err error) {
 		return false, s.failed(ctx, "commit", err)
 	}
 	journaled := true
-	concerns := options.Transaction().SetReadConcern(readconcern.Snapshot()).
+	concerns := options.Transaction().SetReadConcern(readconcern.Snapshot()).SetReadPreference(readpref.Primary()).
 		SetWriteConcern(&writeconcern.WriteConcern{W: "majority", Journal: &journaled})
 	if err := session.StartTransaction(concerns); err != nil {
 		session.EndSession(ctx)
