@@ -18,7 +18,8 @@ type call struct {
 	views []*view // of the tables of the ops
 }
 
-// patience is how long a commit begins again that others were faster than.
+// patience is how long a commit begins again that others were faster than, and how long
+// a transaction is told to end.
 const patience = 10 * time.Second
 
 // errUndone says that a commit was not done and may be begun again.

@@ -115,10 +115,13 @@ func (s *Store) takeBack(ctx context.Context, v *view, op *driver.Op) error {
 // the server does it once.
 const commitTries = 3
 
-// conclude commits a transaction.
+// conclude commits a transaction. A client that has a Timeout sends the commit again
+// until that has passed, so there is an end for all tries together.
 func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (done bool, err error) {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
 	for try := 1; ; try++ {
-		err := session.CommitTransaction(ctx)
+		err := session.CommitTransaction(bounded)
 		switch {
 		case err == nil:
 			session.EndSession(ctx)
@@ -130,7 +133,7 @@ func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (don
 			s.abandon(ctx, session)
 			return false, errUndone
 		}
-		if try == commitTries || over(ctx) != nil || sleep(ctx, time.Duration(try)*50*time.Millisecond) != nil {
+		if try == commitTries || over(bounded) != nil || sleep(bounded, time.Duration(try)*50*time.Millisecond) != nil {
 			s.giveUp(session)
 			return false, s.unknown(ctx, err)
 		}

@@ -1,0 +1,247 @@
+package mongo_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/polystore/polystore/backends/mongo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A trial has a server that can be told to fail.
+type trial struct {
+	t     *testing.T
+	s     *mongo.Store
+	ts    *tables
+	admin *mongodriver.Database
+	n     int
+}
+
+func newTrial(t *testing.T) *trial {
+	t.Helper()
+	server, s, ts := own(t)
+	return &trial{t: t, s: s, ts: ts, admin: raw(t, server.URL).Database("admin")}
+}
+
+// fail makes the next commands of a name fail, or all of them if times is 0, in the way
+// that data says.
+func (tr *trial) fail(times int, command string, data ...any) {
+	tr.t.Helper()
+	var mode any = "alwaysOn"
+	if times > 0 {
+		mode = d("times", times)
+	}
+	do(tr.t, tr.admin, d("configureFailPoint", "failCommand", "mode", mode, "data", append(d("failCommands", bson.A{command}), d(data...)...)))
+}
+
+func (tr *trial) heal() {
+	tr.t.Helper()
+	do(tr.t, tr.admin, d("configureFailPoint", "failCommand", "mode", "off"))
+}
+
+// one returns the op that inserts a new record, several those with its index rows.
+func (tr *trial) one() []driver.Op { return tr.several()[:1] }
+
+func (tr *trial) several() []driver.Op {
+	tr.n++
+	return tr.ts.insert(tr.t, "ann", string(rune('a'+tr.n)))
+}
+
+// ended commits ops and sees how that ends; when the trouble is over the same commit,
+// sent again, is done.
+func (tr *trial) ended(what string, ctx context.Context, ops []driver.Op, want error, there bool) {
+	tr.t.Helper()
+	token := driver.NewToken()
+	refusal, err := tr.s.Commit(ctx, token, ops)
+	if refusal != nil || !errors.Is(err, want) || want == nil && err != nil {
+		tr.t.Errorf("%s: %v, %v, want %v", what, refusal, err, want)
+	}
+	if want != driver.ErrUnknownOutcome && errors.Is(err, driver.ErrUnknownOutcome) {
+		tr.t.Errorf("%s: the outcome is unknown", what)
+	}
+	tr.heal()
+	if n := tr.ts.there(tr.t, tr.s, tr.ts.posts, ops[0].Row.Key); (n == 1) != there {
+		tr.t.Errorf("%s: %d records are there, want one: %v", what, n, there)
+	}
+	if refusal, err := tr.s.Commit(tr.t.Context(), token, ops); refusal != nil || err != nil {
+		tr.t.Errorf("%s, sent again: %v, %v", what, refusal, err)
+	}
+}
+
+// A statement that is interrupted has an unknown outcome unless the server says that it
+// refused it.
+func TestOutcomesOfStatements(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	unknown := driver.ErrUnknownOutcome
+	for _, tt := range []struct {
+		what  string
+		data  []any
+		want  error
+		there bool
+	}{
+		{"a connection that is closed", []any{"closeConnection", true}, unknown, false},
+		{"a server that shuts down", []any{"errorCode", 91}, unknown, false},
+		{"an interruption by a new primary", []any{"errorCode", 11602}, unknown, false},
+		{"a time limit", []any{"errorCode", 50}, unknown, false},
+		{"an error that nobody knows", []any{"errorCode", 4242}, unknown, false},
+		{"a write that no majority has", []any{"writeConcernError", d("code", 91, "errmsg", "shutting down")}, unknown, true},
+		{"no primary", []any{"errorCode", 10107}, driver.ErrUnavailable, false},
+		{"a full disk", []any{"errorCode", 14031}, driver.ErrFull, false},
+		{"a user who may not", []any{"errorCode", 13}, driver.ErrInvalid, false},
+		{"a server that has too much to do", []any{"errorCode", 462, "errorLabels", bson.A{"SystemOverloadedError"}}, driver.ErrThrottled, false},
+		{"a conflict that the server did not settle", []any{"errorCode", 112}, nil, true},
+	} {
+		tr.fail(1, "insert", tt.data...)
+		tr.ended(tt.what, t.Context(), tr.one(), tt.want, tt.there)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	tr.fail(1, "insert", "blockConnection", true, "blockTimeMS", 500)
+	ops := tr.one()
+	if _, err := tr.s.Commit(ctx, driver.NewToken(), ops); !errors.Is(err, unknown) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a server that is late: %v, want ErrUnknownOutcome and DeadlineExceeded", err)
+	}
+}
+
+// Before its commit a transaction has done nothing, whatever happens. The commit is
+// sent again; when nobody knows whether it was done, that is said.
+func TestOutcomesOfTransactions(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	unknown := driver.ErrUnknownOutcome
+	late := []any{"writeConcernError", d("code", 91, "errmsg", "shutting down")}
+	transient := bson.A{"TransientTransactionError"}
+	for _, tt := range []struct {
+		what    string
+		times   int
+		command string
+		data    []any
+		want    error
+		there   bool
+	}{
+		{"statement: a connection that is closed", 1, "insert", []any{"closeConnection", true}, driver.ErrUnavailable, false},
+		{"statement: a server that shuts down", 1, "insert", []any{"errorCode", 91}, nil, true},
+		{"statement: conflicts", 3, "insert", []any{"errorCode", 112, "errorLabels", transient}, nil, true},
+		{"statement: a full disk", 1, "insert", []any{"errorCode", 14031}, driver.ErrFull, false},
+		{"commit: a connection that is closed once", 1, "commitTransaction", []any{"closeConnection", true}, nil, true},
+		{"commit: connections that are closed", 0, "commitTransaction", []any{"closeConnection", true}, unknown, false},
+		{"commit: undone by another", 1, "commitTransaction", []any{"errorCode", 251, "errorLabels", transient}, nil, true},
+		{"commit: no majority for a while", 2, "commitTransaction", late, nil, true},
+		{"commit: no majority", 0, "commitTransaction", late, unknown, true},
+		{"commit: an error that nobody knows", 0, "commitTransaction", []any{"errorCode", 4242}, unknown, false},
+	} {
+		tr.fail(tt.times, tt.command, tt.data...)
+		begun := time.Now()
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		tr.ended(tt.what, ctx, tr.several(), tt.want, tt.there)
+		cancel()
+		if took := time.Since(begun); took > 4*time.Second {
+			t.Errorf("%s: it took %s until it was done", tt.what, took)
+		}
+	}
+}
+
+// A transaction that was given up locks its rows no longer than it takes to say so.
+func TestUnknownTransactionLocksNothing(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	ops := tr.several()
+	tr.fail(0, "commitTransaction", "errorCode", 4242)
+	if _, err := tr.s.Commit(t.Context(), driver.NewToken(), ops); !errors.Is(err, driver.ErrUnknownOutcome) {
+		t.Fatalf("%v, want ErrUnknownOutcome", err)
+	}
+	tr.heal()
+	begun := time.Now()
+	mustCommit(t, tr.s, ops[:1])
+	if took := time.Since(begun); took > 3*time.Second {
+		t.Errorf("the next commit of the record took %s", took)
+	}
+}
+
+// What only reads is sent again once, and an outage is never an absence.
+func TestReadingInTrouble(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	mustCommit(t, tr.s, tr.ts.insert(t, "ann", "1"))
+	get := func(ctx context.Context) error {
+		var rows [1]driver.Row
+		err := tr.s.Get(ctx, tr.ts.posts, []driver.Key{keyOf(t, tr.ts.posts, "ann", "1")}, nil, rows[:])
+		if err == nil && rows[0].Rev.IsZero() {
+			t.Error("the record is gone")
+		}
+		return err
+	}
+	for _, tt := range []struct {
+		what  string
+		times int
+		data  []any
+		want  error
+	}{
+		{"a connection that is closed once", 1, []any{"closeConnection", true}, nil},
+		{"connections that are closed", 0, []any{"closeConnection", true}, driver.ErrUnavailable},
+		{"no primary", 0, []any{"errorCode", 10107}, driver.ErrUnavailable},
+		{"a user who may not", 1, []any{"errorCode", 13}, driver.ErrInvalid},
+		{"a time limit", 1, []any{"errorCode", 50}, driver.ErrTimeout},
+		{"an error that nobody knows", 1, []any{"errorCode", 4242}, driver.ErrInternal},
+	} {
+		tr.fail(tt.times, "find", tt.data...)
+		if err := get(t.Context()); !errors.Is(err, tt.want) || tt.want == nil && err != nil {
+			t.Errorf("%s: %v, want %v", tt.what, err, tt.want)
+		}
+		tr.heal()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	tr.fail(1, "find", "blockConnection", true, "blockTimeMS", 500)
+	if err := get(ctx); !errors.Is(err, driver.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a server that is late: %v, want ErrTimeout and DeadlineExceeded", err)
+	}
+}
+
+// Two transactions on one record: one waits for the other's end and is done, too.
+func TestConflictingTransactions(t *testing.T) {
+	t.Parallel()
+	s, ts, db := shared(t)
+	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	session, err := db.Client().StartSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.EndSession(t.Context())
+	if err := session.StartTransaction(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.Collection("posts").UpdateOne(mongodriver.NewSessionContext(t.Context(), session), d("_id", annOne), d("$set", d("views", int64(7))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		ops := append(ts.add(t, "ann", "1"), ts.insert(t, "ann", "2")...)
+		refusal, err := s.Commit(context.WithoutCancel(t.Context()), driver.NewToken(), ops)
+		if refusal != nil {
+			t.Errorf("refused: %+v", refusal)
+		}
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		t.Errorf("the commit ended while another transaction had its record: %v", err)
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := session.CommitTransaction(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if n := ts.views(t, s, "ann", "1"); n != 8 {
+		t.Errorf("%d views, want 8", n)
+	}
+}
