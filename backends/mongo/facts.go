@@ -58,6 +58,9 @@ func (s *Store) learn(ctx context.Context) error {
 	if err := s.suits(g); err != nil {
 		return err
 	}
+	if err := s.described(ctx, "open", nil, nil); err != nil { // may the user read?
+		return err
+	}
 	s.learnEngine(ctx, g)
 	s.facts = s.factsOf(g)
 	return nil

@@ -164,7 +164,7 @@ func shared(t testing.TB) (*mongo.Store, *tables, *mongodriver.Database) {
 func own(t testing.TB, args ...string) (*testserver.Server, *mongo.Store, *tables) {
 	t.Helper()
 	server := testserver.Start(t, testserver.Mongo, append(args, "--setParameter", "enableTestCommands=1")...)
-	s, ts := open(t, with(server.URL, "heartbeatFrequencyMS=500"))
+	s, ts := open(t, with(server.URL, "heartbeatFrequencyMS=500&serverSelectionTimeoutMS=2000"))
 	return server, s, ts
 }
 

@@ -1,0 +1,227 @@
+package mongo_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Documents of other programs are an error that names them wherever they are read, and
+// those of the store are as they were.
+func TestDocumentsOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	s, ts, db := shared(t)
+	rev := bson.Binary{Data: make([]byte, 16)}
+	rev.Data[0] = 1
+	good := []string{"ann#1#", "eve#1#"}
+	for _, id := range good {
+		mustCommit(t, s, ts.insert(t, id[:3], "1")[:1])
+	}
+	for field, doc := range map[string]bson.D{
+		"_rev":     d("title", "no rev"),
+		"title":    d("_rev", rev, "title", int64(5)),
+		"views":    d("_rev", rev, "views", int32(5)),
+		"rating":   d("_rev", rev, "rating", "5"),
+		"at":       d("_rev", rev, "at", int64(5)),
+		"photo":    d("_rev", rev, "photo", bson.Binary{Subtype: 4, Data: rev.Data}),
+		"tags":     d("_rev", rev, "tags", d("a", int64(1))),
+		"other":    d("_rev", rev, "other", "nobody declared it"),
+		"_other":   d("_rev", rev, "_other", "the library has no such field"),
+		"_ring":    d("_rev", rev, "_ring", "text"),
+		"_dead":    d("_rev", rev, "_dead", "yes"),
+		"_expires": d("_rev", rev, "_expires", int64(5)),
+		"_note":    d("_rev", rev, "_note", true),
+		"_extra":   d("_rev", rev, "_extra", d("x", bson.NewDecimal128(1, 1))),
+	} {
+		id := "bob#" + strings.ReplaceAll(field, "_", "x") + "#"
+		doc = append(d("_id", id), doc...)
+		if _, err := db.Collection("posts").InsertOne(t.Context(), doc); err != nil {
+			t.Fatal(err)
+		}
+		key := driver.Key{Partition: "bob#", Sort: id[4:]}
+		get := s.Get(t.Context(), ts.posts, []driver.Key{key}, nil, make([]driver.Row, 1))
+		scan := drain(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "bob#"}}))
+		walk := drain(s.Walk(t.Context(), ts.posts, ""))
+		for what, err := range map[string]error{"get": get, "range": scan, "walk": walk} {
+			if !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `"`+id+`"`) || !strings.Contains(err.Error(), `"`+field+`"`) {
+				t.Errorf("%s of a document with a bad %s: %v, want ErrCorrupt that names %s", what, field, err, id)
+			}
+		}
+		for _, id := range good {
+			if n := ts.there(t, s, ts.posts, driver.Key{Partition: id[:4], Sort: id[4:]}); n != 1 {
+				t.Errorf("beside a document with a bad %s: %s is gone", field, id)
+			}
+		}
+		if _, err := db.Collection("posts").DeleteOne(t.Context(), d("_id", id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An _id that is no key is an error, one that is no string is not seen.
+func TestForeignIds(t *testing.T) {
+	t.Parallel()
+	s, ts, db := shared(t)
+	mustCommit(t, s, ts.insert(t, "ann", "1")[:1])
+	rev := bson.Binary{Data: []byte("0123456789abcdef")}
+	if _, err := db.Collection("posts").InsertOne(t.Context(), d("_id", bson.NewObjectID(), "_rev", rev)); err != nil {
+		t.Fatal(err)
+	}
+	if err := drain(s.Walk(t.Context(), ts.posts, "")); err != nil {
+		t.Errorf("walk over a document with another type of _id: %v", err)
+	}
+	if _, err := db.Collection("posts").InsertOne(t.Context(), d("_id", "ann#zzz", "_rev", rev)); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	var last error
+	for row, err := range s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}}) {
+		if last = err; row != nil {
+			seen++
+		}
+	}
+	if seen != 1 || !errors.Is(last, driver.ErrCorrupt) || !strings.Contains(last.Error(), "ann#zzz") {
+		t.Errorf("range: %d rows, then %v; want one and ErrCorrupt", seen, last)
+	}
+}
+
+// Another program may leave out what is not set, write null for it, and have nested
+// fields in any order.
+func TestForeignButReadable(t *testing.T) {
+	t.Parallel()
+	s, ts, db := shared(t)
+	doc := d("_id", annOne, "views", int64(3), "title", nil, "_rev", bson.Binary{Data: []byte("0123456789abcdef")},
+		"tags", bson.A{d("z", int64(1), "a", nil, "b", 1.5)}, "_extra", d("y", int64(1), "x", bson.A{}, "a%2Eb", "c"))
+	if _, err := db.Collection("posts").InsertOne(t.Context(), doc); err != nil {
+		t.Fatal(err)
+	}
+	var rows [1]driver.Row
+	if err := s.Get(t.Context(), ts.posts, []driver.Key{{Partition: "ann#", Sort: "1#"}}, nil, rows[:]); err != nil {
+		t.Fatal(err)
+	}
+	inner := driver.MapValue([]driver.Value{driver.StringValue("b"), driver.FloatValue(1.5), driver.StringValue("z"), driver.IntValue(1)})
+	f := rows[0].Fields
+	if !f[fTitle].IsNone() || f[fViews].Int() != 3 || !f[fTags].Equal(driver.ListValue([]driver.Value{inner})) {
+		t.Errorf("fields %v", f)
+	}
+	if x := rows[0].Extra; len(x) != 2 || x[0].Name != "a.b" || x[1].Name != "y" {
+		t.Errorf("undeclared fields %v", x)
+	}
+	mustCommit(t, s, ts.add(t, "ann", "1"))
+	if n := ts.views(t, s, "ann", "1"); n != 4 {
+		t.Errorf("%d views, want 4", n)
+	}
+}
+
+// Collections that another program made are left alone, and so are odd ones.
+func TestCollectionsOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	s, ts, db := shared(t)
+	table := func(name string) *driver.Table {
+		return &driver.Table{Name: name, Partition: ts.posts.Partition, Fields: ts.posts.Fields}
+	}
+	if _, err := db.Collection("orders").InsertOne(t.Context(), d("_id", 1)); err != nil {
+		t.Fatal(err)
+	}
+	do(t, db, d("create", "seen", "viewOn", "orders", "pipeline", bson.A{}))
+	for name, want := range map[string]string{"orders": "another program made it", "seen": "is a view"} {
+		if err := s.Define(t.Context(), []*driver.Table{table(name)}); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), want) {
+			t.Errorf("define of %s: %v, want ErrSchema with %q", name, err, want)
+		}
+		if err := s.Drop(t.Context(), []*driver.Table{table(name)}); err != nil {
+			t.Errorf("drop of %s: %v", name, err)
+		}
+	}
+	if n, err := db.Collection("orders").CountDocuments(t.Context(), bson.D{}); n != 1 || err != nil {
+		t.Errorf("the collection of another program has %d documents: %v", n, err)
+	}
+	for want, cmd := range map[string]bson.D{
+		"has a collation": d("create", "posts.by_tag", "collation", d("locale", "en", "strength", 2)),
+		"is capped":       d("create", "posts.slug", "capped", true, "size", 4096),
+	} {
+		name := cmd[0].Value.(string)
+		do(t, db, d("drop", name))
+		do(t, db, cmd)
+		if err := s.Define(t.Context(), ts.all()); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), want) {
+			t.Errorf("define of %s: %v, want ErrSchema with %q", name, err, want)
+		}
+		do(t, db, d("drop", name))
+	}
+	do(t, db, d("collMod", "posts", "validator", d("title", d("$type", "int"))))
+	_, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "1")[:1])
+	if !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "validator") {
+		t.Errorf("a commit against a validator: %v, want ErrInvalid", err)
+	}
+	for _, name := range []string{"_tables", "system.users"} {
+		if err := s.Define(t.Context(), []*driver.Table{table(name)}); !errors.Is(err, driver.ErrInvalid) {
+			t.Errorf("define of %s: %v, want ErrInvalid", name, err)
+		}
+	}
+	do(t, db, d("update", "_tables", "updates", bson.A{d("q", d("_id", "posts"), "u", d("$set", d("layout", 2)))}))
+	if err := s.Attach(t.Context(), []*driver.Table{ts.posts}); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "later release") {
+		t.Errorf("attach of a later layout: %v, want ErrSchema", err)
+	}
+	do(t, db, d("update", "_tables", "updates", bson.A{d("q", d("_id", "posts"), "u", d("$set", d("fields", "none")))}))
+	if err := s.Attach(t.Context(), []*driver.Table{ts.posts}); !errors.Is(err, driver.ErrCorrupt) {
+		t.Errorf("attach with a catalog that cannot be read: %v, want ErrCorrupt", err)
+	}
+}
+
+// A field that was not declared when it was written, or is declared by another program
+// only, is one field wherever it lies.
+func TestFieldsDeclaredLater(t *testing.T) {
+	t.Parallel()
+	s, ts, _ := shared(t)
+	key := keyOf(t, ts.posts, "ann", "1")
+	put := driver.Op{Do: driver.Put, Table: ts.posts, Row: driver.Row{Key: key, Extra: []driver.Pair{{Name: "likes", Value: driver.IntValue(5)}}}}
+	mustCommit(t, s, []driver.Op{put})
+	wide := *ts.posts
+	wide.Fields = append(append([]driver.Column{}, wide.Fields...), driver.Column{Name: "likes", Kind: driver.Int})
+	if err := s.Define(t.Context(), []*driver.Table{&wide}); err != nil {
+		t.Fatal(err)
+	}
+	likes := len(wide.Fields) - 1
+	read := func(table *driver.Table, mask []int) driver.Row {
+		t.Helper()
+		var rows [1]driver.Row
+		if err := s.Get(t.Context(), table, []driver.Key{key}, mask, rows[:]); err != nil {
+			t.Fatal(err)
+		}
+		return rows[0]
+	}
+	if n := read(&wide, []int{likes}).Fields[0].Int(); n != 5 {
+		t.Errorf("%d likes by a mask, want 5", n)
+	}
+	add := func(table *driver.Table, field int, cond driver.Cond) (*driver.Refusal, error) {
+		return s.Commit(context.WithoutCancel(t.Context()), driver.NewToken(), []driver.Op{{Do: driver.Patch, Table: table, If: cond,
+			Row: driver.Row{Key: key}, Edits: []driver.Edit{{Do: driver.Add, Field: field, Name: "likes", Value: driver.IntValue(1)}}}})
+	}
+	if refusal, err := add(&wide, likes, driver.Present); refusal != nil || err != nil {
+		t.Fatalf("add: %v, %v", refusal, err)
+	}
+	if row := read(&wide, nil); row.Fields[likes].Int() != 6 || len(row.Extra) != 0 {
+		t.Errorf("%v likes and %v beside, want 6", row.Fields[likes], row.Extra)
+	}
+	if row := read(ts.posts, nil); len(row.Extra) != 1 || row.Extra[0].Value.Int() != 6 {
+		t.Errorf("by who does not declare it: %v, want 6", row.Extra)
+	}
+	if refusal, err := add(ts.posts, -1, driver.Present); refusal != nil || err != nil {
+		t.Fatalf("add by who does not declare it: %v, %v", refusal, err)
+	}
+	if n := read(&wide, nil).Fields[likes].Int(); n != 7 {
+		t.Errorf("%d likes, want 7", n)
+	}
+	put.Row.Extra[0].Value = driver.StringValue("many")
+	if err := s.Attach(t.Context(), []*driver.Table{ts.posts}); err != nil {
+		t.Fatal(err)
+	}
+	mustCommit(t, s, []driver.Op{put})
+	if refusal, err := add(&wide, likes, driver.Present); err != nil || refusal == nil || !refusal.Overflow {
+		t.Errorf("add to a text: %v, %v, want a refusal", refusal, err)
+	}
+}
