@@ -12,6 +12,7 @@ type statement struct {
 	w    writer
 	all  int // where its list begins
 	n    int // how many are in the list
+	most int // bytes of the largest row of them
 }
 
 // listOf returns the name of what a verb is about.
@@ -53,8 +54,8 @@ const (
 // anything is sent.
 func (st *statement) end(v *view) error {
 	st.w.close(st.all)
-	if len(st.w) > mostCommand {
-		return tooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", v.name, len(st.w))
+	if st.most > mostDocument || len(st.w) > mostCommand {
+		return tooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", v.name, max(st.most, len(st.w)))
 	}
 	return nil
 }
@@ -62,6 +63,7 @@ func (st *statement) end(v *view) error {
 // add adds an op to the list.
 func (v *view) add(st *statement, token *driver.Token, op *driver.Op) {
 	w := &st.w
+	before := len(*w)
 	at := w.open(typeDocument, strconv.Itoa(st.n))
 	st.n++
 	switch st.verb {
@@ -75,6 +77,9 @@ func (v *view) add(st *statement, token *driver.Token, op *driver.Op) {
 		v.update(w, token, op)
 	}
 	w.close(at)
+	if op.Do == driver.Put {
+		st.most = max(st.most, len(*w)-before) // with its condition: longer than a ring
+	}
 }
 
 // insert appends the document of an op whose row must not be there.

@@ -78,11 +78,11 @@ const (
 	codeNotImplemented    = 238
 	codeNoTransaction     = 251
 	codeTransactionLarge  = 257
+	codeExceeded          = 262
 	codeNotInTransaction  = 263
-	codeTransactionCache  = 314
+	codeTransactionCache  = 388
 	codeRateLimit         = 462
 	codeAtlas             = 8000
-	codeExceeded          = 262
 	codeNotPrimary        = 10107
 	codeTooLarge          = 10334
 	codeDuplicateKey      = 11000

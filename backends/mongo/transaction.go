@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -129,15 +130,25 @@ func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (don
 		case try == 1 && unsent(err):
 			s.abandon(ctx, session)
 			return false, s.failed(ctx, "commit", err)
-		case try == 1 && codeOf(err) != 0 && hasLabel(err, "TransientTransactionError") && !hasLabel(err, "UnknownTransactionCommitResult"):
+		case try == 1 && refusedCommit(err):
 			s.abandon(ctx, session)
-			return false, errUndone
+			if hasLabel(err, "TransientTransactionError") {
+				return false, errUndone
+			}
+			return false, s.failed(ctx, "commit", err)
 		}
 		if try == commitTries || over(bounded) != nil || sleep(bounded, time.Duration(try)*50*time.Millisecond) != nil {
 			s.giveUp(session)
 			return false, s.unknown(ctx, err)
 		}
 	}
+}
+
+// refusedCommit reports whether the server says that it did not commit, and will not.
+func refusedCommit(err error) bool {
+	code := codeOf(err)
+	return code != 0 && !hasLabel(err, "UnknownTransactionCommitResult") &&
+		(hasLabel(err, "TransientTransactionError") || slices.Contains(definite[:], code))
 }
 
 // unknown is the error of a commit of which nobody said whether it was done.
