@@ -48,7 +48,6 @@ func TestCancelledCallLeavesItsAnswer(t *testing.T) {
 	client := goredis.NewClient(&goredis.Options{Addr: server.Addr, ContextTimeoutEnabled: true})
 	t.Cleanup(func() { client.Close() })
 	k := &keeper{release: make(chan struct{})}
-	client.AddHook(k)
 	s, err := redis.New(t.Context(), client, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -57,6 +56,8 @@ func TestCancelledCallLeavesItsAnswer(t *testing.T) {
 	if err := s.Define(t.Context(), ts.all()); err != nil {
 		t.Fatal(err)
 	}
+	client.AddHook(k)
+	do(t, raw(t, server.Addr), "CONFIG", "RESETSTAT") // Define loads a script, too
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		// Until the script was loaded and the answer read: a channel would hide the race.

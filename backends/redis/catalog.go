@@ -14,8 +14,10 @@ import (
 
 // The catalog has a hash for each table, <prefix>_table:TABLE. Its field ".key" has
 // the key columns as JSON, and each other one the kind of a field: its name, and
-// " later" if the table was there before the field. Each is as its first writer made
-// it, so that programs which define a table at once agree.
+// " later" if the table was there before the field. One program makes it, with all its
+// fields at once, and what others add is as the first of them wrote it: programs which
+// define a table at the same time agree, and no row is older than a field that is not
+// marked.
 const (
 	catalogName = "_table:"
 	keyField    = ".key" // no field of a table begins with a dot
@@ -120,28 +122,36 @@ func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 	return missing, nil
 }
 
+// createText makes the description of a table, unless there is one.
+const createText = `if redis.call('HLEN', KEYS[1]) > 0 then return 0 end
+for f = 1, #ARGV, 4000 do redis.call('HSET', KEYS[1], unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
+return 1`
+
 // declare adds to the catalog what it lacks of tables. Where another program is
 // first, its word stands.
 func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[string]*entry) error {
 	for _, t := range tables {
-		missing, err := have[t.Name].lacks(t)
-		if err != nil {
-			return err
-		}
-		created := false
-		if have[t.Name].header == "" {
-			n, err := s.declareOne(ctx, t, keyField, headerOf(t))
+		e := have[t.Name]
+		if e.header == "" {
+			created, err := s.create(ctx, t)
 			if err != nil {
 				return err
 			}
-			created = n == 1
+			if created {
+				continue
+			}
+			again, err := s.entries(ctx, "define", []string{t.Name})
+			if err != nil {
+				return err
+			}
+			e = again[t.Name]
+		}
+		missing, err := e.lacks(t)
+		if err != nil {
+			return err
 		}
 		for _, f := range missing {
-			kind := f.Kind.String()
-			if !created {
-				kind += later
-			}
-			if _, err := s.declareOne(ctx, t, f.Name, kind); err != nil {
+			if _, err := s.ask(ctx, "define "+t.Name, "hsetnx", s.prefix+catalogName+t.Name, f.Name, f.Kind.String()+later); err != nil {
 				return err
 			}
 		}
@@ -149,12 +159,25 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[st
 	return nil
 }
 
-func (s *Store) declareOne(ctx context.Context, t *driver.Table, field, value string) (int64, error) {
-	r, err := s.ask(ctx, "define "+t.Name, "hsetnx", s.prefix+catalogName+t.Name, field, value)
-	if err != nil {
-		return 0, err
+// create makes the description of a table, and reports whether there was none.
+func (s *Store) create(ctx context.Context, t *driver.Table) (bool, error) {
+	doing := "define " + t.Name
+	words := []any{"evalsha", s.creation.hash, "1", s.prefix + catalogName + t.Name, keyField, headerOf(t)}
+	for _, f := range t.Fields {
+		words = append(words, f.Name, f.Kind.String())
 	}
-	return r.number(), nil
+	for loads := 0; ; loads++ {
+		r, err := s.ask(ctx, doing, words...)
+		if err == nil {
+			return r.number() == 1, nil
+		}
+		if codeOf(err) != "NOSCRIPT" || loads == scriptLoads {
+			return false, err
+		}
+		if _, err := s.ask(ctx, doing+": load a script", "script", "load", s.creation.text); err != nil {
+			return false, err
+		}
+	}
 }
 
 func names(tables []*driver.Table) []string {

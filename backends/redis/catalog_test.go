@@ -1,12 +1,83 @@
 package redis_test
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
+
+// A between is a hook that does something once, before a command with a word is sent.
+type between struct {
+	word string
+	do   func()
+	once sync.Once
+}
+
+func (*between) DialHook(next goredis.DialHook) goredis.DialHook { return next }
+
+func (b *between) ProcessPipelineHook(next goredis.ProcessPipelineHook) goredis.ProcessPipelineHook {
+	return next
+}
+
+func (b *between) ProcessHook(next goredis.ProcessHook) goredis.ProcessHook {
+	return func(ctx context.Context, cmd goredis.Cmder) error {
+		if slices.Contains(cmd.Args(), any(b.word)) {
+			b.once.Do(b.do)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+// A program may use a table, with a field that it does not declare, while another one
+// is declaring both: nothing is hidden from that one.
+func TestTableThatTwoDefineAtOnce(t *testing.T) {
+	t.Parallel()
+	server := testserver.Start(t, testserver.Redis)
+	first, ts := open(t, server.URL+"?prefix=a")
+	key := keyOf(t, ts.slug, "x")
+	narrow := &driver.Table{Name: "notes", Partition: ts.slug.Partition, Ring: 4, Fields: []driver.Column{{Name: "text", Kind: driver.String}}}
+	wide := *narrow
+	wide.Fields = append(slices.Clone(narrow.Fields), driver.Column{Name: "likes", Kind: driver.Int})
+	client := raw(t, server.Addr)
+	b := &between{word: "likes", do: func() {
+		if err := first.Define(t.Context(), []*driver.Table{narrow}); err != nil {
+			t.Error(err)
+		}
+		mustCommit(t, first, []driver.Op{{Do: driver.Put, Table: narrow, Row: driver.Row{Key: key, Extra: []driver.Pair{{Name: "likes", Value: driver.IntValue(5)}}}}})
+	}}
+	client.AddHook(b)
+	second, err := redis.New(t.Context(), client, &redis.Options{Prefix: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := second.Define(t.Context(), []*driver.Table{&wide}); err != nil {
+		t.Fatal(err)
+	}
+	likes := func() driver.Value {
+		var rows [1]driver.Row
+		if err := second.Get(t.Context(), &wide, []driver.Key{key}, []int{1}, rows[:]); err != nil {
+			t.Fatal(err)
+		}
+		return rows[0].Fields[0]
+	}
+	if got := likes(); !got.Equal(driver.IntValue(5)) {
+		t.Errorf("the program that declares the field reads %v, want 5", got)
+	}
+	mustCommit(t, second, []driver.Op{{Do: driver.Patch, If: driver.Present, Table: &wide, Row: driver.Row{Key: key},
+		Edits: []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(1)}}}})
+	if got := likes(); !got.Equal(driver.IntValue(6)) {
+		t.Errorf("after an addition it reads %v, want 6", got)
+	}
+}
 
 // Where the catalog was removed under a program that goes on writing, another one that
 // meets its fields says so, until the first starts again.

@@ -176,7 +176,9 @@ func (t *trip) load(ctx context.Context) (again bool, err error) {
 	}
 	cmd := goredis.NewRawCmd(ctx, "script", "load", text)
 	if err := t.node.Process(ctx, cmd); err != nil {
-		t.write.sent = false
+		if t.write != nil {
+			t.write.sent = false
+		}
 		return false, err
 	}
 	return true, nil

@@ -23,7 +23,7 @@ type Store struct {
 	facts  driver.Facts
 	line   line
 
-	put, patch, commit *script
+	creation, put, patch, commit *script
 
 	life  sync.RWMutex // held for reading by calls under way
 	close func() error
@@ -55,10 +55,11 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 		return nil, err
 	}
 	s := &Store{
-		prefix: prefix,
-		put:    newScript(putText),
-		patch:  newScript(patchText),
-		commit: newScript(commitText),
+		prefix:   prefix,
+		creation: newScript(createText),
+		put:      newScript(putText),
+		patch:    newScript(patchText),
+		commit:   newScript(commitText),
 	}
 	if err := s.use(client, opts.MinReplicas); err != nil {
 		return nil, err
