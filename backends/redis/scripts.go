@@ -17,7 +17,7 @@ end`
 const overText = `-- over says whether the sum of two decimals leaves the range of int64. Lua's numbers hold 53 bits.
 local function over(a, b)
   local below = a:sub(1, 1) == '-'
-  if below ~= (b:sub(1, 1) == '-') then return false end
+  if below ~= (b:sub(1, 1) == '-') then b = below and '-0' or '0' end -- then a alone can be out of range
   if below then a, b = a:sub(2), b:sub(2) end
   local low = tonumber(a:sub(-9)) + tonumber(b:sub(-9))
   local high = (tonumber(a:sub(1, -10)) or 0) + (tonumber(b:sub(1, -10)) or 0)
@@ -110,7 +110,7 @@ if cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
 end
 for f = sum, set - 1, 2 do
   local have = redis.call('HGET', row, ARGV[f]) or '0'
-  if not have:match('^-?%d+$') or over(have, ARGV[f + 1]) then
+  if have ~= '0' and not have:match('^-?[1-9]%d*$') or over(have, ARGV[f + 1]) then
     return {0, redis.call('HGETALL', row), (f - sum) / 2}
   end
 end
@@ -144,6 +144,7 @@ for i, op in ipairs(ops) do
     local got = redis.call('HMGET', op.key, '_rev', '_dead', '_ring')
     rev, dead, op.ring = got[1], got[2], got[3] or ''
     if i == 1 and op.ring:find(token, 1, true) then return {-1} end
+    if not rev and redis.call('HLEN', op.key) > 0 then return redis.error_reply('WRONGTYPE a hash without _rev') end
     if op.order then redis.call('ZCARD', op.order) end
   end
   if op.cond == 'absent' and rev or op.cond == 'present' and (not rev or dead) or #op.cond == 16 and rev ~= op.cond then
@@ -154,7 +155,7 @@ for i, op in ipairs(ops) do
     op.unset = op.sets + 2 * ARGV[op.from + 1]
     for f = op.from + 2, op.sets - 1, 2 do
       local have = redis.call('HGET', op.key, ARGV[f]) or '0'
-      if not have:match('^-?%d+$') or over(have, ARGV[f + 1]) then
+      if have ~= '0' and not have:match('^-?[1-9]%d*$') or over(have, ARGV[f + 1]) then
         return {i - 1, redis.call('HGETALL', op.key), (f - op.from - 2) / 2}
       end
     end
