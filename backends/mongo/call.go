@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 )
 
 // run sends a command once and returns the answer. The client sends no command that
@@ -45,7 +46,8 @@ func (w *writer) acknowledged() {
 // or the server is no longer the primary.
 func (s *Store) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
 	reply, err := s.run(ctx, db, cmd)
-	if err != nil && over(ctx) == nil && (hasLabel(err, "NetworkError") || slices.Contains(interrupted[:], codeOf(err))) {
+	if err != nil && over(ctx) == nil && !mongodriver.IsTimeout(err) &&
+		(hasLabel(err, "NetworkError") || slices.Contains(interrupted[:], codeOf(err))) {
 		reply, err = s.run(ctx, db, cmd)
 	}
 	return reply, s.failed(ctx, doing, err)

@@ -18,6 +18,7 @@ type trial struct {
 	t     *testing.T
 	s     *mongo.Store
 	ts    *tables
+	url   string
 	admin *mongodriver.Database
 	n     int
 }
@@ -25,7 +26,7 @@ type trial struct {
 func newTrial(t *testing.T) *trial {
 	t.Helper()
 	server, s, ts := own(t)
-	return &trial{t: t, s: s, ts: ts, admin: raw(t, server.URL).Database("admin")}
+	return &trial{t: t, s: s, ts: ts, url: server.URL, admin: raw(t, server.URL).Database("admin")}
 }
 
 // fail makes the next commands of a name fail, or all of them if times is 0, in the way
@@ -54,7 +55,7 @@ func (tr *trial) several() []driver.Op {
 
 // ended commits ops and sees how that ends; when the trouble is over the same commit,
 // sent again, is done.
-func (tr *trial) ended(what string, ctx context.Context, ops []driver.Op, want error, there bool) {
+func (tr *trial) ended(ctx context.Context, what string, ops []driver.Op, want error, there bool) {
 	tr.t.Helper()
 	token := driver.NewToken()
 	refusal, err := tr.s.Commit(ctx, token, ops)
@@ -98,7 +99,7 @@ func TestOutcomesOfStatements(t *testing.T) {
 		{"a conflict that the server did not settle", []any{"errorCode", 112}, nil, true},
 	} {
 		tr.fail(1, "insert", tt.data...)
-		tr.ended(tt.what, t.Context(), tr.one(), tt.want, tt.there)
+		tr.ended(t.Context(), tt.what, tr.one(), tt.want, tt.there)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
@@ -132,6 +133,7 @@ func TestOutcomesOfTransactions(t *testing.T) {
 		{"commit: a connection that is closed once", 1, "commitTransaction", []any{"closeConnection", true}, nil, true},
 		{"commit: connections that are closed", 0, "commitTransaction", []any{"closeConnection", true}, unknown, false},
 		{"commit: undone by another", 1, "commitTransaction", []any{"errorCode", 251, "errorLabels", transient}, nil, true},
+		{"commit: too large for the server's cache", 1, "commitTransaction", []any{"errorCode", 388}, driver.ErrTooLarge, false},
 		{"commit: no majority for a while", 2, "commitTransaction", late, nil, true},
 		{"commit: no majority", 0, "commitTransaction", late, unknown, true},
 		{"commit: an error that nobody knows", 0, "commitTransaction", []any{"errorCode", 4242}, unknown, false},
@@ -139,7 +141,7 @@ func TestOutcomesOfTransactions(t *testing.T) {
 		tr.fail(tt.times, tt.command, tt.data...)
 		begun := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
-		tr.ended(tt.what, ctx, tr.several(), tt.want, tt.there)
+		tr.ended(ctx, tt.what, tr.several(), tt.want, tt.there)
 		cancel()
 		if took := time.Since(begun); took > 4*time.Second {
 			t.Errorf("%s: it took %s until it was done", tt.what, took)

@@ -82,7 +82,7 @@ func (r *recorder) take(t *testing.T) []bson.D {
 			t.Fatal(err)
 		}
 		list = append(list, slices.DeleteFunc(cmd, func(e bson.E) bool {
-			return slices.Contains([]string{"lsid", "$db", "$clusterTime", "txnNumber"}, e.Key)
+			return slices.Contains([]string{"lsid", "$db", "$clusterTime", "txnNumber", "maxTimeMS"}, e.Key)
 		}))
 	}
 	r.sent = nil

@@ -116,8 +116,9 @@ func (s *Store) takeBack(ctx context.Context, v *view, op *driver.Op) error {
 // the server does it once.
 const commitTries = 3
 
-// conclude commits a transaction. A client that has a Timeout sends the commit again
-// until that has passed, so there is an end for all tries together.
+// conclude commits a transaction. The client by itself sends the commit again, until its
+// Timeout has passed if it has one: so there is an end for all tries together, and an
+// error of one that was not sent does not say that none was.
 func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (done bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -127,9 +128,6 @@ func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (don
 		case err == nil:
 			session.EndSession(ctx)
 			return true, nil
-		case try == 1 && unsent(err):
-			s.abandon(ctx, session)
-			return false, s.failed(ctx, "commit", err)
 		case try == 1 && refusedCommit(err):
 			s.abandon(ctx, session)
 			if hasLabel(err, "TransientTransactionError") {
