@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/backends/mongo"
 	"github.com/polystore/polystore/backends/pebble"
 	"github.com/polystore/polystore/backends/redis"
 	"github.com/polystore/polystore/repo"
@@ -15,7 +16,7 @@ import (
 )
 
 // Schemes are the URL schemes that Open knows.
-var schemes = []string{"memory", "pebble", "redis", "rediss", "unix"}
+var schemes = []string{"memory", "pebble", "redis", "rediss", "unix", "mongodb", "mongodb+srv"}
 
 // Open returns the store that a URL names. Opts may be nil. The URLs are
 //
@@ -24,6 +25,8 @@ var schemes = []string{"memory", "pebble", "redis", "rediss", "unix"}
 //	redis://HOST:PORT/DB     on a Redis server, rediss:// with TLS, unix://PATH by a socket,
 //	                         with ?cluster=true in a Redis Cluster;
 //	                         see package redis for users, passwords and options
+//	mongodb://HOST:PORT/DB   on a replica set of MongoDB, mongodb+srv:// by a name of DNS;
+//	                         see package mongo for users, passwords and options
 func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, error) {
 	d, err := OpenDriver(ctx, url)
 	if err != nil {
@@ -48,6 +51,8 @@ func OpenDriver(ctx context.Context, url string) (driver.Store, error) {
 		return opened(pebble.OpenURL(url))
 	case "redis", "rediss", "unix":
 		return opened(redis.Open(ctx, url))
+	case "mongodb", "mongodb+srv":
+		return opened(mongo.Open(ctx, url))
 	}
 	return nil, fmt.Errorf("open: scheme %.100q is none of %s: %w", scheme, strings.Join(schemes, ", "), driver.ErrInvalid)
 }

@@ -27,3 +27,20 @@ func TestRedisByURL(t *testing.T) {
 		}
 	}
 }
+
+func TestMongoByURL(t *testing.T) {
+	server := testserver.Shared(t, testserver.Mongo)
+	s, err := backends.OpenDriver(t.Context(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if f := s.Facts(); f.Name != "mongo" || f.OneProcess || f.Unit != driver.UnitStore {
+		t.Errorf("facts %+v", f)
+	}
+	for _, url := range []string{"mongodb:", "mongodb://", "mongodb+srv://", server.URL + "&w=1"} {
+		if s, err := backends.OpenDriver(t.Context(), url); !errors.Is(err, driver.ErrInvalid) || s != nil {
+			t.Errorf("open %s: %v, %v; want ErrInvalid and no store", url, s, err)
+		}
+	}
+}
