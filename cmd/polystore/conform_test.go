@@ -103,7 +103,7 @@ func TestConformUsage(t *testing.T) {
 	}{
 		{[]string{"memory:", "--only", "uniqe"}, `no rule begins with "uniqe"; the groups are keys and order, `},
 		{[]string{"memory:", "--only", "random operations", "--ops", "-1"}, "no rule begins with"},
-		{[]string{"mongodb://user:secret@localhost/"}, "none of memory, pebble"},
+		{[]string{"mysql://user:secret@localhost/"}, "none of memory, pebble"},
 		{[]string{"memory"}, "has no scheme"},
 		{[]string{"pebble:" + file}, "pebble: open"},
 		{[]string{"pebble:/tmp/x?sync=maybe"}, "option sync is to be true or false"},
