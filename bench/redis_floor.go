@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -198,7 +199,7 @@ func (f *redisFloor) delete(ctx context.Context, id string) error {
 	for {
 		p, err := f.get(ctx, id)
 		if err != nil {
-			if err == repo.ErrNotFound {
+			if errors.Is(err, repo.ErrNotFound) {
 				return nil
 			}
 			return err
@@ -238,7 +239,7 @@ func (f *redisFloor) newest(ctx context.Context, index byte, value string, n int
 	for _, cmd := range cmds {
 		p, err := readHash(cmd.Result())
 		switch {
-		case err == repo.ErrNotFound || err == nil && p.in(index) != value: // deleted or changed meanwhile
+		case errors.Is(err, repo.ErrNotFound) || err == nil && p.in(index) != value: // deleted or changed meanwhile
 		case err != nil:
 			return nil, err
 		default:
