@@ -25,7 +25,8 @@ func TestCapabilities(t *testing.T) {
 	var facts []driver.Facts
 	server := testserver.Start(t, testserver.Redis) // of its own, whose settings are known
 	cluster := testserver.StartCluster(t)
-	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false", server.URL, cluster.URL}
+	mongo := testserver.Start(t, testserver.Mongo)
+	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false", server.URL, cluster.URL, mongo.URL}
 	for _, url := range urls {
 		s, err := backends.OpenDriver(t.Context(), url)
 		if err != nil {
@@ -34,7 +35,7 @@ func TestCapabilities(t *testing.T) {
 		defer s.Close()
 		facts = append(facts, s.Facts())
 	}
-	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`", "`redis://HOST`", "`redis://HOST?cluster=true`"}, facts)
+	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`", "`redis://HOST`", "`redis://HOST?cluster=true`", "`mongodb://HOST`"}, facts)
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)
