@@ -90,7 +90,8 @@ func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd gored
 	return true, l.carry(ctx, p)
 }
 
-// doAll sends commands together with others, or leaves that to the caller.
+// doAll sends commands that only read together with others, or leaves that to the
+// caller.
 func (l *line) doAll(ctx context.Context, cmds []*goredis.RawCmd) (shared bool, err error) {
 	defer l.calls.Add(-1)
 	if !l.shares(l.calls.Add(1)) || len(cmds) > shareAtMost {
@@ -149,8 +150,8 @@ func (l *line) enqueue(p *parcel) {
 	}
 }
 
-// run sends pipelines. It stays for a while when nothing waits: a new goroutine
-// would have to grow its stack again.
+// run sends pipelines. It stays for a while when nothing waits: between two bursts
+// of calls there is always such a moment.
 func (l *line) run() {
 	defer l.ended.Done()
 	batch := make([]*parcel, 0, mostShared)
