@@ -107,7 +107,7 @@ func (b *bench) release(ctx context.Context, wake chan<- struct{}) {
 func (b *bench) slot(ctx context.Context, wake <-chan struct{}, do func(context.Context, int) (int, outcome)) {
 	free := b.now()
 	for {
-		i, ok := b.take()
+		i, idle, ok := b.take()
 		if !ok {
 			b.idle.Add(1)
 			_, more := <-wake
@@ -119,42 +119,46 @@ func (b *bench) slot(ctx context.Context, wake <-chan struct{}, do func(context.
 		}
 		s := &b.samples[i]
 		begin := b.now()
-		s.lag, s.wait = b.split(int64(b.instant(i)), b.due[i].Load(), free, begin)
+		s.lag, s.wait = b.split(int64(b.instant(i)), b.due[i].Load(), free, begin, idle)
 		at, o := do(ctx, i)
 		free = b.now()
 		s.at, s.outcome, s.service = uint16(at), o, free-begin
 	}
 }
 
-// take returns the next operation that is due, if there is one.
-func (b *bench) take() (i int, ok bool) {
+// take returns the next operation that is due, if there is one, and whether
+// another slot was idle while it was due. That is looked at first: a slot that
+// finds nothing left because of this take was not idle before it.
+func (b *bench) take() (i int, idle, ok bool) {
 	for {
+		idle = b.idle.Load() > 0
 		next := b.next.Load()
 		if next >= int64(len(b.due)) || int64(b.instant(int(next))) > b.now() {
-			return 0, false
+			return 0, false, false
 		}
 		if b.next.CompareAndSwap(next, next+1) {
-			return int(next), true
+			return int(next), idle, true
 		}
 	}
 }
 
 // split divides the time from the instant to the beginning of an operation into
 // lag and wait. Due is when the clock released it, or 0 if a slot that became
-// free was faster; free is when the slot that took it became free.
+// free was faster; free is when the slot that took it became free;
+// idle is whether another slot was idle.
 //
 // An operation that a slot takes as soon as it is free, with no other slot idle,
 // has waited for it; otherwise the clock was late. A store in this process shares
 // the processors with its callers: there a slot is free only with a processor to
 // run it, and all delay but the clock's own is wait, as it would be in a service
 // that embeds the store.
-func (b *bench) split(instant, due, free, begin int64) (lag, wait int64) {
+func (b *bench) split(instant, due, free, begin int64, idle bool) (lag, wait int64) {
 	late := begin - instant
 	switch {
 	case b.shares && due > 0:
 		lag = min(max(due-instant, 0), late)
 	case b.shares:
-	case free <= instant || b.idle.Load() > 0:
+	case free <= instant || idle:
 		lag = late
 	default:
 		lag = begin - free
