@@ -21,6 +21,7 @@ var rules = []rule{
 	{`^backends/pebble$`, `^(repo/driver|internal/backend)$`, `^github\.com/cockroachdb/`},
 	{`^backends/redis$`, `^(repo/driver|internal/backend)$`, `^github\.com/redis/go-redis/v9`},
 	{`^backends/mongo$`, `^(repo/driver|internal/backend)$`, `^go\.mongodb\.org/mongo-driver/v2`},
+	{`^backends/cassandra$`, `^(repo/driver|internal/backend)$`, `^github\.com/apache/cassandra-gocql-driver/v2`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
 	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/perf/benchmath|golang\.org/x/sys/unix)$`},

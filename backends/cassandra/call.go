@@ -1,0 +1,78 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+)
+
+// once is what a statement is sent with that must not be sent again.
+var once = &gocql.NonSpeculativeExecution{}
+
+// query returns a statement that says for itself where it is sent and how often.
+func (s *Store) query(level gocql.Consistency, text string, args ...any) *gocql.Query {
+	return s.session.Query(text, args...).SetKeyspace(s.keyspace).Consistency(level).SerialConsistency(s.serial).
+		Idempotent(false).RetryPolicy(nil).SetSpeculativeExecutionPolicy(once).DefaultTimestamp(false)
+}
+
+// reconnection is how long a call waits for a connection: the client makes new ones
+// by itself, once a second.
+const reconnection = 3 * time.Second
+
+// run calls send until it has found a connection. What has no connection was not sent.
+func run(ctx context.Context, send func() *gocql.Iter) (*gocql.Iter, error) {
+	begun := time.Now()
+	for {
+		iter := send()
+		if iter.NumRows() > 0 {
+			return iter, nil
+		}
+		err := iter.Close()
+		if !errors.Is(err, gocql.ErrNoConnections) || time.Since(begun) > reconnection {
+			return iter, err
+		}
+		if err := sleep(ctx, 25*time.Millisecond); err != nil {
+			return iter, err
+		}
+	}
+}
+
+// ask sends a statement that reads, once more if the connection broke.
+func (s *Store) ask(ctx context.Context, doing string, q *gocql.Query) (*gocql.Iter, error) {
+	send := func() *gocql.Iter { return q.IterContext(ctx) }
+	iter, err := run(ctx, send)
+	if err != nil && over(ctx) == nil && isBroken(err) {
+		iter, err = run(ctx, send)
+	}
+	return iter, s.failed(ctx, doing, err)
+}
+
+// read is ask for a statement with parameters.
+func (s *Store) read(ctx context.Context, doing string, level gocql.Consistency, text string, args ...any) (*gocql.Iter, error) {
+	return s.ask(ctx, doing, s.query(level, text, args...).PageState(nil))
+}
+
+// isBroken reports whether a connection ended before it brought an answer.
+func isBroken(err error) bool {
+	if errors.Is(err, gocql.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+		return true
+	}
+	_, ok := errors.AsType[*net.OpError](err)
+	return ok
+}
+
+// sleep waits, or returns the error of a context that ends meanwhile.
+func sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+}

@@ -1,0 +1,112 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A Store is a driver.Store and driver.Counter on one keyspace of Cassandra.
+type Store struct {
+	session  *gocql.Session
+	own      bool   // the session is closed with the store
+	addr     string // for people, without anything secret
+	keyspace string
+	dc       string
+	facts    driver.Facts
+	most     int // bytes of a commit
+
+	level  gocql.Consistency // of writes, and of reads
+	serial gocql.Consistency // of conditions, and of reads before them
+
+	life  sync.RWMutex // held for reading by calls under way
+	close func() error
+	locks locks
+
+	schema  sync.Mutex // held while views change, not to read them
+	views   backend.Views[view]
+	made    bool          // the table of the catalog is there; under schema
+	numbers atomic.Uint64 // of views
+}
+
+// New returns a store on a session of the caller's own, which stays open when the
+// store is closed. Options name the keyspace. It asks the server what it is, and
+// writes nothing, unless Options say how to make a keyspace that is not there. A
+// server that cannot keep the contract is refused:
+//
+//   - ErrInvalid: there is no such keyspace, or the user may not read;
+//   - ErrSchema: the keyspace is used with another consistency; see Options.Datacenter;
+//   - ErrUnsupported: a server older than 4.1, one that forbids ALLOW FILTERING, a
+//     session that does not speak protocol version 5;
+//   - ErrUnavailable: no server answers.
+//
+// The consistency, keyspace, retries and speculative execution that the session was
+// made with do not count: every statement says its own, and none is sent twice. Give it
+// a TokenAwareHostPolicy that does not shuffle replicas, so that the conditions of one
+// partition are looked at by one server, and a ReconnectInterval of a second.
+func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, error) {
+	if session == nil {
+		return nil, invalid("open: no session")
+	}
+	if opts == nil {
+		opts = &Options{}
+	}
+	s := &Store{session: session, addr: "the server"}
+	if err := s.open(ctx, opts); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, opts *Options) error {
+	s.close, s.locks = sync.OnceValue(s.shut), newLocks()
+	if err := s.use(opts); err != nil {
+		return err
+	}
+	if err := ended(ctx); err != nil {
+		return err
+	}
+	return s.learn(ctx, opts)
+}
+
+// Facts says what the store is, as the server said when it was opened.
+func (s *Store) Facts() driver.Facts { return s.facts }
+
+// enter begins a call. Without an error the caller must leave.
+func (s *Store) enter(ctx context.Context) error {
+	if err := ended(ctx); err != nil {
+		return err
+	}
+	if !s.life.TryRLock() { // Close has begun
+		return errClosed
+	}
+	return nil
+}
+
+func (s *Store) leave() { s.life.RUnlock() }
+
+// Close waits for calls under way. A loop over Range or Walk gets ErrClosed when
+// it goes on. The session is closed if Open made it.
+func (s *Store) Close() error { return s.close() }
+
+func (s *Store) shut() error {
+	s.life.Lock() // for good: from now on no call can enter
+	if s.own {
+		s.session.Close()
+	}
+	return nil
+}
+
+// view returns what is known of t.
+func (s *Store) view(t *driver.Table) (*view, error) {
+	if v := s.views.Of(t); v != nil {
+		return v, nil
+	}
+	return nil, fmt.Errorf("cassandra: %w", backend.Unknown(t))
+}

@@ -1,0 +1,206 @@
+package cassandra
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// The table _tables has a row for each table: its name, the layout number, the key
+// columns as JSON, the table whose rows lie in the same one, and in fields the kind of
+// each field: its name, and " later" if the table was there before the field. Each is
+// as its first writer made it, so that programs which define a table at once agree. One
+// row more has the consistency of the keyspace.
+const (
+	catalogName     = "_tables"
+	consistencyName = "-" // no table has this name
+	later           = " later"
+	layout          = 1
+)
+
+const (
+	makeCatalog = `CREATE TABLE IF NOT EXISTS "_tables" ("name" text PRIMARY KEY, "layout" int, "key" text, "home" text, "fields" map<text, text>)`
+	getEntry    = `SELECT "layout", "key", "home", "fields" FROM "_tables" WHERE "name" = ?`
+	addEntry    = `INSERT INTO "_tables" ("name", "layout", "key", "home", "fields") VALUES (?, ?, ?, ?, ?) IF NOT EXISTS`
+	addField    = `UPDATE "_tables" SET "fields"[?] = ? WHERE "name" = ? IF "layout" = ? AND "fields"[?] = null`
+	dropEntry   = `DELETE FROM "_tables" WHERE "name" = ? IF EXISTS`
+	homes       = `SELECT "name", "home" FROM "_tables"`
+)
+
+// A header is what the catalog says of the key of a table.
+type header struct {
+	Partition []backend.Column `json:"partition"`
+	Sort      []backend.Column `json:"sort,omitempty"`
+}
+
+func headerOf(t *driver.Table) string {
+	text, err := json.Marshal(header{backend.Columns(t.Partition), backend.Columns(t.Sort)})
+	if err != nil {
+		return "" // strings are always JSON
+	}
+	return string(text)
+}
+
+// A known is a field that the catalog has.
+type known struct {
+	kind  driver.Kind
+	later bool // rows may have it from before it was declared
+}
+
+// An entry is a table as the catalog has it; there is no header without one.
+type entry struct {
+	header string
+	home   string
+	layout int
+	fields map[string]known
+}
+
+// entry reads what the catalog has of a table.
+func (s *Store) entry(ctx context.Context, doing, name string) (*entry, error) {
+	e := &entry{fields: map[string]known{}}
+	if !s.made {
+		return e, nil
+	}
+	iter, err := s.read(ctx, doing, gocql.Serial, getEntry, name)
+	if err != nil {
+		return nil, err
+	}
+	var fields map[string]string
+	if !iter.Scan(&e.layout, &e.header, &e.home, &fields) {
+		return e, s.failed(ctx, doing, iter.Close())
+	}
+	for field, text := range fields {
+		text, late := strings.CutSuffix(text, later)
+		kind, ok := backend.KindOf(text)
+		if !ok && e.layout <= layout {
+			return nil, corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
+		}
+		e.fields[field] = known{kind, late}
+	}
+	if e.header == "" || e.layout < 1 {
+		return nil, corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
+	}
+	return e, nil
+}
+
+// lacks returns which fields of t an entry does not have, and what speaks against t
+// beside what it has.
+func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
+	switch {
+	case e.header == "":
+		return t.Fields, nil
+	case e.layout > layout:
+		return nil, schema("table %s has layout %d, this program knows %d; open it with a later release", t.Name, e.layout, layout)
+	case e.header != headerOf(t), e.home != homeOf(t).Name:
+		return nil, fmt.Errorf("cassandra: %w", backend.OtherKey(t))
+	}
+	for _, f := range t.Fields {
+		have, ok := e.fields[f.Name]
+		switch {
+		case !ok:
+			missing = append(missing, f)
+		case have.kind != f.Kind:
+			return nil, fmt.Errorf("cassandra: %w", backend.OtherKind(t, f, have.kind.String()))
+		}
+	}
+	return missing, nil
+}
+
+// describe writes the entry of a table, and reports whether it was not there.
+func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
+	fields := map[string]string{}
+	for _, f := range t.Fields {
+		fields[f.Name] = f.Kind.String()
+	}
+	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, headerOf(t), homeOf(t).Name, fields)
+}
+
+// addFields adds fields to the entry of a table, each if it is not there, and reports
+// whether they were not.
+func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) (bool, error) {
+	first := true
+	for _, f := range fields {
+		added, err := s.decide(ctx, "define "+t.Name, addField, f.Name, f.Kind.String()+later, t.Name, layout, f.Name)
+		if err != nil {
+			return false, err
+		}
+		first = first && added
+	}
+	return first, nil
+}
+
+// decide sends a conditional statement to the catalog, and reports whether its condition
+// held. That over all datacenters, whatever the consistency of the rest: it is how
+// programs learn of each other. It may be sent again, because what is decided stays so.
+func (s *Store) decide(ctx context.Context, doing, text string, args ...any) (applied bool, err error) {
+	iter, err := s.ask(ctx, doing, s.query(gocql.Quorum, text, args...).SerialConsistency(gocql.Serial).NoSkipMetadata())
+	if err != nil {
+		return false, err
+	}
+	applied = scanApplied(iter)
+	return applied, s.failed(ctx, doing, iter.Close())
+}
+
+// scanApplied reads the first row of what a conditional statement answers.
+func scanApplied(iter *gocql.Iter) (applied bool) {
+	dest := make([]any, len(iter.Columns())) // what is nil is passed over
+	if len(dest) > 0 {
+		dest[0] = &applied
+	}
+	return iter.Scan(dest...) && applied
+}
+
+// consistency returns the words for the levels of the store.
+func (s *Store) consistency() string {
+	if s.dc == "" {
+		return "QUORUM, SERIAL"
+	}
+	return "LOCAL_QUORUM, LOCAL_SERIAL in " + s.dc
+}
+
+// agree says whether the keyspace is used with the consistency of the store.
+func (s *Store) agree(ctx context.Context, doing string) error {
+	e, err := s.entry(ctx, doing, consistencyName)
+	if err != nil {
+		return err
+	}
+	if want := s.consistency(); e.header != "" && e.header != want {
+		return schema("%s: the keyspace %s is used with %s, and this program would use %s, so that each could undo what the other has seen: open it with the same dc", doing, s.keyspace, e.header, want)
+	}
+	return nil
+}
+
+// ready makes the table of the catalog, if it is not there, and settles the consistency.
+func (s *Store) ready(ctx context.Context) error {
+	if !s.made {
+		if err := s.change(ctx, "define", makeCatalog); err != nil {
+			return err
+		}
+		s.made = true
+	}
+	if _, err := s.decide(ctx, "define", addEntry, consistencyName, layout, s.consistency(), "", map[string]string{}); err != nil {
+		return err
+	}
+	return s.agree(ctx, "define")
+}
+
+// local returns the names of the tables whose rows lie in that of a home.
+func (s *Store) local(ctx context.Context, home string) ([]string, error) {
+	iter, err := s.ask(ctx, "drop "+home, s.query(gocql.Quorum, homes))
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for name, of := "", ""; iter.Scan(&name, &of); {
+		if of == home && name != home {
+			names = append(names, name)
+		}
+	}
+	return names, s.failed(ctx, "drop "+home, iter.Close())
+}

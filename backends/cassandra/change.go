@@ -1,0 +1,276 @@
+package cassandra
+
+import (
+	"slices"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A planned op is an op and, if that had to be read, what is there.
+type planned struct {
+	*driver.Op
+	v   *view
+	was *driver.Row
+}
+
+// needsRead reports whether the statement of an op must name what is there: the ring
+// that it carries on, a sum, fields that were not declared, and whatever has no
+// condition of its own.
+func (p *planned) needsRead(alone bool) bool {
+	switch {
+	case p.If == driver.Absent:
+		return alone && (p.Do == driver.Check || p.Do == driver.Delete)
+	case p.Do == driver.Check:
+		return p.If == driver.Present || alone
+	case p.Do == driver.Fence, p.Do == driver.Delete:
+		return false
+	case p.v.class != driver.Records:
+		return alone && p.If == driver.Any
+	case p.If != driver.AtRev:
+		return p.v.ring > 0 || p.Do == driver.Put || slices.ContainsFunc(p.Edits, p.v.readsFirst)
+	case p.v.ring > 0 && len(p.Row.Ring) == 0:
+		return true
+	case p.Do == driver.Put: // over fields that another program may have declared since
+		return p.Row.Hint != p.v.number
+	}
+	return slices.ContainsFunc(p.Edits, p.v.readsFirst)
+}
+
+// readsFirst reports whether an edit depends on what is there.
+func (v *view) readsFirst(e driver.Edit) bool {
+	if e.Do == driver.Add || e.Field < 0 {
+		return true
+	}
+	return v.late[e.Field] && (e.Do == driver.Unset || e.Value.IsNone())
+}
+
+// condition returns what the statement of an op is conditional on.
+func (p *planned) condition() (driver.Cond, driver.Token) {
+	switch {
+	case p.was == nil:
+		return p.If, p.Rev
+	case p.was.Rev.IsZero():
+		return driver.Absent, driver.Token{}
+	}
+	return driver.AtRev, p.was.Rev
+}
+
+// statement returns the statement of an op with what to bind.
+func (p *planned) statement(token *driver.Token, alone bool) (string, []any, error) {
+	cond, rev := p.condition()
+	c := p.v.columns.Load()
+	text, args := c.update, []any(nil)
+	switch {
+	case p.Do == driver.Delete, p.Do == driver.Check && cond == driver.Absent:
+		text = c.remove
+	case p.Do == driver.Check:
+		args = c.unset(p.v)
+		c.set(args, "_rev", rev[:])
+	case p.Do == driver.Fence && cond == driver.AtRev:
+		args = c.unset(p.v)
+		c.set(args, "_rev", token[:])
+	case p.Do == driver.Patch:
+		args = p.patched(c, token)
+	case p.Do == driver.Fence:
+		args = p.whole(c, token, &driver.Row{Dead: true, Expires: p.Row.Expires}, true)
+	default:
+		args = p.whole(c, token, &p.Row, cond == driver.Absent)
+	}
+	suffix := ""
+	switch {
+	case cond == driver.Absent && args != nil:
+		text, suffix = c.insert, " IF NOT EXISTS"
+	case cond == driver.Absent:
+		suffix = ` IF "_rev" = null`
+	case cond == driver.Present:
+		suffix = ` IF "_rev" != null AND "_dead" != true`
+	case cond == driver.AtRev:
+		suffix = ` IF "_rev" = ?`
+	case alone && p.Do == driver.Delete:
+		suffix = " IF EXISTS"
+	}
+	args, err := p.v.key(args, &p.Row.Key)
+	if cond == driver.AtRev {
+		args = append(args, rev[:])
+	}
+	return text + suffix, args, err
+}
+
+// unset returns what to bind where nothing changes, with room for the key.
+func (c *columns) unset(v *view) []any {
+	args := make([]any, len(c.names), len(c.names)+len(v.parts)+2)
+	for i := range args {
+		args[i] = gocql.UnsetValue
+	}
+	return args
+}
+
+func (c *columns) set(args []any, name string, value any) { args[c.at[name]] = value }
+
+// whole returns what to bind for all columns of a row. Where there is none yet, what the
+// row has not is left alone: a null would leave a tombstone. Else only fields get
+// nulls, and the rest values that say nothing.
+func (p *planned) whole(c *columns, token *driver.Token, row *driver.Row, fresh bool) []any {
+	args := c.unset(p.v)
+	c.set(args, "_rev", token[:])
+	if p.v.ring > 0 && p.Do == driver.Put {
+		c.set(args, "_ring", p.ring(token))
+	}
+	late := false
+	for i := range p.v.fields {
+		switch {
+		case i < len(row.Fields) && !row.Fields[i].IsNone():
+			args[i] = bindable(row.Fields[i])
+			late = late || p.v.late[i]
+		case !fresh:
+			args[i] = nil
+		}
+	}
+	if !fresh {
+		for _, name := range c.others {
+			c.set(args, name, nil)
+		}
+	}
+	inside := c.undeclared(args, row.Extra)
+	if late = late || len(inside) < len(row.Extra); late || !fresh && p.v.class == driver.Records {
+		c.set(args, "_later", late)
+	}
+	if p.v.class == driver.Records { // a missing flag is not false
+		c.set(args, "_dead", row.Dead)
+	}
+	if len(inside) > 0 || !fresh {
+		c.set(args, "_extra", taggedExtra(inside))
+	}
+	c.setMeta(args, row, fresh)
+	return args
+}
+
+func (c *columns) setMeta(args []any, row *driver.Row, fresh bool) {
+	if row.Expires != 0 || !fresh {
+		c.set(args, "_expires", row.Expires)
+	}
+	if row.Note != "" || !fresh {
+		c.set(args, "_note", row.Note)
+	}
+}
+
+// undeclared binds fields that another program declares, with the value's kind, and
+// returns the others.
+func (c *columns) undeclared(args []any, extra []driver.Pair) (inside []driver.Pair) {
+	for _, pair := range extra {
+		k, ok := c.kinds[pair.Name]
+		switch {
+		case pair.Value.IsNone():
+		case ok && k.kind == pair.Value.Kind():
+			c.set(args, pair.Name, bindable(pair.Value))
+		default:
+			inside = append(inside, pair)
+		}
+	}
+	return inside
+}
+
+// taggedExtra returns what _extra has of fields, in the order of their names.
+func taggedExtra(extra []driver.Pair) string {
+	if len(extra) == 0 {
+		return ""
+	}
+	pairs := make([]driver.Value, 0, 2*len(extra))
+	for _, p := range extra {
+		pairs = append(pairs, driver.StringValue(p.Name), p.Value)
+	}
+	return string(appendJSON(nil, driver.MapValue(pairs)))
+}
+
+// ring returns the ring of a row after its change.
+func (p *planned) ring(token *driver.Token) []byte {
+	old := p.Row.Ring
+	if p.was != nil {
+		old = p.was.Ring
+	} else if p.If != driver.AtRev {
+		old = nil
+	}
+	r := slices.Clone(token[:])
+	for _, t := range old[:min(len(old), p.v.ring-1)] {
+		r = append(r, t[:]...)
+	}
+	return r
+}
+
+// patched returns what to bind for the columns that a patch changes.
+func (p *planned) patched(c *columns, token *driver.Token) []any {
+	args := c.unset(p.v)
+	c.set(args, "_rev", token[:])
+	if p.v.ring > 0 {
+		c.set(args, "_ring", p.ring(token))
+	}
+	if p.PatchMeta {
+		c.setMeta(args, &p.Row, false)
+	}
+	var extra []driver.Pair // fields without a column, if they change
+	if p.was != nil {
+		extra = slices.Clone(p.was.Extra)
+	}
+	changed, late := false, false
+	for i := range p.Edits {
+		e := &p.Edits[i]
+		v := p.edited(e)
+		if e.Field >= 0 {
+			args[e.Field] = bindable(v)
+			late = late || p.v.late[e.Field] && !v.IsNone()
+			changed = changed || p.v.late[e.Field] && p.was != nil
+			continue
+		}
+		changed = true
+		extra = slices.DeleteFunc(extra, func(q driver.Pair) bool { return q.Name == e.Name })
+		if _, ok := c.kinds[e.Name]; ok {
+			c.set(args, e.Name, nil)
+		}
+		if !v.IsNone() {
+			extra = append(extra, driver.Pair{Name: e.Name, Value: v})
+		}
+	}
+	if changed {
+		extra = p.moved(args, extra)
+		inside := c.undeclared(args, extra)
+		late = late || p.v.anyLate || len(inside) < len(extra)
+		c.set(args, "_extra", taggedExtra(inside))
+	}
+	if late {
+		c.set(args, "_later", true)
+	}
+	return args
+}
+
+// moved binds fields that are declared now, and that the row may have from before, since
+// what it has of them goes, and returns what there will be of other fields.
+func (p *planned) moved(args []any, extra []driver.Pair) []driver.Pair {
+	for i, f := range p.v.fields {
+		if !p.v.late[i] || slices.ContainsFunc(p.Edits, func(e driver.Edit) bool { return e.Field == i }) {
+			continue
+		}
+		switch value := p.was.Fields[i]; value.Kind() {
+		case driver.None:
+		case f.Kind:
+			args[i] = bindable(value)
+		default:
+			extra = append(extra, driver.Pair{Name: f.Name, Value: value})
+		}
+	}
+	slices.SortFunc(extra, byName)
+	return extra
+}
+
+// edited returns the value of a field after an edit.
+func (p *planned) edited(e *driver.Edit) driver.Value {
+	switch e.Do {
+	case driver.Unset:
+		return driver.Value{}
+	case driver.Add:
+		sum, _ := sumOf(fieldOf(p.was, e), e.Value.Int())
+		return sum
+	}
+	return e.Value
+}

@@ -1,0 +1,316 @@
+package cassandra
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+const tokenSize = len(driver.Token{})
+
+// bindable returns what to bind for a value.
+func bindable(v driver.Value) any {
+	switch v.Kind() {
+	case driver.Bool:
+		return v.Bool()
+	case driver.Int, driver.Time:
+		return v.Int()
+	case driver.Float:
+		return v.Float()
+	case driver.String, driver.Bytes:
+		return v.Str()
+	case driver.List, driver.Map:
+		return string(appendJSON(nil, v))
+	}
+	return nil
+}
+
+// A cell is a column of a row as the server sends it, valid until the next row is read.
+type cell struct {
+	typ  gocql.Type
+	data []byte // nil is null
+}
+
+// UnmarshalCQL keeps the bytes of a column.
+func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
+	c.typ, c.data = info.Type(), data
+	return nil
+}
+
+// value returns the value of a column that is not null, and whether it is of a kind.
+func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
+	switch kind {
+	case driver.Bool:
+		return driver.BoolValue(len(c.data) == 1 && c.data[0] != 0), c.typ == gocql.TypeBoolean && len(c.data) == 1
+	case driver.Int:
+		n, ok := c.word(gocql.TypeBigInt)
+		return driver.IntValue(int64(n)), ok
+	case driver.Time:
+		n, ok := c.word(gocql.TypeTimestamp)
+		return driver.TimeValue(int64(n)), ok
+	case driver.Float:
+		n, ok := c.word(gocql.TypeDouble)
+		f := math.Float64frombits(n)
+		return driver.FloatValue(f), ok && !math.IsNaN(f)
+	case driver.Bytes:
+		return driver.BytesValue(string(c.data)), c.typ == gocql.TypeBlob
+	case driver.String:
+		text, ok := c.text()
+		return driver.StringValue(text), ok
+	}
+	text, ok := c.text()
+	if !ok {
+		return driver.Value{}, false
+	}
+	v, err := parseJSON(text)
+	return v, err == nil && (v.Kind() == kind || v.IsNone())
+}
+
+func (c *cell) text() (string, bool) {
+	return string(c.data), (c.typ == gocql.TypeVarchar || c.typ == gocql.TypeText) && utf8.Valid(c.data)
+}
+
+func (c *cell) word(typ gocql.Type) (uint64, bool) {
+	if c.typ != typ || len(c.data) != 8 {
+		return 0, false
+	}
+	return binary.BigEndian.Uint64(c.data), true
+}
+
+// A shape is where the fields that are read go: by ordinal, or by place in a mask.
+type shape struct {
+	mask  []int
+	width int
+	place []int // by ordinal: the place and one; nil is the ordinal itself
+}
+
+func (v *view) shape(mask []int) shape {
+	if mask == nil {
+		return shape{width: len(v.fields)}
+	}
+	sh := shape{mask: mask, width: len(mask), place: make([]int, len(v.fields))}
+	for i, ordinal := range mask {
+		sh.place[ordinal] = i + 1
+	}
+	return sh
+}
+
+func (sh *shape) at(ordinal int) (int, bool) {
+	if sh.place == nil {
+		return ordinal, true
+	}
+	return sh.place[ordinal] - 1, sh.place[ordinal] > 0
+}
+
+// selection returns the columns to read for a mask.
+func (v *view) selection(mask []int) string {
+	if mask == nil {
+		return "*"
+	}
+	var b strings.Builder
+	b.WriteString(`"_sort", "_rev", "_ring", "_dead", "_expires", "_note", "_later"`)
+	extra := false
+	for i, ordinal := range mask {
+		if slices.Contains(mask[:i], ordinal) {
+			continue
+		}
+		b.WriteString(", " + quoted(v.fields[ordinal].Name))
+		extra = extra || v.late[ordinal]
+	}
+	if extra {
+		b.WriteString(`, "_extra"`)
+	}
+	return b.String()
+}
+
+// A reader reads the rows of one answer.
+type reader struct {
+	store *Store
+	v     *view
+	sh    shape
+	iter  *gocql.Iter
+	names []string
+	cells []cell
+	dest  []any
+	parts []cell // of the partition columns, if they are read
+	where string // the partition that was asked for, if it was one
+}
+
+func (s *Store) newReader(v *view, mask []int, iter *gocql.Iter, where string) *reader {
+	r := &reader{store: s, v: v, sh: v.shape(mask), iter: iter, where: where}
+	cols := iter.Columns()
+	r.names, r.cells, r.dest = make([]string, len(cols)), make([]cell, len(cols)), make([]any, len(cols))
+	r.parts = make([]cell, len(v.parts))
+	for i := range cols {
+		r.names[i], r.dest[i] = cols[i].Name, &r.cells[i]
+	}
+	for i := range v.parts {
+		if at := slices.Index(r.names, v.parts[i].Name); at >= 0 {
+			r.dest[at] = &r.parts[i]
+		}
+	}
+	return r
+}
+
+// next reads the cells of the next row, and reports whether there is one.
+func (r *reader) next() bool { return r.iter.Scan(r.dest...) }
+
+// A pending field is one that the view does not declare, as the row has it.
+type pending struct {
+	name string
+	cell *cell
+}
+
+// row decodes the row of which next has read the cells, but not its key.
+func (r *reader) row(ctx context.Context, row *driver.Row) error {
+	row.Fields = slices.Grow(row.Fields[:0], r.sh.width)[:r.sh.width]
+	clear(row.Fields)
+	late, flagged, extra := false, false, ""
+	var others []pending
+	for i := range r.cells {
+		c, name := &r.cells[i], r.names[i]
+		if c.data == nil || r.dest[i] != any(c) {
+			continue
+		}
+		ok := true
+		if ordinal, declared := r.v.ordinals[name]; declared {
+			ok = r.field(c, ordinal, row)
+		} else {
+			switch name {
+			case sortColumn, "[applied]":
+			case "_extra":
+				extra, ok = c.text()
+			case "_later":
+				late = len(c.data) == 1 && c.data[0] != 0
+			case "_dead":
+				flagged = true
+				row.Dead, ok = len(c.data) == 1 && c.data[0] != 0, len(c.data) == 1
+			case "_rev", "_ring", "_expires", "_note":
+				ok = readMeta(row, name, c)
+			default:
+				others = append(others, pending{name, c})
+			}
+		}
+		if !ok {
+			return r.bad(name)
+		}
+	}
+	switch {
+	case row.Rev.IsZero():
+		return r.bad("_rev")
+	case !flagged && r.v.class == driver.Records:
+		return r.bad("_dead")
+	case extra != "" && !r.extra(extra, row):
+		return r.bad("_extra")
+	}
+	if r.sh.mask == nil || !late {
+		row.Hint = r.v.number
+	}
+	return r.undeclared(ctx, row, others)
+}
+
+// field reads a declared field.
+func (r *reader) field(c *cell, ordinal int, row *driver.Row) bool {
+	at, wanted := r.sh.at(ordinal)
+	if !wanted {
+		return true
+	}
+	value, ok := c.value(r.v.fields[ordinal].Kind)
+	row.Fields[at] = value
+	return ok
+}
+
+// readMeta reads a column of the library, and reports whether it is as it should be.
+func readMeta(row *driver.Row, name string, c *cell) bool {
+	switch name {
+	case "_rev":
+		copy(row.Rev[:], c.data)
+		return len(c.data) == tokenSize
+	case "_ring":
+		for at := 0; at+tokenSize <= len(c.data); at += tokenSize {
+			row.Ring = append(row.Ring, driver.Token(c.data[at:at+tokenSize]))
+		}
+		return len(c.data)%tokenSize == 0
+	case "_expires":
+		n, ok := c.word(gocql.TypeTimestamp)
+		row.Expires = int64(n)
+		return ok
+	}
+	text, ok := c.text()
+	row.Note = text
+	return ok
+}
+
+// extra reads fields that were not declared when they were written. One may be now:
+// then it has its place, unless it was written again since.
+func (r *reader) extra(text string, row *driver.Row) bool {
+	all, err := parseJSON(text)
+	if err != nil || all.Kind() != driver.Map && !all.IsNone() {
+		return false
+	}
+	list := all.List()
+	for i := 0; i < len(list); i += 2 {
+		name, value := list[i].Str(), list[i+1]
+		ordinal, declared := r.v.ordinals[name]
+		switch at, wanted := 0, false; {
+		case value.IsNone():
+		case declared:
+			if at, wanted = r.sh.at(ordinal); wanted && row.Fields[at].IsNone() {
+				row.Fields[at] = value
+			}
+		case r.sh.mask == nil:
+			row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
+		}
+	}
+	return true
+}
+
+// undeclared adds fields that other programs have declared.
+func (r *reader) undeclared(ctx context.Context, row *driver.Row, others []pending) error {
+	for _, o := range others {
+		k, found, err := r.store.other(ctx, r.v, o.name)
+		if err != nil {
+			return err
+		}
+		value, ok := o.cell.value(k.kind)
+		if !found || !ok {
+			return r.bad(o.name)
+		}
+		if value.IsNone() {
+			continue
+		}
+		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == o.name })
+		row.Extra = append(row.Extra, driver.Pair{Name: o.name, Value: value})
+	}
+	if !slices.IsSortedFunc(row.Extra, byName) {
+		slices.SortFunc(row.Extra, byName)
+	}
+	return nil
+}
+
+func byName(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) }
+
+// sortText returns the clustering text of the row of which next has read the cells.
+func (r *reader) sortText() string {
+	if at := slices.Index(r.names, sortColumn); at >= 0 {
+		return string(r.cells[at].data)
+	}
+	return ""
+}
+
+// bad is the error of a row that this package cannot have written so.
+func (r *reader) bad(column string) error {
+	partition := r.where
+	if partition == "" {
+		partition, _ = r.v.partitionOf(r.parts)
+	}
+	return corrupt("the row %.200q of the partition %.200q of the table %s.%s has a column %.50q that this library cannot have written so: another program wrote it; mend or remove it",
+		r.sortText(), partition, r.store.keyspace, r.v.physical, column)
+}

@@ -1,0 +1,55 @@
+package cassandra
+
+import "github.com/polystore/polystore/repo/driver"
+
+func holds(op *driver.Op, row *driver.Row) bool {
+	switch op.If {
+	case driver.Absent:
+		return row.Rev.IsZero()
+	case driver.Present:
+		return !row.Rev.IsZero() && !row.Dead
+	case driver.AtRev:
+		return !row.Rev.IsZero() && row.Rev == op.Rev
+	}
+	return true
+}
+
+// overflows returns the place of the first edit that cannot be done, or -1.
+func overflows(op *driver.Op, row *driver.Row) int {
+	if op.Do != driver.Patch {
+		return -1
+	}
+	for i := range op.Edits {
+		if e := &op.Edits[i]; e.Do == driver.Add {
+			if _, ok := sumOf(fieldOf(row, e), e.Value.Int()); !ok {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// sumOf adds to a value, if it is an int or absent.
+func sumOf(have driver.Value, more int64) (driver.Value, bool) {
+	if !have.IsNone() && have.Kind() != driver.Int {
+		return have, false
+	}
+	sum := have.Int() + more
+	return driver.IntValue(sum), (have.Int() < 0) != (more < 0) || (sum < 0) == (more < 0)
+}
+
+// fieldOf returns the value of a row that an edit means.
+func fieldOf(row *driver.Row, e *driver.Edit) driver.Value {
+	if e.Field >= 0 {
+		if e.Field < len(row.Fields) {
+			return row.Fields[e.Field]
+		}
+		return driver.Value{}
+	}
+	for i := range row.Extra {
+		if row.Extra[i].Name == e.Name {
+			return row.Extra[i].Value
+		}
+	}
+	return driver.Value{}
+}

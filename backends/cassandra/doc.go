@@ -1,0 +1,64 @@
+// Package cassandra is a backend on Apache Cassandra, version 4.1 or later. It uses the
+// client of github.com/apache/cassandra-gocql-driver/v2 and protocol version 5: [New]
+// takes the program's own session, [Open] makes one from a URL.
+//
+// # Promises
+//
+// A commit lies in one partition, which has records and the rows and claims of their
+// local indexes; Facts.Unit is driver.UnitPartition. It is one conditional statement or
+// one conditional batch (a lightweight transaction), with QUORUM and SERIAL, which say
+// themselves with every statement and are never taken from the session. No row is ever
+// written without a condition, because the two kinds of writes have different clocks.
+//
+// What is conditional is sent once, without the client's retries and speculation. With
+// any end but an answer of the server that it did not understand, or may not, the outcome
+// is unknown: also when the server says that it has not enough servers or time, since it
+// says so of what was accepted already, and when the context ended. The token in the ring
+// of the row then tells whether it was done. A commit for which there is no connection
+// waits three seconds for one; it was not sent. Commits of one store to one partition
+// wait for each other. What only reads is sent again once if the connection broke.
+//
+// What an acknowledged commit survives depends on the servers' commit log: with
+// commitlog_sync batch or group it is driver.Power, from three copies on driver.Node;
+// with periodic, the server's default, what was written last is lost when a server's
+// process ends, and Facts say driver.Memory, or driver.Process from three copies on.
+//
+// With Options.Datacenter, dc in a URL, LOCAL_QUORUM and LOCAL_SERIAL take their place.
+// The first program to define a table in the keyspace decides; others are refused.
+//
+// # Server
+//
+// A user needs CREATE, ALTER, DROP, SELECT and MODIFY on the keyspace, and SELECT on
+// system_views. Set paxos_variant v2. ALLOW FILTERING must be allowed: in a partition it
+// leaves out dead records at the server. A commit has at most the bytes of a message and
+// of half a segment of the commit log, 16 MiB where nothing else is set.
+//
+// # Layout
+//
+// The keyspace has a table for each table of records, named like it, with _X_ for a dot,
+// and with its end replaced by a hash beyond 48 letters. Its partition columns are those
+// of the records, in the types of their kinds; an empty text, where it is the whole
+// partition, and one that begins with #, has one # more in front. The clustering column
+// is _sort:
+//
+//	:S          a record, S being the text of its sort columns
+//	by_at:S     a row or claim of the index posts.by_at, S being that of the index
+//
+// Fields have columns of their names, in the types text, bigint, double, boolean, blob and
+// timestamp; lists and maps are tagged JSON, in which {"$time": ms}, {"$bytes": "base64"}
+// and {"$float": "+Inf"} stand for what JSON lacks. Rows of an index have the fields that
+// it covers in the same columns, and claims the owner's key in _key. The library's own
+// columns are _rev, 16 bytes; _ring, 16 bytes for each token; _dead, which every record
+// has; _expires; _note; _extra, the fields that were not declared when they were written,
+// as one JSON object; and _later, which is true where the row has a field that was
+// declared when there was the table already.
+//
+// The table _tables has a row for each table: layout number, key columns as JSON, the
+// table of its records, and the kind of each field, with " later" if the table was there
+// before it. Its row "-" has the consistency of the keyspace.
+//
+// Rows of other programs that lack _rev, or _dead in a record, or have a column that
+// nobody declared or a value that its kind has not, are ErrCorrupt, which names them,
+// wherever they are read; all others stay as they are. A record without _dead is in no
+// range.
+package cassandra

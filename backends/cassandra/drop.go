@@ -1,0 +1,147 @@
+package cassandra
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Drop removes the tables with all their rows: one of records by one statement, together
+// with the rows of its indexes; an index alone by the commits of a walk.
+func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	s.views.Forget(tables)
+	if err := s.look(ctx, "drop"); err != nil {
+		return err
+	}
+	entries := map[string]*entry{}
+	for _, t := range tables {
+		e, err := s.entry(ctx, "drop "+t.Name, t.Name)
+		if err != nil {
+			return err
+		}
+		if e.header != "" { // a table that the catalog has not is another program's
+			entries[t.Name] = e
+		}
+	}
+	for name, e := range entries {
+		if e.home == name {
+			if err := s.dropHome(ctx, name); err != nil {
+				return err
+			}
+		} else if entries[e.home] == nil {
+			if err := s.dropRows(ctx, name, e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// dropHome removes a table of records, and then what the catalog says of it and of the
+// indexes whose rows lay in it.
+func (s *Store) dropHome(ctx context.Context, name string) error {
+	if err := s.change(ctx, "drop "+name, "DROP TABLE IF EXISTS "+quoted(physicalName(name))); err != nil {
+		return err
+	}
+	local, err := s.local(ctx, name)
+	if err != nil {
+		return err
+	}
+	for _, name := range append(local, name) {
+		if _, err := s.decide(ctx, "drop "+name, dropEntry, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropRows removes the rows of an index from the table of its records, and then what the
+// catalog says of it.
+func (s *Store) dropRows(ctx context.Context, name string, e *entry) error {
+	t, err := e.table(name)
+	if err != nil {
+		return err
+	}
+	p, err := s.physical(ctx, "drop "+name, physicalName(e.home))
+	if err != nil {
+		return err
+	}
+	if p.made {
+		s.know([]*driver.Table{t}, &state{entries: map[string]*entry{name: e}})
+		defer s.views.Forget([]*driver.Table{t})
+		if err := s.removeAll(ctx, s.views.Of(t)); err != nil {
+			return err
+		}
+	}
+	_, err = s.decide(ctx, "drop "+name, dropEntry, name)
+	return err
+}
+
+// removeAll walks rows and removes them, those of a partition in a chunk by one commit.
+// Chunks after what was removed are asked for from the beginning, where nothing is left.
+func (s *Store) removeAll(ctx context.Context, v *view) error {
+	for from := ""; ; {
+		chunk, err := s.walk(ctx, v, from)
+		if err != nil {
+			return err
+		}
+		for rows := chunk.Rows; len(rows) > 0; {
+			n := slices.IndexFunc(rows, func(r driver.Row) bool { return r.Key.Partition != rows[0].Key.Partition })
+			if n < 0 {
+				n = len(rows)
+			}
+			if err := s.remove(ctx, v, rows[:n]); err != nil {
+				return err
+			}
+			rows = rows[n:]
+		}
+		if from = chunk.Mark; from == "" {
+			return nil
+		}
+	}
+}
+
+// remove removes rows of one partition. Those that are gone already are no reason not to,
+// so that the condition is none that can fail.
+func (s *Store) remove(ctx context.Context, v *view, rows []driver.Row) error {
+	c := call{token: driver.NewToken()}
+	for i := range rows {
+		op := &driver.Op{Do: driver.Delete, Row: driver.Row{Key: rows[i].Key}}
+		c.plan = append(c.plan, planned{Op: op, v: v})
+	}
+	for attempt := 0; ; attempt++ {
+		_, err := s.attempt(ctx, &c)
+		if !errors.Is(err, errMoved) {
+			return err
+		}
+		if err := sleep(ctx, pause(attempt)); err != nil {
+			return err
+		}
+	}
+}
+
+// table returns what an entry describes, without fields, which do not matter to whoever
+// removes it.
+func (e *entry) table(name string) (*driver.Table, error) {
+	var h header
+	if err := json.Unmarshal([]byte(e.header), &h); err != nil {
+		return nil, corrupt("drop %s: the row %q of the table %s does not describe a table", name, name, catalogName)
+	}
+	parts, err1 := backend.ParseColumns(h.Partition)
+	sort, err2 := backend.ParseColumns(h.Sort)
+	if err1 != nil || err2 != nil {
+		return nil, corrupt("drop %s: the row %q of the table %s has a column of an unknown kind", name, name, catalogName)
+	}
+	home := &driver.Table{Name: e.home, Partition: parts}
+	return &driver.Table{Name: name, Class: driver.Rows, Partition: parts, Sort: sort, Home: home}, nil
+}

@@ -1,0 +1,152 @@
+package cassandra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+var errClosed = fmt.Errorf("cassandra: %w", driver.ErrClosed)
+
+func invalid(format string, args ...any) error {
+	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrInvalid)
+}
+
+func schema(format string, args ...any) error {
+	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrSchema)
+}
+
+func unsupported(format string, args ...any) error {
+	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrUnsupported)
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrCorrupt)
+}
+
+func tooLarge(format string, args ...any) error {
+	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrTooLarge)
+}
+
+// ended returns the error of a call whose context is over before it did anything.
+func ended(ctx context.Context) error {
+	if err := over(ctx); err != nil {
+		return fmt.Errorf("cassandra: %w: %w", driver.ErrTimeout, err)
+	}
+	return nil
+}
+
+// over returns the error of a context that has ended. The deadline of a connection
+// can be noticed before the context notices its own.
+func over(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// codeOf returns the code of an error that the server answered, -1 of any other.
+func codeOf(err error) int {
+	if e, ok := errors.AsType[gocql.RequestError](err); ok {
+		return e.Code()
+	}
+	return -1
+}
+
+// failed says what an error means when nothing can have been done. It returns nil
+// for nil.
+func (s *Store) failed(ctx context.Context, doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, driver.ErrTimeout) {
+		return err
+	}
+	if codeOf(err) < 0 {
+		cause := over(ctx)
+		if cause == nil && isSilence(err) {
+			cause = context.DeadlineExceeded // the client's own
+		}
+		if cause != nil {
+			return fmt.Errorf("cassandra: %s: %s: %w: %w", doing, s.addr, driver.ErrTimeout, cause)
+		}
+	}
+	remedy, kind := kindOf(err)
+	if remedy != "" {
+		return fmt.Errorf("cassandra: %s: %s: %w: %w; %s", doing, s.addr, kind, err, remedy)
+	}
+	return fmt.Errorf("cassandra: %s: %s: %w: %w", doing, s.addr, kind, err)
+}
+
+// isSilence reports whether no answer came in the time that the client waits for one.
+func isSilence(err error) bool {
+	return errors.Is(err, gocql.ErrTimeoutNoResponse) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// unfinished says what an error of a conditional write means. The server may refuse one
+// for want of servers or time when it has been accepted already, so that only what it
+// did not understand, and what was not sent, is known not to be done.
+func (s *Store) unfinished(ctx context.Context, err error) error {
+	switch codeOf(err) {
+	case gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid, gocql.ErrCodeConfig, gocql.ErrCodeCredentials,
+		gocql.ErrCodeProtocol, gocql.ErrCodeBootstrapping:
+		return s.failed(ctx, "commit", err)
+	}
+	if errors.Is(err, driver.ErrTimeout) || unsent(err) {
+		return s.failed(ctx, "commit", err)
+	}
+	if cause := over(ctx); cause != nil {
+		return fmt.Errorf("cassandra: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
+	}
+	return fmt.Errorf("cassandra: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+}
+
+// unsent reports whether the client had no connection for a statement.
+func unsent(err error) bool {
+	return errors.Is(err, gocql.ErrNoConnections) || errors.Is(err, gocql.ErrNoStreams) || errors.Is(err, gocql.ErrSessionClosed) ||
+		errors.Is(err, gocql.ErrTooManyStmts)
+}
+
+// kindOf returns the sentinel for an error of the client or the server, and what to
+// do about it.
+func kindOf(err error) (remedy string, kind error) {
+	if code := codeOf(err); code >= 0 {
+		return kindOfCode(code)
+	}
+	switch {
+	case errors.Is(err, gocql.ErrSessionClosed):
+		return "", driver.ErrClosed
+	case errors.Is(err, gocql.ErrNoStreams):
+		return "all requests that a connection can carry are under way: raise the number of connections", driver.ErrThrottled
+	case errors.Is(err, gocql.ErrFrameTooBig), errors.Is(err, gocql.ErrTooManyStmts):
+		return "", driver.ErrTooLarge
+	case errors.Is(err, gocql.ErrUnsupported):
+		return "", driver.ErrUnsupported
+	}
+	return "", driver.ErrUnavailable
+}
+
+// kindOfCode returns the sentinel for an answer of the server.
+func kindOfCode(code int) (remedy string, kind error) {
+	switch code {
+	case gocql.ErrCodeCredentials:
+		return "give the user and password that the server knows", driver.ErrInvalid
+	case gocql.ErrCodeUnauthorized:
+		return "grant the user CREATE, ALTER, DROP, SELECT and MODIFY on the keyspace", driver.ErrInvalid
+	case gocql.ErrCodeSyntax, gocql.ErrCodeProtocol, gocql.ErrCodeAlreadyExists, gocql.ErrCodeFunctionFailure:
+		return "", driver.ErrInternal
+	case gocql.ErrCodeInvalid, gocql.ErrCodeConfig:
+		return "", driver.ErrInvalid
+	case gocql.ErrCodeOverloaded:
+		return "", driver.ErrThrottled
+	}
+	return "", driver.ErrUnavailable
+}

@@ -1,0 +1,284 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// oldest is the oldest server that is taken: it has what statements say here, and
+// conditional ones that keep their word (paxos_variant).
+var oldest = [2]int{4, 1}
+
+// A portrait is what the server says of itself and of the keyspace.
+type portrait struct {
+	version  string
+	cluster  string
+	dc       string
+	made     bool           // the keyspace is there
+	copies   map[string]int // by datacenter; one of all is ""
+	durable  bool           // durable_writes
+	members  int
+	settings map[string]string // of the server that was asked
+	sync     string            // commitlog_sync of all servers; "" where one does not tell
+}
+
+const (
+	askLocal    = `SELECT release_version, cluster_name, data_center FROM local`
+	askPeers    = `SELECT release_version FROM peers_v2`
+	askKeyspace = `SELECT durable_writes, replication FROM system_schema.keyspaces WHERE keyspace_name = ?`
+	askSettings = `SELECT name, value FROM system_views.settings`
+	askSync     = `SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'`
+)
+
+// learn asks the server what it is, without writing.
+func (s *Store) learn(ctx context.Context, opts *Options) error {
+	p := &portrait{}
+	if err := s.learnVersion(ctx, p); err != nil {
+		return err
+	}
+	if err := s.learnKeyspace(ctx, p); err != nil {
+		return err
+	}
+	if !p.made && opts.Replication != "" {
+		if err := s.makeKeyspace(ctx, opts); err != nil {
+			return err
+		}
+		if err := s.learnKeyspace(ctx, p); err != nil {
+			return err
+		}
+	}
+	if err := s.learnSettings(ctx, p); err != nil {
+		return err
+	}
+	if err := s.suits(p); err != nil {
+		return err
+	}
+	if err := s.look(ctx, "open"); err != nil { // may the user read, and with this consistency?
+		return err
+	}
+	s.facts = s.factsOf(p)
+	return nil
+}
+
+// learnVersion asks with the keyspace beside the statement, where only protocol version
+// 5 has it: in an older one all statements would go to the keyspace of the session.
+func (s *Store) learnVersion(ctx context.Context, p *portrait) error {
+	q := s.query(gocql.One, askLocal).SetKeyspace("system").PageState(nil)
+	iter, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
+	if codeOf(err) == gocql.ErrCodeInvalid {
+		return unsupported("open: %s: the session does not speak protocol version 5; make it with ProtoVersion 5: %v", s.addr, err)
+	}
+	if err != nil {
+		return s.failed(ctx, "open", err)
+	}
+	iter.Scan(&p.version, &p.cluster, &p.dc)
+	if err := iter.Close(); err != nil {
+		return s.failed(ctx, "open", err)
+	}
+	iter, err = s.ask(ctx, "open", s.query(gocql.One, askPeers).SetKeyspace("system"))
+	if err != nil {
+		return err
+	}
+	p.members = 1
+	for version := ""; iter.Scan(&version); p.members++ {
+		if isOlder(version) {
+			p.version = version
+		}
+	}
+	return s.failed(ctx, "open", iter.Close())
+}
+
+// isOlder reports whether a version is below the oldest that is taken.
+func isOlder(version string) bool {
+	var have [2]int
+	for i, part := range strings.SplitN(version, ".", 3) {
+		if i < len(have) {
+			have[i], _ = strconv.Atoi(part)
+		}
+	}
+	return slices.Compare(have[:], oldest[:]) < 0
+}
+
+func (s *Store) learnKeyspace(ctx context.Context, p *portrait) error {
+	iter, err := s.ask(ctx, "open", s.query(gocql.One, askKeyspace, s.keyspace).SetKeyspace("system").PageState(nil))
+	if err != nil {
+		return err
+	}
+	var options map[string]string
+	p.made = iter.Scan(&p.durable, &options)
+	p.copies = map[string]int{}
+	for name, text := range options {
+		text, _, _ = strings.Cut(text, "/") // transient copies are no whole ones
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			continue
+		}
+		if name == "replication_factor" {
+			name = ""
+		}
+		p.copies[name] = n
+	}
+	return s.failed(ctx, "open", iter.Close())
+}
+
+// makeKeyspace makes the keyspace as Options say.
+func (s *Store) makeKeyspace(ctx context.Context, opts *Options) error {
+	how, err := replication(opts.Replication)
+	if err != nil {
+		return err
+	}
+	q := s.query(gocql.Quorum, "CREATE KEYSPACE IF NOT EXISTS "+quoted(s.keyspace)+" WITH replication = "+how).SetKeyspace("system")
+	if _, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) }); err != nil {
+		return s.failed(ctx, "open: make the keyspace "+s.keyspace, err)
+	}
+	return s.failed(ctx, "open: make the keyspace "+s.keyspace, s.session.AwaitSchemaAgreement(ctx))
+}
+
+// learnSettings asks every server how it keeps its commit log, and one for the rest.
+func (s *Store) learnSettings(ctx context.Context, p *portrait) error {
+	iter, err := s.ask(ctx, "open", s.query(gocql.One, askSettings).SetKeyspace("system").PageSize(5000))
+	if err != nil {
+		return err
+	}
+	p.settings = map[string]string{}
+	for name, value := "", ""; iter.Scan(&name, &value); {
+		p.settings[name] = value
+	}
+	if err := iter.Close(); err != nil {
+		return s.failed(ctx, "open", err)
+	}
+	kinds := map[string]bool{p.settings["commitlog_sync"]: true}
+	for _, host := range s.session.GetHosts() {
+		value := ""
+		q := s.query(gocql.One, askSync).SetKeyspace("system").SetHostID(host.HostID())
+		_ = q.ScanContext(ctx, &value) // one that does not tell is unknown
+		kinds[value] = true
+	}
+	for _, weaker := range []string{"", "periodic", "group", "batch"} {
+		if kinds[weaker] {
+			p.sync = weaker
+			return nil
+		}
+	}
+	return nil
+}
+
+// suits says why the server cannot keep the contract.
+func (s *Store) suits(p *portrait) error {
+	switch {
+	case isOlder(p.version):
+		return unsupported("open: %s: Cassandra %.50s is too old, or is another server that calls itself so: upgrade it to %d.%d or later", s.addr, p.version, oldest[0], oldest[1])
+	case !p.made:
+		return invalid("open: %s: there is no keyspace %s: make it, or say with how many copies it is to be made (replication=3, Options.Replication)", s.addr, s.keyspace)
+	case p.settings["allow_filtering_enabled"] == "false":
+		return unsupported("open: %s: the server forbids ALLOW FILTERING, with which dead records are left out of a range: set allow_filtering_enabled", s.addr)
+	case s.dc != "" && s.copies(p) == 0:
+		return invalid("open: %s: the keyspace %s has no copies in the datacenter %s; they are in %q", s.addr, s.keyspace, s.dc, slices.Sorted(maps.Keys(p.copies)))
+	}
+	return nil
+}
+
+// copies returns how many copies the store's consistency is a quorum of.
+func (s *Store) copies(p *portrait) int {
+	if n, all := p.copies[""]; all {
+		return n
+	}
+	if s.dc != "" {
+		return p.copies[s.dc]
+	}
+	total := 0
+	for _, n := range p.copies {
+		total += n
+	}
+	return total
+}
+
+func (s *Store) factsOf(p *portrait) driver.Facts {
+	s.most = mostBytes(p.settings)
+	copies := s.copies(p)
+	f := driver.Facts{
+		Name:      "cassandra",
+		Version:   p.version,
+		Unit:      driver.UnitPartition,
+		Uncertain: true,
+		Native:    driver.Ability{Reason: "every index is rows beside its records, which commit with them"},
+		Counts:    driver.Ability{Has: true, Reason: "by the server, which reads the span"},
+		Sizes:     driver.Ability{Reason: "the server tells whole MiB of files, without what is in memory, and records and indexes together"},
+	}
+	f.Durability, f.Setting = durabilityOf(p, copies)
+	f.Detail = fmt.Sprintf("keyspace %s with %s, %s, in the cluster %s of %d at %s", s.keyspace, plural(copies, "copy", "copies"), s.consistency(), p.cluster, p.members, s.addr)
+	if variant := p.settings["paxos_variant"]; variant != "" {
+		f.Detail += ", paxos_variant " + variant
+	}
+	return f
+}
+
+// durabilityOf returns what an acknowledged commit survives. A periodic commit log loses
+// what was written last when the server's process ends, and so does none at all: then
+// only the other copies have it.
+func durabilityOf(p *portrait, copies int) (driver.Durability, string) {
+	setting := fmt.Sprintf("commitlog_sync %s, %s", p.sync, plural(copies, "copy", "copies"))
+	switch {
+	case p.sync == "":
+		return driver.UnknownDurability, "commitlog_sync, which a server does not tell"
+	case !p.durable:
+		setting = fmt.Sprintf("durable_writes false, %s", plural(copies, "copy", "copies"))
+		fallthrough
+	case p.sync == "periodic":
+		if copies > 2 {
+			return driver.Process, setting
+		}
+		return driver.Memory, setting
+	case copies > 2:
+		return driver.Node, setting
+	}
+	return driver.Power, setting
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + more
+}
+
+// mostBytes returns how many bytes of values a commit can have: those of a message, and
+// of a mutation, with room for what is around them. 0 is unknown.
+func mostBytes(settings map[string]string) int {
+	most := 0
+	for _, name := range []string{"native_transport_max_message_size", "max_mutation_size"} {
+		if n := bytesOf(settings[name]); n > 0 && (most == 0 || n < most) {
+			most = n
+		}
+	}
+	if n := bytesOf(settings["commitlog_segment_size"]) / 2; n > 0 && (most == 0 || n < most) {
+		most = n
+	}
+	return most - most/64
+}
+
+// bytesOf reads a size as Cassandra says it: 16777216B, 16384KiB, 16MiB.
+func bytesOf(text string) int {
+	digits := strings.TrimRight(text, "BKMGi")
+	n, err := strconv.Atoi(digits)
+	if err != nil {
+		return 0
+	}
+	switch text[len(digits):] {
+	case "KiB":
+		return n << 10
+	case "MiB":
+		return n << 20
+	case "GiB":
+		return n << 30
+	}
+	return n
+}

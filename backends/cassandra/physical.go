@@ -1,0 +1,201 @@
+package cassandra
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// The library's own columns, with their types.
+var libraryColumns = [...][2]string{
+	{"_rev", "blob"}, {"_ring", "blob"}, {"_dead", "boolean"}, {"_expires", "timestamp"},
+	{"_note", "text"}, {"_extra", "text"}, {"_later", "boolean"},
+}
+
+const sortColumn = "_sort"
+
+// longest is the length of names of tables that every version takes.
+const longest = 48
+
+// physicalName returns the name in Cassandra of the table for records of a name: with
+// _X_ for a dot, and its end for a hash if it is too long. Names of tables have no
+// capital letters.
+func physicalName(name string) string {
+	text := strings.ReplaceAll(name, ".", "_X_")
+	if len(text) <= longest {
+		return text
+	}
+	hash := sha256.Sum256([]byte(name))
+	return text[:31] + "H" + hex.EncodeToString(hash[:8])
+}
+
+// typeOf returns the type of a column for a kind.
+func typeOf(k driver.Kind) string {
+	switch k {
+	case driver.Bool:
+		return "boolean"
+	case driver.Int:
+		return "bigint"
+	case driver.Float:
+		return "double"
+	case driver.Bytes:
+		return "blob"
+	case driver.Time:
+		return "timestamp"
+	}
+	return "text"
+}
+
+func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// A physical is a table as the server has it.
+type physical struct {
+	made    bool
+	parts   []string          // name and type of the partition columns
+	order   []string          // name, type and order of the clustering columns
+	regular map[string]string // types by name
+	static  string            // one static column
+	ttl     int               // seconds after which cells end that say nothing else
+}
+
+const (
+	columnsOf = `SELECT column_name, kind, type, position, clustering_order FROM system_schema.columns WHERE keyspace_name = ? AND table_name = ?`
+	optionsOf = `SELECT default_time_to_live FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?`
+)
+
+// physical reads what the server has of the table of a name.
+func (s *Store) physical(ctx context.Context, doing, name string) (*physical, error) {
+	p := &physical{regular: map[string]string{}}
+	iter, err := s.ask(ctx, doing, s.query(gocql.One, columnsOf, s.keyspace, name).PageSize(1000))
+	if err != nil {
+		return nil, err
+	}
+	at := map[int]string{}
+	var position int
+	for column, kind, typ, order := "", "", "", ""; iter.Scan(&column, &kind, &typ, &position, &order); {
+		p.made = true
+		switch kind {
+		case "partition_key":
+			at[position] = column + " " + typ
+		case "clustering":
+			p.order = append(p.order, column+" "+typ+" "+order)
+		case "static":
+			p.static = column
+		default:
+			p.regular[column] = typ
+		}
+	}
+	for i := range len(at) {
+		p.parts = append(p.parts, at[i])
+	}
+	if err := iter.Close(); err != nil || !p.made {
+		return p, s.failed(ctx, doing, err)
+	}
+	if iter, err = s.read(ctx, doing, gocql.One, optionsOf, s.keyspace, name); err != nil {
+		return nil, err
+	}
+	iter.Scan(&p.ttl)
+	return p, s.failed(ctx, doing, iter.Close())
+}
+
+// odd says what makes a table one that this package has not made for t.
+func (p *physical) odd(t *driver.Table) string {
+	var parts []string
+	for _, c := range t.Partition {
+		parts = append(parts, c.Name+" "+typeOf(c.Kind))
+	}
+	switch {
+	case !slices.Equal(p.parts, parts):
+		return fmt.Sprintf("has the partition columns %q and not %q", p.parts, parts)
+	case !slices.Equal(p.order, []string{sortColumn + " text asc"}):
+		return fmt.Sprintf("has the clustering columns %q and not %q", p.order, sortColumn+" text asc")
+	case p.static != "":
+		return "has the static column " + p.static
+	case p.ttl != 0:
+		return fmt.Sprintf("has a default_time_to_live of %d seconds, after which records would end", p.ttl)
+	}
+	for _, c := range libraryColumns {
+		if have := p.regular[c[0]]; have != c[1] {
+			return fmt.Sprintf("has no column %s of type %s", c[0], c[1])
+		}
+	}
+	for _, f := range t.Fields {
+		if have, ok := p.regular[f.Name]; ok && have != typeOf(f.Kind) {
+			return fmt.Sprintf("has the column %s of type %s, and not %s", f.Name, have, typeOf(f.Kind))
+		}
+	}
+	return ""
+}
+
+// missing returns the fields of t that the table has no column for.
+func (p *physical) missing(t *driver.Table) []driver.Column {
+	var list []driver.Column
+	for _, f := range t.Fields {
+		if _, ok := p.regular[f.Name]; !ok {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// makeTable returns the statement that makes the table of records, with columns for the
+// fields of all tables whose rows lie in it.
+func makeTable(home *driver.Table, fields []driver.Column) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n  ", quoted(physicalName(home.Name)))
+	var parts []string
+	for _, c := range home.Partition {
+		fmt.Fprintf(&b, "%s %s, ", quoted(c.Name), typeOf(c.Kind))
+		parts = append(parts, quoted(c.Name))
+	}
+	b.WriteString(quoted(sortColumn) + " text,\n  ")
+	for _, f := range fields {
+		fmt.Fprintf(&b, "%s %s, ", quoted(f.Name), typeOf(f.Kind))
+	}
+	b.WriteString("\n  ")
+	for _, c := range libraryColumns {
+		fmt.Fprintf(&b, "%s %s, ", quoted(c[0]), c[1])
+	}
+	fmt.Fprintf(&b, "\n  PRIMARY KEY ((%s), %s))", strings.Join(parts, ", "), quoted(sortColumn))
+	return b.String()
+}
+
+// addColumn returns the statement that adds the column of a field.
+func addColumn(home string, f driver.Column) string {
+	return fmt.Sprintf("ALTER TABLE %s ADD IF NOT EXISTS %s %s", quoted(physicalName(home)), quoted(f.Name), typeOf(f.Kind))
+}
+
+// change sends a statement that changes the schema, and waits until all servers have it.
+func (s *Store) change(ctx context.Context, doing, text string) error {
+	q := s.query(gocql.Quorum, text)
+	_, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
+	if err != nil {
+		return s.failed(ctx, doing, err)
+	}
+	return s.failed(ctx, doing, s.session.AwaitSchemaAgreement(ctx))
+}
+
+// turn is how long a program waits for another one that has said that it makes something.
+const turn = 5 * time.Second
+
+// awaitOther waits until done, for as long as another program may take for it.
+func (s *Store) awaitOther(ctx context.Context, done func() (bool, error)) (bool, error) {
+	for begun := time.Now(); time.Since(begun) < turn; {
+		ok, err := done()
+		if ok || err != nil {
+			return ok, err
+		}
+		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			return false, err
+		}
+	}
+	return false, nil
+}

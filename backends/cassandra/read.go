@@ -1,0 +1,155 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// getsAtOnce is how many statements one Get sends at once at most.
+const getsAtOnce = 64
+
+// keysTogether is how many keys of one partition a statement asks for at most.
+const keysTogether = 128
+
+// Get reads the rows under keys into rows, by a statement for each partition, at once.
+func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	v, err := s.checked(t, mask)
+	if err != nil {
+		return err
+	}
+	if len(keys) != len(rows) {
+		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
+	}
+	if len(keys) == 1 {
+		return s.get(ctx, v, s.level, &keys[0], mask, &rows[0])
+	}
+	parts := together(keys)
+	return atOnce(len(parts), func(i int) error {
+		if places := parts[i]; len(places) > 1 {
+			return s.getSome(ctx, v, keys, places, mask, rows)
+		}
+		at := parts[i][0]
+		return s.get(ctx, v, s.level, &keys[at], mask, &rows[at])
+	})
+}
+
+// together returns the places of keys that one statement can ask for.
+func together(keys []driver.Key) [][]int {
+	var parts [][]int
+	open := make(map[string]int, len(keys)) // the part of a partition that has room
+	for i := range keys {
+		at, ok := open[keys[i].Partition]
+		if !ok || len(parts[at]) == keysTogether {
+			at = len(parts)
+			open[keys[i].Partition], parts = at, append(parts, nil)
+		}
+		parts[at] = append(parts[at], i)
+	}
+	return parts
+}
+
+// getSome reads the rows under some keys of one partition.
+func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places []int, mask []int, rows []driver.Row) error {
+	wanted := make(map[string][]int, len(places))
+	var sorts []string
+	for _, at := range places {
+		rows[at].Reset()
+		rows[at].Key = keys[at]
+		rows[at].Fields = append(rows[at].Fields, make([]driver.Value, v.shape(mask).width)...)
+		if wanted[keys[at].Sort] == nil {
+			sorts = append(sorts, v.head+keys[at].Sort)
+		}
+		wanted[keys[at].Sort] = append(wanted[keys[at].Sort], at)
+	}
+	partition := keys[places[0]].Partition
+	args, err := v.partition(make([]any, 0, len(v.parts)+1), partition)
+	if err != nil {
+		return err
+	}
+	doing := "get rows of " + v.name
+	text := "SELECT " + v.selection(mask) + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" IN ?`
+	iter, err := s.ask(ctx, doing, s.query(s.level, text, append(args, sorts)...).PageSize(len(sorts)+1).PageState(nil))
+	if err != nil {
+		return err
+	}
+	r := s.newReader(v, mask, iter, partition)
+	for r.next() {
+		for _, at := range wanted[strings.TrimPrefix(r.sortText(), v.head)] {
+			rows[at].Fields = rows[at].Fields[:0]
+			if err := r.row(ctx, &rows[at]); err != nil {
+				return err
+			}
+		}
+	}
+	return s.failed(ctx, doing, iter.Close())
+}
+
+// checked returns the view of a table that has the fields of mask.
+func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
+	v, err := s.view(t)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.ValidateMask(mask); err != nil {
+		return nil, fmt.Errorf("cassandra: %w", err)
+	}
+	return v, nil
+}
+
+// atOnce calls fn for all numbers below n, some at once, and returns the error of the
+// lowest that has one.
+func atOnce(n int, fn func(i int) error) error {
+	if n == 1 {
+		return fn(0)
+	}
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	for worker := range min(n, getsAtOnce) {
+		wg.Go(func() {
+			for i := worker; i < n; i += getsAtOnce {
+				if errs[i] = fn(i); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) get(ctx context.Context, v *view, level gocql.Consistency, key *driver.Key, mask []int, row *driver.Row) error {
+	row.Reset()
+	row.Key = driver.Key{Partition: key.Partition, Sort: key.Sort}
+	var room [4]any
+	args, err := v.key(room[:0], key)
+	if err != nil {
+		return err
+	}
+	doing := "get a row of " + v.name
+	text := "SELECT " + v.selection(mask) + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" = ?`
+	iter, err := s.read(ctx, doing, level, text, args...)
+	if err != nil {
+		return err
+	}
+	r := s.newReader(v, mask, iter, key.Partition)
+	if r.next() {
+		return r.row(ctx, row)
+	}
+	row.Fields = append(row.Fields, make([]driver.Value, r.sh.width)...)
+	return s.failed(ctx, doing, iter.Close())
+}

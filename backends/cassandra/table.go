@@ -1,0 +1,293 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// homeOf returns the Records table in which the rows of t lie.
+func homeOf(t *driver.Table) *driver.Table {
+	if t.Class != driver.Records && t.Home != nil {
+		return t.Home
+	}
+	return t
+}
+
+// A state is what the server has of some tables: what the catalog says of each, and
+// the tables in which their rows lie, by the names of their homes.
+type state struct {
+	entries   map[string]*entry
+	physicals map[string]*physical
+}
+
+// Define makes the tables exist. Another program's fields are no obstacle.
+func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	st, err := s.fits(ctx, "define", tables)
+	if err != nil {
+		return err
+	}
+	if st.absent(tables) == nil {
+		s.know(tables, st)
+		return nil
+	}
+	if err := s.declare(ctx, tables, st); err != nil {
+		return err
+	}
+	if st, err = s.fits(ctx, "define", tables); err != nil {
+		return err
+	}
+	if err := st.absent(tables); err != nil {
+		return err
+	}
+	s.know(tables, st)
+	return nil
+}
+
+// Attach makes the store know tables that exist.
+func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	defer s.leave()
+	s.schema.Lock()
+	defer s.schema.Unlock()
+	st, err := s.fits(ctx, "attach", tables)
+	if err != nil {
+		return err
+	}
+	if err := st.absent(tables); err != nil {
+		return err
+	}
+	s.know(tables, st)
+	return nil
+}
+
+// fits reads what the server has of tables, and says what speaks against them.
+func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) (*state, error) {
+	st := &state{map[string]*entry{}, map[string]*physical{}}
+	for _, t := range tables {
+		if err := possible(t); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.look(ctx, doing); err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		home := homeOf(t)
+		for _, t := range []*driver.Table{t, home} {
+			if st.entries[t.Name] != nil {
+				continue
+			}
+			e, err := s.entry(ctx, doing+" "+t.Name, t.Name)
+			if err != nil {
+				return nil, err
+			}
+			st.entries[t.Name] = e
+		}
+		if st.physicals[home.Name] == nil {
+			p, err := s.physical(ctx, doing+" "+t.Name, physicalName(home.Name))
+			if err != nil {
+				return nil, err
+			}
+			st.physicals[home.Name] = p
+		}
+		if err := st.refuses(t); err != nil {
+			return nil, err
+		}
+	}
+	return st, nil
+}
+
+// look sees whether the table of the catalog is there.
+func (s *Store) look(ctx context.Context, doing string) error {
+	if s.made {
+		return nil
+	}
+	p, err := s.physical(ctx, doing, catalogName)
+	if err != nil {
+		return err
+	}
+	if p.made && !slices.Equal(p.parts, []string{"name text"}) {
+		return schema("%s: another program has made a table %s in the keyspace %s: use another keyspace", doing, catalogName, s.keyspace)
+	}
+	if s.made = p.made; !s.made {
+		return nil
+	}
+	return s.agree(ctx, doing)
+}
+
+// refuses says what speaks against t beside what the server has.
+func (st *state) refuses(t *driver.Table) error {
+	if _, err := st.entries[t.Name].lacks(t); err != nil {
+		return err
+	}
+	home := homeOf(t)
+	p := st.physicals[home.Name]
+	switch {
+	case !p.made:
+		return nil
+	case st.entries[home.Name].header == "":
+		return schema("table %s: there is a table %s, and another program made it; use another keyspace, or remove it", t.Name, physicalName(home.Name))
+	}
+	if odd := p.odd(t); odd != "" {
+		return schema("table %s: the table %s %s, so another program made it; use another keyspace, or remove it", t.Name, physicalName(home.Name), odd)
+	}
+	return nil
+}
+
+// absent says what of tables is not there: the error for whoever needs it.
+func (st *state) absent(tables []*driver.Table) error {
+	for _, t := range tables {
+		e, p := st.entries[t.Name], st.physicals[homeOf(t).Name]
+		missing, _ := e.lacks(t)
+		switch {
+		case e.header == "" || !p.made:
+			return schema("attach %s: there is no such table; define it first", t.Name)
+		case len(missing) > 0:
+			return schema("attach %s: there is no field %s; define the table first", t.Name, missing[0].Name)
+		}
+		if missing := p.missing(t); len(missing) > 0 {
+			return schema("attach %s: there is no column %s; define the table first", t.Name, missing[0].Name)
+		}
+	}
+	return nil
+}
+
+// possible says what this store cannot have in a table.
+func possible(t *driver.Table) error {
+	if t.Native {
+		return unsupported("table %s: a native index", t.Name)
+	}
+	if err := backend.Validate(t); err != nil {
+		return fmt.Errorf("cassandra: %w", err)
+	}
+	home := homeOf(t)
+	switch {
+	case t.Name == catalogName:
+		return invalid("table %s: this name is taken for something else; take another name", t.Name)
+	case home.Class != driver.Records:
+		return unsupported("table %s: rows that do not lie in the partition of their records; give the index the partition of the collection", t.Name)
+	case !slices.Equal(t.Partition, home.Partition):
+		return invalid("table %s does not have the partition columns of %s", t.Name, home.Name)
+	}
+	for _, c := range slices.Concat(t.Partition, t.Fields) {
+		if !possibleName(c.Name) {
+			return invalid("table %s declares the column %q, which tables cannot have, or have for something else; take another name", t.Name, c.Name)
+		}
+	}
+	for _, f := range t.Fields {
+		if slices.ContainsFunc(t.Partition, func(c driver.Column) bool { return c.Name == f.Name }) {
+			return invalid("table %s declares the field %s, which is a column of its partition", t.Name, f.Name)
+		}
+	}
+	return nil
+}
+
+// possibleName reports whether tables can have a column of a name for a field.
+func possibleName(name string) bool {
+	return name != "" && name != sortColumn && !slices.ContainsFunc(libraryColumns[:], func(c [2]string) bool { return c[0] == name })
+}
+
+// declare adds to the server what it lacks of tables: to the catalog first, so that a
+// table of which it says nothing is another program's.
+func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) error {
+	if err := s.ready(ctx); err != nil {
+		return err
+	}
+	first := map[string]bool{} // this program was the first to say so
+	for _, t := range tables {
+		e := st.entries[t.Name]
+		missing, err := e.lacks(t)
+		if err != nil {
+			return err
+		}
+		var won bool
+		if e.header == "" {
+			if won, err = s.describe(ctx, t); err != nil {
+				return err
+			}
+			if won {
+				missing = nil
+			} else if missing, err = s.stillMissing(ctx, t); err != nil {
+				return err
+			}
+		}
+		if len(missing) > 0 {
+			if won, err = s.addFields(ctx, t, missing); err != nil {
+				return err
+			}
+		}
+		first[homeOf(t).Name] = first[homeOf(t).Name] || won
+	}
+	for i, t := range tables {
+		home := homeOf(t)
+		if !slices.ContainsFunc(tables[:i], func(o *driver.Table) bool { return homeOf(o).Name == home.Name }) {
+			if err := s.build(ctx, home, tables, first[home.Name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stillMissing returns the fields that an entry lacks which another program has made.
+func (s *Store) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Column, error) {
+	e, err := s.entry(ctx, "define "+t.Name, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	return e.lacks(t)
+}
+
+// build makes the table of a home, or the columns that it lacks. A program that was not
+// the first to say so waits for the one that was, because statements which change
+// the schema at once, at several servers, disturb each other.
+func (s *Store) build(ctx context.Context, home *driver.Table, tables []*driver.Table, first bool) error {
+	doing := "define " + home.Name
+	all := *home
+	all.Fields = nil
+	for _, t := range append([]*driver.Table{home}, tables...) {
+		for _, f := range t.Fields {
+			if homeOf(t).Name == home.Name && !slices.ContainsFunc(all.Fields, func(c driver.Column) bool { return c.Name == f.Name }) {
+				all.Fields = append(all.Fields, f)
+			}
+		}
+	}
+	var p *physical
+	look := func() (done bool, err error) {
+		p, err = s.physical(ctx, doing, physicalName(home.Name))
+		return err == nil && p.made && len(p.missing(&all)) == 0, err
+	}
+	done, err := look()
+	if err == nil && !done && !first {
+		done, err = s.awaitOther(ctx, look)
+	}
+	if err != nil || done {
+		return err
+	}
+	if !p.made {
+		return s.change(ctx, doing, makeTable(home, all.Fields))
+	}
+	for _, f := range p.missing(&all) {
+		if err := s.change(ctx, doing, addColumn(home.Name, f)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// know makes views of tables, which the server has.
+func (s *Store) know(tables []*driver.Table, st *state) {
+	s.views.Set(tables, func(t *driver.Table) *view { return s.newView(t, st.entries[t.Name]) })
+}

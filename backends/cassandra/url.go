@@ -1,0 +1,310 @@
+package cassandra
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// urlForms is what a URL can be. No error quotes one: it may have a password.
+const urlForms = "want cassandra://[user:password@]host[:port][,host:port…]/keyspace[?option=value]; in a password write %2F for /, %3F for ?, %23 for # and %40 for @"
+
+// Times that hold if the URL does not say others. A commit whose answer takes longer
+// than the first has an unknown outcome.
+const (
+	callTime    = 12 * time.Second // more than the server takes for what it refuses
+	connectTime = 5 * time.Second
+)
+
+// Open opens the store that a URL names:
+//
+//	cassandra://[user:password@]host[:port][,host:port…]/keyspace[?option=value&…]
+//
+// Any of the servers tells about all others. The port is 9042 unless it is given. The
+// options, each at most once, are
+//
+//	dc=name                the datacenter of reads and commits; see Options.Datacenter
+//	replication=number     makes the keyspace if it is not there, also with
+//	                       replication=dc1:3,dc2:3; see Options.Replication
+//	tls=true               speaks TLS
+//	ca=file                of tls: the certificates, in PEM, that the servers' must be
+//	                       signed by; without it those of the system
+//	connections=number     connections to each server; 2
+//	timeout=time           how long to wait for an answer; 12s
+//	connect_timeout=time   how long to wait until a connection is made; 5s
+//
+// with times like 500ms or 3s. Anything else is ErrInvalid. What is said at New of the
+// server holds here, too.
+func Open(ctx context.Context, rawURL string) (*Store, error) {
+	t, err := parseURL(rawURL)
+	if err != nil {
+		return nil, err
+	}
+	if err := ended(ctx); err != nil {
+		return nil, err
+	}
+	session, err := t.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{session: session, own: true, addr: t.hosts}
+	if err := s.open(ctx, &t.opts); err != nil {
+		session.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// A target is what a URL says.
+type target struct {
+	opts    Options
+	hosts   string
+	cluster *gocql.ClusterConfig
+	tls     bool
+	ca      string
+}
+
+var errURL = invalid("open: a URL that cannot be read; %s", urlForms)
+
+func parseURL(rawURL string) (*target, error) {
+	scheme, rest, _ := strings.Cut(rawURL, "://")
+	if scheme != "cassandra" {
+		return nil, invalid("open: the scheme is not cassandra; %s", urlForms)
+	}
+	where, query, _ := strings.Cut(rest, "?")
+	user, hosts := "", where
+	if at := strings.LastIndex(where, "@"); at >= 0 {
+		user, hosts = where[:at], where[at+1:]
+	}
+	hosts, keyspace, _ := strings.Cut(hosts, "/")
+	keyspace, err := url.PathUnescape(keyspace)
+	if err != nil || hosts == "" || strings.ContainsAny(rest, "# ") {
+		return nil, errURL
+	}
+	t := &target{hosts: hosts, opts: Options{Keyspace: keyspace}}
+	if err := t.setHosts(); err != nil {
+		return nil, err
+	}
+	if err := t.setUser(user, strings.Contains(where, "@")); err != nil {
+		return nil, err
+	}
+	options, err := url.ParseQuery(query)
+	if err != nil {
+		return nil, errURL
+	}
+	for name, values := range options {
+		if len(values) > 1 {
+			return nil, invalid("open: option %.50s is given twice", name)
+		}
+		if err := t.setOption(name, values[0]); err != nil {
+			return nil, err
+		}
+	}
+	if t.ca != "" && !t.tls {
+		return nil, invalid("open: option ca is of tls=true, which is not given")
+	}
+	if keyspace == "" {
+		return nil, invalid("open: no keyspace; %s", urlForms)
+	}
+	return t, t.secure()
+}
+
+// setHosts makes the configuration of the client for the hosts.
+func (t *target) setHosts() error {
+	var list []string
+	for host := range strings.SplitSeq(t.hosts, ",") {
+		name, port, err := net.SplitHostPort(host)
+		if err != nil {
+			name, port = strings.Trim(host, "[]"), "9042"
+		}
+		n, err := strconv.Atoi(port)
+		if err != nil || n < 1 || n > 65535 || name == "" {
+			return errURL
+		}
+		list = append(list, net.JoinHostPort(name, port))
+	}
+	c := gocql.NewCluster(list...)
+	_, port, _ := net.SplitHostPort(list[0])
+	c.Port, _ = strconv.Atoi(port) // of servers that the others tell about
+	c.ProtoVersion = 5
+	c.Timeout, c.ConnectTimeout = callTime, connectTime
+	c.ReconnectInterval = time.Second
+	c.Metadata.CacheMode = gocql.KeyspaceOnly
+	t.cluster = c
+	return nil
+}
+
+func (t *target) setUser(text string, given bool) error {
+	if !given {
+		return nil
+	}
+	name, password, ok := strings.Cut(text, ":")
+	name, err1 := url.PathUnescape(name)
+	password, err2 := url.PathUnescape(password)
+	if err1 != nil || err2 != nil || !ok || name == "" {
+		return errURL
+	}
+	t.cluster.Authenticator = gocql.PasswordAuthenticator{Username: name, Password: password}
+	return nil
+}
+
+func (t *target) setOption(name, value string) (err error) {
+	switch name {
+	case "dc":
+		if t.opts.Datacenter = value; value == "" {
+			err = errEmpty
+		}
+	case "replication":
+		if t.opts.Replication = value; value == "" {
+			err = errEmpty
+		}
+	case "tls":
+		t.tls, err = strconv.ParseBool(value)
+	case "ca":
+		t.ca = value
+	case "connections":
+		if t.cluster.NumConns, err = strconv.Atoi(value); err == nil && (t.cluster.NumConns < 1 || t.cluster.NumConns > 1000) {
+			err = errEmpty
+		}
+	case "timeout":
+		t.cluster.Timeout, err = positive(value)
+	case "connect_timeout":
+		t.cluster.ConnectTimeout, err = positive(value)
+	default:
+		return invalid("open: option %.50q is none of dc, replication, tls, ca, connections, timeout and connect_timeout", name)
+	}
+	if err != nil {
+		return invalid("open: option %s=%.50q cannot be read", name, value)
+	}
+	return nil
+}
+
+var errEmpty = errors.New("empty, or out of range")
+
+func positive(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err == nil && d <= 0 {
+		err = errEmpty
+	}
+	return d, err
+}
+
+// secure sets up TLS.
+func (t *target) secure() error {
+	if !t.tls {
+		return nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if t.ca != "" {
+		pem, err := os.ReadFile(t.ca)
+		if err != nil {
+			return invalid("open: option ca: %v", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return invalid("open: option ca: the file %.200s has no certificates in PEM", t.ca)
+		}
+	}
+	t.cluster.SslOpts = &gocql.SslOptions{Config: config, EnableHostVerification: true}
+	return nil
+}
+
+// attempts keep why connections could not be made: the client tells it in words only.
+type attempts struct {
+	mu   sync.Mutex
+	last error
+}
+
+// ObserveConnect keeps the error of a connection.
+func (a *attempts) ObserveConnect(o gocql.ObservedConnect) {
+	if o.Err != nil {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.last = o.Err
+	}
+}
+
+func (a *attempts) why() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.last
+}
+
+// connect makes a session, which the client does without a context.
+func (t *target) connect(ctx context.Context) (*gocql.Session, error) {
+	why := &attempts{}
+	t.cluster.ConnectObserver = why
+	t.cluster.PoolConfig.HostSelectionPolicy = gocql.TokenAwareHostPolicy(t.fallback(), gocql.DoNotShuffleReplicas())
+	type made struct {
+		session *gocql.Session
+		err     error
+	}
+	done := make(chan made, 1)
+	go func() {
+		session, err := t.cluster.CreateSession()
+		done <- made{session, err}
+	}()
+	select {
+	case m := <-done:
+		if m.err == nil {
+			return m.session, nil
+		}
+		return nil, t.failed(m.err, why.why())
+	case <-ctx.Done():
+		go func() {
+			if m := <-done; m.err == nil {
+				m.session.Close()
+			}
+		}()
+		return nil, fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, driver.ErrTimeout, ctx.Err())
+	}
+}
+
+func (t *target) fallback() gocql.HostSelectionPolicy {
+	if t.opts.Datacenter != "" {
+		return gocql.DCAwareRoundRobinPolicy(t.opts.Datacenter)
+	}
+	return gocql.RoundRobinHostPolicy()
+}
+
+// failed says why there is no session.
+func (t *target) failed(err, cause error) error {
+	if cause == nil {
+		return fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, driver.ErrUnavailable, err)
+	}
+	remedy, kind := kindOf(cause)
+	switch {
+	case isTLS(cause):
+		remedy, kind = "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
+	case codeOf(cause) == gocql.ErrCodeProtocol:
+		remedy, kind = "the server does not speak protocol version 5: upgrade it to Cassandra 4.1 or later", driver.ErrUnsupported
+	case codeOf(cause) < 0 && !t.tls:
+		remedy = "if the server speaks TLS only, say tls=true"
+	}
+	if remedy != "" {
+		return fmt.Errorf("cassandra: open: %s: %w: %w; %s", t.hosts, kind, cause, remedy)
+	}
+	return fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, kind, cause)
+}
+
+// isTLS reports whether client and server do not agree on TLS.
+func isTLS(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}

@@ -1,0 +1,206 @@
+package cassandra
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A view is a table as one driver.Table sees it, whose ordinals are its own.
+type view struct {
+	name     string
+	physical string // where its rows lie
+	table    string // the same, quoted
+	head     string // what _sort begins with
+	class    driver.Class
+	ring     int
+	parts    []driver.Column // of the partition
+	sort     []driver.Column
+	fields   []driver.Column
+	escaped  bool   // the partition is one text, which cannot be empty
+	where    string // the partition columns, as a condition
+	number   uint64 // no other view has it: see driver.Row.Hint
+
+	ordinals map[string]int
+	late     []bool // by ordinal: rows can have the field in _extra
+	anyLate  bool
+
+	// columns are those of the table, as far as they are known.
+	columns atomic.Pointer[columns]
+}
+
+// columns are those that rows of a view can have beside their key. They are replaced
+// as a whole when other programs have declared more.
+type columns struct {
+	kinds  map[string]known // of all fields that programs have declared
+	others []string         // those of them that the view does not declare
+	names  []string         // in the order of what is bound: fields, then the library's
+	at     map[string]int   // places in names
+	insert string
+	update string
+	remove string
+}
+
+func (s *Store) newView(t *driver.Table, e *entry) *view {
+	home := homeOf(t)
+	v := &view{
+		name:     t.Name,
+		physical: physicalName(home.Name),
+		head:     headOf(t.Name, home.Name),
+		class:    t.Class,
+		ring:     max(0, t.Ring),
+		parts:    slices.Clone(t.Partition),
+		sort:     slices.Clone(t.Sort),
+		fields:   slices.Clone(t.Fields),
+		number:   s.numbers.Add(1),
+		ordinals: map[string]int{},
+	}
+	v.table = quoted(v.physical)
+	v.escaped = len(v.parts) == 1 && v.parts[0].Kind == driver.String
+	for i, c := range v.parts {
+		if i > 0 {
+			v.where += " AND "
+		}
+		v.where += quoted(c.Name) + " = ?"
+	}
+	for i, f := range v.fields {
+		late := e.fields[f.Name].later
+		v.ordinals[f.Name] = i
+		v.late = append(v.late, late)
+		v.anyLate = v.anyLate || late
+	}
+	v.learn(e)
+	return v
+}
+
+// headOf returns what the clustering text of rows of a table begins with. That of
+// records sorts below that of all others.
+func headOf(name, home string) string {
+	switch rest, ok := strings.CutPrefix(name, home+"."); {
+	case name == home:
+		return ":"
+	case ok && rest != "":
+		return rest + ":"
+	}
+	return "." + name + ":"
+}
+
+// learn takes over what the catalog has of the view's table.
+func (v *view) learn(e *entry) {
+	c := &columns{kinds: e.fields, at: map[string]int{}}
+	for _, f := range v.fields {
+		c.names = append(c.names, f.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.fields)) {
+		if _, declared := v.ordinals[name]; !declared {
+			c.others, c.names = append(c.others, name), append(c.names, name)
+		}
+	}
+	for _, lib := range libraryColumns {
+		c.names = append(c.names, lib[0])
+	}
+	for i, name := range c.names {
+		c.at[name] = i
+	}
+	c.write(v)
+	v.columns.Store(c)
+}
+
+// write makes the texts of the statements that write.
+func (c *columns) write(v *view) {
+	var names, marks, sets strings.Builder
+	for i, name := range c.names {
+		if i > 0 {
+			names.WriteString(", ")
+			marks.WriteString(", ")
+			sets.WriteString(", ")
+		}
+		names.WriteString(quoted(name))
+		marks.WriteString("?")
+		sets.WriteString(quoted(name) + " = ?")
+	}
+	for _, p := range v.parts {
+		names.WriteString(", " + quoted(p.Name))
+		marks.WriteString(", ?")
+	}
+	row := " WHERE " + v.where + ` AND "_sort" = ?`
+	c.insert = "INSERT INTO " + v.table + " (" + names.String() + `, "_sort") VALUES (` + marks.String() + ", ?)"
+	c.update = "UPDATE " + v.table + " SET " + sets.String() + row
+	c.remove = "DELETE FROM " + v.table + row
+}
+
+// other returns what the catalog has of a field that v does not declare. A program
+// that declared it since v was made is asked for once.
+func (s *Store) other(ctx context.Context, v *view, field string) (known, bool, error) {
+	if k, ok := v.columns.Load().kinds[field]; ok {
+		return k, true, nil
+	}
+	e, err := s.entry(ctx, "read a row of "+v.name, v.name)
+	if err != nil {
+		return known{}, false, err
+	}
+	k, ok := e.fields[field]
+	if ok {
+		v.learn(e)
+	}
+	return k, ok, nil
+}
+
+// partition appends the values to bind for a partition. Where it is one text, what
+// would be empty, and what begins like its stand-in, has a '#' more in front.
+func (v *view) partition(args []any, text string) ([]any, error) {
+	var room [8]driver.Value
+	vals, rest, err := driver.ParseParts(room[:0], text, v.parts)
+	if err != nil || rest != "" {
+		return nil, invalid("table %s: the partition %.200q is not one of its key columns", v.name, text)
+	}
+	if v.escaped {
+		s := vals[0].Str()
+		if s == "" || s[0] == '#' {
+			s = "#" + s
+		}
+		return append(args, s), nil
+	}
+	for _, value := range vals {
+		args = append(args, bindable(value))
+	}
+	return args, nil
+}
+
+// partitionOf returns the text of the partition that the cells of its columns stand for.
+func (v *view) partitionOf(cells []cell) (string, bool) {
+	var room [8]driver.Value
+	vals := room[:0]
+	for i := range v.parts {
+		value, ok := cells[i].value(v.parts[i].Kind)
+		if !ok {
+			return "", false
+		}
+		if v.escaped && strings.HasPrefix(value.Str(), "#") {
+			value = driver.StringValue(value.Str()[1:])
+		}
+		vals = append(vals, value)
+	}
+	text, err := driver.AppendParts(nil, v.parts, vals)
+	return string(text), err == nil
+}
+
+// key returns the values to bind for a whole key.
+func (v *view) key(args []any, k *driver.Key) ([]any, error) {
+	args, err := v.partition(args, k.Partition)
+	return append(args, v.head+k.Sort), err
+}
+
+// sortOf returns the order text that a clustering text stands for.
+func (v *view) sortOf(text string) (string, bool) {
+	text, ok := strings.CutPrefix(text, v.head)
+	if !ok {
+		return "", false
+	}
+	_, rest, ok := driver.CutParts(text, v.sort)
+	return text, ok && rest == ""
+}
