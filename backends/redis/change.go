@@ -29,6 +29,79 @@ func (c *call) addKey(key, form string) {
 
 func (c *call) add(args ...string) { c.args = append(c.args, args...) }
 
+// mostFields is how many names and values a script takes that calls unpack once.
+const mostFields = 4000
+
+// insertable reports whether the script insert may be asked: a record and rows that
+// should not be there.
+func (c *call) insertable() bool {
+	op := &c.ops[0]
+	if op.If != driver.Absent || op.Row.Dead || c.views[0].room == "0" || len(op.Row.Fields)+len(op.Row.Extra) > mostFields/2-2 {
+		return false
+	}
+	for i := 1; i < len(c.ops); i++ {
+		if c.ops[i].Do != driver.Put || c.ops[i].If == driver.Present {
+			return false
+		}
+	}
+	return true
+}
+
+// removable reports whether the script remove may be asked: a record that dies, and
+// rows that go with it.
+func (c *call) removable() bool {
+	op := &c.ops[0]
+	if !op.Row.Dead || len(op.Row.Fields)+len(op.Row.Extra) > mostFields/2-3 {
+		return false
+	}
+	for i := 1; i < len(c.ops); i++ {
+		if c.ops[i].Do != driver.Delete {
+			return false
+		}
+	}
+	return true
+}
+
+// place makes room for a call of a Put and its rows, and adds the keys of these and
+// of the order. It returns S in the order, or "".
+func (c *call) place() (sort string) {
+	op, v, n := &c.ops[0], c.views[0], len(c.ops)
+	c.keys, c.forms = make([]string, 0, n+1), make([]string, 0, n+1)
+	c.args = make([]string, 0, 8+3*n+2*len(op.Row.Fields)+2*len(op.Row.Extra))
+	c.addKey(v.key(&op.Row.Key), "hash")
+	for i := 1; i < n; i++ {
+		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
+	}
+	if !v.ordered {
+		return ""
+	}
+	c.addKey(v.set(op.Row.Key.Partition), "zset")
+	return op.Row.Key.Sort
+}
+
+// insertCall makes the call of the script insert.
+func (c *call) insertCall(sc *script) {
+	c.script = sc
+	sort := c.place()
+	c.add(string(c.token[:]), itoa(len(c.ops)-1))
+	for i := 1; i < len(c.ops); i++ {
+		c.add(c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
+	}
+	c.add(sort)
+	c.args = c.views[0].appendFields(c.args, &c.ops[0].Row)
+}
+
+// removeCall makes the call of the script remove.
+func (c *call) removeCall(sc *script) {
+	c.script = sc
+	sort := c.place()
+	c.add(string(c.token[:]), condition(&c.ops[0]), c.views[0].room, itoa(len(c.ops)-1), sort)
+	for i := 1; i < len(c.ops); i++ {
+		c.add(c.ops[i].Row.Key.Sort)
+	}
+	c.args = c.views[0].appendFields(c.args, &c.ops[0].Row)
+}
+
 // putCall makes the call of the script put.
 func (c *call) putCall(sc *script) {
 	op, v := &c.ops[0], c.views[0]

@@ -113,16 +113,21 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 	switch {
 	case !c.oneRecord():
 		c.commitCall(s.commit)
-	case c.ops[0].Do == driver.Put:
-		c.putCall(s.put)
 	case c.ops[0].Do == driver.Patch:
 		c.patchCall(s.patch)
-	default:
+	case c.ops[0].Do != driver.Put:
 		c.commitCall(s.commit)
+	case c.insertable():
+		c.insertCall(s.insert)
+	case c.removable():
+		c.removeCall(s.remove)
+	default:
+		c.putCall(s.put)
 	}
-	r, err := s.eval(ctx, c.script, c.keys, c.args)
-	if codeOf(err) == "READONLY" && s.turned(ctx) {
-		r, err = s.eval(ctx, c.script, c.keys, c.args)
+	r, err := s.run(ctx, c)
+	if err == nil && r.asksPut() {
+		c.putCall(s.put)
+		r, err = s.run(ctx, c)
 	}
 	if err != nil {
 		if codeOf(err) == "WRONGTYPE" {
@@ -138,6 +143,15 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 		return nil, s.doneBefore(ctx, c)
 	}
 	return s.refusal(ctx, c, &r, n)
+}
+
+// run sends the call of a script, once more if it was to a master that is one no longer.
+func (s *Store) run(ctx context.Context, c *call) (reply, error) {
+	r, err := s.eval(ctx, c.script, c.keys, c.args)
+	if codeOf(err) == "READONLY" && s.turned(ctx) {
+		r, err = s.eval(ctx, c.script, c.keys, c.args)
+	}
+	return r, err
 }
 
 // doneBefore returns what is to be said of a commit that an earlier sending of it has

@@ -99,7 +99,7 @@ func (s *Store) useCluster(c *goredis.ClusterClient, replicas int) error {
 	}
 	r := &router{ClusterClient: c, quorum: quorum{replicas, o.ReadTimeout / 2}, patience: o.ReadTimeout,
 		texts: map[string]string{}, nodes: map[string]*goredis.Client{}}
-	for _, sc := range []*script{s.creation, s.put, s.patch, s.commit} {
+	for _, sc := range []*script{s.creation, s.insert, s.remove, s.put, s.patch, s.commit} {
 		r.texts[sc.hash] = sc.text
 	}
 	s.client, s.quorum, s.addr = r, r.quorum, "the cluster of "+strings.Join(o.Addrs, ", ")

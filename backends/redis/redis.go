@@ -23,7 +23,7 @@ type Store struct {
 	facts  driver.Facts
 	line   line
 
-	creation, put, patch, commit *script
+	creation, insert, remove, put, patch, commit *script
 
 	life  sync.RWMutex // held for reading by calls under way
 	close func() error
@@ -57,9 +57,11 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 	s := &Store{
 		prefix:   prefix,
 		creation: newScript(createText),
-		put:      newScript(putText),
-		patch:    newScript(patchText),
-		commit:   newScript(commitText),
+		insert:   newScript(spanText, insertText),
+		remove:   newScript(spanText, removeText),
+		put:      newScript(spanText, rowsText, putText),
+		patch:    newScript(spanText, overText, rowsText, patchText),
+		commit:   newScript(spanText, overText, commitText),
 	}
 	if err := s.use(client, opts.MinReplicas); err != nil {
 		return nil, err

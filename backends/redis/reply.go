@@ -84,6 +84,9 @@ func (r *reply) number() int64 {
 	return n
 }
 
+// asksPut reports whether a script answered that put is to be asked.
+func (r *reply) asksPut() bool { return r.rest == "*1\r\n:-2\r\n" }
+
 // refused returns the error with which the server answered, if it did.
 func (r *reply) refused() error {
 	if r.rest == "" || r.rest[0] != '-' && r.rest[0] != '!' {

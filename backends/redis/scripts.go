@@ -3,16 +3,17 @@ package redis
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"strings"
 )
 
-// The scripts of a commit, as docs/design.md has and explains them. The first
-// three come before each of the others.
+// The scripts of a commit, as docs/design.md has and explains them. What span, over
+// and rows define others call; each closure costs, so that none comes with what it
+// does not need.
 
-const spanText = `-- span returns the bounds of the member that begins with a Sort.
-local function span(s)
-  if s == '' then return '-', '+' end
-  return '[' .. s, '(' .. s:sub(1, -2) .. string.char(s:byte(-1) + 1)
-end`
+const spanText = `local call = redis.call
+
+-- span returns the bounds of the member that begins with a Sort: a token follows, and no token begins with 255.
+local function span(sort) return '[' .. sort, '(' .. sort .. '\255' end`
 
 const overText = `-- over says whether the sum of two decimals leaves the range of int64. Lua's numbers hold 53 bits.
 local function over(a, b)
@@ -28,14 +29,14 @@ end`
 const rowsText = `-- look sees that rows which go lie in sorted sets, and that those which are written meet their conditions. It returns which of the
 -- latter are there already, or else what a script answers.
 local function look(k, gone, more, at)
-  for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end -- fails on a key of another type, as ZLEXCOUNT does
+  for i = 1, gone do call('ZCARD', KEYS[k + i]) end -- fails on a key of another type, as ZLEXCOUNT does
   local old = {}
   for i = 1, more do
     local key, a = KEYS[k + gone + i], at + gone + 3 * i
     local want, from, to = ARGV[a - 2], span(ARGV[a - 1])
-    old[i] = redis.call('ZLEXCOUNT', key, from, to) > 0
+    old[i] = call('ZLEXCOUNT', key, from, to) > 0
     if want ~= 'any' and old[i] ~= (want == 'present') then
-      return nil, {i, redis.call('ZRANGE', key, from, to, 'BYLEX', 'LIMIT', 0, 1)}
+      return nil, {i, call('ZRANGE', key, from, to, 'BYLEX', 'LIMIT', 0, 1)}
     end
   end
   return old
@@ -43,32 +44,65 @@ end
 
 -- change removes and writes rows.
 local function change(k, gone, more, at, old, token)
-  for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[at + i])) end
+  for i = 1, gone do call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[at + i])) end
   for i = 1, more do
     local key, a = KEYS[k + gone + i], at + gone + 3 * i
-    if old[i] then redis.call('ZREMRANGEBYLEX', key, span(ARGV[a - 1])) end
-    redis.call('ZADD', key, 0, ARGV[a - 1] .. token .. ARGV[a])
+    if old[i] then call('ZREMRANGEBYLEX', key, span(ARGV[a - 1])) end
+    call('ZADD', key, 0, ARGV[a - 1] .. token .. ARGV[a])
   end
 end`
+
+const insertText = `-- A record that is not there, with rows that are not there. If one of these is, nothing is written, and put says what that means.
+local token, rows = ARGV[1], tonumber(ARGV[2])
+if call('HLEN', KEYS[1]) > 0 then
+  local got = call('HMGET', KEYS[1], '_rev', '_ring')
+  if not got[1] then return {-2} end
+  if (got[2] or ''):find(token, 1, true) then return {-1} end
+  return {0, call('HGETALL', KEYS[1])}
+end
+for i = 1, rows do -- fails on a key of another type
+  if call('ZLEXCOUNT', KEYS[1 + i], span(ARGV[1 + 2 * i])) > 0 then return {-2} end
+end
+local order, sort = KEYS[rows + 2], ARGV[2 * rows + 3]
+if order then call('ZCARD', order) end
+
+call('HSET', KEYS[1], '_rev', token, '_ring', token, unpack(ARGV, 2 * rows + 4)) -- the first to write is refused without memory
+for i = 1, rows do call('ZADD', KEYS[1 + i], 0, ARGV[1 + 2 * i] .. token .. ARGV[2 + 2 * i]) end
+if order then call('ZADD', order, 0, sort) end
+return {}`
+
+const removeText = `-- A live record dies, and its rows go. If it is not live or has another Rev, nothing is written, and put says what that means.
+local row, token, want, rows = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[4])
+local got = call('HMGET', row, '_rev', '_dead', '_ring')
+local rev, dead, ring = got[1], got[2], got[3] or ''
+if not rev or dead or want == 'absent' or #want == 16 and want ~= rev or ring:find(token, 1, true) then return {-2} end
+for i = 2, #KEYS do call('ZCARD', KEYS[i]) end -- fails on a key of another type
+
+call('DEL', row) -- without memory, too: it gives some back
+call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, ARGV[3]), unpack(ARGV, rows + 6))
+for i = 1, rows do call('ZREMRANGEBYLEX', KEYS[1 + i], span(ARGV[5 + i])) end
+local order = KEYS[rows + 2]
+if order then call('ZREM', order, ARGV[5]) end
+return {}`
 
 const putText = `local token, cond, sort, room = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local gone, more, row = tonumber(ARGV[5]), tonumber(ARGV[6]), KEYS[1]
 
 -- Everything is looked at before anything is written: Redis does not roll back.
 local rev, dead, ring = false, false, ''
-if cond ~= 'absent' or redis.call('HLEN', row) > 0 then
-  local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
+if cond ~= 'absent' or call('HLEN', row) > 0 then
+  local got = call('HMGET', row, '_rev', '_dead', '_ring')
   rev, dead, ring = got[1], got[2], got[3] or ''
   if ring:find(token, 1, true) then return {-1} end
   if cond == 'absent' and rev or cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
-    return {0, redis.call('HGETALL', row)}
+    return {0, call('HGETALL', row)}
   end
-  if not rev and redis.call('HLEN', row) > 0 then return redis.error_reply('WRONGTYPE a hash without _rev') end
+  if not rev and call('HLEN', row) > 0 then return redis.error_reply('WRONGTYPE a hash without _rev') end
 end
 local k = 1
 if sort ~= '' then
   k = 2
-  redis.call('ZCARD', KEYS[2])
+  call('ZCARD', KEYS[2])
 end
 local old, refused = look(k, gone, more, 6)
 if refused then return refused end
@@ -76,22 +110,17 @@ if refused then return refused end
 -- The first to write is refused without memory; what follows it then never is.
 local first = 7 + gone + 3 * more
 local function fill() -- unpack takes some thousands at most
-  redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, first, math.min(first + 3999, #ARGV)))
-  for f = first + 4000, #ARGV, 4000 do redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
-end
-local dies = rev and ARGV[first] == '_dead'
-if dies then
-  redis.call('HSETNX', row, '_rev', token) -- changes nothing; a DEL would not be refused
-  redis.call('DEL', row)
+  call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, first, math.min(first + 3999, #ARGV)))
+  for f = first + 4000, #ARGV, 4000 do call('HSET', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
 end
 fill()
-if rev and not dies and redis.call('HLEN', row) > 2 + (#ARGV - first + 1) / 2 then
-  redis.call('DEL', row) -- with fields of before
+if rev and call('HLEN', row) > 2 + (#ARGV - first + 1) / 2 then
+  call('DEL', row) -- with fields of before
   fill()
 end
 if sort ~= '' then
-  if ARGV[first] == '_dead' then redis.call('ZREM', KEYS[2], sort)
-  else redis.call('ZADD', KEYS[2], 0, sort) end
+  if ARGV[first] == '_dead' then call('ZREM', KEYS[2], sort)
+  else call('ZADD', KEYS[2], 0, sort) end
 end
 change(k, gone, more, 6, old, token)
 return {}`
@@ -102,25 +131,25 @@ local sum = 8 + gone + 3 * more
 local set = sum + 2 * ARGV[sum - 2]
 local unset = set + 2 * ARGV[sum - 1]
 
-local got = redis.call('HMGET', row, '_rev', '_dead', '_ring')
+local got = call('HMGET', row, '_rev', '_dead', '_ring')
 local rev, dead, ring = got[1], got[2], got[3] or ''
 if ring:find(token, 1, true) then return {-1} end
 if cond == 'present' and (not rev or dead) or #cond == 16 and rev ~= cond then
-  return {0, redis.call('HGETALL', row)}
+  return {0, call('HGETALL', row)}
 end
 for f = sum, set - 1, 2 do
-  local have = redis.call('HGET', row, ARGV[f]) or '0'
+  local have = call('HGET', row, ARGV[f]) or '0'
   if have ~= '0' and not have:match('^-?[1-9]%d*$') or over(have, ARGV[f + 1]) then
-    return {0, redis.call('HGETALL', row), (f - sum) / 2}
+    return {0, call('HGETALL', row), (f - sum) / 2}
   end
 end
 local old, refused = look(1, gone, more, 5)
 if refused then return refused end
 
-redis.call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, set, math.min(set + 3999, unset - 1)))
-for f = set + 4000, unset - 1, 4000 do redis.call('HSET', row, unpack(ARGV, f, math.min(f + 3999, unset - 1))) end
-for f = sum, set - 1, 2 do redis.call('HINCRBY', row, ARGV[f], ARGV[f + 1]) end
-for f = unset, #ARGV, 4000 do redis.call('HDEL', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
+call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, set, math.min(set + 3999, unset - 1)))
+for f = set + 4000, unset - 1, 4000 do call('HSET', row, unpack(ARGV, f, math.min(f + 3999, unset - 1))) end
+for f = sum, set - 1, 2 do call('HINCRBY', row, ARGV[f], ARGV[f + 1]) end
+for f = unset, #ARGV, 4000 do call('HDEL', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
 change(1, gone, more, 5, old, token)
 return {}`
 
@@ -138,64 +167,64 @@ for i, op in ipairs(ops) do
   local rev, dead, row
   if op.shape == 'member' then
     local from, to = span(op.sort)
-    row = redis.call('ZRANGE', op.key, from, to, 'BYLEX', 'LIMIT', 0, 1)
+    row = call('ZRANGE', op.key, from, to, 'BYLEX', 'LIMIT', 0, 1)
     if row[1] then rev = row[1]:sub(#op.sort + 1, #op.sort + 16) end
   else
-    local got = redis.call('HMGET', op.key, '_rev', '_dead', '_ring')
+    local got = call('HMGET', op.key, '_rev', '_dead', '_ring')
     rev, dead, op.ring = got[1], got[2], got[3] or ''
     if i == 1 and op.ring:find(token, 1, true) then return {-1} end
-    if not rev and redis.call('HLEN', op.key) > 0 then return redis.error_reply('WRONGTYPE a hash without _rev') end
-    if op.order then redis.call('ZCARD', op.order) end
+    if not rev and call('HLEN', op.key) > 0 then return redis.error_reply('WRONGTYPE a hash without _rev') end
+    if op.order then call('ZCARD', op.order) end
   end
   if op.cond == 'absent' and rev or op.cond == 'present' and (not rev or dead) or #op.cond == 16 and rev ~= op.cond then
-    return {i - 1, row or redis.call('HGETALL', op.key)}
+    return {i - 1, row or call('HGETALL', op.key)}
   end
   if op.kind == 'patch' then
     op.sets = op.from + 2 + 2 * ARGV[op.from]
     op.unset = op.sets + 2 * ARGV[op.from + 1]
     for f = op.from + 2, op.sets - 1, 2 do
-      local have = redis.call('HGET', op.key, ARGV[f]) or '0'
+      local have = call('HGET', op.key, ARGV[f]) or '0'
       if have ~= '0' and not have:match('^-?[1-9]%d*$') or over(have, ARGV[f + 1]) then
-        return {i - 1, redis.call('HGETALL', op.key), (f - op.from - 2) / 2}
+        return {i - 1, call('HGETALL', op.key), (f - op.from - 2) / 2}
       end
     end
   end
 end
 
 local function each(command, key, from, to)
-  for f = from, to, 4000 do redis.call(command, key, unpack(ARGV, f, math.min(f + 3999, to))) end
+  for f = from, to, 4000 do call(command, key, unpack(ARGV, f, math.min(f + 3999, to))) end
 end
-local function mark(op) redis.call('HSET', op.key, '_rev', token, '_ring', (token .. op.ring):sub(1, op.room)) end
+local function mark(op) call('HSET', op.key, '_rev', token, '_ring', (token .. op.ring):sub(1, op.room)) end
 local write = {}
 function write.check() end
 function write.put(op)
   mark(op) -- refused without memory; a DEL is not, nor is what follows it
-  redis.call('DEL', op.key)
+  call('DEL', op.key)
   mark(op)
   each('HSET', op.key, op.from, op.to)
   if not op.order then return end
-  if ARGV[op.from] == '_dead' then redis.call('ZREM', op.order, op.sort)
-  else redis.call('ZADD', op.order, 0, op.sort) end
+  if ARGV[op.from] == '_dead' then call('ZREM', op.order, op.sort)
+  else call('ZADD', op.order, 0, op.sort) end
 end
 function write.patch(op)
   mark(op)
-  for f = op.from + 2, op.sets - 1, 2 do redis.call('HINCRBY', op.key, ARGV[f], ARGV[f + 1]) end
+  for f = op.from + 2, op.sets - 1, 2 do call('HINCRBY', op.key, ARGV[f], ARGV[f + 1]) end
   each('HSET', op.key, op.sets, op.unset - 1)
   each('HDEL', op.key, op.unset, op.to)
 end
 function write.delete(op)
-  redis.call('DEL', op.key)
-  if op.order then redis.call('ZREM', op.order, op.sort) end
+  call('DEL', op.key)
+  if op.order then call('ZREM', op.order, op.sort) end
 end
 function write.fence(op)
-  redis.call('HSET', op.key, '_rev', token)
-  if op.cond == 'absent' then redis.call('HSET', op.key, '_dead', '1', '_expires', ARGV[op.from]) end
+  call('HSET', op.key, '_rev', token)
+  if op.cond == 'absent' then call('HSET', op.key, '_dead', '1', '_expires', ARGV[op.from]) end
 end
 write['member put'] = function(op)
-  redis.call('ZREMRANGEBYLEX', op.key, span(op.sort))
-  redis.call('ZADD', op.key, 0, op.sort .. token .. ARGV[op.from])
+  call('ZREMRANGEBYLEX', op.key, span(op.sort))
+  call('ZADD', op.key, 0, op.sort .. token .. ARGV[op.from])
 end
-write['member delete'] = function(op) redis.call('ZREMRANGEBYLEX', op.key, span(op.sort)) end
+write['member delete'] = function(op) call('ZREMRANGEBYLEX', op.key, span(op.sort)) end
 write['member check'] = write.check
 for _, op in ipairs(ops) do
   if not op.kind:find('delete') then write[op.kind](op) end
@@ -205,9 +234,9 @@ for _, op in ipairs(ops) do
 end
 return {}`
 
-// newScript returns the script of a text, with what it calls.
-func newScript(text string) *script {
-	text = spanText + "\n" + overText + "\n" + rowsText + "\n" + text + "\n"
+// newScript returns the script of a text, after those that it calls.
+func newScript(texts ...string) *script {
+	text := strings.Join(texts, "\n") + "\n"
 	hash := sha1.Sum([]byte(text)) // it is by this hash that the server knows a script
 	return &script{text, hex.EncodeToString(hash[:])}
 }

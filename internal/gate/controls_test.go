@@ -26,6 +26,7 @@ func everyStore() []control {
 		{check: "authors", wrap: func(s store) store { return folding{s} }},
 		{check: "several", wrap: func(s store) store { return oneByOne{s} }},
 		{check: "racing", wrap: func(s store) store { return blind{s} }},
+		{check: "deaths", wrap: func(s store) store { return blind{s} }},
 	}
 }
 
@@ -97,29 +98,36 @@ func (s blind) Commit(ctx context.Context, token driver.Token, ops []driver.Op) 
 
 func redisControls() []control {
 	return append(everyStore(), []control{
+		{check: "conditions", label: "redis/insert", old: "if call('HLEN', KEYS[1]) > 0 then", new: "if false then"},
+		{check: "replay", label: "redis/insert", old: "if (got[2] or ''):find(token, 1, true) then return {-1} end", new: ""},
+		{check: "several", label: "redis/insert", old: ", span(ARGV[1 + 2 * i])) > 0", new: ", '[x', '[x') > 0"},
+		{check: "deaths", label: "redis/remove", old: "#want == 16 and want ~= rev", new: "false"},
+		{check: "deaths", label: "redis/remove", old: "or ring:find(token, 1, true)", new: ""},
+		{check: "deaths", label: "redis/remove", old: "if order then", new: "if false then"},
+		{check: "deaths", label: "redis/remove", old: "for i = 1, rows do", new: "for i = 2, rows do"},
 		{check: "conditions", label: "redis/put", old: "(not rev or dead)", new: "not rev"},
 		{check: "conditions", label: "redis/commit", old: "#op.cond == 16 and rev ~= op.cond", new: "#op.cond == 16 and not rev"},
 		{check: "conditions of claims", label: "redis/commit", old: "row[1]:sub(#op.sort + 1, #op.sort + 16)", new: "token"},
 		{check: "replay", label: "redis/put", old: "if ring:find(token, 1, true) then return {-1} end", new: ""},
 		{check: "replay", label: "redis/patch", old: "(token .. ring)", new: "token"},
 		{check: "expiry", label: "redis/put", old: "if sort ~= '' then\n  if",
-			new: "if redis.call('HEXISTS', row, '_expires') == 1 then redis.call('PEXPIREAT', row, 1) end\nif sort ~= '' then\n  if"},
-		{check: "dead", label: "redis/put", old: "redis.call('ZREM', KEYS[2], sort)", new: "redis.call('ZADD', KEYS[2], 0, sort)"},
+			new: "if call('HEXISTS', row, '_expires') == 1 then call('PEXPIREAT', row, 1) end\nif sort ~= '' then\n  if"},
+		{check: "dead", label: "redis/put", old: "call('ZREM', KEYS[2], sort)", new: "call('ZADD', KEYS[2], 0, sort)"},
 		{check: "dead", label: "redis/put", old: "if ARGV[first] == '_dead' then", new: "if dead then"},
 		{check: "dead", label: "redis/commit", old: "if ARGV[op.from] == '_dead' then", new: "if false then"},
-		{check: "dead", label: "redis/commit", old: "if op.order then redis.call('ZREM', op.order, op.sort) end", new: ""},
+		{check: "dead", label: "redis/commit", old: "if op.order then call('ZREM', op.order, op.sort) end", new: ""},
 		{check: "dead", label: "redis/commit", old: "if op.cond == 'absent' then", new: "if false then"},
-		{check: "patches", label: "redis/patch", old: "redis.call('HINCRBY', row, ARGV[f], ARGV[f + 1])",
-			new: "redis.call('HSET', row, ARGV[f], string.format('%.0f', (redis.call('HGET', row, ARGV[f]) or 0) + ARGV[f + 1]))", error: "out of range"},
+		{check: "patches", label: "redis/patch", old: "call('HINCRBY', row, ARGV[f], ARGV[f + 1])",
+			new: "call('HSET', row, ARGV[f], string.format('%.0f', (call('HGET', row, ARGV[f]) or 0) + ARGV[f + 1]))", error: "out of range"},
 		{check: "patches", label: "redis/over", old: "high > 9223372036 or", new: "high > 9e9 or"},
-		{check: "values", label: "redis/rows", old: ".. ARGV[a])", new: ".. cjson.encode(cjson.decode(ARGV[a])))"},
+		{check: "values", label: "redis/insert", old: ".. ARGV[2 + 2 * i])", new: ".. cjson.encode(cjson.decode(ARGV[2 + 2 * i])))"},
 		{check: "large", label: "redis/put", old: "math.min(first + 3999, #ARGV)", new: "#ARGV", error: "too many results to unpack"},
-		{check: "order", label: "redis/put", old: "KEYS[2], 0, sort", new: "KEYS[2], #sort, sort"},
+		{check: "order", label: "redis/insert", old: "order, 0, sort", new: "order, #sort, sort"},
 		{check: "order", label: "redis/range", old: "(?to", new: "[?to"},
 		{check: "order", label: "redis/count", old: "(?to", new: "[?to"},
-		{check: "several", label: "redis/rows", old: "for i = 1, gone do redis.call('ZCARD', KEYS[k + i]) end", new: "redis.call('HSET', KEYS[1], '_note', 'half')"},
+		{check: "several", label: "redis/rows", old: "for i = 1, gone do call('ZCARD', KEYS[k + i]) end", new: "call('HSET', KEYS[1], '_note', 'half')"},
 		{check: "walk", label: "redis/walk", old: "COUNT", new: "TYPE string COUNT"},
-		{check: "remote", label: "redis/rows", old: "for i = 1, gone do redis.call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[at + i])) end", new: ""},
+		{check: "remote", label: "redis/rows", old: "for i = 1, gone do call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[at + i])) end", new: ""},
 	}...)
 }
 

@@ -23,6 +23,7 @@ var checks = []check{
 	{"order", order},
 	{"authors", authors},
 	{"several", several},
+	{"deaths", deaths},
 	{"walk", walk},
 	{"racing", racing},
 }

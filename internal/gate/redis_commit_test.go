@@ -25,6 +25,10 @@ func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []drive
 	switch {
 	case !oneRecord(ops):
 		call = s.commitScript(token, ops)
+	case insertable(ops):
+		call = s.insertScript(token, ops)
+	case removable(ops):
+		call = s.removeScript(token, ops)
 	case ops[0].Do == driver.Put:
 		call = s.putScript(token, ops)
 	case ops[0].Do == driver.Patch:
@@ -33,6 +37,10 @@ func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []drive
 		call = s.commitScript(token, ops)
 	}
 	v, err := s.run(ctx, &call)
+	if len(v) == 1 && v[0] == int64(-2) {
+		call = s.putScript(token, ops)
+		v, err = s.run(ctx, &call)
+	}
 	if err != nil || len(v) < 2 { // done now, or by an earlier sending
 		return nil, err
 	}
@@ -49,10 +57,19 @@ func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []drive
 	return r, err
 }
 
+// calledBy names what stands in front of each script.
+var calledBy = map[string][]string{
+	"redis/insert": {"redis/span"},
+	"redis/remove": {"redis/span"},
+	"redis/put":    {"redis/span", "redis/rows"},
+	"redis/patch":  {"redis/span", "redis/over", "redis/rows"},
+	"redis/commit": {"redis/span", "redis/over"},
+}
+
 // run runs a script, which the server may have forgotten.
 func (s *redisStore) run(ctx context.Context, call *script) ([]any, error) {
 	text := ""
-	for _, label := range []string{"redis/span", "redis/over", "redis/rows", call.label} {
+	for _, label := range append(calledBy[call.label], call.label) {
 		part, err := s.text(label)
 		if err != nil {
 			return nil, err
@@ -79,6 +96,64 @@ func oneRecord(ops []driver.Op) bool {
 		}
 	}
 	return true
+}
+
+// insertable and removable report whether ops are what insert and remove take.
+func insertable(ops []driver.Op) bool {
+	for _, op := range ops {
+		if op.Do != driver.Put || op.If == driver.Present {
+			return false
+		}
+	}
+	return ops[0].If == driver.Absent && !ops[0].Row.Dead && len(fieldsOf(&ops[0])) < 4000
+}
+
+func removable(ops []driver.Op) bool {
+	for _, op := range ops[1:] {
+		if op.Do != driver.Delete {
+			return false
+		}
+	}
+	return ops[0].Do == driver.Put && ops[0].Row.Dead
+}
+
+// place adds the keys of a Put and its rows, and returns S in the order.
+func (s *redisStore) place(c *script, ops []driver.Op) string {
+	for i := range ops {
+		c.keys = append(c.keys, s.key(ops[i].Table, ops[i].Row.Key))
+	}
+	if !ordered(&ops[0]) {
+		return ""
+	}
+	c.keys = append(c.keys, s.order(ops[0].Table, ops[0].Row.Key.Partition))
+	return ops[0].Row.Key.Sort
+}
+
+func (s *redisStore) insertScript(token driver.Token, ops []driver.Op) script {
+	c := script{label: "redis/insert", ops: []int{0}}
+	sort := s.place(&c, ops)
+	c.add(string(token[:]), len(ops)-1)
+	for i := range ops[1:] {
+		c.add(ops[1+i].Row.Key.Sort, rest(&ops[1+i]))
+	}
+	c.add(sort)
+	for _, p := range fieldsOf(&ops[0]) {
+		c.add(p)
+	}
+	return c
+}
+
+func (s *redisStore) removeScript(token driver.Token, ops []driver.Op) script {
+	c := script{label: "redis/remove"}
+	sort := s.place(&c, ops)
+	c.add(string(token[:]), condition(&ops[0]), 16*ops[0].Table.Ring, len(ops)-1, sort)
+	for _, op := range ops[1:] {
+		c.add(op.Row.Key.Sort)
+	}
+	for _, p := range fieldsOf(&ops[0]) {
+		c.add(p)
+	}
+	return c
 }
 
 func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {

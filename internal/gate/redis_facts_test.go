@@ -28,7 +28,7 @@ func TestRedisForgetsScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := s.statements["redis/span"] + "\n" + s.statements["redis/over"] + "\n" + s.statements["redis/rows"] + "\n" + s.statements["redis/put"] + "\n"
+	text := s.statements["redis/span"] + "\n" + s.statements["redis/insert"] + "\n"
 	known := func() bool {
 		found, err := s.client.ScriptExists(t.Context(), goredis.NewScript(text).Hash()).Result()
 		if err != nil {
@@ -127,14 +127,14 @@ func TestRedisFailsBeforeItWrites(t *testing.T) {
 	}{
 		{"foreign key", func() error { return s.client.Set(t.Context(), "own:posts.by_at:{ann#}", "x", 0).Err() },
 			func() error { return s.client.FlushDB(t.Context()).Err() }, "WRONGTYPE",
-			"old[i] = redis.call('ZLEXCOUNT', key, from, to) > 0"},
+			"old[i] = call('ZLEXCOUNT', key, from, to) > 0"},
 		{"no memory", func() error { return s.client.ConfigSet(t.Context(), "maxmemory", "1").Err() },
 			func() error { return s.client.ConfigSet(t.Context(), "maxmemory", "0").Err() }, "OOM", ""},
 	} {
 		if err := tt.spoil(); err != nil {
 			t.Fatal(err)
 		}
-		for _, label := range []string{"redis/put", "redis/commit"} {
+		for _, label := range []string{"redis/insert", "redis/put", "redis/commit"} {
 			if half, err := s.insertWithRow(t, label, s.statements); half || err == nil || !strings.Contains(err.Error(), tt.answer) {
 				t.Errorf("%s, %s: half done %v, %v", tt.name, label, half, err)
 			}
@@ -163,7 +163,7 @@ func TestRedisScriptThatFillsMemory(t *testing.T) {
 	if err := s.client.ConfigSet(t.Context(), "maxmemory", strconv.Itoa(used+10<<20)).Err(); err != nil {
 		t.Fatal(err)
 	}
-	hungry := s.spoil(t, "redis/put", "\nfill()\n", "\nfill()\nredis.call('SETRANGE', 'ballast', 20000000, 'x')\n")
+	hungry := s.spoil(t, "redis/put", "\nfill()\n", "\nfill()\ncall('SETRANGE', 'ballast', 20000000, 'x')\n")
 	if stored, err := s.insertWithRow(t, "redis/put", hungry); !stored || err != nil {
 		t.Errorf("a script that takes the last memory: stored %v, %v", stored, err)
 	}
@@ -184,10 +184,9 @@ func (s *redisStore) insertWithRow(t *testing.T, label string, design statements
 	k := tables.post("ann", label)
 	ops := []driver.Op{{Do: driver.Put, Table: tables.posts, Row: driver.Row{Key: k, Fields: titled("t")}, If: driver.Absent},
 		{Do: driver.Put, Table: tables.byAt, Row: driver.Row{Key: tables.entry("ann", 1, label)}}}
-	call := spoilt.putScript(driver.NewToken(), ops)
-	if label == "redis/commit" {
-		call = spoilt.commitScript(driver.NewToken(), ops)
-	}
+	call := map[string]func(driver.Token, []driver.Op) script{
+		"redis/insert": spoilt.insertScript, "redis/put": spoilt.putScript, "redis/commit": spoilt.commitScript,
+	}[label](driver.NewToken(), ops)
 	_, err = spoilt.run(t.Context(), &call)
 	n, existsErr := s.client.Exists(t.Context(), s.key(tables.posts, k)).Result()
 	if existsErr != nil {
