@@ -1,0 +1,73 @@
+package main
+
+// The roles. An actor with role nobody is not there.
+const (
+	nobody = iota
+	inserter
+	updater
+	putter
+	deleter
+	reaper  // deletes what expired
+	indexer // gives a record its entry in an index that is being built
+	rowSweeper
+	claimSweeper
+	resolver
+	mender
+	finder       // by equality
+	scanner      // a range
+	uniqueFinder // by unique value
+)
+
+func (a *Actor) writes() bool  { return a.role >= inserter && a.role <= indexer }
+func (a *Actor) deletes() bool { return a.role == deleter || a.role == reaper }
+
+// The steps of one who writes, and of the others. Each begins with 0.
+const (
+	stepRead = iota
+	stepPrepare
+	stepRival
+	stepFence
+	stepBury
+	stepCommit
+	stepSettle
+	stepClean
+	stepAbort
+)
+const (
+	stepPick = iota
+	stepLook
+	stepFenceItem
+	stepDrop
+)
+
+// The jobs of an attempt: what it puts before the commit, and drops after it.
+const (
+	jobRow = 1 << iota
+	jobClaim
+	jobOldRow
+	jobOldClaim
+	allJobs = jobRow | jobClaim | jobOldRow | jobOldClaim
+)
+
+func (a *Actor) finish() { *a = Actor{role: a.role, done: 1} }
+
+// insert, update, put and remove are actors that write record id, with a value in
+// the index and in the unique index, 0 being none.
+func insert(id, value, unique uint8) Actor {
+	return Actor{role: inserter, id: id, value: value, unique: unique}
+}
+func update(id, value, unique uint8) Actor {
+	return Actor{role: updater, id: id, value: value, unique: unique}
+}
+func put(id, value, unique uint8) Actor {
+	return Actor{role: putter, id: id, value: value, unique: unique}
+}
+func remove(id uint8) Actor   { return Actor{role: deleter, id: id} }
+func find(value uint8) Actor  { return Actor{role: finder, value: value} }
+func simple(role uint8) Actor { return Actor{role: role} }
+
+// twice lets an actor begin again once, with a new token, when its write is refused.
+func (a Actor) twice() Actor { a.more = 1; return a }
+
+// hasty gives an actor a clock that says the hour has struck.
+func (a Actor) hasty() Actor { a.fast = 1; return a }

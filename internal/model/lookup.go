@@ -1,0 +1,144 @@
+package main
+
+// The steps of a lookup in one value: two pages of rows, then each record that had
+// a row. A scan of a range does this for B, then for A.
+const (
+	stepPageOne = iota
+	stepPageTwo
+	stepRecord
+	stepsOfValue = stepRecord + nRecords
+)
+
+// find makes the next step of a lookup by the index.
+func (m *Model) find(s *State, i int) {
+	n := *s
+	a := &n.actors[i]
+	if m.builds && s.ready == 0 && m.mutant != readyAtOnce {
+		return // nobody uses an index before it is ready
+	}
+	if a.step == 0 {
+		a.must = s.matches(a)
+		a.may = a.must
+	}
+	value := a.value
+	if a.role == scanner {
+		value = valueB - a.step/stepsOfValue
+	}
+	e := Event{who: i, message: Message{value: value}}
+	switch at := a.step % stepsOfValue; at {
+	case stepPageOne, stepPageTwo:
+		if at == stepPageOne {
+			a.seen, a.tokens = 0, set{}
+		}
+		m.list(s, a, value, at)
+		e.what, e.outcome = "lists rows, page one", "done"
+		if at == stepPageTwo {
+			e.what = "lists rows, page two"
+		}
+	default:
+		e.id, e.what = at-stepRecord, "reads a record it had a row of"
+		e.outcome = "not an answer"
+		if m.accepts(s, a, value, e.id) {
+			a.got |= 1 << e.id
+			e.outcome = "an answer"
+		}
+	}
+	m.nextFind(&n, a)
+	m.emit(&n, e)
+}
+
+// list notes the rows of a page. A slice of an index is not read at one moment: the
+// row of the token that was there first is on the second page.
+func (m *Model) list(s *State, a *Actor, value, page uint8) {
+	for slot, row := range s.rows {
+		if row.on == gone || row.value != value || (slot == firstToken) != (page == stepPageTwo) {
+			continue
+		}
+		a.seen |= 1 << row.id
+		if m.mutant == readerWantsRev || m.mutant == readerTrustsRing {
+			a.tokens.add(uint8(slot))
+		}
+	}
+}
+
+// accepts says whether record id, read now because of a row of value, is an answer.
+func (m *Model) accepts(s *State, a *Actor, value, id uint8) bool {
+	r := &s.records[id]
+	switch m.mutant {
+	case readerTrustsRow:
+		return true
+	case readerIgnoresExpiry:
+		return r.status == live && r.value == a.value
+	case readerWantsPlace:
+		return s.current(int(id)) && r.value == value
+	case readerWantsRev:
+		return s.current(int(id)) && a.tokens.has(r.rev)
+	case readerTrustsRing:
+		return s.current(int(id)) && (a.tokens.has(r.ring[0]) || a.tokens.has(r.ring[1]))
+	}
+	return s.matches(a)>>id&1 == 1
+}
+
+// nextFind goes to the next step that does something, or answers.
+func (m *Model) nextFind(n *State, a *Actor) {
+	last := uint8(stepsOfValue)
+	if a.role == scanner {
+		last = 2 * stepsOfValue
+	}
+	for a.step++; a.step < last && a.step%stepsOfValue >= stepRecord; a.step++ {
+		if id := a.step%stepsOfValue - stepRecord; a.seen>>id&1 == 1 && a.got>>id&1 == 0 {
+			break
+		}
+	}
+	if a.step == last {
+		n.fail(a.got&^a.may != 0, faultFalse)
+		n.fail(a.must&^a.got != 0, faultMiss)
+		a.finish()
+	}
+}
+
+// matches returns, by record, what a lookup should answer at this moment.
+func (s *State) matches(a *Actor) (ids uint8) {
+	for id := range s.records {
+		if r := &s.records[id]; s.current(id) && r.value != 0 && (a.role == scanner || r.value == a.value) {
+			ids |= 1 << id
+		}
+	}
+	return ids
+}
+
+// holder returns who holds the unique value: bit 0 nobody, bit 1 record 0, bit 2
+// record 1.
+func (s *State) holder() uint8 {
+	for id := range s.records {
+		if s.current(id) && s.records[id].unique != 0 {
+			return 2 << id
+		}
+	}
+	return 1
+}
+
+// findUnique reads the claim, then its owner. The answer must be one that was true
+// at some moment of the call.
+func (m *Model) findUnique(s *State, i int) {
+	n := *s
+	a := &n.actors[i]
+	e := Event{who: i, what: "reads the claim", outcome: "taken"}
+	if a.step == 0 {
+		a.may, a.rival, a.step = s.holder(), s.claim, 1
+		if a.rival.tok != 0 {
+			m.emit(&n, e)
+			return
+		}
+		a.got, e.outcome = 1, "free: answers nobody"
+	} else {
+		r := &s.records[a.rival.owner]
+		a.got, e.what, e.id, e.outcome = 1, "reads the owner", a.rival.owner, "answers nobody"
+		if s.current(int(a.rival.owner)) && r.unique != 0 && r.claim == a.rival.tok || m.mutant == readerTrustsClaim {
+			a.got, e.outcome = 2<<a.rival.owner, "answers it"
+		}
+	}
+	n.fail(a.may&a.got == 0, faultUnique)
+	a.finish()
+	m.emit(&n, e)
+}

@@ -1,0 +1,124 @@
+package main
+
+import "bytes"
+
+// A Model is the protocol, or one mutant of it, in one scenario.
+type Model struct {
+	mutant   Mutant
+	timeouts int   // calls of each actor that may get no answer
+	drop     uint8 // how a row is dropped: gone or fading
+	unique   bool  // the scenario has unique values
+	builds   bool  // the index is built while the scenario runs
+	tracing  bool
+	out      []State // the states that follow
+	events   []Event // what led to each, when tracing
+	checked  *hashes // stores that sweepers were let loose on
+}
+
+// An Event is one step of a story.
+type Event struct {
+	who     int // actor, or world
+	what    string
+	id      uint8
+	message Message
+	outcome string
+}
+
+const world = -1
+
+func (m *Model) emit(n *State, e Event) {
+	if m.tracing {
+		m.events = append(m.events, e)
+	}
+	m.out = append(m.out, *n)
+}
+
+// The outcomes of a call.
+const (
+	outcomeDone    = "done"
+	outcomeRefused = "refused"
+	outcomeSilent  = "NO ANSWER, the call stays under way"
+)
+
+// send makes the call g for actor i. Either it is carried out and answered, or
+// there is no answer: then it stays under way, to be carried out at any later
+// moment or never, and the actor makes it again. Drops are not waited for: after
+// them the actor goes on in either case.
+func (m *Model) send(s *State, i int, g Message, answered func(n *State, a *Actor, ok bool)) {
+	g.by = uint8(i)
+	n := *s
+	ok := m.apply(&n, &g)
+	answered(&n, &n.actors[i], ok)
+	outcome := outcomeDone
+	if !ok {
+		outcome = outcomeRefused
+	}
+	m.emit(&n, Event{who: i, message: g, outcome: outcome})
+	if int(s.actors[i].timeouts) >= m.timeouts {
+		return
+	}
+	for k := range s.flights {
+		if s.flights[k].verb != doNothing {
+			continue
+		}
+		n := *s
+		a := &n.actors[i]
+		n.flights[k] = g
+		a.timeouts++
+		switch {
+		case g.verb == doDropRow || g.verb == doDropClaim:
+			answered(&n, a, true)
+		case g.verb == doCommit && m.mutant == timeoutIsFailure && a.writes():
+			m.toAbort(a)
+		}
+		m.emit(&n, Event{who: i, message: g, outcome: outcomeSilent})
+		return
+	}
+}
+
+// successors returns the states that one step leads to, in an order that depends
+// on s alone. The slice is used again by the next call.
+func (m *Model) successors(s *State) []State {
+	m.out, m.events = m.out[:0], m.events[:0]
+	for i := range s.actors {
+		if s.actors[i].done == 0 {
+			m.act(s, i)
+		}
+	}
+	m.elapse(s)
+	for k := range m.out {
+		n := &m.out[k]
+		m.inspect(n)
+		settle(n)
+	}
+	return m.out
+}
+
+// settle brings a state into one form: calls under way have no order, and the
+// history of tokens that are named nowhere is of no use.
+func settle(n *State) {
+	if bytes.Compare(raw(&n.flights[0]), raw(&n.flights[1])) < 0 {
+		n.flights[0], n.flights[1] = n.flights[1], n.flights[0]
+	}
+	named := mentioned(n)
+	n.committed.keep(named)
+	n.refused.keep(named)
+}
+
+// act makes the next step of actor i, in all the ways it can go.
+func (m *Model) act(s *State, i int) {
+	switch a := &s.actors[i]; {
+	case a.writes():
+		m.write(s, i)
+	case a.role == rowSweeper || a.role == claimSweeper:
+		m.sweep(s, i)
+	case a.role == resolver:
+		m.settleOutcome(s, i)
+	case a.role == mender:
+		m.mend(s, i)
+	case a.role == uniqueFinder:
+		m.findUnique(s, i)
+	case a.role == finder || a.role == scanner:
+		m.find(s, i)
+	}
+}

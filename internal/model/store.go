@@ -1,0 +1,69 @@
+package main
+
+// apply carries out one call, all of it or nothing; false means that its
+// condition did not hold.
+func (m *Model) apply(s *State, g *Message) bool {
+	switch g.verb {
+	case doCommit, doFence, doBury, doReindex:
+		return m.applyRecord(s, g)
+	case doPutRow, doDropRow:
+		s.rows[m.slot(g.value, g.id, g.tok)] = Row{}
+		if g.on != gone {
+			s.rows[m.slot(g.value, g.id, g.tok)] = Row{g.on, g.value, g.id, g.base}
+		}
+	case doPutClaim:
+		if s.claim.tok != g.when && m.mutant != claimOverwrites {
+			return s.claim.tok == g.tok // an earlier copy of this call did it
+		}
+		s.claim = Claim{g.tok, g.id, g.base}
+	case doDropClaim:
+		ours := s.claim.tok == g.when
+		switch m.mutant {
+		case releaseUnconditional:
+			ours = true
+		case releaseByOwner:
+			ours = s.claim.tok != 0 && s.claim.owner == g.id
+		}
+		if ours {
+			s.claim = Claim{}
+		}
+	}
+	return true
+}
+
+func (m *Model) applyRecord(s *State, g *Message) bool {
+	r := &s.records[g.id]
+	if r.rev != g.when && (m.mutant != commitUnconditional || g.verb != doCommit) {
+		return false
+	}
+	switch g.verb {
+	case doFence:
+		if r.rev = g.tok; r.status == absent {
+			r.status = tombstone
+		}
+		if m.mutant == fenceIsWrite {
+			r.ring = [2]uint8{g.tok, r.ring[0]}
+		}
+		return true
+	case doReindex:
+		r.rev, r.entry = g.tok, g.tok
+		return true
+	case doCommit:
+		s.fail(s.applied[g.by] != 0, faultTwice)
+		s.applied[g.by] = 1
+	}
+	s.fail(r.ring[0] != g.next.ring[1] && m.mutant != tombstoneForgets, faultLost)
+	s.fail(s.committed.has(g.tok), faultBack)
+	s.fail(s.refused.has(g.tok), faultLate)
+	s.committed.add(g.tok)
+	*r = g.next
+	return true
+}
+
+// slot is the place of a row: its token, as one attempt puts one row.
+func (m *Model) slot(value, id, tok uint8) uint8 {
+	if m.mutant == rowsWithoutToken {
+		return 1 + (value-1)*nRecords + id
+	}
+	return tok
+}
