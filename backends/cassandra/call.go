@@ -41,14 +41,20 @@ func run(ctx context.Context, send func() *gocql.Iter) (*gocql.Iter, error) {
 	}
 }
 
-// ask sends a statement that reads, once more if the connection broke.
+// ask sends a statement that reads, again as long as connections break: those of a
+// server that went are noticed one by one.
 func (s *Store) ask(ctx context.Context, doing string, q *gocql.Query) (*gocql.Iter, error) {
 	send := func() *gocql.Iter { return q.IterContext(ctx) }
-	iter, err := run(ctx, send)
-	if err != nil && over(ctx) == nil && isBroken(err) {
-		iter, err = run(ctx, send)
+	begun := time.Now()
+	for {
+		iter, err := run(ctx, send)
+		if err == nil || over(ctx) != nil || !isBroken(err) || time.Since(begun) > reconnection {
+			return iter, s.failed(ctx, doing, err)
+		}
+		if err := sleep(ctx, 25*time.Millisecond); err != nil {
+			return iter, err
+		}
 	}
-	return iter, s.failed(ctx, doing, err)
 }
 
 // read is ask for a statement with parameters.

@@ -80,8 +80,8 @@ type target struct {
 var errURL = invalid("open: a URL that cannot be read; %s", urlForms)
 
 func parseURL(rawURL string) (*target, error) {
-	scheme, rest, _ := strings.Cut(rawURL, "://")
-	if scheme != "cassandra" {
+	scheme, rest, ok := strings.Cut(rawURL, "://")
+	if !ok || scheme != "cassandra" {
 		return nil, invalid("open: the scheme is not cassandra; %s", urlForms)
 	}
 	where, query, _ := strings.Cut(rest, "?")
@@ -118,6 +118,9 @@ func parseURL(rawURL string) (*target, error) {
 	}
 	if keyspace == "" {
 		return nil, invalid("open: no keyspace; %s", urlForms)
+	}
+	if err := new(Store).use(&t.opts); err != nil {
+		return nil, err
 	}
 	return t, t.secure()
 }

@@ -31,7 +31,7 @@
 // cancellation is noticed at once where calls share a pipeline, else before and after
 // each round trip, so that at the latest the client's ReadTimeout ends a call.
 //
-// When eight calls or more are under way on one server they share two pipelines. A
+// When eight calls or more are under way on one server they share four pipelines. A
 // lone call has a connection to itself. In a cluster, and with MinReplicas, all have.
 //
 // # Cluster

@@ -14,7 +14,7 @@ import (
 
 const (
 	shareFrom    = 8   // from so many calls under way on they share pipelines
-	pipelines    = 2   // at once: one is made while the other is answered
+	pipelines    = 4   // at once: some are made while others are answered
 	mostShared   = 128 // commands in one
 	shareAtMost  = 8   // commands of a call that shares one: more gain nothing
 	shareToBytes = 16 << 10

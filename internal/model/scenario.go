@@ -69,7 +69,7 @@ var scenarios = []Scenario{
 		[]Actor{update(0, valueA, 1), put(1, 0, 1).hasty(), simple(uniqueFinder), {role: reaper}}},
 	{"expired-lookup", "a record expires, is renewed, reaped, and looked up, while a sweeper runs", expiring, gone, 1, large,
 		[]Actor{put(0, valueA, 1), {role: reaper}, find(valueA), simple(rowSweeper)}},
-	{"build", "an index is built over a record that is being written, and looked up when it is ready", unindexed, gone, 2, small,
+	{"build", "an index is built over a record that is being written, and looked up when it is ready", unindexed, gone, 2, medium,
 		[]Actor{{role: indexer, more: 2}, put(0, valueA, 0), find(valueA), simple(rowSweeper)}},
 	{"mend", "rows and claims are put again while the record moves and loses its claim to another", filled, gone, 1, medium,
 		[]Actor{{role: mender}, put(0, valueB, 0), insert(1, 0, 1), simple(rowSweeper)}},
