@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -97,11 +98,25 @@ func (s *Store) Close() error { return s.close() }
 
 func (s *Store) shut() error {
 	s.life.Lock() // for good: from now on no call can enter
-	if s.own {
-		s.session.Close()
+	if !s.own {
+		return nil
 	}
-	return nil
+	closed := make(chan struct{})
+	go func() {
+		s.session.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+		return nil
+	case <-time.After(farewell):
+		return fmt.Errorf("cassandra: close: %s: the client is still trying to reach a server: %w", s.addr, driver.ErrUnavailable)
+	}
 }
+
+// farewell is how long Close waits for the client, which can wait for ever for an answer
+// to the heartbeat of its control connection.
+const farewell = 5 * time.Second
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {

@@ -1,0 +1,173 @@
+package cassandra_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Rows of other programs are an error that names them wherever they are read, and those
+// of the store are as they were.
+func TestRowsOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	_, url, session := ownKeyspace(t)
+	s, ts := open(t, url)
+	do(t, session, `ALTER TABLE posts ADD other text`)
+	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	const rev = "0x00000000000000000000000000000001"
+	for column, set := range map[string]string{
+		"_rev":     `"_dead" = false, title = 'no rev'`,
+		"_dead":    `"_rev" = ` + rev,
+		"views":    `"_rev" = ` + rev + `, "_dead" = false, views = blobasbigint(0x)`,
+		"rating":   `"_rev" = ` + rev + `, "_dead" = false, rating = NaN`,
+		"open":     `"_rev" = ` + rev + `, "_dead" = false, open = blobasboolean(0x)`,
+		"at":       `"_rev" = ` + rev + `, "_dead" = false, "at" = blobastimestamp(0x)`,
+		"tags":     `"_rev" = ` + rev + `, "_dead" = false, tags = 'no JSON'`,
+		"meta":     `"_rev" = ` + rev + `, "_dead" = false, meta = '[1]'`,
+		"other":    `"_rev" = ` + rev + `, "_dead" = false, other = 'nobody declared it'`,
+		"_ring":    `"_rev" = ` + rev + `, "_dead" = false, "_ring" = 0x00`,
+		"_expires": `"_rev" = ` + rev + `, "_dead" = false, "_expires" = blobastimestamp(0x)`,
+		"_extra":   `"_rev" = ` + rev + `, "_dead" = false, "_extra" = '{"b": 1, "a": 1}'`,
+	} {
+		sort := ":" + strings.ReplaceAll(column, "_", "x") + "#"
+		do(t, session, fmt.Sprintf(`UPDATE posts SET %s WHERE author = 'bob' AND "_sort" = '%s'`, set, sort))
+		key := driver.Key{Partition: "bob#", Sort: sort[1:]}
+		errs := map[string]error{
+			"get":    s.Get(t.Context(), ts.posts, []driver.Key{key}, nil, make([]driver.Row, 1)),
+			"gets":   s.Get(t.Context(), ts.posts, []driver.Key{{Partition: "bob#", Sort: "x#"}, key}, nil, make([]driver.Row, 2)),
+			"walk":   drain(s.Walk(t.Context(), ts.posts, "")),
+			"insert": commitError(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}}),
+		}
+		if column != "_dead" {
+			errs["range"] = drain(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "bob#"}}))
+		}
+		for what, err := range errs {
+			if !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `"`+sort+`" of the partition "bob#"`) || !strings.Contains(err.Error(), `"`+column+`"`) {
+				t.Errorf("%s of a row with a bad %s: %v, want ErrCorrupt that names %s", what, column, err, sort)
+			}
+		}
+		if n, err := s.Count(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}}); n != 1 || err != nil {
+			t.Errorf("beside a row with a bad %s: %d posts of ann, %v", column, n, err)
+		}
+		do(t, session, fmt.Sprintf(`DELETE FROM posts WHERE author = 'bob' AND "_sort" = '%s'`, sort))
+	}
+	do(t, session, `UPDATE posts SET "_rev" = `+rev+`, "_dead" = false WHERE author = 'bob' AND "_sort" = ':no key'`)
+	if err := drain(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "bob#"}})); !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `":no key"`) {
+		t.Errorf("range over a row that no key has: %v, want ErrCorrupt that names it", err)
+	}
+	if !ts.there(t, s, ts.posts, ts.key(t, "ann", "1")) {
+		t.Error("the store's own row is gone")
+	}
+}
+
+func commitError(t *testing.T, s driver.Store, ops []driver.Op) error {
+	t.Helper()
+	_, err := s.Commit(t.Context(), driver.NewToken(), ops)
+	return err
+}
+
+// Tables of other programs are refused with what is wrong, and stay.
+func TestTablesOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	_, url, session := ownKeyspace(t)
+	s, err := cassandra.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ts := newTables()
+	do(t, session, `CREATE TABLE posts (author text PRIMARY KEY, title text)`)
+	for what, err := range map[string]error{"define": s.Define(t.Context(), ts.all()), "attach": s.Attach(t.Context(), ts.all())} {
+		if !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "another program") {
+			t.Errorf("%s where there is another program's table: %v, want ErrSchema", what, err)
+		}
+	}
+	if err := s.Drop(t.Context(), ts.all()); err != nil {
+		t.Error(err)
+	}
+	do(t, session, `INSERT INTO posts (author, title) VALUES ('a', 'b')`) // it is still there
+	do(t, session, `DROP TABLE posts`)
+	if err := s.Define(t.Context(), ts.all()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ change, back, want string }{
+		{`ALTER TABLE posts WITH default_time_to_live = 60`, `ALTER TABLE posts WITH default_time_to_live = 0`, "60 seconds"},
+		{`ALTER TABLE posts ADD s text STATIC`, `ALTER TABLE posts DROP s`, "static column s"},
+		{`DROP TABLE posts`, `CREATE TABLE posts (author text, title int, "_sort" text, PRIMARY KEY (author, "_sort"))`, "no such table"},
+		{`ALTER TABLE posts WITH comment = 'made anew'`, `DROP TABLE posts`, "_rev"},
+	} {
+		do(t, session, tt.change)
+		if err := s.Attach(t.Context(), ts.all()); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("attach after %s: %v, want ErrSchema that says %s", tt.change, err, tt.want)
+		}
+		do(t, session, tt.back)
+	}
+}
+
+// A catalog that this release cannot read is refused, and so is a table of its name.
+func TestOtherCatalogs(t *testing.T) {
+	t.Parallel()
+	_, url, session := ownKeyspace(t)
+	do(t, session, `CREATE TABLE "_tables" (id int PRIMARY KEY)`)
+	if _, err := cassandra.Open(t.Context(), url); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "_tables") {
+		t.Errorf("open where there is a table _tables: %v, want ErrSchema", err)
+	}
+	do(t, session, `DROP TABLE "_tables"`)
+	s, ts := open(t, url)
+	for _, tt := range []struct {
+		set  string
+		want error
+	}{
+		{`"layout" = 2`, driver.ErrSchema},
+		{`"layout" = 1, "key" = ''`, driver.ErrCorrupt},
+		{`"key" = '{"partition":[]}'`, driver.ErrSchema},
+		{`"key" = null`, driver.ErrCorrupt},
+	} {
+		do(t, session, `UPDATE "_tables" SET `+tt.set+` WHERE "name" = 'posts'`)
+		if err := s.Attach(t.Context(), ts.all()); !errors.Is(err, tt.want) {
+			t.Errorf("attach with %s: %v, want %v", tt.set, err, tt.want)
+		}
+	}
+	do(t, session, `UPDATE "_tables" SET "fields"['title'] = 'complex' WHERE "name" = 'posts.by_at'`)
+	if err := s.Attach(t.Context(), ts.all()[1:2]); !errors.Is(err, driver.ErrCorrupt) {
+		t.Errorf("attach with an unknown kind: %v, want ErrCorrupt", err)
+	}
+}
+
+// Programs of two datacenters, or of one and all, would not see each other's conditions.
+func TestOtherConsistency(t *testing.T) {
+	t.Parallel()
+	server := testserver.Shared(t, testserver.Cassandra).URL
+	session := raw(t, server, "")
+	var dc string
+	if err := session.Query(`SELECT data_center FROM system.local`).ScanContext(t.Context(), &dc); err != nil {
+		t.Fatal(err)
+	}
+	_, all, _ := ownKeyspace(t)
+	s, _ := open(t, all)
+	if !strings.Contains(s.Facts().Detail, "QUORUM, SERIAL") {
+		t.Errorf("facts: %s", s.Facts().Detail)
+	}
+	if _, err := cassandra.Open(t.Context(), all+"?dc="+dc); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "same dc") {
+		t.Errorf("open with dc=%s where another program uses all: %v, want ErrSchema", dc, err)
+	}
+	if _, err := cassandra.Open(t.Context(), all+"?dc=elsewhere"); err == nil {
+		t.Error("a datacenter that there is not is taken")
+	}
+	name := unique()
+	one := strings.TrimSuffix(server, "/") + "/" + name + "?replication=" + dc + ":1&dc=" + dc
+	t.Cleanup(func() { do(t, session, fmt.Sprintf(`DROP KEYSPACE "%s"`, name)) })
+	s, ts := open(t, one)
+	if !strings.Contains(s.Facts().Detail, "LOCAL_QUORUM, LOCAL_SERIAL in "+dc) {
+		t.Errorf("facts: %s", s.Facts().Detail)
+	}
+	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	if _, err := cassandra.Open(t.Context(), strings.TrimSuffix(server, "/")+"/"+name); !errors.Is(err, driver.ErrSchema) {
+		t.Errorf("open with all where another program uses %s: %v, want ErrSchema", dc, err)
+	}
+}

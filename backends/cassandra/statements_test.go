@@ -1,0 +1,175 @@
+package cassandra_test
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+var block = regexp.MustCompile("(?ms)^```cql cassandra/([a-z-]+)\n(.*?)^```$")
+
+// readDesign returns the statements for Cassandra that docs/design.md explains, with the
+// table of the example.
+func readDesign(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/design.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := map[string]string{}
+	for _, m := range block.FindAllStringSubmatch(string(text), -1) {
+		blocks[m[1]] = strings.ReplaceAll(m[2], "<table>", `"posts"`)
+	}
+	for label, text := range blocks {
+		for _, name := range []string{"live", "filtering"} {
+			text = strings.ReplaceAll(text, "<"+name+">", blocks[name])
+		}
+		blocks[label] = plain(strings.ReplaceAll(text, "<columns>", "*"))
+	}
+	return blocks
+}
+
+// plain returns a statement with the same space everywhere.
+func plain(cql string) string { return strings.Join(strings.Fields(cql), " ") }
+
+var list = regexp.MustCompile(`^(INSERT INTO "posts" \(|UPDATE "posts" SET )(.*?)(\) VALUES .*| WHERE .*)$`)
+
+// unordered returns a statement whose columns stand in an order of their own: which it is
+// does not matter. The example of the design has those of the records and of their indexes
+// in one statement; _key is that of a claim. _later is not in the design.
+func unordered(cql string) string {
+	m := list.FindStringSubmatch(cql)
+	if m == nil {
+		return cql
+	}
+	columns := strings.Split(m[2], ", ")
+	columns = slices.DeleteFunc(columns, func(c string) bool { return strings.Contains(c, `"_later"`) || strings.Contains(c, `"_key"`) })
+	slices.Sort(columns)
+	return m[1] + strings.Join(columns, ", ") + regexp.MustCompile(`(\?, )+`).ReplaceAllString(m[3], "?, ")
+}
+
+// A recorder keeps the statements that a client sends.
+type recorder struct {
+	mu   sync.Mutex
+	sent []string
+}
+
+func (r *recorder) ObserveQuery(_ context.Context, q gocql.ObservedQuery) { r.add(q.Statement) }
+
+func (r *recorder) ObserveBatch(_ context.Context, b gocql.ObservedBatch) {
+	r.add("BATCH")
+	for _, s := range b.Statements {
+		r.add(s)
+	}
+}
+
+func (r *recorder) add(cql string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent = append(r.sent, plain(cql))
+}
+
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sent := r.sent
+	r.sent = nil
+	return sent
+}
+
+// Every statement is that of the design, from a session whose own settings would be weak.
+func TestStatements(t *testing.T) {
+	t.Parallel()
+	shared(t)
+	r := &recorder{}
+	c := clusterOf(t, testserver.Shared(t, testserver.Cassandra).URL, "")
+	c.QueryObserver, c.BatchObserver = r, r
+	c.Consistency, c.SerialConsistency = gocql.One, gocql.LocalSerial
+	c.RetryPolicy, c.DefaultIdempotence = &gocql.SimpleRetryPolicy{NumRetries: 3}, true
+	session, err := c.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	s, err := cassandra.New(t.Context(), session, &cassandra.Options{Keyspace: common})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ts, author, design := define(t, s), unique(), readDesign(t)
+	key := ts.key(t, author, "1")
+	same := func(what string, want ...string) {
+		t.Helper()
+		got := r.take()
+		for i := range got {
+			got[i] = unordered(got[i])
+		}
+		for i := range want {
+			want[i] = unordered(want[i])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s was sent as\n\t%s\nand the design says\n\t%s", what, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+		}
+	}
+	put := func(cond driver.Cond, rev driver.Token, ring ...driver.Token) []driver.Op {
+		return []driver.Op{{Do: driver.Put, Table: ts.posts, If: cond, Rev: rev, Row: driver.Row{Key: key, Ring: ring, Fields: []driver.Value{text("x")}}}}
+	}
+	r.take()
+	rev := mustCommit(t, s, put(driver.Absent, driver.Token{}))
+	same("insert", design["insert"]+" "+design["not-exists"])
+	rev2 := mustCommit(t, s, put(driver.AtRev, rev))
+	same("put at rev, of a row that nobody has read", design["get"], design["update"]+" "+design["at-rev"])
+	patch := driver.Op{Do: driver.Patch, Table: ts.posts, If: driver.AtRev, Rev: rev2, Row: driver.Row{Key: key, Ring: []driver.Token{rev2, rev}},
+		Edits: []driver.Edit{{Do: driver.Set, Field: fTitle, Value: text("y")}}}
+	rev = mustCommit(t, s, []driver.Op{patch})
+	same("patch", design["update"]+" "+design["at-rev"])
+	row := get(t, s, ts.posts, key)
+	same("get", design["get"])
+	again := put(driver.AtRev, rev, row.Ring...)
+	again[0].Row.Hint = row.Hint
+	rev = mustCommit(t, s, again)
+	same("put at rev, of a row that was read", design["update"]+" "+design["at-rev"])
+	mustCommit(t, s, ts.add(t, author, "1"))
+	same("add", design["get"], design["update"]+" "+design["at-rev"])
+	mustCommit(t, s, []driver.Op{{Do: driver.Check, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
+	same("check", design["get"])
+	mustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
+	same("delete if present", design["delete"]+" "+design["present"])
+	mustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, Row: driver.Row{Key: key}}})
+	same("delete", design["delete"]+" "+design["exists"])
+	mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}, {Do: driver.Check, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: ts.key(t, author, "2")}}})
+	same("several", "BATCH", design["insert"]+" "+design["not-exists"], design["delete"]+" "+design["absent"])
+
+	span := driver.Span{Table: ts.posts, Key: driver.Key{Partition: author + "#"}, Limit: 5}
+	for reverse, label := range map[bool]string{false: "range", true: "range-reverse"} {
+		span.Reverse = reverse
+		if err := drain(s.Range(t.Context(), span)); err != nil {
+			t.Error(err)
+		}
+		same(label, design[label])
+	}
+	span.Limit = 0
+	if n, err := s.Count(t.Context(), span); n != 1 || err != nil {
+		t.Errorf("count: %d, %v", n, err)
+	}
+	same("count", design["count"])
+	for _, err := range s.Walk(t.Context(), ts.posts, "") {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	same("walk", strings.Replace(design["walk"], `"author", *`, "*", 1))
+	if unordered(design["insert"]) == unordered(strings.Replace(design["insert"], `"title", `, "", 1)) {
+		t.Error("a column that is left out is not noticed")
+	}
+}
