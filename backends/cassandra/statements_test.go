@@ -136,7 +136,7 @@ func TestStatements(t *testing.T) {
 	same("get", design["get"])
 	again := put(driver.AtRev, rev, row.Ring...)
 	again[0].Row.Hint = row.Hint
-	rev = mustCommit(t, s, again)
+	mustCommit(t, s, again)
 	same("put at rev, of a row that was read", design["update"]+" "+design["at-rev"])
 	mustCommit(t, s, ts.add(t, author, "1"))
 	same("add", design["get"], design["update"]+" "+design["at-rev"])

@@ -2,7 +2,10 @@ package cassandra_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -100,5 +103,65 @@ func TestFacts(t *testing.T) {
 	defer volatile.Close()
 	if f := volatile.Facts(); f.Durability != driver.Memory || f.Setting != "durable_writes false, 1 copy" {
 		t.Errorf("facts without a commit log: %+v", f)
+	}
+}
+
+// A gatekeeper is a server that refuses whoever knocks, in the words of the protocol: the
+// servers of the tests ask nobody for a password.
+func gatekeeper(t *testing.T, code byte) (addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go refuse(c, code)
+		}
+	}()
+	return l.Addr().String()
+}
+
+// refuse answers what a client may ask for, and its STARTUP with an error, of whose code
+// the first three of four digits are given.
+func refuse(c net.Conn, code byte) {
+	defer c.Close()
+	for {
+		head := make([]byte, 9)
+		if _, err := io.ReadFull(c, head); err != nil {
+			return
+		}
+		if _, err := io.CopyN(io.Discard, c, int64(binary.BigEndian.Uint32(head[5:]))); err != nil {
+			return
+		}
+		body := []byte{0, 0} // a SUPPORTED that supports nothing
+		opcode := byte(6)
+		if head[4] == 1 {
+			opcode, body = 0, []byte{0, 0, code >> 4, code << 4, 0, 2, 'n', 'o'}
+		}
+		answer := []byte{head[0] | 0x80, 0, head[2], head[3], opcode, 0, 0, 0, byte(len(body))}
+		if _, err := c.Write(append(answer, body...)); err != nil {
+			return
+		}
+	}
+}
+
+// Who is refused for a wrong password is told so; any other refusal is not taken for it.
+func TestRefusedClients(t *testing.T) {
+	t.Parallel()
+	open := func(code byte) error {
+		_, err := cassandra.Open(t.Context(), "cassandra://ann:hunter2@"+gatekeeper(t, code)+"/k")
+		return err
+	}
+	if err := open(0x10); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "user and password") || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("wrong credentials: %v, want ErrInvalid that names the remedy and not the password", err)
+	}
+	if err := open(0); !errors.Is(err, driver.ErrUnavailable) {
+		t.Errorf("an error of the server: %v, want ErrUnavailable", err)
 	}
 }

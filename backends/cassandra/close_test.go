@@ -1,0 +1,68 @@
+package cassandra_test
+
+import (
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/internal/toxic"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Close ends the session that Open made, with all its connections and goroutines, and
+// leaves alone the one that New was given. It is not parallel, to count goroutines.
+func TestClose(t *testing.T) {
+	server := testserver.Shared(t, testserver.Cassandra)
+	s, ts := open(t, at(server.URL, common))
+	inClient := func() int { return strings.Count(stacks(), "cassandra-gocql-driver/v2.(*Conn).serve(") }
+	if inClient() == 0 {
+		t.Error("an open store has no connection: the test cannot see any")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := await(inClient); n != 0 {
+		t.Errorf("%d connections after Close", n)
+	}
+	if n := await(func() int { return strings.Count(stacks(), "backends/cassandra.(*Store)") }); n != 0 {
+		t.Errorf("%d goroutines are in the store after Close:\n%s", n, stacks())
+	}
+	if err := commitError(t, s, ts.insert(t, "ann", "2")); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("commit after Close: %v, want ErrClosed", err)
+	}
+	proxy := toxic.New(t, server.Addr)
+	c := clusterOf(t, server.URL, "")
+	c.Dialer = detour{proxy.Addr()}
+	session, err := c.CreateSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine, err := cassandra.New(t.Context(), session, &cassandra.Options{Keyspace: common})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := mine.Close(); err != nil {
+		t.Error(err)
+	}
+	do(t, session, `SELECT key FROM system.local`)
+	again, err := cassandra.New(t.Context(), session, &cassandra.Options{Keyspace: common})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	session.Close()
+	if err := again.Define(t.Context(), ts.all()); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("define on a session that its owner closed: %v, want ErrClosed", err)
+	}
+	if n := await(proxy.Links); n != 0 {
+		t.Errorf("%d connections of the caller's session after its Close", n)
+	}
+}
+
+func stacks() string {
+	buf := make([]byte, 1<<21)
+	return string(buf[:runtime.Stack(buf, true)])
+}

@@ -1,0 +1,138 @@
+package cassandra_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// note returns a table of notes that declares some fields.
+func note(fields ...driver.Column) *driver.Table {
+	return &driver.Table{Name: "notes", Partition: []driver.Column{{Name: "id", Kind: driver.String}}, Ring: 4, Fields: fields}
+}
+
+// Many programs that make the same tables at once agree, also on which of two kinds a
+// field has: one of those that differ is refused.
+func TestDefineAtOnce(t *testing.T) {
+	t.Parallel()
+	_, url, _ := ownKeyspace(t)
+	a := driver.Column{Name: "a", Kind: driver.String}
+	errs := make([]error, 6)
+	var wg sync.WaitGroup
+	for i := range errs {
+		s, err := cassandra.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		wg.Go(func() {
+			b := driver.Column{Name: "b", Kind: []driver.Kind{driver.Int, driver.Time}[i%2]}
+			errs[i] = errors.Join(s.Define(t.Context(), newTables().all()), s.Define(t.Context(), []*driver.Table{note(a)}), s.Define(t.Context(), []*driver.Table{note(a, b)}))
+		})
+	}
+	wg.Wait()
+	refused := 0
+	for i, err := range errs {
+		if errors.Is(err, driver.ErrSchema) && strings.Contains(err.Error(), "field b of table notes") && (errs[1-i%2] == nil) {
+			refused++
+		} else if err != nil {
+			t.Errorf("program %d: %v", i, err)
+		}
+	}
+	if refused != len(errs)/2 {
+		t.Errorf("%d of %d programs were refused, want those of one kind", refused, len(errs))
+	}
+}
+
+// A program that does not know a field which another has declared since returns it among
+// the undeclared ones, keeps it through patches, and removes it when it writes a row anew.
+func TestFieldsOfNewerPrograms(t *testing.T) {
+	t.Parallel()
+	_, url, session := ownKeyspace(t)
+	a, b := driver.Column{Name: "a", Kind: driver.String}, driver.Column{Name: "b", Kind: driver.Int}
+	older, newer := note(a), note(a, b)
+	s, err := cassandra.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Define(t.Context(), []*driver.Table{older}); err != nil {
+		t.Fatal(err)
+	}
+	key := func(id string) driver.Key { return driver.Key{Partition: id + "#"} }
+	extra := []driver.Pair{{Name: "b", Value: driver.IntValue(3)}}
+	mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: older, If: driver.Absent, Row: driver.Row{Key: key("early"), Extra: extra}}})
+	if err := s.Define(t.Context(), []*driver.Table{newer}); err != nil {
+		t.Fatal(err)
+	}
+	if row := get(t, s, newer, key("early")); !row.Fields[1].Equal(extra[0].Value) || len(row.Extra) > 0 {
+		t.Errorf("a field from before it was declared: %+v", row)
+	}
+	add := driver.Op{Do: driver.Patch, Table: newer, If: driver.Present, Row: driver.Row{Key: key("early")}, Edits: []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(4)}}}
+	mustCommit(t, s, []driver.Op{add})
+	var column int
+	if err := session.Query(`SELECT b FROM notes WHERE id = 'early'`).ScanContext(t.Context(), &column); column != 7 || err != nil {
+		t.Errorf("after an addition the column is %d, %v; want 7", column, err)
+	}
+	add.Edits[0] = driver.Edit{Do: driver.Unset, Field: 1}
+	mustCommit(t, s, []driver.Op{add})
+	if row := get(t, s, newer, key("early")); !row.Fields[1].IsNone() {
+		t.Errorf("a field that was removed is there: %+v", row)
+	}
+	for i, masked := range []bool{false, true} {
+		k := key(fmt.Sprint("late", i))
+		mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: newer, If: driver.Absent, Row: driver.Row{Key: k, Fields: []driver.Value{text("x"), driver.IntValue(5)}}}})
+		mustCommit(t, s, []driver.Op{{Do: driver.Patch, Table: older, If: driver.Present, Row: driver.Row{Key: k}, Edits: []driver.Edit{{Field: 0, Value: text("y")}}}})
+		row := get(t, s, older, k)
+		if len(row.Extra) != 1 || row.Extra[0].Name != "b" || row.Extra[0].Value.Int() != 5 || row.Fields[0].Str() != "y" {
+			t.Errorf("a newer program's field: %+v", row)
+		}
+		if masked { // as whoever needs some fields only
+			var rows [1]driver.Row
+			if err := s.Get(t.Context(), older, []driver.Key{k}, []int{0}, rows[:]); err != nil {
+				t.Fatal(err)
+			}
+			row = rows[0]
+		}
+		anew := driver.Row{Key: k, Ring: row.Ring, Hint: row.Hint, Fields: []driver.Value{text("z")}}
+		mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: older, If: driver.AtRev, Rev: row.Rev, Row: anew}})
+		if row := get(t, s, newer, k); row.Fields[0].Str() != "z" || !row.Fields[1].IsNone() {
+			t.Errorf("a row that an older program wrote anew, after a masked read: %v: %+v", masked, row)
+		}
+	}
+}
+
+// Dropping an index alone leaves records and other indexes as they are.
+func TestDropOfAnIndex(t *testing.T) {
+	t.Parallel()
+	_, url, _ := ownKeyspace(t)
+	s, ts := open(t, url)
+	for i := range 300 {
+		mustCommit(t, s, ts.insert(t, []string{"ann", "bob"}[i%2], fmt.Sprintf("%03d", i)))
+	}
+	if err := s.Drop(t.Context(), []*driver.Table{{Name: "posts.by_at", Class: driver.Rows}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Attach(t.Context(), []*driver.Table{ts.byAt}); !errors.Is(err, driver.ErrSchema) {
+		t.Errorf("attach of an index that was dropped: %v, want ErrSchema", err)
+	}
+	if err := s.Define(t.Context(), ts.all()); err != nil {
+		t.Fatal(err)
+	}
+	for table, want := range map[*driver.Table]int{ts.posts: 150, ts.slug: 150, ts.byAt: 0} {
+		if n, err := s.Count(t.Context(), driver.Span{Table: table, Key: driver.Key{Partition: "ann#"}}); n != want || err != nil {
+			t.Errorf("%d rows of %s, %v; want %d", n, table.Name, err, want)
+		}
+	}
+	if err := s.Drop(t.Context(), []*driver.Table{{Name: "posts", Class: driver.Records}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Attach(t.Context(), []*driver.Table{ts.slug}); !errors.Is(err, driver.ErrSchema) {
+		t.Errorf("attach of an index whose records were dropped: %v, want ErrSchema", err)
+	}
+}
