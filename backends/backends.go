@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/polystore/polystore/backends/cassandra"
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/backends/mongo"
 	"github.com/polystore/polystore/backends/pebble"
@@ -16,7 +17,7 @@ import (
 )
 
 // Schemes are the URL schemes that Open knows.
-var schemes = []string{"memory", "pebble", "redis", "rediss", "unix", "mongodb", "mongodb+srv"}
+var schemes = []string{"memory", "pebble", "redis", "rediss", "unix", "mongodb", "mongodb+srv", "cassandra"}
 
 // Open returns the store that a URL names. Opts may be nil. The URLs are
 //
@@ -27,6 +28,8 @@ var schemes = []string{"memory", "pebble", "redis", "rediss", "unix", "mongodb",
 //	                         see package redis for users, passwords and options
 //	mongodb://HOST:PORT/DB   on a replica set of MongoDB, mongodb+srv:// by a name of DNS;
 //	                         see package mongo for users, passwords and options
+//	cassandra://HOST:PORT/KS in a keyspace of Cassandra; see package cassandra for users,
+//	                         passwords and options
 func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, error) {
 	d, err := OpenDriver(ctx, url)
 	if err != nil {
@@ -53,6 +56,8 @@ func OpenDriver(ctx context.Context, url string) (driver.Store, error) {
 		return opened(redis.Open(ctx, url))
 	case "mongodb", "mongodb+srv":
 		return opened(mongo.Open(ctx, url))
+	case "cassandra":
+		return opened(cassandra.Open(ctx, url))
 	}
 	return nil, fmt.Errorf("open: scheme %.100q is none of %s: %w", scheme, strings.Join(schemes, ", "), driver.ErrInvalid)
 }

@@ -26,7 +26,8 @@ func TestCapabilities(t *testing.T) {
 	server := testserver.Start(t, testserver.Redis) // of its own, whose settings are known
 	cluster := testserver.StartCluster(t)
 	mongo := testserver.Start(t, testserver.Mongo)
-	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false", server.URL, cluster.URL, mongo.URL}
+	cassandra := "cassandra://" + testserver.Start(t, testserver.Cassandra).Addr + "/capabilities?replication=1"
+	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false", server.URL, cluster.URL, mongo.URL, cassandra}
 	for _, url := range urls {
 		s, err := backends.OpenDriver(t.Context(), url)
 		if err != nil {
@@ -35,7 +36,7 @@ func TestCapabilities(t *testing.T) {
 		defer s.Close()
 		facts = append(facts, s.Facts())
 	}
-	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`", "`redis://HOST`", "`redis://HOST?cluster=true`", "`mongodb://HOST`"}, facts)
+	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`", "`redis://HOST`", "`redis://HOST?cluster=true`", "`mongodb://HOST`", "`cassandra://HOST/KEYSPACE`"}, facts)
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

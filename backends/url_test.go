@@ -44,3 +44,21 @@ func TestMongoByURL(t *testing.T) {
 		}
 	}
 }
+
+func TestCassandraByURL(t *testing.T) {
+	server := testserver.Shared(t, testserver.Cassandra)
+	url := "cassandra://" + server.Addr + "/"
+	s, err := backends.OpenDriver(t.Context(), url+"backends?replication=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if f := s.Facts(); f.Name != "cassandra" || f.OneProcess || f.Unit != driver.UnitPartition {
+		t.Errorf("facts %+v", f)
+	}
+	for _, url := range []string{"cassandra:", "cassandra://", url, url + "nosuch", url + "backends?consistency=ONE"} {
+		if s, err := backends.OpenDriver(t.Context(), url); !errors.Is(err, driver.ErrInvalid) || s != nil {
+			t.Errorf("open %s: %v, %v; want ErrInvalid and no store", url, s, err)
+		}
+	}
+}
