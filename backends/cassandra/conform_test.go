@@ -12,6 +12,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	url := at(testserver.Shared(t, testserver.Cassandra).URL, "conform")
 	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return cassandra.Open(ctx, url) })
 }

@@ -87,9 +87,19 @@ func (r *recorder) take() []string {
 	return sent
 }
 
-// Every statement is that of the design, from a session whose own settings would be weak.
-func TestStatements(t *testing.T) {
-	t.Parallel()
+// A scribe has a store whose statements are compared with the design.
+type scribe struct {
+	t      *testing.T
+	r      *recorder
+	s      *cassandra.Store
+	ts     *tables
+	author string
+	design map[string]string
+}
+
+// newScribe opens a store on a session whose own settings would be weak.
+func newScribe(t *testing.T) *scribe {
+	t.Helper()
 	shared(t)
 	r := &recorder{}
 	c := clusterOf(t, testserver.Shared(t, testserver.Cassandra).URL, "")
@@ -100,76 +110,98 @@ func TestStatements(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer session.Close()
+	t.Cleanup(session.Close)
 	s, err := cassandra.New(t.Context(), session, &cassandra.Options{Keyspace: common})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts, author, design := define(t, s), unique(), readDesign(t)
-	key := ts.key(t, author, "1")
-	same := func(what string, want ...string) {
-		t.Helper()
-		got := r.take()
-		for i := range got {
-			got[i] = unordered(got[i])
-		}
-		for i := range want {
-			want[i] = unordered(want[i])
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s was sent as\n\t%s\nand the design says\n\t%s", what, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
-		}
-	}
-	put := func(cond driver.Cond, rev driver.Token, ring ...driver.Token) []driver.Op {
-		return []driver.Op{{Do: driver.Put, Table: ts.posts, If: cond, Rev: rev, Row: driver.Row{Key: key, Ring: ring, Fields: []driver.Value{text("x")}}}}
-	}
+	sc := &scribe{t, r, s, define(t, s), unique(), readDesign(t)}
 	r.take()
-	rev := mustCommit(t, s, put(driver.Absent, driver.Token{}))
-	same("insert", design["insert"]+" "+design["not-exists"])
-	rev2 := mustCommit(t, s, put(driver.AtRev, rev))
-	same("put at rev, of a row that nobody has read", design["get"], design["update"]+" "+design["at-rev"])
+	return sc
+}
+
+// same compares what was sent with what the design says.
+func (sc *scribe) same(what string, want ...string) {
+	sc.t.Helper()
+	got := sc.r.take()
+	for i := range got {
+		got[i] = unordered(got[i])
+	}
+	for i := range want {
+		want[i] = unordered(want[i])
+	}
+	if !slices.Equal(got, want) {
+		sc.t.Errorf("%s was sent as\n\t%s\nand the design says\n\t%s", what, strings.Join(got, "\n\t"), strings.Join(want, "\n\t"))
+	}
+}
+
+// Every commit is sent as the design says.
+func TestStatementsOfCommits(t *testing.T) {
+	t.Parallel()
+	sc := newScribe(t)
+	s, ts, design := sc.s, sc.ts, sc.design
+	key, second := ts.key(t, sc.author, "1"), ts.key(t, sc.author, "2")
+	put := func(cond driver.Cond, rev driver.Token, row driver.Row) []driver.Op {
+		row.Key, row.Fields = key, []driver.Value{text("x")}
+		return []driver.Op{{Do: driver.Put, Table: ts.posts, If: cond, Rev: rev, Row: row}}
+	}
+	rev := mustCommit(t, s, put(driver.Absent, driver.Token{}, driver.Row{}))
+	sc.same("insert", design["insert"]+" "+design["not-exists"])
+	rev2 := mustCommit(t, s, put(driver.AtRev, rev, driver.Row{}))
+	sc.same("put at rev, of a row that nobody has read", design["get"], design["update"]+" "+design["at-rev"])
 	patch := driver.Op{Do: driver.Patch, Table: ts.posts, If: driver.AtRev, Rev: rev2, Row: driver.Row{Key: key, Ring: []driver.Token{rev2, rev}},
 		Edits: []driver.Edit{{Do: driver.Set, Field: fTitle, Value: text("y")}}}
 	rev = mustCommit(t, s, []driver.Op{patch})
-	same("patch", design["update"]+" "+design["at-rev"])
+	sc.same("patch", design["update"]+" "+design["at-rev"])
 	row := get(t, s, ts.posts, key)
-	same("get", design["get"])
-	again := put(driver.AtRev, rev, row.Ring...)
-	again[0].Row.Hint = row.Hint
-	mustCommit(t, s, again)
-	same("put at rev, of a row that was read", design["update"]+" "+design["at-rev"])
-	mustCommit(t, s, ts.add(t, author, "1"))
-	same("add", design["get"], design["update"]+" "+design["at-rev"])
+	sc.same("get", design["get"])
+	mustCommit(t, s, put(driver.AtRev, rev, driver.Row{Ring: row.Ring, Hint: row.Hint}))
+	sc.same("put at rev, of a row that was read", design["update"]+" "+design["at-rev"])
+	mustCommit(t, s, ts.add(t, sc.author, "1"))
+	sc.same("add", design["get"], design["update"]+" "+design["at-rev"])
 	mustCommit(t, s, []driver.Op{{Do: driver.Check, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
-	same("check", design["get"])
+	sc.same("check", design["get"])
 	mustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
-	same("delete if present", design["delete"]+" "+design["present"])
+	sc.same("delete if present", design["delete"]+" "+design["present"])
 	mustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, Row: driver.Row{Key: key}}})
-	same("delete", design["delete"]+" "+design["exists"])
-	mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}, {Do: driver.Check, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: ts.key(t, author, "2")}}})
-	same("several", "BATCH", design["insert"]+" "+design["not-exists"], design["delete"]+" "+design["absent"])
+	sc.same("delete", design["delete"]+" "+design["exists"])
+	mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}, {Do: driver.Check, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: second}}})
+	sc.same("several", "BATCH", design["insert"]+" "+design["not-exists"], design["delete"]+" "+design["absent"])
+	if unordered(design["insert"]) == unordered(strings.Replace(design["insert"], `"title", `, "", 1)) {
+		t.Error("a column that is left out is not noticed")
+	}
+}
 
-	span := driver.Span{Table: ts.posts, Key: driver.Key{Partition: author + "#"}, Limit: 5}
+// Every read of several rows is sent as the design says.
+func TestStatementsOfReads(t *testing.T) {
+	t.Parallel()
+	sc := newScribe(t)
+	s, ts, design := sc.s, sc.ts, sc.design
+	mustCommit(t, s, ts.insert(t, sc.author, "1"))
+	sc.r.take()
+	span := driver.Span{Table: ts.posts, Key: driver.Key{Partition: sc.author + "#"}, Limit: 5}
 	for reverse, label := range map[bool]string{false: "range", true: "range-reverse"} {
 		span.Reverse = reverse
 		if err := drain(s.Range(t.Context(), span)); err != nil {
 			t.Error(err)
 		}
-		same(label, design[label])
+		sc.same(label, design[label])
 	}
 	span.Limit = 0
 	if n, err := s.Count(t.Context(), span); n != 1 || err != nil {
 		t.Errorf("count: %d, %v", n, err)
 	}
-	same("count", design["count"])
+	sc.same("count", design["count"])
 	for _, err := range s.Walk(t.Context(), ts.posts, "") {
 		if err != nil {
 			t.Error(err)
 		}
 		break
 	}
-	same("walk", strings.Replace(design["walk"], `"author", *`, "*", 1))
-	if unordered(design["insert"]) == unordered(strings.Replace(design["insert"], `"title", `, "", 1)) {
-		t.Error("a column that is left out is not noticed")
+	sc.same("walk", strings.Replace(design["walk"], `"author", *`, "*", 1))
+	keys := []driver.Key{ts.key(t, sc.author, "1"), ts.key(t, sc.author, "2")}
+	if err := s.Get(t.Context(), ts.posts, keys, nil, make([]driver.Row, 2)); err != nil {
+		t.Error(err)
 	}
+	sc.same("get of several in a partition", strings.Replace(design["get"], `"_sort" = ?`, `"_sort" IN ?`, 1))
 }
