@@ -139,7 +139,7 @@ func (s *Store) makeKeyspace(ctx context.Context, opts *Options) error {
 	if _, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) }); err != nil {
 		return s.failed(ctx, "open: make the keyspace "+s.keyspace, err)
 	}
-	return s.failed(ctx, "open: make the keyspace "+s.keyspace, s.session.AwaitSchemaAgreement(ctx))
+	return s.agreed(ctx, "open: make the keyspace "+s.keyspace)
 }
 
 // learnSettings asks every server how it keeps its commit log, and one for the rest.

@@ -180,7 +180,42 @@ func (s *Store) change(ctx context.Context, doing, text string) error {
 	if err != nil {
 		return s.failed(ctx, doing, err)
 	}
-	return s.failed(ctx, doing, s.session.AwaitSchemaAgreement(ctx))
+	return s.agreed(ctx, doing)
+}
+
+const (
+	localSchema = `SELECT schema_version FROM local`
+	peerSchemas = `SELECT schema_version FROM peers_v2`
+	agreement   = 30 * time.Second // until all servers have a change of the schema
+)
+
+// agreed waits until all servers have the same schema. The client's own way goes by its
+// control connection, and waits for a minute where that has broken.
+func (s *Store) agreed(ctx context.Context, doing string) error {
+	for begun := time.Now(); ; {
+		versions := map[string]bool{}
+		for _, text := range []string{localSchema, peerSchemas} {
+			iter, err := s.ask(ctx, doing, s.query(gocql.One, text).SetKeyspace("system"))
+			if err != nil {
+				return err
+			}
+			for version := ""; iter.Scan(&version); {
+				versions[version] = true
+			}
+			if err := iter.Close(); err != nil {
+				return s.failed(ctx, doing, err)
+			}
+		}
+		if len(versions) == 1 {
+			return nil
+		}
+		if time.Since(begun) > agreement {
+			return fmt.Errorf("cassandra: %s: %s: the servers do not agree on a schema for %s: %w", doing, s.addr, agreement, driver.ErrUnavailable)
+		}
+		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // turn is how long a program waits for another one that has said that it makes something.
