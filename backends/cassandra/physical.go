@@ -187,6 +187,7 @@ const (
 	localSchema = `SELECT schema_version FROM local`
 	peerSchemas = `SELECT schema_version FROM peers_v2`
 	agreement   = 30 * time.Second // until all servers have a change of the schema
+	settling    = 5 * time.Second  // until a server knows a table that it lists
 )
 
 // agreed waits until all servers have the same schema. The client's own way goes by its

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
@@ -124,7 +127,17 @@ func (s *Store) look(ctx context.Context, doing string) error {
 	if s.made = p.made; !s.made {
 		return nil
 	}
-	return s.agree(ctx, doing)
+	for begun := time.Now(); ; {
+		err := s.agree(ctx, doing)
+		code := codeOf(err)
+		if code != gocql.ErrCodeInvalid && code != gocql.ErrCodeServer || time.Since(begun) > settling {
+			return err
+		}
+		// Another program makes the table just now: a server lists one some moments before it knows it.
+		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
 }
 
 // refuses says what speaks against t beside what the server has.
