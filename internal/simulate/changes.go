@@ -1,0 +1,128 @@
+package simulate
+
+import (
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// checkChange checks one change of a record as it happens: P1.
+func (w *world) checkChange(k *call, record int, before, after *fact) {
+	m := &w.history[len(w.history)-1]
+	id := Keys[record]
+	w.use(record, after)
+	switch {
+	case !after.row:
+		if !before.dead || before.expires > m.now {
+			w.fail("P1", "the row of %s is removed, and was no tombstone whose time is over", id)
+		}
+	case slices.Equal(before.ring, after.ring):
+		w.checkFence(id, before, after)
+	default:
+		w.checkWrite(k, record, before, after)
+	}
+}
+
+// use sees that neither version nor Rev of a record comes back.
+func (w *world) use(record int, after *fact) {
+	if after.row && w.used[mark{record, after.rev, false}] {
+		w.fail("P1", "the Rev %s of %s comes back", w.nameOf(after.rev), Keys[record])
+	}
+	if after.row {
+		w.used[mark{record, after.rev, false}] = true
+	}
+}
+
+// checkFence checks a change that is no write of a user.
+func (w *world) checkFence(id string, before, after *fact) {
+	if before.row && (before.dead != after.dead || !before.dead && !before.says(after.values)) {
+		w.fail("P1", "what %s says changes, and its version does not", id)
+	}
+	if !before.row && !after.dead {
+		w.fail("P1", "%s comes to be without a version", id)
+	}
+}
+
+// checkWrite checks a change that made a version.
+func (w *world) checkWrite(k *call, record int, before, after *fact) {
+	id, m := Keys[record], &w.history[len(w.history)-1]
+	ring := append([]driver.Token{after.rev}, before.ring...)
+	if !slices.Equal(after.ring, ring[:min(len(ring), max(len(after.ring), 1))]) {
+		w.fail("P1", "the ring of %s is not the one before with the new version in front", id)
+	}
+	if w.used[mark{record, after.version, true}] {
+		w.fail("P1", "the version %s of %s comes back", w.nameOf(after.version), id)
+	}
+	w.used[mark{record, after.version, true}] = true
+	e := k.entry
+	past := before.row && !before.live(m.now)
+	switch {
+	case after.dead && past && (e == nil || e.op.Do != Delete || e.op.Key != id):
+		return // whoever finds that a record has expired may remove it, even twice
+	case e == nil || e.op.Key != id || !e.op.Do.writes():
+		w.fail("P1", "%s changes by a call that does not write it", id)
+		return
+	}
+	e.commits = append(e.commits, len(w.history)-1)
+	e.token = after.version
+	w.checkEffect(e, m, before, after)
+}
+
+// wasLive reports whether a record was there when a call began or later, with the Rev
+// that it still has: what expires between the read of a write and its commit, which
+// tests the Rev alone, is written all the same.
+func (w *world) wasLive(e *entry, record int, before *fact) bool {
+	return slices.ContainsFunc(w.history[e.start:], func(m moment) bool {
+		f := m.facts[record]
+		return f.rev == before.rev && f.live(m.now)
+	})
+}
+
+func (v Verb) writes() bool {
+	return slices.Contains([]Verb{Insert, Put, Replace, Update, Patch, Move, Delete}, v)
+}
+
+// checkEffect checks what a write of a user makes of what was there.
+func (w *world) checkEffect(e *entry, m *moment, before, after *fact) {
+	live := before.live(m.now)
+	needs := e.op.Do != Insert && e.op.Do != Put && e.op.Do != Delete || !e.seen.IsZero()
+	switch {
+	case len(e.commits) > 1:
+		w.fail("P1", "client %d: %s is done twice", e.client.number, e.text())
+	case e.op.Do == Insert && live:
+		w.fail("P1", "client %d: %s overwrites a record", e.client.number, e.text())
+	case needs && !live && !w.wasLive(e, indexOf(before.id), before):
+		w.fail("P1", "client %d: %s is done, and there was no record", e.client.number, e.text())
+	case !e.seen.IsZero() && e.seen != before.version && e.op.Do != Insert:
+		w.fail("P1", "client %d: %s is done, and the record had another version", e.client.number, e.text())
+	case after.dead != (e.op.Do == Delete):
+		w.fail("P1", "client %d: %s leaves a record that is dead or not, and should not", e.client.number, e.text())
+	case !after.dead && !after.says(e.next(before)):
+		w.fail("P1", "client %d: %s makes kind %q mail %q n %d of kind %q mail %q n %d", e.client.number, e.text(),
+			after.kind, after.mail, after.n, before.kind, before.mail, before.n)
+	}
+}
+
+// next returns what the record says after the entry's write.
+func (e *entry) next(before *fact) values {
+	v := valuesOf(e.op)
+	if e.op.Do == Update || e.op.Do == Patch || e.op.Do == Move {
+		v = changed(before.values, e.op)
+	}
+	if !e.client.w.s.Expires {
+		v.expires = 0
+	}
+	return v
+}
+
+// checkUnique checks P4 at a moment.
+func (w *world) checkUnique(m *moment) {
+	if !w.s.Unique {
+		return
+	}
+	for i, f := range m.facts {
+		if f.live(m.now) && f.mail != "" && m.holder(f.mail) != i {
+			w.fail("P4", "%s and %s both have the mail %s", Keys[m.holder(f.mail)], Keys[i], f.mail)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package simulate
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Scenarios returns the small scenarios, for runs of every interleaving: those whose
+// indexes lie with the records, on a store that changes one partition at a time, or
+// those with remote indexes.
+func Scenarios(unit driver.Unit, remote bool) []Scenario {
+	one := []Op{{Do: Insert, Key: "a", Kind: "k1", Mail: "m1"}}
+	find := []Op{{Do: Find, Kind: "k1"}}
+	list := []Scenario{
+		{Name: "insert beside lookup", Index: true, Clients: [][]Op{{{Do: Insert, Key: "a", Kind: "k1"}}, find}},
+		{Name: "two inserts of one key", Index: true, Clients: [][]Op{{{Do: Insert, Key: "a", Kind: "k1"}}, {{Do: Insert, Key: "a", Kind: "k2"}}}},
+		{Name: "two inserts of one mail", Unique: true, Clients: [][]Op{{{Do: Insert, Key: "a", Mail: "m1"}}, {{Do: Insert, Key: "b", Mail: "m1"}}}},
+		{Name: "move beside lookup", Index: true, Before: one, Clients: [][]Op{{{Do: Move, Key: "a", Kind: "k2"}}, find}},
+		{Name: "move there and back beside lookup", Index: true, Before: one,
+			Clients: [][]Op{{{Do: Update, Key: "a", Kind: "k2"}, {Do: Update, Key: "a", Kind: "k1"}}, find}},
+		{Name: "two updates", Index: true, Before: one, Clients: [][]Op{{{Do: Update, Key: "a", N: 1}}, {{Do: Update, Key: "a", N: 2, Kind: "k2"}}}},
+		{Name: "two patches", Before: one, Clients: [][]Op{{{Do: Patch, Key: "a", N: 1}}, {{Do: Patch, Key: "a", N: 2}}}},
+		{Name: "update beside delete", Index: true, Before: one, Clients: [][]Op{{{Do: Update, Key: "a", N: 1, Kind: "k2"}}, {{Do: Delete, Key: "a"}}}},
+		{Name: "mail changes hands", Unique: true, Before: one, Clients: [][]Op{{{Do: Update, Key: "a", Mail: "m2"}}, {{Do: Insert, Key: "b", Mail: "m1"}}}},
+		{Name: "mails are swapped", Unique: true, Before: append(one, Op{Do: Insert, Key: "b", Mail: "m2"}),
+			Clients: [][]Op{{{Do: Update, Key: "a", Mail: "m2"}}, {{Do: Update, Key: "b", Mail: "m1"}}}},
+		{Name: "delete and insert again", Index: true, Unique: true, Before: one,
+			Clients: [][]Op{{{Do: Delete, Key: "a"}, {Do: Insert, Key: "a", Kind: "k2", Mail: "m1"}}, {{Do: One, Mail: "m1"}}}},
+		{Name: "put beside put", Index: true, Unique: true, Clients: [][]Op{{{Do: Put, Key: "a", Kind: "k1", Mail: "m1"}}, {{Do: Put, Key: "a", Kind: "k2", Mail: "m1"}}}},
+		{Name: "replace and delete as seen", Index: true, Before: one,
+			Clients: [][]Op{{{Do: Get, Key: "a"}, {Do: Replace, Key: "a", Kind: "k2", Seen: true}}, {{Do: Get, Key: "a"}, {Do: Delete, Key: "a", Seen: true}}}},
+		{Name: "insert beside maintain", Index: true, Unique: true, Leaps: []time.Duration{20 * time.Minute},
+			Clients: [][]Op{{{Do: Insert, Key: "a", Kind: "k1", Mail: "m1"}}, {{Do: Maintain}}}},
+		{Name: "insert, delete and maintain", Leaps: []time.Duration{20 * time.Minute},
+			Clients: [][]Op{{{Do: Insert, Key: "a", N: 1}}, {{Do: Delete, Key: "a"}}, {{Do: Maintain}}}},
+		{Name: "mail of one that expired", Index: true, Unique: true, Expires: true, Leaps: []time.Duration{2 * time.Hour},
+			Before:  []Op{{Do: Insert, Key: "a", Kind: "k1", Mail: "m1", Expires: soon}},
+			Clients: [][]Op{{{Do: Insert, Key: "b", Kind: "k1", Mail: "m1"}}, {{Do: Put, Key: "a", Kind: "k1", Mail: "m1"}}}},
+		{Name: "three clients", Unique: true, Before: one,
+			Clients: [][]Op{{{Do: Delete, Key: "a"}}, {{Do: Insert, Key: "b", Mail: "m1"}}, {{Do: One, Mail: "m1"}}}},
+	}
+	for i := range list {
+		list[i].Unit, list[i].Remote, list[i].Faults, list[i].Switches = unit, remote, 1, -1
+		list[i].Resolve = true
+	}
+	return list
+}
+
+// soon is when records expire, a moment at which no client looks.
+const soon = time.Hour + tick/2
+
+// RandomScenario draws what a few clients do.
+func RandomScenario(r *rand.Rand) Scenario {
+	s := Scenario{
+		Name: "random", Index: r.IntN(3) > 0, Unique: r.IntN(2) == 0, Expires: r.IntN(4) == 0,
+		Unit: driver.UnitPartition, Remote: r.IntN(2) == 0, Fine: r.IntN(2) == 0,
+		Resolve: r.IntN(2) == 0, Faults: r.IntN(5), Switches: -1,
+	}
+	for _, d := range []time.Duration{time.Minute, 6 * time.Minute, 20 * time.Minute, 2 * time.Hour, retention} {
+		if r.IntN(6) == 0 {
+			s.Leaps = append(s.Leaps, d)
+		}
+	}
+	if s.Remote && s.Accepts() != nil {
+		s.Unit = driver.UnitStore
+	}
+	keys := 1 + r.IntN(len(Keys))
+	for i := range keys {
+		if r.IntN(2) == 0 {
+			s.Before = append(s.Before, s.randomOp(r, []Verb{Insert}, keys))
+			s.Before[len(s.Before)-1].Key = Keys[i]
+			if s.Before[len(s.Before)-1].Mail != "" {
+				s.Before[len(s.Before)-1].Mail = "m" + string(rune('0'+i))
+			}
+		}
+	}
+	verbs := []Verb{Insert, Insert, Put, Replace, Update, Update, Patch, Move, Move, Delete, Delete, Get, Find, Find, One, Maintain}
+	s.Clients = make([][]Op, 2+r.IntN(3))
+	for i := range s.Clients {
+		for range 1 + r.IntN(4) {
+			s.Clients[i] = append(s.Clients[i], s.randomOp(r, verbs, keys))
+		}
+	}
+	return s
+}
+
+// randomOp draws one call.
+func (s *Scenario) randomOp(r *rand.Rand, verbs []Verb, keys int) Op {
+	op := Op{Do: verbs[r.IntN(len(verbs))], Key: Keys[r.IntN(keys)]}
+	op.Kind, op.Mail = [...]string{"k0", "k1", "k2"}[r.IntN(3)], [...]string{"m0", "m1", "m2"}[r.IntN(3)]
+	switch {
+	case op.Do == Find && !s.Index, op.Do == One && !s.Unique:
+		op = Op{Do: Get, Key: op.Key}
+	case op.Do == Find:
+		op.Key, op.Mail = "", ""
+	case op.Do == One:
+		op.Key, op.Kind = "", ""
+	case !op.Do.writes(), op.Do == Delete, op.Do == Patch:
+		op.Kind, op.Mail = "", ""
+	case r.IntN(3) == 0:
+		op.Mail = ""
+	}
+	if op.Do.writes() && op.Do != Delete {
+		op.N = 1 + r.Int64N(9)
+	}
+	if s.Expires && op.Do.writes() && op.Do != Delete && op.Do != Patch && r.IntN(2) == 0 {
+		op.Expires = soon
+	}
+	op.Seen = op.Do != Insert && op.Do.writes() && r.IntN(3) == 0
+	return op
+}
