@@ -46,6 +46,8 @@ const (
 	crash                 // the client stops before its call is done
 	crashDone             // the client stops after its call is done
 	crashLate             // the client stops; its call may be done later
+	cutDone               // done, but the answer is lost, and all calls of the client fail for a second
+	cutLate               // may be done later; all calls of the client fail for a second
 	leap                  // much time passes
 	wait                  // a little time passes
 )
@@ -53,7 +55,8 @@ const (
 func (f fate) String() string {
 	return [...]string{"done", "a late message arrives", "the late answer arrives", "late messages are lost", "refused as unavailable",
 		"done, but the answer is lost", "lost", "no answer; it may be done later", "done; it may be done once more later", "done, but the answer comes later",
-		"not done, and the client stops for ever", "done, and the client stops for ever", "the client stops for ever; it may be done later", "much time passes", "all wait"}[f]
+		"not done, and the client stops for ever", "done, and the client stops for ever", "the client stops for ever; it may be done later",
+		"done, but the client is cut off for a second", "it may be done later; the client is cut off for a second", "much time passes", "all wait"}[f]
 }
 
 // Fates returns what may happen to calls.
@@ -73,7 +76,7 @@ func (k *call) faults() []fate {
 	if k.verb != "commit" {
 		return []fate{refuse, hold, crash}
 	}
-	return []fate{refuse, lostReply, lostCall, late, twice, hold, crash, crashDone, crashLate}
+	return []fate{refuse, lostReply, lostCall, late, twice, hold, crash, crashDone, crashLate, cutDone, cutLate}
 }
 
 // transport is how long a request that changes a record may be on its way: the
@@ -119,15 +122,17 @@ func (w *world) ask(ctx context.Context, c *client, k *call) error {
 	k.client, k.answer, k.sent = c, make(chan error, 1), time.Now()
 	w.mu.Lock()
 	k.entry = c.current
-	crashed := c.crashed
+	crashed, cut := c.crashed, k.sent.Before(c.cutUntil)
 	direct := c.number == 0
-	if !direct && !crashed {
+	if !direct && !crashed && !cut {
 		w.waiting = append(w.waiting, k)
 	}
 	w.mu.Unlock()
 	switch {
 	case crashed:
 		return errCrashed
+	case cut:
+		return fmt.Errorf("simulate: cut off: %w", driver.ErrUnavailable)
 	case ctx.Err() != nil && direct:
 		return fmt.Errorf("simulate: %w: %w", driver.ErrTimeout, ctx.Err())
 	case direct:

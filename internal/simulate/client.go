@@ -7,6 +7,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -24,7 +25,10 @@ type client struct {
 	crashed bool
 	done    bool
 	ctx     context.Context
-	stop    context.CancelFunc
+
+	cutUntil time.Time // when its calls reach the store again
+
+	stop context.CancelFunc
 }
 
 // errCrashed is what calls of a client that has stopped get. Nobody hears of it.

@@ -152,10 +152,10 @@ func (w *world) meet(f fate, k *call) {
 	w.mu.Unlock()
 	var err error
 	switch f {
-	case done, lostReply, twice, hold, crashDone:
+	case done, lostReply, twice, hold, crashDone, cutDone:
 		err = w.exec(k)
 	}
-	if f == late || f == crashLate || f == twice && k.refusal == nil { // a refusal is final, says driver.Store
+	if f == late || f == crashLate || f == cutLate || f == twice && k.refusal == nil { // a refusal is final, says driver.Store
 		late := k.copied()
 		late.again = f == twice
 		w.late = append(w.late, late)
@@ -165,6 +165,9 @@ func (w *world) meet(f fate, k *call) {
 		err = fmt.Errorf("simulate: refused: %w", driver.ErrUnavailable)
 	case lostReply, lostCall, late:
 		err = errUnknown(k)
+	case cutDone, cutLate:
+		err = errUnknown(k)
+		k.client.cutUntil = time.Now().Add(10 * tick)
 	case crash, crashDone, crashLate:
 		err = errCrashed
 		w.crash(k.client)

@@ -125,7 +125,7 @@ func (x *Simulator) Random(seed uint64) *Failure {
 
 // Roll makes one run of a scenario with choices at random.
 func (x *Simulator) Roll(s Scenario, random *rand.Rand) *Failure {
-	d := &dice{random: random, odds: 2 + random.IntN(20)}
+	d := &dice{random: random, odds: 2 + random.IntN(10)}
 	w := x.run(s, d, false)
 	x.Choices += len(d.picks)
 	if w.failure == nil {

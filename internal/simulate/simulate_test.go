@@ -24,7 +24,7 @@ var known = map[string]string{
 }
 
 var (
-	most     = flag.Int("most", 500, "how many runs of a scenario TestScenarios makes at most")
+	most     = flag.Int("most", runs, "how many runs of a scenario TestScenarios makes at most")
 	faults   = flag.Int("faults", 1, "how many faults these have")
 	switches = flag.Int("switches", -1, "how often a client that could go on loses its turn in them; below 0 is no bound")
 	long     = flag.Duration("time", 0, "how long TestLong draws runs at random; 0 is for so many seeds as the short form has")
@@ -33,8 +33,6 @@ var (
 	scenario = flag.String("scenario", "", "explore this scenario only, whole")
 	choices  = flag.String("choices", "", "make the run of these choices, of the scenario, only")
 )
-
-const seeds = 4000 // of runs at random in the short form
 
 // groups are where records and indexes may lie.
 var groups = []struct {

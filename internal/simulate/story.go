@@ -37,7 +37,7 @@ func (w *world) noteOf(c *client, text string) {
 
 // fail keeps the first promise that is broken.
 func (w *world) fail(promise, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
+	text := w.named(fmt.Sprintf(format, args...))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.failure != nil {
@@ -81,6 +81,11 @@ func (w *world) nameOfHex(hex string) string {
 	return fmt.Sprintf("t%d", w.names[hex])
 }
 
+// named returns a text with names for the tokens in it.
+func (w *world) named(text string) string {
+	return regexp.MustCompile(hexToken).ReplaceAllStringFunc(text, w.nameOfHex)
+}
+
 // keyText returns a key in words.
 func (w *world) keyText(t *driver.Table, key driver.Key) string {
 	var parts []string
@@ -90,7 +95,7 @@ func (w *world) keyText(t *driver.Table, key driver.Key) string {
 			parts = append(parts, v)
 		}
 	}
-	return regexp.MustCompile(hexToken).ReplaceAllStringFunc(strings.Join(parts, "/"), w.nameOfHex)
+	return w.named(strings.Join(parts, "/"))
 }
 
 // text returns an entry in words.
@@ -106,7 +111,7 @@ func (w *world) answerText(e *entry) string {
 	a := e.answer
 	switch {
 	case a.err != nil:
-		return regexp.MustCompile(hexToken).ReplaceAllStringFunc(a.err.Error(), w.nameOfHex)
+		return w.named(a.err.Error())
 	case e.op.Do == resolve:
 		return a.verdict.String()
 	case e.op.Do.writes():

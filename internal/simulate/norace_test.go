@@ -1,0 +1,9 @@
+//go:build !race
+
+package simulate_test
+
+// How much the short form does: seeds drawn, and runs of a scenario.
+const (
+	seeds = 4000
+	runs  = 500
+)

@@ -1,0 +1,9 @@
+//go:build race
+
+package simulate_test
+
+// How much the short form does under the race detector, which makes runs slow.
+const (
+	seeds = 600
+	runs  = 60
+)
