@@ -62,8 +62,13 @@ func update(id, value, unique uint8) Actor {
 func put(id, value, unique uint8) Actor {
 	return Actor{role: putter, id: id, value: value, unique: unique}
 }
-func remove(id uint8) Actor   { return Actor{role: deleter, id: id} }
-func find(value uint8) Actor  { return Actor{role: finder, value: value} }
+func remove(id uint8) Actor  { return Actor{role: deleter, id: id} }
+func find(value uint8) Actor { return Actor{role: finder, value: value} }
+
+// scan is a scan of the places from value down to A, in batches of so many places.
+func scan(value, batch uint8) Actor {
+	return Actor{role: scanner, value: value, batch: batch}
+}
 func simple(role uint8) Actor { return Actor{role: role} }
 
 // twice lets an actor begin again once, with a new token, when its write is refused.

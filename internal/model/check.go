@@ -18,6 +18,8 @@ const (
 	faultGarbage
 	faultBlocked
 	faultSwept
+	faultPlace
+	faultRepeat
 )
 
 var faultText = [...]string{
@@ -36,6 +38,8 @@ var faultText = [...]string{
 	faultGarbage: "P5: everybody has stopped, and sweepers leave garbage",
 	faultBlocked: "P5: everybody has stopped, and a free unique value cannot be had",
 	faultSwept:   "P5: sweepers changed what users see",
+	faultPlace:   "P7: a scan returned a record that did not move at another place than its own",
+	faultRepeat:  "P7: a scan returned a record twice",
 }
 
 // inspect checks what must be true in every state, and notes what lookups under
@@ -71,6 +75,17 @@ func (m *Model) inspect(s *State) {
 			now := s.matches(a)
 			a.must &= now
 			a.may |= now
+			s.stay()
+		}
+	}
+}
+
+// stay forgets the place of the records that are not there any more, for the scan
+// under way.
+func (s *State) stay() {
+	for id, home := range s.scan.home {
+		if home != s.placeNow(id) {
+			s.scan.home[id] = 0
 		}
 	}
 }

@@ -50,7 +50,7 @@ func TestFaultsAreSeen(t *testing.T) {
 func TestFaultsOfMutants(t *testing.T) {
 	want := map[Mutant]string{
 		readerWantsRev: faultText[faultMiss], readerTrustsRow: faultText[faultFalse], readerTrustsClaim: faultText[faultUnique],
-		pendingBlocks: faultText[faultBlocked], fenceIsWrite: faultText[faultSwept],
+		scanAnyRow: faultText[faultPlace], scanRepeats: faultText[faultRepeat], pendingBlocks: faultText[faultBlocked], fenceIsWrite: faultText[faultSwept],
 	}
 	for mutant, fault := range want {
 		if r := explore(scenarioNamed(mutants[mutant].scenario), mutant, 1_000_000); r.fault != fault {

@@ -3,7 +3,7 @@
 // change together on a store that can do no more than compare-and-set one record.
 // It visits every state that small scenarios can reach, with calls that get no
 // answer, that are carried out late, twice or never, and processes that stop for ever
-// at any step; in each it checks the promises P1 to P6. Then it spoils the protocol
+// at any step; in each it checks the promises P1 to P7. Then it spoils the protocol
 // in one line at a time, and each such mutant must break a promise.
 //
 //	go run ./internal/model                      # all scenarios, all mutants
@@ -21,6 +21,8 @@
 //	P4  A unique value has one holder at every instant; a lookup by it is linearizable.
 //	P5  What a crash leaves is garbage: no answer shows it, it blocks nobody, a sweep removes it.
 //	P6  Resolve never answers what did not happen, and never takes an answer back.
+//	P7  A lookup by range returns no record twice, and one that matched and did not move
+//	    until then at its own place. So no old row shows it out of order, or on two pages.
 //
 // # What is stored
 //
@@ -123,8 +125,20 @@
 //	    those that match the query as they are now and have not expired [reader-trusts-row,
 //	    reader-ignores-expiry], once each. The tokens of rows are not looked at
 //	    [reader-wants-rev, reader-trusts-ring].
-//	L2  By range: the same; a record is kept if its own key lies in the range, even if it is
-//	    not the row's [reader-wants-place]. P2 holds for scans shorter than the delay of W6.
+//	L2  By range: list a batch of rows in the order of their places, then read the records
+//	    of all of them, as often as one likes and in any order; then the next batch. Go over
+//	    the rows of a batch in order. A record's own place is that of its entry, as read; it
+//	    counts if it lies within the bounds of this call, which for a later page of a cursor
+//	    begin after the page before [scan-forgets-bounds]. A record that was not returned yet
+//	    [scan-repeats] is, with its own place
+//	      at the row's: returned here;
+//	      behind the row's: returned here: it moved there meanwhile [scan-skips-behind];
+//	      ahead, and not listed yet: left out here, its row is still to come [scan-any-row];
+//	      ahead, and listed, with a row of it there in this batch: left out here, too;
+//	      ahead, and listed, without: returned here: it moved there between the list and the
+//	      read [scan-skips-listed]. The last batch has listed all that is ahead.
+//	    So a record that moves is not left out because its row is elsewhere
+//	    [reader-wants-place]. P2 holds for scans shorter than the delay of W6.
 //	L3  By unique value: read the claim (linearizable); none is nobody. Then read its owner
 //	    (linearizable): if the claim's token is live there, and the owner has not expired, it
 //	    is the answer, else nobody [reader-trusts-claim]. The claim is not read again.

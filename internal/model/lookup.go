@@ -1,12 +1,11 @@
 package main
 
-// The steps of a lookup in one value: two pages of rows, then each record that had
-// a row. A scan of a range does this for B, then for A.
+// The steps of a lookup by equality: two pages of rows, then each record that had a row.
 const (
 	stepPageOne = iota
 	stepPageTwo
 	stepRecord
-	stepsOfValue = stepRecord + nRecords
+	stepsOfFind = stepRecord + nRecords
 )
 
 // find makes the next step of a lookup by the index.
@@ -20,25 +19,17 @@ func (m *Model) find(s *State, i int) {
 		a.must = s.matches(a)
 		a.may = a.must
 	}
-	value := a.value
-	if a.role == scanner {
-		value = valueB - a.step/stepsOfValue
-	}
-	e := Event{who: i, message: Message{value: value}}
-	switch at := a.step % stepsOfValue; at {
+	e := Event{who: i, message: Message{value: a.value}, what: "lists rows, page one", outcome: "done"}
+	switch a.step {
 	case stepPageOne, stepPageTwo:
-		if at == stepPageOne {
-			a.seen, a.tokens = 0, set{}
-		}
-		m.list(s, a, value, at)
-		e.what, e.outcome = "lists rows, page one", "done"
-		if at == stepPageTwo {
+		m.list(s, a, a.step)
+		if a.step == stepPageTwo {
 			e.what = "lists rows, page two"
 		}
 	default:
-		e.id, e.what = at-stepRecord, "reads a record it had a row of"
+		e.id, e.what = a.step-stepRecord, "reads a record it had a row of"
 		e.outcome = "not an answer"
-		if m.accepts(s, a, value, e.id) {
+		if m.accepts(s, a, e.id) {
 			a.got |= 1 << e.id
 			e.outcome = "an answer"
 		}
@@ -49,9 +40,9 @@ func (m *Model) find(s *State, i int) {
 
 // list notes the rows of a page. A slice of an index is not read at one moment: the
 // row of the token that was there first is on the second page.
-func (m *Model) list(s *State, a *Actor, value, page uint8) {
+func (m *Model) list(s *State, a *Actor, page uint8) {
 	for slot, row := range s.rows {
-		if row.on == gone || row.value != value || (slot == firstToken) != (page == stepPageTwo) {
+		if row.on == gone || row.value != a.value || (slot == firstToken) != (page == stepPageTwo) {
 			continue
 		}
 		a.seen |= 1 << row.id
@@ -61,16 +52,14 @@ func (m *Model) list(s *State, a *Actor, value, page uint8) {
 	}
 }
 
-// accepts says whether record id, read now because of a row of value, is an answer.
-func (m *Model) accepts(s *State, a *Actor, value, id uint8) bool {
+// accepts says whether record id, read now because it had a row, is an answer.
+func (m *Model) accepts(s *State, a *Actor, id uint8) bool {
 	r := &s.records[id]
 	switch m.mutant {
 	case readerTrustsRow:
 		return true
 	case readerIgnoresExpiry:
 		return r.status == live && r.value == a.value
-	case readerWantsPlace:
-		return s.current(int(id)) && r.value == value
 	case readerWantsRev:
 		return s.current(int(id)) && a.tokens.has(r.rev)
 	case readerTrustsRing:
@@ -81,26 +70,27 @@ func (m *Model) accepts(s *State, a *Actor, value, id uint8) bool {
 
 // nextFind goes to the next step that does something, or answers.
 func (m *Model) nextFind(n *State, a *Actor) {
-	last := uint8(stepsOfValue)
-	if a.role == scanner {
-		last = 2 * stepsOfValue
-	}
-	for a.step++; a.step < last && a.step%stepsOfValue >= stepRecord; a.step++ {
-		if id := a.step%stepsOfValue - stepRecord; a.seen>>id&1 == 1 && a.got>>id&1 == 0 {
+	for a.step++; a.step >= stepRecord && a.step < stepsOfFind; a.step++ {
+		if a.seen>>(a.step-stepRecord)&1 == 1 {
 			break
 		}
 	}
-	if a.step == last {
-		n.fail(a.got&^a.may != 0, faultFalse)
-		n.fail(a.must&^a.got != 0, faultMiss)
-		a.finish()
+	if a.step == stepsOfFind {
+		answer(n, a)
 	}
+}
+
+// answer ends a lookup by the index.
+func answer(n *State, a *Actor) {
+	n.fail(a.got&^a.may != 0, faultFalse)
+	n.fail(a.must&^a.got != 0, faultMiss)
+	a.finish()
 }
 
 // matches returns, by record, what a lookup should answer at this moment.
 func (s *State) matches(a *Actor) (ids uint8) {
 	for id := range s.records {
-		if r := &s.records[id]; s.current(id) && r.value != 0 && (a.role == scanner || r.value == a.value) {
+		if r := &s.records[id]; s.current(id) && r.value != 0 && (r.value == a.value || a.role == scanner && r.value < a.value) {
 			ids |= 1 << id
 		}
 	}

@@ -118,7 +118,9 @@ func (m *Model) act(s *State, i int) {
 		m.mend(s, i)
 	case a.role == uniqueFinder:
 		m.findUnique(s, i)
-	case a.role == finder || a.role == scanner:
+	case a.role == finder:
 		m.find(s, i)
+	case a.role == scanner:
+		m.scan(s, i)
 	}
 }

@@ -47,6 +47,11 @@ const (
 	readyAtOnce
 	readerIgnoresExpiry
 	readerWantsPlace
+	scanAnyRow
+	scanSkipsBehind
+	scanSkipsListed
+	scanForgetsBounds
+	scanRepeats
 	nMutants
 )
 
@@ -98,6 +103,11 @@ var mutants = [nMutants]Change{
 	commitUnconditional:  {"commit-unconditional", "the commit has no condition", "move-back", "P1"},
 	readyAtOnce:          {"ready-at-once", "an index is used before it is built", "build", "P2"},
 	readerIgnoresExpiry:  {"reader-ignores-expiry", "a lookup returns records that expired", "expired-lookup", "P3"},
-	readerWantsPlace:     {"reader-wants-place", "a scan wants the record's key to be the row's, not to lie in the range", "scan", "P2"},
+	readerWantsPlace:     {"reader-wants-place", "a scan wants the record's place to be the row's", "scan", "P2"},
+	scanAnyRow:           {"scan-any-row", "a scan returns a record at the first row of it that it meets", "scan-still", "P7"},
+	scanSkipsBehind:      {"scan-skips-behind", "a scan leaves out a record whose place is behind the row", "scan", "P2"},
+	scanSkipsListed:      {"scan-skips-listed", "a scan leaves out a record whose place is ahead of the row, even if it was listed without the record", "scan-whole", "P2"},
+	scanForgetsBounds:    {"scan-forgets-bounds", "a scan takes a place before its own bounds for one that it passed", "scan-cursor", "P3"},
+	scanRepeats:          {"scan-repeats", "a scan does not note which records it returned", "scan", "P7"},
 	pendingStays:         {"pending-stays", "a sweeper leaves pending rows and claims alone", "move-back", "P5"},
 }

@@ -20,6 +20,7 @@ const (
 	filled           // record 0, live, with A and U
 	unindexed        // record 0, live, with A; the index is new, and has no row of it
 	expiring         // record 0, live, with A and U, until the hour strikes
+	moved            // record 0, live, with A and U; the rows of B and C, which it gave up, are still there
 )
 
 var scenarios = []Scenario{
@@ -45,10 +46,22 @@ var scenarios = []Scenario{
 		[]Actor{update(0, valueB, 1), update(0, valueA, 1), find(valueA), simple(rowSweeper)}},
 	{"lookup-kept", "a record is written without moving while it is looked up", filled, gone, 2, small,
 		[]Actor{update(0, valueA, 1), update(0, valueA, 0), find(valueA), simple(rowSweeper)}},
-	{"scan", "a record moves B, A, B under a scan of the range; rows fade", filled, fading, 1, medium,
-		[]Actor{update(0, valueB, 1), simple(scanner), update(0, valueA, 1), update(0, valueB, 1)}},
+	{"scan", "a record moves B, A, B (behind, ahead, behind) under a scan that lists one place at a time; rows fade", filled, fading, 1, medium,
+		[]Actor{update(0, valueB, 1), scan(valueB, 1), update(0, valueA, 1), update(0, valueB, 1)}},
+	{"scan-back", "a record that gave up B and C moves C, A, B (behind, ahead, ahead) under a scan that lists one place at a time; rows fade", moved, fading, 1, large,
+		[]Actor{update(0, valueC, 1), scan(valueC, 1), update(0, valueA, 1), update(0, valueB, 1)}},
+	{"scan-batch", "a record moves C, B, A under a scan that lists two places at a time; rows fade", filled, fading, 1, large,
+		[]Actor{update(0, valueC, 1), scan(valueC, 2), update(0, valueB, 1), update(0, valueA, 1)}},
+	{"scan-whole", "a record moves B, A under a scan that lists all places at once; rows fade", filled, fading, 2, small,
+		[]Actor{update(0, valueB, 1), scan(valueB, 2), update(0, valueA, 1)}},
+	{"scan-cursor", "a record moves C, B, which is out of the bounds of a cursor's second page and in; rows fade", filled, fading, 2, small,
+		[]Actor{update(0, valueC, 1), scan(valueB, 1), update(0, valueB, 1)}},
+	{"scan-still", "a record that gave up B and C is scanned, and does not move; a sweeper drops rows; rows fade", moved, fading, 2, small,
+		[]Actor{scan(valueC, 1), simple(rowSweeper), simple(rowSweeper)}},
+	{"scan-still-batch", "the same, and the scan lists two places at a time", moved, fading, 2, small,
+		[]Actor{scan(valueC, 2), simple(rowSweeper), simple(rowSweeper)}},
 	{"scan-swept", "a record moves under a scan of the range, and a sweeper drops rows; rows fade", filled, fading, 1, medium,
-		[]Actor{update(0, valueB, 1), simple(scanner), simple(rowSweeper), simple(rowSweeper)}},
+		[]Actor{update(0, valueB, 1), scan(valueB, 1), simple(rowSweeper), simple(rowSweeper)}},
 	{"fading", "a record moves away and back with a second attempt, and a sweeper runs; rows fade", filled, fading, 1, medium,
 		[]Actor{update(0, valueB, 1).twice(), update(0, valueA, 1), find(valueA), simple(rowSweeper)}},
 	{"retry", "a create begins again when refused, a delete and a sweeper come between", nothing, gone, 2, small,
@@ -98,6 +111,10 @@ func (sc *Scenario) model(mutant Mutant) (*Model, State) {
 	}
 	if sc.start == expiring {
 		r.expires = 1
+	}
+	if sc.start == moved {
+		s.rows[m.slot(valueC, 0, 3)] = Row{there, valueC, 0, 0}
+		s.rows[m.slot(valueB, 0, 2)] = Row{there, valueB, 0, 3}
 	}
 	s.records[0] = r
 	s.committed.add(firstToken)

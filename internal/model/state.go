@@ -56,6 +56,7 @@ type Item struct{ slot, value, id, base uint8 }
 // An Actor is one process. The first line is its order; the others are where it is.
 type Actor struct {
 	role, id, value, unique, fast uint8
+	batch                         uint8 // of a scan: how many places it lists at once
 	step, done, more, timeouts    uint8
 	tok                           uint8  // of this attempt
 	base                          Record // the record as this attempt read it
@@ -76,6 +77,7 @@ type State struct {
 	hour      uint8 // 1: it has struck
 	ready     uint8 // 1: the index has been built
 	actors    [nActors]Actor
+	scan      Scan // of the one scanner
 	flights   [nFlights]Message
 	committed set // tokens that were committed
 	refused   set // tokens that somebody was told were not

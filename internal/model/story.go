@@ -5,14 +5,14 @@ import "fmt"
 var roleText = [...]string{
 	inserter: "insert", updater: "update", putter: "put", deleter: "delete", reaper: "reaper of", indexer: "index builder of",
 	rowSweeper: "sweeper of rows", claimSweeper: "sweeper of claims", resolver: "resolver", mender: "mender of",
-	finder: "lookup of", scanner: "scan of A to B", uniqueFinder: "lookup of U",
+	finder: "lookup of", scanner: "scan from", uniqueFinder: "lookup of U",
 }
 
 // title names an actor as stories do: its number, and what it is there for.
 func (a Actor) title(i int) string {
 	text := fmt.Sprintf("%c: %s", 'P'+i, roleText[a.role])
 	switch a.role {
-	case finder:
+	case finder, scanner:
 		text += " " + valueText(a.value)
 	case inserter, updater, putter:
 		text += fmt.Sprintf(" r%d %s", a.id, valuesText(a.value, a.unique))
@@ -22,7 +22,7 @@ func (a Actor) title(i int) string {
 	return text
 }
 
-func valueText(v uint8) string { return [...]string{"-", "A", "B"}[v] }
+func valueText(v uint8) string { return [...]string{"-", "A", "B", "C"}[v] }
 
 func valuesText(value, unique uint8) string {
 	text := "(" + valueText(value)

@@ -10,7 +10,12 @@ const (
 )
 
 // The values of the index. The unique index has one value, U: 1 is "has it".
-const valueA, valueB = 1, 2
+const (
+	valueA = 1 + iota
+	valueB
+	valueC
+	nValues = valueC
+)
 
 // firstToken is the token of the record that is there at the start.
 const firstToken = 1
