@@ -19,6 +19,7 @@
 //
 //	go test ./internal/simulate                                           # short form
 //	go test ./internal/simulate -run TestScenarios -v -timeout 0 -args -most 1000000000
+//	go test ./internal/simulate -run TestScenarios -v -timeout 0 -args -most 100000 -faults 2 -switches 3
 //	go test ./internal/simulate -run TestLong -v -timeout 0 -args -time 10m -seed 7
 //	go test ./internal/simulate -run TestLong -args -replay 12345         # one seed
 //	go test ./internal/simulate -run TestLong -args -scenario NAME -choices 0,2,1
@@ -28,5 +29,7 @@
 // Faults, late messages and leaps of time are so many a run; a search may bound how
 // often another client gets its turn while one could go on, and says so. A request
 // that changes a record is on its way for ten minutes at most: that is what a store's
-// transport owes the tombstones. Clocks of clients agree.
+// transport owes the tombstones. Clocks of clients agree. A refusal is final: a store that
+// answered one does not do the commit later. Groups, rebuilds and changes of a schema are
+// not simulated.
 package simulate
