@@ -24,7 +24,7 @@ func aloneRules() []rule {
 		{name: "update of a key", sentence: "Update that changes the key is ErrInvalid and writes nothing.", check: updateKey},
 		{name: "no index", sentence: "A query that no index answers is ErrInvalid and names the index to add.", check: noIndex},
 		{name: "invalid queries", sentence: "An unknown field, a value of another kind, two conditions on a field, or a limit below 0 is ErrInvalid.", check: invalidQueries},
-		{name: "explain", sentence: "Explain tells the index, and the round trips that a query then takes.", needs: changesStore, check: explain},
+		{name: "explain", sentence: "Explain tells the index, and the round trips that a query then takes.", needs: changesPartition, check: explain},
 		{name: "other cursors", sentence: "A cursor of another query is ErrInvalid.", check: otherCursors},
 		{name: "damaged cursors", sentence: "A cursor that was cut or changed is ErrInvalid.", check: damagedCursors},
 		{name: "signed cursors", sentence: "With a CursorKey only cursors of programs that have the key are taken.", check: signedCursors},

@@ -88,7 +88,7 @@ func newHistory(r *repo.Repo[entry], seed uint64, number int) *history {
 // kindsOf returns the kinds of histories that a store can have.
 func kindsOf(unit driver.Unit) []historyKind {
 	kinds := []historyKind{{"a record", (*history).useRecords, (*history).lastRecords, (*history).checkCalls, false}}
-	if unit == driver.UnitStore {
+	if unit >= driver.UnitPartition {
 		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).lastValues, (*history).checkCalls, false},
 			historyKind{"an index", (*history).useIndex, (*history).lastLooks, (*history).checkLooks, false})
 	}

@@ -20,25 +20,25 @@ func patternRules() []rule {
 		{name: "scores", sentence: "A3: one and uno at 1, two at 2 and three at 3 come in the order of score and name.", needs: changesPartition, check: scores},
 		{name: "documents", sentence: "A4: the user Albert, with address and friends, is one document; a part of it is written alone.", check: documents},
 		{name: "addresses", sentence: "B2: Kate Monster has her two addresses nested in her record.", check: addresses},
-		{name: "music by category", sentence: "C2: the music of a category, with name and artist, is read from its index table.", needs: changesStore, check: musicByCategory},
+		{name: "music by category", sentence: "C2: the music of a category, with name and artist, is read from its index table.", needs: changesPartition, check: musicByCategory},
 		{name: "jobs", sentence: "C4: IT selects the jobs under IT, IT:data those of data, whatever texts the parts hold.", needs: changesPartition, check: jobTree},
 		{name: "categories of a user", sentence: "A3: the categories of user:1000, Daily, IT and Life, and not those of user:10001.", check: categoriesOfUser},
-		{name: "blog by category", sentence: "C5: of user:1000 the category IT has P0001 and P0003.", needs: changesStore, check: blogByCategory},
-		{name: "blog between dates", sentence: "E7: of user:1000 P0001 and P0002 were posted from 1521080000 to 1521080400.", needs: changesStore, check: blogBetween},
-		{name: "blog with names", sentence: "C2: the posts of user:1000 come newest first, with the name of their category.", needs: changesStore, check: blogNewest},
-		{name: "attachments and comments", sentence: "C1: a post and its nested attachments change together; comments come newest first.", needs: changesStore, check: attachments},
-		{name: "e-mail to user", sentence: "C12: alice@example.com finds 1001; a change frees the address.", needs: changesStore, check: emailToUser},
+		{name: "blog by category", sentence: "C5: of user:1000 the category IT has P0001 and P0003.", needs: changesPartition, check: blogByCategory},
+		{name: "blog between dates", sentence: "E7: of user:1000 P0001 and P0002 were posted from 1521080000 to 1521080400.", needs: changesPartition, check: blogBetween},
+		{name: "blog with names", sentence: "C2: the posts of user:1000 come newest first, with the name of their category.", needs: changesPartition, check: blogNewest},
+		{name: "attachments and comments", sentence: "C1: a post and its nested attachments change together; comments come newest first.", needs: changesPartition, check: attachments},
+		{name: "e-mail to user", sentence: "C12: alice@example.com finds 1001; a change frees the address.", needs: changesPartition, check: emailToUser},
 		{name: "login counter", sentence: "E2: fields of user:1001 are read, several at once, and loginCount is incremented.", check: loginCounter},
-		{name: "user for a day", sentence: "E3: user:1001 lasts for 24 hours, and her index rows with her.", needs: changesStore, check: userForADay},
-		{name: "timeline", sentence: "E5: the timeline is paged 20 posts at a time, newest first, while posts come and go.", needs: changesStore, check: timeline},
-		{name: "ages", sentence: "E7: the users aged 20 to 30, and those who joined between two days.", needs: changesStore, check: ages},
+		{name: "user for a day", sentence: "E3: user:1001 lasts for 24 hours, and her index rows with her.", needs: changesPartition, check: userForADay},
+		{name: "timeline", sentence: "E5: the timeline is paged 20 posts at a time, newest first, while posts come and go.", needs: changesPartition, check: timeline},
+		{name: "ages", sentence: "E7: the users aged 20 to 30, and those who joined between two days.", needs: changesPartition, check: ages},
 		{name: "orders of a user", sentence: "C2: user:1001 has the orders 5001, 5002 and 5003, the newest first.", needs: changesPartition, check: ordersOfUser},
 		{name: "hosts and messages", sentence: "C2: the host with the address 127.66.66.66 is found, and its newest 5,000 messages of more.", needs: changesPartition, check: hostMessages},
-		{name: "hard drive", sentence: "Equality over a list: a hard drive is found in hard drives, memory, and computer parts.", needs: changesStore, check: hardDrive},
-		{name: "students and classes", sentence: "Equality on either side of a link: the classes of a student, the students of a class.", needs: changesStore, check: studentsAndClasses},
-		{name: "words", sentence: "Equality over a list: amazon, nosql and riak are found in the pages that hold them.", needs: changesStore, check: words},
-		{name: "tags of users", sentence: "Equality over a list: kotlin has the users 1001, 1002 and 1003, redis 1001 and 1004.", needs: changesStore, check: tagsOfUsers},
-		{name: "smoke shifter", sentence: "B3: the parts of the left-handed smoke shifter are read at once by the ids that it holds.", needs: changesStore, check: smokeShifter},
+		{name: "hard drive", sentence: "Equality over a list: a hard drive is found in hard drives, memory, and computer parts.", needs: changesPartition, check: hardDrive},
+		{name: "students and classes", sentence: "Equality on either side of a link: the classes of a student, the students of a class.", needs: changesPartition, check: studentsAndClasses},
+		{name: "words", sentence: "Equality over a list: amazon, nosql and riak are found in the pages that hold them.", needs: changesPartition, check: words},
+		{name: "tags of users", sentence: "Equality over a list: kotlin has the users 1001, 1002 and 1003, redis 1001 and 1004.", needs: changesPartition, check: tagsOfUsers},
+		{name: "smoke shifter", sentence: "B3: the parts of the left-handed smoke shifter are read at once by the ids that it holds.", needs: changesPartition, check: smokeShifter},
 		{name: "keys with colons", sentence: "C4: order:2024-03:user:1001 and its likes are keys whose parts hold any text.", check: colonKeys},
 	}
 }
@@ -133,7 +133,11 @@ func musicByCategory(ctx context.Context, e *env) {
 	q := repo.Where("categories[]", e.name("jazz")).Order("name")
 	equal(e, "the jazz", collect(e, "find", view.Find(ctx, q)), []entry{{"Blue in Green", "Davis"}, {"So What", "Davis"}})
 	plan, err := view.Explain(q)
-	e.that(err == nil && plan.Covered && plan.Depth == 1, "one read of the index table", "%s, %v", plan, err)
+	deep := 1
+	if changesStore(e.facts) != "" {
+		deep = 2 // the index lies in another partition than its records
+	}
+	e.that(err == nil && plan.Covered == (deep == 1) && plan.Depth == deep, "as few reads of the index table as the store's unit allows", "%s, %v", plan, err)
 }
 
 func jobTree(ctx context.Context, e *env) {

@@ -66,6 +66,20 @@ func (c *collection) maskWith(mask []int, b *bound) []int {
 	return mask
 }
 
+// maskFor returns mask with the fields that say which entries a record has in a loose
+// index.
+func (c *collection) maskFor(mask []int, x *index) []int {
+	if mask == nil || !x.loose {
+		return mask
+	}
+	for _, at := range x.needs {
+		if f := at - len(c.key); f >= 0 && !slices.Contains(mask, f) {
+			mask = append(mask[:len(mask):len(mask)], f)
+		}
+	}
+	return mask
+}
+
 func (c *collection) recordAccess(s *shape, needs []int) access {
 	a := access{covered: true, mask: c.recordMask(s, needs)}
 	for i := range c.records.Fields {
@@ -88,7 +102,7 @@ func (c *collection) indexAccess(x *index, whole bool, needs []int) access {
 		owner = 1
 		a.mask, a.place = append(a.mask, 0), append(a.place, -1)
 	}
-	if whole && !x.all {
+	if x.loose || whole && !x.all {
 		return a
 	}
 	full := a
@@ -122,7 +136,7 @@ func (c *collection) keyAccesses() []access {
 	list := []access{{covered: true, mask: []int{}}}
 	for _, x := range c.indexes {
 		a := c.indexAccess(x, false, nil)
-		a.covered = true
+		a.covered = !x.loose // a row may be there before its record, or after it
 		list = append(list, a)
 	}
 	return list

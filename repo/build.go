@@ -12,6 +12,11 @@ import (
 // other process writes. The catalog says "building" until the rows are complete,
 // so that what a crash leaves is refused at the next Open.
 func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
+	for _, x := range build {
+		if x.loose {
+			return false, fmt.Errorf("index %s lies in another partition than its records, and such an index is made with its collection; copy the records to a collection with another name: %w", x.name, ErrUnsupported)
+		}
+	}
 	if !c.store.facts.OneProcess {
 		return false, fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile: %w", build[0].name, c.store.facts.Name, ErrUnsupported)
 	}

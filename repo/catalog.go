@@ -44,10 +44,15 @@ type catalogColumn struct {
 type catalogIndex struct {
 	Index
 	State string `json:"state"`
-	Mode  string `json:"mode"` // "commit": written with the record; later also "loose" and "native"
+	Mode  string `json:"mode"`
 }
 
-const modeCommit = "commit"
+// The modes of an index in the catalog. One that was written in one mode is never
+// written in the other.
+const (
+	modeCommit = "commit" // with the record
+	modeLoose  = "loose"  // before and after it
+)
 
 // catalogTable is where the entries are kept: one row a collection.
 func catalogTable() *driver.Table {
@@ -87,7 +92,11 @@ func (c *collection) entry() *catalogEntry {
 func (x *index) entry(state string) catalogIndex {
 	def := x.Index
 	def.Name = x.name
-	return catalogIndex{Index: def, State: state, Mode: modeCommit}
+	mode := modeCommit
+	if x.loose {
+		mode = modeLoose
+	}
+	return catalogIndex{Index: def, State: state, Mode: mode}
 }
 
 // readCatalog returns the entry of a collection, nil when there is none.
@@ -158,7 +167,7 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 	}
 	for _, x := range c.indexes {
 		i := slices.IndexFunc(e.Indexes, func(old catalogIndex) bool { return old.Name == x.name })
-		if i < 0 || e.Indexes[i].State != indexReady || !reflect.DeepEqual(plainIndex(e.Indexes[i].Index), plainIndex(x.entry("").Index)) {
+		if i < 0 || e.Indexes[i].State != indexReady || e.Indexes[i].Mode != x.entry("").Mode || !reflect.DeepEqual(plainIndex(e.Indexes[i].Index), plainIndex(x.entry("").Index)) {
 			build = append(build, x)
 		}
 	}

@@ -17,6 +17,9 @@ type stored struct {
 	rev  driver.Token
 	ring []driver.Token
 	hint uint64
+
+	note   string
+	tokens [][]driver.Token // of the entries in each loose index, by index
 }
 
 // A change turns one record into another: from nothing for an insert, into
@@ -32,6 +35,8 @@ type change struct {
 	renew   bool           // of a patch: the expiry changes, too
 	cond    driver.Cond    // without known
 	rev     driver.Token   // for AtRev
+
+	tokens [][]driver.Token // of the entries that next will have in each loose index
 }
 
 // A builder gathers the ops of a commit. Its slices are reused.
@@ -43,6 +48,10 @@ type builder struct {
 	vals   []driver.Value
 	before []driver.Key // of the index rows or claims that a record has in one index
 	after  []driver.Key
+
+	token driver.Token // of the commit
+	puts  []looseOp    // before it
+	drops []looseOp    // after it
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -60,15 +69,28 @@ func (b *builder) release() {
 	clear(b.vals[:cap(b.vals)])
 	clear(b.before[:cap(b.before)])
 	clear(b.after[:cap(b.after)])
+	b.puts, b.drops, b.token = nil, nil, driver.Token{}
 	builders.Put(b)
 }
 
 // add appends the ops of a change, the record's own first.
 func (b *builder) add(c *collection, i int, ch *change) error {
-	b.setRecordOp(c, b.op(), ch)
+	from := len(b.puts)
+	if c.loose && ch.known {
+		ch.tokens = make([][]driver.Token, len(c.indexes))
+	}
+	at := len(b.ops)
+	b.op()
 	rows := 0
-	for _, x := range c.indexes {
-		if err := b.addRows(c, x, ch); err != nil {
+	for j, x := range c.indexes {
+		var err error
+		switch {
+		case !x.loose:
+			err = b.addRows(c, x, ch)
+		case ch.known: // else it is a patch of other fields
+			err = b.addLoose(c, j, ch)
+		}
+		if err != nil {
 			return fmt.Errorf("index %s: %w", x.name, err)
 		}
 		rows += x.rowsOf(ch.next)
@@ -76,8 +98,12 @@ func (b *builder) add(c *collection, i int, ch *change) error {
 	if rows > maxRows {
 		return fmt.Errorf("record has %d index rows, at most %d: %w", rows, maxRows, ErrTooLarge)
 	}
+	b.setRecordOp(c, &b.ops[at], ch)
 	for len(b.owner) < len(b.ops) {
 		b.owner = append(b.owner, i)
+	}
+	for j := from; j < len(b.puts); j++ {
+		b.puts[j].owner = i
 	}
 	return nil
 }
@@ -113,17 +139,18 @@ func (b *builder) setRecordOp(c *collection, op *driver.Op, ch *change) {
 	switch {
 	case ch.edits != nil:
 		op.Do, op.Edits = driver.Patch, ch.edits
-		if ch.renew {
-			op.PatchMeta, op.Row.Expires = true, ch.next.expires
+		if note := c.noteAfter(ch); ch.renew || ch.known && note != ch.old.note {
+			op.PatchMeta, op.Row.Expires, op.Row.Note = true, ch.expiry(), note
 		}
 	case ch.next == nil && c.records.Ring > 0:
-		op.Do, op.Row.Dead, op.Row.Expires = driver.Put, true, c.store.nowMillis()+tombstoneMillis
+		op.Do, op.Row.Dead, op.Row.Expires = driver.Put, true, c.store.nowMillis()+c.retention.Milliseconds()
 	case ch.next == nil:
 		op.Do = driver.Delete
 	case b.patches(c, op, ch):
 	default:
 		op.Do = driver.Put
 		op.Row.Fields, op.Row.Extra, op.Row.Expires = ch.next.vals[len(c.key):], ch.next.extra, ch.next.expires
+		op.Row.Note = c.noteAfter(ch)
 	}
 }
 
@@ -303,6 +330,13 @@ func bucketOf(key *driver.Key, buckets int) int64 {
 // recordKey returns the key of the record that a row or claim of x belongs to.
 func (c *collection) recordKey(x *index, row *driver.Row) (driver.Key, error) {
 	text := ""
+	if x.loose && !x.Unique {
+		entry, _, err := x.cutToken(row)
+		if err != nil {
+			return driver.Key{}, err
+		}
+		row = &driver.Row{Key: entry}
+	}
 	switch {
 	case x.Unique && len(row.Fields) > 0:
 		text = row.Fields[0].Str()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -28,6 +29,8 @@ type collection struct {
 	extra      bool          // records may have undeclared fields
 	indexed    []bool        // by position: some index needs the field
 	indexMask  []int         // ordinals of those fields
+	loose      bool          // some index is
+	retention  time.Duration // how long a deleted record stays as a tombstone
 }
 
 // An index is an Index compiled: its table, and where its columns come from.
@@ -40,6 +43,7 @@ type index struct {
 	covers []int    // positions of the covered fields, in the order of Table.Fields
 	all    bool     // covers the whole record
 	local  bool     // shares the partition of the records
+	loose  bool     // lies outside the unit of the records: see loose.go
 	multi  int      // position of the list field of which each element has a row, or -1
 	needs  []int    // positions that decide the rows: part, sort and covers
 }

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -41,6 +42,7 @@ const (
 // records have from then on. A refusal that an expected version does not explain
 // is tried again against what is there now.
 func (c *collection) run(ctx context.Context, k *call, writes []write) (Version, error) {
+	since := c.clock()
 	if err := c.readOld(ctx, k, writes); err != nil {
 		return Version{}, err
 	}
@@ -50,14 +52,15 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 				return Version{}, ofKey(writes[i].key, err)
 			}
 		}
-		token := driver.NewToken()
-		at, refusal, err := c.try(ctx, k, token, writes)
+		token, sent := driver.NewToken(), c.clock()
+		at, refusal, err := c.try(ctx, k, token, writes, since)
 		if err != nil || refusal == nil {
 			return Version(token), err
 		}
 		if attempt >= maxAttempts {
 			return Version{}, ofKey(writes[at].key, fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", attempt, ErrConflict))
 		}
+		since = sent // a refusal brings what is there
 		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
 			return Version{}, ofKey(writes[at].key, err)
 		}
@@ -105,11 +108,11 @@ func pause(ctx context.Context, attempt int) error {
 func (c *collection) blind(w *write) bool {
 	switch w.verb {
 	case doInsert:
-		return true // a refusal brings what is there
+		return !c.loose // a refusal brings what is there; the base of loose rows must be known
 	case doUpdate:
 		return false
 	case doPatch:
-		return !w.careful && !c.expires && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
+		return !w.careful && !c.expires && !(c.loose && w.renew) && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
 	}
 	return len(c.indexes) == 0 && !c.expires && c.records.Ring == 0
 }
@@ -146,7 +149,9 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 	for i := range writes {
 		w := &writes[i]
 		if !w.known && !c.blind(w) {
-			w.learn(c, &b.rows[n], mask)
+			if err := w.learn(c, &b.rows[n], mask); err != nil {
+				return ofKey(w.key, err)
+			}
 			n++
 		}
 	}
@@ -155,12 +160,15 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 
 // learn takes over what the store has under the write's key. Mask is that with
 // which row was read.
-func (w *write) learn(c *collection, row *driver.Row, mask []int) {
+func (w *write) learn(c *collection, row *driver.Row, mask []int) (err error) {
 	w.known = true
 	vals := w.old.vals[:0]
-	w.old = stored{row: !row.Rev.IsZero(), rev: row.Rev, hint: row.Hint}
+	w.old = stored{row: !row.Rev.IsZero(), rev: row.Rev, hint: row.Hint, note: row.Note}
 	if !w.old.row {
-		return
+		return nil
+	}
+	if c.loose {
+		w.old.tokens, err = c.tokensIn(row.Note)
 	}
 	w.old.version, w.old.expires = versionOf(row), row.Expires
 	w.old.ring = append([]driver.Token(nil), row.Ring...)
@@ -177,6 +185,7 @@ func (w *write) learn(c *collection, row *driver.Row, mask []int) {
 	if row.Dead {
 		w.old.vals = nil // no rows of an index belong to a dead record
 	}
+	return err
 }
 
 // versionOf returns the version of the record in a row.
@@ -249,9 +258,11 @@ func blindCond(w *write) (driver.Cond, driver.Token) {
 
 // try sends one commit for all writes. A refusal comes with the index of the
 // write that was refused.
-func (c *collection) try(ctx context.Context, k *call, token driver.Token, writes []write) (int, *driver.Refusal, error) {
+// Since is from before what is known to be there was read.
+func (c *collection) try(ctx context.Context, k *call, token driver.Token, writes []write, since time.Time) (int, *driver.Refusal, error) {
 	b := newBuilder()
 	defer b.release()
+	b.token = token
 	for i := range writes {
 		w := &writes[i]
 		if w.isGone() {
@@ -273,9 +284,9 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if c.shared.epoch != c.epoch {
 		return 0, nil, fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
 	}
-	refusal, err := c.send(ctx, k, token, b.ops, &writes[b.owner[0]])
+	refusal, err := c.commitAll(ctx, k, b, writes, since)
 	if err != nil {
-		return 0, nil, ofKey(writes[b.owner[0]].key, err)
+		return 0, nil, ofKeyOnce(writes[b.owner[0]].key, err)
 	}
 	if refusal == nil {
 		return 0, nil, nil
@@ -287,6 +298,23 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	writes[w].refused = b.ops[refusal.Op].Table
 	writes[w].lacks = b.ops[refusal.Op].If == driver.Present && len(writes) == 1
 	return w, refusal, nil
+}
+
+// commitAll puts what is loose, commits, and leaves the dropping of what nobody needs
+// then to the cleaner. While the outcome is unknown nothing is dropped.
+func (c *collection) commitAll(ctx context.Context, k *call, b *builder, writes []write, since time.Time) (*driver.Refusal, error) {
+	if err := c.putAll(ctx, k, b, writes); err != nil {
+		c.dropOwn(b)
+		return nil, err
+	}
+	refusal, err := c.send(ctx, k, b.token, b.ops, &writes[b.owner[0]], since)
+	switch {
+	case err == nil && refusal == nil:
+		c.dropOld(b)
+	case !errors.Is(err, ErrUnknownOutcome):
+		c.dropOwn(b)
+	}
+	return refusal, err
 }
 
 // checkRefusal sees that a refusal speaks of an op, and an edit, that there is.
@@ -314,8 +342,7 @@ func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *dr
 	if w.verb == doPatch && !w.known && refusal.Row.Rev.IsZero() {
 		return ErrNotFound
 	}
-	w.learn(c, &refusal.Row, nil)
-	return nil
+	return w.learn(c, &refusal.Row, nil)
 }
 
 // refusedClaim looks at who holds the value of a unique index that w wants.
@@ -366,25 +393,6 @@ func (c *collection) describe(x *index, vals []driver.Value) string {
 		list = append(list, c.cols[src.at].Name+" "+vals[src.at].String())
 	}
 	return strings.Join(list, ", ")
-}
-
-// reclaim deletes a record if it has expired, with its rows and claims.
-func (c *collection) reclaim(ctx context.Context, k *call, key driver.Key) (gone bool, err error) {
-	vals, err := c.partsOf(nil, key)
-	if err != nil {
-		return false, err
-	}
-	var rows [1]driver.Row
-	if err := c.store.get(ctx, k, c.records, []driver.Key{key}, nil, rows[:]); err != nil {
-		return false, err
-	}
-	w := write{verb: doDelete, change: change{key: key, keyVals: vals}}
-	w.learn(c, &rows[0], nil)
-	if !w.old.row || w.old.live {
-		return false, nil // gone, or renewed
-	}
-	_, refusal, err := c.try(ctx, k, driver.NewToken(), []write{w})
-	return err == nil && refusal == nil, err
 }
 
 // canBatch reports whether a commit may hold records of several partitions.

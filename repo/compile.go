@@ -130,6 +130,7 @@ func (c *compiler) layOut(s Schema) {
 	if c.store.facts.Uncertain {
 		t.Ring = ringSize
 	}
+	c.retention = retention
 	c.records = t
 	c.cols = slices.Concat(c.key, t.Fields)
 	for i, col := range c.cols {

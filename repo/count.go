@@ -19,6 +19,14 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 	if err != nil || p.empty() {
 		return 0, err
 	}
+	if p.x != nil && p.x.loose {
+		n := 0
+		err := c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(*record, position) (bool, error) {
+			n++
+			return true, nil
+		})
+		return n, err
+	}
 	counter, ok := c.store.driver.(driver.Counter)
 	if !ok || c.expires || !c.store.facts.Counts.Has {
 		n := 0
@@ -67,6 +75,11 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 	p, err := c.plan(q, c.keyAccess)
 	if err != nil || p.empty() {
 		return err
+	}
+	if p.x != nil && p.x.loose {
+		return c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(rec *record, _ position) (bool, error) {
+			return yield(keyFrom(rec.vals[:len(c.key)])), nil
+		})
 	}
 	n := 0
 	for row, err := range c.rows(ctx, k, &p, p.limit) {

@@ -25,8 +25,8 @@ func (b *builder) patches(c *collection, op *driver.Op, ch *change) bool {
 		return false
 	}
 	op.Do, op.Edits = driver.Patch, edits
-	if ch.old.expires != ch.next.expires {
-		op.PatchMeta, op.Row.Expires = true, ch.next.expires
+	if note := c.noteAfter(ch); ch.old.expires != ch.next.expires || note != ch.old.note {
+		op.PatchMeta, op.Row.Expires, op.Row.Note = true, ch.next.expires, note
 	}
 	return true
 }

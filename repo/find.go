@@ -140,82 +140,16 @@ func (c *collection) keyValues(vals []driver.Value, x *index, row *driver.Row) (
 	return vals[:n], nil
 }
 
-// findByKey reads the index rows in batches, and the records of each batch at
-// once. A record that no longer meets the conditions is left out.
+// findByKey yields the records that the rows of an index name.
 func (v view[T]) findByKey(ctx context.Context, k *call, p *plan, yield func(*T, position) bool) error {
-	run := *p
-	for {
-		size := batchSize
-		if run.limit > 0 {
-			size = min(run.limit, size)
-		}
-		keys, sorts, err := v.c.keysOf(ctx, k, &run, size)
-		if err != nil || len(keys) == 0 {
-			return err
-		}
-		n, more, err := v.yieldKeys(ctx, k, &run, keys, sorts, yield)
-		if err != nil || !more || len(keys) < size {
-			return err
-		}
-		last := sorts[len(sorts)-1]
-		if last == "" {
-			return nil // a partition without sort columns has one row
-		}
-		run.limit = max(run.limit-n, 0)
-		run.from, run.to = behind(run.from, run.to, last, run.reverse)
-	}
-}
-
-// keysOf returns the record keys, and the Sorts, of the next live rows of a run.
-func (c *collection) keysOf(ctx context.Context, k *call, p *plan, size int) ([]driver.Key, []string, error) {
-	keys, sorts := make([]driver.Key, 0, min(size, 32)), make([]string, 0, min(size, 32))
-	for row, err := range c.rows(ctx, k, p, size) {
-		if err != nil {
-			return nil, nil, err
-		}
-		key := row.Key
-		if p.x != nil {
-			if key, err = c.recordKey(p.x, row); err != nil {
-				return nil, nil, err
-			}
-		}
-		keys, sorts = append(keys, key), append(sorts, row.Key.Sort)
-		if len(keys) == size {
-			break
-		}
-	}
-	return keys, sorts, nil
-}
-
-// yieldKeys reads records and yields those that meet the conditions; more is
-// false when the loop was left.
-func (v view[T]) yieldKeys(ctx context.Context, k *call, p *plan, keys []driver.Key, sorts []string, yield func(*T, position) bool) (n int, more bool, err error) {
-	b := newReadBuffer(len(keys))
-	defer b.release()
-	if err := v.c.store.get(ctx, k, v.c.records, keys, v.mask, b.rows); err != nil {
-		return 0, false, err
-	}
 	var out T
 	into := reflect.ValueOf(&out).Elem()
-	for i := range keys {
-		if !v.c.isLive(&b.rows[i]) {
-			continue
+	return v.c.matching(ctx, k, p, v.mask, func(rec *record, at position) (bool, error) {
+		if err := v.shape.decode(rec, into); err != nil {
+			return false, err
 		}
-		if b.parts, err = v.c.partsOf(b.parts[:0], keys[i]); err != nil {
-			return n, false, ofKey(keys[i], err)
-		}
-		rec := v.c.valuesOf(b, &b.rows[i], b.parts, v.mask)
-		if !p.matches(rec.vals) {
-			continue
-		}
-		if err := v.shape.decode(&rec, into); err != nil {
-			return n, false, ofKey(keys[i], err)
-		}
-		if n++; !yield(&out, position(sorts[i])) || n == p.limit {
-			return n, false, nil
-		}
-	}
-	return n, true, nil
+		return yield(&out, at), nil
+	})
 }
 
 // Explain says how a query is answered and what it costs, without running it.

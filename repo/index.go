@@ -141,11 +141,31 @@ func (c *compiler) placeIndex(x *index, t *driver.Table) {
 	case f.Unit == driver.UnitRecord:
 		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step; use kind native", x.name, f.Name)
 	case f.Unit == driver.UnitPartition && !x.local:
-		c.fault("index %s lies in another partition than its record, and %s changes one partition at a time here; make its Partition %s, and put its other fields into Sort, or use a store that changes several partitions at once", x.name, f.Name, quoteList(c.schema.Partition))
+		c.makeLoose(x, t)
 	}
 	if t.Class == driver.Rows {
 		t.Sort = append(t.Sort, c.suffix(x)...)
 	}
+	if x.loose && t.Class == driver.Rows {
+		t.Sort = append(slices.Clip(t.Sort), driver.Column{Name: tokenColumn, Kind: driver.Bytes})
+	}
+}
+
+// makeLoose makes an index one whose rows have no copies of the record's fields: they
+// are put before it changes, and read together with it.
+func (c *compiler) makeLoose(x *index, t *driver.Table) {
+	x.loose, c.loose = true, true
+	x.covers, x.all, x.needs, t.Fields = nil, false, nil, nil
+	for _, src := range slices.Concat(x.part, x.sort) {
+		if src.at >= 0 {
+			x.needs = append(x.needs, src.at)
+		}
+	}
+	if x.Unique {
+		t.Fields = append(t.Fields, driver.Column{Name: ownerColumn, Kind: driver.String})
+	}
+	t.Fields = append(t.Fields, driver.Column{Name: baseColumn, Kind: driver.String})
+	c.records.Ring, c.retention = ringSize, looseRetention
 }
 
 // suffix returns the columns of the record's key with which the rows of an index

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	ringSize        = 4                                          // tokens that a record keeps
-	tombstoneMillis = int64(15 * time.Minute / time.Millisecond) // how long a deleted record stays as a tombstone
-	maxAge          = tombstoneMillis / 3                        // of a conditional write, resends included
-	clockMargin     = int64(time.Minute / time.Millisecond)      // for clocks that differ
+	ringSize       = 4                  // tokens that a record keeps
+	retention      = 15 * time.Minute   // how long a deleted record stays as a tombstone
+	looseRetention = 7 * 24 * time.Hour // where an index is loose
+	clockMargin    = time.Minute        // for clocks that differ
 )
 
 // An Outcome names a write whose outcome was unknown. [Error.Outcome] has it. Its
@@ -101,14 +101,20 @@ func (e *unknown) Unwrap() error { return e.err }
 
 // send commits ops. Where the store can leave the outcome open it looks for it,
 // and sends the same commit again as long as that is safe.
-func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops []driver.Op, first *write) (*driver.Refusal, error) {
+//
+// The answer of a first sending that was refused is final, and so is one that a later
+// reading explains (W4, W5). Since is from before what the commit is based on was read.
+func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops []driver.Op, first *write, since time.Time) (*driver.Refusal, error) {
+	if err := c.notTooOld(since); err != nil {
+		return nil, err
+	}
 	refusal, err := c.store.commit(ctx, k, token, ops)
 	if !errors.Is(err, ErrUnknownOutcome) {
 		return refusal, err
 	}
 	o := c.outcomeOf(token, first)
 	for attempt := 1; attempt <= 3 && c.records.Ring > 0; attempt++ {
-		if pause(ctx, attempt) != nil || c.age(token) > maxAge {
+		if pause(ctx, attempt) != nil || c.notTooOld(since) != nil {
 			break
 		}
 		row, verdict, readErr := c.look(ctx, k, o)
@@ -149,8 +155,10 @@ func (c *collection) abandon(ctx context.Context, k *call, o *Outcome, refusal *
 	return nil, &unknown{o, cause}
 }
 
-// age returns how old a token is in milliseconds, by this program's clock.
-func (c *collection) age(t driver.Token) int64 { return time.Now().UnixMilli() - t.Millis() }
+// age returns how old a token is, by this program's clock.
+func (c *collection) age(t driver.Token) time.Duration {
+	return time.Since(time.UnixMilli(t.Millis()))
+}
 
 // look reads the record and says what it tells about o; Unknown may mean that
 // the write can still happen.
@@ -169,7 +177,7 @@ func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row
 		return row, Unknown, nil
 	}
 	if o.version.IsZero() {
-		if c.age(o.token) < tombstoneMillis-clockMargin && len(row.Ring) < ringSize {
+		if c.age(o.token) < c.retention-clockMargin && len(row.Ring) < ringSize {
 			return row, NotCommitted, nil
 		}
 		return row, Unknown, nil
@@ -212,6 +220,7 @@ func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict,
 		return c.resolveNow(ctx, k, o)
 	}
 	for attempt := 0; ; attempt++ {
+		since := c.clock()
 		row, verdict, err := c.look(ctx, k, o)
 		if err == nil && verdict == Committed {
 			return c.confirm(ctx, k, o, row)
@@ -219,12 +228,7 @@ func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict,
 		if err != nil || verdict != Unknown || !o.based || row.Rev != o.rev || attempt >= maxAttempts {
 			return verdict, err
 		}
-		fence := driver.Op{Do: driver.Fence, Table: c.records, If: driver.AtRev, Rev: o.rev,
-			Row: driver.Row{Key: o.key, Expires: c.store.nowMillis() + tombstoneMillis}}
-		if o.rev.IsZero() {
-			fence.If = driver.Absent
-		}
-		if _, err := c.store.commit(ctx, k, driver.NewToken(), []driver.Op{fence}); err != nil && !errors.Is(err, ErrUnknownOutcome) {
+		if err := c.fence(ctx, k, o.key, o.rev, since); err != nil {
 			return Unknown, err
 		}
 		if err := pause(ctx, attempt); err != nil {

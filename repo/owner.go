@@ -2,24 +2,38 @@ package repo
 
 import (
 	"context"
+	"reflect"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// findOwner yields the record that has a unique value. The value may pass from
-// one record to another, in one commit, between the reading of the claim and that
-// of the record that it names: then the claim is another one by now, and it is
-// read again. A claim that stayed while its record did not have the value means
-// that no record has it.
+// findOwner yields the record that has a unique value. Where claim and record change
+// in one commit the value may pass from one record to another between the reading of
+// the one and of the other: then the claim is another one by now, and it is read
+// again. A claim that stayed while its record did not have the value means that no
+// record has it. A loose claim is read once: one whose record does not have it with
+// its token is nobody's (L3).
 func (v view[T]) findOwner(ctx context.Context, k *call, p *plan, yield func(*T, position) bool) error {
+	var out T
+	into := reflect.ValueOf(&out).Elem()
+	run := *p
 	var seen driver.Token
 	for attempt := range maxAttempts {
 		key, rev, err := v.c.claimant(ctx, k, p)
 		if err != nil || rev.IsZero() || rev == seen {
 			return err
 		}
-		n, _, err := v.yieldKeys(ctx, k, p, []driver.Key{key}, []string{""}, yield)
-		if err != nil || n > 0 {
+		if p.x.loose {
+			run.claim = rev
+		}
+		n, _, err := v.c.matchingOf(ctx, k, &run, p, []found{{key: key}}, nil, v.mask, func(rec *record, at position) (bool, error) {
+			if err := v.shape.decode(rec, into); err != nil {
+				return false, err
+			}
+			return yield(&out, at), nil
+		})
+		if err != nil || n > 0 || p.x.loose {
 			return err
 		}
 		seen = rev
@@ -41,4 +55,13 @@ func (c *collection) claimant(ctx context.Context, k *call, p *plan) (driver.Key
 		return key, row.Rev, err
 	}
 	return driver.Key{}, driver.Token{}, nil
+}
+
+// holds reports whether a record has the claim that a plan found it by.
+func (p *plan) holds(c *collection, row *driver.Row) bool {
+	if p.claim.IsZero() {
+		return true
+	}
+	tokens, err := c.tokensIn(row.Note)
+	return err == nil && slices.Contains(tokens[slices.Index(c.indexes, p.x)], p.claim)
 }

@@ -17,6 +17,7 @@ type plan struct {
 	from    string
 	to      string
 	reverse bool
+	claim   driver.Token // of a loose claim: the record must have it
 	*access
 	bound
 }
@@ -272,6 +273,9 @@ func (c *collection) explain(p *plan) Plan {
 		out.Index, out.Why = p.x.name, "the index covers all fields wanted"
 	default:
 		out.Index, out.Why = p.x.name, "the index gives the keys, and the records are read by them"
+		if p.x.loose {
+			out.Why = "the index lies in another partition than its records: it gives keys, and the records, which are read by them, say whether it is right"
+		}
 		out.Depth++
 		out.PerRecord = true
 	}

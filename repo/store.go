@@ -46,6 +46,8 @@ type Store struct {
 	opts   Options
 	cat    *driver.Table // the catalog
 
+	cleaner cleaner
+
 	mu   sync.Mutex
 	open map[string]*shared // by collection
 }
@@ -65,6 +67,7 @@ func NewStore(backend driver.Store, opts *Options) *Store {
 	if opts != nil {
 		s.opts = *opts
 	}
+	s.cleaner.store, s.cleaner.wake = s, make(chan struct{}, 1)
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
@@ -78,8 +81,10 @@ func (s *Store) Facts() driver.Facts { return s.facts }
 func (s *Store) Driver() driver.Store { return s.driver }
 
 // Close waits for operations under way and releases the backend. Operations that
-// begin later fail with ErrClosed.
+// begin later fail with ErrClosed. What loose indexes left behind in the last minute
+// stays for Maintain.
 func (s *Store) Close() error {
+	s.cleaner.close()
 	if err := s.driver.Close(); err != nil {
 		return fmt.Errorf("repo close %s: %w", s.facts.Name, err)
 	}

@@ -15,6 +15,7 @@ type Report struct {
 	Rows    int      // rows and claims of the index that were read
 	Missing int      // rows that a record should have and has not
 	Stale   int      // rows that no record should have, or that carry other values than it
+	Garbage int      // rows in another partition that no record has and no reader returns; Maintain removes them
 	Samples []string // some of them, for people
 }
 
@@ -108,6 +109,9 @@ func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *dr
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
+	if x.loose {
+		return c.missingLoose(ctx, k, x, row, keys)
+	}
 	rows := make([]driver.Row, len(keys))
 	if err := c.store.get(ctx, k, x.table, keys, nil, rows); err != nil {
 		return nil, err
@@ -126,6 +130,13 @@ func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *dr
 // other values.
 func (c *collection) verifyRow(ctx context.Context, k *call, x *index, row *driver.Row, rep *Report) error {
 	for attempt := 0; ; attempt++ {
+		if x.loose {
+			j, err := c.judge(ctx, k, x, row)
+			if err == nil && j.standing != live {
+				rep.Garbage++
+			}
+			return err
+		}
 		good, err := c.rowHolds(ctx, k, x, row)
 		if good || err != nil {
 			return err
@@ -230,7 +241,12 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 		return fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
 	}
 	x := c.indexes[i]
-	err := c.sweep(ctx, k, x)
+	var err error
+	if x.loose {
+		err = c.sweepLoose(ctx, k, x, &Reclaimed{})
+	} else {
+		err = c.sweep(ctx, k, x)
+	}
 	if err == nil {
 		err = c.fillFrom(ctx, k, x, c.mendRow)
 	}
@@ -267,51 +283,8 @@ func (c *collection) mendRow(ctx context.Context, k *call, x *index, row *driver
 	if err != nil || len(missing) == 0 {
 		return err
 	}
+	if x.loose {
+		return c.mendLoose(ctx, k, x, row, missing)
+	}
 	return c.writeRows(ctx, k, x, row, missing)
-}
-
-// A Reclaimed says what [Repo.Maintain] did.
-type Reclaimed struct {
-	Expired int // records that had expired and were removed, with their rows
-	Dead    int // tombstones that were no longer needed
-}
-
-// Maintain removes what nobody can see any more: expired records with their
-// index rows, and old tombstones. Run it now and then, in one place or several;
-// it may be interrupted at any time. It reads everything.
-func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
-	k := r.store.begin("maintain")
-	var done Reclaimed
-	for chunk, err := range r.store.driver.Walk(ctx, r.records, "") {
-		if err != nil {
-			return done, r.end(&k, nil, err)
-		}
-		for i := range chunk.Rows {
-			row := &chunk.Rows[i]
-			if row.Expires == 0 || row.Expires > r.store.nowMillis() {
-				continue
-			}
-			if err := r.remove(ctx, &k, row, &done); err != nil {
-				return done, r.end(&k, nil, ofKey(row.Key, err))
-			}
-		}
-	}
-	return done, r.end(&k, nil, nil)
-}
-
-// remove takes away one expired record, or one old tombstone.
-func (c *collection) remove(ctx context.Context, k *call, row *driver.Row, done *Reclaimed) error {
-	if !row.Dead {
-		gone, err := c.reclaim(ctx, k, row.Key)
-		if gone {
-			done.Expired++
-		}
-		return err
-	}
-	refusal, err := c.store.commit(ctx, k, driver.NewToken(),
-		[]driver.Op{{Do: driver.Delete, Table: c.records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev}})
-	if err == nil && refusal == nil {
-		done.Dead++
-	}
-	return err
 }

@@ -1,0 +1,85 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// patience is how often a writer looks at a claim that is pending before it fences
+// the writer that has put it: some tenths of a second.
+const patience = 16
+
+// claim puts a claim under the token of a write. Another one that is in the way is
+// taken over if nobody has it any more (C1).
+func (c *collection) claim(ctx context.Context, k *call, token driver.Token, p *looseOp, w *write) error {
+	for attempt := 0; ; attempt++ {
+		refusal, err := c.sendLoose(ctx, k, token, &p.Op)
+		if err != nil || refusal == nil || refusal.Row.Rev == token {
+			return err
+		}
+		p.If, p.Rev = driver.Absent, driver.Token{}
+		if !refusal.Row.Rev.IsZero() {
+			refusal.Row.Key = p.Row.Key
+			if err := c.clear(ctx, k, p, w, &refusal.Row, attempt); err != nil {
+				return err
+			}
+		}
+		if attempt >= maxAttempts {
+			return fmt.Errorf("gave up after %d attempts, the claims of other writers on a value of index %s were in the way each time: %w", attempt, p.x.name, ErrConflict)
+		}
+		if err := pause(ctx, attempt); err != nil {
+			return err
+		}
+	}
+}
+
+// clear looks at a claim in the way. It returns nil when p may be sent again, made
+// such that it takes over what is dead.
+func (c *collection) clear(ctx context.Context, k *call, p *looseOp, w *write, row *driver.Row, attempt int) error {
+	j, err := c.judge(ctx, k, p.x, row)
+	if err != nil {
+		return err
+	}
+	switch {
+	case j.standing == live && !c.isPast(j.row.Expires):
+		return c.taken(p.x, j.owner, w)
+	case j.standing == live:
+		_, err = c.reclaimRow(ctx, k, &j.row, j.since)
+		return err
+	case j.standing == dead:
+		p.If, p.Rev = driver.AtRev, row.Rev
+		return nil
+	case attempt < patience && j.owner != w.key:
+		return nil
+	}
+	return c.fence(ctx, k, j.owner, j.base, j.since)
+}
+
+// notTooOld refuses what must not be sent any more: a conditional write on a record
+// whose base was read since a time, when a tombstone that it does not know of may
+// soon be forgotten (A1). Of its two clocks the one counts that says older: one may
+// have been set back, the other stops while the machine sleeps.
+func (c *collection) notTooOld(since time.Time) error {
+	if c.records.Ring == 0 {
+		return nil
+	}
+	age := max(time.Since(since), time.Now().Round(0).Sub(since.Round(0)))
+	if age > c.maxAge() {
+		return fmt.Errorf("given up after %s, for what was read before is too old to write on: %w", age.Round(time.Second), ErrTimeout)
+	}
+	return nil
+}
+
+// clock returns the time where it is wanted for notTooOld.
+func (c *collection) clock() time.Time {
+	if c.records.Ring == 0 {
+		return time.Time{}
+	}
+	return time.Now()
+}
+
+// maxAge is how old a conditional write on a record may be when it is sent.
+func (c *collection) maxAge() time.Duration { return min(c.retention/3, time.Hour) }

@@ -1,0 +1,281 @@
+package repo
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// An index is loose if its rows or claims lie outside the unit of their record, so
+// that no commit holds both. docs/design.md states the protocol that keeps them in
+// step; the steps W1 to W7, C1, F1 and so on are named after it.
+//
+// A loose row has its token in its key; a loose claim has it as its Rev. The record
+// keeps the tokens of its entries in its Note, and the commit that the row or claim
+// was put for needs the record to have the Rev that stands in the row: its base.
+
+const (
+	tokenColumn = "_token"
+	baseColumn  = "_base"
+)
+
+// A looseOp is a row or claim that is put before a commit, or dropped after it.
+type looseOp struct {
+	driver.Op
+	x     *index
+	owner int // the change that it belongs to
+}
+
+// tokenKey returns the key of the loose row of an entry with a token.
+func (x *index) tokenKey(entry driver.Key, token driver.Token) driver.Key {
+	if x.Unique {
+		return entry
+	}
+	text, err := driver.AppendParts(nil, x.table.Sort[len(x.table.Sort)-1:], []driver.Value{driver.BytesValue(string(token[:]))})
+	if err != nil {
+		return entry // a token has no bytes that a key cannot have
+	}
+	return driver.Key{Partition: entry.Partition, Sort: entry.Sort + string(text)}
+}
+
+// cutToken returns a loose row's key without the token, and the token; that of a
+// claim is its Rev.
+func (x *index) cutToken(row *driver.Row) (entry driver.Key, token driver.Token, err error) {
+	if x.Unique {
+		return row.Key, row.Rev, nil
+	}
+	columns := x.table.Sort
+	_, rest, ok := driver.CutParts(row.Key.Sort, columns[:len(columns)-1])
+	if ok {
+		var vals []driver.Value
+		if vals, _, err = driver.ParseParts(nil, rest, columns[len(columns)-1:]); err == nil && len(vals) == 1 && len(vals[0].Str()) == len(token) {
+			copy(token[:], vals[0].Str())
+			return driver.Key{Partition: row.Key.Partition, Sort: row.Key.Sort[:len(row.Key.Sort)-len(rest)]}, token, nil
+		}
+	}
+	return driver.Key{}, token, fmt.Errorf("a row of index %s has no token: %w", x.name, ErrCorrupt)
+}
+
+// baseOf returns the Rev that the commit needs which a loose row was put for.
+func (x *index) baseOf(row *driver.Row) (driver.Token, error) {
+	at := len(x.table.Fields) - 1
+	if at >= len(row.Fields) {
+		return driver.Token{}, nil
+	}
+	return driver.ParseToken(row.Fields[at].Str())
+}
+
+// addLoose appends what a change does to the entries of the loose index at a place:
+// what is put before the commit, with its token, and what is dropped after it.
+func (b *builder) addLoose(c *collection, at int, ch *change) error {
+	x := c.indexes[at]
+	var err error
+	b.before, b.after = b.before[:0], b.after[:0]
+	hasOld := ch.known && ch.old.row && ch.old.vals != nil
+	var held []driver.Token
+	if hasOld {
+		held = ch.old.tokens[at]
+		if b.before, err = b.entries(b.before, c, x, &ch.key, ch.old.vals); err != nil {
+			return err
+		}
+	}
+	if ch.next != nil {
+		if b.after, err = b.entries(b.after, c, x, &ch.key, ch.next.vals); err != nil {
+			return err
+		}
+	}
+	var base driver.Value
+	if !ch.old.rev.IsZero() {
+		base = driver.StringValue(ch.old.rev.String())
+	}
+	tokens := make([]driver.Token, len(b.after))
+	for i, e := range b.after {
+		if j := slices.Index(b.before, e); j >= 0 && j < len(held) {
+			tokens[i] = held[j] // an entry that stays costs nothing
+			continue
+		}
+		tokens[i] = b.token
+		b.putLoose(x, ch, e, base)
+	}
+	for j, e := range b.before {
+		if j < len(held) && !slices.Contains(b.after, e) {
+			b.dropLoose(x, e, held[j])
+		}
+	}
+	ch.tokens[at] = tokens
+	return nil
+}
+
+func (b *builder) putLoose(x *index, ch *change, e driver.Key, base driver.Value) {
+	op := looseOp{x: x}
+	op.Do, op.Table, op.Row.Key = driver.Put, x.table, x.tokenKey(e, b.token)
+	if x.Unique {
+		op.If = driver.Absent
+		op.Row.Fields = append(op.Row.Fields, driver.StringValue(ch.key.Partition+ch.key.Sort))
+	}
+	op.Row.Fields = append(op.Row.Fields, base)
+	b.puts = append(b.puts, op)
+}
+
+func (b *builder) dropLoose(x *index, e driver.Key, token driver.Token) {
+	b.drops = append(b.drops, looseOp{Op: x.dropOf(x.tokenKey(e, token), token), x: x})
+}
+
+// dropOf returns the op that drops a loose row or claim with a token, and no other.
+func (x *index) dropOf(key driver.Key, token driver.Token) driver.Op {
+	op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: key}}
+	if x.Unique {
+		op.If, op.Rev = driver.AtRev, token
+	}
+	return op
+}
+
+// noteAfter returns the Note that a record has after a change.
+func (c *collection) noteAfter(ch *change) string {
+	if ch.tokens == nil {
+		return ch.old.note
+	}
+	return c.noteOf(ch.tokens)
+}
+
+// expiry returns the expiry that a record has after a patch.
+func (ch *change) expiry() int64 {
+	if ch.renew {
+		return ch.next.expires
+	}
+	return ch.old.expires
+}
+
+// noteOf returns the Note of a record with the tokens of its entries, by index.
+func (c *collection) noteOf(tokens [][]driver.Token) string {
+	var b strings.Builder
+	for i, list := range tokens {
+		if len(list) == 0 {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(';')
+		}
+		b.WriteString(c.indexes[i].name)
+		sep := byte('=')
+		for j := range list {
+			b.WriteByte(sep)
+			if j > 0 && list[j] == list[j-1] {
+				b.WriteByte('"') // the same once more
+			} else {
+				b.WriteString(base64.RawURLEncoding.EncodeToString(list[j][:]))
+			}
+			sep = ','
+		}
+	}
+	return b.String()
+}
+
+// tokensIn returns the tokens of the entries that a record has, by index.
+func (c *collection) tokensIn(note string) ([][]driver.Token, error) {
+	tokens := make([][]driver.Token, len(c.indexes))
+	for note != "" {
+		var part string
+		part, note, _ = strings.Cut(note, ";")
+		name, list, _ := strings.Cut(part, "=")
+		at := slices.IndexFunc(c.indexes, func(x *index) bool { return x.name == name })
+		if at < 0 {
+			continue // of an index that was dropped
+		}
+		for text := range strings.SplitSeq(list, ",") {
+			var t driver.Token
+			if n := len(tokens[at]); text == `"` && n > 0 {
+				t = tokens[at][n-1]
+			} else if got, err := base64.RawURLEncoding.AppendDecode(nil, []byte(text)); err == nil && len(got) == len(t) {
+				copy(t[:], got)
+			} else {
+				return nil, fmt.Errorf("the tokens of index %s in a record cannot be read: %w", name, ErrCorrupt)
+			}
+			tokens[at] = append(tokens[at], t)
+		}
+	}
+	return tokens, nil
+}
+
+// putAll puts what b has to put before a commit (W3), side by side. Until it
+// returns nil the commit must not be sent.
+func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []write) error {
+	if len(b.puts) == 0 {
+		return nil
+	}
+	depth := 0
+	errs := make([]error, len(b.puts))
+	costs := make([]call, len(b.puts))
+	var all sync.WaitGroup
+	for i := range b.puts {
+		all.Go(func() {
+			p := &b.puts[i]
+			if p.x.Unique {
+				errs[i] = c.claim(ctx, &costs[i], b.token, p, &writes[p.owner])
+			} else {
+				_, errs[i] = c.sendLoose(ctx, &costs[i], b.token, &p.Op)
+			}
+		})
+	}
+	all.Wait()
+	for i := range costs {
+		k.requests, k.rows, depth = k.requests+costs[i].requests, k.rows+costs[i].rows, max(depth, costs[i].depth)
+	}
+	k.depth += depth
+	for i, err := range errs {
+		if err != nil {
+			return ofKeyOnce(writes[b.puts[i].owner].key, err)
+		}
+	}
+	return nil
+}
+
+// sendLoose sends a commit of one row or claim, and the same again while it cannot
+// be known whether it was done: that does no harm, however late the first one is.
+func (c *collection) sendLoose(ctx context.Context, k *call, token driver.Token, op *driver.Op) (*driver.Refusal, error) {
+	for attempt := 0; ; attempt++ {
+		refusal, err := c.store.commit(ctx, k, token, []driver.Op{*op})
+		if !errors.Is(err, ErrUnknownOutcome) {
+			return refusal, err
+		}
+		if attempt == 3 || pause(ctx, attempt+1) != nil {
+			return nil, givenUp(ctx, err)
+		}
+	}
+}
+
+// givenUp returns what is to be said of a write whose rows got no answer: its commit was
+// never sent, so that it did not happen and never will.
+func givenUp(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("before the commit: %w: %w", ErrTimeout, ctx.Err())
+	}
+	return fmt.Errorf("before the commit: the store does not answer for the rows of an index, and nothing was written: %w (%v)", ErrUnavailable, err)
+}
+
+// dropOwn drops what was put for a commit that did not happen and never will (W7).
+func (c *collection) dropOwn(b *builder) {
+	for i := range b.puts {
+		p := &b.puts[i]
+		c.store.cleaner.add(p.x.dropOf(p.Row.Key, b.token), time.Time{})
+	}
+}
+
+// dropOld drops the entries that a commit took out of its records (W6).
+func (c *collection) dropOld(b *builder) {
+	now := time.Now()
+	for i := range b.drops {
+		due := time.Time{}
+		if !b.drops[i].x.Unique {
+			due = now.Add(rowDelay)
+		}
+		c.store.cleaner.add(b.drops[i].Op, due)
+	}
+}

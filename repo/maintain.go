@@ -1,0 +1,145 @@
+package repo
+
+import (
+	"context"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A Reclaimed says what [Repo.Maintain] did.
+type Reclaimed struct {
+	Expired int // records that had expired and were removed, with their rows
+	Dead    int // tombstones that were no longer needed
+	Rows    int // rows and claims of indexes in other partitions that no record had, left by what was interrupted
+}
+
+// Maintain removes what nobody can see any more: expired records with their
+// index rows, old tombstones, and what writers left behind that were interrupted. Run
+// it now and then, in one place or several; it may be interrupted at any time. It
+// reads everything. What is less than some minutes old it may leave for the next time.
+func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
+	k := r.store.begin("maintain")
+	var done Reclaimed
+	err := r.maintainRecords(ctx, &k, &done)
+	for _, x := range r.indexes {
+		if err == nil && x.loose {
+			err = r.sweepLoose(ctx, &k, x, &done)
+		}
+	}
+	return done, r.end(&k, nil, err)
+}
+
+func (c *collection) maintainRecords(ctx context.Context, k *call, done *Reclaimed) error {
+	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
+		if err != nil {
+			return err
+		}
+		for i := range chunk.Rows {
+			row := &chunk.Rows[i]
+			if row.Expires == 0 || row.Expires > c.store.nowMillis() {
+				continue
+			}
+			if err := c.remove(ctx, k, row, done); err != nil {
+				return ofKey(row.Key, err)
+			}
+		}
+	}
+	return nil
+}
+
+// remove takes away one expired record, or one old tombstone.
+func (c *collection) remove(ctx context.Context, k *call, row *driver.Row, done *Reclaimed) error {
+	if !row.Dead {
+		gone, err := c.reclaim(ctx, k, row.Key)
+		if gone {
+			done.Expired++
+		}
+		return err
+	}
+	if c.age(row.Rev) < c.retention { // a fence has given it more time
+		return nil
+	}
+	refusal, err := c.store.commit(ctx, k, driver.NewToken(),
+		[]driver.Op{{Do: driver.Delete, Table: c.records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev}})
+	if err == nil && refusal == nil {
+		done.Dead++
+	}
+	return err
+}
+
+// reclaim deletes a record if it has expired, with its rows and claims.
+func (c *collection) reclaim(ctx context.Context, k *call, key driver.Key) (gone bool, err error) {
+	since := c.clock()
+	var rows [1]driver.Row
+	if err := c.store.get(ctx, k, c.records, []driver.Key{key}, nil, rows[:]); err != nil {
+		return false, err
+	}
+	rows[0].Key = key
+	return c.reclaimRow(ctx, k, &rows[0], since)
+}
+
+// reclaimRow is reclaim of a record that was read, since a time before that.
+func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, since time.Time) (gone bool, err error) {
+	vals, err := c.partsOf(nil, row.Key)
+	if err != nil {
+		return false, err
+	}
+	w := write{verb: doDelete, change: change{key: row.Key, keyVals: vals}}
+	if err := w.learn(c, row, nil); err != nil || !w.old.row || w.old.live {
+		return false, err // gone, or renewed
+	}
+	_, refusal, err := c.try(ctx, k, driver.NewToken(), []write{w}, since)
+	return err == nil && refusal == nil, err
+}
+
+// sweepLoose drops the rows or claims of a loose index that no record has (S1 to S3).
+func (c *collection) sweepLoose(ctx context.Context, k *call, x *index, done *Reclaimed) error {
+	for chunk, err := range c.store.driver.Walk(ctx, x.table, "") {
+		if err != nil {
+			return err
+		}
+		for i := range chunk.Rows {
+			dropped, err := c.sweepRow(ctx, k, x, &chunk.Rows[i])
+			if err != nil {
+				return ofKey(chunk.Rows[i].Key, err)
+			}
+			if dropped {
+				done.Rows++
+			}
+		}
+	}
+	return nil
+}
+
+// sweepRow drops a row or claim if it is dead, and fences its record first if the
+// commit for which it was put may still come although it is old.
+func (c *collection) sweepRow(ctx context.Context, k *call, x *index, row *driver.Row) (dropped bool, err error) {
+	_, token, err := x.cutToken(row)
+	if err != nil {
+		return false, err
+	}
+	j, err := c.judge(ctx, k, x, row)
+	if err != nil {
+		return false, err
+	}
+	if j.standing == pending && c.age(token) > grace {
+		if err := c.fence(ctx, k, j.owner, j.base, j.since); err != nil {
+			return false, err
+		}
+		if j, err = c.judge(ctx, k, x, row); err != nil {
+			return false, err
+		}
+	}
+	if j.standing != dead || !x.Unique && !c.restedSince(&j.row) {
+		return false, nil
+	}
+	refusal, err := c.sendLoose(ctx, k, driver.NewToken(), new(x.dropOf(row.Key, token)))
+	return err == nil && refusal == nil, err
+}
+
+// restedSince reports whether a record has not changed for as long as a row that it
+// gave up must stay: a scan under way may need it.
+func (c *collection) restedSince(row *driver.Row) bool {
+	return row.Rev.IsZero() || c.age(row.Rev) > rowDelay+clockMargin
+}
