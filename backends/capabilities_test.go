@@ -67,8 +67,16 @@ func capabilityTable(names []string, facts []driver.Facts) string {
 		{"changes together in one commit", func(f driver.Facts) string {
 			return map[driver.Unit]string{driver.UnitStore: "any rows", driver.UnitPartition: "rows of one partition", driver.UnitRecord: "one row"}[f.Unit]
 		}},
-		{"index tables in any partition", func(f driver.Facts) string { return yes(f.Unit == driver.UnitStore, "only in the record's partition") }},
-		{"unique values", func(f driver.Facts) string { return yes(f.Unit == driver.UnitStore, "only in the record's partition") }},
+		{"index tables and unique values", func(f driver.Facts) string { return yes(f.Unit >= driver.UnitPartition, "no") }},
+		{"in another partition than the record", func(f driver.Facts) string {
+			switch {
+			case f.Unit == driver.UnitStore:
+				return "changed with it, in one commit"
+			case f.Apart.Has:
+				return "put before it, and verified by reading it"
+			}
+			return "no: " + f.Apart.Reason
+		}},
 		{"index on a filled collection", func(f driver.Facts) string { return yes(f.OneProcess, "no") }},
 		{"indexes kept by the store", ability(func(f driver.Facts) driver.Ability { return f.Native })},
 		{"counts without reading rows", ability(func(f driver.Facts) driver.Ability { return f.Counts })},

@@ -134,6 +134,13 @@ func everyFault(ctx context.Context, e *env) {
 	insertAll(ctx, e, r, e.item("a"))
 }
 
+func keepsNoFar(f driver.Facts) string {
+	if keepsFar(f) == "" {
+		return f.Name + " keeps indexes in any partition"
+	}
+	return ""
+}
+
 func farIndex(ctx context.Context, e *env) {
 	name := e.freshName()
 	_, err := openAs[message](ctx, e, name, withIndexes(repo.Index{Partition: []string{"level"}, Sort: []string{"-time"}}))

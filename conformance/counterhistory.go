@@ -21,7 +21,7 @@ type meter struct {
 
 func meterSchema(unit driver.Unit) repo.Schema {
 	s := repo.Schema{Partition: []string{"id"}}
-	if unit >= driver.UnitPartition {
+	if unit >= driver.UnitStore {
 		s.Indexes = []repo.Index{{Sort: []string{"level"}, Buckets: 1}}
 	}
 	return s

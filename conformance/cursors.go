@@ -21,7 +21,7 @@ func cursorRules() []rule {
 	for i := range list {
 		list[i].needs = changesPartition
 	}
-	return append(list, rule{name: "pages of buckets", sentence: "Pages go through the merged buckets of an index.", needs: changesPartition, check: bucketPages})
+	return append(list, rule{name: "pages of buckets", sentence: "Pages go through the merged buckets of an index.", needs: keepsFar, check: bucketPages})
 }
 
 // texts returns the texts of a page's messages.

@@ -25,7 +25,7 @@ func expiryRules() []rule {
 		{name: "maintain", sentence: "Maintain removes expired records with their rows and claims, and no others.", check: maintain},
 	}
 	for i := range list {
-		list[i].needs = changesPartition
+		list[i].needs = keepsFar
 	}
 	return append(list, rule{name: "without indexes", sentence: "A record that no index names expires like others, and ExpireAt renews it.", check: expiresAlone})
 }

@@ -45,6 +45,9 @@ func tried(t *testing.T, r *rule, broken fault) error {
 		b.facts = func(f *driver.Facts) { f.Durability = driver.Process }
 		b.close = func() error { return nil }
 	}
+	if r.name == "far index" {
+		b.facts = func(f *driver.Facts) { f.Apart = driver.Ability{Reason: "not here"} }
+	}
 	if broken != nil {
 		broken(b)
 	}

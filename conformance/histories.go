@@ -35,7 +35,7 @@ func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(st
 	if err != nil {
 		return err
 	}
-	kinds := kindsOf(s.facts.Unit)
+	kinds := kindsOf(reach(s.facts))
 	for i := range n {
 		if err := newHistory(r, seed, i).run(ctx, kinds[i%len(kinds)]); err != nil {
 			m := asMismatch(err)
@@ -51,7 +51,7 @@ func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(st
 
 // entries returns a repository on a new collection whose calls mix.
 func (s *suite) entries(ctx context.Context) (*repo.Repo[entry], error) {
-	schema := entrySchema(s.facts.Unit, true)
+	schema := entrySchema(reach(s.facts), true)
 	schema.Collection = s.freshName()
 	return repo.Open[entry](ctx, repo.NewStore(jittery{s.store}, nil), schema)
 }
@@ -88,7 +88,7 @@ func newHistory(r *repo.Repo[entry], seed uint64, number int) *history {
 // kindsOf returns the kinds of histories that a store can have.
 func kindsOf(unit driver.Unit) []historyKind {
 	kinds := []historyKind{{"a record", (*history).useRecords, (*history).lastRecords, (*history).checkCalls, false}}
-	if unit >= driver.UnitPartition {
+	if unit == driver.UnitStore {
 		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).lastValues, (*history).checkCalls, false},
 			historyKind{"an index", (*history).useIndex, (*history).lastLooks, (*history).checkLooks, false})
 	}

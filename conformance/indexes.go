@@ -31,7 +31,7 @@ func indexRules() []rule {
 		{name: "verify", sentence: "Verify counts the rows that are missing and those that no record should have.", check: verifyFinds},
 	}
 	for i := range list {
-		list[i].needs = changesPartition
+		list[i].needs = keepsFar
 	}
 	return append(list,
 		rule{name: "near index", sentence: "An index in the partition of the records is kept in step.", needs: changesPartition, check: nearIndex},

@@ -46,7 +46,7 @@ func entrySchema(unit driver.Unit, whole bool) repo.Schema {
 			repo.Index{Partition: []string{"part"}, Sort: []string{"-score"}},
 			repo.Index{Partition: []string{"part"}, Sort: []string{"kind", "score"}, Covers: []string{"note"}})
 	}
-	if unit >= driver.UnitPartition {
+	if unit >= driver.UnitStore {
 		s.Indexes = append(s.Indexes,
 			repo.Index{Partition: []string{"kind"}, Sort: []string{"-score"}, Covers: []string{"note"}},
 			repo.Index{Partition: []string{"tags[]"}, Sort: []string{"score"}},

@@ -28,7 +28,7 @@ func outcomeRules() []rule {
 		{name: "resolve an insert", sentence: "Resolve settles inserts and deletes too.", check: resolveInserts},
 		{name: "outcome as text", sentence: "The text of an Outcome can be kept and resolved by another program; any other text is ErrInvalid.", check: outcomeAsText},
 		{name: "tombstones", sentence: "Where outcomes can be unknown, a deleted record leaves a tombstone that no verb shows.", check: tombstones},
-		{name: "unknown values", sentence: "A late copy of a write takes no unique value after it was resolved as not committed.", needs: changesPartition, check: lateClaim},
+		{name: "unknown values", sentence: "A late copy of a write takes no unique value after it was resolved as not committed.", needs: keepsFar, check: lateClaim},
 	}
 }
 

@@ -72,6 +72,24 @@ func changesPartition(f driver.Facts) string {
 	return ""
 }
 
+// keepsFar says why a store cannot keep index rows in other partitions than their
+// records.
+func keepsFar(f driver.Facts) string {
+	if f.Unit == driver.UnitPartition && !f.Apart.Has {
+		return fmt.Sprintf("an index of %s lies in the partition of its records: %s", f.Name, f.Apart.Reason)
+	}
+	return changesPartition(f)
+}
+
+// reach returns how far from their records the rows of an index may lie: in the whole
+// store, in their partition, or nowhere.
+func reach(f driver.Facts) driver.Unit {
+	if keepsFar(f) == "" {
+		return driver.UnitStore
+	}
+	return f.Unit
+}
+
 // changesStore says why a store cannot change rows of several partitions in one
 // commit.
 func changesStore(f driver.Facts) string {

@@ -54,13 +54,13 @@ func (s *suite) rounds(ctx context.Context, t Trouble, in *troubled) error {
 	if err != nil {
 		return err
 	}
-	schema := meterSchema(s.facts.Unit)
+	schema := meterSchema(reach(s.facts))
 	schema.Collection = s.freshName()
 	meters, err := repo.Open[meter](ctx, repo.NewStore(jittery{s.store}, nil), schema)
 	if err != nil {
 		return err
 	}
-	kinds := append(kindsOf(s.facts.Unit), historyKind{"a counter", (*history).useCounters, (*history).lastCounters, (*history).checkCalls, true})
+	kinds := append(kindsOf(reach(s.facts)), historyKind{"a counter", (*history).useCounters, (*history).lastCounters, (*history).checkCalls, true})
 	for i := range t.Rounds {
 		h := newHistory(entries, t.Seed, i)
 		h.meters, h.trouble = meters, in

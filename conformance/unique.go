@@ -27,7 +27,7 @@ func uniqueRules() []rule {
 	}
 	for i := range list {
 		if list[i].needs == nil {
-			list[i].needs = changesPartition
+			list[i].needs = keepsFar
 		}
 	}
 	return list

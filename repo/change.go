@@ -2,7 +2,6 @@ package repo
 
 import (
 	"fmt"
-	"hash/fnv"
 	"slices"
 	"sync"
 
@@ -235,123 +234,6 @@ func (b *builder) put(x *index, ch *change, e *driver.Key, there bool) {
 	if x.all {
 		op.Row.Extra = ch.next.extra
 	}
-}
-
-// entries appends the keys of the rows that x has for a record.
-func (b *builder) entries(dst []driver.Key, c *collection, x *index, key *driver.Key, vals []driver.Value) ([]driver.Key, error) {
-	if missing(x.part, vals) || missing(x.sort, vals) {
-		return dst, nil
-	}
-	if x.multi < 0 {
-		dst = append(dst, driver.Key{})
-		return dst, b.entry(&dst[len(dst)-1], x, key, vals, driver.Value{})
-	}
-	list := vals[x.multi].List()
-	if len(list) > maxRows {
-		return dst, fmt.Errorf("list %s has %d elements, at most %d: %w", c.cols[x.multi].Name, len(list), maxRows, ErrTooLarge)
-	}
-	for i, elem := range list {
-		if slices.ContainsFunc(list[:i], elem.Equal) {
-			continue
-		}
-		dst = append(dst, driver.Key{})
-		if err := b.entry(&dst[len(dst)-1], x, key, vals, elem); err != nil {
-			return dst, err
-		}
-	}
-	return dst, nil
-}
-
-func missing(srcs []source, vals []driver.Value) bool {
-	for _, src := range srcs {
-		if vals[src.at].IsNone() {
-			return true
-		}
-	}
-	return false
-}
-
-// entry makes e the key of the row of x for a record and, in an index over the
-// elements of a list, one element.
-func (b *builder) entry(e *driver.Key, x *index, key *driver.Key, vals []driver.Value, elem driver.Value) error {
-	t, from := x.table, len(b.vals)
-	b.gather(x.part, vals, elem)
-	if x.Buckets > 0 {
-		b.vals = append(b.vals, driver.IntValue(bucketOf(key, x.Buckets)))
-	}
-	parts := len(b.vals) - from
-	b.gather(x.sort, vals, elem)
-	text, err := driver.AppendParts(b.text[:0], t.Partition, b.vals[from:])
-	if err != nil {
-		return err
-	}
-	cut := len(text)
-	text, err = driver.AppendParts(text, t.Sort[:len(x.sort)], b.vals[from+parts:])
-	if err != nil {
-		return err
-	}
-	if len(text) > maxKey {
-		return fmt.Errorf("index key of %d bytes, at most %d: %w", len(text), maxKey, ErrTooLarge)
-	}
-	b.text, b.vals = x.suffix(text, key), b.vals[:from]
-	s := string(b.text)
-	*e = driver.Key{Partition: s[:cut], Sort: s[cut:]}
-	return nil
-}
-
-func (b *builder) gather(srcs []source, vals []driver.Value, elem driver.Value) {
-	for _, src := range srcs {
-		if src.elem {
-			b.vals = append(b.vals, elem)
-		} else {
-			b.vals = append(b.vals, vals[src.at])
-		}
-	}
-}
-
-// suffix appends the record's key, with which the rows of an index end.
-func (x *index) suffix(text []byte, key *driver.Key) []byte {
-	if x.Unique {
-		return text
-	}
-	if !x.local {
-		text = append(text, key.Partition...)
-	}
-	return append(text, key.Sort...)
-}
-
-func bucketOf(key *driver.Key, buckets int) int64 {
-	h := fnv.New32a()
-	h.Write([]byte(key.Partition))
-	h.Write([]byte(key.Sort))
-	return int64(h.Sum32() % uint32(buckets))
-}
-
-// recordKey returns the key of the record that a row or claim of x belongs to.
-func (c *collection) recordKey(x *index, row *driver.Row) (driver.Key, error) {
-	text := ""
-	if x.loose && !x.Unique {
-		entry, _, err := x.cutToken(row)
-		if err != nil {
-			return driver.Key{}, err
-		}
-		row = &driver.Row{Key: entry}
-	}
-	switch {
-	case x.Unique && len(row.Fields) > 0:
-		text = row.Fields[0].Str()
-	case !x.Unique:
-		_, rest, ok := driver.CutParts(row.Key.Sort, x.table.Sort[:len(x.sort)])
-		if ok && x.local {
-			return driver.Key{Partition: row.Key.Partition, Sort: rest}, nil
-		}
-		text = rest
-	}
-	head, rest, ok := driver.CutParts(text, c.records.Partition)
-	if !ok {
-		return driver.Key{}, fmt.Errorf("a row of index %s names no record: %w", x.name, ErrCorrupt)
-	}
-	return driver.Key{Partition: head, Sort: rest}, nil
 }
 
 // merge joins ops of several changes on one key, which a commit may name once:

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -343,56 +342,6 @@ func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *dr
 		return ErrNotFound
 	}
 	return w.learn(c, &refusal.Row, nil)
-}
-
-// refusedClaim looks at who holds the value of a unique index that w wants.
-func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
-	x := c.indexOf(w.refused)
-	if x == nil {
-		return fmt.Errorf("store refused a row of %s that has no condition: %w", w.refused.Name, ErrInternal)
-	}
-	if refusal.Row.Rev.IsZero() && w.lacks {
-		return fmt.Errorf("index %s lacks the row of this record; mend it with Rebuild: %w", x.name, ErrCorrupt)
-	} else if refusal.Row.Rev.IsZero() {
-		return nil // given up in the meantime
-	}
-	owner, err := c.recordKey(x, &refusal.Row)
-	if err != nil {
-		return err
-	}
-	if c.isPast(refusal.Row.Expires) {
-		_, err := c.reclaim(ctx, k, owner)
-		return err
-	}
-	return c.taken(x, owner, w)
-}
-
-// taken returns the error for a unique value that another record has.
-func (c *collection) taken(x *index, owner driver.Key, w *write) error {
-	what := "a value of index " + x.name
-	if w.next != nil && !c.store.opts.Redact {
-		what = c.describe(x, w.next.vals)
-	}
-	who := "another record"
-	if vals, err := c.partsOf(nil, owner); err == nil {
-		who = c.printKey(vals)
-	}
-	return &indexTaken{index: x.name, text: fmt.Sprintf("%s is taken by %s", what, who)}
-}
-
-// An indexTaken is ErrExists because of a unique index.
-type indexTaken struct{ index, text string }
-
-func (e *indexTaken) Error() string { return e.text + ": " + ErrExists.Error() }
-func (e *indexTaken) Unwrap() error { return ErrExists }
-
-// describe returns the values that a record has in an index, for people.
-func (c *collection) describe(x *index, vals []driver.Value) string {
-	var list []string
-	for _, src := range slices.Concat(x.part, x.sort) {
-		list = append(list, c.cols[src.at].Name+" "+vals[src.at].String())
-	}
-	return strings.Join(list, ", ")
 }
 
 // canBatch reports whether a commit may hold records of several partitions.

@@ -210,6 +210,9 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 	if len(b.puts) == 0 {
 		return nil
 	}
+	if err := c.sharedClaim(b, writes); err != nil {
+		return err
+	}
 	depth := 0
 	errs := make([]error, len(b.puts))
 	costs := make([]call, len(b.puts))
@@ -237,6 +240,24 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 	return nil
 }
 
+// sharedClaim returns the error for a unique value that two records of a group want.
+// Their claims would have the same token, so that each would pass for the other's.
+func (c *collection) sharedClaim(b *builder, writes []write) error {
+	first := map[driver.Key]int{}
+	for i := range b.puts {
+		p := &b.puts[i]
+		if !p.x.Unique || len(writes) == 1 {
+			continue
+		}
+		if j, ok := first[p.Row.Key]; ok && b.puts[j].x == p.x {
+			w := &writes[p.owner]
+			return ofKey(w.key, c.taken(p.x, writes[b.puts[j].owner].key, w))
+		}
+		first[p.Row.Key] = i
+	}
+	return nil
+}
+
 // sendLoose sends a commit of one row or claim, and the same again while it cannot
 // be known whether it was done: that does no harm, however late the first one is.
 func (c *collection) sendLoose(ctx context.Context, k *call, token driver.Token, op *driver.Op) (*driver.Refusal, error) {
@@ -257,7 +278,7 @@ func givenUp(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("before the commit: %w: %w", ErrTimeout, ctx.Err())
 	}
-	return fmt.Errorf("before the commit: the store does not answer for the rows of an index, and nothing was written: %w (%v)", ErrUnavailable, err)
+	return fmt.Errorf("before the commit: the store does not answer for the rows of an index, and nothing was written: %w: %s", ErrUnavailable, err.Error())
 }
 
 // dropOwn drops what was put for a commit that did not happen and never will (W7).

@@ -41,7 +41,23 @@ type narrow struct {
 	driver.Store
 	mu     sync.Mutex
 	before func(op *driver.Op) fate
+	onRead func() // before records are read, once
 	tables map[string]*driver.Table
+}
+
+func (s *narrow) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	s.mu.Lock()
+	hook := s.onRead
+	if t.Class == driver.Records {
+		s.onRead = nil
+	} else {
+		hook = nil
+	}
+	s.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return s.Store.Get(ctx, t, keys, mask, rows)
 }
 
 func (s *narrow) Define(ctx context.Context, tables []*driver.Table) error {
@@ -192,6 +208,33 @@ func TestLooseRowsThatWereLeft(t *testing.T) {
 			t.Errorf("%d rows a minute later, want 4", n)
 		}
 	})
+}
+
+// A record that moves between the listing of the rows and the reading of the records,
+// to a place that was listed without it or to one behind, is met all the same, and once.
+func TestLooseMoveDuringFind(t *testing.T) {
+	for _, tt := range []struct {
+		order string
+		to    int64
+		want  string
+	}{
+		{"score", 15, "a b c"}, {"score", 25, "a b c"}, {"score", -5, "a b c"},
+		{"-score", 15, "c b a"}, {"-score", 25, "c b a"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newNarrow()
+			r, other := openMembers(t, s, nil), openMembers(t, s, nil)
+			for i, id := range []string{"a", "b", "c"} {
+				insertMember(t, r, member{ID: id, Team: "red", Score: int64(10 * i)})
+			}
+			s.mu.Lock()
+			s.onRead = func() { setScore(t, other, "a", tt.to) }
+			s.mu.Unlock()
+			if got := membersOf(t, r, repo.Where("team", "red").Order(tt.order)); got != tt.want {
+				t.Errorf("order %s, a moved to %d: %s, want %s", tt.order, tt.to, got, tt.want)
+			}
+		})
+	}
 }
 
 func pagesOf(t *testing.T, r *repo.Repo[member], q repo.Query) string {

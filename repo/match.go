@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -13,18 +14,26 @@ type found struct {
 	part string // of a loose row: its partition
 }
 
+// A match is the reading of the records that the rows of a run name.
+type match struct {
+	c     *collection
+	k     *call
+	whole *plan
+	mask  []int
+	seen  map[driver.Key]bool // yielded, where a record may have several rows: one that moves while its loose rows are read
+	yield func(*record, position) (bool, error)
+	rest  bool // the run goes on behind the rows that are read
+}
+
 // matching reads the rows of a run in batches, and the records of each batch at once.
 // It calls yield for those that meet the conditions, as they are now; mask is that of
 // the fields that yield wants, those of the conditions included.
 func (c *collection) matching(ctx context.Context, k *call, p *plan, mask []int, yield func(*record, position) (bool, error)) error {
-	run := *p
-	if p.x != nil {
-		mask = c.maskFor(mask, p.x)
-	}
-	var seen map[driver.Key]bool // yielded: one that moves while its loose rows are read may have several
+	m := match{c: c, k: k, whole: p, mask: mask, yield: yield}
 	if p.x != nil && p.x.loose {
-		seen = map[driver.Key]bool{}
+		m.mask, m.seen = c.maskFor(mask, p.x), map[driver.Key]bool{}
 	}
+	run := *p
 	for {
 		size := batchSize
 		if run.limit > 0 {
@@ -34,7 +43,8 @@ func (c *collection) matching(ctx context.Context, k *call, p *plan, mask []int,
 		if err != nil || len(rows) == 0 {
 			return err
 		}
-		n, more, err := c.matchingOf(ctx, k, &run, p, rows, seen, mask, yield)
+		m.rest = len(rows) == size
+		n, more, err := m.records(ctx, &run, rows)
 		if err != nil || !more || len(rows) < size {
 			return err
 		}
@@ -78,53 +88,32 @@ func (c *collection) foundBy(x *index, row *driver.Row) (found, error) {
 	return found{key, position(entry.Sort), entry.Partition}, err
 }
 
-// belongs reports whether a record that a loose row named is to be yielded where the
-// row was (L2). Most often the record has just that entry. If its own place in the run
-// is elsewhere, the row is one that it gave up: a place ahead is still to come, and one
-// that the run has passed without meeting it shows that it moved there meanwhile.
-func (c *collection) belongs(p *plan, whole *plan, f *found, rec *record) bool {
-	b := newBuilder()
-	defer b.release()
-	entries, err := b.entries(nil, c, p.x, &f.key, rec.vals)
-	if err != nil {
-		return false
-	}
-	for _, e := range entries {
-		own := position(e.Sort)
-		inside := e.Partition == f.part && e.Sort >= whole.from && (whole.to == "" || e.Sort < whole.to)
-		if inside && (own == f.at || (own < f.at) != p.reverse) {
-			return true
-		}
-	}
-	return false
-}
-
-// matchingOf reads records and calls yield for those that meet the conditions; more
-// is false when yield or the limit ended that. Whole is the plan of which p is the rest. Those that were seen are left out.
-func (c *collection) matchingOf(ctx context.Context, k *call, p, whole *plan, rows []found, seen map[driver.Key]bool, mask []int, yield func(*record, position) (bool, error)) (n int, more bool, err error) {
-	b := newReadBuffer(len(rows))
+// records reads what rows name and calls yield for those that meet the conditions; more
+// is false when yield or the limit of p, the rest of the run, ended that.
+func (m *match) records(ctx context.Context, p *plan, rows []found) (n int, more bool, err error) {
+	c, b := m.c, newReadBuffer(len(rows))
 	defer b.release()
 	for i := range rows {
 		b.keys = append(b.keys, rows[i].key)
 	}
-	if err := c.store.get(ctx, k, c.records, b.keys, mask, b.rows); err != nil {
+	if err := c.store.get(ctx, m.k, c.records, b.keys, m.mask, b.rows); err != nil {
 		return 0, false, err
 	}
 	for i := range rows {
-		if !c.isLive(&b.rows[i]) || seen[rows[i].key] {
+		if !c.isLive(&b.rows[i]) || m.seen[rows[i].key] {
 			continue
 		}
 		if b.parts, err = c.partsOf(b.parts[:0], rows[i].key); err != nil {
 			return n, false, ofKey(rows[i].key, err)
 		}
-		rec := c.valuesOf(b, &b.rows[i], b.parts, mask)
-		if !p.matches(rec.vals) || !p.holds(c, &b.rows[i]) || seen != nil && !c.belongs(p, whole, &rows[i], &rec) {
+		rec := c.valuesOf(b, &b.rows[i], b.parts, m.mask)
+		if !p.matches(rec.vals) || !p.holds(c, &b.rows[i]) || !m.belongs(rows, i, &rec) {
 			continue
 		}
-		if seen != nil {
-			seen[rows[i].key] = true
+		if m.seen != nil {
+			m.seen[rows[i].key] = true
 		}
-		ok, err := yield(&rec, rows[i].at)
+		ok, err := m.yield(&rec, rows[i].at)
 		if err != nil {
 			return n, false, ofKey(rows[i].key, err)
 		}
@@ -133,4 +122,42 @@ func (c *collection) matchingOf(ctx context.Context, k *call, p, whole *plan, ro
 		}
 	}
 	return n, true, nil
+}
+
+// belongs reports whether a record is to be yielded where the i-th of the rows was (L2).
+// Most often it has just that entry. If its own place in the run is elsewhere, the
+// loose row is one that it gave up: it is passed over if that place is still to come.
+// One that was listed already without the record shows that it moved there meanwhile.
+func (m *match) belongs(rows []found, i int, rec *record) bool {
+	if m.seen == nil {
+		return true
+	}
+	p, f := m.whole, &rows[i]
+	b := newBuilder()
+	defer b.release()
+	entries, err := b.entries(nil, m.c, p.x, &f.key, rec.vals)
+	if err != nil {
+		return false
+	}
+	for _, e := range entries {
+		own := position(e.Sort)
+		inside := e.Partition == f.part && e.Sort >= p.from && (p.to == "" || e.Sort < p.to)
+		if inside && !m.comes(rows[i:], own) {
+			return true
+		}
+	}
+	return false
+}
+
+// comes reports whether the record of the first row will be met at its own place: that
+// lies behind all rows that were listed, or one of these is there.
+func (m *match) comes(rows []found, own position) bool {
+	ahead := func(of position) bool { return own != of && (own > of) != m.whole.reverse }
+	if !ahead(rows[0].at) {
+		return false
+	}
+	if m.rest && ahead(rows[len(rows)-1].at) {
+		return true
+	}
+	return slices.ContainsFunc(rows[1:], func(f found) bool { return f.at == own && f.key == rows[0].key })
 }

@@ -18,6 +18,12 @@ func (v view[T]) findOwner(ctx context.Context, k *call, p *plan, yield func(*T,
 	var out T
 	into := reflect.ValueOf(&out).Elem()
 	run := *p
+	m := match{c: v.c, k: k, whole: p, mask: v.mask, yield: func(rec *record, at position) (bool, error) {
+		if err := v.shape.decode(rec, into); err != nil {
+			return false, err
+		}
+		return yield(&out, at), nil
+	}}
 	var seen driver.Token
 	for attempt := range maxAttempts {
 		key, rev, err := v.c.claimant(ctx, k, p)
@@ -27,12 +33,7 @@ func (v view[T]) findOwner(ctx context.Context, k *call, p *plan, yield func(*T,
 		if p.x.loose {
 			run.claim = rev
 		}
-		n, _, err := v.c.matchingOf(ctx, k, &run, p, []found{{key: key}}, nil, v.mask, func(rec *record, at position) (bool, error) {
-			if err := v.shape.decode(rec, into); err != nil {
-				return false, err
-			}
-			return yield(&out, at), nil
-		})
+		n, _, err := m.records(ctx, &run, []found{{key: key}})
 		if err != nil || n > 0 || p.x.loose {
 			return err
 		}

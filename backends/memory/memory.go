@@ -55,6 +55,7 @@ func (s *Store) Facts() driver.Facts {
 		Setting:    "none",
 		OneProcess: true,
 		Uncertain:  s.uncertain,
+		Apart:      driver.Ability{Has: true, Reason: "by commits of their own, where the unit is a partition"},
 		Native:     driver.Ability{Reason: "the memory backend keeps no index by itself"},
 		Counts:     driver.Ability{Has: true, Reason: "by walking the rows of the span"},
 		Sizes:      driver.Ability{Has: true, Reason: "texts, bytes and numbers of keys and values, without the overhead of Go"},

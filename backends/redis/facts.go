@@ -43,6 +43,7 @@ func (s *Store) learn(ctx context.Context) error {
 	}
 	if s.inCluster() {
 		s.facts.Unit = driver.UnitPartition
+		s.facts.Apart = driver.Ability{Has: true, Reason: "in other slots, by commits of their own"}
 	}
 	s.facts.Version = slices.MinFunc(all, func(a, b server) int { return compareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
 	weakest := slices.MinFunc(all, func(a, b server) int { return int(a.durability) - int(b.durability) })

@@ -29,6 +29,9 @@ func verify(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		for _, rep := range reports {
 			clean = clean && rep.Clean()
 			fmt.Fprintf(&text, "%s %s: %d records, %d rows, %d missing, %d stale\n", rest[1], rep.Index, rep.Records, rep.Rows, rep.Missing, rep.Stale)
+			if rep.Garbage > 0 {
+				fmt.Fprintf(&text, "  %d rows more that no record has and no reader returns: in use by writers just now, or left by one that was interrupted; polystore maintain removes those\n", rep.Garbage)
+			}
 			for _, sample := range rep.Samples {
 				fmt.Fprintf(&text, "  %s\n", sample)
 			}

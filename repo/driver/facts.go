@@ -55,6 +55,11 @@ type Facts struct {
 	// that is acknowledged says that what it saw is.
 	Waits bool
 
+	// Apart says, where Unit is UnitPartition, that Rows and Claims may lie in other
+	// partitions than their records, each of them changed by a commit of its own.
+	// Package repo keeps them in step by the order of those commits.
+	Apart Ability
+
 	// Native says that the store can keep a native index; see Table.Native.
 	Native Ability
 
