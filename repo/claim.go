@@ -36,6 +36,13 @@ func (c *collection) claim(ctx context.Context, k *call, token driver.Token, p *
 	}
 }
 
+// An overtaken is the error of a claim that the writer's own record has got meanwhile,
+// by another writer, with what the record is now: the commit would be refused.
+type overtaken struct{ row driver.Row }
+
+func (e *overtaken) Error() string { return "another writer was faster: " + ErrConflict.Error() }
+func (e *overtaken) Unwrap() error { return ErrConflict }
+
 // clear looks at a claim in the way. It returns nil when p may be sent again, made
 // such that it takes over what is dead.
 func (c *collection) clear(ctx context.Context, k *call, p *looseOp, w *write, row *driver.Row, attempt int) error {
@@ -44,6 +51,8 @@ func (c *collection) clear(ctx context.Context, k *call, p *looseOp, w *write, r
 		return err
 	}
 	switch {
+	case j.standing == live && j.owner == w.key:
+		return &overtaken{j.row}
 	case j.standing == live && !c.isPast(j.row.Expires):
 		return c.taken(p.x, j.owner, w)
 	case j.standing == live:

@@ -304,6 +304,9 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 func (c *collection) commitAll(ctx context.Context, k *call, b *builder, writes []write, since time.Time) (*driver.Refusal, error) {
 	if err := c.putAll(ctx, k, b, writes); err != nil {
 		c.dropOwn(b)
+		if o, ok := errors.AsType[*overtaken](err); ok {
+			return b.refusalOf(c, &o.row), nil
+		}
 		return nil, err
 	}
 	refusal, err := c.send(ctx, k, b.token, b.ops, &writes[b.owner[0]], since)
@@ -314,6 +317,12 @@ func (c *collection) commitAll(ctx context.Context, k *call, b *builder, writes 
 		c.dropOwn(b)
 	}
 	return refusal, err
+}
+
+// refusalOf returns the refusal that the op on a record would meet.
+func (b *builder) refusalOf(c *collection, row *driver.Row) *driver.Refusal {
+	at := slices.IndexFunc(b.ops, func(op driver.Op) bool { return op.Table == c.records && op.Row.Key == row.Key })
+	return &driver.Refusal{Op: at, Row: *row}
 }
 
 // checkRefusal sees that a refusal speaks of an op, and an edit, that there is.

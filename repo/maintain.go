@@ -21,11 +21,14 @@ type Reclaimed struct {
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 	k := r.store.begin("maintain")
 	var done Reclaimed
-	err := r.maintainRecords(ctx, &k, &done)
-	for _, x := range r.indexes {
+	var err error
+	for _, x := range r.indexes { // before the tombstones, by which rows are known to be dead
 		if err == nil && x.loose {
 			err = r.sweepLoose(ctx, &k, x, &done)
 		}
+	}
+	if err == nil {
+		err = r.maintainRecords(ctx, &k, &done)
 	}
 	return done, r.end(&k, nil, err)
 }
@@ -86,7 +89,7 @@ func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, s
 		return false, err
 	}
 	w := write{verb: doDelete, change: change{key: row.Key, keyVals: vals}}
-	if err := w.learn(c, row, nil); err != nil || !w.old.row || w.old.live {
+	if err := w.learn(c, row, nil); err != nil || !w.old.row || w.old.live || row.Dead {
 		return false, err // gone, or renewed
 	}
 	_, refusal, err := c.try(ctx, k, driver.NewToken(), []write{w}, since)

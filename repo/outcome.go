@@ -129,7 +129,7 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 		case verdict == NotCommitted:
 			return &driver.Refusal{Row: *row}, nil
 		}
-		if !o.based || row.Rev != o.rev {
+		if !o.based || row.Rev != o.rev || c.notTooOld(since) != nil { // which looking may have made it
 			break
 		}
 		again, againErr := c.store.commit(ctx, k, token, ops)

@@ -136,7 +136,7 @@ func (w *world) ask(ctx context.Context, c *client, k *call) error {
 	case ctx.Err() != nil && direct:
 		return fmt.Errorf("simulate: %w: %w", driver.ErrTimeout, ctx.Err())
 	case direct:
-		if w.tell && k.verb == "commit" {
+		if w.tell && k.verb == "commit" && (k.ops[0].Table.Class == driver.Records || k.ops[0].Do == driver.Delete) { // rows are put side by side, in no order
 			w.note("keeper: " + w.words(k))
 		}
 		return w.exec(k)

@@ -38,7 +38,7 @@ func factsOf(unit driver.Unit) driver.Facts {
 	no := driver.Ability{Reason: "not simulated"}
 	return driver.Facts{
 		Name: "simulated", Detail: "in memory, with calls that go wrong", Unit: unit, Durability: driver.Memory, Setting: "none",
-		Uncertain: true, Native: no, Counts: no, Sizes: no,
+		Uncertain: true, Apart: driver.Ability{Has: true, Reason: "by commits of their own"}, Native: no, Counts: no, Sizes: no,
 	}
 }
 

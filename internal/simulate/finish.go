@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"context"
+	"encoding/hex"
 	"strings"
 	"time"
 
@@ -145,6 +146,9 @@ func columns(t *driver.Table, key driver.Key) map[string]string {
 		vals, _, err := driver.ParseParts(nil, part.text, part.cols)
 		for i := 0; err == nil && i < len(vals); i++ {
 			out[part.cols[i].Name] = vals[i].Str()
+			if part.cols[i].Kind == driver.Bytes { // a token
+				out[part.cols[i].Name] = hex.EncodeToString([]byte(vals[i].Str()))
+			}
 		}
 	}
 	return out
