@@ -2,16 +2,16 @@ package repo
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// mostDrops is how many rows wait to be dropped at most. What is over it stays as
-// garbage, which no reader returns, until Maintain finds it.
-const mostDrops = 4096
+// mostDrops is how many rows wait to be dropped at most: those of a minute with a
+// thousand moves a second. What is over it stays as garbage, which no reader returns,
+// until Maintain finds it.
+const mostDrops = 1 << 16
 
 // A cleaner drops loose rows and claims that nobody needs, each once, when they are
 // due. Nobody waits for it.
@@ -19,7 +19,8 @@ type cleaner struct {
 	store *Store
 
 	mu      sync.Mutex
-	waiting []drop // by time due
+	soon    []drop // at once
+	late    []drop // by time due
 	running bool
 	closed  bool
 	wake    chan struct{}
@@ -28,20 +29,22 @@ type cleaner struct {
 
 type drop struct {
 	op  driver.Op
-	due time.Time // zero is at once
+	due time.Time
 }
 
-func (c *cleaner) add(op driver.Op, due time.Time) {
+// add leaves an op to the cleaner, to be done at once or when a scan that is under way
+// now must have ended.
+func (c *cleaner) add(op driver.Op, later bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || len(c.waiting) >= mostDrops {
+	switch {
+	case c.closed || len(c.soon)+len(c.late) >= mostDrops:
 		return
+	case later:
+		c.late = append(c.late, drop{op, time.Now().Add(rowDelay)})
+	default:
+		c.soon = append(c.soon, drop{op: op})
 	}
-	at, _ := slices.BinarySearchFunc(c.waiting, due, func(d drop, t time.Time) int { return d.due.Compare(t) })
-	for at < len(c.waiting) && c.waiting[at].due.Equal(due) {
-		at++
-	}
-	c.waiting = slices.Insert(c.waiting, at, drop{op, due})
 	if !c.running {
 		c.running = true
 		c.done.Go(c.run)
@@ -77,14 +80,17 @@ func (c *cleaner) run() {
 func (c *cleaner) next() (d drop, wait time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.waiting) > 0 {
-		if wait = time.Until(c.waiting[0].due); c.waiting[0].due.IsZero() || wait <= 0 {
-			d = c.waiting[0]
-			c.waiting = slices.Delete(c.waiting, 0, 1)
+	if len(c.soon) > 0 {
+		d, c.soon = c.soon[0], c.soon[1:]
+		return d, 0, true
+	}
+	if len(c.late) > 0 {
+		if wait = time.Until(c.late[0].due); wait <= 0 {
+			d, c.late = c.late[0], c.late[1:]
 			return d, 0, true
 		}
 	}
-	if len(c.waiting) == 0 || c.closed {
+	if len(c.late) == 0 || c.closed {
 		c.running = false
 		return drop{}, 0, false
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -285,18 +284,13 @@ func givenUp(ctx context.Context, err error) error {
 func (c *collection) dropOwn(b *builder) {
 	for i := range b.puts {
 		p := &b.puts[i]
-		c.store.cleaner.add(p.x.dropOf(p.Row.Key, b.token), time.Time{})
+		c.store.cleaner.add(p.x.dropOf(p.Row.Key, b.token), false)
 	}
 }
 
 // dropOld drops the entries that a commit took out of its records (W6).
 func (c *collection) dropOld(b *builder) {
-	now := time.Now()
 	for i := range b.drops {
-		due := time.Time{}
-		if !b.drops[i].x.Unique {
-			due = now.Add(rowDelay)
-		}
-		c.store.cleaner.add(b.drops[i].Op, due)
+		c.store.cleaner.add(b.drops[i].Op, !b.drops[i].x.Unique)
 	}
 }

@@ -186,7 +186,9 @@ func (w *world) exec(k *call) error {
 	}
 	k.refusal = refusal
 	if refusal == nil {
+		w.mu.Lock()
 		w.commits++
+		w.mu.Unlock()
 		w.look(k)
 	}
 	return nil

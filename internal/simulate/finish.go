@@ -39,13 +39,20 @@ func (w *world) finish() {
 // sweep runs Maintain until it has nothing more to do.
 func (w *world) sweep() {
 	for range sweeps {
-		before := w.commits
+		before := w.done()
 		w.pass(retention)
 		w.again(Op{Do: Maintain})
-		if w.commits == before {
+		if w.done() == before {
 			return
 		}
 	}
+}
+
+// done returns how many commits were done.
+func (w *world) done() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.commits
 }
 
 // again makes a call of the keeper, which must succeed.

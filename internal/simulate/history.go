@@ -76,6 +76,8 @@ func (w *world) end(c *client, e *entry) {
 
 // tock keeps that time has passed.
 func (w *world) tock() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	m := moment{now: time.Now().UnixMilli()}
 	if len(w.history) == 0 {
 		for i := range m.facts {

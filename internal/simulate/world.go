@@ -204,11 +204,18 @@ func (w *world) patient(most int) bool {
 	return w.step <= most
 }
 
+// advance begins another step of the story.
+func (w *world) advance() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.step++
+}
+
 // pass lets time pass.
 func (w *world) pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
-	w.step++
+	w.advance()
 	w.tock()
 }
 
