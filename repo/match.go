@@ -99,6 +99,7 @@ func (m *match) records(ctx context.Context, p *plan, rows []found) (n int, more
 	if err := c.store.get(ctx, m.k, c.records, b.keys, m.mask, b.rows); err != nil {
 		return 0, false, err
 	}
+	var rec record // one for all: yield puts it on the heap
 	for i := range rows {
 		if !c.isLive(&b.rows[i]) || m.seen[rows[i].key] {
 			continue
@@ -106,7 +107,7 @@ func (m *match) records(ctx context.Context, p *plan, rows []found) (n int, more
 		if b.parts, err = c.partsOf(b.parts[:0], rows[i].key); err != nil {
 			return n, false, ofKey(rows[i].key, err)
 		}
-		rec := c.valuesOf(b, &b.rows[i], b.parts, m.mask)
+		rec = c.valuesOf(b, &b.rows[i], b.parts, m.mask)
 		if !p.matches(rec.vals) || !p.holds(c, &b.rows[i]) || !m.belongs(rows, i, &rec) {
 			continue
 		}
