@@ -242,17 +242,25 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 // sharedClaim returns the error for a unique value that two records of a group want.
 // Their claims would have the same token, so that each would pass for the other's.
 func (c *collection) sharedClaim(b *builder, writes []write) error {
-	first := map[driver.Key]int{}
+	if len(writes) == 1 {
+		return nil // one record names each value once
+	}
+	type value struct {
+		x   *index
+		key driver.Key
+	}
+	first := map[value]int{}
 	for i := range b.puts {
 		p := &b.puts[i]
-		if !p.x.Unique || len(writes) == 1 {
+		if !p.x.Unique {
 			continue
 		}
-		if j, ok := first[p.Row.Key]; ok && b.puts[j].x == p.x {
+		v := value{p.x, p.Row.Key}
+		if j, ok := first[v]; ok {
 			w := &writes[p.owner]
 			return ofKey(w.key, c.taken(p.x, writes[b.puts[j].owner].key, w))
 		}
-		first[p.Row.Key] = i
+		first[v] = i
 	}
 	return nil
 }

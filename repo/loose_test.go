@@ -422,3 +422,52 @@ func TestLooseWritersAtOnce(t *testing.T) {
 		t.Errorf("values %v are not unique", mails)
 	}
 }
+
+// A group in which two records want one unique value is refused as a whole, also where
+// another unique index has the same text.
+func TestLooseValueTwiceInAGroup(t *testing.T) {
+	type person struct {
+		House string `repo:"house"`
+		ID    string `repo:"id"`
+		Mail  string `repo:"mail"`
+		Nick  string `repo:"nick"`
+	}
+	s := newNarrow()
+	people, err := repo.Open[person](t.Context(), repo.NewStore(s, nil), repo.Schema{Collection: "people",
+		Partition: []string{"house"}, Sort: []string{"id"},
+		Indexes: []repo.Index{{Partition: []string{"mail"}, Unique: true}, {Partition: []string{"nick"}, Unique: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := people.Group()
+	g.Insert(&person{"h", "a", "x", "x"})
+	g.Insert(&person{"h", "b", "x", "y"})
+	if err := g.Commit(t.Context()); !errors.Is(err, repo.ErrExists) {
+		t.Errorf("two records of a group with one mail: %v, want ErrExists", err)
+	}
+	for _, id := range []string{"a", "b"} {
+		if found, err := people.Exists(t.Context(), repo.Key{"h", id}); found || err != nil {
+			t.Errorf("%s is there: %v, %v", id, found, err)
+		}
+	}
+}
+
+// A record whose tokens cannot be read is damaged, not one without the value.
+func TestLooseTokensThatCannotBeRead(t *testing.T) {
+	s := newNarrow()
+	r := openMembers(t, s, nil)
+	insertMember(t, r, member{ID: "a", Team: "red", Mail: mail("x")})
+	table := s.tables["members"]
+	part, err := driver.AppendParts(nil, table.Partition, []driver.Value{driver.StringValue("a")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := driver.Op{Do: driver.Patch, Table: table, If: driver.Present, PatchMeta: true,
+		Row: driver.Row{Key: driver.Key{Partition: string(part)}, Note: "by_mail=?"}}
+	if refusal, err := s.Commit(t.Context(), driver.NewToken(), []driver.Op{op}); refusal != nil || err != nil {
+		t.Fatal(refusal, err)
+	}
+	if _, err := r.One(t.Context(), repo.Where("mail", "x")); !errors.Is(err, repo.ErrCorrupt) {
+		t.Errorf("one by mail: %v, want ErrCorrupt", err)
+	}
+}

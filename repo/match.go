@@ -108,7 +108,17 @@ func (m *match) records(ctx context.Context, p *plan, rows []found) (n int, more
 			return n, false, ofKey(rows[i].key, err)
 		}
 		rec = c.valuesOf(b, &b.rows[i], b.parts, m.mask)
-		if !p.matches(rec.vals) || !p.holds(c, &b.rows[i]) || !m.belongs(rows, i, &rec) {
+		if !p.matches(rec.vals) {
+			continue
+		}
+		has, err := p.holds(c, &b.rows[i])
+		if has && err == nil {
+			has, err = m.belongs(rows, i, &rec)
+		}
+		if err != nil {
+			return n, false, ofKey(rows[i].key, err)
+		}
+		if !has {
 			continue
 		}
 		if m.seen != nil {
@@ -129,25 +139,25 @@ func (m *match) records(ctx context.Context, p *plan, rows []found) (n int, more
 // Most often it has just that entry. If its own place in the run is elsewhere, the
 // loose row is one that it gave up: it is passed over if that place is still to come.
 // One that was listed already without the record shows that it moved there meanwhile.
-func (m *match) belongs(rows []found, i int, rec *record) bool {
+func (m *match) belongs(rows []found, i int, rec *record) (bool, error) {
 	if m.seen == nil {
-		return true
+		return true, nil
 	}
 	p, f := m.whole, &rows[i]
 	b := newBuilder()
 	defer b.release()
 	entries, err := b.entries(nil, m.c, p.x, &f.key, rec.vals)
 	if err != nil {
-		return false
+		return false, err
 	}
 	for _, e := range entries {
 		own := position(e.Sort)
 		inside := e.Partition == f.part && e.Sort >= p.from && (p.to == "" || e.Sort < p.to)
 		if inside && !m.comes(rows[i:], own) {
-			return true
+			return true, nil
 		}
 	}
-	return false
+	return false, nil
 }
 
 // comes reports whether the record of the first row will be met at its own place: that

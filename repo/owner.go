@@ -59,10 +59,10 @@ func (c *collection) claimant(ctx context.Context, k *call, p *plan) (driver.Key
 }
 
 // holds reports whether a record has the claim that a plan found it by.
-func (p *plan) holds(c *collection, row *driver.Row) bool {
+func (p *plan) holds(c *collection, row *driver.Row) (bool, error) {
 	if p.claim.IsZero() {
-		return true
+		return true, nil
 	}
 	tokens, err := c.tokensIn(row.Note)
-	return err == nil && slices.Contains(tokens[slices.Index(c.indexes, p.x)], p.claim)
+	return err == nil && slices.Contains(tokens[slices.Index(c.indexes, p.x)], p.claim), err
 }
