@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/polystore/polystore/internal/backend/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -181,7 +182,7 @@ func taggedExtra(extra []driver.Pair) string {
 	for _, p := range extra {
 		pairs = append(pairs, driver.StringValue(p.Name), p.Value)
 	}
-	return string(appendJSON(nil, driver.MapValue(pairs)))
+	return string(tagged.Append(nil, driver.MapValue(pairs)))
 }
 
 // ring returns the ring of a row after its change.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/polystore/polystore/internal/backend/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -27,7 +28,7 @@ func bindable(v driver.Value) any {
 	case driver.String, driver.Bytes:
 		return v.Str()
 	case driver.List, driver.Map:
-		return string(appendJSON(nil, v))
+		return string(tagged.Append(nil, v))
 	}
 	return nil
 }
@@ -69,7 +70,7 @@ func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
 	if !ok {
 		return driver.Value{}, false
 	}
-	v, err := parseJSON(text)
+	v, err := tagged.Parse(text)
 	return v, err == nil && (v.Kind() == kind || v.IsNone())
 }
 
@@ -251,7 +252,7 @@ func readMeta(row *driver.Row, name string, c *cell) bool {
 // extra reads fields that were not declared when they were written. One may be now:
 // then it has its place, unless it was written again since.
 func (r *reader) extra(text string, row *driver.Row) bool {
-	all, err := parseJSON(text)
+	all, err := tagged.Parse(text)
 	if err != nil || all.Kind() != driver.Map && !all.IsNone() {
 		return false
 	}

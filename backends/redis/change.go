@@ -3,6 +3,7 @@ package redis
 import (
 	"strconv"
 
+	"github.com/polystore/polystore/internal/backend/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -182,7 +183,7 @@ func (v *view) undeclared(name string, value driver.Value) (field, text string) 
 	if k, ok := (*v.others.Load())[name]; ok && k.kind == value.Kind() {
 		return name, scalar(value)
 	}
-	return "." + name, string(appendJSON(nil, value))
+	return "." + name, string(tagged.Append(nil, value))
 }
 
 // payload returns what follows the token in the member of a row of an index: its
@@ -198,7 +199,7 @@ func (v *view) payload(row *driver.Row) string {
 		} else {
 			dst = append(dst, ',')
 		}
-		dst = appendJSON(appendKey(dst, name), value)
+		dst = tagged.Append(tagged.AppendKey(dst, name), value)
 	}
 	if row.Expires != 0 {
 		put("_expires", driver.IntValue(row.Expires))

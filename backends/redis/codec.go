@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polystore/polystore/internal/backend/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -25,7 +26,7 @@ func scalar(v driver.Value) string {
 	case driver.Bool:
 		return strconv.FormatBool(v.Bool())
 	}
-	return string(appendJSON(nil, v))
+	return string(tagged.Append(nil, v))
 }
 
 // parseScalar reads the text of a declared field.
@@ -47,7 +48,7 @@ func parseScalar(text string, kind driver.Kind) (driver.Value, bool) {
 	case driver.Bool:
 		return driver.BoolValue(text == "true"), text == "true" || text == "false"
 	}
-	v, err := parseJSON(text)
+	v, err := tagged.Parse(text)
 	return v, err == nil && (v.Kind() == kind || v.IsNone())
 }
 
@@ -124,7 +125,7 @@ func readMeta(row *driver.Row, name, text string) bool {
 // readExtra reads a field that was not declared when it was written. It may be now:
 // then it has its place, unless it was written again since.
 func (v *view) readExtra(row *driver.Row, name, text string) bool {
-	value, err := parseJSON(text)
+	value, err := tagged.Parse(text)
 	if err != nil {
 		return false
 	}
@@ -195,7 +196,7 @@ func (v *view) readField(r *reply, ordinal int) (value driver.Value, ok bool) {
 	if v.late[ordinal] {
 		if text, before := r.text(); before && !there {
 			var err error
-			value, err = parseJSON(text)
+			value, err = tagged.Parse(text)
 			ok = err == nil
 		}
 	}
@@ -246,24 +247,15 @@ func (v *view) readMember(rest string, mask []int, row *driver.Row) error {
 	if rest = rest[tokenSize:]; rest == "" {
 		return nil
 	}
-	p := parser{rest: rest}
-	ok := p.take('{')
-	for more := ok && !p.take('}'); more && ok; {
-		name, tag := p.name()
-		ok = tag == "" && v.readPayload(&p, name, mask, row)
-		if more = p.take(','); !more {
-			ok = ok && p.take('}')
-		}
-	}
-	if p.space(); !ok || p.bad || p.rest != "" {
+	err := tagged.Object(rest, func(name string, value driver.Value) { v.readPayload(name, value, mask, row) })
+	if err != nil {
 		return corrupt("a row of %s in the set %s is followed by what is no tagged JSON", v.name, v.key(&row.Key))
 	}
 	return nil
 }
 
 // readPayload reads one field of a row of an index.
-func (v *view) readPayload(p *parser, name string, mask []int, row *driver.Row) bool {
-	value := p.value()
+func (v *view) readPayload(name string, value driver.Value, mask []int, row *driver.Row) {
 	i, declared := v.ordinals[name]
 	switch {
 	case name == "_expires":
@@ -281,5 +273,4 @@ func (v *view) readPayload(p *parser, name string, mask []int, row *driver.Row) 
 	case mask == nil:
 		row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
 	}
-	return !p.bad
 }

@@ -8,6 +8,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/internal/backend/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -136,7 +137,7 @@ func (s *Store) addsDeclared(ctx context.Context, v *view, e *driver.Edit, there
 
 // sumOf adds to the tagged JSON of an int.
 func sumOf(text string, more int64) (driver.Value, bool) {
-	have, err := parseJSON(text)
+	have, err := tagged.Parse(text)
 	if err != nil || have.Kind() != driver.Int {
 		return driver.Value{}, false
 	}

@@ -1,4 +1,4 @@
-package redis_test
+package tagged_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backend/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -54,18 +54,18 @@ func random(r *rand.Rand, depth int) driver.Value {
 }
 
 // Tagged JSON is JSON, and reads back as the value that it was made of.
-func TestJSONReadsBack(t *testing.T) {
+func TestReadsBack(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	kinds := map[driver.Kind]int{}
 	for range 20_000 {
 		v := random(r, 3)
 		kinds[v.Kind()]++
-		text := redis.JSON(v)
+		text := string(tagged.Append(nil, v))
 		if !json.Valid([]byte(text)) {
 			t.Fatalf("%v is written as %s, which is no JSON", v, text)
 		}
-		got, err := redis.ParseJSON(text)
+		got, err := tagged.Parse(text)
 		if err != nil || !got.Equal(v) {
 			t.Fatalf("%s reads back as %v, %v; want %v", text, got, err, v)
 		}
@@ -77,16 +77,16 @@ func TestJSONReadsBack(t *testing.T) {
 
 // What another program wrote, or only a part of, is an error and no panic; other
 // ways to write the same JSON are understood.
-func TestJSONOfOthers(t *testing.T) {
+func TestTextsOfOthers(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", " ", "{", "[", `"`, `"\`, `"\u12"`, "[1,]", "[1 2]", `{"a"}`, `{"a":}`, `{"b":1,"a":2}`, `{"a":1,"a":2}`, "1x", "nul", "-", "NaN",
 		"1e999", "9223372036854775808", `{"$time":"x"}`, `{"$time":1,"b":2}`, `{"$bytes":"!"}`, `{"$bytes":""}`, `{"$float":"1"}`, `{"$float":""}`, `{"$other":1}`, "1 2", "\"\xff\"",
 		strings.Repeat("[", 2<<20)} {
-		if v, err := redis.ParseJSON(text); !errors.Is(err, driver.ErrCorrupt) {
+		if v, err := tagged.Parse(text); !errors.Is(err, driver.ErrCorrupt) {
 			t.Errorf("%.40q reads as %v, %v; want ErrCorrupt", text, v, err)
 		}
 	}
-	got, err := redis.ParseJSON(` { "a" : [ 1 , "\u00e9\ud83d\ude00\/" , null ] , "b" : 1E2 } `)
+	got, err := tagged.Parse(` { "a" : [ 1 , "\u00e9\ud83d\ude00\/" , null ] , "b" : 1E2 } `)
 	want := driver.MapValue([]driver.Value{driver.StringValue("a"), driver.ListValue([]driver.Value{driver.IntValue(1), driver.StringValue("é😀/"), {}}),
 		driver.StringValue("b"), driver.FloatValue(100)})
 	if err != nil || !got.Equal(want) {
@@ -95,9 +95,9 @@ func TestJSONOfOthers(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	failed := 0
 	for range 20_000 {
-		text := []byte(redis.JSON(random(r, 3)))
+		text := tagged.Append(nil, random(r, 3))
 		text[r.IntN(len(text))] = byte(r.IntN(256))
-		if _, err := redis.ParseJSON(string(text)); err != nil {
+		if _, err := tagged.Parse(string(text)); err != nil {
 			failed++
 		}
 	}
@@ -106,46 +106,31 @@ func TestJSONOfOthers(t *testing.T) {
 	}
 }
 
-// Any bytes may be in fields, and any text in keys; no part of them is taken for
-// what separates keys, patterns or answers.
-func TestHostileBytes(t *testing.T) {
+// An object is read field by field, in any order, up to what is no tagged JSON.
+func TestObject(t *testing.T) {
 	t.Parallel()
-	_, s, ts := own(t)
-	names := append(slices.Clone(texts), "*", "?", "[a-z]", "}", "{", "{x}y", "a}b", "\\", "posts:{*")
-	for _, author := range names {
-		for _, id := range names {
-			ops := ts.insert(t, author, id)
-			ops[0].Row.Fields = []driver.Value{driver.StringValue(id), driver.IntValue(1), {}, {}, {}, driver.BytesValue("\r\n\x00\xff" + author)}
-			ops[0].Row.Extra = []driver.Pair{{Name: author, Value: driver.StringValue(id)}}
-			ops[2].Row.Key = keyOf(t, ts.slug, author+"\x00"+id)
-			if slices.Contains([]string{"", "_expires"}, author) {
-				ops[0].Row.Extra = nil
-			}
-			mustCommit(t, s, ops)
-		}
-	}
-	found := 0
-	for chunk, err := range s.Walk(t.Context(), ts.posts, "") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range chunk.Rows {
-			row := &chunk.Rows[i]
-			parts, _, err1 := driver.ParseParts(nil, row.Key.Partition, ts.posts.Partition)
-			parts, _, err2 := driver.ParseParts(parts, row.Key.Sort, ts.posts.Sort)
-			if err1 != nil || err2 != nil || row.Fields[fTitle].Str() != parts[1].Str() || row.Fields[fPhoto].Str() != "\r\n\x00\xff"+parts[0].Str() {
-				t.Fatalf("the row %q has %v, %v %v", row.Key, row.Fields, err1, err2)
-			}
-			found++
-		}
-	}
-	if want := len(names) * len(names); found != want {
-		t.Errorf("a walk finds %d rows, want %d", found, want)
-	}
-	for _, author := range names {
-		n, err := s.Count(t.Context(), driver.Span{Table: ts.posts, Key: keyOf(t, ts.posts, author, "")})
-		if err != nil || n != len(names) {
-			t.Errorf("author %q has %d posts, %v; want %d", author, n, err, len(names))
+	for _, tt := range []struct {
+		text, want string
+		ok         bool
+	}{
+		{`{}`, "", true},
+		{` { "b" : 1 , "$$a" : [ "x" ] } `, `b=1 $a=["x"] `, true},
+		{`{"b":1,"a":2,"b":3}`, "b=1 a=2 b=3 ", true},
+		{"", "", false},
+		{`[1]`, "", false},
+		{`{"a":1`, "a=1 ", false},
+		{`{"a":1,}`, "a=1 ", false},
+		{`{"a":1} {}`, "a=1 ", false},
+		{`{"a":1,"b":x,"c":2}`, "a=1 ", false},
+		{`{"a":1,"$time":2}`, "a=1 ", false},
+		{`{"a":1,"b" 2}`, "a=1 ", false},
+	} {
+		got := ""
+		err := tagged.Object(tt.text, func(name string, value driver.Value) {
+			got += name + "=" + string(tagged.Append(nil, value)) + " "
+		})
+		if got != tt.want || (err == nil) != tt.ok || err != nil && !errors.Is(err, driver.ErrCorrupt) {
+			t.Errorf("%s reads as %s, %v; want %s", tt.text, got, err, tt.want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package cassandra
+package tagged
 
 import (
 	"encoding/base64"
@@ -12,112 +12,39 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// Tagged JSON keeps the kinds of values apart: an int has digits only, a float
-// always a '.' or an exponent, and {"$time": ms}, {"$bytes": "base64"} and
-// {"$float": "+Inf"} stand for what JSON lacks. A key of a map that begins with
-// '$' has one more.
+var errText = fmt.Errorf("a value that is no tagged JSON: %w", driver.ErrCorrupt)
 
-var errJSON = fmt.Errorf("a value that is no tagged JSON: %w", driver.ErrCorrupt)
-
-// appendJSON appends the tagged JSON of v to dst.
-func appendJSON(dst []byte, v driver.Value) []byte {
-	switch v.Kind() {
-	case driver.Bool:
-		return strconv.AppendBool(dst, v.Bool())
-	case driver.Int:
-		return strconv.AppendInt(dst, v.Int(), 10)
-	case driver.Float:
-		return appendFloat(dst, v.Float())
-	case driver.String:
-		return appendQuoted(dst, v.Str())
-	case driver.Bytes:
-		dst = append(dst, `{"$bytes":"`...)
-		dst = base64.StdEncoding.AppendEncode(dst, []byte(v.Str()))
-		return append(dst, `"}`...)
-	case driver.Time:
-		dst = strconv.AppendInt(append(dst, `{"$time":`...), v.Int(), 10)
-		return append(dst, '}')
-	case driver.List:
-		return appendList(dst, v.List())
-	case driver.Map:
-		return appendMap(dst, v.List())
-	}
-	return append(dst, "null"...)
-}
-
-func appendFloat(dst []byte, f float64) []byte {
-	if math.IsInf(f, 0) {
-		dst = strconv.AppendFloat(append(dst, `{"$float":"`...), f, 'g', -1, 64)
-		return append(dst, `"}`...)
-	}
-	at := len(dst)
-	dst = strconv.AppendFloat(dst, f, 'g', -1, 64)
-	if !strings.ContainsAny(string(dst[at:]), ".e") {
-		dst = append(dst, ".0"...)
-	}
-	return dst
-}
-
-func appendList(dst []byte, list []driver.Value) []byte {
-	dst = append(dst, '[')
-	for i, v := range list {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendJSON(dst, v)
-	}
-	return append(dst, ']')
-}
-
-func appendMap(dst []byte, pairs []driver.Value) []byte {
-	dst = append(dst, '{')
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendKey(dst, pairs[i].Str())
-		dst = appendJSON(dst, pairs[i+1])
-	}
-	return append(dst, '}')
-}
-
-// appendKey appends a key of an object, and the colon after it.
-func appendKey(dst []byte, name string) []byte {
-	if strings.HasPrefix(name, "$") {
-		name = "$" + name
-	}
-	return append(appendQuoted(dst, name), ':')
-}
-
-func appendQuoted(dst []byte, s string) []byte {
-	dst = append(dst, '"')
-	from := 0
-	for i := range len(s) {
-		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
-			continue
-		}
-		dst = append(dst, s[from:i]...)
-		from = i + 1
-		if c < ' ' {
-			dst = append(dst, `\u00`...)
-			dst = append(dst, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-		} else {
-			dst = append(dst, '\\', c)
-		}
-	}
-	return append(append(dst, s[from:]...), '"')
-}
-
-// parseJSON returns the value of a whole tagged JSON text. Strings without
+// Parse returns the value of a whole tagged JSON text, or ErrCorrupt. Strings without
 // escapes are slices of it.
-func parseJSON(text string) (driver.Value, error) {
+func Parse(text string) (driver.Value, error) {
 	p := parser{rest: text}
 	v := p.value()
 	if p.space(); p.bad || p.rest != "" {
-		return driver.Value{}, errJSON
+		return driver.Value{}, errText
 	}
 	return v, nil
+}
+
+// Object calls field for each key and value of a whole text that is an object, whose keys
+// may be in any order, and stand for no kind. It returns ErrCorrupt for any other text,
+// after the fields before what is wrong.
+func Object(text string, field func(name string, value driver.Value)) error {
+	p := parser{rest: text}
+	ok := p.take('{')
+	for more := ok && !p.take('}'); more && ok; {
+		name, tag := p.name()
+		value := p.value()
+		if ok = tag == "" && !p.bad; ok {
+			field(name, value)
+		}
+		if more = p.take(','); !more {
+			ok = ok && p.take('}')
+		}
+	}
+	if p.space(); !ok || p.bad || p.rest != "" {
+		return errText
+	}
+	return nil
 }
 
 // A parser reads tagged JSON from the front of rest.
