@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/internal/backend"
 )
 
 // once is what a statement is sent with that must not be sent again.
@@ -48,7 +50,7 @@ func (s *Store) ask(ctx context.Context, doing string, q *gocql.Query) (*gocql.I
 	begun := time.Now()
 	for {
 		iter, err := run(ctx, send)
-		if err == nil || over(ctx) != nil || !isBroken(err) || time.Since(begun) > reconnection {
+		if err == nil || backend.Over(ctx) != nil || !isBroken(err) || time.Since(begun) > reconnection {
 			return iter, s.failed(ctx, doing, err)
 		}
 		if err := sleep(ctx, 25*time.Millisecond); err != nil {
@@ -69,16 +71,4 @@ func isBroken(err error) bool {
 	}
 	_, ok := errors.AsType[*net.OpError](err)
 	return ok
-}
-
-// sleep waits, or returns the error of a context that ends meanwhile.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ended(ctx)
-	}
 }

@@ -26,8 +26,7 @@ type Store struct {
 	level  gocql.Consistency // of writes, and of reads
 	serial gocql.Consistency // of conditions, and of reads before them
 
-	life  sync.RWMutex // held for reading by calls under way
-	close func() error
+	life  backend.Life
 	locks locks
 
 	schema  sync.Mutex // held while views change, not to read them
@@ -66,7 +65,8 @@ func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, er
 }
 
 func (s *Store) open(ctx context.Context, opts *Options) error {
-	s.close, s.locks = sync.OnceValue(s.shut), newLocks()
+	s.locks = newLocks()
+	s.life.Begin(who, s.shut)
 	if err := s.use(opts); err != nil {
 		return err
 	}
@@ -80,24 +80,15 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 func (s *Store) Facts() driver.Facts { return s.facts }
 
 // enter begins a call. Without an error the caller must leave.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ended(ctx); err != nil {
-		return err
-	}
-	if !s.life.TryRLock() { // Close has begun
-		return errClosed
-	}
-	return nil
-}
+func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx)) }
 
-func (s *Store) leave() { s.life.RUnlock() }
+func (s *Store) leave() { s.life.Leave() }
 
 // Close waits for calls under way. A loop over Range or Walk gets ErrClosed when
 // it goes on. The session is closed if Open made it.
-func (s *Store) Close() error { return s.close() }
+func (s *Store) Close() error { return s.life.Close() }
 
 func (s *Store) shut() error {
-	s.life.Lock() // for good: from now on no call can enter
 	if !s.own {
 		return nil
 	}
@@ -120,8 +111,5 @@ const farewell = 5 * time.Second
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
-	if v := s.views.Of(t); v != nil {
-		return v, nil
-	}
-	return nil, fmt.Errorf("cassandra: %w", backend.Unknown(t))
+	return s.views.Known(who, t)
 }

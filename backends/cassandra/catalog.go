@@ -2,9 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
-	"strings"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -20,7 +17,6 @@ import (
 const (
 	catalogName     = "_tables"
 	consistencyName = "-" // no table has this name
-	later           = " later"
 	layout          = 1
 )
 
@@ -33,37 +29,17 @@ const (
 	homes       = `SELECT "name", "home" FROM "_tables"`
 )
 
-// A header is what the catalog says of the key of a table.
-type header struct {
-	Partition []backend.Column `json:"partition"`
-	Sort      []backend.Column `json:"sort,omitempty"`
-}
-
-func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{backend.Columns(t.Partition), backend.Columns(t.Sort)})
-	if err != nil {
-		return "" // strings are always JSON
-	}
-	return string(text)
-}
-
-// A known is a field that the catalog has.
-type known struct {
-	kind  driver.Kind
-	later bool // rows may have it from before it was declared
-}
-
 // An entry is a table as the catalog has it; there is no header without one.
 type entry struct {
 	header string
 	home   string
 	layout int
-	fields map[string]known
+	fields map[string]backend.Known
 }
 
 // entry reads what the catalog has of a table.
 func (s *Store) entry(ctx context.Context, doing, name string) (*entry, error) {
-	e := &entry{fields: map[string]known{}}
+	e := &entry{fields: map[string]backend.Known{}}
 	if !s.made {
 		return e, nil
 	}
@@ -76,12 +52,11 @@ func (s *Store) entry(ctx context.Context, doing, name string) (*entry, error) {
 		return e, s.failed(ctx, doing, iter.Close())
 	}
 	for field, text := range fields {
-		text, late := strings.CutSuffix(text, later)
-		kind, ok := backend.KindOf(text)
+		known, ok := backend.ParseKnown(text)
 		if !ok && e.layout <= layout {
 			return nil, corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
 		}
-		e.fields[field] = known{kind, late}
+		e.fields[field] = known
 	}
 	if e.header == "" || e.layout < 1 {
 		return nil, corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
@@ -96,20 +71,11 @@ func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 	case e.header == "":
 		return t.Fields, nil
 	case e.layout > layout:
-		return nil, schema("table %s has layout %d, this program knows %d; open it with a later release", t.Name, e.layout, layout)
-	case e.header != headerOf(t), e.home != homeOf(t).Name:
-		return nil, fmt.Errorf("cassandra: %w", backend.OtherKey(t))
+		return nil, who.Later(t, e.layout, layout)
+	case e.header != backend.HeaderOf(0, t), e.home != homeOf(t).Name:
+		return nil, who.Wrap(backend.OtherKey(t))
 	}
-	for _, f := range t.Fields {
-		have, ok := e.fields[f.Name]
-		switch {
-		case !ok:
-			missing = append(missing, f)
-		case have.kind != f.Kind:
-			return nil, fmt.Errorf("cassandra: %w", backend.OtherKind(t, f, have.kind.String()))
-		}
-	}
-	return missing, nil
+	return who.Missing(e.fields, t)
 }
 
 // describe writes the entry of a table, and reports whether it was not there.
@@ -118,7 +84,7 @@ func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	for _, f := range t.Fields {
 		fields[f.Name] = f.Kind.String()
 	}
-	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, headerOf(t), homeOf(t).Name, fields)
+	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, backend.HeaderOf(0, t), homeOf(t).Name, fields)
 }
 
 // addFields adds fields to the entry of a table, each if it is not there, and reports
@@ -126,7 +92,7 @@ func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) (bool, error) {
 	first := true
 	for _, f := range fields {
-		added, err := s.decide(ctx, "define "+t.Name, addField, f.Name, f.Kind.String()+later, t.Name, layout, f.Name)
+		added, err := s.decide(ctx, "define "+t.Name, addField, f.Name, backend.Known{Kind: f.Kind, Later: true}.String(), t.Name, layout, f.Name)
 		if err != nil {
 			return false, err
 		}

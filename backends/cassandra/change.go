@@ -5,6 +5,7 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/internal/backend/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -164,7 +165,7 @@ func (c *columns) undeclared(args []any, extra []driver.Pair) (inside []driver.P
 		k, ok := c.kinds[pair.Name]
 		switch {
 		case pair.Value.IsNone():
-		case ok && k.kind == pair.Value.Kind():
+		case ok && k.Kind == pair.Value.Kind():
 			c.set(args, pair.Name, bindable(pair.Value))
 		default:
 			inside = append(inside, pair)
@@ -270,7 +271,7 @@ func (p *planned) edited(e *driver.Edit) driver.Value {
 	case driver.Unset:
 		return driver.Value{}
 	case driver.Add:
-		sum, _ := sumOf(fieldOf(p.was, e), e.Value.Int())
+		sum, _ := backend.Sum(backend.FieldOf(p.was, e), e.Value.Int())
 		return sum
 	}
 	return e.Value

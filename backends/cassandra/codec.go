@@ -280,7 +280,7 @@ func (r *reader) undeclared(ctx context.Context, row *driver.Row, others []pendi
 		if err != nil {
 			return err
 		}
-		value, ok := o.cell.value(k.kind)
+		value, ok := o.cell.value(k.Kind)
 		if !found || !ok {
 			return r.bad(o.name)
 		}

@@ -3,21 +3,13 @@ package cassandra
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
-
-// patience is how long a commit begins again that others were faster than.
-const patience = 10 * time.Second
-
-// errMoved says that a commit was not done, and that by now nothing speaks against it.
-var errMoved = errors.New("another commit was faster")
 
 // A call is a commit under way.
 type call struct {
@@ -44,26 +36,7 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 		return nil, err
 	}
 	defer func() { <-hold }()
-	begun := time.Now()
-	for attempt := 0; ; attempt++ {
-		refusal, err := s.attempt(ctx, &c)
-		if !errors.Is(err, errMoved) {
-			return refusal, err
-		}
-		if time.Since(begun) > patience {
-			return nil, fmt.Errorf("cassandra: commit: %s: other commits on these records were faster for %s: %w", s.addr, patience, driver.ErrThrottled)
-		}
-		if err := sleep(ctx, pause(attempt)); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// pause returns how long to wait before a commit is begun again: longer each time, and
-// never as long as its rivals.
-func pause(attempt int) time.Duration {
-	most := time.Millisecond << min(attempt, 6)
-	return rand.N(most) + most/4
+	return who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
 }
 
 // check says what makes a commit one that no store could do, or not this one, and
@@ -79,58 +52,32 @@ func (s *Store) check(c *call, ops []driver.Op) error {
 			return err
 		}
 		if err := op.Validate(); err != nil {
-			return fmt.Errorf("cassandra: %w", err)
+			return who.Wrap(err)
 		}
-		if err := v.fitting(op); err != nil {
+		if err := who.Fitting(v.fields, op); err != nil {
 			return err
 		}
 		c.plan[i] = planned{Op: op, v: v}
 	}
-	return c.checkKeys()
+	if err := c.inOnePartition(); err != nil {
+		return err
+	}
+	return who.Twice(ops)
 }
 
-// checkKeys says which ops name the same key, or lie in another partition.
-func (c *call) checkKeys() error {
+// inOnePartition says which op lies in another partition than the first.
+func (c *call) inOnePartition() error {
 	first := &c.plan[0]
-	if len(c.plan) == 1 {
-		return nil
-	}
-	named := make(map[[2]string]int, len(c.plan))
 	for i := range c.plan {
-		p := &c.plan[i]
-		if p.v.physical != first.v.physical || p.Row.Key.Partition != first.Row.Key.Partition {
+		if p := &c.plan[i]; p.v.physical != first.v.physical || p.Row.Key.Partition != first.Row.Key.Partition {
 			return unsupported("ops 0 and %d of a commit, on %s and %s, lie in different partitions", i, first.v.name, p.v.name)
-		}
-		key := [...]string{p.v.name, p.Row.Key.Sort}
-		if earlier, ok := named[key]; ok {
-			return invalid("ops %d and %d of a commit name the same key of table %s", earlier, i, p.v.name)
-		}
-		named[key] = i
-	}
-	return nil
-}
-
-// fitting says which value of an op has another kind than its field.
-func (v *view) fitting(op *driver.Op) error {
-	for i, value := range op.Row.Fields {
-		if op.Do == driver.Put && !value.IsNone() && value.Kind() != v.fields[i].Kind {
-			return invalid("put on table %s: the field %s is a %s, not a %s", v.name, v.fields[i].Name, value.Kind(), v.fields[i].Kind)
-		}
-	}
-	for i := range op.Edits {
-		e := &op.Edits[i]
-		if op.Do != driver.Patch || e.Do != driver.Set || e.Field < 0 || e.Value.IsNone() {
-			continue
-		}
-		if f := v.fields[e.Field]; e.Value.Kind() != f.Kind {
-			return invalid("patch on table %s: the field %s is a %s, not a %s", v.name, f.Name, e.Value.Kind(), f.Kind)
 		}
 	}
 	return nil
 }
 
 // attempt reads what the statements of a commit must name, and sends them once. With
-// errMoved nothing was done.
+// backend.ErrBeaten nothing was done.
 func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 	alone := len(c.plan) == 1
 	read := make([]bool, len(c.plan))
@@ -191,7 +138,7 @@ func (c *call) possible() bool {
 		if p.was == nil {
 			continue
 		}
-		if i == 0 && slices.Contains(p.was.Ring, c.token) || !holds(p.Op, p.was) || overflows(p.Op, p.was) >= 0 {
+		if i == 0 && slices.Contains(p.was.Ring, c.token) || !backend.Holds(p.Op, p.was) || backend.Overflows(p.Op, p.was) >= 0 {
 			return false
 		}
 	}
@@ -304,12 +251,12 @@ func (c *call) refused(rows []driver.Row) (*driver.Refusal, error) {
 	}
 	for i := range c.plan {
 		op, row := c.plan[i].Op, &rows[i]
-		if !holds(op, row) {
+		if !backend.Holds(op, row) {
 			return &driver.Refusal{Op: i, Row: *row}, nil
 		}
-		if at := overflows(op, row); at >= 0 {
+		if at := backend.Overflows(op, row); at >= 0 {
 			return &driver.Refusal{Op: i, Row: *row, Overflow: true, Edit: at}, nil
 		}
 	}
-	return nil, errMoved
+	return nil, backend.ErrBeaten
 }

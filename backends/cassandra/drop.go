@@ -3,7 +3,6 @@ package cassandra
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"slices"
 
 	"github.com/polystore/polystore/internal/backend"
@@ -119,21 +118,14 @@ func (s *Store) remove(ctx context.Context, v *view, rows []driver.Row) error {
 		op := &driver.Op{Do: driver.Delete, Row: driver.Row{Key: rows[i].Key}}
 		c.plan = append(c.plan, planned{Op: op, v: v})
 	}
-	for attempt := 0; ; attempt++ {
-		_, err := s.attempt(ctx, &c)
-		if !errors.Is(err, errMoved) {
-			return err
-		}
-		if err := sleep(ctx, pause(attempt)); err != nil {
-			return err
-		}
-	}
+	_, err := who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
+	return err
 }
 
 // table returns what an entry describes, without fields, which do not matter to whoever
 // removes it.
 func (e *entry) table(name string) (*driver.Table, error) {
-	var h header
+	var h backend.Header
 	if err := json.Unmarshal([]byte(e.header), &h); err != nil {
 		return nil, corrupt("drop %s: the row %q of the table %s does not describe a table", name, name, catalogName)
 	}

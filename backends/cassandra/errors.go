@@ -3,55 +3,32 @@ package cassandra
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-var errClosed = fmt.Errorf("cassandra: %w", driver.ErrClosed)
+// who is what the errors of this package begin with.
+const who = backend.Name("cassandra")
 
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrInvalid)
-}
+func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
 
-func schema(format string, args ...any) error {
-	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrSchema)
-}
+func schema(format string, args ...any) error { return who.Schema(format, args...) }
 
-func unsupported(format string, args ...any) error {
-	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrUnsupported)
-}
+func unsupported(format string, args ...any) error { return who.Unsupported(format, args...) }
 
-func corrupt(format string, args ...any) error {
-	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrCorrupt)
-}
+func corrupt(format string, args ...any) error { return who.Corrupt(format, args...) }
 
-func tooLarge(format string, args ...any) error {
-	return fmt.Errorf("cassandra: %s: %w", fmt.Sprintf(format, args...), driver.ErrTooLarge)
-}
+func tooLarge(format string, args ...any) error { return who.TooLarge(format, args...) }
 
 // ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error {
-	if err := over(ctx); err != nil {
-		return fmt.Errorf("cassandra: %w: %w", driver.ErrTimeout, err)
-	}
-	return nil
-}
+func ended(ctx context.Context) error { return who.Ended(backend.Over(ctx)) }
 
-// over returns the error of a context that has ended. The deadline of a connection
-// can be noticed before the context notices its own.
-func over(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
+// sleep waits, or returns the error of a context that ends meanwhile.
+func sleep(ctx context.Context, d time.Duration) error { return who.Ended(backend.Sleep(ctx, d)) }
 
 // codeOf returns the code of an error that the server answered, -1 of any other.
 func codeOf(err error) int {
@@ -71,19 +48,16 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 		return err
 	}
 	if codeOf(err) < 0 {
-		cause := over(ctx)
+		cause := backend.Over(ctx)
 		if cause == nil && isSilence(err) {
 			cause = context.DeadlineExceeded // the client's own
 		}
 		if cause != nil {
-			return fmt.Errorf("cassandra: %s: %s: %w: %w", doing, s.addr, driver.ErrTimeout, cause)
+			return who.Late(doing, s.addr, cause)
 		}
 	}
 	remedy, kind := kindOf(err)
-	if remedy != "" {
-		return fmt.Errorf("cassandra: %s: %s: %w: %w; %s", doing, s.addr, kind, err, remedy)
-	}
-	return fmt.Errorf("cassandra: %s: %s: %w: %w", doing, s.addr, kind, err)
+	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
 }
 
 // isSilence reports whether no answer came in the time that the client waits for one.
@@ -103,10 +77,7 @@ func (s *Store) unfinished(ctx context.Context, err error) error {
 	if errors.Is(err, driver.ErrTimeout) || unsent(err) {
 		return s.failed(ctx, "commit", err)
 	}
-	if cause := over(ctx); cause != nil {
-		return fmt.Errorf("cassandra: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
-	}
-	return fmt.Errorf("cassandra: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+	return who.Unknown(ctx, s.addr, err)
 }
 
 // unsent reports whether the client had no connection for a statement.

@@ -5,111 +5,56 @@ import (
 	"iter"
 	"math"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A page of a range has at most so many rows, and hardly more bytes. A first page
-// is that of a short list.
-const (
-	firstPage = 100
-	mostRows  = 512
-	pageBytes = 1 << 20
-)
+// firstPage is how many rows a first page has: that of a short list.
+const firstPage = 100
 
 // Range yields the rows of a span, page by page.
 func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return func(yield func(*driver.Row, error) bool) {
-		p := pager{span: span, size: firstPage}
-		for n := 0; !p.done; {
-			if err := s.page(ctx, &p, n); err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range p.rows {
-				n++
-				if !yield(&p.rows[i], nil) || n == span.Limit {
-					return
-				}
-			}
-			if p.bad != nil {
-				yield(nil, p.bad)
-				return
-			}
-		}
-	}
+	return backend.Pages(span, firstPage, func(p *backend.Pager) error { return s.page(ctx, p) })
 }
 
-// A pager is the rest of a span, and the page that was read last.
-type pager struct {
-	span driver.Span
-	size int // rows of the next page
-	done bool
-	rows []driver.Row
-	bad  error // of the row after those
-}
-
-// page reads the next page of a span of which n rows have been yielded, and leaves in p
-// the span after it.
-func (s *Store) page(ctx context.Context, p *pager, n int) error {
+// page reads the next page of a span, and leaves in p the span after it.
+func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	v, err := s.checked(p.span.Table, p.span.Mask)
+	v, err := s.checked(p.Span.Table, p.Span.Mask)
 	if err != nil {
 		return err
 	}
-	limit := p.size
-	if p.span.Limit > 0 {
-		limit = min(limit, p.span.Limit-n)
-	}
-	p.rows = p.rows[:0]
-	args, err := v.bounds(&p.span)
+	limit := p.Limit()
+	args, err := v.bounds(&p.Span)
 	if err != nil || args == nil {
-		p.done = true
+		p.Done = true
 		return err
 	}
-	q := s.query(s.level, v.spanText(v.selection(p.span.Mask), &p.span), append(args, limit)...)
+	q := s.query(s.level, v.spanText(v.selection(p.Span.Mask), &p.Span), append(args, limit)...)
 	answer, err := s.ask(ctx, "range of "+v.name, q.PageSize(limit).PageState(nil))
 	if err != nil {
 		return err
 	}
-	r := s.newReader(v, p.span.Mask, answer, p.span.Key.Partition)
-	bytes := r.page(ctx, p)
-	if err := answer.Close(); err != nil {
-		return s.failed(ctx, "range of "+v.name, err)
-	}
-	p.done = len(p.rows) < limit && len(answer.PageState()) == 0
-	if len(p.rows) > 0 {
-		p.goOn(v)
-	}
-	if bytes > pageBytes {
-		p.size = max(1, p.size*pageBytes/bytes)
-	} else {
-		p.size = min(mostRows, 2*p.size)
-	}
-	return nil
-}
-
-// page reads the rows of a page, up to one that is corrupt, and returns their bytes.
-func (r *reader) page(ctx context.Context, p *pager) (bytes int) {
-	for r.next() {
-		n := len(p.rows)
-		if n == cap(p.rows) {
-			p.rows = append(p.rows, driver.Row{})
-		}
-		p.rows = p.rows[:n+1]
-		row := &p.rows[n]
-		row.Reset()
-		if p.bad = r.keyed(ctx, row, p.span.Key.Partition); p.bad != nil {
-			p.rows = p.rows[:n]
-			break
+	r := s.newReader(v, p.Span.Mask, answer, p.Span.Key.Partition)
+	bytes := 0
+	p.Read(func(row *driver.Row) (bool, error) {
+		if !r.next() {
+			return false, nil
 		}
 		for i := range r.cells {
 			bytes += len(r.cells[i].data)
 		}
+		return true, r.keyed(ctx, row, p.Span.Key.Partition)
+	})
+	if err := answer.Close(); err != nil {
+		return s.failed(ctx, "range of "+v.name, err)
 	}
-	return bytes
+	p.Done = len(p.Rows) < limit && len(answer.PageState()) == 0
+	p.GoOn(v.sort, bytes)
+	return nil
 }
 
 // keyed decodes a row of a partition with its key.
@@ -120,19 +65,6 @@ func (r *reader) keyed(ctx context.Context, row *driver.Row, partition string) e
 	}
 	row.Key = driver.Key{Partition: partition, Sort: sort}
 	return r.row(ctx, row)
-}
-
-// goOn takes the rows that were read out of the span.
-func (p *pager) goOn(v *view) {
-	last := p.rows[len(p.rows)-1].Key.Sort
-	switch {
-	case len(v.sort) == 0:
-		p.done = true
-	case p.span.Reverse:
-		p.span.To = last
-	default:
-		p.span.From = driver.After(last)
-	}
 }
 
 // bounds returns what to bind for the partition and the bounds of a span, nil for one

@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"sync"
 
@@ -96,14 +95,7 @@ func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places 
 
 // checked returns the view of a table that has the fields of mask.
 func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	v, err := s.view(t)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.ValidateMask(mask); err != nil {
-		return nil, fmt.Errorf("cassandra: %w", err)
-	}
-	return v, nil
+	return s.views.Checked(who, t, mask)
 }
 
 // atOnce calls fn for all numbers below n, some at once, and returns the error of the

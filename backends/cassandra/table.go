@@ -2,13 +2,11 @@ package cassandra
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -166,9 +164,9 @@ func (st *state) absent(tables []*driver.Table) error {
 		missing, _ := e.lacks(t)
 		switch {
 		case e.header == "" || !p.made:
-			return schema("attach %s: there is no such table; define it first", t.Name)
+			return who.NoTable("attach", t)
 		case len(missing) > 0:
-			return schema("attach %s: there is no field %s; define the table first", t.Name, missing[0].Name)
+			return who.NoField("attach", t, missing[0].Name)
 		}
 		if missing := p.missing(t); len(missing) > 0 {
 			return schema("attach %s: there is no column %s; define the table first", t.Name, missing[0].Name)
@@ -179,11 +177,8 @@ func (st *state) absent(tables []*driver.Table) error {
 
 // possible says what this store cannot have in a table.
 func possible(t *driver.Table) error {
-	if t.Native {
-		return unsupported("table %s: a native index", t.Name)
-	}
-	if err := backend.Validate(t); err != nil {
-		return fmt.Errorf("cassandra: %w", err)
+	if err := who.Possible(t); err != nil {
+		return err
 	}
 	home := homeOf(t)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -36,10 +37,10 @@ type view struct {
 // columns are those that rows of a view can have beside their key. They are replaced
 // as a whole when other programs have declared more.
 type columns struct {
-	kinds  map[string]known // of all fields that programs have declared
-	others []string         // those of them that the view does not declare
-	names  []string         // in the order of what is bound: fields, then the library's
-	at     map[string]int   // places in names
+	kinds  map[string]backend.Known // of all fields that programs have declared
+	others []string                 // those of them that the view does not declare
+	names  []string                 // in the order of what is bound: fields, then the library's
+	at     map[string]int           // places in names
 	insert string
 	update string
 	remove string
@@ -68,7 +69,7 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		v.where += quoted(c.Name) + " = ?"
 	}
 	for i, f := range v.fields {
-		late := e.fields[f.Name].later
+		late := e.fields[f.Name].Later
 		v.ordinals[f.Name] = i
 		v.late = append(v.late, late)
 		v.anyLate = v.anyLate || late
@@ -135,13 +136,13 @@ func (c *columns) write(v *view) {
 
 // other returns what the catalog has of a field that v does not declare. A program
 // that declared it since v was made is asked for once.
-func (s *Store) other(ctx context.Context, v *view, field string) (known, bool, error) {
+func (s *Store) other(ctx context.Context, v *view, field string) (backend.Known, bool, error) {
 	if k, ok := v.columns.Load().kinds[field]; ok {
 		return k, true, nil
 	}
 	e, err := s.entry(ctx, "read a row of "+v.name, v.name)
 	if err != nil {
-		return known{}, false, err
+		return backend.Known{}, false, err
 	}
 	k, ok := e.fields[field]
 	if ok {

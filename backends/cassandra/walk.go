@@ -10,30 +10,15 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
-
-// chunkRows is how many rows a chunk of a walk has at most.
-const chunkRows = 256
 
 // Walk yields all rows of a table in the order of the tokens of their partitions, each
 // chunk as it is when its turn comes. A mark is the server's own state of a page, and
 // good in other programs and after restarts.
 func (s *Store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
-	return func(yield func(driver.Chunk, error) bool) {
-		for more := true; more; {
-			chunk, err := s.chunk(ctx, t, from)
-			if err != nil {
-				yield(driver.Chunk{}, err)
-				return
-			}
-			from = chunk.Mark
-			more = from != ""
-			if len(chunk.Rows) > 0 && !yield(chunk, nil) {
-				return
-			}
-		}
-	}
+	return backend.Walk(from, func(from string) (driver.Chunk, error) { return s.chunk(ctx, t, from) })
 }
 
 // chunk reads the rows after a mark.
@@ -56,7 +41,7 @@ func (s *Store) walk(ctx context.Context, v *view, from string) (chunk driver.Ch
 	}
 	text := "SELECT * FROM " + v.table + ` WHERE "_sort" >= ? AND "_sort" < ? ALLOW FILTERING`
 	q := s.query(s.level, text, v.head, driver.After(v.head))
-	answer, err := s.ask(ctx, "walk "+v.name, q.PageSize(chunkRows).PageState(state))
+	answer, err := s.ask(ctx, "walk "+v.name, q.PageSize(backend.ChunkRows).PageState(state))
 	if code := codeOf(err); from != "" && (code == gocql.ErrCodeProtocol || code == gocql.ErrCodeInvalid || code == gocql.ErrCodeServer) {
 		return chunk, errMark(v)
 	}
@@ -83,7 +68,7 @@ func (s *Store) walk(ctx context.Context, v *view, from string) (chunk driver.Ch
 }
 
 func errMark(v *view) error {
-	return invalid("walk %s: the mark is not one of this table", v.name)
+	return who.OtherMark(v.name)
 }
 
 // mark returns that of a walk that goes on with a state of the server.

@@ -2,25 +2,19 @@ package memory
 
 import (
 	"context"
-	"fmt"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-var errClosed = fmt.Errorf("memory: %w", driver.ErrClosed)
+// who is what the errors of this package begin with.
+const who = backend.Name("memory")
+
+func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
+
+func schema(format string, args ...any) error { return who.Schema(format, args...) }
+
+func closed() error { return who.Wrap(driver.ErrClosed) }
 
 // ended returns the error of a call whose context is over.
-func ended(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("memory: %w: %w", driver.ErrTimeout, err)
-	}
-	return nil
-}
-
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("memory: %s: %w", fmt.Sprintf(format, args...), driver.ErrInvalid)
-}
-
-func schema(format string, args ...any) error {
-	return fmt.Errorf("memory: %s: %w", fmt.Sprintf(format, args...), driver.ErrSchema)
-}
+func ended(ctx context.Context) error { return who.Ended(ctx.Err()) }

@@ -79,7 +79,7 @@ func (s *Store) read(ctx context.Context) error {
 	s.mu.RLock()
 	if s.closed {
 		s.mu.RUnlock()
-		return errClosed
+		return closed()
 	}
 	return nil
 }
@@ -92,7 +92,7 @@ func (s *Store) write(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
-		return errClosed
+		return closed()
 	}
 	return nil
 }

@@ -5,27 +5,14 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
-
-const chunkRows = 256
 
 // Walk yields all rows of a table in the order of their keys. A mark is the name
 // of the table, a slash, and the key of the last row.
 func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
-	return func(yield func(driver.Chunk, error) bool) {
-		for {
-			chunk, err := s.chunk(ctx, t, mark)
-			if err != nil {
-				yield(driver.Chunk{}, err)
-				return
-			}
-			if len(chunk.Rows) == 0 || !yield(chunk, nil) || chunk.Mark == "" {
-				return
-			}
-			mark = chunk.Mark
-		}
-	}
+	return backend.Walk(mark, func(mark string) (driver.Chunk, error) { return s.chunk(ctx, t, mark) })
 }
 
 func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver.Chunk, error) {
@@ -43,7 +30,7 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver
 	}
 	var chunk driver.Chunk
 	r := v.rows.from(low)
-	for ; r != nil && len(chunk.Rows) < chunkRows; r = v.rows.from(low) {
+	for ; r != nil && len(chunk.Rows) < backend.ChunkRows; r = v.rows.from(low) {
 		var out driver.Row
 		v.load(&out, r.driverKey(), r, nil)
 		chunk.Rows = append(chunk.Rows, out)

@@ -6,6 +6,8 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/polystore/polystore/internal/backend"
 )
 
 // run sends a command once and returns the answer. The client sends no command that
@@ -46,7 +48,7 @@ func (w *writer) acknowledged() {
 // or the server is no longer the primary.
 func (s *Store) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
 	reply, err := s.run(ctx, db, cmd)
-	if err != nil && over(ctx) == nil && !mongodriver.IsTimeout(err) &&
+	if err != nil && backend.Over(ctx) == nil && !mongodriver.IsTimeout(err) &&
 		(hasLabel(err, "NetworkError") || slices.Contains(interrupted[:], codeOf(err))) {
 		reply, err = s.run(ctx, db, cmd)
 	}

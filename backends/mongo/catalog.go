@@ -2,11 +2,8 @@ package mongo
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/polystore/polystore/internal/backend"
@@ -19,36 +16,15 @@ import (
 // it, so that programs which define a table at once agree.
 const (
 	catalogName = "_tables"
-	later       = " later"
 	layout      = 1
 )
-
-// A header is what the catalog says of the key of a table.
-type header struct {
-	Partition []backend.Column `json:"partition"`
-	Sort      []backend.Column `json:"sort,omitempty"`
-}
-
-func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{backend.Columns(t.Partition), backend.Columns(t.Sort)})
-	if err != nil {
-		return "" // strings are always JSON
-	}
-	return string(text)
-}
-
-// A known is a field that the catalog has.
-type known struct {
-	kind  driver.Kind
-	later bool // rows may have it from before it was declared
-}
 
 // An entry is a table as the catalog has it; there is no header without one. Made says
 // that its collection is there, and odd why that cannot be used.
 type entry struct {
 	header string
 	layout int64
-	fields map[string]known
+	fields map[string]backend.Known
 	made   bool
 	odd    string
 }
@@ -59,7 +35,7 @@ func (s *Store) entries(ctx context.Context, doing string, tables []*driver.Tabl
 	var names []string
 	for _, t := range tables {
 		if list[t.Name] == nil {
-			list[t.Name] = &entry{fields: map[string]known{}}
+			list[t.Name] = &entry{fields: map[string]backend.Known{}}
 			names = append(names, t.Name)
 		}
 	}
@@ -131,12 +107,11 @@ func readEntry(document string, list map[string]*entry) (name string, ok bool) {
 func readKinds(document string, to *entry) bool {
 	in := elementsOf(document)
 	for e, ok := in.next(); ok; e, ok = in.next() {
-		text, late := strings.CutSuffix(e.data, later)
-		kind, ok := backend.KindOf(text)
+		field, ok := backend.ParseKnown(e.data)
 		if !ok || e.kind != typeString {
 			return false
 		}
-		to.fields[e.name] = known{kind, late}
+		to.fields[e.name] = field
 	}
 	return !in.bad
 }
@@ -146,24 +121,15 @@ func readKinds(document string, to *entry) bool {
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 	switch {
 	case e.header != "" && e.layout > layout:
-		return nil, schema("table %s has layout %d, this program knows %d; open it with a later release", t.Name, e.layout, layout)
-	case e.header != "" && e.header != headerOf(t):
-		return nil, fmt.Errorf("mongo: %w", backend.OtherKey(t))
+		return nil, who.Later(t, int(e.layout), layout)
+	case e.header != "" && e.header != backend.HeaderOf(0, t):
+		return nil, who.Wrap(backend.OtherKey(t))
 	case e.made && e.odd != "":
 		return nil, schema("table %s: its collection %s; use another database or prefix, or remove it", t.Name, e.odd)
 	case e.made && e.header == "":
 		return nil, schema("table %s: there is a collection of this name, and another program made it; use another database or prefix, or remove it", t.Name)
 	}
-	for _, f := range t.Fields {
-		have, ok := e.fields[f.Name]
-		switch {
-		case !ok:
-			missing = append(missing, f)
-		case have.kind != f.Kind:
-			return nil, fmt.Errorf("mongo: %w", backend.OtherKind(t, f, have.kind.String()))
-		}
-	}
-	return missing, nil
+	return who.Missing(e.fields, t)
 }
 
 // declare adds to the server what it lacks of a table: to the catalog first, so that a
@@ -202,7 +168,7 @@ func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	at := w.open(typeDocument, "0")
 	w.text("_id", t.Name)
 	w.int32("layout", layout)
-	w.text("key", headerOf(t))
+	w.text("key", backend.HeaderOf(0, t))
 	fields := w.open(typeDocument, "fields")
 	for _, f := range t.Fields {
 		w.text(f.Name, f.Kind.String())
@@ -232,7 +198,7 @@ func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.
 		w.close(q)
 		u := w.open(typeDocument, "u")
 		set := w.open(typeDocument, "$set")
-		w.text("fields."+f.Name, f.Kind.String()+later)
+		w.text("fields."+f.Name, backend.Known{Kind: f.Kind, Later: true}.String())
 		w.close(set)
 		w.close(u)
 		w.close(at)
@@ -258,17 +224,5 @@ func (s *Store) alter(ctx context.Context, doing string, w writer, done int) err
 		if err := sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
 			return err
 		}
-	}
-}
-
-// sleep waits, or returns the error of a context that ends meanwhile.
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ended(ctx)
 	}
 }

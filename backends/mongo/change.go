@@ -296,7 +296,7 @@ func (v *view) path(e *driver.Edit) string {
 	if e.Field >= 0 {
 		return v.fields[e.Field].Name
 	}
-	if k, ok := (*v.others.Load())[e.Name]; ok && k.kind == e.Value.Kind() {
+	if k, ok := v.others.Of(e.Name); ok && k.Kind == e.Value.Kind() {
 		return e.Name
 	}
 	return "_extra." + escape(e.Name)
@@ -310,7 +310,7 @@ func (v *view) otherPath(e *driver.Edit, path string) string {
 		}
 		return ""
 	}
-	if _, ok := (*v.others.Load())[e.Name]; !ok {
+	if _, ok := v.others.Of(e.Name); !ok {
 		return ""
 	}
 	if path == e.Name {

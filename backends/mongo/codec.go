@@ -91,16 +91,21 @@ func (v *view) column(i int) string {
 	return v.sort[i-len(v.parts)].Name
 }
 
+// isOther reports whether another program declares the field, with the value's kind.
+func (v *view) isOther(p *driver.Pair) bool {
+	k, ok := v.others.Of(p.Name)
+	return ok && k.Kind == p.Value.Kind()
+}
+
 // undeclared appends fields that v does not declare. Those that another program does,
 // with the value's kind, have their place at the top.
 func (v *view) undeclared(w *writer, extra []driver.Pair) {
-	others := *v.others.Load()
 	inside := 0
 	for i := range extra {
 		p := &extra[i]
 		switch {
 		case p.Value.IsNone():
-		case others[p.Name].kind == p.Value.Kind():
+		case v.isOther(p):
 			w.value(p.Name, p.Value)
 		default:
 			inside++
@@ -111,7 +116,7 @@ func (v *view) undeclared(w *writer, extra []driver.Pair) {
 	}
 	at := w.open(typeDocument, "_extra")
 	for i := range extra {
-		if p := &extra[i]; !p.Value.IsNone() && others[p.Name].kind != p.Value.Kind() {
+		if p := &extra[i]; !p.Value.IsNone() && !v.isOther(p) {
 			w.value(escape(p.Name), p.Value)
 		}
 	}
@@ -300,7 +305,7 @@ func (s *Store) readOthers(ctx context.Context, v *view, id string, row *driver.
 		if err != nil {
 			return err
 		}
-		if !found || k.kind != o.value.Kind() {
+		if !found || k.Kind != o.value.Kind() {
 			return v.badRow(id, o.name)
 		}
 		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == o.name })

@@ -2,12 +2,9 @@ package mongo
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math/rand/v2"
 	"slices"
-	"time"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -17,13 +14,6 @@ type call struct {
 	ops   []driver.Op
 	views []*view // of the tables of the ops
 }
-
-// patience is how long a commit begins again that others were faster than, and how long
-// a transaction is told to end.
-const patience = 10 * time.Second
-
-// errUndone says that a commit was not done and may be begun again.
-var errUndone = errors.New("another commit was faster")
 
 // Commit does all ops or none: one by one statement, several by a transaction. Where
 // the server undid it because of another one, of which nothing is left, it is begun
@@ -40,29 +30,10 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	if err := s.check(&c); err != nil {
 		return nil, err
 	}
-	begun := time.Now()
-	for attempt := 0; ; attempt++ {
-		refusal, err := s.attempt(ctx, &c)
-		if !errors.Is(err, errUndone) {
-			return refusal, err
-		}
-		if time.Since(begun) > patience {
-			return nil, fmt.Errorf("mongo: commit: %s: other commits on these records were faster for %s: %w", s.addr, patience, driver.ErrThrottled)
-		}
-		if err := sleep(ctx, pause(attempt)); err != nil {
-			return nil, err
-		}
-	}
+	return who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
 }
 
-// pause returns how long to wait before a commit is begun again: longer each time, and
-// never as long as its rivals.
-func pause(attempt int) time.Duration {
-	most := time.Millisecond << min(attempt, 6)
-	return rand.N(most) + most/4
-}
-
-// attempt sends a commit once. With errUndone nothing was done.
+// attempt sends a commit once. With backend.ErrBeaten nothing was done.
 func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 	now := *c
 	for i := range c.ops {
@@ -97,9 +68,9 @@ func (s *Store) check(c *call) error {
 			return err
 		}
 		if err := op.Validate(); err != nil {
-			return fmt.Errorf("mongo: %w", err)
+			return who.Wrap(err)
 		}
-		if err := v.fitting(op); err != nil {
+		if err := v.storable(op); err != nil {
 			return err
 		}
 		c.views[i] = v
@@ -107,69 +78,40 @@ func (s *Store) check(c *call) error {
 	if len(c.ops) > 1 && s.facts.Unit == driver.UnitRecord {
 		return unsupported("commit of %d rows: the server stands alone and has no transactions; make it a replica set of one (start it with --replSet, and initiate the set)", len(c.ops))
 	}
-	return c.checkKeys()
+	return who.Twice(c.ops)
 }
 
-// checkKeys says which ops name the same key.
-func (c *call) checkKeys() error {
-	type name struct {
-		table string
-		key   driver.Key
-	}
-	if len(c.ops) == 1 {
-		return nil
-	}
-	named := make(map[name]int, len(c.ops))
-	for i := range c.ops {
-		key := name{c.views[i].name, c.ops[i].Row.Key}
-		if earlier, ok := named[key]; ok {
-			return invalid("ops %d and %d of a commit name the same key of table %s", earlier, i, c.views[i].name)
-		}
-		named[key] = i
-	}
-	return nil
-}
-
-// fitting says which value of an op has another kind than its field, or cannot be
+// storable says which value of an op has another kind than its field, or cannot be
 // written.
-func (v *view) fitting(op *driver.Op) error {
-	for i, value := range op.Row.Fields {
-		if op.Do != driver.Put || value.IsNone() {
-			continue
-		}
-		if value.Kind() != v.fields[i].Kind {
-			return invalid("put on table %s: the field %s is a %s, not a %s", v.name, v.fields[i].Name, value.Kind(), v.fields[i].Kind)
-		}
-		if err := v.writable(v.fields[i].Name, value, 0); err != nil {
-			return err
-		}
+func (v *view) storable(op *driver.Op) error {
+	if err := who.Fitting(v.fields, op); err != nil {
+		return err
 	}
-	for i := range op.Row.Extra {
-		if p := &op.Row.Extra[i]; op.Do == driver.Put {
-			if err := v.writable(p.Name, p.Value, 0); err != nil {
+	switch op.Do {
+	case driver.Put:
+		for i, value := range op.Row.Fields {
+			if err := v.writable(v.fields[i].Name, value, 0); err != nil {
 				return err
 			}
 		}
-	}
-	for i := range op.Edits {
-		if op.Do == driver.Patch {
-			if err := v.fittingEdit(&op.Edits[i]); err != nil {
+		for i := range op.Row.Extra {
+			if err := v.writable(op.Row.Extra[i].Name, op.Row.Extra[i].Value, 0); err != nil {
+				return err
+			}
+		}
+	case driver.Patch:
+		for i := range op.Edits {
+			e := &op.Edits[i]
+			name := e.Name
+			if e.Field >= 0 {
+				name = v.fields[e.Field].Name
+			}
+			if err := v.writable(name, e.Value, 0); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
-}
-
-func (v *view) fittingEdit(e *driver.Edit) error {
-	name := e.Name
-	if e.Field >= 0 {
-		f := v.fields[e.Field]
-		if name = f.Name; e.Do == driver.Set && !e.Value.IsNone() && e.Value.Kind() != f.Kind {
-			return invalid("patch on table %s: the field %s is a %s, not a %s", v.name, name, e.Value.Kind(), f.Kind)
-		}
-	}
-	return v.writable(name, e.Value, 0)
 }
 
 // deepest is how deeply values may be nested: MongoDB stores documents of 180 levels.
@@ -223,7 +165,7 @@ func (s *Store) alone(ctx context.Context, c *call) (done bool, err error) {
 	case refuses(op, code):
 		return false, nil
 	case code == codeWriteConflict:
-		return false, errUndone
+		return false, backend.ErrBeaten
 	}
 	return false, s.unfinished(ctx, err)
 }
@@ -265,10 +207,10 @@ func (s *Store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
 	onlyLook := true
 	for i := range c.ops {
 		op := &c.ops[i]
-		if !holds(op, &rows[i]) {
+		if !backend.Holds(op, &rows[i]) {
 			return &driver.Refusal{Op: i, Row: rows[i]}, nil
 		}
-		if at := overflows(op, &rows[i]); at >= 0 {
+		if at := backend.Overflows(op, &rows[i]); at >= 0 {
 			return &driver.Refusal{Op: i, Row: rows[i], Overflow: true, Edit: at}, nil
 		}
 		onlyLook = onlyLook && (op.Do == driver.Check || op.Do == driver.Delete && op.If == driver.Absent)
@@ -276,7 +218,7 @@ func (s *Store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
 	if onlyLook && len(c.ops) == 1 {
 		return nil, nil
 	}
-	return nil, errUndone
+	return nil, backend.ErrBeaten
 }
 
 // rowsOf reads the rows of all ops, by one command a table.
@@ -303,56 +245,4 @@ func (s *Store) rowsOf(ctx context.Context, c *call) ([]driver.Row, error) {
 		}
 	}
 	return rows, nil
-}
-
-func holds(op *driver.Op, row *driver.Row) bool {
-	switch op.If {
-	case driver.Absent:
-		return row.Rev.IsZero()
-	case driver.Present:
-		return !row.Rev.IsZero() && !row.Dead
-	case driver.AtRev:
-		return !row.Rev.IsZero() && row.Rev == op.Rev
-	}
-	return true
-}
-
-// overflows returns the place of the first edit that cannot be done, or -1.
-func overflows(op *driver.Op, row *driver.Row) int {
-	if op.Do != driver.Patch {
-		return -1
-	}
-	for i := range op.Edits {
-		if e := &op.Edits[i]; e.Do == driver.Add {
-			if _, ok := sumOf(fieldOf(row, e), e.Value.Int()); !ok {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-// sumOf adds to a value, if it is an int or absent.
-func sumOf(have driver.Value, more int64) (driver.Value, bool) {
-	if !have.IsNone() && have.Kind() != driver.Int {
-		return have, false
-	}
-	sum := have.Int() + more
-	return driver.IntValue(sum), (have.Int() < 0) != (more < 0) || (sum < 0) == (more < 0)
-}
-
-// fieldOf returns the value of a row that an edit means.
-func fieldOf(row *driver.Row, e *driver.Edit) driver.Value {
-	if e.Field >= 0 {
-		if e.Field < len(row.Fields) {
-			return row.Fields[e.Field]
-		}
-		return driver.Value{}
-	}
-	for i := range row.Extra {
-		if row.Extra[i].Name == e.Name {
-			return row.Extra[i].Value
-		}
-	}
-	return driver.Value{}
 }

@@ -2,9 +2,7 @@ package mongo
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -12,50 +10,28 @@ import (
 	topdriver "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-var errClosed = fmt.Errorf("mongo: %w", driver.ErrClosed)
+// who is what the errors of this package begin with.
+const who = backend.Name("mongo")
 
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrInvalid)
-}
+func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
 
-func schema(format string, args ...any) error {
-	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrSchema)
-}
+func schema(format string, args ...any) error { return who.Schema(format, args...) }
 
-func unsupported(format string, args ...any) error {
-	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrUnsupported)
-}
+func unsupported(format string, args ...any) error { return who.Unsupported(format, args...) }
 
-func corrupt(format string, args ...any) error {
-	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrCorrupt)
-}
+func corrupt(format string, args ...any) error { return who.Corrupt(format, args...) }
 
-func tooLarge(format string, args ...any) error {
-	return fmt.Errorf("mongo: %s: %w", fmt.Sprintf(format, args...), driver.ErrTooLarge)
-}
+func tooLarge(format string, args ...any) error { return who.TooLarge(format, args...) }
 
 // ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error {
-	if err := over(ctx); err != nil {
-		return fmt.Errorf("mongo: %w: %w", driver.ErrTimeout, err)
-	}
-	return nil
-}
+func ended(ctx context.Context) error { return who.Ended(backend.Over(ctx)) }
 
-// over returns the error of a context that has ended. The deadline of a connection
-// can be noticed before the context notices its own.
-func over(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
+// sleep waits, or returns the error of a context that ends meanwhile.
+func sleep(ctx context.Context, d time.Duration) error { return who.Ended(backend.Sleep(ctx, d)) }
 
 // The codes of answers that this package knows.
 const (
@@ -172,19 +148,16 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 	}
 	code := codeOf(err)
 	if code == 0 || code == codeTimeLimit {
-		cause := over(ctx)
+		cause := backend.Over(ctx)
 		if cause == nil && (code == codeTimeLimit || mongodriver.IsTimeout(err) && !isSelection(err)) {
 			cause = context.DeadlineExceeded // the client's own, or about to be
 		}
 		if cause != nil {
-			return fmt.Errorf("mongo: %s: %s: %w: %w", doing, s.addr, driver.ErrTimeout, cause)
+			return who.Late(doing, s.addr, cause)
 		}
 	}
 	remedy, kind := kindOf(err)
-	if remedy != "" {
-		return fmt.Errorf("mongo: %s: %s: %w: %w; %s", doing, s.addr, kind, err, remedy)
-	}
-	return fmt.Errorf("mongo: %s: %s: %w: %w", doing, s.addr, kind, err)
+	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
 }
 
 // isSelection reports whether no server could be found in the time that the client
@@ -199,10 +172,7 @@ func (s *Store) unfinished(ctx context.Context, err error) error {
 	if unsent(err) || slices.Contains(definite[:], codeOf(err)) {
 		return s.failed(ctx, "commit", err)
 	}
-	if cause := over(ctx); cause != nil {
-		return fmt.Errorf("mongo: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
-	}
-	return fmt.Errorf("mongo: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+	return who.Unknown(ctx, s.addr, err)
 }
 
 // kindOf returns the sentinel for an error of the client or the server, and what to
@@ -220,21 +190,12 @@ func kindOf(err error) (remedy string, kind error) {
 	switch {
 	case errors.Is(err, mongodriver.ErrClientDisconnected):
 		return "", driver.ErrClosed
-	case isTLS(err):
+	case backend.IsTLS(err):
 		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	case errors.Is(err, topdriver.ErrDocumentTooLarge):
 		return "", driver.ErrTooLarge
 	}
 	return "", driver.ErrUnavailable
-}
-
-// isTLS reports whether client and server do not agree on TLS.
-func isTLS(err error) bool {
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
 }
 
 // kindOfCode returns the sentinel for an answer of the server.

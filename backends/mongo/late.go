@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -26,7 +27,7 @@ func (v *view) addsLate(e *driver.Edit) bool {
 	if e.Field >= 0 {
 		return v.late[e.Field]
 	}
-	_, ok := (*v.others.Load())[e.Name]
+	_, ok := v.others.Of(e.Name)
 	return ok
 }
 
@@ -40,14 +41,14 @@ func (s *Store) settle(ctx context.Context, c *call, at int) error {
 	}
 	next := *op
 	next.If, next.Rev, next.Edits = driver.AtRev, rows[0].Rev, slices.Clone(op.Edits)
-	possible := holds(op, &rows[0])
+	possible := backend.Holds(op, &rows[0])
 	for i := range next.Edits {
 		e := &next.Edits[i]
 		if !possible || !v.addsLate(e) {
 			continue
 		}
 		e.Do = driver.Set
-		e.Value, possible = sumOf(fieldOf(&rows[0], e), e.Value.Int())
+		e.Value, possible = backend.Sum(backend.FieldOf(&rows[0], e), e.Value.Int())
 	}
 	if !possible {
 		next.Rev, next.Edits = c.token, nil

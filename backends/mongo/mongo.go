@@ -24,9 +24,8 @@ type Store struct {
 	direct bool // the client stays with one server
 	facts  driver.Facts
 
-	life   sync.RWMutex   // held for reading by calls under way
+	life   backend.Life
 	chores sync.WaitGroup // what a call left behind to be put in order
-	close  func() error
 
 	schema sync.Mutex // held while views change, not to read them
 	views  backend.Views[view]
@@ -61,7 +60,7 @@ func New(ctx context.Context, client *mongodriver.Client, opts *Options) (*Store
 }
 
 func (s *Store) open(ctx context.Context, opts *Options) error {
-	s.close = sync.OnceValue(s.shut)
+	s.life.Begin(who, s.shut)
 	if err := s.use(opts); err != nil {
 		return err
 	}
@@ -72,24 +71,15 @@ func (s *Store) open(ctx context.Context, opts *Options) error {
 func (s *Store) Facts() driver.Facts { return s.facts }
 
 // enter begins a call. Without an error the caller must leave.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ended(ctx); err != nil {
-		return err
-	}
-	if !s.life.TryRLock() { // Close has begun
-		return errClosed
-	}
-	return nil
-}
+func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx)) }
 
-func (s *Store) leave() { s.life.RUnlock() }
+func (s *Store) leave() { s.life.Leave() }
 
 // Close waits for calls under way. A loop over Range or Walk gets ErrClosed when
 // it goes on. The client is disconnected if Open made it.
-func (s *Store) Close() error { return s.close() }
+func (s *Store) Close() error { return s.life.Close() }
 
 func (s *Store) shut() error {
-	s.life.Lock() // for good: from now on no call can enter
 	s.chores.Wait()
 	if !s.own {
 		return nil

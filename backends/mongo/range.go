@@ -4,113 +4,41 @@ import (
 	"context"
 	"iter"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
-)
-
-// A page of a range has at most so many rows, and hardly more bytes. A first page
-// is that of a short list.
-const (
-	firstPage = defaultBatch
-	mostRows  = 512
-	pageBytes = 1 << 20
 )
 
 // Range yields the rows of a span, page by page.
 func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return func(yield func(*driver.Row, error) bool) {
-		p := pager{span: span, size: firstPage}
-		for n := 0; !p.done; {
-			if err := s.page(ctx, &p, n); err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range p.rows {
-				n++
-				if !yield(&p.rows[i], nil) || n == span.Limit {
-					return
-				}
-			}
-			if p.bad != nil {
-				yield(nil, p.bad)
-				return
-			}
-		}
-	}
+	return backend.Pages(span, defaultBatch, func(p *backend.Pager) error { return s.page(ctx, p) })
 }
 
-// A pager is the rest of a span, and the page that was read last.
-type pager struct {
-	span driver.Span
-	size int // rows of the next page
-	done bool
-	rows []driver.Row
-	bad  error // of the document after the rows
-}
-
-// page reads the next page of a span of which n rows have been yielded, and leaves in p
-// the span after it.
-func (s *Store) page(ctx context.Context, p *pager, n int) error {
+// page reads the next page of a span, and leaves in p the span after it.
+func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 	if err := s.enter(ctx); err != nil {
 		return err
 	}
 	defer s.leave()
-	v, err := s.checked(p.span.Table, p.span.Mask)
+	v, err := s.checked(p.Span.Table, p.Span.Mask)
 	if err != nil {
 		return err
 	}
-	limit := p.size
-	if p.span.Limit > 0 {
-		limit = min(limit, p.span.Limit-n)
-	}
-	b, err := s.documents(ctx, "range of "+v.name, v.askPage(&p.span, limit))
+	limit := p.Limit()
+	b, err := s.documents(ctx, "range of "+v.name, v.askPage(&p.Span, limit))
 	if err != nil {
 		return err
 	}
-	sh := v.shape(p.span.Mask)
-	n = s.readPage(ctx, v, &sh, &b, p)
-	p.done = n < limit && !b.more
-	if n > 0 {
-		p.goOn(v)
-	}
-	if b.size > pageBytes {
-		p.size = max(1, p.size/2)
-	} else {
-		p.size = min(mostRows, 2*p.size)
-	}
+	sh := v.shape(p.Span.Mask)
+	p.Read(func(row *driver.Row) (bool, error) {
+		e, ok := b.rest.next()
+		if !ok {
+			return false, nil
+		}
+		return true, s.readRow(ctx, v, &sh, e.data, row)
+	})
+	p.Done = len(p.Rows) < limit && !b.more
+	p.GoOn(v.sort, b.size)
 	return nil
-}
-
-// readPage reads the rows of a page, up to one that is corrupt, and returns how many
-// there are.
-func (s *Store) readPage(ctx context.Context, v *view, sh *shape, b *batch, p *pager) int {
-	n := 0
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		if n == cap(p.rows) {
-			p.rows = append(p.rows[:n], driver.Row{})
-		}
-		p.rows = p.rows[:n+1]
-		row := &p.rows[n]
-		row.Reset()
-		if p.bad = s.readRow(ctx, v, sh, e.data, row); p.bad != nil {
-			break
-		}
-		n++
-	}
-	p.rows = p.rows[:n]
-	return n
-}
-
-// goOn takes the rows that were read out of the span.
-func (p *pager) goOn(v *view) {
-	last := p.rows[len(p.rows)-1].Key.Sort
-	switch {
-	case len(v.sort) == 0:
-		p.done = true
-	case p.span.Reverse:
-		p.span.To = last
-	default:
-		p.span.From = driver.After(last)
-	}
 }
 
 // askPage returns the command that reads the rows of a span.

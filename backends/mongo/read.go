@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -29,14 +28,7 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 
 // checked returns the view of a table that has the fields of mask.
 func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	v, err := s.view(t)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.ValidateMask(mask); err != nil {
-		return nil, fmt.Errorf("mongo: %w", err)
-	}
-	return v, nil
+	return s.views.Checked(who, t, mask)
 }
 
 func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {

@@ -2,11 +2,9 @@ package mongo
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
@@ -27,8 +25,7 @@ type view struct {
 	extra    []string        // by ordinal: where rows have the field from before it was declared
 	late     []bool          // by ordinal: there can be such rows
 
-	// others are fields that other programs have declared. It is replaced as a whole.
-	others atomic.Pointer[map[string]known]
+	others backend.Others
 }
 
 // libraryFields are names of a document that no field may have.
@@ -46,14 +43,12 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		ordinals:   map[string]int{},
 		copied:     map[string]bool{},
 	}
-	others := maps.Clone(e.fields)
 	for i, f := range t.Fields {
 		v.ordinals[f.Name] = i
 		v.extra = append(v.extra, "_extra."+escape(f.Name))
-		v.late = append(v.late, e.fields[f.Name].later)
-		delete(others, f.Name)
+		v.late = append(v.late, e.fields[f.Name].Later)
 	}
-	v.others.Store(&others)
+	v.others.Set(maps.Clone(e.fields), t.Fields)
 	if t.Class == driver.Records {
 		for _, c := range slices.Concat(t.Partition, t.Sort) {
 			_, field := e.fields[c.Name]
@@ -66,10 +61,7 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
-	if v := s.views.Of(t); v != nil {
-		return v, nil
-	}
-	return nil, fmt.Errorf("mongo: %w", backend.Unknown(t))
+	return s.views.Known(who, t)
 }
 
 // Define makes the tables exist. Another program's fields are no obstacle.
@@ -140,11 +132,8 @@ func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) 
 
 // possible says what this store cannot have in a table.
 func (s *Store) possible(t *driver.Table) error {
-	if t.Native {
-		return unsupported("table %s: a native index", t.Name)
-	}
-	if err := backend.Validate(t); err != nil {
-		return fmt.Errorf("mongo: %w", err)
+	if err := who.Possible(t); err != nil {
+		return err
 	}
 	if t.Name == catalogName || s.prefix == "" && strings.HasPrefix(t.Name, "system.") {
 		return invalid("table %s: the collection of this name is taken for something else; take another name, or a prefix", t.Name)
@@ -169,9 +158,9 @@ func (s *Store) know(tables []*driver.Table, have map[string]*entry, doing strin
 		missing, _ := e.lacks(t)
 		switch {
 		case e.header == "" || !e.made:
-			return schema("%s %s: there is no such table; define it first", doing, t.Name)
+			return who.NoTable(doing, t)
 		case len(missing) > 0:
-			return schema("%s %s: there is no field %s; define the table first", doing, t.Name, missing[0].Name)
+			return who.NoField(doing, t, missing[0].Name)
 		}
 	}
 	s.views.Set(tables, func(t *driver.Table) *view { return s.newView(t, have[t.Name]) })
@@ -251,7 +240,7 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 // drop removes a collection, and then what the catalog says of it. One that another
 // program made stays.
 func (s *Store) drop(ctx context.Context, name string) error {
-	list := map[string]*entry{name: {fields: map[string]known{}}}
+	list := map[string]*entry{name: {fields: map[string]backend.Known{}}}
 	if err := s.described(ctx, "drop "+name, []string{name}, list); err != nil {
 		return err
 	}
@@ -276,22 +265,10 @@ func (s *Store) drop(ctx context.Context, name string) error {
 
 // other returns what the catalog has of a field that v does not declare. A program
 // that declared it since v was made is asked for once.
-func (s *Store) other(ctx context.Context, v *view, field string) (known, bool, error) {
-	if k, ok := (*v.others.Load())[field]; ok {
-		return k, true, nil
-	}
-	list := map[string]*entry{v.name: {fields: map[string]known{}}}
-	if err := s.described(ctx, "read a row of "+v.name, []string{v.name}, list); err != nil {
-		return known{}, false, err
-	}
-	fields := list[v.name].fields
-	k, ok := fields[field]
-	if !ok {
-		return known{}, false, nil
-	}
-	for name := range v.ordinals {
-		delete(fields, name)
-	}
-	v.others.Store(&fields)
-	return k, true, nil
+func (s *Store) other(ctx context.Context, v *view, field string) (backend.Known, bool, error) {
+	return v.others.Find(field, v.fields, func() (map[string]backend.Known, error) {
+		list := map[string]*entry{v.name: {fields: map[string]backend.Known{}}}
+		err := s.described(ctx, "read a row of "+v.name, []string{v.name}, list)
+		return list[v.name].fields, err
+	})
 }

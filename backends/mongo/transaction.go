@@ -13,6 +13,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -88,7 +89,7 @@ func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool,
 	case refuses(op, code):
 		return false, nil
 	case code != 0 && hasLabel(err, "TransientTransactionError"), code == codeWriteConflict:
-		return false, errUndone
+		return false, backend.ErrBeaten
 	}
 	return false, s.failed(ctx, "commit", err)
 }
@@ -120,7 +121,7 @@ const commitTries = 3
 // Timeout has passed if it has one: so there is an end for all tries together, and an
 // error of one that was not sent does not say that none was.
 func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (done bool, err error) {
-	bounded, cancel := context.WithTimeout(ctx, patience)
+	bounded, cancel := context.WithTimeout(ctx, backend.Patience)
 	defer cancel()
 	for try := 1; ; try++ {
 		err := session.CommitTransaction(bounded)
@@ -131,11 +132,11 @@ func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (don
 		case try == 1 && refusedCommit(err):
 			s.abandon(ctx, session)
 			if hasLabel(err, "TransientTransactionError") {
-				return false, errUndone
+				return false, backend.ErrBeaten
 			}
 			return false, s.failed(ctx, "commit", err)
 		}
-		if try == commitTries || over(bounded) != nil || sleep(bounded, time.Duration(try)*50*time.Millisecond) != nil {
+		if try == commitTries || backend.Over(bounded) != nil || sleep(bounded, time.Duration(try)*50*time.Millisecond) != nil {
 			s.giveUp(session)
 			return false, s.unknown(ctx, err)
 		}
@@ -151,7 +152,7 @@ func refusedCommit(err error) bool {
 
 // unknown is the error of a commit of which nobody said whether it was done.
 func (s *Store) unknown(ctx context.Context, err error) error {
-	if cause := over(ctx); cause != nil {
+	if cause := backend.Over(ctx); cause != nil {
 		return fmt.Errorf("mongo: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
 	}
 	return fmt.Errorf("mongo: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
@@ -160,7 +161,7 @@ func (s *Store) unknown(ctx context.Context, err error) error {
 // abandon undoes a transaction that will not be committed. Its rows are locked until
 // then.
 func (s *Store) abandon(ctx context.Context, session *mongodriver.Session) {
-	if over(ctx) == nil {
+	if backend.Over(ctx) == nil {
 		session.EndSession(ctx)
 		return
 	}

@@ -2,34 +2,17 @@ package mongo
 
 import (
 	"context"
-	"encoding/base64"
 	"iter"
-	"strings"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
-
-// chunkRows is how many rows a chunk of a walk has at most.
-const chunkRows = 256
 
 // Walk yields all rows of a table in the order of their keys, each chunk as it is when
 // its turn comes. A mark is good for ever. Documents whose _id is no text are another
 // program's, and are passed over.
 func (s *Store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
-	return func(yield func(driver.Chunk, error) bool) {
-		for more := true; more; {
-			chunk, err := s.chunk(ctx, t, from)
-			if err != nil {
-				yield(driver.Chunk{}, err)
-				return
-			}
-			from = chunk.Mark
-			more = from != ""
-			if len(chunk.Rows) > 0 && !yield(chunk, nil) {
-				return
-			}
-		}
-	}
+	return backend.Walk(from, func(from string) (driver.Chunk, error) { return s.chunk(ctx, t, from) })
 }
 
 // chunk reads the rows after a mark.
@@ -44,7 +27,7 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 	}
 	after, ok := v.parseMark(from)
 	if !ok {
-		return driver.Chunk{}, invalid("walk %s: the mark is not one of this table", v.name)
+		return driver.Chunk{}, who.OtherMark(v.name)
 	}
 	w := command("find", v.collection)
 	filter := w.open(typeDocument, "filter")
@@ -55,8 +38,8 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 	sort := w.open(typeDocument, "sort")
 	w.int32("_id", 1)
 	w.close(sort)
-	w.int64("limit", chunkRows)
-	w.int32("batchSize", chunkRows+1)
+	w.int64("limit", backend.ChunkRows)
+	w.int32("batchSize", backend.ChunkRows+1)
 	w.acknowledged()
 	b, err := s.documents(ctx, "walk "+v.name, w)
 	if err != nil {
@@ -74,29 +57,17 @@ func (s *Store) readChunk(ctx context.Context, v *view, b *batch) (chunk driver.
 		}
 		chunk.Rows = append(chunk.Rows, row)
 	}
-	if n := len(chunk.Rows); n == chunkRows || n > 0 && b.more {
-		chunk.Mark = v.mark(&chunk.Rows[n-1].Key)
+	if n := len(chunk.Rows); n == backend.ChunkRows || n > 0 && b.more {
+		chunk.Mark = backend.Mark(v.name, idOf(&chunk.Rows[n-1].Key))
 	}
 	return chunk, nil
 }
 
-// mark returns that of a walk that goes on after a key.
-func (v *view) mark(k *driver.Key) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(v.name + "/" + idOf(k)))
-}
-
 // parseMark returns the _id after which a walk goes on.
 func (v *view) parseMark(text string) (after string, ok bool) {
-	if text == "" {
-		return "", true
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil {
-		return "", false
-	}
-	name, after, ok := strings.Cut(string(raw), "/")
-	if !ok || name != v.name {
-		return "", false
+	after, ok = backend.ParseMark(v.name, text)
+	if !ok || after == "" {
+		return "", text == ""
 	}
 	_, ok = v.keyOf(after)
 	return after, ok

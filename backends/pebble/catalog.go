@@ -63,14 +63,11 @@ func (s *Store) entry(t *driver.Table) *entry {
 
 // extend adds the fields of t that e has not, or says why t does not fit.
 func (e *entry) extend(t *driver.Table) (grown bool, err error) {
-	if t.Native {
-		return false, fmt.Errorf("pebble: table %s: a native index: %w", t.Name, driver.ErrUnsupported)
-	}
-	if err := backend.Validate(t); err != nil {
-		return false, fmt.Errorf("pebble: %w", err)
+	if err := who.Possible(t); err != nil {
+		return false, err
 	}
 	if !slices.Equal(e.Partition, backend.Columns(t.Partition)) || !slices.Equal(e.Sort, backend.Columns(t.Sort)) {
-		return false, fmt.Errorf("pebble: %w", backend.OtherKey(t))
+		return false, who.Wrap(backend.OtherKey(t))
 	}
 	for _, f := range t.Fields {
 		i := slices.IndexFunc(e.Fields, func(c backend.Column) bool { return c.Name == f.Name })
@@ -79,7 +76,7 @@ func (e *entry) extend(t *driver.Table) (grown bool, err error) {
 			e.Fields = append(e.Fields, backend.Column{Name: f.Name, Kind: f.Kind.String()})
 			grown = true
 		case e.Fields[i].Kind != f.Kind.String():
-			return false, fmt.Errorf("pebble: %w", backend.OtherKind(t, f, e.Fields[i].Kind))
+			return false, who.Wrap(backend.OtherKind(t, f, e.Fields[i].Kind))
 		}
 	}
 	return grown, nil

@@ -9,30 +9,24 @@ import (
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// who is what the errors of this package begin with.
+const who = backend.Name("pebble")
+
 var (
-	errClosed = fmt.Errorf("pebble: %w", driver.ErrClosed)
-	errRow    = fmt.Errorf("a row that was not written like this: %w", driver.ErrCorrupt)
-	errKey    = fmt.Errorf("a key without the parts of its table: %w", driver.ErrCorrupt)
+	errRow = fmt.Errorf("a row that was not written like this: %w", driver.ErrCorrupt)
+	errKey = fmt.Errorf("a key without the parts of its table: %w", driver.ErrCorrupt)
 )
 
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("pebble: %s: %w", fmt.Sprintf(format, args...), driver.ErrInvalid)
-}
+func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
 
-func schema(format string, args ...any) error {
-	return fmt.Errorf("pebble: %s: %w", fmt.Sprintf(format, args...), driver.ErrSchema)
-}
+func schema(format string, args ...any) error { return who.Schema(format, args...) }
 
 // ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("pebble: %w: %w", driver.ErrTimeout, err)
-	}
-	return nil
-}
+func ended(ctx context.Context) error { return who.Ended(ctx.Err()) }
 
 // failed says what an error of Pebble during a read or an open means. It returns
 // nil for nil.

@@ -27,9 +27,7 @@ type Store struct {
 
 	unsynced atomic.Int64 // commits that are visible and may not be on disk yet
 
-	// life is held for reading during every call, and for good by Close.
-	life  sync.RWMutex
-	close func() error
+	life  backend.Life
 	scans scans
 
 	schema     sync.Mutex // of what follows
@@ -70,7 +68,7 @@ func Open(dir string, opts *Options) (*Store, error) {
 	}
 	s.locks.init()
 	s.facts = facts(dir, opts)
-	s.close = sync.OnceValue(s.shut)
+	s.life.Begin(who, s.shut)
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -160,25 +158,16 @@ func version() string {
 func (s *Store) Facts() driver.Facts { return s.facts }
 
 // enter begins a call. Without an error the caller must leave.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ended(ctx); err != nil {
-		return err
-	}
-	if !s.life.TryRLock() { // Close has begun
-		return errClosed
-	}
-	return nil
-}
+func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx)) }
 
-func (s *Store) leave() { s.life.RUnlock() }
+func (s *Store) leave() { s.life.Leave() }
 
 // Close waits for calls under way, ends loops over Range, which get ErrClosed
 // if they go on, and closes the files. It fails if acknowledged commits could
 // not be written.
-func (s *Store) Close() error { return s.close() }
+func (s *Store) Close() error { return s.life.Close() }
 
 func (s *Store) shut() error {
-	s.life.Lock() // for good: from now on no call can enter
 	s.scans.end()
 	err := s.db.Close()
 	s.lock.Close()

@@ -158,7 +158,7 @@ func (s *Store) step(ctx context.Context, c *scan, reverse, first bool) (ok bool
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.it == nil {
-		return false, errClosed
+		return false, who.Wrap(driver.ErrClosed)
 	}
 	for ; move(c.it, reverse, first); first = false {
 		stored, err := c.it.ValueAndErr()

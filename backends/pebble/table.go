@@ -2,11 +2,9 @@ package pebble
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -61,10 +59,7 @@ func newView(t *table, declared *driver.Table) *view {
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
-	if v := s.views.Of(t); v != nil {
-		return v, nil
-	}
-	return nil, fmt.Errorf("pebble: %w", backend.Unknown(t))
+	return s.views.Known(who, t)
 }
 
 // Define makes the tables exist, all or none.
@@ -111,9 +106,9 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 		case err != nil:
 			return err
 		case e.Number == 0:
-			return schema("attach %s: there is no such table; define it first", t.Name)
+			return who.NoTable("attach", t)
 		case grown:
-			return schema("attach %s: there is no field %s; define the table first", t.Name, e.Fields[len(e.Fields)-1].Name)
+			return who.NoField("attach", t, e.Fields[len(e.Fields)-1].Name)
 		}
 	}
 	s.know(tables)

@@ -8,12 +8,13 @@ import (
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // A chunk of a walk has at most so many rows, and hardly more bytes.
 const (
-	chunkRows  = 256
+	chunkRows  = backend.ChunkRows
 	chunkBytes = 1 << 20
 )
 
@@ -21,19 +22,7 @@ const (
 // when its turn comes. A mark is the name of the table, a slash, and the key of
 // the last row.
 func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
-	return func(yield func(driver.Chunk, error) bool) {
-		for {
-			chunk, err := s.chunk(ctx, t, mark)
-			if err != nil {
-				yield(driver.Chunk{}, err)
-				return
-			}
-			if len(chunk.Rows) == 0 || !yield(chunk, nil) || chunk.Mark == "" {
-				return
-			}
-			mark = chunk.Mark
-		}
-	}
+	return backend.Walk(mark, func(mark string) (driver.Chunk, error) { return s.chunk(ctx, t, mark) })
 }
 
 func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver.Chunk, error) {

@@ -3,8 +3,6 @@ package redis
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -21,42 +19,13 @@ import (
 const (
 	catalogName = "_table:"
 	keyField    = ".key" // no field of a table begins with a dot
-	later       = " later"
 	layout      = 1
 )
-
-// A header is what the catalog says of a table.
-type header struct {
-	Layout    int              `json:"layout"`
-	Partition []backend.Column `json:"partition"`
-	Sort      []backend.Column `json:"sort,omitempty"`
-}
-
-func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{layout, backend.Columns(t.Partition), backend.Columns(t.Sort)})
-	if err != nil {
-		return "" // strings and numbers are always JSON
-	}
-	return string(text)
-}
-
-// A known is a field that the catalog has.
-type known struct {
-	kind  driver.Kind
-	later bool // rows may have it from before it was declared
-}
-
-// parseKind reads what the catalog says of a field.
-func parseKind(text string) (known, bool) {
-	name, late := strings.CutSuffix(text, later)
-	kind, ok := backend.KindOf(name)
-	return known{kind, late}, ok
-}
 
 // An entry is a table as the catalog has it; there is no header without one.
 type entry struct {
 	header string
-	fields map[string]known
+	fields map[string]backend.Known
 }
 
 // entries reads what the catalog has of tables, by name.
@@ -84,7 +53,7 @@ func (s *Store) entries(ctx context.Context, doing string, names []string) (map[
 }
 
 func readEntry(r *reply) (e *entry, ok bool) {
-	e = &entry{fields: map[string]known{}}
+	e = &entry{fields: map[string]backend.Known{}}
 	n := r.list()
 	for i := 0; i < n; i += 2 {
 		name, _ := r.text()
@@ -93,7 +62,7 @@ func readEntry(r *reply) (e *entry, ok bool) {
 			e.header = value
 			continue
 		}
-		if e.fields[name], ok = parseKind(value); !ok {
+		if e.fields[name], ok = backend.ParseKnown(value); !ok {
 			return nil, false
 		}
 	}
@@ -103,23 +72,14 @@ func readEntry(r *reply) (e *entry, ok bool) {
 // lacks returns which fields of t an entry does not have, and what speaks against t
 // beside what it has.
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
-	if e.header != "" && e.header != headerOf(t) {
-		var h header
+	if e.header != "" && e.header != backend.HeaderOf(layout, t) {
+		var h backend.Header
 		if json.Unmarshal([]byte(e.header), &h) == nil && h.Layout > layout {
-			return nil, schema("table %s has layout %d, this program knows %d; open it with a later release", t.Name, h.Layout, layout)
+			return nil, who.Later(t, h.Layout, layout)
 		}
-		return nil, fmt.Errorf("redis: %w", backend.OtherKey(t))
+		return nil, who.Wrap(backend.OtherKey(t))
 	}
-	for _, f := range t.Fields {
-		have, ok := e.fields[f.Name]
-		switch {
-		case !ok:
-			missing = append(missing, f)
-		case have.kind != f.Kind:
-			return nil, fmt.Errorf("redis: %w", backend.OtherKind(t, f, have.kind.String()))
-		}
-	}
-	return missing, nil
+	return who.Missing(e.fields, t)
 }
 
 // createText makes the description of a table, unless there is one.
@@ -151,7 +111,7 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[st
 			return err
 		}
 		for _, f := range missing {
-			if _, err := s.ask(ctx, "define "+t.Name, "hsetnx", s.prefix+catalogName+t.Name, f.Name, f.Kind.String()+later); err != nil {
+			if _, err := s.ask(ctx, "define "+t.Name, "hsetnx", s.prefix+catalogName+t.Name, f.Name, backend.Known{Kind: f.Kind, Later: true}.String()); err != nil {
 				return err
 			}
 		}
@@ -162,7 +122,7 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[st
 // create makes the description of a table, and reports whether there was none.
 func (s *Store) create(ctx context.Context, t *driver.Table) (bool, error) {
 	doing := "define " + t.Name
-	words := []any{"evalsha", s.creation.hash, "1", s.prefix + catalogName + t.Name, keyField, headerOf(t)}
+	words := []any{"evalsha", s.creation.hash, "1", s.prefix + catalogName + t.Name, keyField, backend.HeaderOf(layout, t)}
 	for _, f := range t.Fields {
 		words = append(words, f.Name, f.Kind.String())
 	}

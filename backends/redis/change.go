@@ -180,7 +180,7 @@ func (v *view) appendFields(args []string, row *driver.Row) []string {
 // undeclared returns name and text of a field that v does not declare. If another
 // program does, with the value's kind, they are those of a declared one.
 func (v *view) undeclared(name string, value driver.Value) (field, text string) {
-	if k, ok := (*v.others.Load())[name]; ok && k.kind == value.Kind() {
+	if k, ok := v.others.Of(name); ok && k.Kind == value.Kind() {
 		return name, scalar(value)
 	}
 	return "." + name, string(tagged.Append(nil, value))

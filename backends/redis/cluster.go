@@ -10,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -190,7 +191,7 @@ func (t *trip) pause(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return over(ctx)
+		return backend.Over(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -248,7 +249,7 @@ func (p *routed) Process(ctx context.Context, cmd goredis.Cmder) error {
 func (p *routed) Exec(ctx context.Context) ([]goredis.Cmder, error) {
 	if _, err := p.Pipeliner.Exec(ctx); err != nil {
 		p.router.ReloadState(ctx)
-		if over(ctx) != nil {
+		if backend.Over(ctx) != nil {
 			return p.cmds, err
 		}
 	}

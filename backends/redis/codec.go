@@ -146,7 +146,7 @@ func (s *Store) readOthers(ctx context.Context, v *view, row *driver.Row, others
 		if err != nil {
 			return err
 		}
-		value, ok := parseScalar(o.text, k.kind)
+		value, ok := parseScalar(o.text, k.Kind)
 		if !ok {
 			return v.badRow(row, o.name)
 		}

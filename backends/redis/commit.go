@@ -57,9 +57,9 @@ func (s *Store) check(c *call) error {
 			return err
 		}
 		if err := op.Validate(); err != nil {
-			return fmt.Errorf("redis: %w", err)
+			return who.Wrap(err)
 		}
-		if err := v.fitting(op); err != nil {
+		if err := who.Fitting(v.fields, op); err != nil {
 			return err
 		}
 		c.views[i] = v
@@ -69,43 +69,7 @@ func (s *Store) check(c *call) error {
 			return err
 		}
 	}
-	return c.checkKeys()
-}
-
-// checkKeys says which ops name the same key.
-func (c *call) checkKeys() error {
-	type name struct {
-		table string
-		key   driver.Key
-	}
-	if len(c.ops) == 1 {
-		return nil
-	}
-	named := make(map[name]int, len(c.ops))
-	for i := range c.ops {
-		key := name{c.views[i].name, c.ops[i].Row.Key}
-		if earlier, ok := named[key]; ok {
-			return invalid("ops %d and %d of a commit name the same key of table %s", earlier, i, c.views[i].name)
-		}
-		named[key] = i
-	}
-	return nil
-}
-
-// fitting says which value of an op has another kind than its field.
-func (v *view) fitting(op *driver.Op) error {
-	for i, value := range op.Row.Fields {
-		if op.Do == driver.Put && !value.IsNone() && value.Kind() != v.fields[i].Kind {
-			return invalid("put on table %s: the field %s is a %s, not a %s", v.name, v.fields[i].Name, value.Kind(), v.fields[i].Kind)
-		}
-	}
-	for i := range op.Edits {
-		e := &op.Edits[i]
-		if op.Do == driver.Patch && e.Field >= 0 && e.Do == driver.Set && !e.Value.IsNone() && e.Value.Kind() != v.fields[e.Field].Kind {
-			return invalid("patch on table %s: the field %s is a %s, not a %s", v.name, v.fields[e.Field].Name, e.Value.Kind(), v.fields[e.Field].Kind)
-		}
-	}
-	return nil
+	return who.Twice(c.ops)
 }
 
 // send makes the call of a script and reads its answer.

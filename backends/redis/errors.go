@@ -2,54 +2,28 @@ package redis
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"strings"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-var errClosed = fmt.Errorf("redis: %w", driver.ErrClosed)
+// who is what the errors of this package begin with.
+const who = backend.Name("redis")
 
-func invalid(format string, args ...any) error {
-	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), driver.ErrInvalid)
-}
+func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
 
-func schema(format string, args ...any) error {
-	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), driver.ErrSchema)
-}
+func schema(format string, args ...any) error { return who.Schema(format, args...) }
 
-func unsupported(format string, args ...any) error {
-	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), driver.ErrUnsupported)
-}
+func unsupported(format string, args ...any) error { return who.Unsupported(format, args...) }
 
-func corrupt(format string, args ...any) error {
-	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), driver.ErrCorrupt)
-}
+func corrupt(format string, args ...any) error { return who.Corrupt(format, args...) }
 
 // ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error {
-	if err := over(ctx); err != nil {
-		return fmt.Errorf("redis: %w: %w", driver.ErrTimeout, err)
-	}
-	return nil
-}
-
-// over returns the error of a context that has ended. The deadline of a connection
-// can be noticed before the context notices its own.
-func over(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-		return context.DeadlineExceeded
-	}
-	return nil
-}
+func ended(ctx context.Context) error { return who.Ended(backend.Over(ctx)) }
 
 // failed says what an error means when nothing can have been done. It returns nil
 // for nil.
@@ -59,14 +33,11 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 	}
 	remedy, kind := kindOf(err)
 	if codeOf(err) == "" {
-		if cause := over(ctx); cause != nil {
-			return fmt.Errorf("redis: %s: %s: %w: %w", doing, s.addr, driver.ErrTimeout, cause)
+		if cause := backend.Over(ctx); cause != nil {
+			return who.Late(doing, s.addr, cause)
 		}
 	}
-	if remedy != "" {
-		return fmt.Errorf("redis: %s: %s: %w: %w; %s", doing, s.addr, kind, err, remedy)
-	}
-	return fmt.Errorf("redis: %s: %s: %w: %w", doing, s.addr, kind, err)
+	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
 }
 
 // unfinished says what an error of a commit means that the server did not answer.
@@ -74,10 +45,7 @@ func (s *Store) unfinished(ctx context.Context, err error, sent bool) error {
 	if !sent || codeOf(err) != "" {
 		return s.failed(ctx, "commit", err)
 	}
-	if cause := over(ctx); cause != nil {
-		return fmt.Errorf("redis: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
-	}
-	return fmt.Errorf("redis: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+	return who.Unknown(ctx, s.addr, err)
 }
 
 // codeOf returns the first word of an error that the server answered, "" of any
@@ -113,19 +81,10 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrClosed
 	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
 		return "all connections are in use: raise the pool's size", driver.ErrThrottled
-	case isTLS(err):
+	case backend.IsTLS(err):
 		return "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted", driver.ErrInvalid
 	}
 	return "", driver.ErrUnavailable
-}
-
-// isTLS reports whether client and server do not agree on TLS.
-func isTLS(err error) bool {
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
 }
 
 // permit is what to do for a user who may not do enough.

@@ -132,7 +132,8 @@ func (s *Store) addsDeclared(ctx context.Context, v *view, e *driver.Edit, there
 			return false, err
 		}
 	}
-	return (*v.others.Load())[e.Name].kind == driver.Int, nil
+	k, _ := v.others.Of(e.Name)
+	return k.Kind == driver.Int, nil
 }
 
 // sumOf adds to the tagged JSON of an int.

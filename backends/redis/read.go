@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -27,14 +26,7 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 
 // checked returns the view of a table that has the fields of mask.
 func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	v, err := s.view(t)
-	if err != nil {
-		return nil, err
-	}
-	if err := t.ValidateMask(mask); err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
-	}
-	return v, nil
+	return s.views.Checked(who, t, mask)
 }
 
 func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {

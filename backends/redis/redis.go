@@ -25,8 +25,7 @@ type Store struct {
 
 	creation, insert, remove, put, patch, commit *script
 
-	life  sync.RWMutex // held for reading by calls under way
-	close func() error
+	life backend.Life
 
 	schema sync.Mutex // held while views change, not to read them
 	views  backend.Views[view]
@@ -66,7 +65,7 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 	if err := s.use(client, opts.MinReplicas); err != nil {
 		return nil, err
 	}
-	s.close = sync.OnceValue(s.shut)
+	s.life.Begin(who, s.shut)
 	if err := s.learn(ctx); err != nil {
 		return nil, err
 	}
@@ -77,24 +76,15 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 func (s *Store) Facts() driver.Facts { return s.facts }
 
 // enter begins a call. Without an error the caller must leave.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ended(ctx); err != nil {
-		return err
-	}
-	if !s.life.TryRLock() { // Close has begun
-		return errClosed
-	}
-	return nil
-}
+func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx)) }
 
-func (s *Store) leave() { s.life.RUnlock() }
+func (s *Store) leave() { s.life.Leave() }
 
 // Close waits for calls under way. A loop over Range or Walk gets ErrClosed when
 // it goes on. The client is closed if Open made it.
-func (s *Store) Close() error { return s.close() }
+func (s *Store) Close() error { return s.life.Close() }
 
 func (s *Store) shut() error {
-	s.life.Lock() // for good: from now on no call can enter
 	s.line.close()
 	if !s.own {
 		return nil

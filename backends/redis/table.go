@@ -2,11 +2,9 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -29,8 +27,7 @@ type view struct {
 	dotted   []string // by ordinal: where rows have the field from before it was declared
 	late     []bool   // by ordinal: there can be such rows
 
-	// others are fields that other programs have declared. It is replaced as a whole.
-	others atomic.Pointer[map[string]known]
+	others backend.Others
 }
 
 // libraryFields are names of the hash of a record that no field may have.
@@ -48,14 +45,12 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		fields:   slices.Clone(t.Fields),
 		ordinals: map[string]int{},
 	}
-	others := maps.Clone(e.fields)
 	for i, f := range t.Fields {
 		v.ordinals[f.Name] = i
 		v.dotted = append(v.dotted, "."+f.Name)
-		v.late = append(v.late, e.fields[f.Name].later)
-		delete(others, f.Name)
+		v.late = append(v.late, e.fields[f.Name].Later)
 	}
-	v.others.Store(&others)
+	v.others.Set(maps.Clone(e.fields), t.Fields)
 	return v
 }
 
@@ -74,10 +69,7 @@ func (v *view) set(partition string) string { return v.head + partition + "}" }
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
-	if v := s.views.Of(t); v != nil {
-		return v, nil
-	}
-	return nil, fmt.Errorf("redis: %w", backend.Unknown(t))
+	return s.views.Known(who, t)
 }
 
 // Define makes the tables exist. Another program's fields are no obstacle.
@@ -118,10 +110,10 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 	}
 	for _, t := range tables {
 		if have[t.Name].header == "" {
-			return schema("attach %s: there is no such table; define it first", t.Name)
+			return who.NoTable("attach", t)
 		}
 		if missing, _ := have[t.Name].lacks(t); len(missing) > 0 {
-			return schema("attach %s: there is no field %s; define the table first", t.Name, missing[0].Name)
+			return who.NoField("attach", t, missing[0].Name)
 		}
 	}
 	s.know(tables, have)
@@ -149,11 +141,8 @@ func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) 
 
 // possible says what this store cannot have in a table.
 func possible(t *driver.Table) error {
-	if t.Native {
-		return unsupported("table %s: a native index", t.Name)
-	}
-	if err := backend.Validate(t); err != nil {
-		return fmt.Errorf("redis: %w", err)
+	if err := who.Possible(t); err != nil {
+		return err
 	}
 	for _, f := range t.Fields {
 		if f.Name == "" || strings.HasPrefix(f.Name, ".") || slices.Contains(libraryFields[:], f.Name) {
@@ -177,24 +166,18 @@ func (s *Store) know(tables []*driver.Table, have map[string]*entry) {
 
 // other returns what the catalog has of a field that v does not declare. A program
 // that declared it since v was made is asked for once.
-func (s *Store) other(ctx context.Context, v *view, field string) (known, error) {
-	if k, ok := (*v.others.Load())[field]; ok {
-		return k, nil
+func (s *Store) other(ctx context.Context, v *view, field string) (backend.Known, error) {
+	k, found, err := v.others.Find(field, v.fields, func() (map[string]backend.Known, error) {
+		have, err := s.entries(ctx, "read a row of "+v.name, []string{v.name})
+		if err != nil {
+			return nil, err
+		}
+		return have[v.name].fields, nil
+	})
+	if err == nil && !found {
+		err = corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names, or the key %s%s%s was removed, which the program that wrote the row makes anew when it starts", v.name, field, s.prefix, catalogName, v.name)
 	}
-	have, err := s.entries(ctx, "read a row of "+v.name, []string{v.name})
-	if err != nil {
-		return known{}, err
-	}
-	fields := have[v.name].fields
-	k, ok := fields[field]
-	if !ok {
-		return known{}, corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names, or the key %s%s%s was removed, which the program that wrote the row makes anew when it starts", v.name, field, s.prefix, catalogName, v.name)
-	}
-	for name := range v.ordinals {
-		delete(fields, name)
-	}
-	v.others.Store(&fields)
-	return k, nil
+	return k, err
 }
 
 // Drop removes the tables with all their rows, some hundreds of keys at a time.

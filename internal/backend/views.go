@@ -24,6 +24,26 @@ func (v *Views[V]) Of(t *driver.Table) *V {
 	return nil
 }
 
+// Known returns what views know of t, or ErrInvalid.
+func (v *Views[V]) Known(n Name, t *driver.Table) (*V, error) {
+	if known := v.Of(t); known != nil {
+		return known, nil
+	}
+	return nil, fmt.Errorf("%s: %w", string(n), Unknown(t))
+}
+
+// Checked is Known for a call with a mask.
+func (v *Views[V]) Checked(n Name, t *driver.Table, mask []int) (*V, error) {
+	known, err := v.Known(n, t)
+	if err == nil {
+		err = n.Wrap(t.ValidateMask(mask))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return known, nil
+}
+
 // Set makes known what of returns of each table. The caller sees to it that nothing
 // else changes the views meanwhile.
 func (v *Views[V]) Set(tables []*driver.Table, of func(*driver.Table) *V) {

@@ -1,8 +1,10 @@
-package cassandra
+package backend
 
 import "github.com/polystore/polystore/repo/driver"
 
-func holds(op *driver.Op, row *driver.Row) bool {
+// Holds says whether the condition of op is true of a row, which has no Rev if there is
+// none.
+func Holds(op *driver.Op, row *driver.Row) bool {
 	switch op.If {
 	case driver.Absent:
 		return row.Rev.IsZero()
@@ -14,14 +16,15 @@ func holds(op *driver.Op, row *driver.Row) bool {
 	return true
 }
 
-// overflows returns the place of the first edit that cannot be done, or -1.
-func overflows(op *driver.Op, row *driver.Row) int {
+// Overflows returns the place of the first edit of op that cannot be done to a row, or
+// -1.
+func Overflows(op *driver.Op, row *driver.Row) int {
 	if op.Do != driver.Patch {
 		return -1
 	}
 	for i := range op.Edits {
 		if e := &op.Edits[i]; e.Do == driver.Add {
-			if _, ok := sumOf(fieldOf(row, e), e.Value.Int()); !ok {
+			if _, ok := Sum(FieldOf(row, e), e.Value.Int()); !ok {
 				return i
 			}
 		}
@@ -29,8 +32,8 @@ func overflows(op *driver.Op, row *driver.Row) int {
 	return -1
 }
 
-// sumOf adds to a value, if it is an int or absent.
-func sumOf(have driver.Value, more int64) (driver.Value, bool) {
+// Sum adds to a value, if it is an int or absent and the sum is an int.
+func Sum(have driver.Value, more int64) (driver.Value, bool) {
 	if !have.IsNone() && have.Kind() != driver.Int {
 		return have, false
 	}
@@ -38,8 +41,8 @@ func sumOf(have driver.Value, more int64) (driver.Value, bool) {
 	return driver.IntValue(sum), (have.Int() < 0) != (more < 0) || (sum < 0) == (more < 0)
 }
 
-// fieldOf returns the value of a row that an edit means.
-func fieldOf(row *driver.Row, e *driver.Edit) driver.Value {
+// FieldOf returns the value of a row that an edit means.
+func FieldOf(row *driver.Row, e *driver.Edit) driver.Value {
 	if e.Field >= 0 {
 		if e.Field < len(row.Fields) {
 			return row.Fields[e.Field]

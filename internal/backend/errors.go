@@ -1,0 +1,124 @@
+package backend
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A Name is that of a store, with which all its errors begin.
+type Name string
+
+// Invalid returns an error that is ErrInvalid.
+func (n Name) Invalid(format string, args ...any) error {
+	return n.because(driver.ErrInvalid, format, args...)
+}
+
+// Schema returns an error that is ErrSchema.
+func (n Name) Schema(format string, args ...any) error {
+	return n.because(driver.ErrSchema, format, args...)
+}
+
+// Unsupported returns an error that is ErrUnsupported.
+func (n Name) Unsupported(format string, args ...any) error {
+	return n.because(driver.ErrUnsupported, format, args...)
+}
+
+// Corrupt returns an error that is ErrCorrupt.
+func (n Name) Corrupt(format string, args ...any) error {
+	return n.because(driver.ErrCorrupt, format, args...)
+}
+
+// TooLarge returns an error that is ErrTooLarge.
+func (n Name) TooLarge(format string, args ...any) error {
+	return n.because(driver.ErrTooLarge, format, args...)
+}
+
+func (n Name) because(kind error, format string, args ...any) error {
+	return fmt.Errorf("%s: %s: %w", string(n), fmt.Sprintf(format, args...), kind)
+}
+
+// Wrap returns err with the name before it, nil for nil.
+func (n Name) Wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", string(n), err)
+}
+
+// Ended returns the error of a call that did nothing because its context was over for
+// a cause, nil without one.
+func (n Name) Ended(cause error) error {
+	if cause == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w: %w", string(n), driver.ErrTimeout, cause)
+}
+
+// A Failure is what a store says of an error of its client or its server when nothing
+// can have been done.
+type Failure struct {
+	Doing, Addr string
+	Kind        error // a sentinel of package driver
+	Remedy      string
+}
+
+// Failed returns err as what f says of it.
+func (n Name) Failed(f Failure, err error) error {
+	if f.Remedy != "" {
+		return fmt.Errorf("%s: %s: %s: %w: %w; %s", string(n), f.Doing, f.Addr, f.Kind, err, f.Remedy)
+	}
+	return fmt.Errorf("%s: %s: %s: %w: %w", string(n), f.Doing, f.Addr, f.Kind, err)
+}
+
+// Late returns the error of a call whose time was over for a cause, and that can have
+// done nothing: ErrTimeout.
+func (n Name) Late(doing, addr string, cause error) error {
+	return n.Failed(Failure{Doing: doing, Addr: addr, Kind: driver.ErrTimeout}, cause)
+}
+
+// Unknown returns the error of a commit that may be done: ErrUnknownOutcome, with the
+// cause if its context is over.
+func (n Name) Unknown(ctx context.Context, addr string, err error) error {
+	if cause := Over(ctx); cause != nil {
+		return fmt.Errorf("%s: commit: %s: %w: %w: %w", string(n), addr, driver.ErrUnknownOutcome, cause, err)
+	}
+	return fmt.Errorf("%s: commit: %s: %w: %w", string(n), addr, driver.ErrUnknownOutcome, err)
+}
+
+// Over returns the error of a context that has ended. The deadline of a connection
+// can be noticed before the context notices its own.
+func Over(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// Sleep waits, or returns why a context is over that ends meanwhile.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return Over(ctx)
+	}
+}
+
+// IsTLS reports whether client and server do not agree on TLS.
+func IsTLS(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}

@@ -1,0 +1,97 @@
+package backend
+
+import (
+	"iter"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A page of a range has at most so many rows, and hardly more bytes.
+const (
+	mostRows  = 512
+	pageBytes = 1 << 20
+)
+
+// A Pager is the rest of a span, and the page of it that was read last.
+type Pager struct {
+	Span driver.Span
+	Size int // rows of the next page
+	Done bool
+	Rows []driver.Row
+	Bad  error // of the row after those
+
+	yielded int
+}
+
+// Pages yields the rows of a span, page by page: read fills the Rows of a Pager with the
+// next page, at most Limit of them. The first page is of first rows, that of a short list.
+func Pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) {
+		p := Pager{Span: span, Size: first}
+		for !p.Done {
+			p.Rows = p.Rows[:0]
+			if err := read(&p); err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range p.Rows {
+				p.yielded++
+				if !yield(&p.Rows[i], nil) || p.yielded == span.Limit {
+					return
+				}
+			}
+			if p.Bad != nil {
+				yield(nil, p.Bad)
+				return
+			}
+		}
+	}
+}
+
+// Limit returns how many rows the next page has at most.
+func (p *Pager) Limit() int {
+	if p.Span.Limit > 0 {
+		return min(p.Size, p.Span.Limit-p.yielded)
+	}
+	return p.Size
+}
+
+// Read adds to the page the rows that next reads, each into one that it is given, until
+// it says that there is none or that it is bad: that one is left out.
+func (p *Pager) Read(next func(row *driver.Row) (more bool, bad error)) {
+	for {
+		n := len(p.Rows)
+		if n == cap(p.Rows) {
+			p.Rows = append(p.Rows, driver.Row{})
+		}
+		p.Rows = p.Rows[:n+1]
+		p.Rows[n].Reset()
+		more, bad := next(&p.Rows[n])
+		if p.Bad = bad; !more || bad != nil {
+			p.Rows = p.Rows[:n]
+			return
+		}
+	}
+}
+
+// GoOn takes the rows of the page out of the span, which ends with it if the table has
+// no sort columns, and says how many bytes they were: pages of large rows are shorter.
+func (p *Pager) GoOn(sort []driver.Column, bytes int) {
+	if bytes > pageBytes {
+		p.Size = max(1, p.Size*pageBytes/bytes)
+	} else {
+		p.Size = min(mostRows, 2*p.Size)
+	}
+	if len(p.Rows) == 0 {
+		return
+	}
+	last := p.Rows[len(p.Rows)-1].Key.Sort
+	switch {
+	case len(sort) == 0:
+		p.Done = true
+	case p.Span.Reverse:
+		p.Span.To = last
+	default:
+		p.Span.From = driver.After(last)
+	}
+}

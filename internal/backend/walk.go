@@ -1,0 +1,52 @@
+package backend
+
+import (
+	"encoding/base64"
+	"iter"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// ChunkRows is how many rows a chunk of a walk has at most.
+const ChunkRows = 256
+
+// Walk yields chunks as read returns them, each read from the mark of the one before,
+// until one has none.
+func Walk(from string, read func(from string) (driver.Chunk, error)) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) {
+		for mark := from; ; {
+			chunk, err := read(mark)
+			if err != nil {
+				yield(driver.Chunk{}, err)
+				return
+			}
+			if len(chunk.Rows) > 0 && !yield(chunk, nil) || chunk.Mark == "" {
+				return
+			}
+			mark = chunk.Mark
+		}
+	}
+}
+
+// Mark returns the mark of a walk of a table that goes on at a place, whatever that is.
+func Mark(table, place string) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(table + "/" + place))
+}
+
+// ParseMark returns the place of a mark that Mark made for the table, "" of none.
+func ParseMark(table, mark string) (place string, ok bool) {
+	if mark == "" {
+		return "", true
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(mark)
+	if err != nil {
+		return "", false
+	}
+	return strings.CutPrefix(string(raw), table+"/")
+}
+
+// OtherMark is the error of a walk with a mark that is not one of the table.
+func (n Name) OtherMark(table string) error {
+	return n.Invalid("walk %s: the mark is not one of this table", table)
+}
