@@ -2,11 +2,11 @@ package cassandra_test
 
 import (
 	"errors"
-	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/internal/toxic"
 	"github.com/polystore/polystore/repo/driver"
@@ -17,20 +17,20 @@ import (
 func TestClose(t *testing.T) {
 	server := testserver.Shared(t, testserver.Cassandra)
 	s, ts := open(t, at(server.URL, common))
-	inClient := func() int { return strings.Count(stacks(), "cassandra-gocql-driver/v2.(*Conn).serve(") }
+	inClient := func() int { return strings.Count(backendtest.Stacks(), "cassandra-gocql-driver/v2.(*Conn).serve(") }
 	if inClient() == 0 {
 		t.Error("an open store has no connection: the test cannot see any")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := await(inClient); n != 0 {
+	if n := backendtest.Await(inClient); n != 0 {
 		t.Errorf("%d connections after Close", n)
 	}
-	if n := await(func() int { return strings.Count(stacks(), "backends/cassandra.(*Store)") }); n != 0 {
-		t.Errorf("%d goroutines are in the store after Close:\n%s", n, stacks())
+	if n := backendtest.Await(func() int { return strings.Count(backendtest.Stacks(), "backends/cassandra.(*Store)") }); n != 0 {
+		t.Errorf("%d goroutines are in the store after Close:\n%s", n, backendtest.Stacks())
 	}
-	if err := commitError(t, s, ts.insert(t, "ann", "2")); !errors.Is(err, driver.ErrClosed) {
+	if err := backendtest.Commit(t, s, ts.insert(t, "ann", "2")); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("commit after Close: %v, want ErrClosed", err)
 	}
 	proxy := toxic.New(t, server.Addr)
@@ -57,12 +57,7 @@ func TestClose(t *testing.T) {
 	if err := again.Define(t.Context(), ts.all()); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("define on a session that its owner closed: %v, want ErrClosed", err)
 	}
-	if n := await(proxy.Links); n != 0 {
+	if n := backendtest.Await(proxy.Links); n != 0 {
 		t.Errorf("%d connections of the caller's session after its Close", n)
 	}
-}
-
-func stacks() string {
-	buf := make([]byte, 1<<21)
-	return string(buf[:runtime.Stack(buf, true)])
 }

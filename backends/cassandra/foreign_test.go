@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -18,7 +19,7 @@ func TestRowsOfOtherPrograms(t *testing.T) {
 	_, url, session := ownKeyspace(t)
 	s, ts := open(t, url)
 	do(t, session, `ALTER TABLE posts ADD other text`)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.insert(t, "ann", "1"))
 	const rev = "0x00000000000000000000000000000001"
 	for column, set := range map[string]string{
 		"_rev":     `"_dead" = false, title = 'no rev'`,
@@ -40,11 +41,11 @@ func TestRowsOfOtherPrograms(t *testing.T) {
 		errs := map[string]error{
 			"get":    s.Get(t.Context(), ts.posts, []driver.Key{key}, nil, make([]driver.Row, 1)),
 			"gets":   s.Get(t.Context(), ts.posts, []driver.Key{{Partition: "bob#", Sort: "x#"}, key}, nil, make([]driver.Row, 2)),
-			"walk":   drain(s.Walk(t.Context(), ts.posts, "")),
-			"insert": commitError(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}}),
+			"walk":   backendtest.Drain(s.Walk(t.Context(), ts.posts, "")),
+			"insert": backendtest.Commit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}}),
 		}
 		if column != "_dead" {
-			errs["range"] = drain(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "bob#"}}))
+			errs["range"] = backendtest.Drain(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "bob#"}}))
 		}
 		for what, err := range errs {
 			if !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `"`+sort+`" of the partition "bob#"`) || !strings.Contains(err.Error(), `"`+column+`"`) {
@@ -57,18 +58,12 @@ func TestRowsOfOtherPrograms(t *testing.T) {
 		do(t, session, fmt.Sprintf(`DELETE FROM posts WHERE author = 'bob' AND "_sort" = '%s'`, sort))
 	}
 	do(t, session, `UPDATE posts SET "_rev" = `+rev+`, "_dead" = false WHERE author = 'bob' AND "_sort" = ':no key'`)
-	if err := drain(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "bob#"}})); !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `":no key"`) {
+	if err := backendtest.Drain(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "bob#"}})); !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `":no key"`) {
 		t.Errorf("range over a row that no key has: %v, want ErrCorrupt that names it", err)
 	}
 	if !ts.there(t, s, ts.posts, ts.key(t, "ann", "1")) {
 		t.Error("the store's own row is gone")
 	}
-}
-
-func commitError(t *testing.T, s driver.Store, ops []driver.Op) error {
-	t.Helper()
-	_, err := s.Commit(t.Context(), driver.NewToken(), ops)
-	return err
 }
 
 // Tables of other programs are refused with what is wrong, and stay.
@@ -166,7 +161,7 @@ func TestOtherConsistency(t *testing.T) {
 	if !strings.Contains(s.Facts().Detail, "LOCAL_QUORUM, LOCAL_SERIAL in "+dc) {
 		t.Errorf("facts: %s", s.Facts().Detail)
 	}
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.insert(t, "ann", "1"))
 	if _, err := cassandra.Open(t.Context(), strings.TrimSuffix(server, "/")+"/"+name); !errors.Is(err, driver.ErrSchema) {
 		t.Errorf("open with all where another program uses %s: %v, want ErrSchema", dc, err)
 	}

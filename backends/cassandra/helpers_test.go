@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net"
 	"net/url"
 	"strconv"
@@ -85,17 +84,6 @@ func (ts *tables) add(t testing.TB, author, id string) []driver.Op {
 		Edits: []driver.Edit{{Do: driver.Add, Field: fViews, Value: driver.IntValue(1)}}}}
 }
 
-// mustCommit does ops, which must be done, and returns their token.
-func mustCommit(t testing.TB, s driver.Store, ops []driver.Op) driver.Token {
-	t.Helper()
-	token := driver.NewToken()
-	refusal, err := s.Commit(t.Context(), token, ops)
-	if err != nil || refusal != nil {
-		t.Fatalf("commit: %v, %v", refusal, err)
-	}
-	return token
-}
-
 // get reads a whole row.
 func get(t testing.TB, s driver.Store, table *driver.Table, key driver.Key) driver.Row {
 	t.Helper()
@@ -110,16 +98,6 @@ func (ts *tables) there(t testing.TB, s driver.Store, table *driver.Table, key d
 	t.Helper()
 	row := get(t, s, table, key)
 	return !row.Rev.IsZero()
-}
-
-// drain returns the error of a sequence.
-func drain[T any](seq iter.Seq2[T, error]) error {
-	for _, err := range seq {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // unique returns a name that nobody has.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -50,7 +51,7 @@ func killed(t *testing.T, server *testserver.Server, s *cassandra.Store, ts *tab
 	time.Sleep(2 * time.Second)
 	server.Kill9(t)
 	wg.Wait()
-	if err := commitError(t, s, ts.insert(t, "ann", "1")); !errors.Is(err, driver.ErrUnavailable) && !errors.Is(err, driver.ErrUnknownOutcome) {
+	if err := backendtest.Commit(t, s, ts.insert(t, "ann", "1")); !errors.Is(err, driver.ErrUnavailable) && !errors.Is(err, driver.ErrUnknownOutcome) {
 		t.Errorf("a commit where there is no server: %v", err)
 	}
 	server.Restart(t)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -18,7 +19,7 @@ func TestTooLarge(t *testing.T) {
 	commit := func(id string, mib, more int) error {
 		ops := ts.insert(t, author, id)
 		ops[0].Row.Fields[fTitle] = text(strings.Repeat("x", mib<<20+more))
-		return commitError(t, s, ops)
+		return backendtest.Commit(t, s, ops)
 	}
 	if err := commit("16", 16, 0); !errors.Is(err, driver.ErrTooLarge) {
 		t.Errorf("a commit of 16 MiB: %v, want ErrTooLarge", err)
@@ -46,7 +47,7 @@ func TestTenThousand(t *testing.T) {
 			ops = append(ops, driver.Op{Do: driver.Put, Table: ts.posts, If: driver.Absent,
 				Row: driver.Row{Key: ts.key(t, author, fmt.Sprintf("%05d", i)), Fields: []driver.Value{text(fmt.Sprint(i)), driver.IntValue(int64(i))}}})
 		}
-		mustCommit(t, s, ops)
+		backendtest.MustCommit(t, s, ops)
 	}
 	for _, reverse := range []bool{false, true} {
 		n := 0
@@ -91,7 +92,7 @@ func TestHostileTexts(t *testing.T) {
 		ops[0].Row.Fields[fTitle] = text(x)
 		ops[0].Row.Extra = []driver.Pair{{Name: "$" + x, Value: driver.ListValue([]driver.Value{text(x), driver.BytesValue(x + "\xff")})}}
 		ops[0].Row.Note = x
-		mustCommit(t, s, ops)
+		backendtest.MustCommit(t, s, ops)
 		row := get(t, s, ts.posts, ops[0].Row.Key)
 		if row.Fields[fTitle].Str() != x || row.Fields[fTitle].IsNone() || row.Note != x || len(row.Extra) != 1 || row.Extra[0].Name != "$"+x || !row.Extra[0].Value.Equal(ops[0].Row.Extra[0].Value) {
 			t.Errorf("%q came back as %+v", x, row)

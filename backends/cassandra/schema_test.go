@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -66,7 +67,7 @@ func TestFieldsOfNewerPrograms(t *testing.T) {
 	}
 	key := func(id string) driver.Key { return driver.Key{Partition: id + "#"} }
 	extra := []driver.Pair{{Name: "b", Value: driver.IntValue(3)}}
-	mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: older, If: driver.Absent, Row: driver.Row{Key: key("early"), Extra: extra}}})
+	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, Table: older, If: driver.Absent, Row: driver.Row{Key: key("early"), Extra: extra}}})
 	if err := s.Define(t.Context(), []*driver.Table{newer}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,20 +75,20 @@ func TestFieldsOfNewerPrograms(t *testing.T) {
 		t.Errorf("a field from before it was declared: %+v", row)
 	}
 	add := driver.Op{Do: driver.Patch, Table: newer, If: driver.Present, Row: driver.Row{Key: key("early")}, Edits: []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(4)}}}
-	mustCommit(t, s, []driver.Op{add})
+	backendtest.MustCommit(t, s, []driver.Op{add})
 	var column int
 	if err := session.Query(`SELECT b FROM notes WHERE id = 'early'`).ScanContext(t.Context(), &column); column != 7 || err != nil {
 		t.Errorf("after an addition the column is %d, %v; want 7", column, err)
 	}
 	add.Edits[0] = driver.Edit{Do: driver.Unset, Field: 1}
-	mustCommit(t, s, []driver.Op{add})
+	backendtest.MustCommit(t, s, []driver.Op{add})
 	if row := get(t, s, newer, key("early")); !row.Fields[1].IsNone() {
 		t.Errorf("a field that was removed is there: %+v", row)
 	}
 	for i, masked := range []bool{false, true} {
 		k := key(fmt.Sprint("late", i))
-		mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: newer, If: driver.Absent, Row: driver.Row{Key: k, Fields: []driver.Value{text("x"), driver.IntValue(5)}}}})
-		mustCommit(t, s, []driver.Op{{Do: driver.Patch, Table: older, If: driver.Present, Row: driver.Row{Key: k}, Edits: []driver.Edit{{Field: 0, Value: text("y")}}}})
+		backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, Table: newer, If: driver.Absent, Row: driver.Row{Key: k, Fields: []driver.Value{text("x"), driver.IntValue(5)}}}})
+		backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Patch, Table: older, If: driver.Present, Row: driver.Row{Key: k}, Edits: []driver.Edit{{Field: 0, Value: text("y")}}}})
 		row := get(t, s, older, k)
 		if len(row.Extra) != 1 || row.Extra[0].Name != "b" || row.Extra[0].Value.Int() != 5 || row.Fields[0].Str() != "y" {
 			t.Errorf("a newer program's field: %+v", row)
@@ -100,7 +101,7 @@ func TestFieldsOfNewerPrograms(t *testing.T) {
 			row = rows[0]
 		}
 		anew := driver.Row{Key: k, Ring: row.Ring, Hint: row.Hint, Fields: []driver.Value{text("z")}}
-		mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: older, If: driver.AtRev, Rev: row.Rev, Row: anew}})
+		backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, Table: older, If: driver.AtRev, Rev: row.Rev, Row: anew}})
 		if row := get(t, s, newer, k); row.Fields[0].Str() != "z" || !row.Fields[1].IsNone() {
 			t.Errorf("a row that an older program wrote anew, after a masked read: %v: %+v", masked, row)
 		}
@@ -113,7 +114,7 @@ func TestDropOfAnIndex(t *testing.T) {
 	_, url, _ := ownKeyspace(t)
 	s, ts := open(t, url)
 	for i := range 300 {
-		mustCommit(t, s, ts.insert(t, []string{"ann", "bob"}[i%2], fmt.Sprintf("%03d", i)))
+		backendtest.MustCommit(t, s, ts.insert(t, []string{"ann", "bob"}[i%2], fmt.Sprintf("%03d", i)))
 	}
 	if err := s.Drop(t.Context(), []*driver.Table{{Name: "posts.by_at", Class: driver.Rows}}); err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -145,27 +146,27 @@ func TestStatementsOfCommits(t *testing.T) {
 		row.Key, row.Fields = key, []driver.Value{text("x")}
 		return []driver.Op{{Do: driver.Put, Table: ts.posts, If: cond, Rev: rev, Row: row}}
 	}
-	rev := mustCommit(t, s, put(driver.Absent, driver.Token{}, driver.Row{}))
+	rev := backendtest.MustCommit(t, s, put(driver.Absent, driver.Token{}, driver.Row{}))
 	sc.same("insert", design["insert"]+" "+design["not-exists"])
-	rev2 := mustCommit(t, s, put(driver.AtRev, rev, driver.Row{}))
+	rev2 := backendtest.MustCommit(t, s, put(driver.AtRev, rev, driver.Row{}))
 	sc.same("put at rev, of a row that nobody has read", design["get"], design["update"]+" "+design["at-rev"])
 	patch := driver.Op{Do: driver.Patch, Table: ts.posts, If: driver.AtRev, Rev: rev2, Row: driver.Row{Key: key, Ring: []driver.Token{rev2, rev}},
 		Edits: []driver.Edit{{Do: driver.Set, Field: fTitle, Value: text("y")}}}
-	rev = mustCommit(t, s, []driver.Op{patch})
+	rev = backendtest.MustCommit(t, s, []driver.Op{patch})
 	sc.same("patch", design["update"]+" "+design["at-rev"])
 	row := get(t, s, ts.posts, key)
 	sc.same("get", design["get"])
-	mustCommit(t, s, put(driver.AtRev, rev, driver.Row{Ring: row.Ring, Hint: row.Hint}))
+	backendtest.MustCommit(t, s, put(driver.AtRev, rev, driver.Row{Ring: row.Ring, Hint: row.Hint}))
 	sc.same("put at rev, of a row that was read", design["update"]+" "+design["at-rev"])
-	mustCommit(t, s, ts.add(t, sc.author, "1"))
+	backendtest.MustCommit(t, s, ts.add(t, sc.author, "1"))
 	sc.same("add", design["get"], design["update"]+" "+design["at-rev"])
-	mustCommit(t, s, []driver.Op{{Do: driver.Check, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
+	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Check, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
 	sc.same("check", design["get"])
-	mustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
+	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
 	sc.same("delete if present", design["delete"]+" "+design["present"])
-	mustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, Row: driver.Row{Key: key}}})
+	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, Row: driver.Row{Key: key}}})
 	sc.same("delete", design["delete"]+" "+design["exists"])
-	mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}, {Do: driver.Check, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: second}}})
+	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}, {Do: driver.Check, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: second}}})
 	sc.same("several", "BATCH", design["insert"]+" "+design["not-exists"], design["delete"]+" "+design["absent"])
 	if unordered(design["insert"]) == unordered(strings.Replace(design["insert"], `"title", `, "", 1)) {
 		t.Error("a column that is left out is not noticed")
@@ -177,12 +178,12 @@ func TestStatementsOfReads(t *testing.T) {
 	t.Parallel()
 	sc := newScribe(t)
 	s, ts, design := sc.s, sc.ts, sc.design
-	mustCommit(t, s, ts.insert(t, sc.author, "1"))
+	backendtest.MustCommit(t, s, ts.insert(t, sc.author, "1"))
 	sc.r.take()
 	span := driver.Span{Table: ts.posts, Key: driver.Key{Partition: sc.author + "#"}, Limit: 5}
 	for reverse, label := range map[bool]string{false: "range", true: "range-reverse"} {
 		span.Reverse = reverse
-		if err := drain(s.Range(t.Context(), span)); err != nil {
+		if err := backendtest.Drain(s.Range(t.Context(), span)); err != nil {
 			t.Error(err)
 		}
 		sc.same(label, design[label])

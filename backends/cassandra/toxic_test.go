@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/internal/toxic"
 	"github.com/polystore/polystore/repo/driver"
@@ -59,8 +60,8 @@ func newSilent(t *testing.T, timeout time.Duration) *silent {
 	}
 	t.Cleanup(s.close)
 	s.ts = define(t, s.store)
-	mustCommit(t, s.store, s.ts.insert(t, s.author, "1"))
-	mustCommit(t, s.store, s.ts.add(t, s.author, "1"))
+	backendtest.MustCommit(t, s.store, s.ts.insert(t, s.author, "1"))
+	backendtest.MustCommit(t, s.store, s.ts.add(t, s.author, "1"))
 	return s
 }
 
@@ -90,12 +91,14 @@ func verbs() []verb {
 			keys := []driver.Key{s.ts.key(s.t, s.author, "1"), s.ts.key(s.t, s.author, "2"), s.ts.key(s.t, "x", "1")}
 			return s.store.Get(ctx, s.ts.posts, keys, nil, make([]driver.Row, 3))
 		}},
-		{"range", timeout, func(s *silent, ctx context.Context) error { return drain(s.store.Range(ctx, s.span())) }},
+		{"range", timeout, func(s *silent, ctx context.Context) error { return backendtest.Drain(s.store.Range(ctx, s.span())) }},
 		{"count", timeout, func(s *silent, ctx context.Context) error {
 			_, err := s.store.Count(ctx, s.span())
 			return err
 		}},
-		{"walk", timeout, func(s *silent, ctx context.Context) error { return drain(s.store.Walk(ctx, s.ts.posts, "")) }},
+		{"walk", timeout, func(s *silent, ctx context.Context) error {
+			return backendtest.Drain(s.store.Walk(ctx, s.ts.posts, ""))
+		}},
 		{"define", timeout, func(s *silent, ctx context.Context) error { return s.store.Define(ctx, s.ts.all()) }},
 		{"attach", timeout, func(s *silent, ctx context.Context) error { return s.store.Attach(ctx, s.ts.all()) }},
 		{"drop", timeout, func(s *silent, ctx context.Context) error {
@@ -156,7 +159,7 @@ func TestContextsInSilence(t *testing.T) {
 			}
 		}
 		s.close()
-		if n := await(s.proxy.Links); n > 0 {
+		if n := backendtest.Await(s.proxy.Links); n > 0 {
 			t.Errorf("%d connections after Close", n)
 		}
 	}
@@ -188,7 +191,7 @@ func TestCutConnections(t *testing.T) {
 		{toxic.Fault{Kind: toxic.Drop, Way: toxic.Answers}, true},
 	} {
 		s := newSilent(t, 20*time.Second)
-		mustCommit(t, s.store, s.ts.insert(t, s.author, "warm")) // statements are prepared
+		backendtest.MustCommit(t, s.store, s.ts.insert(t, s.author, "warm")) // statements are prepared
 		ops, token := s.ts.insert(t, s.author, "cut"), driver.NewToken()
 		s.proxy.Set(tt.fault)
 		ended := make(chan error, 1)
@@ -217,12 +220,4 @@ func TestCutConnections(t *testing.T) {
 			t.Errorf("get when it was over: %v", err)
 		}
 	}
-}
-
-// await calls n until it is 0, for three seconds at most.
-func await(n func() int) int {
-	for begun := time.Now(); n() != 0 && time.Since(begun) < 3*time.Second; {
-		time.Sleep(10 * time.Millisecond)
-	}
-	return n()
 }

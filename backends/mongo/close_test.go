@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/mongo"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -26,20 +27,20 @@ func TestClose(t *testing.T) {
 		return len(list)
 	}
 	s, ts := open(t, with(server.URL, "appName=closing"))
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	if count() == 0 {
 		t.Error("the store has no connection")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}
-	if n := await(count); n != 0 { // the server sees it a little later
+	if n := backendtest.Await(count); n != 0 { // the server sees it a little later
 		t.Errorf("the store has %d connections after Close", n)
 	}
-	if n := await(func() int { return strings.Count(stacks(), "mongo.(*Store)") }); n != 0 {
-		t.Errorf("%d goroutines are in the store after Close:\n%s", n, stacks())
+	if n := backendtest.Await(func() int { return strings.Count(backendtest.Stacks(), "mongo.(*Store)") }); n != 0 {
+		t.Errorf("%d goroutines are in the store after Close:\n%s", n, backendtest.Stacks())
 	}
-	if _, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "2")); !errors.Is(err, driver.ErrClosed) {
+	if _, err := s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "2")); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("commit after Close: %v, want ErrClosed", err)
 	}
 	client := raw(t, server.URL)
@@ -64,7 +65,7 @@ func TestClosedClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.Disconnect(t.Context())
-	if err := s.Define(context.WithoutCancel(t.Context()), newTables().all()); !errors.Is(err, driver.ErrClosed) {
+	if err := s.Define(context.WithoutCancel(t.Context()), backendtest.NewTables().All()); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("define: %v, want ErrClosed", err)
 	}
 }
@@ -76,14 +77,14 @@ func TestFullPool(t *testing.T) {
 	s, ts := open(t, with(tr.url, "maxPoolSize=1&timeoutMS=600"))
 	tr.fail(1, "find", "blockConnection", true, "blockTimeMS", 2000)
 	reading := make(chan error, 1)
-	key := keyOf(t, ts.posts, "ann", "1")
+	key := backendtest.KeyOf(t, ts.Posts, "ann", "1")
 	go func() {
-		reading <- s.Get(context.WithoutCancel(t.Context()), ts.posts, []driver.Key{key}, nil, make([]driver.Row, 1))
+		reading <- s.Get(context.WithoutCancel(t.Context()), ts.Posts, []driver.Key{key}, nil, make([]driver.Row, 1))
 	}()
 	time.Sleep(200 * time.Millisecond)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	_, err := s.Commit(ctx, driver.NewToken(), ts.add(t, "ann", "1"))
+	_, err := s.Commit(ctx, driver.NewToken(), ts.Add(t, "ann", "1"))
 	if !errors.Is(err, driver.ErrTimeout) || errors.Is(err, driver.ErrUnknownOutcome) {
 		t.Errorf("a commit for which there was no connection: %v, want ErrTimeout", err)
 	}

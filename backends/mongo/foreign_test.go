@@ -8,6 +8,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -20,7 +21,7 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 	rev.Data[0] = 1
 	good := []string{"ann#1#", "eve#1#"}
 	for _, id := range good {
-		mustCommit(t, s, ts.insert(t, id[:3], "1")[:1])
+		backendtest.MustCommit(t, s, ts.Insert(t, id[:3], "1")[:1])
 	}
 	for field, doc := range map[string]bson.D{
 		"_rev":     d("title", "no rev"),
@@ -44,16 +45,16 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		key := driver.Key{Partition: "bob#", Sort: id[4:]}
-		get := s.Get(t.Context(), ts.posts, []driver.Key{key}, nil, make([]driver.Row, 1))
-		scan := drain(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "bob#"}}))
-		walk := drain(s.Walk(t.Context(), ts.posts, ""))
+		get := s.Get(t.Context(), ts.Posts, []driver.Key{key}, nil, make([]driver.Row, 1))
+		scan := backendtest.Drain(s.Range(t.Context(), driver.Span{Table: ts.Posts, Key: driver.Key{Partition: "bob#"}}))
+		walk := backendtest.Drain(s.Walk(t.Context(), ts.Posts, ""))
 		for what, err := range map[string]error{"get": get, "range": scan, "walk": walk} {
 			if !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `"`+id+`"`) || !strings.Contains(err.Error(), `"`+field+`"`) {
 				t.Errorf("%s of a document with a bad %s: %v, want ErrCorrupt that names %s", what, field, err, id)
 			}
 		}
 		for _, id := range good {
-			if n := ts.there(t, s, ts.posts, driver.Key{Partition: id[:4], Sort: id[4:]}); n != 1 {
+			if n := ts.There(t, s, ts.Posts, driver.Key{Partition: id[:4], Sort: id[4:]}); n != 1 {
 				t.Errorf("beside a document with a bad %s: %s is gone", field, id)
 			}
 		}
@@ -67,12 +68,12 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 func TestForeignIds(t *testing.T) {
 	t.Parallel()
 	s, ts, db := shared(t)
-	mustCommit(t, s, ts.insert(t, "ann", "1")[:1])
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1")[:1])
 	rev := bson.Binary{Data: []byte("0123456789abcdef")}
 	if _, err := db.Collection("posts").InsertOne(t.Context(), d("_id", bson.NewObjectID(), "_rev", rev)); err != nil {
 		t.Fatal(err)
 	}
-	if err := drain(s.Walk(t.Context(), ts.posts, "")); err != nil {
+	if err := backendtest.Drain(s.Walk(t.Context(), ts.Posts, "")); err != nil {
 		t.Errorf("walk over a document with another type of _id: %v", err)
 	}
 	if _, err := db.Collection("posts").InsertOne(t.Context(), d("_id", "ann#zzz", "_rev", rev)); err != nil {
@@ -80,7 +81,7 @@ func TestForeignIds(t *testing.T) {
 	}
 	seen := 0
 	var last error
-	for row, err := range s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}}) {
+	for row, err := range s.Range(t.Context(), driver.Span{Table: ts.Posts, Key: driver.Key{Partition: "ann#"}}) {
 		if last = err; row != nil {
 			seen++
 		}
@@ -101,19 +102,19 @@ func TestForeignButReadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows [1]driver.Row
-	if err := s.Get(t.Context(), ts.posts, []driver.Key{{Partition: "ann#", Sort: "1#"}}, nil, rows[:]); err != nil {
+	if err := s.Get(t.Context(), ts.Posts, []driver.Key{{Partition: "ann#", Sort: "1#"}}, nil, rows[:]); err != nil {
 		t.Fatal(err)
 	}
 	inner := driver.MapValue([]driver.Value{driver.StringValue("b"), driver.FloatValue(1.5), driver.StringValue("z"), driver.IntValue(1)})
 	f := rows[0].Fields
-	if !f[fTitle].IsNone() || f[fViews].Int() != 3 || !f[fTags].Equal(driver.ListValue([]driver.Value{inner})) {
+	if !f[backendtest.FieldTitle].IsNone() || f[backendtest.FieldViews].Int() != 3 || !f[backendtest.FieldTags].Equal(driver.ListValue([]driver.Value{inner})) {
 		t.Errorf("fields %v", f)
 	}
 	if x := rows[0].Extra; len(x) != 2 || x[0].Name != "a.b" || x[1].Name != "y" {
 		t.Errorf("undeclared fields %v", x)
 	}
-	mustCommit(t, s, ts.add(t, "ann", "1"))
-	if n := ts.views(t, s, "ann", "1"); n != 4 {
+	backendtest.MustCommit(t, s, ts.Add(t, "ann", "1"))
+	if n := ts.Views(t, s, "ann", "1"); n != 4 {
 		t.Errorf("%d views, want 4", n)
 	}
 }
@@ -123,7 +124,7 @@ func TestCollectionsOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	s, ts, db := shared(t)
 	table := func(name string) *driver.Table {
-		return &driver.Table{Name: name, Partition: ts.posts.Partition, Fields: ts.posts.Fields}
+		return &driver.Table{Name: name, Partition: ts.Posts.Partition, Fields: ts.Posts.Fields}
 	}
 	if _, err := db.Collection("orders").InsertOne(t.Context(), d("_id", 1)); err != nil {
 		t.Fatal(err)
@@ -147,13 +148,13 @@ func TestCollectionsOfOtherPrograms(t *testing.T) {
 		name := cmd[0].Value.(string)
 		do(t, db, d("drop", name))
 		do(t, db, cmd)
-		if err := s.Define(t.Context(), ts.all()); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), want) {
+		if err := s.Define(t.Context(), ts.All()); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), want) {
 			t.Errorf("define of %s: %v, want ErrSchema with %q", name, err, want)
 		}
 		do(t, db, d("drop", name))
 	}
 	do(t, db, d("collMod", "posts", "validator", d("title", d("$type", "int"))))
-	_, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "1")[:1])
+	_, err := s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "1")[:1])
 	if !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "validator") {
 		t.Errorf("a commit against a validator: %v, want ErrInvalid", err)
 	}
@@ -163,11 +164,11 @@ func TestCollectionsOfOtherPrograms(t *testing.T) {
 		}
 	}
 	do(t, db, d("update", "_tables", "updates", bson.A{d("q", d("_id", "posts"), "u", d("$set", d("layout", 2)))}))
-	if err := s.Attach(t.Context(), []*driver.Table{ts.posts}); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "later release") {
+	if err := s.Attach(t.Context(), []*driver.Table{ts.Posts}); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "later release") {
 		t.Errorf("attach of a later layout: %v, want ErrSchema", err)
 	}
 	do(t, db, d("update", "_tables", "updates", bson.A{d("q", d("_id", "posts"), "u", d("$set", d("fields", "none")))}))
-	if err := s.Attach(t.Context(), []*driver.Table{ts.posts}); !errors.Is(err, driver.ErrCorrupt) {
+	if err := s.Attach(t.Context(), []*driver.Table{ts.Posts}); !errors.Is(err, driver.ErrCorrupt) {
 		t.Errorf("attach with a catalog that cannot be read: %v, want ErrCorrupt", err)
 	}
 }
@@ -177,10 +178,10 @@ func TestCollectionsOfOtherPrograms(t *testing.T) {
 func TestFieldsDeclaredLater(t *testing.T) {
 	t.Parallel()
 	s, ts, _ := shared(t)
-	key := keyOf(t, ts.posts, "ann", "1")
-	put := driver.Op{Do: driver.Put, Table: ts.posts, Row: driver.Row{Key: key, Extra: []driver.Pair{{Name: "likes", Value: driver.IntValue(5)}}}}
-	mustCommit(t, s, []driver.Op{put})
-	wide := *ts.posts
+	key := backendtest.KeyOf(t, ts.Posts, "ann", "1")
+	put := driver.Op{Do: driver.Put, Table: ts.Posts, Row: driver.Row{Key: key, Extra: []driver.Pair{{Name: "likes", Value: driver.IntValue(5)}}}}
+	backendtest.MustCommit(t, s, []driver.Op{put})
+	wide := *ts.Posts
 	wide.Fields = append(append([]driver.Column{}, wide.Fields...), driver.Column{Name: "likes", Kind: driver.Int})
 	if err := s.Define(t.Context(), []*driver.Table{&wide}); err != nil {
 		t.Fatal(err)
@@ -207,20 +208,20 @@ func TestFieldsDeclaredLater(t *testing.T) {
 	if row := read(&wide, nil); row.Fields[likes].Int() != 6 || len(row.Extra) != 0 {
 		t.Errorf("%v likes and %v beside, want 6", row.Fields[likes], row.Extra)
 	}
-	if row := read(ts.posts, nil); len(row.Extra) != 1 || row.Extra[0].Value.Int() != 6 {
+	if row := read(ts.Posts, nil); len(row.Extra) != 1 || row.Extra[0].Value.Int() != 6 {
 		t.Errorf("by who does not declare it: %v, want 6", row.Extra)
 	}
-	if refusal, err := add(ts.posts, -1, driver.Present); refusal != nil || err != nil {
+	if refusal, err := add(ts.Posts, -1, driver.Present); refusal != nil || err != nil {
 		t.Fatalf("add by who does not declare it: %v, %v", refusal, err)
 	}
 	if n := read(&wide, nil).Fields[likes].Int(); n != 7 {
 		t.Errorf("%d likes, want 7", n)
 	}
 	put.Row.Extra[0].Value = driver.StringValue("many")
-	if err := s.Attach(t.Context(), []*driver.Table{ts.posts}); err != nil {
+	if err := s.Attach(t.Context(), []*driver.Table{ts.Posts}); err != nil {
 		t.Fatal(err)
 	}
-	mustCommit(t, s, []driver.Op{put})
+	backendtest.MustCommit(t, s, []driver.Op{put})
 	if refusal, err := add(&wide, likes, driver.Present); err != nil || refusal == nil || !refusal.Overflow {
 		t.Errorf("add to a text: %v, %v, want a refusal", refusal, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/mongo"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -29,7 +30,7 @@ func manyRows(t *testing.T, s *mongo.Store, n int) *driver.Table {
 		ops = append(ops, driver.Op{Do: driver.Put, Table: table, Row: driver.Row{Key: driver.Key{Partition: "p#", Sort: string(sort)},
 			Fields: []driver.Value{driver.IntValue(int64(i) * int64(i))}}})
 	}
-	mustCommit(t, s, ops)
+	backendtest.MustCommit(t, s, ops)
 	return table
 }
 
@@ -87,7 +88,7 @@ func TestTenThousandRows(t *testing.T) {
 		t.Errorf("%d rows by a walk in two parts, want %d", walked, n)
 	}
 	for _, bad := range []string{"x", "!", mark + "A"} {
-		if err := drain(s.Walk(t.Context(), table, bad)); !errors.Is(err, driver.ErrInvalid) {
+		if err := backendtest.Drain(s.Walk(t.Context(), table, bad)); !errors.Is(err, driver.ErrInvalid) {
 			t.Errorf("walk from the mark %q: %v, want ErrInvalid", bad, err)
 		}
 	}
@@ -100,25 +101,25 @@ func TestLargeAnswers(t *testing.T) {
 	var keys []driver.Key
 	big := driver.StringValue(strings.Repeat("x", 1<<20))
 	for i := range 40 {
-		ops := ts.insert(t, "ann", fmt.Sprintf("%02d", i))[:1]
-		ops[0].Row.Fields[fTitle] = big
-		mustCommit(t, s, ops)
-		keys = append(keys, ops[0].Row.Key, keyOf(t, ts.posts, "bob", fmt.Sprint(i)), ops[0].Row.Key)
+		ops := ts.Insert(t, "ann", fmt.Sprintf("%02d", i))[:1]
+		ops[0].Row.Fields[backendtest.FieldTitle] = big
+		backendtest.MustCommit(t, s, ops)
+		keys = append(keys, ops[0].Row.Key, backendtest.KeyOf(t, ts.Posts, "bob", fmt.Sprint(i)), ops[0].Row.Key)
 	}
 	rows := make([]driver.Row, len(keys))
-	if err := s.Get(t.Context(), ts.posts, keys, nil, rows); err != nil {
+	if err := s.Get(t.Context(), ts.Posts, keys, nil, rows); err != nil {
 		t.Fatal(err)
 	}
 	for i := range rows {
 		there := !rows[i].Rev.IsZero()
-		if there != (i%3 != 1) || there && len(rows[i].Fields[fTitle].Str()) != 1<<20 || rows[i].Key != keys[i] {
+		if there != (i%3 != 1) || there && len(rows[i].Fields[backendtest.FieldTitle].Str()) != 1<<20 || rows[i].Key != keys[i] {
 			t.Fatalf("row %d of %v is there: %v", i, keys[i], there)
 		}
 	}
 	for _, reverse := range []bool{false, true} {
 		n := 0
-		for row, err := range s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}, Reverse: reverse}) {
-			if err != nil || len(row.Fields[fTitle].Str()) != 1<<20 {
+		for row, err := range s.Range(t.Context(), driver.Span{Table: ts.Posts, Key: driver.Key{Partition: "ann#"}, Reverse: reverse}) {
+			if err != nil || len(row.Fields[backendtest.FieldTitle].Str()) != 1<<20 {
 				t.Fatalf("row %d: %v", n, err)
 			}
 			n++
@@ -128,7 +129,7 @@ func TestLargeAnswers(t *testing.T) {
 		}
 	}
 	walked := 0
-	for chunk, err := range s.Walk(t.Context(), ts.posts, "") {
+	for chunk, err := range s.Walk(t.Context(), ts.Posts, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestTooLarge(t *testing.T) {
 	s, ts, _ := shared(t)
 	text := func(n int) []driver.Value { return []driver.Value{driver.StringValue(strings.Repeat("x", n))} }
 	for _, n := range []int{16<<20 - 100, 16 << 20, 17 << 20, 49 << 20} {
-		for what, ops := range map[string][]driver.Op{"one": ts.insert(t, "ann", "1")[:1], "several": ts.insert(t, "ann", "1")} {
+		for what, ops := range map[string][]driver.Op{"one": ts.Insert(t, "ann", "1")[:1], "several": ts.Insert(t, "ann", "1")} {
 			ops[0].Row.Fields = text(n)
 			_, err := s.Commit(t.Context(), driver.NewToken(), ops)
 			if !errors.Is(err, driver.ErrTooLarge) {
@@ -158,30 +159,30 @@ func TestTooLarge(t *testing.T) {
 			}
 		}
 	}
-	ops := ts.insert(t, "ann", "1")
+	ops := ts.Insert(t, "ann", "1")
 	ops[0].Row.Fields = text(16<<20 - 1000)
-	mustCommit(t, s, ops[:1])
-	grow := ts.add(t, "ann", "1")
+	backendtest.MustCommit(t, s, ops[:1])
+	grow := ts.Add(t, "ann", "1")
 	grow[0].Edits = append(grow[0].Edits, driver.Edit{Field: -1, Name: "more", Value: text(2000)[0]})
 	if _, err := s.Commit(t.Context(), driver.NewToken(), grow); !errors.Is(err, driver.ErrTooLarge) {
 		t.Errorf("a patch that makes a record too large: %v, want ErrTooLarge", err)
 	}
-	if got := ts.numbers(t, s, "ann", []string{"1"}); got != "1 posts, 1 counted, 0 rows, 0 slugs" {
+	if got := ts.Numbers(t, s, "ann", []string{"1"}); got != "1 posts, 1 counted, 0 rows, 0 slugs" {
 		t.Errorf("there are %s", got)
 	}
 	deep := driver.IntValue(1)
 	for range 149 {
 		deep = driver.ListValue([]driver.Value{deep})
 	}
-	put := ts.insert(t, "ann", "deep")[:1]
+	put := ts.Insert(t, "ann", "deep")[:1]
 	put[0].If = driver.Any
-	put[0].Row.Fields = make([]driver.Value, fTags+1)
-	put[0].Row.Fields[fTags] = deep
-	mustCommit(t, s, put)
-	if n := ts.there(t, s, ts.posts, put[0].Row.Key); n != 1 {
+	put[0].Row.Fields = make([]driver.Value, backendtest.FieldTags+1)
+	put[0].Row.Fields[backendtest.FieldTags] = deep
+	backendtest.MustCommit(t, s, put)
+	if n := ts.There(t, s, ts.Posts, put[0].Row.Key); n != 1 {
 		t.Error("a record of deep values is gone")
 	}
-	put[0].Row.Fields[fTags] = driver.ListValue([]driver.Value{driver.ListValue([]driver.Value{deep})})
+	put[0].Row.Fields[backendtest.FieldTags] = driver.ListValue([]driver.Value{driver.ListValue([]driver.Value{deep})})
 	if _, err := s.Commit(t.Context(), driver.NewToken(), put); !errors.Is(err, driver.ErrInvalid) {
 		t.Errorf("values that are nested too deeply: %v, want ErrInvalid", err)
 	}
@@ -203,24 +204,24 @@ func TestHostileBytes(t *testing.T) {
 	list := driver.ListValue([]driver.Value{driver.MapValue(pairs), driver.BytesValue("\x00\xff$"), {}})
 	for i, cond := range []driver.Cond{driver.Absent, driver.Any, driver.Present} {
 		for _, h := range hostile {
-			key := keyOf(t, ts.posts, h, h)
+			key := backendtest.KeyOf(t, ts.Posts, h, h)
 			fields := []driver.Value{driver.StringValue(h), driver.IntValue(int64(i)), {}, {}, {}, driver.BytesValue(h), list}
-			mustCommit(t, s, []driver.Op{{Do: driver.Put, If: cond, Table: ts.posts, Row: driver.Row{Key: key, Fields: fields, Extra: extra, Note: h}}})
+			backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, If: cond, Table: ts.Posts, Row: driver.Row{Key: key, Fields: fields, Extra: extra, Note: h}}})
 			for _, p := range extra {
 				edit := driver.Edit{Field: -1, Name: p.Name, Value: list}
 				if p.Name == h {
-					mustCommit(t, s, []driver.Op{{Do: driver.Patch, If: driver.Present, Table: ts.posts, Row: driver.Row{Key: key}, Edits: []driver.Edit{edit}}})
+					backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Patch, If: driver.Present, Table: ts.Posts, Row: driver.Row{Key: key}, Edits: []driver.Edit{edit}}})
 				}
 			}
 			var rows [1]driver.Row
-			if err := s.Get(t.Context(), ts.posts, []driver.Key{key}, nil, rows[:]); err != nil {
+			if err := s.Get(t.Context(), ts.Posts, []driver.Key{key}, nil, rows[:]); err != nil {
 				t.Fatalf("%q: %v", h, err)
 			}
 			checkHostile(t, h, &rows[0], fields, extra, list)
 		}
 	}
 	bad := driver.MapValue([]driver.Value{driver.StringValue("a\x00"), driver.IntValue(1)})
-	op := driver.Op{Do: driver.Patch, If: driver.Present, Table: ts.posts, Row: driver.Row{Key: keyOf(t, ts.posts, "", "")},
+	op := driver.Op{Do: driver.Patch, If: driver.Present, Table: ts.Posts, Row: driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "", "")},
 		Edits: []driver.Edit{{Field: -1, Name: "x", Value: bad}}}
 	if _, err := s.Commit(context.WithoutCancel(t.Context()), driver.NewToken(), []driver.Op{op}); !errors.Is(err, driver.ErrInvalid) {
 		t.Errorf("a NUL in the key of a map: %v, want ErrInvalid", err)

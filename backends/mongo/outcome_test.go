@@ -10,6 +10,7 @@ import (
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/polystore/polystore/backends/mongo"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -17,7 +18,7 @@ import (
 type trial struct {
 	t     *testing.T
 	s     *mongo.Store
-	ts    *tables
+	ts    *backendtest.Tables
 	url   string
 	admin *mongodriver.Database
 	n     int
@@ -50,7 +51,7 @@ func (tr *trial) one() []driver.Op { return tr.several()[:1] }
 
 func (tr *trial) several() []driver.Op {
 	tr.n++
-	return tr.ts.insert(tr.t, "ann", string(rune('a'+tr.n)))
+	return tr.ts.Insert(tr.t, "ann", string(rune('a'+tr.n)))
 }
 
 // ended commits ops and sees how that ends; when the trouble is over the same commit,
@@ -66,7 +67,7 @@ func (tr *trial) ended(ctx context.Context, what string, ops []driver.Op, want e
 		tr.t.Errorf("%s: the outcome is unknown", what)
 	}
 	tr.heal()
-	if n := tr.ts.there(tr.t, tr.s, tr.ts.posts, ops[0].Row.Key); (n == 1) != there {
+	if n := tr.ts.There(tr.t, tr.s, tr.ts.Posts, ops[0].Row.Key); (n == 1) != there {
 		tr.t.Errorf("%s: %d records are there, want one: %v", what, n, there)
 	}
 	if refusal, err := tr.s.Commit(tr.t.Context(), token, ops); refusal != nil || err != nil {
@@ -160,7 +161,7 @@ func TestUnknownTransactionLocksNothing(t *testing.T) {
 	}
 	tr.heal()
 	begun := time.Now()
-	mustCommit(t, tr.s, ops[:1])
+	backendtest.MustCommit(t, tr.s, ops[:1])
 	if took := time.Since(begun); took > 3*time.Second {
 		t.Errorf("the next commit of the record took %s", took)
 	}
@@ -170,10 +171,10 @@ func TestUnknownTransactionLocksNothing(t *testing.T) {
 func TestReadingInTrouble(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	mustCommit(t, tr.s, tr.ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, tr.s, tr.ts.Insert(t, "ann", "1"))
 	get := func(ctx context.Context) error {
 		var rows [1]driver.Row
-		err := tr.s.Get(ctx, tr.ts.posts, []driver.Key{keyOf(t, tr.ts.posts, "ann", "1")}, nil, rows[:])
+		err := tr.s.Get(ctx, tr.ts.Posts, []driver.Key{backendtest.KeyOf(t, tr.ts.Posts, "ann", "1")}, nil, rows[:])
 		if err == nil && rows[0].Rev.IsZero() {
 			t.Error("the record is gone")
 		}
@@ -210,7 +211,7 @@ func TestReadingInTrouble(t *testing.T) {
 func TestConflictingTransactions(t *testing.T) {
 	t.Parallel()
 	s, ts, db := shared(t)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	session, err := db.Client().StartSession()
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +226,7 @@ func TestConflictingTransactions(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		ops := append(ts.add(t, "ann", "1"), ts.insert(t, "ann", "2")...)
+		ops := append(ts.Add(t, "ann", "1"), ts.Insert(t, "ann", "2")...)
 		refusal, err := s.Commit(context.WithoutCancel(t.Context()), driver.NewToken(), ops)
 		if refusal != nil {
 			t.Errorf("refused: %+v", refusal)
@@ -243,7 +244,7 @@ func TestConflictingTransactions(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if n := ts.views(t, s, "ann", "1"); n != 8 {
+	if n := ts.Views(t, s, "ann", "1"); n != 8 {
 		t.Errorf("%d views, want 8", n)
 	}
 }

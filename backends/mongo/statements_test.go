@@ -19,6 +19,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"github.com/polystore/polystore/backends/mongo"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -93,7 +94,7 @@ func (r *recorder) take(t *testing.T) []bson.D {
 type scribe struct {
 	t      *testing.T
 	s      *mongo.Store
-	ts     *tables
+	ts     *backendtest.Tables
 	r      *recorder
 	design map[string]string
 }
@@ -114,11 +115,11 @@ func newScribe(t *testing.T) *scribe {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sc := &scribe{t, s, newTables(), r, readDesign(t)}
-	if err := s.Define(t.Context(), sc.ts.all()); err != nil {
+	sc := &scribe{t, s, backendtest.NewTables(), r, readDesign(t)}
+	if err := s.Define(t.Context(), sc.ts.All()); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Drop(context.WithoutCancel(t.Context()), sc.ts.all()) })
+	t.Cleanup(func() { s.Drop(context.WithoutCancel(t.Context()), sc.ts.All()) })
 	return sc
 }
 
@@ -165,13 +166,13 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 	t.Parallel()
 	sc := newScribe(t)
 	durable := sc.statement("mongo/durable", nil)
-	key := keyOf(t, sc.ts.posts, "ann", "1")
+	key := backendtest.KeyOf(t, sc.ts.Posts, "ann", "1")
 	written := func(label string, params bson.M) bson.D {
 		params["table"] = "posts"
 		return append(sc.statement(label, params), durable...)
 	}
 	op := func(verb driver.Verb, cond driver.Cond, rev driver.Token, title string) driver.Op {
-		return driver.Op{Do: verb, If: cond, Rev: rev, Table: sc.ts.posts, Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(title)}}}
+		return driver.Op{Do: verb, If: cond, Rev: rev, Table: sc.ts.Posts, Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(title)}}}
 	}
 	first, second, third, fourth, fifth, sixth, last := driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken()
 	sc.commit(first, op(driver.Put, driver.Absent, driver.Token{}, "a"))
@@ -187,8 +188,8 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 	sc.commit(third, op(driver.Put, driver.Any, driver.Token{}, "c"))
 	sc.same("upsert", written("mongo/put", bson.M{"where": met("mongo/any", third), "upsert": true, "row": post(third, "c"), "token": binaryOf(third), "ring": int32(4)}))
 	patch := op(driver.Patch, driver.Present, driver.Token{}, "")
-	patch.Edits = []driver.Edit{{Do: driver.Set, Field: fTitle, Value: driver.StringValue("d")}, {Do: driver.Unset, Field: fOpen},
-		{Do: driver.Add, Field: fViews, Value: driver.IntValue(3)}, {Do: driver.Set, Field: -1, Name: "a.b", Value: driver.BoolValue(true)}}
+	patch.Edits = []driver.Edit{{Do: driver.Set, Field: backendtest.FieldTitle, Value: driver.StringValue("d")}, {Do: driver.Unset, Field: backendtest.FieldOpen},
+		{Do: driver.Add, Field: backendtest.FieldViews, Value: driver.IntValue(3)}, {Do: driver.Set, Field: -1, Name: "a.b", Value: driver.BoolValue(true)}}
 	sc.commit(fourth, patch)
 	where := append(met("mongo/present", fourth), bson.E{Key: "$and", Value: bson.A{sc.statement("mongo/addable", bson.M{"field": "views"})}})
 	sc.same("patch", written("mongo/patch", bson.M{"where": where, "set": d("_rev", binaryOf(fourth), "title", "d", "_extra.a%2Eb", true),
@@ -207,10 +208,10 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 func TestStatementsOfTransactions(t *testing.T) {
 	t.Parallel()
 	sc := newScribe(t)
-	ops := sc.ts.insert(t, "ann", "1")
+	ops := sc.ts.Insert(t, "ann", "1")
 	again := ops[1]
-	again.Row.Key = keyOf(t, sc.ts.byTag, "sql", "ann", "1")
-	there := driver.Op{Do: driver.Check, If: driver.Absent, Table: sc.ts.posts, Row: driver.Row{Key: keyOf(t, sc.ts.posts, "bob", "1")}}
+	again.Row.Key = backendtest.KeyOf(t, sc.ts.ByTag, "sql", "ann", "1")
+	there := driver.Op{Do: driver.Check, If: driver.Absent, Table: sc.ts.Posts, Row: driver.Row{Key: backendtest.KeyOf(t, sc.ts.Posts, "bob", "1")}}
 	token := driver.NewToken()
 	sc.commit(token, ops[0], ops[1], again, there)
 	sent := sc.r.take(t)
@@ -265,17 +266,17 @@ func TestStatementsThatRead(t *testing.T) {
 		return append(sc.statement(label, params), sc.statement("mongo/acknowledged", nil)...)
 	}
 	bounds := bson.M{"from": "ann#", "to": driver.After("ann#")}
-	span := driver.Span{Table: sc.ts.posts, Key: driver.Key{Partition: "ann#"}, Limit: 7, Reverse: true, Mask: []int{fViews}}
+	span := driver.Span{Table: sc.ts.Posts, Key: driver.Key{Partition: "ann#"}, Limit: 7, Reverse: true, Mask: []int{backendtest.FieldViews}}
 	mask := d("_rev", int32(1), "_ring", int32(1), "_dead", int32(1), "_expires", int32(1), "_note", int32(1), "views", int32(1))
 	sc.r.take(t)
-	if err := drain(sc.s.Range(t.Context(), span)); err != nil {
+	if err := backendtest.Drain(sc.s.Range(t.Context(), span)); err != nil {
 		t.Fatal(err)
 	}
 	sc.same("range of records", read("mongo/range", bson.M{"table": "posts", "where": sc.statement("mongo/live", bounds),
 		"direction": int32(-1), "limit": int64(7), "mask": mask}))
-	span = driver.Span{Table: sc.ts.byTag, Key: driver.Key{Partition: "go#"}, From: "a", To: "b", Limit: 5}
+	span = driver.Span{Table: sc.ts.ByTag, Key: driver.Key{Partition: "go#"}, From: "a", To: "b", Limit: 5}
 	bounds = bson.M{"from": "go#a", "to": "go#b"}
-	if err := drain(sc.s.Range(t.Context(), span)); err != nil {
+	if err := backendtest.Drain(sc.s.Range(t.Context(), span)); err != nil {
 		t.Fatal(err)
 	}
 	where := sc.statement("mongo/span", bounds)
@@ -286,11 +287,11 @@ func TestStatementsThatRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	sc.same("count", read("mongo/count", bson.M{"table": "posts.by_tag", "where": where}))
-	if _, err := sc.s.Size(t.Context(), sc.ts.posts); err != nil {
+	if _, err := sc.s.Size(t.Context(), sc.ts.Posts); err != nil {
 		t.Fatal(err)
 	}
 	sc.same("size", sc.statement("mongo/size", bson.M{"table": "posts"}))
-	if err := drain(sc.s.Walk(t.Context(), sc.ts.posts, "")); err != nil {
+	if err := backendtest.Drain(sc.s.Walk(t.Context(), sc.ts.Posts, "")); err != nil {
 		t.Fatal(err)
 	}
 	walk := sc.statement("mongo/walk", bson.M{"table": "posts", "mark": "", "limit": int64(256)})

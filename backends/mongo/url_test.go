@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/mongo"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -59,33 +60,33 @@ func TestDatabasesAndPrefixes(t *testing.T) {
 	if base == server.URL {
 		t.Fatalf("the URL of the server has no place for a database")
 	}
-	open := func(url string) (*mongo.Store, *tables) {
+	open := func(url string) (*mongo.Store, *backendtest.Tables) {
 		s, err := mongo.Open(t.Context(), url)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { s.Close() })
-		ts := newTables()
-		if err := s.Define(t.Context(), ts.all()); err != nil {
+		ts := backendtest.NewTables()
+		if err := s.Define(t.Context(), ts.All()); err != nil {
 			t.Fatal(err)
 		}
 		return s, ts
 	}
 	s, ts := open(base)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	other, ots := open(with(with(base, "prefix=other"), "w=majority"))
-	key := keyOf(t, ts.posts, "ann", "1")
-	if n := ots.there(t, other, ots.posts, key); n != 0 {
+	key := backendtest.KeyOf(t, ts.Posts, "ann", "1")
+	if n := ots.There(t, other, ots.Posts, key); n != 0 {
 		t.Error("a record is seen under another prefix")
 	}
 	same, sts := open(with(server.URL, "database="+name))
-	if n := sts.there(t, same, sts.posts, key); n != 1 {
+	if n := sts.There(t, same, sts.Posts, key); n != 1 {
 		t.Error("the option does not name the database of the path")
 	}
-	if err := other.Drop(t.Context(), ots.all()); err != nil {
+	if err := other.Drop(t.Context(), ots.All()); err != nil {
 		t.Error(err)
 	}
-	if n := ts.there(t, s, ts.posts, key); n != 1 {
+	if n := ts.There(t, s, ts.Posts, key); n != 1 {
 		t.Error("a drop under another prefix removed a record")
 	}
 }

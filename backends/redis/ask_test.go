@@ -12,6 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 )
 
@@ -52,8 +53,8 @@ func TestCancelledCallLeavesItsAnswer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := newTables()
-	if err := s.Define(t.Context(), ts.all()); err != nil {
+	ts := backendtest.NewTables()
+	if err := s.Define(t.Context(), ts.All()); err != nil {
 		t.Fatal(err)
 	}
 	client.AddHook(k)

@@ -8,6 +8,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -15,7 +16,7 @@ import (
 // A benched is a store with a hundred posts, and a client that goes round it.
 type benched struct {
 	s      *redis.Store
-	ts     *tables
+	ts     *backendtest.Tables
 	client *goredis.Client
 	prefix string
 	hash   string
@@ -26,21 +27,21 @@ func newBenched(b *testing.B) *benched {
 	b.Helper()
 	client := goredis.NewClient(&goredis.Options{Addr: testserver.Shared(b, testserver.Redis).Addr, Protocol: 2, ContextTimeoutEnabled: true})
 	b.Cleanup(func() { client.Close() })
-	x := &benched{ts: newTables(), client: client, prefix: driver.NewToken().String()}
+	x := &benched{ts: backendtest.NewTables(), client: client, prefix: driver.NewToken().String()}
 	var err error
 	if x.s, err = redis.New(b.Context(), client, &redis.Options{Prefix: x.prefix}); err != nil {
 		b.Fatal(err)
 	}
-	if err := x.s.Define(b.Context(), x.ts.all()); err != nil {
+	if err := x.s.Define(b.Context(), x.ts.All()); err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		if err := x.s.Drop(context.WithoutCancel(b.Context()), x.ts.all()); err != nil {
+		if err := x.s.Drop(context.WithoutCancel(b.Context()), x.ts.All()); err != nil {
 			b.Error(err)
 		}
 	})
 	for i := range 100 {
-		mustCommit(b, x.s, x.ts.insert(b, "ann", fmt.Sprint(i)))
+		backendtest.MustCommit(b, x.s, x.ts.Insert(b, "ann", fmt.Sprint(i)))
 	}
 	x.hash = hashOf(b, client)
 	return x
@@ -50,14 +51,14 @@ func newBenched(b *testing.B) *benched {
 // leaves the answers as they come.
 func BenchmarkStore(b *testing.B) {
 	x := newBenched(b)
-	key := keyOf(b, x.ts.posts, "ann", "7")
+	key := backendtest.KeyOf(b, x.ts.Posts, "ann", "7")
 	rows := make([]driver.Row, 1)
-	span := driver.Span{Table: x.ts.byTag, Key: driver.Key{Partition: "go#"}, Limit: 20}
+	span := driver.Span{Table: x.ts.ByTag, Key: driver.Key{Partition: "go#"}, Limit: 20}
 	for _, bb := range []struct {
 		name string
 		call func() error
 	}{
-		{"get/store", func() error { return x.s.Get(b.Context(), x.ts.posts, []driver.Key{key}, nil, rows) }},
+		{"get/store", func() error { return x.s.Get(b.Context(), x.ts.Posts, []driver.Key{key}, nil, rows) }},
 		{"get/go-redis", func() error { return x.client.HGetAll(b.Context(), x.prefix+":posts:{ann#}7#").Err() }},
 		{"twenty/store", func() (err error) {
 			for _, err = range x.s.Range(b.Context(), span) {
@@ -72,7 +73,7 @@ func BenchmarkStore(b *testing.B) {
 		}},
 		{"insert/store", func() error {
 			x.n++
-			_, err := x.s.Commit(b.Context(), driver.NewToken(), x.ts.insert(b, "bob", fmt.Sprint(x.n)))
+			_, err := x.s.Commit(b.Context(), driver.NewToken(), x.ts.Insert(b, "bob", fmt.Sprint(x.n)))
 			return err
 		}},
 		{"insert/go-redis", func() error { return x.insert(b) }},

@@ -11,6 +11,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -43,8 +44,8 @@ func TestTableThatTwoDefineAtOnce(t *testing.T) {
 	t.Parallel()
 	server := testserver.Start(t, testserver.Redis)
 	first, ts := open(t, server.URL+"?prefix=a")
-	key := keyOf(t, ts.slug, "x")
-	narrow := &driver.Table{Name: "notes", Partition: ts.slug.Partition, Ring: 4, Fields: []driver.Column{{Name: "text", Kind: driver.String}}}
+	key := backendtest.KeyOf(t, ts.Slug, "x")
+	narrow := &driver.Table{Name: "notes", Partition: ts.Slug.Partition, Ring: 4, Fields: []driver.Column{{Name: "text", Kind: driver.String}}}
 	wide := *narrow
 	wide.Fields = append(slices.Clone(narrow.Fields), driver.Column{Name: "likes", Kind: driver.Int})
 	client := raw(t, server.Addr)
@@ -52,7 +53,7 @@ func TestTableThatTwoDefineAtOnce(t *testing.T) {
 		if err := first.Define(t.Context(), []*driver.Table{narrow}); err != nil {
 			t.Error(err)
 		}
-		mustCommit(t, first, []driver.Op{{Do: driver.Put, Table: narrow, Row: driver.Row{Key: key, Extra: []driver.Pair{{Name: "likes", Value: driver.IntValue(5)}}}}})
+		backendtest.MustCommit(t, first, []driver.Op{{Do: driver.Put, Table: narrow, Row: driver.Row{Key: key, Extra: []driver.Pair{{Name: "likes", Value: driver.IntValue(5)}}}}})
 	}}
 	client.AddHook(b)
 	second, err := redis.New(t.Context(), client, &redis.Options{Prefix: "a"})
@@ -72,7 +73,7 @@ func TestTableThatTwoDefineAtOnce(t *testing.T) {
 	if got := likes(); !got.Equal(driver.IntValue(5)) {
 		t.Errorf("the program that declares the field reads %v, want 5", got)
 	}
-	mustCommit(t, second, []driver.Op{{Do: driver.Patch, If: driver.Present, Table: &wide, Row: driver.Row{Key: key},
+	backendtest.MustCommit(t, second, []driver.Op{{Do: driver.Patch, If: driver.Present, Table: &wide, Row: driver.Row{Key: key},
 		Edits: []driver.Edit{{Do: driver.Add, Field: 1, Value: driver.IntValue(1)}}}})
 	if got := likes(); !got.Equal(driver.IntValue(6)) {
 		t.Errorf("after an addition it reads %v, want 6", got)
@@ -85,16 +86,16 @@ func TestCatalogThatWasRemoved(t *testing.T) {
 	t.Parallel()
 	server, s, ts := own(t)
 	do(t, raw(t, server.Addr), "FLUSHALL")
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	other, _ := open(t, server.URL+"")
 	do(t, raw(t, server.Addr), "DEL", "_table:posts")
-	narrow := *ts.posts
-	narrow.Fields = ts.posts.Fields[:1]
+	narrow := *ts.Posts
+	narrow.Fields = ts.Posts.Fields[:1]
 	if err := other.Define(t.Context(), []*driver.Table{&narrow}); err != nil {
 		t.Fatal(err)
 	}
 	read := func() error {
-		return other.Get(t.Context(), &narrow, []driver.Key{keyOf(t, &narrow, "ann", "1")}, nil, make([]driver.Row, 1))
+		return other.Get(t.Context(), &narrow, []driver.Key{backendtest.KeyOf(t, &narrow, "ann", "1")}, nil, make([]driver.Row, 1))
 	}
 	if err := read(); !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), "_table:posts was removed") {
 		t.Errorf("a field whose description was removed: %v, want ErrCorrupt that says so", err)
@@ -103,7 +104,7 @@ func TestCatalogThatWasRemoved(t *testing.T) {
 	if err := read(); err != nil {
 		t.Errorf("after the program started again: %v", err)
 	}
-	if n := ts.views(t, s, "ann", "1"); n != 1 {
+	if n := ts.Views(t, s, "ann", "1"); n != 1 {
 		t.Errorf("%d views, want 1", n)
 	}
 	if err := again.Close(); err != nil {
@@ -118,8 +119,8 @@ func TestHashOfAnotherProgram(t *testing.T) {
 	admin := raw(t, server.Addr)
 	do(t, admin, "HSET", "posts:{ann#}1#", "theirs", "x")
 	for what, ops := range map[string][]driver.Op{
-		"insert": ts.insert(t, "ann", "1"),
-		"put":    {{Do: driver.Put, Table: ts.posts, Row: driver.Row{Key: keyOf(t, ts.posts, "ann", "1")}}},
+		"insert": ts.Insert(t, "ann", "1"),
+		"put":    {{Do: driver.Put, Table: ts.Posts, Row: driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "ann", "1")}}},
 	} {
 		_, err := s.Commit(t.Context(), driver.NewToken(), ops)
 		if !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `"posts:{ann#}1#" has no _rev`) {

@@ -3,14 +3,13 @@ package redis_test
 import (
 	"context"
 	"errors"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -20,7 +19,7 @@ import (
 func TestClose(t *testing.T) {
 	server := testserver.Start(t, testserver.Redis)
 	s, ts := open(t, server.URL+"?client_name=closing")
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	admin := raw(t, server.Addr)
 	if list := do(t, admin, "CLIENT", "LIST").(string); !strings.Contains(list, "name=closing") {
 		t.Errorf("the store has no connection:\n%s", list)
@@ -29,13 +28,13 @@ func TestClose(t *testing.T) {
 		t.Error(err)
 	}
 	list := func() string { return do(t, admin, "CLIENT", "LIST").(string) }
-	if n := await(func() int { return strings.Count(list(), "name=closing") }); n != 0 { // the server sees it a little later
+	if n := backendtest.Await(func() int { return strings.Count(list(), "name=closing") }); n != 0 { // the server sees it a little later
 		t.Errorf("the store has %d connections after Close:\n%s", n, list())
 	}
-	if n := await(func() int { return strings.Count(stacks(), "redis.(*Store)") }); n != 0 {
-		t.Errorf("%d goroutines are in the store after Close:\n%s", n, stacks())
+	if n := backendtest.Await(func() int { return strings.Count(backendtest.Stacks(), "redis.(*Store)") }); n != 0 {
+		t.Errorf("%d goroutines are in the store after Close:\n%s", n, backendtest.Stacks())
 	}
-	if _, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "2")); !errors.Is(err, driver.ErrClosed) {
+	if _, err := s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "2")); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("commit after Close: %v, want ErrClosed", err)
 	}
 	client := goredis.NewClient(&goredis.Options{Addr: server.Addr, ContextTimeoutEnabled: true})
@@ -61,20 +60,7 @@ func TestClosedClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	client.Close()
-	if err := s.Define(context.WithoutCancel(t.Context()), newTables().all()); !errors.Is(err, driver.ErrClosed) {
+	if err := s.Define(context.WithoutCancel(t.Context()), backendtest.NewTables().All()); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("define: %v, want ErrClosed", err)
 	}
-}
-
-// await calls n until it is 0, for two seconds at most.
-func await(n func() int) int {
-	for begun := time.Now(); n() != 0 && time.Since(begun) < 2*time.Second; {
-		time.Sleep(10 * time.Millisecond)
-	}
-	return n()
-}
-
-func stacks() string {
-	buf := make([]byte, 1<<20)
-	return string(buf[:runtime.Stack(buf, true)])
 }

@@ -14,6 +14,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -53,12 +54,12 @@ func inCluster(t testing.TB, c *testserver.Cluster, options string) *redis.Store
 }
 
 // ownTables are tables of one partition: records, and an index with them.
-func ownTables(t testing.TB, s driver.Store) *tables {
+func ownTables(t testing.TB, s driver.Store) *backendtest.Tables {
 	t.Helper()
-	ts := newTables()
-	ts.byTag = &driver.Table{Name: "posts.local", Class: driver.Rows, Home: ts.posts, Partition: ts.posts.Partition,
+	ts := backendtest.NewTables()
+	ts.ByTag = &driver.Table{Name: "posts.local", Class: driver.Rows, Home: ts.Posts, Partition: ts.Posts.Partition,
 		Sort: []driver.Column{{Name: "tag", Kind: driver.String}, {Name: "id", Kind: driver.String}}}
-	if err := s.Define(t.Context(), []*driver.Table{ts.posts, ts.byTag}); err != nil {
+	if err := s.Define(t.Context(), []*driver.Table{ts.Posts, ts.ByTag}); err != nil {
 		t.Fatal(err)
 	}
 	return ts
@@ -98,11 +99,11 @@ func TestClusterKeepsToOnePartition(t *testing.T) {
 	t.Parallel()
 	s := inCluster(t, testserver.SharedCluster(t), "")
 	ts := ownTables(t, s)
-	ops := append(ts.insert(t, "ann", "1")[:1], ts.insert(t, "bob", "1")[0])
+	ops := append(ts.Insert(t, "ann", "1")[:1], ts.Insert(t, "bob", "1")[0])
 	if _, err := s.Commit(t.Context(), driver.NewToken(), ops); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "posts") {
 		t.Errorf("a commit of two partitions: %v, want ErrInvalid", err)
 	}
-	if n := ts.there(t, s, ts.posts, ops[0].Row.Key) + ts.there(t, s, ts.posts, ops[1].Row.Key); n != 0 {
+	if n := ts.There(t, s, ts.Posts, ops[0].Row.Key) + ts.There(t, s, ts.Posts, ops[1].Row.Key); n != 0 {
 		t.Errorf("%d records of it are there", n)
 	}
 }
@@ -168,8 +169,8 @@ func TestNothingIsSentTwiceInCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	ts := ownTables(t, s)
-	mustCommit(t, s, ts.insert(t, "ann", "1")[:1])
-	mustCommit(t, s, ts.add(t, "ann", "1")) // now the server has the script
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1")[:1])
+	backendtest.MustCommit(t, s, ts.Add(t, "ann", "1")) // now the server has the script
 	arm := func(word string, f fault) {
 		for _, p := range proxies() {
 			p.arm(word, f, 1)
@@ -180,9 +181,9 @@ func TestNothingIsSentTwiceInCluster(t *testing.T) {
 		fault fault
 		more  int64
 	}{{"request lost", loseRequest, 0}, {"answer lost", loseAnswer, 1}, {"answer late", holdAnswer, 1}} {
-		before := ts.views(t, s, "ann", "1")
+		before := ts.Views(t, s, "ann", "1")
 		arm("evalsha", tt.fault)
-		refusal, err := s.Commit(t.Context(), driver.NewToken(), ts.add(t, "ann", "1"))
+		refusal, err := s.Commit(t.Context(), driver.NewToken(), ts.Add(t, "ann", "1"))
 		if !errors.Is(err, driver.ErrUnknownOutcome) || refusal != nil {
 			t.Errorf("%s: %v, want ErrUnknownOutcome", tt.name, err)
 		}
@@ -190,7 +191,7 @@ func TestNothingIsSentTwiceInCluster(t *testing.T) {
 		for _, p := range proxies() {
 			seen += p.seen.Load()
 		}
-		if got := ts.views(t, s, "ann", "1") - before; got != tt.more || seen != 1 {
+		if got := ts.Views(t, s, "ann", "1") - before; got != tt.more || seen != 1 {
 			t.Errorf("%s: sent %d times, and %d was added, want once and %d", tt.name, seen, got, tt.more)
 		}
 	}
@@ -200,7 +201,7 @@ func TestNothingIsSentTwiceInCluster(t *testing.T) {
 	if err != nil || n != 2 {
 		t.Errorf("go-redis by itself counts to %d, %v; want 2, or the test shows nothing", n, err)
 	}
-	if err := errors.Join(client.Del(t.Context(), name).Err(), s.Drop(t.Context(), []*driver.Table{ts.posts, ts.byTag})); err != nil {
+	if err := errors.Join(client.Del(t.Context(), name).Err(), s.Drop(t.Context(), []*driver.Table{ts.Posts, ts.ByTag})); err != nil {
 		t.Error(err)
 	}
 }
@@ -216,19 +217,19 @@ func TestForgottenScriptsInCluster(t *testing.T) {
 			do(t, raw(t, node.Addr), "SCRIPT", "FLUSH")
 		}
 		author := fmt.Sprint("author", i)
-		mustCommit(t, s, ts.insert(t, author, "1")[:1])
-		mustCommit(t, s, ts.add(t, author, "1"))
-		if n := ts.views(t, s, author, "1"); n != 2 {
+		backendtest.MustCommit(t, s, ts.Insert(t, author, "1")[:1])
+		backendtest.MustCommit(t, s, ts.Add(t, author, "1"))
+		if n := ts.Views(t, s, author, "1"); n != 2 {
 			t.Errorf("%d views, want 2", n)
 		}
 	}
-	if n, err := s.Size(t.Context(), ts.posts); err != nil || n < 30*100 {
+	if n, err := s.Size(t.Context(), ts.Posts); err != nil || n < 30*100 {
 		t.Errorf("size of 30 records: %d, %v", n, err)
 	}
 	if used, err := s.CPU(t.Context()); err != nil || used <= 0 {
 		t.Errorf("processor time %v, %v", used, err)
 	}
-	if err := s.Drop(t.Context(), []*driver.Table{ts.posts, ts.byTag}); err != nil {
+	if err := s.Drop(t.Context(), []*driver.Table{ts.Posts, ts.ByTag}); err != nil {
 		t.Error(err)
 	}
 	for _, node := range c.Nodes[:3] {
@@ -343,14 +344,14 @@ func TestWalkOfCluster(t *testing.T) {
 	for a := range authors {
 		var ops []driver.Op
 		for i := range each {
-			ops = append(ops, ts.insert(t, fmt.Sprint("author", a), fmt.Sprint(i))[0])
+			ops = append(ops, ts.Insert(t, fmt.Sprint("author", a), fmt.Sprint(i))[0])
 		}
-		mustCommit(t, s, ops)
+		backendtest.MustCommit(t, s, ops)
 	}
 	seen := map[driver.Key]int{}
 	var marks []string
 	for mark := ""; ; {
-		for chunk, err := range s.Walk(t.Context(), ts.posts, mark) {
+		for chunk, err := range s.Walk(t.Context(), ts.Posts, mark) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -369,7 +370,7 @@ func TestWalkOfCluster(t *testing.T) {
 		t.Errorf("%d rows by %d chunks, want %d by 3 or more", len(seen), len(marks)+1, authors*each)
 	}
 	walk := func(mark string) (n int, err error) {
-		for chunk, err := range s.Walk(t.Context(), ts.posts, mark) {
+		for chunk, err := range s.Walk(t.Context(), ts.Posts, mark) {
 			if err != nil {
 				return n, err
 			}

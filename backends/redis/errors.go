@@ -16,8 +16,6 @@ const who = backend.Name("redis")
 
 func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
 
-func schema(format string, args ...any) error { return who.Schema(format, args...) }
-
 func unsupported(format string, args ...any) error { return who.Unsupported(format, args...) }
 
 func corrupt(format string, args ...any) error { return who.Corrupt(format, args...) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -19,8 +20,8 @@ func TestKeysOfOthers(t *testing.T) {
 	admin := raw(t, server.Addr)
 	for _, key := range []string{"posts:{ann#}1#", "posts:{ann#}", "posts.by_tag:{go#}", "posts.slug:{ann-1#}"} {
 		do(t, admin, "SET", key, "theirs")
-		for what, ops := range map[string][]driver.Op{"put": ts.insert(t, "ann", "1"),
-			"commit": append(ts.insert(t, "ann", "1"), driver.Op{Do: driver.Check, Table: ts.posts, Row: driver.Row{Key: keyOf(t, ts.posts, "bob", "1")}})} {
+		for what, ops := range map[string][]driver.Op{"put": ts.Insert(t, "ann", "1"),
+			"commit": append(ts.Insert(t, "ann", "1"), driver.Op{Do: driver.Check, Table: ts.Posts, Row: driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "bob", "1")}})} {
 			_, err := s.Commit(t.Context(), driver.NewToken(), ops)
 			if !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "prefix") {
 				t.Errorf("%s with a string at %s: %v, want ErrCorrupt that names it and says what to do", what, key, err)
@@ -31,7 +32,7 @@ func TestKeysOfOthers(t *testing.T) {
 		}
 		do(t, admin, "DEL", key)
 	}
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 }
 
 // Reading what another program wrote under our names is ErrCorrupt.
@@ -39,7 +40,7 @@ func TestReadingOthers(t *testing.T) {
 	t.Parallel()
 	server, s, ts := own(t)
 	admin := raw(t, server.Addr)
-	span := driver.Span{Table: ts.byTag, Key: keyOf(t, ts.byTag, "go", "", "")}
+	span := driver.Span{Table: ts.ByTag, Key: backendtest.KeyOf(t, ts.ByTag, "go", "", "")}
 	get := func(table *driver.Table, key driver.Key) error {
 		return s.Get(t.Context(), table, []driver.Key{key}, nil, make([]driver.Row, 1))
 	}
@@ -47,24 +48,24 @@ func TestReadingOthers(t *testing.T) {
 		_, err := repo.Collect(s.Walk(t.Context(), table, ""))
 		return err
 	}
-	post := keyOf(t, ts.posts, "ann", "1")
+	post := backendtest.KeyOf(t, ts.Posts, "ann", "1")
 	for _, tt := range []struct {
 		write []any
 		read  map[string]func() error
 	}{
-		{[]any{"SET", "posts:{ann#}1#", "x"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }, "walk": func() error { return walk(ts.posts) }}},
-		{[]any{"HSET", "posts:{ann#}1#", "title", "x"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }, "walk": func() error { return walk(ts.posts) }}},
-		{[]any{"HSET", "posts:{ann#}1#", "_rev", "short"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }}},
-		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", "views", "many"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }}},
-		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", "nobody", "1"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }}},
-		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", ".x", "{"}, map[string]func() error{"get": func() error { return get(ts.posts, post) }}},
+		{[]any{"SET", "posts:{ann#}1#", "x"}, map[string]func() error{"get": func() error { return get(ts.Posts, post) }, "walk": func() error { return walk(ts.Posts) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "title", "x"}, map[string]func() error{"get": func() error { return get(ts.Posts, post) }, "walk": func() error { return walk(ts.Posts) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "_rev", "short"}, map[string]func() error{"get": func() error { return get(ts.Posts, post) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", "views", "many"}, map[string]func() error{"get": func() error { return get(ts.Posts, post) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", "nobody", "1"}, map[string]func() error{"get": func() error { return get(ts.Posts, post) }}},
+		{[]any{"HSET", "posts:{ann#}1#", "_rev", "0123456789abcdef", ".x", "{"}, map[string]func() error{"get": func() error { return get(ts.Posts, post) }}},
 		{[]any{"SET", "posts.by_tag:{go#}", "x"}, map[string]func() error{
 			"range": func() error { _, err := repo.Collect(s.Range(t.Context(), span)); return err },
 			"count": func() error { _, err := s.Count(t.Context(), span); return err },
-			"walk":  func() error { return walk(ts.byTag) }}},
+			"walk":  func() error { return walk(ts.ByTag) }}},
 		{[]any{"ZADD", "posts.by_tag:{go#}", 0, "theirs"}, map[string]func() error{
 			"range": func() error { _, err := repo.Collect(s.Range(t.Context(), span)); return err },
-			"walk":  func() error { return walk(ts.byTag) }}},
+			"walk":  func() error { return walk(ts.ByTag) }}},
 		{[]any{"ZADD", "posts.by_tag:{go#}", 0, "ann#1#0123456789abcdef{broken"}, map[string]func() error{
 			"range": func() error { _, err := repo.Collect(s.Range(t.Context(), span)); return err }}},
 	} {
@@ -77,7 +78,7 @@ func TestReadingOthers(t *testing.T) {
 		do(t, admin, "DEL", tt.write[1])
 	}
 	do(t, admin, "SET", "_table:posts", "x")
-	if err := s.Define(t.Context(), ts.all()); !errors.Is(err, driver.ErrCorrupt) {
+	if err := s.Define(t.Context(), ts.All()); !errors.Is(err, driver.ErrCorrupt) {
 		t.Errorf("define over a catalog that is another program's: %v, want ErrCorrupt", err)
 	}
 }
@@ -87,7 +88,7 @@ func TestLayout(t *testing.T) {
 	t.Parallel()
 	server, s, ts := own(t)
 	admin := raw(t, server.Addr)
-	ops := ts.insert(t, "ann", "1")
+	ops := ts.Insert(t, "ann", "1")
 	ops[0].Row.Fields = []driver.Value{driver.StringValue("Grüße {1}"), driver.IntValue(-7), driver.FloatValue(1.5), driver.BoolValue(true),
 		driver.TimeValue(1521080087000), driver.BytesValue("\x00\xff"), driver.ListValue([]driver.Value{driver.StringValue("a"), driver.FloatValue(2), driver.BytesValue("\x01")})}
 	ops[0].Row.Extra = []driver.Pair{{Name: "extra", Value: driver.MapValue([]driver.Value{driver.StringValue("$k"), driver.TimeValue(5)})}}
@@ -120,7 +121,7 @@ func TestLayout(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{".key": `{"layout":1,"partition":[{"name":"slug","kind":"string"}]}`, "_key": "string"}, catalog); diff != "" || err != nil {
 		t.Errorf("the description of a table: %v (-want +got):\n%s", err, diff)
 	}
-	wide := *ts.slug
+	wide := *ts.Slug
 	wide.Fields = append([]driver.Column{{Name: "more", Kind: driver.Int}}, wide.Fields...)
 	if err := s.Define(t.Context(), []*driver.Table{&wide}); err != nil {
 		t.Fatal(err)
@@ -129,7 +130,7 @@ func TestLayout(t *testing.T) {
 		t.Errorf("a field that was added is described as %v", kind)
 	}
 	do(t, admin, "HSET", "_table:posts.slug", ".key", `{"layout":2}`)
-	if err := s.Define(t.Context(), []*driver.Table{ts.slug}); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "later release") {
+	if err := s.Define(t.Context(), []*driver.Table{ts.Slug}); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "later release") {
 		t.Errorf("a table of a later layout: %v, want ErrSchema that says so", err)
 	}
 }
@@ -142,31 +143,31 @@ func TestPrefixes(t *testing.T) {
 	admin := raw(t, server.Addr)
 	type opened struct {
 		s  driver.Store
-		ts *tables
+		ts *backendtest.Tables
 	}
 	stores := map[string]opened{}
 	for _, prefix := range []string{"", "a", "a.b", "posts"} {
 		s, ts := open(t, server.URL+"?prefix="+prefix)
 		stores[prefix] = opened{s, ts}
-		mustCommit(t, s, ts.insert(t, "ann", "1"))
+		backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	}
 	others := []string{"posts", "posts:", "posts:x", "posts:[{ann#}1#", "xposts:{ann#}1#", "posts:ann#}1#"}
 	for _, key := range others {
 		do(t, admin, "SET", key, "theirs")
 	}
 	for prefix, o := range stores {
-		if err := o.s.Drop(context.WithoutCancel(t.Context()), o.ts.all()); err != nil {
+		if err := o.s.Drop(context.WithoutCancel(t.Context()), o.ts.All()); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.s.Define(t.Context(), o.ts.all()); err != nil {
+		if err := o.s.Define(t.Context(), o.ts.All()); err != nil {
 			t.Fatal(err)
 		}
-		if got := o.ts.numbers(t, o.s, "ann", []string{"1"}); got != "0 posts, 0 in order, 0 rows, 0 slugs" {
+		if got := o.ts.Numbers(t, o.s, "ann", []string{"1"}); got != "0 posts, 0 counted, 0 rows, 0 slugs" {
 			t.Errorf("prefix %q after Drop: %s", prefix, got)
 		}
 		delete(stores, prefix)
 		for other, o := range stores {
-			if got := o.ts.numbers(t, o.s, "ann", []string{"1"}); got != "1 posts, 1 in order, 1 rows, 1 slugs" {
+			if got := o.ts.Numbers(t, o.s, "ann", []string{"1"}); got != "1 posts, 1 counted, 1 rows, 1 slugs" {
 				t.Errorf("prefix %q after Drop with prefix %q: %s", other, prefix, got)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -69,7 +70,7 @@ func (w *watcher) reset() (names map[string]int, trips, most int) {
 }
 
 // watched returns a store whose commands are noted.
-func watched(t *testing.T) (*watcher, *redis.Store, *tables) {
+func watched(t *testing.T) (*watcher, *redis.Store, *backendtest.Tables) {
 	t.Helper()
 	w := &watcher{names: map[string]int{}}
 	// With the newer version of the protocol, where maps are not lists.
@@ -80,12 +81,12 @@ func watched(t *testing.T) (*watcher, *redis.Store, *tables) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := newTables()
-	if err := s.Define(t.Context(), ts.all()); err != nil {
+	ts := backendtest.NewTables()
+	if err := s.Define(t.Context(), ts.All()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := s.Drop(context.WithoutCancel(t.Context()), ts.all()); err != nil {
+		if err := s.Drop(context.WithoutCancel(t.Context()), ts.All()); err != nil {
 			t.Error(err)
 		}
 	})
@@ -94,7 +95,7 @@ func watched(t *testing.T) (*watcher, *redis.Store, *tables) {
 
 const largeRows = 10_000
 
-// A large partition is read in pages, in order, each row once; what is left early
+// A large partition is read in pages, counted, each row once; what is left early
 // reads no more; no command is unbounded.
 func TestLargePartition(t *testing.T) {
 	t.Parallel()
@@ -105,12 +106,12 @@ func TestLargePartition(t *testing.T) {
 		for i := from; i < from+250; i++ {
 			id := fmt.Sprintf("%05d", i)
 			ids = append(ids, id+"#")
-			insert := ts.insert(t, "ann", id)
+			insert := ts.Insert(t, "ann", id)
 			ops = append(ops, insert[0], insert[1])
 		}
-		mustCommit(t, s, ops)
+		backendtest.MustCommit(t, s, ops)
 	}
-	for _, span := range []driver.Span{{Table: ts.posts, Key: driver.Key{Partition: "ann#"}}, {Table: ts.byTag, Key: driver.Key{Partition: "go#"}}} {
+	for _, span := range []driver.Span{{Table: ts.Posts, Key: driver.Key{Partition: "ann#"}}, {Table: ts.ByTag, Key: driver.Key{Partition: "go#"}}} {
 		name := span.Table.Name
 		w.reset()
 		inOrder(t, s, span, ids)
@@ -129,11 +130,11 @@ func TestLargePartition(t *testing.T) {
 		}
 		walkedWhole(t, s, span.Table)
 	}
-	if size, err := s.Size(t.Context(), ts.byTag); err != nil || size < largeRows*40 {
+	if size, err := s.Size(t.Context(), ts.ByTag); err != nil || size < largeRows*40 {
 		t.Errorf("size of the index: %d, %v", size, err)
 	}
 	w.reset()
-	if err := s.Drop(t.Context(), ts.all()); err != nil {
+	if err := s.Drop(t.Context(), ts.All()); err != nil {
 		t.Fatal(err)
 	}
 	if names, _, _ := w.reset(); names["keys"]+names["smembers"]+names["flushdb"] > 0 || names["unlink"] < 20 {
@@ -151,7 +152,7 @@ func inOrder(t *testing.T, s driver.Store, span driver.Span, ids []string) {
 			if span.Reverse {
 				want = ids[len(ids)-1-n]
 			}
-			if err != nil || !strings.HasSuffix(row.Key.Sort, want) || row.Fields[fViews].Int() != 1 {
+			if err != nil || !strings.HasSuffix(row.Key.Sort, want) || row.Fields[backendtest.FieldViews].Int() != 1 {
 				t.Fatalf("row %d of %s: %v, %v; want %s", n, span.Table.Name, row, err, want)
 			}
 			n++
@@ -185,30 +186,32 @@ func walkedWhole(t *testing.T, s driver.Store, table *driver.Table) {
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
 	w, s, ts := watched(t)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
-	mustCommit(t, s, ts.add(t, "ann", "1"))
-	keys := []driver.Key{keyOf(t, ts.posts, "ann", "1"), keyOf(t, ts.posts, "ann", "2"), keyOf(t, ts.posts, "ann", "3")}
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Add(t, "ann", "1"))
+	keys := []driver.Key{backendtest.KeyOf(t, ts.Posts, "ann", "1"), backendtest.KeyOf(t, ts.Posts, "ann", "2"), backendtest.KeyOf(t, ts.Posts, "ann", "3")}
 	for _, tt := range []struct {
 		what  string
 		trips int
 		call  func() error
 	}{
-		{"insert", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "2")); return err }},
-		{"add", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.add(t, "ann", "1")); return err }},
-		{"refused insert", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "2")); return err }},
-		{"get", 1, func() error { return s.Get(t.Context(), ts.posts, keys[:1], nil, make([]driver.Row, 1)) }},
-		{"get of three", 1, func() error { return s.Get(t.Context(), ts.posts, keys, nil, make([]driver.Row, 3)) }},
-		{"get with a mask", 1, func() error { return s.Get(t.Context(), ts.posts, keys[:1], []int{fTitle}, make([]driver.Row, 1)) }},
+		{"insert", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "2")); return err }},
+		{"add", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.Add(t, "ann", "1")); return err }},
+		{"refused insert", 1, func() error { _, err := s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "2")); return err }},
+		{"get", 1, func() error { return s.Get(t.Context(), ts.Posts, keys[:1], nil, make([]driver.Row, 1)) }},
+		{"get of three", 1, func() error { return s.Get(t.Context(), ts.Posts, keys, nil, make([]driver.Row, 3)) }},
+		{"get with a mask", 1, func() error {
+			return s.Get(t.Context(), ts.Posts, keys[:1], []int{backendtest.FieldTitle}, make([]driver.Row, 1))
+		}},
 		{"range of an index", 1, func() error {
-			_, err := repo.Collect(s.Range(t.Context(), driver.Span{Table: ts.byTag, Key: driver.Key{Partition: "go#"}, Limit: 20}))
+			_, err := repo.Collect(s.Range(t.Context(), driver.Span{Table: ts.ByTag, Key: driver.Key{Partition: "go#"}, Limit: 20}))
 			return err
 		}},
 		{"range of records", 2, func() error {
-			_, err := repo.Collect(s.Range(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}, Limit: 20}))
+			_, err := repo.Collect(s.Range(t.Context(), driver.Span{Table: ts.Posts, Key: driver.Key{Partition: "ann#"}, Limit: 20}))
 			return err
 		}},
 		{"count", 1, func() error {
-			_, err := s.Count(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}})
+			_, err := s.Count(t.Context(), driver.Span{Table: ts.Posts, Key: driver.Key{Partition: "ann#"}})
 			return err
 		}},
 	} {
@@ -227,24 +230,24 @@ func TestMarksEndWithTheServer(t *testing.T) {
 	t.Parallel()
 	server, s, ts := own(t)
 	for i := range 600 {
-		mustCommit(t, s, ts.insert(t, "ann", fmt.Sprint(i)))
+		backendtest.MustCommit(t, s, ts.Insert(t, "ann", fmt.Sprint(i)))
 	}
 	mark := ""
-	for chunk, err := range s.Walk(t.Context(), ts.posts, "") {
+	for chunk, err := range s.Walk(t.Context(), ts.Posts, "") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		mark = chunk.Mark
 		break
 	}
-	if rest, err := repo.Collect(s.Walk(t.Context(), ts.posts, mark)); mark == "" || err != nil || len(rest) == 0 {
+	if rest, err := repo.Collect(s.Walk(t.Context(), ts.Posts, mark)); mark == "" || err != nil || len(rest) == 0 {
 		t.Fatalf("a walk from the mark of its first chunk: %d chunks, %v", len(rest), err)
 	}
 	server.Restart(t)
-	if _, err := repo.Collect(s.Walk(t.Context(), ts.posts, mark)); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "walk again") {
+	if _, err := repo.Collect(s.Walk(t.Context(), ts.Posts, mark)); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "walk again") {
 		t.Errorf("the mark after a restart: %v, want ErrInvalid", err)
 	}
-	if all, err := repo.Collect(s.Walk(t.Context(), ts.posts, "")); err != nil || len(all) == 0 {
+	if all, err := repo.Collect(s.Walk(t.Context(), ts.Posts, "")); err != nil || len(all) == 0 {
 		t.Errorf("a walk from the start after a restart: %d chunks, %v", len(all), err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -14,25 +15,25 @@ func TestFieldsDeclaredLater(t *testing.T) {
 	t.Parallel()
 	_, s, ts := own(t)
 	put := func(id string, likes driver.Value) {
-		op := ts.insert(t, "ann", id)[:1]
+		op := ts.Insert(t, "ann", id)[:1]
 		op[0].Row.Extra = []driver.Pair{{Name: "likes", Value: likes}}
-		mustCommit(t, s, op)
+		backendtest.MustCommit(t, s, op)
 	}
 	put("1", driver.IntValue(5))
 	put("2", driver.IntValue(math.MaxInt64))
 	put("3", driver.StringValue("many"))
-	wide := *ts.posts
+	wide := *ts.Posts
 	wide.Fields = append([]driver.Column{{Name: "likes", Kind: driver.Int}}, wide.Fields...)
 	if err := s.Define(t.Context(), []*driver.Table{&wide}); err != nil {
 		t.Fatal(err)
 	}
 	edit := func(id string, e driver.Edit) (*driver.Refusal, error) {
 		return s.Commit(t.Context(), driver.NewToken(), []driver.Op{{Do: driver.Patch, Table: &wide, If: driver.Present,
-			Row: driver.Row{Key: keyOf(t, &wide, "ann", id)}, Edits: []driver.Edit{{Do: driver.Set, Field: 1, Value: driver.StringValue("t")}, e}}})
+			Row: driver.Row{Key: backendtest.KeyOf(t, &wide, "ann", id)}, Edits: []driver.Edit{{Do: driver.Set, Field: 1, Value: driver.StringValue("t")}, e}}})
 	}
 	likes := func(id string) driver.Value {
 		var rows [1]driver.Row
-		if err := s.Get(t.Context(), &wide, []driver.Key{keyOf(t, &wide, "ann", id)}, []int{0}, rows[:]); err != nil {
+		if err := s.Get(t.Context(), &wide, []driver.Key{backendtest.KeyOf(t, &wide, "ann", id)}, []int{0}, rows[:]); err != nil {
 			t.Fatal(err)
 		}
 		return rows[0].Fields[0]

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -15,7 +16,7 @@ func TestAddToWhatIsNoInt(t *testing.T) {
 	t.Parallel()
 	server, s, ts := own(t)
 	client := raw(t, server.Addr)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	for value, refused := range map[string]bool{
 		"007": true, "-0": true, "": true, "1.5": true, "+1": true, " 1": true,
 		"9223372036854775807": true, "9223372036854775808": true, "-9223372036854775809": true, "99999999999999999999999": true,
@@ -23,8 +24,8 @@ func TestAddToWhatIsNoInt(t *testing.T) {
 	} {
 		do(t, client, "HSET", "posts:{ann#}1#", "views", value)
 		before := do(t, client, "HGETALL", "posts:{ann#}1#").([]any)
-		for _, ops := range [][]driver.Op{ts.add(t, "ann", "1"),
-			append(ts.add(t, "ann", "1"), driver.Op{Do: driver.Check, Table: ts.posts, Row: driver.Row{Key: keyOf(t, ts.posts, "ann", "2")}})} {
+		for _, ops := range [][]driver.Op{ts.Add(t, "ann", "1"),
+			append(ts.Add(t, "ann", "1"), driver.Op{Do: driver.Check, Table: ts.Posts, Row: driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "ann", "2")}})} {
 			refusal, err := s.Commit(t.Context(), driver.NewToken(), ops)
 			if refused && value != "9223372036854775807" && errors.Is(err, driver.ErrCorrupt) {
 				err, refusal = nil, &driver.Refusal{Overflow: true} // the row that is there cannot be read as one
@@ -48,13 +49,13 @@ func TestHashOfAnother(t *testing.T) {
 	server, s, ts := own(t)
 	client := raw(t, server.Addr)
 	do(t, client, "HSET", "posts:{ann#}1#", "theirs", "x")
-	key := keyOf(t, ts.posts, "ann", "1")
-	other := driver.Op{Do: driver.Check, Table: ts.posts, Row: driver.Row{Key: keyOf(t, ts.posts, "bob", "1")}}
+	key := backendtest.KeyOf(t, ts.Posts, "ann", "1")
+	other := driver.Op{Do: driver.Check, Table: ts.Posts, Row: driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "bob", "1")}}
 	for _, op := range []driver.Op{
-		{Do: driver.Delete, Table: ts.posts, Row: driver.Row{Key: key}},
-		{Do: driver.Put, Table: ts.posts, Row: driver.Row{Key: key}},
-		{Do: driver.Put, Table: ts.posts, Row: driver.Row{Key: key}, If: driver.Absent},
-		{Do: driver.Fence, Table: ts.posts, Row: driver.Row{Key: key, Expires: 1}, If: driver.Absent},
+		{Do: driver.Delete, Table: ts.Posts, Row: driver.Row{Key: key}},
+		{Do: driver.Put, Table: ts.Posts, Row: driver.Row{Key: key}},
+		{Do: driver.Put, Table: ts.Posts, Row: driver.Row{Key: key}, If: driver.Absent},
+		{Do: driver.Fence, Table: ts.Posts, Row: driver.Row{Key: key, Expires: 1}, If: driver.Absent},
 	} {
 		for _, ops := range [][]driver.Op{{op}, {op, other}} {
 			if refusal, err := s.Commit(t.Context(), driver.NewToken(), ops); !errors.Is(err, driver.ErrCorrupt) {

@@ -9,18 +9,19 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // behind opens a store behind a proxy, with names of its own on the shared server.
-func behind(t *testing.T) (*proxy, *redis.Store, *tables) {
+func behind(t *testing.T) (*proxy, *redis.Store, *backendtest.Tables) {
 	t.Helper()
 	p := newProxy(t, testserver.Shared(t, testserver.Redis).Addr)
 	s, ts := open(t, "redis://"+p.addr()+"?read_timeout=1s&prefix="+driver.NewToken().String())
 	t.Cleanup(func() {
-		if err := s.Drop(context.WithoutCancel(t.Context()), ts.all()); err != nil && !errors.Is(err, driver.ErrUnavailable) {
+		if err := s.Drop(context.WithoutCancel(t.Context()), ts.All()); err != nil && !errors.Is(err, driver.ErrUnavailable) {
 			t.Error(err)
 		}
 	})
@@ -32,23 +33,23 @@ func behind(t *testing.T) (*proxy, *redis.Store, *tables) {
 func TestNothingIsSentTwice(t *testing.T) {
 	t.Parallel()
 	p, s, ts := behind(t)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
-	mustCommit(t, s, ts.add(t, "ann", "1")) // now the server has the script
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Add(t, "ann", "1")) // now the server has the script
 	for _, tt := range []struct {
 		name  string
 		fault fault
 		more  int64 // what the commit adds
 	}{{"request lost", loseRequest, 0}, {"answer lost", loseAnswer, 1}} {
-		before := ts.views(t, s, "ann", "1")
+		before := ts.Views(t, s, "ann", "1")
 		p.arm("evalsha", tt.fault, 1)
-		refusal, err := s.Commit(t.Context(), driver.NewToken(), ts.add(t, "ann", "1"))
+		refusal, err := s.Commit(t.Context(), driver.NewToken(), ts.Add(t, "ann", "1"))
 		if !errors.Is(err, driver.ErrUnknownOutcome) || refusal != nil {
 			t.Errorf("%s: %v, want ErrUnknownOutcome", tt.name, err)
 		}
 		if n := p.seen.Load(); n != 1 {
 			t.Errorf("%s: the script was sent %d times", tt.name, n)
 		}
-		if got := ts.views(t, s, "ann", "1") - before; got != tt.more {
+		if got := ts.Views(t, s, "ann", "1") - before; got != tt.more {
 			t.Errorf("%s: %d was added, want %d", tt.name, got, tt.more)
 		}
 	}
@@ -116,20 +117,20 @@ func TestUnknownOutcomesAreSettled(t *testing.T) {
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
 	p, s, ts := behind(t)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	p.arm("evalsha", holdAnswer, 1)
 	within(t, "commit", 700*time.Millisecond, func(ctx context.Context) error {
-		_, err := s.Commit(ctx, driver.NewToken(), ts.add(t, "ann", "1"))
+		_, err := s.Commit(ctx, driver.NewToken(), ts.Add(t, "ann", "1"))
 		return err
 	}, driver.ErrUnknownOutcome, context.DeadlineExceeded)
 	p.arm("hmget", holdAnswer, 1)
 	within(t, "get", 700*time.Millisecond, func(ctx context.Context) error {
-		return s.Get(ctx, ts.posts, []driver.Key{keyOf(t, ts.posts, "ann", "1")}, []int{fViews}, make([]driver.Row, 1))
+		return s.Get(ctx, ts.Posts, []driver.Key{backendtest.KeyOf(t, ts.Posts, "ann", "1")}, []int{backendtest.FieldViews}, make([]driver.Row, 1))
 	}, driver.ErrTimeout, context.DeadlineExceeded)
 	p.arm("evalsha", holdAnswer, 1)
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := s.Commit(over, driver.NewToken(), ts.add(t, "ann", "1"))
+	_, err := s.Commit(over, driver.NewToken(), ts.Add(t, "ann", "1"))
 	if !errors.Is(err, driver.ErrTimeout) || !errors.Is(err, context.Canceled) || p.seen.Load() != 0 {
 		t.Errorf("a commit after the end of its context: %v, and %d scripts were sent", err, p.seen.Load())
 	}
@@ -156,9 +157,9 @@ func within(t *testing.T, what string, most time.Duration, fn func(ctx context.C
 func TestAnswerThatIsLate(t *testing.T) {
 	t.Parallel()
 	p, s, ts := behind(t)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	p.arm("evalsha", holdAnswer, 1)
-	_, err := s.Commit(t.Context(), driver.NewToken(), ts.add(t, "ann", "1"))
+	_, err := s.Commit(t.Context(), driver.NewToken(), ts.Add(t, "ann", "1"))
 	if !errors.Is(err, driver.ErrUnknownOutcome) || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("commit: %v, want ErrUnknownOutcome without the error of a context", err)
 	}
@@ -177,36 +178,36 @@ func TestWhatNeverLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := newTables()
-	if err := s.Define(t.Context(), ts.all()); err != nil {
+	ts := backendtest.NewTables()
+	if err := s.Define(t.Context(), ts.All()); err != nil {
 		t.Fatal(err)
 	}
 	one := client.Conn() // it keeps the only connection
 	if err := one.Ping(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "1"))
+	_, err = s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "1"))
 	if !errors.Is(err, driver.ErrThrottled) || errors.Is(err, driver.ErrUnknownOutcome) {
 		t.Errorf("without a free connection: %v, want ErrThrottled", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	_, err = s.Commit(ctx, driver.NewToken(), ts.insert(t, "ann", "1"))
+	_, err = s.Commit(ctx, driver.NewToken(), ts.Insert(t, "ann", "1"))
 	if !errors.Is(err, driver.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, driver.ErrUnknownOutcome) {
 		t.Errorf("a deadline while waiting for a connection: %v, want ErrTimeout", err)
 	}
 	one.Close()
 	p.stop()
 	time.Sleep(50 * time.Millisecond) // until the client can see that its connection is gone
-	_, err = s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "1"))
+	_, err = s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "1"))
 	if !errors.Is(err, driver.ErrUnavailable) || errors.Is(err, driver.ErrUnknownOutcome) {
 		t.Errorf("commit without a server: %v, want ErrUnavailable", err)
 	}
-	if err := s.Define(t.Context(), ts.all()); !errors.Is(err, driver.ErrUnavailable) {
+	if err := s.Define(t.Context(), ts.All()); !errors.Is(err, driver.ErrUnavailable) {
 		t.Errorf("define without a server: %v, want ErrUnavailable", err)
 	}
 	direct, _ := open(t, testserver.Shared(t, testserver.Redis).URL+"?prefix="+prefix)
-	if err := direct.Drop(t.Context(), ts.all()); err != nil {
+	if err := direct.Drop(t.Context(), ts.All()); err != nil {
 		t.Error(err)
 	}
 }

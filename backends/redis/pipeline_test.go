@@ -13,6 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/internal/toxic"
 	"github.com/polystore/polystore/repo/driver"
@@ -59,7 +60,7 @@ func (l *traffic) reset() {
 }
 
 // overheard returns a store and what it sends.
-func overheard(t *testing.T, addr string, timeout time.Duration) (*redis.Store, *tables, *traffic) {
+func overheard(t *testing.T, addr string, timeout time.Duration) (*redis.Store, *backendtest.Tables, *traffic) {
 	t.Helper()
 	client := goredis.NewClient(&goredis.Options{Addr: addr, ContextTimeoutEnabled: true, ReadTimeout: timeout, WriteTimeout: timeout, PoolSize: 100})
 	l := &traffic{}
@@ -68,8 +69,8 @@ func overheard(t *testing.T, addr string, timeout time.Duration) (*redis.Store, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := newTables()
-	if err := s.Define(t.Context(), ts.all()); err != nil {
+	ts := backendtest.NewTables()
+	if err := s.Define(t.Context(), ts.All()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -97,14 +98,14 @@ func TestSharedPipelines(t *testing.T) {
 	s, ts, l := overheard(t, testserver.Shared(t, testserver.Redis).Addr, 3*time.Second)
 	get := func(id string) (string, error) {
 		rows := make([]driver.Row, 1)
-		err := s.Get(t.Context(), ts.posts, []driver.Key{keyOf(t, ts.posts, "ann", id)}, nil, rows)
+		err := s.Get(t.Context(), ts.Posts, []driver.Key{backendtest.KeyOf(t, ts.Posts, "ann", id)}, nil, rows)
 		if err == nil && rows[0].Rev.IsZero() {
 			return "", errors.New("no row")
 		}
 		return rows[0].Key.Sort, err
 	}
 	l.reset()
-	mustCommit(t, s, ts.insert(t, "ann", "lone"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "lone"))
 	if _, err := get("lone"); err != nil {
 		t.Error(err)
 	}
@@ -116,7 +117,7 @@ func TestSharedPipelines(t *testing.T) {
 	for _, err := range together(callers, func(i int) error {
 		for k := range calls {
 			id := fmt.Sprintf("%d-%d", i, k)
-			if refusal, err := s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", id)); refusal != nil || err != nil {
+			if refusal, err := s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", id)); refusal != nil || err != nil {
 				return fmt.Errorf("insert %s: %v, %w", id, refusal, err)
 			}
 			if got, err := get(id); err != nil || got != id+"#" {
@@ -172,7 +173,7 @@ func TestSharedPipelineThatHangs(t *testing.T) {
 	}
 	p.Heal()
 	client := raw(t, server.Addr)
-	await(func() int { // until the pipelines have ended
+	backendtest.Await(func() int { // until the pipelines have ended
 		if err := insertOne(t.Context(), t, s, ts, driver.NewToken().String()); err != nil {
 			return 1
 		}
@@ -185,8 +186,8 @@ func TestSharedPipelineThatHangs(t *testing.T) {
 	}
 }
 
-func insertOne(ctx context.Context, t *testing.T, s *redis.Store, ts *tables, id string) error {
-	_, err := s.Commit(ctx, driver.NewToken(), ts.insert(t, "ann", id))
+func insertOne(ctx context.Context, t *testing.T, s *redis.Store, ts *backendtest.Tables, id string) error {
+	_, err := s.Commit(ctx, driver.NewToken(), ts.Insert(t, "ann", id))
 	return err
 }
 
@@ -197,7 +198,7 @@ func TestSharedPipelineThatBreaks(t *testing.T) {
 	server := testserver.Start(t, testserver.Redis)
 	p := toxic.New(t, server.Addr)
 	s, ts, l := overheard(t, p.Addr(), 5*time.Second)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	l.reset()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -214,10 +215,10 @@ func TestSharedPipelineThatBreaks(t *testing.T) {
 	for _, err := range together(32, func(int) error {
 		rows := make([]driver.Row, 1)
 		for ctx.Err() == nil {
-			if err := s.Get(t.Context(), ts.posts, []driver.Key{keyOf(t, ts.posts, "ann", "1")}, nil, rows); err != nil {
+			if err := s.Get(t.Context(), ts.Posts, []driver.Key{backendtest.KeyOf(t, ts.Posts, "ann", "1")}, nil, rows); err != nil {
 				return fmt.Errorf("get: %w", err)
 			}
-			_, err := s.Commit(t.Context(), driver.NewToken(), ts.add(t, "ann", "1"))
+			_, err := s.Commit(t.Context(), driver.NewToken(), ts.Add(t, "ann", "1"))
 			switch {
 			case err == nil:
 				done.Add(1)
@@ -237,7 +238,7 @@ func TestSharedPipelineThatBreaks(t *testing.T) {
 	if unknown.Load() == 0 || l.inPipes.Load() < l.single.Load() {
 		t.Errorf("%d commits of unknown outcome, %d commands in pipelines, %d not: nothing broke", unknown.Load(), l.inPipes.Load(), l.single.Load())
 	}
-	if n := ts.views(t, s, "ann", "1") - 1; n < done.Load() || n > done.Load()+unknown.Load() {
+	if n := ts.Views(t, s, "ann", "1") - 1; n < done.Load() || n > done.Load()+unknown.Load() {
 		t.Errorf("%d were added, %d acknowledged and %d unknown", n, done.Load(), unknown.Load())
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -130,12 +131,12 @@ func TestAddressThatTurns(t *testing.T) {
 	var to atomic.Pointer[string]
 	to.Store(&primary.Addr)
 	s, ts := open(t, "redis://"+turning(t, &to))
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	do(t, raw(t, primary.Addr), "WAIT", 1, 5000)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	for range 20 { // several connections
-		go s.Get(ctx, ts.posts, []driver.Key{keyOf(t, ts.posts, "ann", "1")}, nil, make([]driver.Row, 1))
+		go s.Get(ctx, ts.Posts, []driver.Key{backendtest.KeyOf(t, ts.Posts, "ann", "1")}, nil, make([]driver.Row, 1))
 	}
 	time.Sleep(100 * time.Millisecond)
 	follower := raw(t, replica.Addr)
@@ -144,7 +145,7 @@ func TestAddressThatTurns(t *testing.T) {
 	do(t, raw(t, primary.Addr), "REPLICAOF", host, port)
 	to.Store(&replica.Addr)
 	for range 5 {
-		mustCommit(t, s, ts.add(t, "ann", "1"))
+		backendtest.MustCommit(t, s, ts.Add(t, "ann", "1"))
 	}
 	if got := do(t, follower, "HGET", "posts:{ann#}1#", "views"); got != "6" {
 		t.Errorf("the new primary has %v views, want 6", got)
@@ -159,7 +160,7 @@ func TestReplayWaitsForReplicas(t *testing.T) {
 	url := primary.URL + "?min_replicas=1&read_timeout=1s"
 	s, ts := open(t, url)
 	stall(t, primary, replica)
-	token, ops := driver.NewToken(), ts.insert(t, "ann", "1")
+	token, ops := driver.NewToken(), ts.Insert(t, "ann", "1")
 	if _, err := s.Commit(t.Context(), token, ops); !errors.Is(err, driver.ErrUnknownOutcome) {
 		t.Errorf("a commit that no replica has: %v", err)
 	}
@@ -171,7 +172,7 @@ func TestReplayWaitsForReplicas(t *testing.T) {
 	if refusal, err := s.Commit(t.Context(), token, ops); refusal != nil || err != nil {
 		t.Errorf("the commit sent again when a replica has it: %v, %v", refusal, err)
 	}
-	if got, want := ts.numbers(t, s, "ann", []string{"1"}), "1 posts, 1 in order, 1 rows, 1 slugs"; got != want {
+	if got, want := ts.Numbers(t, s, "ann", []string{"1"}), "1 posts, 1 counted, 1 rows, 1 slugs"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

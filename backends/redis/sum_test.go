@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -56,16 +57,16 @@ func (c *counter) value(t *testing.T) driver.Value {
 func counters(t *testing.T, kind driver.Kind, before driver.Value) (old, declares, late *counter) {
 	t.Helper()
 	server, s, ts := own(t)
-	key := keyOf(t, ts.posts, "ann", "1")
-	mustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, Row: driver.Row{Key: key, Extra: []driver.Pair{{Name: "likes", Value: before}}}}})
+	key := backendtest.KeyOf(t, ts.Posts, "ann", "1")
+	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.Posts, Row: driver.Row{Key: key, Extra: []driver.Pair{{Name: "likes", Value: before}}}}})
 	newer, _ := open(t, server.URL)
-	wide := *ts.posts
+	wide := *ts.Posts
 	wide.Fields = append([]driver.Column{{Name: "likes", Kind: kind}}, wide.Fields...)
 	if err := newer.Define(t.Context(), []*driver.Table{&wide}); err != nil {
 		t.Fatal(err)
 	}
 	third, more := open(t, server.URL)
-	return &counter{s, ts.posts, key}, &counter{newer, &wide, key}, &counter{third, more.posts, key}
+	return &counter{s, ts.Posts, key}, &counter{newer, &wide, key}, &counter{third, more.Posts, key}
 }
 
 // No addition is lost when one program declares a field that another one adds to
@@ -112,11 +113,11 @@ func TestSumBesideOneThatIsRead(t *testing.T) {
 	t.Parallel()
 	_, declares, _ := counters(t, driver.Int, driver.IntValue(5))
 	c := declares
-	mustCommit(t, c.s, []driver.Op{{Do: driver.Patch, If: driver.Present, Table: c.table, Row: driver.Row{Key: c.key},
-		Edits: []driver.Edit{{Do: driver.Set, Field: 1 + fViews, Value: driver.IntValue(math.MaxInt64)}}}})
+	backendtest.MustCommit(t, c.s, []driver.Op{{Do: driver.Patch, If: driver.Present, Table: c.table, Row: driver.Row{Key: c.key},
+		Edits: []driver.Edit{{Do: driver.Set, Field: 1 + backendtest.FieldViews, Value: driver.IntValue(math.MaxInt64)}}}})
 	one := driver.IntValue(1)
 	refusal, err := c.s.Commit(t.Context(), driver.NewToken(), []driver.Op{{Do: driver.Patch, If: driver.Present, Table: c.table, Row: driver.Row{Key: c.key},
-		Edits: []driver.Edit{{Do: driver.Add, Value: one}, {Do: driver.Add, Field: 1 + fViews, Value: one}}}})
+		Edits: []driver.Edit{{Do: driver.Add, Value: one}, {Do: driver.Add, Field: 1 + backendtest.FieldViews, Value: one}}}})
 	if err != nil || refusal == nil || !refusal.Overflow || refusal.Edit != 1 {
 		t.Errorf("a sum over int64 beside one that is read: refusal %+v, %v; want one for edit 1", refusal, err)
 	}

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -87,8 +88,8 @@ func TestTLS(t *testing.T) {
 	addr := encrypted(t, cert, server.Addr)
 	prefix := "prefix=" + driver.NewToken().String()
 	s, ts := open(t, "rediss://"+addr+"?"+prefix+"&ca="+file)
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
-	if err := s.Drop(t.Context(), ts.all()); err != nil {
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
+	if err := s.Drop(t.Context(), ts.All()); err != nil {
 		t.Error(err)
 	}
 	for what, tt := range map[string]struct {
@@ -124,11 +125,11 @@ func TestSocket(t *testing.T) {
 	t.Cleanup(func() { l.Close() })
 	go accept(l, testserver.Shared(t, testserver.Redis).Addr)
 	s, ts := open(t, "unix://"+path+"?db=3&prefix="+driver.NewToken().String())
-	mustCommit(t, s, ts.insert(t, "ann", "1"))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	if d := s.Facts().Detail; !strings.Contains(d, path) || !strings.Contains(d, "database 3") {
 		t.Errorf("detail %q", d)
 	}
-	if err := s.Drop(t.Context(), ts.all()); err != nil {
+	if err := s.Drop(t.Context(), ts.All()); err != nil {
 		t.Error(err)
 	}
 }

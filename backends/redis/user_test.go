@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -37,26 +38,26 @@ func TestUserWhoMayDoWhatIsListed(t *testing.T) {
 	if f := s.Facts(); f.Setting != "appendfsync everysec" {
 		t.Errorf("setting %q, want that of CONFIG GET", f.Setting)
 	}
-	wide := *ts.posts
+	wide := *ts.Posts
 	wide.Fields = append([]driver.Column{{Name: "likes", Kind: driver.Int}}, wide.Fields...)
 	if err := s.Define(t.Context(), []*driver.Table{&wide}); err != nil {
 		t.Fatal(err)
 	}
-	key := driver.Row{Key: keyOf(t, ts.posts, "ann", "1")}
+	key := driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "ann", "1")}
 	patch := driver.Op{Do: driver.Patch, Table: &wide, If: driver.Present, Row: key,
 		Edits: []driver.Edit{{Do: driver.Add, Value: driver.IntValue(1)}, {Do: driver.Unset, Field: 1}}}
 	for _, ops := range [][]driver.Op{
-		ts.insert(t, "ann", "1"),
-		ts.add(t, "ann", "1"),
+		ts.Insert(t, "ann", "1"),
+		ts.Add(t, "ann", "1"),
 		{patch},
-		{{Do: driver.Put, Table: ts.posts, Row: key}},
-		{{Do: driver.Fence, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: keyOf(t, ts.posts, "ann", "2"), Expires: 1}}},
-		{{Do: driver.Delete, Table: ts.posts, Row: key}, {Do: driver.Delete, Table: ts.byTag, Row: driver.Row{Key: keyOf(t, ts.byTag, "go", "ann", "1")}}},
-		ts.insert(t, "ann", "3"),
+		{{Do: driver.Put, Table: ts.Posts, Row: key}},
+		{{Do: driver.Fence, Table: ts.Posts, If: driver.Absent, Row: driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "ann", "2"), Expires: 1}}},
+		{{Do: driver.Delete, Table: ts.Posts, Row: key}, {Do: driver.Delete, Table: ts.ByTag, Row: driver.Row{Key: backendtest.KeyOf(t, ts.ByTag, "go", "ann", "1")}}},
+		ts.Insert(t, "ann", "3"),
 	} {
-		mustCommit(t, s, ops)
+		backendtest.MustCommit(t, s, ops)
 	}
-	for _, table := range ts.all() {
+	for _, table := range ts.All() {
 		if chunks, err := repo.Collect(s.Walk(t.Context(), table, "")); err != nil || len(chunks) == 0 {
 			t.Errorf("walk of %s: %d chunks, %v", table.Name, len(chunks), err)
 		}
@@ -64,10 +65,10 @@ func TestUserWhoMayDoWhatIsListed(t *testing.T) {
 			t.Errorf("size of %s: %d, %v", table.Name, size, err)
 		}
 	}
-	if n, err := s.Count(t.Context(), driver.Span{Table: ts.posts, Key: keyOf(t, ts.posts, "ann", "")}); n != 1 || err != nil {
+	if n, err := s.Count(t.Context(), driver.Span{Table: ts.Posts, Key: backendtest.KeyOf(t, ts.Posts, "ann", "")}); n != 1 || err != nil {
 		t.Errorf("count: %d, %v", n, err)
 	}
-	if err := s.Drop(t.Context(), ts.all()); err != nil {
+	if err := s.Drop(t.Context(), ts.All()); err != nil {
 		t.Error(err)
 	}
 }
@@ -92,11 +93,11 @@ func insertBy(t *testing.T, url string) error {
 		return err
 	}
 	defer s.Close()
-	ts := newTables()
-	if err := s.Define(t.Context(), ts.all()); err != nil {
+	ts := backendtest.NewTables()
+	if err := s.Define(t.Context(), ts.All()); err != nil {
 		return err
 	}
-	_, err = s.Commit(t.Context(), driver.NewToken(), ts.insert(t, "ann", "1"))
+	_, err = s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "1"))
 	return err
 }
 

@@ -30,6 +30,8 @@ var rules = []rule{
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
 	{`^bench(/.+)?$`, `^(repo|repo/driver|backends/\w+|internal/.+|bench/.+)$`, `.*`},
 	{`^internal/backend(/.+)?$`, `^repo/driver$`, ``},
+	// Tests of stores, which is why it may use what no store may.
+	{`^internal/backendtest$`, `^(repo|repo/driver|internal/testserver|internal/toxic)$`, ``},
 	{`^internal/simulate$`, `^(repo|repo/driver|backends/memory)$`, ``},
 	{`^internal/.+$`, ``, `.*`},
 }
