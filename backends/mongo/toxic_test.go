@@ -37,18 +37,18 @@ func silence() *backendtest.Silence {
 func storeVerbs() []backendtest.Verb {
 	timeout := driver.ErrTimeout
 	return []backendtest.Verb{
-		{"processor time", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "processor time", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			_, err := s.Store.(driver.Meter).CPU(ctx)
 			return err
 		}},
-		{"commit of a put", driver.ErrUnknownOutcome, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "commit of a put", Kind: driver.ErrUnknownOutcome, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return s.Commit(ctx, s.Tables.Insert(s.T, "ann", "2")[:1])
 		}},
-		{"commit of several", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "commit of several", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return s.Commit(ctx, s.Tables.Insert(s.T, "ann", "2"))
 		}},
-		{"commit of a check", timeout, func(s *backendtest.Silent, ctx context.Context) error { return s.Check(ctx) }},
-		{"repo insert", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "commit of a check", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error { return s.Check(ctx) }},
+		{Name: "repo insert", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return s.Notes.Insert(ctx, &backendtest.Note{ID: "d", Tag: "x"})
 		}},
 	}

@@ -50,14 +50,14 @@ func silence(t *testing.T) *backendtest.Silence {
 func storeVerbs() []backendtest.Verb {
 	unknown, timeout := driver.ErrUnknownOutcome, driver.ErrTimeout
 	return []backendtest.Verb{
-		{"commit of puts", unknown, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "commit of puts", Kind: unknown, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return s.Commit(ctx, s.Tables.Insert(s.T, "ann", "2"))
 		}},
-		{"commit of a check", unknown, func(s *backendtest.Silent, ctx context.Context) error { return s.Check(ctx) }},
-		{"commits of many at once", unknown, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "commit of a check", Kind: unknown, Call: func(s *backendtest.Silent, ctx context.Context) error { return s.Check(ctx) }},
+		{Name: "commits of many at once", Kind: unknown, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return atOnce(func() error { return s.Commit(ctx, s.Tables.Add(s.T, "ann", "1")) })
 		}},
-		{"gets of many at once", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "gets of many at once", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return atOnce(func() error { return s.Get(ctx, 1) })
 		}},
 	}
@@ -67,42 +67,42 @@ func storeVerbs() []backendtest.Verb {
 func repoVerbs() []backendtest.Verb {
 	unknown, timeout := driver.ErrUnknownOutcome, driver.ErrTimeout
 	return []backendtest.Verb{
-		{"repo get", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo get", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			_, err := s.Notes.Get(ctx, repo.Key{"a"})
 			return err
 		}},
-		{"repo get many", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo get many", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			_, _, err := s.Notes.GetMany(ctx, []repo.Key{{"a"}, {"b"}})
 			return err
 		}},
-		{"repo count", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo count", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			_, err := s.Notes.Count(ctx, repo.Where("tag", "x"))
 			return err
 		}},
-		{"repo scan", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo scan", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return backendtest.Drain(s.Notes.Scan(ctx, repo.All()))
 		}},
-		{"repo walk", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo walk", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return backendtest.Drain(s.Notes.Walk(ctx, ""))
 		}},
-		{"repo verify", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo verify", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			_, err := s.Notes.Verify(ctx)
 			return err
 		}},
-		{"repo insert", unknown, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo insert", Kind: unknown, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return s.Notes.Insert(ctx, &backendtest.Note{ID: "d", Tag: "x"})
 		}},
-		{"repo update", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo update", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			_, err := s.Notes.Update(ctx, repo.Key{"a"}, func(n *backendtest.Note) error { n.N++; return nil })
 			return err
 		}},
-		{"repo delete", timeout, func(s *backendtest.Silent, ctx context.Context) error { return s.Notes.Delete(ctx, repo.Key{"a"}) }},
-		{"repo group", unknown, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo delete", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error { return s.Notes.Delete(ctx, repo.Key{"a"}) }},
+		{Name: "repo group", Kind: unknown, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			g := s.Notes.Group()
 			g.Insert(&backendtest.Note{ID: "d", Tag: "x"})
 			return g.Commit(ctx)
 		}},
-		{"repo drop", timeout, func(s *backendtest.Silent, ctx context.Context) error {
+		{Name: "repo drop", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {
 			return repo.DropCollection(ctx, s.Repo, "notes")
 		}},
 	}
