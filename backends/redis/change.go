@@ -84,11 +84,10 @@ func (c *call) place() (sort string) {
 func (c *call) insertCall(sc *script) {
 	c.script = sc
 	sort := c.place()
-	c.add(string(c.token[:]), itoa(len(c.ops)-1))
+	c.add(string(c.token[:]), sort)
 	for i := 1; i < len(c.ops); i++ {
 		c.add(c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
 	}
-	c.add(sort)
 	c.args = c.views[0].appendFields(c.args, &c.ops[0].Row)
 }
 
@@ -96,11 +95,13 @@ func (c *call) insertCall(sc *script) {
 func (c *call) removeCall(sc *script) {
 	c.script = sc
 	sort := c.place()
-	c.add(string(c.token[:]), condition(&c.ops[0]), c.views[0].room, itoa(len(c.ops)-1), sort)
+	c.add(string(c.token[:]), condition(&c.ops[0]), c.views[0].room, sort)
 	for i := 1; i < len(c.ops); i++ {
 		c.add(c.ops[i].Row.Key.Sort)
 	}
-	c.args = c.views[0].appendFields(c.args, &c.ops[0].Row)
+	row := c.ops[0].Row
+	row.Dead = false // the script says that itself
+	c.args = c.views[0].appendFields(c.args, &row)
 }
 
 // putCall makes the call of the script put.

@@ -64,6 +64,7 @@ func (s *Store) readHash(ctx context.Context, v *view, r *reply, row *driver.Row
 		clear(row.Fields)
 	}
 	var others []pending
+	next := 0 // the fields mostly come in the order in which they were written first
 	for ; n > 1 && !r.bad; n -= 2 {
 		name, _ := r.text()
 		text, _ := r.text()
@@ -73,8 +74,9 @@ func (s *Store) readHash(ctx context.Context, v *view, r *reply, row *driver.Row
 		case ok && name[0] == '.':
 			ok = v.readExtra(row, name[1:], text)
 		default:
-			if i, declared := v.ordinals[name]; declared {
+			if i, declared := v.ordinal(name, next); declared {
 				row.Fields[i], ok = parseScalar(text, v.fields[i].Kind)
+				next = i + 1
 			} else {
 				others = append(others, pending{name, text})
 			}
@@ -87,6 +89,15 @@ func (s *Store) readHash(ctx context.Context, v *view, r *reply, row *driver.Row
 		return v.badRow(row, "_rev")
 	}
 	return s.readOthers(ctx, v, row, others)
+}
+
+// ordinal returns the place of a declared field, which is often the one expected.
+func (v *view) ordinal(name string, expected int) (int, bool) {
+	if expected < len(v.fields) && v.fields[expected].Name == name {
+		return expected, true
+	}
+	i, declared := v.ordinals[name]
+	return i, declared
 }
 
 // badRow is the error of a record whose field cannot have been written by this
@@ -207,7 +218,7 @@ func (v *view) readField(r *reply, ordinal int) (value driver.Value, ok bool) {
 var metaNames = [...]string{"_rev", "_dead", "_expires", "_ring", "_note"}
 
 // askSome returns the command that reads a record with a mask.
-func (v *view) askSome(key string, mask []int) []any {
+func (v *view) askSome(key *string, mask []int) []any {
 	words := make([]any, 0, 2+len(metaNames)+len(mask))
 	words = append(words, "hmget", key)
 	for i := range metaNames {

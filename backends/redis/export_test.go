@@ -5,3 +5,18 @@ var Texts = map[string]string{
 	"redis/span": spanText, "redis/over": overText, "redis/rows": rowsText, "redis/insert": insertText, "redis/remove": removeText,
 	"redis/put": putText, "redis/patch": patchText, "redis/commit": commitText,
 }
+
+// TextsOf reads all texts of a reply.
+func TextsOf(text string) (list []string) {
+	for r := (reply{rest: text}); r.rest != ""; {
+		s, ok := r.text()
+		switch {
+		case r.bad:
+			s = "bad"
+		case !ok:
+			s = "nothing"
+		}
+		list = append(list, s)
+	}
+	return list
+}

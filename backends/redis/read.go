@@ -31,9 +31,10 @@ func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
 
 func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
 	doing := "get a row of " + v.name
-	cmds := make([]*goredis.RawCmd, len(keys))
+	cmds, names := make([]*goredis.RawCmd, len(keys)), make([]string, len(keys))
 	for i := range keys {
-		cmds[i] = goredis.NewRawCmd(ctx, v.askRow(&keys[i], mask)...)
+		names[i] = v.key(&keys[i])
+		cmds[i] = goredis.NewRawCmd(ctx, v.askRow(&names[i], keys[i].Sort, mask)...)
 	}
 	if err := s.askAll(ctx, doing, cmds); err != nil {
 		return err
@@ -41,7 +42,7 @@ func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 	for i, cmd := range cmds {
 		r := replyOf(cmd)
 		if err := r.refused(); err != nil {
-			return s.refusedKeys(ctx, doing, err, []string{v.key(&keys[i])}, []string{v.form()})
+			return s.refusedKeys(ctx, doing, err, names[i:i+1], []string{v.form()})
 		}
 		row := &rows[i]
 		row.Reset()
@@ -61,15 +62,15 @@ func (v *view) form() string {
 	return "zset"
 }
 
-// askRow returns the command that reads one row.
-func (v *view) askRow(key *driver.Key, mask []int) []any {
+// askRow returns the command that reads one row, which lies in a key of this name.
+func (v *view) askRow(name *string, sort string, mask []int) []any {
 	switch {
 	case v.class != driver.Records:
-		return []any{"zrange", v.key(key), "[" + key.Sort, "(" + bound(driver.After(key.Sort)), "bylex", "limit", "0", "1"}
+		return []any{"zrange", name, "[" + sort, "(" + bound(driver.After(sort)), "bylex", "limit", "0", "1"}
 	case mask == nil:
-		return []any{"hgetall", v.key(key)}
+		return []any{"hgetall", name}
 	}
-	return v.askSome(v.key(key), mask)
+	return v.askSome(name, mask)
 }
 
 // bound returns the end of a span. No text of a key begins with its stand-in.

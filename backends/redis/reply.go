@@ -25,17 +25,20 @@ func replyOf(cmd *goredis.RawCmd) reply {
 
 // line reads the first byte and the rest of a line.
 func (r *reply) line() (kind byte, text string) {
-	line, rest, ok := strings.Cut(r.rest, "\r\n")
-	if !ok || line == "" {
+	end := strings.IndexByte(r.rest, '\r')
+	if end < 1 || end+1 >= len(r.rest) || r.rest[end+1] != '\n' {
 		r.bad, r.rest = true, ""
 		return 0, ""
 	}
-	r.rest = rest
-	return line[0], line[1:]
+	kind, text, r.rest = r.rest[0], r.rest[1:end], r.rest[end+2:]
+	return kind, text
 }
 
 // text reads a string, a number or nothing, which is not ok.
 func (r *reply) text() (s string, ok bool) {
+	if s, ok = r.short(); ok {
+		return s, true
+	}
 	kind, line := r.line()
 	switch kind {
 	case '+', ':', ',', '#', '(':
@@ -58,6 +61,25 @@ func (r *reply) text() (s string, ok bool) {
 	}
 	r.bad, r.rest = true, ""
 	return "", false
+}
+
+// short reads a string of less than a hundred bytes, as most of them are, and
+// nothing if there is none.
+func (r *reply) short() (s string, ok bool) {
+	b := r.rest
+	if len(b) < 6 || b[0] != '$' {
+		return "", false
+	}
+	n, at := int(b[1])-'0', 2
+	if b[2] != '\r' {
+		n, at = 10*n+int(b[2])-'0', 3
+	}
+	if b[1] < '0' || b[1] > '9' || at == 3 && (b[2] < '0' || b[2] > '9') || b[at:at+2] != "\r\n" || len(b) < at+n+4 {
+		return "", false
+	}
+	at += 2
+	r.rest = b[at+n+2:]
+	return b[at : at+n], true
 }
 
 // list reads how many elements follow; pairs count twice.

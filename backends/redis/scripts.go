@@ -48,41 +48,41 @@ local function change(k, gone, more, at, old, token)
   for i = 1, more do
     local key, a = KEYS[k + gone + i], at + gone + 3 * i
     if old[i] then call('ZREMRANGEBYLEX', key, span(ARGV[a - 1])) end
-    call('ZADD', key, 0, ARGV[a - 1] .. token .. ARGV[a])
+    call('ZADD', key, '0', ARGV[a - 1] .. token .. ARGV[a])
   end
 end`
 
 const insertText = `-- A record that is not there, with rows that are not there. If one of these is, nothing is written, and put says what that means.
-local token, rows = ARGV[1], tonumber(ARGV[2])
+local token, sort = ARGV[1], ARGV[2]
+local last = sort == '' and #KEYS or #KEYS - 1 -- of the sets of rows
 if call('HLEN', KEYS[1]) > 0 then
   local got = call('HMGET', KEYS[1], '_rev', '_ring')
   if not got[1] then return {-2} end
   if (got[2] or ''):find(token, 1, true) then return {-1} end
   return {0, call('HGETALL', KEYS[1])}
 end
-for i = 1, rows do -- fails on a key of another type
-  if call('ZLEXCOUNT', KEYS[1 + i], span(ARGV[1 + 2 * i])) > 0 then return {-2} end
+for i = 2, last do -- fails on a key of another type
+  if call('ZLEXCOUNT', KEYS[i], span(ARGV[2 * i - 1])) > 0 then return {-2} end
 end
-local order, sort = KEYS[rows + 2], ARGV[2 * rows + 3]
-if order then call('ZCARD', order) end
+if sort ~= '' then call('ZCARD', KEYS[last + 1]) end
 
-call('HSET', KEYS[1], '_rev', token, '_ring', token, unpack(ARGV, 2 * rows + 4)) -- the first to write is refused without memory
-for i = 1, rows do call('ZADD', KEYS[1 + i], 0, ARGV[1 + 2 * i] .. token .. ARGV[2 + 2 * i]) end
-if order then call('ZADD', order, 0, sort) end
+call('HSET', KEYS[1], '_rev', token, '_ring', token, unpack(ARGV, 2 * last + 1)) -- the first to write is refused without memory
+for i = 2, last do call('ZADD', KEYS[i], '0', ARGV[2 * i - 1] .. token .. ARGV[2 * i]) end
+if sort ~= '' then call('ZADD', KEYS[last + 1], '0', sort) end
 return {}`
 
 const removeText = `-- A live record dies, and its rows go. If it is not live or has another Rev, nothing is written, and put says what that means.
-local row, token, want, rows = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[4])
+local row, token, want, sort = KEYS[1], ARGV[1], ARGV[2], ARGV[4]
+local last = sort == '' and #KEYS or #KEYS - 1 -- of the sets of rows
 local got = call('HMGET', row, '_rev', '_dead', '_ring')
 local rev, dead, ring = got[1], got[2], got[3] or ''
 if not rev or dead or want == 'absent' or #want == 16 and want ~= rev or ring:find(token, 1, true) then return {-2} end
-for i = 2, #KEYS do call('ZCARD', KEYS[i]) end -- fails on a key of another type
+for i = 3, #KEYS do call('ZCARD', KEYS[i]) end -- fails on a key of another type, as the first to write does on that of KEYS[2]
 
-call('DEL', row) -- without memory, too: it gives some back
-call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, ARGV[3]), unpack(ARGV, rows + 6))
-for i = 1, rows do call('ZREMRANGEBYLEX', KEYS[1 + i], span(ARGV[5 + i])) end
-local order = KEYS[rows + 2]
-if order then call('ZREM', order, ARGV[5]) end
+for i = 2, last do call('ZREMRANGEBYLEX', KEYS[i], span(ARGV[3 + i])) end -- without memory, too: it gives some back
+if sort ~= '' then call('ZREM', KEYS[last + 1], sort) end
+call('DEL', row)
+call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, ARGV[3]), '_dead', '1', unpack(ARGV, last + 4))
 return {}`
 
 const putText = `local token, cond, sort, room = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -120,7 +120,7 @@ if rev and call('HLEN', row) > 2 + (#ARGV - first + 1) / 2 then
 end
 if sort ~= '' then
   if ARGV[first] == '_dead' then call('ZREM', KEYS[2], sort)
-  else call('ZADD', KEYS[2], 0, sort) end
+  else call('ZADD', KEYS[2], '0', sort) end
 end
 change(k, gone, more, 6, old, token)
 return {}`
@@ -204,7 +204,7 @@ function write.put(op)
   each('HSET', op.key, op.from, op.to)
   if not op.order then return end
   if ARGV[op.from] == '_dead' then call('ZREM', op.order, op.sort)
-  else call('ZADD', op.order, 0, op.sort) end
+  else call('ZADD', op.order, '0', op.sort) end
 end
 function write.patch(op)
   mark(op)
@@ -222,7 +222,7 @@ function write.fence(op)
 end
 write['member put'] = function(op)
   call('ZREMRANGEBYLEX', op.key, span(op.sort))
-  call('ZADD', op.key, 0, op.sort .. token .. ARGV[op.from])
+  call('ZADD', op.key, '0', op.sort .. token .. ARGV[op.from])
 end
 write['member delete'] = function(op) call('ZREMRANGEBYLEX', op.key, span(op.sort)) end
 write['member check'] = write.check

@@ -132,11 +132,10 @@ func (s *redisStore) place(c *script, ops []driver.Op) string {
 func (s *redisStore) insertScript(token driver.Token, ops []driver.Op) script {
 	c := script{label: "redis/insert", ops: []int{0}}
 	sort := s.place(&c, ops)
-	c.add(string(token[:]), len(ops)-1)
+	c.add(string(token[:]), sort)
 	for i := range ops[1:] {
 		c.add(ops[1+i].Row.Key.Sort, rest(&ops[1+i]))
 	}
-	c.add(sort)
 	for _, p := range fieldsOf(&ops[0]) {
 		c.add(p)
 	}
@@ -146,11 +145,13 @@ func (s *redisStore) insertScript(token driver.Token, ops []driver.Op) script {
 func (s *redisStore) removeScript(token driver.Token, ops []driver.Op) script {
 	c := script{label: "redis/remove"}
 	sort := s.place(&c, ops)
-	c.add(string(token[:]), condition(&ops[0]), 16*ops[0].Table.Ring, len(ops)-1, sort)
+	c.add(string(token[:]), condition(&ops[0]), 16*ops[0].Table.Ring, sort)
 	for _, op := range ops[1:] {
 		c.add(op.Row.Key.Sort)
 	}
-	for _, p := range fieldsOf(&ops[0]) {
+	op := ops[0]
+	op.Row.Dead = false // the script says that itself
+	for _, p := range fieldsOf(&op) {
 		c.add(p)
 	}
 	return c
