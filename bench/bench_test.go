@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +30,7 @@ func TestMain(m *testing.M) {
 		os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that tests start: each would end a second later
 		os.Exit(m.Run())
 	}
-	if err := serve(os.Stdin, os.Stdout, []candidate{{slowName, openSlow, false}, {liarName, openLiar, false}}); err != nil {
+	if err := serve(os.Stdin, os.Stdout, []candidate{{name: slowName, open: openSlow}, {name: liarName, open: openLiar}}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -45,12 +44,12 @@ func openSlow(at place, covering bool) (posts, error) {
 	return slow{p}, err
 }
 
-func (s slow) get(ctx context.Context, id string) (post, error) {
-	sum := sha256.Sum256([]byte(id))
+func (s slow) get(ctx context.Context, k key) (post, error) {
+	sum := sha256.Sum256([]byte(k.id))
 	for range 1000 {
 		sum = sha256.Sum256(sum[:])
 	}
-	p, err := s.posts.get(ctx, id)
+	p, err := s.posts.get(ctx, k)
 	p.Version[15] = sum[0]
 	return p, err
 }
@@ -63,16 +62,16 @@ func openLiar(at place, covering bool) (posts, error) {
 	return liar{p}, err
 }
 
-func (l liar) get(ctx context.Context, id string) (post, error) {
-	p, err := l.posts.get(ctx, id)
-	if id == postID(checkPosts+7) {
+func (l liar) get(ctx context.Context, k key) (post, error) {
+	p, err := l.posts.get(ctx, k)
+	if k.id == postID(checkPosts+7) {
 		p.Views++
 	}
 	return p, err
 }
 
 func smallRun(t *testing.T, s setting, names ...string) *run {
-	r := &run{setting: s, ops: operations, scale: quickScale(), dir: t.TempDir(), samples: map[string]map[string][]sample{}, seed: 1}
+	r := &run{setting: s, ops: operations, scale: quickScale(&s), dir: t.TempDir(), samples: map[string]map[string][]sample{}, seed: 1}
 	for _, name := range names {
 		r.candidates = append(r.candidates, candidate{name: name})
 	}
@@ -81,11 +80,14 @@ func smallRun(t *testing.T, s setting, names ...string) *run {
 
 // The whole command, on everything, as -quick does it.
 func TestQuick(t *testing.T) {
-	server := testserver.Shared(t, testserver.Redis)
 	dir := t.TempDir()
 	file := filepath.Join(t.TempDir(), "result.json")
 	var out, progress bytes.Buffer
-	err := bench(t.Context(), []string{"-quick", "-rounds", "1", "-dir", dir, "-json", file, "-redis", server.URL}, &out, &progress)
+	args := []string{"-quick", "-rounds", "1", "-dir", dir, "-json", file}
+	for name := range kinds {
+		args = append(args, "-"+name, urlOf(t, name))
+	}
+	err := bench(t.Context(), args, &out, &progress)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &progress)
 	}
@@ -103,8 +105,18 @@ func TestQuick(t *testing.T) {
 			t.Errorf("%s: %d lines, want %d", s.Setting.Name, len(s.Lines), want)
 		}
 		for _, l := range s.Lines {
+			if asked := l.Asked[0] > 0 && l.Asked[1] > 0; asked != (serverOf(s.Setting.Store).size != nil) {
+				t.Errorf("%s: %v requests of %s, which are counted: %v", s.Setting.Name, l.Asked, l.Op, asked)
+			}
 			if l.P50Micros[0] <= 0 || l.CPUMicros[1] <= 0 || l.Counts[0] <= 0 || (l.Verdict == "") != (l.Most == 0) {
 				t.Errorf("%s: something was not measured or judged: %+v", s.Setting.Name, l)
+			}
+		}
+		if s.Setting.Store != "" && serverOf(s.Setting.Store).size != nil {
+			for _, c := range s.Setting.candidates() {
+				if n := s.Sizes[c.name]; n < 200 || n > 5000 {
+					t.Errorf("%s: a record of %s takes %.0f bytes: nobody measured it", s.Setting.Name, c.name, n)
+				}
 			}
 		}
 		for op, byName := range s.Samples {
@@ -140,14 +152,14 @@ func TestSlowCandidateMisses(t *testing.T) {
 	}
 	l := judge(bound{Op: opGet, Name: slowName, Against: floorName, Most: 2, Allocs: 2}, r.samples[opGet])
 	if l.Verdict != missed {
-		t.Errorf("slow: %s, want missed: p50 %s of %s, CPU %s of %s", l.text(), l.P50, l.SameP, l.CPU, l.SameC)
+		t.Errorf("slow: %s, want missed: p50 %s of %s, CPU %s of %s", l.text(), l.P50, l.SameP, l.Time, l.SameC)
 	}
 	if diff := cmp.Diff([]string{"p50", "CPU"}, l.Because); diff != "" {
 		t.Errorf("missed because (-want +got):\n%s", diff)
 	}
 	l = judge(bound{Op: opGet, Name: floorAgainName, Against: floorName, Most: 2, Allocs: 2}, r.samples[opGet])
 	if l.Verdict != met {
-		t.Errorf("floor again: %s, want met: p50 %s, CPU %s", l.text(), l.P50, l.CPU)
+		t.Errorf("floor again: %s, want met: p50 %s, CPU %s", l.text(), l.P50, l.Time)
 	}
 }
 
@@ -226,9 +238,11 @@ func pebbleOptionsOf(t *testing.T, open func(place, bool) (posts, error)) []stri
 
 // Each candidate passes the check, and each way to be wrong is found by it.
 func TestCheck(t *testing.T) {
-	for _, c := range slices.Concat(onPebble, onRedis) {
-		if err := check(t.Context(), opened(t, c), 1); err != nil {
-			t.Errorf("%s: %v", c.name, err)
+	for _, store := range []string{"", redisName} { // the processes of the others check themselves in TestQuick
+		for _, c := range serverOf(store).candidates {
+			if err := check(t.Context(), opened(t, store, c), c.local, effortOn(store), 1); err != nil {
+				t.Errorf("%s on %q: %v", c.name, store, err)
+			}
 		}
 	}
 	faults := map[string]func(posts) posts{
@@ -240,21 +254,34 @@ func TestCheck(t *testing.T) {
 		"reads, then writes":        func(p posts) posts { return racer{p} },
 	}
 	for name, fault := range faults {
-		if err := check(t.Context(), fault(opened(t, onPebble[0])), 1); err == nil {
+		if err := check(t.Context(), fault(opened(t, "", onPebble[0])), false, effortOn(""), 1); err == nil {
 			t.Errorf("a candidate that %s passed", name)
 		}
 	}
 }
 
-func opened(t *testing.T, c candidate) posts {
+// kinds are the servers of tests, by the names of the stores.
+var kinds = map[string]testserver.Store{redisName: testserver.Redis, mongoName: testserver.Mongo, cassandraName: testserver.Cassandra}
+
+// urlOf returns where the server of a store is, "" of Pebble.
+func urlOf(t *testing.T, store string) string {
 	t.Helper()
-	at := place{dir: t.TempDir(), url: testserver.Shared(t, testserver.Redis).URL}
+	kind, ok := kinds[store]
+	if !ok {
+		return ""
+	}
+	return testserver.Shared(t, kind).URL
+}
+
+func opened(t *testing.T, store string, c candidate) posts {
+	t.Helper()
+	at := place{dir: t.TempDir(), url: urlOf(t, store)}
 	p, err := c.open(at, c.covering)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(p.close(), wipeRedis(context.WithoutCancel(t.Context()), at.url, at.prefix())); err != nil {
+		if err := errors.Join(p.close(), serverOf(store).wipe(context.WithoutCancel(t.Context()), at.url, at.prefix())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -264,7 +291,7 @@ func opened(t *testing.T, c candidate) posts {
 type overwriter struct{ posts }
 
 func (o overwriter) insert(ctx context.Context, p *post) error {
-	if err := o.delete(ctx, p.ID); err != nil {
+	if err := o.delete(ctx, p.key()); err != nil {
 		return err
 	}
 	return o.posts.insert(ctx, p)
@@ -272,13 +299,13 @@ func (o overwriter) insert(ctx context.Context, p *post) error {
 
 type versionless struct{ posts }
 
-func (v versionless) update(ctx context.Context, id string, _ repo.Version, change func(*post) error) (post, error) {
-	return v.posts.update(ctx, id, repo.Version{}, change)
+func (v versionless) update(ctx context.Context, k key, _ repo.Version, change func(*post) error) (post, error) {
+	return v.posts.update(ctx, k, repo.Version{}, change)
 }
 
 type keeper struct{ posts }
 
-func (keeper) delete(context.Context, string) error { return nil }
+func (keeper) delete(context.Context, key) error { return nil }
 
 type reverser struct{ posts }
 
@@ -292,16 +319,16 @@ func (r reverser) byAuthor(ctx context.Context, author string, n int) ([]post, e
 
 type forgetter struct{ posts }
 
-func (f forgetter) byCategory(ctx context.Context, category string, n int) ([]post, error) {
-	list, err := f.posts.byCategory(ctx, category, n)
+func (f forgetter) byCategory(ctx context.Context, author, category string, n int) ([]post, error) {
+	list, err := f.posts.byCategory(ctx, author, category, n)
 	return list[:max(len(list)-1, 0)], err
 }
 
 // A racer updates without any care for others.
 type racer struct{ posts }
 
-func (r racer) update(ctx context.Context, id string, version repo.Version, change func(*post) error) (post, error) {
-	p, err := r.get(ctx, id)
+func (r racer) update(ctx context.Context, k key, version repo.Version, change func(*post) error) (post, error) {
+	p, err := r.get(ctx, k)
 	if err != nil {
 		return p, err
 	}
@@ -312,5 +339,5 @@ func (r racer) update(ctx context.Context, id string, version repo.Version, chan
 	if err := change(&p); err != nil {
 		return p, err
 	}
-	return r.posts.update(ctx, id, repo.Version{}, func(there *post) error { *there = p; return nil })
+	return r.posts.update(ctx, k, repo.Version{}, func(there *post) error { *there = p; return nil })
 }

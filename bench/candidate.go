@@ -1,18 +1,29 @@
 package main
 
+import "sync/atomic"
+
 // A candidate is one way to do the work. Each runs in a process of its own.
 type candidate struct {
 	name string
 	open func(at place, covering bool) (posts, error)
 
 	covering bool
+	local    bool // the posts of an author lie together, with their indexes
 }
 
 // A place is where a candidate keeps its posts.
 type place struct {
-	dir  string // in Redis it only keeps the names of candidates apart
-	sync bool
-	url  string // of Redis, or ""
+	dir      string // of a server it only keeps the names of candidates apart
+	sync     bool
+	url      string        // of the server, or ""
+	requests *atomic.Int64 // counts requests to the server, where candidates can; nil if none counts
+}
+
+// counts reports whether requests are counted, and counts one if they are.
+func (p *place) count() {
+	if p.requests != nil {
+		p.requests.Add(1)
+	}
 }
 
 // The names of the candidates.
@@ -24,26 +35,43 @@ const (
 	tunedCovers      = "tuned floor covering"
 	oursName         = "keys-only"
 	oursCoveringName = "covering"
+	nativeName       = "native floor"
 )
 
 // onPebble are the candidates on Pebble. The floor is there twice, so that it
 // shows how far apart two runs of the same code come out; tuned, it shows what is
 // the least that we know how to spend.
 var onPebble = []candidate{
-	{floorName, openPlain, false},
-	{floorAgainName, openPlain, false},
-	{floorCovers, openPlain, true},
-	{tunedName, openTuned, false},
-	{tunedCovers, openTuned, true},
-	{oursName, openOurs, false},
-	{oursCoveringName, openOurs, true},
+	{name: floorName, open: openPlain},
+	{name: floorAgainName, open: openPlain},
+	{name: floorCovers, open: openPlain, covering: true},
+	{name: tunedName, open: openTuned},
+	{name: tunedCovers, open: openTuned, covering: true},
+	{name: oursName, open: openOurs},
+	{name: oursCoveringName, open: openOurs, covering: true},
 }
 
 // onRedis are the candidates on Redis.
 var onRedis = []candidate{
-	{floorName, openRedisFloor, false},
-	{floorAgainName, openRedisFloor, false},
-	{oursName, openRedisOurs, false},
+	{name: floorName, open: openRedisFloor},
+	{name: floorAgainName, open: openRedisFloor},
+	{name: oursName, open: openRedisOurs},
+}
+
+// onMongo are the candidates on MongoDB. The floor keeps its indexes in collections of
+// their own, like the library; the native floor has the server keep them.
+var onMongo = []candidate{
+	{name: floorName, open: openMongoFloor},
+	{name: floorAgainName, open: openMongoFloor},
+	{name: nativeName, open: openMongoNative},
+	{name: oursName, open: openMongoOurs},
+}
+
+// onCassandra are the candidates on Cassandra.
+var onCassandra = []candidate{
+	{name: floorName, open: openCassandraFloor, local: true},
+	{name: floorAgainName, open: openCassandraFloor, local: true},
+	{name: oursName, open: openCassandraOurs, local: true},
 }
 
 // A setting is the store, how its commits are acknowledged, and by how many
@@ -52,20 +80,17 @@ type setting struct {
 	Name    string `json:"name"`
 	Sync    bool   `json:"sync"`
 	Workers int    `json:"workers"`
-	Redis   bool   `json:"redis,omitempty"`
+	Store   string `json:"store,omitempty"` // the name of a server; "" is Pebble
 }
 
-func (s *setting) candidates() []candidate {
-	if s.Redis {
-		return onRedis
-	}
-	return onPebble
-}
+func (s *setting) candidates() []candidate { return serverOf(s.Store).candidates }
 
 var settings = []setting{
 	{Name: "no fsync, 1 goroutine", Workers: 1},
 	{Name: "fsync, 16 goroutines", Sync: true, Workers: 16},
-	{Name: "Redis, 1 goroutine", Workers: 1, Redis: true},
-	{Name: "Redis, 16 goroutines", Workers: 16, Redis: true},
-	{Name: "Redis, 64 goroutines", Workers: 64, Redis: true},
+	{Name: "Redis, 1 goroutine", Workers: 1, Store: redisName},
+	{Name: "Redis, 16 goroutines", Workers: 16, Store: redisName},
+	{Name: "Redis, 64 goroutines", Workers: 64, Store: redisName},
+	{Name: "MongoDB, 16 goroutines", Workers: 16, Store: mongoName},
+	{Name: "Cassandra, 16 goroutines", Workers: 16, Store: cassandraName},
 }

@@ -13,6 +13,7 @@ import (
 	"runtime/pprof"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -23,7 +24,7 @@ const childVariable = "POLYSTORE_BENCH_CHILD"
 type config struct {
 	Candidate string
 	Dir       string
-	URL       string // of Redis, or ""
+	URL       string // of the server, or ""
 	Setting   setting
 	Records   int
 	Seed      uint64 // of the round
@@ -32,19 +33,28 @@ type config struct {
 }
 
 // A request asks the process of a candidate for one step, and a reply answers.
-// The first request has the config; the others name an operation to measure, or
-// none for the digest.
+// The first request has the config; the others name what to do, with which operation.
 type request struct {
 	Config *config
+	Do     string
 	Op     string
 	Calls  int
 }
+
+// What requests ask for.
+const (
+	measureRequest = "measure"
+	countRequest   = "count requests"
+	digestRequest  = "digest"
+	sizeRequest    = "size"
+)
 
 type reply struct {
 	Error  string
 	Sample sample
 	Sum    uint64
 	Digest string
+	Size   float64 // bytes of a record
 }
 
 // serve is the process of one of the candidates, or of one of more. It ends when in does.
@@ -84,13 +94,19 @@ type child struct {
 	posts posts
 	world *world
 	block int // how many times something was measured
+
+	candidate candidate
+	counted   posts        // the same posts, with requests counted; nil where nobody counts
+	requests  atomic.Int64 // of counted
 }
 
 func (c *child) close() {
-	if c.posts != nil {
-		_ = c.posts.close()
-		c.posts = nil
+	for _, p := range []posts{c.posts, c.counted} {
+		if p != nil {
+			_ = p.close()
+		}
 	}
+	c.posts, c.counted = nil, nil
 }
 
 func (c *child) answer(ctx context.Context, r request, more []candidate) (reply, error) {
@@ -100,9 +116,16 @@ func (c *child) answer(ctx context.Context, r request, more []candidate) (reply,
 		return reply{}, c.start(ctx, slices.Concat(c.Setting.candidates(), more))
 	case c.posts == nil:
 		return reply{}, errors.New("the first request has no config")
-	case r.Op == "":
-		d, err := digest(ctx, c.posts, c.world)
+	}
+	switch r.Do {
+	case digestRequest:
+		d, err := digest(ctx, c.posts, c.candidate.local, c.world)
 		return reply{Digest: d}, err
+	case sizeRequest:
+		return c.size(ctx)
+	case countRequest:
+		s, err := c.count(ctx, r.Op, r.Calls)
+		return reply{Sample: s, Sum: s.Sum}, err
 	}
 	s, err := c.measure(ctx, r.Op, r.Calls)
 	return reply{Sample: s, Sum: s.Sum}, err
@@ -117,14 +140,15 @@ func (c *child) start(ctx context.Context, list []candidate) error {
 	if c.Profile != "" {
 		runtime.MemProfileRate = 4 << 10
 	}
+	c.candidate = list[i]
 	open := func(dir string, sync bool) (posts, error) {
-		return list[i].open(place{filepath.Join(c.Dir, dir), sync, c.URL}, list[i].covering)
+		return c.candidate.open(place{dir: filepath.Join(c.Dir, dir), sync: sync, url: c.URL}, c.candidate.covering)
 	}
 	p, err := open("check", c.Setting.Sync)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(check(ctx, p, c.Seed), p.close()); err != nil {
+	if err := errors.Join(check(ctx, p, c.candidate.local, effortOn(c.Setting.Store), c.Seed), p.close()); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
 	if p, err = open("data", false); err != nil {
@@ -137,7 +161,45 @@ func (c *child) start(ctx context.Context, list []candidate) error {
 		return err
 	}
 	c.world = newWorld(c.Records)
+	if c.counts() {
+		at := c.place()
+		at.requests = &c.requests
+		if c.counted, err = c.candidate.open(at, c.candidate.covering); err != nil {
+			return err
+		}
+	}
 	return errors.Join(c.touch(ctx), c.settle(ctx))
+}
+
+// place is where the posts are.
+func (c *child) place() place {
+	return place{dir: filepath.Join(c.Dir, "data"), sync: c.Setting.Sync, url: c.URL}
+}
+
+// counts reports whether the candidates of the store count their requests.
+func (c *child) counts() bool { return serverOf(c.Setting.Store).size != nil }
+
+// count does n calls, one after another, and counts the requests that they make.
+func (c *child) count(ctx context.Context, op string, n int) (s sample, err error) {
+	if c.counted == nil {
+		return s, nil
+	}
+	c.block++
+	w := worker{calls: c.world.calls(op, n, 1, rand.New(rand.NewPCG(c.Seed, uint64(c.block))))[0]}
+	w.took = make([]time.Duration, len(w.calls))
+	before := c.requests.Load()
+	err = w.run(ctx, c.counted)
+	return sample{Calls: n, Requests: float64(c.requests.Load()-before) / float64(n), Sum: w.sum}, err
+}
+
+// size returns how many bytes a record takes with its rows in indexes.
+func (c *child) size(ctx context.Context) (reply, error) {
+	of := serverOf(c.Setting.Store).size
+	if of == nil {
+		return reply{}, nil
+	}
+	n, err := of(ctx, c.place())
+	return reply{Size: float64(n) / float64(len(c.world.live))}, err
 }
 
 // settle waits for the background work to end. Quick figures mean little anyway.
@@ -195,10 +257,7 @@ func (c *child) measure(ctx context.Context, op string, n int) (sample, error) {
 // server returns the processor time that the server of the posts has used, if
 // there is one.
 func (c *child) server(ctx context.Context) (time.Duration, error) {
-	if c.URL == "" {
-		return 0, nil
-	}
-	return serverCPU(ctx, c.URL)
+	return serverOf(c.Setting.Store).cpu(ctx, c.URL)
 }
 
 // profile begins the profiles of some calls, and stop writes them: one of the CPU,

@@ -109,12 +109,12 @@ func (f *floor) insert(ctx context.Context, p *post) error {
 	})
 }
 
-func (f *floor) get(ctx context.Context, id string) (p post, err error) {
+func (f *floor) get(ctx context.Context, k key) (p post, err error) {
 	if err := ctx.Err(); err != nil {
 		return p, err
 	}
 	s := f.space()
-	s.key = appendRecordKey(s.key[:0], id)
+	s.key = appendRecordKey(s.key[:0], k.id)
 	err = f.read(s.key, &p)
 	f.scratch.Put(s)
 	return p, err
@@ -134,8 +134,8 @@ func (f *floor) read(key []byte, p *post) error {
 	return err
 }
 
-func (f *floor) update(ctx context.Context, id string, version repo.Version, change func(*post) error) (next post, err error) {
-	err = f.write(ctx, id, func(s *scratch, b *pebbledb.Batch) error {
+func (f *floor) update(ctx context.Context, k key, version repo.Version, change func(*post) error) (next post, err error) {
+	err = f.write(ctx, k.id, func(s *scratch, b *pebbledb.Batch) error {
 		if err := f.read(s.key, &next); err != nil {
 			return err
 		}
@@ -178,8 +178,8 @@ func (f *floor) setRow(s *scratch, b *pebbledb.Batch, index byte, p *post) {
 	}
 }
 
-func (f *floor) delete(ctx context.Context, id string) error {
-	return f.write(ctx, id, func(s *scratch, b *pebbledb.Batch) error {
+func (f *floor) delete(ctx context.Context, k key) error {
+	return f.write(ctx, k.id, func(s *scratch, b *pebbledb.Batch) error {
 		var p post
 		if err := f.read(s.key, &p); err != nil {
 			if errors.Is(err, repo.ErrNotFound) {
@@ -236,7 +236,7 @@ func (f *floor) byAuthor(ctx context.Context, author string, n int) ([]post, err
 	return f.newest(ctx, authorKey, author, n)
 }
 
-func (f *floor) byCategory(ctx context.Context, category string, n int) ([]post, error) {
+func (f *floor) byCategory(ctx context.Context, _, category string, n int) ([]post, error) {
 	return f.newest(ctx, categoryKey, category, n)
 }
 

@@ -1,7 +1,7 @@
-// Command bench measures what package repo on Pebble costs beside code written by
+// Command bench measures what package repo on a store costs beside code written by
 // hand for one kind of record: see docs/benchmarks.md.
 //
-//	go run ./bench [-redis URL] [-rounds N] [-quick] [-only NAMES] [-json FILE]
+//	go run ./bench [-redis URL] [-mongo URL] [-cassandra URL] [-rounds N] [-quick] [-only NAMES] [-json FILE]
 package main
 
 import (
@@ -52,17 +52,22 @@ type options struct {
 	seed    uint64
 	dir     string
 	profile string
-	redis   string
+	urls    urls
 }
 
 func parse(args []string, stderr io.Writer) (options, error) {
-	var o options
+	o := options{urls: urls{}}
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.SetOutput(stderr)
 	f.IntVar(&o.rounds, "rounds", 0, "measure so many `times`, 9 unless given, 3 with -quick")
 	f.BoolVar(&o.quick, "quick", false, "see that everything works, in a few seconds; the figures mean little")
-	f.StringVar(&o.redis, "redis", "", "measure on the Redis at this `URL` too; its keys polystore-bench-… are written and removed")
-	f.StringVar(&o.only, "only", "", "measure only what these `names` say, separated by commas: nosync, fsync, redis, operations")
+	for name, what := range map[string]string{redisName: "Redis", mongoName: "MongoDB", cassandraName: "Cassandra"} {
+		f.Func(name, "measure on the "+what+" at this `URL` too; what there is of the name polystore-bench… is written and removed", func(url string) error {
+			o.urls[name] = url
+			return nil
+		})
+	}
+	f.StringVar(&o.only, "only", "", "measure only what these `names` say, separated by commas: nosync, fsync, redis, mongo, cassandra, operations")
 	f.StringVar(&o.json, "json", "", "write all figures to this `file`")
 	f.Uint64Var(&o.seed, "seed", 1, "decides the posts, the calls and their order")
 	f.StringVar(&o.dir, "dir", "", "make the temporary directory for the data in this `directory`")
@@ -96,27 +101,31 @@ func (o *options) pick() ([]setting, []string, error) {
 			picked = append(picked, settings[0])
 		case name == "fsync":
 			picked = append(picked, settings[1])
-		case name == "redis":
-			if o.redis == "" {
-				return nil, nil, errors.New("-only redis: say where it is: -redis URL")
-			}
-			picked = append(picked, settings[2:]...)
+		case serverOf(name).name == name:
+			picked = append(picked, on(name)...)
 		case slices.Contains(operations, name):
 			ops = append(ops, name)
 		default:
-			return nil, nil, fmt.Errorf("-only: %q is none of nosync, fsync, redis, %s", name, strings.Join(operations, ", "))
+			return nil, nil, fmt.Errorf("-only: %q is none of nosync, fsync, redis, mongo, cassandra, %s", name, strings.Join(operations, ", "))
 		}
 	}
 	if len(picked) == 0 {
-		picked = settings[:2]
-		if o.redis != "" {
-			picked = settings
+		picked = slices.Clone(settings[:2])
+		for _, name := range []string{redisName, mongoName, cassandraName} {
+			if o.urls[name] != "" {
+				picked = append(picked, on(name)...)
+			}
 		}
 	}
 	if len(ops) == 0 {
 		ops = operations
 	}
 	return picked, ops, nil
+}
+
+// on returns the settings of a server.
+func on(name string) []setting {
+	return slices.DeleteFunc(slices.Clone(settings), func(s setting) bool { return s.Store != name })
 }
 
 // bench does what the flags say.
@@ -137,11 +146,11 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var runs []*run
 	for _, s := range picked {
 		r := &run{setting: s, candidates: s.candidates(), ops: ops, scale: fullScale(&s), profile: o.profile, seed: o.seed}
-		if s.Redis {
-			r.url = o.redis
+		if r.url, err = o.urls.of(&s); err != nil {
+			return err
 		}
 		if o.quick {
-			r.scale = quickScale()
+			r.scale = quickScale(&s)
 		}
 		runs = append(runs, r)
 	}
@@ -172,7 +181,7 @@ func measureAll(ctx context.Context, o *options, runs []*run, progress io.Writer
 	result = &report{Seed: o.seed, Rounds: o.rounds}
 	spent := time.Duration(0)
 	for _, r := range runs {
-		r.dir, r.samples = dir, map[string]map[string][]sample{}
+		r.dir, r.samples, r.sizes = dir, map[string]map[string][]sample{}, map[string]float64{}
 		for i := range o.rounds {
 			fmt.Fprintf(progress, "%s: round %d of %d\n", r.setting.Name, i+1, o.rounds)
 			if err := r.round(ctx, i); err != nil {
@@ -181,7 +190,7 @@ func measureAll(ctx context.Context, o *options, runs []*run, progress io.Writer
 		}
 		spent += r.used
 		result.Records = r.scale.records
-		result.Settings = append(result.Settings, section{r.setting, judgeAll(r), r.samples})
+		result.Settings = append(result.Settings, section{r.setting, judgeAll(r), r.samples, r.sizes})
 	}
 	ended, err := used()
 	result.Machine = machineSince(before, known, spent+ended.since(began).cpu)

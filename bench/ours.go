@@ -14,6 +14,14 @@ import (
 type ours struct {
 	store *repo.Store
 	posts *repo.Repo[post]
+	local bool // the posts of an author lie together
+}
+
+func (o *ours) key(k key) repo.Key {
+	if o.local {
+		return repo.Key{k.author, k.id}
+	}
+	return repo.Key{k.id}
 }
 
 func postSchema(covering bool) repo.Schema {
@@ -36,7 +44,7 @@ func openOurs(at place, covering bool) (posts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOurs(backend, covering)
+	return newOurs(backend, postSchema(covering))
 }
 
 func openRedisOurs(at place, covering bool) (posts, error) {
@@ -48,38 +56,42 @@ func openRedisOurs(at place, covering bool) (posts, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newOurs(backend, covering)
+	return newOurs(backend, postSchema(covering))
 }
 
-func newOurs(backend driver.Store, covering bool) (posts, error) {
+func newOurs(backend driver.Store, schema repo.Schema) (posts, error) {
 	store := repo.NewStore(backend, nil)
-	r, err := repo.Open[post](context.Background(), store, postSchema(covering))
+	r, err := repo.Open[post](context.Background(), store, schema)
 	if err != nil {
 		store.Close()
 		return nil, err
 	}
-	return &ours{store, r}, nil
+	return &ours{store, r, len(schema.Sort) > 0}, nil
 }
 
 func (o *ours) insert(ctx context.Context, p *post) error { return o.posts.Insert(ctx, p) }
 
-func (o *ours) get(ctx context.Context, id string) (post, error) {
-	return o.posts.Get(ctx, repo.Key{id})
+func (o *ours) get(ctx context.Context, k key) (post, error) {
+	return o.posts.Get(ctx, o.key(k))
 }
 
-func (o *ours) update(ctx context.Context, id string, version repo.Version, change func(*post) error) (post, error) {
+func (o *ours) update(ctx context.Context, k key, version repo.Version, change func(*post) error) (post, error) {
 	if version.IsZero() {
-		return o.posts.Update(ctx, repo.Key{id}, change)
+		return o.posts.Update(ctx, o.key(k), change)
 	}
-	return o.posts.Update(ctx, repo.Key{id}, change, repo.IfVersion(version))
+	return o.posts.Update(ctx, o.key(k), change, repo.IfVersion(version))
 }
 
 func (o *ours) byAuthor(ctx context.Context, author string, n int) ([]post, error) {
 	return o.newest(ctx, repo.Where("author", author), n)
 }
 
-func (o *ours) byCategory(ctx context.Context, category string, n int) ([]post, error) {
-	return o.newest(ctx, repo.Where("category", category), n)
+func (o *ours) byCategory(ctx context.Context, author, category string, n int) ([]post, error) {
+	q := repo.Where("category", category)
+	if o.local {
+		q = repo.Where("author", author).Where("category", category)
+	}
+	return o.newest(ctx, q, n)
 }
 
 func (o *ours) newest(ctx context.Context, q repo.Query, n int) ([]post, error) {
@@ -93,8 +105,8 @@ func (o *ours) newest(ctx context.Context, q repo.Query, n int) ([]post, error) 
 	return list, nil
 }
 
-func (o *ours) delete(ctx context.Context, id string) error {
-	return o.posts.Delete(ctx, repo.Key{id})
+func (o *ours) delete(ctx context.Context, k key) error {
+	return o.posts.Delete(ctx, o.key(k))
 }
 
 func (o *ours) close() error { return o.store.Close() }

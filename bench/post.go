@@ -23,26 +23,33 @@ type post struct {
 	Version  repo.Version `repo:",version"`
 }
 
+// A key finds a post. Only where the posts of an author lie together is the author part
+// of it.
+type key struct{ id, author string }
+
+func (p *post) key() key { return key{p.ID, p.Author} }
+
 // A posts is what a candidate does. Its errors are or wrap those of package repo.
 type posts interface {
 	// insert adds a post that is not there yet, else repo.ErrExists, and fills
 	// its version.
 	insert(ctx context.Context, p *post) error
 
-	// get returns the post under id, or repo.ErrNotFound.
-	get(ctx context.Context, id string) (post, error)
+	// get returns a post, or repo.ErrNotFound.
+	get(ctx context.Context, k key) (post, error)
 
 	// update reads a post, lets change change it, and writes it with its index
 	// rows if nobody else wrote it meanwhile. Unless version is zero the post
 	// must have it, else it is repo.ErrConflict.
-	update(ctx context.Context, id string, version repo.Version, change func(*post) error) (post, error)
+	update(ctx context.Context, k key, version repo.Version, change func(*post) error) (post, error)
 
-	// byAuthor and byCategory return the newest n posts.
+	// byAuthor and byCategory return the newest n posts; byCategory those of one author
+	// where the posts of an author lie together, else of all.
 	byAuthor(ctx context.Context, author string, n int) ([]post, error)
-	byCategory(ctx context.Context, category string, n int) ([]post, error)
+	byCategory(ctx context.Context, author, category string, n int) ([]post, error)
 
 	// delete removes a post; one that is not there is no error.
-	delete(ctx context.Context, id string) error
+	delete(ctx context.Context, k key) error
 
 	close() error
 }
@@ -59,7 +66,7 @@ var words = strings.Fields(`about after again against also always another answer
 // newPost returns post number i of a collection that began with records posts.
 // Later numbers are newer, and ids have no order in common with them.
 func newPost(i, records int) post {
-	r := rand.New(rand.NewPCG(uint64(i), 0x706f7374))
+	r := drawn(i)
 	return post{
 		ID:       postID(i),
 		Author:   authorName(r.IntN(authors(records))),
@@ -69,6 +76,14 @@ func newPost(i, records int) post {
 		Views:    int64(r.IntN(100_000)),
 		Created:  time.UnixMilli(1_700_000_000_000 + int64(i)*1000).UTC(),
 	}
+}
+
+// drawn returns what decides post number i; its author comes first.
+func drawn(i int) *rand.Rand { return rand.New(rand.NewPCG(uint64(i), 0x706f7374)) }
+
+// keyOf returns the key of post number i.
+func keyOf(i, records int) key {
+	return key{postID(i), authorName(drawn(i).IntN(authors(records)))}
 }
 
 func authors(records int) int { return max(records/postsPerAuthor, 1) }

@@ -66,8 +66,8 @@ func wipeRedis(ctx context.Context, url, prefix string) error {
 	}
 }
 
-// serverCPU returns the processor time that a Redis has used since it started.
-func serverCPU(ctx context.Context, url string) (time.Duration, error) {
+// redisCPU returns the processor time that a Redis has used since it started.
+func redisCPU(ctx context.Context, url string) (time.Duration, error) {
 	opts, err := goredis.ParseURL(url)
 	if err != nil {
 		return 0, err
@@ -125,8 +125,8 @@ func fields(p *post) []any {
 		"views", p.Views, "created", p.Created.UnixMilli()}
 }
 
-func (f *redisFloor) get(ctx context.Context, id string) (post, error) {
-	return readHash(f.client.HGetAll(ctx, f.key(id)).Result())
+func (f *redisFloor) get(ctx context.Context, k key) (post, error) {
+	return readHash(f.client.HGetAll(ctx, f.key(k.id)).Result())
 }
 
 func readHash(m map[string]string, err error) (p post, _ error) {
@@ -155,9 +155,9 @@ for i = 2, #KEYS, 2 do
 end
 return 1`)
 
-func (f *redisFloor) update(ctx context.Context, id string, version repo.Version, change func(*post) error) (post, error) {
+func (f *redisFloor) update(ctx context.Context, k key, version repo.Version, change func(*post) error) (post, error) {
 	for {
-		old, err := f.get(ctx, id)
+		old, err := f.get(ctx, k)
 		if err == nil && !version.IsZero() && old.Version != version {
 			err = repo.ErrConflict
 		}
@@ -195,16 +195,16 @@ redis.call('ZREM', KEYS[2], ARGV[2])
 redis.call('ZREM', KEYS[3], ARGV[2])
 return 1`)
 
-func (f *redisFloor) delete(ctx context.Context, id string) error {
+func (f *redisFloor) delete(ctx context.Context, k key) error {
 	for {
-		p, err := f.get(ctx, id)
+		p, err := f.get(ctx, k)
 		if err != nil {
 			if errors.Is(err, repo.ErrNotFound) {
 				return nil
 			}
 			return err
 		}
-		keys := []string{f.key(id), f.set(authorKey, p.Author), f.set(categoryKey, p.Category)}
+		keys := []string{f.key(k.id), f.set(authorKey, p.Author), f.set(categoryKey, p.Category)}
 		done, err := deleteScript.Run(ctx, f.client, keys, string(p.Version[:]), member(&p)).Int()
 		if done == 1 || err != nil {
 			return err
@@ -216,7 +216,7 @@ func (f *redisFloor) byAuthor(ctx context.Context, author string, n int) ([]post
 	return f.newest(ctx, authorKey, author, n)
 }
 
-func (f *redisFloor) byCategory(ctx context.Context, category string, n int) ([]post, error) {
+func (f *redisFloor) byCategory(ctx context.Context, _, category string, n int) ([]post, error) {
 	return f.newest(ctx, categoryKey, category, n)
 }
 

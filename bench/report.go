@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"text/tabwriter"
 )
 
@@ -21,7 +23,8 @@ type report struct {
 type section struct {
 	Setting setting                        `json:"setting"`
 	Lines   []line                         `json:"lines"`
-	Samples map[string]map[string][]sample `json:"samples"` // by operation and candidate, one a round
+	Samples map[string]map[string][]sample `json:"samples"`                // by operation and candidate, one a round
+	Sizes   map[string]float64             `json:"record_bytes,omitempty"` // on the server, with the rows of indexes
 }
 
 func (r *report) writeFile(path string) error {
@@ -51,17 +54,20 @@ func coverageOf(rounds int) float64 { return estimateOf(make([]float64, rounds))
 
 func (s *section) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "operation\tcandidate\tagainst\tbound\tp50 ratio\tsame code\tCPU ratio\tsame code\tp50 µs\tCPU µs\tof it server\tallocs\tbytes\tswitches\twrites\tverdict")
+	fmt.Fprintln(t, "operation\tcandidate\tagainst\tbound\tp50 ratio\tsame code\tCPU ratio\tsame code\tp50 µs\tCPU µs\tof it server\tallocs\tbytes\tswitches\twrites\trequests\tverdict")
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		limit := "-"
 		if l.Most > 0 {
 			limit = fmt.Sprintf("%.2f", l.Most)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Op, l.Name, l.Against, limit,
-			l.P50, l.SameP.interval(), l.CPU, l.SameC.interval(),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Op, l.Name, l.Against, limit,
+			l.P50, l.SameP.interval(), l.Time, l.SameC.interval(),
 			both(l.P50Micros, "%.1f"), both(l.CPUMicros, "%.1f"), both(l.ServerCPU, "%.1f"), both(l.Counts, "%.1f"), both(l.AllocsBytes, "%.0f"),
-			both(l.Switches, "%.2f"), both(l.Writes, "%.3f"), l.text())
+			both(l.Switches, "%.2f"), both(l.Writes, "%.3f"), both(l.Asked, "%.2f"), l.text())
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Sizes)) {
+		fmt.Fprintf(t, "%s\t%.0f bytes a record, with its rows in indexes\n", name, s.Sizes[name])
 	}
 	return t.Flush()
 }

@@ -25,9 +25,14 @@ type scale struct {
 
 // fullScale makes phases of a fifth of a second and more.
 func fullScale(s *setting) scale {
-	if s.Redis {
+	switch s.Store {
+	case redisName:
 		return scale{5_000, map[string]int{
 			opGet: 10_000, opUpdate: 3_000, opMove: 3_000, opNewest: 2_000, opInsert: 3_000, opMix: 3_000, opDelete: 3_000,
+		}, 5, false}
+	case mongoName, cassandraName:
+		return scale{4_000, map[string]int{
+			opGet: 4_000, opUpdate: 1_500, opMove: 1_000, opNewest: 1_500, opInsert: 1_000, opMix: 1_500, opDelete: 1_000,
 		}, 5, false}
 	}
 	writes := 10_000
@@ -39,11 +44,19 @@ func fullScale(s *setting) scale {
 	}, 5, false}
 }
 
-func quickScale() scale {
+func quickScale(s *setting) scale {
+	if s.Store == mongoName || s.Store == cassandraName {
+		return scale{160, map[string]int{
+			opGet: 200, opUpdate: 100, opMove: 64, opNewest: 64, opInsert: 64, opMix: 100, opDelete: 64,
+		}, 1, true}
+	}
 	return scale{800, map[string]int{
 		opGet: 1_000, opUpdate: 300, opMove: 300, opNewest: 100, opInsert: 300, opMix: 200, opDelete: 300,
 	}, 1, true}
 }
+
+// counted is how many calls of a phase are only for counting requests.
+func (s *scale) counted() int { return 64 }
 
 // A run measures candidates in one setting.
 type run struct {
@@ -52,13 +65,14 @@ type run struct {
 	ops        []string
 	scale      scale
 	dir        string // for the data
-	url        string // of Redis
+	url        string // of the server
 	profile    string
 	seed       uint64
 
 	// samples are the results: by operation and candidate, one a round.
 	samples map[string]map[string][]sample
-	used    time.Duration // CPU time of all processes
+	used    time.Duration      // CPU time of all processes
+	sizes   map[string]float64 // bytes of a record on a server, by candidate, as the first round found
 }
 
 // round starts each candidate anew, lets them do each phase in an order drawn for
@@ -89,24 +103,48 @@ func (r *run) round(ctx context.Context, number int) (err error) {
 			return err
 		}
 	}
+	if number == 0 {
+		if err := r.weigh(ps); err != nil {
+			return err
+		}
+	}
 	return sameDigest(ps)
 }
 
-// wipe removes what the candidates of a round have left in Redis.
+// wipe removes what the candidates of a round have left on the server.
 func (r *run) wipe(ctx context.Context, dir string) error {
-	if r.url == "" {
-		return nil
+	return serverOf(r.setting.Store).wipe(context.WithoutCancel(ctx), r.url, (&place{dir: dir}).prefix())
+}
+
+// weigh asks the candidates how much their posts take.
+func (r *run) weigh(ps []*process) error {
+	for _, p := range ps {
+		answer, err := p.ask(request{Do: sizeRequest})
+		if err != nil {
+			return err
+		}
+		if answer.Size > 0 {
+			r.sizes[p.name] = answer.Size
+		}
 	}
-	return wipeRedis(context.WithoutCancel(ctx), r.url, (&place{dir: dir}).prefix())
+	return nil
 }
 
 // phase measures one operation on every candidate.
 func (r *run) phase(ps []*process, op string, order *rand.Rand) error {
 	sums, samples := map[string]uint64{}, map[string][]sample{}
+	requests := map[string]float64{}
+	for _, p := range ps {
+		answer, err := p.ask(request{Do: countRequest, Op: op, Calls: r.scale.counted()})
+		if err != nil {
+			return err
+		}
+		sums[p.name], requests[p.name] = answer.Sum, answer.Sample.Requests
+	}
 	for range r.scale.blocks {
 		order.Shuffle(len(ps), func(i, j int) { ps[i], ps[j] = ps[j], ps[i] })
 		for _, p := range ps {
-			answer, err := p.ask(request{Op: op, Calls: r.scale.calls[op] / r.scale.blocks})
+			answer, err := p.ask(request{Do: measureRequest, Op: op, Calls: r.scale.calls[op] / r.scale.blocks})
 			if err != nil {
 				return err
 			}
@@ -115,7 +153,9 @@ func (r *run) phase(ps []*process, op string, order *rand.Rand) error {
 		}
 	}
 	for _, p := range ps {
-		r.add(op, p.name, merged(samples[p.name]))
+		s := merged(samples[p.name])
+		s.Requests = requests[p.name]
+		r.add(op, p.name, s)
 	}
 	if op == opMix && r.setting.Workers > 1 {
 		return nil // what a reader sees depends on who was faster
@@ -139,7 +179,7 @@ func (r *run) add(op, name string, s sample) {
 func sameDigest(ps []*process) error {
 	var digests []string
 	for _, p := range ps {
-		answer, err := p.ask(request{})
+		answer, err := p.ask(request{Do: digestRequest})
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -10,15 +11,22 @@ type bound struct {
 	Op      string  `json:"operation"`
 	Name    string  `json:"candidate"`
 	Against string  `json:"against"`
-	Most    float64 `json:"bound"`              // 0: the ratio is only told
-	Allocs  float64 `json:"bound_allocs"`       // of the allocations
-	OnlyP50 bool    `json:"only_p50,omitempty"` // the bound is not for the processor time
+	Most    float64 `json:"bound"`               // 0: the ratio is only told
+	Allocs  float64 `json:"bound_allocs"`        // of the allocations
+	OnlyP50 bool    `json:"only_p50,omitempty"`  // the bound is not for the processor time
+	CPU     float64 `json:"bound_cpu,omitempty"` // of the processor time, if it has one of its own
+
+	// Requests says that no more requests to the server may be made.
+	Requests bool `json:"bound_requests,omitempty"`
 }
 
 // bounds returns what is promised in a setting.
 func bounds(s setting) []bound {
-	if s.Redis {
+	switch s.Store {
+	case redisName:
 		return redisBounds(s)
+	case mongoName, cassandraName:
+		return serverBounds(s)
 	}
 	most := 1.25
 	if s.Sync {
@@ -53,6 +61,22 @@ func redisBounds(s setting) []bound {
 	return list
 }
 
+// serverBounds are those of MongoDB and Cassandra. The native floor is only told.
+func serverBounds(s setting) []bound {
+	var list []bound
+	for _, op := range operations {
+		b := bound{Op: op, Name: oursName, Against: floorName, Most: 1.05, CPU: 1.15, Allocs: 1.5, Requests: true}
+		if op == opMix {
+			b.Most = 0
+		}
+		list = append(list, b)
+		if s.Store == mongoName {
+			list = append(list, bound{Op: op, Name: oursName, Against: nativeName})
+		}
+	}
+	return list
+}
+
 // The verdicts. Noisy is that of a run in which two measurements of the same code
 // were further apart than the bound allows, so that neither time tells.
 const (
@@ -65,7 +89,7 @@ const (
 type line struct {
 	bound
 	P50   estimate `json:"p50"`
-	CPU   estimate `json:"cpu"`
+	Time  estimate `json:"cpu"`           // of processors
 	SameP estimate `json:"p50_same_code"` // floor again against floor
 	SameC estimate `json:"cpu_same_code"`
 
@@ -76,6 +100,7 @@ type line struct {
 	AllocsBytes [2]float64 `json:"alloc_bytes"`
 	Switches    [2]float64 `json:"switches"`
 	Writes      [2]float64 `json:"writes"`
+	Asked       [2]float64 `json:"requests"` // to the server, a call
 
 	Verdict string   `json:"verdict"` // "" without a bound
 	Because []string `json:"because"` // what missed
@@ -90,7 +115,7 @@ func judge(b bound, samples map[string][]sample) line {
 	pair := func(of func(sample) float64) [2]float64 { return [2]float64{medianOf(a, of), medianOf(base, of)} }
 	l := line{bound: b,
 		P50:         estimateOf(ratios(a, base, p50)),
-		CPU:         estimateOf(ratios(a, base, cpu)),
+		Time:        estimateOf(ratios(a, base, cpu)),
 		SameP:       estimateOf(ratios(again, floor, p50)),
 		SameC:       estimateOf(ratios(again, floor, cpu)),
 		P50Micros:   pair(p50),
@@ -100,6 +125,7 @@ func judge(b bound, samples map[string][]sample) line {
 		AllocsBytes: pair(func(s sample) float64 { return s.Bytes }),
 		Switches:    pair(func(s sample) float64 { return s.Switches }),
 		Writes:      pair(func(s sample) float64 { return s.Writes }),
+		Asked:       pair(func(s sample) float64 { return s.Requests }),
 	}
 	if b.Most > 0 {
 		l.decide()
@@ -110,26 +136,30 @@ func judge(b bound, samples map[string][]sample) line {
 // decide sets the verdict. A time is within the bound if the lower end of its
 // interval is, and says nothing where two runs of the same code differ by more.
 func (l *line) decide() {
-	tells := false
+	told := false
 	for _, m := range []struct {
 		name      string
 		est, same estimate
-	}{{"p50", l.P50, l.SameP}, {"CPU", l.CPU, l.SameC}} {
-		if !l.tells(m.same) || l.OnlyP50 && m.name != "p50" {
+		most      float64
+	}{{"p50", l.P50, l.SameP, l.Most}, {"CPU", l.Time, l.SameC, cmp.Or(l.CPU, l.Most)}} {
+		if !tells(m.same, m.most) || l.OnlyP50 && m.name != "p50" {
 			continue
 		}
-		tells = true
-		if m.est.Low > l.Most {
+		told = true
+		if m.est.Low > m.most {
 			l.Because = append(l.Because, m.name)
 		}
 	}
 	if l.Counts[0] > l.Allocs*l.Counts[1] {
 		l.Because = append(l.Because, "allocations")
 	}
+	if l.Requests && l.Asked[0] > l.Asked[1] {
+		l.Because = append(l.Because, "requests")
+	}
 	switch {
 	case len(l.Because) > 0:
 		l.Verdict = missed
-	case tells:
+	case told:
 		l.Verdict = met
 	default:
 		l.Verdict = noisy
@@ -137,8 +167,8 @@ func (l *line) decide() {
 }
 
 // tells says whether a ratio of the same code was close enough to 1 for the bound.
-func (l *line) tells(same estimate) bool {
-	most := max(l.Most, 1/l.Most)
+func tells(same estimate, most float64) bool {
+	most = max(most, 1/most)
 	return same.Low >= 1/most && same.High <= most
 }
 

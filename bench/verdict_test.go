@@ -76,6 +76,39 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
+// Requests and a bound of the processor time's own are judged where a bound has them.
+func TestVerdictOnServers(t *testing.T) {
+	asking := func(n float64) []sample {
+		list := rounds(10, 0, 6)
+		for i := range list {
+			list[i].Requests = n
+		}
+		return list
+	}
+	busy := rounds(10, 0, 6)
+	for i := range busy {
+		busy[i].CPU = 11
+	}
+	for _, tt := range []struct {
+		name         string
+		bound        bound
+		ours         []sample
+		want, reason string
+	}{
+		{"one request more", bound{Most: 1.05, Requests: true}, asking(3), missed, "requests"},
+		{"one request less", bound{Most: 1.05, Requests: true}, asking(1), met, ""},
+		{"one request more, which does not matter", bound{Most: 1.05}, asking(3), met, ""},
+		{"a tenth more processor time", bound{Most: 1.05}, busy, missed, "CPU"},
+		{"a tenth more, and more is allowed", bound{Most: 1.05, CPU: 1.15}, busy, met, ""},
+	} {
+		tt.bound.Op, tt.bound.Name, tt.bound.Against, tt.bound.Allocs = opMove, oursName, floorName, 1.5
+		l := judge(tt.bound, map[string][]sample{oursName: tt.ours, floorName: asking(2), floorAgainName: asking(2)})
+		if reason := strings.Join(l.Because, ", "); l.Verdict != tt.want || reason != tt.reason {
+			t.Errorf("%s: %q because of %q, want %q because of %q", tt.name, l.Verdict, reason, tt.want, tt.reason)
+		}
+	}
+}
+
 func TestBounds(t *testing.T) {
 	for _, s := range settings {
 		judged := map[string]int{}
@@ -86,7 +119,7 @@ func TestBounds(t *testing.T) {
 		}
 		for _, op := range operations {
 			want := 2
-			if s.Redis {
+			if s.Store != "" {
 				want = 1 // it has no floor that covers
 			}
 			if op != opMix && judged[op] < want {

@@ -33,8 +33,7 @@ var mixture = []struct {
 // A call is one operation, with all that it needs made beforehand.
 type call struct {
 	op     string
-	id     string
-	author string
+	key    key // of the newest of an author the author alone
 	post   *post
 	change func(*post) error
 }
@@ -86,14 +85,14 @@ func (w *world) call(op string, r *rand.Rand) (call, int) {
 		p := newPost(w.next, w.records)
 		w.live = append(w.live, w.next)
 		w.next++
-		return call{op: op, id: p.ID, post: &p}, w.next - 1
+		return call{op: op, key: p.key(), post: &p}, w.next - 1
 	case opNewest:
 		i := r.IntN(authors(w.records))
-		return call{op: op, author: authorName(i)}, i
+		return call{op: op, key: key{author: authorName(i)}}, i
 	}
 	at := r.IntN(len(w.live))
 	i := w.live[at]
-	c := call{op: op, id: postID(i)}
+	c := call{op: op, key: keyOf(i, w.records)}
 	switch op {
 	case opUpdate:
 		title := sentence(r, 38)
@@ -122,9 +121,9 @@ func (c *call) do(ctx context.Context, p posts) (sum uint64, err error) {
 	case opInsert:
 		return 0, p.insert(ctx, c.post)
 	case opDelete:
-		return 0, p.delete(ctx, c.id)
+		return 0, p.delete(ctx, c.key)
 	case opNewest:
-		list, err := p.byAuthor(ctx, c.author, 20)
+		list, err := p.byAuthor(ctx, c.key.author, 20)
 		for i := range list {
 			sum = sum*31 + list[i].fold()
 		}
@@ -132,9 +131,9 @@ func (c *call) do(ctx context.Context, p posts) (sum uint64, err error) {
 	}
 	var got post
 	if c.op == opGet {
-		got, err = p.get(ctx, c.id)
+		got, err = p.get(ctx, c.key)
 	} else {
-		got, err = p.update(ctx, c.id, got.Version, c.change)
+		got, err = p.update(ctx, c.key, got.Version, c.change)
 	}
 	if err != nil {
 		return 0, err
@@ -155,6 +154,8 @@ type sample struct {
 	Server   float64 `json:"server_cpu_us"` // the part of CPU that the server has
 	Switches float64 `json:"switches"`      // times a thread waited, a call
 	Writes   float64 `json:"writes"`        // of the process to files, a call; 0 if the system does not tell
+
+	Requests float64 `json:"requests,omitempty"` // to the server, a call; 0 where nobody counts
 
 	Sum uint64 `json:"-"` // of the answers
 }
@@ -204,7 +205,7 @@ func (w *worker) run(ctx context.Context, p posts) error {
 	for i := range w.calls {
 		sum, err := w.calls[i].do(ctx, p)
 		if err != nil {
-			return fmt.Errorf("%s %s%s: %w", w.calls[i].op, w.calls[i].id, w.calls[i].author, err)
+			return fmt.Errorf("%s %s of %s: %w", w.calls[i].op, w.calls[i].key.id, w.calls[i].key.author, err)
 		}
 		now := time.Since(began)
 		w.took[i], last = now-last, now
