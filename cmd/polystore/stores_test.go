@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/internal/testserver"
@@ -114,6 +115,43 @@ func TestLoadOnPebbleAndRedis(t *testing.T) {
 	g.check(t, out, diag)
 	if code, out, diag = do(t, "load", "--on", "pebble:", "--on", "pebble:", "--out", dir, file); code != loadtest.Usage || !strings.Contains(diag, "makes one new store") {
 		t.Errorf("two new stores: exit %d, %q, %q", code, out, diag)
+	}
+}
+
+// One command measures a model on all stores, and ranks within each class of durability
+// that the servers have, which the stores ask them for.
+func TestLoadOnAllStores(t *testing.T) {
+	local := strings.Replace(small, "{partition: [category], sort: [id]}", "{partition: [author], sort: [category, id]}", 1)
+	local = strings.Replace(local, "where: {category: $}", "where: {author: $, category: $}", 1)
+	cassandra := testserver.Shared(t, testserver.Cassandra).URL
+	args := []string{"load", "--json", "--out", t.TempDir(), write(t, "small.yaml", local), "--on", "pebble:",
+		"--on", testserver.Shared(t, testserver.Redis).URL, "--on", testserver.Shared(t, testserver.Mongo).URL,
+		"--on", strings.TrimSuffix(cassandra, "/") + "/polystore_load?replication=1"}
+	code, out, diag := do(t, args...)
+	var r loadtest.Result
+	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 {
+		t.Fatalf("exit %d, %v\n%s\n%s", code, err, out, diag)
+	}
+	class := map[string]string{}
+	for _, s := range r.Stores {
+		class[s.Name] = s.Durability + ", " + s.Setting
+	}
+	want := map[string]string{"pebble": "power, sync=true", "redis": "process, appendfsync everysec", "mongo": "power, w majority, j true",
+		"cassandra": "power, commitlog_sync batch, 1 copy"}
+	if diff := cmp.Diff(want, class); diff != "" {
+		t.Errorf("classes (-want +got):\n%s", diff)
+	}
+	ranked := map[string]int{}
+	for _, v := range r.Verdicts {
+		ranked[v.Class] = len(v.Ranked)
+	}
+	if diff := cmp.Diff(map[string]int{"power": 3, "process": 1}, ranked); diff != "" {
+		t.Errorf("how many are ranked in a class (-want +got):\n%s\n%s", diff, r.Text)
+	}
+	for _, c := range r.Candidates {
+		if c.Failures > 0 {
+			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
+		}
 	}
 }
 
