@@ -353,9 +353,6 @@ func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *dr
 	return w.learn(c, &refusal.Row, nil)
 }
 
-// canBatch reports whether a commit may hold records of several partitions.
-func (c *collection) canBatch() bool { return c.store.facts.Unit == driver.UnitStore }
-
 func (c *collection) indexOf(t *driver.Table) *index {
 	for _, x := range c.indexes {
 		if x.table == t {

@@ -231,13 +231,14 @@ func fatal(err error) bool {
 
 // together returns how many of ws the store can take in one commit.
 func (c *collection) together(ws []write) int {
-	if !c.canBatch() {
+	unit := c.store.facts.Unit
+	if unit < driver.UnitPartition {
 		return 1
 	}
 	seen := map[string]bool{}
 	for i := range ws {
 		text := ws[i].key.Partition + ws[i].key.Sort
-		if seen[text] {
+		if seen[text] || unit == driver.UnitPartition && ws[i].key.Partition != ws[0].key.Partition {
 			return i
 		}
 		seen[text] = true

@@ -167,6 +167,7 @@ func (c *compiler) makeLoose(x *index, t *driver.Table) {
 		t.Fields = append(t.Fields, driver.Column{Name: ownerColumn, Kind: driver.String})
 	}
 	t.Fields = append(t.Fields, driver.Column{Name: baseColumn, Kind: driver.String})
+	t.Plain = !x.Unique // a row is put and dropped under a key with its token, which nothing else has
 	c.records.Ring, c.retention = ringSize, looseRetention
 }
 

@@ -49,7 +49,9 @@ type Store struct {
 // The consistency, keyspace, retries and speculative execution that the session was
 // made with do not count: every statement says its own, and none is sent twice. Give it
 // a TokenAwareHostPolicy that does not shuffle replicas, so that the conditions of one
-// partition are looked at by one server, and a ReconnectInterval of a second.
+// partition are looked at by one server; a ReconnectInterval of a second; and, because with
+// the client's own nobody connects to a server again for a second or more after a network
+// broke, a ReconnectionPolicy with one try and a ConvictionPolicy that convicts no server.
 func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, error) {
 	if session == nil {
 		return nil, invalid("open: no session")

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -28,6 +29,20 @@ const (
 	dropEntry   = `DELETE FROM "_tables" WHERE "name" = ? IF EXISTS`
 	homes       = `SELECT "name", "home" FROM "_tables"`
 )
+
+// A header is what the catalog says of the key of a table, and of how its rows are written.
+type header struct {
+	backend.Header
+	Plain bool `json:"plain,omitempty"` // without conditions: the two kinds of writes must not meet
+}
+
+func headerOf(t *driver.Table) string {
+	text, err := json.Marshal(header{backend.Header{Partition: backend.Columns(t.Partition), Sort: backend.Columns(t.Sort)}, t.Plain})
+	if err != nil {
+		return "" // strings are always JSON
+	}
+	return string(text)
+}
 
 // An entry is a table as the catalog has it; there is no header without one.
 type entry struct {
@@ -72,7 +87,7 @@ func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 		return t.Fields, nil
 	case e.layout > layout:
 		return nil, who.Later(t, e.layout, layout)
-	case e.header != backend.HeaderOf(0, t), e.home != homeOf(t).Name:
+	case e.header != headerOf(t), e.home != homeOf(t).Name:
 		return nil, who.Wrap(backend.OtherKey(t))
 	}
 	return who.Missing(e.fields, t)
@@ -84,7 +99,7 @@ func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	for _, f := range t.Fields {
 		fields[f.Name] = f.Kind.String()
 	}
-	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, backend.HeaderOf(0, t), homeOf(t).Name, fields)
+	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, headerOf(t), homeOf(t).Name, fields)
 }
 
 // addFields adds fields to the entry of a table, each if it is not there, and reports

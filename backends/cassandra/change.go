@@ -78,10 +78,13 @@ func (p *planned) statement(token *driver.Token, alone bool) (string, []any, err
 	case p.Do == driver.Fence:
 		args = p.whole(c, token, &driver.Row{Dead: true, Expires: p.Row.Expires}, true)
 	default:
-		args = p.whole(c, token, &p.Row, cond == driver.Absent)
+		args = p.whole(c, token, &p.Row, cond == driver.Absent || p.v.plain)
 	}
 	suffix := ""
 	switch {
+	case p.v.plain && args != nil:
+		text = c.insert
+	case p.v.plain:
 	case cond == driver.Absent && args != nil:
 		text, suffix = c.insert, " IF NOT EXISTS"
 	case cond == driver.Absent:

@@ -31,6 +31,9 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	if err := s.check(&c, ops); err != nil {
 		return nil, err
 	}
+	if c.plan[0].v.plain {
+		return nil, s.write(ctx, &c)
+	}
 	hold, err := s.locks.lock(ctx, c.plan[0].v.physical, ops[0].Row.Key.Partition)
 	if err != nil {
 		return nil, err
@@ -68,6 +71,9 @@ func (s *Store) check(c *call, ops []driver.Op) error {
 // inOnePartition says which op lies in another partition than the first.
 func (c *call) inOnePartition() error {
 	first := &c.plan[0]
+	if len(c.plan) > 1 && first.v.plain {
+		return invalid("a commit of %d ops on table %s, which is plain", len(c.plan), first.v.name)
+	}
 	for i := range c.plan {
 		if p := &c.plan[i]; p.v.physical != first.v.physical || p.Row.Key.Partition != first.Row.Key.Partition {
 			return unsupported("ops 0 and %d of a commit, on %s and %s, lie in different partitions", i, first.v.name, p.v.name)
@@ -163,8 +169,8 @@ func (s *Store) send(ctx context.Context, c *call) (applied bool, row *driver.Ro
 		size += sizeOf(args)
 		batch.Query(text, args...)
 	}
-	if s.most > 0 && size > s.most {
-		return false, nil, tooLarge("commit: it has about %d bytes, and the server takes %d", size, s.most)
+	if err := s.small(size); err != nil {
+		return false, nil, err
 	}
 	var answer *gocql.Iter
 	if len(batch.Entries) == 1 {
@@ -178,6 +184,13 @@ func (s *Store) send(ctx context.Context, c *call) (applied bool, row *driver.Ro
 		return false, nil, s.unfinished(ctx, err)
 	}
 	return s.answered(ctx, c, answer)
+}
+
+func (s *Store) small(size int) error {
+	if s.most > 0 && size > s.most {
+		return tooLarge("commit: it has about %d bytes, and the server takes %d", size, s.most)
+	}
+	return nil
 }
 
 // answered reads the answer to a conditional statement.

@@ -3,6 +3,8 @@ package cassandra
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
@@ -86,9 +88,15 @@ func unsent(err error) bool {
 		errors.Is(err, gocql.ErrTooManyStmts)
 }
 
+// tooManyTombstones is why a server failed to read, as protocol version 5 has it.
+const tooManyTombstones = 1
+
 // kindOf returns the sentinel for an error of the client or the server, and what to
 // do about it.
 func kindOf(err error) (remedy string, kind error) {
+	if e, ok := errors.AsType[*gocql.RequestErrReadFailure](err); ok && slices.Contains(slices.Collect(maps.Values(e.ErrorMap)), tooManyTombstones) {
+		return "it would pass more tombstones of what was deleted than the server allows: let it compact the table, or raise tombstone_failure_threshold", driver.ErrUnavailable
+	}
 	if code := codeOf(err); code >= 0 {
 		return kindOfCode(code)
 	}
@@ -118,6 +126,8 @@ func kindOfCode(code int) (remedy string, kind error) {
 		return "", driver.ErrInvalid
 	case gocql.ErrCodeOverloaded:
 		return "", driver.ErrThrottled
+	case gocql.ErrCodeUnavailable:
+		return "too few servers with a copy are up", driver.ErrUnavailable
 	}
 	return "", driver.ErrUnavailable
 }

@@ -209,7 +209,7 @@ func (s *Store) factsOf(p *portrait) driver.Facts {
 		Version:   p.version,
 		Unit:      driver.UnitPartition,
 		Uncertain: true,
-		Apart:     driver.Ability{Reason: "its rows would each need a conditional statement of their own"},
+		Apart:     driver.Ability{Has: true, Reason: "in other partitions, by statements of their own"},
 		Native:    driver.Ability{Reason: "every index is rows beside its records, which commit with them"},
 		Counts:    driver.Ability{Has: true, Reason: "by the server, which reads the span"},
 		Sizes:     driver.Ability{Reason: "the server tells whole MiB of files, without what is in memory, and records and indexes together"},

@@ -93,6 +93,7 @@ func TestKilledServer(t *testing.T) {
 	t.Parallel()
 	server := testserver.Start(t, testserver.Cassandra)
 	s, ts := open(t, at(server.URL, common))
+	walked := beginWalk(t, s, ts)
 	l := killed(t, server, s, ts, 0)
 	again, ts := open(t, at(server.URL, common))
 	if lost := l.lost(t, again, ts); lost > 0 || len(l.acked) < 50 {
@@ -102,6 +103,9 @@ func TestKilledServer(t *testing.T) {
 		if refusal, err := again.Commit(t.Context(), token, ts.insert(t, at[0], at[1])); refusal != nil || err != nil {
 			t.Errorf("%v, sent again: %v, %v", at, refusal, err)
 		}
+	}
+	if n := walked.goOn(t, again, ts); n > 0 || len(walked.left) == 0 {
+		t.Errorf("a walk that went on after the restart missed %d of %d posts", n, len(walked.left))
 	}
 	t.Logf("%d acknowledged, %d unknown, none lost", len(l.acked), len(l.unknown))
 }

@@ -33,7 +33,8 @@ func TestDefineAtOnce(t *testing.T) {
 		defer s.Close()
 		wg.Go(func() {
 			b := driver.Column{Name: "b", Kind: []driver.Kind{driver.Int, driver.Time}[i%2]}
-			errs[i] = errors.Join(s.Define(t.Context(), newTables().all()), s.Define(t.Context(), []*driver.Table{note(a)}), s.Define(t.Context(), []*driver.Table{note(a, b)}))
+			ts := newTables()
+			errs[i] = errors.Join(s.Define(t.Context(), ts.all()), s.Get(t.Context(), ts.posts, []driver.Key{{Partition: "ann#", Sort: "1#"}}, nil, make([]driver.Row, 1)), s.Define(t.Context(), []*driver.Table{note(a)}), s.Define(t.Context(), []*driver.Table{note(a, b)}))
 		})
 	}
 	wg.Wait()

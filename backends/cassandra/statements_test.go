@@ -200,6 +200,15 @@ func TestStatementsOfReads(t *testing.T) {
 		break
 	}
 	sc.same("walk", strings.Replace(design["walk"], `"author", *`, "*", 1))
+	walked := beginWalk(t, s, ts)
+	sc.r.take()
+	if n := walked.goOn(t, s, ts); n > 0 || len(walked.left) == 0 {
+		t.Errorf("a walk that went on after a mark missed %d of %d posts", n, len(walked.left))
+	}
+	if sent := sc.r.take(); !slices.Contains(sent, strings.Replace(design["walk-within"], `"author", *`, "*", 1)) ||
+		!slices.Contains(sent, strings.Replace(design["walk-after"], `"author", *`, "*", 1)) {
+		t.Errorf("the rest of a walk was sent as\n\t%s", strings.Join(sent, "\n\t"))
+	}
 	keys := []driver.Key{ts.key(t, sc.author, "1"), ts.key(t, sc.author, "2")}
 	if err := s.Get(t.Context(), ts.posts, keys, nil, make([]driver.Row, 2)); err != nil {
 		t.Error(err)

@@ -38,8 +38,7 @@ func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
 		return err
 	}
 	if st.absent(tables) == nil {
-		s.know(tables, st)
-		return nil
+		return s.know(ctx, tables, st)
 	}
 	if err := s.declare(ctx, tables, st); err != nil {
 		return err
@@ -50,8 +49,7 @@ func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
 	if err := st.absent(tables); err != nil {
 		return err
 	}
-	s.know(tables, st)
-	return nil
+	return s.know(ctx, tables, st)
 }
 
 // Attach makes the store know tables that exist.
@@ -69,8 +67,7 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 	if err := st.absent(tables); err != nil {
 		return err
 	}
-	s.know(tables, st)
-	return nil
+	return s.know(ctx, tables, st)
 }
 
 // fits reads what the server has of tables, and says what speaks against them.
@@ -125,13 +122,18 @@ func (s *Store) look(ctx context.Context, doing string) error {
 	if s.made = p.made; !s.made {
 		return nil
 	}
+	return settled(ctx, func() error { return s.agree(ctx, doing) })
+}
+
+// settled asks about a table again as long as the server does not know it, although it
+// lists it: another program has made it some moments ago.
+func settled(ctx context.Context, ask func() error) error {
 	for begun := time.Now(); ; {
-		err := s.agree(ctx, doing)
+		err := ask()
 		code := codeOf(err)
 		if code != gocql.ErrCodeInvalid && code != gocql.ErrCodeServer || time.Since(begun) > settling {
 			return err
 		}
-		// Another program makes the table just now: a server lists one some moments before it knows it.
 		if err := sleep(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
@@ -184,8 +186,10 @@ func possible(t *driver.Table) error {
 	switch {
 	case t.Name == catalogName:
 		return invalid("table %s: this name is taken for something else; take another name", t.Name)
-	case home.Class != driver.Records:
-		return unsupported("table %s: rows that do not lie in the partition of their records; give the index the partition of the collection", t.Name)
+	case home != t && home.Class != driver.Records:
+		return invalid("table %s: its home %s has no records", t.Name, home.Name)
+	case t.Plain && (home != t || t.Class != driver.Rows):
+		return invalid("table %s is plain, and its %s are written with conditions", t.Name, home.Class)
 	case !slices.Equal(t.Partition, home.Partition):
 		return invalid("table %s does not have the partition columns of %s", t.Name, home.Name)
 	}
@@ -295,7 +299,49 @@ func (s *Store) build(ctx context.Context, home *driver.Table, tables []*driver.
 	return nil
 }
 
-// know makes views of tables, which the server has.
-func (s *Store) know(tables []*driver.Table, st *state) {
+// know makes views of tables, which the server has, after it has seen that the server
+// knows them: it reads a row that there is not.
+func (s *Store) know(ctx context.Context, tables []*driver.Table, st *state) error {
+	asked := map[string]bool{}
+	for _, t := range tables {
+		home := homeOf(t)
+		if asked[home.Name] {
+			continue
+		}
+		asked[home.Name] = true
+		text, args := "SELECT "+quoted(sortColumn)+" FROM "+quoted(physicalName(home.Name))+" WHERE "+quoted(sortColumn)+" = ''", []any(nil)
+		for _, c := range home.Partition {
+			text += " AND " + quoted(c.Name) + " = ?"
+			args = append(args, someOf(c.Kind))
+		}
+		err := settled(ctx, func() error {
+			_, err := s.read(ctx, "define "+home.Name, gocql.One, text, args...)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	s.see(tables, st)
+	return nil
+}
+
+// someOf returns what to bind for some value of a kind.
+func someOf(k driver.Kind) any {
+	switch k {
+	case driver.Bool:
+		return false
+	case driver.Float:
+		return 0.0
+	case driver.Bytes:
+		return []byte{0}
+	case driver.String:
+		return "x"
+	}
+	return int64(0)
+}
+
+// see makes views of tables.
+func (s *Store) see(tables []*driver.Table, st *state) {
 	s.views.Set(tables, func(t *driver.Table) *view { return s.newView(t, st.entries[t.Name]) })
 }

@@ -221,3 +221,50 @@ func TestCutConnections(t *testing.T) {
 		}
 	}
 }
+
+// When a network comes back that was gone for a while, the next call finds a connection soon.
+// The client's own policies keep it waiting: they are the control.
+func TestNetworkThatComesBack(t *testing.T) {
+	t.Parallel()
+	back := func(tuned bool) time.Duration {
+		server := testserver.Shared(t, testserver.Cassandra)
+		_, ts := shared(t)
+		p := toxic.New(t, server.Addr)
+		c := clusterOf(t, server.URL, "")
+		if tuned {
+			cassandra.Tune(c)
+		}
+		c.Dialer = detour{p.Addr()}
+		session, err := c.CreateSession()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { go session.Close() })
+		s, err := cassandra.New(t.Context(), session, &cassandra.Options{Keyspace: common})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.Attach(t.Context(), ts.all()); err != nil {
+			t.Fatal(err)
+		}
+		read := func() error {
+			return s.Get(t.Context(), ts.posts, []driver.Key{ts.key(t, "nobody", "1")}, nil, make([]driver.Row, 1))
+		}
+		p.Set(toxic.Fault{Kind: toxic.Reset})
+		if err := read(); !errors.Is(err, driver.ErrUnavailable) { // after it has waited for a connection
+			t.Errorf("get without a network: %v, want ErrUnavailable", err)
+		}
+		healed := time.Now()
+		p.Heal()
+		for time.Since(healed) < 20*time.Second && read() != nil {
+			time.Sleep(time.Millisecond)
+		}
+		return time.Since(healed)
+	}
+	tuned, untuned := back(true), back(false)
+	t.Logf("back after %s, with the client's own policies after %s", tuned, untuned)
+	if tuned > 700*time.Millisecond {
+		t.Errorf("the first call was answered %s after the network was back", tuned)
+	}
+}

@@ -142,13 +142,29 @@ func (t *target) setHosts() error {
 	c := gocql.NewCluster(list...)
 	_, port, _ := net.SplitHostPort(list[0])
 	c.Port, _ = strconv.Atoi(port) // of servers that the others tell about
-	c.ProtoVersion = 5
-	c.Timeout, c.ConnectTimeout = callTime, connectTime
-	c.ReconnectInterval = time.Second
-	c.Metadata.CacheMode = gocql.KeyspaceOnly
+	tune(c)
 	t.cluster = c
 	return nil
 }
+
+// tune says how the client is to speak to servers, and how soon it is to try again.
+func tune(c *gocql.ClusterConfig) {
+	c.ProtoVersion = 5
+	c.Timeout, c.ConnectTimeout = callTime, connectTime
+	c.ReconnectInterval = time.Second
+	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1, Interval: 10 * time.Millisecond}
+	c.ConvictionPolicy = lenient{}
+	c.Metadata.CacheMode = gocql.KeyspaceOnly
+}
+
+// A lenient client takes no server for down because it could not connect to it. Each
+// statement makes it try again, some ten times a second, and goes to another server
+// meanwhile; with gocql's own policies none is tried for a second or more. What the other
+// servers say of one that is down it heeds.
+type lenient struct{}
+
+func (lenient) AddFailure(error, *gocql.HostInfo) bool { return false }
+func (lenient) Reset(*gocql.HostInfo)                  {}
 
 func (t *target) setUser(text string, given bool) error {
 	if !given {
@@ -290,6 +306,8 @@ func (t *target) failed(err, cause error) error {
 	}
 	remedy, kind := kindOf(cause)
 	switch {
+	case t.cluster.Authenticator == nil && strings.Contains(cause.Error(), "authentication required"): // the client has no more than words for it
+		remedy, kind = kindOfCode(gocql.ErrCodeCredentials)
 	case isTLS(cause):
 		remedy, kind = "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	case codeOf(cause) == gocql.ErrCodeProtocol:

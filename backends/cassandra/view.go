@@ -18,6 +18,7 @@ type view struct {
 	table    string // the same, quoted
 	head     string // what _sort begins with
 	class    driver.Class
+	plain    bool // rows are written without conditions
 	ring     int
 	parts    []driver.Column // of the partition
 	sort     []driver.Column
@@ -53,6 +54,7 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		physical: physicalName(home.Name),
 		head:     headOf(t.Name, home.Name),
 		class:    t.Class,
+		plain:    t.Plain,
 		ring:     max(0, t.Ring),
 		parts:    slices.Clone(t.Partition),
 		sort:     slices.Clone(t.Sort),

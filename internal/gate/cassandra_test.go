@@ -2,9 +2,7 @@ package gate_test
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"strconv"
@@ -312,30 +310,44 @@ func (s *cassandraStore) Count(ctx context.Context, span driver.Span) (int, erro
 	return n, q.ScanContext(ctx, &n)
 }
 
-// Walk goes on after a mark, which is the server's own state of a page.
+// Walk goes on after a mark: the author of the last row and, if there may be more of that
+// one, its clustering text.
 func (s *cassandraStore) Walk(ctx context.Context, t *driver.Table, mark string) ([]driver.Row, string, error) {
-	state, err := hex.DecodeString(mark)
-	if err != nil {
-		return nil, "", fmt.Errorf("mark: %w", driver.ErrInvalid)
-	}
+	const limit = 20
 	from, to := bounds(driver.Span{Table: t})
-	q, err := s.query("cassandra/walk", nil, from, to)
+	author, last, within := strings.Cut(mark, "\x00")
+	if within {
+		rows, next, err := s.walked(ctx, t, limit, "cassandra/walk-within", author, last, to, limit)
+		if err != nil || len(rows) == limit {
+			return rows, next, err
+		}
+		if len(rows) > 0 {
+			return rows, author, nil
+		}
+	}
+	if mark == "" {
+		return s.walked(ctx, t, limit, "cassandra/walk", from, to, limit)
+	}
+	return s.walked(ctx, t, limit, "cassandra/walk-after", author, from, to, limit)
+}
+
+// walked reads the rows of a statement and returns the mark of the last, "" if there are
+// fewer than the limit.
+func (s *cassandraStore) walked(ctx context.Context, t *driver.Table, limit int, label string, args ...any) (rows []driver.Row, mark string, err error) {
+	q, err := s.query(label, nil, args...)
 	if err != nil {
 		return nil, "", err
 	}
-	iter := q.PageSize(20).PageState(state).IterContext(ctx)
-	next := hex.EncodeToString(iter.PageState())
-	var rows []driver.Row
-	for n := iter.NumRows(); n > 0; n-- {
-		var r scannedRow
-		if !iter.Scan(append([]any{&r.author}, r.targets()...)...) {
-			break
-		}
+	iter := q.IterContext(ctx)
+	for r := (scannedRow{}); iter.Scan(append([]any{&r.author}, r.targets()...)...); r = (scannedRow{}) {
 		row, err := r.row(t, driver.Key{Partition: partitionOf(t, r.author), Sort: strings.TrimPrefix(r.sort, index(t))})
 		if err != nil {
 			return nil, "", err
 		}
-		rows = append(rows, row)
+		rows, mark = append(rows, row), r.author+"\x00"+r.sort
 	}
-	return rows, next, iter.Close()
+	if len(rows) < limit {
+		mark = ""
+	}
+	return rows, mark, iter.Close()
 }

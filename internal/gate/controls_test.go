@@ -167,6 +167,6 @@ func cassandraControls() []control {
 		{check: "order", label: "cassandra/range", old: `"_sort" < ?`, new: `"_sort" <= ?`},
 		{check: "order", label: "cassandra/range-reverse", old: "DESC", new: "ASC"},
 		{check: "order", label: "cassandra/count", old: `"_sort" >= ?`, new: `"_sort" > ?`},
-		{check: "walk", label: "cassandra/walk", old: "ALLOW", new: "LIMIT 30 ALLOW"},
+		{check: "walk", label: "cassandra/walk-after", old: ") >", new: ") <"},
 	}...)
 }

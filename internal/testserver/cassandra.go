@@ -62,6 +62,9 @@ func checkCassandra(ctx context.Context, rawURL string) error {
 		return err
 	}
 	session, err := cluster.CreateSession()
+	if err != nil && strings.Contains(err.Error(), "authentication required") {
+		return nil // it answers, and its test knows its users
+	}
 	if err != nil {
 		return err
 	}

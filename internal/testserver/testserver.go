@@ -7,7 +7,8 @@
 //   - a container of a pinned image, where a Docker engine answers on this machine,
 //   - a native process that scripts/servers starts, after it was installed with it.
 //
-// A Redis Cluster is the one that POLYSTORE_TEST_REDIS_CLUSTER names, or six native processes.
+// A Redis Cluster is the one that POLYSTORE_TEST_REDIS_CLUSTER names, or six native processes;
+// a ring of three Cassandra nodes is native processes.
 //
 // Servers listen on loopback only. They are killed and their folders removed when the process
 // that started them ends, however it ends: by returning, a panic, os.Exit, Ctrl-C or kill -9.
@@ -106,6 +107,24 @@ func (s *Server) Restart(t testing.TB) {
 		t.Fatal(err)
 	}
 	if err := s.up(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Pause makes the server stand still, with its connections open, until Resume or its end.
+func (s *Server) Pause(t testing.TB) {
+	t.Helper()
+	s.mustOwn(t)
+	if err := s.process.signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Resume makes a server go on that was paused.
+func (s *Server) Resume(t testing.TB) {
+	t.Helper()
+	s.mustOwn(t)
+	if err := s.process.signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,12 +11,18 @@ import (
 // and so makes the same trouble again; when it meets which call is up to the machine.
 // It returns what it did.
 func (p *Proxy) Storm(ctx context.Context, seed uint64) []Fault {
+	return p.Squalls(ctx, seed, 1)
+}
+
+// Squalls is Storm with so many times as much calm in between: for clients that take
+// long to make a connection.
+func (p *Proxy) Squalls(ctx context.Context, seed uint64, longer int) []Fault {
 	defer p.Heal()
 	r := rand.New(rand.NewPCG(seed, 0))
 	var done []Fault
 	for {
 		f, lasts, calm := draw(r)
-		if !sleep(ctx, calm) {
+		if !sleep(ctx, time.Duration(longer)*calm) {
 			return done
 		}
 		p.Set(f)

@@ -15,6 +15,8 @@ func (op *Op) Validate() error {
 		return fmt.Errorf("op on table %s: the verb %d is unknown: %w", t.Name, op.Do, ErrInvalid)
 	case op.If > AtRev:
 		return op.invalid("the condition %d is unknown", op.If)
+	case t.Plain && (op.If != Any || op.Do != Put && op.Do != Delete):
+		return op.invalid("if %s; want a put or delete if any of a table that is plain", op.If)
 	case (op.Do == Patch || op.Do == Fence) && t.Class != Records:
 		return op.invalid("it is for records, and these are %s", t.Class)
 	case op.Do == Patch && op.If != Present && op.If != AtRev:

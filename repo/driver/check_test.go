@@ -20,6 +20,8 @@ func TestValidate(t *testing.T) {
 	one, text := driver.IntValue(1), driver.StringValue("x")
 	rows := notes()
 	rows.Class = driver.Rows
+	plain := notes()
+	plain.Class, plain.Plain = driver.Rows, true
 	extra := func(names ...string) driver.Row {
 		var r driver.Row
 		for _, name := range names {
@@ -43,6 +45,10 @@ func TestValidate(t *testing.T) {
 		"extra twice":            {driver.Op{Do: driver.Put, Table: notes(), Row: extra("b", "b")}, "put on table notes: extra field b does not come after the one before it: invalid"},
 		"dead record":            {driver.Op{Do: driver.Put, Table: notes(), Row: driver.Row{Dead: true}}, ""},
 		"dead row":               {driver.Op{Do: driver.Put, Table: rows, Row: driver.Row{Dead: true}}, "put on table notes: only records can be dead, and these are rows: invalid"},
+		"plain put":              {driver.Op{Do: driver.Put, Table: plain}, ""},
+		"plain delete":           {driver.Op{Do: driver.Delete, Table: plain}, ""},
+		"plain put if absent":    {driver.Op{Do: driver.Put, If: driver.Absent, Table: plain}, "put on table notes: if absent; want a put or delete if any of a table that is plain: invalid"},
+		"check of what is plain": {driver.Op{Do: driver.Check, Table: plain}, "check on table notes: if any; want a put or delete if any of a table that is plain: invalid"},
 		"patch":                  {patch(driver.Edit{Do: driver.Add, Field: 1, Value: one}, driver.Edit{Field: -1, Name: "x", Value: one}, driver.Edit{Field: -1, Name: "y", Value: one}), ""},
 		"patch if any":           {driver.Op{Do: driver.Patch, Table: notes()}, "patch on table notes: if any; want present or at rev: invalid"},
 		"patch of a row":         {driver.Op{Do: driver.Patch, If: driver.Present, Table: rows}, "patch on table notes: it is for records, and these are rows: invalid"},

@@ -43,6 +43,12 @@ type Table struct {
 	// zero where the outcome of a commit is always known.
 	Ring int
 
+	// Plain says that every commit to the table is one op without a condition, a Put or
+	// a Delete, and that all Puts of a key mean the same, so that it does not matter which
+	// of them came last. So a store may write such rows without looking at what is there,
+	// if a Delete outdoes the Puts sent before it; others need not know.
+	Plain bool
+
 	// Native says that the store itself derives the rows from those of the
 	// Records table; they are read by Range and never written.
 	Native bool

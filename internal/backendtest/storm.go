@@ -1,0 +1,111 @@
+package backendtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/toxic"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Seed returns a seed that is new each time, or that of a run to be repeated.
+func Seed(t *testing.T) uint64 {
+	t.Helper()
+	const variable = "POLYSTORE_TEST_SEED"
+	seed := uint64(time.Now().UnixNano())
+	if text := os.Getenv(variable); text != "" {
+		var err error
+		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("%s: %v", variable, err)
+		}
+	}
+	t.Logf("for the same trouble set %s=%d", variable, seed)
+	return seed
+}
+
+// Squalls is histories on a store behind a proxy in trouble, with much calm in between, as
+// clients need who take long to make a connection.
+type Squalls struct {
+	Open            func(ctx context.Context) (driver.Store, error)
+	Proxy           *toxic.Proxy
+	Rounds, Clients int
+}
+
+// Run makes the histories.
+func (s *Squalls) Run(t *testing.T, seed uint64) (conformance.Tally, error) {
+	t.Helper()
+	kinds := map[toxic.Kind]int{}
+	tally, err := conformance.InTrouble(t.Context(), s.Open, conformance.Trouble{Seed: seed, Rounds: s.Rounds, Clients: s.Clients, Make: func(ctx context.Context, seed uint64) {
+		for _, f := range s.Proxy.Squalls(ctx, seed, 10) {
+			kinds[f.Kind]++
+		}
+	}})
+	t.Logf("%d clients: %+v under %v", s.Clients, tally, kinds)
+	return tally, err
+}
+
+// Histories sees that what clients see is explained by an order of their calls, lookups by
+// indexes and unique values among them, and that every outcome can be resolved, and stays as
+// it was resolved. Of each storm some outcomes must have been unknown.
+func Histories(t *testing.T, storms int, of func(t *testing.T) *Squalls) {
+	t.Helper()
+	var mu sync.Mutex
+	var all conformance.Tally
+	t.Run("storms", func(t *testing.T) {
+		for i := range storms {
+			t.Run(fmt.Sprint(i), func(t *testing.T) {
+				t.Parallel()
+				s := of(t)
+				s.Rounds, s.Clients = 8, 6*(1+i%2)
+				tally, err := s.Run(t, Seed(t)+uint64(1000*i))
+				if err != nil {
+					t.Error(err)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				all.Calls += tally.Calls
+				all.Answered += tally.Answered
+				all.Committed += tally.Committed
+				all.NotCommitted += tally.NotCommitted
+			})
+		}
+	})
+	if all.Committed < 3 || all.NotCommitted < 3 || all.Answered*2 < all.Calls {
+		t.Errorf("%+v: too little trouble, or too much, to tell", all)
+	}
+}
+
+// A pessimist takes an unknown outcome for a failure.
+type pessimist struct{ driver.Store }
+
+func (p pessimist) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	refusal, err := p.Store.Commit(ctx, token, ops)
+	if errors.Is(err, driver.ErrUnknownOutcome) {
+		return nil, fmt.Errorf("no answer, so it failed: %w", driver.ErrUnavailable)
+	}
+	return refusal, err
+}
+
+// Careless sees that histories find a store that takes an unknown outcome for a failure.
+func Careless(t *testing.T, s *Squalls) {
+	t.Helper()
+	real := s.Open
+	s.Rounds, s.Clients = 40, 6
+	s.Open = func(ctx context.Context) (driver.Store, error) {
+		store, err := real(ctx)
+		return pessimist{store}, err
+	}
+	_, err := s.Run(t, Seed(t))
+	if err == nil || !strings.Contains(err.Error(), "want an order of the calls on") && !strings.Contains(err.Error(), "that had the value during") {
+		t.Fatalf("40 rounds find nothing of this kind: %v", err)
+	}
+	t.Logf("found: %.600s", err)
+}
