@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -184,8 +185,8 @@ func (s *Store) change(ctx context.Context, doing, text string) error {
 }
 
 const (
-	localSchema = `SELECT schema_version FROM local`
-	peerSchemas = `SELECT schema_version FROM peers_v2`
+	localSchema = `SELECT host_id, schema_version FROM local`
+	peerSchemas = `SELECT host_id, schema_version FROM peers_v2`
 	agreement   = 30 * time.Second // until all servers have a change of the schema
 	settling    = 5 * time.Second  // until a server knows a table that it lists
 )
@@ -194,18 +195,12 @@ const (
 // control connection, and waits for a minute where that has broken.
 func (s *Store) agreed(ctx context.Context, doing string) error {
 	for begun := time.Now(); ; {
-		versions := map[string]bool{}
-		for _, text := range []string{localSchema, peerSchemas} {
-			iter, err := s.ask(ctx, doing, s.query(gocql.One, text).SetKeyspace("system"))
-			if err != nil {
-				return err
-			}
-			for version := ""; iter.Scan(&version); {
-				versions[version] = true
-			}
-			if err := iter.Close(); err != nil {
-				return s.failed(ctx, doing, err)
-			}
+		versions, err := s.schemas(ctx, doing)
+		if err != nil {
+			return err
+		}
+		if len(versions) > 1 {
+			s.leaveOut(ctx, versions)
 		}
 		if len(versions) == 1 {
 			return nil
@@ -217,6 +212,36 @@ func (s *Store) agreed(ctx context.Context, doing string) error {
 			return err
 		}
 	}
+}
+
+// schemas returns which servers have which version of the schema, as one server knows it.
+func (s *Store) schemas(ctx context.Context, doing string) (map[string][]string, error) {
+	versions := map[string][]string{}
+	for _, text := range []string{localSchema, peerSchemas} {
+		iter, err := s.ask(ctx, doing, s.query(gocql.One, text).SetKeyspace("system"))
+		if err != nil {
+			return nil, err
+		}
+		for host, version := "", ""; iter.Scan(&host, &version); {
+			versions[version] = append(versions[version], host)
+		}
+		if err := iter.Close(); err != nil {
+			return nil, s.failed(ctx, doing, err)
+		}
+	}
+	return versions, nil
+}
+
+// leaveOut removes versions of which no server can be reached: the others remember the
+// schema that one had which is down. When it is up again it takes theirs.
+func (s *Store) leaveOut(ctx context.Context, versions map[string][]string) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	maps.DeleteFunc(versions, func(_ string, hosts []string) bool {
+		return !slices.ContainsFunc(hosts, func(host string) bool {
+			return s.query(gocql.One, localSchema).SetKeyspace("system").SetHostID(host).IterContext(ctx).Close() == nil
+		})
+	})
 }
 
 // turn is how long a program waits for another one that has said that it makes something.

@@ -1,0 +1,103 @@
+package cassandra_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/polystore/polystore/internal/backendtest"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// keep inserts posts until the context ends, whatever becomes of them.
+func (l *ledger) keep(ctx context.Context, t testing.TB, s driver.Store, ts *tables, author string) {
+	for n := 0; ctx.Err() == nil; n++ {
+		id, token := fmt.Sprintf("%06d", n), driver.NewToken()
+		_, err := s.Commit(context.WithoutCancel(ctx), token, ts.insert(t, author, id))
+		l.mu.Lock()
+		switch {
+		case err == nil:
+			l.acked[[2]string{author, id}] = token
+		case errors.Is(err, driver.ErrUnknownOutcome):
+			l.unknown[[2]string{author, id}] = token
+		default:
+			t.Errorf("insert: %v, want it done, or ErrUnknownOutcome", err)
+		}
+		l.mu.Unlock()
+	}
+}
+
+// A ring of three that loses a node while it writes goes on, and loses nothing that it
+// acknowledged; tables can be made meanwhile. With one node of three left it says so.
+func TestRing(t *testing.T) {
+	t.Parallel()
+	ring := testserver.StartRing(t, "-Dcassandra.settings.write_request_timeout=3s", "-Dcassandra.settings.read_request_timeout=3s", "-Dcassandra.settings.cas_contention_timeout=3s")
+	url := ring.URL + "ring?replication=3"
+	s, ts := open(t, url)
+	if f := s.Facts(); f.Durability != driver.Node || f.Setting != "commitlog_sync batch, 3 copies" {
+		t.Errorf("facts: %+v", f)
+	}
+	rows := byCategory()
+	if err := s.Define(t.Context(), []*driver.Table{rows}); err != nil {
+		t.Fatal(err)
+	}
+	l := &ledger{acked: map[[2]string]driver.Token{}, unknown: map[[2]string]driver.Token{}}
+	ctx, end := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for w := range 4 {
+		writers.Go(func() { l.keep(ctx, t, s, ts, fmt.Sprint("w", w)) })
+	}
+	time.Sleep(time.Second)
+	ring.Nodes[2].Kill9(t)
+	time.Sleep(3 * time.Second)
+	end()
+	writers.Wait()
+	if lost := l.lost(t, s, ts); lost > 0 || len(l.acked) < 20 {
+		t.Errorf("%d of %d acknowledged commits are lost", lost, len(l.acked))
+	}
+	for at, token := range l.unknown {
+		if refusal, err := s.Commit(t.Context(), token, ts.insert(t, at[0], at[1])); refusal != nil || err != nil {
+			t.Errorf("%v, sent again: %v, %v", at, refusal, err)
+		}
+	}
+	t.Logf("%d acknowledged, %d unknown, none lost", len(l.acked), len(l.unknown))
+
+	late := byCategory()
+	late.Name = "posts.by_late"
+	if err := s.Define(t.Context(), []*driver.Table{late}); err != nil {
+		t.Errorf("define while a node is dead: %v", err)
+	}
+	op := rowOf(t, late, "it", driver.NewToken())
+	if backendtest.MustCommit(t, s, []driver.Op{op}); !ts.there(t, s, late, op.Row.Key) {
+		t.Error("a row of a table that was made while a node was dead is not there")
+	}
+
+	ring.Nodes[1].Pause(t)
+	tooFew(t, s, ts, rows, "a node that is dead and one that stands still", driver.ErrUnknownOutcome)
+	ring.Nodes[1].Resume(t)
+	ring.Nodes[1].Kill9(t)
+	for begun := time.Now(); time.Since(begun) < 30*time.Second; time.Sleep(200 * time.Millisecond) {
+		if errors.Is(backendtest.Commit(t, s, []driver.Op{rowOf(t, rows, "it", driver.NewToken())}), driver.ErrUnavailable) {
+			break // the last node has noticed
+		}
+	}
+	tooFew(t, s, ts, rows, "two nodes that are dead", driver.ErrUnavailable)
+}
+
+// tooFew sees what is said where a quorum cannot answer; plain is of a row without condition.
+func tooFew(t *testing.T, s driver.Store, ts *tables, rows *driver.Table, why string, plain error) {
+	t.Helper()
+	if err := backendtest.Commit(t, s, []driver.Op{rowOf(t, rows, "it", driver.NewToken())}); !errors.Is(err, plain) {
+		t.Errorf("commit of a plain row with %s: %v, want %v", why, err, plain)
+	}
+	if err := s.Get(t.Context(), ts.posts, []driver.Key{ts.key(t, "w0", "000000")}, nil, make([]driver.Row, 1)); !errors.Is(err, driver.ErrUnavailable) {
+		t.Errorf("get with %s: %v, want ErrUnavailable", why, err)
+	}
+	if err := backendtest.Commit(t, s, ts.insert(t, "late", "1")); !errors.Is(err, driver.ErrUnknownOutcome) {
+		t.Errorf("commit with %s: %v, want ErrUnknownOutcome", why, err)
+	}
+}
