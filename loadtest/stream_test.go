@@ -243,3 +243,27 @@ func TestGeneratorsOfSeveralCollections(t *testing.T) {
 		t.Errorf("%d of 20 users have a note, want about half", notes)
 	}
 }
+
+// A short run takes the first records of each collection, of generators and of files.
+func TestRecords(t *testing.T) {
+	for _, file := range []string{"../examples/blog/blog.yaml", "../examples/debian/debian.yaml"} {
+		w, err := Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Records = 7
+		data, err := w.survey(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range data {
+			if d.n != 7 {
+				t.Errorf("%s: %s has %d records, want 7", file, d.name, d.n)
+			}
+		}
+		w.Records = -1
+		if err := w.checkSize(); err == nil {
+			t.Error("a negative number of records is taken")
+		}
+	}
+}

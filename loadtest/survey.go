@@ -32,7 +32,7 @@ type maker struct {
 
 func newMaker(w *Workload, c *collection, data []*table) *maker {
 	m := &maker{c: c, seed: newRand(w.Seed, "records of "+c.schema.Collection, 0).Uint64(), source: rand.NewPCG(0, 0)}
-	m.making = making{rand: rand.New(m.source), count: c.data.count, data: data, refs: map[int]int{}, pickers: map[*reference]*picker{}}
+	m.making = making{rand: rand.New(m.source), count: w.limited(c.data.count), data: data, refs: map[int]int{}, pickers: map[*reference]*picker{}}
 	return m
 }
 
@@ -60,7 +60,7 @@ func (w *Workload) rows(ctx context.Context, c *collection, data []*table) iter.
 	return func(yield func(row, error) bool) {
 		if c.data.file == "" {
 			m := newMaker(w, c, data)
-			for n := range c.data.count {
+			for n := range w.limited(c.data.count) {
 				if !yield(row{n + 1, m.record(n)}, nil) {
 					return
 				}
@@ -68,15 +68,27 @@ func (w *Workload) rows(ctx context.Context, c *collection, data []*table) iter.
 			return
 		}
 		f := &rowFile{ctx: ctx, c: c, src: &c.data, told: map[string]bool{}}
+		taken := 0
 		for r := range f.rows() {
 			if !yield(r, nil) {
 				return
+			}
+			if taken++; taken == w.Records {
+				break
 			}
 		}
 		if err := cmp.Or(ctx.Err(), f.faults.asError()); err != nil {
 			yield(row{}, err)
 		}
 	}
+}
+
+// limited returns how many of n records are taken.
+func (w *Workload) limited(n int) int {
+	if w.Records > 0 {
+		return min(n, w.Records)
+	}
+	return n
 }
 
 // A surveyor reads the data of a collection once, before anything is written: it
@@ -101,7 +113,7 @@ func (w *Workload) survey(ctx context.Context, p *progress) ([]*table, error) {
 	var data []*table
 	for _, c := range w.collections {
 		s := newSurveyor(w, c)
-		step := p.begin("read "+c.schema.Collection, c.data.count, "records")
+		step := p.begin("read "+c.schema.Collection, w.limited(c.data.count), "records")
 		for r, err := range w.rows(ctx, c, data) {
 			if err != nil {
 				return nil, err

@@ -10,7 +10,7 @@ import (
 // openOption matches the options of URLs whose values may be seen. A secret may be
 // the value of any other one.
 var openOption = regexp.MustCompile(`^((sync|create|cluster|tls|directConnection)=(true|false)|(db|pool_size|connections)=[0-9]{1,6}|` +
-	`replication=[0-9]{1,3}|((pool|dial|read|write|connect)_)?timeout=[0-9.]{1,9}(ms|s|m))$`)
+	`replication=[0-9]{1,3}|replicaSet=rs[0-9]{1,3}|((pool|dial|read|write|connect)_)?timeout=[0-9.]{1,9}(ms|s|m))$`)
 
 // Redact returns a store's URL without what must not be seen: what stands before
 // the host, which may be a password or a token, the values of options that the

@@ -23,7 +23,7 @@ func TestRedactAndLocal(t *testing.T) {
 		{"redis://localhost/0?db=3&pool_size=20&read_timeout=1.5s&prefix=s3cret", "redis://localhost/0?db=3&pool_size=20&read_timeout=1.5s&prefix=***", true},
 		{"redis://localhost/0?db=s3cret&read_timeout=3s3cret", "redis://localhost/0?db=***&read_timeout=***", true},
 		{"pebble:/data/x?sync=s3cret", "pebble:/data/x?sync=***", true},
-		{"mongodb://localhost/db?directConnection=true&authSource=s3cret", "mongodb://localhost/db?directConnection=true&authSource=***", true},
+		{"mongodb://localhost/db?directConnection=true&replicaSet=rs0&authSource=s3cret", "mongodb://localhost/db?directConnection=true&replicaSet=rs0&authSource=***", true},
 		{"cassandra://localhost/ks?replication=1&timeout=5s&dc=s3cret", "cassandra://localhost/ks?replication=1&timeout=5s&dc=***", true},
 		{"cassandra://localhost/ks?replication=s3cret:1", "cassandra://localhost/ks?replication=***", true},
 		{"redis://[::1]:6379", "redis://[::1]:6379", true},

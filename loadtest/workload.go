@@ -22,6 +22,10 @@ type Workload struct {
 	Round  time.Duration // how long one lasts
 	Slots  int           // operations that may be under way at once
 
+	// Records is how many records of each collection are taken at most, the first ones;
+	// 0 is all.
+	Records int
+
 	collections []*collection
 	queries     []*query
 	models      []*model
@@ -190,6 +194,8 @@ func (w *Workload) checkSize() error {
 	switch {
 	case w.Rate < 1 || w.Rate > maxRate:
 		return fmt.Errorf("rate is %d; want 1 to %d", w.Rate, maxRate)
+	case w.Records < 0:
+		return fmt.Errorf("records is %d; want 1 or more, or 0 for all", w.Records)
 	case w.Rounds < 1 || w.Rounds > maxRounds:
 		return fmt.Errorf("rounds is %d; want 1 to %d", w.Rounds, maxRounds)
 	case w.Round < minRound || w.Round > maxRound:

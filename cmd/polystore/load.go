@@ -37,6 +37,7 @@ type loadFlags struct {
 	on           list
 	seed         uint64
 	rate, rounds int
+	records      int
 	round        time.Duration
 	json         bool
 	out          string
@@ -102,6 +103,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.Var(&f.on, "on", "`URL` of a store to measure on; may be given several times")
 	fs.Uint64Var(&f.seed, "seed", 0, "another seed than the file's: other operations, the same for all models")
 	fs.IntVar(&f.rate, "rate", 0, "operations a second")
+	fs.IntVar(&f.records, "records", 0, "take at most so many `records` of each collection, the first ones")
 	fs.IntVar(&f.rounds, "rounds", 0, "rounds of each model")
 	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
 	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
@@ -119,6 +121,8 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 			return
 		case "rate":
 			w.Rate = f.rate
+		case "records":
+			w.Records = f.records
 		case "rounds":
 			w.Rounds = f.rounds
 		case "round":
