@@ -19,7 +19,7 @@ func cursorRules() []rule {
 		{name: "emptied page", sentence: "A page whose records were deleted meanwhile still leads back.", check: emptiedPage},
 	}
 	for i := range list {
-		list[i].needs = changesPartition
+		list[i].needs = keepsNear
 	}
 	return append(list, rule{name: "pages of buckets", sentence: "Pages go through the merged buckets of an index.", needs: keepsFar, check: bucketPages})
 }

@@ -21,7 +21,7 @@ func groupRules() []rule {
 	for i := range list {
 		list[i].needs = changesPartition
 	}
-	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: keepsFar, check: groupIndexes})
+	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: both(changesPartition, keepsFar), check: groupIndexes})
 }
 
 func (e *env) shelf(ctx context.Context) []string {
@@ -175,7 +175,7 @@ func bulkRules() []rule {
 		{name: "some fail", sentence: "A record that fails does not keep others out, and the error says which failed and why.", check: bulkSomeFail},
 		{name: "sequence ends", sentence: "An error of the sequence ends InsertAll and is returned; what came before it is inserted.", check: bulkSequence},
 		{name: "context ends", sentence: "InsertAll ends with the context, and says how many were inserted.", check: bulkContext},
-		{name: "bulk and indexes", sentence: "Records of InsertAll are found by every index, and unique values hold among them.", needs: keepsFar, check: bulkIndexes},
+		{name: "bulk and indexes", sentence: "Records of InsertAll are found by every index, and unique values hold among them.", needs: both(changesPartition, keepsFar), check: bulkIndexes},
 	}
 }
 

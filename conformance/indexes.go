@@ -28,14 +28,14 @@ func indexRules() []rule {
 		{name: "writes at once", sentence: "Writes at once leave every index in step.", check: indexAtOnce},
 		{name: "many elements", sentence: "A record may have 256 index rows; with more it is ErrTooLarge and not written.", check: manyElements},
 		{name: "long index keys", sentence: "An index key of over 1 KiB is ErrTooLarge, and nothing is written.", check: longIndexKeys},
-		{name: "verify", sentence: "Verify counts the rows that are missing and those that no record should have.", check: verifyFinds},
 	}
 	for i := range list {
 		list[i].needs = keepsFar
 	}
 	return append(list,
-		rule{name: "near index", sentence: "An index in the partition of the records is kept in step.", needs: changesPartition, check: nearIndex},
-		rule{name: "every kind", sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", needs: changesPartition, check: everyKind})
+		rule{name: "verify", sentence: "Verify counts the rows that are missing and those that no record should have.", needs: changesPartition, check: verifyFinds},
+		rule{name: "near index", sentence: "An index in the partition of the records is kept in step.", needs: keepsNear, check: nearIndex},
+		rule{name: "every kind", sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", needs: keepsNear, check: everyKind})
 }
 
 // byEvery returns what each index finds of the rule's posts, by name.

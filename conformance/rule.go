@@ -72,19 +72,33 @@ func changesPartition(f driver.Facts) string {
 	return ""
 }
 
+// keepsNative reports whether the store keeps indexes by itself unless it is asked
+// otherwise.
+func keepsNative(f driver.Facts) bool {
+	return f.Native.Has && (f.PrefersNative || f.Unit == driver.UnitRecord)
+}
+
+// keepsNear says why a store cannot keep indexes in the partitions of their records.
+func keepsNear(f driver.Facts) string {
+	if keepsNative(f) {
+		return ""
+	}
+	return changesPartition(f)
+}
+
 // keepsFar says why a store cannot keep index rows in other partitions than their
 // records.
 func keepsFar(f driver.Facts) string {
-	if f.Unit == driver.UnitPartition && !f.Apart.Has {
+	if f.Unit == driver.UnitPartition && !f.Apart.Has && !keepsNative(f) {
 		return fmt.Sprintf("an index of %s lies in the partition of its records: %s", f.Name, f.Apart.Reason)
 	}
-	return changesPartition(f)
+	return keepsNear(f)
 }
 
 // reach returns how far from their records the rows of an index may lie: in the whole
 // store, in their partition, or nowhere.
 func reach(f driver.Facts) driver.Unit {
-	if keepsFar(f) == "" {
+	if keepsFar(f) == "" && f.Unit > driver.UnitRecord {
 		return driver.UnitStore
 	}
 	return f.Unit

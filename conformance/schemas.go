@@ -129,6 +129,14 @@ func messageSchema() repo.Schema {
 	}}
 }
 
+// inTables returns a schema whose indexes are tables, whatever the store would keep.
+func inTables(s repo.Schema) repo.Schema {
+	for i := range s.Indexes {
+		s.Indexes[i].Kind = "table"
+	}
+	return s
+}
+
 func (e *env) messages(ctx context.Context) *repo.Repo[message] {
 	return shared[message](ctx, e, messageSchema())
 }

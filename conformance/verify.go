@@ -10,7 +10,7 @@ import (
 
 // skewed opens a collection through a store that leaves some ops out.
 func (e *env) skewed(ctx context.Context, name string, keep func(op *driver.Op) bool) *repo.Repo[message] {
-	schema := messageSchema()
+	schema := inTables(messageSchema())
 	schema.Collection = name
 	r, err := repo.Open[message](ctx, repo.NewStore(&filtered{e.store, keep}, nil), schema)
 	e.ok("open", err)

@@ -19,7 +19,7 @@ func walkRules() []rule {
 		{name: "chunks for good", sentence: "Chunks belong to the caller.", check: chunksForGood},
 		{name: "walk at once", sentence: "A row that is there during the whole walk comes at least once, while others come and go.", check: walkAtOnce},
 		{name: "walk records", sentence: "Walk yields all records of a collection, and goes on after a mark.", check: walkRecords},
-		{name: "scan", sentence: "Scan answers any query as an index would.", needs: changesPartition, check: scan},
+		{name: "scan", sentence: "Scan answers any query as an index would.", needs: keepsNear, check: scan},
 		{name: "scan without an index", sentence: "Scan answers queries that no index answers, ties in the order of the keys.", check: scanAny},
 		{name: "scan leaves out", sentence: "Scan in an order leaves out records that lack a field of it.", check: scanLeavesOut},
 	}

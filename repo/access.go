@@ -10,7 +10,11 @@ func (c *collection) accesses(s *shape) []access {
 	needs := s.positions()
 	list := []access{c.recordAccess(s, needs)}
 	for _, x := range c.indexes {
-		list = append(list, c.indexAccess(x, whole, needs))
+		if x.native {
+			list = append(list, c.nativeAccess(s, x, needs))
+		} else {
+			list = append(list, c.indexAccess(x, whole, needs))
+		}
 	}
 	for i := range list {
 		list[i].straight = c.isStraight(list[i].place)
@@ -137,6 +141,9 @@ func (c *collection) keyAccesses() []access {
 	for _, x := range c.indexes {
 		a := c.indexAccess(x, false, nil)
 		a.covered = !x.loose // a row may be there before its record, or after it
+		if x.native {
+			a = c.nativeAccess(&shape{}, x, nil)
+		}
 		list = append(list, a)
 	}
 	return list

@@ -17,8 +17,9 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 			return false, fmt.Errorf("index %s lies in another partition than its records, and such an index is made with its collection; copy the records to a collection with another name: %w", x.name, ErrUnsupported)
 		}
 	}
-	if !c.store.facts.OneProcess {
-		return false, fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile: %w", build[0].name, c.store.facts.Name, ErrUnsupported)
+	tables := slices.DeleteFunc(slices.Clone(build), func(x *index) bool { return x.native })
+	if !c.store.facts.OneProcess && len(tables) > 0 {
+		return false, fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile: %w", tables[0].name, c.store.facts.Name, ErrUnsupported)
 	}
 	e.Epoch = newEpoch()
 	e.grow(c)
@@ -50,6 +51,9 @@ func (c *collection) fill(ctx context.Context, k *call, x *index) error {
 	}
 	if err := c.store.driver.Define(ctx, tables); err != nil {
 		return err
+	}
+	if x.native {
+		return nil // complete, or Define had failed
 	}
 	return c.fillFrom(ctx, k, x, func(ctx context.Context, k *call, x *index, row *driver.Row) error {
 		return c.writeRows(ctx, k, x, row, nil)

@@ -52,6 +52,7 @@ type catalogIndex struct {
 const (
 	modeCommit = "commit" // with the record
 	modeLoose  = "loose"  // before and after it
+	modeNative = "native" // never: the store keeps it
 )
 
 // catalogTable is where the entries are kept: one row a collection.
@@ -93,10 +94,22 @@ func (x *index) entry(state string) catalogIndex {
 	def := x.Index
 	def.Name = x.name
 	mode := modeCommit
-	if x.loose {
+	switch {
+	case x.loose:
 		mode = modeLoose
+	case x.native:
+		mode = modeNative
 	}
 	return catalogIndex{Index: def, State: state, Mode: mode}
+}
+
+// tableIn returns the table of an index, for Drop.
+func (x *catalogIndex) tableIn(collection string) *driver.Table {
+	t := &driver.Table{Name: collection + "." + x.Name, Class: driver.Rows}
+	if x.Mode == modeNative {
+		t.Native, t.Home = true, &driver.Table{Name: collection}
+	}
+	return t
 }
 
 // readCatalog returns the entry of a collection, nil when there is none.
@@ -181,9 +194,7 @@ func plainIndex(x Index) Index {
 			*list = nil
 		}
 	}
-	if x.Kind == "auto" || x.Kind == "table" {
-		x.Kind = ""
-	}
+	x.Kind = "" // that is the mode's
 	return x
 }
 

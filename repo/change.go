@@ -51,6 +51,8 @@ type builder struct {
 	token driver.Token // of the commit
 	puts  []looseOp    // before it
 	drops []looseOp    // after it
+
+	values []nativeValue // that the records will have alone
 }
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
@@ -68,13 +70,13 @@ func (b *builder) release() {
 	clear(b.vals[:cap(b.vals)])
 	clear(b.before[:cap(b.before)])
 	clear(b.after[:cap(b.after)])
-	b.puts, b.drops, b.token = nil, nil, driver.Token{}
+	b.puts, b.drops, b.values, b.token = nil, nil, nil, driver.Token{}
 	builders.Put(b)
 }
 
 // add appends the ops of a change, the record's own first.
 func (b *builder) add(c *collection, i int, ch *change) error {
-	from := len(b.puts)
+	from, wanted := len(b.puts), len(b.values)
 	if c.loose && ch.known {
 		ch.tokens = make([][]driver.Token, len(c.indexes))
 	}
@@ -84,6 +86,8 @@ func (b *builder) add(c *collection, i int, ch *change) error {
 	for j, x := range c.indexes {
 		var err error
 		switch {
+		case x.native:
+			err = b.addNative(c, x, ch)
 		case !x.loose:
 			err = b.addRows(c, x, ch)
 		case ch.known: // else it is a patch of other fields
@@ -103,6 +107,9 @@ func (b *builder) add(c *collection, i int, ch *change) error {
 	}
 	for j := from; j < len(b.puts); j++ {
 		b.puts[j].owner = i
+	}
+	for j := wanted; j < len(b.values); j++ {
+		b.values[j].owner = i
 	}
 	return nil
 }

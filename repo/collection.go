@@ -44,6 +44,7 @@ type index struct {
 	all    bool     // covers the whole record
 	local  bool     // shares the partition of the records
 	loose  bool     // lies outside the unit of the records: see loose.go
+	native bool     // kept by the store: see native.go
 	multi  int      // position of the list field of which each element has a row, or -1
 	needs  []int    // positions that decide the rows: part, sort and covers
 }

@@ -274,6 +274,9 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if len(b.ops) == 0 {
 		return 0, nil, nil
 	}
+	if err := b.sharedValue(c, writes); err != nil {
+		return 0, nil, err
+	}
 	if err := b.merge(c, writes); err != nil {
 		return 0, nil, err
 	}
@@ -296,6 +299,13 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	w := b.owner[refusal.Op]
 	writes[w].refused = b.ops[refusal.Op].Table
 	writes[w].lacks = b.ops[refusal.Op].If == driver.Present && len(writes) == 1
+	if refusal.Native != "" {
+		x := c.indexNamed(refusal.Native)
+		if x == nil {
+			return 0, nil, fmt.Errorf("another record has values that the unique index %s allows to one, and the schema lacks that index; declare it: %w", refusal.Native, ErrSchema)
+		}
+		writes[w].refused, writes[w].lacks = x.table, false
+	}
 	return w, refusal, nil
 }
 
@@ -351,6 +361,15 @@ func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *dr
 		return ErrNotFound
 	}
 	return w.learn(c, &refusal.Row, nil)
+}
+
+// indexNamed returns the index whose table has a name, or nil.
+func (c *collection) indexNamed(table string) *index {
+	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.table.Name == table })
+	if i < 0 {
+		return nil
+	}
+	return c.indexes[i]
 }
 
 func (c *collection) indexOf(t *driver.Table) *index {

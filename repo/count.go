@@ -43,7 +43,11 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 	n := 0
 	for _, part := range p.parts {
 		k.depth, k.requests = k.depth+1, k.requests+1
-		m, err := counter.Count(ctx, driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Limit: p.limit})
+		span := driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Limit: p.limit}
+		if err := c.bounds(&p, &span); err != nil {
+			return n, err
+		}
+		m, err := counter.Count(ctx, span)
 		if err != nil {
 			return 0, err
 		}
@@ -87,7 +91,7 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 			return err
 		}
 		key := row.Key
-		if p.x != nil {
+		if p.x != nil && !p.x.native {
 			if key, err = c.recordKey(p.x, row); err != nil {
 				return err
 			}

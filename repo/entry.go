@@ -47,7 +47,7 @@ func missing(srcs []source, vals []driver.Value) bool {
 func (b *builder) entry(e *driver.Key, x *index, key *driver.Key, vals []driver.Value, elem driver.Value) error {
 	t, from := x.table, len(b.vals)
 	b.gather(x.part, vals, elem)
-	if x.Buckets > 0 {
+	if x.Buckets > 0 && !x.native {
 		b.vals = append(b.vals, driver.IntValue(bucketOf(key, x.Buckets)))
 	}
 	parts := len(b.vals) - from

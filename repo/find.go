@@ -77,7 +77,13 @@ func (v view[T]) findCovered(ctx context.Context, k *call, p *plan, yield func(*
 		if err != nil {
 			return err
 		}
-		if n++; !yield(&out, position(row.Key.Sort)) || n == p.limit {
+		at := position(row.Key.Sort)
+		if p.x != nil && p.x.native {
+			if at, err = v.c.placeIn(p, &row.Key, rec.vals); err != nil {
+				return err
+			}
+		}
+		if n++; !yield(&out, at) || n == p.limit {
 			return nil
 		}
 	}
@@ -89,7 +95,7 @@ func (c *collection) recordOfRow(b *readBuffer, p *plan, row *driver.Row) (recor
 	vals := b.vals[:0]
 	key := row.Key
 	var err error
-	if p.x != nil {
+	if p.x != nil && !p.x.native {
 		if key, err = c.recordKey(p.x, row); err != nil {
 			return record{}, err
 		}

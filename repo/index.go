@@ -17,14 +17,12 @@ func (c *compiler) addIndex(def Index) {
 	if def.Unique {
 		t.Class = driver.Claims
 	}
-	if def.Kind == "native" && !c.store.facts.Native.Has {
-		c.fault("index %s: kind native: %s keeps no index of its own: %s; use kind auto", x.name, c.store.facts.Name, c.store.facts.Native.Reason)
-	} else if !slices.Contains([]string{"", "auto", "table", "native"}, def.Kind) {
-		c.fault("index %s: kind %q is none of auto, table, native", x.name, def.Kind)
-	}
+	x.local = slices.Equal(x.Partition, c.schema.Partition) && x.Buckets == 0
 	c.indexKey(x, t)
 	c.indexFields(x, t)
-	c.placeIndex(x, t)
+	if c.chooseKind(x, t); !x.native {
+		c.placeIndex(x, t)
+	}
 	x.table = t
 	c.indexes = append(c.indexes, x)
 }
@@ -132,7 +130,6 @@ func (c *compiler) indexFields(x *index, t *driver.Table) {
 
 // placeIndex decides where an index lies: with the records or elsewhere.
 func (c *compiler) placeIndex(x *index, t *driver.Table) {
-	x.local = slices.Equal(x.Partition, c.schema.Partition) && x.Buckets == 0
 	if x.local {
 		t.Home = c.records
 	}
@@ -157,18 +154,24 @@ func (c *compiler) placeIndex(x *index, t *driver.Table) {
 // are put before it changes, and read together with it.
 func (c *compiler) makeLoose(x *index, t *driver.Table) {
 	x.loose, c.loose = true, true
-	x.covers, x.all, x.needs, t.Fields = nil, false, nil, nil
-	for _, src := range slices.Concat(x.part, x.sort) {
-		if src.at >= 0 {
-			x.needs = append(x.needs, src.at)
-		}
-	}
+	x.coverNothing()
+	t.Fields = nil
 	if x.Unique {
 		t.Fields = append(t.Fields, driver.Column{Name: ownerColumn, Kind: driver.String})
 	}
 	t.Fields = append(t.Fields, driver.Column{Name: baseColumn, Kind: driver.String})
 	t.Plain = !x.Unique // a row is put and dropped under a key with its token, which nothing else has
 	c.records.Ring, c.retention = ringSize, looseRetention
+}
+
+// coverNothing makes the rows of x depend on the columns of its key alone.
+func (x *index) coverNothing() {
+	x.covers, x.all, x.needs = nil, false, nil
+	for _, src := range slices.Concat(x.part, x.sort) {
+		if src.at >= 0 {
+			x.needs = append(x.needs, src.at)
+		}
+	}
 }
 
 // suffix returns the columns of the record's key with which the rows of an index

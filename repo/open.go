@@ -245,7 +245,7 @@ func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collectio
 		return err
 	}
 	sh.epoch = "" // whatever happens now, nobody writes with the index
-	if err := store.driver.Drop(ctx, []*driver.Table{{Name: collection + "." + name, Class: driver.Rows}}); err != nil {
+	if err := store.driver.Drop(ctx, []*driver.Table{e.Indexes[at].tableIn(collection)}); err != nil {
 		return err
 	}
 	e.Indexes = append(e.Indexes[:at], e.Indexes[at+1:]...)
@@ -288,10 +288,11 @@ func dropCollection(ctx context.Context, store *Store, k *call, collection strin
 	if err != nil || e == nil {
 		return err
 	}
-	tables := []*driver.Table{{Name: collection, Class: driver.Records}}
+	var tables []*driver.Table
 	for _, x := range e.Indexes {
-		tables = append(tables, &driver.Table{Name: collection + "." + x.Name, Class: driver.Rows})
+		tables = append(tables, x.tableIn(collection))
 	}
+	tables = append(tables, &driver.Table{Name: collection, Class: driver.Records})
 	if err := store.driver.Drop(ctx, tables); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ type plan struct {
 	to      string
 	reverse bool
 	claim   driver.Token // of a loose claim: the record must have it
+	edges   [2]edge      // of a native index: where the run begins and ends at a prefix
 	*access
 	bound
 }
@@ -138,18 +139,23 @@ func (c *collection) planOn(b bound, x *index, by []access) (plan, error) {
 	if len(b.conds) == b.equal {
 		return p, nil
 	}
-	return p, p.setRange(head, t.Sort[fixed], &b.conds[b.equal])
+	cond := &b.conds[b.equal]
+	err = p.setRange(head, t.Sort[fixed], cond)
+	if cond.prefix != nil && x != nil && x.native {
+		p.setEdges(vals, &t.Sort[fixed], *cond.prefix)
+	}
+	return p, err
 }
 
 // setPartitions names the partitions to read: one, or one for each bucket.
 func (p *plan) setPartitions(vals []driver.Value) error {
 	buckets := 1
-	if p.x != nil && p.x.Buckets > 0 {
+	if p.x != nil && p.x.Buckets > 0 && !p.x.native {
 		buckets = p.x.Buckets
 	}
 	for i := range buckets {
 		parts := vals
-		if buckets > 1 || p.x != nil && p.x.Buckets == 1 {
+		if buckets > 1 || p.x != nil && p.x.Buckets == 1 && !p.x.native {
 			parts = append(vals[:len(vals):len(vals)], driver.IntValue(int64(i)))
 		}
 		text, err := driver.AppendParts(nil, p.table.Partition, parts)
@@ -269,6 +275,8 @@ func (c *collection) explain(p *plan) Plan {
 	switch {
 	case p.x == nil:
 		out.Why = "the key itself has the order"
+	case p.x.native:
+		out.Index, out.Why = p.x.name, "the store's own index gives the records themselves"
 	case p.covered:
 		out.Index, out.Why = p.x.name, "the index covers all fields wanted"
 	default:

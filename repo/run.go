@@ -15,9 +15,12 @@ func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter
 	for i, part := range p.parts {
 		span := driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Reverse: p.reverse, Limit: limit, Mask: p.mask}
 		if c.expires {
-			seqs[i] = c.fresh(ctx, k, span)
+			seqs[i] = c.fresh(ctx, k, p, span)
 		} else {
 			k.depth, k.requests = k.depth+1, k.requests+1
+			if err := c.bounds(p, &span); err != nil {
+				return func(yield func(*driver.Row, error) bool) { yield(nil, err) }
+			}
 			seqs[i] = c.store.driver.Range(ctx, span)
 		}
 	}
@@ -29,18 +32,25 @@ func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter
 
 // fresh yields the rows of a span that have not expired, at most as many as its
 // limit: it goes on where expired ones have used that up.
-func (c *collection) fresh(ctx context.Context, k *call, span driver.Span) iter.Seq2[*driver.Row, error] {
+func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		left := span.Limit
 		for {
 			k.depth, k.requests = k.depth+1, k.requests+1
-			seen, last := 0, ""
+			seen, last := 0, position("")
+			if err := c.bounds(p, &span); err != nil {
+				yield(nil, err)
+				return
+			}
 			for row, err := range c.store.driver.Range(ctx, span) {
+				if err == nil && span.Limit > 0 && seen == span.Limit-1 {
+					last, err = c.placeOf(p, row)
+				}
 				if err != nil {
 					yield(nil, err)
 					return
 				}
-				seen, last = seen+1, row.Key.Sort
+				seen++
 				if c.isPast(row.Expires) {
 					continue
 				}
@@ -51,7 +61,7 @@ func (c *collection) fresh(ctx context.Context, k *call, span driver.Span) iter.
 			if span.Limit == 0 || seen < span.Limit || last == "" {
 				return
 			}
-			span.From, span.To = behind(span.From, span.To, last, span.Reverse)
+			span.From, span.To = behind(span.From, span.To, string(last), span.Reverse)
 			span.Limit = min(2*max(left, seen), batchSize)
 		}
 	}
@@ -72,13 +82,21 @@ func counted(seq iter.Seq2[*driver.Row, error], k *call, p *plan) iter.Seq2[*dri
 		for row, err := range seq {
 			k.rows++
 			if err == nil {
-				err = checkWidth(row, p.table, p.mask)
+				err = checkWidth(row, p.rowsOf(), p.mask)
 			}
 			if !yield(row, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// rowsOf returns the table whose rows the run has.
+func (p *plan) rowsOf() *driver.Table {
+	if p.table.Native {
+		return p.table.Home
+	}
+	return p.table
 }
 
 // merged yields the rows of ordered sequences in order of their Sort.

@@ -20,7 +20,10 @@ func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusa
 	} else if refusal.Row.Rev.IsZero() {
 		return nil // given up in the meantime
 	}
-	owner, err := c.recordKey(x, &refusal.Row)
+	owner, err := refusal.Row.Key, error(nil)
+	if !x.native {
+		owner, err = c.recordKey(x, &refusal.Row)
+	}
 	if err != nil {
 		return err
 	}

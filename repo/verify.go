@@ -55,10 +55,18 @@ func (c *collection) verify(ctx context.Context, k *call, x *index) (Report, err
 				continue
 			}
 			rep.Records++
-			if err := c.verifyRecord(ctx, k, x, &chunk.Rows[i], &rep); err != nil {
+			if x.native {
+				err = c.verifyNative(ctx, k, x, &chunk.Rows[i], &rep)
+			} else {
+				err = c.verifyRecord(ctx, k, x, &chunk.Rows[i], &rep)
+			}
+			if err != nil {
 				return rep, err
 			}
 		}
+	}
+	if x.native {
+		return rep, nil
 	}
 	for chunk, err := range c.store.driver.Walk(ctx, x.table, "") {
 		if err != nil {
@@ -242,9 +250,12 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	}
 	x := c.indexes[i]
 	var err error
-	if x.loose {
+	switch {
+	case x.native:
+		return c.fill(ctx, k, x)
+	case x.loose:
 		err = c.sweepLoose(ctx, k, x, &Reclaimed{})
-	} else {
+	default:
 		err = c.sweep(ctx, k, x)
 	}
 	if err == nil {

@@ -24,12 +24,17 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 		return nil, nil // sent again
 	}
 	next := make([]*row, len(ops))
-	for i := range ops {
-		var refusal *driver.Refusal
-		if next[i], refusal = s.change(token, &ops[i]); refusal != nil {
-			refusal.Op = i
-			return refusal, nil
+	end, refused := len(ops), (*driver.Refusal)(nil)
+	for i := 0; i < end; i++ {
+		if next[i], refused = s.change(token, &ops[i]); refused != nil {
+			refused.Op, end = i, i
 		}
+	}
+	if refusal, err := s.refuseNative(ops, next, end); refusal != nil || err != nil {
+		return refusal, err
+	}
+	if refused != nil {
+		return refused, nil
 	}
 	for i := range ops {
 		s.store(&ops[i], next[i])

@@ -16,12 +16,16 @@ type Options struct {
 	// Uncertain makes Facts say that outcomes can be unknown, although here
 	// they never are.
 	Uncertain bool
+
+	// Native makes indexes native whose kind is left open.
+	Native bool
 }
 
 // A Store is a driver.Store, driver.Counter and driver.Sizer in memory.
 type Store struct {
 	unit      driver.Unit
 	uncertain bool
+	native    bool
 
 	mu     sync.RWMutex
 	closed bool
@@ -37,7 +41,7 @@ func New(opts *Options) *Store {
 		views:  map[*driver.Table]*view{},
 	}
 	if opts != nil {
-		s.uncertain = opts.Uncertain
+		s.uncertain, s.native = opts.Uncertain, opts.Native
 		if opts.Unit != nil {
 			s.unit = *opts.Unit
 		}
@@ -48,17 +52,19 @@ func New(opts *Options) *Store {
 // Facts says what the store is: as durable as the process.
 func (s *Store) Facts() driver.Facts {
 	return driver.Facts{
-		Name:       "memory",
-		Detail:     "in the memory of this process",
-		Unit:       s.unit,
-		Durability: driver.Memory,
-		Setting:    "none",
-		OneProcess: true,
-		Uncertain:  s.uncertain,
-		Apart:      driver.Ability{Has: true, Reason: "by commits of their own, where the unit is a partition"},
-		Native:     driver.Ability{Reason: "the memory backend keeps no index by itself"},
-		Counts:     driver.Ability{Has: true, Reason: "by walking the rows of the span"},
-		Sizes:      driver.Ability{Has: true, Reason: "texts, bytes and numbers of keys and values, without the overhead of Go"},
+		Name:          "memory",
+		Detail:        "in the memory of this process",
+		Unit:          s.unit,
+		Durability:    driver.Memory,
+		Setting:       "none",
+		OneProcess:    true,
+		Uncertain:     s.uncertain,
+		Apart:         driver.Ability{Has: true, Reason: "by commits of their own, where the unit is a partition"},
+		Native:        driver.Ability{Has: true, Reason: "made anew from all records by each reading"},
+		Counts:        driver.Ability{Has: true, Reason: "by walking the rows of the span"},
+		PrefersNative: s.native,
+		NativeOrder:   []driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Bytes, driver.Time},
+		Sizes:         driver.Ability{Has: true, Reason: "texts, bytes and numbers of keys and values, without the overhead of Go"},
 	}
 }
 

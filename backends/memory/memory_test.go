@@ -420,7 +420,7 @@ func TestDefine(t *testing.T) {
 		{"other kind of a field", func(t *driver.Table) { t.Fields[1].Kind = driver.Float }, driver.ErrSchema, driver.ErrSchema},
 		{"a field twice", func(t *driver.Table) { t.Fields[1].Name = "title" }, driver.ErrInvalid, driver.ErrInvalid},
 		{"no partition", func(t *driver.Table) { t.Partition = nil }, driver.ErrInvalid, driver.ErrInvalid},
-		{"native", func(t *driver.Table) { t.Native = true }, driver.ErrUnsupported, driver.ErrUnsupported},
+		{"native without a home", func(t *driver.Table) { t.Native = true }, driver.ErrInvalid, driver.ErrInvalid},
 		{"another table", func(t *driver.Table) { t.Name = "other" }, nil, driver.ErrSchema},
 		{"a new field", func(t *driver.Table) { t.Fields[1].Name = "new" }, nil, driver.ErrSchema},
 	}

@@ -36,6 +36,10 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		var out driver.Row
+		if span.Table.Native {
+			s.rangeNative(ctx, &span, yield)
+			return
+		}
 		c := newCursor(span)
 		for n := 0; span.Limit <= 0 || n < span.Limit; n++ {
 			ok, err := s.step(ctx, &c, &out)
@@ -56,6 +60,10 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 		return 0, err
 	}
 	defer s.mu.RUnlock()
+	if span.Table.Native {
+		found, err := s.list(&span)
+		return len(found), err
+	}
 	v, err := s.view(span.Table)
 	if err != nil {
 		return 0, err

@@ -6,12 +6,15 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// Size returns the bytes of the keys and values of a table.
+// Size returns the bytes of the keys and values of a table. A native index has none.
 func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 	if err := s.read(ctx); err != nil {
 		return 0, err
 	}
 	defer s.mu.RUnlock()
+	if t.Native && s.views[t] != nil {
+		return 0, nil
+	}
 	v, err := s.view(t)
 	if err != nil {
 		return 0, err

@@ -16,11 +16,13 @@ type table struct {
 	sort      []driver.Column
 	fields    map[string]driver.Kind
 	rows      rows
+	natives   map[string]*driver.Table // indexes that are made from the rows
 }
 
 // A view is a table as one driver.Table sees it, whose ordinals are its own.
 type view struct {
 	*table
+	native  *driver.Table  // the index that table is read by
 	names   []string       // of the fields, by ordinal
 	ordinal map[string]int // of the fields, by name
 }
@@ -32,11 +34,17 @@ func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
 	}
 	defer s.mu.Unlock()
 	for _, t := range tables {
-		if err := s.fits(t); err != nil {
+		if err := s.fits(t, tables); err != nil {
 			return err
 		}
 	}
 	for _, t := range tables {
+		if t.Native {
+			if err := s.defineNative(t); err != nil {
+				return err
+			}
+			continue
+		}
 		s.define(t)
 	}
 	return nil
@@ -49,8 +57,14 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 	}
 	defer s.mu.Unlock()
 	for _, t := range tables {
-		if err := s.fits(t); err != nil {
+		if err := s.fits(t, nil); err != nil {
 			return err
+		}
+		if t.Native {
+			if s.tables[t.Home.Name].natives[t.Name] == nil {
+				return schema("attach %s: there is no such index; define it first", t.Name)
+			}
+			continue
 		}
 		have := s.tables[t.Name]
 		if have == nil {
@@ -63,6 +77,12 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 		}
 	}
 	for _, t := range tables {
+		if t.Native {
+			if err := s.defineNative(t); err != nil {
+				return err
+			}
+			continue
+		}
 		s.views[t] = newView(s.tables[t.Name], t)
 	}
 	return nil
@@ -76,6 +96,9 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 	defer s.mu.Unlock()
 	for _, t := range tables {
 		delete(s.tables, t.Name)
+		if t.Native && s.tables[t.Home.Name] != nil {
+			delete(s.tables[t.Home.Name].natives, t.Name)
+		}
 		for known := range s.views {
 			if known.Name == t.Name {
 				delete(s.views, known)
@@ -86,9 +109,9 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 }
 
 // fits says what speaks against t beside the tables that there are.
-func (s *Store) fits(t *driver.Table) error {
+func (s *Store) fits(t *driver.Table, tables []*driver.Table) error {
 	if t.Native {
-		return fmt.Errorf("memory: table %s: a native index: %w", t.Name, driver.ErrUnsupported)
+		return s.fitsNative(t, tables)
 	}
 	if err := backend.Validate(t); err != nil {
 		return fmt.Errorf("memory: %w", err)
@@ -136,8 +159,10 @@ func newView(have *table, t *driver.Table) *view {
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
-	if v := s.views[t]; v != nil {
+	if v := s.views[t]; v != nil && v.native == nil {
 		return v, nil
+	} else if v != nil {
+		return nil, invalid("%s is a native index, which is only read in order", t.Name)
 	}
 	return nil, fmt.Errorf("memory: %w", backend.Unknown(t))
 }

@@ -60,8 +60,13 @@ type Facts struct {
 	// Package repo keeps them in step by the order of those commits.
 	Apart Ability
 
-	// Native says that the store can keep a native index; see Table.Native.
-	Native Ability
+	// Native says that the store can keep a native index; see Table.Native. Where
+	// PrefersNative is set, too, that is what an index is whose kind is left open, if
+	// the store can keep it. NativeOrder has the kinds whose values a native index
+	// orders as a key does: its Sort can have no others.
+	Native        Ability
+	PrefersNative bool
+	NativeOrder   []Kind
 
 	// Counts and Sizes say whether Counter and Sizer are there, and what the
 	// sizes include.

@@ -84,6 +84,15 @@ func After(prefix string) string {
 	return ""
 }
 
+// Before reports whether text is [After] of whole parts, and returns these.
+func Before(text string) (parts string, ok bool) {
+	last := len(text) - 1
+	if last < 0 || text[last] != endAsc+1 && text[last] != endDesc+1 {
+		return "", false
+	}
+	return text[:last] + string(text[last]-1), true
+}
+
 func checkPart(col *Column, v *Value) error {
 	switch {
 	case v.kind == None:

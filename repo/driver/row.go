@@ -123,6 +123,11 @@ type Refusal struct {
 	// range of int64 or meets a value that is no Int.
 	Overflow bool
 	Edit     int
+
+	// Native names the unique native index by which another row than that of the Op has
+	// the values that the Op would write. Row is that other row, of its Home, with
+	// its Key; its Rev is zero when it was gone by the time it was looked for.
+	Native string
 }
 
 // A Span is a run of rows of one partition that are not Dead. From and To are texts
@@ -137,6 +142,19 @@ type Span struct {
 	Reverse bool  // last row first
 	Limit   int   // at most so many rows; 0 is no limit
 	Mask    []int // ordinals of the fields to read; nil is all of them and Extra
+
+	// Low and High are From and To in values, where Table is Native. Nil is the end
+	// of the partition. From and To are the texts of the same, followed by the text of
+	// the record's key: all of it, or its Sort alone if Home has the same Partition.
+	Low, High *Bound
+}
+
+// A Bound is a place in the order of the entries of one partition of a native index:
+// before all entries whose columns begin with Values, or after them.
+type Bound struct {
+	Values []Value // of the first columns of Sort, at most all of them
+	Record *Key    // if there are all: only the entry of the row of Home with this key
+	Over   bool    // after, not before
 }
 
 // A Chunk is a run of rows from [Store.Walk], and the mark from which a later

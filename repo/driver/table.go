@@ -49,8 +49,16 @@ type Table struct {
 	// if a Delete outdoes the Puts sent before it; others need not know.
 	Plain bool
 
-	// Native says that the store itself derives the rows from those of the
-	// Records table; they are read by Range and never written.
+	// Native says that the store itself keeps the index, in step with the rows of
+	// Home, which is set then wherever they lie. Partition and Sort name columns of
+	// Home; one that ends with "[]" stands for each different element of a list. A row
+	// of Home has an entry if it is not Dead and none of these columns is absent.
+	// Entries of equal columns are in the order of the keys of their rows.
+	//
+	// Nobody writes such a table. A Range of it yields the rows of Home that have an
+	// entry in the span, in the order of the entries, as rows of Home: Key is the
+	// record's and Span.Mask is of Home's fields. Of Class Claims, no two rows of Home
+	// have the same values in all columns: see [Refusal].
 	Native bool
 }
 

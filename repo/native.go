@@ -1,0 +1,249 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A native index is kept by the store: nothing is written for it, and a run of it has
+// the records themselves, so that it covers whatever is wanted. It has no buckets, for
+// the store spreads it as it likes.
+
+// chooseKind makes x native if its kind says so, or leaves it open and the store would
+// have it so.
+func (c *compiler) chooseKind(x *index, t *driver.Table) {
+	f := &c.store.facts
+	switch x.Kind {
+	case "", "auto":
+		if !f.Native.Has || !f.PrefersNative && f.Unit != driver.UnitRecord {
+			return
+		}
+	case "native":
+		if !f.Native.Has {
+			c.fault("index %s: kind native: %s keeps no index of its own: %s; use kind auto", x.name, f.Name, f.Native.Reason)
+			return
+		}
+	case "table":
+		return
+	default:
+		c.fault("index %s: kind %q is none of auto, table, native", x.name, x.Kind)
+		return
+	}
+	if i := slices.IndexFunc(t.Sort, func(col driver.Column) bool { return !slices.Contains(f.NativeOrder, col.Kind) }); i >= 0 {
+		if x.Kind == "native" || f.Unit == driver.UnitRecord {
+			c.fault("index %s: kind native: %s has another order of %s than a key, which Sort has in %s; put it into Partition, or leave it out", x.name, f.Name, t.Sort[i].Kind, t.Sort[i].Name)
+		}
+		return
+	}
+	x.native = true
+	x.local = slices.Equal(x.Partition, c.schema.Partition)
+	x.coverNothing()
+	t.Native, t.Home, t.Fields = true, c.records, nil
+	if x.Buckets > 0 {
+		t.Partition = t.Partition[:len(t.Partition)-1]
+	}
+}
+
+// nativeAccess returns how a shape that needs some fields is read from x: with what
+// says at which place of the index a record is.
+func (c *collection) nativeAccess(s *shape, x *index, needs []int) access {
+	needs = slices.Concat(needs, x.needs)
+	slices.Sort(needs)
+	return c.recordAccess(s, slices.Compact(needs))
+}
+
+// addNative checks what a change would make of the entries in a native index, which
+// the store keeps: too large a key is refused as it is elsewhere.
+func (b *builder) addNative(c *collection, x *index, ch *change) (err error) {
+	if ch.next == nil {
+		return nil
+	}
+	if b.after, err = b.entries(b.after[:0], c, x, &ch.key, ch.next.vals); err != nil || !x.Unique {
+		return err
+	}
+	for _, e := range b.after {
+		b.values = append(b.values, nativeValue{x: x, key: e})
+	}
+	return nil
+}
+
+// A nativeValue is a value that a change wants to have alone.
+type nativeValue struct {
+	x     *index
+	key   driver.Key
+	owner int // the change
+}
+
+// sharedValue returns the error for a value of a unique native index that two records
+// of a group want.
+func (b *builder) sharedValue(c *collection, writes []write) error {
+	for i, v := range b.values {
+		for _, o := range b.values[:i] {
+			if o.x == v.x && o.key == v.key && o.owner != v.owner {
+				w := &writes[v.owner]
+				return ofKey(w.key, c.taken(v.x, writes[o.owner].key, w))
+			}
+		}
+	}
+	return nil
+}
+
+// placeOf returns the place of a row of a run: its own Sort or, in a native index, that
+// of the entry by which the record is there. There is none if the record, which another
+// program wrote, has no such entry.
+func (c *collection) placeOf(p *plan, row *driver.Row) (position, error) {
+	if p.x == nil || !p.x.native {
+		return position(row.Key.Sort), nil
+	}
+	b := newReadBuffer(0)
+	defer b.release()
+	rec, err := c.recordOfRow(b, p, row)
+	if err != nil {
+		return "", err
+	}
+	return c.placeIn(p, &row.Key, rec.vals)
+}
+
+// placeIn is placeOf for a record that was taken out of its row.
+func (c *collection) placeIn(p *plan, key *driver.Key, vals []driver.Value) (position, error) {
+	b := newBuilder()
+	defer b.release()
+	var err error
+	if b.after, err = b.entries(b.after[:0], c, p.x, key, vals); err != nil {
+		return "", ofKey(*key, err)
+	}
+	for _, e := range b.after {
+		if e.Partition == p.parts[0].Partition && e.Sort >= p.from && (p.to == "" || e.Sort < p.to) {
+			return position(e.Sort), nil
+		}
+	}
+	return "", ofKey(*key, fmt.Errorf("the store found the record by index %s, in which it has no place: %w", p.x.name, ErrCorrupt))
+}
+
+// verifyNative counts the entries of a record by which a native index does not find it.
+func (c *collection) verifyNative(ctx context.Context, k *call, x *index, row *driver.Row, rep *Report) error {
+	for attempt := 0; ; attempt++ {
+		rec, err := c.recordOf(row)
+		if err != nil {
+			return err
+		}
+		b := newBuilder()
+		entries, err := b.entries(nil, c, x, &row.Key, rec.vals)
+		b.release()
+		if err != nil {
+			return ofKey(row.Key, err)
+		}
+		found := 0
+		for _, e := range entries {
+			ok, err := c.findsAt(ctx, k, x, e, row.Key)
+			if err != nil {
+				return err
+			}
+			if ok {
+				found++
+			}
+		}
+		var now [1]driver.Row
+		if found < len(entries) {
+			err = c.store.get(ctx, k, c.records, []driver.Key{row.Key}, nil, now[:])
+		}
+		if err != nil || found == len(entries) || now[0].Rev == row.Rev || attempt >= maxAttempts {
+			rep.Rows += found
+			if rep.Missing += len(entries) - found; found < len(entries) {
+				rep.sample("the store does not find record %s", c.printText(row.Key))
+			}
+			return err
+		}
+		if now[0].Key = row.Key; !c.isLive(&now[0]) {
+			return nil
+		}
+		row = &now[0]
+	}
+}
+
+// findsAt reports whether a native index has a record at an entry.
+func (c *collection) findsAt(ctx context.Context, k *call, x *index, e, key driver.Key) (bool, error) {
+	span := driver.Span{Table: x.table, Key: driver.Key{Partition: e.Partition}, From: e.Sort, To: driver.After(e.Sort), Limit: 1, Mask: []int{}}
+	if err := c.bounds(&plan{x: x, table: x.table}, &span); err != nil {
+		return false, err
+	}
+	k.depth, k.requests = k.depth+1, k.requests+1
+	for row, err := range c.store.driver.Range(ctx, span) {
+		if err != nil {
+			return false, err
+		}
+		return row.Key == key, nil
+	}
+	return false, nil
+}
+
+// bounds completes the span of a native index with the values of its ends.
+func (c *collection) bounds(p *plan, span *driver.Span) (err error) {
+	if p.x == nil || !p.x.native {
+		return nil
+	}
+	if span.Low, err = c.boundOf(p, span.Key.Partition, span.From); err == nil {
+		span.High, err = c.boundOf(p, span.Key.Partition, span.To)
+	}
+	return err
+}
+
+// boundOf returns the end of a run that a text stands for: nil, where a prefix begins
+// or ends, or else columns of entries, whole, or what comes after them.
+func (c *collection) boundOf(p *plan, partition, text string) (*driver.Bound, error) {
+	for _, e := range p.edges {
+		if e.text == text {
+			return e.bound, nil
+		}
+	}
+	if text == "" {
+		return nil, nil
+	}
+	var b driver.Bound
+	if head, over := driver.Before(text); over {
+		b.Over, text = true, head
+	}
+	rest := text
+	var err error
+	for i := 0; i < len(p.table.Sort) && rest != ""; i++ {
+		if b.Values, rest, err = driver.ParseParts(b.Values, rest, p.table.Sort[i:i+1]); err != nil {
+			return nil, err
+		}
+	}
+	if rest != "" {
+		row := driver.Row{Key: driver.Key{Partition: partition, Sort: text}}
+		key, err := c.recordKey(p.x, &row)
+		if err != nil {
+			return nil, err
+		}
+		b.Record = &key
+	}
+	return &b, nil
+}
+
+// An edge is an end of a run that lies within a column, at a prefix.
+type edge struct {
+	text  string
+	bound *driver.Bound
+}
+
+// setEdges says in values where the texts begin and end that have a prefix.
+func (p *plan) setEdges(head []driver.Value, col *driver.Column, prefix string) {
+	at := func(s string, over bool) *driver.Bound {
+		return &driver.Bound{Values: append(head[:len(head):len(head)], driver.StringValue(s)), Over: over}
+	}
+	low, high := at(prefix, false), &driver.Bound{Values: head, Over: true}
+	next := driver.After(prefix)
+	switch {
+	case col.Desc && next != "":
+		low, high = at(next, true), at(prefix, true)
+	case col.Desc:
+		low, high = &driver.Bound{Values: head}, at(prefix, true)
+	case next != "":
+		high = at(next, false)
+	}
+	p.edges = [2]edge{{p.from, low}, {p.to, high}}
+}
