@@ -51,7 +51,6 @@ func TestSchemaFaults(t *testing.T) {
 		{"unique buckets", thingSchema(repo.Index{Partition: []string{"size"}, Unique: true, Buckets: 4}), []string{"leave Buckets out"}},
 		{"too many buckets", thingSchema(repo.Index{Partition: []string{"size"}, Buckets: 257}), []string{"257 buckets", "1 to 256"}},
 		{"two of one name", thingSchema(repo.Index{Partition: []string{"size"}}, repo.Index{Partition: []string{"size"}}), []string{`named "by_size"`, "give one of them a Name"}},
-		{"native", thingSchema(repo.Index{Partition: []string{"size"}, Kind: "native"}), []string{"memory keeps no index of its own", "use kind auto"}},
 		{"kind", thingSchema(repo.Index{Partition: []string{"size"}, Kind: "btree"}), []string{`kind "btree"`, "auto, table, native"}},
 		{"covers", thingSchema(repo.Index{Partition: []string{"size"}, Covers: []string{"nope"}}), []string{`covers field "nope"`}},
 		{"several at once", repo.Schema{Collection: "X", Indexes: []repo.Index{{}, {Partition: []string{"no1", "no2"}}}},

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/polystore/polystore/internal/backend"
@@ -13,6 +14,7 @@ type call struct {
 	token driver.Token
 	ops   []driver.Op
 	views []*view // of the tables of the ops
+	freed bool    // the rows first give up what they have in unique indexes
 }
 
 // Commit does all ops or none: one by one statement, several by a transaction. Where
@@ -48,6 +50,14 @@ func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 		send = s.alone
 	}
 	done, err := send(ctx, &now)
+	if t, ok := errors.AsType[*taken](err); ok {
+		refusal, err := s.refuseTaken(ctx, c, t)
+		if err == nil && c.passesOn(t, &refusal.Row) {
+			c.freed = true
+			return nil, backend.ErrBeaten
+		}
+		return refusal, err
+	}
 	if done || err != nil {
 		return nil, err
 	}
@@ -159,6 +169,9 @@ func (s *Store) alone(ctx context.Context, c *call) (done bool, err error) {
 	n, err := s.write(ctx, st.w)
 	if err == nil || halfDone(err) != nil && n == 0 && !accepts(op, 0) {
 		return accepts(op, n), nil
+	}
+	if t := takenBy(err, 0); t != nil {
+		return false, t
 	}
 	code := codeOf(err)
 	switch {

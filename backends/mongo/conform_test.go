@@ -13,7 +13,10 @@ import (
 
 func TestConformance(t *testing.T) {
 	url := with(testserver.Shared(t, testserver.Mongo).URL, "database=conform")
-	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return mongo.Open(ctx, url) })
+	open := func(ctx context.Context) (driver.Store, error) { return mongo.Open(ctx, url) }
+	for _, kind := range []string{"native", "table"} {
+		t.Run(kind, func(t *testing.T) { conformance.Run(t, conformance.WithKind(open, kind)) })
+	}
 }
 
 // with adds an option to a URL.

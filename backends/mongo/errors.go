@@ -42,10 +42,14 @@ const (
 	codeWrongPassword     = 18
 	codeIllegalOperation  = 20
 	codeNoNamespace       = 26
+	codeNoIndex           = 27
 	codeNamespaceExists   = 48
 	codeTimeLimit         = 50
 	codeNoSuchCommand     = 59
+	codeCannotIndex       = 67
 	codeBadNamespace      = 73
+	codeIndexConflict     = 85
+	codeIndexKeyConflict  = 86
 	codeShuttingDown      = 91
 	codeWriteConflict     = 112
 	codeInvalidDocument   = 121
@@ -59,6 +63,7 @@ const (
 	codeTransactionCache  = 388
 	codeRateLimit         = 462
 	codeAtlas             = 8000
+	codeTooManyIndexes    = 10098
 	codeNotPrimary        = 10107
 	codeTooLarge          = 10334
 	codeDuplicateKey      = 11000

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -110,22 +111,25 @@ func (s *Store) suits(g *greeting) error {
 
 func (s *Store) factsOf(g *greeting) driver.Facts {
 	f := driver.Facts{
-		Name:       "mongo",
-		Version:    g.version,
-		Detail:     s.detail(g),
-		Unit:       driver.UnitStore,
-		Durability: driver.Power,
-		Setting:    "w majority, j true",
-		Uncertain:  true,
-		Native:     driver.Ability{Reason: "every index is a table of its own, whose rows commit with the record"},
-		Counts:     driver.Ability{Has: true, Reason: "by the server, which reads the span: of rows and claims its index alone"},
-		Sizes:      driver.Ability{Has: true, Reason: "the documents before they are compressed, and their index as it lies on disk, by the statistics of the server"},
+		Name:          "mongo",
+		Version:       g.version,
+		Detail:        s.detail(g),
+		Unit:          driver.UnitStore,
+		Durability:    driver.Power,
+		Setting:       "w majority, j true",
+		Uncertain:     true,
+		Native:        driver.Ability{Has: true, Reason: "by an index of MongoDB, which the change of a document changes with it"},
+		PrefersNative: true,
+		NativeOrder:   slices.Clone(orderedKinds[:]),
+		Counts:        driver.Ability{Has: true, Reason: "by the server, which reads the span: of rows and claims its index alone"},
+		Sizes:         driver.Ability{Has: true, Reason: "the documents before they are compressed, and their index as it lies on disk, by the statistics of the server"},
 	}
 	if g.SetName == "" {
 		f.Unit = driver.UnitRecord
 	}
 	switch {
 	case g.ferret != "":
+		f.Native, f.PrefersNative, f.NativeOrder = driver.Ability{Reason: "FerretDB has no index of documents that have a field"}, false, nil
 		f.Durability, f.Setting = driver.UnknownDurability, "FerretDB, which has a database of its own behind it"
 	case !g.keeps:
 		f.Durability, f.Setting = driver.Memory, f.Setting+", storage engine "+g.engine

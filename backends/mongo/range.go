@@ -19,26 +19,92 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 		return err
 	}
 	defer s.leave()
-	v, err := s.checked(p.Span.Table, p.Span.Mask)
+	v, err := s.ranged(&p.Span)
 	if err != nil {
 		return err
 	}
 	limit := p.Limit()
-	b, err := s.documents(ctx, "range of "+v.name, v.askPage(&p.Span, limit))
-	if err != nil {
+	ask, ok, err := v.ask(&p.Span, limit)
+	if err != nil || !ok {
+		p.Done = true
 		return err
 	}
+	b, err := s.documents(ctx, "range of "+p.Span.Table.Name, ask)
+	if err != nil {
+		return v.lostIndex(err)
+	}
+	last := ""
 	sh := v.shape(p.Span.Mask)
 	p.Read(func(row *driver.Row) (bool, error) {
 		e, ok := b.rest.next()
 		if !ok {
 			return false, nil
 		}
-		return true, s.readRow(ctx, v, &sh, e.data, row)
+		bad := s.readRow(ctx, v, &sh, e.data, row)
+		if bad == nil {
+			last = e.data
+		}
+		return true, bad
 	})
 	p.Done = len(p.Rows) < limit && !b.more
-	p.GoOn(v.sort, b.size)
+	if v.native == nil {
+		p.GoOn(v.sort, b.size)
+	} else {
+		v.goOn(p, last, b.size)
+	}
 	return nil
+}
+
+// goOn takes the rows of a page, of which last is the last document, out of a span of a
+// native index.
+func (v *view) goOn(p *backend.Pager, last string, bytes int) {
+	p.Resize(bytes)
+	if len(p.Rows) == 0 || p.Done {
+		return
+	}
+	b, err := v.after(last, &p.Rows[len(p.Rows)-1], &p.Span)
+	switch {
+	case err != nil && p.Bad == nil:
+		p.Bad = err
+	case p.Span.Reverse:
+		p.Span.High = b
+	default:
+		p.Span.Low = b
+	}
+}
+
+// ranged returns the view of a table that a span is of, native or not.
+func (s *Store) ranged(span *driver.Span) (*view, error) {
+	if span.Table == nil || !span.Table.Native {
+		return s.checked(span.Table, span.Mask)
+	}
+	v, err := s.views.Known(who, span.Table)
+	if err == nil {
+		err = who.Wrap(span.Table.Home.ValidateMask(span.Mask))
+	}
+	return v, err
+}
+
+// ask returns the command that reads the rows of a span; ok is false if there can be
+// none.
+func (v *view) ask(span *driver.Span, limit int) (w writer, ok bool, err error) {
+	if v.native == nil {
+		return v.askPage(span, limit), true, nil
+	}
+	r, ok, err := v.runOf(span)
+	if err != nil || !ok {
+		return nil, false, err
+	}
+	return v.askNative(&r, span, limit), true, nil
+}
+
+// lostIndex returns the error of a run, which means of a native index that somebody
+// removed it if the server does not know what it is told to use.
+func (v *view) lostIndex(err error) error {
+	if v.native == nil || codeOf(err) != codeBadValue {
+		return err
+	}
+	return schema("the collection %s has lost the index %s; make it again with Rebuild: %s", v.collection, v.native.table.Name, err)
 }
 
 // askPage returns the command that reads the rows of a span.
@@ -87,18 +153,20 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 		return 0, err
 	}
 	defer s.leave()
-	v, err := s.checked(span.Table, nil)
+	v, err := s.ranged(&span)
 	if err != nil {
 		return 0, err
 	}
 	w := command("aggregate", v.collection)
 	cursor := w.open(typeDocument, "cursor")
 	w.close(cursor)
-	v.counting(&w, &span)
-	w.acknowledged()
-	b, err := s.documents(ctx, "count of "+v.name, w)
-	if err != nil {
+	if ok, err := v.counting(&w, &span); err != nil || !ok {
 		return 0, err
+	}
+	w.acknowledged()
+	b, err := s.documents(ctx, "count of "+span.Table.Name, w)
+	if err != nil {
+		return 0, v.lostIndex(err)
 	}
 	e, ok := b.rest.next()
 	if !ok { // of no rows there is no count
@@ -113,11 +181,23 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	return int(n), nil
 }
 
-// counting appends the stages that count the rows of a span.
-func (v *view) counting(w *writer, span *driver.Span) {
+// counting appends the stages that count the rows of a span; ok is false if there can
+// be none.
+func (v *view) counting(w *writer, span *driver.Span) (ok bool, err error) {
+	var r run
+	if v.native != nil {
+		if r, ok, err = v.runOf(span); err != nil || !ok {
+			return false, err
+		}
+		w.text("hint", v.native.table.Name)
+	}
 	at := w.open(typeArray, "pipeline")
 	stage := w.open(typeDocument, "0")
-	v.within(w, "$match", span)
+	if v.native != nil {
+		v.filter(w, "$match", &r)
+	} else {
+		v.within(w, "$match", span)
+	}
 	w.close(stage)
 	last := "1"
 	if span.Limit > 0 {
@@ -130,4 +210,5 @@ func (v *view) counting(w *writer, span *driver.Span) {
 	w.text("$count", "rows")
 	w.close(stage)
 	w.close(at)
+	return true, nil
 }

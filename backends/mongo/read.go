@@ -28,7 +28,11 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 
 // checked returns the view of a table that has the fields of mask.
 func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	return s.views.Checked(who, t, mask)
+	v, err := s.view(t)
+	if err == nil {
+		err = who.Wrap(t.ValidateMask(mask))
+	}
+	return v, err
 }
 
 func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {

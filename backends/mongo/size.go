@@ -13,7 +13,7 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 		return 0, err
 	}
 	defer s.leave()
-	v, err := s.view(t)
+	v, err := s.ranged(&driver.Span{Table: t})
 	if err != nil {
 		return 0, err
 	}
@@ -43,14 +43,36 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 	return 0, corrupt("size of %s: %s: the answer has no statistics", v.name, s.addr)
 }
 
+// numberIn returns the number that a field of a document has.
+func numberIn(document, name string) (int64, bool) {
+	in := elementsOf(document)
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		if e.name == name {
+			return e.number()
+		}
+	}
+	return 0, false
+}
+
 func (s *Store) sizeIn(v *view, stats string) (total int64, err error) {
 	found := 0
 	in := elementsOf(stats)
 	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == "size" || e.name == "totalIndexSize" {
+		switch {
+		case v.native != nil && e.name == "indexSizes":
+			n, ok := numberIn(e.data, v.native.table.Name)
+			if !ok {
+				return 0, schema("the collection %s has lost the index %s; make it again with Rebuild", v.collection, v.native.table.Name)
+			}
+			return n, nil
+		case v.native == nil && e.name == "size":
 			n, _ := e.number()
-			total += n
-			found++
+			total, found = total+n, found+1
+		case v.native == nil && e.name == "indexSizes":
+			n, ok := numberIn(e.data, "_id_")
+			if ok {
+				total, found = total+n, found+1
+			}
 		}
 	}
 	if found < 2 {

@@ -20,6 +20,8 @@ type view struct {
 	sort       []driver.Column
 	fields     []driver.Column
 
+	native *native // the index by which the rows are read
+
 	ordinals map[string]int
 	copied   map[string]bool // columns of the key that documents have as fields, too
 	extra    []string        // by ordinal: where rows have the field from before it was declared
@@ -61,7 +63,11 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
-	return s.views.Known(who, t)
+	v, err := s.views.Known(who, t)
+	if err == nil && v.native != nil {
+		return nil, invalid("%s is a native index, which is only read in order", t.Name)
+	}
+	return v, err
 }
 
 // Define makes the tables exist. Another program's fields are no obstacle.
@@ -72,6 +78,7 @@ func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
 	defer s.leave()
 	s.schema.Lock()
 	defer s.schema.Unlock()
+	natives, tables := splitNative(tables)
 	have, err := s.fits(ctx, "define", tables)
 	if err != nil {
 		return err
@@ -93,7 +100,10 @@ func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
 			return err
 		}
 	}
-	return s.know(tables, have, "define")
+	if err := s.know(tables, have, "define"); err != nil {
+		return err
+	}
+	return s.defineNatives(ctx, "define", natives, false)
 }
 
 // Attach makes the store know tables that exist.
@@ -104,11 +114,15 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 	defer s.leave()
 	s.schema.Lock()
 	defer s.schema.Unlock()
+	natives, tables := splitNative(tables)
 	have, err := s.fits(ctx, "attach", tables)
+	if err == nil {
+		err = s.know(tables, have, "attach")
+	}
 	if err != nil {
 		return err
 	}
-	return s.know(tables, have, "attach")
+	return s.defineNatives(ctx, "attach", natives, true)
 }
 
 // fits reads what the server has of tables, and says what speaks against them.
@@ -230,7 +244,11 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 	defer s.schema.Unlock()
 	s.views.Forget(tables)
 	for _, t := range tables {
-		if err := s.drop(ctx, t.Name); err != nil {
+		drop := func() error { return s.drop(ctx, t.Name) }
+		if t.Native {
+			drop = func() error { return s.dropNative(ctx, t) }
+		}
+		if err := drop(); err != nil {
 			return err
 		}
 	}

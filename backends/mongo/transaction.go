@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -43,7 +44,13 @@ func (s *Store) together(ctx context.Context, c *call) (done bool, err error) {
 // statements sends the statements of a transaction in the order of the ops.
 // Neighbours share one if they are rows without conditions, all written or all removed.
 func (s *Store) statements(ctx context.Context, c *call) (done bool, err error) {
+	if c.freed {
+		if err := s.free(ctx, c); err != nil {
+			return false, err
+		}
+	}
 	for i := 0; i < len(c.ops); {
+		first := i
 		op, v := &c.ops[i], c.views[i]
 		if op.Do == driver.Check && op.If == driver.Any {
 			i++
@@ -59,7 +66,11 @@ func (s *Store) statements(ctx context.Context, c *call) (done bool, err error) 
 			return false, err
 		}
 		st.w.close(0)
-		if done, err := s.within(ctx, op, &st); err != nil || !done {
+		done, err := s.within(ctx, op, &st)
+		if t, ok := errors.AsType[*taken](err); ok {
+			t.op = first
+		}
+		if err != nil || !done {
 			return false, err
 		}
 		if op.If == driver.Absent && (op.Do == driver.Check || op.Do == driver.Delete) {
@@ -82,6 +93,9 @@ func shared(a, b *driver.Op) bool {
 // ops held. With any error the transaction will not be committed, so nothing is done.
 func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
 	n, err := s.write(ctx, st.w)
+	if t := takenBy(err, 0); t != nil {
+		return false, t
+	}
 	code := codeOf(err)
 	switch {
 	case err == nil:

@@ -32,6 +32,7 @@ type conformFlags struct {
 	opts conformance.Options
 	json bool
 	out  string
+	kind string
 }
 
 func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error {
@@ -41,6 +42,7 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	fs.IntVar(&f.opts.Ops, "ops", 0, "random operations; 0 is 20,000, -1 none")
 	fs.IntVar(&f.opts.Histories, "histories", 0, "concurrent histories; 0 is 64, -1 none")
 	fs.StringVar(&f.opts.Only, "only", "", "run only the rules whose `GROUP/RULE` begins so")
+	fs.StringVar(&f.kind, "kind", "", "of indexes, where the store has both: table or native; \"\" is what it prefers")
 	fs.BoolVar(&f.json, "json", false, "print the report as JSON")
 	fs.StringVar(&f.out, "out", ".", "`DIR` for the report")
 	rest, err := parse(fs, args, "URL", stdout)
@@ -52,7 +54,11 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	f.opts.Again = "polystore conform " + loadtest.Redact(rest[0])
 	f.opts.Progress = progress(stderr, isTerminal(stderr))
-	report, err := conformance.Check(ctx, func(ctx context.Context) (driver.Store, error) { return backends.OpenDriver(ctx, rest[0]) }, f.opts)
+	open := conformance.Open(func(ctx context.Context) (driver.Store, error) { return backends.OpenDriver(ctx, rest[0]) })
+	if f.kind != "" {
+		open, f.opts.Again = conformance.WithKind(open, f.kind), f.opts.Again+" --kind "+f.kind
+	}
+	report, err := conformance.Check(ctx, open, f.opts)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err

@@ -74,14 +74,19 @@ func (p *Pager) Read(next func(row *driver.Row) (more bool, bad error)) {
 	}
 }
 
-// GoOn takes the rows of the page out of the span, which ends with it if the table has
-// no sort columns, and says how many bytes they were: pages of large rows are shorter.
-func (p *Pager) GoOn(sort []driver.Column, bytes int) {
+// Resize says how many bytes the page had: pages of large rows are shorter.
+func (p *Pager) Resize(bytes int) {
 	if bytes > pageBytes {
 		p.Size = max(1, p.Size*pageBytes/bytes)
 	} else {
 		p.Size = min(mostRows, 2*p.Size)
 	}
+}
+
+// GoOn takes the rows of the page out of the span, which ends with it if the table has
+// no sort columns, and says how many bytes they were: pages of large rows are shorter.
+func (p *Pager) GoOn(sort []driver.Column, bytes int) {
+	p.Resize(bytes)
 	if len(p.Rows) == 0 {
 		return
 	}

@@ -44,6 +44,15 @@ func (v *Views[V]) Checked(n Name, t *driver.Table, mask []int) (*V, error) {
 	return known, nil
 }
 
+// Each calls do for each table and what is known of it.
+func (v *Views[V]) Each(do func(*driver.Table, *V)) {
+	if all := v.all.Load(); all != nil {
+		for t, known := range *all {
+			do(t, known)
+		}
+	}
+}
+
 // Set makes known what of returns of each table. The caller sees to it that nothing
 // else changes the views meanwhile.
 func (v *Views[V]) Set(tables []*driver.Table, of func(*driver.Table) *V) {

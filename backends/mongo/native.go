@@ -1,0 +1,317 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A native index is an index of the collection of its home, by the name of its table:
+// the fields that Partition and Sort name and, unless it is unique, _id, whose order is
+// that of the keys. It holds only documents that have all of these fields: a record
+// without one has no entry, and what is dead has none of them.
+
+// A native is a native index as a view reads it.
+type native struct {
+	table  *driver.Table
+	part   []keyField
+	sort   []keyField
+	unique bool
+	claims []string // fields of a unique one that are not part of the record's key
+}
+
+// A keyField is a field of a native index.
+type keyField struct {
+	name string
+	kind driver.Kind
+	desc bool
+	elem bool // each element of the list
+}
+
+func keyFields(cols []driver.Column) []keyField {
+	list := make([]keyField, len(cols))
+	for i, c := range cols {
+		name, elem := strings.CutSuffix(c.Name, "[]")
+		list[i] = keyField{name, c.Kind, c.Desc, elem}
+	}
+	return list
+}
+
+func newNative(t *driver.Table) *native {
+	n := &native{table: t, part: keyFields(t.Partition), sort: keyFields(t.Sort), unique: t.Class == driver.Claims}
+	for _, f := range n.fields() {
+		if slices.ContainsFunc(t.Home.Fields, func(c driver.Column) bool { return n.unique && c.Name == f.name }) {
+			n.claims = append(n.claims, f.name)
+		}
+	}
+	return n
+}
+
+func (n *native) fields() []keyField { return slices.Concat(n.part, n.sort) }
+
+// splitNative returns the tables that are native, and the others.
+func splitNative(tables []*driver.Table) (natives, others []*driver.Table) {
+	for _, t := range tables {
+		if t.Native {
+			natives = append(natives, t)
+		} else {
+			others = append(others, t)
+		}
+	}
+	return natives, others
+}
+
+// defineNatives makes native tables exist, or sees that they do.
+func (s *Store) defineNatives(ctx context.Context, doing string, natives []*driver.Table, attach bool) error {
+	for _, t := range natives {
+		if err := s.defineNative(ctx, doing, t, attach); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) defineNative(ctx context.Context, doing string, t *driver.Table, attach bool) error {
+	if err := s.possibleNative(t); err != nil {
+		return err
+	}
+	have, err := s.entries(ctx, doing, []*driver.Table{t.Home})
+	if err != nil {
+		return err
+	}
+	home := have[t.Home.Name]
+	if missing, err := home.lacks(t.Home); err != nil || home.header == "" || !home.made || len(missing) > 0 {
+		return errorOr(err, schema("%s %s: its home %s is not there as it is declared; define it first", doing, t.Name, t.Home.Name))
+	}
+	v := s.newView(t.Home, home)
+	v.native = newNative(t)
+	there, err := s.sameIndex(ctx, doing, v)
+	switch {
+	case err != nil:
+		return err
+	case !there && attach:
+		return schema("%s %s: there is no such index; define it first", doing, t.Name)
+	case !there:
+		if err := s.createIndex(ctx, v); err != nil {
+			return err
+		}
+	}
+	s.views.Set([]*driver.Table{t}, func(*driver.Table) *view { return v })
+	return nil
+}
+
+func errorOr(err, other error) error {
+	if err != nil {
+		return err
+	}
+	return other
+}
+
+// possibleNative says what this store cannot have in a native table.
+func (s *Store) possibleNative(t *driver.Table) error {
+	if err := backend.ValidateNative(t); err != nil {
+		return fmt.Errorf("mongo: %w", err)
+	}
+	if !s.facts.Native.Has {
+		return unsupported("table %s: a native index: %s", t.Name, s.facts.Native.Reason)
+	}
+	for _, c := range t.Sort {
+		if !slices.Contains(orderedKinds[:], c.Kind) {
+			return unsupported("native index %s: MongoDB has another order of %s than a key, which %s is", t.Name, c.Kind, c.Name)
+		}
+	}
+	for _, f := range keyFields(slices.Concat(t.Partition, t.Sort)) {
+		if !possibleName(f.name) {
+			return unsupported("native index %s: documents cannot have a field of the name %q", t.Name, f.name)
+		}
+	}
+	return nil
+}
+
+// orderedKinds are those whose order in MongoDB is that of a key. Bytes there are
+// ordered by their length first.
+var orderedKinds = [...]driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Time}
+
+// keyPattern appends the fields of a native index with their directions.
+func (n *native) keyPattern(w *writer, name string) {
+	at := w.open(typeDocument, name)
+	for _, f := range n.fields() {
+		w.int32(f.name, f.direction())
+	}
+	if !n.unique {
+		w.int32("_id", 1)
+	}
+	w.close(at)
+}
+
+func (f *keyField) direction() int32 {
+	if f.desc {
+		return -1
+	}
+	return 1
+}
+
+// partial appends the condition of documents that have entries.
+func (n *native) partial(w *writer) {
+	at := w.open(typeDocument, "partialFilterExpression")
+	for _, f := range n.fields() {
+		of := w.open(typeDocument, f.name)
+		w.bool("$exists", true)
+		w.close(of)
+	}
+	w.close(at)
+}
+
+// createIndex builds the index of a native view, which the server fills.
+func (s *Store) createIndex(ctx context.Context, v *view) error {
+	name := v.native.table.Name
+	if err := s.noneLate(ctx, v); err != nil {
+		return err
+	}
+	w := command("createIndexes", v.collection)
+	all := w.open(typeArray, "indexes")
+	one := w.open(typeDocument, "0")
+	v.native.keyPattern(&w, "key")
+	w.text("name", name)
+	if v.native.unique {
+		w.bool("unique", true)
+	}
+	v.native.partial(&w)
+	w.close(one)
+	w.close(all)
+	w.durable()
+	_, err := s.run(ctx, s.db, w)
+	switch codeOf(err) {
+	case 0:
+		return s.failed(ctx, "define "+name, err)
+	case codeDuplicateKey:
+		return fmt.Errorf("mongo: define %s: two records have the same values in a unique index; change one of them: %w: %w", name, driver.ErrExists, err)
+	case codeIndexConflict, codeIndexKeyConflict:
+		return schema("define %s: the collection %s has an index of these fields, or of this name, that another program made; remove that: %s", name, v.collection, err)
+	case codeCannotIndex, codeTooManyIndexes:
+		return unsupported("define %s: %s", name, err)
+	}
+	return s.failed(ctx, "define "+name, err)
+}
+
+// noneLate sees that no document has a field of a native index where it lay before it
+// was declared, in which MongoDB does not look for it.
+func (s *Store) noneLate(ctx context.Context, v *view) error {
+	for _, f := range v.native.fields() {
+		i, ok := v.ordinals[f.name]
+		if !ok || !v.late[i] {
+			continue
+		}
+		w := command("find", v.collection)
+		filter := w.open(typeDocument, "filter")
+		of := w.open(typeDocument, v.extra[i])
+		w.bool("$exists", true)
+		w.close(of)
+		w.close(filter)
+		w.int64("limit", 1)
+		w.acknowledged()
+		b, err := s.documents(ctx, "define "+v.native.table.Name, w)
+		if err != nil {
+			return err
+		}
+		if e, ok := b.rest.next(); ok {
+			return unsupported("define %s: the document %.200q of the collection %s has %s from before it was declared, in %s; write such records again, or take kind table",
+				v.native.table.Name, idIn(e.data), v.collection, f.name, v.extra[i])
+		}
+	}
+	return nil
+}
+
+// sameIndex reports whether the collection has the index of a native view. One of the
+// name that is another is ErrSchema.
+func (s *Store) sameIndex(ctx context.Context, doing string, v *view) (bool, error) {
+	w := command("listIndexes", v.collection)
+	cursor := w.open(typeDocument, "cursor")
+	w.int32("batchSize", mostIndexes)
+	w.close(cursor)
+	w.close(0)
+	b, err := s.documents(ctx, doing, w)
+	if err != nil {
+		return false, err
+	}
+	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
+		have := readIndex(e.data)
+		if have.name != v.native.table.Name {
+			continue
+		}
+		if want := v.native.text(); have.String() != want {
+			return false, fmt.Errorf("mongo: %w; the index has %s, not %s", backend.OtherKey(v.native.table), have.String(), want)
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// mostIndexes is one more than a collection can have.
+const mostIndexes = 65
+
+// An indexText is an index as the server lists it.
+type indexText struct {
+	name, key, partial string
+	unique             bool
+}
+
+func (x *indexText) String() string {
+	return fmt.Sprintf("{%s}, unique %v, where {%s} exist", x.key, x.unique, x.partial)
+}
+
+// text returns what indexText has of the index of n.
+func (n *native) text() string {
+	x := indexText{unique: n.unique}
+	for _, f := range n.fields() {
+		x.key += fmt.Sprintf(" %s %d", f.name, f.direction())
+		x.partial += " " + f.name
+	}
+	if !n.unique {
+		x.key += " _id 1"
+	}
+	return x.String()
+}
+
+func readIndex(document string) (x indexText) {
+	in := elementsOf(document)
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		switch e.name {
+		case "name":
+			x.name = e.data
+		case "unique":
+			x.unique = e.kind == typeBool && e.data[0] == 1
+		case "key", "partialFilterExpression":
+			of := elementsOf(e.data)
+			for f, ok := of.next(); ok; f, ok = of.next() {
+				if n, _ := f.number(); e.name == "key" {
+					x.key += fmt.Sprintf(" %s %d", f.name, n)
+				} else {
+					x.partial += " " + f.name
+				}
+			}
+		case "collation":
+			x.key += " with a collation"
+		}
+	}
+	return x
+}
+
+// dropNative removes the index of a native table.
+func (s *Store) dropNative(ctx context.Context, t *driver.Table) error {
+	if t.Home == nil {
+		return invalid("drop %s: a native index without the table of records that it belongs to", t.Name)
+	}
+	w := command("dropIndexes", s.prefix+t.Home.Name)
+	w.text("index", t.Name)
+	w.durable()
+	_, err := s.run(ctx, s.db, w)
+	if code := codeOf(err); code == codeNoIndex || code == codeNoNamespace {
+		return nil
+	}
+	return s.failed(ctx, "drop "+t.Name, err)
+}

@@ -1,0 +1,239 @@
+package mongo
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A place is an end of a run in a native index: before all entries that begin with some
+// values of the fields of its Sort, and then with an _id, or after them.
+type place struct {
+	vals []driver.Value
+	over bool
+}
+
+// placeOf returns the place of a bound; end is what nil stands for.
+func (v *view) placeOf(b *driver.Bound, end place) place {
+	if b == nil {
+		return end
+	}
+	p := place{vals: slices.Clone(b.Values), over: b.Over}
+	if b.Record != nil {
+		p.vals = append(p.vals, driver.StringValue(idOf(b.Record)))
+	}
+	return p
+}
+
+// columns returns the fields that order the entries of a partition.
+func (n *native) columns() []keyField {
+	if n.unique {
+		return n.sort
+	}
+	return append(slices.Clip(n.sort), keyField{name: "_id", kind: driver.String})
+}
+
+// A demand is what a field of a document must be.
+type demand struct {
+	op    string
+	value driver.Value
+}
+
+// demands are those on each field of a native index, by its place in the order.
+type demands [][]demand
+
+// A run is a span of a native index in the words of MongoDB: documents that meet the
+// demands on the fields of the partition and all of one of the branches.
+type run struct {
+	part     []driver.Value
+	equal    int // so many columns have one value each
+	branches []demands
+}
+
+// runOf returns the run of a span; ok is false if no entry can lie in it.
+func (v *view) runOf(span *driver.Span) (r run, ok bool, err error) {
+	n := v.native
+	if r.part, _, err = driver.ParseParts(nil, span.Key.Partition, n.table.Partition); err != nil {
+		return r, false, invalid("range of %s: %s", n.table.Name, err)
+	}
+	low, high := v.placeOf(span.Low, place{}), v.placeOf(span.High, place{over: true})
+	cols := n.columns()
+	if len(low.vals) > len(cols) || len(high.vals) > len(cols) {
+		return r, false, invalid("range of %s: an end has more values than the index has columns", n.table.Name)
+	}
+	for r.equal < len(low.vals) && r.equal < len(high.vals) && low.vals[r.equal].Equal(high.vals[r.equal]) {
+		r.equal++
+	}
+	if len(low.vals) == r.equal && low.over || len(high.vals) == r.equal && !high.over {
+		return r, false, nil
+	}
+	for _, from := range low.branches(cols, r.equal, "$gt", "$lt") {
+		for _, to := range high.branches(cols, r.equal, "$lt", "$gt") {
+			branch := make(demands, len(cols))
+			for i := range cols {
+				branch[i] = slices.Concat(from[i], to[i])
+			}
+			for i := range r.equal {
+				branch[i] = []demand{{"$eq", low.vals[i]}}
+			}
+			r.branches = append(r.branches, branch)
+		}
+	}
+	return r, true, nil
+}
+
+// branches returns, for each field from some on, what makes an entry lie on the right
+// side of p by that field: that those before it are equal, and it is beyond. Beyond is
+// the operator of a field in ascending order, desc that of one in descending order.
+func (p *place) branches(cols []keyField, from int, beyond, desc string) []demands {
+	if len(p.vals) == from {
+		return []demands{make(demands, len(cols))}
+	}
+	included := p.over == (beyond == "$lt")
+	var list []demands
+	for i := from; i < len(p.vals); i++ {
+		d := make(demands, len(cols))
+		for j := from; j < i; j++ {
+			d[j] = []demand{{"$eq", p.vals[j]}}
+		}
+		op := beyond
+		if cols[i].desc {
+			op = desc
+		}
+		if i == len(p.vals)-1 && included {
+			op += "e"
+		}
+		d[i] = []demand{{op, p.vals[i]}}
+		list = append(list, d)
+	}
+	return list
+}
+
+// filter appends the condition of the documents of a run.
+func (v *view) filter(w *writer, name string, r *run) {
+	at := w.open(typeDocument, name)
+	if len(r.branches) == 1 {
+		v.branch(w, r, r.branches[0])
+	} else {
+		or := w.open(typeArray, "$or")
+		for i, b := range r.branches {
+			one := w.open(typeDocument, strconv.Itoa(i))
+			v.branch(w, r, b)
+			w.close(one)
+		}
+		w.close(or)
+	}
+	w.close(at)
+}
+
+func (v *view) branch(w *writer, r *run, d demands) {
+	for i, f := range v.native.part {
+		w.value(f.name, r.part[i])
+	}
+	for i, f := range v.native.columns() {
+		if len(d[i]) == 0 && f.name == "_id" {
+			continue
+		}
+		of := w.open(typeDocument, f.name)
+		for _, demand := range d[i] {
+			w.value(demand.op, demand.value)
+		}
+		if len(d[i]) == 0 { // it must be there, in its order
+			w.text("$type", typeNames[f.kind])
+		}
+		w.close(of)
+	}
+}
+
+// typeNames are the names that MongoDB has for the types of ordered kinds.
+var typeNames = map[driver.Kind]string{driver.Bool: "bool", driver.Int: "long", driver.Float: "double", driver.String: "string", driver.Time: "date"}
+
+// askNative returns the command that reads the documents of a run.
+func (v *view) askNative(r *run, span *driver.Span, limit int) writer {
+	w := command("find", v.collection)
+	v.filter(&w, "filter", r)
+	if cols := v.native.columns(); r.equal < len(cols) {
+		sort := w.open(typeDocument, "sort")
+		for _, f := range cols[r.equal:] {
+			direction := f.direction()
+			if span.Reverse {
+				direction = -direction
+			}
+			w.int32(f.name, direction)
+		}
+		w.close(sort)
+	}
+	w.text("hint", v.native.table.Name)
+	w.int64("limit", int64(limit))
+	v.nativeProjection(&w, span.Mask)
+	if limit > defaultBatch {
+		w.int32("batchSize", int32(limit+1))
+	}
+	w.acknowledged()
+	return w
+}
+
+// nativeProjection is projection with the fields that say where a document lies.
+func (v *view) nativeProjection(w *writer, mask []int) {
+	if mask != nil {
+		mask = slices.Clone(mask)
+		for _, f := range v.native.sort {
+			if i, ok := v.ordinals[f.name]; ok && !slices.Contains(mask, i) {
+				mask = append(mask, i)
+			}
+		}
+	}
+	v.projection(w, mask)
+}
+
+// after returns the bound next to the entry of a document that was read, whose fields of
+// the key are its key's.
+func (v *view) after(document string, row *driver.Row, span *driver.Span) (*driver.Bound, error) {
+	b := &driver.Bound{Record: &row.Key, Over: !span.Reverse}
+	if v.native.unique {
+		b.Record = nil
+	}
+	own, err := v.keyValues(&row.Key)
+	if err != nil {
+		return nil, err
+	}
+	for i, f := range v.native.sort {
+		value, ok := own[f.name]
+		if !ok {
+			value = fieldIn(document, f.name)
+		}
+		if f.elem && span.Low != nil && i < len(span.Low.Values) {
+			value = span.Low.Values[i] // all entries of the run have it
+		}
+		if value.Kind() != f.kind {
+			return nil, v.badRow(idOf(&row.Key), f.name)
+		}
+		b.Values = append(b.Values, value)
+	}
+	return b, nil
+}
+
+func (v *view) keyValues(key *driver.Key) (map[string]driver.Value, error) {
+	vals, _, err := driver.ParseParts(nil, key.Partition, v.parts)
+	if err == nil {
+		vals, _, err = driver.ParseParts(vals, key.Sort, v.sort)
+	}
+	own := make(map[string]driver.Value, len(vals))
+	for i := range vals {
+		own[v.column(i)] = vals[i]
+	}
+	return own, err
+}
+
+// fieldIn returns the value of a field at the top of a document.
+func fieldIn(document, name string) driver.Value {
+	in := elementsOf(document)
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		if e.name == name {
+			value, _ := e.value()
+			return value
+		}
+	}
+	return driver.Value{}
+}

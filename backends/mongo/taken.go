@@ -1,0 +1,148 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A taken is the error of a statement that would give a document values which another
+// one has in a unique index.
+type taken struct {
+	op    int
+	index string
+	key   string // the values by field, as a document
+}
+
+func (t *taken) Error() string { return "the values are taken in the index " + t.index }
+
+// takenBy returns what an answer says of a value that is taken, or nil if it says
+// something else: that the _id is there, say.
+func takenBy(err error, op int) *taken {
+	e, ok := errors.AsType[mongodriver.WriteException](err)
+	if !ok || len(e.WriteErrors) == 0 || e.WriteErrors[0].Code != codeDuplicateKey {
+		return nil
+	}
+	of := e.WriteErrors[0]
+	_, text, _ := strings.Cut(of.Message, " index: ")
+	index, _, ok := strings.Cut(text, " dup key: ")
+	if !ok || index == "_id_" {
+		return nil
+	}
+	t := &taken{op: op, index: index}
+	in := elementsOf(textOf(of.Raw))
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		if e.name == "keyValue" && e.kind == typeDocument {
+			t.key = e.data
+		}
+	}
+	return t
+}
+
+// refuseTaken returns the refusal of an op whose values are taken, with the record that
+// has them.
+func (s *Store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Refusal, error) {
+	v := c.views[t.op]
+	refusal := &driver.Refusal{Op: t.op, Native: t.index}
+	if t.key == "" {
+		return refusal, nil
+	}
+	w := command("find", v.collection)
+	filter := w.open(typeDocument, "filter")
+	w = append(w, t.key[4:len(t.key)-1]...)
+	own := w.open(typeDocument, "_id")
+	w.text("$ne", idOf(&c.ops[t.op].Row.Key))
+	w.close(own)
+	w.close(filter)
+	w.text("hint", t.index)
+	w.int64("limit", 1)
+	w.acknowledged()
+	b, err := s.documents(ctx, "commit: look who has a value of "+t.index, w)
+	if err != nil {
+		return nil, err
+	}
+	if e, ok := b.rest.next(); ok {
+		sh := v.shape(nil)
+		err = s.readRow(ctx, v, &sh, e.data, &refusal.Row)
+	}
+	return refusal, err
+}
+
+// passesOn reports whether a commit can be done after all if the rows that it changes
+// first give up what they have in unique indexes: the one that has the values is one of
+// them.
+func (c *call) passesOn(t *taken, owner *driver.Row) bool {
+	return !c.freed && !owner.Rev.IsZero() && slices.ContainsFunc(c.ops, func(op driver.Op) bool {
+		return op.Table.Name == c.ops[t.op].Table.Name && op.Row.Key == owner.Key
+	})
+}
+
+// free sends a statement that takes from the rows of a commit what they have in unique
+// indexes and will have anew, or not at all.
+func (s *Store) free(ctx context.Context, c *call) error {
+	for i := range c.ops {
+		v := c.views[i]
+		fields := s.givenUp(v, &c.ops[i])
+		if len(fields) == 0 {
+			continue
+		}
+		w := command("update", v.collection)
+		all := w.open(typeArray, "updates")
+		one := w.open(typeDocument, strconv.Itoa(0))
+		q := w.open(typeDocument, "q")
+		w.text("_id", idOf(&c.ops[i].Row.Key))
+		w.close(q)
+		u := w.open(typeDocument, "u")
+		unset := w.open(typeDocument, "$unset")
+		for _, f := range fields {
+			w.text(f, "")
+		}
+		w.close(unset)
+		w.close(u)
+		w.close(one)
+		w.close(all)
+		w.close(0)
+		if _, err := s.write(ctx, w); err != nil {
+			if codeOf(err) == codeWriteConflict || hasLabel(err, "TransientTransactionError") {
+				return backend.ErrBeaten
+			}
+			return s.failed(ctx, "commit", err)
+		}
+	}
+	return nil
+}
+
+// givenUp returns the fields of unique indexes that an op writes whatever they were.
+func (s *Store) givenUp(v *view, op *driver.Op) []string {
+	if op.If == driver.Absent || op.Do != driver.Put && op.Do != driver.Patch {
+		return nil
+	}
+	var fields []string
+	for _, name := range s.uniqueFields(v.name) {
+		writes := op.Do == driver.Put || slices.ContainsFunc(op.Edits, func(e driver.Edit) bool {
+			return e.Do != driver.Add && e.Field >= 0 && v.fields[e.Field].Name == name
+		})
+		if writes && !slices.Contains(fields, name) {
+			fields = append(fields, name)
+		}
+	}
+	return fields
+}
+
+// uniqueFields returns the fields of the unique native indexes of a table of records.
+func (s *Store) uniqueFields(home string) []string {
+	var fields []string
+	s.views.Each(func(t *driver.Table, v *view) {
+		if v.native != nil && t.Home.Name == home {
+			fields = append(fields, v.native.claims...)
+		}
+	})
+	return fields
+}

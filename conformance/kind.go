@@ -1,0 +1,73 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// WithKind returns an Open of the same store whose indexes are of one kind, "table" or
+// "native", where a schema leaves that open. Another kind, or native on a store that
+// keeps no index by itself, is ErrInvalid when it opens.
+func WithKind(open Open, kind string) Open {
+	return func(ctx context.Context) (driver.Store, error) {
+		if kind != "table" && kind != "native" {
+			return nil, fmt.Errorf("kind %q is neither table nor native: %w", kind, driver.ErrInvalid)
+		}
+		s, err := open(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if f := s.Facts(); kind == "native" && !f.Native.Has {
+			return nil, fmt.Errorf("kind native: %s keeps no index by itself: %s: %w", f.Name, f.Native.Reason, closedAfter(s, driver.ErrInvalid))
+		}
+		return &inKind{s, kind == "native"}, nil
+	}
+}
+
+// closedAfter closes s and returns err.
+func closedAfter(s driver.Store, err error) error {
+	if other := s.Close(); other != nil {
+		return fmt.Errorf("%w; and close: %w", err, other)
+	}
+	return err
+}
+
+// An inKind is a store that prefers indexes of one kind.
+type inKind struct {
+	driver.Store
+	native bool
+}
+
+func (s *inKind) Facts() driver.Facts {
+	f := s.Store.Facts()
+	f.PrefersNative = s.native
+	return f
+}
+
+func (s *inKind) Count(ctx context.Context, span driver.Span) (int, error) {
+	if c, ok := s.Store.(driver.Counter); ok {
+		return c.Count(ctx, span)
+	}
+	return 0, s.lacks("counts no rows")
+}
+
+func (s *inKind) Size(ctx context.Context, t *driver.Table) (int64, error) {
+	if z, ok := s.Store.(driver.Sizer); ok {
+		return z.Size(ctx, t)
+	}
+	return 0, s.lacks("knows no sizes")
+}
+
+func (s *inKind) CPU(ctx context.Context) (time.Duration, error) {
+	if m, ok := s.Store.(driver.Meter); ok {
+		return m.CPU(ctx)
+	}
+	return 0, s.lacks("tells no processor time")
+}
+
+func (s *inKind) lacks(what string) error {
+	return fmt.Errorf("%s %s: %w", s.Store.Facts().Name, what, driver.ErrUnsupported)
+}
