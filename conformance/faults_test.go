@@ -29,12 +29,20 @@ func unitFor(r *rule) driver.Unit {
 	for r.needs != nil && unit > driver.UnitRecord {
 		f := memory.New(&memory.Options{Unit: &unit}).Facts()
 		f.Durability = driver.Power
+		if r.name == "far index" {
+			lacksFar(&f)
+		}
 		if r.needs(f) == "" {
 			break
 		}
 		unit--
 	}
 	return unit
+}
+
+// lacksFar makes facts those of a store that keeps indexes with their records only.
+func lacksFar(f *driver.Facts) {
+	f.Apart, f.Native = driver.Ability{Reason: "not here"}, driver.Ability{Reason: "not here"}
 }
 
 // tried runs one rule on a store that a fault breaks, nil for none.
@@ -46,7 +54,16 @@ func tried(t *testing.T, r *rule, broken fault) error {
 		b.close = func() error { return nil }
 	}
 	if r.name == "far index" {
-		b.facts = func(f *driver.Facts) { f.Apart = driver.Ability{Reason: "not here"} }
+		b.facts = lacksFar
+	}
+	if r.name == "native" {
+		b.facts = func(f *driver.Facts) { f.Native = driver.Ability{Reason: "not here"} }
+		b.define = func(ctx context.Context, tables []*driver.Table) error {
+			if tables[0].Native {
+				return driver.ErrUnsupported
+			}
+			return b.Store.Define(ctx, tables)
+		}
 	}
 	if broken != nil {
 		broken(b)

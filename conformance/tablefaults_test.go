@@ -12,7 +12,7 @@ import (
 
 func tableFaults() map[string]fault {
 	return grouped("catalog and schema", map[string]fault{
-		"facts":             func(b *broken) { b.facts = func(f *driver.Facts) { f.Native.Reason = "" } },
+		"facts":             func(b *broken) { b.facts = func(f *driver.Facts) { f.Native = driver.Ability{} } },
 		"abilities":         func(b *broken) { b.hidden = true },
 		"define again":      defineClears(),
 		"define at once":    defineClears(),
@@ -26,10 +26,22 @@ func tableFaults() map[string]fault {
 				return b.Store.Define(ctx, tables)
 			}
 		},
-		"attach":         attachRefuses,
-		"attach nothing": func(b *broken) { b.attach = b.Store.Define },
-		"drop":           dropsNothing,
-		"native":         takesNative,
+		"attach":             attachRefuses,
+		"attach nothing":     func(b *broken) { b.attach = b.Store.Define },
+		"drop":               dropsNothing,
+		"native":             takesNative,
+		"native definitions": func(b *broken) { nothingIsSchema(b) },
+		"native spans":       spanFault(func(s *driver.Span) { s.To = "" }),
+		"native elements":    upTo(1),
+		"native unique": func(b *broken) {
+			b.answer = func(_ driver.Token, _ []driver.Op, refusal *driver.Refusal, err error) (*driver.Refusal, error) {
+				if refusal != nil {
+					refusal.Native = ""
+				}
+				return refusal, err
+			}
+		},
+		"native verify": rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
 		"counter": func(b *broken) {
 			b.count = func(ctx context.Context, s driver.Span) (int, error) { s.Limit = 0; return b.Store.Count(ctx, s) }
 		},

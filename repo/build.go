@@ -23,6 +23,7 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 	}
 	e.Epoch = newEpoch()
 	e.grow(c)
+	before := slices.Clone(e.Indexes)
 	for _, x := range build {
 		e.setIndex(x.entry(indexBuilding))
 	}
@@ -31,7 +32,11 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 	}
 	c.shared.epoch = "" // whatever happens now, nobody writes without the indexes
 	for _, x := range build {
-		if err := c.fill(ctx, k, x); err != nil {
+		err := c.dropBefore(ctx, before, x)
+		if err == nil {
+			err = c.fill(ctx, k, x)
+		}
+		if err != nil {
 			return false, fmt.Errorf("build index %s: %w", x.name, err)
 		}
 		e.setIndex(x.entry(indexReady))
@@ -41,6 +46,17 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 	}
 	c.adopt(e)
 	return true, nil
+}
+
+// dropBefore removes what an index was that the store kept, if now it is a table, or the
+// reverse: of another kind it would not be found by its name.
+func (c *collection) dropBefore(ctx context.Context, before []catalogIndex, x *index) error {
+	for _, old := range before {
+		if t := old.tableIn(c.name); old.Name == x.name && t.Native != x.native {
+			return c.store.driver.Drop(ctx, []*driver.Table{t})
+		}
+	}
+	return nil
 }
 
 // fill makes the table of an index anew.

@@ -36,7 +36,7 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		var out driver.Row
-		if span.Table.Native {
+		if span.Table != nil && span.Table.Native {
 			s.rangeNative(ctx, &span, yield)
 			return
 		}
@@ -60,7 +60,7 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 		return 0, err
 	}
 	defer s.mu.RUnlock()
-	if span.Table.Native {
+	if span.Table != nil && span.Table.Native {
 		found, err := s.list(&span)
 		return len(found), err
 	}

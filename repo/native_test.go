@@ -1,0 +1,122 @@
+package repo_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+type song struct {
+	ID    string   `repo:"id"`
+	Genre string   `repo:"genre"`
+	Year  int64    `repo:"year"`
+	Tags  []string `repo:"tags"`
+	Cover []byte   `repo:"cover"`
+	Code  *string  `repo:"code"`
+}
+
+func songSchema(kind string, indexes ...repo.Index) repo.Schema {
+	for i := range indexes {
+		indexes[i].Kind = kind
+	}
+	return repo.Schema{Collection: "songs", Partition: []string{"id"}, Indexes: indexes}
+}
+
+// The kind of an index is that of its schema, or what the store prefers; where one
+// record is changed at a time there is only one.
+func TestKindOfIndexes(t *testing.T) {
+	record := driver.UnitRecord
+	byYear := repo.Index{Name: "by_year", Partition: []string{"genre"}, Sort: []string{"-year"}}
+	byCover := repo.Index{Name: "by_cover", Partition: []string{"genre"}, Sort: []string{"cover"}}
+	facts := func(opts memory.Options, order ...driver.Kind) driver.Facts {
+		f := memory.New(&opts).Facts()
+		f.NativeOrder = order
+		return f
+	}
+	text := []driver.Kind{driver.String, driver.Int}
+	for what, tt := range map[string]struct {
+		facts driver.Facts
+		kind  string
+		index repo.Index
+		want  string // of the error
+	}{
+		"native, wanted":                         {facts(memory.Options{}, text...), "native", byYear, ""},
+		"native bytes":                           {facts(memory.Options{}, text...), "native", byCover, "another order of bytes"},
+		"bytes, left open":                       {facts(memory.Options{Native: true}, text...), "", byCover, ""},
+		"one record at a time":                   {facts(memory.Options{Unit: &record}, text...), "auto", byYear, ""},
+		"one record at a time, bytes":            {facts(memory.Options{Unit: &record}, text...), "auto", byCover, "put it into Partition"},
+		"one record at a time, a table":          {facts(memory.Options{Unit: &record}, text...), "table", byYear, "use kind native"},
+		"a store that keeps none":                {driver.Facts{Name: "x", Unit: driver.UnitStore, Native: driver.Ability{Reason: "none here"}}, "native", byYear, "none here"},
+		"a store that keeps none and prefers it": {driver.Facts{Name: "x", Unit: driver.UnitStore, PrefersNative: true}, "", byYear, ""},
+	} {
+		err := repo.Check[song](tt.facts, songSchema(tt.kind, tt.index))
+		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", what, err, tt.want)
+		}
+	}
+}
+
+// Explain says which kind it is; an index that is opened in another kind is another one.
+func TestExplainNative(t *testing.T) {
+	s := memory.New(nil)
+	store := repo.NewStore(s, nil)
+	index := func() repo.Index {
+		return repo.Index{Name: "by_year", Partition: []string{"genre"}, Sort: []string{"-year"}}
+	}
+	songs, err := repo.Open[song](t.Context(), store, songSchema("native", index()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := songs.Explain(repo.Where("genre", "pop").Order("-year"))
+	if err != nil || !plan.Covered || plan.Depth != 1 || plan.PerRecord || !strings.Contains(plan.Why, "store's own index") {
+		t.Errorf("plan %v, %v", plan, err)
+	}
+	if err := songs.Insert(t.Context(), &song{ID: "1", Genre: "pop"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repo.Open[song](t.Context(), store, songSchema("table", index())); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "WithRebuild") {
+		t.Errorf("open as a table: %v", err)
+	}
+	tabled, err := repo.Open[song](t.Context(), store, songSchema("table", index()), repo.WithRebuild())
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := &driver.Table{Name: "songs", Partition: []driver.Column{{Name: "id", Kind: driver.String}}, Fields: []driver.Column{{Name: "genre", Kind: driver.String}, {Name: "year", Kind: driver.Int}}}
+	was := &driver.Table{Name: "songs.by_year", Class: driver.Rows, Native: true, Home: home, Partition: home.Fields[:1], Sort: []driver.Column{{Name: "year", Kind: driver.Int, Desc: true}}}
+	if err := s.Attach(t.Context(), []*driver.Table{home, was}); !errors.Is(err, driver.ErrSchema) {
+		t.Errorf("attach of the native index that is no more: %v", err)
+	}
+	if n, err := tabled.Count(t.Context(), repo.Where("genre", "pop")); n != 1 || err != nil {
+		t.Errorf("pop by the table: %d, %v", n, err)
+	}
+}
+
+// A unique index that a program does not know of refuses its writes, and says so.
+func TestUnknownUniqueIndex(t *testing.T) {
+	s := memory.New(nil)
+	store := repo.NewStore(s, nil)
+	songs, err := repo.Open[song](t.Context(), store, songSchema("native", repo.Index{Name: "by_code", Partition: []string{"code"}, Unique: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := "C1"
+	if err := songs.Insert(t.Context(), &song{ID: "1", Code: &code}); err != nil {
+		t.Fatal(err)
+	}
+	err = songs.Insert(t.Context(), &song{ID: "2", Code: &code})
+	if e, ok := errors.AsType[*repo.Error](err); !ok || !errors.Is(err, repo.ErrExists) || e.Index != "by_code" {
+		t.Errorf("insert of the same code: %v, want ErrExists of by_code", err)
+	}
+	home := &driver.Table{Name: "songs", Partition: []driver.Column{{Name: "id", Kind: driver.String}}, Fields: []driver.Column{{Name: "year", Kind: driver.Int}, {Name: "genre", Kind: driver.String}}}
+	hidden := &driver.Table{Name: "hidden", Class: driver.Claims, Native: true, Home: home, Partition: []driver.Column{{Name: "year", Kind: driver.Int}}}
+	if err := s.Define(t.Context(), []*driver.Table{home, hidden}); err != nil {
+		t.Fatal(err)
+	}
+	if err := songs.Insert(t.Context(), &song{ID: "3"}); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "hidden") {
+		t.Errorf("insert against an index of another program: %v", err)
+	}
+}
