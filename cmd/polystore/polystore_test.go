@@ -222,7 +222,7 @@ func TestCheck(t *testing.T) {
 		t.Errorf("good: exit %d, %q, %q", code, out, diag)
 	}
 	native := write(t, "native.yaml", "collection: posts\npartition: [author]\nfields: {author: string, age: int}\nindexes:\n  - {partition: [age], kind: native}\n  - {sort: [age]}\n")
-	code, _, diag := do(t, "check", "memory:", native)
+	code, _, diag := do(t, "check", "pebble::memory:", native)
 	if code != loadtest.Missed || !strings.Contains(diag, "kind native") || !strings.Contains(diag, "give it Buckets") {
 		t.Errorf("bad: exit %d, %q; want both faults", code, diag)
 	}
