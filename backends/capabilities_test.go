@@ -77,7 +77,7 @@ func capabilityTable(names []string, facts []driver.Facts) string {
 			}
 			return "no: " + f.Apart.Reason
 		}},
-		{"index on a filled collection", func(f driver.Facts) string { return yes(f.OneProcess, "no") }},
+		{"index on a filled collection", func(f driver.Facts) string { return yes(f.OneProcess || f.PrefersNative, "no") }},
 		{"indexes kept by the store", ability(func(f driver.Facts) driver.Ability { return f.Native })},
 		{"counts without reading rows", ability(func(f driver.Facts) driver.Ability { return f.Counts })},
 		{"bytes by collection", ability(func(f driver.Facts) driver.Ability { return f.Sizes })},
