@@ -36,6 +36,7 @@ const (
 	oursName         = "keys-only"
 	oursCoveringName = "covering"
 	nativeName       = "native floor"
+	oursNativeName   = "native"
 )
 
 // onPebble are the candidates on Pebble. The floor is there twice, so that it
@@ -59,12 +60,14 @@ var onRedis = []candidate{
 }
 
 // onMongo are the candidates on MongoDB. The floor keeps its indexes in collections of
-// their own, like the library; the native floor has the server keep them.
+// their own, like the library with index tables; the native floor has the server keep
+// them, like the library with native indexes.
 var onMongo = []candidate{
 	{name: floorName, open: openMongoFloor},
 	{name: floorAgainName, open: openMongoFloor},
 	{name: nativeName, open: openMongoNative},
-	{name: oursName, open: openMongoOurs},
+	{name: oursName, open: mongoOursOf("table")},
+	{name: oursNativeName, open: mongoOursOf("native")},
 }
 
 // onCassandra are the candidates on Cassandra.

@@ -16,6 +16,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"github.com/polystore/polystore/backends/mongo"
+	"github.com/polystore/polystore/repo"
 )
 
 // mongoOptions are those of a client that counts its commands if a place says so.
@@ -42,7 +43,18 @@ func mongoDatabase(at place) (*mongodriver.Client, *mongodriver.Database, error)
 // databaseOf returns the name of the database of what a prefix begins.
 func databaseOf(prefix string) string { return strings.ReplaceAll(prefix, ".", "-") }
 
-func openMongoOurs(at place, covering bool) (posts, error) {
+// mongoOursOf returns what opens the library with indexes of a kind.
+func mongoOursOf(kind string) func(at place, covering bool) (posts, error) {
+	return func(at place, covering bool) (posts, error) {
+		schema := postSchema(covering)
+		for i := range schema.Indexes {
+			schema.Indexes[i].Kind = kind
+		}
+		return openMongoOurs(at, schema)
+	}
+}
+
+func openMongoOurs(at place, schema repo.Schema) (posts, error) {
 	client, err := mongodriver.Connect(mongoOptions(at))
 	if err != nil {
 		return nil, err
@@ -51,7 +63,7 @@ func openMongoOurs(at place, covering bool) (posts, error) {
 	if err != nil {
 		return nil, errors.Join(err, client.Disconnect(context.Background()))
 	}
-	p, err := newOurs(backend, postSchema(covering))
+	p, err := newOurs(backend, schema)
 	return &mongoOurs{p, client}, err
 }
 

@@ -61,7 +61,8 @@ func redisBounds(s setting) []bound {
 	return list
 }
 
-// serverBounds are those of MongoDB and Cassandra. The native floor is only told.
+// serverBounds are those of MongoDB and Cassandra, and of MongoDB with indexes of both
+// kinds.
 func serverBounds(s setting) []bound {
 	var list []bound
 	for _, op := range operations {
@@ -71,7 +72,8 @@ func serverBounds(s setting) []bound {
 		}
 		list = append(list, b)
 		if s.Store == mongoName {
-			list = append(list, bound{Op: op, Name: oursName, Against: nativeName})
+			b.Name, b.Against = oursNativeName, nativeName
+			list = append(list, b)
 		}
 	}
 	return list
