@@ -16,6 +16,9 @@ import (
 // and no read preference of its own.
 func (s *Store) run(ctx context.Context, db string, cmd []byte) (string, error) {
 	raw, err := s.client.Database(db).RunCommand(ctx, bson.Raw(cmd)).Raw()
+	if err == nil {
+		s.undoWaiting()
+	}
 	return textOf(raw), err
 }
 

@@ -4,8 +4,8 @@
 //
 // # Promises
 //
-// A commit of one row is one statement. A commit of several, a record with its index
-// rows, is one transaction: all or nothing, with snapshot reads and a commit that a
+// A commit of one row is one statement, and so is that of a record whose indexes are
+// native. A commit of several, a record with its rows in index tables, is one transaction: all or nothing, with snapshot reads and a commit that a
 // majority has in its journal. What an acknowledged commit survives stands in Facts:
 // driver.Power where one or two servers have the data, driver.Node from three on.
 // Every read is from the primary and of what a majority has.
@@ -17,13 +17,14 @@
 // to be (a write concern error). The token in the ring of the row then tells whether it
 // was done. Only the commit of a transaction is sent again, three times at most, because
 // the server does it once; and what the server undid because of another transaction is
-// begun again for ten seconds, then it is ErrThrottled. A transaction of which nobody
-// knows the outcome is undone in the background if it was not committed, so that it
-// does not lock its rows for the minute that the server would give it. What only reads
-// is sent again once if the connection broke or the primary changed.
+// begun again for ten seconds, then it is ErrThrottled. A transaction that was given up
+// is undone in the background, at the latest when the server answers again, so that it
+// does not lock its rows for the minute that the server would give it
+// (transactionLifetimeLimitSeconds); only one that the network delivers after that keeps
+// them so long. What only reads is sent again once if the connection broke or the primary changed.
 //
 // A server that stands alone, without --replSet, has no transactions: Facts.Unit is
-// driver.UnitRecord, and package repo refuses index tables there. A router of a sharded
+// driver.UnitRecord, and package repo refuses index tables there and has native ones. A router of a sharded
 // cluster is refused: a record and its rows lie on several shards there. FerretDB is
 // refused unless Options allow it: it looks for a row and changes it in two steps, so
 // that commits of several programs are lost.

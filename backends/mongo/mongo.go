@@ -26,6 +26,7 @@ type Store struct {
 
 	life   backend.Life
 	chores sync.WaitGroup // what a call left behind to be put in order
+	undoer undoer
 
 	schema sync.Mutex // held while views change, not to read them
 	views  backend.Views[view]

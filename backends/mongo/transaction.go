@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
@@ -35,7 +34,7 @@ func (s *Store) together(ctx context.Context, c *call) (done bool, err error) {
 	}
 	done, err = s.statements(mongodriver.NewSessionContext(ctx, session), c)
 	if err != nil || !done {
-		s.abandon(ctx, session)
+		s.abandon(ctx, session, err)
 		return false, err
 	}
 	return s.conclude(ctx, session)
@@ -144,7 +143,7 @@ func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (don
 			session.EndSession(ctx)
 			return true, nil
 		case try == 1 && refusedCommit(err):
-			s.abandon(ctx, session)
+			s.abandon(ctx, session, err)
 			if hasLabel(err, "TransientTransactionError") {
 				return false, backend.ErrBeaten
 			}
@@ -170,24 +169,4 @@ func (s *Store) unknown(ctx context.Context, err error) error {
 		return fmt.Errorf("mongo: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
 	}
 	return fmt.Errorf("mongo: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
-}
-
-// abandon undoes a transaction that will not be committed. Its rows are locked until
-// then.
-func (s *Store) abandon(ctx context.Context, session *mongodriver.Session) {
-	if backend.Over(ctx) == nil {
-		session.EndSession(ctx)
-		return
-	}
-	s.afterwards(session.EndSession)
-}
-
-// giveUp tells the server to undo a transaction, if it did not commit it: else its rows
-// are locked for the minute that the server gives it.
-func (s *Store) giveUp(session *mongodriver.Session) {
-	s.afterwards(func(ctx context.Context) {
-		kill := bson.D{{Key: "killSessions", Value: bson.A{session.ID()}}}
-		_ = s.client.Database("admin").RunCommand(ctx, kill).Err()
-		session.EndSession(ctx)
-	})
 }

@@ -1,0 +1,110 @@
+package mongo
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// lockTime is how long the server keeps a transaction of which it hears nothing, and
+// with it the locks on its rows, if it was not told otherwise.
+const lockTime = time.Minute
+
+// mostUndone is how many transactions wait to be undone at most: the server forgets the
+// others by itself.
+const mostUndone = 1000
+
+// An undoer keeps the transactions that the server could not be told to undo, because
+// the network was gone, until it answers again. Nothing runs meanwhile.
+type undoer struct {
+	waiting atomic.Int64
+
+	mu   sync.Mutex
+	list []undone
+}
+
+type undone struct {
+	session *mongodriver.Session
+	since   time.Time
+}
+
+func (u *undoer) add(list ...undone) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, one := range list {
+		if len(u.list) < mostUndone && time.Since(one.since) < lockTime {
+			u.list = append(u.list, one)
+		}
+	}
+	u.waiting.Store(int64(len(u.list)))
+}
+
+func (u *undoer) take() []undone {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	list := u.list
+	u.list = nil
+	u.waiting.Store(0)
+	return list
+}
+
+// abandon undoes a transaction that will not be committed, because of err if that is
+// not nil. Its rows are locked until then.
+func (s *Store) abandon(ctx context.Context, session *mongodriver.Session, err error) {
+	lost := err != nil && codeOf(err) == 0 && !errors.Is(err, backend.ErrBeaten) && !isTaken(err) && !errors.Is(err, driver.ErrTooLarge)
+	switch {
+	case lost:
+		s.giveUp(session)
+	case backend.Over(ctx) == nil:
+		session.EndSession(ctx)
+	default:
+		s.afterwards(session.EndSession)
+	}
+}
+
+func isTaken(err error) bool {
+	_, ok := errors.AsType[*taken](err)
+	return ok
+}
+
+// giveUp tells the server to undo a transaction, if it did not commit it, now or when it
+// answers again.
+func (s *Store) giveUp(session *mongodriver.Session) {
+	s.undo([]undone{{session, time.Now()}})
+}
+
+// undo sends one command for all transactions of a list.
+func (s *Store) undo(list []undone) {
+	s.afterwards(func(ctx context.Context) {
+		var ids bson.A
+		for _, u := range list {
+			ids = append(ids, u.session.ID())
+		}
+		err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: ids}}).Err()
+		if err != nil && codeOf(err) == 0 {
+			s.undoer.add(list...)
+			return
+		}
+		for _, u := range list {
+			u.session.EndSession(ctx)
+		}
+	})
+}
+
+// undoWaiting undoes what could not be undone before, now that the server answers.
+func (s *Store) undoWaiting() {
+	if s.undoer.waiting.Load() == 0 {
+		return
+	}
+	if list := s.undoer.take(); len(list) > 0 {
+		s.undo(list)
+	}
+}
