@@ -135,7 +135,9 @@ func (c *compiler) placeIndex(x *index, t *driver.Table) {
 	}
 	f := c.store.facts
 	switch {
-	case f.Unit == driver.UnitRecord:
+	case f.Unit == driver.UnitRecord && !f.Native.Has:
+		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step, and keeps no index of its own: %s; use another store", x.name, f.Name, f.Native.Reason)
+	case f.Unit == driver.UnitRecord && x.Kind == "table":
 		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step; use kind native", x.name, f.Name)
 	case f.Unit == driver.UnitPartition && !x.local && !f.Apart.Has:
 		c.fault("index %s lies in another partition than its record, and %s changes one partition at a time here (%s); make its Partition %s, and put its other fields into Sort, or use another store", x.name, f.Name, f.Apart.Reason, quoteList(c.schema.Partition))

@@ -49,6 +49,7 @@ func TestKindOfIndexes(t *testing.T) {
 		"bytes, left open":                       {facts(memory.Options{Native: true}, text...), "", byCover, ""},
 		"one record at a time":                   {facts(memory.Options{Unit: &record}, text...), "auto", byYear, ""},
 		"one record at a time, bytes":            {facts(memory.Options{Unit: &record}, text...), "auto", byCover, "put it into Partition"},
+		"one record at a time, no native index":  {driver.Facts{Name: "x", Native: driver.Ability{Reason: "none here"}}, "", byYear, "none here; use another store"},
 		"one record at a time, a table":          {facts(memory.Options{Unit: &record}, text...), "table", byYear, "use kind native"},
 		"a store that keeps none":                {driver.Facts{Name: "x", Unit: driver.UnitStore, Native: driver.Ability{Reason: "none here"}}, "native", byYear, "none here"},
 		"a store that keeps none and prefers it": {driver.Facts{Name: "x", Unit: driver.UnitStore, PrefersNative: true}, "", byYear, ""},
@@ -56,6 +57,9 @@ func TestKindOfIndexes(t *testing.T) {
 		err := repo.Check[song](tt.facts, songSchema(tt.kind, tt.index))
 		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), tt.want)) {
 			t.Errorf("%s: %v, want %q", what, err, tt.want)
+		}
+		if err != nil && strings.Count(err.Error(), "schema does not fit") != 1 {
+			t.Errorf("%s: %v, want one fault with one remedy", what, err)
 		}
 	}
 }

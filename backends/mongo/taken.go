@@ -84,7 +84,7 @@ func (c *call) passesOn(t *taken, owner *driver.Row) bool {
 	})
 }
 
-// free sends a statement that takes from the rows of a commit what they have in unique
+// free sends statements that take from the rows of a commit what they have in unique
 // indexes and will have anew, or not at all.
 func (s *Store) free(ctx context.Context, c *call) error {
 	for i := range c.ops {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -80,7 +81,7 @@ func TestHistoriesFindCarelessStores(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := (&storm{rounds: 40, wrap: wrap}).run(t, seedOf(t))
+			_, err := (&storm{rounds: 40, wrap: wrap}).run(t, backendtest.Seed(t))
 			if err == nil || !strings.Contains(err.Error(), "want an order of the calls on") && !strings.Contains(err.Error(), "that had the value during") {
 				t.Fatalf("40 rounds find nothing of this kind: %v", err)
 			}

@@ -3,8 +3,6 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -14,25 +12,11 @@ import (
 
 	"github.com/polystore/polystore/backends/redis"
 	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/internal/toxic"
 	"github.com/polystore/polystore/repo/driver"
 )
-
-// seedOf returns a seed that is new each time, or that of a run to be repeated.
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	const variable = "POLYSTORE_TEST_SEED"
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv(variable); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("%s: %v", variable, err)
-		}
-	}
-	t.Logf("for the same trouble set %s=%d", variable, seed)
-	return seed
-}
 
 // A batchCounter counts pipelines with several commits.
 type batchCounter struct{ batches atomic.Int64 }
@@ -102,7 +86,7 @@ func TestHistoriesInTrouble(t *testing.T) {
 			t.Run(fmt.Sprint(i), func(t *testing.T) {
 				t.Parallel()
 				s := &storm{rounds: 8, clients: []int{6, 16}[i%2]}
-				tally, err := s.run(t, seedOf(t)+uint64(1000*i))
+				tally, err := s.run(t, backendtest.Seed(t)+uint64(1000*i))
 				if err != nil {
 					t.Error(err)
 				}
