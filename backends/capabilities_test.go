@@ -77,8 +77,21 @@ func capabilityTable(names []string, facts []driver.Facts) string {
 			}
 			return "no: " + f.Apart.Reason
 		}},
-		{"index on a filled collection", func(f driver.Facts) string { return yes(f.OneProcess || f.PrefersNative, "no") }},
-		{"indexes kept by the store", ability(func(f driver.Facts) driver.Ability { return f.Native })},
+		{"index on a filled collection", func(f driver.Facts) string {
+			switch {
+			case f.OneProcess || f.PrefersNative:
+				return "yes"
+			case f.Native.Has:
+				return "one that the store keeps"
+			}
+			return "no"
+		}},
+		{"indexes kept by the store", func(f driver.Facts) string {
+			if len(f.NativeNear) > 0 {
+				return "what is found by equality near the records"
+			}
+			return ability(func(f driver.Facts) driver.Ability { return f.Native })(f)
+		}},
 		{"counts without reading rows", ability(func(f driver.Facts) driver.Ability { return f.Counts })},
 		{"bytes by collection", ability(func(f driver.Facts) driver.Ability { return f.Sizes })},
 		{"several processes at once", func(f driver.Facts) string { return yes(!f.OneProcess, "no: one process at a time") }},

@@ -51,7 +51,7 @@ func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(st
 
 // entries returns a repository on a new collection whose calls mix.
 func (s *suite) entries(ctx context.Context) (*repo.Repo[entry], error) {
-	schema := entrySchema(reach(s.facts), true)
+	schema := entrySchema(s.facts, true)
 	schema.Collection = s.freshName()
 	return repo.Open[entry](ctx, repo.NewStore(jittery{s.store}, nil), schema)
 }

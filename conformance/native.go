@@ -21,9 +21,9 @@ func nativeRules() []rule {
 		{name: "native verify", sentence: "Verify counts the records that a native index does not find.", check: nativeVerify},
 	}
 	for i := range list {
-		list[i].needs = hasNative
+		list[i].needs = hasEveryNative
 	}
-	return list
+	return append(list, nearRules()...)
 }
 
 func hasNative(f driver.Facts) string {
@@ -31,6 +31,14 @@ func hasNative(f driver.Facts) string {
 		return f.Native.Reason
 	}
 	return ""
+}
+
+// hasEveryNative says which native indexes a store cannot keep that has some.
+func hasEveryNative(f driver.Facts) string {
+	if len(f.NativeNear) > 0 {
+		return "a native index of " + f.Name + " finds by equality near the records, in their order: " + f.Native.Reason
+	}
+	return hasNative(f)
 }
 
 // nativeTables returns a table of records, and native indexes of it: by text, then the

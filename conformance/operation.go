@@ -33,9 +33,10 @@ const (
 
 func partName(n int) string { return []string{"p", "p#", ""}[n] }
 
-// entrySchema returns the schema with the indexes that a unit allows, one of them
+// entrySchema returns the schema with the indexes that a store can have, one of them
 // covering the whole record or none.
-func entrySchema(unit driver.Unit, whole bool) repo.Schema {
+func entrySchema(f driver.Facts, whole bool) repo.Schema {
+	unit := reach(f)
 	var all []string
 	if whole {
 		all = []string{"*"}
@@ -53,6 +54,9 @@ func entrySchema(unit driver.Unit, whole bool) repo.Schema {
 			repo.Index{Partition: []string{"name"}, Unique: true},
 			repo.Index{Partition: []string{"kind"}, Sort: []string{"tags[]"}},
 			repo.Index{Sort: []string{"score"}, Buckets: 3, Covers: all})
+	}
+	if keepsNearby(f) == "" && f.PrefersNative { // none of the others would be native
+		s.Indexes = append(s.Indexes, repo.Index{Partition: []string{"part", "kind"}, Sort: []string{"-id"}})
 	}
 	return s
 }
@@ -255,7 +259,7 @@ func (d *draw) query() query {
 		{equal: [][2]any{part, {"id", int64(d.IntN(idsOfPart))}}},
 		{equal: [][2]any{part}, rng: "score", order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{part}, order: []string{d.pick("score", "-score")}},
-		{equal: [][2]any{part, kind}, order: []string{d.pick("score", "-score")}},
+		{equal: [][2]any{part, kind}, order: []string{d.pick("score", "-score", "id", "-id")}},
 		{equal: [][2]any{part}, rng: "kind", prefix: d.pick("k", "K", "k1", "x")},
 		{equal: [][2]any{kind}, order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{kind}, rng: "score", order: []string{d.pick("score", "-score")}},

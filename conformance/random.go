@@ -97,12 +97,12 @@ func (s *suite) pair(ctx context.Context, expires bool) (*pair, error) {
 	p.clock.ms.Store(1_500_000_000_000)
 	opts := &repo.Options{Now: p.clock.now}
 	var err error
-	if p.tested, err = openSide(ctx, repo.NewStore(s.store, opts), s.freshName(), reach(s.facts), expires); err != nil {
+	if p.tested, err = openSide(ctx, repo.NewStore(s.store, opts), s.freshName(), s.facts, expires); err != nil {
 		return nil, err
 	}
 	unit := s.facts.Unit
 	reference := memory.New(&memory.Options{Unit: &unit})
-	p.reference, err = openSide(ctx, repo.NewStore(reference, opts), "reference", reach(s.facts), expires)
+	p.reference, err = openSide(ctx, repo.NewStore(reference, opts), "reference", s.facts, expires)
 	return p, err
 }
 

@@ -75,7 +75,19 @@ func changesPartition(f driver.Facts) string {
 // keepsNative reports whether the store keeps indexes by itself unless it is asked
 // otherwise.
 func keepsNative(f driver.Facts) bool {
-	return f.Native.Has && (f.PrefersNative || f.Unit == driver.UnitRecord)
+	return f.Native.Has && len(f.NativeNear) == 0 && (f.PrefersNative || f.Unit == driver.UnitRecord)
+}
+
+// keepsNearby says why a store does not keep indexes by itself that find by equality near
+// the records, and no others.
+func keepsNearby(f driver.Facts) string {
+	switch {
+	case !f.Native.Has:
+		return f.Native.Reason
+	case len(f.NativeNear) == 0:
+		return f.Name + " keeps indexes of every form by itself"
+	}
+	return ""
 }
 
 // keepsNear says why a store cannot keep indexes in the partitions of their records.

@@ -62,11 +62,11 @@ type glance struct {
 }
 
 // openSide opens a collection of entries that may expire, or not.
-func openSide(ctx context.Context, store *repo.Store, name string, unit driver.Unit, expires bool) (side, error) {
+func openSide(ctx context.Context, store *repo.Store, name string, f driver.Facts, expires bool) (side, error) {
 	if expires {
-		return openTyped(ctx, store, name, entrySchema(unit, true), same, same)
+		return openTyped(ctx, store, name, entrySchema(f, true), same, same)
 	}
-	return openTyped(ctx, store, name, entrySchema(unit, false), toLasting, fromLasting)
+	return openTyped(ctx, store, name, entrySchema(f, false), toLasting, fromLasting)
 }
 
 func openTyped[T any](ctx context.Context, store *repo.Store, name string, schema repo.Schema, to func(entry) T, from func(T) entry) (side, error) {

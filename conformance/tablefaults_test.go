@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo/driver"
@@ -41,7 +42,12 @@ func tableFaults() map[string]fault {
 				return refusal, err
 			}
 		},
-		"native verify": rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
+		"near native definitions": func(b *broken) { nothingIsSchema(b) },
+		"near native spans":       spanFault(func(s *driver.Span) { s.To = "" }),
+		"near native values":      valueFault(textsAs(strings.ToLower)),
+		"near native queries":     upTo(2),
+		"near native on records":  rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
+		"native verify":           rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
 		"counter": func(b *broken) {
 			b.count = func(ctx context.Context, s driver.Span) (int, error) { s.Limit = 0; return b.Store.Count(ctx, s) }
 		},

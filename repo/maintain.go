@@ -137,7 +137,9 @@ func (c *collection) sweepRow(ctx context.Context, k *call, x *index, row *drive
 	if j.standing != dead || !x.Unique && !c.restedSince(&j.row) {
 		return false, nil
 	}
-	refusal, err := c.sendLoose(ctx, k, driver.NewToken(), new(x.dropOf(row.Key, token)))
+	op := x.dropOf(row.Key, token)
+	op.Row.Hint = row.Hint
+	refusal, err := c.sendLoose(ctx, k, driver.NewToken(), &op)
 	return err == nil && refusal == nil, err
 }
 

@@ -38,6 +38,12 @@ func TestKindOfIndexes(t *testing.T) {
 		return f
 	}
 	text := []driver.Kind{driver.String, driver.Int}
+	partition := driver.UnitPartition
+	near := facts(memory.Options{Unit: &partition, NativeNear: text})
+	byGenre := func(x repo.Index) repo.Index {
+		x.Name, x.Partition = "by_genre", append([]string{"id", "genre"}, x.Partition...)
+		return x
+	}
 	for what, tt := range map[string]struct {
 		facts driver.Facts
 		kind  string
@@ -52,6 +58,13 @@ func TestKindOfIndexes(t *testing.T) {
 		"one record at a time, no native index":  {driver.Facts{Name: "x", Native: driver.Ability{Reason: "none here"}}, "", byYear, "none here; use another store"},
 		"one record at a time, a table":          {facts(memory.Options{Unit: &record}, text...), "table", byYear, "use kind native"},
 		"a store that keeps none":                {driver.Facts{Name: "x", Unit: driver.UnitStore, Native: driver.Ability{Reason: "none here"}}, "native", byYear, "none here"},
+		"near":                                   {near, "native", byGenre(repo.Index{}), ""},
+		"near, not with the records":             {near, "native", byYear, "by_year: kind native: memory finds records of one partition, and Partition lacks id"},
+		"near, of another kind":                  {near, "native", byGenre(repo.Index{Partition: []string{"cover"}}), "finds nothing by cover, which is bytes"},
+		"near, elements":                         {near, "native", byGenre(repo.Index{Partition: []string{"tags[]"}}), "looks into no lists, and tags is one"},
+		"near, in another order":                 {near, "native", byGenre(repo.Index{Sort: []string{"-year"}}), "[-year] is not how their Sort, [], begins"},
+		"near, unique":                           {near, "native", byGenre(repo.Index{Unique: true}), "keeps nothing unique"},
+		"near, left open":                        {facts(memory.Options{Unit: &partition, NativeNear: text, Native: true}), "", byYear, ""},
 		"a store that keeps none and prefers it": {driver.Facts{Name: "x", Unit: driver.UnitStore, PrefersNative: true}, "", byYear, ""},
 	} {
 		err := repo.Check[song](tt.facts, songSchema(tt.kind, tt.index))

@@ -250,6 +250,7 @@ type Plan struct {
 	Requests   int    // ranges and reads by key; for n records where PerRecord is set
 	PerRecord  bool   // each record found costs one more request
 	Why        string
+	Deletes    string // what deleted records and rows in the run cost, "" if nothing
 }
 
 // String returns the plan as one line.
@@ -266,17 +267,25 @@ func (p Plan) String() string {
 	if p.PerRecord {
 		requests += " + 1 a record"
 	}
-	return fmt.Sprintf("%s: %s, read %s; %d deep, %s requests; %s", p.Collection, where, order, p.Depth, requests, p.Why)
+	text := fmt.Sprintf("%s: %s, read %s; %d deep, %s requests; %s", p.Collection, where, order, p.Depth, requests, p.Why)
+	if p.Deletes != "" {
+		text += "; " + p.Deletes
+	}
+	return text
 }
 
 // explain describes a plan.
 func (c *collection) explain(p *plan) Plan {
-	out := Plan{Collection: c.name, Reverse: p.reverse, Covered: p.covered, Buckets: len(p.parts), Depth: len(p.parts), Requests: len(p.parts)}
+	out := Plan{Collection: c.name, Reverse: p.reverse, Covered: p.covered, Buckets: len(p.parts), Depth: len(p.parts), Requests: len(p.parts),
+		Deletes: c.store.facts.Deletes}
 	switch {
 	case p.x == nil:
 		out.Why = "the key itself has the order"
 	case p.x.native:
 		out.Index, out.Why = p.x.name, "the store's own index gives the records themselves"
+		if c.store.facts.NativeNear != nil {
+			out.Why += ", " + c.store.facts.Native.Reason
+		}
 	case p.covered:
 		out.Index, out.Why = p.x.name, "the index covers all fields wanted"
 	default:

@@ -111,7 +111,10 @@ func (s *Store) shut() error {
 // to the heartbeat of its control connection.
 const farewell = 5 * time.Second
 
-// view returns what is known of t.
+// view returns what is known of t, which is no native index.
 func (s *Store) view(t *driver.Table) (*view, error) {
+	if t != nil && t.Native {
+		return nil, invalid("table %s is a native index, which is only read in order", t.Name)
+	}
 	return s.views.Known(who, t)
 }

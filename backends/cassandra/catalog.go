@@ -33,11 +33,12 @@ const (
 // A header is what the catalog says of the key of a table, and of how its rows are written.
 type header struct {
 	backend.Header
-	Plain bool `json:"plain,omitempty"` // without conditions: the two kinds of writes must not meet
+	Plain  bool `json:"plain,omitempty"`  // without conditions: the two kinds of writes must not meet
+	Native bool `json:"native,omitempty"` // no rows: indexes of the server
 }
 
 func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{backend.Header{Partition: backend.Columns(t.Partition), Sort: backend.Columns(t.Sort)}, t.Plain})
+	text, err := json.Marshal(header{backend.Header{Partition: backend.Columns(t.Partition), Sort: backend.Columns(t.Sort)}, t.Plain, t.Native})
 	if err != nil {
 		return "" // strings are always JSON
 	}

@@ -186,6 +186,8 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 		} else {
 			switch name {
 			case sortColumn, "[applied]":
+			case writtenColumn:
+				row.Hint, ok = c.word(gocql.TypeBigInt)
 			case "_extra":
 				extra, ok = c.text()
 			case "_later":
@@ -211,7 +213,7 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 	case extra != "" && !r.extra(extra, row):
 		return r.bad("_extra")
 	}
-	if r.sh.mask == nil || !late {
+	if !r.v.plain && (r.sh.mask == nil || !late) {
 		row.Hint = r.v.number
 	}
 	return r.undeclared(ctx, row, others)

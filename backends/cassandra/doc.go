@@ -15,7 +15,8 @@
 // conditional, too; rows, which nobody writes twice with another meaning (driver.Table.Plain),
 // are written at QUORUM with the client's time, so that a drop outdoes the puts that were
 // sent before it. Keep the clocks of programs within a minute of each other: beyond that
-// rows of no record can stay until the next repo.Maintain, which no reader returns.
+// rows of no record can stay until the next repo.Maintain, which no reader returns. That
+// removes them however far ahead the clock was of whoever wrote them.
 //
 // What is conditional is sent once, without the client's retries and speculation. With
 // any end but an answer of the server that it did not understand, or may not, the outcome
@@ -32,6 +33,14 @@
 //
 // With Options.Datacenter, dc in a URL, LOCAL_QUORUM and LOCAL_SERIAL take their place.
 // The first program to define a table in the keyspace decides; others are refused.
+//
+// # Native indexes
+//
+// With Kind "native" an index is kept by the server, from Cassandra 5.0.4 on: a storage-attached
+// index on the column of each field of its Partition beside those of the records. It
+// finds by equality, in one partition, in the order of the records; Facts.NativeNear says
+// of which kinds. Read backwards, the server filters the records of the partition instead.
+// Any other form is refused when a collection is opened, and a kind that is left open is a table.
 //
 // # Deletes
 //
@@ -72,8 +81,8 @@
 // declared when there was the table already.
 //
 // The table _tables has a row for each table: layout number, key columns as JSON, whether
-// it is plain, the table of its records, and the kind of each field, with " later" if the
-// table was there before it. Its row "-" has the consistency of the keyspace.
+// it is plain or native, the table of its records, and the kind of each field, with " later"
+// if the table was there before it. Its row "-" has the consistency of the keyspace.
 //
 // Rows of other programs that lack _rev, or _dead in a record, or have a column that
 // nobody declared or a value that its kind has not, are ErrCorrupt, which names them,

@@ -33,17 +33,78 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 		}
 	}
 	for name, e := range entries {
-		if e.home == name {
-			if err := s.dropHome(ctx, name); err != nil {
-				return err
-			}
-		} else if entries[e.home] == nil {
-			if err := s.dropRows(ctx, name, e); err != nil {
-				return err
-			}
+		var err error
+		switch {
+		case e.home == name:
+			err = s.dropHome(ctx, name)
+		case entries[e.home] != nil:
+		case e.native():
+			err = s.dropNative(ctx, name, e)
+		default:
+			err = s.dropRows(ctx, name, e)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// native reports whether an entry is that of a native index.
+func (e *entry) native() bool {
+	var h header
+	return json.Unmarshal([]byte(e.header), &h) == nil && h.Native
+}
+
+// dropNative removes a native index from the catalog, and then from the server the indexes
+// of its fields that no other has.
+func (s *Store) dropNative(ctx context.Context, name string, e *entry) error {
+	doing := "drop " + name
+	if _, err := s.decide(ctx, doing, dropEntry, name); err != nil {
+		return err
+	}
+	fields, err := e.wanted(name)
+	if err != nil {
+		return err
+	}
+	others, err := s.local(ctx, e.home)
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		o, err := s.entry(ctx, doing, other)
+		if err != nil {
+			return err
+		}
+		if !o.native() {
+			continue
+		}
+		kept, err := o.wanted(other)
+		if err != nil {
+			return err
+		}
+		fields = slices.DeleteFunc(fields, func(f string) bool { return slices.Contains(kept, f) })
+	}
+	for _, f := range fields {
+		if err := s.change(ctx, doing, "DROP INDEX IF EXISTS "+quoted(indexName(physicalName(e.home), f))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wanted returns the columns of the partition of an entry's table: among them are the
+// fields that have indexes.
+func (e *entry) wanted(name string) ([]string, error) {
+	t, err := e.table(name)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, c := range t.Partition {
+		names = append(names, c.Name)
+	}
+	return names, nil
 }
 
 // dropHome removes a table of records, and then what the catalog says of it and of the

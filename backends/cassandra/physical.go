@@ -21,7 +21,10 @@ var libraryColumns = [...][2]string{
 	{"_note", "text"}, {"_extra", "text"}, {"_later", "boolean"},
 }
 
-const sortColumn = "_sort"
+const (
+	sortColumn    = "_sort"
+	writtenColumn = "_written" // no column: what a walk of a plain table calls the time of a row
+)
 
 // longest is the length of names of tables that every version takes.
 const longest = 48
@@ -34,8 +37,13 @@ func physicalName(name string) string {
 	if len(text) <= longest {
 		return text
 	}
+	return text[:31] + hashed(name)
+}
+
+// hashed returns what stands for the end of a name.
+func hashed(name string) string {
 	hash := sha256.Sum256([]byte(name))
-	return text[:31] + "H" + hex.EncodeToString(hash[:8])
+	return "H" + hex.EncodeToString(hash[:8])
 }
 
 // typeOf returns the type of a column for a kind.

@@ -23,22 +23,22 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 		return err
 	}
 	defer s.leave()
-	v, err := s.checked(p.Span.Table, p.Span.Mask)
+	v, err := s.ranged(&p.Span)
 	if err != nil {
 		return err
 	}
 	limit := p.Limit()
-	args, err := v.bounds(&p.Span)
-	if err != nil || args == nil {
+	sec, err := v.sectionOf(&p.Span)
+	if err != nil || sec.args == nil {
 		p.Done = true
 		return err
 	}
-	q := s.query(s.level, v.spanText(v.selection(p.Span.Mask), &p.Span), append(args, limit)...)
+	q := s.query(s.level, v.spanText(v.selection(p.Span.Mask), &p.Span), append(sec.args, limit)...)
 	answer, err := s.ask(ctx, "range of "+v.name, q.PageSize(limit).PageState(nil))
 	if err != nil {
-		return err
+		return v.lostIndex(err, p.Span.Reverse)
 	}
-	r := s.newReader(v, p.Span.Mask, answer, p.Span.Key.Partition)
+	r := s.newReader(v, p.Span.Mask, answer, sec.partition)
 	bytes := 0
 	p.Read(func(row *driver.Row) (bool, error) {
 		if !r.next() {
@@ -47,13 +47,13 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 		for i := range r.cells {
 			bytes += len(r.cells[i].data)
 		}
-		return true, r.keyed(ctx, row, p.Span.Key.Partition)
+		return true, r.keyed(ctx, row, sec.partition)
 	})
 	if err := answer.Close(); err != nil {
 		return s.failed(ctx, "range of "+v.name, err)
 	}
 	p.Done = len(p.Rows) < limit && len(answer.PageState()) == 0
-	p.GoOn(v.sort, bytes)
+	v.goOn(p, bytes)
 	return nil
 }
 
@@ -64,49 +64,35 @@ func (r *reader) keyed(ctx context.Context, row *driver.Row, partition string) e
 		return r.bad(sortColumn)
 	}
 	row.Key = driver.Key{Partition: partition, Sort: sort}
-	return r.row(ctx, row)
-}
-
-// bounds returns what to bind for the partition and the bounds of a span, nil for one
-// that can have no rows.
-func (v *view) bounds(span *driver.Span) ([]any, error) {
-	from, to := v.head+span.From, v.head+span.To
-	if span.To == "" {
-		to = driver.After(v.head)
+	err := r.row(ctx, row)
+	if err == nil && row.Dead && r.v.native != nil { // with a field that no index has of such a row
+		return r.bad("_dead")
 	}
-	if from >= to {
-		return nil, nil
-	}
-	args, err := v.partition(make([]any, 0, len(v.parts)+3), span.Key.Partition)
-	if err != nil {
-		return nil, err
-	}
-	return append(args, from, to), nil
+	return err
 }
 
 // spanText returns the statement that reads the rows of a span. Records that are dead
 // are left out by the server.
 func (v *view) spanText(selection string, span *driver.Span) string {
-	text := "SELECT " + selection + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" >= ? AND "_sort" < ?` + v.live()
-	if selection == "count(*)" {
-		return text + v.filtering()
+	text := "SELECT " + selection + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" >= ? AND "_sort" < ?` + v.conditions(span.Reverse)
+	switch {
+	case selection == "count(*)":
+	case span.Reverse:
+		text += ` ORDER BY "_sort" DESC LIMIT ?`
+	case v.native == nil:
+		text += ` ORDER BY "_sort" ASC LIMIT ?`
+	default:
+		text += " LIMIT ?"
 	}
-	if span.Reverse {
-		return text + ` ORDER BY "_sort" DESC LIMIT ?` + v.filtering()
+	if v.filters(span.Reverse) {
+		text += " ALLOW FILTERING"
 	}
-	return text + ` ORDER BY "_sort" ASC LIMIT ?` + v.filtering()
+	return text
 }
 
 func (v *view) live() string {
 	if v.class == driver.Records {
 		return ` AND "_dead" = false`
-	}
-	return ""
-}
-
-func (v *view) filtering() string {
-	if v.class == driver.Records {
-		return " ALLOW FILTERING"
 	}
 	return ""
 }
@@ -118,21 +104,22 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 		return 0, err
 	}
 	defer s.leave()
-	v, err := s.checked(span.Table, nil)
+	span.Mask, span.Reverse = nil, false
+	v, err := s.ranged(&span)
 	if err != nil {
 		return 0, err
 	}
-	args, err := v.bounds(&span)
-	if err != nil || args == nil {
+	sec, err := v.sectionOf(&span)
+	if err != nil || sec.args == nil {
 		return 0, err
 	}
 	if span.Limit > 0 {
-		return s.countKeys(ctx, v, &span, args)
+		return s.countKeys(ctx, v, &span, sec.args)
 	}
 	doing := "count of " + v.name
-	answer, err := s.ask(ctx, doing, s.query(s.level, v.spanText("count(*)", &span), args...))
+	answer, err := s.ask(ctx, doing, s.query(s.level, v.spanText("count(*)", &span), sec.args...))
 	if err != nil {
-		return 0, err
+		return 0, v.lostIndex(err, false)
 	}
 	var n int64
 	answer.Scan(&n)
@@ -147,7 +134,7 @@ func (s *Store) countKeys(ctx context.Context, v *view, span *driver.Span, args 
 	for state := []byte(nil); ; {
 		answer, err := s.ask(ctx, doing, q.PageState(state))
 		if err != nil {
-			return 0, err
+			return 0, v.lostIndex(err, false)
 		}
 		n += answer.NumRows()
 		if state = answer.PageState(); len(state) == 0 {

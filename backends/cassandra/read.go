@@ -95,6 +95,9 @@ func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places 
 
 // checked returns the view of a table that has the fields of mask.
 func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
+	if _, err := s.view(t); err != nil {
+		return nil, err
+	}
 	return s.views.Checked(who, t, mask)
 }
 

@@ -47,14 +47,14 @@ var list = regexp.MustCompile(`^(INSERT INTO "posts" \(|UPDATE "posts" SET )(.*?
 
 // unordered returns a statement whose columns stand in an order of their own: which it is
 // does not matter. The example of the design has those of the records and of their indexes
-// in one statement; _key is that of a claim. _later is not in the design.
+// in one statement; _key is that of a claim.
 func unordered(cql string) string {
 	m := list.FindStringSubmatch(cql)
 	if m == nil {
 		return cql
 	}
 	columns := strings.Split(m[2], ", ")
-	columns = slices.DeleteFunc(columns, func(c string) bool { return strings.Contains(c, `"_later"`) || strings.Contains(c, `"_key"`) })
+	columns = slices.DeleteFunc(columns, func(c string) bool { return strings.Contains(c, `"_key"`) })
 	slices.Sort(columns)
 	return m[1] + strings.Join(columns, ", ") + regexp.MustCompile(`(\?, )+`).ReplaceAllString(m[3], "?, ")
 }

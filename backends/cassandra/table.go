@@ -33,6 +33,17 @@ func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
 	defer s.leave()
 	s.schema.Lock()
 	defer s.schema.Unlock()
+	natives, tables := splitNative(tables)
+	if err := s.define(ctx, tables); err != nil {
+		return err
+	}
+	return s.defineNatives(ctx, "define", natives, false)
+}
+
+func (s *Store) define(ctx context.Context, tables []*driver.Table) error {
+	if len(tables) == 0 {
+		return nil
+	}
 	st, err := s.fits(ctx, "define", tables)
 	if err != nil {
 		return err
@@ -60,6 +71,7 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 	defer s.leave()
 	s.schema.Lock()
 	defer s.schema.Unlock()
+	natives, tables := splitNative(tables)
 	st, err := s.fits(ctx, "attach", tables)
 	if err != nil {
 		return err
@@ -67,7 +79,10 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 	if err := st.absent(tables); err != nil {
 		return err
 	}
-	return s.know(ctx, tables, st)
+	if err := s.know(ctx, tables, st); err != nil {
+		return err
+	}
+	return s.defineNatives(ctx, "attach", natives, true)
 }
 
 // fits reads what the server has of tables, and says what speaks against them.
@@ -208,7 +223,7 @@ func possible(t *driver.Table) error {
 
 // possibleName reports whether tables can have a column of a name for a field.
 func possibleName(name string) bool {
-	return name != "" && name != sortColumn && !slices.ContainsFunc(libraryColumns[:], func(c [2]string) bool { return c[0] == name })
+	return name != "" && name != sortColumn && name != writtenColumn && !slices.ContainsFunc(libraryColumns[:], func(c [2]string) bool { return c[0] == name })
 }
 
 // declare adds to the server what it lacks of tables: to the catalog first, so that a

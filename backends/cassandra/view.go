@@ -18,7 +18,8 @@ type view struct {
 	table    string // the same, quoted
 	head     string // what _sort begins with
 	class    driver.Class
-	plain    bool // rows are written without conditions
+	plain    bool    // rows are written without conditions
+	native   *native // the index of this table by which it is read
 	ring     int
 	parts    []driver.Column // of the partition
 	sort     []driver.Column

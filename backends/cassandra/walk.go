@@ -47,7 +47,7 @@ func (s *Store) walk(ctx context.Context, v *view, from string) (chunk driver.Ch
 		return chunk, errMark(v)
 	}
 	if m.within {
-		text := "SELECT * FROM " + v.table + " WHERE " + v.where + ` AND "_sort" > ? AND "_sort" < ? LIMIT ?`
+		text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" > ? AND "_sort" < ? LIMIT ?`
 		rest := append(slices.Clip(args), v.head+m.sort, driver.After(v.head), backend.ChunkRows)
 		if chunk.Rows, err = s.walked(ctx, v, text, rest); err != nil {
 			return driver.Chunk{}, err
@@ -57,7 +57,7 @@ func (s *Store) walk(ctx context.Context, v *view, from string) (chunk driver.Ch
 			return chunk, nil
 		}
 	}
-	text := "SELECT * FROM " + v.table + " WHERE " + where + `"_sort" >= ? AND "_sort" < ? LIMIT ? ALLOW FILTERING`
+	text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + where + `"_sort" >= ? AND "_sort" < ? LIMIT ? ALLOW FILTERING`
 	if chunk.Rows, err = s.walked(ctx, v, text, append(args, v.head, driver.After(v.head), backend.ChunkRows)); err != nil {
 		return driver.Chunk{}, err
 	}
@@ -65,6 +65,22 @@ func (s *Store) walk(ctx context.Context, v *view, from string) (chunk driver.Ch
 		chunk.Mark = v.mark(place{chunk.Rows[n-1].Key.Partition, chunk.Rows[n-1].Key.Sort, true})
 	}
 	return chunk, nil
+}
+
+// walkedColumns returns what a walk reads: of plain rows, too, when they were written.
+func (v *view) walkedColumns() string {
+	if !v.plain {
+		return "*"
+	}
+	var b strings.Builder
+	b.WriteString(quoted(sortColumn) + `, WRITETIME("_rev") AS ` + quoted(writtenColumn))
+	for _, p := range v.parts {
+		b.WriteString(", " + quoted(p.Name))
+	}
+	for _, name := range v.columns.Load().names {
+		b.WriteString(", " + quoted(name))
+	}
+	return b.String()
 }
 
 // after returns the condition of a walk behind the partition of a mark, and what to bind

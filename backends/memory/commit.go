@@ -49,12 +49,17 @@ func (s *Store) stored(op *driver.Op) *row {
 
 // store makes next, which is nil after a Delete, the row that op names.
 func (s *Store) store(op *driver.Op, next *row) {
-	rows := &s.views[op.Table].rows
-	switch {
-	case next != nil:
-		rows.set(next)
-	case op.Do == driver.Delete:
-		rows.remove(op.Row.Key.Partition + op.Row.Key.Sort)
+	if next == nil && op.Do != driver.Delete {
+		return
+	}
+	v := s.views[op.Table]
+	for _, n := range v.natives {
+		n.move(s.stored(op), next)
+	}
+	if next != nil {
+		v.rows.set(next)
+	} else {
+		v.rows.remove(op.Row.Key.Partition + op.Row.Key.Sort)
 	}
 }
 

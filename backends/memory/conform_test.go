@@ -17,6 +17,7 @@ func TestConformance(t *testing.T) {
 // left out, and those that remain see that nothing else happens.
 func TestLesserStores(t *testing.T) {
 	partition, record := driver.UnitPartition, driver.UnitRecord
+	near := []driver.Kind{driver.Int, driver.String}
 	for name, opts := range map[string]memory.Options{
 		"one partition at a time":  {Unit: &partition},
 		"one record at a time":     {Unit: &record},
@@ -24,6 +25,7 @@ func TestLesserStores(t *testing.T) {
 		"one partition, uncertain": {Unit: &partition, Uncertain: true},
 		"native indexes":           {Native: true},
 		"native, uncertain":        {Native: true, Uncertain: true},
+		"native near records":      {Native: true, NativeNear: near, Unit: &partition, Uncertain: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report, err := conformance.Check(t.Context(), func(context.Context) (driver.Store, error) { return memory.New(&opts), nil },

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -19,6 +20,9 @@ type Options struct {
 
 	// Native makes indexes native whose kind is left open.
 	Native bool
+
+	// NativeNear makes Facts say so; see driver.Facts. The store does not hold anybody to it.
+	NativeNear []driver.Kind
 }
 
 // A Store is a driver.Store, driver.Counter and driver.Sizer in memory.
@@ -26,6 +30,7 @@ type Store struct {
 	unit      driver.Unit
 	uncertain bool
 	native    bool
+	near      []driver.Kind
 
 	mu     sync.RWMutex
 	closed bool
@@ -41,7 +46,7 @@ func New(opts *Options) *Store {
 		views:  map[*driver.Table]*view{},
 	}
 	if opts != nil {
-		s.uncertain, s.native = opts.Uncertain, opts.Native
+		s.uncertain, s.native, s.near = opts.Uncertain, opts.Native, slices.Clone(opts.NativeNear)
 		if opts.Unit != nil {
 			s.unit = *opts.Unit
 		}
@@ -60,10 +65,11 @@ func (s *Store) Facts() driver.Facts {
 		OneProcess:    true,
 		Uncertain:     s.uncertain,
 		Apart:         driver.Ability{Has: true, Reason: "by commits of their own, where the unit is a partition"},
-		Native:        driver.Ability{Has: true, Reason: "made anew from all records by each reading"},
+		Native:        driver.Ability{Has: true, Reason: "beside the records, and changed with them"},
 		Counts:        driver.Ability{Has: true, Reason: "by walking the rows of the span"},
 		PrefersNative: s.native,
 		NativeOrder:   []driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Bytes, driver.Time},
+		NativeNear:    slices.Clone(s.near),
 		Sizes:         driver.Ability{Has: true, Reason: "texts, bytes and numbers of keys and values, without the overhead of Go"},
 	}
 }

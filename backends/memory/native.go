@@ -1,18 +1,20 @@
 package memory
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A native index is no rows here: its entries are made anew from the records whenever
-// they are wanted. That is slow, and as plain as a reference ought to be.
+// A native is a native index: its entries, as rows that each stand for one of the records.
+type native struct {
+	table   *driver.Table
+	entries *backend.Entries
+	rows    rows
+}
 
 // fitsNative says what speaks against a native table beside what there is.
 func (s *Store) fitsNative(t *driver.Table, tables []*driver.Table) error {
@@ -29,7 +31,7 @@ func (s *Store) fitsNative(t *driver.Table, tables []*driver.Table) error {
 		}
 		return nil
 	}
-	if have := home.natives[t.Name]; have != nil && !sameNative(have, t) {
+	if have := home.natives[t.Name]; have != nil && !sameNative(have.table, t) {
 		return fmt.Errorf("memory: %w", backend.OtherKey(t))
 	}
 	return nil
@@ -44,139 +46,91 @@ func sameNative(a, b *driver.Table) bool {
 func (s *Store) defineNative(t *driver.Table) error {
 	home := s.tables[t.Home.Name]
 	if home.natives[t.Name] == nil {
-		if err := s.alone(t); err != nil {
+		n := &native{table: t, entries: backend.NewEntries(t)}
+		if err := n.fill(&home.rows); err != nil {
 			return err
 		}
 		if home.natives == nil {
-			home.natives = map[string]*driver.Table{}
+			home.natives = map[string]*native{}
 		}
-		home.natives[t.Name] = t
+		home.natives[t.Name] = n
 	}
 	v := newView(home, t.Home)
-	v.native = t
+	v.native = home.natives[t.Name]
 	s.views[t] = v
 	return nil
 }
 
-// alone says which two records have a value of a unique native table together.
-func (s *Store) alone(t *driver.Table) error {
-	if t.Class != driver.Claims {
-		return nil
-	}
-	owners := map[driver.Key]string{}
-	home := &s.tables[t.Home.Name].rows
-	for r := home.from(""); r != nil; r = home.from(r.key + "\x00") {
-		entries, err := r.entries(t)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if other, ok := owners[e]; ok {
-				return fmt.Errorf("memory: unique table %s: the records %q and %q have the same values: %w", t.Name, other, r.key, driver.ErrExists)
+// fill adds the entries of all records.
+func (n *native) fill(records *rows) error {
+	for _, block := range records.blocks {
+		for _, r := range block {
+			entries, err := n.of(r)
+			if err != nil {
+				return err
 			}
-			owners[e] = r.key
+			for _, e := range entries {
+				if other := n.rows.get(e.Partition + e.Sort); other != nil {
+					return fmt.Errorf("memory: unique table %s: the records %q and %q have the same values: %w", n.table.Name, other.of.key, r.key, driver.ErrExists)
+				}
+			}
+			n.add(entries, r)
 		}
 	}
 	return nil
 }
 
-// entries returns the entries that a row has in a native table.
-func (r *row) entries(t *driver.Table) ([]driver.Key, error) {
-	if r.dead {
+// of returns the entries of a record.
+func (n *native) of(r *row) ([]driver.Key, error) {
+	if r == nil || r.dead {
 		return nil, nil
 	}
-	entries, err := backend.Entries(t, r.driverKey(), r.field)
+	entries, err := n.entries.Of(r.driverKey(), r.field)
 	if err != nil {
-		return nil, fmt.Errorf("memory: table %s: %w", t.Name, err)
+		return nil, fmt.Errorf("memory: table %s: %w", n.table.Name, err)
 	}
 	return entries, nil
 }
 
-// A listed is a row and its place in a native index.
-type listed struct {
-	place string
-	row   *row
-}
-
-// rangeNative yields the rows of a span of a native index, as they were at first.
-func (s *Store) rangeNative(ctx context.Context, span *driver.Span, yield func(*driver.Row, error) bool) {
-	if err := s.read(ctx); err != nil {
-		yield(nil, err)
-		return
-	}
-	found, err := s.list(span)
-	v := s.views[span.Table]
-	s.mu.RUnlock()
-	if err != nil {
-		yield(nil, err)
-		return
-	}
-	var out driver.Row
-	for _, f := range found {
-		if err := ended(ctx); err != nil {
-			yield(nil, err)
-			return
-		}
-		if v.load(&out, f.row.driverKey(), f.row, span.Mask); !yield(&out, nil) {
-			return
-		}
+func (n *native) add(entries []driver.Key, r *row) {
+	for _, e := range entries {
+		n.rows.set(&row{key: e.Partition + e.Sort, cut: len(e.Partition), of: r})
 	}
 }
 
-// list returns the rows of a span of a native index, in its order. The caller has the
-// lock.
-func (s *Store) list(span *driver.Span) ([]listed, error) {
-	v := s.views[span.Table]
-	if v == nil {
-		return nil, fmt.Errorf("memory: %w", backend.Unknown(span.Table))
-	}
-	if err := span.Table.Home.ValidateMask(span.Mask); err != nil {
-		return nil, fmt.Errorf("memory: %w", err)
-	}
-	return v.list(span)
-}
-
-// list returns the rows of a span of a native index, in its order.
-func (v *view) list(span *driver.Span) ([]listed, error) {
-	var found []listed
-	for r := v.rows.from(""); r != nil; r = v.rows.from(r.key + "\x00") {
-		entries, err := r.entries(v.native)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range entries {
-			if e.Partition == span.Key.Partition && e.Sort >= span.From && (span.To == "" || e.Sort < span.To) {
-				found = append(found, listed{e.Sort, r})
-			}
+// move makes the entries of a record those of what it is next. Those of next were made
+// before without an error.
+func (n *native) move(old, next *row) {
+	gone, _ := n.of(old)
+	for _, e := range gone {
+		if at := n.rows.get(e.Partition + e.Sort); at != nil && at.of == old {
+			n.rows.remove(at.key)
 		}
 	}
-	slices.SortFunc(found, func(a, b listed) int {
-		if span.Reverse {
-			a, b = b, a
-		}
-		return strings.Compare(a.place, b.place)
-	})
-	if span.Limit > 0 {
-		found = found[:min(len(found), span.Limit)]
-	}
-	return found, nil
+	entries, _ := n.of(next)
+	n.add(entries, next)
 }
 
 // refuseNative returns the refusal of the first op after which two rows would have a
 // value of a unique native table together. Next has the rows as the ops leave them; of
-// those from end on, which are not done, nothing remains.
+// those from end on, which are not done, nothing remains. An error says that a row can have
+// no entries.
 func (s *Store) refuseNative(ops []driver.Op, next []*row, end int) (*driver.Refusal, error) {
 	for i := range ops[:end] {
 		if next[i] == nil {
 			continue
 		}
-		for _, t := range s.views[ops[i].Table].natives {
-			other, err := s.rival(t, ops, next, i)
+		for _, n := range s.views[ops[i].Table].natives {
+			wanted, err := n.of(next[i])
+			if err != nil {
+				return nil, err
+			}
+			other, err := s.rival(n, wanted, ops, next, i)
 			if err != nil {
 				return nil, err
 			}
 			if other != nil {
-				refusal := &driver.Refusal{Op: i, Native: t.Name}
+				refusal := &driver.Refusal{Op: i, Native: n.table.Name}
 				s.views[ops[i].Table].load(&refusal.Row, other.driverKey(), other, nil)
 				return refusal, nil
 			}
@@ -185,33 +139,30 @@ func (s *Store) refuseNative(ops []driver.Op, next []*row, end int) (*driver.Ref
 	return nil, nil
 }
 
-// rival returns a row that has a value of a unique native table which an op would write.
-func (s *Store) rival(t *driver.Table, ops []driver.Op, next []*row, i int) (*row, error) {
-	if t.Class != driver.Claims {
+// rival returns a row that has an entry of a unique native table which an op would write:
+// one that no op writes, or as another op leaves it.
+func (s *Store) rival(n *native, wanted []driver.Key, ops []driver.Op, next []*row, i int) (*row, error) {
+	if n.table.Class != driver.Claims || len(wanted) == 0 {
 		return nil, nil
 	}
-	wanted, err := next[i].entries(t)
-	if err != nil || len(wanted) == 0 {
-		return nil, err
-	}
-	written := s.written(ops, next, s.tables[t.Home.Name])
-	home := &s.tables[t.Home.Name].rows
-	for r := home.from(""); r != nil; r = home.from(r.key + "\x00") {
-		if _, ok := written[r.key]; !ok {
-			written[r.key] = r
+	written := s.written(ops, next, s.tables[n.table.Home.Name])
+	for _, e := range wanted {
+		if at := n.rows.get(e.Partition + e.Sort); at != nil {
+			if _, ok := written[at.of.key]; !ok {
+				return at.of, nil
+			}
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(written)) {
-		other := written[key]
-		if other == nil || key == next[i].key {
+		if key == next[i].key {
 			continue
 		}
-		entries, err := other.entries(t)
+		entries, err := n.of(written[key])
 		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(entries, func(e driver.Key) bool { return slices.Contains(wanted, e) }) {
-			return other, nil
+			return written[key], nil
 		}
 	}
 	return nil, nil

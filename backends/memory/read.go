@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -36,10 +37,6 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		var out driver.Row
-		if span.Table != nil && span.Table.Native {
-			s.rangeNative(ctx, &span, yield)
-			return
-		}
 		c := newCursor(span)
 		for n := 0; span.Limit <= 0 || n < span.Limit; n++ {
 			ok, err := s.step(ctx, &c, &out)
@@ -60,20 +57,35 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 		return 0, err
 	}
 	defer s.mu.RUnlock()
-	if span.Table != nil && span.Table.Native {
-		found, err := s.list(&span)
-		return len(found), err
-	}
-	v, err := s.view(span.Table)
+	span.Mask = nil
+	rows, _, err := s.ranged(&span)
 	if err != nil {
 		return 0, err
 	}
 	n := 0
 	c := newCursor(span)
-	for (span.Limit <= 0 || n < span.Limit) && c.next(&v.rows) != nil {
+	for (span.Limit <= 0 || n < span.Limit) && c.next(rows) != nil {
 		n++
 	}
 	return n, nil
+}
+
+// ranged returns the rows that a span is of, which can be the entries of a native index,
+// and the view of the records or rows that it yields.
+func (s *Store) ranged(span *driver.Span) (*rows, *view, error) {
+	t := span.Table
+	v := s.views[t]
+	if v == nil {
+		return nil, nil, fmt.Errorf("memory: %w", backend.Unknown(t))
+	}
+	rows := &v.rows
+	if v.native != nil {
+		rows, t = &v.native.rows, t.Home
+	}
+	if err := t.ValidateMask(span.Mask); err != nil {
+		return nil, nil, fmt.Errorf("memory: %w", err)
+	}
+	return rows, v, nil
 }
 
 // A cursor is the rest of a span: keys from low on and below high.
@@ -125,16 +137,16 @@ func (s *Store) step(ctx context.Context, c *cursor, out *driver.Row) (ok bool, 
 		return false, err
 	}
 	defer s.mu.RUnlock()
-	v, err := s.view(c.span.Table)
+	rows, v, err := s.ranged(&c.span)
 	if err != nil {
 		return false, err
 	}
-	if err := c.span.Table.ValidateMask(c.span.Mask); err != nil {
-		return false, fmt.Errorf("memory: %w", err)
-	}
-	found := c.next(&v.rows)
+	found := c.next(rows)
 	if found == nil {
 		return false, nil
+	}
+	if found.of != nil {
+		found = found.of
 	}
 	v.load(out, found.driverKey(), found, c.span.Mask)
 	return true, nil

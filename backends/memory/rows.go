@@ -18,6 +18,8 @@ type row struct {
 	expires int64
 	dead    bool
 	note    string
+
+	of *row // the record, if this is an entry of a native index
 }
 
 // rows is the rows of a table in the order of their keys, in blocks so that an

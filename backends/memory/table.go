@@ -16,13 +16,13 @@ type table struct {
 	sort      []driver.Column
 	fields    map[string]driver.Kind
 	rows      rows
-	natives   map[string]*driver.Table // indexes that are made from the rows
+	natives   map[string]*native
 }
 
 // A view is a table as one driver.Table sees it, whose ordinals are its own.
 type view struct {
 	*table
-	native  *driver.Table  // the index that table is read by
+	native  *native        // the index by which the table is read
 	names   []string       // of the fields, by ordinal
 	ordinal map[string]int // of the fields, by name
 }

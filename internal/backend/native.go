@@ -31,82 +31,105 @@ func ValidateNative(t *driver.Table) error {
 	return nil
 }
 
-// Entries returns the keys of the entries that a live row of t.Home has in the native
-// table t. Field returns the value of one of its fields. A value of another kind than
-// its column is ErrInvalid.
-func Entries(t *driver.Table, key driver.Key, field func(name string) driver.Value) ([]driver.Key, error) {
-	own, err := keyValues(t.Home, key)
-	if err != nil {
-		return nil, err
-	}
-	cols := slices.Concat(t.Partition, t.Sort)
-	vals := make([]driver.Value, len(cols))
-	list := []driver.Value{{}} // one entry
-	for i, c := range cols {
+// Entries makes the entries that rows of t.Home have in a native table t.
+type Entries struct {
+	t    *driver.Table
+	from []entrySource // of the columns of Partition, then of Sort
+	keys bool          // some of them come from the key of the row
+}
+
+// An entrySource is where the value of a column comes from: a place in the key, or a
+// field, each element of it or the whole.
+type entrySource struct {
+	place int // -1 for a field
+	field string
+	elem  bool
+}
+
+// NewEntries returns what makes the entries of a native table that ValidateNative has
+// nothing against.
+func NewEntries(t *driver.Table) *Entries {
+	e := &Entries{t: t}
+	key := slices.Concat(t.Home.Partition, t.Home.Sort)
+	for _, c := range slices.Concat(t.Partition, t.Sort) {
 		name, isElement := strings.CutSuffix(c.Name, elements)
-		v, ok := own[name]
-		if !ok {
-			v = field(name)
+		place := slices.IndexFunc(key, func(k driver.Column) bool { return k.Name == name })
+		e.keys = e.keys || place >= 0
+		e.from = append(e.from, entrySource{place, name, isElement})
+	}
+	return e
+}
+
+// Of returns the keys of the entries of a live row. Field returns the value of one of its
+// fields. A value of another kind than its column is ErrInvalid.
+func (e *Entries) Of(key driver.Key, field func(name string) driver.Value) ([]driver.Key, error) {
+	var own []driver.Value
+	if e.keys {
+		var err error
+		if own, err = keyValues(e.t.Home, key); err != nil {
+			return nil, err
 		}
-		if v.IsNone() {
+	}
+	vals := make([]driver.Value, len(e.from))
+	list := []driver.Value{{}} // one entry
+	for i, src := range e.from {
+		if src.place >= 0 {
+			vals[i] = own[src.place]
+		} else {
+			vals[i] = field(src.field)
+		}
+		if vals[i].IsNone() {
 			return nil, nil
 		}
-		if vals[i] = v; isElement {
-			list, vals[i] = v.List(), driver.Value{}
+		if src.elem {
+			list, vals[i] = vals[i].List(), driver.Value{}
 		}
 	}
-	var entries []driver.Key
+	entries := make([]driver.Key, 0, len(list))
 	for i, elem := range list {
 		if slices.ContainsFunc(list[:i], elem.Equal) {
 			continue
 		}
-		e, err := entry(t, key, cols, vals, elem)
+		k, err := e.entry(key, vals, elem)
 		if err != nil {
 			return nil, err
 		}
-		entries = append(entries, e)
+		entries = append(entries, k)
 	}
 	return entries, nil
 }
 
-func keyValues(t *driver.Table, key driver.Key) (map[string]driver.Value, error) {
-	own := map[string]driver.Value{}
-	for _, part := range []struct {
-		text string
-		cols []driver.Column
-	}{{key.Partition, t.Partition}, {key.Sort, t.Sort}} {
-		vals, _, err := driver.ParseParts(nil, part.text, part.cols)
-		if err != nil {
-			return nil, err
-		}
-		for i, c := range part.cols {
-			own[c.Name] = vals[i]
-		}
+// keyValues returns the values of the columns of a key of t.
+func keyValues(t *driver.Table, key driver.Key) ([]driver.Value, error) {
+	vals, _, err := driver.ParseParts(nil, key.Partition, t.Partition)
+	if err == nil {
+		vals, _, err = driver.ParseParts(vals, key.Sort, t.Sort)
 	}
-	return own, nil
+	return vals, err
 }
 
 // entry returns the key of the entry with an element where vals has none.
-func entry(t *driver.Table, key driver.Key, cols []driver.Column, vals []driver.Value, elem driver.Value) (driver.Key, error) {
+func (e *Entries) entry(key driver.Key, vals []driver.Value, elem driver.Value) (driver.Key, error) {
 	full := slices.Clone(vals)
 	for i := range full {
 		if full[i].IsNone() {
 			full[i] = elem
 		}
 	}
-	n := len(t.Partition)
-	part, err := driver.AppendParts(nil, cols[:n], full[:n])
+	n := len(e.t.Partition)
+	text, err := driver.AppendParts(nil, e.t.Partition, full[:n])
 	if err != nil {
 		return driver.Key{}, err
 	}
-	sort, err := driver.AppendParts(nil, cols[n:], full[n:])
-	if err != nil {
+	cut := len(text)
+	if text, err = driver.AppendParts(text, e.t.Sort, full[n:]); err != nil {
 		return driver.Key{}, err
 	}
-	if t.Class == driver.Rows {
-		sort = append(sort, EntryOf(t, key)...)
+	s := string(text)
+	if e.t.Class == driver.Rows {
+		s += EntryOf(e.t, key)
 	}
-	return driver.Key{Partition: string(part), Sort: string(sort)}, nil
+	return driver.Key{Partition: s[:cut], Sort: s[cut:]}, nil
 }
 
 // EntryOf returns the text with which the entry of a row of t.Home ends.

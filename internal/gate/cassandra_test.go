@@ -107,7 +107,7 @@ func merged(a, b map[string]string) map[string]string {
 
 // The columns of the table, in the order of the design's INSERT and UPDATE.
 var cassandraColumns = []string{"title", "views", "rating", "open", "at", "photo", "tags", "meta", "slug", "category", "select", "Select",
-	"_key", "_rev", "_ring", "_dead", "_expires", "_note", "_extra"}
+	"_key", "_rev", "_ring", "_dead", "_expires", "_note", "_extra", "_later"}
 
 func (s *cassandraStore) query(label string, names map[string]string, args ...any) (*gocql.Query, error) {
 	columns := `"_sort"`
@@ -173,7 +173,7 @@ type scannedRow struct {
 	title, tags, meta, slug, category, sel, Sel, owner *string
 	views                                              *int64
 	rating                                             *float64
-	open, dead                                         *bool
+	open, dead, later                                  *bool
 	at, expires                                        *int64
 	photo, rev, ring                                   []byte
 	note, extra                                        *string
@@ -181,7 +181,7 @@ type scannedRow struct {
 
 func (r *scannedRow) targets() []any {
 	return []any{&r.sort, &r.title, &r.views, &r.rating, &r.open, &r.at, &r.photo, &r.tags, &r.meta, &r.slug, &r.category,
-		&r.sel, &r.Sel, &r.owner, &r.rev, &r.ring, &r.dead, &r.expires, &r.note, &r.extra}
+		&r.sel, &r.Sel, &r.owner, &r.rev, &r.ring, &r.dead, &r.expires, &r.note, &r.extra, &r.later}
 }
 
 // values returns the values of the row's fields by name.

@@ -47,7 +47,7 @@ func (l launcher) open(ctx context.Context, store Store) (*Server, error) {
 	if url := os.Getenv(store.kind().variable); url != "" {
 		return named(ctx, store, url)
 	}
-	return l.launch(ctx, store, nil)
+	return l.launch(ctx, store, store.kind().shared)
 }
 
 // launch starts a server, in a container if an engine answers, else natively.

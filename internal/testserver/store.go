@@ -20,6 +20,7 @@ type kind struct {
 	image    string
 
 	args      []string // of every server, native or in a container
+	shared    []string // more of those that nobody kills
 	container func(port string, args []string) (cmd, env []string)
 
 	// prepare makes a server that was just started usable, once or again.

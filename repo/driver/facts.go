@@ -68,6 +68,20 @@ type Facts struct {
 	PrefersNative bool
 	NativeOrder   []Kind
 
+	// NativeNear, unless it is empty, says that a native index finds by equality, in one
+	// partition of its Home, in the order of the keys there. Its Partition has all columns
+	// of Home's and fields of these kinds, its Sort is how Home's begins, whatever
+	// NativeOrder says, and it has neither elements nor values that are unique.
+	NativeNear []Kind
+
+	// Deletes says, for people, what rows that were deleted cost whoever reads the span in
+	// which they lay; it is "" where they cost nothing.
+	Deletes string
+
+	// MaxCommit is how many bytes the keys and values of a commit can have together: more
+	// is ErrTooLarge. 0 is as many as fit into the memory of those who pass them on.
+	MaxCommit int
+
 	// Counts and Sizes say whether Counter and Sizer are there, and what the
 	// sizes include.
 	Counts Ability

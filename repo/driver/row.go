@@ -35,7 +35,7 @@ type Row struct {
 	// Note is package repo's own. A store returns it as it was written.
 	Note string
 
-	// Hint is the store's own: what a Get put there comes back in the Op that
+	// Hint is the store's own: what a Get or a Walk put there comes back in the Op that
 	// changes the row. It is never stored. 0 is no hint.
 	Hint uint64
 }

@@ -52,8 +52,9 @@ type Table struct {
 	// Native says that the store itself keeps the index, in step with the rows of
 	// Home, which is set then wherever they lie. Partition and Sort name columns of
 	// Home; one that ends with "[]" stands for each different element of a list. A row
-	// of Home has an entry if it is not Dead and none of these columns is absent.
-	// Entries of equal columns are in the order of the keys of their rows.
+	// of Home has an entry if none of these columns is absent, and none if it is Dead:
+	// whoever writes such a row to a Home leaves these columns out. Entries of equal
+	// columns are in the order of the keys of their rows.
 	//
 	// Nobody writes such a table. A Range of it yields the rows of Home that have an
 	// entry in the span, in the order of the entries, as rows of Home: Key is the

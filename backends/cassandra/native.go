@@ -1,0 +1,351 @@
+package cassandra
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A native index is a storage-attached index (SAI) on the column of each field of its
+// Partition, which the server keeps, and an entry in the catalog, because indexes with
+// a field in common have one SAI of it. SAI finds what is equal; inside a partition the
+// rows that it finds come in the order of _sort, which is that of the records.
+
+// nativeKinds are those whose columns can have an SAI. Lists and maps are one text each,
+// in which it does not look.
+var nativeKinds = []driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Time}
+
+// oldestNative is the oldest server whose SAI finds what it should where replicas differ.
+var oldestNative = [...]int{5, 0, 4}
+
+// longestKey is how many bytes a text in an index may have; see package repo.
+const longestKey = 1 << 10
+
+// nativeAbility says which native indexes the server can have.
+func nativeAbility(p *portrait) driver.Ability {
+	longest := p.settings["sai_string_term_size_fail_threshold"]
+	switch n := bytesOf(longest); {
+	case isBelow(p.version, oldestNative[:]...):
+		return driver.Ability{Reason: fmt.Sprintf("indexes of the server (SAI) can miss records before Cassandra %d.%d.%d, and one is %.50s", oldestNative[0], oldestNative[1], oldestNative[2], p.version)}
+	case p.settings["secondary_indexes_enabled"] == "false":
+		return driver.Ability{Reason: "the server forbids indexes of its own (secondary_indexes_enabled)"}
+	case n > 0 && n < longestKey:
+		return driver.Ability{Reason: "the server leaves texts of more than " + longest + " out of its indexes (sai_string_term_size_fail_threshold), and an index has them up to 1 KiB"}
+	}
+	return driver.Ability{Has: true, Reason: "found by SAI in one partition, in the order of its records; backwards the server reads the whole partition and filters it"}
+}
+
+// A native is a native index as a view reads it.
+type native struct {
+	table  *driver.Table
+	parts  []int // of the home's partition columns: the places in Partition
+	wanted []int // the places of the other columns, which are fields
+}
+
+func newNative(t *driver.Table) *native {
+	n := &native{table: t}
+	for _, c := range t.Home.Partition {
+		n.parts = append(n.parts, slices.Index(t.Partition, c))
+	}
+	for i := range t.Partition {
+		if !slices.Contains(n.parts, i) {
+			n.wanted = append(n.wanted, i)
+		}
+	}
+	return n
+}
+
+// fields returns the names of the fields that the index is by.
+func (n *native) fields() []string {
+	var names []string
+	for _, at := range n.wanted {
+		names = append(names, n.table.Partition[at].Name)
+	}
+	return names
+}
+
+// splitNative returns the tables that are native, and the others.
+func splitNative(tables []*driver.Table) (natives, others []*driver.Table) {
+	for _, t := range tables {
+		if t.Native {
+			natives = append(natives, t)
+		} else {
+			others = append(others, t)
+		}
+	}
+	return natives, others
+}
+
+// possibleNative says what this store cannot have in a native table.
+func (s *Store) possibleNative(t *driver.Table) error {
+	if err := backend.ValidateNative(t); err != nil {
+		return who.Wrap(err)
+	}
+	if err := possible(t.Home); err != nil {
+		return err
+	}
+	home, can := t.Home, s.facts.Native
+	fits := can.Has && t.Class == driver.Rows && len(t.Sort) <= len(home.Sort) && slices.Equal(t.Sort, home.Sort[:len(t.Sort)])
+	for _, c := range home.Partition {
+		fits = fits && slices.Contains(t.Partition, c)
+	}
+	for _, c := range t.Partition {
+		fits = fits && (slices.Contains(home.Partition, c) || slices.Contains(home.Fields, c) && slices.Contains(nativeKinds, c.Kind))
+	}
+	if !fits {
+		return unsupported("table %s: a native index of this form: %s", t.Name, can.Reason)
+	}
+	return nil
+}
+
+// defineNatives makes native tables exist, or sees that they do.
+func (s *Store) defineNatives(ctx context.Context, doing string, natives []*driver.Table, attach bool) error {
+	for _, t := range natives {
+		if err := s.defineNative(ctx, doing, t, attach); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) defineNative(ctx context.Context, doing string, t *driver.Table, attach bool) error {
+	doing += " " + t.Name
+	if err := s.possibleNative(t); err != nil {
+		return err
+	}
+	v, err := s.nativeView(ctx, doing, t)
+	if err != nil {
+		return err
+	}
+	own, err := s.entry(ctx, doing, t.Name)
+	if err != nil {
+		return err
+	}
+	if _, err := own.lacks(t); err != nil {
+		return err
+	}
+	lacking, err := s.lackingIndexes(ctx, doing, v)
+	switch {
+	case err != nil:
+		return err
+	case attach && (own.header == "" || len(lacking) > 0):
+		return schema("%s: there is no such index; define it first", doing)
+	case own.header == "" || len(lacking) > 0:
+		if err := s.makeNative(ctx, doing, v, own.header == ""); err != nil {
+			return err
+		}
+	}
+	s.views.Set([]*driver.Table{t}, func(*driver.Table) *view { return v })
+	return nil
+}
+
+// nativeView returns the view of a native table, whose home must be there.
+func (s *Store) nativeView(ctx context.Context, doing string, t *driver.Table) (*view, error) {
+	if err := s.look(ctx, doing); err != nil {
+		return nil, err
+	}
+	home, err := s.entry(ctx, doing, t.Home.Name)
+	if err != nil {
+		return nil, err
+	}
+	missing, err := home.lacks(t.Home)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.physical(ctx, doing, physicalName(t.Home.Name))
+	if err != nil {
+		return nil, err
+	}
+	if home.header == "" || len(missing) > 0 || !p.made || len(p.missing(t.Home)) > 0 {
+		return nil, schema("%s: its home %s is not there as it is declared; define it first", doing, t.Home.Name)
+	}
+	v := s.newView(t.Home, home)
+	v.native = newNative(t)
+	return v, nil
+}
+
+// makeNative makes what the server lacks of a native index: first its entry in the catalog.
+// A program that was not the first to write that waits for the one that was.
+func (s *Store) makeNative(ctx context.Context, doing string, v *view, absent bool) error {
+	first := true
+	if absent {
+		if err := s.sound(ctx, doing, v); err != nil {
+			return err
+		}
+		var err error
+		if first, err = s.describe(ctx, v.native.table); err != nil {
+			return err
+		}
+	}
+	var lacking []string
+	look := func() (done bool, err error) {
+		lacking, err = s.lackingIndexes(ctx, doing, v)
+		return err == nil && len(lacking) == 0, err
+	}
+	done, err := look()
+	if err == nil && !done && !first {
+		_, err = s.awaitOther(ctx, look)
+	}
+	if err != nil {
+		return err
+	}
+	for _, field := range lacking {
+		if err := s.change(ctx, doing, createIndex(v.physical, field)); err != nil {
+			return err
+		}
+	}
+	return s.answers(ctx, doing, v)
+}
+
+func createIndex(physical, field string) string {
+	return fmt.Sprintf(`CREATE CUSTOM INDEX IF NOT EXISTS %s ON %s (%s) USING 'StorageAttachedIndex'`, quoted(indexName(physical, field)), quoted(physical), quoted(field))
+}
+
+// indexName returns the name of the SAI of a field, which no other in the keyspace has.
+func indexName(physical, field string) string {
+	name := physical + "_X_" + field
+	if !isName(field) || len(name) > longest {
+		return hashed(name)
+	}
+	return name
+}
+
+const indexesOf = `SELECT index_name, options FROM system_schema.indexes WHERE keyspace_name = ? AND table_name = ?`
+
+// lackingIndexes returns the fields of a native view that have no SAI. An index of
+// another program that might answer in its place, and otherwise, is ErrSchema.
+func (s *Store) lackingIndexes(ctx context.Context, doing string, v *view) ([]string, error) {
+	iter, err := s.read(ctx, doing, gocql.One, indexesOf, s.keyspace, v.physical)
+	if err != nil {
+		return nil, err
+	}
+	lacking := v.native.fields()
+	var name string
+	for options := map[string]string(nil); iter.Scan(&name, &options); options = nil {
+		at := slices.IndexFunc(lacking, func(field string) bool { return isTarget(options["target"], field) })
+		class := options["class_name"]
+		delete(options, "target")
+		delete(options, "class_name")
+		switch {
+		case at < 0:
+		case class != "sai" && !strings.HasSuffix(class, "StorageAttachedIndex") || len(options) > 0:
+			return nil, schema("%s: the table %s has an index %s on %s that another program made, which need not find what is equal; drop it", doing, v.physical, name, lacking[at])
+		default:
+			lacking = slices.Delete(lacking, at, at+1)
+		}
+	}
+	return lacking, s.failed(ctx, doing, iter.Close())
+}
+
+// isTarget reports whether the target of an index, as the server has it, is a column.
+func isTarget(target, column string) bool { return target == column || target == quoted(column) }
+
+// unready is how long an index may not answer without being built.
+const unready = 10 * time.Second
+
+// answers waits until all servers have built the indexes of a native view: it reads a row
+// that there is not.
+func (s *Store) answers(ctx context.Context, doing string, v *view) error {
+	var args []any
+	for _, c := range v.parts {
+		args = append(args, someOf(c.Kind))
+	}
+	args = append(args, v.head, v.head+"\x00")
+	for _, at := range v.native.wanted {
+		args = append(args, someOf(v.native.table.Partition[at].Kind))
+	}
+	text := v.spanText(quoted(sortColumn), &driver.Span{})
+	for begun := time.Now(); ; {
+		_, err := s.read(ctx, doing, s.level, text, append(args, 1)...)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		if time.Since(begun) > unready && !s.building(ctx, v) {
+			return err
+		}
+		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+const buildingOf = `SELECT index_name FROM system_views.sai_column_indexes WHERE keyspace_name = ? AND table_name = ? AND is_building = true ALLOW FILTERING`
+
+// building reports whether a server says that it builds an index of a table.
+func (s *Store) building(ctx context.Context, v *view) bool {
+	for _, host := range s.session.GetHosts() {
+		q := s.query(gocql.One, buildingOf, s.keyspace, v.physical).SetKeyspace("system").SetHostID(host.HostID())
+		if iter := q.IterContext(ctx); iter.NumRows() > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// sound sees that SAI will find every record by the fields of a native view: that none has
+// one where it lay before it was declared, or a text that is too long.
+func (s *Store) sound(ctx context.Context, doing string, v *view) error {
+	var mask []int
+	for _, name := range v.native.fields() {
+		mask = append(mask, v.ordinals[name])
+	}
+	text := "SELECT " + v.selection(mask) + " FROM " + v.table
+	q := s.query(s.level, text).PageSize(backend.ChunkRows)
+	for state := []byte(nil); ; {
+		answer, err := s.ask(ctx, doing, q.PageState(state))
+		if err != nil {
+			return err
+		}
+		r := s.newReader(v, mask, answer, "")
+		for r.next() {
+			if err := r.sound(doing); err != nil {
+				return err
+			}
+		}
+		if state = answer.PageState(); len(state) == 0 {
+			return s.failed(ctx, doing, answer.Close())
+		}
+	}
+}
+
+// sound says why SAI would not find the row of which next has read the cells.
+func (r *reader) sound(doing string) error {
+	if !strings.HasPrefix(r.sortText(), r.v.head) {
+		return nil // of another table
+	}
+	for i, name := range r.names {
+		ordinal, declared := r.v.ordinals[name]
+		switch {
+		case declared && len(r.cells[i].data) > longestKey:
+			return tooLarge("%s: the record %.200q of the table %s has %d bytes in %s, and an index has at most %d; change it, or take kind table",
+				doing, r.sortText(), r.v.physical, len(r.cells[i].data), r.v.fields[ordinal].Name, longestKey)
+		case name == "_extra" && len(r.cells[i].data) > 0:
+			if err := r.soundExtra(doing, string(r.cells[i].data)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// soundExtra says which field of the native view a record has where SAI does not look.
+func (r *reader) soundExtra(doing, text string) error {
+	row := driver.Row{Fields: make([]driver.Value, r.sh.width)}
+	if !r.extra(text, &row) {
+		return r.bad("_extra")
+	}
+	for i, value := range row.Fields {
+		if !value.IsNone() {
+			return unsupported("%s: the record %.200q of the table %s has %s from before it was declared, in _extra; write such records again, or take kind table",
+				doing, r.sortText(), r.v.physical, r.v.fields[r.sh.mask[i]].Name)
+		}
+	}
+	return nil
+}
