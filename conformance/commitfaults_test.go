@@ -80,6 +80,7 @@ func editFaults() map[string]fault {
 		"many ops":              few(100),
 		"what cannot be done":   doesWhatItCan,
 		"rows with records":     keepsRows(),
+		"bare rows":             opFault(func(_ *broken, op *driver.Op) bool { return op.Do != driver.Delete || !op.Table.Bare }),
 		"several partitions":    oneByOne(),
 		"beyond the unit":       oneByOne(),
 		"ended context":         deafCommits(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -16,6 +17,7 @@ func commitRules() []rule {
 		{name: "isolation", sentence: "Commits of several rows are isolated from one another.", needs: changesPartition, check: isolation},
 		{name: "many ops", sentence: "A commit may have hundreds of ops.", needs: changesPartition, check: manyOps},
 		{name: "rows with records", sentence: "A commit changes a record and the rows of its indexes.", needs: changesPartition, check: rowsWithRecords},
+		{name: "bare rows", sentence: "Bare rows are their keys: one that is there may be put again, and one that is not may be deleted.", needs: changesPartition, check: keysAsRows},
 		{name: "several partitions", sentence: "Where the unit is the store, a commit changes rows of any partitions and tables.", needs: changesStore, check: severalPartitions},
 		{name: "beyond the unit", sentence: "Ops outside the unit are refused with an error and leave no trace.", needs: hasBeyond, check: beyondUnit},
 		{name: "what cannot be done", sentence: "A commit with an op that Validate refuses, without a token, or with two ops on one key is ErrInvalid, and nothing is done.", check: cannotBeDone},
@@ -194,6 +196,52 @@ func rowsWithRecords(ctx context.Context, e *env) {
 	e.commit(ctx, move...)
 	equal(e, "the rows of the index after the move", sorts(e.rows(ctx, span(x, entry))), []string{other.Sort})
 	equal(e, "the rows of the records", sorts(e.rows(ctx, span(t, record))), []string{"a#"})
+}
+
+func keysAsRows(ctx context.Context, e *env) {
+	t, x := e.tables.ringed, e.tables.bare
+	record, other := e.at(t, "p", "a"), e.at(t, "p", "b")
+	entry := func(v string) driver.Row { return driver.Row{Key: e.at(x, "p", v, "a")} }
+	gone := func(v string) driver.Op { return driver.Op{Do: driver.Delete, Table: x, Row: entry(v)} }
+	seen := func(when string, want ...string) {
+		e.bareRows(ctx, when, e.at(x, "p", "", ""), want)
+	}
+	first := put(t, row(record, "first"))
+	first.If = driver.Absent
+	e.commit(ctx, first, put(x, entry("k1")))
+	seen("after an insert", "k1#a#")
+	rev := e.commit(ctx, put(t, row(record, "second")), put(x, entry("k1")), put(x, entry("k2")), gone("none"))
+	seen("after a put with one that is there", "k1#a#", "k2#a#")
+	patch := driver.Op{Do: driver.Patch, If: driver.AtRev, Rev: rev, Table: t, Row: driver.Row{Key: record}, Edits: []driver.Edit{addTo(fInt, 1)}}
+	rev = e.commit(ctx, patch, gone("k1"), put(x, entry("k2")), put(x, entry("k3")))
+	seen("after a patch", "k2#a#", "k3#a#")
+	e.refused(ctx, patch, gone("k2"), put(x, entry("k4")))
+	seen("after a refusal", "k2#a#", "k3#a#")
+	e.commit(ctx, put(t, row(other, "other")), put(x, entry("k3")), gone("k2"), put(t, row(e.at(t, "p", "c"), "c")))
+	seen("after a commit of two records", "k3#a#")
+	read := e.get(ctx, t, record)
+	death := driver.Op{Do: driver.Put, If: driver.AtRev, Rev: rev, Table: t, Row: driver.Row{Key: record, Ring: read.Ring, Dead: true, Expires: 7}}
+	e.commit(ctx, death, gone("k3"), gone("none"))
+	seen("after a death")
+}
+
+// bareRows reads the rows of a partition of bare ones in every way.
+func (e *env) bareRows(ctx context.Context, when string, at driver.Key, want []string) {
+	x := e.tables.bare
+	rows := e.rows(ctx, span(x, at))
+	equal(e, "the rows "+when, sorts(rows), append([]string{}, want...))
+	back := span(x, at)
+	back.Reverse, back.Mask = true, []int{}
+	reversed := sorts(e.rows(ctx, back))
+	slices.Reverse(reversed)
+	equal(e, "the rows in reverse "+when, reversed, append([]string{}, want...))
+	walked := sorts(e.walk(ctx, x))
+	slices.Sort(walked)
+	equal(e, "the rows of a walk "+when, walked, append([]string{}, want...))
+	for i := range rows {
+		got := e.get(ctx, x, rows[i].Key)
+		e.that(!got.Rev.IsZero() && !rows[i].Rev.IsZero(), "a Rev of a row that is there", "none %s", when)
+	}
 }
 
 func severalPartitions(ctx context.Context, e *env) {

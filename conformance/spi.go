@@ -19,6 +19,7 @@ type tables struct {
 	desc   *driver.Table // the same, greater values first
 	ringed *driver.Table // records that keep tokens
 	local  *driver.Table // index rows that lie with the records of sorted
+	bare   *driver.Table // index rows that are keys, with the records of ringed
 	claims *driver.Table // of a unique index, elsewhere
 }
 
@@ -37,6 +38,7 @@ func newTables(id string) tables {
 	}
 	v := driver.Column{Name: "v", Kind: driver.String}
 	t.local = &driver.Table{Name: id + ".sorted.local", Class: driver.Rows, Partition: both, Sort: []driver.Column{v, s}, Fields: fieldColumns(), Home: t.sorted}
+	t.bare = &driver.Table{Name: id + ".ringed.bare", Class: driver.Rows, Partition: both, Sort: []driver.Column{v, s}, Home: t.ringed, Bare: true}
 	t.claims = &driver.Table{Name: id + ".sorted.claims", Class: driver.Claims, Partition: []driver.Column{scope, v}, Fields: fieldColumns()}
 	return t
 }
@@ -45,7 +47,7 @@ func newTables(id string) tables {
 func (t *tables) all(f driver.Facts) []*driver.Table {
 	list := []*driver.Table{t.sorted, t.plain, t.typed, t.asc, t.desc, t.ringed}
 	if f.Unit >= driver.UnitPartition {
-		list = append(list, t.local)
+		list = append(list, t.local, t.bare)
 	}
 	if f.Unit >= driver.UnitStore {
 		list = append(list, t.claims)

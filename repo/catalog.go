@@ -51,6 +51,7 @@ type catalogIndex struct {
 // written in the other.
 const (
 	modeCommit = "commit" // with the record
+	modeKeys   = "keys"   // with the record, and a row is its key alone: Table.Bare
 	modeLoose  = "loose"  // before and after it
 	modeNative = "native" // never: the store keeps it
 )
@@ -99,6 +100,8 @@ func (x *index) entry(state string) catalogIndex {
 		mode = modeLoose
 	case x.native:
 		mode = modeNative
+	case x.table.Bare:
+		mode = modeKeys
 	}
 	return catalogIndex{Index: def, State: state, Mode: mode}
 }
@@ -180,11 +183,23 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 	}
 	for _, x := range c.indexes {
 		i := slices.IndexFunc(e.Indexes, func(old catalogIndex) bool { return old.Name == x.name })
-		if i < 0 || e.Indexes[i].State != indexReady || e.Indexes[i].Mode != x.entry("").Mode || !reflect.DeepEqual(plainIndex(e.Indexes[i].Index), plainIndex(x.entry("").Index)) {
+		if i < 0 || !e.Indexes[i].is(x) {
 			build = append(build, x)
+		} else {
+			x.setBare(e.Indexes[i].Mode == modeKeys)
 		}
 	}
 	return build, errors.Join(faults...)
+}
+
+// is reports whether the index of the entry is complete and the one that is declared. Rows
+// that cover nothing may have an expiry or not, as the first program wants it.
+func (x *catalogIndex) is(of *index) bool {
+	now := of.entry(indexReady)
+	if of.hasKeysOnly() && (x.Mode == modeCommit || x.Mode == modeKeys) {
+		now.Mode = x.Mode
+	}
+	return x.State == now.State && x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.Index), plainIndex(now.Index))
 }
 
 // plainIndex returns x with nil for empty lists, for comparison.

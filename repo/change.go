@@ -194,7 +194,7 @@ func (b *builder) addRows(c *collection, x *index, ch *change) error {
 
 // changed reports whether the rows of x differ between two states of a record.
 func (x *index) changed(old, next *record) bool {
-	if x.all || old.expires != next.expires {
+	if x.all || old.expires != next.expires && !x.table.Bare {
 		return true // a row that stands for the record has its version, too
 	}
 	for _, at := range x.needs {
@@ -225,7 +225,11 @@ func (x *index) stays(old, next *record) bool {
 // it already.
 func (b *builder) put(x *index, ch *change, e *driver.Key, there bool) {
 	op := b.op()
-	op.Do, op.Table, op.Row.Key, op.Row.Expires = driver.Put, x.table, *e, ch.next.expires
+	op.Do, op.Table, op.Row.Key = driver.Put, x.table, *e
+	if x.table.Bare {
+		return
+	}
+	op.Row.Expires = ch.next.expires
 	from := len(b.vals)
 	if x.Unique {
 		op.If = driver.Absent

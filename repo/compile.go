@@ -51,6 +51,9 @@ func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 	sh.place(c.cols)
 	c.expires = sh.expires != nil || sh.isMap
 	c.extra = sh.extra != nil || sh.isMap
+	for _, x := range c.indexes {
+		x.setBare(x.hasKeysOnly() && !c.expires)
+	}
 	c.markIndexed()
 	c.keyAccess = c.keyAccesses()
 	return c.collection, nil

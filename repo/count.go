@@ -19,7 +19,7 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 	if err != nil || p.empty() {
 		return 0, err
 	}
-	if p.x != nil && p.x.loose {
+	if c.needsRecords(p.x) {
 		n := 0
 		err := c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(*record, position) (bool, error) {
 			n++
@@ -59,6 +59,12 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 	return n, nil
 }
 
+// needsRecords reports whether the rows of x alone do not say that there is a record: one
+// to which they belong, and that has not expired.
+func (c *collection) needsRecords(x *index) bool {
+	return x != nil && (x.loose || x.table.Bare && c.expires)
+}
+
 // Keys yields the keys of the records that a query finds, without reading the
 // records. It is otherwise like [Repo.Find].
 func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
@@ -80,7 +86,7 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 	if err != nil || p.empty() {
 		return err
 	}
-	if p.x != nil && p.x.loose {
+	if c.needsRecords(p.x) {
 		return c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(rec *record, _ position) (bool, error) {
 			return yield(keyFrom(rec.vals[:len(c.key)])), nil
 		})

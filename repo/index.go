@@ -166,6 +166,22 @@ func (c *compiler) makeLoose(x *index, t *driver.Table) {
 	c.records.Ring, c.retention = ringSize, looseRetention
 }
 
+// hasKeysOnly reports whether the rows of x have nothing but their keys, and perhaps an
+// expiry.
+func (x *index) hasKeysOnly() bool {
+	return !x.Unique && !x.native && !x.loose && !x.all && len(x.covers) == 0
+}
+
+// setBare says whether rows of x have an expiry. Other repositories may have the table
+// that it was.
+func (x *index) setBare(bare bool) {
+	if x.table.Bare != bare {
+		t := *x.table
+		t.Bare = bare
+		x.table = &t
+	}
+}
+
 // coverNothing makes the rows of x depend on the columns of its key alone.
 func (x *index) coverNothing() {
 	x.covers, x.all, x.needs = nil, false, nil

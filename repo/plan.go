@@ -43,8 +43,8 @@ func (c *collection) plan(q Query, by []access) (plan, error) {
 	var best *index
 	found, covered := false, false
 	consider := func(x *index, a *access) {
-		if _, _, ok := c.fitsTable(&b, x); ok && (!found || a.covered && !covered) {
-			best, found, covered = x, true, a.covered
+		if _, _, ok := c.fitsTable(&b, x); ok && (!found || c.covers(x, a) && !covered) {
+			best, found, covered = x, true, c.covers(x, a)
 		}
 	}
 	consider(nil, &by[0])
@@ -55,6 +55,18 @@ func (c *collection) plan(q Query, by []access) (plan, error) {
 		return plan{}, c.noIndex(&b)
 	}
 	return c.planOn(b, best, by)
+}
+
+// covers reports whether a view reads no more than the rows of x, or the records if x is
+// nil.
+func (c *collection) covers(x *index, a *access) bool { return a.covered && !c.needsRecords(x) }
+
+// uncovered is a for rows that do not say whether there is a record still.
+func (a *access) uncovered() *access {
+	if !a.covered {
+		return a
+	}
+	return &access{mask: []int{}}
 }
 
 // columnsOf returns the table of x, or of the records if x is nil, and where its
@@ -118,7 +130,9 @@ func (c *collection) planOn(b bound, x *index, by []access) (plan, error) {
 	t, part, sort := c.columnsOf(x)
 	p := plan{x: x, table: t, bound: b, reverse: reverse, access: &by[0]}
 	if x != nil {
-		p.access = &by[1+slices.Index(c.indexes, x)]
+		if p.access = &by[1+slices.Index(c.indexes, x)]; !c.covers(x, p.access) {
+			p.access = p.uncovered()
+		}
 	}
 	vals := make([]driver.Value, 0, len(part)+fixed+1)
 	for _, src := range part {

@@ -205,7 +205,7 @@ func (x *index) carries(row *driver.Row, rec *record) bool {
 			return false
 		}
 	}
-	return row.Expires == rec.expires && (!x.all || slices.EqualFunc(row.Extra, rec.extra, func(p, q driver.Pair) bool {
+	return (row.Expires == rec.expires || x.table.Bare) && (!x.all || slices.EqualFunc(row.Extra, rec.extra, func(p, q driver.Pair) bool {
 		return p.Name == q.Name && p.Value.Equal(q.Value)
 	}))
 }

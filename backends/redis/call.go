@@ -11,7 +11,8 @@ import (
 // MaxRetries is, and that knows whether any of it can have left.
 type writeCmd struct {
 	*goredis.RawCmd
-	sent bool
+	script *script
+	sent   bool
 }
 
 // NoRetry makes go-redis give up at the first error.
@@ -87,7 +88,7 @@ func (s *Store) eval(ctx context.Context, sc *script, keys []string, args []stri
 		words = append(words, &args[i]) // a pointer needs no copy of its own
 	}
 	for loads := 0; ; loads++ {
-		cmd := &writeCmd{RawCmd: goredis.NewRawCmd(ctx, words...)}
+		cmd := &writeCmd{RawCmd: goredis.NewRawCmd(ctx, words...), script: sc}
 		if err := s.once(ctx, cmd, args); err != nil {
 			return reply{}, s.unfinished(ctx, err, errors.Is(err, errTaken) || cmd.sent)
 		}

@@ -22,6 +22,20 @@ const (
 	layout      = 1
 )
 
+// A header is what the catalog says of the key of a table, and of how its rows are written.
+type header struct {
+	backend.Header
+	Bare bool `json:"bare,omitempty"` // a member is a key alone: the two kinds must not meet
+}
+
+func headerOf(t *driver.Table) string {
+	text, err := json.Marshal(header{backend.Header{Layout: layout, Partition: backend.Columns(t.Partition), Sort: backend.Columns(t.Sort)}, t.Bare})
+	if err != nil {
+		return "" // strings and numbers are always JSON
+	}
+	return string(text)
+}
+
 // An entry is a table as the catalog has it; there is no header without one.
 type entry struct {
 	header string
@@ -72,7 +86,7 @@ func readEntry(r *reply) (e *entry, ok bool) {
 // lacks returns which fields of t an entry does not have, and what speaks against t
 // beside what it has.
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
-	if e.header != "" && e.header != backend.HeaderOf(layout, t) {
+	if e.header != "" && e.header != headerOf(t) {
 		var h backend.Header
 		if json.Unmarshal([]byte(e.header), &h) == nil && h.Layout > layout {
 			return nil, who.Later(t, h.Layout, layout)
@@ -122,7 +136,7 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[st
 // create makes the description of a table, and reports whether there was none.
 func (s *Store) create(ctx context.Context, t *driver.Table) (bool, error) {
 	doing := "define " + t.Name
-	words := []any{"evalsha", s.creation.hash, "1", s.prefix + catalogName + t.Name, keyField, backend.HeaderOf(layout, t)}
+	words := []any{"evalsha", s.creation.hash, "1", s.prefix + catalogName + t.Name, keyField, headerOf(t)}
 	for _, f := range t.Fields {
 		words = append(words, f.Name, f.Kind.String())
 	}

@@ -30,14 +30,11 @@ func (c *call) addKey(key, form string) {
 
 func (c *call) add(args ...string) { c.args = append(c.args, args...) }
 
-// mostFields is how many names and values a script takes that calls unpack once.
-const mostFields = 4000
-
-// insertable reports whether the script insert may be asked: a record and rows that
+// insertable reports whether a script insert may be asked: a record and rows that
 // should not be there.
 func (c *call) insertable() bool {
 	op := &c.ops[0]
-	if op.If != driver.Absent || op.Row.Dead || c.views[0].room == "0" || len(op.Row.Fields)+len(op.Row.Extra) > mostFields/2-2 {
+	if op.If != driver.Absent || op.Row.Dead || c.views[0].room == "0" || len(op.Row.Extra) > 0 || op.Row.Note != "" {
 		return false
 	}
 	for i := 1; i < len(c.ops); i++ {
@@ -45,14 +42,16 @@ func (c *call) insertable() bool {
 			return false
 		}
 	}
-	return true
+	c.script = c.views[0].insertOf(&op.Row)
+	return c.script != nil
 }
 
-// removable reports whether the script remove may be asked: a record that dies, and
-// rows that go with it.
+// removable reports whether the script remove may be asked: a record that dies as it was
+// read, and rows that go with it.
 func (c *call) removable() bool {
 	op := &c.ops[0]
-	if !op.Row.Dead || len(op.Row.Fields)+len(op.Row.Extra) > mostFields/2-3 {
+	if !op.Row.Dead || op.If != driver.AtRev || len(op.Row.Ring) == 0 || op.Row.Expires == 0 || c.views[0].room == "0" ||
+		len(op.Row.Fields)+len(op.Row.Extra) > 0 || op.Row.Note != "" {
 		return false
 	}
 	for i := 1; i < len(c.ops); i++ {
@@ -63,45 +62,79 @@ func (c *call) removable() bool {
 	return true
 }
 
-// place makes room for a call of a Put and its rows, and adds the keys of these and
-// of the order. It returns S in the order, or "".
-func (c *call) place() (sort string) {
+// place makes room for a call of a Put and its rows, and adds the keys: those of bare
+// rows first, and of the order as one of them.
+func (c *call) place(args int) {
 	op, v, n := &c.ops[0], c.views[0], len(c.ops)
 	c.keys, c.forms = make([]string, 0, n+1), make([]string, 0, n+1)
-	c.args = make([]string, 0, 8+3*n+2*len(op.Row.Fields)+2*len(op.Row.Extra))
+	c.args = make([]string, 0, args+2*n)
 	c.addKey(v.key(&op.Row.Key), "hash")
-	for i := 1; i < n; i++ {
-		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
+	if v.ordered {
+		c.addKey(v.set(op.Row.Key.Partition), "zset")
 	}
-	if !v.ordered {
-		return ""
+	for _, bare := range [...]bool{true, false} {
+		for i := 1; i < n; i++ {
+			if c.views[i].bare == bare {
+				c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
+			}
+		}
 	}
-	c.addKey(v.set(op.Row.Key.Partition), "zset")
-	return op.Row.Key.Sort
 }
 
-// insertCall makes the call of the script insert.
-func (c *call) insertCall(sc *script) {
-	c.script = sc
-	sort := c.place()
-	c.add(string(c.token[:]), sort)
-	for i := 1; i < len(c.ops); i++ {
-		c.add(c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
+// addMembers adds the members of bare rows and of the order, then two arguments for each
+// other row.
+func (c *call) addMembers(other func(i int) (a, b string)) {
+	if c.views[0].ordered {
+		c.add(c.ops[0].Row.Key.Sort)
 	}
-	c.args = c.views[0].appendFields(c.args, &c.ops[0].Row)
+	for _, bare := range [...]bool{true, false} {
+		for i := 1; i < len(c.ops); i++ {
+			switch {
+			case c.views[i].bare != bare:
+			case bare:
+				c.add(c.ops[i].Row.Key.Sort)
+			default:
+				c.add(other(i))
+			}
+		}
+	}
+}
+
+// insertCall makes the call of a script insert, which is chosen.
+func (c *call) insertCall() {
+	row := &c.ops[0].Row
+	c.place(3 + len(row.Fields))
+	c.add(string(c.token[:]))
+	if row.Expires != 0 {
+		c.add(strconv.FormatInt(row.Expires, 10))
+	}
+	for _, value := range row.Fields {
+		if !value.IsNone() {
+			c.add(scalar(value))
+		}
+	}
+	c.addMembers(func(i int) (string, string) { return c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row) })
 }
 
 // removeCall makes the call of the script remove.
 func (c *call) removeCall(sc *script) {
 	c.script = sc
-	sort := c.place()
-	c.add(string(c.token[:]), condition(&c.ops[0]), c.views[0].room, sort)
-	for i := 1; i < len(c.ops); i++ {
-		c.add(c.ops[i].Row.Key.Sort)
+	op := &c.ops[0]
+	c.place(4)
+	c.add(c.views[0].ringWith(c.token, op.Row.Ring), string(op.Rev[:]), strconv.FormatInt(op.Row.Expires, 10))
+	c.addMembers(func(i int) (string, string) {
+		sort := c.ops[i].Row.Key.Sort
+		return "[" + sort, "(" + sort + "\xff"
+	})
+}
+
+// ringWith returns the text of a ring with one token more.
+func (v *view) ringWith(token driver.Token, ring []driver.Token) string {
+	text := append(make([]byte, 0, tokenSize*(len(ring)+1)), token[:]...)
+	for i := range ring {
+		text = append(text, ring[i][:]...)
 	}
-	row := c.ops[0].Row
-	row.Dead = false // the script says that itself
-	c.args = c.views[0].appendFields(c.args, &row)
+	return string(text[:min(len(text), v.ring)])
 }
 
 // putCall makes the call of the script put.
@@ -140,8 +173,16 @@ func (c *call) addRows() {
 	}
 	for _, i := range more {
 		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
-		c.add(condition(&c.ops[i]), c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
+		c.add(c.views[i].condition(&c.ops[i]), c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
 	}
+}
+
+// condition returns what a script is told of the condition of an op on a row.
+func (v *view) condition(op *driver.Op) string {
+	if v.bare {
+		return "bare"
+	}
+	return condition(op)
 }
 
 // condition returns what a script is told of an op's condition.
@@ -303,6 +344,8 @@ func (c *call) commitCall(sc *script) {
 		kind, shape := op.Do.String(), "plain"
 		c.addKey(v.key(&op.Row.Key), v.form())
 		switch {
+		case v.bare:
+			kind, shape = "bare "+kind, "bare"
 		case v.class != driver.Records:
 			kind, shape = "member "+kind, "member"
 		case v.ordered && (op.Do == driver.Put || op.Do == driver.Delete):
@@ -318,6 +361,8 @@ func (c *call) commitCall(sc *script) {
 // opArgs returns what follows the head of an op of the script commit.
 func (v *view) opArgs(op *driver.Op) []string {
 	switch {
+	case v.bare:
+		return nil
 	case op.Do == driver.Put && v.class != driver.Records:
 		return []string{v.payload(&op.Row)}
 	case op.Do == driver.Put:

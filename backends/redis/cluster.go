@@ -22,8 +22,8 @@ import (
 type router struct {
 	*goredis.ClusterClient
 	quorum   quorum
-	patience time.Duration     // for a cluster that cannot serve at the moment
-	texts    map[string]string // of scripts, by hash
+	patience time.Duration // for a cluster that cannot serve at the moment
+	creation *script       // the one that no commit is
 
 	mu    sync.Mutex
 	nodes map[string]*goredis.Client // by address, as far as they were needed
@@ -170,12 +170,14 @@ func (t *trip) answered(ctx context.Context, refused error) (again bool, err err
 
 // load gives the server that has the key the script that it lacks.
 func (t *trip) load(ctx context.Context) (again bool, err error) {
-	hash, _ := t.raw.Args()[1].(string)
-	text, known := t.texts[hash]
-	if t.loads++; !known || t.loads > scriptLoads {
+	if t.loads++; t.loads > scriptLoads {
 		return false, nil
 	}
-	cmd := goredis.NewRawCmd(ctx, "script", "load", text)
+	sc := t.creation
+	if t.write != nil {
+		sc = t.write.script
+	}
+	cmd := goredis.NewRawCmd(ctx, "script", "load", sc.text)
 	if err := t.node.Process(ctx, cmd); err != nil {
 		if t.write != nil {
 			t.write.sent = false

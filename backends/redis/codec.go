@@ -12,6 +12,9 @@ import (
 
 const tokenSize = len(driver.Token{})
 
+// someToken is the Rev of bare rows, which have none.
+var someToken = driver.Token{tokenSize - 1: 1}
+
 func itoa(n int) string { return strconv.Itoa(n) }
 
 // scalar returns the text of a declared field.
@@ -236,7 +239,7 @@ func (v *view) askSome(key *string, mask []int) []any {
 // cutMember returns the Sort with which a member of a set begins, and the rest.
 func (v *view) cutMember(member string) (sort, rest string, err error) {
 	sort, rest, ok := driver.CutParts(member, v.sort)
-	if !ok || !v.isOrder() && len(rest) < tokenSize || v.isOrder() && rest != "" {
+	if alone := v.isOrder() || v.bare; !ok || !alone && len(rest) < tokenSize || alone && rest != "" {
 		return "", "", corrupt("a set of %s has a member that this library cannot have written: %.50q; if the key is another program's, give one of them a prefix", v.name, member)
 	}
 	return sort, rest, nil
@@ -248,6 +251,10 @@ func (v *view) isOrder() bool { return v.class == driver.Records }
 // readMember reads what follows Sort in a member into row, of which the key is set
 // already.
 func (v *view) readMember(rest string, mask []int, row *driver.Row) error {
+	if v.bare {
+		row.Rev = someToken
+		return nil
+	}
 	copy(row.Rev[:], rest)
 	width := len(v.fields)
 	if mask != nil {

@@ -82,7 +82,7 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 	case c.ops[0].Do != driver.Put:
 		c.commitCall(s.commit)
 	case c.insertable():
-		c.insertCall(s.insert)
+		c.insertCall()
 	case c.removable():
 		c.removeCall(s.remove)
 	default:

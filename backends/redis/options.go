@@ -98,10 +98,7 @@ func (s *Store) useCluster(c *goredis.ClusterClient, replicas int) error {
 		return err
 	}
 	r := &router{ClusterClient: c, quorum: quorum{replicas, o.ReadTimeout / 2}, patience: o.ReadTimeout,
-		texts: map[string]string{}, nodes: map[string]*goredis.Client{}}
-	for _, sc := range []*script{s.creation, s.insert, s.remove, s.put, s.patch, s.commit} {
-		r.texts[sc.hash] = sc.text
-	}
+		creation: s.creation, nodes: map[string]*goredis.Client{}}
 	s.client, s.quorum, s.addr = r, r.quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
 	return nil
 }

@@ -23,7 +23,7 @@ type Store struct {
 	facts  driver.Facts
 	line   line
 
-	creation, insert, remove, put, patch, commit *script
+	creation, remove, put, patch, commit *script
 
 	life backend.Life
 
@@ -56,8 +56,7 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 	s := &Store{
 		prefix:   prefix,
 		creation: newScript(createText),
-		insert:   newScript(spanText, insertText),
-		remove:   newScript(spanText, removeText),
+		remove:   newScript(removeText),
 		put:      newScript(spanText, rowsText, putText),
 		patch:    newScript(spanText, overText, rowsText, patchText),
 		commit:   newScript(spanText, overText, commitText),

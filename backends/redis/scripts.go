@@ -34,8 +34,9 @@ local function look(k, gone, more, at)
   for i = 1, more do
     local key, a = KEYS[k + gone + i], at + gone + 3 * i
     local want, from, to = ARGV[a - 2], span(ARGV[a - 1])
-    old[i] = call('ZLEXCOUNT', key, from, to) > 0
-    if want ~= 'any' and old[i] ~= (want == 'present') then
+    old[i] = want ~= 'bare' and call('ZLEXCOUNT', key, from, to) > 0
+    if want == 'bare' then call('ZCARD', key)
+    elseif want ~= 'any' and old[i] ~= (want == 'present') then
       return nil, {i, call('ZRANGE', key, from, to, 'BYLEX', 'LIMIT', 0, 1)}
     end
   end
@@ -48,41 +49,45 @@ local function change(k, gone, more, at, old, token)
   for i = 1, more do
     local key, a = KEYS[k + gone + i], at + gone + 3 * i
     if old[i] then call('ZREMRANGEBYLEX', key, span(ARGV[a - 1])) end
-    call('ZADD', key, '0', ARGV[a - 1] .. token .. ARGV[a])
+    call('ZADD', key, '0', ARGV[a - 2] == 'bare' and ARGV[a - 1] or ARGV[a - 1] .. token .. ARGV[a])
   end
 end`
 
 const insertText = `-- A record that is not there, with rows that are not there. If one of these is, nothing is written, and put says what that means.
-local token, sort = ARGV[1], ARGV[2]
-local last = sort == '' and #KEYS or #KEYS - 1 -- of the sets of rows
-if call('HLEN', KEYS[1]) > 0 then
-  local got = call('HMGET', KEYS[1], '_rev', '_ring')
+local row, token, own = KEYS[1], ARGV[1], <own>
+local bare = 2 * #KEYS + own - #ARGV - 1 -- the last of the sets of bare rows: each of the others has two ARGV
+if call('HLEN', row) > 0 then
+  local got = call('HMGET', row, '_rev', '_ring')
   if not got[1] then return {-2} end
   if (got[2] or ''):find(token, 1, true) then return {-1} end
-  return {0, call('HGETALL', KEYS[1])}
+  return {0, call('HGETALL', row)}
 end
-for i = 2, last do -- fails on a key of another type
-  if call('ZLEXCOUNT', KEYS[i], span(ARGV[2 * i - 1])) > 0 then return {-2} end
+for i = 2, bare do call('ZCARD', KEYS[i]) end -- fails on a key of another type, as ZLEXCOUNT does
+for i = bare + 1, #KEYS do
+  if call('ZLEXCOUNT', KEYS[i], span(ARGV[own + 2 * i - bare - 2])) > 0 then return {-2} end
 end
-if sort ~= '' then call('ZCARD', KEYS[last + 1]) end
 
-call('HSET', KEYS[1], '_rev', token, '_ring', token, unpack(ARGV, 2 * last + 1)) -- the first to write is refused without memory
-for i = 2, last do call('ZADD', KEYS[i], '0', ARGV[2 * i - 1] .. token .. ARGV[2 * i]) end
-if sort ~= '' then call('ZADD', KEYS[last + 1], '0', sort) end
+call('HSET', row, '_rev', token, '_ring', token<fields>) -- the first to write is refused without memory
+for i = 2, bare do call('ZADD', KEYS[i], '0', ARGV[own + i - 1]) end
+for i = bare + 1, #KEYS do
+  local a = own + 2 * i - bare - 2
+  call('ZADD', KEYS[i], '0', ARGV[a] .. token .. ARGV[a + 1])
+end
 return {}`
 
-const removeText = `-- A live record dies, and its rows go. If it is not live or has another Rev, nothing is written, and put says what that means.
-local row, token, want, sort = KEYS[1], ARGV[1], ARGV[2], ARGV[4]
-local last = sort == '' and #KEYS or #KEYS - 1 -- of the sets of rows
-local got = call('HMGET', row, '_rev', '_dead', '_ring')
-local rev, dead, ring = got[1], got[2], got[3] or ''
-if not rev or dead or want == 'absent' or #want == 16 and want ~= rev or ring:find(token, 1, true) then return {-2} end
+const removeText = `-- A record that is as it was read dies, and its rows go. If it has another Rev, nothing is written, and put says what that means.
+local call, row, ring = redis.call, KEYS[1], ARGV[1]
+local bare = 2 * #KEYS + 2 - #ARGV -- the last of the sets of bare rows: each of the others has two ARGV
+if call('HGET', row, '_rev') ~= ARGV[2] then return {-2} end
 for i = 3, #KEYS do call('ZCARD', KEYS[i]) end -- fails on a key of another type, as the first to write does on that of KEYS[2]
 
-for i = 2, last do call('ZREMRANGEBYLEX', KEYS[i], span(ARGV[3 + i])) end -- without memory, too: it gives some back
-if sort ~= '' then call('ZREM', KEYS[last + 1], sort) end
+for i = 2, bare do call('ZREM', KEYS[i], ARGV[i + 2]) end -- without memory, too: it gives some back
+for i = bare + 1, #KEYS do
+  local a = 2 * i - bare + 1
+  call('ZREMRANGEBYLEX', KEYS[i], ARGV[a], ARGV[a + 1])
+end
 call('DEL', row)
-call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, ARGV[3]), '_dead', '1', unpack(ARGV, last + 4))
+call('HSET', row, '_rev', ring:sub(1, 16), '_ring', ring, '_dead', '1', '_expires', ARGV[3])
 return {}`
 
 const putText = `local token, cond, sort, room = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -165,7 +170,8 @@ end
 
 for i, op in ipairs(ops) do
   local rev, dead, row
-  if op.shape == 'member' then
+  if op.shape == 'bare' then call('ZCARD', op.key)
+  elseif op.shape == 'member' then
     local from, to = span(op.sort)
     row = call('ZRANGE', op.key, from, to, 'BYLEX', 'LIMIT', 0, 1)
     if row[1] then rev = row[1]:sub(#op.sort + 1, #op.sort + 16) end
@@ -224,6 +230,8 @@ write['member put'] = function(op)
   call('ZREMRANGEBYLEX', op.key, span(op.sort))
   call('ZADD', op.key, '0', op.sort .. token .. ARGV[op.from])
 end
+write['bare put'] = function(op) call('ZADD', op.key, '0', op.sort) end
+write['bare delete'] = function(op) call('ZREM', op.key, op.sort) end
 write['member delete'] = function(op) call('ZREMRANGEBYLEX', op.key, span(op.sort)) end
 write['member check'] = write.check
 for _, op in ipairs(ops) do

@@ -228,9 +228,13 @@ func TestFullServer(t *testing.T) {
 	if _, err := s.Commit(t.Context(), driver.NewToken(), ts.Add(t, "ann", "first")); !errors.Is(err, driver.ErrFull) {
 		t.Errorf("a patch on a full server: %v, want ErrFull", err)
 	}
-	backendtest.MustCommit(t, s, []driver.Op{
-		{Do: driver.Put, Table: ts.Posts, If: driver.Present, Row: driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "ann", ids[0]), Dead: true, Expires: 1 << 50}},
-	}) // gives memory back
+	rows := make([]driver.Row, 1)
+	key := backendtest.KeyOf(t, ts.Posts, "ann", ids[0])
+	if err := s.Get(t.Context(), ts.Posts, []driver.Key{key}, nil, rows); err != nil {
+		t.Fatal(err)
+	}
+	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.Posts, If: driver.AtRev, Rev: rows[0].Rev,
+		Row: driver.Row{Key: key, Ring: rows[0].Ring, Dead: true, Expires: 1 << 50}}}) // gives memory back
 	do(t, admin, "CONFIG", "SET", "maxmemory", 0)
 	backendtest.MustCommit(t, s, ts.Add(t, "ann", "first"))
 	if n := ts.Views(t, s, "ann", "first"); n != 2 {

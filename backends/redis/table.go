@@ -19,6 +19,8 @@ type view struct {
 	class   driver.Class
 	ordered bool // records whose order is a set of its own
 	room    string
+	ring    int // bytes of one; room is the text of it
+	bare    bool
 	parts   []driver.Column // of the partition
 	sort    []driver.Column
 	fields  []driver.Column
@@ -28,6 +30,8 @@ type view struct {
 	late     []bool   // by ordinal: there can be such rows
 
 	others backend.Others
+
+	inserts inserts
 }
 
 // libraryFields are names of the hash of a record that no field may have.
@@ -39,7 +43,9 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		head:     s.prefix + t.Name + ":{",
 		class:    t.Class,
 		ordered:  t.Class == driver.Records && len(t.Sort) > 0,
-		room:     itoa(16 * max(0, t.Ring)),
+		room:     itoa(tokenSize * max(0, t.Ring)),
+		ring:     tokenSize * max(0, t.Ring),
+		bare:     t.Bare,
 		parts:    slices.Clone(t.Partition),
 		sort:     slices.Clone(t.Sort),
 		fields:   slices.Clone(t.Fields),

@@ -27,7 +27,7 @@ func deaths(ctx context.Context, p *play) error {
 			if err := p.refused(ctx, death); err != nil {
 				return fmt.Errorf("another rev: %w", err)
 			}
-			death[0].Rev = rev
+			death[0].Rev, death[0].Row.Ring = rev, []driver.Token{rev}
 		}
 		token, err := p.do(ctx, death...)
 		if err != nil {

@@ -16,6 +16,8 @@ type script struct {
 	keys  []string
 	args  []any
 	ops   []int // by number in a refusal: the op that it means
+
+	names []string // of the fields of a record that comes, which the text of an insert has
 }
 
 func (s *script) add(args ...any) { s.args = append(s.args, args...) }
@@ -60,7 +62,7 @@ func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []drive
 // calledBy names what stands in front of each script.
 var calledBy = map[string][]string{
 	"redis/insert": {"redis/span"},
-	"redis/remove": {"redis/span"},
+	"redis/remove": {},
 	"redis/put":    {"redis/span", "redis/rows"},
 	"redis/patch":  {"redis/span", "redis/over", "redis/rows"},
 	"redis/commit": {"redis/span", "redis/over"},
@@ -76,11 +78,21 @@ func (s *redisStore) run(ctx context.Context, call *script) ([]any, error) {
 		}
 		text += part + "\n"
 	}
+	text = call.named(text)
 	v, err := goredis.NewScript(text).Run(ctx, s.client, call.keys, call.args...).Result()
 	if err != nil {
 		return nil, err
 	}
 	return v.([]any), nil
+}
+
+// named returns the text of an insert for the fields of the record that comes.
+func (s *script) named(text string) string {
+	fields := ""
+	for i, name := range s.names {
+		fields += ", '" + name + "', ARGV[" + strconv.Itoa(i+2) + "]"
+	}
+	return strings.NewReplacer("<own>", strconv.Itoa(len(s.names)+1), "<fields>", fields).Replace(text)
 }
 
 // oneRecord reports whether ops are one on a record and such that write rows of
@@ -105,7 +117,7 @@ func insertable(ops []driver.Op) bool {
 			return false
 		}
 	}
-	return ops[0].If == driver.Absent && !ops[0].Row.Dead && len(fieldsOf(&ops[0])) < 4000
+	return ops[0].If == driver.Absent && !ops[0].Row.Dead && len(fieldsOf(&ops[0])) < 100
 }
 
 func removable(ops []driver.Op) bool {
@@ -114,46 +126,46 @@ func removable(ops []driver.Op) bool {
 			return false
 		}
 	}
-	return ops[0].Do == driver.Put && ops[0].Row.Dead
+	return ops[0].Do == driver.Put && ops[0].If == driver.AtRev && ops[0].Row.Dead && len(ops[0].Row.Ring) > 0
 }
 
-// place adds the keys of a Put and its rows, and returns S in the order.
-func (s *redisStore) place(c *script, ops []driver.Op) string {
-	for i := range ops {
-		c.keys = append(c.keys, s.key(ops[i].Table, ops[i].Row.Key))
+// place adds the keys of a Put and its rows: the order, whose members are keys alone,
+// comes before them. Its member is added, too, and two arguments for each row.
+func (s *redisStore) place(c *script, ops []driver.Op, other func(op *driver.Op) (a, b string)) {
+	c.keys = append(c.keys, s.key(ops[0].Table, ops[0].Row.Key))
+	if ordered(&ops[0]) {
+		c.keys = append(c.keys, s.order(ops[0].Table, ops[0].Row.Key.Partition))
+		c.add(ops[0].Row.Key.Sort)
 	}
-	if !ordered(&ops[0]) {
-		return ""
+	for i := range ops[1:] {
+		c.keys = append(c.keys, s.key(ops[1+i].Table, ops[1+i].Row.Key))
+		a, b := other(&ops[1+i])
+		c.add(a, b)
 	}
-	c.keys = append(c.keys, s.order(ops[0].Table, ops[0].Row.Key.Partition))
-	return ops[0].Row.Key.Sort
 }
 
 func (s *redisStore) insertScript(token driver.Token, ops []driver.Op) script {
 	c := script{label: "redis/insert", ops: []int{0}}
-	sort := s.place(&c, ops)
-	c.add(string(token[:]), sort)
-	for i := range ops[1:] {
-		c.add(ops[1+i].Row.Key.Sort, rest(&ops[1+i]))
+	c.add(string(token[:]))
+	for i, p := range fieldsOf(&ops[0]) {
+		if i%2 == 0 {
+			c.names = append(c.names, p)
+		} else {
+			c.add(p)
+		}
 	}
-	for _, p := range fieldsOf(&ops[0]) {
-		c.add(p)
-	}
+	s.place(&c, ops, func(op *driver.Op) (a, b string) { return op.Row.Key.Sort, rest(op) })
 	return c
 }
 
 func (s *redisStore) removeScript(token driver.Token, ops []driver.Op) script {
 	c := script{label: "redis/remove"}
-	sort := s.place(&c, ops)
-	c.add(string(token[:]), condition(&ops[0]), 16*ops[0].Table.Ring, sort)
-	for _, op := range ops[1:] {
-		c.add(op.Row.Key.Sort)
+	ring := string(token[:])
+	for _, t := range ops[0].Row.Ring {
+		ring += string(t[:])
 	}
-	op := ops[0]
-	op.Row.Dead = false // the script says that itself
-	for _, p := range fieldsOf(&op) {
-		c.add(p)
-	}
+	c.add(ring[:min(len(ring), 16*ops[0].Table.Ring)], string(ops[0].Rev[:]), ops[0].Row.Expires)
+	s.place(&c, ops, func(op *driver.Op) (a, b string) { return "[" + op.Row.Key.Sort, "(" + op.Row.Key.Sort + "\xff" })
 	return c
 }
 

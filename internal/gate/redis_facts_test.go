@@ -28,7 +28,8 @@ func TestRedisForgetsScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := s.statements["redis/span"] + "\n" + s.statements["redis/insert"] + "\n"
+	insert := s.insertScript(driver.NewToken(), []driver.Op{postOp(p, driver.Put, p.post("ann", "1"), driver.Absent, driver.Token{})})
+	text := insert.named(s.statements["redis/span"] + "\n" + s.statements["redis/insert"] + "\n")
 	known := func() bool {
 		found, err := s.client.ScriptExists(t.Context(), goredis.NewScript(text).Hash()).Result()
 		if err != nil {
@@ -127,7 +128,7 @@ func TestRedisFailsBeforeItWrites(t *testing.T) {
 	}{
 		{"foreign key", func() error { return s.client.Set(t.Context(), "own:posts.by_at:{ann#}", "x", 0).Err() },
 			func() error { return s.client.FlushDB(t.Context()).Err() }, "WRONGTYPE",
-			"old[i] = call('ZLEXCOUNT', key, from, to) > 0"},
+			"old[i] = want ~= 'bare' and call('ZLEXCOUNT', key, from, to) > 0"},
 		{"no memory", func() error { return s.client.ConfigSet(t.Context(), "maxmemory", "1").Err() },
 			func() error { return s.client.ConfigSet(t.Context(), "maxmemory", "0").Err() }, "OOM", ""},
 	} {

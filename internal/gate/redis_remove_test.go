@@ -17,7 +17,7 @@ func TestRedisRemoveFailsBeforeItWrites(t *testing.T) {
 	for _, tt := range []struct {
 		foreign string
 		first   bool // it is the first to be written
-	}{{"own:posts.by_at:{ann#}", true}, {"own:posts.slug:{ann#}", false}, {"own:posts:{ann#}", false}} {
+	}{{"own:posts.by_at:{ann#}", false}, {"own:posts.slug:{ann#}", false}, {"own:posts:{ann#}", true}} {
 		left, err := s.leftOfADeath(t, tt.foreign, s.statements)
 		if left != "live, 2 sets" || err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
 			t.Errorf("%s is a string: %s, %v, want live, 2 sets and WRONGTYPE", tt.foreign, left, err)
@@ -39,7 +39,8 @@ func (s *redisStore) leftOfADeath(t *testing.T, foreign string, design statement
 	}
 	tables := newTables()
 	k, row, claim := tables.post("ann", "1"), tables.entry("ann", 1, "1"), tables.claim("ann", "first")
-	birth := s.insertScript(driver.NewToken(), []driver.Op{
+	born := driver.NewToken()
+	birth := s.insertScript(born, []driver.Op{
 		{Do: driver.Put, Table: tables.posts, Row: driver.Row{Key: k, Fields: titled("t")}, If: driver.Absent},
 		{Do: driver.Put, Table: tables.byAt, Row: driver.Row{Key: row}},
 		{Do: driver.Put, Table: tables.slug, Row: driver.Row{Key: claim}}})
@@ -54,7 +55,7 @@ func (s *redisStore) leftOfADeath(t *testing.T, foreign string, design statement
 	}
 	spoilt := &redisStore{design, s.client, s.prefix}
 	death := spoilt.removeScript(driver.NewToken(), []driver.Op{
-		{Do: driver.Put, Table: tables.posts, Row: driver.Row{Key: k, Dead: true, Expires: 99}, If: driver.Present},
+		{Do: driver.Put, Table: tables.posts, Row: driver.Row{Key: k, Dead: true, Expires: 99, Ring: []driver.Token{born}}, If: driver.AtRev, Rev: born},
 		{Do: driver.Delete, Table: tables.byAt, Row: driver.Row{Key: row}},
 		{Do: driver.Delete, Table: tables.slug, Row: driver.Row{Key: claim}}})
 	_, err = spoilt.run(ctx, &death)

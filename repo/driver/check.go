@@ -17,6 +17,8 @@ func (op *Op) Validate() error {
 		return op.invalid("the condition %d is unknown", op.If)
 	case t.Plain && (op.If != Any || op.Do != Put && op.Do != Delete):
 		return op.invalid("if %s; want a put or delete if any of a table that is plain", op.If)
+	case t.Bare && (op.If != Any || op.Do != Put && op.Do != Delete || !op.Row.isKey()):
+		return op.invalid("want a put or delete of a key alone, if any, of a table that is bare")
 	case (op.Do == Patch || op.Do == Fence) && t.Class != Records:
 		return op.invalid("it is for records, and these are %s", t.Class)
 	case op.Do == Patch && op.If != Present && op.If != AtRev:
@@ -29,6 +31,11 @@ func (op *Op) Validate() error {
 		return op.validateEdits()
 	}
 	return nil
+}
+
+// isKey reports whether a row is to have a key alone.
+func (r *Row) isKey() bool {
+	return len(r.Fields) == 0 && len(r.Extra) == 0 && r.Expires == 0 && r.Note == "" && !r.Dead
 }
 
 func (op *Op) invalid(format string, args ...any) error {

@@ -84,3 +84,28 @@ func TestValidateMask(t *testing.T) {
 		}
 	}
 }
+
+// A bare row is put and deleted by its key alone, without a condition.
+func TestValidateBare(t *testing.T) {
+	bare := &driver.Table{Name: "notes", Class: driver.Rows, Bare: true}
+	for _, do := range []driver.Verb{driver.Put, driver.Delete} {
+		op := driver.Op{Do: do, Table: bare}
+		if err := op.Validate(); err != nil {
+			t.Errorf("%s: %v", do, err)
+		}
+	}
+	const want = " on table notes: want a put or delete of a key alone, if any, of a table that is bare: invalid"
+	for _, op := range []driver.Op{
+		{Do: driver.Put, If: driver.Absent},
+		{Do: driver.Check},
+		{Do: driver.Put, Row: driver.Row{Expires: 1}},
+		{Do: driver.Put, Row: driver.Row{Note: "n"}},
+		{Do: driver.Put, Row: driver.Row{Fields: []driver.Value{driver.IntValue(1)}}},
+		{Do: driver.Put, Row: driver.Row{Extra: []driver.Pair{{Name: "a", Value: driver.IntValue(1)}}}},
+	} {
+		op.Table = bare
+		if err := op.Validate(); !errors.Is(err, driver.ErrInvalid) || err.Error() != op.Do.String()+want {
+			t.Errorf("%+v: %v", op, err)
+		}
+	}
+}

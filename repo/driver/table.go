@@ -49,6 +49,12 @@ type Table struct {
 	// if a Delete outdoes the Puts sent before it; others need not know.
 	Plain bool
 
+	// Bare says that a row is its key and nothing more, and is put and deleted without a
+	// condition. Nobody asks which commit wrote it: Rev of a row that is there is any token
+	// but the zero one. So a store may write such rows without looking for what is there;
+	// others need not know.
+	Bare bool
+
 	// Native says that the store itself keeps the index, in step with the rows of
 	// Home, which is set then wherever they lie. Partition and Sort name columns of
 	// Home; one that ends with "[]" stands for each different element of a list. A row
