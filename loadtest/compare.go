@@ -47,7 +47,7 @@ func (cp *comparison) run(ctx context.Context) error {
 			if q.writes() != writes {
 				continue
 			}
-			n := sampledReads
+			n := min(sampledReads, max(cp.stream.data[q.collection.at].n, sampledAgain)) // of few records few say it all
 			if writes {
 				n = sampledWrites
 			}

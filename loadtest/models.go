@@ -48,14 +48,13 @@ func (w *Workload) readModel(d *document, m *mapping) {
 	}
 	mo.scan = m.truth("scan")
 	covers, replaced := m.texts("covers"), m.get("indexes")
+	kind := readKind(d, m)
 	checkCovers(d, m, covers)
 	for i := range mo.schemas {
 		if replaced != nil {
 			w.replaceIndexes(d, replaced, &mo.schemas[i])
 		}
-		if covers != nil {
-			mo.cover(i, covers)
-		}
+		mo.change(i, covers, kind)
 	}
 	w.readModelCollections(d, m, mo)
 	m.done()
@@ -77,10 +76,26 @@ func (w *Workload) replaceIndexes(d *document, n ast.Node, s *repo.Schema) {
 	s.Indexes = readIndexes(d, n, s.Fields)
 }
 
-// cover sets what the indexes of a collection cover.
-func (mo *model) cover(i int, covers []string) {
+// readKind reads of which kind all indexes of a model or of a collection are, "" when it
+// does not say.
+func readKind(d *document, m *mapping) string {
+	kind := m.text("kind")
+	if kind != "" && !slices.Contains([]string{"auto", "table", "native"}, kind) {
+		d.faultIn(m.placeOf("kind"), "kind %q of the indexes; want auto, table or native", kind)
+	}
+	return kind
+}
+
+// change sets what the indexes of a collection cover, and their kind, if that is said.
+func (mo *model) change(i int, covers []string, kind string) {
 	for j := range mo.schemas[i].Indexes {
-		mo.schemas[i].Indexes[j].Covers = covers
+		x := &mo.schemas[i].Indexes[j]
+		if covers != nil {
+			x.Covers = covers
+		}
+		if kind != "" {
+			x.Kind = kind
+		}
 	}
 }
 
@@ -107,10 +122,9 @@ func (w *Workload) readModelCollections(d *document, m *mapping, mo *model) {
 		if x := cm.get("indexes"); x != nil {
 			mo.schemas[c.at].Indexes = readIndexes(d, x, c.schema.Fields)
 		}
-		if covers := cm.texts("covers"); covers != nil {
-			checkCovers(d, cm, covers)
-			mo.cover(c.at, covers)
-		}
+		covers := cm.texts("covers")
+		checkCovers(d, cm, covers)
+		mo.change(c.at, covers, readKind(d, cm))
 		cm.done()
 	}
 }

@@ -33,6 +33,7 @@ type Result struct {
 	Queries     []QuerySetting    `json:"queries"`
 	Compared    int               `json:"compared_calls"` // sampled calls whose answers were the same
 	Candidates  []CandidateResult `json:"candidates"`
+	NotThere    []AbsentResult    `json:"not_there,omitempty"`
 	Verdicts    []VerdictResult   `json:"verdicts"`        // one for each class of durability
 	Ended       string            `json:"ended,omitempty"` // why there is no verdict
 	Exit        int               `json:"exit"`
@@ -88,6 +89,14 @@ type CandidateResult struct {
 	Rounds       []RoundResult `json:"rounds"`
 	Failures     int           `json:"failures"`
 	Failure      string        `json:"failure,omitempty"` // the first one
+}
+
+// An AbsentResult is a model that a store cannot have.
+type AbsentResult struct {
+	Name   string `json:"name"`
+	Model  string `json:"model"`
+	Store  string `json:"store"`
+	Reason string `json:"reason"`
 }
 
 // A QueryResult is what was measured of one query on a candidate.
@@ -186,6 +195,9 @@ func (r *run) result(lost *StoreLost) *Result {
 	}
 	for _, c := range r.candidates {
 		out.Candidates = append(out.Candidates, c.result(w))
+	}
+	for _, c := range r.absent {
+		out.NotThere = append(out.NotThere, AbsentResult{c.label, c.model.name, c.store.url, c.lacks})
 	}
 	out.Text = (&screen{r: r, verdicts: verdicts, lost: lost}).text()
 	if lost != nil {

@@ -41,6 +41,7 @@ type run struct {
 	data       []*table
 	stores     []*store
 	candidates []*candidate
+	absent     []*candidate // models that a store cannot have
 	began      time.Time
 	compared   int // sampled calls
 }
@@ -101,12 +102,20 @@ func (r *run) open(ctx context.Context, s *stream) error {
 	for _, st := range r.stores {
 		for _, mo := range r.w.models {
 			c := newCandidate(r.w, st, mo, r.where(st))
+			if c.lacks = c.missing(); c.lacks != "" {
+				r.progress.say("not there: %s: %s", c.label, c.lacks)
+				r.absent = append(r.absent, c)
+				continue
+			}
 			r.candidates = append(r.candidates, c)
 			if err := c.open(ctx, r.w, namespace()); err != nil {
 				return fmt.Errorf("model %s on %s: %w", mo.name, st.facts.Name, err)
 			}
 			faults = append(faults, c.plan(r.w, func(at int) call { return s.only(at, 1, 0)[0] })...)
 		}
+	}
+	if len(r.candidates) == 0 {
+		return fmt.Errorf("no store has any of the models; %s: %s", r.absent[0].label, r.absent[0].lacks)
 	}
 	return faults.asError()
 }

@@ -73,6 +73,9 @@ func (s *screen) head() {
 		name := strings.TrimRight(st.facts.Name+" "+st.facts.Version, " ")
 		fmt.Fprintf(&s.b, "  on %s, class %s (%s)\n", name, st.facts.Durability, st.facts.Setting)
 	}
+	for _, c := range s.r.absent {
+		s.paragraph(fmt.Sprintf("not there: %s: %s", c.label, c.lacks))
+	}
 	s.b.WriteString("\n")
 }
 

@@ -52,6 +52,7 @@ type candidate struct {
 	repos []*repo.Repo[map[string]any]
 	scans []bool // by query: it reads every record
 	label string // for people: the model, and the store where there are several
+	lacks string // why the store cannot have the model, which then is not measured
 
 	loaded  time.Duration
 	records int64   // bytes; -1 when the store does not say
@@ -86,6 +87,23 @@ func newCandidate(w *Workload, s *store, m *model, where string) *candidate {
 		c.probes, c.spectra = append(c.probes, probe{}), append(c.spectra, newSpectra())
 	}
 	return c
+}
+
+// missing returns why the store cannot have the model, or "".
+func (c *candidate) missing() string {
+	var reasons []string
+	for _, s := range c.model.schemas {
+		for _, err := range causes(repo.Check[map[string]any](c.store.facts, s)) {
+			reasons = append(reasons, s.Collection+": "+strings.TrimSuffix(err.Error(), ": "+repo.ErrSchema.Error()))
+		}
+	}
+	switch len(reasons) {
+	case 0:
+		return ""
+	case 1:
+		return reasons[0]
+	}
+	return fmt.Sprintf("%s; and %s more", reasons[0], showCount(len(reasons)-1))
 }
 
 // open makes the candidate's collections under names that begin with prefix. One

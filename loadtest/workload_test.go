@@ -121,6 +121,8 @@ var workloadFaults = []struct{ name, old, new, place, want string }{
 	{"bad objective", "p99: 500ms", "p999x: 500ms", ":24:", "is none of p50, p99"},
 	{"negative objective", "p99: 500ms", "p99: -5ms", ":24:", "want 1µs to"},
 	{"two models alike", "name: keys only", "name: covering", ":33:", `a model "covering" already`},
+	{"bad kind of a model's indexes", "- name: covering", "- {name: covering, kind: nativ}", ":32:", `kind "nativ" of the indexes; want auto, table or native`},
+	{"bad kind of a collection's indexes", "- name: covering", "- {name: covering, collections: {posts: {kind: []}}}", ":32:", "is a list; want text"},
 	{"two queries alike", "name: with a tag", "name: one post", ":26:", `a query "one post" already`},
 	{"anchor", "rate: 200", "rate: &r 200", ":3:", "anchor"},
 	{"tag", "rate: 200", "rate: !!int 200", ":3:", "tagged"},

@@ -286,6 +286,9 @@ func scanLoses(t *testing.T, file string) {
 	if last := ranked[len(ranked)-1]; last != "no index, scan" || len(ranked) != 3 {
 		t.Errorf("ranked %q, want the scan last\n%s", ranked, r.Text)
 	}
+	if len(r.NotThere) != 1 || !strings.Contains(r.NotThere[0].Reason, "pebble keeps no index of its own") {
+		t.Errorf("not there is %v, want the native indexes\n%s", r.NotThere, r.Text)
+	}
 	for _, c := range r.Candidates {
 		if c.Model == "no index, scan" && c.State != "SATURATED" {
 			t.Errorf("%s is %s; it should not be able to carry the rate\n%s", c.Name, c.State, r.Text)

@@ -155,6 +155,81 @@ func TestLoadOnAllStores(t *testing.T) {
 	}
 }
 
+// The shipped workloads, short, are each measured on all stores by one command: the answers
+// are the same, index tables are compared with the indexes that a store keeps by itself
+// where it can, and no ranking mixes classes.
+func TestShippedWorkloadsOnServers(t *testing.T) {
+	if !*shortLoad {
+		return // TestLoadOnAllStores has a small one
+	}
+	args := []string{"load", "--json", "--records", "50", "--rounds", "2", "--round", "200ms", "--rate", "50", "--out", t.TempDir(), "--on", "pebble:",
+		"--on", testserver.Shared(t, testserver.Redis).URL, "--on", testserver.Shared(t, testserver.Mongo).URL,
+		"--on", strings.TrimSuffix(testserver.Shared(t, testserver.Cassandra).URL, "/") + "/polystore_load?replication=1"}
+	for _, file := range []string{"../../examples/blog/blog.yaml", "../../examples/debian/debian.yaml"} {
+		code, out, diag := do(t, append(args, file)...)
+		var r loadtest.Result
+		if err := json.Unmarshal([]byte(out), &r); err != nil || code == loadtest.Wrong || code == loadtest.Usage {
+			t.Fatalf("%s: exit %d, %v\n%s", file, code, err, diag)
+		}
+		checkModels(t, &r)
+		checkRanking(t, &r)
+		t.Logf("%s: %d candidates in %v", file, len(r.Candidates), r.Took)
+	}
+}
+
+// checkModels sees that every model was measured on every store, or is said not to be there.
+func checkModels(t *testing.T, r *loadtest.Result) {
+	t.Helper()
+	got := map[string]string{}
+	for _, c := range r.Candidates {
+		got[c.Name] = "measured"
+		if c.Failures > 0 || c.RequestsEach <= 0 {
+			t.Errorf("%s: %v requests an operation, %d failures, the first: %s", c.Name, c.RequestsEach, c.Failures, c.Failure)
+		}
+	}
+	for _, c := range r.NotThere {
+		got[c.Name] = "not there"
+		if !strings.Contains(c.Reason, "kind native") {
+			t.Errorf("%s is not there: %s", c.Name, c.Reason)
+		}
+	}
+	want := map[string]string{}
+	for _, store := range []string{"pebble", "redis", "mongo", "cassandra"} {
+		for _, model := range []string{"index table, covering", "index table, keys only", "native index", "no index, scan"} {
+			want[model+" on "+store] = "measured"
+		}
+	}
+	want["native index on pebble"], want["native index on redis"] = "not there", "not there"
+	want["native index on cassandra"] = got["native index on cassandra"] // as the store can
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("models (-want +got):\n%s", diff)
+	}
+}
+
+// checkRanking sees that the classes are those of the servers, and each ranking is of one.
+func checkRanking(t *testing.T, r *loadtest.Result) {
+	t.Helper()
+	class := map[string]string{}
+	for _, s := range r.Stores {
+		class[s.Name] = s.Durability
+	}
+	if diff := cmp.Diff(map[string]string{"pebble": "power", "redis": "process", "mongo": "power", "cassandra": "power"}, class); diff != "" {
+		t.Errorf("classes (-want +got):\n%s", diff)
+	}
+	ranked := 0
+	for _, v := range r.Verdicts {
+		for _, name := range v.Ranked {
+			ranked++
+			if on := name[strings.LastIndex(name, " ")+1:]; v.Class != class[on] {
+				t.Errorf("%s is ranked in class %s", name, v.Class)
+			}
+		}
+	}
+	if len(r.Verdicts) != 2 || ranked != len(r.Candidates) {
+		t.Errorf("%d candidates are ranked in %d classes, want %d in 2", ranked, len(r.Verdicts), len(r.Candidates))
+	}
+}
+
 // A wrong password, or a server that is not there, is told without the secret.
 func TestLoadOnServerThatCannotBeUsed(t *testing.T) {
 	g, file := newGuarded(t), write(t, "small.yaml", small)
