@@ -208,15 +208,15 @@ func updateAgain(ctx context.Context, e *env) {
 
 func updateAtOnce(ctx context.Context, e *env) {
 	e.insertItem(ctx, e.item("a"))
-	e.parallel(6, func(int) error {
-		for range 10 {
+	e.parallel(16, func(int) error {
+		for range 5 {
 			if _, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Count++; return nil }); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	equal(e, "the count", e.getItem(ctx, "a").Count, int64(60))
+	equal(e, "the count", e.getItem(ctx, "a").Count, int64(80))
 }
 
 func updateVersion(ctx context.Context, e *env) {

@@ -59,41 +59,53 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 		if attempt >= maxAttempts {
 			return Version{}, ofKey(writes[at].key, fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", attempt, ErrConflict))
 		}
-		since = sent // a refusal brings what is there
 		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
 			return Version{}, ofKey(writes[at].key, err)
 		}
-		if err := c.readAgain(ctx, k, writes, &writes[at]); err != nil {
-			return Version{}, err
-		}
-		if err := pause(ctx, attempt); err != nil {
-			return Version{}, ofKey(writes[at].key, err)
+		if since, err = c.retry(ctx, k, writes, &writes[at], attempt, sent); err != nil {
+			return Version{}, ofKeyOnce(writes[at].key, err)
 		}
 	}
 }
 
-// readAgain reads anew what is there if a write was refused for a unique value that
-// another one of the group was to give up.
-func (c *collection) readAgain(ctx context.Context, k *call, writes []write, refused *write) error {
-	if len(writes) == 1 || refused.refused == c.records {
-		return nil
+// retry makes ready for another attempt and returns since when what is there is known.
+// A refusal brings that, as of when the commit was sent. It is read anew if a write was
+// refused for a unique value that another one of the group was to give up; and after some
+// attempts, whose pauses are so long by then that others will have written meanwhile.
+func (c *collection) retry(ctx context.Context, k *call, writes []write, refused *write, attempt int, sent time.Time) (time.Time, error) {
+	took := time.Duration(0)
+	if !sent.IsZero() {
+		took = time.Since(sent)
+	}
+	if err := pauseLike(ctx, attempt, took); err != nil {
+		return sent, err
+	}
+	if attempt < 2 && (len(writes) == 1 || refused.refused == c.records) {
+		return sent, nil
 	}
 	for i := range writes {
-		writes[i].known = writes[i].known && writes[i].verb == doInsert
+		w := &writes[i]
+		w.known = w.known && c.blind(w)
 	}
-	return c.readOld(ctx, k, writes)
+	now := c.clock()
+	return now, c.readOld(ctx, k, writes)
 }
 
 // pause waits before another attempt: not at all the first time, then a random
 // time that grows to some milliseconds.
-func pause(ctx context.Context, attempt int) error {
+func pause(ctx context.Context, attempt int) error { return pauseLike(ctx, attempt, 0) }
+
+// pauseLike is pause after an attempt that took a time: where the store is far, rivals
+// take as long, and so the pause grows to many times that.
+func pauseLike(ctx context.Context, attempt int, took time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%w: %w", ErrTimeout, err)
 	}
 	if attempt == 0 {
 		return nil
 	}
-	t := time.NewTimer(rand.N(min(50*time.Microsecond<<min(attempt, 10), 20*time.Millisecond)))
+	took = min(took, 20*time.Millisecond)
+	t := time.NewTimer(rand.N(min(max(took, 50*time.Microsecond)<<min(attempt, 10), max(32*took, 20*time.Millisecond))))
 	defer t.Stop()
 	select {
 	case <-t.C:

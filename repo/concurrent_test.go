@@ -6,7 +6,10 @@ import (
 	"iter"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repotest"
@@ -207,4 +210,49 @@ func TestInsertAllEnds(t *testing.T) {
 			t.Errorf("%s: %v, want the failure of record %d", tt.fault, err, tt.bad)
 		}
 	}
+}
+
+// Writers of one record on a store that is far away do not give up: they wait as long as
+// their rivals take, and then look again.
+func TestManyWritersOfOneRecord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store, faults := faulty(t, nil)
+		posts, err := repo.Open[post](t.Context(), store, blogSchema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := posts.Insert(t.Context(), &post{Author: "u", ID: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		far := repotest.Rule{Delay: 2 * time.Millisecond, Jitter: 2 * time.Millisecond}
+		if err := faults.Set(far); err != nil {
+			t.Fatal(err)
+		}
+		var tries atomic.Int64
+		var writers sync.WaitGroup
+		const each = 10
+		for range 16 {
+			writers.Go(func() {
+				for range each {
+					_, err := posts.Update(t.Context(), repo.Key{"u", "1"}, func(p *post) error {
+						tries.Add(1)
+						p.Views++
+						return nil
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		writers.Wait()
+		p, err := posts.Get(t.Context(), repo.Key{"u", "1"})
+		if err != nil || p.Views != 16*each {
+			t.Errorf("%d views, %v; want %d", p.Views, err, 16*each)
+		}
+		if n := tries.Load(); n > 5*16*each {
+			t.Errorf("%d updates took %d tries", 16*each, n)
+		}
+		t.Logf("%d tries for %d updates", tries.Load(), 16*each)
+	})
 }
