@@ -12,6 +12,7 @@ import (
 
 func cassandraKind() kind {
 	return kind{
+		store:    Cassandra,
 		variable: "POLYSTORE_TEST_CASSANDRA",
 		scheme:   "cassandra",
 		path:     "/",

@@ -127,7 +127,7 @@ func (l launcher) member(ctx context.Context, host string, args []string) (*Serv
 			"--cluster-node-timeout", "1000", "--repl-diskless-sync-delay", "0",
 		}, args...)
 	}
-	return l.tries(func() (*Server, error) { return l.attempt(ctx, nil, Redis, host, more) })
+	return l.tries(func() (*Server, error) { return l.attempt(ctx, nil, redisKind(), host, more) })
 }
 
 func portOf(addr string) int {

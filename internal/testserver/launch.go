@@ -47,18 +47,18 @@ func (l launcher) open(ctx context.Context, store Store) (*Server, error) {
 	if url := os.Getenv(store.kind().variable); url != "" {
 		return named(ctx, store, url)
 	}
-	return l.launch(ctx, store, store.kind().shared)
+	return l.launch(ctx, store.kind(), store.kind().shared)
 }
 
 // launch starts a server, in a container if an engine answers, else natively.
-func (l launcher) launch(ctx context.Context, store Store, args []string) (*Server, error) {
+func (l launcher) launch(ctx context.Context, k kind, args []string) (*Server, error) {
 	pool := engine(ctx)
 	host := func() string { return "127.0.0.1" }
 	if pool == nil {
 		host = loopback
 	}
 	return l.tries(func() (*Server, error) {
-		return l.attempt(ctx, pool, store, host(), func(string) []string { return args })
+		return l.attempt(ctx, pool, k, host(), func(string) []string { return args })
 	})
 }
 
@@ -73,20 +73,19 @@ func (l launcher) tries(attempt func() (*Server, error)) (*Server, error) {
 }
 
 // attempt starts a server on a host, with arguments that may depend on its address.
-func (l launcher) attempt(ctx context.Context, pool *dockertest.Pool, store Store, host string, more func(addr string) []string) (*Server, error) {
+func (l launcher) attempt(ctx context.Context, pool *dockertest.Pool, k kind, host string, more func(addr string) []string) (*Server, error) {
 	addr, err := l.choose(host)
 	if err != nil {
-		return nil, fmt.Errorf("testserver: start %s: no free port: %w", store, err)
+		return nil, fmt.Errorf("testserver: start %s: no free port: %w", k.store, err)
 	}
-	g, err := newGuard(l.script, store)
+	g, err := newGuard(l.script, k.store)
 	if err != nil {
-		return nil, fmt.Errorf("testserver: start %s: guard: %w", store, err)
+		return nil, fmt.Errorf("testserver: start %s: guard: %w", k.store, err)
 	}
-	k := store.kind()
-	s := &Server{Store: store, Addr: addr, URL: k.scheme + "://" + addr + k.path, guard: g}
+	s := &Server{Store: k.store, Addr: addr, URL: k.scheme + "://" + addr + k.path, kind: k, guard: g}
 	args := append(k.args, more(addr)...)
 	if pool == nil {
-		s.process = &native{script: l.script, store: store, addr: addr, args: args, guard: g}
+		s.process = &native{script: l.script, store: k.store, addr: addr, args: args, guard: g}
 	} else {
 		s.process = &container{pool: pool, kind: k, addr: addr, args: args, guard: g}
 	}

@@ -39,7 +39,7 @@ func TestTakenAddressIsTriedElsewhere(t *testing.T) {
 				}
 				return freeAddress(host)
 			}
-			s, err := l.launch(t.Context(), store, nil)
+			s, err := l.launch(t.Context(), store.kind(), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -55,7 +55,7 @@ func TestAddressThatStaysTaken(t *testing.T) {
 	t.Parallel()
 	l, taken, dirs := mustLauncher(t), occupied(t), 0
 	l.choose = func(string) (string, error) { dirs++; return taken, nil }
-	_, err := l.launch(t.Context(), Redis, nil)
+	_, err := l.launch(t.Context(), Redis.kind(), nil)
 	if err == nil || !strings.Contains(err.Error(), taken) || dirs != attempts {
 		t.Errorf("%v after %d choices, want an error with %s after %d", err, dirs, taken, attempts)
 	}
@@ -64,7 +64,7 @@ func TestAddressThatStaysTaken(t *testing.T) {
 func TestFailedStartShowsTheLogAndLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
-	_, err := mustLauncher(t).launch(t.Context(), Redis, []string{"--no-such-option", "x"})
+	_, err := mustLauncher(t).launch(t.Context(), Redis.kind(), []string{"--no-such-option", "x"})
 	if err == nil || !strings.Contains(err.Error(), "no-such-option") {
 		t.Errorf("start with a bad option: %v", err)
 	}
@@ -76,7 +76,7 @@ func TestFailedStartShowsTheLogAndLeavesNothing(t *testing.T) {
 func TestNativeServerThatIsNotInstalled(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for _, store := range []Store{Mongo, Cassandra} {
-		_, err := mustLauncher(t).attempt(t.Context(), nil, store, loopback(), func(string) []string { return nil })
+		_, err := mustLauncher(t).attempt(t.Context(), nil, store.kind(), loopback(), func(string) []string { return nil })
 		if want := "run scripts/servers install " + string(store); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s that is not installed: %v, want %q", store, err, want)
 		}

@@ -9,6 +9,7 @@ import (
 
 func redisKind() kind {
 	return kind{
+		store:    Redis,
 		variable: "POLYSTORE_TEST_REDIS",
 		scheme:   "redis",
 		path:     "/0",

@@ -75,7 +75,7 @@ func (l launcher) ring(ctx context.Context, args []string) (*Ring, error) {
 
 // node starts the i-th node of a ring.
 func (l launcher) node(ctx context.Context, host, seed string, i int, args []string) (*Server, error) {
-	return l.attempt(ctx, nil, Cassandra, host, func(string) []string {
+	return l.attempt(ctx, nil, cassandraKind(), host, func(string) []string {
 		return append([]string{"-Dpolystore.seed=" + seed, "-Dcassandra.initial_token=" + tokens[i]}, args...)
 	})
 }

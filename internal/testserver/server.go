@@ -78,11 +78,10 @@ func (s *Server) usable(ctx context.Context) error {
 		return err
 	}
 	conn.Close()
-	k := s.Store.kind()
-	if err := k.prepare(ctx, s.Addr); err != nil {
+	if err := s.kind.prepare(ctx, s.Addr); err != nil {
 		return err
 	}
-	return k.check(ctx, s.URL)
+	return s.kind.check(ctx, s.URL)
 }
 
 func (s *Server) failure(err error) error {

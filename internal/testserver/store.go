@@ -14,6 +14,7 @@ const (
 
 // A kind is what this package knows of a store.
 type kind struct {
+	store    Store
 	variable string // of the environment, names a server
 	scheme   string // of its URL
 	path     string // of the URL of a server started here

@@ -8,7 +8,7 @@
 //   - a native process that scripts/servers starts, after it was installed with it.
 //
 // A Redis Cluster is the one that POLYSTORE_TEST_REDIS_CLUSTER names, or six native processes;
-// a ring of three Cassandra nodes is native processes.
+// a ring of three Cassandra nodes and a replica set of three MongoDB servers are native processes.
 //
 // Servers listen on loopback only. They are killed and their folders removed when the process
 // that started them ends, however it ends: by returning, a panic, os.Exit, Ctrl-C or kill -9.
@@ -29,6 +29,7 @@ type Server struct {
 	URL   string // as programs are given it: redis://…, mongodb://… or cassandra://…
 	Addr  string // host:port; several with commas where a variable names several
 
+	kind    kind
 	process process // nil where a variable names the server
 	guard   *guard
 	ended   <-chan struct{} // closed when the process has ended
@@ -73,11 +74,22 @@ func Shared(t testing.TB, store Store) *Server {
 // enableTestCommands=1 for MongoDB, -Dcassandra.settings.KEY=VALUE for Cassandra.
 func Start(t testing.TB, store Store, args ...string) *Server {
 	t.Helper()
+	return start(t, store.kind(), args)
+}
+
+// StartStandalone is Start for a MongoDB server that is no replica set.
+func StartStandalone(t testing.TB, args ...string) *Server {
+	t.Helper()
+	return start(t, standaloneKind(), args)
+}
+
+func start(t testing.TB, k kind, args []string) *Server {
+	t.Helper()
 	l, err := newLauncher()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := l.launch(t.Context(), store, args)
+	s, err := l.launch(t.Context(), k, args)
 	if err != nil {
 		t.Fatal(err)
 	}
