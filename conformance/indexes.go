@@ -306,7 +306,7 @@ func everyKind(ctx context.Context, e *env) {
 	}
 	id := func(s sample) string { return s.ID }
 	q := repo.Where("scope", e.name("s"))
-	for _, field := range []string{"flag", "count", "ratio", "text", "data", "when"} {
+	for _, field := range e.sampleFields() {
 		up := find(ctx, e, samples, q.Order(field), id)
 		equal(e, "the order by "+field, up, []string{"0", "1", "2", "3", "4", "5"})
 		down := find(ctx, e, samples, q.Order("-"+field), id)

@@ -102,6 +102,9 @@ func kindRanges(ctx context.Context, e *env) {
 		}
 	}
 	for field, vals := range values {
+		if !slices.Contains(e.sampleFields(), field) {
+			continue
+		}
 		for _, b := range [][2]int{{0, 8}, {0, 1}, {1, 4}, {3, 3}, {5, 2}, {7, 8}, {2, 7}} {
 			var to any
 			want := []string{}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // The schemas that the rules share. A rule keeps to names that begin with its
@@ -220,9 +222,24 @@ type sample struct {
 	When  time.Time `repo:"when"`
 }
 
-func sampleSchema() repo.Schema {
+// sampleFields are those by which the store can order samples: all, unless it has no
+// index tables, and another order of a kind than a key.
+func (e *env) sampleFields() []string {
+	var fields []string
+	for _, f := range []struct {
+		name string
+		kind driver.Kind
+	}{{"flag", driver.Bool}, {"count", driver.Int}, {"ratio", driver.Float}, {"text", driver.String}, {"data", driver.Bytes}, {"when", driver.Time}} {
+		if e.facts.Unit > driver.UnitRecord || slices.Contains(e.facts.NativeOrder, f.kind) {
+			fields = append(fields, f.name)
+		}
+	}
+	return fields
+}
+
+func sampleSchema(fields []string) repo.Schema {
 	s := repo.Schema{Collection: "samples", Partition: []string{"scope"}, Sort: []string{"id"}}
-	for _, field := range []string{"flag", "count", "ratio", "text", "data", "when"} {
+	for _, field := range fields {
 		s.Indexes = append(s.Indexes, repo.Index{Partition: []string{"scope"}, Sort: []string{field}}, repo.Index{Partition: []string{"scope"}, Sort: []string{"-" + field}})
 	}
 	s.Indexes = append(s.Indexes, repo.Index{Partition: []string{"scope"}, Sort: []string{"flag", "-count", "text"}})
@@ -230,7 +247,7 @@ func sampleSchema() repo.Schema {
 }
 
 func (e *env) samples(ctx context.Context) *repo.Repo[sample] {
-	return shared[sample](ctx, e, sampleSchema())
+	return shared[sample](ctx, e, sampleSchema(e.sampleFields()))
 }
 
 // A thing is a map whose fields differ from record to record.

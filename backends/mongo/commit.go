@@ -85,10 +85,13 @@ func (s *Store) check(c *call) error {
 		}
 		c.views[i] = v
 	}
+	if err := who.Twice(c.ops); err != nil {
+		return err
+	}
 	if len(c.ops) > 1 && s.facts.Unit == driver.UnitRecord {
 		return unsupported("commit of %d rows: the server stands alone and has no transactions; make it a replica set of one (start it with --replSet, and initiate the set)", len(c.ops))
 	}
-	return who.Twice(c.ops)
+	return nil
 }
 
 // storable says which value of an op has another kind than its field, or cannot be

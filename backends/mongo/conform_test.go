@@ -19,6 +19,14 @@ func TestConformance(t *testing.T) {
 	}
 }
 
+// On a server that stands alone, which has no transactions, native indexes keep the contract.
+func TestConformanceOfAServerThatStandsAlone(t *testing.T) {
+	t.Parallel()
+	url := with(testserver.StartStandalone(t).URL, "database=conform")
+	open := func(ctx context.Context) (driver.Store, error) { return mongo.Open(ctx, url) }
+	conformance.Run(t, conformance.WithKind(open, "native"))
+}
+
 // with adds an option to a URL.
 func with(url, option string) string {
 	if strings.Contains(url, "?") {

@@ -36,13 +36,14 @@ type Store struct {
 // store is closed. Nil options are the zero Options. It asks the server what it is,
 // and writes nothing. A server that cannot keep the contract is refused:
 //
-//   - ErrInvalid: user, password, database or prefix are wrong;
+//   - ErrInvalid: user, password, database or prefix are wrong, or the client has a write
+//     concern, read concern or read preference other than majority, journal and primary;
 //   - ErrUnsupported: a router of a sharded cluster, a server older than 5.0, FerretDB
 //     unless Options allow it;
 //   - ErrUnavailable: there is no server, or it is no primary.
 //
-// Concerns, the read preference and retryWrites of the client do not count: every
-// command says its own, and is sent once. Set the client's Timeout: without one a call
+// Concerns, the read preference and retryWrites of the client do not count in any case:
+// every command says its own, and is sent once. Set the client's Timeout: without one a call
 // whose context has no deadline waits as long as the network is silent. A client with
 // SetDirect stays with its server when that is no longer the primary: it is for
 // servers that stand alone.
@@ -52,6 +53,9 @@ func New(ctx context.Context, client *mongodriver.Client, opts *Options) (*Store
 	}
 	if opts == nil {
 		opts = &Options{}
+	}
+	if err := strong(client); err != nil {
+		return nil, err
 	}
 	s := &Store{client: client, addr: "the server"}
 	if err := s.open(ctx, opts); err != nil {

@@ -167,6 +167,44 @@ func TestUnknownTransactionLocksNothing(t *testing.T) {
 	}
 }
 
+// Each code that the server may answer is the error that says what it means: of a read,
+// and of a write, whose outcome is known only where nothing can have been done.
+func TestErrorsOfTheServer(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	unknown, unavailable := driver.ErrUnknownOutcome, driver.ErrUnavailable
+	key := backendtest.KeyOf(t, tr.ts.Posts, "ann", "1")
+	for _, tt := range []struct {
+		want, ofWrite error
+		codes         []int
+	}{
+		{driver.ErrInternal, driver.ErrInternal, []int{2, 14}},              // a wrong statement of this package
+		{driver.ErrInvalid, driver.ErrInvalid, []int{13, 15, 18, 73, 8000}}, // 121: TestCollectionsOfOtherPrograms,
+		{driver.ErrUnsupported, driver.ErrUnsupported, []int{20, 59, 238, 263}},
+		{driver.ErrSchema, driver.ErrSchema, []int{166}},
+		{driver.ErrTooLarge, driver.ErrTooLarge, []int{257, 388, 10334, 17280, 17419, 17420}},
+		{driver.ErrFull, driver.ErrFull, []int{14031}},
+		{driver.ErrThrottled, driver.ErrThrottled, []int{462}},
+		{unavailable, unavailable, []int{251, 10107, 13435, 13436}},
+		{unavailable, unknown, []int{91, 189, 262, 11600, 11601, 11602}},
+		{driver.ErrTimeout, unknown, []int{50}},
+		{driver.ErrInternal, unknown, []int{4242}},
+	} {
+		for _, code := range tt.codes {
+			tr.fail(1, "insert", "errorCode", code)
+			_, err := tr.s.Commit(t.Context(), driver.NewToken(), tr.one())
+			if !errors.Is(err, tt.ofWrite) || tt.ofWrite != unknown && errors.Is(err, unknown) {
+				t.Errorf("a write that is answered with %d: %v, want %v", code, err, tt.ofWrite)
+			}
+			tr.fail(2, "find", "errorCode", code) // a read may be sent twice
+			if err := tr.s.Get(t.Context(), tr.ts.Posts, []driver.Key{key}, nil, make([]driver.Row, 1)); !errors.Is(err, tt.want) {
+				t.Errorf("a read that is answered with %d: %v, want %v", code, err, tt.want)
+			}
+			tr.heal()
+		}
+	}
+}
+
 // What only reads is sent again once, and an outage is never an absence.
 func TestReadingInTrouble(t *testing.T) {
 	t.Parallel()

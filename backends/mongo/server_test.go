@@ -144,18 +144,21 @@ func TestFacts(t *testing.T) {
 // On a server that stands alone package repo refuses an index table.
 func TestServerThatStandsAlone(t *testing.T) {
 	t.Parallel()
-	s, err := mongo.Open(t.Context(), fakeServer(t, d("isWritablePrimary", true, "ismaster", true), d("version", "7.0.12")))
-	if err != nil {
-		t.Fatal(err)
+	s, ts := open(t, testserver.StartStandalone(t).URL)
+	if f := s.Facts(); f.Unit != driver.UnitRecord || !strings.Contains(f.Detail, "a server that stands alone") || f.Durability != driver.Power {
+		t.Errorf("facts: %+v", f)
 	}
-	defer s.Close()
 	schema := backendtest.NoteSchema()
 	for i := range schema.Indexes {
 		schema.Indexes[i].Kind = "table"
 	}
-	_, err = repo.Open[backendtest.Note](t.Context(), repo.NewStore(s, nil), schema)
-	if !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "cannot keep an index table in step") {
-		t.Errorf("open of a collection with an index: %v, want ErrSchema", err)
+	_, err := repo.Open[backendtest.Note](t.Context(), repo.NewStore(s, nil), schema)
+	if !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "cannot keep an index table in step; use kind native") {
+		t.Errorf("open of a collection with an index table: %v, want ErrSchema", err)
+	}
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1")[:1])
+	if _, err := s.Commit(t.Context(), driver.NewToken(), ts.Insert(t, "ann", "2")); !errors.Is(err, driver.ErrUnsupported) || !strings.Contains(err.Error(), "--replSet") {
+		t.Errorf("a commit of several rows: %v, want ErrUnsupported", err)
 	}
 }
 

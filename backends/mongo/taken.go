@@ -84,18 +84,40 @@ func (c *call) passesOn(t *taken, owner *driver.Row) bool {
 	})
 }
 
-// free sends statements that take from the rows of a commit what they have in unique
-// indexes and will have anew, or not at all.
+// free sends a statement for each table that takes from the rows of a commit what they
+// have in unique indexes and will have anew, or not at all.
 func (s *Store) free(ctx context.Context, c *call) error {
+	for i, v := range c.views {
+		if slices.Contains(c.views[:i], v) {
+			continue // it was freed with the first row of its table
+		}
+		w, n := s.freeing(c, v)
+		if n == 0 {
+			continue
+		}
+		if _, err := s.write(ctx, w); err != nil {
+			if codeOf(err) == codeWriteConflict || hasLabel(err, "TransientTransactionError") {
+				return backend.ErrBeaten
+			}
+			return s.failed(ctx, "commit", err)
+		}
+	}
+	return nil
+}
+
+// freeing returns the statement of free for a table, and how many rows it changes.
+func (s *Store) freeing(c *call, v *view) (w writer, n int) {
+	w = command("update", v.collection)
+	all := w.open(typeArray, "updates")
 	for i := range c.ops {
-		v := c.views[i]
+		if c.views[i] != v {
+			continue
+		}
 		fields := s.givenUp(v, &c.ops[i])
 		if len(fields) == 0 {
 			continue
 		}
-		w := command("update", v.collection)
-		all := w.open(typeArray, "updates")
-		one := w.open(typeDocument, strconv.Itoa(0))
+		one := w.open(typeDocument, strconv.Itoa(n))
 		q := w.open(typeDocument, "q")
 		w.text("_id", idOf(&c.ops[i].Row.Key))
 		w.close(q)
@@ -107,16 +129,11 @@ func (s *Store) free(ctx context.Context, c *call) error {
 		w.close(unset)
 		w.close(u)
 		w.close(one)
-		w.close(all)
-		w.close(0)
-		if _, err := s.write(ctx, w); err != nil {
-			if codeOf(err) == codeWriteConflict || hasLabel(err, "TransientTransactionError") {
-				return backend.ErrBeaten
-			}
-			return s.failed(ctx, "commit", err)
-		}
+		n++
 	}
-	return nil
+	w.close(all)
+	w.close(0)
+	return w, n
 }
 
 // givenUp returns the fields of unique indexes that an op writes whatever they were.
