@@ -39,17 +39,15 @@ func (w *writer) durable() {
 	w.close(0)
 }
 
-// acknowledged ends a command that reads what cannot be lost any more.
-func (w *writer) acknowledged() {
-	at := w.open(typeDocument, "readConcern")
-	w.text("level", "majority")
-	w.close(at)
-	w.close(0)
+// ask sends a command that may be sent again: until a primary answers that knows all that
+// was acknowledged.
+func (s *Store) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
+	return s.askCurrent(ctx, doing, func() (string, error) { return s.askTwice(ctx, doing, db, cmd) })
 }
 
-// ask sends a command that may be sent again, which it is once if the connection broke
-// or the server is no longer the primary.
-func (s *Store) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
+// askTwice sends a command once more if the connection broke or the server is no longer
+// the primary.
+func (s *Store) askTwice(ctx context.Context, doing, db string, cmd []byte) (string, error) {
 	reply, err := s.run(ctx, db, cmd)
 	if err != nil && backend.Over(ctx) == nil && !mongodriver.IsTimeout(err) &&
 		(hasLabel(err, "NetworkError") || slices.Contains(interrupted[:], codeOf(err))) {

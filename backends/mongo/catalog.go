@@ -54,7 +54,7 @@ func (s *Store) entries(ctx context.Context, doing string, tables []*driver.Tabl
 func (s *Store) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
 	w := command("find", s.prefix+catalogName)
 	w.in("_id", names)
-	w.acknowledged()
+	s.acknowledged(&w)
 	b, err := s.documents(ctx, doing, w)
 	if err != nil {
 		return err

@@ -59,6 +59,7 @@ func (s *Store) learn(ctx context.Context) error {
 	if err := s.suits(g); err != nil {
 		return err
 	}
+	s.set = g.SetName != ""
 	if err := s.described(ctx, "open", nil, nil); err != nil { // may the user read?
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -22,11 +23,13 @@ type Store struct {
 	prefix string
 	ferret bool // FerretDB is taken
 	direct bool // the client stays with one server
+	set    bool // the server is one of a replica set
 	facts  driver.Facts
 
 	life   backend.Life
 	chores sync.WaitGroup // what a call left behind to be put in order
 	undoer undoer
+	term   atomic.Int64 // the latest in which the primary is known to know all that was acknowledged
 
 	schema sync.Mutex // held while views change, not to read them
 	views  backend.Views[view]

@@ -213,7 +213,7 @@ func (s *Store) noneLate(ctx context.Context, v *view) error {
 		w.close(of)
 		w.close(filter)
 		w.int64("limit", 1)
-		w.acknowledged()
+		s.acknowledged(&w)
 		b, err := s.documents(ctx, "define "+v.native.table.Name, w)
 		if err != nil {
 			return err

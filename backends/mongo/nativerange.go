@@ -149,7 +149,7 @@ func (v *view) branch(w *writer, r *run, d demands) {
 // typeNames are the names that MongoDB has for the types of ordered kinds.
 var typeNames = map[driver.Kind]string{driver.Bool: "bool", driver.Int: "long", driver.Float: "double", driver.String: "string", driver.Time: "date"}
 
-// askNative returns the command that reads the documents of a run.
+// askNative returns the command, all but its end, that reads the documents of a run.
 func (v *view) askNative(r *run, span *driver.Span, limit int) writer {
 	w := command("find", v.collection)
 	v.filter(&w, "filter", r)
@@ -170,7 +170,6 @@ func (v *view) askNative(r *run, span *driver.Span, limit int) writer {
 	if limit > defaultBatch {
 		w.int32("batchSize", int32(limit+1))
 	}
-	w.acknowledged()
 	return w
 }
 

@@ -29,6 +29,7 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 		p.Done = true
 		return err
 	}
+	s.acknowledged(&ask)
 	b, err := s.documents(ctx, "range of "+p.Span.Table.Name, ask)
 	if err != nil {
 		return v.lostIndex(err)
@@ -107,7 +108,7 @@ func (v *view) lostIndex(err error) error {
 	return schema("the collection %s has lost the index %s; make it again with Rebuild: %s", v.collection, v.native.table.Name, err)
 }
 
-// askPage returns the command that reads the rows of a span.
+// askPage returns the command, all but its end, that reads the rows of a span.
 func (v *view) askPage(span *driver.Span, limit int) writer {
 	w := command("find", v.collection)
 	v.within(&w, "filter", span)
@@ -123,7 +124,6 @@ func (v *view) askPage(span *driver.Span, limit int) writer {
 	if limit > defaultBatch {
 		w.int32("batchSize", int32(limit+1)) // one more ends the cursor
 	}
-	w.acknowledged()
 	return w
 }
 
@@ -163,7 +163,7 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	if ok, err := v.counting(&w, &span); err != nil || !ok {
 		return 0, err
 	}
-	w.acknowledged()
+	s.acknowledged(&w)
 	b, err := s.documents(ctx, "count of "+span.Table.Name, w)
 	if err != nil {
 		return 0, v.lostIndex(err)

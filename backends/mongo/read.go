@@ -106,7 +106,7 @@ func (s *Store) getSome(ctx context.Context, v *view, ids []string, sh *shape, t
 	if len(ids) > defaultBatch {
 		w.int32("batchSize", int32(len(ids)+1))
 	}
-	w.acknowledged()
+	s.acknowledged(&w)
 	b, err := s.documents(ctx, "get a row of "+v.name, w)
 	if err != nil {
 		return false, err

@@ -63,7 +63,7 @@ func (s *Store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Ref
 	w.close(filter)
 	w.text("hint", t.index)
 	w.int64("limit", 1)
-	w.acknowledged()
+	s.acknowledged(&w)
 	b, err := s.documents(ctx, "commit: look who has a value of "+t.index, w)
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 	w.close(sort)
 	w.int64("limit", backend.ChunkRows)
 	w.int32("batchSize", backend.ChunkRows+1)
-	w.acknowledged()
+	s.acknowledged(&w)
 	b, err := s.documents(ctx, "walk "+v.name, w)
 	if err != nil {
 		return driver.Chunk{}, err

@@ -1,0 +1,91 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A primary that was elected a moment ago has all that was acknowledged before, but it
+// does not know of all of it that a majority has it, and shows to readers what it knows.
+// It knows all as soon as a majority has a write of its own, with which it begins. So who
+// reads asks the server for its term, which an election raises, and for that of the last
+// write that a majority has; and reads again unless it was known before that the two are
+// the same.
+
+// acknowledged ends a command that reads what cannot be lost any more, and asks for the
+// terms.
+func (s *Store) acknowledged(w *writer) {
+	at := w.open(typeDocument, "readConcern")
+	w.text("level", "majority")
+	w.close(at)
+	if s.set {
+		w.int32("$replData", 1)
+	}
+	w.close(0)
+}
+
+// current reports whether an answer was given by the primary of a term, 0 of none, and
+// takes notice if the server is one that knows all by now.
+func (s *Store) current(reply string, term int64) bool {
+	now, committed, ok := termsOf(reply)
+	if !ok {
+		return true // nobody asked
+	}
+	for known := s.term.Load(); committed == now && known < now; known = s.term.Load() {
+		if s.term.CompareAndSwap(known, now) {
+			break
+		}
+	}
+	return now == term
+}
+
+// termsOf returns the term of the server that answered, and that of the last write that
+// a majority has.
+func termsOf(reply string) (term, committed int64, ok bool) {
+	in := elementsOf(reply)
+	for e, more := in.next(); more; e, more = in.next() {
+		if e.name != "$replData" || e.kind != typeDocument {
+			continue
+		}
+		data := elementsOf(e.data)
+		for e, more := data.next(); more; e, more = data.next() {
+			switch e.name {
+			case "term":
+				term, ok = e.number()
+			case "lastOpCommitted":
+				at := elementsOf(e.data)
+				for e, more := at.next(); more; e, more = at.next() {
+					if e.name == "t" {
+						committed, _ = e.number()
+					}
+				}
+			}
+		}
+		break
+	}
+	return term, committed, ok
+}
+
+// askCurrent sends a command that reads until the answer is that of a primary which
+// knows all that was acknowledged.
+func (s *Store) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
+	begun := time.Now()
+	for attempt := 0; ; attempt++ {
+		term := s.term.Load()
+		reply, err := ask()
+		if err != nil || s.current(reply, term) {
+			return reply, err
+		}
+		if time.Since(begun) > backend.Patience {
+			return "", fmt.Errorf("mongo: %s: %s: since it was elected, no majority of the servers has had a write of the primary, so what it shows may be old: %w",
+				doing, s.addr, driver.ErrUnavailable)
+		}
+		if err := sleep(ctx, time.Duration(min(attempt, 20))*time.Millisecond); err != nil {
+			return "", err
+		}
+	}
+}
