@@ -15,15 +15,15 @@ import (
 func strong(client *mongodriver.Client) error {
 	c := reflect.ValueOf(client)
 	weak := ""
-	switch w, level := within(c, "writeConcern", "W"), within(c, "readConcern", "Level"); {
+	switch w, level := settingOf(c, "writeConcern", "W"), settingOf(c, "readConcern", "Level"); {
 	case w.IsValid() && fmt.Sprint(w) != "majority":
 		weak = fmt.Sprintf("write concern w %.50s", fmt.Sprint(w))
-	case isFalse(within(c, "writeConcern", "Journal")):
+	case isFalse(settingOf(c, "writeConcern", "Journal")):
 		weak = "write concern journal false"
 	case level.IsValid() && (level.String() == "local" || level.String() == "available"):
 		weak = "read concern " + level.String()
 	default:
-		mode := within(c, "readPreference", "mode")
+		mode := settingOf(c, "readPreference", "mode")
 		if !mode.IsValid() || readpref.Mode(mode.Uint()) == readpref.PrimaryMode {
 			return nil
 		}
@@ -34,9 +34,9 @@ func strong(client *mongodriver.Client) error {
 
 func isFalse(v reflect.Value) bool { return v.IsValid() && !v.Bool() }
 
-// within returns what lies under the names of fields, one inside the other, and the zero
+// settingOf returns what lies under the names of fields, one inside the other, and the zero
 // Value where there is none.
-func within(v reflect.Value, names ...string) reflect.Value {
+func settingOf(v reflect.Value, names ...string) reflect.Value {
 	for _, name := range names {
 		if v = pointed(v); v.Kind() != reflect.Struct {
 			return reflect.Value{}

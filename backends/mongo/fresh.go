@@ -46,28 +46,24 @@ func (s *Store) current(reply string, term int64) bool {
 // termsOf returns the term of the server that answered, and that of the last write that
 // a majority has.
 func termsOf(reply string) (term, committed int64, ok bool) {
-	in := elementsOf(reply)
-	for e, more := in.next(); more; e, more = in.next() {
-		if e.name != "$replData" || e.kind != typeDocument {
-			continue
-		}
-		data := elementsOf(e.data)
-		for e, more := data.next(); more; e, more = data.next() {
-			switch e.name {
-			case "term":
-				term, ok = e.number()
-			case "lastOpCommitted":
-				at := elementsOf(e.data)
-				for e, more := at.next(); more; e, more = at.next() {
-					if e.name == "t" {
-						committed, _ = e.number()
-					}
-				}
-			}
-		}
-		break
+	data := within(reply, "$replData")
+	last := within(data.data, "lastOpCommitted")
+	now, at := within(data.data, "term"), within(last.data, "t")
+	if now.kind != typeInt64 || at.kind != typeInt64 {
+		return 0, 0, false
 	}
-	return term, committed, ok
+	return int64(now.word()), int64(at.word()), true
+}
+
+// within returns the element of a document that has a name, a zero one if none has.
+func within(document, name string) element {
+	in := elementsOf(document)
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		if e.name == name {
+			return e
+		}
+	}
+	return element{}
 }
 
 // askCurrent sends a command that reads until the answer is that of a primary which
