@@ -27,12 +27,17 @@ func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 				yield(nil, err)
 				return
 			}
-			for i := range p.rows {
-				if p.rows[i].Rev.IsZero() || p.rows[i].Dead {
+			for i := range p.keys {
+				row, err := p.at(i)
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if row.Rev.IsZero() || row.Dead {
 					continue // it went after its key was read
 				}
 				n++
-				if !yield(&p.rows[i], nil) || n == span.Limit {
+				if !yield(row, nil) || n == span.Limit {
 					return
 				}
 			}
@@ -40,13 +45,30 @@ func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 	}
 }
 
-// A pager is the rest of a span, and the page that was read last.
+// A pager is the rest of a span, and the page that was read last: rows of records, or
+// what follows the keys of others in their set, which is taken apart one by one.
 type pager struct {
 	span driver.Span
 	size int // rows of the next page
 	done bool
-	rows []driver.Row
+	view *view
 	keys []driver.Key
+	rows []driver.Row
+	rest []string
+}
+
+// at returns a row of the page, which is valid until the next call.
+func (p *pager) at(i int) (*driver.Row, error) {
+	if p.view.class == driver.Records {
+		return &p.rows[i], nil
+	}
+	if p.rows == nil {
+		p.rows = make([]driver.Row, 1)
+	}
+	row := &p.rows[0]
+	row.Reset()
+	row.Key = p.keys[i]
+	return row, p.view.readMember(p.rest[i], p.span.Mask, row)
 }
 
 // page reads the next page of a span of which n rows have been yielded.
@@ -59,6 +81,7 @@ func (s *Store) page(ctx context.Context, p *pager, n int) error {
 	if err != nil {
 		return err
 	}
+	p.view = v
 	if v.class == driver.Records && !v.ordered {
 		return s.onlyRow(ctx, v, p)
 	}
@@ -103,24 +126,18 @@ func (s *Store) readPage(ctx context.Context, v *view, p *pager, limit int) (byt
 	bytes = len(r.rest)
 	n := r.list()
 	p.done = n < limit
-	width := len(v.fields)
-	if p.span.Mask != nil {
-		width = len(p.span.Mask)
+	if p.keys = slices.Grow(p.keys[:0], n); v.class != driver.Records {
+		p.rest = slices.Grow(p.rest[:0], n)
 	}
-	p.keys, p.rows = slices.Grow(p.keys[:0], n), p.fresh(n, width)
-	for i := range n {
+	for range n {
 		member, _ := r.text()
 		sort, rest, err := v.cutMember(member)
 		if err != nil {
 			return 0, err
 		}
-		key := driver.Key{Partition: p.span.Key.Partition, Sort: sort}
-		p.keys = append(p.keys, key)
+		p.keys = append(p.keys, driver.Key{Partition: p.span.Key.Partition, Sort: sort})
 		if v.class != driver.Records {
-			p.rows[i].Key = key
-			if err := v.readMember(rest, p.span.Mask, &p.rows[i]); err != nil {
-				return 0, err
-			}
+			p.rest = append(p.rest, rest)
 		}
 	}
 	if n > 0 {
@@ -165,6 +182,11 @@ func (p *pager) goOn(v *view) {
 
 // readRecords reads the records of a page, in parts that are not too large.
 func (s *Store) readRecords(ctx context.Context, v *view, p *pager) (bytes int, err error) {
+	width := len(v.fields)
+	if p.span.Mask != nil {
+		width = len(p.span.Mask)
+	}
+	p.rows = p.fresh(len(p.keys), width)
 	if err := s.get(ctx, v, p.keys, p.span.Mask, p.rows); err != nil {
 		return 0, err
 	}

@@ -230,12 +230,19 @@ func (s *Store) fillMembers(ctx context.Context, v *view, m *mark, chunk *driver
 			m.Keys = m.Keys[1:]
 			continue
 		}
-		p := pager{span: driver.Span{Key: key, From: m.After}}
+		p := pager{span: driver.Span{Key: key, From: m.After}, view: v}
 		limit := chunkRows - len(chunk.Rows)
 		if _, err := s.readPage(ctx, v, &p, limit); err != nil {
 			return err
 		}
-		chunk.Rows = append(chunk.Rows, p.rows...)
+		for i := range p.keys {
+			row, err := p.at(i)
+			if err != nil {
+				return err
+			}
+			chunk.Rows = append(chunk.Rows, *row)
+			p.rows = nil // the chunk has it
+		}
 		if m.After = p.span.From; p.done {
 			m.Keys, m.After = m.Keys[1:], ""
 		}
