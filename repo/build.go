@@ -84,7 +84,7 @@ func (c *collection) fillFrom(ctx context.Context, k *call, x *index, write func
 			return err
 		}
 		for i := range chunk.Rows {
-			if row := &chunk.Rows[i]; c.isLive(row) {
+			if row := &chunk.Rows[i]; c.isLive(k, row) {
 				if err := write(ctx, k, x, row); err != nil {
 					return err
 				}

@@ -160,7 +160,7 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 	for i := range writes {
 		w := &writes[i]
 		if !w.known && !c.blind(w) {
-			if err := w.learn(c, &b.rows[n], mask); err != nil {
+			if err := w.learn(c, k, &b.rows[n], mask); err != nil {
 				return ofKey(w.key, err)
 			}
 			n++
@@ -170,8 +170,8 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 }
 
 // learn takes over what the store has under the write's key. Mask is that with
-// which row was read.
-func (w *write) learn(c *collection, row *driver.Row, mask []int) (err error) {
+// which row was read, by k.
+func (w *write) learn(c *collection, k *call, row *driver.Row, mask []int) (err error) {
 	w.known = true
 	vals := w.old.vals[:0]
 	w.old = stored{row: !row.Rev.IsZero(), rev: row.Rev, hint: row.Hint, note: row.Note}
@@ -183,7 +183,7 @@ func (w *write) learn(c *collection, row *driver.Row, mask []int) (err error) {
 	}
 	w.old.version, w.old.expires = versionOf(row), row.Expires
 	w.old.ring = append([]driver.Token(nil), row.Ring...)
-	w.old.live = c.isLive(row)
+	w.old.live = c.isLive(k, row)
 	w.old.vals = slices.Grow(vals, len(c.cols))[:len(c.cols)]
 	clear(w.old.vals[copy(w.old.vals, w.keyVals):])
 	for i, v := range row.Fields {
@@ -210,12 +210,18 @@ func versionOf(row *driver.Row) Version {
 	return Version(row.Rev)
 }
 
-func (c *collection) isLive(row *driver.Row) bool {
-	return !row.Rev.IsZero() && !row.Dead && !c.isPast(row.Expires)
+// isLive reports whether there is a record in a row that k has read.
+func (c *collection) isLive(k *call, row *driver.Row) bool {
+	return !row.Rev.IsZero() && !row.Dead && !c.isPast(k, row.Expires)
 }
 
-func (c *collection) isPast(expires int64) bool {
-	return expires != 0 && expires <= c.store.nowMillis()
+// isPast reports whether what k has read had expired before. Where nobody was known to
+// let records expire there was no reason to look at the clock in time.
+func (c *collection) isPast(k *call, expires int64) bool {
+	if expires != 0 && !k.expires {
+		return expires <= c.store.nowMillis()
+	}
+	return expires != 0 && expires <= k.now
 }
 
 // prepare checks the caller's expectations against what is known to be there
@@ -372,7 +378,7 @@ func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *dr
 	if w.verb == doPatch && !w.known && refusal.Row.Rev.IsZero() {
 		return ErrNotFound
 	}
-	return w.learn(c, &refusal.Row, nil)
+	return w.learn(c, k, &refusal.Row, nil)
 }
 
 // indexNamed returns the index whose table has a name, or nil.

@@ -9,7 +9,7 @@ import (
 
 // Count returns the number of records that a query finds, at most its limit.
 func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
-	k := r.store.begin("count")
+	k := r.begin("count")
 	n, err := r.count(ctx, &k, q)
 	return n, r.end(&k, nil, err)
 }
@@ -69,7 +69,7 @@ func (c *collection) needsRecords(x *index) bool {
 // records. It is otherwise like [Repo.Find].
 func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
-		k := r.store.begin("keys")
+		k := r.begin("keys")
 		stopped := false
 		err := r.keys(ctx, &k, q, func(key Key) bool {
 			stopped = !yield(key, nil)

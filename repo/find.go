@@ -22,7 +22,7 @@ func (r *Repo[T]) Find(ctx context.Context, q Query) iter.Seq2[T, error] {
 
 func (v view[T]) seq(ctx context.Context, op string, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		k := v.c.store.begin(op)
+		k := v.c.begin(op)
 		stopped := false
 		err := v.find(ctx, &k, q, func(t *T, _ position) bool {
 			stopped = !yield(*t, nil)

@@ -61,7 +61,7 @@ func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
 // records must be of one partition, and each may be named once. The error of the
 // first write that cannot be done is returned.
 func (g *Group[T]) Commit(ctx context.Context) error {
-	k := g.repo.store.begin("commit")
+	k := g.repo.begin("commit")
 	err := errors.Join(g.errs...)
 	if err == nil {
 		err = g.check()
@@ -142,7 +142,7 @@ const bulkSize = 64
 // store that is about no record, ends it; it comes with the *BatchError of those
 // that failed before. Version fields are not filled.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	k := r.store.begin("insert all")
+	k := r.begin("insert all")
 	batch := &BatchError{}
 	var pending []write
 	var index []int

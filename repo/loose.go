@@ -215,6 +215,9 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 	depth := 0
 	errs := make([]error, len(b.puts))
 	costs := make([]call, len(b.puts))
+	for i := range costs {
+		costs[i].expires, costs[i].now = k.expires, k.now
+	}
 	var all sync.WaitGroup
 	for i := range b.puts {
 		all.Go(func() {

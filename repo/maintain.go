@@ -19,7 +19,7 @@ type Reclaimed struct {
 // it now and then, in one place or several; it may be interrupted at any time. It
 // reads everything. What is less than some minutes old it may leave for the next time.
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
-	k := r.store.begin("maintain")
+	k := r.begin("maintain")
 	var done Reclaimed
 	var err error
 	for _, x := range r.indexes { // before the tombstones, by which rows are known to be dead
@@ -89,7 +89,7 @@ func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, s
 		return false, err
 	}
 	w := write{verb: doDelete, change: change{key: row.Key, keyVals: vals}}
-	if err := w.learn(c, row, nil); err != nil || !w.old.row || w.old.live || row.Dead {
+	if err := w.learn(c, k, row, nil); err != nil || !w.old.row || w.old.live || row.Dead {
 		return false, err // gone, or renewed
 	}
 	_, refusal, err := c.try(ctx, k, driver.NewToken(), []write{w}, since)

@@ -101,7 +101,7 @@ func (m *match) records(ctx context.Context, p *plan, rows []found) (n int, more
 	}
 	var rec record // one for all: yield puts it on the heap
 	for i := range rows {
-		if !c.isLive(&b.rows[i]) || m.seen[rows[i].key] {
+		if !c.isLive(m.k, &b.rows[i]) || m.seen[rows[i].key] {
 			continue
 		}
 		if b.parts, err = c.partsOf(b.parts[:0], rows[i].key); err != nil {

@@ -198,7 +198,7 @@ func (c *collection) verifyNative(ctx context.Context, k *call, x *index, row *d
 			}
 			return err
 		}
-		if now[0].Key = row.Key; !c.isLive(&now[0]) {
+		if now[0].Key = row.Key; !c.isLive(k, &now[0]) {
 			return nil
 		}
 		row = &now[0]

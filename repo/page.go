@@ -30,7 +30,7 @@ func (r *Repo[T]) Page(ctx context.Context, q Query, cursor string) (Page[T], er
 }
 
 func (v view[T]) page(ctx context.Context, q Query, cursor string) (Page[T], error) {
-	k := v.c.store.begin("page")
+	k := v.c.begin("page")
 	page, err := v.readPage(ctx, &k, q, cursor)
 	return page, v.c.end(&k, nil, err)
 }

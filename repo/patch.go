@@ -45,7 +45,7 @@ func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, e
 // PatchIf is Patch under the condition that the record has a version, else it
 // fails with ErrConflict. The zero Version is no condition.
 func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
-	k := r.store.begin("patch")
+	k := r.begin("patch")
 	v, err := r.patch(ctx, &k, key, version, edits)
 	return v, r.end(&k, key, err)
 }

@@ -59,14 +59,14 @@ func (r *Repo[T]) Get(ctx context.Context, key Key) (T, error) {
 
 // Exists reports whether there is a record under key.
 func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
-	k := r.store.begin("exists")
+	k := r.begin("exists")
 	b := newReadBuffer(1)
 	defer b.release()
 	err := b.oneKey(r.collection, key)
 	if err == nil {
 		err = r.store.get(ctx, &k, r.records, b.keys, []int{}, b.rows)
 	}
-	return err == nil && r.isLive(&b.rows[0]), r.end(&k, key, err)
+	return err == nil && r.isLive(&k, &b.rows[0]), r.end(&k, key, err)
 }
 
 // GetMany returns the records under keys, in their order, in one round trip. The
@@ -100,7 +100,7 @@ func (r *Repo[T]) whole() view[T] {
 func newScratch[T any]() *sync.Pool { return &sync.Pool{New: func() any { return new(T) }} }
 
 func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
-	k := v.c.store.begin(op)
+	k := v.c.begin(op)
 	b := newReadBuffer(1)
 	defer b.release()
 	err := b.oneKey(v.c, key)
@@ -111,7 +111,7 @@ func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 	if err == nil {
 		var ok bool
 		scratch := v.scratch.Get().(*T)
-		if ok, err = v.decode(b, &b.rows[0], b.parts, scratch); err == nil && !ok {
+		if ok, err = v.decode(&k, b, &b.rows[0], b.parts, scratch); err == nil && !ok {
 			err = ErrNotFound
 		}
 		out, *scratch = *scratch, zero
@@ -122,8 +122,8 @@ func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 
 // decode fills out from a row of the Records table whose key has the values parts;
 // ok is false when it is no live record.
-func (v view[T]) decode(b *readBuffer, row *driver.Row, parts []driver.Value, out *T) (ok bool, err error) {
-	if !v.c.isLive(row) {
+func (v view[T]) decode(k *call, b *readBuffer, row *driver.Row, parts []driver.Value, out *T) (ok bool, err error) {
+	if !v.c.isLive(k, row) {
 		return false, nil
 	}
 	rec := v.c.valuesOf(b, row, parts, v.mask)
@@ -134,9 +134,9 @@ func (v view[T]) decode(b *readBuffer, row *driver.Row, parts []driver.Value, ou
 }
 
 // parse is decode for a row whose key is there as a text only.
-func (v view[T]) parse(b *readBuffer, row *driver.Row, key driver.Key, out *T) (ok bool, err error) {
+func (v view[T]) parse(k *call, b *readBuffer, row *driver.Row, key driver.Key, out *T) (ok bool, err error) {
 	if b.parts, err = v.c.partsOf(b.parts[:0], key); err == nil {
-		ok, err = v.decode(b, row, b.parts, out)
+		ok, err = v.decode(k, b, row, b.parts, out)
 	}
 	if err != nil {
 		err = ofKey(key, err)
@@ -162,7 +162,7 @@ func (c *collection) valuesOf(b *readBuffer, row *driver.Row, parts []driver.Val
 }
 
 func (v view[T]) getMany(ctx context.Context, op string, keys []Key) ([]T, []bool, error) {
-	k := v.c.store.begin(op)
+	k := v.c.begin(op)
 	dks := make([]driver.Key, len(keys))
 	for i, key := range keys {
 		dk, err := v.c.keyOf(key)
@@ -187,7 +187,7 @@ func (v view[T]) readKeys(ctx context.Context, k *call, keys []driver.Key) ([]T,
 		return nil, nil, err
 	}
 	for i := range keys {
-		ok, err := v.parse(b, &b.rows[i], keys[i], &out[i])
+		ok, err := v.parse(k, b, &b.rows[i], keys[i], &out[i])
 		if err != nil {
 			return nil, nil, err
 		}
@@ -197,7 +197,7 @@ func (v view[T]) readKeys(ctx context.Context, k *call, keys []driver.Key) ([]T,
 }
 
 func (v view[T]) one(ctx context.Context, q Query) (T, error) {
-	k := v.c.store.begin("one")
+	k := v.c.begin("one")
 	var out T
 	n := 0
 	err := v.find(ctx, &k, q.Limit(2), func(t *T, _ position) bool {

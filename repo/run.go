@@ -38,6 +38,8 @@ func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Sp
 		for {
 			k.depth, k.requests = k.depth+1, k.requests+1
 			seen, last := 0, position("")
+			k.tick(c.store)
+			now := k.now // the rows of another bucket may be asked for before these are read
 			if err := c.bounds(p, &span); err != nil {
 				yield(nil, err)
 				return
@@ -51,7 +53,7 @@ func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Sp
 					return
 				}
 				seen++
-				if c.isPast(row.Expires) {
+				if row.Expires != 0 && row.Expires <= now {
 					continue
 				}
 				if left--; !yield(row, nil) || left == 0 {

@@ -26,7 +26,7 @@ func (s Sizes) Total() int64 {
 // Sizes returns what the collection occupies. A store that does not know is
 // ErrUnsupported.
 func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
-	k := r.store.begin("sizes")
+	k := r.begin("sizes")
 	s, err := r.sizes(ctx, &k)
 	return s, r.end(&k, nil, err)
 }

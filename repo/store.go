@@ -112,6 +112,9 @@ type call struct {
 	depth    int
 	requests int
 	rows     int
+
+	expires bool  // records can expire
+	now     int64 // then: the time before the store was asked last
 }
 
 func (s *Store) begin(op string) call {
@@ -120,6 +123,21 @@ func (s *Store) begin(op string) call {
 		c.began = time.Now()
 	}
 	return c
+}
+
+func (c *collection) begin(op string) call {
+	k := c.store.begin(op)
+	k.expires = c.expires
+	k.tick(c.store)
+	return k
+}
+
+// tick notes the time, before the store is asked. What had expired by then is not there;
+// by a later clock a record could be missed that another writer let live on.
+func (k *call) tick(s *Store) {
+	if k.expires {
+		k.now = s.nowMillis()
+	}
 }
 
 // end reports the call to the observer and makes err an *Error.
@@ -136,6 +154,7 @@ func (c *collection) end(k *call, key Key, err error) error {
 
 // get reads rows by key and counts what that costs.
 func (s *Store) get(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	k.tick(s)
 	k.depth++
 	k.requests += len(keys)
 	k.rows += len(keys)
@@ -164,6 +183,7 @@ func checkWidth(row *driver.Row, t *driver.Table, mask []int) error {
 }
 
 func (s *Store) commit(ctx context.Context, k *call, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	k.tick(s)
 	k.depth++
 	k.requests++
 	return s.driver.Commit(ctx, token, ops)

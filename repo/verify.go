@@ -32,7 +32,7 @@ func (r *Report) sample(format string, args ...any) {
 // directions, and returns a report for each. It reads everything. While others
 // write it looks at a disagreement twice before it counts it.
 func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
-	k := r.store.begin("verify")
+	k := r.begin("verify")
 	var reports []Report
 	for _, x := range r.indexes {
 		rep, err := r.verify(ctx, &k, x)
@@ -51,7 +51,7 @@ func (c *collection) verify(ctx context.Context, k *call, x *index) (Report, err
 			return rep, err
 		}
 		for i := range chunk.Rows {
-			if !c.isLive(&chunk.Rows[i]) {
+			if !c.isLive(k, &chunk.Rows[i]) {
 				continue
 			}
 			rep.Records++
@@ -94,7 +94,7 @@ func (c *collection) verifyRecord(ctx context.Context, k *call, x *index, row *d
 			return err
 		}
 		now[0].Key = row.Key
-		if !c.isLive(&now[0]) {
+		if !c.isLive(k, &now[0]) {
 			return nil
 		}
 		if now[0].Rev == row.Rev || attempt >= maxAttempts {
@@ -234,7 +234,7 @@ func (c *collection) quote(key driver.Key) string {
 // store that no other process writes to. Rows that cannot be read at all are
 // ErrCorrupt: then remove the index with [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
-	k := r.store.begin("rebuild")
+	k := r.begin("rebuild")
 	return r.end(&k, nil, r.rebuild(ctx, &k, index))
 }
 
@@ -276,7 +276,7 @@ func (c *collection) sweep(ctx context.Context, k *call, x *index) error {
 		for i := range chunk.Rows {
 			row := &chunk.Rows[i]
 			good, err := c.rowHolds(ctx, k, x, row)
-			if err == nil && (!good || c.isPast(row.Expires)) {
+			if err == nil && (!good || c.isPast(k, row.Expires)) {
 				op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: row.Key}}
 				_, err = c.store.commit(ctx, k, driver.NewToken(), []driver.Op{op})
 			}

@@ -23,7 +23,7 @@ type Chunk[T any] struct {
 // least once. An error comes once, last.
 func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], error] {
 	return func(yield func(Chunk[T], error) bool) {
-		k := r.store.begin("walk")
+		k := r.begin("walk")
 		stopped := false
 		err := r.walk(ctx, &k, mark, func(chunk Chunk[T]) bool {
 			stopped = !yield(chunk, nil)
@@ -46,7 +46,7 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 		out := Chunk[T]{Mark: chunk.Mark, Items: make([]T, 0, len(chunk.Rows))}
 		for i := range chunk.Rows {
 			var rec T
-			ok, err := r.whole().parse(b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
+			ok, err := r.whole().parse(k, b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ const maxSorted = 100_000
 // field of the order are left out, as they are in an index.
 func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		k := r.store.begin("scan")
+		k := r.begin("scan")
 		stopped := false
 		err := r.scan(ctx, &k, q, func(t *T) bool {
 			stopped = !yield(*t, nil)
@@ -137,7 +137,7 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
 		for i := range chunk.Rows {
 			row := &chunk.Rows[i]
-			if !c.isLive(row) {
+			if !c.isLive(k, row) {
 				continue
 			}
 			rec, err := c.recordOf(row)

@@ -52,7 +52,7 @@ func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error
 }
 
 func (r *Repo[T]) put(ctx context.Context, op string, verb verb, rec *T, opts []WriteOption) error {
-	k := r.store.begin(op)
+	k := r.begin(op)
 	if rec == nil {
 		return r.end(&k, nil, invalid("the record is a nil pointer"))
 	}
@@ -164,7 +164,7 @@ func (r *Repo[T]) setVersion(rec *T, version Version) {
 // and nothing is written. A record that is not there or has expired is
 // ErrNotFound. Fn must not change the key.
 func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
-	k := r.store.begin("update")
+	k := r.begin("update")
 	var rec, zero T
 	b := newWriteBuffer()
 	defer b.release()
@@ -220,7 +220,7 @@ func (r *Repo[T]) derive(w *write, rec *T, fn func(*T) error) error {
 // Delete removes a record. One that is not there is no error, unless IfVersion
 // asks for a version: then it is ErrConflict.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
-	k := r.store.begin("delete")
+	k := r.begin("delete")
 	b := newWriteBuffer()
 	defer b.release()
 	w, err := b.ofKey(r.collection, doDelete, key)
@@ -238,7 +238,7 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // Committed is as durable as an acknowledged write: where a store waits for replicas
 // that do not have the write yet, the verdict is Unknown, with the store's error.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
-	k := r.store.begin("resolve")
+	k := r.begin("resolve")
 	if outcome == nil || outcome.token.IsZero() {
 		return Unknown, r.end(&k, nil, invalid("the outcome names no write"))
 	}

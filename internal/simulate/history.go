@@ -137,21 +137,10 @@ func (w *world) factOf(id string, row *driver.Row) *fact {
 	return f
 }
 
-// lateClock says that package repo looks at its clock when a record has arrived, not
-// when it asked for it. Who waits until a record that it has read would have expired,
-// while another client lets it live on, says that there is none. Without it that is a
-// failure.
-const lateClock = true
-
 // ever reports whether something held at a moment of a call.
 func (w *world) ever(e *entry, holds func(m *moment) bool) bool {
 	for i := e.start; i <= e.end; i++ {
-		m := w.history[i]
-		if holds(&m) {
-			return true
-		}
-		m.now = w.history[e.end].now
-		if lateClock && w.s.Expires && holds(&m) {
+		if holds(&w.history[i]) {
 			return true
 		}
 	}
