@@ -11,9 +11,10 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-const checkAbout = `Says what of a schema a store cannot do, with the remedy, and changes nothing in
-the store. FILE has one schema in YAML, or is a workload file, whose collections
-are checked.`
+const checkAbout = `Says what of a schema a store cannot do, with the remedy, or how it would write
+records of it: calls of the store one after the other and in number, and what stays if
+a client stops in the middle. Changes nothing in the store. FILE has one schema in
+YAML, or is a workload file, whose collections are checked.`
 
 func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	fs := newFlags("check", "URL FILE", checkAbout, "polystore check memory: examples/debian/debian.yaml", stderr)
@@ -35,11 +36,16 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	defer func() { err = errors.Join(err, store.Close()) }()
 	var faults []error
 	for _, s := range schemas {
-		if err := repo.Check[map[string]any](store.Facts(), s); err != nil {
+		plans, err := repo.PlanWrites[map[string]any](store.Facts(), s)
+		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		if _, err := fmt.Fprintf(stdout, "%s: %s can do all of it\n", s.Collection, store.Facts().Name); err != nil {
+		text := fmt.Sprintf("%s: %s can do all of it\n", s.Collection, store.Facts().Name)
+		for _, p := range plans {
+			text += fmt.Sprintln(p)
+		}
+		if _, err := io.WriteString(stdout, text); err != nil {
 			return err
 		}
 	}
