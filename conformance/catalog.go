@@ -26,6 +26,7 @@ func collectionRules() []rule {
 		{name: "drop collection", sentence: "DropCollection removes the records, and repositories that are open refuse to write; one that is not there is no error.", check: dropCollection},
 		{name: "index in an empty collection", sentence: "A new index is added to a collection without records.", needs: builds, check: indexInEmpty},
 		{name: "index on records", sentence: "A new index on a collection with records is ErrSchema.", needs: keepsNear, check: indexOnRecords},
+		{name: "another way", sentence: "An index that is kept in one way, as a table or native, with the records or apart from them, is ErrSchema in another one.", needs: hasExchanges, check: anotherWay},
 		{name: "lacking index", sentence: "A schema that lacks an index of the store is ErrSchema; DropIndex removes it, and open repositories refuse to write.", needs: keepsNear, check: lackingIndex},
 		{name: "rebuild with open", sentence: "WithRebuild builds a new index from the records, or one declared otherwise.", needs: builds, check: withRebuild},
 		{name: "rebuild refused", sentence: "An index that cannot be built, because it is unique and two records have a value, is ErrExists, and is not used.", needs: builds, check: rebuildRefused},

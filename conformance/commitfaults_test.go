@@ -194,6 +194,7 @@ func indexFaults() map[string]fault {
 		"many elements":     few(100),
 		"long index keys":   opFault(func(_ *broken, op *driver.Op) bool { return len(op.Row.Key.Partition+op.Row.Key.Sort) < 500 }),
 		"verify":            walksPast(),
+		"moved behind":      upTo(1),
 		"near index":        keepsRows(),
 		"every kind":        sorted(byLength),
 	}

@@ -34,6 +34,7 @@ func indexRules() []rule {
 	}
 	return append(list,
 		rule{name: "verify", sentence: "Verify counts the rows that are missing and those that no record should have.", needs: changesPartition, check: verifyFinds},
+		rule{name: "moved behind", sentence: "A record that moves during a query to a place that the query has passed is found all the same.", needs: keepsApart, check: movedBehind},
 		rule{name: "near index", sentence: "An index in the partition of the records is kept in step.", needs: keepsNear, check: nearIndex},
 		rule{name: "every kind", sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", needs: keepsNear, check: everyKind})
 }

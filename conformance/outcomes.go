@@ -26,8 +26,10 @@ func outcomeRules() []rule {
 		{name: "resolve committed", sentence: "Resolve of a write that was done is Committed, and stays so.", check: resolveCommitted},
 		{name: "resolve not committed", sentence: "Resolve of a write that was not done is NotCommitted, and a late copy of it is never done.", check: resolveNotCommitted},
 		{name: "resolve an insert", sentence: "Resolve settles inserts and deletes too.", check: resolveInserts},
+		{name: "not yet durable", sentence: "What a store that waits for replicas cannot yet say will last is neither acknowledged nor resolved as committed.", check: notYetDurable},
 		{name: "outcome as text", sentence: "The text of an Outcome can be kept and resolved by another program; any other text is ErrInvalid.", check: outcomeAsText},
 		{name: "tombstones", sentence: "Where outcomes can be unknown, a deleted record leaves a tombstone that no verb shows.", check: tombstones},
+		{name: "unknown and found", sentence: "A write whose outcome is unknown and that was done is found by every index.", needs: keepsFar, check: unknownFound},
 		{name: "unknown values", sentence: "A late copy of a write takes no unique value after it was resolved as not committed.", needs: keepsFar, check: lateClaim},
 	}
 }
@@ -370,30 +372,4 @@ func tombstones(ctx context.Context, e *env) {
 		e.ok("delete of it", l.items.Delete(ctx, e.itemKey("a")))
 		e.ok("delete", l.items.Delete(ctx, e.itemKey("b")))
 	}
-}
-
-// lateClaim resolves an insert with a unique value as not committed, lets another
-// record take the value, and then lets the late copy arrive.
-func lateClaim(ctx context.Context, e *env) {
-	l := &line{env: e, lossy: &lossy{Store: e.store}}
-	schema := personSchema()
-	schema.Collection = e.freshName()
-	people, err := repo.Open[person](ctx, repo.NewStore(l.lossy, nil), schema)
-	e.ok("open", err)
-	mail := e.name("mail")
-	first, second := e.person("1"), e.person("2")
-	first.Email, second.Email = &mail, &mail
-	o := l.unknown("insert", doneLater, l.blind(ctx, func(ctx context.Context) error { return people.Insert(ctx, &first) }))
-	verdict, err := people.Resolve(ctx, o)
-	e.that(err == nil && verdict == repo.NotCommitted, "NotCommitted", "%v, %v", verdict, err)
-	e.ok("insert of another record with the value", people.Insert(ctx, &second))
-	e.ok("delete of it", people.Delete(ctx, repo.Key{second.ID}))
-	done, err := l.release(ctx)
-	e.that(err == nil && done == 0, "no late copy done", "%d, %v", done, err)
-	third := e.person("3")
-	third.Email = &mail
-	e.ok("insert of a third record with the value", people.Insert(ctx, &third))
-	got, err := people.One(ctx, repo.Where("email", mail))
-	e.that(err == nil && got.ID == third.ID, "the third as owner", "%v, %v", got.ID, err)
-	clean(ctx, e, people)
 }

@@ -61,6 +61,7 @@ func tableFaults() map[string]fault {
 		"drop collection":              dropsNothing,
 		"index in an empty collection": noRows(),
 		"index on records":             walksNothing,
+		"another way":                  walksNothing,
 		"lacking index":                noRows(),
 		"rebuild with open":            walksPast(),
 		"rebuild refused":              freeForAll(),
@@ -124,8 +125,10 @@ func outcomeFaults() map[string]fault {
 		"resolve committed":     losesRing(),
 		"resolve not committed": noFences(),
 		"resolve an insert":     noFences(),
+		"not yet durable":       losesRing(),
 		"outcome as text":       losesRing(),
 		"tombstones":            gotFault(func(_ *driver.Table, r *driver.Row) { r.Dead = false }),
+		"unknown and found":     noRows(),
 		"unknown values":        noFences(),
 	})
 	for id, f := range grouped("walk and scan", map[string]fault{

@@ -25,8 +25,8 @@ func TestConform(t *testing.T) {
 		missing    int
 	}{
 		{"memory:", "memory, in the memory of this process", 4},
-		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 7},
-		{"pebble::memory:", "pebble v2", 8},
+		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 12},
+		{"pebble::memory:", "pebble v2", 13},
 	} {
 		out := t.TempDir()
 		code, stdout, stderr := do(t, "conform", tt.url, "--seed", "7", "--ops", "1600", "--histories", "6", "--out", out)
