@@ -87,15 +87,35 @@ func (s *suite) freshName() string {
 func (s *suite) finish(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var errs []error
+	tables, err := s.collectionTables(ctx)
+	errs := []error{err, s.store.Drop(ctx, append(tables, s.made...))} // together, which on some stores is much less work
 	for _, name := range s.opened {
 		errs = append(errs, repo.DropCollection(ctx, s.repo, name))
 	}
-	errs = append(errs, s.store.Drop(ctx, s.made), s.store.Close())
+	errs = append(errs, s.store.Close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("drop what the suite made (names begin with %s): %w", s.id, err)
 	}
 	return nil
+}
+
+// collectionTables returns the tables of the collections that are there.
+func (s *suite) collectionTables(ctx context.Context) ([]*driver.Table, error) {
+	var tables []*driver.Table
+	for _, name := range s.opened {
+		schema, err := repo.SchemaOf(ctx, s.repo, name)
+		if errors.Is(err, repo.ErrNotFound) {
+			continue // a rule dropped it
+		}
+		if err != nil {
+			return nil, err
+		}
+		tables = append(tables, &driver.Table{Name: name, Class: driver.Records})
+		for i := range schema.Indexes {
+			tables = append(tables, &driver.Table{Name: name + "." + schema.Indexes[i].Name, Class: driver.Rows})
+		}
+	}
+	return tables, nil
 }
 
 // drops makes finish drop a table.

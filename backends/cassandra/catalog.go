@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -172,17 +173,20 @@ func (s *Store) ready(ctx context.Context) error {
 	return s.agree(ctx, "define")
 }
 
-// local returns the names of the tables whose rows lie in that of a home.
-func (s *Store) local(ctx context.Context, home string) ([]string, error) {
-	iter, err := s.ask(ctx, "drop "+home, s.query(gocql.Quorum, homes))
+// local returns the names of the tables whose rows lie in those of some homes.
+func (s *Store) local(ctx context.Context, of ...string) ([]string, error) {
+	if len(of) == 0 {
+		return nil, nil
+	}
+	iter, err := s.ask(ctx, "drop", s.query(gocql.Quorum, homes))
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for name, of := "", ""; iter.Scan(&name, &of); {
-		if of == home && name != home {
+	for name, home := "", ""; iter.Scan(&name, &home); {
+		if name != home && slices.Contains(of, home) {
 			names = append(names, name)
 		}
 	}
-	return names, s.failed(ctx, "drop "+home, iter.Close())
+	return names, s.failed(ctx, "drop", iter.Close())
 }

@@ -32,11 +32,16 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 			entries[t.Name] = e
 		}
 	}
+	return s.dropEntries(ctx, entries)
+}
+
+func (s *Store) dropEntries(ctx context.Context, entries map[string]*entry) error {
+	var homes []string
 	for name, e := range entries {
 		var err error
 		switch {
 		case e.home == name:
-			err = s.dropHome(ctx, name)
+			homes = append(homes, name)
 		case entries[e.home] != nil:
 		case e.native():
 			err = s.dropNative(ctx, name, e)
@@ -47,7 +52,7 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 			return err
 		}
 	}
-	return nil
+	return s.dropHomes(ctx, homes)
 }
 
 // native reports whether an entry is that of a native index.
@@ -107,18 +112,25 @@ func (e *entry) wanted(name string) ([]string, error) {
 	return names, nil
 }
 
-// dropHome removes a table of records, and then what the catalog says of it and of the
-// indexes whose rows lay in it.
-func (s *Store) dropHome(ctx context.Context, name string) error {
-	if err := s.change(ctx, "drop "+name, "DROP TABLE IF EXISTS "+quoted(physicalName(name))); err != nil {
-		return err
+// dropHomes removes tables of records, and then what the catalog says of them and, before
+// that, of the indexes whose rows lay in them. The catalog is left alone while tables are
+// removed: with each, the server brings to disk whatever table has changed since the last.
+func (s *Store) dropHomes(ctx context.Context, names []string) error {
+	for _, name := range names {
+		if err := s.change(ctx, "drop "+name, "DROP TABLE IF EXISTS "+quoted(physicalName(name))); err != nil {
+			return err
+		}
 	}
-	local, err := s.local(ctx, name)
+	local, err := s.local(ctx, names...)
 	if err != nil {
 		return err
 	}
-	for _, name := range append(local, name) {
-		if _, err := s.decide(ctx, "drop "+name, dropEntry, name); err != nil {
+	for _, list := range [][]string{local, names} {
+		err := atOnce(len(list), func(i int) error {
+			_, err := s.decide(ctx, "drop "+list[i], dropEntry, list[i])
+			return err
+		})
+		if err != nil {
 			return err
 		}
 	}
