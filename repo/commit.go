@@ -292,7 +292,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if len(b.ops) == 0 {
 		return 0, nil, nil
 	}
-	if err := b.sharedValue(c, writes); err != nil {
+	if err := b.sharedValue(ctx, k, c, writes); err != nil {
 		return 0, nil, err
 	}
 	if err := b.merge(c, writes); err != nil {

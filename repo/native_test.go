@@ -112,6 +112,39 @@ func TestExplainNative(t *testing.T) {
 	}
 }
 
+// A record of a group that wants the value which another one of the group has, and keeps, is
+// refused for its key if it is there already, and else for the value, as with index tables.
+func TestValueThatAnotherKeeps(t *testing.T) {
+	for _, kind := range []string{"table", "native"} {
+		schema := songSchema(kind, repo.Index{Name: "by_code", Partition: []string{"code"}, Unique: true})
+		schema.Partition, schema.Sort = []string{"genre"}, []string{"id"}
+		songs, err := repo.Open[song](t.Context(), repo.NewStore(memory.New(nil), nil), schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := "C1"
+		first := song{ID: "1", Code: &code}
+		if err := songs.Insert(t.Context(), &first); err != nil {
+			t.Fatal(err)
+		}
+		for _, there := range []bool{false, true} {
+			if there {
+				if err := songs.Insert(t.Context(), &song{ID: "2"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			g := songs.Group()
+			g.Put(&first)
+			g.Insert(&song{ID: "2", Code: &code})
+			err := g.Commit(t.Context())
+			e, ok := errors.AsType[*repo.Error](err)
+			if !ok || !errors.Is(err, repo.ErrExists) || (e.Index == "") != there {
+				t.Errorf("kind %s, the second is there: %v: %v", kind, there, err)
+			}
+		}
+	}
+}
+
 // A unique index that a program does not know of refuses its writes, and says so.
 func TestUnknownUniqueIndex(t *testing.T) {
 	s := memory.New(nil)
