@@ -158,7 +158,7 @@ func (c *collection) thereBefore(ctx context.Context, k *call, writes []write) e
 		if err := c.store.get(ctx, k, c.records, []driver.Key{w.key}, nil, rows[:]); err != nil {
 			return err
 		}
-		if c.isLive(&rows[0]) {
+		if c.isLive(k, &rows[0]) {
 			return ofKey(w.key, ErrExists)
 		}
 	}
