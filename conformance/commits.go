@@ -135,7 +135,8 @@ func isolation(ctx context.Context, e *env) {
 	e.parallel(6, func(w int) error {
 		for n := range 30 {
 			from, to := e.at(t, "p", fmt.Sprint((w+n)%rows)), e.at(t, "p", fmt.Sprint((w+n+1+n%2)%rows))
-			if err := e.transfer(ctx, t, from, to); err != nil {
+			by := int64(30*w+n) * int64(30*w+n) // each another one, so that what goes wrong does not cancel out
+			if err := e.transfer(ctx, t, from, to, by); err != nil {
 				return err
 			}
 		}
@@ -148,9 +149,9 @@ func isolation(ctx context.Context, e *env) {
 	equal(e, "the sum of all rows", sum, int64(rows*start))
 }
 
-// transfer moves 1 from one row to the other, and gives up when they have changed
+// transfer moves a sum from one row to the other, and gives up when they have changed
 // since they were read.
-func (e *env) transfer(ctx context.Context, t *driver.Table, from, to driver.Key) error {
+func (e *env) transfer(ctx context.Context, t *driver.Table, from, to driver.Key, by int64) error {
 	rows := make([]driver.Row, 2)
 	if err := e.store.Get(ctx, t, []driver.Key{from, to}, nil, rows); err != nil {
 		return err
@@ -158,7 +159,7 @@ func (e *env) transfer(ctx context.Context, t *driver.Table, from, to driver.Key
 	ops := make([]driver.Op, 2)
 	for i, key := range []driver.Key{from, to} {
 		r := row(key, "account")
-		r.Fields[fInt] = num(field(&rows[i], fInt).Int() + int64(2*i-1))
+		r.Fields[fInt] = num(field(&rows[i], fInt).Int() + int64(2*i-1)*by)
 		ops[i] = put(t, r)
 		ops[i].If, ops[i].Rev = driver.AtRev, rows[i].Rev
 	}

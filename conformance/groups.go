@@ -112,7 +112,8 @@ func groupsAtOnce(ctx context.Context, e *env) {
 			if err != nil {
 				return err
 			}
-			list[0].Count, list[1].Count = list[0].Count-1, list[1].Count+1
+			by := int64(20*w+n) * int64(20*w+n) // each another one, so that what goes wrong does not cancel out
+			list[0].Count, list[1].Count = list[0].Count-by, list[1].Count+by
 			g := e.items(ctx).Group()
 			g.Replace(&list[0])
 			g.Replace(&list[1])
