@@ -63,20 +63,7 @@ func SharedCluster(t testing.TB) *Cluster {
 // It is removed at the end of the test. Args go to every server after those that each gets.
 func StartCluster(t testing.TB, args ...string) *Cluster {
 	t.Helper()
-	l, err := newLauncher()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := l.cluster(t.Context(), args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
+	return own(t, func(l launcher) (*Cluster, error) { return l.cluster(t.Context(), args) })
 }
 
 // namedCluster returns the cluster that the variable names, after a round trip.

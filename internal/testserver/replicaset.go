@@ -24,20 +24,7 @@ type ReplicaSet struct {
 // those that each gets.
 func StartReplicaSet(t testing.TB, args ...string) *ReplicaSet {
 	t.Helper()
-	l, err := newLauncher()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.replicaSet(t.Context(), args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
+	return own(t, func(l launcher) (*ReplicaSet, error) { return l.replicaSet(t.Context(), args) })
 }
 
 // replicaSet starts three servers and makes them one set.

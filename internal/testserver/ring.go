@@ -27,20 +27,7 @@ type Ring struct {
 // It is removed at the end of the test. Args go to every node after those that each gets.
 func StartRing(t testing.TB, args ...string) *Ring {
 	t.Helper()
-	l, err := newLauncher()
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := l.ring(t.Context(), args)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return r
+	return own(t, func(l launcher) (*Ring, error) { return l.ring(t.Context(), args) })
 }
 
 // ring starts the first node, and then the others, which are told of it: at the same ports of

@@ -85,11 +85,17 @@ func StartStandalone(t testing.TB, args ...string) *Server {
 
 func start(t testing.TB, k kind, args []string) *Server {
 	t.Helper()
+	return own(t, func(l launcher) (*Server, error) { return l.launch(t.Context(), k, args) })
+}
+
+// own starts servers for this test alone, which are closed at its end.
+func own[T interface{ close() error }](t testing.TB, launch func(launcher) (T, error)) T {
+	t.Helper()
 	l, err := newLauncher()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := l.launch(t.Context(), k, args)
+	s, err := launch(l)
 	if err != nil {
 		t.Fatal(err)
 	}
