@@ -140,8 +140,9 @@ func mustBeEmpty(t *testing.T, dir string) {
 	}
 }
 
-// A candidate that is many times slower must miss a bound of 2, and the floor
-// itself must not, however noisy the machine is.
+// A candidate that is many times slower must be seen to be, and the floor itself must
+// not, however noisy the machine is. Whether a noisy run tells anything is judged too
+// (TestVerdict), so that a verdict may be "noisy" here but never the wrong one.
 func TestSlowCandidateMisses(t *testing.T) {
 	r := smallRun(t, settings[0], floorName, floorAgainName, slowName)
 	r.ops = []string{opGet}
@@ -151,15 +152,12 @@ func TestSlowCandidateMisses(t *testing.T) {
 		}
 	}
 	l := judge(bound{Op: opGet, Name: slowName, Against: floorName, Most: 2, Allocs: 2}, r.samples[opGet])
-	if l.Verdict != missed {
-		t.Errorf("slow: %s, want missed: p50 %s of %s, CPU %s of %s", l.text(), l.P50, l.SameP, l.Time, l.SameC)
-	}
-	if diff := cmp.Diff([]string{"p50", "CPU"}, l.Because); diff != "" {
-		t.Errorf("missed because (-want +got):\n%s", diff)
+	if l.P50.Low <= 2 || l.Time.Low <= 2 || l.Verdict == met {
+		t.Errorf("slow: %s, want both over 2 and not met: p50 %s of %s, CPU %s of %s", l.text(), l.P50, l.SameP, l.Time, l.SameC)
 	}
 	l = judge(bound{Op: opGet, Name: floorAgainName, Against: floorName, Most: 2, Allocs: 2}, r.samples[opGet])
-	if l.Verdict != met {
-		t.Errorf("floor again: %s, want met: p50 %s, CPU %s", l.text(), l.P50, l.Time)
+	if l.P50.Low > 2 || l.Time.Low > 2 || l.Verdict == missed {
+		t.Errorf("floor again: %s, want neither over 2 and not missed: p50 %s, CPU %s", l.text(), l.P50, l.Time)
 	}
 }
 
