@@ -155,9 +155,9 @@ func (c *collection) abandon(ctx context.Context, k *call, o *Outcome, refusal *
 	return nil, &unknown{o, cause}
 }
 
-// age returns how old a token is, by this program's clock.
+// age returns how old a token is, by the store's clock.
 func (c *collection) age(t driver.Token) time.Duration {
-	return time.Since(time.UnixMilli(t.Millis()))
+	return c.store.opts.Now().Sub(time.UnixMilli(t.Millis()))
 }
 
 // look reads the record and says what it tells about o; Unknown may mean that

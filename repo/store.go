@@ -11,7 +11,9 @@ import (
 
 // Options configure a [Store]. The zero value is a good default.
 type Options struct {
-	// Now is the clock that decides what has expired; nil is time.Now.
+	// Now is the clock that decides what has expired, and how old is what Maintain and
+	// Resolve find; nil is time.Now. One that is ahead lets Maintain take away what others
+	// may need.
 	Now func() time.Time
 
 	// Observe is called after every operation of a Repo, by the goroutine that did it. It

@@ -1,0 +1,117 @@
+package crash_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	goredis "github.com/redis/go-redis/v9"
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// unique returns a name that nobody has.
+func unique() string { return "crash" + strings.ToLower(driver.NewToken().String()[:16]) }
+
+// dropped removes a collection at the end of the test.
+func dropped(t *testing.T, url, collection string) {
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		store, err := backends.Open(ctx, url, nil)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer store.Close()
+		if err := repo.DropCollection(ctx, store, collection); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// with adds an option to a URL.
+func with(url, option string) string {
+	if strings.Contains(url, "?") {
+		return url + "&" + option
+	}
+	return url + "?" + option
+}
+
+func TestPebble(t *testing.T) {
+	t.Parallel()
+	dir, name := t.TempDir(), unique()
+	s := &site{url: "pebble:" + dir, collection: name, read: readPebble(dir, name)}
+	s.test(t)
+}
+
+func TestRedis(t *testing.T) {
+	t.Parallel()
+	server, name := testserver.Shared(t, testserver.Redis).URL, unique()
+	opts, err := goredis.ParseURL(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := goredis.NewClient(opts)
+	t.Cleanup(func() { client.Close() })
+	s := &site{url: server, collection: name, read: readRedis(name, false, func(ctx context.Context, do func(context.Context, *goredis.Client) error) error {
+		return do(ctx, client)
+	})}
+	dropped(t, s.url, name)
+	s.test(t)
+}
+
+func TestRedisCluster(t *testing.T) {
+	t.Parallel()
+	server, name := testserver.SharedCluster(t).URL, unique()
+	opts, err := goredis.ParseClusterURL(strings.Replace(server, "cluster=true", "", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := goredis.NewClusterClient(opts)
+	t.Cleanup(func() { client.Close() })
+	s := &site{url: server, collection: name, read: readRedis(name, true, client.ForEachMaster)}
+	dropped(t, s.url, name)
+	s.test(t)
+}
+
+func TestMongo(t *testing.T) {
+	t.Parallel()
+	server := testserver.Shared(t, testserver.Mongo).URL
+	client, err := mongodriver.Connect(options.Client().ApplyURI(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Disconnect(context.WithoutCancel(t.Context())) })
+	for _, kind := range []string{"table", "native"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			name := unique()
+			db := client.Database(name)
+			t.Cleanup(func() { db.Drop(context.WithoutCancel(t.Context())) })
+			s := &site{url: with(server, "database="+name), kind: kind, collection: name, read: readMongo(db, name)}
+			s.test(t)
+		})
+	}
+}
+
+func TestCassandra(t *testing.T) {
+	t.Parallel()
+	const keyspace = "crash"
+	server, name := testserver.Shared(t, testserver.Cassandra).URL, unique()
+	s := &site{url: strings.TrimSuffix(server, "/") + "/" + keyspace + "?replication=1", collection: name}
+	dropped(t, s.url, name)
+	store, _, err := s.open(t.Context(), 0) // which makes the keyspace
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.read = readCassandra(sessionOf(t, server, keyspace), name)
+	s.test(t)
+}

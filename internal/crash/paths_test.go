@@ -1,0 +1,120 @@
+package crash_test
+
+import (
+	"context"
+	"iter"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// A member is found by its team, within its home or anywhere, and has its mail alone.
+type member struct {
+	Home string `repo:"home"`
+	ID   string `repo:"id"`
+	Team string `repo:"team"`
+	Mail string `repo:"mail"`
+	Note string `repo:"note"`
+}
+
+// newMember returns a member with values that no other point has, and that can be found in
+// whatever bytes a store keeps: they end with a dot.
+func newMember(home, id, team, mail, note string) member {
+	return member{home, id, "T-" + home + "-" + team + ".", "M-" + home + "-" + mail + ".", "N-" + home + "-" + note + "."}
+}
+
+func schemaOf(collection, kind string) repo.Schema {
+	return repo.Schema{Collection: collection, Partition: []string{"home"}, Sort: []string{"id"}, Indexes: []repo.Index{
+		{Name: "teams", Partition: []string{"team"}, Kind: kind},
+		{Name: "near", Partition: []string{"home"}, Sort: []string{"team"}, Kind: kind},
+		{Name: "mails", Partition: []string{"mail"}, Unique: true, Kind: kind},
+	}}
+}
+
+// A state is the members of a point by their ids.
+type state map[string]member
+
+func stateOf(members ...member) state {
+	s := state{}
+	for _, m := range members {
+		s[m.ID] = m
+	}
+	return s
+}
+
+// A path is a write. It goes through states: the first is from before it, the last from
+// after it, and a crash leaves one of them.
+type path struct {
+	name   string
+	states func(home string) []state
+	do     func(ctx context.Context, r *repo.Repo[member], home string) error
+}
+
+func paths() []path {
+	first := func(home string) member { return newMember(home, "a", "red", "x", "1") }
+	second := func(home string) member { return newMember(home, "b", "red", "w", "1") }
+	moved := func(home string) member { return newMember(home, "a", "blue", "x", "2") }
+	other := func(home string) member { return newMember(home, "a", "red", "y", "2") }
+	third := func(home string) member { return newMember(home, "c", "blue", "z", "1") }
+	update := func(to func(string) member) func(context.Context, *repo.Repo[member], string) error {
+		return func(ctx context.Context, r *repo.Repo[member], home string) error {
+			_, err := r.Update(ctx, repo.Key{home, "a"}, func(m *member) error { *m = to(home); return nil })
+			return err
+		}
+	}
+	return []path{
+		{"insert", func(h string) []state { return []state{{}, stateOf(first(h))} }, func(ctx context.Context, r *repo.Repo[member], h string) error {
+			m := first(h)
+			return r.Insert(ctx, &m)
+		}},
+		{"move", func(h string) []state { return []state{stateOf(first(h)), stateOf(moved(h))} }, update(moved)},
+		{"mail", func(h string) []state { return []state{stateOf(first(h)), stateOf(other(h))} }, update(other)},
+		{"delete", func(h string) []state { return []state{stateOf(first(h)), {}} }, func(ctx context.Context, r *repo.Repo[member], h string) error {
+			return r.Delete(ctx, repo.Key{h, "a"})
+		}},
+		{"group", func(h string) []state {
+			return []state{stateOf(first(h), second(h)), stateOf(other(h), third(h))}
+		}, func(ctx context.Context, r *repo.Repo[member], h string) error {
+			a, c := other(h), third(h)
+			g := r.Group()
+			g.Put(&a)
+			g.Insert(&c)
+			g.Delete(repo.Key{h, "b"})
+			return g.Commit(ctx)
+		}},
+		{"bulk", func(h string) []state {
+			return []state{{}, stateOf(first(h), second(h)), stateOf(first(h), second(h), stranger(h))}
+		}, func(ctx context.Context, r *repo.Repo[member], h string) error {
+			_, err := r.InsertAll(ctx, list(first(h), second(h), stranger(h)))
+			return err
+		}},
+	}
+}
+
+// stranger returns a member of another home, whose record no commit has together with the
+// others where that changes one partition.
+func stranger(home string) member {
+	m := newMember(home, "d", "blue", "v", "1")
+	m.Home += "z"
+	return m
+}
+
+func list(members ...member) iter.Seq2[member, error] {
+	return func(yield func(member, error) bool) {
+		for _, m := range members {
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// values returns all that members of a point can have, of one of their fields.
+func (p *path) values(home string, of func(member) string) map[string]bool {
+	all := map[string]bool{}
+	for _, s := range p.states(home) {
+		for _, m := range s {
+			all[of(m)] = true
+		}
+	}
+	return all
+}

@@ -1,0 +1,114 @@
+package crash_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"testing"
+	"time"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A site is a store on which writers are killed.
+type site struct {
+	url, kind, collection string
+
+	facts driver.Facts
+	read  reader
+}
+
+// apart reports whether an index lies in other partitions than its records, and is kept in
+// step by the portable protocol.
+func (s *site) apart(table string) bool {
+	return s.facts.Unit == driver.UnitPartition && table != "near" && s.kind != "native"
+}
+
+// rowsOfEntry returns how many rows of this module an entry has.
+func (s *site) rowsOfEntry() int {
+	if s.kind == "native" {
+		return 0
+	}
+	return 1
+}
+
+// open opens the collection as a program does that begins now, by a clock that is ahead.
+func (s *site) open(ctx context.Context, ahead time.Duration) (*repo.Store, *repo.Repo[member], error) {
+	store, err := backends.Open(ctx, s.url, &repo.Options{Now: func() time.Time { return time.Now().Add(ahead) }})
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := repo.Open[member](ctx, store, schemaOf(s.collection, s.kind))
+	if err != nil {
+		return nil, nil, errors.Join(err, store.Close())
+	}
+	s.facts = store.Facts()
+	return store, r, nil
+}
+
+// test kills writers on s, and looks at what they leave: what its readers, and all that
+// come after it, can live with.
+func (s *site) test(t *testing.T) {
+	store, _, err := s.open(t.Context(), 0) // which makes the collection
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	points := s.killAll(t, false)
+	findings := s.lookAt(t, points)
+	seen := map[string]bool{}
+	before := 0
+	for p, f := range findings {
+		for _, fault := range f.faults {
+			t.Errorf("%s: %s", p.home, fault)
+		}
+		if p.done && !maps.Equal(f.state, p.last()) {
+			t.Errorf("%s: the write was acknowledged, and there is %v", p.home, f.state)
+		}
+		undone := maps.Equal(f.state, p.first())
+		if undone {
+			before++
+		}
+		seen[fmt.Sprint(p.path.name, " ", undone)] = true
+	}
+	if len(seen) != 2*len(paths()) {
+		t.Errorf("not every write was killed both before it was done and after: %v", seen)
+	}
+	s.use(t, points, findings)
+	s.sweep(t, points)
+	s.control(t)
+	t.Logf("%d points, %d of them before the write was done", len(points), before)
+}
+
+// lookAt reads what is there by the store's own driver.
+func (s *site) lookAt(t *testing.T, points []*point) map[*point]finding {
+	t.Helper()
+	rows, err := s.read(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := map[*point]finding{}
+	for _, p := range points {
+		findings[p] = p.look(s, rows)
+	}
+	return findings
+}
+
+// The control: where commits are torn apart, and rows come after their records, some point
+// leaves something wrong.
+func (s *site) control(t *testing.T) {
+	t.Helper()
+	faults := 0
+	for _, f := range s.lookAt(t, s.killAll(t, true, "insert", "group")) {
+		faults += len(f.faults)
+	}
+	if faults == 0 {
+		t.Error("a writer whose commits are torn apart leaves nothing that is found to be wrong")
+	}
+	t.Logf("the control: %d faults", faults)
+}
