@@ -33,6 +33,11 @@ func Scenarios(unit driver.Unit, remote bool) []Scenario {
 			Clients: [][]Op{{{Do: Get, Key: "a"}, {Do: Replace, Key: "a", Kind: "k2", Seen: true}}, {{Do: Get, Key: "a"}, {Do: Delete, Key: "a", Seen: true}}}},
 		{Name: "insert beside maintain", Index: true, Unique: true, Leaps: []time.Duration{20 * time.Minute},
 			Clients: [][]Op{{{Do: Insert, Key: "a", Kind: "k1", Mail: "m1"}}, {{Do: Maintain}}}},
+		{Name: "insert beside a sweep", Index: true, Leaps: []time.Duration{time.Minute}, // as long as a sweeper waits, and a commit may take
+			Clients: [][]Op{{{Do: Insert, Key: "a", Kind: "k1"}}, {{Do: Maintain}}}},
+		{Name: "get beside a renewal", Expires: true, Leaps: []time.Duration{2 * time.Hour},
+			Before:  []Op{{Do: Insert, Key: "a", Expires: soon}},
+			Clients: [][]Op{{{Do: Get, Key: "a"}}, {{Do: Update, Key: "a", Expires: 5 * time.Hour}}}},
 		{Name: "insert, delete and maintain", Leaps: []time.Duration{20 * time.Minute},
 			Clients: [][]Op{{{Do: Insert, Key: "a", N: 1}}, {{Do: Delete, Key: "a"}}, {{Do: Maintain}}}},
 		{Name: "mail of one that expired", Index: true, Unique: true, Expires: true, Leaps: []time.Duration{2 * time.Hour},

@@ -1,0 +1,92 @@
+package mutate_test
+
+import (
+	"context"
+	"flag"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/simulate"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+const mostRuns = 20_000 // of a scenario, which is explored whole
+
+var (
+	by    = flag.String("by", "seeds", "what TestProof looks at: seeds, a scenario or rules")
+	seeds = flag.Int("seeds", 20, "how many runs at random it makes")
+	name  = flag.String("scenario", "", "its name")
+	fault = flag.Int("faults", 0, "how much goes wrong in a run of it")
+	rules = flag.String("rules", "", "those whose names begin with one of these, with commas between")
+)
+
+// TestProof is what notices a variant. By itself it makes a few runs.
+func TestProof(t *testing.T) {
+	switch *by {
+	case "seeds":
+		draw(t, *seeds)
+	case "scenario":
+		explore(t, *name, *fault)
+	case "rules":
+		look(t, strings.Split(*rules, ","))
+	default:
+		t.Fatalf("no proof %q", *by)
+	}
+}
+
+// draw makes runs at random.
+func draw(t *testing.T, most int) {
+	t.Helper()
+	x := simulate.Simulator{T: t}
+	for n := range uint64(most) {
+		if f := x.Random(1 + n); f != nil {
+			t.Fatalf("seed %d breaks %s\n%s", 1+n, f, f.Story)
+		}
+	}
+}
+
+// explore makes all runs of a scenario in which so much goes wrong, and few clients that
+// could go on lose their turn.
+func explore(t *testing.T, name string, faults int) {
+	t.Helper()
+	list := simulate.Scenarios(driver.UnitPartition, true)
+	i := slices.IndexFunc(list, func(s simulate.Scenario) bool { return s.Name == name })
+	if i < 0 {
+		t.Fatalf("no scenario %q", name)
+	}
+	list[i].Faults, list[i].Switches = faults, 3
+	x := simulate.Simulator{T: t}
+	complete, f := x.Exhaust(list[i], mostRuns)
+	if f != nil {
+		t.Fatalf("a run breaks %s\n%s", f, f.Story)
+	}
+	if !complete {
+		t.Errorf("there are more than %d runs", x.Runs)
+	}
+	t.Logf("%d runs", x.Runs)
+}
+
+// look checks rules on a store that changes one partition at a time and may leave outcomes
+// open, so that there are indexes of both kinds: in their records' commits, and before and
+// after them.
+func look(t *testing.T, names []string) {
+	t.Helper()
+	unit := driver.UnitPartition
+	open := func(context.Context) (driver.Store, error) {
+		return memory.New(&memory.Options{Unit: &unit, Uncertain: true}), nil
+	}
+	for _, name := range names {
+		report, err := conformance.Check(t.Context(), open, conformance.Options{Seed: 1, Ops: -1, Histories: -1, Only: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range report.Groups {
+			for _, f := range g.Failed {
+				t.Errorf("rule %s\nwant %s\ngot %.4000s", f.Rule, f.Want, f.Got)
+			}
+		}
+	}
+}
