@@ -15,7 +15,12 @@ import (
 // brokenSuite returns a suite on a store that a fault breaks.
 func brokenSuite(t *testing.T, f fault) *suite {
 	t.Helper()
-	b := newBroken(driver.UnitStore)
+	return brokenUnit(t, driver.UnitStore, f)
+}
+
+func brokenUnit(t *testing.T, unit driver.Unit, f fault) *suite {
+	t.Helper()
+	b := newBroken(unit)
 	f(b)
 	s, err := newSuite(t.Context(), func(context.Context) (driver.Store, error) { return b, nil })
 	if err != nil {
@@ -29,7 +34,6 @@ func quiet(string, int, int) {}
 // A store that answers otherwise than the reference is found, and the operations
 // that show it are few.
 func TestRandomOperationsFind(t *testing.T) {
-	const most = 6 // operations that are left; which episode comes first is left to chance
 	tests := []struct {
 		name   string
 		broken fault
@@ -52,18 +56,48 @@ func TestRandomOperationsFind(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			m, ok := errors.AsType[*mismatch](brokenSuite(t, tt.broken).compare(t.Context(), 1, 20_000, quiet))
-			if !ok {
-				t.Fatal("20,000 random operations find nothing")
-			}
-			n := shrunkTo(t, m)
-			if n > most {
-				t.Errorf("shrunk to %d operations, want at most %d:\n%s", n, most, m.got)
-			}
-			if !strings.Contains(m.got, "seed 1, episode ") || !strings.Contains(m.got, ", want ") {
-				t.Errorf("the report names no seed or no answers:\n%s", m.got)
-			}
+			findsWith(t, brokenSuite(t, tt.broken))
 		})
+	}
+}
+
+// The same where rows and unique values are kept apart from their records, by a protocol
+// that the reference does not need: what breaks it is found, too.
+func TestRandomOperationsFindApart(t *testing.T) {
+	for name, f := range map[string]fault{
+		"no index rows":           noRows(),
+		"tokens forgotten":        opFault(func(_ *broken, op *driver.Op) bool { op.Row.Note = ""; return true }),
+		"taken values given away": freeForAll(),
+		"claims never freed": opFault(func(_ *broken, op *driver.Op) bool {
+			if op.Table.Class == driver.Claims && op.If == driver.AtRev {
+				op.Rev = driver.NewToken()
+			}
+			return true
+		}),
+		"conditions forgotten": forgets(driver.AtRev, driver.Any),
+		"edits lost":           lostEdits,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			findsWith(t, brokenUnit(t, driver.UnitPartition, f))
+		})
+	}
+}
+
+// findsWith sees that random operations find what is wrong with a store, and show it with few.
+func findsWith(t *testing.T, s *suite) {
+	t.Helper()
+	const most = 6 // operations that are left; which episode comes first is left to chance
+	m, ok := errors.AsType[*mismatch](s.compare(t.Context(), 1, 20_000, quiet))
+	if !ok {
+		t.Fatal("20,000 random operations find nothing")
+	}
+	n := shrunkTo(t, m)
+	if n > most {
+		t.Errorf("shrunk to %d operations, want at most %d:\n%s", n, most, m.got)
+	}
+	if !strings.Contains(m.got, "seed 1, episode ") || !strings.Contains(m.got, ", want ") {
+		t.Errorf("the report names no seed or no answers:\n%s", m.got)
 	}
 }
 

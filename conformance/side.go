@@ -17,6 +17,7 @@ import (
 // what came of them, in words that do not depend on the store.
 type side interface {
 	do(ctx context.Context, op operation) string
+	passesOn(ctx context.Context, op operation) bool
 	clear(ctx context.Context) error
 }
 

@@ -48,7 +48,7 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 	for attempt := 0; ; attempt++ {
 		for i := range writes {
 			if err := c.prepare(&writes[i]); err != nil {
-				return Version{}, ofKey(writes[i].key, err)
+				return Version{}, c.keysFirst(ctx, k, writes[:i+1], ofKey(writes[i].key, err))
 			}
 		}
 		token, sent := driver.NewToken(), c.clock()
@@ -292,11 +292,12 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if len(b.ops) == 0 {
 		return 0, nil, nil
 	}
-	if err := b.sharedValue(ctx, k, c, writes); err != nil {
-		return 0, nil, err
+	err := b.sharedValue(c, writes)
+	if err == nil {
+		err = b.merge(c, writes)
 	}
-	if err := b.merge(c, writes); err != nil {
-		return 0, nil, err
+	if err != nil {
+		return 0, nil, c.keysFirst(ctx, k, writes, err)
 	}
 	b.addGone(c, writes)
 	c.shared.gate.RLock()
@@ -323,6 +324,9 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 			return 0, nil, fmt.Errorf("another record has values that the unique index %s allows to one, and the schema lacks that index; declare it: %w", refusal.Native, ErrSchema)
 		}
 		writes[w].refused, writes[w].lacks = x.table, false
+	}
+	if writes[w].refused != c.records {
+		return w, refusal, c.keysFirst(ctx, k, writes, nil)
 	}
 	return w, refusal, nil
 }
@@ -379,22 +383,4 @@ func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *dr
 		return ErrNotFound
 	}
 	return w.learn(c, k, &refusal.Row, nil)
-}
-
-// indexNamed returns the index whose table has a name, or nil.
-func (c *collection) indexNamed(table string) *index {
-	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.table.Name == table })
-	if i < 0 {
-		return nil
-	}
-	return c.indexes[i]
-}
-
-func (c *collection) indexOf(t *driver.Table) *index {
-	for _, x := range c.indexes {
-		if x.table == t {
-			return x
-		}
-	}
-	return nil
 }

@@ -59,7 +59,9 @@ func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
 
 // Commit does all writes of the group, or none, and fills the version fields. All
 // records must be of one partition, and each may be named once. The error of the
-// first write that cannot be done is returned.
+// first write that cannot be done is returned: of those whose key cannot be, because the
+// record is there, or is not, or has another version, before those whose unique values are
+// taken.
 func (g *Group[T]) Commit(ctx context.Context) error {
 	k := g.repo.begin("commit")
 	err := errors.Join(g.errs...)

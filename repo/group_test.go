@@ -77,3 +77,46 @@ func TestGroupMeetsOtherWriters(t *testing.T) {
 	}
 	checkClean(t, posts)
 }
+
+// Of a group that cannot be done a key that is there is told of before a value that is taken,
+// however the unique index is kept: by another record, or by one of the group.
+func TestKeysAreToldOfFirst(t *testing.T) {
+	apart := driver.UnitPartition
+	for name, opts := range map[string]memory.Options{"with the record": {}, "native": {Native: true}, "apart": {Unit: &apart}} {
+		posts, err := repo.Open[post](t.Context(), repo.NewStore(memory.New(&opts), nil), blogSchema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		home, same := "home", "same"
+		for _, p := range []post{{Author: "u", ID: "old", Slug: &home}, {Author: "u", ID: "there"}} {
+			if err := posts.Insert(t.Context(), &p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, tt := range []struct {
+			group      []post
+			key, index string
+		}{
+			{[]post{{ID: "1", Slug: &home}, {ID: "there"}}, "u/there", ""},
+			{[]post{{ID: "1", Slug: &same}, {ID: "2", Slug: &same}, {ID: "there"}}, "u/there", ""},
+			{[]post{{ID: "there"}, {ID: "1", Slug: &home}}, "u/there", ""},
+			{[]post{{ID: "there"}, {ID: "none", Title: "new"}}, "u/there", ""},
+			{[]post{{ID: "1"}, {ID: "2", Slug: &home}}, "u/2", "by_slug"},
+		} {
+			g := posts.Group()
+			for _, p := range tt.group {
+				if p.Author = "u"; p.Title == "new" {
+					g.Replace(&p) // there is none
+				} else {
+					g.Insert(&p)
+				}
+			}
+			err := g.Commit(t.Context())
+			e, ok := errors.AsType[*repo.Error](err)
+			if !ok || !errors.Is(err, repo.ErrExists) || e.Key != tt.key || e.Index != tt.index {
+				t.Errorf("%s: %v, want ErrExists of %s and index %q", name, err, tt.key, tt.index)
+			}
+		}
+		checkClean(t, posts)
+	}
+}

@@ -200,3 +200,21 @@ func (c *compiler) suffix(x *index) []driver.Column {
 	}
 	return c.key
 }
+
+// indexNamed returns the index whose table has a name, or nil.
+func (c *collection) indexNamed(table string) *index {
+	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.table.Name == table })
+	if i < 0 {
+		return nil
+	}
+	return c.indexes[i]
+}
+
+func (c *collection) indexOf(t *driver.Table) *index {
+	for _, x := range c.indexes {
+		if x.table == t {
+			return x
+		}
+	}
+	return nil
+}

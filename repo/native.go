@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -106,14 +105,8 @@ func (b *builder) addNative(c *collection, x *index, ch *change) (err error) {
 	if b.after, err = b.entries(b.after[:0], c, x, &ch.key, ch.next.vals); err != nil || !x.Unique {
 		return err
 	}
-	b.before = b.before[:0]
-	if ch.known && ch.old.row && ch.old.vals != nil {
-		if b.before, err = b.entries(b.before, c, x, &ch.key, ch.old.vals); err != nil {
-			return err
-		}
-	}
 	for _, e := range b.after {
-		b.values = append(b.values, nativeValue{x: x, key: e, kept: slices.Contains(b.before, e)})
+		b.values = append(b.values, nativeValue{x: x, key: e})
 	}
 	return nil
 }
@@ -122,44 +115,18 @@ func (b *builder) addNative(c *collection, x *index, ch *change) (err error) {
 type nativeValue struct {
 	x     *index
 	key   driver.Key
-	owner int  // the change
-	kept  bool // the record has it already
+	owner int // the change
 }
 
 // sharedValue returns the error for a value of a unique native index that two records
-// of a group want. Where one of them has it already, a commit would say first that the
-// other one is there, if that is to be inserted.
-func (b *builder) sharedValue(ctx context.Context, k *call, c *collection, writes []write) error {
+// of a group want.
+func (b *builder) sharedValue(c *collection, writes []write) error {
 	for i, v := range b.values {
 		for _, o := range b.values[:i] {
-			if o.x != v.x || o.key != v.key || o.owner == v.owner {
-				continue
+			if o.x == v.x && o.key == v.key && o.owner != v.owner {
+				w := &writes[v.owner]
+				return ofKey(w.key, c.taken(v.x, writes[o.owner].key, w))
 			}
-			w := &writes[v.owner]
-			err := ofKey(w.key, c.taken(v.x, writes[o.owner].key, w))
-			if v.kept || o.kept {
-				err = cmp.Or(c.thereBefore(ctx, k, writes[:v.owner+1]), err)
-			}
-			return err
-		}
-	}
-	return nil
-}
-
-// thereBefore returns the error for a record that is to be inserted, was not looked for,
-// and is there.
-func (c *collection) thereBefore(ctx context.Context, k *call, writes []write) error {
-	for i := range writes {
-		w := &writes[i]
-		if w.verb != doInsert || w.known {
-			continue
-		}
-		var rows [1]driver.Row
-		if err := c.store.get(ctx, k, c.records, []driver.Key{w.key}, nil, rows[:]); err != nil {
-			return err
-		}
-		if c.isLive(k, &rows[0]) {
-			return ofKey(w.key, ErrExists)
 		}
 	}
 	return nil

@@ -61,3 +61,28 @@ func (c *collection) describe(x *index, vals []driver.Value) string {
 	}
 	return strings.Join(list, ", ")
 }
+
+// keysFirst returns err, which is about the last of some writes, or about a unique value,
+// unless a record that was to be inserted, and was not looked for, is there: then it returns
+// that. So keys are told of in their order, and before values, as where keys are read before.
+func (c *collection) keysFirst(ctx context.Context, k *call, writes []write, err error) error {
+	var keys []driver.Key
+	for i := range writes {
+		if w := &writes[i]; w.verb == doInsert && !w.known && len(writes) > 1 {
+			keys = append(keys, w.key)
+		}
+	}
+	if len(keys) == 0 {
+		return err
+	}
+	rows := make([]driver.Row, len(keys))
+	if err := c.store.get(ctx, k, c.records, keys, []int{}, rows); err != nil {
+		return err
+	}
+	for i := range rows {
+		if c.isLive(k, &rows[i]) {
+			return ofKey(keys[i], ErrExists)
+		}
+	}
+	return err
+}
