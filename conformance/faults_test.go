@@ -32,12 +32,18 @@ func unitFor(r *rule) driver.Unit {
 		if r.name == "far index" {
 			lacksFar(&f)
 		}
+		f.OneProcess = !aboutOthers(r)
 		if r.needs(f) == "" {
 			break
 		}
 		unit--
 	}
 	return unit
+}
+
+// aboutOthers reports whether a rule is about stores to which other processes may write.
+func aboutOthers(r *rule) bool {
+	return r.name == "index of another program" || r.name == "index unknown to another program"
 }
 
 // lacksFar makes facts those of a store that keeps indexes with their records only.
@@ -55,6 +61,9 @@ func tried(t *testing.T, r *rule, broken fault) error {
 	}
 	if r.name == "far index" {
 		b.facts = lacksFar
+	}
+	if aboutOthers(r) {
+		b.facts = func(f *driver.Facts) { f.OneProcess = false }
 	}
 	if r.name == "native" {
 		b.facts = func(f *driver.Facts) { f.Native = driver.Ability{Reason: "not here"} }

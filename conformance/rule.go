@@ -132,6 +132,13 @@ func alone(f driver.Facts) string {
 	return ""
 }
 
+func others(f driver.Facts) string {
+	if f.OneProcess {
+		return "no other process writes to " + f.Name
+	}
+	return ""
+}
+
 func both(a, b func(driver.Facts) string) func(driver.Facts) string {
 	return func(f driver.Facts) string {
 		if why := a(f); why != "" {

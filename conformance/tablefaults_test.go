@@ -51,21 +51,23 @@ func tableFaults() map[string]fault {
 		"counter": func(b *broken) {
 			b.count = func(ctx context.Context, s driver.Span) (int, error) { s.Limit = 0; return b.Store.Count(ctx, s) }
 		},
-		"sizer":                        func(b *broken) { b.size = func(context.Context, *driver.Table) (int64, error) { return 0, nil } },
-		"open twice":                   defineClears(),
-		"open at once":                 defineClears(),
-		"another key":                  noCatalog(),
-		"another kind":                 noCatalog(),
-		"field added":                  fixedFields(),
-		"without define":               attachRefuses,
-		"drop collection":              dropsNothing,
-		"index in an empty collection": noRows(),
-		"index on records":             walksNothing,
-		"another way":                  walksNothing,
-		"lacking index":                noRows(),
-		"rebuild with open":            walksPast(),
-		"rebuild refused":              freeForAll(),
-		"rebuild":                      checksAlone,
+		"sizer":                            func(b *broken) { b.size = func(context.Context, *driver.Table) (int64, error) { return 0, nil } },
+		"open twice":                       defineClears(),
+		"open at once":                     defineClears(),
+		"another key":                      noCatalog(),
+		"another kind":                     noCatalog(),
+		"field added":                      fixedFields(),
+		"without define":                   attachRefuses,
+		"drop collection":                  dropsNothing,
+		"index in an empty collection":     noRows(),
+		"index on records":                 walksNothing,
+		"index of another program":         buildsAmongOthers,
+		"index unknown to another program": walksNothing,
+		"another way":                      walksNothing,
+		"lacking index":                    noRows(),
+		"rebuild with open":                walksPast(),
+		"rebuild refused":                  freeForAll(),
+		"rebuild":                          checksAlone,
 	})
 }
 
@@ -80,6 +82,15 @@ func nothingIsSchema(b *broken) {
 		}
 	}
 	b.define, b.attach = forgive(b.Store.Define), forgive(b.Store.Attach)
+}
+
+// buildsAmongOthers says to all but the first who ask that nobody else writes.
+func buildsAmongOthers(b *broken) {
+	asked := 0
+	b.facts = func(f *driver.Facts) {
+		asked++
+		f.OneProcess = asked > 2 // the suite and its repositories are the first
+	}
 }
 
 func dropsNothing(b *broken) {

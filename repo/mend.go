@@ -2,7 +2,9 @@ package repo
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -77,5 +79,48 @@ func (c *collection) mendLoose(ctx context.Context, k *call, x *index, row *driv
 			return ofKey(row.Key, err)
 		}
 	}
+	if len(held) < len(entries) {
+		return c.rewrite(ctx, k, row.Key, rec.vals[:len(c.key)])
+	}
 	return nil
+}
+
+// rewrite writes a record again as it is, with the entries of loose indexes that it lacks:
+// those of which the program did not know that wrote it.
+func (c *collection) rewrite(ctx context.Context, k *call, key driver.Key, keyVals []driver.Value) error {
+	for attempt := range maxAttempts {
+		if err := pause(ctx, attempt); err != nil {
+			return ofKey(key, err)
+		}
+		since, writes := c.clock(), []write{{verb: doUpdate, change: change{key: key, keyVals: keyVals}}}
+		if err := c.readOld(ctx, k, writes); err != nil {
+			return err
+		}
+		if !writes[0].old.live {
+			return nil
+		}
+		done, err := c.sendAgain(ctx, k, writes, since)
+		if err != nil {
+			return ofKeyOnce(key, err)
+		}
+		if done {
+			return nil
+		}
+	}
+	return ofKey(key, fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", maxAttempts, ErrConflict))
+}
+
+// sendAgain commits what is there already of one record; done is false if it has changed.
+func (c *collection) sendAgain(ctx context.Context, k *call, writes []write, since time.Time) (done bool, err error) {
+	w := &writes[0]
+	next := w.old.record
+	w.next, w.whole = &next, true
+	b := newBuilder()
+	defer b.release()
+	b.token = driver.NewToken()
+	if err := b.add(c, 0, &w.change); err != nil {
+		return false, err
+	}
+	refusal, err := c.commitAll(ctx, k, b, writes, since)
+	return err == nil && refusal == nil, err
 }

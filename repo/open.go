@@ -206,8 +206,9 @@ func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) 
 	return true, nil
 }
 
-// DropIndex removes an index, its rows and its catalog entry. Repositories that
-// are open with the index refuse to write from then on.
+// DropIndex removes an index, its rows and its catalog entry. Repositories of this Store
+// that are open with the index refuse to write from then on; other programs that have it
+// open are to be stopped before.
 func DropIndex(ctx context.Context, store *Store, collection, name string) error {
 	k := store.begin("drop index")
 	sh := store.shared(collection)
@@ -266,7 +267,9 @@ func (s *Store) changeCatalog(ctx context.Context, k *call, t *driver.Table, e *
 }
 
 // DropCollection removes a collection with all its records, indexes and its
-// catalog entry. Dropping one that is not there succeeds.
+// catalog entry. Dropping one that is not there succeeds. Repositories of this Store that
+// are open refuse to write from then on; other programs that have the collection open are
+// to be stopped before: if it is made anew they write by the indexes that they know.
 func DropCollection(ctx context.Context, store *Store, collection string) error {
 	k := store.begin("drop")
 	sh := store.shared(collection)

@@ -231,7 +231,8 @@ func (c *collection) quote(key driver.Key) string {
 // record should have and writes those that are missing. Readers see what was
 // there and right all the time, writers of this process wait, and a Rebuild that
 // is interrupted has done a part. Repositories that are open stay so. It needs a
-// store that no other process writes to. Rows that cannot be read at all are
+// store that no other process writes to. A record that a program wrote which did not
+// know of an index in other partitions is written again, and has another version then. Rows that cannot be read at all are
 // ErrCorrupt: then remove the index with [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
 	k := r.begin("rebuild")

@@ -24,9 +24,9 @@ func TestConform(t *testing.T) {
 		url, store string
 		missing    int
 	}{
-		{"memory:", "memory, in the memory of this process", 4},
-		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 12},
-		{"pebble::memory:", "pebble v2", 13},
+		{"memory:", "memory, in the memory of this process", 6},
+		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 14},
+		{"pebble::memory:", "pebble v2", 15},
 	} {
 		out := t.TempDir()
 		code, stdout, stderr := do(t, "conform", tt.url, "--seed", "7", "--ops", "1600", "--histories", "6", "--out", out)
