@@ -67,6 +67,11 @@ func paths() []path {
 			return r.Insert(ctx, &m)
 		}},
 		{"move", func(h string) []state { return []state{stateOf(first(h)), stateOf(moved(h))} }, update(moved)},
+		{"patch", func(h string) []state { return []state{stateOf(first(h)), stateOf(moved(h))} }, func(ctx context.Context, r *repo.Repo[member], h string) error {
+			m := moved(h)
+			_, err := r.Patch(ctx, repo.Key{h, "a"}, repo.Set("team", m.Team), repo.Set("note", m.Note))
+			return err
+		}},
 		{"mail", func(h string) []state { return []state{stateOf(first(h)), stateOf(other(h))} }, update(other)},
 		{"delete", func(h string) []state { return []state{stateOf(first(h)), {}} }, func(ctx context.Context, r *repo.Repo[member], h string) error {
 			return r.Delete(ctx, repo.Key{h, "a"})
