@@ -300,11 +300,10 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 		return 0, nil, c.keysFirst(ctx, k, writes, err)
 	}
 	b.addGone(c, writes)
-	c.shared.gate.RLock()
-	defer c.shared.gate.RUnlock()
-	if c.shared.epoch != c.epoch {
-		return 0, nil, fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
+	if err := c.enter(ctx, k); err != nil {
+		return 0, nil, err
 	}
+	defer c.leave(k)
 	refusal, err := c.commitAll(ctx, k, b, writes, since)
 	if err != nil {
 		return 0, nil, ofKeyOnce(writes[b.owner[0]].key, err)

@@ -81,8 +81,10 @@ func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t
 		return nil, nil, err
 	}
 	c.shared = store.shared(c.name)
-	c.shared.gate.Lock()
-	defer c.shared.gate.Unlock()
+	if err := c.shared.gate.shut(ctx); err != nil {
+		return nil, nil, err
+	}
+	defer c.shared.gate.open()
 	c.share()
 	if err := c.agree(ctx, k, o); err != nil {
 		return nil, nil, err
@@ -212,9 +214,12 @@ func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) 
 func DropIndex(ctx context.Context, store *Store, collection, name string) error {
 	k := store.begin("drop index")
 	sh := store.shared(collection)
-	sh.gate.Lock()
-	defer sh.gate.Unlock()
-	if err := dropIndex(ctx, store, &k, sh, collection, name); err != nil {
+	err := sh.gate.shut(ctx)
+	if err == nil {
+		defer sh.gate.open()
+		err = dropIndex(ctx, store, &k, sh, collection, name)
+	}
+	if err != nil {
 		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
 	}
 	return nil
@@ -273,9 +278,12 @@ func (s *Store) changeCatalog(ctx context.Context, k *call, t *driver.Table, e *
 func DropCollection(ctx context.Context, store *Store, collection string) error {
 	k := store.begin("drop")
 	sh := store.shared(collection)
-	sh.gate.Lock()
-	defer sh.gate.Unlock()
-	if err := dropCollection(ctx, store, &k, collection); err != nil {
+	err := sh.gate.shut(ctx)
+	if err == nil {
+		defer sh.gate.open()
+		err = dropCollection(ctx, store, &k, collection)
+	}
+	if err != nil {
 		return &Error{Op: "drop", Collection: collection, Err: err}
 	}
 	sh.epoch = "" // no repository that is open may write any more

@@ -54,10 +54,10 @@ type Store struct {
 	open map[string]*shared // by collection
 }
 
-// shared is what repositories on one collection have in common. A writer holds
-// gate for reading while it commits, so that an index can be built alone.
+// shared is what repositories on one collection have in common. A writer is within
+// the gate while it commits, so that an index can be built alone.
 type shared struct {
-	gate   sync.RWMutex
+	gate   gate
 	epoch  string          // of the catalog entry; "" when there is none
 	tables []*driver.Table // of the repository that was opened last
 }
@@ -115,6 +115,7 @@ type call struct {
 	requests int
 	rows     int
 
+	within  bool  // it has passed the collection's gate
 	expires bool  // records can expire
 	now     int64 // then: the time before the store was asked last
 }

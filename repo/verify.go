@@ -244,11 +244,14 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	if i < 0 {
 		return fmt.Errorf("no index %s in the schema: %w", name, ErrNotFound)
 	}
-	c.shared.gate.Lock()
-	defer c.shared.gate.Unlock()
-	if c.shared.epoch != c.epoch {
-		return fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
+	if err := c.shared.gate.shut(ctx); err != nil {
+		return err
 	}
+	defer c.shared.gate.open()
+	if c.shared.epoch != c.epoch {
+		return errSchemaChanged
+	}
+	k.within = true // an expired owner of a value is deleted on the way
 	x := c.indexes[i]
 	var err error
 	switch {
