@@ -277,18 +277,18 @@ func (c *collection) sendLoose(ctx context.Context, k *call, token driver.Token,
 			return refusal, err
 		}
 		if attempt == 3 || pause(ctx, attempt+1) != nil {
-			return nil, givenUp(ctx, err)
+			return nil, givenUp(ctx, "the rows of an index", err)
 		}
 	}
 }
 
-// givenUp returns what is to be said of a write whose rows got no answer: its commit was
-// never sent, so that it did not happen and never will.
-func givenUp(ctx context.Context, err error) error {
+// givenUp returns what is to be said of a write if what had to be done before got no
+// answer: its commit was never sent, so that it did not happen and never will.
+func givenUp(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("before the commit: %w: %w", ErrTimeout, ctx.Err())
 	}
-	return fmt.Errorf("before the commit: the store does not answer for the rows of an index, and nothing was written: %w: %s", ErrUnavailable, err.Error())
+	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %s", what, ErrUnavailable, err.Error())
 }
 
 // dropOwn drops what was put for a commit that did not happen and never will (W7).

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -94,6 +95,9 @@ func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, s
 	}
 	_, refusal, err := c.try(ctx, k, driver.NewToken(), []write{w}, since)
 	return err == nil && refusal == nil, err
+	if errors.Is(err, ErrUnknownOutcome) {
+		err = givenUp(ctx, "an expired record", err) // its outcome is not that of the write which it is in the way of
+	}
 }
 
 // sweepLoose drops the rows or claims of a loose index that no record has (S1 to S3).
