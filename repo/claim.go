@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,7 +18,10 @@ const patience = 16
 func (c *collection) claim(ctx context.Context, k *call, token driver.Token, p *looseOp, w *write) error {
 	for attempt := 0; ; attempt++ {
 		refusal, err := c.sendLoose(ctx, k, token, &p.Op)
-		if err != nil || refusal == nil || refusal.Row.Rev == token {
+		if err == nil && refusal != nil && refusal.Row.Rev == token { // an earlier sending did it
+			refusal, err = c.confirmClaim(ctx, k, token, p)
+		}
+		if err != nil || refusal == nil {
 			return err
 		}
 		p.If, p.Rev = driver.Absent, driver.Token{}
@@ -34,6 +38,20 @@ func (c *collection) claim(ctx context.Context, k *call, token driver.Token, p *
 			return err
 		}
 	}
+}
+
+// confirmClaim makes sure that a claim which is there lasts as long as one that was
+// acknowledged, as confirm does for a record. A refusal says that it is there no more.
+func (c *collection) confirmClaim(ctx context.Context, k *call, token driver.Token, p *looseOp) (*driver.Refusal, error) {
+	if !c.store.facts.Waits {
+		return nil, nil
+	}
+	check := driver.Op{Do: driver.Check, Table: p.x.table, Row: driver.Row{Key: p.Row.Key}, If: driver.AtRev, Rev: token}
+	refusal, err := c.store.commit(ctx, k, driver.NewToken(), []driver.Op{check})
+	if errors.Is(err, ErrUnknownOutcome) {
+		err = givenUp(ctx, "the rows of an index", err)
+	}
+	return refusal, err
 }
 
 // An overtaken is the error of a claim that the writer's own record has got meanwhile,
