@@ -13,6 +13,10 @@ import (
 // until Maintain finds it.
 const mostDrops = 1 << 16
 
+// farewell is how long a cleaner that was closed goes on with what is due: where the
+// store is silent each drop takes some seconds, and there may be thousands.
+const farewell = 5 * time.Second
+
 // A cleaner drops loose rows and claims that nobody needs, each once, when they are
 // due. Nobody waits for it.
 type cleaner struct {
@@ -23,6 +27,7 @@ type cleaner struct {
 	late    []drop // by time due
 	running bool
 	closed  bool
+	until   time.Time // then: when it begins no further drop
 	wake    chan struct{}
 	done    sync.WaitGroup
 }
@@ -80,11 +85,12 @@ func (c *cleaner) run() {
 func (c *cleaner) next() (d drop, wait time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.soon) > 0 {
+	over := c.closed && time.Now().After(c.until)
+	if len(c.soon) > 0 && !over {
 		d, c.soon = c.soon[0], c.soon[1:]
 		return d, 0, true
 	}
-	if len(c.late) > 0 {
+	if len(c.late) > 0 && !over {
 		if wait = time.Until(c.late[0].due); wait <= 0 {
 			d, c.late = c.late[0], c.late[1:]
 			return d, 0, true
@@ -104,10 +110,10 @@ func (c *cleaner) drop(d drop) {
 	_, _ = c.store.driver.Commit(ctx, driver.NewToken(), []driver.Op{d.op})
 }
 
-// close drops what is due and leaves the rest.
+// close drops what is due, for some seconds, and leaves the rest.
 func (c *cleaner) close() {
 	c.mu.Lock()
-	c.closed = true
+	c.closed, c.until = true, time.Now().Add(farewell)
 	select {
 	case c.wake <- struct{}{}:
 	default:

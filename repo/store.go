@@ -84,7 +84,7 @@ func (s *Store) Driver() driver.Store { return s.driver }
 
 // Close waits for operations under way and releases the backend. Operations that
 // begin later fail with ErrClosed. What loose indexes left behind in the last minute
-// stays for Maintain.
+// stays for Maintain, and so does what could not be removed in some seconds.
 func (s *Store) Close() error {
 	s.cleaner.close()
 	if err := s.driver.Close(); err != nil {
