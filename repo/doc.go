@@ -19,5 +19,9 @@
 //   - P6: an outcome that cannot be known is [ErrUnknownOutcome], and
 //     [Repo.Resolve] settles it.
 //
+// Keep the clocks of programs that share a store within a minute of each other. By its own
+// clock each says which records have expired, and Maintain which deleted ones are so old
+// that no write from before can come any more.
+//
 // The package imports nothing but the standard library.
 package repo

@@ -19,6 +19,7 @@ type Reclaimed struct {
 // index rows, old tombstones, and what writers left behind that were interrupted. Run
 // it now and then, in one place or several; it may be interrupted at any time. It
 // reads everything. What is less than some minutes old it may leave for the next time.
+// How old something is it says by this program's clock, which must be right.
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 	k := r.begin("maintain")
 	var done Reclaimed
@@ -94,10 +95,10 @@ func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, s
 		return false, err // gone, or renewed
 	}
 	_, refusal, err := c.try(ctx, k, driver.NewToken(), []write{w}, since)
-	return err == nil && refusal == nil, err
 	if errors.Is(err, ErrUnknownOutcome) {
 		err = givenUp(ctx, "an expired record", err) // its outcome is not that of the write which it is in the way of
 	}
+	return err == nil && refusal == nil, err
 }
 
 // sweepLoose drops the rows or claims of a loose index that no record has (S1 to S3).

@@ -177,10 +177,11 @@ func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row
 		return row, Unknown, nil
 	}
 	if o.version.IsZero() {
-		if c.age(o.token) < c.retention-clockMargin && len(row.Ring) < ringSize {
+		age := c.age(o.token)
+		if -clockMargin < age && age < c.retention-clockMargin && len(row.Ring) < ringSize {
 			return row, NotCommitted, nil
 		}
-		return row, Unknown, nil
+		return row, Unknown, nil // one from the future was made by another clock, and may be old
 	}
 	for _, t := range row.Ring {
 		if t == o.version {
