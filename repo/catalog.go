@@ -28,8 +28,9 @@ type catalogEntry struct {
 	Collection string            `json:"collection"`
 	Partition  []catalogColumn   `json:"partition"`
 	Sort       []catalogColumn   `json:"sort,omitempty"`
-	Fields     map[string]string `json:"fields"`            // kinds of all fields ever declared
-	Expires    bool              `json:"expires,omitempty"` // some program lets records expire
+	Fields     map[string]string `json:"fields"`             // kinds of all fields ever declared
+	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists, where an index has them and they are no strings
+	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire
 	Indexes    []catalogIndex    `json:"indexes,omitempty"`
 
 	rev driver.Token // of the stored row
@@ -88,7 +89,25 @@ func (c *collection) entry() *catalogEntry {
 	for _, x := range c.indexes {
 		e.Indexes = append(e.Indexes, x.entry(indexReady))
 	}
+	e.addElements(c)
 	return e
+}
+
+// addElements adds the kinds of elements that c declares, and reports whether that was
+// anything.
+func (e *catalogEntry) addElements(c *collection) (added bool) {
+	for _, x := range c.indexes {
+		if x.multi < 0 || c.elems[x.multi] == driver.String {
+			continue
+		}
+		if e.Elements == nil {
+			e.Elements = map[string]string{}
+		}
+		name := c.cols[x.multi].Name
+		added = added || e.Elements[name] == ""
+		e.Elements[name] = c.elems[x.multi].String()
+	}
+	return added
 }
 
 func (x *index) entry(state string) catalogIndex {
@@ -233,7 +252,7 @@ func keyText(e *catalogEntry) string {
 // grow adds to the entry what c declares beyond it, and reports whether that was
 // anything. Programs that took records to last for ever must open anew.
 func (e *catalogEntry) grow(c *collection) bool {
-	added := false
+	added := e.addElements(c)
 	if c.expires && !e.Expires {
 		e.Expires, e.Epoch, added = true, newEpoch(), true
 	}

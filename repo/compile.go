@@ -73,14 +73,14 @@ func (c *compiler) declare(sh *shape) {
 		return
 	}
 	for name, kind := range c.schema.Fields {
-		k, ok := kindNamed(kind)
+		k, elem, ok := kindsNamed(kind)
 		if !ok {
-			c.fault("field %s: kind %q is none of bool, int, float, string, bytes, time, list, map", name, kind)
+			c.fault("field %s: kind %q is none of bool, int, float, string, bytes, time, list, map, or list of one of these", name, kind)
 		}
 		if !fieldName.MatchString(name) {
 			c.fault("field %q: use letters, digits and '_', a letter first, at most 64", name)
 		}
-		c.kinds[name], c.lists[name] = k, driver.String
+		c.kinds[name], c.lists[name] = k, elem
 		c.order = append(c.order, name)
 	}
 	sort.Strings(c.order)
@@ -91,10 +91,23 @@ func (c *compiler) checkFields() {
 	for name, kind := range c.schema.Fields {
 		if k, ok := c.kinds[name]; !ok {
 			c.fault("field %s of the schema is not in the struct; add a field tagged `repo:%q`", name, name)
-		} else if k.String() != kind {
+		} else if named, elem, _ := kindsNamed(kind); named != k || strings.Contains(kind, elementsOf) && elem != c.lists[name] {
 			c.fault("field %s is %s in the schema and %s in the struct", name, kind, k)
 		}
 	}
+}
+
+// elementsOf stands between a list and the kind of its elements, where these are no strings.
+const elementsOf = " of "
+
+// kindsNamed returns the kind that a schema names, and that of the elements of a list.
+func kindsNamed(name string) (kind, elem driver.Kind, ok bool) {
+	name, of, some := strings.Cut(name, elementsOf)
+	if kind, ok = kindNamed(name); !some {
+		return kind, driver.String, ok
+	}
+	elem, known := kindNamed(of)
+	return kind, elem, known && kind == driver.List
 }
 
 func kindNamed(name string) (driver.Kind, bool) {

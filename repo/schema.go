@@ -23,7 +23,8 @@ type Schema struct {
 	Indexes []Index `json:"indexes,omitempty" yaml:"indexes"`
 
 	// Fields gives the kinds of fields when the records are maps: "bool",
-	// "int", "float", "string", "bytes", "time", "list" or "map" by name. With
+	// "int", "float", "string", "bytes", "time", "list" or "map" by name. An index
+	// takes the elements of a list for strings unless it is a "list of int", say. With
 	// a struct they are known and Fields is empty.
 	Fields map[string]string `json:"fields,omitempty" yaml:"fields"`
 }

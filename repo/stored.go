@@ -58,6 +58,9 @@ func (e *catalogEntry) schema() Schema {
 		s.Fields[col.Name] = col.Kind
 	}
 	for name, kind := range e.Fields {
+		if of := e.Elements[name]; of != "" {
+			kind += elementsOf + of
+		}
 		s.Fields[name] = kind
 	}
 	for i := range e.Indexes {

@@ -54,6 +54,45 @@ func TestSchemaOf(t *testing.T) {
 	}
 }
 
+// It opens also a collection with an index over the elements of a list that are no texts.
+func TestSchemaOfListsOfNumbers(t *testing.T) {
+	type chart struct {
+		ID     string      `repo:"id"`
+		Points []int64     `repo:"points"`
+		Days   []time.Time `repo:"days"`
+	}
+	store := newStore(t, nil)
+	charts, err := repo.Open[chart](t.Context(), store, repo.Schema{Collection: "charts", Partition: []string{"id"},
+		Indexes: []repo.Index{{Partition: []string{"points[]"}}, {Partition: []string{"days[]"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := charts.Insert(t.Context(), &chart{"a", []int64{1, 2}, []time.Time{time.Unix(1, 0)}}); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := repo.SchemaOf(t.Context(), store, "charts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps, err := repo.Open[map[string]any](t.Context(), store, schema, repo.WithoutDefine())
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := repo.Collect(maps.Find(t.Context(), repo.Where("points[]", 2)))
+	if err != nil || len(list) != 1 {
+		t.Errorf("found %v, %v; want the chart with that point", list, err)
+	}
+	reports, err := maps.Verify(t.Context())
+	for _, r := range reports {
+		if !r.Clean() {
+			t.Errorf("verify: %+v", r)
+		}
+	}
+	if err != nil || len(reports) != 2 {
+		t.Errorf("%d reports, %v; want 2", len(reports), err)
+	}
+}
+
 func TestSchemaOfNothing(t *testing.T) {
 	store := newStore(t, nil)
 	for range 2 {
