@@ -12,14 +12,8 @@ import (
 // other process writes. The catalog says "building" until the rows are complete,
 // so that what a crash leaves is refused at the next Open.
 func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
-	for _, x := range build {
-		if x.loose {
-			return false, fmt.Errorf("index %s lies in another partition than its records, and such an index is made with its collection; copy the records to a collection with another name: %w", x.name, ErrUnsupported)
-		}
-	}
-	tables := slices.DeleteFunc(slices.Clone(build), func(x *index) bool { return x.native })
-	if !c.store.facts.OneProcess && len(tables) > 0 {
-		return false, fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile: %w", tables[0].name, c.store.facts.Name, ErrUnsupported)
+	if err := c.mayBuild(build); err != nil {
+		return false, err
 	}
 	e.Epoch = newEpoch()
 	e.grow(c)
@@ -46,6 +40,19 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 	}
 	c.adopt(e)
 	return true, nil
+}
+
+// mayBuild says why indexes cannot be made of a collection that there is already.
+func (c *collection) mayBuild(build []*index) error {
+	for _, x := range build {
+		switch {
+		case x.loose:
+			return fmt.Errorf("index %s lies in another partition than its records, and such an index is made with its collection; copy the records to a collection with another name: %w", x.name, ErrUnsupported)
+		case !x.native && !c.store.facts.OneProcess:
+			return fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile; copy the records to a collection with another name: %w", x.name, c.store.facts.Name, ErrUnsupported)
+		}
+	}
+	return nil
 }
 
 // dropBefore removes what an index was that the store kept, if now it is a table, or the

@@ -12,6 +12,11 @@ import (
 
 // A Group is several writes on records of one partition that are done together or
 // not at all. It is for one goroutine and one Commit. Make one with [Repo.Group].
+//
+// A value of a unique index passes from one record of the group to another only where
+// the index changes in the same commit. Where it is put before it ([Repo.ExplainWrites]
+// says so), the value is taken as long as the one has it, and Commit fails with ErrExists:
+// let the one give it up by a write of its own first.
 type Group[T any] struct {
 	repo   *Repo[T]
 	writes []write

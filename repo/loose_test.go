@@ -450,6 +450,20 @@ func TestLooseValueTwiceInAGroup(t *testing.T) {
 			t.Errorf("%s is there: %v, %v", id, found, err)
 		}
 	}
+	// A value that one record of a group has does not pass to another one within it.
+	a, b := person{"h", "a", "x", "1"}, person{"h", "b", "y", "2"}
+	for _, tt := range []struct {
+		mailA, mailB string
+		want         error
+	}{{"x", "y", nil}, {"y", "x", repo.ErrExists}, {"z", "x", repo.ErrExists}, {"z", "y", nil}, {"z", "x", nil}} {
+		a.Mail, b.Mail = tt.mailA, tt.mailB
+		g := people.Group()
+		g.Put(&a)
+		g.Put(&b)
+		if err := g.Commit(t.Context()); !errors.Is(err, tt.want) {
+			t.Errorf("a group that gives a %s and b %s: %v, want %v", tt.mailA, tt.mailB, err, tt.want)
+		}
+	}
 }
 
 // A record whose tokens cannot be read is damaged, not one without the value.

@@ -44,7 +44,9 @@ func WithRebuild() OpenOption { return func(o *openOptions) { o.rebuild = true }
 // Open returns a repository on a collection, which it creates if it is not there.
 // It checks the schema against T, the store's facts, and what the store remembers
 // of the collection, and reports every fault at once, each with its remedy, as
-// ErrSchema. New fields and, in an empty collection, new indexes are added.
+// ErrSchema. New fields and, in an empty collection, new indexes are added; but a store
+// that other processes may write to gets no new index tables: these are made with their
+// collection.
 func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenOption) (*Repo[T], error) {
 	var o openOptions
 	for _, opt := range opts {
@@ -201,9 +203,13 @@ func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) 
 		if err != nil {
 			return false, err
 		}
-		if len(chunk.Rows) > 0 {
-			return false, fmt.Errorf("index %s is new or was declared otherwise, and the collection has records; open with repo.WithRebuild() to build it: %w", strings.Join(names, ", "), ErrSchema)
+		if len(chunk.Rows) == 0 {
+			continue
 		}
+		if err := c.mayBuild(build); err != nil {
+			return false, fmt.Errorf("%w: %w", ErrSchema, err)
+		}
+		return false, fmt.Errorf("index %s is new or was declared otherwise, and the collection has records; open with repo.WithRebuild() to build it: %w", strings.Join(names, ", "), ErrSchema)
 	}
 	return true, nil
 }
