@@ -2,6 +2,8 @@ package conformance
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,5 +52,29 @@ func TestCheckOfBrokenStores(t *testing.T) {
 				t.Errorf("%d results for %d rules", sum, want)
 			}
 		})
+	}
+}
+
+// A run that is interrupted while it makes its tables leaves none of them.
+func TestCheckInterruptedAtTheBeginning(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := newBroken(driver.UnitStore)
+	var made []*driver.Table
+	b.define = func(_ context.Context, tables []*driver.Table) error {
+		made = tables[:len(tables)/2]
+		cancel()
+		return errors.Join(b.Store.Define(context.WithoutCancel(ctx), made), fmt.Errorf("define: %w", driver.ErrTimeout))
+	}
+	b.close = func() error { return nil }
+	if r, err := Check(ctx, func(context.Context) (driver.Store, error) { return b, nil }, Options{Seed: 1}); r != nil || !errors.Is(err, driver.ErrTimeout) {
+		t.Errorf("Check: %v, %v; want no report, and the error of the store", r, err)
+	}
+	if len(made) == 0 {
+		t.Error("no table was made, so this tests nothing")
+	}
+	for _, table := range made {
+		if err := b.Store.Attach(t.Context(), []*driver.Table{table}); !errors.Is(err, driver.ErrSchema) {
+			t.Errorf("the table %s is there: %v", table.Name, err)
+		}
 	}
 }

@@ -45,7 +45,8 @@ func newSuite(ctx context.Context, open Open) (*suite, error) {
 	s.tables = newTables(s.id)
 	s.made = s.tables.all(s.facts)
 	if err := store.Define(ctx, s.made); err != nil {
-		return nil, errors.Join(fmt.Errorf("define the tables of the suite: %w", err), store.Close())
+		err = fmt.Errorf("define the tables of the suite: %w", err)
+		return nil, errors.Join(err, s.finish(context.WithoutCancel(ctx))) // some of them are there
 	}
 	return s, nil
 }
