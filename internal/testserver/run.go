@@ -11,11 +11,14 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/term"
 )
 
 // Run has a server of each store named before "--" in args, of all three if none is, for the time
 // of the command after it, whose environment names them. It returns the command's exit code, 128
-// and the signal's number if a signal ended it. When ctx ends, the command gets SIGTERM.
+// and the signal's number if a signal ended it. When ctx ends, the command gets SIGTERM. What it has
+// started ends with it, and with this process, unless they may read from a terminal.
 // Servers that a variable names already are left alone. Script is scripts/servers.
 func Run(ctx context.Context, script string, args []string, stderr io.Writer) (int, error) {
 	stores, command, err := runArgs(args)
@@ -28,7 +31,7 @@ func Run(ctx context.Context, script string, args []string, stderr io.Writer) (i
 	servers, err := openAll(ctx, launcher{script: script, choose: freeAddress}, stores, stderr)
 	code := 1
 	if err == nil {
-		code, err = runCommand(ctx, command, servers)
+		code, err = runCommand(ctx, script, command, servers)
 	}
 	return code, errors.Join(err, closeAll(servers))
 }
@@ -96,7 +99,7 @@ func closeAll(servers []*Server) error {
 	return errors.Join(errs...)
 }
 
-func runCommand(ctx context.Context, command []string, servers []*Server) (int, error) {
+func runCommand(ctx context.Context, script string, command []string, servers []*Server) (code int, err error) {
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -105,7 +108,16 @@ func runCommand(ctx context.Context, command []string, servers []*Server) (int, 
 	for _, s := range servers {
 		cmd.Env = append(cmd.Env, s.Store.kind().variable+"="+s.URL)
 	}
-	err := cmd.Run()
+	if !term.IsTerminal(int(os.Stdin.Fd())) { // else Ctrl-C tells all, and only this group can read from it
+		var g *guard
+		if g, err = newGuard(script, "command"); err != nil {
+			return 1, fmt.Errorf("run: guard: %w", err)
+		}
+		defer func() { err = errors.Join(err, g.close()) }()
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.group}
+		cmd.Cancel = func() error { return syscall.Kill(-g.group, syscall.SIGTERM) }
+	}
+	err = cmd.Run()
 	var exit *exec.ExitError
 	if err == nil || errors.As(err, &exit) {
 		return exitCode(cmd.ProcessState), nil

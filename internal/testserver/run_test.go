@@ -2,11 +2,13 @@ package testserver_test
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/internal/testserver"
 )
@@ -67,6 +69,37 @@ func TestRunThatIsTold(t *testing.T) {
 				t.Errorf("exit code %d, want that of the command, %d", cmd.ProcessState.ExitCode(), 128+int(sig))
 			}
 			eventually(t, "server gone", func() bool { return !reachable(f.addr()) })
+		})
+	}
+}
+
+// What the command has started, and does not tell, ends with it, as the tests of "go test"
+// must; and with the run itself, however that ends.
+func TestRunEndsAll(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			cmd := command(t, nil, script, "run", "redis", "--", "bash", "-c",
+				`sleep 60 & echo "$POLYSTORE_TEST_REDIS"; wait`)
+			f := start(t, cmd)
+			f.listen(t)
+			if err := cmd.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			closed := make(chan error, 1)
+			go func() {
+				_, err := io.Copy(io.Discard, f.out) // until nobody has it open any more
+				closed <- err
+			}()
+			select {
+			case err := <-closed:
+				if err != nil {
+					t.Error(err)
+				}
+			case <-time.After(30 * time.Second):
+				t.Error("what the command started is there 30 s after the signal")
+			}
+			cmd.Wait()
 		})
 	}
 }
