@@ -41,6 +41,27 @@ func TestDamagedCacheIsNoticed(t *testing.T) {
 	check("missing", "mongo: "+name+" is damaged\n", 1)
 }
 
+// TestScriptAnywhere runs a copy of the script by a relative name in a folder whose name has
+// spaces and signs, for a user who has set CDPATH.
+func TestScriptAnywhere(t *testing.T) {
+	const name, content = "mongo-6.0.27/mongod", "the right content"
+	clone, cache := filepath.Join(t.TempDir(), "a clone (1) of 'mine' & $HOME"), t.TempDir()
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(clone, "scripts", "servers"), string(text))
+	write(t, filepath.Join(clone, "scripts", "servers.sha256"), fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(content)), name))
+	write(t, filepath.Join(cache, "polystore", name), content)
+	for _, paths := range []string{"", ".", "..:."} {
+		cmd := command(t, []string{"XDG_CACHE_HOME=" + cache, "CDPATH=" + paths}, "bash", "scripts/servers", "check", "mongo")
+		cmd.Dir = clone
+		if out, err := cmd.CombinedOutput(); string(out) != "mongo: ready\n" || err != nil {
+			t.Errorf("CDPATH=%s: check said %q, %v", paths, out, err)
+		}
+	}
+}
+
 func write(t *testing.T, name, content string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
