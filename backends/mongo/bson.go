@@ -3,6 +3,7 @@ package mongo
 import (
 	"encoding/binary"
 	"math"
+	"sort"
 	"strconv"
 	"unicode/utf8"
 	"unsafe"
@@ -303,13 +304,22 @@ func (e *element) pairs() (driver.Value, bool) {
 // mixed up, and reports whether each key is there once.
 func inOrder(pairs []driver.Value) bool {
 	for i := 2; i < len(pairs); i += 2 {
-		for j := i; j > 0 && pairs[j].Str() <= pairs[j-2].Str(); j -= 2 {
-			if pairs[j].Str() == pairs[j-2].Str() {
-				return false
-			}
-			pairs[j], pairs[j-2] = pairs[j-2], pairs[j]
-			pairs[j+1], pairs[j-1] = pairs[j-1], pairs[j+1]
+		if pairs[i].Str() < pairs[i-2].Str() {
+			sort.Sort(byKey(pairs))
+			i = 0 // from the start
+		} else if pairs[i].Str() == pairs[i-2].Str() {
+			return false
 		}
 	}
 	return true
+}
+
+// byKey sorts the pairs of a map.
+type byKey []driver.Value
+
+func (p byKey) Len() int           { return len(p) / 2 }
+func (p byKey) Less(i, j int) bool { return p[2*i].Str() < p[2*j].Str() }
+func (p byKey) Swap(i, j int) {
+	p[2*i], p[2*j] = p[2*j], p[2*i]
+	p[2*i+1], p[2*j+1] = p[2*j+1], p[2*i+1]
 }

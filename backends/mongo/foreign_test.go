@@ -3,8 +3,10 @@ package mongo_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
@@ -88,6 +90,39 @@ func TestForeignIds(t *testing.T) {
 	}
 	if seen != 1 || !errors.Is(last, driver.ErrCorrupt) || !strings.Contains(last.Error(), "ann#zzz") {
 		t.Errorf("range: %d rows, then %v; want one and ErrCorrupt", seen, last)
+	}
+}
+
+// A large map whose keys another program has in the opposite order is read in a time that
+// is of the order of its size.
+func TestForeignOrderOfManyKeys(t *testing.T) {
+	t.Parallel()
+	s, ts, db := shared(t)
+	const keys = 500_000
+	mixed := make(bson.D, keys)
+	for i := range mixed {
+		mixed[i] = bson.E{Key: fmt.Sprintf("%06d", keys-1-i), Value: true}
+	}
+	doc := d("_id", annOne, "_rev", bson.Binary{Data: []byte("0123456789abcdef")}, "tags", bson.A{mixed})
+	if _, err := db.Collection("posts").InsertOne(t.Context(), doc); err != nil {
+		t.Fatal(err)
+	}
+	var rows [1]driver.Row
+	done := make(chan error, 1)
+	go func() {
+		done <- s.Get(t.Context(), ts.Posts, []driver.Key{{Partition: "ann#", Sort: "1#"}}, nil, rows[:])
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(time.Minute): // some hundred times what it takes
+		t.Fatal("reading it hangs")
+	}
+	got := rows[0].Fields[backendtest.FieldTags].List()[0].List()
+	if len(got) != 2*keys || got[0].Str() != "000000" || got[2*keys-2].Str() != fmt.Sprintf("%06d", keys-1) {
+		t.Errorf("%d keys and values from %v", len(got), got[0])
 	}
 }
 
