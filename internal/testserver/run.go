@@ -11,8 +11,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/term"
 )
 
 // Run has a server of each store named before "--" in args, of all three if none is, for the time
@@ -108,7 +106,7 @@ func runCommand(ctx context.Context, script string, command []string, servers []
 	for _, s := range servers {
 		cmd.Env = append(cmd.Env, s.Store.kind().variable+"="+s.URL)
 	}
-	if !term.IsTerminal(int(os.Stdin.Fd())) { // else Ctrl-C tells all, and only this group can read from it
+	if !isTerminal(os.Stdin) { // else Ctrl-C tells all, and only this group can read from it
 		var g *guard
 		if g, err = newGuard(script, "command"); err != nil {
 			return 1, fmt.Errorf("run: guard: %w", err)
@@ -123,6 +121,13 @@ func runCommand(ctx context.Context, script string, command []string, servers []
 		return exitCode(cmd.ProcessState), nil
 	}
 	return 127, fmt.Errorf("run: %w", err)
+}
+
+// isTerminal reports whether a file may be a terminal: a device, and not the null device.
+func isTerminal(f *os.File) bool {
+	is, err := f.Stat()
+	null, none := os.Stat(os.DevNull)
+	return err == nil && is.Mode()&os.ModeCharDevice != 0 && (none != nil || !os.SameFile(is, null))
 }
 
 func exitCode(state *os.ProcessState) int {
