@@ -160,6 +160,14 @@ func (c *collection) age(t driver.Token) time.Duration {
 	return c.store.opts.Now().Sub(time.UnixMilli(t.Millis()))
 }
 
+// isYoung reports whether no tombstone can have been forgotten that is younger than a
+// token. One that comes from the future, by the clock that tokens are made with, was made
+// by another one and may be old.
+func (c *collection) isYoung(t driver.Token) bool {
+	age := time.Since(time.UnixMilli(t.Millis()))
+	return age > -clockMargin && max(age, c.age(t)) < c.retention-clockMargin
+}
+
 // look reads the record and says what it tells about o; Unknown may mean that
 // the write can still happen.
 func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row, Verdict, error) {
@@ -177,11 +185,10 @@ func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row
 		return row, Unknown, nil
 	}
 	if o.version.IsZero() {
-		age := c.age(o.token)
-		if -clockMargin < age && age < c.retention-clockMargin && len(row.Ring) < ringSize {
+		if c.isYoung(o.token) && len(row.Ring) < ringSize {
 			return row, NotCommitted, nil
 		}
-		return row, Unknown, nil // one from the future was made by another clock, and may be old
+		return row, Unknown, nil
 	}
 	for _, t := range row.Ring {
 		if t == o.version {

@@ -50,3 +50,30 @@ func TestResolveByAnotherClock(t *testing.T) {
 		}
 	}
 }
+
+// A program's own clock for expiry may show any time. By one that is ahead tombstones may
+// have been forgotten.
+func TestResolveByAClockOfOnesOwn(t *testing.T) {
+	for _, tt := range []struct {
+		ahead time.Duration
+		want  repo.Verdict
+	}{{-10000 * time.Hour, repo.NotCommitted}, {0, repo.NotCommitted}, {time.Hour, repo.Unknown}} {
+		now := func() time.Time { return time.Now().Add(tt.ahead) }
+		store := repo.NewStore(memory.New(&memory.Options{Uncertain: true}), &repo.Options{Now: now})
+		defer store.Close()
+		things, err := repo.Open[thing](t.Context(), store, thingSchema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := things.Insert(t.Context(), &thing{ID: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		var o repo.Outcome
+		if err := o.UnmarshalText([]byte(`{"collection":"things","partition":"a#","token":"` + driver.NewToken().String() + `","based":true}`)); err != nil {
+			t.Fatal(err)
+		}
+		if v, err := things.Resolve(t.Context(), &o); v != tt.want || err != nil {
+			t.Errorf("with a clock %s ahead: %s, %v; want %s", tt.ahead, v, err, tt.want)
+		}
+	}
+}
