@@ -78,7 +78,7 @@ func conditionVariants() []variant {
 		{
 			name: "a claim is not looked at",
 			edits: []edit{{
-				"claim.go", "\t\tif err != nil || refusal == nil || refusal.Row.Rev == token {\n",
+				"claim.go", "\t\tif err != nil || refusal == nil {\n",
 				"\t\tif err != nil || refusal == nil || refusal != nil {\n",
 			}},
 			proof: byRule("unique/taken"), want: `rule unique/taken\n`,
@@ -234,7 +234,7 @@ func catalogVariants() []variant {
 		},
 		{
 			name:  "writers go on with an old schema",
-			edits: []edit{{"commit.go", "\tif c.shared.epoch != c.epoch {\n", "\tif c.shared.epoch == \"none\" {\n"}},
+			edits: []edit{{"gate.go", "\tif c.shared.epoch != c.epoch {\n", "\tif c.shared.epoch == \"none\" {\n"}},
 			proof: byRule("catalog and schema/lacking index"), want: `rule catalog and schema/lacking index\n`,
 		},
 	}
