@@ -44,6 +44,7 @@ func TestHistoriesFind(t *testing.T) {
 		{"claims that stay", keepsRows(), values, "an order of the calls on a unique value"},
 		{"index rows that come late", rowsLater(3*time.Millisecond, true), indexes, "every record that had the value during the whole call"},
 		{"index rows that stay", keepsRows(), indexes, "only records that had the value during the call"},
+		{"rows near the records that are lost", nearRowsLost(), indexes, "by an index near the records to find every record that had the value during the whole call"},
 		{"nothing is answered", unavailable, records, "most calls on a record to be answered"},
 		{"no lookup is answered", unavailable, indexes, "most calls on an index to be answered"},
 	}
@@ -62,6 +63,13 @@ func TestHistoriesFind(t *testing.T) {
 			}
 		})
 	}
+}
+
+// nearRowsLost finds nothing by the indexes that lie in the partitions of their records.
+func nearRowsLost() fault {
+	return rowFault(func(s *driver.Span, _ int, _ *driver.Row) bool {
+		return s.Table.Class != driver.Rows || s.Table.Partition[0].Name != "part"
+	})
 }
 
 // unavailable fails every call but those about the catalog.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/polystore/polystore/repo"
@@ -22,6 +23,7 @@ type stay struct {
 // A look is one lookup by an index.
 type look struct {
 	value     string
+	part      string // the partition that it is in; "" is any
 	found     []string
 	call, ret int64
 	client    int
@@ -30,14 +32,15 @@ type look struct {
 
 const (
 	kindsOfHistory = 3
-	waysToLook     = 4
+	waysToLook     = 5
+	nearRecords    = 4 // the way by an index in the partition of a client's records
 )
 
 // useIndex is a client that moves two records of its own from value to value, and
 // looks for the records of a value.
 func (h *history) useIndex(ctx context.Context, client int) error {
 	r := h.rand(client)
-	part := fmt.Sprint(h.tag, "-", client)
+	part := h.partOf(client)
 	view, err := repo.ViewOf[glance](h.repo)
 	if err != nil {
 		return err
@@ -48,7 +51,7 @@ func (h *history) useIndex(ctx context.Context, client int) error {
 			if r.IntN(2) == 0 {
 				h.moveRecord(ctx, entry{Part: part, ID: int64(r.IntN(2)), Kind: value, Tags: []string{value, "all"}, Score: 1}, r.IntN(5))
 			} else {
-				h.lookIn(ctx, client, view, value, r.IntN(waysToLook))
+				h.lookIn(ctx, client, view, look{value: value, part: h.partOf(r.IntN(h.clients))}, r.IntN(waysToLook))
 			}
 		})
 		if !goesOn {
@@ -57,6 +60,9 @@ func (h *history) useIndex(ctx context.Context, client int) error {
 	}
 	return nil
 }
+
+// partOf returns the partition of a client's records.
+func (h *history) partOf(client int) string { return fmt.Sprint(h.tag, "-", client) }
 
 func (h *history) kind(n int) string { return fmt.Sprintf("%s.k%d", h.tag, n) }
 
@@ -67,8 +73,11 @@ func (h *history) lastLooks(ctx context.Context) error {
 		return err
 	}
 	for n := range kindsOfHistory {
-		for way := range waysToLook {
-			h.lookIn(ctx, h.clients, view, h.kind(n), way)
+		for way := range nearRecords {
+			h.lookIn(ctx, h.clients, view, look{value: h.kind(n)}, way)
+		}
+		for client := range h.clients {
+			h.lookIn(ctx, h.clients, view, look{value: h.kind(n), part: h.partOf(client)}, nearRecords)
 		}
 	}
 	return nil
@@ -104,10 +113,15 @@ func (h *history) moved(record, value string, began int64, s status) {
 	h.moves[record] = append(list, stay{value: value, call: began, ret: now, leave: forever, left: forever, maybe: unknown})
 }
 
-// lookIn looks for the records of a value in one of four ways.
-func (h *history) lookIn(ctx context.Context, client int, view *repo.View[glance], value string, way int) {
-	l := look{value: value, client: client, call: h.now(), way: [...]string{"an index", "an index that covers", "the elements of a list", "keys"}[way]}
+// lookIn looks for the records of a value in one of some ways, of which one wants a partition.
+func (h *history) lookIn(ctx context.Context, client int, view *repo.View[glance], l look, way int) {
+	l.client, l.way = client, [...]string{"an index", "an index that covers", "the elements of a list", "keys", "an index near the records"}[way]
+	if way != nearRecords {
+		l.part = ""
+	}
 	var err error
+	value := l.value
+	l.call = h.now()
 	note := func(part string, id int64) { l.found = append(l.found, fmt.Sprintf("%q/%d", part, id)) }
 	switch way {
 	case 0:
@@ -122,6 +136,11 @@ func (h *history) lookIn(ctx context.Context, client int, view *repo.View[glance
 		}
 	case 2:
 		for e, findErr := range h.repo.Find(ctx, repo.Where("tags[]", value)) {
+			err = findErr
+			note(e.Part, e.ID)
+		}
+	case nearRecords:
+		for e, findErr := range h.repo.Find(ctx, h.near(l)) {
 			err = findErr
 			note(e.Part, e.ID)
 		}
@@ -140,6 +159,16 @@ func (h *history) lookIn(ctx context.Context, client int, view *repo.View[glance
 	}
 }
 
+// near returns the query by an index near the records: a native one, if there is one, for
+// no other has their order.
+func (h *history) near(l look) repo.Query {
+	q := repo.Where("part", l.part).Where("kind", l.value)
+	if _, err := h.repo.Explain(q.Order("-id")); err == nil {
+		return q.Order("-id")
+	}
+	return q.Order("score")
+}
+
 // checkLooks sees that each lookup found the records that had the value all the
 // while, each once, and none that did not have it at any time of the call.
 func (h *history) checkLooks(string) error {
@@ -147,7 +176,7 @@ func (h *history) checkLooks(string) error {
 		for record, stays := range h.moves {
 			must, may := false, false
 			for _, s := range stays {
-				if s.value != l.value {
+				if s.value != l.value || l.part != "" && !strings.HasPrefix(record, strconv.Quote(l.part)+"/") {
 					continue
 				}
 				must = must || !s.maybe && s.ret < l.call && s.leave > l.ret

@@ -83,11 +83,14 @@ const (
 	patience     = 100 * time.Millisecond // at most, of half of the calls
 	askAgain     = 5 * time.Millisecond
 	askAtMost    = 10 * time.Second
+	calmRun      = 2 * time.Minute // for reading all that there is when it is over
 )
 
 // runInTrouble is run with trouble while the clients work, and calm thereafter.
-func (h *history) runInTrouble(ctx context.Context, kind historyKind, t Trouble) error {
-	ctx, cancel := context.WithTimeout(ctx, historyRun)
+func (h *history) runInTrouble(calmly context.Context, kind historyKind, t Trouble) error {
+	calmly, end := context.WithTimeout(calmly, historyRun+calmRun)
+	defer end()
+	ctx, cancel := context.WithTimeout(calmly, historyRun)
 	defer cancel()
 	h.trouble.told, h.trouble.resolve = nil, h.repo.Resolve
 	if kind.counts {
@@ -103,7 +106,7 @@ func (h *history) runInTrouble(ctx context.Context, kind historyKind, t Trouble)
 	calm()
 	over.Wait()
 	if err == nil {
-		err = errors.Join(h.trouble.askAnew(ctx), kind.last(h, ctx), h.inStep(ctx))
+		err = errors.Join(insist(calmly, h.trouble.askAnew), kind.last(h, calmly), insist(calmly, h.inStep))
 	}
 	h.trouble.tally.Calls += h.asked
 	h.trouble.tally.Answered += h.told
@@ -111,6 +114,17 @@ func (h *history) runInTrouble(ctx context.Context, kind historyKind, t Trouble)
 		return err
 	}
 	return h.explain(kind)
+}
+
+// insist does what a busy machine may not answer in time until it is answered.
+func insist(ctx context.Context, do func(ctx context.Context) error) error {
+	for {
+		err := do(ctx)
+		if ctx.Err() != nil || !errors.Is(err, repo.ErrTimeout) && !errors.Is(err, repo.ErrUnavailable) {
+			return err
+		}
+		time.Sleep(askAgain)
+	}
 }
 
 // inStep sees that the indexes agree with the records.

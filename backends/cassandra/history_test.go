@@ -3,10 +3,12 @@ package cassandra_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/conformance"
 	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/internal/toxic"
@@ -29,7 +31,9 @@ func (d dry) Drop(ctx context.Context, tables []*driver.Table) error {
 }
 
 // newSqualls has a client that notices trouble soon.
-func newSqualls(t *testing.T) *backendtest.Squalls {
+func newSqualls(t *testing.T) *backendtest.Squalls { return squallsOn(t, "table") }
+
+func squallsOn(t *testing.T, kind string) *backendtest.Squalls {
 	t.Helper()
 	server := testserver.Shared(t, testserver.Cassandra)
 	calm, _ := shared(t)
@@ -42,15 +46,24 @@ func newSqualls(t *testing.T) *backendtest.Squalls {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { go session.Close() }) // where the network was cut it can wait for ever
+	open := conformance.WithKind(func(ctx context.Context) (driver.Store, error) {
+		return cassandra.New(ctx, session, &cassandra.Options{Keyspace: common})
+	}, kind)
 	return &backendtest.Squalls{Proxy: p, Open: func(ctx context.Context) (driver.Store, error) {
-		store, err := cassandra.New(ctx, session, &cassandra.Options{Keyspace: common})
+		store, err := open(ctx)
 		return dry{store, calm}, err
 	}}
 }
 
 // What clients see through a network that delays, holds, drops, cuts and resets is
-// explained by an order of their calls.
-func TestHistoriesInTrouble(t *testing.T) { backendtest.Histories(t, 2, newSqualls) }
+// explained by an order of their calls: in one storm with tables for all indexes, in the other
+// one with a native index, too.
+func TestHistoriesInTrouble(t *testing.T) {
+	var storms atomic.Int64
+	backendtest.Histories(t, 2, func(t *testing.T) *backendtest.Squalls {
+		return squallsOn(t, []string{"table", "native"}[storms.Add(1)%2])
+	})
+}
 
 func TestHistoriesFindACarelessStore(t *testing.T) {
 	t.Parallel()
