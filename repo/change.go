@@ -187,7 +187,10 @@ func (b *builder) addRows(c *collection, x *index, ch *change) error {
 	}
 	for i := range b.after {
 		e := &b.after[i]
-		b.put(x, ch, e, stays || slices.Contains(b.before, *e))
+		there := stays || slices.Contains(b.before, *e)
+		if !there || !x.table.Bare { // which has nothing that could change
+			b.put(x, ch, e, there)
+		}
 	}
 	return nil
 }

@@ -75,6 +75,8 @@ func (p *planned) statement(token *driver.Token, alone bool) (string, []any, err
 		c.set(args, "_rev", token[:])
 	case p.Do == driver.Patch:
 		args = p.patched(c, token)
+	case p.v.bare && cond != driver.Absent:
+		text, args = c.mark, append(make([]any, 0, len(p.v.parts)+3), token[:])
 	case p.Do == driver.Fence:
 		args = p.whole(c, token, &driver.Row{Dead: true, Expires: p.Row.Expires}, true)
 	default:

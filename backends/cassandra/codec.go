@@ -112,7 +112,10 @@ func (sh *shape) at(ordinal int) (int, bool) {
 
 // selection returns the columns to read for a mask.
 func (v *view) selection(mask []int) string {
-	if mask == nil {
+	switch {
+	case v.bare:
+		return `"_sort", "_rev"`
+	case mask == nil:
 		return "*"
 	}
 	var b strings.Builder

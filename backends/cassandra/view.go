@@ -19,6 +19,7 @@ type view struct {
 	head     string // what _sort begins with
 	class    driver.Class
 	plain    bool    // rows are written without conditions
+	bare     bool    // rows have nothing but their key and _rev
 	native   *native // the index of this table by which it is read
 	ring     int
 	parts    []driver.Column // of the partition
@@ -45,6 +46,7 @@ type columns struct {
 	at     map[string]int           // places in names
 	insert string
 	update string
+	mark   string // update of _rev alone
 	remove string
 }
 
@@ -56,6 +58,7 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		head:     headOf(t.Name, home.Name),
 		class:    t.Class,
 		plain:    t.Plain,
+		bare:     t.Bare,
 		ring:     max(0, t.Ring),
 		parts:    slices.Clone(t.Partition),
 		sort:     slices.Clone(t.Sort),
@@ -134,6 +137,7 @@ func (c *columns) write(v *view) {
 	row := " WHERE " + v.where + ` AND "_sort" = ?`
 	c.insert = "INSERT INTO " + v.table + " (" + names.String() + `, "_sort") VALUES (` + marks.String() + ", ?)"
 	c.update = "UPDATE " + v.table + " SET " + sets.String() + row
+	c.mark = "UPDATE " + v.table + ` SET "_rev" = ?` + row
 	c.remove = "DELETE FROM " + v.table + row
 }
 

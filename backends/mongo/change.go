@@ -86,17 +86,27 @@ func (v *view) add(st *statement, token *driver.Token, op *driver.Op) {
 func (v *view) insert(w *writer, token *driver.Token, op *driver.Op) {
 	switch op.Do {
 	case driver.Put:
-		v.row(w, token, &op.Row)
-		if v.ring > 0 {
-			ring := w.open(typeArray, "_ring")
-			w.token("0", token)
-			w.close(ring)
-		}
+		v.whole(w, token, &op.Row, nil)
 	case driver.Fence:
 		v.row(w, token, &driver.Row{Key: op.Row.Key, Dead: true, Expires: op.Row.Expires})
 	default:
 		v.row(w, token, &driver.Row{Key: op.Row.Key})
 	}
+}
+
+// whole appends the elements of the document of a row with its ring, of which before was
+// the one of the row that it replaces.
+func (v *view) whole(w *writer, token *driver.Token, row *driver.Row, before []driver.Token) {
+	v.row(w, token, row)
+	if v.ring == 0 {
+		return
+	}
+	ring := w.open(typeArray, "_ring")
+	w.token("0", token)
+	for i := range min(len(before), v.ring-1) {
+		w.token(strconv.Itoa(i+1), &before[i])
+	}
+	w.close(ring)
 }
 
 // where appends the condition of an op. The ring in it makes one that is sent again
@@ -163,13 +173,13 @@ func (v *view) update(w *writer, token *driver.Token, op *driver.Op) {
 	switch op.Do {
 	case driver.Put:
 		w.bool("upsert", op.If == driver.Any)
-		if v.ring == 0 {
-			at := w.open(typeDocument, "u")
-			v.row(w, token, &op.Row)
-			w.close(at)
+		if v.ring > 0 && (op.If != driver.AtRev || op.Row.Ring == nil) {
+			v.carry(w, token, op)
 			return
 		}
-		v.replace(w, token, op)
+		at := w.open(typeDocument, "u")
+		v.whole(w, token, &op.Row, op.Row.Ring)
+		w.close(at)
 	case driver.Patch:
 		v.patch(w, token, op)
 	case driver.Fence:
@@ -187,9 +197,9 @@ func setToken(w *writer, name string, token *driver.Token) {
 	w.close(at)
 }
 
-// replace appends a pipeline, which alone can carry the old ring into a new row. What
-// is in $literal is never taken for an expression.
-func (v *view) replace(w *writer, token *driver.Token, op *driver.Op) {
+// carry appends a pipeline, which alone can carry a ring that nobody has read into a new
+// row. What is in $literal is never taken for an expression.
+func (v *view) carry(w *writer, token *driver.Token, op *driver.Op) {
 	u := w.open(typeArray, "u")
 	stage := w.open(typeDocument, "0")
 	with := w.open(typeDocument, "$replaceWith")

@@ -11,6 +11,9 @@ import (
 
 const tokenSize = len(driver.Token{})
 
+// someToken is the Rev of bare rows, which have none.
+var someToken = driver.Token{tokenSize - 1: 1}
+
 // Names in _extra must not look like paths or operators, be empty or have a NUL.
 var (
 	escaper   = strings.NewReplacer("%", "%25", ".", "%2E", "$", "%24", "\x00", "%00")
@@ -40,7 +43,9 @@ func idOf(k *driver.Key) string { return k.Partition + k.Sort }
 // row appends the elements of the document of a row, without its ring.
 func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
 	w.text("_id", idOf(&row.Key))
-	w.token("_rev", token)
+	if !v.bare {
+		w.token("_rev", token)
+	}
 	if row.Dead {
 		w.bool("_dead", true)
 	}
@@ -197,6 +202,9 @@ func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string
 		if !ok {
 			return v.badRow(id, e.name)
 		}
+	}
+	if v.bare {
+		row.Rev = someToken
 	}
 	switch {
 	case in.bad:

@@ -15,6 +15,8 @@ type call struct {
 	ops   []driver.Op
 	views []*view // of the tables of the ops
 	freed bool    // the rows first give up what they have in unique indexes
+
+	upserts bool // rows of new records can be there
 }
 
 // Commit does all ops or none: one by one statement, several by a transaction. Where
@@ -50,6 +52,10 @@ func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 		send = s.alone
 	}
 	done, err := send(ctx, &now)
+	if errors.Is(err, errThere) {
+		c.upserts = true
+		return nil, backend.ErrBeaten
+	}
 	if t, ok := errors.AsType[*taken](err); ok {
 		refusal, err := s.refuseTaken(ctx, c, t)
 		if err == nil && c.passesOn(t, &refusal.Row) {

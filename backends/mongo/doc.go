@@ -50,8 +50,8 @@
 // date, double, bool, array, document. A record that is not dead has the columns of its
 // key as fields, too, for people and other programs. Fields that were not declared when
 // they were written are in _extra, in whose names %, '.', '$' and NUL are %25, %2E, %24
-// and %00, and an empty name is %. What begins with '_' is the library's: _rev, 16 bytes;
-// _ring, an array of the same; _expires, a date; _dead, which is true; _note; and _check,
+// and %00, and an empty name is %. What begins with '_' is the library's: _rev, 16 bytes,
+// which rows of indexes that cover nothing do without; _ring, an array of the same; _expires, a date; _dead, which is true; _note; and _check,
 // which a commit writes to a row that it only looked at, so that no other can change it
 // meanwhile.
 //

@@ -171,7 +171,7 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 	op := func(verb driver.Verb, cond driver.Cond, rev driver.Token, title string) driver.Op {
 		return driver.Op{Do: verb, If: cond, Rev: rev, Table: sc.ts.Posts, Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(title)}}}
 	}
-	first, second, third, fourth, fifth, sixth, last := driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken()
+	first, second, third, fourth, fifth, sixth, seventh, last := driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken()
 	sc.commit(first, op(driver.Put, driver.Absent, driver.Token{}, "a"))
 	sc.same("insert", written("mongo/insert", bson.M{"rows": bson.A{append(post(first, "a"), bson.E{Key: "_ring", Value: bson.A{binaryOf(first)}})}}))
 	atRev := func(rev driver.Token) bson.D {
@@ -196,8 +196,13 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 	sc.commit(sixth, op(driver.Check, driver.AtRev, fifth, ""))
 	acknowledged := sc.statement("mongo/acknowledged", nil)
 	sc.same("a check alone", append(sc.statement("mongo/get", bson.M{"table": "posts", "keys": bson.A{annOne}, "mask": bson.D{}}), acknowledged...))
-	sc.commit(last, op(driver.Delete, driver.AtRev, fifth, ""))
-	sc.same("delete", written("mongo/delete", bson.M{"where": atRev(fifth)}))
+	ringed := op(driver.Put, driver.AtRev, fifth, "$f")
+	ringed.Row.Ring = []driver.Token{fourth, third, second, first}
+	sc.commit(seventh, ringed)
+	sc.same("put with a ring", written("mongo/put-row", bson.M{"where": atRev(fifth), "upsert": false,
+		"row": append(post(seventh, "$f"), bson.E{Key: "_ring", Value: bson.A{binaryOf(seventh), binaryOf(fourth), binaryOf(third), binaryOf(second)}})}))
+	sc.commit(last, op(driver.Delete, driver.AtRev, seventh, ""))
+	sc.same("delete", written("mongo/delete", bson.M{"where": atRev(seventh)}))
 }
 
 // Statements of a transaction are those of the design, in the order of the ops, and
@@ -219,14 +224,9 @@ func TestStatementsOfTransactions(t *testing.T) {
 	insert := sc.statement("mongo/insert", bson.M{"table": "posts", "rows": bson.A{
 		append(post(token, "title of 1"), bson.E{Key: "views", Value: int64(1)}, bson.E{Key: "_ring", Value: bson.A{binaryOf(token)}})}})
 	row := func(id string) bson.D {
-		key := d("key", id)
-		put := sc.statement("mongo/put-row", bson.M{"table": "posts.by_tag", "upsert": true,
-			"where": sc.statement("mongo/any", bson.M{"key": key[0].Value, "token": binaryOf(token)}),
-			"row":   d("_id", id, "_rev", binaryOf(token), "title", "title of 1", "views", int64(1))})
-		return put
+		return d("_id", id, "_rev", binaryOf(token), "title", "title of 1", "views", int64(1))
 	}
-	rows := row("go#ann#1#")
-	rows[1].Value = append(rows[1].Value.(bson.A), row("sql#ann#1#")[1].Value.(bson.A)...)
+	rows := sc.statement("mongo/insert", bson.M{"table": "posts.by_tag", "rows": bson.A{row("go#ann#1#"), row("sql#ann#1#")}})
 	stands := sc.statement("mongo/insert", bson.M{"table": "posts", "rows": bson.A{d("_id", "bob#1#", "_rev", binaryOf(token), "author", "bob", "id", "1")}})
 	goes := sc.statement("mongo/delete", bson.M{"table": "posts", "where": d("_id", "bob#1#")})
 	commit := append(d("commitTransaction", int32(1)), sc.statement("mongo/durable", nil)...)
@@ -241,6 +241,40 @@ func TestStatementsOfTransactions(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, sent); diff != "" {
 		t.Errorf("(-design +sent)\n%s", diff)
+	}
+}
+
+// Rows of a new record that are there all the same are replaced.
+func TestRowThatIsThere(t *testing.T) {
+	t.Parallel()
+	sc := newScribe(t)
+	ops := sc.ts.Insert(t, "ann", "1")[:2]
+	sc.commit(driver.NewToken(), ops[1])
+	sc.r.take(t)
+	token := driver.NewToken()
+	sc.commit(token, ops...)
+	var verbs []string
+	for _, cmd := range sc.r.take(t) {
+		verbs = append(verbs, cmd[0].Key)
+	}
+	want := []string{"insert", "insert", "insert", "update", "commitTransaction"}
+	if diff := cmp.Diff(want, slices.DeleteFunc(verbs, func(v string) bool { return v == "abortTransaction" })); diff != "" {
+		t.Errorf("(-want +sent)\n%s", diff)
+	}
+	rows := make([]driver.Row, 1)
+	if err := sc.s.Get(t.Context(), sc.ts.ByTag, []driver.Key{ops[1].Row.Key}, nil, rows); err != nil || rows[0].Rev != token {
+		t.Errorf("the row has the Rev %s, %v, want %s", rows[0].Rev, err, token)
+	}
+	put := ops[0]
+	put.If, put.Rev = driver.AtRev, token
+	token = driver.NewToken()
+	sc.commit(token, put, ops[1])
+	replaced := sc.statement("mongo/put-row", bson.M{"table": "posts.by_tag", "upsert": true,
+		"where": sc.statement("mongo/any", bson.M{"key": "go#ann#1#", "token": binaryOf(token)}),
+		"row":   d("_id", "go#ann#1#", "_rev", binaryOf(token), "title", "title of 1", "views", int64(1))})
+	sent := sc.r.take(t)[1]
+	if diff := cmp.Diff(replaced, sent[:2]); diff != "" {
+		t.Errorf("row of a record that was there (-design +sent)\n%s", diff)
 	}
 }
 

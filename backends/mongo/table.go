@@ -15,6 +15,7 @@ type view struct {
 	name       string
 	collection string
 	class      driver.Class
+	bare       bool
 	ring       int
 	parts      []driver.Column // of the partition
 	sort       []driver.Column
@@ -38,6 +39,7 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		name:       t.Name,
 		collection: s.prefix + t.Name,
 		class:      t.Class,
+		bare:       t.Bare,
 		ring:       max(0, t.Ring),
 		parts:      slices.Clone(t.Partition),
 		sort:       slices.Clone(t.Sort),

@@ -48,6 +48,7 @@ func (s *Store) statements(ctx context.Context, c *call) (done bool, err error) 
 			return false, err
 		}
 	}
+	isNew := false // the record to which the rows belong
 	for i := 0; i < len(c.ops); {
 		first := i
 		op, v := &c.ops[i], c.views[i]
@@ -55,7 +56,11 @@ func (s *Store) statements(ctx context.Context, c *call) (done bool, err error) 
 			i++
 			continue
 		}
+		isNew = op.Table.Class == driver.Records && op.Do == driver.Put && op.If == driver.Absent || isNew && op.Table.Class != driver.Records
 		st := statement{verb: verbOf(op)}
+		if (isNew || v.bare) && !c.upserts && op.Do == driver.Put {
+			st.verb = "insert" // of rows, too, which then are hardly ever there: it costs the server less
+		}
 		st.begin(v)
 		v.add(&st, &c.token, op)
 		for i++; i < len(c.ops) && shared(op, &c.ops[i]) && len(st.w) < sharedBytes; i++ {
@@ -88,6 +93,9 @@ func shared(a, b *driver.Op) bool {
 	return a.If == driver.Any && b.If == driver.Any && a.Do == b.Do && a.Table == b.Table && a.Table.Class != driver.Records
 }
 
+// errThere is the end of a transaction that would insert a row whose key is there.
+var errThere = errors.New("a row is there")
+
 // within sends a statement of a transaction and reports whether the conditions of its
 // ops held. With any error the transaction will not be committed, so nothing is done.
 func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
@@ -97,6 +105,8 @@ func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool,
 	}
 	code := codeOf(err)
 	switch {
+	case code == codeDuplicateKey && op.If == driver.Any:
+		return false, errThere
 	case err == nil:
 		return n == st.n || op.If == driver.Any && op.Do != driver.Put, nil
 	case refuses(op, code):

@@ -70,9 +70,10 @@ func (s *Store) abandon(ctx context.Context, session *mongodriver.Session, err e
 	}
 }
 
+// isTaken reports whether the server answered that a value or a key is there already.
 func isTaken(err error) bool {
 	_, ok := errors.AsType[*taken](err)
-	return ok
+	return ok || errors.Is(err, errThere)
 }
 
 // giveUp tells the server to undo a transaction, if it did not commit it, now or when it
