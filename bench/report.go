@@ -54,15 +54,15 @@ func coverageOf(rounds int) float64 { return estimateOf(make([]float64, rounds))
 
 func (s *section) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "operation\tcandidate\tagainst\tbound\tp50 ratio\tsame code\tCPU ratio\tsame code\tp50 µs\tCPU µs\tof it server\tallocs\tbytes\tswitches\twrites\trequests\tverdict")
+	fmt.Fprintln(t, "operation\tcandidate\tagainst\tbound\tp50 ratio\tsame code\tCPU ratio\tsame code\tof it client\tsame code\tp50 µs\tCPU µs\tof it server\tallocs\tbytes\tswitches\twrites\trequests\tverdict")
 	for i := range s.Lines {
 		l := &s.Lines[i]
 		limit := "-"
 		if l.Most > 0 {
 			limit = fmt.Sprintf("%.2f", l.Most)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Op, l.Name, l.Against, limit,
-			l.P50, l.SameP.interval(), l.Time, l.SameC.interval(),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.Op, l.Name, l.Against, limit,
+			l.P50, l.SameP.interval(), l.Time, l.SameC.interval(), l.Own, l.SameO.interval(),
 			both(l.P50Micros, "%.1f"), both(l.CPUMicros, "%.1f"), both(l.ServerCPU, "%.1f"), both(l.Counts, "%.1f"), both(l.AllocsBytes, "%.0f"),
 			both(l.Switches, "%.2f"), both(l.Writes, "%.3f"), both(l.Asked, "%.2f"), l.text())
 	}

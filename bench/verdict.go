@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -11,10 +10,10 @@ type bound struct {
 	Op      string  `json:"operation"`
 	Name    string  `json:"candidate"`
 	Against string  `json:"against"`
-	Most    float64 `json:"bound"`               // 0: the ratio is only told
-	Allocs  float64 `json:"bound_allocs"`        // of the allocations
-	OnlyP50 bool    `json:"only_p50,omitempty"`  // the bound is not for the processor time
-	CPU     float64 `json:"bound_cpu,omitempty"` // of the processor time, if it has one of its own
+	Most    float64 `json:"bound"`                      // 0: the ratio is only told
+	Allocs  float64 `json:"bound_allocs"`               // of the allocations
+	OnlyP50 bool    `json:"only_p50,omitempty"`         // the bound is not for the processor time
+	Client  float64 `json:"bound_client_cpu,omitempty"` // of the client's processor time, instead of that of both
 
 	// Requests says that no more requests to the server may be made.
 	Requests bool `json:"bound_requests,omitempty"`
@@ -66,7 +65,7 @@ func redisBounds(s setting) []bound {
 func serverBounds(s setting) []bound {
 	var list []bound
 	for _, op := range operations {
-		b := bound{Op: op, Name: oursName, Against: floorName, Most: 1.05, CPU: 1.15, Allocs: 1.5, Requests: true}
+		b := bound{Op: op, Name: oursName, Against: floorName, Most: 1.05, Client: 1.15, Allocs: 1.5, Requests: true}
 		if op == opMix {
 			b.Most = 0
 		}
@@ -94,6 +93,8 @@ type line struct {
 	Time  estimate `json:"cpu"`           // of processors
 	SameP estimate `json:"p50_same_code"` // floor again against floor
 	SameC estimate `json:"cpu_same_code"`
+	Own   estimate `json:"client_cpu"` // the client's part of them
+	SameO estimate `json:"client_cpu_same_code"`
 
 	P50Micros   [2]float64 `json:"p50_us"` // of the candidate, and of that which it is held against
 	CPUMicros   [2]float64 `json:"cpu_us"`
@@ -110,6 +111,7 @@ type line struct {
 
 func p50(s sample) float64 { return s.P50 }
 func cpu(s sample) float64 { return s.CPU }
+func own(s sample) float64 { return s.CPU - s.Server }
 
 // judge makes the line of a bound from the samples of an operation by candidate.
 func judge(b bound, samples map[string][]sample) line {
@@ -120,6 +122,8 @@ func judge(b bound, samples map[string][]sample) line {
 		Time:        estimateOf(ratios(a, base, cpu)),
 		SameP:       estimateOf(ratios(again, floor, p50)),
 		SameC:       estimateOf(ratios(again, floor, cpu)),
+		Own:         estimateOf(ratios(a, base, own)),
+		SameO:       estimateOf(ratios(again, floor, own)),
 		P50Micros:   pair(p50),
 		CPUMicros:   pair(cpu),
 		ServerCPU:   pair(func(s sample) float64 { return s.Server }),
@@ -139,11 +143,7 @@ func judge(b bound, samples map[string][]sample) line {
 // interval is, and says nothing where two runs of the same code differ by more.
 func (l *line) decide() {
 	told := false
-	for _, m := range []struct {
-		name      string
-		est, same estimate
-		most      float64
-	}{{"p50", l.P50, l.SameP, l.Most}, {"CPU", l.Time, l.SameC, cmp.Or(l.CPU, l.Most)}} {
+	for _, m := range l.times() {
 		if !tells(m.same, m.most) || l.OnlyP50 && m.name != "p50" {
 			continue
 		}
@@ -166,6 +166,21 @@ func (l *line) decide() {
 	default:
 		l.Verdict = noisy
 	}
+}
+
+// A timed is a ratio that is judged, that of the same code, and its bound.
+type timed struct {
+	name      string
+	est, same estimate
+	most      float64
+}
+
+func (l *line) times() []timed {
+	busy := timed{"CPU", l.Time, l.SameC, l.Most}
+	if l.Client > 0 {
+		busy = timed{"CPU of the client", l.Own, l.SameO, l.Client}
+	}
+	return []timed{{"p50", l.P50, l.SameP, l.Most}, busy}
 }
 
 // tells says whether a ratio of the same code was close enough to 1 for the bound.

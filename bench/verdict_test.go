@@ -76,7 +76,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Requests and a bound of the processor time's own are judged where a bound has them.
+// Requests and the processor time of the client alone are judged where a bound says so.
 func TestVerdictOnServers(t *testing.T) {
 	asking := func(n float64) []sample {
 		list := rounds(10, 0, 6)
@@ -85,9 +85,12 @@ func TestVerdictOnServers(t *testing.T) {
 		}
 		return list
 	}
-	busy := rounds(10, 0, 6)
-	for i := range busy {
-		busy[i].CPU = 11
+	busy := func(client, server float64) []sample {
+		list := rounds(10, 0, 6)
+		for i := range list {
+			list[i].CPU, list[i].Server = client+server, server
+		}
+		return list
 	}
 	for _, tt := range []struct {
 		name         string
@@ -98,8 +101,10 @@ func TestVerdictOnServers(t *testing.T) {
 		{"one request more", bound{Most: 1.05, Requests: true}, asking(3), missed, "requests"},
 		{"one request less", bound{Most: 1.05, Requests: true}, asking(1), met, ""},
 		{"one request more, which does not matter", bound{Most: 1.05}, asking(3), met, ""},
-		{"a tenth more processor time", bound{Most: 1.05}, busy, missed, "CPU"},
-		{"a tenth more, and more is allowed", bound{Most: 1.05, CPU: 1.15}, busy, met, ""},
+		{"a tenth more processor time", bound{Most: 1.05}, busy(11, 0), missed, "CPU"},
+		{"a tenth more of the client", bound{Most: 1.05, Client: 1.15}, busy(11, 0), met, ""},
+		{"a fifth more of the client", bound{Most: 1.05, Client: 1.15}, busy(12, 0), missed, "CPU of the client"},
+		{"more of the server only", bound{Most: 1.05, Client: 1.15}, busy(10, 20), met, ""},
 	} {
 		tt.bound.Op, tt.bound.Name, tt.bound.Against, tt.bound.Allocs = opMove, oursName, floorName, 1.5
 		l := judge(tt.bound, map[string][]sample{oursName: tt.ours, floorName: asking(2), floorAgainName: asking(2)})
