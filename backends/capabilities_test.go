@@ -1,6 +1,7 @@
 package backends_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -12,15 +13,15 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-var update = flag.Bool("update", false, "write the capability table into the README")
+var update = flag.Bool("update", false, "write the capability table into the README and docs/capabilities.md")
 
 const (
 	begin = "<!-- capabilities -->\n"
 	end   = "<!-- end -->"
 )
 
-// TestCapabilities holds the README's table against what the stores say of
-// themselves; with -update it writes the table.
+// TestCapabilities holds the table of the README and of docs/capabilities.md against what
+// the stores say of themselves; with -update it writes the table.
 func TestCapabilities(t *testing.T) {
 	var facts []driver.Facts
 	server := testserver.Start(t, testserver.Redis) // of its own, whose settings are known
@@ -37,24 +38,31 @@ func TestCapabilities(t *testing.T) {
 		facts = append(facts, s.Facts())
 	}
 	table := capabilityTable([]string{"`memory:`", "`pebble:DIR`", "`pebble:DIR?sync=false`", "`redis://HOST`", "`redis://HOST?cluster=true`", "`mongodb://HOST`", "`cassandra://HOST/KEYSPACE`"}, facts)
-	readme, err := os.ReadFile("../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, ok1 := strings.Cut(string(readme), begin)
-	old, after, ok2 := strings.Cut(rest, end)
-	if !ok1 || !ok2 {
-		t.Fatal("the README has no place for the capability table")
-	}
-	if *update {
-		if err := os.WriteFile("../README.md", []byte(before+begin+table+end+after), 0o644); err != nil {
-			t.Fatal(err)
+	for _, file := range []string{"../README.md", "../docs/capabilities.md"} {
+		if err := hold(file, table); err != nil {
+			t.Errorf("%s: %v", file, err)
 		}
-		return
 	}
-	if old != table {
-		t.Errorf("the README's capability table is not what the stores say; run go test ./backends -run TestCapabilities -update\nwant:\n%s", table)
+}
+
+// hold says how the table of a file differs from what it should be, or with -update
+// writes it there.
+func hold(file, table string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
 	}
+	before, rest, ok1 := strings.Cut(string(text), begin)
+	old, after, ok2 := strings.Cut(rest, end)
+	switch {
+	case !ok1 || !ok2:
+		return errors.New("there is no place for the capability table")
+	case *update:
+		return os.WriteFile(file, []byte(before+begin+table+end+after), 0o644)
+	case old != table:
+		return fmt.Errorf("the capability table is not what the stores say; run go test ./backends -run TestCapabilities -update\nwant:\n%s", table)
+	}
+	return nil
 }
 
 // capabilityTable returns the table of stores and what they are and can do.
