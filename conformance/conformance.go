@@ -25,7 +25,7 @@ type Options struct {
 	Histories int    // concurrent histories; 0 is 64, below 0 none
 
 	// Only limits the run to the rules and groups whose "group/rule" begins
-	// with it.
+	// with it, or with one of its parts, if it has commas.
 	Only string
 
 	// Again is the command that runs the same again, without the flags --seed and
@@ -60,13 +60,26 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// selects reports whether there is something to run.
-func (o Options) selects() bool {
-	return slices.ContainsFunc(rules(), func(r rule) bool { return o.wants(r.id()) }) ||
-		o.Ops > 0 && o.wants(randomGroup) || o.Histories > 0 && o.wants(historyGroup)
+// idle returns a part of Only with which nothing begins that there is to run.
+func (o Options) idle() (part string, found bool) {
+	for part := range strings.SplitSeq(o.Only, ",") {
+		one := Options{Only: part}
+		if !slices.ContainsFunc(rules(), func(r rule) bool { return one.wants(r.id()) }) &&
+			!(o.Ops > 0 && one.wants(randomGroup)) && !(o.Histories > 0 && one.wants(historyGroup)) {
+			return part, true
+		}
+	}
+	return "", false
 }
 
-func (o Options) wants(id string) bool { return strings.HasPrefix(id, o.Only) }
+func (o Options) wants(id string) bool {
+	for part := range strings.SplitSeq(o.Only, ",") {
+		if strings.HasPrefix(id, part) {
+			return true
+		}
+	}
+	return false
+}
 
 // again returns the command that runs a rule, or what is no rule, as in this run.
 func (o Options) again(id string) string {
@@ -87,8 +100,8 @@ const workers = 16
 // whatever rules fail; it says that the run could not be made, or was broken off.
 func Check(ctx context.Context, open Open, opts Options) (*Report, error) {
 	opts = opts.withDefaults()
-	if !opts.selects() {
-		return nil, fmt.Errorf("no rule begins with %q; the groups are %s: %w", opts.Only, strings.Join(append(groupNames(), randomGroup, historyGroup), ", "), driver.ErrInvalid)
+	if part, found := opts.idle(); found {
+		return nil, fmt.Errorf("no rule begins with %q; the groups are %s: %w", part, strings.Join(append(groupNames(), randomGroup, historyGroup), ", "), driver.ErrInvalid)
 	}
 	began := time.Now()
 	s, err := newSuite(ctx, open)

@@ -35,7 +35,8 @@ func (l *ledger) keep(ctx context.Context, t testing.TB, s driver.Store, ts *tab
 // acknowledged; tables can be made meanwhile. With one node of three left it says so.
 func TestRing(t *testing.T) {
 	t.Parallel()
-	ring := testserver.StartRing(t, "-Dcassandra.settings.write_request_timeout=3s", "-Dcassandra.settings.read_request_timeout=3s", "-Dcassandra.settings.cas_contention_timeout=3s")
+	ring := testserver.StartRing(t, "-Dcassandra.settings.write_request_timeout=3s", "-Dcassandra.settings.read_request_timeout=3s", "-Dcassandra.settings.cas_contention_timeout=3s",
+		"-Dcassandra.settings.hinted_handoff_enabled=false", "-Dcassandra.test.flush_local_schema_changes=false") // no node that is killed is started again
 	url := ring.URL + "ring?replication=3"
 	s, ts := open(t, url)
 	if f := s.Facts(); f.Durability != driver.Node || f.Setting != "commitlog_sync batch, 3 copies" {
@@ -45,6 +46,7 @@ func TestRing(t *testing.T) {
 	if err := s.Define(t.Context(), []*driver.Table{rows}); err != nil {
 		t.Fatal(err)
 	}
+	t.Run("replicas that differ", func(t *testing.T) { replicasThatDiffer(t, ring, "ring") })
 	l := &ledger{acked: map[[2]string]driver.Token{}, unknown: map[[2]string]driver.Token{}}
 	ctx, end := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
@@ -68,13 +70,17 @@ func TestRing(t *testing.T) {
 
 	late := byCategory()
 	late.Name = "posts.by_late"
-	if err := s.Define(t.Context(), []*driver.Table{late}); err != nil {
+	soon, cancel := context.WithTimeout(t.Context(), 50*time.Second) // the client by itself would wait for the dead node for a minute
+	defer cancel()
+	if err := s.Define(soon, []*driver.Table{late}); err != nil {
 		t.Errorf("define while a node is dead: %v", err)
 	}
 	op := rowOf(t, late, "it", driver.NewToken())
 	if backendtest.MustCommit(t, s, []driver.Op{op}); !ts.there(t, s, late, op.Row.Key) {
 		t.Error("a row of a table that was made while a node was dead is not there")
 	}
+
+	t.Run("the suite on two of three nodes", func(t *testing.T) { suiteOn(t, url) })
 
 	ring.Nodes[1].Pause(t)
 	tooFew(t, s, ts, rows, "a node that is dead and one that stands still", driver.ErrUnknownOutcome)

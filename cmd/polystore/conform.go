@@ -41,7 +41,7 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	fs.Uint64Var(&f.opts.Seed, "seed", 0, "of random operations and histories; 0 draws one")
 	fs.IntVar(&f.opts.Ops, "ops", 0, "random operations; 0 is 20,000, -1 none")
 	fs.IntVar(&f.opts.Histories, "histories", 0, "concurrent histories; 0 is 64, -1 none")
-	fs.StringVar(&f.opts.Only, "only", "", "run only the rules whose `GROUP/RULE` begins so")
+	fs.StringVar(&f.opts.Only, "only", "", "run only the rules whose `GROUP/RULE` begins so, or like one of several with commas")
 	fs.StringVar(&f.kind, "kind", "", "of indexes, where the store has both: table or native; \"\" is what it prefers")
 	fs.BoolVar(&f.json, "json", false, "print the report as JSON")
 	fs.StringVar(&f.out, "out", ".", "`DIR` for the report")

@@ -83,6 +83,7 @@ func TestConformOnly(t *testing.T) {
 		only, want, not string
 	}{
 		{"unique/taken", "  unique                   1 passed\n1 passed, 0 failed", "random operations"},
+		{"unique/taken,walk and scan/bad", "  walk and scan            1 passed\n2 passed, 0 failed", "conditions"},
 		{"c", "concurrent histories", "unique"},
 		{"random operations", "  random operations      480 against the reference, seed 7\n0 passed, 0 failed", "unique"},
 	}
@@ -102,6 +103,7 @@ func TestConformUsage(t *testing.T) {
 		want string
 	}{
 		{[]string{"memory:", "--only", "uniqe"}, `no rule begins with "uniqe"; the groups are keys and order, `},
+		{[]string{"memory:", "--only", "unique/taken,uniqe"}, `no rule begins with "uniqe"; the groups are `},
 		{[]string{"memory:", "--only", "random operations", "--ops", "-1"}, "no rule begins with"},
 		{[]string{"mysql://user:secret@localhost/"}, "none of memory, pebble"},
 		{[]string{"memory"}, "has no scheme"},
