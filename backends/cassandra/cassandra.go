@@ -51,7 +51,9 @@ type Store struct {
 // a TokenAwareHostPolicy that does not shuffle replicas, so that the conditions of one
 // partition are looked at by one server; a ReconnectInterval of a second; and, because with
 // the client's own nobody connects to a server again for a second or more after a network
-// broke, a ReconnectionPolicy with one try and a ConvictionPolicy that convicts no server.
+// broke, a ReconnectionPolicy with one try and a ConvictionPolicy that convicts no server;
+// and no MaxWaitSchemaAgreement: this package waits by itself after a change of the
+// schema, and the client waits for a minute if a server is down.
 func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, error) {
 	if session == nil {
 		return nil, invalid("open: no session")

@@ -140,10 +140,12 @@ func (s *Store) makeKeyspace(ctx context.Context, opts *Options) error {
 		return err
 	}
 	q := s.query(gocql.Quorum, "CREATE KEYSPACE IF NOT EXISTS "+quoted(s.keyspace)+" WITH replication = "+how).SetKeyspace("system")
-	if _, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) }); err != nil {
-		return s.failed(ctx, "open: make the keyspace "+s.keyspace, err)
+	doing := "open: make the keyspace " + s.keyspace
+	answer, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
+	if err != nil {
+		return s.failed(ctx, doing, err)
 	}
-	return s.agreed(ctx, "open: make the keyspace "+s.keyspace)
+	return s.agreed(ctx, doing, answer.Host().HostID())
 }
 
 // learnSettings asks every server how it keeps its commit log, and one for the rest.

@@ -185,11 +185,11 @@ func addColumn(home string, f driver.Column) string {
 // change sends a statement that changes the schema, and waits until all servers have it.
 func (s *Store) change(ctx context.Context, doing, text string) error {
 	q := s.query(gocql.Quorum, text)
-	_, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
+	answer, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
 	if err != nil {
 		return s.failed(ctx, doing, err)
 	}
-	return s.agreed(ctx, doing)
+	return s.agreed(ctx, doing, answer.Host().HostID())
 }
 
 const (
@@ -199,11 +199,12 @@ const (
 	settling    = 5 * time.Second  // until a server knows a table that it lists
 )
 
-// agreed waits until all servers have the same schema. The client's own way goes by its
-// control connection, and waits for a minute where that has broken.
-func (s *Store) agreed(ctx context.Context, doing string) error {
+// agreed waits until all servers have the same schema as the host that changed it: another one
+// may not have heard of the change, and think that all agree. The client's own way waits
+// for a minute where a server is down.
+func (s *Store) agreed(ctx context.Context, doing, host string) error {
 	for begun := time.Now(); ; {
-		versions, err := s.schemas(ctx, doing)
+		versions, err := s.schemas(ctx, doing, host)
 		if err != nil {
 			return err
 		}
@@ -222,11 +223,11 @@ func (s *Store) agreed(ctx context.Context, doing string) error {
 	}
 }
 
-// schemas returns which servers have which version of the schema, as one server knows it.
-func (s *Store) schemas(ctx context.Context, doing string) (map[string][]string, error) {
+// schemas returns which servers have which version of the schema, as a host knows it.
+func (s *Store) schemas(ctx context.Context, doing, host string) (map[string][]string, error) {
 	versions := map[string][]string{}
 	for _, text := range []string{localSchema, peerSchemas} {
-		iter, err := s.ask(ctx, doing, s.query(gocql.One, text).SetKeyspace("system"))
+		iter, err := s.ask(ctx, doing, s.query(gocql.One, text).SetKeyspace("system").SetHostID(host))
 		if err != nil {
 			return nil, err
 		}

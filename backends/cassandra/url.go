@@ -155,6 +155,7 @@ func tune(c *gocql.ClusterConfig) {
 	c.ReconnectionPolicy = &gocql.ConstantReconnectionPolicy{MaxRetries: 1, Interval: 10 * time.Millisecond}
 	c.ConvictionPolicy = lenient{}
 	c.Metadata.CacheMode = gocql.KeyspaceOnly
+	c.MaxWaitSchemaAgreement = 0 // after a change of the schema it waits for servers that are down, and agreed does not
 }
 
 // A lenient client takes no server for down because it could not connect to it. Each
