@@ -16,9 +16,9 @@ import (
 )
 
 const small = `workload: small
-rate: 100
+rate: 20
 rounds: 1
-round: 100ms
+round: 500ms
 collections:
   - collection: posts
     partition: [author]
