@@ -75,11 +75,10 @@
 // timestamp; lists and maps are tagged JSON, in which {"$time": ms}, {"$bytes": "base64"}
 // and {"$float": "+Inf"} stand for what JSON lacks. Rows of an index have the fields that
 // it covers in the same columns, and claims the owner's key in _key; those of an index that
-// covers nothing have _rev alone. The library's own
-// columns are _rev, 16 bytes; _ring, 16 bytes for each token; _dead, which every record
-// has; _expires; _note; _extra, the fields that were not declared when they were written,
-// as one JSON object; and _later, which is true where the row has a field that was
-// declared when there was the table already.
+// covers nothing have _rev alone. The library's own columns are _rev, 16 bytes; _ring, 16
+// bytes for each token; _dead, which every record has; _expires; _note; _extra, the fields
+// that were not declared when they were written, as one JSON object; and _later, which is
+// true where the row has a field that was declared when there was the table already.
 //
 // The table _tables has a row for each table: layout number, key columns as JSON, whether
 // it is plain or native, the table of its records, and the kind of each field, with " later"

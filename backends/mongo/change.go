@@ -173,7 +173,7 @@ func (v *view) update(w *writer, token *driver.Token, op *driver.Op) {
 	switch op.Do {
 	case driver.Put:
 		w.bool("upsert", op.If == driver.Any)
-		if v.ring > 0 && (op.If != driver.AtRev || op.Row.Ring == nil) {
+		if v.ring > 0 && (op.If != driver.AtRev || len(op.Row.Ring) == 0) {
 			v.carry(w, token, op)
 			return
 		}

@@ -51,9 +51,9 @@
 // key as fields, too, for people and other programs. Fields that were not declared when
 // they were written are in _extra, in whose names %, '.', '$' and NUL are %25, %2E, %24
 // and %00, and an empty name is %. What begins with '_' is the library's: _rev, 16 bytes,
-// which rows of indexes that cover nothing do without; _ring, an array of the same; _expires, a date; _dead, which is true; _note; and _check,
-// which a commit writes to a row that it only looked at, so that no other can change it
-// meanwhile.
+// which rows of indexes that cover nothing do without; _ring, an array of the same;
+// _expires, a date; _dead, which is true; _note; and _check, which a commit writes to a row
+// that it only looked at, so that no other can change it meanwhile.
 //
 // Documents of other programs with an _id that is no string are not seen. One with
 // fields that are missing, of another type, or that nobody declared is ErrCorrupt, which

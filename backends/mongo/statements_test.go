@@ -171,7 +171,7 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 	op := func(verb driver.Verb, cond driver.Cond, rev driver.Token, title string) driver.Op {
 		return driver.Op{Do: verb, If: cond, Rev: rev, Table: sc.ts.Posts, Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(title)}}}
 	}
-	first, second, third, fourth, fifth, sixth, seventh, last := driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken()
+	first, second, third, fourth, fifth, sixth, seventh, eighth, last := driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken(), driver.NewToken()
 	sc.commit(first, op(driver.Put, driver.Absent, driver.Token{}, "a"))
 	sc.same("insert", written("mongo/insert", bson.M{"rows": bson.A{append(post(first, "a"), bson.E{Key: "_ring", Value: bson.A{binaryOf(first)}})}}))
 	atRev := func(rev driver.Token) bson.D {
@@ -197,9 +197,13 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 	acknowledged := sc.statement("mongo/acknowledged", nil)
 	sc.same("a check alone", append(sc.statement("mongo/get", bson.M{"table": "posts", "keys": bson.A{annOne}, "mask": bson.D{}}), acknowledged...))
 	ringed := op(driver.Put, driver.AtRev, fifth, "$f")
+	ringed.Row.Ring = []driver.Token{} // as good as none
+	sc.commit(eighth, ringed)
+	sc.same("put with an empty ring", written("mongo/put", bson.M{"where": atRev(fifth), "upsert": false, "row": post(eighth, "$f"), "token": binaryOf(eighth), "ring": int32(4)}))
+	ringed.Rev = eighth
 	ringed.Row.Ring = []driver.Token{fourth, third, second, first}
 	sc.commit(seventh, ringed)
-	sc.same("put with a ring", written("mongo/put-row", bson.M{"where": atRev(fifth), "upsert": false,
+	sc.same("put with a ring", written("mongo/put-row", bson.M{"where": atRev(eighth), "upsert": false,
 		"row": append(post(seventh, "$f"), bson.E{Key: "_ring", Value: bson.A{binaryOf(seventh), binaryOf(fourth), binaryOf(third), binaryOf(second)}})}))
 	sc.commit(last, op(driver.Delete, driver.AtRev, seventh, ""))
 	sc.same("delete", written("mongo/delete", bson.M{"where": atRev(seventh)}))
@@ -276,6 +280,17 @@ func TestRowThatIsThere(t *testing.T) {
 	if diff := cmp.Diff(replaced, sent[:2]); diff != "" {
 		t.Errorf("row of a record that was there (-design +sent)\n%s", diff)
 	}
+}
+
+// A commit that puts a record and a row whatever is there, and is sent again, was done.
+func TestPutsSentAgain(t *testing.T) {
+	t.Parallel()
+	sc := newScribe(t)
+	ops := sc.ts.Insert(t, "ann", "1")[:2]
+	ops[0].If = driver.Any
+	token := driver.NewToken()
+	sc.commit(token, ops...)
+	sc.commit(token, ops...)
 }
 
 func byKey(a, b bson.E) int { return strings.Compare(a.Key, b.Key) }

@@ -105,7 +105,7 @@ func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool,
 	}
 	code := codeOf(err)
 	switch {
-	case code == codeDuplicateKey && op.If == driver.Any:
+	case code == codeDuplicateKey && op.If == driver.Any && st.verb == "insert": // an upsert says so of what was done before
 		return false, errThere
 	case err == nil:
 		return n == st.n || op.If == driver.Any && op.Do != driver.Put, nil
