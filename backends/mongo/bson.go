@@ -135,10 +135,11 @@ type element struct {
 }
 
 // elements reads those of a document, whose length and last NUL are part of it. Bad
-// says that it is no BSON, or has a type that is not among those above.
+// says that it is no BSON, or has a type that is not among those above, which odd names.
 type elements struct {
 	rest string
 	bad  bool
+	odd  string
 }
 
 // textOf returns the bytes of an answer as text, of which rows are made. Nobody
@@ -173,7 +174,9 @@ func (r *elements) next() (e element, ok bool) {
 	e.kind, e.name = r.rest[0], r.rest[1:end]
 	r.rest = r.rest[end+1:]
 	e.data, ok = r.take(e.kind)
-	r.bad = !ok
+	if !ok {
+		r.bad, r.odd = true, e.name
+	}
 	return e, ok
 }
 

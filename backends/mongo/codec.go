@@ -191,10 +191,10 @@ func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string
 			row.Key, ok = v.keyOf(id)
 			ok = ok && e.kind == typeString
 		} else if e.name == "_extra" {
-			extra, ok = e.data, e.kind == typeDocument
-		} else if e.name != "" && e.name[0] == '_' && readMeta(row, &e) || v.copied[e.name] {
-			continue
-		} else if sh.mask == nil {
+			extra, ok = e.data, e.kind == typeDocument || e.kind == typeNull
+		} else if isMeta(e.name) {
+			ok = e.kind == typeNull || readMeta(row, &e)
+		} else if sh.mask == nil && !v.copied[e.name] {
 			var value driver.Value
 			value, ok = e.value()
 			others = append(others, pending{e.name, value})
@@ -208,7 +208,7 @@ func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string
 	}
 	switch {
 	case in.bad:
-		return v.badRow(id, "?")
+		return v.badRow(id, in.odd)
 	case row.Rev.IsZero():
 		return v.badRow(id, "_rev")
 	}
@@ -229,8 +229,16 @@ func (v *view) readField(sh *shape, e *element, ordinal int, row *driver.Row) bo
 	return ok && (value.IsNone() || value.Kind() == v.fields[ordinal].Kind)
 }
 
-// readMeta reads a field of the library, and reports whether it was one, of the right
-// type.
+// isMeta reports whether a field is one of those that readMeta reads.
+func isMeta(name string) bool {
+	switch name {
+	case "_rev", "_ring", "_dead", "_expires", "_note", "_check":
+		return true
+	}
+	return false
+}
+
+// readMeta reads a field of the library, and reports whether it is of the right type.
 func readMeta(row *driver.Row, e *element) bool {
 	switch e.name {
 	case "_rev":
@@ -252,7 +260,7 @@ func readMeta(row *driver.Row, e *element) bool {
 		row.Note = e.data
 		return e.kind == typeString
 	}
-	return e.name == "_check"
+	return true
 }
 
 func tokenOf(e *element) (t driver.Token, ok bool) {

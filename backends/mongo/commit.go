@@ -197,10 +197,16 @@ func accepts(op *driver.Op, n int) bool {
 	return n > 0 || op.If == driver.Any && op.Do != driver.Put
 }
 
-// refuses reports whether an answer means that the condition of an op does not hold, or
-// that a sum of it cannot be.
+// refuses reports whether an answer means that the condition of an op does not hold, that
+// a sum of it cannot be, or that another program wrote a field such that it cannot be changed.
 func refuses(op *driver.Op, code int) bool {
-	return code == codeDuplicateKey || op.Do == driver.Patch && (code == codeBadValue || code == codeTypeMismatch)
+	switch code {
+	case codeDuplicateKey:
+		return true
+	case codeBadValue, codeTypeMismatch, codeNoPath:
+		return op.Do == driver.Patch
+	}
+	return code == codeNoArray && op.Do == driver.Put
 }
 
 // write sends a statement that writes and returns how many rows it met.
@@ -239,6 +245,9 @@ func (s *Store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
 	}
 	if onlyLook && len(c.ops) == 1 {
 		return nil, nil
+	}
+	if err := s.dropNulls(ctx, c); err != nil {
+		return nil, err
 	}
 	return nil, backend.ErrBeaten
 }

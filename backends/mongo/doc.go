@@ -55,7 +55,8 @@
 // _expires, a date; _dead, which is true; _note; and _check, which a commit writes to a row
 // that it only looked at, so that no other can change it meanwhile.
 //
-// Documents of other programs with an _id that is no string are not seen. One with
-// fields that are missing, of another type, or that nobody declared is ErrCorrupt, which
-// names it, wherever it is read; all others stay as they are.
+// Documents of other programs with an _id that is no string are not seen. A null is
+// nothing, in any field but _rev. A document with fields that are missing, of another type, or
+// that nobody declared is ErrCorrupt, which names it, wherever it is read; all others stay
+// as they are.
 package mongo

@@ -43,6 +43,7 @@ const (
 	codeIllegalOperation  = 20
 	codeNoNamespace       = 26
 	codeNoIndex           = 27
+	codeNoPath            = 28
 	codeNamespaceExists   = 48
 	codeTimeLimit         = 50
 	codeNoSuchCommand     = 59
@@ -76,6 +77,7 @@ const (
 	codeKeyTooLong        = 17280
 	codeGrownTooLarge     = 17419
 	codeReplacedTooLarge  = 17420
+	codeNoArray           = 28664
 )
 
 // definite are the codes of an answer to a statement which say that nothing of it was
@@ -85,7 +87,7 @@ var definite = [...]int{
 	codeNoSuchCommand, codeBadNamespace, codeWriteConflict, codeInvalidDocument, codeOnView, codeNotImplemented,
 	codeNoTransaction, codeTransactionLarge, codeNotInTransaction, codeTransactionCache, codeRateLimit, codeAtlas,
 	codeNotPrimary, codeTooLarge, codeDuplicateKey, codeNotPrimaryNoOK, codeNotPrimaryOrOther, codeNoDisk, codeKeyTooLong,
-	codeGrownTooLarge, codeReplacedTooLarge,
+	codeGrownTooLarge, codeReplacedTooLarge, codeNoPath, codeNoArray,
 }
 
 // interrupted are the codes of a server that stops serving, or stopped a command.

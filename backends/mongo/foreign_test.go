@@ -40,6 +40,7 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 		"_expires": d("_rev", rev, "_expires", int64(5)),
 		"_note":    d("_rev", rev, "_note", true),
 		"_extra":   d("_rev", rev, "_extra", d("x", bson.NewDecimal128(1, 1))),
+		"slug":     d("_rev", rev, "slug", bson.Regex{Pattern: "x"}),
 	} {
 		id := "bob#" + strings.ReplaceAll(field, "_", "x") + "#"
 		doc = append(d("_id", id), doc...)
@@ -50,7 +51,15 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 		get := s.Get(t.Context(), ts.Posts, []driver.Key{key}, nil, make([]driver.Row, 1))
 		scan := backendtest.Drain(s.Range(t.Context(), driver.Span{Table: ts.Posts, Key: driver.Key{Partition: "bob#"}}))
 		walk := backendtest.Drain(s.Walk(t.Context(), ts.Posts, ""))
-		for what, err := range map[string]error{"get": get, "range": scan, "walk": walk} {
+		errs := map[string]error{"get": get, "range": scan, "walk": walk}
+		if field[0] == '_' && field != "_extra" && field != "_other" {
+			errs["get of one field"] = s.Get(t.Context(), ts.Posts, []driver.Key{key}, []int{backendtest.FieldTitle}, make([]driver.Row, 1))
+		}
+		if field == "_ring" {
+			errs["put"] = backendtest.Commit(t, s, []driver.Op{{Do: driver.Put, Table: ts.Posts, Row: driver.Row{Key: key}}})
+			errs["puts"] = backendtest.Commit(t, s, append(ts.Insert(t, "ann", "2")[:1], driver.Op{Do: driver.Put, Table: ts.Posts, Row: driver.Row{Key: key}}))
+		}
+		for what, err := range errs {
 			if !errors.Is(err, driver.ErrCorrupt) || !strings.Contains(err.Error(), `"`+id+`"`) || !strings.Contains(err.Error(), `"`+field+`"`) {
 				t.Errorf("%s of a document with a bad %s: %v, want ErrCorrupt that names %s", what, field, err, id)
 			}
@@ -259,5 +268,43 @@ func TestFieldsDeclaredLater(t *testing.T) {
 	backendtest.MustCommit(t, s, []driver.Op{put})
 	if refusal, err := add(&wide, likes, driver.Present); err != nil || refusal == nil || !refusal.Overflow {
 		t.Errorf("add to a text: %v, %v, want a refusal", refusal, err)
+	}
+}
+
+// A null is nothing, also where a patch is to change it.
+func TestForeignNulls(t *testing.T) {
+	t.Parallel()
+	s, ts, db := shared(t)
+	key := driver.Key{Partition: "ann#", Sort: "1#"}
+	add := func(name string, field int) driver.Op {
+		return driver.Op{Do: driver.Patch, Table: ts.Posts, If: driver.Present, Row: driver.Row{Key: key},
+			Edits: []driver.Edit{{Do: driver.Add, Field: field, Name: name, Value: driver.IntValue(2)}}}
+	}
+	beside := driver.Op{Do: driver.Check, If: driver.Absent, Table: ts.Posts, Row: driver.Row{Key: driver.Key{Partition: "bob#", Sort: "1#"}}}
+	for what, doc := range map[string]bson.D{
+		"number": d("views", nil),
+		"ring":   d("_ring", nil),
+		"rest":   d("_extra", nil, "_note", nil, "_dead", nil, "_expires", nil),
+		"inside": d("_extra", d("likes", nil)),
+	} {
+		for _, ops := range [][]driver.Op{{add("", backendtest.FieldViews)}, {add("likes", -1)}, {add("", backendtest.FieldViews), beside}} {
+			doc := append(d("_id", annOne, "_rev", bson.Binary{Data: []byte("0123456789abcdef")}), doc...)
+			if _, err := db.Collection("posts").InsertOne(t.Context(), doc); err != nil {
+				t.Fatal(err)
+			}
+			backendtest.MustCommit(t, s, ops)
+			var rows [1]driver.Row
+			err := s.Get(t.Context(), ts.Posts, []driver.Key{key}, nil, rows[:])
+			sum := rows[0].Fields[backendtest.FieldViews].Int()
+			for _, p := range rows[0].Extra {
+				sum += p.Value.Int()
+			}
+			if err != nil || sum != 2 || len(rows[0].Ring) != 1 {
+				t.Errorf("%s: %v %v after 2 was added, ring %v: %v", what, rows[0].Fields, rows[0].Extra, rows[0].Ring, err)
+			}
+			if _, err := db.Collection("posts").DeleteOne(t.Context(), d("_id", annOne)); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

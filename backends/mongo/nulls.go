@@ -1,0 +1,75 @@
+package mongo
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// dropNulls removes what other programs wrote for a field that is absent, where a patch
+// of c cannot change it: a null is read as nothing, but is no number to add to, no ring
+// and no document. Nobody who reads sees a difference.
+func (s *Store) dropNulls(ctx context.Context, c *call) error {
+	for i := range c.ops {
+		op, v := &c.ops[i], c.views[i]
+		paths := v.needsNoNull(op)
+		if len(paths) == 0 {
+			continue
+		}
+		st := statement{verb: "update"}
+		st.begin(v)
+		for _, path := range paths {
+			st.dropNull(idOf(&op.Row.Key), path)
+		}
+		if err := st.end(v); err != nil {
+			return err
+		}
+		st.w.durable()
+		if _, err := s.write(ctx, st.w); err != nil {
+			return s.failed(ctx, "commit", err)
+		}
+	}
+	return nil
+}
+
+// needsNoNull returns where a null is in the way of an op.
+func (v *view) needsNoNull(op *driver.Op) (paths []string) {
+	if op.Do != driver.Patch {
+		return nil
+	}
+	if v.ring > 0 {
+		paths = append(paths, "_ring")
+	}
+	for i := range op.Edits {
+		e := &op.Edits[i]
+		path := v.path(e)
+		if strings.HasPrefix(path, "_extra.") {
+			paths = append(paths, "_extra")
+		}
+		if e.Do == driver.Add {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// dropNull adds the update that removes a null.
+func (st *statement) dropNull(id, path string) {
+	w := &st.w
+	at := w.open(typeDocument, strconv.Itoa(st.n))
+	st.n++
+	q := w.open(typeDocument, "q")
+	w.text("_id", id)
+	null := w.open(typeDocument, path)
+	w.int32("$type", typeNull)
+	w.close(null)
+	w.close(q)
+	u := w.open(typeDocument, "u")
+	unset := w.open(typeDocument, "$unset")
+	w.text(path, "")
+	w.close(unset)
+	w.close(u)
+	w.close(at)
+}
