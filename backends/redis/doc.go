@@ -38,8 +38,8 @@
 //
 // Keys of one partition have one hash tag, and so one slot: a commit changes records of
 // one partition of a table and the indexes of that partition, and Facts.Unit says so.
-// Package repo refuses an index with another partition when a collection is opened. A
-// commit goes to the master of its slot and follows MOVED and ASK; a server that answers
+// The rows of an index with another partition are put before the commit of their record
+// and dropped after it (Facts.Apart). A commit goes to the master of its slot and follows MOVED and ASK; a server that answers
 // TRYAGAIN, CLUSTERDOWN, LOADING or READONLY has done nothing, so it is asked again, for
 // as long as ReadTimeout. After any other end it is not sent again. Durability and
 // version are those of the weakest and oldest master when the store was opened.
@@ -69,7 +69,8 @@
 //	PREFIX TABLE:{P}S    of records: a hash, one for each
 //	PREFIX TABLE:{P}     of records with sort columns: a sorted set of the S of those that are not
 //	                     dead, all with score 0; of rows and claims: a sorted set with a member for
-//	                     each: S, 16 bytes of Rev, then its fields
+//	                     each: S, 16 bytes of Rev, then its fields; of rows of indexes that cover
+//	                     nothing, where no record expires: S alone
 //	PREFIX _table:TABLE  a hash that describes a table: ".key" has its key columns, and the layout
 //	                     number, as JSON, each other field the kind of a field of the table, and
 //	                     "later" if the table was there before it

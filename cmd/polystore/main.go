@@ -74,7 +74,7 @@ func usage(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  polystore %-30s %s\n", c.name+" "+c.args, c.about)
 	}
-	fmt.Fprint(w, "\npolystore help COMMAND says more. A URL is memory:, pebble:DIR, redis://HOST:PORT or mongodb://HOST:PORT/DB.\n")
+	fmt.Fprint(w, "\npolystore help COMMAND says more. A URL is memory:, pebble:DIR, redis://HOST:PORT,\nmongodb://HOST:PORT/DB or cassandra://HOST:PORT/KEYSPACE.\n")
 }
 
 func help(ctx context.Context, args []string, stdout, stderr io.Writer) error {

@@ -58,6 +58,11 @@ func TestHelp(t *testing.T) {
 	if code, out, _ := do(t, "help"); code != 0 || !strings.Contains(out, "polystore load FILE") {
 		t.Errorf("help: exit %d, %q", code, out)
 	}
+	for _, scheme := range []string{"memory:", "pebble:", "redis:", "mongodb:", "cassandra:"} {
+		if _, out, _ := do(t, "help"); !strings.Contains(out, scheme) {
+			t.Errorf("help says nothing of %s", scheme)
+		}
+	}
 	for _, args := range [][]string{{"help", "help"}, {"help", "--help"}, {"--help", "-h"}} {
 		if code, out, _ := do(t, args...); code != 0 || !strings.Contains(out, "polystore load FILE") {
 			t.Errorf("%s: exit %d, %q", args, code, out)
