@@ -170,7 +170,7 @@ func (b *builder) addRows(c *collection, x *index, ch *change) error {
 	}
 	stays := hasOld && ch.next != nil && x.stays(&ch.old.record, ch.next)
 	if hasOld && !stays {
-		if b.before, err = b.entries(b.before, c, x, &ch.key, ch.old.vals); err != nil {
+		if b.before, err = b.storedEntries(b.before, c, x, &ch.key, ch.old.vals); err != nil {
 			return err
 		}
 	}

@@ -80,7 +80,7 @@ func (c *collection) hasEntry(x *index, row *driver.Row, entry driver.Key, token
 	}
 	b := newBuilder()
 	defer b.release()
-	entries, err := b.entries(nil, c, x, &row.Key, rec.vals)
+	entries, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
 	if err != nil {
 		return false, err
 	}

@@ -68,7 +68,11 @@ func (x *index) baseOf(row *driver.Row) (driver.Token, error) {
 	if at >= len(row.Fields) {
 		return driver.Token{}, nil
 	}
-	return driver.ParseToken(row.Fields[at].Str())
+	base, err := driver.ParseToken(row.Fields[at].Str())
+	if err != nil {
+		err = fmt.Errorf("a row of index %s names no version of its record: %w", x.name, ErrCorrupt)
+	}
+	return base, err
 }
 
 // addLoose appends what a change does to the entries of the loose index at a place:
@@ -81,7 +85,7 @@ func (b *builder) addLoose(c *collection, at int, ch *change) error {
 	var held []driver.Token
 	if hasOld {
 		held = ch.old.tokens[at]
-		if b.before, err = b.entries(b.before, c, x, &ch.key, ch.old.vals); err != nil {
+		if b.before, err = b.storedEntries(b.before, c, x, &ch.key, ch.old.vals); err != nil {
 			return err
 		}
 	}

@@ -146,7 +146,7 @@ func (m *match) belongs(rows []found, i int, rec *record) (bool, error) {
 	p, f := m.whole, &rows[i]
 	b := newBuilder()
 	defer b.release()
-	entries, err := b.entries(nil, m.c, p.x, &f.key, rec.vals)
+	entries, err := b.storedEntries(nil, m.c, p.x, &f.key, rec.vals)
 	if err != nil {
 		return false, err
 	}

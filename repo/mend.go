@@ -55,7 +55,7 @@ func (c *collection) mendLoose(ctx context.Context, k *call, x *index, row *driv
 	}
 	b := newBuilder()
 	defer b.release()
-	entries, err := b.entries(nil, c, x, &row.Key, rec.vals)
+	entries, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
 	if err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func (c *collection) placeIn(p *plan, key *driver.Key, vals []driver.Value) (pos
 	b := newBuilder()
 	defer b.release()
 	var err error
-	if b.after, err = b.entries(b.after[:0], c, p.x, key, vals); err != nil {
+	if b.after, err = b.storedEntries(b.after[:0], c, p.x, key, vals); err != nil {
 		return "", ofKey(*key, err)
 	}
 	for _, e := range b.after {
@@ -172,7 +172,7 @@ func (c *collection) verifyNative(ctx context.Context, k *call, x *index, row *d
 			return err
 		}
 		b := newBuilder()
-		entries, err := b.entries(nil, c, x, &row.Key, rec.vals)
+		entries, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
 		b.release()
 		if err != nil {
 			return ofKey(row.Key, err)

@@ -113,7 +113,7 @@ func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *dr
 	}
 	b := newBuilder()
 	defer b.release()
-	keys, err := b.entries(nil, c, x, &row.Key, rec.vals)
+	keys, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
 	if err != nil || len(keys) == 0 {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (c *collection) rowHolds(ctx context.Context, k *call, x *index, row *drive
 	}
 	b := newBuilder()
 	defer b.release()
-	keys, err := b.entries(nil, c, x, &owner, rec.vals)
+	keys, err := b.storedEntries(nil, c, x, &owner, rec.vals)
 	if err != nil {
 		return false, err
 	}
