@@ -278,25 +278,27 @@ func (s *Store) changeCatalog(ctx context.Context, k *call, t *driver.Table, e *
 }
 
 // DropCollection removes a collection with all its records, indexes and its
-// catalog entry. Dropping one that is not there succeeds. Repositories of this Store that
-// are open refuse to write from then on; other programs that have the collection open are
-// to be stopped before: if it is made anew they write by the indexes that they know.
+// catalog entry. Dropping one that is not there succeeds. If it ends half-way, by an error
+// or a crash, do it again: until then [Open] refuses records whose indexes are gone.
+// Repositories of this Store that are open refuse to write from then on; other programs
+// that have the collection open are to be stopped before: if it is made anew they write by
+// the indexes that they know.
 func DropCollection(ctx context.Context, store *Store, collection string) error {
 	k := store.begin("drop")
 	sh := store.shared(collection)
 	err := sh.gate.shut(ctx)
 	if err == nil {
 		defer sh.gate.open()
-		err = dropCollection(ctx, store, &k, collection)
+		err = dropCollection(ctx, store, &k, sh, collection)
 	}
 	if err != nil {
 		return &Error{Op: "drop", Collection: collection, Err: err}
 	}
-	sh.epoch = "" // no repository that is open may write any more
+	sh.epoch = "" // also where there was no collection
 	return nil
 }
 
-func dropCollection(ctx context.Context, store *Store, k *call, collection string) error {
+func dropCollection(ctx context.Context, store *Store, k *call, sh *shared, collection string) error {
 	cat := store.cat
 	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
 		return err
@@ -305,10 +307,17 @@ func dropCollection(ctx context.Context, store *Store, k *call, collection strin
 	if err != nil || e == nil {
 		return err
 	}
+	// Who ends half-way leaves no index that seems to have all records, and can do it again.
 	var tables []*driver.Table
-	for _, x := range e.Indexes {
-		tables = append(tables, x.tableIn(collection))
+	for i := range e.Indexes {
+		e.Indexes[i].State = indexBuilding
+		tables = append(tables, e.Indexes[i].tableIn(collection))
 	}
+	e.Epoch = newEpoch()
+	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
+		return err
+	}
+	sh.epoch = "" // whatever happens now, no repository that is open may write any more
 	tables = append(tables, &driver.Table{Name: collection, Class: driver.Records})
 	if err := store.driver.Drop(ctx, tables); err != nil {
 		return err
