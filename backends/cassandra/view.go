@@ -35,6 +35,8 @@ type view struct {
 
 	// columns are those of the table, as far as they are known.
 	columns atomic.Pointer[columns]
+
+	headings atomic.Pointer[[]*heading]
 }
 
 // columns are those that rows of a view can have beside their key. They are replaced

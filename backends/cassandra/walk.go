@@ -112,7 +112,7 @@ func (s *Store) walked(ctx context.Context, v *view, text string, args []any) ([
 	r := s.newReader(v, nil, answer, "")
 	for r.next() {
 		var row driver.Row
-		partition, ok := v.partitionOf(r.parts)
+		partition, ok := r.partition()
 		if !ok {
 			return nil, r.bad(v.parts[0].Name)
 		}
