@@ -21,6 +21,7 @@ const (
 
 // A heading is the columns of an answer, as a view takes them.
 type heading struct {
+	first    *gocql.ColumnInfo // answers to one statement mostly share them
 	names    []string
 	meanings []meaning
 	parts    []int // where the partition columns are, -1 for those that were not asked for
@@ -34,7 +35,8 @@ const mostHeadings = 8
 // headingOf returns the heading of columns, which mostly is one that an earlier answer had.
 func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
 	same := func(l *heading) bool {
-		return slices.EqualFunc(l.names, cols, func(name string, c gocql.ColumnInfo) bool { return name == c.Name })
+		return len(cols) > 0 && l.first == &cols[0] && len(l.names) == len(cols) ||
+			slices.EqualFunc(l.names, cols, func(name string, c gocql.ColumnInfo) bool { return name == c.Name })
 	}
 	known := v.headings.Load()
 	if known != nil {
@@ -53,6 +55,9 @@ func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
 
 func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
 	l := &heading{}
+	if len(cols) > 0 {
+		l.first = &cols[0]
+	}
 	for _, c := range cols {
 		l.names = append(l.names, c.Name)
 		l.meanings = append(l.meanings, v.meaningOf(c.Name))
