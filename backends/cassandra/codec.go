@@ -40,8 +40,8 @@ type cell struct {
 }
 
 // UnmarshalCQL keeps the bytes of a column.
-func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
-	c.typ, c.data = info.Type(), data
+func (c *cell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
+	c.data = data
 	return nil
 }
 
@@ -152,7 +152,9 @@ func (s *Store) newReader(v *view, mask []int, iter *gocql.Iter, where string) *
 	r := &reader{heading: v.headingOf(iter.Columns()), store: s, v: v, sh: v.shape(mask), iter: iter, where: where}
 	r.cells, r.dest = make([]cell, len(r.names)), make([]any, len(r.names))
 	for i := range r.dest {
-		r.dest[i] = &r.cells[i]
+		if r.cells[i].typ = r.types[i]; where == "" || !slices.Contains(r.parts, i) {
+			r.dest[i] = &r.cells[i]
+		}
 	}
 	return r
 }

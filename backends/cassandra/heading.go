@@ -23,6 +23,7 @@ const (
 type heading struct {
 	first    *gocql.ColumnInfo // answers to one statement mostly share them
 	names    []string
+	types    []gocql.Type
 	meanings []meaning
 	parts    []int // where the partition columns are, -1 for those that were not asked for
 	sort     int   // where _sort is, or -1
@@ -35,8 +36,7 @@ const mostHeadings = 8
 // headingOf returns the heading of columns, which mostly is one that an earlier answer had.
 func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
 	same := func(l *heading) bool {
-		return len(cols) > 0 && l.first == &cols[0] && len(l.names) == len(cols) ||
-			slices.EqualFunc(l.names, cols, func(name string, c gocql.ColumnInfo) bool { return name == c.Name })
+		return len(cols) > 0 && l.first == &cols[0] && len(l.names) == len(cols) || l.equals(cols)
 	}
 	known := v.headings.Load()
 	if known != nil {
@@ -53,13 +53,25 @@ func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
 	return l
 }
 
+func (l *heading) equals(cols []gocql.ColumnInfo) bool {
+	if len(cols) != len(l.names) {
+		return false
+	}
+	for i, c := range cols {
+		if c.Name != l.names[i] || c.TypeInfo.Type() != l.types[i] {
+			return false
+		}
+	}
+	return true
+}
+
 func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
 	l := &heading{}
 	if len(cols) > 0 {
 		l.first = &cols[0]
 	}
 	for _, c := range cols {
-		l.names = append(l.names, c.Name)
+		l.names, l.types = append(l.names, c.Name), append(l.types, c.TypeInfo.Type())
 		l.meanings = append(l.meanings, v.meaningOf(c.Name))
 	}
 	for _, p := range v.parts {

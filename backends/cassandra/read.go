@@ -91,9 +91,12 @@ func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places 
 		return err
 	}
 	r := s.newReader(v, mask, iter, partition)
-	for r.next() {
+	for i := 0; r.next(); {
 		sort := strings.TrimPrefix(r.sortText(), v.head)
-		for i, _ := slices.BinarySearchFunc(places, sort, bySort); i < len(places) && keys[places[i]].Sort == sort; i++ {
+		if i == len(places) || keys[places[i]].Sort != sort {
+			i, _ = slices.BinarySearchFunc(places, sort, bySort)
+		}
+		for ; i < len(places) && keys[places[i]].Sort == sort; i++ {
 			if err := r.row(ctx, &rows[places[i]]); err != nil {
 				return err
 			}
