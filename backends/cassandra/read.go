@@ -45,6 +45,9 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 
 // together returns the places of keys that one statement can ask for.
 func together(keys []driver.Key) [][]int {
+	if len(keys) == 0 {
+		return nil
+	}
 	if len(keys) <= keysTogether && !slices.ContainsFunc(keys, func(k driver.Key) bool { return k.Partition != keys[0].Partition }) {
 		all := make([]int, len(keys))
 		for i := range all {
