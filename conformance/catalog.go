@@ -19,6 +19,7 @@ func collectionRules() []rule {
 	return []rule{
 		{name: "open twice", sentence: "Open creates a collection, and opens one that is there as it is.", check: openTwice},
 		{name: "open at once", sentence: "Programs may open a new collection at once.", check: openAtOnce},
+		{name: "interrupted open", sentence: "A collection whose making was interrupted, wherever, is opened by who declares it alike, and can be dropped and made with another key.", check: interruptedOpen},
 		{name: "another key", sentence: "A collection that is stored with another key is ErrSchema.", check: anotherKey},
 		{name: "another kind", sentence: "A field that is stored with another kind is ErrSchema.", check: anotherKind},
 		{name: "field added", sentence: "A field that is new to a collection is added; records from before lack it.", check: fieldAdded},

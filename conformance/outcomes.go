@@ -14,7 +14,7 @@ import (
 // store keeps, and of what package repo makes of them. The answers are lost by a
 // wrapper; the store is the one under test.
 func outcomeRules() []rule {
-	return []rule{
+	return append(resentRules(), []rule{
 		{name: "ring", sentence: "A row keeps the tokens of its last commits, newest first, at most Table.Ring of them.", check: ring},
 		{name: "fences in the ring", sentence: "The Ring leaves fences out.", check: ringFences},
 		{name: "no ring", sentence: "A row of a table without a Ring keeps no tokens.", check: noRing},
@@ -31,7 +31,7 @@ func outcomeRules() []rule {
 		{name: "tombstones", sentence: "Where outcomes can be unknown, a deleted record leaves a tombstone that no verb shows.", check: tombstones},
 		{name: "unknown and found", sentence: "A write whose outcome is unknown and that was done is found by every index.", needs: keepsFar, check: unknownFound},
 		{name: "unknown values", sentence: "A late copy of a write takes no unique value after it was resolved as not committed.", needs: keepsFar, check: lateClaim},
-	}
+	}...)
 }
 
 func ring(ctx context.Context, e *env) {

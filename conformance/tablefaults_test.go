@@ -54,6 +54,7 @@ func tableFaults() map[string]fault {
 		"sizer":                            func(b *broken) { b.size = func(context.Context, *driver.Table) (int64, error) { return 0, nil } },
 		"open twice":                       defineClears(),
 		"open at once":                     defineClears(),
+		"interrupted open":                 dropsNothing,
 		"another key":                      noCatalog(),
 		"another kind":                     noCatalog(),
 		"field added":                      fixedFields(),
@@ -142,17 +143,21 @@ func outcomeFaults() map[string]fault {
 		"unknown and found":     noRows(),
 		"unknown values":        noFences(),
 	})
+	for id, f := range grouped("outcomes", resentFaults()) {
+		all[id] = f
+	}
 	for id, f := range grouped("walk and scan", map[string]fault{
-		"walk":                  walksPast(),
-		"empty table":           walksGhosts,
-		"marks":                 fromTheStart,
-		"bad marks":             anyMark,
-		"chunks for good":       sharedChunks,
-		"walk at once":          walksByPosition,
-		"walk records":          walksPast(),
-		"scan":                  walksPast(),
-		"scan without an index": walksNothing,
-		"scan leaves out":       walksPast(),
+		"walk":                     walksPast(),
+		"empty table":              walksGhosts,
+		"marks":                    fromTheStart,
+		"bad marks":                anyMark,
+		"chunks for good":          sharedChunks,
+		"walk at once":             walksByPosition,
+		"rows that cannot be read": stopsAtOdd,
+		"walk records":             walksPast(),
+		"scan":                     walksPast(),
+		"scan without an index":    walksNothing,
+		"scan leaves out":          walksPast(),
 	}) {
 		all[id] = f
 	}
@@ -233,6 +238,23 @@ func sharedChunks(b *broken) {
 		rows = append(rows[:0], c.Rows...)
 		c.Rows = rows
 		return true
+	}
+}
+
+// stopsAtOdd ends a walk at a row whose key has no end.
+func stopsAtOdd(b *broken) {
+	b.walk = func(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
+		return func(yield func(driver.Chunk, error) bool) {
+			for c, err := range b.Store.Walk(ctx, t, mark) {
+				odd := slices.ContainsFunc(c.Rows, func(r driver.Row) bool { return strings.HasSuffix(r.Key.Sort, oddEnd) })
+				if odd {
+					c, err = driver.Chunk{}, driver.ErrCorrupt
+				}
+				if !yield(c, err) || odd {
+					return
+				}
+			}
+		}
 	}
 }
 

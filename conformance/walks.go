@@ -2,9 +2,11 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -17,6 +19,7 @@ func walkRules() []rule {
 		{name: "marks", sentence: "A walk goes on after the chunk whose mark it is given.", check: walkMarks},
 		{name: "bad marks", sentence: "A bad mark is ErrInvalid.", check: badMarks},
 		{name: "chunks for good", sentence: "Chunks belong to the caller.", check: chunksForGood},
+		{name: "rows that cannot be read", sentence: "A row whose key nobody can take apart is named and keeps neither a walk nor Maintain from the others.", check: oddRows},
 		{name: "walk at once", sentence: "A row that is there during the whole walk comes at least once, while others come and go.", check: walkAtOnce},
 		{name: "walk records", sentence: "Walk yields all records of a collection, and goes on after a mark.", check: walkRecords},
 		{name: "scan", sentence: "Scan answers any query as an index would.", needs: keepsNear, check: scan},
@@ -145,6 +148,85 @@ func chunksForGood(ctx context.Context, e *env) {
 	}
 	slices.Sort(got)
 	equal(e, "the keys of all chunks, looked at later", len(slices.Compact(got)), len(want))
+}
+
+// oddEnd is how keys end that no codec makes.
+const oddEnd = "#odd"
+
+// oddKey returns a key that nobody can take apart: there is more than its parts, without
+// an end.
+func (e *env) oddKey(t *driver.Table, parts ...string) driver.Key {
+	key := e.at(t, parts...)
+	key.Sort = strings.TrimSuffix(key.Sort, "#") + oddEnd
+	return key
+}
+
+// putOdd writes rows with odd keys, as another program might. A store may take none.
+func (e *env) putOdd(ctx context.Context, t *driver.Table, keys ...driver.Key) (taken bool) {
+	for _, key := range keys {
+		refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(t, driver.Row{Key: key, Expires: 1})})
+		if errors.Is(err, driver.ErrInvalid) {
+			return false
+		}
+		e.ok("put of a row with an odd key", err)
+		e.that(refusal == nil, "a put to be done", "a refusal")
+	}
+	return true
+}
+
+func oddRows(ctx context.Context, e *env) {
+	t, want := e.walkTable(ctx, 600)
+	if !e.putOdd(ctx, t, e.oddKey(t, "p0", "00003"), e.oddKey(t, "p6", "00500")) {
+		return
+	}
+	seen, named := map[string]bool{}, 0
+	for chunk, err := range e.store.Walk(ctx, t, "") {
+		unread, ok := errors.AsType[driver.Unread](err)
+		if named += len(unread); ok {
+			e.is("what a walk cannot read", err, driver.ErrCorrupt)
+			e.that(chunk.Mark != "" || len(seen)+len(chunk.Rows) >= len(want), "a mark with a chunk that is not the last", "none")
+		} else {
+			e.ok("walk", err)
+		}
+		for i := range chunk.Rows {
+			seen[chunk.Rows[i].Key.Partition+chunk.Rows[i].Key.Sort] = true
+		}
+	}
+	for _, key := range want {
+		e.that(seen[key], "the row "+brief(key)+" by a walk", "none")
+	}
+	e.that(named+len(seen)-len(want) >= 2, "both rows with an odd key, or their names", "%d", named+len(seen)-len(want))
+	maintainBeside(ctx, e)
+}
+
+// maintainBeside sees that Walk and Maintain find what is beside an odd record.
+func maintainBeside(ctx context.Context, e *env) {
+	known := &tap{Store: e.store, tables: map[string]*driver.Table{}}
+	schema := sessionSchema()
+	schema.Collection, schema.Indexes = e.freshName(), nil
+	r, err := repo.Open[session](ctx, repo.NewStore(known, nil), schema)
+	e.ok("open", err)
+	for i := range 10 {
+		s := session{User: e.name("user"), ID: fmt.Sprint(i)}
+		if i%2 == 0 {
+			s.Until = time.Now().Add(-time.Hour)
+		}
+		e.ok("insert", r.Insert(ctx, &s))
+	}
+	t := known.tables[schema.Collection]
+	e.putOdd(ctx, t, e.oddKey(t, "5"))
+	done, err := r.Maintain(ctx)
+	e.is("maintain beside a record that cannot be read", err, repo.ErrCorrupt)
+	equal(e, "the expired records that were removed", done.Expired, 5)
+	records, faults := 0, 0
+	for chunk, err := range r.Walk(ctx, "") {
+		if records += len(chunk.Items); err != nil {
+			e.is("walk", err, repo.ErrCorrupt)
+			faults++
+		}
+	}
+	equal(e, "the records by walk", records, 5)
+	e.that(faults > 0, "an error of the record that cannot be read", "none")
 }
 
 func walkAtOnce(ctx context.Context, e *env) {

@@ -78,27 +78,22 @@ func (c *collection) fill(ctx context.Context, k *call, x *index) error {
 	if x.native {
 		return nil // complete, or Define had failed
 	}
-	return c.fillFrom(ctx, k, x, func(ctx context.Context, k *call, x *index, row *driver.Row) error {
+	var f faults
+	err := c.fillFrom(ctx, k, &f, x, func(ctx context.Context, k *call, x *index, row *driver.Row) error {
 		return c.writeRows(ctx, k, x, row, nil)
 	})
+	return f.with(err)
 }
 
 // fillFrom calls write for each live record. Those that have expired need no rows:
 // Maintain removes them, and misses none.
-func (c *collection) fillFrom(ctx context.Context, k *call, x *index, write func(context.Context, *call, *index, *driver.Row) error) error {
-	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
-		if err != nil {
-			return err
+func (c *collection) fillFrom(ctx context.Context, k *call, f *faults, x *index, write func(context.Context, *call, *index, *driver.Row) error) error {
+	return c.each(ctx, f, c.records, func(row *driver.Row) error {
+		if !c.isLive(k, row) {
+			return nil
 		}
-		for i := range chunk.Rows {
-			if row := &chunk.Rows[i]; c.isLive(k, row) {
-				if err := write(ctx, k, x, row); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
+		return write(ctx, k, x, row)
+	})
 }
 
 // writeRows writes the rows of x for one record, or only those with some keys.

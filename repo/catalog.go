@@ -26,6 +26,7 @@ type catalogEntry struct {
 	Layout     int               `json:"layout"`
 	Epoch      string            `json:"epoch"` // another one after every change of Indexes
 	Collection string            `json:"collection"`
+	Making     bool              `json:"making,omitempty"` // its tables may be missing, and nobody has written to them
 	Partition  []catalogColumn   `json:"partition"`
 	Sort       []catalogColumn   `json:"sort,omitempty"`
 	Fields     map[string]string `json:"fields"`             // kinds of all fields ever declared
@@ -262,6 +263,11 @@ func (e *catalogEntry) grow(c *collection) bool {
 		}
 	}
 	return added
+}
+
+// has reports whether the entry has an index of the name of x.
+func (e *catalogEntry) has(x *index) bool {
+	return slices.ContainsFunc(e.Indexes, func(old catalogIndex) bool { return old.Name == x.name })
 }
 
 // setIndex puts an index into the entry in a state.

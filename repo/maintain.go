@@ -20,41 +20,30 @@ type Reclaimed struct {
 // it now and then, in one place or several; it may be interrupted at any time. It
 // reads everything. What is less than some minutes old it may leave for the next time.
 // How old something is it says by this program's clock, which must be right.
+//
+// Rows that cannot be read or dealt with, as another program wrote them, stay, and keep
+// nothing else from being removed: it is done when the error comes that names some of them.
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 	k := r.begin("maintain")
 	var done Reclaimed
+	var f faults
 	var err error
 	for _, x := range r.indexes { // before the tombstones, by which rows are known to be dead
 		if err == nil && x.loose {
-			err = r.sweepLoose(ctx, &k, x, &done)
+			err = r.sweepLoose(ctx, &k, &f, x, &done)
 		}
 	}
 	if err == nil {
-		err = r.maintainRecords(ctx, &k, &done)
+		err = r.each(ctx, &f, r.records, func(row *driver.Row) error { return r.remove(ctx, &k, row, &done) })
 	}
-	return done, r.end(&k, nil, err)
+	return done, r.end(&k, nil, f.with(err))
 }
 
-func (c *collection) maintainRecords(ctx context.Context, k *call, done *Reclaimed) error {
-	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
-		if err != nil {
-			return err
-		}
-		for i := range chunk.Rows {
-			row := &chunk.Rows[i]
-			if row.Expires == 0 || row.Expires > c.store.nowMillis() {
-				continue
-			}
-			if err := c.remove(ctx, k, row, done); err != nil {
-				return ofKey(row.Key, err)
-			}
-		}
-	}
-	return nil
-}
-
-// remove takes away one expired record, or one old tombstone.
+// remove takes a record away if it has expired, or is an old tombstone.
 func (c *collection) remove(ctx context.Context, k *call, row *driver.Row, done *Reclaimed) error {
+	if row.Expires == 0 || row.Expires > c.store.nowMillis() {
+		return nil
+	}
 	if !row.Dead {
 		gone, err := c.reclaim(ctx, k, row.Key)
 		if gone {
@@ -75,6 +64,9 @@ func (c *collection) remove(ctx context.Context, k *call, row *driver.Row, done 
 
 // reclaim deletes a record if it has expired, with its rows and claims.
 func (c *collection) reclaim(ctx context.Context, k *call, key driver.Key) (gone bool, err error) {
+	if _, err := c.partsOf(nil, key); err != nil {
+		return false, err // nobody can be asked for such a key
+	}
 	since := c.clock()
 	var rows [1]driver.Row
 	if err := c.store.get(ctx, k, c.records, []driver.Key{key}, nil, rows[:]); err != nil {
@@ -102,22 +94,14 @@ func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, s
 }
 
 // sweepLoose drops the rows or claims of a loose index that no record has (S1 to S3).
-func (c *collection) sweepLoose(ctx context.Context, k *call, x *index, done *Reclaimed) error {
-	for chunk, err := range c.store.driver.Walk(ctx, x.table, "") {
-		if err != nil {
-			return err
+func (c *collection) sweepLoose(ctx context.Context, k *call, f *faults, x *index, done *Reclaimed) error {
+	return c.each(ctx, f, x.table, func(row *driver.Row) error {
+		dropped, err := c.sweepRow(ctx, k, x, row)
+		if dropped {
+			done.Rows++
 		}
-		for i := range chunk.Rows {
-			dropped, err := c.sweepRow(ctx, k, x, &chunk.Rows[i])
-			if err != nil {
-				return ofKey(chunk.Rows[i].Key, err)
-			}
-			if dropped {
-				done.Rows++
-			}
-		}
-	}
-	return nil
+		return err
+	})
 }
 
 // sweepRow drops a row or claim if it is dead, and fences its record first if the

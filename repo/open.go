@@ -142,6 +142,12 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 		}
 		return c.create(ctx, k, cat)
 	}
+	if e.Making {
+		if o.attach {
+			return false, fmt.Errorf("collection %s was not made to the end, and WithoutDefine forbids to go on: %w", c.name, ErrSchema)
+		}
+		return c.finish(ctx, k, cat, e)
+	}
 	build, err := e.fits(c)
 	if err != nil {
 		return false, err
@@ -173,12 +179,32 @@ func (c *collection) adopt(e *catalogEntry) {
 	c.expires = c.expires || e.Expires
 }
 
-// create makes a collection that is not in the catalog.
+// create makes a collection that is not in the catalog. The entry comes before the tables,
+// so that who is stopped in between leaves none that DropCollection does not know of.
 func (c *collection) create(ctx context.Context, k *call, cat *driver.Table) (bool, error) {
+	e := c.entry()
+	e.Making = true
+	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+		return false, err
+	}
+	return c.finish(ctx, k, cat, e)
+}
+
+// finish makes the tables of a collection of which the catalog says that it is being made:
+// by this program, by another one just now, or by one that was stopped.
+func (c *collection) finish(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry) (bool, error) {
+	more, err := e.fits(c)
+	if err != nil || slices.ContainsFunc(more, e.has) {
+		return false, fmt.Errorf("another program is making collection %s with another schema, or was stopped while it did; in that case remove what it left with repo.DropCollection: %w", c.name, ErrSchema)
+	}
+	e.grow(c)
+	for _, x := range more {
+		e.setIndex(x.entry(indexReady))
+	}
 	if err := c.store.driver.Define(ctx, c.tables(nil)); err != nil {
 		return false, err
 	}
-	e := c.entry()
+	e.Making = false
 	ok, err := c.store.writeCatalog(ctx, k, cat, e)
 	if ok {
 		c.adopt(e)

@@ -30,56 +30,42 @@ func (r *Report) sample(format string, args ...any) {
 
 // Verify compares every index of the collection with its records, in both
 // directions, and returns a report for each. It reads everything. While others
-// write it looks at a disagreement twice before it counts it.
+// write it looks at a disagreement twice before it counts it. Rows that cannot be
+// read it passes over: the reports are of the others, and the error names some of them.
 func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 	k := r.begin("verify")
 	var reports []Report
+	var f faults
 	for _, x := range r.indexes {
-		rep, err := r.verify(ctx, &k, x)
+		rep, err := r.verify(ctx, &k, &f, x)
 		if err != nil {
-			return reports, r.end(&k, nil, fmt.Errorf("index %s: %w", x.name, err))
+			return reports, r.end(&k, nil, f.with(fmt.Errorf("index %s: %w", x.name, err)))
 		}
 		reports = append(reports, rep)
 	}
-	return reports, r.end(&k, nil, nil)
+	return reports, r.end(&k, nil, f.with(nil))
 }
 
-func (c *collection) verify(ctx context.Context, k *call, x *index) (Report, error) {
+func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (Report, error) {
 	rep := Report{Index: x.name}
-	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
-		if err != nil {
-			return rep, err
+	err := c.each(ctx, f, c.records, func(row *driver.Row) error {
+		if !c.isLive(k, row) {
+			return nil
 		}
-		for i := range chunk.Rows {
-			if !c.isLive(k, &chunk.Rows[i]) {
-				continue
-			}
-			rep.Records++
-			if x.native {
-				err = c.verifyNative(ctx, k, x, &chunk.Rows[i], &rep)
-			} else {
-				err = c.verifyRecord(ctx, k, x, &chunk.Rows[i], &rep)
-			}
-			if err != nil {
-				return rep, err
-			}
+		rep.Records++
+		if x.native {
+			return c.verifyNative(ctx, k, x, row, &rep)
 		}
+		return c.verifyRecord(ctx, k, x, row, &rep)
+	})
+	if x.native || err != nil {
+		return rep, err
 	}
-	if x.native {
-		return rep, nil
-	}
-	for chunk, err := range c.store.driver.Walk(ctx, x.table, "") {
-		if err != nil {
-			return rep, err
-		}
-		for i := range chunk.Rows {
-			rep.Rows++
-			if err := c.verifyRow(ctx, k, x, &chunk.Rows[i], &rep); err != nil {
-				return rep, err
-			}
-		}
-	}
-	return rep, nil
+	err = c.each(ctx, f, x.table, func(row *driver.Row) error {
+		rep.Rows++
+		return c.verifyRow(ctx, k, x, row, &rep)
+	})
+	return rep, err
 }
 
 // verifyRecord counts the rows that a record should have in x and has not.
@@ -232,8 +218,9 @@ func (c *collection) quote(key driver.Key) string {
 // there and right all the time, writers of this process wait, and a Rebuild that
 // is interrupted has done a part. Repositories that are open stay so. It needs a
 // store that no other process writes to. A record that a program wrote which did not
-// know of an index in other partitions is written again, and has another version then. Rows that cannot be read at all are
-// ErrCorrupt: then remove the index with [DropIndex] and open with [WithRebuild].
+// know of an index in other partitions is written again, and has another version then. Rows
+// and records that cannot be read stay as they are and keep it from no other; the error, ErrCorrupt,
+// names some of them. Where they are rows of the index, remove it with [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
 	k := r.begin("rebuild")
 	return r.end(&k, nil, r.rebuild(ctx, &k, index))
@@ -253,43 +240,34 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	}
 	k.within = true // an expired owner of a value is deleted on the way
 	x := c.indexes[i]
+	var f faults
 	var err error
 	switch {
 	case x.native:
 		return c.fill(ctx, k, x)
 	case x.loose:
-		err = c.sweepLoose(ctx, k, x, &Reclaimed{})
+		err = c.sweepLoose(ctx, k, &f, x, &Reclaimed{})
 	default:
-		err = c.sweep(ctx, k, x)
+		err = c.each(ctx, &f, x.table, func(row *driver.Row) error { return c.sweep(ctx, k, x, row) })
 	}
 	if err == nil {
-		err = c.fillFrom(ctx, k, x, c.mendRow)
+		err = c.fillFrom(ctx, k, &f, x, c.mendRow)
 	}
-	if err != nil {
+	if err = f.with(err); err != nil {
 		return fmt.Errorf("index %s: %w", name, err)
 	}
 	return nil
 }
 
-// sweep removes the rows of x that no live record should have.
-func (c *collection) sweep(ctx context.Context, k *call, x *index) error {
-	for chunk, err := range c.store.driver.Walk(ctx, x.table, "") {
-		if err != nil {
-			return err
-		}
-		for i := range chunk.Rows {
-			row := &chunk.Rows[i]
-			good, err := c.rowHolds(ctx, k, x, row)
-			if err == nil && (!good || c.isPast(k, row.Expires)) {
-				op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: row.Key}}
-				_, err = c.store.commit(ctx, k, driver.NewToken(), []driver.Op{op})
-			}
-			if err != nil {
-				return err
-			}
-		}
+// sweep removes a row of x that no live record should have.
+func (c *collection) sweep(ctx context.Context, k *call, x *index, row *driver.Row) error {
+	good, err := c.rowHolds(ctx, k, x, row)
+	if err != nil || good && !c.isPast(k, row.Expires) {
+		return err
 	}
-	return nil
+	op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: row.Key}}
+	_, err = c.store.commit(ctx, k, driver.NewToken(), []driver.Op{op})
+	return err
 }
 
 // mendRow writes the rows of x that a record lacks.

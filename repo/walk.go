@@ -20,26 +20,37 @@ type Chunk[T any] struct {
 
 // Walk yields all records of the collection in chunks, in no order. Mark is "" or
 // that of an earlier chunk. A record that is there during the whole walk comes at
-// least once. An error comes once, last.
+// least once.
+//
+// Records that cannot be read, as another program wrote them, come as the error of their
+// chunk, which has the others and its mark; who does not leave the loop then gets the rest.
+// Any other error comes once, last, with an empty chunk.
 func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], error] {
 	return func(yield func(Chunk[T], error) bool) {
 		k := r.begin("walk")
 		stopped := false
-		err := r.walk(ctx, &k, mark, func(chunk Chunk[T]) bool {
-			stopped = !yield(chunk, nil)
+		var first error // of a chunk
+		err := r.walk(ctx, &k, mark, func(chunk Chunk[T], err error) bool {
+			if first = cmp.Or(first, err); err != nil {
+				err = r.annotate(k.op, nil, err)
+			}
+			stopped = !yield(chunk, err)
 			return !stopped
 		})
-		if err = r.end(&k, nil, err); err != nil && !stopped {
+		if err == nil {
+			_ = r.end(&k, nil, first)
+		} else if err = r.end(&k, nil, err); !stopped {
 			yield(Chunk[T]{}, err)
 		}
 	}
 }
 
-func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chunk[T]) bool) error {
+func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chunk[T], error) bool) error {
 	b := newReadBuffer(0)
 	defer b.release()
 	for chunk, err := range r.store.driver.Walk(ctx, r.records, mark) {
-		if err != nil {
+		var f faults
+		if err := f.unread(err); err != nil {
 			return err
 		}
 		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
@@ -48,13 +59,12 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 			var rec T
 			ok, err := r.whole().parse(k, b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
 			if err != nil {
-				return err
-			}
-			if ok {
+				f.of(r.collection, r.records, chunk.Rows[i].Key, err)
+			} else if ok {
 				out.Items = append(out.Items, rec)
 			}
 		}
-		if !yield(out) {
+		if !yield(out, f.with(nil)) {
 			return nil
 		}
 	}

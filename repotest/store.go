@@ -2,6 +2,7 @@ package repotest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -206,14 +207,15 @@ func loop[T any](ctx context.Context, s *Store, c Call, t *driver.Table, seq ite
 		}
 		n := 0
 		for v, e := range seq {
-			if err = e; err == nil && n == m.after {
-				err = m.refuse()
+			_, goesOn := errors.AsType[driver.Unread](e)
+			if err = e; n == m.after && (err == nil || goesOn) {
+				err, goesOn = m.refuse(), false
 			}
-			if err != nil {
+			if err != nil && !goesOn {
 				yield(none, err)
 				return
 			}
-			if !yield(v, nil) {
+			if !yield(v, e) {
 				return
 			}
 			n++

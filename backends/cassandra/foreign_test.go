@@ -3,8 +3,11 @@ package cassandra_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/backends/cassandra"
 	"github.com/polystore/polystore/internal/backendtest"
@@ -52,6 +55,9 @@ func TestRowsOfOtherPrograms(t *testing.T) {
 				t.Errorf("%s of a row with a bad %s: %v, want ErrCorrupt that names %s", what, column, err, sort)
 			}
 		}
+		if keys, unread := backendtest.WalkAll(t, s, ts.posts); !slices.Equal(keys, []string{"ann#1#"}) || len(unread) != 1 {
+			t.Errorf("beside a row with a bad %s a walk finds %q, and %d that it cannot read; want that of ann and one", column, keys, len(unread))
+		}
 		if n, err := s.Count(t.Context(), driver.Span{Table: ts.posts, Key: driver.Key{Partition: "ann#"}}); n != 1 || err != nil {
 			t.Errorf("beside a row with a bad %s: %d posts of ann, %v", column, n, err)
 		}
@@ -63,6 +69,26 @@ func TestRowsOfOtherPrograms(t *testing.T) {
 	}
 	if !ts.there(t, s, ts.posts, ts.key(t, "ann", "1")) {
 		t.Error("the store's own row is gone")
+	}
+	walksBesideOthers(t, s, ts, session)
+}
+
+// walksBesideOthers sees that a walk finds what is ours among many rows that no key has.
+func walksBesideOthers(t *testing.T, s *cassandra.Store, ts *tables, session *gocql.Session) {
+	t.Helper()
+	batch := session.Batch(gocql.UnloggedBatch) // chunks of nothing else, and marks that are no keys
+	for i := range 600 {
+		batch.Query(fmt.Sprintf(`UPDATE posts SET "_rev" = %s, "_dead" = false WHERE author = 'bob' AND "_sort" = ':%03d'`, "0x00000000000000000000000000000001", i))
+	}
+	if err := batch.ExecContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	backendtest.MustCommit(t, s, ts.insert(t, "eve", "1"))
+	backendtest.MustCommit(t, s, ts.insert(t, "bob", "9"))
+	keys, unread := backendtest.WalkAll(t, s, ts.posts)
+	slices.Sort(keys)
+	if !slices.Equal(keys, []string{"ann#1#", "bob#9#", "eve#1#"}) || len(unread) != 601 {
+		t.Errorf("a walk finds %q, and %d that it cannot read; want those of ann, bob and eve, and 601", keys, len(unread))
 	}
 }
 

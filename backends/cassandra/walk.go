@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"iter"
 	"slices"
@@ -37,34 +38,47 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 
 // walk reads what is left of the partition of a mark or, when that is nothing, of those
 // after it.
-func (s *Store) walk(ctx context.Context, v *view, from string) (chunk driver.Chunk, err error) {
+func (s *Store) walk(ctx context.Context, v *view, from string) (driver.Chunk, error) {
 	m, ok := v.parseMark(from)
 	if !ok {
-		return chunk, errMark(v)
+		return driver.Chunk{}, errMark(v)
 	}
 	where, args, err := v.after(m)
 	if err != nil {
-		return chunk, errMark(v)
+		return driver.Chunk{}, errMark(v)
 	}
 	if m.within {
 		text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" > ? AND "_sort" < ? LIMIT ?`
 		rest := append(slices.Clip(args), v.head+m.sort, driver.After(v.head), backend.ChunkRows)
-		if chunk.Rows, err = s.walked(ctx, v, text, rest); err != nil {
+		p, err := s.walked(ctx, v, text, rest)
+		if err != nil {
 			return driver.Chunk{}, err
 		}
-		if n := len(chunk.Rows); n > 0 {
-			chunk.Mark = v.mark(place{chunk.Rows[n-1].Key.Partition, chunk.Rows[n-1].Key.Sort, n == backend.ChunkRows})
-			return chunk, nil
+		if p.n > 0 {
+			p.last.within = p.n == backend.ChunkRows
+			return driver.Chunk{Rows: p.rows, Mark: v.mark(p.last)}, p.unread.Err()
 		}
 	}
 	text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + where + `"_sort" >= ? AND "_sort" < ? LIMIT ? ALLOW FILTERING`
-	if chunk.Rows, err = s.walked(ctx, v, text, append(args, v.head, driver.After(v.head), backend.ChunkRows)); err != nil {
+	p, err := s.walked(ctx, v, text, append(args, v.head, driver.After(v.head), backend.ChunkRows))
+	switch {
+	case err != nil:
 		return driver.Chunk{}, err
+	case p.n < backend.ChunkRows:
+		return driver.Chunk{Rows: p.rows}, p.unread.Err()
+	case p.last.partition == "":
+		return driver.Chunk{}, p.unread[0] // there is no name for where the walk would go on
 	}
-	if n := len(chunk.Rows); n == backend.ChunkRows {
-		chunk.Mark = v.mark(place{chunk.Rows[n-1].Key.Partition, chunk.Rows[n-1].Key.Sort, true})
-	}
-	return chunk, nil
+	p.last.within = true
+	return driver.Chunk{Rows: p.rows, Mark: v.mark(p.last)}, p.unread.Err()
+}
+
+// A page is what one statement of a walk has read.
+type page struct {
+	rows   []driver.Row
+	unread driver.Unread
+	n      int   // of both
+	last   place // of the last of them in a partition that has a name
 }
 
 // walkedColumns returns what a walk reads: of plain rows, too, when they were written.
@@ -103,25 +117,30 @@ func tokenOf(parts []driver.Column) string {
 }
 
 // walked reads the rows that a statement asks for, with their keys.
-func (s *Store) walked(ctx context.Context, v *view, text string, args []any) ([]driver.Row, error) {
+func (s *Store) walked(ctx context.Context, v *view, text string, args []any) (p page, err error) {
 	answer, err := s.ask(ctx, "walk "+v.name, s.query(s.level, text, args...).PageSize(backend.ChunkRows))
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	var rows []driver.Row
 	r := s.newReader(v, nil, answer, "")
-	for r.next() {
-		var row driver.Row
-		partition, ok := r.partition()
+	for ; r.next(); p.n++ {
+		partition, ok := v.partitionOf(r.parts)
 		if !ok {
-			return nil, r.bad(v.parts[0].Name)
+			p.unread = append(p.unread, r.bad(v.parts[0].Name))
+			continue
 		}
-		if err := r.keyed(ctx, &row, partition); err != nil {
-			return nil, err
+		p.last = place{partition: partition, sort: strings.TrimPrefix(r.sortText(), v.head)}
+		var row driver.Row
+		switch err := r.keyed(ctx, &row, partition); {
+		case errors.Is(err, driver.ErrCorrupt):
+			p.unread = append(p.unread, err)
+		case err != nil:
+			return p, err
+		default:
+			p.rows = append(p.rows, row)
 		}
-		rows = append(rows, row)
 	}
-	return rows, s.failed(ctx, "walk "+v.name, answer.Close())
+	return p, s.failed(ctx, "walk "+v.name, answer.Close())
 }
 
 func errMark(v *view) error {

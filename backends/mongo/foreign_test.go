@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,10 +65,8 @@ func TestDocumentsOfOtherPrograms(t *testing.T) {
 				t.Errorf("%s of a document with a bad %s: %v, want ErrCorrupt that names %s", what, field, err, id)
 			}
 		}
-		for _, id := range good {
-			if n := ts.There(t, s, ts.Posts, driver.Key{Partition: id[:4], Sort: id[4:]}); n != 1 {
-				t.Errorf("beside a document with a bad %s: %s is gone", field, id)
-			}
+		if keys, unread := backendtest.WalkAll(t, s, ts.Posts); !slices.Equal(keys, good) || len(unread) != 1 {
+			t.Errorf("beside a document with a bad %s a walk finds %q, and %d that it cannot read; want %q and one", field, keys, len(unread), good)
 		}
 		if _, err := db.Collection("posts").DeleteOne(t.Context(), d("_id", id)); err != nil {
 			t.Fatal(err)
@@ -99,6 +98,17 @@ func TestForeignIds(t *testing.T) {
 	}
 	if seen != 1 || !errors.Is(last, driver.ErrCorrupt) || !strings.Contains(last.Error(), "ann#zzz") {
 		t.Errorf("range: %d rows, then %v; want one and ErrCorrupt", seen, last)
+	}
+	var many []any // chunks of nothing else, and marks that are no keys
+	for i := range 600 {
+		many = append(many, d("_id", fmt.Sprintf("bob#%03d", i), "_rev", rev))
+	}
+	if _, err := db.Collection("posts").InsertMany(t.Context(), many); err != nil {
+		t.Fatal(err)
+	}
+	backendtest.MustCommit(t, s, ts.Insert(t, "eve", "1")[:1])
+	if keys, unread := backendtest.WalkAll(t, s, ts.Posts); !slices.Equal(keys, []string{"ann#1#", "eve#1#"}) || len(unread) != 601 {
+		t.Errorf("a walk finds %q, and %d that it cannot read; want those of ann and eve, and 601", keys, len(unread))
 	}
 }
 

@@ -2,6 +2,7 @@ package mongo
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/polystore/polystore/internal/backend"
@@ -50,25 +51,28 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 
 func (s *Store) readChunk(ctx context.Context, v *view, b *batch) (chunk driver.Chunk, err error) {
 	sh := v.shape(nil)
+	n, last := 0, ""
+	var unread driver.Unread
 	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
+		n, last = n+1, idIn(e.data)
 		var row driver.Row
-		if err := s.readRow(ctx, v, &sh, e.data, &row); err != nil {
+		switch err := s.readRow(ctx, v, &sh, e.data, &row); {
+		case errors.Is(err, driver.ErrCorrupt):
+			unread = append(unread, err)
+		case err != nil:
 			return driver.Chunk{}, err
+		default:
+			chunk.Rows = append(chunk.Rows, row)
 		}
-		chunk.Rows = append(chunk.Rows, row)
 	}
-	if n := len(chunk.Rows); n == backend.ChunkRows || n > 0 && b.more {
-		chunk.Mark = backend.Mark(v.name, idOf(&chunk.Rows[n-1].Key))
+	if n == backend.ChunkRows || n > 0 && b.more {
+		chunk.Mark = backend.Mark(v.name, last)
 	}
-	return chunk, nil
+	return chunk, unread.Err()
 }
 
-// parseMark returns the _id after which a walk goes on.
+// parseMark returns the _id after which a walk goes on. It may be one that is no key.
 func (v *view) parseMark(text string) (after string, ok bool) {
 	after, ok = backend.ParseMark(v.name, text)
-	if !ok || after == "" {
-		return "", text == ""
-	}
-	_, ok = v.keyOf(after)
-	return after, ok
+	return after, ok && (after != "" || text == "")
 }

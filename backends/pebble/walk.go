@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -53,8 +54,9 @@ func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 	r.init(v, nil)
 	size := 0
 	last := ""
+	var unread driver.Unread
 	for it.First(); it.Valid(); it.Next() {
-		if len(chunk.Rows) == chunkRows || size > chunkBytes {
+		if len(chunk.Rows)+len(unread) == chunkRows || size > chunkBytes {
 			chunk.Mark = v.name + "/" + last
 			break
 		}
@@ -70,11 +72,15 @@ func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 		}
 		row := driver.Row{Key: driver.Key{Partition: partition, Sort: sort}}
 		if err := r.readBytes(&row, stored); err != nil {
-			return chunk, err
+			unread = append(unread, fmt.Errorf("the row %.200q: %w", last, err))
+			continue
 		}
 		chunk.Rows = append(chunk.Rows, row)
 	}
-	return chunk, it.Error()
+	if err := it.Error(); err != nil {
+		return chunk, err
+	}
+	return chunk, unread.Err()
 }
 
 // after returns the least key that comes after mark.

@@ -3,10 +3,13 @@ package redis_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo"
@@ -77,10 +80,42 @@ func TestReadingOthers(t *testing.T) {
 		}
 		do(t, admin, "DEL", tt.write[1])
 	}
+	walksBesideOthers(t, admin, s, ts)
 	do(t, admin, "SET", "_table:posts", "x")
 	if err := s.Define(t.Context(), ts.All()); !errors.Is(err, driver.ErrCorrupt) {
 		t.Errorf("define over a catalog that is another program's: %v, want ErrCorrupt", err)
 	}
+}
+
+// walksBesideOthers sees that a walk finds all of ours beside many of another program's.
+func walksBesideOthers(t *testing.T, admin *goredis.Client, s driver.Store, ts *backendtest.Tables) {
+	t.Helper()
+	for _, name := range []string{"ann", "eve"} {
+		backendtest.MustCommit(t, s, ts.Insert(t, name, "1"))
+	}
+	do(t, admin, "SET", "posts:{bob#}0#", "x")
+	do(t, admin, "SET", "posts.by_tag:{bob#}", "x")
+	do(t, admin, "ZADD", "posts.by_tag:{go#}", 0, "ann#1#0123456789abcdef{broken")
+	pipe := admin.Pipeline()
+	for i := range 600 { // chunks of nothing else
+		pipe.HSet(t.Context(), fmt.Sprintf("posts:{bob#}%d#", 1+i), "_rev", "short")
+		pipe.ZAdd(t.Context(), "posts.by_tag:{go#}", goredis.Z{Member: fmt.Sprintf("bob%d", i)})
+	}
+	if _, err := pipe.Exec(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		table  *driver.Table
+		want   []string
+		unread int
+	}{{ts.Posts, []string{"ann#1#", "eve#1#"}, 601}, {ts.ByTag, []string{"go#ann#1#", "go#eve#1#"}, 602}} {
+		keys, unread := backendtest.WalkAll(t, s, tt.table)
+		slices.Sort(keys)
+		if !slices.Equal(slices.Compact(keys), tt.want) || len(unread) < tt.unread || !errors.Is(unread, driver.ErrCorrupt) {
+			t.Errorf("a walk of %s finds %q, and %d that it cannot read; want %q and %d", tt.table.Name, keys, len(unread), tt.want, tt.unread)
+		}
+	}
+	do(t, admin, "FLUSHDB")
 }
 
 // What a person sees in redis-cli is what the documentation of the package says.

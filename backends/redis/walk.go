@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"iter"
 	"strings"
 
@@ -25,7 +26,7 @@ type mark struct {
 	Server string   `json:"server"`
 	Cursor string   `json:"cursor"` // of the page after; "0" is the end of a server
 	Keys   []string `json:"keys,omitempty"`
-	After  string   `json:"after,omitempty"`
+	After  []byte   `json:"after,omitempty"` // from which member on
 	Plan   string   `json:"plan,omitempty"`
 	Part   int      `json:"part,omitempty"` // which one of the plan
 	More   bool     `json:"more,omitempty"` // others come after it
@@ -73,15 +74,16 @@ func (s *Store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq
 		var m *mark
 		for more := true; more; {
 			var chunk driver.Chunk
-			for more && len(chunk.Rows) < chunkRows {
-				var err error
-				if m, err = s.fill(ctx, t, m, from, &chunk); err != nil {
-					yield(driver.Chunk{}, err)
-					return
-				}
+			var err error
+			for more && len(chunk.Rows) < chunkRows && err == nil {
+				m, err = s.fill(ctx, t, m, from, &chunk)
 				more = chunk.Mark != ""
 			}
-			if len(chunk.Rows) > 0 && !yield(chunk, nil) {
+			if _, goesOn := errors.AsType[driver.Unread](err); err != nil && !goesOn {
+				yield(driver.Chunk{}, err)
+				return
+			}
+			if (len(chunk.Rows) > 0 || err != nil) && !yield(chunk, err) {
 				return
 			}
 		}
@@ -163,7 +165,7 @@ func (s *Store) nextKeys(ctx context.Context, v *view, m *mark) error {
 			return invalid("%s: slots are being moved between servers: walk again from the start when that has ended", doing)
 		}
 	}
-	m.Server, m.After = server, ""
+	m.Server, m.After = server, nil
 	keys, next, ok := readKeys(&page)
 	if !ok {
 		return corrupt("%s: the answer to SCAN cannot be read", doing)
@@ -210,7 +212,11 @@ func (s *Store) fillRecords(ctx context.Context, v *view, m *mark, chunk *driver
 		}
 	}
 	rows := make([]driver.Row, len(keys))
-	if err := s.get(ctx, v, keys, nil, rows); err != nil {
+	err := s.get(ctx, v, keys, nil, rows)
+	if errors.Is(err, driver.ErrCorrupt) {
+		err = s.getEach(ctx, v, keys, rows)
+	}
+	if _, ok := errors.AsType[driver.Unread](err); err != nil && !ok {
 		return err
 	}
 	for i := range rows {
@@ -219,33 +225,79 @@ func (s *Store) fillRecords(ctx context.Context, v *view, m *mark, chunk *driver
 		}
 	}
 	m.Keys = m.Keys[n:]
-	return nil
+	return err
+}
+
+// getEach reads the rows under keys one by one; those that cannot be read are as if they
+// were not there, and in the error.
+func (s *Store) getEach(ctx context.Context, v *view, keys []driver.Key, rows []driver.Row) error {
+	var unread driver.Unread
+	for i := range keys {
+		err := s.get(ctx, v, keys[i:i+1], nil, rows[i:i+1])
+		switch {
+		case errors.Is(err, driver.ErrCorrupt):
+			unread = append(unread, err)
+			rows[i].Reset()
+		case err != nil:
+			return err
+		}
+	}
+	return unread.Err()
 }
 
 // fillMembers reads rows of the sets of the names until the chunk is full.
 func (s *Store) fillMembers(ctx context.Context, v *view, m *mark, chunk *driver.Chunk) error {
-	for len(m.Keys) > 0 && len(chunk.Rows) < chunkRows {
+	var unread driver.Unread
+	for len(m.Keys) > 0 && len(chunk.Rows)+len(unread) < chunkRows {
 		key, ok := v.keyOf(m.Keys[0])
-		if !ok {
-			m.Keys = m.Keys[1:]
-			continue
-		}
-		p := pager{span: driver.Span{Key: key, From: m.After}, view: v}
-		limit := chunkRows - len(chunk.Rows)
-		if _, err := s.readPage(ctx, v, &p, limit); err != nil {
-			return err
-		}
-		for i := range p.keys {
-			row, err := p.at(i)
-			if err != nil {
+		done := true
+		if ok {
+			var err error
+			done, err = s.fillSet(ctx, v, key, m, chunk, &unread)
+			if errors.Is(err, driver.ErrCorrupt) { // it is none of ours, as a whole
+				unread, done = append(unread, err), true
+			} else if err != nil {
 				return err
 			}
-			chunk.Rows = append(chunk.Rows, *row)
-			p.rows = nil // the chunk has it
 		}
-		if m.After = p.span.From; p.done {
-			m.Keys, m.After = m.Keys[1:], ""
+		if done {
+			m.Keys, m.After = m.Keys[1:], nil
 		}
 	}
-	return nil
+	return unread.Err()
+}
+
+// fillSet reads the next members of a set, as many as the chunk has room for.
+func (s *Store) fillSet(ctx context.Context, v *view, key driver.Key, m *mark, chunk *driver.Chunk, unread *driver.Unread) (done bool, err error) {
+	set, limit := v.set(key.Partition), chunkRows-len(chunk.Rows)-len(*unread)
+	cmd := goredis.NewRawCmd(ctx, askPage(set, &driver.Span{From: string(m.After)}, limit)...)
+	if err := s.read(ctx, cmd); err != nil {
+		return false, s.failed(ctx, "walk "+v.name, err)
+	}
+	r := replyOf(cmd)
+	if err := r.refused(); err != nil {
+		return false, s.refusedKeys(ctx, "walk "+v.name, err, []string{set}, []string{"zset"})
+	}
+	n := r.list()
+	for range n {
+		member, _ := r.text()
+		m.After = append([]byte(member), 0)
+		row := driver.Row{Key: driver.Key{Partition: key.Partition}}
+		if err := v.readWhole(member, &row); err != nil {
+			*unread = append(*unread, err)
+		} else {
+			chunk.Rows = append(chunk.Rows, row)
+		}
+	}
+	return n < limit, nil
+}
+
+// readWhole reads a member of a set into row, of which the partition is set already.
+func (v *view) readWhole(member string, row *driver.Row) error {
+	sort, rest, err := v.cutMember(member)
+	if err != nil {
+		return err
+	}
+	row.Key.Sort = sort
+	return v.readMember(rest, nil, row)
 }

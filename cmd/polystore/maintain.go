@@ -22,7 +22,7 @@ func maintain(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 	return withCollection(ctx, rest[0], rest[1], func(r *repo.Repo[map[string]any]) error {
 		done, err := r.Maintain(ctx)
 		if err != nil {
-			return fmt.Errorf("%w (removed before that: %s)", err, removed(done))
+			return fmt.Errorf("%w (removed: %s)", err, removed(done))
 		}
 		_, err = fmt.Fprintf(stdout, "%s: removed %s\n", rest[1], removed(done))
 		return err

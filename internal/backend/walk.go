@@ -2,6 +2,7 @@ package backend
 
 import (
 	"encoding/base64"
+	"errors"
 	"iter"
 	"strings"
 
@@ -12,16 +13,17 @@ import (
 const ChunkRows = 256
 
 // Walk yields chunks as read returns them, each read from the mark of the one before,
-// until one has none.
+// until one has none. The error of one is its last, unless it is a driver.Unread.
 func Walk(from string, read func(from string) (driver.Chunk, error)) iter.Seq2[driver.Chunk, error] {
 	return func(yield func(driver.Chunk, error) bool) {
 		for mark := from; ; {
 			chunk, err := read(mark)
-			if err != nil {
+			_, goesOn := errors.AsType[driver.Unread](err)
+			if err != nil && !goesOn {
 				yield(driver.Chunk{}, err)
 				return
 			}
-			if len(chunk.Rows) > 0 && !yield(chunk, nil) || chunk.Mark == "" {
+			if (len(chunk.Rows) > 0 || goesOn) && !yield(chunk, err) || chunk.Mark == "" {
 				return
 			}
 			mark = chunk.Mark

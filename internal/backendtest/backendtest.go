@@ -42,6 +42,30 @@ func Drain[T any](seq iter.Seq2[T, error]) error {
 	return nil
 }
 
+// WalkAll returns the keys of all rows of a table, as one text each, and what could not be
+// read. It starts again at every mark, as another program would.
+func WalkAll(t testing.TB, s driver.Store, table *driver.Table) (keys []string, unread driver.Unread) {
+	t.Helper()
+	for mark := ""; ; {
+		next := ""
+		for chunk, err := range s.Walk(t.Context(), table, mark) {
+			bad, ok := errors.AsType[driver.Unread](err)
+			if err != nil && !ok {
+				t.Fatalf("walk of %s: %v", table.Name, err)
+			}
+			unread = append(unread, bad...)
+			for i := range chunk.Rows {
+				keys = append(keys, chunk.Rows[i].Key.Partition+chunk.Rows[i].Key.Sort)
+			}
+			next = chunk.Mark
+			break
+		}
+		if mark = next; mark == "" {
+			return keys, unread
+		}
+	}
+}
+
 // Await calls n until it is 0, for three seconds at most, and returns the last.
 func Await(n func() int) int {
 	for begun := time.Now(); n() != 0 && time.Since(begun) < 3*time.Second; {

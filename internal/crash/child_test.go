@@ -23,9 +23,10 @@ const orderVariable = "POLYSTORE_TEST_CRASH"
 type order struct {
 	URL, Kind, Collection string
 
-	Paths []string
+	Paths []string // and chores
 	Calls int
-	Torn  bool // commits are torn apart
+	Made  map[string]string // the collections of chores
+	Torn  bool              // commits are torn apart
 }
 
 // home returns where the records of a path are.
@@ -59,6 +60,11 @@ func (o *order) obey() error {
 		return err
 	}
 	stopped, ended := make(chan struct{}), make(chan error)
+	for name, do := range chores() {
+		if slices.Contains(o.Paths, name) {
+			go func() { ended <- o.upkeep(ctx, s, name, do, stopped) }()
+		}
+	}
 	for _, p := range paths() {
 		if slices.Contains(o.Paths, p.name) {
 			go func() { ended <- o.write(ctx, s, &p, stopped) }()
@@ -86,7 +92,7 @@ func (o *order) obey() error {
 // was done.
 func (o *order) write(ctx context.Context, s driver.Store, p *path, stopped chan<- struct{}) error {
 	home := o.home(p.name)
-	d := &dying{Store: s, home: home, collection: o.Collection, torn: o.Torn, left: o.Calls, stopped: stopped}
+	d := &dying{Store: s, home: home, collection: o.Collection, torn: o.Torn, left: o.Calls, stopped: stopped, tables: map[string]*driver.Table{}}
 	store := repo.NewStore(d, nil)
 	r, err := repo.Open[member](ctx, store, schemaOf(o.Collection, o.Kind), repo.WithoutDefine())
 	if err != nil {
@@ -97,7 +103,7 @@ func (o *order) write(ctx context.Context, s driver.Store, p *path, stopped chan
 			return err
 		}
 	}
-	d.arm()
+	d.arm(true)
 	if err := p.do(ctx, r, home); err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func with(url, option string) string {
 func TestPebble(t *testing.T) {
 	t.Parallel()
 	dir, name := t.TempDir(), unique()
-	s := &site{url: "pebble:" + dir, collection: name, read: readPebble(dir, name)}
+	s := &site{url: "pebble:" + dir, collection: name, reader: func(name string) reader { return readPebble(dir, name) }}
 	s.test(t)
 }
 
@@ -58,9 +58,10 @@ func TestRedis(t *testing.T) {
 	}
 	client := goredis.NewClient(opts)
 	t.Cleanup(func() { client.Close() })
-	s := &site{url: server, collection: name, read: readRedis(name, false, func(ctx context.Context, do func(context.Context, *goredis.Client) error) error {
+	alone := func(ctx context.Context, do func(context.Context, *goredis.Client) error) error {
 		return do(ctx, client)
-	})}
+	}
+	s := &site{url: server, collection: name, reader: func(name string) reader { return readRedis(name, false, alone) }}
 	dropped(t, s.url, name)
 	s.test(t)
 }
@@ -74,7 +75,7 @@ func TestRedisCluster(t *testing.T) {
 	}
 	client := goredis.NewClusterClient(opts)
 	t.Cleanup(func() { client.Close() })
-	s := &site{url: server, collection: name, read: readRedis(name, true, client.ForEachMaster)}
+	s := &site{url: server, collection: name, reader: func(name string) reader { return readRedis(name, true, client.ForEachMaster) }}
 	dropped(t, s.url, name)
 	s.test(t)
 }
@@ -93,7 +94,7 @@ func TestMongo(t *testing.T) {
 			name := unique()
 			db := client.Database(name)
 			t.Cleanup(func() { db.Drop(context.WithoutCancel(t.Context())) })
-			s := &site{url: with(server, "database="+name), kind: kind, collection: name, read: readMongo(db, name)}
+			s := &site{url: with(server, "database="+name), kind: kind, collection: name, reader: func(name string) reader { return readMongo(db, name) }}
 			s.test(t)
 		})
 	}
@@ -112,6 +113,7 @@ func TestCassandra(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s.read = readCassandra(sessionOf(t, server, keyspace), name)
+	session := sessionOf(t, server, keyspace)
+	s.reader = func(name string) reader { return readCassandra(session, name) }
 	s.test(t)
 }

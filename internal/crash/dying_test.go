@@ -3,7 +3,9 @@ package crash_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -18,6 +20,14 @@ type dying struct {
 	torn    bool
 	stopped chan<- struct{}
 
+	// Of a chore only what changes the store counts: where it dies between two readings is
+	// all the same.
+	chore  bool
+	lose   bool // commits of records get no answer and are not done
+	lost   []driver.Op
+	token  driver.Token // of what was lost
+	tables map[string]*driver.Table
+
 	mu    sync.Mutex
 	armed bool
 	left  int
@@ -30,11 +40,47 @@ type held struct {
 	op    driver.Op
 }
 
-// arm says that the write begins.
-func (d *dying) arm() {
+// arm says whether calls count: the write begins, or is over.
+func (d *dying) arm(armed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.armed = true
+	d.armed = armed
+}
+
+// losing says whether commits of records are lost.
+func (d *dying) losing(lose bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lose = lose
+}
+
+// Define makes tables one by one, so that the writer may die between them.
+func (d *dying) Define(ctx context.Context, tables []*driver.Table) error {
+	return d.eachTable(tables, true, func(one []*driver.Table) error { return d.Store.Define(ctx, one) })
+}
+
+// Drop removes tables one by one.
+func (d *dying) Drop(ctx context.Context, tables []*driver.Table) error {
+	return d.eachTable(tables, false, func(one []*driver.Table) error { return d.Store.Drop(ctx, one) })
+}
+
+// eachTable defines or drops tables.
+func (d *dying) eachTable(tables []*driver.Table, defines bool, do func([]*driver.Table) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, t := range tables {
+		step := d.step
+		if old := d.tables[t.Name]; strings.HasPrefix(t.Name, "_") || defines && old != nil && len(old.Fields) == len(t.Fields) {
+			step = func(do func() error) error { return do() } // it is there, as it is to be
+		}
+		if d.tables[t.Name] = t; !defines {
+			d.tables[t.Name] = nil
+		}
+		if err := step(func() error { return do(tables[i : i+1]) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // step does a call if there is one left, and else never returns. The caller has the lock,
@@ -57,6 +103,9 @@ func (d *dying) Close() error { return nil }
 func (d *dying) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.chore {
+		return d.Store.Get(ctx, t, keys, mask, rows)
+	}
 	return d.step(func() error { return d.Store.Get(ctx, t, keys, mask, rows) })
 }
 
@@ -66,7 +115,11 @@ func (d *dying) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	if d.armed && d.torn {
 		return d.tear(ctx, token, ops)
 	}
-	if d.armed && ops[0].Table.Class == driver.Records {
+	if d.lose && ops[0].Table.Class == driver.Records {
+		d.lost, d.token = cloned(ops), token
+		return nil, fmt.Errorf("no answer: %w", driver.ErrUnknownOutcome)
+	}
+	if d.armed && !d.chore && ops[0].Table.Class == driver.Records {
 		if err := d.announce(token, &ops[0]); err != nil {
 			return nil, err
 		}
@@ -76,6 +129,16 @@ func (d *dying) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 		return err
 	})
 	return refusal, err
+}
+
+// cloned returns ops that stay as they are.
+func cloned(ops []driver.Op) []driver.Op {
+	ops = slices.Clone(ops)
+	for i := range ops {
+		r := &ops[i].Row
+		r.Ring, r.Fields, r.Extra, ops[i].Edits = slices.Clone(r.Ring), slices.Clone(r.Fields), slices.Clone(r.Extra), slices.Clone(ops[i].Edits)
+	}
+	return ops
 }
 
 // tear does each op of a commit by itself, the record's first; and what is to be there

@@ -72,7 +72,7 @@ func (s *site) killAll(t *testing.T, torn bool, names ...string) []*point {
 // kill runs a process that makes a write of each path and dies when each has made so many
 // calls.
 func (s *site) kill(ctx context.Context, paths []path, calls int, torn bool) ([]*point, error) {
-	o := order{URL: s.url, Kind: s.kind, Collection: s.collection, Calls: calls, Torn: torn}
+	o := order{URL: s.url, Kind: s.kind, Collection: s.collection, Calls: calls, Torn: torn, Made: s.made}
 	var points []*point
 	for _, p := range paths {
 		o.Paths = append(o.Paths, p.name)

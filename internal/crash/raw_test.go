@@ -120,7 +120,7 @@ func (p *point) look(s *site, rows []rawRow) finding {
 	}
 	for i := range rows {
 		r := &rows[i]
-		if r.table == "" {
+		if r.table == "" || keyColumns[r.table] == 0 { // of an index that was added
 			continue
 		}
 		e, err := r.entry()

@@ -17,8 +17,19 @@ import (
 type site struct {
 	url, kind, collection string
 
-	facts driver.Facts
-	read  reader
+	facts  driver.Facts
+	reader func(collection string) reader
+	made   map[string]string // the collections of chores
+}
+
+// read reads what is in the collection.
+func (s *site) read(ctx context.Context) ([]rawRow, error) { return s.reader(s.collection)(ctx) }
+
+// of returns s with the collection of a chore.
+func (s *site) of(chore string) *site {
+	other := *s
+	other.collection = s.made[chore]
+	return &other
 }
 
 // apart reports whether an index lies in other partitions than its records, and is kept in
@@ -82,6 +93,7 @@ func (s *site) test(t *testing.T) {
 	s.use(t, points, findings)
 	s.sweep(t, points)
 	s.control(t)
+	s.upkeep(t)
 	t.Logf("%d points, %d of them before the write was done", len(points), before)
 }
 

@@ -74,6 +74,10 @@ type Store interface {
 	// goes on, in this program or another. A bad mark is ErrInvalid, and so is one
 	// from which the store can no longer go on, after a restart, say. Chunks hold
 	// at most some hundreds of rows and belong to the caller.
+	//
+	// Rows that cannot be read do not end a walk: the chunk in which they would be has
+	// the others, its mark, and comes with an [Unread] that names them. Any other error
+	// comes once, last, with an empty chunk.
 	Walk(ctx context.Context, t *Table, mark string) iter.Seq2[Chunk, error]
 
 	// Close waits for calls under way, releases everything and makes what was

@@ -1,0 +1,126 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// resentRules are those of commits of several ops that are sent again with their token.
+func resentRules() []rule {
+	list := []rule{
+		{name: "puts sent again", sentence: "A commit of puts over rows that are there, without conditions, answers as the first time when it is sent again.", check: putsAgain},
+		{name: "inserts sent again", sentence: "A commit of inserts that is sent again is not refused for what it has made.", check: insertsAgain},
+		{name: "patches sent again", sentence: "A commit of patches that is sent again changes no row twice.", check: patchesAgain},
+		{name: "deletes sent again", sentence: "A commit with a delete that is sent again is not refused for what it has removed.", check: deletesAgain},
+		{name: "rows sent again", sentence: "A commit with rows that keep no tokens leaves them as others have made them since, when it is sent again.", check: rowsAgain},
+	}
+	for i := range list {
+		list[i].needs = changesPartition
+	}
+	return list
+}
+
+// state returns what is under the keys of ops.
+func (e *env) state(ctx context.Context, ops []driver.Op) []string {
+	var list []string
+	for i := range ops {
+		r := e.get(ctx, ops[i].Table, ops[i].Row.Key)
+		text := show(&r)
+		if !ops[i].Table.Bare { // the Rev of such a row is any
+			text += fmt.Sprint(" ", r.Rev, r.Ring)
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// resend does a commit, lets others do theirs, and sends the first again: nothing changes.
+func (e *env) resend(ctx context.Context, ops []driver.Op, others ...driver.Op) {
+	token := driver.NewToken()
+	e.sendAs(ctx, "the first time", token, ops)
+	if len(others) > 0 {
+		e.commit(ctx, others...)
+	}
+	for range 2 {
+		before := e.state(ctx, ops)
+		e.sendAs(ctx, "sent again", token, ops)
+		equal(e, "what is there after a commit was sent again", e.state(ctx, ops), before)
+	}
+}
+
+func (e *env) sendAs(ctx context.Context, when string, token driver.Token, ops []driver.Op) {
+	refusal, err := e.store.Commit(ctx, token, ops)
+	e.ok(opsText(ops)+", "+when, err)
+	e.that(refusal == nil, opsText(ops)+", "+when+", to succeed", "a refusal")
+}
+
+// pair puts two rows that keep tokens, in one partition, and returns their keys.
+func (e *env) pair(ctx context.Context) (a, b driver.Key) {
+	t := e.tables.ringed
+	a, b = e.at(t, "p", "a"), e.at(t, "p", "b")
+	e.commit(ctx, put(t, row(a, "a")), put(t, row(b, "b")))
+	return a, b
+}
+
+func putsAgain(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	a, b := e.pair(ctx)
+	e.resend(ctx, []driver.Op{put(t, row(a, "new a")), put(t, row(b, "new b")), put(e.tables.bare, driver.Row{Key: e.at(e.tables.bare, "p", "v", "a")})})
+	dead := driver.Op{Do: driver.Put, Table: t, Row: driver.Row{Key: b, Dead: true, Expires: 1}, If: driver.Present}
+	e.resend(ctx, []driver.Op{put(t, row(a, "newest a")), dead})
+}
+
+func insertsAgain(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	var ops []driver.Op
+	for _, id := range []string{"c", "d", "e"} {
+		op := put(t, row(e.at(t, "p", id), id))
+		op.If = driver.Absent
+		ops = append(ops, op)
+	}
+	e.resend(ctx, ops)
+}
+
+func patchesAgain(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	a, b := e.pair(ctx)
+	rev := e.get(ctx, t, b).Rev
+	e.resend(ctx, []driver.Op{
+		{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: a}, Edits: []driver.Edit{addTo(fInt, 5)}},
+		{Do: driver.Patch, Table: t, If: driver.AtRev, Rev: rev, Row: driver.Row{Key: b}, Edits: []driver.Edit{addTo(fInt, 7)}},
+	})
+	equal(e, "both sums", e.show(ctx, t, a)+", "+e.show(ctx, t, b), `1:5 3:"a" expires 0, 1:7 3:"b" expires 0`)
+	e.resend(ctx, []driver.Op{
+		put(t, row(a, "whole")),
+		{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: b}, Edits: []driver.Edit{addTo(fInt, 7)}},
+	})
+}
+
+func (e *env) show(ctx context.Context, t *driver.Table, key driver.Key) string {
+	r := e.get(ctx, t, key)
+	return show(&r)
+}
+
+func deletesAgain(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	a, b := e.pair(ctx)
+	first := put(t, row(a, "new a"))
+	first.If, first.Rev = driver.AtRev, e.get(ctx, t, a).Rev
+	e.resend(ctx, []driver.Op{first, {Do: driver.Delete, Table: t, If: driver.Present, Row: driver.Row{Key: b}}})
+	e.commit(ctx, put(t, row(b, "b again")))
+	last := driver.Op{Do: driver.Delete, Table: t, If: driver.AtRev, Rev: e.get(ctx, t, b).Rev, Row: driver.Row{Key: b}}
+	e.resend(ctx, []driver.Op{put(t, row(a, "newest a")), last})
+}
+
+func rowsAgain(ctx context.Context, e *env) {
+	t, bare := e.tables.ringed, e.tables.bare
+	a, b := e.pair(ctx)
+	x, z := driver.Row{Key: e.at(bare, "p", "x", "a")}, driver.Row{Key: e.at(bare, "p", "z", "a")}
+	drop := func(r driver.Row) driver.Op { return driver.Op{Do: driver.Delete, Table: bare, Row: r} }
+	e.commit(ctx, put(t, row(b, "b")), put(bare, z))
+	e.resend(ctx, []driver.Op{put(t, row(a, "moved")), put(bare, x), drop(z)},
+		put(t, row(a, "moved back")), drop(x), put(bare, z))
+	equal(e, "the rows", e.show(ctx, bare, x.Key)+", "+e.show(ctx, bare, z.Key), "no row, expires 0")
+}
