@@ -28,7 +28,7 @@ func fullScale(s *setting) scale {
 	switch s.Store {
 	case redisName:
 		return scale{5_000, map[string]int{
-			opGet: 10_000, opUpdate: 3_000, opMove: 3_000, opNewest: 2_000, opInsert: 3_000, opMix: 3_000, opDelete: 3_000,
+			opGet: 10_000, opUpdate: 3_000, opMove: 3_000, opNewest: 5_000, opInsert: 3_000, opMix: 3_000, opDelete: 3_000,
 		}, 5, false}
 	case mongoName, cassandraName:
 		return scale{4_000, map[string]int{

@@ -162,34 +162,40 @@ type sample struct {
 
 // measure does all lists of calls, each in its own goroutine.
 func measure(ctx context.Context, p posts, lists [][]call) (sample, error) {
-	workers := make([]worker, len(lists))
-	for i := range workers {
-		workers[i] = worker{calls: lists[i], took: make([]time.Duration, len(lists[i]))}
-	}
-	runtime.GC()
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
+	workers := newWorkers(lists)
+	var start, end runtime.MemStats
+	runtime.ReadMemStats(&start)
 	then, err1 := used()
 	began := time.Now()
-	var err2 error
-	if len(workers) == 1 {
-		err2 = workers[0].run(ctx, p)
-	} else {
-		err2 = together(len(workers), func(i int) error { return workers[i].run(ctx, p) })
-	}
+	err2 := runAll(ctx, p, workers)
 	took := time.Since(began)
 	now, err3 := used()
-	runtime.ReadMemStats(&after)
+	runtime.ReadMemStats(&end)
 	s := summarize(workers)
 	n := float64(s.Calls)
 	spent := now.since(then)
 	s.CPU = micros(spent.cpu) / n
 	s.Switches = float64(spent.switches) / n
 	s.Writes = float64(spent.writes) / n
-	s.Allocs = float64(after.Mallocs-before.Mallocs) / n
-	s.Bytes = float64(after.TotalAlloc-before.TotalAlloc) / n
+	s.Allocs = float64(end.Mallocs-start.Mallocs) / n
+	s.Bytes = float64(end.TotalAlloc-start.TotalAlloc) / n
 	s.Took = took.Seconds()
 	return s, errors.Join(err1, err2, err3)
+}
+
+func newWorkers(lists [][]call) []worker {
+	workers := make([]worker, len(lists))
+	for i := range workers {
+		workers[i] = worker{calls: lists[i], took: make([]time.Duration, len(lists[i]))}
+	}
+	return workers
+}
+
+func runAll(ctx context.Context, p posts, workers []worker) error {
+	if len(workers) == 1 {
+		return workers[0].run(ctx, p)
+	}
+	return together(len(workers), func(i int) error { return workers[i].run(ctx, p) })
 }
 
 // A worker does its calls and notes how long each took.

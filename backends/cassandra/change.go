@@ -62,11 +62,37 @@ func (p *planned) condition() (driver.Cond, driver.Token) {
 // statement returns the statement of an op with what to bind.
 func (p *planned) statement(token *driver.Token, alone bool) (string, []any, error) {
 	cond, rev := p.condition()
+	text, args := p.change(token, cond, &rev)
+	switch {
+	case p.v.plain:
+	case cond == driver.Absent && args != nil:
+		text += " IF NOT EXISTS"
+	case cond == driver.Absent:
+		text += ` IF "_rev" = null`
+	case cond == driver.Present:
+		text += ` IF "_rev" != null AND "_dead" != true`
+	case cond == driver.AtRev:
+		text += ` IF "_rev" = ?`
+	case alone && p.Do == driver.Delete:
+		text += " IF EXISTS"
+	}
+	args, err := p.v.key(args, &p.Row.Key)
+	if cond == driver.AtRev {
+		args = append(args, rev[:])
+	}
+	return text, args, err
+}
+
+// change returns the statement of an op without its condition, and what to bind before
+// the key: nothing if it removes the row.
+func (p *planned) change(token *driver.Token, cond driver.Cond, rev *driver.Token) (string, []any) {
 	c := p.v.columns.Load()
-	text, args := c.update, []any(nil)
+	var args []any
 	switch {
 	case p.Do == driver.Delete, p.Do == driver.Check && cond == driver.Absent:
-		text = c.remove
+		return c.remove, nil
+	case p.v.bare && cond != driver.Absent:
+		return c.mark, append(make([]any, 0, len(p.v.parts)+3), token[:])
 	case p.Do == driver.Check:
 		args = c.unset(p.v)
 		c.set(args, "_rev", rev[:])
@@ -75,34 +101,15 @@ func (p *planned) statement(token *driver.Token, alone bool) (string, []any, err
 		c.set(args, "_rev", token[:])
 	case p.Do == driver.Patch:
 		args = p.patched(c, token)
-	case p.v.bare && cond != driver.Absent:
-		text, args = c.mark, append(make([]any, 0, len(p.v.parts)+3), token[:])
 	case p.Do == driver.Fence:
 		args = p.whole(c, token, &driver.Row{Dead: true, Expires: p.Row.Expires}, true)
 	default:
 		args = p.whole(c, token, &p.Row, cond == driver.Absent || p.v.plain)
 	}
-	suffix := ""
-	switch {
-	case p.v.plain && args != nil:
-		text = c.insert
-	case p.v.plain:
-	case cond == driver.Absent && args != nil:
-		text, suffix = c.insert, " IF NOT EXISTS"
-	case cond == driver.Absent:
-		suffix = ` IF "_rev" = null`
-	case cond == driver.Present:
-		suffix = ` IF "_rev" != null AND "_dead" != true`
-	case cond == driver.AtRev:
-		suffix = ` IF "_rev" = ?`
-	case alone && p.Do == driver.Delete:
-		suffix = " IF EXISTS"
+	if cond == driver.Absent || p.v.plain {
+		return c.insert.of(args)
 	}
-	args, err := p.v.key(args, &p.Row.Key)
-	if cond == driver.AtRev {
-		args = append(args, rev[:])
-	}
-	return text + suffix, args, err
+	return c.update.of(args)
 }
 
 // unset returns what to bind where nothing changes, with room for the key.

@@ -40,8 +40,8 @@ type cell struct {
 }
 
 // UnmarshalCQL keeps the bytes of a column.
-func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
-	c.typ, c.data = info.Type(), data
+func (c *cell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
+	c.data = data
 	return nil
 }
 
@@ -49,7 +49,7 @@ func (c *cell) UnmarshalCQL(info gocql.TypeInfo, data []byte) error {
 func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
 	switch kind {
 	case driver.Bool:
-		return driver.BoolValue(len(c.data) == 1 && c.data[0] != 0), c.typ == gocql.TypeBoolean && len(c.data) == 1
+		return driver.BoolValue(c.isTrue()), c.typ == gocql.TypeBoolean && len(c.data) == 1
 	case driver.Int:
 		n, ok := c.word(gocql.TypeBigInt)
 		return driver.IntValue(int64(n)), ok
@@ -73,6 +73,8 @@ func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
 	v, err := tagged.Parse(text)
 	return v, err == nil && (v.Kind() == kind || v.IsNone())
 }
+
+func (c *cell) isTrue() bool { return len(c.data) == 1 && c.data[0] != 0 }
 
 func (c *cell) text() (string, bool) {
 	return string(c.data), (c.typ == gocql.TypeVarchar || c.typ == gocql.TypeText) && utf8.Valid(c.data)
@@ -136,31 +138,37 @@ func (v *view) selection(mask []int) string {
 
 // A reader reads the rows of one answer.
 type reader struct {
+	*heading
 	store *Store
 	v     *view
 	sh    shape
 	iter  *gocql.Iter
-	names []string
 	cells []cell
 	dest  []any
-	parts []cell // of the partition columns, if they are read
 	where string // the partition that was asked for, if it was one
 }
 
 func (s *Store) newReader(v *view, mask []int, iter *gocql.Iter, where string) *reader {
-	r := &reader{store: s, v: v, sh: v.shape(mask), iter: iter, where: where}
-	cols := iter.Columns()
-	r.names, r.cells, r.dest = make([]string, len(cols)), make([]cell, len(cols)), make([]any, len(cols))
-	r.parts = make([]cell, len(v.parts))
-	for i := range cols {
-		r.names[i], r.dest[i] = cols[i].Name, &r.cells[i]
-	}
-	for i := range v.parts {
-		if at := slices.Index(r.names, v.parts[i].Name); at >= 0 {
-			r.dest[at] = &r.parts[i]
+	r := &reader{heading: v.headingOf(iter.Columns()), store: s, v: v, sh: v.shape(mask), iter: iter, where: where}
+	r.cells, r.dest = make([]cell, len(r.names)), make([]any, len(r.names))
+	for i := range r.dest {
+		if r.cells[i].typ = r.types[i]; where == "" || !slices.Contains(r.parts, i) {
+			r.dest[i] = &r.cells[i]
 		}
 	}
 	return r
+}
+
+// partition returns the text of the partition of the row that next has read, if its columns
+// were asked for.
+func (r *reader) partition() (string, bool) {
+	cells := make([]cell, len(r.parts))
+	for i, at := range r.parts {
+		if at >= 0 {
+			cells[i] = r.cells[at]
+		}
+	}
+	return r.v.partitionOf(cells)
 }
 
 // next reads the cells of the next row, and reports whether there is one.
@@ -179,33 +187,30 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 	late, flagged, extra := false, false, ""
 	var others []pending
 	for i := range r.cells {
-		c, name := &r.cells[i], r.names[i]
-		if c.data == nil || r.dest[i] != any(c) {
+		c, means := &r.cells[i], r.meanings[i]
+		if c.data == nil || means == keyColumn {
 			continue
 		}
 		ok := true
-		if ordinal, declared := r.v.ordinals[name]; declared {
-			ok = r.field(c, ordinal, row)
-		} else {
-			switch name {
-			case sortColumn, "[applied]":
-			case writtenColumn:
-				row.Hint, ok = c.word(gocql.TypeBigInt)
-			case "_extra":
-				extra, ok = c.text()
-			case "_later":
-				late = len(c.data) == 1 && c.data[0] != 0
-			case "_dead":
-				flagged = true
-				row.Dead, ok = len(c.data) == 1 && c.data[0] != 0, len(c.data) == 1
-			case "_rev", "_ring", "_expires", "_note":
-				ok = readMeta(row, name, c)
-			default:
-				others = append(others, pending{name, c})
-			}
+		switch means {
+		case metaColumn:
+			ok = readMeta(row, r.names[i], c)
+		case deadColumn:
+			flagged = true
+			row.Dead, ok = c.isTrue(), len(c.data) == 1
+		case laterColumn:
+			late = c.isTrue()
+		case extraColumn:
+			extra, ok = c.text()
+		case timeColumn:
+			row.Hint, ok = c.word(gocql.TypeBigInt)
+		case otherColumn:
+			others = append(others, pending{r.names[i], c})
+		default:
+			ok = r.field(c, int(means), row)
 		}
 		if !ok {
-			return r.bad(name)
+			return r.bad(r.names[i])
 		}
 	}
 	switch {
@@ -305,8 +310,8 @@ func byName(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) }
 
 // sortText returns the clustering text of the row of which next has read the cells.
 func (r *reader) sortText() string {
-	if at := slices.Index(r.names, sortColumn); at >= 0 {
-		return string(r.cells[at].data)
+	if r.sort >= 0 {
+		return string(r.cells[r.sort].data)
 	}
 	return ""
 }
@@ -315,7 +320,7 @@ func (r *reader) sortText() string {
 func (r *reader) bad(column string) error {
 	partition := r.where
 	if partition == "" {
-		partition, _ = r.v.partitionOf(r.parts)
+		partition, _ = r.partition()
 	}
 	return corrupt("the row %.200q of the partition %.200q of the table %s.%s has a column %.50q that this library cannot have written so: another program wrote it; mend or remove it",
 		r.sortText(), partition, r.store.keyspace, r.v.physical, column)

@@ -21,6 +21,9 @@ var libraryColumns = [...][2]string{
 	{"_note", "text"}, {"_extra", "text"}, {"_later", "boolean"},
 }
 
+// rareColumns is how many of them, the last, most rows do not have.
+const rareColumns = 4
+
 const (
 	sortColumn    = "_sort"
 	writtenColumn = "_written" // no column: what a walk of a plain table calls the time of a row

@@ -33,7 +33,7 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 		p.Done = true
 		return err
 	}
-	q := s.query(s.level, v.spanText(v.selection(p.Span.Mask), &p.Span), append(sec.args, limit)...)
+	q := s.query(s.level, v.pageText(&p.Span), append(sec.args, limit)...)
 	answer, err := s.ask(ctx, "range of "+v.name, q.PageSize(limit).PageState(nil))
 	if err != nil {
 		return v.lostIndex(err, p.Span.Reverse)
@@ -69,6 +69,17 @@ func (r *reader) keyed(ctx context.Context, row *driver.Row, partition string) e
 		return r.bad("_dead")
 	}
 	return err
+}
+
+// pageText returns the statement that reads a page of a span.
+func (v *view) pageText(span *driver.Span) string {
+	switch {
+	case span.Mask != nil || v.native != nil:
+		return v.spanText(v.selection(span.Mask), span)
+	case span.Reverse:
+		return v.backward
+	}
+	return v.forward
 }
 
 // spanText returns the statement that reads the rows of a span. Records that are dead

@@ -2,6 +2,7 @@ package cassandra
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
 
@@ -44,8 +45,18 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 
 // together returns the places of keys that one statement can ask for.
 func together(keys []driver.Key) [][]int {
+	if len(keys) == 0 {
+		return nil
+	}
+	if len(keys) <= keysTogether && !slices.ContainsFunc(keys, func(k driver.Key) bool { return k.Partition != keys[0].Partition }) {
+		all := make([]int, len(keys))
+		for i := range all {
+			all[i] = i
+		}
+		return [][]int{all}
+	}
 	var parts [][]int
-	open := make(map[string]int, len(keys)) // the part of a partition that has room
+	open := map[string]int{} // the part of a partition that has room
 	for i := range keys {
 		at, ok := open[keys[i].Partition]
 		if !ok || len(parts[at]) == keysTogether {
@@ -59,16 +70,17 @@ func together(keys []driver.Key) [][]int {
 
 // getSome reads the rows under some keys of one partition.
 func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places []int, mask []int, rows []driver.Row) error {
-	wanted := make(map[string][]int, len(places))
-	var sorts []string
-	for _, at := range places {
+	width := v.shape(mask).width
+	sorts := make([]string, 0, len(places))
+	bySort := func(at int, sort string) int { return strings.Compare(keys[at].Sort, sort) }
+	slices.SortFunc(places, func(a, b int) int { return bySort(a, keys[b].Sort) })
+	for i, at := range places {
 		rows[at].Reset()
 		rows[at].Key = keys[at]
-		rows[at].Fields = append(rows[at].Fields, make([]driver.Value, v.shape(mask).width)...)
-		if wanted[keys[at].Sort] == nil {
+		rows[at].Fields = append(rows[at].Fields, make([]driver.Value, width)...)
+		if i == 0 || keys[at].Sort != keys[places[i-1]].Sort {
 			sorts = append(sorts, v.head+keys[at].Sort)
 		}
-		wanted[keys[at].Sort] = append(wanted[keys[at].Sort], at)
 	}
 	partition := keys[places[0]].Partition
 	args, err := v.partition(make([]any, 0, len(v.parts)+1), partition)
@@ -82,10 +94,13 @@ func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places 
 		return err
 	}
 	r := s.newReader(v, mask, iter, partition)
-	for r.next() {
-		for _, at := range wanted[strings.TrimPrefix(r.sortText(), v.head)] {
-			rows[at].Fields = rows[at].Fields[:0]
-			if err := r.row(ctx, &rows[at]); err != nil {
+	for i := 0; r.next(); {
+		sort := strings.TrimPrefix(r.sortText(), v.head)
+		if i == len(places) || keys[places[i]].Sort != sort {
+			i, _ = slices.BinarySearchFunc(places, sort, bySort)
+		}
+		for ; i < len(places) && keys[places[i]].Sort == sort; i++ {
+			if err := r.row(ctx, &rows[places[i]]); err != nil {
 				return err
 			}
 		}
@@ -136,7 +151,10 @@ func (s *Store) get(ctx context.Context, v *view, level gocql.Consistency, key *
 		return err
 	}
 	doing := "get a row of " + v.name
-	text := "SELECT " + v.selection(mask) + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" = ?`
+	text := v.whole
+	if mask != nil {
+		text = v.getText(mask)
+	}
 	iter, err := s.read(ctx, doing, level, text, args...)
 	if err != nil {
 		return err
@@ -147,4 +165,9 @@ func (s *Store) get(ctx context.Context, v *view, level gocql.Consistency, key *
 	}
 	row.Fields = append(row.Fields, make([]driver.Value, r.sh.width)...)
 	return s.failed(ctx, doing, iter.Close())
+}
+
+// getText returns the statement that reads the fields of a mask of one row.
+func (v *view) getText(mask []int) string {
+	return "SELECT " + v.selection(mask) + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" = ?`
 }

@@ -59,6 +59,11 @@ func unordered(cql string) string {
 	return m[1] + strings.Join(columns, ", ") + regexp.MustCompile(`(\?, )+`).ReplaceAllString(m[3], "?, ")
 }
 
+var rare = regexp.MustCompile(`"_(expires|note|extra|later)"( = \?)?, |, "_(expires|note|extra|later)" = \?`)
+
+// usual returns a statement that writes, without the columns that few rows have.
+func usual(cql string) string { return rare.ReplaceAllString(cql, "") }
+
 // A recorder keeps the statements that a client sends.
 type recorder struct {
 	mu   sync.Mutex
@@ -147,19 +152,19 @@ func TestStatementsOfCommits(t *testing.T) {
 		return []driver.Op{{Do: driver.Put, Table: ts.posts, If: cond, Rev: rev, Row: row}}
 	}
 	rev := backendtest.MustCommit(t, s, put(driver.Absent, driver.Token{}, driver.Row{}))
-	sc.same("insert", design["insert"]+" "+design["not-exists"])
+	sc.same("insert", usual(design["insert"])+" "+design["not-exists"])
 	rev2 := backendtest.MustCommit(t, s, put(driver.AtRev, rev, driver.Row{}))
 	sc.same("put at rev, of a row that nobody has read", design["get"], design["update"]+" "+design["at-rev"])
 	patch := driver.Op{Do: driver.Patch, Table: ts.posts, If: driver.AtRev, Rev: rev2, Row: driver.Row{Key: key, Ring: []driver.Token{rev2, rev}},
 		Edits: []driver.Edit{{Do: driver.Set, Field: fTitle, Value: text("y")}}}
 	rev = backendtest.MustCommit(t, s, []driver.Op{patch})
-	sc.same("patch", design["update"]+" "+design["at-rev"])
+	sc.same("patch", usual(design["update"])+" "+design["at-rev"])
 	row := get(t, s, ts.posts, key)
 	sc.same("get", design["get"])
 	backendtest.MustCommit(t, s, put(driver.AtRev, rev, driver.Row{Ring: row.Ring, Hint: row.Hint}))
 	sc.same("put at rev, of a row that was read", design["update"]+" "+design["at-rev"])
 	backendtest.MustCommit(t, s, ts.add(t, sc.author, "1"))
-	sc.same("add", design["get"], design["update"]+" "+design["at-rev"])
+	sc.same("add", design["get"], usual(design["update"])+" "+design["at-rev"])
 	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Check, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
 	sc.same("check", design["get"])
 	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
@@ -167,7 +172,7 @@ func TestStatementsOfCommits(t *testing.T) {
 	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, Row: driver.Row{Key: key}}})
 	sc.same("delete", design["delete"]+" "+design["exists"])
 	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}, {Do: driver.Check, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: second}}})
-	sc.same("several", "BATCH", design["insert"]+" "+design["not-exists"], design["delete"]+" "+design["absent"])
+	sc.same("several", "BATCH", usual(design["insert"])+" "+design["not-exists"], design["delete"]+" "+design["absent"])
 	if unordered(design["insert"]) == unordered(strings.Replace(design["insert"], `"title", `, "", 1)) {
 		t.Error("a column that is left out is not noticed")
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/apache/cassandra-gocql-driver/v2"
+
 	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -27,7 +29,11 @@ type view struct {
 	fields   []driver.Column
 	escaped  bool   // the partition is one text, which cannot be empty
 	where    string // the partition columns, as a condition
-	number   uint64 // no other view has it: see driver.Row.Hint
+
+	// Statements that read a row, and a page of rows in either order, with all columns.
+	whole, forward, backward string
+
+	number uint64 // no other view has it: see driver.Row.Hint
 
 	ordinals map[string]int
 	late     []bool // by ordinal: rows can have the field in _extra
@@ -35,6 +41,8 @@ type view struct {
 
 	// columns are those of the table, as far as they are known.
 	columns atomic.Pointer[columns]
+
+	headings atomic.Pointer[[]*heading]
 }
 
 // columns are those that rows of a view can have beside their key. They are replaced
@@ -44,11 +52,14 @@ type columns struct {
 	others []string                 // those of them that the view does not declare
 	names  []string                 // in the order of what is bound: fields, then the library's
 	at     map[string]int           // places in names
-	insert string
-	update string
+	insert texts
+	update texts
 	mark   string // update of _rev alone
 	remove string
 }
+
+// texts are a statement with all columns, and with those alone that are not rare.
+type texts struct{ all, common string }
 
 func (s *Store) newView(t *driver.Table, e *entry) *view {
 	home := homeOf(t)
@@ -74,6 +85,9 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		}
 		v.where += quoted(c.Name) + " = ?"
 	}
+	v.whole = v.getText(nil)
+	v.forward = v.spanText(v.selection(nil), &driver.Span{})
+	v.backward = v.spanText(v.selection(nil), &driver.Span{Reverse: true})
 	for i, f := range v.fields {
 		late := e.fields[f.Name].Later
 		v.ordinals[f.Name] = i
@@ -119,26 +133,48 @@ func (v *view) learn(e *entry) {
 
 // write makes the texts of the statements that write.
 func (c *columns) write(v *view) {
-	var names, marks, sets strings.Builder
-	for i, name := range c.names {
-		if i > 0 {
-			names.WriteString(", ")
-			marks.WriteString(", ")
-			sets.WriteString(", ")
-		}
-		names.WriteString(quoted(name))
-		marks.WriteString("?")
-		sets.WriteString(quoted(name) + " = ?")
+	row := " WHERE " + v.where + ` AND "_sort" = ?`
+	common := c.names[:len(c.names)-rareColumns]
+	c.insert = texts{v.insertText(c.names), v.insertText(common)}
+	c.update = texts{v.updateText(c.names) + row, v.updateText(common) + row}
+	c.mark = v.updateText([]string{"_rev"}) + row
+	c.remove = "DELETE FROM " + v.table + row
+}
+
+func (v *view) insertText(names []string) string {
+	var columns, marks strings.Builder
+	for _, name := range names {
+		columns.WriteString(quoted(name) + ", ")
+		marks.WriteString("?, ")
 	}
 	for _, p := range v.parts {
-		names.WriteString(", " + quoted(p.Name))
-		marks.WriteString(", ?")
+		columns.WriteString(quoted(p.Name) + ", ")
+		marks.WriteString("?, ")
 	}
-	row := " WHERE " + v.where + ` AND "_sort" = ?`
-	c.insert = "INSERT INTO " + v.table + " (" + names.String() + `, "_sort") VALUES (` + marks.String() + ", ?)"
-	c.update = "UPDATE " + v.table + " SET " + sets.String() + row
-	c.mark = "UPDATE " + v.table + ` SET "_rev" = ?` + row
-	c.remove = "DELETE FROM " + v.table + row
+	return "INSERT INTO " + v.table + " (" + columns.String() + `"_sort") VALUES (` + marks.String() + "?)"
+}
+
+func (v *view) updateText(names []string) string {
+	var sets strings.Builder
+	for i, name := range names {
+		if i > 0 {
+			sets.WriteString(", ")
+		}
+		sets.WriteString(quoted(name) + " = ?")
+	}
+	return "UPDATE " + v.table + " SET " + sets.String()
+}
+
+// of returns the text of a statement for args, and of these what it takes: most
+// changes leave the columns alone that are rare.
+func (t *texts) of(args []any) (string, []any) {
+	from := len(args) - rareColumns
+	for _, a := range args[from:] {
+		if a != gocql.UnsetValue {
+			return t.all, args
+		}
+	}
+	return t.common, args[:from]
 }
 
 // other returns what the catalog has of a field that v does not declare. A program

@@ -124,7 +124,7 @@ func (s *Store) walked(ctx context.Context, v *view, text string, args []any) (p
 	}
 	r := s.newReader(v, nil, answer, "")
 	for ; r.next(); p.n++ {
-		partition, ok := v.partitionOf(r.parts)
+		partition, ok := r.partition()
 		if !ok {
 			p.unread = append(p.unread, r.bad(v.parts[0].Name))
 			continue

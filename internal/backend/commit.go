@@ -16,18 +16,32 @@ func (n Name) Twice(ops []driver.Op) error {
 		table string
 		key   driver.Key
 	}
-	if len(ops) == 1 {
+	if len(ops) <= fewOps {
+		for i := range ops {
+			for j := range i {
+				if ops[j].Row.Key == ops[i].Row.Key && ops[j].Table.Name == ops[i].Table.Name {
+					return n.twice(j, i, &ops[i])
+				}
+			}
+		}
 		return nil
 	}
 	named := make(map[place]int, len(ops))
 	for i := range ops {
 		at := place{ops[i].Table.Name, ops[i].Row.Key}
 		if earlier, ok := named[at]; ok {
-			return n.Invalid("ops %d and %d of a commit name the same key of table %s", earlier, i, at.table)
+			return n.twice(earlier, i, &ops[i])
 		}
 		named[at] = i
 	}
 	return nil
+}
+
+// fewOps are compared in pairs, which takes less than a map of them.
+const fewOps = 8
+
+func (n Name) twice(i, j int, op *driver.Op) error {
+	return n.Invalid("ops %d and %d of a commit name the same key of table %s", i, j, op.Table.Name)
 }
 
 // Fitting says which value of an op has another kind than its field: ErrInvalid. It is

@@ -9,6 +9,7 @@ import (
 // A page of a range has at most so many rows, and hardly more bytes.
 const (
 	mostRows  = 512
+	firstRows = 64 // that memory is made for, if so many were asked for
 	pageBytes = 1 << 20
 )
 
@@ -59,6 +60,9 @@ func (p *Pager) Limit() int {
 // Read adds to the page the rows that next reads, each into one that it is given, until
 // it says that there is none or that it is bad: that one is left out.
 func (p *Pager) Read(next func(row *driver.Row) (more bool, bad error)) {
+	if p.Rows == nil && p.Span.Limit > 0 {
+		p.Rows = make([]driver.Row, 0, min(p.Limit(), firstRows)+1) // one more to read into at the end
+	}
 	for {
 		n := len(p.Rows)
 		if n == cap(p.Rows) {

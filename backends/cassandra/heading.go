@@ -1,0 +1,107 @@
+package cassandra
+
+import (
+	"slices"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+)
+
+// A meaning is what a column of an answer is for: the ordinal of a field, or one of these.
+type meaning int
+
+const (
+	keyColumn meaning = -1 - iota // or another that has nothing of a row
+	metaColumn
+	extraColumn
+	laterColumn
+	deadColumn
+	timeColumn
+	otherColumn // a field that the view does not declare
+)
+
+// A heading is the columns of an answer, as a view takes them.
+type heading struct {
+	first    *gocql.ColumnInfo // answers to one statement mostly share them
+	names    []string
+	types    []gocql.Type
+	meanings []meaning
+	parts    []int // where the partition columns are, -1 for those that were not asked for
+	sort     int   // where _sort is, or -1
+}
+
+// mostHeadings is how many headings a view keeps: statements are few, until others declare
+// fields.
+const mostHeadings = 8
+
+// headingOf returns the heading of columns, which mostly is one that an earlier answer had.
+func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
+	same := func(l *heading) bool {
+		return len(cols) > 0 && l.first == &cols[0] && len(l.names) == len(cols) || l.equals(cols)
+	}
+	known := v.headings.Load()
+	if known != nil {
+		if i := slices.IndexFunc(*known, same); i >= 0 {
+			return (*known)[i]
+		}
+	}
+	l := v.newHeading(cols)
+	next := []*heading{l}
+	if known != nil {
+		next = append(next, (*known)[:min(len(*known), mostHeadings-1)]...)
+	}
+	v.headings.Store(&next)
+	return l
+}
+
+func (l *heading) equals(cols []gocql.ColumnInfo) bool {
+	if len(cols) != len(l.names) {
+		return false
+	}
+	for i, c := range cols {
+		if c.Name != l.names[i] || c.TypeInfo.Type() != l.types[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
+	l := &heading{}
+	if len(cols) > 0 {
+		l.first = &cols[0]
+	}
+	for _, c := range cols {
+		l.names, l.types = append(l.names, c.Name), append(l.types, c.TypeInfo.Type())
+		l.meanings = append(l.meanings, v.meaningOf(c.Name))
+	}
+	for _, p := range v.parts {
+		at := slices.Index(l.names, p.Name)
+		l.parts = append(l.parts, at)
+		if at >= 0 {
+			l.meanings[at] = keyColumn
+		}
+	}
+	l.sort = slices.Index(l.names, sortColumn)
+	return l
+}
+
+func (v *view) meaningOf(column string) meaning {
+	if ordinal, declared := v.ordinals[column]; declared {
+		return meaning(ordinal)
+	}
+	switch column {
+	case sortColumn, "[applied]":
+		return keyColumn
+	case "_rev", "_ring", "_expires", "_note":
+		return metaColumn
+	case "_extra":
+		return extraColumn
+	case "_later":
+		return laterColumn
+	case "_dead":
+		return deadColumn
+	case writtenColumn:
+		return timeColumn
+	}
+	return otherColumn
+}
