@@ -20,8 +20,8 @@
 // begun again for ten seconds, then it is ErrThrottled. A transaction that was given up
 // is undone in the background, at the latest when the server answers again, so that it
 // does not lock its rows for the minute that the server would give it
-// (transactionLifetimeLimitSeconds); only one that the network delivers after that keeps
-// them so long. What only reads is sent again once if the connection broke or the primary changed.
+// (transactionLifetimeLimitSeconds). The server is told once more a second later, for which
+// Close waits; only a statement that the network delivers after that keeps them so long. What only reads is sent again once if the connection broke or the primary changed.
 //
 // A server that stands alone, without --replSet, has no transactions: Facts.Unit is
 // driver.UnitRecord, and package repo refuses index tables there and has native ones. A router of a sharded

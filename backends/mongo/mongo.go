@@ -89,6 +89,7 @@ func (s *Store) Close() error { return s.life.Close() }
 
 func (s *Store) shut() error {
 	s.chores.Wait()
+	s.undoLast()
 	if !s.own {
 		return nil
 	}

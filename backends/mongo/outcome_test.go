@@ -171,6 +171,54 @@ func TestUnknownTransactionLocksNothing(t *testing.T) {
 	}
 }
 
+// A server that was told in vain, or before a statement that was under way, to undo a
+// transaction is told once more: by a store that goes on, and by one that is closed.
+func TestUndoneOnceMore(t *testing.T) {
+	t.Parallel()
+	for _, closes := range []bool{false, true} {
+		tr := newTrial(t)
+		do(t, tr.admin, d("configureFailPoint", "failCommand", "mode", "alwaysOn",
+			"data", d("failCommands", bson.A{"commitTransaction", "killSessions"}, "errorCode", 4242)))
+		if _, err := tr.s.Commit(t.Context(), driver.NewToken(), tr.several()); !errors.Is(err, driver.ErrUnknownOutcome) {
+			t.Fatalf("%v, want ErrUnknownOutcome", err)
+		}
+		time.Sleep(100 * time.Millisecond) // until it was told for the first time
+		if n := tr.transactions(); n != 1 {
+			t.Fatalf("%d transactions are open, want the one that was given up", n)
+		}
+		tr.heal()
+		if closes {
+			if err := tr.s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		n := backendtest.Await(func() int {
+			if !closes {
+				key := backendtest.KeyOf(t, tr.ts.Posts, "ann", "1")
+				if err := tr.s.Get(t.Context(), tr.ts.Posts, []driver.Key{key}, nil, make([]driver.Row, 1)); err != nil {
+					t.Error(err)
+				}
+			}
+			return tr.transactions()
+		})
+		if n != 0 {
+			t.Errorf("%d transactions are open on the server; the store was closed: %v", n, closes)
+		}
+	}
+}
+
+// transactions returns how many are open on the server.
+func (tr *trial) transactions() int {
+	tr.t.Helper()
+	reply := do(tr.t, tr.admin, d("aggregate", 1, "cursor", bson.D{}, "pipeline", bson.A{
+		d("$currentOp", d("idleSessions", true)), d("$match", d("transaction", d("$exists", true)))}))
+	list, err := reply.Lookup("cursor", "firstBatch").Array().Values()
+	if err != nil {
+		tr.t.Fatal(err)
+	}
+	return len(list)
+}
+
 // Each code that the server may answer is the error that says what it means: of a read,
 // and of a write, whose outcome is known only where nothing can have been done.
 func TestErrorsOfTheServer(t *testing.T) {

@@ -22,8 +22,13 @@ const lockTime = time.Minute
 // others by itself.
 const mostUndone = 1000
 
+// lateTime is how much later the server is told once more: a statement that was given up
+// under way can come after what undoes its transaction, and begins it then.
+const lateTime = time.Second
+
 // An undoer keeps the transactions that the server could not be told to undo, because
-// the network was gone, until it answers again. Nothing runs meanwhile.
+// the network was gone, until it answers again, and those that it is to be told of once
+// more. Nothing runs meanwhile.
 type undoer struct {
 	waiting atomic.Int64
 
@@ -34,7 +39,11 @@ type undoer struct {
 type undone struct {
 	session *mongodriver.Session
 	since   time.Time
+	told    time.Time // when the server was told for the first time
 }
+
+// due reports whether the server can be told of u.
+func (u *undone) due() bool { return u.told.IsZero() || time.Since(u.told) >= lateTime }
 
 func (u *undoer) add(list ...undone) {
 	u.mu.Lock()
@@ -47,12 +56,20 @@ func (u *undoer) add(list ...undone) {
 	u.waiting.Store(int64(len(u.list)))
 }
 
-func (u *undoer) take() []undone {
+// take returns the transactions that are due, or all.
+func (u *undoer) take(all bool) []undone {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	list := u.list
-	u.list = nil
-	u.waiting.Store(0)
+	var list, rest []undone
+	for _, one := range u.list {
+		if all || one.due() {
+			list = append(list, one)
+		} else {
+			rest = append(rest, one)
+		}
+	}
+	u.list = rest
+	u.waiting.Store(int64(len(rest)))
 	return list
 }
 
@@ -79,7 +96,7 @@ func isTaken(err error) bool {
 // giveUp tells the server to undo a transaction, if it did not commit it, now or when it
 // answers again.
 func (s *Store) giveUp(session *mongodriver.Session) {
-	s.undo([]undone{{session, time.Now()}})
+	s.undo([]undone{{session: session, since: time.Now()}})
 }
 
 // undo sends one command for all transactions of a list.
@@ -95,7 +112,12 @@ func (s *Store) undo(list []undone) {
 			return
 		}
 		for _, u := range list {
-			u.session.EndSession(ctx)
+			if u.told.IsZero() {
+				u.told = time.Now()
+				s.undoer.add(u)
+			} else {
+				u.session.EndSession(ctx)
+			}
 		}
 	})
 }
@@ -105,7 +127,22 @@ func (s *Store) undoWaiting() {
 	if s.undoer.waiting.Load() == 0 {
 		return
 	}
-	if list := s.undoer.take(); len(list) > 0 {
+	if list := s.undoer.take(false); len(list) > 0 {
 		s.undo(list)
 	}
+}
+
+// undoLast undoes what is still waiting when the store is closed.
+func (s *Store) undoLast() {
+	list := s.undoer.take(true)
+	if len(list) == 0 {
+		return
+	}
+	for i := range list {
+		if !list[i].due() {
+			time.Sleep(time.Until(list[i].told.Add(lateTime)))
+		}
+	}
+	s.undo(list)
+	s.chores.Wait()
 }
