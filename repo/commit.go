@@ -41,47 +41,67 @@ const (
 // records have from then on. A refusal that an expected version does not explain
 // is tried again against what is there now.
 func (c *collection) run(ctx context.Context, k *call, writes []write) (Version, error) {
+	turn := turn{queues: &c.shared.queues}
+	defer turn.end()
+	if turn.busy(writes) {
+		if _, err := turn.wait(ctx, writes); err != nil {
+			return Version{}, ofKey(writes[0].key, err)
+		}
+	}
 	since := c.clock()
 	if err := c.readOld(ctx, k, writes); err != nil {
 		return Version{}, err
 	}
-	for attempt := 0; ; attempt++ {
+	for a := (attempt{}); ; a.number++ {
 		for i := range writes {
 			if err := c.prepare(&writes[i]); err != nil {
 				return Version{}, c.keysFirst(ctx, k, writes[:i+1], ofKey(writes[i].key, err))
 			}
 		}
-		token, sent := driver.NewToken(), c.clock()
+		token := driver.NewToken()
+		a.sent = c.clock()
 		at, refusal, err := c.try(ctx, k, token, writes, since)
 		if err != nil || refusal == nil {
 			return Version(token), err
 		}
-		if attempt >= maxAttempts {
-			return Version{}, ofKey(writes[at].key, fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", attempt, ErrConflict))
+		if a.number >= maxAttempts {
+			return Version{}, ofKey(writes[at].key, fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", a.number, ErrConflict))
 		}
 		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
 			return Version{}, ofKey(writes[at].key, err)
 		}
-		if since, err = c.retry(ctx, k, writes, &writes[at], attempt, sent); err != nil {
+		if a.waited, err = turn.wait(ctx, writes); err == nil {
+			since, err = c.retry(ctx, k, writes, &writes[at], a)
+		}
+		if err != nil {
 			return Version{}, ofKeyOnce(writes[at].key, err)
 		}
 	}
 }
 
+// An attempt is one of several at the same writes.
+type attempt struct {
+	number int
+	sent   time.Time
+	waited bool // after it, for others
+}
+
 // retry makes ready for another attempt and returns since when what is there is known.
 // A refusal brings that, as of when the commit was sent. It is read anew if a write was
-// refused for a unique value that another one of the group was to give up; and after some
-// attempts, whose pauses are so long by then that others will have written meanwhile.
-func (c *collection) retry(ctx context.Context, k *call, writes []write, refused *write, attempt int, sent time.Time) (time.Time, error) {
+// refused for a unique value that another one of the group was to give up; and where others
+// will have written meanwhile: after waiting for them, and after some attempts, whose pauses are long.
+func (c *collection) retry(ctx context.Context, k *call, writes []write, refused *write, a attempt) (time.Time, error) {
 	took := time.Duration(0)
-	if !sent.IsZero() {
-		took = time.Since(sent)
+	if !a.sent.IsZero() {
+		took = time.Since(a.sent)
 	}
-	if err := pauseLike(ctx, attempt, took); err != nil {
-		return sent, err
-	}
-	if attempt < 2 && (len(writes) == 1 || refused.refused == c.records) {
-		return sent, nil
+	if !a.waited {
+		if err := pauseLike(ctx, a.number, took); err != nil {
+			return a.sent, err
+		}
+		if a.number < 2 && (len(writes) == 1 || refused.refused == c.records) {
+			return a.sent, nil
+		}
 	}
 	for i := range writes {
 		w := &writes[i]

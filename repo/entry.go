@@ -35,13 +35,16 @@ func (b *builder) entries(dst []driver.Key, c *collection, x *index, key *driver
 	return dst, nil
 }
 
+// errMisfit is what is wrong with a stored record that does not fit an index.
+var errMisfit = fmt.Errorf("mend or remove it with the program that wrote it: %w", ErrSchema)
+
 // storedEntries is entries of a record as the store has it. What does not fit there is no
 // mistake of whoever calls.
 func (b *builder) storedEntries(dst []driver.Key, c *collection, x *index, key *driver.Key, vals []driver.Value) ([]driver.Key, error) {
 	dst, err := b.entries(dst, c, x, key, vals)
 	if errors.Is(err, ErrInvalid) {
 		what := strings.TrimSuffix(err.Error(), ": "+ErrInvalid.Error())
-		err = fmt.Errorf("the record %s as it is stored does not fit index %s: %s; mend or remove it with the program that wrote it: %w", c.quote(*key), x.name, what, ErrSchema)
+		err = fmt.Errorf("the record %s as it is stored does not fit index %s: %s; %w", c.quote(*key), x.name, what, errMisfit)
 	}
 	return dst, err
 }

@@ -45,7 +45,10 @@ func TestStoredMisfits(t *testing.T) {
 		if _, err := store.Commit(t.Context(), driver.NewToken(), []driver.Op{op}); err != nil {
 			t.Fatal(err)
 		}
-		_, verify := r.Verify(t.Context())
+		reports, verify := r.Verify(t.Context())
+		if len(reports) != 2 || reports[1].Records != 2 {
+			t.Errorf("verify of %s: %+v, want reports of both indexes", schema.Collection, reports)
+		}
 		errs := map[string]error{
 			"put":     r.Put(t.Context(), &tagged{"a", "1", []string{"y"}, "1"}),
 			"delete":  r.Delete(t.Context(), bad),

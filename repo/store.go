@@ -58,6 +58,7 @@ type Store struct {
 // the gate while it commits, so that an index can be built alone.
 type shared struct {
 	gate   gate
+	queues queues
 	epoch  string          // of the catalog entry; "" when there is none
 	tables []*driver.Table // of the repository that was opened last
 }

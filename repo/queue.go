@@ -1,0 +1,138 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// queues let writers of one program that want the same record go one after the other, once
+// one of them was refused because another was faster. If all went at once, each commit would
+// refuse all others, and what they do together would grow with the square of their number.
+//
+// That is a courtesy and no lock: writers of other programs know nothing of it, and one whose
+// turn does not come goes ahead. So a function that is given to Update may itself write.
+type queues struct {
+	some atomic.Int32 // the length of of
+	mu   sync.Mutex
+	of   map[driver.Key]*queue
+}
+
+// A queue is for one record, as long as somebody is in it.
+type queue struct {
+	turn  chan struct{}
+	turns atomic.Int64 // that have ended
+	users int
+}
+
+// longestTurn is how long a turn may last before those who wait for it go ahead.
+const longestTurn = time.Second
+
+// has reports whether there is a queue for a record.
+func (q *queues) has(key driver.Key) bool {
+	if q.some.Load() == 0 {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.of[key] != nil
+}
+
+// join waits for the turn of a writer, who is to call leave when it is done, and reports
+// whether others had theirs meanwhile.
+func (q *queues) join(ctx context.Context, key driver.Key) (leave func(), waited bool, err error) {
+	one := q.enter(key)
+	leave = func() {
+		one.turns.Add(1)
+		<-one.turn
+		q.leave(key, one)
+	}
+	select {
+	case one.turn <- struct{}{}:
+		return leave, false, nil
+	default:
+	}
+	has, err := one.wait(ctx)
+	if !has {
+		leave = func() { q.leave(key, one) }
+	}
+	if err != nil {
+		leave()
+		return nil, true, err
+	}
+	return leave, true, nil
+}
+
+// wait waits until it has the turn, and reports whether it has; or until a turn is too long.
+func (q *queue) wait(ctx context.Context) (has bool, err error) {
+	t := time.NewTicker(longestTurn)
+	defer t.Stop()
+	for seen := q.turns.Load(); ; {
+		select {
+		case q.turn <- struct{}{}:
+			return true, nil
+		case <-ctx.Done():
+			return false, fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+		case <-t.C:
+			now := q.turns.Load()
+			if now == seen {
+				return false, nil
+			}
+			seen = now
+		}
+	}
+}
+
+func (q *queues) enter(key driver.Key) *queue {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	one := q.of[key]
+	if one == nil {
+		one = &queue{turn: make(chan struct{}, 1)}
+		if q.of == nil {
+			q.of = map[driver.Key]*queue{}
+		}
+		q.of[key] = one
+		q.some.Add(1)
+	}
+	one.users++
+	return one
+}
+
+func (q *queues) leave(key driver.Key, one *queue) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if one.users--; one.users == 0 {
+		delete(q.of, key)
+		q.some.Add(-1)
+	}
+}
+
+// A turn is that of a lone write, from when it waited for it. Groups of writes have none:
+// each record of theirs would have a queue of its own.
+type turn struct {
+	queues *queues
+	leave  func() // nil before it waited
+}
+
+// busy reports whether others wait for the record of a write, and it should, too.
+func (t *turn) busy(writes []write) bool { return len(writes) == 1 && t.queues.has(writes[0].key) }
+
+// wait waits for the turn, and reports whether others had theirs meanwhile. It waits once.
+func (t *turn) wait(ctx context.Context, writes []write) (waited bool, err error) {
+	if len(writes) > 1 || t.leave != nil {
+		return false, nil
+	}
+	t.leave, waited, err = t.queues.join(ctx, writes[0].key)
+	return waited, err
+}
+
+func (t *turn) end() {
+	if t.leave != nil {
+		t.leave()
+	}
+}

@@ -1,0 +1,147 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A turnstile takes its time for each commit, and counts them.
+type turnstile struct {
+	driver.Store
+	commits atomic.Int64
+	takes   time.Duration
+}
+
+func (s *turnstile) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	s.commits.Add(1)
+	time.Sleep(s.takes)
+	return s.Store.Commit(ctx, token, ops)
+}
+
+// A counter has an index that changes with every count, so that each must know what it was.
+type counter struct {
+	ID string `repo:"id"`
+	N  int64  `repo:"n"`
+}
+
+func openCounter(t *testing.T, s *turnstile) *repo.Repo[counter] {
+	t.Helper()
+	schema := repo.Schema{Collection: "counters", Partition: []string{"id"}, Indexes: []repo.Index{{Partition: []string{"n"}}}}
+	counters, err := repo.Open[counter](t.Context(), repo.NewStore(s, nil), schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := counters.Insert(t.Context(), &counter{ID: "all"}); err != nil {
+		t.Fatal(err)
+	}
+	s.commits.Store(0)
+	return counters
+}
+
+// Many writers of one record refuse each other no more often than there are of them, twice:
+// when all come at once, and when one comes while another has its turn.
+func TestWritersOfOneRecordTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const writers = 150
+		s := &turnstile{Store: memory.New(nil), takes: time.Millisecond}
+		counters := openCounter(t, s)
+		var wg sync.WaitGroup
+		for range writers {
+			wg.Go(func() {
+				if _, err := counters.Patch(t.Context(), repo.Key{"all"}, repo.Add("n", 1)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		if got, err := counters.Get(t.Context(), repo.Key{"all"}); got.N != writers || err != nil {
+			t.Errorf("%d were counted, %v; want %d", got.N, err, writers)
+		}
+		if n := s.commits.Load(); n > 3*writers {
+			t.Errorf("%d writers sent %d commits, more than three each", writers, n)
+		}
+	})
+}
+
+// A function that is given to Update may itself write, also while its own record and the other
+// one are waited for.
+func TestWriteWithinATurn(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &turnstile{Store: memory.New(nil), takes: time.Millisecond}
+		counters := openCounter(t, s)
+		if err := counters.Insert(t.Context(), &counter{ID: "other"}); err != nil {
+			t.Fatal(err)
+		}
+		const writers = 20
+		var wg sync.WaitGroup
+		for i := range 2 * writers {
+			id, other := "all", "other"
+			if i%2 == 1 {
+				id, other = other, id
+			}
+			wg.Go(func() {
+				once := sync.OnceValue(func() error {
+					_, err := counters.Patch(t.Context(), repo.Key{other}, repo.Add("n", 1))
+					return err
+				})
+				_, err := counters.Update(t.Context(), repo.Key{id}, func(c *counter) error {
+					c.N++
+					return once()
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		for _, id := range []string{"all", "other"} {
+			if got, err := counters.Get(t.Context(), repo.Key{id}); got.N != 2*writers || err != nil {
+				t.Errorf("%s: %d were counted, %v; want %d", id, got.N, err, 2*writers)
+			}
+		}
+	})
+}
+
+// Who waits for its turn no longer than its context lasts says so, and has changed nothing.
+func TestTurnEndsWithTheContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &turnstile{Store: memory.New(nil), takes: time.Millisecond}
+		counters := openCounter(t, s)
+		var wg sync.WaitGroup
+		var done, late atomic.Int64
+		for range 60 {
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+				defer cancel()
+				switch _, err := counters.Patch(ctx, repo.Key{"all"}, repo.Add("n", 1)); {
+				case err == nil:
+					done.Add(1)
+				case errors.Is(err, repo.ErrTimeout) || errors.Is(err, repo.ErrUnknownOutcome):
+					late.Add(1)
+				default:
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		got, err := counters.Get(t.Context(), repo.Key{"all"})
+		if err != nil || got.N < done.Load() || got.N > done.Load()+late.Load() {
+			t.Errorf("%d were counted, %v; %d were acknowledged and %d late", got.N, err, done.Load(), late.Load())
+		}
+		if _, err := counters.Patch(t.Context(), repo.Key{"all"}, repo.Add("n", 1)); err != nil {
+			t.Errorf("the next one: %v", err)
+		}
+	})
+}
