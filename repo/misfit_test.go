@@ -14,7 +14,6 @@ import (
 func TestStoredMisfits(t *testing.T) {
 	store := newNarrow()
 	s := repo.NewStore(store, nil)
-	t.Cleanup(func() { s.Close() })
 	type tagged struct {
 		P    string   `repo:"p"`
 		ID   string   `repo:"id"`
@@ -33,7 +32,6 @@ func TestStoredMisfits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		bad := repo.Key{"a", "1"}
 		for _, id := range []string{"1", "2"} {
 			if err := r.Insert(t.Context(), &tagged{"a", id, []string{"x"}, id}); err != nil {
 				t.Fatal(err)
@@ -47,11 +45,11 @@ func TestStoredMisfits(t *testing.T) {
 		}
 		reports, verify := r.Verify(t.Context())
 		if len(reports) != 2 || reports[1].Records != 2 {
-			t.Errorf("verify of %s: %+v, want reports of both indexes", schema.Collection, reports)
+			t.Errorf("%s: %+v, want reports of both indexes", schema.Collection, reports)
 		}
 		errs := map[string]error{
 			"put":     r.Put(t.Context(), &tagged{"a", "1", []string{"y"}, "1"}),
-			"delete":  r.Delete(t.Context(), bad),
+			"delete":  r.Delete(t.Context(), repo.Key{"a", "1"}),
 			"verify":  verify,
 			"rebuild": r.Rebuild(t.Context(), "by_tag"),
 		}
