@@ -2,7 +2,9 @@ package backend
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"errors"
+	"hash/crc32"
 	"iter"
 	"strings"
 
@@ -31,9 +33,11 @@ func Walk(from string, read func(from string) (driver.Chunk, error)) iter.Seq2[d
 	}
 }
 
-// Mark returns the mark of a walk of a table that goes on at a place, whatever that is.
+// Mark returns the mark of a walk of a table that goes on at a place, whatever that is. It has
+// a checksum, by which one that was damaged is known.
 func Mark(table, place string) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(table + "/" + place))
+	text := []byte(table + "/" + place)
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(text, crc32.ChecksumIEEE(text)))
 }
 
 // ParseMark returns the place of a mark that Mark made for the table, "" of none.
@@ -42,10 +46,14 @@ func ParseMark(table, mark string) (place string, ok bool) {
 		return "", true
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(mark)
-	if err != nil {
+	if err != nil || len(raw) < crc32.Size {
 		return "", false
 	}
-	return strings.CutPrefix(string(raw), table+"/")
+	text, sum := raw[:len(raw)-crc32.Size], binary.BigEndian.Uint32(raw[len(raw)-crc32.Size:])
+	if crc32.ChecksumIEEE(text) != sum {
+		return "", false
+	}
+	return strings.CutPrefix(string(text), table+"/")
 }
 
 // OtherMark is the error of a walk with a mark that is not one of the table.
