@@ -58,9 +58,15 @@ type roundQuery struct {
 	response string // times, encoded: a histogram kept for each round would be memory that grows
 }
 
+// leastBacklog is how many operations that wait tell something. Of a short round one is
+// a hundredth, and may just have become due.
+const leastBacklog = 5
+
 // saturated reports whether the candidate fell behind: operations that were due
 // and found no slot.
-func (r *round) saturated() bool { return float64(r.backlog) >= 0.01*float64(r.ops) }
+func (r *round) saturated() bool {
+	return float64(r.backlog) >= max(leastBacklog, 0.01*float64(r.ops))
+}
 
 func (r *round) cpuPerOp() float64 {
 	return float64(r.spent.cpu()) / float64(max(r.ops-r.unfinished, 1))
