@@ -33,18 +33,19 @@ func (c *collection) matching(ctx context.Context, k *call, p *plan, mask []int,
 	if p.x != nil && p.x.loose {
 		m.mask, m.seen = c.maskFor(mask, p.x), map[driver.Key]bool{}
 	}
-	run := *p
+	run, b := *p, newReadBuffer(0)
+	defer b.release()
 	for {
 		size := batchSize
 		if run.limit > 0 {
 			size = min(run.limit, size)
 		}
-		rows, err := c.foundIn(ctx, k, &run, size)
-		if err != nil || len(rows) == 0 {
+		rows, err := c.foundIn(ctx, k, b.found[:0], &run, size)
+		if b.found = rows; err != nil || len(rows) == 0 {
 			return err
 		}
 		m.rest = len(rows) == size
-		n, more, err := m.records(ctx, &run, rows)
+		n, more, err := m.records(ctx, b, &run, rows)
 		if err != nil || !more || len(rows) < size {
 			return err
 		}
@@ -57,17 +58,17 @@ func (c *collection) matching(ctx context.Context, k *call, p *plan, mask []int,
 	}
 }
 
-// foundIn returns the records that the next live rows of a run name.
-func (c *collection) foundIn(ctx context.Context, k *call, p *plan, size int) ([]found, error) {
-	list := make([]found, 0, min(size, 32))
+// foundIn appends to list the records that the next live rows of a run name.
+func (c *collection) foundIn(ctx context.Context, k *call, list []found, p *plan, size int) ([]found, error) {
+	list = slices.Grow(list, min(size, 32))
 	for row, err := range c.rows(ctx, k, p, size) {
 		if err != nil {
-			return nil, err
+			return list, err
 		}
 		f := found{key: row.Key, at: position(row.Key.Sort)}
 		if p.x != nil {
 			if f, err = c.foundBy(p.x, row); err != nil {
-				return nil, err
+				return list, err
 			}
 		}
 		if list = append(list, f); len(list) == size {
@@ -90,9 +91,9 @@ func (c *collection) foundBy(x *index, row *driver.Row) (found, error) {
 
 // records reads what rows name and calls yield for those that meet the conditions; more
 // is false when yield or the limit of p, the rest of the run, ended that.
-func (m *match) records(ctx context.Context, p *plan, rows []found) (n int, more bool, err error) {
-	c, b := m.c, newReadBuffer(len(rows))
-	defer b.release()
+func (m *match) records(ctx context.Context, b *readBuffer, p *plan, rows []found) (n int, more bool, err error) {
+	c := m.c
+	b.prepare(len(rows))
 	for i := range rows {
 		b.keys = append(b.keys, rows[i].key)
 	}

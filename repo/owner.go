@@ -24,6 +24,8 @@ func (v view[T]) findOwner(ctx context.Context, k *call, p *plan, yield func(*T,
 		}
 		return yield(&out, at), nil
 	}}
+	b := newReadBuffer(1)
+	defer b.release()
 	var seen driver.Token
 	for attempt := range maxAttempts {
 		key, rev, err := v.c.claimant(ctx, k, p)
@@ -33,7 +35,7 @@ func (v view[T]) findOwner(ctx context.Context, k *call, p *plan, yield func(*T,
 		if p.x.loose {
 			run.claim = rev
 		}
-		n, _, err := m.records(ctx, &run, []found{{key: key}})
+		n, _, err := m.records(ctx, b, &run, []found{{key: key}})
 		if err != nil || n > 0 || p.x.loose {
 			return err
 		}

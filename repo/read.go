@@ -16,15 +16,31 @@ type readBuffer struct {
 	parts []driver.Value // of a single key
 	rows  []driver.Row
 	vals  []driver.Value
+	found []found // which rows of an index name them
 }
 
 var readBuffers = sync.Pool{New: func() any { return new(readBuffer) }}
 
 func newReadBuffer(n int) *readBuffer {
 	b := readBuffers.Get().(*readBuffer)
+	b.prepare(n)
+	return b
+}
+
+// prepare makes room for n rows, of which the keys are to be added.
+func (b *readBuffer) prepare(n int) {
+	b.wipe(n)
 	b.rows = slices.Grow(b.rows[:0], n)[:n]
 	b.keys = b.keys[:0]
-	return b
+}
+
+// wipe removes the strings of the rows but the first n.
+func (b *readBuffer) wipe(n int) {
+	for i := n; i < len(b.rows); i++ {
+		r := &b.rows[i]
+		clear(r.Fields[:cap(r.Fields)])
+		r.Reset()
+	}
 }
 
 // oneKey makes the key of parts the only one to read. Their values stay in b.parts.
@@ -41,14 +57,12 @@ func (b *readBuffer) release() {
 	if cap(b.rows) > 1024 {
 		return
 	}
-	for i := range b.rows {
-		r := &b.rows[i]
-		clear(r.Fields[:cap(r.Fields)])
-		r.Reset()
-	}
+	b.wipe(0)
+	b.rows = b.rows[:0]
 	clear(b.vals[:cap(b.vals)])
 	clear(b.keys[:cap(b.keys)])
 	clear(b.parts[:cap(b.parts)])
+	clear(b.found[:cap(b.found)])
 	readBuffers.Put(b)
 }
 

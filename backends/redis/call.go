@@ -37,7 +37,7 @@ func (s *Store) ask(ctx context.Context, doing string, args ...any) (reply, erro
 }
 
 // read sends a command that may be sent again.
-func (s *Store) read(ctx context.Context, cmd *goredis.RawCmd) error {
+func (s *Store) read(ctx context.Context, cmd goredis.Cmder) error {
 	shared, err := s.line.do(ctx, s.client, cmd)
 	if broke(ctx, shared, err) {
 		cmd.SetErr(nil)
@@ -49,25 +49,35 @@ func (s *Store) read(ctx context.Context, cmd *goredis.RawCmd) error {
 // askAll sends commands that may be sent again in one pipeline. Each has its
 // answer; one of them that is an error is not looked for.
 func (s *Store) askAll(ctx context.Context, doing string, cmds []*goredis.RawCmd) error {
-	if len(cmds) == 0 {
+	return s.failed(ctx, doing, sendAll(ctx, s, cmds))
+}
+
+// sendAll is askAll for commands of any type. The error is that of the first that has
+// one, the server's answers among them.
+func sendAll[C goredis.Cmder](ctx context.Context, s *Store, cmds []C) error {
+	switch len(cmds) {
+	case 0:
 		return nil
+	case 1:
+		return s.read(ctx, cmds[0])
 	}
-	if len(cmds) == 1 {
-		return s.failed(ctx, doing, s.read(ctx, cmds[0]))
+	list := make([]goredis.Cmder, len(cmds))
+	for i, cmd := range cmds {
+		list[i] = cmd
 	}
-	shared, err := s.line.doAll(ctx, cmds)
+	shared, err := s.line.doAll(ctx, list)
 	if shared && !broke(ctx, shared, err) {
-		return s.failed(ctx, doing, err)
+		return err
+	}
+	for _, cmd := range list {
+		cmd.SetErr(nil)
 	}
 	pipe := s.client.Pipeline()
-	for _, cmd := range cmds {
-		cmd.SetErr(nil)
-		if err := pipe.Process(ctx, cmd); err != nil {
-			return s.failed(ctx, doing, err)
-		}
+	if err := pipe.BatchProcess(ctx, list...); err != nil {
+		return err
 	}
 	_, err = pipe.Exec(ctx)
-	return s.failed(ctx, doing, err)
+	return err
 }
 
 // A script is one of the texts of a commit, named by its hash.

@@ -17,8 +17,8 @@ import (
 // A router is a client of a cluster that sends a command to the server that has its
 // key. It follows the answers of servers that have done nothing, because the key
 // lies elsewhere or cannot be served at the moment, and sends a commit again after
-// no other. go-redis does not see such answers in the commands that are used here,
-// whose replies it does not read.
+// no other. go-redis does not see such answers in most of the commands that are used
+// here, whose replies it does not read.
 type router struct {
 	*goredis.ClusterClient
 	quorum   quorum
@@ -36,15 +36,11 @@ const readTries = 4
 // any master.
 func (r *router) Process(ctx context.Context, cmd goredis.Cmder) error {
 	t := trip{router: r, cmd: cmd, begun: time.Now()}
-	switch c := cmd.(type) {
-	case *writeCmd:
-		t.raw, t.write = c.RawCmd, c
-	case *goredis.RawCmd:
-		t.raw = c
-	default:
-		return r.ClusterClient.Process(ctx, cmd)
+	t.key = routingKey(cmd.Args())
+	if t.write, _ = cmd.(*writeCmd); t.write != nil {
+		t.write.sent = false // the arguments were only looked at
 	}
-	if t.key = routingKey(t.raw.Args()); t.key == "" {
+	if t.key == "" {
 		return r.ClusterClient.Process(ctx, cmd)
 	}
 	for {
@@ -82,7 +78,6 @@ func routingKey(args []any) string {
 type trip struct {
 	*router
 	cmd   goredis.Cmder
-	raw   *goredis.RawCmd
 	write *writeCmd // nil for a command that may be sent again
 	key   string
 	begun time.Time
@@ -105,15 +100,30 @@ func (t *trip) step(ctx context.Context) (again bool, err error) {
 	if t.write != nil {
 		t.write.sent = false // what was sent before was answered
 	}
-	if err := t.quorum.process(ctx, t.node, t.cmd, t.asking); err != nil {
+	err = t.quorum.process(ctx, t.node, t.cmd, t.asking)
+	switch refused := refusalOf(t.cmd); {
+	case refused != nil:
+		return t.answered(ctx, refused)
+	case err != nil:
 		return t.failed(ctx, err)
 	}
-	r := replyOf(t.raw)
-	refused := r.refused()
-	if refused == nil {
-		return false, nil
+	return false, nil
+}
+
+// refusalOf returns the error with which a server answered a command, if it did.
+func refusalOf(cmd goredis.Cmder) error {
+	var r reply
+	switch c := cmd.(type) {
+	case *writeCmd:
+		r = replyOf(c.RawCmd)
+	case *goredis.RawCmd:
+		r = replyOf(c)
+	default:
+		if codeOf(cmd.Err()) != "" {
+			return cmd.Err()
+		}
 	}
-	return t.answered(ctx, refused)
+	return r.refused()
 }
 
 // failed decides after an error that is no answer. The server may be gone for good,
@@ -241,9 +251,9 @@ type routed struct {
 	cmds   []goredis.Cmder
 }
 
-func (p *routed) Process(ctx context.Context, cmd goredis.Cmder) error {
-	p.cmds = append(p.cmds, cmd)
-	return p.Pipeliner.Process(ctx, cmd)
+func (p *routed) BatchProcess(ctx context.Context, cmds ...goredis.Cmder) error {
+	p.cmds = append(p.cmds, cmds...)
+	return p.Pipeliner.BatchProcess(ctx, cmds...)
 }
 
 // Exec sends the commands to the servers that have their keys as far as the client
@@ -256,8 +266,7 @@ func (p *routed) Exec(ctx context.Context) ([]goredis.Cmder, error) {
 		}
 	}
 	for _, cmd := range p.cmds {
-		raw, ok := cmd.(*goredis.RawCmd)
-		if !ok || raw.Err() == nil && !elsewhere(raw) {
+		if cmd.Err() == nil && !elsewhere(cmd) {
 			continue
 		}
 		if err := p.router.Process(ctx, cmd); err != nil {
@@ -268,9 +277,8 @@ func (p *routed) Exec(ctx context.Context) ([]goredis.Cmder, error) {
 }
 
 // elsewhere reports whether a server answered that it could not do a command.
-func elsewhere(cmd *goredis.RawCmd) bool {
-	r := replyOf(cmd)
-	switch codeOf(r.refused()) {
+func elsewhere(cmd goredis.Cmder) bool {
+	switch codeOf(refusalOf(cmd)) {
 	case "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN":
 		return true
 	}

@@ -55,52 +55,42 @@ func parseScalar(text string, kind driver.Kind) (driver.Value, bool) {
 	return v, err == nil && (v.Kind() == kind || v.IsNone())
 }
 
-// A pending field is one that v does not declare, as the hash has it.
-type pending struct{ name, text string }
-
-// readHash reads the answer to HGETALL of a record into row, of which the key is
-// set already.
-func (s *Store) readHash(ctx context.Context, v *view, r *reply, row *driver.Row) error {
-	n := r.list()
-	if n > 0 {
-		row.Fields = slices.Grow(row.Fields[:0], len(v.fields))[:len(v.fields)]
-		clear(row.Fields)
+// readHash reads the fields of a record into row, of which the key is set already.
+func (s *Store) readHash(ctx context.Context, v *view, hash map[string]string, row *driver.Row) error {
+	if len(hash) == 0 {
+		return nil
 	}
-	var others []pending
-	next := 0 // the fields mostly come in the order in which they were written first
-	for ; n > 1 && !r.bad; n -= 2 {
-		name, _ := r.text()
-		text, _ := r.text()
-		ok := name != ""
-		switch {
-		case ok && name[0] == '_' && readMeta(row, name, text):
-		case ok && name[0] == '.':
-			ok = v.readExtra(row, name[1:], text)
-		default:
-			if i, declared := v.ordinal(name, next); declared {
-				row.Fields[i], ok = parseScalar(text, v.fields[i].Kind)
-				next = i + 1
-			} else {
-				others = append(others, pending{name, text})
-			}
+	row.Fields = slices.Grow(row.Fields[:0], len(v.fields))[:len(v.fields)]
+	clear(row.Fields)
+	known := 0
+	for i := range v.fields {
+		text, there := hash[v.fields[i].Name]
+		if !there {
+			continue
 		}
-		if !ok {
+		var ok bool
+		if row.Fields[i], ok = parseScalar(text, v.fields[i].Kind); !ok {
+			return v.badRow(row, v.fields[i].Name)
+		}
+		known++
+	}
+	for _, name := range metaNames {
+		text, there := hash[name]
+		if !there {
+			continue
+		}
+		if !readMeta(row, name, text) {
 			return v.badRow(row, name)
 		}
+		known++
 	}
-	if r.bad || row.Rev.IsZero() && (len(row.Fields) > 0 || len(others) > 0) {
+	if row.Rev.IsZero() {
 		return v.badRow(row, "_rev")
 	}
-	return s.readOthers(ctx, v, row, others)
-}
-
-// ordinal returns the place of a declared field, which is often the one expected.
-func (v *view) ordinal(name string, expected int) (int, bool) {
-	if expected < len(v.fields) && v.fields[expected].Name == name {
-		return expected, true
+	if known == len(hash) {
+		return nil
 	}
-	i, declared := v.ordinals[name]
-	return i, declared
+	return s.readOthers(ctx, v, hash, row)
 }
 
 // badRow is the error of a record whose field cannot have been written by this
@@ -153,19 +143,33 @@ func (v *view) readExtra(row *driver.Row, name, text string) bool {
 	return true
 }
 
-// readOthers reads fields that other programs have declared.
-func (s *Store) readOthers(ctx context.Context, v *view, row *driver.Row, others []pending) error {
-	for _, o := range others {
-		k, err := s.other(ctx, v, o.name)
+// readOthers reads the fields of a record that v does not declare, which another program
+// may.
+func (s *Store) readOthers(ctx context.Context, v *view, hash map[string]string, row *driver.Row) error {
+	var others []string
+	for name, text := range hash {
+		_, declared := v.ordinals[name]
+		switch {
+		case declared || slices.Contains(metaNames[:], name):
+		case name == "":
+			return v.badRow(row, name)
+		case name[0] != '.':
+			others = append(others, name)
+		case !v.readExtra(row, name[1:], text):
+			return v.badRow(row, name)
+		}
+	}
+	for _, name := range others {
+		k, err := s.other(ctx, v, name)
 		if err != nil {
 			return err
 		}
-		value, ok := parseScalar(o.text, k.Kind)
+		value, ok := parseScalar(hash[name], k.Kind)
 		if !ok {
-			return v.badRow(row, o.name)
+			return v.badRow(row, name)
 		}
-		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == o.name })
-		row.Extra = append(row.Extra, driver.Pair{Name: o.name, Value: value})
+		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == name })
+		row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
 	}
 	if len(row.Extra) > 1 {
 		slices.SortFunc(row.Extra, func(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) })

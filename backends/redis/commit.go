@@ -160,9 +160,13 @@ func (s *Store) refusal(ctx context.Context, c *call, r *reply, n int) (*driver.
 // readRefused reads the row that a script found.
 func (s *Store) readRefused(ctx context.Context, v *view, r *reply, row *driver.Row) error {
 	if v.class == driver.Records {
-		return s.readHash(ctx, v, r, row)
+		hash := r.hash()
+		if r.bad {
+			return v.badRow(row, "_rev")
+		}
+		return s.readHash(ctx, v, hash, row)
 	}
-	return s.readRow(ctx, v, r, nil, row)
+	return v.readRow(r, nil, row)
 }
 
 // nthAdd returns the place of an edit that adds, by its number among these.

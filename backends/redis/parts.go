@@ -152,7 +152,7 @@ func (s *Store) moved(doing string) error {
 func (s *Store) askPart(ctx context.Context, doing string, client goredis.UniversalClient, cmds ...*goredis.RawCmd) error {
 	pipe := client.Pipeline()
 	for _, cmd := range cmds {
-		if err := pipe.Process(ctx, cmd); err != nil {
+		if err := pipe.BatchProcess(ctx, cmd); err != nil {
 			return s.failed(ctx, doing, err)
 		}
 	}

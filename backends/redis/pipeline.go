@@ -92,16 +92,13 @@ func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd gored
 
 // doAll sends commands that only read together with others, or leaves that to the
 // caller.
-func (l *line) doAll(ctx context.Context, cmds []*goredis.RawCmd) (shared bool, err error) {
+func (l *line) doAll(ctx context.Context, cmds []goredis.Cmder) (shared bool, err error) {
 	defer l.calls.Add(-1)
 	if !l.shares(l.calls.Add(1)) || len(cmds) > shareAtMost {
 		return false, nil
 	}
 	p := parcels.Get().(*parcel)
-	p.cmds = make([]goredis.Cmder, len(cmds))
-	for i, cmd := range cmds {
-		p.cmds[i] = cmd
-	}
+	p.cmds = cmds
 	return true, l.carry(ctx, p)
 }
 
@@ -215,9 +212,7 @@ func (l *line) take(batch []*parcel) []*parcel {
 func (l *line) send(batch []*parcel) {
 	pipe := l.client.Pipeline()
 	for _, p := range batch {
-		for _, cmd := range p.cmds {
-			_ = pipe.Process(context.Background(), cmd) // only puts it in
-		}
+		_ = pipe.BatchProcess(context.Background(), p.cmds...) // only puts them in
 	}
 	broken := exec(pipe)
 	for _, p := range batch {

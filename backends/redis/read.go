@@ -31,6 +31,9 @@ func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
 
 func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
 	doing := "get a row of " + v.name
+	if v.class == driver.Records && mask == nil {
+		return s.getHashes(ctx, doing, v, keys, rows)
+	}
 	cmds, names := make([]*goredis.RawCmd, len(keys)), make([]string, len(keys))
 	for i := range keys {
 		names[i] = v.key(&keys[i])
@@ -47,7 +50,32 @@ func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 		row := &rows[i]
 		row.Reset()
 		row.Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
-		if err := s.readRow(ctx, v, &r, mask, row); err != nil {
+		if err := v.readRow(&r, mask, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// getHashes is get for whole records. Their hashes are read as maps: to read the answers
+// raw, into memory that grows from nothing for each, takes longer.
+func (s *Store) getHashes(ctx context.Context, doing string, v *view, keys []driver.Key, rows []driver.Row) error {
+	cmds, names := make([]*goredis.MapStringStringCmd, len(keys)), make([]string, len(keys))
+	for i := range keys {
+		names[i] = v.key(&keys[i])
+		cmds[i] = goredis.NewMapStringStringCmd(ctx, "hgetall", &names[i])
+	}
+	if err := sendAll(ctx, s, cmds); err != nil && codeOf(err) == "" {
+		return s.failed(ctx, doing, err)
+	}
+	for i, cmd := range cmds {
+		if err := cmd.Err(); err != nil {
+			return s.refusedKeys(ctx, doing, err, names[i:i+1], []string{v.form()})
+		}
+		row := &rows[i]
+		row.Reset()
+		row.Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
+		if err := s.readHash(ctx, v, cmd.Val(), row); err != nil {
 			return err
 		}
 	}
@@ -62,15 +90,13 @@ func (v *view) form() string {
 	return "zset"
 }
 
-// askRow returns the command that reads one row, which lies in a key of this name.
+// askRow returns the command that reads one row, which lies in a key of this name, of
+// records with a mask.
 func (v *view) askRow(name *string, sort string, mask []int) []any {
-	switch {
-	case v.class != driver.Records:
-		return []any{"zrange", name, "[" + sort, "(" + bound(driver.After(sort)), "bylex", "limit", "0", "1"}
-	case mask == nil:
-		return []any{"hgetall", name}
+	if v.class == driver.Records {
+		return v.askSome(name, mask)
 	}
-	return v.askSome(name, mask)
+	return []any{"zrange", name, "[" + sort, "(" + bound(driver.After(sort)), "bylex", "limit", "0", "1"}
 }
 
 // bound returns the end of a span. No text of a key begins with its stand-in.
@@ -82,22 +108,19 @@ func bound(to string) string {
 }
 
 // readRow reads the answer to askRow.
-func (s *Store) readRow(ctx context.Context, v *view, r *reply, mask []int, row *driver.Row) error {
-	switch {
-	case v.class != driver.Records:
-		if r.list() == 0 {
-			return nil
-		}
-		member, _ := r.text()
-		_, rest, err := v.cutMember(member)
-		if err != nil {
-			return err
-		}
-		return v.readMember(rest, mask, row)
-	case mask == nil:
-		return s.readHash(ctx, v, r, row)
+func (v *view) readRow(r *reply, mask []int, row *driver.Row) error {
+	if v.class == driver.Records {
+		return v.readSome(r, mask, row)
 	}
-	return v.readSome(r, mask, row)
+	if r.list() == 0 {
+		return nil
+	}
+	member, _ := r.text()
+	_, rest, err := v.cutMember(member)
+	if err != nil {
+		return err
+	}
+	return v.readMember(rest, mask, row)
 }
 
 // refusedKeys is failed for commands on keys. If one of them has another type than

@@ -96,6 +96,17 @@ func (r *reply) list() int {
 	return 0
 }
 
+// hash reads a list of names and texts.
+func (r *reply) hash() map[string]string {
+	n := r.list()
+	m := make(map[string]string, n/2)
+	for ; n > 1 && !r.bad; n -= 2 {
+		name, _ := r.text()
+		m[name], _ = r.text()
+	}
+	return m
+}
+
 // number reads an integer.
 func (r *reply) number() int64 {
 	s, _ := r.text()

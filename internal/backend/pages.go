@@ -2,6 +2,7 @@ package backend
 
 import (
 	"iter"
+	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -9,9 +10,12 @@ import (
 // A page of a range has at most so many rows, and hardly more bytes.
 const (
 	mostRows  = 512
-	firstRows = 64 // that memory is made for, if so many were asked for
+	firstRows = 64 // that memory is made for, if so many were asked for, and kept
 	pageBytes = 1 << 20
 )
+
+// pages are rows of ranges that have ended, without their strings.
+var pages = sync.Pool{New: func() any { return new([]driver.Row) }}
 
 // A Pager is the rest of a span, and the page of it that was read last.
 type Pager struct {
@@ -28,10 +32,14 @@ type Pager struct {
 // next page, at most Limit of them. The first page is of first rows, that of a short list.
 func Pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
-		p := Pager{Span: span, Size: first}
+		kept := pages.Get().(*[]driver.Row)
+		p, used := Pager{Span: span, Size: first, Rows: *kept}, 0
+		defer func() { keep(kept, p.Rows[:min(used, cap(p.Rows))]) }()
 		for !p.Done {
 			p.Rows = p.Rows[:0]
-			if err := read(&p); err != nil {
+			err := read(&p)
+			used = max(used, len(p.Rows)+1) // one more was read into
+			if err != nil {
 				yield(nil, err)
 				return
 			}
@@ -49,6 +57,21 @@ func Pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*dr
 	}
 }
 
+// keep gives the rows back that a range has used, unless they are many.
+func keep(to *[]driver.Row, rows []driver.Row) {
+	if cap(rows) > firstRows+1 {
+		return
+	}
+	for i := range rows {
+		row := &rows[i]
+		clear(row.Fields[:cap(row.Fields)])
+		clear(row.Extra[:cap(row.Extra)])
+		row.Reset()
+	}
+	*to = rows[:0]
+	pages.Put(to)
+}
+
 // Limit returns how many rows the next page has at most.
 func (p *Pager) Limit() int {
 	if p.Span.Limit > 0 {
@@ -60,8 +83,8 @@ func (p *Pager) Limit() int {
 // Read adds to the page the rows that next reads, each into one that it is given, until
 // it says that there is none or that it is bad: that one is left out.
 func (p *Pager) Read(next func(row *driver.Row) (more bool, bad error)) {
-	if p.Rows == nil && p.Span.Limit > 0 {
-		p.Rows = make([]driver.Row, 0, min(p.Limit(), firstRows)+1) // one more to read into at the end
+	if room := min(p.Limit(), firstRows) + 1; p.Span.Limit > 0 && cap(p.Rows) < room { // one more to read into at the end
+		p.Rows = append(make([]driver.Row, 0, room), p.Rows...)
 	}
 	for {
 		n := len(p.Rows)

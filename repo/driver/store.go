@@ -47,8 +47,8 @@ type Store interface {
 	// It sees every commit that was acknowledged before the call and is lazy:
 	// nothing is read before the loop begins, and leaving the loop releases
 	// everything. An error comes once, last, with a nil row. The row and its
-	// slices are valid until the next step, its strings for good. A row that is
-	// there during the whole loop is yielded exactly once.
+	// slices are valid until the next step or the end of the loop, its strings
+	// for good. A row that is there during the whole loop is yielded exactly once.
 	Range(ctx context.Context, span Span) iter.Seq2[*Row, error]
 
 	// Commit does all ops or none, atomically and in isolation, if their
