@@ -57,6 +57,7 @@ var onRedis = []candidate{
 	{name: floorName, open: openRedisFloor},
 	{name: floorAgainName, open: openRedisFloor},
 	{name: oursName, open: openRedisOurs},
+	{name: oursCoveringName, open: openRedisOurs, covering: true},
 }
 
 // onMongo are the candidates on MongoDB. The floor keeps its indexes in collections of

@@ -57,7 +57,7 @@ func redisBounds(s setting) []bound {
 		}
 		list = append(list, b)
 	}
-	return list
+	return append(list, bound{Op: opNewest, Name: oursCoveringName, Against: floorName, Most: most, Allocs: 1.3, OnlyP50: s.Workers == 64})
 }
 
 // serverBounds are those of MongoDB and Cassandra, and of MongoDB with indexes of both

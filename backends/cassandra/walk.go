@@ -2,10 +2,7 @@ package cassandra
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
-	"hash/crc32"
 	"iter"
 	"slices"
 	"strings"
@@ -156,24 +153,16 @@ type place struct {
 
 // mark returns a place as text. A key has no U+0000.
 func (v *view) mark(m place) string {
-	text := []byte(v.name + "\x00" + m.partition)
+	text := m.partition
 	if m.within {
-		text = append(text, "\x00"+m.sort...)
+		text += "\x00" + m.sort
 	}
-	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(text, crc32.ChecksumIEEE(text)))
+	return backend.Mark(v.name, text)
 }
 
 // parseMark returns the place with which a walk goes on.
 func (v *view) parseMark(text string) (m place, ok bool) {
-	if text == "" {
-		return m, true
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(raw) < 4 {
-		return m, false
-	}
-	body, sum := raw[:len(raw)-4], binary.BigEndian.Uint32(raw[len(raw)-4:])
-	name, rest, ok := strings.Cut(string(body), "\x00")
-	m.partition, m.sort, m.within = strings.Cut(rest, "\x00")
-	return m, ok && name == v.name && m.partition != "" && crc32.ChecksumIEEE(body) == sum
+	at, ok := backend.ParseMark(v.name, text)
+	m.partition, m.sort, m.within = strings.Cut(at, "\x00")
+	return m, ok && (text == "" || m.partition != "")
 }

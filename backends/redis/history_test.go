@@ -2,8 +2,6 @@ package redis_test
 
 import (
 	"context"
-	"fmt"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -78,29 +76,13 @@ func (s *storm) run(t *testing.T, seed uint64) (conformance.Tally, error) {
 // explained by an order of their calls; every outcome can be resolved, and stays as
 // it was resolved. Some storms have so many clients that their calls share pipelines.
 func TestHistoriesInTrouble(t *testing.T) {
-	var mu sync.Mutex
-	var all conformance.Tally
-	var batches int64
-	t.Run("storms", func(t *testing.T) {
-		for i := range 4 {
-			t.Run(fmt.Sprint(i), func(t *testing.T) {
-				t.Parallel()
-				s := &storm{rounds: 8, clients: []int{6, 16}[i%2]}
-				tally, err := s.run(t, backendtest.Seed(t)+uint64(1000*i))
-				if err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				all.Calls += tally.Calls
-				all.Answered += tally.Answered
-				all.Committed += tally.Committed
-				all.NotCommitted += tally.NotCommitted
-				batches += s.batches.batches.Load()
-			})
-		}
+	var batches atomic.Int64
+	backendtest.Storms(t, 4, 5, func(t *testing.T, i int, seed uint64) (conformance.Tally, error) {
+		s := &storm{rounds: 8, clients: []int{6, 16}[i%2]}
+		defer func() { batches.Add(s.batches.batches.Load()) }()
+		return s.run(t, seed)
 	})
-	if all.Committed < 5 || all.NotCommitted < 5 || all.Answered*2 < all.Calls || batches < 5 {
-		t.Errorf("%+v, %d pipelines with several commits: too little trouble, or too much, to tell", all, batches)
+	if n := batches.Load(); n < 5 {
+		t.Errorf("%d pipelines with several commits: too few to tell", n)
 	}
 }

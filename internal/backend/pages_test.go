@@ -186,3 +186,36 @@ func TestMarks(t *testing.T) {
 		}
 	}
 }
+
+// A range inside another has rows of its own, and one that comes after both gets rows that
+// hold nothing of them.
+func TestPagesKeepRowsApart(t *testing.T) {
+	fill := func(name string) func(p *backend.Pager) error {
+		return func(p *backend.Pager) error {
+			n := 0
+			p.Read(func(row *driver.Row) (bool, error) {
+				fields, extra := row.Fields[:cap(row.Fields)], row.Extra[:cap(row.Extra)]
+				if len(row.Fields) > 0 || slices.ContainsFunc(fields, func(v driver.Value) bool { return !v.IsNone() }) ||
+					slices.ContainsFunc(extra, func(p driver.Pair) bool { return p.Name != "" || !p.Value.IsNone() }) || row.Key.Sort != "" {
+					t.Errorf("a row to read into has %+v, and behind it %v and %v", row, fields, extra)
+				}
+				row.Key.Sort = name
+				row.Fields = append(row.Fields, driver.StringValue(name))
+				row.Extra = append(row.Extra, driver.Pair{Name: name, Value: driver.StringValue(name)})
+				n++
+				return n <= 3, nil
+			})
+			p.Done = true
+			return nil
+		}
+	}
+	for range 100 {
+		for outer := range backend.Pages(driver.Span{Limit: 3}, 10, fill("outer")) {
+			for inner := range backend.Pages(driver.Span{Limit: 3}, 10, fill("inner")) {
+				if inner.Fields[0].Str() != "inner" || outer.Fields[0].Str() != "outer" || outer.Extra[0].Name != "outer" {
+					t.Fatalf("the outer row is %+v, the inner %+v", outer, inner)
+				}
+			}
+		}
+	}
+}

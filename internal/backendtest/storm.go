@@ -58,29 +58,38 @@ const waves = 4
 
 // Histories sees that what clients see is explained by an order of their calls, lookups by
 // indexes and unique values among them, and that every outcome can be resolved, and stays as
-// it was resolved. Of all storms some outcomes must have been unknown: how many depends on
-// the machine, so that there are more storms where they were few.
+// it was resolved.
 func Histories(t *testing.T, storms int, of func(t *testing.T) *Squalls) {
+	t.Helper()
+	Storms(t, storms, 3, func(t *testing.T, i int, seed uint64) (conformance.Tally, error) {
+		s := of(t)
+		s.Rounds, s.Clients = 8, 6*(1+i%2)
+		return s.Run(t, seed)
+	})
+}
+
+// Storms makes so many histories at once, each of which must be without fault. Of all together
+// as many outcomes as least says, of either kind, must have been unknown: how many there are
+// depends on the machine, so that there are more histories where they were few.
+func Storms(t *testing.T, storms, least int, run func(t *testing.T, i int, seed uint64) (conformance.Tally, error)) {
 	t.Helper()
 	var all conformance.Tally
 	for wave := range waves {
-		t.Run(fmt.Sprint("storms ", wave), func(t *testing.T) { inStorms(t, storms, Seed(t)+uint64(1e6*wave), of, &all) })
-		if all.Committed >= 3 && all.NotCommitted >= 3 && all.Answered*2 >= all.Calls || t.Failed() {
+		t.Run(fmt.Sprint("storms ", wave), func(t *testing.T) { inStorms(t, storms, Seed(t)+uint64(1e6*wave), run, &all) })
+		if all.Committed >= least && all.NotCommitted >= least && all.Answered*2 >= all.Calls || t.Failed() {
 			return
 		}
 	}
 	t.Errorf("%+v: too little trouble, or too much, to tell", all)
 }
 
-// inStorms makes storms at once, and adds what they were to all.
-func inStorms(t *testing.T, storms int, seed uint64, of func(t *testing.T) *Squalls, all *conformance.Tally) {
+// inStorms makes histories at once, and adds what they were to all.
+func inStorms(t *testing.T, storms int, seed uint64, run func(t *testing.T, i int, seed uint64) (conformance.Tally, error), all *conformance.Tally) {
 	var mu sync.Mutex
 	for i := range storms {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			s := of(t)
-			s.Rounds, s.Clients = 8, 6*(1+i%2)
-			tally, err := s.Run(t, seed+uint64(1000*i))
+			tally, err := run(t, i, seed+uint64(1000*i))
 			if err != nil {
 				t.Error(err)
 			}
