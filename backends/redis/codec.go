@@ -74,13 +74,13 @@ func (s *Store) readHash(ctx context.Context, v *view, hash map[string]string, r
 		}
 		known++
 	}
-	for _, name := range metaNames {
-		text, there := hash[name]
+	for i := 0; i < len(metaNames) && known < len(hash); i++ {
+		text, there := hash[metaNames[i]]
 		if !there {
 			continue
 		}
-		if !readMeta(row, name, text) {
-			return v.badRow(row, name)
+		if !readMeta(row, metaNames[i], text) {
+			return v.badRow(row, metaNames[i])
 		}
 		known++
 	}
@@ -221,8 +221,9 @@ func (v *view) readField(r *reply, ordinal int) (value driver.Value, ok bool) {
 	return value, ok
 }
 
-// metaNames are the fields of the library in the order in which HMGET asks for them.
-var metaNames = [...]string{"_rev", "_dead", "_expires", "_ring", "_note"}
+// metaNames are the fields of the library in the order in which HMGET asks for them, those
+// first that most records have.
+var metaNames = [...]string{"_rev", "_ring", "_dead", "_expires", "_note"}
 
 // askSome returns the command that reads a record with a mask.
 func (v *view) askSome(key *string, mask []int) []any {

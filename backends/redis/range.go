@@ -55,6 +55,7 @@ type pager struct {
 	keys []driver.Key
 	rows []driver.Row
 	rest []string
+	row  driver.Row // that of at
 }
 
 // at returns a row of the page, which is valid until the next call.
@@ -62,10 +63,7 @@ func (p *pager) at(i int) (*driver.Row, error) {
 	if p.view.class == driver.Records {
 		return &p.rows[i], nil
 	}
-	if p.rows == nil {
-		p.rows = make([]driver.Row, 1)
-	}
-	row := &p.rows[0]
+	row := &p.row
 	row.Reset()
 	row.Key = p.keys[i]
 	return row, p.view.readMember(p.rest[i], p.span.Mask, row)
