@@ -1,12 +1,14 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -176,11 +178,16 @@ func (r *run) measure(ctx context.Context, s *stream) error {
 	return m.run(ctx)
 }
 
+// verify looks at the indexes of all candidates at once: most of it is waiting for stores.
 func (r *run) verify(ctx context.Context, _ *stream) error {
-	for _, c := range r.candidates {
-		if err := c.store.lostIn(ctx, "when the indexes of "+c.label+" were verified", c.verify(ctx)); err != nil {
-			return err
-		}
+	r.progress.say("verify the indexes of %s against their records", plural(len(r.candidates), "candidate"))
+	errs := make([]error, len(r.candidates))
+	var all sync.WaitGroup
+	for i, c := range r.candidates {
+		all.Go(func() {
+			errs[i] = c.store.lostIn(ctx, "when the indexes of "+c.label+" were verified", c.verify(ctx))
+		})
 	}
-	return nil
+	all.Wait()
+	return cmp.Or(errs...)
 }
