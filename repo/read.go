@@ -39,6 +39,7 @@ func (b *readBuffer) wipe(n int) {
 	for i := n; i < len(b.rows); i++ {
 		r := &b.rows[i]
 		clear(r.Fields[:cap(r.Fields)])
+		clear(r.Extra[:cap(r.Extra)])
 		r.Reset()
 	}
 }

@@ -101,7 +101,7 @@ func (t *trip) step(ctx context.Context) (again bool, err error) {
 		t.write.sent = false // what was sent before was answered
 	}
 	err = t.quorum.process(ctx, t.node, t.cmd, t.asking)
-	switch refused := refusalOf(t.cmd); {
+	switch refused := refusalOf(t.cmd, err); {
 	case refused != nil:
 		return t.answered(ctx, refused)
 	case err != nil:
@@ -110,20 +110,24 @@ func (t *trip) step(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// refusalOf returns the error with which a server answered a command, if it did.
-func refusalOf(cmd goredis.Cmder) error {
-	var r reply
+// refusalOf returns the error with which a server answered a command that ended with err,
+// if it did. A raw one that ended with an error was not answered: what it holds is the
+// answer to an earlier sending.
+func refusalOf(cmd goredis.Cmder, err error) error {
 	switch c := cmd.(type) {
 	case *writeCmd:
-		r = replyOf(c.RawCmd)
+		return refusalOf(c.RawCmd, err)
 	case *goredis.RawCmd:
-		r = replyOf(c)
-	default:
-		if codeOf(cmd.Err()) != "" {
-			return cmd.Err()
+		if err != nil {
+			return nil
 		}
+		r := replyOf(c)
+		return r.refused()
 	}
-	return r.refused()
+	if codeOf(err) == "" {
+		return nil
+	}
+	return err
 }
 
 // failed decides after an error that is no answer. The server may be gone for good,
@@ -278,7 +282,7 @@ func (p *routed) Exec(ctx context.Context) ([]goredis.Cmder, error) {
 
 // elsewhere reports whether a server answered that it could not do a command.
 func elsewhere(cmd goredis.Cmder) bool {
-	switch codeOf(refusalOf(cmd)) {
+	switch codeOf(refusalOf(cmd, cmd.Err())) {
 	case "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN":
 		return true
 	}

@@ -1,5 +1,11 @@
 package redis
 
+import (
+	"context"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
 // Texts are the scripts by their names in docs/design.md.
 var Texts = map[string]string{
 	"redis/span": spanText, "redis/over": overText, "redis/rows": rowsText, "redis/insert": insertText, "redis/remove": removeText,
@@ -19,4 +25,12 @@ func TextsOf(text string) (list []string) {
 		list = append(list, s)
 	}
 	return list
+}
+
+// RefusedWrite returns what a commit was refused with that was answered with a text, and then
+// sent again and ended with err.
+func RefusedWrite(answer string, err error) error {
+	cmd := goredis.NewRawCmd(context.Background(), "evalsha")
+	cmd.SetVal([]byte(answer))
+	return refusalOf(&writeCmd{RawCmd: cmd}, err)
 }

@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"io"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,5 +28,17 @@ func TestTextsOfAReply(t *testing.T) {
 		if got := redis.TextsOf(odd); got[0] != "bad" {
 			t.Errorf("%q is read as %q", odd, got)
 		}
+	}
+}
+
+// A commit that a server of a cluster refused, and that got no answer when it was sent again,
+// may be done: the answer to the first sending says nothing of the second.
+func TestRefusalOfAnEarlierSending(t *testing.T) {
+	const answer = "-CLUSTERDOWN The cluster is down\r\n"
+	if err := redis.RefusedWrite(answer, nil); err == nil {
+		t.Error("an answer that refuses is no refusal")
+	}
+	if err := redis.RefusedWrite(answer, io.ErrUnexpectedEOF); err != nil {
+		t.Errorf("no answer, and yet refused: %v", err)
 	}
 }
