@@ -149,7 +149,8 @@ func (s *suite) shrunk(ctx context.Context, seed uint64, number int, ops []opera
 	text := fmt.Sprintf("seed %d, episode %d, operation %d: %s", seed, number, at, diffText(diff))
 	until := time.Now().Add(shrinkTime)
 	tries := 0
-	for size := len(ops) / 2; size > 0; size /= 2 {
+	for size := len(ops) / 2; size > 0; {
+		before := len(ops)
 		for from := 0; from+size < len(ops) && tries < shrinkTries && time.Now().Before(until); tries++ {
 			shorter := append(append([]operation{}, ops[:from]...), ops[from+size:]...)
 			p, err := s.pair(ctx, number%lanes%2 == 0)
@@ -161,6 +162,9 @@ func (s *suite) shrunk(ctx context.Context, seed uint64, number int, ops []opera
 				continue
 			}
 			from += size
+		}
+		if size > 1 || len(ops) == before { // one by one until none can be left out
+			size /= 2
 		}
 	}
 	var b strings.Builder

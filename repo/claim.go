@@ -71,7 +71,7 @@ func (c *collection) clear(ctx context.Context, k *call, p *looseOp, w *write, r
 	switch {
 	case j.standing == live && j.owner == w.key:
 		return &overtaken{j.row}
-	case j.standing == live && !c.isPast(k, j.row.Expires):
+	case j.standing == live && !k.isPast(j.row.Expires):
 		return c.taken(p.x, j.owner, w)
 	case j.standing == live:
 		_, err = c.reclaimRow(ctx, k, &j.row, j.since)

@@ -205,20 +205,6 @@ func versionOf(row *driver.Row) Version {
 	return Version(row.Rev)
 }
 
-// isLive reports whether there is a record in a row that k has read.
-func (c *collection) isLive(k *call, row *driver.Row) bool {
-	return !row.Rev.IsZero() && !row.Dead && !c.isPast(k, row.Expires)
-}
-
-// isPast reports whether what k has read had expired before. Where nobody was known to
-// let records expire there was no reason to look at the clock in time.
-func (c *collection) isPast(k *call, expires int64) bool {
-	if expires != 0 && !k.expires {
-		return expires <= c.store.nowMillis()
-	}
-	return expires != 0 && expires <= k.now
-}
-
 // prepare checks the caller's expectations against what is known to be there
 // and completes the change.
 func (c *collection) prepare(w *write) error {
@@ -366,6 +352,10 @@ func (b *builder) checkRefusal(refusal *driver.Refusal) error {
 // refused decides what a refusal means for a write: an error for the caller, or
 // nil and another attempt against what is there now.
 func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
+	if !refusal.Row.Dead && c.store.expiredSince(k.now, refusal.Row.Expires) {
+		k.expires = true // whether it was there is not known; the next attempt will know
+		return nil
+	}
 	if refusal.Overflow {
 		e := w.edits[refusal.Edit]
 		return invalid("add to %s: the sum is over the range of int64, or the field is no integer", c.editName(e))

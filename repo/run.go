@@ -34,39 +34,54 @@ func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter
 // limit: it goes on where expired ones have used that up.
 func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
-		left := span.Limit
-		for {
-			k.depth, k.requests = k.depth+1, k.requests+1
-			seen, last := 0, position("")
-			k.tick(c.store)
-			now := k.now // the rows of another bucket may be asked for before these are read
-			if err := c.bounds(p, &span); err != nil {
-				yield(nil, err)
-				return
-			}
-			for row, err := range c.store.driver.Range(ctx, span) {
-				if err == nil && span.Limit > 0 && seen == span.Limit-1 {
-					last, err = c.placeOf(p, row)
-				}
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				seen++
-				if row.Expires != 0 && row.Expires <= now {
-					continue
-				}
-				if left--; !yield(row, nil) || left == 0 {
-					return
-				}
-			}
-			if span.Limit == 0 || seen < span.Limit || last == "" {
-				return
-			}
-			span.From, span.To = behind(span.From, span.To, string(last), span.Reverse)
-			span.Limit = min(2*max(left, seen), batchSize)
+		left, more, err := span.Limit, true, error(nil)
+		for more && err == nil {
+			more, err = c.freshOnce(ctx, k, p, &span, &left, yield)
+		}
+		if err != nil {
+			yield(nil, err)
 		}
 	}
+}
+
+// freshOnce is fresh for one range. If more is true, span is what is left: what lies
+// behind the limit, or begins with a row that expired while the range was read.
+func (c *collection) freshOnce(ctx context.Context, k *call, p *plan, span *driver.Span, left *int, yield func(*driver.Row, error) bool) (more bool, err error) {
+	k.depth, k.requests = k.depth+1, k.requests+1
+	if err := c.bounds(p, span); err != nil {
+		return false, err
+	}
+	asked, seen := c.store.nowMillis(), 0
+	for row, err := range c.store.driver.Range(ctx, *span) {
+		if err != nil {
+			return false, err
+		}
+		if c.store.expiredSince(asked, row.Expires) {
+			at, err := c.placeOf(p, row)
+			span.From, span.To = onFrom(span.From, span.To, string(at), span.Reverse)
+			return true, err
+		}
+		if row.Expires == 0 || row.Expires > asked {
+			if *left--; !yield(row, nil) || *left == 0 {
+				return false, nil
+			}
+		}
+		if seen++; seen == span.Limit {
+			at, err := c.placeOf(p, row)
+			span.From, span.To = behind(span.From, span.To, string(at), span.Reverse)
+			span.Limit = min(2*max(*left, seen), batchSize)
+			return at != "", err
+		}
+	}
+	return false, nil
+}
+
+// onFrom returns the bounds of a run without what comes before a row.
+func onFrom(from, to, sort string, reverse bool) (string, string) {
+	if reverse {
+		return from, driver.After(sort)
+	}
+	return sort, to
 }
 
 // behind returns the bounds of a run without what comes up to a row.

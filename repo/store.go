@@ -118,7 +118,7 @@ type call struct {
 
 	within  bool  // it has passed the collection's gate
 	expires bool  // records can expire
-	now     int64 // then: the time before the store was asked last
+	now     int64 // then: the time that rows are judged by, before the store was asked for them
 }
 
 func (s *Store) begin(op string) call {
@@ -136,14 +136,6 @@ func (c *collection) begin(op string) call {
 	return k
 }
 
-// tick notes the time, before the store is asked. What had expired by then is not there;
-// by a later clock a record could be missed that another writer let live on.
-func (k *call) tick(s *Store) {
-	if k.expires {
-		k.now = s.nowMillis()
-	}
-}
-
 // end reports the call to the observer and makes err an *Error.
 func (c *collection) end(k *call, key Key, err error) error {
 	if err != nil {
@@ -156,9 +148,17 @@ func (c *collection) end(k *call, key Key, err error) error {
 	return err
 }
 
-// get reads rows by key and counts what that costs.
+// get reads rows by key, such that k can judge whether they have expired.
 func (s *Store) get(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	k.tick(s)
+	if err := s.read(ctx, k, t, keys, mask, rows); err != nil {
+		return err
+	}
+	return s.settle(ctx, k, t, keys, mask, rows)
+}
+
+// read reads rows by key and counts what that costs.
+func (s *Store) read(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	k.depth++
 	k.requests += len(keys)
 	k.rows += len(keys)

@@ -27,7 +27,7 @@ func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusa
 	if err != nil {
 		return err
 	}
-	if c.isPast(k, refusal.Row.Expires) {
+	if k.isPast(refusal.Row.Expires) {
 		_, err := c.reclaim(ctx, k, owner)
 		return err
 	}

@@ -262,7 +262,7 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 // sweep removes a row of x that no live record should have.
 func (c *collection) sweep(ctx context.Context, k *call, x *index, row *driver.Row) error {
 	good, err := c.rowHolds(ctx, k, x, row)
-	if err != nil || good && !c.isPast(k, row.Expires) {
+	if err != nil || good && !k.isPast(row.Expires) {
 		return err
 	}
 	op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: row.Key}}

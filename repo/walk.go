@@ -54,6 +54,9 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 			return err
 		}
 		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
+		if err := r.settleChunk(ctx, k, chunk.Rows); err != nil {
+			return err
+		}
 		out := Chunk[T]{Mark: chunk.Mark, Items: make([]T, 0, len(chunk.Rows))}
 		for i := range chunk.Rows {
 			var rec T
@@ -145,6 +148,9 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 			return err
 		}
 		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
+		if err := c.settleChunk(ctx, k, chunk.Rows); err != nil {
+			return err
+		}
 		for i := range chunk.Rows {
 			row := &chunk.Rows[i]
 			if !c.isLive(k, row) {

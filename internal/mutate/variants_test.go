@@ -180,16 +180,21 @@ func timeVariants() []variant {
 		{
 			name:  "writes of any age are sent",
 			edits: []edit{{"claim.go", "\tif age > c.maxAge() {\n", "\tif age > 1000*c.maxAge() {\n"}},
-			proof: bySeeds(), want: `breaks P[124] .*`,
+			proof: byScenario("insert as late as a tombstone lasts", 0), want: `breaks P2 .*`,
 		},
 		{
 			name:  "the clock is looked at after the answer",
-			edits: []edit{{"commit.go", "\tif expires != 0 && !k.expires {\n", "\tif expires != 0 && k != nil {\n"}},
+			edits: []edit{{"expiry.go", "\t\tk.expires, k.now = true, now\n", "\t\tk.expires, k.now = true, now\n\t\tif now > 0 {\n\t\t\treturn nil\n\t\t}\n"}},
 			proof: byScenario("get beside a renewal", 1), want: `breaks P1 .*`,
 		},
 		{
+			name:  "the clock is not looked at after the answer",
+			edits: []edit{{"expiry.go", "\t\tif expires <= now {\n", "\t\tif expires < 0 {\n"}},
+			proof: byScenario("get beside a late insert", 1), want: `breaks P1 .*`,
+		},
+		{
 			name:  "expiry is not looked at",
-			edits: []edit{{"commit.go", "\treturn expires != 0 && expires <= k.now\n", "\treturn expires < 0\n"}},
+			edits: []edit{{"expiry.go", "return expires != 0 && expires <= k.now", "return expires < 0"}},
 			proof: byRule("expiry/gone"), want: `rule expiry/gone\n`,
 		},
 	}

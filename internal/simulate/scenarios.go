@@ -38,8 +38,12 @@ func Scenarios(unit driver.Unit, remote bool) []Scenario {
 		{Name: "get beside a renewal", Expires: true, Leaps: []time.Duration{2 * time.Hour},
 			Before:  []Op{{Do: Insert, Key: "a", Expires: soon}},
 			Clients: [][]Op{{{Do: Get, Key: "a"}}, {{Do: Update, Key: "a", Expires: 5 * time.Hour}}}},
+		{Name: "get beside a late insert", Expires: true, Leaps: []time.Duration{2 * time.Hour}, // that of a record that has expired
+			Clients: [][]Op{{{Do: Get, Key: "a"}}, {{Do: Get, Key: "b"}, {Do: Insert, Key: "a", Expires: soon}}}},
 		{Name: "insert, delete and maintain", Leaps: []time.Duration{20 * time.Minute},
 			Clients: [][]Op{{{Do: Insert, Key: "a", N: 1}}, {{Do: Delete, Key: "a"}}, {{Do: Maintain}}}},
+		{Name: "insert as late as a tombstone lasts", Index: true, Leaps: []time.Duration{retention},
+			Clients: [][]Op{{{Do: Insert, Key: "a", Kind: "k1"}}, {{Do: Insert, Key: "a", Kind: "k2"}, {Do: Delete, Key: "a"}, {Do: Maintain}}}},
 		{Name: "mail of one that expired", Index: true, Unique: true, Expires: true, Leaps: []time.Duration{2 * time.Hour},
 			Before:  []Op{{Do: Insert, Key: "a", Kind: "k1", Mail: "m1", Expires: soon}},
 			Clients: [][]Op{{{Do: Insert, Key: "b", Kind: "k1", Mail: "m1"}}, {{Do: Put, Key: "a", Kind: "k1", Mail: "m1"}}}},

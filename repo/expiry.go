@@ -1,0 +1,104 @@
+package repo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A record is there until it expires, by the clock of this program. When a row was read is
+// known only as some time between two looks at that clock: one from before the store was
+// asked, and one from after it answered. What had expired by the first is not there, what
+// has not by the second is. Of what expired in between nothing can be said: by the first
+// look a record would be returned that was written when it had expired already, by the
+// second one would be missed that another writer lets live on. So it is read again.
+
+// tick notes the time, before the store is asked.
+func (k *call) tick(s *Store) {
+	if k.expires {
+		k.now = s.nowMillis()
+	}
+}
+
+// isLive reports whether there is a record in a row that k has read.
+func (c *collection) isLive(k *call, row *driver.Row) bool {
+	return !row.Rev.IsZero() && !row.Dead && !k.isPast(row.Expires)
+}
+
+// isPast reports whether what k has read had expired before.
+func (k *call) isPast(expires int64) bool {
+	return expires != 0 && expires <= k.now
+}
+
+// expiredSince reports whether an expiry has come since a time.
+func (s *Store) expiredSince(asked, expires int64) bool {
+	return expires != 0 && expires > asked && expires <= s.nowMillis()
+}
+
+// expiredMeanwhile returns the indexes of the rows that expired since k noted the time,
+// and the time that they did so by.
+func (k *call) expiredMeanwhile(s *Store, rows []driver.Row) (list []int, now int64) {
+	for i := range rows {
+		expires := rows[i].Expires
+		if expires == 0 || expires <= k.now || rows[i].Dead {
+			continue // there for ever, or not there
+		}
+		if now == 0 {
+			now = s.nowMillis()
+		}
+		if expires <= now {
+			list = append(list, i)
+		}
+	}
+	return list, now
+}
+
+// settle reads those of some rows again that expired while they were read. All rows can
+// be judged by k then: those that were read once had not expired by its new time.
+func (s *Store) settle(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	for {
+		list, now := k.expiredMeanwhile(s, rows)
+		if len(list) == 0 {
+			return nil
+		}
+		k.expires, k.now = true, now
+		some, again := make([]driver.Key, len(list)), make([]driver.Row, len(list))
+		for j, i := range list {
+			some[j] = keys[i]
+		}
+		if err := s.read(ctx, k, t, some, mask, again); err != nil {
+			return err
+		}
+		for j, i := range list {
+			rows[i] = again[j]
+		}
+	}
+}
+
+// settleChunk is settle for the records of a walk that began when k noted the time. Those
+// that have expired are taken out of their rows, so that k judges the next chunk alike.
+func (c *collection) settleChunk(ctx context.Context, k *call, rows []driver.Row) error {
+	list, _ := k.expiredMeanwhile(c.store, rows)
+	list = slices.DeleteFunc(list, func(i int) bool {
+		_, err := c.partsOf(nil, rows[i].Key)
+		return err != nil // nobody can be asked for such a key
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	keys, again := make([]driver.Key, len(list)), make([]driver.Row, len(list))
+	for j, i := range list {
+		keys[j] = rows[i].Key
+	}
+	began := k.now
+	err := c.store.get(ctx, k, c.records, keys, nil, again)
+	for j, i := range list {
+		if !c.isLive(k, &again[j]) {
+			again[j] = driver.Row{}
+		}
+		rows[i], rows[i].Key = again[j], keys[j]
+	}
+	k.now = began
+	return err
+}
