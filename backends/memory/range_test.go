@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -201,15 +202,17 @@ func TestBadMarks(t *testing.T) {
 	table := texts()
 	s := open(t, nil, table)
 	fill(t, s, table, 1)
+	good := backend.Mark("t", "a#b#")
 	tests := map[string]error{
-		"":          nil,
-		"t/a#b#":    nil,
-		"x":         driver.ErrInvalid,
-		"u/a#b#":    driver.ErrInvalid,
-		"t/a#":      driver.ErrInvalid,
-		"t/a#b#c#":  driver.ErrInvalid,
-		"t/a#b{#":   driver.ErrInvalid,
-		"t/a#\x00#": driver.ErrInvalid,
+		"":                        nil,
+		good:                      nil,
+		"x":                       driver.ErrInvalid,
+		"t/a#b#":                  driver.ErrInvalid,
+		good[1:]:                  driver.ErrInvalid,
+		backend.Mark("u", "a#b#"): driver.ErrInvalid,
+		backend.Mark("t", ""):     driver.ErrInvalid,
+		strings.ToUpper(good):     driver.ErrInvalid,
+		good + good:               driver.ErrInvalid,
 	}
 	for mark, want := range tests {
 		var got error

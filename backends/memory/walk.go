@@ -9,8 +9,8 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// Walk yields all rows of a table in the order of their keys. A mark is the name
-// of the table, a slash, and the key of the last row.
+// Walk yields all rows of a table in the order of their keys. A mark has
+// the key of the last row.
 func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
 	return backend.Walk(mark, func(mark string) (driver.Chunk, error) { return s.chunk(ctx, t, mark) })
 }
@@ -37,7 +37,7 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver
 		low = r.key + "\x00"
 	}
 	if r != nil {
-		chunk.Mark = v.name + "/" + strings.TrimSuffix(low, "\x00")
+		chunk.Mark = backend.Mark(v.name, strings.TrimSuffix(low, "\x00"))
 	}
 	return chunk, nil
 }
@@ -47,16 +47,9 @@ func (v *view) after(mark string) (string, error) {
 	if mark == "" {
 		return "", nil
 	}
-	key, ok := strings.CutPrefix(mark, v.name+"/")
-	if !ok {
-		return "", invalid("walk %s: the mark is not one of this table", v.name)
-	}
-	_, rest, err := driver.ParseParts(nil, key, v.partition)
-	if err == nil {
-		_, rest, err = driver.ParseParts(nil, rest, v.sort)
-	}
-	if err != nil || rest != "" {
-		return "", invalid("walk %s: the mark does not hold a key", v.name)
+	key, ok := backend.ParseMark(v.name, mark)
+	if !ok || key == "" {
+		return "", who.OtherMark(v.name)
 	}
 	return key + "\x00", nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
@@ -57,7 +56,7 @@ func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 	var unread driver.Unread
 	for it.First(); it.Valid(); it.Next() {
 		if len(chunk.Rows)+len(unread) == chunkRows || size > chunkBytes {
-			chunk.Mark = v.name + "/" + last
+			chunk.Mark = backend.Mark(v.name, last)
 			break
 		}
 		stored, err := it.ValueAndErr()
@@ -68,7 +67,8 @@ func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 		last = string(it.Key()[len(v.prefix):])
 		partition, sort, ok := driver.CutParts(last, v.partition)
 		if !ok {
-			return chunk, errKey
+			unread = append(unread, fmt.Errorf("the row %.200q: %w", last, errKey))
+			continue
 		}
 		row := driver.Row{Key: driver.Key{Partition: partition, Sort: sort}}
 		if err := r.readBytes(&row, stored); err != nil {
@@ -83,21 +83,14 @@ func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 	return chunk, unread.Err()
 }
 
-// after returns the least key that comes after mark.
+// after returns the least key that comes after mark, which may hold one that is no key.
 func (v *view) after(mark string) ([]byte, error) {
 	if mark == "" {
 		return v.prefix, nil
 	}
-	key, ok := strings.CutPrefix(mark, v.name+"/")
-	if !ok {
-		return nil, invalid("walk %s: the mark is not one of this table", v.name)
-	}
-	_, rest, err := driver.ParseParts(nil, key, v.partition)
-	if err == nil {
-		_, rest, err = driver.ParseParts(nil, rest, v.sort)
-	}
-	if err != nil || rest != "" {
-		return nil, invalid("walk %s: the mark does not hold a key", v.name)
+	key, ok := backend.ParseMark(v.name, mark)
+	if !ok || key == "" {
+		return nil, who.OtherMark(v.name)
 	}
 	return append(slices.Concat(v.prefix, []byte(key)), 0), nil
 }
