@@ -83,20 +83,34 @@ func isOfRow(err error) bool {
 // each calls do for every row of a table. Rows that cannot be read, and those with which do
 // fails because of what they are, become faults and keep nobody from the others.
 func (c *collection) each(ctx context.Context, f *faults, t *driver.Table, do func(*driver.Row) error) error {
+	return c.eachChunk(ctx, f, t, func(rows []driver.Row) error {
+		for i := range rows {
+			if err := f.take(c, t, rows[i].Key, do(&rows[i])); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// eachChunk is each for all rows of a chunk at once.
+func (c *collection) eachChunk(ctx context.Context, f *faults, t *driver.Table, do func([]driver.Row) error) error {
 	for chunk, err := range c.store.driver.Walk(ctx, t, "") {
 		if err := f.unread(err); err != nil {
 			return err
 		}
-		for i := range chunk.Rows {
-			row := &chunk.Rows[i]
-			switch err := do(row); {
-			case err == nil:
-			case !isOfRow(err):
-				return err
-			default:
-				f.of(c, t, row.Key, err)
-			}
+		if err := do(chunk.Rows); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// take makes an error that is about the row of a key a fault, and returns any other.
+func (f *faults) take(c *collection, t *driver.Table, key driver.Key, err error) error {
+	if err == nil || !isOfRow(err) {
+		return err
+	}
+	f.of(c, t, key, err)
 	return nil
 }

@@ -25,26 +25,6 @@ func (c *collection) looseKeys(x *index, row *driver.Row, entries []driver.Key) 
 	return keys, held, nil
 }
 
-// missingLoose returns the keys of the rows that a record should have in a loose index
-// and has not. One without any entry counts as a row that is missing.
-func (c *collection) missingLoose(ctx context.Context, k *call, x *index, row *driver.Row, entries []driver.Key) ([]driver.Key, error) {
-	keys, held, err := c.looseKeys(x, row, entries)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([]driver.Row, len(keys))
-	if err := c.store.get(ctx, k, x.table, keys, nil, rows); err != nil {
-		return nil, err
-	}
-	missing := entries[len(keys):]
-	for i := range rows {
-		if rows[i].Rev.IsZero() || x.Unique && rows[i].Rev != held[i] {
-			missing = append(missing, keys[i])
-		}
-	}
-	return missing, nil
-}
-
 // mendLoose puts rows and claims again that a record has lost (M1). Such a base is the
 // record's Rev only while it has the entry, so that nobody takes the row for one
 // whose commit may come.

@@ -48,22 +48,38 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 
 func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (Report, error) {
 	rep := Report{Index: x.name}
-	err := c.each(ctx, f, c.records, func(row *driver.Row) error {
-		if !c.isLive(k, row) {
-			return nil
-		}
-		rep.Records++
-		if x.native {
+	if x.native {
+		err := c.each(ctx, f, c.records, func(row *driver.Row) error {
+			if !c.isLive(k, row) {
+				return nil
+			}
+			rep.Records++
 			return c.verifyNative(ctx, k, x, row, &rep)
-		}
-		return c.verifyRecord(ctx, k, x, row, &rep)
-	})
-	if x.native || err != nil {
+		})
 		return rep, err
 	}
-	err = c.each(ctx, f, x.table, func(row *driver.Row) error {
-		rep.Rows++
-		return c.verifyRow(ctx, k, x, row, &rep)
+	err := c.eachChunk(ctx, f, c.records, func(records []driver.Row) error {
+		whole, err := c.complete(ctx, k, x, records)
+		for i := 0; i < len(records) && err == nil; i++ {
+			if row := &records[i]; c.isLive(k, row) {
+				if rep.Records++; !whole[i] {
+					err = f.take(c, c.records, row.Key, c.verifyRecord(ctx, k, x, row, &rep))
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return rep, err
+	}
+	err = c.eachChunk(ctx, f, x.table, func(rows []driver.Row) error {
+		good, err := c.upheld(ctx, k, x, rows)
+		for i := 0; i < len(rows) && err == nil; i++ {
+			if rep.Rows++; !good[i] {
+				err = f.take(c, x.table, rows[i].Key, c.verifyRow(ctx, k, x, &rows[i], &rep))
+			}
+		}
+		return err
 	})
 	return rep, err
 }
@@ -90,34 +106,6 @@ func (c *collection) verifyRecord(ctx context.Context, k *call, x *index, row *d
 		}
 		row = &now[0]
 	}
-}
-
-func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *driver.Row) ([]driver.Key, error) {
-	rec, err := c.recordOf(row)
-	if err != nil {
-		return nil, err
-	}
-	b := newBuilder()
-	defer b.release()
-	keys, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
-	if err != nil || len(keys) == 0 {
-		return nil, err
-	}
-	if x.loose {
-		return c.missingLoose(ctx, k, x, row, keys)
-	}
-	rows := make([]driver.Row, len(keys))
-	if err := c.store.get(ctx, k, x.table, keys, nil, rows); err != nil {
-		return nil, err
-	}
-	var missing []driver.Key
-	for i := range rows {
-		rows[i].Key = keys[i]
-		if owner, err := c.recordKey(x, &rows[i]); rows[i].Rev.IsZero() || err != nil || owner != row.Key {
-			missing = append(missing, keys[i])
-		}
-	}
-	return missing, nil
 }
 
 // verifyRow counts a row of x that its record does not have, or that carries
@@ -160,16 +148,21 @@ func (c *collection) rowHolds(ctx context.Context, k *call, x *index, row *drive
 		return false, err
 	}
 	rows[0].Key = owner
-	if rows[0].Rev.IsZero() || rows[0].Dead {
+	return c.holdsRow(x, row, &rows[0])
+}
+
+// holdsRow reports whether a record has a row of x, which is not loose.
+func (c *collection) holdsRow(x *index, row, record *driver.Row) (bool, error) {
+	if record.Rev.IsZero() || record.Dead {
 		return false, nil
 	}
-	rec, err := c.recordOf(&rows[0])
+	rec, err := c.recordOf(record)
 	if err != nil {
 		return false, err
 	}
 	b := newBuilder()
 	defer b.release()
-	keys, err := b.storedEntries(nil, c, x, &owner, rec.vals)
+	keys, err := b.storedEntries(nil, c, x, &record.Key, rec.vals)
 	if err != nil {
 		return false, err
 	}
