@@ -43,7 +43,7 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 	turn := turn{queues: &c.shared.queues}
 	defer turn.end()
 	if turn.busy(writes) {
-		if _, err := turn.wait(ctx, writes); err != nil {
+		if _, err := turn.wait(ctx, writes, false); err != nil {
 			return Version{}, ofKey(writes[0].key, err)
 		}
 	}
@@ -69,7 +69,7 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
 			return Version{}, ofKey(writes[at].key, err)
 		}
-		if a.waited, err = turn.wait(ctx, writes); err == nil {
+		if a.waited, err = turn.wait(ctx, writes, true); err == nil {
 			since, err = c.retry(ctx, k, writes, &writes[at], a)
 		}
 		if err != nil {

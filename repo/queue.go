@@ -25,11 +25,12 @@ type queues struct {
 // A queue is for one record, as long as somebody is in it.
 type queue struct {
 	turn  chan struct{}
-	turns atomic.Int64 // that have ended
+	moves atomic.Int64 // turns that have ended, and commits that came to their end without one
 	users int
 }
 
-// longestTurn is how long a turn may last before those who wait for it go ahead.
+// longestTurn is how long a turn may last before those who wait for it go ahead, counted from
+// the last move: a store may let the one who has the turn wait for all that were sent before.
 const longestTurn = time.Second
 
 // has reports whether there is a queue for a record.
@@ -43,11 +44,14 @@ func (q *queues) has(key driver.Key) bool {
 }
 
 // join waits for the turn of a writer, who is to call leave when it is done, and reports
-// whether others had theirs meanwhile.
-func (q *queues) join(ctx context.Context, key driver.Key) (leave func(), waited bool, err error) {
+// whether others had theirs meanwhile. Refused says that it has sent a commit already.
+func (q *queues) join(ctx context.Context, key driver.Key, refused bool) (leave func(), waited bool, err error) {
 	one := q.enter(key)
+	if refused {
+		one.moves.Add(1)
+	}
 	leave = func() {
-		one.turns.Add(1)
+		one.moves.Add(1)
 		<-one.turn
 		q.leave(key, one)
 	}
@@ -71,14 +75,14 @@ func (q *queues) join(ctx context.Context, key driver.Key) (leave func(), waited
 func (q *queue) wait(ctx context.Context) (has bool, err error) {
 	t := time.NewTicker(longestTurn)
 	defer t.Stop()
-	for seen := q.turns.Load(); ; {
+	for seen := q.moves.Load(); ; {
 		select {
 		case q.turn <- struct{}{}:
 			return true, nil
 		case <-ctx.Done():
 			return false, fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
 		case <-t.C:
-			now := q.turns.Load()
+			now := q.moves.Load()
 			if now == seen {
 				return false, nil
 			}
@@ -123,11 +127,11 @@ type turn struct {
 func (t *turn) busy(writes []write) bool { return len(writes) == 1 && t.queues.has(writes[0].key) }
 
 // wait waits for the turn, and reports whether others had theirs meanwhile. It waits once.
-func (t *turn) wait(ctx context.Context, writes []write) (waited bool, err error) {
+func (t *turn) wait(ctx context.Context, writes []write, refused bool) (waited bool, err error) {
 	if len(writes) > 1 || t.leave != nil {
 		return false, nil
 	}
-	t.leave, waited, err = t.queues.join(ctx, writes[0].key)
+	t.leave, waited, err = t.queues.join(ctx, writes[0].key, refused)
 	return waited, err
 }
 

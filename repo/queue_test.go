@@ -19,10 +19,15 @@ type turnstile struct {
 	driver.Store
 	commits atomic.Int64
 	takes   time.Duration
+	narrow  chan struct{} // it lets one commit after the other through, if it is not nil
 }
 
 func (s *turnstile) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	s.commits.Add(1)
+	if s.narrow != nil {
+		s.narrow <- struct{}{}
+		defer func() { <-s.narrow }()
+	}
 	time.Sleep(s.takes)
 	return s.Store.Commit(ctx, token, ops)
 }
@@ -48,29 +53,38 @@ func openCounter(t *testing.T, s *turnstile) *repo.Repo[counter] {
 }
 
 // Many writers of one record refuse each other no more often than there are of them, twice:
-// when all come at once, and when one comes while another has its turn.
+// when all come at once, and when one comes while another has its turn. So it is, too, where
+// the store does one commit after the other and those of all who came at once take much
+// longer than a turn may.
 func TestWritersOfOneRecordTakeTurns(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const writers = 150
-		s := &turnstile{Store: memory.New(nil), takes: time.Millisecond}
-		counters := openCounter(t, s)
-		var wg sync.WaitGroup
-		for range writers {
-			wg.Go(func() {
-				if _, err := counters.Patch(t.Context(), repo.Key{"all"}, repo.Add("n", 1)); err != nil {
-					t.Error(err)
+	for name, takes := range map[string]time.Duration{"side by side": time.Millisecond, "one after the other": 50 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const writers = 150
+				s := &turnstile{Store: memory.New(nil), takes: takes}
+				if name == "one after the other" {
+					s.narrow = make(chan struct{}, 1)
+				}
+				counters := openCounter(t, s)
+				var wg sync.WaitGroup
+				for range writers {
+					wg.Go(func() {
+						if _, err := counters.Patch(t.Context(), repo.Key{"all"}, repo.Add("n", 1)); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				if got, err := counters.Get(t.Context(), repo.Key{"all"}); got.N != writers || err != nil {
+					t.Errorf("%d were counted, %v; want %d", got.N, err, writers)
+				}
+				if n := s.commits.Load(); n > 3*writers {
+					t.Errorf("%d writers sent %d commits, more than three each", writers, n)
 				}
 			})
-		}
-		wg.Wait()
-		if got, err := counters.Get(t.Context(), repo.Key{"all"}); got.N != writers || err != nil {
-			t.Errorf("%d were counted, %v; want %d", got.N, err, writers)
-		}
-		if n := s.commits.Load(); n > 3*writers {
-			t.Errorf("%d writers sent %d commits, more than three each", writers, n)
-		}
-	})
+		})
+	}
 }
 
 // A function that is given to Update may itself write, also while its own record and the other
