@@ -353,7 +353,7 @@ func (b *builder) checkRefusal(refusal *driver.Refusal) error {
 // nil and another attempt against what is there now.
 func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
 	if !refusal.Row.Dead && c.store.expiredSince(k.now, refusal.Row.Expires) {
-		k.expires = true // whether it was there is not known; the next attempt will know
+		k.watch(c.store) // whether it was there is not known; the next attempt will know
 		return nil
 	}
 	if refusal.Overflow {

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -19,6 +20,13 @@ func (k *call) tick(s *Store) {
 	if k.expires {
 		k.now = s.nowMillis()
 	}
+}
+
+// watch is tick for who must see what has expired, whether the collection was known to have
+// such records or not, and from now on.
+func (k *call) watch(s *Store) {
+	k.expires = true
+	k.tick(s)
 }
 
 // isLive reports whether there is a record in a row that k has read.
@@ -57,12 +65,15 @@ func (k *call) expiredMeanwhile(s *Store, rows []driver.Row) (list []int, now in
 // settle reads those of some rows again that expired while they were read. All rows can
 // be judged by k then: those that were read once had not expired by its new time.
 func (s *Store) settle(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	for {
-		list, now := k.expiredMeanwhile(s, rows)
-		if len(list) == 0 {
-			return nil
+	list, now := k.expiredMeanwhile(s, rows)
+	if len(list) == 0 {
+		return nil
+	}
+	k.expires, k.now = true, now
+	for attempt := 0; len(list) > 0; attempt++ {
+		if err := pauseForExpiry(ctx, attempt); err != nil {
+			return err
 		}
-		k.expires, k.now = true, now
 		some, again := make([]driver.Key, len(list)), make([]driver.Row, len(list))
 		for j, i := range list {
 			some[j] = keys[i]
@@ -73,7 +84,35 @@ func (s *Store) settle(ctx context.Context, k *call, t *driver.Table, keys []dri
 		for j, i := range list {
 			rows[i] = again[j]
 		}
+		list, now = k.stillOpen(s, rows, list, now)
 	}
+	return nil
+}
+
+// stillOpen returns which rows of a list expired while they were read again, which began at
+// a time; others wrote them anew. It also returns the time of their next reading. What had
+// expired before is made to have done so by the time of k.
+func (k *call) stillOpen(s *Store, rows []driver.Row, list []int, asked int64) (open []int, now int64) {
+	now = s.nowMillis()
+	for _, i := range list {
+		switch r := &rows[i]; {
+		case r.Expires == 0 || r.Dead || r.Expires > now:
+		case r.Expires > asked:
+			open = append(open, i)
+		default:
+			r.Expires = min(r.Expires, k.now)
+		}
+	}
+	return open, now
+}
+
+// pauseForExpiry waits before a row is read once more that expired while it was read, and
+// gives up where that has happened too often.
+func pauseForExpiry(ctx context.Context, attempt int) error {
+	if attempt > maxAttempts {
+		return fmt.Errorf("gave up after %d attempts, the record expired and was written anew each time while it was read; let it live longer than a call takes: %w", maxAttempts, ErrConflict)
+	}
+	return pause(ctx, attempt)
 }
 
 // settleChunk is settle for the records of a walk that began when k noted the time. Those

@@ -22,7 +22,8 @@ import (
 type tardy struct {
 	driver.Store
 	mu     sync.Mutex
-	skip   int // calls, before that
+	skip   int  // calls, before that
+	again  bool // it always does
 	before func()
 	after  func()
 }
@@ -38,7 +39,7 @@ func (s *tardy) take(ctx context.Context, hook *func()) {
 	if do != nil {
 		if s.skip--; s.skip >= 0 {
 			do = nil
-		} else {
+		} else if !s.again {
 			*hook = nil
 		}
 	}

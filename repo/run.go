@@ -30,13 +30,23 @@ func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter
 	return counted(merged(seqs, p.reverse), k, p)
 }
 
+// fewRows is how many rows a range that begins anew asks for.
+const fewRows = 8
+
 // fresh yields the rows of a span that have not expired, at most as many as its
 // limit: it goes on where expired ones have used that up.
 func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		left, more, err := span.Limit, true, error(nil)
-		for more && err == nil {
-			more, err = c.freshOnce(ctx, k, p, &span, &left, yield)
+		for stuck := 0; more && err == nil; {
+			from, to := span.From, span.To
+			if more, err = c.freshOnce(ctx, k, p, &span, &left, yield); !more || err != nil {
+				break
+			}
+			if stuck++; span.From != from || span.To != to {
+				stuck = 0
+			}
+			err = pauseForExpiry(ctx, stuck)
 		}
 		if err != nil {
 			yield(nil, err)
@@ -59,6 +69,7 @@ func (c *collection) freshOnce(ctx context.Context, k *call, p *plan, span *driv
 		if c.store.expiredSince(asked, row.Expires) {
 			at, err := c.placeOf(p, row)
 			span.From, span.To = onFrom(span.From, span.To, string(at), span.Reverse)
+			span.Limit = fewRows // or as many as grow from that: where one expired others may
 			return true, err
 		}
 		if row.Expires == 0 || row.Expires > asked {
