@@ -184,7 +184,7 @@ func timeVariants() []variant {
 		},
 		{
 			name:  "the clock is looked at after the answer",
-			edits: []edit{{"expiry.go", "\t\tk.expires, k.now = true, now\n", "\t\tk.expires, k.now = true, now\n\t\tif now > 0 {\n\t\t\treturn nil\n\t\t}\n"}},
+			edits: []edit{{"expiry.go", "\tk.expires, k.now = true, now\n", "\tk.expires, k.now = true, now\n\tif now > 0 {\n\t\treturn nil\n\t}\n"}},
 			proof: byScenario("get beside a renewal", 1), want: `breaks P1 .*`,
 		},
 		{
