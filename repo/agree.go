@@ -25,7 +25,7 @@ func (c *collection) dueOf(x *index, row *driver.Row) (e due, err error) {
 	}
 	b := newBuilder()
 	defer b.release()
-	if e.keys, err = b.storedEntries(nil, c, x, &row.Key, rec.vals); err != nil || !x.loose {
+	if e.keys, err = b.storedEntries(nil, c, x, &row.Key, rec.vals); err != nil || !x.loose || len(e.keys) == 0 {
 		return e, err
 	}
 	entries := e.keys
@@ -62,7 +62,7 @@ func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *dr
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.readAll(ctx, k, x.table, e.keys)
+	rows, err := c.readAll(ctx, k, x.table, e.keys, x.ownerMask())
 	return c.lacks(x, row.Key, &e, rows), err
 }
 
@@ -79,7 +79,7 @@ func (c *collection) complete(ctx context.Context, k *call, x *index, records []
 			}
 		}
 	}
-	rows, err := c.readAll(ctx, k, x.table, keys)
+	rows, err := c.readAll(ctx, k, x.table, keys, x.ownerMask())
 	if err != nil {
 		return make([]bool, len(records)), unlessOfRow(err)
 	}
@@ -102,7 +102,7 @@ func (c *collection) upheld(ctx context.Context, k *call, x *index, rows []drive
 			keys = append(keys, owner)
 		}
 	}
-	records, err := c.readAll(ctx, k, c.records, keys)
+	records, err := c.readAll(ctx, k, c.records, keys, nil)
 	if err != nil {
 		return make([]bool, len(rows)), unlessOfRow(err)
 	}
@@ -123,6 +123,9 @@ func (c *collection) upholds(x *index, row, record *driver.Row) (bool, error) {
 		return c.holdsRow(x, row, record)
 	}
 	entry, token, err := x.cutToken(row)
+	if err == nil {
+		_, err = x.baseOf(row)
+	}
 	if err != nil {
 		return false, err
 	}
@@ -138,12 +141,20 @@ func unlessOfRow(err error) error {
 	return err
 }
 
+// ownerMask returns the mask of the fields that say to which record a row belongs.
+func (x *index) ownerMask() []int {
+	if x.Unique {
+		return []int{0}
+	}
+	return []int{}
+}
+
 // readAll reads the rows of keys, some at once.
-func (c *collection) readAll(ctx context.Context, k *call, t *driver.Table, keys []driver.Key) ([]driver.Row, error) {
+func (c *collection) readAll(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int) ([]driver.Row, error) {
 	rows := make([]driver.Row, len(keys))
 	for from := 0; from < len(keys); from += batchSize {
 		to := min(from+batchSize, len(keys))
-		if err := c.store.get(ctx, k, t, keys[from:to], nil, rows[from:to]); err != nil {
+		if err := c.store.get(ctx, k, t, keys[from:to], mask, rows[from:to]); err != nil {
 			return nil, err
 		}
 	}

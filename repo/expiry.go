@@ -116,8 +116,11 @@ func pauseForExpiry(ctx context.Context, attempt int) error {
 }
 
 // settleChunk is settle for the records of a walk that began when k noted the time. Those
-// that have expired are taken out of their rows, so that k judges the next chunk alike.
-func (c *collection) settleChunk(ctx context.Context, k *call, rows []driver.Row) error {
+// that have expired are taken out of their rows, so that k judges the next chunk alike, and
+// so are those that cannot be read any more, which become faults.
+func (c *collection) settleChunk(ctx context.Context, k *call, f *faults, rows []driver.Row) error {
+	began := k.now
+	defer func() { k.now = began }()
 	list, _ := k.expiredMeanwhile(c.store, rows)
 	list = slices.DeleteFunc(list, func(i int) bool {
 		_, err := c.partsOf(nil, rows[i].Key)
@@ -130,14 +133,19 @@ func (c *collection) settleChunk(ctx context.Context, k *call, rows []driver.Row
 	for j, i := range list {
 		keys[j] = rows[i].Key
 	}
-	began := k.now
 	err := c.store.get(ctx, k, c.records, keys, nil, again)
 	for j, i := range list {
-		if !c.isLive(k, &again[j]) {
+		one := err
+		if isOfRow(err) { // of which one is not known
+			one = c.store.get(ctx, k, c.records, keys[j:j+1], nil, again[j:j+1])
+		}
+		if e := f.take(c, c.records, keys[j], one); e != nil {
+			return e
+		}
+		if one != nil || !c.isLive(k, &again[j]) {
 			again[j] = driver.Row{}
 		}
 		rows[i], rows[i].Key = again[j], keys[j]
 	}
-	k.now = began
-	return err
+	return nil
 }

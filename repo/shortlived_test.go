@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // An index that is built has no rows of expired records, and these keep no unique value
@@ -131,4 +134,38 @@ func TestListThatExpiresUnderTheLoop(t *testing.T) {
 		t.Errorf("%d of %d records are yielded, %d rows read by %d requests", n, len(keys), cost.Rows, cost.Requests)
 	}
 	t.Logf("%d of %d records, %d rows read by %d requests", n, len(keys), cost.Rows, cost.Requests)
+}
+
+// A vanishing store cannot read the row of a key any more, once it was walked over.
+type vanishing struct {
+	*tardy
+	key driver.Key
+}
+
+func (s *vanishing) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if slices.Contains(keys, s.key) {
+		return fmt.Errorf("what lies there is none: %w", driver.ErrCorrupt)
+	}
+	return s.tardy.Get(ctx, t, keys, mask, rows)
+}
+
+// A record that expires under a walk, and cannot be read when that looks again, is named and
+// keeps the walk from no other.
+func TestWalkPastWhatExpiresUnreadable(t *testing.T) {
+	c, _ := expiringOneByOne(t, 40)
+	s := &vanishing{tardy: c.store, key: driver.Key{Partition: "x#", Sort: "0003#"}}
+	r := openTickets(t, s, c.now)
+	c.store.after = func() { c.pass(10 * time.Millisecond) }
+	found, named := 0, 0
+	for chunk, err := range r.Walk(context.WithValue(t.Context(), slowly{}, true), "") {
+		if err != nil && (!errors.Is(err, repo.ErrCorrupt) || !strings.Contains(err.Error(), "x/0003")) {
+			t.Fatal(err)
+		}
+		if found += len(chunk.Items); err != nil {
+			named++
+		}
+	}
+	if found != 31 || named != 1 {
+		t.Errorf("%d records and %d errors, want 31 and 1", found, named)
+	}
 }

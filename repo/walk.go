@@ -54,7 +54,7 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 			return err
 		}
 		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
-		if err := r.settleChunk(ctx, k, chunk.Rows); err != nil {
+		if err := r.settleChunk(ctx, k, &f, chunk.Rows); err != nil {
 			return err
 		}
 		out := Chunk[T]{Mark: chunk.Mark, Items: make([]T, 0, len(chunk.Rows))}
@@ -148,7 +148,8 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 			return err
 		}
 		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
-		if err := c.settleChunk(ctx, k, chunk.Rows); err != nil {
+		var f faults
+		if err := f.with(c.settleChunk(ctx, k, &f, chunk.Rows)); err != nil {
 			return err
 		}
 		for i := range chunk.Rows {

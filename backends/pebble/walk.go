@@ -19,8 +19,7 @@ const (
 )
 
 // Walk yields all rows of a table in the order of their keys, each chunk as it is
-// when its turn comes. A mark is the name of the table, a slash, and the key of
-// the last row.
+// when its turn comes. A mark has the key of the last row.
 func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
 	return backend.Walk(mark, func(mark string) (driver.Chunk, error) { return s.chunk(ctx, t, mark) })
 }
@@ -89,7 +88,7 @@ func (v *view) after(mark string) ([]byte, error) {
 		return v.prefix, nil
 	}
 	key, ok := backend.ParseMark(v.name, mark)
-	if !ok || key == "" {
+	if !ok {
 		return nil, who.OtherMark(v.name)
 	}
 	return append(slices.Concat(v.prefix, []byte(key)), 0), nil
