@@ -23,5 +23,9 @@
 // clock each says which records have expired, and Maintain which deleted ones are so old
 // that no write from before can come any more.
 //
+// A record that expires while a call reads it is read again, since it may have been renewed,
+// or written when it had expired already. A call on a record that others write anew each time,
+// and that never lives as long as a reading takes, gives up with [ErrConflict].
+//
 // The package imports nothing but the standard library.
 package repo
