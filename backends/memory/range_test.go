@@ -210,7 +210,7 @@ func TestBadMarks(t *testing.T) {
 		"t/a#b#":                  driver.ErrInvalid,
 		good[1:]:                  driver.ErrInvalid,
 		backend.Mark("u", "a#b#"): driver.ErrInvalid,
-		backend.Mark("t", ""):     driver.ErrInvalid,
+		backend.Mark("t", ""):     nil,
 		strings.ToUpper(good):     driver.ErrInvalid,
 		good + good:               driver.ErrInvalid,
 	}

@@ -48,7 +48,7 @@ func (v *view) after(mark string) (string, error) {
 		return "", nil
 	}
 	key, ok := backend.ParseMark(v.name, mark)
-	if !ok || key == "" {
+	if !ok {
 		return "", who.OtherMark(v.name)
 	}
 	return key + "\x00", nil

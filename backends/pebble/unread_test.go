@@ -26,7 +26,7 @@ func TestWalkPastUnreadableRows(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	spoil(t, dir, bad)
+	spoil(t, dir, len(tables), bad)
 	s = mustOpen(t, dir, nil, tables)
 	var keys []driver.Key
 	unread := 0
@@ -50,9 +50,9 @@ func TestWalkPastUnreadableRows(t *testing.T) {
 	}
 }
 
-// spoil puts rows with keys that are none before a record, one of them empty and large, and
-// one behind it without a value.
-func spoil(t *testing.T, dir string, keys int) {
+// spoil puts rows with keys that are none into each table, one of them empty and large, and
+// one without a value.
+func spoil(t *testing.T, dir string, tables, keys int) {
 	t.Helper()
 	db, err := pebbledb.Open(dir, &pebbledb.Options{Logger: silent{}})
 	if err != nil {
@@ -64,12 +64,12 @@ func spoil(t *testing.T, dir string, keys int) {
 		t.Fatal(err)
 	}
 	defer it.Close()
-	part := []byte(noteKey(1).Partition)
+	part, seen := []byte(noteKey(1).Partition), 0
 	for it.First(); it.Valid(); it.Next() {
 		key := bytes.Clone(it.Key())
 		at := bytes.Index(key, part)
-		if at < 0 {
-			continue // of the catalog, or of another partition
+		if at < 0 || !bytes.HasSuffix(key, []byte(noteKey(1).Sort)) {
+			continue // of the catalog, or another row
 		}
 		for i := range keys {
 			err = errors.Join(err, db.Set(fmt.Appendf(key[:at:at], "p%d", i), []byte("x"), pebbledb.NoSync))
@@ -79,7 +79,9 @@ func spoil(t *testing.T, dir string, keys int) {
 		if err = errors.Join(err, first, last); err != nil {
 			t.Fatal(err)
 		}
-		return
+		seen++
 	}
-	t.Fatal("the store has no notes")
+	if seen != tables {
+		t.Fatalf("the store has notes in %d tables, want %d", seen, tables)
+	}
 }

@@ -95,8 +95,8 @@ func (l launcher) attempt(ctx context.Context, pool *dockertest.Pool, k kind, ho
 	return s, nil
 }
 
-// taken matches what Redis, MongoDB, Java and Docker say of an address that another server has.
-var taken = regexp.MustCompile(`(?i)address (already )?in use|port is already allocated`)
+// taken matches what Redis, MongoDB, Java, Cassandra and Docker say of an address that another server has.
+var taken = regexp.MustCompile(`(?i)address (already )?in use|in use by another process|port is already allocated`)
 
 func addressTaken(err error) bool { return taken.MatchString(err.Error()) }
 
