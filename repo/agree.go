@@ -120,7 +120,7 @@ func (c *collection) upheld(ctx context.Context, k *call, x *index, rows []drive
 // upholds reports whether a record, expired or not, has a row of x.
 func (c *collection) upholds(x *index, row, record *driver.Row) (bool, error) {
 	if !x.loose {
-		return c.holdsRow(x, row, record)
+		return c.hasRow(x, row, record)
 	}
 	entry, token, err := x.cutToken(row)
 	if err == nil {

@@ -149,11 +149,11 @@ func (c *collection) rowHolds(ctx context.Context, k *call, x *index, row *drive
 		return false, err
 	}
 	rows[0].Key = owner
-	return c.holdsRow(x, row, &rows[0])
+	return c.hasRow(x, row, &rows[0])
 }
 
-// holdsRow reports whether a record has a row of x, which is not loose.
-func (c *collection) holdsRow(x *index, row, record *driver.Row) (bool, error) {
+// hasRow reports whether a record has a row of x, which is not loose.
+func (c *collection) hasRow(x *index, row, record *driver.Row) (bool, error) {
 	if record.Rev.IsZero() || record.Dead {
 		return false, nil
 	}

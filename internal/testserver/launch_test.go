@@ -1,6 +1,7 @@
 package testserver
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -48,6 +49,23 @@ func TestTakenAddressIsTriedElsewhere(t *testing.T) {
 				t.Errorf("at %s after %d choices, want 2 and not %s", s.Addr, asked, taken)
 			}
 		})
+	}
+}
+
+// What each server says of an address that is taken is known, of whichever of its ports, and
+// other errors are no reason to try elsewhere.
+func TestAddressTaken(t *testing.T) {
+	for text, want := range map[string]bool{
+		"bind: Address already in use":           true,
+		"java.net.BindException: Address in use": true,
+		"ConfigurationException: /127.0.0.1:7000 is in use by another process.  Change listen_address:storage_port": true,
+		"Bind for 127.0.0.1:6379 failed: port is already allocated":                                                 true,
+		"connection refused":      false,
+		"no space left on device": false,
+	} {
+		if got := addressTaken(errors.New(text)); got != want {
+			t.Errorf("%q says that the address is taken: %v, want %v", text, got, want)
+		}
 	}
 }
 
