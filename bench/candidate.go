@@ -33,6 +33,7 @@ const (
 	floorCovers      = "floor covering"
 	tunedName        = "tuned floor"
 	tunedCovers      = "tuned floor covering"
+	usualName        = "usual floor"
 	oursName         = "keys-only"
 	oursCoveringName = "covering"
 	nativeName       = "native floor"
@@ -52,10 +53,12 @@ var onPebble = []candidate{
 	{name: oursCoveringName, open: openOurs, covering: true},
 }
 
-// onRedis are the candidates on Redis.
+// onRedis are the candidates on Redis. The floor keeps what the library keeps; the usual
+// floor is what people write.
 var onRedis = []candidate{
 	{name: floorName, open: openRedisFloor},
 	{name: floorAgainName, open: openRedisFloor},
+	{name: usualName, open: openUsualFloor},
 	{name: oursName, open: openRedisOurs},
 	{name: oursCoveringName, open: openRedisOurs, covering: true},
 }

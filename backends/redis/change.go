@@ -277,17 +277,31 @@ func (c *call) patchCall(sc *script) {
 // appendPatch appends the numbers of sums and of fields that are set, these, and
 // the names of fields that go.
 func (v *view) appendPatch(args []string, op *driver.Op) []string {
-	var sums, sets, gone []string
+	var sums []string
+	for i := range op.Edits {
+		if e := &op.Edits[i]; e.Do == driver.Add {
+			name, text, _ := v.edited(e)
+			sums = append(sums, name, text)
+		}
+	}
+	sets, gone := v.changes(op)
+	args = append(args, itoa(len(sums)/2), itoa(len(sets)/2))
+	args = append(append(args, sums...), sets...)
+	return append(args, gone...)
+}
+
+// changes returns names and values of the fields that a patch sets, and the names of
+// those that go. Sums are not among them.
+func (v *view) changes(op *driver.Op) (sets, gone []string) {
 	for i := range op.Edits {
 		e := &op.Edits[i]
-		name, text, other := v.edited(e)
-		switch {
-		case e.Do == driver.Add:
-			sums = append(sums, name, text)
+		if e.Do == driver.Add {
 			continue
-		case e.Do == driver.Unset || e.Value.IsNone():
+		}
+		name, text, other := v.edited(e)
+		if e.Do == driver.Unset || e.Value.IsNone() {
 			gone = append(gone, name)
-		default:
+		} else {
 			sets = append(sets, name, text)
 		}
 		if other != "" {
@@ -297,9 +311,7 @@ func (v *view) appendPatch(args []string, op *driver.Op) []string {
 	if op.PatchMeta {
 		sets, gone = metaEdits(&op.Row, sets, gone)
 	}
-	args = append(args, itoa(len(sums)/2), itoa(len(sets)/2))
-	args = append(append(args, sums...), sets...)
-	return append(args, gone...)
+	return sets, gone
 }
 
 // edited returns name and text of the field of an edit, and the other name under

@@ -77,6 +77,8 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 	switch {
 	case !c.oneRecord():
 		c.commitCall(s.commit)
+	case c.editable():
+		c.editCall(s.edit)
 	case c.ops[0].Do == driver.Patch:
 		c.patchCall(s.patch)
 	case c.ops[0].Do != driver.Put:

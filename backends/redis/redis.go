@@ -23,7 +23,7 @@ type Store struct {
 	facts  driver.Facts
 	line   line
 
-	creation, remove, put, patch, commit *script
+	creation, remove, put, edit, patch, commit *script
 
 	life backend.Life
 
@@ -57,6 +57,7 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 		prefix:   prefix,
 		creation: newScript(createText),
 		remove:   newScript(removeText),
+		edit:     newScript(editText),
 		put:      newScript(spanText, rowsText, putText),
 		patch:    newScript(spanText, overText, rowsText, patchText),
 		commit:   newScript(spanText, overText, commitText),

@@ -158,6 +158,22 @@ for f = unset, #ARGV, 4000 do call('HDEL', row, unpack(ARGV, f, math.min(f + 399
 change(1, gone, more, 5, old, token)
 return {}`
 
+const editText = `-- A record that is as it was read gets other values in some fields, and rows that are keys alone go and come.
+local call, row, ring = redis.call, KEYS[1], ARGV[1]
+if call('HGET', row, '_rev') ~= ARGV[2] then
+  if (call('HGET', row, '_ring') or ''):find(ring:sub(1, 16), 1, true) then return {-1} end
+  return {0, call('HGETALL', row)}
+end
+for i = 3, #KEYS do call('ZCARD', KEYS[i]) end -- fails on a key of another type, as the first to write does on that of KEYS[2]
+
+local more, names = 2 + ARGV[3], 4 + #KEYS
+local values = names + ARGV[4]
+for i = 2, more - 1 do call('ZREM', KEYS[i], ARGV[i + 3]) end -- without memory, too: it gives some back
+for i = more, #KEYS do call('ZADD', KEYS[i], '0', ARGV[i + 3]) end
+call('HSET', row, '_rev', ring:sub(1, 16), '_ring', ring, unpack(ARGV, values))
+if values > names then call('HDEL', row, unpack(ARGV, names, values - 1)) end
+return {}`
+
 const commitText = `local token = ARGV[1]
 
 local ops, k, a = {}, 1, 2

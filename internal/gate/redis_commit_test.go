@@ -33,6 +33,8 @@ func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []drive
 		call = s.removeScript(token, ops)
 	case ops[0].Do == driver.Put:
 		call = s.putScript(token, ops)
+	case editable(ops):
+		call = s.editScript(token, ops)
 	case ops[0].Do == driver.Patch:
 		call = s.patchScript(token, ops)
 	default:
@@ -63,6 +65,7 @@ func (s *redisStore) Commit(ctx context.Context, token driver.Token, ops []drive
 var calledBy = map[string][]string{
 	"redis/insert": {"redis/span"},
 	"redis/remove": {},
+	"redis/edit":   {},
 	"redis/put":    {"redis/span", "redis/rows"},
 	"redis/patch":  {"redis/span", "redis/over", "redis/rows"},
 	"redis/commit": {"redis/span", "redis/over"},
@@ -129,6 +132,12 @@ func removable(ops []driver.Op) bool {
 	return ops[0].Do == driver.Put && ops[0].If == driver.AtRev && ops[0].Row.Dead && len(ops[0].Row.Ring) > 0
 }
 
+// editable says whether edit may be asked. Rows of these tables are never keys alone.
+func editable(ops []driver.Op) bool {
+	op := &ops[0]
+	return len(ops) == 1 && op.Do == driver.Patch && op.If == driver.AtRev && len(op.Row.Ring) > 0 && len(adds(op.Edits)) == 0
+}
+
 // place adds the keys of a Put and its rows: the order, whose members are keys alone,
 // comes before them. Its member is added, too, and two arguments for each row.
 func (s *redisStore) place(c *script, ops []driver.Op, other func(op *driver.Op) (a, b string)) {
@@ -160,13 +169,29 @@ func (s *redisStore) insertScript(token driver.Token, ops []driver.Op) script {
 
 func (s *redisStore) removeScript(token driver.Token, ops []driver.Op) script {
 	c := script{label: "redis/remove"}
-	ring := string(token[:])
-	for _, t := range ops[0].Row.Ring {
-		ring += string(t[:])
-	}
-	c.add(ring[:min(len(ring), 16*ops[0].Table.Ring)], string(ops[0].Rev[:]), ops[0].Row.Expires)
+	c.add(ringAfter(token, &ops[0]), string(ops[0].Rev[:]), ops[0].Row.Expires)
 	s.place(&c, ops, func(op *driver.Op) (a, b string) { return "[" + op.Row.Key.Sort, "(" + op.Row.Key.Sort + "\xff" })
 	return c
+}
+
+func (s *redisStore) editScript(token driver.Token, ops []driver.Op) script {
+	op := &ops[0]
+	c := script{label: "redis/edit", keys: []string{s.key(op.Table, op.Row.Key)}, ops: []int{0}}
+	args := patchArgs(op)
+	sets := 2 + 2*args[1].(int)
+	c.add(ringAfter(token, op), string(op.Rev[:]), 0, len(args)-sets)
+	c.add(args[sets:]...)
+	c.add(args[2:sets]...)
+	return c
+}
+
+// ringAfter returns the ring that the row of op will have.
+func ringAfter(token driver.Token, op *driver.Op) string {
+	ring := string(token[:])
+	for _, t := range op.Row.Ring {
+		ring += string(t[:])
+	}
+	return ring[:min(len(ring), 16*op.Table.Ring)]
 }
 
 func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {
