@@ -84,7 +84,12 @@ func (m coders) make(t reflect.Type) (coder, error) {
 	return coder{}, fmt.Errorf("type %s cannot be stored; make it implement encoding.TextMarshaler and TextUnmarshaler: %w", t, ErrSchema)
 }
 
+// mismatch is the error of a stored value that does not fit a Go type. A value that is
+// absent within a list has no place there: [driver.Value] says so.
 func mismatch(v driver.Value, into reflect.Value) error {
+	if v.IsNone() {
+		return errNull
+	}
 	return fmt.Errorf("a stored %s does not fit a Go %s: %w", v.Kind(), into.Type(), ErrSchema)
 }
 

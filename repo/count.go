@@ -117,7 +117,7 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 func keyFrom(vals []driver.Value) Key {
 	key := make(Key, len(vals))
 	for i, v := range vals {
-		key[i] = anyOf(v)
+		key[i], _ = anyOf(v) // no part of a key is absent: an absent one has no text
 	}
 	return key
 }

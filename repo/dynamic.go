@@ -18,10 +18,16 @@ func anyCoder() coder {
 			return encodeAny(v.Interface(), depth)
 		},
 		dec: func(v driver.Value, into reflect.Value) error {
-			into.Set(reflect.ValueOf(anyOf(v)))
-			return nil
+			x, err := anyOf(v)
+			if err == nil {
+				into.Set(reflect.ValueOf(x))
+			}
+			return err
 		}}
 }
+
+// errNull is the error of a list with an element that is absent. No list is written so.
+var errNull = fmt.Errorf("a null where a value belongs: another program wrote it; mend or remove it: %w", ErrCorrupt)
 
 // encodeAny returns the driver value of x, by x's own type.
 func encodeAny(x any, depth int) (driver.Value, error) {
@@ -50,35 +56,69 @@ func encodeAny(x any, depth int) (driver.Value, error) {
 	return c.enc(v, depth)
 }
 
-// anyOf returns v as the plainest Go value: bool, int64, float64, string,
-// []byte, time.Time in UTC, []any, map[string]any, or nil.
-func anyOf(v driver.Value) any {
+// anyOf returns v as the plainest Go value: bool, int64, float64, string, []byte,
+// time.Time in UTC, []any or map[string]any. An absent value is ErrCorrupt, except
+// within a map: there the key is left out.
+func anyOf(v driver.Value) (any, error) {
 	switch v.Kind() {
 	case driver.Bool:
-		return v.Bool()
+		return v.Bool(), nil
 	case driver.Int:
-		return v.Int()
+		return v.Int(), nil
 	case driver.Float:
-		return v.Float()
+		return v.Float(), nil
 	case driver.String:
-		return v.Str()
+		return v.Str(), nil
 	case driver.Bytes:
-		return []byte(v.Str())
+		return []byte(v.Str()), nil
 	case driver.Time:
-		return time.UnixMilli(v.Int()).UTC()
+		return time.UnixMilli(v.Int()).UTC(), nil
 	case driver.List:
-		list := make([]any, len(v.List()))
-		for i, x := range v.List() {
-			list[i] = anyOf(x)
-		}
-		return list
+		return anyList(v.List())
 	case driver.Map:
-		flat := v.List()
-		m := make(map[string]any, len(flat)/2)
-		for i := 0; i+1 < len(flat); i += 2 {
-			m[flat[i].Str()] = anyOf(flat[i+1])
+		return anyMap(v.List())
+	}
+	return nil, errNull
+}
+
+func anyList(from []driver.Value) (any, error) {
+	list := make([]any, len(from))
+	for i, v := range from {
+		x, err := anyOf(v)
+		if err != nil {
+			return nil, fmt.Errorf("[%d]: %w", i, err)
 		}
-		return m
+		list[i] = x
+	}
+	return list, nil
+}
+
+func anyMap(flat []driver.Value) (any, error) {
+	m := make(map[string]any, len(flat)/2)
+	for i := 0; i+1 < len(flat); i += 2 {
+		if flat[i+1].IsNone() {
+			continue
+		}
+		x, err := anyOf(flat[i+1])
+		if err != nil {
+			return nil, fmt.Errorf("a map entry: %w", err)
+		}
+		m[flat[i].Str()] = x
+	}
+	return m, nil
+}
+
+// addExtra adds the undeclared fields to m.
+func (r *record) addExtra(m map[string]any) error {
+	for _, p := range r.extra {
+		if p.Value.IsNone() {
+			continue
+		}
+		x, err := anyOf(p.Value)
+		if err != nil {
+			return fmt.Errorf("field %.64q: %w", p.Name, err)
+		}
+		m[p.Name] = x
 	}
 	return nil
 }

@@ -157,6 +157,9 @@ func decodeMap(elem *coder, v driver.Value, into reflect.Value) error {
 	flat, t := v.List(), into.Type()
 	into.Set(reflect.MakeMapWithSize(t, len(flat)/2))
 	for i := 0; i+1 < len(flat); i += 2 {
+		if flat[i+1].IsNone() {
+			continue
+		}
 		x := reflect.New(t.Elem()).Elem()
 		if err := elem.dec(flat[i+1], x); err != nil {
 			return fmt.Errorf("a map entry: %w", err)
@@ -214,7 +217,7 @@ func decodeStruct(byName map[string]*structField, v driver.Value, into reflect.V
 	flat := v.List()
 	for i := 0; i+1 < len(flat); i += 2 {
 		f := byName[flat[i].Str()]
-		if f == nil {
+		if f == nil || flat[i+1].IsNone() {
 			continue
 		}
 		if err := f.dec(flat[i+1], into.FieldByIndex(f.index)); err != nil {

@@ -291,8 +291,8 @@ func (s *shape) decode(r *record, v reflect.Value) error {
 	}
 	if s.extra != nil && len(r.extra) > 0 {
 		m := make(map[string]any, len(r.extra))
-		for _, p := range r.extra {
-			m[p.Name] = anyOf(p.Value)
+		if err := r.addExtra(m); err != nil {
+			return err
 		}
 		v.FieldByIndex(s.extra).Set(reflect.ValueOf(m))
 	}
@@ -369,12 +369,17 @@ func (s *shape) decodeMap(r *record, v reflect.Value) error {
 	m := make(map[string]any, len(s.fields)+len(r.extra)+1)
 	for i := range s.fields {
 		f := &s.fields[i]
-		if f.at < len(r.vals) && !r.vals[f.at].IsNone() {
-			m[f.name] = anyOf(r.vals[f.at])
+		if f.at >= len(r.vals) || r.vals[f.at].IsNone() {
+			continue
 		}
+		x, err := anyOf(r.vals[f.at])
+		if err != nil {
+			return fmt.Errorf("field %s: %w", f.name, err)
+		}
+		m[f.name] = x
 	}
-	for _, p := range r.extra {
-		m[p.Name] = anyOf(p.Value)
+	if err := r.addExtra(m); err != nil {
+		return err
 	}
 	m[mapVersion] = r.version
 	if r.expires != 0 {
