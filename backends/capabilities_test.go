@@ -71,7 +71,12 @@ func capabilityTable(names []string, facts []driver.Facts) string {
 		what string
 		cell func(driver.Facts) string
 	}{
-		{"an acknowledged write survives", func(f driver.Facts) string { return fmt.Sprintf("%s (%s)", f.Durability, f.Setting) }},
+		{"an acknowledged write survives", func(f driver.Facts) string {
+			if f.Durability == driver.Delayed {
+				return fmt.Sprintf("%s by %s (%s)", f.Durability, f.Delay, f.Setting)
+			}
+			return fmt.Sprintf("%s (%s)", f.Durability, f.Setting)
+		}},
 		{"changes together in one commit", func(f driver.Facts) string {
 			return map[driver.Unit]string{driver.UnitStore: "any rows", driver.UnitPartition: "rows of one partition", driver.UnitRecord: "one row"}[f.Unit]
 		}},

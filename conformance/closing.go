@@ -27,7 +27,7 @@ func closeRules() []rule {
 }
 
 func survivesProcess(f driver.Facts) string {
-	if f.Durability < driver.Process {
+	if f.Durability < driver.Delayed { // what is delayed is not lost by Close
 		return strings.Join(nonEmpty("what "+f.Name+" acknowledges need not outlive its process", f.Setting), ": ")
 	}
 	return ""

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"testing"
+	"time"
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo/driver"
@@ -373,4 +375,23 @@ func checksAlone(b *broken) {
 		}
 		return b.Store.Commit(ctx, token, ops)
 	}
+}
+
+// A class of durability that is delayed has a delay, and no other has.
+func TestDelayIsOfItsClass(t *testing.T) {
+	for _, r := range rules() {
+		if r.id() != "catalog and schema/facts" {
+			continue
+		}
+		for _, f := range []driver.Facts{{Durability: driver.Delayed}, {Durability: driver.Process, Delay: time.Second}} {
+			broken := func(b *broken) {
+				b.facts = func(all *driver.Facts) { all.Durability, all.Delay = f.Durability, f.Delay }
+			}
+			if _, noticed := errors.AsType[*mismatch](tried(t, &r, broken)); !noticed {
+				t.Errorf("class %s with a delay of %s is not noticed", f.Durability, f.Delay)
+			}
+		}
+		return
+	}
+	t.Fatal("there is no rule about the facts")
 }

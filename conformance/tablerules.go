@@ -59,6 +59,7 @@ func factsRule(_ context.Context, e *env) {
 	e.that(f.Name != "" && f.Name == strings.ToLower(f.Name) && !strings.ContainsAny(f.Name, " /"), "a name in lower case", "%q", f.Name)
 	e.that(f.Unit <= driver.UnitStore, "a unit", "%d", f.Unit)
 	e.that(f.Durability <= driver.Node, "a class of durability", "%d", f.Durability)
+	e.that((f.Delay > 0) == (f.Durability == driver.Delayed), "a delay in class delayed, and in no other", "class %s, delay %s", f.Durability, f.Delay)
 	e.that(f.Setting != "" || f.Durability == driver.UnknownDurability, "the setting that decides the durability", "none")
 	for name, a := range map[string]driver.Ability{"Native": f.Native, "Counts": f.Counts, "Sizes": f.Sizes} {
 		e.that(a.Has || a.Reason != "", "a reason why the store has not "+name, "none")

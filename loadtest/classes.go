@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,21 +16,23 @@ import (
 // other: an acknowledged write survives the same. Of a store that does not tell that
 // nothing is known, so it is compared with itself alone.
 func sameClass(a, b *store) bool {
-	return a.facts.Durability == b.facts.Durability && (a.facts.Durability != driver.UnknownDurability || a == b)
+	return a.facts.Durability == b.facts.Durability && a.facts.Delay == b.facts.Delay && (a.facts.Durability != driver.UnknownDurability || a == b)
 }
 
 // classes returns the candidates by class of durability, the strongest class first
-// and unknown ones last.
+// and unknown ones last. Of delayed ones the one with the least delay is the strongest.
 func classes(candidates []*candidate) []*verdict {
 	var verdicts []*verdict
 	for _, c := range candidates {
 		i := slices.IndexFunc(verdicts, func(v *verdict) bool { return sameClass(v.ranked[0].store, c.store) })
 		if i < 0 {
-			i, verdicts = len(verdicts), append(verdicts, &verdict{class: c.store.facts.Durability})
+			i, verdicts = len(verdicts), append(verdicts, &verdict{class: c.store.facts.Durability, delay: c.store.facts.Delay})
 		}
 		verdicts[i].ranked = append(verdicts[i].ranked, c)
 	}
-	slices.SortStableFunc(verdicts, func(a, b *verdict) int { return int(b.class) - int(a.class) })
+	slices.SortStableFunc(verdicts, func(a, b *verdict) int {
+		return cmp.Or(cmp.Compare(b.class, a.class), cmp.Compare(a.delay, b.delay))
+	})
 	return verdicts
 }
 
@@ -62,7 +65,7 @@ func (s *screen) across() {
 	}
 	var parts []string
 	for _, v := range s.verdicts {
-		if text := "in class " + v.class.String() + " " + survives(v.class); !slices.Contains(parts, text) {
+		if text := "in class " + v.class.String() + " " + v.survives(); !slices.Contains(parts, text) {
 			parts = append(parts, text)
 		}
 	}
@@ -70,10 +73,12 @@ func (s *screen) across() {
 		". A class that promises less may be faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + s.price())
 }
 
-func survives(class driver.Durability) string {
-	switch class {
+func (v *verdict) survives() string {
+	switch v.class {
 	case driver.Memory:
 		return "not even the end of the store's process"
+	case driver.Delayed:
+		return fmt.Sprintf("the end of the store's process, but for the last %s before it", v.delay)
 	case driver.Process:
 		return "the end of the store's process, but not a loss of power"
 	case driver.Power:

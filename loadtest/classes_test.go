@@ -116,3 +116,33 @@ func TestStoresOfOneClassAreComparedInOneFigure(t *testing.T) {
 		t.Errorf("the screen has no %q:\n%s", want, text)
 	}
 }
+
+// Delayed stores that may lose the last of different times do not promise the same. Each is told with
+// its time, the shorter one first, after those that lose nothing.
+func TestDelayedStoresAreComparedByTheirDelay(t *testing.T) {
+	w := mustParse(t, small)
+	delayed := func(name string, d time.Duration) *store {
+		return &store{facts: driver.Facts{Name: name, Durability: driver.Delayed, Delay: d, Setting: "now and then"}}
+	}
+	short, long := delayed("short", 2*time.Second), delayed("long", 15*time.Second)
+	list := []*candidate{
+		made{"a", 0, fast, 0, 10 * time.Microsecond, 100, 0}.on(long, w),
+		made{"b", 0, fast, 0, 10 * time.Microsecond, 100, 0}.on(short, w),
+		made{"c", 0, fast, 0, 20 * time.Microsecond, 100, 0}.on(delayed("other", 2*time.Second), w),
+		made{"d", driver.Process, fast, 0, 10 * time.Microsecond, 100, 0}.candidate(w),
+	}
+	verdicts := decide(list)
+	if len(verdicts) != 3 || verdicts[0].class != driver.Process || len(verdicts[1].ranked) != 2 || verdicts[1].delay != 2*time.Second || verdicts[2].best().label != "a" {
+		t.Fatalf("%d verdicts: %+v", len(verdicts), verdicts)
+	}
+	text := words(w, list, verdicts)
+	for _, want := range []string{
+		"in class process the end of the store's process, but not a loss of power;",
+		"in class delayed the end of the store's process, but for the last 2s before it;",
+		"in class delayed the end of the store's process, but for the last 15s before it.",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the screen has no %q:\n%s", want, text)
+		}
+	}
+}

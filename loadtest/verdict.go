@@ -110,11 +110,12 @@ func (c *candidate) sameBytes(o *candidate) bool { return c.store.facts.Name == 
 // A verdict ranks the candidates of one class of durability.
 type verdict struct {
 	class  driver.Durability
-	byCPU  bool         // what candidates are compared by: see figures
-	ranked []*candidate // best first
-	ratios []ratio      // by place in ranked: how many times the best one's figure this one's is
-	close  bool         // the second one may be as good as the first
-	open   bool         // no candidate is known to do what is asked, and the clock was late for one
+	delay  time.Duration // of class delayed
+	byCPU  bool          // what candidates are compared by: see figures
+	ranked []*candidate  // best first
+	ratios []ratio       // by place in ranked: how many times the best one's figure this one's is
+	close  bool          // the second one may be as good as the first
+	open   bool          // no candidate is known to do what is asked, and the clock was late for one
 }
 
 func (v *verdict) best() *candidate { return v.ranked[0] }

@@ -28,8 +28,9 @@
 //
 // What an acknowledged commit survives depends on the servers' commit log: with
 // commitlog_sync batch or group it is driver.Power, from three copies on driver.Node;
-// with periodic, the server's default, what was written last is lost when a server's
-// process ends, and Facts say driver.Memory, or driver.Process from three copies on.
+// with periodic, the server's default, it is driver.Delayed: what was written since the last
+// sync, ten seconds and more, is lost when a server's process ends. More copies do not help
+// for certain: a quorum can be of the server that lost it and of one that never had it.
 //
 // With Options.Datacenter, dc in a URL, LOCAL_QUORUM and LOCAL_SERIAL take their place.
 // The first program to define a table in the keyspace decides; others are refused.

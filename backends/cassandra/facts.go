@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -225,7 +226,7 @@ func (s *Store) factsOf(p *portrait) driver.Facts {
 	if f.Native.Has {
 		f.NativeNear = slices.Clone(nativeKinds)
 	}
-	f.Durability, f.Setting = durabilityOf(p, copies)
+	f.Durability, f.Setting, f.Delay = durabilityOf(p, copies)
 	f.Detail = fmt.Sprintf("keyspace %s with %s, %s, in the cluster %s of %d at %s", s.keyspace, plural(copies, "copy", "copies"), s.consistency(), p.cluster, p.members, s.addr)
 	if variant := p.settings["paxos_variant"]; variant != "" {
 		f.Detail += ", paxos_variant " + variant
@@ -234,25 +235,33 @@ func (s *Store) factsOf(p *portrait) driver.Facts {
 }
 
 // durabilityOf returns what an acknowledged commit survives. A periodic commit log loses
-// what was written last when the server's process ends, and so does none at all: then
-// only the other copies have it.
-func durabilityOf(p *portrait, copies int) (driver.Durability, string) {
-	setting := fmt.Sprintf("commitlog_sync %s, %s", p.sync, plural(copies, "copy", "copies"))
+// what was written since it was synced last when the server's process ends, and no commit
+// log loses all that is in memory. Other copies may have it, but a quorum can be of the
+// server that lost it and of one that never had it.
+func durabilityOf(p *portrait, copies int) (driver.Durability, string, time.Duration) {
+	number := plural(copies, "copy", "copies")
+	setting := fmt.Sprintf("commitlog_sync %s, %s", p.sync, number)
 	switch {
 	case p.sync == "":
-		return driver.UnknownDurability, "commitlog_sync, which a server does not tell"
+		return driver.UnknownDurability, "commitlog_sync, which a server does not tell", 0
 	case !p.durable:
-		setting = fmt.Sprintf("durable_writes false, %s", plural(copies, "copy", "copies"))
-		fallthrough
+		return driver.Memory, "durable_writes false, " + number, 0
 	case p.sync == "periodic":
-		if copies > 2 {
-			return driver.Process, setting
-		}
-		return driver.Memory, setting
+		period := periodOf(p.settings)
+		return driver.Delayed, fmt.Sprintf("commitlog_sync periodic %s, %s", period, number), period + period/2
 	case copies > 2:
-		return driver.Node, setting
+		return driver.Node, setting, 0
 	}
-	return driver.Power, setting
+	return driver.Power, setting, 0
+}
+
+// periodOf returns how often a periodic commit log is synced. The server waits with its
+// answers when it is half as long again since the last time.
+func periodOf(settings map[string]string) time.Duration {
+	if d, err := time.ParseDuration(settings["commitlog_sync_period"]); err == nil {
+		return d
+	}
+	return 10 * time.Second // the server's default
 }
 
 func plural(n int, one, more string) string {

@@ -117,7 +117,7 @@ func TestKilledServerLosesWithAPeriodicLog(t *testing.T) {
 	server := testserver.Start(t, testserver.Cassandra, "-Dcassandra.settings.commitlog_sync=periodic", "-Dcassandra.settings.commitlog_sync_period=10s")
 	for round := range 10 {
 		s, ts := open(t, at(server.URL, common))
-		if f := s.Facts(); f.Durability != driver.Memory || f.Setting != "commitlog_sync periodic, 1 copy" {
+		if f := s.Facts(); f.Durability != driver.Delayed || f.Delay != 15*time.Second || f.Setting != "commitlog_sync periodic 10s, 1 copy" {
 			t.Fatalf("facts: %+v", f)
 		}
 		l := killed(t, server, s, ts, round)

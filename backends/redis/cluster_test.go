@@ -69,7 +69,7 @@ func TestClusterFacts(t *testing.T) {
 	t.Parallel()
 	c := testserver.SharedCluster(t)
 	f := inCluster(t, c, "").Facts()
-	if f.Unit != driver.UnitPartition || f.Durability != driver.Process || f.Setting != "appendfsync everysec" || f.Version == "" || !f.Uncertain {
+	if f.Unit != driver.UnitPartition || f.Durability != driver.Delayed || f.Setting != "appendfsync everysec" || f.Version == "" || !f.Uncertain {
 		t.Errorf("facts of a cluster: %+v", f)
 	}
 	for _, want := range []string{"cluster of ", "3 masters", "replicas 3 (a commit does not wait for them)", "versions " + f.Version} {
@@ -78,7 +78,7 @@ func TestClusterFacts(t *testing.T) {
 		}
 	}
 	f = inCluster(t, c, "&min_replicas=1").Facts()
-	if f.Durability != driver.Process || !strings.Contains(f.Setting, "a commit waits for 1 replica") || !strings.Contains(f.Detail, "(a commit waits for 1)") {
+	if f.Durability != driver.Delayed || !strings.Contains(f.Setting, "a commit waits for 1 replica") || !strings.Contains(f.Detail, "(a commit waits for 1)") {
 		t.Errorf("facts of a cluster with a replica to wait for: %+v", f)
 	}
 	if err := refusedBy(t, c.URL+"&min_replicas=2"); !errors.Is(err, driver.ErrUnavailable) || !strings.Contains(err.Error(), "wait for fewer") {

@@ -9,13 +9,15 @@
 // writes. What an acknowledged commit survives is a matter of the server's
 // configuration, and stands in Facts:
 //
-//	appendonly no              driver.Memory: a server that is killed loses what came after its last snapshot
-//	appendfsync no, everysec   driver.Process: a loss of power loses the last second or more
-//	appendfsync always         driver.Power
+//	appendonly no          driver.Memory: a server that is killed loses what came after its last snapshot
+//	appendfsync everysec   driver.Delayed: a server that is killed loses up to the last two seconds
+//	appendfsync no         driver.Process: a loss of power loses the last half minute or more
+//	appendfsync always     driver.Power
 //
-// With everysec the server puts off appending, for two seconds at most, while the
-// disk takes long to sync: a server that is killed at that moment loses the commits
-// of that time, too. Replicas follow later than a commit is acknowledged, so a
+// With everysec the server puts off the write of its log while a sync of it lasts, for two
+// seconds at most, and acknowledges commits meanwhile. A server that is killed at that
+// moment loses them: on a busy disk that is more than half of the commits of some seconds.
+// Replicas follow later than a commit is acknowledged, so a
 // failover can lose the last ones.
 //
 // With Options.MinReplicas a commit is acknowledged when so many replicas have it, by
@@ -57,7 +59,7 @@
 // the scripts call, which is HGET, HSET, HLEN, HDEL, HINCRBY, DEL, ZADD, ZREM, ZCARD
 // and ZREMRANGEBYLEX beside these; MEMORY USAGE for sizes; SELECT for a database but 0;
 // PING to find a primary that has moved; and CONFIG GET, without which the durability
-// is taken to be that of appendfsync no. The keys that it may use are those of its
+// is taken to be that of appendfsync everysec. The keys that it may use are those of its
 // prefix, ~PREFIX:*, or all.
 //
 // # Layout

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -48,6 +49,9 @@ func (s *Store) learn(ctx context.Context) error {
 	s.facts.Version = slices.MinFunc(all, func(a, b server) int { return compareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
 	weakest := slices.MinFunc(all, func(a, b server) int { return int(a.durability) - int(b.durability) })
 	s.facts.Durability, s.facts.Setting = weakest.durability, weakest.setting
+	if weakest.durability == driver.Delayed {
+		s.facts.Delay = putOff
+	}
 	if n := s.quorum.replicas; n > 0 {
 		s.facts.Setting += fmt.Sprintf(", and a commit waits for %s", count(n, "replica"))
 	}
@@ -157,8 +161,13 @@ func (s *Store) setting(ctx context.Context, client goredis.UniversalClient, nam
 	return "unknown", nil
 }
 
+// putOff is how long a server with everysec puts off the write of its log while the
+// sync of an earlier one lasts. Then it waits for the sync, and answers nobody.
+const putOff = 2 * time.Second
+
 // durability returns what an acknowledged commit survives. What is appended to the
-// log is the operating system's before the answer is sent.
+// log is the operating system's before the answer is sent, but for everysec. A server
+// that does not tell may have that.
 func durability(aof, fsync string) (driver.Durability, string) {
 	switch {
 	case aof == "0":
@@ -167,8 +176,10 @@ func durability(aof, fsync string) (driver.Durability, string) {
 		return driver.UnknownDurability, "appendonly unknown"
 	case fsync == "always":
 		return driver.Power, "appendfsync always"
+	case fsync == "no":
+		return driver.Process, "appendfsync no"
 	}
-	return driver.Process, "appendfsync " + fsync
+	return driver.Delayed, "appendfsync " + fsync
 }
 
 func (s *Store) detail(all []server) string {

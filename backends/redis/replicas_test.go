@@ -66,7 +66,7 @@ func TestMinReplicas(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if f := s.Facts(); f.Durability != driver.Process || !strings.Contains(f.Setting, "waits for 1 replica") {
+	if f := s.Facts(); f.Durability != driver.Delayed || !strings.Contains(f.Setting, "waits for 1 replica") {
 		t.Errorf("facts: %+v", f)
 	}
 	r := letters(t, s)

@@ -105,11 +105,11 @@ func TestDurabilities(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if f := s.Facts(); f.Durability != driver.Power || f.Setting != "appendfsync always" || f.Version != "7.2.4" {
+	if f := s.Facts(); f.Durability != driver.Power || f.Delay != 0 || f.Setting != "appendfsync always" || f.Version != "7.2.4" {
 		t.Errorf("facts %+v, want those of appendfsync always", f)
 	}
 	_, s, _ = own(t)
-	if f := s.Facts(); f.Durability != driver.Process || f.Setting != "appendfsync everysec" || !f.Uncertain || f.Unit != driver.UnitStore {
+	if f := s.Facts(); f.Durability != driver.Delayed || f.Delay != 2*time.Second || f.Setting != "appendfsync everysec" || !f.Uncertain || f.Unit != driver.UnitStore {
 		t.Errorf("facts %+v, want those of appendfsync everysec", f)
 	}
 	_, s, _ = own(t, "--appendonly", "no")
@@ -152,7 +152,7 @@ func TestUsersAndDatabases(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer reader.Close()
-	if f := reader.Facts(); f.Durability != driver.Process || f.Setting != "appendfsync unknown" {
+	if f := reader.Facts(); f.Durability != driver.Delayed || f.Setting != "appendfsync unknown" {
 		t.Errorf("facts without CONFIG: %+v", f)
 	}
 	if err := reader.Define(t.Context(), backendtest.NewTables().All()); !errors.Is(err, driver.ErrInvalid) {

@@ -90,8 +90,8 @@ func TestLoadOnPebbleAndRedis(t *testing.T) {
 	}
 	g.check(t, out, diag, string(result))
 	for _, want := range []string{
-		"on redis ", "class process (appendfsync everysec)", "on pebble v", "class power (sync=true)",
-		"Class power (pebble, sync=true): Take as declared on pebble", "Class process (redis, appendfsync everysec): Take as declared on redis",
+		"on redis ", "class delayed (appendfsync everysec)", "on pebble v", "class power (sync=true)",
+		"Class power (pebble, sync=true): Take as declared on pebble", "Class delayed (redis, appendfsync everysec): Take as declared on redis",
 		"again polystore load --seed 1 --on pebble: --on 'redis://:***@",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
@@ -99,7 +99,7 @@ func TestLoadOnPebbleAndRedis(t *testing.T) {
 		}
 	}
 	var r loadtest.Result
-	if err := json.Unmarshal(result, &r); err != nil || len(r.Stores) != 2 || r.Stores[1].Durability != "process" || r.Candidates[1].ServerCPU <= 0 {
+	if err := json.Unmarshal(result, &r); err != nil || len(r.Stores) != 2 || r.Stores[1].Durability != "delayed" || r.Candidates[1].ServerCPU <= 0 {
 		t.Errorf("%v, stores %+v", err, r.Stores)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -136,7 +136,7 @@ func TestLoadOnAllStores(t *testing.T) {
 	for _, s := range r.Stores {
 		class[s.Name] = s.Durability + ", " + s.Setting
 	}
-	want := map[string]string{"pebble": "power, sync=true", "redis": "process, appendfsync everysec", "mongo": "power, w majority, j true",
+	want := map[string]string{"pebble": "power, sync=true", "redis": "delayed, appendfsync everysec", "mongo": "power, w majority, j true",
 		"cassandra": "power, commitlog_sync batch, 1 copy"}
 	if diff := cmp.Diff(want, class); diff != "" {
 		t.Errorf("classes (-want +got):\n%s", diff)
@@ -216,7 +216,7 @@ func checkRanking(t *testing.T, r *loadtest.Result) {
 	for _, s := range r.Stores {
 		class[s.Name] = s.Durability
 	}
-	if diff := cmp.Diff(map[string]string{"pebble": "power", "redis": "process", "mongo": "power", "cassandra": "power"}, class); diff != "" {
+	if diff := cmp.Diff(map[string]string{"pebble": "power", "redis": "delayed", "mongo": "power", "cassandra": "power"}, class); diff != "" {
 		t.Errorf("classes (-want +got):\n%s", diff)
 	}
 	ranked := 0

@@ -36,11 +36,15 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// keeping is what a server is told so that it loses nothing when it is killed. The others need
+// not be told.
+var keeping = map[testserver.Store][]string{testserver.Redis: {"--appendfsync", "always"}}
+
 func TestKill9AndRestartKeepData(t *testing.T) {
 	for _, store := range stores {
 		t.Run(string(store), func(t *testing.T) {
 			t.Parallel()
-			s := testserver.Start(t, store)
+			s := testserver.Start(t, store, keeping[store]...)
 			if err := dial(t, s).put(t.Context(), "k", "v"); err != nil {
 				t.Fatal(err)
 			}

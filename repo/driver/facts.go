@@ -1,5 +1,7 @@
 package driver
 
+import "time"
+
 // A Unit is what one Commit can change atomically.
 type Unit uint8
 
@@ -17,18 +19,20 @@ func (u Unit) String() string { return [...]string{"record", "partition", "store
 type Durability uint8
 
 // The classes of durability, weakest first. Unknown is the class of a store
-// that would not say.
+// that would not say. A class is what was seen to hold when the store's process was
+// killed, which is not always what a manual says.
 const (
 	UnknownDurability Durability = iota
 	Memory                       // nothing: the end of the process may lose it
+	Delayed                      // the end of the process, but for what was acknowledged within Facts.Delay before
 	Process                      // the end of the process, but not a loss of power
 	Power                        // a loss of power on one machine
 	Node                         // the loss of one machine of three
 )
 
-// String returns "unknown", "memory", "process", "power" or "node".
+// String returns "unknown", "memory", "delayed", "process", "power" or "node".
 func (d Durability) String() string {
-	return [...]string{"unknown", "memory", "process", "power", "node"}[d]
+	return [...]string{"unknown", "memory", "delayed", "process", "power", "node"}[d]
 }
 
 // Facts says what a store is and can do. A backend learns them from the server
@@ -41,6 +45,10 @@ type Facts struct {
 	Unit       Unit
 	Durability Durability
 	Setting    string // the setting that decides Durability, as the store has it
+
+	// Delay bounds, where Durability is Delayed, how long before the end of the process
+	// a commit was acknowledged that is lost with it. It is 0 in any other class.
+	Delay time.Duration
 
 	// OneProcess says that no other process can write to the store while it is
 	// open here.
