@@ -65,11 +65,13 @@ var onRedis = []candidate{
 
 // onMongo are the candidates on MongoDB. The floor keeps its indexes in collections of
 // their own, like the library with index tables; the native floor has the server keep
-// them, like the library with native indexes.
+// them, like the library with native indexes, and the usual floor reads as clients do
+// when nothing is said.
 var onMongo = []candidate{
 	{name: floorName, open: openMongoFloor},
 	{name: floorAgainName, open: openMongoFloor},
 	{name: nativeName, open: openMongoNative},
+	{name: usualName, open: openMongoUsual},
 	{name: oursName, open: mongoOursOf("table")},
 	{name: oursNativeName, open: mongoOursOf("native")},
 }

@@ -49,7 +49,7 @@ func stamped(p *post) *mongoPost {
 }
 
 func openMongoFloor(at place, _ bool) (posts, error) {
-	client, db, err := mongoDatabase(at)
+	client, db, err := mongoDatabase(at, readconcern.Majority())
 	if err != nil {
 		return nil, err
 	}

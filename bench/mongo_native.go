@@ -7,6 +7,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 	mongooptions "go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 
 	"github.com/polystore/polystore/repo"
 )
@@ -18,8 +19,14 @@ type mongoNative struct {
 	posts  *mongodriver.Collection
 }
 
-func openMongoNative(at place, _ bool) (posts, error) {
-	client, db, err := mongoDatabase(at)
+func openMongoNative(at place, _ bool) (posts, error) { return openNative(at, readconcern.Majority()) }
+
+// openMongoUsual opens what people write who leave the read concern as it is: what a read
+// returns may be lost with the primary.
+func openMongoUsual(at place, _ bool) (posts, error) { return openNative(at, readconcern.Local()) }
+
+func openNative(at place, concern *readconcern.ReadConcern) (posts, error) {
+	client, db, err := mongoDatabase(at, concern)
 	if err != nil {
 		return nil, err
 	}

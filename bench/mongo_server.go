@@ -28,11 +28,12 @@ func mongoOptions(at place) *mongooptions.ClientOptions {
 	return o
 }
 
-// mongoDatabase returns the database of a candidate, with the concerns of the library:
-// what is acknowledged is in the journal of a majority, and what is read is so, too.
-func mongoDatabase(at place) (*mongodriver.Client, *mongodriver.Database, error) {
+// mongoDatabase returns the database of a candidate, with the write concern of the
+// library: what is acknowledged is in the journal of a majority. With the read concern
+// majority what is read is so, too.
+func mongoDatabase(at place, read *readconcern.ReadConcern) (*mongodriver.Client, *mongodriver.Database, error) {
 	journaled := true
-	o := mongoOptions(at).SetReadConcern(readconcern.Majority()).SetWriteConcern(&writeconcern.WriteConcern{W: "majority", Journal: &journaled})
+	o := mongoOptions(at).SetReadConcern(read).SetWriteConcern(&writeconcern.WriteConcern{W: "majority", Journal: &journaled})
 	client, err := mongodriver.Connect(o)
 	if err != nil {
 		return nil, nil, err

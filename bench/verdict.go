@@ -91,10 +91,20 @@ func serverBounds(s setting) []bound {
 		list = append(list, b)
 		if s.Store == mongoName {
 			b.Name, b.Against = oursNativeName, nativeName
-			list = append(list, b)
+			list = append(list, b, usualMongo(op))
 		}
 	}
 	return list
+}
+
+// usualMongo is what is promised beside MongoDB as people usually write it: gets are a
+// plain FindOne.
+func usualMongo(op string) bound {
+	b := bound{Op: op, Name: oursNativeName, Against: usualName, Allocs: 2}
+	if op == opGet {
+		b.Most = 1.10
+	}
+	return b
 }
 
 // The verdicts. Noisy is that of a run in which two measurements of the same code

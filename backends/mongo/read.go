@@ -101,7 +101,7 @@ func beginning(ids []string) []string {
 // there may be others.
 func (s *Store) getSome(ctx context.Context, v *view, ids []string, sh *shape, take func(id string) []int, rows []driver.Row) (more bool, err error) {
 	w := command("find", v.collection)
-	w.in("_id", ids)
+	w.ids(ids)
 	v.projection(&w, sh.mask)
 	if len(ids) > defaultBatch {
 		w.int32("batchSize", int32(len(ids)+1))
@@ -125,6 +125,18 @@ func (s *Store) getSome(ctx context.Context, v *view, ids []string, sh *shape, t
 		}
 	}
 	return b.more, nil
+}
+
+// ids appends a filter of documents by their _id. For one id it is an equality, which
+// the server answers without planning.
+func (w *writer) ids(ids []string) {
+	if len(ids) > 1 {
+		w.in("_id", ids)
+		return
+	}
+	at := w.open(typeDocument, "filter")
+	w.text("_id", ids[0])
+	w.close(at)
 }
 
 // defaultBatch is how many documents an answer has room for if nothing is said.

@@ -195,7 +195,7 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 	sc.same("fence", written("mongo/fence", bson.M{"where": atRev(fourth), "token": binaryOf(fifth)}))
 	sc.commit(sixth, op(driver.Check, driver.AtRev, fifth, ""))
 	acknowledged := sc.statement("mongo/acknowledged", nil)
-	sc.same("a check alone", append(sc.statement("mongo/get", bson.M{"table": "posts", "keys": bson.A{annOne}, "mask": bson.D{}}), acknowledged...))
+	sc.same("a check alone", append(sc.statement("mongo/get-row", bson.M{"table": "posts", "key": annOne, "mask": bson.D{}}), acknowledged...))
 	ringed := op(driver.Put, driver.AtRev, fifth, "$f")
 	ringed.Row.Ring = []driver.Token{} // as good as none
 	sc.commit(eighth, ringed)
