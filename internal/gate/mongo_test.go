@@ -137,7 +137,11 @@ func (s *mongoStore) Get(ctx context.Context, t *driver.Table, keys []driver.Key
 		ids[i] = k.Partition + k.Sort
 		rows[i] = masked(driver.Row{Key: k}, mask)
 	}
-	docs, err := s.read(ctx, "mongo/get", bson.M{"table": t.Name, "keys": ids, "mask": projection(t, mask)})
+	label, params := "mongo/get", bson.M{"table": t.Name, "keys": ids, "mask": projection(t, mask)}
+	if len(ids) == 1 {
+		label, params["key"] = "mongo/get-row", ids[0]
+	}
+	docs, err := s.read(ctx, label, params)
 	if err != nil {
 		return err
 	}
