@@ -62,7 +62,7 @@ func (r queryReader) additions() {
 			continue
 		}
 		by := r.d.integer(e.value, "add: "+e.key, -1<<53, 1<<53)
-		r.q.add = append(r.q.add, addition{e.key, int64(by)})
+		r.q.add = append(r.q.add, addition{e.key, by})
 	}
 }
 

@@ -107,7 +107,7 @@ func (r reading) pattern(format, made string, g generator) generator {
 }
 
 func (r reading) sequence(n ast.Node) generator {
-	return sequence{int64(r.d.integer(n, r.what+": sequence", 0, 1<<40))}
+	return sequence{r.d.integer(n, r.what+": sequence", 0, 1<<40)}
 }
 
 // sub returns the mapping of a generator's own settings.
@@ -121,7 +121,7 @@ func (r reading) integers(n ast.Node) generator {
 		return constant{}
 	}
 	defer m.done()
-	low, high := m.integer("min", 0, -1<<53, 1<<53), m.integer("max", 100, -1<<53, 1<<53)
+	low, high := m.integer64("min", 0, -1<<53, 1<<53), m.integer64("max", 100, -1<<53, 1<<53)
 	skew := m.number("zipf", 0, 0, 10)
 	switch {
 	case high < low:
@@ -131,9 +131,9 @@ func (r reading) integers(n ast.Node) generator {
 		r.d.faultIn(m.at, "%s: zipf over %d numbers; at most 50,000,000 are possible", r.what, high-low+1)
 		return constant{}
 	case skew > 0:
-		return integers{int64(low), int64(high), newZipf(high-low+1, skew)}
+		return integers{low, high, newZipf(int(high-low+1), skew)}
 	}
-	return integers{low: int64(low), high: int64(high)}
+	return integers{low: low, high: high}
 }
 
 func (r reading) floats(n ast.Node) generator {

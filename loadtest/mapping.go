@@ -190,6 +190,11 @@ func (d *document) name(n ast.Node, what string) string {
 
 // integer returns the whole number of a key between bounds, or def.
 func (m *mapping) integer(key string, def, low, high int) int {
+	return int(m.integer64(key, int64(def), int64(low), int64(high)))
+}
+
+// integer64 is integer for numbers that may be larger than an int is on some machines.
+func (m *mapping) integer64(key string, def, low, high int64) int64 {
 	n := m.get(key)
 	if n == nil {
 		return def
@@ -197,17 +202,17 @@ func (m *mapping) integer(key string, def, low, high int) int {
 	return m.d.integer(n, m.what+": "+key, low, high)
 }
 
-func (d *document) integer(n ast.Node, what string, low, high int) int {
+func (d *document) integer(n ast.Node, what string, low, high int64) int64 {
 	x, ok := scalar(n).(int64)
 	switch {
 	case !ok:
 		d.wrong(n, what, "a whole number")
 		return low
-	case x < int64(low) || x > int64(high):
+	case x < low || x > high:
 		d.fault(n, "%s is %d; want %d to %d", what, x, low, high)
 		return low
 	}
-	return int(x)
+	return x
 }
 
 // number returns the number of a key between bounds, or def.

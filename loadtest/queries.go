@@ -272,7 +272,7 @@ func (r queryReader) span(n ast.Node, field string) any {
 	const long = 100 * 365 * 24 * time.Hour
 	switch kind := r.q.collection.kind(field); kind {
 	case "int":
-		return int64(r.d.integer(n, "span", 1, 1<<53))
+		return r.d.integer(n, "span", 1, 1<<53)
 	case "float":
 		return r.d.number(n, "span", 0, 1e300)
 	case "time":

@@ -156,7 +156,7 @@ func parseWorkload(file string, src []byte) (*Workload, error) {
 	w := &Workload{
 		Name:   m.text("workload"),
 		File:   file,
-		Seed:   uint64(m.integer("seed", 1, 0, 1<<53)),
+		Seed:   uint64(m.integer64("seed", 1, 0, 1<<53)),
 		Rate:   m.integer("rate", 500, 1, maxRate),
 		Rounds: m.integer("rounds", 6, 1, maxRounds),
 		Round:  m.duration("round", 2*time.Second, minRound, maxRound),

@@ -152,7 +152,7 @@ func uintCoder() coder {
 	return coder{kind: driver.Int,
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
 			if v.Uint() > math.MaxInt64 {
-				return driver.Value{}, invalid("a number is over %d, the greatest integer", math.MaxInt64)
+				return driver.Value{}, invalid("a number is over %d, the greatest integer", int64(math.MaxInt64))
 			}
 			return driver.IntValue(int64(v.Uint())), nil
 		},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/polystore/polystore/backends/pebble"
@@ -30,7 +29,7 @@ func newPost(i int) post {
 	return post{
 		author:   fmt.Sprintf("user:%04d#", i%1000),
 		id:       fmt.Sprintf("P%08d#", i),
-		created:  fmt.Sprintf("7ffffe9d%08x~", 1<<31-i),
+		created:  fmt.Sprintf("7ffffe9d%08x~", 1<<31-int64(i)),
 		category: fmt.Sprintf("category-%02d#", i%20),
 		title:    fmt.Sprintf("A title of usual length, number %d", i),
 		body:     strings.Repeat("lorem ipsum ", 20),
@@ -236,13 +235,4 @@ func (k *task) run(b *testing.B, s subject) {
 	}
 	b.StopTimer()
 	b.ReportMetric(float64(cpu()-before)/float64(b.N), "cpu-ns/op")
-}
-
-// cpu returns the nanoseconds of processor time that the process has used.
-func cpu() int64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return u.Utime.Nano() + u.Stime.Nano()
 }

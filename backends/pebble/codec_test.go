@@ -295,6 +295,12 @@ func TestDamagedRows(t *testing.T) {
 		"a list in a bad one": append(slices.Clone(good), 1<<4|tagList, 3, 1, tagList, 9),
 		"no name":             append(slices.Clone(good), tagTrue),
 	}
+	nested := []byte{1<<4 | tagTrue}
+	for range maxDepth + 1 {
+		nested[0] &= 15
+		nested = slices.Concat([]byte{1<<4 | tagList}, binary.AppendUvarint(nil, uint64(len(nested)+1)), []byte{1}, nested)
+	}
+	tests["nested too deep"] = append(slices.Clone(good), nested...)
 	for cut := range fieldAt {
 		tests[fmt.Sprintf("cut to %d bytes", cut)] = good[:cut]
 	}

@@ -76,10 +76,15 @@ func appendElements(dst []byte, list []driver.Value) []byte {
 // A text is stored bytes that are being read. The strings that it yields are
 // parts of it. Reading beyond its end sets bad and yields zeros.
 type text struct {
-	rest string
-	own  bool // rest is shared: strings that are handed out must be copies
-	bad  bool
+	rest  string
+	depth int  // of the lists and maps that it lies in
+	own   bool // rest is shared: strings that are handed out must be copies
+	bad   bool
 }
+
+// maxDepth is how deep a value may be nested. A row that was damaged must not exhaust the
+// stack, which ends the process.
+const maxDepth = 10_000
 
 func (t *text) byte() byte {
 	if t.rest == "" {
@@ -172,9 +177,9 @@ func (t *text) value(tag byte) driver.Value {
 }
 
 func (t *text) elements() []driver.Value {
-	inner := text{rest: t.string()}
+	inner := text{rest: t.string(), depth: t.depth + 1}
 	n := inner.uvarint()
-	if n > uint64(len(inner.rest)) { // each takes a byte at least
+	if n > uint64(len(inner.rest)) || inner.depth > maxDepth { // each takes a byte at least
 		t.bad = true
 		return nil
 	}

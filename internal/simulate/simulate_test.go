@@ -3,6 +3,7 @@ package simulate_test
 import (
 	"flag"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -164,7 +165,7 @@ func longScenario(t *testing.T, x *simulate.Simulator) {
 		if *choices != "" {
 			f = x.Follow(s, numbers(t, *choices))
 		} else {
-			complete, f = x.Exhaust(s, 1<<40)
+			complete, f = x.Exhaust(s, math.MaxInt)
 		}
 		if f != nil {
 			report(t, name, replayOf(name, f), f)

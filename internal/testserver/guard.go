@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -24,7 +23,7 @@ type guard struct {
 func newGuard(script string, store Store) (*guard, error) {
 	cmd := exec.Command("bash", script, "guard", string(store))
 	// A group of its own: Ctrl-C goes to the group of this process, not to the guard.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = inGroup(0)
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

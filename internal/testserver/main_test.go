@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -38,14 +37,22 @@ func beChild(store testserver.Store, way string) {
 	case "panic":
 		panic("as ordered")
 	case "interrupt":
-		syscall.Kill(os.Getpid(), syscall.SIGINT)
+		self().Signal(os.Interrupt)
 	case "kill":
-		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		self().Kill()
 	}
 	if way != "exit" {
 		time.Sleep(time.Minute)
 	}
 	os.Exit(3)
+}
+
+func self() *os.Process {
+	p, err := os.FindProcess(os.Getpid())
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 // command returns a command whose environment names no server, but for what env adds.

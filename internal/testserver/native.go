@@ -34,7 +34,7 @@ func (n *native) start() (<-chan struct{}, error) {
 	cmd := exec.Command("bash", append(args, n.args...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	// The guard cannot miss a server: until it is in the group, it holds the guard's input open.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: n.guard.group}
+	cmd.SysProcAttr = inGroup(n.guard.group)
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

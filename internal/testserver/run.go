@@ -112,8 +112,8 @@ func runCommand(ctx context.Context, script string, command []string, servers []
 			return 1, fmt.Errorf("run: guard: %w", err)
 		}
 		defer func() { err = errors.Join(err, g.close()) }()
-		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pgid: g.group}
-		cmd.Cancel = func() error { return syscall.Kill(-g.group, syscall.SIGTERM) }
+		cmd.SysProcAttr = inGroup(g.group)
+		cmd.Cancel = func() error { return endGroup(g.group) }
 	}
 	err = cmd.Run()
 	var exit *exec.ExitError

@@ -133,7 +133,7 @@ func (s *Server) Restart(t testing.TB) {
 func (s *Server) Pause(t testing.TB) {
 	t.Helper()
 	s.mustOwn(t)
-	if err := s.process.signal(syscall.SIGSTOP); err != nil {
+	if err := s.process.signal(suspend); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -142,7 +142,7 @@ func (s *Server) Pause(t testing.TB) {
 func (s *Server) Resume(t testing.TB) {
 	t.Helper()
 	s.mustOwn(t)
-	if err := s.process.signal(syscall.SIGCONT); err != nil {
+	if err := s.process.signal(proceed); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -54,8 +54,9 @@ type parser struct {
 	bad   bool
 }
 
-// maxDepth is more than the values of a record can have: each level takes bytes.
-const maxDepth = 1 << 20
+// maxDepth is how deep a value may be nested. No backend takes one that is deeper than some
+// hundreds; a text of another program must not exhaust the stack, which ends the process.
+const maxDepth = 10_000
 
 func (p *parser) fail() driver.Value {
 	p.bad, p.rest = true, ""
