@@ -16,6 +16,8 @@ type call struct {
 	verb   string
 	table  *driver.Table
 	keys   []driver.Key
+	part   int  // which of several that are sent at once
+	own    bool // of what the client calls, not of what cleans up behind it
 	sent   time.Time
 	answer chan error // with room for one
 
@@ -119,7 +121,10 @@ func (k *call) copied() *call {
 
 // ask lets a call of a client wait for the scheduler, and returns its answer.
 func (w *world) ask(ctx context.Context, c *client, k *call) error {
-	k.client, k.answer, k.sent = c, make(chan error, 1), time.Now()
+	if w.pace != nil {
+		w.pace()
+	}
+	k.client, k.answer, k.sent, k.own = c, make(chan error, 1), time.Now(), ctx.Value(ownKey{}) != nil
 	w.mu.Lock()
 	k.entry = c.current
 	crashed, cut := c.crashed, k.sent.Before(c.cutUntil)
@@ -133,13 +138,8 @@ func (w *world) ask(ctx context.Context, c *client, k *call) error {
 		return errCrashed
 	case cut:
 		return fmt.Errorf("simulate: cut off: %w", driver.ErrUnavailable)
-	case ctx.Err() != nil && direct:
-		return fmt.Errorf("simulate: %w: %w", driver.ErrTimeout, ctx.Err())
 	case direct:
-		if w.tell && k.verb == "commit" && (k.ops[0].Table.Class == driver.Records || k.ops[0].Do == driver.Delete) { // rows are put side by side, in no order
-			w.note("keeper: " + w.words(k))
-		}
-		return w.exec(k)
+		return w.askAsKeeper(ctx, k)
 	}
 	select {
 	case err := <-k.answer:
@@ -168,6 +168,9 @@ func (w *world) giveUp(ctx context.Context, k *call) error {
 func without(list []*call, k *call) []*call {
 	return slices.DeleteFunc(list, func(o *call) bool { return o == k })
 }
+
+// ownKey marks the context of what a client calls.
+type ownKey struct{}
 
 // exec does a call, and looks at what it changed.
 func (w *world) exec(k *call) error {

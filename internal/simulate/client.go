@@ -131,18 +131,18 @@ func (c *client) Close() error { return nil }
 
 // Get reads rows by key: where the scenario is fine, each at a moment of its own.
 func (c *client) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	get := func(keys []driver.Key, rows []driver.Row) error {
-		return c.read(ctx, &call{verb: "get", table: t, keys: keys, exec: func(ctx context.Context) error {
+	get := func(part int, keys []driver.Key, rows []driver.Row) error {
+		return c.read(ctx, &call{verb: "get", table: t, keys: keys, part: part, exec: func(ctx context.Context) error {
 			return c.w.mem.Get(ctx, t, keys, mask, rows)
 		}})
 	}
 	if !c.w.s.Fine || len(keys) < 2 || len(keys) != len(rows) {
-		return get(keys, rows)
+		return get(0, keys, rows)
 	}
 	errs := make([]error, len(keys))
 	var wg sync.WaitGroup
 	for i := range keys {
-		wg.Go(func() { errs[i] = get(keys[i:i+1], rows[i:i+1]) })
+		wg.Go(func() { errs[i] = get(i, keys[i:i+1], rows[i:i+1]) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)

@@ -26,7 +26,7 @@ func (w *world) events() (list []event, over bool) {
 		list = append(list, event{call: k, turn: goesOn && k.client != w.last})
 	}
 	now := time.Now()
-	w.late = slices.DeleteFunc(w.late, func(k *call) bool { return w.isLost(k, now) })
+	w.late = w.inOrder(slices.DeleteFunc(w.late, func(k *call) bool { return w.isLost(k, now) }))
 	for _, k := range w.late {
 		list = append(list, event{fate: deliver, call: k})
 	}
@@ -55,6 +55,17 @@ func (w *world) sleeps() bool {
 	})
 }
 
+// pauses reports whether a client's own call waits for nothing but time: what cleans up behind
+// the client may have sent something.
+func (w *world) pauses() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.clients, func(c *client) bool {
+		mine := func(k *call) bool { return k.client == c && k.own }
+		return !c.done && !c.crashed && !slices.ContainsFunc(w.held, mine) && !slices.ContainsFunc(w.waiting, mine)
+	})
+}
+
 // mishaps returns what may go wrong.
 func (w *world) mishaps(calls []*call) []event {
 	var list []event
@@ -73,8 +84,10 @@ func (w *world) mishaps(calls []*call) []event {
 
 // inTurn returns the waiting calls in an order that no goroutine's pace decides:
 // those of the client whose turn it is first.
-func (w *world) inTurn() []*call {
-	calls := slices.Clone(w.waiting)
+func (w *world) inTurn() []*call { return w.inOrder(w.waiting) }
+
+func (w *world) inOrder(waiting []*call) []*call {
+	calls := slices.Clone(waiting)
 	if len(calls) < 2 {
 		return calls
 	}
@@ -97,12 +110,15 @@ func last(a, b bool) int {
 	return 1
 }
 
-// hexToken finds tokens in keys, which differ from run to run.
+// hexToken finds tokens in keys. They differ from run to run but for the time, in front, at
+// which they were made.
 const hexToken = `[0-9a-fA-F]{32}`
+
+var tokenOrTime = regexp.MustCompile(`([0-9a-fA-F]{12})[0-9a-fA-F]{20}`)
 
 // rank returns a text that orders the calls of one client, the same in every run.
 func (k *call) rank() string {
-	text := k.verb
+	text := fmt.Sprint(k.verb, k.part)
 	for _, key := range k.keys {
 		text += " " + k.table.Name + " " + key.Partition + key.Sort
 	}
@@ -110,7 +126,7 @@ func (k *call) rank() string {
 		op := &k.ops[i]
 		text += " " + op.Table.Name + " " + op.Row.Key.Partition + op.Row.Key.Sort + op.Do.String()
 	}
-	return regexp.MustCompile(hexToken).ReplaceAllString(text, "*")
+	return tokenOrTime.ReplaceAllString(text, "$1")
 }
 
 // happen lets an event happen.
@@ -193,7 +209,7 @@ func (w *world) leap(d time.Duration) {
 	w.leaps = slices.Delete(w.leaps, i, i+1)
 	if d > transport {
 		w.mu.Lock()
-		calls := slices.Clone(w.waiting)
+		calls := w.inTurn()
 		w.mu.Unlock()
 		for _, k := range calls {
 			if k.verb == "commit" {

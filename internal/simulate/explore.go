@@ -14,6 +14,7 @@ import (
 type Simulator struct {
 	T    *testing.T
 	Wrap func(driver.Store) driver.Store
+	Pace func() // is called before every call of the store, if set: it may let other goroutines go first
 
 	Runs    int
 	Choices int // that were made in them
@@ -64,7 +65,7 @@ func (d *dice) pick(events []event) int {
 
 // run makes one run of a scenario.
 func (x *Simulator) run(s Scenario, choose chooser, tell bool) *world {
-	w := &world{s: &s, wrap: x.Wrap, tell: tell}
+	w := &world{s: &s, wrap: x.Wrap, pace: x.Pace, tell: tell}
 	synctest.Test(x.T, func(*testing.T) { w.play(choose) })
 	x.Runs++
 	x.Steps += w.step

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ func (w *world) finish() {
 		w.fail("", "the store cannot be opened any more: %v", err)
 		return
 	}
+	slices.SortStableFunc(w.entries, func(a, b *entry) int { return a.client.number - b.client.number })
 	asked := w.resolveAll()
 	w.sweep()
 	if asked {
@@ -27,9 +29,11 @@ func (w *world) finish() {
 		w.sweep()
 	}
 	w.lookups()
-	if err := w.keeper.door.close(); err != nil {
-		w.fail("", "the keeper cannot close its store: %v", err)
-	}
+	w.serve(func() {
+		if err := w.keeper.door.close(); err != nil {
+			w.fail("", "the keeper cannot close its store: %v", err)
+		}
+	})
 	for _, e := range w.entries {
 		w.judge(e)
 	}
@@ -57,7 +61,7 @@ func (w *world) done() int {
 
 // again makes a call of the keeper, which must succeed.
 func (w *world) again(op Op) {
-	if e := w.keeper.call(op, nil); e.answer.err != nil {
+	if e := w.keeperCall(op, nil); e.answer.err != nil {
 		w.fail("", "when all have stopped, %s fails: %v", op, e.answer.err)
 	}
 }
@@ -66,7 +70,7 @@ func (w *world) again(op Op) {
 func (w *world) resolveAll() (any bool) {
 	for _, e := range w.entries {
 		if !e.crashed && e.op.Do.writes() && outcomeOf(e.answer.err) != nil {
-			w.keeper.call(Op{Do: resolve, Key: e.op.Key}, e)
+			w.keeperCall(Op{Do: resolve, Key: e.op.Key}, e)
 			any = true
 		}
 	}

@@ -4,6 +4,7 @@ package simulate_test
 
 // How much the short form does: seeds drawn, and runs of a scenario.
 const (
-	seeds = 4000
-	runs  = 500
+	repeats = 1000 // stories told twice
+	seeds   = 4000
+	runs    = 500
 )

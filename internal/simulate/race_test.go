@@ -4,6 +4,7 @@ package simulate_test
 
 // How much the short form does under the race detector, which makes runs slow.
 const (
-	seeds = 600
-	runs  = 60
+	repeats = 200 // stories told twice
+	seeds   = 600
+	runs    = 60
 )

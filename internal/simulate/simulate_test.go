@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -177,17 +178,22 @@ func longScenario(t *testing.T, x *simulate.Simulator) {
 	}
 }
 
-// The same choices make the same story.
+// The same choices make the same story, whatever the pace of the goroutines.
 func TestRunsRepeat(t *testing.T) {
-	x := simulate.Simulator{T: t}
-	for n := range uint64(60) {
+	steady := simulate.Simulator{T: t}
+	uneven := simulate.Simulator{T: t, Pace: func() {
+		for range rand.IntN(40) {
+			runtime.Gosched()
+		}
+	}}
+	for n := range uint64(repeats) {
 		random := rand.New(rand.NewPCG(n, 2))
 		s := simulate.RandomScenario(random)
 		picks := make([]int, 60)
 		for i := range picks {
 			picks[i] = random.IntN(4)
 		}
-		if first, second := x.Tell(s, picks), x.Tell(s, picks); first != second || len(first) < 100 {
+		if first, second := steady.Tell(s, picks), uneven.Tell(s, picks); first != second || len(first) < 100 {
 			t.Errorf("seed %d: the first story is\n%s\nand the second\n%s", n, first, second)
 		}
 	}

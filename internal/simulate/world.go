@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	tick     = 100 * time.Millisecond // of a step: longer than what the library waits at random
+	tick     = 100 * time.Millisecond // of a step
+	pause    = 7 * tick               // of one after which a client waits: longer than what the library waits at random
 	maxSteps = 3000
 	maxIdle  = 4000
 )
@@ -35,6 +36,7 @@ type event struct {
 type world struct {
 	s      *Scenario
 	wrap   func(driver.Store) driver.Store // what clients see of the store
+	pace   func()                          // is called before every call of the store
 	mem    *memory.Store
 	keeper *client
 	tell   bool // keep the story
@@ -45,6 +47,8 @@ type world struct {
 	waiting []*call // in the order of arrival
 	late    []*call
 	held    []*call
+	kept    []*call       // of the keeper, which wait for their turn
+	arrived chan struct{} // gets something when there is one more; nil while the keeper is not served
 
 	last     *client // whose turn it was
 	faults   int     // that are left
@@ -105,7 +109,7 @@ func (w *world) begins() error {
 	}
 	w.tock()
 	for _, op := range w.keeper.ops {
-		if e := w.keeper.call(op, nil); e.answer.err != nil {
+		if e := w.keeperCall(op, nil); e.answer.err != nil {
 			return e.answer.err
 		}
 		time.Sleep(tick)
@@ -123,7 +127,7 @@ func (w *world) begins() error {
 }
 
 func (w *world) newClient(number int, ops []Op) *client {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), ownKey{}, true))
 	return &client{w: w, number: number, ops: ops, seen: map[string]driver.Token{}, ctx: ctx, stop: cancel}
 }
 
@@ -132,7 +136,7 @@ func (w *world) openFor(c *client) (err error) {
 	if w.wrap != nil && c != w.keeper {
 		backend = w.wrap(c)
 	}
-	c.door, err = w.s.open(c.ctx, backend)
+	w.serve(func() { c.door, err = w.s.open(c.ctx, backend) })
 	return err
 }
 
@@ -192,7 +196,11 @@ func (w *world) next(choose chooser) bool {
 	}
 	w.happen(e)
 	synctest.Wait()
-	w.pass(tick)
+	if w.pauses() {
+		w.pass(pause)
+	} else {
+		w.pass(tick)
+	}
 	return w.patient(maxSteps)
 }
 
