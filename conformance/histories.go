@@ -23,9 +23,9 @@ const (
 	clients     = 5
 	clientOps   = 24
 	mostClients = 100
-	historyRun  = 20 * time.Second // for the calls of one history
-	checkTime   = 10 * time.Second // for explaining it
-	forever     = math.MaxInt64    // when a call returns whose outcome is unknown
+	historyRun  = 2 * time.Minute // for the calls of one history
+	checkTime   = time.Minute     // for explaining it
+	forever     = math.MaxInt64   // when a call returns whose outcome is unknown
 )
 
 // record makes n histories, some of each kind, and returns the first that cannot
@@ -126,8 +126,12 @@ func (h *history) work(ctx context.Context, kind historyKind) error {
 }
 
 func (h *history) explain(kind historyKind) error {
-	if h.told*2 < h.asked {
-		return &mismatch{"most calls on " + kind.what + " to be answered", fmt.Sprintf("%d of %d were", h.told, h.asked)}
+	least := h.asked / 2
+	if h.trouble != nil { // half of the calls have little patience, and the machine may be busy
+		least = h.asked / 10
+	}
+	if h.told < least {
+		return &mismatch{fmt.Sprintf("%d calls on %s to be answered", least, kind.what), fmt.Sprintf("%d of %d were", h.told, h.asked)}
 	}
 	return kind.check(h, kind.what)
 }

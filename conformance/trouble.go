@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,10 @@ type Trouble struct {
 	Rounds  int    // histories, of each kind in turn
 	Clients int    // that work at once, 100 at most; 0 is 5
 
-	// Make makes calls fail until its context ends. When it returns, the trouble is
-	// over.
-	Make func(ctx context.Context, seed uint64)
+	// Make makes calls fail until its context ends, which is when the clients are done, and
+	// after Lasts at the latest; 0 is 20 seconds. When it returns, the trouble is over.
+	Make  func(ctx context.Context, seed uint64)
+	Lasts time.Duration
 }
 
 // A Tally counts the calls of histories in trouble, and what became of those whose
@@ -82,8 +84,8 @@ const (
 	pauseOfCalls = 4 * time.Millisecond   // at most, before each call
 	patience     = 100 * time.Millisecond // at most, of half of the calls
 	askAgain     = 5 * time.Millisecond
-	askAtMost    = 10 * time.Second
-	calmRun      = 2 * time.Minute // for reading all that there is when it is over
+	stormAtMost  = 20 * time.Second
+	calmRun      = 2 * time.Minute // for what must be answered when it is over
 )
 
 // runInTrouble is run with trouble while the clients work, and calm thereafter.
@@ -99,7 +101,7 @@ func (h *history) runInTrouble(calmly context.Context, kind historyKind, t Troub
 			return err
 		}
 	}
-	storm, calm := context.WithCancel(ctx)
+	storm, calm := context.WithTimeout(ctx, cmp.Or(t.Lasts, stormAtMost))
 	var over sync.WaitGroup
 	over.Go(func() { t.Make(storm, t.Seed+uint64(h.number)) })
 	err := h.work(ctx, kind)
@@ -173,7 +175,8 @@ func (t *troubled) turn(ctx context.Context, r *rand.Rand, do func(ctx context.C
 }
 
 // settle asks what became of a call until it is told, with a deadline of its own: that
-// of the call may have passed.
+// of the call may have passed. While the trouble lasts no answer may come, and it may
+// last for as long as one asks.
 func (t *troubled) settle(ctx context.Context, err error) status {
 	e, ok := errors.AsType[*repo.Error](err)
 	if !ok || e.Outcome == nil {
@@ -181,7 +184,7 @@ func (t *troubled) settle(ctx context.Context, err error) status {
 	}
 	t.asking.Add(1)
 	defer t.asking.Add(-1)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askAtMost)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stormAtMost+calmRun)
 	defer cancel()
 	for {
 		v, err := t.resolve(ctx, e.Outcome)
@@ -189,7 +192,7 @@ func (t *troubled) settle(ctx context.Context, err error) status {
 			return t.note(e.Outcome, v)
 		}
 		if ctx.Err() != nil {
-			panic(&mismatch{fmt.Sprintf("an outcome to be resolved within %s", askAtMost), err.Error()})
+			panic(&mismatch{fmt.Sprintf("an outcome to be resolved within %s, %s of them calm", stormAtMost+calmRun, calmRun), err.Error()})
 		}
 		time.Sleep(askAgain)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,6 +57,34 @@ func TestTroubleThatIsNoFault(t *testing.T) {
 	}
 	if tally.Committed+tally.NotCommitted == 0 || tally.Unknown != tally.Committed+tally.NotCommitted+tally.Open || tally.Answered > tally.Calls {
 		t.Errorf("the tally is %+v", tally)
+	}
+}
+
+// A deaf store answers no read while the trouble lasts.
+type deaf struct {
+	careless
+	storm atomic.Bool
+}
+
+func (d *deaf) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if d.storm.Load() {
+		return driver.ErrUnavailable
+	}
+	return d.careless.Get(ctx, t, keys, mask, rows)
+}
+
+// Outcomes that nobody tells while the trouble lasts are asked for until it is over.
+func TestTroubleEnds(t *testing.T) {
+	t.Parallel()
+	d := &deaf{careless: careless{lossy: lossy{Store: memory.New(nil)}, commit: careful}}
+	open := func(context.Context) (driver.Store, error) { return d, nil }
+	tally, err := InTrouble(t.Context(), open, Trouble{Seed: 1, Rounds: 4, Lasts: 300 * time.Millisecond, Make: func(ctx context.Context, seed uint64) {
+		d.storm.Store(true)
+		d.makeTrouble(ctx, seed)
+		d.storm.Store(false)
+	}})
+	if err != nil || tally.Committed+tally.NotCommitted == 0 {
+		t.Errorf("%+v, %v", tally, err)
 	}
 }
 
