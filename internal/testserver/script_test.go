@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -59,6 +60,66 @@ func TestScriptAnywhere(t *testing.T) {
 		if out, err := cmd.CombinedOutput(); string(out) != "mongo: ready\n" || err != nil {
 			t.Errorf("CDPATH=%s: check said %q, %v", paths, out, err)
 		}
+	}
+}
+
+// A fakeJava is a Java 17 that is a server and, told to end, takes some seconds and then writes
+// its class archive, or none.
+const fakeJava = `#!/usr/bin/env bash
+if [[ $1 == -version ]]; then echo 'openjdk version "17.0.1"' >&2; exit; fi
+for word; do case $word in
+  -XX:ArchiveClassesAtExit=*) archive=${word#*=} ;;
+  -XX:SharedArchiveFile=*) echo "with $(<"${word#*=}")" ;;
+esac; done
+trap 'sleep %s; if [[ -n "%s" ]]; then echo "%[2]s" >"$archive"; fi; exit' TERM
+echo "Starting listening for CQL clients"
+if [[ -z ${archive:-} ]]; then exit; fi
+while :; do sleep 0.05; done
+`
+
+// TestClassArchive installs Cassandra with a Java that takes longer to write its class archive
+// than an idle machine would, and with one that writes none.
+func TestClassArchive(t *testing.T) {
+	const jar = "cassandra-5.0.9/jamm-1.jar"
+	for _, tt := range []struct{ name, takes, archive, said, started string }{
+		{"at once", "0", "classes", "", "with classes\nStarting listening for CQL clients\n"},
+		{"slowly", "12", "classes", "", "with classes\nStarting listening for CQL clients\n"},
+		{"none", "0", "", "wrote no class archive; servers start without it", "Starting listening for CQL clients\n"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			scripts, cache, home := t.TempDir(), t.TempDir(), t.TempDir()
+			text, err := os.ReadFile(script)
+			if err != nil {
+				t.Fatal(err)
+			}
+			copied := filepath.Join(scripts, "servers")
+			write(t, copied, string(text))
+			write(t, filepath.Join(scripts, "servers.sha256"), fmt.Sprintf("%x  %s\n", sha256.Sum256(nil), jar))
+			write(t, filepath.Join(scripts, "cassandra", "cassandra.yaml"), "")
+			write(t, filepath.Join(cache, "polystore", jar), "")
+			write(t, filepath.Join(home, "bin", "java"), fmt.Sprintf(fakeJava, tt.takes, tt.archive))
+			run := func(args ...string) string {
+				cmd := command(t, []string{"XDG_CACHE_HOME=" + cache, "JAVA_HOME=" + home}, "bash", append([]string{copied}, args...)...)
+				out, err := cmd.CombinedOutput()
+				if err != nil {
+					t.Errorf("%q: %v\n%s", args, err, out)
+				}
+				return string(out)
+			}
+			if out := run("install", "cassandra"); !strings.Contains(out, "cassandra: installed\n") || !strings.Contains(out, tt.said) {
+				t.Errorf("install said %q, want %q", out, tt.said)
+			}
+			if out := run("check", "cassandra"); out != "cassandra: ready\n" {
+				t.Errorf("check said %q", out)
+			}
+			if out := run("install", "cassandra"); out != "" {
+				t.Errorf("the second install does something: %q", out)
+			}
+			if out := run("exec", "cassandra", filepath.Join(t.TempDir(), "data"), "127.0.0.1", "9042"); out != tt.started {
+				t.Errorf("a server said %q, want %q", out, tt.started)
+			}
+		})
 	}
 }
 
