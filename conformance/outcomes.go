@@ -26,6 +26,7 @@ func outcomeRules() []rule {
 		{name: "resolve committed", sentence: "Resolve of a write that was done is Committed, and stays so.", check: resolveCommitted},
 		{name: "resolve not committed", sentence: "Resolve of a write that was not done is NotCommitted, and a late copy of it is never done.", check: resolveNotCommitted},
 		{name: "resolve an insert", sentence: "Resolve settles inserts and deletes too.", check: resolveInserts},
+		{name: "resolve on a tombstone", sentence: "Resolve says NotCommitted of an insert that is younger than the delete by more than clocks differ, though the ring is full, and a late copy is never done.", check: resolveOnTombstone},
 		{name: "not yet durable", sentence: "What a store that waits for replicas cannot yet say will last is neither acknowledged nor resolved as committed.", check: notYetDurable},
 		{name: "outcome as text", sentence: "The text of an Outcome can be kept and resolved by another program; any other text is ErrInvalid.", check: outcomeAsText},
 		{name: "tombstones", sentence: "Where outcomes can be unknown, a deleted record leaves a tombstone that no verb shows.", check: tombstones},

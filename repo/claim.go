@@ -82,7 +82,8 @@ func (c *collection) clear(ctx context.Context, k *call, p *looseOp, w *write, r
 	case attempt < patience && j.owner != w.key:
 		return nil
 	}
-	return c.fence(ctx, k, j.owner, j.base, j.since)
+	_, err = c.fence(ctx, k, j.owner, j.base, j.since)
+	return err
 }
 
 // notTooOld refuses what must not be sent any more: a conditional write on a record

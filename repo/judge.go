@@ -89,10 +89,10 @@ func (c *collection) hasEntry(x *index, row *driver.Row, entry driver.Key, token
 	return i >= 0 && i < len(held) && held[i] == token, nil
 }
 
-// fence makes sure that no commit on a base ever comes (F1). Whether it was done the
-// record tells when it is read again.
+// fence makes sure that no commit on a base ever comes (F1). It returns the Rev that the record
+// has then. Whether it was done the record tells when it is read again.
 // Since is from before the reading that base is of.
-func (c *collection) fence(ctx context.Context, k *call, key driver.Key, base driver.Token, since time.Time) error {
+func (c *collection) fence(ctx context.Context, k *call, key driver.Key, base driver.Token, since time.Time) (driver.Token, error) {
 	token := driver.NewToken() // another one each time, or a late copy could bring it back
 	op := driver.Op{Do: driver.Fence, Table: c.records, If: driver.AtRev, Rev: base,
 		Row: driver.Row{Key: key, Expires: c.store.nowMillis() + c.retention.Milliseconds()}}
@@ -100,11 +100,11 @@ func (c *collection) fence(ctx context.Context, k *call, key driver.Key, base dr
 		op.If = driver.Absent
 	}
 	if err := c.notTooOld(since); err != nil {
-		return err
+		return token, err
 	}
 	_, err := c.store.commit(ctx, k, token, []driver.Op{op})
 	if errors.Is(err, ErrUnknownOutcome) {
-		return nil
+		return token, nil
 	}
-	return err
+	return token, err
 }

@@ -116,7 +116,7 @@ func (c *collection) sweepRow(ctx context.Context, k *call, x *index, row *drive
 		return false, err
 	}
 	if j.standing == pending && c.age(token) > grace {
-		if err := c.fence(ctx, k, j.owner, j.base, j.since); err != nil {
+		if _, err := c.fence(ctx, k, j.owner, j.base, j.since); err != nil {
 			return false, err
 		}
 		if j, err = c.judge(ctx, k, x, row); err != nil {

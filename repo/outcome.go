@@ -21,13 +21,18 @@ const (
 // An Outcome names a write whose outcome was unknown. [Error.Outcome] has it. Its
 // text can be kept and given to [Repo.Resolve] later, in any program that has the
 // same collection open.
+//
+// The text names a record, and Resolve may write a tombstone under that key. So take no
+// Outcome from a client unless [Options.CursorKey] is set: with it the text is signed, and
+// Resolve refuses one that was made up. Without it, anybody can make up the text.
 type Outcome struct {
 	in      string // name of the collection
 	key     driver.Key
 	token   driver.Token
 	rev     driver.Token // of the row that the write was based on; zero if there was none
 	version driver.Token
-	based   bool // rev and version are known
+	based   bool   // rev and version are known
+	seal    string // with a CursorKey: signs the rest
 }
 
 // A Verdict is what became of a write.
@@ -52,11 +57,12 @@ type outcomeText struct {
 	Based      bool   `json:"based"`
 	Rev        string `json:"rev,omitempty"`
 	Version    string `json:"version,omitempty"`
+	Seal       string `json:"seal,omitempty"`
 }
 
 // MarshalText returns the text of o.
 func (o Outcome) MarshalText() ([]byte, error) {
-	return json.Marshal(outcomeText{o.in, o.key.Partition, o.key.Sort, o.token.String(), o.based, o.rev.String(), o.version.String()})
+	return json.Marshal(outcomeText{o.in, o.key.Partition, o.key.Sort, o.token.String(), o.based, o.rev.String(), o.version.String(), o.seal})
 }
 
 // UnmarshalText reads the text of an Outcome. Any other text is ErrInvalid.
@@ -74,7 +80,7 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	if token.IsZero() {
 		return invalid("outcome has no token")
 	}
-	*o = Outcome{in: t.Collection, key: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version}
+	*o = Outcome{in: t.Collection, key: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version, seal: t.Seal}
 	return nil
 }
 
@@ -86,6 +92,9 @@ func (c *collection) outcomeOf(token driver.Token, w *write) *Outcome {
 		o.based, o.rev, o.version = true, w.old.rev, driver.Token(w.old.version)
 	case w.cond == driver.Absent:
 		o.based = true
+	}
+	if len(c.store.opts.CursorKey) > 0 {
+		o.seal, _ = c.sealOf(*o) // of strings and bools, which are always JSON
 	}
 	return o
 }
@@ -126,6 +135,8 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 				return nil, nil
 			}
 			continue
+		case verdict == NotCommitted && c.mayOutlast(row, o):
+			return c.abandon(ctx, k, o, &driver.Refusal{Row: *row}, err)
 		case verdict == NotCommitted:
 			return &driver.Refusal{Row: *row}, nil
 		}
@@ -143,8 +154,8 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 	return nil, &unknown{o, err}
 }
 
-// abandon makes sure that a write whose first sending may still be under way,
-// and whose second one was refused for a unique value, never happens.
+// abandon makes sure that a write whose first sending may still be under way, and that was
+// refused or is known not to be done so far, never happens.
 func (c *collection) abandon(ctx context.Context, k *call, o *Outcome, refusal *driver.Refusal, cause error) (*driver.Refusal, error) {
 	switch v, err := c.resolve(ctx, k, o); {
 	case err == nil && v == Committed:
@@ -164,8 +175,32 @@ func (c *collection) age(t driver.Token) time.Duration {
 // token. One that comes from the future, by the clock that tokens are made with, was made
 // by another one and may be old.
 func (c *collection) isYoung(t driver.Token) bool {
-	age := time.Since(time.UnixMilli(t.Millis()))
-	return age > -clockMargin && max(age, c.age(t)) < c.retention-clockMargin
+	return !c.fromFuture(t) && max(time.Since(time.UnixMilli(t.Millis())), c.age(t)) < c.retention-clockMargin
+}
+
+// mayOutlast reports whether o, which was not done while row, a tombstone, was there, can still
+// be done when the tombstone is gone: an insert that was sent without reading wants nothing
+// to be there, and may have been sent long after the delete. Where indexes are loose, inserts
+// read: such a one is older than the tombstone.
+func (c *collection) mayOutlast(row *driver.Row, o *Outcome) bool {
+	return !c.loose && row.Dead && o.based && o.rev.IsZero()
+}
+
+// deletedBefore reports whether row is a tombstone whose delete was sent before the write of o
+// was made. Then o was not committed: had it been before the delete, the delete would have
+// read it, or what came after it, before it took its token; and after it, o would be in the ring.
+// That is so of no other last write, because a patch may read nothing.
+func (c *collection) deletedBefore(row *driver.Row, o *Outcome) bool {
+	if !row.Dead || len(row.Ring) == 0 || c.fromFuture(o.token) {
+		return false
+	}
+	return o.token.Millis()-row.Ring[0].Millis() > clockMargin.Milliseconds()
+}
+
+// fromFuture reports whether a token was made by a clock that differs from this program's by more
+// than clocks may.
+func (c *collection) fromFuture(t driver.Token) bool {
+	return time.Since(time.UnixMilli(t.Millis())) <= -clockMargin
 }
 
 // look reads the record and says what it tells about o; Unknown may mean that
@@ -183,6 +218,9 @@ func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row
 	}
 	if !o.based || row.Rev == o.rev {
 		return row, Unknown, nil
+	}
+	if c.deletedBefore(row, o) {
+		return row, NotCommitted, nil
 	}
 	if o.version.IsZero() {
 		if c.isYoung(o.token) && len(row.Ring) < ringSize {
@@ -221,22 +259,28 @@ func (c *collection) confirm(ctx context.Context, k *call, o *Outcome, row *driv
 	return Unknown, nil
 }
 
-// resolve settles o: if the record is still what the write was based on, it
-// fences the record, so that the write can never happen, and looks again.
+// resolve settles o: if the record is still what the write was based on, or a tombstone that
+// the write may outlast, it fences the record, so that the write can never happen, and looks
+// again. A tombstone that is fenced lasts as long as one that is new.
 func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict, error) {
 	if c.records.Ring == 0 {
 		return c.resolveNow(ctx, k, o)
 	}
+	var fenced driver.Token
 	for attempt := 0; ; attempt++ {
 		since := c.clock()
 		row, verdict, err := c.look(ctx, k, o)
-		if err == nil && verdict == Committed {
+		switch {
+		case err != nil:
+			return Unknown, err
+		case verdict == Committed:
 			return c.confirm(ctx, k, o, row)
+		case verdict == NotCommitted && (!c.mayOutlast(row, o) || row.Rev == fenced):
+			return NotCommitted, nil
+		case verdict == Unknown && (!o.based || row.Rev != o.rev), attempt >= maxAttempts:
+			return Unknown, nil
 		}
-		if err != nil || verdict != Unknown || !o.based || row.Rev != o.rev || attempt >= maxAttempts {
-			return verdict, err
-		}
-		if err := c.fence(ctx, k, o.key, o.rev, since); err != nil {
+		if fenced, err = c.fence(ctx, k, o.key, row.Rev, since); err != nil {
 			return Unknown, err
 		}
 		if err := pause(ctx, attempt); err != nil {

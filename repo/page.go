@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"slices"
 	"strings"
@@ -128,11 +127,7 @@ func (page *Page[T]) leadBack(back bool, at string, reverse bool, seal func(back
 	}
 }
 
-const (
-	cursorVersion = 1
-	sumSize       = 8
-	macSize       = 16
-)
+const cursorVersion = 1
 
 // sealer returns a function that makes cursors of a plan's query.
 func (c *collection) sealer(p *plan) func(back bool, at position) string {
@@ -143,7 +138,7 @@ func (c *collection) sealer(p *plan) func(back bool, at position) string {
 			head[1] = 1
 		}
 		body := append(head, at...)
-		return base64.RawURLEncoding.EncodeToString(append(body, c.cursorSum(body, sum)...))
+		return base64.RawURLEncoding.EncodeToString(append(body, c.store.seal(body, sum)...))
 	}
 }
 
@@ -159,22 +154,6 @@ func (c *collection) queryText(p *plan) []byte {
 	return text
 }
 
-// cursorSum binds a cursor's body to its query: a checksum, or with a key an HMAC.
-func (c *collection) cursorSum(body, query []byte) []byte {
-	if key := c.store.opts.CursorKey; len(key) > 0 {
-		m := hmac.New(sha256.New, key)
-		m.Write(body)
-		m.Write([]byte{0})
-		m.Write(query)
-		return m.Sum(nil)[:macSize]
-	}
-	h := sha256.New()
-	h.Write(body)
-	h.Write([]byte{0})
-	h.Write(query)
-	return h.Sum(nil)[:sumSize]
-}
-
 // parseCursor returns the direction and position of a cursor of the plan's query.
 func (c *collection) parseCursor(p *plan, cursor string) (back bool, at string, err error) {
 	if cursor == "" {
@@ -184,15 +163,12 @@ func (c *collection) parseCursor(p *plan, cursor string) (back bool, at string, 
 		return false, "", invalid("cursor of %d characters is none of ours; begin again without one", len(cursor))
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	size := sumSize
-	if len(c.store.opts.CursorKey) > 0 {
-		size = macSize
-	}
+	size := c.store.sealSize()
 	if err != nil || len(raw) < 2+size || raw[0] != cursorVersion || raw[1] > 1 {
 		return false, "", invalid("cursor is damaged; begin again without one")
 	}
 	body, sum := raw[:len(raw)-size], raw[len(raw)-size:]
-	if !hmac.Equal(sum, c.cursorSum(body, c.queryText(p))) {
+	if !hmac.Equal(sum, c.store.seal(body, c.queryText(p))) {
 		return false, "", invalid("cursor belongs to another query or was changed; begin again without one")
 	}
 	return raw[1] == 1, string(body[2:]), nil

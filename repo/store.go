@@ -20,8 +20,9 @@ type Options struct {
 	// must return quickly. Nil costs nothing.
 	Observe func(Event)
 
-	// CursorKey, if set, signs cursors, so that a client cannot make one up. It
-	// must be the same for all programs that exchange cursors.
+	// CursorKey, if set, signs cursors and the texts of outcomes, so that a client cannot make
+	// one up. It must be the same for all programs that exchange them. Without it take no
+	// [Outcome] from a client.
 	CursorKey []byte
 
 	// Redact keeps keys and values out of error texts.

@@ -7,6 +7,7 @@ const (
 	updater
 	putter
 	deleter
+	patcher // changes the record if it is there; it is always blind
 	reaper  // deletes what expired
 	indexer // gives a record its entry in an index that is being built
 	rowSweeper
@@ -70,6 +71,16 @@ func scan(value, batch uint8) Actor {
 	return Actor{role: scanner, value: value, batch: batch}
 }
 func simple(role uint8) Actor { return Actor{role: role} }
+
+// patch changes record id if it is there, without reading it.
+func patch(id uint8) Actor { return Actor{role: patcher, id: id, blind: 1} }
+
+// unread lets an insert commit without reading: if nothing is there, not even a tombstone.
+// It has no rows and no claims, whose base would have to be known.
+func (a Actor) unread() Actor { a.blind = 1; return a }
+
+// early gives an actor a clock that is a minute ahead.
+func (a Actor) early() Actor { a.ahead = 1; return a }
 
 // twice lets an actor begin again once, with a new token, when its write is refused.
 func (a Actor) twice() Actor { a.more = 1; return a }

@@ -54,8 +54,8 @@
 //
 // # Insert, update, put, delete
 //
-//	W1  Make a token t; note both clocks. Read the record (linearizable), an insert too
-//	    [insert-unread]. base is its Rev, none if absent; a tombstone's Rev if one is there.
+//	W1  Note both clocks. Read the record (linearizable), an insert too
+//	    [insert-unread]; then make a token t [token-before-read]. base is its Rev, none if absent; a tombstone's Rev if one is there.
 //	    Insert: a record that has not expired is ErrExists. Update: none, or expired, is
 //	    ErrNotFound. Delete: none, or expired, is success. With an expected version: another
 //	    one is ErrConflict. An expired record counts as none, but W2 to W5 deal with its
@@ -164,8 +164,19 @@
 //	    A base without a version (absent, or a fence's tombstone) counts as in Ring if Ring is
 //	    not full [zero-in-full-ring] and t is younger than the retention less a margin for
 //	    clocks [zero-when-old].
+//	    Before that: the record is a tombstone, and the token of its delete, the first in Ring, is
+//	    older than t by more than clocks differ [older-without-margin]: not committed. A delete
+//	    reads before it makes its token. Had t been committed before the delete, that token were
+//	    younger; and after it, t would be in Ring. It must be a delete: a patch may have read
+//	    nothing [older-though-live].
 //	R3  Open: F1 with base, then R1 [resolve-unfenced]. In W5 open cannot be fenced away for
 //	    the writer: its commit was refused, so absent came back; it answers unknown.
+//
+//	R4  Where no index lies elsewhere, an insert needs no base: it is sent unread, if nothing is
+//	    there, not even a tombstone, and a patch if a record is there. Such an insert may be sent long
+//	    after the delete, and come when the tombstone is gone. So not committed, on a tombstone and
+//	    with a base of none, is said only after F1 on that tombstone [tombstone-outlasted]: then it
+//	    lasts longer than the insert may be under way.
 //
 // # Building and mending an index
 //

@@ -9,6 +9,8 @@ type Model struct {
 	drop     uint8 // how a row is dropped: gone or fading
 	unique   bool  // the scenario has unique values
 	builds   bool  // the index is built while the scenario runs
+	unread   bool  // inserts do not read before they commit: no index has rows elsewhere
+	minutes  uint8 // how many pass; 0: the scenario has no clocks
 	tracing  bool
 	out      []State // the states that follow
 	events   []Event // what led to each, when tracing
@@ -68,7 +70,7 @@ func (m *Model) send(s *State, i int, g Message, answered func(n *State, a *Acto
 		switch {
 		case g.verb == doDropRow || g.verb == doDropClaim:
 			answered(&n, a, true)
-		case g.verb == doCommit && m.mutant == timeoutIsFailure && a.writes():
+		case (g.verb == doCommit || g.verb == doPatch) && m.mutant == timeoutIsFailure && a.writes():
 			m.toAbort(a)
 		}
 		m.emit(&n, Event{who: i, message: g, outcome: outcomeSilent})
@@ -103,6 +105,11 @@ func settle(n *State) {
 	named := mentioned(n)
 	n.committed.keep(named)
 	n.refused.keep(named)
+	for t := range n.made {
+		if !named.has(uint8(t)) {
+			n.made[t] = 0
+		}
+	}
 }
 
 // act makes the next step of actor i, in all the ways it can go.

@@ -52,6 +52,10 @@ const (
 	scanSkipsListed
 	scanForgetsBounds
 	scanRepeats
+	olderWithoutMargin
+	olderThoughLive
+	tombstoneOutlasted
+	tokenBeforeRead
 	nMutants
 )
 
@@ -109,5 +113,9 @@ var mutants = [nMutants]Change{
 	scanSkipsListed:      {"scan-skips-listed", "a scan leaves out a record whose place is ahead of the row, even if it was listed without the record", "scan-whole", "P2"},
 	scanForgetsBounds:    {"scan-forgets-bounds", "a scan takes a place before its own bounds for one that it passed", "scan-cursor", "P3"},
 	scanRepeats:          {"scan-repeats", "a scan does not note which records it returned", "scan", "P7"},
+	olderWithoutMargin:   {"older-without-margin", "Resolve: a delete that is older than the write by its token came before it, whatever the clocks", "resolve-insert", "P6"},
+	olderThoughLive:      {"older-though-live", "Resolve: a last write that is older came before, though it may be a patch that read nothing", "resolve-patched", "P6"},
+	tombstoneOutlasted:   {"tombstone-outlasted", "Resolve answers not committed on a tombstone that an unread insert may outlast", "resolve-insert", "P1"},
+	tokenBeforeRead:      {"token-before-read", "the token of a write is made before the record is read", "resolve-insert", "P6"},
 	pendingStays:         {"pending-stays", "a sweeper leaves pending rows and claims alone", "move-back", "P5"},
 }

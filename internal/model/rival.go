@@ -62,7 +62,11 @@ func (m *Model) sendFence(s *State, i int, g Message, back uint8) {
 	if g.verb == doBury {
 		g.next.rev, g.next.ring[0] = g.tok, g.tok
 	}
+	m.stamp(&n, a, a.fence)
 	m.send(&n, i, g, func(_ *State, a *Actor, _ bool) {
+		if a.role == resolver && m.unread {
+			a.base.rev, a.base.entry = a.fence, 0
+		}
 		if m.mutant != fenceReused {
 			a.fence = 0
 		}

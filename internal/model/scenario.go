@@ -20,6 +20,7 @@ const (
 	filled           // record 0, live, with A and U
 	unindexed        // record 0, live, with A; the index is new, and has no row of it
 	expiring         // record 0, live, with A and U, until the hour strikes
+	buried           // record 0, deleted by its second write
 	moved            // record 0, live, with A and U; the rows of B and C, which it gave up, are still there
 )
 
@@ -84,6 +85,10 @@ var scenarios = []Scenario{
 		[]Actor{put(0, valueA, 1), {role: reaper}, find(valueA), simple(rowSweeper)}},
 	{"build", "an index is built over a record that is being written, and looked up when it is ready", unindexed, gone, 2, medium,
 		[]Actor{{role: indexer, more: 2}, put(0, valueA, 0), find(valueA), simple(rowSweeper)}},
+	{"resolve-insert", "somebody resolves an insert that was sent unread by a clock that is ahead, onto a tombstone, while the record is written and deleted", buried, gone, 1, large,
+		[]Actor{insert(0, 0, 0).unread().early(), put(0, 0, 0), remove(0), simple(resolver)}},
+	{"resolve-patched", "somebody resolves an insert that was sent unread by a clock that is ahead, while two patches are under way that were sent before it", nothing, gone, 1, large,
+		[]Actor{insert(0, 0, 0).unread().early(), patch(0), patch(0), simple(resolver)}},
 	{"mend", "rows and claims are put again while the record moves and loses its claim to another", filled, gone, 1, medium,
 		[]Actor{{role: mender}, put(0, valueB, 0), insert(1, 0, 1), simple(rowSweeper)}},
 }
@@ -99,8 +104,18 @@ func (sc *Scenario) model(mutant Mutant) (*Model, State) {
 	for _, a := range sc.actors {
 		m.builds = m.builds || a.role == indexer
 		m.unique = m.unique || a.unique != 0
+		m.unread = m.unread || a.blind != 0
+		if a.ahead != 0 {
+			m.minutes = skew + 1
+		}
 	}
 	if sc.start == nothing {
+		return m, s
+	}
+	if sc.start == buried {
+		s.records[0] = Record{status: tombstone, rev: 2, ring: [2]uint8{2, firstToken}}
+		s.committed.add(firstToken)
+		s.committed.add(2)
 		return m, s
 	}
 	r := Record{status: live, rev: firstToken, ring: [2]uint8{firstToken}, value: valueA}

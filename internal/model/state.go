@@ -24,11 +24,12 @@ type Row struct{ on, value, id, base uint8 }
 // A Claim on the unique value, by record owner under token tok.
 type Claim struct{ tok, owner, base uint8 }
 
-// The verbs of the store. Commit, fence, bury and reindex are one compare-and-set
-// on a record; they differ in what they write.
+// The verbs of the store. Commit, patch, fence, bury and reindex are one compare-and-set
+// on a record; they differ in what they write, and a patch in its condition.
 const (
 	doNothing = iota
 	doCommit
+	doPatch   // a commit whose condition is that the record is there, whatever its Rev
 	doFence   // a new Rev and nothing else; where nothing is, a tombstone
 	doBury    // delete of a record that expired, by somebody who wants its unique value
 	doReindex // a new Rev and an entry; no new version
@@ -45,7 +46,7 @@ type Message struct {
 	tok       uint8 // what is written: the token of the row or claim, or the new Rev
 	when      uint8 // the Rev, or the claim's token, that must be there; 0: none
 	base      uint8
-	on        uint8
+	on        uint8 // of a row; of a blind commit 1: a tombstone stood when it began
 	next      Record
 }
 
@@ -56,6 +57,7 @@ type Item struct{ slot, value, id, base uint8 }
 // An Actor is one process. The first line is its order; the others are where it is.
 type Actor struct {
 	role, id, value, unique, fast uint8
+	blind, ahead                  uint8 // it does not read before it commits; how many minutes its clock is ahead
 	batch                         uint8 // of a scan: how many places it lists at once
 	step, done, more, timeouts    uint8
 	tok                           uint8  // of this attempt
@@ -81,6 +83,8 @@ type State struct {
 	flights   [nFlights]Message
 	committed set // tokens that were committed
 	refused   set // tokens that somebody was told were not
+	minute    uint8
+	made      [nTokens + 1]uint8 // the minute in which a token was made, by the clock of who made it
 	applied   [nActors]uint8
 	fault     uint8
 }

@@ -4,7 +4,7 @@ package main
 // condition did not hold.
 func (m *Model) apply(s *State, g *Message) bool {
 	switch g.verb {
-	case doCommit, doFence, doBury, doReindex:
+	case doCommit, doPatch, doFence, doBury, doReindex:
 		return m.applyRecord(s, g)
 	case doPutRow, doDropRow:
 		s.rows[m.slot(g.value, g.id, g.tok)] = Row{}
@@ -33,6 +33,9 @@ func (m *Model) apply(s *State, g *Message) bool {
 
 func (m *Model) applyRecord(s *State, g *Message) bool {
 	r := &s.records[g.id]
+	if g.verb == doPatch {
+		return m.applyPatch(s, r, g)
+	}
 	if r.rev != g.when && (m.mutant != commitUnconditional || g.verb != doCommit) {
 		return false
 	}
@@ -44,6 +47,7 @@ func (m *Model) applyRecord(s *State, g *Message) bool {
 		if m.mutant == fenceIsWrite {
 			r.ring = [2]uint8{g.tok, r.ring[0]}
 		}
+		s.outlasted(g.id)
 		return true
 	case doReindex:
 		r.rev, r.entry = g.tok, g.tok
@@ -58,6 +62,34 @@ func (m *Model) applyRecord(s *State, g *Message) bool {
 	s.committed.add(g.tok)
 	*r = g.next
 	return true
+}
+
+// applyPatch changes a record that is there.
+func (m *Model) applyPatch(s *State, r *Record, g *Message) bool {
+	if r.status != live || s.applied[g.by] != 0 {
+		return false
+	}
+	s.applied[g.by] = 1
+	s.fail(s.committed.has(g.tok), faultBack)
+	s.fail(s.refused.has(g.tok), faultLate)
+	s.committed.add(g.tok)
+	r.rev, r.ring = g.tok, [2]uint8{g.tok, r.ring[0]}
+	return true
+}
+
+// outlasted: a tombstone was fenced, and so stays for longer than the blind commits that
+// began before.
+func (s *State) outlasted(id uint8) {
+	for i := range s.actors {
+		if a := &s.actors[i]; a.done == 0 && a.blind == 1 && a.id == id && a.step != stepRead {
+			a.base.status = absent
+		}
+	}
+	for k := range s.flights {
+		if g := &s.flights[k]; (g.verb == doCommit || g.verb == doPatch) && g.id == id {
+			g.on = 0
+		}
+	}
 }
 
 // slot is the place of a row: its token, as one attempt puts one row.

@@ -5,7 +5,7 @@ import "fmt"
 var roleText = [...]string{
 	inserter: "insert", updater: "update", putter: "put", deleter: "delete", reaper: "reaper of", indexer: "index builder of",
 	rowSweeper: "sweeper of rows", claimSweeper: "sweeper of claims", resolver: "resolver", mender: "mender of",
-	finder: "lookup of", scanner: "scan from", uniqueFinder: "lookup of U",
+	patcher: "patch", finder: "lookup of", scanner: "scan from", uniqueFinder: "lookup of U",
 }
 
 // title names an actor as stories do: its number, and what it is there for.
@@ -16,7 +16,7 @@ func (a Actor) title(i int) string {
 		text += " " + valueText(a.value)
 	case inserter, updater, putter:
 		text += fmt.Sprintf(" r%d %s", a.id, valuesText(a.value, a.unique))
-	case deleter, reaper, indexer, mender:
+	case deleter, patcher, reaper, indexer, mender:
 		text += fmt.Sprintf(" r%d", a.id)
 	}
 	return text
@@ -50,6 +50,8 @@ func (g Message) text() string {
 			return "commit: delete " + record + " as " + tokenText(g.tok) + guard
 		}
 		return "commit: " + record + " is " + valuesText(g.next.value, g.next.unique) + " as " + tokenText(g.tok) + guard
+	case doPatch:
+		return "patch " + record + " as " + tokenText(g.tok) + " if it is there"
 	case doFence:
 		return "fence " + record + " with " + tokenText(g.tok) + guard
 	case doBury:

@@ -65,7 +65,8 @@ func (m *Model) look(s *State, i int) {
 }
 
 // settleOutcome makes the next step of a resolver: another process, which was given
-// the outcome of actor 0's first attempt.
+// the outcome of actor 0's first attempt. Its item is the write, at what it fences, and
+// fence the token that it fenced a tombstone with.
 func (m *Model) settleOutcome(s *State, i int) {
 	n := *s
 	a := &n.actors[i]
@@ -80,14 +81,28 @@ func (m *Model) settleOutcome(s *State, i int) {
 		a.base.ring[0] = w.base.ring[0]
 		m.emit(&n, Event{who: i, what: "is given the open outcome of the first actor", message: Message{id: w.id, tok: w.tok, base: w.base.rev}, outcome: "begins"})
 	case stepLook:
-		answer := m.resolve(&n, r, write{a.item.slot, a.item.base, a.base.ring[0], a.stale})
-		if a.step = stepFenceItem; answer != answerOpen {
+		answer := m.resolve(&n, r, write{a.item.slot, a.item.base, a.base.ring[0], a.stale, a.base.rev})
+		if a.step = stepFenceItem; m.unread {
+			a.base.entry = r.rev
+		}
+		if answer != answerOpen {
 			a.finish()
 		}
 		m.emit(&n, Event{who: i, what: "resolves: reads", id: s.actors[i].item.id, outcome: answerText[answer]})
 	case stepFenceItem:
-		m.sendFence(s, i, Message{verb: doFence, id: a.item.id, when: a.item.base}, stepLook)
+		m.fenceOutcome(s, i)
 	}
+}
+
+// fenceOutcome fences the record of an outcome at the Rev that was read. A tombstone that
+// it made or fenced is younger than the write.
+func (m *Model) fenceOutcome(s *State, i int) {
+	a := s.actors[i]
+	at := a.item.base
+	if m.unread {
+		at = a.base.entry
+	}
+	m.sendFence(s, i, Message{verb: doFence, id: a.item.id, when: at}, stepLook)
 }
 
 // mend makes the next step of one who puts the row and the claim of a live record

@@ -86,6 +86,16 @@ func (a *Actor) mentions(found *set) {
 	}
 }
 
+// stamp notes when a token was made, where a scenario has clocks.
+func (m *Model) stamp(s *State, a *Actor, tok uint8) {
+	if m.minutes > 0 {
+		s.made[tok] = s.minute + a.ahead
+	}
+	if m.mutant == tokenBeforeRead && a.blind == 0 {
+		s.made[tok] = a.ahead // as long ago as can be
+	}
+}
+
 // fresh returns a token that nothing in s names. Tokens are compared for equality
 // alone, so one that is named nowhere is as good as one that never was; this
 // keeps the number of states finite.

@@ -49,12 +49,15 @@ const (
 var answerText = [...]string{"committed", "not committed", "unknown for ever", "still open"}
 
 // A write is what Resolve is given.
-type write struct{ tok, rev, version, stale uint8 }
+type write struct{ tok, rev, version, stale, fenced uint8 }
+
+// skew is by how many minutes clocks differ at most.
+const skew = 1
 
 // resolve says what record r, as read, tells about w. Answers that are final are
 // kept in the history, and compared with what happened.
 func (m *Model) resolve(s *State, r *Record, w write) int {
-	answer := m.answer(r, w)
+	answer := m.answer(s, r, w)
 	s.fail(answer == answerYes && !s.committed.has(w.tok), faultYes)
 	s.fail(answer == answerNo && s.committed.has(w.tok), faultNo)
 	if answer == answerNo && m.mutant != retrySameToken {
@@ -63,14 +66,32 @@ func (m *Model) resolve(s *State, r *Record, w write) int {
 	return answer
 }
 
-func (m *Model) answer(r *Record, w write) int {
+func (m *Model) answer(s *State, r *Record, w write) int {
+	answer := m.answerNow(s, r, w)
+	if m.unread && answer == answerNo && w.rev == 0 && r.status == tombstone && w.fenced != r.rev && m.mutant != tombstoneOutlasted {
+		return answerOpen // a commit that began after the tombstone may outlast it: see R2
+	}
+	return answer
+}
+
+// olderDelete reports whether the delete that r is was sent before w can have been made.
+func (m *Model) olderDelete(s *State, r *Record, w write) bool {
+	margin := uint8(skew)
+	if m.mutant == olderWithoutMargin {
+		margin = 0
+	}
+	deleted := r.status == tombstone || m.mutant == olderThoughLive
+	return m.minutes > 0 && deleted && r.ring[0] != 0 && s.made[r.ring[0]]+margin < s.made[w.tok]
+}
+
+func (m *Model) answerNow(s *State, r *Record, w write) int {
 	based := r.ring[0] == w.version || r.ring[1] == w.version // a ring that is not full ends with 0: nothing was before
 	switch {
 	case r.ring[0] == w.tok || r.ring[1] == w.tok:
 		return answerYes
 	case r.rev == w.rev && m.mutant != resolveUnfenced:
 		return answerOpen
-	case w.version == 0 && m.mutant == zeroInFullRing:
+	case w.version == 0 && m.mutant == zeroInFullRing, m.olderDelete(s, r, w):
 		return answerNo
 	case w.version == 0 && w.stale == 1 && m.mutant != zeroWhenOld:
 		return answerUnknown

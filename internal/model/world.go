@@ -25,6 +25,11 @@ func (m *Model) elapse(s *State) {
 	for id := range s.records {
 		m.expire(s, uint8(id))
 	}
+	if s.minute < m.minutes {
+		n := *s
+		n.minute++
+		m.emit(&n, Event{who: world, what: "a minute passes", outcome: "so be it"})
+	}
 }
 
 // expire: the hour strikes, or the tombstone of a record has stood its time.
@@ -69,7 +74,11 @@ func (m *Model) giveUp(n *State, id, tomb uint8) {
 	}
 	for k := range n.flights {
 		g := &n.flights[k]
-		limited := (g.verb == doCommit || g.verb == doReindex) && m.mutant != commitUnlimited ||
+		if (g.verb == doCommit || g.verb == doPatch) && g.id == id && g.on == 1 {
+			g.on = 0 // it is younger than the tombstone; not than the next one
+			continue
+		}
+		limited := (g.verb == doCommit || g.verb == doPatch || g.verb == doReindex) && m.mutant != commitUnlimited ||
 			(g.verb == doFence || g.verb == doBury) && m.mutant != fenceUnlimited
 		if limited && g.id == id && g.when != tomb {
 			*g = Message{}
@@ -81,6 +90,8 @@ func (m *Model) giveUp(n *State, id, tomb uint8) {
 // settled stale.
 func (m *Model) giveUpAttempt(a *Actor, id, tomb uint8) {
 	switch {
+	case a.blind == 1 && a.step != stepRead && a.id == id && a.base.status == tombstone:
+		a.base.status = absent // the same
 	case a.role == resolver && a.step != stepPick && a.item.id == id && a.item.base != tomb:
 		a.stale = 1
 	case !a.writes() || a.step == stepRead || a.id != id || a.base.rev == tomb:

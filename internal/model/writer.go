@@ -39,6 +39,8 @@ func (m *Model) read(s *State, i int) {
 	r := s.records[a.id]
 	outcome := "begins"
 	switch there := r.status == live && !r.expired(s.hour, a.fast); {
+	case a.blind == 1:
+		m.begin(&n, a, Record{status: r.status})
 	case a.role == inserter && there:
 		outcome = "ErrExists"
 	case (a.role == updater || a.role == deleter) && !there:
@@ -53,7 +55,11 @@ func (m *Model) read(s *State, i int) {
 	if outcome != "begins" {
 		a.finish()
 	}
-	m.emit(&n, Event{who: i, what: "reads", id: s.actors[i].id, outcome: outcome})
+	what := "reads"
+	if s.actors[i].blind == 1 {
+		what = "does not read"
+	}
+	m.emit(&n, Event{who: i, what: what, id: s.actors[i].id, outcome: outcome})
 }
 
 func (m *Model) begin(n *State, a *Actor, r Record) {
@@ -64,6 +70,7 @@ func (m *Model) begin(n *State, a *Actor, r Record) {
 	if a.tok == 0 || m.mutant != retrySameToken {
 		a.tok = 0
 		a.tok = fresh(n)
+		m.stamp(n, a, a.tok)
 	}
 	if a.role == indexer {
 		a.value = r.value
@@ -155,7 +162,7 @@ func (m *Model) again(a *Actor) {
 		a.finish()
 		return
 	}
-	next := Actor{role: a.role, id: a.id, value: a.value, unique: a.unique, fast: a.fast, more: a.more - 1, timeouts: a.timeouts}
+	next := Actor{role: a.role, id: a.id, value: a.value, unique: a.unique, fast: a.fast, blind: a.blind, ahead: a.ahead, more: a.more - 1, timeouts: a.timeouts}
 	if m.mutant == retrySameToken {
 		next.tok = a.tok
 	}
@@ -191,6 +198,13 @@ func (m *Model) commitOf(a *Actor) Message {
 		g.verb = doReindex
 		return g
 	}
+	if a.blind == 1 && old.status == tombstone {
+		g.on = 1
+	}
+	if a.role == patcher {
+		g.verb = doPatch
+		return g
+	}
 	g.next = Record{status: tombstone, rev: a.tok, ring: [2]uint8{a.tok, old.ring[0]}}
 	if a.deletes() {
 		if m.mutant == tombstoneForgets {
@@ -219,8 +233,13 @@ func (m *Model) commitOf(a *Actor) Message {
 func (m *Model) settleCommit(s *State, i int) {
 	n := *s
 	a := &n.actors[i]
+	if a.blind == 1 { // a refusal says what is there, and the next attempt reads
+		a.finish()
+		m.emit(&n, Event{who: i, what: "is refused, or does not know", id: s.actors[i].id, outcome: "gives up"})
+		return
+	}
 	r := &s.records[a.id]
-	answer := m.resolve(&n, r, write{a.tok, a.base.rev, a.base.ring[0], a.stale})
+	answer := m.resolve(&n, r, write{a.tok, a.base.rev, a.base.ring[0], a.stale, r.rev})
 	switch {
 	case answer == answerYes:
 		m.toClean(a)

@@ -135,7 +135,7 @@ func judgeVariants() []variant {
 		{
 			name: "a sweeper does not fence",
 			edits: []edit{{
-				"maintain.go", "\t\tif err := c.fence(ctx, k, j.owner, j.base, j.since); err != nil {\n\t\t\treturn false, err\n\t\t}\n" +
+				"maintain.go", "\t\tif _, err := c.fence(ctx, k, j.owner, j.base, j.since); err != nil {\n\t\t\treturn false, err\n\t\t}\n" +
 					"\t\tif j, err = c.judge(ctx, k, x, row); err != nil {\n\t\t\treturn false, err\n\t\t}\n",
 				"\t\tj.standing = dead\n",
 			}},
@@ -143,7 +143,7 @@ func judgeVariants() []variant {
 		},
 		{
 			name:  "a pending claim is taken over without a fence",
-			edits: []edit{{"claim.go", "\treturn c.fence(ctx, k, j.owner, j.base, j.since)\n", "\tp.If, p.Rev = driver.AtRev, row.Rev\n\treturn nil\n"}},
+			edits: []edit{{"claim.go", "\t_, err = c.fence(ctx, k, j.owner, j.base, j.since)\n\treturn err\n", "\tp.If, p.Rev = driver.AtRev, row.Rev\n\treturn nil\n"}},
 			proof: bySeeds(), want: `breaks P4 .*`,
 		},
 		{
@@ -211,10 +211,20 @@ func answerVariants() []variant {
 		{
 			name: "Resolve does not fence",
 			edits: []edit{{
-				"outcome.go", "\t\tif err := c.fence(ctx, k, o.key, o.rev, since); err != nil {\n\t\t\treturn Unknown, err\n\t\t}\n",
+				"outcome.go", "\t\tif fenced, err = c.fence(ctx, k, o.key, row.Rev, since); err != nil {\n\t\t\treturn Unknown, err\n\t\t}\n",
 				"\t\tif !since.IsZero() {\n\t\t\treturn NotCommitted, nil\n\t\t}\n",
 			}},
 			proof: byRule("outcomes/resolve not committed"), want: `rule outcomes/resolve not committed\n`,
+		},
+		{
+			name:  "Resolve takes a delete for older that is younger by its clock",
+			edits: []edit{{"outcome.go", "return o.token.Millis()-row.Ring[0].Millis() > clockMargin.Milliseconds()", "return o.token.Millis() > row.Ring[0].Millis()"}},
+			proof: byRule("outcomes/resolve on a tombstone"), want: `rule outcomes/resolve on a tombstone\n`,
+		},
+		{
+			name:  "Resolve does not fence a tombstone",
+			edits: []edit{{"outcome.go", "return !c.loose && row.Dead && o.based && o.rev.IsZero()", "return c.loose && row.Dead && row.Rev.IsZero()"}},
+			proof: byRule("outcomes/resolve on a tombstone"), want: `rule outcomes/resolve on a tombstone\n`,
 		},
 		{
 			name:  "Resolve goes by the Rev alone",

@@ -9,8 +9,9 @@ import (
 )
 
 // A Token names one attempt to write: 48 bits of Unix milliseconds and 80
-// random bits, the layout of a ULID. Tokens are compared for equality only; no
-// one may order them or trust their clock. The zero Token stands for "no row".
+// random bits, the layout of a ULID. Stores compare tokens for equality only. Package repo
+// alone looks at their times, and never without a margin for clocks that differ. The zero
+// Token stands for "no row".
 type Token [16]byte
 
 // NewToken returns a token that was never returned before, here or elsewhere.
