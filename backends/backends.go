@@ -30,6 +30,10 @@ var schemes = []string{"memory", "pebble", "redis", "rediss", "unix", "mongodb",
 //	                         see package mongo for users, passwords and options
 //	cassandra://HOST:PORT/KS in a keyspace of Cassandra; see package cassandra for users,
 //	                         passwords and options
+//
+// The password of a server need not be in the URL: with option password_env=NAME it is
+// in a variable of the environment, with password_file=PATH in a file, which is read when
+// the store is opened. Local=true connects to this machine only.
 func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, error) {
 	d, err := OpenDriver(ctx, url)
 	if err != nil {
@@ -42,7 +46,7 @@ func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, err
 func OpenDriver(ctx context.Context, url string) (driver.Store, error) {
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok {
-		return nil, fmt.Errorf("open: %.100q has no scheme; use one of %s, as in pebble:DIR: %w", url, strings.Join(schemes, ", "), driver.ErrInvalid)
+		return nil, fmt.Errorf("open: a URL that has no scheme; use one of %s, as in pebble:DIR: %w", strings.Join(schemes, ", "), driver.ErrInvalid)
 	}
 	switch scheme {
 	case "memory":
@@ -59,7 +63,8 @@ func OpenDriver(ctx context.Context, url string) (driver.Store, error) {
 	case "cassandra":
 		return opened(cassandra.Open(ctx, url))
 	}
-	return nil, fmt.Errorf("open: scheme %.100q is none of %s: %w", scheme, strings.Join(schemes, ", "), driver.ErrInvalid)
+	// What stands before the first colon may be a password.
+	return nil, fmt.Errorf("open: the scheme of the URL is none of %s: %w", strings.Join(schemes, ", "), driver.ErrInvalid)
 }
 
 // opened returns a store, or with an error an interface that is nil.

@@ -37,7 +37,7 @@ func run(ctx context.Context, send func() *gocql.Iter) (*gocql.Iter, error) {
 		if !errors.Is(err, gocql.ErrNoConnections) || time.Since(begun) > reconnection {
 			return iter, err
 		}
-		if err := sleep(ctx, 25*time.Millisecond); err != nil {
+		if backend.Sleep(ctx, 25*time.Millisecond) != nil {
 			return iter, err
 		}
 	}
@@ -53,8 +53,8 @@ func (s *Store) ask(ctx context.Context, doing string, q *gocql.Query) (*gocql.I
 		if err == nil || backend.Over(ctx) != nil || !isBroken(err) || time.Since(begun) > reconnection {
 			return iter, s.failed(ctx, doing, err)
 		}
-		if err := sleep(ctx, 25*time.Millisecond); err != nil {
-			return iter, err
+		if backend.Sleep(ctx, 25*time.Millisecond) != nil {
+			return iter, s.failed(ctx, doing, err)
 		}
 	}
 }

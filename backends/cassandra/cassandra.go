@@ -16,8 +16,9 @@ import (
 // A Store is a driver.Store and driver.Counter on one keyspace of Cassandra.
 type Store struct {
 	session  *gocql.Session
-	own      bool   // the session is closed with the store
-	addr     string // for people, without anything secret
+	dialer   *backend.Dialer // of the session, nil if Open did not make it
+	own      bool            // the session is closed with the store
+	addr     string          // for people, without anything secret
 	keyspace string
 	dc       string
 	facts    driver.Facts

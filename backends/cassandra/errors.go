@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -55,7 +56,10 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 			cause = context.DeadlineExceeded // the client's own
 		}
 		if cause != nil {
-			return who.Late(doing, s.addr, cause)
+			return who.Unreached(doing, s.addr, cause, s.dialer.Why())
+		}
+		if why := s.dialer.Why(); why != nil && unsent(err) {
+			err = fmt.Errorf("%w: %w", err, why)
 		}
 	}
 	remedy, kind := kindOf(err)
@@ -109,6 +113,12 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrTooLarge
 	case errors.Is(err, gocql.ErrUnsupported):
 		return "", driver.ErrUnsupported
+	case errors.Is(err, backend.ErrElsewhere):
+		return "", driver.ErrInvalid
+	case backend.IsRefusedClient(err):
+		return backend.RefusedClient, driver.ErrInvalid
+	case backend.IsTLS(err):
+		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	}
 	return "", driver.ErrUnavailable
 }

@@ -1,16 +1,8 @@
 package cassandra_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,55 +15,51 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// certify writes a certificate for a host that signs itself, with its key, and returns it
-// without the key.
-func certify(t *testing.T, file, host string) []byte {
+// keep writes a certificate and its key to one file.
+func keep(t *testing.T, file string, c backendtest.Certificate) {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
+	key, err1 := os.ReadFile(c.Key)
+	cert, err2 := os.ReadFile(c.File)
+	if err := errors.Join(err1, err2, os.WriteFile(file, append(key, cert...), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.ParseIP(host)}, IsCA: true, BasicConstraintsValid: true}
-	der, err1 := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	secret, err2 := x509.MarshalPKCS8PrivateKey(key)
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	if err := os.WriteFile(file, append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), cert...), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return cert
 }
 
-// A guarded is a server with users and TLS, and with little patience for tombstones.
+// A guarded is a server with users and TLS that asks clients for certificates, and with
+// little patience for tombstones.
 type guarded struct {
-	server *testserver.Server
-	ca     string // the certificate that it has
+	server    *testserver.Server
+	authority *backendtest.Authority // that signed its certificate, and that of mine
+	mine      backendtest.Certificate
 }
+
+const loopback = "127.0.0.1:1"
 
 func startGuarded(t *testing.T) *guarded {
 	t.Helper()
-	dir := t.TempDir()
-	store, ca := filepath.Join(dir, "store.pem"), filepath.Join(dir, "ca.pem")
-	certify(t, store, "127.0.0.1") // which the server is not, as long as nobody knows its address
+	store, valid := filepath.Join(t.TempDir(), "store.pem"), time.Now().Add(time.Hour)
+	g := &guarded{authority: backendtest.NewAuthority(t)}
+	g.mine = g.authority.Issue(t, loopback, valid)
+	keep(t, store, g.mine) // which the server is not, as long as nobody knows its address
 	set := func(key, value string) string { return "-Dcassandra.settings." + key + "=" + value }
-	g := &guarded{ca: ca, server: testserver.Start(t, testserver.Cassandra,
+	g.server = testserver.Start(t, testserver.Cassandra,
 		set("authenticator.class_name", "PasswordAuthenticator"), set("authorizer.class_name", "CassandraAuthorizer"),
 		set("client_encryption_options.enabled", "true"), set("client_encryption_options.optional", "true"),
+		set("client_encryption_options.require_client_auth", "true"),
 		set("client_encryption_options.ssl_context_factory.class_name", "org.apache.cassandra.security.PEMBasedSslContextFactory"),
-		set("client_encryption_options.keystore", store),
-		set("tombstone_warn_threshold", "50"), set("tombstone_failure_threshold", "100"))}
-	if _, err := cassandra.Open(t.Context(), g.url("cassandra:cassandra", "k?tls=true&ca="+store)); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "certificate") {
+		set("client_encryption_options.keystore", store), set("client_encryption_options.truststore", g.authority.File),
+		set("tombstone_warn_threshold", "50"), set("tombstone_failure_threshold", "100"))
+	if _, err := cassandra.Open(t.Context(), g.url("cassandra:cassandra", "k?"+g.tls())); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "certificate") {
 		t.Errorf("open with the certificate of another host: %v, want ErrInvalid", err)
 	}
-	host, _, _ := net.SplitHostPort(g.server.Addr)
-	if err := os.WriteFile(ca, certify(t, store, host), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	keep(t, store, g.authority.Issue(t, g.server.Addr, valid))
 	g.server.Restart(t)
 	return g
+}
+
+// tls returns the options with which a client is taken.
+func (g *guarded) tls() string {
+	return "tls=true&ca=" + g.authority.File + "&cert=" + g.mine.File + "&key=" + g.mine.Key
 }
 
 func (g *guarded) url(user, rest string) string {
@@ -83,10 +71,17 @@ func (g *guarded) url(user, rest string) string {
 func TestGuardedServer(t *testing.T) {
 	t.Parallel()
 	g := startGuarded(t)
-	s, ts := open(t, g.url("cassandra:cassandra", "k?replication=1&tls=true&ca="+g.ca))
+	file := filepath.Join(t.TempDir(), "password")
+	if err := os.WriteFile(file, []byte("cassandra\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, ts := open(t, g.url("cassandra", "k?replication=1&local=true&password_file="+file+"&"+g.tls()))
 	backendtest.MustCommit(t, s, ts.insert(t, "ann", "1"))
 	admin := raw(t, g.url("cassandra:cassandra", ""), "k")
 	do(t, admin, "CREATE ROLE guest WITH PASSWORD = 'guest' AND LOGIN = true")
+	theirs := backendtest.NewAuthority(t)
+	foreign := theirs.Issue(t, loopback, time.Now().Add(time.Hour))
+	expired := g.authority.Issue(t, loopback, time.Now().Add(-time.Hour))
 	for what, tt := range map[string]struct {
 		url, remedy string
 		kind        error
@@ -94,9 +89,19 @@ func TestGuardedServer(t *testing.T) {
 		"a wrong password":        {g.url("cassandra:hunter2", "k"), "user and password", driver.ErrInvalid},
 		"no user":                 {"cassandra://" + g.server.Addr + "/k", "user and password", driver.ErrInvalid},
 		"without rights":          {g.url("guest:guest", "k"), "grant the user", driver.ErrInvalid},
-		"without the certificate": {g.url("cassandra:cassandra", "k?tls=true"), "certificate", driver.ErrInvalid},
+		"without the authority":   {g.url("cassandra:cassandra", "k?tls=true"), "certificate", driver.ErrInvalid},
+		"another authority":       {g.url("cassandra:cassandra", "k?tls=true&ca="+theirs.File), "must be trusted", driver.ErrInvalid},
+		"no certificate":          {g.url("cassandra:cassandra", "k?tls=true&ca="+g.authority.File), "options cert and key", nil},
+		"another's certificate":   {g.url("cassandra:cassandra", "k?tls=true&ca="+g.authority.File+"&cert="+foreign.File+"&key="+foreign.Key), "options cert and key", nil},
+		"an expired certificate":  {g.url("cassandra:cassandra", "k?tls=true&cert="+expired.File+"&key="+expired.Key), "get a new one", driver.ErrInvalid},
+		"a password without user": {"cassandra://" + g.server.Addr + "/k?password_file=" + file, "without its user", driver.ErrInvalid},
 	} {
-		if _, err := cassandra.Open(t.Context(), tt.url); !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.remedy) || strings.Contains(err.Error(), "hunter2") {
+		_, err := cassandra.Open(t.Context(), tt.url)
+		// A server that refuses a client may close the connection before it has said so.
+		if tt.kind == nil && (errors.Is(err, driver.ErrInvalid) || errors.Is(err, driver.ErrUnavailable)) {
+			tt.kind = err
+		}
+		if err == nil || !errors.Is(err, tt.kind) || !strings.Contains(err.Error(), tt.remedy) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("open with %s: %v, want %v that says %q and not the password", what, err, tt.kind, tt.remedy)
 		}
 	}

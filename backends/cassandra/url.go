@@ -2,13 +2,10 @@ package cassandra
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +13,7 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -42,12 +40,20 @@ const (
 //	tls=true               speaks TLS
 //	ca=file                of tls: the certificates, in PEM, that the servers' must be
 //	                       signed by; without it those of the system
+//	cert=file, key=file    of tls: the certificate of the client and its key, in PEM, for
+//	                       servers that ask for one (require_client_auth)
+//	password_env=name      the password of user@ is in a variable of the environment
+//	password_file=path     the password of user@ is in a file; a newline at its end does
+//	                       not count
+//	local=true             connect to this machine only, whatever a server tells about
+//	                       others; another address is ErrInvalid
 //	connections=number     connections to each server; 2
 //	timeout=time           how long to wait for an answer; 12s
 //	connect_timeout=time   how long to wait until a connection is made; 5s
 //
 // with times like 500ms or 3s. Anything else is ErrInvalid. What is said at New of the
-// server holds here, too.
+// server holds here, too. A program that has its own *tls.Config, or asks for passwords
+// elsewhere, gives New a session of its own.
 func Open(ctx context.Context, rawURL string) (*Store, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {
@@ -56,25 +62,47 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
+	if err := t.allowed(ctx, t.names); err != nil {
+		return nil, err
+	}
 	session, err := t.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{session: session, own: true, addr: t.hosts}
-	if err := s.open(ctx, &t.opts); err != nil {
+	var told []string
+	for _, host := range session.GetHosts() {
+		told = append(told, host.ConnectAddress().String())
+	}
+	s := &Store{session: session, own: true, addr: t.hosts, dialer: &t.dialer}
+	if err = t.allowed(ctx, told); err == nil {
+		err = s.open(ctx, &t.opts)
+	}
+	if err != nil {
 		session.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
+// allowed says whether hosts may be connected to.
+func (t *target) allowed(ctx context.Context, hosts []string) error {
+	for _, host := range hosts {
+		if err := t.dialer.Allows(ctx, host); err != nil {
+			return who.Wrap(fmt.Errorf("open: %w", err))
+		}
+	}
+	return nil
+}
+
 // A target is what a URL says.
 type target struct {
 	opts    Options
 	hosts   string
+	names   []string // of hosts, without ports
 	cluster *gocql.ClusterConfig
 	tls     bool
-	ca      string
+	access  backend.Access
+	dialer  backend.Dialer
 }
 
 var errURL = invalid("open: a URL that cannot be read; %s", urlForms)
@@ -95,34 +123,35 @@ func parseURL(rawURL string) (*target, error) {
 		return nil, errURL
 	}
 	t := &target{hosts: hosts, opts: Options{Keyspace: keyspace}}
+	t.access.Dialer = &t.dialer
+	options, err := who.Options(query)
+	if err != nil {
+		return nil, err
+	}
 	if err := t.setHosts(); err != nil {
 		return nil, err
+	}
+	for _, o := range options {
+		if known, err := t.access.Set(who, o); known || err != nil {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err := t.setOption(o); err != nil {
+			return nil, err
+		}
 	}
 	if err := t.setUser(user, strings.Contains(where, "@")); err != nil {
 		return nil, err
 	}
-	options, err := url.ParseQuery(query)
-	if err != nil {
-		return nil, errURL
-	}
-	for name, values := range options {
-		if len(values) > 1 {
-			return nil, invalid("open: option %.50s is given twice", name)
-		}
-		if err := t.setOption(name, values[0]); err != nil {
-			return nil, err
-		}
-	}
-	if t.ca != "" && !t.tls {
-		return nil, invalid("open: option ca is of tls=true, which is not given")
-	}
-	if keyspace == "" {
-		return nil, invalid("open: no keyspace; %s", urlForms)
-	}
-	if err := new(Store).use(&t.opts); err != nil {
+	if err := t.secure(); err != nil {
 		return nil, err
 	}
-	return t, t.secure()
+	if !isName(keyspace) || len(keyspace) > 48 {
+		return nil, invalid("open: the keyspace of the URL is to be a name of at most 48 letters, digits and '_'; %s", urlForms)
+	}
+	return t, new(Store).use(&t.opts)
 }
 
 // setHosts makes the configuration of the client for the hosts.
@@ -134,14 +163,16 @@ func (t *target) setHosts() error {
 			name, port = strings.Trim(host, "[]"), "9042"
 		}
 		n, err := strconv.Atoi(port)
-		if err != nil || n < 1 || n > 65535 || name == "" {
+		if err != nil || n < 1 || n > 65535 || !backend.IsHost(name) {
 			return errURL
 		}
+		t.names = append(t.names, name)
 		list = append(list, net.JoinHostPort(name, port))
 	}
 	c := gocql.NewCluster(list...)
 	_, port, _ := net.SplitHostPort(list[0])
 	c.Port, _ = strconv.Atoi(port) // of servers that the others tell about
+	c.Dialer = &t.dialer
 	tune(c)
 	t.cluster = c
 	return nil
@@ -169,20 +200,30 @@ func (lenient) Reset(*gocql.HostInfo)                  {}
 
 func (t *target) setUser(text string, given bool) error {
 	if !given {
+		if t.access.HasPassword() {
+			return invalid("open: a password without its user; want user@ before the host")
+		}
 		return nil
 	}
 	name, password, ok := strings.Cut(text, ":")
 	name, err1 := url.PathUnescape(name)
 	password, err2 := url.PathUnescape(password)
-	if err1 != nil || err2 != nil || !ok || name == "" {
-		return errURL
+	if err1 != nil || err2 != nil || ok == t.access.HasPassword() || name == "" {
+		return errUser
+	}
+	password, err := t.access.Password(who, password)
+	if err != nil {
+		return err
 	}
 	t.cluster.Authenticator = gocql.PasswordAuthenticator{Username: name, Password: password}
 	return nil
 }
 
-func (t *target) setOption(name, value string) (err error) {
-	switch name {
+var errUser = invalid("open: what stands before the @ cannot be read; want user:password@, or user@ with option password_env or password_file; %s", urlForms)
+
+func (t *target) setOption(o backend.Option) (err error) {
+	value := o.Value
+	switch o.Name {
 	case "dc":
 		if t.opts.Datacenter = value; value == "" {
 			err = errEmpty
@@ -193,8 +234,6 @@ func (t *target) setOption(name, value string) (err error) {
 		}
 	case "tls":
 		t.tls, err = strconv.ParseBool(value)
-	case "ca":
-		t.ca = value
 	case "connections":
 		if t.cluster.NumConns, err = strconv.Atoi(value); err == nil && (t.cluster.NumConns < 1 || t.cluster.NumConns > 1000) {
 			err = errEmpty
@@ -204,10 +243,10 @@ func (t *target) setOption(name, value string) (err error) {
 	case "connect_timeout":
 		t.cluster.ConnectTimeout, err = positive(value)
 	default:
-		return invalid("open: option %.50q is none of dc, replication, tls, ca, connections, timeout and connect_timeout", name)
+		return invalid("open: option %d of the URL is none of dc, replication, tls, connections, timeout, connect_timeout, %s, %s", o.At, backend.TLSNames, backend.AccessNames)
 	}
 	if err != nil {
-		return invalid("open: option %s=%.50q cannot be read", name, value)
+		return invalid("open: the value of option %s cannot be read", o.Name)
 	}
 	return nil
 }
@@ -224,22 +263,11 @@ func positive(text string) (time.Duration, error) {
 
 // secure sets up TLS.
 func (t *target) secure() error {
-	if !t.tls {
-		return nil
+	config, err := t.access.TLS(who, t.tls, "tls=true")
+	if config != nil {
+		t.cluster.SslOpts = &gocql.SslOptions{Config: config, EnableHostVerification: true}
 	}
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if t.ca != "" {
-		pem, err := os.ReadFile(t.ca)
-		if err != nil {
-			return invalid("open: option ca: %v", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return invalid("open: option ca: the file %.200s has no certificates in PEM", t.ca)
-		}
-	}
-	t.cluster.SslOpts = &gocql.SslOptions{Config: config, EnableHostVerification: true}
-	return nil
+	return err
 }
 
 // attempts keep why connections could not be made: the client tells it in words only.
@@ -289,7 +317,7 @@ func (t *target) connect(ctx context.Context) (*gocql.Session, error) {
 				m.session.Close()
 			}
 		}()
-		return nil, fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, driver.ErrTimeout, ctx.Err())
+		return nil, who.Unreached("open", t.hosts, ctx.Err(), why.why())
 	}
 }
 
@@ -309,24 +337,15 @@ func (t *target) failed(err, cause error) error {
 	switch {
 	case t.cluster.Authenticator == nil && strings.Contains(cause.Error(), "authentication required"): // the client has no more than words for it
 		remedy, kind = kindOfCode(gocql.ErrCodeCredentials)
-	case isTLS(cause):
-		remedy, kind = "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	case codeOf(cause) == gocql.ErrCodeProtocol:
 		remedy, kind = "the server does not speak protocol version 5: upgrade it to Cassandra 4.1 or later", driver.ErrUnsupported
-	case codeOf(cause) < 0 && !t.tls:
+	case codeOf(cause) < 0 && !t.tls && remedy == "" && kind != driver.ErrInvalid:
 		remedy = "if the server speaks TLS only, say tls=true"
+	case codeOf(cause) < 0 && t.tls && kind == driver.ErrUnavailable && remedy == "":
+		remedy = "if the server asks for a client's certificate, give one that it trusts by options cert and key"
 	}
 	if remedy != "" {
 		return fmt.Errorf("cassandra: open: %s: %w: %w; %s", t.hosts, kind, cause, remedy)
 	}
 	return fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, kind, cause)
-}
-
-// isTLS reports whether client and server do not agree on TLS.
-func isTLS(err error) bool {
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
 }

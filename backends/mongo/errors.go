@@ -160,11 +160,24 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 			cause = context.DeadlineExceeded // the client's own, or about to be
 		}
 		if cause != nil {
-			return who.Late(doing, s.addr, cause)
+			return who.Unreached(doing, s.addr, cause, s.unreached(err))
 		}
 	}
 	remedy, kind := kindOf(err)
 	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
+}
+
+// unreached returns why no server could be connected to, where that is why err came, or
+// nil.
+func (s *Store) unreached(err error) error {
+	if e, ok := errors.AsType[topology.ServerSelectionError](err); ok {
+		for _, server := range e.Desc.Servers {
+			if server.LastError != nil {
+				return server.LastError
+			}
+		}
+	}
+	return s.dialer.Why()
 }
 
 // isSelection reports whether no server could be found in the time that the client
@@ -197,6 +210,10 @@ func kindOf(err error) (remedy string, kind error) {
 	switch {
 	case errors.Is(err, mongodriver.ErrClientDisconnected):
 		return "", driver.ErrClosed
+	case errors.Is(err, backend.ErrElsewhere):
+		return "", driver.ErrInvalid
+	case backend.IsRefusedClient(err):
+		return "the server does not take the client's certificate: give one that it trusts by option tlsCertificateKeyFile", driver.ErrInvalid
 	case backend.IsTLS(err):
 		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	case errors.Is(err, topdriver.ErrDocumentTooLarge):

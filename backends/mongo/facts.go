@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,12 +60,29 @@ func (s *Store) learn(ctx context.Context) error {
 	if err := s.suits(g); err != nil {
 		return err
 	}
+	if err := s.allowed(ctx, g); err != nil {
+		return err
+	}
 	s.set = g.SetName != ""
 	if err := s.described(ctx, "open", nil, nil); err != nil { // may the user read?
 		return err
 	}
 	s.learnEngine(ctx, g)
 	s.facts = s.factsOf(g)
+	return nil
+}
+
+// allowed says whether all servers of the replica set may be connected to.
+func (s *Store) allowed(ctx context.Context, g *greeting) error {
+	if s.dialer == nil {
+		return nil
+	}
+	for _, addr := range slices.Concat(g.Hosts, g.Passives, g.Arbiters) {
+		host, _, _ := net.SplitHostPort(addr)
+		if err := s.dialer.Allows(ctx, host); err != nil {
+			return who.Wrap(fmt.Errorf("open: replica set %s: %w", g.SetName, err))
+		}
+	}
 	return nil
 }
 

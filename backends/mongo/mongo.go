@@ -17,8 +17,9 @@ import (
 // database of MongoDB.
 type Store struct {
 	client *mongodriver.Client
-	own    bool   // the client is disconnected with the store
-	addr   string // for people, without anything secret
+	own    bool            // the client is disconnected with the store
+	dialer *backend.Dialer // of the client, nil if Open did not make it
+	addr   string          // for people, without anything secret
 	db     string
 	prefix string
 	ferret bool // FerretDB is taken

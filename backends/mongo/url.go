@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -35,20 +38,29 @@ const (
 //	database=text          the database, where the one in the path is that of the user
 //	prefix=text            begins the names of all collections; see Options.Prefix
 //	allow_ferretdb=true    see Options.AllowFerretDB
+//	password_env=name      the password of user@ is in a variable of the environment
+//	password_file=path     the password of user@ is in a file; a newline at its end does
+//	                       not count
+//	local=true             connect to this machine only, whatever a server tells about its
+//	                       replica set; another address is ErrInvalid
 //
 // and all others are those of a connection string of MongoDB: replicaSet, authSource,
-// tls, tlsCAFile, maxPoolSize, appName and so on. Without timeoutMS a call whose context
+// tls, tlsCAFile, tlsCertificateKeyFile, maxPoolSize, appName and so on. Without timeoutMS a call whose context
 // has no deadline ends after ten seconds; without serverSelectionTimeoutMS a call waits
 // five for a primary. Refused are w, journal, readConcernLevel and readPreference that
 // say less than majority, true, majority and primary, which hold whatever is said; and
 // directConnection where the server is one of several. What is said at New of the
-// server holds here, too.
+// server holds here, too. A program that has its own *tls.Config, or asks for passwords
+// elsewhere, gives New a client of its own.
 func Open(ctx context.Context, rawURL string) (*Store, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
 	if err := ended(ctx); err != nil {
+		return nil, err
+	}
+	if err := t.allowed(ctx); err != nil {
 		return nil, err
 	}
 	opts, err := t.clientOptions()
@@ -59,7 +71,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, errURL
 	}
-	s := &Store{client: client, own: true, addr: t.hosts, direct: t.direct}
+	s := &Store{client: client, own: true, dialer: &t.dialer, addr: t.hosts, direct: t.direct}
 	if err := s.open(ctx, &t.opts); err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), choreTime)
 		defer cancel()
@@ -69,14 +81,30 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	return s, nil
 }
 
+// allowed says whether the servers of the URL may be connected to.
+func (t *target) allowed(ctx context.Context) error {
+	if t.srv && t.dialer.Local {
+		return who.Wrap(fmt.Errorf("open: of the servers behind mongodb+srv:// nothing is known; name one by mongodb://: %w", backend.ErrElsewhere))
+	}
+	for _, host := range t.names {
+		if err := t.dialer.Allows(ctx, host); err != nil {
+			return who.Wrap(fmt.Errorf("open: %w", err))
+		}
+	}
+	return nil
+}
+
 // A target is what a URL says.
 type target struct {
 	opts   Options
 	uri    string // for the client: without the store's own options
 	srv    bool
 	hosts  string
+	names  []string // of hosts, without ports and sockets
 	direct bool
 	timed  map[string]bool // options of time that are given
+	access backend.Access
+	dialer backend.Dialer
 }
 
 var errURL = invalid("open: a URL or one of its options that cannot be read; %s", urlForms)
@@ -87,28 +115,65 @@ func parseURL(rawURL string) (*target, error) {
 		return nil, invalid("open: the scheme is none of mongodb and mongodb+srv; %s", urlForms)
 	}
 	t := &target{srv: scheme == "mongodb+srv", timed: map[string]bool{}}
+	t.access.Dialer = &t.dialer
 	where, query, _ := strings.Cut(rest, "?")
-	hosts, database, _ := strings.Cut(where[strings.LastIndex(where, "@")+1:], "/")
-	if hosts == "" || strings.ContainsAny(hosts, "# ") {
+	at := strings.LastIndex(where, "@")
+	hosts, database, _ := strings.Cut(where[at+1:], "/")
+	if strings.ContainsAny(query, "@#") || strings.ContainsAny(where[:max(at, 0)], "/@[]#\\ ") || !t.setHosts(hosts) {
 		return nil, errURL
 	}
 	var err error
-	if t.opts.Database, err = url.PathUnescape(database); err != nil {
+	if t.opts.Database, err = url.PathUnescape(database); err != nil || strings.ContainsAny(t.opts.Database, "/?@#%: ") {
 		return nil, errURL
 	}
-	t.hosts = hosts
 	kept, err := t.parseOptions(query)
 	if err != nil {
 		return nil, err
 	}
-	t.uri = scheme + "://" + where
-	if !strings.Contains(where[strings.LastIndex(where, "@")+1:], "/") {
+	user, err := t.user(where[:at+1])
+	if err != nil {
+		return nil, err
+	}
+	t.uri = scheme + "://" + user + where[at+1:]
+	if !strings.Contains(where[at+1:], "/") {
 		t.uri += "/"
 	}
 	if kept != "" {
 		t.uri += "?" + kept
 	}
 	return t, nil
+}
+
+// setHosts takes the hosts, and reports whether they can be some.
+func (t *target) setHosts(hosts string) bool {
+	t.hosts = hosts
+	for host := range strings.SplitSeq(hosts, ",") {
+		if path, err := url.PathUnescape(host); err == nil && strings.HasPrefix(path, "/") && strings.HasSuffix(path, ".sock") {
+			continue
+		}
+		name, port, err := net.SplitHostPort(host)
+		if err != nil {
+			name, port = strings.Trim(host, "[]"), "1"
+		}
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil || !backend.IsHost(name) {
+			return false
+		}
+		t.names = append(t.names, name)
+	}
+	return true
+}
+
+// user returns what stands before the hosts, an @ at its end, with the password.
+func (t *target) user(text string) (string, error) {
+	if !t.access.HasPassword() {
+		return text, nil
+	}
+	name, inURL, _ := strings.Cut(strings.TrimSuffix(text, "@"), ":")
+	if name == "" {
+		return "", invalid("open: a password without its user; want user@ before the host")
+	}
+	password, err := t.access.Password(who, inURL)
+	return name + ":" + strings.ReplaceAll(url.QueryEscape(password), "+", "%20") + "@", err
 }
 
 // parseOptions reads the options that concern the store and returns those of the
@@ -154,6 +219,8 @@ func (t *target) setOption(name, value string) (own bool, err error) {
 			return true, invalid("open: option allow_ferretdb is to be true or false")
 		}
 		return true, nil
+	case "password_env", "password_file", "local":
+		return t.access.Set(who, backend.Option{Name: name, Value: value})
 	case "timeoutms", "serverselectiontimeoutms":
 		t.timed[name] = true
 	case "directconnection":
@@ -175,7 +242,7 @@ func weaker(name, value string) error {
 		{"readpreference", "readPreference", "primary"},
 	} {
 		if name == o.name && value != o.want {
-			return invalid("open: option %s=%.50s does not keep what is acknowledged: leave it out, or say %s", o.shown, value, o.want)
+			return invalid("open: option %s, as it is given, does not keep what is acknowledged: leave it out, or say %s", o.shown, o.want)
 		}
 	}
 	return nil
@@ -188,8 +255,12 @@ func (t *target) clientOptions() (*options.ClientOptions, error) {
 		if _, ok := errors.AsType[*net.DNSError](err); t.srv && (ok || strings.Contains(err.Error(), "lookup")) {
 			return nil, fmt.Errorf("mongo: open: %s: DNS does not tell the servers of this name: %w", t.hosts, driver.ErrUnavailable)
 		}
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			return nil, invalid("open: a file that the options of the URL name: %v", e)
+		}
 		return nil, errURL
 	}
+	opts.SetDialer(&t.dialer)
 	if !t.timed["timeoutms"] {
 		opts.SetTimeout(callTime)
 	}

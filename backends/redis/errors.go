@@ -32,7 +32,7 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 	remedy, kind := kindOf(err)
 	if codeOf(err) == "" {
 		if cause := backend.Over(ctx); cause != nil {
-			return who.Late(doing, s.addr, cause)
+			return who.Unreached(doing, s.addr, cause, s.dialer.Why())
 		}
 	}
 	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
@@ -79,6 +79,10 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrClosed
 	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
 		return "all connections are in use: raise the pool's size", driver.ErrThrottled
+	case errors.Is(err, backend.ErrElsewhere):
+		return "", driver.ErrInvalid
+	case backend.IsRefusedClient(err):
+		return backend.RefusedClient, driver.ErrInvalid
 	case backend.IsTLS(err):
 		return "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted", driver.ErrInvalid
 	}

@@ -16,8 +16,9 @@ import (
 type Store struct {
 	client goredis.UniversalClient // the one given, or a router or waiter around it
 	quorum quorum
-	own    bool   // the client is closed with the store
-	addr   string // for people, without anything secret
+	dialer *backend.Dialer // of the client, nil if Open did not make it
+	own    bool            // the client is closed with the store
+	addr   string          // for people, without anything secret
 	db     int
 	prefix string
 	facts  driver.Facts
@@ -46,6 +47,11 @@ type Store struct {
 //
 // MaxRetries of the client counts for reading only: a commit is sent once.
 func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*Store, error) {
+	return newStore(ctx, client, opts, nil)
+}
+
+// newStore is New. The dialer is that of the client if Open made it.
+func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options, dialer *backend.Dialer) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
@@ -54,6 +60,7 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 		return nil, err
 	}
 	s := &Store{
+		dialer:   dialer,
 		prefix:   prefix,
 		creation: newScript(createText),
 		remove:   newScript(removeText),

@@ -1,23 +1,16 @@
 package redis_test
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"io"
-	"math/big"
 	"net"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
 	"github.com/polystore/polystore/internal/backendtest"
@@ -25,67 +18,12 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// certificate makes one that signs itself, and a file of it.
-func certificate(t *testing.T) (tls.Certificate, string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotBefore: time.Now().Add(-time.Hour),
-		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
-}
-
-// encrypted stands before a server and speaks TLS.
-func encrypted(t *testing.T, cert tls.Certificate, server string) string {
-	t.Helper()
-	l, err := tls.Listen("tcp4", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
-	go accept(l, server)
-	return l.Addr().String()
-}
-
-func accept(l net.Listener, server string) {
-	for {
-		c, err := l.Accept()
-		if err != nil {
-			return
-		}
-		go relay(c, server)
-	}
-}
-
-func relay(c net.Conn, server string) {
-	defer c.Close()
-	s, err := net.Dial("tcp4", server)
-	if err != nil {
-		return
-	}
-	defer s.Close()
-	go func() {
-		io.Copy(s, c)
-		s.Close()
-	}()
-	io.Copy(c, s)
-}
-
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	server := testserver.Shared(t, testserver.Redis)
-	cert, file := certificate(t)
-	addr := encrypted(t, cert, server.Addr)
+	authority := backendtest.NewAuthority(t)
+	cert := authority.Issue(t, server.Addr, time.Now().Add(time.Hour))
+	addr, file := backendtest.Encrypted(t, &tls.Config{Certificates: []tls.Certificate{cert.Certificate}}, server.Addr), authority.File
 	prefix := "prefix=" + driver.NewToken().String()
 	s, ts := open(t, "rediss://"+addr+"?"+prefix+"&ca="+file)
 	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
@@ -114,6 +52,73 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// askingServer returns the address by which a server asks clients for a certificate: its
+// own TLS, or a front before it where the server was built without TLS or cannot read the
+// files of the test.
+func askingServer(t *testing.T, authority *backendtest.Authority, until time.Time) string {
+	t.Helper()
+	server := testserver.Start(t, testserver.Redis)
+	cert := authority.Issue(t, server.Addr, until)
+	client := goredis.NewClient(&goredis.Options{Addr: server.Addr})
+	defer client.Close()
+	l, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	l.Close()
+	err = client.Do(t.Context(), "config", "set", "tls-cert-file", cert.File, "tls-key-file", cert.Key, "tls-ca-cert-file", authority.File, "tls-port", port).Err()
+	if err != nil {
+		t.Logf("a front speaks TLS for the server: %v", err)
+		return backendtest.Encrypted(t, authority.Asking(cert), server.Addr)
+	}
+	host, _, _ := net.SplitHostPort(server.Addr)
+	return net.JoinHostPort(host, port)
+}
+
+// A server that asks for a client's certificate takes one that it trusts, and any other
+// is refused with the remedy.
+func TestClientCertificates(t *testing.T) {
+	t.Parallel()
+	ours, theirs := backendtest.NewAuthority(t), backendtest.NewAuthority(t)
+	valid := time.Now().Add(time.Hour)
+	const loopback = "127.0.0.1:1"
+	addr := askingServer(t, ours, valid)
+	mine, foreign := ours.Issue(t, loopback, valid), theirs.Issue(t, loopback, valid)
+	expired := ours.Issue(t, loopback, time.Now().Add(-time.Hour))
+	url := func(ca string, c backendtest.Certificate, key string) string {
+		return "rediss://" + addr + "?ca=" + ca + "&cert=" + c.File + "&key=" + key
+	}
+	s, ts := open(t, url(ours.File, mine, mine.Key))
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
+	for what, tt := range map[string]struct {
+		url, want string
+		kind      error
+	}{
+		"no certificate":                    {"rediss://" + addr + "?ca=" + ours.File, "options cert and key", nil},
+		"a certificate of another":          {url(ours.File, foreign, foreign.Key), "options cert and key", nil},
+		"an expired certificate":            {url(ours.File, expired, expired.Key), "get a new one", driver.ErrInvalid},
+		"a server that another signed":      {url(theirs.File, mine, mine.Key), "must be trusted", driver.ErrInvalid},
+		"a key of another certificate":      {url(ours.File, mine, foreign.Key), "does not match", driver.ErrInvalid},
+		"a certificate without its key":     {"rediss://" + addr + "?cert=" + mine.File, "belong together", driver.ErrInvalid},
+		"a file that is not there":          {"rediss://" + addr + "?cert=/nosuch&key=/nosuch", "no such file", driver.ErrInvalid},
+		"certificates without TLS":          {"redis://" + addr + "?cert=" + mine.File + "&key=" + mine.Key, "for rediss://", driver.ErrInvalid},
+		"a file that holds no certificates": {"rediss://" + addr + "?ca=" + mine.Key, "no certificate in PEM", driver.ErrInvalid},
+	} {
+		s, err := redis.Open(t.Context(), tt.url)
+		if err == nil {
+			s.Close()
+		}
+		// A server that refuses a client may close the connection before it has said so.
+		if tt.kind == nil && (errors.Is(err, driver.ErrInvalid) || errors.Is(err, driver.ErrUnavailable)) {
+			tt.kind = err
+		}
+		if tt.kind == nil || !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%s: %v, want %v with %q", what, err, tt.kind, tt.want)
+		}
+	}
+}
+
 // A socket of the machine, behind which a server listens.
 func TestSocket(t *testing.T) {
 	t.Parallel()
@@ -123,7 +128,7 @@ func TestSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	go accept(l, testserver.Shared(t, testserver.Redis).Addr)
+	go backendtest.Accept(l, testserver.Shared(t, testserver.Redis).Addr)
 	s, ts := open(t, "unix://"+path+"?db=3&prefix="+driver.NewToken().String())
 	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	if d := s.Facts().Detail; !strings.Contains(d, path) || !strings.Contains(d, "database 3") {

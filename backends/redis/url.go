@@ -2,15 +2,12 @@ package redis
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/url"
-	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -19,6 +16,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -51,25 +49,38 @@ const mostConnections = 1 << 16
 //	db=number             the database, where the path does not say it
 //	ca=file               of rediss: the certificates, in PEM, that the server's must be
 //	                      signed by; without it those of the system
+//	cert=file, key=file   of rediss: the certificate of the client and its key, in PEM,
+//	                      for a server that asks for one
+//	password_env=name     the password is in a variable of the environment
+//	password_file=path    the password is in a file; a newline at its end does not count
+//	local=true            connect to this machine only, whatever a cluster tells about
+//	                      its servers; another address is ErrInvalid
 //	client_name=text      how CLIENT LIST calls the connections
 //	pool_size=number      connections at most, to each server, up to 65536; 10 for each
 //	                      processor
 //	pool_timeout=time     how long to wait for one; 4s
-//	dial_timeout=time     how long to wait until one is made; 5s. Several attempts are
-//	                      made: only the deadline of a context bounds them all
+//	dial_timeout=time     how long to wait until one is made, by all attempts; 5s
 //	read_timeout=time     how long to wait for an answer; 3s
 //	write_timeout=time    how long to wait until a request has left; 3s
 //
 // with times like 500ms or 3s. Anything else is ErrInvalid. A user has a password; the
-// default user is the one of :password@. What is said at New of the server holds here,
-// too.
+// default user is the one of :password@, or of no user where an option says where the
+// password is. What is said at New of the server holds here, too. A program that has its
+// own *tls.Config, or asks for passwords elsewhere, gives New a client of its own.
+//
+// Nothing is written to standard error. A client of the caller's own may do so: go-redis
+// logs failed connections unless redis.SetLogger is called, which holds for all clients
+// of the program.
 func Open(ctx context.Context, rawURL string) (*Store, error) {
 	target, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
+	if err := target.allowed(ctx); err != nil {
+		return nil, err
+	}
 	client := target.client()
-	s, err := New(ctx, client, &target.opts)
+	s, err := newStore(ctx, client, &target.opts, &target.dialer)
 	if err != nil {
 		client.Close()
 		return nil, hint(err, target.own.TLSConfig != nil)
@@ -78,12 +89,26 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	return s, nil
 }
 
+// allowed says whether the servers of the URL may be connected to.
+func (t *target) allowed(ctx context.Context) error {
+	if t.own.Network == "unix" {
+		return nil
+	}
+	for _, addr := range append([]string{t.own.Addr}, t.addrs...) {
+		host, _, _ := net.SplitHostPort(addr)
+		if err := t.dialer.Allows(ctx, host); err != nil {
+			return who.Wrap(fmt.Errorf("open: %w", err))
+		}
+	}
+	return nil
+}
+
 // hint adds to an error what may be wrong with the scheme of a URL. A server that is
 // spoken to in the other way answers nothing, or ends the connection.
 func hint(err error, secure bool) error {
 	switch {
 	case secure && errors.Is(err, driver.ErrUnavailable) && codeOf(err) == "":
-		return fmt.Errorf("%w; if the server speaks no TLS, write redis://", err)
+		return fmt.Errorf("%w; if the server speaks no TLS, write redis://; if it asks for a client's certificate, give one that it trusts by options cert and key", err)
 	case !secure && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)):
 		return fmt.Errorf("%w; the server ended the connection: if it speaks TLS, write rediss://; else it may have all the clients that it takes (maxclients), or be in protected mode", err)
 	}
@@ -96,6 +121,9 @@ type target struct {
 	own     *goredis.Options // of the client, of one server or of each
 	cluster bool
 	addrs   []string // of a cluster, beside the first
+	access  backend.Access
+	dialer  backend.Dialer
+	tries   int // at a connection
 }
 
 // client makes the client of a target.
@@ -115,8 +143,8 @@ func (t *target) client() goredis.UniversalClient {
 		Username:              o.Username,
 		Password:              o.Password,
 		ContextTimeoutEnabled: true,
+		Dialer:                o.Dialer,
 		DialTimeout:           o.DialTimeout,
-		DialerRetries:         1, // others know who has the slots of a server that is gone
 		ReadTimeout:           o.ReadTimeout,
 		WriteTimeout:          o.WriteTimeout,
 		PoolTimeout:           o.PoolTimeout,
@@ -138,18 +166,38 @@ func parseURL(rawURL string) (*target, error) {
 		PoolTimeout:           readTimeout + time.Second,
 		Username:              u.User.Username(),
 	}
-	o.Password, _ = u.User.Password()
-	if o.Username != "" && o.Password == "" { // go-redis would be the default user
-		return nil, invalid("open: a user without a password; want user:password@, where a user who needs none takes any, and :password@ for the default user")
-	}
 	if err := address(o, u); err != nil {
 		return nil, err
 	}
-	t := &target{own: o}
+	t := &target{own: o, tries: dialTries}
+	t.access.Dialer, o.Dialer = &t.dialer, t.dial
 	if err := t.parseOptions(u); err != nil {
 		return nil, err
 	}
+	if err := t.secure(u); err != nil {
+		return nil, err
+	}
+	if t.cluster {
+		t.tries = 1 // others know who has the slots of a server that is gone
+	}
 	return t, t.fits()
+}
+
+// secure sets the password and TLS.
+func (t *target) secure(u *url.URL) (err error) {
+	password, _ := u.User.Password()
+	if t.own.Password, err = t.access.Password(who, password); err != nil {
+		return err
+	}
+	if t.own.Username != "" && t.own.Password == "" { // go-redis would be the default user
+		return invalid("open: a user without a password; want user:password@, where a user who needs none takes any, and :password@ for the default user; or say by option password_env or password_file where it is")
+	}
+	t.own.TLSConfig, err = t.access.TLS(who, u.Scheme == "rediss", "rediss://")
+	if t.own.TLSConfig != nil {
+		t.own.TLSConfig.ServerName = u.Hostname()
+		t.tries = 1 // a handshake that fails does so again, and takes its time
+	}
+	return err
 }
 
 // fits says which options do not go together.
@@ -170,16 +218,13 @@ func address(o *goredis.Options, u *url.URL) error {
 	switch u.Scheme {
 	case "unix":
 		o.Network, o.Addr = "unix", u.Path
-		if u.Host != "" || u.Path == "" {
+		if u.Host != "" || u.Path == "" || strings.Contains(u.EscapedPath(), "@") {
 			return invalid("open: unix wants the path of a socket; %s", urlForms)
 		}
 		return nil
-	case "rediss":
-		o.TLSConfig = &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
-		o.DialerRetries = 1 // a handshake that fails does so again, and takes its time
-	case "redis":
+	case "redis", "rediss":
 	default:
-		return invalid("open: the scheme %q; %s", u.Scheme, urlForms)
+		return invalid("open: the scheme is none of redis, rediss and unix; %s", urlForms)
 	}
 	port := u.Port()
 	if port == "" {
@@ -191,6 +236,9 @@ func address(o *goredis.Options, u *url.URL) error {
 	if u.Hostname() == "" {
 		return invalid("open: a URL without a host; %s", urlForms)
 	}
+	if !backend.IsHost(u.Hostname()) {
+		return invalid("open: what stands where the host should is none; %s", urlForms)
+	}
 	o.Network, o.Addr = "tcp", net.JoinHostPort(u.Hostname(), port)
 	if db := strings.Trim(u.Path, "/"); db != "" {
 		return number("database", db, &o.DB, 0, math.MaxInt32)
@@ -199,41 +247,37 @@ func address(o *goredis.Options, u *url.URL) error {
 }
 
 func (t *target) parseOptions(u *url.URL) error {
-	values, err := url.ParseQuery(u.RawQuery)
+	options, err := who.Options(u.RawQuery, "addr")
 	if err != nil {
-		return invalid("open: options that cannot be read; %s", urlForms)
+		return err
 	}
-	for name, given := range values {
-		if name == "addr" {
-			if err := t.setAddrs(given); err != nil {
+	for _, o := range options {
+		if o.Name == "db" && u.Scheme != "unix" && strings.Trim(u.Path, "/") != "" {
+			return invalid("open: the database is given twice, in the path and as option db")
+		}
+		if known, err := t.access.Set(who, o); known || err != nil {
+			if err != nil {
 				return err
 			}
 			continue
 		}
-		if len(given) != 1 {
-			return invalid("open: option %s is given %d times", name, len(given))
-		}
-		if name == "db" && u.Scheme != "unix" && strings.Trim(u.Path, "/") != "" {
-			return invalid("open: the database is given twice, in the path and as option db")
-		}
-		if err := t.setOption(name, given[0]); err != nil {
+		if err := t.setOption(o); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *target) setAddrs(given []string) error {
-	for _, addr := range given {
-		if host, port, err := net.SplitHostPort(addr); err != nil || host == "" || port == "" {
-			return invalid("open: option addr is to be host:port")
-		}
+func (t *target) addAddr(addr string) error {
+	if host, port, err := net.SplitHostPort(addr); err != nil || !backend.IsHost(host) || port == "" {
+		return invalid("open: option addr is to be host:port")
 	}
-	t.addrs = given
+	t.addrs = append(t.addrs, addr)
 	return nil
 }
 
-func (t *target) setOption(name, value string) error {
+func (t *target) setOption(option backend.Option) error {
+	name, value := option.Name, option.Value
 	o := t.own
 	switch name {
 	case "prefix":
@@ -249,8 +293,8 @@ func (t *target) setOption(name, value string) error {
 			return invalid("open: option client_name is to be visible ASCII characters without a space")
 		}
 		o.ClientName = value
-	case "ca":
-		return authority(value, o.TLSConfig)
+	case "addr":
+		return t.addAddr(value)
 	case "db":
 		return number("option db", value, &o.DB, 0, math.MaxInt32)
 	case "pool_size":
@@ -264,10 +308,8 @@ func (t *target) setOption(name, value string) error {
 	case "write_timeout":
 		return duration(name, value, &o.WriteTimeout)
 	default:
-		if strings.Contains(name, "@") { // of a password whose '?' is not escaped
-			return invalid("open: options that cannot be read; %s", urlForms)
-		}
-		return invalid("open: unknown option %q; there are prefix, min_replicas, cluster, addr, db, ca, client_name, pool_size, pool_timeout, dial_timeout, read_timeout and write_timeout", name)
+		return invalid("open: option %d of the URL is none of prefix, min_replicas, cluster, addr, db, client_name, pool_size, pool_timeout, dial_timeout, read_timeout, write_timeout, %s, %s",
+			option.At, backend.TLSNames, backend.AccessNames)
 	}
 	return nil
 }
@@ -287,22 +329,5 @@ func duration(name, value string, to *time.Duration) error {
 		return invalid("open: option %s is to be a time like 500ms or 3s", name)
 	}
 	*to = d
-	return nil
-}
-
-// authority makes the certificates in a file those that the server's must be
-// signed by.
-func authority(file string, config *tls.Config) error {
-	if config == nil {
-		return invalid("open: option ca is for rediss://")
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return invalid("open: option ca: %v", err)
-	}
-	config.RootCAs = x509.NewCertPool()
-	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return invalid("open: option ca: %s has no certificate in PEM", file)
-	}
 	return nil
 }

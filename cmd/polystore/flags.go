@@ -5,6 +5,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/polystore/polystore/loadtest"
@@ -54,6 +56,8 @@ func parse(fs *flag.FlagSet, args []string, want string, stdout io.Writer) ([]st
 		switch {
 		case errors.Is(err, flag.ErrHelp):
 			return nil, err
+		case err != nil && unknownFlag.MatchString(err.Error()): // a URL after a dash
+			return nil, usageError("%s: an argument that begins with a dash is no flag; polystore help %s lists the flags", fs.Name(), fs.Name())
 		case err != nil:
 			return nil, usageError("%s: %w; polystore help %s lists the flags", fs.Name(), err, fs.Name())
 		case fs.NArg() == 0:
@@ -62,6 +66,9 @@ func parse(fs *flag.FlagSet, args []string, want string, stdout io.Writer) ([]st
 		rest, args = append(rest, fs.Arg(0)), fs.Args()[1:]
 	}
 }
+
+// unknownFlag matches the error of a flag whose name no flag can have.
+var unknownFlag = regexp.MustCompile(`(?s)^flag provided but not defined: -[\w-]*[^\w-]`)
 
 func count(name string, args []string, want string) error {
 	if len(args) == len(strings.Fields(want)) {
@@ -75,6 +82,43 @@ func count(name string, args []string, want string) error {
 		got[i] = loadtest.Redact(a)
 	}
 	return usageError("%s takes %s; it got %q; polystore help %s says more", name, want, got, name)
+}
+
+// A redactedError is an error whose text quotes arguments with what must not be seen
+// left out.
+type redactedError struct {
+	err  error
+	text string
+}
+
+func (e *redactedError) Error() string { return e.text }
+func (e *redactedError) Unwrap() error { return e.err }
+
+// redacted returns err with arguments left out that may have a password: a URL may stand
+// where none belongs. Commands print by their errors alone what they were given.
+func redacted(args []string, err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	for _, a := range args {
+		for _, part := range []string{a, strings.TrimLeft(a, "-"), a[strings.Index(a, "=")+1:]} {
+			if safe := loadtest.Redact(part); safe != part && strings.ContainsAny(part, ":@") {
+				text = strings.ReplaceAll(text, part, safe)
+				text = strings.ReplaceAll(text, inQuotes(part), inQuotes(safe))
+			}
+		}
+	}
+	if text == err.Error() {
+		return err
+	}
+	return &redactedError{err, text}
+}
+
+// inQuotes returns a text as it stands between the quotes of %q.
+func inQuotes(text string) string {
+	q := strconv.Quote(text)
+	return q[1 : len(q)-1]
 }
 
 // A list is a flag that may be given several times.

@@ -16,7 +16,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/loadtest"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 const loadAbout = `Loads the data of a workload file into every model that it compares, checks that
@@ -63,7 +65,7 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	result, err := loadtest.Run(ctx, w, loadtest.Options{
-		Open: backends.OpenDriver, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep,
+		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep,
 		Again: f.again(w, rest[0]),
 	})
 	if err = errors.Join(err, clean()); err == nil {
@@ -78,6 +80,27 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stderr, "what the run had written is removed")
 	}
 	return err
+}
+
+// open opens a store, by connections to this machine alone unless others are allowed.
+func (f *loadFlags) open(ctx context.Context, url string) (driver.Store, error) {
+	if f.remote || !onServer(url) {
+		return backends.OpenDriver(ctx, url)
+	}
+	mark := "?"
+	if strings.Contains(url, "?") {
+		mark = "&"
+	}
+	s, err := backends.OpenDriver(ctx, url+mark+"local=true")
+	if errors.Is(err, backend.ErrElsewhere) {
+		return nil, usageError("load: %s is not on this machine; say --remote if a load test there is what you want: %w", loadtest.Redact(url), err)
+	}
+	return s, err
+}
+
+// onServer reports whether a URL is that of a store on servers.
+func onServer(url string) bool {
+	return !strings.HasPrefix(url, "memory:") && !strings.HasPrefix(url, "pebble:")
 }
 
 // again returns the command that repeats the run.
@@ -109,7 +132,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
 	fs.StringVar(&f.out, "out", "runs", "`DIR` for the results")
 	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are")
-	fs.BoolVar(&f.remote, "remote", false, "allow stores on other machines")
+	fs.BoolVar(&f.remote, "remote", false, "allow connections to other machines, also to those that a server tells about")
 }
 
 // apply puts the flags that were given over what the file says.
@@ -142,11 +165,6 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 // stores returns the URLs to measure on, and what removes the store that was
 // made for this run.
 func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, err error) {
-	for _, url := range f.on {
-		if !f.remote && !loadtest.Local(url) {
-			return nil, nil, usageError("load: %s is not on this machine; say --remote if a load test there is what you want", loadtest.Redact(url))
-		}
-	}
 	if err := writable(f.out); err != nil {
 		return nil, nil, exit{loadtest.Usage, fmt.Errorf("load: %w", err)}
 	}

@@ -55,10 +55,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	for _, c := range commands() {
 		if c.name == args[0] {
-			return c.run(ctx, args[1:], stdout, stderr)
+			return redacted(args, c.run(ctx, args[1:], stdout, stderr))
 		}
 	}
-	return usageError("there is no command %q; polystore help lists them", args[0])
+	return redacted(args, usageError("there is no command %q; polystore help lists them", args[0]))
 }
 
 func isHelp(word string) bool {
@@ -74,7 +74,7 @@ func usage(w io.Writer) {
 	for _, c := range commands() {
 		fmt.Fprintf(w, "  polystore %-30s %s\n", c.name+" "+c.args, c.about)
 	}
-	fmt.Fprint(w, "\npolystore help COMMAND says more. A URL is memory:, pebble:DIR, redis://HOST:PORT,\nmongodb://HOST:PORT/DB or cassandra://HOST:PORT/KEYSPACE.\n")
+	fmt.Fprint(w, "\npolystore help COMMAND says more. A URL is memory:, pebble:DIR, redis://HOST:PORT,\nmongodb://HOST:PORT/DB or cassandra://HOST:PORT/KEYSPACE. The password of a server is\nin the URL, user:password@; or, with user@ and an option, in the environment,\n?password_env=NAME, or in a file, ?password_file=PATH.\n")
 }
 
 func help(ctx context.Context, args []string, stdout, stderr io.Writer) error {

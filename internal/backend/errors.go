@@ -81,6 +81,16 @@ func (n Name) Late(doing, addr string, cause error) error {
 	return n.Failed(Failure{Doing: doing, Addr: addr, Kind: driver.ErrTimeout}, cause)
 }
 
+// Unreached returns the error of a call whose time was over for a cause, and that can
+// have done nothing because no connection could be made, which why says: ErrTimeout and
+// ErrUnavailable. Without why it is Late.
+func (n Name) Unreached(doing, addr string, cause, why error) error {
+	if why == nil {
+		return n.Late(doing, addr, cause)
+	}
+	return n.Late(doing, addr, fmt.Errorf("%w; %w: %w", cause, driver.ErrUnavailable, why))
+}
+
 // Unknown returns the error of a commit that may be done: ErrUnknownOutcome, with the
 // cause if its context is over.
 func (n Name) Unknown(ctx context.Context, addr string, err error) error {
