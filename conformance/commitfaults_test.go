@@ -89,20 +89,22 @@ func editFaults() map[string]fault {
 
 func writeFaults() map[string]fault {
 	return map[string]fault{
-		"insert":              forgets(driver.Absent, driver.Any),
-		"insert at once":      racy(),
-		"replace":             forgets(driver.Present, driver.Any, driver.Put),
-		"replace stale":       forgets(driver.AtRev, driver.Any),
-		"put":                 forgets(driver.AtRev, driver.Any),
-		"delete record":       keepsAll(),
-		"delete with version": forgets(driver.AtRev, driver.Any, driver.Delete),
-		"patch if":            forgets(driver.AtRev, driver.Present, driver.Patch),
-		"no version":          ghosts(),
-		"update":              valueFault(singles),
-		"update again":        forgets(driver.AtRev, driver.Any),
-		"update at once":      racy(),
-		"update with version": otherRev(),
-		"retryable":           forgets(driver.AtRev, driver.Any),
+		"insert":                   forgets(driver.Absent, driver.Any),
+		"insert at once":           racy(),
+		"replace":                  forgets(driver.Present, driver.Any, driver.Put),
+		"replace stale":            forgets(driver.AtRev, driver.Any),
+		"put":                      forgets(driver.AtRev, driver.Any),
+		"delete record":            keepsAll(),
+		"delete with version":      forgets(driver.AtRev, driver.Any, driver.Delete),
+		"delete if exists":         keepsAll(),
+		"delete if exists at once": forgets(driver.Present, driver.Any, driver.Delete),
+		"patch if":                 forgets(driver.AtRev, driver.Present, driver.Patch),
+		"no version":               ghosts(),
+		"update":                   valueFault(singles),
+		"update again":             forgets(driver.AtRev, driver.Any),
+		"update at once":           racy(),
+		"update with version":      otherRev(),
+		"retryable":                forgets(driver.AtRev, driver.Any),
 	}
 }
 

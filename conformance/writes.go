@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 func repoConditionRules() []rule {
@@ -17,6 +19,8 @@ func repoConditionRules() []rule {
 		{name: "put", sentence: "Put writes whether or not the record is there; with a version it is there with that version, or it is ErrConflict.", check: putVersions},
 		{name: "delete record", sentence: "Delete removes the record; one that is not there is no error.", check: deleteRecord},
 		{name: "delete with version", sentence: "Delete with another version than the record's, or of no record, is ErrConflict.", check: deleteVersions},
+		{name: "delete if exists", sentence: "Delete with IfExists removes a record; one that is not there is ErrNotFound, alone and in a group, also with a version.", check: deleteIfExists},
+		{name: "delete if exists at once", sentence: "Of deletes at once of one record with IfExists, one succeeds and the others are ErrNotFound.", check: deleteOnce},
 		{name: "patch if", sentence: "PatchIf with another version is ErrConflict and changes nothing.", check: patchIf},
 		{name: "no version", sentence: "The zero version is no condition.", check: zeroVersion},
 		{name: "update", sentence: "Update writes what fn made of the record, and returns it.", check: updateRecord},
@@ -141,6 +145,54 @@ func deleteVersions(ctx context.Context, e *env) {
 	e.ok("delete with its version", items.Delete(ctx, key, repo.IfVersion(now.Version)))
 	e.is("delete of nothing with a version", items.Delete(ctx, key, repo.IfVersion(now.Version)), repo.ErrConflict)
 	e.missing(ctx, "a")
+}
+
+func deleteIfExists(ctx context.Context, e *env) {
+	items, key := e.items(ctx), e.itemKey("a")
+	e.is("delete of nothing", items.Delete(ctx, key, repo.IfExists()), repo.ErrNotFound)
+	it := e.insertItem(ctx, e.item("a"))
+	e.is("delete with an old version", items.Delete(ctx, key, repo.IfExists(), repo.IfVersion(repo.Version{1})), repo.ErrConflict)
+	e.ok("delete", items.Delete(ctx, key, repo.IfExists()))
+	e.missing(ctx, "a")
+	e.is("delete again", items.Delete(ctx, key, repo.IfExists()), repo.ErrNotFound)
+	e.is("delete again with a version", items.Delete(ctx, key, repo.IfVersion(it.Version), repo.IfExists()), repo.ErrNotFound)
+	if e.facts.Unit < driver.UnitPartition {
+		return
+	}
+	b := e.insertItem(ctx, e.item("b"))
+	for _, id := range []string{"a", "b"} {
+		g := items.Group()
+		g.Delete(e.itemKey(id), repo.IfExists())
+		c := e.item("c" + id)
+		g.Insert(&c)
+		if err := g.Commit(ctx); id == "a" {
+			e.is("group that deletes nothing", err, repo.ErrNotFound)
+			equal(e, "the record beside it", e.getItem(ctx, "b"), b)
+			e.missing(ctx, "ca")
+		} else {
+			e.ok("group that deletes a record", err)
+			e.missing(ctx, "b")
+		}
+	}
+}
+
+func deleteOnce(ctx context.Context, e *env) {
+	items := e.items(ctx)
+	for round := range 10 {
+		it := e.insertItem(ctx, e.item(fmt.Sprint(round)))
+		var done atomic.Int64
+		e.parallel(8, func(int) error {
+			err := items.Delete(ctx, e.itemKey(it.ID), repo.IfExists())
+			if err == nil {
+				done.Add(1)
+			}
+			if errors.Is(err, repo.ErrNotFound) {
+				return nil
+			}
+			return err
+		})
+		equal(e, "the deletes that succeeded", done.Load(), 1)
+	}
 }
 
 func patchIf(ctx context.Context, e *env) {

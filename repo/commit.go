@@ -19,6 +19,7 @@ type write struct {
 	change
 	verb    verb
 	expect  Version       // the version that the record must have; zero is any
+	exists  bool          // the record must be there, whatever the verb
 	derive  func() error  // sets next from old; nil when next is set already
 	careful bool          // of a patch: whether it can be done depends on what is there
 	refused *driver.Table // whose condition did not hold, after a refusal
@@ -40,6 +41,9 @@ const (
 // records have from then on. A refusal that an expected version does not explain
 // is tried again against what is there now.
 func (c *collection) run(ctx context.Context, k *call, writes []write) (Version, error) {
+	if ctx == nil {
+		return Version{}, errNoContext
+	}
 	turn := turn{queues: &c.shared.queues}
 	defer turn.end()
 	if turn.busy(writes) {
@@ -231,6 +235,8 @@ func (w *write) expected() error {
 			return fmt.Errorf("the record has another version than %s: %w", w.expect, ErrConflict)
 		}
 		return nil
+	case w.exists:
+		return ErrNotFound
 	case w.verb == doDelete && !w.expect.IsZero():
 		return fmt.Errorf("the record with version %s is not there: %w", w.expect, ErrConflict)
 	case w.verb == doReplace, w.verb == doUpdate, w.verb == doPatch:
@@ -248,7 +254,7 @@ func blindCond(w *write) (driver.Cond, driver.Token) {
 		return driver.Absent, driver.Token{}
 	case !w.expect.IsZero():
 		return driver.AtRev, driver.Token(w.expect)
-	case w.verb == doReplace, w.verb == doPatch:
+	case w.exists, w.verb == doReplace, w.verb == doPatch:
 		return driver.Present, driver.Token{}
 	}
 	return driver.Any, driver.Token{}

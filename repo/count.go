@@ -15,6 +15,9 @@ func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
 }
 
 func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
+	if ctx == nil {
+		return 0, errNoContext
+	}
 	p, err := c.plan(q, c.keyAccess)
 	if err != nil || p.empty() {
 		return 0, err
@@ -82,6 +85,9 @@ func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
 }
 
 func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key) bool) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	p, err := c.plan(q, c.keyAccess)
 	if err != nil || p.empty() {
 		return err

@@ -37,6 +37,9 @@ func (v view[T]) seq(ctx context.Context, op string, q Query) iter.Seq2[T, error
 
 // find calls yield for each record found until it returns false.
 func (v view[T]) find(ctx context.Context, k *call, q Query, yield func(*T, position) bool) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	p, err := v.c.plan(q, v.by)
 	if err != nil {
 		return err

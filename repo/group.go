@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,10 @@ func (g *Group[T]) Delete(key Key, opts ...WriteOption) {
 		return
 	}
 	w := write{verb: doDelete, change: change{key: dk, keyVals: vals}}
-	w.want(opts)
+	if err := w.want(opts); err != nil {
+		g.errs = append(g.errs, fmt.Errorf("delete, write %d of the group: %w", len(g.writes)+len(g.errs), err))
+		return
+	}
 	g.writes, g.fill = append(g.writes, w), append(g.fill, nil)
 }
 
@@ -54,11 +58,13 @@ func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
 		return
 	}
 	w, err := g.repo.writeOf(verb, record)
+	if err == nil {
+		err = w.want(opts)
+	}
 	if err != nil {
 		g.errs = append(g.errs, fmt.Errorf("write %d of the group: %w", len(g.writes)+len(g.errs), err))
 		return
 	}
-	w.want(opts)
 	g.writes, g.fill = append(g.writes, w), append(g.fill, record)
 }
 
@@ -151,6 +157,9 @@ const bulkSize = 64
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
 	k := r.begin("insert all")
 	batch := &BatchError{}
+	if ctx == nil || records == nil {
+		return 0, r.end(&k, nil, cmp.Or(noContext(ctx), invalid("the sequence is nil")))
+	}
 	var pending []write
 	var index []int
 	n := 0

@@ -26,6 +26,9 @@ type Reclaimed struct {
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 	k := r.begin("maintain")
 	var done Reclaimed
+	if ctx == nil {
+		return done, r.end(&k, nil, errNoContext)
+	}
 	var f faults
 	var err error
 	for _, x := range r.indexes { // before the tombstones, by which rows are known to be dead

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,23 +25,6 @@ type Repo[T any] struct {
 	scratch *sync.Pool // of *T
 }
 
-// An OpenOption changes what [Open] may do.
-type OpenOption func(*openOptions)
-
-type openOptions struct {
-	attach  bool
-	rebuild bool
-}
-
-// WithoutDefine makes Open change nothing in the store, for programs that have no
-// right to: the collection, its fields and indexes must be there already.
-func WithoutDefine() OpenOption { return func(o *openOptions) { o.attach = true } }
-
-// WithRebuild makes Open build the indexes that a collection with records lacks,
-// or has with other columns. Writers of the same process wait; Open returns when
-// the indexes are complete. It needs a store that no other process writes to.
-func WithRebuild() OpenOption { return func(o *openOptions) { o.rebuild = true } }
-
 // Open returns a repository on a collection, which it creates if it is not there.
 // It checks the schema against T, the store's facts, and what the store remembers
 // of the collection, and reports every fault at once, each with its remedy, as
@@ -48,9 +32,9 @@ func WithRebuild() OpenOption { return func(o *openOptions) { o.rebuild = true }
 // that other processes may write to gets no new index tables: these are made with their
 // collection.
 func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenOption) (*Repo[T], error) {
-	var o openOptions
-	for _, opt := range opts {
-		opt(&o)
+	o, err := openOptionsOf(opts)
+	if err = cmp.Or(given(ctx, store), err); err != nil {
+		return nil, &Error{Op: "open", Collection: schema.Collection, Err: err}
 	}
 	k := store.begin("open")
 	c, sh, err := openCollection(ctx, store, &k, schema, reflect.TypeFor[T](), o)
@@ -244,6 +228,9 @@ func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) 
 // that are open with the index refuse to write from then on; other programs that have it
 // open are to be stopped before.
 func DropIndex(ctx context.Context, store *Store, collection, name string) error {
+	if err := given(ctx, store); err != nil {
+		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
+	}
 	k := store.begin("drop index")
 	sh := store.shared(collection)
 	err := sh.gate.shut(ctx)
@@ -310,6 +297,9 @@ func (s *Store) changeCatalog(ctx context.Context, k *call, t *driver.Table, e *
 // that have the collection open are to be stopped before: if it is made anew they write by
 // the indexes that they know.
 func DropCollection(ctx context.Context, store *Store, collection string) error {
+	if err := given(ctx, store); err != nil {
+		return &Error{Op: "drop", Collection: collection, Err: err}
+	}
 	k := store.begin("drop")
 	sh := store.shared(collection)
 	err := sh.gate.shut(ctx)

@@ -35,6 +35,9 @@ func (v view[T]) page(ctx context.Context, q Query, cursor string) (Page[T], err
 }
 
 func (v view[T]) readPage(ctx context.Context, k *call, q Query, cursor string) (Page[T], error) {
+	if ctx == nil {
+		return Page[T]{}, errNoContext
+	}
 	var page Page[T]
 	if q.limit == 0 {
 		q.limit = defaultPage

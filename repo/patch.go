@@ -51,6 +51,9 @@ func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits .
 }
 
 func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, edits []Edit) (Version, error) {
+	if ctx == nil {
+		return Version{}, errNoContext
+	}
 	dk, vals, err := r.keyIn(nil, key)
 	if err != nil {
 		return Version{}, err

@@ -32,6 +32,9 @@ func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
 }
 
 func (c *collection) sizes(ctx context.Context, k *call) (Sizes, error) {
+	if ctx == nil {
+		return Sizes{}, errNoContext
+	}
 	sizer, ok := c.store.driver.(driver.Sizer)
 	if f := &c.store.facts; !ok || !f.Sizes.Has {
 		return Sizes{}, fmt.Errorf("%s does not say what its tables occupy: %s: %w", f.Name, f.Sizes.Reason, ErrUnsupported)

@@ -65,8 +65,11 @@ type shared struct {
 }
 
 // NewStore returns a Store on a backend. The Store owns the backend: Close
-// closes both. Opts may be nil.
+// closes both. Opts may be nil. Without a backend all that is done on it is ErrInvalid.
 func NewStore(backend driver.Store, opts *Options) *Store {
+	if isNil(backend) {
+		backend = noBackend{}
+	}
 	s := &Store{driver: backend, facts: backend.Facts(), cat: catalogTable(), open: map[string]*shared{}}
 	if opts != nil {
 		s.opts = *opts
@@ -151,6 +154,9 @@ func (c *collection) end(k *call, key Key, err error) error {
 
 // get reads rows by key, such that k can judge whether they have expired.
 func (s *Store) get(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	k.tick(s)
 	if err := s.read(ctx, k, t, keys, mask, rows); err != nil {
 		return err

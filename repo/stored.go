@@ -13,6 +13,9 @@ import (
 // Fields are all that any program has declared. A collection that is not there is
 // ErrNotFound. Nothing in the store is changed.
 func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, error) {
+	if err := given(ctx, store); err != nil {
+		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: err}
+	}
 	k := store.begin("schema of")
 	s, err := schemaOf(ctx, store, &k, collection)
 	if err != nil {

@@ -35,6 +35,9 @@ func (r *Report) sample(format string, args ...any) {
 func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 	k := r.begin("verify")
 	var reports []Report
+	if ctx == nil {
+		return nil, r.end(&k, nil, errNoContext)
+	}
 	var f faults
 	for _, x := range r.indexes {
 		rep, err := r.verify(ctx, &k, &f, x)
@@ -221,6 +224,9 @@ func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
 }
 
 func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.name == name })
 	if i < 0 {
 		return fmt.Errorf("no index %s in the schema: %w", name, ErrNotFound)

@@ -17,6 +17,9 @@ type View[P any] struct{ view[P] }
 // of the collection with the same types; a field that is missing or differs is
 // ErrSchema, all of them at once.
 func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
+	if r == nil {
+		return nil, &Error{Op: "view", Err: invalid("the Repo is nil")}
+	}
 	sh, err := shapeOf(reflect.TypeFor[P]())
 	if err == nil {
 		sh.place(r.cols)
@@ -77,6 +80,9 @@ func (v *View[P]) Explain(q Query) (Plan, error) {
 // returns what came before it.
 func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	var list []T
+	if seq == nil {
+		return nil, invalid("collect: the sequence is nil")
+	}
 	for x, err := range seq {
 		if err != nil {
 			return list, err

@@ -46,6 +46,9 @@ func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], err
 }
 
 func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chunk[T], error) bool) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	b := newReadBuffer(0)
 	defer b.release()
 	for chunk, err := range r.store.driver.Walk(ctx, r.records, mark) {
@@ -104,6 +107,9 @@ type scanned struct {
 }
 
 func (r *Repo[T]) scan(ctx context.Context, k *call, q Query, yield func(*T) bool) error {
+	if ctx == nil {
+		return errNoContext
+	}
 	b, err := r.bind(q)
 	if err != nil {
 		return err

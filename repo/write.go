@@ -13,22 +13,18 @@ import (
 // A WriteOption adds a condition to a write.
 type WriteOption func(*writeOptions)
 
-type writeOptions struct{ expect Version }
+type writeOptions struct {
+	expect Version
+	exists bool
+}
 
 // IfVersion makes a write fail with ErrConflict unless the record has version v.
 // The zero Version is no condition.
 func IfVersion(v Version) WriteOption { return func(o *writeOptions) { o.expect = v } }
 
-func expected(opts []WriteOption) Version {
-	if len(opts) == 0 {
-		return Version{} // o is on the heap
-	}
-	var o writeOptions
-	for _, opt := range opts {
-		opt(&o)
-	}
-	return o.expect
-}
+// IfExists makes a Delete fail with ErrNotFound unless the record is there, and so it does
+// with a Put. The other writes do so without it.
+func IfExists() WriteOption { return func(o *writeOptions) { o.exists = true } }
 
 // Insert adds a record that is not there yet and fills its version field. It
 // fails with ErrExists when the key is taken, or a value of a unique index, which
@@ -62,7 +58,9 @@ func (r *Repo[T]) put(ctx context.Context, op string, verb verb, rec *T, opts []
 	if err := r.prepareWrite(w, &b.next, verb, rec); err != nil {
 		return r.end(&k, nil, err)
 	}
-	w.want(opts)
+	if err := w.want(opts); err != nil {
+		return r.end(&k, nil, err)
+	}
 	version, err := r.run(ctx, &k, b.writes[:])
 	if err != nil {
 		return r.end(&k, nil, ofKeyOnce(w.key, err))
@@ -71,10 +69,23 @@ func (r *Repo[T]) put(ctx context.Context, op string, verb verb, rec *T, opts []
 	return r.end(&k, nil, nil)
 }
 
-func (w *write) want(opts []WriteOption) {
-	if v := expected(opts); !v.IsZero() {
-		w.expect = v
+// want adds to a write the conditions that its caller asked for.
+func (w *write) want(opts []WriteOption) error {
+	if len(opts) == 0 {
+		return nil // o is on the heap
 	}
+	var o writeOptions
+	for i, opt := range opts {
+		if opt == nil {
+			return invalid("option %d of the write is nil", i+1)
+		}
+		opt(&o)
+	}
+	if !o.expect.IsZero() {
+		w.expect = o.expect
+	}
+	w.exists = o.exists
+	return nil
 }
 
 func ofKeyOnce(key driver.Key, err error) error {
@@ -166,13 +177,18 @@ func (r *Repo[T]) setVersion(rec *T, version Version) {
 func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
 	k := r.begin("update")
 	var rec, zero T
+	if fn == nil {
+		return zero, r.end(&k, key, invalid("the function is nil"))
+	}
 	b := newWriteBuffer()
 	defer b.release()
 	w, err := b.ofKey(r.collection, doUpdate, key)
 	if err != nil {
 		return zero, r.end(&k, key, err)
 	}
-	w.want(opts)
+	if err := w.want(opts); err != nil {
+		return zero, r.end(&k, key, err)
+	}
 	w.derive = func() error {
 		w.next = &b.next
 		return r.derive(w, &rec, fn)
@@ -217,8 +233,9 @@ func (r *Repo[T]) derive(w *write, rec *T, fn func(*T) error) error {
 	return nil
 }
 
-// Delete removes a record. One that is not there is no error, unless IfVersion
-// asks for a version: then it is ErrConflict.
+// Delete removes a record. One that is not there is no error, unless an option asks for
+// it: with IfExists it is ErrNotFound, else with IfVersion ErrConflict. An expired record
+// is not there.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
 	k := r.begin("delete")
 	b := newWriteBuffer()
@@ -227,7 +244,9 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 	if err != nil {
 		return r.end(&k, key, err)
 	}
-	w.want(opts)
+	if err := w.want(opts); err != nil {
+		return r.end(&k, key, err)
+	}
 	_, err = r.run(ctx, &k, b.writes[:])
 	return r.end(&k, key, err)
 }
@@ -241,6 +260,9 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // that do not have the write yet, the verdict is Unknown, with the store's error.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
 	k := r.begin("resolve")
+	if ctx == nil {
+		return Unknown, r.end(&k, nil, errNoContext)
+	}
 	if outcome == nil || outcome.token.IsZero() {
 		return Unknown, r.end(&k, nil, invalid("the outcome names no write"))
 	}

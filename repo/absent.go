@@ -1,0 +1,67 @@
+package repo
+
+import (
+	"context"
+	"iter"
+	"reflect"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Arguments that are nil where the API wants some are the caller's mistake, and no panic.
+var (
+	errNoContext = invalid("the context is nil; want context.Background() at the least")
+	errNoStore   = invalid("the store is nil")
+	errNoBackend = invalid("the backend given to NewStore is nil")
+)
+
+func noContext(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
+	return nil
+}
+
+// given says which of the arguments of a function on a store is nil.
+func given(ctx context.Context, store *Store) error {
+	switch {
+	case store == nil:
+		return errNoStore
+	case store.driver == driver.Store(noBackend{}):
+		return errNoBackend
+	}
+	return noContext(ctx)
+}
+
+// isNil reports whether an interface holds nothing, or a nil pointer.
+func isNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || r.Kind() == reflect.Pointer && r.IsNil()
+}
+
+// noBackend is the backend of a Store that was made without one.
+type noBackend struct{}
+
+func (noBackend) Facts() driver.Facts { return driver.Facts{Name: "nothing"} }
+
+func (noBackend) Define(context.Context, []*driver.Table) error { return errNoBackend }
+func (noBackend) Attach(context.Context, []*driver.Table) error { return errNoBackend }
+func (noBackend) Drop(context.Context, []*driver.Table) error   { return errNoBackend }
+
+func (noBackend) Get(context.Context, *driver.Table, []driver.Key, []int, []driver.Row) error {
+	return errNoBackend
+}
+
+func (noBackend) Range(context.Context, driver.Span) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) { yield(nil, errNoBackend) }
+}
+
+func (noBackend) Walk(context.Context, *driver.Table, string) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) { yield(driver.Chunk{}, errNoBackend) }
+}
+
+func (noBackend) Commit(context.Context, driver.Token, []driver.Op) (*driver.Refusal, error) {
+	return nil, errNoBackend
+}
+
+func (noBackend) Close() error { return errNoBackend }
