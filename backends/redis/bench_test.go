@@ -19,8 +19,6 @@ type benched struct {
 	ts     *backendtest.Tables
 	client *goredis.Client
 	prefix string
-	hash   string
-	n      int
 }
 
 func newBenched(b *testing.B) *benched {
@@ -43,11 +41,10 @@ func newBenched(b *testing.B) *benched {
 	for i := range 100 {
 		backendtest.MustCommit(b, x.s, x.ts.Insert(b, "ann", fmt.Sprint(i)))
 	}
-	x.hash = hashOf(b, client)
 	return x
 }
 
-// What each verb costs beside go-redis alone, which sends the same commands and
+// What reading costs beside go-redis alone, which sends the same commands and
 // leaves the answers as they come.
 func BenchmarkStore(b *testing.B) {
 	x := newBenched(b)
@@ -71,12 +68,6 @@ func BenchmarkStore(b *testing.B) {
 		{"twenty/go-redis", func() error {
 			return x.client.ZRangeArgs(b.Context(), goredis.ZRangeArgs{Key: x.prefix + ":posts.by_tag:{go#}", ByLex: true, Start: "[", Stop: "(\xff", Count: 20}).Err()
 		}},
-		{"insert/store", func() error {
-			x.n++
-			_, err := x.s.Commit(b.Context(), driver.NewToken(), x.ts.Insert(b, "bob", fmt.Sprint(x.n)))
-			return err
-		}},
-		{"insert/go-redis", func() error { return x.insert(b) }},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -87,24 +78,4 @@ func BenchmarkStore(b *testing.B) {
 			}
 		})
 	}
-}
-
-// insert calls the script put as a program would that knows the layout.
-func (x *benched) insert(b *testing.B) error {
-	x.n++
-	id, rev := fmt.Sprint(x.n), "0123456789abcdef"
-	keys := []string{x.prefix + ":posts:{bob#}" + id + "#", x.prefix + ":posts:{bob#}", x.prefix + ":posts.by_tag:{go#}", x.prefix + ":posts.slug:{bob-" + id + "#}"}
-	return x.client.EvalSha(b.Context(), x.hash, keys, rev, "absent", id+"#", "64", "0", "2",
-		"any", "bob#"+id+"#", `{"title":"title of `+id+`","views":1}`, "absent", "", `{"_key":"bob#`+id+`#"}`,
-		"title", "title of "+id, "views", "1").Err()
-}
-
-// hashOf returns the hash of the script put, which the server has by now.
-func hashOf(b *testing.B, client *goredis.Client) string {
-	b.Helper()
-	hash := goredis.NewScript(redis.Texts["redis/span"] + "\n" + redis.Texts["redis/over"] + "\n" + redis.Texts["redis/put"] + "\n").Hash()
-	if known, err := client.ScriptExists(b.Context(), hash).Result(); err != nil || !known[0] {
-		b.Fatalf("the server does not know the script: %v", err)
-	}
-	return hash
 }

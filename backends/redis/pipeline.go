@@ -15,8 +15,8 @@ import (
 const (
 	shareFrom    = 8   // from so many calls under way on they share pipelines
 	pipelines    = 4   // at once: some are made while others are answered
-	mostShared   = 128 // commands in one
-	shareAtMost  = 8   // commands of a call that shares one: more gain nothing
+	mostShared   = 256 // commands in one
+	shareAtMost  = 32  // commands of a call that shares one: those of a larger page would hold up the others
 	shareToBytes = 16 << 10
 	keepSender   = time.Second // how long a goroutine waits for more to send
 )

@@ -144,7 +144,7 @@ func TestSharedPipelineThatHangs(t *testing.T) {
 	t.Parallel()
 	server := testserver.Start(t, testserver.Redis)
 	p := toxic.New(t, server.Addr)
-	const callers = 800 // more than four pipelines hold
+	const callers = 1600 // more than four pipelines hold
 	s, ts, _ := overheard(t, p.Addr(), time.Second)
 	for _, err := range together(callers, func(i int) error { return insertOne(t.Context(), t, s, ts, fmt.Sprint("warm", i)) }) {
 		if err != nil {
