@@ -203,13 +203,29 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 	}
 	for _, x := range c.indexes {
 		i := slices.IndexFunc(e.Indexes, func(old catalogIndex) bool { return old.Name == x.name })
-		if i < 0 || !e.Indexes[i].is(x) {
+		switch {
+		case i < 0:
 			build = append(build, x)
-		} else {
+		case !c.store.facts.OneProcess && (e.Indexes[i].Mode == modeNative) != x.native:
+			faults = append(faults, e.Indexes[i].otherKind(x))
+		case !e.Indexes[i].is(x):
+			build = append(build, x)
+		default:
 			x.setBare(e.Indexes[i].Mode == modeKeys)
 		}
 	}
 	return build, errors.Join(faults...)
+}
+
+// otherKind returns the error for an index that is declared of another kind than it has.
+// Another program that has it open would go on reading the index that it knows.
+func (x *catalogIndex) otherKind(of *index) error {
+	has, declared := "table", "native"
+	if !of.native {
+		has, declared = declared, has
+	}
+	return fmt.Errorf("index %s is of kind %s in the store and of kind %s in the schema, and a program that has it open would miss records; give the new index another name, or remove this one with repo.DropIndex when no program has the collection open: %w",
+		x.Name, has, declared, ErrSchema)
 }
 
 // is reports whether the index of the entry is complete and the one that is declared. Rows

@@ -112,6 +112,31 @@ func TestExplainNative(t *testing.T) {
 	}
 }
 
+// Where other programs may have a collection open, none of its indexes becomes one of another
+// kind: they would go on reading the index that they know.
+func TestKindStaysBesideOtherPrograms(t *testing.T) {
+	index := repo.Index{Name: "by_year", Partition: []string{"genre"}, Sort: []string{"-year"}}
+	for _, tt := range [][2]string{{"table", "native"}, {"native", "table"}} {
+		s := memory.New(nil)
+		before, err := repo.Open[song](t.Context(), repo.NewStore(&distant{Store: s}, nil), songSchema(tt[0], index))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, opts := range [][]repo.OpenOption{nil, {repo.WithRebuild()}, {repo.WithoutDefine()}} {
+			_, err := repo.Open[song](t.Context(), repo.NewStore(&distant{Store: s}, nil), songSchema(tt[1], index), opts...)
+			if !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "by_year is of kind "+tt[0]) || !strings.Contains(err.Error(), "another name") {
+				t.Errorf("%s, declared %s, %d options: %v, want ErrSchema with a remedy", tt[0], tt[1], len(opts), err)
+			}
+		}
+		if err := before.Insert(t.Context(), &song{ID: "1", Genre: "pop"}); err != nil {
+			t.Errorf("the program of before: %v", err)
+		}
+		if n, err := before.Count(t.Context(), repo.Where("genre", "pop")); n != 1 || err != nil {
+			t.Errorf("the program of before finds %d records, %v", n, err)
+		}
+	}
+}
+
 // A record of a group that wants the value which another one of the group has, and keeps, is
 // refused for its key if it is there already, and else for the value, as with index tables.
 func TestValueThatAnotherKeeps(t *testing.T) {

@@ -76,6 +76,39 @@ func article1(i int) article {
 		Rank: int64(i / 10), Created: time.Unix(int64(1000+i/40), 0).UTC()}
 }
 
+// An index that another program may have open as a table does not become a native one, nor
+// the reverse.
+func TestKindStays(t *testing.T) {
+	t.Parallel()
+	for _, kinds := range [][2]string{{"table", "native"}, {"native", "table"}} {
+		s, _, db := watched(t)
+		schema := articleSchema()
+		schema.Indexes = schema.Indexes[:1]
+		schema.Indexes[0].Kind = kinds[0]
+		before, err := repo.Open[article](t.Context(), s, schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := mongo.New(t.Context(), db.Client(), &mongo.Options{Database: db.Name()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema.Indexes = []repo.Index{schema.Indexes[0]}
+		schema.Indexes[0].Kind = kinds[1]
+		_, err = repo.Open[article](t.Context(), repo.NewStore(again, nil), schema, repo.WithRebuild())
+		if !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "by_topic is of kind "+kinds[0]) {
+			t.Errorf("%s, declared %s: %v, want ErrSchema", kinds[0], kinds[1], err)
+		}
+		a := article1(1)
+		if err := before.Insert(t.Context(), &a); err != nil {
+			t.Error(err)
+		}
+		if n, err := before.Count(t.Context(), repo.Where("topic", "go")); n != 1 || err != nil {
+			t.Errorf("the program of before finds %d articles, %v; want 1", n, err)
+		}
+	}
+}
+
 // Whatever page of a run is read, MongoDB reads the entries of that page alone, in the
 // order of the index, and one change of a record is one command.
 func TestNativePlans(t *testing.T) {
