@@ -15,6 +15,7 @@ func commitRules() []rule {
 		{name: "no lost update", sentence: "Of commits at once that expect the same Rev, one is done.", check: noLostUpdate},
 		{name: "adds at once", sentence: "Of Adds at once every one counts, and none twice.", check: addsAtOnce},
 		{name: "isolation", sentence: "Commits of several rows are isolated from one another.", needs: changesPartition, check: isolation},
+		{name: "write skew", sentence: "A Check is isolated like a write: of two commits at once that each check what the other one writes, one is refused.", needs: changesPartition, check: writeSkew},
 		{name: "many ops", sentence: "A commit may have hundreds of ops.", needs: changesPartition, check: manyOps},
 		{name: "rows with records", sentence: "A commit changes a record and the rows of its indexes.", needs: changesPartition, check: rowsWithRecords},
 		{name: "bare rows", sentence: "Bare rows are their keys: one that is there may be put again, and one that is not may be deleted.", needs: changesPartition, check: keysAsRows},
@@ -54,11 +55,16 @@ func cannotBeDone(ctx context.Context, e *env) {
 	equal(e, "the row beside it", e.text(ctx, t, beside), "no row")
 }
 
-// winners counts the commits at once that are done.
-func (e *env) winners(ctx context.Context, n int, op func(i int) driver.Op) (won []int) {
+// winners returns which of n commits at once are done.
+func (e *env) winners(ctx context.Context, n int, op func(i int) driver.Op) []int {
+	return e.groupWinners(ctx, n, func(i int) []driver.Op { return []driver.Op{op(i)} })
+}
+
+// groupWinners is winners for commits of several ops.
+func (e *env) groupWinners(ctx context.Context, n int, ops func(i int) []driver.Op) (won []int) {
 	done := make([]bool, n)
 	e.parallel(n, func(i int) error {
-		refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{op(i)})
+		refusal, err := e.store.Commit(ctx, driver.NewToken(), ops(i))
 		if err != nil {
 			return &mismatch{"success or a refusal", err.Error()}
 		}

@@ -16,10 +16,45 @@ type fault func(b *broken)
 // faults returns, for each rule, a fault that breaks it.
 func faults() map[string]fault {
 	all := map[string]fault{}
-	for _, m := range []map[string]fault{keyFaults(), recordFaults(), conditionFaults(), indexFaults(), queryFaults(), lifeFaults(), tableFaults(), outcomeFaults(), exampleFaults()} {
+	for _, m := range []map[string]fault{keyFaults(), recordFaults(), conditionFaults(), indexFaults(), queryFaults(), lifeFaults(), tableFaults(), outcomeFaults(), exampleFaults(), blindFaults()} {
 		maps.Copy(all, m)
 	}
 	return all
+}
+
+// otherFaults are faults of rules that have one in faults: other ways to break them, by what
+// the store does.
+func otherFaults() map[string]map[string]fault {
+	return map[string]map[string]fault{
+		"records and fields/texts": {"takes a byte order mark away": valueFault(textsAs(withoutMark))},
+		"records and fields/bytes": {"takes a byte order mark away": valueFault(textsAs(withoutMark))},
+	}
+}
+
+// TestOtherFaults sees that each of them is found by its rule.
+func TestOtherFaults(t *testing.T) {
+	byID := map[string]rule{}
+	for _, r := range rules() {
+		byID[r.id()] = r
+	}
+	for id, list := range otherFaults() {
+		for what, f := range list {
+			t.Run(id+" "+what, func(t *testing.T) {
+				t.Parallel()
+				r, ok := byID[id]
+				if !ok {
+					t.Fatal("there is no such rule")
+				}
+				m, ok := errors.AsType[*mismatch](tried(t, &r, f))
+				if !ok {
+					t.Fatalf("%s\nthe rule does not notice it", r.sentence)
+				}
+				if m.want == "no panic" {
+					t.Errorf("the fault makes the rule panic: %s", m.got)
+				}
+			})
+		}
+	}
 }
 
 // unitFor returns the unit of the store on which a rule is tried: the largest with

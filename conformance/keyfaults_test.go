@@ -161,7 +161,7 @@ func rowFaults() map[string]fault {
 		"get sees": lateGets,
 		"many at once": func(b *broken) {
 			b.got = func(_ *driver.Table, _ []driver.Key, _ []int, rows []driver.Row) {
-				for i := 500; i < len(rows); i++ {
+				for i := 4096; i < len(rows); i++ {
 					rows[i].Reset()
 				}
 			}

@@ -32,6 +32,7 @@ func textKeyRules() []rule {
 		{"spaces", "Spaces and line ends in keys are kept, at either end too.", []string{"s", " s", "s ", "s\n", "s\r\n", "\ts", "s s", "ss"}},
 		{"composed", "Keys are compared byte by byte, without normalisation.", []string{"\u00e9", "e\u0301", "\u212b", "\u00c5", "A\u030a", "\ufb01", "fi"}},
 		{"last characters", "Keys may hold any character up to U+10FFFF.", []string{"\ud7ff", "\ue000", "\uffff", "\U00010000", "\U0010ffff", "\ufffd", "\ufeff", "a\U0010ffff"}},
+		{"byte order marks", "U+FEFF is a character of a key like any other, wherever it stands.", []string{"b", "\ufeffb", "b\ufeff", "\ufeff", "\ufeff\ufeffb", "b\ufeffb", "bb"}},
 		{"numbers as text", "Texts that read as the same number are different keys.", []string{"1", "01", "1.0", "+1", "1e0", "١", "true", "null"}},
 	}
 	var rules []rule

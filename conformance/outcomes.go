@@ -17,6 +17,7 @@ func outcomeRules() []rule {
 	return append(resentRules(), []rule{
 		{name: "ring", sentence: "A row keeps the tokens of its last commits, newest first, at most Table.Ring of them.", check: ring},
 		{name: "fences in the ring", sentence: "The Ring leaves fences out.", check: ringFences},
+		{name: "ring of the dead", sentence: "A row that dies, and is written again, keeps the tokens from before.", check: ringOfDead},
 		{name: "no ring", sentence: "A row of a table without a Ring keeps no tokens.", check: noRing},
 		{name: "sent again", sentence: "A commit that is sent again with its token answers as the first time and does nothing twice.", check: sentAgain},
 		{name: "sent again later", sentence: "That holds as long as the token is in the Ring of the first op's row.", check: sentAgainLater},

@@ -25,6 +25,8 @@ func catalogRules() []rule {
 		{name: "attach", sentence: "Attach makes tables known that exist.", check: attach},
 		{name: "attach nothing", sentence: "Attach of a table that does not exist, or lacks a field, is ErrSchema and changes nothing.", check: attachNothing},
 		{name: "drop", sentence: "Drop removes tables with all their rows; one that does not exist is no error.", check: drop},
+		{name: "drop of several", sentence: "Drop removes every table that it names, wherever in the list it stands, and no other.", check: dropSeveral},
+		{name: "names that begin alike", sentence: "Tables whose names begin alike are apart: in reads, in walks, and when one is dropped.", check: namesAlike},
 		{name: "native", sentence: "A native index on a store that keeps none is ErrUnsupported and leaves no trace.", needs: keepsNoNative, check: nativeTable},
 		{name: "counter", sentence: "Count is the number of rows of a span, at most Limit if that is set.", needs: counts, check: counter},
 		{name: "sizer", sentence: "Size grows with the rows of a table.", needs: sizes, check: sizer},

@@ -26,8 +26,8 @@ func valueRules() []rule {
 		{"bools", "True and false are kept, and false is not absent.", kinds[0]},
 		{"integers", "Integers of 64 bits are kept exactly.", kinds[1]},
 		{"floats", "Floats are kept bit by bit, infinities too.", append(kinds[2], floatVal(math.Pi), floatVal(1<<53), floatVal(1.0/3), floatVal(float64(math.MaxFloat32)))},
-		{"texts", "Any valid UTF-8 is a text, and the empty text is a value.", append(kinds[3], texts(" x ", "1", "null", "\r\n", "\\", `"`, "é", "e\u0301", strings.Repeat("長", 5000))...)},
-		{"bytes", "Any run of bytes is kept.", append(kinds[4], bin(allBytes()), bin("\xed\xa0\x80"), bin("text"), bin(strings.Repeat("\x00", 3000)))},
+		{"texts", "Any valid UTF-8 is a text, and the empty text is a value.", append(kinds[3], texts(" x ", "1", "null", "\r\n", "\\", `"`, "é", "e\u0301", "\ufeff", "\ufefftext", "text\ufeff", strings.Repeat("長", 5000))...)},
+		{"bytes", "Any run of bytes is kept.", append(kinds[4], bin(allBytes()), bin("\xed\xa0\x80"), bin("text"), bin("\ufefftext"), bin(strings.Repeat("\x00", 3000)))},
 		{"times", "Times are kept to the millisecond, at any distance.", kinds[5]},
 		{"lists", "Lists keep order, repetitions, and elements of every kind.", listValues()},
 		{"maps", "Maps keep every key, and values of every kind.", mapValues()},
@@ -36,7 +36,7 @@ func valueRules() []rule {
 	for _, l := range list {
 		rules = append(rules, rule{name: l.name, sentence: l.sentence, check: func(ctx context.Context, e *env) { keeps(ctx, e, l.values) }})
 	}
-	return rules
+	return append(rules, rule{name: "long lists", sentence: "Lists and maps may have more than 65,536 elements.", needs: takesMegabytes, check: longLists})
 }
 
 func allBytes() string {
@@ -124,6 +124,54 @@ func kindText(v driver.Value) string {
 		return fmt.Sprintf("time %d", v.Int())
 	}
 	return fmt.Sprintf("%s %v", v.Kind(), v)
+}
+
+// longList is more elements than 16 bits count.
+const longList = 70_000
+
+// takesMegabytes says why a commit cannot hold a row with a long list and a long map.
+func takesMegabytes(f driver.Facts) string {
+	if f.MaxCommit > 0 && f.MaxCommit < 4<<20 {
+		return fmt.Sprintf("a commit of %s has at most %d bytes", f.Name, f.MaxCommit)
+	}
+	return ""
+}
+
+func longLists(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	list, pairs := make([]driver.Value, longList), make([]driver.Value, 0, 2*longList)
+	for i := range list {
+		list[i] = num(int64(i))
+		pairs = append(pairs, str(fmt.Sprintf("%05d", i)), driver.BoolValue(i%2 == 0))
+	}
+	for field, long := range map[int]driver.Value{fList: listOf(list...), fMap: mapOf(pairs...)} {
+		r := driver.Row{Key: e.at(t, "p", t.Fields[field].Name), Fields: make([]driver.Value, fMap+1)}
+		r.Fields[field] = long
+		e.commit(ctx, put(t, r))
+		sp := span(t, r.Key)
+		sp.From, sp.To = r.Key.Sort, driver.After(r.Key.Sort)
+		e.hasLong(ctx, "written", sp, field, long)
+		r.Fields[field] = driver.Value{}
+		e.commit(ctx, put(t, r))
+		edit := driver.Edit{Do: driver.Set, Field: field, Value: long}
+		e.commit(ctx, driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key}, Edits: []driver.Edit{edit}})
+		e.hasLong(ctx, "set", sp, field, long)
+	}
+}
+
+// hasLong reads a long value in every way.
+func (e *env) hasLong(ctx context.Context, when string, sp driver.Span, field int, want driver.Value) {
+	rows := map[string]driver.Row{"get": e.get(ctx, sp.Table, driver.Key{Partition: sp.Key.Partition, Sort: sp.From}), "range": at(e, "the rows by range", e.rows(ctx, sp), 0)}
+	for _, r := range e.walk(ctx, sp.Table) {
+		if r.Key.Sort == sp.From {
+			rows["walk"] = r
+		}
+	}
+	for way, r := range rows {
+		got := at(e, "the fields by "+way, r.Fields, field)
+		e.that(got.Equal(want), fmt.Sprintf("a %s of %d elements, as %s, by %s", want.Kind(), longList, when, way), "another %s, of %d parts", got.Kind(), len(got.List()))
+	}
+	e.that(len(rows) == 3, "the row by a walk", "none")
 }
 
 func fieldRules() []rule {

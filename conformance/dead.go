@@ -1,0 +1,101 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// deadRows is how many dead rows lie before the next live one: more than any page of a
+// store holds.
+const deadRows = 2000
+
+// pagesOfDead reads a partition in which live rows stand at either end of many dead ones.
+func pagesOfDead(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	var ops []driver.Op
+	var live []string
+	for i := range deadRows + 10 {
+		key := e.at(t, "p", fmt.Sprintf("%05d", i))
+		r := row(key, "live")
+		if i < 5 || i >= deadRows+5 {
+			live = append(live, key.Sort)
+		} else {
+			r = driver.Row{Key: key, Dead: true, Expires: 1}
+		}
+		ops = append(ops, put(t, r))
+	}
+	e.commitMany(ctx, ops)
+	all := span(t, e.at(t, "p", ""))
+	for _, bounds := range [][2]string{{"", ""}, {"00006", ""}, {"", "01900"}, {"00006", "01900"}, {"00004", "02006"}} {
+		for _, limit := range []int{0, 1, 7} {
+			for _, reverse := range []bool{false, true} {
+				sp := all
+				sp.From, sp.To, sp.Limit, sp.Reverse = bounds[0], bounds[1], limit, reverse
+				e.spanHas(ctx, sp, live)
+			}
+		}
+	}
+}
+
+// spanHas compares what a span yields and counts with the keys, ascending, that are there.
+func (e *env) spanHas(ctx context.Context, sp driver.Span, keys []string) {
+	want := []string{}
+	for _, key := range keys {
+		if sp.From <= key && (sp.To == "" || key < sp.To) {
+			want = append(want, key)
+		}
+	}
+	if sp.Reverse {
+		slices.Reverse(want)
+	}
+	if sp.Limit > 0 {
+		want = want[:min(sp.Limit, len(want))]
+	}
+	what := fmt.Sprintf("from %q below %q, limit %d, reverse %v", sp.From, sp.To, sp.Limit, sp.Reverse)
+	equal(e, "the rows "+what, sorts(e.rows(ctx, sp)), want)
+	if c, ok := e.store.(driver.Counter); ok && e.facts.Counts.Has {
+		n, err := c.Count(ctx, sp)
+		e.ok("count", err)
+		equal(e, "the count "+what, n, len(want))
+	}
+}
+
+// ringOfDead follows the tokens of a row that lives, dies and lives again.
+func ringOfDead(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	dead := func(key driver.Key) driver.Row { return driver.Row{Key: key, Dead: true, Expires: 1} }
+	for _, again := range []string{"whatever is there", "at its Rev", "at its Rev, with its Ring"} {
+		key := e.at(t, "p", strings.ReplaceAll(again, " ", "-"))
+		want := []driver.Token{e.commit(ctx, put(t, row(key, "first")))}
+		for i := range ringSize {
+			op := put(t, row(key, fmt.Sprint("life ", i)))
+			if i%2 == 0 {
+				op = put(t, dead(key))
+			}
+			e.expects(ctx, again, &op)
+			want = append([]driver.Token{e.commit(ctx, op)}, want...)
+			want = want[:min(len(want), ringSize)]
+			got := e.get(ctx, t, key)
+			equal(e, fmt.Sprintf("the Ring of a row, dead %v, that was written %s", op.Row.Dead, again), got.Ring, want)
+		}
+		death := want[1]
+		refusal, err := e.store.Commit(ctx, death, []driver.Op{put(t, dead(key))})
+		e.that(err == nil && refusal == nil, "a death that is sent again to succeed", "%v, refused %v", err, refusal != nil)
+		equal(e, "the row after a death that was sent again", e.text(ctx, t, key), fmt.Sprint("life ", ringSize-1))
+	}
+}
+
+// expects gives an op the condition that is to hold of the row as it is.
+func (e *env) expects(ctx context.Context, how string, op *driver.Op) {
+	now := e.get(ctx, op.Table, op.Row.Key)
+	if how != "whatever is there" {
+		op.If, op.Rev = driver.AtRev, now.Rev
+	}
+	if strings.HasSuffix(how, "Ring") {
+		op.Row.Ring, op.Row.Hint = now.Ring, now.Hint
+	}
+}

@@ -1,0 +1,78 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// filled defines tables, each with rows of its own under the same keys.
+func (e *env) filled(ctx context.Context, tables ...*driver.Table) {
+	e.define(ctx, tables...)
+	for _, t := range tables {
+		for _, sort := range []string{"a", "b"} {
+			e.commit(ctx, put(t, row(e.at(t, "p", sort), t.Name)))
+		}
+	}
+}
+
+// still sees that tables have their rows, and no others.
+func (e *env) still(ctx context.Context, when string, tables ...*driver.Table) {
+	for _, t := range tables {
+		e.ok(fmt.Sprintf("attach of %s %s", t.Name, when), e.store.Attach(ctx, []*driver.Table{t}))
+		equal(e, fmt.Sprintf("the row of %s by get %s", t.Name, when), e.text(ctx, t, e.at(t, "p", "a")), t.Name)
+		for way, rows := range map[string][]driver.Row{"range": e.rows(ctx, span(t, e.at(t, "p", ""))), "walk": e.walk(ctx, t)} {
+			equal(e, fmt.Sprintf("the number of rows of %s by %s %s", t.Name, way, when), len(rows), 2)
+			for i := range rows {
+				equal(e, fmt.Sprintf("a row of %s by %s %s", t.Name, way, when), textOf(&rows[i]), t.Name)
+			}
+		}
+	}
+}
+
+// gone sees that there are no such tables, and no rows when they are made again.
+func (e *env) gone(ctx context.Context, when string, tables ...*driver.Table) {
+	for _, t := range tables {
+		e.is(fmt.Sprintf("attach of %s %s", t.Name, when), e.store.Attach(ctx, []*driver.Table{t}), driver.ErrSchema)
+	}
+	e.define(ctx, tables...)
+	for _, t := range tables {
+		equal(e, fmt.Sprintf("the row of %s, defined again %s", t.Name, when), e.text(ctx, t, e.at(t, "p", "a")), "no row")
+		equal(e, fmt.Sprintf("the rows of %s, defined again %s, by walk", t.Name, when), len(e.walk(ctx, t)), 0)
+	}
+}
+
+func dropSeveral(ctx context.Context, e *env) {
+	var tables []*driver.Table
+	for range 4 {
+		tables = append(tables, e.ownTable(fieldColumns()...))
+	}
+	e.filled(ctx, tables...)
+	dropped := tables[:3]
+	e.ok("drop", e.store.Drop(ctx, append([]*driver.Table{{Name: e.freshTable()}}, dropped...)))
+	e.still(ctx, "after a drop of others", tables[3])
+	e.gone(ctx, "after a drop of it and others", dropped...)
+}
+
+// namesAlike has names of which one begins another, or fits it where a store takes a dot or
+// an underscore for any character.
+func namesAlike(ctx context.Context, e *env) {
+	first := e.ownTable(fieldColumns()...)
+	tables := []*driver.Table{first}
+	for _, end := range []string{"_old", ".old", "0old"} {
+		t := *first
+		t.Name += end
+		e.drops(&t)
+		tables = append(tables, &t)
+	}
+	e.filled(ctx, tables...)
+	e.still(ctx, "beside others", tables...)
+	for i := range tables[:2] {
+		when := "after a drop of " + tables[i].Name
+		e.ok("drop", e.store.Drop(ctx, tables[i:i+1]))
+		e.still(ctx, when, tables[i+1:]...)
+		e.gone(ctx, when, tables[i])
+		e.ok("drop", e.store.Drop(ctx, tables[i:i+1]))
+	}
+}
