@@ -28,7 +28,6 @@ func collectionRules() []rule {
 		{name: "index in an empty collection", sentence: "A new index is added to a collection without records.", needs: builds, check: indexInEmpty},
 		{name: "index on records", sentence: "A new index on a collection with records is ErrSchema.", needs: keepsNear, check: indexOnRecords},
 		{name: "index of another program", sentence: "An index that another program adds to a collection with records is refused, or no write of this one is missing in it.", needs: both(others, keepsNear), check: addedByAnother},
-		{name: "index unknown to another program", sentence: "What a program writes that does not know of an index, because the collection was made anew, is refused, or told by Verify and mended by Rebuild.", needs: both(others, keepsNear), check: unknownIndex},
 		{name: "another way", sentence: "An index that is kept in one way, as a table or native, with the records or apart from them, is ErrSchema in another one.", needs: hasExchanges, check: anotherWay},
 		{name: "lacking index", sentence: "A schema that lacks an index of the store is ErrSchema; DropIndex removes it, and open repositories refuse to write.", needs: keepsNear, check: lackingIndex},
 		{name: "rebuild with open", sentence: "WithRebuild builds a new index from the records, or one declared otherwise.", needs: builds, check: withRebuild},
@@ -235,45 +234,6 @@ func addedByAnother(ctx context.Context, e *env) {
 	e.ok("open with the indexes that were added", err)
 	equal(e, "the number of records", len(collect(e, "find", after.Find(ctx, repo.Where("host", e.name("h"))))), records)
 	clean(ctx, e, after)
-}
-
-func unknownIndex(ctx context.Context, e *env) {
-	name, level := e.freshName(), e.name("level")
-	known := &tap{Store: e.store, tables: map[string]*driver.Table{}}
-	schema := withIndexes()
-	schema.Collection = name
-	before, err := repo.Open[message](ctx, repo.NewStore(known, nil), schema)
-	e.ok("open", err)
-	other := repo.NewStore(e.store, nil)
-	e.ok("drop by another program", repo.DropCollection(ctx, other, name))
-	schema = withIndexes(byText())
-	if keepsFar(e.facts) == "" {
-		schema = withIndexes(byText(), repo.Index{Partition: []string{"level"}, Sort: []string{"time"}}, repo.Index{Partition: []string{"text"}, Unique: true})
-	}
-	schema.Collection = name
-	after, err := repo.Open[message](ctx, other, schema)
-	e.ok("open by another program", err)
-	e.define(ctx, known.tables[name]) // the store of another process would know it still
-	m := message{Host: e.name("h"), Time: e.when(1), Level: level, Text: e.name("text")}
-	if err := before.Insert(ctx, &m); err != nil {
-		e.is("insert by a program that does not know of the index", err, repo.ErrSchema)
-		return
-	}
-	reports, err := after.Verify(ctx)
-	e.ok("verify", err)
-	for _, rep := range reports {
-		if rep.Missing > 0 {
-			e.ok("rebuild", after.Rebuild(ctx, rep.Index))
-		}
-	}
-	clean(ctx, e, after)
-	queries := []repo.Query{repo.Where("host", m.Host).Order("text")}
-	if keepsFar(e.facts) == "" {
-		queries = append(queries, repo.Where("level", level).Order("time"), repo.Where("text", m.Text))
-	}
-	for _, q := range queries {
-		equal(e, "what finds "+q.String(), find(ctx, e, after, q, textOfMessage), []string{m.Text})
-	}
 }
 
 func lackingIndex(ctx context.Context, e *env) {

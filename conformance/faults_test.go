@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"strings"
 	"testing"
 
 	"github.com/polystore/polystore/backends/memory"
@@ -16,7 +17,7 @@ type fault func(b *broken)
 // faults returns, for each rule, a fault that breaks it.
 func faults() map[string]fault {
 	all := map[string]fault{}
-	for _, m := range []map[string]fault{keyFaults(), recordFaults(), conditionFaults(), indexFaults(), queryFaults(), lifeFaults(), tableFaults(), outcomeFaults(), exampleFaults(), blindFaults()} {
+	for _, m := range []map[string]fault{keyFaults(), recordFaults(), conditionFaults(), indexFaults(), queryFaults(), lifeFaults(), tableFaults(), versionFaults(), outcomeFaults(), exampleFaults(), blindFaults()} {
 		maps.Copy(all, m)
 	}
 	return all
@@ -78,7 +79,7 @@ func unitFor(r *rule) driver.Unit {
 
 // aboutOthers reports whether a rule is about stores to which other processes may write.
 func aboutOthers(r *rule) bool {
-	return r.name == "index of another program" || r.name == "index unknown to another program"
+	return strings.HasSuffix(r.name, "another program")
 }
 
 // lacksFar makes facts those of a store that keeps indexes with their records only.

@@ -45,8 +45,8 @@ func TestHistoriesFind(t *testing.T) {
 		{"index rows that come late", rowsLater(3*time.Millisecond, true), indexes, "every record that had the value during the whole call"},
 		{"index rows that stay", keepsRows(), indexes, "only records that had the value during the call"},
 		{"rows near the records that are lost", nearRowsLost(), indexes, "by an index near the records to find every record that had the value during the whole call"},
-		{"nothing is answered", unavailable, records, "most calls on a record to be answered"},
-		{"no lookup is answered", unavailable, indexes, "most calls on an index to be answered"},
+		{"nothing is answered", unavailable, records, "calls on a record to be answered"},
+		{"no lookup is answered", unavailable, indexes, "calls on an index to be answered"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -90,14 +90,27 @@ func (s *suite) finish(ctx context.Context) error {
 	defer s.mu.Unlock()
 	tables, err := s.collectionTables(ctx)
 	errs := []error{err, s.store.Drop(ctx, append(tables, s.made...))} // together, which on some stores is much less work
-	for _, name := range s.opened {
-		errs = append(errs, repo.DropCollection(ctx, s.repo, name))
-	}
-	errs = append(errs, s.store.Close())
+	errs = append(errs, s.dropCollections(ctx), s.store.Close())
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("drop what the suite made (names begin with %s): %w", s.id, err)
 	}
 	return nil
+}
+
+// dropCollections drops what was opened, some at once: each waits for other programs.
+func (s *suite) dropCollections(ctx context.Context) error {
+	errs := make([]error, len(s.opened))
+	room := make(chan struct{}, 16)
+	var all sync.WaitGroup
+	for i, name := range s.opened {
+		room <- struct{}{}
+		all.Go(func() {
+			defer func() { <-room }()
+			errs[i] = repo.DropCollection(ctx, s.repo, name)
+		})
+	}
+	all.Wait()
+	return errors.Join(errs...)
 }
 
 // collectionTables returns the tables of the collections that are there.

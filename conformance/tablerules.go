@@ -30,7 +30,7 @@ func catalogRules() []rule {
 		{name: "native", sentence: "A native index on a store that keeps none is ErrUnsupported and leaves no trace.", needs: keepsNoNative, check: nativeTable},
 		{name: "counter", sentence: "Count is the number of rows of a span, at most Limit if that is set.", needs: counts, check: counter},
 		{name: "sizer", sentence: "Size grows with the rows of a table.", needs: sizes, check: sizer},
-	}, nativeRules(), collectionRules())
+	}, nativeRules(), collectionRules(), versionRules())
 }
 
 func keepsNoNative(f driver.Facts) string {

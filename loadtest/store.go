@@ -188,11 +188,14 @@ func reason(err error) string {
 		"or use Scan", "or let the model scan (scan: true)").Replace(text)
 }
 
-// drop removes the candidate's collections from the store.
+// drop removes the candidate's collections from the store, at once: on most stores each
+// takes some seconds, in which other programs are told.
 func (c *candidate) drop(ctx context.Context) error {
-	var errs []error
-	for _, name := range c.names {
-		errs = append(errs, repo.DropCollection(ctx, c.store.repo, name))
+	errs := make([]error, len(c.names))
+	var all sync.WaitGroup
+	for i, name := range c.names {
+		all.Go(func() { errs[i] = repo.DropCollection(ctx, c.store.repo, name) })
 	}
+	all.Wait()
 	return errors.Join(errs...)
 }

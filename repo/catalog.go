@@ -24,14 +24,17 @@ const (
 // A catalogEntry is what the store remembers of a collection.
 type catalogEntry struct {
 	Layout     int               `json:"layout"`
-	Epoch      string            `json:"epoch"` // another one after every change of Indexes
+	Epoch      string            `json:"epoch"`          // another one after every change of Indexes
+	Made       string            `json:"made,omitempty"` // the first epoch: which of the collections that had this name
 	Collection string            `json:"collection"`
 	Making     bool              `json:"making,omitempty"` // its tables may be missing, and nobody has written to them
 	Partition  []catalogColumn   `json:"partition"`
 	Sort       []catalogColumn   `json:"sort,omitempty"`
 	Fields     map[string]string `json:"fields"`             // kinds of all fields ever declared
 	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists, where an index has them and they are no strings
-	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire
+	Dropping   bool              `json:"dropping,omitempty"` // its records go, or are gone
+	Expiring   bool              `json:"expiring,omitempty"` // programs are being told that records will expire
+	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire, and all have been told
 	Indexes    []catalogIndex    `json:"indexes,omitempty"`
 
 	rev driver.Token // of the stored row
@@ -210,8 +213,6 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 			faults = append(faults, e.Indexes[i].otherKind(x))
 		case !e.Indexes[i].is(x):
 			build = append(build, x)
-		default:
-			x.setBare(e.Indexes[i].Mode == modeKeys)
 		}
 	}
 	return build, errors.Join(faults...)
@@ -266,13 +267,21 @@ func keyText(e *catalogEntry) string {
 	return text + ")"
 }
 
+// setBare gives the rows of c's indexes the form that they have in the store.
+func (e *catalogEntry) setBare(c *collection) {
+	for _, x := range c.indexes {
+		for i := range e.Indexes {
+			if e.Indexes[i].Name == x.name && e.Indexes[i].is(x) {
+				x.setBare(e.Indexes[i].Mode == modeKeys)
+			}
+		}
+	}
+}
+
 // grow adds to the entry what c declares beyond it, and reports whether that was
-// anything. Programs that took records to last for ever must open anew.
+// anything.
 func (e *catalogEntry) grow(c *collection) bool {
 	added := e.addElements(c)
-	if c.expires && !e.Expires {
-		e.Expires, e.Epoch, added = true, newEpoch(), true
-	}
 	for _, col := range c.records.Fields {
 		if _, ok := e.Fields[col.Name]; !ok {
 			e.Fields[col.Name], added = col.Kind.String(), true

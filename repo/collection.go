@@ -10,11 +10,14 @@ import (
 )
 
 // A collection is a schema compiled against a record type: its tables, and the
-// place of every field among a record's values. It does not change after Open.
+// place of every field among a record's values. Its lease alone changes after Open.
 type collection struct {
 	store      *Store
 	shared     *shared
 	epoch      string // of the catalog entry that was found at Open
+	made       string // in the entry: which of the collections that had this name
+	drops      int64  // of shared, at Open
+	lease      lease
 	name       string
 	schema     Schema
 	records    *driver.Table
@@ -25,7 +28,9 @@ type collection struct {
 	nanos      []bool        // by position: an integer that keeps the nanoseconds of a time
 	keySources []source      // of the key columns
 	keyAccess  []access      // for reads that want keys only
-	expires    bool          // records may expire
+	expires    bool          // this program says when records expire
+	late       bool          // and the catalog is told so when the first record does: for maps, which mostly do not
+	attached   bool          // the catalog is not to be changed
 	extra      bool          // records may have undeclared fields
 	indexed    []bool        // by position: some index needs the field
 	indexMask  []int         // ordinals of those fields

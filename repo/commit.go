@@ -24,6 +24,7 @@ type write struct {
 	careful bool          // of a patch: whether it can be done depends on what is there
 	refused *driver.Table // whose condition did not hold, after a refusal
 	lacks   bool          // the refusal means that a claim is gone which the record has
+	unread  bool          // what is there is to be read
 }
 
 type verb uint8
@@ -122,9 +123,9 @@ func (c *collection) blind(w *write) bool {
 	case doUpdate:
 		return false
 	case doPatch:
-		return !w.careful && !c.expires && !(c.loose && w.renew) && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
+		return !w.careful && !w.renew && !c.mayExpire() && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
 	}
-	return len(c.indexes) == 0 && !c.expires && c.records.Ring == 0
+	return len(c.indexes) == 0 && !c.mayExpire() && c.records.Ring == 0
 }
 
 // readOld reads what is there for the writes that need it.
@@ -133,7 +134,7 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 	whole := false
 	for i := range writes {
 		w := &writes[i]
-		if !w.known && !c.blind(w) {
+		if w.unread = !w.known && !c.blind(w); w.unread {
 			count, at = count+1, i
 			whole = whole || w.verb == doUpdate || w.verb == doPatch
 		}
@@ -144,7 +145,7 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 	b := newReadBuffer(count)
 	defer b.release()
 	for i := range writes {
-		if w := &writes[i]; !w.known && !c.blind(w) {
+		if w := &writes[i]; w.unread {
 			b.keys = append(b.keys, w.key)
 		}
 	}
@@ -158,7 +159,7 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 	n := 0
 	for i := range writes {
 		w := &writes[i]
-		if !w.known && !c.blind(w) {
+		if w.unread {
 			if err := w.learn(c, k, &b.rows[n], mask); err != nil {
 				return ofKey(w.key, err)
 			}
@@ -287,6 +288,9 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 		return 0, nil, c.keysFirst(ctx, k, writes, err)
 	}
 	b.addGone(c, writes)
+	if err := c.mayLetExpire(ctx, k, writes); err != nil {
+		return 0, nil, err
+	}
 	if err := c.enter(ctx, k); err != nil {
 		return 0, nil, err
 	}
@@ -359,7 +363,7 @@ func (b *builder) checkRefusal(refusal *driver.Refusal) error {
 // nil and another attempt against what is there now.
 func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
 	if !refusal.Row.Dead && c.store.expiredSince(k.now, refusal.Row.Expires) {
-		k.watch(c.store) // whether it was there is not known; the next attempt will know
+		k.tick(c.store) // whether it was there is not known; the next attempt will know
 		return nil
 	}
 	if refusal.Overflow {

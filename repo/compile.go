@@ -49,7 +49,7 @@ func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 		return nil, err
 	}
 	sh.place(c.cols)
-	c.expires = sh.expires != nil || sh.isMap
+	c.expires, c.late = sh.expires != nil || sh.isMap, sh.isMap
 	c.extra = sh.extra != nil || sh.isMap
 	for _, x := range c.indexes {
 		x.setBare(x.hasKeysOnly() && !c.expires)

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -28,20 +29,11 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 			n++
 			return true, nil
 		})
-		return n, err
+		return n, cmp.Or(err, c.holds(ctx))
 	}
 	counter, ok := c.store.driver.(driver.Counter)
-	if !ok || c.expires || !c.store.facts.Counts.Has {
-		n := 0
-		for _, err := range c.rows(ctx, k, &p, p.limit) {
-			if err != nil {
-				return 0, err
-			}
-			if n++; n == p.limit {
-				break
-			}
-		}
-		return n, nil
+	if !ok || c.mayExpire() || !c.store.facts.Counts.Has {
+		return c.countRows(ctx, k, &p)
 	}
 	n := 0
 	for _, part := range p.parts {
@@ -59,13 +51,37 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 	if p.limit > 0 {
 		n = min(n, p.limit)
 	}
-	return n, nil
+	if err := c.holds(ctx); err != nil || !c.mayExpire() {
+		return n, err
+	}
+	return c.countRows(ctx, k, &p) // a store that counts does not look at the clock
+}
+
+// countRows counts the rows of a run that have not expired.
+func (c *collection) countRows(ctx context.Context, k *call, p *plan) (n int, err error) {
+	for _, err := range c.rows(ctx, k, p, p.limit) {
+		if err != nil {
+			return 0, err
+		}
+		if n++; n == p.limit {
+			break
+		}
+	}
+	return n, c.holds(ctx)
+}
+
+// mayExpire reports whether there may be records that expire, as far as is known.
+func (c *collection) mayExpire() bool {
+	if c.shared == nil { // no store is looked at
+		return c.expires
+	}
+	return c.shared.expires.Load()
 }
 
 // needsRecords reports whether the rows of x alone do not say that there is a record: one
 // to which they belong, and that has not expired.
 func (c *collection) needsRecords(x *index) bool {
-	return x != nil && (x.loose || x.table.Bare && c.expires)
+	return x != nil && (x.loose || x.table.Bare && c.mayExpire())
 }
 
 // Keys yields the keys of the records that a query finds, without reading the
@@ -93,9 +109,10 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 		return err
 	}
 	if c.needsRecords(p.x) {
-		return c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(rec *record, _ position) (bool, error) {
+		err := c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(rec *record, _ position) (bool, error) {
 			return yield(keyFrom(rec.vals[:len(c.key)])), nil
 		})
+		return cmp.Or(err, c.holds(ctx))
 	}
 	n := 0
 	for row, err := range c.rows(ctx, k, &p, p.limit) {
@@ -113,10 +130,10 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 			return err
 		}
 		if n++; !yield(keyFrom(vals)) || n == p.limit {
-			return nil
+			break
 		}
 	}
-	return nil
+	return c.holds(ctx)
 }
 
 // keyFrom returns key values as a caller's Key.

@@ -15,19 +15,9 @@ import (
 // look a record would be returned that was written when it had expired already, by the
 // second one would be missed that another writer lets live on. So it is read again.
 
-// tick notes the time, before the store is asked.
-func (k *call) tick(s *Store) {
-	if k.expires {
-		k.now = s.nowMillis()
-	}
-}
-
-// watch is tick for who must see what has expired, whether the collection was known to have
-// such records or not, and from now on.
-func (k *call) watch(s *Store) {
-	k.expires = true
-	k.tick(s)
-}
+// tick notes the time, before the store is asked. The expiry that a row carries counts,
+// whether this program knows of records that expire or not: another one may let them.
+func (k *call) tick(s *Store) { k.now = s.nowMillis() }
 
 // isLive reports whether there is a record in a row that k has read.
 func (c *collection) isLive(k *call, row *driver.Row) bool {
@@ -69,7 +59,7 @@ func (s *Store) settle(ctx context.Context, k *call, t *driver.Table, keys []dri
 	if len(list) == 0 {
 		return nil
 	}
-	k.expires, k.now = true, now
+	k.now = now
 	for attempt := 0; len(list) > 0; attempt++ {
 		if err := pauseForExpiry(ctx, attempt); err != nil {
 			return err

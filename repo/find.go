@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"reflect"
@@ -47,19 +48,23 @@ func (v view[T]) find(ctx context.Context, k *call, q Query, yield func(*T, posi
 	return v.findBy(ctx, k, &p, yield)
 }
 
-// findBy runs a plan.
-func (v view[T]) findBy(ctx context.Context, k *call, p *plan, yield func(*T, position) bool) error {
+// findBy runs a plan. What it yields is right; whether that is all, its error says.
+func (v view[T]) findBy(ctx context.Context, k *call, p *plan, yield func(*T, position) bool) (err error) {
 	if p.empty() {
 		return ctx.Err()
 	}
-	if p.covered {
-		return v.findCovered(ctx, k, p, yield)
+	switch {
+	case p.covered:
+		err = v.findCovered(ctx, k, p, yield)
+	default:
+		v.mask = v.c.maskWith(v.mask, &p.bound)
+		if p.x.Unique && p.equal == len(p.x.part)+len(p.x.sort) {
+			err = v.findOwner(ctx, k, p, yield)
+		} else {
+			err = v.findByKey(ctx, k, p, yield)
+		}
 	}
-	v.mask = v.c.maskWith(v.mask, &p.bound)
-	if p.x.Unique && p.equal == len(p.x.part)+len(p.x.sort) {
-		return v.findOwner(ctx, k, p, yield)
-	}
-	return v.findByKey(ctx, k, p, yield)
+	return cmp.Or(err, v.c.holds(ctx))
 }
 
 // findCovered yields what the rows themselves say.

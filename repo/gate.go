@@ -39,6 +39,9 @@ func (c *collection) enter(ctx context.Context, k *call) error {
 	if k.within {
 		return nil
 	}
+	if err := c.holds(ctx); err != nil {
+		return err
+	}
 	if err := c.shared.gate.enter(ctx); err != nil {
 		return err
 	}

@@ -220,7 +220,7 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 	errs := make([]error, len(b.puts))
 	costs := make([]call, len(b.puts))
 	for i := range costs {
-		costs[i].expires, costs[i].now, costs[i].within = k.expires, k.now, true
+		costs[i].now, costs[i].within = k.now, true
 	}
 	var all sync.WaitGroup
 	for i := range b.puts {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -72,6 +73,7 @@ func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t
 	}
 	defer c.shared.gate.open()
 	c.share()
+	c.attached = o.attach
 	if err := c.agree(ctx, k, o); err != nil {
 		return nil, nil, err
 	}
@@ -99,10 +101,12 @@ func (c *collection) agree(ctx context.Context, k *call, o openOptions) error {
 		return err
 	}
 	for range maxAttempts {
+		asked := time.Now()
 		e, err := c.store.readCatalog(ctx, k, cat, c.name)
 		if err != nil {
 			return err
 		}
+		c.lease.since.Store(&asked)
 		done, err := c.agreeWith(ctx, k, cat, e, o)
 		if done || err != nil {
 			return err
@@ -126,6 +130,9 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 		}
 		return c.create(ctx, k, cat)
 	}
+	if e.Dropping {
+		return false, fmt.Errorf("the collection is being dropped, or its drop was stopped half-way; end that with repo.DropCollection: %w", ErrSchema)
+	}
 	if e.Making {
 		if o.attach {
 			return false, fmt.Errorf("collection %s was not made to the end, and WithoutDefine forbids to go on: %w", c.name, ErrSchema)
@@ -136,6 +143,7 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 	if err != nil {
 		return false, err
 	}
+	e.setBare(c)
 	if len(build) > 0 && (!o.rebuild || o.attach) {
 		if done, err := c.mayAdd(ctx, build, o); !done {
 			return false, err
@@ -152,7 +160,11 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 			return false, err
 		}
 	}
-	c.expires = c.expires && !o.attach
+	if c.expires && !c.late && !o.attach && !e.Expires {
+		if ok, err := c.letExpire(ctx, k, e); !ok {
+			return false, err
+		}
+	}
 	c.adopt(e)
 	return true, nil
 }
@@ -160,14 +172,16 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 // adopt makes e the entry that writers of this process go by.
 func (c *collection) adopt(e *catalogEntry) {
 	c.epoch, c.shared.epoch = e.Epoch, e.Epoch
-	c.expires = c.expires || e.Expires
+	c.made, c.drops = e.Made, c.shared.drops.Load()
+	c.shared.expires.Store(e.Expires || e.Expiring)
+	c.shared.settled.Store(e.Expires)
 }
 
 // create makes a collection that is not in the catalog. The entry comes before the tables,
 // so that who is stopped in between leaves none that DropCollection does not know of.
 func (c *collection) create(ctx context.Context, k *call, cat *driver.Table) (bool, error) {
 	e := c.entry()
-	e.Making = true
+	e.Making, e.Made = true, e.Epoch
 	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
 		return false, err
 	}
@@ -182,6 +196,8 @@ func (c *collection) finish(ctx context.Context, k *call, cat *driver.Table, e *
 		return false, fmt.Errorf("another program is making collection %s with another schema, or was stopped while it did; in that case remove what it left with repo.DropCollection: %w", c.name, ErrSchema)
 	}
 	e.grow(c)
+	e.setBare(c)
+	e.Expires = e.Expires || c.expires // nobody has opened it before
 	for _, x := range more {
 		e.setIndex(x.entry(indexReady))
 	}
@@ -222,128 +238,6 @@ func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) 
 		return false, fmt.Errorf("index %s is new or was declared otherwise, and the collection has records; open with repo.WithRebuild() to build it: %w", strings.Join(names, ", "), ErrSchema)
 	}
 	return true, nil
-}
-
-// DropIndex removes an index, its rows and its catalog entry. Repositories of this Store
-// that are open with the index refuse to write from then on; other programs that have it
-// open are to be stopped before.
-func DropIndex(ctx context.Context, store *Store, collection, name string) error {
-	if err := given(ctx, store); err != nil {
-		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
-	}
-	k := store.begin("drop index")
-	sh := store.shared(collection)
-	err := sh.gate.shut(ctx)
-	if err == nil {
-		defer sh.gate.open()
-		err = dropIndex(ctx, store, &k, sh, collection, name)
-	}
-	if err != nil {
-		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
-	}
-	return nil
-}
-
-func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collection, name string) error {
-	cat := store.cat
-	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
-		return err
-	}
-	e, err := store.readCatalog(ctx, k, cat, collection)
-	if err != nil {
-		return err
-	}
-	at := -1
-	if e != nil {
-		for i := range e.Indexes {
-			if e.Indexes[i].Name == name {
-				at = i
-			}
-		}
-	}
-	if at < 0 {
-		return fmt.Errorf("no index %s in the catalog: %w", name, ErrNotFound)
-	}
-	// The entry goes after the rows: who is interrupted can do it again.
-	e.Indexes[at].State, e.Epoch = indexBuilding, newEpoch()
-	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
-		return err
-	}
-	sh.epoch = "" // whatever happens now, nobody writes with the index
-	if err := store.driver.Drop(ctx, []*driver.Table{e.Indexes[at].tableIn(collection)}); err != nil {
-		return err
-	}
-	e.Indexes = append(e.Indexes[:at], e.Indexes[at+1:]...)
-	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
-		return err
-	}
-	sh.epoch = e.Epoch
-	return nil
-}
-
-// changeCatalog is writeCatalog for those who do not begin again.
-func (s *Store) changeCatalog(ctx context.Context, k *call, t *driver.Table, e *catalogEntry) error {
-	ok, err := s.writeCatalog(ctx, k, t, e)
-	if err == nil && !ok {
-		err = fmt.Errorf("another program changed the catalog; try again: %w", ErrConflict)
-	}
-	return err
-}
-
-// DropCollection removes a collection with all its records, indexes and its
-// catalog entry. Dropping one that is not there succeeds. If it ends half-way, by an error
-// or a crash, do it again: until then [Open] refuses records whose indexes are gone.
-// Repositories of this Store that are open refuse to write from then on; other programs
-// that have the collection open are to be stopped before: if it is made anew they write by
-// the indexes that they know.
-func DropCollection(ctx context.Context, store *Store, collection string) error {
-	if err := given(ctx, store); err != nil {
-		return &Error{Op: "drop", Collection: collection, Err: err}
-	}
-	k := store.begin("drop")
-	sh := store.shared(collection)
-	err := sh.gate.shut(ctx)
-	if err == nil {
-		defer sh.gate.open()
-		err = dropCollection(ctx, store, &k, sh, collection)
-	}
-	if err != nil {
-		return &Error{Op: "drop", Collection: collection, Err: err}
-	}
-	sh.epoch = "" // also where there was no collection
-	return nil
-}
-
-func dropCollection(ctx context.Context, store *Store, k *call, sh *shared, collection string) error {
-	cat := store.cat
-	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
-		return err
-	}
-	e, err := store.readCatalog(ctx, k, cat, collection)
-	if err != nil || e == nil {
-		return err
-	}
-	// Who ends half-way leaves no index that seems to have all records, and can do it again.
-	var tables []*driver.Table
-	for i := range e.Indexes {
-		e.Indexes[i].State = indexBuilding
-		tables = append(tables, e.Indexes[i].tableIn(collection))
-	}
-	e.Epoch = newEpoch()
-	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
-		return err
-	}
-	sh.epoch = "" // whatever happens now, no repository that is open may write any more
-	tables = append(tables, &driver.Table{Name: collection, Class: driver.Records})
-	if err := store.driver.Drop(ctx, tables); err != nil {
-		return err
-	}
-	key, err := catalogKey(collection)
-	if err != nil {
-		return err
-	}
-	_, err = store.commit(ctx, k, driver.NewToken(), []driver.Op{{Do: driver.Delete, Table: cat, Row: driver.Row{Key: key}}})
-	return err
 }
 
 // annotate makes err an *Error of operation op.

@@ -64,8 +64,8 @@ func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, 
 	}
 	ws := [1]write{{verb: doPatch, expect: version, change: change{key: dk, keyVals: vals, edits: list}}}
 	expires, renew := expiryIn(edits)
-	if renew && !r.expires {
-		return Version{}, r.lasting()
+	if renew && !r.expires && !r.mayExpire() {
+		return Version{}, invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
 	}
 	ws[0].renew = renew
 	ws[0].careful, err = r.checkEdits(list)
@@ -85,14 +85,6 @@ func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, 
 		return err
 	}
 	return r.run(ctx, k, ws[:])
-}
-
-// lasting returns the error for an expiry in a collection without.
-func (r *Repo[T]) lasting() error {
-	if r.shape.expires != nil || r.shape.isMap {
-		return errLasting
-	}
-	return invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
 }
 
 const smallEdit = 4 << 10 // bytes of edits that are sent without a look at the record's size

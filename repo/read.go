@@ -81,6 +81,9 @@ func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
 	if err == nil {
 		err = r.store.get(ctx, &k, r.records, b.keys, []int{}, b.rows)
 	}
+	if err == nil {
+		err = r.holds(ctx)
+	}
 	return err == nil && r.isLive(&k, &b.rows[0]), r.end(&k, key, err)
 }
 
@@ -121,6 +124,9 @@ func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 	err := b.oneKey(v.c, key)
 	if err == nil {
 		err = v.c.store.get(ctx, &k, v.c.records, b.keys, v.mask, b.rows)
+	}
+	if err == nil {
+		err = v.c.holds(ctx)
 	}
 	var out, zero T
 	if err == nil {
@@ -199,6 +205,9 @@ func (v view[T]) readKeys(ctx context.Context, k *call, keys []driver.Key) ([]T,
 	b := newReadBuffer(len(keys))
 	defer b.release()
 	if err := v.c.store.get(ctx, k, v.c.records, keys, v.mask, b.rows); err != nil {
+		return nil, nil, err
+	}
+	if err := v.c.holds(ctx); err != nil {
 		return nil, nil, err
 	}
 	for i := range keys {

@@ -14,15 +14,7 @@ func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter
 	seqs := make([]iter.Seq2[*driver.Row, error], len(p.parts))
 	for i, part := range p.parts {
 		span := driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Reverse: p.reverse, Limit: limit, Mask: p.mask}
-		if c.expires {
-			seqs[i] = c.fresh(ctx, k, p, span)
-		} else {
-			k.depth, k.requests = k.depth+1, k.requests+1
-			if err := c.bounds(p, &span); err != nil {
-				return func(yield func(*driver.Row, error) bool) { yield(nil, err) }
-			}
-			seqs[i] = c.store.driver.Range(ctx, span)
-		}
+		seqs[i] = c.fresh(ctx, k, p, span)
 	}
 	if len(seqs) == 1 {
 		return counted(seqs[0], k, p)

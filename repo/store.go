@@ -2,8 +2,10 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -49,7 +51,8 @@ type Store struct {
 	opts   Options
 	cat    *driver.Table // the catalog
 
-	cleaner cleaner
+	cleaner    cleaner
+	background background
 
 	mu   sync.Mutex
 	open map[string]*shared // by collection
@@ -62,6 +65,10 @@ type shared struct {
 	queues queues
 	epoch  string          // of the catalog entry; "" when there is none
 	tables []*driver.Table // of the repository that was opened last
+	drops  atomic.Int64    // how often the collection or an index of it was dropped here
+
+	expires atomic.Bool // the catalog says that records may expire, or will soon
+	settled atomic.Bool // and all programs know it, so that they may be written
 }
 
 // NewStore returns a Store on a backend. The Store owns the backend: Close
@@ -91,6 +98,7 @@ func (s *Store) Driver() driver.Store { return s.driver }
 // begin later fail with ErrClosed. What loose indexes left behind in the last minute
 // stays for Maintain, and so does what could not be removed in some seconds.
 func (s *Store) Close() error {
+	s.background.close()
 	s.cleaner.close()
 	if err := s.driver.Close(); err != nil {
 		return fmt.Errorf("repo close %s: %w", s.facts.Name, err)
@@ -120,9 +128,8 @@ type call struct {
 	requests int
 	rows     int
 
-	within  bool  // it has passed the collection's gate
-	expires bool  // records can expire
-	now     int64 // then: the time that rows are judged by, before the store was asked for them
+	within bool  // it has passed the collection's gate
+	now    int64 // the time that rows are judged by, before the store was asked for them
 }
 
 func (s *Store) begin(op string) call {
@@ -134,8 +141,8 @@ func (s *Store) begin(op string) call {
 }
 
 func (c *collection) begin(op string) call {
+	c.renew()
 	k := c.store.begin(op)
-	k.expires = c.expires
 	k.tick(c.store)
 	return k
 }
@@ -143,6 +150,9 @@ func (c *collection) begin(op string) call {
 // end reports the call to the observer and makes err an *Error.
 func (c *collection) end(k *call, key Key, err error) error {
 	if err != nil {
+		if gone := c.gone(); gone != nil && errors.Is(err, ErrInvalid) {
+			err = gone // the backend does not know the tables any more
+		}
 		err = c.annotate(k.op, key, err)
 	}
 	if c.store.opts.Observe != nil {

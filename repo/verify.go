@@ -51,7 +51,7 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 
 func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (Report, error) {
 	rep := Report{Index: x.name}
-	k.watch(c.store)
+	k.tick(c.store)
 	if x.native {
 		err := c.each(ctx, f, c.records, func(row *driver.Row) error {
 			if !c.isLive(k, row) {

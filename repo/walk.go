@@ -71,10 +71,10 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 			}
 		}
 		if !yield(out, f.with(nil)) {
-			return nil
+			break
 		}
 	}
-	return nil
+	return r.holds(ctx)
 }
 
 // maxSorted bounds the records that Scan sorts in memory.
@@ -175,7 +175,7 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 			}
 		}
 	}
-	return nil
+	return c.holds(ctx)
 }
 
 // trimScan keeps the best records of a limited scan, now and then.

@@ -110,9 +110,6 @@ func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error 
 	if err != nil {
 		return err
 	}
-	if next.expires != 0 && !r.expires {
-		return errLasting
-	}
 	w.keyVals = next.vals[:len(r.key):len(r.key)]
 	if w.key, err = r.keyOfValues(w.keyVals); err != nil {
 		return err
@@ -126,9 +123,6 @@ func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error 
 	}
 	return nil
 }
-
-// Programs that know of no expiry would go on to find such a record.
-var errLasting = invalid("records of this collection last for ever in the store, and WithoutDefine left it so; open it once without WithoutDefine to let them expire")
 
 // encode makes next the values of rec. It reuses the array of next.vals.
 func (r *Repo[T]) encode(next *record, rec *T) error {
@@ -213,9 +207,6 @@ func (r *Repo[T]) derive(w *write, rec *T, fn func(*T) error) error {
 	}
 	if err := r.encode(next, rec); err != nil {
 		return err
-	}
-	if next.expires != 0 && next.expires != old.expires && !r.expires {
-		return errLasting
 	}
 	now := next.vals[:len(r.key)]
 	if !slices.EqualFunc(now, w.keyVals, driver.Value.Equal) {

@@ -48,6 +48,9 @@ func byScenario(name string, faults int) proof {
 
 func byRule(name string) proof { return proof{"rules", "-rules=" + name} }
 
+// byOthers is byRule on a store that other programs may have open.
+func byOthers(name string) proof { return proof{"others", "-rules=" + name} }
+
 // build makes the test binary that has all variants.
 func build(t *testing.T) string {
 	t.Helper()

@@ -16,7 +16,7 @@ import (
 const mostRuns = 20_000 // of a scenario, which is explored whole
 
 var (
-	by    = flag.String("by", "seeds", "what TestProof looks at: seeds, a scenario or rules")
+	by    = flag.String("by", "seeds", "what TestProof looks at: seeds, a scenario, rules, or rules where other programs may write")
 	seeds = flag.Int("seeds", 20, "how many runs at random it makes")
 	name  = flag.String("scenario", "", "its name")
 	fault = flag.Int("faults", 0, "how much goes wrong in a run of it")
@@ -30,8 +30,8 @@ func TestProof(t *testing.T) {
 		draw(t, *seeds)
 	case "scenario":
 		explore(t, *name, *fault)
-	case "rules":
-		look(t, strings.Split(*rules, ","))
+	case "rules", "others":
+		look(t, strings.Split(*rules, ","), *by == "others")
 	default:
 		t.Fatalf("no proof %q", *by)
 	}
@@ -72,11 +72,15 @@ func explore(t *testing.T, name string, faults int) {
 // look checks rules on a store that changes one partition at a time and may leave outcomes
 // open, so that there are indexes of both kinds: in their records' commits, and before and
 // after them.
-func look(t *testing.T, names []string) {
+func look(t *testing.T, names []string, others bool) {
 	t.Helper()
 	unit := driver.UnitPartition
 	open := func(context.Context) (driver.Store, error) {
-		return memory.New(&memory.Options{Unit: &unit, Uncertain: true}), nil
+		s := memory.New(&memory.Options{Unit: &unit, Uncertain: true})
+		if others {
+			return common{s}, nil
+		}
+		return s, nil
 	}
 	for _, name := range names {
 		report, err := conformance.Check(t.Context(), open, conformance.Options{Seed: 1, Ops: -1, Histories: -1, Only: name})
@@ -89,4 +93,13 @@ func look(t *testing.T, names []string) {
 			}
 		}
 	}
+}
+
+// A common store is one that other programs may have open.
+type common struct{ *memory.Store }
+
+func (s common) Facts() driver.Facts {
+	f := s.Store.Facts()
+	f.OneProcess = false
+	return f
 }

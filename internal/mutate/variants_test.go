@@ -184,7 +184,7 @@ func timeVariants() []variant {
 		},
 		{
 			name:  "the clock is looked at after the answer",
-			edits: []edit{{"expiry.go", "\tk.expires, k.now = true, now\n", "\tk.expires, k.now = true, now\n\tif now > 0 {\n\t\treturn nil\n\t}\n"}},
+			edits: []edit{{"expiry.go", "\tk.now = now\n", "\tk.now = now\n\tif now > 0 {\n\t\treturn nil\n\t}\n"}},
 			proof: byScenario("get beside a renewal", 1), want: `breaks P1 .*`,
 		},
 		{
@@ -248,9 +248,27 @@ func catalogVariants() []variant {
 			proof: byRule("catalog and schema/another way"), want: `rule catalog and schema/another way\n`,
 		},
 		{
-			name:  "writers go on with an old schema",
-			edits: []edit{{"gate.go", "\tif c.shared.epoch != c.epoch {\n", "\tif c.shared.epoch == \"none\" {\n"}},
+			name: "writers go on with an old schema",
+			edits: []edit{
+				{"gate.go", "\tif c.shared.epoch != c.epoch {\n", "\tif c.shared.epoch == \"none\" {\n"},
+				{"lease.go", "\tif c.drops != c.shared.drops.Load() {\n", "\tif c.drops < 0 {\n"},
+			},
 			proof: byRule("catalog and schema/lacking index"), want: `rule catalog and schema/lacking index\n`,
+		},
+		{
+			name:  "nobody waits until other programs know that an index goes",
+			edits: []edit{{"lease.go", "\tif s.facts.OneProcess {\n\t\treturn nil\n\t}\n\tt :=", "\tif s.facts.Name != \"\" {\n\t\treturn nil\n\t}\n\tt :="}},
+			proof: byOthers("catalog and schema/index dropped"), want: `rule catalog and schema/index dropped by another program\n`,
+		},
+		{
+			name:  "nobody asks whether another program changed the schema",
+			edits: []edit{{"lease.go", "!c.lease.isOver(leaseTime) {\n", "c.lease.isOver(0) {\n"}},
+			proof: byOthers("catalog and schema/index dropped"), want: `rule catalog and schema/index dropped by another program\n`,
+		},
+		{
+			name:  "the store counts what another program lets expire",
+			edits: []edit{{"count.go", "\treturn c.shared.expires.Load()\n", "\treturn c.expires\n"}},
+			proof: byOthers("catalog and schema/expiry of another"), want: `rule catalog and schema/expiry of another program\n`,
 		},
 	}
 }

@@ -131,6 +131,9 @@ func (c *client) Close() error { return nil }
 
 // Get reads rows by key: where the scenario is fine, each at a moment of its own.
 func (c *client) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if t.Name == "_catalog" { // is asked beside the calls, at times that nobody chooses
+		return c.w.mem.Get(context.WithoutCancel(ctx), t, keys, mask, rows)
+	}
 	get := func(part int, keys []driver.Key, rows []driver.Row) error {
 		return c.read(ctx, &call{verb: "get", table: t, keys: keys, part: part, exec: func(ctx context.Context) error {
 			return c.w.mem.Get(ctx, t, keys, mask, rows)

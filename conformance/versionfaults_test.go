@@ -1,0 +1,41 @@
+package conformance
+
+import (
+	"cmp"
+	"strings"
+	"sync"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func versionFaults() map[string]fault {
+	return grouped(catalogGroup, map[string]fault{
+		"made anew by another program":     staleCatalog(),
+		"index dropped by another program": staleCatalog(),
+		"expiry of another program":        lastsForEver,
+	})
+}
+
+// staleCatalog goes on to say of a collection what it first said.
+func staleCatalog() fault {
+	return func(b *broken) {
+		var mu sync.Mutex
+		first := map[string]string{}
+		b.entry = func(key, text string) string {
+			mu.Lock()
+			defer mu.Unlock()
+			if first[key] == "" && !strings.Contains(text, `"making":true`) {
+				first[key] = text
+			}
+			return cmp.Or(first[key], text)
+		}
+	}
+}
+
+// lastsForEver loses the expiry of rows.
+func lastsForEver(b *broken) {
+	b.op = func(op *driver.Op) bool {
+		op.Row.Expires = 0
+		return true
+	}
+}

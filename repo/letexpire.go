@@ -1,0 +1,86 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+)
+
+// Programs that know of no record that expires count by the store, which looks at no clock,
+// and patch without a look at what is there. So before the first record of a collection
+// expires, the catalog says that records will, and all programs are told.
+
+// errLasting is the error of an expiry where the catalog cannot be told.
+var errLasting = invalid("records of this collection last for ever in the store, and WithoutDefine left it so; open it once without WithoutDefine to let them expire")
+
+// letExpire makes the catalog say that records expire; e is what it says. Ok is false when
+// another program was faster. The caller holds the gate.
+func (c *collection) letExpire(ctx context.Context, k *call, e *catalogEntry) (ok bool, err error) {
+	c.shared.expires.Store(true)
+	if !e.Expiring && !c.store.facts.OneProcess {
+		e.Expiring = true
+		if ok, err := c.store.writeCatalog(ctx, k, c.store.cat, e); !ok {
+			return false, err
+		}
+	}
+	if err := c.store.outlast(ctx); err != nil {
+		return false, err
+	}
+	e.Expiring, e.Expires = false, true
+	if ok, err := c.store.writeCatalog(ctx, k, c.store.cat, e); !ok {
+		return false, err
+	}
+	c.know(e)
+	return true, nil
+}
+
+// mayLetExpire sees to it that records may expire before one is written that does.
+func (c *collection) mayLetExpire(ctx context.Context, k *call, writes []write) error {
+	if c.shared.settled.Load() {
+		return nil
+	}
+	for i := range writes {
+		if next := writes[i].next; next == nil || next.expires == 0 {
+			continue
+		}
+		if err := c.startExpiry(ctx, k); err != nil {
+			return ofKey(writes[i].key, err)
+		}
+		return nil
+	}
+	return nil
+}
+
+func (c *collection) startExpiry(ctx context.Context, k *call) error {
+	if k.within {
+		return nil // the record is one that is there
+	}
+	if err := c.shared.gate.shut(ctx); err != nil {
+		return err
+	}
+	defer c.shared.gate.open()
+	for range maxAttempts {
+		if c.shared.settled.Load() {
+			return nil
+		}
+		if err := c.gone(); err != nil {
+			return err
+		}
+		e, err := c.store.readCatalog(ctx, k, c.store.cat, c.name)
+		if err == nil {
+			err = c.against(e)
+		}
+		switch {
+		case err != nil:
+			return err
+		case e.Expires:
+			c.know(e)
+			return nil
+		case c.attached:
+			return errLasting
+		}
+		if ok, err := c.letExpire(ctx, k, e); ok || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("other programs keep changing the catalog: %w", ErrConflict)
+}

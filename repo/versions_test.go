@@ -1,0 +1,484 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A common store is one that several programs may have open. Each has a repo.Store of its own.
+type common struct {
+	*memory.Store
+	known map[*driver.Table]bool
+}
+
+func newCommon(opts *memory.Options) common {
+	return common{memory.New(opts), map[*driver.Table]bool{}}
+}
+
+func (s common) Facts() driver.Facts {
+	f := s.Store.Facts()
+	f.OneProcess = false
+	return f
+}
+
+func (common) Close() error { return nil }
+
+func (s common) Define(ctx context.Context, tables []*driver.Table) error {
+	for _, t := range tables {
+		s.known[t] = true
+	}
+	return s.Store.Define(ctx, tables)
+}
+
+// Drop leaves the tables known: the programs that have them open are not told.
+func (s common) Drop(ctx context.Context, tables []*driver.Table) error {
+	err := s.Store.Drop(ctx, tables)
+	for t := range s.known {
+		if err == nil && slices.ContainsFunc(tables, func(o *driver.Table) bool { return o.Name == t.Name }) {
+			err = s.Store.Define(ctx, []*driver.Table{t})
+		}
+	}
+	return err
+}
+
+// program returns the store of a program.
+func (s common) program(t *testing.T) *repo.Store {
+	t.Helper()
+	p := repo.NewStore(s, nil)
+	t.Cleanup(func() { p.Close() })
+	return p
+}
+
+// both runs a test on a store that one process has alone, where both versions are of one
+// program, and on one that several programs may have open.
+func both(t *testing.T, test func(t *testing.T, older, newer *repo.Store)) {
+	t.Helper()
+	t.Run("one program", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newStore(t, nil)
+			test(t, s, s)
+		})
+	})
+	t.Run("two programs", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newCommon(nil)
+			test(t, s.program(t), s.program(t))
+		})
+	})
+}
+
+func must[T any](t *testing.T, store *repo.Store, schema repo.Schema, opts ...repo.OpenOption) *repo.Repo[T] {
+	t.Helper()
+	r, err := repo.Open[T](t.Context(), store, schema, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// A login is a session as an older program knows it.
+type login struct {
+	ID   string `repo:"id"`
+	User string `repo:"user"`
+	Seen int64  `repo:"seen"`
+}
+
+// A passing is a session as a newer program knows it.
+type passing struct {
+	ID    string    `repo:"id"`
+	User  string    `repo:"user"`
+	Seen  int64     `repo:"seen"`
+	Until time.Time `repo:",expires"`
+}
+
+func loginSchema() repo.Schema {
+	return repo.Schema{Collection: "logins", Partition: []string{"id"}, Indexes: []repo.Index{
+		{Partition: []string{"user"}}, // bare
+		{Partition: []string{"user"}, Sort: []string{"seen"}, Covers: []string{"*"}},
+	}}
+}
+
+const waysToMeet = 14
+
+// ways returns by which ways of reading a program meets something of a user, or fails to.
+func ways[T any](ctx context.Context, r *repo.Repo[T], id, user string) []string {
+	var list []string
+	note := func(way string, found bool, err error) {
+		if found || err != nil && !errors.Is(err, repo.ErrNotFound) {
+			list = append(list, fmt.Sprint(way, " ", err))
+		}
+	}
+	_, err := r.Get(ctx, repo.Key{id})
+	note("get", err == nil, err)
+	found, err := r.Exists(ctx, repo.Key{id})
+	note("exists", found, err)
+	_, some, err := r.GetMany(ctx, []repo.Key{{id}})
+	note("get many", some != nil && some[0], err)
+	for _, q := range []repo.Query{repo.Where("user", user), repo.Where("user", user).Order("seen")} {
+		n, err := r.Count(ctx, q)
+		note("count "+q.String(), n > 0, err)
+		all, err := repo.Collect(r.Find(ctx, q))
+		note("find "+q.String(), len(all) > 0, err)
+		keys, err := repo.Collect(r.Keys(ctx, q))
+		note("keys "+q.String(), len(keys) > 0, err)
+		page, err := r.Page(ctx, q, "")
+		note("page "+q.String(), len(page.Items) > 0, err)
+	}
+	all, err := repo.Collect(r.Scan(ctx, repo.Where("user", user)))
+	note("scan", len(all) > 0, err)
+	for chunk, err := range r.Walk(ctx, "") {
+		note("walk", len(chunk.Items) > 0, err)
+	}
+	_, err = r.Patch(ctx, repo.Key{id}, repo.Set("seen", 9)) // which reads nothing where nothing expires
+	note("patch", err == nil, err)
+	return list
+}
+
+// The expiry that a row carries counts, also for a program that knows of none and has the
+// collection open since before there was one.
+func TestExpiryOfAnotherProgram(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		ctx := t.Context()
+		before := must[login](t, older, loginSchema())
+		if err := before.Insert(ctx, &login{ID: "0", User: "bob"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := ways(ctx, before, "0", "bob"); len(got) != waysToMeet {
+			t.Fatalf("what lasts is found by %q", got)
+		}
+		after := must[passing](t, newer, loginSchema())
+		if err := after.Insert(ctx, &passing{ID: "1", User: "ann", Until: time.Now().Add(time.Millisecond)}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Millisecond)
+		if err := before.Delete(ctx, repo.Key{"0"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := ways(ctx, before, "1", "ann"); len(got) > 0 {
+			t.Errorf("the older program meets an expired record by %q", got)
+		}
+		if err := before.Insert(ctx, &login{ID: "1", User: "ann"}); err != nil {
+			t.Errorf("insert by the older program over an expired record: %v", err)
+		}
+		if got := ways(ctx, after, "1", "ann"); len(got) != waysToMeet {
+			t.Errorf("the newer program finds it by %q", got)
+		}
+	})
+}
+
+// A program that opens a collection as maps keeps nobody from writing, and an expiry that it
+// then writes counts for all.
+func TestMapsBesideStructs(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		ctx := t.Context()
+		before := must[login](t, older, loginSchema())
+		if err := before.Insert(ctx, &login{ID: "0", User: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		schema, err := repo.SchemaOf(ctx, newer, "logins")
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps := must[map[string]any](t, newer, schema)
+		for i, write := range []func() error{
+			func() error { return before.Put(ctx, &login{ID: "1", User: "ann"}) },
+			func() error {
+				return maps.Put(ctx, &map[string]any{"id": "2", "user": "ann", "seen": 1, "_expires": time.Now().Add(time.Hour)})
+			},
+			func() error { return before.Put(ctx, &login{ID: "3", User: "ann"}) },
+		} {
+			if err := write(); err != nil {
+				t.Errorf("write %d: %v", i, err)
+			}
+		}
+		count := func(want int) {
+			t.Helper()
+			for name, count := range map[string]func(context.Context, repo.Query) (int, error){"older": before.Count, "maps": maps.Count} {
+				if n, err := count(ctx, repo.Where("user", "ann")); n != want || err != nil {
+					t.Errorf("%s: %d records, %v; want %d", name, n, err, want)
+				}
+			}
+		}
+		count(4)
+		time.Sleep(2 * time.Hour)
+		count(3)
+	})
+}
+
+// A tally counts calls of the store beneath.
+type tally struct {
+	common
+	gets, counts atomic.Int64
+}
+
+func (s *tally) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	s.gets.Add(1)
+	return s.common.Get(ctx, t, keys, mask, rows)
+}
+
+func (s *tally) Count(ctx context.Context, span driver.Span) (int, error) {
+	s.counts.Add(1)
+	return s.common.Count(ctx, span)
+}
+
+// Where nothing expires, the store counts, in one call, and a patch reads nothing. The
+// catalog is asked beside the calls, once in a while.
+func TestNothingExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), &tally{common: newCommon(nil)}
+		store := repo.NewStore(s, nil)
+		defer store.Close()
+		r := must[login](t, store, loginSchema())
+		if err := r.Insert(ctx, &login{ID: "1", User: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		s.gets.Store(0)
+		for range 100 {
+			if n, err := r.Count(ctx, repo.Where("user", "ann")); n != 1 || err != nil {
+				t.Fatal(n, err)
+			}
+			synctest.Wait()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if s.counts.Load() != 100 || s.gets.Load() > 10 {
+			t.Errorf("in ten seconds the store was asked for %d counts and %d rows, want 100 and 10 at most", s.counts.Load(), s.gets.Load())
+		}
+	})
+}
+
+// Who opens without being allowed to change the catalog cannot let records expire.
+func TestExpiryWithoutDefine(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		ctx := t.Context()
+		before := must[login](t, older, loginSchema())
+		attached := must[passing](t, newer, loginSchema(), repo.WithoutDefine())
+		fades := passing{ID: "1", User: "ann", Until: time.Now().Add(time.Hour)}
+		if err := attached.Insert(ctx, &fades); !errors.Is(err, repo.ErrInvalid) {
+			t.Errorf("insert of what expires: %v, want ErrInvalid", err)
+		}
+		if err := attached.Insert(ctx, &passing{ID: "2", User: "ann"}); err != nil {
+			t.Error(err)
+		}
+		must[passing](t, older, loginSchema())
+		if err := attached.Insert(ctx, &fades); err != nil {
+			t.Errorf("insert of what expires when another program lets it: %v", err)
+		}
+		if got, err := repo.Collect(before.Keys(ctx, repo.Where("user", "ann"))); len(got) != 2 || err != nil {
+			t.Errorf("keys: %v, %v", got, err)
+		}
+		if !slices.Contains(ways(ctx, before, "1", "ann"), "get <nil>") {
+			t.Error("the older program does not find what has not expired")
+		}
+	})
+}
+
+func indexed(x ...repo.Index) repo.Schema {
+	return repo.Schema{Collection: "logins", Partition: []string{"id"}, Indexes: x}
+}
+
+func byUser() repo.Index { return repo.Index{Partition: []string{"user"}} }
+
+// refuses reports whether every way to read and write is ErrSchema.
+func refuses(t *testing.T, what string, r *repo.Repo[login]) {
+	t.Helper()
+	ctx := t.Context()
+	_, getErr := r.Get(ctx, repo.Key{"1"})
+	_, existsErr := r.Exists(ctx, repo.Key{"1"})
+	_, _, manyErr := r.GetMany(ctx, []repo.Key{{"1"}})
+	_, findErr := repo.Collect(r.Find(ctx, repo.Where("user", "ann")))
+	_, keysErr := repo.Collect(r.Keys(ctx, repo.Where("user", "ann")))
+	_, countErr := r.Count(ctx, repo.Where("user", "ann"))
+	_, pageErr := r.Page(ctx, repo.Where("user", "ann"), "")
+	_, scanErr := repo.Collect(r.Scan(ctx, repo.Where("user", "ann")))
+	var walkErr error
+	for _, err := range r.Walk(ctx, "") {
+		walkErr = err
+	}
+	putErr := r.Put(ctx, &login{ID: "9", User: "ann"})
+	_, patchErr := r.Patch(ctx, repo.Key{"1"}, repo.Set("seen", 1))
+	for way, err := range map[string]error{"get": getErr, "exists": existsErr, "get many": manyErr, "find": findErr, "keys": keysErr,
+		"count": countErr, "page": pageErr, "scan": scanErr, "walk": walkErr, "put": putErr, "patch": patchErr} {
+		if !errors.Is(err, repo.ErrSchema) {
+			t.Errorf("%s: %s: %v, want ErrSchema", what, way, err)
+		}
+	}
+}
+
+// finds ends the test unless an index finds as many records as there are, or fails.
+func finds(t *testing.T, r *repo.Repo[login], want int) (ok bool) {
+	t.Helper()
+	all, err := repo.Collect(r.Find(t.Context(), repo.Where("user", "ann")))
+	if err == nil && len(all) != want {
+		t.Fatalf("the index finds %d of %d records, and there is no error", len(all), want)
+	}
+	return err == nil
+}
+
+// An index that is dropped while another program reads by it finds all, and then is an
+// error, at every moment in between.
+func TestDropIndexBesideReaders(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		ctx := t.Context()
+		r := must[login](t, older, indexed(byUser()))
+		for i := range 4 {
+			if err := r.Insert(ctx, &login{ID: fmt.Sprint(i), User: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		done := make(chan error, 1)
+		go func() { done <- repo.DropIndex(ctx, newer, "logins", "by_user") }()
+		for wait := 0; wait < 40; wait++ {
+			finds(t, r, 4)
+			time.Sleep(70 * time.Millisecond)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		refuses(t, "after the drop", r)
+		again := must[login](t, newer, indexed())
+		if n, err := repo.Collect(again.Scan(ctx, repo.All())); len(n) != 4 || err != nil {
+			t.Errorf("what is left: %v, %v", n, err)
+		}
+	})
+}
+
+// A reader that sleeps while an index goes, and is woken in the middle of a reading, does not
+// take what it finds for all there is.
+func TestDropIndexBesideSleeper(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), newCommon(nil)
+		older, newer := s.program(t), s.program(t)
+		r := must[login](t, older, indexed(byUser()))
+		for i := range 600 {
+			if err := r.Insert(ctx, &login{ID: fmt.Sprint(i), User: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := 0
+		var last error
+		for _, err := range r.Find(ctx, repo.Where("user", "ann")) {
+			if last = err; err == nil {
+				n++
+			}
+			if n == 10 {
+				if err := repo.DropIndex(ctx, newer, "logins", "by_user"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n == 600 || !errors.Is(last, repo.ErrSchema) {
+			t.Errorf("%d records, %v; want fewer than 600 and ErrSchema", n, last)
+		}
+	})
+}
+
+// A collection that is dropped, and made anew, with or without the index, is not the one
+// that another program has open.
+func TestMadeAnewBesideReaders(t *testing.T) {
+	for name, schema := range map[string]repo.Schema{"with the index": indexed(byUser()), "without": indexed()} {
+		t.Run(name, func(t *testing.T) {
+			both(t, func(t *testing.T, older, newer *repo.Store) {
+				ctx := t.Context()
+				r := must[login](t, older, indexed(byUser()))
+				if err := r.Insert(ctx, &login{ID: "1", User: "ann"}); err != nil {
+					t.Fatal(err)
+				}
+				if err := repo.DropCollection(ctx, newer, "logins"); err != nil {
+					t.Fatal(err)
+				}
+				refuses(t, "after the drop", r)
+				anew := must[login](t, newer, schema)
+				if err := anew.Insert(ctx, &login{ID: "1", User: "ann"}); err != nil {
+					t.Fatal(err)
+				}
+				refuses(t, "made anew", r)
+			})
+		})
+	}
+}
+
+// A drop that was stopped in the middle is told by Open, which does not take what is left for
+// the collection, and can be done again.
+func TestDropStoppedWhileOthersAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newCommon(nil)
+		older, newer := s.program(t), s.program(t)
+		r := must[login](t, older, indexed())
+		if err := r.Insert(t.Context(), &login{ID: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := repo.DropCollection(ctx, newer, "logins"); !errors.Is(err, repo.ErrTimeout) {
+			t.Fatalf("a drop without the time for it: %v, want ErrTimeout", err)
+		}
+		if _, err := repo.Open[login](t.Context(), newer, indexed()); !errors.Is(err, repo.ErrSchema) {
+			t.Errorf("open: %v, want ErrSchema", err)
+		}
+		if err := repo.DropCollection(t.Context(), newer, "logins"); err != nil {
+			t.Error(err)
+		}
+		must[login](t, newer, indexed())
+	})
+}
+
+// A mute store does not answer for the catalog.
+type mute struct {
+	common
+	silent atomic.Bool
+}
+
+func (s *mute) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if s.silent.Load() && t.Name == "_catalog" {
+		<-ctx.Done()
+		return fmt.Errorf("mute: %w: %w", driver.ErrUnavailable, ctx.Err())
+	}
+	return s.common.Get(ctx, t, keys, mask, rows)
+}
+
+// Where the catalog cannot be read while the records can, a program goes on, and does not
+// wait for the catalog more than once.
+func TestCatalogOutOfReach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), &mute{common: newCommon(nil)}
+		store := repo.NewStore(s, nil)
+		defer store.Close()
+		r := must[login](t, store, indexed(byUser()))
+		if err := r.Insert(ctx, &login{ID: "1", User: "ann"}); err != nil {
+			t.Fatal(err)
+		}
+		s.silent.Store(true)
+		began, slow := time.Now(), 0
+		for time.Since(began) < time.Minute {
+			at := time.Now()
+			if !finds(t, r, 1) {
+				t.Fatal("the index does not answer")
+			}
+			if time.Since(at) > 100*time.Millisecond {
+				slow++
+			}
+			time.Sleep(500 * time.Millisecond)
+		}
+		if slow > 1 {
+			t.Errorf("%d readings waited for the catalog", slow)
+		}
+		s.silent.Store(false)
+		if err := repo.DropIndex(ctx, s.program(t), "logins", "by_user"); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		_ = finds(t, r, 1)
+		synctest.Wait()
+		refuses(t, "when the catalog answers again", r)
+	})
+}
