@@ -35,6 +35,14 @@ func blindFaults() map[string]fault {
 		grouped("outcomes", map[string]fault{
 			"ring of the dead": anewAfterDeath,
 		}),
+		grouped("two handles", map[string]fault{
+			"commits":          lockOfHandle,
+			"unique values":    lockOfHandle,
+			"read after write": cacheOfHandle,
+			"tables":           knowsAtOpen,
+			"histories":        lockOfHandle,
+			"close":            func(b *broken) { b.close = b.Store.Close },
+		}),
 	} {
 		maps.Copy(all, m)
 	}

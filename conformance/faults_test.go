@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/polystore/polystore/backends/memory"
@@ -28,6 +29,9 @@ func faults() map[string]fault {
 func otherFaults() map[string]map[string]fault {
 	return map[string]map[string]fault{
 		"records and fields/texts": {"takes a byte order mark away": valueFault(textsAs(withoutMark))},
+		"two handles/histories": {
+			"keeps rows that it read": cacheOfHandle,
+		},
 		"records and fields/bytes": {"takes a byte order mark away": valueFault(textsAs(withoutMark))},
 	}
 }
@@ -79,7 +83,7 @@ func unitFor(r *rule) driver.Unit {
 
 // aboutOthers reports whether a rule is about stores to which other processes may write.
 func aboutOthers(r *rule) bool {
-	return strings.HasSuffix(r.name, "another program")
+	return r.group == handleGroup || strings.HasSuffix(r.name, "another program")
 }
 
 // lacksFar makes facts those of a store that keeps indexes with their records only.
@@ -118,6 +122,9 @@ func tried(t *testing.T, r *rule, broken fault) error {
 		if r.group == closeGroup && !first && r.id() != "close/kept" {
 			b.Store = newBroken(unitFor(r)).Store
 		}
+		if r.group == handleGroup && !first {
+			return another(b, broken), nil
+		}
 		first = false
 		if b.hidden {
 			return struct{ driver.Store }{b}, nil
@@ -128,6 +135,23 @@ func tried(t *testing.T, r *rule, broken fault) error {
 		t.Fatalf("the suite does not even begin: %v", err)
 	}
 	return r.run(t.Context(), s)
+}
+
+// another returns a second handle of a store, which the same fault breaks for itself.
+func another(b *broken, fault fault) *broken {
+	var closed atomic.Bool
+	two := &broken{Store: b.Store, facts: b.facts}
+	two.close = func() error { closed.Store(true); return nil }
+	two.get = func(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+		if closed.Load() {
+			return driver.ErrClosed
+		}
+		return two.Store.Get(ctx, t, keys, mask, rows)
+	}
+	if fault != nil {
+		fault(two)
+	}
+	return two
 }
 
 // Every rule holds on the memory backend, and is found broken on the store that

@@ -59,7 +59,8 @@ func (s *suite) entries(ctx context.Context) (*repo.Repo[entry], error) {
 // A history is one run of all clients, and what they saw.
 type history struct {
 	repo   *repo.Repo[entry]
-	tag    string // begins the names that it uses
+	others []*repo.Repo[entry] // of other programs, whose clients come by turns
+	tag    string              // begins the names that it uses
 	number int
 	began  time.Time
 	rand   func(client int) *rand.Rand
@@ -69,6 +70,11 @@ type history struct {
 	meters  *repo.Repo[meter]
 	trouble *troubled // nil if nothing disturbs the clients
 
+	*sights
+}
+
+// sights are what all clients of a history saw.
+type sights struct {
 	mu    sync.Mutex
 	calls map[string][]porcupine.Operation // by what must be explained alone: a record, or a value
 	moves map[string][]stay                // by record: the values that it had
@@ -80,8 +86,8 @@ type history struct {
 func newHistory(r *repo.Repo[entry], seed uint64, number int) *history {
 	return &history{
 		repo: r, number: number, tag: fmt.Sprintf("h%d", number), began: time.Now(), clients: clients, ops: clientOps,
-		rand:  func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number*mostClients+client))) },
-		calls: map[string][]porcupine.Operation{}, moves: map[string][]stay{},
+		rand:   func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number*mostClients+client))) },
+		sights: &sights{calls: map[string][]porcupine.Operation{}, moves: map[string][]stay{}},
 	}
 }
 
@@ -119,10 +125,21 @@ func (h *history) work(ctx context.Context, kind historyKind) error {
 	errs := make([]error, h.clients)
 	var wg sync.WaitGroup
 	for c := range h.clients {
-		wg.Go(func() { errs[c] = caught(func() error { return kind.client(h, ctx, c) }) })
+		wg.Go(func() { errs[c] = caught(func() error { return kind.client(h.of(c), ctx, c) }) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// of returns the history as a client of one program sees it.
+func (h *history) of(client int) *history {
+	program := client % (len(h.others) + 1)
+	if program == 0 {
+		return h
+	}
+	view := *h
+	view.repo = h.others[program-1]
+	return &view
 }
 
 func (h *history) explain(kind historyKind) error {

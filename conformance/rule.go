@@ -38,6 +38,7 @@ const (
 	walkGroup      = "walk and scan"
 	errorGroup     = "errors and limits"
 	patternGroup   = "fixed examples"
+	handleGroup    = "two handles"
 	closeGroup     = "close"
 
 	randomGroup  = "random operations"
@@ -46,7 +47,7 @@ const (
 
 func groupNames() []string {
 	return []string{keysGroup, recordsGroup, conditionGroup, indexGroup, uniqueGroup, queryGroup, expiryGroup,
-		groupsGroup, bulkGroup, catalogGroup, outcomeGroup, walkGroup, errorGroup, patternGroup, closeGroup}
+		groupsGroup, bulkGroup, catalogGroup, outcomeGroup, walkGroup, errorGroup, patternGroup, handleGroup, closeGroup}
 }
 
 // rules returns all rules. Those of the last group need the store for themselves:
@@ -54,7 +55,7 @@ func groupNames() []string {
 func rules() []rule {
 	var all []rule
 	for i, list := range [][]rule{keyRules(), recordRules(), conditionRules(), indexRules(), uniqueRules(), queryRules(),
-		expiryRules(), groupRules(), bulkRules(), catalogRules(), outcomeRules(), walkRules(), errorRules(), patternRules(), closeRules()} {
+		expiryRules(), groupRules(), bulkRules(), catalogRules(), outcomeRules(), walkRules(), errorRules(), patternRules(), handleRules(), closeRules()} {
 		for _, r := range list {
 			r.group = groupNames()[i]
 			all = append(all, r)

@@ -1,0 +1,122 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// lockOfHandle looks at conditions first and writes later, under a lock that only this handle
+// knows.
+func lockOfHandle(b *broken) {
+	var mu sync.Mutex
+	racy()(b)
+	commit := b.commit
+	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return commit(ctx, token, ops)
+	}
+}
+
+// A rowCache is what a handle has read since it last wrote.
+type rowCache struct {
+	mu      sync.Mutex
+	writes  int // how many have begun or ended
+	writing int // how many are under way
+	rows    map[string][]driver.Row
+}
+
+// read returns what was read under a name, or else what read returns.
+func (c *rowCache) read(name string, read func() ([]driver.Row, error)) ([]driver.Row, error) {
+	c.mu.Lock()
+	rows, ok := c.rows[name]
+	before, quiet := c.writes, c.writing == 0
+	c.mu.Unlock()
+	if ok {
+		return rows, nil
+	}
+	rows, err := read()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err == nil && quiet && c.writes == before {
+		c.rows[name] = rows
+	}
+	return rows, err
+}
+
+// wrote forgets everything when a commit begins or ends.
+func (c *rowCache) wrote(writing int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writes++
+	c.writing += writing
+	c.rows = map[string][]driver.Row{}
+}
+
+// cacheOfHandle answers what it has read before, unless it has written itself since.
+func cacheOfHandle(b *broken) {
+	cache := &rowCache{rows: map[string][]driver.Row{}}
+	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+		cache.wrote(1)
+		defer cache.wrote(-1)
+		return b.Store.Commit(ctx, token, ops)
+	}
+	b.get = func(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+		got, err := cache.read(fmt.Sprint("get ", t.Name, keys, mask == nil, mask), func() ([]driver.Row, error) {
+			fresh := make([]driver.Row, len(keys))
+			return fresh, b.Store.Get(ctx, t, keys, mask, fresh)
+		})
+		for i := range got {
+			rows[i] = copyRow(&got[i])
+		}
+		return err
+	}
+	b.ranged = func(ctx context.Context, s driver.Span) iter.Seq2[*driver.Row, error] {
+		if s.Table.Name[0] == '_' {
+			return b.Store.Range(ctx, s)
+		}
+		return func(yield func(*driver.Row, error) bool) {
+			rows, err := cache.read(fmt.Sprint("range ", s), func() ([]driver.Row, error) { return rangeAll(ctx, b.Store, s) })
+			for _, r := range slices.Clone(rows) {
+				if !yield(&r, nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(nil, err)
+			}
+		}
+	}
+}
+
+// knowsAtOpen takes a table for none that was defined by another handle meanwhile.
+func knowsAtOpen(b *broken) {
+	known := map[string]bool{}
+	define := func(ctx context.Context, tables []*driver.Table) error {
+		for _, t := range tables {
+			known[t.Name] = true
+		}
+		return b.Store.Define(ctx, tables)
+	}
+	b.define = define
+	opening := true
+	b.attach = func(ctx context.Context, tables []*driver.Table) error {
+		if opening { // what there was when it was opened
+			for _, t := range tables {
+				known[t.Name] = true
+			}
+			opening = false
+		}
+		for _, t := range tables {
+			if !known[t.Name] {
+				return driver.ErrSchema
+			}
+		}
+		return b.Store.Attach(ctx, tables)
+	}
+}
