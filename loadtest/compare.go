@@ -35,7 +35,7 @@ type comparison struct {
 	stream     *stream
 	candidates []*candidate
 	progress   *progress
-	calls      int // compared so far
+	calls      int // that all candidates were sent
 }
 
 // run sends sampled calls to every candidate and compares what they answer.
@@ -69,8 +69,9 @@ func (cp *comparison) run(ctx context.Context) error {
 
 // query compares the answers to calls of one query.
 func (cp *comparison) query(ctx context.Context, at int, calls []call, step *step) error {
-	var first []reply
-	for i, c := range cp.candidates {
+	var first []reply // the most that there are, and whose they are
+	whose, least := "", len(calls)
+	for _, c := range cp.candidates {
 		replies, p, err := c.probe(ctx, calls)
 		if err != nil {
 			return err
@@ -79,17 +80,17 @@ func (cp *comparison) query(ctx context.Context, at int, calls []call, step *ste
 		if c.probes[at].calls < p.calls {
 			c.probes[at] = p
 		}
-		if i == 0 {
-			first = replies
-			cp.calls += len(replies)
-			continue
-		}
+		least = min(least, len(replies))
 		for j := range min(len(first), len(replies)) {
 			if text := differ(&calls[j], first[j], replies[j]); text != "" {
-				return &WrongAnswers{fmt.Sprintf("%s: %s and %s: %s", &calls[j], cp.candidates[0].label, c.label, text)}
+				return &WrongAnswers{fmt.Sprintf("%s: %s and %s: %s", &calls[j], whose, c.label, text)}
 			}
 		}
+		if len(replies) > len(first) {
+			first, whose = replies, c.label
+		}
 	}
+	cp.calls += least
 	return nil
 }
 

@@ -16,12 +16,13 @@ const (
 	done   outcome = iota
 	absent         // there is no such record
 	taken          // the key or a unique value is taken
+	empty          // nothing was found
 	failed
 	unfinished // cut off at the end of its round
 )
 
 func (o outcome) String() string {
-	return [...]string{"done", "not found", "already exists", "failed", "unfinished"}[o]
+	return [...]string{"done", "not found", "already exists", "found nothing", "failed", "unfinished"}[o]
 }
 
 func outcomeOf(ctx context.Context, err error) outcome {
@@ -80,7 +81,7 @@ func (c *candidate) do(ctx context.Context, k *call, keep bool) (answer, error) 
 	case "update", "move":
 		_, err = r.Patch(ctx, k.key, k.edits...)
 	case "delete":
-		err = r.Delete(ctx, k.key)
+		err = r.Delete(ctx, k.key, repo.IfExists()) // else nobody would know that it did nothing
 	case "get":
 		var rec map[string]any
 		if rec, err = r.Get(ctx, k.key); err == nil {

@@ -180,7 +180,7 @@ func TestRoundIsCutOff(t *testing.T) {
 			t.Errorf("the round took %v, want 3 s", took)
 		}
 		r := &round{ops: 1000}
-		r.count(b, 1)
+		r.count(b, []*query{{}})
 		if r.unfinished < 990 || !r.saturated() || r.queries[0].calls != 1000 {
 			t.Errorf("%d unfinished, backlog %d, %d counted; want nearly all, and 1000", r.unfinished, r.backlog, r.queries[0].calls)
 		}

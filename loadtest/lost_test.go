@@ -160,7 +160,7 @@ func TestWhatWasNotMeasuredIsNotMissed(t *testing.T) {
 	r := &run{w: w, candidates: list, data: []*table{{n: 10}}, stores: []*store{some.store}}
 	for _, lost := range []*StoreLost{nil, {Store: "made:", When: "in round 1", Err: driver.ErrUnavailable}} {
 		text := strings.Join(strings.Fields((&screen{r: r, verdicts: decide(list), lost: lost}).text()), " ")
-		if strings.Contains(text, "missed") != (lost == nil) || !strings.Contains(text, "none – –") {
+		if strings.Contains(text, "not enough calls") != (lost == nil) || !strings.Contains(text, "none – –") {
 			t.Errorf("lost %v:\n%s", lost, text)
 		}
 	}

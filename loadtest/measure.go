@@ -44,7 +44,9 @@ type round struct {
 	ops        int
 	took       time.Duration
 	spent      cost
-	backlog    int // still waiting for a slot when the last one was due
+	backlog    backlog
+	stall      stall
+	lag        time.Duration // 99th percentile
 	unfinished int
 	heap       uint64 // bytes after the round, collected
 	queries    []roundQuery
@@ -55,17 +57,9 @@ type roundQuery struct {
 	outcomes [unfinished + 1]int
 	work     time.Duration // median of wait and service together
 	calls    int64
+	p50, p99 mark
+	marks    []mark // by objective
 	response string // times, encoded: a histogram kept for each round would be memory that grows
-}
-
-// leastBacklog is how many operations that wait tell something. Of a short round one is
-// a hundredth, and may just have become due.
-const leastBacklog = 5
-
-// saturated reports whether the candidate fell behind: operations that were due
-// and found no slot.
-func (r *round) saturated() bool {
-	return float64(r.backlog) >= max(leastBacklog, 0.01*float64(r.ops))
 }
 
 func (r *round) cpuPerOp() float64 {
@@ -81,8 +75,6 @@ type measurement struct {
 	bench      bench
 	first      int // number of the first insert of the next round
 }
-
-const dropAfter = 2 // saturated rounds; more would only take time
 
 // run does a round of each candidate that does not count, then the rounds that
 // do, in an order that is drawn anew for each two rounds and turned round in the
@@ -118,7 +110,7 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 	m.first += n
 	for _, i := range perm {
 		c := m.candidates[i]
-		if c.saturatedRounds() >= dropAfter {
+		if c.hopeless() {
 			continue
 		}
 		m.progress.status("round %d of %d: %s", number, m.w.Rounds, c.label)
@@ -137,16 +129,6 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 	return nil
 }
 
-func (c *candidate) saturatedRounds() int {
-	n := 0
-	for _, r := range c.rounds {
-		if r.saturated() {
-			n++
-		}
-	}
-	return n
-}
-
 // round sends the calls to a candidate at the rate.
 func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*round, error) {
 	runtime.GC() // every round begins alike
@@ -157,15 +139,18 @@ func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*r
 	}
 	r := &round{ops: len(calls)}
 	r.took = m.bench.run(ctx, len(calls), func(ctx context.Context, i int) (int, outcome) {
-		_, err := c.do(ctx, &calls[i], false)
+		a, err := c.do(ctx, &calls[i], false)
 		o := outcomeOf(ctx, err)
+		if o == done && a.n == 0 && !calls[i].q.writes() {
+			o = empty
+		}
 		if o == failed {
 			c.note(&calls[i], err)
 		}
 		return calls[i].at, o
 	})
 	r.spent, err = c.store.since(ctx, before)
-	r.count(&m.bench, len(m.w.queries))
+	r.count(&m.bench, m.w.queries)
 	r.heap = heapBytes()
 	return r, err
 }
@@ -179,38 +164,42 @@ func heapBytes() uint64 {
 }
 
 // count takes the samples of a round.
-func (r *round) count(b *bench, queries int) {
-	r.queries = make([]roundQuery, queries)
-	work := make([][]int64, queries)
-	last := int64(b.instant(r.ops - 1))
+func (r *round) count(b *bench, queries []*query) {
+	r.queries = make([]roundQuery, len(queries))
+	r.backlog, r.stall = b.backlog(), b.stall()
+	work, times, lag := make([][]int64, len(queries)), make([]spans, len(queries)), make([]int64, len(b.samples))
 	for i := range b.samples {
 		s := &b.samples[i]
 		q := &r.queries[s.at]
 		q.outcomes[s.outcome]++
 		q.calls++
 		work[s.at] = append(work[s.at], s.wait+s.service)
-		begin := int64(b.instant(i)) + s.lag + s.wait
-		if begin > last+int64(time.Millisecond) && s.wait > s.lag {
-			r.backlog++
-		}
+		times[s.at].add(s)
+		lag[i] = s.lag
 		if s.outcome == unfinished {
 			r.unfinished++
 		}
 	}
+	slices.Sort(lag)
+	r.lag = time.Duration(lag[(len(lag)*99+99)/100-1])
 	h := hdrhistogram.New(1000, longestTime, 3)
 	for at, list := range work {
 		if len(list) == 0 {
 			continue
 		}
 		slices.Sort(list)
-		r.queries[at].work = time.Duration(list[len(list)/2])
-		h.Reset()
-		for i := range b.samples {
-			if s := &b.samples[i]; int(s.at) == at {
-				_ = h.RecordValue(min(max(s.response(), 0), longestTime)) // never out of range
-			}
+		times[at].sort()
+		q := &r.queries[at]
+		q.work = time.Duration(list[len(list)/2])
+		q.p50, q.p99 = times[at].mark(50, 0), times[at].mark(99, 0)
+		for _, o := range queries[at].objectives {
+			q.marks = append(q.marks, times[at].mark(o.percentile, o.bound))
 		}
-		r.queries[at].response = encoded(h)
+		h.Reset()
+		for _, x := range times[at].response {
+			_ = h.RecordValue(min(max(x, 0), longestTime)) // never out of range
+		}
+		q.response = encoded(h)
 	}
 }
 
@@ -220,5 +209,8 @@ func (m *measurement) keep(c *candidate) {
 		s := &m.bench.samples[i]
 		c.spectra[s.at].record(s)
 		c.all.record(s)
+		if cut := time.Duration(s.response()); s.outcome == unfinished && (c.cuts[s.at] == 0 || cut < c.cuts[s.at]) {
+			c.cuts[s.at] = cut
+		}
 	}
 }

@@ -65,6 +65,7 @@ func (w *Workload) readQuery(d *document, m *mapping) *query {
 		d.faultIn(m.at, "%s does not say of which collection; add collection: %s", m.what, q.collection.schema.Collection)
 	}
 	q.skew = r.skew()
+	q.misses = m.truth("misses")
 	r.parameters()
 	r.objectives()
 	m.done()

@@ -31,7 +31,7 @@ type Result struct {
 	Stores      []StoreResult     `json:"stores"`
 	Data        []DataResult      `json:"data"`
 	Queries     []QuerySetting    `json:"queries"`
-	Compared    int               `json:"compared_calls"` // sampled calls whose answers were the same
+	Compared    int               `json:"compared_calls"` // sampled calls that every candidate answered alike
 	Candidates  []CandidateResult `json:"candidates"`
 	NotThere    []AbsentResult    `json:"not_there,omitempty"`
 	Verdicts    []VerdictResult   `json:"verdicts"`        // one for each class of durability
@@ -75,7 +75,7 @@ type CandidateResult struct {
 	Model        string        `json:"model"`
 	Store        string        `json:"store"`
 	Durability   string        `json:"durability"`
-	State        string        `json:"state"` // VALID, SATURATED or INVALID
+	State        string        `json:"state"` // VALID, SATURATED, INVALID, BEHIND or TOO SHORT
 	Loaded       time.Duration `json:"load_took"`
 	RecordBytes  int64         `json:"record_bytes"` // of all records; -1 when the store does not say
 	IndexBytes   int64         `json:"index_bytes"`
@@ -105,7 +105,9 @@ type QueryResult struct {
 	Scans        bool              `json:"scans"`
 	Calls        int64             `json:"calls"`
 	Outcomes     map[string]int    `json:"outcomes"`
-	Response     Percentiles       `json:"response"`
+	NoEffect     int               `json:"no_effect"`              // calls that found or changed nothing
+	CutOffFrom   time.Duration     `json:"cut_off_from,omitempty"` // response of the first call that was cut off: greater times are at least so long
+	Response     Percentiles       `json:"response"`               // of all rounds together
 	Service      Percentiles       `json:"service"`
 	Objectives   []ObjectiveResult `json:"objectives,omitempty"`
 	SampledCPU   time.Duration     `json:"sampled_cpu_per_op"`        // alone, one after the other
@@ -121,9 +123,14 @@ type QueryResult struct {
 type ObjectiveResult struct {
 	Name     string        `json:"name"`
 	Bound    time.Duration `json:"bound"`
-	Measured time.Duration `json:"measured"`
+	Measured time.Duration `json:"measured"`           // median of the rounds
+	AtLeast  bool          `json:"at_least,omitempty"` // calls were cut off: it is more
 	Met      bool          `json:"met"`
-	Rough    bool          `json:"rough,omitempty"` // too few calls for the percentile to be exact
+	Finding  string        `json:"finding"` // met, missed, late clock (missed, and the clock may be the cause) or not enough calls
+	Calls    int64         `json:"calls"`
+	Needed   int64         `json:"calls_needed"` // to tell the percentile
+	Rounds   int           `json:"rounds"`       // with calls
+	Missed   int           `json:"missed_rounds"`
 }
 
 // Percentiles are points of a distribution.
@@ -144,7 +151,12 @@ type RoundResult struct {
 	Trips      int64         `json:"round_trips"`
 	Requests   int64         `json:"requests"`
 	Rows       int64         `json:"rows"`
-	Backlog    int           `json:"backlog"`
+	Lag        time.Duration `json:"lag_p99"`
+	HalfWaited int           `json:"waiting_half_way"`        // operations that waited for a slot
+	Backlog    int           `json:"backlog"`                 // operations that waited when the last one was due
+	Busy       int           `json:"busy_slots"`              // then
+	Stall      time.Duration `json:"stall,omitempty"`         // longest time without an answer, if it is much longer than operations take
+	Stalled    int           `json:"stall_waiting,omitempty"` // calls that waited for its end
 	Unfinished int           `json:"unfinished"`
 	Heap       uint64        `json:"heap_bytes"`
 	Queries    []RoundQuery  `json:"queries"`
@@ -168,6 +180,7 @@ type VerdictResult struct {
 	Ratios  []*ratio `json:"ratios"` // times the figure of the best; null for the best itself
 	Met     bool     `json:"met"`
 	TooWeak bool     `json:"too_close_to_call"`
+	Unknown string   `json:"no_verdict,omitempty"` // why there is none
 }
 
 // result judges what was measured. With a store that was lost there is no verdict.
@@ -199,25 +212,29 @@ func (r *run) result(lost *StoreLost) *Result {
 	for _, c := range r.absent {
 		out.NotThere = append(out.NotThere, AbsentResult{c.label, c.model.name, c.store.url, c.lacks})
 	}
-	out.Text = (&screen{r: r, verdicts: verdicts, lost: lost}).text()
+	words := &screen{r: r, verdicts: verdicts, lost: lost}
+	out.Text = words.text()
 	if lost != nil {
 		out.Ended, out.Exit = lost.Error(), Usage
 		return out
 	}
 	for _, v := range verdicts {
-		out.Verdicts = append(out.Verdicts, v.result())
+		out.Verdicts = append(out.Verdicts, v.result(words))
 	}
 	out.Exit = exitCode(verdicts)
 	return out
 }
 
-func (v *verdict) result() VerdictResult {
+func (v *verdict) result(words *screen) VerdictResult {
 	out := VerdictResult{Class: v.class.String(), Figure: v.figureName(), Met: v.best().meets(), TooWeak: v.close}
 	for _, s := range v.stores() {
 		out.Stores = append(out.Stores, fmt.Sprintf("%s: %s", s.url, s.facts.Setting))
 	}
-	if out.Met {
+	switch {
+	case out.Met:
 		out.Take = v.best().label
+	case v.open:
+		out.Unknown, _ = words.doubt(v.doubtful())
 	}
 	for i, c := range v.ranked {
 		out.Ranked = append(out.Ranked, c.label)
@@ -276,6 +293,7 @@ func (c *candidate) queryResult(w *Workload, at int) QueryResult {
 	s, p := c.spectra[at], c.probes[at]
 	q := QueryResult{Name: w.queries[at].name, Scans: c.scans[at], Calls: s[responseTime].TotalCount(), Outcomes: map[string]int{},
 		Response: percentiles(s[responseTime]), Service: percentiles(s[serviceTime]), Histograms: map[string]string{},
+		NoEffect: c.effect(w.queries[at], at).nothing, CutOffFrom: c.cuts[at],
 		SampledCPU: p.each.cpu(), SampledOfIt: p.each.server, TripsEach: p.each.trips, RequestsEach: p.each.requests, RowsEach: p.each.rows, FoundEach: p.found}
 	for o := done; o <= unfinished; o++ {
 		if n := c.count(at, o); n > 0 {
@@ -287,7 +305,7 @@ func (c *candidate) queryResult(w *Workload, at int) QueryResult {
 	}
 	for _, j := range c.objectives {
 		if j.at == at {
-			q.Objectives = append(q.Objectives, ObjectiveResult{j.bound.name, j.bound.bound, j.measured, j.met, j.rough})
+			q.Objectives = append(q.Objectives, ObjectiveResult{j.bound.name, j.bound.bound, j.measured, j.cut, j.finding == met, string(j.finding), j.calls, j.needed, j.rounds, j.missedRounds})
 		}
 	}
 	return q
@@ -303,7 +321,7 @@ func encoded(h *hdrhistogram.Histogram) string {
 
 func (r *round) result(w *Workload) RoundResult {
 	out := RoundResult{Number: r.number, Ops: r.ops, Took: r.took, CPU: r.spent.client, ServerCPU: r.spent.server, Trips: r.spent.trips, Requests: r.spent.requests, Rows: r.spent.rows,
-		Backlog: r.backlog, Unfinished: r.unfinished, Heap: r.heap}
+		Lag: r.lag, HalfWaited: r.backlog.half, Backlog: r.backlog.end, Busy: r.backlog.busy, Stall: r.stall.took, Stalled: r.stall.waiting, Unfinished: r.unfinished, Heap: r.heap}
 	for at, q := range r.queries {
 		out.Queries = append(out.Queries, RoundQuery{w.queries[at].name, q.calls, q.work, q.response})
 	}

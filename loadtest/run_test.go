@@ -280,21 +280,13 @@ func (s *failing) Get(ctx context.Context, t *driver.Table, keys []driver.Key, m
 }
 
 func TestFailedOperationsMissTheObjective(t *testing.T) {
-	c := newCandidate(mustParse(t, small), &store{driver: newWatched()}, &model{name: "m"}, "")
-	r := &round{ops: 100, queries: make([]roundQuery, 7)}
-	for i := range r.queries {
-		r.queries[i].outcomes[done] = 10
-	}
-	c.rounds = []*round{r}
-	for range 100 {
-		c.spectra[0].record(&sample{service: int64(time.Millisecond)})
-		c.all.record(&sample{service: int64(time.Millisecond)})
-	}
-	if c.judge(mustParse(t, small)); !c.meets() {
+	w := mustParse(t, small)
+	c := made{"m", driver.Power, fast, 0, fast, 100, 0}.candidate(w)
+	if !c.meets() {
 		t.Fatalf("without failures the objective is missed: %v", c.objectives)
 	}
-	r.queries[0].outcomes[failed] = 1
-	if c.judge(mustParse(t, small)); c.meets() {
+	c.rounds[0].queries[0].outcomes[failed] = 1
+	if c.judge(w); c.meets() {
 		t.Error("a failed operation meets the objective")
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // A screen is the result in words: verdict, and the numbers it rests on.
@@ -91,7 +89,50 @@ func (s *screen) checks() {
 	if s.lost == nil {
 		s.b.WriteString("  indexes        agree with their records after the run\n")
 	}
-	fmt.Fprintf(&s.b, "  %-14s %s interleaved rounds of %v; seed %d\n\n", "rate "+showCount(s.r.w.Rate)+"/s", showCount(s.r.w.Rounds), s.r.w.Round, s.r.w.Seed)
+	fmt.Fprintf(&s.b, "  %-14s %s of %v, interleaved; seed %d\n", "rate "+showCount(s.r.w.Rate)+"/s", plural(s.r.w.Rounds, "round"), s.r.w.Round, s.r.w.Seed)
+	s.troubles()
+	s.b.WriteString("\n")
+}
+
+// troubles tells what makes numbers odd: stalls of a store, and operations that did nothing.
+func (s *screen) troubles() {
+	var stalls, nothing []string
+	for _, c := range s.r.candidates {
+		for _, r := range c.rounds {
+			if r.stall.is() {
+				stalls = append(stalls, fmt.Sprintf("%s: nothing was answered for %s in round %d, while %s waited", c.label, showDuration(r.stall.took), r.number, plural(r.stall.waiting, "call")))
+			}
+		}
+	}
+	for at, q := range s.r.w.queries {
+		worst := effect{query: q}
+		for _, c := range s.r.candidates {
+			if e := c.effect(q, at); e.nothing*max(worst.ended, 1) > worst.nothing*e.ended {
+				worst = e
+			}
+		}
+		if worst.told() {
+			nothing = append(nothing, worst.String())
+		}
+	}
+	s.listed("stalls", stalls)
+	s.listed("no effect", nothing)
+}
+
+const mostListed = 8 // of one trouble
+
+// listed writes texts below each other, with a title before the first.
+func (s *screen) listed(title string, texts []string) {
+	if more := len(texts) - mostListed; more > 0 {
+		texts = append(texts[:mostListed:mostListed], fmt.Sprintf("and %d more in the result", more))
+	}
+	for _, text := range texts {
+		lines := wrapped(text, screenWidth-17)
+		for _, line := range lines {
+			fmt.Fprintf(&s.b, "  %-14s %s\n", title, line)
+			title = ""
+		}
+	}
 }
 
 // deciding returns the queries whose numbers tell the candidates of a class apart:
@@ -125,7 +166,7 @@ func (v *verdict) apart(at int) float64 {
 		p50 := time.Duration(c.spectra[at][serviceTime].ValueAtQuantile(50))
 		least, most = min(least, max(p50, 1)), max(most, p50)
 		for _, j := range c.objectives {
-			if j.at == at && !j.met {
+			if j.at == at && j.finding == missed {
 				weight += 1000
 			}
 		}
@@ -170,30 +211,81 @@ func (s *screen) queryTable(at int) {
 	}
 	rows := [][]string{{title + ")", s.classTitle(), "p50", "p99", "trips", "requests", "rows read", "CPU/op", ""}}
 	for _, c := range s.byClass() {
-		h, p := c.spectra[at][responseTime], c.probes[at]
-		note := ""
-		for _, j := range c.objectives {
-			if j.at == at && !j.met && (j.calls > 0 || s.lost == nil) {
-				note = "missed"
-			}
-		}
-		if n := c.failedOf(at); n > 0 {
-			note += fmt.Sprintf(" %s failed", showCount(n))
-		}
-		rows = append(rows, []string{c.label, s.classOf(c), shown(h, 50), shown(h, 99),
-			digits(p.each.trips), digits(p.each.requests), digits(p.each.rows), showDuration(p.each.cpu()), strings.TrimSpace(note)})
+		p := c.probes[at]
+		rows = append(rows, []string{c.label, s.classOf(c), c.shown(at, 50), c.shown(at, 99),
+			digits(p.each.trips), digits(p.each.requests), digits(p.each.rows), showDuration(p.each.cpu()), s.note(c, at)})
 	}
 	s.table(rows)
 }
 
 func ms(ns int64) string { return showDuration(time.Duration(ns)) }
 
-// shown returns a percentile of a histogram, or a dash when nothing is in it.
-func shown(h *hdrhistogram.Histogram, percent float64) string {
-	if h.TotalCount() == 0 {
-		return "–"
+// note says what is wrong with a query of a candidate.
+func (s *screen) note(c *candidate, at int) string {
+	var notes []string
+	for _, f := range []finding{missed, lateMiss, fewCalls} {
+		if slices.ContainsFunc(c.found(f), func(j judgedObjective) bool { return j.at == at && (j.calls > 0 || s.lost == nil) }) {
+			notes = append(notes, string(f))
+		}
 	}
-	return ms(h.ValueAtQuantile(percent))
+	if n := c.failedOf(at); n > 0 {
+		notes = append(notes, showCount(n)+" failed")
+	}
+	if n := c.count(at, unfinished); n > 0 {
+		notes = append(notes, showCount(n)+" cut off")
+	}
+	return strings.Join(notes, ", ")
+}
+
+// shown returns a percentile of a query's response, the median of the rounds, or a dash when there
+// is none. A mark says that too few calls tell it, or that calls were cut off and it is more.
+func (c *candidate) shown(at int, percent float64) string {
+	var list []float64
+	cut, calls := 0, int64(0)
+	for _, r := range c.rounds {
+		q := &r.queries[at]
+		m := q.p50
+		if percent > 50 {
+			m = q.p99
+		}
+		if q.calls == 0 {
+			continue
+		}
+		list = append(list, float64(m.response))
+		calls += q.calls
+		if m.cut {
+			cut++
+		}
+	}
+	switch {
+	case len(list) == 0:
+		return "–"
+	case 2*cut >= len(list):
+		return cutMark + ms(int64(median(list)))
+	case calls < callsFor(percent, len(c.rounds)):
+		return fewMark + ms(int64(median(list)))
+	}
+	return ms(int64(median(list)))
+}
+
+const (
+	cutMark = "> "
+	fewMark = "~ "
+)
+
+// marks explains the marks of percentiles that are on the screen.
+func (s *screen) marks() string {
+	var parts []string
+	if strings.Contains(s.b.String(), "   "+fewMark) {
+		parts = append(parts, "~ is from too few calls")
+	}
+	if strings.Contains(s.b.String(), "   "+cutMark) {
+		parts = append(parts, "> from calls that were cut off and would have taken longer")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " " + strings.Join(parts, "; ") + "."
 }
 
 // mixTable shows all queries together.
@@ -271,13 +363,21 @@ func padded(text string, width int) string {
 
 // paragraph writes text in lines that fit the screen.
 func (s *screen) paragraph(text string) {
-	line := " "
-	for _, word := range strings.Fields(text) {
-		if utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > screenWidth {
-			s.b.WriteString(line + "\n")
-			line = " "
-		}
-		line += " " + word
+	for _, line := range wrapped(text, screenWidth-2) {
+		s.b.WriteString("  " + line + "\n")
 	}
-	s.b.WriteString(strings.TrimRight(line, " ") + "\n")
+}
+
+// wrapped returns text in lines of at most so many characters, unless a word is longer.
+func wrapped(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
 }

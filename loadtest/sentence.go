@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -17,8 +16,10 @@ func (s *screen) verdict(v *verdict) {
 		text = v.heading() + ": " + text
 	}
 	s.paragraph(text)
-	for i, c := range v.ranked[1:] {
-		s.paragraph(s.loser(v, i+1, c))
+	for i, c := range v.ranked {
+		if i > 0 || v.open && len(v.ranked) > 1 {
+			s.paragraph(s.loser(v, i, c))
+		}
 	}
 }
 
@@ -29,8 +30,7 @@ func (s *screen) choice(v *verdict) string {
 	case len(v.ranked) == 1:
 		return s.alone(c)
 	case v.open:
-		return fmt.Sprintf("No verdict: the clock was late (lag p99 %s), so what was missed may be its fault; lower the rate, or run on a machine with less to do.",
-			showDuration(s.worstLag(v)))
+		return s.noVerdict(v.doubtful())
 	case !c.meets():
 		return fmt.Sprintf("None does what is asked. The nearest is %s: %s.", c.label, s.shortfall(c))
 	}
@@ -39,7 +39,7 @@ func (s *screen) choice(v *verdict) string {
 		switch {
 		case o.meets():
 			others++
-		case o.state == stateInvalid:
+		case o.unknown():
 			unknown++
 		}
 	}
@@ -66,9 +66,8 @@ func (v *verdict) fewer() string {
 // alone is the verdict on a candidate without others.
 func (s *screen) alone(c *candidate) string {
 	switch {
-	case c.state == stateInvalid:
-		return fmt.Sprintf("No verdict: the clock was late (lag p99 %s), so what was missed may be its fault; lower the rate, or run on a machine with less to do.",
-			showDuration(time.Duration(c.all[lagTime].ValueAtQuantile(99))))
+	case c.unknown():
+		return s.noVerdict(c)
 	case c.meets() && len(s.verdicts) > 1:
 		return fmt.Sprintf("Take %s, alone in its class. %s.", c.label, s.metAll(c))
 	case c.meets():
@@ -77,27 +76,29 @@ func (s *screen) alone(c *candidate) string {
 	return fmt.Sprintf("%s does not do what is asked: %s.", c.label, s.shortfall(c))
 }
 
-// worstLag returns the greatest lag of the candidates that it makes invalid.
-func (s *screen) worstLag(v *verdict) time.Duration {
-	worst := time.Duration(0)
-	for _, c := range v.ranked {
-		if c.state == stateInvalid {
-			worst = max(worst, time.Duration(c.all[lagTime].ValueAtQuantile(99)))
-		}
-	}
-	return worst
-}
-
+// metAll says that all is met, and of what that is not true in each round.
 func (s *screen) metAll(c *candidate) string {
+	var text string
 	switch len(c.objectives) {
 	case 0:
 		return fmt.Sprintf("It carries %s/s; no objective was asked", showCount(s.r.w.Rate))
 	case 1:
-		return "The objective is met"
+		text = "The objective is met"
 	case 2:
-		return "Both objectives are met"
+		text = "Both objectives are met"
+	default:
+		text = fmt.Sprintf("All %d objectives are met", len(c.objectives))
 	}
-	return fmt.Sprintf("All %d objectives are met", len(c.objectives))
+	var some []string
+	for _, j := range c.objectives {
+		if j.missedRounds > 0 {
+			some = append(some, j.String())
+		}
+	}
+	if len(some) > 0 {
+		text += ", but not in every round: " + atMost(some)
+	}
+	return text
 }
 
 // figureName returns what candidates are compared by.
@@ -125,11 +126,14 @@ func (s *screen) shortfall(c *candidate) string {
 		return fmt.Sprintf("it cannot carry %s/s%s", showCount(s.r.w.Rate), s.why(c))
 	}
 	var parts, texts []string
-	for _, j := range c.missed() {
+	for _, j := range c.found(missed) {
 		parts = append(parts, j.String())
 	}
 	if len(parts) > 0 {
 		texts = append(texts, fmt.Sprintf("%d of %d objectives are missed: %s", len(parts), len(c.objectives), joined(parts)))
+	}
+	if late := len(c.found(lateMiss)); late > 0 {
+		texts = append(texts, fmt.Sprintf("of %d more the clock may be the cause", late))
 	}
 	if c.failures > 0 {
 		texts = append(texts, fmt.Sprintf("%s failed, the first: %s", plural(c.failures, "operation"), c.failure))
@@ -161,8 +165,9 @@ func (s *screen) loser(v *verdict, i int, c *candidate) string {
 	best, r := v.best(), v.ratios[i]
 	var text string
 	switch {
-	case c.state == stateInvalid:
-		text = fmt.Sprintf("%s is not judged: the clock was late (lag p99 %s).", c.label, showDuration(time.Duration(c.all[lagTime].ValueAtQuantile(99))))
+	case c.unknown():
+		reason, _ := s.doubt(c)
+		text = fmt.Sprintf("%s is not judged: %s.", c.label, reason)
 	case !c.meets():
 		text = fmt.Sprintf("%s falls short: %s.", c.label, s.shortfall(c))
 	case i == 1 || math.IsNaN(r.Times):
@@ -194,7 +199,7 @@ func (s *screen) bytesAgainst(best, c *candidate) string {
 
 // notAsked says what the run does not tell, and what its numbers are.
 func (s *screen) notAsked() string {
-	text := "Not asked: the highest rate, more data, faults."
+	text := "Not asked: the highest rate, more data, faults. Percentiles are the median of the rounds'." + s.marks()
 	var whose, bytes []string
 	for _, st := range s.r.stores {
 		if of := st.facts.Name + " that of " + st.cpuOf(); !slices.Contains(whose, of) {

@@ -59,10 +59,12 @@ type candidate struct {
 	indexes int64   // bytes
 	probes  []probe // by query
 	rounds  []*round
-	spectra []spectra // by query
-	all     spectra   // of all queries together
+	spectra []spectra       // by query
+	all     spectra         // of all queries together
+	cuts    []time.Duration // by query: the least response of a call that was cut off, 0 if none was
 
 	objectives []judgedObjective
+	idles      []effect // of the queries whose calls do nothing as a rule
 	state      string
 
 	mu       sync.Mutex
@@ -84,7 +86,7 @@ func (c *candidate) note(k *call, err error) {
 func newCandidate(w *Workload, s *store, m *model, where string) *candidate {
 	c := &candidate{store: s, model: m, label: m.name + where, records: -1, all: newSpectra()}
 	for range w.queries {
-		c.probes, c.spectra = append(c.probes, probe{}), append(c.spectra, newSpectra())
+		c.probes, c.spectra, c.cuts = append(c.probes, probe{}), append(c.spectra, newSpectra()), append(c.cuts, 0)
 	}
 	return c
 }

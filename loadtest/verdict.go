@@ -2,7 +2,6 @@ package loadtest
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,52 +12,47 @@ import (
 const (
 	stateValid     = "VALID"
 	stateSaturated = "SATURATED" // it cannot carry the rate: a result
-	stateInvalid   = "INVALID"   // the clock was late: nothing is known
+	stateInvalid   = "INVALID"   // nothing is known: the clock was late, or operations did nothing
+	stateBehind    = "BEHIND"    // it fell behind, and whether it cannot carry the rate is not known
+	stateShort     = "TOO SHORT" // an objective has not enough calls, and no other is missed
 )
 
-// A judged objective is what a candidate made of it.
-type judgedObjective struct {
-	query    *query
-	at       int
-	bound    objective
-	measured time.Duration
-	calls    int64
-	met      bool
-	rough    bool // too few calls for the percentile to be exact
-}
-
-// judge decides on a candidate: its state, and each objective.
+// judge decides on a candidate: each objective, and its state. That the clock was late is seen
+// before anything is said of the candidate; what is certain all the same counts.
 func (c *candidate) judge(w *Workload) {
 	c.objectives = nil
 	for at, q := range w.queries {
-		h := c.spectra[at][responseTime]
-		for _, o := range q.objectives {
-			j := judgedObjective{query: q, at: at, bound: o, calls: h.TotalCount()}
-			j.measured = time.Duration(h.ValueAtQuantile(o.percentile))
-			j.met = j.calls > 0 && j.measured <= o.bound && c.failedOf(at) == 0
-			j.rough = float64(j.calls)*(100-o.percentile)/100 < 10
-			c.objectives = append(c.objectives, j)
+		for i := range q.objectives {
+			c.objectives = append(c.objectives, c.judgeObjective(q, at, i))
 		}
 	}
-	c.state = stateValid
+	c.idles = c.idle(w)
 	switch {
-	case 2*c.saturatedRounds() >= max(len(c.rounds), 1):
-		c.state = stateSaturated
-	case c.lateFor() > 0:
+	case len(c.idles) > 0:
 		c.state = stateInvalid
+	case len(c.rounds) >= leastRounds && c.most((*round).saturated):
+		c.state = stateSaturated
+	case len(c.found(missed)) > 0 || c.failures > 0:
+		c.state = stateValid
+	case len(c.found(lateMiss)) > 0 || c.most((*round).late):
+		c.state = stateInvalid
+	case c.most((*round).behind):
+		c.state = stateBehind
+	case len(c.found(fewCalls)) > 0:
+		c.state = stateShort
+	default:
+		c.state = stateValid
 	}
 }
 
-// lateFor returns the bound of a missed objective of which the clock's lag is
-// more than a fifth, so that the miss may be the clock's; 0 if there is none.
-func (c *candidate) lateFor() time.Duration {
-	lag := time.Duration(c.all[lagTime].ValueAtQuantile(99))
-	for _, j := range c.objectives {
-		if !j.met && lag > j.bound.bound/5 {
-			return j.bound.bound
-		}
-	}
-	return 0
+// unknown reports whether it is not known if the candidate does what is asked.
+func (c *candidate) unknown() bool {
+	return c.state == stateInvalid || c.state == stateBehind || c.state == stateShort
+}
+
+// found returns the objectives of which that was found.
+func (c *candidate) found(f finding) []judgedObjective {
+	return slices.DeleteFunc(slices.Clone(c.objectives), func(j judgedObjective) bool { return j.finding != f })
 }
 
 // count returns how often operations of a query ended in a way.
@@ -73,13 +67,9 @@ func (c *candidate) count(at int, o outcome) int {
 // failedOf returns how many operations of a query failed.
 func (c *candidate) failedOf(at int) int { return c.count(at, failed) }
 
-func (c *candidate) missed() []judgedObjective {
-	return slices.DeleteFunc(slices.Clone(c.objectives), func(j judgedObjective) bool { return j.met })
-}
-
 // meets reports whether the candidate did all that is asked.
 func (c *candidate) meets() bool {
-	return c.state == stateValid && len(c.missed()) == 0 && c.failures == 0
+	return c.state == stateValid && len(c.found(met)) == len(c.objectives) && c.failures == 0
 }
 
 // figures returns the candidate's figure of each round by which those of its class
@@ -115,10 +105,15 @@ type verdict struct {
 	ranked []*candidate  // best first
 	ratios []ratio       // by place in ranked: how many times the best one's figure this one's is
 	close  bool          // the second one may be as good as the first
-	open   bool          // no candidate is known to do what is asked, and the clock was late for one
+	open   bool          // no candidate is known to do what is asked, and of one it is not known
 }
 
 func (v *verdict) best() *candidate { return v.ranked[0] }
+
+// doubtful returns the first candidate of which it is not known what it does.
+func (v *verdict) doubtful() *candidate {
+	return v.ranked[slices.IndexFunc(v.ranked, (*candidate).unknown)]
+}
 
 // decide ranks the candidates of each class: those that do what is asked first,
 // then by the figure, by bytes where that cannot tell. The figure is the processor
@@ -136,7 +131,7 @@ func (v *verdict) rank() {
 	slices.SortStableFunc(v.ranked, func(a, b *candidate) int {
 		return cmp.Or(
 			cmp.Compare(a.standing(), b.standing()),
-			cmp.Compare(len(a.missed()), len(b.missed())),
+			cmp.Compare(len(a.found(missed)), len(b.found(missed))),
 			cmp.Compare(median(v.figures(a)), median(v.figures(b))))
 	})
 	v.compare()
@@ -145,21 +140,24 @@ func (v *verdict) rank() {
 		v.compare()
 	}
 	v.close = len(v.ranked) > 1 && v.tie(1)
-	v.open = !v.best().meets() && slices.ContainsFunc(v.ranked, func(c *candidate) bool { return c.state == stateInvalid })
+	v.open = !v.best().meets() && slices.ContainsFunc(v.ranked, (*candidate).unknown)
 }
 
-// standing is 0 for a candidate that does what is asked, 1 for one that misses
-// objectives, 2 for one of which nothing is known, 3 for one that falls behind.
+// standing is 0 for a candidate that does what is asked, 1 for one that misses nothing as far
+// as its calls can tell, 2 for one that misses objectives, 3 for one of which nothing is
+// known, 4 for one that falls behind.
 func (c *candidate) standing() int {
 	switch {
 	case c.meets():
 		return 0
-	case c.state == stateValid:
+	case c.state == stateShort:
 		return 1
-	case c.state == stateInvalid:
+	case c.state == stateValid:
 		return 2
+	case c.unknown():
+		return 3
 	}
-	return 3
+	return 4
 }
 
 // compare fills in the ratios between the first and the others.
@@ -179,7 +177,7 @@ func (v *verdict) compare() {
 // the figures cannot tell them apart.
 func (v *verdict) tie(i int) bool {
 	a, b := v.ranked[0], v.ranked[i]
-	return a.standing() == b.standing() && len(a.missed()) == len(b.missed()) && !v.ratios[i].clear()
+	return a.standing() == b.standing() && len(a.found(missed)) == len(b.found(missed)) && !v.ratios[i].clear()
 }
 
 // Exit codes of a run.
@@ -187,7 +185,7 @@ const (
 	Met     = 0 // some candidate of each class does all that is asked
 	Missed  = 1 // none does in a class
 	Usage   = 2 // the command or a file is wrong
-	Invalid = 3 // the clock was too late to tell
+	Invalid = 3 // what was measured cannot tell: late clock, too few calls or rounds, operations that do nothing
 	Wrong   = 4 // candidates gave different answers
 )
 
@@ -203,13 +201,4 @@ func exitCode(verdicts []*verdict) int {
 		}
 	}
 	return code
-}
-
-// showObjective says what a candidate made of an objective.
-func (j judgedObjective) String() string {
-	text := fmt.Sprintf("%s (%s %s, asked ≤ %s)", j.query.name, j.bound.name, showDuration(j.measured), showDuration(j.bound.bound))
-	if j.rough {
-		text += fmt.Sprintf(", from %s only", plural(int(j.calls), "call"))
-	}
-	return text
 }

@@ -64,6 +64,7 @@ type query struct {
 	add        []addition
 	skew       float64 // of the draw: 0 is uniform, else the exponent of the zipf distribution
 	objectives []objective
+	misses     bool // calls that find or change nothing are meant
 }
 
 // A condition fixes a field: to a literal, or to what a record of the data has.

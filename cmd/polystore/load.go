@@ -30,8 +30,9 @@ own below --out, which it removes. Elsewhere it writes only into collections of 
 own, which it removes, too.
 
 Exit codes: 0 some model does all that is asked, in each class; 1 none does, 2 the
-command or a file is wrong or a store failed, 3 the clock was too late to tell,
-4 models or stores gave different answers, 130 interrupted.`
+command or a file is wrong or a store failed, 3 it is not known whether one does (the
+clock was late, calls were too few, or operations did nothing), 4 models or stores
+gave different answers, 130 interrupted.`
 
 // loadFlags are the flags of load. Those that were not given leave what the
 // workload file says.

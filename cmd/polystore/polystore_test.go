@@ -282,7 +282,7 @@ func TestShippedWorkloads(t *testing.T) {
 }
 
 func scanLoses(t *testing.T, file string) {
-	code, out, diag := do(t, "load", file, "--json", "--rounds", "2", "--round", "1s", "--out", t.TempDir())
+	code, out, diag := do(t, "load", file, "--json", "--rounds", "4", "--round", "1s", "--out", t.TempDir())
 	var r loadtest.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil {
 		t.Fatalf("exit %d, %v\n%s", code, err, diag)

@@ -145,7 +145,7 @@ func TestLoadOnAllStores(t *testing.T) {
 	for _, v := range r.Verdicts {
 		ranked[v.Class] = len(v.Ranked)
 	}
-	if diff := cmp.Diff(map[string]int{"power": 3, "process": 1}, ranked); diff != "" {
+	if diff := cmp.Diff(map[string]int{"power": 3, "delayed": 1}, ranked); diff != "" {
 		t.Errorf("how many are ranked in a class (-want +got):\n%s\n%s", diff, r.Text)
 	}
 	for _, c := range r.Candidates {

@@ -1,0 +1,141 @@
+package loadtest
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A remote store is one outside of this process that takes a millisecond for each read, and
+// answers nothing while it stalls.
+type remote struct {
+	driver.Store
+	mu sync.Mutex
+	to time.Time // end of the stall
+}
+
+func (s *remote) Facts() driver.Facts {
+	f := s.Store.Facts()
+	f.OneProcess, f.Sizes.Has = false, false
+	return f
+}
+
+func (s *remote) stallFor(d time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.to = time.Now().Add(d)
+}
+
+func (s *remote) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	s.mu.Lock()
+	to := s.to
+	s.mu.Unlock()
+	time.Sleep(max(time.Until(to), time.Millisecond))
+	return s.Store.Get(ctx, t, keys, mask, rows)
+}
+
+const twins = `workload: twins
+rate: 250
+rounds: 4
+round: 2s
+collections:
+  - collection: posts
+    partition: [id]
+    fields: {id: int}
+    data: {count: 100, fields: {id: {sequence: 1}}}
+queries:
+  - {name: one post, weight: 100, kind: get, objectives: {p99: 20ms}}
+models:
+  - name: one
+  - name: other
+`
+
+// simulate runs a workload in simulated time. When the log says something, that is done.
+func simulate(t *testing.T, text string, s driver.Store, said func(string)) *Result {
+	t.Helper()
+	var result *Result
+	synctest.Test(t, func(t *testing.T) {
+		opts := options(s)
+		opts.clock, opts.Terminal = sleeper{}, true
+		opts.Log = writerFunc(func(p []byte) (int, error) { said(string(p)); return len(p), nil })
+		var err error
+		if result, err = Run(t.Context(), mustParse(t, text), opts); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return result
+}
+
+// A stall of 2 s in one of four rounds does not decide between two models that are the same. It
+// is named, and so is the round that missed the objective because of it. The control is a store
+// that stalls in three of four.
+func TestOneStallDoesNotDecide(t *testing.T) {
+	for _, tt := range []struct {
+		rounds []string
+		wants  []string
+		exit   int
+	}{
+		{[]string{"2"}, []string{
+			"one: nothing was answered for 2 s in round 2, while ",
+			"The objective is met", "missed in 1 of 4 rounds", "too close to call against"}, Met},
+		{[]string{"1", "2", "4"}, []string{"Take other. The objective is met; no other does that.", "one falls short: 1 of 1 objectives are missed: one post (p99 ", "missed in 3 of 4 rounds"}, Met},
+		{nil, []string{"The objective is met; too close to call against"}, Met},
+	} {
+		s := &remote{Store: memory.New(nil)}
+		result := simulate(t, twins, s, func(text string) {
+			for _, n := range tt.rounds {
+				if strings.Contains(text, "round "+n+" of 4: one") {
+					time.AfterFunc(500*time.Millisecond, func() { s.stallFor(2 * time.Second) })
+				}
+			}
+		})
+		text := strings.Join(strings.Fields(result.Text), " ")
+		for _, want := range tt.wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("stalls in rounds %v: the screen has no %q:\n%s", tt.rounds, want, result.Text)
+			}
+		}
+		if result.Exit != tt.exit || strings.Contains(text, "stalls") != (len(tt.rounds) > 0) || strings.Contains(text, "SATURATED") {
+			t.Errorf("stalls in rounds %v: exit %d:\n%s", tt.rounds, result.Exit, result.Text)
+		}
+	}
+}
+
+// A stall is a long time without an answer that many operations wait for. Slow operations, a few of
+// them, and a process that stands still are none.
+func TestStall(t *testing.T) {
+	const long = 2 * time.Second
+	steady := func(d time.Duration) func(time.Time) func(context.Context) {
+		return func(time.Time) func(context.Context) { return (&pause{}).taking(d) }
+	}
+	frozen := func(from time.Time) func(context.Context) {
+		return func(context.Context) {
+			time.Sleep(time.Millisecond)
+			if left := time.Until(from.Add(long)); left < long {
+				time.Sleep(left)
+			}
+		}
+	}
+	for name, c := range map[string]struct {
+		take func(from time.Time) func(context.Context)
+		want time.Duration
+	}{
+		"none":  {steady(time.Millisecond), 0},
+		"slow":  {steady(400 * time.Millisecond), 0},
+		"stall": {frozen, long},
+		"never": {steady(time.Hour), 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := simulated(t, &bench{clock: sleeper{}}, 800, c.take(time.Now().Add(lead+time.Second)))
+			if off := r.stall.took - c.want; off < -10*time.Millisecond || off > 10*time.Millisecond || r.stall.is() && r.stall.waiting < 300 {
+				t.Errorf("%s: stall %+v, want %v", name, r.stall, c.want)
+			}
+		})
+	}
+}
