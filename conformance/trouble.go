@@ -42,7 +42,11 @@ type Tally struct {
 // have none; what Resolve has said it must not take back; and the indexes must be in
 // step with the records. The error says what was not so, and in which round.
 func InTrouble(ctx context.Context, open Open, t Trouble) (Tally, error) {
-	s, err := newSuite(ctx, open)
+	var s *suite
+	err := insistCalmly(ctx, func(ctx context.Context) (err error) {
+		s, err = newSuite(ctx, open)
+		return err
+	})
 	if err != nil {
 		return Tally{}, err
 	}
@@ -52,13 +56,17 @@ func InTrouble(ctx context.Context, open Open, t Trouble) (Tally, error) {
 }
 
 func (s *suite) rounds(ctx context.Context, t Trouble, in *troubled) error {
-	entries, err := s.entries(ctx)
-	if err != nil {
+	var entries *repo.Repo[entry]
+	var meters *repo.Repo[meter]
+	err := insistCalmly(ctx, func(ctx context.Context) (err error) {
+		if entries, err = s.entries(ctx); err != nil {
+			return err
+		}
+		schema := meterSchema(reach(s.facts))
+		schema.Collection = s.freshName()
+		meters, err = repo.Open[meter](ctx, repo.NewStore(jittery{s.store}, nil), schema)
 		return err
-	}
-	schema := meterSchema(reach(s.facts))
-	schema.Collection = s.freshName()
-	meters, err := repo.Open[meter](ctx, repo.NewStore(jittery{s.store}, nil), schema)
+	})
 	if err != nil {
 		return err
 	}
@@ -127,6 +135,13 @@ func insist(ctx context.Context, do func(ctx context.Context) error) error {
 		}
 		time.Sleep(askAgain)
 	}
+}
+
+// insistCalmly is insist for as long as all must be answered when it is calm.
+func insistCalmly(ctx context.Context, do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, calmRun)
+	defer cancel()
+	return insist(ctx, do)
 }
 
 // inStep sees that the indexes agree with the records.
