@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -33,6 +34,11 @@ type Options struct {
 	// Again is the command that runs the same again, without the flags --seed and
 	// --only; it is for the report.
 	Again string
+
+	// Child returns a command that opens the same store in a process of its own and calls
+	// [Child]. It is started and killed, to see what acknowledged commits survive. Without it
+	// that is not checked, and the report says so.
+	Child func() *exec.Cmd
 
 	// Progress is told what has been done so far, by one goroutine at a time.
 	Progress func(what string, done, total int)
@@ -67,7 +73,7 @@ func (o Options) idle() (part string, found bool) {
 	for part := range strings.SplitSeq(o.Only, ",") {
 		one := Options{Only: part}
 		if !slices.ContainsFunc(rules(), func(r rule) bool { return one.wants(r.id()) }) &&
-			!(o.Ops > 0 && one.wants(randomGroup)) && !(o.Histories > 0 && one.wants(historyGroup)) {
+			!(o.Ops > 0 && one.wants(randomGroup)) && !(o.Histories > 0 && one.wants(historyGroup)) && !one.wants(killGroup) {
 			return part, true
 		}
 	}
@@ -99,28 +105,46 @@ func (o Options) again(id string) string {
 const workers = 16
 
 // Check runs everything on a store and reports what it found. The error is nil
-// whatever rules fail; it says that the run could not be made, or was broken off.
+// whatever rules fail; it says that the store could not be opened, which alone has no report,
+// or that the run was broken off, and the report says after how much.
 func Check(ctx context.Context, open Open, opts Options) (*Report, error) {
+	return checkWithin(ctx, stallLimit, open, opts)
+}
+
+// checkWithin is Check with a limit for what is no rule and makes no progress.
+func checkWithin(ctx context.Context, stall time.Duration, open Open, opts Options) (*Report, error) {
 	opts = opts.withDefaults()
 	if part, found := opts.idle(); found {
-		return nil, fmt.Errorf("no rule begins with %q; the groups are %s: %w", part, strings.Join(append(groupNames(), randomGroup, historyGroup), ", "), driver.ErrInvalid)
+		return nil, fmt.Errorf("no rule begins with %q; the groups are %s: %w", part, strings.Join(append(groupNames(), randomGroup, historyGroup, killGroup), ", "), driver.ErrInvalid)
 	}
 	began := time.Now()
-	s, err := newSuite(ctx, open)
+	s, err := openSuite(ctx, stall, open)
 	if err != nil {
 		return nil, err
 	}
+	s.observer = newObserver()
+	defer s.observer.close()
 	c := &checking{suite: s, opts: opts, report: newReport(s.facts, opts.Seed, began)}
-	c.rules(ctx)
-	c.random(ctx)
-	c.histories(ctx)
-	if err := s.finish(context.WithoutCancel(ctx)); err != nil {
-		c.report.Problems = append(c.report.Problems, err.Error())
+	err = s.define(ctx)
+	if err == nil {
+		c.rules(ctx)
+		c.random(ctx)
+		c.histories(ctx)
+	} else {
+		c.report.Problems = append(c.report.Problems, "no rule was run: "+err.Error())
 	}
-	c.closing(ctx)
+	if other := s.finish(context.WithoutCancel(ctx)); other != nil {
+		c.report.Problems = append(c.report.Problems, other.Error())
+	}
+	if err == nil {
+		c.closing(ctx)
+		c.killed(ctx)
+	}
+	c.report.findCause()
+	c.report.BrokenOff = ctx.Err() != nil
 	c.report.count(began)
-	if err := ctx.Err(); err != nil {
-		return c.report, fmt.Errorf("conformance run broken off: %w", err)
+	if broken := ctx.Err(); broken != nil {
+		return c.report, fmt.Errorf("conformance run broken off: %w", errors.Join(broken, err))
 	}
 	return c.report, nil
 }
@@ -152,7 +176,9 @@ func (c *checking) rules(ctx context.Context) {
 	for range workers {
 		wg.Go(func() {
 			for r := range next {
-				c.note(r, r.run(ctx, c.suite), len(list))
+				if ctx.Err() == nil {
+					c.note(ctx, r, r.run(ctx, c.suite), len(list))
+				}
 			}
 		})
 	}
@@ -166,16 +192,19 @@ func (c *checking) rules(ctx context.Context) {
 // closing runs the rules that close the store, one after the other.
 func (c *checking) closing(ctx context.Context) {
 	for _, r := range rules() {
-		if r.group == closeGroup && c.opts.wants(r.id()) {
-			c.note(&r, r.run(ctx, c.suite), 0)
+		if r.group == closeGroup && c.opts.wants(r.id()) && ctx.Err() == nil {
+			c.note(ctx, &r, r.run(ctx, c.suite), 0)
 		}
 	}
 }
 
-// note counts the result of a rule.
-func (c *checking) note(r *rule, err error, total int) {
+// note counts the result of a rule. One that the end of the run broke off has none.
+func (c *checking) note(ctx context.Context, r *rule, err error, total int) {
 	c.counted.Lock()
 	defer c.counted.Unlock()
+	if err != nil && ctx.Err() != nil {
+		return
+	}
 	g := c.report.group(r.group)
 	missing, ok := errors.AsType[*errNotSupported](err)
 	switch {
@@ -203,15 +232,17 @@ func Run(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.observer = newObserver()
+	defer s.observer.close()
 	t.Run("rules", func(t *testing.T) { s.test(t) })
 	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
 	t.Run("random operations", func(t *testing.T) {
-		if err := s.compare(t.Context(), opts.Seed, opts.Ops, opts.Progress); err != nil {
+		if err := s.watchedCompare(t.Context(), opts); err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("concurrent histories", func(t *testing.T) {
-		if err := s.record(t.Context(), opts.Seed, opts.Histories, opts.Progress); err != nil {
+		if err := s.watchedRecord(t.Context(), opts); err != nil {
 			t.Error(err)
 		}
 	})
@@ -222,6 +253,19 @@ func Run(t *testing.T, open Open) {
 		if r.group == closeGroup {
 			t.Run("rules/"+r.id(), func(t *testing.T) { s.testRule(t, &r) })
 		}
+	}
+	t.Run(killGroup, func(t *testing.T) {
+		s.observer.begins(killGroup)
+		defer s.observer.ends(killGroup)
+		note, err := s.killed(t.Context(), ownChild())
+		if err != nil {
+			t.Errorf("%s\n%v", killSentence, err)
+		}
+		t.Log(note)
+	})
+	failed := Report{Groups: []Group{{Failed: s.failed}}}
+	if failed.findCause(); failed.Cause != "" {
+		t.Error(failed.Cause)
 	}
 }
 
@@ -247,6 +291,9 @@ func (s *suite) testRule(t *testing.T, r *rule) {
 	if err != nil {
 		m := asMismatch(err)
 		t.Errorf("%s\nwant  %s\ngot   %s\nagain go test -run '%s'", r.sentence, m.want, m.got, t.Name())
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.failed = append(s.failed, Failure{Rule: r.id(), Got: m.got})
 	}
 }
 
@@ -256,8 +303,8 @@ func (c *checking) random(ctx context.Context) {
 		return
 	}
 	c.report.group(randomGroup)
-	err := c.compare(ctx, c.opts.Seed, c.opts.Ops, c.opts.Progress)
-	c.noteRun(randomGroup, "The store and the reference answer the same operations alike.",
+	err := c.watchedCompare(ctx, c.opts)
+	c.noteRun(ctx, randomGroup, "The store and the reference answer the same operations alike.",
 		fmt.Sprintf("%s against the reference, seed %d", thousandsOf(c.opts.Ops), c.opts.Seed), err)
 }
 
@@ -266,14 +313,31 @@ func (c *checking) histories(ctx context.Context) {
 	if c.opts.Histories < 0 || !c.opts.wants(historyGroup) || ctx.Err() != nil {
 		return
 	}
-	err := c.record(ctx, c.opts.Seed, c.opts.Histories, c.opts.Progress)
-	c.noteRun(historyGroup, "What clients see at once is explained by some order of their calls, and an index neither misses nor invents.",
+	err := c.watchedRecord(ctx, c.opts)
+	c.noteRun(ctx, historyGroup, "What clients see at once is explained by some order of their calls, and an index neither misses nor invents.",
 		fmt.Sprintf("%d, linearizable", c.opts.Histories), err)
 }
 
+const killSentence = "What was acknowledged is there after the process was killed to which it was acknowledged."
+
+// killed kills a writer.
+func (c *checking) killed(ctx context.Context) {
+	if !c.opts.wants(killGroup) || ctx.Err() != nil {
+		return
+	}
+	c.observer.begins(killGroup)
+	defer c.observer.ends(killGroup)
+	note, err := c.suite.killed(ctx, c.opts.Child)
+	c.noteRun(ctx, killGroup, killSentence, note, err)
+}
+
 // noteRun counts the result of what is no rule.
-func (c *checking) noteRun(group, sentence, note string, err error) {
+func (c *checking) noteRun(ctx context.Context, group, sentence, note string, err error) {
 	g := c.report.group(group)
+	if err != nil && ctx.Err() != nil {
+		g.Note = "broken off"
+		return
+	}
 	if err != nil {
 		g.Failed = append(g.Failed, c.failure(group, sentence, err))
 		return

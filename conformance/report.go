@@ -23,8 +23,10 @@ type Report struct {
 	Failed     int      `json:"failed"`
 	Missing    int      `json:"not_supported"`
 	Seconds    float64  `json:"seconds"`
-	Started    string   `json:"started"`            // RFC 3339
-	Problems   []string `json:"problems,omitempty"` // what went wrong beside the rules: a clean-up that failed
+	Started    string   `json:"started"`              // RFC 3339
+	Problems   []string `json:"problems,omitempty"`   // what went wrong beside the rules: a clean-up that failed
+	Cause      string   `json:"cause,omitempty"`      // what most failures have in common
+	BrokenOff  bool     `json:"broken_off,omitempty"` // not all was run
 }
 
 // A Group is one group of rules, or a kind of test that is no rule.
@@ -43,7 +45,8 @@ type Failure struct {
 	Sentence string `json:"sentence"`
 	Want     string `json:"want"`
 	Got      string `json:"got"`
-	Again    string `json:"again"` // the command that repeats it
+	Again    string `json:"again"`          // the command that repeats it
+	Same     bool   `json:"same,omitempty"` // its cause is that of an earlier one, most likely
 }
 
 // An Unsupported is a rule about something that the store cannot do.
@@ -96,7 +99,11 @@ func (r *Report) JSON() ([]byte, error) {
 
 // Summary returns the verdict in one line.
 func (r *Report) Summary() string {
-	return fmt.Sprintf("%d passed, %d failed, %d not supported", r.Passed, r.Failed, r.Missing)
+	text := fmt.Sprintf("%d passed, %d failed, %d not supported", r.Passed, r.Failed, r.Missing)
+	if r.BrokenOff {
+		text += "; the run was broken off"
+	}
+	return text
 }
 
 // WriteText writes the report for a terminal: the store, a line for each group,
@@ -107,10 +114,21 @@ func (r *Report) WriteText(w io.Writer) error {
 	for _, g := range r.Groups {
 		fmt.Fprintf(&b, "  %-22s %s\n", g.Name, g.line())
 	}
+	if r.Cause != "" {
+		fmt.Fprintf(&b, "\n%s\n", r.Cause)
+	}
+	var same []string
 	for _, g := range r.Groups {
 		for _, f := range g.Failed {
+			if f.Same {
+				same = append(same, f.Rule)
+				continue
+			}
 			fmt.Fprintf(&b, "\n%s\n  %s\n  want   %s\n  got    %s\n  again  %s\n", f.Rule, f.Sentence, indent(f.Want), indent(f.Got), f.Again)
 		}
+	}
+	if len(same) > 0 {
+		fmt.Fprintf(&b, "\nfailed with the same answer: %s\n", strings.Join(same, ", "))
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(&b, "\n%s\n", p)
@@ -168,6 +186,9 @@ func (r *Report) Markdown() []byte {
 	fmt.Fprintf(&b, "**%s**, seed %d, %.0f s, %s\n\n| group | passed | failed | not supported | |\n|---|---:|---:|---:|---|\n", r.Summary(), r.Seed, r.Seconds, r.Started)
 	for _, g := range r.Groups {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s |\n", g.Name, g.Passed, len(g.Failed), len(g.Missing), cell(g.Note))
+	}
+	if r.Cause != "" {
+		fmt.Fprintf(&b, "\n## %s\n", cell(r.Cause))
 	}
 	for _, g := range r.Groups {
 		for _, f := range g.Failed {

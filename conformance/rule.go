@@ -43,6 +43,7 @@ const (
 
 	randomGroup  = "random operations"
 	historyGroup = "concurrent histories"
+	killGroup    = "killed writers"
 )
 
 func groupNames() []string {
@@ -167,6 +168,8 @@ func (r *rule) run(ctx context.Context, s *suite) error {
 			return &errNotSupported{why}
 		}
 	}
+	s.observer.begins(r.id())
+	defer s.observer.ends(r.id())
 	limited, cancel := context.WithTimeout(ctx, s.limit)
 	defer cancel()
 	done := make(chan error, 1)

@@ -22,33 +22,58 @@ type suite struct {
 	store  driver.Store
 	facts  driver.Facts
 	repo   *repo.Store
-	id     string // begins the name of every collection and table
-	limit  time.Duration
+	id     string        // begins the name of every collection and table
+	limit  time.Duration // of a rule
+	stall  time.Duration // of what is no rule
 	tables tables
+
+	observer *observer
 
 	mu     sync.Mutex
 	last   int            // number of the last env or collection
 	repos  map[string]any // shared repositories by collection
 	opened []string       // collections to drop
 	made   []*driver.Table
+	failed []Failure // of rules in a test
 }
 
 // newSuite opens the store and makes the tables for the rules that use no
 // collection.
 func newSuite(ctx context.Context, open Open) (*suite, error) {
-	s := &suite{open: open, limit: ruleLimit, id: newID(), repos: map[string]any{}}
-	store, err := open(ctx)
+	s, err := openSuite(ctx, stallLimit, open)
 	if err != nil {
-		return nil, fmt.Errorf("open the store: %w", err)
+		return nil, err
 	}
-	s.use(store)
-	s.tables = newTables(s.id)
-	s.made = s.tables.all(s.facts)
-	if err := store.Define(ctx, s.made); err != nil {
-		err = fmt.Errorf("define the tables of the suite: %w", err)
+	if err := s.define(ctx); err != nil {
 		return nil, errors.Join(err, s.finish(context.WithoutCancel(ctx))) // some of them are there
 	}
 	return s, nil
+}
+
+// openSuite opens the store.
+func openSuite(ctx context.Context, stall time.Duration, open Open) (*suite, error) {
+	s := &suite{open: open, limit: ruleLimit, stall: stall, id: newID(), repos: map[string]any{}}
+	err := within(s.stall, "Open", func() error {
+		store, err := open(ctx)
+		if err == nil {
+			s.use(store)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
+	return s, nil
+}
+
+// define makes the tables for the rules that use no collection.
+func (s *suite) define(ctx context.Context) error {
+	s.tables = newTables(s.id)
+	s.made = s.tables.all(s.facts)
+	if err := within(s.stall, "Define", func() error { return s.store.Define(ctx, s.made) }); err != nil {
+		return fmt.Errorf("define the tables of the suite: %w", err)
+	}
+	return nil
 }
 
 func (s *suite) use(store driver.Store) {
@@ -88,13 +113,20 @@ func (s *suite) freshName() string {
 func (s *suite) finish(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	tables, err := s.collectionTables(ctx)
-	errs := []error{err, s.store.Drop(ctx, append(tables, s.made...))} // together, which on some stores is much less work
-	errs = append(errs, s.dropCollections(ctx), s.store.Close())
+	ctx, cancel := context.WithTimeout(ctx, s.stall)
+	defer cancel()
+	errs := []error{within(s.stall, "Drop", func() error { return s.dropAll(ctx) }), within(s.stall, "Close", s.store.Close)}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("drop what the suite made (names begin with %s): %w", s.id, err)
 	}
 	return nil
+}
+
+// dropAll drops everything that the suite made.
+func (s *suite) dropAll(ctx context.Context) error {
+	tables, err := s.collectionTables(ctx)
+	errs := []error{err, s.store.Drop(ctx, append(tables, s.made...))} // together, which on some stores is much less work
+	return errors.Join(append(errs, s.dropCollections(ctx))...)
 }
 
 // dropCollections drops what was opened, some at once: each waits for other programs.
@@ -106,7 +138,7 @@ func (s *suite) dropCollections(ctx context.Context) error {
 		room <- struct{}{}
 		all.Go(func() {
 			defer func() { <-room }()
-			errs[i] = repo.DropCollection(ctx, s.repo, name)
+			errs[i] = caught(func() error { return repo.DropCollection(ctx, s.repo, name) })
 		})
 	}
 	all.Wait()

@@ -2,6 +2,7 @@ package pebble_test
 
 import (
 	"context"
+	"os"
 	"testing"
 
 	"github.com/polystore/polystore/backends/pebble"
@@ -9,9 +10,16 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// conformDir tells the child that the suite kills where the store is.
+const conformDir = "POLYSTORE_PEBBLE_CONFORM_DIR"
+
+func openForChild(context.Context) (driver.Store, error) {
+	return pebble.Open(os.Getenv(conformDir), nil)
+}
+
 func TestConformance(t *testing.T) {
-	dir := t.TempDir()
-	conformance.Run(t, func(context.Context) (driver.Store, error) { return pebble.Open(dir, nil) })
+	t.Setenv(conformDir, t.TempDir())
+	conformance.Run(t, openForChild)
 }
 
 func TestConformanceWithoutSync(t *testing.T) {

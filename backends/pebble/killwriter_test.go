@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/pebble"
+	"github.com/polystore/polystore/conformance"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -24,6 +25,7 @@ const (
 )
 
 func TestMain(m *testing.M) {
+	conformance.Child(openForChild)
 	if url := os.Getenv(writerStore); url != "" {
 		fmt.Println("failed:", writeUntilKilled(url, os.Getenv(writerRound)))
 		os.Exit(1)

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/polystore/polystore/backends"
@@ -21,8 +23,12 @@ only into collections of its own, whose names begin with "cf" and a random
 number, and drops them at the end. The store must not be open elsewhere if it
 is one of a single process.
 
-The report goes into conform-NAME.json and conform-NAME.md in the folder of --out,
-which is the current one, and replaces those of an earlier run.
+With --out DIR the report goes into conform-NAME.json and conform-NAME.md there, too,
+and replaces those of an earlier run. If the program dies with the store, what it was
+doing is told on standard error.
+
+At the end a program that writes is killed, to see what acknowledged commits survive:
+of an embedded store that is the store, of a server its client alone.
 
 Exit codes: 0 everything holds, 1 something does not, 2 the command is wrong or
 the store cannot be opened, 130 interrupted.`
@@ -44,13 +50,15 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	fs.StringVar(&f.opts.Only, "only", "", "run only the rules whose `GROUP/RULE` begins so, or like one of several with commas")
 	fs.StringVar(&f.kind, "kind", "", "of indexes, where the store has both: table or native; \"\" is what it prefers")
 	fs.BoolVar(&f.json, "json", false, "print the report as JSON")
-	fs.StringVar(&f.out, "out", ".", "`DIR` for the report")
+	fs.StringVar(&f.out, "out", "", "`DIR` for the report as files; \"\" writes none")
 	rest, err := parse(fs, args, "URL", stdout)
 	if err != nil {
 		return err
 	}
-	if err := writable(f.out); err != nil {
-		return exit{loadtest.Usage, fmt.Errorf("conform: %w", err)}
+	if f.out != "" {
+		if err := writable(f.out); err != nil {
+			return exit{loadtest.Usage, fmt.Errorf("conform: %w", err)}
+		}
 	}
 	f.opts.Again = "polystore conform " + loadtest.Redact(rest[0])
 	f.opts.Progress = progress(stderr, isTerminal(stderr))
@@ -58,16 +66,16 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if f.kind != "" {
 		open, f.opts.Again = conformance.WithKind(open, f.kind), f.opts.Again+" --kind "+f.kind
 	}
+	conformance.Child(open)
+	f.opts.Child = func() *exec.Cmd { return exec.Command(os.Args[0], "conform", "--kind="+f.kind, rest[0]) }
 	report, err := conformance.Check(ctx, open, f.opts)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case report == nil:
+	if report == nil {
 		return exit{loadtest.Usage, fmt.Errorf("conform: %w", err)}
-	case err != nil:
-		return err
 	}
-	return f.write(report, stdout, stderr)
+	if failed := f.write(report, stdout, stderr); err == nil || !errors.As(failed, new(exit)) {
+		err = errors.Join(err, failed)
+	}
+	return err
 }
 
 // writable makes the folder for a report or result, and sees that files can be put
@@ -89,21 +97,33 @@ func (f *conformFlags) write(r *conformance.Report, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	file := filepath.Join(f.out, "conform-"+r.Name()+".json")
-	err = errors.Join(replace(file, body), replace(file[:len(file)-len(".json")]+".md", r.Markdown()))
-	if err != nil {
-		return fmt.Errorf("conform: write the report: %w", err)
+	where := ""
+	if f.out != "" {
+		file := filepath.Join(f.out, "conform-"+r.Name()+".json")
+		err = errors.Join(replace(file, body), replace(file[:len(file)-len(".json")]+".md", r.Markdown()))
+		if err != nil {
+			return fmt.Errorf("conform: write the report: %w", err)
+		}
+		where = "report: " + file + ", .md"
 	}
 	if f.json {
-		fmt.Fprintf(stderr, "report: %s, .md\n", file)
+		fmt.Fprint(stderr, line(where))
 		_, err = stdout.Write(body)
 	} else if err = r.WriteText(stdout); err == nil {
-		_, err = fmt.Fprintf(stdout, "%s        report: %s, .md\n", r.Summary(), file)
+		_, err = fmt.Fprint(stdout, line(strings.TrimRight(r.Summary()+"        "+where, " ")))
 	}
 	if err == nil && r.Failed > 0 {
 		return exit{loadtest.Missed, nil}
 	}
 	return err
+}
+
+// line ends a text, unless there is none.
+func line(text string) string {
+	if text == "" {
+		return ""
+	}
+	return text + "\n"
 }
 
 // replace puts a file in its place at once, so that none is ever half-written.

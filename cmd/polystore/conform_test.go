@@ -19,28 +19,38 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// TestMain is the program itself where it was started as a child of conform.
+func TestMain(m *testing.M) {
+	if os.Getenv("POLYSTORE_CONFORM_CHILD") != "" {
+		os.Exit(report(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr), os.Stderr))
+	}
+	os.Exit(m.Run())
+}
+
 func TestConform(t *testing.T) {
 	for _, tt := range []struct {
 		url, store string
 		missing    int
+		killed     string
 	}{
-		{"memory:", "memory, in the memory of this process", 6},
-		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 14},
-		{"pebble::memory:", "pebble v2", 15},
+		{"memory:", "memory, in the memory of this process", 14, `durability was not checked: what memory acknowledges need not outlive its process.*`},
+		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 22, `[2-9]\d\d commits are there whose process was killed; a loss of power was not checked`},
+		{"pebble::memory:", "pebble v2", 23, `durability was not checked: what pebble acknowledges need not outlive its process.*`},
 	} {
 		out := t.TempDir()
 		code, stdout, stderr := do(t, "conform", tt.url, "--seed", "7", "--ops", "1600", "--histories", "6", "--out", out)
 		if code != loadtest.Met {
 			t.Fatalf("%s: exit %d\n%s%s", tt.url, code, stdout, stderr)
 		}
-		if lines := strings.Split(stdout, "\n"); !strings.HasPrefix(lines[0], tt.store) || len(lines) != 20 {
-			t.Errorf("%s: %d lines, want the store, 17 groups and the verdict:\n%s", tt.url, len(lines), stdout)
+		if lines := strings.Split(stdout, "\n"); !strings.HasPrefix(lines[0], tt.store) || len(lines) != 22 {
+			t.Errorf("%s: %d lines, want the store, 19 groups and the verdict:\n%s", tt.url, len(lines), stdout)
 		}
 		for _, want := range []string{
 			`(?m)^  keys and order          \d\d passed$`,
 			`(?m)^  conditions              \d\d passed   1 not supported: the unit of \w+ is the whole store, so nothing lies beyond it$`,
 			`(?m)^  random operations      1,600 against the reference, seed 7$`,
 			`(?m)^  concurrent histories   6, linearizable$`,
+			`(?m)^  killed writers         ` + tt.killed + `$`,
 			fmt.Sprintf(`(?m)^[23]\d\d passed, 0 failed, %d not supported        report: \S*conform-\w+\.json, \.md\n$`, tt.missing),
 		} {
 			if !regexp.MustCompile(want).MatchString(stdout) {
@@ -128,6 +138,16 @@ func TestConformUsage(t *testing.T) {
 	}
 }
 
+// Without --out there is a report, and no file of it.
+func TestConformWithoutFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	code, stdout, stderr := do(t, "conform", "memory:", "--only", "unique/taken")
+	left, err := os.ReadDir(".")
+	if code != loadtest.Met || !strings.HasSuffix(stdout, "\n1 passed, 0 failed, 0 not supported\n") || err != nil || len(left) != 0 {
+		t.Errorf("exit %d, %d files, %v\n%s%s", code, len(left), err, stdout, stderr)
+	}
+}
+
 // An interrupter calls a function when something is written.
 type interrupter func()
 
@@ -143,8 +163,8 @@ func TestConformInterrupted(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	code := report(run(ctx, []string{"conform", "memory:", "--out", out}, &stdout, interrupter(cancel)), &stderr)
 	left, err := os.ReadDir(out)
-	if code != interrupted || stdout.String() != "" || err != nil || len(left) != 0 {
-		t.Errorf("exit %d, stdout %q, %d files, %v; want 130, and no report", code, stdout.String(), len(left), err)
+	if code != interrupted || !strings.Contains(stdout.String(), " 0 failed, ") || !strings.Contains(stdout.String(), "; the run was broken off") || err != nil || len(left) != 2 {
+		t.Errorf("exit %d, stdout %q, %d files, %v; want 130, and a report of what was done", code, stdout.String(), len(left), err)
 	}
 }
 
