@@ -199,11 +199,8 @@ func explain(ctx context.Context, e *env) {
 		e.ok("explain", err)
 		equal(e, "the index for "+q.String(), plan.Index, index)
 		equal(e, "what finds "+q.String(), len(collect(e, "find", posts.Find(ctx, q))), 3)
-		requests := plan.Requests
-		if plan.PerRecord {
-			requests += 3
-		}
-		equal(e, "the cost of "+q.String()+": depth, requests, operation", fmt.Sprint(last.Depth, last.Requests, last.Op), fmt.Sprint(plan.Depth, requests, "find"))
+		depth, requests := plan.Cost(3)
+		equal(e, "the cost of "+q.String()+": depth, requests, operation", fmt.Sprint(last.Depth, last.Requests, last.Op), fmt.Sprint(depth, requests, "find"))
 	}
 	_, err = posts.Explain(repo.Where("title", "x"))
 	e.is("explain without an index", err, repo.ErrInvalid)

@@ -29,6 +29,7 @@ func queryFaults() map[string]fault {
 		"views":                otherFields(),
 		"view by other fields": otherFields(),
 		"hundreds":             upTo(200),
+		"what is sent":         tellsNothing,
 		"composite index":      noReverse(),
 		"covered view":         bareRows(),
 		"pages":                withoutLast(),
@@ -41,6 +42,9 @@ func queryFaults() map[string]fault {
 		"pages of buckets":     noBucket(),
 	})
 }
+
+// tellsNothing says that it tells what it sends, and does not.
+func tellsNothing(b *broken) { b.facts = func(f *driver.Facts) { f.Tallies = true } }
 
 // lifeFaults break the rules of expiry, groups and bulk inserts.
 func lifeFaults() map[string]fault {

@@ -82,7 +82,7 @@ type CandidateResult struct {
 	CPUPerOp     time.Duration `json:"cpu_per_op"`         // median of the rounds; whose it is says the store's cpu_of
 	ServerCPU    time.Duration `json:"server_cpu_per_op"`  // of it the server's, on the average
 	TripsEach    float64       `json:"round_trips_per_op"` // one after the other
-	RequestsEach float64       `json:"requests_per_op"`    // ranges, rows read by key, and commits
+	RequestsEach float64       `json:"requests_per_op"`    // commands or statements in them
 	RowsEach     float64       `json:"rows_per_op"`
 	Lag          Percentiles   `json:"lag"` // of all operations
 	Queries      []QueryResult `json:"queries"`

@@ -89,7 +89,7 @@ func (c *collection) fill(ctx context.Context, k *call, x *index) error {
 // Maintain removes them, and misses none.
 func (c *collection) fillFrom(ctx context.Context, k *call, f *faults, x *index, write func(context.Context, *call, *index, *driver.Row) error) error {
 	k.tick(c.store)
-	return c.each(ctx, f, c.records, func(row *driver.Row) error {
+	return c.each(ctx, k, f, c.records, func(row *driver.Row) error {
 		if !c.isLive(k, row) {
 			return nil
 		}

@@ -37,12 +37,11 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 	}
 	n := 0
 	for _, part := range p.parts {
-		k.depth, k.requests = k.depth+1, k.requests+1
 		span := driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Limit: p.limit}
 		if err := c.bounds(&p, &span); err != nil {
 			return n, err
 		}
-		m, err := counter.Count(ctx, span)
+		m, err := counter.Count(k.asks(ctx, 1), span)
 		if err != nil {
 			return 0, err
 		}

@@ -82,8 +82,8 @@ func isOfRow(err error) bool {
 
 // each calls do for every row of a table. Rows that cannot be read, and those with which do
 // fails because of what they are, become faults and keep nobody from the others.
-func (c *collection) each(ctx context.Context, f *faults, t *driver.Table, do func(*driver.Row) error) error {
-	return c.eachChunk(ctx, f, t, func(rows []driver.Row) error {
+func (c *collection) each(ctx context.Context, k *call, f *faults, t *driver.Table, do func(*driver.Row) error) error {
+	return c.eachChunk(ctx, k, f, t, func(rows []driver.Row) error {
 		for i := range rows {
 			if err := f.take(c, t, rows[i].Key, do(&rows[i])); err != nil {
 				return err
@@ -94,8 +94,9 @@ func (c *collection) each(ctx context.Context, f *faults, t *driver.Table, do fu
 }
 
 // eachChunk is each for all rows of a chunk at once.
-func (c *collection) eachChunk(ctx context.Context, f *faults, t *driver.Table, do func([]driver.Row) error) error {
-	for chunk, err := range c.store.driver.Walk(ctx, t, "") {
+func (c *collection) eachChunk(ctx context.Context, k *call, f *faults, t *driver.Table, do func([]driver.Row) error) error {
+	for chunk, err := range c.store.driver.Walk(k.walks(ctx), t, "") {
+		k.got(len(chunk.Rows))
 		if err := f.unread(err); err != nil {
 			return err
 		}

@@ -216,11 +216,17 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 	if err := c.sharedClaim(b, writes); err != nil {
 		return err
 	}
-	depth := 0
 	errs := make([]error, len(b.puts))
 	costs := make([]call, len(b.puts))
+	var tallies []driver.Tally
+	if k.tally != nil {
+		tallies = make([]driver.Tally, len(costs))
+	}
 	for i := range costs {
 		costs[i].now, costs[i].within = k.now, true
+		if tallies != nil {
+			costs[i].tally = &tallies[i]
+		}
 	}
 	var all sync.WaitGroup
 	for i := range b.puts {
@@ -234,10 +240,7 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 		})
 	}
 	all.Wait()
-	for i := range costs {
-		k.requests, k.rows, depth = k.requests+costs[i].requests, k.rows+costs[i].rows, max(depth, costs[i].depth)
-	}
-	k.depth += depth
+	k.beside(costs, tallies)
 	for i, err := range errs {
 		if err != nil {
 			return ofKeyOnce(writes[b.puts[i].owner].key, err)

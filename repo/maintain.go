@@ -37,7 +37,7 @@ func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 		}
 	}
 	if err == nil {
-		err = r.each(ctx, &f, r.records, func(row *driver.Row) error { return r.remove(ctx, &k, row, &done) })
+		err = r.each(ctx, &k, &f, r.records, func(row *driver.Row) error { return r.remove(ctx, &k, row, &done) })
 	}
 	return done, r.end(&k, nil, f.with(err))
 }
@@ -98,7 +98,7 @@ func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, s
 
 // sweepLoose drops the rows or claims of a loose index that no record has (S1 to S3).
 func (c *collection) sweepLoose(ctx context.Context, k *call, f *faults, x *index, done *Reclaimed) error {
-	return c.each(ctx, f, x.table, func(row *driver.Row) error {
+	return c.each(ctx, k, f, x.table, func(row *driver.Row) error {
 		dropped, err := c.sweepRow(ctx, k, x, row)
 		if dropped {
 			done.Rows++

@@ -211,8 +211,7 @@ func (c *collection) findsAt(ctx context.Context, k *call, x *index, e, key driv
 	if err := c.bounds(&plan{x: x, table: x.table}, &span); err != nil {
 		return false, err
 	}
-	k.depth, k.requests = k.depth+1, k.requests+1
-	for row, err := range c.store.driver.Range(ctx, span) {
+	for row, err := range c.store.driver.Range(k.asks(ctx, 1), span) {
 		if err != nil {
 			return false, err
 		}

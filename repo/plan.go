@@ -260,11 +260,13 @@ type Plan struct {
 	Reverse    bool   // the run is read backwards
 	Covered    bool   // the index rows have all that is wanted
 	Buckets    int    // partitions that are read and merged; 1 without buckets
-	Depth      int    // round trips, one after the other, for a limited query
-	Requests   int    // ranges and reads by key; for n records where PerRecord is set
+	Depth      int    // round trips, one after the other, if it finds no more than a first page has; Cost says it of more
+	Requests   int    // commands or statements then, without those that PerRecord says
 	PerRecord  bool   // each record found costs one more request
 	Why        string
 	Deletes    string // what deleted records and rows in the run cost, "" if nothing
+
+	forecast forecast
 }
 
 // String returns the plan as one line.
@@ -281,7 +283,12 @@ func (p Plan) String() string {
 	if p.PerRecord {
 		requests += " + 1 a record"
 	}
-	text := fmt.Sprintf("%s: %s, read %s; %d deep, %s requests; %s", p.Collection, where, order, p.Depth, requests, p.Why)
+	if f := &p.forecast; f.First > 0 && (f.limit == 0 || f.limit > f.First) && !f.single {
+		requests += fmt.Sprintf(" requests up to %d records, and more by pages of at most %d", f.First, f.Most)
+	} else {
+		requests += " requests"
+	}
+	text := fmt.Sprintf("%s: %s, read %s; %d deep, %s; %s", p.Collection, where, order, p.Depth, requests, p.Why)
 	if p.Deletes != "" {
 		text += "; " + p.Deletes
 	}
@@ -290,8 +297,9 @@ func (p Plan) String() string {
 
 // explain describes a plan.
 func (c *collection) explain(p *plan) Plan {
-	out := Plan{Collection: c.name, Reverse: p.reverse, Covered: p.covered, Buckets: len(p.parts), Depth: len(p.parts), Requests: len(p.parts),
-		Deletes: c.store.facts.Deletes}
+	out := Plan{Collection: c.name, Reverse: p.reverse, Covered: p.covered, Buckets: len(p.parts),
+		Deletes: c.store.facts.Deletes, forecast: c.forecast(p)}
+	out.countFirst()
 	switch {
 	case p.x == nil:
 		out.Why = "the key itself has the order"
@@ -307,8 +315,18 @@ func (c *collection) explain(p *plan) Plan {
 		if p.x.loose {
 			out.Why = "the index lies in another partition than its records: it gives keys, and the records, which are read by them, say whether it is right"
 		}
-		out.Depth++
-		out.PerRecord = true
 	}
 	return out
+}
+
+// countFirst sets what a query takes that finds few records.
+func (p *Plan) countFirst() {
+	of := *p
+	of.forecast.limit = 0
+	depth, one := of.Cost(1)
+	_, two := of.Cost(2)
+	p.Depth, p.Requests = depth, one
+	if p.PerRecord = two > one; p.PerRecord {
+		p.Requests--
+	}
 }

@@ -49,12 +49,11 @@ func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Sp
 // freshOnce is fresh for one range. If more is true, span is what is left: what lies
 // behind the limit, or begins with a row that expired while the range was read.
 func (c *collection) freshOnce(ctx context.Context, k *call, p *plan, span *driver.Span, left *int, yield func(*driver.Row, error) bool) (more bool, err error) {
-	k.depth, k.requests = k.depth+1, k.requests+1
 	if err := c.bounds(p, span); err != nil {
 		return false, err
 	}
 	asked, seen := c.store.nowMillis(), 0
-	for row, err := range c.store.driver.Range(ctx, *span) {
+	for row, err := range c.store.driver.Range(k.asks(ctx, 1), *span) {
 		if err != nil {
 			return false, err
 		}

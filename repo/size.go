@@ -53,6 +53,5 @@ func (c *collection) sizes(ctx context.Context, k *call) (Sizes, error) {
 }
 
 func (c *collection) sizeOf(ctx context.Context, k *call, sizer driver.Sizer, t *driver.Table) (int64, error) {
-	k.depth, k.requests = k.depth+1, k.requests+1
-	return sizer.Size(ctx, t)
+	return sizer.Size(k.asks(ctx, 1), t)
 }

@@ -35,11 +35,18 @@ type Options struct {
 type Event struct {
 	Op         string // "get", "find", "insert", …
 	Collection string
-	Depth      int // round trips to the store, one after the other
-	Requests   int // ranges, rows read by key, and commits
-	Rows       int // rows that the store returned
-	Err        error
-	Took       time.Duration
+
+	// Depth and Requests are what the backend sent: round trips made one after the other,
+	// and commands or statements in them. Every page of a long query is at least one of
+	// either, and so is what is sent again. Where a backend does not tell (Facts.Tallies), or sends nothing
+	// because it works in this process, they are its calls: one trip for a range, for a read by
+	// keys and for a commit, and one request for a range, for each key and for a commit.
+	Depth    int
+	Requests int
+
+	Rows int // rows that the store returned
+	Err  error
+	Took time.Duration
 }
 
 // A Store is a backend with what all repositories on it share. Make one for
@@ -127,6 +134,7 @@ type call struct {
 	depth    int
 	requests int
 	rows     int
+	tally    *driver.Tally // of an operation that is observed, if the store tells what it sends
 
 	within bool  // it has passed the collection's gate
 	now    int64 // the time that rows are judged by, before the store was asked for them
@@ -136,8 +144,55 @@ func (s *Store) begin(op string) call {
 	c := call{op: op}
 	if s.opts.Observe != nil {
 		c.began = time.Now()
+		if s.facts.Tallies {
+			c.tally = new(driver.Tally)
+		}
 	}
 	return c
+}
+
+// asks returns the context of a call of the store, which counts what it sends. Where the
+// store does not tell, the call itself counts, as one trip of some requests.
+func (k *call) asks(ctx context.Context, requests int) context.Context {
+	if k.tally != nil {
+		return driver.WithTally(ctx, k.tally)
+	}
+	k.depth, k.requests = k.depth+1, k.requests+requests
+	return ctx
+}
+
+// walks is asks for a walk, of which got counts the chunks.
+func (k *call) walks(ctx context.Context) context.Context {
+	if k.tally != nil {
+		return driver.WithTally(ctx, k.tally)
+	}
+	return ctx
+}
+
+// got counts a chunk of a walk with its rows.
+func (k *call) got(rows int) {
+	k.rows += rows
+	if k.tally == nil {
+		k.depth, k.requests = k.depth+1, k.requests+1
+	}
+}
+
+// beside adds what calls cost that were made at the same time.
+func (k *call) beside(calls []call, tallies []driver.Tally) {
+	depth := 0
+	for i := range calls {
+		k.requests, k.rows, depth = k.requests+calls[i].requests, k.rows+calls[i].rows, max(depth, calls[i].depth)
+	}
+	k.depth += depth
+	k.tally.Beside(tallies)
+}
+
+// sent returns the round trips and requests of the operation so far.
+func (k *call) sent() (depth, requests int) {
+	if k.tally != nil {
+		return k.tally.Count()
+	}
+	return k.depth, k.requests
 }
 
 func (c *collection) begin(op string) call {
@@ -156,7 +211,8 @@ func (c *collection) end(k *call, key Key, err error) error {
 		err = c.annotate(k.op, key, err)
 	}
 	if c.store.opts.Observe != nil {
-		c.store.opts.Observe(Event{Op: k.op, Collection: c.name, Depth: k.depth, Requests: k.requests,
+		depth, requests := k.sent()
+		c.store.opts.Observe(Event{Op: k.op, Collection: c.name, Depth: depth, Requests: requests,
 			Rows: k.rows, Err: err, Took: time.Since(k.began)})
 	}
 	return err
@@ -176,10 +232,8 @@ func (s *Store) get(ctx context.Context, k *call, t *driver.Table, keys []driver
 
 // read reads rows by key and counts what that costs.
 func (s *Store) read(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	k.depth++
-	k.requests += len(keys)
 	k.rows += len(keys)
-	if err := s.driver.Get(ctx, t, keys, mask, rows); err != nil {
+	if err := s.driver.Get(k.asks(ctx, len(keys)), t, keys, mask, rows); err != nil {
 		return err
 	}
 	for i := range rows {
@@ -205,7 +259,5 @@ func checkWidth(row *driver.Row, t *driver.Table, mask []int) error {
 
 func (s *Store) commit(ctx context.Context, k *call, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	k.tick(s)
-	k.depth++
-	k.requests++
-	return s.driver.Commit(ctx, token, ops)
+	return s.driver.Commit(k.asks(ctx, 1), token, ops)
 }

@@ -53,7 +53,7 @@ func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (
 	rep := Report{Index: x.name}
 	k.tick(c.store)
 	if x.native {
-		err := c.each(ctx, f, c.records, func(row *driver.Row) error {
+		err := c.each(ctx, k, f, c.records, func(row *driver.Row) error {
 			if !c.isLive(k, row) {
 				return nil
 			}
@@ -62,7 +62,7 @@ func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (
 		})
 		return rep, err
 	}
-	err := c.eachChunk(ctx, f, c.records, func(records []driver.Row) error {
+	err := c.eachChunk(ctx, k, f, c.records, func(records []driver.Row) error {
 		whole, err := c.complete(ctx, k, x, records)
 		for i := 0; i < len(records) && err == nil; i++ {
 			if row := &records[i]; c.isLive(k, row) {
@@ -76,7 +76,7 @@ func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (
 	if err != nil {
 		return rep, err
 	}
-	err = c.eachChunk(ctx, f, x.table, func(rows []driver.Row) error {
+	err = c.eachChunk(ctx, k, f, x.table, func(rows []driver.Row) error {
 		good, err := c.upheld(ctx, k, x, rows)
 		for i := 0; i < len(rows) && err == nil; i++ {
 			if rep.Rows++; !good[i] {
@@ -248,7 +248,7 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	case x.loose:
 		err = c.sweepLoose(ctx, k, &f, x, &Reclaimed{})
 	default:
-		err = c.each(ctx, &f, x.table, func(row *driver.Row) error { return c.sweep(ctx, k, x, row) })
+		err = c.each(ctx, k, &f, x.table, func(row *driver.Row) error { return c.sweep(ctx, k, x, row) })
 	}
 	if err == nil {
 		err = c.fillFrom(ctx, k, &f, x, c.mendRow)

@@ -51,12 +51,12 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 	}
 	b := newReadBuffer(0)
 	defer b.release()
-	for chunk, err := range r.store.driver.Walk(ctx, r.records, mark) {
+	for chunk, err := range r.store.driver.Walk(k.walks(ctx), r.records, mark) {
 		var f faults
 		if err := f.unread(err); err != nil {
 			return err
 		}
-		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
+		k.got(len(chunk.Rows))
 		if err := r.settleChunk(ctx, k, &f, chunk.Rows); err != nil {
 			return err
 		}
@@ -149,11 +149,11 @@ func (r *Repo[T]) scan(ctx context.Context, k *call, q Query, yield func(*T) boo
 // scanRows calls each for every live record that meets the conditions and has the
 // fields of the order, until it returns false.
 func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(scanned) (bool, error)) error {
-	for chunk, err := range c.store.driver.Walk(ctx, c.records, "") {
+	for chunk, err := range c.store.driver.Walk(k.walks(ctx), c.records, "") {
 		if err != nil {
 			return err
 		}
-		k.depth, k.requests, k.rows = k.depth+1, k.requests+1, k.rows+len(chunk.Rows)
+		k.got(len(chunk.Rows))
 		var f faults
 		if err := f.with(c.settleChunk(ctx, k, &f, chunk.Rows)); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // once is what a statement is sent with that must not be sent again.
@@ -27,13 +28,17 @@ const reconnection = 3 * time.Second
 
 // run calls send until it has found a connection. What has no connection was not sent.
 func run(ctx context.Context, send func() *gocql.Iter) (*gocql.Iter, error) {
-	begun := time.Now()
+	begun, t := time.Now(), driver.TallyOf(ctx)
 	for {
 		iter := send()
 		if iter.NumRows() > 0 {
+			t.Add(1, 1)
 			return iter, nil
 		}
 		err := iter.Close()
+		if !errors.Is(err, gocql.ErrNoConnections) {
+			t.Add(1, 1)
+		}
 		if !errors.Is(err, gocql.ErrNoConnections) || time.Since(begun) > reconnection {
 			return iter, err
 		}

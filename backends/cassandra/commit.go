@@ -124,7 +124,7 @@ func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 // decided before and what is decided next.
 func (s *Store) readPlan(ctx context.Context, c *call, wanted []bool) error {
 	rows := make([]driver.Row, len(c.plan))
-	return atOnce(len(c.plan), func(i int) error {
+	return atOnce(ctx, len(c.plan), func(ctx context.Context, i int) error {
 		p := &c.plan[i]
 		if !wanted[i] {
 			return nil

@@ -126,7 +126,7 @@ func (s *Store) dropHomes(ctx context.Context, names []string) error {
 		return err
 	}
 	for _, list := range [][]string{local, names} {
-		err := atOnce(len(list), func(i int) error {
+		err := atOnce(ctx, len(list), func(ctx context.Context, i int) error {
 			_, err := s.decide(ctx, "drop "+list[i], dropEntry, list[i])
 			return err
 		})

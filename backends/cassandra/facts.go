@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -220,6 +221,8 @@ func (s *Store) factsOf(p *portrait) driver.Facts {
 		Native:    nativeAbility(p),
 		Deletes:   "what was deleted in the span since ten days (gc_grace_seconds) is read over: 1,000 tombstones took 0.7 ms, 20,000 26 ms",
 		MaxCommit: s.most,
+		Tallies:   true,
+		Paging:    driver.Paging{First: firstPage, Most: backend.MostRows, Together: keysTogether, AtOnce: getsAtOnce},
 		Counts:    driver.Ability{Has: true, Reason: "by the server, which reads the span"},
 		Sizes:     driver.Ability{Reason: "the server tells whole MiB of files, without what is in memory, and records and indexes together"},
 	}

@@ -34,7 +34,7 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 		return s.get(ctx, v, s.level, &keys[0], mask, &rows[0])
 	}
 	parts := together(keys)
-	return atOnce(len(parts), func(i int) error {
+	return atOnce(ctx, len(parts), func(ctx context.Context, i int) error {
 		if places := parts[i]; len(places) > 1 {
 			return s.getSome(ctx, v, keys, places, mask, rows)
 		}
@@ -118,22 +118,32 @@ func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
 
 // atOnce calls fn for all numbers below n, some at once, and returns the error of the
 // lowest that has one.
-func atOnce(n int, fn func(i int) error) error {
+func atOnce(ctx context.Context, n int, fn func(ctx context.Context, i int) error) error {
 	if n == 1 {
-		return fn(0)
+		return fn(ctx, 0)
 	}
 	errs := make([]error, n)
+	workers, t := min(n, getsAtOnce), driver.TallyOf(ctx)
+	var tallies []driver.Tally // of the workers
+	if t != nil {
+		tallies = make([]driver.Tally, workers)
+	}
 	var wg sync.WaitGroup
-	for worker := range min(n, getsAtOnce) {
+	for worker := range workers {
 		wg.Go(func() {
+			ctx := ctx
+			if t != nil {
+				ctx = driver.WithTally(ctx, &tallies[worker])
+			}
 			for i := worker; i < n; i += getsAtOnce {
-				if errs[i] = fn(i); errs[i] != nil {
+				if errs[i] = fn(ctx, i); errs[i] != nil {
 					return
 				}
 			}
 		})
 	}
 	wg.Wait()
+	t.Beside(tallies)
 	for _, err := range errs {
 		if err != nil {
 			return err

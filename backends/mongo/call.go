@@ -8,6 +8,7 @@ import (
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // run sends a command once and returns the answer. The client sends no command that
@@ -15,6 +16,7 @@ import (
 // are, unless the server answered that it was too busy to begin; and adds no concern
 // and no read preference of its own.
 func (s *Store) run(ctx context.Context, db string, cmd []byte) (string, error) {
+	driver.TallyOf(ctx).Add(1, 1)
 	raw, err := s.client.Database(db).RunCommand(ctx, bson.Raw(cmd)).Raw()
 	if err == nil {
 		s.undoWaiting()

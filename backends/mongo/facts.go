@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -140,6 +142,8 @@ func (s *Store) factsOf(g *greeting) driver.Facts {
 		Native:        driver.Ability{Has: true, Reason: "by an index of MongoDB, which the change of a document changes with it"},
 		PrefersNative: true,
 		NativeOrder:   slices.Clone(orderedKinds[:]),
+		Tallies:       true,
+		Paging:        driver.Paging{First: defaultBatch, Most: backend.MostRows, Together: math.MaxInt, Anywhere: true},
 		Counts:        driver.Ability{Has: true, Reason: "by the server, which reads the span: of rows and claims its index alone"},
 		Sizes:         driver.Ability{Has: true, Reason: "the documents before they are compressed, and their index as it lies on disk, by the statistics of the server"},
 	}

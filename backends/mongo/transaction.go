@@ -34,6 +34,7 @@ func (s *Store) together(ctx context.Context, c *call) (done bool, err error) {
 	}
 	done, err = s.statements(mongodriver.NewSessionContext(ctx, session), c)
 	if err != nil || !done {
+		driver.TallyOf(ctx).Add(1, 1) // what undoes it
 		s.abandon(ctx, session, err)
 		return false, err
 	}
@@ -147,6 +148,7 @@ func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (don
 	bounded, cancel := context.WithTimeout(ctx, backend.Patience)
 	defer cancel()
 	for try := 1; ; try++ {
+		driver.TallyOf(ctx).Add(1, 1)
 		err := session.CommitTransaction(bounded)
 		switch {
 		case err == nil:

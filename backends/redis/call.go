@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // A writeCmd is a command that go-redis must not send twice, whatever the client's
@@ -13,6 +15,7 @@ type writeCmd struct {
 	*goredis.RawCmd
 	script *script
 	sent   bool
+	writes int // how often it was written to a connection
 }
 
 // NoRetry makes go-redis give up at the first error.
@@ -23,6 +26,7 @@ func (c *writeCmd) NoRetry() bool { return true }
 // that might be known, never the reverse.
 func (c *writeCmd) Args() []any {
 	c.sent = true
+	c.writes++
 	return c.RawCmd.Args()
 }
 
@@ -38,6 +42,18 @@ func (s *Store) ask(ctx context.Context, doing string, args ...any) (reply, erro
 
 // read sends a command that may be sent again.
 func (s *Store) read(ctx context.Context, cmd goredis.Cmder) error {
+	t := driver.TallyOf(ctx)
+	if t == nil {
+		return s.readUncounted(ctx, cmd)
+	}
+	c := &counted{Cmder: cmd}
+	err := s.readUncounted(ctx, c)
+	n := c.times(err)
+	t.Add(n, n)
+	return err
+}
+
+func (s *Store) readUncounted(ctx context.Context, cmd goredis.Cmder) error {
 	shared, err := s.line.do(ctx, s.client, cmd)
 	if broke(ctx, shared, err) {
 		cmd.SetErr(nil)
@@ -65,6 +81,18 @@ func sendAll[C goredis.Cmder](ctx context.Context, s *Store, cmds []C) error {
 	for i, cmd := range cmds {
 		list[i] = cmd
 	}
+	t := driver.TallyOf(ctx)
+	if t == nil {
+		return sendList(ctx, s, list)
+	}
+	seen := watched(list)
+	err := sendList(ctx, s, list)
+	s.tallyAll(t, seen, err)
+	return err
+}
+
+// sendList sends several commands in one pipeline.
+func sendList(ctx context.Context, s *Store, list []goredis.Cmder) error {
 	shared, err := s.line.doAll(ctx, list)
 	if shared && !broke(ctx, shared, err) {
 		return err
@@ -99,12 +127,13 @@ func (s *Store) eval(ctx context.Context, sc *script, keys []string, args []stri
 	}
 	for loads := 0; ; loads++ {
 		cmd := &writeCmd{RawCmd: goredis.NewRawCmd(ctx, words...), script: sc}
-		if err := s.once(ctx, cmd, args); err != nil {
+		err := s.once(ctx, cmd, args)
+		cmd.tally(driver.TallyOf(ctx), err)
+		if err != nil {
 			return reply{}, s.unfinished(ctx, err, errors.Is(err, errTaken) || cmd.sent)
 		}
 		r := replyOf(cmd.RawCmd)
-		err := r.refused()
-		if err == nil {
+		if err = r.refused(); err == nil {
 			return r, nil
 		}
 		if codeOf(err) != "NOSCRIPT" || loads == scriptLoads {

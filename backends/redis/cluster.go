@@ -36,10 +36,8 @@ const readTries = 4
 // any master.
 func (r *router) Process(ctx context.Context, cmd goredis.Cmder) error {
 	t := trip{router: r, cmd: cmd, begun: time.Now()}
-	t.key = routingKey(cmd.Args())
-	if t.write, _ = cmd.(*writeCmd); t.write != nil {
-		t.write.sent = false // the arguments were only looked at
-	}
+	t.key = routingKey(argsOf(cmd))
+	t.write, _ = cmd.(*writeCmd)
 	if t.key == "" {
 		return r.ClusterClient.Process(ctx, cmd)
 	}
@@ -117,6 +115,8 @@ func refusalOf(cmd goredis.Cmder, err error) error {
 	switch c := cmd.(type) {
 	case *writeCmd:
 		return refusalOf(c.RawCmd, err)
+	case *counted:
+		return refusalOf(c.Cmder, err)
 	case *goredis.RawCmd:
 		if err != nil {
 			return nil

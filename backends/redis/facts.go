@@ -39,6 +39,8 @@ func (s *Store) learn(ctx context.Context) error {
 		Uncertain: true,
 		Waits:     s.quorum.replicas > 0,
 		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
+		Tallies:   true,
+		Paging:    driver.Paging{First: firstPage, Most: mostRows, KeysFirst: true},
 		Counts:    driver.Ability{Has: true, Reason: "by the ranks of both ends of the span"},
 		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table, asked key by key, which takes as long as a walk"},
 	}

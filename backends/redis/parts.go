@@ -156,6 +156,7 @@ func (s *Store) askPart(ctx context.Context, doing string, client goredis.Univer
 			return s.failed(ctx, doing, err)
 		}
 	}
+	driver.TallyOf(ctx).Add(1, len(cmds))
 	if _, err := pipe.Exec(ctx); err != nil {
 		return s.failed(ctx, doing, err)
 	}

@@ -7,9 +7,11 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A page of a range has at most so many rows, and hardly more bytes.
+// MostRows is how many rows a page of a range has at most.
+const MostRows = 512
+
+// A page has hardly more bytes than pageBytes.
 const (
-	mostRows  = 512
 	firstRows = 64 // that memory is made for, if so many were asked for, and kept
 	pageBytes = 1 << 20
 )
@@ -106,7 +108,7 @@ func (p *Pager) Resize(bytes int) {
 	if bytes > pageBytes {
 		p.Size = max(1, p.Size*pageBytes/bytes)
 	} else {
-		p.Size = min(mostRows, 2*p.Size)
+		p.Size = min(MostRows, 2*p.Size)
 	}
 }
 

@@ -90,10 +90,37 @@ type Facts struct {
 	// is ErrTooLarge. 0 is as many as fit into the memory of those who pass them on.
 	MaxCommit int
 
+	// Tallies says that calls add what they send to the [Tally] of their context. Where it is
+	// not set, package repo counts calls: one trip each, and a request for each row of a Get.
+	Tallies bool
+
+	// Paging says in what portions Range and Get read. [repo.Plan.Cost] goes by it.
+	Paging Paging
+
 	// Counts and Sizes say whether Counter and Sizer are there, and what the
 	// sizes include.
 	Counts Ability
 	Sizes  Ability
+}
+
+// Paging says how many requests a store makes of a Range or a Get when the rows are
+// small and none of them is dead. The zero Paging is that of a store that reads a span at once.
+type Paging struct {
+	// First is how many rows the first page of a Range has at most. Each page after it can
+	// have twice as many, up to Most. 0 is all rows.
+	First, Most int
+
+	// KeysFirst says that a page of a table of Records is one of keys, and that its rows are
+	// then read as Get reads them, in one more trip.
+	KeysFirst bool
+
+	// Together is how many rows of one partition a request of Get reads at most, 1 if it is 0.
+	// Anywhere says that they may be of any partitions.
+	Together int
+	Anywhere bool
+
+	// AtOnce is how many requests of a Get are sent at the same time at most. 0 is all.
+	AtOnce int
 }
 
 // An Ability is something that a store has or has not. Reason says why not or,

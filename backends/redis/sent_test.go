@@ -1,0 +1,84 @@
+package redis_test
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
+	"github.com/polystore/polystore/internal/testserver"
+)
+
+// A monitor hears all commands that a server gets, those of scripts left out.
+type monitor struct {
+	lines *bufio.Scanner
+	raw   *goredis.Client
+	asked int
+	got   int
+}
+
+func monitored(t *testing.T, addr string) *monitor {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(10 * time.Minute))
+	fmt.Fprint(conn, "MONITOR\r\n")
+	m := &monitor{lines: bufio.NewScanner(conn), raw: raw(t, addr)}
+	m.lines.Buffer(nil, 64<<20)
+	m.lines.Scan()
+	return m
+}
+
+// count returns how many commands came before, and how many times the server has read
+// from a connection.
+func (m *monitor) count(t *testing.T) (requests, reads int) {
+	t.Helper()
+	m.asked++
+	mark := fmt.Sprint("mark-", m.asked)
+	do(t, m.raw, "echo", mark)
+	for m.lines.Scan() {
+		line := m.lines.Text()
+		if strings.Contains(line, mark) {
+			return m.got, m.reads(t)
+		}
+		if _, at, ok := strings.Cut(line, "["); ok && !strings.Contains(at[:strings.Index(at, "]")], "lua") && !strings.Contains(line, `"info" "stats"`) {
+			m.got++
+		}
+	}
+	t.Fatal(m.lines.Err())
+	return 0, 0
+}
+
+func (m *monitor) reads(t *testing.T) int {
+	t.Helper()
+	_, after, _ := strings.Cut(do(t, m.raw, "info", "stats").(string), "total_reads_processed:")
+	line, _, _ := strings.Cut(after, "\r")
+	n, err := strconv.Atoi(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n - 2*m.asked // of marks and of this
+}
+
+// Events count the commands that MONITOR shows, and no more round trips than the server
+// had to read.
+func TestSent(t *testing.T) {
+	server := testserver.Start(t, testserver.Redis)
+	s, err := redis.Open(t.Context(), server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	m := monitored(t, server.Addr)
+	(&backendtest.Sent{Store: s, Got: m.count}).Check(t)
+}
