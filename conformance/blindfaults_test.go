@@ -19,7 +19,9 @@ func blindFaults() map[string]fault {
 	all := map[string]fault{}
 	for _, m := range []map[string]fault{
 		grouped("keys and order", map[string]fault{
-			"byte order marks": keyFault(withoutMarks),
+			"byte order marks":         keyFault(withoutMarks),
+			"goroutines of left loops": readsAhead,
+			"panics in loops":          keepsSlots,
 		}),
 		grouped("records and fields", map[string]fault{
 			"long lists":        valueFault(countedIn16Bits),
@@ -33,7 +35,12 @@ func blindFaults() map[string]fault {
 			"names that begin alike": dropsAlike,
 		}),
 		grouped("outcomes", map[string]fault{
-			"ring of the dead": anewAfterDeath,
+			"ring of the dead":           anewAfterDeath,
+			"short deadlines":            lateTimeouts,
+			"short deadlines of records": lateTimeouts,
+		}),
+		grouped("walk and scan", map[string]fault{
+			"last mark": nothingAfter(beginsAnew),
 		}),
 		grouped("two handles", map[string]fault{
 			"commits":          lockOfHandle,

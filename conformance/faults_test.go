@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo/driver"
@@ -29,8 +30,27 @@ func faults() map[string]fault {
 func otherFaults() map[string]map[string]fault {
 	return map[string]map[string]fault{
 		"records and fields/texts": {"takes a byte order mark away": valueFault(textsAs(withoutMark))},
-		"two handles/histories": {
-			"keeps rows that it read": cacheOfHandle,
+		"errors and limits/loop that is cancelled": {
+			"ends a range quietly":              quietly(afterSteps(0), true, false),
+			"ends a range quietly after a page": quietly(afterSteps(1000), true, false),
+			"ends a walk quietly":               quietly(afterSteps(0), false, true),
+			"counts what it has seen": func(b *broken) {
+				b.count = func(ctx context.Context, s driver.Span) (int, error) {
+					n, err := b.Store.Count(context.WithoutCancel(ctx), s)
+					time.Sleep(time.Millisecond)
+					if ctx.Err() != nil {
+						n /= 2
+					}
+					return n, err
+				}
+			},
+		},
+		"close/loops under way": {
+			"ends a range quietly": quietly(afterClose, true, false),
+			"ends a walk quietly":  quietly(afterClose, false, true),
+		},
+		"walk and scan/last mark": {
+			"knows no mark after which there is nothing": nothingAfter(knowsNoMark),
 		},
 		"records and fields/bytes": {"takes a byte order mark away": valueFault(textsAs(withoutMark))},
 	}

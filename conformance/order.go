@@ -151,6 +151,8 @@ func spanRules() []rule {
 		{name: "ranges anew", sentence: "Range sees every commit that was acknowledged before the call.", check: rangeSees},
 		{name: "exactly once", sentence: "A row that is there during the whole loop is yielded exactly once, while others come and go.", check: exactlyOnce},
 		{name: "left loops", sentence: "Leaving the loop releases everything.", check: leftLoops},
+		{name: "goroutines of left loops", sentence: "Leaving a loop leaves no goroutine.", check: leftGoroutines},
+		{name: "panics in loops", sentence: "A loop whose body panics, or ends its goroutine, holds no lock.", check: panickedLoops},
 		{name: "strings for good", sentence: "The strings of a row that Range yielded stay as they are.", check: stringsForGood},
 	}
 }

@@ -23,6 +23,8 @@ func outcomeRules() []rule {
 		{name: "sent again later", sentence: "That holds as long as the token is in the Ring of the first op's row.", check: sentAgainLater},
 		{name: "answer lost", sentence: "A write whose answer was lost succeeds if it was done.", check: answerLost},
 		{name: "request lost", sentence: "A write that was lost on its way is sent again and done once.", check: requestLost},
+		{name: "short deadlines", sentence: "A commit whose context ends on its way was done if it succeeded, and was not if it failed, unless its outcome is unknown.", check: shortDeadlines},
+		{name: "short deadlines of records", sentence: "So it is with records, and Resolve says the truth of those whose outcome is unknown.", check: shortDeadlinesOfRecords},
 		{name: "unknown", sentence: "A write whose outcome cannot be known is ErrUnknownOutcome with its Outcome.", check: unknownOutcome},
 		{name: "resolve committed", sentence: "Resolve of a write that was done is Committed, and stays so.", check: resolveCommitted},
 		{name: "resolve not committed", sentence: "Resolve of a write that was not done is NotCommitted, and a late copy of it is never done.", check: resolveNotCommitted},

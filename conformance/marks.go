@@ -1,0 +1,59 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// lastMark walks from the last mark of a table in which nothing comes after it: because all
+// chunks are full, and because what came after it was deleted.
+func lastMark(ctx context.Context, e *env) {
+	t, _ := e.walkTable(ctx, 600) // tells how many rows a chunk has
+	_, chunks := e.walked(ctx, t, "")
+	full := len(at(e, "the chunks", chunks, 0).Rows)
+	exact, want := e.walkTable(ctx, 2*full)
+	_, chunks = e.walked(ctx, exact, "")
+	e.eachMark(ctx, "full chunks only", exact, chunks, want)
+	var gone []driver.Op
+	for _, chunk := range chunks[1:] {
+		for i := range chunk.Rows {
+			gone = append(gone, driver.Op{Do: driver.Delete, Table: exact, Row: driver.Row{Key: chunk.Rows[i].Key}})
+		}
+	}
+	e.commitParts(ctx, gone)
+	want, _ = e.walked(ctx, exact, "")
+	e.eachMark(ctx, "nothing after the last mark", exact, chunks[:1], slices.Compact(want))
+}
+
+// eachMark goes on after each chunk of a walk: what came up to it and what comes after it
+// are all rows.
+func (e *env) eachMark(ctx context.Context, what string, t *driver.Table, chunks []driver.Chunk, want []string) {
+	var seen []string
+	for i, chunk := range chunks {
+		for j := range chunk.Rows {
+			seen = append(seen, chunk.Rows[j].Key.Partition+chunk.Rows[j].Key.Sort)
+		}
+		if chunk.Mark == "" {
+			continue
+		}
+		rest, _ := e.walked(ctx, t, chunk.Mark)
+		e.that(len(rest) <= len(want)-len(seen)/2, "no walk from its beginning after a mark, with "+what, "%d rows after %d of %d", len(rest), len(seen), len(want))
+		all := slices.Concat(seen, rest)
+		slices.Sort(all)
+		equal(e, fmt.Sprintf("the number of rows up to chunk %d and after its mark, with %s", i, what), len(slices.Compact(all)), len(want))
+	}
+}
+
+// commitParts is commitMany for rows of several partitions.
+func (e *env) commitParts(ctx context.Context, ops []driver.Op) {
+	parts := map[string][]driver.Op{}
+	for _, op := range ops {
+		parts[op.Row.Key.Partition] = append(parts[op.Row.Key.Partition], op)
+	}
+	for _, own := range parts {
+		e.commitMany(ctx, own)
+	}
+}
