@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -14,13 +16,39 @@ import (
 // knows.
 func lockOfHandle(b *broken) {
 	var mu sync.Mutex
-	racy()(b)
-	commit := b.commit
 	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		return commit(ctx, token, ops)
+		forced := copyOps(ops)
+		for i := range forced {
+			if !b.foresees(token, &forced[i]) {
+				return b.Store.Commit(ctx, token, ops) // which refuses it, or has done it before
+			}
+		}
+		time.Sleep(rand.N(400 * time.Microsecond))
+		return b.Store.Commit(ctx, token, forced)
 	}
+}
+
+// foresees reports whether the condition of an op holds, and takes it away.
+func (b *broken) foresees(token driver.Token, op *driver.Op) bool {
+	old := b.stored(op)
+	if op.Validate() != nil || op.Do == driver.Fence || slices.Contains(old.Ring, token) {
+		return false
+	}
+	holds := true
+	switch op.If {
+	case driver.Absent:
+		holds = old.Rev.IsZero()
+	case driver.Present:
+		holds = !old.Rev.IsZero() && !old.Dead
+	case driver.AtRev:
+		holds = !old.Rev.IsZero() && old.Rev == op.Rev && (op.Do != driver.Patch || !old.Dead)
+	}
+	if op.If = driver.Any; op.Do == driver.Patch {
+		op.If = driver.Present
+	}
+	return holds
 }
 
 // A rowCache is what a handle has read since it last wrote.
@@ -77,12 +105,15 @@ func cacheOfHandle(b *broken) {
 		return err
 	}
 	b.ranged = func(ctx context.Context, s driver.Span) iter.Seq2[*driver.Row, error] {
-		if s.Table.Name[0] == '_' {
+		if s.Table.Name[0] == '_' || s.Table.Native {
 			return b.Store.Range(ctx, s)
 		}
 		return func(yield func(*driver.Row, error) bool) {
-			rows, err := cache.read(fmt.Sprint("range ", s), func() ([]driver.Row, error) { return rangeAll(ctx, b.Store, s) })
+			rows, err := cache.read(fmt.Sprint("range ", s, s.Mask == nil), func() ([]driver.Row, error) { return rangeAll(ctx, b.Store, s) })
 			for _, r := range slices.Clone(rows) {
+				if err = b.Store.Get(ctx, s.Table, nil, nil, nil); err != nil {
+					break // the context has ended, say
+				}
 				if !yield(&r, nil) {
 					return
 				}
