@@ -91,9 +91,9 @@ func writeFaults() map[string]fault {
 	return map[string]fault{
 		"insert":                   forgets(driver.Absent, driver.Any),
 		"insert at once":           racy(),
-		"replace":                  forgets(driver.Present, driver.Any, driver.Put),
-		"replace stale":            forgets(driver.AtRev, driver.Any),
-		"put":                      forgets(driver.AtRev, driver.Any),
+		"replace":                  together(ghosts(), forgets(driver.AtRev, driver.Any)),
+		"replace stale":            together(firstRev(), forgets(driver.AtRev, driver.Any)),
+		"put":                      together(firstRev(), forgets(driver.AtRev, driver.Any)),
 		"delete record":            keepsAll(),
 		"delete with version":      forgets(driver.AtRev, driver.Any, driver.Delete),
 		"delete if exists":         keepsAll(),
@@ -104,7 +104,7 @@ func writeFaults() map[string]fault {
 		"update again":             forgets(driver.AtRev, driver.Any),
 		"update at once":           racy(),
 		"update with version":      otherRev(),
-		"retryable":                forgets(driver.AtRev, driver.Any),
+		"retryable":                together(firstRev(), forgets(driver.AtRev, driver.Any)),
 	}
 }
 

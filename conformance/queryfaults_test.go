@@ -66,7 +66,7 @@ func lifeFaults() map[string]fault {
 	groups := grouped("groups", map[string]fault{
 		"together":           lastLess(),
 		"none":               oneByOne(),
-		"versions in groups": forgets(driver.AtRev, driver.Any),
+		"versions in groups": together(firstRev(), forgets(driver.AtRev, driver.Any)),
 		"groups at once":     racy(),
 		"large group":        few(50),
 		"groups and indexes": noRows(),

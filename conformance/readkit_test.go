@@ -31,6 +31,35 @@ func ghosts() fault {
 	})
 }
 
+// firstRev answers with the Rev that a row had when it was first read.
+func firstRev() fault {
+	return func(b *broken) {
+		var mu sync.Mutex
+		first := map[driver.Key]driver.Row{}
+		b.got = func(t *driver.Table, keys []driver.Key, _ []int, rows []driver.Row) {
+			mu.Lock()
+			defer mu.Unlock()
+			for i := range rows {
+				if r := &rows[i]; t.Class == driver.Records && !r.Rev.IsZero() {
+					if _, ok := first[keys[i]]; !ok {
+						first[keys[i]] = driver.Row{Rev: r.Rev, Ring: slices.Clone(r.Ring)}
+					}
+					r.Rev, r.Ring = first[keys[i]].Rev, first[keys[i]].Ring
+				}
+			}
+		}
+	}
+}
+
+// together is several faults at once.
+func together(all ...fault) fault {
+	return func(b *broken) {
+		for _, f := range all {
+			f(b)
+		}
+	}
+}
+
 func otherRev() fault  { return gotFault(func(_ *driver.Table, r *driver.Row) { r.Rev[15] = 0 }) }
 func losesRing() fault { return gotFault(func(_ *driver.Table, r *driver.Row) { r.Ring = nil }) }
 

@@ -13,6 +13,7 @@ func versionFaults() map[string]fault {
 		"made anew by another program":     staleCatalog(),
 		"index dropped by another program": staleCatalog(),
 		"expiry of another program":        lastsForEver,
+		"fields of another program":        declaredOnly,
 	})
 }
 
@@ -36,6 +37,14 @@ func staleCatalog() fault {
 func lastsForEver(b *broken) {
 	b.op = func(op *driver.Op) bool {
 		op.Row.Expires = 0
+		return true
+	}
+}
+
+// declaredOnly keeps of a row that is put what its table declares.
+func declaredOnly(b *broken) {
+	b.op = func(op *driver.Op) bool {
+		op.Row.Extra = nil
 		return true
 	}
 }

@@ -16,6 +16,7 @@ func versionRules() []rule {
 		{name: "made anew by another program", sentence: "A program that has a collection open which another one drops, and makes anew, is refused to read and to write.", needs: both(others, keepsNear), check: madeAnew},
 		{name: "index dropped by another program", sentence: "A program that has a collection open of which another one drops an index is refused to read and to write.", needs: both(others, keepsNear), check: indexDropped},
 		{name: "expiry of another program", sentence: "The expiry that another program gives to a record counts for one that knows of none.", needs: both(others, keepsNear), check: expiryOfAnother},
+		{name: "fields of another program", sentence: "What a program writes again keeps the fields, and the expiry, that only another program declares; what begins anew has nothing of what was there before.", needs: keepsNear, check: fieldsOfAnother},
 	}
 }
 
@@ -149,4 +150,76 @@ func expiryOfAnother(ctx context.Context, e *env) {
 		equal(e, "the keys of "+q.String(), len(collect(e, "keys", before.repo.Keys(ctx, q))), 1)
 	}
 	e.ok("insert over an expired record", before.repo.Insert(ctx, &message{Host: f.Host, ID: 1, Level: f.Level, Text: f.Text}))
+}
+
+// A letter is a message as a newer program knows it.
+type letter struct {
+	Host  string         `repo:"host"`
+	Time  time.Time      `repo:"time"`
+	ID    int64          `repo:"id"`
+	Level string         `repo:"level"`
+	Text  string         `repo:"text"`
+	Mail  *string        `repo:"mail"`
+	Tags  []string       `repo:"tags"`
+	Attr  map[string]any `repo:"attr"`
+	Data  []byte         `repo:"data"`
+	Sent  time.Time      `repo:"sent"`
+	Until time.Time      `repo:",expires"`
+	More  map[string]any `repo:",extra"`
+}
+
+func fieldsOfAnother(ctx context.Context, e *env) {
+	name := e.freshName()
+	covers := repo.Index{Partition: []string{"host"}, Sort: []string{"level"}, Covers: []string{"*"}}
+	before := e.older(ctx, name, covers)
+	schema := withIndexes(covers)
+	schema.Collection = name
+	newer, err := repo.Open[letter](ctx, repo.NewStore(e.store, nil), schema)
+	e.ok("open by a program with more fields", err)
+	mail := "a@x"
+	for what, write := range before.rewrites(ctx) {
+		for i, text := range []string{"as it was", "changed"} {
+			l := letter{Host: e.name(what), Time: e.when(i), Level: "info", Text: "as it was", Mail: &mail, Tags: []string{"b", "a"}, Attr: map[string]any{"k": int64(1)},
+				Data: []byte{0, 1}, Sent: e.when(7), Until: time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC(), More: map[string]any{"z": "y", "n": int64(3)}}
+			e.ok("insert", newer.Insert(ctx, &l))
+			e.ok(what+" by the older program", write(message{l.Host, l.Time, l.ID, l.Level, text}))
+			l.Text = text
+			got, err := newer.Get(ctx, repo.Key{l.Host, l.Time, l.ID})
+			e.ok("get", err)
+			equal(e, "what the newer program has after a "+what+" by the older one", got, l)
+			list := collect(e, "find", newer.Find(ctx, repo.Where("host", l.Host).Where("level", l.Level)))
+			equal(e, "the same by an index that covers it", list, []letter{l})
+			e.ok("delete", before.repo.Delete(ctx, repo.Key{l.Host, l.Time, l.ID}))
+			m := message{l.Host, l.Time, l.ID, l.Level, "anew"}
+			e.ok("insert", before.repo.Insert(ctx, &m))
+			got, err = newer.Get(ctx, repo.Key{l.Host, l.Time, l.ID})
+			e.ok("get", err)
+			equal(e, "what begins anew", got, letter{Host: m.Host, Time: m.Time, Level: m.Level, Text: m.Text})
+			e.ok("delete", before.repo.Delete(ctx, repo.Key{l.Host, l.Time, l.ID}))
+		}
+	}
+	clean(ctx, e, newer)
+}
+
+// rewrites are the ways in which a program writes a record again.
+func (p *program) rewrites(ctx context.Context) map[string]func(m message) error {
+	grouped := func(add func(*repo.Group[message])) error {
+		g := p.repo.Group()
+		add(g)
+		return g.Commit(ctx)
+	}
+	return map[string]func(m message) error{
+		"put":           func(m message) error { return p.repo.Put(ctx, &m) },
+		"replace":       func(m message) error { return p.repo.Replace(ctx, &m) },
+		"group put":     func(m message) error { return grouped(func(g *repo.Group[message]) { g.Put(&m) }) },
+		"group replace": func(m message) error { return grouped(func(g *repo.Group[message]) { g.Replace(&m) }) },
+		"update": func(m message) error {
+			_, err := p.repo.Update(ctx, repo.Key{m.Host, m.Time, m.ID}, func(old *message) error { *old = m; return nil })
+			return err
+		},
+		"patch": func(m message) error {
+			_, err := p.repo.Patch(ctx, repo.Key{m.Host, m.Time, m.ID}, repo.Set("text", m.Text))
+			return err
+		},
+	}
 }

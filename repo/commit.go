@@ -21,6 +21,7 @@ type write struct {
 	expect  Version       // the version that the record must have; zero is any
 	exists  bool          // the record must be there, whatever the verb
 	derive  func() error  // sets next from old; nil when next is set already
+	keep    bool          // what T says nothing of stays: next is to get it from old
 	careful bool          // of a patch: whether it can be done depends on what is there
 	refused *driver.Table // whose condition did not hold, after a refusal
 	lacks   bool          // the refusal means that a claim is gone which the record has
@@ -125,7 +126,7 @@ func (c *collection) blind(w *write) bool {
 	case doPatch:
 		return !w.careful && !w.renew && !c.mayExpire() && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
 	}
-	return len(c.indexes) == 0 && !c.mayExpire() && c.records.Ring == 0
+	return (w.verb == doDelete || !c.keeps()) && len(c.indexes) == 0 && !c.mayExpire() && c.records.Ring == 0
 }
 
 // readOld reads what is there for the writes that need it.
@@ -136,7 +137,7 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write) error
 		w := &writes[i]
 		if w.unread = !w.known && !c.blind(w); w.unread {
 			count, at = count+1, i
-			whole = whole || w.verb == doUpdate || w.verb == doPatch
+			whole = whole || w.verb == doUpdate || w.verb == doPatch || w.keep
 		}
 	}
 	if count == 0 {
@@ -217,8 +218,12 @@ func (c *collection) prepare(w *write) error {
 		if err := w.expected(); err != nil {
 			return err
 		}
-		if w.derive != nil {
+		switch {
+		case w.derive != nil:
 			return w.derive()
+		case w.keep:
+			w.whole = true
+			return c.keep(w)
 		}
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -72,6 +73,13 @@ func both(t *testing.T, test func(t *testing.T, older, newer *repo.Store)) {
 	t.Run("two programs", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newCommon(nil)
+			test(t, s.program(t), s.program(t))
+		})
+	})
+	t.Run("two programs, rows apart, tombstones", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			unit := driver.UnitPartition
+			s := newCommon(&memory.Options{Unit: &unit, Uncertain: true})
 			test(t, s.program(t), s.program(t))
 		})
 	})
@@ -481,4 +489,115 @@ func TestCatalogOutOfReach(t *testing.T) {
 		synctest.Wait()
 		refuses(t, "when the catalog answers again", r)
 	})
+}
+
+// A richer login has what only a newer program knows of.
+type richer struct {
+	ID    string         `repo:"id"`
+	User  string         `repo:"user"`
+	Seen  int64          `repo:"seen"`
+	Mail  string         `repo:"mail"`
+	Roles []string       `repo:"roles"`
+	Attr  map[string]any `repo:"attr"`
+	Until time.Time      `repo:",expires"`
+	More  map[string]any `repo:",extra"`
+}
+
+// rewrites are the ways in which a program writes a record again that it has read.
+func rewrites(ctx context.Context, r *repo.Repo[login]) map[string]func(l login) error {
+	return map[string]func(l login) error{
+		"put":     func(l login) error { return r.Put(ctx, &l) },
+		"replace": func(l login) error { return r.Replace(ctx, &l) },
+		"update": func(l login) error {
+			_, err := r.Update(ctx, repo.Key{l.ID}, func(old *login) error { *old = l; return nil })
+			return err
+		},
+		"group put": func(l login) error {
+			g := r.Group()
+			g.Put(&l)
+			return g.Commit(ctx)
+		},
+		"group replace": func(l login) error {
+			g := r.Group()
+			g.Replace(&l)
+			return g.Commit(ctx)
+		},
+		"patch": func(l login) error {
+			_, err := r.Patch(ctx, repo.Key{l.ID}, repo.Set("seen", l.Seen))
+			return err
+		},
+	}
+}
+
+// What a program says nothing of stays when it writes a record: by records, and by rows that
+// cover. A record that begins anew has nothing of the one before it.
+func TestFieldsOfAnotherProgram(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		for _, schema := range []repo.Schema{indexed(), loginSchema()} {
+			fieldsOfAnother(t, older, newer, schema)
+			if err := repo.DropCollection(t.Context(), newer, schema.Collection); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func fieldsOfAnother(t *testing.T, older, newer *repo.Store, schema repo.Schema) {
+	t.Helper()
+	ctx := t.Context()
+	before := must[login](t, older, schema)
+	after := must[richer](t, newer, schema)
+	all := func() (list []richer) {
+		t.Helper()
+		list, err := repo.Collect(after.Scan(ctx, repo.Where("user", "ann")))
+		if len(schema.Indexes) > 0 {
+			covered, err := repo.Collect(after.Find(ctx, repo.Where("user", "ann").Order("seen")))
+			if !reflect.DeepEqual(covered, list) || err != nil {
+				t.Errorf("the index that covers all has %+v, %v, the records %+v", covered, err, list)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for name, write := range rewrites(ctx, before) {
+		for _, seen := range []int64{1, 2} { // as it was, and changed
+			want := richer{ID: "1", User: "ann", Seen: 1, Mail: "a@x", Roles: []string{"b", "a"}, Attr: map[string]any{"k": int64(1)},
+				Until: time.Now().Add(time.Hour).Truncate(time.Millisecond).UTC(), More: map[string]any{"z": "y"}}
+			if err := after.Insert(ctx, &want); err != nil {
+				t.Fatal(err)
+			}
+			if err := write(login{ID: "1", User: "ann", Seen: seen}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			want.Seen = seen
+			if got := all(); !reflect.DeepEqual(got, []richer{want}) {
+				t.Errorf("after a %s by the older program there is %+v, want %+v", name, got, want)
+			}
+			if err := before.Delete(ctx, repo.Key{"1"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, begin := range map[string]func(*login) error{
+		"insert": func(l *login) error { return before.Insert(ctx, l) },
+		"put":    func(l *login) error { return before.Put(ctx, l) },
+	} {
+		for what, end := range map[string]func() error{
+			"deleted": func() error { return before.Delete(ctx, repo.Key{"1"}) },
+			"expired": func() error { time.Sleep(time.Hour); return nil },
+		} {
+			old := richer{ID: "1", User: "ann", Mail: "a@x", Until: time.Now().Add(time.Minute), More: map[string]any{"z": "y"}}
+			if err := errors.Join(after.Insert(ctx, &old), end(), begin(&login{ID: "1", User: "ann", Seen: 3})); err != nil {
+				t.Fatalf("%s over one that is %s: %v", name, what, err)
+			}
+			if got := all(); len(got) != 1 || !reflect.DeepEqual(got[0], richer{ID: "1", User: "ann", Seen: 3}) {
+				t.Errorf("%s over one that is %s leaves %+v", name, what, got)
+			}
+			if err := before.Delete(ctx, repo.Key{"1"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 }

@@ -33,15 +33,17 @@ func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
 	return r.put(ctx, "insert", doInsert, record, nil)
 }
 
-// Replace writes a record that is there, whole, and fills its version field. It
+// Replace writes a record that is there, and fills its version field. Fields that T does not
+// declare, and without a field for it the expiry, stay as they are: another program, newer or
+// older, may have written them. It
 // fails with ErrNotFound when it is not there, and with ErrConflict when its
 // version is not that of the record's version field, if that is set, or of IfVersion.
 func (r *Repo[T]) Replace(ctx context.Context, record *T, opts ...WriteOption) error {
 	return r.put(ctx, "replace", doReplace, record, opts)
 }
 
-// Put writes a record whether or not it is there, whole, and fills its version
-// field. With a version, in that field or by IfVersion, it fails with ErrConflict
+// Put writes a record whether or not it is there, as Insert or Replace does, and fills its
+// version field. With a version, in that field or by IfVersion, it fails with ErrConflict
 // unless the record is there with that version.
 func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error {
 	return r.put(ctx, "put", doPut, record, opts)
@@ -121,7 +123,31 @@ func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error 
 	if verb != doInsert {
 		w.expect = next.version
 	}
+	w.keep = verb != doInsert && r.keeps()
 	return nil
+}
+
+// keeps reports whether a record may have what T says nothing of: fields that only another
+// program declares, or an expiry.
+func (c *collection) keeps() bool { return !c.extra || !c.expires }
+
+// keep leaves in a record that is there what T says nothing of. One that is dead or has
+// expired leaves nothing to the next.
+func (c *collection) keep(w *write) error {
+	old, next := &w.old, w.next
+	if !c.extra {
+		next.extra = nil
+		if old.live {
+			next.extra = old.extra
+		}
+	}
+	if !c.expires {
+		next.expires = 0
+		if old.live {
+			next.expires = old.expires
+		}
+	}
+	return c.checkSize(next, w.key)
 }
 
 // encode makes next the values of rec. It reuses the array of next.vals.
@@ -212,16 +238,7 @@ func (r *Repo[T]) derive(w *write, rec *T, fn func(*T) error) error {
 	if !slices.EqualFunc(now, w.keyVals, driver.Value.Equal) {
 		return invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now))
 	}
-	if err := r.checkSize(next, w.key); err != nil {
-		return err
-	}
-	if !r.extra {
-		next.extra = old.extra // fields of a newer program are not lost
-	}
-	if !r.expires {
-		next.expires = old.expires
-	}
-	return nil
+	return r.keep(w)
 }
 
 // Delete removes a record. One that is not there is no error, unless an option asks for
