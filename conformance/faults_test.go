@@ -142,7 +142,7 @@ func tried(t *testing.T, r *rule, broken fault) error {
 		if r.group == closeGroup && !first && r.id() != "close/kept" {
 			b.Store = newBroken(unitFor(r)).Store
 		}
-		if r.group == handleGroup && !first {
+		if (r.group == handleGroup || r.name == "builds of another program") && !first {
 			return another(b, broken), nil
 		}
 		first = false

@@ -31,20 +31,25 @@ func ghosts() fault {
 	})
 }
 
-// firstRev answers with the Rev that a row had when it was first read.
+// firstRev answers for one record, the first to be read, with the Rev that it had then.
 func firstRev() fault {
 	return func(b *broken) {
 		var mu sync.Mutex
-		first := map[driver.Key]driver.Row{}
+		var key driver.Key
+		var first driver.Row
 		b.got = func(t *driver.Table, keys []driver.Key, _ []int, rows []driver.Row) {
 			mu.Lock()
 			defer mu.Unlock()
 			for i := range rows {
-				if r := &rows[i]; t.Class == driver.Records && !r.Rev.IsZero() {
-					if _, ok := first[keys[i]]; !ok {
-						first[keys[i]] = driver.Row{Rev: r.Rev, Ring: slices.Clone(r.Ring)}
-					}
-					r.Rev, r.Ring = first[keys[i]].Rev, first[keys[i]].Ring
+				r := &rows[i]
+				if t.Class != driver.Records || r.Rev.IsZero() {
+					continue
+				}
+				if first.Rev.IsZero() {
+					key, first = keys[i], driver.Row{Rev: r.Rev, Ring: slices.Clone(r.Ring)}
+				}
+				if keys[i] == key {
+					r.Rev, r.Ring = first.Rev, first.Ring
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"cmp"
+	"context"
 	"strings"
 	"sync"
 
@@ -14,6 +15,8 @@ func versionFaults() map[string]fault {
 		"index dropped by another program": staleCatalog(),
 		"expiry of another program":        lastsForEver,
 		"fields of another program":        declaredOnly,
+		"native index of another program":  rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
+		"builds of another program":        countFault(),
 	})
 }
 
@@ -46,5 +49,15 @@ func declaredOnly(b *broken) {
 	b.op = func(op *driver.Op) bool {
 		op.Row.Extra = nil
 		return true
+	}
+}
+
+// countFault counts one row less than there are.
+func countFault() fault {
+	return func(b *broken) {
+		b.count = func(ctx context.Context, s driver.Span) (int, error) {
+			n, err := b.Store.Count(ctx, s)
+			return n - 1, err
+		}
 	}
 }

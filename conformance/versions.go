@@ -16,6 +16,8 @@ func versionRules() []rule {
 		{name: "made anew by another program", sentence: "A program that has a collection open which another one drops, and makes anew, is refused to read and to write.", needs: both(others, keepsNear), check: madeAnew},
 		{name: "index dropped by another program", sentence: "A program that has a collection open of which another one drops an index is refused to read and to write.", needs: both(others, keepsNear), check: indexDropped},
 		{name: "expiry of another program", sentence: "The expiry that another program gives to a record counts for one that knows of none.", needs: both(others, keepsNear), check: expiryOfAnother},
+		{name: "native index of another program", sentence: "A program that does not know of an index which the store keeps goes on, and may be opened anew; the index finds what it writes.", needs: both(others, keepsSome), check: nativeOfAnother},
+		{name: "builds of another program", sentence: "Programs that add an index which the store keeps to a collection with records, at once, all come to have it.", needs: both(others, keepsSome), check: buildsAtOnce},
 		{name: "fields of another program", sentence: "What a program writes again keeps the fields, and the expiry, that only another program declares; what begins anew has nothing of what was there before.", needs: keepsNear, check: fieldsOfAnother},
 	}
 }
@@ -222,4 +224,63 @@ func (p *program) rewrites(ctx context.Context) map[string]func(m message) error
 			return err
 		},
 	}
+}
+
+// keepsSome says why a store keeps no index by itself.
+func keepsSome(f driver.Facts) string {
+	if !f.Native.Has {
+		return f.Native.Reason
+	}
+	return ""
+}
+
+// keptByLevel is an index that every store keeps which keeps any.
+func keptByLevel() repo.Index {
+	return repo.Index{Name: "by_level", Partition: []string{"host", "level"}, Sort: []string{"-time"}, Kind: "native"}
+}
+
+func nativeOfAnother(ctx context.Context, e *env) {
+	name := e.freshName()
+	before := e.older(ctx, name)
+	m := message{Host: e.name("h"), Time: e.when(0), Level: "info", Text: "0"}
+	insertAll(ctx, e, before.repo, m)
+	schema := withIndexes(keptByLevel())
+	schema.Collection = name
+	after, err := repo.Open[message](ctx, repo.NewStore(e.store, nil), schema, repo.WithRebuild())
+	e.ok("open by a program with the index", err)
+	time.Sleep(5 * time.Second) // until the older program has looked at the catalog
+	for i, p := range []*program{before, e.older(ctx, name)} {
+		m.Time, m.Text = e.when(1+i), fmt.Sprint(1+i)
+		insertAll(ctx, e, p.repo, m)
+		_, err := p.repo.Update(ctx, repo.Key{m.Host, m.Time, m.ID}, func(old *message) error { old.Text += "u"; return nil })
+		e.ok("update", err)
+		equal(e, "the records", len(collect(e, "find", p.repo.Find(ctx, repo.Where("host", m.Host)))), 2+i)
+	}
+	q := repo.Where("host", m.Host).Where("level", "info")
+	equal(e, "what the index finds", find(ctx, e, after, q, textOfMessage), []string{"2u", "1u", "0"})
+	clean(ctx, e, after)
+}
+
+func buildsAtOnce(ctx context.Context, e *env) {
+	name := e.freshName()
+	before := e.older(ctx, name)
+	const records = 500
+	for i := range records {
+		insertAll(ctx, e, before.repo, message{Host: e.name("h"), Time: e.when(i), Level: "info", Text: "x"})
+	}
+	schema := withIndexes(keptByLevel())
+	schema.Collection = name
+	e.parallel(4, func(int) error {
+		other := e.second(ctx)
+		defer other.store.Close()
+		r, err := repo.Open[message](ctx, other.repo, schema, repo.WithRebuild())
+		if err != nil {
+			return err
+		}
+		n, err := r.Count(ctx, repo.Where("host", e.name("h")).Where("level", "info"))
+		if err == nil && n != records {
+			err = fmt.Errorf("the index finds %d of %d records", n, records)
+		}
+		return err
+	})
 }

@@ -2,22 +2,85 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// build fills indexes from the records, alone: the caller holds the gate, and no
-// other process writes. The catalog says "building" until the rows are complete,
-// so that what a crash leaves is refused at the next Open.
+// build makes indexes of records that are there. Those that the store keeps it fills by
+// itself, whoever writes, and several programs may ask it to at once.
 func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
 	if err := c.mayBuild(build); err != nil {
 		return false, err
 	}
+	if slices.ContainsFunc(build, func(x *index) bool { return !x.native }) || c.store.facts.OneProcess {
+		return c.buildAlone(ctx, k, cat, e, build)
+	}
+	replaces := e.replaces(build)
+	if !e.awaits(build) {
+		e.grow(c)
+		for _, x := range build {
+			e.setIndex(x.entry(indexBuilding))
+		}
+		if replaces {
+			e.Epoch = newEpoch()
+		}
+		if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+			return false, err
+		}
+		if replaces {
+			c.shared.lose()
+		}
+	}
+	for _, x := range build {
+		if err := c.keepNative(ctx, x, replaces); err != nil {
+			return false, fmt.Errorf("build index %s: %w", x.name, err)
+		}
+		e.setIndex(x.entry(indexReady))
+	}
+	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+		return false, err // another program ended it, or began another one
+	}
+	c.adopt(e)
+	return true, nil
+}
+
+// keepNative lets the store keep an index. Where it keeps another one of the name, that goes
+// when all programs know.
+func (c *collection) keepNative(ctx context.Context, x *index, replaces bool) error {
+	tables := []*driver.Table{x.table}
+	if !replaces {
+		err := c.store.driver.Define(ctx, tables)
+		if !errors.Is(err, ErrSchema) {
+			return err
+		}
+	}
+	if err := c.store.outlast(ctx); err != nil {
+		return err
+	}
+	if !replaces { // the program that is at it may have dropped the other one
+		if err := c.store.driver.Define(ctx, tables); !errors.Is(err, ErrSchema) {
+			return err
+		}
+	}
+	if err := c.store.driver.Drop(ctx, tables); err != nil {
+		return err
+	}
+	return c.store.driver.Define(ctx, tables)
+}
+
+// buildAlone fills indexes from the records: the caller holds the gate, and no
+// other process writes. The catalog says "building" until the rows are complete,
+// so that what a crash leaves is refused at the next Open.
+func (c *collection) buildAlone(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
 	e.Epoch = newEpoch()
 	e.grow(c)
 	before := slices.Clone(e.Indexes)
+	if e.replaces(build) {
+		c.shared.drops.Add(1)
+	}
 	for _, x := range build {
 		e.setIndex(x.entry(indexBuilding))
 	}

@@ -200,7 +200,8 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 		}
 	}
 	for _, old := range e.Indexes {
-		if !slices.ContainsFunc(c.indexes, func(x *index) bool { return x.name == old.Name }) {
+		known := slices.ContainsFunc(c.indexes, func(x *index) bool { return x.name == old.Name })
+		if !known && old.Mode != modeNative { // which the store keeps, whoever writes
 			faults = append(faults, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.Index, ErrSchema))
 		}
 	}
@@ -237,6 +238,26 @@ func (x *catalogIndex) is(of *index) bool {
 		now.Mode = x.Mode
 	}
 	return x.State == now.State && x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.Index), plainIndex(now.Index))
+}
+
+// awaits reports whether the entry has all the indexes, as they are declared, and says that
+// they are being built: by another program, or by one that was stopped.
+func (e *catalogEntry) awaits(build []*index) bool {
+	for _, x := range build {
+		if !slices.ContainsFunc(e.Indexes, func(old catalogIndex) bool {
+			building := old.State == indexBuilding
+			old.State = indexReady
+			return old.Name == x.name && building && old.is(x)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// replaces reports whether the entry has one of the indexes otherwise.
+func (e *catalogEntry) replaces(build []*index) bool {
+	return slices.ContainsFunc(build, func(x *index) bool { return e.has(x) && !e.awaits([]*index{x}) })
 }
 
 // plainIndex returns x with nil for empty lists, for comparison.

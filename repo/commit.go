@@ -26,6 +26,8 @@ type write struct {
 	refused *driver.Table // whose condition did not hold, after a refusal
 	lacks   bool          // the refusal means that a claim is gone which the record has
 	unread  bool          // what is there is to be read
+
+	stranger bool // the refusal is that of a unique native index which the schema lacks
 }
 
 type verb uint8
@@ -313,12 +315,13 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	w := b.owner[refusal.Op]
 	writes[w].refused = b.ops[refusal.Op].Table
 	writes[w].lacks = b.ops[refusal.Op].If == driver.Present && len(writes) == 1
+	writes[w].stranger = false
 	if refusal.Native != "" {
 		x := c.indexNamed(refusal.Native)
-		if x == nil {
-			return 0, nil, fmt.Errorf("another record has values that the unique index %s allows to one, and the schema lacks that index; declare it: %w", refusal.Native, ErrSchema)
+		if writes[w].refused, writes[w].lacks = c.records, false; x != nil {
+			writes[w].refused = x.table
 		}
-		writes[w].refused, writes[w].lacks = x.table, false
+		writes[w].stranger = x == nil
 	}
 	if writes[w].refused != c.records {
 		return w, refusal, c.keysFirst(ctx, k, writes, nil)
@@ -374,6 +377,9 @@ func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *dr
 	if refusal.Overflow {
 		e := w.edits[refusal.Edit]
 		return invalid("add to %s: the sum is over the range of int64, or the field is no integer", c.editName(e))
+	}
+	if w.stranger {
+		return c.refusedStranger(ctx, k, refusal)
 	}
 	if w.refused != c.records {
 		return c.refusedClaim(ctx, k, w, refusal)

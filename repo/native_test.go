@@ -191,7 +191,7 @@ func TestUnknownUniqueIndex(t *testing.T) {
 	if err := s.Define(t.Context(), []*driver.Table{home, hidden}); err != nil {
 		t.Fatal(err)
 	}
-	if err := songs.Insert(t.Context(), &song{ID: "3"}); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "hidden") {
+	if err := songs.Insert(t.Context(), &song{ID: "3"}); !errors.Is(err, repo.ErrExists) || !strings.Contains(err.Error(), "hidden") {
 		t.Errorf("insert against an index of another program: %v", err)
 	}
 }

@@ -34,6 +34,21 @@ func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusa
 	return c.taken(x, owner, w)
 }
 
+// refusedStranger is refusedClaim for a unique index that the store keeps, and that another
+// program has declared.
+func (c *collection) refusedStranger(ctx context.Context, k *call, refusal *driver.Refusal) error {
+	owner := refusal.Row.Key
+	switch {
+	case refusal.Row.Rev.IsZero():
+		return nil // given up in the meantime
+	case k.isPast(refusal.Row.Expires):
+		_, err := c.reclaim(ctx, k, owner)
+		return err
+	}
+	name := strings.TrimPrefix(refusal.Native, c.name+".")
+	return &indexTaken{index: name, text: fmt.Sprintf("a value of the unique index %s, which the schema lacks, is taken by %s", name, c.printText(owner))}
+}
+
 // taken returns the error for a unique value that another record has.
 func (c *collection) taken(x *index, owner driver.Key, w *write) error {
 	what := "a value of index " + x.name

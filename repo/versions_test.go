@@ -45,7 +45,7 @@ func (s common) Define(ctx context.Context, tables []*driver.Table) error {
 func (s common) Drop(ctx context.Context, tables []*driver.Table) error {
 	err := s.Store.Drop(ctx, tables)
 	for t := range s.known {
-		if err == nil && slices.ContainsFunc(tables, func(o *driver.Table) bool { return o.Name == t.Name }) {
+		if err == nil && !t.Native && slices.ContainsFunc(tables, func(o *driver.Table) bool { return o.Name == t.Name }) {
 			err = s.Store.Define(ctx, []*driver.Table{t})
 		}
 	}
@@ -600,4 +600,97 @@ func fieldsOfAnother(t *testing.T, older, newer *repo.Store, schema repo.Schema)
 			}
 		}
 	}
+}
+
+func nativeByUser() repo.Index {
+	return repo.Index{Partition: []string{"user"}, Sort: []string{"seen"}, Kind: "native"}
+}
+
+// A native index cannot be left behind, so a program that does not know of it goes on, and
+// may be started anew.
+func TestNativeIndexOfAnotherProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), newCommon(nil)
+		before := must[login](t, s.program(t), indexed())
+		if err := before.Insert(ctx, &login{ID: "1", User: "ann", Seen: 1}); err != nil {
+			t.Fatal(err)
+		}
+		after := must[login](t, s.program(t), indexed(nativeByUser(), repo.Index{Partition: []string{"seen"}, Unique: true, Kind: "native"}), repo.WithRebuild())
+		time.Sleep(10 * time.Second)
+		for i, r := range []*repo.Repo[login]{before, must[login](t, s.program(t), indexed())} {
+			n := int64(2 + i)
+			if err := r.Put(ctx, &login{ID: fmt.Sprint(n), User: "ann", Seen: n}); err != nil {
+				t.Errorf("program %d, which does not know of the index: %v", i, err)
+			}
+			if _, err := r.Get(ctx, repo.Key{"1"}); err != nil {
+				t.Errorf("program %d: %v", i, err)
+			}
+			err := r.Insert(ctx, &login{ID: "9", User: "ann", Seen: 1})
+			if e, ok := errors.AsType[*repo.Error](err); !ok || !errors.Is(err, repo.ErrExists) || e.Index != "by_seen" {
+				t.Errorf("program %d: insert of a value that is taken in the other index: %v", i, err)
+			}
+		}
+		if got, err := repo.Collect(after.Find(ctx, repo.Where("user", "ann").Order("seen"))); len(got) != 3 || err != nil {
+			t.Errorf("the index finds %v, %v", got, err)
+		}
+	})
+}
+
+// A unique value that another program's index keeps is free when its owner has expired.
+func TestNativeOwnerExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), newCommon(nil)
+		unique := indexed(repo.Index{Partition: []string{"user"}, Unique: true, Kind: "native"})
+		after := must[passing](t, s.program(t), unique)
+		before := must[login](t, s.program(t), indexed())
+		if err := after.Insert(ctx, &passing{ID: "1", User: "ann", Until: time.Now().Add(time.Minute)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := before.Insert(ctx, &login{ID: "2", User: "ann"}); !errors.Is(err, repo.ErrExists) {
+			t.Errorf("insert of a value that is taken: %v", err)
+		}
+		time.Sleep(time.Hour)
+		if err := before.Insert(ctx, &login{ID: "2", User: "ann"}); err != nil {
+			t.Errorf("insert of a value whose owner has expired: %v", err)
+		}
+	})
+}
+
+// Replicas of a new program that start at once all come to have its indexes, new ones and
+// those that are declared otherwise; the older program is told.
+func TestReplicasBuildAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, s := t.Context(), newCommon(nil)
+		older := nativeByUser()
+		older.Name = "x"
+		before := must[login](t, s.program(t), indexed(older))
+		for i := range 300 {
+			if err := before.Insert(ctx, &login{ID: fmt.Sprint(i), User: "ann", Seen: int64(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		newer := repo.Index{Name: "x", Partition: []string{"user"}, Sort: []string{"-seen"}, Kind: "native"}
+		opened := make(chan error)
+		for range 4 {
+			p := s.program(t)
+			go func() {
+				r, err := repo.Open[login](ctx, p, indexed(newer, nativeByUser()), repo.WithRebuild())
+				if err == nil {
+					var got []login
+					if got, err = repo.Collect(r.Find(ctx, repo.Where("user", "ann"))); err == nil && len(got) != 300 {
+						err = fmt.Errorf("%d of 300 records", len(got))
+					}
+				}
+				opened <- err
+			}()
+		}
+		for range 4 {
+			if err := <-opened; err != nil {
+				t.Errorf("a replica: %v", err)
+			}
+		}
+		if _, err := repo.Collect(before.Find(ctx, repo.Where("user", "ann"))); !errors.Is(err, repo.ErrSchema) {
+			t.Errorf("the older program: %v, want ErrSchema", err)
+		}
+	})
 }

@@ -61,6 +61,7 @@ const (
 	codeTransactionLarge  = 257
 	codeExceeded          = 262
 	codeNotInTransaction  = 263
+	codeBuildAborted      = 276
 	codeTransactionCache  = 388
 	codeRateLimit         = 462
 	codeAtlas             = 8000

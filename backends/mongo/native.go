@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
@@ -96,9 +97,13 @@ func (s *Store) defineNative(ctx context.Context, doing string, t *driver.Table,
 	case !there && attach:
 		return schema("%s %s: there is no such index; define it first", doing, t.Name)
 	case !there:
-		if err := s.createIndex(ctx, v); err != nil {
-			return err
-		}
+		err = s.noneLate(ctx, v)
+	}
+	if err == nil && !attach { // one that is listed may be built still, and then this waits for it
+		err = s.createIndex(ctx, v)
+	}
+	if err != nil {
+		return err
 	}
 	s.views.Set([]*driver.Table{t}, func(*driver.Table) *view { return v })
 	return nil
@@ -169,9 +174,6 @@ func (n *native) partial(w *writer) {
 // createIndex builds the index of a native view, which the server fills.
 func (s *Store) createIndex(ctx context.Context, v *view) error {
 	name := v.native.table.Name
-	if err := s.noneLate(ctx, v); err != nil {
-		return err
-	}
 	w := command("createIndexes", v.collection)
 	all := w.open(typeArray, "indexes")
 	one := w.open(typeDocument, "0")
@@ -185,6 +187,12 @@ func (s *Store) createIndex(ctx context.Context, v *view) error {
 	w.close(all)
 	w.durable()
 	_, err := s.run(ctx, s.db, w)
+	for attempt := 1; codeOf(err) == codeBuildAborted && attempt <= mostBuilds; attempt++ {
+		if err := sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
+			return err
+		}
+		_, err = s.run(ctx, s.db, w)
+	}
 	switch codeOf(err) {
 	case 0:
 		return s.failed(ctx, "define "+name, err)
@@ -197,6 +205,10 @@ func (s *Store) createIndex(ctx context.Context, v *view) error {
 	}
 	return s.failed(ctx, "define "+name, err)
 }
+
+// mostBuilds is how often an index is begun that another program dropped meanwhile, since
+// it built another one of that name.
+const mostBuilds = 10
 
 // noneLate sees that no document has a field of a native index where it lay before it
 // was declared, in which MongoDB does not look for it.

@@ -272,7 +272,7 @@ func TestNativeIndexesOfOtherPrograms(t *testing.T) {
 	do(t, db, d("createIndexes", "articles", "indexes", bson.A{d("key", d("author", 1, "rank", 1), "name", "theirs", "unique", true)}))
 	b := article1(1)
 	b.ID = "other"
-	if err := articles.Insert(t.Context(), &b); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "theirs") {
+	if err := articles.Insert(t.Context(), &b); !errors.Is(err, repo.ErrExists) || !strings.Contains(err.Error(), "theirs") {
 		t.Errorf("insert against a unique index of another program: %v", err)
 	}
 	do(t, db, d("dropIndexes", "articles", "index", "articles.by_topic"))

@@ -261,8 +261,11 @@ func catalogVariants() []variant {
 			proof: byOthers("catalog and schema/index dropped"), want: `rule catalog and schema/index dropped by another program\n`,
 		},
 		{
-			name:  "nobody asks whether another program changed the schema",
-			edits: []edit{{"lease.go", "!c.lease.isOver(leaseTime) {\n", "c.lease.isOver(0) {\n"}},
+			name: "nobody asks whether another program changed the schema",
+			edits: []edit{
+				{"lease.go", "!c.lease.isOver(leaseTime) {\n", "c.lease.isOver(0) {\n"},
+				{"lease.go", "c.lease.isOver(leaseTime/2) {\n", "c.lease.isOver(1000*leaseTime) {\n"},
+			},
 			proof: byOthers("catalog and schema/index dropped"), want: `rule catalog and schema/index dropped by another program\n`,
 		},
 		{
