@@ -211,7 +211,7 @@ func textCoder() coder {
 			}
 			text, err := v.Addr().Interface().(encoding.TextMarshaler).MarshalText()
 			if err != nil {
-				return driver.Value{}, fmt.Errorf("%w: %w", err, ErrInvalid)
+				return driver.Value{}, fmt.Errorf("%w: %w", driver.Hide(err, "its text cannot be made"), ErrInvalid)
 			}
 			return textValue(string(text))
 		},
@@ -220,7 +220,7 @@ func textCoder() coder {
 				return mismatch(v, into)
 			}
 			if err := into.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Str())); err != nil {
-				return fmt.Errorf("%w: %w", err, ErrSchema)
+				return fmt.Errorf("%w: %w", driver.Hide(err, "its text cannot be read"), ErrSchema)
 			}
 			return nil
 		}}

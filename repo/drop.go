@@ -23,7 +23,7 @@ func DropIndex(ctx context.Context, store *Store, collection, name string) error
 		err = dropIndex(ctx, store, &k, sh, collection, name)
 	}
 	if err != nil {
-		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
+		return &Error{Op: "drop index", Collection: collection, Index: name, Err: store.redact(err)}
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func DropCollection(ctx context.Context, store *Store, collection string) error 
 		err = dropCollection(ctx, store, &k, sh, collection)
 	}
 	if err != nil {
-		return &Error{Op: "drop", Collection: collection, Err: err}
+		return &Error{Op: "drop", Collection: collection, Err: store.redact(err)}
 	}
 	sh.lose() // also where there was no collection
 	return nil

@@ -116,7 +116,7 @@ func (r *record) addExtra(m map[string]any) error {
 		}
 		x, err := anyOf(p.Value)
 		if err != nil {
-			return fmt.Errorf("field %.64q: %w", p.Name, err)
+			return driver.Errorf("field %.64q: %w", driver.Private(p.Name), err)
 		}
 		m[p.Name] = x
 	}

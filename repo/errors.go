@@ -2,7 +2,6 @@ package repo
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -70,5 +69,5 @@ func (e *Error) Error() string {
 func (e *Error) Unwrap() error { return e.Err }
 
 func invalid(format string, args ...any) error {
-	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrInvalid)
+	return driver.Errorf(format+": %w", append(args[:len(args):len(args)], ErrInvalid)...)
 }

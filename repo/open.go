@@ -40,7 +40,7 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	k := store.begin("open")
 	c, sh, err := openCollection(ctx, store, &k, schema, reflect.TypeFor[T](), o)
 	if err != nil {
-		return nil, &Error{Op: "open", Collection: schema.Collection, Err: err}
+		return nil, &Error{Op: "open", Collection: schema.Collection, Err: store.redact(err)}
 	}
 	return &Repo[T]{collection: c, shape: sh, by: c.accesses(sh), scratch: newScratch[T]()}, nil
 }
@@ -242,7 +242,7 @@ func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) 
 
 // annotate makes err an *Error of operation op.
 func (c *collection) annotate(op string, key Key, err error) error {
-	e := &Error{Op: op, Collection: c.name, Err: err}
+	e := &Error{Op: op, Collection: c.name, Err: c.store.redact(err)}
 	if key != nil {
 		e.Key = short(key.String())
 	}

@@ -242,7 +242,7 @@ func (r *record) setExtra(m map[string]any, s *shape) error {
 		}
 		v, err := encodeAny(x, 1)
 		if err != nil {
-			return fmt.Errorf("field %.64q: %w", name, err)
+			return driver.Errorf("field %.64q: %w", driver.Private(name), err)
 		}
 		if !v.IsNone() {
 			r.extra = append(r.extra, driver.Pair{Name: name, Value: v})
@@ -257,7 +257,7 @@ func checkExtra(name string, s *shape) error {
 		return err
 	}
 	if name == "" || name[0] == '_' {
-		return invalid("field %.64q: a name may not be empty or begin with '_'", name)
+		return invalid("field %.64q: a name may not be empty or begin with '_'", driver.Private(name))
 	}
 	for i := range s.fields {
 		if s.fields[i].name == name {
@@ -357,7 +357,7 @@ func (r *record) setMapField(name string, x any, s *shape) error {
 	}
 	v, err := encodeAny(x, 1)
 	if err != nil {
-		return fmt.Errorf("field %.64q: %w", name, err)
+		return driver.Errorf("field %.64q: %w", driver.Private(name), err)
 	}
 	if !v.IsNone() {
 		r.extra = append(r.extra, driver.Pair{Name: name, Value: v})

@@ -27,7 +27,9 @@ type Options struct {
 	// [Outcome] from a client.
 	CursorKey []byte
 
-	// Redact keeps keys and values out of error texts.
+	// Redact keeps keys and values out of error texts, those of backends and of servers included.
+	// Errors are then not unwrapped: errors.Is and errors.As tell what they are. What a function
+	// given to Update returns is shown as it is.
 	Redact bool
 }
 

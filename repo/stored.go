@@ -19,7 +19,7 @@ func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, err
 	k := store.begin("schema of")
 	s, err := schemaOf(ctx, store, &k, collection)
 	if err != nil {
-		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: err}
+		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: store.redact(err)}
 	}
 	return s, nil
 }

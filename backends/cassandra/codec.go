@@ -323,5 +323,5 @@ func (r *reader) bad(column string) error {
 		partition, _ = r.partition()
 	}
 	return corrupt("the row %.200q of the partition %.200q of the table %s.%s has a column %.50q that this library cannot have written so: another program wrote it; mend or remove it",
-		r.sortText(), partition, r.store.keyspace, r.v.physical, column)
+		driver.Private(r.sortText()), driver.Private(partition), r.store.keyspace, r.v.physical, column)
 }

@@ -63,7 +63,15 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 		}
 	}
 	remedy, kind := kindOf(err)
-	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
+	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, told(err))
+}
+
+// told hides what the server says of an error that it answered.
+func told(err error) error {
+	if code := codeOf(err); code >= 0 {
+		return backend.Told(err, fmt.Sprintf("code 0x%04x", code))
+	}
+	return err
 }
 
 // isSilence reports whether no answer came in the time that the client waits for one.
@@ -83,7 +91,7 @@ func (s *Store) unfinished(ctx context.Context, err error) error {
 	if errors.Is(err, driver.ErrTimeout) || unsent(err) {
 		return s.failed(ctx, "commit", err)
 	}
-	return who.Unknown(ctx, s.addr, err)
+	return who.Unknown(ctx, s.addr, told(err))
 }
 
 // unsent reports whether the client had no connection for a statement.

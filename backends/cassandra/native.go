@@ -325,7 +325,7 @@ func (r *reader) sound(doing string) error {
 		switch {
 		case declared && len(r.cells[i].data) > longestKey:
 			return tooLarge("%s: the record %.200q of the table %s has %d bytes in %s, and an index has at most %d; change it, or take kind table",
-				doing, r.sortText(), r.v.physical, len(r.cells[i].data), r.v.fields[ordinal].Name, longestKey)
+				doing, driver.Private(r.sortText()), r.v.physical, len(r.cells[i].data), r.v.fields[ordinal].Name, longestKey)
 		case name == "_extra" && len(r.cells[i].data) > 0:
 			if err := r.soundExtra(doing, string(r.cells[i].data)); err != nil {
 				return err
@@ -344,7 +344,7 @@ func (r *reader) soundExtra(doing, text string) error {
 	for i, value := range row.Fields {
 		if !value.IsNone() {
 			return unsupported("%s: the record %.200q of the table %s has %s from before it was declared, in _extra; write such records again, or take kind table",
-				doing, r.sortText(), r.v.physical, r.v.fields[r.sh.mask[i]].Name)
+				doing, driver.Private(r.sortText()), r.v.physical, r.v.fields[r.sh.mask[i]].Name)
 		}
 	}
 	return nil

@@ -51,7 +51,7 @@ func (v *view) nativeSection(span *driver.Span) (section, error) {
 	n := v.native
 	vals, rest, err := driver.ParseParts(nil, span.Key.Partition, n.table.Partition)
 	if err != nil || rest != "" {
-		return section{}, invalid("index %s: the partition %.200q is not one of its key columns", n.table.Name, span.Key.Partition)
+		return section{}, invalid("index %s: the partition %.200q is not one of its key columns", n.table.Name, driver.Private(span.Key.Partition))
 	}
 	home := make([]driver.Value, len(n.parts))
 	for i, at := range n.parts {

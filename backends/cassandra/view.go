@@ -200,7 +200,7 @@ func (v *view) partition(args []any, text string) ([]any, error) {
 	var room [8]driver.Value
 	vals, rest, err := driver.ParseParts(room[:0], text, v.parts)
 	if err != nil || rest != "" {
-		return nil, invalid("table %s: the partition %.200q is not one of its key columns", v.name, text)
+		return nil, invalid("table %s: the partition %.200q is not one of its key columns", v.name, driver.Private(text))
 	}
 	if v.escaped {
 		s := vals[0].Str()

@@ -71,7 +71,7 @@ func (n *native) fill(records *rows) error {
 			}
 			for _, e := range entries {
 				if other := n.rows.get(e.Partition + e.Sort); other != nil {
-					return fmt.Errorf("memory: unique table %s: the records %q and %q have the same values: %w", n.table.Name, other.of.key, r.key, driver.ErrExists)
+					return driver.Errorf("memory: unique table %s: the records %q and %q have the same values: %w", n.table.Name, driver.Private(other.of.key), driver.Private(r.key), driver.ErrExists)
 				}
 			}
 			n.add(entries, r)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -141,7 +142,7 @@ func (v *view) keyOf(id string) (driver.Key, bool) {
 // badRow is the error of a document that this package cannot have written so.
 func (v *view) badRow(id, field string) error {
 	return corrupt("the document %.200q of the collection %s has a field %.50q that this library cannot have written so: another program wrote it; mend or remove it",
-		id, v.collection, field)
+		driver.Private(id), v.collection, backend.Shown(field, v.ordinals))
 }
 
 // A shape is where the fields that are read go: by ordinal, or by place in a mask.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -165,7 +166,18 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 		}
 	}
 	remedy, kind := kindOf(err)
-	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
+	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, told(err))
+}
+
+// told hides what the server says of an error that it answered.
+func told(err error) error {
+	if code := codeOf(err); code != 0 {
+		return backend.Told(err, "code "+strconv.Itoa(code))
+	}
+	if half := halfDone(err); half != nil {
+		return backend.Told(err, "code "+strconv.Itoa(half.Code)+" for its write concern")
+	}
+	return err
 }
 
 // unreached returns why no server could be connected to, where that is why err came, or
@@ -193,7 +205,7 @@ func (s *Store) unfinished(ctx context.Context, err error) error {
 	if unsent(err) || slices.Contains(definite[:], codeOf(err)) {
 		return s.failed(ctx, "commit", err)
 	}
-	return who.Unknown(ctx, s.addr, err)
+	return who.Unknown(ctx, s.addr, told(err))
 }
 
 // kindOf returns the sentinel for an error of the client or the server, and what to

@@ -197,7 +197,7 @@ func (s *Store) createIndex(ctx context.Context, v *view) error {
 	case 0:
 		return s.failed(ctx, "define "+name, err)
 	case codeDuplicateKey:
-		return fmt.Errorf("mongo: define %s: two records have the same values in a unique index; change one of them: %w: %w", name, driver.ErrExists, err)
+		return fmt.Errorf("mongo: define %s: two records have the same values in a unique index; change one of them: %w: %w", name, driver.ErrExists, told(err))
 	case codeIndexConflict, codeIndexKeyConflict:
 		return schema("define %s: the collection %s has an index of these fields, or of this name, that another program made; remove that: %s", name, v.collection, err)
 	case codeCannotIndex, codeTooManyIndexes:
@@ -232,7 +232,7 @@ func (s *Store) noneLate(ctx context.Context, v *view) error {
 		}
 		if e, ok := b.rest.next(); ok {
 			return unsupported("define %s: the document %.200q of the collection %s has %s from before it was declared, in %s; write such records again, or take kind table",
-				v.native.table.Name, idIn(e.data), v.collection, f.name, v.extra[i])
+				v.native.table.Name, driver.Private(idIn(e.data)), v.collection, f.name, v.extra[i])
 		}
 	}
 	return nil

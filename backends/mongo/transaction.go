@@ -178,7 +178,7 @@ func refusedCommit(err error) bool {
 // unknown is the error of a commit of which nobody said whether it was done.
 func (s *Store) unknown(ctx context.Context, err error) error {
 	if cause := backend.Over(ctx); cause != nil {
-		return fmt.Errorf("mongo: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, err)
+		return fmt.Errorf("mongo: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, told(err))
 	}
-	return fmt.Errorf("mongo: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+	return fmt.Errorf("mongo: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, told(err))
 }

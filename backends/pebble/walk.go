@@ -2,7 +2,6 @@ package pebble
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -66,12 +65,12 @@ func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 		last = string(it.Key()[len(v.prefix):])
 		partition, sort, ok := driver.CutParts(last, v.partition)
 		if !ok {
-			unread = append(unread, fmt.Errorf("the row %.200q: %w", last, errKey))
+			unread = append(unread, driver.Errorf("the row %.200q: %w", driver.Private(last), errKey))
 			continue
 		}
 		row := driver.Row{Key: driver.Key{Partition: partition, Sort: sort}}
 		if err := r.readBytes(&row, stored); err != nil {
-			unread = append(unread, fmt.Errorf("the row %.200q: %w", last, err))
+			unread = append(unread, driver.Errorf("the row %.200q: %w", driver.Private(last), err))
 			continue
 		}
 		chunk.Rows = append(chunk.Rows, row)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/internal/backend/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -97,7 +98,7 @@ func (s *Store) readHash(ctx context.Context, v *view, hash map[string]string, r
 // package.
 func (v *view) badRow(row *driver.Row, field string) error {
 	return corrupt("the hash %s has a field %.50q that this library cannot have written so; if the key is another program's, give one of them a prefix",
-		v.key(&row.Key), field)
+		driver.Private(v.key(&row.Key)), backend.Shown(field, v.ordinals))
 }
 
 // readMeta reads a field of the library and reports whether it was one.
@@ -245,7 +246,7 @@ func (v *view) askSome(key *string, mask []int) []any {
 func (v *view) cutMember(member string) (sort, rest string, err error) {
 	sort, rest, ok := driver.CutParts(member, v.sort)
 	if alone := v.isOrder() || v.bare; !ok || !alone && len(rest) < tokenSize || alone && rest != "" {
-		return "", "", corrupt("a set of %s has a member that this library cannot have written: %.50q; if the key is another program's, give one of them a prefix", v.name, member)
+		return "", "", corrupt("a set of %s has a member that this library cannot have written: %.50q; if the key is another program's, give one of them a prefix", v.name, driver.Private(member))
 	}
 	return sort, rest, nil
 }
@@ -272,7 +273,7 @@ func (v *view) readMember(rest string, mask []int, row *driver.Row) error {
 	}
 	err := tagged.Object(rest, func(name string, value driver.Value) { v.readPayload(name, value, mask, row) })
 	if err != nil {
-		return corrupt("a row of %s in the set %s is followed by what is no tagged JSON", v.name, v.key(&row.Key))
+		return corrupt("a row of %s in the set %s is followed by what is no tagged JSON", v.name, driver.Private(v.key(&row.Key)))
 	}
 	return nil
 }

@@ -30,7 +30,9 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 		return nil
 	}
 	remedy, kind := kindOf(err)
-	if codeOf(err) == "" {
+	if code := codeOf(err); code != "" {
+		err = backend.Told(err, code)
+	} else {
 		if cause := backend.Over(ctx); cause != nil {
 			return who.Unreached(doing, s.addr, cause, s.dialer.Why())
 		}

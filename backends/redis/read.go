@@ -138,9 +138,9 @@ func (s *Store) refusedKeys(ctx context.Context, doing string, err error, keys, 
 		switch {
 		case form == "none":
 		case form != forms[i]:
-			return corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, key, form, forms[i])
+			return corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key), form, forms[i])
 		case form == "hash" && !s.ours(ctx, doing, key):
-			return corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, key)
+			return corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key))
 		}
 	}
 	return s.failed(ctx, doing, err)

@@ -181,7 +181,7 @@ func (s *Store) other(ctx context.Context, v *view, field string) (backend.Known
 		return have[v.name].fields, nil
 	})
 	if err == nil && !found {
-		err = corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names, or the key %s%s%s was removed, which the program that wrote the row makes anew when it starts", v.name, field, s.prefix, catalogName, v.name)
+		err = corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names, or the key %s%s%s was removed, which the program that wrote the row makes anew when it starts", v.name, driver.Private(field), s.prefix, catalogName, v.name)
 	}
 	return k, err
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -39,7 +40,7 @@ func (n Name) TooLarge(format string, args ...any) error {
 }
 
 func (n Name) because(kind error, format string, args ...any) error {
-	return fmt.Errorf("%s: %s: %w", string(n), fmt.Sprintf(format, args...), kind)
+	return driver.Errorf(string(n)+": "+format+": %w", append(args[:len(args):len(args)], kind)...)
 }
 
 // Wrap returns err with the name before it, nil for nil.
@@ -57,6 +58,19 @@ func (n Name) Ended(cause error) error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w: %w", string(n), driver.ErrTimeout, cause)
+}
+
+// Told returns an error that a server answered with a code. Its text is the server's, who may
+// name keys and values in it, so that it is left out where texts are redacted.
+func Told(err error, code string) error { return driver.Hide(err, "the server answers "+code) }
+
+// Shown returns the name of a field as an argument of an error. One that nobody declared may be
+// personal data, as a key of a map is.
+func Shown(field string, declared map[string]int) any {
+	if _, ok := declared[field]; ok || strings.HasPrefix(field, "_") {
+		return field
+	}
+	return driver.Private(field)
 }
 
 // A Failure is what a store says of an error of its client or its server when nothing
