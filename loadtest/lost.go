@@ -109,8 +109,12 @@ func (r *run) clean(s *store) error {
 			left = append(left, c.names...)
 		}
 	}
+	if s.tagged != "" && failure == nil {
+		failure = s.untag(ctx, r.opts.Keep)
+	}
 	if failure != nil {
-		return fmt.Errorf("not all of the run could be removed from %s, where there may be still %s: %w", s.url, strings.Join(left, ", "), failure)
+		return fmt.Errorf("not all of the run could be removed from %s, where there may be still %s; polystore load --clean %s removes them: %w",
+			s.url, strings.Join(append(left, s.tagged), ", "), s.url, failure)
 	}
 	return nil
 }

@@ -91,7 +91,8 @@ func TestNotEnoughCalls(t *testing.T) {
 		if list[0].state != tt.state || exitCode(verdicts) != tt.exit || !strings.Contains(text, tt.want) {
 			t.Errorf("%s of %d calls a round: %s, exit %d; want %s, %d, and %q:\n%s", tt.percentile, tt.few.ops, list[0].state, exitCode(verdicts), tt.state, tt.exit, tt.want, text)
 		}
-		if fewer := 6*tt.few.ops < 1000; fewer != strings.Contains(text, "~ 1 ") || fewer != strings.Contains(text, "~ is from too few calls") {
+		upper, _ := w.queries[0].upper()
+		if fewer := int64(6*tt.few.ops) < callsFor(upper.percentile, 6); fewer != strings.Contains(text, "~ 1 ") || fewer != strings.Contains(text, "~ is from too few calls") {
 			t.Errorf("%d calls: p99 is marked as from too few, or not:\n%s", 6*tt.few.ops, text)
 		}
 	}

@@ -3,11 +3,9 @@ package loadtest
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -96,12 +94,17 @@ func (r *run) open(ctx context.Context, s *stream) error {
 		}
 		st.at = len(r.stores)
 		r.stores = append(r.stores, st)
+		r.tellLeftovers(ctx, st)
 	}
 	if len(r.stores) == 0 {
 		return errors.New("there is no store to measure on")
 	}
 	var faults Faults
+	name := namespace()
 	for _, st := range r.stores {
+		if err := st.tag(ctx, name, r.began); err != nil {
+			return err
+		}
 		for _, mo := range r.w.models {
 			c := newCandidate(r.w, st, mo, r.where(st))
 			if c.lacks = c.missing(); c.lacks != "" {
@@ -110,7 +113,7 @@ func (r *run) open(ctx context.Context, s *stream) error {
 				continue
 			}
 			r.candidates = append(r.candidates, c)
-			if err := c.open(ctx, r.w, namespace()); err != nil {
+			if err := c.open(ctx, r.w, candidateSpace(name, len(r.candidates))); err != nil {
 				return fmt.Errorf("model %s on %s: %w", mo.name, st.facts.Name, err)
 			}
 			faults = append(faults, c.plan(r.w, func(at int) call { return s.only(at, 1, 0)[0] })...)
@@ -145,9 +148,6 @@ func (r *run) where(s *store) string {
 	}
 	return " on " + where
 }
-
-// namespace returns a prefix of collection names that nobody has.
-func namespace() string { return "load_" + strings.ToLower(rand.Text()[:12]) + "_" }
 
 func (r *run) fill(ctx context.Context, _ *stream) error {
 	for _, c := range r.candidates {

@@ -209,10 +209,11 @@ func (s *screen) queryTable(at int) {
 	for _, o := range q.objectives {
 		title += ", " + o.String()
 	}
-	rows := [][]string{{title + ")", s.classTitle(), "p50", "p99", "trips", "requests", "rows read", "CPU/op", ""}}
+	upper, of := q.upper()
+	rows := [][]string{{title + ")", s.classTitle(), "p50", upper.name, "trips", "requests", "rows read", "CPU/op", ""}}
 	for _, c := range s.byClass() {
 		p := c.probes[at]
-		rows = append(rows, []string{c.label, s.classOf(c), c.shown(at, 50), c.shown(at, 99),
+		rows = append(rows, []string{c.label, s.classOf(c), c.shown(at, 50, func(q *roundQuery) mark { return q.p50 }), c.shown(at, upper.percentile, of),
 			digits(p.each.trips), digits(p.each.requests), digits(p.each.rows), showDuration(p.each.cpu()), s.note(c, at)})
 	}
 	s.table(rows)
@@ -237,20 +238,32 @@ func (s *screen) note(c *candidate, at int) string {
 	return strings.Join(notes, ", ")
 }
 
+// upper returns the percentile that is shown beside p50, and which it is of a round: that of the
+// query's highest objective, or p99.
+func (q *query) upper() (objective, func(*roundQuery) mark) {
+	best := -1
+	for i, o := range q.objectives {
+		if o.percentile > 50 && (best < 0 || o.percentile > q.objectives[best].percentile) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return objective{percentile: 99, name: "p99"}, func(q *roundQuery) mark { return q.p99 }
+	}
+	return q.objectives[best], func(q *roundQuery) mark { return q.marks[best] }
+}
+
 // shown returns a percentile of a query's response, the median of the rounds, or a dash when there
 // is none. A mark says that too few calls tell it, or that calls were cut off and it is more.
-func (c *candidate) shown(at int, percent float64) string {
+func (c *candidate) shown(at int, percent float64, of func(*roundQuery) mark) string {
 	var list []float64
 	cut, calls := 0, int64(0)
 	for _, r := range c.rounds {
 		q := &r.queries[at]
-		m := q.p50
-		if percent > 50 {
-			m = q.p99
-		}
 		if q.calls == 0 {
 			continue
 		}
+		m := of(q)
 		list = append(list, float64(m.response))
 		calls += q.calls
 		if m.cut {

@@ -130,7 +130,7 @@ func (s *screen) shortfall(c *candidate) string {
 		parts = append(parts, j.String())
 	}
 	if len(parts) > 0 {
-		texts = append(texts, fmt.Sprintf("%d of %d objectives are missed: %s", len(parts), len(c.objectives), joined(parts)))
+		texts = append(texts, fmt.Sprintf("%d of %d objectives are missed: %s", len(parts), len(c.objectives), atMost(parts)))
 	}
 	if late := len(c.found(lateMiss)); late > 0 {
 		texts = append(texts, fmt.Sprintf("of %d more the clock may be the cause", late))

@@ -20,6 +20,7 @@ type store struct {
 	driver driver.Store
 	repo   *repo.Store
 	facts  driver.Facts
+	tagged string // the collection that says whose the others are; "" if there is none
 
 	meter driver.Meter // nil where no server tells its processor time
 

@@ -94,6 +94,7 @@ func nilCallsOfStore(store *repo.Store) []nilCall {
 		{"NewStore: nil pointer as backend", "the backend given to NewStore is nil", open(typed)},
 		{"NewStore: backend, then Close", "the backend given to NewStore is nil", dead.Close},
 		{"SchemaOf: store", "the store is nil", func() error { _, err := repo.SchemaOf(ctx, nil, "posts"); return err }},
+		{"Collections: store", "the store is nil", func() error { _, err := repo.Collections(ctx, nil); return err }},
 		{"DropIndex: store", "the store is nil", func() error { return repo.DropIndex(ctx, nil, "posts", "x") }},
 		{"DropCollection: store", "the store is nil", func() error { return repo.DropCollection(ctx, nil, "posts") }},
 		{"Check: zero facts and schema", "collection name", func() error { return repo.Check[post](driver.Facts{}, repo.Schema{}) }},
@@ -170,6 +171,7 @@ func TestNilContext(t *testing.T) {
 	schema := func() error { _, err := repo.SchemaOf(none, store, "posts"); return err }
 	open := func() error { _, err := repo.Open[post](none, store, blogSchema()); return err }
 	for name, do := range map[string]func() error{"SchemaOf": schema, "Open": open,
+		"Collections":    func() error { _, err := repo.Collections(none, store); return err },
 		"DropIndex":      func() error { return repo.DropIndex(none, store, "posts", "x") },
 		"DropCollection": func() error { return repo.DropCollection(none, store, "posts") }} {
 		if err := unpanicked(do); !errors.Is(err, repo.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "the context is nil") {

@@ -2,8 +2,10 @@ package repo
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -41,6 +43,47 @@ func schemaOf(ctx context.Context, store *Store, k *call, collection string) (Sc
 		return Schema{}, errNoCollection
 	}
 	return e.schema(), nil
+}
+
+// Collections returns the names of the collections in a store, in order: those that any
+// program has made, also those that were not made or dropped to the end. Of a catalog that
+// cannot be read whole it returns the others, and an error. Nothing in the store is changed.
+func Collections(ctx context.Context, store *Store) ([]string, error) {
+	if err := given(ctx, store); err != nil {
+		return nil, &Error{Op: "collections", Err: err}
+	}
+	names, err := collections(ctx, store)
+	if err != nil {
+		return names, &Error{Op: "collections", Err: err}
+	}
+	return names, nil
+}
+
+func collections(ctx context.Context, store *Store) ([]string, error) {
+	if err := store.driver.Attach(ctx, []*driver.Table{store.cat}); err != nil {
+		if errors.Is(err, ErrSchema) { // there is no catalog yet
+			return nil, nil
+		}
+		return nil, err
+	}
+	var names []string
+	var faults error
+	for chunk, err := range store.driver.Walk(ctx, store.cat, "") {
+		if _, some := errors.AsType[driver.Unread](err); err != nil && !some {
+			return nil, err
+		}
+		faults = errors.Join(faults, err)
+		for _, row := range chunk.Rows {
+			var e catalogEntry
+			if len(row.Fields) == 0 || json.Unmarshal([]byte(row.Fields[0].Str()), &e) != nil || e.Collection == "" {
+				faults = errors.Join(faults, fmt.Errorf("a catalog entry cannot be read: %w", ErrCorrupt))
+				continue
+			}
+			names = append(names, e.Collection)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), faults
 }
 
 var errNoCollection = fmt.Errorf("the store has no such collection: %w", ErrNotFound)

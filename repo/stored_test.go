@@ -235,3 +235,36 @@ func TestOutcomeOfAnotherCollection(t *testing.T) {
 		t.Errorf("Resolve by another collection = %v, %v; want ErrInvalid", v, err)
 	}
 }
+
+// The collections of a store are those of all its programs, and an entry that cannot be read keeps
+// none of the others back.
+func TestCollections(t *testing.T) {
+	backend := memory.New(nil)
+	store := repo.NewStore(backend, nil)
+	if names, err := repo.Collections(t.Context(), store); err != nil || len(names) != 0 {
+		t.Errorf("a new store has %v, %v", names, err)
+	}
+	for _, name := range []string{"b", "a", "c"} {
+		if _, err := repo.Open[post](t.Context(), store, repo.Schema{Collection: name, Partition: []string{"author"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := repo.DropCollection(t.Context(), store, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if names, err := repo.Collections(t.Context(), repo.NewStore(backend, nil)); err != nil || !cmp.Equal(names, []string{"a", "b"}) {
+		t.Errorf("the store has %v, %v, want a and b", names, err)
+	}
+	catalog := &driver.Table{Name: "_catalog", Class: driver.Records,
+		Partition: []driver.Column{{Name: "collection", Kind: driver.String}}, Fields: []driver.Column{{Name: "entry", Kind: driver.String}}}
+	if err := backend.Define(t.Context(), []*driver.Table{catalog}); err != nil {
+		t.Fatal(err)
+	}
+	put := driver.Op{Do: driver.Put, Table: catalog, Row: driver.Row{Key: driver.Key{Partition: "ab#"}, Fields: []driver.Value{driver.StringValue("{")}}}
+	if refusal, err := backend.Commit(t.Context(), driver.NewToken(), []driver.Op{put}); err != nil || refusal != nil {
+		t.Fatal(refusal, err)
+	}
+	if names, err := repo.Collections(t.Context(), store); !errors.Is(err, repo.ErrCorrupt) || !cmp.Equal(names, []string{"a", "b"}) {
+		t.Errorf("with a broken entry %v, %v, want a, b and ErrCorrupt", names, err)
+	}
+}

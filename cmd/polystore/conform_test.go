@@ -19,10 +19,10 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// TestMain is the program itself where it was started as a child of conform.
+// TestMain is the program itself where it was started as one: by conform, or to be killed.
 func TestMain(m *testing.M) {
-	if os.Getenv("POLYSTORE_CONFORM_CHILD") != "" {
-		os.Exit(report(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr), os.Stderr))
+	if os.Getenv("POLYSTORE_CONFORM_CHILD") != "" || os.Getenv(asProgram) != "" {
+		main()
 	}
 	os.Exit(m.Run())
 }

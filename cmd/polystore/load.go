@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +28,10 @@ Without --on, and for --on pebble:, it uses a new Pebble store in a folder of it
 own below --out, which it removes. Elsewhere it writes only into collections of its
 own, which it removes, too.
 
+With --clean it measures nothing: it removes from the store of the URL, in place of FILE,
+what runs left that were killed, and says what that was. For pebble: these are the new
+stores below --out.
+
 Exit codes: 0 some model does all that is asked, in each class; 1 none does, 2 the
 command or a file is wrong or a store failed, 3 it is not known whether one does (the
 clock was late, calls were too few, or operations did nothing), 4 models or stores
@@ -45,16 +48,20 @@ type loadFlags struct {
 	json         bool
 	out          string
 	keep, remote bool
+	clean        bool
 	given        []string // as they were written, for the command that repeats the run
 }
 
 func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var f loadFlags
-	fs := newFlags("load", "FILE", loadAbout, "polystore load examples/debian/debian.yaml\npolystore load blog.yaml --on pebble: --on redis://localhost:6379 --rate 2000", stderr)
+	fs := newFlags("load", "FILE", loadAbout, "polystore load examples/debian/debian.yaml\npolystore load blog.yaml --on pebble: --on redis://localhost:6379 --rate 2000\npolystore load --clean redis://localhost:6379", stderr)
 	f.register(fs)
 	rest, err := parse(fs, args, "FILE", stdout)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case f.clean:
+		return f.cleanStore(ctx, rest[0], stdout)
 	}
 	w, err := loadtest.Load(rest[0])
 	if err != nil {
@@ -88,11 +95,7 @@ func (f *loadFlags) open(ctx context.Context, url string) (driver.Store, error) 
 	if f.remote || !onServer(url) {
 		return backends.OpenDriver(ctx, url)
 	}
-	mark := "?"
-	if strings.Contains(url, "?") {
-		mark = "&"
-	}
-	s, err := backends.OpenDriver(ctx, url+mark+"local=true")
+	s, err := backends.OpenDriver(ctx, withOption(url, "local=true"))
 	if errors.Is(err, backend.ErrElsewhere) {
 		return nil, usageError("load: %s is not on this machine; say --remote if a load test there is what you want: %w", loadtest.Redact(url), err)
 	}
@@ -133,6 +136,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
 	fs.StringVar(&f.out, "out", "runs", "`DIR` for the results")
 	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are")
+	fs.BoolVar(&f.clean, "clean", false, "remove what killed runs left in the store of a URL")
 	fs.BoolVar(&f.remote, "remote", false, "allow connections to other machines, also to those that a server tells about")
 }
 
@@ -183,29 +187,6 @@ func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, e
 		return nil, nil, errors.Join(usageError("load: --on pebble: makes one new store; write it once, or name directories, as in pebble:DIR"), clean())
 	}
 	return on, clean, nil
-}
-
-const newPebble = "pebble:" // the URL of a store that is made for the run
-
-// makePebble makes a folder for a new Pebble store, and returns its URL and what
-// removes it.
-func (f *loadFlags) makePebble(stderr io.Writer) (url string, clean func() error, err error) {
-	dir, err := os.MkdirTemp(f.out, ".store-")
-	if err != nil {
-		return "", nil, exit{loadtest.Usage, fmt.Errorf("load: make a folder for the store: %w", err)}
-	}
-	if inMemory(dir) {
-		fmt.Fprintf(stderr, "note: %s lies in memory, so what is said of power losses is not true of it, and to sync costs nothing; say --out DIR with one on a disk\n", f.out)
-	}
-	url = newPebble + strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(dir))
-	clean = func() error {
-		if f.keep {
-			fmt.Fprintf(stderr, "kept the store: %s\n", url)
-			return nil
-		}
-		return os.RemoveAll(dir)
-	}
-	return url, clean, nil
 }
 
 // write prints the result and keeps it in a file.

@@ -18,10 +18,20 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	os.Exit(report(err, os.Stderr))
+}
+
+// ending returns the signals that end the program in order. The end of the terminal is one
+// unless it was to be ignored, as by nohup.
+func ending() []os.Signal {
+	list := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		list = append(list, syscall.SIGHUP)
+	}
+	return list
 }
 
 // A command is one of the program's, in its own file.

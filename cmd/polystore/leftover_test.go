@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/polystore/polystore/loadtest"
+)
+
+const asProgram = "POLYSTORE_TEST_PROGRAM" // set for a process that is the program and no test
+
+// signalled runs the program and sends it a signal once it prints a text. It returns how it
+// ended and what it printed to standard error.
+func signalled(t *testing.T, at string, signal os.Signal, words ...string) (*os.ProcessState, string) {
+	t.Helper()
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	cmd.Stdout = io.Discard
+	pipe, err := cmd.StderrPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var diag strings.Builder
+	sent := false
+	for lines := bufio.NewScanner(pipe); lines.Scan(); {
+		diag.WriteString(lines.Text() + "\n")
+		if !sent && strings.Contains(lines.Text(), at) {
+			sent = true
+			if err := cmd.Process.Signal(signal); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	_ = cmd.Wait() // the state says more
+	if !sent {
+		t.Errorf("the program did not print %q:\n%s", at, &diag)
+	}
+	return cmd.ProcessState, diag.String()
+}
+
+// The end of the terminal ends a run in order, as Ctrl-C does, unless it is to be ignored.
+func TestHangup(t *testing.T) {
+	file, dir := write(t, "small.yaml", strings.Replace(small, "rounds: 1", "rounds: 4", 1)), t.TempDir()
+	state, diag := signalled(t, "measure", syscall.SIGHUP, os.Args[0], "load", "--out", dir, file)
+	if entries, err := os.ReadDir(dir); state.ExitCode() != interrupted || err != nil || len(entries) != 0 || !strings.Contains(diag, "what the run had written is removed") {
+		t.Errorf("%v, left %v, %v\n%s", state, entries, err, diag)
+	}
+	state, diag = signalled(t, "measure", syscall.SIGHUP, "sh", "-c", `trap "" HUP; exec "$@"`, "sh", os.Args[0], "load", "--out", dir, file)
+	if _, err := os.Stat(filepath.Join(dir, "small-1", "result.json")); state.ExitCode() != 0 || err != nil {
+		t.Errorf("the signal is ignored: %v, %v\n%s", state, err, diag)
+	}
+}
+
+// A run that was killed leaves its new store. The next one names it, and --clean removes it and
+// nothing else.
+func TestCleanAfterAKill(t *testing.T) {
+	file, dir := write(t, "small.yaml", small), t.TempDir()
+	if state, diag := signalled(t, "measure", syscall.SIGKILL, os.Args[0], "load", "--out", dir, file); state.Exited() {
+		t.Fatalf("%v\n%s", state, diag)
+	}
+	for _, other := range []string{".store-mine", ".store-12", "other"} {
+		if err := os.Mkdir(filepath.Join(dir, other), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := filepath.Glob(filepath.Join(dir, ".store-*-*"))
+	if err != nil || len(left) != 1 {
+		t.Fatalf("the killed run left %v, %v", left, err)
+	}
+	_, _, diag := do(t, "load", "--keep", "--out", dir, file)
+	if want := "has stores of runs that were killed (" + filepath.Base(left[0]) + "); polystore load --clean --out " + dir + " pebble: removes them\n"; !strings.Contains(diag, want) {
+		t.Errorf("the next run does not say %q:\n%s", want, diag)
+	}
+	if code, out, diag := do(t, "load", "--clean", "--out", dir, "pebble:"); code != 0 || out != "removed: "+left[0]+"\n" {
+		t.Errorf("exit %d, %q, %q", code, out, diag)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 5 { // with the result and the kept store
+		t.Errorf("%v, %v are left, want five", entries, err)
+	}
+	if code, out, _ := do(t, "load", "--clean", "--out", dir, "pebble:"); code != 0 || out != dir+" has no store of a killed run\n" {
+		t.Errorf("again: exit %d, %q", code, out)
+	}
+}
+
+// What a killed run left on a server is removed by --clean, and nothing else.
+func TestCleanAServerAfterAKill(t *testing.T) {
+	g, file := newGuarded(t), write(t, "small.yaml", small)
+	if state, diag := signalled(t, "measure", syscall.SIGKILL, os.Args[0], "load", "--on", g.url, "--out", t.TempDir(), file); state.Exited() {
+		t.Fatalf("%v\n%s", state, diag)
+	}
+	_, _, diag := do(t, "load", "--on", g.url, "--out", t.TempDir(), file)
+	if !strings.Contains(diag, "has 2 collections of run load_") || !strings.Contains(diag, "which was killed; polystore load --clean redis://:***@") {
+		t.Errorf("the next run does not name what was left:\n%s", diag)
+	}
+	code, out, diag := do(t, "load", "--clean", g.url)
+	if code != 0 || strings.Count(out, "\n") != 1 || !strings.HasPrefix(out, "removed: run load_") {
+		t.Errorf("exit %d, %q, %q", code, out, diag)
+	}
+	g.check(t, out, diag)
+	if code, out, _ = do(t, "load", "--clean", g.url); code != 0 || !strings.HasSuffix(out, " has nothing of a killed run\n") {
+		t.Errorf("again: exit %d, %q", code, out)
+	}
+}
+
+func TestCleanOfNoStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "db")
+	for url, want := range map[string]string{"small.yaml": "--clean takes the URL of a store", "pebble:" + dir: "", "redis://10.1.2.3:6379": "is not on this machine"} {
+		code, out, diag := do(t, "load", "--clean", url)
+		if code != loadtest.Usage || out != "" || !strings.Contains(diag, want) {
+			t.Errorf("%s: exit %d, %q, %q", url, code, out, diag)
+		}
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("a store was made to be cleaned: %v", err)
+	}
+}

@@ -1,0 +1,196 @@
+package loadtest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A lasting store is not closed by those that use it.
+type lasting struct{ *watched }
+
+func (lasting) Close() error { return nil }
+
+// left makes what a run leaves that is killed, and returns how its names begin.
+func left(t *testing.T, s lasting, host string, pid int, began time.Time) string {
+	t.Helper()
+	w, run := mustParse(t, small), namespace()
+	st, err := openStore(t.Context(), "made:", "made:", options(s).Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.tag(t.Context(), run, began); err != nil {
+		t.Fatal(err)
+	}
+	r, err := repo.Open[map[string]any](t.Context(), st.repo, tagSchema(st.tagged))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Put(t.Context(), &map[string]any{"run": run, "host": host, "process": pid, "began": began}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 2 {
+		if err := newCandidate(w, st, w.models[n], "").open(t.Context(), w, candidateSpace(run, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return run
+}
+
+// somebodys makes collections whose names look like those of a run, and that none made.
+func somebodys(t *testing.T, s lasting) []string {
+	t.Helper()
+	store := repo.NewStore(s, nil)
+	names := []string{"load_run", "load_aaaaaaaaaa_run", "load_aaaaaaaaaa00_posts", "load_bbbbbbbbbb00_posts", "posts"}
+	for _, name := range names {
+		if _, err := repo.Open[map[string]any](t.Context(), store, repo.Schema{Collection: name, Partition: []string{"run"}, Fields: map[string]string{"run": "string"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return names
+}
+
+const gone = 1 << 30 // the number of no process
+
+// What a killed run left is named when the next one begins, and removed by Clean: that, and nothing
+// else. A run that may be at work is left alone.
+func TestLeftovers(t *testing.T) {
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, now := lasting{newWatched()}, time.Now()
+	others := somebodys(t, s)
+	before := len(s.tables)
+	killed := left(t, s, host, gone, now)
+	old := left(t, s, "elsewhere", gone, now.Add(-2*longestRun))
+	atWork := left(t, s, host, os.Getppid(), now)
+	remote := left(t, s, "elsewhere", gone, now)
+	var log bytes.Buffer
+	opts := options(s)
+	opts.Log = &log
+	if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
+		t.Fatal(err)
+	}
+	for run, want := range map[string]string{
+		killed: "note: memory: has 3 collections of run %s of " + now.Format("2006-01-02 15:04") + " on " + host + ", which was killed; polystore load --clean memory: removes them",
+		old:    "note: memory: has 3 collections of run %s of ",
+		atWork: "note: run %s of ", remote: "note: run %s of ",
+	} {
+		if !strings.Contains(log.String(), fmt.Sprintf(want, run)) {
+			t.Errorf("the log has no %q", fmt.Sprintf(want, run))
+		}
+	}
+	if strings.Count(log.String(), "note: ") != 4 || t.Failed() {
+		t.Errorf("the log is\n%s", &log)
+	}
+	said := clean(t, s)
+	for run, removed := range map[string]bool{killed: true, old: true, atWork: false, remote: false} {
+		for name := range s.tables {
+			if removed && strings.HasPrefix(name, run) {
+				t.Errorf("%s is left", name)
+			}
+		}
+		if removed != strings.Contains(said, "removed: run "+run) || removed == strings.Contains(said, "left alone: run "+run) {
+			t.Errorf("removed %s: want %v:\n%s", run, removed, said)
+		}
+	}
+	if want := killed + "00_posts, " + killed + "01_posts, " + killed + "_run\n"; !strings.Contains(said, want) {
+		t.Errorf("it is not said that %s was removed:\n%s", want, said)
+	}
+	for _, name := range others {
+		if !s.tables[name] || strings.Contains(said, " "+name) {
+			t.Errorf("%s was removed, and no run had made it:\n%s", name, said)
+		}
+	}
+	if perRun := 1 + 3 + 3; len(s.tables) != before+2*perRun {
+		t.Errorf("%d tables, want %d: %v", len(s.tables), before+2*perRun, s.tables)
+	}
+}
+
+// clean cleans the store and returns what is said.
+func clean(t *testing.T, s driver.Store) string {
+	t.Helper()
+	var said strings.Builder
+	if err := Clean(t.Context(), options(s), func(text string) { said.WriteString(text + "\n") }); err != nil {
+		t.Fatal(err)
+	}
+	return said.String()
+}
+
+// A run that is killed at any table that it makes leaves nothing that Clean does not find.
+func TestLeftoversOfARunThatWasKilledWhileItOpens(t *testing.T) {
+	for n := 1; n <= 8; n++ {
+		s := lasting{newWatched()}
+		st, err := openStore(t.Context(), "made:", "made:", func(context.Context, string) (driver.Store, error) { return &killing{lasting: s, left: n}, nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, run := mustParse(t, small), namespace()
+		if st.tag(t.Context(), run, time.Now()) == nil {
+			_ = newCandidate(w, st, w.models[0], "").open(t.Context(), w, candidateSpace(run, 0)) // until it is killed
+		}
+		if names, err := repo.Collections(t.Context(), repo.NewStore(s, nil)); err != nil || n > 4 && len(names) == 0 {
+			t.Fatalf("killed at call %d: %v, %v", n, names, err)
+		}
+		asIfOver(t, s, run)
+		clean(t, s)
+		if len(s.tables) > 0 {
+			t.Errorf("killed at call %d: tables %v are left", n, s.tables)
+		}
+	}
+}
+
+// asIfOver makes the tag of a run, if it has a record, that of a process that is gone.
+func asIfOver(t *testing.T, s lasting, run string) {
+	t.Helper()
+	store := repo.NewStore(s, nil)
+	if _, err := repo.SchemaOf(t.Context(), store, run+tagSuffix); err != nil {
+		return
+	}
+	r, err := repo.Open[map[string]any](t.Context(), store, tagSchema(run+tagSuffix), repo.WithoutDefine())
+	if err != nil {
+		return
+	}
+	_, _ = r.Patch(t.Context(), repo.Key{run}, repo.Set("process", gone)) // if it is there
+}
+
+// A killing store does nothing any more after so many calls.
+type killing struct {
+	lasting
+	left int
+}
+
+func (s *killing) Define(ctx context.Context, tables []*driver.Table) error {
+	if s.left--; s.left < 0 {
+		return driver.ErrUnavailable
+	}
+	return s.lasting.Define(ctx, tables)
+}
+
+func (s *killing) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	if s.left--; s.left < 0 {
+		return nil, driver.ErrUnavailable
+	}
+	return s.lasting.Commit(ctx, token, ops)
+}
+
+// What Keep left is meant to stay.
+func TestCleanLeavesWhatIsKept(t *testing.T) {
+	s := lasting{newWatched()}
+	opts := options(s)
+	opts.Keep = true
+	if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
+		t.Fatal(err)
+	}
+	if said := clean(t, s); said != "memory: has nothing of a killed run\n" || len(s.tables) != 7 {
+		t.Errorf("tables %v, %q; want all 7, and that there was nothing", s.tables, said)
+	}
+}
