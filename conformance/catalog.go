@@ -22,6 +22,7 @@ func collectionRules() []rule {
 		{name: "interrupted open", sentence: "A collection whose making was interrupted, wherever, is opened by who declares it alike, and can be dropped and made with another key.", check: interruptedOpen},
 		{name: "another key", sentence: "A collection that is stored with another key is ErrSchema.", check: anotherKey},
 		{name: "another kind", sentence: "A field that is stored with another kind is ErrSchema.", check: anotherKind},
+		{name: "elements of another kind", sentence: "A list of which an index has the elements is not opened with elements of another kind.", needs: keepsFar, check: otherElements},
 		{name: "field added", sentence: "A field that is new to a collection is added; records from before lack it.", check: fieldAdded},
 		{name: "without define", sentence: "WithoutDefine opens what is there and creates nothing.", check: withoutDefine},
 		{name: "drop collection", sentence: "DropCollection removes the records, and repositories that are open refuse to write; one that is not there is no error.", check: dropCollection},
@@ -105,6 +106,21 @@ func anotherKind(ctx context.Context, e *env) {
 	e.is("open with a key field of another kind", err, repo.ErrSchema)
 	got, err := r.Get(ctx, e.itemKey("a"))
 	e.that(err == nil && got.Text == "text of a", "the record as it was", "%v %v", got.Text, err)
+}
+
+func otherElements(ctx context.Context, e *env) {
+	name := e.freshName()
+	schema := repo.Schema{Partition: []string{"id"}, Indexes: []repo.Index{{Partition: []string{"tags[]"}}}}
+	_, err := openAs[struct {
+		ID   string   `repo:"id"`
+		Tags []string `repo:"tags"`
+	}](ctx, e, name, schema)
+	e.ok("open with a list of texts", err)
+	_, err = openAs[struct {
+		ID   string  `repo:"id"`
+		Tags []int64 `repo:"tags"`
+	}](ctx, e, name, schema)
+	e.is("open with a list of numbers", err, repo.ErrSchema)
 }
 
 func fieldAdded(ctx context.Context, e *env) {

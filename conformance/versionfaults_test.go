@@ -15,6 +15,7 @@ func versionFaults() map[string]fault {
 		"index dropped by another program": staleCatalog(),
 		"expiry of another program":        lastsForEver,
 		"fields of another program":        declaredOnly,
+		"elements of another kind":         together(noCatalog(), nothingIsSchema),
 		"native index of another program":  rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
 		"builds of another program":        countFault(),
 	})

@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -153,12 +154,25 @@ func (c *collection) fill(ctx context.Context, k *call, x *index) error {
 func (c *collection) fillFrom(ctx context.Context, k *call, f *faults, x *index, write func(context.Context, *call, *index, *driver.Row) error) error {
 	k.tick(c.store)
 	return c.each(ctx, k, f, c.records, func(row *driver.Row) error {
-		if !c.isLive(k, row) {
-			return nil
+		for attempt := 0; c.isLive(k, row); attempt++ {
+			err := write(ctx, k, x, row)
+			if !errors.Is(err, errMoved) || attempt == maxAttempts {
+				return err
+			}
+			var now [1]driver.Row
+			if err := cmp.Or(pause(ctx, attempt), c.store.get(ctx, k, c.records, []driver.Key{row.Key}, nil, now[:])); err != nil {
+				return ofKey(row.Key, err)
+			}
+			now[0].Key = row.Key
+			row = &now[0]
 		}
-		return write(ctx, k, x, row)
+		return nil
 	})
 }
+
+// errMoved is the error of rows that were not written because another program changed the
+// record.
+var errMoved = fmt.Errorf("other programs change the record each time while its index is built; let them rest: %w", ErrConflict)
 
 // writeRows writes the rows of x for one record, or only those with some keys.
 func (c *collection) writeRows(ctx context.Context, k *call, x *index, row *driver.Row, only []driver.Key) error {
@@ -187,7 +201,7 @@ func (c *collection) writeRows(ctx context.Context, k *call, x *index, row *driv
 	case err != nil || refusal == nil:
 		return err
 	case refusal.Op == 0:
-		return ofKey(row.Key, fmt.Errorf("the record changed while its index was built, which the store's lock should have prevented: %w", ErrInternal))
+		return ofKey(row.Key, errMoved)
 	}
 	return ofKey(row.Key, c.twoOwners(x, row.Key, next, &refusal.Row))
 }

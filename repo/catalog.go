@@ -1,12 +1,14 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -199,6 +201,7 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 			faults = append(faults, fmt.Errorf("field %s is stored as %s and declared as %s; give the new field another name: %w", col.Name, old, col.Kind, ErrSchema))
 		}
 	}
+	faults = append(faults, e.otherElements(c)...)
 	for _, old := range e.Indexes {
 		known := slices.ContainsFunc(c.indexes, func(x *index) bool { return x.name == old.Name })
 		if !known && old.Mode != modeNative { // which the store keeps, whoever writes
@@ -238,6 +241,30 @@ func (x *catalogIndex) is(of *index) bool {
 		now.Mode = x.Mode
 	}
 	return x.State == now.State && x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.Index), plainIndex(now.Index))
+}
+
+// otherElements returns an error for each list of which an index has the elements, and they
+// are of another kind than c declares. To a store that keeps the index they are all alike.
+func (e *catalogEntry) otherElements(c *collection) (faults []error) {
+	for at, kind := range c.elems {
+		name := c.cols[at].Name
+		have := e.elementsOf(name)
+		if slices.ContainsFunc(c.indexes, func(x *index) bool { return x.multi == at }) && have != "" && have != kind.String() {
+			faults = append(faults, fmt.Errorf("the elements of list %s are stored as %s and declared as %s; give the new list another name: %w", name, have, kind, ErrSchema))
+		}
+	}
+	return faults
+}
+
+// elementsOf returns the kind of the elements of a list, "" if no index has them.
+func (e *catalogEntry) elementsOf(list string) string {
+	has := func(name string) bool { return strings.TrimPrefix(name, "-") == list+"[]" }
+	for _, x := range e.Indexes {
+		if slices.ContainsFunc(slices.Concat(x.Partition, x.Sort), has) {
+			return cmp.Or(e.Elements[list], driver.String.String())
+		}
+	}
+	return ""
 }
 
 // awaits reports whether the entry has all the indexes, as they are declared, and says that

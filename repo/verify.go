@@ -259,14 +259,31 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	return nil
 }
 
-// sweep removes a row of x that no live record should have.
+// sweep removes a row of x that no live record should have, unless the record that it names
+// is changed meanwhile.
 func (c *collection) sweep(ctx context.Context, k *call, x *index, row *driver.Row) error {
-	good, err := c.rowHolds(ctx, k, x, row)
-	if err != nil || good && !k.isPast(row.Expires) {
-		return err
-	}
 	op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: row.Key}}
-	_, err = c.store.commit(ctx, k, driver.NewToken(), []driver.Op{op})
+	if x.Unique {
+		op.If, op.Rev = driver.AtRev, row.Rev
+	}
+	ops := []driver.Op{op}
+	if owner, err := c.recordKey(x, row); err == nil {
+		var rows [1]driver.Row
+		if err := c.store.get(ctx, k, c.records, []driver.Key{owner}, nil, rows[:]); err != nil {
+			return err
+		}
+		rows[0].Key = owner
+		good, err := c.hasRow(x, row, &rows[0])
+		if err != nil || good && !k.isPast(row.Expires) {
+			return err
+		}
+		check := driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: owner}, If: driver.AtRev, Rev: rows[0].Rev}
+		if rows[0].Rev.IsZero() {
+			check.If = driver.Absent
+		}
+		ops = []driver.Op{check, op}
+	}
+	_, err := c.store.commit(ctx, k, driver.NewToken(), ops)
 	return err
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -693,4 +694,97 @@ func TestReplicasBuildAtOnce(t *testing.T) {
 			t.Errorf("the older program: %v, want ErrSchema", err)
 		}
 	})
+}
+
+// A meddler lets something happen before a commit that looks at a record, once.
+type meddler struct {
+	common
+	before func()
+}
+
+func (s *meddler) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	if before := s.before; before != nil && len(ops) > 1 && ops[0].Do == driver.Check {
+		s.before = nil
+		before()
+	}
+	return s.common.Commit(ctx, token, ops)
+}
+
+// A record that another program changes while its index is mended is looked at again: its
+// rows are as it is then.
+func TestRebuildBesideWriters(t *testing.T) {
+	for name, spoil := range map[string]func(op *driver.Op){
+		"a row is missing":  func(op *driver.Op) { op.Do = driver.Delete },
+		"a row is too many": func(op *driver.Op) { op.Row.Key.Sort = strings.Replace(op.Row.Key.Sort, "1", "7", 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, s := t.Context(), &meddler{common: newCommon(nil)}
+			store := repo.NewStore(s, nil)
+			defer store.Close()
+			r := must[login](t, store, indexed(byUser()))
+			other := must[login](t, s.program(t), indexed(byUser()))
+			if err := r.Insert(ctx, &login{ID: "1", User: "ann"}); err != nil {
+				t.Fatal(err)
+			}
+			var rows *driver.Table
+			for table := range s.known {
+				if table.Name == "logins.by_user" {
+					rows = table
+				}
+			}
+			for chunk, err := range s.Walk(ctx, rows, "") {
+				for i := range chunk.Rows {
+					op := driver.Op{Do: driver.Put, Table: rows, Row: driver.Row{Key: chunk.Rows[i].Key}}
+					spoil(&op)
+					if _, err := s.common.Commit(ctx, driver.NewToken(), []driver.Op{op}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			met := false
+			s.before = func() {
+				met = true
+				for _, id := range []string{"1", "7"} {
+					if err := other.Put(ctx, &login{ID: id, User: "ann", Seen: 5}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if err := r.Rebuild(ctx, "by_user"); err != nil || !met {
+				t.Fatalf("rebuild: %v, a record was changed meanwhile: %v", err, met)
+			}
+			reports, err := r.Verify(ctx)
+			if err != nil || len(reports) != 1 || !reports[0].Clean() || reports[0].Rows != 2 {
+				t.Errorf("verify: %+v, %v", reports, err)
+			}
+		})
+	}
+}
+
+// The elements of a list are of one kind in an index, also where the store keeps it.
+func TestOtherElements(t *testing.T) {
+	type texts struct {
+		ID   string   `repo:"id"`
+		Tags []string `repo:"tags"`
+	}
+	type numbers struct {
+		ID   string  `repo:"id"`
+		Tags []int64 `repo:"tags"`
+	}
+	for _, kind := range []string{"table", "native"} {
+		schema := indexed(repo.Index{Partition: []string{"tags[]"}, Kind: kind})
+		first, second := newStore(t, nil), newStore(t, nil)
+		must[texts](t, first, schema)
+		if _, err := repo.Open[numbers](t.Context(), first, schema); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "tags") {
+			t.Errorf("kind %s: open with numbers after texts: %v, want ErrSchema", kind, err)
+		}
+		must[numbers](t, second, schema)
+		if _, err := repo.Open[texts](t.Context(), second, schema); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "tags") {
+			t.Errorf("kind %s: open with texts after numbers: %v, want ErrSchema", kind, err)
+		}
+		must[numbers](t, second, schema)
+	}
 }
