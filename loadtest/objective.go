@@ -95,7 +95,7 @@ func (c *candidate) judgeObjective(q *query, at, i int) judgedObjective {
 		least := m.response
 		if m.response > o.bound {
 			j.missedRounds++
-			if m.service <= o.bound && r.lag > o.bound/5 {
+			if r.lag > o.bound/5 {
 				least = m.service
 			}
 		}
