@@ -29,6 +29,9 @@ func (c *compiler) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrSchema))
 }
 
+// maxIndexes is how many indexes a collection has at most. MongoDB takes no more either.
+const maxIndexes = 64
+
 // compile returns the collection of a schema for records of a shape.
 func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 	c := &compiler{collection: &collection{store: store, name: schema.Collection, schema: schema}}
@@ -37,6 +40,10 @@ func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 	}
 	c.declare(sh)
 	c.layOut(schema)
+	if n := len(schema.Indexes); n > maxIndexes {
+		c.fault("%d indexes; at most %d, since a record is written with a row in each of them; drop those that no query needs", n, maxIndexes)
+		schema.Indexes = nil
+	}
 	seen := map[string]bool{}
 	for _, x := range schema.Indexes {
 		if seen[x.name()] {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -69,7 +68,8 @@ func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
 }
 
 // Commit does all writes of the group, or none, and fills the version fields. All
-// records must be of one partition, and each may be named once. The error of the
+// records must be of one partition, and each may be named once. A group that is too large
+// for the store ([driver.Facts].MaxOps) is ErrTooLarge: split it. The error of the
 // first write that cannot be done is returned: of those whose key cannot be, because the
 // record is there, or is not, or has another version, before those whose unique values are
 // taken.
@@ -77,7 +77,7 @@ func (g *Group[T]) Commit(ctx context.Context) error {
 	k := g.repo.begin("commit")
 	err := errors.Join(g.errs...)
 	if err == nil {
-		err = g.check()
+		err = g.check(ctx)
 	}
 	if err != nil || len(g.writes) == 0 {
 		return g.repo.end(&k, nil, err)
@@ -94,20 +94,41 @@ func (g *Group[T]) Commit(ctx context.Context) error {
 	return g.repo.end(&k, nil, nil)
 }
 
-func (g *Group[T]) check() error {
+func (g *Group[T]) check(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
+	if err := g.repo.fits(g.writes, len(g.writes)); err != nil {
+		return err
+	}
 	if f := &g.repo.store.facts; len(g.writes) > 1 && f.Unit == driver.UnitRecord {
 		return fmt.Errorf("%s changes one record at a time, and the group has %d; commit them one by one: %w", f.Name, len(g.writes), ErrUnsupported)
 	}
+	seen := make(map[string]bool, len(g.writes))
 	for i := range g.writes {
 		key := g.writes[i].key
 		if key.Partition != g.writes[0].key.Partition {
 			return ofKey(key, invalid("a group changes records of one partition, and this one is in another than the first"))
 		}
-		if slices.ContainsFunc(g.writes[:i], func(w write) bool { return w.key.Sort == key.Sort }) {
+		if seen[key.Sort] {
 			return ofKey(key, invalid("the record is named twice in the group"))
+		}
+		if seen[key.Sort] = true; i%1000 == 0 && ctx.Err() != nil {
+			return fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
 		}
 	}
 	return nil
+}
+
+// fits refuses a commit of several records that changes so many rows that others would
+// wait for the store.
+func (c *collection) fits(writes []write, rows int) error {
+	f := &c.store.facts
+	if f.MaxOps == 0 || rows <= f.MaxOps || len(writes) < 2 {
+		return nil
+	}
+	return fmt.Errorf("%d records with %d rows, those of indexes included, and %s takes at most %d in one commit, or others would wait; split the group: %w",
+		len(writes), rows, f.Name, f.MaxOps, ErrTooLarge)
 }
 
 // A BatchError says which records of [Repo.InsertAll] were not inserted.

@@ -3,6 +3,8 @@ package repo_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/polystore/polystore/backends/memory"
@@ -118,5 +120,81 @@ func TestKeysAreToldOfFirst(t *testing.T) {
 			}
 		}
 		checkClean(t, posts)
+	}
+}
+
+// A bounded store takes few rows in a commit.
+type bounded struct {
+	driver.Store
+	commits int
+}
+
+func (s *bounded) Facts() driver.Facts {
+	f := s.Store.Facts()
+	f.MaxOps = 6
+	return f
+}
+
+func (s *bounded) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	s.commits = max(s.commits, len(ops))
+	return s.Store.Commit(ctx, token, ops)
+}
+
+// A group with more rows than the store takes is refused before anything is written, and the
+// error says what to do. One record may have any number of rows.
+func TestLargeGroup(t *testing.T) {
+	s := &bounded{Store: memory.New(nil)}
+	type item struct {
+		Box  string   `repo:"box"`
+		N    int      `repo:"n"`
+		Tags []string `repo:"tags"`
+	}
+	items, err := repo.Open[item](t.Context(), repo.NewStore(s, nil), repo.Schema{Collection: "items", Partition: []string{"box"}, Sort: []string{"n"},
+		Indexes: []repo.Index{{Partition: []string{"tags[]"}, Sort: []string{"n"}, Kind: "table"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := func(box string, n int, tags ...string) error {
+		g := items.Group()
+		for i := range n {
+			g.Insert(&item{box, i, tags})
+		}
+		return g.Commit(t.Context())
+	}
+	for _, tt := range []struct {
+		box  string
+		n    int
+		tags []string
+		done bool
+	}{{"six", 6, nil, true}, {"seven", 7, nil, false}, {"two", 2, []string{"a", "b"}, true}, {"three", 3, []string{"a", "b"}, false},
+		{"one", 1, []string{"a", "b", "c", "d", "e", "f", "g", "h"}, true}} {
+		err := group(tt.box, tt.n, tt.tags...)
+		n, failed := items.Count(t.Context(), repo.Where("box", tt.box))
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		if tt.done && (err != nil || n != tt.n) {
+			t.Errorf("%s: %d records, %v", tt.box, n, err)
+		}
+		if !tt.done && (n != 0 || !errors.Is(err, repo.ErrTooLarge) || !strings.Contains(err.Error(), "split the group")) {
+			t.Errorf("%s: %d records, %v; want ErrTooLarge that says what to do", tt.box, n, err)
+		}
+	}
+	if s.commits != 9 {
+		t.Errorf("a commit of %d rows, want 9", s.commits)
+	}
+}
+
+// A group whose context has ended says so, also while its keys are compared.
+func TestGroupEnded(t *testing.T) {
+	items := openBlog(t)
+	g := items.Group()
+	for i := range 5000 {
+		g.Put(&post{Author: "u", ID: fmt.Sprint(i)})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := g.Commit(ctx); !errors.Is(err, repo.ErrTimeout) {
+		t.Errorf("%v, want ErrTimeout", err)
 	}
 }

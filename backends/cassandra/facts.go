@@ -213,6 +213,7 @@ func (s *Store) factsOf(p *portrait) driver.Facts {
 	s.most = mostBytes(p.settings)
 	copies := s.copies(p)
 	f := driver.Facts{
+		MaxOps:    1000,
 		Name:      "cassandra",
 		Version:   p.version,
 		Unit:      driver.UnitPartition,

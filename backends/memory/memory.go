@@ -57,6 +57,7 @@ func New(opts *Options) *Store {
 // Facts says what the store is: as durable as the process.
 func (s *Store) Facts() driver.Facts {
 	return driver.Facts{
+		MaxOps:        10000,
 		Name:          "memory",
 		Detail:        "in the memory of this process",
 		Unit:          s.unit,

@@ -132,6 +132,7 @@ func (s *Store) suits(g *greeting) error {
 
 func (s *Store) factsOf(g *greeting) driver.Facts {
 	f := driver.Facts{
+		MaxOps:        1000,
 		Name:          "mongo",
 		Version:       g.version,
 		Detail:        s.detail(g),

@@ -119,6 +119,7 @@ func (s *Store) openPebble() (err error) {
 
 func facts(dir string, opts *Options) driver.Facts {
 	f := driver.Facts{
+		MaxOps:     5000,
 		Name:       "pebble",
 		Version:    version(),
 		Detail:     "directory " + dir,

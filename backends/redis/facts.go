@@ -33,6 +33,7 @@ func (s *Store) learn(ctx context.Context) error {
 		}
 	}
 	s.facts = driver.Facts{
+		MaxOps:    4000,
 		Name:      "redis",
 		Detail:    s.detail(all),
 		Unit:      driver.UnitStore,

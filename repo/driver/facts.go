@@ -90,6 +90,11 @@ type Facts struct {
 	// is ErrTooLarge. 0 is as many as fit into the memory of those who pass them on.
 	MaxCommit int
 
+	// MaxOps is how many Ops a commit of several records should have at most, so that nobody
+	// else waits much longer than 100 ms for it: package repo refuses larger groups with
+	// ErrTooLarge. 0 is any number.
+	MaxOps int
+
 	// Tallies says that calls add what they send to the [Tally] of their context. Where it is
 	// not set, package repo counts calls: one trip each, and a request for each row of a Get.
 	Tallies bool

@@ -1,0 +1,13 @@
+package memory_test
+
+import (
+	"testing"
+
+	"github.com/polystore/polystore/internal/backendtest"
+)
+
+// The largest group is done, and what is larger is refused.
+func TestLargestGroup(t *testing.T) {
+	s := open(t, nil)
+	backendtest.Held(t, s)
+}

@@ -1,0 +1,13 @@
+package mongo_test
+
+import (
+	"testing"
+
+	"github.com/polystore/polystore/internal/backendtest"
+)
+
+// The largest group is done, and what is larger is refused.
+func TestLargestGroup(t *testing.T) {
+	_, s, _ := own(t)
+	backendtest.Held(t, s)
+}

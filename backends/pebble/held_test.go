@@ -1,0 +1,13 @@
+package pebble_test
+
+import (
+	"testing"
+
+	"github.com/polystore/polystore/internal/backendtest"
+)
+
+// The largest group is done, and what is larger is refused.
+func TestLargestGroup(t *testing.T) {
+	s := mustOpen(t, t.TempDir(), nil, nil)
+	backendtest.Held(t, s)
+}
