@@ -147,7 +147,7 @@ func writeFile(files vfs.FS, name, content string) error {
 	return errors.Join(err, f.Close())
 }
 
-// makeDir makes dir and its missing parents, durably.
+// makeDir makes dir and its missing parents, durably. Nobody but this user may look into them.
 func makeDir(files vfs.FS, dir string) error {
 	var parents []string // of what is missing
 	for missing := dir; ; missing = files.PathDir(missing) {
@@ -156,7 +156,7 @@ func makeDir(files vfs.FS, dir string) error {
 		}
 		parents = append(parents, files.PathDir(missing))
 	}
-	if err := files.MkdirAll(dir, 0o755); err != nil {
+	if err := files.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	for _, p := range parents {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -293,6 +294,29 @@ func TestMustExist(t *testing.T) {
 		}
 		if err := s.Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Only the user who made a directory may look into it. The rights of one that was there stay.
+func TestDirectoryIsPrivate(t *testing.T) {
+	root := t.TempDir()
+	there := filepath.Join(root, "there")
+	if err := os.Mkdir(there, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]os.FileMode{filepath.Join(root, "parent", "new"): 0o700, there: 0o750} {
+		s, err := pebble.Open(dir, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want && runtime.GOOS != "windows" {
+			t.Errorf("%s has %o, want %o", dir, got, want)
 		}
 	}
 }
