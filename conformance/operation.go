@@ -82,13 +82,11 @@ type edit struct {
 
 // A query is one that some index answers, or none.
 type query struct {
-	equal  [][2]any
-	rng    string // field of the range, or ""
-	from   any
-	to     any
-	prefix string // instead of a range, of field rng
-	order  []string
-	limit  int
+	equal [][2]any
+	rng   string   // field that has bounds, or ""
+	ends  [][2]any // how it is bounded, and by what
+	order []string
+	limit int
 }
 
 func (q query) repo() repo.Query {
@@ -96,11 +94,22 @@ func (q query) repo() repo.Query {
 	for _, e := range q.equal {
 		out = out.Where(e[0].(string), e[1])
 	}
-	switch {
-	case q.prefix != "":
-		out = out.Prefix(q.rng, q.prefix)
-	case q.rng != "":
-		out = out.Range(q.rng, q.from, q.to)
+	if q.rng != "" && len(q.ends) == 0 {
+		out = out.Range(q.rng, nil, nil)
+	}
+	for _, e := range q.ends {
+		switch v := e[1]; e[0] {
+		case "above":
+			out = out.Above(q.rng, v)
+		case "at least":
+			out = out.AtLeast(q.rng, v)
+		case "below":
+			out = out.Below(q.rng, v)
+		case "at most":
+			out = out.AtMost(q.rng, v)
+		case "prefix":
+			out = out.Prefix(q.rng, v.(string))
+		}
 	}
 	return out.Order(q.order...).Limit(q.limit)
 }
@@ -209,6 +218,8 @@ func (d *draw) until() time.Time {
 	return time.UnixMilli(1_500_000_000_000 + int64(d.IntN(200_000))).UTC()
 }
 
+func (d *draw) bound() string { return d.pick("above", "at least", "below", "at most") }
+
 func (d *draw) kind() string { return d.pick("k", "K", "k1", "k%") }
 
 func (d *draw) edits() []edit {
@@ -260,7 +271,8 @@ func (d *draw) query() query {
 		{equal: [][2]any{part}, rng: "score", order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{part}, order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{part, kind}, order: []string{d.pick("score", "-score", "id", "-id")}},
-		{equal: [][2]any{part}, rng: "kind", prefix: d.pick("k", "K", "k1", "x")},
+		{equal: [][2]any{part}, rng: "kind", ends: [][2]any{{"prefix", d.pick("k", "K", "k1", "x", "")}}},
+		{equal: [][2]any{part}, rng: "kind", ends: [][2]any{{"prefix", d.pick("k", "")}, {d.bound(), d.kind()}}},
 		{equal: [][2]any{kind}, order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{kind}, rng: "score", order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{{"tags[]", d.pick("x", "y", "x y", "", "z")}}, order: []string{d.pick("score", "-score")}},
@@ -273,8 +285,9 @@ func (d *draw) query() query {
 	}
 	q := forms[d.IntN(len(forms))]
 	if q.rng == "score" || q.rng == "id" {
-		bounds := []any{nil, int64(-1), int64(0), int64(1), int64(2), int64(3)}
-		q.from, q.to = bounds[d.IntN(len(bounds))], bounds[d.IntN(len(bounds))]
+		for range d.IntN(3) {
+			q.ends = append(q.ends, [2]any{d.bound(), int64(d.IntN(5) - 1)})
+		}
 	}
 	if d.IntN(3) == 0 {
 		q.limit = 1 + d.IntN(4)

@@ -33,7 +33,7 @@ func queryRules() []rule {
 	for i := range local {
 		local[i].needs = keepsNear
 	}
-	return slices.Concat(local, []rule{
+	return slices.Concat(local, boundRules(), []rule{
 		{name: "composite index", sentence: "An index of several fields answers equality on the leading ones and a range on the next.", needs: keepsNear, check: compositeIndex},
 		{name: "covered view", sentence: "A view of covered fields is answered by one read of the index.", needs: changesStore, check: coveredView},
 	}, cursorRules())

@@ -228,7 +228,7 @@ func twoFields(ctx context.Context, e *env) {
 		e.ok("lookup", err)
 		equal(e, "the owner", got.ID, e.name(fmt.Sprint(i)))
 	}
-	firsts := find(ctx, e, people, repo.Where("last", e.name("a")), func(p person) string { return *p.First })
+	firsts := find(ctx, e, people, repo.Where("last", e.name("a")).Order("first"), func(p person) string { return *p.First })
 	equal(e, "the first names of one last name", firsts, []string{"b#c", "bc"})
 }
 

@@ -13,7 +13,7 @@ import (
 var kinds = small[:strings.Index(small, "models:")] + `models:
   - {name: tables, kind: table}
   - {name: native, kind: native}
-  - {name: one native, kind: table, collections: {posts: {indexes: [{partition: [category], sort: [-created]}, {partition: ["tags[]"], kind: native}]}}}
+  - {name: one native, kind: table, collections: {posts: {indexes: [{partition: [category], sort: [-created]}, {partition: ["tags[]"], sort: [-created], kind: native}]}}}
   - {name: left open}
 `
 
@@ -54,7 +54,7 @@ func TestModelThatAStoreCannotHave(t *testing.T) {
 	reason := "kind native: bare keeps no index of its own: it is bare; use kind auto"
 	want := []AbsentResult{
 		{"native on bare", "native", "other:", "posts: index by_category_created_desc: " + reason + "; and 1 more"},
-		{"one native on bare", "one native", "other:", "posts: index by_tags: " + reason},
+		{"one native on bare", "one native", "other:", "posts: index by_tags_created_desc: " + reason},
 	}
 	if diff := cmp.Diff(want, result.NotThere); diff != "" {
 		t.Errorf("not there (-want +got):\n%s", diff)

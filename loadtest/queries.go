@@ -105,7 +105,7 @@ func (r queryReader) parameters() {
 			r.window()
 			q.limit = r.m.integer("limit", 0, 0, 100_000)
 		}
-		if q.kind == "find" || q.kind == "page" {
+		if q.kind != "one" {
 			q.order = r.m.texts("order")
 			checkNames(r.d, r.m, q.collection.schema.Fields, "order")
 		}
@@ -249,23 +249,35 @@ func (r queryReader) rangeOf(n ast.Node) {
 		return
 	}
 	win := &window{field: field}
-	if from := m.get("from"); from != nil {
-		win.from = r.condition(field, placeOf(from), from)
-	}
-	if to := m.get("to"); to != nil {
-		win.to = r.condition(field, placeOf(to), to)
-	}
+	win.from, win.isAbove = r.end(m, field, "from", "above")
+	win.to, win.isAtMost = r.end(m, field, "to", "at_most")
 	if span := m.get("span"); span != nil {
 		win.span = r.span(span, field)
-		if win.from == nil || win.to != nil {
-			r.d.fault(span, "span goes with from and without to: from <= %s < from + span", field)
+		if win.from == nil || win.isAbove || win.to != nil {
+			r.d.fault(span, "span goes with from and without to and at_most: from <= %s < from + span", field)
 		}
 	}
 	if win.from == nil && win.to == nil {
-		r.d.faultIn(m.at, "%s has neither from nor to; e.g. {field: %s, from: $, span: …}", m.what, field)
+		r.d.faultIn(m.at, "%s has no end: from, above, to or at_most; e.g. {field: %s, from: $, span: …}", m.what, field)
 	}
 	m.done()
 	r.q.window = win
+}
+
+// end reads one end of a range, which has two names: by the second one the value itself
+// is on the other side.
+func (r queryReader) end(m *mapping, field, name, second string) (c *condition, isSecond bool) {
+	one, other := m.get(name), m.get(second)
+	if one != nil && other != nil {
+		r.d.faultIn(m.placeOf(second), "%s has %s and %s; one of them is possible", m.what, name, second)
+	}
+	if one == nil {
+		one, isSecond = other, other != nil
+	}
+	if one == nil {
+		return nil, false
+	}
+	return r.condition(field, placeOf(one), one), isSecond
 }
 
 // span reads the width of a range.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -177,6 +178,9 @@ func (c *candidate) plan(w *Workload, sample func(at int) call) Faults {
 	return faults
 }
 
+// orderCall is how the library spells an order.
+var orderCall = regexp.MustCompile(`Order\(([^)]*)\)`)
+
 // reason returns what the library says is wrong, with the remedy of a workload
 // file instead of that of a program.
 func reason(err error) string {
@@ -185,6 +189,7 @@ func reason(err error) string {
 		err = e.Err
 	}
 	text := strings.TrimSuffix(err.Error(), ": "+repo.ErrInvalid.Error())
+	text = orderCall.ReplaceAllString(text, "order: [$1]")
 	return strings.NewReplacer(
 		"Partition:", "partition:", "Sort:", "sort:", "Unique:", "unique:", "Buckets:", "buckets:",
 		"use Walk, or Scan", "add conditions, or let the model scan (scan: true)",

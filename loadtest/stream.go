@@ -189,17 +189,25 @@ func (win *window) bind(r *rand.Rand, find repo.Query, t *table, i int) repo.Que
 		}
 		return find.Prefix(win.field, text)
 	}
-	var from, to any
 	if win.from != nil {
-		from = win.from.draw(r, t, i)
+		from := win.from.draw(r, t, i)
+		if win.span != nil {
+			return find.Range(win.field, from, above(from, win.span))
+		}
+		if win.isAbove {
+			find = find.Above(win.field, from)
+		} else {
+			find = find.AtLeast(win.field, from)
+		}
 	}
-	if win.to != nil {
-		to = win.to.draw(r, t, i)
+	if win.to == nil {
+		return find
 	}
-	if win.span != nil {
-		to = above(from, win.span)
+	to := win.to.draw(r, t, i)
+	if win.isAtMost {
+		return find.AtMost(win.field, to)
 	}
-	return find.Range(win.field, from, to)
+	return find.Below(win.field, to)
 }
 
 // above returns from + span.

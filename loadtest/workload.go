@@ -82,6 +82,8 @@ type window struct {
 	chars    int    // of a drawn prefix
 	prefix   string // literal
 	isPrefix bool
+	isAbove  bool // from itself is not included
+	isAtMost bool // to itself is
 }
 
 // An assignment gives a field a value when a record is updated or inserted.

@@ -35,7 +35,7 @@ collections:
 queries:
   - {name: one post, weight: 40, kind: get, draw: zipf, objectives: {p99: 500ms}}
   - {name: of a category, weight: 20, kind: find, where: {category: $}, order: [-created], limit: 10}
-  - {name: with a tag, weight: 10, kind: count, where: {"tags[]": $}}
+  - {name: with a tag, weight: 10, kind: count, where: {"tags[]": $}, order: [created]}
   - {name: ids, weight: 10, kind: find, where: {author: $}, prefix: {field: id, chars: 3}}
   - {name: new post, weight: 10, kind: insert}
   - {name: read, weight: 5, kind: update, add: {views: 1}}

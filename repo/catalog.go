@@ -35,6 +35,7 @@ type catalogEntry struct {
 	Fields     map[string]string `json:"fields"`             // kinds of all fields ever declared
 	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists, where an index has them and they are no strings
 	Dropping   bool              `json:"dropping,omitempty"` // its records go, or are gone
+	Optional   []string          `json:"optional,omitempty"` // fields that a record may lack: declared after the first ones, or so that they may be absent
 	Expiring   bool              `json:"expiring,omitempty"` // programs are being told that records will expire
 	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire, and all have been told
 	Indexes    []catalogIndex    `json:"indexes,omitempty"`
@@ -89,8 +90,11 @@ func (c *collection) entry() *catalogEntry {
 	for _, col := range c.records.Sort {
 		e.Sort = append(e.Sort, catalogColumn{col.Name, col.Kind.String(), col.Desc})
 	}
-	for _, col := range c.records.Fields {
+	for i, col := range c.records.Fields {
 		e.Fields[col.Name] = col.Kind.String()
+		if c.scalars[len(c.key)+i] == nil {
+			e.addOptional(col.Name)
+		}
 	}
 	for _, x := range c.indexes {
 		e.Indexes = append(e.Indexes, x.entry(indexReady))
@@ -330,9 +334,13 @@ func (e *catalogEntry) setBare(c *collection) {
 // anything.
 func (e *catalogEntry) grow(c *collection) bool {
 	added := e.addElements(c)
-	for _, col := range c.records.Fields {
-		if _, ok := e.Fields[col.Name]; !ok {
-			e.Fields[col.Name], added = col.Kind.String(), true
+	for i, col := range c.records.Fields {
+		if _, ok := e.Fields[col.Name]; ok {
+			continue
+		}
+		e.Fields[col.Name], added = col.Kind.String(), true
+		if !e.Making || c.scalars[len(c.key)+i] == nil {
+			e.addOptional(col.Name)
 		}
 	}
 	return added

@@ -215,7 +215,7 @@ func TestMapRecords(t *testing.T) {
 	if d := cmp.Diff(want, got); err != nil || d != "" {
 		t.Errorf("Get: %v (-want +got):\n%s", err, d)
 	}
-	list, err := repo.Collect(r.Find(ctx, repo.Where("tags[]", "y")))
+	list, err := repo.Collect(r.Find(ctx, repo.Where("tags[]", "y").Order("-n")))
 	if err != nil || len(list) != 1 || cmp.Diff(want, list[0]) != "" {
 		t.Errorf("Find through the covering index = %v, %v, want %v", list, err, want)
 	}

@@ -24,18 +24,20 @@ type collection struct {
 	key        []driver.Column // partition and sort columns: the first of a record's values
 	cols       []driver.Column // key, then fields by ordinal
 	indexes    []*index
-	elems      []driver.Kind // by position: of a list, the kind of its elements
-	nanos      []bool        // by position: an integer that keeps the nanoseconds of a time
-	keySources []source      // of the key columns
-	keyAccess  []access      // for reads that want keys only
-	expires    bool          // this program says when records expire
-	late       bool          // and the catalog is told so when the first record does: for maps, which mostly do not
-	attached   bool          // the catalog is not to be changed
-	extra      bool          // records may have undeclared fields
-	indexed    []bool        // by position: some index needs the field
-	indexMask  []int         // ordinals of those fields
-	loose      bool          // some index is
-	retention  time.Duration // how long a deleted record stays as a tombstone
+	elems      []driver.Kind  // by position: of a list, the kind of its elements
+	nanos      []bool         // by position: an integer that keeps the nanoseconds of a time
+	scalars    []*structField // by position: a field that every record has which this program writes, or nil
+	optional   []string       // names of fields that records of other programs may lack
+	keySources []source       // of the key columns
+	keyAccess  []access       // for reads that want keys only
+	expires    bool           // this program says when records expire
+	late       bool           // and the catalog is told so when the first record does: for maps, which mostly do not
+	attached   bool           // the catalog is not to be changed
+	extra      bool           // records may have undeclared fields
+	indexed    []bool         // by position: some index needs the field
+	indexMask  []int          // ordinals of those fields
+	loose      bool           // some index is
+	retention  time.Duration  // how long a deleted record stays as a tombstone
 }
 
 // An index is an Index compiled: its table, and where its columns come from.

@@ -16,9 +16,10 @@ import (
 type compiler struct {
 	*collection
 	kinds  map[string]driver.Kind
-	lists  map[string]driver.Kind // of the elements of lists
-	times  map[string]bool        // integer fields that keep the nanoseconds of a time
-	order  []string               // of the fields, as declared
+	lists  map[string]driver.Kind  // of the elements of lists
+	times  map[string]bool         // integer fields that keep the nanoseconds of a time
+	fields map[string]*structField // those that are scalars
+	order  []string                // of the fields, as declared
 	faults []error
 }
 
@@ -69,7 +70,11 @@ func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 // declare collects the declared fields and their kinds.
 func (c *compiler) declare(sh *shape) {
 	c.kinds, c.lists, c.times = map[string]driver.Kind{}, map[string]driver.Kind{}, map[string]bool{}
+	c.fields = map[string]*structField{}
 	for _, f := range sh.fields {
+		if f.isScalar() {
+			c.fields[f.name] = &f.structField
+		}
 		c.kinds[f.name], c.lists[f.name], c.times[f.name] = f.kind, f.coder.elem, f.nanos
 		c.order = append(c.order, f.name)
 	}
@@ -160,6 +165,7 @@ func (c *compiler) layOut(s Schema) {
 		if i < len(c.key) {
 			c.keySources = append(c.keySources, source{at: i, desc: col.Desc})
 		}
+		c.scalars = append(c.scalars, c.fields[col.Name])
 		c.elems = append(c.elems, c.lists[col.Name])
 		c.nanos = append(c.nanos, c.times[col.Name])
 	}
@@ -169,6 +175,8 @@ func (c *compiler) layOut(s Schema) {
 func (c *compiler) keyColumn(where, name string, desc bool) driver.Column {
 	kind, ok := c.kinds[name]
 	switch {
+	case !ok && strings.Contains(name, "."):
+		c.fault("%s: %s", where, strings.TrimSuffix(noPath(name).Error(), ": "+ErrInvalid.Error()))
 	case !ok:
 		c.fault("%s field %q is unknown; the fields are %s", where, name, strings.Join(c.order, ", "))
 	case kind == driver.List:

@@ -9,16 +9,22 @@ import (
 )
 
 // A condition is one condition of a query, bound to a field of the collection.
-// With rng it is a range or prefix, else an equality.
+// With rng it is a range, else an equality.
 type condition struct {
 	source
-	field  string // as in the query
-	kind   driver.Kind
-	value  driver.Value
-	rng    bool
-	from   driver.Value // None is unbounded
-	to     driver.Value
-	prefix *string
+	field string // as in the query
+	kind  driver.Kind
+	value driver.Value
+	rng   bool
+	low   limit
+	high  limit
+}
+
+// A limit is a place among the values of a field: before all that equal its value, or
+// after them. Without a value there is no limit.
+type limit struct {
+	value driver.Value
+	over  bool // after, not before
 }
 
 // A bound is a query whose fields and values were checked against a collection.
@@ -29,45 +35,64 @@ type bound struct {
 	names []string // of order
 	limit int
 	query Query
+
+	scan       bool     // all records are read, so that undeclared fields may be named
+	undeclared []string // fields whose values stand behind those of the columns
 }
 
 // bind checks a query against the collection.
 func (c *collection) bind(q Query) (bound, error) {
 	b := bound{limit: q.limit, query: q, conds: make([]condition, 0, len(q.equal)+1)}
-	if q.limit < 0 {
-		return b, invalid("limit %d is below 0", q.limit)
-	}
-	for _, e := range q.equal {
-		cond, err := c.bindField(e.field)
-		if err != nil {
-			return b, err
-		}
-		if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == e.field }) {
-			return b, invalid("field %s has two conditions", e.field)
-		}
-		cond.value, err = valueAs(e.value, e.field, cond.kind, c.nanos[cond.at])
-		if err == nil && cond.value.IsNone() {
-			err = invalid("%s = nothing: records without a field are in no index", e.field)
-		}
-		if err != nil {
-			return b, err
-		}
-		b.conds = append(b.conds, cond)
-	}
-	b.equal = len(b.conds)
-	if q.rng != nil {
-		if err := c.bindRange(&b, q.rng); err != nil {
-			return b, err
-		}
-	}
-	return b, c.bindOrder(&b, q.order)
+	return b, b.bind(c)
 }
 
-func (c *collection) bindField(name string) (condition, error) {
+// bindScan is bind for a query that reads all records.
+func (c *collection) bindScan(q Query) (bound, error) {
+	b := bound{limit: q.limit, query: q, scan: true}
+	return b, b.bind(c)
+}
+
+func (b *bound) bind(c *collection) error {
+	if b.limit < 0 {
+		return invalid("limit %d is below 0", b.limit)
+	}
+	for _, e := range b.query.equal {
+		if err := b.bindEquality(c, e); err != nil {
+			return err
+		}
+	}
+	b.equal = len(b.conds)
+	if len(b.query.ends) > 0 {
+		if err := b.bindRange(c, b.query.ends); err != nil {
+			return err
+		}
+	}
+	return b.bindOrder(c, b.query.order)
+}
+
+func (b *bound) bindEquality(c *collection, e equality) error {
+	cond, err := b.bindField(c, e.field)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == e.field }) {
+		return invalid("field %s has two conditions", e.field)
+	}
+	cond.value, err = c.valueOf(e.value, &cond)
+	if err == nil && cond.value.IsNone() {
+		err = invalid("%s = nothing: records without a field are in no index", e.field)
+	}
+	b.conds = append(b.conds, cond)
+	return err
+}
+
+// bindField returns a condition of a field, yet without values. Its kind is None for a
+// field that is not declared.
+func (b *bound) bindField(c *collection, name string) (condition, error) {
 	bare, elem := strings.CutSuffix(name, "[]")
 	at := c.at(bare)
 	if at < 0 {
-		return condition{}, invalid("field %.64q is not declared", bare)
+		return b.bindUndeclared(c, name, bare, elem)
 	}
 	cond := condition{source: source{at: at, elem: elem}, field: name, kind: c.cols[at].Kind}
 	if elem {
@@ -82,37 +107,130 @@ func (c *collection) bindField(name string) (condition, error) {
 	return cond, nil
 }
 
-func (c *collection) bindRange(b *bound, r *interval) error {
-	cond, err := c.bindField(r.field)
+// bindUndeclared is bindField for a field that is no column.
+func (b *bound) bindUndeclared(c *collection, name, bare string, elem bool) (condition, error) {
+	switch {
+	case strings.Contains(bare, "."):
+		return condition{}, noPath(bare)
+	case !c.extra:
+		return condition{}, invalid("field %.64q is not declared", bare)
+	case !b.scan:
+		return condition{}, invalid("field %.64q is not declared, so no index has it; declare it, or use Scan", bare)
+	}
+	if err := checkExtra(bare, &shape{}); err != nil {
+		return condition{}, err
+	}
+	i := slices.Index(b.undeclared, bare)
+	if i < 0 {
+		i, b.undeclared = len(b.undeclared), append(b.undeclared, bare)
+	}
+	return condition{source: source{at: len(c.cols) + i, elem: elem}, field: name}, nil
+}
+
+// noPath is the error for a name with a dot where a field is wanted. Paths into maps do
+// not exist, and a name that looks like one must not mean another thing later.
+func noPath(name string) error {
+	return invalid("field %.64q: there are no paths into maps; name the whole field, %.64q, or declare a field of its own for the value",
+		name, name[:strings.IndexByte(name, '.')])
+}
+
+// valueOf returns x, which a caller gave for the field of a condition, as a value.
+func (c *collection) valueOf(x any, cond *condition) (driver.Value, error) {
+	switch {
+	case cond.kind == driver.None:
+		return encodeAny(x, 0)
+	case cond.at >= len(c.cols): // undeclared, with an end before
+		return valueAs(x, cond.field, cond.kind, false)
+	}
+	return valueAs(x, cond.field, cond.kind, c.nanos[cond.at])
+}
+
+// bindRange makes one condition of all ends.
+func (b *bound) bindRange(c *collection, ends []end) error {
+	cond, err := b.bindField(c, ends[0].field)
 	if err != nil {
 		return err
 	}
 	cond.rng = true
-	switch {
-	case cond.kind == driver.List || cond.kind == driver.Map:
-		return invalid("field %s is of kind %s, which has no order", r.field, cond.kind)
-	case r.prefix != nil && cond.kind != driver.String:
-		return invalid("prefix of %s, which is of kind %s; prefixes are for text", r.field, cond.kind)
-	case r.prefix != nil:
-		cond.prefix = r.prefix
-		_, err = textValue(*r.prefix)
-	default:
-		if cond.from, err = valueAs(r.from, r.field, cond.kind, c.nanos[cond.at]); err == nil {
-			cond.to, err = valueAs(r.to, r.field, cond.kind, c.nanos[cond.at])
+	for _, e := range ends {
+		if e.field != cond.field {
+			return invalid("%s and %s both have bounds; a query bounds one field, so leave one out, or look at it as the records come", cond.field, e.field)
 		}
-		if err == nil && (r.from != nil && cond.from.IsNone() || r.to != nil && cond.to.IsNone()) {
-			err = invalid("an end of the range of %s is empty; nil leaves it open", r.field)
+		if err := cond.narrow(c, e); err != nil {
+			return err
 		}
 	}
+	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == cond.field }) {
+		return invalid("field %s has two conditions, a value and a bound; leave one out", cond.field)
+	}
 	b.conds = append(b.conds, cond)
-	return err
+	return nil
+}
+
+// narrow makes a range that of the records that are also on the right side of an end.
+func (cond *condition) narrow(c *collection, e end) error {
+	if cond.kind == driver.List || cond.kind == driver.Map {
+		return invalid("field %s is of kind %s, which has no order", e.field, cond.kind)
+	}
+	if e.op == anywhere {
+		return nil
+	}
+	if e.op == beginning && cond.kind != driver.String && cond.kind != driver.None {
+		return invalid("prefix of %s, which is of kind %s; prefixes are for text", e.field, cond.kind)
+	}
+	v, err := c.valueOf(e.value, cond)
+	switch {
+	case err != nil:
+		return err
+	case v.IsNone():
+		return invalid("the bound of %s %s is empty; leave the call out where there is no bound", e.field, e.op)
+	case v.Kind() == driver.List || v.Kind() == driver.Map:
+		return invalid("%s %s a %s, which has no order", e.field, e.op, v.Kind())
+	}
+	cond.kind = v.Kind() // of an undeclared field: that of its first bound
+	switch e.op {
+	case above, atLeast:
+		cond.from(limit{v, e.op == above})
+	case below, atMost:
+		cond.upTo(limit{v, e.op == atMost})
+	case beginning:
+		cond.from(limit{value: v})
+		if next := driver.After(v.Str()); next != "" {
+			cond.upTo(limit{value: driver.StringValue(next)})
+		}
+	}
+	return nil
+}
+
+// from raises the lower limit to l, unless it is higher.
+func (cond *condition) from(l limit) {
+	if cond.low.value.IsNone() || compareLimits(l, cond.low) > 0 {
+		cond.low = l
+	}
+}
+
+// upTo lowers the upper limit to l, unless it is lower.
+func (cond *condition) upTo(l limit) {
+	if cond.high.value.IsNone() || compareLimits(l, cond.high) < 0 {
+		cond.high = l
+	}
+}
+
+func compareLimits(l, m limit) int {
+	switch d := compare(l.value, m.value); {
+	case d != 0 || l.over == m.over:
+		return d
+	case l.over:
+		return 1
+	}
+	return -1
 }
 
 // bindOrder binds the fields of the order but those that a condition fixes.
-func (c *collection) bindOrder(b *bound, order []string) error {
+func (b *bound) bindOrder(c *collection, order []string) error {
 	for _, name := range order {
 		bare, desc := strings.CutPrefix(name, "-")
-		cond, err := c.bindField(bare)
+		cond, err := b.bindField(c, bare)
 		if err != nil {
 			return err
 		}
@@ -133,11 +251,11 @@ func (b *bound) matches(vals []driver.Value) bool {
 	for i := range b.conds {
 		cond := &b.conds[i]
 		v := vals[cond.at]
-		if cond.elem {
-			if !slices.ContainsFunc(v.List(), cond.holds) {
+		if !cond.elem {
+			if !cond.holds(v) {
 				return false
 			}
-		} else if !cond.holds(v) {
+		} else if v.Kind() != driver.List || !slices.ContainsFunc(v.List(), cond.holds) {
 			return false
 		}
 	}
@@ -145,19 +263,26 @@ func (b *bound) matches(vals []driver.Value) bool {
 }
 
 func (cond *condition) holds(v driver.Value) bool {
-	switch {
-	case !cond.rng:
+	if !cond.rng {
 		return v.Equal(cond.value)
-	case v.Kind() != cond.kind:
-		return false
-	case cond.prefix != nil:
-		return strings.HasPrefix(v.Str(), *cond.prefix)
 	}
-	return (cond.from.IsNone() || compare(v, cond.from) >= 0) && (cond.to.IsNone() || compare(v, cond.to) < 0)
+	if v.IsNone() || v.Kind() != cond.kind && cond.kind != driver.None {
+		return false
+	}
+	return (cond.low.value.IsNone() || cond.low.isUnder(v)) && (cond.high.value.IsNone() || !cond.high.isUnder(v))
 }
 
-// compare orders two values of one kind, as keys are ordered.
+// isUnder reports whether a value lies behind l.
+func (l limit) isUnder(v driver.Value) bool {
+	d := compare(v, l.value)
+	return d > 0 || d == 0 && !l.over
+}
+
+// compare orders two values, as keys are ordered if they are of one kind.
 func compare(v, w driver.Value) int {
+	if v.Kind() != w.Kind() {
+		return cmp.Compare(v.Kind(), w.Kind())
+	}
 	switch v.Kind() {
 	case driver.Float:
 		return cmp.Compare(v.Float(), w.Float())

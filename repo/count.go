@@ -37,7 +37,8 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 	}
 	n := 0
 	for _, part := range p.parts {
-		span := driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Limit: p.limit}
+		span := driver.Span{Table: p.table, Key: part, Limit: p.limit}
+		p.extent.bound(&span)
 		if err := c.bounds(&p, &span); err != nil {
 			return n, err
 		}

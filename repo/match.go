@@ -49,12 +49,11 @@ func (c *collection) matching(ctx context.Context, k *call, p *plan, mask []int,
 		if err != nil || !more || len(rows) < size {
 			return err
 		}
-		last := rows[len(rows)-1].at
-		if last == "" {
-			return nil // a partition without sort columns has one row
-		}
 		run.limit = max(run.limit-n, 0)
-		run.from, run.to = behind(run.from, run.to, string(last), run.reverse)
+		run.extent = run.behind(string(rows[len(rows)-1].at), run.reverse)
+		if run.empty() {
+			return nil
+		}
 	}
 }
 
@@ -153,7 +152,7 @@ func (m *match) belongs(rows []found, i int, rec *record) (bool, error) {
 	}
 	for _, e := range entries {
 		own := position(e.Sort)
-		inside := e.Partition == f.part && e.Sort >= p.from && (p.to == "" || e.Sort < p.to)
+		inside := e.Partition == f.part && p.has(e.Sort)
 		if inside && !m.comes(rows[i:], own) {
 			return true, nil
 		}

@@ -157,7 +157,7 @@ func (c *collection) placeIn(p *plan, key *driver.Key, vals []driver.Value) (pos
 		return "", ofKey(*key, err)
 	}
 	for _, e := range b.after {
-		if e.Partition == p.parts[0].Partition && e.Sort >= p.from && (p.to == "" || e.Sort < p.to) {
+		if e.Partition == p.parts[0].Partition && p.has(e.Sort) {
 			return position(e.Sort), nil
 		}
 	}
@@ -231,14 +231,9 @@ func (c *collection) bounds(p *plan, span *driver.Span) (err error) {
 	return err
 }
 
-// boundOf returns the end of a run that a text stands for: nil, where a prefix begins
-// or ends, or else columns of entries, whole, or what comes after them.
+// boundOf returns the end of a run that a text stands for: columns of entries, or what
+// comes after them. "" is the end of the partition on that side, which needs no bound.
 func (c *collection) boundOf(p *plan, partition, text string) (*driver.Bound, error) {
-	for _, e := range p.edges {
-		if e.text == text {
-			return e.bound, nil
-		}
-	}
 	if text == "" {
 		return nil, nil
 	}
@@ -262,28 +257,4 @@ func (c *collection) boundOf(p *plan, partition, text string) (*driver.Bound, er
 		b.Record = &key
 	}
 	return &b, nil
-}
-
-// An edge is an end of a run that lies within a column, at a prefix.
-type edge struct {
-	text  string
-	bound *driver.Bound
-}
-
-// setEdges says in values where the texts begin and end that have a prefix.
-func (p *plan) setEdges(head []driver.Value, col *driver.Column, prefix string) {
-	at := func(s string, over bool) *driver.Bound {
-		return &driver.Bound{Values: append(head[:len(head):len(head)], driver.StringValue(s)), Over: over}
-	}
-	low, high := at(prefix, false), &driver.Bound{Values: head, Over: true}
-	next := driver.After(prefix)
-	switch {
-	case col.Desc && next != "":
-		low, high = at(next, true), at(prefix, true)
-	case col.Desc:
-		low, high = &driver.Bound{Values: head}, at(prefix, true)
-	case next != "":
-		high = at(next, false)
-	}
-	p.edges = [2]edge{{p.from, low}, {p.to, high}}
 }

@@ -175,6 +175,7 @@ func (c *collection) adopt(e *catalogEntry) {
 	c.made, c.drops = e.Made, c.shared.drops.Load()
 	c.shared.expires.Store(e.Expires || e.Expiring)
 	c.shared.settled.Store(e.Expires)
+	c.optional = e.Optional
 }
 
 // create makes a collection that is not in the catalog. The entry comes before the tables,

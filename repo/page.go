@@ -78,20 +78,8 @@ func (p *plan) enter(back bool, at string, some bool) {
 	if back {
 		p.reverse = !p.reverse
 	}
-	if !some {
-		return
-	}
-	if p.reverse {
-		if p.to == "" || at < p.to {
-			p.to = at
-		}
-		if p.to < p.from {
-			p.to = p.from
-		}
-		return
-	}
-	if next := driver.After(at); next > p.from {
-		p.from = next
+	if some {
+		p.extent = p.behind(at, p.reverse)
 	}
 }
 

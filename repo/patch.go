@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -19,10 +20,13 @@ type Edit struct {
 	expire bool
 }
 
-// Set gives a field a value. Nil, and an empty list, map or run of bytes, remove it.
+// Set gives a field a value. Nil, and an empty list, map or run of bytes, remove it. The
+// field is one of the record: there are no paths into maps, and a name with a dot is
+// ErrInvalid.
 func Set(field string, value any) Edit { return Edit{do: driver.Set, field: field, value: value} }
 
-// Unset removes a field; reading it gives the zero value.
+// Unset removes a field; reading it gives the zero value. A field that is never absent in
+// the struct, as a number is not, is set to its zero value, which an index has.
 func Unset(field string) Edit { return Edit{do: driver.Unset, field: field} }
 
 // Add adds n to an integer field; one that is absent counts as 0. A sum that no
@@ -163,6 +167,8 @@ func (c *collection) editOf(e Edit) (driver.Edit, error) {
 	at := c.at(e.field)
 	d := driver.Edit{Do: e.do, Field: at - len(c.key), Name: e.field}
 	switch {
+	case at < 0 && strings.Contains(e.field, "."):
+		return d, noPath(e.field)
 	case at >= 0 && at < len(c.key):
 		return d, invalid("field %s is part of the key, which cannot change", e.field)
 	case at < 0 && !c.extra:
@@ -174,6 +180,10 @@ func (c *collection) editOf(e Edit) (driver.Edit, error) {
 	}
 	var err error
 	d.Value, err = c.value(e.value, at)
+	if f := c.scalars[at]; f != nil && err == nil && d.Value.IsNone() {
+		d.Do = driver.Set
+		d.Value, err = f.zero()
+	}
 	return d, err
 }
 

@@ -14,11 +14,9 @@ type plan struct {
 	x       *index // nil reads the records themselves
 	table   *driver.Table
 	parts   []driver.Key // partitions to read and merge
-	from    string
-	to      string
 	reverse bool
 	claim   driver.Token // of a loose claim: the record must have it
-	edges   [2]edge      // of a native index: where the run begins and ends at a prefix
+	extent
 	*access
 	bound
 }
@@ -33,28 +31,47 @@ type access struct {
 	straight bool // the fields of a row are those of the record, in order
 }
 
-// plan finds the table that answers a query best: one that covers the view, else
-// the records themselves, else the index that was declared first.
+// plan finds the table that answers a query at the least cost.
 func (c *collection) plan(q Query, by []access) (plan, error) {
 	b, err := c.bind(q)
 	if err != nil {
 		return plan{}, err
 	}
-	var best *index
-	found, covered := false, false
-	consider := func(x *index, a *access) {
-		if _, _, ok := c.fitsTable(&b, x); ok && (!found || c.covers(x, a) && !covered) {
-			best, found, covered = x, true, c.covers(x, a)
+	if _, _, ok := c.fitsTable(&b, nil); ok {
+		return c.planOn(b, nil, by) // which costs less than any index
+	}
+	var best, lacking *index
+	var least cost
+	for i, x := range c.indexes {
+		fixed, _, ok := c.fitsTable(&b, x)
+		if !ok {
+			continue
+		}
+		if c.lacksRows(&b, x, fixed) {
+			if lacking == nil || x.name < lacking.name {
+				lacking = x
+			}
+			continue
+		}
+		if here := c.costOf(x, &by[i+1]); best == nil || here.compare(least) < 0 {
+			best, least = x, here
 		}
 	}
-	consider(nil, &by[0])
-	for i, x := range c.indexes {
-		consider(x, &by[i+1])
-	}
-	if !found {
-		return plan{}, c.noIndex(&b)
+	if best == nil {
+		return plan{}, c.noIndex(&b, lacking)
 	}
 	return c.planOn(b, best, by)
+}
+
+// lacksRows reports whether x may have no row for a record that a query asks for: one
+// that lacks a column of x which the query does not name.
+func (c *collection) lacksRows(b *bound, x *index, fixed int) bool {
+	return slices.ContainsFunc(x.sort[b.named(fixed):], func(src source) bool { return !c.isAlways(src.at) })
+}
+
+// named returns how many sort columns of a table a query names, if it fixes some of them.
+func (b *bound) named(fixed int) int {
+	return fixed + max(len(b.order), len(b.conds)-b.equal)
 }
 
 // covers reports whether a view reads no more than the rows of x, or the records if x is
@@ -149,23 +166,18 @@ func (c *collection) planOn(b bound, x *index, by []access) (plan, error) {
 	if err != nil {
 		return p, err
 	}
-	p.from, p.to = string(head), driver.After(string(head))
+	p.extent = extentAt(string(head))
 	if len(b.conds) == b.equal {
 		return p, nil
 	}
-	cond := &b.conds[b.equal]
-	err = p.setRange(head, t.Sort[fixed], cond)
-	if cond.prefix != nil && x != nil && x.native {
-		p.setEdges(vals, &t.Sort[fixed], *cond.prefix)
-	}
-	return p, err
+	return p, p.setRange(head, t.Sort[fixed], &b.conds[b.equal])
 }
 
 // setPartitions names the partitions to read: one, or one for each bucket.
 func (p *plan) setPartitions(vals []driver.Value) error {
 	buckets := 1
-	if p.x != nil && p.x.Buckets > 0 && !p.x.native {
-		buckets = p.x.Buckets
+	if p.x != nil {
+		buckets = p.x.partitions()
 	}
 	for i := range buckets {
 		parts := vals
@@ -181,60 +193,85 @@ func (p *plan) setPartitions(vals []driver.Value) error {
 	return nil
 }
 
-// setRange narrows the run to a range or prefix of the column after head.
+// setRange narrows the run to a range of the column after head. A limit that is over its
+// value lies behind the texts of that value; where greater values come first, before them.
 func (p *plan) setRange(head []byte, col driver.Column, cond *condition) error {
-	text := func(v driver.Value) (string, error) {
-		b, err := driver.AppendParts(slices.Clone(head), []driver.Column{col}, []driver.Value{v})
+	low, high := cond.low, cond.high
+	if col.Desc {
+		low, high = high, low
+	}
+	place := func(l limit) (string, error) {
+		b, err := driver.AppendParts(slices.Clone(head), []driver.Column{col}, []driver.Value{l.value})
+		if l.over != col.Desc {
+			return driver.After(string(b)), err
+		}
 		return string(b), err
 	}
-	if cond.prefix != nil {
-		b, err := driver.AppendPrefix(slices.Clone(head), col, *cond.prefix)
-		p.from, p.to = string(b), driver.After(string(b))
-		return err
-	}
-	if !cond.from.IsNone() {
-		s, err := text(cond.from)
+	if !low.value.IsNone() {
+		from, err := place(low)
 		if err != nil {
 			return err
 		}
-		if col.Desc {
-			p.to = driver.After(s)
-		} else {
-			p.from = s
-		}
+		p.from = from
 	}
-	if !cond.to.IsNone() {
-		s, err := text(cond.to)
+	if !high.value.IsNone() {
+		to, err := place(high)
 		if err != nil {
 			return err
 		}
-		if col.Desc {
-			p.from = driver.After(s)
-		} else {
-			p.to = s
-		}
+		p.extent = p.upTo(to)
 	}
 	return nil
 }
 
-// empty reports whether no text can lie in the run.
-func (p *plan) empty() bool { return p.to != "" && p.from >= p.to }
-
-// noIndex returns the error for a query that no table answers.
-func (c *collection) noIndex(b *bound) error {
+// noIndex returns the error for a query that no table answers; lacking is an index that
+// would if it had rows for all records.
+func (c *collection) noIndex(b *bound, lacking *index) error {
 	x := b.index()
 	switch {
+	case lacking != nil:
+		return c.lackingRows(b, lacking)
 	case len(x.Partition)+len(x.Sort) == 0:
 		return &noIndex{"a query without conditions reads everything; use Walk, or Scan"}
 	case len(b.conds) > b.equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.equal].field:
 		return &noIndex{fmt.Sprintf("%s: the order must begin with %s, the field of the range; or use Scan",
 			b.query.text(c.store.opts.Redact), b.conds[b.equal].field)}
 	}
-	text := x.String()
-	if len(x.Partition) == 0 {
-		text = strings.TrimSuffix(text, "}") + ", Buckets: 16}"
+	return &noIndex{fmt.Sprintf("no index answers %s; add %s, or use Scan", b.query.text(true), b.remedy())}
+}
+
+// lackingRows is noIndex for a query that names fewer fields than an index has, of which
+// records may lack one.
+func (c *collection) lackingRows(b *bound, x *index) error {
+	fixed, reverse, _ := c.fitsTable(b, x)
+	var order, lacks []string
+	last := 0
+	for i, src := range x.sort[fixed:] {
+		name := c.cols[src.at].Name
+		if i >= b.named(fixed)-fixed && !c.isAlways(src.at) {
+			lacks, last = append(lacks, name), i+1
+		}
+		if src.desc != reverse {
+			name = "-" + name
+		}
+		order = append(order, name)
 	}
-	return &noIndex{fmt.Sprintf("no index answers %s; add %s, or use Scan", b.query.text(true), text)}
+	fields := strings.Join(lacks, " or ")
+	text := fmt.Sprintf("index %s lacks records without %s; ", x.name, fields)
+	if in := b.index(); len(in.Partition)+len(in.Sort) > 0 {
+		text += "add " + b.remedy() + ", or "
+	}
+	text += fmt.Sprintf("leave such records out by Order(%s), or use Scan", strings.Trim(quoteList(order[:last]), "[]"))
+	return &noIndex{text}
+}
+
+// remedy returns the text of an index that would answer the query.
+func (b *bound) remedy() string {
+	x := b.index()
+	if len(x.Partition) == 0 {
+		return strings.TrimSuffix(x.String(), "}") + ", Buckets: 16}"
+	}
+	return x.String()
 }
 
 // index returns one that would answer the query.

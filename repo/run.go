@@ -13,7 +13,8 @@ import (
 func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter.Seq2[*driver.Row, error] {
 	seqs := make([]iter.Seq2[*driver.Row, error], len(p.parts))
 	for i, part := range p.parts {
-		span := driver.Span{Table: p.table, Key: part, From: p.from, To: p.to, Reverse: p.reverse, Limit: limit, Mask: p.mask}
+		span := driver.Span{Table: p.table, Key: part, Reverse: p.reverse, Limit: limit, Mask: p.mask}
+		p.extent.bound(&span)
 		seqs[i] = c.fresh(ctx, k, p, span)
 	}
 	if len(seqs) == 1 {
@@ -59,7 +60,7 @@ func (c *collection) freshOnce(ctx context.Context, k *call, p *plan, span *driv
 		}
 		if c.store.expiredSince(asked, row.Expires) {
 			at, err := c.placeOf(p, row)
-			span.From, span.To = onFrom(span.From, span.To, string(at), span.Reverse)
+			extentOf(span).onFrom(string(at), span.Reverse).bound(span)
 			span.Limit = fewRows // or as many as grow from that: where one expired others may
 			return true, err
 		}
@@ -70,28 +71,13 @@ func (c *collection) freshOnce(ctx context.Context, k *call, p *plan, span *driv
 		}
 		if seen++; seen == span.Limit {
 			at, err := c.placeOf(p, row)
-			span.From, span.To = behind(span.From, span.To, string(at), span.Reverse)
+			rest := extentOf(span).behind(string(at), span.Reverse)
+			rest.bound(span)
 			span.Limit = min(2*max(*left, seen), batchSize)
-			return at != "", err
+			return !rest.empty(), err
 		}
 	}
 	return false, nil
-}
-
-// onFrom returns the bounds of a run without what comes before a row.
-func onFrom(from, to, sort string, reverse bool) (string, string) {
-	if reverse {
-		return from, driver.After(sort)
-	}
-	return sort, to
-}
-
-// behind returns the bounds of a run without what comes up to a row.
-func behind(from, to, sort string, reverse bool) (string, string) {
-	if reverse {
-		return from, sort
-	}
-	return driver.After(sort), to
 }
 
 // counted counts the rows of a run and sees that none has more fields than were

@@ -1,6 +1,8 @@
 package repo
 
 import (
+	"fmt"
+	"hash/fnv"
 	"strings"
 )
 
@@ -34,7 +36,8 @@ type Schema struct {
 // in which one of the fields is absent (a nil pointer, an empty slice) has no
 // row in the index.
 type Index struct {
-	// Name is made of the fields unless given.
+	// Name is made of the fields unless given. Where their names are no legal name of
+	// an index, it ends with a sum of them.
 	Name string `json:"name,omitempty" yaml:"name"`
 
 	// Partition names the fields that a query must fix, and Sort those that order
@@ -75,7 +78,25 @@ func (x Index) name() string {
 			parts = append(parts, strings.TrimSuffix(f, "[]"))
 		}
 	}
-	return "by_" + strings.Join(parts, "_")
+	return legalName("by_" + strings.Join(parts, "_"))
+}
+
+// legalName returns a name as it is, if an index may have it, or else what of it is legal
+// with a sum of the whole, so that userId and userid give two names.
+func legalName(name string) string {
+	const most, sum = 48, 9
+	if indexName.MatchString(name) {
+		return name
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	legal := strings.Map(func(r rune) rune {
+		if r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(name))
+	return fmt.Sprintf("%s_%08x", legal[:min(len(legal), most-sum)], h.Sum32())
 }
 
 // String returns the index as it is written in Go.

@@ -27,6 +27,7 @@ type structField struct {
 	name   string // in the store
 	goName string
 	index  []int
+	typ    reflect.Type
 	role   int
 	nanos  bool // an integer that keeps the nanoseconds of a time
 
@@ -119,7 +120,7 @@ func checkEmbedded(t reflect.Type, sf reflect.StructField) error {
 
 func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) {
 	name, option, _ := strings.Cut(tag, ",")
-	f := structField{name: name, goName: sf.Name, index: sf.Index}
+	f := structField{name: name, goName: sf.Name, index: sf.Index, typ: sf.Type}
 	switch option {
 	case "", "nanos":
 	case "version":

@@ -39,7 +39,7 @@ func TestSchemaOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := repo.Collect(maps.Find(t.Context(), repo.Where("tags[]", "redis")))
+	list, err := repo.Collect(maps.Find(t.Context(), repo.Where("tags[]", "redis").Order("-created")))
 	if err != nil || len(list) != 1 || list[0]["title"] != "one" {
 		t.Errorf("found %v, %v; want the post with that tag", list, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -20,11 +21,17 @@ import (
 // A common store is one that several programs may have open. Each has a repo.Store of its own.
 type common struct {
 	*memory.Store
-	known map[*driver.Table]bool
+	*knownTables
+}
+
+// The knownTables are those that some program has defined.
+type knownTables struct {
+	mu  sync.Mutex
+	all map[*driver.Table]bool
 }
 
 func newCommon(opts *memory.Options) common {
-	return common{memory.New(opts), map[*driver.Table]bool{}}
+	return common{memory.New(opts), &knownTables{all: map[*driver.Table]bool{}}}
 }
 
 func (s common) Facts() driver.Facts {
@@ -36,16 +43,20 @@ func (s common) Facts() driver.Facts {
 func (common) Close() error { return nil }
 
 func (s common) Define(ctx context.Context, tables []*driver.Table) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, t := range tables {
-		s.known[t] = true
+		s.all[t] = true
 	}
 	return s.Store.Define(ctx, tables)
 }
 
 // Drop leaves the tables known: the programs that have them open are not told.
 func (s common) Drop(ctx context.Context, tables []*driver.Table) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	err := s.Store.Drop(ctx, tables)
-	for t := range s.known {
+	for t := range s.all {
 		if err == nil && !t.Native && slices.ContainsFunc(tables, func(o *driver.Table) bool { return o.Name == t.Name }) {
 			err = s.Store.Define(ctx, []*driver.Table{t})
 		}
@@ -727,7 +738,7 @@ func TestRebuildBesideWriters(t *testing.T) {
 				t.Fatal(err)
 			}
 			var rows *driver.Table
-			for table := range s.known {
+			for table := range s.all {
 				if table.Name == "logins.by_user" {
 					rows = table
 				}

@@ -85,6 +85,11 @@ const maxSorted = 100_000
 // come in the order of the keys. With an order it holds what it found in memory:
 // the limit, or all, at most 100,000, else it is ErrTooLarge. Records that lack a
 // field of the order are left out, as they are in an index.
+//
+// A query may name undeclared fields, where records have such. Their values have the
+// kinds with which they were written: only values of the kind that is given meet a
+// condition, an order puts the kinds one after the other, and a list or map has no
+// place in it.
 func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		k := r.begin("scan")
@@ -110,7 +115,7 @@ func (r *Repo[T]) scan(ctx context.Context, k *call, q Query, yield func(*T) boo
 	if ctx == nil {
 		return errNoContext
 	}
-	b, err := r.bind(q)
+	b, err := r.bindScan(q)
 	if err != nil {
 		return err
 	}
@@ -167,6 +172,7 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 			if err != nil {
 				return ofKey(row.Key, err)
 			}
+			rec.vals = b.addUndeclared(rec.vals, rec.extra)
 			if missing(b.order, rec.vals) || !b.matches(rec.vals) {
 				continue
 			}
@@ -176,6 +182,23 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 		}
 	}
 	return c.holds(ctx)
+}
+
+// addUndeclared appends the values of the undeclared fields that a query names. One without
+// an order is absent where the query sorts by it.
+func (b *bound) addUndeclared(vals []driver.Value, extra []driver.Pair) []driver.Value {
+	for _, name := range b.undeclared {
+		var v driver.Value
+		if i := slices.IndexFunc(extra, func(p driver.Pair) bool { return p.Name == name }); i >= 0 {
+			v = extra[i].Value
+		}
+		at := len(vals)
+		if (v.Kind() == driver.List || v.Kind() == driver.Map) && slices.ContainsFunc(b.order, func(o source) bool { return o.at == at }) {
+			v = driver.Value{}
+		}
+		vals = append(vals, v)
+	}
+	return vals
 }
 
 // trimScan keeps the best records of a limited scan, now and then.

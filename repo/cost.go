@@ -1,0 +1,40 @@
+package repo
+
+import (
+	"cmp"
+	"strings"
+)
+
+// A cost is what an index makes a query cost, the weightiest first. The name decides
+// between equals, so that the order in which indexes are declared does not matter.
+type cost struct {
+	depth   int // round trips, one after the other
+	reads   int // requests for each record
+	apart   int // rows lie outside of the commit that changes their records
+	columns int // of a row
+	name    string
+}
+
+func (c *collection) costOf(x *index, a *access) cost {
+	out := cost{depth: x.partitions(), columns: len(x.part) + len(x.sort) + len(x.covers), name: x.name}
+	if !c.covers(x, a) {
+		out.depth, out.reads = out.depth+1, 1
+	}
+	if x.loose {
+		out.apart = 1
+	}
+	return out
+}
+
+func (a cost) compare(b cost) int {
+	return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.reads, b.reads), cmp.Compare(a.apart, b.apart),
+		cmp.Compare(a.columns, b.columns), strings.Compare(a.name, b.name))
+}
+
+// partitions returns how many partitions of x a query reads.
+func (x *index) partitions() int {
+	if x.native {
+		return 1
+	}
+	return max(x.Buckets, 1)
+}
