@@ -165,7 +165,7 @@ func (f *usualFloor) delete(ctx context.Context, k key) error {
 }
 
 func (f *usualFloor) byAuthor(ctx context.Context, author string, n int) ([]post, error) {
-	ids, err := f.client.ZRevRange(ctx, f.author(author), 0, int64(n)-1).Result()
+	ids, err := f.client.ZRangeArgs(ctx, goredis.ZRangeArgs{Key: f.author(author), Start: 0, Stop: n - 1, Rev: true}).Result()
 	if err != nil {
 		return nil, err
 	}

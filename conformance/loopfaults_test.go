@@ -114,7 +114,7 @@ func keepsSlots(b *broken) {
 }
 
 // nothingAfter breaks walks after whose mark there is nothing.
-func nothingAfter(instead func(b *broken, ctx context.Context, t *driver.Table) iter.Seq2[driver.Chunk, error]) fault {
+func nothingAfter(instead func(ctx context.Context, b *broken, t *driver.Table) iter.Seq2[driver.Chunk, error]) fault {
 	return func(b *broken) {
 		b.walk = func(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
 			nothing := mark != ""
@@ -123,17 +123,17 @@ func nothingAfter(instead func(b *broken, ctx context.Context, t *driver.Table) 
 				break
 			}
 			if nothing {
-				return instead(b, ctx, t)
+				return instead(ctx, b, t)
 			}
 			return b.Store.Walk(ctx, t, mark)
 		}
 	}
 }
 
-func beginsAnew(b *broken, ctx context.Context, t *driver.Table) iter.Seq2[driver.Chunk, error] {
+func beginsAnew(ctx context.Context, b *broken, t *driver.Table) iter.Seq2[driver.Chunk, error] {
 	return b.Store.Walk(ctx, t, "")
 }
 
-func knowsNoMark(*broken, context.Context, *driver.Table) iter.Seq2[driver.Chunk, error] {
+func knowsNoMark(context.Context, *broken, *driver.Table) iter.Seq2[driver.Chunk, error] {
 	return func(yield func(driver.Chunk, error) bool) { yield(driver.Chunk{}, driver.ErrInvalid) }
 }

@@ -339,9 +339,9 @@ func (t *target) failed(err, cause error) error {
 		remedy, kind = kindOfCode(gocql.ErrCodeCredentials)
 	case codeOf(cause) == gocql.ErrCodeProtocol:
 		remedy, kind = "the server does not speak protocol version 5: upgrade it to Cassandra 4.1 or later", driver.ErrUnsupported
-	case codeOf(cause) < 0 && !t.tls && remedy == "" && kind != driver.ErrInvalid:
+	case codeOf(cause) < 0 && !t.tls && remedy == "" && !errors.Is(kind, driver.ErrInvalid):
 		remedy = "if the server speaks TLS only, say tls=true"
-	case codeOf(cause) < 0 && t.tls && kind == driver.ErrUnavailable && remedy == "":
+	case codeOf(cause) < 0 && t.tls && errors.Is(kind, driver.ErrUnavailable) && remedy == "":
 		remedy = "if the server asks for a client's certificate, give one that it trusts by options cert and key"
 	}
 	if remedy != "" {

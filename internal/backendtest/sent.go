@@ -137,7 +137,10 @@ func (s *Sent) fill(t *testing.T, remarks *repo.Repo[remark]) {
 		}
 	}
 	found := false
-	for range remarks.Keys(t.Context(), repo.Where("host", "h1")) {
+	for _, err := range remarks.Keys(t.Context(), repo.Where("host", "h1")) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		found = true
 	}
 	if found {

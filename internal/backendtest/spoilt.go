@@ -194,10 +194,10 @@ func textsOf(err error) []string {
 		return nil
 	}
 	list := []string{err.Error(), fmt.Sprintf("%+v", err)}
-	if e, ok := err.(*repo.Error); ok {
+	if e, ok := err.(*repo.Error); ok { //nolint:errorlint // each error of the tree by itself
 		list = append(list, e.Key)
 	}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // each error of the tree by itself
 	case interface{ Unwrap() error }:
 		list = append(list, textsOf(e.Unwrap())...)
 	case interface{ Unwrap() []error }:

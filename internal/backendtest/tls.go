@@ -132,8 +132,8 @@ func relay(c net.Conn, server string) {
 	}
 	defer s.Close()
 	go func() {
-		io.Copy(s, c)
+		_, _ = io.Copy(s, c)
 		s.Close()
 	}()
-	io.Copy(c, s)
+	_, _ = io.Copy(c, s)
 }

@@ -46,10 +46,10 @@ func Redact(err error) string {
 }
 
 func redactIn(text string, err error) string {
-	if g, ok := err.(*guarded); ok {
+	if g, ok := err.(*guarded); ok { //nolint:errorlint // each error of the tree by itself
 		return strings.ReplaceAll(text, g.Error(), g.plain)
 	}
-	switch e := err.(type) {
+	switch e := err.(type) { //nolint:errorlint // each error of the tree by itself
 	case interface{ Unwrap() error }:
 		if inner := e.Unwrap(); inner != nil {
 			return redactIn(text, inner)
