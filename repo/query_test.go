@@ -75,7 +75,7 @@ func TestBounds(t *testing.T) {
 		{q.AtLeast("n", 0), "2 3 4"},
 		{q.Below("n", 0), "0 1"},
 		{q.AtMost("n", 0), "0 1 2"},
-		{q.AtMost("n", math.MaxInt64), "0 1 2 3 4"},
+		{q.AtMost("n", int64(math.MaxInt64)), "0 1 2 3 4"},
 		{q.Below("n", math.MaxInt64), "0 1 2 3"},
 		{q.Above("n", math.MinInt64), "1 2 3 4"},
 		{q.Above("n", math.MaxInt64), ""},
