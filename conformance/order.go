@@ -320,7 +320,7 @@ func (e *env) churn(ctx context.Context, t *driver.Table, n int) {
 func leftLoops(ctx context.Context, e *env) {
 	t := e.tables.sorted
 	e.fill(ctx, t, "p", "a", "b", "c")
-	for range 300 {
+	for range 150 {
 		for _, err := range e.store.Range(ctx, span(t, e.at(t, "p", ""))) {
 			e.ok("range", err)
 			break
@@ -331,7 +331,7 @@ func leftLoops(ctx context.Context, e *env) {
 		}
 	}
 	e.commit(ctx, put(t, row(e.at(t, "p", "d"), "after")))
-	equal(e, "the number of rows after 600 loops were left", len(e.rows(ctx, span(t, e.at(t, "p", "")))), 4)
+	equal(e, "the number of rows after 300 loops were left", len(e.rows(ctx, span(t, e.at(t, "p", "")))), 4)
 }
 
 func stringsForGood(ctx context.Context, e *env) {

@@ -335,16 +335,18 @@ func (r *reader) sound(doing string) error {
 	return nil
 }
 
-// soundExtra says which field of the native view a record has where SAI does not look.
+// soundExtra says which field of the native view a record has where SAI does not look. One
+// that was written again has its column, and what _extra says of it counts no longer.
 func (r *reader) soundExtra(doing, text string) error {
 	row := driver.Row{Fields: make([]driver.Value, r.sh.width)}
 	if !r.extra(text, &row) {
 		return r.bad("_extra")
 	}
 	for i, value := range row.Fields {
-		if !value.IsNone() {
+		name := r.v.fields[r.sh.mask[i]].Name
+		if at := slices.Index(r.names, name); !value.IsNone() && (at < 0 || r.cells[at].data == nil) {
 			return unsupported("%s: the record %.200q of the table %s has %s from before it was declared, in _extra; write such records again, or take kind table",
-				doing, driver.Private(r.sortText()), r.v.physical, r.v.fields[r.sh.mask[i]].Name)
+				doing, driver.Private(r.sortText()), r.v.physical, name)
 		}
 	}
 	return nil
