@@ -32,6 +32,9 @@ type Repo[T any] struct {
 // ErrSchema. New fields and, in an empty collection, new indexes are added; but a store
 // that other processes may write to gets no new index tables: these are made with their
 // collection.
+//
+// The first Open of a Store compares the clock of this machine with that of a server which
+// tells the time, and is ErrInvalid if they are more than half a minute apart.
 func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenOption) (*Repo[T], error) {
 	o, err := openOptionsOf(opts)
 	if err = cmp.Or(given(ctx, store), err); err != nil {
@@ -65,6 +68,9 @@ func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t
 	}
 	c, err := compile(store, schema, sh)
 	if err != nil {
+		return nil, nil, err
+	}
+	if err := store.checkClock(ctx); err != nil {
 		return nil, nil, err
 	}
 	c.shared = store.shared(c.name)

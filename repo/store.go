@@ -60,6 +60,8 @@ type Store struct {
 	opts   Options
 	cat    *driver.Table // the catalog
 
+	clockFits atomic.Bool // the server was asked for the time
+
 	cleaner    cleaner
 	background background
 

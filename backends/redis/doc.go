@@ -58,7 +58,8 @@
 // and UNLINK; CLUSTER SLOTS and CLUSTER NODES of a cluster; WAIT for MinReplicas; what
 // the scripts call, which is HGET, HSET, HLEN, HDEL, HINCRBY, DEL, ZADD, ZREM, ZCARD
 // and ZREMRANGEBYLEX beside these; MEMORY USAGE for sizes; SELECT for a database but 0;
-// PING to find a primary that has moved; and CONFIG GET, without which the durability
+// PING to find a primary that has moved; TIME, without which nobody sees that the clock of
+// the program is wrong; and CONFIG GET, without which the durability
 // is taken to be that of appendfsync everysec. The keys that it may use are those of its
 // prefix, ~PREFIX:*, or all.
 //

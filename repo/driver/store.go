@@ -99,6 +99,14 @@ type Sizer interface {
 	Size(ctx context.Context, t *Table) (int64, error)
 }
 
+// A Clock is a Store on a server that tells the time. It is optional. Package repo refuses to
+// work where the clock of its machine is far from the server's.
+type Clock interface {
+	// Time returns what the server's clock shows. A server that does not tell is
+	// ErrUnsupported.
+	Time(ctx context.Context) (time.Time, error)
+}
+
 // A Meter is a Store on a server that tells what processor time it takes. It is
 // optional, and none of a store that works in its caller's process, where the
 // caller's own time includes it.
