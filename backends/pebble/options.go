@@ -1,6 +1,7 @@
 package pebble
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 
@@ -24,32 +25,52 @@ type Options struct {
 
 	// FS is the file system; nil is that of the machine.
 	FS vfs.FS
+
+	// CacheBytes is how much memory blocks that were read may take; 0 is 64 MiB.
+	CacheBytes int64
+
+	// MemTableBytes is how much memory a table of recent writes may take before it goes to a
+	// file; 0 is 32 MiB. There are up to four at once: when all are full, commits wait.
+	MemTableBytes int64
 }
 
 const (
-	memTableSize = 32 << 20
-	memTables    = 4 // when so many are full, commits wait
-	level0Files  = 40
-
-	// Pebble takes the memory of its tables of recent writes out of the cache: of
-	// the one in use and of one that it keeps for later. What blocks have is left.
-	blockCache = 64 << 20
-	cacheSize  = blockCache + 2*memTableSize
+	usualCache    = 64 << 20
+	usualMemTable = 32 << 20
+	leastBytes    = 1 << 20 // of either
+	mostCache     = 1 << 40
+	mostMemTable  = 1 << 30
+	memTables     = 4
+	level0Files   = 40
 )
+
+// check says what is wrong with the sizes.
+func (o *Options) check() error {
+	for _, size := range []struct {
+		name     string
+		got, max int64
+	}{{"CacheBytes", o.CacheBytes, mostCache}, {"MemTableBytes", o.MemTableBytes, mostMemTable}} {
+		if size.got != 0 && (size.got < leastBytes || size.got > size.max) {
+			return invalid("open: %s is %d; want 0, or %d to %d", size.name, size.got, leastBytes, size.max)
+		}
+	}
+	return nil
+}
 
 // format is what this backend writes. It is fixed because a directory cannot go
 // back from a later one.
 const format = pebbledb.FormatTableFormatV6
 
-func (s *Store) pebbleOptions(lock *pebbledb.Lock) *pebbledb.Options {
+func (s *Store) pebbleOptions(o *Options, lock *pebbledb.Lock) *pebbledb.Options {
+	cache, memTable := cmp.Or(o.CacheBytes, usualCache), cmp.Or(o.MemTableBytes, usualMemTable)
 	opts := &pebbledb.Options{
 		FS:                          s.disk,
 		Lock:                        lock,
 		Logger:                      logger{s.disk},
 		EventListener:               s.listener(),
 		FormatMajorVersion:          format,
-		CacheSize:                   cacheSize,
-		MemTableSize:                memTableSize,
+		CacheSize:                   cache + 2*memTable, // Pebble takes the memory of two memtables out of it
+		MemTableSize:                uint64(memTable),
 		MemTableStopWritesThreshold: memTables,
 		L0StopWritesThreshold:       level0Files,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, max(1, runtime.GOMAXPROCS(0)/2) },

@@ -44,6 +44,9 @@ func Open(dir string, opts *Options) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
+	if err := opts.check(); err != nil {
+		return nil, err
+	}
 	files := opts.FS
 	switch {
 	case opts.InMemory && (dir != "" || files != nil):
@@ -69,15 +72,15 @@ func Open(dir string, opts *Options) (*Store, error) {
 	s.locks.init()
 	s.facts = facts(dir, opts)
 	s.life.Begin(who, s.shut)
-	if err := s.start(); err != nil {
+	if err := s.start(opts); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
 // start opens Pebble and reads the catalog. If it fails nothing is left open.
-func (s *Store) start() error {
-	err := s.openPebble()
+func (s *Store) start(opts *Options) error {
+	err := s.openPebble(opts)
 	if err == nil {
 		err = s.loadCatalog()
 	}
@@ -97,7 +100,7 @@ func (s *Store) start() error {
 
 // openPebble makes panics errors: Pebble panics at some kinds of damage, and
 // nothing of it is in use yet.
-func (s *Store) openPebble() (err error) {
+func (s *Store) openPebble(opts *Options) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("pebble: open: directory %s: %w: %v", s.dir, driver.ErrCorrupt, r)
@@ -109,7 +112,7 @@ func (s *Store) openPebble() (err error) {
 			s.dir, desc.FormatMajorVersion, format)
 	}
 	if err == nil {
-		s.db, err = pebbledb.Open(s.dir, s.pebbleOptions(s.lock))
+		s.db, err = pebbledb.Open(s.dir, s.pebbleOptions(opts, s.lock))
 	}
 	if err != nil && !fromSystem(err) { // the files can be read, but not understood
 		return fmt.Errorf("pebble: open: directory %s: %w: %w", s.dir, driver.ErrCorrupt, err)

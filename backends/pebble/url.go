@@ -1,7 +1,9 @@
 package pebble
 
 import (
+	"math"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -10,6 +12,8 @@ import (
 //	pebble:DIR              the directory DIR, absolute or not
 //	pebble:DIR?sync=false   the same with Options.NoSync; sync=true is the default
 //	pebble:DIR?create=false the same with Options.MustExist; create=true is the default
+//	pebble:DIR?cache=256MiB the same with Options.CacheBytes: bytes, or with KiB, MiB or GiB
+//	pebble:DIR?memtable=64MiB the same with Options.MemTableBytes
 //	pebble::memory:         a new store in memory
 //
 // In DIR the characters '%' and '?' are written %25 and %3F. A URL of another
@@ -59,8 +63,12 @@ func (o *Options) parse(query string) error {
 	}
 	for name, given := range values {
 		switch {
+		case name == "cache" || name == "memtable":
+			if err := o.parseSize(name, given); err != nil {
+				return err
+			}
 		case name != "sync" && name != "create":
-			return invalid("open: unknown option %q; there are sync and create", name)
+			return invalid("open: unknown option %q; there are sync, create, cache and memtable", name)
 		case len(given) != 1 || given[0] != "true" && given[0] != "false":
 			return invalid("open: option %s is to be true or false, once", name)
 		case name == "sync":
@@ -68,6 +76,26 @@ func (o *Options) parse(query string) error {
 		default:
 			o.MustExist = given[0] == "false"
 		}
+	}
+	return nil
+}
+
+// parseSize sets a size: a number of bytes, or of KiB, MiB or GiB.
+func (o *Options) parseSize(name string, given []string) error {
+	text, unit := given[0], 0
+	for i, suffix := range []string{"KiB", "MiB", "GiB"} {
+		if number, ok := strings.CutSuffix(text, suffix); ok {
+			text, unit = number, 10*(i+1)
+		}
+	}
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || n == 0 || n > math.MaxInt64>>unit || len(given) != 1 {
+		return invalid("open: option %s is to be a size, once; e.g. %s=64MiB", name, name)
+	}
+	if name == "cache" {
+		o.CacheBytes = int64(n << unit)
+	} else {
+		o.MemTableBytes = int64(n << unit)
 	}
 	return nil
 }

@@ -23,6 +23,9 @@ func TestURLs(t *testing.T) {
 		{"pebble:blog.db?sync=false", "blog.db", Options{NoSync: true}},
 		{"pebble:blog.db?create=false", "blog.db", Options{MustExist: true}},
 		{"pebble:blog.db?sync=false&create=false", "blog.db", Options{NoSync: true, MustExist: true}},
+		{"pebble:blog.db?cache=256MiB&memtable=1048576", "blog.db", Options{CacheBytes: 256 << 20, MemTableBytes: 1 << 20}},
+		{"pebble:blog.db?cache=2GiB", "blog.db", Options{CacheBytes: 2 << 30}},
+		{"pebble:blog.db?memtable=2048KiB", "blog.db", Options{MemTableBytes: 2 << 20}},
 		{"pebble::memory:", "", Options{InMemory: true}},
 	}
 	for _, tt := range tests {
@@ -35,21 +38,29 @@ func TestURLs(t *testing.T) {
 
 func TestBadURLs(t *testing.T) {
 	tests := map[string]string{ // what the error must say
-		"":                                    "pebble:DIR",
-		"blog.db":                             "pebble:DIR",
-		"redis://user:secret@host/0":          "pebble:DIR",
-		"pebble:":                             "without a directory",
-		"pebble:?sync=false":                  "without a directory",
-		"pebble://host/blog.db":               "begins with //",
-		"pebble:blog.db?fsync=false":          `unknown option "fsync"; there are sync and create`,
-		"pebble:blog.db?sync=no":              "true or false",
-		"pebble:blog.db?sync=true&sync=false": "once",
-		"pebble:blog.db?create=maybe":         "create is to be true or false",
-		"pebble:blog.db?sync=%zz":             "cannot be read",
-		"pebble:a%zz":                         "%25",
-		"pebble:a%00b":                        "NUL",
-		"pebble::memory:?sync=false":          "no options",
-		"pebble:blog.db?password=secret":      "unknown option",
+		"":                                     "pebble:DIR",
+		"blog.db":                              "pebble:DIR",
+		"redis://user:secret@host/0":           "pebble:DIR",
+		"pebble:":                              "without a directory",
+		"pebble:?sync=false":                   "without a directory",
+		"pebble://host/blog.db":                "begins with //",
+		"pebble:blog.db?fsync=false":           `unknown option "fsync"; there are sync, create, cache and memtable`,
+		"pebble:blog.db?sync=no":               "true or false",
+		"pebble:blog.db?sync=true&sync=false":  "once",
+		"pebble:blog.db?create=maybe":          "create is to be true or false",
+		"pebble:blog.db?sync=%zz":              "cannot be read",
+		"pebble:blog.db?cache=64MB":            "is to be a size, once; e.g. cache=64MiB",
+		"pebble:blog.db?cache=":                "is to be a size",
+		"pebble:blog.db?cache=-1":              "is to be a size",
+		"pebble:blog.db?memtable=0":            "memtable is to be a size",
+		"pebble:blog.db?cache=9000000000GiB":   "is to be a size",
+		"pebble:blog.db?cache=1MiB&cache=2MiB": "once",
+		"pebble:blog.db?cache=5":               "CacheBytes is 5",
+		"pebble:blog.db?memtable=2GiB":         "MemTableBytes is 2147483648",
+		"pebble:a%zz":                          "%25",
+		"pebble:a%00b":                         "NUL",
+		"pebble::memory:?sync=false":           "no options",
+		"pebble:blog.db?password=secret":       "unknown option",
 	}
 	for url, want := range tests {
 		_, err := OpenURL(url)
@@ -78,5 +89,22 @@ func TestOpenURL(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// Sizes reach Pebble, which takes two memtables out of its cache.
+func TestSizesOfMemory(t *testing.T) {
+	s, err := OpenURL("pebble:" + t.TempDir() + "?cache=3MiB&memtable=2MiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for want, opts := range map[[2]int64]*Options{{3<<20 + 2*(2<<20), 2 << 20}: {CacheBytes: 3 << 20, MemTableBytes: 2 << 20}, {128 << 20, 32 << 20}: {}} {
+		if o := s.pebbleOptions(opts, nil); o.CacheSize != want[0] || int64(o.MemTableSize) != want[1] {
+			t.Errorf("%+v: cache %d, memtable %d; want %d", *opts, o.CacheSize, o.MemTableSize, want)
+		}
+	}
+	if m := s.db.Metrics(); m.MemTable.Size > 2<<20 {
+		t.Errorf("the memtable of a store with 2 MiB has %d bytes", m.MemTable.Size)
 	}
 }
