@@ -71,8 +71,12 @@ func (c *compiler) tooFar(x *index, t *driver.Table) string {
 		return fmt.Sprintf("looks into no lists, and %s is one; use kind table", c.cols[x.multi].Name)
 	}
 	for _, col := range home.Partition {
-		if !slices.Contains(part, col) {
-			return fmt.Sprintf("finds records of one partition, and Partition lacks %s; add it, or use kind table", col.Name)
+		switch {
+		case slices.Contains(part, col):
+		case len(home.Sort) == 0:
+			return "finds records within one partition, and each record has one of its own here; use kind table"
+		default:
+			return fmt.Sprintf("finds records within one partition, and Partition lacks %s; use kind table, or add it if every query names it", col.Name)
 		}
 	}
 	for _, col := range part {

@@ -44,6 +44,11 @@ func TestKindOfIndexes(t *testing.T) {
 		x.Name, x.Partition = "by_genre", append([]string{"id", "genre"}, x.Partition...)
 		return x
 	}
+	albums := songSchema("native", repo.Index{Name: "by_year", Partition: []string{"year"}})
+	albums.Partition, albums.Sort = []string{"genre"}, []string{"id"}
+	if err := repo.Check[song](near, albums); err == nil || !strings.Contains(err.Error(), "Partition lacks genre; use kind table, or add it if every query names it") {
+		t.Errorf("near, without the partition of the records: %v", err)
+	}
 	for what, tt := range map[string]struct {
 		facts driver.Facts
 		kind  string
@@ -59,7 +64,7 @@ func TestKindOfIndexes(t *testing.T) {
 		"one record at a time, a table":          {facts(memory.Options{Unit: &record}, text...), "table", byYear, "use kind native"},
 		"a store that keeps none":                {driver.Facts{Name: "x", Unit: driver.UnitStore, Native: driver.Ability{Reason: "none here"}}, "native", byYear, "none here"},
 		"near":                                   {near, "native", byGenre(repo.Index{}), ""},
-		"near, not with the records":             {near, "native", byYear, "by_year: kind native: memory finds records of one partition, and Partition lacks id"},
+		"near, not with the records":             {near, "native", byYear, "by_year: kind native: memory finds records within one partition, and each record has one of its own here; use kind table"},
 		"near, of another kind":                  {near, "native", byGenre(repo.Index{Partition: []string{"cover"}}), "finds nothing by cover, which is bytes"},
 		"near, elements":                         {near, "native", byGenre(repo.Index{Partition: []string{"tags[]"}}), "looks into no lists, and tags is one"},
 		"near, in another order":                 {near, "native", byGenre(repo.Index{Sort: []string{"-year"}}), "[-year] is not how their Sort, [], begins"},
