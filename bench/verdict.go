@@ -17,7 +17,8 @@ type bound struct {
 	Client  float64 `json:"bound_client_cpu,omitempty"` // of the client's processor time, instead of that of both
 	Both    float64 `json:"bound_cpu,omitempty"`        // of the processor time of both, where it is not Most
 
-	// Requests says that no more requests to the server may be made.
+	// Requests says that no call may make a request more than the floor's. What is asked
+	// every other second, whoever calls, adds a few hundredths.
 	Requests bool `json:"bound_requests,omitempty"`
 }
 
@@ -184,7 +185,7 @@ func (l *line) decide() {
 	if l.Counts[0] > l.Allocs*l.Counts[1] {
 		l.Because = append(l.Because, "allocations")
 	}
-	if l.Requests && l.Asked[0] > l.Asked[1] {
+	if l.Requests && l.Asked[0] > l.Asked[1]+0.1 {
 		l.Because = append(l.Because, "requests")
 	}
 	switch {

@@ -99,6 +99,8 @@ func TestVerdictOnServers(t *testing.T) {
 		want, reason string
 	}{
 		{"one request more", bound{Most: 1.05, Requests: true}, asking(3), missed, "requests"},
+		{"one request more in fifty calls", bound{Most: 1.05, Requests: true}, asking(2.02), met, ""},
+		{"one request more in five calls", bound{Most: 1.05, Requests: true}, asking(2.2), missed, "requests"},
 		{"one request less", bound{Most: 1.05, Requests: true}, asking(1), met, ""},
 		{"one request more, which does not matter", bound{Most: 1.05}, asking(3), met, ""},
 		{"a tenth more processor time", bound{Most: 1.05}, busy(11, 0), missed, "CPU"},

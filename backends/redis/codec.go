@@ -57,41 +57,47 @@ func parseScalar(text string, kind driver.Kind) (driver.Value, bool) {
 }
 
 // readHash reads the fields of a record into row, of which the key is set already.
-func (s *Store) readHash(ctx context.Context, v *view, hash map[string]string, row *driver.Row) error {
-	if len(hash) == 0 {
+func (s *Store) readHash(ctx context.Context, v *view, h hash, row *driver.Row) error {
+	if len(h) == 0 {
 		return nil
 	}
 	row.Fields = slices.Grow(row.Fields[:0], len(v.fields))[:len(v.fields)]
 	clear(row.Fields)
-	known := 0
-	for i := range v.fields {
-		text, there := hash[v.fields[i].Name]
-		if !there {
-			continue
-		}
+	known, next := 0, 0
+	for name, text := range h.all {
 		var ok bool
-		if row.Fields[i], ok = parseScalar(text, v.fields[i].Kind); !ok {
-			return v.badRow(row, v.fields[i].Name)
-		}
-		known++
-	}
-	for i := 0; i < len(metaNames) && known < len(hash); i++ {
-		text, there := hash[metaNames[i]]
-		if !there {
+		at, declared := v.place(name, next)
+		switch {
+		case declared:
+			row.Fields[at], ok = parseScalar(text, v.fields[at].Kind)
+			next = at + 1
+		case slices.Contains(metaNames[:], name):
+			ok = readMeta(row, name, text)
+		default:
 			continue
 		}
-		if !readMeta(row, metaNames[i], text) {
-			return v.badRow(row, metaNames[i])
+		if !ok {
+			return v.badRow(row, name)
 		}
 		known++
 	}
 	if row.Rev.IsZero() {
 		return v.badRow(row, "_rev")
 	}
-	if known == len(hash) {
+	if known == h.len() {
 		return nil
 	}
-	return s.readOthers(ctx, v, hash, row)
+	return s.readOthers(ctx, v, h, row)
+}
+
+// place returns the ordinal of a declared field. Fields come in the order of their
+// ordinals as a rule, so the next one is tried first.
+func (v *view) place(name string, next int) (at int, declared bool) {
+	if next < len(v.fields) && v.fields[next].Name == name {
+		return next, true
+	}
+	at, declared = v.ordinals[name]
+	return at, declared
 }
 
 // badRow is the error of a record whose field cannot have been written by this
@@ -146,31 +152,31 @@ func (v *view) readExtra(row *driver.Row, name, text string) bool {
 
 // readOthers reads the fields of a record that v does not declare, which another program
 // may.
-func (s *Store) readOthers(ctx context.Context, v *view, hash map[string]string, row *driver.Row) error {
-	var others []string
-	for name, text := range hash {
+func (s *Store) readOthers(ctx context.Context, v *view, h hash, row *driver.Row) error {
+	var others []field
+	for name, text := range h.all {
 		_, declared := v.ordinals[name]
 		switch {
 		case declared || slices.Contains(metaNames[:], name):
 		case name == "":
 			return v.badRow(row, name)
 		case name[0] != '.':
-			others = append(others, name)
+			others = append(others, field{name, text})
 		case !v.readExtra(row, name[1:], text):
 			return v.badRow(row, name)
 		}
 	}
-	for _, name := range others {
-		k, err := s.other(ctx, v, name)
+	for _, f := range others {
+		k, err := s.other(ctx, v, f.name)
 		if err != nil {
 			return err
 		}
-		value, ok := parseScalar(hash[name], k.Kind)
+		value, ok := parseScalar(f.text, k.Kind)
 		if !ok {
-			return v.badRow(row, name)
+			return v.badRow(row, f.name)
 		}
-		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == name })
-		row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
+		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == f.name })
+		row.Extra = append(row.Extra, driver.Pair{Name: f.name, Value: value})
 	}
 	if len(row.Extra) > 1 {
 		slices.SortFunc(row.Extra, func(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) })

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis"
 	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -142,6 +143,9 @@ func TestLayout(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the hash of a record (-want +got):\n%s", diff)
 	}
+	for _, protocol := range []int{2, 3} {
+		wholeRow(t, server.Addr, protocol, ts.Posts, &ops[0].Row)
+	}
 	for key, want := range map[string][]string{
 		"posts:{ann#}":        {"1#"},
 		"posts.by_tag:{go#}":  {"ann#1#" + rev + `{"title":"title of 1","views":1}`},
@@ -167,6 +171,29 @@ func TestLayout(t *testing.T) {
 	do(t, admin, "HSET", "_table:posts.slug", ".key", `{"layout":2}`)
 	if err := s.Define(t.Context(), []*driver.Table{ts.Slug}); !errors.Is(err, driver.ErrSchema) || !strings.Contains(err.Error(), "later release") {
 		t.Errorf("a table of a later layout: %v, want ErrSchema that says so", err)
+	}
+}
+
+// wholeRow holds what a client of this version of the protocol reads against what was written.
+func wholeRow(t *testing.T, addr string, protocol int, table *driver.Table, want *driver.Row) {
+	t.Helper()
+	client := goredis.NewClient(&goredis.Options{Addr: addr, Protocol: protocol, ContextTimeoutEnabled: true})
+	defer client.Close()
+	s, err := redis.New(t.Context(), client, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Attach(t.Context(), []*driver.Table{table}); err != nil {
+		t.Fatal(err)
+	}
+	rows := make([]driver.Row, 1)
+	if err := s.Get(t.Context(), table, []driver.Key{want.Key}, nil, rows); err != nil {
+		t.Fatal(err)
+	}
+	got := &rows[0]
+	if got.Note != want.Note || got.Expires != want.Expires || fmt.Sprint(got.Fields, got.Extra) != fmt.Sprint(want.Fields, want.Extra) {
+		t.Errorf("version %d of the protocol reads %+v, want %+v", protocol, got, want)
 	}
 }
 

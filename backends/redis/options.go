@@ -78,6 +78,7 @@ func (s *Store) useOne(c *goredis.Client, replicas int) error {
 		return err
 	}
 	s.client, s.addr, s.db, s.quorum = c, o.Addr, o.DB, quorum{replicas, o.ReadTimeout / 2}
+	s.maps = o.Protocol != 2
 	if replicas > 0 {
 		s.client = &waiter{c, s.quorum}
 		return nil
@@ -99,6 +100,7 @@ func (s *Store) useCluster(c *goredis.ClusterClient, replicas int) error {
 	}
 	r := &router{ClusterClient: c, quorum: quorum{replicas, o.ReadTimeout / 2}, patience: o.ReadTimeout,
 		creation: s.creation, nodes: map[string]*goredis.Client{}}
+	s.maps = o.Protocol != 2
 	s.client, s.quorum, s.addr = r, r.quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
 	return nil
 }

@@ -57,13 +57,13 @@ func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 	return nil
 }
 
-// getHashes is get for whole records. Their hashes are read as maps: to read the answers
-// raw, into memory that grows from nothing for each, takes longer.
+// getHashes is get for whole records. Their hashes are not read raw: each answer would
+// be read into memory that grows from nothing.
 func (s *Store) getHashes(ctx context.Context, doing string, v *view, keys []driver.Key, rows []driver.Row) error {
-	cmds, names := make([]*goredis.MapStringStringCmd, len(keys)), make([]string, len(keys))
+	cmds, names := make([]goredis.Cmder, len(keys)), make([]string, len(keys))
 	for i := range keys {
 		names[i] = v.key(&keys[i])
-		cmds[i] = goredis.NewMapStringStringCmd(ctx, "hgetall", &names[i])
+		cmds[i] = s.askHash(ctx, &names[i])
 	}
 	if err := sendAll(ctx, s, cmds); err != nil && codeOf(err) == "" {
 		return s.failed(ctx, doing, err)
@@ -75,7 +75,7 @@ func (s *Store) getHashes(ctx context.Context, doing string, v *view, keys []dri
 		row := &rows[i]
 		row.Reset()
 		row.Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
-		if err := s.readHash(ctx, v, cmd.Val(), row); err != nil {
+		if err := s.readHash(ctx, v, hashOf(cmd), row); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ type Store struct {
 	prefix string
 	facts  driver.Facts
 	line   line
+	maps   bool // the client speaks version 3 of the protocol, in which a hash comes as a map
 
 	creation, remove, put, edit, patch, commit *script
 

@@ -97,14 +97,12 @@ func (r *reply) list() int {
 }
 
 // hash reads a list of names and texts.
-func (r *reply) hash() map[string]string {
-	n := r.list()
-	m := make(map[string]string, n/2)
-	for ; n > 1 && !r.bad; n -= 2 {
-		name, _ := r.text()
-		m[name], _ = r.text()
+func (r *reply) hash() hash {
+	h := make(hash, r.list())
+	for i := range h {
+		h[i], _ = r.text()
 	}
-	return m
+	return h
 }
 
 // number reads an integer.
