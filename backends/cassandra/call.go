@@ -69,9 +69,10 @@ func (s *Store) read(ctx context.Context, doing string, level gocql.Consistency,
 	return s.ask(ctx, doing, s.query(level, text, args...).PageState(nil))
 }
 
-// isBroken reports whether a connection ended before it brought an answer.
+// isBroken reports whether a connection ended before it brought an answer. Of one that ended while
+// a statement was prepared the client says that a context was cancelled, which was not the caller's.
 func isBroken(err error) bool {
-	if errors.Is(err, gocql.ErrConnectionClosed) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
+	if errors.Is(err, gocql.ErrConnectionClosed) || errors.Is(err, context.Canceled) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) {
 		return true
 	}
 	_, ok := errors.AsType[*net.OpError](err)

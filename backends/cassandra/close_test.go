@@ -35,7 +35,7 @@ func TestClose(t *testing.T) {
 	}
 	proxy := toxic.New(t, server.Addr)
 	c := clusterOf(t, server.URL, "")
-	c.Dialer = detour{proxy.Addr()}
+	c.Dialer = detour{addr: proxy.Addr()}
 	session, err := c.CreateSession()
 	if err != nil {
 		t.Fatal(err)

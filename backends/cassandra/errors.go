@@ -58,6 +58,9 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 		if cause != nil {
 			return who.Unreached(doing, s.addr, cause, s.dialer.Why())
 		}
+		if errors.Is(err, context.Canceled) { // the connection's own context: it closed under a preparation
+			err = gocql.ErrConnectionClosed
+		}
 		if why := s.dialer.Why(); why != nil && unsent(err) {
 			err = fmt.Errorf("%w: %w", err, why)
 		}
@@ -76,7 +79,7 @@ func told(err error) error {
 
 // isSilence reports whether no answer came in the time that the client waits for one.
 func isSilence(err error) bool {
-	return errors.Is(err, gocql.ErrTimeoutNoResponse) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+	return errors.Is(err, gocql.ErrTimeoutNoResponse) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // unfinished says what an error of a conditional write means. The server may refuse one

@@ -1,4 +1,14 @@
 package cassandra
 
+import "context"
+
 // Tune is what Open makes of the configuration of a client.
 var Tune = tune
+
+// Failed is what a store that was opened says of an error of its client.
+func Failed(ctx context.Context, err error) error {
+	return (&Store{addr: "host"}).failed(ctx, "get", err)
+}
+
+// IsBroken reports whether a read that ended with an error is sent again.
+var IsBroken = isBroken

@@ -40,7 +40,7 @@ func squallsOn(t *testing.T, kind string) *backendtest.Squalls {
 	p := toxic.New(t, server.Addr)
 	c := clusterOf(t, server.URL, "")
 	cassandra.Tune(c)
-	c.Dialer, c.Timeout, c.ConnectTimeout, c.NumConns = detour{p.Addr()}, 300*time.Millisecond, 200*time.Millisecond, 4
+	c.Dialer, c.Timeout, c.ConnectTimeout, c.NumConns = detour{addr: p.Addr()}, 300*time.Millisecond, 200*time.Millisecond, 4
 	session, err := c.CreateSession()
 	if err != nil {
 		t.Fatal(err)

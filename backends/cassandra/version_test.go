@@ -97,7 +97,7 @@ func TestOldServers(t *testing.T) {
 	}
 	opened := func(as string) (*cassandra.Store, error) {
 		c := clusterOf(t, server.URL, "")
-		c.Dialer = detour{forger(t, server.Addr, version, as)}
+		c.Dialer = detour{addr: forger(t, server.Addr, version, as)}
 		session, err := c.CreateSession()
 		if err != nil {
 			t.Fatal(err)
