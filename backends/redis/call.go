@@ -54,7 +54,7 @@ func (s *Store) read(ctx context.Context, cmd goredis.Cmder) error {
 }
 
 func (s *Store) readUncounted(ctx context.Context, cmd goredis.Cmder) error {
-	shared, err := s.line.do(ctx, s.client, cmd)
+	shared, err := s.line.do(ctx, s.client, cmd, shareFrom)
 	if broke(ctx, shared, err) {
 		cmd.SetErr(nil)
 		err = s.client.Process(ctx, cmd)
@@ -109,7 +109,10 @@ func sendList(ctx context.Context, s *Store, list []goredis.Cmder) error {
 }
 
 // A script is one of the texts of a commit, named by its hash.
-type script struct{ text, hash string }
+type script struct {
+	text, hash string
+	inserts    bool // its call has no other trip
+}
 
 // scriptLoads is how often a commit gives the server a script that it lacks: more
 // than one flush of its scripts at that moment is no accident.
@@ -154,6 +157,10 @@ func (s *Store) once(ctx context.Context, cmd *writeCmd, args []string) error {
 	if size > shareToBytes {
 		return s.client.Process(ctx, cmd)
 	}
-	_, err := s.line.do(ctx, s.client, cmd)
+	from := s.line.change
+	if cmd.script.inserts {
+		from = shareFrom
+	}
+	_, err := s.line.do(ctx, s.client, cmd, from)
 	return err
 }

@@ -72,7 +72,9 @@ func (v *view) newInsert(has uint64) *script {
 		fields += ", " + quoteLua(name) + ", ARGV[" + itoa(i+2) + "]"
 	}
 	text := strings.NewReplacer("<own>", itoa(len(names)+1), "<fields>", fields).Replace(insertText)
-	return newScript(spanText, text)
+	sc := newScript(spanText, text)
+	sc.inserts = true
+	return sc
 }
 
 // quoteLua returns a text as Lua has it in a program.

@@ -14,6 +14,7 @@ import (
 
 const (
 	shareFrom    = 8   // from so many calls under way on they share pipelines
+	changesFrom  = 32  // and changes, which came to wait a second time; sooner where the client has fewer connections
 	pipelines    = 4   // at once: some are made while others are answered
 	mostShared   = 256 // commands in one
 	shareAtMost  = 32  // commands of a call that shares one: those of a larger page would hold up the others
@@ -30,6 +31,7 @@ const (
 // the others: what it has sent may be done all the same.
 type line struct {
 	client *goredis.Client // nil: nothing is shared
+	change int64           // from so many calls on a change shares one
 	calls  atomic.Int64    // under way
 	busy   atomic.Int64    // senders at work, changed with mu held
 	wake   chan struct{}   // of pipelines: one for each idle sender that is to work
@@ -43,6 +45,9 @@ type line struct {
 
 func (l *line) init(client *goredis.Client) {
 	l.client = client
+	if client != nil {
+		l.change = int64(min(max(client.Options().PoolSize, shareFrom), changesFrom))
+	}
 	l.wake, l.stop = make(chan struct{}, pipelines), make(chan struct{})
 }
 
@@ -78,10 +83,10 @@ var errTaken = errors.New("the call ended while the command was with the server"
 // errHook is how a command ended that a hook of the client broke off.
 var errHook = errors.New("a hook of the client panicked")
 
-// do sends one command, together with others if there are some.
-func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd goredis.Cmder) (shared bool, err error) {
+// do sends one command, together with others if so many calls are under way.
+func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd goredis.Cmder, from int64) (shared bool, err error) {
 	defer l.calls.Add(-1)
-	if !l.shares(l.calls.Add(1)) {
+	if !l.shares(l.calls.Add(1), from) {
 		return false, client.Process(ctx, cmd)
 	}
 	p := parcels.Get().(*parcel)
@@ -94,7 +99,7 @@ func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd gored
 // caller.
 func (l *line) doAll(ctx context.Context, cmds []goredis.Cmder) (shared bool, err error) {
 	defer l.calls.Add(-1)
-	if !l.shares(l.calls.Add(1)) || len(cmds) > shareAtMost {
+	if !l.shares(l.calls.Add(1), shareFrom) || len(cmds) > shareAtMost {
 		return false, nil
 	}
 	p := parcels.Get().(*parcel)
@@ -102,8 +107,8 @@ func (l *line) doAll(ctx context.Context, cmds []goredis.Cmder) (shared bool, er
 	return true, l.carry(ctx, p)
 }
 
-func (l *line) shares(calls int64) bool {
-	return l.client != nil && (calls >= shareFrom || l.busy.Load() > 0)
+func (l *line) shares(calls, from int64) bool {
+	return l.client != nil && (calls >= from || from == shareFrom && l.busy.Load() > 0)
 }
 
 // broke says whether a shared pipeline ended without an answer for a call that

@@ -138,6 +138,50 @@ func TestSharedPipelines(t *testing.T) {
 	}
 }
 
+// Changes have connections of their own while inserts share pipelines already; with many callers
+// they share them too.
+func TestChangesShareLater(t *testing.T) {
+	t.Parallel()
+	p := toxic.New(t, testserver.Shared(t, testserver.Redis).Addr)
+	s, ts, l := overheard(t, p.Addr(), time.Minute)
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
+	add := func(int) error {
+		_, err := s.Commit(t.Context(), driver.NewToken(), ts.Add(t, "ann", "1"))
+		return err
+	}
+	insert := func(i int) error { return insertOne(t.Context(), t, s, ts, fmt.Sprint(driver.NewToken(), i)) }
+	if err := add(0); err != nil { // the server knows the script
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name             string
+		callers          int
+		call             func(int) error
+		alone, pipelines int64
+	}{
+		{"inserts", 24, insert, 7, 1},
+		{"changes", 24, add, 24, 0},
+		{"changes", 64, add, 31, 1},
+	} {
+		l.reset()
+		p.Set(toxic.Fault{Kind: toxic.Hold, Way: toxic.Answers})
+		ended := make(chan []error, 1)
+		go func() { ended <- together(tt.callers, tt.call) }()
+		left := backendtest.Await(func() int {
+			return int(max(tt.alone-l.single.Load(), 0) + max(tt.pipelines-l.pipes.Load(), 0))
+		})
+		p.Heal()
+		for _, err := range <-ended {
+			if err != nil {
+				t.Errorf("%d %s: %v", tt.callers, tt.name, err)
+			}
+		}
+		if left > 0 || l.single.Load() != tt.alone || l.pipes.Load() < tt.pipelines || tt.pipelines == 0 && l.pipes.Load() > 0 {
+			t.Errorf("%d %s: %d by themselves, %d pipelines, want %d and %d", tt.callers, tt.name, l.single.Load(), l.pipes.Load(), tt.alone, tt.pipelines)
+		}
+	}
+}
+
 // A call that is cancelled does not wait for the pipeline that it shares. What was
 // not sent is not done; of what was, the outcome is unknown.
 func TestSharedPipelineThatHangs(t *testing.T) {
@@ -214,7 +258,7 @@ func TestSharedPipelineThatBreaks(t *testing.T) {
 		stop()
 	})
 	var unknown, done atomic.Int64
-	for _, err := range together(32, func(int) error {
+	for _, err := range together(64, func(int) error {
 		rows := make([]driver.Row, 1)
 		for ctx.Err() == nil {
 			before := times.Load()

@@ -262,5 +262,5 @@ return {}`
 func newScript(texts ...string) *script {
 	text := strings.Join(texts, "\n") + "\n"
 	hash := sha1.Sum([]byte(text)) // it is by this hash that the server knows a script
-	return &script{text, hex.EncodeToString(hash[:])}
+	return &script{text: text, hash: hex.EncodeToString(hash[:])}
 }
