@@ -45,6 +45,14 @@ func otherFaults() map[string]map[string]fault {
 				}
 			},
 		},
+		"groups/largest group": {
+			"does it in two commits":       together(bound(300), inTwo(200)),
+			"refuses it":                   together(bound(300), tooLarge(299)),
+			"has no bound when asked anew": forgetsBound(300),
+			"has a bound below zero":       bound(-1),
+			"says that there is no bound":  together(bound(0), tooLarge(1500)),
+			"does a part, without a bound": together(bound(0), few(1500)),
+		},
 		"close/loops under way": {
 			"ends a range quietly": quietly(afterClose, true, false),
 			"ends a walk quietly":  quietly(afterClose, false, true),

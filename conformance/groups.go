@@ -17,6 +17,7 @@ func groupRules() []rule {
 		{name: "versions in groups", sentence: "Each write of a group may expect a version.", check: groupVersions},
 		{name: "groups at once", sentence: "Groups at once are isolated: what they move is neither lost nor made.", check: groupsAtOnce},
 		{name: "large group", sentence: "A group may have a hundred records.", check: groupLarge},
+		{name: "largest group", sentence: "A group of as many rows as Facts says is done whole, or not at all; one more is ErrTooLarge, and nothing of it is done.", check: largestGroup},
 	}
 	for i := range list {
 		list[i].needs = changesPartition

@@ -73,6 +73,7 @@ func lifeFaults() map[string]fault {
 		"versions in groups": together(firstRev(), forgets(driver.AtRev, driver.Any)),
 		"groups at once":     racy(),
 		"large group":        few(50),
+		"largest group":      together(bound(300), few(200)),
 		"groups and indexes": noRows(),
 	})
 	bulk := grouped("bulk", map[string]fault{

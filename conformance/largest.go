@@ -1,0 +1,51 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// largeGroup is how many records are tried where Facts sets no bound.
+const largeGroup = 2000
+
+// largestGroup commits as many records as a group may have, and one more. Items have no
+// indexes: each is one row.
+func largestGroup(ctx context.Context, e *env) {
+	e.that(e.facts.MaxOps >= 0, "Facts.MaxOps to be how many rows a group may change, or 0 for any number", "%d", e.facts.MaxOps)
+	most := cmp.Or(e.facts.MaxOps, largeGroup)
+	e.ok(fmt.Sprintf("a group of %d", most), e.insertGroup(ctx, e.shelved(0, most)))
+	want := make([]string, most)
+	for i := range want {
+		want[i] = fmt.Sprintf("%06d=0", i)
+	}
+	equal(e, fmt.Sprintf("the records of a group of %d", most), e.shelf(ctx), want)
+	refused := append(e.shelved(most, most-1), e.shelved(0, 1)...)
+	e.is(fmt.Sprintf("a group of %d inserts of which the last one is there", most), e.insertGroup(ctx, refused), repo.ErrExists)
+	equal(e, "the records after the group that was refused for its last one", e.shelf(ctx), want)
+	if e.facts.MaxOps == 0 {
+		return
+	}
+	e.is(fmt.Sprintf("a group of %d, one more than Facts.MaxOps", most+1), e.insertGroup(ctx, e.shelved(most, most+1)), repo.ErrTooLarge)
+	equal(e, "the records after the group that was too large", e.shelf(ctx), want)
+}
+
+// shelved returns n items of one shelf, the first of which is number from.
+func (e *env) shelved(from, n int) []item {
+	list := make([]item, n)
+	for i := range list {
+		list[i] = e.item(fmt.Sprintf("%06d", from+i))
+	}
+	return list
+}
+
+// insertGroup inserts items in one group.
+func (e *env) insertGroup(ctx context.Context, list []item) error {
+	g := e.items(ctx).Group()
+	for i := range list {
+		g.Insert(&list[i])
+	}
+	return g.Commit(ctx)
+}
