@@ -180,7 +180,7 @@ func TestInterrupt(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("interrupted: error %v, want %v", err, context.DeadlineExceeded)
 	}
-	if took := time.Since(began); took > 15*time.Second {
+	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it took %v to end", took)
 	}
 	mustBeEmpty(t, dir)

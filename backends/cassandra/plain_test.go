@@ -107,7 +107,7 @@ func TestLatePuts(t *testing.T) {
 		}
 		healed := time.Now()
 		late.proxy.Heal()
-		for !there() && (!drops && time.Since(healed) < 5*time.Second || drops && time.Since(healed) < arrival) {
+		for !there() && (!drops && time.Since(healed) < 30*time.Second || drops && time.Since(healed) < arrival) {
 			time.Sleep(time.Millisecond)
 		}
 		if there() == drops {

@@ -128,7 +128,7 @@ func verbs() []verb {
 
 const (
 	silence = 300 * time.Millisecond // until the context ends
-	slack   = 700 * time.Millisecond
+	slack   = 10 * time.Second       // the client waits for 20
 )
 
 // Every call ends with its context while the server is silent, and says what it knows.

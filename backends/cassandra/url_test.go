@@ -73,7 +73,7 @@ func TestOpenFails(t *testing.T) {
 	if _, err := cassandra.Open(ctx, "cassandra://"+silent+"/k"); !errors.Is(err, driver.ErrTimeout) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("open in silence: %v, want ErrTimeout", err)
 	}
-	if took := time.Since(begun); took > time.Second {
+	if took := time.Since(begun); took > 4*time.Second { // without the context a connection may take five
 		t.Errorf("open took %s, want 200ms", took)
 	}
 	if _, err := cassandra.Open(ctx, url+common); !errors.Is(err, driver.ErrTimeout) {

@@ -29,7 +29,7 @@ func newSilent(t *testing.T) *backendtest.Silent {
 
 func silence() *backendtest.Silence {
 	return &backendtest.Silence{New: newSilent, Verbs: slices.Concat(backendtest.Verbs(), storeVerbs()), Lasts: 300 * time.Millisecond,
-		Slack: 500 * time.Millisecond, Frame: "backends/mongo.(*"}
+		Slack: 8 * time.Second, Frame: "backends/mongo.(*"}
 }
 
 // storeVerbs are those of this store. A transaction of which no commit was sent has done

@@ -136,9 +136,9 @@ func TestChecksAreAsDurableAsChanges(t *testing.T) {
 	tables[0].Ring = 2
 	s := mustOpen(t, "/data", &pebble.Options{FS: errorfs.Wrap(vfs.NewMem(), b)}, tables)
 	token, ops := driver.NewToken(), insertNote(tables, 1, "x")
-	look := map[string]func() error{
-		"check": func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	look := map[string]func(time.Duration) error{
+		"check": func(lasts time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), lasts)
 			defer cancel()
 			check := driver.Op{Do: driver.Check, If: driver.Present, Table: tables[0], Row: driver.Row{Key: noteKey(1)}}
 			refusal, err := s.Commit(ctx, driver.NewToken(), []driver.Op{check})
@@ -147,8 +147,8 @@ func TestChecksAreAsDurableAsChanges(t *testing.T) {
 			}
 			return err
 		},
-		"sent again": func() error {
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		"sent again": func(lasts time.Duration) error {
+			ctx, cancel := context.WithTimeout(t.Context(), lasts)
 			defer cancel()
 			refusal, err := s.Commit(ctx, token, ops)
 			if refusal != nil {
@@ -164,14 +164,14 @@ func TestChecksAreAsDurableAsChanges(t *testing.T) {
 		t.Fatalf("Commit = %v", err)
 	}
 	for name, look := range look {
-		if err := look(); !errors.Is(err, driver.ErrUnknownOutcome) {
+		if err := look(50 * time.Millisecond); !errors.Is(err, driver.ErrUnknownOutcome) {
 			t.Errorf("%s while the row is not on disk = %v, want ErrUnknownOutcome", name, err)
 		}
 	}
 	b.open()
 	mustCommit(t, s, insertNote(tables, 2, "x")) // and so the disk is through with it
 	for name, look := range look {
-		if err := look(); err != nil {
+		if err := look(time.Minute); err != nil {
 			t.Errorf("%s when it is on disk = %v", name, err)
 		}
 	}

@@ -167,9 +167,6 @@ func failOver(t *testing.T, options string) int {
 	p.forgive("after", 9)
 	took := served(t, r, "after")
 	t.Logf("all masters take writes again %.1f s after one was killed", took.Seconds())
-	if took > 10*time.Second && options == "" { // with it, writes to a master without a replica take their time
-		t.Errorf("it took %s until the new master was found", took)
-	}
 	lost := p.end(t, r)
 	inStep(t, r, -1)
 	return len(lost)

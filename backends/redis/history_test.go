@@ -50,7 +50,7 @@ func (s *storm) run(t *testing.T, seed uint64) (conformance.Tally, error) {
 	t.Helper()
 	p := toxic.New(t, testserver.Shared(t, testserver.Redis).Addr)
 	client := goredis.NewClient(&goredis.Options{Addr: p.Addr(), Protocol: 2, ContextTimeoutEnabled: true, ReadTimeout: 120 * time.Millisecond,
-		WriteTimeout: 120 * time.Millisecond, DialTimeout: 200 * time.Millisecond, PoolTimeout: 300 * time.Millisecond, PoolSize: 16})
+		WriteTimeout: 120 * time.Millisecond, DialTimeout: 200 * time.Millisecond, PoolTimeout: 300 * time.Millisecond, PoolSize: 8})
 	defer client.Close()
 	client.AddHook(&s.batches)
 	open := func(ctx context.Context) (driver.Store, error) {
@@ -77,11 +77,13 @@ func (s *storm) run(t *testing.T, seed uint64) (conformance.Tally, error) {
 // it was resolved. Some storms have so many clients that their calls share pipelines.
 func TestHistoriesInTrouble(t *testing.T) {
 	var batches atomic.Int64
-	backendtest.Storms(t, 4, 5, func(t *testing.T, i int, seed uint64) (conformance.Tally, error) {
-		s := &storm{rounds: 8, clients: []int{6, 16}[i%2]}
-		defer func() { batches.Add(s.batches.batches.Load()) }()
-		return s.run(t, seed)
-	})
+	for n := 0; n < 3 && batches.Load() < 5 && !t.Failed(); n++ { // how many there are depends on the machine
+		backendtest.Storms(t, 4, 5, func(t *testing.T, i int, seed uint64) (conformance.Tally, error) {
+			s := &storm{rounds: 8, clients: []int{6, 16}[i%2]}
+			defer func() { batches.Add(s.batches.batches.Load()) }()
+			return s.run(t, seed)
+		})
+	}
 	if n := batches.Load(); n < 5 {
 		t.Errorf("%d pipelines with several commits: too few to tell", n)
 	}

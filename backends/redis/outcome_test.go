@@ -18,8 +18,14 @@ import (
 // behind opens a store behind a proxy, with names of its own on the shared server.
 func behind(t *testing.T) (*proxy, *redis.Store, *backendtest.Tables) {
 	t.Helper()
+	return behindFor(t, time.Second)
+}
+
+// behindFor is behind with a client that waits so long for an answer.
+func behindFor(t *testing.T, wait time.Duration) (*proxy, *redis.Store, *backendtest.Tables) {
+	t.Helper()
 	p := newProxy(t, testserver.Shared(t, testserver.Redis).Addr)
-	s, ts := open(t, "redis://"+p.addr()+"?read_timeout=1s&prefix="+driver.NewToken().String())
+	s, ts := open(t, "redis://"+p.addr()+"?read_timeout="+wait.String()+"&prefix="+driver.NewToken().String())
 	t.Cleanup(func() {
 		if err := s.Drop(context.WithoutCancel(t.Context()), ts.All()); err != nil && !errors.Is(err, driver.ErrUnavailable) {
 			t.Error(err)
@@ -116,15 +122,15 @@ func TestUnknownOutcomesAreSettled(t *testing.T) {
 // read undone, at once; one that has passed before sends nothing.
 func TestDeadlines(t *testing.T) {
 	t.Parallel()
-	p, s, ts := behind(t)
+	p, s, ts := behindFor(t, 20*time.Second)
 	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1"))
 	p.arm("evalsha", holdAnswer, 1)
-	within(t, "commit", 700*time.Millisecond, func(ctx context.Context) error {
+	within(t, "commit", 10*time.Second, func(ctx context.Context) error {
 		_, err := s.Commit(ctx, driver.NewToken(), ts.Add(t, "ann", "1"))
 		return err
 	}, driver.ErrUnknownOutcome, context.DeadlineExceeded)
 	p.arm("hmget", holdAnswer, 1)
-	within(t, "get", 700*time.Millisecond, func(ctx context.Context) error {
+	within(t, "get", 10*time.Second, func(ctx context.Context) error {
 		return s.Get(ctx, ts.Posts, []driver.Key{backendtest.KeyOf(t, ts.Posts, "ann", "1")}, []int{backendtest.FieldViews}, make([]driver.Row, 1))
 	}, driver.ErrTimeout, context.DeadlineExceeded)
 	p.arm("evalsha", holdAnswer, 1)
@@ -171,7 +177,7 @@ func TestWhatNeverLeft(t *testing.T) {
 	t.Parallel()
 	p := newProxy(t, testserver.Shared(t, testserver.Redis).Addr)
 	client := goredis.NewClient(&goredis.Options{Addr: p.addr(), ContextTimeoutEnabled: true, PoolSize: 1,
-		PoolTimeout: 50 * time.Millisecond, DialerRetries: 1, DialTimeout: time.Second})
+		PoolTimeout: 2 * time.Second, DialerRetries: 1, DialTimeout: time.Second})
 	defer client.Close()
 	prefix := driver.NewToken().String()
 	s, err := redis.New(t.Context(), client, &redis.Options{Prefix: prefix})

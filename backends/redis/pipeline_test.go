@@ -189,7 +189,7 @@ func TestSharedPipelineThatHangs(t *testing.T) {
 	server := testserver.Start(t, testserver.Redis)
 	p := toxic.New(t, server.Addr)
 	const callers = 1600 // more than four pipelines hold
-	s, ts, _ := overheard(t, p.Addr(), time.Second)
+	s, ts, _ := overheard(t, p.Addr(), 5*time.Second)
 	for _, err := range together(callers, func(i int) error { return insertOne(t.Context(), t, s, ts, fmt.Sprint("warm", i)) }) {
 		if err != nil {
 			t.Fatal(err)
@@ -209,8 +209,8 @@ func TestSharedPipelineThatHangs(t *testing.T) {
 			t.Errorf("late%d: %v, want ErrUnknownOutcome or ErrTimeout", i, err)
 		}
 	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("the calls took %v; their context ended after 300ms, and those by themselves wait a second", took)
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("the calls took %v; their context ended after 300ms, and those by themselves wait five seconds", took)
 	}
 	if len(known) == 0 {
 		t.Error("all commits are said to have been sent, though four pipelines and a few calls by themselves hung")

@@ -46,7 +46,7 @@ func TestTLS(t *testing.T) {
 		if !errors.Is(err, tt.kind) || !strings.Contains(fmt.Sprint(err), tt.want) {
 			t.Errorf("%s: %v, want %v with %q", what, err, tt.kind, tt.want)
 		}
-		if took := time.Since(begun); took > 5*time.Second {
+		if took := time.Since(begun); took > 30*time.Second {
 			t.Errorf("%s: the error took %s", what, took)
 		}
 	}

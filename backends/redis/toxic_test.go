@@ -39,7 +39,7 @@ func silence(t *testing.T) *backendtest.Silence {
 		return strings.Count(do(t, admin, "CLIENT", "LIST").(string), "name="+s.Proxy.Addr()+" ")
 	}
 	return &backendtest.Silence{New: newSilent, Verbs: slices.Concat(backendtest.Verbs(), storeVerbs(), repoVerbs()), Lasts: 200 * time.Millisecond,
-		Slack: 250 * time.Millisecond, Links: links, Frame: "backends/redis.(*", During: func(s *backendtest.Silent) {
+		Slack: 2500 * time.Millisecond, Links: links, Frame: "backends/redis.(*", During: func(s *backendtest.Silent) {
 			if n := backendtest.Await(func() int { return max(0, links(s)-4) }); n > 0 {
 				s.T.Errorf("%d connections more than there should be", n)
 			}

@@ -3,7 +3,9 @@
 package backendtest
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"runtime"
@@ -72,6 +74,22 @@ func Await(n func() int) int {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return n()
+}
+
+// NamesRefusal returns nil if a call whose deadline is near says that the connection was refused. A
+// busy machine may be too late to know, so that the deadline is then farther, three times.
+func NamesRefusal(t testing.TB, deadline time.Duration, call func(context.Context) error) (err error) {
+	t.Helper()
+	for range 4 {
+		ctx, cancel := context.WithTimeout(t.Context(), deadline)
+		err = call(ctx)
+		cancel()
+		if errors.Is(err, driver.ErrUnavailable) && strings.Contains(err.Error(), "connection refused") {
+			return nil
+		}
+		deadline *= 3
+	}
+	return fmt.Errorf("%w; want ErrUnavailable and that the connection was refused", err)
 }
 
 // Stacks returns where all goroutines are.

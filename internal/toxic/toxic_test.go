@@ -114,8 +114,12 @@ func TestDelay(t *testing.T) {
 			t.Errorf("%s: %s, %v; want %s", tt.way, took, err, tt.least)
 		}
 		p.Heal()
-		if took, err := say(c, 5*time.Second); err != nil || took >= tt.least {
-			t.Errorf("%s: healed, and an answer took %s, %v", tt.way, took, err)
+		took, err := say(c, 5*time.Second)
+		for n := 0; n < 20 && err == nil && took >= tt.least; n++ { // the machine may be busy
+			took, err = say(c, 5*time.Second)
+		}
+		if err != nil || took >= tt.least {
+			t.Errorf("%s: healed, and each answer took %s, %v", tt.way, took, err)
 		}
 	}
 }
