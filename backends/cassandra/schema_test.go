@@ -109,6 +109,68 @@ func TestFieldsOfNewerPrograms(t *testing.T) {
 	}
 }
 
+// What a program takes away from a field that an older one wrote before it was declared stays away,
+// for either.
+func TestFieldsTakenAwayByNewerPrograms(t *testing.T) {
+	t.Parallel()
+	_, url, _ := ownKeyspace(t)
+	a, b := driver.Column{Name: "a", Kind: driver.String}, driver.Column{Name: "b", Kind: driver.Int}
+	older, newer := note(a), note(a, b)
+	open := func(table *driver.Table) *cassandra.Store {
+		s, err := cassandra.Open(t.Context(), url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		if err := s.Define(t.Context(), []*driver.Table{table}); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	set, unset := driver.Edit{Field: 1, Value: driver.IntValue(9)}, driver.Edit{Do: driver.Unset, Field: 1}
+	ways := map[string]func(row driver.Row) []driver.Op{
+		"unset": func(driver.Row) []driver.Op { return []driver.Op{{Do: driver.Patch, If: driver.Present, Edits: []driver.Edit{unset}}} },
+		"none": func(row driver.Row) []driver.Op {
+			return []driver.Op{{Do: driver.Patch, If: driver.AtRev, Rev: row.Rev, Edits: []driver.Edit{{Field: 1}}}}
+		},
+		"unset at a revision": func(row driver.Row) []driver.Op {
+			return []driver.Op{{Do: driver.Patch, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Ring: row.Ring, Hint: row.Hint}, Edits: []driver.Edit{unset}}}
+		},
+		"set, then unset": func(driver.Row) []driver.Op {
+			return []driver.Op{{Do: driver.Patch, If: driver.Present, Edits: []driver.Edit{set}}, {Do: driver.Patch, If: driver.Present, Edits: []driver.Edit{unset}}}
+		},
+		"put at a revision": func(row driver.Row) []driver.Op {
+			return []driver.Op{{Do: driver.Put, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Ring: row.Ring, Hint: row.Hint, Fields: []driver.Value{text("x")}}}}
+		},
+		"deleted and made anew": func(row driver.Row) []driver.Op {
+			return []driver.Op{{Do: driver.Fence, If: driver.AtRev, Rev: row.Rev}, {Do: driver.Put, If: driver.Any, Row: driver.Row{Fields: []driver.Value{text("x")}}}}
+		},
+	}
+	old := open(older)
+	key := func(id string) driver.Key { return keyOf(t, newer, text(id)) }
+	for id := range ways {
+		backendtest.MustCommit(t, old, []driver.Op{{Do: driver.Put, Table: older, If: driver.Absent, Row: driver.Row{Key: key(id),
+			Fields: []driver.Value{text("x")}, Extra: []driver.Pair{{Name: "b", Value: driver.IntValue(3)}}}}})
+	}
+	s := open(newer)
+	for id, ops := range ways {
+		row := get(t, s, newer, key(id))
+		if !row.Fields[1].Equal(driver.IntValue(3)) {
+			t.Fatalf("%s: before: %+v", id, row)
+		}
+		for _, op := range ops(row) {
+			op.Table, op.Row.Key = newer, key(id)
+			backendtest.MustCommit(t, s, []driver.Op{op})
+		}
+		if row := get(t, s, newer, key(id)); !row.Fields[1].IsNone() || !row.Fields[0].Equal(text("x")) {
+			t.Errorf("%s: %+v, want nothing in b", id, row)
+		}
+		if row := get(t, old, older, key(id)); len(row.Extra) > 0 {
+			t.Errorf("%s, as the older program sees it: %+v", id, row)
+		}
+	}
+}
+
 // Dropping an index alone leaves records and other indexes as they are.
 func TestDropOfAnIndex(t *testing.T) {
 	t.Parallel()
