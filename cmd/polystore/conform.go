@@ -27,6 +27,9 @@ With --out DIR the report goes into conform-NAME.json and conform-NAME.md there,
 and replaces those of an earlier run. If the program dies with the store, what it was
 doing is told on standard error.
 
+With --clean it tests nothing: it removes from the store what runs of this command left
+that were killed. No other run may be at work there meanwhile.
+
 At the end a program that writes is killed, to see what acknowledged commits survive:
 of an embedded store that is the store, of a server its client alone.
 
@@ -35,25 +38,30 @@ the store cannot be opened, 130 interrupted.`
 
 // conformFlags are the flags of conform.
 type conformFlags struct {
-	opts conformance.Options
-	json bool
-	out  string
-	kind string
+	opts  conformance.Options
+	json  bool
+	out   string
+	kind  string
+	clean bool
 }
 
 func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var f conformFlags
-	fs := newFlags("conform", "URL", conformAbout, "polystore conform memory:\npolystore conform pebble:/data/try --out reports --seed 7", stderr)
+	fs := newFlags("conform", "URL", conformAbout, "polystore conform memory:\npolystore conform pebble:/data/try --out reports --seed 7\npolystore conform --clean redis://localhost:6379", stderr)
 	fs.Uint64Var(&f.opts.Seed, "seed", 0, "of random operations and histories; 0 draws one")
 	fs.IntVar(&f.opts.Ops, "ops", 0, "random operations; 0 is 20,000, -1 none")
 	fs.IntVar(&f.opts.Histories, "histories", 0, "concurrent histories; 0 is 64, -1 none")
 	fs.StringVar(&f.opts.Only, "only", "", "run only the rules whose `GROUP/RULE` begins so, or like one of several with commas")
 	fs.StringVar(&f.kind, "kind", "", "of indexes, where the store has both: table or native; \"\" is what it prefers")
+	fs.BoolVar(&f.clean, "clean", false, "remove what killed runs left in the store of the URL")
 	fs.BoolVar(&f.json, "json", false, "print the report as JSON")
 	fs.StringVar(&f.out, "out", "", "`DIR` for the report as files; \"\" writes none")
 	rest, err := parse(fs, args, "URL", stdout)
 	if err != nil {
 		return err
+	}
+	if f.clean {
+		return cleanConform(ctx, rest[0], stdout)
 	}
 	if f.out != "" {
 		if err := writable(f.out); err != nil {
@@ -76,6 +84,22 @@ func conform(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		err = errors.Join(err, failed)
 	}
 	return err
+}
+
+// cleanConform removes what killed runs left in a store.
+func cleanConform(ctx context.Context, url string, stdout io.Writer) error {
+	if strings.HasPrefix(url, newPebble) {
+		url = withOption(url, "create=false") // what is not there has nothing to be removed
+	}
+	var failed error
+	err := conformance.Clean(ctx, func(ctx context.Context) (driver.Store, error) { return backends.OpenDriver(ctx, url) }, func(text string) {
+		_, err := fmt.Fprintln(stdout, text)
+		failed = errors.Join(failed, err)
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return exit{loadtest.Usage, fmt.Errorf("conform: %w", err)}
+	}
+	return nil
 }
 
 // writable makes the folder for a report or result, and sees that files can be put

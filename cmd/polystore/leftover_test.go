@@ -111,6 +111,26 @@ func TestCleanAServerAfterAKill(t *testing.T) {
 	}
 }
 
+// What a killed run of conform left is removed by --clean.
+func TestCleanConformAfterAKill(t *testing.T) {
+	dir := t.TempDir()
+	url := "pebble:" + filepath.Join(dir, "db")
+	if state, diag := signalled(t, "random operations", syscall.SIGKILL, os.Args[0], "conform", url, "--only", "unique,random operations", "--ops", "400000"); state.Exited() {
+		t.Fatalf("%v\n%s", state, diag)
+	}
+	code, out, diag := do(t, "conform", "--clean", url)
+	if code != 0 || strings.Count(out, "\n") != 1 || !strings.HasPrefix(out, "removed: run cf") {
+		t.Errorf("exit %d, %q, %q", code, out, diag)
+	}
+	if code, out, _ = do(t, "conform", "--clean", url); code != 0 || out != "the store has nothing of a killed run\n" {
+		t.Errorf("again: exit %d, %q", code, out)
+	}
+	code, out, _ = do(t, "conform", "--clean", "pebble:"+filepath.Join(dir, "none"))
+	if _, err := os.Stat(filepath.Join(dir, "none")); code != loadtest.Usage || out != "" || !os.IsNotExist(err) {
+		t.Errorf("of no store: exit %d, %q, %v", code, out, err)
+	}
+}
+
 func TestCleanOfNoStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
 	for url, want := range map[string]string{"small.yaml": "--clean takes the URL of a store", "pebble:" + dir: "", "redis://10.1.2.3:6379": "is not on this machine"} {

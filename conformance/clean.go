@@ -1,0 +1,66 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// runName is how collections of a run are named.
+var runName = regexp.MustCompile(`^(cf[0-9a-f]{8})_[0-9a-z_]+$`)
+
+// Clean removes from a store what runs left that were killed: collections whose names are
+// those of a run, and the tables beside them. It says by tell what it removes. No other run
+// may be at work on the store, since Clean cannot tell it from one that was killed.
+func Clean(ctx context.Context, open Open, tell func(string)) error {
+	s, err := openSuite(ctx, stallLimit, open)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.clean(ctx, tell), within(s.stall, "Close", s.store.Close))
+}
+
+func (s *suite) clean(ctx context.Context, tell func(string)) error {
+	names, err := repo.Collections(ctx, s.repo)
+	if err != nil {
+		return err
+	}
+	runs := map[string][]string{}
+	for _, name := range names {
+		if m := runName.FindStringSubmatch(name); m != nil {
+			runs[m[1]] = append(runs[m[1]], name)
+		}
+	}
+	if len(runs) == 0 {
+		tell("the store has nothing of a killed run")
+	}
+	for _, id := range slices.Sorted(maps.Keys(runs)) {
+		s.id, s.opened, s.made = id, runs[id], leftTables(id, s.facts)
+		if err := within(s.stall, "Drop", func() error { return s.dropAll(ctx) }); err != nil {
+			return fmt.Errorf("drop what the run %s left: %w", id, err)
+		}
+		tell(fmt.Sprintf("removed: run %s: %s", id, strings.Join(s.opened, ", ")))
+	}
+	return nil
+}
+
+// mostNumbers is more than a run counts: see suite.number.
+const mostNumbers = 1500
+
+// leftTables returns the tables that a run may have made beside its collections. Those that
+// are not there cost little to drop.
+func leftTables(id string, f driver.Facts) []*driver.Table {
+	t := newTables(id)
+	list := t.all(f)
+	for n := range mostNumbers {
+		list = append(list, &driver.Table{Name: fmt.Sprintf("%s.t%d", id, n)})
+	}
+	return list
+}

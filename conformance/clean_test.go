@@ -1,0 +1,66 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// What a killed run left is removed, and nothing else.
+func TestClean(t *testing.T) {
+	t.Parallel()
+	b := newBroken(driver.UnitStore)
+	b.close = func() error { return nil }
+	open := func(context.Context) (driver.Store, error) { return b, nil }
+	s, err := newSuite(t.Context(), open) // which nobody finishes
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := s.env()
+	own := e.ownTable(fieldColumns()...)
+	err = caught(func() error {
+		e.insertItem(t.Context(), e.item("a"))
+		e.define(t.Context(), own)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := []string{"cf", "cf12345678", "cfabc_1", "orders", "xcf12345678_1"}
+	for _, name := range kept {
+		if _, err := openAs[item](t.Context(), e, name, itemSchema()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names, err := repo.Collections(t.Context(), s.repo)
+	if err != nil || len(names) != len(kept)+1 {
+		t.Fatalf("%v, %v", names, err)
+	}
+	made := append(s.tables.all(s.facts), own)
+	if err := s.store.Attach(t.Context(), made); err != nil {
+		t.Fatalf("the tables of the run: %v", err)
+	}
+	var said []string
+	tell := func(text string) { said = append(said, text) }
+	for range 2 {
+		if err := Clean(t.Context(), open, tell); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"removed: run " + s.id + ": " + s.id + "_items", "the store has nothing of a killed run"}; !slices.Equal(said, want) {
+		t.Errorf("said %q, want %q", said, want)
+	}
+	if names, err = repo.Collections(t.Context(), s.repo); err != nil || !slices.Equal(names, kept) {
+		t.Errorf("%v, %v; want %v", names, err, kept)
+	}
+	for _, table := range made {
+		if err := s.store.Attach(t.Context(), []*driver.Table{table}); !errors.Is(err, driver.ErrSchema) {
+			t.Errorf("the table %s is there: %v", strings.TrimPrefix(table.Name, s.id), err)
+		}
+	}
+}
