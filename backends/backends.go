@@ -44,6 +44,9 @@ func Open(ctx context.Context, url string, opts *repo.Options) (*repo.Store, err
 
 // OpenDriver is Open without package repo around the backend.
 func OpenDriver(ctx context.Context, url string) (driver.Store, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("open: the context is nil; want context.Background() at the least: %w", driver.ErrInvalid)
+	}
 	scheme, rest, ok := strings.Cut(url, ":")
 	if !ok {
 		return nil, fmt.Errorf("open: a URL that has no scheme; use one of %s, as in pebble:DIR: %w", strings.Join(schemes, ", "), driver.ErrInvalid)

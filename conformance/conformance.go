@@ -14,13 +14,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// An Open opens the store under test. It is called once for all rules that share
-// the store, and again, when that handle is closed, by each rule about closing:
-// a store that is not gone with its process must then be the same one. Unless
-// Facts.OneProcess is set it is also called while the store is open, for another
-// handle of the same one.
-type Open func(ctx context.Context) (driver.Store, error)
-
 // Options are how much Check does. The zero Options are good.
 type Options struct {
 	Seed      uint64 // of random operations and histories; 0 draws one

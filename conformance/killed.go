@@ -63,7 +63,7 @@ func childEnv(s *suite) *env { return &env{suite: s, tag: "killed"} }
 func writeUntilKilled(open Open, table string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), childLife)
 	defer cancel()
-	store, err := open(ctx)
+	store, err := open.sound()(ctx)
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}

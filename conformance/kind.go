@@ -16,7 +16,7 @@ func WithKind(open Open, kind string) Open {
 		if kind != "table" && kind != "native" {
 			return nil, fmt.Errorf("kind %q is neither table nor native: %w", kind, driver.ErrInvalid)
 		}
-		s, err := open(ctx)
+		s, err := open.sound()(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -52,6 +52,7 @@ func newSuite(ctx context.Context, open Open) (*suite, error) {
 
 // openSuite opens the store.
 func openSuite(ctx context.Context, stall time.Duration, open Open) (*suite, error) {
+	open = open.sound()
 	s := &suite{open: open, limit: ruleLimit, stall: stall, id: newID(), repos: map[string]any{}}
 	err := within(s.stall, "Open", func() error {
 		store, err := open(ctx)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // Trouble is what befalls a store while clients work with it.
@@ -42,6 +43,9 @@ type Tally struct {
 // have none; what Resolve has said it must not take back; and the indexes must be in
 // step with the records. The error says what was not so, and in which round.
 func InTrouble(ctx context.Context, open Open, t Trouble) (Tally, error) {
+	if ctx == nil || open == nil || t.Make == nil {
+		return Tally{}, fmt.Errorf("trouble: the context, what opens the store, or Trouble.Make is nil: %w", driver.ErrInvalid)
+	}
 	var s *suite
 	err := insistCalmly(ctx, func(ctx context.Context) (err error) {
 		s, err = newSuite(ctx, open)

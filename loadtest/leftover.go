@@ -200,10 +200,16 @@ func (r *run) tellLeftovers(ctx context.Context, s *store) {
 
 // Clean removes from a store what runs left that were killed, and nothing else: collections
 // that such a run made. It says by tell what it removes, and which runs it leaves alone because
-// they may be at work. What Keep left stays.
+// they may be at work. What Keep left stays. A nil tell tells nobody.
 func Clean(ctx context.Context, opts Options, tell func(string)) error {
 	if len(opts.On) != 1 {
 		return errors.New("clean one store at a time")
+	}
+	if err := sound(ctx, opts.Open); err != nil {
+		return err
+	}
+	if tell == nil {
+		tell = func(string) {}
 	}
 	s, err := openStore(ctx, opts.On[0], Redact(opts.On[0]), opts.Open)
 	if err != nil {

@@ -52,6 +52,12 @@ type run struct {
 // different answers as *WrongAnswers. With a *StoreLost there is a result, too, which
 // has no verdict.
 func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
+	if err := sound(ctx, opts.Open); err != nil {
+		return nil, err
+	}
+	if w == nil {
+		return nil, fmt.Errorf("the workload is nil; read one by Load: %w", driver.ErrInvalid)
+	}
 	if err := w.checkSize(); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"regexp"
 	"strings"
 	"sync"
@@ -28,11 +29,25 @@ type store struct {
 	trips, requests, rows atomic.Int64 // of all operations so far
 }
 
+// sound says which argument of Run or Clean is nil.
+func sound(ctx context.Context, open func(context.Context, string) (driver.Store, error)) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("the context is nil; want context.Background() at the least: %w", driver.ErrInvalid)
+	case open == nil:
+		return fmt.Errorf("Options.Open is nil; want backends.OpenDriver, or a function like it: %w", driver.ErrInvalid)
+	}
+	return nil
+}
+
 // openStore opens the store of a URL.
 func openStore(ctx context.Context, url, shown string, open func(context.Context, string) (driver.Store, error)) (*store, error) {
 	d, err := open(ctx, url)
 	if err != nil {
 		return nil, err
+	}
+	if r := reflect.ValueOf(d); d == nil || r.Kind() == reflect.Pointer && r.IsNil() {
+		return nil, fmt.Errorf("open %s: there is neither a store nor an error: %w", shown, driver.ErrInvalid)
 	}
 	s := &store{url: shown, driver: d, facts: d.Facts()}
 	s.repo = repo.NewStore(d, &repo.Options{Observe: s.observe})

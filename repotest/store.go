@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -64,6 +65,9 @@ type counted struct {
 // New returns a store that does what inner does, except for what the rules say.
 // A rule that makes no sense is ErrInvalid. Nil options are the zero Options.
 func New(inner driver.Store, opts *Options) (*Store, error) {
+	if r := reflect.ValueOf(inner); inner == nil || r.Kind() == reflect.Pointer && r.IsNil() {
+		return nil, fmt.Errorf("repotest: the store within is nil: %w", driver.ErrInvalid)
+	}
 	if opts == nil {
 		opts = &Options{}
 	}

@@ -17,4 +17,4 @@ func schema(format string, args ...any) error { return who.Schema(format, args..
 func closed() error { return who.Wrap(driver.ErrClosed) }
 
 // ended returns the error of a call whose context is over.
-func ended(ctx context.Context) error { return who.Ended(ctx.Err()) }
+func ended(ctx context.Context) error { return who.Ended(backend.Cause(ctx)) }

@@ -8,5 +8,6 @@ import (
 
 func TestClock(t *testing.T) {
 	_, s, _ := own(t)
+	backendtest.ClockRefused(t, s)
 	backendtest.Clock(t, s)
 }

@@ -26,7 +26,7 @@ func invalid(format string, args ...any) error { return who.Invalid(format, args
 func schema(format string, args ...any) error { return who.Schema(format, args...) }
 
 // ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error { return who.Ended(ctx.Err()) }
+func ended(ctx context.Context) error { return who.Ended(backend.Cause(ctx)) }
 
 // failed says what an error of Pebble during a read or an open means. It returns
 // nil for nil.

@@ -12,10 +12,14 @@ import (
 
 func TestClock(t *testing.T) {
 	server, s, _ := own(t)
+	backendtest.ClockRefused(t, s)
 	backendtest.Clock(t, s)
 	denied, _ := open(t, permitted(t, server, "timeless", slices.DeleteFunc(slices.Clone(listed), func(c string) bool { return c == "time" })))
 	if at, err := denied.Time(t.Context()); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("a user who may not run TIME is told %s, %v; want ErrUnsupported", at, err)
+	}
+	if err := backendtest.OpenSome(t, denied); err != nil {
+		t.Errorf("open as a user who may not run TIME: %v", err)
 	}
 }
 

@@ -56,6 +56,8 @@ func (s *Store) use(client goredis.UniversalClient, replicas int) error {
 		return invalid("open: MinReplicas is %d; want 0 or more", replicas)
 	}
 	switch c := client.(type) {
+	case nil:
+		return errNoClient
 	case *goredis.Client:
 		return s.useOne(c, replicas)
 	case *goredis.ClusterClient:

@@ -76,6 +76,9 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := ended(ctx); err != nil {
+		return nil, err
+	}
 	if err := target.allowed(ctx); err != nil {
 		return nil, err
 	}

@@ -57,6 +57,9 @@ func (n Name) Ended(cause error) error {
 	if cause == nil {
 		return nil
 	}
+	if errors.Is(cause, driver.ErrInvalid) {
+		return n.Wrap(cause)
+	}
 	return fmt.Errorf("%s: %w: %w", string(n), driver.ErrTimeout, cause)
 }
 
@@ -114,10 +117,20 @@ func (n Name) Unknown(ctx context.Context, addr string, err error) error {
 	return fmt.Errorf("%s: commit: %s: %w: %w", string(n), addr, driver.ErrUnknownOutcome, err)
 }
 
-// Over returns the error of a context that has ended. The deadline of a connection
-// can be noticed before the context notices its own.
+var errNoContext = fmt.Errorf("the context is nil; want context.Background() at the least: %w", driver.ErrInvalid)
+
+// Cause returns the error of a context that has ended, or is nil, which is the caller's mistake.
+func Cause(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
+	return ctx.Err()
+}
+
+// Over is Cause for stores on servers: the deadline of a connection can be noticed before
+// the context notices its own.
 func Over(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
+	if err := Cause(ctx); err != nil {
 		return err
 	}
 	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {

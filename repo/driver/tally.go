@@ -22,6 +22,9 @@ func WithTally(ctx context.Context, t *Tally) context.Context {
 
 // TallyOf returns the tally of a context, nil if nobody counts.
 func TallyOf(ctx context.Context) *Tally {
+	if ctx == nil {
+		return nil
+	}
 	t, _ := ctx.Value(tallyKey{}).(*Tally)
 	return t
 }
