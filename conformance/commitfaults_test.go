@@ -29,6 +29,7 @@ func condFaults() map[string]fault {
 			}
 			return true
 		}),
+		"checks alone": believesChecks,
 		"delete": opFault(func(_ *broken, op *driver.Op) bool {
 			if op.Do == driver.Delete {
 				op.Do, op.Row.Dead = driver.Put, true

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -11,6 +12,7 @@ import (
 func verbRules() []rule {
 	return []rule{
 		{name: "check", sentence: "Check changes nothing, but tests its condition.", needs: changesPartition, check: checkVerb},
+		{name: "checks alone", sentence: "A commit of nothing but checks tests them all.", needs: changesPartition, check: checksOnly},
 		{name: "delete", sentence: "Delete removes the row.", check: deleteVerb},
 		{name: "fence", sentence: "Fence gives the row a new Rev and nothing else.", check: fenceVerb},
 		{name: "fence of nothing", sentence: "A missing row that is fenced comes to be, dead, with Row.Expires.", check: fenceNothing},
@@ -38,6 +40,31 @@ func checkVerb(ctx context.Context, e *env) {
 	missing := driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: e.at(t, "p", "c")}, If: driver.Absent}
 	e.commit(ctx, missing)
 	equal(e, "a row that was checked to be absent", e.text(ctx, t, missing.Row.Key), "no row")
+}
+
+func checksOnly(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	var right, wrong []driver.Op
+	for i, s := range []string{"a", "b", "c"} {
+		key := e.at(t, "p", s)
+		check := driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: key}, If: driver.Absent}
+		if i > 0 {
+			check.If, check.Rev = driver.AtRev, e.commit(ctx, put(t, row(key, s)))
+		}
+		right = append(right, check)
+		check.If, check.Rev = driver.AtRev, driver.NewToken()
+		wrong = append(wrong, check)
+	}
+	e.commit(ctx, right...)
+	for i := range right {
+		e.commit(ctx, right[i])
+		equal(e, "the op refused of one", e.refused(ctx, wrong[i]).Op, 0)
+		ops := slices.Clone(right)
+		ops[i] = wrong[i]
+		equal(e, "the op refused of three", e.refused(ctx, ops...).Op, i)
+	}
+	equal(e, "the rows", sorts(e.rows(ctx, span(t, right[0].Row.Key))), []string{"b#", "c#"})
+	e.commit(ctx, right...)
 }
 
 func deleteVerb(ctx context.Context, e *env) {

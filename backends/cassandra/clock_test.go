@@ -9,5 +9,6 @@ import (
 func TestClock(t *testing.T) {
 	_, url, _ := ownKeyspace(t)
 	s, _ := open(t, url)
+	backendtest.ClockRefused(t, s)
 	backendtest.Clock(t, s)
 }

@@ -129,7 +129,9 @@ func TestFieldsTakenAwayByNewerPrograms(t *testing.T) {
 	}
 	set, unset := driver.Edit{Field: 1, Value: driver.IntValue(9)}, driver.Edit{Do: driver.Unset, Field: 1}
 	ways := map[string]func(row driver.Row) []driver.Op{
-		"unset": func(driver.Row) []driver.Op { return []driver.Op{{Do: driver.Patch, If: driver.Present, Edits: []driver.Edit{unset}}} },
+		"unset": func(driver.Row) []driver.Op {
+			return []driver.Op{{Do: driver.Patch, If: driver.Present, Edits: []driver.Edit{unset}}}
+		},
 		"none": func(row driver.Row) []driver.Op {
 			return []driver.Op{{Do: driver.Patch, If: driver.AtRev, Rev: row.Rev, Edits: []driver.Edit{{Field: 1}}}}
 		},

@@ -24,5 +24,7 @@ func TestClock(t *testing.T) {
 }
 
 func TestClockOfACluster(t *testing.T) {
-	backendtest.Clock(t, inCluster(t, testserver.SharedCluster(t), ""))
+	s := inCluster(t, testserver.SharedCluster(t), "")
+	backendtest.ClockRefused(t, s)
+	backendtest.Clock(t, s)
 }
