@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -54,7 +55,14 @@ func (h *history) useCounters(ctx context.Context, client int) error {
 func (h *history) makeCounters(ctx context.Context) error {
 	for n := range metersOfHistory {
 		began, id := h.now(), h.meter(n)
-		if err := h.meters.Insert(ctx, &meter{ID: id}); err != nil {
+		inserted := func(ctx context.Context) error {
+			err := h.meters.Insert(ctx, &meter{ID: id})
+			if errors.Is(err, repo.ErrExists) { // by an insert whose answer was lost
+				return nil
+			}
+			return err
+		}
+		if err := insist(ctx, inserted); err != nil {
 			return err
 		}
 		h.note(id+".n", h.clients, began, call{do: "insert", next: "0"}, reply{status: done})

@@ -56,6 +56,9 @@ func InTrouble(ctx context.Context, open Open, t Trouble) (Tally, error) {
 	}
 	in := &troubled{}
 	err = s.rounds(ctx, t, in)
+	if left := insistCalmly(context.WithoutCancel(ctx), s.dropAll); left == nil {
+		s.opened, s.made = nil, nil
+	}
 	return in.tally, errors.Join(err, s.finish(context.WithoutCancel(ctx)))
 }
 
@@ -130,11 +133,12 @@ func (h *history) runInTrouble(calmly context.Context, kind historyKind, t Troub
 	return h.explain(kind)
 }
 
-// insist does what a busy machine may not answer in time until it is answered.
+// insist does what may be done twice, and what a busy machine may not answer in time, until it is
+// answered.
 func insist(ctx context.Context, do func(ctx context.Context) error) error {
 	for {
 		err := do(ctx)
-		if ctx.Err() != nil || !errors.Is(err, repo.ErrTimeout) && !errors.Is(err, repo.ErrUnavailable) {
+		if ctx.Err() != nil || !errors.Is(err, repo.ErrTimeout) && !errors.Is(err, repo.ErrUnavailable) && !errors.Is(err, repo.ErrUnknownOutcome) {
 			return err
 		}
 		time.Sleep(askAgain)

@@ -88,6 +88,41 @@ func TestTroubleEnds(t *testing.T) {
 	}
 }
 
+// A slow store answers too late when it has done the first commits of the catalog, the first insert of a
+// counter and the first drop.
+type slow struct {
+	careless
+	catalog, counter, drop atomic.Int64
+}
+
+func (s *slow) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	refusal, err := s.careless.Commit(ctx, token, ops)
+	switch op := &ops[0]; {
+	case op.Table.Name == "_catalog" && s.catalog.Add(1) <= 3, strings.Contains(op.Row.Key.Partition, ".m") && s.counter.Add(1) == 1:
+		return nil, driver.ErrUnknownOutcome
+	}
+	return refusal, err
+}
+
+func (s *slow) Drop(ctx context.Context, tables []*driver.Table) error {
+	err := s.careless.Drop(ctx, tables)
+	if s.drop.Add(1) == 1 {
+		return driver.ErrTimeout
+	}
+	return err
+}
+
+// What a busy machine answers too late before the trouble and after it is no fault.
+func TestTroubleOnABusyMachine(t *testing.T) {
+	t.Parallel()
+	s := &slow{careless: careless{lossy: lossy{Store: memory.New(nil)}, commit: careful}}
+	open := func(context.Context) (driver.Store, error) { return s, nil }
+	_, err := InTrouble(t.Context(), open, Trouble{Seed: 1, Rounds: 5, Make: s.makeTrouble})
+	if err != nil || s.catalog.Load() < 4 || s.counter.Load() < 2 || s.drop.Load() < 2 {
+		t.Errorf("%v, after %d commits of the catalog, %d of counters and %d drops", err, s.catalog.Load(), s.counter.Load(), s.drop.Load())
+	}
+}
+
 // Each way to be careless is found.
 func TestTroubleFinds(t *testing.T) {
 	t.Parallel()

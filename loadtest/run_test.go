@@ -375,7 +375,7 @@ func TestTwoStoresOfOneKindAreToldApart(t *testing.T) {
 	if a, b := result.Candidates[0].Name, result.Candidates[1].Name; a != "as declared on memory: (1)" || b != "as declared on memory: (2)" {
 		t.Errorf("candidates %q and %q", a, b)
 	}
-	if _, err := Run(t.Context(), mustParse(t, text), Options{}); err == nil || !strings.Contains(err.Error(), "no store") {
+	if _, err := Run(t.Context(), mustParse(t, text), Options{}); err == nil || !strings.Contains(err.Error(), "Options.Open is nil") {
 		t.Errorf("without a store: %v", err)
 	}
 }
