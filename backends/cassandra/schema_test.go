@@ -149,25 +149,24 @@ func TestFieldsTakenAwayByNewerPrograms(t *testing.T) {
 		},
 	}
 	old := open(older)
-	key := func(id string) driver.Key { return keyOf(t, newer, text(id)) }
 	for id := range ways {
-		backendtest.MustCommit(t, old, []driver.Op{{Do: driver.Put, Table: older, If: driver.Absent, Row: driver.Row{Key: key(id),
+		backendtest.MustCommit(t, old, []driver.Op{{Do: driver.Put, Table: older, If: driver.Absent, Row: driver.Row{Key: keyOf(t, newer, text(id)),
 			Fields: []driver.Value{text("x")}, Extra: []driver.Pair{{Name: "b", Value: driver.IntValue(3)}}}}})
 	}
 	s := open(newer)
 	for id, ops := range ways {
-		row := get(t, s, newer, key(id))
+		row := get(t, s, newer, keyOf(t, newer, text(id)))
 		if !row.Fields[1].Equal(driver.IntValue(3)) {
 			t.Fatalf("%s: before: %+v", id, row)
 		}
 		for _, op := range ops(row) {
-			op.Table, op.Row.Key = newer, key(id)
+			op.Table, op.Row.Key = newer, keyOf(t, newer, text(id))
 			backendtest.MustCommit(t, s, []driver.Op{op})
 		}
-		if row := get(t, s, newer, key(id)); !row.Fields[1].IsNone() || !row.Fields[0].Equal(text("x")) {
+		if row := get(t, s, newer, keyOf(t, newer, text(id))); !row.Fields[1].IsNone() || !row.Fields[0].Equal(text("x")) {
 			t.Errorf("%s: %+v, want nothing in b", id, row)
 		}
-		if row := get(t, old, older, key(id)); len(row.Extra) > 0 {
+		if row := get(t, old, older, keyOf(t, newer, text(id))); len(row.Extra) > 0 {
 			t.Errorf("%s, as the older program sees it: %+v", id, row)
 		}
 	}
