@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -27,7 +28,13 @@ func Clean(ctx context.Context, open Open, tell func(string)) error {
 	return errors.Join(s.clean(ctx, tell), within(s.stall, "Close", s.store.Close))
 }
 
+// cleanTime is how long Clean may take: on MongoDB a killed program's transaction keeps what it
+// wrote to from being dropped for a minute.
+const cleanTime = 3 * time.Minute
+
 func (s *suite) clean(ctx context.Context, tell func(string)) error {
+	ctx, cancel := context.WithTimeout(ctx, cleanTime)
+	defer cancel()
 	names, err := repo.Collections(ctx, s.repo)
 	if err != nil {
 		return err

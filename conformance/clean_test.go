@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -23,6 +24,7 @@ func TestClean(t *testing.T) {
 	}
 	e := s.env()
 	own := e.ownTable(fieldColumns()...)
+	drops := countDrops(t, b)
 	err = caught(func() error {
 		e.insertItem(t.Context(), e.item("a"))
 		e.define(t.Context(), own)
@@ -52,6 +54,9 @@ func TestClean(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if *drops == 0 {
+		t.Error("nothing was dropped")
+	}
 	if want := []string{"removed: run " + s.id + ": " + s.id + "_items", "the store has nothing of a killed run"}; !slices.Equal(said, want) {
 		t.Errorf("said %q, want %q", said, want)
 	}
@@ -63,4 +68,17 @@ func TestClean(t *testing.T) {
 			t.Errorf("the table %s is there: %v", strings.TrimPrefix(table.Name, s.id), err)
 		}
 	}
+}
+
+// countDrops counts the drops on a store; each must have minutes.
+func countDrops(t *testing.T, b *broken) *int {
+	drops := new(int)
+	b.drop = func(ctx context.Context, tables []*driver.Table) error {
+		if end, _ := ctx.Deadline(); time.Until(end) < 2*time.Minute {
+			t.Errorf("a drop has %v", time.Until(end))
+		}
+		*drops++
+		return b.Store.Drop(ctx, tables)
+	}
+	return drops
 }

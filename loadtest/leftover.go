@@ -65,12 +65,16 @@ func (s *store) untag(ctx context.Context, keep bool) error {
 		}
 		names = collectionsOf(strings.TrimSuffix(s.tagged, tagSuffix), all)
 	}
-	for _, name := range names {
-		if err := repo.DropCollection(ctx, s.repo, name); err != nil {
-			return err
-		}
+	return s.dropRun(ctx, names)
+}
+
+// dropRun removes the collections of a run, and its tag when the others are gone.
+func (s *store) dropRun(ctx context.Context, names []string) error {
+	tag := len(names) - 1
+	if err := s.drop(ctx, names[:tag]); err != nil {
+		return err
 	}
-	return nil
+	return s.drop(ctx, names[tag:])
 }
 
 // collectionsOf returns those of the collections that a run made, its tag last.
@@ -218,7 +222,13 @@ func Clean(ctx context.Context, opts Options, tell func(string)) error {
 	return errors.Join(s.clean(ctx, tell), s.repo.Close())
 }
 
+// leftoverTime is how long Clean may take: on MongoDB a killed program's transaction keeps what it
+// wrote to from being dropped for a minute.
+const leftoverTime = 3 * time.Minute
+
 func (s *store) clean(ctx context.Context, tell func(string)) error {
+	ctx, cancel := context.WithTimeout(ctx, leftoverTime)
+	defer cancel()
 	list, err := s.leftovers(ctx)
 	if err != nil {
 		return err
@@ -231,10 +241,8 @@ func (s *store) clean(ctx context.Context, tell func(string)) error {
 			tell(fmt.Sprintf("left alone: %s: %s", &l, why))
 			continue
 		}
-		for _, name := range l.names {
-			if err := repo.DropCollection(ctx, s.repo, name); err != nil {
-				return err
-			}
+		if err := s.dropRun(ctx, l.names); err != nil {
+			return err
 		}
 		tell(fmt.Sprintf("removed: %s: %s", &l, strings.Join(l.names, ", ")))
 	}

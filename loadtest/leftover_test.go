@@ -125,6 +125,39 @@ func clean(t *testing.T, s driver.Store) string {
 	return said.String()
 }
 
+// A patient store says how long the drops may take.
+type patient struct {
+	lasting
+	times chan time.Duration
+}
+
+func (p patient) Drop(ctx context.Context, tables []*driver.Table) error {
+	end, _ := ctx.Deadline()
+	p.times <- time.Until(end)
+	return p.lasting.Drop(ctx, tables)
+}
+
+// On MongoDB a drop waits for the transactions of a killed program, a minute at most.
+func TestCleanIsPatient(t *testing.T) {
+	s := patient{lasting{newWatched()}, make(chan time.Duration, 10)}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left(t, s.lasting, host, gone, time.Now())
+	clean(t, s)
+	close(s.times)
+	n := 0
+	for left := range s.times {
+		if n++; left < 2*time.Minute {
+			t.Errorf("a drop has %v", left)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d drops, want 3", n)
+	}
+}
+
 // A run that is killed at any table that it makes leaves nothing that Clean does not find.
 func TestLeftoversOfARunThatWasKilledWhileItOpens(t *testing.T) {
 	for n := 1; n <= 8; n++ {

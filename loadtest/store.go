@@ -211,13 +211,16 @@ func reason(err error) string {
 		"or use Scan", "or let the model scan (scan: true)").Replace(text)
 }
 
-// drop removes the candidate's collections from the store, at once: on most stores each
-// takes some seconds, in which other programs are told.
-func (c *candidate) drop(ctx context.Context) error {
-	errs := make([]error, len(c.names))
+// drop removes the candidate's collections.
+func (c *candidate) drop(ctx context.Context) error { return c.store.drop(ctx, c.names) }
+
+// drop removes collections at once: on most stores each takes some seconds, in which other
+// programs are told.
+func (s *store) drop(ctx context.Context, names []string) error {
+	errs := make([]error, len(names))
 	var all sync.WaitGroup
-	for i, name := range c.names {
-		all.Go(func() { errs[i] = repo.DropCollection(ctx, c.store.repo, name) })
+	for i, name := range names {
+		all.Go(func() { errs[i] = repo.DropCollection(ctx, s.repo, name) })
 	}
 	all.Wait()
 	return errors.Join(errs...)

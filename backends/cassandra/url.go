@@ -78,7 +78,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 		err = s.open(ctx, &t.opts)
 	}
 	if err != nil {
-		session.Close()
+		_ = s.shut() // which waits for the client for a while only
 		return nil, err
 	}
 	return s, nil

@@ -72,7 +72,7 @@ func checkCassandra(ctx context.Context, rawURL string) error {
 	if err != nil {
 		return err
 	}
-	defer session.Close()
+	defer func() { go session.Close() }() // where a server was restarted it can wait for ever
 	var version string
 	return session.Query("SELECT release_version FROM system.local").ScanContext(ctx, &version)
 }

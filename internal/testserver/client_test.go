@@ -108,7 +108,7 @@ func dialCassandra(t *testing.T, s *testserver.Server) cassandraClient {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(session.Close)
+	t.Cleanup(func() { go session.Close() }) // where a server was restarted it can wait for ever
 	return cassandraClient{session}
 }
 

@@ -98,7 +98,7 @@ func (s *Server) lacksPeers(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer session.Close()
+	defer func() { go session.Close() }() // where a server was restarted it can wait for ever
 	var own, version string
 	if err := session.Query("SELECT schema_version FROM system.local").ScanContext(ctx, &own); err != nil {
 		return err
