@@ -68,6 +68,13 @@ func (s *inKind) CPU(ctx context.Context) (time.Duration, error) {
 	return 0, s.lacks("tells no processor time")
 }
 
+func (s *inKind) Time(ctx context.Context) (time.Time, error) {
+	if c, ok := s.Store.(driver.Clock); ok {
+		return c.Time(ctx)
+	}
+	return time.Time{}, s.lacks("has no clock")
+}
+
 func (s *inKind) lacks(what string) error {
 	return fmt.Errorf("%s %s: %w", s.Store.Facts().Name, what, driver.ErrUnsupported)
 }

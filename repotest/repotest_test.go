@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repotest"
 )
@@ -22,6 +23,7 @@ var (
 	_ driver.Store   = (*repotest.Store)(nil)
 	_ driver.Counter = (*repotest.Store)(nil)
 	_ driver.Sizer   = (*repotest.Store)(nil)
+	_ driver.Clock   = (*repotest.Store)(nil)
 )
 
 func notes() *driver.Table {
@@ -352,5 +354,27 @@ func TestPlainStoreWithin(t *testing.T) {
 	}
 	if _, err := s.Size(t.Context(), table); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("Size = %v, want ErrUnsupported", err)
+	}
+	if _, err := s.Time(t.Context()); !errors.Is(err, driver.ErrUnsupported) {
+		t.Errorf("Time = %v, want ErrUnsupported", err)
+	}
+}
+
+// A clocked store tells a time.
+type clocked struct {
+	driver.Store
+	at time.Time
+}
+
+func (s clocked) Time(context.Context) (time.Time, error) { return s.at, nil }
+
+func TestTheClockWithin(t *testing.T) {
+	s, err := repotest.New(clocked{memory.New(nil), time.Now().Add(2 * time.Minute)}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := repo.Schema{Collection: "levels", Partition: []string{"id"}}
+	if _, err := repo.Open[struct{ ID string }](t.Context(), repo.NewStore(s, nil), schema); !errors.Is(err, repo.ErrInvalid) {
+		t.Errorf("open with clocks two minutes apart: %v, want ErrInvalid", err)
 	}
 }

@@ -41,7 +41,7 @@ type Event struct {
 	Took    time.Duration
 }
 
-// A Store is a driver.Store, driver.Counter and driver.Sizer around another one.
+// A Store is a driver.Store, driver.Counter, driver.Sizer and driver.Clock around another one.
 // It is safe for concurrent use.
 type Store struct {
 	inner     driver.Store
@@ -186,6 +186,16 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (n int64, err error) 
 		return err
 	})
 	return n, err
+}
+
+// Time returns what the clock of the store within shows, or ErrUnsupported if it has none.
+// No rule is about it.
+func (s *Store) Time(ctx context.Context) (time.Time, error) {
+	clock, ok := s.inner.(driver.Clock)
+	if !ok {
+		return time.Time{}, fmt.Errorf("repotest: time: the store within has no clock: %w", driver.ErrUnsupported)
+	}
+	return clock.Time(ctx)
 }
 
 // Range yields the rows of a span.
