@@ -199,6 +199,7 @@ func indexFaults() map[string]fault {
 		"verify":            walksPast(),
 		"moved behind":      upTo(1),
 		"near index":        keepsRows(),
+		"many indexes":      few(50),
 		"every kind":        sorted(byLength),
 	}
 	unique := map[string]fault{

@@ -36,6 +36,7 @@ func indexRules() []rule {
 		rule{name: "verify", sentence: "Verify counts the rows that are missing and those that no record should have.", needs: changesPartition, check: verifyFinds},
 		rule{name: "moved behind", sentence: "A record that moves during a query to a place that the query has passed is found all the same.", needs: keepsApart, check: movedBehind},
 		rule{name: "near index", sentence: "An index in the partition of the records is kept in step.", needs: keepsNear, check: nearIndex},
+		rule{name: "many indexes", sentence: "A collection may have 63 indexes, and a record with a row in each is written, changed and deleted.", needs: keepsNear, check: manyIndexes},
 		rule{name: "every kind", sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", needs: keepsNear, check: everyKind})
 }
 

@@ -71,10 +71,11 @@ func (s *store) untag(ctx context.Context, keep bool) error {
 // dropRun removes the collections of a run, and its tag when the others are gone.
 func (s *store) dropRun(ctx context.Context, names []string) error {
 	tag := len(names) - 1
-	if err := s.drop(ctx, names[:tag]); err != nil {
+	if _, err := s.drop(ctx, names[:tag]); err != nil {
 		return err
 	}
-	return s.drop(ctx, names[tag:])
+	_, err := s.drop(ctx, names[tag:])
+	return err
 }
 
 // collectionsOf returns those of the collections that a run made, its tag last.

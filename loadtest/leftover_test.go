@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -155,6 +156,43 @@ func TestCleanIsPatient(t *testing.T) {
 	}
 	if n != 3 {
 		t.Errorf("%d drops, want 3", n)
+	}
+}
+
+// A gathering store drops no table before two drops are under way.
+type gathering struct {
+	lasting
+	begun *atomic.Int32
+	two   chan struct{}
+}
+
+func (g gathering) Drop(ctx context.Context, tables []*driver.Table) error {
+	if g.begun.Add(1) == 2 {
+		close(g.two)
+	}
+	select {
+	case <-g.two:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return g.lasting.Drop(ctx, tables)
+}
+
+// Each drop takes some seconds on most stores, so the collections of a run are dropped at once.
+func TestDropsAtOnce(t *testing.T) {
+	s := gathering{lasting{newWatched()}, new(atomic.Int32), make(chan struct{})}
+	if _, err := Run(t.Context(), mustParse(t, small), options(s)); err != nil {
+		t.Error(err)
+	}
+	s = gathering{s.lasting, new(atomic.Int32), make(chan struct{})}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	left(t, s.lasting, host, gone, time.Now())
+	clean(t, s)
+	if len(s.tables) > 0 {
+		t.Errorf("tables %v are left", s.tables)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -77,38 +78,35 @@ func (s *screen) ended() {
 	}
 }
 
-const cleanTime = 30 * time.Second // for each store
+const cleanTime = time.Minute // for each store
 
-// close removes what the run put into the stores, and closes them.
+// close removes what the run put into the stores, all at once, and closes them.
 func (r *run) close() error {
-	var errs []error
-	for _, s := range r.stores {
-		errs = append(errs, r.clean(s), s.repo.Close())
+	for _, c := range r.candidates {
+		if r.opts.Keep && len(c.names) > 0 {
+			r.progress.say("kept %s: %s", c.label, strings.Join(c.names, ", "))
+		}
 	}
+	errs := make([]error, len(r.stores))
+	var all sync.WaitGroup
+	for i, s := range r.stores {
+		all.Go(func() { errs[i] = errors.Join(r.clean(s), s.repo.Close()) })
+	}
+	all.Wait()
 	return errors.Join(errs...)
 }
 
-// clean removes the collections of the run from a store. A store that fails is not
-// asked again.
+// clean removes the collections of the run from a store.
 func (r *run) clean(s *store) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
 	defer cancel()
-	var left []string
-	var failure error
+	var names []string
 	for _, c := range r.candidates {
-		switch {
-		case c.store != s || len(c.names) == 0:
-			continue
-		case r.opts.Keep:
-			r.progress.say("kept %s: %s", c.label, strings.Join(c.names, ", "))
-			continue
-		case failure == nil:
-			failure = c.drop(ctx)
-		}
-		if failure != nil {
-			left = append(left, c.names...)
+		if c.store == s && !r.opts.Keep {
+			names = append(names, c.names...)
 		}
 	}
+	left, failure := s.drop(ctx, names)
 	if s.tagged != "" && failure == nil {
 		failure = s.untag(ctx, r.opts.Keep)
 	}

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -211,17 +212,20 @@ func reason(err error) string {
 		"or use Scan", "or let the model scan (scan: true)").Replace(text)
 }
 
-// drop removes the candidate's collections.
-func (c *candidate) drop(ctx context.Context) error { return c.store.drop(ctx, c.names) }
-
 // drop removes collections at once: on most stores each takes some seconds, in which other
-// programs are told.
-func (s *store) drop(ctx context.Context, names []string) error {
+// programs are told. It returns those that are left, and why the first of them is.
+func (s *store) drop(ctx context.Context, names []string) (left []string, err error) {
 	errs := make([]error, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() { errs[i] = repo.DropCollection(ctx, s.repo, name) })
 	}
 	all.Wait()
-	return errors.Join(errs...)
+	for i, e := range errs {
+		if e != nil {
+			left = append(left, names[i])
+			err = cmp.Or(err, e)
+		}
+	}
+	return left, err
 }

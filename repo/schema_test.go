@@ -50,7 +50,7 @@ func TestSchemaFaults(t *testing.T) {
 		{"no partition in an index", thingSchema(repo.Index{Sort: []string{"-size"}}), []string{`index on "size" has no partition`, "Buckets (16 is a fair start)"}},
 		{"unique buckets", thingSchema(repo.Index{Partition: []string{"size"}, Unique: true, Buckets: 4}), []string{"leave Buckets out"}},
 		{"too many buckets", thingSchema(repo.Index{Partition: []string{"size"}, Buckets: 257}), []string{"257 buckets", "1 to 256"}},
-		{"too many indexes", thingSchema(make([]repo.Index, 50_000)...), []string{"50000 indexes; at most 64", "drop those"}},
+		{"too many indexes", thingSchema(make([]repo.Index, 50_000)...), []string{"50000 indexes; at most 63", "drop those"}},
 		{"two of one name", thingSchema(repo.Index{Partition: []string{"size"}}, repo.Index{Partition: []string{"size"}}), []string{`named "by_size"`, "give one of them a Name"}},
 		{"kind", thingSchema(repo.Index{Partition: []string{"size"}, Kind: "btree"}), []string{`kind "btree"`, "auto, table, native"}},
 		{"covers", thingSchema(repo.Index{Partition: []string{"size"}, Covers: []string{"nope"}}), []string{`covers field "nope"`}},
