@@ -106,10 +106,15 @@ func (f *loadFlags) cleanFolders(tell func(string)) error {
 	return nil
 }
 
-// withOption adds an option to a URL.
+// withOption sets an option of a URL, in place of what it says of it.
 func withOption(url, option string) string {
-	if strings.Contains(url, "?") {
-		return url + "&" + option
+	base, given, _ := strings.Cut(url, "?")
+	name, _, _ := strings.Cut(option, "=")
+	options := []string{option}
+	for o := range strings.SplitSeq(given, "&") {
+		if o != "" && !strings.HasPrefix(o, name+"=") {
+			options = append(options, o)
+		}
 	}
-	return url + "?" + option
+	return base + "?" + strings.Join(options, "&")
 }

@@ -143,3 +143,16 @@ func TestCleanOfNoStore(t *testing.T) {
 		t.Errorf("a store was made to be cleaned: %v", err)
 	}
 }
+
+func TestWithOption(t *testing.T) {
+	for url, want := range map[string]string{
+		"pebble:/a":                      "pebble:/a?create=false",
+		"pebble:/a?sync=false":           "pebble:/a?create=false&sync=false",
+		"pebble:/a?create=true&recreate": "pebble:/a?create=false&recreate",
+		"redis://a?":                     "redis://a?create=false",
+	} {
+		if got := withOption(url, "create=false"); got != want {
+			t.Errorf("withOption(%q) = %q, want %q", url, got, want)
+		}
+	}
+}

@@ -103,6 +103,8 @@ func TestUsage(t *testing.T) {
 		{[]string{"load", file, "--round", "10m", "--rate", "1000", "--on", "memory:"}, "has 600000 operations"},
 		{[]string{"load", "none.yaml"}, "no such file"},
 		{[]string{"load", file, "--on", "redis://me:s3cret@db.example.org:6379"}, "redis://me:***@db.example.org:6379 is not on this machine; say --remote"},
+		{[]string{"load", file, "--on", "redis://db.example.org?local=false"}, "redis://db.example.org?local=false is not on this machine; say --remote"},
+		{[]string{"load", file, "--on", "redis://127.0.0.1:1/?local=true"}, "connection refused"},
 		{[]string{"load", file, "--on", "nosuch:"}, "scheme"},
 		{[]string{"check", "memory:"}, "check takes URL FILE; it got [\"memory:\"]"},
 		{[]string{"check", "memory:", "none.yaml"}, "no such file"},
