@@ -55,6 +55,31 @@ func TestCheckOfBrokenStores(t *testing.T) {
 	}
 }
 
+// A run that is interrupted says of which groups nothing was run.
+func TestCheckInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := newBroken(driver.UnitStore)
+	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+		cancel()
+		return b.Store.Commit(ctx, token, ops)
+	}
+	r, err := Check(ctx, func(context.Context) (driver.Store, error) { return b, nil }, Options{Seed: 1})
+	if r == nil || !errors.Is(err, context.Canceled) {
+		t.Fatalf("Check: %+v, %v; want a report, and that it was canceled", r, err)
+	}
+	n := 0
+	for _, g := range r.Groups {
+		if none := g.Passed+len(g.Failed)+len(g.Missing) == 0; none != (g.line() == "not run" || g.line() == "broken off") {
+			t.Errorf("%s: %q", g.Name, g.line())
+		} else if none {
+			n++
+		}
+	}
+	if n < 10 {
+		t.Errorf("%d groups were not run, want most", n)
+	}
+}
+
 // A run that is interrupted while it makes its tables leaves none of them.
 func TestCheckInterruptedAtTheBeginning(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())

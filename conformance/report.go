@@ -81,8 +81,12 @@ func (r *Report) group(name string) *Group {
 // count sums the groups up.
 func (r *Report) count(began time.Time) {
 	r.Passed, r.Failed, r.Missing = 0, 0, 0
-	for _, g := range r.Groups {
+	for i := range r.Groups {
+		g := &r.Groups[i]
 		r.Passed, r.Failed, r.Missing = r.Passed+g.Passed, r.Failed+len(g.Failed), r.Missing+len(g.Missing)
+		if g.Note == "" && g.Passed+len(g.Failed)+len(g.Missing) == 0 {
+			g.Note = "not run"
+		}
 	}
 	r.Failed += len(r.Problems)
 	r.Seconds = time.Since(began).Seconds()
