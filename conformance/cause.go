@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // fewestAlike is how many failures must have one answer in common to have one cause.
@@ -41,11 +43,20 @@ func (r *Report) findCause() {
 		switch {
 		case alike(f.Got) != most:
 		case r.Cause == "":
-			r.Cause = fmt.Sprintf("%d of %d failures have one answer in common, and so one cause, most likely: mend %s first\n  got    %s", n, all, f.Rule, indent(f.Got))
+			r.Cause = cause(n, all, f)
 		default:
 			f.Same = true
 		}
 	})
+}
+
+// cause says what n of all failures have in common, of which f is one.
+func cause(n, all int, f *Failure) string {
+	text := fmt.Sprintf("%d of %d failures have one answer in common, and so one cause, most likely: mend %s first", n, all, f.Rule)
+	if strings.Contains(f.Got, driver.ErrUnavailable.Error()) {
+		text = fmt.Sprintf("%d of %d failures are for a store that could not be reached", n, all)
+	}
+	return text + "\n  got    " + indent(f.Got)
 }
 
 func (r *Report) eachFailure(do func(f *Failure)) {

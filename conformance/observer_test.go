@@ -63,7 +63,7 @@ func TestOneCause(t *testing.T) {
 		t.Fatal(err)
 	}
 	var text strings.Builder
-	if err := report.WriteText(&text); err != nil || report.Failed < 30 || !strings.Contains(report.Cause, "connection ") {
+	if err := report.WriteText(&text); err != nil || report.Failed < 30 || !strings.Contains(report.Cause, "could not be reached\n  got    ") || !strings.Contains(report.Cause, "connection ") {
 		t.Fatalf("%v, %s, cause %q", err, report.Summary(), report.Cause)
 	}
 	if n := strings.Count(text.String(), "refused"); n > report.Failed/3 {
