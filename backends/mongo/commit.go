@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/polystore/polystore/internal/backend"
@@ -187,7 +188,7 @@ func (s *Store) alone(ctx context.Context, c *call) (done bool, err error) {
 	case refuses(op, code):
 		return false, nil
 	case code == codeWriteConflict:
-		return false, backend.ErrBeaten
+		return false, beaten(err)
 	}
 	return false, s.unfinished(ctx, err)
 }
@@ -249,7 +250,7 @@ func (s *Store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
 	if err := s.dropNulls(ctx, c); err != nil {
 		return nil, err
 	}
-	return nil, backend.ErrBeaten
+	return nil, fmt.Errorf("%w: its conditions did not hold and do now", backend.ErrBeaten)
 }
 
 // rowsOf reads the rows of all ops, by one command a table.

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -179,6 +180,9 @@ func told(err error) error {
 	}
 	return err
 }
+
+// beaten is backend.ErrBeaten, by what the server answered.
+func beaten(err error) error { return fmt.Errorf("%w: %w", backend.ErrBeaten, told(err)) }
 
 // unreached returns why no server could be connected to, where that is why err came, or
 // nil.

@@ -9,7 +9,6 @@ import (
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -97,7 +96,7 @@ func (s *Store) free(ctx context.Context, c *call) error {
 		}
 		if _, err := s.write(ctx, w); err != nil {
 			if codeOf(err) == codeWriteConflict || hasLabel(err, "TransientTransactionError") {
-				return backend.ErrBeaten
+				return beaten(err)
 			}
 			return s.failed(ctx, "commit", err)
 		}

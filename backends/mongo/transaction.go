@@ -113,7 +113,7 @@ func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool,
 	case refuses(op, code):
 		return false, nil
 	case code != 0 && hasLabel(err, "TransientTransactionError"), code == codeWriteConflict:
-		return false, backend.ErrBeaten
+		return false, beaten(err)
 	}
 	return false, s.failed(ctx, "commit", err)
 }
@@ -157,7 +157,7 @@ func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (don
 		case try == 1 && refusedCommit(err):
 			s.abandon(ctx, session, err)
 			if hasLabel(err, "TransientTransactionError") {
-				return false, backend.ErrBeaten
+				return false, beaten(err)
 			}
 			return false, s.failed(ctx, "commit", err)
 		}

@@ -65,7 +65,7 @@ func (n Name) Fitting(fields []driver.Column, op *driver.Op) error {
 }
 
 // ErrBeaten is what an attempt at a commit returns that did nothing, because another
-// commit was faster, and that may be made again.
+// commit was faster, and that may be made again. What wraps it says how it was noticed.
 var ErrBeaten = errors.New("another commit was faster")
 
 // Patience is how long a commit is tried again that others were faster than.
@@ -81,7 +81,7 @@ func (n Name) Contend(ctx context.Context, addr string, attempt func() (*driver.
 			return refusal, err
 		}
 		if time.Since(begun) > Patience {
-			return nil, fmt.Errorf("%s: commit: %s: other commits on these records were faster for %s: %w", string(n), addr, Patience, driver.ErrThrottled)
+			return nil, fmt.Errorf("%s: commit: %s: tried again for %s: %w: %w", string(n), addr, Patience, driver.ErrThrottled, err)
 		}
 		if err := Sleep(ctx, pause(i)); err != nil {
 			return nil, n.Ended(err)
