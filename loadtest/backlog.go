@@ -66,7 +66,7 @@ func (r *round) late() bool {
 // because all slots were busy, and more and more of them. A stall is another matter.
 func (r *round) saturated() bool {
 	g := r.backlog
-	return r.behind() && !r.late() && !r.stall.is() && g.busy >= g.slots && g.end > g.half
+	return r.behind() && !r.late() && !r.stalled() && g.busy >= g.slots && g.end > g.half
 }
 
 // roundsThat returns how many rounds of the candidate are so.

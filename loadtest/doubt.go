@@ -24,14 +24,17 @@ func (s *screen) doubt(c *candidate) (reason, remedy string) {
 		return nothingDone(c.idles)
 	case c.state == stateInvalid && len(c.found(lateMiss)) > 0:
 		return fmt.Sprintf("the clock was late (lag p99 %s), so what was missed may be its fault", s.lag(c)), lessToDo
+	case c.state == stateInvalid && len(c.found(stallMiss)) > 0:
+		return fmt.Sprintf("stalls made it miss what is asked, in %d of %s, and fewer than %d do not tell whether they are the rule", c.roundsThat((*round).stalled), plural(n, "round"), leastRounds),
+			fmt.Sprintf("say --rounds %d", leastRounds)
 	case c.state == stateInvalid:
 		return fmt.Sprintf("the clock was late (lag p99 %s), so that it fell behind in %d of %s may be its fault", s.lag(c), behind, plural(n, "round")), lessToDo
 	case c.state == stateBehind && n < leastRounds:
 		return fmt.Sprintf("it fell behind in %d of %s, and fewer than %d do not tell whether it can carry %s/s", behind, plural(n, "round"), leastRounds, showCount(s.r.w.Rate)),
 			fmt.Sprintf("say --rounds %d", leastRounds)
 	case c.state == stateBehind:
-		return fmt.Sprintf("it fell behind in %d of %s, with %d of %d slots busy, so that it is not known whether it can carry %s/s",
-			behind, plural(n, "round"), c.busiest(), s.r.w.Slots, showCount(s.r.w.Rate)), "make rounds longer (--round), " + lessToDo
+		return fmt.Sprintf("it fell behind in %d of %s, with %d of %d slots busy%s, so that it is not known whether it can carry %s/s",
+			behind, plural(n, "round"), c.busiest(), s.r.w.Slots, c.stalls(), showCount(s.r.w.Rate)), "make rounds longer (--round), " + lessToDo
 	case len(few) > 0:
 		var parts []string
 		for _, j := range few {
@@ -67,6 +70,15 @@ func (c *candidate) busiest() int {
 		}
 	}
 	return most
+}
+
+// stalls says in how many rounds the candidate was behind and stalled.
+func (c *candidate) stalls() string {
+	n := c.roundsThat(func(r *round) bool { return r.behind() && r.stalled() })
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and a stall in %d of them", n)
 }
 
 // longer says how long rounds must be for the calls that objectives need.

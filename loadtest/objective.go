@@ -58,10 +58,11 @@ func callsFor(percent float64, rounds int) int64 {
 type finding string
 
 const (
-	met      finding = "met"
-	missed   finding = "missed"
-	lateMiss finding = "late clock"       // missed, and the clock may be the cause
-	fewCalls finding = "not enough calls" // the percentile cannot be told
+	met       finding = "met"
+	missed    finding = "missed"
+	lateMiss  finding = "late clock"       // missed, and the clock may be the cause
+	stallMiss finding = "stall"            // missed because of stalls, and rounds are too few to tell whether these are the rule
+	fewCalls  finding = "not enough calls" // the percentile cannot be told
 )
 
 // A judgedObjective is what a candidate made of an objective. Each round has its percentile;
@@ -84,7 +85,7 @@ type judgedObjective struct {
 func (c *candidate) judgeObjective(q *query, at, i int) judgedObjective {
 	o := q.objectives[i]
 	j := judgedObjective{query: q, at: at, bound: o, failed: c.failedOf(at)}
-	var seen, sure []float64 // the rounds' percentiles, and what is left of them without the clock's lag
+	var seen, sure, calm []float64 // the rounds' percentiles, without the clock's lag, and without stalls as well
 	over, cut := 0, 0
 	for _, r := range c.rounds {
 		rq := &r.queries[at]
@@ -100,6 +101,10 @@ func (c *candidate) judgeObjective(q *query, at, i int) judgedObjective {
 			}
 		}
 		seen, sure = append(seen, float64(m.response)), append(sure, float64(least))
+		if r.stalled() && len(c.rounds) < leastRounds {
+			least = 0
+		}
+		calm = append(calm, float64(least))
 		j.calls += rq.calls
 		over += m.over
 		if m.cut {
@@ -109,15 +114,16 @@ func (c *candidate) judgeObjective(q *query, at, i int) judgedObjective {
 	j.rounds, j.cut, j.needed = len(seen), cut > 0 && 2*cut >= len(seen), callsFor(o.percentile, len(c.rounds))
 	if j.rounds > 0 {
 		j.measured = time.Duration(median(seen))
-		j.finding = j.find(over, time.Duration(median(sure)))
+		j.finding = j.find(over, time.Duration(median(sure)), time.Duration(median(calm)))
 	} else {
 		j.finding = fewCalls
 	}
 	return j
 }
 
-// find decides by the calls over the bound, and by what the percentile is for sure.
-func (j *judgedObjective) find(over int, sure time.Duration) finding {
+// find decides by the calls over the bound, and by what the percentile is without the clock's
+// lag, and without stalls of which nobody knows whether they are the rule.
+func (j *judgedObjective) find(over int, sure, calm time.Duration) finding {
 	switch enough := j.calls >= j.needed; {
 	case j.failed > 0:
 		return missed
@@ -127,6 +133,8 @@ func (j *judgedObjective) find(over int, sure time.Duration) finding {
 		return fewCalls
 	case sure <= j.bound.bound:
 		return lateMiss
+	case calm <= j.bound.bound:
+		return stallMiss
 	case !enough && over < beyond:
 		return fewCalls
 	}

@@ -126,7 +126,7 @@ type ObjectiveResult struct {
 	Measured time.Duration `json:"measured"`           // median of the rounds
 	AtLeast  bool          `json:"at_least,omitempty"` // calls were cut off: it is more
 	Met      bool          `json:"met"`
-	Finding  string        `json:"finding"` // met, missed, late clock (missed, and the clock may be the cause) or not enough calls
+	Finding  string        `json:"finding"` // met, missed, late clock (missed, and the clock may be the cause), stall (missed by one, in few rounds) or not enough calls
 	Calls    int64         `json:"calls"`
 	Needed   int64         `json:"calls_needed"` // to tell the percentile
 	Rounds   int           `json:"rounds"`       // with calls

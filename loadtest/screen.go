@@ -99,7 +99,7 @@ func (s *screen) troubles() {
 	var stalls, nothing []string
 	for _, c := range s.r.candidates {
 		for _, r := range c.rounds {
-			if r.stall.is() {
+			if r.stalled() {
 				stalls = append(stalls, fmt.Sprintf("%s: nothing was answered for %s in round %d, while %s waited", c.label, showDuration(r.stall.took), r.number, plural(r.stall.waiting, "call")))
 			}
 		}
@@ -224,7 +224,7 @@ func ms(ns int64) string { return showDuration(time.Duration(ns)) }
 // note says what is wrong with a query of a candidate.
 func (s *screen) note(c *candidate, at int) string {
 	var notes []string
-	for _, f := range []finding{missed, lateMiss, fewCalls} {
+	for _, f := range []finding{missed, lateMiss, stallMiss, fewCalls} {
 		if slices.ContainsFunc(c.found(f), func(j judgedObjective) bool { return j.at == at && (j.calls > 0 || s.lost == nil) }) {
 			notes = append(notes, string(f))
 		}

@@ -135,6 +135,9 @@ func (s *screen) shortfall(c *candidate) string {
 	if late := len(c.found(lateMiss)); late > 0 {
 		texts = append(texts, fmt.Sprintf("of %d more the clock may be the cause", late))
 	}
+	if stalled := len(c.found(stallMiss)); stalled > 0 {
+		texts = append(texts, fmt.Sprintf("of %d more a stall is the cause", stalled))
+	}
 	if c.failures > 0 {
 		texts = append(texts, fmt.Sprintf("%s failed, the first: %s", plural(c.failures, "operation"), c.failure))
 	}

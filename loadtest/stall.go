@@ -20,6 +20,8 @@ const (
 
 func (s stall) is() bool { return s.took > 0 }
 
+func (r *round) stalled() bool { return r.stall.is() }
+
 // An interval is when an operation was released, begun and ended.
 type interval struct {
 	released, begin, end int64

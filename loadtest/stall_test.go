@@ -73,24 +73,29 @@ func simulate(t *testing.T, text string, s driver.Store, said func(string)) *Res
 }
 
 // A stall of 2 s in one of four rounds does not decide between two models that are the same. It
-// is named, and so is the round that missed the objective because of it. The control is a store
-// that stalls in three of four.
+// is named, and so is the round that missed the objective because of it. Nor does it in a run of fewer
+// rounds, where nobody knows whether it is the rule. The control is a store that stalls in three of four.
 func TestOneStallDoesNotDecide(t *testing.T) {
+	const of4, few = "rounds: 4\nround: 2s", "one is not judged: stalls made it miss what is asked, in 1 of "
 	for _, tt := range []struct {
+		of     string
 		rounds []string
 		wants  []string
 		exit   int
 	}{
-		{[]string{"2"}, []string{
+		{of4, []string{"2"}, []string{
 			"one: nothing was answered for 2 s in round 2, while ",
 			"The objective is met", "missed in 1 of 4 rounds", "too close to call against"}, Met},
-		{[]string{"1", "2", "4"}, []string{"Take other. The objective is met; no other does that.", "one falls short: 1 of 1 objectives are missed: one post (p99 ", "missed in 3 of 4 rounds"}, Met},
-		{nil, []string{"The objective is met; too close to call against"}, Met},
+		{of4, []string{"1", "2", "4"}, []string{"Take other. The objective is met; no other does that.", "one falls short: 1 of 1 objectives are missed: one post (p99 ", "missed in 3 of 4 rounds"}, Met},
+		{of4, nil, []string{"The objective is met; too close to call against"}, Met},
+		{"rounds: 1\nround: 4s", []string{"1"}, []string{"Take other. The objective is met; no other is known to do that.", few + "1 round, and fewer than 4 do not tell whether they are the rule."}, Met},
+		{"rounds: 2\nround: 2s", []string{"2"}, []string{"no other is known to do that", few + "2 rounds"}, Met},
+		{"rounds: 3\nround: 2s", []string{"2"}, []string{"The objective is met", "missed in 1 of 3 rounds", "too close to call against"}, Met},
 	} {
 		s := &remote{Store: memory.New(nil)}
-		result := simulate(t, twins, s, func(text string) {
+		result := simulate(t, strings.Replace(twins, of4, tt.of, 1), s, func(text string) {
 			for _, n := range tt.rounds {
-				if strings.Contains(text, "round "+n+" of 4: one") {
+				if strings.Contains(text, "round "+n+" of ") && strings.Contains(text, ": one") {
 					time.AfterFunc(500*time.Millisecond, func() { s.stallFor(2 * time.Second) })
 				}
 			}
@@ -98,11 +103,11 @@ func TestOneStallDoesNotDecide(t *testing.T) {
 		text := strings.Join(strings.Fields(result.Text), " ")
 		for _, want := range tt.wants {
 			if !strings.Contains(text, want) {
-				t.Errorf("stalls in rounds %v: the screen has no %q:\n%s", tt.rounds, want, result.Text)
+				t.Errorf("%s, stalls in %v: the screen has no %q:\n%s", tt.of, tt.rounds, want, result.Text)
 			}
 		}
 		if result.Exit != tt.exit || strings.Contains(text, "stalls") != (len(tt.rounds) > 0) || strings.Contains(text, "SATURATED") {
-			t.Errorf("stalls in rounds %v: exit %d:\n%s", tt.rounds, result.Exit, result.Text)
+			t.Errorf("%s, stalls in %v: exit %d:\n%s", tt.of, tt.rounds, result.Exit, result.Text)
 		}
 	}
 }
@@ -137,5 +142,39 @@ func TestStall(t *testing.T) {
 				t.Errorf("%s: stall %+v, want %v", name, r.stall, c.want)
 			}
 		})
+	}
+}
+
+// In a run of few rounds a miss by stalls alone is no verdict. What is missed beside them is.
+func TestStallsInAShortRun(t *testing.T) {
+	for _, tt := range []struct {
+		rounds, stalled int
+		response        time.Duration // in the other rounds
+		want            finding
+		text            string
+		exit            int
+	}{
+		{3, 0, slow, missed, "m does not do what is asked", Missed},
+		{3, 1, slow, missed, "m does not do what is asked", Missed},
+		{3, 2, fast, stallMiss, "No verdict: stalls made it miss what is asked, in 2 of 3 rounds, and fewer than 4 do not tell whether they are the rule; say --rounds 4.", Invalid},
+		{2, 1, fast, stallMiss, "in 1 of 2 rounds", Invalid},
+		{4, 3, fast, missed, "m does not do what is asked", Missed},
+	} {
+		w := mustParse(t, strings.Replace(small, "p99: 500ms", "p50: 500ms", 1))
+		c := made{"m", driver.Power, slow, 0, fast, 100, 0}.candidate(w)
+		c.rounds = c.rounds[:tt.rounds]
+		for i, r := range c.rounds {
+			if i < tt.stalled {
+				r.stall = stall{2 * time.Second, 300}
+			} else {
+				r.queries[0].marks[0].response = tt.response
+			}
+		}
+		c.judge(w)
+		list := []*candidate{c}
+		verdicts := decide(list)
+		if text := words(w, list, verdicts); c.objectives[0].finding != tt.want || exitCode(verdicts) != tt.exit || !strings.Contains(text, tt.text) {
+			t.Errorf("stalls in %d of %d rounds: %s, exit %d; want %s, %d and %q:\n%s", tt.stalled, tt.rounds, c.objectives[0].finding, exitCode(verdicts), tt.want, tt.exit, tt.text, text)
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 const (
 	stateValid     = "VALID"
 	stateSaturated = "SATURATED" // it cannot carry the rate: a result
-	stateInvalid   = "INVALID"   // nothing is known: the clock was late, or operations did nothing
+	stateInvalid   = "INVALID"   // nothing is known: the clock was late, a stall may be chance, or operations did nothing
 	stateBehind    = "BEHIND"    // it fell behind, and whether it cannot carry the rate is not known
 	stateShort     = "TOO SHORT" // an objective has not enough calls, and no other is missed
 )
@@ -34,7 +34,7 @@ func (c *candidate) judge(w *Workload) {
 		c.state = stateSaturated
 	case len(c.found(missed)) > 0 || c.failures > 0:
 		c.state = stateValid
-	case len(c.found(lateMiss)) > 0 || c.most((*round).late):
+	case len(c.found(lateMiss))+len(c.found(stallMiss)) > 0 || c.most((*round).late):
 		c.state = stateInvalid
 	case c.most((*round).behind):
 		c.state = stateBehind
