@@ -24,9 +24,10 @@ func (e *WrongAnswers) Error() string { return "wrong answers: " + e.Text }
 // A probe is what the sampled calls of a query cost a candidate, one after the
 // other, with nothing else going on.
 type probe struct {
-	calls int
-	each  costEach
-	found float64 // records
+	calls   int
+	nothing int // of them, that did nothing
+	each    costEach
+	found   float64 // records
 }
 
 // A comparison makes sure that all candidates give the same answers.
@@ -120,8 +121,11 @@ func (c *candidate) probe(ctx context.Context, calls []call) ([]reply, probe, er
 	}
 	spent, err := c.store.since(ctx, before)
 	p := probe{calls: len(replies), each: spent.each(len(replies))}
-	for _, r := range replies {
+	for i, r := range replies {
 		p.found += float64(r.n) / float64(len(replies))
+		if calls[i].nothing(r.answer, r.outcome) {
+			p.nothing++
+		}
 	}
 	return replies, p, err
 }

@@ -39,6 +39,11 @@ func outcomeOf(ctx context.Context, err error) outcome {
 	return failed
 }
 
+// nothing reports whether an operation did nothing: it found, changed or inserted no record.
+func (k *call) nothing(a answer, o outcome) bool {
+	return o == absent || o == taken || o == done && a.n == 0 && !k.q.writes()
+}
+
 // An answer is what an operation found: the number of records, and the records
 // themselves where they are kept.
 type answer struct {

@@ -55,11 +55,16 @@ func (e effect) remedy() string {
 	return "ask for values of the data ($)"
 }
 
-// idle returns the effects of the queries whose calls do nothing as a rule.
+// idle returns the effects of the queries whose calls do nothing as a rule. Where few calls were
+// measured, those that were sampled before tell as well.
 func (c *candidate) idle(w *Workload) []effect {
 	var list []effect
 	for at, q := range w.queries {
-		if e := c.effect(q, at); e.idle() {
+		e := c.effect(q, at)
+		if p := c.probes[at]; e.ended < leastEnded {
+			e.ended, e.nothing = e.ended+p.calls, e.nothing+p.nothing
+		}
+		if e.idle() {
 			list = append(list, e)
 		}
 	}

@@ -41,6 +41,8 @@ func TestOperationsThatDoNothing(t *testing.T) {
 		"useful": {"", "", Met, []string{"It carries 250/s"}},
 		"a find that never finds": {"where: {author: $}", "where: {author: nobody}", Invalid,
 			[]string{"no effect of an author: ", "No verdict: what was measured is not what was meant. of an author: ", " calls found nothing; of an author: ask for values of the data ($); or say misses: true in the query if that is meant."}},
+		"a rare one": {"{name: of an author, weight: 50, kind: find, where: {author: $}, limit: 3}\n  - {name: new post, weight: 50,", "{name: of an author, weight: 0.2, kind: find, where: {author: nobody}}\n  - {name: new post, weight: 99.8,", Invalid,
+			[]string{"No verdict: what was measured is not what was meant. of an author: ", " calls found nothing; of an author: ask for values of the data ($)"}},
 		"meant":                  {"where: {author: $}", "where: {author: nobody}, misses: true", Met, []string{"no effect of an author: ", "It carries 250/s"}},
 		"inserts of what exists": {"kind: insert", `kind: insert, set: {id: {sequence: 1, pattern: "P%01d"}, author: {value: ann}}`, Met, nil},
 		"inserts of one record": {"kind: insert", "kind: insert, set: {id: {value: P0001}}", Invalid,

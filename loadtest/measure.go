@@ -141,7 +141,7 @@ func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*r
 	r.took = m.bench.run(ctx, len(calls), func(ctx context.Context, i int) (int, outcome) {
 		a, err := c.do(ctx, &calls[i], false)
 		o := outcomeOf(ctx, err)
-		if o == done && a.n == 0 && !calls[i].q.writes() {
+		if o == done && calls[i].nothing(a, o) {
 			o = empty
 		}
 		if o == failed {
