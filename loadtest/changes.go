@@ -75,6 +75,11 @@ func (r queryReader) changes() {
 	for _, a := range r.q.add {
 		fields = append(fields, a.field)
 	}
+	for _, f := range fields {
+		if r.q.collection.indexed(f) {
+			r.q.collection.needs[f] = true // so that it is known what moves
+		}
+	}
 	if len(fields) == 0 {
 		r.d.faultIn(r.m.at, "%s changes nothing; add e.g. set: {title: {words: {}}}", r.m.what)
 		return

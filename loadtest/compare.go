@@ -52,7 +52,9 @@ func (cp *comparison) run(ctx context.Context) error {
 			if writes {
 				n = sampledWrites
 			}
-			if err := cp.query(ctx, i, cp.stream.only(i, n, i*sampledWrites), step); err != nil {
+			calls := cp.stream.only(i, n, i*sampledWrites)
+			cp.stream.follow(calls)
+			if err := cp.query(ctx, i, calls, step); err != nil {
 				return err
 			}
 		}
@@ -123,7 +125,7 @@ func (c *candidate) probe(ctx context.Context, calls []call) ([]reply, probe, er
 	p := probe{calls: len(replies), each: spent.each(len(replies))}
 	for i, r := range replies {
 		p.found += float64(r.n) / float64(len(replies))
-		if calls[i].nothing(r.answer, r.outcome) {
+		if calls[i].effect(r.answer, r.outcome).nothing() {
 			p.nothing++
 		}
 	}

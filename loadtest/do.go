@@ -17,12 +17,13 @@ const (
 	absent         // there is no such record
 	taken          // the key or a unique value is taken
 	empty          // nothing was found
+	still          // the record has what was set already, so that no row of an index moved
 	failed
 	unfinished // cut off at the end of its round
 )
 
 func (o outcome) String() string {
-	return [...]string{"done", "not found", "already exists", "found nothing", "failed", "unfinished"}[o]
+	return [...]string{"done", "not found", "already exists", "found nothing", "moved nothing", "failed", "unfinished"}[o]
 }
 
 func outcomeOf(ctx context.Context, err error) outcome {
@@ -39,10 +40,19 @@ func outcomeOf(ctx context.Context, err error) outcome {
 	return failed
 }
 
-// nothing reports whether an operation did nothing: it found, changed or inserted no record.
-func (k *call) nothing(a answer, o outcome) bool {
-	return o == absent || o == taken || o == done && a.n == 0 && !k.q.writes()
+// effect returns how an operation ended, if it did nothing: it found no record, or moved none.
+func (k *call) effect(a answer, o outcome) outcome {
+	switch {
+	case o == done && k.still:
+		return still
+	case o == done && a.n == 0 && !k.q.writes():
+		return empty
+	}
+	return o
 }
+
+// nothing reports whether an operation that ended so did nothing.
+func (o outcome) nothing() bool { return o == absent || o == taken || o == empty || o == still }
 
 // An answer is what an operation found: the number of records, and the records
 // themselves where they are kept.

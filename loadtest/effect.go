@@ -3,7 +3,8 @@ package loadtest
 import "fmt"
 
 // An effect is how many calls of a query did what they are for, and how many nothing: a find
-// that finds nothing, an insert of what exists already, a change of what is not there.
+// that finds nothing, an insert of what exists already, a change of what is not there, a move to
+// where the record is.
 type effect struct {
 	query   *query
 	ended   int // calls that were answered
@@ -18,8 +19,10 @@ const (
 // effect returns the effect of a query's calls.
 func (c *candidate) effect(q *query, at int) effect {
 	e := effect{query: q}
-	for _, o := range []outcome{absent, taken, empty} {
-		e.nothing += c.count(at, o)
+	for o := done; o <= unfinished; o++ {
+		if o.nothing() {
+			e.nothing += c.count(at, o)
+		}
 	}
 	e.ended = e.nothing + c.count(at, done)
 	return e
@@ -37,8 +40,10 @@ func (e effect) String() string {
 	switch e.query.kind {
 	case "insert":
 		what = "inserted nothing, as the record exists already"
-	case "update", "move", "delete":
+	case "update", "delete":
 		what = "changed nothing"
+	case "move":
+		what = "moved nothing"
 	}
 	return fmt.Sprintf("%s: %s of %s %s", e.query.name, showCount(e.nothing), plural(e.ended, "call"), what)
 }
@@ -49,7 +54,9 @@ func (e effect) remedy() string {
 	switch e.query.kind {
 	case "insert":
 		return fmt.Sprintf("give each new record a key of its own (set: {%s: {sequence: 1}}, with a pattern that the data do not have)", key[len(key)-1])
-	case "update", "move", "delete":
+	case "move":
+		return "set what the record does not have already"
+	case "update", "delete":
 		return "take more records, or fewer deletes"
 	}
 	return "ask for values of the data ($)"

@@ -21,6 +21,7 @@ collections:
     fields: {id: string, author: string, views: int}
     indexes:
       - {partition: [author]}
+      - {partition: [author], sort: [views]}
     data:
       count: 100
       fields: {id: {sequence: 1, pattern: "P%04d"}, author: {choice: [ann, bob]}, views: {value: 1}}
@@ -49,6 +50,10 @@ func TestOperationsThatDoNothing(t *testing.T) {
 			[]string{"calls inserted nothing, as the record exists already; new post: give each new record a key of its own (set: {id: {sequence: 1}}, with a pattern that the data do not have)"}},
 		"deletes of what is gone": {"{name: new post, weight: 50, kind: insert}", deletes, Invalid,
 			[]string{"No verdict: what was measured is not what was meant. gone: ", "calls changed nothing; gone: take more records, or fewer deletes"}},
+		"moves to one place": {"kind: insert", "kind: move, set: {author: ann}", Invalid,
+			[]string{"No verdict: what was measured is not what was meant. new post: ", "calls moved nothing; new post: set what the record does not have already"}},
+		"moves to and fro":    {"kind: insert", "kind: move, set: {author: $}", Met, []string{"no effect new post: ", "calls moved nothing"}},
+		"moves to new places": {"kind: insert", "kind: move, add: {views: 1}", Met, nil},
 	} {
 		text := strings.Replace(useful, tt.old, tt.new, 1)
 		result := simulate(t, text, &remote{Store: memory.New(nil)}, func(string) {})

@@ -107,6 +107,7 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 		n = max(n/2, 1) // to warm up
 	}
 	calls := m.stream.mixed("round "+showCount(number), n, m.first)
+	m.stream.follow(calls)
 	m.first += n
 	for _, i := range perm {
 		c := m.candidates[i]
@@ -140,10 +141,7 @@ func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*r
 	r := &round{ops: len(calls)}
 	r.took = m.bench.run(ctx, len(calls), func(ctx context.Context, i int) (int, outcome) {
 		a, err := c.do(ctx, &calls[i], false)
-		o := outcomeOf(ctx, err)
-		if o == done && calls[i].nothing(a, o) {
-			o = empty
-		}
+		o := calls[i].effect(a, outcomeOf(ctx, err))
 		if o == failed {
 			c.note(&calls[i], err)
 		}

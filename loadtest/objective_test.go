@@ -133,14 +133,15 @@ func TestCertainMissIsNotTheClocks(t *testing.T) {
 	}
 }
 
-// The rounds in which the clock was late are seen one by one: they do not excuse the others.
+// The rounds in which the clock was late are seen one by one: they do not excuse the others, in which
+// operations waited for a slot.
 func TestLateRoundsExcuseThemselvesOnly(t *testing.T) {
 	for late, want := range map[int]finding{0: missed, 2: missed, 4: lateMiss, 6: lateMiss} {
 		w := mustParse(t, small)
 		c := made{"m", driver.Power, slow, 0, fast, 100, 0}.candidate(w)
 		for i, r := range c.rounds {
-			if i < late {
-				r.lag, r.queries[0].marks[0].service = slow, fast
+			if r.queries[0].marks[0].service = fast; i < late {
+				r.lag = slow
 			}
 		}
 		if c.judge(w); c.objectives[0].finding != want {

@@ -105,7 +105,7 @@ type QueryResult struct {
 	Scans        bool              `json:"scans"`
 	Calls        int64             `json:"calls"`
 	Outcomes     map[string]int    `json:"outcomes"`
-	NoEffect     int               `json:"no_effect"`              // calls that found or changed nothing
+	NoEffect     int               `json:"no_effect"`              // calls that found, changed or moved nothing
 	CutOffFrom   time.Duration     `json:"cut_off_from,omitempty"` // response of the first call that was cut off: greater times are at least so long
 	Response     Percentiles       `json:"response"`               // of all rounds together
 	Service      Percentiles       `json:"service"`

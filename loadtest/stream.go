@@ -17,6 +17,10 @@ type call struct {
 	find   repo.Query
 	edits  []repo.Edit
 	record map[string]any
+
+	from   int   // number of the record of the data that it is for
+	values []any // of the edits that set one
+	still  bool  // it is a move that moves nothing: see follow
 }
 
 // String returns the call for people.
@@ -40,10 +44,12 @@ type stream struct {
 	eligible [][]int32 // by query: the records with all fields that it draws; nil is all
 	makers   []*maker  // by collection
 	making   making
+
+	positions map[position]any // of the records that were changed so far
 }
 
 func newStream(w *Workload, data []*table) (*stream, error) {
-	s := &stream{w: w, data: data}
+	s := &stream{w: w, data: data, positions: map[position]any{}}
 	each := make([]float64, len(w.queries))
 	for i, q := range w.queries {
 		each[i] = q.weight
@@ -136,8 +142,8 @@ func (s *stream) call(r *rand.Rand, at, number int) call {
 	case "get", "exists", "delete":
 		k.key = s.keyOf(q, i)
 	case "update", "move":
-		k.key = s.keyOf(q, i)
-		k.edits = s.edits(r, q, number)
+		k.key, k.from = s.keyOf(q, i), i
+		k.edits, k.values = s.edits(r, q, number)
 	default:
 		k.find = s.find(r, q, i)
 	}
@@ -223,17 +229,18 @@ func above(from, span any) any {
 	return nil
 }
 
-// edits returns what an update changes.
-func (s *stream) edits(r *rand.Rand, q *query, number int) []repo.Edit {
-	edits := make([]repo.Edit, 0, len(q.set)+len(q.add))
+// edits returns what an update changes, and the values that it sets.
+func (s *stream) edits(r *rand.Rand, q *query, number int) (edits []repo.Edit, values []any) {
+	edits = make([]repo.Edit, 0, len(q.set)+len(q.add))
 	s.prepare(r, q, number, nil)
 	for _, a := range q.set {
-		edits = append(edits, repo.Set(a.field, a.make.value(&s.making)))
+		v := a.make.value(&s.making)
+		edits, values = append(edits, repo.Set(a.field, v)), append(values, v)
 	}
 	for _, a := range q.add {
 		edits = append(edits, repo.Add(a.field, a.by))
 	}
-	return edits
+	return edits, values
 }
 
 func (s *stream) prepare(r *rand.Rand, q *query, number int, record map[string]any) {
