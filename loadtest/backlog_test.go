@@ -110,6 +110,24 @@ func TestLateClockIsNotSaturation(t *testing.T) {
 	}
 }
 
+// A candidate that carries the rate, but not in every round, is said to.
+func TestFallingBehindNowAndThen(t *testing.T) {
+	for asked, want := range map[string]string{
+		", objectives: {p99: 500ms}": "Take m. The objective is met, though it fell behind in 2 of 6 rounds; no other does that.",
+		"":                           "Take m. It carries 200/s, though it fell behind in 2 of 6 rounds; no objective was asked; no other does that.",
+	} {
+		w := mustParse(t, strings.Replace(small, ", objectives: {p99: 500ms}", asked, 1))
+		list := []*candidate{made{"m", driver.Power, fast, 0, 50, 500, 0}.candidate(w), made{"full", driver.Power, fast, 0, 50, 500, 200}.candidate(w)}
+		for _, r := range list[0].rounds[:2] {
+			r.backlog = list[1].rounds[0].backlog
+		}
+		list[0].judge(w)
+		if text := words(w, list, decide(list)); !strings.Contains(text, want) {
+			t.Errorf("the screen has no %q:\n%s", want, text)
+		}
+	}
+}
+
 // Before a candidate is said not to carry the rate there are four rounds, and no other cause.
 func TestFallingBehindInWords(t *testing.T) {
 	w := mustParse(t, small)

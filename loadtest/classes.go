@@ -126,14 +126,17 @@ func (s *screen) price() string {
 	return text
 }
 
-// typical returns the median response of all queries that write, or read; 0 when
-// there are none.
+// typical returns the median response of all queries that write, or read; 0 when too
+// few calls tell it.
 func (c *candidate) typical(w *Workload, writes bool) time.Duration {
 	all := hdrhistogram.New(1000, longestTime, 3)
 	for at, q := range w.queries {
 		if q.writes() == writes {
 			all.Merge(c.spectra[at][responseTime])
 		}
+	}
+	if all.TotalCount() < callsFor(50, 1) {
+		return 0
 	}
 	return time.Duration(all.ValueAtQuantile(50))
 }

@@ -23,12 +23,12 @@ func (s *screen) doubt(c *candidate) (reason, remedy string) {
 	case len(c.idles) > 0:
 		return nothingDone(c.idles)
 	case c.state == stateInvalid && len(c.found(lateMiss)) > 0:
-		return fmt.Sprintf("the clock was late (lag p99 %s), so what was missed may be its fault", s.lag(c)), lessToDo
+		return fmt.Sprintf("the clock was late (lag p99 %s), so what was missed may be its fault", c.lag()), lessToDo
 	case c.state == stateInvalid && len(c.found(stallMiss)) > 0:
 		return fmt.Sprintf("stalls made it miss what is asked, in %d of %s, and fewer than %d do not tell whether they are the rule", c.roundsThat((*round).stalled), plural(n, "round"), leastRounds),
 			fmt.Sprintf("say --rounds %d", leastRounds)
 	case c.state == stateInvalid:
-		return fmt.Sprintf("the clock was late (lag p99 %s), so that it fell behind in %d of %s may be its fault", s.lag(c), behind, plural(n, "round")), lessToDo
+		return fmt.Sprintf("the clock was late (lag p99 %s), so that it fell behind in %d of %s may be its fault", c.lag(), behind, plural(n, "round")), lessToDo
 	case c.state == stateBehind && n < leastRounds:
 		return fmt.Sprintf("it fell behind in %d of %s, and fewer than %d do not tell whether it can carry %s/s", behind, plural(n, "round"), leastRounds, showCount(s.r.w.Rate)),
 			fmt.Sprintf("say --rounds %d", leastRounds)
@@ -54,10 +54,6 @@ func nothingDone(list []effect) (reason, remedy string) {
 	}
 	return "what was measured is not what was meant. " + strings.Join(parts, "; "),
 		strings.Join(remedies, "; ") + "; or say misses: true in the query if that is meant"
-}
-
-func (s *screen) lag(c *candidate) string {
-	return showDuration(time.Duration(c.all[lagTime].ValueAtQuantile(99)))
 }
 
 // busiest returns the most slots that were busy at the end of a round in which the candidate

@@ -98,6 +98,29 @@ func TestNotEnoughCalls(t *testing.T) {
 	}
 }
 
+// What few calls tell of the clock, or of the price of a class, is marked or not said.
+func TestFewCallsElsewhere(t *testing.T) {
+	w := mustParse(t, small)
+	text := func(calls int) string {
+		list := []*candidate{made{"a", driver.Memory, fast, fast / 2, fast, 100, 0}.candidate(w), made{"b", driver.Power, fast, fast / 2, fast, 100, 0}.candidate(w)}
+		for _, c := range list {
+			c.all, c.spectra[0] = newSpectra(), newSpectra()
+			for range calls {
+				x := &sample{lag: int64(fast / 2), service: int64(fast / 2)}
+				c.all.record(x)
+				c.spectra[0].record(x)
+			}
+		}
+		return words(w, list, decide(list))
+	}
+	for calls, want := range map[int]struct{ lag, price bool }{19: {true, false}, 20: {true, true}, 999: {true, true}, 1000: {false, true}} {
+		got := text(calls)
+		if strings.Contains(got, "~ 500 µs VALID") != want.lag || strings.Contains(got, "The price, at p50: a read takes 1 ms") != want.price {
+			t.Errorf("%d calls: want lag marked %v and a price %v:\n%s", calls, want.lag, want.price, got)
+		}
+	}
+}
+
 // Calls that were cut off would have taken longer, and that is said wherever their time is.
 func TestCutOffIsNoMeasuredTime(t *testing.T) {
 	w := mustParse(t, small)

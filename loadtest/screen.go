@@ -281,6 +281,15 @@ func (c *candidate) shown(at int, percent float64, of func(*roundQuery) mark) st
 	return ms(int64(median(list)))
 }
 
+// lag returns the 99th percentile of the clock's lag.
+func (c *candidate) lag() string {
+	lag := c.all[lagTime]
+	if lag.TotalCount() < callsFor(99, 1) {
+		return fewMark + ms(lag.ValueAtQuantile(99))
+	}
+	return ms(lag.ValueAtQuantile(99))
+}
+
 const (
 	cutMark = "> "
 	fewMark = "~ "
@@ -307,7 +316,7 @@ func (s *screen) mixTable() {
 	for _, c := range s.byClass() {
 		each := c.spentPerOp()
 		rows = append(rows, []string{c.label, s.classOf(c), showDuration(c.cpuPerOp()), digits(each.trips), digits(each.requests), s.bytesEach(c),
-			showDuration(c.loaded), ms(c.all[lagTime].ValueAtQuantile(99)), s.stateOf(c)})
+			showDuration(c.loaded), c.lag(), s.stateOf(c)})
 	}
 	s.table(rows)
 }

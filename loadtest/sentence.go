@@ -81,7 +81,7 @@ func (s *screen) metAll(c *candidate) string {
 	var text string
 	switch len(c.objectives) {
 	case 0:
-		return fmt.Sprintf("It carries %s/s; no objective was asked", showCount(s.r.w.Rate))
+		return fmt.Sprintf("It carries %s/s%s; no objective was asked", showCount(s.r.w.Rate), c.fellBehind())
 	case 1:
 		text = "The objective is met"
 	case 2:
@@ -98,7 +98,16 @@ func (s *screen) metAll(c *candidate) string {
 	if len(some) > 0 {
 		text += ", but not in every round: " + atMost(some)
 	}
-	return text
+	return text + c.fellBehind()
+}
+
+// fellBehind says in how many rounds a candidate fell behind.
+func (c *candidate) fellBehind() string {
+	n := c.roundsThat((*round).behind)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", though it fell behind in %d of %s", n, plural(len(c.rounds), "round"))
 }
 
 // figureName returns what candidates are compared by.
