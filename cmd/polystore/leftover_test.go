@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -19,6 +20,12 @@ const asProgram = "POLYSTORE_TEST_PROGRAM" // set for a process that is the prog
 // ended and what it printed to standard error.
 func signalled(t *testing.T, at string, signal os.Signal, words ...string) (*os.ProcessState, string) {
 	t.Helper()
+	return disturbed(t, at, func(p *os.Process, _ io.Closer) error { return p.Signal(signal) }, words...)
+}
+
+// disturbed runs the program and does something to it, or to what reads it, once it prints a text.
+func disturbed(t *testing.T, at string, disturb func(*os.Process, io.Closer) error, words ...string) (*os.ProcessState, string) {
+	t.Helper()
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	cmd.Stdout = io.Discard
@@ -35,7 +42,7 @@ func signalled(t *testing.T, at string, signal os.Signal, words ...string) (*os.
 		diag.WriteString(lines.Text() + "\n")
 		if !sent && strings.Contains(lines.Text(), at) {
 			sent = true
-			if err := cmd.Process.Signal(signal); err != nil {
+			if err := disturb(cmd.Process, pipe); err != nil {
 				t.Error(err)
 			}
 		}
@@ -57,6 +64,21 @@ func TestHangup(t *testing.T) {
 	state, diag = signalled(t, "measure", syscall.SIGHUP, "sh", "-c", `trap "" HUP; exec "$@"`, "sh", os.Args[0], "load", "--out", dir, file)
 	if _, err := os.Stat(filepath.Join(dir, "small-1", "result.json")); state.ExitCode() != 0 || err != nil {
 		t.Errorf("the signal is ignored: %v, %v\n%s", state, err, diag)
+	}
+}
+
+// Who reads what the program prints ends before it, as tee does at Ctrl-C. The run ends in order.
+func TestNobodyReads(t *testing.T) {
+	file, dir := write(t, "small.yaml", small), t.TempDir()
+	state, diag := disturbed(t, "measure", func(p *os.Process, pipe io.Closer) error {
+		return errors.Join(pipe.Close(), p.Signal(os.Interrupt))
+	}, os.Args[0], "load", "--out", dir, file)
+	if entries, err := os.ReadDir(dir); state.ExitCode() != interrupted || err != nil || len(entries) != 0 {
+		t.Errorf("interrupted: %v, left %v, %v\n%s", state, entries, err, diag)
+	}
+	state, diag = disturbed(t, "measure", func(_ *os.Process, pipe io.Closer) error { return pipe.Close() }, os.Args[0], "load", "--out", dir, file)
+	if left, err := filepath.Glob(filepath.Join(dir, ".store-*")); !state.Exited() || err != nil || len(left) != 0 {
+		t.Errorf("not interrupted: %v, left %v, %v\n%s", state, left, err, diag)
 	}
 }
 

@@ -18,10 +18,14 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
+	// When nobody reads any more, as after Ctrl-C in a pipe, the first text would kill the program.
+	ctx, forget := signal.NotifyContext(context.Background(), syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(ctx, ending()...)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the program at once
 	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	os.Exit(report(err, os.Stderr))
+	code := report(err, os.Stderr)
+	forget()
+	os.Exit(code)
 }
 
 // ending returns the signals that end the program in order. The end of the terminal is one
