@@ -36,7 +36,7 @@ var (
 
 func tagSchema(name string) repo.Schema {
 	return repo.Schema{Collection: name, Partition: []string{"run"},
-		Fields: map[string]string{"run": "string", "host": "string", "process": "int", "began": "time"}}
+		Fields: map[string]string{"run": "string", "host": "string", "process": "int", "mark": "string", "began": "time"}}
 }
 
 // tag says in the store whose the collections of this run are.
@@ -51,7 +51,7 @@ func (s *store) tag(ctx context.Context, run string, began time.Time) error {
 		return err
 	}
 	host, _ := os.Hostname() // without a name it is that of nobody
-	return r.Insert(ctx, &map[string]any{"run": run, "host": host, "process": os.Getpid(), "began": began})
+	return r.Insert(ctx, &map[string]any{"run": run, "host": host, "process": os.Getpid(), "mark": process.Mark(os.Getpid()), "began": began})
 }
 
 // untag removes what says whose the collections of this run are, after those that were not made
@@ -95,6 +95,7 @@ type leftover struct {
 	names   []string // of its collections; the last one is the tag
 	host    string
 	process int
+	mark    string // of the process
 	began   time.Time
 }
 
@@ -151,12 +152,15 @@ func (l *leftover) read(ctx context.Context, store *repo.Store, tag string) (boo
 	l.host, _ = rec["host"].(string)
 	pid, _ := rec["process"].(int64)
 	l.process = int(pid)
+	l.mark, _ = rec["mark"].(string)
 	l.began, _ = rec["began"].(time.Time)
 	return true, nil
 }
 
 // own reports whether the run is one of this process.
-func (l *leftover) own() bool { return l.here() && l.process == os.Getpid() }
+func (l *leftover) own() bool {
+	return l.here() && l.process == os.Getpid() && process.Same(l.process, l.mark)
+}
 
 func (l *leftover) here() bool {
 	host, err := os.Hostname()
@@ -170,7 +174,7 @@ func (l *leftover) underWay(now time.Time) string {
 	switch {
 	case l.host == "":
 		return ""
-	case l.here() && process.Alive(l.process):
+	case l.here() && process.Same(l.process, l.mark):
 		return fmt.Sprintf("process %d is at work", l.process)
 	case !l.here() && now.Sub(l.began) < longestRun:
 		return fmt.Sprintf("process %d of %s may be at work; clean there, or a day after it began", l.process, l.host)

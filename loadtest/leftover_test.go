@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/internal/process"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -20,21 +21,21 @@ type lasting struct{ *watched }
 func (lasting) Close() error { return nil }
 
 // left makes what a run leaves that is killed, and returns how its names begin.
-func left(t *testing.T, s lasting, host string, pid int, began time.Time) string {
+func left(t *testing.T, s lasting, of leftover) string {
 	t.Helper()
 	w, run := mustParse(t, small), namespace()
 	st, err := openStore(t.Context(), "made:", "made:", options(s).Open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.tag(t.Context(), run, began); err != nil {
+	if err := st.tag(t.Context(), run, of.began); err != nil {
 		t.Fatal(err)
 	}
 	r, err := repo.Open[map[string]any](t.Context(), st.repo, tagSchema(st.tagged))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Put(t.Context(), &map[string]any{"run": run, "host": host, "process": pid, "began": began}); err != nil {
+	if err := r.Put(t.Context(), &map[string]any{"run": run, "host": of.host, "process": of.process, "mark": of.mark, "began": of.began}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 2 {
@@ -70,10 +71,10 @@ func TestLeftovers(t *testing.T) {
 	s, now := lasting{newWatched()}, time.Now()
 	others := somebodys(t, s)
 	before := len(s.tables)
-	killed := left(t, s, host, gone, now)
-	old := left(t, s, "elsewhere", gone, now.Add(-2*longestRun))
-	atWork := left(t, s, host, os.Getppid(), now)
-	remote := left(t, s, "elsewhere", gone, now)
+	killed := left(t, s, leftover{host: host, process: gone, began: now})
+	old := left(t, s, leftover{host: "elsewhere", process: gone, began: now.Add(-2 * longestRun)})
+	atWork := left(t, s, leftover{host: host, process: os.Getppid(), mark: process.Mark(os.Getppid()), began: now})
+	remote := left(t, s, leftover{host: "elsewhere", process: gone, began: now})
 	var log bytes.Buffer
 	opts := options(s)
 	opts.Log = &log
@@ -116,6 +117,34 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
+// A killed run is not taken for a process that has its number now: in a container all programs may
+// have the same.
+func TestLeftoversOfAProcessWithTheNumberOfAnother(t *testing.T) {
+	if process.Mark(os.Getpid()) == "" {
+		t.Skip("this system does not tell processes of one number apart")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range []int{os.Getpid(), os.Getppid()} {
+		s := lasting{newWatched()}
+		run := left(t, s, leftover{host: host, process: pid, mark: "0123456789ab", began: time.Now()})
+		var log bytes.Buffer
+		opts := options(s)
+		opts.Log = &log
+		if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(log.String(), run) || !strings.Contains(log.String(), "which was killed") {
+			t.Errorf("process %d: the next run does not name %s:\n%s", pid, run, &log)
+		}
+		if said := clean(t, s); !strings.Contains(said, "removed: run "+run) || len(s.tables) > 0 {
+			t.Errorf("process %d: %q, tables %v are left", pid, said, s.tables)
+		}
+	}
+}
+
 // clean cleans the store and returns what is said.
 func clean(t *testing.T, s driver.Store) string {
 	t.Helper()
@@ -145,7 +174,7 @@ func TestCleanIsPatient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left(t, s.lasting, host, gone, time.Now())
+	left(t, s.lasting, leftover{host: host, process: gone, began: time.Now()})
 	clean(t, s)
 	close(s.times)
 	n := 0
@@ -189,7 +218,7 @@ func TestDropsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left(t, s.lasting, host, gone, time.Now())
+	left(t, s.lasting, leftover{host: host, process: gone, began: time.Now()})
 	clean(t, s)
 	if len(s.tables) > 0 {
 		t.Errorf("tables %v are left", s.tables)

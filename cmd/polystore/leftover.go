@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -10,6 +12,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/internal/process"
 	"github.com/polystore/polystore/loadtest"
@@ -19,12 +22,12 @@ import (
 const newPebble = "pebble:" // the URL of a store that is made for the run
 
 // makePebble makes a folder for a new Pebble store, and returns its URL and what
-// removes it. The name of the folder has the number of this process.
+// removes it. The name of the folder says of which process it is: see deadFolders.
 func (f *loadFlags) makePebble(stderr io.Writer) (url string, clean func() error, err error) {
 	if left, _ := deadFolders(f.out); len(left) > 0 { // what cannot be listed is no reason not to measure
 		fmt.Fprintf(stderr, "note: %s has stores of runs that were killed (%s); polystore load --clean --out %s pebble: removes them\n", f.out, strings.Join(left, ", "), quoted(f.out))
 	}
-	dir, err := os.MkdirTemp(f.out, fmt.Sprintf(".store-%d-*", os.Getpid()))
+	dir, err := os.MkdirTemp(f.out, fmt.Sprintf(".store-%s-%d-%s-*", machine(), os.Getpid(), process.Mark(os.Getpid())))
 	if err != nil {
 		return "", nil, exit{loadtest.Usage, fmt.Errorf("load: make a folder for the store: %w", err)}
 	}
@@ -49,21 +52,38 @@ func pebbleURL(dir string) string {
 	return newPebble + strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(dir))
 }
 
-// storeFolder matches the names of folders that makePebble makes.
-var storeFolder = regexp.MustCompile(`^\.store-([0-9]+)-[0-9]+$`)
+// storeFolder matches the names of folders that makePebble makes: with the machine, the number of
+// the process, and its mark.
+var storeFolder = regexp.MustCompile(`^\.store-([0-9a-f]{6})-([0-9]+)-([0-9a-f]*)-[0-9]+$`)
 
-// deadFolders returns the folders of stores below dir whose processes are gone.
+// machine returns what stands for the name of this machine.
+func machine() string {
+	name, _ := os.Hostname() // without a name all such machines are one
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:3])
+}
+
+// deadFolders returns the folders of stores below dir whose processes are gone. Of other machines
+// that is known a day after something was written there.
 func deadFolders(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	var dead []string
 	for _, e := range entries {
-		if m := storeFolder.FindStringSubmatch(e.Name()); m != nil && e.IsDir() {
-			if pid, err := strconv.Atoi(m[1]); err == nil && !process.Alive(pid) {
-				dead = append(dead, e.Name())
-			}
+		m := storeFolder.FindStringSubmatch(e.Name())
+		if m == nil || !e.IsDir() {
+			continue
+		}
+		pid, err := strconv.Atoi(m[2])
+		if m[1] == machine() && err == nil && !process.Same(pid, m[3]) || m[1] != machine() && isOld(e) {
+			dead = append(dead, e.Name())
 		}
 	}
 	return dead, err
+}
+
+func isOld(e os.DirEntry) bool {
+	info, err := e.Info()
+	return err == nil && time.Since(info.ModTime()) > 24*time.Hour
 }
 
 // cleanStore removes what killed runs left in a store, or their new Pebble stores.

@@ -3,14 +3,18 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/polystore/polystore/internal/process"
 	"github.com/polystore/polystore/loadtest"
 )
 
@@ -110,6 +114,39 @@ func TestCleanAfterAKill(t *testing.T) {
 	}
 	if code, out, _ := do(t, "load", "--clean", "--out", dir, "pebble:"); code != 0 || out != dir+" has no store of a killed run\n" {
 		t.Errorf("again: exit %d, %q", code, out)
+	}
+}
+
+// The folder of a process is not taken for that of another one with its number, nor for one of this
+// machine when it is of another.
+func TestDeadFolders(t *testing.T) {
+	dir, gone := t.TempDir(), 1<<30
+	here := func(pid int, mark string) string { return fmt.Sprintf(".store-%s-%d-%s-7", machine(), pid, mark) }
+	folders := map[string]bool{
+		here(os.Getpid(), process.Mark(os.Getpid())): false,
+		here(os.Getpid(), "0123456789ab"):            process.Mark(os.Getpid()) != "",
+		here(gone, ""):                               true,
+		here(gone, "0123456789ab"):                   true,
+		fmt.Sprintf(".store-%06x-%d--7", 0, gone):    false,
+		fmt.Sprintf(".store-%06x-%d--8", 0, gone):    true, // made old below
+		".store-12-34":                               false,
+	}
+	var want []string
+	for name, dead := range folders {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if dead {
+			want = append(want, name)
+		}
+	}
+	old := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(filepath.Join(dir, fmt.Sprintf(".store-%06x-%d--8", 0, gone)), old, old); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(want)
+	if got, err := deadFolders(dir); err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v are dead, want %q", got, err, want)
 	}
 }
 

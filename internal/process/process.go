@@ -8,6 +8,16 @@ import (
 	"syscall"
 )
 
+// Same reports whether the process that had a number and a [Mark] is still there. Where marks are not
+// told, another one with its number is taken for it.
+func Same(pid int, mark string) bool {
+	if !Alive(pid) {
+		return false
+	}
+	now := Mark(pid)
+	return mark == "" || now == "" || mark == now
+}
+
 // Alive reports whether there is a process of that number. Another one may have got it since.
 func Alive(pid int) bool {
 	if pid <= 0 {
