@@ -43,4 +43,5 @@ func TestSent(t *testing.T) {
 		return n, 0
 	}
 	(&backendtest.Sent{Store: s, Got: got, Most: 257}).Check(t)
+	(&backendtest.Sent{Store: s, Got: got, Most: 257, Native: true, Near: true}).Check(t)
 }

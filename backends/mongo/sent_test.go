@@ -22,4 +22,5 @@ func TestSent(t *testing.T) {
 		return n, 0
 	}
 	(&backendtest.Sent{Store: s, Got: got}).Check(t)
+	(&backendtest.Sent{Store: s, Got: got, Native: true}).Check(t)
 }

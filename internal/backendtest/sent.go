@@ -22,6 +22,10 @@ type Sent struct {
 	// Most is how many records a query finds at most, 0 for as many as any test needs.
 	Most int
 
+	// Native has indexes that the store keeps by itself; Near only those that lie in the
+	// partition of the records, and have no order of their own.
+	Native, Near bool
+
 	n int64 // of the record that was inserted last
 }
 
@@ -34,12 +38,31 @@ type remark struct {
 	Text  string `repo:"text"`
 }
 
-func remarkSchema(kind string) repo.Schema {
-	return repo.Schema{Collection: "remarks", Partition: []string{"host"}, Sort: []string{"n"}, Indexes: []repo.Index{
-		{Partition: []string{"host"}, Sort: []string{"-n"}, Covers: []string{"text"}, Kind: kind},
-		{Partition: []string{"topic"}, Sort: []string{"n"}, Kind: kind},
+func (s *Sent) schema() repo.Schema {
+	kind := "table"
+	if s.Native {
+		kind = "native"
+	}
+	schema := repo.Schema{Collection: "remarks_" + kind, Partition: []string{"host"}, Sort: []string{"n"}, Indexes: []repo.Index{
 		{Partition: []string{"host"}, Sort: []string{"slug"}, Unique: true},
+		{Sort: []string{"slug", "n"}, Buckets: 3, Kind: "table"},
 	}}
+	if s.Near {
+		schema.Indexes = append(schema.Indexes, repo.Index{Partition: []string{"host", "topic"}, Sort: []string{"n"}, Kind: kind})
+	} else {
+		schema.Indexes = append(schema.Indexes,
+			repo.Index{Partition: []string{"host"}, Sort: []string{"-n"}, Covers: []string{"text"}, Kind: kind},
+			repo.Index{Partition: []string{"topic"}, Sort: []string{"n"}, Kind: kind})
+	}
+	return schema
+}
+
+// byTopic finds as many records as a host has, by an index.
+func (s *Sent) byTopic(host string) repo.Query {
+	if s.Near {
+		return repo.Where("host", host).Where("topic", "none")
+	}
+	return repo.Where("topic", host)
 }
 
 // sizes are how many records hosts have, and topics, each of another host: about as many
@@ -64,7 +87,7 @@ type use struct {
 func (s *Sent) Run(t *testing.T, change func(repo.Event) repo.Event) (wrong []string) {
 	var last repo.Event
 	store := repo.NewStore(s.Store, &repo.Options{Observe: func(e repo.Event) { last = change(e) }})
-	remarks, err := repo.Open[remark](t.Context(), store, remarkSchema("table"))
+	remarks, err := repo.Open[remark](t.Context(), store, s.schema())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,10 +175,10 @@ func (s *Sent) fill(t *testing.T, remarks *repo.Repo[remark]) {
 }
 
 func (s *Sent) uses(remarks *repo.Repo[remark]) []use {
-	list := append(s.writes(remarks), reads(remarks)...)
+	list := slices.Concat(s.writes(remarks), reads(remarks), s.long(remarks))
 	for _, size := range s.sizes() {
 		host := fmt.Sprint("h", size)
-		byKey, byTopic := repo.Where("host", host), repo.Where("topic", host)
+		byKey, byTopic := repo.Where("host", host), s.byTopic(host)
 		find := func(q repo.Query) func(context.Context) error {
 			return func(ctx context.Context) error { return Drain(remarks.Find(ctx, q)) }
 		}
@@ -185,6 +208,30 @@ func reads(remarks *repo.Repo[remark]) []use {
 		{"get some", repo.Query{}, -1, func(ctx context.Context) error { _, _, err := remarks.GetMany(ctx, scattered); return err }},
 		{"one", slug, 1, func(ctx context.Context) error { _, err := remarks.One(ctx, slug); return err }},
 		{"walk", repo.Query{}, -1, func(ctx context.Context) error { return Drain(remarks.Walk(ctx, "")) }},
+	}
+}
+
+// long are operations that read some of all records, or all of them.
+func (s *Sent) long(remarks *repo.Repo[remark]) []use {
+	ofAll := repo.Query{}.Order("slug", "n").Limit(150)
+	pages := func(ctx context.Context, q repo.Query) error {
+		page, err := remarks.Page(ctx, q, "")
+		if err == nil && page.Next == "" {
+			return fmt.Errorf("there is no second page")
+		}
+		return err
+	}
+	return []use{
+		{"page", repo.Query{}, -1, func(ctx context.Context) error { return pages(ctx, repo.Where("host", "h257").Limit(150)) }},
+		{"page by index", repo.Query{}, -1, func(ctx context.Context) error { return pages(ctx, s.byTopic("h257").Limit(150)) }},
+		{"page backwards", repo.Query{}, -1, func(ctx context.Context) error {
+			return pages(ctx, repo.Where("host", "h257").Order("-n").Limit(150))
+		}},
+		{"of all, in buckets", repo.Query{}, -1, func(ctx context.Context) error { return Drain(remarks.Find(ctx, ofAll)) }},
+		{"scan", repo.Query{}, -1, func(ctx context.Context) error {
+			return Drain(remarks.Scan(ctx, repo.Where("text", "text").Limit(300)))
+		}},
+		{"maintain", repo.Query{}, -1, func(ctx context.Context) error { _, err := remarks.Maintain(ctx); return err }},
 	}
 }
 
