@@ -42,6 +42,8 @@ func TestSent(t *testing.T) {
 		}
 		return n, 0
 	}
-	(&backendtest.Sent{Store: s, Got: got, Most: 257}).Check(t)
+	sent := &backendtest.Sent{Store: s, Got: got, Most: 257}
+	sent.Check(t)
+	sent.CheckLoad(t)
 	(&backendtest.Sent{Store: s, Got: got, Most: 257, Native: true, Near: true}).Check(t)
 }

@@ -21,6 +21,8 @@ func TestSent(t *testing.T) {
 		}
 		return n, 0
 	}
-	(&backendtest.Sent{Store: s, Got: got}).Check(t)
-	(&backendtest.Sent{Store: s, Got: got, Native: true}).Check(t)
+	sent := &backendtest.Sent{Store: s, Got: got}
+	sent.Check(t)
+	sent.CheckLoad(t)
+	(&backendtest.Sent{Store: s, Got: got, Most: 257, Native: true}).Check(t)
 }

@@ -80,5 +80,7 @@ func TestSent(t *testing.T) {
 	}
 	defer s.Close()
 	m := monitored(t, server.Addr)
-	(&backendtest.Sent{Store: s, Got: m.count}).Check(t)
+	sent := &backendtest.Sent{Store: s, Got: m.count}
+	sent.Check(t)
+	sent.CheckLoad(t)
 }

@@ -231,7 +231,6 @@ func (s *Sent) long(remarks *repo.Repo[remark]) []use {
 		{"scan", repo.Query{}, -1, func(ctx context.Context) error {
 			return Drain(remarks.Scan(ctx, repo.Where("text", "text").Limit(300)))
 		}},
-		{"maintain", repo.Query{}, -1, func(ctx context.Context) error { _, err := remarks.Maintain(ctx); return err }},
 	}
 }
 
