@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -40,9 +41,10 @@ func (s *Store) plan(ctx context.Context, doing string) (*plan, error) {
 		return &plan{parts: []part{{client: s.client}}}, nil
 	}
 	var mu sync.Mutex
-	p, slots := &plan{}, 0
+	p, slots, asked := &plan{}, 0, atomic.Int64{}
 	err := r.ForEachMaster(ctx, func(ctx context.Context, node *goredis.Client) error {
 		cmd := goredis.NewRawCmd(ctx, "cluster", "nodes")
+		asked.Add(1)
 		err := node.Process(ctx, cmd)
 		answer := replyOf(cmd)
 		if err == nil {
@@ -62,6 +64,7 @@ func (s *Store) plan(ctx context.Context, doing string) (*plan, error) {
 		p.moving = p.moving || one.moving
 		return nil
 	})
+	driver.TallyOf(ctx).Add(1, int(asked.Load())) // all at once
 	if err != nil {
 		r.ReloadState(ctx)
 		return nil, s.failed(ctx, doing, err)

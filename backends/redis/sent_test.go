@@ -14,6 +14,7 @@ import (
 	"github.com/polystore/polystore/backends/redis"
 	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo"
 )
 
 // A monitor hears all commands that a server gets, those of scripts left out.
@@ -83,4 +84,29 @@ func TestSent(t *testing.T) {
 	sent := &backendtest.Sent{Store: s, Got: m.count}
 	sent.Check(t)
 	sent.CheckLoad(t)
+}
+
+// Events count what all servers of a cluster get.
+func TestSentInACluster(t *testing.T) {
+	c := testserver.StartCluster(t)
+	s, err := redis.Open(t.Context(), c.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var monitors []*monitor
+	for _, node := range c.Nodes[:3] { // replicas get what their masters got
+		monitors = append(monitors, monitored(t, node.Addr))
+	}
+	got := func(t *testing.T) (requests, _ int) {
+		for _, m := range monitors {
+			n, _ := m.count(t)
+			requests += n
+		}
+		return requests, 0
+	}
+	sent := &backendtest.Sent{Store: s, Got: got, Most: 257}
+	for _, wrong := range sent.Run(t, func(e repo.Event) repo.Event { return e }) { // the control is that of one server
+		t.Error(wrong)
+	}
 }
