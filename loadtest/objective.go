@@ -102,7 +102,7 @@ func (c *candidate) judgeObjective(q *query, at, i int) judgedObjective {
 		}
 		seen, sure = append(seen, float64(m.response)), append(sure, float64(least))
 		if r.stalled() && len(c.rounds) < leastRounds {
-			least = 0
+			least = max(0, least-r.stall.took) // no call waits longer for it
 		}
 		calm = append(calm, float64(least))
 		j.calls += rq.calls

@@ -145,27 +145,29 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// In a run of few rounds a miss by stalls alone is no verdict. What is missed beside them is.
+// In a run of few rounds a miss by stalls alone is no verdict. What is missed beside them is, and what they are too short for.
 func TestStallsInAShortRun(t *testing.T) {
 	for _, tt := range []struct {
 		rounds, stalled int
+		took            time.Duration // of the stalls
 		response        time.Duration // in the other rounds
 		want            finding
 		text            string
 		exit            int
 	}{
-		{3, 0, slow, missed, "m does not do what is asked", Missed},
-		{3, 1, slow, missed, "m does not do what is asked", Missed},
-		{3, 2, fast, stallMiss, "No verdict: stalls made it miss what is asked, in 2 of 3 rounds, and fewer than 4 do not tell whether they are the rule; say --rounds 4.", Invalid},
-		{2, 1, fast, stallMiss, "in 1 of 2 rounds", Invalid},
-		{4, 3, fast, missed, "m does not do what is asked", Missed},
+		{3, 0, slow, slow, missed, "m does not do what is asked", Missed},
+		{3, 1, slow, slow, missed, "m does not do what is asked", Missed},
+		{3, 2, slow, fast, stallMiss, "No verdict: stalls made it miss what is asked, in 2 of 3 rounds, and fewer than 4 do not tell whether they are the rule; say --rounds 4.", Invalid},
+		{2, 1, slow, fast, stallMiss, "in 1 of 2 rounds", Invalid},
+		{3, 2, slow / 3, fast, missed, "m does not do what is asked", Missed},
+		{4, 3, slow, fast, missed, "m does not do what is asked", Missed},
 	} {
 		w := mustParse(t, strings.Replace(small, "p99: 500ms", "p50: 500ms", 1))
 		c := made{"m", driver.Power, slow, 0, fast, 100, 0}.candidate(w)
 		c.rounds = c.rounds[:tt.rounds]
 		for i, r := range c.rounds {
 			if i < tt.stalled {
-				r.stall = stall{2 * time.Second, 300}
+				r.stall = stall{tt.took, 300}
 			} else {
 				r.queries[0].marks[0].response = tt.response
 			}
