@@ -19,6 +19,11 @@ func few(n int) fault {
 	}
 }
 
+// uncertain makes Facts say that outcomes can be unknown, so that what is deleted leaves a tombstone.
+func uncertain() fault {
+	return func(b *broken) { b.facts = func(f *driver.Facts) { f.Uncertain = true } }
+}
+
 func lastLess() fault {
 	return func(b *broken) {
 		b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {

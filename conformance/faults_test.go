@@ -45,6 +45,13 @@ func otherFaults() map[string]map[string]fault {
 				}
 			},
 		},
+		"groups/large group": {
+			"hides what was deleted": together(uncertain(), gotFault(func(_ *driver.Table, r *driver.Row) {
+				if r.Dead {
+					*r = driver.Row{Key: r.Key}
+				}
+			})),
+		},
 		"groups/largest group": {
 			"does it in two commits":       together(bound(300), inTwo(200)),
 			"refuses it":                   together(bound(300), tooLarge(299)),

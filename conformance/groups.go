@@ -16,7 +16,7 @@ func groupRules() []rule {
 		{name: "none", sentence: "A group of which one write cannot be done does none, and returns the error of that write.", check: groupNone},
 		{name: "versions in groups", sentence: "Each write of a group may expect a version.", check: groupVersions},
 		{name: "groups at once", sentence: "Groups at once are isolated: what they move is neither lost nor made.", check: groupsAtOnce},
-		{name: "large group", sentence: "A group may have a hundred records.", check: groupLarge},
+		{name: "large group", sentence: "A group may have a hundred records, and insert as many that were deleted a moment ago.", check: groupLarge},
 		{name: "largest group", sentence: "A group of as many rows as Facts says is done whole, or not at all; one more is ErrTooLarge, and nothing of it is done.", check: largestGroup},
 	}
 	for i := range list {
@@ -150,6 +150,15 @@ func groupLarge(ctx context.Context, e *env) {
 	}
 	e.is("group of a hundred with one that cannot be done", g.Commit(ctx), repo.ErrConflict)
 	equal(e, "how many changed", len(slices.DeleteFunc(e.shelf(ctx), func(s string) bool { return s[len(s)-2:] == "=0" })), 0)
+	gone, anew := e.items(ctx).Group(), e.items(ctx).Group()
+	for i := range list {
+		list[i].Version = repo.Version{}
+		gone.Delete(repo.Key{list[i].Shelf, list[i].ID})
+		anew.Insert(&list[i])
+	}
+	e.ok("delete of a hundred", gone.Commit(ctx))
+	e.ok("insert of the hundred that were deleted", anew.Commit(ctx))
+	equal(e, "the number of records", len(e.shelf(ctx)), 100)
 }
 
 func groupIndexes(ctx context.Context, e *env) {

@@ -253,7 +253,7 @@ func (b *builder) put(x *index, ch *change, e *driver.Key, there bool) {
 // merge joins ops of several changes on one key, which a commit may name once:
 // a row or claim that one record gives up and another one takes.
 func (b *builder) merge(c *collection, writes []write) error {
-	if b.owner[len(b.owner)-1] == b.owner[0] {
+	if len(b.ops) == 0 || b.owner[len(b.owner)-1] == b.owner[0] {
 		return nil // one change names each key once
 	}
 	type id struct {

@@ -56,7 +56,7 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 		}
 	}
 	since := c.clock()
-	if err := c.readOld(ctx, k, writes); err != nil {
+	if err := c.readOld(ctx, k, writes, false); err != nil {
 		return Version{}, err
 	}
 	for a := (attempt{}); ; a.number++ {
@@ -97,6 +97,7 @@ type attempt struct {
 // A refusal brings that, as of when the commit was sent. It is read anew if a write was
 // refused for a unique value that another one of the group was to give up; and where others
 // will have written meanwhile: after waiting for them, and after some attempts, whose pauses are long.
+// Of a group all is read then: a refusal tells of one record, and there may be many tombstones.
 func (c *collection) retry(ctx context.Context, k *call, writes []write, refused *write, a attempt) (time.Time, error) {
 	took := time.Duration(0)
 	if !a.sent.IsZero() {
@@ -110,12 +111,13 @@ func (c *collection) retry(ctx context.Context, k *call, writes []write, refused
 			return a.sent, nil
 		}
 	}
+	all := len(writes) > 1
 	for i := range writes {
 		w := &writes[i]
-		w.known = w.known && c.blind(w)
+		w.known = w.known && c.blind(w) && !all
 	}
 	now := c.clock()
-	return now, c.readOld(ctx, k, writes)
+	return now, c.readOld(ctx, k, writes, all)
 }
 
 // blind reports whether w can be sent without knowing what is there.
@@ -131,13 +133,13 @@ func (c *collection) blind(w *write) bool {
 	return (w.verb == doDelete || !c.keeps()) && len(c.indexes) == 0 && !c.mayExpire() && c.records.Ring == 0
 }
 
-// readOld reads what is there for the writes that need it.
-func (c *collection) readOld(ctx context.Context, k *call, writes []write) error {
+// readOld reads what is there for the writes that need it, or for all of which it is not known.
+func (c *collection) readOld(ctx context.Context, k *call, writes []write, all bool) error {
 	count, at := 0, -1
 	whole := false
 	for i := range writes {
 		w := &writes[i]
-		if w.unread = !w.known && !c.blind(w); w.unread {
+		if w.unread = !w.known && (all || !c.blind(w)); w.unread {
 			count, at = count+1, i
 			whole = whole || w.verb == doUpdate || w.verb == doPatch || w.keep
 		}
@@ -284,7 +286,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 			return i, nil, ofKey(w.key, err)
 		}
 	}
-	if len(b.ops) == 0 {
+	if len(b.ops) == 0 && len(writes) < 2 {
 		return 0, nil, nil
 	}
 	err := b.sharedValue(c, writes)

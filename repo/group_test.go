@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
@@ -185,16 +188,151 @@ func TestLargeGroup(t *testing.T) {
 	}
 }
 
-// A group whose context has ended says so, also while its keys are compared.
-func TestGroupEnded(t *testing.T) {
-	items := openBlog(t)
-	g := items.Group()
-	for i := range 5000 {
-		g.Put(&post{Author: "u", ID: fmt.Sprint(i)})
+// A boundless store takes groups of any size.
+type boundless struct{ driver.Store }
+
+func (s boundless) Facts() driver.Facts {
+	f := s.Store.Facts()
+	f.MaxOps = 0
+	return f
+}
+
+// A dying context ends when it has been looked at some times.
+type dying struct {
+	context.Context
+	looks int
+}
+
+func (d *dying) Err() error {
+	if d.looks--; d.looks < 0 {
+		return context.Canceled
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := g.Commit(ctx); !errors.Is(err, repo.ErrTimeout) {
-		t.Errorf("%v, want ErrTimeout", err)
+	return nil
+}
+
+// twiceNamed returns a group of n deletes, and one more of the last record: it is refused when all
+// keys have been compared.
+func twiceNamed(items *repo.Repo[post], n int) *repo.Group[post] {
+	g := items.Group()
+	for i := range n {
+		g.Delete(repo.Key{"u", fmt.Sprint(i)})
+	}
+	g.Delete(repo.Key{"u", fmt.Sprint(n - 1)})
+	return g
+}
+
+// A group whose context ends while its keys are compared says so.
+func TestGroupEnded(t *testing.T) {
+	items, err := repo.Open[post](t.Context(), repo.NewStore(boundless{memory.New(nil)}, nil), blogSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := twiceNamed(items, 5000).Commit(t.Context()); !errors.Is(err, repo.ErrInvalid) {
+		t.Errorf("a record named twice: %v, want ErrInvalid", err)
+	}
+	for looks := range 3 {
+		if err := twiceNamed(items, 5000).Commit(&dying{t.Context(), looks}); !errors.Is(err, repo.ErrTimeout) {
+			t.Errorf("a context that ends after %d looks: %v, want ErrTimeout", looks, err)
+		}
+	}
+}
+
+// To compare the keys of one group of many records takes no longer than those of many groups of a few.
+func TestGroupComparesInLinearTime(t *testing.T) {
+	items, err := repo.Open[post](t.Context(), repo.NewStore(boundless{memory.New(nil)}, nil), blogSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare := func(groups, n int) (took time.Duration) {
+		for range groups {
+			g := twiceNamed(items, n)
+			begun := time.Now()
+			_ = g.Commit(t.Context())
+			took += time.Since(begun)
+		}
+		return took
+	}
+	many, one := time.Duration(math.MaxInt64), time.Duration(math.MaxInt64)
+	for range 5 {
+		many, one = min(many, compare(40, 1000)), min(one, compare(1, 40_000))
+	}
+	t.Logf("40 groups of 1,000 keys %v, one of 40,000 %v", many, one)
+	if one > 10*many {
+		t.Errorf("40 groups of 1,000 keys take %v, and one of 40,000 takes %v", many, one)
+	}
+}
+
+// A noting store notes the ops of the last commit, and lets others write after a Get.
+type noting struct {
+	driver.Store
+	last  []driver.Op
+	after func()
+}
+
+func (s *noting) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	err := s.Store.Get(ctx, t, keys, mask, rows)
+	if f := s.after; f != nil {
+		s.after = nil
+		f()
+	}
+	return err
+}
+
+func (s *noting) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	s.last = slices.Clone(ops)
+	return s.Store.Commit(ctx, token, ops)
+}
+
+// A group that has nothing to change sees that this is so of all its records at one moment: they
+// were not read at one.
+func TestGroupOfNothing(t *testing.T) {
+	s := &noting{Store: memory.New(nil)}
+	posts, err := repo.Open[post](t.Context(), repo.NewStore(s, nil), blogSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove := func() error {
+		g := posts.Group()
+		g.Delete(repo.Key{"u", "a"})
+		g.Delete(repo.Key{"u", "b"})
+		return g.Commit(t.Context())
+	}
+	if err := remove(); err != nil || len(s.last) != 2 || s.last[0].Do != driver.Check || s.last[1].Do != driver.Check {
+		t.Errorf("%v, ops %v; want two checks", err, s.last)
+	}
+	s.after = func() {
+		if err := posts.Insert(t.Context(), &post{Author: "u", ID: "b"}); err != nil {
+			t.Error(err)
+		}
+	}
+	err = remove()
+	if found, err := posts.Exists(t.Context(), repo.Key{"u", "b"}); found || err != nil {
+		t.Errorf("what was written after the group had read is there: %v, %v", found, err)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	checkClean(t, posts)
+}
+
+// Many records that were deleted a moment ago are inserted in one group.
+func TestGroupOntoTombstones(t *testing.T) {
+	posts, err := repo.Open[post](t.Context(), repo.NewStore(memory.New(&memory.Options{Uncertain: true}), nil), blogSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 200
+	for round := range 2 {
+		g, gone := posts.Group(), posts.Group()
+		for i := range n {
+			g.Insert(&post{Author: "u", ID: fmt.Sprint(i)})
+			gone.Delete(repo.Key{"u", fmt.Sprint(i)})
+		}
+		if err := g.Commit(t.Context()); err != nil {
+			t.Fatalf("insert, round %d: %v", round, err)
+		}
+		if err := gone.Commit(t.Context()); err != nil {
+			t.Fatalf("delete, round %d: %v", round, err)
+		}
 	}
 }

@@ -73,7 +73,7 @@ func (c *collection) rewrite(ctx context.Context, k *call, key driver.Key, keyVa
 			return ofKey(key, err)
 		}
 		since, writes := c.clock(), []write{{verb: doUpdate, change: change{key: key, keyVals: keyVals}}}
-		if err := c.readOld(ctx, k, writes); err != nil {
+		if err := c.readOld(ctx, k, writes, false); err != nil {
 			return err
 		}
 		if !writes[0].old.live {
