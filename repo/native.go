@@ -125,13 +125,18 @@ type nativeValue struct {
 // sharedValue returns the error for a value of a unique native index that two records
 // of a group want.
 func (b *builder) sharedValue(c *collection, writes []write) error {
-	for i, v := range b.values {
-		for _, o := range b.values[:i] {
-			if o.x == v.x && o.key == v.key && o.owner != v.owner {
-				w := &writes[v.owner]
-				return ofKey(w.key, c.taken(v.x, writes[o.owner].key, w))
-			}
+	if len(b.values) < 2 {
+		return nil
+	}
+	first := make(map[nativeValue]int, len(b.values)) // the change that wants it
+	for _, v := range b.values {
+		owner := v.owner
+		v.owner = 0
+		if o, taken := first[v]; taken && o != owner {
+			w := &writes[owner]
+			return ofKey(w.key, c.taken(v.x, writes[o].key, w))
 		}
+		first[v] = owner
 	}
 	return nil
 }

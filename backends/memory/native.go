@@ -2,7 +2,6 @@ package memory
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/polystore/polystore/internal/backend"
@@ -116,6 +115,7 @@ func (n *native) move(old, next *row) {
 // those from end on, which are not done, nothing remains. An error says that a row can have
 // no entries.
 func (s *Store) refuseNative(ops []driver.Op, next []*row, end int) (*driver.Refusal, error) {
+	wishes := map[*native]*wishes{}
 	for i := range ops[:end] {
 		if next[i] == nil {
 			continue
@@ -125,11 +125,15 @@ func (s *Store) refuseNative(ops []driver.Op, next []*row, end int) (*driver.Ref
 			if err != nil {
 				return nil, err
 			}
-			other, err := s.rival(n, wanted, ops, next, i)
-			if err != nil {
-				return nil, err
+			if n.table.Class != driver.Claims || len(wanted) == 0 {
+				continue
 			}
-			if other != nil {
+			if wishes[n] == nil {
+				if wishes[n], err = s.wishes(n, ops, next); err != nil {
+					return nil, err
+				}
+			}
+			if other := wishes[n].rival(wanted, next[i].key); other != nil {
 				refusal := &driver.Refusal{Op: i, Native: n.table.Name}
 				s.views[ops[i].Table].load(&refusal.Row, other.driverKey(), other, nil)
 				return refusal, nil
@@ -139,42 +143,49 @@ func (s *Store) refuseNative(ops []driver.Op, next []*row, end int) (*driver.Ref
 	return nil, nil
 }
 
-// rival returns a row that has an entry of a unique native table which an op would write:
-// one that no op writes, or as another op leaves it.
-func (s *Store) rival(n *native, wanted []driver.Key, ops []driver.Op, next []*row, i int) (*row, error) {
-	if n.table.Class != driver.Claims || len(wanted) == 0 {
-		return nil, nil
-	}
-	written := s.written(ops, next, s.tables[n.table.Home.Name])
-	for _, e := range wanted {
-		if at := n.rows.get(e.Partition + e.Sort); at != nil {
-			if _, ok := written[at.of.key]; !ok {
-				return at.of, nil
-			}
-		}
-	}
-	for _, key := range slices.Sorted(maps.Keys(written)) {
-		if key == next[i].key {
+// A wishes is what ops make of the records of a unique native table: the rows as they leave
+// them, nil where there is none then, by key and by the entries that they would have.
+type wishes struct {
+	*native
+	rows    map[string]*row
+	entries map[driver.Key][]*row
+}
+
+func (s *Store) wishes(n *native, ops []driver.Op, next []*row) (*wishes, error) {
+	w := &wishes{native: n, rows: map[string]*row{}, entries: map[driver.Key][]*row{}}
+	home := s.tables[n.table.Home.Name]
+	for i := range ops {
+		if s.views[ops[i].Table].table != home || ops[i].Do == driver.Check {
 			continue
 		}
-		entries, err := n.of(written[key])
+		w.rows[ops[i].Row.Key.Partition+ops[i].Row.Key.Sort] = next[i]
+		entries, err := n.of(next[i])
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(entries, func(e driver.Key) bool { return slices.Contains(wanted, e) }) {
-			return written[key], nil
+		for _, e := range entries {
+			w.entries[e] = append(w.entries[e], next[i])
 		}
 	}
-	return nil, nil
+	return w, nil
 }
 
-// written returns the rows of a table as ops leave them, nil where there is none then.
-func (s *Store) written(ops []driver.Op, next []*row, in *table) map[string]*row {
-	rows := map[string]*row{}
-	for i := range ops {
-		if s.views[ops[i].Table].table == in && ops[i].Do != driver.Check {
-			rows[ops[i].Row.Key.Partition+ops[i].Row.Key.Sort] = next[i]
+// rival returns a row, but the one of a key, that has an entry which that one would have: one that
+// no op writes, or as another op leaves it, of these the first by its key.
+func (w *wishes) rival(wanted []driver.Key, key string) (other *row) {
+	for _, e := range wanted {
+		if at := w.native.rows.get(e.Partition + e.Sort); at != nil {
+			if _, ok := w.rows[at.of.key]; !ok {
+				return at.of
+			}
 		}
 	}
-	return rows
+	for _, e := range wanted {
+		for _, r := range w.entries[e] {
+			if r.key != key && (other == nil || r.key < other.key) {
+				other = r
+			}
+		}
+	}
+	return other
 }
