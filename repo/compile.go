@@ -177,7 +177,7 @@ func (c *compiler) keyColumn(where, name string, desc bool) driver.Column {
 	kind, ok := c.kinds[name]
 	switch {
 	case !ok && strings.Contains(name, "."):
-		c.fault("%s: %s", where, strings.TrimSuffix(noPath(name).Error(), ": "+ErrInvalid.Error()))
+		c.fault("%s: %s", where, strings.TrimSuffix(c.noPath(name).Error(), ": "+ErrInvalid.Error()))
 	case !ok:
 		c.fault("%s field %q is unknown; the fields are %s", where, name, strings.Join(c.order, ", "))
 	case kind == driver.List:

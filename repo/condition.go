@@ -76,11 +76,11 @@ func (b *bound) bindEquality(c *collection, e equality) error {
 		return err
 	}
 	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == e.field }) {
-		return invalid("field %s has two conditions", e.field)
+		return invalid("field %s has two conditions", c.shown(e.field))
 	}
 	cond.value, err = c.valueOf(e.value, &cond)
 	if err == nil && cond.value.IsNone() {
-		err = invalid("%s = nothing: records without a field are in no index", e.field)
+		err = invalid("%s = nothing: records without a field are in no index", c.shown(e.field))
 	}
 	b.conds = append(b.conds, cond)
 	return err
@@ -111,11 +111,11 @@ func (b *bound) bindField(c *collection, name string) (condition, error) {
 func (b *bound) bindUndeclared(c *collection, name, bare string, elem bool) (condition, error) {
 	switch {
 	case strings.Contains(bare, "."):
-		return condition{}, noPath(bare)
+		return condition{}, c.noPath(bare)
 	case !c.extra:
 		return condition{}, invalid("field %.64q is not declared", bare)
 	case !b.scan:
-		return condition{}, invalid("field %.64q is not declared, so no index has it; declare it, or use Scan", bare)
+		return condition{}, invalid("field %.64q is not declared, so no index has it; declare it, or use Scan", c.shown(bare))
 	}
 	if err := checkExtra(bare, &shape{}); err != nil {
 		return condition{}, err
@@ -129,9 +129,9 @@ func (b *bound) bindUndeclared(c *collection, name, bare string, elem bool) (con
 
 // noPath is the error for a name with a dot where a field is wanted. Paths into maps do
 // not exist, and a name that looks like one must not mean another thing later.
-func noPath(name string) error {
+func (c *collection) noPath(name string) error {
 	return invalid("field %.64q: there are no paths into maps; name the whole field, %.64q, or declare a field of its own for the value",
-		name, name[:strings.IndexByte(name, '.')])
+		c.shown(name), c.shown(name[:strings.IndexByte(name, '.')]))
 }
 
 // valueOf returns x, which a caller gave for the field of a condition, as a value.
@@ -140,7 +140,7 @@ func (c *collection) valueOf(x any, cond *condition) (driver.Value, error) {
 	case cond.kind == driver.None:
 		return encodeAny(x, 0)
 	case cond.at >= len(c.cols): // undeclared, with an end before
-		return valueAs(x, cond.field, cond.kind, false)
+		return valueAs(x, c.shown(cond.field), cond.kind, false)
 	}
 	return valueAs(x, cond.field, cond.kind, c.nanos[cond.at])
 }
@@ -154,14 +154,14 @@ func (b *bound) bindRange(c *collection, ends []end) error {
 	cond.rng = true
 	for _, e := range ends {
 		if e.field != cond.field {
-			return invalid("%s and %s both have bounds; a query bounds one field, so leave one out, or look at it as the records come", cond.field, e.field)
+			return invalid("%s and %s both have bounds; a query bounds one field, so leave one out, or look at it as the records come", c.shown(cond.field), c.shown(e.field))
 		}
 		if err := cond.narrow(c, e); err != nil {
 			return err
 		}
 	}
 	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == cond.field }) {
-		return invalid("field %s has two conditions, a value and a bound; leave one out", cond.field)
+		return invalid("field %s has two conditions, a value and a bound; leave one out", c.shown(cond.field))
 	}
 	b.conds = append(b.conds, cond)
 	return nil
@@ -176,16 +176,16 @@ func (cond *condition) narrow(c *collection, e end) error {
 		return nil
 	}
 	if e.op == beginning && cond.kind != driver.String && cond.kind != driver.None {
-		return invalid("prefix of %s, which is of kind %s; prefixes are for text", e.field, cond.kind)
+		return invalid("prefix of %s, which is of kind %s; prefixes are for text", c.shown(e.field), cond.kind)
 	}
 	v, err := c.valueOf(e.value, cond)
 	switch {
 	case err != nil:
 		return err
 	case v.IsNone():
-		return invalid("the bound of %s %s is empty; leave the call out where there is no bound", e.field, e.op)
+		return invalid("the bound of %s %s is empty; leave the call out where there is no bound", c.shown(e.field), e.op)
 	case v.Kind() == driver.List || v.Kind() == driver.Map:
-		return invalid("%s %s a %s, which has no order", e.field, e.op, v.Kind())
+		return invalid("%s %s a %s, which has no order", c.shown(e.field), e.op, v.Kind())
 	}
 	cond.kind = v.Kind() // of an undeclared field: that of its first bound
 	switch e.op {
@@ -235,7 +235,7 @@ func (b *bound) bindOrder(c *collection, order []string) error {
 			return err
 		}
 		if cond.kind == driver.List || cond.kind == driver.Map || cond.elem {
-			return invalid("records cannot be ordered by %s", bare)
+			return invalid("records cannot be ordered by %s", c.shown(bare))
 		}
 		if slices.ContainsFunc(b.conds[:b.equal], func(o condition) bool { return o.field == bare }) {
 			continue

@@ -295,7 +295,8 @@ func givenUp(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("before the commit: %w: %w", ErrTimeout, ctx.Err())
 	}
-	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %s", what, ErrUnavailable, err.Error())
+	told := driver.Hide(errors.New(err.Error()), driver.Redact(err)) // what the error is does not hold for the write
+	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %w", what, ErrUnavailable, told)
 }
 
 // dropOwn drops what was put for a commit that did not happen and never will (W7).

@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -149,7 +148,7 @@ func (c *collection) editsOf(edits []Edit) ([]driver.Edit, error) {
 	list := make([]driver.Edit, 0, len(edits))
 	for i, e := range edits {
 		if slices.ContainsFunc(edits[:i], func(o Edit) bool { return o.field == e.field }) {
-			return nil, invalid("field %s is edited twice", e.field)
+			return nil, invalid("field %s is edited twice", c.shown(e.field))
 		}
 		if e.expire {
 			continue
@@ -168,7 +167,7 @@ func (c *collection) editOf(e Edit) (driver.Edit, error) {
 	d := driver.Edit{Do: e.do, Field: at - len(c.key), Name: e.field}
 	switch {
 	case at < 0 && strings.Contains(e.field, "."):
-		return d, noPath(e.field)
+		return d, c.noPath(e.field)
 	case at >= 0 && at < len(c.key):
 		return d, invalid("field %s is part of the key, which cannot change", e.field)
 	case at < 0 && !c.extra:
@@ -197,9 +196,10 @@ func (c *collection) extraEdit(d driver.Edit, e Edit) (driver.Edit, error) {
 	return d, err
 }
 
-func (c *collection) editName(e driver.Edit) string {
+// editName returns the name of the field of an edit as an argument of an error.
+func (c *collection) editName(e driver.Edit) any {
 	if e.Field < 0 {
-		return e.Name
+		return driver.Private(e.Name)
 	}
 	return c.records.Fields[e.Field].Name
 }
@@ -232,7 +232,7 @@ func (c *collection) edited(ch *change) (*record, error) {
 		}
 		x, err := editedValue(*v, e)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", c.editName(e), err)
+			return nil, driver.Errorf("%s: %w", c.editName(e), err)
 		}
 		*v = x
 	}

@@ -30,10 +30,15 @@ func (s *seen) Define(ctx context.Context, tables []*driver.Table) error {
 // Values of any kind where others are expected panic no reader, and no error tells what is private.
 func TestSpoilt(t *testing.T) {
 	t.Parallel()
-	for _, kind := range []string{"table", "native"} {
-		t.Run(kind, func(t *testing.T) {
+	unit := driver.UnitPartition
+	for what, opts := range map[string]*memory.Options{"table": nil, "native": nil, "apart": {Unit: &unit, Uncertain: true}} {
+		t.Run(what, func(t *testing.T) {
+			kind := what
+			if opts != nil {
+				kind = "table"
+			}
 			sp := backendtest.Spoilt{Kind: kind, Rounds: 4, Turns: 25, Spoil: spoil, Store: func(t *testing.T) driver.Store {
-				s := &seen{Store: memory.New(nil), tables: map[string]*driver.Table{}}
+				s := &seen{Store: memory.New(opts), tables: map[string]*driver.Table{}}
 				t.Cleanup(func() { s.Close() })
 				return s
 			}}
@@ -42,7 +47,7 @@ func TestSpoilt(t *testing.T) {
 	}
 }
 
-// spoil writes some fields of one row of any table anew.
+// spoil writes some fields of one row of any table anew, or what package repo notes beside them.
 func spoil(t *testing.T, rng *rand.Rand, s driver.Store, name string) driver.Store {
 	t.Helper()
 	known := s.(*seen)
@@ -67,6 +72,9 @@ func spoil(t *testing.T, rng *rand.Rand, s driver.Store, name string) driver.Sto
 		if len(row.Fields) > 0 {
 			row.Fields[rng.IntN(len(row.Fields))] = anyValue(rng, 3)
 		}
+	}
+	if rng.IntN(3) == 0 {
+		row.Note = backendtest.Garbled(rng, row.Note)
 	}
 	if table.Class == driver.Records && rng.IntN(3) == 0 {
 		row.Extra = []driver.Pair{{Name: backendtest.Hush, Value: anyValue(rng, 3)}}

@@ -314,6 +314,28 @@ func mistakes(r *repo.Repo[private]) map[string]func(context.Context) error {
 			_, err := r.Patch(ctx, repo.Key{Hush, Hush}, repo.Set("n", Hush))
 			return err
 		},
+		"x: patch of a field that nobody declared": func(ctx context.Context) error {
+			_, err := r.Patch(ctx, repo.Key{Hush + "-ann", Hush + "-id1"}, repo.Add(Hush+"-field1", 1))
+			return err
+		},
+		"x: patch twice": func(ctx context.Context) error {
+			_, err := r.Patch(ctx, repo.Key{Hush, Hush}, repo.Set(Hush, 1), repo.Set(Hush, 2))
+			return err
+		},
+		"x: patch of a path": func(ctx context.Context) error {
+			_, err := r.Patch(ctx, repo.Key{Hush, Hush}, repo.Set(Hush+".x", 1))
+			return err
+		},
+		"x: find by a field that nobody declared": func(ctx context.Context) error { return Drain(r.Find(ctx, repo.Where(Hush, 1))) },
+		"x: scan of two values": func(ctx context.Context) error {
+			return Drain(r.Scan(ctx, repo.Where(Hush, 1).Where(Hush, 2)))
+		},
+		"x: scan of a value and a bound": func(ctx context.Context) error {
+			return Drain(r.Scan(ctx, repo.Where(Hush, 1).Above(Hush, 2)))
+		},
+		"x: scan of other kinds": func(ctx context.Context) error {
+			return Drain(r.Scan(ctx, repo.All().Above(Hush, 1).Below(Hush, "x")))
+		},
 		"x: key changed": func(ctx context.Context) error {
 			_, err := r.Update(ctx, repo.Key{Hush + "-ann", Hush + "-id1"}, func(p *private) error { p.ID += "y"; return nil })
 			return err

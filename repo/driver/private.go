@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -42,26 +43,29 @@ func Hide(err error, instead string) error {
 // Errors that wrap others must have the texts of those in theirs, as fmt.Errorf makes them.
 func Redact(err error) string {
 	text := err.Error()
-	return redactIn(text, err)
-}
-
-func redactIn(text string, err error) string {
-	if g, ok := err.(*guarded); ok { //nolint:errorlint // each error of the tree by itself
-		return strings.ReplaceAll(text, g.Error(), g.plain)
-	}
-	switch e := err.(type) { //nolint:errorlint // each error of the tree by itself
-	case interface{ Unwrap() error }:
-		if inner := e.Unwrap(); inner != nil {
-			return redactIn(text, inner)
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			if inner != nil {
-				text = redactIn(text, inner)
-			}
-		}
+	for _, g := range guardedIn(nil, err) {
+		text = strings.ReplaceAll(text, g.Error(), g.plain)
 	}
 	return text
+}
+
+// guardedIn appends to list what is guarded in an error, the longest text first: it may have that of
+// another one in it.
+func guardedIn(list []*guarded, err error) []*guarded {
+	switch e := err.(type) { //nolint:errorlint // each error of the tree by itself
+	case *guarded:
+		if e.Error() != "" {
+			list = append(list, e)
+		}
+	case interface{ Unwrap() error }:
+		list = guardedIn(list, e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, inner := range e.Unwrap() {
+			list = guardedIn(list, inner)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b *guarded) int { return len(b.Error()) - len(a.Error()) })
+	return list
 }
 
 // A guarded error has another text where texts are redacted.

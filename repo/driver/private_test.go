@@ -27,6 +27,7 @@ func TestRedact(t *testing.T) {
 		{hidden, "commit: internal error: the server answers code 5"},
 		{driver.Unread{inner, hidden}, "the row (redacted) of posts: stored data is corrupt; commit: internal error: the server answers code 5"},
 		{errors.Join(inner, nil), "the row (redacted) of posts: stored data is corrupt"},
+		{errors.Join(driver.Errorf("key %s", driver.Private("secret")), driver.Errorf("key %s", driver.Private("secret2"))), "key (redacted)\nkey (redacted)"},
 		{driver.ErrCorrupt, "stored data is corrupt"},
 	} {
 		if got := driver.Redact(tt.err); got != tt.want {
