@@ -180,7 +180,7 @@ func (s *Store) alone(ctx context.Context, c *call) (done bool, err error) {
 	if err == nil || halfDone(err) != nil && n == 0 && !accepts(op, 0) {
 		return accepts(op, n), nil
 	}
-	if t := takenBy(err, 0); t != nil {
+	if t := takenBy(err); t != nil {
 		return false, t
 	}
 	code := codeOf(err)

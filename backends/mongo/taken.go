@@ -22,9 +22,9 @@ type taken struct {
 
 func (t *taken) Error() string { return "the values are taken in the index " + t.index }
 
-// takenBy returns what an answer says of a value that is taken, or nil if it says
-// something else: that the _id is there, say.
-func takenBy(err error, op int) *taken {
+// takenBy returns what the answer to a statement says of a value that is taken, with the place of
+// the op in it, or nil if it says something else: that the _id is there, say.
+func takenBy(err error) *taken {
 	e, ok := errors.AsType[mongodriver.WriteException](err)
 	if !ok || len(e.WriteErrors) == 0 || e.WriteErrors[0].Code != codeDuplicateKey {
 		return nil
@@ -35,7 +35,7 @@ func takenBy(err error, op int) *taken {
 	if !ok || index == "_id_" {
 		return nil
 	}
-	t := &taken{op: op, index: index}
+	t := &taken{op: of.Index, index: index}
 	in := elementsOf(textOf(of.Raw))
 	for e, ok := in.next(); ok; e, ok = in.next() {
 		if e.name == "keyValue" && e.kind == typeDocument {

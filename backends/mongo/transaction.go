@@ -41,57 +41,92 @@ func (s *Store) together(ctx context.Context, c *call) (done bool, err error) {
 	return s.conclude(ctx, session)
 }
 
-// statements sends the statements of a transaction in the order of the ops.
-// Neighbours share one if they are rows without conditions, all written or all removed.
+// statements sends the statements of a transaction.
 func (s *Store) statements(ctx context.Context, c *call) (done bool, err error) {
 	if c.freed {
 		if err := s.free(ctx, c); err != nil {
 			return false, err
 		}
 	}
-	isNew := false // the record to which the rows belong
-	for i := 0; i < len(c.ops); {
-		first := i
-		op, v := &c.ops[i], c.views[i]
-		if op.Do == driver.Check && op.If == driver.Any {
-			i++
-			continue
-		}
-		isNew = op.Table.Class == driver.Records && op.Do == driver.Put && op.If == driver.Absent || isNew && op.Table.Class != driver.Records
-		st := statement{verb: verbOf(op)}
-		if (isNew || v.bare) && !c.upserts && op.Do == driver.Put {
-			st.verb = "insert" // of rows, too, which then are hardly ever there: it costs the server less
-		}
-		st.begin(v)
-		v.add(&st, &c.token, op)
-		for i++; i < len(c.ops) && shared(op, &c.ops[i]) && len(st.w) < sharedBytes; i++ {
-			v.add(&st, &c.token, &c.ops[i])
-		}
-		if err := st.end(v); err != nil {
+	for _, p := range c.parts() {
+		if done, err := s.part(ctx, c, &p); err != nil || !done {
 			return false, err
-		}
-		st.w.close(0)
-		done, err := s.within(ctx, op, &st)
-		if t, ok := errors.AsType[*taken](err); ok {
-			t.op = first
-		}
-		if err != nil || !done {
-			return false, err
-		}
-		if op.If == driver.Absent && (op.Do == driver.Check || op.Do == driver.Delete) {
-			if err := s.takeBack(ctx, v, op); err != nil {
-				return false, err
-			}
 		}
 	}
 	return true, nil
 }
 
+// A way is how an op is done: ops of one way share statements.
+type way struct {
+	view *view
+	verb string
+	do   driver.Verb
+	cond driver.Cond
+}
+
+// A part is the ops of a commit that are done in one way.
+type part struct {
+	way
+	ops []int
+}
+
+// parts returns the parts of a commit in the order of their first ops. Each key is named once, so
+// that the order of the others does not matter.
+func (c *call) parts() (list []part) {
+	isNew := false // the record to which the rows belong
+	for i := range c.ops {
+		op := &c.ops[i]
+		if op.Do == driver.Check && op.If == driver.Any {
+			continue
+		}
+		w := way{c.views[i], verbOf(op), op.Do, op.If}
+		isNew = op.Table.Class == driver.Records && op.Do == driver.Put && op.If == driver.Absent || isNew && op.Table.Class != driver.Records
+		if (isNew || w.view.bare) && !c.upserts && op.Do == driver.Put {
+			w.verb = "insert" // of rows, too, which then are hardly ever there: it costs the server less
+		}
+		at := slices.IndexFunc(list, func(p part) bool { return p.way == w })
+		if at < 0 || w.comesAndGoes() {
+			at, list = len(list), append(list, part{way: w})
+		}
+		list[at].ops = append(list[at].ops, i)
+	}
+	return list
+}
+
+// comesAndGoes reports whether an op, of a row that must not be there, is done by one that stands
+// for it and is taken back.
+func (w *way) comesAndGoes() bool {
+	return w.cond == driver.Absent && (w.do == driver.Check || w.do == driver.Delete)
+}
+
 // sharedBytes is from when on a statement takes no further op.
 const sharedBytes = 1 << 20
 
-func shared(a, b *driver.Op) bool {
-	return a.If == driver.Any && b.If == driver.Any && a.Do == b.Do && a.Table == b.Table && a.Table.Class != driver.Records
+// part sends the statements of a part, and reports whether the conditions of its ops held.
+func (s *Store) part(ctx context.Context, c *call, p *part) (done bool, err error) {
+	for left := p.ops; len(left) > 0; {
+		st, n := statement{verb: p.verb}, 0
+		st.begin(p.view)
+		for ; n < len(left) && (n == 0 || len(st.w) < sharedBytes); n++ {
+			p.view.add(&st, &c.token, &c.ops[left[n]])
+		}
+		if err := st.end(p.view); err != nil {
+			return false, err
+		}
+		st.w.close(0)
+		done, err := s.within(ctx, &c.ops[left[0]], &st)
+		if t, ok := errors.AsType[*taken](err); ok {
+			t.op = left[t.op]
+		}
+		if err != nil || !done {
+			return false, err
+		}
+		left = left[n:]
+	}
+	if p.comesAndGoes() {
+		err = s.takeBack(ctx, p.view, &c.ops[p.ops[0]])
+	}
+	return err == nil, err
 }
 
 // errThere is the end of a transaction that would insert a row whose key is there.
@@ -101,7 +136,7 @@ var errThere = errors.New("a row is there")
 // ops held. With any error the transaction will not be committed, so nothing is done.
 func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
 	n, err := s.write(ctx, st.w)
-	if t := takenBy(err, 0); t != nil {
+	if t := takenBy(err); t != nil {
 		return false, t
 	}
 	code := codeOf(err)
