@@ -60,6 +60,12 @@ func otherFaults() map[string]map[string]fault {
 			"says that there is no bound":  together(bound(0), tooLarge(1500)),
 			"does a part, without a bound": together(bound(0), few(1500)),
 		},
+		"groups/longest group": {
+			"refuses it":                   together(boundBytes(1<<20), tooLarge(2)),
+			"has no bound when asked anew": forgetsBytes(1 << 20),
+			"has a bound below zero":       boundBytes(-1),
+			"does a part, without a bound": few(5),
+		},
 		"close/loops under way": {
 			"ends a range quietly": quietly(afterClose, true, false),
 			"ends a walk quietly":  quietly(afterClose, false, true),

@@ -18,6 +18,7 @@ func groupRules() []rule {
 		{name: "groups at once", sentence: "Groups at once are isolated: what they move is neither lost nor made.", check: groupsAtOnce},
 		{name: "large group", sentence: "A group may have a hundred records, and insert as many that were deleted a moment ago.", check: groupLarge},
 		{name: "largest group", sentence: "A group of as many rows as Facts says is done whole, or not at all; one more is ErrTooLarge, and nothing of it is done.", check: largestGroup},
+		{name: "longest group", sentence: "A group with as many bytes as Facts says is done; one with more is ErrTooLarge, and nothing of it is done.", check: longestGroup},
 	}
 	for i := range list {
 		list[i].needs = changesPartition

@@ -4,12 +4,16 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/polystore/polystore/repo"
 )
 
 // largeGroup is how many records are tried where Facts sets no bound.
 const largeGroup = 2000
+
+// longGroup is how many bytes are tried where Facts sets no bound.
+const longGroup = 2 << 20
 
 // largestGroup commits as many records as a group may have, and one more. Items have no
 // indexes: each is one row.
@@ -30,6 +34,27 @@ func largestGroup(ctx context.Context, e *env) {
 	}
 	e.is(fmt.Sprintf("a group of %d, one more than Facts.MaxOps", most+1), e.insertGroup(ctx, e.shelved(most, most+1)), repo.ErrTooLarge)
 	equal(e, "the records after the group that was too large", e.shelf(ctx), want)
+}
+
+// longestGroup commits as many bytes as a group may have, but for some, and some more.
+func longestGroup(ctx context.Context, e *env) {
+	e.that(e.facts.MaxBytes >= 0, "Facts.MaxBytes to be how many bytes a group may have, or 0 for any number", "%d", e.facts.MaxBytes)
+	const size = 256 << 10
+	fit := cmp.Or(e.facts.MaxBytes, longGroup) / (size + 1<<10) // of other fields and the key
+	long := func(from, n int) []item {
+		list := e.shelved(from, n)
+		for i := range list {
+			list[i].Text = strings.Repeat("x", size)
+		}
+		return list
+	}
+	e.ok(fmt.Sprintf("a group of %d records with %d bytes each", fit, size), e.insertGroup(ctx, long(0, fit)))
+	equal(e, "the number of records", len(e.shelf(ctx)), fit)
+	if e.facts.MaxBytes == 0 {
+		return
+	}
+	e.is(fmt.Sprintf("a group of %d records with %d bytes each", fit+2, size), e.insertGroup(ctx, long(fit, fit+2)), repo.ErrTooLarge)
+	equal(e, "the number of records after the group that was too large", len(e.shelf(ctx)), fit)
 }
 
 // shelved returns n items of one shelf, the first of which is number from.

@@ -44,6 +44,24 @@ func bound(most int) fault {
 	return func(b *broken) { b.facts = func(f *driver.Facts) { f.MaxOps = most } }
 }
 
+// boundBytes makes Facts say how many bytes a group may have.
+func boundBytes(most int) fault {
+	return func(b *broken) { b.facts = func(f *driver.Facts) { f.MaxBytes = most } }
+}
+
+// forgetsBytes says most to the first who asks, which is the suite, and that there is no
+// bound to all others.
+func forgetsBytes(most int) fault {
+	return func(b *broken) {
+		var asked atomic.Int64
+		b.facts = func(f *driver.Facts) {
+			if f.MaxBytes = most; asked.Add(1) > 1 {
+				f.MaxBytes = 0
+			}
+		}
+	}
+}
+
 // forgetsBound says most to the first who asks, which is the suite, and that there is no
 // bound to all others.
 func forgetsBound(most int) fault {

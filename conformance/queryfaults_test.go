@@ -74,6 +74,7 @@ func lifeFaults() map[string]fault {
 		"groups at once":     racy(),
 		"large group":        few(50),
 		"largest group":      together(bound(300), few(200)),
+		"longest group":      together(boundBytes(1<<20), few(2)),
 		"groups and indexes": noRows(),
 	})
 	bulk := grouped("bulk", map[string]fault{

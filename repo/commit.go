@@ -297,7 +297,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 		return 0, nil, c.keysFirst(ctx, k, writes, err)
 	}
 	b.addGone(c, writes)
-	if err := c.fits(writes, len(b.ops)); err != nil {
+	if err := c.fits(writes, b.ops); err != nil {
 		return 0, nil, err
 	}
 	if err := c.mayLetExpire(ctx, k, writes); err != nil {

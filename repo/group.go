@@ -69,7 +69,7 @@ func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
 
 // Commit does all writes of the group, or none, and fills the version fields. All
 // records must be of one partition, and each may be named once. A group that is too large
-// for the store ([driver.Facts].MaxOps) is ErrTooLarge: split it. The error of the
+// for the store ([driver.Facts].MaxOps and MaxBytes) is ErrTooLarge: split it. The error of the
 // first write that cannot be done is returned: of those whose key cannot be, because the
 // record is there, or is not, or has another version, before those whose unique values are
 // taken.
@@ -98,8 +98,8 @@ func (g *Group[T]) check(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	if err := g.repo.fits(g.writes, len(g.writes)); err != nil {
-		return err
+	if f := &g.repo.store.facts; f.MaxOps > 0 && len(g.writes) > max(f.MaxOps, 1) {
+		return tooManyRows(f, len(g.writes), len(g.writes))
 	}
 	if f := &g.repo.store.facts; len(g.writes) > 1 && f.Unit == driver.UnitRecord {
 		return fmt.Errorf("%s changes one record at a time, and the group has %d; commit them one by one: %w", f.Name, len(g.writes), ErrUnsupported)
@@ -120,15 +120,33 @@ func (g *Group[T]) check(ctx context.Context) error {
 	return nil
 }
 
-// fits refuses a commit of several records that changes so many rows that others would
-// wait for the store.
-func (c *collection) fits(writes []write, rows int) error {
+// fits refuses a commit of several records that is so large that others would wait for the store.
+func (c *collection) fits(writes []write, ops []driver.Op) error {
 	f := &c.store.facts
-	if f.MaxOps == 0 || rows <= f.MaxOps || len(writes) < 2 {
+	if len(writes) < 2 {
 		return nil
 	}
+	if f.MaxOps > 0 && len(ops) > f.MaxOps {
+		return tooManyRows(f, len(writes), len(ops))
+	}
+	if n := bytesOf(ops); f.MaxBytes > 0 && n > f.MaxBytes {
+		return fmt.Errorf("%d records with about %d bytes, those of indexes included, and %s takes at most %d in one commit, or others would wait; split the group: %w",
+			len(writes), n, f.Name, f.MaxBytes, ErrTooLarge)
+	}
+	return nil
+}
+
+func tooManyRows(f *driver.Facts, records, rows int) error {
 	return fmt.Errorf("%d records with %d rows, those of indexes included, and %s takes at most %d in one commit, or others would wait; split the group: %w",
-		len(writes), rows, f.Name, f.MaxOps, ErrTooLarge)
+		records, rows, f.Name, f.MaxOps, ErrTooLarge)
+}
+
+// bytesOf returns about how many bytes the keys and values of ops have.
+func bytesOf(ops []driver.Op) (n int) {
+	for i := range ops {
+		n += bytesIn(ops[i].Row.Key, ops[i].Row.Fields, ops[i].Row.Extra)
+	}
+	return n
 }
 
 // A BatchError says which records of [Repo.InsertAll] were not inserted.
@@ -266,16 +284,19 @@ func fatal(err error) bool {
 	return false
 }
 
-// together returns how many of ws the store can take in one commit.
+// together returns how many of ws the store can take in one commit. With their indexes they may
+// still be too large.
 func (c *collection) together(ws []write) int {
-	unit := c.store.facts.Unit
-	if unit < driver.UnitPartition {
+	f := &c.store.facts
+	if f.Unit < driver.UnitPartition {
 		return 1
 	}
-	seen := map[string]bool{}
+	seen, bytes := map[string]bool{}, 0
 	for i := range ws {
-		text := ws[i].key.Partition + ws[i].key.Sort
-		if seen[text] || unit == driver.UnitPartition && ws[i].key.Partition != ws[0].key.Partition {
+		w := &ws[i]
+		text := w.key.Partition + w.key.Sort
+		bytes += bytesIn(w.key, w.next.vals, w.next.extra)
+		if seen[text] || f.Unit == driver.UnitPartition && w.key.Partition != ws[0].key.Partition || i > 0 && f.MaxBytes > 0 && bytes > f.MaxBytes {
 			return i
 		}
 		seen[text] = true

@@ -126,20 +126,21 @@ func TestKeysAreToldOfFirst(t *testing.T) {
 	}
 }
 
-// A bounded store takes few rows in a commit.
+// A bounded store takes few rows and bytes in a commit.
 type bounded struct {
 	driver.Store
-	commits int
+	commits int // rows of the largest
+	number  int
 }
 
 func (s *bounded) Facts() driver.Facts {
 	f := s.Store.Facts()
-	f.MaxOps = 6
+	f.MaxOps, f.MaxBytes = 6, 1<<20
 	return f
 }
 
 func (s *bounded) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	s.commits = max(s.commits, len(ops))
+	s.commits, s.number = max(s.commits, len(ops)), s.number+1
 	return s.Store.Commit(ctx, token, ops)
 }
 
@@ -188,12 +189,64 @@ func TestLargeGroup(t *testing.T) {
 	}
 }
 
+// A group with more bytes than the store takes is refused before anything is written, those of
+// indexes included. One record may have any number, and InsertAll finds out by itself.
+func TestLargeGroupOfBytes(t *testing.T) {
+	s := &bounded{Store: memory.New(nil)}
+	type item struct {
+		Box  string `repo:"box"`
+		N    int    `repo:"n"`
+		Text string `repo:"text"`
+	}
+	open := func(name string, x ...repo.Index) *repo.Repo[item] {
+		items, err := repo.Open[item](t.Context(), repo.NewStore(s, nil), repo.Schema{Collection: name, Partition: []string{"box"}, Sort: []string{"n"}, Indexes: x})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return items
+	}
+	plain, covered := open("plain"), open("covered", repo.Index{Partition: []string{"box"}, Sort: []string{"-n"}, Covers: []string{"text"}, Kind: "table"})
+	text := func(size int) string { return strings.Repeat("x", size) }
+	for _, tt := range []struct {
+		items *repo.Repo[item]
+		sizes []int
+		done  bool
+	}{
+		{plain, []int{500_000, 500_000}, true}, {plain, []int{600_000, 500_000}, false}, {covered, []int{250_000, 250_000}, true},
+		{covered, []int{300_000, 250_000}, false}, {covered, []int{1_000_000}, true},
+	} {
+		g, box := tt.items.Group(), fmt.Sprint(tt.sizes)
+		for i, size := range tt.sizes {
+			g.Insert(&item{box, i, text(size)})
+		}
+		err := g.Commit(t.Context())
+		n, failed := tt.items.Count(t.Context(), repo.Where("box", box))
+		if failed != nil {
+			t.Fatal(failed)
+		}
+		if tt.done && (err != nil || n != len(tt.sizes)) {
+			t.Errorf("%v: %d records, %v", tt.sizes, n, err)
+		}
+		if !tt.done && (n != 0 || !errors.Is(err, repo.ErrTooLarge) || !strings.Contains(err.Error(), "split the group")) {
+			t.Errorf("%v: %d records, %v; want ErrTooLarge that says what to do", tt.sizes, n, err)
+		}
+	}
+	s.number = 0
+	n, err := plain.InsertAll(t.Context(), func(yield func(item, error) bool) {
+		for i := 0; i < 6 && yield(item{"all", i, text(400_000)}, nil); i++ {
+		}
+	})
+	if n != 6 || err != nil || s.number != 3 {
+		t.Errorf("%d inserted by %d commits, %v; want 6 by 3", n, s.number, err)
+	}
+}
+
 // A boundless store takes groups of any size.
 type boundless struct{ driver.Store }
 
 func (s boundless) Facts() driver.Facts {
 	f := s.Store.Facts()
-	f.MaxOps = 0
+	f.MaxOps, f.MaxBytes = 0, 0
 	return f
 }
 

@@ -158,17 +158,22 @@ func (r *Repo[T]) encode(next *record, rec *T) error {
 }
 
 func (c *collection) checkSize(rec *record, key driver.Key) error {
-	size := len(key.Partition) + len(key.Sort)
-	for i := range rec.vals {
-		size += sizeOf(&rec.vals[i])
-	}
-	for i := range rec.extra {
-		size += len(rec.extra[i].Name) + sizeOf(&rec.extra[i].Value)
-	}
-	if size > maxRecord {
+	if size := bytesIn(key, rec.vals, rec.extra); size > maxRecord {
 		return ofKey(key, fmt.Errorf("record of about %d bytes, at most %d: %w", size, maxRecord, ErrTooLarge))
 	}
 	return nil
+}
+
+// bytesIn returns about how many bytes a key and values have.
+func bytesIn(key driver.Key, vals []driver.Value, extra []driver.Pair) int {
+	size := len(key.Partition) + len(key.Sort)
+	for i := range vals {
+		size += sizeOf(&vals[i])
+	}
+	for i := range extra {
+		size += len(extra[i].Name) + sizeOf(&extra[i].Value)
+	}
+	return size
 }
 
 func sizeOf(v *driver.Value) int {

@@ -133,6 +133,7 @@ func (s *Store) suits(g *greeting) error {
 func (s *Store) factsOf(g *greeting) driver.Facts {
 	f := driver.Facts{
 		MaxOps:        1000,
+		MaxBytes:      8 << 20,
 		Name:          "mongo",
 		Version:       g.version,
 		Detail:        s.detail(g),

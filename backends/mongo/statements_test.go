@@ -213,8 +213,8 @@ func TestStatementsAreThoseOfTheDesign(t *testing.T) {
 	sc.same("delete", written("mongo/delete", bson.M{"where": atRev(seventh)}))
 }
 
-// Statements of a transaction are those of the design, in the order of the ops, and
-// neighbours share one.
+// Statements of a transaction are those of the design, in the order of their first ops, and
+// ops that are done in the same way share one.
 func TestStatementsOfTransactions(t *testing.T) {
 	t.Parallel()
 	sc := newScribe(t)

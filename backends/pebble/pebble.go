@@ -123,6 +123,7 @@ func (s *Store) openPebble(opts *Options) (err error) {
 func facts(dir string, opts *Options) driver.Facts {
 	f := driver.Facts{
 		MaxOps:     5000,
+		MaxBytes:   8 << 20,
 		Name:       "pebble",
 		Version:    version(),
 		Detail:     "directory " + dir,

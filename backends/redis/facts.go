@@ -34,6 +34,7 @@ func (s *Store) learn(ctx context.Context) error {
 	}
 	s.facts = driver.Facts{
 		MaxOps:    4000,
+		MaxBytes:  4 << 20,
 		Name:      "redis",
 		Detail:    s.detail(all),
 		Unit:      driver.UnitStore,

@@ -95,6 +95,10 @@ type Facts struct {
 	// ErrTooLarge. 0 is any number.
 	MaxOps int
 
+	// MaxBytes is how many bytes the keys and values of such a commit should have at most, for
+	// the same reason. 0 is any number.
+	MaxBytes int
+
 	// Tallies says that calls add what they send to the [Tally] of their context. Where it is
 	// not set, package repo counts calls: one trip each, and a request for each row of a Get.
 	Tallies bool
