@@ -11,13 +11,14 @@ import (
 
 func versionFaults() map[string]fault {
 	return grouped(catalogGroup, map[string]fault{
-		"made anew by another program":     staleCatalog(),
-		"index dropped by another program": staleCatalog(),
-		"expiry of another program":        lastsForEver,
-		"fields of another program":        declaredOnly,
-		"elements of another kind":         together(noCatalog(), nothingIsSchema),
-		"native index of another program":  rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
-		"builds of another program":        countFault(),
+		"made anew by another program":      staleCatalog(),
+		"index dropped by another program":  staleCatalog(),
+		"expiry of another program":         lastsForEver,
+		"fields of another program":         declaredOnly,
+		"elements of another kind":          together(noCatalog(), nothingIsSchema),
+		"native index of another program":   rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
+		"builds of another program":         countFault(),
+		"field left out by another program": staleCatalog(),
 	})
 }
 

@@ -16,6 +16,7 @@ func versionRules() []rule {
 		{name: "made anew by another program", sentence: "A program that has a collection open which another one drops, and makes anew, is refused to read and to write.", needs: both(others, keepsNear), check: madeAnew},
 		{name: "index dropped by another program", sentence: "A program that has a collection open of which another one drops an index is refused to read and to write.", needs: both(others, keepsNear), check: indexDropped},
 		{name: "expiry of another program", sentence: "The expiry that another program gives to a record counts for one that knows of none.", needs: both(others, keepsNear), check: expiryOfAnother},
+		{name: "field left out by another program", sentence: "Where another program has written records without a field, no query is answered that would miss them.", needs: both(others, keepsNear), check: leftOutByAnother},
 		{name: "native index of another program", sentence: "A program that does not know of an index which the store keeps goes on, and may be opened anew; the index finds what it writes.", needs: both(others, keepsSome), check: nativeOfAnother},
 		{name: "builds of another program", sentence: "Programs that add an index which the store keeps to a collection with records, at once, all come to have it.", needs: both(others, keepsSome), check: buildsAtOnce},
 		{name: "fields of another program", sentence: "What a program writes again keeps the fields, and the expiry, that only another program declares; what begins anew has nothing of what was there before.", needs: keepsNear, check: fieldsOfAnother},
@@ -152,6 +153,39 @@ func expiryOfAnother(ctx context.Context, e *env) {
 		equal(e, "the keys of "+q.String(), len(collect(e, "keys", before.repo.Keys(ctx, q))), 1)
 	}
 	e.ok("insert over an expired record", before.repo.Insert(ctx, &message{Host: f.Host, ID: 1, Level: f.Level, Text: f.Text}))
+}
+
+// A curt message may have no text.
+type curt struct {
+	Host  string    `repo:"host"`
+	Time  time.Time `repo:"time"`
+	ID    int64     `repo:"id"`
+	Level string    `repo:"level"`
+	Text  *string   `repo:"text"`
+}
+
+func leftOutByAnother(ctx context.Context, e *env) {
+	name := e.freshName()
+	x := repo.Index{Partition: []string{"host", "level"}, Sort: []string{"text"}}
+	before := e.older(ctx, name, x)
+	insertAll(ctx, e, before.repo, message{Host: e.name("h"), Level: e.name("level"), Text: "has one"})
+	q := repo.Where("host", e.name("h")).Where("level", e.name("level"))
+	equal(e, "what is found while all have a text", find(ctx, e, before.repo, q, textOfMessage), []string{"has one"})
+	schema := withIndexes(x)
+	schema.Collection = name
+	newer, err := repo.Open[curt](ctx, repo.NewStore(e.store, nil), schema)
+	e.ok("open by a program whose records may lack the text", err)
+	insertAll(ctx, e, newer, curt{Host: e.name("h"), ID: 1, Level: e.name("level")})
+	_, err = before.repo.Count(ctx, q)
+	e.is("count by an index that lacks a record", err, repo.ErrNoIndex)
+	_, err = repo.Collect(before.repo.Find(ctx, q))
+	e.is("find by it", err, repo.ErrNoIndex)
+	_, err = repo.Collect(before.repo.Keys(ctx, q))
+	e.is("keys by it", err, repo.ErrNoIndex)
+	_, err = before.repo.Page(ctx, q, "")
+	e.is("page by it", err, repo.ErrNoIndex)
+	equal(e, "what has a text", find(ctx, e, before.repo, q.Order("text"), textOfMessage), []string{"has one"})
+	clean(ctx, e, newer)
 }
 
 // A letter is a message as a newer program knows it.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -58,7 +59,7 @@ func (c *collection) keepNative(ctx context.Context, x *index, replaces bool) er
 			return err
 		}
 	}
-	if err := c.store.outlast(ctx); err != nil {
+	if err := c.store.outlast(ctx, time.Now()); err != nil {
 		return err
 	}
 	if !replaces { // the program that is at it may have dropped the other one

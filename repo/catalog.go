@@ -36,6 +36,7 @@ type catalogEntry struct {
 	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists, where an index has them and they are no strings
 	Dropping   bool              `json:"dropping,omitempty"` // its records go, or are gone
 	Optional   []string          `json:"optional,omitempty"` // fields that a record may lack: declared after the first ones, or so that they may be absent
+	Lacking    []string          `json:"lacking,omitempty"`  // fields of which programs are being told that records will lack them
 	Expiring   bool              `json:"expiring,omitempty"` // programs are being told that records will expire
 	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire, and all have been told
 	Indexes    []catalogIndex    `json:"indexes,omitempty"`

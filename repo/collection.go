@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // A collection is a schema compiled against a record type: its tables, and the
-// place of every field among a record's values. Its lease alone changes after Open.
+// place of every field among a record's values. Its lease, and what it owes, alone change after Open.
 type collection struct {
 	store      *Store
 	shared     *shared
@@ -27,17 +28,17 @@ type collection struct {
 	elems      []driver.Kind  // by position: of a list, the kind of its elements
 	nanos      []bool         // by position: an integer that keeps the nanoseconds of a time
 	scalars    []*structField // by position: a field that every record has which this program writes, or nil
-	optional   []string       // names of fields that records of other programs may lack
 	keySources []source       // of the key columns
 	keyAccess  []access       // for reads that want keys only
 	expires    bool           // this program says when records expire
 	late       bool           // and the catalog is told so when the first record does: for maps, which mostly do not
 	attached   bool           // the catalog is not to be changed
-	extra      bool           // records may have undeclared fields
-	indexed    []bool         // by position: some index needs the field
-	indexMask  []int          // ordinals of those fields
-	loose      bool           // some index is
-	retention  time.Duration  // how long a deleted record stays as a tombstone
+	owing      atomic.Pointer[owing]
+	extra      bool          // records may have undeclared fields
+	indexed    []bool        // by position: some index needs the field
+	indexMask  []int         // ordinals of those fields
+	loose      bool          // some index is
+	retention  time.Duration // how long a deleted record stays as a tombstone
 }
 
 // An index is an Index compiled: its table, and where its columns come from.

@@ -303,6 +303,9 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if err := c.mayLetExpire(ctx, k, writes); err != nil {
 		return 0, nil, err
 	}
+	if err := c.maySkip(ctx, k, writes); err != nil {
+		return 0, nil, err
+	}
 	if err := c.enter(ctx, k); err != nil {
 		return 0, nil, err
 	}

@@ -29,7 +29,7 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 			n++
 			return true, nil
 		})
-		return n, cmp.Or(err, c.holds(ctx))
+		return n, cmp.Or(err, c.answers(ctx, &p))
 	}
 	counter, ok := c.store.driver.(driver.Counter)
 	if !ok || c.mayExpire() || !c.store.facts.Counts.Has {
@@ -51,7 +51,7 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 	if p.limit > 0 {
 		n = min(n, p.limit)
 	}
-	if err := c.holds(ctx); err != nil || !c.mayExpire() {
+	if err := c.answers(ctx, &p); err != nil || !c.mayExpire() {
 		return n, err
 	}
 	return c.countRows(ctx, k, &p) // a store that counts does not look at the clock
@@ -67,7 +67,7 @@ func (c *collection) countRows(ctx context.Context, k *call, p *plan) (n int, er
 			break
 		}
 	}
-	return n, c.holds(ctx)
+	return n, c.answers(ctx, p)
 }
 
 // mayExpire reports whether there may be records that expire, as far as is known.
@@ -112,7 +112,7 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 		err := c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(rec *record, _ position) (bool, error) {
 			return yield(keyFrom(rec.vals[:len(c.key)])), nil
 		})
-		return cmp.Or(err, c.holds(ctx))
+		return cmp.Or(err, c.answers(ctx, &p))
 	}
 	n := 0
 	for row, err := range c.rows(ctx, k, &p, p.limit) {
@@ -133,7 +133,7 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 			break
 		}
 	}
-	return c.holds(ctx)
+	return c.answers(ctx, &p)
 }
 
 // keyFrom returns key values as a caller's Key.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -50,7 +51,7 @@ func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collectio
 		return err
 	}
 	sh.lose() // whatever happens now, nobody reads or writes with the index
-	if err := store.outlast(ctx); err != nil {
+	if err := store.outlast(ctx, time.Now()); err != nil {
 		return err
 	}
 	if err := store.driver.Drop(ctx, []*driver.Table{e.Indexes[at].tableIn(collection)}); err != nil {
@@ -119,7 +120,7 @@ func dropCollection(ctx context.Context, store *Store, k *call, sh *shared, coll
 	}
 	sh.lose() // whatever happens now, no repository that is open may read or write any more
 	if !told {
-		if err := store.outlast(ctx); err != nil {
+		if err := store.outlast(ctx, time.Now()); err != nil {
 			return err
 		}
 	}

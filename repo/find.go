@@ -64,7 +64,7 @@ func (v view[T]) findBy(ctx context.Context, k *call, p *plan, yield func(*T, po
 			err = v.findByKey(ctx, k, p, yield)
 		}
 	}
-	return cmp.Or(err, v.c.holds(ctx))
+	return cmp.Or(err, v.c.answers(ctx, p))
 }
 
 // findCovered yields what the rows themselves say.

@@ -96,7 +96,7 @@ func TestNoExpiryWithoutDefine(t *testing.T) {
 		t.Fatal(err)
 	}
 	past := time.Now().Add(-time.Hour)
-	record := map[string]any{"author": "a", "id": "b", "category": "IT", "created": past, "_expires": past}
+	record := map[string]any{"author": "a", "id": "b", "title": "", "category": "IT", "created": past, "views": 0, "_expires": past}
 	if err := maps.Put(t.Context(), &record); !errors.Is(err, repo.ErrInvalid) {
 		t.Errorf("Put = %v, want ErrInvalid", err)
 	}

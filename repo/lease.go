@@ -124,6 +124,7 @@ func (c *collection) know(e *catalogEntry) {
 	if e.Expires {
 		c.shared.settled.Store(true)
 	}
+	c.shared.learn(e.presence())
 }
 
 // gone returns why the repository must not be used any more.
@@ -166,12 +167,13 @@ func (c *collection) holds(ctx context.Context) error {
 	}
 }
 
-// outlast waits until every repository, in every program, knows what the catalog says now.
-func (s *Store) outlast(ctx context.Context) error {
+// outlast waits until every repository, in every program, knows what the catalog says since
+// a time.
+func (s *Store) outlast(ctx context.Context, since time.Time) error {
 	if s.facts.OneProcess {
 		return nil
 	}
-	t := time.NewTimer(leaseOver)
+	t := time.NewTimer(time.Until(since.Add(leaseOver)))
 	defer t.Stop()
 	select {
 	case <-t.C:
@@ -179,6 +181,50 @@ func (s *Store) outlast(ctx context.Context) error {
 	case <-ctx.Done():
 		return fmt.Errorf("while other programs were told, which takes %s: %w: %w", leaseOver, ErrTimeout, ctx.Err())
 	}
+}
+
+// announce lets try change what the catalog says of the records, again and again while other
+// programs are faster.
+func (c *collection) announce(ctx context.Context, k *call, try func(*catalogEntry) (ok bool, err error)) error {
+	if k.within {
+		return nil // the record is one that is there
+	}
+	if err := c.shared.gate.shut(ctx); err != nil {
+		return err
+	}
+	defer c.shared.gate.open()
+	for range maxAttempts {
+		if err := c.gone(); err != nil {
+			return err
+		}
+		e, err := c.store.readCatalog(ctx, k, c.store.cat, c.name)
+		if err == nil {
+			err = c.against(e)
+		}
+		if err != nil {
+			return err
+		}
+		if ok, err := try(e); ok || err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("other programs keep changing the catalog: %w", ErrConflict)
+}
+
+// outlast waits until every program knows what the catalog says of some things. A call with
+// less time than that leaves the rest of the waiting to the next one. The caller holds the gate.
+func (c *collection) outlast(ctx context.Context, e *catalogEntry, what ...string) error {
+	var since time.Time
+	for _, name := range what {
+		name = e.Made + "." + name
+		if c.shared.told[name].IsZero() {
+			c.shared.told[name] = time.Now()
+		}
+		if at := c.shared.told[name]; at.After(since) {
+			since = at
+		}
+	}
+	return c.store.outlast(ctx, since)
 }
 
 // A background is what a store does beside its calls.

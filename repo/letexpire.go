@@ -1,9 +1,6 @@
 package repo
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // Programs that know of no record that expires count by the store, which looks at no clock,
 // and patch without a look at what is there. So before the first record of a collection
@@ -22,7 +19,7 @@ func (c *collection) letExpire(ctx context.Context, k *call, e *catalogEntry) (o
 			return false, err
 		}
 	}
-	if err := c.store.outlast(ctx); err != nil {
+	if err := c.outlast(ctx, e, mapExpires); err != nil {
 		return false, err
 	}
 	e.Expiring, e.Expires = false, true
@@ -51,36 +48,14 @@ func (c *collection) mayLetExpire(ctx context.Context, k *call, writes []write) 
 }
 
 func (c *collection) startExpiry(ctx context.Context, k *call) error {
-	if k.within {
-		return nil // the record is one that is there
-	}
-	if err := c.shared.gate.shut(ctx); err != nil {
-		return err
-	}
-	defer c.shared.gate.open()
-	for range maxAttempts {
-		if c.shared.settled.Load() {
-			return nil
-		}
-		if err := c.gone(); err != nil {
-			return err
-		}
-		e, err := c.store.readCatalog(ctx, k, c.store.cat, c.name)
-		if err == nil {
-			err = c.against(e)
-		}
+	return c.announce(ctx, k, func(e *catalogEntry) (bool, error) {
 		switch {
-		case err != nil:
-			return err
 		case e.Expires:
 			c.know(e)
-			return nil
+			return true, nil
 		case c.attached:
-			return errLasting
+			return false, errLasting
 		}
-		if ok, err := c.letExpire(ctx, k, e); ok || err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("other programs keep changing the catalog: %w", ErrConflict)
+		return c.letExpire(ctx, k, e)
+	})
 }

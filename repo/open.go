@@ -166,13 +166,25 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 			return false, err
 		}
 	}
-	if c.expires && !c.late && !o.attach && !e.Expires {
-		if ok, err := c.letExpire(ctx, k, e); !ok {
+	if !o.attach && !c.late {
+		if ok, err := c.letAll(ctx, k, e); !ok {
 			return false, err
 		}
 	}
 	c.adopt(e)
 	return true, nil
+}
+
+// letAll makes the catalog say what the type of the records allows: that they expire, and
+// lack fields. Maps allow everything, and mostly do not.
+func (c *collection) letAll(ctx context.Context, k *call, e *catalogEntry) (ok bool, err error) {
+	if c.expires && !e.Expires {
+		if ok, err := c.letExpire(ctx, k, e); !ok {
+			return false, err
+		}
+	}
+	names := c.mayLack(e.presence().all())
+	return c.letLack(ctx, k, e, slices.DeleteFunc(names, func(name string) bool { return c.at(name) < 0 }))
 }
 
 // adopt makes e the entry that writers of this process go by.
@@ -181,7 +193,7 @@ func (c *collection) adopt(e *catalogEntry) {
 	c.made, c.drops = e.Made, c.shared.drops.Load()
 	c.shared.expires.Store(e.Expires || e.Expiring)
 	c.shared.settled.Store(e.Expires)
-	c.optional = e.Optional
+	c.shared.learn(e.presence())
 }
 
 // create makes a collection that is not in the catalog. The entry comes before the tables,

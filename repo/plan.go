@@ -19,6 +19,7 @@ type plan struct {
 	extent
 	*access
 	bound
+	known *presence // by which an index was taken
 }
 
 // An access says how a view reads the rows of one table.
@@ -40,6 +41,7 @@ func (c *collection) plan(q Query, by []access) (plan, error) {
 	if _, _, ok := c.fitsTable(&b, nil); ok {
 		return c.planOn(b, nil, by) // which costs less than any index
 	}
+	known := c.shared.presence.Load()
 	var best, lacking *index
 	var least cost
 	for i, x := range c.indexes {
@@ -47,7 +49,7 @@ func (c *collection) plan(q Query, by []access) (plan, error) {
 		if !ok {
 			continue
 		}
-		if c.lacksRows(&b, x, fixed) {
+		if c.lacksRows(&b, x, fixed, known) {
 			if lacking == nil || x.name < lacking.name {
 				lacking = x
 			}
@@ -58,15 +60,17 @@ func (c *collection) plan(q Query, by []access) (plan, error) {
 		}
 	}
 	if best == nil {
-		return plan{}, c.noIndex(&b, lacking)
+		return plan{}, c.noIndex(&b, lacking, known)
 	}
-	return c.planOn(b, best, by)
+	p, err := c.planOn(b, best, by)
+	p.known = known
+	return p, err
 }
 
 // lacksRows reports whether x may have no row for a record that a query asks for: one
 // that lacks a column of x which the query does not name.
-func (c *collection) lacksRows(b *bound, x *index, fixed int) bool {
-	return slices.ContainsFunc(x.sort[b.named(fixed):], func(src source) bool { return !c.isAlways(src.at) })
+func (c *collection) lacksRows(b *bound, x *index, fixed int, p *presence) bool {
+	return slices.ContainsFunc(x.sort[b.named(fixed):], func(src source) bool { return !c.isAlways(src.at, p) })
 }
 
 // named returns how many sort columns of a table a query names, if it fixes some of them.
@@ -226,11 +230,11 @@ func (p *plan) setRange(head []byte, col driver.Column, cond *condition) error {
 
 // noIndex returns the error for a query that no table answers; lacking is an index that
 // would if it had rows for all records.
-func (c *collection) noIndex(b *bound, lacking *index) error {
+func (c *collection) noIndex(b *bound, lacking *index, known *presence) error {
 	x := b.index()
 	switch {
 	case lacking != nil:
-		return c.lackingRows(b, lacking)
+		return c.lackingRows(b, lacking, known)
 	case len(x.Partition)+len(x.Sort) == 0:
 		return &noIndex{"a query without conditions reads everything; use Walk, or Scan"}
 	case len(b.conds) > b.equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.equal].field:
@@ -242,13 +246,13 @@ func (c *collection) noIndex(b *bound, lacking *index) error {
 
 // lackingRows is noIndex for a query that names fewer fields than an index has, of which
 // records may lack one.
-func (c *collection) lackingRows(b *bound, x *index) error {
+func (c *collection) lackingRows(b *bound, x *index, known *presence) error {
 	fixed, reverse, _ := c.fitsTable(b, x)
 	var order, lacks []string
 	last := 0
 	for i, src := range x.sort[fixed:] {
 		name := c.cols[src.at].Name
-		if i >= b.named(fixed)-fixed && !c.isAlways(src.at) {
+		if i >= b.named(fixed)-fixed && !c.isAlways(src.at, known) {
 			lacks, last = append(lacks, name), i+1
 		}
 		if src.desc != reverse {

@@ -80,6 +80,9 @@ type shared struct {
 
 	expires atomic.Bool // the catalog says that records may expire, or will soon
 	settled atomic.Bool // and all programs know it, so that they may be written
+
+	presence atomic.Pointer[presence]
+	told     map[string]time.Time // since when the catalog says what all programs are to know: for whoever is within the gate
 }
 
 // NewStore returns a Store on a backend. The Store owns the backend: Close
@@ -122,7 +125,7 @@ func (s *Store) shared(collection string) *shared {
 	defer s.mu.Unlock()
 	sh := s.open[collection]
 	if sh == nil {
-		sh = &shared{}
+		sh = &shared{told: map[string]time.Time{}}
 		s.open[collection] = sh
 	}
 	return sh

@@ -1,0 +1,317 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// A mark is what a player has, with a score always.
+type mark struct {
+	ID     string `repo:"id"`
+	Player string `repo:"player"`
+	Score  int    `repo:"score"`
+}
+
+// A draft is a mark of a program that knows of no score yet.
+type draft struct {
+	ID     string `repo:"id"`
+	Player string `repo:"player"`
+}
+
+func markSchema(indexes ...repo.Index) repo.Schema {
+	return repo.Schema{Collection: "marks", Partition: []string{"id"}, Indexes: indexes}
+}
+
+func byMark(kind string) repo.Index {
+	return repo.Index{Partition: []string{"player"}, Sort: []string{"score"}, Kind: kind}
+}
+
+// openMaps opens a collection as maps, with what the store says of it.
+func openMaps(t *testing.T, store *repo.Store, name string, opts ...repo.OpenOption) *repo.Repo[map[string]any] {
+	t.Helper()
+	schema, err := repo.SchemaOf(t.Context(), store, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return must[map[string]any](t, store, schema, opts...)
+}
+
+// waysToLack are the ways in which another program makes a record without a score: each
+// opens the collection, and returns what it then does to the record with a key.
+func waysToLack(t *testing.T, store *repo.Store, index repo.Index) map[string]func() func(id string) error {
+	ctx := t.Context()
+	maps := func() *repo.Repo[map[string]any] { return openMaps(t, store, "marks") }
+	whole := func(id string) *map[string]any { return &map[string]any{"id": id, "player": "p", "score": 3} }
+	list := map[string]func() func(id string) error{
+		"a pointer": func() func(string) error {
+			r := must[result](t, store, markSchema(index))
+			return func(id string) error { return r.Insert(ctx, &result{ID: id, Player: "p"}) }
+		},
+		"a map": func() func(string) error {
+			r := maps()
+			return func(id string) error { return r.Put(ctx, &map[string]any{"id": id, "player": "p"}) }
+		},
+		"a map of a group": func() func(string) error {
+			r := maps()
+			return func(id string) error {
+				g := r.Group()
+				g.Insert(&map[string]any{"id": id, "player": "p"})
+				return g.Commit(ctx)
+			}
+		},
+		"a patch of a map": func() func(string) error {
+			r := maps()
+			return func(id string) error {
+				_, err := r.Patch(ctx, repo.Key{id}, repo.Unset("score"))
+				return errors.Join(r.Insert(ctx, whole(id+"x")), notFound(err), r.Put(ctx, whole(id)), second(r.Patch(ctx, repo.Key{id}, repo.Set("score", nil))))
+			}
+		},
+		"an update of a map": func() func(string) error {
+			r := maps()
+			return func(id string) error {
+				return errors.Join(r.Insert(ctx, whole(id)), second(r.Update(ctx, repo.Key{id}, func(m *map[string]any) error { delete(*m, "score"); return nil })))
+			}
+		},
+	}
+	if index.Kind == "native" {
+		list["a struct without the field"] = func() func(string) error {
+			r := must[draft](t, store, markSchema())
+			return func(id string) error { return r.Insert(ctx, &draft{id, "p"}) }
+		}
+	}
+	return list
+}
+
+func notFound(err error) error {
+	if errors.Is(err, repo.ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("patch of what is not there: %w", err)
+}
+
+// A field that all records have is one that some lack as soon as another program writes one
+// without it, for who had the collection open, and for who opens it then.
+func TestRecordsComeToLackField(t *testing.T) {
+	for _, kind := range []string{"table", "native"} {
+		both(t, func(t *testing.T, older, newer *repo.Store) {
+			for name, way := range waysToLack(t, newer, byMark(kind)) {
+				before := must[mark](t, older, markSchema(byMark(kind)))
+				if err := before.Insert(t.Context(), &mark{"1", "p", 5}); err != nil {
+					t.Fatal(err)
+				}
+				lack := way()
+				if err := lack("2"); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				lacksScore(t, name+", open before", before)
+				lacksScore(t, name+", open after", must[mark](t, older, markSchema(byMark(kind))))
+				if err := repo.DropCollection(t.Context(), newer, "marks"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// lacksScore sees that no query is answered that would miss the records without a score.
+func lacksScore(t *testing.T, what string, r *repo.Repo[mark]) {
+	t.Helper()
+	ctx, q := t.Context(), repo.Where("player", "p")
+	view, err := repo.ViewOf[draft](r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, err := range map[string]error{
+		"find":    second(repo.Collect(r.Find(ctx, q))),
+		"keys":    second(repo.Collect(r.Keys(ctx, q))),
+		"count":   second(r.Count(ctx, q)),
+		"page":    second(r.Page(ctx, q, "")),
+		"one":     second(r.One(ctx, q)),
+		"explain": second(r.Explain(q)),
+		"view":    second(repo.Collect(view.Find(ctx, q))),
+	} {
+		if !errors.Is(err, repo.ErrNoIndex) || !strings.Contains(err.Error(), `by_player_score lacks records without score; add {Partition: ["player"]}`) {
+			t.Errorf("%s: %s: %v, want ErrNoIndex with the remedy", what, way, err)
+		}
+	}
+	all, err := repo.Collect(r.Scan(ctx, q))
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := repo.Collect(r.Find(ctx, q.AtLeast("score", 1)))
+	if len(some) != len(all)-1 || err != nil {
+		t.Errorf("%s: %d of %d records have a score, %v; want all but one", what, len(some), len(all), err)
+	}
+}
+
+// Maps that leave nothing out, and programs that only read, are in nobody's way.
+func TestWholeMapsBesideStructs(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		ctx := t.Context()
+		before := must[mark](t, older, markSchema(byMark("native")))
+		maps, began := openMaps(t, newer, "marks"), time.Now()
+		must[draft](t, newer, markSchema())
+		if err := errors.Join(maps.Insert(ctx, &map[string]any{"id": "1", "player": "p", "score": 1}),
+			second(maps.Patch(ctx, repo.Key{"1"}, repo.Add("score", 1))), second(maps.Patch(ctx, repo.Key{"1"}, repo.Set("player", "p")))); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it took %s, and nobody was to be told", took)
+		}
+		time.Sleep(10 * time.Second)
+		if n, err := before.Count(ctx, repo.Where("player", "p")); n != 1 || err != nil {
+			t.Errorf("%d, %v; want the record of the map", n, err)
+		}
+	})
+}
+
+// While other programs come to know of it, what an index answers is whole or an error.
+func TestLackingBesideReaders(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		ctx := t.Context()
+		r := must[mark](t, older, markSchema(byMark("")))
+		if err := r.Insert(ctx, &mark{"1", "p", 5}); err != nil {
+			t.Fatal(err)
+		}
+		maps := openMaps(t, newer, "marks")
+		var there atomic.Bool
+		done := make(chan error, 1)
+		go func() {
+			err := maps.Insert(ctx, &map[string]any{"id": "2", "player": "p"})
+			there.Store(true)
+			done <- err
+		}()
+		for range 60 {
+			lacking := there.Load()
+			n, err := r.Count(ctx, repo.Where("player", "p"))
+			if err == nil && (lacking || n != 1) || err != nil && !errors.Is(err, repo.ErrNoIndex) {
+				t.Fatalf("%d records, %v; a second one without the field is there: %v", n, err, lacking)
+			}
+			time.Sleep(70 * time.Millisecond)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A reading that began before a record lacked the field does not end as if it were whole.
+func TestLackingBesideSleeper(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		ctx := t.Context()
+		r := must[mark](t, older, markSchema(byMark("")))
+		for i := range 600 {
+			if err := r.Insert(ctx, &mark{fmt.Sprint(i), "p", i}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		n := 0
+		var last error
+		for _, err := range r.Find(ctx, repo.Where("player", "p")) {
+			if last = err; err == nil {
+				n++
+			}
+			if n == 10 {
+				if err := openMaps(t, newer, "marks").Insert(ctx, &map[string]any{"id": "x", "player": "p"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if n != 600 || !errors.Is(last, repo.ErrNoIndex) {
+			t.Errorf("%d records, %v; want 600 and then ErrNoIndex", n, last)
+		}
+	})
+}
+
+// Calls that have less time than it takes to tell other programs get there together.
+func TestShortCallsThatTellOthers(t *testing.T) {
+	for name, record := range map[string]map[string]any{
+		"a field is left out": {"id": "2", "player": "p"},
+		"it expires":          {"id": "2", "player": "p", "score": 1, "_expires": time.Now().Add(100 * 365 * 24 * time.Hour)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newCommon(nil)
+				must[mark](t, s.program(t), markSchema(byMark("")))
+				maps := openMaps(t, s.program(t), "marks")
+				calls := 0
+				for err := repo.ErrTimeout; err != nil; calls++ {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					err = maps.Insert(ctx, &record)
+					cancel()
+					if err != nil && (!errors.Is(err, repo.ErrTimeout) || calls > 5) {
+						t.Fatalf("call %d: %v", calls, err)
+					}
+				}
+				if calls != 3 {
+					t.Errorf("done after %d calls of a second, want 3", calls)
+				}
+			})
+		})
+	}
+}
+
+// A program whose type allows a field to be absent has told others when it is open.
+func TestPointerIsToldAtOpen(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		before := must[mark](t, older, markSchema(byMark("")))
+		after := must[result](t, newer, markSchema(byMark("")))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := after.Insert(ctx, &result{ID: "1", Player: "p"}); err != nil {
+			t.Error(err)
+		}
+		if n, err := before.Count(ctx, repo.Where("player", "p")); !errors.Is(err, repo.ErrNoIndex) {
+			t.Errorf("%d, %v; want ErrNoIndex", n, err)
+		}
+	})
+}
+
+// A program that is stopped while it tells others leaves the rest to the next one.
+func TestStoppedWhileOthersAreTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newCommon(nil)
+		before := must[mark](t, s.program(t), markSchema(byMark("")))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		record := map[string]any{"id": "2", "player": "p"}
+		if err := openMaps(t, s.program(t), "marks").Insert(ctx, &record); !errors.Is(err, repo.ErrTimeout) {
+			t.Fatalf("%v, want ErrTimeout", err)
+		}
+		began := time.Now()
+		if err := openMaps(t, s.program(t), "marks").Insert(t.Context(), &record); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 2*time.Second {
+			t.Errorf("another program wrote after %s, when others may not know yet", took)
+		}
+		if n, err := before.Count(t.Context(), repo.Where("player", "p")); !errors.Is(err, repo.ErrNoIndex) {
+			t.Errorf("%d, %v; want ErrNoIndex", n, err)
+		}
+	})
+}
+
+// Who opens without being allowed to change the catalog leaves no field out that all records
+// have.
+func TestLackingWithoutDefine(t *testing.T) {
+	both(t, func(t *testing.T, older, newer *repo.Store) {
+		must[mark](t, older, markSchema(byMark("")))
+		maps := openMaps(t, newer, "marks", repo.WithoutDefine())
+		record := map[string]any{"id": "1", "player": "p"}
+		if err := maps.Insert(t.Context(), &record); !errors.Is(err, repo.ErrInvalid) || !strings.Contains(err.Error(), "score") {
+			t.Errorf("insert without the field: %v, want ErrInvalid that names it", err)
+		}
+		record["score"] = 1
+		if err := maps.Insert(t.Context(), &record); err != nil {
+			t.Error(err)
+		}
+	})
+}
