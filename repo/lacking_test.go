@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // A mark is what a player has, with a score always.
@@ -121,26 +123,36 @@ func TestRecordsComeToLackField(t *testing.T) {
 	}
 }
 
-// lacksScore sees that no query is answered that would miss the records without a score.
-func lacksScore(t *testing.T, what string, r *repo.Repo[mark]) {
+// askings are the ways to ask for the records of a player.
+func askings(t *testing.T, r *repo.Repo[mark]) map[string]func() error {
 	t.Helper()
 	ctx, q := t.Context(), repo.Where("player", "p")
 	view, err := repo.ViewOf[draft](r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for way, err := range map[string]error{
-		"find":    second(repo.Collect(r.Find(ctx, q))),
-		"keys":    second(repo.Collect(r.Keys(ctx, q))),
-		"count":   second(r.Count(ctx, q)),
-		"page":    second(r.Page(ctx, q, "")),
-		"one":     second(r.One(ctx, q)),
-		"explain": second(r.Explain(q)),
-		"view":    second(repo.Collect(view.Find(ctx, q))),
-	} {
-		if !errors.Is(err, repo.ErrNoIndex) || !strings.Contains(err.Error(), `by_player_score lacks records without score; add {Partition: ["player"]}`) {
+	return map[string]func() error{
+		"find":      func() error { return second(repo.Collect(r.Find(ctx, q))) },
+		"keys":      func() error { return second(repo.Collect(r.Keys(ctx, q))) },
+		"count":     func() error { return second(r.Count(ctx, q)) },
+		"page":      func() error { return second(r.Page(ctx, q, "")) },
+		"one":       func() error { return second(r.One(ctx, q)) },
+		"view":      func() error { return second(repo.Collect(view.Find(ctx, q))) },
+		"view page": func() error { return second(view.Page(ctx, q, "")) },
+	}
+}
+
+// lacksScore sees that no query is answered that would miss the records without a score.
+func lacksScore(t *testing.T, what string, r *repo.Repo[mark]) {
+	t.Helper()
+	ctx, q := t.Context(), repo.Where("player", "p")
+	for way, ask := range askings(t, r) {
+		if err := ask(); !errors.Is(err, repo.ErrNoIndex) || !strings.Contains(err.Error(), `by_player_score lacks records without score; add {Partition: ["player"]}`) {
 			t.Errorf("%s: %s: %v, want ErrNoIndex with the remedy", what, way, err)
 		}
+	}
+	if _, err := r.Explain(q); !errors.Is(err, repo.ErrNoIndex) {
+		t.Errorf("%s: explain: %v, want ErrNoIndex", what, err)
 	}
 	all, err := repo.Collect(r.Scan(ctx, q))
 	if err != nil {
@@ -149,6 +161,51 @@ func lacksScore(t *testing.T, what string, r *repo.Repo[mark]) {
 	some, err := repo.Collect(r.Find(ctx, q.AtLeast("score", 1)))
 	if len(some) != len(all)-1 || err != nil {
 		t.Errorf("%s: %d of %d records have a score, %v; want all but one", what, len(some), len(all), err)
+	}
+}
+
+// A program that was idle is told by the first thing that it asks, whatever that is and
+// however the index is read.
+func TestIdleProgramsAreTold(t *testing.T) {
+	unit := driver.UnitPartition
+	for name, tt := range map[string]struct {
+		opts    *memory.Options
+		kind    string
+		expires time.Duration
+	}{
+		"rows": {}, "rows of what expires": {expires: time.Hour}, "rows apart": {opts: &memory.Options{Unit: &unit, Uncertain: true}},
+		"native": {kind: "native"}, "native, of what expires": {kind: "native", expires: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, schema := newCommon(tt.opts), markSchema(byMark(tt.kind))
+				asks := map[string]func() error{}
+				for way := range askings(t, must[mark](t, s.program(t), schema)) {
+					asks[way] = askings(t, must[mark](t, s.program(t), schema))[way]
+				}
+				maps := openMaps(t, s.program(t), "marks")
+				first := map[string]any{"id": "1", "player": "p", "score": 1, "_expires": time.Now().Add(tt.expires)}
+				if tt.expires == 0 {
+					delete(first, "_expires")
+				}
+				if err := maps.Insert(t.Context(), &first); err != nil {
+					t.Fatal(err)
+				}
+				for way, ask := range asks {
+					if err := ask(); err != nil {
+						t.Errorf("%s, while all have the field: %v", way, err)
+					}
+				}
+				if err := maps.Insert(t.Context(), &map[string]any{"id": "2", "player": "p"}); err != nil {
+					t.Fatal(err)
+				}
+				for way, ask := range asks {
+					if err := ask(); !errors.Is(err, repo.ErrNoIndex) {
+						t.Errorf("%s: %v, want ErrNoIndex", way, err)
+					}
+				}
+			})
+		})
 	}
 }
 
