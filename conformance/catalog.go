@@ -22,7 +22,7 @@ func collectionRules() []rule {
 		{name: "interrupted open", sentence: "A collection whose making was interrupted, wherever, is opened by who declares it alike, and can be dropped and made with another key.", check: interruptedOpen},
 		{name: "another key", sentence: "A collection that is stored with another key is ErrSchema.", check: anotherKey},
 		{name: "another kind", sentence: "A field that is stored with another kind is ErrSchema.", check: anotherKind},
-		{name: "elements of another kind", sentence: "A list of which an index has the elements is not opened with elements of another kind.", needs: keepsFar, check: otherElements},
+		{name: "elements of another kind", sentence: "A list is not opened with elements of another kind, whether or not the programs know of an index that has them.", needs: keepsFar, check: otherElements},
 		{name: "field added", sentence: "A field that is new to a collection is added; records from before lack it.", check: fieldAdded},
 		{name: "without define", sentence: "WithoutDefine opens what is there and creates nothing.", check: withoutDefine},
 		{name: "drop collection", sentence: "DropCollection removes the records, and repositories that are open refuse to write; one that is not there is no error.", check: dropCollection},
@@ -109,18 +109,32 @@ func anotherKind(ctx context.Context, e *env) {
 }
 
 func otherElements(ctx context.Context, e *env) {
-	name := e.freshName()
-	schema := repo.Schema{Partition: []string{"id"}, Indexes: []repo.Index{{Partition: []string{"tags[]"}}}}
-	_, err := openAs[struct {
+	type texts struct {
 		ID   string   `repo:"id"`
 		Tags []string `repo:"tags"`
-	}](ctx, e, name, schema)
-	e.ok("open with a list of texts", err)
-	_, err = openAs[struct {
+	}
+	type numbers struct {
 		ID   string  `repo:"id"`
 		Tags []int64 `repo:"tags"`
-	}](ctx, e, name, schema)
+	}
+	bare := repo.Schema{Partition: []string{"id"}}
+	indexed := bare
+	indexed.Indexes = []repo.Index{{Partition: []string{"tags[]"}}}
+	name := e.freshName()
+	_, err := openAs[texts](ctx, e, name, indexed)
+	e.ok("open with a list of texts", err)
+	_, err = openAs[numbers](ctx, e, name, indexed)
 	e.is("open with a list of numbers", err, repo.ErrSchema)
+	_, err = openAs[numbers](ctx, e, name, bare)
+	e.is("open with a list of numbers, and without the index", err, repo.ErrSchema)
+	name = e.freshName()
+	r, err := openAs[numbers](ctx, e, name, bare)
+	e.ok("open with a list of numbers that no index has", err)
+	insertAll(ctx, e, r, numbers{"a", []int64{1}})
+	_, err = openAs[texts](ctx, e, name, indexed, repo.WithRebuild())
+	e.is("open with an index of texts after that", err, repo.ErrSchema)
+	_, err = openAs[texts](ctx, e, name, bare)
+	e.is("open with a list of texts after that", err, repo.ErrSchema)
 }
 
 func fieldAdded(ctx context.Context, e *env) {

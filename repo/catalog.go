@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +32,7 @@ type catalogEntry struct {
 	Partition  []catalogColumn   `json:"partition"`
 	Sort       []catalogColumn   `json:"sort,omitempty"`
 	Fields     map[string]string `json:"fields"`             // kinds of all fields ever declared
-	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists, where an index has them and they are no strings
+	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists
 	Dropping   bool              `json:"dropping,omitempty"` // its records go, or are gone
 	Optional   []string          `json:"optional,omitempty"` // fields that a record may lack: declared after the first ones, or so that they may be absent
 	Lacking    []string          `json:"lacking,omitempty"`  // fields of which programs are being told that records will lack them
@@ -107,18 +106,29 @@ func (c *collection) entry() *catalogEntry {
 // addElements adds the kinds of elements that c declares, and reports whether that was
 // anything.
 func (e *catalogEntry) addElements(c *collection) (added bool) {
-	for _, x := range c.indexes {
-		if x.multi < 0 || c.elems[x.multi] == driver.String {
+	for at := range c.elems {
+		name := c.cols[at].Name
+		if e.Elements[name] != "" || !c.knowsElements(at) {
 			continue
 		}
 		if e.Elements == nil {
 			e.Elements = map[string]string{}
 		}
-		name := c.cols[x.multi].Name
-		added = added || e.Elements[name] == ""
-		e.Elements[name] = c.elems[x.multi].String()
+		e.Elements[name], added = c.elems[at].String(), true
 	}
 	return added
+}
+
+// knowsElements reports whether the elements of the list at a position are of one kind. Those
+// of a map are taken for strings by an index, unless they are declared, and else may be anything.
+func (c *collection) knowsElements(at int) bool {
+	switch {
+	case c.cols[at].Kind != driver.List || c.elems[at] == driver.None:
+		return false
+	case c.late && c.elems[at] == driver.String:
+		return slices.ContainsFunc(c.indexes, func(x *index) bool { return x.multi == at })
+	}
+	return true
 }
 
 func (x *index) entry(state string) catalogIndex {
@@ -248,28 +258,31 @@ func (x *catalogIndex) is(of *index) bool {
 	return x.State == now.State && x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.Index), plainIndex(now.Index))
 }
 
-// otherElements returns an error for each list of which an index has the elements, and they
-// are of another kind than c declares. To a store that keeps the index they are all alike.
+// otherElements returns an error for each list whose elements are of another kind than c
+// declares, or where an index has them and c says nothing of their kind. To a store that
+// keeps the index they are all alike.
 func (e *catalogEntry) otherElements(c *collection) (faults []error) {
 	for at, kind := range c.elems {
 		name := c.cols[at].Name
-		have := e.elementsOf(name)
-		if slices.ContainsFunc(c.indexes, func(x *index) bool { return x.multi == at }) && have != "" && have != kind.String() {
-			faults = append(faults, fmt.Errorf("the elements of list %s are stored as %s and declared as %s; give the new list another name: %w", name, have, kind, ErrSchema))
+		have := e.Elements[name]
+		if have == "" || have == kind.String() || !c.knowsElements(at) && !e.hasElements(name) {
+			continue
 		}
+		declared := kind.String()
+		if kind == driver.None {
+			declared = "any"
+		}
+		faults = append(faults, fmt.Errorf("the elements of list %s are stored as %s and declared as %s; give the new list another name: %w", name, have, declared, ErrSchema))
 	}
 	return faults
 }
 
-// elementsOf returns the kind of the elements of a list, "" if no index has them.
-func (e *catalogEntry) elementsOf(list string) string {
+// hasElements reports whether an index has the elements of a list.
+func (e *catalogEntry) hasElements(list string) bool {
 	has := func(name string) bool { return strings.TrimPrefix(name, "-") == list+"[]" }
-	for _, x := range e.Indexes {
-		if slices.ContainsFunc(slices.Concat(x.Partition, x.Sort), has) {
-			return cmp.Or(e.Elements[list], driver.String.String())
-		}
-	}
-	return ""
+	return slices.ContainsFunc(e.Indexes, func(x catalogIndex) bool {
+		return slices.ContainsFunc(x.Partition, has) || slices.ContainsFunc(x.Sort, has)
+	})
 }
 
 // awaits reports whether the entry has all the indexes, as they are declared, and says that

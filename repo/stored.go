@@ -104,7 +104,7 @@ func (e *catalogEntry) schema() Schema {
 		s.Fields[col.Name] = col.Kind
 	}
 	for name, kind := range e.Fields {
-		if of := e.Elements[name]; of != "" {
+		if of := e.Elements[name]; of != "" && of != driver.String.String() {
 			kind += elementsOf + of
 		}
 		s.Fields[name] = kind

@@ -775,7 +775,8 @@ func TestRebuildBesideWriters(t *testing.T) {
 	}
 }
 
-// The elements of a list are of one kind in an index, also where the store keeps it.
+// The elements of a list are of one kind, whether or not an index has them and this program
+// knows of it: to a store that keeps the index they are all alike.
 func TestOtherElements(t *testing.T) {
 	type texts struct {
 		ID   string   `repo:"id"`
@@ -785,17 +786,58 @@ func TestOtherElements(t *testing.T) {
 		ID   string  `repo:"id"`
 		Tags []int64 `repo:"tags"`
 	}
-	for _, kind := range []string{"table", "native"} {
-		schema := indexed(repo.Index{Partition: []string{"tags[]"}, Kind: kind})
-		first, second := newStore(t, nil), newStore(t, nil)
-		must[texts](t, first, schema)
-		if _, err := repo.Open[numbers](t.Context(), first, schema); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "tags") {
-			t.Errorf("kind %s: open with numbers after texts: %v, want ErrSchema", kind, err)
+	type anything struct {
+		ID   string `repo:"id"`
+		Tags []any  `repo:"tags"`
+	}
+	table, native := indexed(repo.Index{Partition: []string{"tags[]"}, Kind: "table"}), indexed(repo.Index{Partition: []string{"tags[]"}, Kind: "native"})
+	maps := indexed()
+	maps.Fields = map[string]string{"id": "string", "tags": "list"}
+	openTexts := func(s repo.Schema) func(*repo.Store) error {
+		return func(store *repo.Store) error {
+			return second(repo.Open[texts](t.Context(), store, s, repo.WithRebuild()))
 		}
-		must[numbers](t, second, schema)
-		if _, err := repo.Open[texts](t.Context(), second, schema); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "tags") {
-			t.Errorf("kind %s: open with texts after numbers: %v, want ErrSchema", kind, err)
+	}
+	openNumbers := func(s repo.Schema) func(*repo.Store) error {
+		return func(store *repo.Store) error {
+			return second(repo.Open[numbers](t.Context(), store, s, repo.WithRebuild()))
 		}
-		must[numbers](t, second, schema)
+	}
+	openAny := func(store *repo.Store) error { return second(repo.Open[anything](t.Context(), store, indexed())) }
+	openMaps := func(store *repo.Store) error {
+		return second(repo.Open[map[string]any](t.Context(), store, maps))
+	}
+	for name, tt := range map[string]struct {
+		first, second func(*repo.Store) error
+		refused       bool
+	}{
+		"numbers after texts":                           {openTexts(table), openNumbers(table), true},
+		"numbers after texts, native":                   {openTexts(native), openNumbers(native), true},
+		"texts after numbers":                           {openNumbers(table), openTexts(table), true},
+		"numbers after numbers":                         {openNumbers(table), openNumbers(table), false},
+		"numbers that know of no index":                 {openTexts(native), openNumbers(indexed()), true},
+		"an index of texts after numbers without one":   {openNumbers(indexed()), openTexts(native), true},
+		"an index of numbers after texts without one":   {openTexts(indexed()), openNumbers(table), true},
+		"numbers after texts without an index":          {openTexts(indexed()), openNumbers(indexed()), true},
+		"anything after an index of texts":              {openTexts(native), openAny, true},
+		"anything after texts":                          {openTexts(indexed()), openAny, false},
+		"texts after anything":                          {openAny, openTexts(indexed()), false},
+		"maps beside texts":                             {openTexts(indexed()), openMaps, false},
+		"maps beside numbers":                           {openNumbers(indexed()), openMaps, false},
+		"maps beside an index of texts":                 {openTexts(native), openMaps, false},
+		"maps that know nothing of an index of numbers": {openNumbers(native), openMaps, true},
+		"numbers after maps":                            {openMaps, openNumbers(indexed()), false},
+	} {
+		store := newStore(t, nil)
+		if err := tt.first(store); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		err := tt.second(store)
+		if told := err != nil && strings.Contains(err.Error(), "the elements of list tags are stored as"); errors.Is(err, repo.ErrSchema) != tt.refused || told != tt.refused {
+			t.Errorf("%s: %v, refused is to be %v", name, err, tt.refused)
+		}
+		if err := tt.first(store); err != nil {
+			t.Errorf("%s: the first again: %v", name, err)
+		}
 	}
 }
