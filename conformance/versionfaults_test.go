@@ -19,6 +19,8 @@ func versionFaults() map[string]fault {
 		"native index of another program":   rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
 		"builds of another program":         countFault(),
 		"field left out by another program": staleCatalog(),
+
+		"undeclared field of another program": staleCatalog(),
 	})
 }
 

@@ -18,6 +18,7 @@ func versionRules() []rule {
 		{name: "expiry of another program", sentence: "The expiry that another program gives to a record counts for one that knows of none.", needs: both(others, keepsNear), check: expiryOfAnother},
 		{name: "field left out by another program", sentence: "Where another program has written records without a field, no query is answered that would miss them.", needs: both(others, keepsNear), check: leftOutByAnother},
 		{name: "native index of another program", sentence: "A program that does not know of an index which the store keeps goes on, and may be opened anew; the index finds what it writes.", needs: both(others, keepsSome), check: nativeOfAnother},
+		{name: "undeclared field of another program", sentence: "A program does not add a field that it does not declare where an index which the store keeps would miss it; where the field is, it may change it.", needs: both(others, keepsSome), check: strayOfAnother},
 		{name: "builds of another program", sentence: "Programs that add an index which the store keeps to a collection with records, at once, all come to have it.", needs: both(others, keepsSome), check: buildsAtOnce},
 		{name: "fields of another program", sentence: "What a program writes again keeps the fields, and the expiry, that only another program declares; what begins anew has nothing of what was there before.", needs: keepsNear, check: fieldsOfAnother},
 	}
@@ -292,6 +293,39 @@ func nativeOfAnother(ctx context.Context, e *env) {
 	}
 	q := repo.Where("host", m.Host).Where("level", "info")
 	equal(e, "what the index finds", find(ctx, e, after, q, textOfMessage), []string{"2u", "1u", "0"})
+	clean(ctx, e, after)
+}
+
+// A slip has whatever is written on it.
+type slip struct {
+	Host string         `repo:"host"`
+	Time time.Time      `repo:"time"`
+	ID   int64          `repo:"id"`
+	More map[string]any `repo:",extra"`
+}
+
+func strayOfAnother(ctx context.Context, e *env) {
+	name := e.freshName()
+	schema := withIndexes()
+	schema.Collection = name
+	before, err := repo.Open[slip](ctx, repo.NewStore(e.store, nil), schema)
+	e.ok("open by the older program", err)
+	schema = withIndexes(keptByLevel())
+	schema.Collection = name
+	after, err := repo.Open[message](ctx, repo.NewStore(e.store, nil), schema, repo.WithRebuild())
+	e.ok("open by a program with the index", err)
+	m := message{Host: e.name("h"), Time: e.when(0), Level: "info", Text: "0"}
+	insertAll(ctx, e, after, m)
+	fresh := slip{Host: m.Host, Time: e.when(1), More: map[string]any{"level": "info", "text": "1"}}
+	e.is("insert of a field that the program does not declare", before.Insert(ctx, &fresh), repo.ErrSchema)
+	fresh.More = map[string]any{"text": "1"}
+	e.ok("insert of a field that no index has", before.Insert(ctx, &fresh))
+	_, err = before.Patch(ctx, repo.Key{fresh.Host, fresh.Time, fresh.ID}, repo.Set("level", "info"))
+	e.is("patch with the field", err, repo.ErrSchema)
+	_, err = before.Update(ctx, repo.Key{m.Host, m.Time, m.ID}, func(s *slip) error { s.More["level"] = "high"; return nil })
+	e.ok("update of the field where it is", err)
+	q := repo.Where("host", m.Host).Where("level", "high")
+	equal(e, "what the index finds", find(ctx, e, after, q, textOfMessage), []string{"0"})
 	clean(ctx, e, after)
 }
 

@@ -36,6 +36,9 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 			c.shared.lose()
 		}
 	}
+	if err := c.store.outlast(ctx, time.Now()); err != nil { // see stray.go
+		return false, err
+	}
 	for _, x := range build {
 		if err := c.keepNative(ctx, x, replaces); err != nil {
 			return false, fmt.Errorf("build index %s: %w", x.name, err)
@@ -58,11 +61,10 @@ func (c *collection) keepNative(ctx context.Context, x *index, replaces bool) er
 		if !errors.Is(err, ErrSchema) {
 			return err
 		}
-	}
-	if err := c.store.outlast(ctx, time.Now()); err != nil {
-		return err
-	}
-	if !replaces { // the program that is at it may have dropped the other one
+		if err := c.store.outlast(ctx, time.Now()); err != nil {
+			return err
+		}
+		// the program that is at it may have dropped the other one
 		if err := c.store.driver.Define(ctx, tables); !errors.Is(err, ErrSchema) {
 			return err
 		}

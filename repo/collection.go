@@ -11,7 +11,8 @@ import (
 )
 
 // A collection is a schema compiled against a record type: its tables, and the
-// place of every field among a record's values. Its lease, and what it owes, alone change after Open.
+// place of every field among a record's values. Its lease, what it
+// owes and strays change after Open.
 type collection struct {
 	store      *Store
 	shared     *shared
@@ -34,11 +35,12 @@ type collection struct {
 	late       bool           // and the catalog is told so when the first record does: for maps, which mostly do not
 	attached   bool           // the catalog is not to be changed
 	owing      atomic.Pointer[owing]
-	extra      bool          // records may have undeclared fields
-	indexed    []bool        // by position: some index needs the field
-	indexMask  []int         // ordinals of those fields
-	loose      bool          // some index is
-	retention  time.Duration // how long a deleted record stays as a tombstone
+	strays     atomic.Pointer[[]string] // undeclared fields that are not to be added
+	extra      bool                     // records may have undeclared fields
+	indexed    []bool                   // by position: some index needs the field
+	indexMask  []int                    // ordinals of those fields
+	loose      bool                     // some index is
+	retention  time.Duration            // how long a deleted record stays as a tombstone
 }
 
 // An index is an Index compiled: its table, and where its columns come from.

@@ -310,6 +310,9 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 		return 0, nil, err
 	}
 	defer c.leave(k)
+	if err := c.addsStray(writes); err != nil {
+		return 0, nil, err
+	}
 	refusal, err := c.commitAll(ctx, k, b, writes, since)
 	if err != nil {
 		return 0, nil, ofKeyOnce(writes[b.owner[0]].key, err)

@@ -125,6 +125,7 @@ func (c *collection) know(e *catalogEntry) {
 		c.shared.settled.Store(true)
 	}
 	c.shared.learn(e.presence())
+	c.noStrays(e)
 }
 
 // gone returns why the repository must not be used any more.

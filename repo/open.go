@@ -194,6 +194,7 @@ func (c *collection) adopt(e *catalogEntry) {
 	c.shared.expires.Store(e.Expires || e.Expiring)
 	c.shared.settled.Store(e.Expires)
 	c.shared.learn(e.presence())
+	c.noStrays(e)
 }
 
 // create makes a collection that is not in the catalog. The entry comes before the tables,

@@ -134,7 +134,7 @@ func (c *collection) leavesOut(w *write, name string) bool {
 	case w.next != nil && at >= 0:
 		return w.next.vals[at].IsNone()
 	case w.next != nil:
-		return !slices.ContainsFunc(w.next.extra, func(p driver.Pair) bool { return p.Name == name })
+		return !w.next.has(name)
 	}
 	return slices.ContainsFunc(w.edits, func(e driver.Edit) bool {
 		return c.editName(e) == name && e.Do != driver.Add && e.Value.IsNone()
