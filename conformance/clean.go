@@ -21,11 +21,11 @@ var runName = regexp.MustCompile(`^(cf[0-9a-f]{8})_[0-9a-z_]+$`)
 // those of a run, and the tables beside them. It says by tell what it removes. No other run
 // may be at work on the store, since Clean cannot tell it from one that was killed.
 func Clean(ctx context.Context, open Open, tell func(string)) error {
-	s, err := openSuite(ctx, stallLimit, open)
+	s, err := openSuite(ctx, usual, open, nil)
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.clean(ctx, tell), within(s.stall, "Close", s.store.Close))
+	return errors.Join(s.clean(ctx, tell), s.within(ctx, "Close", s.store.Close))
 }
 
 // cleanTime is how long Clean may take: on MongoDB a killed program's transaction keeps what it
@@ -50,7 +50,7 @@ func (s *suite) clean(ctx context.Context, tell func(string)) error {
 	}
 	for _, id := range slices.Sorted(maps.Keys(runs)) {
 		s.id, s.opened, s.made = id, runs[id], leftTables(id, s.facts)
-		if err := within(s.stall, "Drop", func() error { return s.dropAll(ctx) }); err != nil {
+		if err := s.within(ctx, "Drop", func() error { return s.dropAll(ctx) }); err != nil {
 			return fmt.Errorf("drop what the run %s left: %w", id, err)
 		}
 		tell(fmt.Sprintf("removed: run %s: %s", id, strings.Join(s.opened, ", ")))

@@ -18,7 +18,7 @@ func TestClean(t *testing.T) {
 	b := newBroken(driver.UnitStore)
 	b.close = func() error { return nil }
 	open := func(context.Context) (driver.Store, error) { return b, nil }
-	s, err := newSuite(t.Context(), open) // which nobody finishes
+	s, err := newSuite(t.Context(), open, nil) // which nobody finishes
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestClean(t *testing.T) {
 		}
 	}
 	names, err := repo.Collections(t.Context(), s.repo)
-	if err != nil || len(names) != len(kept)+1 {
+	if err != nil || len(names) != len(kept)+2 {
 		t.Fatalf("%v, %v", names, err)
 	}
 	made := append(s.tables.all(s.facts), own)
@@ -57,7 +57,7 @@ func TestClean(t *testing.T) {
 	if *drops == 0 {
 		t.Error("nothing was dropped")
 	}
-	if want := []string{"removed: run " + s.id + ": " + s.id + "_items", "the store has nothing of a killed run"}; !slices.Equal(said, want) {
+	if want := []string{"removed: run " + s.id + ": " + s.id + "_items, " + s.id + "_run", "the store has nothing of a killed run"}; !slices.Equal(said, want) {
 		t.Errorf("said %q, want %q", said, want)
 	}
 	if names, err = repo.Collections(t.Context(), s.repo); err != nil || !slices.Equal(names, kept) {
@@ -68,6 +68,59 @@ func TestClean(t *testing.T) {
 			t.Errorf("the table %s is there: %v", strings.TrimPrefix(table.Name, s.id), err)
 		}
 	}
+}
+
+// A run is found that was killed before it had a collection, or after it had dropped them.
+func TestCleanWithoutCollections(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"at the beginning", "in a rule that closes the store", "when a writer was killed"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			open := openForChild(dir, "")
+			s, err := newSuite(t.Context(), open, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left := s.tables.sorted
+			switch when {
+			case "at the beginning":
+				err = s.store.Close()
+			case "in a rule that closes the store":
+				s.goesOn = true
+				err = s.finish(t.Context())
+				store, made := s.env().opened(t.Context())
+				left = made
+				err = errors.Join(err, store.Close())
+			default:
+				s.goesOn = true
+				left = childTable(s.id + ".t7")
+				err = errors.Join(s.finish(t.Context()), writeOnce(t.Context(), open, left))
+			}
+			var said []string
+			err = errors.Join(err, Clean(t.Context(), open, func(text string) { said = append(said, text) }))
+			if want := []string{"removed: run " + s.id + ": " + s.id + "_run"}; err != nil || !slices.Equal(said, want) {
+				t.Fatalf("%v, said %q, want %q", err, said, want)
+			}
+			store, err := open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			if err := store.Attach(t.Context(), []*driver.Table{left}); !errors.Is(err, driver.ErrSchema) {
+				t.Errorf("the table %s is there: %v", left.Name, err)
+			}
+		})
+	}
+}
+
+// writeOnce makes a table, as a child does that is killed then.
+func writeOnce(ctx context.Context, open Open, t *driver.Table) error {
+	store, err := open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(store.Define(ctx, []*driver.Table{t}), store.Close())
 }
 
 // countDrops counts the drops on a store; each must have minutes.

@@ -33,6 +33,10 @@ func survivesProcess(f driver.Facts) string {
 	return ""
 }
 
+// leavesTables reports whether the tables of a store are there when a process has died that
+// had it open.
+func leavesTables(f driver.Facts) bool { return !f.OneProcess || survivesProcess(f) == "" }
+
 // opened opens the store for the rule and defines a table.
 func (e *env) opened(ctx context.Context) (driver.Store, *driver.Table) {
 	store, err := e.open(ctx)

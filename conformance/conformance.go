@@ -82,6 +82,11 @@ func (o Options) wants(id string) bool {
 	return false
 }
 
+// opensAgain reports whether rules are wanted that open the store when it has been closed.
+func (o Options) opensAgain() bool {
+	return o.wants(killGroup) || slices.ContainsFunc(closeRules(), func(r rule) bool { return o.wants(closeGroup + "/" + r.name) })
+}
+
 // again returns the command that runs a rule, or what is no rule, as in this run.
 func (o Options) again(id string) string {
 	text := fmt.Sprintf("%s --seed %d --only %q", o.Again, o.Seed, id)
@@ -101,22 +106,22 @@ const workers = 16
 // whatever rules fail; it says that the store could not be opened, which alone has no report,
 // or that the run was broken off, and the report says after how much.
 func Check(ctx context.Context, open Open, opts Options) (*Report, error) {
-	return checkWithin(ctx, stallLimit, open, opts)
+	return checkWithin(ctx, usual, open, opts)
 }
 
-// checkWithin is Check with a limit for what is no rule and makes no progress.
-func checkWithin(ctx context.Context, stall time.Duration, open Open, opts Options) (*Report, error) {
+// checkWithin is Check with limits of its own.
+func checkWithin(ctx context.Context, l limits, open Open, opts Options) (*Report, error) {
 	opts = opts.withDefaults()
 	if part, found := opts.idle(); found {
 		return nil, fmt.Errorf("no rule begins with %q; the groups are %s: %w", part, strings.Join(append(groupNames(), randomGroup, historyGroup, killGroup), ", "), driver.ErrInvalid)
 	}
 	began := time.Now()
-	s, err := openSuite(ctx, stall, open)
+	o := newObserver()
+	defer o.close()
+	s, err := openSuite(ctx, l, open, o)
 	if err != nil {
 		return nil, err
 	}
-	s.observer = newObserver()
-	defer s.observer.close()
 	c := &checking{suite: s, opts: opts, report: newReport(s.facts, opts.Seed, began)}
 	err = s.define(ctx)
 	if err == nil {
@@ -126,13 +131,7 @@ func checkWithin(ctx context.Context, stall time.Duration, open Open, opts Optio
 	} else {
 		c.report.Problems = append(c.report.Problems, "no rule was run: "+err.Error())
 	}
-	if other := s.finish(context.WithoutCancel(ctx)); other != nil {
-		c.report.Problems = append(c.report.Problems, other.Error())
-	}
-	if err == nil {
-		c.closing(ctx)
-		c.killed(ctx)
-	}
+	c.end(ctx, err == nil)
 	c.report.findCause()
 	c.report.BrokenOff = ctx.Err() != nil
 	c.report.count(began)
@@ -152,6 +151,31 @@ type checking struct {
 	done    int
 }
 
+// more reports whether anything more is to be begun.
+func (c *checking) more(ctx context.Context) bool { return ctx.Err() == nil && !c.hangs() }
+
+// end drops what the run made, and does what comes when the store is closed, if it was defined.
+func (c *checking) end(ctx context.Context, defined bool) {
+	if ctx.Err() != nil {
+		c.stall = min(c.stall, dropsAtEnd)
+	}
+	c.goesOn = defined && c.more(ctx) && c.opts.opensAgain() && leavesTables(c.facts)
+	left := c.finish(context.WithoutCancel(ctx))
+	if defined {
+		c.closing(ctx)
+		c.killed(ctx)
+	}
+	if left == nil { // else Clean is to find what there is
+		left = c.unmark(context.WithoutCancel(ctx))
+	}
+	if left != nil {
+		c.report.Problems = append(c.report.Problems, left.Error())
+	}
+	if c.hangs() {
+		c.report.Problems = append(c.report.Problems, fmt.Sprintf("%d rules never returned, and no more were begun", c.hung.Load()))
+	}
+}
+
 // rules runs all rules but those that close the store, some at once.
 func (c *checking) rules(ctx context.Context) {
 	var list []rule
@@ -169,7 +193,7 @@ func (c *checking) rules(ctx context.Context) {
 	for range workers {
 		wg.Go(func() {
 			for r := range next {
-				if ctx.Err() == nil {
+				if c.more(ctx) {
 					c.note(ctx, r, r.run(ctx, c.suite), len(list))
 				}
 			}
@@ -185,7 +209,7 @@ func (c *checking) rules(ctx context.Context) {
 // closing runs the rules that close the store, one after the other.
 func (c *checking) closing(ctx context.Context) {
 	for _, r := range rules() {
-		if r.group == closeGroup && c.opts.wants(r.id()) && ctx.Err() == nil {
+		if r.group == closeGroup && c.opts.wants(r.id()) && c.more(ctx) {
 			c.note(ctx, &r, r.run(ctx, c.suite), 0)
 		}
 	}
@@ -221,12 +245,12 @@ func (c *checking) failure(id, sentence string, err error) Failure {
 // Run checks a store in a test: each rule is a subtest, and so are the random
 // operations and the histories. It is all that the author of a backend calls.
 func Run(t *testing.T, open Open) {
-	s, err := newSuite(t.Context(), open)
+	o := newObserver()
+	defer o.close()
+	s, err := newSuite(t.Context(), open, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.observer = newObserver()
-	defer s.observer.close()
 	t.Run("rules", func(t *testing.T) { s.test(t) })
 	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
 	t.Run("random operations", func(t *testing.T) {
@@ -239,9 +263,8 @@ func Run(t *testing.T, open Open) {
 			t.Error(err)
 		}
 	})
-	if err := s.finish(context.WithoutCancel(t.Context())); err != nil {
-		t.Error(err)
-	}
+	s.goesOn = leavesTables(s.facts)
+	left := s.finish(context.WithoutCancel(t.Context()))
 	for _, r := range rules() {
 		if r.group == closeGroup {
 			t.Run("rules/"+r.id(), func(t *testing.T) { s.testRule(t, &r) })
@@ -256,6 +279,12 @@ func Run(t *testing.T, open Open) {
 		}
 		t.Log(note)
 	})
+	if left == nil { // else Clean is to find what is left
+		left = s.unmark(context.WithoutCancel(t.Context()))
+	}
+	if left != nil {
+		t.Error(left)
+	}
 	failed := Report{Groups: []Group{{Failed: s.failed}}}
 	if failed.findCause(); failed.Cause != "" {
 		t.Error(failed.Cause)
@@ -276,6 +305,9 @@ func (s *suite) test(t *testing.T) {
 
 func (s *suite) testRule(t *testing.T, r *rule) {
 	t.Helper()
+	if s.hangs() {
+		t.Fatalf("not begun: %d rules before it never returned", s.hung.Load())
+	}
 	err := r.run(t.Context(), s)
 	if missing, ok := errors.AsType[*errNotSupported](err); ok {
 		t.Logf("%s\nnot supported: %s", r.sentence, missing.reason)
@@ -292,7 +324,7 @@ func (s *suite) testRule(t *testing.T, r *rule) {
 
 // random does the random operations.
 func (c *checking) random(ctx context.Context) {
-	if c.opts.Ops < 0 || !c.opts.wants(randomGroup) || ctx.Err() != nil {
+	if c.opts.Ops < 0 || !c.opts.wants(randomGroup) || !c.more(ctx) {
 		return
 	}
 	c.report.group(randomGroup)
@@ -303,7 +335,7 @@ func (c *checking) random(ctx context.Context) {
 
 // histories makes the concurrent histories.
 func (c *checking) histories(ctx context.Context) {
-	if c.opts.Histories < 0 || !c.opts.wants(historyGroup) || ctx.Err() != nil {
+	if c.opts.Histories < 0 || !c.opts.wants(historyGroup) || !c.more(ctx) {
 		return
 	}
 	err := c.watchedRecord(ctx, c.opts)
@@ -315,7 +347,7 @@ const killSentence = "What was acknowledged is there after the process was kille
 
 // killed kills a writer.
 func (c *checking) killed(ctx context.Context) {
-	if !c.opts.wants(killGroup) || ctx.Err() != nil {
+	if !c.opts.wants(killGroup) || !c.more(ctx) {
 		return
 	}
 	c.observer.begins(killGroup)

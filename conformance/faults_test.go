@@ -171,7 +171,7 @@ func tried(t *testing.T, r *rule, broken fault) error {
 			return struct{ driver.Store }{b}, nil
 		}
 		return b, nil
-	})
+	}, nil)
 	if err != nil {
 		t.Fatalf("the suite does not even begin: %v", err)
 	}

@@ -33,7 +33,7 @@ func handleRules() []rule {
 
 // on returns an env of the rule on another handle. It makes no names.
 func (e *env) on(store driver.Store) *env {
-	s := &suite{open: e.open, store: store, facts: store.Facts(), repo: repo.NewStore(store, nil), id: e.id, limit: e.limit, tables: e.tables, repos: map[string]any{}}
+	s := &suite{open: e.open, store: store, facts: store.Facts(), repo: repo.NewStore(store, nil), id: e.id, limits: e.limits, tables: e.tables, shared: map[string]*sharing{}}
 	return &env{suite: s, tag: e.tag, base: e.base}
 }
 

@@ -92,7 +92,7 @@ func (s *suite) killed(ctx context.Context, child func() *exec.Cmd) (note string
 	switch {
 	case child == nil:
 		return "durability was not checked: there is no process to kill; see conformance.Child", nil
-	case s.facts.OneProcess && survivesProcess(s.facts) != "":
+	case !leavesTables(s.facts):
 		return "durability was not checked: " + survivesProcess(s.facts), nil
 	}
 	limited, cancel := context.WithTimeout(ctx, s.stall)

@@ -7,20 +7,56 @@ import (
 	"time"
 )
 
-// stallLimit is how long a part of a run may be without any progress. It is for stores that
-// hang: a busy machine is slow, but goes on.
-const stallLimit = 5 * time.Minute
+// limits are for stores that hang: a busy machine is slow, but goes on.
+type limits struct {
+	limit time.Duration // of a rule
+	stall time.Duration // for what is no rule to make any progress
+}
 
-// within does what may hang. What does not return is left behind.
-func within(limit time.Duration, what string, do func() error) error {
+var usual = limits{limit: 3 * time.Minute, stall: 5 * time.Minute}
+
+// fewHang is how many rules that never return are enough: no more are begun.
+const fewHang = 8
+
+func (s *suite) hangs() bool { return s.hung.Load() >= fewHang }
+
+// A run that is broken off waits so long for what hangs, and for what it made to be dropped.
+const (
+	afterEnd   = 10 * time.Second
+	dropsAtEnd = time.Minute
+)
+
+// await waits for what was called, and reports whether it returned: within the limit, which
+// begins anew at each move, or soon after the end of ctx.
+func await(ctx context.Context, limit time.Duration, done <-chan error, moved <-chan struct{}) (err error, returned bool) {
+	timer, over := time.NewTimer(limit), ctx.Done()
+	defer timer.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err, true
+		case <-timer.C:
+			return nil, false
+		case <-moved:
+			timer.Reset(limit)
+		case <-over:
+			moved, over = nil, nil
+			timer.Reset(min(limit, afterEnd))
+		}
+	}
+}
+
+// within does what is no rule and may hang. What does not return is left behind.
+func (s *suite) within(ctx context.Context, what string, do func() error) error {
+	s.observer.begins(what)
+	defer s.observer.ends(what)
 	done := make(chan error, 1)
 	go func() { done <- caught(do) }()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(limit):
-		return &mismatch{what + " to return", fmt.Sprintf("it did not within %s, and was left behind", limit)}
+	err, returned := await(ctx, s.stall, done, nil)
+	if !returned {
+		return &mismatch{what + " to return", fmt.Sprintf("it did not within %s, and was left behind", s.stall)}
 	}
+	return err
 }
 
 // watched does what is no rule: the random operations, the histories. What makes no progress
@@ -28,12 +64,12 @@ func within(limit time.Duration, what string, do func() error) error {
 func (s *suite) watched(ctx context.Context, id string, tell progress, do func(ctx context.Context, tell progress) error) error {
 	s.observer.begins(id)
 	defer s.observer.ends(id)
-	ctx, cancel := context.WithCancel(ctx)
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var left atomic.Bool
 	moved, done := make(chan struct{}, 1), make(chan error, 1)
 	go func() {
-		done <- do(ctx, func(what string, n, total int) {
+		done <- do(limited, func(what string, n, total int) {
 			select {
 			case moved <- struct{}{}:
 			default:
@@ -43,16 +79,12 @@ func (s *suite) watched(ctx context.Context, id string, tell progress, do func(c
 			}
 		})
 	}()
-	for {
-		select {
-		case err := <-done:
-			return err
-		case <-moved:
-		case <-time.After(s.stall):
-			left.Store(true)
-			return &mismatch{"the store to answer", fmt.Sprintf("no progress within %s; what hangs was left behind", s.stall)}
-		}
+	err, returned := await(ctx, s.stall, done, moved)
+	if !returned {
+		left.Store(true)
+		return &mismatch{"the store to answer", fmt.Sprintf("no progress within %s; what hangs was left behind", s.stall)}
 	}
+	return err
 }
 
 // watchedCompare does the random operations.

@@ -57,6 +57,7 @@ func (o *observer) tell(sign, id string) {
 	}
 }
 
+func (o *observer) names(id string)  { o.tell("=", id) }
 func (o *observer) begins(id string) { o.tell("+", id) }
 func (o *observer) ends(id string)   { o.tell("-", id) }
 
@@ -71,9 +72,12 @@ func (o *observer) close() {
 // testimony reads what began and ended, and names what was running if the end is missing.
 func testimony(in io.Reader) string {
 	var running []string
+	run := ""
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		sign, id := lines.Text()[:1], lines.Text()[1:]
 		switch sign {
+		case "=":
+			run = id
 		case "+":
 			running = append(running, id)
 		case "-":
@@ -82,10 +86,19 @@ func testimony(in io.Reader) string {
 			return ""
 		}
 	}
+	left := fmt.Sprintf("conformance: what it left in the store has names that begin with %s; Clean, or polystore conform --clean, removes that\n", run)
 	if len(running) == 0 {
-		return "conformance: the process died between two rules\n"
+		return "conformance: the process died between two rules\n" + left
 	}
-	return fmt.Sprintf("conformance: the process died while these ran: %s\n"+
-		"conformance: one of them is the cause, most likely; run them alone, with --only %q\n",
-		strings.Join(running, ", "), strings.Join(running, ","))
+	text := fmt.Sprintf("conformance: the process died while these ran: %s\n", strings.Join(running, ", "))
+	if only := slices.DeleteFunc(running, isNoRule); len(only) > 0 {
+		text += fmt.Sprintf("conformance: one of them is the cause, most likely; run them alone, with --only %q\n", strings.Join(only, ","))
+	}
+	return text + left
+}
+
+// isNoRule reports whether what runs is none that can be run alone, such as Drop.
+func isNoRule(id string) bool {
+	_, idle := Options{Only: id, Ops: 1, Histories: 1}.idle()
+	return idle
 }

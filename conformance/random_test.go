@@ -22,7 +22,7 @@ func brokenUnit(t *testing.T, unit driver.Unit, f fault) *suite {
 	t.Helper()
 	b := newBroken(unit)
 	f(b)
-	s, err := newSuite(t.Context(), func(context.Context) (driver.Store, error) { return b, nil })
+	s, err := newSuite(t.Context(), func(context.Context) (driver.Store, error) { return b, nil }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

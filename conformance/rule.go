@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -174,12 +173,12 @@ func (r *rule) run(ctx context.Context, s *suite) error {
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- r.try(limited, s.env()) }()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(s.limit + s.limit/2):
+	err, returned := await(ctx, s.limit+s.limit/2, done, nil)
+	if !returned {
+		s.hung.Add(1)
 		return &mismatch{"an answer soon after the context ended", fmt.Sprintf("none within %s", s.limit+s.limit/2)}
 	}
+	return err
 }
 
 // try runs the check.

@@ -48,7 +48,7 @@ func InTrouble(ctx context.Context, open Open, t Trouble) (Tally, error) {
 	}
 	var s *suite
 	err := insistCalmly(ctx, func(ctx context.Context) (err error) {
-		s, err = newSuite(ctx, open)
+		s, err = newSuite(ctx, open, nil)
 		return err
 	})
 	if err != nil {
