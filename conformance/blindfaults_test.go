@@ -22,13 +22,17 @@ func blindFaults() map[string]fault {
 			"byte order marks":         keyFault(withoutMarks),
 			"goroutines of left loops": readsAhead,
 			"panics in loops":          keepsSlots,
+			"later pages":              pager{size: 500, span: func(_ *broken, s *driver.Span) { s.To = "" }}.fault,
+			"rows that go":             pager{size: 100, span: skipsAfterGone}.fault,
 		}),
 		grouped("records and fields", map[string]fault{
 			"long lists":        valueFault(countedIn16Bits),
 			"pages of the dead": emptyPageIsTheEnd,
 		}),
 		grouped("conditions", map[string]fault{
-			"write skew": checksOutside,
+			"write skew":      checksOutside,
+			"readers at once": takesBack,
+			"megabytes":       inTwoBySize,
 		}),
 		grouped("catalog and schema", map[string]fault{
 			"drop of several":        dropsFirst,
@@ -36,11 +40,15 @@ func blindFaults() map[string]fault {
 		}),
 		grouped("outcomes", map[string]fault{
 			"ring of the dead":           anewAfterDeath,
+			"ring of the caller":         believesRing,
+			"tokens alike":               halfTokens,
+			"cut commits":                inBatches,
 			"short deadlines":            lateTimeouts,
 			"short deadlines of records": lateTimeouts,
 		}),
 		grouped("walk and scan", map[string]fault{
-			"last mark": nothingAfter(beginsAnew),
+			"last mark":             nothingAfter(beginsAnew),
+			"marks of deleted rows": skipsAfterGoneMark,
 		}),
 		grouped("two handles", map[string]fault{
 			"commits":          lockOfHandle,

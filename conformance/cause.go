@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -12,8 +13,8 @@ import (
 const fewestAlike = 10
 
 // varies matches what differs between answers that have one cause: numbers, names of the
-// run, and what stands between quotes.
-var varies = regexp.MustCompile(`"[^"]*"|'[^']*'|\bcf[0-9a-f]{8}\S*|\b[0-9a-f]{8,}\b|\d+`)
+// run, texts of keys, and what stands between quotes.
+var varies = regexp.MustCompile(`"[^"]*"|'[^']*'|\S*#\S*|\bcf[0-9a-f]{8}\S*|\b[0-9a-f]{8,}\b|\d+`)
 
 // alike returns what answers with one cause have in common: the end of a chain of errors,
 // which names the cause, and not its beginning, which names the call.
@@ -23,46 +24,70 @@ func alike(got string) string {
 	return varies.ReplaceAllString(strings.Join(parts[max(0, len(parts)-2):], ": "), "*")
 }
 
-// findCause names the one cause that most failures of a report have in common, if they do,
-// and marks all of them but the first.
+// findCause puts the failures in the order of the rules. Where there are many it says which one
+// to mend first, and names the one cause that most have in common, if they do; all of these but
+// the first are marked.
 func (r *Report) findCause() {
-	count := map[string]int{}
-	all, most := 0, ""
-	r.eachFailure(func(f *Failure) {
-		key := alike(f.Got)
-		all++
-		if count[key]++; most == "" || count[key] > count[most] {
-			most = key
-		}
-	})
-	n := count[most]
-	if n < fewestAlike || 2*n < all {
+	r.sortFailures()
+	all := r.failures()
+	if len(all) < fewestAlike {
 		return
 	}
-	r.eachFailure(func(f *Failure) {
+	count := map[string]int{}
+	most := alike(all[0].Got)
+	for _, f := range all {
+		key := alike(f.Got)
+		if count[key]++; count[key] > count[most] {
+			most = key
+		}
+	}
+	base := all[max(0, slices.IndexFunc(all, isOfStore))]
+	first := fmt.Sprintf("mend %s first, on which others build", base.Rule)
+	n := count[most]
+	if n < fewestAlike || 2*n < len(all) {
+		r.Cause = fmt.Sprintf("%d rules fail: %s\n  got    %s", len(all), first, indent(base.Got))
+		return
+	}
+	for _, f := range all {
 		switch {
 		case alike(f.Got) != most:
 		case r.Cause == "":
-			r.Cause = cause(n, all, f)
+			r.Cause = fmt.Sprintf("%d of %d failures %s\n  got    %s", n, len(all), inCommon(f.Got, first), indent(f.Got))
 		default:
 			f.Same = true
 		}
-	})
-}
-
-// cause says what n of all failures have in common, of which f is one.
-func cause(n, all int, f *Failure) string {
-	text := fmt.Sprintf("%d of %d failures have one answer in common, and so one cause, most likely: mend %s first", n, all, f.Rule)
-	if strings.Contains(f.Got, driver.ErrUnavailable.Error()) {
-		text = fmt.Sprintf("%d of %d failures are for a store that could not be reached", n, all)
 	}
-	return text + "\n  got    " + indent(f.Got)
 }
 
-func (r *Report) eachFailure(do func(f *Failure)) {
+// isOfStore reports whether an answer is one of the store itself: that of package repo follows
+// from what it was told by the store.
+func isOfStore(f *Failure) bool { return !strings.HasPrefix(f.Got, "repo ") }
+
+// inCommon says what failures have in common of which got is the answer, and what to do.
+func inCommon(got, first string) string {
+	if strings.Contains(got, driver.ErrUnavailable.Error()) {
+		return "are for a store that could not be reached"
+	}
+	return "have one answer in common, and so one cause, most likely: " + first
+}
+
+// sortFailures puts the failures of each group, which come as rules end, in the order of the
+// rules, of which the later ones build on the earlier ones.
+func (r *Report) sortFailures() {
+	place := map[string]int{}
+	for i, rule := range rules() {
+		place[rule.id()] = i
+	}
+	for _, g := range r.Groups {
+		slices.SortStableFunc(g.Failed, func(a, b Failure) int { return place[a.Rule] - place[b.Rule] })
+	}
+}
+
+func (r *Report) failures() (all []*Failure) {
 	for g := range r.Groups {
 		for f := range r.Groups[g].Failed {
-			do(&r.Groups[g].Failed[f])
+			all = append(all, &r.Groups[g].Failed[f])
 		}
 	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -15,8 +16,10 @@ func commitRules() []rule {
 		{name: "no lost update", sentence: "Of commits at once that expect the same Rev, one is done.", check: noLostUpdate},
 		{name: "adds at once", sentence: "Of Adds at once every one counts, and none twice.", check: addsAtOnce},
 		{name: "isolation", sentence: "Commits of several rows are isolated from one another.", needs: changesPartition, check: isolation},
+		{name: "readers at once", sentence: "Who reads sees nothing of a commit that is refused, and of one that is done no row without those read after it.", needs: changesPartition, check: readersAtOnce},
 		{name: "write skew", sentence: "A Check is isolated like a write: of two commits at once that each check what the other one writes, one is refused.", needs: changesPartition, check: writeSkew},
 		{name: "many ops", sentence: "A commit may have hundreds of ops.", needs: changesPartition, check: manyOps},
+		{name: "megabytes", sentence: "A commit of several megabytes is done whole, or not at all.", needs: both(changesPartition, takesMegabytes), check: manyBytes},
 		{name: "rows with records", sentence: "A commit changes a record and the rows of its indexes.", needs: changesPartition, check: rowsWithRecords},
 		{name: "bare rows", sentence: "Bare rows are their keys: one that is there may be put again, and one that is not may be deleted.", needs: changesPartition, check: keysAsRows},
 		{name: "several partitions", sentence: "Where the unit is the store, a commit changes rows of any partitions and tables.", needs: changesStore, check: severalPartitions},
@@ -185,8 +188,32 @@ func manyOps(ctx context.Context, e *env) {
 	for i := range rows {
 		equal(e, "a row", textOf(&rows[i]), fmt.Sprint(i))
 	}
-	ops[500].If = driver.Absent
-	equal(e, "the op refused", e.refused(ctx, ops...).Op, 500)
+	for _, cond := range []driver.Cond{driver.Absent, driver.AtRev} {
+		ops[500].If, ops[500].Rev = cond, driver.NewToken()
+		equal(e, "the op refused, if "+cond.String(), e.refused(ctx, ops...).Op, 500)
+	}
+}
+
+// manyBytes commits 32 rows of 112 KiB.
+func manyBytes(ctx context.Context, e *env) {
+	t := e.tables.sorted
+	var ops []driver.Op
+	for i := range 32 {
+		r := row(e.at(t, "p", fmt.Sprintf("%02d", i)), fmt.Sprint(i))
+		r.Fields = append(r.Fields, bin(strings.Repeat(string(rune('a'+i)), 112<<10)))
+		ops = append(ops, put(t, r))
+	}
+	e.commit(ctx, put(t, row(ops[31].Row.Key, "old")))
+	ops[31].If = driver.Absent
+	equal(e, "the op refused", e.refused(ctx, ops...).Op, 31)
+	equal(e, "the rows after a refusal", sorts(e.rows(ctx, span(t, ops[0].Row.Key))), []string{"31#"})
+	ops[31].If = driver.Any
+	e.commit(ctx, ops...)
+	rows := e.rows(ctx, span(t, ops[0].Row.Key))
+	equal(e, "the number of rows", len(rows), len(ops))
+	for i := range rows {
+		e.that(field(&rows[i], fBytes).Equal(ops[i].Row.Fields[fBytes]), "the bytes of row "+fmt.Sprint(i)+" as written", "%s", brief(field(&rows[i], fBytes).String()))
+	}
 }
 
 func rowsWithRecords(ctx context.Context, e *env) {

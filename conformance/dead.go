@@ -41,8 +41,9 @@ func pagesOfDead(ctx context.Context, e *env) {
 	}
 }
 
-// spanHas compares what a span yields and counts with the keys, ascending, that are there.
-func (e *env) spanHas(ctx context.Context, sp driver.Span, keys []string) {
+// spanHas compares what a span yields and counts with the keys, ascending, that are there, and
+// returns the rows.
+func (e *env) spanHas(ctx context.Context, sp driver.Span, keys []string) []driver.Row {
 	want := []string{}
 	for _, key := range keys {
 		if sp.From <= key && (sp.To == "" || key < sp.To) {
@@ -56,12 +57,14 @@ func (e *env) spanHas(ctx context.Context, sp driver.Span, keys []string) {
 		want = want[:min(sp.Limit, len(want))]
 	}
 	what := fmt.Sprintf("from %q below %q, limit %d, reverse %v", sp.From, sp.To, sp.Limit, sp.Reverse)
-	equal(e, "the rows "+what, sorts(e.rows(ctx, sp)), want)
+	rows := e.rows(ctx, sp)
+	equal(e, "the rows "+what, sorts(rows), want)
 	if c, ok := e.store.(driver.Counter); ok && e.facts.Counts.Has {
 		n, err := c.Count(ctx, sp)
 		e.ok("count", err)
 		equal(e, "the count "+what, n, len(want))
 	}
+	return rows
 }
 
 // ringOfDead follows the tokens of a row that lives, dies and lives again.
@@ -97,5 +100,43 @@ func (e *env) expects(ctx context.Context, how string, op *driver.Op) {
 	}
 	if strings.HasSuffix(how, "Ring") {
 		op.Row.Ring, op.Row.Hint = now.Ring, now.Hint
+	}
+}
+
+// callersRing passes tokens with ops that no commit had.
+func callersRing(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	for _, cond := range []driver.Cond{driver.Absent, driver.Any, driver.Present} {
+		key := e.at(t, "p", cond.String())
+		var want []driver.Token
+		if cond != driver.Absent {
+			want = []driver.Token{e.commit(ctx, put(t, row(key, "first")))}
+		}
+		op := put(t, row(key, "second"))
+		op.If, op.Row.Ring = cond, []driver.Token{driver.NewToken(), driver.NewToken()}
+		want = append([]driver.Token{e.commit(ctx, op)}, want...)
+		got := e.get(ctx, t, key)
+		equal(e, "the Ring after a put if "+cond.String()+" with a Ring of the caller's", got.Ring, want)
+	}
+}
+
+// tokensAlike commits with tokens that differ in one bit.
+func tokensAlike(ctx context.Context, e *env) {
+	t := e.tables.ringed
+	key := e.at(t, "p", "a")
+	token := e.commit(ctx, put(t, row(key, "x")))
+	add := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: key}, Edits: []driver.Edit{addTo(fInt, 1)}}
+	for i := range token {
+		other := token
+		other[i] ^= 1
+		late := add
+		late.If, late.Rev = driver.AtRev, other
+		e.refused(ctx, late)
+		refusal, err := e.store.Commit(ctx, other, []driver.Op{add})
+		e.that(err == nil && refusal == nil, "a commit to be done whose token differs in one bit", "%v, refused %v", err, refusal != nil)
+		got := e.get(ctx, t, key)
+		equal(e, fmt.Sprintf("the sum after a token that differs in byte %d", i), kindText(field(&got, fInt)), kindText(num(int64(i)+1)))
+		e.that(got.Rev == other, "the Rev "+other.String(), "%s", got.Rev)
+		token = other
 	}
 }

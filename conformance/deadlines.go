@@ -89,6 +89,28 @@ func shortDeadlines(ctx context.Context, e *env) {
 		}
 		time.Sleep(afterHurry)
 	}
+	for w := range tries {
+		var sum, rows int64
+		whole := e.settles(ctx, func() bool {
+			there, total := e.hurried(ctx, w)
+			sum, rows = total, int64(len(there))
+			return sum == rows
+		})
+		e.that(whole || e.facts.Unit == driver.UnitRecord, "the sum to be the number of rows, since each commit adds a row and 1", "a sum of %d with %d rows", sum, rows)
+	}
+}
+
+// hurried returns the rows of a writer that are there, and their sum.
+func (e *env) hurried(ctx context.Context, writer int) (there map[string]bool, sum int64) {
+	there = map[string]bool{}
+	for _, r := range e.rows(ctx, span(e.tables.ringed, e.hurriedSum(writer))) {
+		if textOf(&r) == "sum" {
+			sum = field(&r, fInt).Int()
+			continue
+		}
+		there[textOf(&r)] = true
+	}
+	return there, sum
 }
 
 // hurriedSum returns the key of the row to which each commit of a writer adds 1.
@@ -98,14 +120,7 @@ func (e *env) hurriedSum(writer int) driver.Key {
 
 // hurriedRows compares what a writer was told with the rows that are there.
 func (e *env) hurriedRows(ctx context.Context, when string, writer int, tries []attempt) {
-	t, sum := e.tables.ringed, int64(0)
-	there := map[string]bool{}
-	for _, r := range e.rows(ctx, span(t, e.hurriedSum(writer))) {
-		there[textOf(&r)] = true
-		if textOf(&r) == "sum" {
-			sum = field(&r, fInt).Int()
-		}
-	}
+	there, sum := e.hurried(ctx, writer)
 	least, most := int64(0), int64(0)
 	for i := range tries {
 		tries[i].fits(e, when, there[tries[i].id])

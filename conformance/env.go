@@ -109,10 +109,15 @@ func at[T any](e *env, what string, list []T, i int) T {
 // parallel calls fn n times at once, waits, and ends the rule at the first error.
 func (e *env) parallel(n int, fn func(i int) error) {
 	errs := make([]error, n)
+	begin := make(chan struct{}) // else the first may be done before the last one begins
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { errs[i] = caught(func() error { return fn(i) }) })
+		wg.Go(func() {
+			<-begin
+			errs[i] = caught(func() error { return fn(i) })
+		})
 	}
+	close(begin)
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {

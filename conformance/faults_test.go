@@ -73,7 +73,18 @@ func otherFaults() map[string]map[string]fault {
 		"walk and scan/last mark": {
 			"knows no mark after which there is nothing": nothingAfter(knowsNoMark),
 		},
-		"records and fields/bytes": {"takes a byte order mark away": valueFault(textsAs(withoutMark))},
+		"records and fields/bytes":              {"takes a byte order mark away": valueFault(textsAs(withoutMark))},
+		"records and fields/dead":               {"forgets it in a get of several": forgetsDead, "leaves its fields": opFault(outlivesDeath)},
+		"keys and order/later pages":            laterFaults(),
+		"keys and order/empty text":             {"leaves it out of walks": walksPastEmpty},
+		"conditions/readers at once":            {"shows rows one by one": rowByRow},
+		"conditions/checks alone":               {"forgets the last of several": withoutLastCheck},
+		"conditions/many ops":                   {"forgets Revs": revsOfFew},
+		"conditions/overflow":                   {"wraps an undeclared field": patchFault(wrapsUndeclared)},
+		"conditions/edits of undeclared fields": {"takes a dollar away": patchFault(noDollar)},
+		"conditions/patch meta":                 {"forgets it beside an unset": opFault(forgetsMeta)},
+		"outcomes/short deadlines":              {"does a part, of unknown outcome": halfUnknown},
+		"catalog and schema/drop":               {"goes on after its end": dropsTwice},
 	}
 }
 

@@ -65,6 +65,7 @@ func distinct(ctx context.Context, e *env, texts []string) {
 	}
 	rows := e.rows(ctx, span(t, e.at(t, "\u2028one", "")))
 	equal(e, "the number of rows of the partition with all texts", len(rows), len(texts))
+	equal(e, "the number of rows by walk", len(e.walk(ctx, t)), 2*len(texts))
 	for i := range rows {
 		vals, _, err := driver.ParseParts(nil, rows[i].Key.Sort, t.Sort)
 		e.ok("parse of the key of row "+brief(rows[i].Key.Sort), err)

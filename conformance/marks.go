@@ -28,6 +28,21 @@ func lastMark(ctx context.Context, e *env) {
 	e.eachMark(ctx, "nothing after the last mark", exact, chunks[:1], slices.Compact(want))
 }
 
+// marksOfDeleted deletes the rows of the first chunk, and goes on after them.
+func marksOfDeleted(ctx context.Context, e *env) {
+	t, all := e.walkTable(ctx, 1200)
+	_, chunks := e.walked(ctx, t, "")
+	first := at(e, "the chunks", chunks, 0)
+	e.that(first.Mark != "", "more than one chunk of 1200 rows", "one")
+	var gone []driver.Op
+	for i := range first.Rows {
+		gone = append(gone, driver.Op{Do: driver.Delete, Table: t, Row: driver.Row{Key: first.Rows[i].Key}})
+	}
+	e.commitParts(ctx, gone)
+	rest, _ := e.walked(ctx, t, first.Mark)
+	equal(e, "the number of rows after a chunk whose rows were deleted", len(slices.Compact(rest)), len(all)-len(gone))
+}
+
 // eachMark goes on after each chunk of a walk: what came up to it and what comes after it
 // are all rows.
 func (e *env) eachMark(ctx context.Context, what string, t *driver.Table, chunks []driver.Chunk, want []string) {

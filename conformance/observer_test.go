@@ -58,8 +58,8 @@ conformance: one of them is the cause, most likely; run them alone, with --only 
 func TestOneCause(t *testing.T) {
 	t.Parallel()
 	b := newBroken(driver.UnitStore)
-	b.commit = func(context.Context, driver.Token, []driver.Op) (*driver.Refusal, error) {
-		return nil, fmt.Errorf("memory: connection %d to 10.0.0.7:6379 refused: %w", time.Now().UnixNano(), driver.ErrUnavailable)
+	b.commit = func(_ context.Context, _ driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+		return nil, fmt.Errorf("memory: connection %d to 10.0.0.7:6379 for %s refused: %w", time.Now().UnixNano(), ops[0].Row.Key.Partition, driver.ErrUnavailable)
 	}
 	report, err := Check(t.Context(), func(context.Context) (driver.Store, error) { return b, nil }, Options{Only: "records and fields,conditions,keys and order,unique", Ops: -1, Histories: -1})
 	if err != nil {
@@ -75,6 +75,30 @@ func TestOneCause(t *testing.T) {
 	few := Report{Groups: []Group{{Failed: []Failure{{Got: "a"}, {Got: "b"}}}}}
 	if few.findCause(); few.Cause != "" {
 		t.Errorf("two failures have one cause: %q", few.Cause)
+	}
+}
+
+// Of many failures whose answers differ, the one is named on which the others build.
+func TestFirstOfMany(t *testing.T) {
+	t.Parallel()
+	for what, tt := range map[string]struct {
+		fault fault
+		want  string
+	}{
+		"ranges lose a row":    {withoutFirst(), " rules fail: mend keys and order/case first, on which others build\n  got    0"},
+		"gets have no fields":  {gotFault(func(_ *driver.Table, r *driver.Row) { r.Fields = nil }), " rules fail: mend keys and order/case first, on which others build\n  got    \"expires 0\""},
+		"present never holds":  {forgets(driver.Present, driver.Absent, driver.Patch), " most likely: mend records and fields/long lists first"},
+		"refusals are another": {answered(func(r *driver.Refusal) { r.Row = driver.Row{Rev: driver.NewToken()} }), "mend conditions/absent first"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			b := newBroken(driver.UnitStore)
+			tt.fault(b)
+			report, err := Check(t.Context(), func(context.Context) (driver.Store, error) { return b, nil }, Options{Ops: -1, Histories: -1, Only: "keys,records,conditions,index,unique"})
+			if err != nil || report.Failed < 15 || !strings.Contains(report.Cause, tt.want) {
+				t.Errorf("%v, %s, cause %q", err, report.Summary(), report.Cause)
+			}
+		})
 	}
 }
 

@@ -25,7 +25,7 @@ type Report struct {
 	Seconds    float64  `json:"seconds"`
 	Started    string   `json:"started"`              // RFC 3339
 	Problems   []string `json:"problems,omitempty"`   // what went wrong beside the rules: a clean-up that failed
-	Cause      string   `json:"cause,omitempty"`      // what most failures have in common
+	Cause      string   `json:"cause,omitempty"`      // what to mend first of many failures, and what most of them have in common
 	BrokenOff  bool     `json:"broken_off,omitempty"` // not all was run
 }
 

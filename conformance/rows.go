@@ -178,6 +178,8 @@ func deadIsData(ctx context.Context, e *env) {
 	sp := span(t, r.Key)
 	sp.Limit = 1
 	equal(e, "the rows by range beside it, with a limit", sorts(e.rows(ctx, sp)), []string{beside.Sort})
+	both := e.getAll(ctx, t, nil, beside, r.Key)
+	equal(e, "the row by a get of two", show(&both[1]), show(&r))
 	if c, ok := e.store.(driver.Counter); ok {
 		n, err := c.Count(ctx, span(t, r.Key))
 		e.ok("count", err)
@@ -187,6 +189,11 @@ func deadIsData(ctx context.Context, e *env) {
 	r.Dead = false
 	e.commit(ctx, put(t, r))
 	seenEverywhere(ctx, e, t, &r)
+	bare := driver.Row{Key: r.Key, Dead: true, Expires: 6}
+	e.commit(ctx, put(t, bare))
+	got = e.get(ctx, t, r.Key)
+	bare.Rev = got.Rev
+	equal(e, "the row that died and had fields before", show(&got), show(&bare))
 }
 
 func note(ctx context.Context, e *env) {

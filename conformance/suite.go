@@ -52,6 +52,10 @@ func newSuite(ctx context.Context, open Open, o *observer) (*suite, error) {
 // openSuite opens the store.
 func openSuite(ctx context.Context, l limits, open Open, o *observer) (*suite, error) {
 	open = open.sound()
+	if ctx == nil {
+		_, err := open(ctx) // which is an error
+		return nil, fmt.Errorf("open the store: %w", err)
+	}
 	s := &suite{open: open, limits: l, id: newID(), shared: map[string]*sharing{}, observer: o}
 	o.names(s.id)
 	err := s.within(ctx, "Open", func() error {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -204,6 +205,9 @@ func drop(ctx context.Context, e *env) {
 	equal(e, "its rows by range", len(e.rows(ctx, span(t, key))), 0)
 	equal(e, "its rows by walk", len(e.walk(ctx, t)), 0)
 	equal(e, "the row of another table", e.text(ctx, other, key), "stays")
+	e.commit(ctx, put(t, row(key, "new")))
+	time.Sleep(afterHurry)
+	equal(e, "a row of the table that was defined again, some time later", e.text(ctx, t, key), "new")
 }
 
 func nativeTable(ctx context.Context, e *env) {

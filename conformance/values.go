@@ -129,7 +129,7 @@ func kindText(v driver.Value) string {
 // longList is more elements than 16 bits count.
 const longList = 70_000
 
-// takesMegabytes says why a commit cannot hold a row with a long list and a long map.
+// takesMegabytes says why a commit cannot hold several.
 func takesMegabytes(f driver.Facts) string {
 	if f.MaxCommit > 0 && f.MaxCommit < 4<<20 {
 		return fmt.Sprintf("a commit of %s has at most %d bytes", f.Name, f.MaxCommit)
@@ -204,10 +204,16 @@ func absentFields(ctx context.Context, e *env) {
 	}
 }
 
+// extraNames are names that undeclared fields may have, ascending.
+func extraNames() []string {
+	names := []string{" ", "$", "$set", "A", "Z", "a", "a b", "a.b", "a:b", "b", "f", strings.Repeat("n", 300), "rev", "zz", "é", "\ue000", "\U0010ffff", "\ufeff", "\ufeffa"}
+	slices.Sort(names)
+	return names
+}
+
 func undeclared(ctx context.Context, e *env) {
 	t := e.tables.sorted
-	names := []string{" ", "$", "$set", "A", "Z", "a", "a b", "a.b", "a:b", "b", "f", strings.Repeat("n", 300), "rev", "zz", "é", "\ue000", "\U0010ffff"}
-	slices.Sort(names)
+	names := extraNames()
 	r := row(e.at(t, "p", "a"), "declared")
 	for i, name := range names {
 		r.Extra = append(r.Extra, driver.Pair{Name: name, Value: num(int64(i))})

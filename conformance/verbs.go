@@ -62,6 +62,8 @@ func checksOnly(ctx context.Context, e *env) {
 		ops := slices.Clone(right)
 		ops[i] = wrong[i]
 		equal(e, "the op refused of three", e.refused(ctx, ops...).Op, i)
+		ops = append([]driver.Op{put(t, row(e.at(t, "p", "d"), "d"))}, ops...)
+		equal(e, "the op refused of three behind a put", e.refused(ctx, ops...).Op, i+1)
 	}
 	equal(e, "the rows", sorts(e.rows(ctx, span(t, right[0].Row.Key))), []string{"b#", "c#"})
 	e.commit(ctx, right...)
@@ -179,6 +181,18 @@ func extraEdits(ctx context.Context, e *env) {
 	e.patch(ctx, t, r.Key, extra(driver.Unset, "b", driver.Value{}), extra(driver.Set, "new", driver.Value{}), extra(driver.Set, "a.b", driver.BoolValue(true)))
 	r.Extra = []driver.Pair{{Name: "a.b", Value: driver.BoolValue(true)}, {Name: "x", Value: num(5)}}
 	seenEverywhere(ctx, e, t, &r)
+	e.patch(ctx, t, r.Key, extra(driver.Unset, "x", driver.Value{}), extra(driver.Unset, "a.b", driver.Value{}))
+	r.Extra = nil
+	for _, name := range extraNames() {
+		e.patch(ctx, t, r.Key, extra(driver.Add, name, num(3)))
+		r.Extra = append(r.Extra, driver.Pair{Name: name, Value: num(3)})
+	}
+	seenEverywhere(ctx, e, t, &r)
+	for _, name := range extraNames()[1:] {
+		e.patch(ctx, t, r.Key, extra(driver.Unset, name, driver.Value{}))
+	}
+	r.Extra = r.Extra[:1]
+	seenEverywhere(ctx, e, t, &r)
 }
 
 func patchMeta(ctx context.Context, e *env) {
@@ -192,6 +206,10 @@ func patchMeta(ctx context.Context, e *env) {
 	op.PatchMeta = true
 	e.commit(ctx, op)
 	r.Expires, r.Note = 555, "other"
+	seenEverywhere(ctx, e, t, &r)
+	op.Row.Expires, op.Row.Note, op.Edits = 556, "third", []driver.Edit{unset(fBool)}
+	e.commit(ctx, op)
+	r.Expires, r.Note, r.Fields[fBool] = 556, "third", driver.Value{}
 	seenEverywhere(ctx, e, t, &r)
 	op.Row.Expires, op.Row.Note, op.Edits = 0, "", nil
 	e.commit(ctx, op)
@@ -230,12 +248,14 @@ func overflow(ctx context.Context, e *env) {
 		after := e.get(ctx, t, r.Key)
 		equal(e, "the row after the refusal", show(&after)+after.Rev.String(), show(&before)+before.Rev.String())
 	}
-	r := row(e.at(t, "p", "text"), "x")
-	r.Extra = []driver.Pair{{Name: "x", Value: str("1")}}
-	e.commit(ctx, put(t, r))
-	op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key}, Edits: []driver.Edit{{Do: driver.Add, Field: -1, Name: "x", Value: num(1)}}}
-	refusal := e.refused(ctx, op)
-	e.that(refusal.Overflow, "an Add to a text to be refused as an overflow", "Overflow false")
+	for _, v := range []driver.Value{str("1"), num(math.MaxInt64)} {
+		r := row(e.at(t, "p", "undeclared "+v.Kind().String()), "x")
+		r.Extra = []driver.Pair{{Name: "x", Value: v}}
+		e.commit(ctx, put(t, r))
+		op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key}, Edits: []driver.Edit{{Do: driver.Add, Field: -1, Name: "x", Value: num(1)}}}
+		refusal := e.refused(ctx, op)
+		e.that(refusal.Overflow, fmt.Sprintf("an Add of 1 to the undeclared field %s to be refused as an overflow", kindText(v)), "Overflow false")
+	}
 }
 
 func overflowAmongOthers(ctx context.Context, e *env) {

@@ -18,6 +18,7 @@ func walkRules() []rule {
 		{name: "empty table", sentence: "Walk of an empty table yields no row.", check: walkEmpty},
 		{name: "marks", sentence: "A walk goes on after the chunk whose mark it is given.", check: walkMarks},
 		{name: "last mark", sentence: "A walk that goes on after the last full chunk, behind which there is nothing, yields no row and no error.", check: lastMark},
+		{name: "marks of deleted rows", sentence: "A walk goes on after its mark although the rows before it were deleted.", check: marksOfDeleted},
 		{name: "bad marks", sentence: "A bad mark is ErrInvalid.", check: badMarks},
 		{name: "chunks for good", sentence: "Chunks belong to the caller.", check: chunksForGood},
 		{name: "rows that cannot be read", sentence: "A row whose key nobody can take apart is named and keeps neither a walk nor Maintain from the others.", check: oddRows},

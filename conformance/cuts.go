@@ -1,0 +1,74 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A commit that is cut has so many ops, unless the store takes fewer: more than it may send,
+// or do, in one piece.
+const (
+	cutOps   = 600
+	cutTries = 24
+)
+
+// cutCommits ends the contexts of commits of many ops while they are under way.
+func cutCommits(ctx context.Context, e *env) {
+	r := rand.New(rand.NewPCG(uint64(e.base), 0))
+	began := time.Now()
+	e.cut(ctx, 0, time.Hour)
+	took := time.Since(began)
+	var tries []attempt
+	for n := range cutTries {
+		tries = append(tries, e.cut(ctx, n+1, time.Duration(r.Int64N(int64(took)+1))))
+	}
+	for n := range tries {
+		var there int
+		all := e.settles(ctx, func() bool {
+			there = len(e.rows(ctx, span(e.tables.sorted, e.cutKey(n+1, 0))))
+			return there == 0 || there == e.cutSize()
+		})
+		e.that(all, fmt.Sprintf("a commit of %d rows to be done whole or not at all, which ended with %v", e.cutSize(), tries[n].err), "%d rows", there)
+		tries[n].fits(e, "some time later", there > 0)
+	}
+}
+
+func (e *env) cutSize() int { return min(cutOps, cmp.Or(e.facts.MaxOps, cutOps)) }
+
+func (e *env) cutKey(n, i int) driver.Key {
+	return e.at(e.tables.sorted, fmt.Sprint(n), fmt.Sprintf("%04d", i))
+}
+
+// cut inserts the rows of one commit within some time.
+func (e *env) cut(ctx context.Context, n int, within time.Duration) attempt {
+	var ops []driver.Op
+	for i := range e.cutSize() {
+		op := put(e.tables.sorted, row(e.cutKey(n, i), "x"))
+		op.If = driver.Absent
+		ops = append(ops, op)
+	}
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	refusal, err := e.store.Commit(limited, driver.NewToken(), ops)
+	e.that(refusal == nil && (err == nil || isSentinel(err)), "a commit in a hurry to be done, or an error of package driver", "%v, refused %v", err, refusal != nil)
+	return attempt{id: fmt.Sprintf("commit %d", n), err: err}
+}
+
+// settles asks until ok: what was sent before a context ended may be done after it.
+func (e *env) settles(ctx context.Context, ok func() bool) bool {
+	for range 20 {
+		if ok() {
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		time.Sleep(afterHurry)
+	}
+	return ok()
+}
