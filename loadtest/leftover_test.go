@@ -117,34 +117,6 @@ func TestLeftovers(t *testing.T) {
 	}
 }
 
-// A killed run is not taken for a process that has its number now: in a container all programs may
-// have the same.
-func TestLeftoversOfAProcessWithTheNumberOfAnother(t *testing.T) {
-	if process.Mark(os.Getpid()) == "" {
-		t.Skip("this system does not tell processes of one number apart")
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, pid := range []int{os.Getpid(), os.Getppid()} {
-		s := lasting{newWatched()}
-		run := left(t, s, leftover{host: host, process: pid, mark: "0123456789ab", began: time.Now()})
-		var log bytes.Buffer
-		opts := options(s)
-		opts.Log = &log
-		if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(log.String(), run) || !strings.Contains(log.String(), "which was killed") {
-			t.Errorf("process %d: the next run does not name %s:\n%s", pid, run, &log)
-		}
-		if said := clean(t, s); !strings.Contains(said, "removed: run "+run) || len(s.tables) > 0 {
-			t.Errorf("process %d: %q, tables %v are left", pid, said, s.tables)
-		}
-	}
-}
-
 // clean cleans the store and returns what is said.
 func clean(t *testing.T, s driver.Store) string {
 	t.Helper()

@@ -300,10 +300,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if err := c.fits(writes, b.ops); err != nil {
 		return 0, nil, err
 	}
-	if err := c.mayLetExpire(ctx, k, writes); err != nil {
-		return 0, nil, err
-	}
-	if err := c.maySkip(ctx, k, writes); err != nil {
+	if err := c.tellFirst(ctx, k, writes); err != nil {
 		return 0, nil, err
 	}
 	if err := c.enter(ctx, k); err != nil {

@@ -30,6 +30,14 @@ func (c *collection) letExpire(ctx context.Context, k *call, e *catalogEntry) (o
 	return true, nil
 }
 
+// tellFirst sees to it that the catalog allows what is written: records that expire, or lack fields.
+func (c *collection) tellFirst(ctx context.Context, k *call, writes []write) error {
+	if err := c.mayLetExpire(ctx, k, writes); err != nil {
+		return err
+	}
+	return c.maySkip(ctx, k, writes)
+}
+
 // mayLetExpire sees to it that records may expire before one is written that does.
 func (c *collection) mayLetExpire(ctx context.Context, k *call, writes []write) error {
 	if c.shared.settled.Load() {

@@ -1,0 +1,70 @@
+package loadtest
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// table writes rows below each other: names to the left, numbers to the right, and
+// notes behind them. A column without a title is left out. A title that makes the
+// table wider than the screen gets a line of its own.
+func (s *screen) table(rows [][]string) {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	last := len(rows[0]) - 1
+	total := 2
+	for _, w := range widths {
+		total += w + 3
+	}
+	if total > screenWidth {
+		s.b.WriteString("  " + rows[0][0] + "\n")
+		rows[0][0], widths[0] = "", 0
+		for _, row := range rows {
+			widths[0] = max(widths[0], utf8.RuneCountInString(row[0]))
+		}
+	}
+	for _, row := range rows {
+		line := "  " + padded(row[0], -widths[0])
+		for i := 1; i < last; i++ {
+			if rows[0][i] != "" {
+				line += "   " + padded(row[i], widths[i])
+			}
+		}
+		s.b.WriteString(strings.TrimRight(line+"   "+row[last], " ") + "\n")
+	}
+	s.b.WriteString("\n")
+}
+
+// padded returns text with spaces before it or, for a negative width, behind.
+func padded(text string, width int) string {
+	space := strings.Repeat(" ", max(0, max(width, -width)-utf8.RuneCountInString(text)))
+	if width < 0 {
+		return text + space
+	}
+	return space + text
+}
+
+// paragraph writes text in lines that fit the screen.
+func (s *screen) paragraph(text string) {
+	for _, line := range wrapped(text, screenWidth-2) {
+		s.b.WriteString("  " + line + "\n")
+	}
+}
+
+// wrapped returns text in lines of at most so many characters, unless a word is longer.
+func wrapped(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > width {
+			lines = append(lines, line)
+			line = ""
+		}
+		line = strings.TrimPrefix(line+" "+word, " ")
+	}
+	return append(lines, line)
+}
