@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -34,10 +35,10 @@ func (r *Report) findCause() {
 		return
 	}
 	count := map[string]int{}
-	most := alike(all[0].Got)
+	most := ""
 	for _, f := range all {
 		key := alike(f.Got)
-		if count[key]++; count[key] > count[most] {
+		if count[key]++; count[key] > count[most] && strings.ContainsFunc(key, unicode.IsLetter) { // a number is no answer
 			most = key
 		}
 	}
