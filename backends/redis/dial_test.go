@@ -225,7 +225,8 @@ func TestNothingIsWrittenToStandardError(t *testing.T) {
 		loud(t, mode)
 		return
 	}
-	for mode, quiet := range map[string]bool{"store": true, "cluster": true, "client": false} {
+	guest := clusterOfAGuest(t)
+	for mode, quiet := range map[string]bool{"store": true, "cluster": true, "client": false, guest: true} {
 		cmd := exec.Command(os.Args[0], "-test.run=^TestNothingIsWrittenToStandardError$")
 		cmd.Env = append(os.Environ(), "POLYSTORE_TEST_LOUD="+mode)
 		var text bytes.Buffer
@@ -239,7 +240,49 @@ func TestNothingIsWrittenToStandardError(t *testing.T) {
 	}
 }
 
+// clusterOfAGuest starts a cluster with a user who may do what the documentation of the package lists
+// and nothing else, and returns the URL.
+func clusterOfAGuest(t *testing.T) string {
+	t.Helper()
+	cluster := testserver.StartCluster(t)
+	rules := []any{"ACL", "SETUSER", "guest", "on", ">geheim", "~app:*", "+cluster|slots", "+cluster|nodes"}
+	for _, command := range listed {
+		rules = append(rules, "+"+command)
+	}
+	for _, node := range cluster.Nodes {
+		do(t, raw(t, node.Addr), rules...)
+	}
+	return strings.Replace(cluster.URL, "redis://", "redis://guest:geheim@", 1) + "&prefix=app"
+}
+
+// useCluster does something of all that a store of a cluster does.
+func useCluster(t *testing.T, url string) {
+	t.Helper()
+	s, ts := open(t, url)
+	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "1")[:1])
+	keys := make([]driver.Key, 20)
+	for i := range keys {
+		keys[i] = backendtest.KeyOf(t, ts.Posts, fmt.Sprint("ann", i), "1")
+	}
+	if err := s.Get(t.Context(), ts.Posts, keys, nil, make([]driver.Row, len(keys))); err != nil {
+		t.Error(err)
+	}
+	if err := backendtest.Drain(s.Range(t.Context(), driver.Span{Table: ts.Posts, Key: driver.Key{Partition: keys[0].Partition}})); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.Size(t.Context(), ts.Posts); err != nil {
+		t.Error(err)
+	}
+	if err := s.Drop(t.Context(), ts.All()); err != nil {
+		t.Error(err)
+	}
+}
+
 func loud(t *testing.T, mode string) {
+	if strings.Contains(mode, "://") {
+		useCluster(t, mode)
+		return
+	}
 	addr := nobody(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 700*time.Millisecond)
 	defer cancel()

@@ -139,7 +139,7 @@ func (t *target) client() goredis.UniversalClient {
 	if size == 0 {
 		size = 10 * runtime.GOMAXPROCS(0)
 	}
-	return goredis.NewClusterClient(&goredis.ClusterOptions{
+	cluster := goredis.NewClusterClient(&goredis.ClusterOptions{
 		Addrs:                 append([]string{o.Addr}, t.addrs...),
 		ClientName:            o.ClientName,
 		Protocol:              o.Protocol,
@@ -153,7 +153,11 @@ func (t *target) client() goredis.UniversalClient {
 		PoolTimeout:           o.PoolTimeout,
 		PoolSize:              size,
 		TLSConfig:             o.TLSConfig,
+
+		DisableRoutingPolicies: true, // they ask for COMMAND, and write to standard error if a user may not
 	})
+	cluster.SetCommandInfoResolver(nil) // likewise, for pipelines
+	return cluster
 }
 
 func parseURL(rawURL string) (*target, error) {
