@@ -321,16 +321,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 		return 0, nil, err
 	}
 	w := b.owner[refusal.Op]
-	writes[w].refused = b.ops[refusal.Op].Table
-	writes[w].lacks = b.ops[refusal.Op].If == driver.Present && len(writes) == 1
-	writes[w].stranger = false
-	if refusal.Native != "" {
-		x := c.indexNamed(refusal.Native)
-		if writes[w].refused, writes[w].lacks = c.records, false; x != nil {
-			writes[w].refused = x.table
-		}
-		writes[w].stranger = x == nil
-	}
+	c.blame(&writes[w], &b.ops[refusal.Op], refusal, len(writes) == 1)
 	if writes[w].refused != c.records {
 		return w, refusal, c.keysFirst(ctx, k, writes, nil)
 	}

@@ -101,3 +101,15 @@ func (c *collection) keysFirst(ctx context.Context, k *call, writes []write, err
 	}
 	return err
 }
+
+// blame notes for what a write was refused; alone says that the commit had no other.
+func (c *collection) blame(w *write, op *driver.Op, refusal *driver.Refusal, alone bool) {
+	w.refused, w.lacks, w.stranger = op.Table, op.If == driver.Present && alone, false
+	if refusal.Native == "" {
+		return
+	}
+	x := c.indexNamed(refusal.Native)
+	if w.refused, w.lacks, w.stranger = c.records, false, x == nil; x != nil {
+		w.refused = x.table
+	}
+}

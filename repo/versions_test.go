@@ -775,6 +775,15 @@ func TestRebuildBesideWriters(t *testing.T) {
 	}
 }
 
+// opener returns what opens a schema with records of a type.
+func opener[T any](t *testing.T) func(repo.Schema) func(*repo.Store) error {
+	return func(s repo.Schema) func(*repo.Store) error {
+		return func(store *repo.Store) error {
+			return second(repo.Open[T](t.Context(), store, s, repo.WithRebuild()))
+		}
+	}
+}
+
 // The elements of a list are of one kind, whether or not an index has them and this program
 // knows of it: to a store that keeps the index they are all alike.
 func TestOtherElements(t *testing.T) {
@@ -793,20 +802,8 @@ func TestOtherElements(t *testing.T) {
 	table, native := indexed(repo.Index{Partition: []string{"tags[]"}, Kind: "table"}), indexed(repo.Index{Partition: []string{"tags[]"}, Kind: "native"})
 	maps := indexed()
 	maps.Fields = map[string]string{"id": "string", "tags": "list"}
-	openTexts := func(s repo.Schema) func(*repo.Store) error {
-		return func(store *repo.Store) error {
-			return second(repo.Open[texts](t.Context(), store, s, repo.WithRebuild()))
-		}
-	}
-	openNumbers := func(s repo.Schema) func(*repo.Store) error {
-		return func(store *repo.Store) error {
-			return second(repo.Open[numbers](t.Context(), store, s, repo.WithRebuild()))
-		}
-	}
-	openAny := func(store *repo.Store) error { return second(repo.Open[anything](t.Context(), store, indexed())) }
-	openMaps := func(store *repo.Store) error {
-		return second(repo.Open[map[string]any](t.Context(), store, maps))
-	}
+	openTexts, openNumbers := opener[texts](t), opener[numbers](t)
+	openAny, openMaps := opener[anything](t)(indexed()), opener[map[string]any](t)(maps)
 	for name, tt := range map[string]struct {
 		first, second func(*repo.Store) error
 		refused       bool
