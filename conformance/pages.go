@@ -73,6 +73,7 @@ func rowsThatGo(ctx context.Context, e *env) {
 		sp.Reverse = reverse
 		for r, err := range e.store.Range(ctx, sp) {
 			e.ok("range", err)
+			e.that(len(got) < mostRows, "the range to end", "%d rows of %d", len(got), all)
 			if got = append(got, textOf(r)); len(got)%2 == 0 {
 				e.commit(ctx, driver.Op{Do: driver.Delete, Table: t, Row: driver.Row{Key: r.Key}})
 			}

@@ -171,13 +171,19 @@ func (e *env) rows(ctx context.Context, sp driver.Span) []driver.Row {
 	return rows
 }
 
+// mostRows is more than any rule reads in one loop: a store that yields more begins anew, say,
+// and would use up the memory.
+const mostRows = 50_000
+
 func rangeAll(ctx context.Context, store driver.Store, sp driver.Span) ([]driver.Row, error) {
 	var rows []driver.Row
 	for r, err := range store.Range(ctx, sp) {
 		if err != nil {
 			return rows, err
 		}
-		rows = append(rows, copyRow(r))
+		if rows = append(rows, copyRow(r)); len(rows) > mostRows {
+			return nil, fmt.Errorf("more than %d rows, which nobody wrote: the range does not end", mostRows)
+		}
 	}
 	return rows, nil
 }
@@ -199,6 +205,7 @@ func (e *env) walk(ctx context.Context, t *driver.Table) []driver.Row {
 				rows = append(rows, chunk.Rows[i])
 			}
 		}
+		e.that(len(rows) <= mostRows, "the walk to end", "%d rows, which nobody wrote", len(rows))
 	}
 	return rows
 }
