@@ -33,9 +33,9 @@ func TestConform(t *testing.T) {
 		missing    int
 		killed     string
 	}{
-		{"memory:", "memory, in the memory of this process", 16, `durability was not checked: what memory acknowledges need not outlive its process.*`},
-		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 24, `[2-9]\d\d commits are there whose process was killed; a loss of power was not checked`},
-		{"pebble::memory:", "pebble v2", 25, `durability was not checked: what pebble acknowledges need not outlive its process.*`},
+		{"memory:", "memory, in the memory of this process", 18, `durability was not checked: what memory acknowledges need not outlive its process.*`},
+		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 26, `[2-9]\d\d commits are there whose process was killed; a loss of power was not checked`},
+		{"pebble::memory:", "pebble v2", 27, `durability was not checked: what pebble acknowledges need not outlive its process.*`},
 	} {
 		out := t.TempDir()
 		code, stdout, stderr := do(t, "conform", tt.url, "--seed", "7", "--ops", "1600", "--histories", "6", "--out", out)
