@@ -141,6 +141,10 @@ func (s *Store) defineNative(ctx context.Context, doing string, t *driver.Table,
 		if err := s.makeNative(ctx, doing, v, own.header == ""); err != nil {
 			return err
 		}
+	case !attach: // another program may have made them just now
+		if err := s.answers(ctx, doing, v); err != nil {
+			return err
+		}
 	}
 	s.views.Set([]*driver.Table{t}, func(*driver.Table) *view { return v })
 	return nil

@@ -180,6 +180,30 @@ func TestNativeIndexesOfOtherPrograms(t *testing.T) {
 	}
 }
 
+// A program that finds an index which another one has just made waits until it answers.
+func TestNativeIndexThatIsBuilt(t *testing.T) {
+	t.Parallel()
+	_, store, _, other := newEvents(t, 6)
+	for from := 0; from < 10_000; from += 100 {
+		var batch strings.Builder
+		for i := from; i < from+100; i++ {
+			fmt.Fprintf(&batch, `INSERT INTO events (host, "_sort", level) VALUES ('h%d', '~%d', 'l%d'); `, i%50+10, i, i)
+		}
+		other("BEGIN UNLOGGED BATCH " + batch.String() + "APPLY BATCH")
+	}
+	for range 5 {
+		other(`DROP INDEX "events_X_level"`)
+		other(`CREATE CUSTOM INDEX "events_X_level" ON events (level) USING 'StorageAttachedIndex'`)
+		events, err := repo.Open[event](t.Context(), store, eventSchema("native"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := events.Count(t.Context(), repo.Where("host", "h0").Where("level", "info")); n != 1 || err != nil {
+			t.Fatalf("count by an index that another program has just made: %d, %v", n, err)
+		}
+	}
+}
+
 // sortOf returns the clustering text of the event with an id.
 func sortOf(t *testing.T, id int64) string {
 	t.Helper()
