@@ -15,7 +15,8 @@ import (
 // refuse all others, and what they do together would grow with the square of their number.
 //
 // That is a courtesy and no lock: writers of other programs know nothing of it, and one whose
-// turn does not come goes ahead. So a function that is given to Update may itself write.
+// turn does not come goes ahead, and waits anew if it is refused again: those who have their
+// turns would be faster each time. So a function that is given to Update may itself write.
 type queues struct {
 	some atomic.Int32 // the length of of
 	mu   sync.Mutex
@@ -41,34 +42,6 @@ func (q *queues) has(key driver.Key) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.of[key] != nil
-}
-
-// join waits for the turn of a writer, who is to call leave when it is done, and reports
-// whether others had theirs meanwhile. Refused says that it has sent a commit already.
-func (q *queues) join(ctx context.Context, key driver.Key, refused bool) (leave func(), waited bool, err error) {
-	one := q.enter(key)
-	if refused {
-		one.moves.Add(1)
-	}
-	leave = func() {
-		one.moves.Add(1)
-		<-one.turn
-		q.leave(key, one)
-	}
-	select {
-	case one.turn <- struct{}{}:
-		return leave, false, nil
-	default:
-	}
-	has, err := one.wait(ctx)
-	if !has {
-		leave = func() { q.leave(key, one) }
-	}
-	if err != nil {
-		leave()
-		return nil, true, err
-	}
-	return leave, true, nil
 }
 
 // wait waits until it has the turn, and reports whether it has; or until a turn is too long.
@@ -120,23 +93,43 @@ func (q *queues) leave(key driver.Key, one *queue) {
 // each record of theirs would have a queue of its own.
 type turn struct {
 	queues *queues
-	leave  func() // nil before it waited
+	key    driver.Key
+	queue  *queue // nil before it waited
+	has    bool   // the turn is its own
 }
 
 // busy reports whether others wait for the record of a write, and it should, too.
 func (t *turn) busy(writes []write) bool { return len(writes) == 1 && t.queues.has(writes[0].key) }
 
-// wait waits for the turn, and reports whether others had theirs meanwhile. It waits once.
+// wait waits for the turn, unless it has it, and reports whether others had theirs meanwhile.
+// Refused says that a commit has been sent already.
 func (t *turn) wait(ctx context.Context, writes []write, refused bool) (waited bool, err error) {
-	if len(writes) > 1 || t.leave != nil {
+	if len(writes) > 1 || t.has {
 		return false, nil
 	}
-	t.leave, waited, err = t.queues.join(ctx, writes[0].key, refused)
-	return waited, err
+	if t.queue == nil {
+		t.key = writes[0].key
+		t.queue = t.queues.enter(t.key)
+	}
+	if refused {
+		t.queue.moves.Add(1)
+	}
+	select {
+	case t.queue.turn <- struct{}{}:
+		t.has = true
+		return false, nil
+	default:
+	}
+	t.has, err = t.queue.wait(ctx)
+	return true, err
 }
 
 func (t *turn) end() {
-	if t.leave != nil {
-		t.leave()
+	if t.has {
+		t.queue.moves.Add(1)
+		<-t.queue.turn
+	}
+	if t.queue != nil {
+		t.queues.leave(t.key, t.queue)
 	}
 }

@@ -87,6 +87,63 @@ func TestWritersOfOneRecordTakeTurns(t *testing.T) {
 	}
 }
 
+// Who went ahead, because another had its turn for too long, waits anew when it is refused
+// again: others, who have their turns, would be faster each time. Time is simulated.
+func TestWhoWentAheadWaitsAnew(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &turnstile{Store: memory.New(nil), takes: time.Millisecond}
+		counters := openCounter(t, s)
+		key, stop := repo.Key{"all"}, make(chan struct{})
+		var late, others sync.WaitGroup
+		count := func(takes func() time.Duration) error {
+			_, err := counters.Update(t.Context(), key, func(c *counter) error {
+				time.Sleep(takes())
+				c.N++
+				return nil
+			})
+			return err
+		}
+		for range 4 { // each is slow to count, and for longer than a turn may last once
+			attempt := 0
+			late.Go(func() {
+				err := count(func() time.Duration {
+					if attempt++; attempt == 2 {
+						return 3 * longestTurn
+					}
+					return 5 * time.Millisecond
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for range 8 {
+			others.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+						if err := count(func() time.Duration { return time.Millisecond }); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		late.Wait()
+		close(stop)
+		others.Wait()
+		if n := s.commits.Load(); n < 100 {
+			t.Errorf("%d commits: this test looks at nothing", n)
+		}
+	})
+}
+
+// longestTurn is how long a turn may last before others go ahead.
+const longestTurn = time.Second
+
 // A function that is given to Update may itself write, also while its own record and the other
 // one are waited for.
 func TestWriteWithinATurn(t *testing.T) {
