@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strconv"
 	"sync/atomic"
 
@@ -13,7 +14,7 @@ import (
 // second is no older than the first. Some commits are refused for a third row, and nothing of
 // them is ever seen.
 func readersAtOnce(ctx context.Context, e *env) {
-	const rounds, refused = 100, "refused"
+	const rounds, mostReadings, refused = 100, 5000, "refused"
 	t := e.tables.sorted
 	keys := []driver.Key{e.at(t, "p", "a"), e.at(t, "p", "b")}
 	write := func(text string, more ...driver.Op) []driver.Op {
@@ -24,8 +25,9 @@ func readersAtOnce(ctx context.Context, e *env) {
 	var over atomic.Bool
 	e.parallel(4, func(i int) error {
 		if i > 0 {
-			for !over.Load() {
+			for n := 0; n < mostReadings && !over.Load(); n++ {
 				e.readInTurn(ctx, t, keys[i%2], keys[1-i%2])
+				runtime.Gosched() // the writer's turn, where readers keep every processor busy
 			}
 			return nil
 		}
