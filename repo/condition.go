@@ -140,7 +140,7 @@ func (c *collection) valueOf(x any, cond *condition) (driver.Value, error) {
 	case cond.kind == driver.None:
 		return encodeAny(x, 0)
 	case cond.at >= len(c.cols): // undeclared, with an end before
-		return valueAs(x, c.shown(cond.field), cond.kind, false)
+		return valueAs(x, driver.Private(cond.field), cond.kind, false)
 	}
 	return valueAs(x, cond.field, cond.kind, c.nanos[cond.at])
 }

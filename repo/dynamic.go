@@ -126,7 +126,7 @@ func (r *record) addExtra(m map[string]any) error {
 // valueAs returns x, which a caller gave for a field, as a value of the field's
 // kind; field is its name for errors. An integer is accepted for a Float, and a time
 // for an Int if nanos says that the field keeps a time's nanoseconds.
-func valueAs(x, field any, kind driver.Kind, nanos bool) (driver.Value, error) {
+func valueAs[Name string | driver.Private](x any, field Name, kind driver.Kind, nanos bool) (driver.Value, error) {
 	v, err := encodeAny(x, 0)
 	if err != nil {
 		return v, driver.Errorf("%s: %w", field, err)
