@@ -80,6 +80,9 @@ func TestRedisCluster(t *testing.T) {
 	s.test(t)
 }
 
+// patient are parameters of a MongoDB URL by which a busy machine is waited for.
+const patient = "&serverSelectionTimeoutMS=60000&timeoutMS=60000"
+
 func TestMongo(t *testing.T) {
 	t.Parallel()
 	server := testserver.Shared(t, testserver.Mongo).URL
@@ -94,7 +97,7 @@ func TestMongo(t *testing.T) {
 			name := unique()
 			db := client.Database(name)
 			t.Cleanup(func() { db.Drop(context.WithoutCancel(t.Context())) })
-			s := &site{url: with(server, "database="+name), kind: kind, collection: name, reader: func(name string) reader { return readMongo(db, name) }}
+			s := &site{url: with(server, "database="+name+patient), kind: kind, collection: name, reader: func(name string) reader { return readMongo(db, name) }}
 			s.test(t)
 		})
 	}
