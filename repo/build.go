@@ -53,21 +53,19 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 }
 
 // keepNative lets the store keep an index. Where it keeps another one of the name, that goes
-// when all programs know.
-func (c *collection) keepNative(ctx context.Context, x *index, replaces bool) error {
+// when all programs know. One that is there as declared stays: another program may have made
+// it, and read with it since.
+func (c *collection) keepNative(ctx context.Context, x *index, told bool) error {
 	tables := []*driver.Table{x.table}
-	if !replaces {
-		err := c.store.driver.Define(ctx, tables)
-		if !errors.Is(err, ErrSchema) {
-			return err
-		}
+	err := c.store.driver.Define(ctx, tables)
+	if errors.Is(err, ErrSchema) && !told {
 		if err := c.store.outlast(ctx, time.Now()); err != nil {
 			return err
 		}
-		// the program that is at it may have dropped the other one
-		if err := c.store.driver.Define(ctx, tables); !errors.Is(err, ErrSchema) {
-			return err
-		}
+		err = c.store.driver.Define(ctx, tables) // the program that is at it may have dropped the other one
+	}
+	if !errors.Is(err, ErrSchema) {
+		return err
 	}
 	if err := c.store.driver.Drop(ctx, tables); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (s *Store) plan(ctx context.Context, doing string) (*plan, error) {
 		p.moving = p.moving || one.moving
 		return nil
 	})
-	driver.TallyOf(ctx).Add(1, int(asked.Load())) // all at once
+	driver.TallyOf(ctx).Add(2, 1+int(asked.Load())) // the client asks one for CLUSTER SLOTS, then all masters at once
 	if err != nil {
 		r.ReloadState(ctx)
 		return nil, s.failed(ctx, doing, err)

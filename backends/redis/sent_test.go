@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,15 +18,17 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// A monitor hears all commands that a server gets, those of scripts left out.
+// A monitor hears all commands that a server gets, those of scripts and of other servers
+// left out.
 type monitor struct {
-	lines *bufio.Scanner
-	raw   *goredis.Client
-	asked int
-	got   int
+	lines  *bufio.Scanner
+	raw    *goredis.Client
+	others []*testserver.Server
+	asked  int
+	got    int
 }
 
-func monitored(t *testing.T, addr string) *monitor {
+func monitored(t *testing.T, addr string, others ...*testserver.Server) *monitor {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
 	if err != nil {
@@ -34,7 +37,7 @@ func monitored(t *testing.T, addr string) *monitor {
 	t.Cleanup(func() { conn.Close() })
 	conn.SetDeadline(time.Now().Add(10 * time.Minute))
 	fmt.Fprint(conn, "MONITOR\r\n")
-	m := &monitor{lines: bufio.NewScanner(conn), raw: raw(t, addr)}
+	m := &monitor{lines: bufio.NewScanner(conn), raw: raw(t, addr), others: others}
 	m.lines.Buffer(nil, 64<<20)
 	m.lines.Scan()
 	return m
@@ -52,12 +55,21 @@ func (m *monitor) count(t *testing.T) (requests, reads int) {
 		if strings.Contains(line, mark) {
 			return m.got, m.reads(t)
 		}
-		if _, at, ok := strings.Cut(line, "["); ok && !strings.Contains(at[:strings.Index(at, "]")], "lua") && !strings.Contains(line, `"info" "stats"`) {
+		if m.counts(line) {
 			m.got++
 		}
 	}
 	t.Fatal(m.lines.Err())
 	return 0, 0
+}
+
+// counts reports whether a line, as in `1.5 [0 127.0.0.1:5000] "get" "a"`, is a command that
+// a client sent.
+func (m *monitor) counts(line string) bool {
+	_, line, _ = strings.Cut(line, "[")
+	from, command, ok := strings.Cut(line, "]")
+	return ok && !strings.HasSuffix(from, " lua") && !strings.HasPrefix(command, ` "info" "stats"`) &&
+		!slices.ContainsFunc(m.others, func(s *testserver.Server) bool { return strings.HasSuffix(from, " "+s.Addr) })
 }
 
 func (m *monitor) reads(t *testing.T) int {
@@ -95,8 +107,8 @@ func TestSentInACluster(t *testing.T) {
 	}
 	defer s.Close()
 	var monitors []*monitor
-	for _, node := range c.Nodes[:3] { // replicas get what their masters got
-		monitors = append(monitors, monitored(t, node.Addr))
+	for _, node := range c.Nodes {
+		monitors = append(monitors, monitored(t, node.Addr, c.Nodes...))
 	}
 	got := func(t *testing.T) (requests, _ int) {
 		for _, m := range monitors {
