@@ -89,6 +89,9 @@ func shortDeadlines(ctx context.Context, e *env) {
 		}
 		time.Sleep(afterHurry)
 	}
+	if e.facts.Unit == driver.UnitRecord {
+		return // its commits add to no sum
+	}
 	for w := range tries {
 		var sum, rows int64
 		whole := e.settles(ctx, func() bool {
@@ -96,7 +99,7 @@ func shortDeadlines(ctx context.Context, e *env) {
 			sum, rows = total, int64(len(there))
 			return sum == rows
 		})
-		e.that(whole || e.facts.Unit == driver.UnitRecord, "the sum to be the number of rows, since each commit adds a row and 1", "a sum of %d with %d rows", sum, rows)
+		e.that(whole, "the sum to be the number of rows, since each commit adds a row and 1", "a sum of %d with %d rows", sum, rows)
 	}
 }
 

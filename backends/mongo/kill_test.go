@@ -35,7 +35,7 @@ func TestKilledServerLosesWhatIsNotInTheJournal(t *testing.T) {
 	server := testserver.Start(t, testserver.Mongo)
 	unjournaled := false
 	client, err := mongodriver.Connect(options.Client().ApplyURI(server.URL).SetWriteConcern(&writeconcern.WriteConcern{W: 1, Journal: &unjournaled}).
-		SetTimeout(10 * time.Second))
+		SetTimeout(time.Minute))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,11 +43,12 @@ func TestKilledServerLosesWhatIsNotInTheJournal(t *testing.T) {
 	all := client.Database("control").Collection("posts")
 	for range 10 {
 		acked := make([]int64, 4)
+		ctx, gone := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for w := range acked {
 			wg.Go(func() {
 				for {
-					_, err := all.InsertOne(t.Context(), d("writer", w, "n", acked[w]))
+					_, err := all.InsertOne(ctx, d("writer", w, "n", acked[w]))
 					if err != nil {
 						return
 					}
@@ -57,6 +58,7 @@ func TestKilledServerLosesWhatIsNotInTheJournal(t *testing.T) {
 		}
 		time.Sleep(700 * time.Millisecond)
 		server.Kill9(t)
+		gone()
 		wg.Wait()
 		server.Restart(t)
 		have, err := all.CountDocuments(t.Context(), bson.D{})

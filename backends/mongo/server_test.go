@@ -241,5 +241,6 @@ func TestNoPrimary(t *testing.T) {
 		t.Errorf("four commits without a server took %s", took)
 	}
 	server.Restart(t)
+	backendtest.Answered(t, s, ts)
 	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "2"))
 }

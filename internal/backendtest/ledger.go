@@ -41,7 +41,8 @@ func (l *Ledger) write(ctx context.Context, t testing.TB, s driver.Store, ts *Ta
 }
 
 // Killed lets four writers insert into a store for a while, kills its server, starts it
-// again on its data, and returns what they were told and when it was killed.
+// again on its data, where nothing may be left, and returns what they were told and when it
+// was killed.
 func Killed(t *testing.T, server *testserver.Server, s driver.Store, ts *Tables, d time.Duration) (*Ledger, time.Time) {
 	t.Helper()
 	l := &Ledger{Acked: map[string]time.Time{}}
@@ -54,16 +55,27 @@ func Killed(t *testing.T, server *testserver.Server, s driver.Store, ts *Tables,
 	server.Kill9(t)
 	wg.Wait()
 	server.Restart(t)
+	Answered(t, s, ts)
 	return l, at
+}
+
+// Answered waits until a store finds its server again, which was started anew: a minute at
+// most, because a busy machine takes longer than a client's patience.
+func Answered(t testing.TB, s driver.Store, ts *Tables) {
+	t.Helper()
+	err := s.Define(t.Context(), ts.All())
+	for begun := time.Now(); errors.Is(err, driver.ErrUnavailable) && time.Since(begun) < time.Minute; err = s.Define(t.Context(), ts.All()) {
+		time.Sleep(100 * time.Millisecond)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Lost returns which acknowledged inserts are not there, and fails if a record and
 // its rows are not in step.
 func (l *Ledger) Lost(t *testing.T, s driver.Store, ts *Tables) []string {
 	t.Helper()
-	if err := s.Define(t.Context(), ts.All()); err != nil { // also where nothing is left
-		t.Fatal(err)
-	}
 	have := map[string]int{}
 	for i, span := range []driver.Span{{Table: ts.Posts, Key: driver.Key{Partition: "ann#"}}, {Table: ts.ByTag, Key: driver.Key{Partition: "go#"}}} {
 		for row, err := range s.Range(t.Context(), span) {
