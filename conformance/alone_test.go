@@ -26,7 +26,7 @@ func aloneRules() []rule {
 		{name: "invalid queries", sentence: "An unknown field, a value of another kind, two conditions on a field, or a limit below 0 is ErrInvalid.", check: invalidQueries},
 		{name: "explain", sentence: "Explain tells the index, and the round trips that a query then takes.", needs: keepsFar, check: explain},
 		{name: "other cursors", sentence: "A cursor of another query is ErrInvalid.", check: otherCursors},
-		{name: "damaged cursors", sentence: "A cursor that was cut or changed is ErrInvalid.", check: damagedCursors},
+		{name: "damaged cursors", sentence: "A cursor that was cut or changed is ErrCursor, which is ErrInvalid.", check: damagedCursors},
 		{name: "signed cursors", sentence: "With a CursorKey only cursors of programs that have the key are taken.", check: signedCursors},
 		{name: "one partition", sentence: "A group over two partitions is ErrInvalid and does nothing.", check: groupOnePartition},
 		{name: "named once", sentence: "A group that names a record twice is ErrInvalid and does nothing.", check: groupNamedOnce},
@@ -235,6 +235,7 @@ func damagedCursors(ctx context.Context, e *env) {
 	bad = append(bad[1:], good+"A", good+good, " "+good, good+"=", good+"\n", good[:9]+"\r\n"+good[9:], "-", "\x00", "\xff", "nonsense", strings.Repeat("A", 100_000), base64.RawURLEncoding.EncodeToString(make([]byte, 60)))
 	for _, cursor := range bad {
 		_, err := e.messages(ctx).Page(ctx, q, cursor)
+		e.is("page with the cursor "+brief(cursor), err, repo.ErrCursor)
 		e.is("page with the cursor "+brief(cursor), err, repo.ErrInvalid)
 	}
 	equal(e, "the page of the cursor itself", pageTexts(e.page(ctx, q, good)), []string{"h 003", "h 002"})

@@ -210,6 +210,7 @@ func indexFaults() map[string]fault {
 		"freed by change":    keepsRows(),
 		"freed by delete":    keepsRows(),
 		"absent values":      absentIsOne,
+		"empty values":       absentIsOne,
 		"own value":          freeForAll(),
 		"exact values":       classKeyFault(driver.Claims, strings.ToLower),
 		"two fields":         classKeyFault(driver.Claims, func(s string) string { return strings.TrimSuffix(s, "#") }),

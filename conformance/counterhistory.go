@@ -86,17 +86,19 @@ func (h *history) readCounters(ctx context.Context, client int, id string) {
 	h.note(id+".level", client, began, call{do: "read"}, reply{statusOf(err), strconv.FormatInt(m.Level, 10)})
 }
 
-// addOne adds one to a counter in one of four ways.
+// addOne adds one to a counter in one of five ways.
 func (h *history) addOne(ctx context.Context, client int, id string, r *rand.Rand) {
 	began, key, which := h.now(), repo.Key{id}, "n"
 	var err error
-	switch r.IntN(4) {
+	switch r.IntN(5) {
 	case 0:
 		_, err = h.meters.Patch(ctx, key, repo.Add("n", 1))
 	case 1:
 		which = "level"
 		_, err = h.meters.Patch(ctx, key, repo.Add("level", 1))
 	case 2:
+		_, err = h.meters.PatchBlind(ctx, key, repo.Add("n", 1))
+	case 3:
 		which = "level"
 		_, err = h.meters.Update(ctx, key, func(m *meter) error { m.Level++; return nil })
 	default:

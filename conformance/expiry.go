@@ -283,7 +283,7 @@ func writesToExpired(ctx context.Context, e *env) {
 	e.is("update of an expired record", err, repo.ErrNotFound)
 	_, err = d.sessions.Patch(ctx, d.key("a"), repo.Set("state", d.name("on")))
 	e.is("patch of an expired record", err, repo.ErrNotFound)
-	e.is("put with the version of an expired record", d.sessions.Put(ctx, &renew), repo.ErrConflict)
+	e.is("put with the version of an expired record", d.sessions.Put(ctx, &renew), repo.ErrNotFound)
 	equal(e, "the ways to see it", d.seen(ctx, "a"), nil)
 	renew.Version = repo.Version{}
 	e.ok("insert over an expired record", d.sessions.Insert(ctx, &renew))

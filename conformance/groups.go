@@ -23,6 +23,7 @@ func groupRules() []rule {
 	for i := range list {
 		list[i].needs = changesPartition
 	}
+	list = append(list, groupUpdateRules()...)
 	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: both(changesPartition, keepsFar), check: groupIndexes})
 }
 

@@ -31,6 +31,9 @@ func outcomeRules() []rule {
 		{name: "unknown", sentence: "A write whose outcome cannot be known is ErrUnknownOutcome with its Outcome.", check: unknownOutcome},
 		{name: "resolve committed", sentence: "Resolve of a write that was done is Committed, and stays so.", check: resolveCommitted},
 		{name: "resolve not committed", sentence: "Resolve of a write that was not done is NotCommitted, and a late copy of it is never done.", check: resolveNotCommitted},
+		{name: "resolve a patch", sentence: "So it is with a Patch that says no version: nobody is left without an answer.", check: resolvePatches},
+		{name: "resolve a blind patch", sentence: "Resolve of a PatchBlind is Committed if it was done, and else Unknown.", check: resolveBlindPatches},
+		{name: "votes in trouble", sentence: "Votes that several count at once by Patch are counted once each, whatever answers and requests are lost, but for those that Resolve says were not done.", check: votesInTrouble},
 		{name: "resolve an insert", sentence: "Resolve settles inserts and deletes too.", check: resolveInserts},
 		{name: "resolve on a tombstone", sentence: "Resolve says NotCommitted of an insert that is younger than the delete by more than clocks differ, though the ring is full, and a late copy is never done.", check: resolveOnTombstone},
 		{name: "not yet durable", sentence: "What a store that waits for replicas cannot yet say will last is neither acknowledged nor resolved as committed.", check: notYetDurable},
@@ -216,9 +219,6 @@ func answerLost(ctx context.Context, e *env) {
 func requestLost(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.each(ctx, func(name string, do func() error, want string) {
-		if name == "patch" {
-			return // it is sent without a look at the record, so nobody knows what it was based on
-		}
 		l.lose(lostOnTheWay, lostOnTheWay)
 		e.ok(name+" that was lost on its way", do())
 		equal(e, "the record after "+name, l.state(ctx, "a"), want)

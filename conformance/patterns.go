@@ -169,10 +169,12 @@ func loginCounter(ctx context.Context, e *env) {
 	for range 3 {
 		_, err := things.Patch(ctx, key, repo.Add("loginCount", 1))
 		e.ok("increment", err)
+		_, err = things.PatchBlind(ctx, key, repo.Add("loginCount", 2))
+		e.ok("increment without a look", err)
 	}
 	got, err := things.Get(ctx, key)
 	e.ok("get", err)
-	equal(e, "email, name, role and logins", []any{got["email"], got["name"], got["role"], got["loginCount"]}, []any{"alice@example.com", "Alice", "ADMIN", int64(3)})
+	equal(e, "email, name, role and logins", []any{got["email"], got["name"], got["role"], got["loginCount"]}, []any{"alice@example.com", "Alice", "ADMIN", int64(9)})
 }
 
 func userForADay(ctx context.Context, e *env) {

@@ -68,14 +68,18 @@ func lifeFaults() map[string]fault {
 		"maintain":              walksPast(),
 	})
 	groups := grouped("groups", map[string]fault{
-		"together":           lastLess(),
-		"none":               oneByOne(),
-		"versions in groups": together(firstRev(), forgets(driver.AtRev, driver.Any)),
-		"groups at once":     racy(),
-		"large group":        few(50),
-		"largest group":      together(bound(300), few(200)),
-		"longest group":      together(boundBytes(1<<20), few(2)),
-		"groups and indexes": noRows(),
+		"together":               lastLess(),
+		"none":                   oneByOne(),
+		"versions in groups":     together(firstRev(), forgets(driver.AtRev, driver.Any)),
+		"groups at once":         racy(),
+		"large group":            few(50),
+		"updates in groups":      lastLess(),
+		"a lost group":           losesRing(),
+		"a count as a condition": racy(),
+		"the newest few":         racy(),
+		"largest group":          together(bound(300), few(200)),
+		"longest group":          together(boundBytes(1<<20), few(2)),
+		"groups and indexes":     noRows(),
 	})
 	bulk := grouped("bulk", map[string]fault{
 		"all of them":      few(50),

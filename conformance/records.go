@@ -16,7 +16,7 @@ func recordVerbRules() []rule {
 	return []rule{
 		{name: "every type", sentence: "A record reads as it was written: every type of field, by Get, GetMany and Walk.", check: everyType},
 		{name: "nothing and empty", sentence: "Nil, and an empty list, map or run of bytes, are absent; the empty text is a value.", check: nothingAndEmpty},
-		{name: "milliseconds", sentence: "A time is kept in UTC to the millisecond; one tagged nanos keeps its nanoseconds.", check: milliseconds},
+		{name: "milliseconds", sentence: "A time is kept in UTC to the millisecond; one tagged nanos keeps its nanoseconds. So has the record that was written.", check: milliseconds},
 		{name: "unsigned", sentence: "An unsigned number above the greatest integer is ErrInvalid; the greatest itself is kept.", check: unsigned},
 		{name: "numbers that are none", sentence: "NaN is ErrInvalid; infinities are kept, and negative zero is zero.", check: notANumber},
 		{name: "invalid text", sentence: "Text that is not UTF-8, and NUL in the key of a map, are ErrInvalid; NUL in text is kept.", check: invalidText},
@@ -80,7 +80,19 @@ func milliseconds(ctx context.Context, e *env) {
 	it := e.item("a")
 	exact := time.Date(2018, 3, 15, 2, 14, 47, 123_987_654, time.FixedZone("east", 9*3600))
 	it.When, it.Exact = exact, exact
-	e.insertItem(ctx, it)
+	for _, write := range []func(*item) error{
+		func(it *item) error { return e.items(ctx).Insert(ctx, it) },
+		func(it *item) error { return e.items(ctx).Replace(ctx, it) },
+		func(it *item) error { return e.items(ctx).Put(ctx, it) },
+		func(it *item) (err error) {
+			*it, err = e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.When = exact; return nil })
+			return err
+		},
+	} {
+		it.When, it.Exact = exact, exact
+		e.ok("write", write(&it))
+		equal(e, "the record that was written", it, e.getItem(ctx, "a"))
+	}
 	got := e.getItem(ctx, "a")
 	equal(e, "a time", got.When, exact.Truncate(time.Millisecond).UTC())
 	equal(e, "a time tagged nanos", got.Exact, exact.UTC())
@@ -90,7 +102,7 @@ func milliseconds(ctx context.Context, e *env) {
 		e.insertItem(ctx, it)
 		equal(e, "a time", e.getItem(ctx, it.ID).When, at)
 	}
-	it.ID, it.Exact = "far", time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
+	it.ID, it.Version, it.Exact = "far", repo.Version{}, time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 	e.is("insert of a time too far off for nanoseconds", e.items(ctx).Insert(ctx, &it), repo.ErrInvalid)
 }
 
@@ -274,6 +286,7 @@ func versions(ctx context.Context, e *env) {
 		seen[got.Version] = what
 	}
 	for round := range 5 {
+		it.Version = repo.Version{}
 		e.ok("insert", items.Insert(ctx, &it))
 		note(fmt.Sprint("insert ", round))
 		e.ok("replace", items.Replace(ctx, &it))

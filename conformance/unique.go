@@ -17,6 +17,7 @@ func uniqueRules() []rule {
 		{name: "freed by change", sentence: "Changing a unique value frees the old one.", check: freedByChange},
 		{name: "freed by delete", sentence: "Deleting a record frees its unique values.", check: freedByDelete},
 		{name: "absent values", sentence: "A record in which a field of a unique index is absent claims nothing.", check: absentUnique},
+		{name: "empty values", sentence: "A field tagged omitempty that is empty claims nothing, however it came to be empty.", check: emptyUnique},
 		{name: "own value", sentence: "A record keeps its value when it is written again.", check: ownValue},
 		{name: "exact values", sentence: "Unique values are compared exactly, byte by byte.", check: exactUnique},
 		{name: "two fields", sentence: "A unique index of two fields refuses the same pair, and no parts that only join to the same text.", check: twoFields},
@@ -332,4 +333,40 @@ func passedOn(ctx context.Context, e *env) {
 	g.Replace(&c)
 	e.takenBy("group with a value that another record has", g.Commit(ctx), "by_slug")
 	clean(ctx, e, posts)
+}
+
+// A subscriber may have no address.
+type subscriber struct {
+	ID   string `repo:"id"`
+	Mail string `repo:"mail,omitempty"`
+}
+
+func emptyUnique(ctx context.Context, e *env) {
+	schema := repo.Schema{Collection: "subscribers", Partition: []string{"id"}, Indexes: []repo.Index{{Partition: []string{"mail"}, Unique: true}}}
+	all := shared[subscriber](ctx, e, schema)
+	insert := func(id, mail string) error {
+		return all.Insert(ctx, &subscriber{ID: e.name(id), Mail: mail})
+	}
+	for _, id := range []string{"a", "b", "c"} {
+		e.ok("insert without an address", insert(id, ""))
+	}
+	mail := e.name("alice@example.com")
+	for i, empty := range []func(key repo.Key) error{
+		func(key repo.Key) error { _, err := all.Patch(ctx, key, repo.Set("mail", "")); return err },
+		func(key repo.Key) error { return all.Put(ctx, &subscriber{ID: key[0].(string)}) },
+		func(key repo.Key) error {
+			_, err := all.Update(ctx, key, func(s *subscriber) error { s.Mail = ""; return nil })
+			return err
+		},
+	} {
+		id := fmt.Sprint("owner", i)
+		e.ok("insert with an address", insert(id, mail))
+		e.is("insert of another with it", insert("other", mail), repo.ErrExists)
+		e.ok("emptying", empty(repo.Key{e.name(id)}))
+		_, err := all.One(ctx, repo.Where("mail", mail))
+		e.is("who has the address", err, repo.ErrNotFound)
+		got, err := all.Get(ctx, repo.Key{e.name(id)})
+		e.ok("get", err)
+		equal(e, "the address", got.Mail, "")
+	}
 }

@@ -66,6 +66,7 @@ const (
 	doneThenLost lossPlan = iota // it was done
 	lostOnTheWay                 // it was never done
 	doneLater                    // it is done when release is called
+	notLost                      // it was not lost
 )
 
 type heldCommit struct {
@@ -97,12 +98,14 @@ func (l *lossy) onLoss(hook func()) {
 
 func (l *lossy) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (refusal *driver.Refusal, err error) {
 	l.mu.Lock()
-	if len(l.plans) == 0 || ops[0].Table.Class != driver.Records { // what is put before a commit, or dropped after it
+	plan := notLost
+	if len(l.plans) > 0 && ops[0].Table.Class == driver.Records { // not what is put before a commit, or dropped after it
+		plan, l.plans = l.plans[0], l.plans[1:]
+	}
+	if plan == notLost {
 		l.mu.Unlock()
 		return l.Store.Commit(ctx, token, ops)
 	}
-	plan := l.plans[0]
-	l.plans = l.plans[1:]
 	if plan == doneLater {
 		l.held = append(l.held, heldCommit{token, copyOps(ops)})
 	}

@@ -12,11 +12,11 @@ import (
 
 func repoConditionRules() []rule {
 	return []rule{
-		{name: "insert", sentence: "Insert of a record that is there is ErrExists and changes nothing.", check: insertTaken},
+		{name: "insert", sentence: "Insert of a record that is there is ErrExists and changes nothing; one that has a version is ErrInvalid.", check: insertTaken},
 		{name: "insert at once", sentence: "Of inserts at once of one key, one succeeds and the others are ErrExists.", check: insertAtOnce},
 		{name: "replace", sentence: "Replace of a record that is not there is ErrNotFound, and makes none.", check: replaceNothing},
 		{name: "replace stale", sentence: "Replace with an old version, in its field or by IfVersion, is ErrConflict.", check: replaceStale},
-		{name: "put", sentence: "Put writes whether or not the record is there; with a version it is there with that version, or it is ErrConflict.", check: putVersions},
+		{name: "put", sentence: "Put writes whether or not the record is there; with a version it is Replace: ErrNotFound or ErrConflict.", check: putVersions},
 		{name: "delete record", sentence: "Delete removes the record; one that is not there is no error.", check: deleteRecord},
 		{name: "delete with version", sentence: "Delete with another version than the record's, or of no record, is ErrConflict.", check: deleteVersions},
 		{name: "delete if exists", sentence: "Delete with IfExists removes a record; one that is not there is ErrNotFound, alone and in a group, also with a version.", check: deleteIfExists},
@@ -27,20 +27,22 @@ func repoConditionRules() []rule {
 		{name: "update again", sentence: "Update begins again when another writer was faster.", check: updateAgain},
 		{name: "update at once", sentence: "Of updates at once none is lost.", check: updateAtOnce},
 		{name: "update with version", sentence: "Update with IfVersion of another version is ErrConflict; of a record that is not there, ErrNotFound.", check: updateVersion},
-		{name: "retryable", sentence: "A conflict is marked as retryable, with operation, collection and key.", check: retryable},
+		{name: "retryable", sentence: "An error has operation, collection and key; that of a context which ended before anything was written is retryable, a conflict is not.", check: retryable},
 	}
 }
 
 func insertTaken(ctx context.Context, e *env) {
 	want := e.insertItem(ctx, e.full("a"))
 	other := e.item("a")
-	other.Version = want.Version // Insert takes no version
 	e.is("insert of a taken key", e.items(ctx).Insert(ctx, &other), repo.ErrExists)
 	equal(e, "the record", e.getItem(ctx, "a"), want)
 	free := e.item("b")
 	free.Version = want.Version
-	e.ok("insert of a record with a version", e.items(ctx).Insert(ctx, &free))
-	e.that(free.Version != want.Version, "a version of its own", "that of another record")
+	e.is("insert of a record with a version", e.items(ctx).Insert(ctx, &free), repo.ErrInvalid)
+	e.missing(ctx, "b")
+	free.Version = repo.Version{}
+	e.ok("insert of the same without a version", e.items(ctx).Insert(ctx, &free))
+	e.that(!free.Version.IsZero() && free.Version != want.Version, "a version of its own", "none, or that of another record")
 }
 
 func insertAtOnce(ctx context.Context, e *env) {
@@ -118,7 +120,7 @@ func putVersions(ctx context.Context, e *env) {
 	e.ok("put without a version", items.Put(ctx, &stale))
 	equal(e, "the record", e.getItem(ctx, "a").Text, "stale")
 	e.ok("delete", items.Delete(ctx, e.itemKey("a")))
-	e.is("put with a version of a record that is not there", items.Put(ctx, &stale), repo.ErrConflict)
+	e.is("put with a version of a record that is not there", items.Put(ctx, &stale), repo.ErrNotFound)
 	e.missing(ctx, "a")
 }
 
@@ -295,8 +297,16 @@ func retryable(ctx context.Context, e *env) {
 	facts, ok := errors.AsType[*repo.Error](err)
 	e.that(ok, "a *repo.Error", "%T", err)
 	got := fmt.Sprint(facts.Op, " ", facts.Collection, " ", facts.Key, " ", facts.Retryable, " ", facts.Index)
-	equal(e, "the facts of the error", got, fmt.Sprintf("replace %s_items %s/a true ", e.id, stale.Shelf))
+	equal(e, "the facts of the error", got, fmt.Sprintf("replace %s_items %s/a false ", e.id, stale.Shelf))
 	_, err = e.items(ctx).Get(ctx, e.itemKey("none"))
 	facts, ok = errors.AsType[*repo.Error](err)
 	e.that(ok && !facts.Retryable && facts.Op == "get", "an error of get that is not retryable", "%+v", facts)
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = e.items(ctx).Patch(over, e.itemKey("a"), repo.Add("count", 1))
+	e.is("patch with a context that has ended", err, repo.ErrTimeout)
+	facts, ok = errors.AsType[*repo.Error](err)
+	e.that(ok && facts.Retryable, "an error that is retryable", "%v", err)
+	_, err = e.items(ctx).Patch(ctx, e.itemKey("a"), repo.Add("count", 1))
+	e.ok("the same patch with another context", err)
 }

@@ -173,7 +173,7 @@ func (c *collection) fillFrom(ctx context.Context, k *call, f *faults, x *index,
 
 // errMoved is the error of rows that were not written because another program changed the
 // record.
-var errMoved = fmt.Errorf("other programs change the record each time while its index is built; let them rest: %w", ErrConflict)
+var errMoved = contention("other programs change the record each time while its index is built; let them rest")
 
 // writeRows writes the rows of x for one record, or only those with some keys.
 func (c *collection) writeRows(ctx context.Context, k *call, x *index, row *driver.Row, only []driver.Key) error {

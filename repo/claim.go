@@ -32,7 +32,7 @@ func (c *collection) claim(ctx context.Context, k *call, token driver.Token, p *
 			}
 		}
 		if attempt >= maxAttempts {
-			return fmt.Errorf("gave up after %d attempts, the claims of other writers on a value of index %s were in the way each time: %w", attempt, p.x.name, ErrConflict)
+			return contention("gave up after %d attempts, the claims of other writers on a value of index %s were in the way each time", attempt, p.x.name)
 		}
 		if err := pause(ctx, attempt); err != nil {
 			return err

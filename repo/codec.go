@@ -22,6 +22,8 @@ type coder struct {
 	elem driver.Kind // of a List: the kind of its elements
 	enc  func(v reflect.Value, depth int) (driver.Value, error)
 	dec  func(v driver.Value, into reflect.Value) error
+
+	round rounder
 }
 
 var (
@@ -227,7 +229,7 @@ func textCoder() coder {
 }
 
 func timeCoder() coder {
-	return coder{kind: driver.Time,
+	return coder{kind: driver.Time, round: roundTime(milliseconds),
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
 			return timeValue(*address[time.Time](v))
 		},
@@ -242,7 +244,7 @@ func timeCoder() coder {
 
 // nanosCoder keeps a time as its Unix nanoseconds; the zero time is absent.
 func nanosCoder() *coder {
-	return &coder{kind: driver.Int,
+	return &coder{kind: driver.Int, round: roundTime(nanoseconds),
 		enc: func(v reflect.Value, _ int) (driver.Value, error) {
 			t := *address[time.Time](v)
 			if t.IsZero() {

@@ -29,6 +29,7 @@ type collection struct {
 	elems      []driver.Kind  // by position: of a list, the kind of its elements
 	nanos      []bool         // by position: an integer that keeps the nanoseconds of a time
 	scalars    []*structField // by position: a field that every record has which this program writes, or nil
+	empties    []driver.Value // by position: what a field would be that is absent where it is empty, else none
 	keySources []source       // of the key columns
 	keyAccess  []access       // for reads that want keys only
 	expires    bool           // this program says when records expire
@@ -94,7 +95,8 @@ func (c *collection) tables(but []*index) []*driver.Table {
 	return ts
 }
 
-// shapeOf compiles a record type; cols are filled in by place.
+// shapeOf compiles a record type; cols are filled in by place. What is wrong with its fields is the
+// shape's fault.
 func shapeOf(t reflect.Type) (*shape, error) {
 	if t == reflect.TypeFor[map[string]any]() {
 		return &shape{isMap: true}, nil
@@ -103,10 +105,7 @@ func shapeOf(t reflect.Type) (*shape, error) {
 		return nil, fmt.Errorf("record type %s is neither a struct nor map[string]any: %w", t, ErrSchema)
 	}
 	fields, err := structFields(t, coders{})
-	if err != nil {
-		return nil, err
-	}
-	s := &shape{}
+	s := &shape{fault: err}
 	for _, f := range fields {
 		switch f.role {
 		case roleVersion:

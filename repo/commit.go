@@ -18,14 +18,19 @@ const maxAttempts = 50
 type write struct {
 	change
 	verb    verb
-	expect  Version       // the version that the record must have; zero is any
-	exists  bool          // the record must be there, whatever the verb
-	derive  func() error  // sets next from old; nil when next is set already
-	keep    bool          // what T says nothing of stays: next is to get it from old
-	careful bool          // of a patch: whether it can be done depends on what is there
-	refused *driver.Table // whose condition did not hold, after a refusal
-	lacks   bool          // the refusal means that a claim is gone which the record has
-	unread  bool          // what is there is to be read
+	expect  Version              // the version that the record must have; zero is any
+	exists  bool                 // the record must be there, whatever the verb
+	derive  func(w *write) error // sets next from old; nil when next is set already
+	keep    bool                 // what T says nothing of stays: next is to get it from old
+	careful bool                 // of a patch: whether it can be done depends on what is there
+	asked   []driver.Edit        // of a patch; edits says what they come to
+	open    bool                 // of a patch: its outcome may stay unknown, so that it need not be read for that
+	refused *driver.Table        // whose condition did not hold, after a refusal
+	why     string               // what the store said with the last refusal, beyond the condition
+	lacks   bool                 // the refusal means that a claim is gone which the record has
+	unread  bool                 // what is there is to be read
+
+	turn turn // among those who write the record
 
 	stranger bool // the refusal is that of a unique native index which the schema lacks
 }
@@ -48,7 +53,8 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 	if ctx == nil {
 		return Version{}, errNoContext
 	}
-	turn := turn{queues: &c.shared.queues}
+	turn := &writes[0].turn
+	turn.queues = &c.shared.queues
 	defer turn.end()
 	if turn.busy(writes) {
 		if _, err := turn.wait(ctx, writes, false); err != nil {
@@ -62,6 +68,9 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 	for a := (attempt{}); ; a.number++ {
 		for i := range writes {
 			if err := c.prepare(&writes[i]); err != nil {
+				if gone := c.holds(ctx); gone != nil {
+					return Version{}, gone // err rests on what was read
+				}
 				return Version{}, c.keysFirst(ctx, k, writes[:i+1], ofKey(writes[i].key, err))
 			}
 		}
@@ -72,7 +81,7 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 			return Version(token), err
 		}
 		if a.number >= maxAttempts {
-			return Version{}, ofKey(writes[at].key, fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", a.number, ErrConflict))
+			return Version{}, ofKey(writes[at].key, contention("gave up after %d attempts, other writers were faster each time%s", a.number, because(refusal.Why)))
 		}
 		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
 			return Version{}, ofKey(writes[at].key, err)
@@ -128,7 +137,7 @@ func (c *collection) blind(w *write) bool {
 	case doUpdate:
 		return false
 	case doPatch:
-		return !w.careful && !w.renew && !c.mayExpire() && !c.touchesIndex(w.edits) && (w.expect.IsZero() || c.records.Ring == 0)
+		return c.isPlain(w) && (w.open || c.records.Ring == 0)
 	}
 	return (w.verb == doDelete || !c.keeps()) && len(c.indexes) == 0 && !c.mayExpire() && c.records.Ring == 0
 }
@@ -141,7 +150,7 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write, all b
 		w := &writes[i]
 		if w.unread = !w.known && (all || !c.blind(w)); w.unread {
 			count, at = count+1, i
-			whole = whole || w.verb == doUpdate || w.verb == doPatch || w.keep
+			whole = whole || w.verb == doUpdate || w.keep || w.verb == doPatch && len(writes) > 1
 		}
 	}
 	if count == 0 {
@@ -155,8 +164,11 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write, all b
 		}
 	}
 	mask := c.indexMask
-	if whole {
+	switch {
+	case whole:
 		mask = nil
+	case writes[at].verb == doPatch:
+		mask = c.patchMask(&writes[at])
 	}
 	if err := c.store.get(ctx, k, c.records, b.keys, mask, b.rows); err != nil {
 		return ofKey(writes[at].key, err)
@@ -224,7 +236,7 @@ func (c *collection) prepare(w *write) error {
 		}
 		switch {
 		case w.derive != nil:
-			return w.derive()
+			return w.derive(w)
 		case w.keep:
 			w.whole = true
 			return c.keep(w)
@@ -238,23 +250,31 @@ func (c *collection) prepare(w *write) error {
 // expected checks what is there, which is known, against the verb and version.
 func (w *write) expected() error {
 	switch {
+	case w.verb == doInsert && w.old.live && w.why != "":
+		return fmt.Errorf("%s: %w", w.why, ErrExists)
 	case w.verb == doInsert && w.old.live:
 		return ErrExists
 	case w.old.live:
 		if !w.expect.IsZero() && w.expect != w.old.version {
-			return fmt.Errorf("the record has another version than %s: %w", w.expect, ErrConflict)
+			return fmt.Errorf("the record has another version than %s%s: %w", w.expect, because(w.why), ErrConflict)
 		}
 		return nil
 	case w.exists:
 		return ErrNotFound
 	case w.verb == doDelete && !w.expect.IsZero():
 		return fmt.Errorf("the record with version %s is not there: %w", w.expect, ErrConflict)
-	case w.verb == doReplace, w.verb == doUpdate, w.verb == doPatch:
+	case w.verb == doReplace, w.verb == doUpdate, w.verb == doPatch, w.verb == doPut && !w.expect.IsZero():
 		return ErrNotFound
-	case w.verb == doPut && !w.expect.IsZero():
-		return fmt.Errorf("the record with version %s is not there: %w", w.expect, ErrConflict)
 	}
 	return nil
+}
+
+// because returns what a store said of a refusal, as the end of a sentence.
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
 }
 
 // blindCond returns the condition of a write that was not preceded by a read.

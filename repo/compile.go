@@ -19,6 +19,7 @@ type compiler struct {
 	lists  map[string]driver.Kind  // of the elements of lists
 	times  map[string]bool         // integer fields that keep the nanoseconds of a time
 	fields map[string]*structField // those that are scalars
+	empty  map[string]driver.Value // of fields that are absent where they are empty: what they would be
 	order  []string                // of the fields, as declared
 	faults []error
 }
@@ -40,6 +41,9 @@ func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 	if !collectionName.MatchString(schema.Collection) {
 		c.fault("collection name %q: use a–z, digits and '_', a letter first, at most 48", schema.Collection)
 	}
+	if sh.fault != nil {
+		c.faults = append(c.faults, sh.fault)
+	}
 	c.declare(sh)
 	c.layOut(schema)
 	if n := len(schema.Indexes); n > maxIndexes {
@@ -52,7 +56,9 @@ func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 			c.fault("two indexes are named %q; give one of them a Name", x.name())
 		}
 		seen[x.name()] = true
-		c.addIndex(x)
+		if !c.namesFaulty(x) {
+			c.addIndex(x)
+		}
 	}
 	if err := errors.Join(c.faults...); err != nil {
 		return nil, err
@@ -71,12 +77,13 @@ func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 // declare collects the declared fields and their kinds.
 func (c *compiler) declare(sh *shape) {
 	c.kinds, c.lists, c.times = map[string]driver.Kind{}, map[string]driver.Kind{}, map[string]bool{}
-	c.fields = map[string]*structField{}
+	c.fields, c.empty = map[string]*structField{}, map[string]driver.Value{}
 	for _, f := range sh.fields {
 		if f.isScalar() {
 			c.fields[f.name] = &f.structField
 		}
 		c.kinds[f.name], c.lists[f.name], c.times[f.name] = f.kind, f.coder.elem, f.nanos
+		c.empty[f.name] = f.empty
 		c.order = append(c.order, f.name)
 	}
 	if !sh.isMap {
@@ -97,6 +104,14 @@ func (c *compiler) declare(sh *shape) {
 		c.order = append(c.order, name)
 	}
 	sort.Strings(c.order)
+}
+
+// namesFaulty reports whether an index names a field that cannot be stored, which was told.
+func (c *compiler) namesFaulty(x Index) bool {
+	return slices.ContainsFunc(slices.Concat(x.Partition, x.Sort), func(name string) bool {
+		kind, ok := c.kinds[strings.TrimSuffix(strings.TrimPrefix(name, "-"), "[]")]
+		return ok && kind == driver.None
+	})
 }
 
 // checkFields holds the kinds that a schema names against those of the struct.
@@ -165,8 +180,12 @@ func (c *compiler) layOut(s Schema) {
 	for i, col := range c.cols {
 		if i < len(c.key) {
 			c.keySources = append(c.keySources, source{at: i, desc: col.Desc})
+			if !c.empty[col.Name].IsNone() {
+				c.fault("field %s is part of the key, which is never absent; leave out its omitempty", col.Name)
+			}
 		}
 		c.scalars = append(c.scalars, c.fields[col.Name])
+		c.empties = append(c.empties, c.empty[col.Name])
 		c.elems = append(c.elems, c.lists[col.Name])
 		c.nanos = append(c.nanos, c.times[col.Name])
 	}

@@ -67,7 +67,7 @@ func TestConcurrentWriters(t *testing.T) {
 	checkClean(t, posts)
 }
 
-func checkClean(t *testing.T, posts *repo.Repo[post]) {
+func checkClean[T any](t *testing.T, posts *repo.Repo[T]) {
 	t.Helper()
 	reports, err := posts.Verify(t.Context())
 	if err != nil || len(reports) == 0 {

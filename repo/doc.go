@@ -19,13 +19,23 @@
 //   - P6: an outcome that cannot be known is [ErrUnknownOutcome], and
 //     [Repo.Resolve] settles it.
 //
+// A field of a struct is stored by the name in its tag, or else by its own in lower case; `repo:"-"` leaves
+// it out. What follows a comma in the tag says more:
+//
+//   - ",version" is the record's [Version], ",expires" the time at which it ends, and ",extra" a
+//     map[string]any with what the struct does not declare: each of them is no field of the store;
+//   - "name,nanos" keeps the nanoseconds of a time, of which a store keeps milliseconds in UTC;
+//   - "name,omitempty" makes a number, text, bool or time absent where it is 0, "", false or the zero
+//     time: such a record has no row in an index of the field, and takes no unique value. Pointers,
+//     lists and maps are absent without it when they are nil or empty.
+//
 // Keep the clocks of programs that share a store within a minute of each other. By its own
 // clock each says which records have expired, and Maintain which deleted ones are so old
 // that no write from before can come any more.
 //
 // A record that expires while a call reads it is read again, since it may have been renewed,
 // or written when it had expired already. A call on a record that others write anew each time,
-// and that never lives as long as a reading takes, gives up with [ErrConflict].
+// and that never lives as long as a reading takes, gives up with [ErrContention].
 //
 // The package imports nothing but the standard library.
 package repo

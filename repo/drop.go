@@ -69,7 +69,7 @@ func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collectio
 func (s *Store) changeCatalog(ctx context.Context, k *call, t *driver.Table, e *catalogEntry) error {
 	ok, err := s.writeCatalog(ctx, k, t, e)
 	if err == nil && !ok {
-		err = fmt.Errorf("another program changed the catalog; try again: %w", ErrConflict)
+		err = contention("another program changed the catalog; try again")
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 
 // anyCoder keeps a value of whatever type it has.
 func anyCoder() coder {
-	return coder{kind: driver.None,
+	return coder{kind: driver.None, round: roundAny,
 		enc: func(v reflect.Value, depth int) (driver.Value, error) {
 			if v.IsNil() {
 				return driver.Value{}, nil

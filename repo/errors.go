@@ -2,6 +2,7 @@ package repo
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -11,10 +12,10 @@ import (
 var (
 	ErrNotFound       = driver.ErrNotFound       // there is no such record, or it has expired
 	ErrExists         = driver.ErrExists         // the key, or a value of a unique index, is taken
-	ErrConflict       = driver.ErrConflict       // the record has another version than expected
+	ErrConflict       = driver.ErrConflict       // the record has another version than expected: read it again
 	ErrUnknownOutcome = driver.ErrUnknownOutcome // the write may or may not have been done: see Repo.Resolve
 	ErrUnavailable    = driver.ErrUnavailable    // the store cannot be reached or cannot serve; nothing was written
-	ErrTimeout        = driver.ErrTimeout        // the context ended before anything was written
+	ErrTimeout        = driver.ErrTimeout        // the context ended before anything was written, unless ErrUnknownOutcome is there, too
 	ErrThrottled      = driver.ErrThrottled      // the store refused for load; nothing was written
 	ErrInvalid        = driver.ErrInvalid        // the caller's mistake; the text says which
 	ErrUnsupported    = driver.ErrUnsupported    // this store cannot do it; the text says why
@@ -27,15 +28,51 @@ var (
 	ErrFull           = driver.ErrFull           // no space is left; nothing was written
 )
 
-// ErrNoIndex is the kind of ErrInvalid that a query is which no index answers. The
-// text has the index to add.
-var ErrNoIndex = errors.New("no index")
+// Special kinds: an error of one of them is of the general kind, too.
+var (
+	// ErrNoIndex is the kind of ErrInvalid that a query is which no index answers. The
+	// text has the index to add.
+	ErrNoIndex = errors.New("no index")
 
-// A noIndex is such an error.
-type noIndex struct{ text string }
+	// ErrCursor is the kind of ErrInvalid that a cursor is which was damaged, was made up, or
+	// belongs to another query: it came from outside, so begin again without one.
+	ErrCursor = errors.New("bad cursor")
 
-func (e *noIndex) Error() string   { return e.text + ": " + ErrInvalid.Error() }
-func (e *noIndex) Unwrap() []error { return []error{ErrNoIndex, ErrInvalid} }
+	// ErrContention is the kind of ErrConflict that is no stale version: the call gave up, after
+	// many attempts in which others were faster. The same call may succeed later.
+	ErrContention = errors.New("contention")
+)
+
+// A special is an error of a special kind.
+type special struct {
+	text          string
+	kind, general error
+}
+
+func (e *special) Error() string   { return e.text + ": " + e.general.Error() }
+func (e *special) Unwrap() []error { return []error{e.kind, e.general} }
+
+func noIndex(format string, args ...any) error {
+	return &special{fmt.Sprintf(format, args...), ErrNoIndex, ErrInvalid}
+}
+
+func badCursor(what string) error {
+	return &special{"cursor " + what + "; begin again without one", ErrCursor, ErrInvalid}
+}
+
+func contention(format string, args ...any) error {
+	return &special{fmt.Sprintf(format, args...), ErrContention, ErrConflict}
+}
+
+// isRetryable reports whether the same call may succeed later, and has written nothing.
+func isRetryable(err error) bool {
+	for _, kind := range []error{ErrContention, ErrUnavailable, ErrThrottled, ErrTimeout} {
+		if errors.Is(err, kind) {
+			return !errors.Is(err, ErrUnknownOutcome)
+		}
+	}
+	return false
+}
 
 // An Error says which operation failed on what. Every error of a [Repo] is or
 // wraps one. Its text holds keys and unique values, which may be personal data;
@@ -45,7 +82,7 @@ type Error struct {
 	Collection string
 	Key        string // parts joined by '/', cut if very long, "" when no single record is meant
 	Index      string // name of the unique index whose value is taken, else ""
-	Retryable  bool   // the same call may succeed later, and nothing was written
+	Retryable  bool   // the same call may succeed later, with a context of its own, and nothing was written
 	Outcome    *Outcome
 	Err        error
 }

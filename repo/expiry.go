@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -100,7 +99,7 @@ func (k *call) stillOpen(s *Store, rows []driver.Row, list []int, asked int64) (
 // gives up where that has happened too often.
 func pauseForExpiry(ctx context.Context, attempt int) error {
 	if attempt > maxAttempts {
-		return fmt.Errorf("gave up after %d attempts, the record expired and was written anew each time while it was read; let it live longer than a call takes: %w", maxAttempts, ErrConflict)
+		return contention("gave up after %d attempts, the record expired and was written anew each time while it was read; let it live longer than a call takes", maxAttempts)
 	}
 	return pause(ctx, attempt)
 }

@@ -36,35 +36,57 @@ func (g *Group[T]) Replace(record *T, opts ...WriteOption) { g.add(doReplace, re
 // Put adds to the group what [Repo.Put] does.
 func (g *Group[T]) Put(record *T, opts ...WriteOption) { g.add(doPut, record, opts) }
 
+// Update adds to the group what [Repo.Update] does. So a record can be a condition of the others: an
+// error of fn, which sees the record as it is in the same commit, is that of Commit, and nothing is
+// written. Where another writer was faster with a record of the group, fn is called again.
+func (g *Group[T]) Update(key Key, fn func(*T) error, opts ...WriteOption) {
+	rec, next := new(T), new(record)
+	w, err := g.repo.writeOfKey(doUpdate, key, opts)
+	if fn == nil {
+		err = invalid("the function is nil")
+	}
+	w.derive = func(w *write) error {
+		w.next = next
+		return g.repo.derive(w, rec, fn)
+	}
+	g.push("update", w, rec, err)
+}
+
+// Patch adds to the group what [Repo.Patch] does.
+func (g *Group[T]) Patch(key Key, edits ...Edit) {
+	var w write
+	err := g.repo.patchOf(&w, key, edits)
+	g.push("patch", w, nil, err)
+}
+
 // Delete adds to the group what [Repo.Delete] does.
 func (g *Group[T]) Delete(key Key, opts ...WriteOption) {
-	dk, vals, err := g.repo.keyIn(nil, key)
-	if err != nil {
-		g.errs = append(g.errs, fmt.Errorf("delete, write %d of the group: %w", len(g.writes)+len(g.errs), err))
-		return
-	}
-	w := write{verb: doDelete, change: change{key: dk, keyVals: vals}}
-	if err := w.want(opts); err != nil {
-		g.errs = append(g.errs, fmt.Errorf("delete, write %d of the group: %w", len(g.writes)+len(g.errs), err))
-		return
-	}
-	g.writes, g.fill = append(g.writes, w), append(g.fill, nil)
+	w, err := g.repo.writeOfKey(doDelete, key, opts)
+	g.push("delete", w, nil, err)
 }
 
 func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
-	if record == nil {
-		g.errs = append(g.errs, invalid("a record is a nil pointer"))
-		return
+	var w write
+	err := invalid("a record is a nil pointer")
+	if record != nil {
+		w, err = g.repo.writeOf(verb, record)
 	}
-	w, err := g.repo.writeOf(verb, record)
 	if err == nil {
 		err = w.want(opts)
 	}
+	g.push("", w, record, err)
+}
+
+// push adds a write, or what is wrong with it; fill is the record whose version field is filled, or nil.
+func (g *Group[T]) push(verb string, w write, fill *T, err error) {
 	if err != nil {
-		g.errs = append(g.errs, fmt.Errorf("write %d of the group: %w", len(g.writes)+len(g.errs), err))
+		if verb != "" {
+			verb += ", "
+		}
+		g.errs = append(g.errs, fmt.Errorf("%swrite %d of the group: %w", verb, len(g.writes)+len(g.errs), err))
 		return
 	}
-	g.writes, g.fill = append(g.writes, w), append(g.fill, record)
+	g.writes, g.fill = append(g.writes, w), append(g.fill, fill)
 }
 
 // Commit does all writes of the group, or none, and fills the version fields. All
@@ -86,9 +108,9 @@ func (g *Group[T]) Commit(ctx context.Context) error {
 	if err != nil {
 		return g.repo.end(&k, nil, err)
 	}
-	for _, rec := range g.fill {
+	for i, rec := range g.fill {
 		if rec != nil {
-			g.repo.setVersion(rec, version)
+			g.repo.written(rec, g.writes[i].next, version)
 		}
 	}
 	return g.repo.end(&k, nil, nil)

@@ -123,6 +123,35 @@ func TestRecordsComeToLackField(t *testing.T) {
 	}
 }
 
+// A patch, which looks at some fields of a record, takes none of the others for one that it lacks.
+func TestPatchLeavesNothingOut(t *testing.T) {
+	t.Parallel()
+	type item struct {
+		ID   string         `repo:"id"`
+		Kind string         `repo:"kind"`
+		Rank int            `repo:"rank"`
+		N    int            `repo:"n"`
+		Rest map[string]any `repo:",extra"`
+	}
+	store := repo.NewStore(memory.New(&memory.Options{Uncertain: true}), nil)
+	schema := repo.Schema{Collection: "items", Partition: []string{"id"}}
+	if err := must[item](t, store, schema).Insert(t.Context(), &item{ID: "a", Kind: "k", Rank: 1}); err != nil {
+		t.Fatal(err)
+	}
+	maps := openMaps(t, store, "items")
+	for _, e := range []repo.Edit{repo.Set("n", 2), repo.Add("n", 1), repo.Set("note", "x")} {
+		if _, err := maps.Patch(t.Context(), repo.Key{"a"}, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	schema.Indexes = []repo.Index{{Partition: []string{"kind"}, Sort: []string{"rank"}}}
+	r := must[item](t, store, schema, repo.WithRebuild())
+	found, err := repo.Collect(r.Find(t.Context(), repo.Where("kind", "k")))
+	if err != nil || len(found) != 1 || found[0].N != 3 {
+		t.Errorf("records of the kind: %+v, %v; want one with n 3", found, err)
+	}
+}
+
 // askings are the ways to ask for the records of a player.
 func askings(t *testing.T, r *repo.Repo[mark]) map[string]func() error {
 	t.Helper()

@@ -209,7 +209,7 @@ func (c *collection) announce(ctx context.Context, k *call, try func(*catalogEnt
 			return err
 		}
 	}
-	return fmt.Errorf("other programs keep changing the catalog: %w", ErrConflict)
+	return contention("other programs keep changing the catalog")
 }
 
 // outlast waits until every program knows what the catalog says of some things. A call with

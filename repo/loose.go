@@ -223,7 +223,7 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 		tallies = make([]driver.Tally, len(costs))
 	}
 	for i := range costs {
-		costs[i].now, costs[i].within = k.now, true
+		costs[i].op, costs[i].named, costs[i].now, costs[i].within = k.op, k.named, k.now, true
 		if tallies != nil {
 			costs[i].tally = &tallies[i]
 		}

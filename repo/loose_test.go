@@ -361,6 +361,9 @@ func TestLooseRoundTrips(t *testing.T) {
 	if _, err := r.Patch(t.Context(), repo.Key{"a"}, repo.Set("note", "m")); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := r.PatchBlind(t.Context(), repo.Key{"a"}, repo.Set("note", "o")); err != nil {
+		t.Fatal(err)
+	}
 	membersOf(t, r, repo.Where("team", "red"))
 	membersOf(t, r, repo.Where("mail", "x"))
 	if err := r.Delete(t.Context(), repo.Key{"a"}); err != nil {
@@ -370,7 +373,7 @@ func TestLooseRoundTrips(t *testing.T) {
 	for _, e := range events {
 		got = append(got, fmt.Sprintf("%s %d", e.Op, e.Depth))
 	}
-	want := []string{"insert 3", "update 3", "update 2", "patch 1", "find 2", "find 2", "delete 2"}
+	want := []string{"insert 3", "update 3", "update 2", "patch 2", "patch 1", "find 2", "find 2", "delete 2"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

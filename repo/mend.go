@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -87,7 +86,7 @@ func (c *collection) rewrite(ctx context.Context, k *call, key driver.Key, keyVa
 			return nil
 		}
 	}
-	return ofKey(key, fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", maxAttempts, ErrConflict))
+	return ofKey(key, contention("gave up after %d attempts, other writers were faster each time", maxAttempts))
 }
 
 // sendAgain commits what is there already of one record; done is false if it has changed.

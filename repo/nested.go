@@ -16,7 +16,7 @@ func (m coders) pointer(t reflect.Type) (coder, error) {
 		return coder{}, err
 	}
 	kind := elem.kind
-	return coder{kind: kind,
+	return coder{kind: kind, round: roundPointer(elem),
 		enc: func(v reflect.Value, depth int) (driver.Value, error) {
 			if v.IsNil() {
 				return driver.Value{}, nil
@@ -42,7 +42,7 @@ func (m coders) list(t reflect.Type) (coder, error) {
 	if err != nil {
 		return coder{}, err
 	}
-	return coder{kind: driver.List, elem: elem.kind,
+	return coder{kind: driver.List, elem: elem.kind, round: roundList(elem),
 		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeList(elem, v, depth) },
 		dec: func(v driver.Value, into reflect.Value) error { return decodeList(elem, v, into) }}, nil
 }
@@ -103,7 +103,7 @@ func (m coders) mapping(t reflect.Type) (coder, error) {
 	if err != nil {
 		return coder{}, err
 	}
-	return coder{kind: driver.Map,
+	return coder{kind: driver.Map, round: roundMap(elem),
 		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeMap(elem, v, depth) },
 		dec: func(v driver.Value, into reflect.Value) error { return decodeMap(elem, v, into) }}, nil
 }
@@ -187,7 +187,7 @@ func (m coders) structure(t reflect.Type) (coder, error) {
 	for i := range fields {
 		byName[fields[i].name] = &fields[i]
 	}
-	return coder{kind: driver.Map,
+	return coder{kind: driver.Map, round: roundStruct(fields),
 		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeStruct(fields, v, depth) },
 		dec: func(v driver.Value, into reflect.Value) error { return decodeStruct(byName, v, into) }}, nil
 }

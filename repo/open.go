@@ -118,7 +118,7 @@ func (c *collection) agree(ctx context.Context, k *call, o openOptions) error {
 			return err
 		}
 	}
-	return fmt.Errorf("other programs keep changing the catalog: %w", ErrConflict)
+	return contention("other programs keep changing the catalog")
 }
 
 func (c *collection) define(ctx context.Context, o openOptions, tables ...*driver.Table) error {
@@ -280,7 +280,7 @@ func (c *collection) annotate(op string, key Key, err error) error {
 	if errors.As(err, &u) {
 		e.Outcome = u.outcome
 	}
-	e.Retryable = errors.Is(err, ErrConflict) || errors.Is(err, ErrUnavailable) || errors.Is(err, ErrThrottled)
+	e.Retryable = isRetryable(err)
 	return e
 }
 

@@ -122,7 +122,10 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 		return refusal, err
 	}
 	o := c.outcomeOf(token, first)
-	for attempt := 1; attempt <= 3 && c.records.Ring > 0; attempt++ {
+	if c.records.Ring > 0 {
+		first.turn.hold(first.key)
+	}
+	for attempt := 0; attempt < 3 && c.records.Ring > 0; attempt++ {
 		if pause(ctx, attempt) != nil || c.notTooOld(since) != nil {
 			break
 		}

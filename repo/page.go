@@ -151,16 +151,16 @@ func (c *collection) parseCursor(p *plan, cursor string) (back bool, at string, 
 		return false, "", nil
 	}
 	if len(cursor) > 8*maxKey || strings.ContainsAny(cursor, "\r\n") { // which base64 would overlook
-		return false, "", invalid("cursor of %d characters is none of ours; begin again without one", len(cursor))
+		return false, "", badCursor("is longer than any of ours")
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	size := c.store.sealSize()
 	if err != nil || len(raw) < 2+size || raw[0] != cursorVersion || raw[1] > 1 {
-		return false, "", invalid("cursor is damaged; begin again without one")
+		return false, "", badCursor("is damaged")
 	}
 	body, sum := raw[:len(raw)-size], raw[len(raw)-size:]
 	if !hmac.Equal(sum, c.store.seal(body, c.queryText(p))) {
-		return false, "", invalid("cursor belongs to another query or was changed; begin again without one")
+		return false, "", badCursor("belongs to another query or was changed")
 	}
 	return raw[1] == 1, string(body[2:]), nil
 }

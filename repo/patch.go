@@ -37,10 +37,12 @@ func Add(field string, n int64) Edit { return Edit{do: driver.Add, field: field,
 func ExpireAt(t time.Time) Edit { return Edit{expire: true, field: mapExpires, value: t} }
 
 // Patch changes some fields of a record and returns its new version. Only these
-// fields travel, and the record is not read first, unless an index needs one of
-// them, a value is over 4 KiB, or an Add is to a field of fewer than 64 bits or
-// without a sign. A value that the field of T cannot hold is ErrInvalid. A record
+// fields are written. A value that the field of T cannot hold is ErrInvalid. A record
 // that is not there is ErrNotFound.
+//
+// Where an outcome may be unknown (Facts.Uncertain), Patch looks at the record first, so that
+// a write whose answer is lost is settled, by Patch itself or by Resolve. That is one round trip
+// more than [Repo.PatchBlind], and two patches of one record at the same time go one after the other.
 func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, error) {
 	return r.PatchIf(ctx, key, Version{}, edits...)
 }
@@ -49,45 +51,73 @@ func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, e
 // fails with ErrConflict. The zero Version is no condition.
 func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
 	k := r.begin("patch")
-	v, err := r.patch(ctx, &k, key, version, edits)
+	v, err := r.patch(ctx, &k, key, write{expect: version}, edits)
 	return v, r.end(&k, key, err)
 }
 
-func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, version Version, edits []Edit) (Version, error) {
+// PatchBlind is Patch without a look at the record: one round trip where Patch has two, and
+// patches of one record at the same time do not refuse each other. The price is that an outcome
+// may stay Unknown for ever: one whose answer is lost is never sent again, and Resolve knows it
+// only if it was done and fewer than four other writes of the record came since. So it is for
+// what may be lost, or done twice by whoever tries again: Set rather than Add. The record is read all the same
+// if an index needs one of the fields, records may expire, a value is over 4 KiB, or an
+// Add is to a field of fewer than 64 bits or without a sign.
+func (r *Repo[T]) PatchBlind(ctx context.Context, key Key, edits ...Edit) (Version, error) {
+	k := r.begin("patch")
+	v, err := r.patch(ctx, &k, key, write{open: true}, edits)
+	return v, r.end(&k, key, err)
+}
+
+// patch completes w, which says under which condition, and does it.
+func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, w write, edits []Edit) (Version, error) {
 	if ctx == nil {
 		return Version{}, errNoContext
 	}
+	ws := [1]write{w}
+	if err := r.patchOf(&ws[0], key, edits); err != nil {
+		return Version{}, err
+	}
+	return r.run(ctx, k, ws[:])
+}
+
+// patchOf makes w the patch of the record under key.
+func (r *Repo[T]) patchOf(w *write, key Key, edits []Edit) error {
 	dk, vals, err := r.keyIn(nil, key)
 	if err != nil {
-		return Version{}, err
+		return err
 	}
 	list, err := r.editsOf(edits)
 	if err != nil {
-		return Version{}, err
-	}
-	ws := [1]write{{verb: doPatch, expect: version, change: change{key: dk, keyVals: vals, edits: list}}}
-	expires, renew := expiryIn(edits)
-	if renew && !r.expires && !r.mayExpire() {
-		return Version{}, invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
-	}
-	ws[0].renew = renew
-	ws[0].careful, err = r.checkEdits(list)
-	if err != nil {
-		return Version{}, err
-	}
-	ws[0].derive = func() (err error) {
-		ws[0].next, err = r.edited(&ws[0].change)
-		if err == nil && renew {
-			ws[0].next.expires = expires
-		}
-		for i := 0; err == nil && i < len(list); i++ {
-			if at := len(r.key) + list[i].Field; list[i].Field >= 0 {
-				err = r.checkFits(ws[0].next.vals[at], at)
-			}
-		}
 		return err
 	}
-	return r.run(ctx, k, ws[:])
+	w.verb, w.asked, w.change = doPatch, list, change{key: dk, keyVals: vals, edits: list}
+	var expires int64
+	if expires, w.renew = expiryIn(edits); w.renew && !r.expires && !r.mayExpire() {
+		return invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
+	}
+	w.derive = func(w *write) error { return r.derivePatch(w, expires) }
+	w.careful, err = r.checkEdits(list)
+	return err
+}
+
+// derivePatch applies the edits of a patch to what is there.
+func (r *Repo[T]) derivePatch(w *write, expires int64) (err error) {
+	w.edits = w.asked
+	if w.next, err = r.edited(&w.change); err != nil {
+		return err
+	}
+	if w.renew {
+		w.next.expires = expires
+	}
+	for _, e := range w.asked {
+		if at := len(r.key) + e.Field; e.Field >= 0 {
+			if err := r.checkFits(w.next.vals[at], at); err != nil {
+				return err
+			}
+		}
+	}
+	w.edits = w.summed(len(r.key))
+	return nil
 }
 
 const smallEdit = 4 << 10 // bytes of edits that are sent without a look at the record's size
@@ -179,6 +209,9 @@ func (c *collection) editOf(e Edit) (driver.Edit, error) {
 	}
 	var err error
 	d.Value, err = c.value(e.value, at)
+	if d.Do == driver.Set {
+		d.Value = c.unlessEmpty(d.Value, at)
+	}
 	if f := c.scalars[at]; f != nil && err == nil && d.Value.IsNone() {
 		d.Do = driver.Set
 		d.Value, err = f.zero()
@@ -202,6 +235,51 @@ func (c *collection) editName(e driver.Edit) any {
 		return driver.Private(e.Name)
 	}
 	return c.records.Fields[e.Field].Name
+}
+
+// summed returns the edits of a change with what each Add comes to: of a record that is
+// written only as it was read that says the same, and no store has to add.
+func (ch *change) summed(key int) []driver.Edit {
+	isAdd := func(e driver.Edit) bool { return e.Do == driver.Add }
+	if ch.next == nil || !slices.ContainsFunc(ch.edits, isAdd) {
+		return ch.edits
+	}
+	list := slices.Clone(ch.edits)
+	for i := range list {
+		e := &list[i]
+		switch {
+		case e.Do != driver.Add:
+		case e.Field >= 0:
+			e.Do, e.Value = driver.Set, ch.next.vals[key+e.Field]
+		default:
+			e.Do, e.Value = driver.Set, *ch.next.extraValue(e.Name)
+		}
+	}
+	return list
+}
+
+// isPlain reports whether a patch says all that is written, whatever is there.
+func (c *collection) isPlain(w *write) bool {
+	return !w.careful && !w.renew && !c.mayExpire() && !c.touchesIndex(w.asked)
+}
+
+// patchMask returns the ordinals of the fields that a patch must know, or nil for all:
+// those that it adds to, if it is plain, and those that say which entries the record has.
+func (c *collection) patchMask(w *write) []int {
+	if !c.isPlain(w) {
+		return nil
+	}
+	mask := c.indexMask
+	for _, e := range w.asked {
+		switch {
+		case e.Do != driver.Add:
+		case e.Field < 0:
+			return nil
+		default: // no index needs it, and it is edited once
+			mask = append(mask[:len(mask):len(mask)], e.Field)
+		}
+	}
+	return mask
 }
 
 // touchesIndex reports whether an index needs a field that is edited.
@@ -234,11 +312,21 @@ func (c *collection) edited(ch *change) (*record, error) {
 		if err != nil {
 			return nil, driver.Errorf("%s: %w", c.editName(e), err)
 		}
-		*v = x
+		if *v = x; e.Field >= 0 {
+			*v = c.unlessEmpty(x, len(c.key)+e.Field)
+		}
 	}
 	next.extra = slices.DeleteFunc(next.extra, func(p driver.Pair) bool { return p.Value.IsNone() })
 	sortPairs(next.extra)
 	return next, c.checkSize(next, ch.key)
+}
+
+// unlessEmpty returns a value for the field at a position, or none where that is absent when it is empty.
+func (c *collection) unlessEmpty(v driver.Value, at int) driver.Value {
+	if e := c.empties[at]; !e.IsNone() && v.Equal(e) {
+		return driver.Value{}
+	}
+	return v
 }
 
 // extraValue returns where the undeclared field name is kept, after making it.

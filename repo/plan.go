@@ -236,12 +236,12 @@ func (c *collection) noIndex(b *bound, lacking *index, known *presence) error {
 	case lacking != nil:
 		return c.lackingRows(b, lacking, known)
 	case len(x.Partition)+len(x.Sort) == 0:
-		return &noIndex{"a query without conditions reads everything; use Walk, or Scan"}
+		return noIndex("a query without conditions reads everything; use Walk, or Scan")
 	case len(b.conds) > b.equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.equal].field:
-		return &noIndex{fmt.Sprintf("%s: the order must begin with %s, the field of the range; or use Scan",
-			b.query.text(c.store.opts.Redact), b.conds[b.equal].field)}
+		return noIndex("%s: the order must begin with %s, the field of the range; or use Scan",
+			b.query.text(c.store.opts.Redact), b.conds[b.equal].field)
 	}
-	return &noIndex{fmt.Sprintf("no index answers %s; add %s, or use Scan", b.query.text(true), b.remedy())}
+	return noIndex("no index answers %s; add %s, or use Scan", b.query.text(true), b.remedy())
 }
 
 // lackingRows is noIndex for a query that names fewer fields than an index has, of which
@@ -266,7 +266,7 @@ func (c *collection) lackingRows(b *bound, x *index, known *presence) error {
 		text += "add " + b.remedy() + ", or "
 	}
 	text += fmt.Sprintf("leave such records out by Order(%s), or use Scan", strings.Trim(quoteList(order[:last]), "[]"))
-	return &noIndex{text}
+	return noIndex("%s", text)
 }
 
 // remedy returns the text of an index that would answer the query.

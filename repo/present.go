@@ -22,7 +22,7 @@ import (
 func (f *structField) isScalar() bool {
 	switch f.kind {
 	case driver.Bool, driver.Int, driver.Float, driver.String, driver.Time:
-		return !f.nanos && f.typ.Kind() != reflect.Pointer
+		return !f.nanos && f.empty.IsNone() && f.typ.Kind() != reflect.Pointer
 	}
 	return false
 }
@@ -131,6 +131,7 @@ func (c *collection) owes() []string {
 func (c *collection) leavesOut(w *write, name string) bool {
 	at := c.at(name)
 	switch {
+	case w.verb == doPatch: // of what is there all may be known, or some
 	case w.next != nil && at >= 0:
 		return w.next.vals[at].IsNone()
 	case w.next != nil:

@@ -107,21 +107,41 @@ func (t *turn) wait(ctx context.Context, writes []write, refused bool) (waited b
 	if len(writes) > 1 || t.has {
 		return false, nil
 	}
-	if t.queue == nil {
-		t.key = writes[0].key
-		t.queue = t.queues.enter(t.key)
-	}
+	t.join(writes[0].key)
 	if refused {
 		t.queue.moves.Add(1)
 	}
-	select {
-	case t.queue.turn <- struct{}{}:
-		t.has = true
+	if t.take() {
 		return false, nil
-	default:
 	}
 	t.has, err = t.queue.wait(ctx)
 	return true, err
+}
+
+// hold lets the others of this program wait until the outcome of a write that was sent is
+// settled: four that come meanwhile would push its token out of the ring, and nobody knew. It
+// waits for nobody itself.
+func (t *turn) hold(key driver.Key) {
+	if t.queues != nil && !t.has {
+		t.join(key)
+		t.take()
+	}
+}
+
+func (t *turn) join(key driver.Key) {
+	if t.queue == nil {
+		t.key, t.queue = key, t.queues.enter(key)
+	}
+}
+
+// take takes the turn if nobody has it.
+func (t *turn) take() bool {
+	select {
+	case t.queue.turn <- struct{}{}:
+		t.has = true
+	default:
+	}
+	return t.has
 }
 
 func (t *turn) end() {
@@ -132,4 +152,5 @@ func (t *turn) end() {
 	if t.queue != nil {
 		t.queues.leave(t.key, t.queue)
 	}
+	*t = turn{}
 }

@@ -77,7 +77,7 @@ func TestSchemaFaults(t *testing.T) {
 
 func TestStructFaults(t *testing.T) {
 	type badOption struct {
-		ID string `repo:"id,omitempty"`
+		ID string `repo:"id,unique"`
 	}
 	type badVersion struct {
 		ID string `repo:"id"`
@@ -96,7 +96,7 @@ func TestStructFaults(t *testing.T) {
 		ID2 string `repo:"id"`
 	}
 	open := map[string]func(repo.Schema) error{
-		`"omitempty" is none of`:           func(s repo.Schema) error { return repo.Check[badOption](newStore(t, nil).Facts(), s) },
+		`"unique" is none of`:              func(s repo.Schema) error { return repo.Check[badOption](newStore(t, nil).Facts(), s) },
 		"of type repo.Version, not string": func(s repo.Schema) error { return repo.Check[badVersion](newStore(t, nil).Facts(), s) },
 		"type func() cannot be stored":     func(s repo.Schema) error { return repo.Check[badType](newStore(t, nil).Facts(), s) },
 		"field C: type complex128":         func(s repo.Schema) error { return repo.Check[badType](newStore(t, nil).Facts(), s) },

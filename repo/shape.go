@@ -29,7 +29,8 @@ type structField struct {
 	index  []int
 	typ    reflect.Type
 	role   int
-	nanos  bool // an integer that keeps the nanoseconds of a time
+	nanos  bool         // an integer that keeps the nanoseconds of a time
+	empty  driver.Value // what an empty field would be, if it is absent instead
 
 	plain  driver.Kind // not None: the field is read and written by load and store
 	offset uintptr     // in the struct
@@ -39,7 +40,8 @@ var fieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
 // structFields returns the stored fields of a struct type, those of embedded
 // structs included. A field is named by its tag, or else by its Go name in lower
-// case; `repo:"-"` leaves it out.
+// case; `repo:"-"` leaves it out. With an error come the fields all the same, so that a
+// schema can be held against them: what cannot be stored has no kind.
 func structFields(t reflect.Type, m coders) ([]structField, error) {
 	var fields []structField
 	var errs []error
@@ -57,12 +59,17 @@ func structFields(t reflect.Type, m coders) ([]structField, error) {
 		}
 		f, err := fieldOf(sf, tag, m)
 		id := f.id()
-		if err == nil && seen[id] != "" {
-			err = fmt.Errorf("it and field %s are both named %q: %w", seen[id], id, ErrSchema)
+		if seen[id] != "" {
+			err = errors.Join(err, fmt.Errorf("it and field %s are both named %q: %w", seen[id], id, ErrSchema))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("field %s: %w", sf.Name, err))
-			continue
+			if f.role != roleField || seen[id] != "" {
+				continue
+			}
+		}
+		if f.coder == nil {
+			f.coder = &coder{}
 		}
 		seen[id] = sf.Name
 		f.offset = offsetOf(t, f.index)
@@ -121,8 +128,9 @@ func checkEmbedded(t reflect.Type, sf reflect.StructField) error {
 func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) {
 	name, option, _ := strings.Cut(tag, ",")
 	f := structField{name: name, goName: sf.Name, index: sf.Index, typ: sf.Type}
+	var errs [3]error
 	switch option {
-	case "", "nanos":
+	case "", "nanos", "omitempty":
 	case "version":
 		f.role = roleVersion
 		return f, wantType(sf, versionType, option)
@@ -133,25 +141,49 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) 
 		f.role = roleExtra
 		return f, wantType(sf, reflect.TypeFor[map[string]any](), option)
 	default:
-		return f, fmt.Errorf("tag option %q is none of version, expires, extra, nanos: %w", option, ErrSchema)
+		errs[0] = fmt.Errorf("tag option %q is none of version, expires, extra, nanos, omitempty: %w", option, ErrSchema)
 	}
 	if name == "" {
 		f.name = strings.ToLower(sf.Name)
 	}
 	if !fieldName.MatchString(f.name) {
-		return f, fmt.Errorf("name %q: use letters, digits and '_', a letter first, at most 64: %w", f.name, ErrSchema)
+		errs[1] = fmt.Errorf("name %q: use letters, digits and '_', a letter first, at most 64: %w", f.name, ErrSchema)
 	}
 	if option == "nanos" {
 		f.coder, f.nanos = nanosCoder(), true
-		return f, wantType(sf, timeType, option)
+		return f, errors.Join(errs[1], wantType(sf, timeType, option))
 	}
 	f.plain = plainKind(sf.Type)
 	c, err := m.of(sf.Type)
 	if err == nil && c.kind == driver.None && c.enc != nil {
 		err = fmt.Errorf("type %s has no kind; declare it as map[string]any, []any or a type of its own: %w", sf.Type, ErrSchema)
 	}
-	f.coder = c
-	return f, err
+	if f.coder = c; err == nil && option == "omitempty" {
+		err = f.omitEmpty()
+	}
+	errs[2] = err
+	return f, errors.Join(errs[:]...)
+}
+
+// omitEmpty makes the field absent where it is empty: 0, false, "" or the zero time.
+func (f *structField) omitEmpty() (err error) {
+	if !f.isScalar() {
+		return fmt.Errorf("tag option \"omitempty\" is for numbers, texts, bools and times; a %s is absent when it is nil or empty without it: %w", f.typ, ErrSchema)
+	}
+	whole := f.coder
+	if f.empty, err = f.zero(); err != nil {
+		return fmt.Errorf("tag option \"omitempty\": the empty %s cannot be stored: %w", f.typ, err)
+	}
+	some := *whole
+	some.enc = func(v reflect.Value, depth int) (driver.Value, error) {
+		x, err := whole.enc(v, depth)
+		if err == nil && x.Equal(f.empty) {
+			x = driver.Value{}
+		}
+		return x, err
+	}
+	f.coder, f.plain = &some, driver.None
+	return nil
 }
 
 func wantType(sf reflect.StructField, want reflect.Type, option string) error {
@@ -169,7 +201,8 @@ type shape struct {
 	token   uintptr // where the version field lies in the struct
 	expires []int
 	extra   []int
-	isMap   bool // the type is map[string]any
+	isMap   bool  // the type is map[string]any
+	fault   error // what is wrong with the fields
 }
 
 type placedField struct {

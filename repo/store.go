@@ -143,12 +143,13 @@ type call struct {
 	rows     int
 	tally    *driver.Tally // of an operation that is observed, if the store tells what it sends
 
+	named  bool  // the store wants to know op
 	within bool  // it has passed the collection's gate
 	now    int64 // the time that rows are judged by, before the store was asked for them
 }
 
 func (s *Store) begin(op string) call {
-	c := call{op: op}
+	c := call{op: op, named: s.facts.Operations}
 	if s.opts.Observe != nil {
 		c.began = time.Now()
 		if s.facts.Tallies {
@@ -161,6 +162,7 @@ func (s *Store) begin(op string) call {
 // asks returns the context of a call of the store, which counts what it sends. Where the
 // store does not tell, the call itself counts, as one trip of some requests.
 func (k *call) asks(ctx context.Context, requests int) context.Context {
+	ctx = k.tells(ctx)
 	if k.tally != nil {
 		return driver.WithTally(ctx, k.tally)
 	}
@@ -168,8 +170,17 @@ func (k *call) asks(ctx context.Context, requests int) context.Context {
 	return ctx
 }
 
+// tells returns the context of a call of a store that wants to know the operation.
+func (k *call) tells(ctx context.Context) context.Context {
+	if k.named {
+		return driver.WithOperation(ctx, k.op)
+	}
+	return ctx
+}
+
 // walks is asks for a walk, of which got counts the chunks.
 func (k *call) walks(ctx context.Context) context.Context {
+	ctx = k.tells(ctx)
 	if k.tally != nil {
 		return driver.WithTally(ctx, k.tally)
 	}

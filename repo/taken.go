@@ -104,7 +104,7 @@ func (c *collection) keysFirst(ctx context.Context, k *call, writes []write, err
 
 // blame notes for what a write was refused; alone says that the commit had no other.
 func (c *collection) blame(w *write, op *driver.Op, refusal *driver.Refusal, alone bool) {
-	w.refused, w.lacks, w.stranger = op.Table, op.If == driver.Present && alone, false
+	w.refused, w.lacks, w.stranger, w.why = op.Table, op.If == driver.Present && alone, false, refusal.Why
 	if refusal.Native == "" {
 		return
 	}

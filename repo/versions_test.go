@@ -326,8 +326,12 @@ func refuses(t *testing.T, what string, r *repo.Repo[login]) {
 	}
 	putErr := r.Put(ctx, &login{ID: "9", User: "ann"})
 	_, patchErr := r.Patch(ctx, repo.Key{"1"}, repo.Set("seen", 1))
+	_, blindErr := r.PatchBlind(ctx, repo.Key{"1"}, repo.Set("seen", 1))
+	replaceErr := r.Replace(ctx, &login{ID: "1", User: "ann"})
+	_, updateErr := r.Update(ctx, repo.Key{"1"}, func(*login) error { return nil })
 	for way, err := range map[string]error{"get": getErr, "exists": existsErr, "get many": manyErr, "find": findErr, "keys": keysErr,
-		"count": countErr, "page": pageErr, "scan": scanErr, "walk": walkErr, "put": putErr, "patch": patchErr} {
+		"count": countErr, "page": pageErr, "scan": scanErr, "walk": walkErr, "put": putErr, "patch": patchErr,
+		"patch blind": blindErr, "replace": replaceErr, "update": updateErr} {
 		if !errors.Is(err, repo.ErrSchema) {
 			t.Errorf("%s: %s: %v, want ErrSchema", what, way, err)
 		}

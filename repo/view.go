@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // A View reads the records of a collection as a smaller struct: only its fields
@@ -23,7 +25,7 @@ func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	sh, err := shapeOf(reflect.TypeFor[P]())
 	if err == nil {
 		sh.place(r.cols)
-		err = r.checkView(sh)
+		err = errors.Join(sh.fault, r.checkView(sh))
 	}
 	if err != nil {
 		return nil, r.annotate("view", nil, err)
@@ -37,6 +39,7 @@ func (c *collection) checkView(sh *shape) error {
 		f := &sh.fields[i]
 		switch {
 		case sh.isMap:
+		case f.kind == driver.None: // which was told
 		case f.at < 0:
 			faults = append(faults, fmt.Errorf("the collection has no field %s: %w", f.name, ErrSchema))
 		case f.kind != c.cols[f.at].Kind:

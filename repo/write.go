@@ -28,7 +28,11 @@ func IfExists() WriteOption { return func(o *writeOptions) { o.exists = true } }
 
 // Insert adds a record that is not there yet and fills its version field. It
 // fails with ErrExists when the key is taken, or a value of a unique index, which
-// Error.Index then names.
+// Error.Index then names. A record whose version field is set was read or written before, and
+// is ErrInvalid.
+//
+// Times are stored as UTC with milliseconds, and the record that was written gets them so, as
+// it does from Replace, Put and Update.
 func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
 	return r.put(ctx, "insert", doInsert, record, nil)
 }
@@ -43,8 +47,8 @@ func (r *Repo[T]) Replace(ctx context.Context, record *T, opts ...WriteOption) e
 }
 
 // Put writes a record whether or not it is there, as Insert or Replace does, and fills its
-// version field. With a version, in that field or by IfVersion, it fails with ErrConflict
-// unless the record is there with that version.
+// version field. With a version, in that field or by IfVersion, it is Replace: ErrNotFound when
+// the record is not there, and ErrConflict when it has another version.
 func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error {
 	return r.put(ctx, "put", doPut, record, opts)
 }
@@ -67,7 +71,7 @@ func (r *Repo[T]) put(ctx context.Context, op string, verb verb, rec *T, opts []
 	if err != nil {
 		return r.end(&k, nil, ofKeyOnce(w.key, err))
 	}
-	r.setVersion(rec, version)
+	r.written(rec, w.next, version)
 	return r.end(&k, nil, nil)
 }
 
@@ -105,6 +109,16 @@ func (r *Repo[T]) writeOf(verb verb, rec *T) (write, error) {
 	return w, err
 }
 
+// writeOfKey returns a write of a verb on the record under a key.
+func (c *collection) writeOfKey(verb verb, key Key, opts []WriteOption) (write, error) {
+	dk, vals, err := c.keyIn(nil, key)
+	w := write{verb: verb, change: change{key: dk, keyVals: vals}}
+	if err == nil {
+		err = w.want(opts)
+	}
+	return w, err
+}
+
 // prepareWrite makes w, which is zero, the write that makes rec the record under
 // its key; next is where its values go.
 func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error {
@@ -119,9 +133,9 @@ func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error 
 	if err := r.checkSize(next, w.key); err != nil {
 		return err
 	}
-	w.verb, w.next = verb, next
-	if verb != doInsert {
-		w.expect = next.version
+	w.verb, w.next, w.expect = verb, next, next.version
+	if verb == doInsert && !next.version.IsZero() {
+		return ofKey(w.key, invalid("the record to insert has a version already; clear it to insert a copy, or use Replace, or Put"))
 	}
 	w.keep = verb != doInsert && r.keeps()
 	return nil
@@ -184,9 +198,12 @@ func sizeOf(v *driver.Value) int {
 	return n
 }
 
-// setVersion fills the version field of a record, if it has one.
-func (r *Repo[T]) setVersion(rec *T, version Version) {
-	switch v := reflect.ValueOf(rec).Elem(); {
+// written makes rec, which was written with the values of next, what it is when it is read: it gets
+// its version, if it has a field for it, and the times as they are stored.
+func (r *Repo[T]) written(rec *T, next *record, version Version) {
+	v := reflect.ValueOf(rec).Elem()
+	r.shape.round(v, next)
+	switch {
 	case r.shape.isMap:
 		v.Interface().(map[string]any)[mapVersion] = version
 	case r.shape.version != nil:
@@ -214,7 +231,7 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 	if err := w.want(opts); err != nil {
 		return zero, r.end(&k, key, err)
 	}
-	w.derive = func() error {
+	w.derive = func(w *write) error {
 		w.next = &b.next
 		return r.derive(w, &rec, fn)
 	}
@@ -222,7 +239,7 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 	if err != nil {
 		return zero, r.end(&k, key, err)
 	}
-	r.setVersion(&rec, version)
+	r.written(&rec, b.writes[0].next, version)
 	return rec, r.end(&k, key, nil)
 }
 
@@ -267,8 +284,10 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // Resolve finds out what became of a write that ended with ErrUnknownOutcome:
 // pass Error.Outcome. Where the write could still happen it first makes sure
 // that it never will. The answer is about the whole write, index rows included.
-// Ask soon: an outcome is known for a quarter of an hour at least, or until four other
-// writes of the record, and then it may be Unknown for ever.
+// Ask soon, within a quarter of an hour: an outcome is known as long as fewer than four other
+// writes of the record came since, and then it may be Unknown for ever. That of an Insert onto
+// what was written four times before, and that of [Repo.PatchBlind], may be so at once. Of a
+// group the record counts that is first in it: let that be one which others hardly write.
 // Committed is as durable as an acknowledged write: where a store waits for replicas
 // that do not have the write yet, the verdict is Unknown, with the store's error.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {

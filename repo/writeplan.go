@@ -13,7 +13,7 @@ import (
 // one entry in every index.
 type WritePlan struct {
 	Collection string
-	Write      string // "insert"; "update" and "patch" of what no index has; "move", an update of all that indexes have; "delete"
+	Write      string // "insert"; "update", "patch" and "patch blind" of what no index has; "move", an update of all that indexes have; "delete"
 	Path       string
 	Depth      int // calls of the store, one after the other, until the write is acknowledged
 	Requests   int // rows read by key, and commits, until then
@@ -49,19 +49,20 @@ func PlanWrites[T any](facts driver.Facts, schema Schema) ([]WritePlan, error) {
 
 func (c *collection) writePlans() []WritePlan {
 	return []WritePlan{
-		c.writePlan("insert", doInsert, true, false),
-		c.writePlan("update", doUpdate, false, false),
-		c.writePlan("move", doUpdate, true, true),
-		c.writePlan("patch", doPatch, false, false),
-		c.writePlan("delete", doDelete, false, true),
+		c.writePlan("insert", &write{verb: doInsert}, true, false),
+		c.writePlan("update", &write{verb: doUpdate}, false, false),
+		c.writePlan("move", &write{verb: doUpdate}, true, true),
+		c.writePlan("patch", &write{verb: doPatch}, false, false),
+		c.writePlan("patch blind", &write{verb: doPatch, open: true}, false, false),
+		c.writePlan("delete", &write{verb: doDelete}, false, true),
 	}
 }
 
 // writePlan returns the plan of a write that adds entries to the indexes, and takes some
 // away, or does neither.
-func (c *collection) writePlan(name string, v verb, adds, drops bool) WritePlan {
+func (c *collection) writePlan(name string, w *write, adds, drops bool) WritePlan {
 	p := WritePlan{Collection: c.name, Write: name, Path: c.path(), Depth: 1, Requests: 1, Leaves: "who stops in the middle leaves nothing behind"}
-	if !c.blind(&write{verb: v}) {
+	if !c.blind(w) {
 		p.Depth, p.Requests = p.Depth+1, p.Requests+1
 	}
 	apart := 0
@@ -79,7 +80,7 @@ func (c *collection) writePlan(name string, v verb, adds, drops bool) WritePlan 
 	if apart > 0 && (adds || drops) {
 		p.Leaves = leftApart(adds, drops)
 	}
-	if v == doDelete && c.records.Ring > 0 {
+	if w.verb == doDelete && c.records.Ring > 0 {
 		p.Leaves += fmt.Sprintf("; the record stays as a tombstone for %s, and Maintain then removes it", c.retention.Round(time.Minute))
 	}
 	return p

@@ -80,6 +80,7 @@ func writesOf(t *testing.T, s *slow, r *repo.Repo[planned]) map[string]cost {
 		return err
 	})
 	got["patch"] = s.costOf(t, func() error { _, err := r.Patch(ctx, key, repo.Set("note", "p")); return err })
+	got["patch blind"] = s.costOf(t, func() error { _, err := r.PatchBlind(ctx, key, repo.Set("note", "q")); return err })
 	got["delete"] = s.costOf(t, func() error { return r.Delete(ctx, key) })
 	return got
 }
@@ -151,7 +152,7 @@ func TestPlanWrites(t *testing.T) {
 	unit := driver.UnitPartition
 	facts := memory.New(&memory.Options{Unit: &unit, Uncertain: true}).Facts()
 	plans, err := repo.PlanWrites[planned](facts, schema)
-	if err != nil || len(plans) != 5 {
+	if err != nil || len(plans) != 6 {
 		t.Fatalf("%d plans, %v", len(plans), err)
 	}
 	want := "plans: move by the portable protocol: one conditional commit of the record, rows and claims in other partitions before and after it; " +

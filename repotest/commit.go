@@ -21,7 +21,7 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	for i := range ops {
 		tables[i] = ops[i].Table
 	}
-	m := s.meet(Commit, tables)
+	m := s.meet(ctx, Commit, tables)
 	err := m.wait(ctx)
 	if err == nil {
 		err = m.refuse()
@@ -35,16 +35,10 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 }
 
 func (s *Store) commit(ctx context.Context, m *meeting, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	unknown := fmt.Errorf("repotest: commit by rule, %s: %w", m.event.Fault, driver.ErrUnknownOutcome)
+	unknown := fmt.Errorf("%s: commit, %s: %w", m.event.Rule, m.event.Fault, driver.ErrUnknownOutcome)
 	switch m.event.Fault {
-	case Conflict:
-		refusal, met, err := s.conflict(ctx, ops)
-		if refusal != nil || err != nil {
-			return refusal, err
-		}
-		if !met {
-			m.event.Fault = None
-		}
+	case Conflict, Taken:
+		return s.faster(ctx, m, token, ops)
 	case LostAnswer:
 		if _, err := s.inner.Commit(ctx, token, ops); err != nil {
 			return nil, err
@@ -69,23 +63,30 @@ func (s *Store) commit(ctx context.Context, m *meeting, token driver.Token, ops 
 	return s.inner.Commit(ctx, token, ops)
 }
 
-// conflict lets another writer be faster with the first record that ops expect at
-// a version: it gets another one, and ops are refused. Where they expect no
-// record they are refused as if there were one. Other ops meet no conflict.
-func (s *Store) conflict(ctx context.Context, ops []driver.Op) (refusal *driver.Refusal, met bool, err error) {
-	for i := range ops {
-		op := &ops[i]
-		switch {
-		case op.Table.Class != driver.Records:
-		case op.If == driver.Absent:
-			return &driver.Refusal{Op: i, Row: driver.Row{Key: op.Row.Key, Rev: driver.NewToken()}}, true, nil
-		case op.If == driver.AtRev:
-			touch := driver.Op{Do: driver.Patch, If: driver.AtRev, Rev: op.Rev, Table: op.Table, Row: driver.Row{Key: op.Row.Key}}
-			_, err := s.inner.Commit(ctx, driver.NewToken(), []driver.Op{touch})
-			return nil, true, err
+// faster lets another writer be faster with the first record that ops expect at a version, which
+// gets another one, or that they insert. The refusal names the rule. What has no such record is done.
+func (s *Store) faster(ctx context.Context, m *meeting, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	cond, why := driver.AtRev, m.event.Rule
+	if m.event.Fault == Taken {
+		cond = driver.Absent
+	}
+	at := slices.IndexFunc(ops, func(op driver.Op) bool { return op.Table.Class == driver.Records && op.If == cond })
+	switch {
+	case at < 0:
+		m.event.Fault, m.event.Rule = None, ""
+	case m.event.Fault == Taken:
+		return &driver.Refusal{Op: at, Row: driver.Row{Key: ops[at].Row.Key, Rev: driver.NewToken()}, Why: why}, nil
+	default:
+		touch := driver.Op{Do: driver.Patch, If: driver.AtRev, Rev: ops[at].Rev, Table: ops[at].Table, Row: driver.Row{Key: ops[at].Row.Key}}
+		if _, err := s.inner.Commit(ctx, driver.NewToken(), []driver.Op{touch}); err != nil {
+			return nil, err
 		}
 	}
-	return nil, false, nil
+	refusal, err := s.inner.Commit(ctx, token, ops)
+	if refusal != nil && at >= 0 {
+		refusal.Why = why
+	}
+	return refusal, err
 }
 
 // countDown does the late commits after whose calls this was the last.

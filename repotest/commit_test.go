@@ -22,7 +22,8 @@ func TestFaultsOfCommit(t *testing.T) {
 		later   bool // after it
 	}{
 		{repotest.None, false, nil, true, true},
-		{repotest.Conflict, true, nil, false, false},
+		{repotest.Conflict, false, nil, true, true}, // an insert expects no version
+		{repotest.Taken, true, nil, false, false},
 		{repotest.Timeout, false, driver.ErrTimeout, false, false},
 		{repotest.Unavailable, false, driver.ErrUnavailable, false, false},
 		{repotest.LostAnswer, false, driver.ErrUnknownOutcome, true, true},
@@ -101,14 +102,28 @@ func TestConflictIsOne(t *testing.T) {
 	if after.Rev == before.Rev || after.Ring[0] == before.Ring[0] || !after.Fields[0].Equal(before.Fields[0]) {
 		t.Errorf("the row after the conflict is %+v, before it %+v; want another version of the same", after, before)
 	}
-	refusal, err = s.Commit(t.Context(), driver.NewToken(), put(table, 2, driver.Absent))
-	if refusal == nil || err != nil || refusal.Row.Rev.IsZero() || there(t, s, table, 2) {
-		t.Errorf("absent: %+v, %v; want a refusal that shows a row", refusal, err)
+	if refusal.Why != "rule 1 of repotest" {
+		t.Errorf("the refusal says %q, want the rule", refusal.Why)
 	}
-	for i, ops := range [][]driver.Op{put(table, 3, driver.Any), put(rows, 4, driver.Absent), put(table, 1, driver.Present)} {
+	for i, ops := range [][]driver.Op{put(table, 3, driver.Any), put(table, 5, driver.Absent), put(rows, 4, driver.Absent), put(table, 1, driver.Present)} {
 		if refusal, err := s.Commit(t.Context(), driver.NewToken(), ops); refusal != nil || err != nil {
 			t.Errorf("commit %d cannot meet a conflict: %+v, %v", i, refusal, err)
 		}
+	}
+}
+
+func TestTakenIsOne(t *testing.T) {
+	table := notes()
+	s := wrap(t, table, nil)
+	if err := s.Set(repotest.Rule{Name: "spam", On: repotest.Commit, Fault: repotest.Taken}); err != nil {
+		t.Fatal(err)
+	}
+	if refusal, err := s.Commit(t.Context(), driver.NewToken(), put(table, 1, driver.Any)); refusal != nil || err != nil {
+		t.Errorf("a put inserts nothing: %+v, %v", refusal, err)
+	}
+	refusal, err := s.Commit(t.Context(), driver.NewToken(), put(table, 2, driver.Absent))
+	if refusal == nil || err != nil || refusal.Row.Rev.IsZero() || there(t, s, table, 2) || refusal.Why != `rule "spam" of repotest` {
+		t.Errorf("insert: %+v, %v; want a refusal that shows a row, and names the rule", refusal, err)
 	}
 }
 

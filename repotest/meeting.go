@@ -20,9 +20,9 @@ type meeting struct {
 
 // meet counts a call and finds its fault: that of the first rule that applies.
 // Delays of all rules that apply add up.
-func (s *Store) meet(c Call, tables []*driver.Table) *meeting {
+func (s *Store) meet(ctx context.Context, c Call, tables []*driver.Table) *meeting {
 	m := &meeting{store: s, begun: time.Now()}
-	m.event.Call = c
+	m.event.Call, m.event.Operation = c, driver.OperationOf(ctx)
 	for _, t := range tables {
 		if t != nil {
 			m.event.Tables = append(m.event.Tables, t.Name)
@@ -34,7 +34,7 @@ func (s *Store) meet(c Call, tables []*driver.Table) *meeting {
 	m.event.Number, m.release = s.calls[c], s.release
 	for i := range s.rules {
 		r := &s.rules[i]
-		if !r.names(c, m.event.Tables) {
+		if !r.names(c, m.event.Operation, tables) {
 			continue
 		}
 		r.seen++
@@ -45,8 +45,8 @@ func (s *Store) meet(c Call, tables []*driver.Table) *meeting {
 		if r.Jitter > 0 {
 			m.delay += time.Duration(s.random.Int64N(int64(r.Jitter) + 1))
 		}
-		if m.event.Fault == None {
-			m.event.Fault, m.after = r.Fault, r.After
+		if m.event.Fault == None && r.Fault != None {
+			m.event.Fault, m.event.Rule, m.after = r.Fault, r.text, r.After
 		}
 	}
 	return m
@@ -94,9 +94,9 @@ func (m *meeting) ended(ctx context.Context) error {
 func (m *meeting) refuse() error {
 	switch m.event.Fault {
 	case Timeout:
-		return fmt.Errorf("repotest: %s by rule: %w: %w", m.event.Call, driver.ErrTimeout, context.DeadlineExceeded)
+		return fmt.Errorf("%s: %s: %w: %w", m.event.Rule, m.event.Call, driver.ErrTimeout, context.DeadlineExceeded)
 	case Unavailable:
-		return fmt.Errorf("repotest: %s by rule: %w", m.event.Call, driver.ErrUnavailable)
+		return fmt.Errorf("%s: %s: %w", m.event.Rule, m.event.Call, driver.ErrUnavailable)
 	}
 	return nil
 }

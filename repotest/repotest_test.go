@@ -283,7 +283,7 @@ func TestObserver(t *testing.T) {
 	table := notes()
 	var events []repotest.Event
 	s := wrap(t, table, &repotest.Options{
-		Rules:   []repotest.Rule{{On: repotest.Commit, Nth: 2, Fault: repotest.Conflict}},
+		Rules:   []repotest.Rule{{On: repotest.Commit, Nth: 2, Fault: repotest.Taken}},
 		Observe: func(e repotest.Event) { e.Took = 0; events = append(events, e) },
 	})
 	there(t, s, table, 1)
@@ -298,7 +298,7 @@ func TestObserver(t *testing.T) {
 	want := []repotest.Event{
 		{Call: repotest.Get, Tables: names, Number: 1},
 		{Call: repotest.Commit, Tables: names, Number: 1},
-		{Call: repotest.Commit, Tables: names, Number: 2, Fault: repotest.Conflict, Refused: true},
+		{Call: repotest.Commit, Tables: names, Number: 2, Fault: repotest.Taken, Rule: "rule 1 of repotest", Refused: true},
 		{Call: repotest.Walk, Tables: names, Number: 1},
 	}
 	if diff := cmp.Diff(want, events); diff != "" {

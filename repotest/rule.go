@@ -2,6 +2,8 @@ package repotest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -37,7 +39,8 @@ type Fault uint8
 // says in its Facts that it is Uncertain.
 const (
 	None        Fault = iota
-	Conflict          // Commit is refused because another writer is faster with its record
+	Conflict          // Commit is refused because another writer is faster with a record that it expects at a version; what expects none meets no conflict
+	Taken             // Commit is refused because another writer is faster with a record that it inserts: ErrExists; what inserts none is done
 	Timeout           // ErrTimeout; nothing is done
 	Unavailable       // ErrUnavailable; nothing is done
 	Blocked           // the call waits until Release, Close or the end of its context: then it is ErrTimeout
@@ -49,14 +52,22 @@ const (
 
 // String returns the name of the fault in lower case.
 func (f Fault) String() string {
-	return [...]string{"none", "conflict", "timeout", "unavailable", "blocked", "lost answer", "lost call", "late", "twice"}[f]
+	return [...]string{"none", "conflict", "taken", "timeout", "unavailable", "blocked", "lost answer", "lost call", "late", "twice"}[f]
 }
 
 // A Rule says which calls go wrong, and how. Without Nth, Every and Share all
-// calls do that On and Table name; of these three at most one is set.
+// calls do that the first fields name; of these three at most one is set.
+//
+// Which calls an operation of package repo makes depends on the store: rows of an index may be
+// changed in the same commit or in others. So with an Operation or a Collection a Commit counts only
+// if it changes records: an insert has one, on every store.
 type Rule struct {
-	On    Call    // of which method; AnyCall is all
-	Table string  // only calls that name this table; "" is all
+	Name       string // in errors that the rule makes, and in events; "" is its number, from 1
+	On         Call   // of which method; AnyCall is all
+	Operation  string // only calls for this operation, as errors and events name it: "insert", "find"; "" is all
+	Collection string // only calls on this collection, its indexes included; "" is all
+	Table      string // only calls that name this table; "" is all
+
 	Nth   int     // only the nth of them, from 1, since the rules were set
 	Every int     // only each so manyth of them
 	Share float64 // only so many of them, drawn at random: 0.1 is one in ten
@@ -100,22 +111,27 @@ func (r *Rule) check(uncertain bool) error {
 	return fmt.Errorf("repotest: a rule with %s: %w", what, driver.ErrInvalid)
 }
 
-func (r *Rule) onlyCommit() bool { return r.Fault == Conflict || r.unknown() }
+func (r *Rule) onlyCommit() bool { return r.Fault == Conflict || r.Fault == Taken || r.unknown() }
 
 func (r *Rule) unknown() bool { return r.Fault >= LostAnswer }
 
-// names says whether a call is one of those that the rule speaks of.
-func (r *Rule) names(c Call, tables []string) bool {
-	if r.On != AnyCall && r.On != c {
+// names says whether a call, for an operation, is one of those that the rule speaks of.
+func (r *Rule) names(c Call, operation string, tables []*driver.Table) bool {
+	if r.On != AnyCall && r.On != c || r.Operation != "" && r.Operation != operation {
 		return false
 	}
-	if r.Table == "" {
-		return true
+	if c == Commit && (r.Operation != "" || r.Collection != "") && !slices.ContainsFunc(tables, isRecords) {
+		return false
 	}
-	for _, t := range tables {
-		if t == r.Table {
-			return true
-		}
-	}
-	return false
+	return r.Table == "" && r.Collection == "" || slices.ContainsFunc(tables, func(t *driver.Table) bool {
+		return t != nil && (r.Table == "" || t.Name == r.Table) && (r.Collection == "" || isOf(t, r.Collection))
+	})
+}
+
+func isRecords(t *driver.Table) bool { return t != nil && t.Class == driver.Records }
+
+// isOf reports whether a table has the records of a collection, or an index of them.
+func isOf(t *driver.Table, collection string) bool {
+	name, _, _ := strings.Cut(t.Name, ".")
+	return name == collection
 }

@@ -32,19 +32,24 @@ type Options struct {
 
 // An Event is a call that came back.
 type Event struct {
-	Call    Call
-	Tables  []string // that it named
-	Number  int      // of this call among those of its method, from 1
-	Fault   Fault    // what a rule made of it
-	Refused bool     // of a Commit
-	Err     error
-	Took    time.Duration
+	Call      Call
+	Operation string   // of package repo that it was part of, if that is known
+	Tables    []string // that it named
+	Number    int      // of this call among those of its method, from 1
+	Fault     Fault    // what a rule made of it
+	Rule      string   // what names the rule, in errors, too; "" if there is no fault
+	Refused   bool     // of a Commit
+	Err       error
+	Took      time.Duration
 }
 
 // A Store is a driver.Store, driver.Counter, driver.Sizer and driver.Clock around another one.
 // It is safe for concurrent use.
 type Store struct {
 	inner     driver.Store
+	temporary bool // its place is removed when it is closed
+	closing   sync.Once
+	closed    error // what Close answered
 	uncertain bool
 	observe   func(Event)
 
@@ -59,6 +64,7 @@ type Store struct {
 // A counted rule knows how many calls it has seen.
 type counted struct {
 	Rule
+	text string // that names it
 	seen int
 }
 
@@ -95,7 +101,10 @@ func (s *Store) Set(rules ...Rule) error {
 		if err := r.check(s.uncertain); err != nil {
 			return err
 		}
-		next[i].Rule = r
+		next[i].Rule, next[i].text = r, fmt.Sprintf("rule %d of repotest", i+1)
+		if r.Name != "" {
+			next[i].text = fmt.Sprintf("rule %q of repotest", r.Name)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,24 +125,33 @@ func (s *Store) Release() {
 	}
 }
 
+// Within returns the store within.
+func (s *Store) Within() driver.Store { return s.inner }
+
 // Facts are those of the store within, and perhaps that it is Uncertain.
 func (s *Store) Facts() driver.Facts {
 	f := s.inner.Facts()
-	f.Uncertain = f.Uncertain || s.uncertain
+	f.Uncertain, f.Operations = f.Uncertain || s.uncertain, true
 	if _, ok := s.inner.(driver.Counter); !ok {
 		f.Counts = driver.Ability{Has: true, Reason: "by reading the rows of the span"}
 	}
 	return f
 }
 
-// Close closes the store within. Late commits are not done any more.
+// Close closes the store within, after it has removed the place of an isolated one. Late commits are
+// not done any more.
 func (s *Store) Close() error {
+	s.closing.Do(func() { s.closed = s.close() })
+	return s.closed
+}
+
+func (s *Store) close() error {
 	s.mu.Lock()
 	s.late = nil
 	close(s.release)
 	s.release = make(chan struct{})
 	s.mu.Unlock()
-	return s.inner.Close()
+	return errors.Join(s.erase(), s.inner.Close())
 }
 
 // Define makes the tables exist.
@@ -211,7 +229,7 @@ func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq
 // loop yields what seq yields, until it meets a fault.
 func loop[T any](ctx context.Context, s *Store, c Call, t *driver.Table, seq iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		m := s.meet(c, []*driver.Table{t})
+		m := s.meet(ctx, c, []*driver.Table{t})
 		err := m.wait(ctx)
 		defer func() { m.end(false, err) }()
 		var none T
@@ -242,7 +260,7 @@ func loop[T any](ctx context.Context, s *Store, c Call, t *driver.Table, seq ite
 
 // call does a call that either goes through or does not.
 func (s *Store) call(ctx context.Context, c Call, tables []*driver.Table, do func() error) error {
-	m := s.meet(c, tables)
+	m := s.meet(ctx, c, tables)
 	err := m.wait(ctx)
 	if err == nil {
 		err = m.refuse()

@@ -74,4 +74,5 @@ func replication(text string) (string, error) {
 var (
 	_ driver.Store   = (*Store)(nil)
 	_ driver.Counter = (*Store)(nil)
+	_ driver.Eraser  = (*Store)(nil)
 )

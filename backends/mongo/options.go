@@ -53,4 +53,5 @@ var (
 	_ driver.Counter = (*Store)(nil)
 	_ driver.Sizer   = (*Store)(nil)
 	_ driver.Meter   = (*Store)(nil)
+	_ driver.Eraser  = (*Store)(nil)
 )

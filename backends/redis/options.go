@@ -128,4 +128,5 @@ var (
 	_ driver.Store   = (*Store)(nil)
 	_ driver.Counter = (*Store)(nil)
 	_ driver.Sizer   = (*Store)(nil)
+	_ driver.Eraser  = (*Store)(nil)
 )

@@ -25,7 +25,7 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 			total = 0
 		}
 		for cursor := "0"; ; {
-			keys, next, err := s.keys(ctx, "size of "+v.name, p, v.name, cursor)
+			keys, next, err := s.keys(ctx, "size of "+v.name, p, s.patternOf(v.name), cursor)
 			if err != nil {
 				return err
 			}

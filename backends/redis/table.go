@@ -208,11 +208,19 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 
 // dropKeys removes all keys of a table.
 func (s *Store) dropKeys(ctx context.Context, name string) error {
-	return s.eachPart(ctx, "drop "+name, func(_ int, p *part) error {
+	return s.unlinkAll(ctx, "drop "+name, s.patternOf(name))
+}
+
+// patternOf returns the pattern of all keys of a table.
+func (s *Store) patternOf(name string) string { return s.prefix + name + ":{*" }
+
+// unlinkAll removes all keys that a pattern fits.
+func (s *Store) unlinkAll(ctx context.Context, doing, pattern string) error {
+	return s.eachPart(ctx, doing, func(_ int, p *part) error {
 		for cursor := "0"; ; {
-			keys, next, err := s.keys(ctx, "drop "+name, p, name, cursor)
+			keys, next, err := s.keys(ctx, doing, p, pattern, cursor)
 			if err == nil {
-				err = s.unlink(ctx, "drop "+name, keys)
+				err = s.unlink(ctx, doing, keys)
 			}
 			if err != nil {
 				return err
@@ -257,8 +265,8 @@ func (s *Store) unlink(ctx context.Context, doing string, keys []string) error {
 const scanCount = "500"
 
 // keys returns a page of the names of keys of a table that a server has.
-func (s *Store) keys(ctx context.Context, doing string, p *part, name, cursor string) (keys []string, next string, err error) {
-	cmd := goredis.NewRawCmd(ctx, "scan", cursor, "match", s.prefix+name+":{*", "count", scanCount)
+func (s *Store) keys(ctx context.Context, doing string, p *part, pattern, cursor string) (keys []string, next string, err error) {
+	cmd := goredis.NewRawCmd(ctx, "scan", cursor, "match", pattern, "count", scanCount)
 	if err := s.askPart(ctx, doing, p.client, cmd); err != nil {
 		return nil, "", err
 	}

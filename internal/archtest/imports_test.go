@@ -32,7 +32,7 @@ var rules = []rule{
 	{`^bench(/.+)?$`, `^(repo|repo/driver|backends/\w+|internal/.+|bench/.+)$`, `.*`},
 	{`^internal/backend(/.+)?$`, `^repo/driver$`, ``},
 	// Tests of stores, which is why it may use what no store may.
-	{`^internal/backendtest$`, `^(repo|repo/driver|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},
+	{`^internal/backendtest$`, `^(repo|repo/driver|repotest|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},
 	{`^internal/simulate$`, `^(repo|repo/driver|backends/memory)$`, ``},
 	{`^internal/.+$`, ``, `.*`},
 }

@@ -258,6 +258,14 @@ func (s *Sent) writes(remarks *repo.Repo[remark]) []use {
 			_, err := remarks.Patch(ctx, last(), repo.Set("text", "y"))
 			return err
 		}},
+		{"patch of a sum", repo.Query{}, -1, func(ctx context.Context) error {
+			_, err := remarks.Patch(ctx, last(), repo.Add("stars", 1))
+			return err
+		}},
+		{"patch blind", repo.Query{}, -1, func(ctx context.Context) error {
+			_, err := remarks.PatchBlind(ctx, last(), repo.Set("text", "z"))
+			return err
+		}},
 		{"group", repo.Query{}, -1, func(ctx context.Context) error {
 			g := remarks.Group()
 			for range 5 {

@@ -7,7 +7,7 @@ const (
 	updater
 	putter
 	deleter
-	patcher // changes the record if it is there; it is always blind
+	patcher // changes the record if it is there, and no entry
 	reaper  // deletes what expired
 	indexer // gives a record its entry in an index that is being built
 	rowSweeper
@@ -72,11 +72,12 @@ func scan(value, batch uint8) Actor {
 }
 func simple(role uint8) Actor { return Actor{role: role} }
 
-// patch changes record id if it is there, without reading it.
-func patch(id uint8) Actor { return Actor{role: patcher, id: id, blind: 1} }
+// patch changes record id if it is there.
+func patch(id uint8) Actor { return Actor{role: patcher, id: id} }
 
-// unread lets an insert commit without reading: if nothing is there, not even a tombstone.
-// It has no rows and no claims, whose base would have to be known.
+// unread lets an insert commit without reading: if nothing is there, not even a tombstone; and
+// a patch: if a record is there, whatever its Rev. It has no rows and no claims, whose base
+// would have to be known.
 func (a Actor) unread() Actor { a.blind = 1; return a }
 
 // early gives an actor a clock that is a minute ahead.

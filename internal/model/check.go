@@ -20,26 +20,28 @@ const (
 	faultSwept
 	faultPlace
 	faultRepeat
+	faultUnsettled
 )
 
 var faultText = [...]string{
-	faultBack:    "P1: a version that was there came back",
-	faultLost:    "P1: an update is lost: a commit replaced a version that its writer had not read",
-	faultLate:    "P1: a write that was refused for good happened afterwards",
-	faultTwice:   "P1: one write happened twice",
-	faultYes:     "P6: the answer was committed, and it never was",
-	faultNo:      "P6: the answer was not committed, and it was",
-	faultMiss:    "P2: a lookup missed a record that matched all the time",
-	faultRow:     "P2: a live record has no row in the index, so that every lookup misses it",
-	faultFalse:   "P3: a lookup returned a record that did not match during the call",
-	faultTwo:     "P4: two live records have one unique value",
-	faultClaim:   "P4: a live record does not own the claim on its unique value",
-	faultUnique:  "P4: a lookup by unique value gave an answer that was true at no moment of the call",
-	faultGarbage: "P5: everybody has stopped, and sweepers leave garbage",
-	faultBlocked: "P5: everybody has stopped, and a free unique value cannot be had",
-	faultSwept:   "P5: sweepers changed what users see",
-	faultPlace:   "P7: a scan returned a record that did not move at another place than its own",
-	faultRepeat:  "P7: a scan returned a record twice",
+	faultBack:      "P1: a version that was there came back",
+	faultLost:      "P1: an update is lost: a commit replaced a version that its writer had not read",
+	faultLate:      "P1: a write that was refused for good happened afterwards",
+	faultTwice:     "P1: one write happened twice",
+	faultYes:       "P6: the answer was committed, and it never was",
+	faultNo:        "P6: the answer was not committed, and it was",
+	faultMiss:      "P2: a lookup missed a record that matched all the time",
+	faultRow:       "P2: a live record has no row in the index, so that every lookup misses it",
+	faultFalse:     "P3: a lookup returned a record that did not match during the call",
+	faultTwo:       "P4: two live records have one unique value",
+	faultClaim:     "P4: a live record does not own the claim on its unique value",
+	faultUnique:    "P4: a lookup by unique value gave an answer that was true at no moment of the call",
+	faultGarbage:   "P5: everybody has stopped, and sweepers leave garbage",
+	faultBlocked:   "P5: everybody has stopped, and a free unique value cannot be had",
+	faultSwept:     "P5: sweepers changed what users see",
+	faultPlace:     "P7: a scan returned a record that did not move at another place than its own",
+	faultUnsettled: "P6: the answer was that nobody knows, though fewer others came since than a ring has tokens",
+	faultRepeat:    "P7: a scan returned a record twice",
 }
 
 // inspect checks what must be true in every state, and notes what lookups under

@@ -51,6 +51,7 @@ func TestFaultsOfMutants(t *testing.T) {
 	want := map[Mutant]string{
 		readerWantsRev: faultText[faultMiss], readerTrustsRow: faultText[faultFalse], readerTrustsClaim: faultText[faultUnique],
 		scanAnyRow: faultText[faultPlace], scanRepeats: faultText[faultRepeat], pendingBlocks: faultText[faultBlocked], fenceIsWrite: faultText[faultSwept],
+		patchUnread: faultText[faultUnsettled],
 	}
 	for mutant, fault := range want {
 		if r := explore(scenarioNamed(mutants[mutant].scenario), mutant, 1_000_000); r.fault != fault {

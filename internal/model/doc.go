@@ -20,7 +20,8 @@
 //	P3  Every record that a lookup returns matched at a moment inside the call.
 //	P4  A unique value has one holder at every instant; a lookup by it is linearizable.
 //	P5  What a crash leaves is garbage: no answer shows it, it blocks nobody, a sweep removes it.
-//	P6  Resolve never answers what did not happen, and never takes an answer back.
+//	P6  Resolve never answers what did not happen, and never takes an answer back. Of a write
+//	    that read its record it knows as long as fewer others came since than a ring has tokens.
 //	P7  A lookup by range returns no record twice, and one that matched and did not move
 //	    until then at its own place. So no old row shows it out of order, or on two pages.
 //
@@ -55,7 +56,7 @@
 // # Insert, update, put, delete
 //
 //	W1  Note both clocks. Read the record (linearizable), an insert too
-//	    [insert-unread]; then make a token t [token-before-read]. base is its Rev, none if absent; a tombstone's Rev if one is there.
+//	    [insert-unread] and a patch too [patch-unread]; then make a token t [token-before-read]. base is its Rev, none if absent; a tombstone's Rev if one is there.
 //	    Insert: a record that has not expired is ErrExists. Update: none, or expired, is
 //	    ErrNotFound. Delete: none, or expired, is success. With an expected version: another
 //	    one is ErrConflict. An expired record counts as none, but W2 to W5 deal with its
@@ -173,7 +174,9 @@
 //	    the writer: its commit was refused, so absent came back; it answers unknown.
 //
 //	R4  Where no index lies elsewhere, an insert needs no base: it is sent unread, if nothing is
-//	    there, not even a tombstone, and a patch if a record is there. Such an insert may be sent long
+//	    there, not even a tombstone. So is a patch whose caller asks for that by name, if a record is
+//	    there: it has no base, and no fence keeps it out, so that it is known to be committed while
+//	    t is in Ring, and else nothing is known of it, for ever [unbased-is-none]. Such an insert may be sent long
 //	    after the delete, and come when the tombstone is gone. So not committed, on a tombstone and
 //	    with a base of none, is said only after F1 on that tombstone [tombstone-outlasted]: then it
 //	    lasts longer than the insert may be under way.

@@ -10,6 +10,7 @@ type Model struct {
 	unique   bool  // the scenario has unique values
 	builds   bool  // the index is built while the scenario runs
 	unread   bool  // inserts do not read before they commit: no index has rows elsewhere
+	settles  bool  // what is resolved must be settled as long as the ring tells
 	minutes  uint8 // how many pass; 0: the scenario has no clocks
 	tracing  bool
 	out      []State // the states that follow

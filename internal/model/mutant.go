@@ -56,6 +56,8 @@ const (
 	olderThoughLive
 	tombstoneOutlasted
 	tokenBeforeRead
+	patchUnread
+	unbasedIsNone
 	nMutants
 )
 
@@ -117,5 +119,7 @@ var mutants = [nMutants]Change{
 	olderThoughLive:      {"older-though-live", "Resolve: a last write that is older came before, though it may be a patch that read nothing", "resolve-patched", "P6"},
 	tombstoneOutlasted:   {"tombstone-outlasted", "Resolve answers not committed on a tombstone that an unread insert may outlast", "resolve-insert", "P1"},
 	tokenBeforeRead:      {"token-before-read", "the token of a write is made before the record is read", "resolve-insert", "P6"},
+	patchUnread:          {"patch-unread", "a patch does not read, and is sent if a record is there, whatever its Rev", "resolve-patch", "P6"},
+	unbasedIsNone:        {"unbased-is-none", "Resolve takes a patch that read nothing for one that found nothing", "resolve-unread", "P1"},
 	pendingStays:         {"pending-stays", "a sweeper leaves pending rows and claims alone", "move-back", "P5"},
 }

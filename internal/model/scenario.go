@@ -88,7 +88,11 @@ var scenarios = []Scenario{
 	{"resolve-insert", "somebody resolves an insert that was sent unread by a clock that is ahead, onto a tombstone, while the record is written and deleted", buried, gone, 1, large,
 		[]Actor{insert(0, 0, 0).unread().early(), put(0, 0, 0), remove(0), simple(resolver)}},
 	{"resolve-patched", "somebody resolves an insert that was sent unread by a clock that is ahead, while two patches are under way that were sent before it", nothing, gone, 1, large,
-		[]Actor{insert(0, 0, 0).unread().early(), patch(0), patch(0), simple(resolver)}},
+		[]Actor{insert(0, 0, 0).unread().early(), patch(0).unread(), patch(0).unread(), simple(resolver)}},
+	{"resolve-patch", "somebody resolves a patch while another one, and a delete, are under way", filled, gone, 1, medium,
+		[]Actor{patch(0), patch(0), remove(0), simple(resolver)}},
+	{"resolve-unread", "somebody resolves a patch that was sent unread, while two others are under way", filled, gone, 1, medium,
+		[]Actor{patch(0).unread(), patch(0), patch(0).unread(), simple(resolver)}},
 	{"mend", "rows and claims are put again while the record moves and loses its claim to another", filled, gone, 1, medium,
 		[]Actor{{role: mender}, put(0, valueB, 0), insert(1, 0, 1), simple(rowSweeper)}},
 }
@@ -101,10 +105,14 @@ func (sc *Scenario) model(mutant Mutant) (*Model, State) {
 		s.actors[i] = Actor{done: 1}
 	}
 	copy(s.actors[:], sc.actors)
-	for _, a := range sc.actors {
+	for i, a := range sc.actors {
+		if a.role == patcher && mutant == patchUnread {
+			s.actors[i].blind = 1
+		}
+		m.settles = m.settles || i == 0 && a.role == patcher && a.blind == 0
 		m.builds = m.builds || a.role == indexer
 		m.unique = m.unique || a.unique != 0
-		m.unread = m.unread || a.blind != 0
+		m.unread = m.unread || s.actors[i].blind != 0
 		if a.ahead != 0 {
 			m.minutes = skew + 1
 		}

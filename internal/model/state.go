@@ -66,6 +66,7 @@ type Actor struct {
 	rival                         Claim  // the claim in the way
 	fence, at                     uint8  // token of the fence under way, and the Rev it needs
 	stale                         uint8  // the attempt is older than a tombstone lives
+	unbased, since                uint8  // the write to be resolved read nothing; how many others came since, at most as many as the ring has
 	item                          Item
 	must, may, got, seen          uint8 // of a lookup, by record: matched all the time, some time; answered; had a row
 	tokens                        set   // of the rows seen, for mutants that look at them

@@ -61,6 +61,7 @@ func (m *Model) applyRecord(s *State, g *Message) bool {
 	s.fail(s.refused.has(g.tok), faultLate)
 	s.committed.add(g.tok)
 	*r = g.next
+	m.wrote(s, g)
 	return true
 }
 
@@ -74,7 +75,22 @@ func (m *Model) applyPatch(s *State, r *Record, g *Message) bool {
 	s.fail(s.refused.has(g.tok), faultLate)
 	s.committed.add(g.tok)
 	r.rev, r.ring = g.tok, [2]uint8{g.tok, r.ring[0]}
+	m.wrote(s, g)
 	return true
+}
+
+// wrote counts a write for the attempt that is resolved, and for who resolves it.
+func (m *Model) wrote(s *State, g *Message) {
+	for i := range s.actors {
+		a := &s.actors[i]
+		own := a.tok
+		if a.role == resolver {
+			own = a.item.slot
+		}
+		if m.settles && own != 0 && own != g.tok && (i == 0 || a.role == resolver) {
+			a.since = min(a.since+1, uint8(len(s.records[g.id].ring)))
+		}
+	}
 }
 
 // outlasted: a tombstone was fenced, and so stays for longer than the blind commits that

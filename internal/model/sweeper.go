@@ -78,10 +78,14 @@ func (m *Model) settleOutcome(s *State, i int) {
 			return
 		}
 		a.item, a.step, a.stale = Item{slot: w.tok, id: w.id, base: w.base.rev}, stepLook, w.stale
-		a.base.ring[0] = w.base.ring[0]
+		a.base.ring[0], a.since = w.base.ring[0], w.since
+		if w.role == patcher {
+			a.unbased = w.blind
+		}
 		m.emit(&n, Event{who: i, what: "is given the open outcome of the first actor", message: Message{id: w.id, tok: w.tok, base: w.base.rev}, outcome: "begins"})
 	case stepLook:
-		answer := m.resolve(&n, r, write{a.item.slot, a.item.base, a.base.ring[0], a.stale, a.base.rev})
+		answer := m.resolve(&n, r, write{a.item.slot, a.item.base, a.base.ring[0], a.stale, a.base.rev, a.unbased})
+		n.fail(answer == answerUnknown && m.settles && a.since < uint8(len(r.ring)), faultUnsettled)
 		if a.step = stepFenceItem; m.unread {
 			a.base.entry = r.rev
 		}

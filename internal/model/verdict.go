@@ -49,7 +49,7 @@ const (
 var answerText = [...]string{"committed", "not committed", "unknown for ever", "still open"}
 
 // A write is what Resolve is given.
-type write struct{ tok, rev, version, stale, fenced uint8 }
+type write struct{ tok, rev, version, stale, fenced, unbased uint8 }
 
 // skew is by how many minutes clocks differ at most.
 const skew = 1
@@ -89,6 +89,8 @@ func (m *Model) answerNow(s *State, r *Record, w write) int {
 	switch {
 	case r.ring[0] == w.tok || r.ring[1] == w.tok:
 		return answerYes
+	case w.unbased == 1 && m.mutant != unbasedIsNone:
+		return answerUnknown
 	case r.rev == w.rev && m.mutant != resolveUnfenced:
 		return answerOpen
 	case w.version == 0 && m.mutant == zeroInFullRing, m.olderDelete(s, r, w):

@@ -68,6 +68,9 @@ func (m *Model) giveUp(n *State, id, tomb uint8) {
 	}
 	for i := range n.actors {
 		if a := &n.actors[i]; a.done == 0 {
+			if m.settles && (i == 0 || a.role == resolver) {
+				a.since = uint8(len(n.records[id].ring)) // the ring goes
+			}
 			m.giveUpFence(a, id, tomb)
 			m.giveUpAttempt(a, id, tomb)
 		}

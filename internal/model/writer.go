@@ -43,7 +43,7 @@ func (m *Model) read(s *State, i int) {
 		m.begin(&n, a, Record{status: r.status})
 	case a.role == inserter && there:
 		outcome = "ErrExists"
-	case (a.role == updater || a.role == deleter) && !there:
+	case (a.role == updater || a.role == patcher || a.role == deleter) && !there:
 		outcome = "nothing to do"
 	case a.role == reaper && (there || r.status != live):
 		outcome = "nothing to do"
@@ -72,8 +72,8 @@ func (m *Model) begin(n *State, a *Actor, r Record) {
 		a.tok = fresh(n)
 		m.stamp(n, a, a.tok)
 	}
-	if a.role == indexer {
-		a.value = r.value
+	if a.role == indexer || a.role == patcher {
+		a.value, a.unique = r.value, r.unique*min(1, r.claim)
 	}
 	a.jobs = m.plan(a)
 	a.step, a.todo = stepPrepare, a.jobs&(jobRow|jobClaim)
@@ -201,7 +201,7 @@ func (m *Model) commitOf(a *Actor) Message {
 	if a.blind == 1 && old.status == tombstone {
 		g.on = 1
 	}
-	if a.role == patcher {
+	if a.role == patcher && a.blind == 1 {
 		g.verb = doPatch
 		return g
 	}
@@ -239,7 +239,7 @@ func (m *Model) settleCommit(s *State, i int) {
 		return
 	}
 	r := &s.records[a.id]
-	answer := m.resolve(&n, r, write{a.tok, a.base.rev, a.base.ring[0], a.stale, r.rev})
+	answer := m.resolve(&n, r, write{a.tok, a.base.rev, a.base.ring[0], a.stale, r.rev, 0})
 	switch {
 	case answer == answerYes:
 		m.toClean(a)

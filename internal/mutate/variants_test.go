@@ -232,6 +232,16 @@ func answerVariants() []variant {
 			proof: byRule("outcomes/resolve committed"), want: `rule outcomes/resolve committed\n`,
 		},
 		{
+			name:  "patches do not read",
+			edits: []edit{{"commit.go", "return c.isPlain(w) && (w.open || c.records.Ring == 0)", "return c.isPlain(w) && (w.open || w.asked != nil || c.records.Ring == 0)"}},
+			proof: bySeeds(), want: `breaks P6 .* unknown, after .*`,
+		},
+		{
+			name:  "a patch that read nothing is taken for one that found nothing",
+			edits: []edit{{"outcome.go", "\tcase w.cond == driver.Absent:\n", "\tcase w.cond == driver.Absent, w.cond == driver.Present:\n"}},
+			proof: bySeeds(), want: `breaks P[16] .*`,
+		},
+		{
 			name:  "Resolve does not wait for replicas",
 			edits: []edit{{"outcome.go", "\tif !c.store.facts.Waits {\n", "\tif row != nil {\n"}},
 			proof: byRule("outcomes/not yet durable"), want: `rule outcomes/not yet durable\n`,

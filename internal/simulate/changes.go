@@ -79,7 +79,7 @@ func (w *world) wasLive(e *entry, record int, before *fact) bool {
 }
 
 func (v Verb) writes() bool {
-	return slices.Contains([]Verb{Insert, Put, Replace, Update, Patch, Move, Delete}, v)
+	return slices.Contains([]Verb{Insert, Put, Replace, Update, Patch, Blind, Move, Delete}, v)
 }
 
 // checkEffect checks what a write of a user makes of what was there.
@@ -106,7 +106,7 @@ func (w *world) checkEffect(e *entry, m *moment, before, after *fact) {
 // next returns what the record says after the entry's write.
 func (e *entry) next(before *fact) values {
 	v := valuesOf(e.op)
-	if e.op.Do == Update || e.op.Do == Patch || e.op.Do == Move {
+	if slices.Contains([]Verb{Update, Patch, Blind, Move}, e.op.Do) {
 		v = changed(before.values, e.op)
 	}
 	if !e.client.w.s.Expires {

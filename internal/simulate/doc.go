@@ -10,7 +10,8 @@
 //	P3  Every record that a lookup returns matched at a moment inside the call.
 //	P4  A unique value has one holder at every instant; a lookup by it is linearizable.
 //	P5  When all have stopped and Maintain ran, there is no garbage, and nothing lacks.
-//	P6  Resolve never answers what did not happen, and never takes an answer back.
+//	P6  Resolve never answers what did not happen, and never takes an answer back. It knows as
+//	    long as fewer than four others wrote the record since, but for what was sent without reading.
 //
 // A run is a list of choices: made one after the other by depth-first search, or drawn
 // at random from a seed. Time is simulated (testing/synctest), so a run takes well below

@@ -2,6 +2,8 @@ package simulate
 
 import (
 	"errors"
+	"slices"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 )
@@ -149,5 +151,31 @@ func (w *world) judgeVerdict(e *entry) {
 		w.fail("P6", "client %d resolves %s of client %d: committed, and it was not", e.client.number, of.text(), of.client.number)
 	case e.answer.verdict == repo.NotCommitted && len(of.commits) > 0:
 		w.fail("P6", "client %d resolves %s of client %d: not committed, and it is", e.client.number, of.text(), of.client.number)
+	case e.answer.verdict == repo.Unknown && of.op.Do != Blind && of.op.Do != Insert:
+		soon := w.history[e.end].now-w.history[of.start].now < soonEnough.Milliseconds()
+		if n := w.others(of, e.end); soon && n < ringSize {
+			w.fail("P6", "client %d resolves %s of client %d: unknown, after %d other writes", e.client.number, of.text(), of.client.number, n)
+		}
 	}
+}
+
+// ringSize is how many tokens a record keeps, and soonEnough how long a tombstone stays, less what
+// clocks may differ. As long as fewer others wrote it since, Resolve knows in that time what became of
+// a write that read the record. An insert may not have, and PatchBlind has not.
+const (
+	ringSize   = 4
+	soonEnough = 14 * time.Minute
+)
+
+// others returns how many writes other than that of an entry its record saw since the entry began,
+// up to a moment.
+func (w *world) others(e *entry, end int) (n int) {
+	at := indexOf(e.op.Key)
+	for i := e.start + 1; i <= end; i++ {
+		before, after := w.history[i-1].facts[at], w.history[i].facts[at]
+		if before.version != after.version && !slices.Contains(e.commits, i) {
+			n++
+		}
+	}
+	return n
 }

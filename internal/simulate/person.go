@@ -186,6 +186,9 @@ func (d *doorOf[T]) write(ctx context.Context, op Op, seen driver.Token) answer 
 	case Patch, Move:
 		version, err = d.people.PatchIf(ctx, key, repo.Version(seen), editsOf(op)...)
 		return answer{version: driver.Token(version), err: err}
+	case Blind:
+		version, err = d.people.PatchBlind(ctx, key, editsOf(op)...)
+		return answer{version: driver.Token(version), err: err}
 	case Delete:
 		return answer{err: d.people.Delete(ctx, key, option)}
 	}

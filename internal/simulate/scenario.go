@@ -12,14 +12,15 @@ import (
 // A Verb is what a client does.
 type Verb string
 
-// The verbs. Patch adds to a field that no index names; Move patches those that
-// indexes name.
+// The verbs. Patch adds to a field that no index names, and so does Blind, without a look at
+// the record; Move patches fields that indexes name.
 const (
 	Insert   Verb = "insert"
 	Put      Verb = "put"
 	Replace  Verb = "replace"
 	Update   Verb = "update"
 	Patch    Verb = "patch"
+	Blind    Verb = "patch blind"
 	Move     Verb = "move"
 	Delete   Verb = "delete"
 	Get      Verb = "get"

@@ -22,6 +22,8 @@ func Scenarios(unit driver.Unit, remote bool) []Scenario {
 			Clients: [][]Op{{{Do: Update, Key: "a", Kind: "k2"}, {Do: Update, Key: "a", Kind: "k1"}}, find}},
 		{Name: "two updates", Index: true, Before: one, Clients: [][]Op{{{Do: Update, Key: "a", N: 1}}, {{Do: Update, Key: "a", N: 2, Kind: "k2"}}}},
 		{Name: "two patches", Before: one, Clients: [][]Op{{{Do: Patch, Key: "a", N: 1}}, {{Do: Patch, Key: "a", N: 2}}}},
+		{Name: "two blind patches", Before: one, Clients: [][]Op{{{Do: Blind, Key: "a", N: 1}}, {{Do: Blind, Key: "a", N: 2}}}},
+		{Name: "patch beside delete", Before: one, Clients: [][]Op{{{Do: Patch, Key: "a", N: 1}}, {{Do: Blind, Key: "a", N: 2}, {Do: Delete, Key: "a"}}}},
 		{Name: "update beside delete", Index: true, Before: one, Clients: [][]Op{{{Do: Update, Key: "a", N: 1, Kind: "k2"}}, {{Do: Delete, Key: "a"}}}},
 		{Name: "mail changes hands", Unique: true, Before: one, Clients: [][]Op{{{Do: Update, Key: "a", Mail: "m2"}}, {{Do: Insert, Key: "b", Mail: "m1"}}}},
 		{Name: "mails are swapped", Unique: true, Before: append(one, Op{Do: Insert, Key: "b", Mail: "m2"}),
@@ -85,7 +87,7 @@ func RandomScenario(r *rand.Rand) Scenario {
 			}
 		}
 	}
-	verbs := []Verb{Insert, Insert, Put, Replace, Update, Update, Patch, Move, Move, Delete, Delete, Get, Find, Find, One, Maintain}
+	verbs := []Verb{Insert, Insert, Put, Replace, Update, Update, Patch, Blind, Move, Move, Delete, Delete, Get, Find, Find, One, Maintain}
 	s.Clients = make([][]Op, 2+r.IntN(3))
 	for i := range s.Clients {
 		for range 1 + r.IntN(4) {
@@ -106,7 +108,7 @@ func (s *Scenario) randomOp(r *rand.Rand, verbs []Verb, keys int) Op {
 		op.Key, op.Mail = "", ""
 	case op.Do == One:
 		op.Key, op.Kind = "", ""
-	case !op.Do.writes(), op.Do == Delete, op.Do == Patch:
+	case !op.Do.writes(), op.Do == Delete, op.Do == Patch, op.Do == Blind:
 		op.Kind, op.Mail = "", ""
 	case r.IntN(3) == 0:
 		op.Mail = ""
@@ -114,9 +116,9 @@ func (s *Scenario) randomOp(r *rand.Rand, verbs []Verb, keys int) Op {
 	if op.Do.writes() && op.Do != Delete {
 		op.N = 1 + r.Int64N(9)
 	}
-	if s.Expires && op.Do.writes() && op.Do != Delete && op.Do != Patch && r.IntN(2) == 0 {
+	if s.Expires && op.Do.writes() && op.Do != Delete && op.Do != Patch && op.Do != Blind && r.IntN(2) == 0 {
 		op.Expires = soon
 	}
-	op.Seen = op.Do != Insert && op.Do.writes() && r.IntN(3) == 0
+	op.Seen = op.Do != Insert && op.Do != Blind && op.Do.writes() && r.IntN(3) == 0
 	return op
 }

@@ -103,6 +103,10 @@ type Facts struct {
 	// not set, package repo counts calls: one trip each, and a request for each row of a Get.
 	Tallies bool
 
+	// Operations says that the store wants to know which operation a read or a commit of rows is
+	// part of: it is in the context of the call, and [OperationOf] returns it.
+	Operations bool
+
 	// Paging says in what portions Range and Get read. [repo.Plan.Cost] goes by it.
 	Paging Paging
 

@@ -124,6 +124,9 @@ type Refusal struct {
 	Overflow bool
 	Edit     int
 
+	// Why says, for people, what the store knows of the reason beyond the condition; it may be "".
+	Why string
+
 	// Native names the unique native index by which another row than that of the Op has
 	// the values that the Op would write. Row is that other row, of its Home, with
 	// its Key; its Rev is zero when it was gone by the time it was looked for.

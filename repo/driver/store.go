@@ -116,3 +116,15 @@ type Meter interface {
 	// it used between them. A server that does not tell is ErrUnsupported.
 	CPU(ctx context.Context) (time.Duration, error)
 }
+
+// Temporary begins the names of places that an [Eraser] removes.
+const Temporary = "tmp_"
+
+// An Eraser is a Store that can remove its whole place on a server: what lies under its prefix, its
+// database or its keyspace. It is optional, and for tests: see package repotest.
+type Eraser interface {
+	// Erase removes the place with all that is in it, whoever wrote it. A place whose name does not
+	// begin with Temporary is ErrInvalid, and nothing is removed. The store is of no use afterwards;
+	// Close it.
+	Erase(ctx context.Context) error
+}

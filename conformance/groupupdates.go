@@ -1,0 +1,146 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func groupUpdateRules() []rule {
+	return []rule{
+		{name: "updates in groups", sentence: "A group updates and patches records; an error of an update's function is that of the group, which then does nothing.", needs: changesPartition, check: updatesInGroups},
+		{name: "a lost group", sentence: "A group that patches, whose answer or request is lost, is done once.", needs: changesPartition, check: lostGroup},
+		{name: "a count as a condition", sentence: "A record that counts others, in groups with them, bounds them: of what many add at once no more is there.", needs: changesPartition, check: countAsCondition},
+		{name: "the newest few", sentence: "Where each group beyond the bound takes the oldest away, the bound holds, and every one was added.", needs: changesPartition, check: newestFew},
+	}
+}
+
+var errNoRoom = errors.New("no room")
+
+func plusOne(it *item) error {
+	it.Count++
+	return nil
+}
+
+func updatesInGroups(ctx context.Context, e *env) {
+	a := e.insertItem(ctx, e.item("a"))
+	e.insertItem(ctx, e.item("b"))
+	c := e.item("c")
+	g := e.items(ctx).Group()
+	g.Update(e.itemKey("a"), plusOne, repo.IfVersion(a.Version))
+	g.Patch(e.itemKey("b"), repo.Add("count", 5))
+	g.Insert(&c)
+	e.ok("group", g.Commit(ctx))
+	want := []string{"a=1", "b=5", "c=0"}
+	equal(e, "the records", e.shelf(ctx), want)
+	equal(e, "the version of c", c.Version, e.getItem(ctx, "c").Version)
+	for what, bad := range map[error]func(g *repo.Group[item]){
+		errNoRoom:        func(g *repo.Group[item]) { g.Update(e.itemKey("a"), func(*item) error { return errNoRoom }) },
+		repo.ErrNotFound: func(g *repo.Group[item]) { g.Update(e.itemKey("none"), plusOne) },
+		repo.ErrConflict: func(g *repo.Group[item]) { g.Update(e.itemKey("a"), plusOne, repo.IfVersion(a.Version)) },
+		repo.ErrInvalid:  func(g *repo.Group[item]) { g.Patch(e.itemKey("a"), repo.Set("id", "x")) },
+	} {
+		d := e.item("d")
+		g := e.items(ctx).Group()
+		g.Insert(&d)
+		bad(g)
+		e.is("group with a write that cannot be done", g.Commit(ctx), what)
+		equal(e, "the records", e.shelf(ctx), want)
+	}
+	d := e.item("d")
+	g = e.items(ctx).Group()
+	g.Patch(e.itemKey("none"), repo.Add("count", 1))
+	g.Insert(&d)
+	e.is("group with a patch of nothing", g.Commit(ctx), repo.ErrNotFound)
+	equal(e, "the records", e.shelf(ctx), want)
+}
+
+func lostGroup(ctx context.Context, e *env) {
+	l := e.line(ctx)
+	l.insert(ctx, "a")
+	for i, plan := range []lossPlan{doneThenLost, lostOnTheWay} {
+		b := l.item(fmt.Sprint("b", i))
+		g := l.items.Group()
+		g.Patch(l.itemKey("a"), repo.Add("count", 1))
+		g.Insert(&b)
+		l.lose(plan)
+		e.ok("group", g.Commit(ctx))
+		equal(e, "the count", l.state(ctx, "a"), fmt.Sprint("text of a ", i+1))
+		equal(e, "what was inserted with it", l.state(ctx, b.ID), "text of "+b.ID+" 0")
+	}
+}
+
+const mostItems, adders, addsEach = 5, 4, 4
+
+// counted adds a record if fewer than the bound are there, which a record says that counts them.
+func (e *env) counted(ctx context.Context, it item) error {
+	g := e.items(ctx).Group()
+	g.Update(e.itemKey("~"), func(all *item) error {
+		if all.Count >= mostItems {
+			return errNoRoom
+		}
+		return plusOne(all)
+	})
+	g.Insert(&it)
+	return g.Commit(ctx)
+}
+
+// addItems lets several add records at once, until each is told something else than that others
+// were faster.
+func (e *env) addItems(ctx context.Context, add func(it item) error) {
+	e.insertItem(ctx, e.item("~"))
+	e.parallel(adders, func(w int) error {
+		for n := range addsEach {
+			err := repo.ErrContention
+			for tries := 0; errors.Is(err, repo.ErrContention) && tries < 20; tries++ {
+				err = add(e.item(fmt.Sprint(n, "-", w)))
+			}
+			if err != nil && !errors.Is(err, errNoRoom) {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func countAsCondition(ctx context.Context, e *env) {
+	e.addItems(ctx, func(it item) error { return e.counted(ctx, it) })
+	equal(e, "how many are there, with the one that counts them", len(e.shelf(ctx)), mostItems+1)
+	equal(e, "their count", e.getItem(ctx, "~").Count, int64(mostItems))
+}
+
+func newestFew(ctx context.Context, e *env) {
+	added := make(chan struct{}, adders*addsEach)
+	e.addItems(ctx, func(it item) error {
+		for {
+			err := e.counted(ctx, it)
+			if errors.Is(err, errNoRoom) {
+				err = e.inPlaceOfOldest(ctx, it)
+			}
+			if errors.Is(err, repo.ErrNotFound) {
+				continue // another one took the oldest away
+			}
+			if err == nil {
+				added <- struct{}{}
+			}
+			return err
+		}
+	})
+	equal(e, "how many were added", len(added), adders*addsEach)
+	equal(e, "how many are there, with the one that counts them", len(e.shelf(ctx)), mostItems+1)
+	equal(e, "their count", e.getItem(ctx, "~").Count, int64(mostItems))
+}
+
+// inPlaceOfOldest adds a record and takes the oldest away, which leaves the count as it is.
+func (e *env) inPlaceOfOldest(ctx context.Context, it item) error {
+	list, err := repo.Collect(e.items(ctx).Find(ctx, repo.Where("shelf", e.name("shelf")).Limit(1)))
+	if err != nil {
+		return err
+	}
+	g := e.items(ctx).Group()
+	g.Delete(e.itemKey(list[0].ID), repo.IfExists())
+	g.Insert(&it)
+	return g.Commit(ctx)
+}

@@ -1,0 +1,73 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repotest"
+)
+
+// Each error is of the kinds that it should be, of no other that it could be taken for, and
+// retryable or not.
+func TestKindsOfErrors(t *testing.T) {
+	ctx, key := t.Context(), repo.Key{"a"}
+	store, err := repotest.New(memory.New(nil), &repotest.Options{Uncertain: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	topics, err := repo.Open[topic](ctx, repo.NewStore(store, nil), repo.Schema{Collection: "topics", Partition: []string{"id"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := topics.Insert(ctx, &topic{ID: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	count := func(ctx context.Context) error {
+		_, err := topics.Update(ctx, key, func(v *topic) error { v.Votes++; return nil })
+		return err
+	}
+	page := func(cursor string) error {
+		_, err := topics.Page(ctx, repo.Where("id", "a"), cursor)
+		return err
+	}
+	for name, tt := range map[string]struct {
+		fault     repotest.Fault // of every commit
+		do        func() error
+		is, isNot []error
+		retryable bool
+	}{
+		"stale":    {repotest.None, func() error { return topics.Replace(ctx, &topic{ID: "a"}, repo.IfVersion(repo.Version{1})) }, []error{repo.ErrConflict}, []error{repo.ErrContention}, false},
+		"gave up":  {repotest.Conflict, func() error { return count(ctx) }, []error{repo.ErrConflict, repo.ErrContention}, nil, true},
+		"put":      {repotest.None, func() error { return topics.Put(ctx, &topic{ID: "b"}, repo.IfVersion(repo.Version{1})) }, []error{repo.ErrNotFound}, []error{repo.ErrConflict}, false},
+		"replace":  {repotest.None, func() error { return topics.Replace(ctx, &topic{ID: "b"}, repo.IfVersion(repo.Version{1})) }, []error{repo.ErrNotFound}, []error{repo.ErrConflict}, false},
+		"cursor":   {repotest.None, func() error { return page("nonsense") }, []error{repo.ErrCursor, repo.ErrInvalid}, []error{repo.ErrNoIndex}, false},
+		"query":    {repotest.None, func() error { _, err := topics.Count(ctx, repo.Where("votes", 1)); return err }, []error{repo.ErrNoIndex, repo.ErrInvalid}, []error{repo.ErrCursor}, false},
+		"over":     {repotest.None, func() error { return count(over) }, []error{repo.ErrTimeout, context.Canceled}, []error{repo.ErrUnknownOutcome}, true},
+		"no store": {repotest.Unavailable, func() error { return count(ctx) }, []error{repo.ErrUnavailable}, nil, true},
+		"no end":   {repotest.LostCall, func() error { return count(ctx) }, []error{repo.ErrUnknownOutcome}, nil, false},
+	} {
+		if err := store.Set(repotest.Rule{On: repotest.Commit, Fault: tt.fault}); err != nil {
+			t.Fatal(err)
+		}
+		err := tt.do()
+		e, ok := errors.AsType[*repo.Error](err)
+		if !ok || e.Retryable != tt.retryable {
+			t.Errorf("%s: %v; want retryable %v", name, err, tt.retryable)
+		}
+		for _, kind := range tt.is {
+			if !errors.Is(err, kind) {
+				t.Errorf("%s: %v is not %q", name, err, kind)
+			}
+		}
+		for _, kind := range tt.isNot {
+			if errors.Is(err, kind) {
+				t.Errorf("%s: %v is %q", name, err, kind)
+			}
+		}
+	}
+}
