@@ -38,21 +38,26 @@ func (c *collection) judge(ctx context.Context, k *call, x *index, row *driver.R
 	if err != nil {
 		return nil, err
 	}
-	entry, token, err := x.cutToken(row)
-	if err != nil {
-		return nil, err
-	}
-	j := &judgement{owner: owner, since: c.clock()}
-	if j.base, err = x.baseOf(row); err != nil {
-		return nil, err
-	}
+	since := c.clock()
 	var rows [1]driver.Row
 	if err := c.store.get(ctx, k, c.records, []driver.Key{owner}, nil, rows[:]); err != nil {
 		return nil, err
 	}
-	j.row = rows[0]
-	j.row.Key = owner
-	has, err := c.hasEntry(x, &j.row, entry, token)
+	rows[0].Key = owner
+	return c.judgeBy(x, row, &rows[0], since)
+}
+
+// judgeBy is judge by the record that a row names, which was read since a time.
+func (c *collection) judgeBy(x *index, row, record *driver.Row, since time.Time) (*judgement, error) {
+	entry, token, err := x.cutToken(row)
+	if err != nil {
+		return nil, err
+	}
+	j := &judgement{owner: record.Key, row: *record, since: since}
+	if j.base, err = x.baseOf(row); err != nil {
+		return nil, err
+	}
+	has, err := c.hasEntry(x, record, entry, token)
 	switch {
 	case err != nil:
 		return nil, err

@@ -23,46 +23,100 @@ type Reclaimed struct {
 //
 // Rows that cannot be read or dealt with, as another program wrote them, stay, and keep
 // nothing else from being removed: it is done when the error comes that names some of them.
-func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
+func (r *Repo[T]) Maintain(ctx context.Context, opts ...MaintainOption) (Reclaimed, error) {
 	k := r.begin("maintain")
-	var done Reclaimed
+	u := &upkeep{collection: r.collection, call: &k, faults: new(faults)}
 	if ctx == nil {
-		return done, r.end(&k, nil, errNoContext)
+		return u.done, r.end(&k, nil, errNoContext)
 	}
-	var f faults
+	if err := u.choose(opts); err != nil {
+		return u.done, r.end(&k, nil, err)
+	}
 	var err error
 	for _, x := range r.indexes { // before the tombstones, by which rows are known to be dead
 		if err == nil && x.loose {
-			err = r.sweepLoose(ctx, &k, &f, x, &done)
+			err = u.sweepLoose(ctx, x)
 		}
 	}
 	if err == nil {
-		err = r.each(ctx, &k, &f, r.records, func(row *driver.Row) error { return r.remove(ctx, &k, row, &done) })
+		err = u.sweepRecords(ctx)
 	}
-	return done, r.end(&k, nil, f.with(err))
+	return u.done, r.end(&k, nil, u.faults.with(err))
 }
 
-// remove takes a record away if it has expired, or is an old tombstone.
-func (c *collection) remove(ctx context.Context, k *call, row *driver.Row, done *Reclaimed) error {
-	if row.Expires == 0 || row.Expires > c.store.nowMillis() {
-		return nil
+// A MaintainOption bounds what [Repo.Maintain] does.
+type MaintainOption func(*upkeep)
+
+// AtRate lets Maintain look at n rows a second at most, to leave room for others. Without it
+// Maintain goes as fast as the store answers.
+func AtRate(n int) MaintainOption { return func(u *upkeep) { u.rate = n } }
+
+// sweepRecords takes records away that have expired, and old tombstones.
+func (u *upkeep) sweepRecords(ctx context.Context) error {
+	if s, ok := u.store.driver.(driver.Sweeper); ok {
+		return u.sweepPages(ctx, s)
 	}
-	if !row.Dead {
-		gone, err := c.reclaim(ctx, k, row.Key)
-		if gone {
-			done.Expired++
+	return u.eachChunk(ctx, u.call, u.faults, u.records, func(rows []driver.Row) error {
+		var old []driver.Row
+		for i := range rows {
+			if row := &rows[i]; u.isForgotten(row) {
+				old = append(old, *row)
+			}
 		}
-		return err
+		err := u.removeExpired(ctx, rows)
+		if err == nil {
+			err = u.removeDead(ctx, old)
+		}
+		if err != nil {
+			return err
+		}
+		return u.pace(ctx, len(rows))
+	})
+}
+
+// sweepPages is sweepRecords in a store that sweeps by itself what is dead.
+func (u *upkeep) sweepPages(ctx context.Context, s driver.Sweeper) error {
+	for mark := ""; ; {
+		page, err := s.Sweep(u.call.walks(ctx), u.records, mark, u.isForgotten)
+		u.call.got(len(page.Rows))
+		if err := u.faults.unread(err); err != nil {
+			return err
+		}
+		u.done.Dead += page.Dead
+		if err := u.removeExpired(ctx, page.Rows); err != nil {
+			return err
+		}
+		if mark = page.Mark; mark == "" {
+			return nil
+		}
+		if err := u.pace(ctx, len(page.Rows)+page.Dead); err != nil {
+			return err
+		}
 	}
-	if c.age(row.Rev) < c.retention { // a fence has given it more time
-		return nil
+}
+
+// isForgotten reports whether a row is a tombstone that nobody needs any more. A fence has given
+// more time to one whose Rev is younger.
+func (c *collection) isForgotten(row *driver.Row) bool {
+	return row.Dead && row.Expires != 0 && row.Expires <= c.store.nowMillis() && c.age(row.Rev) >= c.retention
+}
+
+// removeExpired deletes those of some records that have expired.
+func (u *upkeep) removeExpired(ctx context.Context, rows []driver.Row) error {
+	for i := range rows {
+		row := &rows[i]
+		if row.Dead || row.Expires == 0 || row.Expires > u.store.nowMillis() {
+			continue
+		}
+		gone, err := u.reclaim(ctx, u.call, row.Key)
+		if gone {
+			u.done.Expired++
+		}
+		if err := u.faults.take(u.collection, u.records, row.Key, err); err != nil {
+			return err
+		}
 	}
-	refusal, err := c.store.commit(ctx, k, driver.NewToken(),
-		[]driver.Op{{Do: driver.Delete, Table: c.records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev}})
-	if err == nil && refusal == nil {
-		done.Dead++
-	}
-	return err
+	return nil
 }
 
 // reclaim deletes a record if it has expired, with its rows and claims.
@@ -94,49 +148,4 @@ func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, s
 		err = givenUp(ctx, "an expired record", err) // its outcome is not that of the write which it is in the way of
 	}
 	return err == nil && refusal == nil, err
-}
-
-// sweepLoose drops the rows or claims of a loose index that no record has (S1 to S3).
-func (c *collection) sweepLoose(ctx context.Context, k *call, f *faults, x *index, done *Reclaimed) error {
-	return c.each(ctx, k, f, x.table, func(row *driver.Row) error {
-		dropped, err := c.sweepRow(ctx, k, x, row)
-		if dropped {
-			done.Rows++
-		}
-		return err
-	})
-}
-
-// sweepRow drops a row or claim if it is dead, and fences its record first if the
-// commit for which it was put may still come although it is old.
-func (c *collection) sweepRow(ctx context.Context, k *call, x *index, row *driver.Row) (dropped bool, err error) {
-	_, token, err := x.cutToken(row)
-	if err != nil {
-		return false, err
-	}
-	j, err := c.judge(ctx, k, x, row)
-	if err != nil {
-		return false, err
-	}
-	if j.standing == pending && c.age(token) > grace {
-		if _, err := c.fence(ctx, k, j.owner, j.base, j.since); err != nil {
-			return false, err
-		}
-		if j, err = c.judge(ctx, k, x, row); err != nil {
-			return false, err
-		}
-	}
-	if j.standing != dead || !x.Unique && !c.restedSince(&j.row) {
-		return false, nil
-	}
-	op := x.dropOf(row.Key, token)
-	op.Row.Hint = row.Hint
-	refusal, err := c.sendLoose(ctx, k, driver.NewToken(), &op)
-	return err == nil && refusal == nil, err
-}
-
-// restedSince reports whether a record has not changed for as long as a row that it
-// gave up must stay: a scan under way may need it.
-func (c *collection) restedSince(row *driver.Row) bool {
-	return row.Rev.IsZero() || c.age(row.Rev) > rowDelay+clockMargin
 }

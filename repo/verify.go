@@ -246,7 +246,7 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	case x.native:
 		return c.fill(ctx, k, x)
 	case x.loose:
-		err = c.sweepLoose(ctx, k, &f, x, &Reclaimed{})
+		err = (&upkeep{collection: c, call: k, faults: &f}).sweepLoose(ctx, x)
 	default:
 		err = c.each(ctx, k, &f, x.table, func(row *driver.Row) error { return c.sweep(ctx, k, x, row) })
 	}

@@ -30,6 +30,9 @@ type Store struct {
 	life  backend.Life
 	locks locks
 
+	slow      slowSpans
+	pieceRows int
+
 	schema  sync.Mutex // held while views change, not to read them
 	views   backend.Views[view]
 	made    bool          // the table of the catalog is there; under schema
@@ -70,7 +73,7 @@ func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, er
 }
 
 func (s *Store) open(ctx context.Context, opts *Options) error {
-	s.locks = newLocks()
+	s.locks, s.pieceRows = newLocks(), pieceRows
 	s.life.Begin(who, s.shut)
 	if err := s.use(opts); err != nil {
 		return err

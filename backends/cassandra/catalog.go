@@ -19,7 +19,7 @@ import (
 const (
 	catalogName     = "_tables"
 	consistencyName = "-" // no table has this name
-	layout          = 1
+	layout          = 2
 )
 
 const (
@@ -27,6 +27,7 @@ const (
 	getEntry    = `SELECT "layout", "key", "home", "fields" FROM "_tables" WHERE "name" = ?`
 	addEntry    = `INSERT INTO "_tables" ("name", "layout", "key", "home", "fields") VALUES (?, ?, ?, ?, ?) IF NOT EXISTS`
 	addField    = `UPDATE "_tables" SET "fields"[?] = ? WHERE "name" = ? IF "layout" = ? AND "fields"[?] = null`
+	raiseEntry  = `UPDATE "_tables" SET "layout" = ? WHERE "name" = ? IF "layout" = ?`
 	dropEntry   = `DELETE FROM "_tables" WHERE "name" = ? IF EXISTS`
 	homes       = `SELECT "name", "home" FROM "_tables"`
 )
@@ -102,6 +103,16 @@ func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 		fields[f.Name] = f.Kind.String()
 	}
 	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, headerOf(t), homeOf(t).Name, fields)
+}
+
+// raise makes the layout of an entry that an earlier release wrote this one's: what it left
+// is read as it is, but it cannot read what comes now.
+func (s *Store) raise(ctx context.Context, name string, e *entry) error {
+	if e.header == "" || e.layout >= layout {
+		return nil
+	}
+	_, err := s.decide(ctx, "define "+name, raiseEntry, layout, name, e.layout)
+	return err
 }
 
 // addFields adds fields to the entry of a table, each if it is not there, and reports

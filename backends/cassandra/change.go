@@ -13,8 +13,9 @@ import (
 // A planned op is an op and, if that had to be read, what is there.
 type planned struct {
 	*driver.Op
-	v   *view
-	was *driver.Row
+	v    *view
+	was  *driver.Row
+	died bool // an attempt found that the record is dead
 }
 
 // needsRead reports whether the statement of an op must name what is there: the ring
@@ -22,6 +23,8 @@ type planned struct {
 // condition of its own.
 func (p *planned) needsRead(alone bool) bool {
 	switch {
+	case p.died:
+		return true
 	case p.If == driver.Absent:
 		return alone && (p.Do == driver.Check || p.Do == driver.Delete)
 	case p.Do == driver.Check:
@@ -62,19 +65,9 @@ func (p *planned) condition() (driver.Cond, driver.Token) {
 // statement returns the statement of an op with what to bind.
 func (p *planned) statement(token *driver.Token, alone bool) (string, []any, error) {
 	cond, rev := p.condition()
-	text, args := p.change(token, cond, &rev)
-	switch {
-	case p.v.plain:
-	case cond == driver.Absent && args != nil:
-		text += " IF NOT EXISTS"
-	case cond == driver.Absent:
-		text += ` IF "_rev" = null`
-	case cond == driver.Present:
-		text += ` IF "_rev" != null AND "_dead" != true`
-	case cond == driver.AtRev:
-		text += ` IF "_rev" = ?`
-	case alone && p.Do == driver.Delete:
-		text += " IF EXISTS"
+	text, args := p.change(token, cond)
+	if !p.v.plain {
+		text += p.suffix(cond, alone)
 	}
 	args, err := p.v.key(args, &p.Row.Key)
 	if cond == driver.AtRev {
@@ -83,33 +76,75 @@ func (p *planned) statement(token *driver.Token, alone bool) (string, []any, err
 	return text, args, err
 }
 
-// change returns the statement of an op without its condition, and what to bind before
-// the key: nothing if it removes the row.
-func (p *planned) change(token *driver.Token, cond driver.Cond, rev *driver.Token) (string, []any) {
-	c := p.v.columns.Load()
-	var args []any
+// suffix returns the condition of a statement. What is left of a row of an index has no
+// bytes in _rev, and is no row. A part of a dead record is never written: see again.
+func (p *planned) suffix(cond driver.Cond, alone bool) string {
+	record := p.v.class == driver.Records
 	switch {
-	case p.Do == driver.Delete, p.Do == driver.Check && cond == driver.Absent:
+	case cond == driver.Absent && !record:
+		return ` IF "_rev" IN (null, 0x)`
+	case cond == driver.Absent && p.isCheck(cond):
+		return ` IF "_rev" = null`
+	case cond == driver.Absent:
+		return " IF NOT EXISTS"
+	case cond == driver.Present && record:
+		return ` IF "_rev" != null AND "_dead" != true`
+	case cond == driver.AtRev && (p.Do == driver.Patch || p.Do == driver.Fence) && !p.onDead():
+		return ` IF "_rev" = ? AND "_dead" = false`
+	case cond == driver.AtRev:
+		return ` IF "_rev" = ?`
+	case alone && p.Do == driver.Delete && record:
+		return " IF EXISTS"
+	case cond == driver.Present, alone && p.Do == driver.Delete:
+		return ` IF "_rev" > 0x`
+	}
+	return ""
+}
+
+// isCheck reports whether an op changes nothing, if it has a condition.
+func (p *planned) isCheck(cond driver.Cond) bool {
+	return p.Do == driver.Check || p.Do == driver.Delete && cond == driver.Absent
+}
+
+// onDead reports whether the op is on a record that was read and is dead.
+func (p *planned) onDead() bool { return p.was != nil && p.was.Dead }
+
+// change returns the statement of an op without its condition, and what to bind before
+// the key.
+func (p *planned) change(token *driver.Token, cond driver.Cond) (string, []any) {
+	c := p.v.columns.Load()
+	switch {
+	case p.isCheck(cond):
+		return c.mark, p.v.few(gocql.UnsetValue)
+	case p.Do == driver.Delete && p.v.class == driver.Records:
 		return c.remove, nil
-	case p.v.bare && cond != driver.Absent:
-		return c.mark, append(make([]any, 0, len(p.v.parts)+3), token[:])
-	case p.Do == driver.Check:
-		args = c.unset(p.v)
-		c.set(args, "_rev", rev[:])
-	case p.Do == driver.Fence && cond == driver.AtRev:
-		args = c.unset(p.v)
-		c.set(args, "_rev", token[:])
-	case p.Do == driver.Patch:
-		args = p.patched(c, token)
-	case p.Do == driver.Fence:
-		args = p.whole(c, token, &driver.Row{Dead: true, Expires: p.Row.Expires}, true)
-	default:
-		args = p.whole(c, token, &p.Row, cond == driver.Absent || p.v.plain)
+	case p.Do == driver.Delete:
+		return c.empty, c.leave(p.v)
+	case p.v.bare:
+		return c.mark, p.v.few(token[:])
+	case p.Do == driver.Fence && cond == driver.AtRev && !p.onDead():
+		return c.mark, p.v.few(token[:])
+	case p.Do == driver.Patch && !p.onDead():
+		return c.update.of(p.patched(c, token))
+	case cond == driver.Absent && p.v.class == driver.Records:
+		return c.insert.of(p.fresh(c, token))
+	case p.Do == driver.Put:
+		return c.update.of(p.whole(c, token, &p.Row, p.v.plain))
 	}
-	if cond == driver.Absent || p.v.plain {
-		return c.insert.of(args)
+	return c.update.of(p.again(c, token))
+}
+
+// few returns what to bind for one column, with room for the key and a condition.
+func (v *view) few(value any) []any {
+	return append(make([]any, 0, len(v.parts)+3), value)
+}
+
+// fresh returns what to bind for a record where there is none.
+func (p *planned) fresh(c *columns, token *driver.Token) []any {
+	if p.Do == driver.Fence {
+		return p.whole(c, token, &driver.Row{Dead: true, Expires: p.Row.Expires}, true)
 	}
-	return c.update.of(args)
+	return p.whole(c, token, &p.Row, true)
 }
 
 // unset returns what to bind where nothing changes, with room for the key.
@@ -129,8 +164,12 @@ func (c *columns) set(args []any, name string, value any) { args[c.at[name]] = v
 func (p *planned) whole(c *columns, token *driver.Token, row *driver.Row, fresh bool) []any {
 	args := c.unset(p.v)
 	c.set(args, "_rev", token[:])
-	if p.v.ring > 0 && p.Do == driver.Put {
+	if p.v.ring > 0 && p.Do != driver.Fence {
 		c.set(args, "_ring", p.ring(token))
+	}
+	if !fresh && isHusk(row) {
+		c.husk(args, row)
+		return args
 	}
 	late := false
 	for i := range p.v.fields {
@@ -206,11 +245,15 @@ func (p *planned) ring(token *driver.Token) []byte {
 	} else if p.If != driver.AtRev {
 		old = nil
 	}
-	r := slices.Clone(token[:])
-	for _, t := range old[:min(len(old), p.v.ring-1)] {
-		r = append(r, t[:]...)
+	return append(slices.Clone(token[:]), ringBytes(old[:min(len(old), p.v.ring-1)])...)
+}
+
+func ringBytes(ring []driver.Token) []byte {
+	var b []byte
+	for _, t := range ring {
+		b = append(b, t[:]...)
 	}
-	return r
+	return b
 }
 
 // patched returns what to bind for the columns that a patch changes.

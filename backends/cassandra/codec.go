@@ -33,6 +33,12 @@ func bindable(v driver.Value) any {
 	return nil
 }
 
+// Nothing is a value of no bytes, which a column of any type can have.
+type nothing struct{}
+
+// MarshalCQL returns no bytes.
+func (nothing) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return []byte{}, nil }
+
 // A cell is a column of a row as the server sends it, valid until the next row is read.
 type cell struct {
 	typ  gocql.Type
@@ -180,15 +186,20 @@ type pending struct {
 	cell *cell
 }
 
-// row decodes the row of which next has read the cells, but not its key.
+// row decodes the row of which next has read the cells, but not its key. What is left of a
+// row of an index is none.
 func (r *reader) row(ctx context.Context, row *driver.Row) error {
 	row.Fields = slices.Grow(row.Fields[:0], r.sh.width)[:r.sh.width]
 	clear(row.Fields)
+	if r.isLeft() {
+		return nil
+	}
 	late, flagged, extra := false, false, ""
+	husk := r.isHusk()
 	var others []pending
 	for i := range r.cells {
 		c, means := &r.cells[i], r.meanings[i]
-		if c.data == nil || means == keyColumn {
+		if c.data == nil || means == keyColumn || husk && means != metaColumn && means != deadColumn || r.isRemnant(c) {
 			continue
 		}
 		ok := true

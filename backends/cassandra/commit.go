@@ -196,7 +196,7 @@ func (s *Store) small(size int) error {
 // answered reads the answer to a conditional statement.
 func (s *Store) answered(ctx context.Context, c *call, answer *gocql.Iter) (applied bool, row *driver.Row, err error) {
 	p := &c.plan[0]
-	if cond, _ := p.condition(); len(c.plan) > 1 || cond != driver.Absent || p.Do == driver.Delete {
+	if cond, _ := p.condition(); len(c.plan) > 1 || cond != driver.Absent || p.v.class != driver.Records || p.isCheck(cond) {
 		if applied = scanApplied(answer); !applied {
 			err = answer.Close()
 		}
@@ -257,7 +257,7 @@ func (s *Store) refusal(ctx context.Context, c *call, read []bool) (*driver.Refu
 }
 
 // refused says which op the rows refuse, or that the commit was done before. If they
-// refuse none by now, the commit is to be begun again.
+// refuse none by now, the commit is to be begun again, knowing which of them are dead.
 func (c *call) refused(rows []driver.Row) (*driver.Refusal, error) {
 	if slices.Contains(rows[0].Ring, c.token) {
 		return nil, nil
@@ -270,6 +270,7 @@ func (c *call) refused(rows []driver.Row) (*driver.Refusal, error) {
 		if at := backend.Overflows(op, row); at >= 0 {
 			return &driver.Refusal{Op: i, Row: *row, Overflow: true, Edit: at}, nil
 		}
+		c.plan[i].died = row.Dead
 	}
 	return nil, backend.ErrBeaten
 }

@@ -149,7 +149,7 @@ func (s *Store) dropRows(ctx context.Context, name string, e *entry) error {
 		return err
 	}
 	if p.made {
-		s.see([]*driver.Table{t}, &state{entries: map[string]*entry{name: e}})
+		s.see([]*driver.Table{t}, &state{map[string]*entry{name: e}, map[string]*physical{e.home: p}})
 		defer s.views.Forget([]*driver.Table{t})
 		if err := s.removeAll(ctx, s.views.Of(t)); err != nil {
 			return err

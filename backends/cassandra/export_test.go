@@ -12,3 +12,6 @@ func Failed(ctx context.Context, err error) error {
 
 // IsBroken reports whether a read that ended with an error is sent again.
 var IsBroken = isBroken
+
+// ReadPieces makes the pieces shorter in which a store reads what a server cannot read at once.
+func ReadPieces(s *Store, rows int) { s.pieceRows = rows }

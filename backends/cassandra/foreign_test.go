@@ -144,8 +144,9 @@ func TestOtherCatalogs(t *testing.T) {
 		set  string
 		want error
 	}{
-		{`"layout" = 2`, driver.ErrSchema},
-		{`"layout" = 1, "key" = ''`, driver.ErrCorrupt},
+		{`"layout" = 3`, driver.ErrSchema},
+		{`"layout" = 1`, driver.ErrSchema},
+		{`"layout" = 2, "key" = ''`, driver.ErrCorrupt},
 		{`"key" = '{"partition":[]}'`, driver.ErrSchema},
 		{`"key" = null`, driver.ErrCorrupt},
 	} {

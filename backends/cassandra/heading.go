@@ -26,7 +26,9 @@ type heading struct {
 	types    []gocql.Type
 	meanings []meaning
 	parts    []int // where the partition columns are, -1 for those that were not asked for
-	sort     int   // where _sort is, or -1
+	sort     int   // where _sort is, or -1; so the others
+	rev      int
+	later    int
 }
 
 // mostHeadings is how many headings a view keeps: statements are few, until others declare
@@ -81,7 +83,7 @@ func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
 			l.meanings[at] = keyColumn
 		}
 	}
-	l.sort = slices.Index(l.names, sortColumn)
+	l.sort, l.rev, l.later = slices.Index(l.names, sortColumn), slices.Index(l.names, "_rev"), slices.Index(l.names, "_later")
 	return l
 }
 

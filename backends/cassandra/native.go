@@ -170,7 +170,7 @@ func (s *Store) nativeView(ctx context.Context, doing string, t *driver.Table) (
 	if home.header == "" || len(missing) > 0 || !p.made || len(p.missing(t.Home)) > 0 {
 		return nil, schema("%s: its home %s is not there as it is declared; define it first", doing, t.Home.Name)
 	}
-	v := s.newView(t.Home, home)
+	v := s.newView(t.Home, home, p)
 	v.native = newNative(t)
 	return v, nil
 }

@@ -119,6 +119,32 @@ func TestNativeStatements(t *testing.T) {
 	}
 }
 
+// The fields of dead records are texts without bytes, and yet they are not found by an empty text.
+func TestNativeEmptyTexts(t *testing.T) {
+	t.Parallel()
+	events, _, _, _ := newEvents(t, 6)
+	const n = 130 // more than a page
+	for i := range int64(n) {
+		if err := events.Insert(t.Context(), &event{Host: "empty", ID: i, Level: "", Code: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range int64(n - 1) {
+		if err := events.Delete(t.Context(), repo.Key{"empty", i}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	empty := repo.Where("host", "empty").Where("level", "")
+	for _, q := range []repo.Query{empty, empty.Order("id"), empty.Limit(1), empty.Order("id").Limit(1), empty.Where("code", 1)} {
+		if ids := eventIDs(t, events, q); !slices.Equal(ids, []int64{n - 1}) {
+			t.Errorf("%v finds %v, want the one that is left", q, ids)
+		}
+		if n, err := events.Count(t.Context(), q); n != 1 || err != nil {
+			t.Errorf("count of %v: %d, %v", q, n, err)
+		}
+	}
+}
+
 // A row of a table with an index of its own can have the fields that another index finds:
 // it is no record, and is not found.
 func TestNativeBesideTables(t *testing.T) {

@@ -1,6 +1,8 @@
 package cassandra
 
 import (
+	"slices"
+
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/internal/backend"
@@ -107,7 +109,7 @@ func (v *view) placeOf(b *driver.Bound, end string) (string, error) {
 	return string(text), nil
 }
 
-// conditions returns what the rows of a span meet beside their place. SAI takes an
+// conditions returns what the rows of a span in a native index meet beside their place. SAI takes an
 // equality, for which IN with one value in the text passes too, and then knows no order but the
 // one that there is. It does not take IN with a list that is bound, by which the server filters.
 func (v *view) conditions(reverse bool) string {
@@ -126,8 +128,15 @@ func (v *view) conditions(reverse bool) string {
 }
 
 // filters reports whether the server filters the rows of a span.
-func (v *view) filters(reverse bool) bool {
-	return v.class == driver.Records && (v.native == nil || reverse)
+func (v *view) filters(reverse bool) bool { return v.native == nil || reverse }
+
+// mayFindDead reports whether a span may have dead records: those that SAI finds by an empty text.
+func (v *view) mayFindDead(span *driver.Span) bool {
+	if v.native == nil {
+		return false
+	}
+	vals, _, err := driver.ParseParts(nil, span.Key.Partition, v.native.table.Partition)
+	return err == nil && slices.ContainsFunc(v.native.wanted, func(at int) bool { return vals[at].Kind() == driver.String && vals[at].Str() == "" })
 }
 
 // lostIndex returns the error of a run, which means of a native index that somebody removed
@@ -140,13 +149,13 @@ func (v *view) lostIndex(err error, reverse bool) error {
 }
 
 // goOn takes the rows of a page out of a span.
-func (v *view) goOn(p *backend.Pager, bytes int) {
-	if v.native == nil || len(p.Rows) == 0 {
-		p.GoOn(v.sort, bytes)
+func (v *view) goOn(p *backend.Pager, got *pageOf) {
+	if v.native == nil || got.rows == 0 {
+		p.GoOn(v.sort, got.bytes)
 		return
 	}
-	p.Resize(bytes)
-	key := p.Rows[len(p.Rows)-1].Key
+	p.Resize(got.bytes)
+	key := got.last
 	switch b := (&driver.Bound{Record: &key, Over: !p.Span.Reverse}); {
 	case len(v.sort) == 0:
 		p.Done = true

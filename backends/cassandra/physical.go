@@ -76,11 +76,12 @@ type physical struct {
 	regular map[string]string // types by name
 	static  string            // one static column
 	ttl     int               // seconds after which cells end that say nothing else
+	grace   int               // seconds for which tombstones are kept
 }
 
 const (
 	columnsOf = `SELECT column_name, kind, type, position, clustering_order FROM system_schema.columns WHERE keyspace_name = ? AND table_name = ?`
-	optionsOf = `SELECT default_time_to_live FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?`
+	optionsOf = `SELECT default_time_to_live, gc_grace_seconds FROM system_schema.tables WHERE keyspace_name = ? AND table_name = ?`
 )
 
 // physical reads what the server has of the table of a name.
@@ -114,7 +115,7 @@ func (s *Store) physical(ctx context.Context, doing, name string) (*physical, er
 	if iter, err = s.read(ctx, doing, gocql.One, optionsOf, s.keyspace, name); err != nil {
 		return nil, err
 	}
-	iter.Scan(&p.ttl)
+	iter.Scan(&p.ttl, &p.grace)
 	return p, s.failed(ctx, doing, iter.Close())
 }
 

@@ -42,7 +42,7 @@ func TestPlainTables(t *testing.T) {
 	sc.r.take()
 	token := driver.NewToken()
 	op := rowOf(t, rows, sc.author, token)
-	for _, want := range []string{`INSERT INTO "posts_X_by_category" (`, `DELETE FROM "posts_X_by_category" WHERE "category" = ? AND "_sort" = ?`, `INSERT INTO "posts_X_by_category" (`} {
+	for _, want := range []string{`UPDATE "posts_X_by_category" SET `, `UPDATE "posts_X_by_category" USING TTL ? SET `, `UPDATE "posts_X_by_category" SET `} {
 		backendtest.MustCommit(t, sc.s, []driver.Op{op})
 		sent := sc.r.take()
 		if len(sent) != 1 || !strings.HasPrefix(sent[0], want) || strings.Contains(sent[0], " IF ") {

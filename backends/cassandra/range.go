@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math"
 
+	"github.com/apache/cassandra-gocql-driver/v2"
+
 	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -27,34 +29,67 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 	if err != nil {
 		return err
 	}
-	limit := p.Limit()
 	sec, err := v.sectionOf(&p.Span)
 	if err != nil || sec.args == nil {
 		p.Done = true
 		return err
 	}
-	q := s.query(s.level, v.pageText(&p.Span), append(sec.args, limit)...)
-	answer, err := s.ask(ctx, "range of "+v.name, q.PageSize(limit).PageState(nil))
+	if v.native == nil && s.slow.has(v.name, sec.partition) {
+		return s.pageInPieces(ctx, v, p, sec)
+	}
+	got, end, err := s.readPage(ctx, v, p, &sec, p.Limit())
+	if v.native == nil && isTooMuch(err) {
+		s.slow.add(v.name, sec.partition)
+		return s.pageInPieces(ctx, v, p, sec)
+	}
 	if err != nil {
 		return v.lostIndex(err, p.Span.Reverse)
 	}
-	r := s.newReader(v, p.Span.Mask, answer, sec.partition)
-	bytes := 0
-	p.Read(func(row *driver.Row) (bool, error) {
-		if !r.next() {
-			return false, nil
-		}
-		for i := range r.cells {
-			bytes += len(r.cells[i].data)
-		}
-		return true, r.keyed(ctx, row, sec.partition)
-	})
-	if err := answer.Close(); err != nil {
-		return s.failed(ctx, "range of "+v.name, err)
-	}
-	p.Done = len(p.Rows) < limit && len(answer.PageState()) == 0
-	v.goOn(p, bytes)
+	p.Done = end
+	v.goOn(p, &got)
 	return nil
+}
+
+// readPage reads up to a limit of rows of a section into p, and reports whether there are no more.
+func (s *Store) readPage(ctx context.Context, v *view, p *backend.Pager, sec *section, limit int) (got pageOf, end bool, err error) {
+	args := append(sec.args[:len(sec.args):len(sec.args)], limit)
+	answer, err := s.ask(ctx, "range of "+v.name, s.query(s.level, v.pageText(&p.Span), args...).PageSize(limit).PageState(nil))
+	if err != nil {
+		return got, false, err
+	}
+	r := s.newReader(v, p.Span.Mask, answer, sec.partition)
+	p.Read(func(row *driver.Row) (bool, error) { return got.next(ctx, r, row) })
+	end = got.rows < limit && len(answer.PageState()) == 0
+	return got, end, s.failed(ctx, "range of "+v.name, answer.Close())
+}
+
+// A pageOf counts what a page of a range had.
+type pageOf struct {
+	rows  int // those too that were left out
+	bytes int
+	last  driver.Key
+}
+
+// next reads the next row of a page that is not dead. The server leaves out those that are, but for some
+// that SAI finds.
+func (p *pageOf) next(ctx context.Context, r *reader, row *driver.Row) (bool, error) {
+	for r.next() {
+		for i := range r.cells {
+			p.bytes += len(r.cells[i].data)
+		}
+		if err := r.keyed(ctx, row, r.where); err != nil {
+			return true, err
+		}
+		p.rows, p.last = p.rows+1, row.Key
+		switch {
+		case !row.Dead:
+			return true, nil
+		case !r.isHusk(): // with a field that no index has of such a row
+			return true, r.bad("_dead")
+		}
+		row.Reset()
+	}
+	return false, nil
 }
 
 // keyed decodes a row of a partition with its key.
@@ -64,11 +99,7 @@ func (r *reader) keyed(ctx context.Context, row *driver.Row, partition string) e
 		return r.bad(sortColumn)
 	}
 	row.Key = driver.Key{Partition: partition, Sort: sort}
-	err := r.row(ctx, row)
-	if err == nil && row.Dead && r.v.native != nil { // with a field that no index has of such a row
-		return r.bad("_dead")
-	}
-	return err
+	return r.row(ctx, row)
 }
 
 // pageText returns the statement that reads a page of a span.
@@ -101,11 +132,12 @@ func (v *view) spanText(selection string, span *driver.Span) string {
 	return text
 }
 
+// live returns the condition by which the server leaves out what was deleted.
 func (v *view) live() string {
 	if v.class == driver.Records {
 		return ` AND "_dead" = false`
 	}
-	return ""
+	return ` AND "_rev" > 0x`
 }
 
 // Count returns the number of rows of a span. The server counts them; if there is a
@@ -124,13 +156,33 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	if err != nil || sec.args == nil {
 		return 0, err
 	}
+	most := math.MaxInt32
 	if span.Limit > 0 {
-		return s.countKeys(ctx, v, &span, sec.args)
+		most = min(span.Limit, most)
 	}
-	doing := "count of " + v.name
-	answer, err := s.ask(ctx, doing, s.query(s.level, v.spanText("count(*)", &span), sec.args...))
+	if v.native == nil && s.slow.has(v.name, sec.partition) {
+		return s.countInPieces(ctx, v, sec, most)
+	}
+	n, err := s.count(ctx, v, &span, &sec, most)
+	if v.native == nil && isTooMuch(err) {
+		s.slow.add(v.name, sec.partition)
+		return s.countInPieces(ctx, v, sec, most)
+	}
 	if err != nil {
 		return 0, v.lostIndex(err, false)
+	}
+	return n, nil
+}
+
+// count lets the server count a section, or reads its keys up to a limit.
+func (s *Store) count(ctx context.Context, v *view, span *driver.Span, sec *section, most int) (int, error) {
+	if span.Limit > 0 || v.mayFindDead(span) {
+		return s.countKeys(ctx, v, span, sec.args, most)
+	}
+	doing := "count of " + v.name
+	answer, err := s.ask(ctx, doing, s.query(s.level, v.spanText("count(*)", span), sec.args...))
+	if err != nil {
+		return 0, err
 	}
 	var n int64
 	answer.Scan(&n)
@@ -138,18 +190,34 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 }
 
 // countKeys reads the keys of a span up to its limit.
-func (s *Store) countKeys(ctx context.Context, v *view, span *driver.Span, args []any) (n int, err error) {
+func (s *Store) countKeys(ctx context.Context, v *view, span *driver.Span, args []any, most int) (n int, err error) {
 	doing := "count of " + v.name
-	args = append(args, min(span.Limit, math.MaxInt32))
-	q := s.query(s.level, v.spanText(quoted(sortColumn), span), args...).PageSize(5000)
+	columns, limit, someDead := quoted(sortColumn), most, v.mayFindDead(span)
+	if someDead {
+		columns, limit = columns+`, "_dead"`, math.MaxInt32
+	}
+	q := s.query(s.level, v.spanText(columns, span), append(args, limit)...).PageSize(5000)
 	for state := []byte(nil); ; {
 		answer, err := s.ask(ctx, doing, q.PageState(state))
 		if err != nil {
-			return 0, v.lostIndex(err, false)
+			return 0, err
 		}
-		n += answer.NumRows()
-		if state = answer.PageState(); len(state) == 0 {
-			return n, nil
+		n += liveRows(answer, someDead)
+		if state = answer.PageState(); len(state) == 0 || n >= most {
+			return min(n, most), nil
 		}
 	}
+}
+
+// liveRows returns how many rows of an answer are not dead. If some may be, the second column says which.
+func liveRows(answer *gocql.Iter, someDead bool) (n int) {
+	if !someDead {
+		return answer.NumRows()
+	}
+	for sort, dead := "", false; answer.Scan(&sort, &dead); {
+		if !dead {
+			n++
+		}
+	}
+	return n
 }

@@ -32,10 +32,9 @@ func readDesign(t *testing.T) map[string]string {
 		blocks[m[1]] = strings.ReplaceAll(m[2], "<table>", `"posts"`)
 	}
 	for label, text := range blocks {
-		for _, name := range []string{"live", "filtering"} {
-			text = strings.ReplaceAll(text, "<"+name+">", blocks[name])
-		}
-		blocks[label] = plain(strings.ReplaceAll(text, "<columns>", "*"))
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "<filtering>", blocks["filtering"]), "<columns>", "*")
+		blocks[label+"-rows"] = plain(strings.ReplaceAll(text, "<live>", blocks["live-rows"]))
+		blocks[label] = plain(strings.ReplaceAll(text, "<live>", blocks["live"]))
 	}
 	return blocks
 }
@@ -43,7 +42,7 @@ func readDesign(t *testing.T) map[string]string {
 // plain returns a statement with the same space everywhere.
 func plain(cql string) string { return strings.Join(strings.Fields(cql), " ") }
 
-var list = regexp.MustCompile(`^(INSERT INTO "posts" \(|UPDATE "posts" SET )(.*?)(\) VALUES .*| WHERE .*)$`)
+var list = regexp.MustCompile(`^(INSERT INTO "posts" \(|UPDATE "posts" (?:USING TTL \? )?SET )(.*?)(\) VALUES .*| WHERE .*)$`)
 
 // unordered returns a statement whose columns stand in an order of their own: which it is
 // does not matter. The example of the design has those of the records and of their indexes
@@ -63,6 +62,17 @@ var rare = regexp.MustCompile(`"_(expires|note|extra|later)"( = \?)?, |, "_(expi
 
 // usual returns a statement that writes, without the columns that few rows have.
 func usual(cql string) string { return rare.ReplaceAllString(cql, "") }
+
+// only returns a statement that writes the columns of the library, and of the fields those that are
+// named: for a table that has no more.
+func only(cql string, fields ...string) string {
+	m := list.FindStringSubmatch(cql)
+	columns := slices.DeleteFunc(strings.Split(m[2], ", "), func(c string) bool {
+		name := strings.Trim(strings.TrimSuffix(c, " = ?"), `"`)
+		return name[0] != '_' && !slices.Contains(fields, name)
+	})
+	return m[1] + strings.Join(columns, ", ") + m[3]
+}
 
 // A recorder keeps the statements that a client sends.
 type recorder struct {
@@ -162,13 +172,13 @@ func TestStatementsOfCommits(t *testing.T) {
 	patch := driver.Op{Do: driver.Patch, Table: ts.posts, If: driver.AtRev, Rev: rev2, Row: driver.Row{Key: key, Ring: []driver.Token{rev2, rev}},
 		Edits: []driver.Edit{{Do: driver.Set, Field: fTitle, Value: text("y")}}}
 	rev = backendtest.MustCommit(t, s, []driver.Op{patch})
-	sc.same("patch", usual(design["update"])+" "+design["at-rev"])
+	sc.same("patch", usual(design["update"])+" "+design["alive"])
 	row := get(t, s, ts.posts, key)
 	sc.same("get", design["get"])
 	backendtest.MustCommit(t, s, put(driver.AtRev, rev, driver.Row{Ring: row.Ring, Hint: row.Hint}))
 	sc.same("put at rev, of a row that was read", design["update"]+" "+design["at-rev"])
 	backendtest.MustCommit(t, s, ts.add(t, sc.author, "1"))
-	sc.same("add", design["get"], usual(design["update"])+" "+design["at-rev"])
+	sc.same("add", design["get"], usual(design["update"])+" "+design["alive"])
 	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Check, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
 	sc.same("check", design["get"])
 	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, If: driver.Present, Row: driver.Row{Key: key}}})
@@ -176,10 +186,31 @@ func TestStatementsOfCommits(t *testing.T) {
 	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.posts, Row: driver.Row{Key: key}}})
 	sc.same("delete", design["delete"]+" "+design["exists"])
 	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: key}}, {Do: driver.Check, Table: ts.posts, If: driver.Absent, Row: driver.Row{Key: second}}})
-	sc.same("several", "BATCH", usual(design["insert"])+" "+design["not-exists"], design["delete"]+" "+design["absent"])
+	sc.same("several", "BATCH", usual(design["insert"])+" "+design["not-exists"], design["mark"]+" "+design["absent"])
 	if unordered(design["insert"]) == unordered(strings.Replace(design["insert"], `"title", `, "", 1)) {
 		t.Error("a column that is left out is not noticed")
 	}
+}
+
+// What dies, and what a row of an index leaves, is written as the design says.
+func TestStatementsOfDeaths(t *testing.T) {
+	t.Parallel()
+	sc := newScribe(t)
+	s, ts, design := sc.s, sc.ts, sc.design
+	born := ts.insert(t, sc.author, "1")
+	key := born[0].Row.Key
+	rev := backendtest.MustCommit(t, s, born)
+	sc.same("insert with rows", "BATCH", usual(design["insert"])+" "+design["not-exists"], only(design["update"], "title"), only(design["update"])+" "+design["absent-row"])
+	row := get(t, s, ts.posts, key)
+	sc.r.take()
+	death := driver.Op{Do: driver.Put, Table: ts.posts, If: driver.AtRev, Rev: rev, Row: driver.Row{Key: key, Dead: true, Expires: 1, Ring: row.Ring, Hint: row.Hint}}
+	dead := backendtest.MustCommit(t, s, []driver.Op{death, {Do: driver.Delete, Table: ts.byAt, Row: driver.Row{Key: born[1].Row.Key}}})
+	sc.same("death with a row", "BATCH", design["update"]+" "+design["at-rev"], only(design["leave"], "title"))
+	backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Delete, Table: ts.slug, If: driver.AtRev, Rev: rev, Row: driver.Row{Key: born[2].Row.Key}}})
+	sc.same("delete of a claim", only(design["leave"])+" "+design["at-rev"])
+	fence := driver.Op{Do: driver.Fence, Table: ts.posts, If: driver.AtRev, Rev: dead, Row: driver.Row{Key: key}}
+	backendtest.MustCommit(t, s, []driver.Op{fence})
+	sc.same("fence of a dead record", design["mark"]+" "+design["alive"], design["get"], design["get"], design["update"]+" "+design["at-rev"])
 }
 
 // Every read of several rows is sent as the design says.

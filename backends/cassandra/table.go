@@ -182,6 +182,8 @@ func (st *state) absent(tables []*driver.Table) error {
 		switch {
 		case e.header == "" || !p.made:
 			return who.NoTable("attach", t)
+		case e.layout < layout:
+			return schema("attach %s: it has the layout %d of an earlier release, and this one writes %d; define it once, with no program of that release beside", t.Name, e.layout, layout)
 		case len(missing) > 0:
 			return who.NoField("attach", t, missing[0].Name)
 		}
@@ -236,6 +238,9 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) 
 	for _, t := range tables {
 		e := st.entries[t.Name]
 		missing, err := e.lacks(t)
+		if err == nil {
+			err = s.raise(ctx, t.Name, e)
+		}
 		if err != nil {
 			return err
 		}
@@ -358,5 +363,7 @@ func someOf(k driver.Kind) any {
 
 // see makes views of tables.
 func (s *Store) see(tables []*driver.Table, st *state) {
-	s.views.Set(tables, func(t *driver.Table) *view { return s.newView(t, st.entries[t.Name]) })
+	s.views.Set(tables, func(t *driver.Table) *view {
+		return s.newView(t, st.entries[t.Name], st.physicals[homeOf(t).Name])
+	})
 }

@@ -29,6 +29,7 @@ type view struct {
 	fields   []driver.Column
 	escaped  bool   // the partition is one text, which cannot be empty
 	where    string // the partition columns, as a condition
+	remains  int    // seconds for which the remains of a row stay
 
 	// Statements that read a row, and a page of rows in either order, with all columns.
 	whole, forward, backward string
@@ -55,13 +56,14 @@ type columns struct {
 	insert texts
 	update texts
 	mark   string // update of _rev alone
-	remove string
+	empty  string // what is left of a row of an index
+	remove string // of a record
 }
 
 // texts are a statement with all columns, and with those alone that are not rare.
 type texts struct{ all, common string }
 
-func (s *Store) newView(t *driver.Table, e *entry) *view {
+func (s *Store) newView(t *driver.Table, e *entry, p *physical) *view {
 	home := homeOf(t)
 	v := &view{
 		name:     t.Name,
@@ -74,6 +76,7 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		parts:    slices.Clone(t.Partition),
 		sort:     slices.Clone(t.Sort),
 		fields:   slices.Clone(t.Fields),
+		remains:  remainsFor(p.grace),
 		number:   s.numbers.Add(1),
 		ordinals: map[string]int{},
 	}
@@ -136,8 +139,9 @@ func (c *columns) write(v *view) {
 	row := " WHERE " + v.where + ` AND "_sort" = ?`
 	common := c.names[:len(c.names)-rareColumns]
 	c.insert = texts{v.insertText(c.names), v.insertText(common)}
-	c.update = texts{v.updateText(c.names) + row, v.updateText(common) + row}
-	c.mark = v.updateText([]string{"_rev"}) + row
+	c.update = texts{v.updateText("", c.names) + row, v.updateText("", common) + row}
+	c.mark = v.updateText("", []string{"_rev"}) + row
+	c.empty = v.updateText(" USING TTL ?", c.left(v)) + row
 	c.remove = "DELETE FROM " + v.table + row
 }
 
@@ -154,7 +158,7 @@ func (v *view) insertText(names []string) string {
 	return "INSERT INTO " + v.table + " (" + columns.String() + `"_sort") VALUES (` + marks.String() + "?)"
 }
 
-func (v *view) updateText(names []string) string {
+func (v *view) updateText(using string, names []string) string {
 	var sets strings.Builder
 	for i, name := range names {
 		if i > 0 {
@@ -162,7 +166,7 @@ func (v *view) updateText(names []string) string {
 		}
 		sets.WriteString(quoted(name) + " = ?")
 	}
-	return "UPDATE " + v.table + " SET " + sets.String()
+	return "UPDATE " + v.table + using + " SET " + sets.String()
 }
 
 // of returns the text of a statement for args, and of these what it takes: most

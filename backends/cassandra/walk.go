@@ -36,7 +36,7 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 // walk reads what is left of the partition of a mark or, when that is nothing, of those
 // after it.
 func (s *Store) walk(ctx context.Context, v *view, from string) (driver.Chunk, error) {
-	m, ok := v.parseMark(from)
+	m, ok := v.parseMark(v.name, from)
 	if !ok {
 		return driver.Chunk{}, errMark(v)
 	}
@@ -53,7 +53,7 @@ func (s *Store) walk(ctx context.Context, v *view, from string) (driver.Chunk, e
 		}
 		if p.n > 0 {
 			p.last.within = p.n == backend.ChunkRows
-			return driver.Chunk{Rows: p.rows, Mark: v.mark(p.last)}, p.unread.Err()
+			return driver.Chunk{Rows: p.rows, Mark: v.mark(v.name, p.last)}, p.unread.Err()
 		}
 	}
 	text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + where + `"_sort" >= ? AND "_sort" < ? LIMIT ? ALLOW FILTERING`
@@ -67,7 +67,7 @@ func (s *Store) walk(ctx context.Context, v *view, from string) (driver.Chunk, e
 		return driver.Chunk{}, p.unread[0] // there is no name for where the walk would go on
 	}
 	p.last.within = true
-	return driver.Chunk{Rows: p.rows, Mark: v.mark(p.last)}, p.unread.Err()
+	return driver.Chunk{Rows: p.rows, Mark: v.mark(v.name, p.last)}, p.unread.Err()
 }
 
 // A page is what one statement of a walk has read.
@@ -133,7 +133,7 @@ func (s *Store) walked(ctx context.Context, v *view, text string, args []any) (p
 			p.unread = append(p.unread, err)
 		case err != nil:
 			return p, err
-		default:
+		case !row.Rev.IsZero(): // else it is what is left of one
 			p.rows = append(p.rows, row)
 		}
 	}
@@ -151,18 +151,18 @@ type place struct {
 	within          bool // there may be more rows in the partition
 }
 
-// mark returns a place as text. A key has no U+0000.
-func (v *view) mark(m place) string {
+// mark returns a place as text, for who gives the name. A key has no U+0000.
+func (v *view) mark(name string, m place) string {
 	text := m.partition
 	if m.within {
 		text += "\x00" + m.sort
 	}
-	return backend.Mark(v.name, text)
+	return backend.Mark(name, text)
 }
 
 // parseMark returns the place with which a walk goes on.
-func (v *view) parseMark(text string) (m place, ok bool) {
-	at, ok := backend.ParseMark(v.name, text)
+func (v *view) parseMark(name, text string) (m place, ok bool) {
+	at, ok := backend.ParseMark(name, text)
 	m.partition, m.sort, m.within = strings.Cut(at, "\x00")
 	return m, ok && (text == "" || m.partition != "")
 }

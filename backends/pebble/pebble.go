@@ -27,8 +27,9 @@ type Store struct {
 
 	unsynced atomic.Int64 // commits that are visible and may not be on disk yet
 
-	life  backend.Life
-	scans scans
+	life    backend.Life
+	scans   scans
+	tidying tidying
 
 	schema     sync.Mutex // of what follows
 	tables     map[string]*table
@@ -70,6 +71,7 @@ func Open(dir string, opts *Options) (*Store, error) {
 		tables: map[string]*table{},
 	}
 	s.locks.init()
+	s.tidying.init()
 	s.facts = facts(dir, opts)
 	s.life.Begin(who, s.shut)
 	if err := s.start(opts); err != nil {
@@ -167,12 +169,13 @@ func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx
 
 func (s *Store) leave() { s.life.Leave() }
 
-// Close waits for calls under way, ends loops over Range, which get ErrClosed
-// if they go on, and closes the files. It fails if acknowledged commits could
+// Close waits for calls under way and for a compaction, ends loops over Range, which get
+// ErrClosed if they go on, and closes the files. It fails if acknowledged commits could
 // not be written.
 func (s *Store) Close() error { return s.life.Close() }
 
 func (s *Store) shut() error {
+	s.tidying.close()
 	s.scans.end()
 	err := s.db.Close()
 	s.lock.Close()

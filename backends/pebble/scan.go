@@ -23,6 +23,8 @@ type scan struct {
 	high      []byte
 	reader    reader
 	row       driver.Row
+	rows      int // that it has yielded
+	dead      int // that it has left out
 
 	before, after *scan // in the list of scans
 }
@@ -93,9 +95,9 @@ func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 			yield(nil, err)
 			return
 		}
-		defer s.scans.finish(c)
-		for n := 0; span.Limit <= 0 || n < span.Limit; n++ {
-			ok, err := s.step(ctx, c, span.Reverse, n == 0)
+		defer s.finish(c, span.Reverse)
+		for ; span.Limit <= 0 || c.rows < span.Limit; c.rows++ {
+			ok, err := s.step(ctx, c, span.Reverse, c.rows == 0)
 			if err != nil {
 				yield(nil, err)
 				return
@@ -105,6 +107,11 @@ func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 			}
 		}
 	}
+}
+
+func (s *Store) finish(c *scan, reverse bool) {
+	s.tidy(c, reverse)
+	s.scans.finish(c)
 }
 
 // begin opens c and lists it. The caller must finish it unless there is an error.
@@ -130,6 +137,7 @@ func (s *Store) openScan(c *scan, span *driver.Span) error {
 	}
 	c.reader.init(v, span.Mask)
 	c.bound(v.table, span)
+	c.rows, c.dead = 0, 0
 	c.it, err = s.db.NewIter(&c.bounds)
 	return s.failed("range over "+v.name, err)
 }
@@ -162,7 +170,11 @@ func (s *Store) step(ctx context.Context, c *scan, reverse, first bool) (ok bool
 	}
 	for ; move(c.it, reverse, first); first = false {
 		stored, err := c.it.ValueAndErr()
-		if err == nil && !isDead(stored) {
+		if err == nil && isDead(stored) {
+			c.dead++
+			continue
+		}
+		if err == nil {
 			if err = c.read(c.it.Key()[c.cut:], stored); err == nil {
 				return true, nil
 			}
@@ -212,9 +224,9 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 		return 0, err
 	}
 	defer c.end()
+	defer s.tidy(&c, false)
 	records := span.Table.Class == driver.Records // no other row is ever dead
-	n := 0
-	for seen := 0; span.Limit <= 0 || n < span.Limit; seen++ {
+	for seen := 0; span.Limit <= 0 || c.rows < span.Limit; seen++ {
 		if seen%ctxEvery == 0 {
 			if err := ended(ctx); err != nil {
 				return 0, err
@@ -229,10 +241,11 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 				return 0, s.failed("count "+span.Table.Name, err)
 			}
 			if isDead(stored) {
+				c.dead++
 				continue
 			}
 		}
-		n++
+		c.rows++
 	}
-	return n, s.failed("count "+span.Table.Name, c.it.Error())
+	return c.rows, s.failed("count "+span.Table.Name, c.it.Error())
 }

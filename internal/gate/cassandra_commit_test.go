@@ -53,6 +53,8 @@ func needsRead(op *driver.Op, alone bool) bool {
 		return false
 	case op.Do == driver.Check:
 		return op.If != driver.AtRev || alone
+	case op.If == driver.AtRev && (op.Do == driver.Patch || op.Do == driver.Fence):
+		return true // of dead records all is written
 	case op.Do == driver.Fence, op.Do == driver.Delete:
 		return false
 	case op.Table.Class != driver.Records:
@@ -102,7 +104,7 @@ func (s *cassandraStore) try(ctx context.Context, token driver.Token, plan []pla
 
 // statement returns the statement of one op.
 func (s *cassandraStore) statement(token driver.Token, p *planned, alone bool) (string, []any, error) {
-	label, cond, args := "cassandra/update", p.If, []any{}
+	label, cond, args := "cassandra/mark", p.If, []any{}
 	key := []any{partitionText(p.Table, p.Row.Key.Partition), index(p.Table) + p.Row.Key.Sort}
 	rev := p.Rev
 	if p.was != nil {
@@ -111,37 +113,26 @@ func (s *cassandraStore) statement(token driver.Token, p *planned, alone bool) (
 			cond = driver.Absent
 		}
 	}
+	record := p.Table.Class == driver.Records
 	switch {
-	case p.Do == driver.Delete, p.Do == driver.Check && cond == driver.Absent:
+	case p.isCheck(cond):
+		args = []any{gocql.UnsetValue}
+	case p.Do == driver.Delete && record:
 		label = "cassandra/delete"
-	case p.Do == driver.Check:
-		args = unset("_rev", rev[:])
-	case p.Do == driver.Fence && cond == driver.AtRev:
-		args = unset("_rev", token[:])
-	case p.Do == driver.Patch:
-		args = patched(token, p)
+	case p.Do == driver.Delete:
+		label, args = "cassandra/leave", remains()
+	case p.Do == driver.Fence && cond == driver.AtRev && !p.was.Dead:
+		args = []any{token[:]}
 	default:
-		row := p.Row
-		if p.Do == driver.Fence {
-			row = driver.Row{Dead: true, Expires: row.Expires}
+		label = "cassandra/update"
+		if cond == driver.Absent && record {
+			label = "cassandra/insert"
 		}
-		args = whole(token, p, &row, cond == driver.Absent)
-	}
-	suffix := ""
-	switch {
-	case cond == driver.Absent && label == "cassandra/update":
-		label, suffix = "cassandra/insert", "cassandra/not-exists"
-	case cond == driver.Absent:
-		suffix = "cassandra/absent"
-	case cond == driver.Present:
-		suffix = "cassandra/present"
-	case cond == driver.AtRev:
-		suffix = "cassandra/at-rev"
-	case alone && p.Do == driver.Delete:
-		suffix = "cassandra/exists"
+		args = written(token, p, label == "cassandra/insert")
 	}
 	cql, err := s.named(label, map[string]string{"table": s.table})
-	if args = append(args, key...); suffix == "cassandra/at-rev" {
+	suffix := p.suffix(cond, alone)
+	if args = append(args, key...); cond == driver.AtRev {
 		args = append(args, rev[:])
 	}
 	if suffix != "" {
@@ -152,6 +143,64 @@ func (s *cassandraStore) statement(token driver.Token, p *planned, alone bool) (
 		cql += " " + more
 	}
 	return cql, args, err
+}
+
+// isCheck reports whether an op writes nothing, if it has a condition.
+func (p *planned) isCheck(cond driver.Cond) bool {
+	return p.Do == driver.Check || p.Do == driver.Delete && cond == driver.Absent
+}
+
+// suffix returns the label of the condition of an op.
+func (p *planned) suffix(cond driver.Cond, alone bool) string {
+	record := p.Table.Class == driver.Records
+	switch {
+	case cond == driver.Absent && !record:
+		return "cassandra/absent-row"
+	case cond == driver.Absent && p.isCheck(cond):
+		return "cassandra/absent"
+	case cond == driver.Absent:
+		return "cassandra/not-exists"
+	case cond == driver.Present && record:
+		return "cassandra/present"
+	case cond == driver.AtRev && (p.Do == driver.Patch || p.Do == driver.Fence) && (p.was == nil || !p.was.Dead):
+		return "cassandra/alive"
+	case cond == driver.AtRev:
+		return "cassandra/at-rev"
+	case alone && p.Do == driver.Delete && record:
+		return "cassandra/exists"
+	case cond == driver.Present, alone && p.Do == driver.Delete:
+		return "cassandra/present-row"
+	}
+	return ""
+}
+
+// remains returns the values of the columns of what is left of a row of an index.
+func remains() []any {
+	const days = 10*24*3600 + 60
+	return append([]any{days}, nothing{}, nothing{}, nothing{}, nothing{}, nothing{}, nothing{}, nothing{})
+}
+
+// Nothing is a value of no bytes.
+type nothing struct{}
+
+func (nothing) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return []byte{}, nil }
+
+// written returns the values of the columns of an op that writes a row.
+func written(token driver.Token, p *planned, fresh bool) []any {
+	switch {
+	case p.Do == driver.Patch && !p.was.Dead:
+		return patched(token, p)
+	case p.Do == driver.Put:
+		return whole(token, p, &p.Row, fresh)
+	case fresh:
+		return whole(token, p, &driver.Row{Dead: true, Expires: p.Row.Expires}, fresh)
+	case p.Do == driver.Patch:
+		row := patchedRow(p)
+		return whole(token, p, &row, false)
+	}
+	args := whole(token, p, p.was, false)
+	put(args, "_ring", joined(p.was.Ring))
+	return args
 }
 
 // unset returns the values of the columns with only one of them set.
@@ -173,19 +222,28 @@ func put(args []any, name string, v any) {
 // get nulls; the rest has values that say nothing.
 func whole(token driver.Token, p *planned, row *driver.Row, fresh bool) []any {
 	args := unset("_rev", slices.Clone(token[:]))
-	if p.Table.Ring > 0 && p.Do == driver.Put {
+	if p.Table.Ring > 0 && p.Do != driver.Fence {
 		put(args, "_ring", ring(token, p))
+	}
+	husk := row.Dead && !fresh && len(row.Extra) == 0 && !slices.ContainsFunc(row.Fields, func(v driver.Value) bool { return !v.IsNone() })
+	if husk {
+		put(args, "_later", nothing{})
 	}
 	for i, c := range p.Table.Fields {
 		switch {
 		case i < len(row.Fields) && !row.Fields[i].IsNone():
 			put(args, c.Name, bindable(row.Fields[i]))
+		case husk:
+			put(args, c.Name, nothing{})
 		case !fresh:
 			put(args, c.Name, nil)
 		}
 	}
 	if p.Table.Class == driver.Records { // a missing flag is not false
 		put(args, "_dead", row.Dead)
+		if !fresh && !husk {
+			put(args, "_later", false)
+		}
 	}
 	if len(row.Extra) > 0 || !fresh {
 		put(args, "_extra", taggedExtra(row.Extra))
@@ -209,11 +267,15 @@ func ring(token driver.Token, p *planned) []byte {
 	if p.was != nil {
 		old = p.was.Ring
 	}
-	r := slices.Clone(token[:])
-	for _, t := range old[:min(len(old), p.Table.Ring-1)] {
-		r = append(r, t[:]...)
+	return joined(append([]driver.Token{token}, old[:min(len(old), p.Table.Ring-1)]...))
+}
+
+func joined(ring []driver.Token) []byte {
+	var b []byte
+	for _, t := range ring {
+		b = append(b, t[:]...)
 	}
-	return r
+	return b
 }
 
 func taggedExtra(extra []driver.Pair) string {
@@ -254,9 +316,24 @@ func patched(token driver.Token, p *planned) []any {
 	if p.PatchMeta {
 		putMeta(args, &p.Row, false)
 	}
-	extra, changed := []driver.Pair{}, false
-	if p.was != nil {
-		extra = slices.Clone(p.was.Extra)
+	after, changed := patchedRow(p), false
+	for _, e := range p.Edits {
+		if changed = changed || e.Field < 0; e.Field >= 0 {
+			put(args, p.Table.Fields[e.Field].Name, bindable(after.Fields[e.Field]))
+		}
+	}
+	if changed {
+		put(args, "_extra", taggedExtra(after.Extra))
+	}
+	return args
+}
+
+// patchedRow returns the row as it is after a patch.
+func patchedRow(p *planned) driver.Row {
+	row := *p.was
+	row.Fields, row.Extra = slices.Clone(row.Fields), slices.Clone(row.Extra)
+	if p.PatchMeta {
+		row.Expires, row.Note = p.Row.Expires, p.Row.Note
 	}
 	for _, e := range p.Edits {
 		v := e.Value
@@ -267,17 +344,13 @@ func patched(token driver.Token, p *planned) []any {
 			v = driver.IntValue(fieldOf(p.was, e).Int() + v.Int())
 		}
 		if e.Field >= 0 {
-			put(args, p.Table.Fields[e.Field].Name, bindable(v))
+			row.Fields[e.Field] = v
 			continue
 		}
-		changed = true
-		extra = slices.DeleteFunc(extra, func(q driver.Pair) bool { return q.Name == e.Name })
+		row.Extra = slices.DeleteFunc(row.Extra, func(q driver.Pair) bool { return q.Name == e.Name })
 		if !v.IsNone() {
-			extra = append(extra, driver.Pair{Name: e.Name, Value: v})
+			row.Extra = append(row.Extra, driver.Pair{Name: e.Name, Value: v})
 		}
 	}
-	if changed {
-		put(args, "_extra", taggedExtra(extra))
-	}
-	return args
+	return row
 }

@@ -120,19 +120,16 @@ func (s *cassandraStore) query(label string, names map[string]string, args ...an
 
 // querySpan returns a statement that reads a span, of whose records some may be dead.
 func (s *cassandraStore) querySpan(label string, t *driver.Table, args ...any) (*gocql.Query, error) {
-	names := map[string]string{"live": "", "filtering": ""}
+	alive := "cassandra/live-rows"
 	if t.Class == driver.Records {
-		live, err := s.text("cassandra/live")
-		if err != nil {
-			return nil, err
-		}
-		filtering, err := s.text("cassandra/filtering")
-		if err != nil {
-			return nil, err
-		}
-		names["live"], names["filtering"] = live, filtering
+		alive = "cassandra/live"
 	}
-	return s.query(label, names, args...)
+	live, err1 := s.text(alive)
+	filtering, err2 := s.text("cassandra/filtering")
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	return s.query(label, map[string]string{"live": live, "filtering": filtering}, args...)
 }
 
 // partitionText returns the text column for a partition of one text: what an empty
@@ -173,7 +170,8 @@ type scannedRow struct {
 	title, tags, meta, slug, category, sel, Sel, owner *string
 	views                                              *int64
 	rating                                             *float64
-	open, dead, later                                  *bool
+	open, dead                                         *bool
+	later                                              raw
 	at, expires                                        *int64
 	photo, rev, ring                                   []byte
 	note, extra                                        *string
@@ -216,8 +214,19 @@ func (r *scannedRow) values() (map[string]driver.Value, error) {
 	return m, nil
 }
 
+// Raw is a value as it was sent: not nil, but of no bytes, if it is nothing.
+type raw []byte
+
+func (r *raw) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
+	*r = data
+	return nil
+}
+
 func (r *scannedRow) row(t *driver.Table, k driver.Key) (driver.Row, error) {
 	row := driver.Row{Key: k, Fields: make([]driver.Value, len(t.Fields)), Ring: ringOf(string(r.ring))}
+	if t.Class != driver.Records && len(r.rev) == 0 {
+		return row, nil // what is left of one
+	}
 	copy(row.Rev[:], r.rev)
 	row.Dead = r.dead != nil && *r.dead
 	if r.expires != nil {
@@ -225,6 +234,9 @@ func (r *scannedRow) row(t *driver.Table, k driver.Key) (driver.Row, error) {
 	}
 	if r.note != nil {
 		row.Note = *r.note
+	}
+	if t.Class == driver.Records && r.later != nil && len(r.later) == 0 {
+		return row, nil // a husk
 	}
 	m, err := r.values()
 	for i, c := range t.Fields {
@@ -318,7 +330,7 @@ func (s *cassandraStore) Walk(ctx context.Context, t *driver.Table, mark string)
 	author, last, within := strings.Cut(mark, "\x00")
 	if within {
 		rows, next, err := s.walked(ctx, t, limit, "cassandra/walk-within", author, last, to, limit)
-		if err != nil || len(rows) == limit {
+		if err != nil || next != "" {
 			return rows, next, err
 		}
 		if len(rows) > 0 {
@@ -338,15 +350,17 @@ func (s *cassandraStore) walked(ctx context.Context, t *driver.Table, limit int,
 	if err != nil {
 		return nil, "", err
 	}
-	iter := q.IterContext(ctx)
+	iter, n := q.IterContext(ctx), 0
 	for r := (scannedRow{}); iter.Scan(append([]any{&r.author}, r.targets()...)...); r = (scannedRow{}) {
 		row, err := r.row(t, driver.Key{Partition: partitionOf(t, r.author), Sort: strings.TrimPrefix(r.sort, index(t))})
 		if err != nil {
 			return nil, "", err
 		}
-		rows, mark = append(rows, row), r.author+"\x00"+r.sort
+		if n, mark = n+1, r.author+"\x00"+r.sort; !row.Rev.IsZero() {
+			rows = append(rows, row)
+		}
 	}
-	if len(rows) < limit {
+	if n < limit {
 		mark = ""
 	}
 	return rows, mark, iter.Close()

@@ -11,7 +11,7 @@ import (
 // state.
 func conditions(ctx context.Context, p *play) error {
 	rev := driver.NewToken()
-	for _, state := range []string{"missing", "there", "dead"} {
+	for _, state := range []string{"missing", "there", "dead", "gone"} {
 		for verb := driver.Check; verb <= driver.Fence; verb++ {
 			for i, c := range everyCondition(rev) {
 				op := postOp(p, verb, p.post(p.author, fmt.Sprint(state, verb, i)), c.If, c.Rev)
@@ -48,6 +48,11 @@ func (p *play) condition(ctx context.Context, state string, rev driver.Token, op
 			return err
 		}
 	}
+	if state == "gone" {
+		if _, err := p.do(ctx, driver.Op{Do: driver.Delete, Table: op.Table, Row: driver.Row{Key: op.Row.Key}}); err != nil {
+			return err
+		}
+	}
 	_, err := p.do(ctx, op)
 	return err
 }
@@ -68,7 +73,7 @@ func postOp(p *play, verb driver.Verb, k driver.Key, cond driver.Cond, rev drive
 // claimConditions does the same to the claims of a unique index.
 func claimConditions(ctx context.Context, p *play) error {
 	rev := driver.NewToken()
-	for _, state := range []string{"missing", "there"} {
+	for _, state := range []string{"missing", "there", "gone"} {
 		for _, verb := range []driver.Verb{driver.Check, driver.Put, driver.Delete} {
 			for i, op := range everyCondition(rev) {
 				op.Do, op.Table, op.Row.Key = verb, p.slug, p.claim(p.author, fmt.Sprint(state, verb, i))
@@ -130,7 +135,7 @@ func (p *play) sendAgain(ctx context.Context, k driver.Key, op driver.Op) error 
 	return nil
 }
 
-// expiry writes rows that have expired, and dead ones, and reads runs of them.
+// expiry writes rows that have expired, and dead ones, takes a row away, and reads runs of them.
 func expiry(ctx context.Context, p *play) error {
 	for i, row := range []driver.Row{
 		{Expires: 1}, {Expires: -1}, {Expires: 1 << 52}, {Dead: true}, {Dead: true, Expires: 2}, {Note: "\x00note"}, {},
@@ -142,6 +147,9 @@ func expiry(ctx context.Context, p *play) error {
 		if _, err := p.do(ctx, record, entry); err != nil {
 			return err
 		}
+	}
+	if _, err := p.do(ctx, driver.Op{Do: driver.Delete, Table: p.byAt, Row: driver.Row{Key: p.entry(p.author, 3, "3")}}); err != nil {
+		return err
 	}
 	for _, t := range []*driver.Table{p.posts, p.byAt} {
 		if err := p.sameRun(ctx, driver.Span{Table: t, Key: p.post(p.author, "")}); err != nil {

@@ -156,6 +156,9 @@ func mongoControls() []control {
 func cassandraControls() []control {
 	return append(everyStore(), []control{
 		{check: "conditions", label: "cassandra/present", old: ` AND "_dead" != true`, new: ""},
+		{check: "conditions of claims", label: "cassandra/absent-row", old: "IN (null, 0x)", new: "!= 0x00"},
+		{check: "conditions of claims", label: "cassandra/present-row", old: `"_rev" > 0x`, new: `"_rev" != null`},
+		{check: "expiry", label: "cassandra/live-rows", old: `"_rev" > 0x`, new: `"_rev" >= 0x`},
 		{check: "conditions of claims", label: "cassandra/at-rev", old: "=", new: "!="},
 		{check: "replay", label: "cassandra/update", old: `"_rev" = ?, "_ring" = ?`, new: `"_ring" = ?, "_rev" = ?`},
 		{check: "expiry", label: "cassandra/live", old: "false", new: `false AND "_expires" > 5`},

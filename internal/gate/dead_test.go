@@ -14,6 +14,7 @@ type step struct {
 	do   driver.Verb
 	cond driver.Cond
 	dead bool // of what a Put writes
+	bare bool // without fields
 }
 
 // lives are ways in which records come, die, come back, and go.
@@ -21,6 +22,7 @@ func lives() [][]step {
 	born := step{do: driver.Put, cond: driver.Absent}
 	stillborn := step{do: driver.Put, cond: driver.Absent, dead: true}
 	dies := step{do: driver.Put, cond: driver.AtRev, dead: true}
+	goes := step{do: driver.Put, cond: driver.AtRev, dead: true, bare: true}
 	comesBack := step{do: driver.Put, cond: driver.AtRev}
 	fencedOff := step{do: driver.Fence, cond: driver.Absent}
 	fenced := step{do: driver.Fence, cond: driver.AtRev}
@@ -34,6 +36,10 @@ func lives() [][]step {
 		{born, patched, dies, patched},
 		{born, dies, {do: driver.Delete}},
 		{born, {do: driver.Delete, cond: driver.Present}},
+		{born, goes},
+		{born, goes, comesBack},
+		{born, goes, fenced, patched, comesBack},
+		{born, goes, patched, goes},
 		{stillborn},
 		{stillborn, comesBack},
 		{stillborn, fenced, patched},
@@ -74,7 +80,9 @@ func (p *play) live(ctx context.Context, k driver.Key, life []step, others []dri
 	var rev driver.Token
 	for _, s := range life {
 		op := postOp(p, s.do, k, s.cond, rev)
-		op.Row.Dead = s.dead
+		if op.Row.Dead = s.dead; s.bare {
+			op.Row.Fields = nil
+		}
 		var err error
 		if rev, err = p.do(ctx, append([]driver.Op{op}, others...)...); err != nil {
 			return err

@@ -85,6 +85,23 @@ type Store interface {
 	Close() error
 }
 
+// A Sweeper is a Store in which what was deleted stays in the way of reads until it is swept.
+// It is optional: package repo removes dead records by commits of some at once instead.
+type Sweeper interface {
+	// Sweep goes through one page of a table of Records, the rows after a mark in no
+	// particular order, and removes the dead of them for which old is true, each unless it
+	// has changed since it was read; and what is left of deleted rows there and in the
+	// tables whose Home it is. Marks, and errors of rows that cannot be read, are as those of Walk.
+	Sweep(ctx context.Context, t *Table, mark string, old func(*Row) bool) (Swept, error)
+}
+
+// A Swept is a page of a sweep: the rows that stay, without their fields and not in a Chunk's
+// bounds, the mark from which a later sweep goes on, and how many records were removed.
+type Swept struct {
+	Chunk
+	Dead int
+}
+
 // A Counter is a Store that counts without sending rows. It is optional: package
 // repo counts what Range yields instead.
 type Counter interface {

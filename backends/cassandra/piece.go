@@ -1,0 +1,177 @@
+package cassandra
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A server ends a read that takes it longer than read_request_timeout, and one that meets more
+// tombstones than tombstone_failure_threshold. To pass a million deleted rows takes it some seconds.
+// So what it could not read at once is read in pieces, of so many rows each, dead or not:
+// first their keys, and then, of a piece in which some live, these.
+const (
+	pieceRows  = 5000
+	leastPiece = 50               // where a server fails over a piece, a shorter one is tried
+	slowFor    = 10 * time.Minute // after which it is tried at once again
+	mostSlow   = 1000             // partitions that are remembered
+)
+
+// isTooMuch reports whether a server gave up a read for what lay in its way.
+func isTooMuch(err error) bool {
+	code := codeOf(err)
+	return code == gocql.ErrCodeReadTimeout || code == gocql.ErrCodeReadFailure
+}
+
+// A slowSpan is a partition of a table in which a read was given up.
+type slowSpan struct{ table, partition string }
+
+type slowSpans struct {
+	mu    sync.Mutex
+	until map[slowSpan]time.Time
+}
+
+func (l *slowSpans) add(table, partition string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.until == nil || len(l.until) >= mostSlow {
+		l.until = map[slowSpan]time.Time{}
+	}
+	l.until[slowSpan{table, partition}] = time.Now().Add(slowFor)
+}
+
+func (l *slowSpans) has(table, partition string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	until, ok := l.until[slowSpan{table, partition}]
+	return ok && time.Now().Before(until)
+}
+
+// A piece is the keys of some rows of a span, one after the other.
+type piece struct {
+	live  int
+	first string // clustering text of the first that lives, in the direction of the span
+	last  string // of the last, alive or not
+	end   bool   // there are no more
+}
+
+// piece reads the next piece of a section.
+func (s *Store) piece(ctx context.Context, v *view, sec *section, reverse bool) (piece, error) {
+	flag, order := quoted("_rev"), "ASC"
+	if v.class == driver.Records {
+		flag = quoted("_dead")
+	}
+	if reverse {
+		order = "DESC"
+	}
+	text := "SELECT " + quoted(sortColumn) + ", " + flag + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" >= ? AND "_sort" < ? ORDER BY "_sort" ` + order + " LIMIT ?"
+	for n := s.pieceRows; ; n /= 4 {
+		args := append(sec.args[:len(sec.args):len(sec.args)], n)
+		answer, err := s.ask(ctx, "range of "+v.name, s.query(s.level, text, args...).PageSize(n).PageState(nil))
+		if isTooMuch(err) && n/4 >= leastPiece {
+			continue
+		}
+		if err != nil {
+			return piece{}, err
+		}
+		p, rows := readPiece(v, answer)
+		p.end = rows < n
+		return p, s.failed(ctx, "range of "+v.name, answer.Close())
+	}
+}
+
+func readPiece(v *view, answer *gocql.Iter) (p piece, rows int) {
+	var flag cell
+	for sort := ""; answer.Scan(&sort, &flag); rows++ {
+		alive := len(flag.data) > 0 && (v.class != driver.Records || !flag.isTrue())
+		if alive {
+			p.live++
+		}
+		if alive && p.live == 1 {
+			p.first = sort
+		}
+		p.last = sort
+	}
+	return p, rows
+}
+
+// past returns what is left of a section behind a piece.
+func (sec *section) past(p *piece, reverse bool) section {
+	if reverse {
+		return sec.with(sec.from(), p.last)
+	}
+	return sec.with(p.last+"\x00", sec.to())
+}
+
+// within returns the part of a section from the first row of a piece that lives to its last.
+func (sec *section) within(p *piece, reverse bool) section {
+	if reverse {
+		return sec.with(p.last, p.first+"\x00")
+	}
+	return sec.with(p.first, p.last+"\x00")
+}
+
+func (sec *section) from() string { return sec.args[len(sec.args)-2].(string) }
+
+func (sec *section) to() string { return sec.args[len(sec.args)-1].(string) }
+
+// with returns the section between other clustering texts.
+func (sec *section) with(from, to string) section {
+	n := len(sec.args) - 2
+	return section{sec.partition, append(sec.args[:n:n], from, to)}
+}
+
+// pageInPieces is page where a server gave up.
+func (s *Store) pageInPieces(ctx context.Context, v *view, p *backend.Pager, sec section) error {
+	reverse := p.Span.Reverse
+	for {
+		at, err := s.piece(ctx, v, &sec, reverse)
+		if err != nil {
+			return err
+		}
+		if at.live > 0 {
+			limit := p.Limit()
+			part := sec.within(&at, reverse)
+			got, _, err := s.readPage(ctx, v, p, &part, limit)
+			if err != nil || got.rows == limit || p.Bad != nil {
+				v.goOn(p, &got)
+				return err
+			}
+			v.goOn(p, &got)
+			v.skip(p, &at)
+		}
+		if p.Done = p.Done || at.end; p.Done || len(p.Rows) > 0 {
+			return nil
+		}
+		sec = sec.past(&at, reverse)
+	}
+}
+
+// skip takes a piece out of a span.
+func (v *view) skip(p *backend.Pager, at *piece) {
+	if p.Span.Reverse {
+		p.Span.To = strings.TrimPrefix(at.last, v.head)
+	} else {
+		p.Span.From = strings.TrimPrefix(at.last, v.head) + "\x00"
+	}
+}
+
+// countInPieces counts the rows of a section, up to a limit.
+func (s *Store) countInPieces(ctx context.Context, v *view, sec section, most int) (n int, err error) {
+	for {
+		at, err := s.piece(ctx, v, &sec, false)
+		if err != nil {
+			return 0, err
+		}
+		if n += at.live; n >= most || at.end {
+			return min(n, most), nil
+		}
+		sec = sec.past(&at, false)
+	}
+}

@@ -1,0 +1,33 @@
+package pebble
+
+import (
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// Passed returns how many entries the first rows of a span lie behind, up to a limit.
+func (s *Store) Passed(span driver.Span) (int, error) {
+	var c scan
+	if err := s.openScan(&c, &span); err != nil {
+		return 0, err
+	}
+	defer c.end()
+	for n := 0; n < span.Limit && move(c.it, span.Reverse, n == 0); n++ {
+	}
+	return passedBy(c.it), c.it.Error()
+}
+
+// LeaveUntidied lets no compaction begin that reads ask for.
+func (s *Store) LeaveUntidied() {
+	s.tidying.mu.Lock()
+	defer s.tidying.mu.Unlock()
+	s.tidying.rested = time.Now().Add(time.Hour)
+}
+
+// Tidied reports whether reads have asked for a compaction so far.
+func (s *Store) Tidied() bool {
+	s.tidying.mu.Lock()
+	defer s.tidying.mu.Unlock()
+	return s.tidying.busy || !s.tidying.rested.IsZero()
+}
