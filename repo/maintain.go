@@ -18,28 +18,35 @@ type Reclaimed struct {
 // Maintain removes what nobody can see any more: expired records with their
 // index rows, old tombstones, and what writers left behind that were interrupted. Run
 // it now and then, in one place or several; it may be interrupted at any time. It
-// reads everything. What is less than some minutes old it may leave for the next time.
+// reads everything, as fast as it can: [Store.Maintain] does it for all collections, at a rate.
+// What is less than some minutes old it may leave for the next time.
 // How old something is it says by this program's clock, which must be right.
 //
 // Rows that cannot be read or dealt with, as another program wrote them, stay, and keep
 // nothing else from being removed: it is done when the error comes that names some of them.
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
-	k := r.begin("maintain")
-	var done Reclaimed
+	done, _, err := r.maintain(ctx, nil)
+	return done, err
+}
+
+// maintain is Maintain on its way through the collection. It may have come to the end with an
+// error, of rows that cannot be dealt with.
+func (c *collection) maintain(ctx context.Context, way *way) (done Reclaimed, ended bool, err error) {
+	k := c.begin("maintain")
 	if ctx == nil {
-		return done, r.end(&k, nil, errNoContext)
+		return done, false, c.end(&k, nil, errNoContext)
 	}
+	k.way = way
 	var f faults
-	var err error
-	for _, x := range r.indexes { // before the tombstones, by which rows are known to be dead
+	for _, x := range c.indexes { // before the tombstones, by which rows are known to be dead
 		if err == nil && x.loose {
-			err = r.sweepLoose(ctx, &k, &f, x, &done)
+			err = c.sweepLoose(ctx, &k, &f, x, &done)
 		}
 	}
 	if err == nil {
-		err = r.each(ctx, &k, &f, r.records, func(row *driver.Row) error { return r.remove(ctx, &k, row, &done) })
+		err = c.each(ctx, &k, &f, c.records, func(row *driver.Row) error { return c.remove(ctx, &k, row, &done) })
 	}
-	return done, r.end(&k, nil, f.with(err))
+	return done, err == nil, c.end(&k, nil, f.with(err))
 }
 
 // remove takes a record away if it has expired, or is an old tombstone.
