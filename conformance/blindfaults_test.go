@@ -28,6 +28,7 @@ func blindFaults() map[string]fault {
 		grouped("records and fields", map[string]fault{
 			"long lists":        valueFault(countedIn16Bits),
 			"pages of the dead": emptyPageIsTheEnd,
+			"retention":         forgetsTheRevived,
 		}),
 		grouped("conditions", map[string]fault{
 			"write skew":      checksOutside,
@@ -243,6 +244,31 @@ func dropsAlike(b *broken) {
 			}
 		}
 		return b.Store.Drop(ctx, all)
+	}
+}
+
+// forgetsTheRevived removes a row when its Retention is over since it died, whatever came of it.
+func forgetsTheRevived(b *broken) {
+	var mu sync.Mutex
+	died := map[driver.Key]time.Time{}
+	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range ops {
+			if ops[i].Row.Dead && ops[i].Table.Retention > 0 {
+				died[ops[i].Row.Key] = time.Now()
+			}
+		}
+		return b.Store.Commit(ctx, token, ops)
+	}
+	b.got = func(t *driver.Table, keys []driver.Key, _ []int, rows []driver.Row) {
+		mu.Lock()
+		defer mu.Unlock()
+		for i := range rows {
+			if at, ok := died[keys[i]]; ok && time.Since(at) > t.Retention {
+				rows[i].Reset()
+			}
+		}
 	}
 }
 

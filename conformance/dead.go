@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -38,6 +39,57 @@ func pagesOfDead(ctx context.Context, e *env) {
 				e.spanHas(ctx, sp, live)
 			}
 		}
+	}
+}
+
+// retention sees that what may go by itself is there until it may, and what came back stays.
+func retention(ctx context.Context, e *env) {
+	const stays = 400 * time.Millisecond
+	t := e.ownTable(fieldColumns()...)
+	t.Ring, t.Retention = ringSize, stays
+	e.define(ctx, t)
+	dead := func(id string) driver.Op { return put(t, driver.Row{Key: e.at(t, "p", id), Dead: true, Expires: 1}) }
+	life := func(id string) driver.Op { return put(t, row(e.at(t, "p", id), "live")) }
+	is := func(id string, since time.Time) {
+		r := e.get(ctx, t, e.at(t, "p", id))
+		if time.Since(since) < stays { // else it may have gone
+			e.that(!r.Rev.IsZero() && r.Dead, fmt.Sprintf("%s, dead for less than %v, to be there", id, stays), "%s", brief(r))
+		}
+	}
+	dies := time.Now()
+	e.commit(ctx, dead("dies"))
+	e.commit(ctx, dead("fenced"))
+	e.commit(ctx, dead("back"))
+	e.commit(ctx, life("back"))
+	e.commit(ctx, life("again"))
+	at := driver.Op{Do: driver.Put, Table: t, Row: driver.Row{Key: e.at(t, "p", "again"), Dead: true, Expires: 1}}
+	e.expects(ctx, "at its Rev, with its Ring", &at)
+	e.commit(ctx, at)
+	e.commit(ctx, life("again"))
+	is("dies", dies)
+	e.pause(ctx, stays/2)
+	is("dies", dies)
+	fenced := time.Now()
+	fence := driver.Op{Do: driver.Fence, Table: t, Row: driver.Row{Key: e.at(t, "p", "fenced"), Expires: 1}}
+	if e.expects(ctx, "at its Rev", &fence); !fence.Rev.IsZero() {
+		refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{fence})
+		e.ok("fence", err)
+		e.pause(ctx, stays*3/4)
+		if refusal == nil {
+			is("fenced", fenced)
+		}
+	}
+	e.pause(ctx, stays)
+	for _, id := range []string{"back", "again"} {
+		equal(e, "what "+id+" has, longer after it came back", e.text(ctx, t, e.at(t, "p", id)), "live")
+	}
+}
+
+// pause waits.
+func (e *env) pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 

@@ -19,6 +19,7 @@ func rowRules() []rule {
 		{name: "rev", sentence: "Rev is the token of the commit that last changed the row, all 128 bits of it.", check: rev},
 		{name: "expires", sentence: "A store neither hides nor drops a row because of Expires, which it keeps.", check: expiresIsData},
 		{name: "dead", sentence: "A dead row is read by key and by a walk, and marked; it is no row of a range, and is not counted.", check: deadIsData},
+		{name: "retention", sentence: "A dead row of a table with a Retention stays for that long after it was put or fenced, and one that is put to life again for good.", check: retention},
 		{name: "pages of the dead", sentence: "Thousands of dead rows end neither a range nor a count before the live ones behind them.", check: pagesOfDead},
 		{name: "note", sentence: "A store returns Note as it was written.", check: note},
 		{name: "keys of rows", sentence: "Range yields rows with their Key.", check: keysOfRows},

@@ -172,7 +172,7 @@ func (c *compiler) layOut(s Schema) {
 		}
 	}
 	if c.store.facts.Uncertain {
-		t.Ring = ringSize
+		t.Ring, t.Retention = ringSize, retention+clockMargin
 	}
 	c.retention = retention
 	c.records = t

@@ -95,12 +95,19 @@ func (c *collection) each(ctx context.Context, k *call, f *faults, t *driver.Tab
 
 // eachChunk is each for all rows of a chunk at once.
 func (c *collection) eachChunk(ctx context.Context, k *call, f *faults, t *driver.Table, do func([]driver.Row) error) error {
-	for chunk, err := range c.store.driver.Walk(k.walks(ctx), t, "") {
+	from, ahead := k.way.from(t)
+	if !ahead {
+		return nil
+	}
+	for chunk, err := range c.store.driver.Walk(k.walks(ctx), t, from) {
 		k.got(len(chunk.Rows))
 		if err := f.unread(err); err != nil {
 			return err
 		}
 		if err := do(chunk.Rows); err != nil {
+			return err
+		}
+		if err := k.way.pass(ctx, t, chunk.Mark, len(chunk.Rows)); err != nil {
 			return err
 		}
 	}

@@ -26,10 +26,7 @@ func (u *upkeep) sweepLoose(ctx context.Context, x *index) error {
 				u.faults.of(u.collection, x.table, todo[i].row.Key, errs[i])
 			}
 		}
-		if err != nil {
-			return err
-		}
-		return u.pace(ctx, len(rows))
+		return err
 	})
 }
 

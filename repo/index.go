@@ -163,7 +163,8 @@ func (c *compiler) makeLoose(x *index, t *driver.Table) {
 	}
 	t.Fields = append(t.Fields, driver.Column{Name: baseColumn, Kind: driver.String})
 	t.Plain = !x.Unique // a row is put and dropped under a key with its token, which nothing else has
-	c.records.Ring, c.retention = ringSize, looseRetention
+	c.retention = looseRetention
+	c.records.Ring, c.records.Retention = ringSize, looseRetention+clockMargin
 }
 
 // hasKeysOnly reports whether the rows of x have nothing but their keys, and perhaps an

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -217,30 +216,15 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 		return err
 	}
 	errs := make([]error, len(b.puts))
-	costs := make([]call, len(b.puts))
-	var tallies []driver.Tally
-	if k.tally != nil {
-		tallies = make([]driver.Tally, len(costs))
-	}
-	for i := range costs {
-		costs[i].op, costs[i].named, costs[i].now, costs[i].within = k.op, k.named, k.now, true
-		if tallies != nil {
-			costs[i].tally = &tallies[i]
+	k.atOnce(len(b.puts), func(i int, k *call) {
+		k.within = true
+		p := &b.puts[i]
+		if p.x.Unique {
+			errs[i] = c.claim(ctx, k, b.token, p, &writes[p.owner])
+		} else {
+			_, errs[i] = c.sendLoose(ctx, k, b.token, &p.Op)
 		}
-	}
-	var all sync.WaitGroup
-	for i := range b.puts {
-		all.Go(func() {
-			p := &b.puts[i]
-			if p.x.Unique {
-				errs[i] = c.claim(ctx, &costs[i], b.token, p, &writes[p.owner])
-			} else {
-				_, errs[i] = c.sendLoose(ctx, &costs[i], b.token, &p.Op)
-			}
-		})
-	}
-	all.Wait()
-	k.beside(costs, tallies)
+	})
 	for i, err := range errs {
 		if err != nil {
 			return ofKeyOnce(writes[b.puts[i].owner].key, err)

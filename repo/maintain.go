@@ -18,22 +18,27 @@ type Reclaimed struct {
 // Maintain removes what nobody can see any more: expired records with their
 // index rows, old tombstones, and what writers left behind that were interrupted. Run
 // it now and then, in one place or several; it may be interrupted at any time. It
-// reads everything. What is less than some minutes old it may leave for the next time.
+// reads everything, as fast as it can: [Store.Maintain] does it for all collections, at a rate.
+// What is less than some minutes old it may leave for the next time.
 // How old something is it says by this program's clock, which must be right.
 //
 // Rows that cannot be read or dealt with, as another program wrote them, stay, and keep
 // nothing else from being removed: it is done when the error comes that names some of them.
-func (r *Repo[T]) Maintain(ctx context.Context, opts ...MaintainOption) (Reclaimed, error) {
-	k := r.begin("maintain")
-	u := &upkeep{collection: r.collection, call: &k, faults: new(faults)}
+func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
+	done, _, err := r.maintain(ctx, nil)
+	return done, err
+}
+
+// maintain is Maintain on its way through the collection. It may have come to the end with an
+// error, of rows that cannot be dealt with.
+func (c *collection) maintain(ctx context.Context, way *way) (done Reclaimed, ended bool, err error) {
+	k := c.begin("maintain")
 	if ctx == nil {
-		return u.done, r.end(&k, nil, errNoContext)
+		return done, false, c.end(&k, nil, errNoContext)
 	}
-	if err := u.choose(opts); err != nil {
-		return u.done, r.end(&k, nil, err)
-	}
-	var err error
-	for _, x := range r.indexes { // before the tombstones, by which rows are known to be dead
+	k.way = way
+	u := &upkeep{collection: c, call: &k, faults: new(faults)}
+	for _, x := range c.indexes { // before the tombstones, by which rows are known to be dead
 		if err == nil && x.loose {
 			err = u.sweepLoose(ctx, x)
 		}
@@ -41,15 +46,8 @@ func (r *Repo[T]) Maintain(ctx context.Context, opts ...MaintainOption) (Reclaim
 	if err == nil {
 		err = u.sweepRecords(ctx)
 	}
-	return u.done, r.end(&k, nil, u.faults.with(err))
+	return u.done, err == nil, c.end(&k, nil, u.faults.with(err))
 }
-
-// A MaintainOption bounds what [Repo.Maintain] does.
-type MaintainOption func(*upkeep)
-
-// AtRate lets Maintain look at n rows a second at most, to leave room for others. Without it
-// Maintain goes as fast as the store answers.
-func AtRate(n int) MaintainOption { return func(u *upkeep) { u.rate = n } }
 
 // sweepRecords takes records away that have expired, and old tombstones.
 func (u *upkeep) sweepRecords(ctx context.Context) error {
@@ -63,20 +61,17 @@ func (u *upkeep) sweepRecords(ctx context.Context) error {
 				old = append(old, *row)
 			}
 		}
-		err := u.removeExpired(ctx, rows)
-		if err == nil {
-			err = u.removeDead(ctx, old)
-		}
-		if err != nil {
+		if err := u.removeExpired(ctx, rows); err != nil {
 			return err
 		}
-		return u.pace(ctx, len(rows))
+		return u.removeDead(ctx, old)
 	})
 }
 
 // sweepPages is sweepRecords in a store that sweeps by itself what is dead.
 func (u *upkeep) sweepPages(ctx context.Context, s driver.Sweeper) error {
-	for mark := ""; ; {
+	mark, ahead := u.call.way.from(u.records)
+	for ahead {
 		page, err := s.Sweep(u.call.walks(ctx), u.records, mark, u.isForgotten)
 		u.call.got(len(page.Rows))
 		if err := u.faults.unread(err); err != nil {
@@ -86,13 +81,12 @@ func (u *upkeep) sweepPages(ctx context.Context, s driver.Sweeper) error {
 		if err := u.removeExpired(ctx, page.Rows); err != nil {
 			return err
 		}
-		if mark = page.Mark; mark == "" {
-			return nil
-		}
-		if err := u.pace(ctx, len(page.Rows)+page.Dead); err != nil {
+		mark, ahead = page.Mark, page.Mark != ""
+		if err := u.call.way.pass(ctx, u.records, mark, len(page.Rows)+page.Dead); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // isForgotten reports whether a row is a tombstone that nobody needs any more. A fence has given

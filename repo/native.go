@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,62 +170,6 @@ func (c *collection) placeIn(p *plan, key *driver.Key, vals []driver.Value) (pos
 		}
 	}
 	return "", ofKey(*key, fmt.Errorf("the store found the record by index %s, in which it has no place: %w", p.x.name, ErrCorrupt))
-}
-
-// verifyNative counts the entries of a record by which a native index does not find it.
-func (c *collection) verifyNative(ctx context.Context, k *call, x *index, row *driver.Row, rep *Report) error {
-	for attempt := 0; ; attempt++ {
-		rec, err := c.recordOf(row)
-		if err != nil {
-			return err
-		}
-		b := newBuilder()
-		entries, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
-		b.release()
-		if err != nil {
-			return ofKey(row.Key, err)
-		}
-		found := 0
-		for _, e := range entries {
-			ok, err := c.findsAt(ctx, k, x, e, row.Key)
-			if err != nil {
-				return err
-			}
-			if ok {
-				found++
-			}
-		}
-		var now [1]driver.Row
-		if found < len(entries) {
-			err = c.store.get(ctx, k, c.records, []driver.Key{row.Key}, nil, now[:])
-		}
-		if err != nil || found == len(entries) || now[0].Rev == row.Rev || attempt >= maxAttempts {
-			rep.Rows += found
-			if rep.Missing += len(entries) - found; found < len(entries) {
-				rep.sample("the store does not find record %s", c.printText(row.Key))
-			}
-			return err
-		}
-		if now[0].Key = row.Key; !c.isLive(k, &now[0]) {
-			return nil
-		}
-		row = &now[0]
-	}
-}
-
-// findsAt reports whether a native index has a record at an entry.
-func (c *collection) findsAt(ctx context.Context, k *call, x *index, e, key driver.Key) (bool, error) {
-	span := driver.Span{Table: x.table, Key: driver.Key{Partition: e.Partition}, From: e.Sort, To: driver.After(e.Sort), Limit: 1, Mask: []int{}}
-	if err := c.bounds(&plan{x: x, table: x.table}, &span); err != nil {
-		return false, err
-	}
-	for row, err := range c.store.driver.Range(k.asks(ctx, 1), span) {
-		if err != nil {
-			return false, err
-		}
-		return row.Key == key, nil
-	}
-	return false, nil
 }
 
 // bounds completes the span of a native index with the values of its ends.

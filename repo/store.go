@@ -145,6 +145,7 @@ type call struct {
 
 	named  bool  // the store wants to know op
 	within bool  // it has passed the collection's gate
+	way    *way  // of an upkeep that goes on where another one ended
 	now    int64 // the time that rows are judged by, before the store was asked for them
 }
 
@@ -195,8 +196,23 @@ func (k *call) got(rows int) {
 	}
 }
 
-// beside adds what calls cost that were made at the same time.
-func (k *call) beside(calls []call, tallies []driver.Tally) {
+// atOnce calls do n times at the same time, each with a call of its own, and adds what
+// these cost.
+func (k *call) atOnce(n int, do func(i int, k *call)) {
+	calls := make([]call, n)
+	var tallies []driver.Tally
+	if k.tally != nil {
+		tallies = make([]driver.Tally, n)
+	}
+	var all sync.WaitGroup
+	for i := range calls {
+		calls[i].op, calls[i].named, calls[i].now, calls[i].within = k.op, k.named, k.now, k.within
+		if tallies != nil {
+			calls[i].tally = &tallies[i]
+		}
+		all.Go(func() { do(i, &calls[i]) })
+	}
+	all.Wait()
 	depth := 0
 	for i := range calls {
 		k.requests, k.rows, depth = k.requests+calls[i].requests, k.rows+calls[i].rows, max(depth, calls[i].depth)

@@ -60,30 +60,44 @@ func Collections(ctx context.Context, store *Store) ([]string, error) {
 }
 
 func collections(ctx context.Context, store *Store) ([]string, error) {
-	if err := store.driver.Attach(ctx, []*driver.Table{store.cat}); err != nil {
-		if errors.Is(err, ErrSchema) { // there is no catalog yet
-			return nil, nil
-		}
-		return nil, err
-	}
 	var names []string
 	var faults error
-	for chunk, err := range store.driver.Walk(ctx, store.cat, "") {
-		if _, some := errors.AsType[driver.Unread](err); err != nil && !some {
-			return nil, err
-		}
-		faults = errors.Join(faults, err)
-		for _, row := range chunk.Rows {
-			var e catalogEntry
-			if len(row.Fields) == 0 || json.Unmarshal([]byte(row.Fields[0].Str()), &e) != nil || e.Collection == "" {
-				faults = errors.Join(faults, fmt.Errorf("a catalog entry cannot be read: %w", ErrCorrupt))
-				continue
-			}
+	err := store.eachEntry(ctx, func(row *driver.Row) {
+		var e struct{ Collection, Upkeep string }
+		if len(row.Fields) == 0 || json.Unmarshal([]byte(row.Fields[0].Str()), &e) != nil || e.Collection+e.Upkeep == "" {
+			faults = errors.Join(faults, fmt.Errorf("a catalog entry cannot be read: %w", ErrCorrupt))
+		} else if e.Upkeep == "" {
 			names = append(names, e.Collection)
 		}
+	})
+	if _, some := errors.AsType[driver.Unread](err); err != nil && !some {
+		return nil, err
 	}
 	slices.Sort(names)
-	return slices.Compact(names), faults
+	return slices.Compact(names), errors.Join(err, faults)
+}
+
+// eachEntry calls do for each row of the catalog, if there is one. Rows that cannot be read
+// keep it from no other, and are its error.
+func (s *Store) eachEntry(ctx context.Context, do func(row *driver.Row)) error {
+	if err := s.driver.Attach(ctx, []*driver.Table{s.cat}); err != nil {
+		if errors.Is(err, ErrSchema) { // there is no catalog yet
+			return nil
+		}
+		return err
+	}
+	var unread driver.Unread
+	for chunk, err := range s.driver.Walk(ctx, s.cat, "") {
+		bad, some := errors.AsType[driver.Unread](err)
+		if err != nil && !some {
+			return err
+		}
+		unread = append(unread, bad...)
+		for i := range chunk.Rows {
+			do(&chunk.Rows[i])
+		}
+	}
+	return unread.Err()
 }
 
 var errNoCollection = fmt.Errorf("the store has no such collection: %w", ErrNotFound)

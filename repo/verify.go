@@ -53,14 +53,7 @@ func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (
 	rep := Report{Index: x.name}
 	k.tick(c.store)
 	if x.native {
-		err := c.each(ctx, k, f, c.records, func(row *driver.Row) error {
-			if !c.isLive(k, row) {
-				return nil
-			}
-			rep.Records++
-			return c.verifyNative(ctx, k, x, row, &rep)
-		})
-		return rep, err
+		return rep, c.verifyNative(ctx, k, f, x, &rep)
 	}
 	err := c.eachChunk(ctx, k, f, c.records, func(records []driver.Row) error {
 		whole, err := c.complete(ctx, k, x, records)

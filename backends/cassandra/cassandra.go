@@ -33,9 +33,9 @@ type Store struct {
 	slow      slowSpans
 	pieceRows int
 
-	schema  sync.Mutex // held while views change, not to read them
+	schema  sync.RWMutex // of this program: held to change tables and, by readers, to get to know them
 	views   backend.Views[view]
-	made    bool          // the table of the catalog is there; under schema
+	made    atomic.Bool   // the table of the catalog is there
 	numbers atomic.Uint64 // of views
 }
 

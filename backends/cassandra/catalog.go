@@ -58,7 +58,7 @@ type entry struct {
 // entry reads what the catalog has of a table.
 func (s *Store) entry(ctx context.Context, doing, name string) (*entry, error) {
 	e := &entry{fields: map[string]backend.Known{}}
-	if !s.made {
+	if !s.made.Load() {
 		return e, nil
 	}
 	iter, err := s.read(ctx, doing, gocql.Serial, getEntry, name)
@@ -172,11 +172,11 @@ func (s *Store) agree(ctx context.Context, doing string) error {
 
 // ready makes the table of the catalog, if it is not there, and settles the consistency.
 func (s *Store) ready(ctx context.Context) error {
-	if !s.made {
+	if !s.made.Load() {
 		if err := s.change(ctx, "define", makeCatalog); err != nil {
 			return err
 		}
-		s.made = true
+		s.made.Store(true)
 	}
 	if _, err := s.decide(ctx, "define", addEntry, consistencyName, layout, s.consistency(), "", map[string]string{}); err != nil {
 		return err

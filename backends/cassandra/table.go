@@ -31,13 +31,30 @@ func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
 		return err
 	}
 	defer s.leave()
+	natives, tables := splitNative(tables)
+	if len(natives) == 0 {
+		if done, err := s.recall(ctx, tables); done || err != nil {
+			return err
+		}
+	}
 	s.schema.Lock()
 	defer s.schema.Unlock()
-	natives, tables := splitNative(tables)
 	if err := s.define(ctx, tables); err != nil {
 		return err
 	}
 	return s.defineNatives(ctx, "define", natives, false)
+}
+
+// recall is define where nothing is to be added, as when a program starts once more: several may be
+// under way at the same time.
+func (s *Store) recall(ctx context.Context, tables []*driver.Table) (done bool, err error) {
+	s.schema.RLock()
+	defer s.schema.RUnlock()
+	st, err := s.fits(ctx, "define", tables)
+	if err != nil || st.absent(tables) != nil {
+		return false, err
+	}
+	return true, s.know(ctx, tables, st)
 }
 
 func (s *Store) define(ctx context.Context, tables []*driver.Table) error {
@@ -69,8 +86,8 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 		return err
 	}
 	defer s.leave()
-	s.schema.Lock()
-	defer s.schema.Unlock()
+	s.schema.RLock()
+	defer s.schema.RUnlock()
 	natives, tables := splitNative(tables)
 	st, err := s.fits(ctx, "attach", tables)
 	if err != nil {
@@ -87,7 +104,6 @@ func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
 
 // fits reads what the server has of tables, and says what speaks against them.
 func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) (*state, error) {
-	st := &state{map[string]*entry{}, map[string]*physical{}}
 	for _, t := range tables {
 		if err := possible(t); err != nil {
 			return nil, err
@@ -96,25 +112,11 @@ func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) 
 	if err := s.look(ctx, doing); err != nil {
 		return nil, err
 	}
+	st, err := s.stateOf(ctx, doing, tables)
+	if err != nil {
+		return nil, err
+	}
 	for _, t := range tables {
-		home := homeOf(t)
-		for _, t := range []*driver.Table{t, home} {
-			if st.entries[t.Name] != nil {
-				continue
-			}
-			e, err := s.entry(ctx, doing+" "+t.Name, t.Name)
-			if err != nil {
-				return nil, err
-			}
-			st.entries[t.Name] = e
-		}
-		if st.physicals[home.Name] == nil {
-			p, err := s.physical(ctx, doing+" "+t.Name, physicalName(home.Name))
-			if err != nil {
-				return nil, err
-			}
-			st.physicals[home.Name] = p
-		}
 		if err := st.refuses(t); err != nil {
 			return nil, err
 		}
@@ -122,9 +124,43 @@ func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) 
 	return st, nil
 }
 
+// stateOf reads what the server has of tables, all at once.
+func (s *Store) stateOf(ctx context.Context, doing string, tables []*driver.Table) (*state, error) {
+	var named, homes []string
+	add := func(list *[]string, name string) {
+		if !slices.Contains(*list, name) {
+			*list = append(*list, name)
+		}
+	}
+	for _, t := range tables {
+		home := homeOf(t).Name
+		add(&named, t.Name)
+		add(&named, home)
+		add(&homes, home)
+	}
+	entries, physicals := make([]*entry, len(named)), make([]*physical, len(homes))
+	err := atOnce(ctx, len(named)+len(homes), func(ctx context.Context, i int) (err error) {
+		if i < len(named) {
+			entries[i], err = s.entry(ctx, doing+" "+named[i], named[i])
+			return err
+		}
+		i -= len(named)
+		physicals[i], err = s.physical(ctx, doing+" "+homes[i], physicalName(homes[i]))
+		return err
+	})
+	st := &state{map[string]*entry{}, map[string]*physical{}}
+	for i, name := range named {
+		st.entries[name] = entries[i]
+	}
+	for i, name := range homes {
+		st.physicals[name] = physicals[i]
+	}
+	return st, err
+}
+
 // look sees whether the table of the catalog is there.
 func (s *Store) look(ctx context.Context, doing string) error {
-	if s.made {
+	if s.made.Load() {
 		return nil
 	}
 	p, err := s.physical(ctx, doing, catalogName)
@@ -134,10 +170,15 @@ func (s *Store) look(ctx context.Context, doing string) error {
 	if p.made && !slices.Equal(p.parts, []string{"name text"}) {
 		return schema("%s: another program has made a table %s in the keyspace %s: use another keyspace", doing, catalogName, s.keyspace)
 	}
-	if s.made = p.made; !s.made {
+	if !p.made {
 		return nil
 	}
-	return settled(ctx, func() error { return s.agree(ctx, doing) })
+	s.made.Store(true)
+	err = settled(ctx, func() error { return s.agree(ctx, doing) })
+	if err != nil {
+		s.made.Store(false) // so that the next one asks again
+	}
+	return err
 }
 
 // settled asks about a table again as long as the server does not know it, although it
@@ -322,25 +363,25 @@ func (s *Store) build(ctx context.Context, home *driver.Table, tables []*driver.
 // know makes views of tables, which the server has, after it has seen that the server
 // knows them: it reads a row that there is not.
 func (s *Store) know(ctx context.Context, tables []*driver.Table, st *state) error {
-	asked := map[string]bool{}
+	var homes []*driver.Table
 	for _, t := range tables {
-		home := homeOf(t)
-		if asked[home.Name] {
-			continue
+		if home := homeOf(t); !slices.ContainsFunc(homes, func(t *driver.Table) bool { return t.Name == home.Name }) {
+			homes = append(homes, home)
 		}
-		asked[home.Name] = true
-		text, args := "SELECT "+quoted(sortColumn)+" FROM "+quoted(physicalName(home.Name))+" WHERE "+quoted(sortColumn)+" = ''", []any(nil)
-		for _, c := range home.Partition {
+	}
+	err := atOnce(ctx, len(homes), func(ctx context.Context, i int) error {
+		text, args := "SELECT "+quoted(sortColumn)+" FROM "+quoted(physicalName(homes[i].Name))+" WHERE "+quoted(sortColumn)+" = ''", []any(nil)
+		for _, c := range homes[i].Partition {
 			text += " AND " + quoted(c.Name) + " = ?"
 			args = append(args, someOf(c.Kind))
 		}
-		err := settled(ctx, func() error {
-			_, err := s.read(ctx, "define "+home.Name, gocql.One, text, args...)
+		return settled(ctx, func() error {
+			_, err := s.read(ctx, "define "+homes[i].Name, gocql.One, text, args...)
 			return err
 		})
-		if err != nil {
-			return err
-		}
+	})
+	if err != nil {
+		return err
 	}
 	s.see(tables, st)
 	return nil

@@ -20,36 +20,51 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver
 		return driver.Chunk{}, err
 	}
 	defer s.mu.RUnlock()
-	v, err := s.view(t)
+	rows, v, err := s.ranged(&driver.Span{Table: t})
 	if err != nil {
 		return driver.Chunk{}, err
 	}
-	low, err := v.after(mark)
+	low, err := after(t.Name, mark)
 	if err != nil {
 		return driver.Chunk{}, err
 	}
 	var chunk driver.Chunk
-	r := v.rows.from(low)
-	for ; r != nil && len(chunk.Rows) < backend.ChunkRows; r = v.rows.from(low) {
+	r := rows.from(low)
+	for ; r != nil && len(chunk.Rows) < backend.ChunkRows; r = rows.from(low) {
 		var out driver.Row
-		v.load(&out, r.driverKey(), r, nil)
+		if r.of == nil {
+			v.load(&out, r.driverKey(), r, nil)
+		} else if err := r.loadEntry(&out, t); err != nil {
+			return driver.Chunk{}, err
+		}
 		chunk.Rows = append(chunk.Rows, out)
 		low = r.key + "\x00"
 	}
 	if r != nil {
-		chunk.Mark = backend.Mark(v.name, strings.TrimSuffix(low, "\x00"))
+		chunk.Mark = backend.Mark(t.Name, strings.TrimSuffix(low, "\x00"))
 	}
 	return chunk, nil
 }
 
-// after returns the least key that comes after mark.
-func (v *view) after(mark string) (string, error) {
+// loadEntry sets out to an entry of a native table.
+func (r *row) loadEntry(out *driver.Row, t *driver.Table) error {
+	out.Key, out.Rev = r.of.driverKey(), r.of.rev
+	key := r.driverKey()
+	vals, _, err := driver.ParseParts(nil, key.Partition, t.Partition)
+	if err == nil {
+		out.Fields, _, err = driver.ParseParts(vals, key.Sort, t.Sort)
+	}
+	return who.Wrap(err)
+}
+
+// after returns the least key that comes after a mark of a table.
+func after(table, mark string) (string, error) {
 	if mark == "" {
 		return "", nil
 	}
-	key, ok := backend.ParseMark(v.name, mark)
+	key, ok := backend.ParseMark(table, mark)
 	if !ok {
-		return "", who.OtherMark(v.name)
+		return "", who.OtherMark(table)
 	}
 	return key + "\x00", nil
 }

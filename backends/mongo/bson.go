@@ -26,6 +26,7 @@ const (
 	typeTimestamp = 0x11
 	typeInt64     = 0x12
 	typeDecimal   = 0x13
+	typeMinKey    = 0xFF
 )
 
 // A writer appends elements of BSON. What is opened must be closed.

@@ -22,9 +22,12 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 		return driver.Chunk{}, err
 	}
 	defer s.leave()
-	v, err := s.view(t)
+	v, err := s.views.Known(who, t)
 	if err != nil {
 		return driver.Chunk{}, err
+	}
+	if v.native != nil {
+		return s.chunkNative(ctx, v, from)
 	}
 	after, ok := v.parseMark(from)
 	if !ok {

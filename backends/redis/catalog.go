@@ -19,7 +19,7 @@ import (
 const (
 	catalogName = "_table:"
 	keyField    = ".key" // no field of a table begins with a dot
-	layout      = 1
+	layout      = 2      // 1 had no list of names
 )
 
 // A header is what the catalog says of the key of a table, and of how its rows are written.
@@ -83,17 +83,34 @@ func readEntry(r *reply) (e *entry, ok bool) {
 	return e, !r.bad && (n == 0) == (e.header == "")
 }
 
+// sorted reports whether the key of the table has sort columns.
+func (e *entry) sorted() bool {
+	var h backend.Header
+	return json.Unmarshal([]byte(e.header), &h) == nil && len(h.Sort) > 0
+}
+
 // lacks returns which fields of t an entry does not have, and what speaks against t
 // beside what it has.
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
+	if err := e.known(t); err != nil {
+		return nil, err
+	}
 	if e.header != "" && e.header != headerOf(t) {
-		var h backend.Header
-		if json.Unmarshal([]byte(e.header), &h) == nil && h.Layout > layout {
-			return nil, who.Later(t, h.Layout, layout)
-		}
 		return nil, who.Wrap(backend.OtherKey(t))
 	}
 	return who.Missing(e.fields, t)
+}
+
+// known refuses a table of another layout.
+func (e *entry) known(t *driver.Table) error {
+	var h backend.Header
+	switch {
+	case json.Unmarshal([]byte(e.header), &h) != nil || h.Layout == layout:
+		return nil
+	case h.Layout > layout:
+		return who.Later(t, h.Layout, layout)
+	}
+	return who.Earlier(t, h.Layout, layout)
 }
 
 // createText makes the description of a table, unless there is one.

@@ -24,6 +24,9 @@ func (c *call) oneRecord() bool {
 	return true
 }
 
+// room makes room for so many keys.
+func (c *call) room(n int) { c.keys, c.forms = make([]string, 0, n), make([]string, 0, n) }
+
 func (c *call) addKey(key, form string) {
 	c.keys, c.forms = append(c.keys, key), append(c.forms, form)
 }
@@ -62,16 +65,16 @@ func (c *call) removable() bool {
 	return true
 }
 
-// place makes room for a call of a Put and its rows, and adds the keys: those of bare
-// rows first, and of the order as one of them.
+// place makes room for a call of a Put and its rows, and adds the keys: the list of names,
+// then those of bare rows, and of the order as one of them.
 func (c *call) place(args int) {
 	op, v, n := &c.ops[0], c.views[0], len(c.ops)
-	c.keys, c.forms = make([]string, 0, n+1), make([]string, 0, n+1)
+	c.room(n + 2)
 	c.args = make([]string, 0, args+2*n)
 	c.addKey(v.key(&op.Row.Key), "hash")
-	if v.ordered {
-		c.addKey(v.set(op.Row.Key.Partition), "zset")
-	}
+	c.addKey(c.list, "zset")
+	order, _ := v.order(&op.Row.Key)
+	c.addKey(order, "zset")
 	for _, bare := range [...]bool{true, false} {
 		for i := 1; i < n; i++ {
 			if c.views[i].bare == bare {
@@ -84,9 +87,8 @@ func (c *call) place(args int) {
 // addMembers adds the members of bare rows and of the order, then two arguments for each
 // other row.
 func (c *call) addMembers(other func(i int) (a, b string)) {
-	if c.views[0].ordered {
-		c.add(c.ops[0].Row.Key.Sort)
-	}
+	_, member := c.views[0].order(&c.ops[0].Row.Key)
+	c.add(member)
 	for _, bare := range [...]bool{true, false} {
 		for i := 1; i < len(c.ops); i++ {
 			switch {
@@ -120,8 +122,8 @@ func (c *call) insertCall() {
 func (c *call) removeCall(sc *script) {
 	c.script = sc
 	op := &c.ops[0]
-	c.place(4)
-	c.add(c.views[0].ringWith(c.token, op.Row.Ring), string(op.Rev[:]), strconv.FormatInt(op.Row.Expires, 10))
+	c.place(5)
+	c.add(c.views[0].ringWith(c.token, op.Row.Ring), string(op.Rev[:]), strconv.FormatInt(op.Row.Expires, 10), c.views[0].ttl)
 	c.addMembers(func(i int) (string, string) {
 		sort := c.ops[i].Row.Key.Sort
 		return "[" + sort, "(" + sort + "\xff"
@@ -142,15 +144,12 @@ func (c *call) putCall(sc *script) {
 	op, v := &c.ops[0], c.views[0]
 	c.script = sc
 	n := len(c.ops)
-	c.keys, c.forms = make([]string, 0, n+1), make([]string, 0, n+1)
-	c.args = make([]string, 0, 8+3*n+2*len(op.Row.Fields)+2*len(op.Row.Extra))
+	c.room(n + 2)
+	c.args = make([]string, 0, 9+3*n+2*len(op.Row.Fields)+2*len(op.Row.Extra))
+	order, member := v.order(&op.Row.Key)
 	c.addKey(v.key(&op.Row.Key), "hash")
-	sort := ""
-	if v.ordered {
-		c.addKey(v.set(op.Row.Key.Partition), "zset")
-		sort = op.Row.Key.Sort
-	}
-	c.add(string(c.token[:]), condition(op), sort, v.room)
+	c.addKey(order, "zset")
+	c.add(string(c.token[:]), condition(op), member, v.room, v.ttl)
 	c.addRows()
 	c.args = v.appendFields(c.args, &op.Row)
 }
@@ -175,6 +174,7 @@ func (c *call) addRows() {
 		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
 		c.add(c.views[i].condition(&c.ops[i]), c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
 	}
+	c.addKey(c.list, "zset")
 }
 
 // condition returns what a script is told of the condition of an op on a row.
@@ -266,7 +266,7 @@ func (c *call) patchCall(sc *script) {
 	op, v := &c.ops[0], c.views[0]
 	c.script = sc
 	n := len(c.ops)
-	c.keys, c.forms = make([]string, 0, n), make([]string, 0, n)
+	c.room(n + 1)
 	c.args = make([]string, 0, 8+3*n+2*len(op.Edits))
 	c.addKey(v.key(&op.Row.Key), "hash")
 	c.add(string(c.token[:]), condition(op), v.room)
@@ -353,21 +353,24 @@ func (c *call) commitCall(sc *script) {
 	c.add(string(c.token[:]))
 	for i := range c.ops {
 		op, v := &c.ops[i], c.views[i]
-		kind, shape := op.Do.String(), "plain"
+		kind, shape, sort := op.Do.String(), "plain", op.Row.Key.Sort
 		c.addKey(v.key(&op.Row.Key), v.form())
 		switch {
 		case v.bare:
 			kind, shape = "bare "+kind, "bare"
 		case v.class != driver.Records:
 			kind, shape = "member "+kind, "member"
-		case v.ordered && (op.Do == driver.Put || op.Do == driver.Delete):
+		case op.Do == driver.Put || op.Do == driver.Delete:
 			shape = "ordered"
-			c.addKey(v.set(op.Row.Key.Partition), "zset")
+			var order string
+			order, sort = v.order(&op.Row.Key)
+			c.addKey(order, "zset")
 		}
 		args := v.opArgs(op)
-		c.add(kind, condition(op), shape, op.Row.Key.Sort, v.room, itoa(len(args)))
+		c.add(kind, condition(op), shape, sort, v.room, v.ttl, itoa(len(args)))
 		c.add(args...)
 	}
+	c.addKey(c.list, "zset")
 }
 
 // opArgs returns what follows the head of an op of the script commit.

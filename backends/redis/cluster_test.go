@@ -333,8 +333,7 @@ func inStep(t *testing.T, r *repo.Repo[letter], records int) {
 	}
 }
 
-// A walk sees all rows of all masters, goes on from its marks, and ends when slots
-// were moved since: what was moved could be missed.
+// A walk sees all rows of all masters, also while slots move, and goes on from its marks when they have moved.
 func TestWalkOfCluster(t *testing.T) {
 	t.Parallel()
 	c := testserver.StartCluster(t)
@@ -378,20 +377,23 @@ func TestWalkOfCluster(t *testing.T) {
 		}
 		return n, nil
 	}
+	before, err := walk(marks[0])
+	if err != nil || before == 0 || before == authors*each {
+		t.Errorf("after the first chunk come %d rows, %v", before, err)
+	}
 	slot, from, to := ownerOf(t, c, "author1#")
-	var during error
+	moved := 0
 	moveSlot(t, c, slot, from, to, func() {
-		if during == nil {
-			_, during = walk("")
+		if moved++; moved%10 == 0 {
+			if n, err := walk(""); err != nil || n != authors*each {
+				t.Errorf("a walk while a slot moves: %d rows, %v; want %d", n, err, authors*each)
+			}
 		}
 	})
-	if !errors.Is(during, driver.ErrUnavailable) {
-		t.Errorf("a walk while a slot moves: %v, want ErrUnavailable", during)
+	if moved < each {
+		t.Errorf("%d keys moved, want some dozens", moved)
 	}
-	if _, err := walk(marks[0]); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "walk again") {
-		t.Errorf("a walk from a mark of before: %v, want ErrInvalid", err)
-	}
-	if n, err := walk(""); err != nil || n < authors*each {
-		t.Errorf("a walk after that: %d rows, %v", n, err)
+	if n, err := walk(marks[0]); err != nil || n != before {
+		t.Errorf("after the first chunk come %d rows when a slot has moved, %v; want %d", n, err, before)
 	}
 }

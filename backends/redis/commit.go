@@ -16,7 +16,7 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	if len(ops) == 0 {
 		return nil, nil
 	}
-	c := call{token: token, ops: ops}
+	c := call{token: token, ops: ops, list: s.listOf(ops[0].Row.Key.Partition)}
 	if err := s.check(&c); err != nil {
 		return nil, err
 	}
@@ -35,6 +35,7 @@ type call struct {
 	token driver.Token
 	ops   []driver.Op
 	views []*view // of the tables of the ops
+	list  string  // the list of names that has their keys
 
 	script *script
 	keys   []string

@@ -16,13 +16,13 @@ func (s *Store) CPU(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	defer s.leave()
-	p, err := s.plan(ctx, "processor time")
+	masters, err := s.masters(ctx, "processor time")
 	if err != nil {
 		return 0, err
 	}
 	var total time.Duration
-	for i := range p.parts {
-		used, err := s.cpuOf(ctx, p.parts[i].client)
+	for _, client := range masters {
+		used, err := s.cpuOf(ctx, client)
 		if err != nil {
 			return 0, err
 		}

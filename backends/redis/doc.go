@@ -46,18 +46,21 @@
 // as long as ReadTimeout. After any other end it is not sent again. Durability and
 // version are those of the weakest and oldest master when the store was opened.
 //
-// Walk, Drop and Size visit all masters. While slots are being moved they end with
-// ErrUnavailable, and a mark of before with ErrInvalid: a walk could miss what was moved.
-// Hooks of the client's servers see what is sent, those of the cluster client do not.
+// Walk, Drop and Size ask each of the 16,384 slots for the names of a table's keys, some
+// thousands at once: that takes some hundredths of a second, however much there is. While a
+// slot moves, the commits in it wait. Hooks of the client's servers see what is sent, those of
+// the cluster client do not.
 //
 // # Server
 //
 // The server must not remove keys by itself: maxmemory-policy is noeviction, or one
-// of the volatile ones, which concern none of these keys. A user needs the commands
-// INFO, EVALSHA, SCRIPT LOAD, HGETALL, HMGET, HSETNX, ZRANGE, ZLEXCOUNT, SCAN, TYPE
-// and UNLINK; CLUSTER SLOTS and CLUSTER NODES of a cluster; WAIT for MinReplicas; what
-// the scripts call, which is HGET, HSET, HLEN, HDEL, HINCRBY, DEL, ZADD, ZREM, ZCARD
-// and ZREMRANGEBYLEX beside these; MEMORY USAGE for sizes; SELECT for a database but 0;
+// of the volatile ones. With noeviction deleted records go by themselves when they are needed
+// no more; with a volatile one, which could take them before, Maintain of package repo must
+// remove them. A user needs the commands
+// INFO, EVALSHA, SCRIPT LOAD, HGETALL, HMGET, HSETNX, ZRANGE, ZLEXCOUNT, TYPE
+// and UNLINK; CLUSTER SLOTS of a cluster; WAIT for MinReplicas; what
+// the scripts call, which is HGET, HSET, HLEN, HDEL, HINCRBY, DEL, EXISTS, PEXPIRE, ZADD, ZREM,
+// ZCARD and ZREMRANGEBYLEX beside these; MEMORY USAGE for sizes; SELECT for a database but 0;
 // PING to find a primary that has moved; TIME, without which nobody sees that the clock of
 // the program is wrong; and CONFIG GET, without which the durability
 // is taken to be that of appendfsync everysec. The keys that it may use are those of its
@@ -74,6 +77,10 @@
 //	                     dead, all with score 0; of rows and claims: a sorted set with a member for
 //	                     each: S, 16 bytes of Rev, then its fields; of rows of indexes that cover
 //	                     nothing, where no record expires: S alone
+//	PREFIX TABLE:{N}     of records without sort columns: a sorted set of the P of those that are
+//	                     not dead and lie in one slot, in which N is the least number
+//	PREFIX _keys         a sorted set of the names of all these sets, and of dead records that do not
+//	                     go by themselves; in a cluster there is one in each slot, PREFIX _keys{N}
 //	PREFIX _table:TABLE  a hash that describes a table: ".key" has its key columns, and the layout
 //	                     number, as JSON, each other field the kind of a field of the table, and
 //	                     "later" if the table was there before it

@@ -29,9 +29,10 @@ func (c *call) editable() bool {
 func (c *call) editCall(sc *script) {
 	op, v, n := &c.ops[0], c.views[0], len(c.ops)
 	c.script = sc
-	c.keys, c.forms = make([]string, 0, n), make([]string, 0, n)
+	c.room(n + 1)
 	c.args = make([]string, 0, 4+n+2*len(op.Edits))
 	c.addKey(v.key(&op.Row.Key), "hash")
+	c.addKey(c.list, "zset")
 	c.add(v.ringWith(c.token, op.Row.Ring), string(op.Rev[:]), "", "")
 	gone := c.addBare(true)
 	c.addBare(false)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -18,5 +20,24 @@ func (s *Store) Erase(ctx context.Context) error {
 	}
 	s.schema.Lock()
 	defer s.schema.Unlock()
-	return s.unlinkAll(ctx, "erase", s.prefix+"*")
+	masters, err := s.masters(ctx, "erase")
+	for i := 0; err == nil && i < len(masters); i++ {
+		err = s.eraseFrom(ctx, masters[i])
+	}
+	return err
+}
+
+// eraseFrom removes the keys under the prefix that one server has. It looks at all of its keys.
+func (s *Store) eraseFrom(ctx context.Context, server goredis.UniversalClient) error {
+	for cursor, begun := uint64(0), false; cursor > 0 || !begun; begun = true {
+		keys, next, err := server.Scan(ctx, cursor, s.prefix+"*", 500).Result()
+		if err != nil {
+			return s.failed(ctx, "erase", err)
+		}
+		if err := s.unlink(ctx, "erase", keys, nil); err != nil {
+			return err
+		}
+		cursor = next
+	}
+	return nil
 }

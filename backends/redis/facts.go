@@ -22,15 +22,17 @@ func (s *Store) learn(ctx context.Context) error {
 	if err := ended(ctx); err != nil {
 		return err
 	}
-	p, err := s.plan(ctx, "open")
+	masters, err := s.masters(ctx, "open")
 	if err != nil {
 		return err
 	}
-	all := make([]server, len(p.parts))
-	for i := range p.parts {
-		if all[i], err = s.server(ctx, p.parts[i].client); err != nil {
+	all := make([]server, len(masters))
+	s.forgets = true
+	for i, client := range masters {
+		if all[i], err = s.server(ctx, client); err != nil {
 			return err
 		}
+		s.forgets = s.forgets && all[i].info["maxmemory_policy"] == "noeviction"
 	}
 	s.facts = driver.Facts{
 		MaxOps:    4000,
@@ -44,7 +46,7 @@ func (s *Store) learn(ctx context.Context) error {
 		Tallies:   true,
 		Paging:    driver.Paging{First: firstPage, Most: mostRows, KeysFirst: true},
 		Counts:    driver.Ability{Has: true, Reason: "by the ranks of both ends of the span"},
-		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table, asked key by key, which takes as long as a walk"},
+		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table but deleted records, asked key by key, which takes as long as a walk"},
 	}
 	if s.inCluster() {
 		s.facts.Unit = driver.UnitPartition

@@ -53,7 +53,7 @@ func (v *view) lateNames(e *driver.Edit) (declared, dotted string) {
 // commitLate is send for commits that add to such fields.
 func (s *Store) commitLate(ctx context.Context, c *call) (*driver.Refusal, error) {
 	for range lateTries {
-		next := call{token: c.token, ops: slices.Clone(c.ops), views: c.views}
+		next := call{token: c.token, ops: slices.Clone(c.ops), views: c.views, list: c.list}
 		seen := make([]bool, len(c.ops))
 		for i := range c.ops {
 			refusal, err := s.settle(ctx, &next, i, &seen[i])

@@ -25,7 +25,9 @@ type Store struct {
 	line   line
 	maps   bool // the client speaks version 3 of the protocol, in which a hash comes as a map
 
-	creation, remove, put, edit, patch, commit *script
+	forgets bool // no server takes away keys that go by themselves before it is time
+
+	creation, drop, remove, put, edit, patch, commit *script
 
 	life backend.Life
 
@@ -64,11 +66,12 @@ func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options
 		dialer:   dialer,
 		prefix:   prefix,
 		creation: newScript(createText),
+		drop:     newScript(dropText),
 		remove:   newScript(removeText),
 		edit:     newScript(editText),
-		put:      newScript(spanText, rowsText, putText),
-		patch:    newScript(spanText, overText, rowsText, patchText),
-		commit:   newScript(spanText, overText, commitText),
+		put:      newScript(spanText, setsText, rowsText, putText),
+		patch:    newScript(spanText, overText, setsText, rowsText, patchText),
+		commit:   newScript(spanText, overText, setsText, commitText),
 	}
 	if err := s.use(client, opts.MinReplicas); err != nil {
 		return nil, err

@@ -26,17 +26,41 @@ local function over(a, b)
   return high > 9223372036 or high == 9223372036 and low > (below and 854775808 or 854775807)
 end`
 
+const setsText = `-- The last key is the list of names. count fails on a key of another type, join puts a member into a set, and leave looks at one that
+-- has lost some. full has the sets that are known to have members, which are in the list.
+local all, full = KEYS[#KEYS], {}
+local function count(key)
+  if full[key] == nil then full[key] = call('ZCARD', key) > 0 end
+end
+local function join(key, member)
+  call('ZADD', key, '0', member)
+  if not full[key] then
+    call('ZADD', all, '0', key)
+    full[key] = true
+  end
+end
+local function leave(key)
+  full[key] = call('EXISTS', key) > 0
+  if not full[key] then call('ZREM', all, key) end
+end
+
+-- die lets a dead record go by itself after a time, if there is one, or else puts it into the list.
+local function die(row, ttl)
+  if ttl == '0' then call('ZADD', all, '0', row) else call('PEXPIRE', row, ttl) end
+end`
+
 const rowsText = `-- look sees that rows which go lie in sorted sets, and that those which are written meet their conditions. It returns which of the
 -- latter are there already, or else what a script answers.
 local function look(k, gone, more, at)
-  for i = 1, gone do call('ZCARD', KEYS[k + i]) end -- fails on a key of another type, as ZLEXCOUNT does
+  count(all)
+  for i = 1, gone do count(KEYS[k + i]) end
   local old = {}
   for i = 1, more do
     local key, a = KEYS[k + gone + i], at + gone + 3 * i
     local want, from, to = ARGV[a - 2], span(ARGV[a - 1])
-    old[i] = want ~= 'bare' and call('ZLEXCOUNT', key, from, to) > 0
-    if want == 'bare' then call('ZCARD', key)
-    elseif want ~= 'any' and old[i] ~= (want == 'present') then
+    count(key)
+    old[i] = want ~= 'bare' and full[key] and call('ZLEXCOUNT', key, from, to) > 0
+    if want ~= 'bare' and want ~= 'any' and old[i] ~= (want == 'present') then
       return nil, {i, call('ZRANGE', key, from, to, 'BYLEX', 'LIMIT', 0, 1)}
     end
   end
@@ -45,53 +69,66 @@ end
 
 -- change removes and writes rows.
 local function change(k, gone, more, at, old, token)
-  for i = 1, gone do call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[at + i])) end
+  for i = 1, gone do
+    if call('ZREMRANGEBYLEX', KEYS[k + i], span(ARGV[at + i])) > 0 then leave(KEYS[k + i]) end
+  end
   for i = 1, more do
     local key, a = KEYS[k + gone + i], at + gone + 3 * i
     if old[i] then call('ZREMRANGEBYLEX', key, span(ARGV[a - 1])) end
-    call('ZADD', key, '0', ARGV[a - 2] == 'bare' and ARGV[a - 1] or ARGV[a - 1] .. token .. ARGV[a])
+    join(key, ARGV[a - 2] == 'bare' and ARGV[a - 1] or ARGV[a - 1] .. token .. ARGV[a])
   end
 end`
 
 const insertText = `-- A record that is not there, with rows that are not there. If one of these is, nothing is written, and put says what that means.
-local row, token, own = KEYS[1], ARGV[1], <own>
-local bare = 2 * #KEYS + own - #ARGV - 1 -- the last of the sets of bare rows: each of the others has two ARGV
+local row, all, token, own = KEYS[1], KEYS[2], ARGV[1], <own>
+local bare = 2 * #KEYS + own - #ARGV - 2 -- the last of the sets of bare rows: each of the others has two ARGV
 if call('HLEN', row) > 0 then
   local got = call('HMGET', row, '_rev', '_ring')
   if not got[1] then return {-2} end
   if (got[2] or ''):find(token, 1, true) then return {-1} end
   return {0, call('HGETALL', row)}
 end
-for i = 2, bare do call('ZCARD', KEYS[i]) end -- fails on a key of another type, as ZLEXCOUNT does
-for i = bare + 1, #KEYS do
-  if call('ZLEXCOUNT', KEYS[i], span(ARGV[own + 2 * i - bare - 2])) > 0 then return {-2} end
+local new = {} -- sets without a member
+for i = 3, #KEYS do
+  if call('ZCARD', KEYS[i]) == 0 then new[#new + 1] = KEYS[i] -- fails on a key of another type, as ZLEXCOUNT does
+  elseif i > bare and call('ZLEXCOUNT', KEYS[i], span(ARGV[own + 2 * i - bare - 3])) > 0 then return {-2} end
 end
+if new[1] then call('ZCARD', all) end
 
 call('HSET', row, '_rev', token, '_ring', token<fields>) -- the first to write is refused without memory
-for i = 2, bare do call('ZADD', KEYS[i], '0', ARGV[own + i - 1]) end
+for i = 3, bare do call('ZADD', KEYS[i], '0', ARGV[own + i - 2]) end
 for i = bare + 1, #KEYS do
-  local a = own + 2 * i - bare - 2
+  local a = own + 2 * i - bare - 3
   call('ZADD', KEYS[i], '0', ARGV[a] .. token .. ARGV[a + 1])
 end
+for i = 1, #new do call('ZADD', all, '0', new[i]) end
 return {}`
 
 const removeText = `-- A record that is as it was read dies, and its rows go. If it has another Rev, nothing is written, and put says what that means.
-local call, row, ring = redis.call, KEYS[1], ARGV[1]
+local call, row, all, ring = redis.call, KEYS[1], KEYS[2], ARGV[1]
 local bare = 2 * #KEYS + 2 - #ARGV -- the last of the sets of bare rows: each of the others has two ARGV
 if call('HGET', row, '_rev') ~= ARGV[2] then return {-2} end
-for i = 3, #KEYS do call('ZCARD', KEYS[i]) end -- fails on a key of another type, as the first to write does on that of KEYS[2]
+local few = {} -- sets that may be empty afterwards
+for i = 3, #KEYS do
+  if call('ZCARD', KEYS[i]) < #KEYS then few[#few + 1] = KEYS[i] end -- fails on a key of another type
+end
+if few[1] or ARGV[4] == '0' then call('ZCARD', all) end
 
-for i = 2, bare do call('ZREM', KEYS[i], ARGV[i + 2]) end -- without memory, too: it gives some back
+for i = 3, bare do call('ZREM', KEYS[i], ARGV[i + 2]) end -- without memory, too: it gives some back
 for i = bare + 1, #KEYS do
   local a = 2 * i - bare + 1
   call('ZREMRANGEBYLEX', KEYS[i], ARGV[a], ARGV[a + 1])
 end
+for i = 1, #few do
+  if call('EXISTS', few[i]) == 0 then call('ZREM', all, few[i]) end
+end
 call('DEL', row)
 call('HSET', row, '_rev', ring:sub(1, 16), '_ring', ring, '_dead', '1', '_expires', ARGV[3])
+if ARGV[4] == '0' then call('ZADD', all, '0', row) else call('PEXPIRE', row, ARGV[4]) end
 return {}`
 
-const putText = `local token, cond, sort, room = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local gone, more, row = tonumber(ARGV[5]), tonumber(ARGV[6]), KEYS[1]
+const putText = `local token, cond, sort, room, ttl = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5]
+local gone, more, row, order = tonumber(ARGV[6]), tonumber(ARGV[7]), KEYS[1], KEYS[2]
 
 -- Everything is looked at before anything is written: Redis does not roll back.
 local rev, dead, ring = false, false, ''
@@ -104,30 +141,29 @@ if cond ~= 'absent' or call('HLEN', row) > 0 then
   end
   if not rev and call('HLEN', row) > 0 then return redis.error_reply('WRONGTYPE a hash without _rev') end
 end
-local k = 1
-if sort ~= '' then
-  k = 2
-  call('ZCARD', KEYS[2])
-end
-local old, refused = look(k, gone, more, 6)
+count(order)
+local old, refused = look(2, gone, more, 7)
 if refused then return refused end
 
 -- The first to write is refused without memory; what follows it then never is.
-local first = 7 + gone + 3 * more
+local first = 8 + gone + 3 * more
 local function fill() -- unpack takes some thousands at most
   call('HSET', row, '_rev', token, '_ring', (token .. ring):sub(1, room), unpack(ARGV, first, math.min(first + 3999, #ARGV)))
   for f = first + 4000, #ARGV, 4000 do call('HSET', row, unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
 end
 fill()
-if rev and call('HLEN', row) > 2 + (#ARGV - first + 1) / 2 then
-  call('DEL', row) -- with fields of before
+if dead or rev and call('HLEN', row) > 2 + (#ARGV - first + 1) / 2 then
+  call('DEL', row) -- with fields of before, and the time at which a dead one goes
   fill()
 end
-if sort ~= '' then
-  if ARGV[first] == '_dead' then call('ZREM', KEYS[2], sort)
-  else call('ZADD', KEYS[2], '0', sort) end
+if ARGV[first] == '_dead' then
+  if call('ZREM', order, sort) == 1 then leave(order) end
+  die(row, ttl)
+else
+  join(order, sort)
+  if dead then call('ZREM', all, row) end
 end
-change(k, gone, more, 6, old, token)
+change(2, gone, more, 7, old, token)
 return {}`
 
 const patchText = `local token, cond, room, row = ARGV[1], ARGV[2], tonumber(ARGV[3]), KEYS[1]
@@ -159,44 +195,56 @@ change(1, gone, more, 5, old, token)
 return {}`
 
 const editText = `-- A record that is as it was read gets other values in some fields, and rows that are keys alone go and come.
-local call, row, ring = redis.call, KEYS[1], ARGV[1]
+local call, row, all, ring = redis.call, KEYS[1], KEYS[2], ARGV[1]
 if call('HGET', row, '_rev') ~= ARGV[2] then
   if (call('HGET', row, '_ring') or ''):find(ring:sub(1, 16), 1, true) then return {-1} end
   return {0, call('HGETALL', row)}
 end
-for i = 3, #KEYS do call('ZCARD', KEYS[i]) end -- fails on a key of another type, as the first to write does on that of KEYS[2]
+local more, names = 3 + ARGV[3], 3 + #KEYS
+local few, new = {}, {} -- sets that may be empty afterwards, and sets without a member
+for i = 3, #KEYS do
+  local n = call('ZCARD', KEYS[i]) -- fails on a key of another type
+  if i < more and n < #KEYS then few[#few + 1] = KEYS[i] elseif n == 0 then new[#new + 1] = KEYS[i] end
+end
+if few[1] or new[1] then call('ZCARD', all) end
 
-local more, names = 2 + ARGV[3], 4 + #KEYS
 local values = names + ARGV[4]
-for i = 2, more - 1 do call('ZREM', KEYS[i], ARGV[i + 3]) end -- without memory, too: it gives some back
-for i = more, #KEYS do call('ZADD', KEYS[i], '0', ARGV[i + 3]) end
+for i = 3, more - 1 do call('ZREM', KEYS[i], ARGV[i + 2]) end -- without memory, too: it gives some back
+for i = more, #KEYS do call('ZADD', KEYS[i], '0', ARGV[i + 2]) end
 call('HSET', row, '_rev', ring:sub(1, 16), '_ring', ring, unpack(ARGV, values))
 if values > names then call('HDEL', row, unpack(ARGV, names, values - 1)) end
+for i = 1, #new do call('ZADD', all, '0', new[i]) end
+for i = 1, #few do
+  if call('EXISTS', few[i]) == 0 then call('ZREM', all, few[i]) end
+end
 return {}`
 
 const commitText = `local token = ARGV[1]
 
 local ops, k, a = {}, 1, 2
 while ARGV[a] do
-  local op = {kind = ARGV[a], cond = ARGV[a + 1], shape = ARGV[a + 2], sort = ARGV[a + 3], room = tonumber(ARGV[a + 4])}
-  op.key, op.from, op.to = KEYS[k], a + 6, a + 5 + ARGV[a + 5]
+  local op = {kind = ARGV[a], cond = ARGV[a + 1], shape = ARGV[a + 2], sort = ARGV[a + 3], room = tonumber(ARGV[a + 4]), ttl = ARGV[a + 5]}
+  op.key, op.from, op.to = KEYS[k], a + 7, a + 6 + ARGV[a + 6]
   if op.shape == 'ordered' then k, op.order = k + 1, KEYS[k + 1] end
   ops[#ops + 1], k, a = op, k + 1, op.to + 1
 end
 
+count(all)
 for i, op in ipairs(ops) do
   local rev, dead, row
-  if op.shape == 'bare' then call('ZCARD', op.key)
+  if op.shape == 'bare' then count(op.key)
   elseif op.shape == 'member' then
+    count(op.key)
     local from, to = span(op.sort)
-    row = call('ZRANGE', op.key, from, to, 'BYLEX', 'LIMIT', 0, 1)
+    row = full[op.key] and call('ZRANGE', op.key, from, to, 'BYLEX', 'LIMIT', 0, 1) or {}
     if row[1] then rev = row[1]:sub(#op.sort + 1, #op.sort + 16) end
   else
     local got = call('HMGET', op.key, '_rev', '_dead', '_ring')
     rev, dead, op.ring = got[1], got[2], got[3] or ''
+    op.dead = dead
     if i == 1 and op.ring:find(token, 1, true) then return {-1} end
     if not rev and call('HLEN', op.key) > 0 then return redis.error_reply('WRONGTYPE a hash without _rev') end
-    if op.order then call('ZCARD', op.order) end
+    if op.order then count(op.order) end
   end
   if op.cond == 'absent' and rev or op.cond == 'present' and (not rev or dead) or #op.cond == 16 and rev ~= op.cond then
     return {i - 1, row or call('HGETALL', op.key)}
@@ -224,9 +272,10 @@ function write.put(op)
   call('DEL', op.key)
   mark(op)
   each('HSET', op.key, op.from, op.to)
-  if not op.order then return end
-  if ARGV[op.from] == '_dead' then call('ZREM', op.order, op.sort)
-  else call('ZADD', op.order, '0', op.sort) end
+  if op.dead then call('ZREM', all, op.key) end
+  if ARGV[op.from] ~= '_dead' then return join(op.order, op.sort) end
+  if call('ZREM', op.order, op.sort) == 1 then leave(op.order) end
+  die(op.key, op.ttl)
 end
 function write.patch(op)
   mark(op)
@@ -236,19 +285,21 @@ function write.patch(op)
 end
 function write.delete(op)
   call('DEL', op.key)
-  if op.order then call('ZREM', op.order, op.sort) end
+  if op.dead then call('ZREM', all, op.key) end
+  if call('ZREM', op.order, op.sort) == 1 then leave(op.order) end
 end
 function write.fence(op)
   call('HSET', op.key, '_rev', token)
   if op.cond == 'absent' then call('HSET', op.key, '_dead', '1', '_expires', ARGV[op.from]) end
+  if op.cond == 'absent' or op.dead then die(op.key, op.ttl) end
 end
 write['member put'] = function(op)
   call('ZREMRANGEBYLEX', op.key, span(op.sort))
-  call('ZADD', op.key, '0', op.sort .. token .. ARGV[op.from])
+  join(op.key, op.sort .. token .. ARGV[op.from])
 end
-write['bare put'] = function(op) call('ZADD', op.key, '0', op.sort) end
-write['bare delete'] = function(op) call('ZREM', op.key, op.sort) end
-write['member delete'] = function(op) call('ZREMRANGEBYLEX', op.key, span(op.sort)) end
+write['bare put'] = function(op) join(op.key, op.sort) end
+write['bare delete'] = function(op) if call('ZREM', op.key, op.sort) > 0 then leave(op.key) end end
+write['member delete'] = function(op) if call('ZREMRANGEBYLEX', op.key, span(op.sort)) > 0 then leave(op.key) end end
 write['member check'] = write.check
 for _, op in ipairs(ops) do
   if not op.kind:find('delete') then write[op.kind](op) end

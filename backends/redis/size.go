@@ -9,8 +9,8 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// Size returns the memory of all keys of a table, some hundreds at a time.
-func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
+// Size returns the memory of all keys of a table but dead records that go by themselves.
+func (s *Store) Size(ctx context.Context, t *driver.Table) (total int64, err error) {
 	if err := s.enter(ctx); err != nil {
 		return 0, err
 	}
@@ -19,25 +19,13 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var total int64
-	err = s.eachPart(ctx, "size of "+v.name, func(i int, p *part) error {
-		if i == 0 {
-			total = 0
+	err = s.eachKey(ctx, v, func(keys []string, done []listed) error {
+		for _, one := range done {
+			keys = append(keys, one.name)
 		}
-		for cursor := "0"; ; {
-			keys, next, err := s.keys(ctx, "size of "+v.name, p, s.patternOf(v.name), cursor)
-			if err != nil {
-				return err
-			}
-			n, err := s.memoryOf(ctx, v, keys)
-			if err != nil {
-				return err
-			}
-			total += n
-			if cursor = next; cursor == "0" {
-				return nil
-			}
-		}
+		n, err := s.memoryOf(ctx, v, keys)
+		total += n
+		return err
 	})
 	return total, err
 }

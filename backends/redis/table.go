@@ -2,8 +2,11 @@ package redis
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -17,9 +20,10 @@ type view struct {
 	name    string
 	head    string // of the names of its keys, up to the partition's text
 	class   driver.Class
-	ordered bool // records whose order is a set of its own
+	ordered bool // records of which a partition has several
 	room    string
-	ring    int // bytes of one; room is the text of it
+	ring    int    // bytes of one; room is the text of it
+	ttl     string // milliseconds after which a dead record goes by itself, 0 if it does not
 	bare    bool
 	parts   []driver.Column // of the partition
 	sort    []driver.Column
@@ -45,11 +49,15 @@ func (s *Store) newView(t *driver.Table, e *entry) *view {
 		ordered:  t.Class == driver.Records && len(t.Sort) > 0,
 		room:     itoa(tokenSize * max(0, t.Ring)),
 		ring:     tokenSize * max(0, t.Ring),
+		ttl:      "0",
 		bare:     t.Bare,
 		parts:    slices.Clone(t.Partition),
 		sort:     slices.Clone(t.Sort),
 		fields:   slices.Clone(t.Fields),
 		ordinals: map[string]int{},
+	}
+	if s.forgets && t.Retention > 0 {
+		v.ttl = strconv.FormatInt(max(1, t.Retention.Milliseconds()), 10)
 	}
 	for i, f := range t.Fields {
 		v.ordinals[f.Name] = i
@@ -72,6 +80,15 @@ func (v *view) key(k *driver.Key) string {
 // set returns the name of the set of a partition: of its rows, or of the order of
 // its records.
 func (v *view) set(partition string) string { return v.head + partition + "}" }
+
+// order returns the name of the set that has the records that are not dead, and what it has
+// of one. Records of which a partition has one at most share the set of their slot.
+func (v *view) order(k *driver.Key) (set, member string) {
+	if v.ordered {
+		return v.set(k.Partition), k.Sort
+	}
+	return v.set(tags()[slotOf(k.Partition)]), k.Partition
+}
 
 // view returns what is known of t.
 func (s *Store) view(t *driver.Table) (*view, error) {
@@ -195,8 +212,18 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 	s.schema.Lock()
 	defer s.schema.Unlock()
 	s.views.Forget(tables)
+	have, err := s.entries(ctx, "drop", names(tables))
+	if err != nil {
+		return err
+	}
 	for _, t := range tables {
-		if err := s.dropKeys(ctx, t.Name); err != nil {
+		if err := have[t.Name].known(t); err != nil {
+			return err
+		}
+		v := s.newView(t, have[t.Name])
+		v.ordered = have[t.Name].sorted()
+		err := s.eachKey(ctx, v, func(keys []string, done []listed) error { return s.unlink(ctx, "drop "+t.Name, keys, done) })
+		if err != nil {
 			return err
 		}
 		if _, err := s.ask(ctx, "drop "+t.Name, "unlink", s.prefix+catalogName+t.Name); err != nil {
@@ -206,45 +233,15 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 	return nil
 }
 
-// dropKeys removes all keys of a table.
-func (s *Store) dropKeys(ctx context.Context, name string) error {
-	return s.unlinkAll(ctx, "drop "+name, s.patternOf(name))
-}
+// dropText removes listed keys, and their names from the list.
+const dropText = `for i = 2, #KEYS do
+  redis.call('UNLINK', KEYS[i])
+  redis.call('ZREM', KEYS[1], KEYS[i])
+end
+return {}`
 
-// patternOf returns the pattern of all keys of a table.
-func (s *Store) patternOf(name string) string { return s.prefix + name + ":{*" }
-
-// unlinkAll removes all keys that a pattern fits.
-func (s *Store) unlinkAll(ctx context.Context, doing, pattern string) error {
-	return s.eachPart(ctx, doing, func(_ int, p *part) error {
-		for cursor := "0"; ; {
-			keys, next, err := s.keys(ctx, doing, p, pattern, cursor)
-			if err == nil {
-				err = s.unlink(ctx, doing, keys)
-			}
-			if err != nil {
-				return err
-			}
-			if cursor = next; cursor == "0" {
-				return nil
-			}
-		}
-	})
-}
-
-// unlink removes keys: by one command, but where they lie in several slots.
-func (s *Store) unlink(ctx context.Context, doing string, keys []string) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	if !s.inCluster() {
-		words := []any{"unlink"}
-		for i := range keys {
-			words = append(words, &keys[i])
-		}
-		_, err := s.ask(ctx, doing, words...)
-		return err
-	}
+// unlink removes keys, and then those that led to them.
+func (s *Store) unlink(ctx context.Context, doing string, keys []string, done []listed) error {
 	cmds := make([]*goredis.RawCmd, len(keys))
 	for i := range keys {
 		cmds[i] = goredis.NewRawCmd(ctx, "unlink", &keys[i])
@@ -258,34 +255,19 @@ func (s *Store) unlink(ctx context.Context, doing string, keys []string) error {
 			return s.failed(ctx, doing, err)
 		}
 	}
+	for len(done) > 0 {
+		list := done[0].list
+		words := []string{s.list(list)}
+		for ; len(done) > 0 && done[0].list == list; done = done[1:] {
+			words = append(words, done[0].name)
+		}
+		_, err := s.eval(ctx, s.drop, words, nil)
+		for tries := 1; tries < readTries && errors.Is(err, driver.ErrUnknownOutcome) && ended(ctx) == nil; tries++ {
+			_, err = s.eval(ctx, s.drop, words, nil)
+		}
+		if err != nil {
+			return fmt.Errorf("redis: %s: %w", doing, err)
+		}
+	}
 	return nil
-}
-
-// scanCount is how many keys of the database the server looks at for one page.
-const scanCount = "500"
-
-// keys returns a page of the names of keys of a table that a server has.
-func (s *Store) keys(ctx context.Context, doing string, p *part, pattern, cursor string) (keys []string, next string, err error) {
-	cmd := goredis.NewRawCmd(ctx, "scan", cursor, "match", pattern, "count", scanCount)
-	if err := s.askPart(ctx, doing, p.client, cmd); err != nil {
-		return nil, "", err
-	}
-	r := replyOf(cmd)
-	keys, next, ok := readKeys(&r)
-	if !ok {
-		return nil, "", corrupt("%s: the answer to SCAN cannot be read", doing)
-	}
-	return keys, next, nil
-}
-
-func readKeys(r *reply) (keys []string, next string, ok bool) {
-	if r.list() != 2 {
-		return nil, "", false
-	}
-	next, _ = r.text()
-	for n := r.list(); n > 0 && !r.bad; n-- {
-		key, _ := r.text()
-		keys = append(keys, key)
-	}
-	return keys, next, !r.bad
 }

@@ -15,8 +15,8 @@ import (
 
 // listed are the commands that the documentation of the package says a user needs, on
 // a server that stands alone.
-var listed = []string{"info", "evalsha", "script|load", "hgetall", "hmget", "hsetnx", "zrange", "zlexcount", "scan", "type", "unlink",
-	"hget", "hset", "hlen", "hdel", "hincrby", "del", "zadd", "zrem", "zcard", "zremrangebylex", "memory|usage", "select", "config|get", "time"}
+var listed = []string{"info", "evalsha", "script|load", "hgetall", "hmget", "hsetnx", "zrange", "zlexcount", "type", "unlink",
+	"hget", "hset", "hlen", "hdel", "hincrby", "del", "exists", "pexpire", "zadd", "zrem", "zcard", "zremrangebylex", "memory|usage", "select", "config|get", "time"}
 
 // permitted makes a user who may do some commands on the keys of a prefix, and returns
 // a URL of database 1.

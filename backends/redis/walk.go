@@ -6,36 +6,25 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// chunkRows is how many rows a chunk of a walk has at most.
-const chunkRows = 256
+const (
+	chunkRows = 256 // rows that a chunk of a walk has at most
+	mostSets  = 64  // sets that are read in one pipeline
+)
 
-// A mark says where a walk goes on: within the server that the cursor is of, with
-// the keys that are left of a page of names, the first of them after a Sort. The
-// cursor means nothing to a server that was started anew. In a cluster the servers
-// come one after the other, and the walk ends when they divide the slots otherwise:
-// what was moved could be missed.
+// A mark says where a walk goes on: in a list of names at a key and, if that is a set, at a
+// member.
 type mark struct {
-	Table  string   `json:"table"`
-	Server string   `json:"server"`
-	Cursor string   `json:"cursor"` // of the page after; "0" is the end of a server
-	Keys   []string `json:"keys,omitempty"`
-	After  []byte   `json:"after,omitempty"` // from which member on
-	Plan   string   `json:"plan,omitempty"`
-	Part   int      `json:"part,omitempty"` // which one of the plan
-	More   bool     `json:"more,omitempty"` // others come after it
-
-	plan *plan // as this program has it
+	Table string `json:"table"`
+	List  int    `json:"list,omitempty"`
+	Name  string `json:"name"`
+	From  []byte `json:"from,omitempty"`
 }
-
-// atEnd reports whether all names were read.
-func (m *mark) atEnd() bool { return m.Cursor == "0" && !m.More }
 
 func (m *mark) text() string {
 	text, err := json.Marshal(m)
@@ -45,39 +34,54 @@ func (m *mark) text() string {
 	return base64.RawURLEncoding.EncodeToString(text)
 }
 
-// parseMark reads a mark of a walk of a table.
-func (v *view) parseMark(text string) (*mark, error) {
-	m := &mark{Table: v.name}
-	if text == "" {
-		return m, nil
-	}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(raw, m)
-	}
-	if err != nil || m.Table != v.name || m.Server == "" || strings.Trim(m.Cursor, "0123456789") != "" || m.Cursor == "" {
-		return nil, invalid("walk %s: the mark is not one of this table", v.name)
-	}
-	for _, key := range m.Keys {
-		if _, ok := v.keyOf(key); !ok {
-			return nil, invalid("walk %s: the mark is not one of this table", v.name)
-		}
-	}
-	return m, nil
+// A walk is on its way through the keys of a table. Those that were found are waiting to be
+// read, the first of them from a member on.
+type walk struct {
+	view    *view
+	waiting []listed
+	from    string
+	next    listed // after which the lists are to be asked
+	more    bool   // there may be others
+	width   int    // sets to be read at once: many where they are small
 }
 
-// Walk yields all rows of a table in the order of the server's SCAN, each chunk as
-// it is when its turn comes. The server looks at all its keys; pages that have few
-// of the table are put together.
+// begin returns the walk that goes on at a mark.
+func (v *view) begin(text string) (*walk, error) {
+	w := &walk{view: v, more: true, width: 1}
+	if text == "" {
+		return w, nil
+	}
+	m := mark{}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err == nil {
+		err = json.Unmarshal(raw, &m)
+	}
+	if _, ours := v.keyOf(m.Name); err != nil || m.Table != v.name || m.List < 0 || m.List >= slots || !ours {
+		return nil, invalid("walk %s: the mark is not one of this table", v.name)
+	}
+	at := listed{m.List, m.Name}
+	w.waiting, w.from, w.next = []listed{at}, string(m.From), at
+	return w, nil
+}
+
+// mark returns where the walk is, "" if it is at the end.
+func (w *walk) mark() string {
+	if len(w.waiting) == 0 {
+		return ""
+	}
+	m := mark{w.view.name, w.waiting[0].list, w.waiting[0].name, []byte(w.from)}
+	return m.text()
+}
+
+// Walk yields all rows of a table by its list of names, but dead records that go by
+// themselves. Its marks are good for ever.
 func (s *Store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
 	return func(yield func(driver.Chunk, error) bool) {
-		var m *mark
-		for more := true; more; {
-			var chunk driver.Chunk
-			var err error
-			for more && len(chunk.Rows) < chunkRows && err == nil {
-				m, err = s.fill(ctx, t, m, from, &chunk)
-				more = chunk.Mark != ""
+		var w *walk
+		for w == nil || len(w.waiting) > 0 || w.more {
+			chunk, err := driver.Chunk{}, error(nil)
+			if w, err = s.fill(ctx, t, w, from, &chunk); w != nil {
+				chunk.Mark = w.mark()
 			}
 			if _, goesOn := errors.AsType[driver.Unread](err); err != nil && !goesOn {
 				yield(driver.Chunk{}, err)
@@ -90,133 +94,153 @@ func (s *Store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq
 	}
 }
 
-// fill adds to chunk the rows of a page after m, or after the mark from if m is nil.
-func (s *Store) fill(ctx context.Context, t *driver.Table, m *mark, from string, chunk *driver.Chunk) (*mark, error) {
+// fill adds the next rows of a walk to a chunk. Without a walk it begins one at the mark from.
+func (s *Store) fill(ctx context.Context, t *driver.Table, w *walk, from string, chunk *driver.Chunk) (*walk, error) {
 	if err := s.enter(ctx); err != nil {
-		return nil, err
+		return w, err
 	}
 	defer s.leave()
 	v, err := s.view(t)
+	if err == nil && w == nil {
+		w, err = v.begin(from)
+	}
 	if err != nil {
-		return nil, err
+		return w, err
 	}
-	if m == nil {
-		if m, err = v.parseMark(from); err != nil {
-			return nil, err
+	var unread driver.Unread
+	for len(chunk.Rows)+len(unread) < chunkRows && err == nil {
+		if err = s.find(ctx, w); err != nil || len(w.waiting) == 0 {
+			break
 		}
+		err = s.readKeys(ctx, w, chunk, &unread)
 	}
-	if len(m.Keys) == 0 {
-		if m.atEnd() { // of a mark that was left there
-			return m, nil
-		}
-		if err := s.nextKeys(ctx, v, m); err != nil {
-			return nil, err
-		}
+	if err == nil {
+		err = s.find(ctx, w) // so that the mark of the last chunk says that it is that
 	}
-	if v.class == driver.Records {
-		err = s.fillRecords(ctx, v, m, chunk)
-	} else {
-		err = s.fillMembers(ctx, v, m, chunk)
+	if err != nil {
+		return w, err
 	}
-	chunk.Mark = ""
-	if len(m.Keys) > 0 || !m.atEnd() {
-		chunk.Mark = m.text()
-	}
-	return m, err
+	return w, unread.Err()
 }
 
-// nextKeys reads the next page of names, from the server that the walk began with, or
-// from the one after it.
-func (s *Store) nextKeys(ctx context.Context, v *view, m *mark) error {
-	doing := "walk " + v.name
-	if err := s.find(ctx, doing, m); err != nil {
-		return err
-	}
-	if m.Cursor == "0" {
-		m.Part, m.Server, m.Cursor = m.Part+1, "", ""
-	}
-	if m.Part < 0 || m.Part >= len(m.plan.parts) {
-		return invalid("%s: the mark is not one of this table", doing)
-	}
-	p, cursor := &m.plan.parts[m.Part], m.Cursor
-	if cursor == "" {
-		cursor = "0"
-	}
-	cmds := []*goredis.RawCmd{
-		goredis.NewRawCmd(ctx, "info", "server"),
-		goredis.NewRawCmd(ctx, "scan", cursor, "match", v.head+"*", "count", scanCount),
-	}
-	if s.inCluster() {
-		cmds = append(cmds, goredis.NewRawCmd(ctx, "cluster", "nodes")) // after SCAN: what it says held for that
-	}
-	if err := s.askPart(ctx, doing, p.client, cmds...); err != nil {
-		return err
-	}
-	info, page := replyOf(cmds[0]), replyOf(cmds[1])
-	text, _ := info.text()
-	server := parseInfo(text)["run_id"]
-	if m.Server != "" && server != m.Server {
-		return invalid("%s: the server was started anew, or is another one, since the walk began: walk again from the start", doing)
-	}
-	if s.inCluster() {
-		nodes := replyOf(cmds[2])
-		text, _ := nodes.text()
-		if now, _ := ownSlots(text); now.slots != p.slots || now.moving {
-			return invalid("%s: slots are being moved between servers: walk again from the start when that has ended", doing)
-		}
-	}
-	m.Server, m.After = server, nil
-	keys, next, ok := readKeys(&page)
-	if !ok {
-		return corrupt("%s: the answer to SCAN cannot be read", doing)
-	}
-	m.Keys, m.Cursor, m.More = keys, next, m.Part+1 < len(m.plan.parts)
-	return nil
-}
-
-// find asks once who has which keys, and whether they are divided as when the walk
-// began.
-func (s *Store) find(ctx context.Context, doing string, m *mark) error {
-	if m.plan != nil {
+// find has keys waiting, if there are any left.
+func (s *Store) find(ctx context.Context, w *walk) (err error) {
+	if len(w.waiting) > 0 || !w.more {
 		return nil
 	}
-	p, err := s.plan(ctx, doing)
+	w.waiting, w.next, w.more, err = s.names(ctx, "walk "+w.view.name, w.view.head, w.next)
+	return err
+}
+
+// readKeys reads the rows of some of the keys that wait.
+func (s *Store) readKeys(ctx context.Context, w *walk, chunk *driver.Chunk, unread *driver.Unread) error {
+	room := chunkRows - len(chunk.Rows) - len(*unread)
+	members, err := s.readSets(ctx, w, room, unread)
 	if err != nil {
 		return err
 	}
-	if m.Server != "" && m.Plan != p.name {
-		return invalid("%s: slots were moved between servers since the walk began: walk again from the start", doing)
+	if w.view.class == driver.Records {
+		return s.readRecordsOf(ctx, w.view, members, chunk, unread)
 	}
-	if p.moving {
-		return s.moved(doing)
+	for _, m := range members {
+		row := driver.Row{Key: driver.Key{Partition: m.of.Partition}}
+		if err := w.view.readWhole(m.text, &row); err != nil {
+			*unread = append(*unread, err)
+		} else {
+			chunk.Rows = append(chunk.Rows, row)
+		}
 	}
-	m.plan, m.Plan = p, p.name
 	return nil
 }
 
-// keyOf returns the key of a record, or the partition of a set, from its name.
-func (v *view) keyOf(name string) (driver.Key, bool) {
-	rest, ok := strings.CutPrefix(name, v.head)
-	partition, sort, closed := strings.Cut(rest, "}")
-	return driver.Key{Partition: partition, Sort: sort}, ok && closed
+// A member is one of a set of a partition or, without a text, a record itself.
+type member struct {
+	of   driver.Key
+	text string
 }
 
-// fillRecords reads the records of some of the names.
-func (s *Store) fillRecords(ctx context.Context, v *view, m *mark, chunk *driver.Chunk) error {
-	n := min(len(m.Keys), chunkRows)
-	var keys []driver.Key
-	for _, name := range m.Keys[:n] {
-		key, ok := v.keyOf(name)
-		if ok && (key.Sort != "" || !v.ordered) { // else it is the order of a partition
-			keys = append(keys, key)
+// readSets reads members of the first keys that wait, some hundreds at most, and takes those
+// keys out of which nothing is left.
+func (s *Store) readSets(ctx context.Context, w *walk, room int, unread *driver.Unread) (members []member, err error) {
+	n := min(w.width, len(w.waiting))
+	limit := max(room/n, 4)
+	cmds, keys := make([]*goredis.RawCmd, n), make([]driver.Key, n)
+	var asked []*goredis.RawCmd
+	for i := range n {
+		keys[i], _ = w.view.keyOf(w.waiting[i].name)
+		if !w.view.isSet(keys[i]) {
+			continue
 		}
+		span := driver.Span{}
+		if i == 0 {
+			span.From = w.from
+		}
+		cmds[i] = goredis.NewRawCmd(ctx, askPage(w.waiting[i].name, &span, limit)...)
+		asked = append(asked, cmds[i])
+	}
+	doing := "walk " + w.view.name
+	if err := s.askAll(ctx, doing, asked); err != nil {
+		return nil, err
+	}
+	for i, cmd := range cmds {
+		got := 0
+		if cmd == nil {
+			members = append(members, member{of: keys[i]})
+		} else if members, got, err = s.readSet(ctx, doing, cmd, keys[i], members); errors.Is(err, driver.ErrCorrupt) {
+			*unread = append(*unread, err) // it is none of ours, as a whole
+		} else if err != nil {
+			return nil, err
+		}
+		if got == limit { // the rest of it comes first
+			w.waiting, w.from, w.width = w.waiting[i:], members[len(members)-1].text+"\x00", max(1, i)
+			return members, nil
+		}
+		w.from = ""
+	}
+	w.waiting, w.width = w.waiting[n:], min(2*w.width, mostSets)
+	return members, nil
+}
+
+// readSet appends the members of a set of a key that a command has read.
+func (s *Store) readSet(ctx context.Context, doing string, cmd *goredis.RawCmd, of driver.Key, members []member) ([]member, int, error) {
+	r := replyOf(cmd)
+	if err := r.refused(); err != nil {
+		name, _ := cmd.Args()[1].(string)
+		return members, 0, s.refusedKeys(ctx, doing, err, []string{name}, []string{"zset"})
+	}
+	n := r.list()
+	for range n {
+		text, _ := r.text()
+		members = append(members, member{of, text})
+	}
+	return members, n, nil
+}
+
+// recordOf returns the key of the record that a member of their order stands for.
+func (v *view) recordOf(m *member) driver.Key {
+	key := m.of
+	switch {
+	case m.text == "":
+	case v.ordered:
+		key.Sort = m.text
+	default:
+		key.Partition = m.text
+	}
+	return key
+}
+
+// readRecordsOf reads the records of members of their order.
+func (s *Store) readRecordsOf(ctx context.Context, v *view, members []member, chunk *driver.Chunk, unread *driver.Unread) error {
+	keys := make([]driver.Key, len(members))
+	for i := range members {
+		keys[i] = v.recordOf(&members[i])
 	}
 	rows := make([]driver.Row, len(keys))
 	err := s.get(ctx, v, keys, nil, rows)
 	if errors.Is(err, driver.ErrCorrupt) {
-		err = s.getEach(ctx, v, keys, rows)
+		err = s.getEach(ctx, v, keys, rows, unread)
 	}
-	if _, ok := errors.AsType[driver.Unread](err); err != nil && !ok {
+	if err != nil {
 		return err
 	}
 	for i := range rows {
@@ -224,72 +248,53 @@ func (s *Store) fillRecords(ctx context.Context, v *view, m *mark, chunk *driver
 			chunk.Rows = append(chunk.Rows, rows[i])
 		}
 	}
-	m.Keys = m.Keys[n:]
-	return err
+	return nil
 }
 
 // getEach reads the rows under keys one by one; those that cannot be read are as if they
-// were not there, and in the error.
-func (s *Store) getEach(ctx context.Context, v *view, keys []driver.Key, rows []driver.Row) error {
-	var unread driver.Unread
+// were not there, and in unread.
+func (s *Store) getEach(ctx context.Context, v *view, keys []driver.Key, rows []driver.Row, unread *driver.Unread) error {
 	for i := range keys {
 		err := s.get(ctx, v, keys[i:i+1], nil, rows[i:i+1])
 		switch {
 		case errors.Is(err, driver.ErrCorrupt):
-			unread = append(unread, err)
+			*unread = append(*unread, err)
 			rows[i].Reset()
 		case err != nil:
 			return err
 		}
 	}
-	return unread.Err()
+	return nil
 }
 
-// fillMembers reads rows of the sets of the names until the chunk is full.
-func (s *Store) fillMembers(ctx context.Context, v *view, m *mark, chunk *driver.Chunk) error {
-	var unread driver.Unread
-	for len(m.Keys) > 0 && len(chunk.Rows)+len(unread) < chunkRows {
-		key, ok := v.keyOf(m.Keys[0])
-		done := true
-		if ok {
-			var err error
-			done, err = s.fillSet(ctx, v, key, m, chunk, &unread)
-			if errors.Is(err, driver.ErrCorrupt) { // it is none of ours, as a whole
-				unread, done = append(unread, err), true
-			} else if err != nil {
+// eachKey calls do with the names of all keys of a table, some hundreds at a time: those of
+// records that are not dead, and listed ones to which no further record belongs.
+func (s *Store) eachKey(ctx context.Context, v *view, do func(keys []string, done []listed) error) error {
+	w := &walk{view: v, more: true, width: 1}
+	for {
+		if err := s.find(ctx, w); err != nil || len(w.waiting) == 0 {
+			return err
+		}
+		waited := w.waiting
+		var keys []string
+		if v.class == driver.Records {
+			var unread driver.Unread // a key of another program is passed over
+			members, err := s.readSets(ctx, w, 2*chunkRows, &unread)
+			if err != nil {
 				return err
 			}
-		}
-		if done {
-			m.Keys, m.After = m.Keys[1:], nil
-		}
-	}
-	return unread.Err()
-}
-
-// fillSet reads the next members of a set, as many as the chunk has room for.
-func (s *Store) fillSet(ctx context.Context, v *view, key driver.Key, m *mark, chunk *driver.Chunk, unread *driver.Unread) (done bool, err error) {
-	set, limit := v.set(key.Partition), chunkRows-len(chunk.Rows)-len(*unread)
-	cmd := goredis.NewRawCmd(ctx, askPage(set, &driver.Span{From: string(m.After)}, limit)...)
-	if err := s.read(ctx, cmd); err != nil {
-		return false, s.failed(ctx, "walk "+v.name, err)
-	}
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
-		return false, s.refusedKeys(ctx, "walk "+v.name, err, []string{set}, []string{"zset"})
-	}
-	n := r.list()
-	for range n {
-		member, _ := r.text()
-		m.After = append([]byte(member), 0)
-		row := driver.Row{Key: driver.Key{Partition: key.Partition}}
-		if err := v.readWhole(member, &row); err != nil {
-			*unread = append(*unread, err)
+			for i := range members {
+				if key := v.recordOf(&members[i]); members[i].text != "" {
+					keys = append(keys, v.key(&key))
+				}
+			}
 		} else {
-			chunk.Rows = append(chunk.Rows, row)
+			w.waiting = nil
+		}
+		if err := do(keys, waited[:len(waited)-len(w.waiting)]); err != nil {
+			return err
 		}
 	}
-	return n < limit, nil
 }
 
 // readWhole reads a member of a set into row, of which the partition is set already.

@@ -49,7 +49,7 @@ func commands() []command {
 		{"load", "FILE", "measure the data models of a workload file, and say which to take", load},
 		{"check", "URL FILE", "check a schema against a store, without changing anything", check},
 		{"verify", "URL COLLECTION", "compare the indexes of a collection with its records", verify},
-		{"maintain", "URL COLLECTION", "remove what expired, and what interrupted writers left", maintain},
+		{"maintain", "URL [COLLECTION]", "remove what expired, and what interrupted writers left", maintain},
 		{"rebuild", "URL COLLECTION INDEX", "make an index anew from its records", rebuild},
 		{"conform", "URL", "test a store against the contract of a backend", conform},
 		{"version", "", "print the program's version", version},

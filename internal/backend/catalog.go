@@ -68,6 +68,11 @@ func (n Name) Later(t *driver.Table, layout, know int) error {
 	return n.Schema("table %s has layout %d, this program knows %d; open it with a later release", t.Name, layout, know)
 }
 
+// Earlier is the error of a table of a layout that is read no more.
+func (n Name) Earlier(t *driver.Table, layout, know int) error {
+	return n.Schema("table %s has layout %d, this program knows %d; open it with the release that wrote it and copy the records", t.Name, layout, know)
+}
+
 // NoTable is the error of a table that is not there.
 func (n Name) NoTable(doing string, t *driver.Table) error {
 	return n.Schema("%s %s: there is no such table; define it first", doing, t.Name)

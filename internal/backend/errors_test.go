@@ -42,6 +42,7 @@ func TestErrors(t *testing.T) {
 		{who.OtherMark("t"), "store: walk t: the mark is not one of this table: invalid", driver.ErrInvalid},
 		{who.NoTable("attach", &driver.Table{Name: "t"}), "store: attach t: there is no such table; define it first: schema does not fit", driver.ErrSchema},
 		{who.NoField("attach", &driver.Table{Name: "t"}, "f"), "store: attach t: there is no field f; define the table first: schema does not fit", driver.ErrSchema},
+		{who.Earlier(&driver.Table{Name: "t"}, 1, 2), "store: table t has layout 1, this program knows 2; open it with the release that wrote it and copy the records: schema does not fit", driver.ErrSchema},
 		{who.Later(&driver.Table{Name: "t"}, 3, 1), "store: table t has layout 3, this program knows 1; open it with a later release: schema does not fit", driver.ErrSchema},
 	} {
 		if tt.err.Error() != tt.want || !errors.Is(tt.err, tt.kind) {

@@ -53,8 +53,7 @@ func (v *Views[V]) Each(do func(*driver.Table, *V)) {
 	}
 }
 
-// Set makes known what of returns of each table. The caller sees to it that nothing
-// else changes the views meanwhile.
+// Set makes known what of returns of each table. It may be called at the same time as any other.
 func (v *Views[V]) Set(tables []*driver.Table, of func(*driver.Table) *V) {
 	v.change(func(all map[*driver.Table]*V) {
 		for _, t := range tables {
@@ -63,8 +62,8 @@ func (v *Views[V]) Set(tables []*driver.Table, of func(*driver.Table) *V) {
 	})
 }
 
-// Forget removes what is known of the tables, by their names. The caller sees to it
-// that nothing else changes the views meanwhile.
+// Forget removes what is known of the tables, by their names. It may be called at the same time as
+// any other.
 func (v *Views[V]) Forget(tables []*driver.Table) {
 	v.change(func(all map[*driver.Table]*V) {
 		maps.DeleteFunc(all, func(known *driver.Table, _ *V) bool {
@@ -74,12 +73,16 @@ func (v *Views[V]) Forget(tables []*driver.Table) {
 }
 
 func (v *Views[V]) change(change func(map[*driver.Table]*V)) {
-	next := map[*driver.Table]*V{}
-	if all := v.all.Load(); all != nil {
-		maps.Copy(next, *all)
+	for {
+		next, all := map[*driver.Table]*V{}, v.all.Load()
+		if all != nil {
+			maps.Copy(next, *all)
+		}
+		change(next)
+		if v.all.CompareAndSwap(all, &next) {
+			return
+		}
 	}
-	change(next)
-	v.all.Store(&next)
 }
 
 // Unknown is the error of a call with a table of which nothing is known.

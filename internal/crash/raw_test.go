@@ -18,6 +18,7 @@ type rawRow struct {
 	token string   // of a loose row or claim, in hex
 	body  string   // its fields, in whatever form
 	dead  bool
+	goes  bool // by itself
 }
 
 // A reader reads all rows of a collection, without any code of this module.
@@ -95,6 +96,7 @@ type finding struct {
 	state      state
 	garbage    int // rows that no record has, in indexes that are apart from the records
 	tombstones int
+	fading     int // of the tombstones: those that go by themselves
 	faults     []string
 }
 
@@ -108,9 +110,14 @@ func (p *point) look(s *site, rows []rawRow) finding {
 		if r.table != "" || !p.owns(r.parts[0]) {
 			continue
 		}
-		if r.dead {
+		switch {
+		case r.dead && r.goes:
+			f.tombstones, f.fading = f.tombstones+1, f.fading+1
+		case r.dead:
 			f.tombstones++
-		} else {
+		case r.goes:
+			fault("the record %q goes by itself", r.parts)
+		default:
 			m, err := r.member()
 			if err != nil {
 				fault("%v", err)

@@ -98,7 +98,11 @@ func redisRows(ctx context.Context, c *goredis.Client, collection, key string, a
 	}
 	if table == "" {
 		hash, err := c.HGetAll(ctx, key).Result()
-		return []rawRow{{parts: partsOf(partition + sort), body: fmt.Sprint(hash), dead: hash["_dead"] != ""}}, err
+		if err != nil {
+			return nil, err
+		}
+		left, err := c.PTTL(ctx, key).Result() // below 0 of one that stays
+		return []rawRow{{parts: partsOf(partition + sort), body: fmt.Sprint(hash), dead: hash["_dead"] != "", goes: left >= 0}}, err
 	}
 	members, err := c.ZRange(ctx, key, 0, -1).Result()
 	var rows []rawRow

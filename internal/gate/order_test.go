@@ -108,6 +108,43 @@ func authors(ctx context.Context, p *play) error {
 	return nil
 }
 
+// comeAndGo lets all records of an author die, all and some of others die and one come back,
+// and rows go and come back. It notes in want what a walk finds then.
+func (p *play) comeAndGo(ctx context.Context, want map[string]driver.Token) error {
+	do := func(op driver.Op) error {
+		name := op.Row.Key.Partition + op.Row.Key.Sort
+		if op.If == driver.AtRev {
+			op.Rev, op.Row.Ring = want[name], []driver.Token{want[name]}
+		}
+		token, err := p.do(ctx, op)
+		if want[name] = token; op.Do == driver.Delete {
+			delete(want, name)
+		}
+		return err
+	}
+	var ops []driver.Op
+	for _, i := range []int{7, 27, 47, 8, 28, 6, 26, 46} {
+		death := postOp(p, driver.Put, p.post(fmt.Sprint(p.author, i%20), fmt.Sprint(i)), driver.AtRev, driver.Token{})
+		death.Row = driver.Row{Key: death.Row.Key, Dead: true, Expires: 99}
+		ops = append(ops, death)
+	}
+	for _, i := range []int{28, 26} {
+		ops = append(ops, postOp(p, driver.Put, p.post(fmt.Sprint(p.author, i%20), fmt.Sprint(i)), driver.AtRev, driver.Token{}))
+	}
+	for _, row := range []struct {
+		do driver.Verb
+		at int64
+	}{{driver.Delete, 9}, {driver.Delete, 29}, {driver.Put, 29}, {driver.Delete, 49}} {
+		ops = append(ops, driver.Op{Do: row.do, Table: p.byAt, Row: driver.Row{Key: p.entry(fmt.Sprint(p.author, 9), row.at, "x")}})
+	}
+	for _, op := range ops {
+		if err := do(op); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // walk reads a whole table in pieces and finds all rows of this play.
 func walk(ctx context.Context, p *play) error {
 	want := map[string]driver.Token{}
@@ -120,6 +157,9 @@ func walk(ctx context.Context, p *play) error {
 		}
 		want[record.Row.Key.Partition+record.Row.Key.Sort] = token
 		want[entry.Row.Key.Partition+entry.Row.Key.Sort] = token
+	}
+	if err := p.comeAndGo(ctx, want); err != nil {
+		return err
 	}
 	seen := map[string]bool{}
 	for _, t := range []*driver.Table{p.posts, p.byAt} {

@@ -66,9 +66,9 @@ var calledBy = map[string][]string{
 	"redis/insert": {"redis/span"},
 	"redis/remove": {},
 	"redis/edit":   {},
-	"redis/put":    {"redis/span", "redis/rows"},
-	"redis/patch":  {"redis/span", "redis/over", "redis/rows"},
-	"redis/commit": {"redis/span", "redis/over"},
+	"redis/put":    {"redis/span", "redis/sets", "redis/rows"},
+	"redis/patch":  {"redis/span", "redis/over", "redis/sets", "redis/rows"},
+	"redis/commit": {"redis/span", "redis/over", "redis/sets"},
 }
 
 // run runs a script, which the server may have forgotten.
@@ -138,14 +138,11 @@ func editable(ops []driver.Op) bool {
 	return len(ops) == 1 && op.Do == driver.Patch && op.If == driver.AtRev && len(op.Row.Ring) > 0 && len(adds(op.Edits)) == 0
 }
 
-// place adds the keys of a Put and its rows: the order, whose members are keys alone,
-// comes before them. Its member is added, too, and two arguments for each row.
+// place adds the keys of a Put and its rows: the list of names and the order, whose members are
+// keys alone, come before them. Its member is added, too, and two arguments for each row.
 func (s *redisStore) place(c *script, ops []driver.Op, other func(op *driver.Op) (a, b string)) {
-	c.keys = append(c.keys, s.key(ops[0].Table, ops[0].Row.Key))
-	if ordered(&ops[0]) {
-		c.keys = append(c.keys, s.order(ops[0].Table, ops[0].Row.Key.Partition))
-		c.add(ops[0].Row.Key.Sort)
-	}
+	c.keys = append(c.keys, s.key(ops[0].Table, ops[0].Row.Key), s.list(), s.order(ops[0].Table, ops[0].Row.Key.Partition))
+	c.add(ops[0].Row.Key.Sort)
 	for i := range ops[1:] {
 		c.keys = append(c.keys, s.key(ops[1+i].Table, ops[1+i].Row.Key))
 		a, b := other(&ops[1+i])
@@ -169,14 +166,14 @@ func (s *redisStore) insertScript(token driver.Token, ops []driver.Op) script {
 
 func (s *redisStore) removeScript(token driver.Token, ops []driver.Op) script {
 	c := script{label: "redis/remove"}
-	c.add(ringAfter(token, &ops[0]), string(ops[0].Rev[:]), ops[0].Row.Expires)
+	c.add(ringAfter(token, &ops[0]), string(ops[0].Rev[:]), ops[0].Row.Expires, ttl(&ops[0]))
 	s.place(&c, ops, func(op *driver.Op) (a, b string) { return "[" + op.Row.Key.Sort, "(" + op.Row.Key.Sort + "\xff" })
 	return c
 }
 
 func (s *redisStore) editScript(token driver.Token, ops []driver.Op) script {
 	op := &ops[0]
-	c := script{label: "redis/edit", keys: []string{s.key(op.Table, op.Row.Key)}, ops: []int{0}}
+	c := script{label: "redis/edit", keys: []string{s.key(op.Table, op.Row.Key), s.list()}, ops: []int{0}}
 	args := patchArgs(op)
 	sets := 2 + 2*args[1].(int)
 	c.add(ringAfter(token, op), string(op.Rev[:]), 0, len(args)-sets)
@@ -196,13 +193,8 @@ func ringAfter(token driver.Token, op *driver.Op) string {
 
 func (s *redisStore) putScript(token driver.Token, ops []driver.Op) script {
 	op := &ops[0]
-	c := script{label: "redis/put", keys: []string{s.key(op.Table, op.Row.Key)}, ops: []int{0}}
-	sort := ""
-	if ordered(op) {
-		c.keys = append(c.keys, s.order(op.Table, op.Row.Key.Partition))
-		sort = op.Row.Key.Sort
-	}
-	c.add(string(token[:]), condition(op), sort, 16*op.Table.Ring)
+	c := script{label: "redis/put", keys: []string{s.key(op.Table, op.Row.Key), s.order(op.Table, op.Row.Key.Partition)}, ops: []int{0}}
+	c.add(string(token[:]), condition(op), op.Row.Key.Sort, 16*op.Table.Ring, ttl(op))
 	s.addRows(&c, ops)
 	for _, p := range fieldsOf(op) {
 		c.add(p)
@@ -224,6 +216,7 @@ func (s *redisStore) addRows(c *script, ops []driver.Op) {
 	for _, i := range slices.Concat(gone, more) {
 		c.keys = append(c.keys, s.key(ops[i].Table, ops[i].Row.Key))
 	}
+	c.keys = append(c.keys, s.list())
 	for _, i := range gone {
 		c.add(ops[i].Row.Key.Sort)
 	}
@@ -235,8 +228,11 @@ func (s *redisStore) addRows(c *script, ops []driver.Op) {
 
 // ordered reports whether an op may change the order of records.
 func ordered(op *driver.Op) bool {
-	return op.Table.Class == driver.Records && len(op.Table.Sort) > 0 && (op.Do == driver.Put || op.Do == driver.Delete)
+	return op.Table.Class == driver.Records && (op.Do == driver.Put || op.Do == driver.Delete)
 }
+
+// ttl returns after how many milliseconds a dead record goes by itself.
+func ttl(op *driver.Op) int64 { return op.Table.Retention.Milliseconds() }
 
 func condition(op *driver.Op) string {
 	if op.If == driver.AtRev {
@@ -377,8 +373,9 @@ func (s *redisStore) commitScript(token driver.Token, ops []driver.Op) script {
 		case op.Do == driver.Fence:
 			args = append(args, op.Row.Expires)
 		}
-		c.add(kind, condition(op), shape, op.Row.Key.Sort, 16*op.Table.Ring, len(args))
+		c.add(kind, condition(op), shape, op.Row.Key.Sort, 16*op.Table.Ring, ttl(op), len(args))
 		c.add(args...)
 	}
+	c.keys = append(c.keys, s.list())
 	return c
 }

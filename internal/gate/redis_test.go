@@ -47,31 +47,15 @@ func newRedis(t testing.TB, client *goredis.Client) func(statements) store {
 
 // drop removes all that lies under the prefix.
 func (s *redisStore) drop(ctx context.Context) (n int64, err error) {
-	for cursor := "0"; ; {
-		v, err := s.send(ctx, "redis/walk", map[string]any{"cursor": cursor, "pattern": s.prefix + "*", "count": 1000})
+	keys := s.client.Scan(ctx, 0, s.prefix+"*", 1000).Iterator()
+	for keys.Next(ctx) {
+		gone, err := s.send(ctx, "redis/drop", map[string]any{"keys": []string{keys.Val()}})
 		if err != nil {
 			return n, err
 		}
-		page := v.([]any)
-		if names := page[1].([]any); len(names) > 0 {
-			gone, err := s.send(ctx, "redis/drop", map[string]any{"keys": wordsOf(names)})
-			if err != nil {
-				return n, err
-			}
-			n += gone.(int64)
-		}
-		if cursor = page[0].(string); cursor == "0" {
-			return n, nil
-		}
+		n += gone.(int64)
 	}
-}
-
-func wordsOf(list []any) []string {
-	var words []string
-	for _, v := range list {
-		words = append(words, v.(string))
-	}
-	return words
+	return n, keys.Err()
 }
 
 func (s *redisStore) send(ctx context.Context, label string, params map[string]any) (any, error) {
@@ -94,6 +78,9 @@ func (s *redisStore) key(t *driver.Table, k driver.Key) string {
 	}
 	return name
 }
+
+// list returns the name of the list of names.
+func (s *redisStore) list() string { return s.prefix + "_keys" }
 
 func (s *redisStore) order(t *driver.Table, partition string) string {
 	return s.prefix + t.Name + ":{" + partition + "}"
@@ -188,31 +175,31 @@ func (s *redisStore) Count(ctx context.Context, span driver.Span) (int, error) {
 	return int(v.(int64)), nil
 }
 
-// Walk goes on after a mark, which is the cursor of the server, one page at most.
+// Walk goes on after a mark, which is a name, one page at most.
 func (s *redisStore) Walk(ctx context.Context, t *driver.Table, mark string) ([]driver.Row, string, error) {
-	if mark == "" {
-		mark = "0"
-	}
-	v, err := s.send(ctx, "redis/walk", map[string]any{"cursor": mark, "pattern": s.prefix + t.Name + ":{*", "count": 40})
+	head := s.prefix + t.Name + ":{"
+	const limit = 2
+	v, err := s.send(ctx, "redis/names", map[string]any{"list": s.list(), "from": max(mark, head), "to": head + "\xff", "limit": limit})
 	if err != nil {
 		return nil, "", err
 	}
-	page := v.([]any)
 	var rows []driver.Row
-	for _, name := range page[1].([]any) {
+	for _, name := range v.([]any) {
 		more, err := s.rowsUnder(ctx, t, name.(string))
 		if err != nil {
 			return nil, "", err
 		}
 		rows = append(rows, more...)
+		mark = name.(string) + "\x00"
 	}
-	if mark = page[0].(string); mark == "0" {
+	if len(v.([]any)) < limit {
 		mark = ""
 	}
 	return rows, mark, nil
 }
 
-// rowsUnder returns the rows of a table that lie under one name.
+// rowsUnder returns the rows of a table to which one listed name leads: those of a set, or
+// a dead record.
 func (s *redisStore) rowsUnder(ctx context.Context, t *driver.Table, name string) ([]driver.Row, error) {
 	tag := strings.TrimPrefix(name, s.prefix+t.Name+":{")
 	at := strings.LastIndexByte(tag, '}')
@@ -220,8 +207,8 @@ func (s *redisStore) rowsUnder(ctx context.Context, t *driver.Table, name string
 	if t.Class != driver.Records {
 		return s.Range(ctx, driver.Span{Table: t, Key: k})
 	}
-	if k.Sort == "" && len(t.Sort) > 0 {
-		return nil, nil // the order of a partition
+	if k.Sort == "" {
+		return s.Range(ctx, driver.Span{Table: t, Key: k})
 	}
 	row, err := s.row(ctx, t, k, nil)
 	return []driver.Row{row}, err

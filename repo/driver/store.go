@@ -78,6 +78,10 @@ type Store interface {
 	// Rows that cannot be read do not end a walk: the chunk in which they would be has
 	// the others, its mark, and comes with an [Unread] that names them. Any other error
 	// comes once, last, with an empty chunk.
+	//
+	// The rows of a Native table are its entries as the index has them, one for each: Key
+	// is that of the row of Home, and Fields are the values of the columns of Partition and
+	// Sort. A store that cannot list them, or not those of elements, answers ErrUnsupported.
 	Walk(ctx context.Context, t *Table, mark string) iter.Seq2[Chunk, error]
 
 	// Close waits for calls under way, releases everything and makes what was

@@ -1,5 +1,7 @@
 package driver
 
+import "time"
+
 // A Class says what the rows of a table stand for.
 type Class uint8
 
@@ -42,6 +44,11 @@ type Table struct {
 	// Ring is how many of its last tokens each row keeps; see [Row.Ring]. It is
 	// zero where the outcome of a commit is always known.
 	Ring int
+
+	// Retention, unless it is 0, lets a store remove a row by itself that is Dead, when no
+	// Put and no Fence has changed it for so long. A row that a Put brings back to life stays.
+	// Such rows need not be found by a Walk, and not be gone after a Drop.
+	Retention time.Duration
 
 	// Plain says that every commit to the table is one op without a condition, a Put or
 	// a Delete, and that all Puts of a key mean the same, so that it does not matter which

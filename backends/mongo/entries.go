@@ -1,0 +1,137 @@
+package mongo
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// mostEntries is how many entries of a native index a chunk has at most. They are small.
+const mostEntries = 2 * backend.ChunkRows
+
+// chunkNative reads the entries of a native index after a mark, in their order. Where the
+// index has the _id the server answers from it alone, without a look at a document. Of a list
+// it would answer one element of each document.
+func (s *Store) chunkNative(ctx context.Context, v *view, from string) (driver.Chunk, error) {
+	t, cols := v.native.table, v.native.fields()
+	if slices.ContainsFunc(cols, func(f keyField) bool { return f.elem }) {
+		return driver.Chunk{}, unsupported("walk %s: the server does not list elements", t.Name)
+	}
+	if !v.native.unique {
+		cols = append(cols, keyField{name: "_id", kind: driver.String})
+	}
+	after, err := v.afterEntry(from, len(cols))
+	if err != nil {
+		return driver.Chunk{}, err
+	}
+	w := command("find", v.collection)
+	beyond(&w, cols, after)
+	sort := w.open(typeDocument, "sort")
+	for _, f := range cols {
+		w.int32(f.name, f.direction())
+	}
+	w.close(sort)
+	w.text("hint", t.Name)
+	w.int64("limit", mostEntries)
+	w.int32("batchSize", mostEntries+1)
+	projection := w.open(typeDocument, "projection")
+	w.int32("_id", 1)
+	for _, f := range v.native.fields() {
+		w.int32(f.name, 1)
+	}
+	w.close(projection)
+	s.acknowledged(&w)
+	b, err := s.documents(ctx, "walk "+t.Name, w)
+	if err != nil {
+		return driver.Chunk{}, v.lostIndex(err)
+	}
+	return v.readEntries(&b)
+}
+
+// beyond appends the condition of the documents whose values come after some in the order of
+// columns, or of all. Each column is named, as an index wants it that is partial.
+func beyond(w *writer, cols []keyField, after []driver.Value) {
+	filter := w.open(typeDocument, "filter")
+	if after == nil {
+		anything(w, cols)
+		w.close(filter)
+		return
+	}
+	or := w.open(typeArray, "$or")
+	for i, f := range cols {
+		one := w.open(typeDocument, strconv.Itoa(i))
+		for j := range i {
+			w.value(cols[j].name, after[j])
+		}
+		op := "$gt"
+		if f.desc {
+			op = "$lt"
+		}
+		of := w.open(typeDocument, f.name)
+		w.value(op, after[i])
+		w.close(of)
+		anything(w, cols[i+1:])
+		w.close(one)
+	}
+	w.close(or)
+	w.close(filter)
+}
+
+// anything appends conditions that any value meets.
+func anything(w *writer, cols []keyField) {
+	for _, f := range cols {
+		of := w.open(typeDocument, f.name)
+		w.head(typeMinKey, "$gte")
+		w.close(of)
+	}
+}
+
+// afterEntry returns the values of the entry that a mark names, nil at the beginning.
+func (v *view) afterEntry(from string, columns int) ([]driver.Value, error) {
+	t := v.native.table
+	text, ok := backend.ParseMark(t.Name, from)
+	if ok && text == "" {
+		return nil, nil
+	}
+	vals, rest, err := driver.ParseParts(nil, text, slices.Concat(t.Partition, t.Sort))
+	if !v.native.unique {
+		vals = append(vals, driver.StringValue(rest))
+	}
+	if !ok || err != nil || len(vals) != columns {
+		return nil, who.OtherMark(t.Name)
+	}
+	return vals, nil
+}
+
+// readEntries reads the documents of an answer as entries.
+func (v *view) readEntries(b *batch) (chunk driver.Chunk, err error) {
+	t, cols := v.native.table, v.native.fields()
+	id := ""
+	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
+		id = idIn(e.data)
+		row := driver.Row{Rev: someToken, Fields: make([]driver.Value, len(cols))}
+		for i, f := range cols {
+			if row.Fields[i] = fieldIn(e.data, f.name); row.Fields[i].Kind() != f.kind {
+				return driver.Chunk{}, v.badRow(id, f.name)
+			}
+		}
+		if row.Key, ok = v.keyOf(id); !ok {
+			return driver.Chunk{}, v.badRow(id, "_id")
+		}
+		chunk.Rows = append(chunk.Rows, row)
+	}
+	if n := len(chunk.Rows); n == mostEntries || n > 0 && b.more {
+		text, err := driver.AppendParts(nil, slices.Concat(t.Partition, t.Sort), chunk.Rows[n-1].Fields)
+		if err != nil {
+			return driver.Chunk{}, v.badRow(id, "_id")
+		}
+		if !v.native.unique {
+			text = append(text, id...)
+		}
+		chunk.Mark = backend.Mark(t.Name, string(text))
+	}
+	return chunk, nil
+}

@@ -1,0 +1,111 @@
+package redis
+
+import (
+	"context"
+	"strings"
+
+	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// The list of names has the name of each set, and of each dead record that does not go by
+// itself. It is a sorted set, which the scripts keep in step with what they write, so that
+// the keys of a table are found without a look at those of others. A script has keys of one
+// slot only: one server has one list, a cluster one for each slot.
+const listName = "_keys"
+
+// lists is how many lists of names there are.
+func (s *Store) lists() int {
+	if s.inCluster() {
+		return slots
+	}
+	return 1
+}
+
+// list returns the name of a list, by its number.
+func (s *Store) list(n int) string {
+	if s.inCluster() {
+		return s.prefix + listName + "{" + tags()[n] + "}"
+	}
+	return s.prefix + listName
+}
+
+// listOf returns the name of the list that has the keys of a partition.
+func (s *Store) listOf(partition string) string {
+	if s.inCluster() {
+		return s.list(slotOf(partition))
+	}
+	return s.list(0)
+}
+
+// A listed key is one of a list of names.
+type listed struct {
+	list int
+	name string
+}
+
+const (
+	listsAtOnce = 2048 // lists of a cluster that are asked in one pipeline
+	namesAtOnce = 256  // names that a list is asked for
+)
+
+// names returns names of a table's keys that come after a place, in order; more says
+// whether there may be others, and from which place on.
+func (s *Store) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, more bool, err error) {
+	for next = after; len(found) == 0 && next.list < s.lists(); {
+		if found, next, err = s.askLists(ctx, doing, head, next); err != nil {
+			return nil, after, false, err
+		}
+	}
+	return found, next, next.list < s.lists(), nil
+}
+
+// askLists asks some lists, from a place on, and returns the place behind what was found.
+func (s *Store) askLists(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
+	n := min(s.lists()-after.list, listsAtOnce)
+	cmds := make([]*goredis.RawCmd, n)
+	for i := range cmds {
+		from := "[" + head
+		if i == 0 && after.name != "" {
+			from = "(" + after.name
+		}
+		cmds[i] = goredis.NewRawCmd(ctx, "zrange", s.list(after.list+i), from, "("+head+"\xff", "bylex", "limit", "0", namesAtOnce)
+	}
+	if err := s.askAll(ctx, doing, cmds); err != nil {
+		return nil, after, err
+	}
+	for i, cmd := range cmds {
+		r := replyOf(cmd)
+		if err := r.refused(); err != nil {
+			name := s.list(after.list + i)
+			return nil, after, s.refusedKeys(ctx, doing, err, []string{name}, []string{"zset"})
+		}
+		names := r.list()
+		for range names {
+			name, _ := r.text()
+			found = append(found, listed{after.list + i, name})
+		}
+		if names == namesAtOnce || len(found) >= 4*namesAtOnce { // read on from there
+			next = listed{list: after.list + i + 1}
+			if names == namesAtOnce {
+				next = found[len(found)-1]
+			}
+			return found, next, nil
+		}
+	}
+	return found, listed{list: after.list + n}, nil
+}
+
+// keyOf returns the key of a record, or the partition of a set, from its name.
+func (v *view) keyOf(name string) (driver.Key, bool) {
+	rest, ok := strings.CutPrefix(name, v.head)
+	partition, sort, closed := strings.Cut(rest, "}")
+	return driver.Key{Partition: partition, Sort: sort}, ok && closed
+}
+
+// isSet reports whether a listed key is a set: of rows, or the order of records. Else it is a
+// dead record.
+func (v *view) isSet(key driver.Key) bool {
+	return v.class != driver.Records || key.Sort == "" && (v.ordered || !strings.HasSuffix(key.Partition, "#"))
+}

@@ -1,0 +1,320 @@
+package repo
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"sync/atomic"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A BatchError says which records of [Repo.InsertAll] were not inserted.
+type BatchError struct {
+	Inserted int       // records that were
+	Failed   []Failure // those that were not, in order; at most 100 are kept
+	More     int       // further ones that were not
+}
+
+// A Failure is one record that was not inserted.
+type Failure struct {
+	Index int // in the sequence, from 0
+	Err   error
+}
+
+// Error returns the numbers and the first failure.
+func (e *BatchError) Error() string {
+	return fmt.Sprintf("%d records inserted, %d not; the first, record %d: %v", e.Inserted, len(e.Failed)+e.More, e.Failed[0].Index, e.Failed[0].Err)
+}
+
+// Unwrap returns the failures' errors.
+func (e *BatchError) Unwrap() []error {
+	errs := make([]error, len(e.Failed))
+	for i, f := range e.Failed {
+		errs[i] = f.Err
+	}
+	return errs
+}
+
+// add takes failures that come after those before.
+func (e *BatchError) add(failed []Failure) {
+	room := min(len(failed), 100-len(e.Failed))
+	e.Failed = append(e.Failed, failed[:room]...)
+	e.More += len(failed) - room
+}
+
+const (
+	bulkSize   = 64  // records that InsertAll commits at once where the store can
+	bulkGather = 512 // records that it has at hand where one commit cannot have them all
+	bulkAtOnce = 32  // and commits that it then has under way
+)
+
+// InsertAll inserts records as they come from a sequence, and returns how many were
+// inserted: many in one commit where the store can, and several commits at once where
+// one changes a single partition or record. Each record is inserted or not by itself:
+// one that fails does not keep others out, and a *BatchError says which failed and why.
+// Of two records with one key, or one unique value, the first is inserted. An error of the
+// sequence, and one of the store that is about no record, ends it: what is under way is
+// done first, and the error comes with the *BatchError of those that failed before.
+// Version fields are not filled.
+func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
+	k := r.begin("insert all")
+	if ctx == nil || records == nil {
+		return 0, r.end(&k, nil, cmp.Or(noContext(ctx), invalid("the sequence is nil")))
+	}
+	b := bulk{c: r.collection, k: &k}
+	n := 0
+	for rec, err := range records {
+		if err != nil {
+			return b.end(errors.Join(fmt.Errorf("record %d: %w", n, err), b.flush(ctx)))
+		}
+		w, err := r.writeOf(doInsert, &rec)
+		if err != nil {
+			b.failed = append(b.failed, Failure{n, r.annotate("insert", nil, err)})
+		} else if err := b.add(ctx, bulkWrite{w, n}); err != nil {
+			return b.end(err)
+		}
+		n++
+	}
+	return b.end(b.flush(ctx))
+}
+
+// A bulk is an InsertAll under way.
+type bulk struct {
+	c       *collection
+	k       *call
+	pending []bulkWrite
+	values  map[uniqueValue]bool // that the pending want, as far as no commit looks after them
+	failed  []Failure            // since the last flush
+	report  BatchError
+}
+
+// A bulkWrite is the insert of a record with its place in the sequence.
+type bulkWrite struct {
+	write
+	index int
+}
+
+// A uniqueValue is the entry of a record in a unique index.
+type uniqueValue struct {
+	x   *index
+	key driver.Key
+}
+
+// add takes a record. It inserts those before it if they are many, or if one of them wants a
+// unique value of this one.
+func (b *bulk) add(ctx context.Context, w bulkWrite) error {
+	most := bulkSize
+	if b.c.store.facts.Unit < driver.UnitStore {
+		most = bulkGather
+	}
+	values := b.valuesOf(&w)
+	shared := slices.ContainsFunc(values, func(v uniqueValue) bool { return b.values[v] })
+	if shared || len(b.pending) == most {
+		if err := b.flush(ctx); err != nil {
+			return err
+		}
+	}
+	b.pending = append(b.pending, w)
+	for _, v := range values {
+		if b.values == nil {
+			b.values = map[uniqueValue]bool{}
+		}
+		b.values[v] = true
+	}
+	return nil
+}
+
+// valuesOf returns the unique values of a record for which records of other commits compete.
+func (b *bulk) valuesOf(w *bulkWrite) (values []uniqueValue) {
+	if b.c.store.facts.Unit == driver.UnitStore {
+		return nil
+	}
+	bld := newBuilder()
+	defer bld.release()
+	for _, x := range b.c.indexes {
+		if !x.Unique || !x.loose && !x.native {
+			continue
+		}
+		keys, err := bld.entries(nil, b.c, x, &w.key, w.next.vals)
+		if err != nil {
+			continue // the insert will say so
+		}
+		for _, key := range keys {
+			values = append(values, uniqueValue{x, key})
+		}
+	}
+	return values
+}
+
+// flush inserts the pending records, and adds to the report what became of them. Its error
+// is about no record.
+func (b *bulk) flush(ctx context.Context) error {
+	chains := b.chains()
+	var next atomic.Int64
+	var stop atomic.Bool
+	b.k.atOnce(min(len(chains), bulkAtOnce), func(_ int, k *call) {
+		for i := int(next.Add(1)) - 1; i < len(chains); i = int(next.Add(1)) - 1 {
+			if chains[i].insert(ctx, k, &stop); chains[i].err != nil {
+				stop.Store(true)
+			}
+		}
+	})
+	var fatal []Failure
+	for i := range chains {
+		ch := &chains[i]
+		b.report.Inserted += ch.inserted
+		b.failed = append(b.failed, ch.failed...)
+		if ch.err != nil {
+			fatal = append(fatal, Failure{ch.rest[0].index, ch.err})
+		}
+	}
+	inOrder := func(a, b Failure) int { return cmp.Compare(a.Index, b.Index) }
+	slices.SortFunc(b.failed, inOrder)
+	b.report.add(b.failed)
+	b.pending, b.failed = b.pending[:0], nil
+	clear(b.values)
+	slices.SortFunc(fatal, inOrder)
+	return firstOf(fatal)
+}
+
+// firstOf returns the first error, and the others that are of unknown outcome: of each of them
+// somebody must hear.
+func firstOf(fatal []Failure) (err error) {
+	for i, f := range fatal {
+		switch {
+		case i == 0:
+			err = f.Err
+		case errors.Is(f.Err, ErrUnknownOutcome):
+			err = fmt.Errorf("%w; and %w", err, f.Err)
+		}
+	}
+	return err
+}
+
+// A chain is records of which one commit can have several, in their order.
+type chain struct {
+	c        *collection
+	rest     []bulkWrite // not yet inserted
+	inserted int
+	failed   []Failure
+	err      error // about no record
+}
+
+// chains divides the pending records.
+func (b *bulk) chains() (list []chain) {
+	unit, at := b.c.store.facts.Unit, map[string]int{}
+	for _, w := range b.pending {
+		place := ""
+		if unit < driver.UnitStore {
+			place = w.key.Partition
+		}
+		if unit == driver.UnitRecord {
+			place += w.key.Sort
+		}
+		i, there := at[place]
+		if !there {
+			i = len(list)
+			at[place], list = i, append(list, chain{c: b.c})
+		}
+		list[i].rest = append(list[i].rest, w)
+	}
+	return list
+}
+
+// insert inserts the records of the chain, together where the store can, until another chain
+// had to stop.
+func (ch *chain) insert(ctx context.Context, k *call, stop *atomic.Bool) {
+	for len(ch.rest) > 0 && ch.err == nil && !stop.Load() {
+		ch.insertSome(ctx, k, ch.together())
+	}
+}
+
+// together returns how many records the next commit has: no key twice, and no more bytes than the
+// store takes. With their indexes they may still be too large.
+func (ch *chain) together() int {
+	f := &ch.c.store.facts
+	if f.Unit < driver.UnitPartition {
+		return 1
+	}
+	seen, bytes := map[driver.Key]bool{}, 0
+	for i := range ch.rest {
+		w := &ch.rest[i]
+		bytes += bytesIn(w.key, w.next.vals, w.next.extra)
+		if seen[w.key] || i == bulkSize || i > 0 && f.MaxBytes > 0 && bytes > f.MaxBytes {
+			return i
+		}
+		seen[w.key] = true
+	}
+	return len(ch.rest)
+}
+
+// insertSome inserts the next n records in one commit or, if one of them fails, one by one.
+func (ch *chain) insertSome(ctx context.Context, k *call, n int) {
+	some := ch.rest[:n]
+	ws := make([]write, n)
+	for i := range some {
+		ws[i] = some[i].write
+	}
+	_, err := ch.c.run(ctx, k, ws)
+	var at *keyed
+	switch {
+	case err == nil:
+		ch.inserted += n
+	case n > 1 && !fatal(err):
+		for range n { // the records before the one that failed are not written yet
+			if ch.insertSome(ctx, k, 1); ch.err != nil {
+				return
+			}
+		}
+		return
+	case n == 1 && errors.As(err, &at) && !fatal(err):
+		ch.failed = append(ch.failed, Failure{some[0].index, ch.c.annotate("insert", nil, err)})
+	case n > 1:
+		ch.err = fmt.Errorf("records %s, in one commit: %w", numbers(some), err)
+		return
+	default:
+		ch.err = fmt.Errorf("record %d: %w", some[0].index, err)
+		return
+	}
+	ch.rest = ch.rest[n:]
+}
+
+// numbers returns the places of records, for people.
+func numbers(some []bulkWrite) string {
+	first, last := some[0].index, some[len(some)-1].index
+	if last-first == len(some)-1 {
+		return fmt.Sprintf("%d to %d", first, last)
+	}
+	return fmt.Sprintf("%d to %d, %d of them", first, last, len(some))
+}
+
+// fatal reports whether an error is about the store and not about one record.
+func fatal(err error) bool {
+	for _, kind := range []error{ErrUnavailable, ErrThrottled, ErrTimeout, ErrClosed, ErrFull, ErrCorrupt, ErrInternal, ErrSchema, ErrUnknownOutcome} {
+		if errors.Is(err, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// end ends the operation: err, if there is one, ended it early.
+func (b *bulk) end(err error) (int, error) {
+	batch := &b.report
+	switch {
+	case len(batch.Failed) == 0:
+	case err == nil:
+		err = batch
+	default:
+		err = fmt.Errorf("%w; before that, %w", err, batch)
+	}
+	err = b.c.end(b.k, nil, err)
+	if e, ok := errors.AsType[*Error](err); ok && batch.Inserted > 0 {
+		e.Retryable = false
+	}
+	return batch.Inserted, err
+}
