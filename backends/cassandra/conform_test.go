@@ -37,7 +37,8 @@ func TestConformanceWithNativeIndexes(t *testing.T) {
 	}
 }
 
-// at returns the URL of a keyspace, which is made if it is not there.
+// at returns the URL of a keyspace, which is made if it is not there, for a client that waits
+// for a busy machine.
 func at(url, keyspace string) string {
-	return strings.TrimSuffix(url, "/") + "/" + keyspace + "?replication=1"
+	return strings.TrimSuffix(url, "/") + "/" + keyspace + "?replication=1&timeout=60s&connect_timeout=60s"
 }

@@ -178,7 +178,7 @@ func TestContextsInSilence(t *testing.T) {
 // whose context ended.
 func TestClientTimeout(t *testing.T) {
 	t.Parallel()
-	s := newSilent(t, 500*time.Millisecond)
+	s := newSilent(t, 3*time.Second)
 	s.proxy.Set(toxic.Fault{Kind: toxic.Hold, Way: toxic.Answers})
 	if err := s.commit(t.Context(), s.ts.insert(t, s.author, "2")); !errors.Is(err, driver.ErrUnknownOutcome) {
 		t.Errorf("commit: %v, want ErrUnknownOutcome", err)

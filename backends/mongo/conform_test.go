@@ -12,7 +12,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	url := with(testserver.Shared(t, testserver.Mongo).URL, "database=conform")
+	url := with(testserver.Shared(t, testserver.Mongo).URL, "database=conform"+patient)
 	open := func(ctx context.Context) (driver.Store, error) { return mongo.Open(ctx, url) }
 	for _, kind := range []string{"native", "table"} {
 		t.Run(kind, func(t *testing.T) { conformance.Run(t, conformance.WithKind(open, kind)) })
@@ -22,10 +22,13 @@ func TestConformance(t *testing.T) {
 // On a server that stands alone, which has no transactions, native indexes keep the contract.
 func TestConformanceOfAServerThatStandsAlone(t *testing.T) {
 	t.Parallel()
-	url := with(testserver.StartStandalone(t).URL, "database=conform")
+	url := with(testserver.StartStandalone(t).URL, "database=conform"+patient)
 	open := func(ctx context.Context) (driver.Store, error) { return mongo.Open(ctx, url) }
 	conformance.Run(t, conformance.WithKind(open, "native"))
 }
+
+// patient are options by which a busy machine is waited for.
+const patient = "&serverSelectionTimeoutMS=60000&timeoutMS=60000"
 
 // with adds an option to a URL.
 func with(url, option string) string {

@@ -39,7 +39,7 @@ func shared(t testing.TB) (*mongo.Store, *backendtest.Tables, *mongodriver.Datab
 	t.Helper()
 	url := testserver.Shared(t, testserver.Mongo).URL
 	name := "test" + driver.NewToken().String()
-	s, ts := open(t, with(url, "database="+name))
+	s, ts := open(t, with(url, "database="+name+patient))
 	db := raw(t, url).Database(name)
 	t.Cleanup(func() { db.Drop(context.WithoutCancel(t.Context())) })
 	return s, ts, db

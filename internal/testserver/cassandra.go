@@ -23,12 +23,12 @@ func cassandraKind() kind {
 			"paxos_variant=v2",
 			"auto_snapshot=false", // TRUNCATE and DROP keep no copy of what goes
 			// A busy machine should make tests slow, not red.
-			"read_request_timeout=10s",
-			"range_request_timeout=20s",
-			"write_request_timeout=10s",
-			"cas_contention_timeout=5s",
+			"read_request_timeout=30s",
+			"range_request_timeout=30s",
+			"write_request_timeout=30s",
+			"cas_contention_timeout=30s",
 			"truncate_request_timeout=60s",
-			"request_timeout=20s",
+			"request_timeout=50s",
 		),
 		// A change of the schema is in the commit log; a server that starts again wants it as files,
 		// too, which takes most of the time of a change.
