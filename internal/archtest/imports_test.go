@@ -29,7 +29,7 @@ var rules = []rule{
 	{`^docs/tiny$`, `^repo/driver$`, ``},
 	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
-	{`^bench(/.+)?$`, `^(repo|repo/driver|backends/\w+|internal/.+|bench/.+)$`, `.*`},
+	{`^bench(/.+)?$`, `^(repo|repo/driver|backends(/\w+)?|internal/.+|bench/.+)$`, `.*`},
 	{`^internal/backend(/.+)?$`, `^repo/driver$`, ``},
 	// Tests of stores, which is why it may use what no store may.
 	{`^internal/backendtest$`, `^(repo|repo/driver|repotest|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/repo"
+)
+
+// Every store has every figure at every size, and nothing is left in it.
+func TestGrowth(t *testing.T) {
+	url, file := "pebble:"+t.TempDir(), filepath.Join(t.TempDir(), "growth.json")
+	var out, progress bytes.Buffer
+	args := []string{"-records", "200,500", "-calls", "20", "-json", file, "memory:", url}
+	if err := growth(t.Context(), args, &out, &progress); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []report
+	if err := json.Unmarshal(data, &all); err != nil || len(all) != 2 {
+		t.Fatalf("%d reports, %v; want 2", len(all), err)
+	}
+	for _, r := range all {
+		if len(r.Sizes) != 2 || r.Sizes[0].Records != 200 || r.Sizes[1].Records != 500 {
+			t.Fatalf("%s: sizes %v", r.Store, r.Sizes)
+		}
+		for _, s := range r.Sizes {
+			for _, f := range s.Figures {
+				if f.Value <= 0 && f.Name != "tombstones removed" {
+					t.Errorf("%s at %d: %s: %v", r.Store, s.Records, f.Name, f.Value)
+				}
+			}
+		}
+		if !strings.Contains(out.String(), "### "+r.Store+"\n\n| | 200 | 500 |\n|---|---|---|\n| posts: insert many, a second |") {
+			t.Errorf("no table of %s:\n%s", r.Store, &out)
+		}
+	}
+	checkEmpty(t, url)
+}
+
+func checkEmpty(t *testing.T, url string) {
+	t.Helper()
+	store, err := backends.Open(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if names, err := repo.Collections(t.Context(), store); err != nil || len(names) > 0 {
+		t.Errorf("collections %v are left, %v", names, err)
+	}
+}
+
+// A run that is interrupted leaves nothing either.
+func TestInterrupted(t *testing.T) {
+	url := "pebble:" + t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	progress := writerFunc(func(p []byte) (int, error) {
+		if strings.Contains(string(p), "update") {
+			cancel()
+		}
+		return len(p), nil
+	})
+	if err := growth(ctx, []string{"-records", "200", "-calls", "20", url}, &bytes.Buffer{}, progress); err == nil {
+		t.Error("no error")
+	}
+	checkEmpty(t, url)
+}
+
+type writerFunc func(p []byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestFlags(t *testing.T) {
+	for args, want := range map[string]string{
+		"":                               "no store",
+		"-records 99 memory:":            "from 100 on",
+		"-records 200,200 memory:":       "each greater",
+		"-records 2e3 memory:":           "want numbers",
+		"-records 200 -calls 0 memory:":  "at least 1",
+		"-records 200 -calls 21 memory:": "at most a tenth",
+		"nosuch:":                        "the scheme",
+	} {
+		if err := growth(t.Context(), strings.Fields(args), &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", args, err, want)
+		}
+	}
+}

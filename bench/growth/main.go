@@ -1,0 +1,96 @@
+// Command growth measures what a store's calls and its upkeep cost while a collection grows, and a
+// partition: see docs/growth.md.
+//
+//	go run ./bench/growth [-records 10000,100000,1000000] [-calls N] [-json FILE] URL...
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := growth(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "growth:", err)
+		os.Exit(1)
+	}
+}
+
+// options are the flags and arguments.
+type options struct {
+	records []int // sizes, each greater than the one before
+	calls   int
+	json    string
+	urls    []string
+}
+
+func parse(args []string, stderr io.Writer) (options, error) {
+	o := options{records: []int{10_000, 100_000, 1_000_000}}
+	f := flag.NewFlagSet("growth", flag.ContinueOnError)
+	f.SetOutput(stderr)
+	f.Func("records", "measure at these `numbers` of records, from few to many, 10000,100000,1000000 unless given", func(text string) (err error) {
+		o.records, err = parseSizes(text)
+		return err
+	})
+	f.IntVar(&o.calls, "calls", 500, "measure so many `calls` of each kind")
+	f.StringVar(&o.json, "json", "", "write all figures to this `file`")
+	if err := f.Parse(args); err != nil {
+		return o, err
+	}
+	switch o.urls = f.Args(); {
+	case len(o.urls) == 0:
+		return o, errors.New("no store: give one URL or several; what is written there begins with growth_ and is removed")
+	case o.calls < 1 || o.calls > o.records[0]/10:
+		return o, fmt.Errorf("-calls %d: at least 1, and at most a tenth of the fewest records", o.calls)
+	}
+	return o, nil
+}
+
+func parseSizes(text string) ([]int, error) {
+	var sizes []int
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 100 || len(sizes) > 0 && n <= sizes[len(sizes)-1] {
+			return nil, fmt.Errorf("%q: want numbers from 100 on, each greater than the one before", word)
+		}
+		sizes = append(sizes, n)
+	}
+	return sizes, nil
+}
+
+// growth does what the flags say.
+func growth(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, err := parse(args, stderr)
+	if err != nil {
+		return err
+	}
+	var all []report
+	for _, url := range o.urls {
+		r, err := measure(ctx, url, &o, stderr)
+		if err != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+		all = append(all, *r)
+		if err := r.print(stdout); err != nil {
+			return err
+		}
+	}
+	if o.json != "" {
+		return writeJSON(o.json, all)
+	}
+	return nil
+}
