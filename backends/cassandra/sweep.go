@@ -23,6 +23,11 @@ const shortestRun = 10
 // Sweep removes dead records that are old, and what is left of rows of indexes among them, from
 // one page of a table and of those that lie in it. What it removes it has read, and
 // removes as of the time when that was written: whatever came after has a later one.
+//
+// A range, too, takes nothing away that was not read. The time of a write is its ballot, and a
+// partition takes a ballot only when that before it is committed at a quorum, as which the
+// page was read. So what is not newer than the latest row of a run had been read, and
+// whatever comes is newer.
 func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old func(*driver.Row) bool) (driver.Swept, error) {
 	if err := s.enter(ctx); err != nil {
 		return driver.Swept{}, err
