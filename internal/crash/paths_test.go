@@ -42,12 +42,15 @@ func stateOf(members ...member) state {
 }
 
 // A path is a write. It goes through states: the first is from before it, the last from
-// after it, and a crash leaves one of them.
+// after it, and a crash leaves one of them. Those of a bulk come in any order: its commits
+// are under way at the same time, each of another home.
 type path struct {
 	name   string
 	states func(home string) []state
 	do     func(ctx context.Context, r *repo.Repo[member], home string) error
 }
+
+const bulk = "bulk"
 
 func paths() []path {
 	first := func(home string) member { return newMember(home, "a", "red", "x", "1") }
@@ -86,8 +89,8 @@ func paths() []path {
 			g.Delete(repo.Key{h, "b"})
 			return g.Commit(ctx)
 		}},
-		{"bulk", func(h string) []state {
-			return []state{{}, stateOf(first(h), second(h)), stateOf(first(h), second(h), stranger(h))}
+		{bulk, func(h string) []state {
+			return []state{{}, stateOf(first(h), second(h)), stateOf(stranger(h)), stateOf(first(h), second(h), stranger(h))}
 		}, func(ctx context.Context, r *repo.Repo[member], h string) error {
 			_, err := r.InsertAll(ctx, list(first(h), second(h), stranger(h)))
 			return err

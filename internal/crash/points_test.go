@@ -29,7 +29,13 @@ type point struct {
 	calls    int  // of the write that were done
 	done     bool // the write was acknowledged
 	over     bool // all calls were done
-	outcomes []*repo.Outcome
+	outcomes []outcome
+}
+
+// An outcome is that of a commit which was begun, with the home of its first record.
+type outcome struct {
+	*repo.Outcome
+	home string
 }
 
 // owns reports whether a home is one of the point's.
@@ -125,11 +131,11 @@ func hear(points []*point, line string) error {
 	case "over":
 		p.over = true
 	default:
-		o := new(repo.Outcome)
-		if err := o.UnmarshalText([]byte(what)); err != nil {
+		o, of := new(repo.Outcome), struct{ Partition string }{}
+		if err := errors.Join(o.UnmarshalText([]byte(what)), json.Unmarshal([]byte(what), &of)); err != nil {
 			return fmt.Errorf("a writer says %q: %w", line, err)
 		}
-		p.outcomes = append(p.outcomes, o)
+		p.outcomes = append(p.outcomes, outcome{o, partsOf(of.Partition)[0]})
 	}
 	return nil
 }

@@ -109,14 +109,17 @@ func (p *point) resolve(ctx context.Context, s *site, r *repo.Repo[member], f fi
 		at = min(at, len(p.outcomes)) // one commit had several of the steps
 	}
 	for i, o := range p.outcomes {
-		want := repo.NotCommitted
+		done, want := i < at, repo.NotCommitted
+		if p.path.name == bulk {
+			done = len(f.state.only(func(m member) bool { return m.Home == o.home })) > 0
+		}
 		switch {
-		case i < at && !s.facts.Uncertain && len(f.state) == 0:
+		case done && !s.facts.Uncertain && len(f.state) == 0:
 			want = repo.Unknown // where every commit is final, nothing is kept of what was deleted
-		case i < at:
+		case done:
 			want = repo.Committed
 		}
-		if got, err := r.Resolve(ctx, o); got != want || err != nil {
+		if got, err := r.Resolve(ctx, o.Outcome); got != want || err != nil {
 			return fmt.Errorf("commit %d is resolved as %s, %v; want %s", i+1, got, err, want)
 		}
 	}
