@@ -180,7 +180,14 @@ func outcomeFaults() map[string]fault {
 	}) {
 		all[id] = f
 	}
-	for id, f := range grouped("errors and limits", map[string]fault{
+	for id, f := range limitFaults() {
+		all[id] = f
+	}
+	return all
+}
+
+func limitFaults() map[string]fault {
+	return grouped("errors and limits", map[string]fault{
 		"wrapped": func(b *broken) {
 			b.get = func(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 				return bare(b.Store.Get(ctx, t, keys, mask, rows))
@@ -192,10 +199,7 @@ func outcomeFaults() map[string]fault {
 		"key limit":              opFault(func(_ *broken, op *driver.Op) bool { return len(op.Row.Key.Partition+op.Row.Key.Sort) < 1000 }),
 		"record limit":           valueFault(textsAs(cuts(1 << 16))),
 		"text keys":              valueFault(odd),
-	}) {
-		all[id] = f
-	}
-	return all
+	})
 }
 
 // forgetsTokens knows a token that comes again only if it is among the newest n of

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -141,14 +142,14 @@ func TestResultIsKept(t *testing.T) {
 // A lossy store forgets now and then the row of an index.
 type lossy struct {
 	*watched
-	n int
+	n atomic.Int64
 }
 
 func (s *lossy) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	var kept []driver.Op
 	for _, op := range ops {
 		if op.Table.Class == driver.Rows && op.Do == driver.Put {
-			if s.n++; s.n%50 == 0 {
+			if s.n.Add(1)%50 == 0 {
 				continue
 			}
 		}
@@ -204,13 +205,13 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 // A cancelling store interrupts the run while it makes its n-th table.
 type cancelling struct {
 	*watched
-	n      int
+	n      atomic.Int64 // tables still to be made
 	cancel func()
 }
 
 func (s *cancelling) Define(ctx context.Context, tables []*driver.Table) error {
 	err := s.watched.Define(ctx, tables)
-	if s.n--; s.n == 0 {
+	if s.n.Add(-1) == 0 {
 		s.cancel()
 	}
 	return err
@@ -226,7 +227,8 @@ func (s *cancelling) Commit(ctx context.Context, token driver.Token, ops []drive
 func TestRunThatIsInterruptedWhileItOpensLeavesNothing(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		ctx, cancel := context.WithCancel(t.Context())
-		s := &cancelling{watched: newWatched(), n: n, cancel: cancel}
+		s := &cancelling{watched: newWatched(), cancel: cancel}
+		s.n.Store(int64(n))
 		if _, err := Run(ctx, mustParse(t, small), options(s)); !errors.Is(err, context.Canceled) {
 			t.Errorf("interrupted in definition %d: %v, want context.Canceled", n, err)
 		}

@@ -35,17 +35,6 @@ type write struct {
 	stranger bool // the refusal is that of a unique native index which the schema lacks
 }
 
-type verb uint8
-
-const (
-	doInsert verb = iota
-	doReplace
-	doPut
-	doUpdate
-	doPatch
-	doDelete
-)
-
 // run does all writes in one commit, or none, and returns the version that the
 // records have from then on. A refusal that an expected version does not explain
 // is tried again against what is there now.
@@ -245,49 +234,6 @@ func (c *collection) prepare(w *write) error {
 	}
 	w.cond, w.rev = blindCond(w)
 	return nil
-}
-
-// expected checks what is there, which is known, against the verb and version.
-func (w *write) expected() error {
-	switch {
-	case w.verb == doInsert && w.old.live && w.why != "":
-		return fmt.Errorf("%s: %w", w.why, ErrExists)
-	case w.verb == doInsert && w.old.live:
-		return ErrExists
-	case w.old.live:
-		if !w.expect.IsZero() && w.expect != w.old.version {
-			return fmt.Errorf("the record has another version than %s%s: %w", w.expect, because(w.why), ErrConflict)
-		}
-		return nil
-	case w.exists:
-		return ErrNotFound
-	case w.verb == doDelete && !w.expect.IsZero():
-		return fmt.Errorf("the record with version %s is not there: %w", w.expect, ErrConflict)
-	case w.verb == doReplace, w.verb == doUpdate, w.verb == doPatch, w.verb == doPut && !w.expect.IsZero():
-		return ErrNotFound
-	}
-	return nil
-}
-
-// because returns what a store said of a refusal, as the end of a sentence.
-func because(why string) string {
-	if why == "" {
-		return ""
-	}
-	return " (" + why + ")"
-}
-
-// blindCond returns the condition of a write that was not preceded by a read.
-func blindCond(w *write) (driver.Cond, driver.Token) {
-	switch {
-	case w.verb == doInsert:
-		return driver.Absent, driver.Token{}
-	case !w.expect.IsZero():
-		return driver.AtRev, driver.Token(w.expect)
-	case w.exists, w.verb == doReplace, w.verb == doPatch:
-		return driver.Present, driver.Token{}
-	}
-	return driver.Any, driver.Token{}
 }
 
 // try sends one commit for all writes. A refusal comes with the index of the

@@ -20,6 +20,33 @@ type article struct {
 	Version repo.Version `repo:",version"`
 }
 
+// meeting returns a store that notes the faults which calls meet.
+func meeting(t *testing.T, unit driver.Unit, met *[]string) *repotest.Store {
+	t.Helper()
+	store, err := repotest.New(memory.New(&memory.Options{Unit: &unit}), &repotest.Options{
+		Uncertain: true,
+		Observe: func(e repotest.Event) {
+			if e.Fault != repotest.None {
+				*met = append(*met, fmt.Sprintf("%s %s %s %s by %s", e.Operation, e.Call, e.Tables[0], e.Fault, e.Rule))
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+func openArticles(t *testing.T, store *repotest.Store, collection string) *repo.Repo[article] {
+	t.Helper()
+	r, err := repo.Open[article](t.Context(), repo.NewStore(store, nil), repo.Schema{Collection: collection, Partition: []string{"author"},
+		Indexes: []repo.Index{{Name: "topics", Partition: []string{"topic"}}, {Name: "slugs", Partition: []string{"slug"}, Unique: true}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 // A rule that names an operation and a collection hits the same write on every store: on one that
 // changes any rows together, and on one that puts rows and claims of indexes before the record.
 func TestRulesByOperation(t *testing.T) {
@@ -27,27 +54,9 @@ func TestRulesByOperation(t *testing.T) {
 		t.Run(unit.String(), func(t *testing.T) {
 			ctx := t.Context()
 			var met []string
-			store, err := repotest.New(memory.New(&memory.Options{Unit: &unit}), &repotest.Options{
-				Uncertain: true,
-				Observe: func(e repotest.Event) {
-					if e.Fault != repotest.None {
-						met = append(met, fmt.Sprintf("%s %s %s %s by %s", e.Operation, e.Call, e.Tables[0], e.Fault, e.Rule))
-					}
-				},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			open := func(collection string) *repo.Repo[article] {
-				r, err := repo.Open[article](ctx, repo.NewStore(store, nil), repo.Schema{Collection: collection, Partition: []string{"author"},
-					Indexes: []repo.Index{{Name: "topics", Partition: []string{"topic"}}, {Name: "slugs", Partition: []string{"slug"}, Unique: true}}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return r
-			}
-			articles, others := open("articles"), open("articles_old")
-			err = store.Set(
+			store := meeting(t, unit, &met)
+			articles, others := openArticles(t, store, "articles"), openArticles(t, store, "articles_old")
+			err := store.Set(
 				repotest.Rule{Name: "other", On: repotest.Commit, Operation: "insert", Collection: "articles", Nth: 2, Fault: repotest.Taken},
 				repotest.Rule{Name: "slow writer", On: repotest.Commit, Operation: "replace", Fault: repotest.Conflict},
 				repotest.Rule{Operation: "find", Collection: "articles", Fault: repotest.Unavailable},

@@ -201,7 +201,7 @@ func TestFullServer(t *testing.T) {
 	backendtest.MustCommit(t, s, ts.Insert(t, "ann", "first"))
 	do(t, admin, "CONFIG", "SET", "maxmemory", 4<<20)
 	var ids []string
-	done, full := 0, 0 // those refused in a row: a server's memory goes up and down
+	done, full := 0, 0 // full counts refusals in a row: memory goes up and down, so one may be done after some
 	for i := 0; full < 20 && i < 5000; i++ {
 		ops := ts.Insert(t, "ann", fmt.Sprint(i))
 		ops[0].Row.Fields[backendtest.FieldTitle] = driver.StringValue(strings.Repeat("x", 8000))
