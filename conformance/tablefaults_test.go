@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 )
 
 func tableFaults() map[string]fault {
-	return grouped("catalog and schema", map[string]fault{
+	all := grouped("catalog and schema", map[string]fault{
 		"facts":             func(b *broken) { b.facts = func(f *driver.Facts) { f.Native = driver.Ability{} } },
 		"abilities":         func(b *broken) { b.hidden = true },
 		"define again":      defineClears(),
@@ -29,9 +30,36 @@ func tableFaults() map[string]fault {
 				return b.Store.Define(ctx, tables)
 			}
 		},
-		"attach":             attachRefuses,
-		"attach nothing":     func(b *broken) { b.attach = b.Store.Define },
-		"drop":               dropsNothing,
+		"attach":         attachRefuses,
+		"attach nothing": func(b *broken) { b.attach = b.Store.Define },
+		"drop":           dropsNothing,
+		"counter": func(b *broken) {
+			b.count = func(ctx context.Context, s driver.Span) (int, error) { s.Limit = 0; return b.Store.Count(ctx, s) }
+		},
+		"sizer":                        func(b *broken) { b.size = func(context.Context, *driver.Table) (int64, error) { return 0, nil } },
+		"open twice":                   defineClears(),
+		"open at once":                 defineClears(),
+		"interrupted open":             dropsNothing,
+		"another key":                  noCatalog(),
+		"another kind":                 noCatalog(),
+		"field added":                  fixedFields(),
+		"without define":               attachRefuses,
+		"drop collection":              dropsNothing,
+		"index in an empty collection": noRows(),
+		"index on records":             walksNothing,
+		"index of another program":     buildsAmongOthers,
+		"another way":                  walksNothing,
+		"lacking index":                noRows(),
+		"rebuild with open":            walksPast(),
+		"rebuild refused":              freeForAll(),
+		"rebuild":                      checksAlone,
+	})
+	maps.Copy(all, nativeFaults())
+	return all
+}
+
+func nativeFaults() map[string]fault {
+	return grouped("catalog and schema", map[string]fault{
 		"native":             takesNative,
 		"native definitions": func(b *broken) { nothingIsSchema(b) },
 		"native spans":       spanFault(func(s *driver.Span) { s.To = "" }),
@@ -54,26 +82,6 @@ func tableFaults() map[string]fault {
 			listsLess()(b)
 			b.row = func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }
 		},
-		"counter": func(b *broken) {
-			b.count = func(ctx context.Context, s driver.Span) (int, error) { s.Limit = 0; return b.Store.Count(ctx, s) }
-		},
-		"sizer":                        func(b *broken) { b.size = func(context.Context, *driver.Table) (int64, error) { return 0, nil } },
-		"open twice":                   defineClears(),
-		"open at once":                 defineClears(),
-		"interrupted open":             dropsNothing,
-		"another key":                  noCatalog(),
-		"another kind":                 noCatalog(),
-		"field added":                  fixedFields(),
-		"without define":               attachRefuses,
-		"drop collection":              dropsNothing,
-		"index in an empty collection": noRows(),
-		"index on records":             walksNothing,
-		"index of another program":     buildsAmongOthers,
-		"another way":                  walksNothing,
-		"lacking index":                noRows(),
-		"rebuild with open":            walksPast(),
-		"rebuild refused":              freeForAll(),
-		"rebuild":                      checksAlone,
 	})
 }
 

@@ -333,6 +333,28 @@ func inStep(t *testing.T, r *repo.Repo[letter], records int) {
 	}
 }
 
+// chunkWise returns which rows a table has, and the marks of its chunks, each of which is read by
+// a walk of its own.
+func chunkWise(t *testing.T, s *redis.Store, table *driver.Table) (seen map[driver.Key]int, marks []string) {
+	t.Helper()
+	seen = map[driver.Key]int{}
+	for mark := ""; ; marks = append(marks, mark) {
+		for chunk, err := range s.Walk(t.Context(), table, mark) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, row := range chunk.Rows {
+				seen[row.Key]++
+			}
+			mark = chunk.Mark
+			break
+		}
+		if mark == "" {
+			return seen, marks
+		}
+	}
+}
+
 // A walk sees all rows of all masters, also while slots move, and goes on from its marks when they have moved.
 func TestWalkOfCluster(t *testing.T) {
 	t.Parallel()
@@ -347,24 +369,7 @@ func TestWalkOfCluster(t *testing.T) {
 		}
 		backendtest.MustCommit(t, s, ops)
 	}
-	seen := map[driver.Key]int{}
-	var marks []string
-	for mark := ""; ; {
-		for chunk, err := range s.Walk(t.Context(), ts.Posts, mark) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, row := range chunk.Rows {
-				seen[row.Key]++
-			}
-			mark = chunk.Mark
-			break // every chunk by a walk of its own
-		}
-		if mark == "" {
-			break
-		}
-		marks = append(marks, mark)
-	}
+	seen, marks := chunkWise(t, s, ts.Posts)
 	if len(seen) != authors*each || len(marks) < 2 {
 		t.Errorf("%d rows by %d chunks, want %d by 3 or more", len(seen), len(marks)+1, authors*each)
 	}

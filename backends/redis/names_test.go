@@ -23,50 +23,33 @@ import (
 func unlisted(t testing.TB, clients []*goredis.Client, prefix string) (wrong []string) {
 	t.Helper()
 	ctx := t.Context()
-	listed, members := map[string]bool{}, map[string]bool{}
-	records := map[string]bool{}
-	for _, c := range clients {
-		keys := c.Scan(ctx, 0, prefix+"*", 1000).Iterator()
-		for keys.Next(ctx) {
-			key := keys.Val()
-			if strings.HasPrefix(key, prefix+"_keys") {
-				for _, name := range c.ZRange(ctx, key, 0, -1).Val() {
-					listed[name] = true
-				}
+	listed, members, records := map[string]bool{}, map[string]bool{}, map[string]bool{}
+	eachKey(t, clients, prefix+"_keys", func(c *goredis.Client, key string) {
+		for _, name := range c.ZRange(ctx, key, 0, -1).Val() {
+			listed[name] = true
+		}
+	})
+	eachKey(t, clients, prefix, func(c *goredis.Client, key string) {
+		ttl := c.PTTL(ctx, key).Val() // -1 of a key that stays
+		switch kind := c.Type(ctx, key).Val(); {
+		case strings.HasPrefix(key, prefix+"_"):
+		case kind == "zset" && !listed[key]:
+			wrong = append(wrong, key+" is not listed")
+		case kind == "zset":
+			for _, m := range c.ZRange(ctx, key, 0, -1).Val() {
+				members[key+m] = true
 			}
-		}
-		if err := keys.Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, c := range clients {
-		keys := c.Scan(ctx, 0, prefix+"*", 1000).Iterator()
-		for keys.Next(ctx) {
-			key := keys.Val()
-			ttl := c.PTTL(ctx, key).Val() // -1 of a key that stays
-			switch kind := c.Type(ctx, key).Val(); {
-			case strings.HasPrefix(key, prefix+"_"):
-			case kind == "zset" && !listed[key]:
-				wrong = append(wrong, key+" is not listed")
-			case kind == "zset":
-				for _, m := range c.ZRange(ctx, key, 0, -1).Val() {
-					members[key+m] = true
-				}
-			case c.HExists(ctx, key, "_dead").Val():
-				if (ttl < 0) != listed[key] {
-					wrong = append(wrong, fmt.Sprintf("%s is dead, goes after %v, and listed: %v", key, ttl, listed[key]))
-				}
-			case ttl >= 0 || listed[key]:
-				wrong = append(wrong, fmt.Sprintf("%s lives, goes after %v, and listed: %v", key, ttl, listed[key]))
-			default:
-				records[key] = true
+		case c.HExists(ctx, key, "_dead").Val():
+			if (ttl < 0) != listed[key] {
+				wrong = append(wrong, fmt.Sprintf("%s is dead, goes after %v, and listed: %v", key, ttl, listed[key]))
 			}
-			delete(listed, key)
+		case ttl >= 0 || listed[key]:
+			wrong = append(wrong, fmt.Sprintf("%s lives, goes after %v, and listed: %v", key, ttl, listed[key]))
+		default:
+			records[key] = true
 		}
-		if err := keys.Err(); err != nil {
-			t.Fatal(err)
-		}
-	}
+		delete(listed, key)
+	})
 	for key := range listed {
 		wrong = append(wrong, key+" is listed and not there")
 	}
@@ -83,6 +66,20 @@ func unlisted(t testing.TB, clients []*goredis.Client, prefix string) (wrong []s
 		}
 	}
 	return wrong
+}
+
+// eachKey calls do for each key of some servers that begins with a prefix.
+func eachKey(t testing.TB, clients []*goredis.Client, prefix string, do func(c *goredis.Client, key string)) {
+	t.Helper()
+	for _, c := range clients {
+		keys := c.Scan(t.Context(), 0, prefix+"*", 1000).Iterator()
+		for keys.Next(t.Context()) {
+			do(c, keys.Val())
+		}
+		if err := keys.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func keysOf(m map[string]bool) func(func(string) bool) {
@@ -328,81 +325,98 @@ func TestListOfNamesControl(t *testing.T) {
 	}
 }
 
-// A dead record goes by itself when its time is over, and not before. A fence gives it as much
-// again, and one that has come back to life stays.
-func TestDeadRecordsGoByThemselves(t *testing.T) {
-	t.Parallel()
+// A brief table is one whose dead records go soon.
+type brief struct {
+	t     *testing.T
+	s     *redis.Store
+	table *driver.Table
+}
+
+func newBrief(t *testing.T, retention time.Duration) *brief {
+	t.Helper()
 	server := testserver.Shared(t, testserver.Redis)
 	s, err := redis.Open(t.Context(), server.URL+"?prefix="+driver.NewToken().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
-	const retention = 500 * time.Millisecond
+	t.Cleanup(func() { s.Close() })
 	id := []driver.Column{{Name: "id", Kind: driver.String}}
-	table := &driver.Table{Name: "short", Partition: id, Ring: 4, Retention: retention}
-	if err := s.Define(t.Context(), []*driver.Table{table}); err != nil {
+	b := &brief{t, s, &driver.Table{Name: "short", Partition: id, Ring: 4, Retention: retention}}
+	if err := s.Define(t.Context(), []*driver.Table{b.table}); err != nil {
 		t.Fatal(err)
 	}
-	key := func(name string) driver.Key { return backendtest.KeyOf(t, table, name) }
-	commit := func(op driver.Op) (began time.Time) {
-		t.Helper()
-		op.Table, began = table, time.Now()
-		backendtest.MustCommit(t, s, []driver.Op{op})
-		return began
-	}
-	get := func(name string) driver.Row {
-		t.Helper()
-		rows := make([]driver.Row, 1)
-		if err := s.Get(t.Context(), table, []driver.Key{key(name)}, nil, rows); err != nil {
-			t.Fatal(err)
-		}
-		return rows[0]
-	}
-	gone := func(name string) time.Time {
-		t.Helper()
-		for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(5 * time.Millisecond) {
-			if row := get(name); row.Rev.IsZero() {
-				return time.Now()
-			}
-		}
-		t.Fatalf("%s is there after a minute", name)
-		return time.Time{}
-	}
-	died := driver.Op{Do: driver.Put, Row: driver.Row{Key: key("dies"), Dead: true, Expires: 1}}
-	back := died
-	back.Row.Key = key("back")
-	commit(back)
-	back.Row.Dead, back.Row.Expires = false, 0
-	commit(back)
-	again := back
-	again.Row.Key = key("again")
-	commit(again)
-	row := get("again")
-	commit(driver.Op{Do: driver.Put, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Key: key("again"), Dead: true, Expires: 1, Ring: row.Ring}})
-	row = get("again")
-	commit(driver.Op{Do: driver.Put, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Key: key("again"), Ring: row.Ring}})
+	return b
+}
 
+func (b *brief) key(name string) driver.Key { return backendtest.KeyOf(b.t, b.table, name) }
+
+// commit does an op on a record of a name, and returns from when on.
+func (b *brief) commit(name string, op driver.Op) (began time.Time) {
+	b.t.Helper()
+	op.Table, op.Row.Key, began = b.table, b.key(name), time.Now()
+	backendtest.MustCommit(b.t, b.s, []driver.Op{op})
+	return began
+}
+
+func (b *brief) get(name string) driver.Row {
+	b.t.Helper()
+	rows := make([]driver.Row, 1)
+	if err := b.s.Get(b.t.Context(), b.table, []driver.Key{b.key(name)}, nil, rows); err != nil {
+		b.t.Fatal(err)
+	}
+	return rows[0]
+}
+
+// gone returns when a record is gone.
+func (b *brief) gone(name string) time.Time {
+	b.t.Helper()
+	for began := time.Now(); time.Since(began) < time.Minute; time.Sleep(5 * time.Millisecond) {
+		if row := b.get(name); row.Rev.IsZero() {
+			return time.Now()
+		}
+	}
+	b.t.Fatalf("%s is there after a minute", name)
+	return time.Time{}
+}
+
+// A dead record goes by itself when its time is over, and not before. A fence gives it as much
+// again, and one that has come back to life stays.
+func TestDeadRecordsGoByThemselves(t *testing.T) {
+	t.Parallel()
+	const retention = 500 * time.Millisecond
+	b := newBrief(t, retention)
+	dies := driver.Op{Do: driver.Put, Row: driver.Row{Dead: true, Expires: 1}}
+	lives := driver.Op{Do: driver.Put}
+	b.commit("back", dies)
+	b.commit("back", lives)
+	b.commit("again", lives)
+	for _, dead := range []bool{true, false} {
+		row := b.get("again")
+		op := driver.Op{Do: driver.Put, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Dead: dead, Ring: row.Ring}}
+		if dead {
+			op.Row.Expires = 1
+		}
+		b.commit("again", op)
+	}
 	for name, from := range map[string]time.Time{
-		"dies":  commit(died),
-		"never": commit(driver.Op{Do: driver.Fence, If: driver.Absent, Row: driver.Row{Key: key("never"), Expires: 1}}),
+		"dies":  b.commit("dies", dies),
+		"never": b.commit("never", driver.Op{Do: driver.Fence, If: driver.Absent, Row: driver.Row{Expires: 1}}),
 	} {
-		if took := gone(name).Sub(from); took < retention {
+		if took := b.gone(name).Sub(from); took < retention {
 			t.Errorf("%s is gone after %v, want %v", name, took, retention)
 		}
 	}
-	died.Row.Key = key("fenced")
-	commit(died)
+	b.commit("fenced", dies)
 	time.Sleep(retention / 2)
-	if row = get("fenced"); !row.Rev.IsZero() { // a slow machine may be too late
+	if row := b.get("fenced"); !row.Rev.IsZero() { // a slow machine may be too late
 		from := time.Now()
-		refusal, err := s.Commit(t.Context(), driver.NewToken(), []driver.Op{{Do: driver.Fence, Table: table, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Key: row.Key}}})
-		if took := gone("fenced").Sub(from); err != nil || refusal == nil && took < retention {
+		refusal, err := b.s.Commit(t.Context(), driver.NewToken(), []driver.Op{{Do: driver.Fence, Table: b.table, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Key: b.key("fenced")}}})
+		if took := b.gone("fenced").Sub(from); err != nil || refusal == nil && took < retention {
 			t.Errorf("a fence is gone after %v, %v; want %v", took, err, retention)
 		}
 	}
 	for _, name := range []string{"back", "again"} { // they have been there for longer by now
-		if row := get(name); row.Rev.IsZero() || row.Dead {
+		if row := b.get(name); row.Rev.IsZero() || row.Dead {
 			t.Errorf("%s, which came back to life, is gone", name)
 		}
 	}
