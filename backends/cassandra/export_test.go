@@ -15,3 +15,9 @@ var IsBroken = isBroken
 
 // ReadPieces makes the pieces shorter in which a store reads what a server cannot read at once.
 func ReadPieces(s *Store, rows int) { s.pieceRows = rows }
+
+// HoldSchema does what a Define of tables that are there does, until it is released.
+func HoldSchema(s *Store) (release func()) {
+	s.schema.RLock()
+	return s.schema.RUnlock
+}

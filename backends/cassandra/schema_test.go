@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/backends/cassandra"
 	"github.com/polystore/polystore/internal/backendtest"
@@ -48,6 +49,36 @@ func TestDefineAtOnce(t *testing.T) {
 	}
 	if refused != len(errs)/2 {
 		t.Errorf("%d of %d programs were refused, want those of one kind", refused, len(errs))
+	}
+}
+
+// A program that starts once more defines its tables together: none waits for another. One that
+// adds a field waits for all.
+func TestDefineTogether(t *testing.T) {
+	t.Parallel()
+	_, url, _ := ownKeyspace(t)
+	_, ts := open(t, url)
+	s, err := cassandra.Open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	release := cassandra.HoldSchema(s)
+	if err := s.Define(t.Context(), ts.all()); err != nil {
+		t.Error(err)
+	}
+	more := newTables()
+	more.posts.Fields = append(more.posts.Fields, driver.Column{Name: "added", Kind: driver.Int})
+	added := make(chan error)
+	go func() { added <- s.Define(t.Context(), more.all()) }()
+	select {
+	case err := <-added:
+		t.Fatalf("a field is added while others define: %v", err)
+	case <-time.After(time.Second):
+	}
+	release()
+	if err := <-added; err != nil {
+		t.Error(err)
 	}
 }
 
