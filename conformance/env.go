@@ -17,6 +17,7 @@ type env struct {
 	*suite
 	tag  string // the first part of all keys of the rule
 	base int64  // the rule has the numbers from base to base+spread in indexes over a whole collection
+	dog  *watchdog
 }
 
 const spread = 1_000_000
@@ -28,6 +29,7 @@ func (e *env) broken(want, format string, args ...any) {
 
 // ok ends the rule unless err is nil.
 func (e *env) ok(what string, err error) {
+	e.dog.move()
 	if err != nil {
 		e.broken(what+" to succeed", "%v", err)
 	}
@@ -35,6 +37,7 @@ func (e *env) ok(what string, err error) {
 
 // is ends the rule unless err is of a kind.
 func (e *env) is(what string, err, kind error) {
+	e.dog.move()
 	if !errors.Is(err, kind) {
 		e.broken(fmt.Sprintf("%s to fail with %q", what, kind), "%s", outcomeText(err))
 	}
@@ -49,6 +52,7 @@ func outcomeText(err error) string {
 
 // equal ends the rule unless got and want have the same types and values.
 func equal[T any](e *env, what string, got, want T) {
+	e.dog.move()
 	if !reflect.DeepEqual(plainly(got), plainly(want)) {
 		e.broken(fmt.Sprintf("%s to be %s", what, brief(want)), "%s", brief(got))
 	}
@@ -78,6 +82,7 @@ func plainly(v any) any {
 
 // that ends the rule unless ok.
 func (e *env) that(ok bool, want, format string, args ...any) {
+	e.dog.move()
 	if !ok {
 		e.broken(want, format, args...)
 	}

@@ -34,7 +34,7 @@ func handleRules() []rule {
 // on returns an env of the rule on another handle. It makes no names.
 func (e *env) on(store driver.Store) *env {
 	s := &suite{open: e.open, store: store, facts: store.Facts(), repo: repo.NewStore(store, nil), id: e.id, limits: e.limits, tables: e.tables, shared: map[string]*sharing{}}
-	return &env{suite: s, tag: e.tag, base: e.base}
+	return &env{suite: s, tag: e.tag, base: e.base, dog: e.dog}
 }
 
 // second opens the store once more. The caller closes it.

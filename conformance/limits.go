@@ -9,7 +9,7 @@ import (
 
 // limits are for stores that hang: a busy machine is slow, but goes on.
 type limits struct {
-	limit time.Duration // of a rule
+	limit time.Duration // for a rule to come to its next step
 	stall time.Duration // for what is no rule to make any progress
 }
 
@@ -26,22 +26,66 @@ const (
 	dropsAtEnd = time.Minute
 )
 
-// await waits for what was called, and reports whether it returned: within the limit, which
-// begins anew at each move, or soon after the end of ctx.
-func await(ctx context.Context, limit time.Duration, done <-chan error, moved <-chan struct{}) (err error, returned bool) {
+// A watchdog knows when something moved last: the store answered, or a rule came to its next step.
+// A nil one takes no notice.
+type watchdog struct{ last atomic.Pointer[time.Time] }
+
+func newWatchdog() *watchdog {
+	d := new(watchdog)
+	d.move()
+	return d
+}
+
+func (d *watchdog) move() {
+	if d != nil {
+		now := time.Now()
+		d.last.Store(&now)
+	}
+}
+
+func (d *watchdog) idle() time.Duration { return time.Since(*d.last.Load()) }
+
+// longest is how many times its limit a rule may take, however it moves.
+const longest = 10
+
+// guard returns a context that ends when nothing has moved for a limit; its cause is for people.
+func (d *watchdog) guard(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	d.move()
+	ctx, stop := context.WithTimeoutCause(ctx, longest*limit, fmt.Errorf("it took %s", longest*limit))
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for timer := time.NewTimer(limit); ; timer.Reset(limit - d.idle()) {
+			select {
+			case <-ctx.Done():
+				return
+			case <-timer.C:
+			}
+			if d.idle() >= limit {
+				cancel(fmt.Errorf("it came no further within %s", limit))
+				return
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil); stop() }
+}
+
+// await waits for what was called, and reports whether it returned, before nothing had moved for
+// a limit, or soon after the end of ctx.
+func (d *watchdog) await(ctx context.Context, limit time.Duration, done <-chan error) (err error, returned bool) {
 	timer, over := time.NewTimer(limit), ctx.Done()
 	defer timer.Stop()
 	for {
 		select {
 		case err := <-done:
 			return err, true
-		case <-timer.C:
-			return nil, false
-		case <-moved:
-			timer.Reset(limit)
 		case <-over:
-			moved, over = nil, nil
+			over = nil
 			timer.Reset(min(limit, afterEnd))
+		case <-timer.C:
+			if over == nil && ctx.Err() != nil || d.idle() >= limit {
+				return nil, false
+			}
+			timer.Reset(limit - d.idle())
 		}
 	}
 }
@@ -52,7 +96,7 @@ func (s *suite) within(ctx context.Context, what string, do func() error) error 
 	defer s.observer.ends(what)
 	done := make(chan error, 1)
 	go func() { done <- caught(do) }()
-	err, returned := await(ctx, s.stall, done, nil)
+	err, returned := newWatchdog().await(ctx, s.stall, done)
 	if !returned {
 		return &mismatch{what + " to return", fmt.Sprintf("it did not within %s, and was left behind", s.stall)}
 	}
@@ -67,19 +111,16 @@ func (s *suite) watched(ctx context.Context, id string, tell progress, do func(c
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var left atomic.Bool
-	moved, done := make(chan struct{}, 1), make(chan error, 1)
+	dog, done := newWatchdog(), make(chan error, 1)
 	go func() {
 		done <- do(limited, func(what string, n, total int) {
-			select {
-			case moved <- struct{}{}:
-			default:
-			}
+			dog.move()
 			if !left.Load() {
 				tell(what, n, total)
 			}
 		})
 	}()
-	err, returned := await(ctx, s.stall, done, moved)
+	err, returned := dog.await(ctx, s.stall, done)
 	if !returned {
 		left.Store(true)
 		return &mismatch{"the store to answer", fmt.Sprintf("no progress within %s; what hangs was left behind", s.stall)}

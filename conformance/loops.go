@@ -269,18 +269,18 @@ func panickedLoops(ctx context.Context, e *env) {
 	}
 }
 
-// within calls do with a part of the time that the rule has, so that what hangs is named.
+// within calls do, which has to go on within a part of the time that the rule has, so that what hangs
+// is named.
 func (e *env) within(ctx context.Context, what string, do func(ctx context.Context)) {
-	limited, cancel := context.WithTimeout(ctx, e.limit/4)
+	limited, cancel := e.dog.guard(ctx, e.limit/4)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- caught(func() error { do(limited); return nil }) }()
-	select {
-	case err := <-done:
-		if err != nil {
-			panic(asMismatch(err))
-		}
-	case <-time.After(e.limit / 2):
+	err, returned := e.dog.await(ctx, e.limit/2, done)
+	if !returned {
 		e.broken(what+" to end", "nothing within %s", e.limit/2)
+	}
+	if err != nil {
+		panic(asMismatch(err))
 	}
 }

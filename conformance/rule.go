@@ -169,14 +169,18 @@ func (r *rule) run(ctx context.Context, s *suite) error {
 	}
 	s.observer.begins(r.id())
 	defer s.observer.ends(r.id())
-	limited, cancel := context.WithTimeout(ctx, s.limit)
+	e := s.env()
+	limited, cancel := e.dog.guard(ctx, s.limit)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- r.try(limited, s.env()) }()
-	err, returned := await(ctx, s.limit+s.limit/2, done, nil)
+	go func() { done <- r.try(limited, e) }()
+	err, returned := e.dog.await(ctx, s.limit+s.limit/2, done)
 	if !returned {
 		s.hung.Add(1)
 		return &mismatch{"an answer soon after the context ended", fmt.Sprintf("none within %s", s.limit+s.limit/2)}
+	}
+	if m, ok := errors.AsType[*mismatch](err); ok && limited.Err() != nil && ctx.Err() == nil {
+		m.got += fmt.Sprintf(" (the rule was ended: %v)", context.Cause(limited))
 	}
 	return err
 }

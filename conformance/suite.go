@@ -131,7 +131,7 @@ func newID() string {
 // env returns what a run of a rule works with.
 func (s *suite) env() *env {
 	n := s.number()
-	return &env{suite: s, tag: fmt.Sprintf("r%03d", n), base: int64(n) * spread}
+	return &env{suite: s, tag: fmt.Sprintf("r%03d", n), base: int64(n) * spread, dog: newWatchdog()}
 }
 
 func (s *suite) number() int {

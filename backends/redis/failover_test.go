@@ -157,7 +157,7 @@ func TestFailoverWithMinReplicas(t *testing.T) {
 // the master a little later and counts what is lost when the replica has its place.
 func failOver(t *testing.T, options string) int {
 	t.Helper()
-	c := testserver.StartCluster(t)
+	c := testserver.StartCluster(t, testserver.FailsOver...)
 	r := letters(t, inCluster(t, c, options))
 	p := begin(t, r, "f")
 	time.Sleep(400 * time.Millisecond)

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -82,7 +83,8 @@ type use struct {
 }
 
 // Run does each operation some times. What the server does beside, heartbeats for
-// one, is more than what was sent, never less, so that the time with the least counts.
+// one, is more than what was sent, never less, so that the time with the least counts. Of an
+// operation that takes seconds each time, the catalog's part is taken off.
 // A control changes the events.
 func (s *Sent) Run(t *testing.T, change func(repo.Event) repo.Event) (wrong []string) {
 	var last repo.Event
@@ -99,11 +101,17 @@ func (s *Sent) Run(t *testing.T, change func(repo.Event) repo.Event) (wrong []st
 		least, at := 1<<30, ""
 		for try := 0; try < 5 && least != 0; try++ {
 			before, messages := s.Got(t)
+			began := time.Now()
 			if err := u.do(t.Context()); err != nil {
 				t.Fatalf("%s: %v", u.name, err)
 			}
+			beside := int(time.Since(began) / time.Second) // the catalog is asked now and then
 			after, then := s.Got(t)
-			if d := after - before - last.Requests; d*d < least*least {
+			d := after - before - last.Requests
+			if d > 0 {
+				d = max(0, d-beside)
+			}
+			if d*d < least*least {
 				least, at = d, fmt.Sprintf("%s: the event says %d deep, %d requests; the server got %d in %d messages", u.name, last.Depth, last.Requests, after-before, then-messages)
 			}
 			if then > 0 && then-messages < last.Depth {

@@ -3,6 +3,7 @@ package testserver_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,7 +15,7 @@ import (
 // A cluster takes writes to every slot, and goes on when a master is killed and when it returns.
 func TestCluster(t *testing.T) {
 	begun := time.Now()
-	c := testserver.StartCluster(t)
+	c := testserver.StartCluster(t, testserver.FailsOver...)
 	t.Logf("%d servers after %.1f s", len(c.Nodes), time.Since(begun).Seconds())
 	var addrs []string
 	for _, s := range c.Nodes {
@@ -63,4 +64,37 @@ func keysOf(t *testing.T, s *testserver.Server) (int64, error) {
 	one := goredis.NewClient(&goredis.Options{Addr: s.Addr})
 	defer one.Close()
 	return one.DBSize(t.Context()).Result()
+}
+
+// A master that does not answer for some seconds, as on a busy machine, keeps its place, unless the
+// cluster was to be one that fails over.
+func TestSlowMaster(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		args []string
+		keep bool
+	}{"usual": {nil, true}, "fails over": {testserver.FailsOver, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := testserver.StartCluster(t, tt.args...)
+			replica := goredis.NewClient(&goredis.Options{Addr: c.Nodes[len(c.Nodes)/2].Addr})
+			defer replica.Close()
+			role := func() string {
+				text, err := replica.Info(t.Context(), "replication").Result()
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, text, _ = strings.Cut(text, "role:")
+				return text[:strings.Index(text, "\r")]
+			}
+			c.Nodes[0].Pause(t)
+			for begun := time.Now(); time.Since(begun) < 5*time.Second || !tt.keep && role() == "slave" && time.Since(begun) < time.Minute; {
+				time.Sleep(100 * time.Millisecond)
+			}
+			c.Nodes[0].Resume(t)
+			if got := role(); (got == "slave") != tt.keep {
+				t.Errorf("the replica is %s after its master was silent for some seconds; want that it keeps its place: %v", got, tt.keep)
+			}
+		})
+	}
 }
