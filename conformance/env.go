@@ -15,9 +15,9 @@ import (
 // rule has.
 type env struct {
 	*suite
-	tag  string // the first part of all keys of the rule
-	base int64  // the rule has the numbers from base to base+spread in indexes over a whole collection
-	dog  *watchdog
+	tag  string    // the first part of all keys of the rule
+	base int64     // the rule has the numbers from base to base+spread in indexes over a whole collection
+	dog  *watchdog // ends a rule that comes no further
 }
 
 const spread = 1_000_000

@@ -28,7 +28,10 @@ const (
 
 // A watchdog knows when something moved last: the store answered, or a rule came to its next step.
 // A nil one takes no notice.
-type watchdog struct{ last atomic.Pointer[time.Time] }
+type watchdog struct {
+	last atomic.Pointer[time.Time]
+	ends time.Time // set by guard: moves after it do not count
+}
 
 func newWatchdog() *watchdog {
 	d := new(watchdog)
@@ -37,8 +40,10 @@ func newWatchdog() *watchdog {
 }
 
 func (d *watchdog) move() {
-	if d != nil {
-		now := time.Now()
+	if d == nil {
+		return
+	}
+	if now := time.Now(); d.ends.IsZero() || now.Before(d.ends) {
 		d.last.Store(&now)
 	}
 }
@@ -51,6 +56,9 @@ const longest = 10
 // guard returns a context that ends when nothing has moved for a limit; its cause is for people.
 func (d *watchdog) guard(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	d.move()
+	if d.ends.IsZero() { // else it is a part of a rule
+		d.ends = time.Now().Add(longest * limit)
+	}
 	ctx, stop := context.WithTimeoutCause(ctx, longest*limit, fmt.Errorf("it took %s", longest*limit))
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {

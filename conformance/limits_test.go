@@ -35,7 +35,6 @@ func TestSlowRule(t *testing.T) {
 			})
 		}, 3 * usual.limit, ""},
 		"stops": {func(ctx context.Context, e *env) {
-			e.ok("step", nil)
 			<-ctx.Done()
 			e.ok("next step", driver.ErrTimeout)
 		}, usual.limit + time.Second, "it came no further within 3m0s"},
@@ -48,6 +47,11 @@ func TestSlowRule(t *testing.T) {
 				e.ok("step", ctx.Err())
 			}
 		}, longest*usual.limit + time.Second, "it took 30m0s"},
+		"goes on for ever, whatever its context": {func(_ context.Context, e *env) {
+			for began := time.Now(); time.Since(began) < 2*longest*usual.limit; time.Sleep(time.Second) {
+				e.ok("step", nil)
+			}
+		}, (longest + 2) * usual.limit, "none within 4m30s"},
 		"does not end": {func(ctx context.Context, _ *env) {
 			<-ctx.Done()
 			time.Sleep(usual.limit)
@@ -55,8 +59,8 @@ func TestSlowRule(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s, began := &suite{limits: usual}, time.Now()
-				err := (&rule{name: name, check: tt.check}).run(t.Context(), s)
+				began := time.Now()
+				err := (&rule{name: name, check: tt.check}).run(t.Context(), &suite{limits: usual})
 				m, ok := errors.AsType[*mismatch](err)
 				if tt.want == "" && err != nil || tt.want != "" && (!ok || !strings.Contains(m.got, tt.want)) {
 					t.Errorf("%v, want %q", err, tt.want)
@@ -64,7 +68,7 @@ func TestSlowRule(t *testing.T) {
 				if took := time.Since(began); took > tt.within {
 					t.Errorf("it took %s", took)
 				}
-				time.Sleep(usual.limit) // for what was left behind
+				time.Sleep(longest * usual.limit) // for what was left behind
 			})
 		})
 	}
