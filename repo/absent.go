@@ -8,20 +8,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// Arguments that are nil where the API wants some are the caller's mistake, and no panic.
-var (
-	errNoContext = invalid("the context is nil; want context.Background() at the least")
-	errNoStore   = invalid("the store is nil")
-	errNoBackend = invalid("the backend given to NewStore is nil")
-)
-
-func noContext(ctx context.Context) error {
-	if ctx == nil {
-		return errNoContext
-	}
-	return nil
-}
-
 // given says which of the arguments of a function on a store is nil.
 func given(ctx context.Context, store *Store) error {
 	switch {

@@ -11,10 +11,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// maxDepth is how deep lists, maps and structs may be nested. It also ends the
-// encoding of a value that holds itself.
-const maxDepth = 32
-
 // A coder converts between Go values of one type and driver values of one kind.
 // It is made once a type; kind is None for an interface.
 type coder struct {

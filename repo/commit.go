@@ -10,10 +10,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// maxAttempts bounds how often a write that has no expected version is tried
-// again after another writer was faster.
-const maxAttempts = 50
-
 // A write is one record to be changed by a caller, and what the caller expects.
 type write struct {
 	change
@@ -203,17 +199,6 @@ func (w *write) learn(c *collection, k *call, row *driver.Row, mask []int) (err 
 		w.old.vals = nil // no rows of an index belong to a dead record
 	}
 	return err
-}
-
-// versionOf returns the version of the record in a row.
-func versionOf(row *driver.Row) Version {
-	if len(row.Ring) > 0 {
-		return Version(row.Ring[0])
-	}
-	if row.Dead {
-		return Version{} // a fence made it; nobody wrote a record here
-	}
-	return Version(row.Rev)
 }
 
 // prepare checks the caller's expectations against what is known to be there

@@ -31,10 +31,6 @@ func (c *compiler) fault(format string, args ...any) {
 	c.faults = append(c.faults, fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrSchema))
 }
 
-// maxIndexes is how many indexes a collection has at most. MongoDB takes no more beside that of
-// the keys.
-const maxIndexes = 63
-
 // compile returns the collection of a schema for records of a shape.
 func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
 	c := &compiler{collection: &collection{store: store, name: schema.Collection, schema: schema}}

@@ -7,9 +7,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// mostEdits is how many fields a record may differ in to be sent as a patch.
-const mostEdits = 64
-
 // patches makes op, on a record that was read whole, one that sends only what
 // differs. It leaves op alone where the record is better sent whole: in a store
 // within this process, which must write all of it in any case, where there is

@@ -2,7 +2,6 @@ package repo
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -43,37 +42,6 @@ var (
 	ErrContention = errors.New("contention")
 )
 
-// A special is an error of a special kind.
-type special struct {
-	text          string
-	kind, general error
-}
-
-func (e *special) Error() string   { return e.text + ": " + e.general.Error() }
-func (e *special) Unwrap() []error { return []error{e.kind, e.general} }
-
-func noIndex(format string, args ...any) error {
-	return &special{fmt.Sprintf(format, args...), ErrNoIndex, ErrInvalid}
-}
-
-func badCursor(what string) error {
-	return &special{"cursor " + what + "; begin again without one", ErrCursor, ErrInvalid}
-}
-
-func contention(format string, args ...any) error {
-	return &special{fmt.Sprintf(format, args...), ErrContention, ErrConflict}
-}
-
-// isRetryable reports whether the same call may succeed later, and has written nothing.
-func isRetryable(err error) bool {
-	for _, kind := range []error{ErrContention, ErrUnavailable, ErrThrottled, ErrTimeout} {
-		if errors.Is(err, kind) {
-			return !errors.Is(err, ErrUnknownOutcome)
-		}
-	}
-	return false
-}
-
 // An Error says which operation failed on what. Every error of a [Repo] is or
 // wraps one. Its text holds keys and unique values, which may be personal data;
 // [Options.Redact] leaves them out.
@@ -104,7 +72,3 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
-
-func invalid(format string, args ...any) error {
-	return driver.Errorf(format+": %w", append(args[:len(args):len(args)], ErrInvalid)...)
-}

@@ -12,8 +12,6 @@ import (
 // A position is where in a run of rows a record was found: the row's Sort.
 type position string
 
-const batchSize = 256 // records read at once for an index that does not cover
-
 // Find yields the records that a query finds. The query runs anew for each range
 // loop, and lazily: leaving the loop ends it. An error comes once, last, with the
 // zero T. A record is yielded as it is read: it met the conditions then.

@@ -29,21 +29,6 @@ func (k Key) String() string {
 	return strings.Join(parts, "/")
 }
 
-// short returns text for an error: a hostile caller's may be of any length.
-func short(text string) string {
-	const most = 2 << 10
-	if len(text) <= most {
-		return text
-	}
-	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
-}
-
-const (
-	maxKey    = 1 << 10 // bytes of a key's text
-	maxRecord = 1 << 20 // bytes of a record's values
-	maxRows   = 256     // index rows of a record
-)
-
 // keyOf returns the driver's key for parts that were given by a caller.
 func (c *collection) keyOf(parts Key) (driver.Key, error) {
 	key, _, err := c.keyIn(nil, parts)
@@ -97,13 +82,6 @@ func (c *collection) partsOf(dst []driver.Value, k driver.Key) ([]driver.Value, 
 		return dst, fmt.Errorf("order of a stored key: %w", corrupt(err))
 	}
 	return dst, nil
-}
-
-func corrupt(err error) error {
-	if err == nil {
-		return ErrCorrupt
-	}
-	return err
 }
 
 // printKey returns key values for people.

@@ -273,16 +273,6 @@ func (c *collection) sendLoose(ctx context.Context, k *call, token driver.Token,
 	}
 }
 
-// givenUp returns what is to be said of a write if what had to be done before got no
-// answer: its commit was never sent, so that it did not happen and never will.
-func givenUp(ctx context.Context, what string, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("before the commit: %w: %w", ErrTimeout, ctx.Err())
-	}
-	told := driver.Hide(errors.New(err.Error()), driver.Redact(err)) // what the error is does not hold for the write
-	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %w", what, ErrUnavailable, told)
-}
-
 // dropOwn drops what was put for a commit that did not happen and never will (W7).
 func (c *collection) dropOwn(b *builder) {
 	for i := range b.puts {

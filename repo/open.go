@@ -283,14 +283,3 @@ func (c *collection) annotate(op string, key Key, err error) error {
 	e.Retryable = isRetryable(err)
 	return e
 }
-
-// A keyed error belongs to one record.
-type keyed struct {
-	key driver.Key
-	err error
-}
-
-func (e *keyed) Error() string { return e.err.Error() }
-func (e *keyed) Unwrap() error { return e.err }
-
-func ofKey(key driver.Key, err error) error { return &keyed{key, err} }

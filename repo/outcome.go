@@ -11,13 +11,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-const (
-	ringSize       = 4                  // tokens that a record keeps
-	retention      = 15 * time.Minute   // how long a deleted record stays as a tombstone
-	looseRetention = 7 * 24 * time.Hour // where an index is loose
-	clockMargin    = time.Minute        // for clocks that differ
-)
-
 // An Outcome names a write whose outcome was unknown. [Error.Outcome] has it. Its
 // text can be kept and given to [Repo.Resolve] later, in any program that has the
 // same collection open.

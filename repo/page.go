@@ -17,8 +17,6 @@ type Page[T any] struct {
 	Prev  string // cursor of the page before this one, "" at the beginning
 }
 
-const defaultPage = 50
-
 // Page returns the page of a query that a cursor names; "" is the first one. The
 // query's limit is the size of the page, 50 if it has none. A cursor stays where
 // it is while records come and go: no record that stays is left out or shown

@@ -120,8 +120,6 @@ func (r *Repo[T]) derivePatch(w *write, expires int64) (err error) {
 	return nil
 }
 
-const smallEdit = 4 << 10 // bytes of edits that are sent without a look at the record's size
-
 // checkEdits sees that the fields of T can hold the values of edits. Careful says
 // that more can be said only when the record is known.
 func (r *Repo[T]) checkEdits(edits []driver.Edit) (careful bool, err error) {

@@ -23,9 +23,6 @@ func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter
 	return counted(merged(seqs, p.reverse), k, p)
 }
 
-// fewRows is how many rows a range that begins anew asks for.
-const fewRows = 8
-
 // fresh yields the rows of a span that have not expired, at most as many as its
 // limit: it goes on where expired ones have used that up.
 func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Span) iter.Seq2[*driver.Row, error] {

@@ -40,14 +40,6 @@ func (w *write) expected() error {
 	return nil
 }
 
-// because returns what a store said of a refusal, as the end of a sentence.
-func because(why string) string {
-	if why == "" {
-		return ""
-	}
-	return " (" + why + ")"
-}
-
 // blindCond returns the condition of a write that was not preceded by a read.
 func blindCond(w *write) (driver.Cond, driver.Token) {
 	switch {

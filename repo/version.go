@@ -25,3 +25,14 @@ func (v *Version) UnmarshalText(text []byte) error {
 	}
 	return err
 }
+
+// versionOf returns the version of the record in a row.
+func versionOf(row *driver.Row) Version {
+	if len(row.Ring) > 0 {
+		return Version(row.Ring[0])
+	}
+	if row.Dead {
+		return Version{} // a fence made it; nobody wrote a record here
+	}
+	return Version(row.Rev)
+}

@@ -77,9 +77,6 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 	return r.holds(ctx)
 }
 
-// maxSorted bounds the records that Scan sorts in memory.
-const maxSorted = 100_000
-
 // Scan yields the records that a query finds by reading the whole collection. It
 // answers any query, with or without an index, at the price of all records; ties
 // come in the order of the keys. With an order it holds what it found in memory:

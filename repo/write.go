@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -92,14 +91,6 @@ func (w *write) want(opts []WriteOption) error {
 	}
 	w.exists = o.exists
 	return nil
-}
-
-func ofKeyOnce(key driver.Key, err error) error {
-	var k *keyed
-	if errors.As(err, &k) {
-		return err
-	}
-	return ofKey(key, err)
 }
 
 // writeOf returns the write that makes rec the record under its key.

@@ -1,0 +1,114 @@
+package repo
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A special is an error of a special kind.
+type special struct {
+	text          string
+	kind, general error
+}
+
+func (e *special) Error() string { return e.text + ": " + e.general.Error() }
+
+func (e *special) Unwrap() []error { return []error{e.kind, e.general} }
+
+func noIndex(format string, args ...any) error {
+	return &special{fmt.Sprintf(format, args...), ErrNoIndex, ErrInvalid}
+}
+
+func badCursor(what string) error {
+	return &special{"cursor " + what + "; begin again without one", ErrCursor, ErrInvalid}
+}
+
+func contention(format string, args ...any) error {
+	return &special{fmt.Sprintf(format, args...), ErrContention, ErrConflict}
+}
+
+// isRetryable reports whether the same call may succeed later, and has written nothing.
+func isRetryable(err error) bool {
+	for _, kind := range []error{ErrContention, ErrUnavailable, ErrThrottled, ErrTimeout} {
+		if errors.Is(err, kind) {
+			return !errors.Is(err, ErrUnknownOutcome)
+		}
+	}
+	return false
+}
+
+func invalid(format string, args ...any) error {
+	return driver.Errorf(format+": %w", append(args[:len(args):len(args)], ErrInvalid)...)
+}
+
+// A keyed error belongs to one record.
+type keyed struct {
+	key driver.Key
+	err error
+}
+
+func (e *keyed) Error() string { return e.err.Error() }
+
+func (e *keyed) Unwrap() error { return e.err }
+
+func ofKey(key driver.Key, err error) error { return &keyed{key, err} }
+
+func ofKeyOnce(key driver.Key, err error) error {
+	var k *keyed
+	if errors.As(err, &k) {
+		return err
+	}
+	return ofKey(key, err)
+}
+
+// because returns what a store said of a refusal, as the end of a sentence.
+func because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+func noContext(ctx context.Context) error {
+	if ctx == nil {
+		return errNoContext
+	}
+	return nil
+}
+
+// Arguments that are nil where the API wants some are the caller's mistake, and no panic.
+var (
+	errNoContext = invalid("the context is nil; want context.Background() at the least")
+	errNoStore   = invalid("the store is nil")
+	errNoBackend = invalid("the backend given to NewStore is nil")
+)
+
+func corrupt(err error) error {
+	if err == nil {
+		return ErrCorrupt
+	}
+	return err
+}
+
+// short returns text for an error: a hostile caller's may be of any length.
+func short(text string) string {
+	const most = 2 << 10
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+}
+
+// givenUp returns what is to be said of a write if what had to be done before got no
+// answer: its commit was never sent, so that it did not happen and never will.
+func givenUp(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("before the commit: %w: %w", ErrTimeout, ctx.Err())
+	}
+	told := driver.Hide(errors.New(err.Error()), driver.Redact(err)) // what the error is does not hold for the write
+	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %w", what, ErrUnavailable, told)
+}
