@@ -195,7 +195,7 @@ func (c *collection) writeRows(ctx context.Context, k *call, x *index, row *driv
 	}
 	token := driver.NewToken()
 	if x.all {
-		token = driver.Token(next.version) // the row stands for the record, its version included
+		token = next.version // the row stands for the record, its version included
 	}
 	refusal, err := c.store.commit(ctx, k, token, b.ops)
 	switch {

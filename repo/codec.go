@@ -24,24 +24,28 @@ type coder struct {
 
 var (
 	timeType      = reflect.TypeFor[time.Time]()
-	versionType   = reflect.TypeFor[Version]()
 	anyType       = reflect.TypeFor[any]()
 	marshalType   = reflect.TypeFor[encoding.TextMarshaler]()
 	unmarshalType = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
 // A coders makes coders, and knows those under way for types that hold themselves.
-type coders map[reflect.Type]*coder
+type coders struct {
+	made    map[reflect.Type]*coder
+	version reflect.Type // of version fields; nil where there are none
+}
+
+func newCoders(version reflect.Type) coders { return coders{map[reflect.Type]*coder{}, version} }
 
 func (m coders) of(t reflect.Type) (*coder, error) {
-	if c := m[t]; c != nil {
+	if c := m.made[t]; c != nil {
 		return c, nil
 	}
 	c := &coder{}
 	if t.Kind() == reflect.Struct {
 		c.kind = driver.Map // for pointers to a type that is under way
 	}
-	m[t] = c
+	m.made[t] = c
 	made, err := m.make(t)
 	if err != nil {
 		return nil, err

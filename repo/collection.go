@@ -1,8 +1,6 @@
 package repo
 
 import (
-	"fmt"
-	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -93,49 +91,4 @@ func (c *collection) tables(but []*index) []*driver.Table {
 		}
 	}
 	return ts
-}
-
-// shapeOf compiles a record type; cols are filled in by place. What is wrong with its fields is the
-// shape's fault.
-func shapeOf(t reflect.Type) (*shape, error) {
-	if t == reflect.TypeFor[map[string]any]() {
-		return &shape{isMap: true}, nil
-	}
-	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("record type %s is neither a struct nor map[string]any: %w", t, ErrSchema)
-	}
-	fields, err := structFields(t, coders{})
-	s := &shape{fault: err}
-	for _, f := range fields {
-		switch f.role {
-		case roleVersion:
-			s.version, s.token = f.index, f.offset
-		case roleExpires:
-			s.expires = f.index
-		case roleExtra:
-			s.extra = f.index
-		default:
-			s.fields = append(s.fields, placedField{structField: f, at: -1})
-		}
-	}
-	return s, nil
-}
-
-// place gives the shape's fields their positions among cols.
-func (s *shape) place(cols []driver.Column) {
-	if s.isMap {
-		s.fields = nil
-		for i, col := range cols {
-			s.fields = append(s.fields, placedField{structField: structField{name: col.Name}, at: i})
-		}
-		return
-	}
-	for i := range s.fields {
-		s.fields[i].at = slices.IndexFunc(cols, func(col driver.Column) bool { return col.Name == s.fields[i].name })
-	}
-}
-
-// fieldAt returns the field whose value has a position.
-func (s *shape) fieldAt(at int) *placedField {
-	return &s.fields[slices.IndexFunc(s.fields, func(f placedField) bool { return f.at == at })]
 }

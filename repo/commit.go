@@ -14,7 +14,7 @@ import (
 type write struct {
 	change
 	verb    verb
-	expect  Version              // the version that the record must have; zero is any
+	expect  driver.Token         // the version that the record must have; zero is any
 	exists  bool                 // the record must be there, whatever the verb
 	derive  func(w *write) error // sets next from old; nil when next is set already
 	keep    bool                 // what T says nothing of stays: next is to get it from old
@@ -34,48 +34,48 @@ type write struct {
 // run does all writes in one commit, or none, and returns the version that the
 // records have from then on. A refusal that an expected version does not explain
 // is tried again against what is there now.
-func (c *collection) run(ctx context.Context, k *call, writes []write) (Version, error) {
+func (c *collection) run(ctx context.Context, k *call, writes []write) (driver.Token, error) {
 	if ctx == nil {
-		return Version{}, errNoContext
+		return driver.Token{}, errNoContext
 	}
 	turn := &writes[0].turn
 	turn.queues = &c.shared.queues
 	defer turn.end()
 	if turn.busy(writes) {
 		if _, err := turn.wait(ctx, writes, false); err != nil {
-			return Version{}, ofKey(writes[0].key, err)
+			return driver.Token{}, ofKey(writes[0].key, err)
 		}
 	}
 	since := c.clock()
 	if err := c.readOld(ctx, k, writes, false); err != nil {
-		return Version{}, err
+		return driver.Token{}, err
 	}
 	for a := (attempt{}); ; a.number++ {
 		for i := range writes {
 			if err := c.prepare(&writes[i]); err != nil {
 				if gone := c.holds(ctx); gone != nil {
-					return Version{}, gone // err rests on what was read
+					return driver.Token{}, gone // err rests on what was read
 				}
-				return Version{}, c.keysFirst(ctx, k, writes[:i+1], ofKey(writes[i].key, err))
+				return driver.Token{}, c.keysFirst(ctx, k, writes[:i+1], ofKey(writes[i].key, err))
 			}
 		}
 		token := driver.NewToken()
 		a.sent = c.clock()
 		at, refusal, err := c.try(ctx, k, token, writes, since)
 		if err != nil || refusal == nil {
-			return Version(token), err
+			return token, err
 		}
 		if a.number >= maxAttempts {
-			return Version{}, ofKey(writes[at].key, contention("gave up after %d attempts, other writers were faster each time%s", a.number, because(refusal.Why)))
+			return driver.Token{}, ofKey(writes[at].key, contention("gave up after %d attempts, other writers were faster each time%s", a.number, because(refusal.Why)))
 		}
 		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
-			return Version{}, ofKey(writes[at].key, err)
+			return driver.Token{}, ofKey(writes[at].key, err)
 		}
 		if a.waited, err = turn.wait(ctx, writes, true); err == nil {
 			since, err = c.retry(ctx, k, writes, &writes[at], a)
 		}
 		if err != nil {
-			return Version{}, ofKeyOnce(writes[at].key, err)
+			return driver.Token{}, ofKeyOnce(writes[at].key, err)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func encodeAny(x any, depth int) (driver.Value, error) {
 		return driver.Value{}, tooDeep()
 	}
 	v := reflect.ValueOf(x)
-	c, err := coders{}.of(v.Type())
+	c, err := newCoders(nil).of(v.Type())
 	if err != nil {
 		return driver.Value{}, fmt.Errorf("%w: %w", err, ErrInvalid)
 	}
@@ -108,21 +108,6 @@ func anyMap(flat []driver.Value) (any, error) {
 	return m, nil
 }
 
-// addExtra adds the undeclared fields to m.
-func (r *record) addExtra(m map[string]any) error {
-	for _, p := range r.extra {
-		if p.Value.IsNone() {
-			continue
-		}
-		x, err := anyOf(p.Value)
-		if err != nil {
-			return driver.Errorf("field %.64q: %w", driver.Private(p.Name), err)
-		}
-		m[p.Name] = x
-	}
-	return nil
-}
-
 // valueAs returns x, which a caller gave for a field, as a value of the field's
 // kind; field is its name for errors. An integer is accepted for a Float, and a time
 // for an Int if nanos says that the field keeps a time's nanoseconds.
@@ -144,9 +129,4 @@ func valueAs[Name string | driver.Private](x any, field Name, kind driver.Kind, 
 		return driver.FloatValue(float64(v.Int())), nil
 	}
 	return driver.Value{}, invalid("%s is of kind %s, not %s", field, kind, v.Kind())
-}
-
-// value returns x as a value of the field at a position.
-func (c *collection) value(x any, at int) (driver.Value, error) {
-	return valueAs(x, c.cols[at].Name, c.cols[at].Kind, c.nanos[at])
 }

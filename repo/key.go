@@ -99,3 +99,15 @@ func (c *collection) printKey(vals []driver.Value) string {
 	}
 	return strings.Join(parts, "/")
 }
+
+// value returns x as a value of the field at a position.
+func (c *collection) value(x any, at int) (driver.Value, error) {
+	return valueAs(x, c.cols[at].Name, c.cols[at].Kind, c.nanos[at])
+}
+
+func (c *collection) checkSize(rec *record, key driver.Key) error {
+	if size := bytesIn(key, rec.vals, rec.extra); size > maxRecord {
+		return ofKey(key, fmt.Errorf("record of about %d bytes, at most %d: %w", size, maxRecord, ErrTooLarge))
+	}
+	return nil
+}

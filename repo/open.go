@@ -51,7 +51,7 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 // Check reports, as [Open] does, what is wrong with a schema for records of type T
 // on a store with the given facts. It touches no store.
 func Check[T any](facts driver.Facts, schema Schema) error {
-	sh, err := shapeOf(reflect.TypeFor[T]())
+	sh, err := shapeOf(reflect.TypeFor[T](), versionType)
 	if err == nil {
 		_, err = compile(&Store{facts: facts}, schema, sh)
 	}
@@ -62,7 +62,7 @@ func Check[T any](facts driver.Facts, schema Schema) error {
 }
 
 func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t reflect.Type, o openOptions) (*collection, *shape, error) {
-	sh, err := shapeOf(t)
+	sh, err := shapeOf(t, versionType)
 	if err != nil {
 		return nil, nil, err
 	}

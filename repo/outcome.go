@@ -82,7 +82,7 @@ func (c *collection) outcomeOf(token driver.Token, w *write) *Outcome {
 	o := &Outcome{in: c.name, key: w.key, token: token}
 	switch {
 	case w.known:
-		o.based, o.rev, o.version = true, w.old.rev, driver.Token(w.old.version)
+		o.based, o.rev, o.version = true, w.old.rev, w.old.version
 	case w.cond == driver.Absent:
 		o.based = true
 	}

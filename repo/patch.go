@@ -51,8 +51,8 @@ func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, e
 // fails with ErrConflict. The zero Version is no condition.
 func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
 	k := r.begin("patch")
-	v, err := r.patch(ctx, &k, key, write{expect: version}, edits)
-	return v, r.end(&k, key, err)
+	v, err := r.patch(ctx, &k, key, write{expect: driver.Token(version)}, edits)
+	return Version(v), r.end(&k, key, err)
 }
 
 // PatchBlind is Patch without a look at the record: one round trip where Patch has two, and
@@ -65,17 +65,17 @@ func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits .
 func (r *Repo[T]) PatchBlind(ctx context.Context, key Key, edits ...Edit) (Version, error) {
 	k := r.begin("patch")
 	v, err := r.patch(ctx, &k, key, write{open: true}, edits)
-	return v, r.end(&k, key, err)
+	return Version(v), r.end(&k, key, err)
 }
 
 // patch completes w, which says under which condition, and does it.
-func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, w write, edits []Edit) (Version, error) {
+func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, w write, edits []Edit) (driver.Token, error) {
 	if ctx == nil {
-		return Version{}, errNoContext
+		return driver.Token{}, errNoContext
 	}
 	ws := [1]write{w}
 	if err := r.patchOf(&ws[0], key, edits); err != nil {
-		return Version{}, err
+		return driver.Token{}, err
 	}
 	return r.run(ctx, k, ws[:])
 }
@@ -325,31 +325,4 @@ func (c *collection) unlessEmpty(v driver.Value, at int) driver.Value {
 		return driver.Value{}
 	}
 	return v
-}
-
-// extraValue returns where the undeclared field name is kept, after making it.
-func (r *record) extraValue(name string) *driver.Value {
-	i := slices.IndexFunc(r.extra, func(p driver.Pair) bool { return p.Name == name })
-	if i < 0 {
-		i = len(r.extra)
-		r.extra = append(r.extra, driver.Pair{Name: name})
-	}
-	return &r.extra[i].Value
-}
-
-func editedValue(old driver.Value, e driver.Edit) (driver.Value, error) {
-	switch {
-	case e.Do == driver.Set:
-		return e.Value, nil
-	case e.Do == driver.Unset:
-		return driver.Value{}, nil
-	case old.Kind() != driver.Int && !old.IsNone():
-		return old, invalid("add to a %s", old.Kind())
-	}
-	a, b := old.Int(), e.Value.Int()
-	sum := a + b
-	if (a > 0) == (b > 0) && (sum > 0) != (a > 0) && a != 0 && b != 0 {
-		return old, invalid("the sum is over the range of int64")
-	}
-	return driver.IntValue(sum), nil
 }

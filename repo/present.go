@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -17,18 +16,6 @@ import (
 // the catalog names the fields of which that cannot be said. Who is about to write the first
 // record without a field says so in the catalog, and waits until all programs are told that
 // may answer by an index with it.
-
-// isScalar reports whether a field of a struct always has a value in the store.
-func (f *structField) isScalar() bool {
-	switch f.kind {
-	case driver.Bool, driver.Int, driver.Float, driver.String, driver.Time:
-		return !f.nanos && f.empty.IsNone() && f.typ.Kind() != reflect.Pointer
-	}
-	return false
-}
-
-// zero returns the value of a scalar field that was never set.
-func (f *structField) zero() (driver.Value, error) { return f.enc(reflect.New(f.typ).Elem(), 0) }
 
 // A presence is what the catalog says of fields that are no parts of the key. It does not
 // change: another one takes its place.

@@ -43,7 +43,7 @@ func roundAny(v reflect.Value) bool {
 	case string, bool, int, int64, float64:
 		return false
 	}
-	c, err := coders{}.of(v.Elem().Type())
+	c, err := newCoders(nil).of(v.Elem().Type())
 	if err != nil || c.round == nil {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"time"
 	"unsafe"
 
@@ -13,26 +14,19 @@ import (
 // A shape is a record type with the place of each of its fields among the
 // values of a record.
 type shape struct {
-	fields  []placedField
-	version []int   // index of the field of that role, nil if there is none
-	token   uintptr // where the version field lies in the struct
-	expires []int
-	extra   []int
-	isMap   bool  // the type is map[string]any
-	fault   error // what is wrong with the fields
+	fields   []placedField
+	version  []int   // index of the field of that role, nil if there is none
+	token    uintptr // where the version field lies in the struct
+	expires  []int
+	extra    []int
+	isMap    bool         // the type is map[string]any
+	versions reflect.Type // of version fields, made from driver.Token
+	fault    error        // what is wrong with the fields
 }
 
 type placedField struct {
 	structField
 	at int // position among the values
-}
-
-// A record is one record as values: the key parts, then the fields by ordinal.
-type record struct {
-	vals    []driver.Value
-	extra   []driver.Pair
-	expires int64
-	version Version
 }
 
 // encode fills r from v, a struct with an address or a map. r.vals has the length
@@ -54,7 +48,7 @@ func (s *shape) encode(v reflect.Value, r *record, cols []driver.Column) error {
 		r.vals[f.at] = x
 	}
 	if s.version != nil {
-		r.version = *(*Version)(unsafe.Add(p, s.token))
+		r.version = *(*driver.Token)(unsafe.Add(p, s.token))
 	}
 	if s.expires != nil {
 		r.expires = expiryOf(*address[time.Time](v.FieldByIndex(s.expires)))
@@ -84,23 +78,6 @@ func timeOfExpiry(ms int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
-}
-
-func (r *record) setExtra(m map[string]any, s *shape) error {
-	for name, x := range m {
-		if err := checkExtra(name, s); err != nil {
-			return err
-		}
-		v, err := encodeAny(x, 1)
-		if err != nil {
-			return driver.Errorf("field %.64q: %w", driver.Private(name), err)
-		}
-		if !v.IsNone() {
-			r.extra = append(r.extra, driver.Pair{Name: name, Value: v})
-		}
-	}
-	sortPairs(r.extra)
-	return nil
 }
 
 func checkExtra(name string, s *shape) error {
@@ -135,7 +112,7 @@ func (s *shape) decode(r *record, v reflect.Value) error {
 		}
 	}
 	if s.version != nil {
-		*(*Version)(unsafe.Add(p, s.token)) = r.version
+		*(*driver.Token)(unsafe.Add(p, s.token)) = r.version
 	}
 	if s.expires != nil {
 		*address[time.Time](v.FieldByIndex(s.expires)) = timeOfExpiry(r.expires)
@@ -189,7 +166,7 @@ func (s *shape) declares(name string) bool {
 func (r *record) setMapField(name string, x any, s *shape) error {
 	switch name {
 	case mapVersion:
-		v, ok := x.(Version)
+		v, ok := s.tokenIn(x)
 		if !ok {
 			return invalid("field %s is a %T, want a repo.Version", name, x)
 		}
@@ -232,10 +209,81 @@ func (s *shape) decodeMap(r *record, v reflect.Value) error {
 	if err := r.addExtra(m); err != nil {
 		return err
 	}
-	m[mapVersion] = r.version
+	m[mapVersion] = s.boxed(r.version)
 	if r.expires != 0 {
 		m[mapExpires] = timeOfExpiry(r.expires)
 	}
 	v.Set(reflect.ValueOf(m).Convert(v.Type()))
 	return nil
+}
+
+// shapeOf compiles a record type; cols are filled in by place. What is wrong with its fields is the
+// shape's fault.
+func shapeOf(t, version reflect.Type) (*shape, error) {
+	if t == reflect.TypeFor[map[string]any]() {
+		return &shape{isMap: true, versions: version}, nil
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("record type %s is neither a struct nor map[string]any: %w", t, ErrSchema)
+	}
+	fields, err := structFields(t, newCoders(version))
+	s := &shape{fault: err, versions: version}
+	for _, f := range fields {
+		switch f.role {
+		case roleVersion:
+			s.version, s.token = f.index, f.offset
+		case roleExpires:
+			s.expires = f.index
+		case roleExtra:
+			s.extra = f.index
+		default:
+			s.fields = append(s.fields, placedField{structField: f, at: -1})
+		}
+	}
+	return s, nil
+}
+
+// place gives the shape's fields their positions among cols.
+func (s *shape) place(cols []driver.Column) {
+	if s.isMap {
+		s.fields = nil
+		for i, col := range cols {
+			s.fields = append(s.fields, placedField{structField: structField{name: col.Name}, at: i})
+		}
+		return
+	}
+	for i := range s.fields {
+		s.fields[i].at = slices.IndexFunc(cols, func(col driver.Column) bool { return col.Name == s.fields[i].name })
+	}
+}
+
+// fieldAt returns the field whose value has a position.
+func (s *shape) fieldAt(at int) *placedField {
+	return &s.fields[slices.IndexFunc(s.fields, func(f placedField) bool { return f.at == at })]
+}
+
+var tokenType = reflect.TypeFor[driver.Token]()
+
+// boxed returns a version as it is shown in a map.
+func (s *shape) boxed(t driver.Token) any { return reflect.ValueOf(t).Convert(s.versions).Interface() }
+
+// tokenIn returns the version that a map has; ok is false if it is none.
+func (s *shape) tokenIn(x any) (t driver.Token, ok bool) {
+	v := reflect.ValueOf(x)
+	if ok = x != nil && v.Type() == s.versions; ok {
+		t = v.Convert(tokenType).Interface().(driver.Token)
+	}
+	return t, ok
+}
+
+// written makes the record v, which was written with the values of r, what it is when it is read: it
+// gets its version, if it has a place for it, and the times as they are stored.
+func (s *shape) written(v reflect.Value, r *record, version driver.Token) {
+	s.round(v, r)
+	switch {
+	case s.isMap:
+		v.Interface().(map[string]any)[mapVersion] = s.boxed(version)
+	case s.version != nil:
+		*address[driver.Token](v.FieldByIndex(s.version)) = version
+	}
 }

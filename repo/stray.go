@@ -59,8 +59,3 @@ func (w *write) sets(name string) bool {
 	}
 	return slices.ContainsFunc(w.edits, func(e driver.Edit) bool { return e.Field < 0 && e.Name == name && e.Do != driver.Unset })
 }
-
-// has reports whether a record has an undeclared field.
-func (r *record) has(name string) bool {
-	return slices.ContainsFunc(r.extra, func(p driver.Pair) bool { return p.Name == name })
-}

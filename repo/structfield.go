@@ -130,7 +130,10 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) 
 	case "", "nanos", "omitempty":
 	case "version":
 		f.role = roleVersion
-		return f, wantType(sf, versionType, option)
+		if m.version == nil {
+			return f, nil // of a nested struct, which says so
+		}
+		return f, wantType(sf, m.version, option)
 	case "expires":
 		f.role = roleExpires
 		return f, wantType(sf, timeType, option)
@@ -189,3 +192,15 @@ func wantType(sf reflect.StructField, want reflect.Type, option string) error {
 	}
 	return nil
 }
+
+// isScalar reports whether a field of a struct always has a value in the store.
+func (f *structField) isScalar() bool {
+	switch f.kind {
+	case driver.Bool, driver.Int, driver.Float, driver.String, driver.Time:
+		return !f.nanos && f.empty.IsNone() && f.typ.Kind() != reflect.Pointer
+	}
+	return false
+}
+
+// zero returns the value of a scalar field that was never set.
+func (f *structField) zero() (driver.Value, error) { return f.enc(reflect.New(f.typ).Elem(), 0) }

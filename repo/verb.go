@@ -46,7 +46,7 @@ func blindCond(w *write) (driver.Cond, driver.Token) {
 	case w.verb == doInsert:
 		return driver.Absent, driver.Token{}
 	case !w.expect.IsZero():
-		return driver.AtRev, driver.Token(w.expect)
+		return driver.AtRev, w.expect
 	case w.exists, w.verb == doReplace, w.verb == doPatch:
 		return driver.Present, driver.Token{}
 	}

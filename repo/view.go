@@ -22,7 +22,7 @@ func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	if r == nil {
 		return nil, &Error{Op: "view", Err: invalid("the Repo is nil")}
 	}
-	sh, err := shapeOf(reflect.TypeFor[P]())
+	sh, err := shapeOf(reflect.TypeFor[P](), versionType)
 	if err == nil {
 		sh.place(r.cols)
 		err = errors.Join(sh.fault, r.checkView(sh))

@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"slices"
 
@@ -87,7 +86,7 @@ func (w *write) want(opts []WriteOption) error {
 		opt(&o)
 	}
 	if !o.expect.IsZero() {
-		w.expect = o.expect
+		w.expect = driver.Token(o.expect)
 	}
 	w.exists = o.exists
 	return nil
@@ -162,44 +161,10 @@ func (r *Repo[T]) encode(next *record, rec *T) error {
 	return r.shape.encode(reflect.ValueOf(rec).Elem(), next, r.cols)
 }
 
-func (c *collection) checkSize(rec *record, key driver.Key) error {
-	if size := bytesIn(key, rec.vals, rec.extra); size > maxRecord {
-		return ofKey(key, fmt.Errorf("record of about %d bytes, at most %d: %w", size, maxRecord, ErrTooLarge))
-	}
-	return nil
-}
-
-// bytesIn returns about how many bytes a key and values have.
-func bytesIn(key driver.Key, vals []driver.Value, extra []driver.Pair) int {
-	size := len(key.Partition) + len(key.Sort)
-	for i := range vals {
-		size += sizeOf(&vals[i])
-	}
-	for i := range extra {
-		size += len(extra[i].Name) + sizeOf(&extra[i].Value)
-	}
-	return size
-}
-
-func sizeOf(v *driver.Value) int {
-	n := 8 + len(v.Str())
-	for i := range v.List() {
-		n += sizeOf(&v.List()[i])
-	}
-	return n
-}
-
 // written makes rec, which was written with the values of next, what it is when it is read: it gets
 // its version, if it has a field for it, and the times as they are stored.
-func (r *Repo[T]) written(rec *T, next *record, version Version) {
-	v := reflect.ValueOf(rec).Elem()
-	r.shape.round(v, next)
-	switch {
-	case r.shape.isMap:
-		v.Interface().(map[string]any)[mapVersion] = version
-	case r.shape.version != nil:
-		*address[Version](v.FieldByIndex(r.shape.version)) = version
-	}
+func (r *Repo[T]) written(rec *T, next *record, version driver.Token) {
+	r.shape.written(reflect.ValueOf(rec).Elem(), next, version)
 }
 
 // Update reads a record, lets fn change it, and writes it if nobody else has

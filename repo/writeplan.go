@@ -37,7 +37,7 @@ func (r *Repo[T]) ExplainWrites() []WritePlan { return r.writePlans() }
 // schema. It touches no store, and finds wrong what [Check] does.
 func PlanWrites[T any](facts driver.Facts, schema Schema) ([]WritePlan, error) {
 	var c *collection
-	sh, err := shapeOf(reflect.TypeFor[T]())
+	sh, err := shapeOf(reflect.TypeFor[T](), versionType)
 	if err == nil {
 		c, err = compile(&Store{facts: facts}, schema, sh)
 	}
