@@ -129,12 +129,6 @@ func (c *collection) indexAccess(x *index, whole bool, needs []int) access {
 	return full
 }
 
-// hasKey reports whether the key columns of x hold the field at a position whole.
-func (x *index) hasKey(at int) bool {
-	has := func(src source) bool { return src.at == at && !src.elem }
-	return slices.ContainsFunc(x.part, has) || slices.ContainsFunc(x.sort, has)
-}
-
 // keyAccesses returns how keys alone are read.
 func (c *collection) keyAccesses() []access {
 	list := []access{{covered: true, mask: []int{}}}

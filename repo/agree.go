@@ -141,14 +141,6 @@ func unlessOfRow(err error) error {
 	return err
 }
 
-// ownerMask returns the mask of the fields that say to which record a row belongs.
-func (x *index) ownerMask() []int {
-	if x.Unique {
-		return []int{0}
-	}
-	return []int{}
-}
-
 // readAll reads the rows of keys, some at once.
 func (c *collection) readAll(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int) ([]driver.Row, error) {
 	rows := make([]driver.Row, len(keys))

@@ -150,14 +150,6 @@ func (c *collection) addDue(l *ledger, x *index, row *driver.Row, places map[dri
 	return err
 }
 
-// placeIn returns the part of a native index in which an entry lies, and of no record
-// another one: a partition, or the part of it with one element.
-func (x *index) placeIn(e driver.Key) driver.Key {
-	at := slices.IndexFunc(x.sort, func(s source) bool { return s.elem })
-	head, _, _ := driver.CutParts(e.Sort, x.table.Sort[:at+1])
-	return driver.Key{Partition: e.Partition, Sort: head}
-}
-
 // addFound adds what x has at places to a ledger.
 func (c *collection) addFound(ctx context.Context, k *call, x *index, l *ledger, places map[driver.Key]bool, rep *Report) error {
 	for place := range places {

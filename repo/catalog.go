@@ -50,7 +50,7 @@ type catalogColumn struct {
 }
 
 type catalogIndex struct {
-	Index
+	indexDef
 	State string `json:"state"`
 	Mode  string `json:"mode"`
 }
@@ -132,7 +132,7 @@ func (c *collection) knowsElements(at int) bool {
 }
 
 func (x *index) entry(state string) catalogIndex {
-	def := x.Index
+	def := x.indexDef
 	def.Name = x.name
 	mode := modeCommit
 	switch {
@@ -143,7 +143,7 @@ func (x *index) entry(state string) catalogIndex {
 	case x.table.Bare:
 		mode = modeKeys
 	}
-	return catalogIndex{Index: def, State: state, Mode: mode}
+	return catalogIndex{indexDef: def, State: state, Mode: mode}
 }
 
 // tableIn returns the table of an index, for Drop.
@@ -220,7 +220,7 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 	for _, old := range e.Indexes {
 		known := slices.ContainsFunc(c.indexes, func(x *index) bool { return x.name == old.Name })
 		if !known && old.Mode != modeNative { // which the store keeps, whoever writes
-			faults = append(faults, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.Index, ErrSchema))
+			faults = append(faults, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.indexDef, ErrSchema))
 		}
 	}
 	for _, x := range c.indexes {
@@ -255,7 +255,7 @@ func (x *catalogIndex) is(of *index) bool {
 	if of.hasKeysOnly() && (x.Mode == modeCommit || x.Mode == modeKeys) {
 		now.Mode = x.Mode
 	}
-	return x.State == now.State && x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.Index), plainIndex(now.Index))
+	return x.State == now.State && x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.indexDef), plainIndex(now.indexDef))
 }
 
 // otherElements returns an error for each list whose elements are of another kind than c
@@ -306,7 +306,7 @@ func (e *catalogEntry) replaces(build []*index) bool {
 }
 
 // plainIndex returns x with nil for empty lists, for comparison.
-func plainIndex(x Index) Index {
+func plainIndex(x indexDef) indexDef {
 	for _, list := range []*[]string{&x.Partition, &x.Sort, &x.Covers} {
 		if len(*list) == 0 {
 			*list = nil

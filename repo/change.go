@@ -120,17 +120,6 @@ func (b *builder) op() *driver.Op {
 	return &b.ops[len(b.ops)-1]
 }
 
-// rowsOf returns how many rows a record has in x at most.
-func (x *index) rowsOf(rec *record) int {
-	switch {
-	case rec == nil:
-		return 0
-	case x.multi >= 0:
-		return len(rec.vals[x.multi].List())
-	}
-	return 1
-}
-
 // setRecordOp makes op, which is zero, the one on the record itself.
 func (b *builder) setRecordOp(c *collection, op *driver.Op, ch *change) {
 	op.Table, op.Row.Key = c.records, ch.key
@@ -193,35 +182,6 @@ func (b *builder) addRows(c *collection, x *index, ch *change) error {
 		}
 	}
 	return nil
-}
-
-// changed reports whether the rows of x differ between two states of a record.
-func (x *index) changed(old, next *record) bool {
-	if x.all || old.expires != next.expires && !x.table.Bare {
-		return true // a row that stands for the record has its version, too
-	}
-	for _, at := range x.needs {
-		if !old.vals[at].Equal(next.vals[at]) {
-			return true
-		}
-	}
-	return false
-}
-
-// stays reports whether the rows of x have the same keys in two states of a record.
-func (x *index) stays(old, next *record) bool {
-	same := func(src source) bool { return old.vals[src.at].Equal(next.vals[src.at]) }
-	for i := range x.part {
-		if !same(x.part[i]) {
-			return false
-		}
-	}
-	for i := range x.sort {
-		if !same(x.sort[i]) {
-			return false
-		}
-	}
-	return true
 }
 
 // put appends the op that writes one row or claim. There says that the record has

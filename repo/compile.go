@@ -32,7 +32,7 @@ func (c *compiler) fault(format string, args ...any) {
 }
 
 // compile returns the collection of a schema for records of a shape.
-func compile(store *Store, schema Schema, sh *shape) (*collection, error) {
+func compile(store *Store, schema schemaDef, sh *shape) (*collection, error) {
 	c := &compiler{collection: &collection{store: store, name: schema.Collection, schema: schema}}
 	if !collectionName.MatchString(schema.Collection) {
 		c.fault("collection name %q: use a–z, digits and '_', a letter first, at most 48", schema.Collection)
@@ -103,7 +103,7 @@ func (c *compiler) declare(sh *shape) {
 }
 
 // namesFaulty reports whether an index names a field that cannot be stored, which was told.
-func (c *compiler) namesFaulty(x Index) bool {
+func (c *compiler) namesFaulty(x indexDef) bool {
 	return slices.ContainsFunc(slices.Concat(x.Partition, x.Sort), func(name string) bool {
 		kind, ok := c.kinds[strings.TrimSuffix(strings.TrimPrefix(name, "-"), "[]")]
 		return ok && kind == driver.None
@@ -144,7 +144,7 @@ func kindNamed(name string) (driver.Kind, bool) {
 }
 
 // layOut makes the Records table.
-func (c *compiler) layOut(s Schema) {
+func (c *compiler) layOut(s schemaDef) {
 	t := &driver.Table{Name: s.Collection, Class: driver.Records}
 	if len(s.Partition) == 0 {
 		c.fault("no partition; name the fields that decide where a record lives, e.g. its id")

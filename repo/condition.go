@@ -127,13 +127,6 @@ func (b *bound) bindUndeclared(c *collection, name, bare string, elem bool) (con
 	return condition{source: source{at: len(c.cols) + i, elem: elem}, field: name}, nil
 }
 
-// noPath is the error for a name with a dot where a field is wanted. Paths into maps do
-// not exist, and a name that looks like one must not mean another thing later.
-func (c *collection) noPath(name string) error {
-	return invalid("field %.64q: there are no paths into maps; name the whole field, %.64q, or declare a field of its own for the value",
-		c.shown(name), c.shown(name[:strings.IndexByte(name, '.')]))
-}
-
 // valueOf returns x, which a caller gave for the field of a condition, as a value.
 func (c *collection) valueOf(x any, cond *condition) (driver.Value, error) {
 	switch {

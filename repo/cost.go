@@ -30,11 +30,3 @@ func (a cost) compare(b cost) int {
 	return cmp.Or(cmp.Compare(a.depth, b.depth), cmp.Compare(a.reads, b.reads), cmp.Compare(a.apart, b.apart),
 		cmp.Compare(a.columns, b.columns), strings.Compare(a.name, b.name))
 }
-
-// partitions returns how many partitions of x a query reads.
-func (x *index) partitions() int {
-	if x.native {
-		return 1
-	}
-	return max(x.Buckets, 1)
-}

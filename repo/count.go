@@ -135,12 +135,3 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 	}
 	return c.answers(ctx, &p)
 }
-
-// keyFrom returns key values as a caller's Key.
-func keyFrom(vals []driver.Value) Key {
-	key := make(Key, len(vals))
-	for i, v := range vals {
-		key[i], _ = anyOf(v) // no part of a key is absent: an absent one has no text
-	}
-	return key
-}

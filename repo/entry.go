@@ -49,15 +49,6 @@ func (b *builder) storedEntries(dst []driver.Key, c *collection, x *index, key *
 	return dst, err
 }
 
-func missing(srcs []source, vals []driver.Value) bool {
-	for _, src := range srcs {
-		if vals[src.at].IsNone() {
-			return true
-		}
-	}
-	return false
-}
-
 // entry makes e the key of the row of x for a record and, in an index over the
 // elements of a list, one element.
 func (b *builder) entry(e *driver.Key, x *index, key *driver.Key, vals []driver.Value, elem driver.Value) error {

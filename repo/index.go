@@ -8,8 +8,8 @@ import (
 )
 
 // addIndex compiles one index and its table.
-func (c *compiler) addIndex(def Index) {
-	x := &index{Index: def, name: def.name(), multi: -1}
+func (c *compiler) addIndex(def indexDef) {
+	x := &index{indexDef: def, name: def.name(), multi: -1}
 	if !indexName.MatchString(x.name) {
 		c.fault("index name %q: use a–z, digits and '_', a letter first, at most 48; give the index a Name", x.name)
 	}
@@ -202,20 +202,101 @@ func (c *compiler) suffix(x *index) []driver.Column {
 	return c.key
 }
 
-// indexNamed returns the index whose table has a name, or nil.
-func (c *collection) indexNamed(table string) *index {
-	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.table.Name == table })
-	if i < 0 {
-		return nil
+// partitions returns how many partitions of x a query reads.
+func (x *index) partitions() int {
+	if x.native {
+		return 1
 	}
-	return c.indexes[i]
+	return max(x.Buckets, 1)
 }
 
-func (c *collection) indexOf(t *driver.Table) *index {
-	for _, x := range c.indexes {
-		if x.table == t {
-			return x
+// hasKey reports whether the key columns of x hold the field at a position whole.
+func (x *index) hasKey(at int) bool {
+	has := func(src source) bool { return src.at == at && !src.elem }
+	return slices.ContainsFunc(x.part, has) || slices.ContainsFunc(x.sort, has)
+}
+
+// changed reports whether the rows of x differ between two states of a record.
+func (x *index) changed(old, next *record) bool {
+	if x.all || old.expires != next.expires && !x.table.Bare {
+		return true // a row that stands for the record has its version, too
+	}
+	for _, at := range x.needs {
+		if !old.vals[at].Equal(next.vals[at]) {
+			return true
 		}
 	}
-	return nil
+	return false
+}
+
+// stays reports whether the rows of x have the same keys in two states of a record.
+func (x *index) stays(old, next *record) bool {
+	same := func(src source) bool { return old.vals[src.at].Equal(next.vals[src.at]) }
+	for i := range x.part {
+		if !same(x.part[i]) {
+			return false
+		}
+	}
+	for i := range x.sort {
+		if !same(x.sort[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// rowsOf returns how many rows a record has in x at most.
+func (x *index) rowsOf(rec *record) int {
+	switch {
+	case rec == nil:
+		return 0
+	case x.multi >= 0:
+		return len(rec.vals[x.multi].List())
+	}
+	return 1
+}
+
+// carries reports whether a row has the covered values of a record.
+func (x *index) carries(row *driver.Row, rec *record) bool {
+	fields := row.Fields
+	if x.Unique {
+		fields = fields[min(1, len(fields)):]
+	}
+	for i, at := range x.covers {
+		var v driver.Value
+		if i < len(fields) {
+			v = fields[i]
+		}
+		if !v.Equal(rec.vals[at]) {
+			return false
+		}
+	}
+	return (row.Expires == rec.expires || x.table.Bare) && (!x.all || slices.EqualFunc(row.Extra, rec.extra, func(p, q driver.Pair) bool {
+		return p.Name == q.Name && p.Value.Equal(q.Value)
+	}))
+}
+
+// ownerMask returns the mask of the fields that say to which record a row belongs.
+func (x *index) ownerMask() []int {
+	if x.Unique {
+		return []int{0}
+	}
+	return []int{}
+}
+
+func missing(srcs []source, vals []driver.Value) bool {
+	for _, src := range srcs {
+		if vals[src.at].IsNone() {
+			return true
+		}
+	}
+	return false
+}
+
+// placeIn returns the part of a native index in which an entry lies, and of no record
+// another one: a partition, or the part of it with one element.
+func (x *index) placeIn(e driver.Key) driver.Key {
+	at := slices.IndexFunc(x.sort, func(s source) bool { return s.elem })
+	head, _, _ := driver.CutParts(e.Sort, x.table.Sort[:at+1])
+	return driver.Key{Partition: e.Partition, Sort: head}
 }

@@ -2,11 +2,8 @@ package repo
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -19,59 +16,11 @@ import (
 // keeps the tokens of its entries in its Note, and the commit that the row or claim
 // was put for needs the record to have the Rev that stands in the row: its base.
 
-const (
-	tokenColumn = "_token"
-	baseColumn  = "_base"
-)
-
 // A looseOp is a row or claim that is put before a commit, or dropped after it.
 type looseOp struct {
 	driver.Op
 	x     *index
 	owner int // the change that it belongs to
-}
-
-// tokenKey returns the key of the loose row of an entry with a token.
-func (x *index) tokenKey(entry driver.Key, token driver.Token) driver.Key {
-	if x.Unique {
-		return entry
-	}
-	text, err := driver.AppendParts(nil, x.table.Sort[len(x.table.Sort)-1:], []driver.Value{driver.BytesValue(string(token[:]))})
-	if err != nil {
-		return entry // a token has no bytes that a key cannot have
-	}
-	return driver.Key{Partition: entry.Partition, Sort: entry.Sort + string(text)}
-}
-
-// cutToken returns a loose row's key without the token, and the token; that of a
-// claim is its Rev.
-func (x *index) cutToken(row *driver.Row) (entry driver.Key, token driver.Token, err error) {
-	if x.Unique {
-		return row.Key, row.Rev, nil
-	}
-	columns := x.table.Sort
-	_, rest, ok := driver.CutParts(row.Key.Sort, columns[:len(columns)-1])
-	if ok {
-		var vals []driver.Value
-		if vals, _, err = driver.ParseParts(nil, rest, columns[len(columns)-1:]); err == nil && len(vals) == 1 && len(vals[0].Str()) == len(token) {
-			copy(token[:], vals[0].Str())
-			return driver.Key{Partition: row.Key.Partition, Sort: row.Key.Sort[:len(row.Key.Sort)-len(rest)]}, token, nil
-		}
-	}
-	return driver.Key{}, token, fmt.Errorf("a row of index %s has no token: %w", x.name, ErrCorrupt)
-}
-
-// baseOf returns the Rev that the commit needs which a loose row was put for.
-func (x *index) baseOf(row *driver.Row) (driver.Token, error) {
-	at := len(x.table.Fields) - 1
-	if at >= len(row.Fields) {
-		return driver.Token{}, nil
-	}
-	base, err := driver.ParseToken(row.Fields[at].Str())
-	if err != nil {
-		err = fmt.Errorf("a row of index %s names no version of its record: %w", x.name, ErrCorrupt)
-	}
-	return base, err
 }
 
 // addLoose appends what a change does to the entries of the loose index at a place:
@@ -130,15 +79,6 @@ func (b *builder) dropLoose(x *index, e driver.Key, token driver.Token) {
 	b.drops = append(b.drops, looseOp{Op: x.dropOf(x.tokenKey(e, token), token), x: x})
 }
 
-// dropOf returns the op that drops a loose row or claim with a token, and no other.
-func (x *index) dropOf(key driver.Key, token driver.Token) driver.Op {
-	op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: key}}
-	if x.Unique {
-		op.If, op.Rev = driver.AtRev, token
-	}
-	return op
-}
-
 // noteAfter returns the Note that a record has after a change.
 func (c *collection) noteAfter(ch *change) string {
 	if ch.tokens == nil {
@@ -153,57 +93,6 @@ func (ch *change) expiry() int64 {
 		return ch.next.expires
 	}
 	return ch.old.expires
-}
-
-// noteOf returns the Note of a record with the tokens of its entries, by index.
-func (c *collection) noteOf(tokens [][]driver.Token) string {
-	var b strings.Builder
-	for i, list := range tokens {
-		if len(list) == 0 {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte(';')
-		}
-		b.WriteString(c.indexes[i].name)
-		sep := byte('=')
-		for j := range list {
-			b.WriteByte(sep)
-			if j > 0 && list[j] == list[j-1] {
-				b.WriteByte('"') // the same once more
-			} else {
-				b.WriteString(base64.RawURLEncoding.EncodeToString(list[j][:]))
-			}
-			sep = ','
-		}
-	}
-	return b.String()
-}
-
-// tokensIn returns the tokens of the entries that a record has, by index.
-func (c *collection) tokensIn(note string) ([][]driver.Token, error) {
-	tokens := make([][]driver.Token, len(c.indexes))
-	for note != "" {
-		var part string
-		part, note, _ = strings.Cut(note, ";")
-		name, list, _ := strings.Cut(part, "=")
-		at := slices.IndexFunc(c.indexes, func(x *index) bool { return x.name == name })
-		if at < 0 {
-			continue // of an index that was dropped
-		}
-		for text := range strings.SplitSeq(list, ",") {
-			var t driver.Token
-			if n := len(tokens[at]); text == `"` && n > 0 {
-				t = tokens[at][n-1]
-			} else if got, err := base64.RawURLEncoding.AppendDecode(nil, []byte(text)); err == nil && len(got) == len(t) {
-				copy(t[:], got)
-			} else {
-				return nil, fmt.Errorf("the tokens of index %s in a record cannot be read: %w", name, ErrCorrupt)
-			}
-			tokens[at] = append(tokens[at], t)
-		}
-	}
-	return tokens, nil
 }
 
 // putAll puts what b has to put before a commit (W3), side by side. Until it

@@ -8,22 +8,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// looseKeys returns the keys of the rows that a record has in a loose index by its
-// entries, and their tokens. A record that was written without the index has none.
-func (c *collection) looseKeys(x *index, row *driver.Row, entries []driver.Key) ([]driver.Key, []driver.Token, error) {
-	tokens, err := c.tokensIn(row.Note)
-	if err != nil {
-		return nil, nil, err
-	}
-	held := tokens[slices.Index(c.indexes, x)]
-	entries = entries[:min(len(entries), len(held))]
-	keys := make([]driver.Key, len(entries))
-	for i, e := range entries {
-		keys[i] = x.tokenKey(e, held[i])
-	}
-	return keys, held, nil
-}
-
 // mendLoose puts rows and claims again that a record has lost (M1). Such a base is the
 // record's Rev only while it has the entry, so that nobody takes the row for one
 // whose commit may come.

@@ -53,7 +53,7 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 func Check[T any](facts driver.Facts, schema Schema) error {
 	sh, err := shapeOf(reflect.TypeFor[T](), versionType)
 	if err == nil {
-		_, err = compile(&Store{facts: facts}, schema, sh)
+		_, err = compile(&Store{facts: facts}, schema.def(), sh)
 	}
 	if err != nil {
 		return &Error{Op: "check", Collection: schema.Collection, Err: err}
@@ -66,7 +66,7 @@ func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t
 	if err != nil {
 		return nil, nil, err
 	}
-	c, err := compile(store, schema, sh)
+	c, err := compile(store, schema.def(), sh)
 	if err != nil {
 		return nil, nil, err
 	}

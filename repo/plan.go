@@ -279,8 +279,8 @@ func (b *bound) remedy() string {
 }
 
 // index returns one that would answer the query.
-func (b *bound) index() Index {
-	var x Index
+func (b *bound) index() indexDef {
+	var x indexDef
 	for i := range b.conds[:b.equal] {
 		x.Partition = append(x.Partition, b.conds[i].field)
 	}

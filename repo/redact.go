@@ -2,7 +2,6 @@ package repo
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -24,13 +23,4 @@ func (s *Store) redact(err error) error {
 		return err
 	}
 	return &redacted{driver.Redact(err), err}
-}
-
-// shown returns the name of a field, as a query or an edit has it, as an argument of an error. One
-// that nobody declared may be personal data, where records have such.
-func (c *collection) shown(name string) any {
-	if bare, _ := strings.CutSuffix(name, "[]"); c.extra && c.at(bare) < 0 {
-		return driver.Private(name)
-	}
-	return name
 }

@@ -1,10 +1,5 @@
 package repo
 
-import (
-	"fmt"
-	"hash/fnv"
-	"strings"
-)
 
 // A Schema says how the records of a collection are found. It is data: the
 // same in Go and, field by field in lower case, in YAML and JSON.
@@ -62,59 +57,23 @@ type Index struct {
 	Kind string `json:"kind,omitempty" yaml:"kind"`
 }
 
-// name returns the index's name, made of its fields unless given.
-func (x Index) name() string {
-	if x.Name != "" {
-		return x.Name
-	}
-	var parts []string
-	for _, f := range x.Partition {
-		parts = append(parts, strings.TrimSuffix(f, "[]"))
-	}
-	for _, f := range x.Sort {
-		if strings.HasPrefix(f, "-") {
-			parts = append(parts, f[1:]+"_desc")
-		} else {
-			parts = append(parts, strings.TrimSuffix(f, "[]"))
-		}
-	}
-	return legalName("by_" + strings.Join(parts, "_"))
-}
-
-// legalName returns a name as it is, if an index may have it, or else what of it is legal
-// with a sum of the whole, so that userId and userid give two names.
-func legalName(name string) string {
-	const most, sum = 48, 9
-	if indexName.MatchString(name) {
-		return name
-	}
-	h := fnv.New32a()
-	h.Write([]byte(name))
-	legal := strings.Map(func(r rune) rune {
-		if r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return '_'
-	}, strings.ToLower(name))
-	return fmt.Sprintf("%s_%08x", legal[:min(len(legal), most-sum)], h.Sum32())
-}
-
 // String returns the index as it is written in Go.
-func (x Index) String() string {
-	var b strings.Builder
-	b.WriteString("{Partition: " + quoteList(x.Partition))
-	if len(x.Sort) > 0 {
-		b.WriteString(", Sort: " + quoteList(x.Sort))
+func (x Index) String() string { return indexDef(x).String() }
+
+// def returns the schema as it is compiled.
+func (s Schema) def() schemaDef {
+	d := schemaDef{Collection: s.Collection, Partition: s.Partition, Sort: s.Sort, Fields: s.Fields}
+	for _, x := range s.Indexes {
+		d.Indexes = append(d.Indexes, indexDef(x))
 	}
-	if x.Unique {
-		b.WriteString(", Unique: true")
-	}
-	return b.String() + "}"
+	return d
 }
 
-func quoteList(names []string) string {
-	if len(names) == 0 {
-		return "[]"
+// schemaFrom returns a schema as a caller has it.
+func schemaFrom(d schemaDef) Schema {
+	s := Schema{Collection: d.Collection, Partition: d.Partition, Sort: d.Sort, Fields: d.Fields}
+	for _, x := range d.Indexes {
+		s.Indexes = append(s.Indexes, Index(x))
 	}
-	return `["` + strings.Join(names, `", "`) + `"]`
+	return s
 }

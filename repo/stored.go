@@ -42,7 +42,7 @@ func schemaOf(ctx context.Context, store *Store, k *call, collection string) (Sc
 	case e == nil:
 		return Schema{}, errNoCollection
 	}
-	return e.schema(), nil
+	return schemaFrom(e.schema()), nil
 }
 
 // Collections returns the names of the collections in a store, in order: those that any
@@ -103,8 +103,8 @@ func (s *Store) eachEntry(ctx context.Context, do func(row *driver.Row)) error {
 var errNoCollection = fmt.Errorf("the store has no such collection: %w", ErrNotFound)
 
 // schema returns the entry as a Schema for records that are maps.
-func (e *catalogEntry) schema() Schema {
-	s := Schema{Collection: e.Collection, Fields: map[string]string{}}
+func (e *catalogEntry) schema() schemaDef {
+	s := schemaDef{Collection: e.Collection, Fields: map[string]string{}}
 	for _, col := range e.Partition {
 		s.Partition = append(s.Partition, col.Name)
 		s.Fields[col.Name] = col.Kind
@@ -124,7 +124,7 @@ func (e *catalogEntry) schema() Schema {
 		s.Fields[name] = kind
 	}
 	for i := range e.Indexes {
-		s.Indexes = append(s.Indexes, e.Indexes[i].Index)
+		s.Indexes = append(s.Indexes, e.Indexes[i].indexDef)
 	}
 	return s
 }

@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -67,15 +66,6 @@ type indexTaken struct{ index, text string }
 
 func (e *indexTaken) Error() string { return e.text + ": " + ErrExists.Error() }
 func (e *indexTaken) Unwrap() error { return ErrExists }
-
-// describe returns the values that a record has in an index, for people.
-func (c *collection) describe(x *index, vals []driver.Value) string {
-	var list []string
-	for _, src := range slices.Concat(x.part, x.sort) {
-		list = append(list, c.cols[src.at].Name+" "+vals[src.at].String())
-	}
-	return strings.Join(list, ", ")
-}
 
 // keysFirst returns err, which is about the last of some writes, or about a unique value,
 // unless a record that was to be inserted, and was not looked for, is there: then it returns

@@ -166,43 +166,6 @@ func (c *collection) hasRow(x *index, row, record *driver.Row) (bool, error) {
 	return slices.Contains(keys, row.Key) && x.carries(row, rec), nil
 }
 
-// carries reports whether a row has the covered values of a record.
-func (x *index) carries(row *driver.Row, rec *record) bool {
-	fields := row.Fields
-	if x.Unique {
-		fields = fields[min(1, len(fields)):]
-	}
-	for i, at := range x.covers {
-		var v driver.Value
-		if i < len(fields) {
-			v = fields[i]
-		}
-		if !v.Equal(rec.vals[at]) {
-			return false
-		}
-	}
-	return (row.Expires == rec.expires || x.table.Bare) && (!x.all || slices.EqualFunc(row.Extra, rec.extra, func(p, q driver.Pair) bool {
-		return p.Name == q.Name && p.Value.Equal(q.Value)
-	}))
-}
-
-// printText returns a key that a store returned for people.
-func (c *collection) printText(key driver.Key) string {
-	vals, err := c.partsOf(nil, key)
-	if err != nil {
-		return c.quote(key)
-	}
-	return c.printKey(vals)
-}
-
-// quote returns the text of a key for people.
-func (c *collection) quote(key driver.Key) string {
-	if c.store.opts.Redact {
-		return "(redacted)"
-	}
-	return fmt.Sprintf("%q", key.Partition+key.Sort)
-}
-
 // Rebuild makes an index agree with the records again: it removes rows that no
 // record should have and writes those that are missing. Readers see what was
 // there and right all the time, writers of this process wait, and a Rebuild that

@@ -39,7 +39,7 @@ func PlanWrites[T any](facts driver.Facts, schema Schema) ([]WritePlan, error) {
 	var c *collection
 	sh, err := shapeOf(reflect.TypeFor[T](), versionType)
 	if err == nil {
-		c, err = compile(&Store{facts: facts}, schema, sh)
+		c, err = compile(&Store{facts: facts}, schema.def(), sh)
 	}
 	if err != nil {
 		return nil, &Error{Op: "plan writes", Collection: schema.Collection, Err: err}

@@ -19,7 +19,7 @@ type collection struct {
 	drops      int64  // of shared, at Open
 	lease      lease
 	name       string
-	schema     Schema
+	schema     schemaDef
 	records    *driver.Table
 	key        []driver.Column // partition and sort columns: the first of a record's values
 	cols       []driver.Column // key, then fields by ordinal
@@ -44,7 +44,7 @@ type collection struct {
 
 // An index is an Index compiled: its table, and where its columns come from.
 type index struct {
-	Index
+	indexDef
 	name   string
 	table  *driver.Table
 	part   []source // of Table.Partition without the bucket column
@@ -66,6 +66,7 @@ type source struct {
 }
 
 const bucketColumn = "_bucket"
+
 const ownerColumn = "_key"
 
 // at returns the position of a field, or -1.
@@ -91,4 +92,22 @@ func (c *collection) tables(but []*index) []*driver.Table {
 		}
 	}
 	return ts
+}
+
+// indexNamed returns the index whose table has a name, or nil.
+func (c *collection) indexNamed(table string) *index {
+	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.table.Name == table })
+	if i < 0 {
+		return nil
+	}
+	return c.indexes[i]
+}
+
+func (c *collection) indexOf(t *driver.Table) *index {
+	for _, x := range c.indexes {
+		if x.table == t {
+			return x
+		}
+	}
+	return nil
 }
