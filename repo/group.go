@@ -139,32 +139,3 @@ func (g *Group[T]) check(ctx context.Context) error {
 	}
 	return nil
 }
-
-// fits refuses a commit of several records that is so large that others would wait for the store.
-func (c *collection) fits(writes []write, ops []driver.Op) error {
-	f := &c.store.facts
-	if len(writes) < 2 {
-		return nil
-	}
-	if f.MaxOps > 0 && len(ops) > f.MaxOps {
-		return tooManyRows(f, len(writes), len(ops))
-	}
-	if n := bytesOf(ops); f.MaxBytes > 0 && n > f.MaxBytes {
-		return fmt.Errorf("%d records with about %d bytes, those of indexes included, and %s takes at most %d in one commit, or others would wait; split the group: %w",
-			len(writes), n, f.Name, f.MaxBytes, ErrTooLarge)
-	}
-	return nil
-}
-
-func tooManyRows(f *driver.Facts, records, rows int) error {
-	return fmt.Errorf("%d records with %d rows, those of indexes included, and %s takes at most %d in one commit, or others would wait; split the group: %w",
-		records, rows, f.Name, f.MaxOps, ErrTooLarge)
-}
-
-// bytesOf returns about how many bytes the keys and values of ops have.
-func bytesOf(ops []driver.Op) (n int) {
-	for i := range ops {
-		n += bytesIn(ops[i].Row.Key, ops[i].Row.Fields, ops[i].Row.Extra)
-	}
-	return n
-}

@@ -26,25 +26,6 @@ func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, err
 	return s, nil
 }
 
-func schemaOf(ctx context.Context, store *Store, k *call, collection string) (Schema, error) {
-	cat := store.cat
-	err := store.driver.Attach(ctx, []*driver.Table{cat})
-	if errors.Is(err, ErrSchema) { // there is no catalog yet
-		return Schema{}, errNoCollection
-	}
-	if err != nil {
-		return Schema{}, err
-	}
-	e, err := store.readCatalog(ctx, k, cat, collection)
-	switch {
-	case err != nil:
-		return Schema{}, err
-	case e == nil:
-		return Schema{}, errNoCollection
-	}
-	return schemaFrom(e.schema()), nil
-}
-
 // Collections returns the names of the collections in a store, in order: those that any
 // program has made, also those that were not made or dropped to the end. Of a catalog that
 // cannot be read whole it returns the others, and an error. Nothing in the store is changed.
@@ -98,33 +79,4 @@ func (s *Store) eachEntry(ctx context.Context, do func(row *driver.Row)) error {
 		}
 	}
 	return unread.Err()
-}
-
-var errNoCollection = fmt.Errorf("the store has no such collection: %w", ErrNotFound)
-
-// schema returns the entry as a Schema for records that are maps.
-func (e *catalogEntry) schema() schemaDef {
-	s := schemaDef{Collection: e.Collection, Fields: map[string]string{}}
-	for _, col := range e.Partition {
-		s.Partition = append(s.Partition, col.Name)
-		s.Fields[col.Name] = col.Kind
-	}
-	for _, col := range e.Sort {
-		name := col.Name
-		if col.Desc {
-			name = "-" + name
-		}
-		s.Sort = append(s.Sort, name)
-		s.Fields[col.Name] = col.Kind
-	}
-	for name, kind := range e.Fields {
-		if of := e.Elements[name]; of != "" && of != driver.String.String() {
-			kind += elementsOf + of
-		}
-		s.Fields[name] = kind
-	}
-	for i := range e.Indexes {
-		s.Indexes = append(s.Indexes, e.Indexes[i].indexDef)
-	}
-	return s
 }

@@ -131,29 +131,6 @@ func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error 
 	return nil
 }
 
-// keeps reports whether a record may have what T says nothing of: fields that only another
-// program declares, or an expiry.
-func (c *collection) keeps() bool { return !c.extra || !c.expires }
-
-// keep leaves in a record that is there what T says nothing of. One that is dead or has
-// expired leaves nothing to the next.
-func (c *collection) keep(w *write) error {
-	old, next := &w.old, w.next
-	if !c.extra {
-		next.extra = nil
-		if old.live {
-			next.extra = old.extra
-		}
-	}
-	if !c.expires {
-		next.expires = 0
-		if old.live {
-			next.expires = old.expires
-		}
-	}
-	return c.checkSize(next, w.key)
-}
-
 // encode makes next the values of rec. It reuses the array of next.vals.
 func (r *Repo[T]) encode(next *record, rec *T) error {
 	*next = record{vals: slices.Grow(next.vals[:0], len(r.cols))[:len(r.cols)]}

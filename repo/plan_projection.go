@@ -142,3 +142,29 @@ func (c *collection) keyAccesses() []access {
 	}
 	return list
 }
+
+// An access says how a view reads the rows of one table.
+type access struct {
+	covered bool  // the rows have all that the view needs
+	mask    []int // fields of the rows to read; nil is all
+	place   []int // by field read: its position among the values, or -1
+	keyed   bool  // index key columns are wanted as values
+
+	straight bool // the fields of a row are those of the record, in order
+}
+
+// uncovered is a for rows that do not say whether there is a record still.
+func (a *access) uncovered() *access {
+	if !a.covered {
+		return a
+	}
+	return &access{mask: []int{}}
+}
+
+// nativeAccess returns how a shape that needs some fields is read from x: with what
+// says at which place of the index a record is.
+func (c *collection) nativeAccess(s *shape, x *index, needs []int) access {
+	needs = slices.Concat(needs, x.needs)
+	slices.Sort(needs)
+	return c.recordAccess(s, slices.Compact(needs))
+}

@@ -2,11 +2,8 @@ package repo
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/polystore/polystore/repo/driver"
 )
 
 // Which fields every record has. A record without a column of an index has no row there,
@@ -16,14 +13,6 @@ import (
 // the catalog names the fields of which that cannot be said. Who is about to write the first
 // record without a field says so in the catalog, and waits until all programs are told that
 // may answer by an index with it.
-
-// A presence is what the catalog says of fields that are no parts of the key. It does not
-// change: another one takes its place.
-type presence struct {
-	made    string   // of which collection
-	always  []string // every record has them
-	telling []string // so far; but programs are being told that records may lack them
-}
 
 // presence returns what the entry says of the fields.
 func (e *catalogEntry) presence() *presence {
@@ -42,32 +31,6 @@ func (e *catalogEntry) presence() *presence {
 	return p
 }
 
-// all returns the fields that every record has so far.
-func (p *presence) all() []string { return slices.Concat(p.always, p.telling) }
-
-// but returns what of p still holds by what the catalog said at another time: a field that
-// records may lack, by one of the two, is not always there again. It is p itself if all does.
-func (p *presence) but(other *presence) *presence {
-	next := &presence{made: p.made}
-	for _, name := range p.always {
-		switch {
-		case slices.Contains(other.always, name):
-			next.always = append(next.always, name)
-		case slices.Contains(other.telling, name):
-			next.telling = append(next.telling, name)
-		}
-	}
-	for _, name := range p.telling {
-		if slices.Contains(other.always, name) || slices.Contains(other.telling, name) {
-			next.telling = append(next.telling, name)
-		}
-	}
-	if len(next.always) == len(p.always) && len(next.telling) == len(p.telling) {
-		return p
-	}
-	return next
-}
-
 // learn takes over what the catalog says of the fields.
 func (sh *shared) learn(said *presence) {
 	for {
@@ -79,11 +42,6 @@ func (sh *shared) learn(said *presence) {
 			return
 		}
 	}
-}
-
-// isAlways reports whether no record of the collection lacks the field at a position.
-func (c *collection) isAlways(at int, p *presence) bool {
-	return at < len(c.key) || c.scalars[at] != nil && slices.Contains(p.always, c.cols[at].Name)
 }
 
 // mayLack returns those of some fields that this program may write records without.
@@ -112,44 +70,6 @@ func (c *collection) owes() []string {
 		c.owing.Store(o)
 	}
 	return o.names
-}
-
-// leavesOut reports whether a record that a write makes lacks a field.
-func (c *collection) leavesOut(w *write, name string) bool {
-	at := c.at(name)
-	switch {
-	case w.verb == doPatch: // of what is there all may be known, or some
-	case w.next != nil && at >= 0:
-		return w.next.vals[at].IsNone()
-	case w.next != nil:
-		return !w.next.has(name)
-	}
-	return slices.ContainsFunc(w.edits, func(e driver.Edit) bool {
-		return c.editName(e) == name && e.Do != driver.Add && e.Value.IsNone()
-	})
-}
-
-// maySkip sees to it that records may lack fields before one is written that does.
-func (c *collection) maySkip(ctx context.Context, k *call, writes []write) error {
-	owed := c.owes()
-	if len(owed) == 0 {
-		return nil
-	}
-	for i := range writes {
-		var names []string
-		for _, name := range owed {
-			if c.leavesOut(&writes[i], name) {
-				names = append(names, name)
-			}
-		}
-		if len(names) == 0 {
-			continue
-		}
-		if err := c.announce(ctx, k, func(e *catalogEntry) (bool, error) { return c.letLack(ctx, k, e, names) }); err != nil {
-			return ofKey(writes[i].key, err)
-		}
-	}
-	return nil
 }
 
 // letLack makes the catalog say that records may lack fields; e is what it says. Ok is false
@@ -209,20 +129,4 @@ func (e *catalogEntry) addOptional(name string) {
 	if !slices.Contains(e.Optional, name) {
 		e.Optional = append(e.Optional, name)
 	}
-}
-
-// answers returns an error if what was read by a plan may lack something: because the schema
-// was changed meanwhile, or because records lack fields by now that all had before.
-func (c *collection) answers(ctx context.Context, p *plan) error {
-	if err := c.holds(ctx); err != nil {
-		return err
-	}
-	now := c.shared.presence.Load()
-	if p.x == nil || p.known == now {
-		return nil
-	}
-	if fixed, _, _ := c.fitsTable(&p.bound, p.x); c.lacksRows(&p.bound, p.x, fixed, now) {
-		return fmt.Errorf("while it was read, another program wrote records without a field: %w", c.lackingRows(&p.bound, p.x, now))
-	}
-	return nil
 }

@@ -219,17 +219,3 @@ func (c *collection) twoOwners(x *index, key driver.Key, rec *record, claim *dri
 	return fmt.Errorf("index %s is unique, and %s and %s both have %s; remove the index with repo.DropIndex, change one of them, and build it again: %w",
 		x.name, c.printText(key), other, what, ErrExists)
 }
-
-// recordOf returns a stored row as a record.
-func (c *collection) recordOf(row *driver.Row) (*record, error) {
-	vals := make([]driver.Value, 0, len(c.cols))
-	vals, err := c.partsOf(vals, row.Key)
-	if err != nil {
-		return nil, err
-	}
-	vals = append(vals, row.Fields...)
-	for len(vals) < len(c.cols) {
-		vals = append(vals, driver.Value{})
-	}
-	return &record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}, nil
-}

@@ -1,11 +1,8 @@
 package repo
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/polystore/polystore/repo/driver"
 )
 
 // A program that does not declare a field may have it among undeclared ones, which lie where
@@ -37,25 +34,4 @@ func (e *catalogEntry) strays(c *collection) (names []string) {
 func (c *collection) noStrays(e *catalogEntry) {
 	names := e.strays(c)
 	c.strays.Store(&names)
-}
-
-// addsStray returns an error if a write adds a field where an index would miss it.
-func (c *collection) addsStray(writes []write) error {
-	for i := range writes {
-		w := &writes[i]
-		for _, name := range *c.strays.Load() {
-			if w.sets(name) && !(w.known && w.old.has(name)) {
-				return ofKey(w.key, fmt.Errorf("field %s is in an index of another program, which the store keeps and which has declared fields only; declare it in the record type: %w", name, ErrSchema))
-			}
-		}
-	}
-	return nil
-}
-
-// sets reports whether a write makes a record with an undeclared field.
-func (w *write) sets(name string) bool {
-	if w.next != nil {
-		return w.next.has(name)
-	}
-	return slices.ContainsFunc(w.edits, func(e driver.Edit) bool { return e.Field < 0 && e.Name == name && e.Do != driver.Unset })
 }

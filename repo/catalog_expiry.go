@@ -30,31 +30,6 @@ func (c *collection) letExpire(ctx context.Context, k *call, e *catalogEntry) (o
 	return true, nil
 }
 
-// tellFirst sees to it that the catalog allows what is written: records that expire, or lack fields.
-func (c *collection) tellFirst(ctx context.Context, k *call, writes []write) error {
-	if err := c.mayLetExpire(ctx, k, writes); err != nil {
-		return err
-	}
-	return c.maySkip(ctx, k, writes)
-}
-
-// mayLetExpire sees to it that records may expire before one is written that does.
-func (c *collection) mayLetExpire(ctx context.Context, k *call, writes []write) error {
-	if c.shared.settled.Load() {
-		return nil
-	}
-	for i := range writes {
-		if next := writes[i].next; next == nil || next.expires == 0 {
-			continue
-		}
-		if err := c.startExpiry(ctx, k); err != nil {
-			return ofKey(writes[i].key, err)
-		}
-		return nil
-	}
-	return nil
-}
-
 func (c *collection) startExpiry(ctx context.Context, k *call) error {
 	return c.announce(ctx, k, func(e *catalogEntry) (bool, error) {
 		switch {

@@ -22,16 +22,6 @@ type plan struct {
 	known *presence // by which an index was taken
 }
 
-// An access says how a view reads the rows of one table.
-type access struct {
-	covered bool  // the rows have all that the view needs
-	mask    []int // fields of the rows to read; nil is all
-	place   []int // by field read: its position among the values, or -1
-	keyed   bool  // index key columns are wanted as values
-
-	straight bool // the fields of a row are those of the record, in order
-}
-
 // plan finds the table that answers a query at the least cost.
 func (c *collection) plan(q Query, by []access) (plan, error) {
 	b, err := c.bind(q)
@@ -81,14 +71,6 @@ func (b *bound) named(fixed int) int {
 // covers reports whether a view reads no more than the rows of x, or the records if x is
 // nil.
 func (c *collection) covers(x *index, a *access) bool { return a.covered && !c.needsRecords(x) }
-
-// uncovered is a for rows that do not say whether there is a record still.
-func (a *access) uncovered() *access {
-	if !a.covered {
-		return a
-	}
-	return &access{mask: []int{}}
-}
 
 // columnsOf returns the table of x, or of the records if x is nil, and where its
 // columns come from.
@@ -334,40 +316,4 @@ func (p Plan) String() string {
 		text += "; " + p.Deletes
 	}
 	return text
-}
-
-// explain describes a plan.
-func (c *collection) explain(p *plan) Plan {
-	out := Plan{Collection: c.name, Reverse: p.reverse, Covered: p.covered, Buckets: len(p.parts),
-		Deletes: c.store.facts.Deletes, forecast: c.forecast(p)}
-	out.countFirst()
-	switch {
-	case p.x == nil:
-		out.Why = "the key itself has the order"
-	case p.x.native:
-		out.Index, out.Why = p.x.name, "the store's own index gives the records themselves"
-		if c.store.facts.NativeNear != nil {
-			out.Why += ", " + c.store.facts.Native.Reason
-		}
-	case p.covered:
-		out.Index, out.Why = p.x.name, "the index covers all fields wanted"
-	default:
-		out.Index, out.Why = p.x.name, "the index gives the keys, and the records are read by them"
-		if p.x.loose {
-			out.Why = "the index lies in another partition than its records: it gives keys, and the records, which are read by them, say whether it is right"
-		}
-	}
-	return out
-}
-
-// countFirst sets what a query takes that finds few records.
-func (p *Plan) countFirst() {
-	of := *p
-	of.forecast.limit = 0
-	depth, one := of.Cost(1)
-	_, two := of.Cost(2)
-	p.Depth, p.Requests = depth, one
-	if p.PerRecord = two > one; p.PerRecord {
-		p.Requests--
-	}
 }

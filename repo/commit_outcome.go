@@ -2,6 +2,8 @@ package repo
 
 import (
 	"context"
+	"crypto/hmac"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -305,4 +307,33 @@ func (c *collection) resolveNow(ctx context.Context, k *call, o *Outcome) (Verdi
 		return Committed, nil
 	}
 	return NotCommitted, nil
+}
+
+// isOurs says why an outcome cannot be one that this collection, with this key, has given out.
+func (c *collection) isOurs(o *Outcome) error {
+	if o.in != c.name {
+		return invalid("the outcome is of a write to collection %.64q, not of this one", o.in)
+	}
+	if _, err := c.partsOf(nil, o.key); err != nil {
+		return invalid("the outcome is of no record of this collection")
+	}
+	if len(c.store.opts.CursorKey) == 0 {
+		return nil
+	}
+	want, err := c.sealOf(*o)
+	if err != nil || !hmac.Equal([]byte(want), []byte(o.seal)) {
+		return invalid("the outcome was changed, or comes from a program with another CursorKey or another store")
+	}
+	return nil
+}
+
+// sealOf returns the seal of an outcome. It names the kind of store, besides what the outcome says.
+// No cursor has the same, whose body begins otherwise.
+func (c *collection) sealOf(o Outcome) (string, error) {
+	o.seal = ""
+	body, err := o.MarshalText()
+	if err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(c.store.seal(body, []byte("outcome of "+c.store.facts.Name))), nil
 }

@@ -2,63 +2,9 @@ package repo
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
-
-// A native index is kept by the store: nothing is written for it, and a run of it has
-// the records themselves, so that it covers whatever is wanted. It has no buckets, for
-// the store spreads it as it likes.
-
-// nativeAccess returns how a shape that needs some fields is read from x: with what
-// says at which place of the index a record is.
-func (c *collection) nativeAccess(s *shape, x *index, needs []int) access {
-	needs = slices.Concat(needs, x.needs)
-	slices.Sort(needs)
-	return c.recordAccess(s, slices.Compact(needs))
-}
-
-// addNative checks what a change would make of the entries in a native index, which
-// the store keeps: too large a key is refused as it is elsewhere.
-func (b *builder) addNative(c *collection, x *index, ch *change) (err error) {
-	if ch.next == nil {
-		return nil
-	}
-	if b.after, err = b.entries(b.after[:0], c, x, &ch.key, ch.next.vals); err != nil || !x.Unique {
-		return err
-	}
-	for _, e := range b.after {
-		b.values = append(b.values, nativeValue{x: x, key: e})
-	}
-	return nil
-}
-
-// A nativeValue is a value that a change wants to have alone.
-type nativeValue struct {
-	x     *index
-	key   driver.Key
-	owner int // the change
-}
-
-// sharedValue returns the error for a value of a unique native index that two records
-// of a group want.
-func (b *builder) sharedValue(c *collection, writes []write) error {
-	if len(b.values) < 2 {
-		return nil
-	}
-	first := make(map[nativeValue]int, len(b.values)) // the change that wants it
-	for _, v := range b.values {
-		owner := v.owner
-		v.owner = 0
-		if o, taken := first[v]; taken && o != owner {
-			w := &writes[owner]
-			return ofKey(w.key, c.taken(v.x, writes[o].key, w))
-		}
-		first[v] = owner
-	}
-	return nil
-}
 
 // placeOf returns the place of a row of a run: its own Sort or, in a native index, that
 // of the entry by which the record is there. There is none if the record, which another

@@ -33,31 +33,6 @@ func (g *gate) open() { g.within.Unlock() }
 
 var errSchemaChanged = fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
 
-// enter lets a call write that goes by the schema in the store. One that is within, and
-// deletes an expired record on its way, must not wait for those who wait for it.
-func (c *collection) enter(ctx context.Context, k *call) error {
-	if k.within {
-		return nil
-	}
-	if err := c.holds(ctx); err != nil {
-		return err
-	}
-	if err := c.shared.gate.enter(ctx); err != nil {
-		return err
-	}
-	if c.shared.epoch != c.epoch {
-		c.shared.gate.leave()
-		return errSchemaChanged
-	}
-	return nil
-}
-
-func (c *collection) leave(k *call) {
-	if !k.within {
-		c.shared.gate.leave()
-	}
-}
-
 // await asks try again and again, with pauses that grow to some milliseconds.
 func (g *gate) await(ctx context.Context, try func() bool) error {
 	for wait := 100 * time.Microsecond; !try(); wait = min(2*wait, 5*time.Millisecond) {

@@ -8,36 +8,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A stored is what the store has under a key.
-type stored struct {
-	record
-	row  bool // there is a row; it may be dead or expired
-	live bool // there is a record
-	rev  driver.Token
-	ring []driver.Token
-	hint uint64
-
-	note   string
-	tokens [][]driver.Token // of the entries in each loose index, by index
-}
-
-// A change turns one record into another: from nothing for an insert, into
-// nothing for a delete.
-type change struct {
-	key     driver.Key
-	keyVals []driver.Value // what key is made of
-	known   bool           // old says what is there; else the record has no index rows at stake
-	old     stored         // with known
-	whole   bool           // with known: old has every field
-	next    *record        // nil deletes
-	edits   []driver.Edit  // if set, the record is patched, not written whole
-	renew   bool           // of a patch: the expiry changes, too
-	cond    driver.Cond    // without known
-	rev     driver.Token   // for AtRev
-
-	tokens [][]driver.Token // of the entries that next will have in each loose index
-}
-
 // A builder gathers the ops of a commit. Its slices are reused.
 type builder struct {
 	ops    []driver.Op
@@ -257,16 +227,122 @@ func joined(a, b driver.Op) driver.Op {
 	return b
 }
 
-// isGone reports whether w deletes what is not there.
-func (w *write) isGone() bool { return w.verb == doDelete && w.known && !w.old.row }
+// addNative checks what a change would make of the entries in a native index, which
+// the store keeps: too large a key is refused as it is elsewhere.
+func (b *builder) addNative(c *collection, x *index, ch *change) (err error) {
+	if ch.next == nil {
+		return nil
+	}
+	if b.after, err = b.entries(b.after[:0], c, x, &ch.key, ch.next.vals); err != nil || !x.Unique {
+		return err
+	}
+	for _, e := range b.after {
+		b.values = append(b.values, nativeValue{x: x, key: e})
+	}
+	return nil
+}
 
-// addGone sees to it that what is not there, and is to be deleted together with
-// other changes, still is not there when these are done.
-func (b *builder) addGone(c *collection, writes []write) {
-	for i := range writes {
-		if writes[i].isGone() {
-			*b.op() = driver.Op{Do: driver.Check, If: driver.Absent, Table: c.records, Row: driver.Row{Key: writes[i].key}}
-			b.owner = append(b.owner, i)
+// A nativeValue is a value that a change wants to have alone.
+type nativeValue struct {
+	x     *index
+	key   driver.Key
+	owner int // the change
+}
+
+// sharedValue returns the error for a value of a unique native index that two records
+// of a group want.
+func (b *builder) sharedValue(c *collection, writes []write) error {
+	if len(b.values) < 2 {
+		return nil
+	}
+	first := make(map[nativeValue]int, len(b.values)) // the change that wants it
+	for _, v := range b.values {
+		owner := v.owner
+		v.owner = 0
+		if o, taken := first[v]; taken && o != owner {
+			w := &writes[owner]
+			return ofKey(w.key, c.taken(v.x, writes[o].key, w))
+		}
+		first[v] = owner
+	}
+	return nil
+}
+
+// A looseOp is a row or claim that is put before a commit, or dropped after it.
+type looseOp struct {
+	driver.Op
+	x     *index
+	owner int // the change that it belongs to
+}
+
+// addLoose appends what a change does to the entries of the loose index at a place:
+// what is put before the commit, with its token, and what is dropped after it.
+func (b *builder) addLoose(c *collection, at int, ch *change) error {
+	x := c.indexes[at]
+	var err error
+	b.before, b.after = b.before[:0], b.after[:0]
+	hasOld := ch.known && ch.old.row && ch.old.vals != nil
+	var held []driver.Token
+	if hasOld {
+		held = ch.old.tokens[at]
+		if b.before, err = b.storedEntries(b.before, c, x, &ch.key, ch.old.vals); err != nil {
+			return err
 		}
 	}
+	if ch.next != nil {
+		if b.after, err = b.entries(b.after, c, x, &ch.key, ch.next.vals); err != nil {
+			return err
+		}
+	}
+	var base driver.Value
+	if !ch.old.rev.IsZero() {
+		base = driver.StringValue(ch.old.rev.String())
+	}
+	tokens := make([]driver.Token, len(b.after))
+	for i, e := range b.after {
+		if j := slices.Index(b.before, e); j >= 0 && j < len(held) {
+			tokens[i] = held[j] // an entry that stays costs nothing
+			continue
+		}
+		tokens[i] = b.token
+		b.putLoose(x, ch, e, base)
+	}
+	for j, e := range b.before {
+		if j < len(held) && !slices.Contains(b.after, e) {
+			b.dropLoose(x, e, held[j])
+		}
+	}
+	ch.tokens[at] = tokens
+	return nil
+}
+
+func (b *builder) putLoose(x *index, ch *change, e driver.Key, base driver.Value) {
+	op := looseOp{x: x}
+	op.Do, op.Table, op.Row.Key = driver.Put, x.table, x.tokenKey(e, b.token)
+	if x.Unique {
+		op.If = driver.Absent
+		op.Row.Fields = append(op.Row.Fields, driver.StringValue(ch.key.Partition+ch.key.Sort))
+	}
+	op.Row.Fields = append(op.Row.Fields, base)
+	b.puts = append(b.puts, op)
+}
+
+func (b *builder) dropLoose(x *index, e driver.Key, token driver.Token) {
+	b.drops = append(b.drops, looseOp{Op: x.dropOf(x.tokenKey(e, token), token), x: x})
+}
+
+// noteAfter returns the Note that a record has after a change.
+func (c *collection) noteAfter(ch *change) string {
+	if ch.tokens == nil {
+		return ch.old.note
+	}
+	return c.noteOf(ch.tokens)
+}
+
+// expiry returns the expiry that a record has after a patch.
+func (ch *change) expiry() int64 {
+	if ch.renew {
+		return ch.next.expires
+	}
+	return ch.old.expires
 }

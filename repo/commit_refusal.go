@@ -48,25 +48,6 @@ func (c *collection) refusedStranger(ctx context.Context, k *call, refusal *driv
 	return &indexTaken{index: name, text: fmt.Sprintf("a value of the unique index %s, which the schema lacks, is taken by %s", name, c.printText(owner))}
 }
 
-// taken returns the error for a unique value that another record has.
-func (c *collection) taken(x *index, owner driver.Key, w *write) error {
-	what := "a value of index " + x.name
-	if w.next != nil && !c.store.opts.Redact {
-		what = c.describe(x, w.next.vals)
-	}
-	who := "another record"
-	if vals, err := c.partsOf(nil, owner); err == nil {
-		who = c.printKey(vals)
-	}
-	return &indexTaken{index: x.name, text: fmt.Sprintf("%s is taken by %s", what, who)}
-}
-
-// An indexTaken is ErrExists because of a unique index.
-type indexTaken struct{ index, text string }
-
-func (e *indexTaken) Error() string { return e.text + ": " + ErrExists.Error() }
-func (e *indexTaken) Unwrap() error { return ErrExists }
-
 // keysFirst returns err, which is about the last of some writes, or about a unique value,
 // unless a record that was to be inserted, and was not looked for, is there: then it returns
 // that. So keys are told of in their order, and before values, as where keys are read before.
@@ -102,4 +83,27 @@ func (c *collection) blame(w *write, op *driver.Op, refusal *driver.Refusal, alo
 	if w.refused, w.lacks, w.stranger = c.records, false, x == nil; x != nil {
 		w.refused = x.table
 	}
+}
+
+// refused decides what a refusal means for a write: an error for the caller, or
+// nil and another attempt against what is there now.
+func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
+	if !refusal.Row.Dead && c.store.expiredSince(k.now, refusal.Row.Expires) {
+		k.tick(c.store) // whether it was there is not known; the next attempt will know
+		return nil
+	}
+	if refusal.Overflow {
+		e := w.edits[refusal.Edit]
+		return invalid("add to %s: the sum is over the range of int64, or the field is no integer", c.editName(e))
+	}
+	if w.stranger {
+		return c.refusedStranger(ctx, k, refusal)
+	}
+	if w.refused != c.records {
+		return c.refusedClaim(ctx, k, w, refusal)
+	}
+	if w.verb == doPatch && !w.known && refusal.Row.Rev.IsZero() {
+		return ErrNotFound
+	}
+	return w.learn(c, k, &refusal.Row, nil)
 }

@@ -1,0 +1,167 @@
+package repo
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// editsOf checks edits and returns them as the driver's.
+func (c *collection) editsOf(edits []Edit) ([]driver.Edit, error) {
+	if len(edits) == 0 {
+		return nil, invalid("no edits")
+	}
+	list := make([]driver.Edit, 0, len(edits))
+	for i, e := range edits {
+		if slices.ContainsFunc(edits[:i], func(o Edit) bool { return o.field == e.field }) {
+			return nil, invalid("field %s is edited twice", c.shown(e.field))
+		}
+		if e.expire {
+			continue
+		}
+		d, err := c.editOf(e)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+func (c *collection) editOf(e Edit) (driver.Edit, error) {
+	at := c.at(e.field)
+	d := driver.Edit{Do: e.do, Field: at - len(c.key), Name: e.field}
+	switch {
+	case at < 0 && strings.Contains(e.field, "."):
+		return d, c.noPath(e.field)
+	case at >= 0 && at < len(c.key):
+		return d, invalid("field %s is part of the key, which cannot change", e.field)
+	case at < 0 && !c.extra:
+		return d, invalid("field %.64q is not declared", e.field)
+	case at < 0:
+		return c.extraEdit(d, e)
+	case e.do == driver.Add && c.cols[at].Kind != driver.Int:
+		return d, invalid("field %s is of kind %s; Add is for integers", e.field, c.cols[at].Kind)
+	}
+	var err error
+	d.Value, err = c.value(e.value, at)
+	if d.Do == driver.Set {
+		d.Value = c.unlessEmpty(d.Value, at)
+	}
+	if f := c.scalars[at]; f != nil && err == nil && d.Value.IsNone() {
+		d.Do = driver.Set
+		d.Value, err = f.zero()
+	}
+	return d, err
+}
+
+func (c *collection) extraEdit(d driver.Edit, e Edit) (driver.Edit, error) {
+	d.Field = -1
+	if err := checkExtra(e.field, &shape{}); err != nil {
+		return d, err
+	}
+	v, err := encodeAny(e.value, 1)
+	d.Value = v
+	return d, err
+}
+
+// editName returns the name of the field of an edit as an argument of an error.
+func (c *collection) editName(e driver.Edit) any {
+	if e.Field < 0 {
+		return driver.Private(e.Name)
+	}
+	return c.records.Fields[e.Field].Name
+}
+
+// summed returns the edits of a change with what each Add comes to: of a record that is
+// written only as it was read that says the same, and no store has to add.
+func (ch *change) summed(key int) []driver.Edit {
+	isAdd := func(e driver.Edit) bool { return e.Do == driver.Add }
+	if ch.next == nil || !slices.ContainsFunc(ch.edits, isAdd) {
+		return ch.edits
+	}
+	list := slices.Clone(ch.edits)
+	for i := range list {
+		e := &list[i]
+		switch {
+		case e.Do != driver.Add:
+		case e.Field >= 0:
+			e.Do, e.Value = driver.Set, ch.next.vals[key+e.Field]
+		default:
+			e.Do, e.Value = driver.Set, *ch.next.extraValue(e.Name)
+		}
+	}
+	return list
+}
+
+// isPlain reports whether a patch says all that is written, whatever is there.
+func (c *collection) isPlain(w *write) bool {
+	return !w.careful && !w.renew && !c.mayExpire() && !c.touchesIndex(w.asked)
+}
+
+// edited returns the record that is there with the edits of a change applied.
+func (c *collection) edited(ch *change) (*record, error) {
+	old := &ch.old
+	next := &record{vals: slices.Clone(old.vals), extra: slices.Clone(old.extra), expires: old.expires}
+	for _, e := range ch.edits {
+		var v *driver.Value
+		if e.Field >= 0 {
+			v = &next.vals[len(c.key)+e.Field]
+		} else {
+			v = next.extraValue(e.Name)
+		}
+		x, err := editedValue(*v, e)
+		if err != nil {
+			return nil, driver.Errorf("%s: %w", c.editName(e), err)
+		}
+		if *v = x; e.Field >= 0 {
+			*v = c.unlessEmpty(x, len(c.key)+e.Field)
+		}
+	}
+	next.extra = slices.DeleteFunc(next.extra, func(p driver.Pair) bool { return p.Value.IsNone() })
+	sortPairs(next.extra)
+	return next, c.checkSize(next, ch.key)
+}
+
+// unlessEmpty returns a value for the field at a position, or none where that is absent when it is empty.
+func (c *collection) unlessEmpty(v driver.Value, at int) driver.Value {
+	if e := c.empties[at]; !e.IsNone() && v.Equal(e) {
+		return driver.Value{}
+	}
+	return v
+}
+
+// patchMask returns the ordinals of the fields that a patch must know, or nil for all:
+// those that it adds to, if it is plain, and those that say which entries the record has.
+func (c *collection) patchMask(w *write) []int {
+	if !c.isPlain(w) {
+		return nil
+	}
+	mask := c.indexMask
+	for _, e := range w.asked {
+		switch {
+		case e.Do != driver.Add:
+		case e.Field < 0:
+			return nil
+		default: // no index needs it, and it is edited once
+			mask = append(mask[:len(mask):len(mask)], e.Field)
+		}
+	}
+	return mask
+}
+
+// touchesIndex reports whether an index needs a field that is edited.
+func (c *collection) touchesIndex(edits []driver.Edit) bool {
+	for _, x := range c.indexes {
+		if x.all {
+			return true
+		}
+	}
+	for _, e := range edits {
+		if e.Field >= 0 && c.indexed[len(c.key)+e.Field] {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+package repo
+
+import (
+	"fmt"
+	"time"
+)
+
+func (c *collection) writePlans() []WritePlan {
+	return []WritePlan{
+		c.writePlan("insert", &write{verb: doInsert}, true, false),
+		c.writePlan("update", &write{verb: doUpdate}, false, false),
+		c.writePlan("move", &write{verb: doUpdate}, true, true),
+		c.writePlan("patch", &write{verb: doPatch}, false, false),
+		c.writePlan("patch blind", &write{verb: doPatch, open: true}, false, false),
+		c.writePlan("delete", &write{verb: doDelete}, false, true),
+	}
+}
+
+// writePlan returns the plan of a write that adds entries to the indexes, and takes some
+// away, or does neither.
+func (c *collection) writePlan(name string, w *write, adds, drops bool) WritePlan {
+	p := WritePlan{Collection: c.name, Write: name, Path: c.path(), Depth: 1, Requests: 1, Leaves: "who stops in the middle leaves nothing behind"}
+	if !c.blind(w) {
+		p.Depth, p.Requests = p.Depth+1, p.Requests+1
+	}
+	apart := 0
+	for _, x := range c.indexes {
+		if x.loose {
+			apart++
+		}
+	}
+	if adds && apart > 0 {
+		p.Depth, p.Requests = p.Depth+1, p.Requests+apart
+	}
+	if drops {
+		p.Later = apart
+	}
+	if apart > 0 && (adds || drops) {
+		p.Leaves = leftApart(adds, drops)
+	}
+	if w.verb == doDelete && c.records.Ring > 0 {
+		p.Leaves += fmt.Sprintf("; the record stays as a tombstone for %s, and Maintain then removes it", c.retention.Round(time.Minute))
+	}
+	return p
+}
+
+// path says what makes a write atomic.
+func (c *collection) path() string {
+	tables, native := 0, 0
+	for _, x := range c.indexes {
+		switch {
+		case x.loose:
+			return "the portable protocol: one conditional commit of the record, rows and claims in other partitions before and after it"
+		case x.native:
+			native++
+		default:
+			tables++
+		}
+	}
+	switch {
+	case tables > 0 && native > 0:
+		return "one commit of the record and its rows; the store keeps the native indexes"
+	case tables > 0:
+		return "one commit of the record and its rows"
+	case native > 0:
+		return "one commit of the record; the store keeps its indexes"
+	}
+	return "one commit of the record"
+}
+
+// leftApart says what a client leaves that stops in the middle of the portable protocol.
+func leftApart(adds, drops bool) string {
+	text := "who stops "
+	switch {
+	case adds && drops:
+		text += "leaves rows and claims of new values before the commit, or of old ones after it"
+	case adds:
+		text += "before the commit leaves rows and claims of a record that is not there"
+	default:
+		text += "after the commit leaves rows and claims of a record that is gone"
+	}
+	return text + ": no reader returns them, claims pass to whoever wants the value, and Maintain removes them"
+}

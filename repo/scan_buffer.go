@@ -1,0 +1,65 @@
+package repo
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A readBuffer holds rows that are read by key, and is reused.
+type readBuffer struct {
+	keys  []driver.Key
+	parts []driver.Value // of a single key
+	rows  []driver.Row
+	vals  []driver.Value
+	found []found // which rows of an index name them
+}
+
+var readBuffers = sync.Pool{New: func() any { return new(readBuffer) }}
+
+func newReadBuffer(n int) *readBuffer {
+	b := readBuffers.Get().(*readBuffer)
+	b.prepare(n)
+	return b
+}
+
+// prepare makes room for n rows, of which the keys are to be added.
+func (b *readBuffer) prepare(n int) {
+	b.wipe(n)
+	b.rows = slices.Grow(b.rows[:0], n)[:n]
+	b.keys = b.keys[:0]
+}
+
+// wipe removes the strings of the rows but the first n.
+func (b *readBuffer) wipe(n int) {
+	for i := n; i < len(b.rows); i++ {
+		r := &b.rows[i]
+		clear(r.Fields[:cap(r.Fields)])
+		clear(r.Extra[:cap(r.Extra)])
+		r.Reset()
+	}
+}
+
+// oneKey makes the key of parts the only one to read. Their values stay in b.parts.
+func (b *readBuffer) oneKey(c *collection, parts Key) (err error) {
+	var key driver.Key
+	if key, b.parts, err = c.keyIn(b.parts, parts); err == nil {
+		b.keys = append(b.keys, key)
+	}
+	return err
+}
+
+// release gives b back, without the strings that it refers to.
+func (b *readBuffer) release() {
+	if cap(b.rows) > 1024 {
+		return
+	}
+	b.wipe(0)
+	b.rows = b.rows[:0]
+	clear(b.vals[:cap(b.vals)])
+	clear(b.keys[:cap(b.keys)])
+	clear(b.parts[:cap(b.parts)])
+	clear(b.found[:cap(b.found)])
+	readBuffers.Put(b)
+}
