@@ -167,13 +167,13 @@ func (s *Store) readCatalog(ctx context.Context, k *call, t *driver.Table, colle
 	}
 	e := &catalogEntry{rev: rows[0].Rev}
 	if len(rows[0].Fields) == 0 || json.Unmarshal([]byte(rows[0].Fields[0].Str()), e) != nil {
-		return nil, fmt.Errorf("catalog entry of %s cannot be read: %w", collection, ErrCorrupt)
+		return nil, fmt.Errorf("catalog entry of %s cannot be read: %w", collection, driver.ErrCorrupt)
 	}
 	if e.Layout != layout {
-		return nil, fmt.Errorf("collection %s has layout %d and this library knows %d; use the version that wrote it, or copy the data over: %w", collection, e.Layout, layout, ErrSchema)
+		return nil, fmt.Errorf("collection %s has layout %d and this library knows %d; use the version that wrote it, or copy the data over: %w", collection, e.Layout, layout, driver.ErrSchema)
 	}
 	if e.Collection != collection || e.Fields == nil {
-		return nil, fmt.Errorf("catalog entry of %s lacks its name or fields: %w", collection, ErrCorrupt)
+		return nil, fmt.Errorf("catalog entry of %s lacks its name or fields: %w", collection, driver.ErrCorrupt)
 	}
 	return e, nil
 }
@@ -209,18 +209,18 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 	var faults []error
 	if !slices.Equal(e.Partition, want.Partition) || !slices.Equal(e.Sort, want.Sort) {
 		faults = append(faults, fmt.Errorf("the stored key is %s and the schema's is %s; a key cannot change: copy the records to a collection with another name: %w",
-			keyText(e), keyText(want), ErrSchema))
+			keyText(e), keyText(want), driver.ErrSchema))
 	}
 	for _, col := range c.records.Fields {
 		if old, ok := e.Fields[col.Name]; ok && old != col.Kind.String() {
-			faults = append(faults, fmt.Errorf("field %s is stored as %s and declared as %s; give the new field another name: %w", col.Name, old, col.Kind, ErrSchema))
+			faults = append(faults, fmt.Errorf("field %s is stored as %s and declared as %s; give the new field another name: %w", col.Name, old, col.Kind, driver.ErrSchema))
 		}
 	}
 	faults = append(faults, e.otherElements(c)...)
 	for _, old := range e.Indexes {
 		known := slices.ContainsFunc(c.indexes, func(x *index) bool { return x.name == old.Name })
 		if !known && old.Mode != modeNative { // which the store keeps, whoever writes
-			faults = append(faults, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.indexDef, ErrSchema))
+			faults = append(faults, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.indexDef, driver.ErrSchema))
 		}
 	}
 	for _, x := range c.indexes {
@@ -245,7 +245,7 @@ func (x *catalogIndex) otherKind(of *index) error {
 		has, declared = declared, has
 	}
 	return fmt.Errorf("index %s is of kind %s in the store and of kind %s in the schema, and a program that has it open would miss records; give the new index another name, or remove this one with repo.DropIndex when no program has the collection open: %w",
-		x.Name, has, declared, ErrSchema)
+		x.Name, has, declared, driver.ErrSchema)
 }
 
 // is reports whether the index of the entry is complete and the one that is declared. Rows
@@ -272,7 +272,7 @@ func (e *catalogEntry) otherElements(c *collection) (faults []error) {
 		if kind == driver.None {
 			declared = "any"
 		}
-		faults = append(faults, fmt.Errorf("the elements of list %s are stored as %s and declared as %s; give the new list another name: %w", name, have, declared, ErrSchema))
+		faults = append(faults, fmt.Errorf("the elements of list %s are stored as %s and declared as %s; give the new list another name: %w", name, have, declared, driver.ErrSchema))
 	}
 	return faults
 }

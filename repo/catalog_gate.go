@@ -1,5 +1,7 @@
 package repo
 
+import "github.com/polystore/polystore/repo/driver"
+
 import (
 	"context"
 	"fmt"
@@ -31,14 +33,14 @@ func (g *gate) shut(ctx context.Context) error {
 
 func (g *gate) open() { g.within.Unlock() }
 
-var errSchemaChanged = fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", ErrSchema)
+var errSchemaChanged = fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", driver.ErrSchema)
 
 // await asks try again and again, with pauses that grow to some milliseconds.
 func (g *gate) await(ctx context.Context, try func() bool) error {
 	for wait := 100 * time.Microsecond; !try(); wait = min(2*wait, 5*time.Millisecond) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("before the store was asked, while the collection was opened or changed by others: %w: %w", ErrTimeout, ctx.Err())
+			return fmt.Errorf("before the store was asked, while the collection was opened or changed by others: %w: %w", driver.ErrTimeout, ctx.Err())
 		case <-time.After(wait):
 		}
 	}

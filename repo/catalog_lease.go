@@ -1,5 +1,7 @@
 package repo
 
+import "github.com/polystore/polystore/repo/driver"
+
 import (
 	"context"
 	"errors"
@@ -84,7 +86,7 @@ func (c *collection) reread(a *asking) {
 	defer l.mu.Unlock()
 	l.failed = time.Time{}
 	switch {
-	case errors.Is(err, ErrSchema), errors.Is(err, ErrCorrupt):
+	case errors.Is(err, driver.ErrSchema), errors.Is(err, driver.ErrCorrupt):
 		l.lost.Store(&err)
 	case err != nil:
 		l.failed = time.Now()
@@ -97,9 +99,9 @@ func (c *collection) reread(a *asking) {
 func (c *collection) against(e *catalogEntry) error {
 	switch {
 	case e == nil || e.Dropping:
-		return fmt.Errorf("another program dropped the collection: %w", ErrSchema)
+		return fmt.Errorf("another program dropped the collection: %w", driver.ErrSchema)
 	case e.Making || e.Made != c.made:
-		return fmt.Errorf("another program dropped the collection, and it was made anew since this repository was opened; open it again: %w", ErrSchema)
+		return fmt.Errorf("another program dropped the collection, and it was made anew since this repository was opened; open it again: %w", driver.ErrSchema)
 	}
 	build, err := e.fits(c)
 	if err != nil || len(build) > 0 {
@@ -111,7 +113,7 @@ func (c *collection) against(e *catalogEntry) error {
 func errorsOf(build []*index) []error {
 	var list []error
 	for _, x := range build {
-		list = append(list, fmt.Errorf("index %s was removed, or is being built: %w", x.name, ErrSchema))
+		list = append(list, fmt.Errorf("index %s was removed, or is being built: %w", x.name, driver.ErrSchema))
 	}
 	return list
 }
@@ -163,7 +165,7 @@ func (c *collection) holds(ctx context.Context) error {
 		case <-enough:
 			return nil
 		case <-ctx.Done():
-			return fmt.Errorf("while the catalog was read: %w: %w", ErrTimeout, ctx.Err())
+			return fmt.Errorf("while the catalog was read: %w: %w", driver.ErrTimeout, ctx.Err())
 		}
 	}
 }
@@ -180,7 +182,7 @@ func (s *Store) outlast(ctx context.Context, since time.Time) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("while other programs were told, which takes %s: %w: %w", leaseOver, ErrTimeout, ctx.Err())
+		return fmt.Errorf("while other programs were told, which takes %s: %w: %w", leaseOver, driver.ErrTimeout, ctx.Err())
 	}
 }
 

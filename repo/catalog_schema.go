@@ -38,7 +38,7 @@ func (e *catalogEntry) schema() schemaDef {
 func schemaOf(ctx context.Context, store *Store, k *call, collection string) (Schema, error) {
 	cat := store.cat
 	err := store.driver.Attach(ctx, []*driver.Table{cat})
-	if errors.Is(err, ErrSchema) { // there is no catalog yet
+	if errors.Is(err, driver.ErrSchema) { // there is no catalog yet
 		return Schema{}, errNoCollection
 	}
 	if err != nil {
@@ -54,4 +54,4 @@ func schemaOf(ctx context.Context, store *Store, k *call, collection string) (Sc
 	return schemaFrom(e.schema()), nil
 }
 
-var errNoCollection = fmt.Errorf("the store has no such collection: %w", ErrNotFound)
+var errNoCollection = fmt.Errorf("the store has no such collection: %w", driver.ErrNotFound)

@@ -69,7 +69,7 @@ func (b *builder) add(c *collection, i int, ch *change) error {
 		rows += x.rowsOf(ch.next)
 	}
 	if rows > maxRows {
-		return fmt.Errorf("record has %d index rows, at most %d: %w", rows, maxRows, ErrTooLarge)
+		return fmt.Errorf("record has %d index rows, at most %d: %w", rows, maxRows, driver.ErrTooLarge)
 	}
 	b.setRecordOp(c, &b.ops[at], ch)
 	for len(b.owner) < len(b.ops) {

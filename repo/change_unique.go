@@ -22,9 +22,9 @@ func (c *collection) taken(x *index, owner driver.Key, w *write) error {
 // An indexTaken is ErrExists because of a unique index.
 type indexTaken struct{ index, text string }
 
-func (e *indexTaken) Error() string { return e.text + ": " + ErrExists.Error() }
+func (e *indexTaken) Error() string { return e.text + ": " + driver.ErrExists.Error() }
 
-func (e *indexTaken) Unwrap() error { return ErrExists }
+func (e *indexTaken) Unwrap() error { return driver.ErrExists }
 
 // sharedClaim returns the error for a unique value that two records of a group want.
 // Their claims would have the same token, so that each would pass for the other's.

@@ -149,7 +149,7 @@ func (c *collection) commitAll(ctx context.Context, k *call, b *builder, writes 
 	switch {
 	case err == nil && refusal == nil:
 		c.dropOld(b)
-	case !errors.Is(err, ErrUnknownOutcome):
+	case !errors.Is(err, driver.ErrUnknownOutcome):
 		c.dropOwn(b)
 	}
 	return refusal, err

@@ -18,7 +18,7 @@ func (c *collection) fits(writes []write, ops []driver.Op) error {
 	}
 	if n := bytesOf(ops); f.MaxBytes > 0 && n > f.MaxBytes {
 		return fmt.Errorf("%d records with about %d bytes, those of indexes included, and %s takes at most %d in one commit, or others would wait; split the group: %w",
-			len(writes), n, f.Name, f.MaxBytes, ErrTooLarge)
+			len(writes), n, f.Name, f.MaxBytes, driver.ErrTooLarge)
 	}
 	return nil
 }
@@ -33,7 +33,7 @@ func bytesOf(ops []driver.Op) (n int) {
 
 func tooManyRows(f *driver.Facts, records, rows int) error {
 	return fmt.Errorf("%d records with %d rows, those of indexes included, and %s takes at most %d in one commit, or others would wait; split the group: %w",
-		records, rows, f.Name, f.MaxOps, ErrTooLarge)
+		records, rows, f.Name, f.MaxOps, driver.ErrTooLarge)
 }
 
 // addGone sees to it that what is not there, and is to be deleted together with
@@ -56,11 +56,11 @@ func (b *builder) refusalOf(c *collection, row *driver.Row) *driver.Refusal {
 // checkRefusal sees that a refusal speaks of an op, and an edit, that there is.
 func (b *builder) checkRefusal(refusal *driver.Refusal) error {
 	if refusal.Op < 0 || refusal.Op >= len(b.ops) {
-		return fmt.Errorf("the store refused op %d of %d: %w", refusal.Op, len(b.ops), ErrInternal)
+		return fmt.Errorf("the store refused op %d of %d: %w", refusal.Op, len(b.ops), driver.ErrInternal)
 	}
 	op := &b.ops[refusal.Op]
 	if refusal.Overflow && (refusal.Edit < 0 || refusal.Edit >= len(op.Edits)) {
-		return fmt.Errorf("the store refused edit %d of %d: %w", refusal.Edit, len(op.Edits), ErrInternal)
+		return fmt.Errorf("the store refused edit %d of %d: %w", refusal.Edit, len(op.Edits), driver.ErrInternal)
 	}
 	return checkWidth(&refusal.Row, op.Table, nil)
 }

@@ -64,7 +64,7 @@ func (o Outcome) MarshalText() ([]byte, error) {
 func (o *Outcome) UnmarshalText(text []byte) error {
 	var t outcomeText
 	if err := json.Unmarshal(text, &t); err != nil {
-		return fmt.Errorf("outcome: %w: %w", err, ErrInvalid)
+		return fmt.Errorf("outcome: %w: %w", err, driver.ErrInvalid)
 	}
 	token, err1 := driver.ParseToken(t.Token)
 	rev, err2 := driver.ParseToken(t.Rev)
@@ -113,7 +113,7 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 		return nil, err
 	}
 	refusal, err := c.store.commit(ctx, k, token, ops)
-	if !errors.Is(err, ErrUnknownOutcome) {
+	if !errors.Is(err, driver.ErrUnknownOutcome) {
 		return refusal, err
 	}
 	o := c.outcomeOf(token, first)

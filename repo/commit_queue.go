@@ -53,7 +53,7 @@ func (q *queue) wait(ctx context.Context) (has bool, err error) {
 		case q.turn <- struct{}{}:
 			return true, nil
 		case <-ctx.Done():
-			return false, fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+			return false, fmt.Errorf("%w: %w", driver.ErrTimeout, ctx.Err())
 		case <-t.C:
 			now := q.moves.Load()
 			if now == seen {

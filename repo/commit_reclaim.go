@@ -33,7 +33,7 @@ func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, s
 		return false, err // gone, or renewed
 	}
 	_, refusal, err := c.try(ctx, k, driver.NewToken(), []write{w}, since)
-	if errors.Is(err, ErrUnknownOutcome) {
+	if errors.Is(err, driver.ErrUnknownOutcome) {
 		err = givenUp(ctx, "an expired record", err) // its outcome is not that of the write which it is in the way of
 	}
 	return err == nil && refusal == nil, err

@@ -12,10 +12,10 @@ import (
 func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
 	x := c.indexOf(w.refused)
 	if x == nil {
-		return fmt.Errorf("store refused a row of %s that has no condition: %w", w.refused.Name, ErrInternal)
+		return fmt.Errorf("store refused a row of %s that has no condition: %w", w.refused.Name, driver.ErrInternal)
 	}
 	if refusal.Row.Rev.IsZero() && w.lacks {
-		return fmt.Errorf("index %s lacks the row of this record; mend it with Rebuild: %w", x.name, ErrCorrupt)
+		return fmt.Errorf("index %s lacks the row of this record; mend it with Rebuild: %w", x.name, driver.ErrCorrupt)
 	} else if refusal.Row.Rev.IsZero() {
 		return nil // given up in the meantime
 	}
@@ -67,7 +67,7 @@ func (c *collection) keysFirst(ctx context.Context, k *call, writes []write, err
 	}
 	for i := range rows {
 		if c.isLive(k, &rows[i]) {
-			return ofKey(keys[i], ErrExists)
+			return ofKey(keys[i], driver.ErrExists)
 		}
 	}
 	return err
@@ -103,7 +103,7 @@ func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *dr
 		return c.refusedClaim(ctx, k, w, refusal)
 	}
 	if w.verb == doPatch && !w.known && refusal.Row.Rev.IsZero() {
-		return ErrNotFound
+		return driver.ErrNotFound
 	}
 	return w.learn(c, k, &refusal.Row, nil)
 }

@@ -52,7 +52,7 @@ func (c *collection) addsStray(writes []write) error {
 		w := &writes[i]
 		for _, name := range *c.strays.Load() {
 			if w.sets(name) && !(w.known && w.old.has(name)) {
-				return ofKey(w.key, fmt.Errorf("field %s is in an index of another program, which the store keeps and which has declared fields only; declare it in the record type: %w", name, ErrSchema))
+				return ofKey(w.key, fmt.Errorf("field %s is in an index of another program, which the store keeps and which has declared fields only; declare it in the record type: %w", name, driver.ErrSchema))
 			}
 		}
 	}

@@ -37,20 +37,20 @@ type verb uint8
 func (w *write) expected() error {
 	switch {
 	case w.verb == doInsert && w.old.live && w.why != "":
-		return fmt.Errorf("%s: %w", w.why, ErrExists)
+		return fmt.Errorf("%s: %w", w.why, driver.ErrExists)
 	case w.verb == doInsert && w.old.live:
-		return ErrExists
+		return driver.ErrExists
 	case w.old.live:
 		if !w.expect.IsZero() && w.expect != w.old.version {
-			return fmt.Errorf("the record has another version than %s%s: %w", w.expect, because(w.why), ErrConflict)
+			return fmt.Errorf("the record has another version than %s%s: %w", w.expect, because(w.why), driver.ErrConflict)
 		}
 		return nil
 	case w.exists:
-		return ErrNotFound
+		return driver.ErrNotFound
 	case w.verb == doDelete && !w.expect.IsZero():
-		return fmt.Errorf("the record with version %s is not there: %w", w.expect, ErrConflict)
+		return fmt.Errorf("the record with version %s is not there: %w", w.expect, driver.ErrConflict)
 	case w.verb == doReplace, w.verb == doUpdate, w.verb == doPatch, w.verb == doPut && !w.expect.IsZero():
-		return ErrNotFound
+		return driver.ErrNotFound
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package repo
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -31,15 +30,15 @@ var (
 var (
 	// ErrNoIndex is the kind of ErrInvalid that a query is which no index answers. The
 	// text has the index to add.
-	ErrNoIndex = errors.New("no index")
+	ErrNoIndex = kindNoIndex
 
 	// ErrCursor is the kind of ErrInvalid that a cursor is which was damaged, was made up, or
 	// belongs to another query: it came from outside, so begin again without one.
-	ErrCursor = errors.New("bad cursor")
+	ErrCursor = kindCursor
 
 	// ErrContention is the kind of ErrConflict that is no stale version: the call gave up, after
 	// many attempts in which others were faster. The same call may succeed later.
-	ErrContention = errors.New("contention")
+	ErrContention = kindContention
 )
 
 // An Error says which operation failed on what. Every error of a [Repo] is or

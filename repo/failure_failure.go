@@ -9,6 +9,13 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// The special kinds, of which package repo says what they mean.
+var (
+	kindNoIndex    = errors.New("no index")
+	kindCursor     = errors.New("bad cursor")
+	kindContention = errors.New("contention")
+)
+
 // A special is an error of a special kind.
 type special struct {
 	text          string
@@ -20,29 +27,29 @@ func (e *special) Error() string { return e.text + ": " + e.general.Error() }
 func (e *special) Unwrap() []error { return []error{e.kind, e.general} }
 
 func noIndex(format string, args ...any) error {
-	return &special{fmt.Sprintf(format, args...), ErrNoIndex, ErrInvalid}
+	return &special{fmt.Sprintf(format, args...), kindNoIndex, driver.ErrInvalid}
 }
 
 func badCursor(what string) error {
-	return &special{"cursor " + what + "; begin again without one", ErrCursor, ErrInvalid}
+	return &special{"cursor " + what + "; begin again without one", kindCursor, driver.ErrInvalid}
 }
 
 func contention(format string, args ...any) error {
-	return &special{fmt.Sprintf(format, args...), ErrContention, ErrConflict}
+	return &special{fmt.Sprintf(format, args...), kindContention, driver.ErrConflict}
 }
 
 // isRetryable reports whether the same call may succeed later, and has written nothing.
 func isRetryable(err error) bool {
-	for _, kind := range []error{ErrContention, ErrUnavailable, ErrThrottled, ErrTimeout} {
+	for _, kind := range []error{kindContention, driver.ErrUnavailable, driver.ErrThrottled, driver.ErrTimeout} {
 		if errors.Is(err, kind) {
-			return !errors.Is(err, ErrUnknownOutcome)
+			return !errors.Is(err, driver.ErrUnknownOutcome)
 		}
 	}
 	return false
 }
 
 func invalid(format string, args ...any) error {
-	return driver.Errorf(format+": %w", append(args[:len(args):len(args)], ErrInvalid)...)
+	return driver.Errorf(format+": %w", append(args[:len(args):len(args)], driver.ErrInvalid)...)
 }
 
 // A keyed error belongs to one record.
@@ -89,7 +96,7 @@ var (
 
 func corrupt(err error) error {
 	if err == nil {
-		return ErrCorrupt
+		return driver.ErrCorrupt
 	}
 	return err
 }
@@ -107,8 +114,8 @@ func short(text string) string {
 // answer: its commit was never sent, so that it did not happen and never will.
 func givenUp(ctx context.Context, what string, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("before the commit: %w: %w", ErrTimeout, ctx.Err())
+		return fmt.Errorf("before the commit: %w: %w", driver.ErrTimeout, ctx.Err())
 	}
 	told := driver.Hide(errors.New(err.Error()), driver.Redact(err)) // what the error is does not hold for the write
-	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %w", what, ErrUnavailable, told)
+	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %w", what, driver.ErrUnavailable, told)
 }

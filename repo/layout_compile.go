@@ -28,7 +28,7 @@ var collectionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 var indexName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,47}$`)
 
 func (c *compiler) fault(format string, args ...any) {
-	c.faults = append(c.faults, fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), ErrSchema))
+	c.faults = append(c.faults, fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), driver.ErrSchema))
 }
 
 // compile returns the collection of a schema for records of a shape.
@@ -192,7 +192,7 @@ func (c *compiler) keyColumn(where, name string, desc bool) driver.Column {
 	kind, ok := c.kinds[name]
 	switch {
 	case !ok && strings.Contains(name, "."):
-		c.fault("%s: %s", where, strings.TrimSuffix(c.noPath(name).Error(), ": "+ErrInvalid.Error()))
+		c.fault("%s: %s", where, strings.TrimSuffix(c.noPath(name).Error(), ": "+driver.ErrInvalid.Error()))
 	case !ok:
 		c.fault("%s field %q is unknown; the fields are %s", where, name, strings.Join(c.order, ", "))
 	case kind == driver.List:

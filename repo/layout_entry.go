@@ -21,7 +21,7 @@ func (b *builder) entries(dst []driver.Key, c *collection, x *index, key *driver
 	}
 	list := vals[x.multi].List()
 	if len(list) > maxRows {
-		return dst, fmt.Errorf("list %s has %d elements, at most %d: %w", c.cols[x.multi].Name, len(list), maxRows, ErrTooLarge)
+		return dst, fmt.Errorf("list %s has %d elements, at most %d: %w", c.cols[x.multi].Name, len(list), maxRows, driver.ErrTooLarge)
 	}
 	for i, elem := range list {
 		if slices.ContainsFunc(list[:i], elem.Equal) {
@@ -36,14 +36,14 @@ func (b *builder) entries(dst []driver.Key, c *collection, x *index, key *driver
 }
 
 // errMisfit is what is wrong with a stored record that does not fit an index.
-var errMisfit = fmt.Errorf("mend or remove it with the program that wrote it: %w", ErrSchema)
+var errMisfit = fmt.Errorf("mend or remove it with the program that wrote it: %w", driver.ErrSchema)
 
 // storedEntries is entries of a record as the store has it. What does not fit there is no
 // mistake of whoever calls.
 func (b *builder) storedEntries(dst []driver.Key, c *collection, x *index, key *driver.Key, vals []driver.Value) ([]driver.Key, error) {
 	dst, err := b.entries(dst, c, x, key, vals)
-	if errors.Is(err, ErrInvalid) {
-		what := strings.TrimSuffix(err.Error(), ": "+ErrInvalid.Error())
+	if errors.Is(err, driver.ErrInvalid) {
+		what := strings.TrimSuffix(err.Error(), ": "+driver.ErrInvalid.Error())
 		err = fmt.Errorf("the record %s as it is stored does not fit index %s: %s; %w", c.quote(*key), x.name, what, errMisfit)
 	}
 	return dst, err
@@ -69,7 +69,7 @@ func (b *builder) entry(e *driver.Key, x *index, key *driver.Key, vals []driver.
 		return err
 	}
 	if len(text) > maxKey {
-		return fmt.Errorf("index key of %d bytes, at most %d: %w", len(text), maxKey, ErrTooLarge)
+		return fmt.Errorf("index key of %d bytes, at most %d: %w", len(text), maxKey, driver.ErrTooLarge)
 	}
 	b.text, b.vals = x.suffix(text, key), b.vals[:from]
 	s := string(b.text)
@@ -127,7 +127,7 @@ func (c *collection) recordKey(x *index, row *driver.Row) (driver.Key, error) {
 	}
 	head, rest, ok := driver.CutParts(text, c.records.Partition)
 	if !ok {
-		return driver.Key{}, fmt.Errorf("a row of index %s names no record: %w", x.name, ErrCorrupt)
+		return driver.Key{}, fmt.Errorf("a row of index %s names no record: %w", x.name, driver.ErrCorrupt)
 	}
 	return driver.Key{Partition: head, Sort: rest}, nil
 }

@@ -44,7 +44,7 @@ func (c *collection) keyOfValues(vals []driver.Value) (driver.Key, error) {
 		return driver.Key{}, err
 	}
 	if len(text) > maxKey {
-		return driver.Key{}, fmt.Errorf("key of %d bytes, at most %d: %w", len(text), maxKey, ErrTooLarge)
+		return driver.Key{}, fmt.Errorf("key of %d bytes, at most %d: %w", len(text), maxKey, driver.ErrTooLarge)
 	}
 	s := string(text)
 	return driver.Key{Partition: s[:cut], Sort: s[cut:]}, nil
@@ -86,7 +86,7 @@ func (c *collection) value(x any, at int) (driver.Value, error) {
 
 func (c *collection) checkSize(rec *record, key driver.Key) error {
 	if size := bytesIn(key, rec.vals, rec.extra); size > maxRecord {
-		return ofKey(key, fmt.Errorf("record of about %d bytes, at most %d: %w", size, maxRecord, ErrTooLarge))
+		return ofKey(key, fmt.Errorf("record of about %d bytes, at most %d: %w", size, maxRecord, driver.ErrTooLarge))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (x *index) cutToken(row *driver.Row) (entry driver.Key, token driver.Token,
 			return driver.Key{Partition: row.Key.Partition, Sort: row.Key.Sort[:len(row.Key.Sort)-len(rest)]}, token, nil
 		}
 	}
-	return driver.Key{}, token, fmt.Errorf("a row of index %s has no token: %w", x.name, ErrCorrupt)
+	return driver.Key{}, token, fmt.Errorf("a row of index %s has no token: %w", x.name, driver.ErrCorrupt)
 }
 
 // baseOf returns the Rev that the commit needs which a loose row was put for.
@@ -52,7 +52,7 @@ func (x *index) baseOf(row *driver.Row) (driver.Token, error) {
 	}
 	base, err := driver.ParseToken(row.Fields[at].Str())
 	if err != nil {
-		err = fmt.Errorf("a row of index %s names no version of its record: %w", x.name, ErrCorrupt)
+		err = fmt.Errorf("a row of index %s names no version of its record: %w", x.name, driver.ErrCorrupt)
 	}
 	return base, err
 }
@@ -109,7 +109,7 @@ func (c *collection) tokensIn(note string) ([][]driver.Token, error) {
 			} else if got, err := base64.RawURLEncoding.AppendDecode(nil, []byte(text)); err == nil && len(got) == len(t) {
 				copy(t[:], got)
 			} else {
-				return nil, fmt.Errorf("the tokens of index %s in a record cannot be read: %w", name, ErrCorrupt)
+				return nil, fmt.Errorf("the tokens of index %s in a record cannot be read: %w", name, driver.ErrCorrupt)
 			}
 			tokens[at] = append(tokens[at], t)
 		}

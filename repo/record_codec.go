@@ -83,7 +83,7 @@ func (m coders) make(t reflect.Type) (coder, error) {
 	case reflect.Struct:
 		return m.structure(t)
 	}
-	return coder{}, fmt.Errorf("type %s cannot be stored; make it implement encoding.TextMarshaler and TextUnmarshaler: %w", t, ErrSchema)
+	return coder{}, fmt.Errorf("type %s cannot be stored; make it implement encoding.TextMarshaler and TextUnmarshaler: %w", t, driver.ErrSchema)
 }
 
 // mismatch is the error of a stored value that does not fit a Go type. A value that is
@@ -92,7 +92,7 @@ func mismatch(v driver.Value, into reflect.Value) error {
 	if v.IsNone() {
 		return errNull
 	}
-	return fmt.Errorf("a stored %s does not fit a Go %s: %w", v.Kind(), into.Type(), ErrSchema)
+	return fmt.Errorf("a stored %s does not fit a Go %s: %w", v.Kind(), into.Type(), driver.ErrSchema)
 }
 
 // isText reports whether values of a type are stored as the text that they make.
@@ -213,7 +213,7 @@ func textCoder() coder {
 			}
 			text, err := v.Addr().Interface().(encoding.TextMarshaler).MarshalText()
 			if err != nil {
-				return driver.Value{}, fmt.Errorf("%w: %w", driver.Hide(err, "its text cannot be made"), ErrInvalid)
+				return driver.Value{}, fmt.Errorf("%w: %w", driver.Hide(err, "its text cannot be made"), driver.ErrInvalid)
 			}
 			return textValue(string(text))
 		},
@@ -222,7 +222,7 @@ func textCoder() coder {
 				return mismatch(v, into)
 			}
 			if err := into.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(v.Str())); err != nil {
-				return fmt.Errorf("%w: %w", driver.Hide(err, "its text cannot be read"), ErrSchema)
+				return fmt.Errorf("%w: %w", driver.Hide(err, "its text cannot be read"), driver.ErrSchema)
 			}
 			return nil
 		}}

@@ -27,7 +27,7 @@ func anyCoder() coder {
 }
 
 // errNull is the error of a list with an element that is absent. No list is written so.
-var errNull = fmt.Errorf("a null where a value belongs: another program wrote it; mend or remove it: %w", ErrCorrupt)
+var errNull = fmt.Errorf("a null where a value belongs: another program wrote it; mend or remove it: %w", driver.ErrCorrupt)
 
 // encodeAny returns the driver value of x, by x's own type.
 func encodeAny(x any, depth int) (driver.Value, error) {
@@ -51,7 +51,7 @@ func encodeAny(x any, depth int) (driver.Value, error) {
 	v := reflect.ValueOf(x)
 	c, err := newCoders(nil).of(v.Type())
 	if err != nil {
-		return driver.Value{}, fmt.Errorf("%w: %w", err, ErrInvalid)
+		return driver.Value{}, fmt.Errorf("%w: %w", err, driver.ErrInvalid)
 	}
 	return c.enc(v, depth)
 }

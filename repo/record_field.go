@@ -57,7 +57,7 @@ func structFields(t reflect.Type, m coders) ([]structField, error) {
 		f, err := fieldOf(sf, tag, m)
 		id := f.id()
 		if seen[id] != "" {
-			err = errors.Join(err, fmt.Errorf("it and field %s are both named %q: %w", seen[id], id, ErrSchema))
+			err = errors.Join(err, fmt.Errorf("it and field %s are both named %q: %w", seen[id], id, driver.ErrSchema))
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("field %s: %w", sf.Name, err))
@@ -109,14 +109,14 @@ func checkEmbedded(t reflect.Type, sf reflect.StructField) error {
 		return nil
 	case !flattened(sf):
 		if !sf.IsExported() && sf.Type.Kind() == reflect.Pointer {
-			return fmt.Errorf("it is embedded as a pointer to a type that is not exported, so nothing of it can be stored; embed the struct itself, or leave it out by `repo:\"-\"`: %w", ErrSchema)
+			return fmt.Errorf("it is embedded as a pointer to a type that is not exported, so nothing of it can be stored; embed the struct itself, or leave it out by `repo:\"-\"`: %w", driver.ErrSchema)
 		}
 		return nil
 	}
 	for i := range sf.Type.NumField() {
 		inner := sf.Type.Field(i)
 		if _, ok := t.FieldByName(inner.Name); !ok && inner.IsExported() && inner.Tag.Get("repo") != "-" {
-			return fmt.Errorf("its field %s is in another embedded struct, too, so neither can be stored; give one of the structs a tag, which makes it one field: %w", inner.Name, ErrSchema)
+			return fmt.Errorf("its field %s is in another embedded struct, too, so neither can be stored; give one of the structs a tag, which makes it one field: %w", inner.Name, driver.ErrSchema)
 		}
 	}
 	return nil
@@ -141,13 +141,13 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) 
 		f.role = roleExtra
 		return f, wantType(sf, reflect.TypeFor[map[string]any](), option)
 	default:
-		errs[0] = fmt.Errorf("tag option %q is none of version, expires, extra, nanos, omitempty: %w", option, ErrSchema)
+		errs[0] = fmt.Errorf("tag option %q is none of version, expires, extra, nanos, omitempty: %w", option, driver.ErrSchema)
 	}
 	if name == "" {
 		f.name = strings.ToLower(sf.Name)
 	}
 	if !fieldName.MatchString(f.name) {
-		errs[1] = fmt.Errorf("name %q: use letters, digits and '_', a letter first, at most 64: %w", f.name, ErrSchema)
+		errs[1] = fmt.Errorf("name %q: use letters, digits and '_', a letter first, at most 64: %w", f.name, driver.ErrSchema)
 	}
 	if option == "nanos" {
 		f.coder, f.nanos = nanosCoder(), true
@@ -156,7 +156,7 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) 
 	f.plain = plainKind(sf.Type)
 	c, err := m.of(sf.Type)
 	if err == nil && c.kind == driver.None && c.enc != nil {
-		err = fmt.Errorf("type %s has no kind; declare it as map[string]any, []any or a type of its own: %w", sf.Type, ErrSchema)
+		err = fmt.Errorf("type %s has no kind; declare it as map[string]any, []any or a type of its own: %w", sf.Type, driver.ErrSchema)
 	}
 	if f.coder = c; err == nil && option == "omitempty" {
 		err = f.omitEmpty()
@@ -168,7 +168,7 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (structField, error) 
 // omitEmpty makes the field absent where it is empty: 0, false, "" or the zero time.
 func (f *structField) omitEmpty() (err error) {
 	if !f.isScalar() {
-		return fmt.Errorf("tag option \"omitempty\" is for numbers, texts, bools and times; a %s is absent when it is nil or empty without it: %w", f.typ, ErrSchema)
+		return fmt.Errorf("tag option \"omitempty\" is for numbers, texts, bools and times; a %s is absent when it is nil or empty without it: %w", f.typ, driver.ErrSchema)
 	}
 	whole := f.coder
 	if f.empty, err = f.zero(); err != nil {
@@ -188,7 +188,7 @@ func (f *structField) omitEmpty() (err error) {
 
 func wantType(sf reflect.StructField, want reflect.Type, option string) error {
 	if sf.Type != want {
-		return fmt.Errorf("tag option %q is for a field of type %s, not %s: %w", option, want, sf.Type, ErrSchema)
+		return fmt.Errorf("tag option %q is for a field of type %s, not %s: %w", option, want, sf.Type, driver.ErrSchema)
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func shapeOf(t, version reflect.Type) (*shape, error) {
 		return &shape{isMap: true, versions: version}, nil
 	}
 	if t.Kind() != reflect.Struct {
-		return nil, fmt.Errorf("record type %s is neither a struct nor map[string]any: %w", t, ErrSchema)
+		return nil, fmt.Errorf("record type %s is neither a struct nor map[string]any: %w", t, driver.ErrSchema)
 	}
 	fields, err := structFields(t, newCoders(version))
 	s := &shape{fault: err, versions: version}

@@ -97,7 +97,7 @@ func decodeList(elem *coder, v driver.Value, into reflect.Value) error {
 
 func (m coders) mapping(t reflect.Type) (coder, error) {
 	if t.Key().Kind() != reflect.String {
-		return coder{}, fmt.Errorf("map %s has keys that are not text: %w", t, ErrSchema)
+		return coder{}, fmt.Errorf("map %s has keys that are not text: %w", t, driver.ErrSchema)
 	}
 	elem, err := m.of(t.Elem())
 	if err != nil {
@@ -177,11 +177,11 @@ func (m coders) structure(t reflect.Type) (coder, error) {
 	}
 	for _, f := range fields {
 		if f.role != roleField {
-			return coder{}, fmt.Errorf("type %s: field %s: a nested struct has no version, expiry or extra fields: %w", t, f.goName, ErrSchema)
+			return coder{}, fmt.Errorf("type %s: field %s: a nested struct has no version, expiry or extra fields: %w", t, f.goName, driver.ErrSchema)
 		}
 	}
 	if len(fields) == 0 && t.NumField() > 0 {
-		return coder{}, fmt.Errorf("type %s has no exported field, so nothing of it would be stored; make it implement encoding.TextMarshaler and TextUnmarshaler, or leave it out by `repo:\"-\"`: %w", t, ErrSchema)
+		return coder{}, fmt.Errorf("type %s has no exported field, so nothing of it would be stored; make it implement encoding.TextMarshaler and TextUnmarshaler, or leave it out by `repo:\"-\"`: %w", t, driver.ErrSchema)
 	}
 	byName := map[string]*structField{}
 	for i := range fields {

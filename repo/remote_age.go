@@ -1,5 +1,7 @@
 package repo
 
+import "github.com/polystore/polystore/repo/driver"
+
 import (
 	"fmt"
 	"time"
@@ -15,7 +17,7 @@ func (c *collection) notTooOld(since time.Time) error {
 	}
 	age := max(time.Since(since), time.Now().Round(0).Sub(since.Round(0)))
 	if age > c.maxAge() {
-		return fmt.Errorf("given up after %s, for what was read before is too old to write on: %w", age.Round(time.Second), ErrTimeout)
+		return fmt.Errorf("given up after %s, for what was read before is too old to write on: %w", age.Round(time.Second), driver.ErrTimeout)
 	}
 	return nil
 }

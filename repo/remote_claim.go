@@ -46,7 +46,7 @@ func (c *collection) confirmClaim(ctx context.Context, k *call, token driver.Tok
 	}
 	check := driver.Op{Do: driver.Check, Table: p.x.table, Row: driver.Row{Key: p.Row.Key}, If: driver.AtRev, Rev: token}
 	refusal, err := c.store.commit(ctx, k, driver.NewToken(), []driver.Op{check})
-	if errors.Is(err, ErrUnknownOutcome) {
+	if errors.Is(err, driver.ErrUnknownOutcome) {
 		err = givenUp(ctx, "the rows of an index", err)
 	}
 	return refusal, err
@@ -56,8 +56,8 @@ func (c *collection) confirmClaim(ctx context.Context, k *call, token driver.Tok
 // by another writer, with what the record is now: the commit would be refused.
 type overtaken struct{ row driver.Row }
 
-func (e *overtaken) Error() string { return "another writer was faster: " + ErrConflict.Error() }
-func (e *overtaken) Unwrap() error { return ErrConflict }
+func (e *overtaken) Error() string { return "another writer was faster: " + driver.ErrConflict.Error() }
+func (e *overtaken) Unwrap() error { return driver.ErrConflict }
 
 // clear looks at a claim in the way. It returns nil when p may be sent again, made
 // such that it takes over what is dead.

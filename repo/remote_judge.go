@@ -108,7 +108,7 @@ func (c *collection) fence(ctx context.Context, k *call, key driver.Key, base dr
 		return token, err
 	}
 	_, err := c.store.commit(ctx, k, token, []driver.Op{op})
-	if errors.Is(err, ErrUnknownOutcome) {
+	if errors.Is(err, driver.ErrUnknownOutcome) {
 		return token, nil
 	}
 	return token, err

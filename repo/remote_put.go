@@ -47,7 +47,7 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 func (c *collection) sendLoose(ctx context.Context, k *call, token driver.Token, op *driver.Op) (*driver.Refusal, error) {
 	for attempt := 0; ; attempt++ {
 		refusal, err := c.store.commit(ctx, k, token, []driver.Op{*op})
-		if !errors.Is(err, ErrUnknownOutcome) {
+		if !errors.Is(err, driver.ErrUnknownOutcome) {
 			return refusal, err
 		}
 		if attempt == 3 || pause(ctx, attempt+1) != nil {

@@ -72,7 +72,7 @@ func (f *faults) with(err error) error {
 // isOfRow reports whether what is wrong is the row itself, or one that stands against it,
 // and not the store.
 func isOfRow(err error) bool {
-	for _, kind := range []error{ErrCorrupt, errMisfit, ErrConflict, ErrExists, ErrInvalid, ErrTooLarge} {
+	for _, kind := range []error{driver.ErrCorrupt, errMisfit, driver.ErrConflict, driver.ErrExists, driver.ErrInvalid, driver.ErrTooLarge} {
 		if errors.Is(err, kind) {
 			return true
 		}

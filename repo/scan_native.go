@@ -35,7 +35,7 @@ func (c *collection) placeIn(p *plan, key *driver.Key, vals []driver.Value) (pos
 			return position(e.Sort), nil
 		}
 	}
-	return "", ofKey(*key, fmt.Errorf("the store found the record by index %s, in which it has no place: %w", p.x.name, ErrCorrupt))
+	return "", ofKey(*key, fmt.Errorf("the store found the record by index %s, in which it has no place: %w", p.x.name, driver.ErrCorrupt))
 }
 
 // bounds completes the span of a native index with the values of its ends.

@@ -39,7 +39,7 @@ func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
 		var ok bool
 		scratch := v.scratch.Get().(*T)
 		if ok, err = v.decode(&k, b, &b.rows[0], b.parts, scratch); err == nil && !ok {
-			err = ErrNotFound
+			err = driver.ErrNotFound
 		}
 		out, *scratch = *scratch, zero
 		v.scratch.Put(scratch)
@@ -138,7 +138,7 @@ func (v view[T]) one(ctx context.Context, q Query) (T, error) {
 	})
 	switch {
 	case err == nil && n == 0:
-		err = ErrNotFound
+		err = driver.ErrNotFound
 	case err == nil && n > 1:
 		err = invalid("%s finds more than one record; use Find, or declare the index Unique", q.text(v.c.store.opts.Redact))
 	}

@@ -74,7 +74,7 @@ func trimScan(b *bound, found *[]scanned) error {
 			*found = slices.Clip((*found)[:b.limit])
 		}
 	case len(*found) > maxSorted:
-		return fmt.Errorf("a scan in order holds at most %d records in memory; give it a Limit or a range: %w", maxSorted, ErrTooLarge)
+		return fmt.Errorf("a scan in order holds at most %d records in memory; give it a Limit or a range: %w", maxSorted, driver.ErrTooLarge)
 	}
 	return nil
 }

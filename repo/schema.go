@@ -1,6 +1,5 @@
 package repo
 
-
 // A Schema says how the records of a collection are found. It is data: the
 // same in Go and, field by field in lower case, in YAML and JSON.
 type Schema struct {

@@ -139,7 +139,7 @@ func checkWidth(row *driver.Row, t *driver.Table, mask []int) error {
 		most = len(mask)
 	}
 	if len(row.Fields) > most {
-		return fmt.Errorf("the store returned %d fields of a row of %s, %d were asked for: %w", len(row.Fields), t.Name, most, ErrInternal)
+		return fmt.Errorf("the store returned %d fields of a row of %s, %d were asked for: %w", len(row.Fields), t.Name, most, driver.ErrInternal)
 	}
 	return nil
 }

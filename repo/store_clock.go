@@ -22,7 +22,7 @@ func (s *Store) checkClock(ctx context.Context) error {
 	}
 	before := time.Now()
 	server, err := clock.Time(ctx)
-	if errors.Is(err, ErrUnsupported) {
+	if errors.Is(err, driver.ErrUnsupported) {
 		err = nil
 		server = before
 	}
@@ -40,5 +40,5 @@ func (s *Store) checkClock(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("the clock of this machine is %s that of %s (%s here, %s there), and expiry and unknown outcomes stand %s; set the clocks by NTP: %w",
-		words, s.facts.Name, after.UTC().Format(time.TimeOnly), server.UTC().Format(time.TimeOnly), mostOff, ErrInvalid)
+		words, s.facts.Name, after.UTC().Format(time.TimeOnly), server.UTC().Format(time.TimeOnly), mostOff, driver.ErrInvalid)
 }

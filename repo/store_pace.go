@@ -72,6 +72,6 @@ func sleepUntil(ctx context.Context, due time.Time) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+		return fmt.Errorf("%w: %w", driver.ErrTimeout, ctx.Err())
 	}
 }

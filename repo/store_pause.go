@@ -1,5 +1,7 @@
 package repo
 
+import "github.com/polystore/polystore/repo/driver"
+
 import (
 	"context"
 	"fmt"
@@ -15,7 +17,7 @@ func pause(ctx context.Context, attempt int) error { return pauseLike(ctx, attem
 // take as long, and so the pause grows to many times that.
 func pauseLike(ctx context.Context, attempt int, took time.Duration) error {
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("%w: %w", ErrTimeout, err)
+		return fmt.Errorf("%w: %w", driver.ErrTimeout, err)
 	}
 	if attempt == 0 {
 		return nil
@@ -27,6 +29,6 @@ func pauseLike(ctx context.Context, attempt int, took time.Duration) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+		return fmt.Errorf("%w: %w", driver.ErrTimeout, ctx.Err())
 	}
 }

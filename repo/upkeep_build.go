@@ -58,13 +58,13 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 func (c *collection) keepNative(ctx context.Context, x *index, told bool) error {
 	tables := []*driver.Table{x.table}
 	err := c.store.driver.Define(ctx, tables)
-	if errors.Is(err, ErrSchema) && !told {
+	if errors.Is(err, driver.ErrSchema) && !told {
 		if err := c.store.outlast(ctx, time.Now()); err != nil {
 			return err
 		}
 		err = c.store.driver.Define(ctx, tables) // the program that is at it may have dropped the other one
 	}
-	if !errors.Is(err, ErrSchema) {
+	if !errors.Is(err, driver.ErrSchema) {
 		return err
 	}
 	if err := c.store.driver.Drop(ctx, tables); err != nil {
@@ -112,9 +112,9 @@ func (c *collection) mayBuild(build []*index) error {
 	for _, x := range build {
 		switch {
 		case x.loose:
-			return fmt.Errorf("index %s lies in another partition than its records, and such an index is made with its collection; copy the records to a collection with another name: %w", x.name, ErrUnsupported)
+			return fmt.Errorf("index %s lies in another partition than its records, and such an index is made with its collection; copy the records to a collection with another name: %w", x.name, driver.ErrUnsupported)
 		case !x.native && !c.store.facts.OneProcess:
-			return fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile; copy the records to a collection with another name: %w", x.name, c.store.facts.Name, ErrUnsupported)
+			return fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile; copy the records to a collection with another name: %w", x.name, c.store.facts.Name, driver.ErrUnsupported)
 		}
 	}
 	return nil
@@ -217,5 +217,5 @@ func (c *collection) twoOwners(x *index, key driver.Key, rec *record, claim *dri
 		other = c.printText(owner)
 	}
 	return fmt.Errorf("index %s is unique, and %s and %s both have %s; remove the index with repo.DropIndex, change one of them, and build it again: %w",
-		x.name, c.printText(key), other, what, ErrExists)
+		x.name, c.printText(key), other, what, driver.ErrExists)
 }

@@ -23,7 +23,7 @@ func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collectio
 		at = slices.IndexFunc(e.Indexes, func(x catalogIndex) bool { return x.Name == name })
 	}
 	if at < 0 {
-		return fmt.Errorf("no index %s in the catalog: %w", name, ErrNotFound)
+		return fmt.Errorf("no index %s in the catalog: %w", name, driver.ErrNotFound)
 	}
 	// The entry goes after the rows: who is interrupted can do it again.
 	e.Indexes[at].State, e.Epoch = indexBuilding, newEpoch()

@@ -71,7 +71,7 @@ func (l *ledger) differs(record driver.Key) bool {
 func (c *collection) verifyNative(ctx context.Context, k *call, f *faults, x *index, rep *Report) error {
 	l := newLedger()
 	err := c.addListed(ctx, k, x, l, rep)
-	byPlace := errors.Is(err, ErrUnsupported)
+	byPlace := errors.Is(err, driver.ErrUnsupported)
 	if err != nil && !byPlace {
 		return err
 	}
@@ -110,7 +110,7 @@ func (c *collection) addListed(ctx context.Context, k *call, x *index, l *ledger
 		for i := range chunk.Rows {
 			row, parts := &chunk.Rows[i], len(x.part)
 			if len(row.Fields) < parts+len(x.sort) {
-				return fmt.Errorf("the store lists an entry of index %s without its values: %w", x.name, ErrInternal)
+				return fmt.Errorf("the store lists an entry of index %s without its values: %w", x.name, driver.ErrInternal)
 			}
 			if text, err = driver.AppendParts(text[:0], x.table.Partition, row.Fields); err != nil {
 				return err

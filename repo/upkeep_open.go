@@ -42,16 +42,16 @@ func (c *collection) define(ctx context.Context, o openOptions, tables ...*drive
 func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, o openOptions) (done bool, err error) {
 	if e == nil {
 		if o.attach {
-			return false, fmt.Errorf("collection %s is not in the store, and WithoutDefine forbids to create it: %w", c.name, ErrSchema)
+			return false, fmt.Errorf("collection %s is not in the store, and WithoutDefine forbids to create it: %w", c.name, driver.ErrSchema)
 		}
 		return c.create(ctx, k, cat)
 	}
 	if e.Dropping {
-		return false, fmt.Errorf("the collection is being dropped, or its drop was stopped half-way; end that with repo.DropCollection: %w", ErrSchema)
+		return false, fmt.Errorf("the collection is being dropped, or its drop was stopped half-way; end that with repo.DropCollection: %w", driver.ErrSchema)
 	}
 	if e.Making {
 		if o.attach {
-			return false, fmt.Errorf("collection %s was not made to the end, and WithoutDefine forbids to go on: %w", c.name, ErrSchema)
+			return false, fmt.Errorf("collection %s was not made to the end, and WithoutDefine forbids to go on: %w", c.name, driver.ErrSchema)
 		}
 		return c.finish(ctx, k, cat, e)
 	}
@@ -113,7 +113,7 @@ func (c *collection) create(ctx context.Context, k *call, cat *driver.Table) (bo
 func (c *collection) finish(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry) (bool, error) {
 	more, err := e.fits(c)
 	if err != nil || slices.ContainsFunc(more, e.has) {
-		return false, fmt.Errorf("another program is making collection %s with another schema, or was stopped while it did; in that case remove what it left with repo.DropCollection: %w", c.name, ErrSchema)
+		return false, fmt.Errorf("another program is making collection %s with another schema, or was stopped while it did; in that case remove what it left with repo.DropCollection: %w", c.name, driver.ErrSchema)
 	}
 	e.grow(c)
 	e.setBare(c)
@@ -140,7 +140,7 @@ func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) 
 		names = append(names, x.name)
 	}
 	if o.attach {
-		return false, fmt.Errorf("index %s is not ready in the store, and WithoutDefine forbids to build it: %w", strings.Join(names, ", "), ErrSchema)
+		return false, fmt.Errorf("index %s is not ready in the store, and WithoutDefine forbids to build it: %w", strings.Join(names, ", "), driver.ErrSchema)
 	}
 	if err := c.store.driver.Define(ctx, []*driver.Table{c.records}); err != nil {
 		return false, err
@@ -153,9 +153,9 @@ func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) 
 			continue
 		}
 		if err := c.mayBuild(build); err != nil {
-			return false, fmt.Errorf("%w: %w", ErrSchema, err)
+			return false, fmt.Errorf("%w: %w", driver.ErrSchema, err)
 		}
-		return false, fmt.Errorf("index %s is new or was declared otherwise, and the collection has records; open with repo.WithRebuild() to build it: %w", strings.Join(names, ", "), ErrSchema)
+		return false, fmt.Errorf("index %s is new or was declared otherwise, and the collection has records; open with repo.WithRebuild() to build it: %w", strings.Join(names, ", "), driver.ErrSchema)
 	}
 	return true, nil
 }

@@ -14,7 +14,7 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	}
 	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.name == name })
 	if i < 0 {
-		return fmt.Errorf("no index %s in the schema: %w", name, ErrNotFound)
+		return fmt.Errorf("no index %s in the schema: %w", name, driver.ErrNotFound)
 	}
 	if err := c.shared.gate.shut(ctx); err != nil {
 		return err

@@ -63,7 +63,7 @@ func (u *upkeep) removeGroup(ctx context.Context, k *call, rows []driver.Row) (i
 		case refusal == nil:
 			return len(ops), nil
 		case refusal.Op < 0 || refusal.Op >= len(ops):
-			return 0, fmt.Errorf("the store refused op %d of %d: %w", refusal.Op, len(ops), ErrInternal)
+			return 0, fmt.Errorf("the store refused op %d of %d: %w", refusal.Op, len(ops), driver.ErrInternal)
 		}
 		ops = slices.Delete(ops, refusal.Op, refusal.Op+1)
 	}
