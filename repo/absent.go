@@ -13,7 +13,7 @@ func given(ctx context.Context, store *Store) error {
 	switch {
 	case store == nil:
 		return errNoStore
-	case store.driver == driver.Store(noBackend{}):
+	case store.handle.driver == driver.Store(noBackend{}):
 		return errNoBackend
 	}
 	return noContext(ctx)

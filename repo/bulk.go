@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 	"slices"
 	"sync/atomic"
 
@@ -61,19 +62,19 @@ const (
 // done first, and the error comes with the *BatchError of those that failed before.
 // Version fields are not filled.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	k := r.begin("insert all")
+	k := r.c.begin("insert all")
 	if ctx == nil || records == nil {
-		return 0, r.end(&k, nil, cmp.Or(noContext(ctx), invalid("the sequence is nil")))
+		return 0, r.c.end(&k, nil, cmp.Or(noContext(ctx), invalid("the sequence is nil")))
 	}
-	b := bulk{c: r.collection, k: &k}
+	b := bulk{c: r.c, k: &k}
 	n := 0
 	for rec, err := range records {
 		if err != nil {
 			return b.end(errors.Join(fmt.Errorf("record %d: %w", n, err), b.flush(ctx)))
 		}
-		w, err := r.writeOf(doInsert, &rec)
+		w, err := r.c.writeOf(doInsert, reflect.ValueOf(&rec).Elem())
 		if err != nil {
-			b.failed = append(b.failed, Failure{n, r.annotate("insert", nil, err)})
+			b.failed = append(b.failed, Failure{n, r.c.annotate("insert", nil, err)})
 		} else if err := b.add(ctx, bulkWrite{w, n}); err != nil {
 			return b.end(err)
 		}
@@ -133,13 +134,13 @@ func (b *bulk) valuesOf(w *bulkWrite) (values []uniqueValue) {
 	if b.c.store.facts.Unit == driver.UnitStore {
 		return nil
 	}
-	bld := newBuilder()
+	bld := newEntryMaker()
 	defer bld.release()
 	for _, x := range b.c.indexes {
 		if !x.Unique || !x.loose && !x.native {
 			continue
 		}
-		keys, err := bld.entries(nil, b.c, x, &w.key, w.next.vals)
+		keys, err := bld.entries(nil, b.c.layoutC, x, &w.key, w.next.vals)
 		if err != nil {
 			continue // the insert will say so
 		}

@@ -89,14 +89,14 @@ type caretaker struct {
 // are open.
 func (u *caretaker) begin() {
 	u.store, u.repos = u.of, map[string]*collection{}
-	if !u.of.facts.OneProcess {
-		u.store = NewStore(u.of.driver, &u.of.opts)
+	if !u.of.handle.facts.OneProcess {
+		u.store = u.of.another()
 	}
 }
 
 func (u *caretaker) end() {
 	if u.store != u.of {
-		u.store.background.close()
+		u.store.handle.background.close()
 		u.store.cleaner.close()
 	}
 }
@@ -119,7 +119,7 @@ const upkeepMark = "/upkeep"
 
 // pass gives each collection its turn that is due, and returns when to look again.
 func (u *caretaker) pass(ctx context.Context) (next time.Time, err error) {
-	k := u.store.begin("maintain")
+	k := u.store.handle.begin("maintain")
 	next = time.Now().Add(min(lookAgain, max(u.opts.Every, time.Millisecond)))
 	var all []error
 	entries, shifts, err := u.read(ctx)
@@ -192,7 +192,7 @@ func (u *caretaker) tell(collection string, done Reclaimed, err error) {
 func (u *caretaker) failed(k *call, err error) error {
 	err = &Error{Op: "maintain", Err: u.store.redact(err)}
 	u.tell("", Reclaimed{}, err)
-	if observe := u.store.opts.Observe; observe != nil {
+	if observe := u.store.observe; observe != nil {
 		observe(Event{Op: k.op, Err: err, Took: time.Since(k.began)})
 	}
 	return err
@@ -277,14 +277,14 @@ func (u *caretaker) open(ctx context.Context, name string) (*collection, error) 
 	if err != nil {
 		return nil, err
 	}
-	u.repos[name] = r.collection
-	return r.collection, nil
+	u.repos[name] = r.c
+	return r.c, nil
 }
 
 // read returns the entries of the catalog in the order of their names, and the shifts.
 func (u *caretaker) read(ctx context.Context) (entries []*catalogEntry, shifts map[string]*shift, err error) {
 	shifts = map[string]*shift{}
-	err = u.store.eachEntry(ctx, func(row *driver.Row) {
+	err = eachEntry(ctx, &u.store.handle, func(row *driver.Row) {
 		var e catalogEntry
 		if len(row.Fields) == 0 || json.Unmarshal([]byte(row.Fields[0].Str()), &e) != nil {
 			return // Open will say so
@@ -317,12 +317,12 @@ func (u *caretaker) write(ctx context.Context, k *call, sh *shift, more bool) (o
 	if err != nil {
 		return false, err
 	}
-	op := driver.Op{Do: driver.Put, Table: u.store.cat, If: driver.Absent, Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(string(body))}}}
+	op := driver.Op{Do: driver.Put, Table: u.store.handle.cat, If: driver.Absent, Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(string(body))}}}
 	if !sh.rev.IsZero() {
 		op.If, op.Rev = driver.AtRev, sh.rev
 	}
 	token := driver.NewToken()
-	refusal, err := u.store.commit(ctx, k, token, []driver.Op{op})
+	refusal, err := u.store.handle.commit(ctx, k, token, []driver.Op{op})
 	if err == nil && refusal == nil {
 		sh.rev = token
 	}
@@ -335,5 +335,5 @@ func (u *caretaker) forget(ctx context.Context, k *call, sh *shift) {
 	if err != nil {
 		return
 	}
-	_, _ = u.store.commit(ctx, k, driver.NewToken(), []driver.Op{{Do: driver.Delete, Table: u.store.cat, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: sh.rev}})
+	_, _ = u.store.handle.commit(ctx, k, driver.NewToken(), []driver.Op{{Do: driver.Delete, Table: u.store.handle.cat, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: sh.rev}})
 }

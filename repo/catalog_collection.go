@@ -4,11 +4,27 @@ import (
 	"context"
 	"reflect"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
+
+// A catalogC is a collection as the catalog has it, for one repository: what was found at Open, and
+// what the catalog said since.
+type catalogC struct {
+	*layoutC
+	store    *handle
+	shared   *shared
+	epoch    string // of the catalog entry that was found at Open
+	made     string // in the entry: which of the collections that had this name
+	drops    int64  // of shared, at Open
+	lease    lease
+	attached bool // the catalog is not to be changed
+	owing    atomic.Pointer[owing]
+	strays   atomic.Pointer[[]string] // undeclared fields that are not to be added
+}
 
 // shared is what repositories on one collection have in common. A writer is within
 // the gate while it commits, so that an index can be built alone.
@@ -26,19 +42,29 @@ type shared struct {
 	told     map[string]time.Time // since when the catalog says what all programs are to know: for whoever is within the gate
 }
 
-func (s *Store) shared(collection string) *shared {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	sh := s.open[collection]
+// A registry has what repositories on the same collections share.
+type registry struct {
+	mu   sync.Mutex
+	open map[string]*shared // by collection
+}
+
+// of returns what the repositories on a collection share.
+func (r *registry) of(collection string) *shared {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sh := r.open[collection]
 	if sh == nil {
+		if r.open == nil {
+			r.open = map[string]*shared{}
+		}
 		sh = &shared{told: map[string]time.Time{}}
-		s.open[collection] = sh
+		r.open[collection] = sh
 	}
 	return sh
 }
 
 // adopt makes e the entry that writers of this process go by.
-func (c *collection) adopt(e *catalogEntry) {
+func (c *catalogC) adopt(e *catalogEntry) {
 	c.epoch, c.shared.epoch = e.Epoch, e.Epoch
 	c.made, c.drops = e.Made, c.shared.drops.Load()
 	c.shared.expires.Store(e.Expires || e.Expiring)
@@ -55,7 +81,7 @@ func (sh *shared) lose() {
 
 // enter lets a call write that goes by the schema in the store. One that is within, and
 // deletes an expired record on its way, must not wait for those who wait for it.
-func (c *collection) enter(ctx context.Context, k *call) error {
+func (c *catalogC) enter(ctx context.Context, k *call) error {
 	if k.within {
 		return nil
 	}
@@ -72,7 +98,7 @@ func (c *collection) enter(ctx context.Context, k *call) error {
 	return nil
 }
 
-func (c *collection) leave(k *call) {
+func (c *catalogC) leave(k *call) {
 	if !k.within {
 		c.shared.gate.leave()
 	}
@@ -80,14 +106,19 @@ func (c *collection) leave(k *call) {
 
 // share takes the tables of the repository that was opened before, if they are the
 // same, so that a backend has nothing to remember for each Open.
-func (c *collection) share() {
+func (c *catalogC) share() {
 	own, before := c.tables(nil), c.shared.tables
 	if !slices.EqualFunc(own, before, func(a, b *driver.Table) bool { return reflect.DeepEqual(a, b) }) {
 		c.shared.tables = own
 		return
 	}
-	c.records = before[0]
-	for i, x := range c.indexes {
-		x.table = before[1+i]
+	c.useTables(before)
+}
+
+// mayExpire reports whether there may be records that expire, as far as is known.
+func (c *catalogC) mayExpire() bool {
+	if c.shared == nil { // no store is looked at
+		return c.expires
 	}
+	return c.shared.expires.Load()
 }

@@ -82,7 +82,7 @@ func catalogKey(collection string) (driver.Key, error) {
 func newEpoch() string { return driver.NewToken().String() }
 
 // entry returns the catalog entry that c would write.
-func (c *collection) entry() *catalogEntry {
+func entryOf(c *layoutC) *catalogEntry {
 	e := &catalogEntry{Layout: layout, Epoch: newEpoch(), Collection: c.name, Fields: map[string]string{}, Expires: c.expires}
 	for _, col := range c.records.Partition {
 		e.Partition = append(e.Partition, catalogColumn{col.Name, col.Kind.String(), col.Desc})
@@ -97,7 +97,7 @@ func (c *collection) entry() *catalogEntry {
 		}
 	}
 	for _, x := range c.indexes {
-		e.Indexes = append(e.Indexes, x.entry(indexReady))
+		e.Indexes = append(e.Indexes, indexEntry(x, indexReady))
 	}
 	e.addElements(c)
 	return e
@@ -105,10 +105,10 @@ func (c *collection) entry() *catalogEntry {
 
 // addElements adds the kinds of elements that c declares, and reports whether that was
 // anything.
-func (e *catalogEntry) addElements(c *collection) (added bool) {
+func (e *catalogEntry) addElements(c *layoutC) (added bool) {
 	for at := range c.elems {
 		name := c.cols[at].Name
-		if e.Elements[name] != "" || !c.knowsElements(at) {
+		if e.Elements[name] != "" || !knowsElements(c, at) {
 			continue
 		}
 		if e.Elements == nil {
@@ -121,7 +121,7 @@ func (e *catalogEntry) addElements(c *collection) (added bool) {
 
 // knowsElements reports whether the elements of the list at a position are of one kind. Those
 // of a map are taken for strings by an index, unless they are declared, and else may be anything.
-func (c *collection) knowsElements(at int) bool {
+func knowsElements(c *layoutC, at int) bool {
 	switch {
 	case c.cols[at].Kind != driver.List || c.elems[at] == driver.None:
 		return false
@@ -131,7 +131,7 @@ func (c *collection) knowsElements(at int) bool {
 	return true
 }
 
-func (x *index) entry(state string) catalogIndex {
+func indexEntry(x *index, state string) catalogIndex {
 	def := x.indexDef
 	def.Name = x.name
 	mode := modeCommit
@@ -156,7 +156,7 @@ func (x *catalogIndex) tableIn(collection string) *driver.Table {
 }
 
 // readCatalog returns the entry of a collection, nil when there is none.
-func (s *Store) readCatalog(ctx context.Context, k *call, t *driver.Table, collection string) (*catalogEntry, error) {
+func readCatalog(ctx context.Context, s *handle, k *call, t *driver.Table, collection string) (*catalogEntry, error) {
 	key, err := catalogKey(collection)
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (s *Store) readCatalog(ctx context.Context, k *call, t *driver.Table, colle
 
 // writeCatalog stores an entry if nobody has changed it since it was read; ok
 // says whether.
-func (s *Store) writeCatalog(ctx context.Context, k *call, t *driver.Table, e *catalogEntry) (ok bool, err error) {
+func writeCatalog(ctx context.Context, s *handle, k *call, t *driver.Table, e *catalogEntry) (ok bool, err error) {
 	key, err := catalogKey(e.Collection)
 	if err != nil {
 		return false, err
@@ -204,8 +204,8 @@ func (s *Store) writeCatalog(ctx context.Context, k *call, t *driver.Table, e *c
 
 // fits compares what is stored with what c declares. It returns the indexes that
 // must be built, and an error for what cannot be brought together.
-func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
-	want := c.entry()
+func (e *catalogEntry) fits(c *layoutC) (build []*index, err error) {
+	want := entryOf(c)
 	var faults []error
 	if !slices.Equal(e.Partition, want.Partition) || !slices.Equal(e.Sort, want.Sort) {
 		faults = append(faults, fmt.Errorf("the stored key is %s and the schema's is %s; a key cannot change: copy the records to a collection with another name: %w",
@@ -228,7 +228,7 @@ func (e *catalogEntry) fits(c *collection) (build []*index, err error) {
 		switch {
 		case i < 0:
 			build = append(build, x)
-		case !c.store.facts.OneProcess && (e.Indexes[i].Mode == modeNative) != x.native:
+		case !c.facts.OneProcess && (e.Indexes[i].Mode == modeNative) != x.native:
 			faults = append(faults, e.Indexes[i].otherKind(x))
 		case !e.Indexes[i].is(x):
 			build = append(build, x)
@@ -251,7 +251,7 @@ func (x *catalogIndex) otherKind(of *index) error {
 // is reports whether the index of the entry is complete and the one that is declared. Rows
 // that cover nothing may have an expiry or not, as the first program wants it.
 func (x *catalogIndex) is(of *index) bool {
-	now := of.entry(indexReady)
+	now := indexEntry(of, indexReady)
 	if of.hasKeysOnly() && (x.Mode == modeCommit || x.Mode == modeKeys) {
 		now.Mode = x.Mode
 	}
@@ -261,11 +261,11 @@ func (x *catalogIndex) is(of *index) bool {
 // otherElements returns an error for each list whose elements are of another kind than c
 // declares, or where an index has them and c says nothing of their kind. To a store that
 // keeps the index they are all alike.
-func (e *catalogEntry) otherElements(c *collection) (faults []error) {
+func (e *catalogEntry) otherElements(c *layoutC) (faults []error) {
 	for at, kind := range c.elems {
 		name := c.cols[at].Name
 		have := e.Elements[name]
-		if have == "" || have == kind.String() || !c.knowsElements(at) && !e.hasElements(name) {
+		if have == "" || have == kind.String() || !knowsElements(c, at) && !e.hasElements(name) {
 			continue
 		}
 		declared := kind.String()
@@ -334,7 +334,7 @@ func keyText(e *catalogEntry) string {
 }
 
 // setBare gives the rows of c's indexes the form that they have in the store.
-func (e *catalogEntry) setBare(c *collection) {
+func (e *catalogEntry) setBare(c *layoutC) {
 	for _, x := range c.indexes {
 		for i := range e.Indexes {
 			if e.Indexes[i].Name == x.name && e.Indexes[i].is(x) {
@@ -346,7 +346,7 @@ func (e *catalogEntry) setBare(c *collection) {
 
 // grow adds to the entry what c declares beyond it, and reports whether that was
 // anything.
-func (e *catalogEntry) grow(c *collection) bool {
+func (e *catalogEntry) grow(c *layoutC) bool {
 	added := e.addElements(c)
 	for i, col := range c.records.Fields {
 		if _, ok := e.Fields[col.Name]; ok {

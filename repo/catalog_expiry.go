@@ -11,11 +11,11 @@ var errLasting = invalid("records of this collection last for ever in the store,
 
 // letExpire makes the catalog say that records expire; e is what it says. Ok is false when
 // another program was faster. The caller holds the gate.
-func (c *collection) letExpire(ctx context.Context, k *call, e *catalogEntry) (ok bool, err error) {
+func (c *catalogC) letExpire(ctx context.Context, k *call, e *catalogEntry) (ok bool, err error) {
 	c.shared.expires.Store(true)
 	if !e.Expiring && !c.store.facts.OneProcess {
 		e.Expiring = true
-		if ok, err := c.store.writeCatalog(ctx, k, c.store.cat, e); !ok {
+		if ok, err := writeCatalog(ctx, c.store, k, c.store.cat, e); !ok {
 			return false, err
 		}
 	}
@@ -23,14 +23,14 @@ func (c *collection) letExpire(ctx context.Context, k *call, e *catalogEntry) (o
 		return false, err
 	}
 	e.Expiring, e.Expires = false, true
-	if ok, err := c.store.writeCatalog(ctx, k, c.store.cat, e); !ok {
+	if ok, err := writeCatalog(ctx, c.store, k, c.store.cat, e); !ok {
 		return false, err
 	}
 	c.know(e)
 	return true, nil
 }
 
-func (c *collection) startExpiry(ctx context.Context, k *call) error {
+func (c *catalogC) startExpiry(ctx context.Context, k *call) error {
 	return c.announce(ctx, k, func(e *catalogEntry) (bool, error) {
 		switch {
 		case e.Expires:

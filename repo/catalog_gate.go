@@ -1,13 +1,13 @@
 package repo
 
-import "github.com/polystore/polystore/repo/driver"
-
 import (
 	"context"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // A gate lets writers in, many at once, or one alone who changes what they go by. Nobody

@@ -1,7 +1,5 @@
 package repo
 
-import "github.com/polystore/polystore/repo/driver"
-
 import (
 	"context"
 	"errors"
@@ -9,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // Programs of several versions may have a collection open, and one of them may change its
@@ -47,7 +47,7 @@ func (l *lease) isOver(d time.Duration) bool {
 }
 
 // renew asks the catalog beside the call that begins, in time before the lease is over.
-func (c *collection) renew() {
+func (c *catalogC) renew() {
 	if !c.store.facts.OneProcess && c.lease.isOver(leaseTime/2) {
 		c.ask()
 	}
@@ -55,7 +55,7 @@ func (c *collection) renew() {
 
 // ask begins to read the catalog, or returns the reading under way. It returns nil if there is
 // to be none: the store was closed, or the catalog could not be read a moment ago.
-func (c *collection) ask() *asking {
+func (c *catalogC) ask() *asking {
 	l := &c.lease
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,11 +70,11 @@ func (c *collection) ask() *asking {
 }
 
 // reread reads the catalog, and keeps what it says of the repository.
-func (c *collection) reread(a *asking) {
+func (c *catalogC) reread(a *asking) {
 	ctx, cancel := context.WithTimeout(context.Background(), leaseTime)
 	defer cancel()
 	began, k := time.Now(), call{}
-	e, err := c.store.readCatalog(ctx, &k, c.store.cat, c.name)
+	e, err := readCatalog(ctx, c.store, &k, c.store.cat, c.name)
 	if err == nil {
 		if err = c.against(e); err == nil {
 			c.know(e)
@@ -96,14 +96,14 @@ func (c *collection) reread(a *asking) {
 }
 
 // against returns what an entry of the catalog says against a repository that is open.
-func (c *collection) against(e *catalogEntry) error {
+func (c *catalogC) against(e *catalogEntry) error {
 	switch {
 	case e == nil || e.Dropping:
 		return fmt.Errorf("another program dropped the collection: %w", driver.ErrSchema)
 	case e.Making || e.Made != c.made:
 		return fmt.Errorf("another program dropped the collection, and it was made anew since this repository was opened; open it again: %w", driver.ErrSchema)
 	}
-	build, err := e.fits(c)
+	build, err := e.fits(c.layoutC)
 	if err != nil || len(build) > 0 {
 		return fmt.Errorf("another program changed the schema since this repository was opened; open it again: %w", errors.Join(append(errorsOf(build), err)...))
 	}
@@ -119,7 +119,7 @@ func errorsOf(build []*index) []error {
 }
 
 // know takes over what an entry says of the records.
-func (c *collection) know(e *catalogEntry) {
+func (c *catalogC) know(e *catalogEntry) {
 	if e.Expires || e.Expiring {
 		c.shared.expires.Store(true)
 	}
@@ -131,7 +131,7 @@ func (c *collection) know(e *catalogEntry) {
 }
 
 // gone returns why the repository must not be used any more.
-func (c *collection) gone() error {
+func (c *catalogC) gone() error {
 	if c.drops != c.shared.drops.Load() {
 		return errSchemaChanged
 	}
@@ -144,7 +144,7 @@ func (c *collection) gone() error {
 // holds returns an error if what was just read may lack something because the schema was
 // changed. Where the catalog cannot be read, what is read counts: a program that still
 // reads the records is not to stop for it, nor to wait each time.
-func (c *collection) holds(ctx context.Context) error {
+func (c *catalogC) holds(ctx context.Context) error {
 	for {
 		if err := c.gone(); err != nil {
 			return err
@@ -172,7 +172,7 @@ func (c *collection) holds(ctx context.Context) error {
 
 // outlast waits until every repository, in every program, knows what the catalog says since
 // a time.
-func (s *Store) outlast(ctx context.Context, since time.Time) error {
+func outlastLease(ctx context.Context, s *handle, since time.Time) error {
 	if s.facts.OneProcess {
 		return nil
 	}
@@ -188,7 +188,7 @@ func (s *Store) outlast(ctx context.Context, since time.Time) error {
 
 // announce lets try change what the catalog says of the records, again and again while other
 // programs are faster.
-func (c *collection) announce(ctx context.Context, k *call, try func(*catalogEntry) (ok bool, err error)) error {
+func (c *catalogC) announce(ctx context.Context, k *call, try func(*catalogEntry) (ok bool, err error)) error {
 	if k.within {
 		return nil // the record is one that is there
 	}
@@ -200,7 +200,7 @@ func (c *collection) announce(ctx context.Context, k *call, try func(*catalogEnt
 		if err := c.gone(); err != nil {
 			return err
 		}
-		e, err := c.store.readCatalog(ctx, k, c.store.cat, c.name)
+		e, err := readCatalog(ctx, c.store, k, c.store.cat, c.name)
 		if err == nil {
 			err = c.against(e)
 		}
@@ -216,7 +216,7 @@ func (c *collection) announce(ctx context.Context, k *call, try func(*catalogEnt
 
 // outlast waits until every program knows what the catalog says of some things. A call with
 // less time than that leaves the rest of the waiting to the next one. The caller holds the gate.
-func (c *collection) outlast(ctx context.Context, e *catalogEntry, what ...string) error {
+func (c *catalogC) outlast(ctx context.Context, e *catalogEntry, what ...string) error {
 	var since time.Time
 	for _, name := range what {
 		name = e.Made + "." + name
@@ -227,5 +227,5 @@ func (c *collection) outlast(ctx context.Context, e *catalogEntry, what ...strin
 			since = at
 		}
 	}
-	return c.store.outlast(ctx, since)
+	return outlastLease(ctx, c.store, since)
 }

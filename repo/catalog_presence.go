@@ -45,7 +45,7 @@ func (sh *shared) learn(said *presence) {
 }
 
 // mayLack returns those of some fields that this program may write records without.
-func (c *collection) mayLack(names []string) (list []string) {
+func (c *catalogC) mayLack(names []string) (list []string) {
 	for _, name := range names {
 		if at := c.at(name); at < 0 || c.scalars[at] == nil {
 			list = append(list, name)
@@ -62,7 +62,7 @@ type owing struct {
 
 // owes returns the names of the fields that every record has so far, of those that this
 // program may leave out.
-func (c *collection) owes() []string {
+func (c *catalogC) owes() []string {
 	p := c.shared.presence.Load()
 	o := c.owing.Load()
 	if o == nil || o.of != p {
@@ -74,7 +74,7 @@ func (c *collection) owes() []string {
 
 // letLack makes the catalog say that records may lack fields; e is what it says. Ok is false
 // when another program was faster. The caller holds the gate.
-func (c *collection) letLack(ctx context.Context, k *call, e *catalogEntry, names []string) (ok bool, err error) {
+func (c *catalogC) letLack(ctx context.Context, k *call, e *catalogEntry, names []string) (ok bool, err error) {
 	names = slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(e.Optional, name) })
 	if len(names) == 0 {
 		c.know(e)
@@ -92,7 +92,7 @@ func (c *collection) letLack(ctx context.Context, k *call, e *catalogEntry, name
 		e.addOptional(name)
 	}
 	e.Lacking = slices.DeleteFunc(e.Lacking, func(name string) bool { return slices.Contains(e.Optional, name) })
-	if ok, err := c.store.writeCatalog(ctx, k, c.store.cat, e); !ok {
+	if ok, err := writeCatalog(ctx, c.store, k, c.store.cat, e); !ok {
 		return false, err
 	}
 	c.know(e)
@@ -100,7 +100,7 @@ func (c *collection) letLack(ctx context.Context, k *call, e *catalogEntry, name
 }
 
 // tell tells all programs that records will lack fields.
-func (c *collection) tell(ctx context.Context, k *call, e *catalogEntry, names []string) (ok bool, err error) {
+func (c *catalogC) tell(ctx context.Context, k *call, e *catalogEntry, names []string) (ok bool, err error) {
 	before := len(e.Lacking)
 	for _, name := range names {
 		if !slices.Contains(e.Lacking, name) {
@@ -108,7 +108,7 @@ func (c *collection) tell(ctx context.Context, k *call, e *catalogEntry, names [
 		}
 	}
 	if len(e.Lacking) > before {
-		if ok, err := c.store.writeCatalog(ctx, k, c.store.cat, e); !ok {
+		if ok, err := writeCatalog(ctx, c.store, k, c.store.cat, e); !ok {
 			return false, err
 		}
 	}
@@ -130,3 +130,6 @@ func (e *catalogEntry) addOptional(name string) {
 		e.Optional = append(e.Optional, name)
 	}
 }
+
+// known returns what is known of the records now.
+func (c *catalogC) known() known { return known{c.shared.presence.Load(), c.mayExpire()} }

@@ -35,23 +35,46 @@ func (e *catalogEntry) schema() schemaDef {
 	return s
 }
 
-func schemaOf(ctx context.Context, store *Store, k *call, collection string) (Schema, error) {
+func schemaOf(ctx context.Context, store *handle, k *call, collection string) (schemaDef, error) {
 	cat := store.cat
 	err := store.driver.Attach(ctx, []*driver.Table{cat})
 	if errors.Is(err, driver.ErrSchema) { // there is no catalog yet
-		return Schema{}, errNoCollection
+		return schemaDef{}, errNoCollection
 	}
 	if err != nil {
-		return Schema{}, err
+		return schemaDef{}, err
 	}
-	e, err := store.readCatalog(ctx, k, cat, collection)
+	e, err := readCatalog(ctx, store, k, cat, collection)
 	switch {
 	case err != nil:
-		return Schema{}, err
+		return schemaDef{}, err
 	case e == nil:
-		return Schema{}, errNoCollection
+		return schemaDef{}, errNoCollection
 	}
-	return schemaFrom(e.schema()), nil
+	return e.schema(), nil
 }
 
 var errNoCollection = fmt.Errorf("the store has no such collection: %w", driver.ErrNotFound)
+
+// eachEntry calls do for each row of the catalog, if there is one. Rows that cannot be read
+// keep it from no other, and are its error.
+func eachEntry(ctx context.Context, s *handle, do func(row *driver.Row)) error {
+	if err := s.driver.Attach(ctx, []*driver.Table{s.cat}); err != nil {
+		if errors.Is(err, driver.ErrSchema) { // there is no catalog yet
+			return nil
+		}
+		return err
+	}
+	var unread driver.Unread
+	for chunk, err := range s.driver.Walk(ctx, s.cat, "") {
+		bad, some := errors.AsType[driver.Unread](err)
+		if err != nil && !some {
+			return err
+		}
+		unread = append(unread, bad...)
+		for i := range chunk.Rows {
+			do(&chunk.Rows[i])
+		}
+	}
+	return unread.Err()
+}

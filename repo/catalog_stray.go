@@ -12,7 +12,7 @@ import (
 
 // strays returns the fields of indexes that the store keeps and c does not know of, of those
 // that c has among undeclared fields.
-func (e *catalogEntry) strays(c *collection) (names []string) {
+func (e *catalogEntry) strays(c *layoutC) (names []string) {
 	if !c.extra {
 		return nil
 	}
@@ -31,7 +31,7 @@ func (e *catalogEntry) strays(c *collection) (names []string) {
 }
 
 // noStrays takes over what the entry says of such fields.
-func (c *collection) noStrays(e *catalogEntry) {
-	names := e.strays(c)
+func (c *catalogC) noStrays(e *catalogEntry) {
+	names := e.strays(c.layoutC)
 	c.strays.Store(&names)
 }

@@ -10,11 +10,12 @@ import (
 
 // A builder gathers the ops of a commit. Its slices are reused.
 type builder struct {
-	ops    []driver.Op
-	edits  []driver.Edit // of ops that patch instead of writing a record whole
-	owner  []int         // by op: the change it belongs to
-	text   []byte
-	vals   []driver.Value
+	store   *handle
+	changes []*change // that were added, by number
+	ops     []driver.Op
+	edits   []driver.Edit // of ops that patch instead of writing a record whole
+	owner   []int         // by op: the change it belongs to
+	entryMaker
 	before []driver.Key // of the index rows or claims that a record has in one index
 	after  []driver.Key
 
@@ -27,8 +28,9 @@ type builder struct {
 
 var builders = sync.Pool{New: func() any { return new(builder) }}
 
-func newBuilder() *builder {
+func newBuilder(store *handle) *builder {
 	b := builders.Get().(*builder)
+	b.store = store
 	b.ops, b.edits, b.owner, b.vals = b.ops[:0], b.edits[:0], b.owner[:0], b.vals[:0]
 	return b
 }
@@ -40,12 +42,18 @@ func (b *builder) release() {
 	clear(b.vals[:cap(b.vals)])
 	clear(b.before[:cap(b.before)])
 	clear(b.after[:cap(b.after)])
-	b.puts, b.drops, b.values, b.token = nil, nil, nil, driver.Token{}
+	b.puts, b.drops, b.values, b.token, b.store = nil, nil, nil, driver.Token{}, nil
+	clear(b.changes)
+	b.changes = b.changes[:0]
 	builders.Put(b)
 }
 
 // add appends the ops of a change, the record's own first.
-func (b *builder) add(c *collection, i int, ch *change) error {
+func (b *builder) add(c *layoutC, i int, ch *change) error {
+	for len(b.changes) <= i {
+		b.changes = append(b.changes, nil)
+	}
+	b.changes[i] = ch
 	from, wanted := len(b.puts), len(b.values)
 	if c.loose && ch.known {
 		ch.tokens = make([][]driver.Token, len(c.indexes))
@@ -91,7 +99,7 @@ func (b *builder) op() *driver.Op {
 }
 
 // setRecordOp makes op, which is zero, the one on the record itself.
-func (b *builder) setRecordOp(c *collection, op *driver.Op, ch *change) {
+func (b *builder) setRecordOp(c *layoutC, op *driver.Op, ch *change) {
 	op.Table, op.Row.Key = c.records, ch.key
 	switch {
 	case ch.known && ch.old.row:
@@ -104,23 +112,23 @@ func (b *builder) setRecordOp(c *collection, op *driver.Op, ch *change) {
 	switch {
 	case ch.edits != nil:
 		op.Do, op.Edits = driver.Patch, ch.edits
-		if note := c.noteAfter(ch); ch.renew || ch.known && note != ch.old.note {
+		if note := noteAfter(c, ch); ch.renew || ch.known && note != ch.old.note {
 			op.PatchMeta, op.Row.Expires, op.Row.Note = true, ch.expiry(), note
 		}
 	case ch.next == nil && c.records.Ring > 0:
-		op.Do, op.Row.Dead, op.Row.Expires = driver.Put, true, c.store.nowMillis()+c.retention.Milliseconds()
+		op.Do, op.Row.Dead, op.Row.Expires = driver.Put, true, b.store.nowMillis()+c.retention.Milliseconds()
 	case ch.next == nil:
 		op.Do = driver.Delete
 	case b.patches(c, op, ch):
 	default:
 		op.Do = driver.Put
 		op.Row.Fields, op.Row.Extra, op.Row.Expires = ch.next.vals[len(c.key):], ch.next.extra, ch.next.expires
-		op.Row.Note = c.noteAfter(ch)
+		op.Row.Note = noteAfter(c, ch)
 	}
 }
 
 // addRows appends what the change does to the rows of one index.
-func (b *builder) addRows(c *collection, x *index, ch *change) error {
+func (b *builder) addRows(c *layoutC, x *index, ch *change) error {
 	var err error
 	b.before, b.after = b.before[:0], b.after[:0]
 	hasOld := ch.known && ch.old.row && ch.old.vals != nil
@@ -182,7 +190,7 @@ func (b *builder) put(x *index, ch *change, e *driver.Key, there bool) {
 
 // merge joins ops of several changes on one key, which a commit may name once:
 // a row or claim that one record gives up and another one takes.
-func (b *builder) merge(c *collection, writes []write) error {
+func (b *builder) merge(c *layoutC) error {
 	if len(b.ops) == 0 || b.owner[len(b.owner)-1] == b.owner[0] {
 		return nil // one change names each key once
 	}
@@ -202,8 +210,8 @@ func (b *builder) merge(c *collection, writes []write) error {
 			b.ops[kept], b.owner[kept] = *op, b.owner[i]
 			kept++
 		case op.Do == driver.Put && b.ops[at].Do == driver.Put:
-			w := &writes[b.owner[i]]
-			return ofKey(w.key, c.taken(c.indexOf(op.Table), writes[b.owner[at]].key, w))
+			ch := b.changes[b.owner[i]]
+			return ofKey(ch.key, taken(c, c.indexOf(op.Table), b.changes[b.owner[at]].key, ch))
 		default:
 			if op.Do == driver.Put {
 				b.owner[at] = b.owner[i]
@@ -229,7 +237,7 @@ func joined(a, b driver.Op) driver.Op {
 
 // addNative checks what a change would make of the entries in a native index, which
 // the store keeps: too large a key is refused as it is elsewhere.
-func (b *builder) addNative(c *collection, x *index, ch *change) (err error) {
+func (b *builder) addNative(c *layoutC, x *index, ch *change) (err error) {
 	if ch.next == nil {
 		return nil
 	}
@@ -251,7 +259,7 @@ type nativeValue struct {
 
 // sharedValue returns the error for a value of a unique native index that two records
 // of a group want.
-func (b *builder) sharedValue(c *collection, writes []write) error {
+func (b *builder) sharedValue(c *layoutC) error {
 	if len(b.values) < 2 {
 		return nil
 	}
@@ -259,9 +267,9 @@ func (b *builder) sharedValue(c *collection, writes []write) error {
 	for _, v := range b.values {
 		owner := v.owner
 		v.owner = 0
-		if o, taken := first[v]; taken && o != owner {
-			w := &writes[owner]
-			return ofKey(w.key, c.taken(v.x, writes[o].key, w))
+		if o, dup := first[v]; dup && o != owner {
+			ch := b.changes[owner]
+			return ofKey(ch.key, taken(c, v.x, b.changes[o].key, ch))
 		}
 		first[v] = owner
 	}
@@ -277,7 +285,7 @@ type looseOp struct {
 
 // addLoose appends what a change does to the entries of the loose index at a place:
 // what is put before the commit, with its token, and what is dropped after it.
-func (b *builder) addLoose(c *collection, at int, ch *change) error {
+func (b *builder) addLoose(c *layoutC, at int, ch *change) error {
 	x := c.indexes[at]
 	var err error
 	b.before, b.after = b.before[:0], b.after[:0]
@@ -332,7 +340,7 @@ func (b *builder) dropLoose(x *index, e driver.Key, token driver.Token) {
 }
 
 // noteAfter returns the Note that a record has after a change.
-func (c *collection) noteAfter(ch *change) string {
+func noteAfter(c *layoutC, ch *change) string {
 	if ch.tokens == nil {
 		return ch.old.note
 	}

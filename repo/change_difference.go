@@ -11,8 +11,8 @@ import (
 // differs. It leaves op alone where the record is better sent whole: in a store
 // within this process, which must write all of it in any case, where there is
 // nothing to change, or much.
-func (b *builder) patches(c *collection, op *driver.Op, ch *change) bool {
-	if !ch.whole || !ch.old.live || c.store.facts.OneProcess {
+func (b *builder) patches(c *layoutC, op *driver.Op, ch *change) bool {
+	if !ch.whole || !ch.old.live || c.facts.OneProcess {
 		return false
 	}
 	from := len(b.edits)
@@ -22,7 +22,7 @@ func (b *builder) patches(c *collection, op *driver.Op, ch *change) bool {
 		return false
 	}
 	op.Do, op.Edits = driver.Patch, edits
-	if note := c.noteAfter(ch); ch.old.expires != ch.next.expires || note != ch.old.note {
+	if note := noteAfter(c, ch); ch.old.expires != ch.next.expires || note != ch.old.note {
 		op.PatchMeta, op.Row.Expires, op.Row.Note = true, ch.next.expires, note
 	}
 	return true

@@ -7,10 +7,10 @@ import (
 )
 
 // taken returns the error for a unique value that another record has.
-func (c *collection) taken(x *index, owner driver.Key, w *write) error {
+func taken(c *layoutC, x *index, owner driver.Key, ch *change) error {
 	what := "a value of index " + x.name
-	if w.next != nil && !c.store.opts.Redact {
-		what = c.describe(x, w.next.vals)
+	if ch.next != nil && !c.redact {
+		what = c.describe(x, ch.next.vals)
 	}
 	who := "another record"
 	if vals, err := c.partsOf(nil, owner); err == nil {
@@ -28,8 +28,8 @@ func (e *indexTaken) Unwrap() error { return driver.ErrExists }
 
 // sharedClaim returns the error for a unique value that two records of a group want.
 // Their claims would have the same token, so that each would pass for the other's.
-func (c *collection) sharedClaim(b *builder, writes []write) error {
-	if len(writes) == 1 {
+func (b *builder) sharedClaim(c *layoutC) error {
+	if len(b.changes) == 1 {
 		return nil // one record names each value once
 	}
 	type value struct {
@@ -44,8 +44,8 @@ func (c *collection) sharedClaim(b *builder, writes []write) error {
 		}
 		v := value{p.x, p.Row.Key}
 		if j, ok := first[v]; ok {
-			w := &writes[p.owner]
-			return ofKey(w.key, c.taken(p.x, writes[b.puts[j].owner].key, w))
+			ch := b.changes[p.owner]
+			return ofKey(ch.key, taken(c, p.x, b.changes[b.puts[j].owner].key, ch))
 		}
 		first[v] = i
 	}

@@ -17,7 +17,7 @@ type attempt struct {
 // refused for a unique value that another one of the group was to give up; and where others
 // will have written meanwhile: after waiting for them, and after some attempts, whose pauses are long.
 // Of a group all is read then: a refusal tells of one record, and there may be many tombstones.
-func (c *collection) retry(ctx context.Context, k *call, writes []write, refused *write, a attempt) (time.Time, error) {
+func (c *writer) retry(ctx context.Context, k *call, writes []write, refused *write, a attempt) (time.Time, error) {
 	took := time.Duration(0)
 	if !a.sent.IsZero() {
 		took = time.Since(a.sent)
@@ -40,7 +40,7 @@ func (c *collection) retry(ctx context.Context, k *call, writes []write, refused
 }
 
 // blind reports whether w can be sent without knowing what is there.
-func (c *collection) blind(w *write) bool {
+func (c *writer) blind(w *write) bool {
 	switch w.verb {
 	case doInsert:
 		return !c.loose // a refusal brings what is there; the base of loose rows must be known

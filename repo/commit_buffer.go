@@ -19,7 +19,7 @@ var writeBuffers = sync.Pool{New: func() any { return new(writeBuffer) }}
 func newWriteBuffer() *writeBuffer { return writeBuffers.Get().(*writeBuffer) }
 
 // ofKey returns a write of a verb on the record under a key.
-func (b *writeBuffer) ofKey(c *collection, verb verb, key Key) (*write, error) {
+func (b *writeBuffer) ofKey(c *writer, verb verb, key []any) (*write, error) {
 	w := &b.writes[0]
 	dk, vals, err := c.keyIn(b.parts, key)
 	if err == nil {

@@ -11,15 +11,15 @@ import (
 // run does all writes in one commit, or none, and returns the version that the
 // records have from then on. A refusal that an expected version does not explain
 // is tried again against what is there now.
-func (c *collection) run(ctx context.Context, k *call, writes []write) (driver.Token, error) {
+func (c *writer) run(ctx context.Context, k *call, writes []write) (driver.Token, error) {
 	if ctx == nil {
 		return driver.Token{}, errNoContext
 	}
 	turn := &writes[0].turn
 	turn.queues = &c.shared.queues
 	defer turn.end()
-	if turn.busy(writes) {
-		if _, err := turn.wait(ctx, writes, false); err != nil {
+	if len(writes) == 1 && turn.busy(writes[0].key) {
+		if _, err := turn.wait(ctx, writes[0].key, false); err != nil {
 			return driver.Token{}, ofKey(writes[0].key, err)
 		}
 	}
@@ -48,7 +48,10 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (driver.T
 		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
 			return driver.Token{}, ofKey(writes[at].key, err)
 		}
-		if a.waited, err = turn.wait(ctx, writes, true); err == nil {
+		if len(writes) == 1 { // groups have no turn: each record of theirs would have a queue of its own
+			a.waited, err = turn.wait(ctx, writes[0].key, true)
+		}
+		if err == nil {
 			since, err = c.retry(ctx, k, writes, &writes[at], a)
 		}
 		if err != nil {
@@ -59,7 +62,7 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (driver.T
 
 // prepare checks the caller's expectations against what is known to be there
 // and completes the change.
-func (c *collection) prepare(w *write) error {
+func (c *writer) prepare(w *write) error {
 	if w.known {
 		if err := w.expected(); err != nil {
 			return err
@@ -80,8 +83,8 @@ func (c *collection) prepare(w *write) error {
 // try sends one commit for all writes. A refusal comes with the index of the
 // write that was refused.
 // Since is from before what is known to be there was read.
-func (c *collection) try(ctx context.Context, k *call, token driver.Token, writes []write, since time.Time) (int, *driver.Refusal, error) {
-	b := newBuilder()
+func (c *writer) try(ctx context.Context, k *call, token driver.Token, writes []write, since time.Time) (int, *driver.Refusal, error) {
+	b := newBuilder(c.store)
 	defer b.release()
 	b.token = token
 	for i := range writes {
@@ -89,21 +92,21 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 		if w.isGone() {
 			continue
 		}
-		if err := b.add(c, i, &w.change); err != nil {
+		if err := b.add(c.layoutC, i, &w.change); err != nil {
 			return i, nil, ofKey(w.key, err)
 		}
 	}
 	if len(b.ops) == 0 && len(writes) < 2 {
 		return 0, nil, nil
 	}
-	err := b.sharedValue(c, writes)
+	err := b.sharedValue(c.layoutC)
 	if err == nil {
-		err = b.merge(c, writes)
+		err = b.merge(c.layoutC)
 	}
 	if err != nil {
 		return 0, nil, c.keysFirst(ctx, k, writes, err)
 	}
-	b.addGone(c, writes)
+	addGone(b, c.layoutC, writes)
 	if err := c.fits(writes, b.ops); err != nil {
 		return 0, nil, err
 	}
@@ -124,7 +127,7 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 	if refusal == nil {
 		return 0, nil, nil
 	}
-	if err := b.checkRefusal(refusal); err != nil {
+	if err := checkRefusal(b, refusal); err != nil {
 		return 0, nil, err
 	}
 	w := b.owner[refusal.Op]
@@ -137,11 +140,11 @@ func (c *collection) try(ctx context.Context, k *call, token driver.Token, write
 
 // commitAll puts what is loose, commits, and leaves the dropping of what nobody needs
 // then to the cleaner. While the outcome is unknown nothing is dropped.
-func (c *collection) commitAll(ctx context.Context, k *call, b *builder, writes []write, since time.Time) (*driver.Refusal, error) {
-	if err := c.putAll(ctx, k, b, writes); err != nil {
+func (c *writer) commitAll(ctx context.Context, k *call, b *builder, writes []write, since time.Time) (*driver.Refusal, error) {
+	if err := c.putAll(ctx, k, b); err != nil {
 		c.dropOwn(b)
 		if o, ok := errors.AsType[*overtaken](err); ok {
-			return b.refusalOf(c, &o.row), nil
+			return refusalOf(b, c.layoutC, &o.row), nil
 		}
 		return nil, err
 	}

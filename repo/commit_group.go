@@ -8,7 +8,7 @@ import (
 )
 
 // fits refuses a commit of several records that is so large that others would wait for the store.
-func (c *collection) fits(writes []write, ops []driver.Op) error {
+func (c *writer) fits(writes []write, ops []driver.Op) error {
 	f := &c.store.facts
 	if len(writes) < 2 {
 		return nil
@@ -38,7 +38,7 @@ func tooManyRows(f *driver.Facts, records, rows int) error {
 
 // addGone sees to it that what is not there, and is to be deleted together with
 // other changes, still is not there when these are done.
-func (b *builder) addGone(c *collection, writes []write) {
+func addGone(b *builder, c *layoutC, writes []write) {
 	for i := range writes {
 		if writes[i].isGone() {
 			*b.op() = driver.Op{Do: driver.Check, If: driver.Absent, Table: c.records, Row: driver.Row{Key: writes[i].key}}
@@ -48,13 +48,13 @@ func (b *builder) addGone(c *collection, writes []write) {
 }
 
 // refusalOf returns the refusal that the op on a record would meet.
-func (b *builder) refusalOf(c *collection, row *driver.Row) *driver.Refusal {
+func refusalOf(b *builder, c *layoutC, row *driver.Row) *driver.Refusal {
 	at := slices.IndexFunc(b.ops, func(op driver.Op) bool { return op.Table == c.records && op.Row.Key == row.Key })
 	return &driver.Refusal{Op: at, Row: *row}
 }
 
 // checkRefusal sees that a refusal speaks of an op, and an edit, that there is.
-func (b *builder) checkRefusal(refusal *driver.Refusal) error {
+func checkRefusal(b *builder, refusal *driver.Refusal) error {
 	if refusal.Op < 0 || refusal.Op >= len(b.ops) {
 		return fmt.Errorf("the store refused op %d of %d: %w", refusal.Op, len(b.ops), driver.ErrInternal)
 	}

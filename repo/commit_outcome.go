@@ -13,14 +13,8 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// An Outcome names a write whose outcome was unknown. [Error.Outcome] has it. Its
-// text can be kept and given to [Repo.Resolve] later, in any program that has the
-// same collection open.
-//
-// The text names a record, and Resolve may write a tombstone under that key. So take no
-// Outcome from a client unless [Options.CursorKey] is set: with it the text is signed, and
-// Resolve refuses one that was made up. Without it, anybody can make up the text.
-type Outcome struct {
+// An outcomeC names a write whose outcome was unknown: repo.Outcome.
+type outcomeC struct {
 	in      string // name of the collection
 	key     driver.Key
 	token   driver.Token
@@ -30,19 +24,14 @@ type Outcome struct {
 	seal    string // with a CursorKey: signs the rest
 }
 
-// A Verdict is what became of a write.
-type Verdict uint8
+// A verdict is what became of a write: repo.verdict.
+type verdict uint8
 
-// The verdicts. Committed never becomes NotCommitted, or the reverse; Unknown may
-// become either as long as the record is not written further.
 const (
-	Unknown Verdict = iota
-	Committed
-	NotCommitted
+	unsettled verdict = iota
+	committed
+	notCommitted
 )
-
-// String returns "unknown", "committed" or "not committed".
-func (v Verdict) String() string { return [...]string{"unknown", "committed", "not committed"}[v] }
 
 type outcomeText struct {
 	Collection string `json:"collection"`
@@ -56,12 +45,12 @@ type outcomeText struct {
 }
 
 // MarshalText returns the text of o.
-func (o Outcome) MarshalText() ([]byte, error) {
+func (o outcomeC) MarshalText() ([]byte, error) {
 	return json.Marshal(outcomeText{o.in, o.key.Partition, o.key.Sort, o.token.String(), o.based, o.rev.String(), o.version.String(), o.seal})
 }
 
 // UnmarshalText reads the text of an Outcome. Any other text is ErrInvalid.
-func (o *Outcome) UnmarshalText(text []byte) error {
+func (o *outcomeC) UnmarshalText(text []byte) error {
 	var t outcomeText
 	if err := json.Unmarshal(text, &t); err != nil {
 		return fmt.Errorf("outcome: %w: %w", err, driver.ErrInvalid)
@@ -75,13 +64,13 @@ func (o *Outcome) UnmarshalText(text []byte) error {
 	if token.IsZero() {
 		return invalid("outcome has no token")
 	}
-	*o = Outcome{in: t.Collection, key: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version, seal: t.Seal}
+	*o = outcomeC{in: t.Collection, key: driver.Key{Partition: t.Partition, Sort: t.Sort}, token: token, based: t.Based, rev: rev, version: version, seal: t.Seal}
 	return nil
 }
 
 // outcomeOf describes a write under way.
-func (c *collection) outcomeOf(token driver.Token, w *write) *Outcome {
-	o := &Outcome{in: c.name, key: w.key, token: token}
+func (c *writer) outcomeOf(token driver.Token, w *write) *outcomeC {
+	o := &outcomeC{in: c.name, key: w.key, token: token}
 	switch {
 	case w.known:
 		o.based, o.rev, o.version = true, w.old.rev, w.old.version
@@ -96,7 +85,7 @@ func (c *collection) outcomeOf(token driver.Token, w *write) *Outcome {
 
 // An unknown is ErrUnknownOutcome with what Resolve needs.
 type unknown struct {
-	outcome *Outcome
+	outcome *outcomeC
 	err     error
 }
 
@@ -108,7 +97,7 @@ func (e *unknown) Unwrap() error { return e.err }
 //
 // The answer of a first sending that was refused is final, and so is one that a later
 // reading explains (W4, W5). Since is from before what the commit is based on was read.
-func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops []driver.Op, first *write, since time.Time) (*driver.Refusal, error) {
+func (c *writer) send(ctx context.Context, k *call, token driver.Token, ops []driver.Op, first *write, since time.Time) (*driver.Refusal, error) {
 	if err := c.notTooOld(since); err != nil {
 		return nil, err
 	}
@@ -128,14 +117,14 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 		switch {
 		case readErr != nil:
 			continue
-		case verdict == Committed:
-			if v, err := c.confirm(ctx, k, o, row); err == nil && v == Committed {
+		case verdict == committed:
+			if v, err := c.confirm(ctx, k, o, row); err == nil && v == committed {
 				return nil, nil
 			}
 			continue
-		case verdict == NotCommitted && c.mayOutlast(row, o):
+		case verdict == notCommitted && c.mayOutlast(row, o):
 			return c.abandon(ctx, k, o, &driver.Refusal{Row: *row}, err)
-		case verdict == NotCommitted:
+		case verdict == notCommitted:
 			return &driver.Refusal{Row: *row}, nil
 		}
 		if !o.based || row.Rev != o.rev || c.notTooOld(since) != nil { // which looking may have made it
@@ -154,25 +143,25 @@ func (c *collection) send(ctx context.Context, k *call, token driver.Token, ops 
 
 // abandon makes sure that a write whose first sending may still be under way, and that was
 // refused or is known not to be done so far, never happens.
-func (c *collection) abandon(ctx context.Context, k *call, o *Outcome, refusal *driver.Refusal, cause error) (*driver.Refusal, error) {
+func (c *writer) abandon(ctx context.Context, k *call, o *outcomeC, refusal *driver.Refusal, cause error) (*driver.Refusal, error) {
 	switch v, err := c.resolve(ctx, k, o); {
-	case err == nil && v == Committed:
+	case err == nil && v == committed:
 		return nil, nil
-	case err == nil && v == NotCommitted:
+	case err == nil && v == notCommitted:
 		return refusal, nil
 	}
 	return nil, &unknown{o, cause}
 }
 
 // age returns how old a token is, by the store's clock.
-func (c *collection) age(t driver.Token) time.Duration {
+func (c *writer) age(t driver.Token) time.Duration {
 	return c.store.opts.Now().Sub(time.UnixMilli(t.Millis()))
 }
 
 // isYoung reports whether no tombstone can have been forgotten that is younger than a
 // token. One that comes from the future, by the clock that tokens are made with, was made
 // by another one and may be old.
-func (c *collection) isYoung(t driver.Token) bool {
+func (c *writer) isYoung(t driver.Token) bool {
 	return !c.fromFuture(t) && max(time.Since(time.UnixMilli(t.Millis())), c.age(t)) < c.retention-clockMargin
 }
 
@@ -180,7 +169,7 @@ func (c *collection) isYoung(t driver.Token) bool {
 // be done when the tombstone is gone: an insert that was sent without reading wants nothing
 // to be there, and may have been sent long after the delete. Where indexes are loose, inserts
 // read: such a one is older than the tombstone.
-func (c *collection) mayOutlast(row *driver.Row, o *Outcome) bool {
+func (c *writer) mayOutlast(row *driver.Row, o *outcomeC) bool {
 	return !c.loose && row.Dead && o.based && o.rev.IsZero()
 }
 
@@ -188,7 +177,7 @@ func (c *collection) mayOutlast(row *driver.Row, o *Outcome) bool {
 // was made. Then o was not committed: had it been before the delete, the delete would have
 // read it, or what came after it, before it took its token; and after it, o would be in the ring.
 // That is so of no other last write, because a patch may read nothing.
-func (c *collection) deletedBefore(row *driver.Row, o *Outcome) bool {
+func (c *writer) deletedBefore(row *driver.Row, o *outcomeC) bool {
 	if !row.Dead || len(row.Ring) == 0 || c.fromFuture(o.token) {
 		return false
 	}
@@ -197,70 +186,70 @@ func (c *collection) deletedBefore(row *driver.Row, o *Outcome) bool {
 
 // fromFuture reports whether a token was made by a clock that differs from this program's by more
 // than clocks may.
-func (c *collection) fromFuture(t driver.Token) bool {
+func (c *writer) fromFuture(t driver.Token) bool {
 	return time.Since(time.UnixMilli(t.Millis())) <= -clockMargin
 }
 
-// look reads the record and says what it tells about o; Unknown may mean that
+// look reads the record and says what it tells about o; unsettled may mean that
 // the write can still happen.
-func (c *collection) look(ctx context.Context, k *call, o *Outcome) (*driver.Row, Verdict, error) {
+func (c *writer) look(ctx context.Context, k *call, o *outcomeC) (*driver.Row, verdict, error) {
 	var rows [1]driver.Row
 	if err := c.store.get(ctx, k, c.records, []driver.Key{o.key}, nil, rows[:]); err != nil {
-		return nil, Unknown, err
+		return nil, unsettled, err
 	}
 	row := &rows[0]
 	for _, t := range row.Ring {
 		if t == o.token {
-			return row, Committed, nil
+			return row, committed, nil
 		}
 	}
 	if !o.based || row.Rev == o.rev {
-		return row, Unknown, nil
+		return row, unsettled, nil
 	}
 	if c.deletedBefore(row, o) {
-		return row, NotCommitted, nil
+		return row, notCommitted, nil
 	}
 	if o.version.IsZero() {
 		if c.isYoung(o.token) && len(row.Ring) < ringSize {
-			return row, NotCommitted, nil
+			return row, notCommitted, nil
 		}
-		return row, Unknown, nil
+		return row, unsettled, nil
 	}
 	for _, t := range row.Ring {
 		if t == o.version {
-			return row, NotCommitted, nil
+			return row, notCommitted, nil
 		}
 	}
-	return row, Unknown, nil
+	return row, unsettled, nil
 }
 
 // confirm makes sure that o, which row says was done, is as durable as a commit that
 // was acknowledged: what a Check saw is. Without it a write that reached one of several
 // servers only would count as done, and could still be lost.
-func (c *collection) confirm(ctx context.Context, k *call, o *Outcome, row *driver.Row) (Verdict, error) {
+func (c *writer) confirm(ctx context.Context, k *call, o *outcomeC, row *driver.Row) (verdict, error) {
 	if !c.store.facts.Waits {
-		return Committed, nil
+		return committed, nil
 	}
 	for range maxAttempts {
 		check := driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: o.key}, If: driver.AtRev, Rev: row.Rev}
 		refusal, err := c.store.commit(ctx, k, driver.NewToken(), []driver.Op{check})
 		switch {
 		case err != nil:
-			return Unknown, err
+			return unsettled, err
 		case refusal == nil:
-			return Committed, nil
+			return committed, nil
 		}
 		if row = &refusal.Row; !slices.Contains(row.Ring, o.token) {
-			return Unknown, nil // pushed out by later writes, or gone with a server
+			return unsettled, nil // pushed out by later writes, or gone with a server
 		}
 	}
-	return Unknown, nil
+	return unsettled, nil
 }
 
 // resolve settles o: if the record is still what the write was based on, or a tombstone that
 // the write may outlast, it fences the record, so that the write can never happen, and looks
 // again. A tombstone that is fenced lasts as long as one that is new.
-func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict, error) {
+func (c *writer) resolve(ctx context.Context, k *call, o *outcomeC) (verdict, error) {
 	if c.records.Ring == 0 {
 		return c.resolveNow(ctx, k, o)
 	}
@@ -270,19 +259,19 @@ func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict,
 		row, verdict, err := c.look(ctx, k, o)
 		switch {
 		case err != nil:
-			return Unknown, err
-		case verdict == Committed:
+			return unsettled, err
+		case verdict == committed:
 			return c.confirm(ctx, k, o, row)
-		case verdict == NotCommitted && (!c.mayOutlast(row, o) || row.Rev == fenced):
-			return NotCommitted, nil
-		case verdict == Unknown && (!o.based || row.Rev != o.rev), attempt >= maxAttempts:
-			return Unknown, nil
+		case verdict == notCommitted && (!c.mayOutlast(row, o) || row.Rev == fenced):
+			return notCommitted, nil
+		case verdict == unsettled && (!o.based || row.Rev != o.rev), attempt >= maxAttempts:
+			return unsettled, nil
 		}
 		if fenced, err = c.fence(ctx, k, o.key, row.Rev, since); err != nil {
-			return Unknown, err
+			return unsettled, err
 		}
 		if err := pause(ctx, attempt); err != nil {
-			return Unknown, err
+			return unsettled, err
 		}
 	}
 }
@@ -290,10 +279,10 @@ func (c *collection) resolve(ctx context.Context, k *call, o *Outcome) (Verdict,
 // resolveNow settles o in a store where nothing is under way once a commit has
 // returned, so that what the record says now is final. A Check makes sure that
 // what it says is durable.
-func (c *collection) resolveNow(ctx context.Context, k *call, o *Outcome) (Verdict, error) {
+func (c *writer) resolveNow(ctx context.Context, k *call, o *outcomeC) (verdict, error) {
 	row, _, err := c.look(ctx, k, o)
 	if err != nil || row.Rev != o.token && (!o.based || row.Rev != o.rev) {
-		return Unknown, err
+		return unsettled, err
 	}
 	check := driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: o.key}, If: driver.AtRev, Rev: row.Rev}
 	if row.Rev.IsZero() {
@@ -302,15 +291,15 @@ func (c *collection) resolveNow(ctx context.Context, k *call, o *Outcome) (Verdi
 	refusal, err := c.store.commit(ctx, k, driver.NewToken(), []driver.Op{check})
 	switch {
 	case err != nil || refusal != nil:
-		return Unknown, err
+		return unsettled, err
 	case row.Rev == o.token:
-		return Committed, nil
+		return committed, nil
 	}
-	return NotCommitted, nil
+	return notCommitted, nil
 }
 
 // isOurs says why an outcome cannot be one that this collection, with this key, has given out.
-func (c *collection) isOurs(o *Outcome) error {
+func (c *writer) isOurs(o *outcomeC) error {
 	if o.in != c.name {
 		return invalid("the outcome is of a write to collection %.64q, not of this one", o.in)
 	}
@@ -329,11 +318,11 @@ func (c *collection) isOurs(o *Outcome) error {
 
 // sealOf returns the seal of an outcome. It names the kind of store, besides what the outcome says.
 // No cursor has the same, whose body begins otherwise.
-func (c *collection) sealOf(o Outcome) (string, error) {
+func (c *writer) sealOf(o outcomeC) (string, error) {
 	o.seal = ""
 	body, err := o.MarshalText()
 	if err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(c.store.seal(body, []byte("outcome of "+c.store.facts.Name))), nil
+	return hex.EncodeToString(seal(c.store, body, []byte("outcome of "+c.store.facts.Name))), nil
 }

@@ -1,20 +1,30 @@
 package repo
 
 import (
+	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// An editDef is an edit to be compiled: repo.Edit.
+type editDef struct {
+	do     driver.EditVerb
+	field  string
+	value  any
+	expire bool
+}
+
 // editsOf checks edits and returns them as the driver's.
-func (c *collection) editsOf(edits []Edit) ([]driver.Edit, error) {
+func (c *writer) editsOf(edits []editDef) ([]driver.Edit, error) {
 	if len(edits) == 0 {
 		return nil, invalid("no edits")
 	}
 	list := make([]driver.Edit, 0, len(edits))
 	for i, e := range edits {
-		if slices.ContainsFunc(edits[:i], func(o Edit) bool { return o.field == e.field }) {
+		if slices.ContainsFunc(edits[:i], func(o editDef) bool { return o.field == e.field }) {
 			return nil, invalid("field %s is edited twice", c.shown(e.field))
 		}
 		if e.expire {
@@ -29,7 +39,7 @@ func (c *collection) editsOf(edits []Edit) ([]driver.Edit, error) {
 	return list, nil
 }
 
-func (c *collection) editOf(e Edit) (driver.Edit, error) {
+func (c *writer) editOf(e editDef) (driver.Edit, error) {
 	at := c.at(e.field)
 	d := driver.Edit{Do: e.do, Field: at - len(c.key), Name: e.field}
 	switch {
@@ -56,7 +66,7 @@ func (c *collection) editOf(e Edit) (driver.Edit, error) {
 	return d, err
 }
 
-func (c *collection) extraEdit(d driver.Edit, e Edit) (driver.Edit, error) {
+func (c *writer) extraEdit(d driver.Edit, e editDef) (driver.Edit, error) {
 	d.Field = -1
 	if err := checkExtra(e.field, &shape{}); err != nil {
 		return d, err
@@ -67,7 +77,7 @@ func (c *collection) extraEdit(d driver.Edit, e Edit) (driver.Edit, error) {
 }
 
 // editName returns the name of the field of an edit as an argument of an error.
-func (c *collection) editName(e driver.Edit) any {
+func (c *writer) editName(e driver.Edit) any {
 	if e.Field < 0 {
 		return driver.Private(e.Name)
 	}
@@ -96,12 +106,12 @@ func (ch *change) summed(key int) []driver.Edit {
 }
 
 // isPlain reports whether a patch says all that is written, whatever is there.
-func (c *collection) isPlain(w *write) bool {
+func (c *writer) isPlain(w *write) bool {
 	return !w.careful && !w.renew && !c.mayExpire() && !c.touchesIndex(w.asked)
 }
 
 // edited returns the record that is there with the edits of a change applied.
-func (c *collection) edited(ch *change) (*record, error) {
+func (c *writer) edited(ch *change) (*record, error) {
 	old := &ch.old
 	next := &record{vals: slices.Clone(old.vals), extra: slices.Clone(old.extra), expires: old.expires}
 	for _, e := range ch.edits {
@@ -125,7 +135,7 @@ func (c *collection) edited(ch *change) (*record, error) {
 }
 
 // unlessEmpty returns a value for the field at a position, or none where that is absent when it is empty.
-func (c *collection) unlessEmpty(v driver.Value, at int) driver.Value {
+func (c *writer) unlessEmpty(v driver.Value, at int) driver.Value {
 	if e := c.empties[at]; !e.IsNone() && v.Equal(e) {
 		return driver.Value{}
 	}
@@ -134,7 +144,7 @@ func (c *collection) unlessEmpty(v driver.Value, at int) driver.Value {
 
 // patchMask returns the ordinals of the fields that a patch must know, or nil for all:
 // those that it adds to, if it is plain, and those that say which entries the record has.
-func (c *collection) patchMask(w *write) []int {
+func (c *writer) patchMask(w *write) []int {
 	if !c.isPlain(w) {
 		return nil
 	}
@@ -152,7 +162,7 @@ func (c *collection) patchMask(w *write) []int {
 }
 
 // touchesIndex reports whether an index needs a field that is edited.
-func (c *collection) touchesIndex(edits []driver.Edit) bool {
+func (c *writer) touchesIndex(edits []driver.Edit) bool {
 	for _, x := range c.indexes {
 		if x.all {
 			return true
@@ -164,4 +174,92 @@ func (c *collection) touchesIndex(edits []driver.Edit) bool {
 		}
 	}
 	return false
+}
+
+// patchOf makes w the patch of the record under key.
+func (c *writer) patchOf(w *write, key []any, edits []editDef) error {
+	dk, vals, err := c.keyIn(nil, key)
+	if err != nil {
+		return err
+	}
+	list, err := c.editsOf(edits)
+	if err != nil {
+		return err
+	}
+	w.verb, w.asked, w.change = doPatch, list, change{key: dk, keyVals: vals, edits: list}
+	var expires int64
+	if expires, w.renew = expiryIn(edits); w.renew && !c.expires && !c.mayExpire() {
+		return invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
+	}
+	w.derive = func(w *write) error { return c.derivePatch(w, expires) }
+	w.careful, err = c.checkEdits(list)
+	return err
+}
+
+// derivePatch applies the edits of a patch to what is there.
+func (c *writer) derivePatch(w *write, expires int64) (err error) {
+	w.edits = w.asked
+	if w.next, err = c.edited(&w.change); err != nil {
+		return err
+	}
+	if w.renew {
+		w.next.expires = expires
+	}
+	for _, e := range w.asked {
+		if at := len(c.key) + e.Field; e.Field >= 0 {
+			if err := c.checkFits(w.next.vals[at], at); err != nil {
+				return err
+			}
+		}
+	}
+	w.edits = w.summed(len(c.key))
+	return nil
+}
+
+// checkEdits sees that the fields of T can hold the values of edits. Careful says
+// that more can be said only when the record is known.
+func (c *writer) checkEdits(edits []driver.Edit) (careful bool, err error) {
+	size := 0
+	for i := range edits {
+		e := &edits[i]
+		size += sizeOf(&e.Value)
+		at := len(c.key) + e.Field
+		switch {
+		case e.Field < 0 || c.shape.isMap:
+		case e.Do == driver.Add:
+			f := c.shape.fieldAt(at)
+			careful = careful || f.plain != driver.Int && !f.nanos
+		default:
+			if err := c.checkFits(e.Value, at); err != nil {
+				return false, err
+			}
+		}
+	}
+	return careful || size > smallEdit, nil
+}
+
+// checkFits sees that the field of T at a position can hold a value.
+func (c *writer) checkFits(v driver.Value, at int) error {
+	if c.shape.isMap || v.IsNone() {
+		return nil
+	}
+	f := c.shape.fieldAt(at)
+	if v.Kind() == f.plain {
+		return nil // a plain field holds every value of its kind
+	}
+	into := reflect.New(f.typ).Elem()
+	if err := f.dec(v, into); err != nil {
+		return invalid("the field %s of the struct, a %s, cannot hold the new value", f.name, into.Type())
+	}
+	return nil
+}
+
+// expiryIn returns the expiry that edits set, and whether they do.
+func expiryIn(edits []editDef) (int64, bool) {
+	for _, e := range edits {
+		if e.expire {
+			return expiryOf(e.value.(time.Time)), true
+		}
+	}
+	return 0, false
 }

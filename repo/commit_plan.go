@@ -5,21 +5,33 @@ import (
 	"time"
 )
 
-func (c *collection) writePlans() []WritePlan {
-	return []WritePlan{
-		c.writePlan("insert", &write{verb: doInsert}, true, false),
-		c.writePlan("update", &write{verb: doUpdate}, false, false),
-		c.writePlan("move", &write{verb: doUpdate}, true, true),
-		c.writePlan("patch", &write{verb: doPatch}, false, false),
-		c.writePlan("patch blind", &write{verb: doPatch, open: true}, false, false),
-		c.writePlan("delete", &write{verb: doDelete}, false, true),
+// A writePlan says how a write of one record is done: repo.WritePlan.
+type writePlan struct {
+	Collection string
+	Write      string
+	Path       string
+	Depth      int
+	Requests   int
+	Later      int
+	Leaves     string
+}
+
+// writePlans returns how records are written.
+func (c *writer) writePlans() []writePlan {
+	return []writePlan{
+		c.planOf("insert", &write{verb: doInsert}, true, false),
+		c.planOf("update", &write{verb: doUpdate}, false, false),
+		c.planOf("move", &write{verb: doUpdate}, true, true),
+		c.planOf("patch", &write{verb: doPatch}, false, false),
+		c.planOf("patch blind", &write{verb: doPatch, open: true}, false, false),
+		c.planOf("delete", &write{verb: doDelete}, false, true),
 	}
 }
 
-// writePlan returns the plan of a write that adds entries to the indexes, and takes some
+// planOf returns the plan of a write that adds entries to the indexes, and takes some
 // away, or does neither.
-func (c *collection) writePlan(name string, w *write, adds, drops bool) WritePlan {
-	p := WritePlan{Collection: c.name, Write: name, Path: c.path(), Depth: 1, Requests: 1, Leaves: "who stops in the middle leaves nothing behind"}
+func (c *writer) planOf(name string, w *write, adds, drops bool) writePlan {
+	p := writePlan{Collection: c.name, Write: name, Path: c.path(), Depth: 1, Requests: 1, Leaves: "who stops in the middle leaves nothing behind"}
 	if !c.blind(w) {
 		p.Depth, p.Requests = p.Depth+1, p.Requests+1
 	}
@@ -45,7 +57,7 @@ func (c *collection) writePlan(name string, w *write, adds, drops bool) WritePla
 }
 
 // path says what makes a write atomic.
-func (c *collection) path() string {
+func (c *writer) path() string {
 	tables, native := 0, 0
 	for _, x := range c.indexes {
 		switch {

@@ -8,7 +8,7 @@ import (
 )
 
 // readOld reads what is there for the writes that need it, or for all of which it is not known.
-func (c *collection) readOld(ctx context.Context, k *call, writes []write, all bool) error {
+func (c *writer) readOld(ctx context.Context, k *call, writes []write, all bool) error {
 	count, at := 0, -1
 	whole := false
 	for i := range writes {
@@ -53,7 +53,7 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write, all b
 
 // learn takes over what the store has under the write's key. Mask is that with
 // which row was read, by k.
-func (w *write) learn(c *collection, k *call, row *driver.Row, mask []int) (err error) {
+func (w *write) learn(c *writer, k *call, row *driver.Row, mask []int) (err error) {
 	w.known = true
 	vals := w.old.vals[:0]
 	w.old = stored{row: !row.Rev.IsZero(), rev: row.Rev, hint: row.Hint, note: row.Note}

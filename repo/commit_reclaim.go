@@ -9,7 +9,7 @@ import (
 )
 
 // reclaim deletes a record if it has expired, with its rows and claims.
-func (c *collection) reclaim(ctx context.Context, k *call, key driver.Key) (gone bool, err error) {
+func (c *writer) reclaim(ctx context.Context, k *call, key driver.Key) (gone bool, err error) {
 	if _, err := c.partsOf(nil, key); err != nil {
 		return false, err // nobody can be asked for such a key
 	}
@@ -23,7 +23,7 @@ func (c *collection) reclaim(ctx context.Context, k *call, key driver.Key) (gone
 }
 
 // reclaimRow is reclaim of a record that was read, since a time before that.
-func (c *collection) reclaimRow(ctx context.Context, k *call, row *driver.Row, since time.Time) (gone bool, err error) {
+func (c *writer) reclaimRow(ctx context.Context, k *call, row *driver.Row, since time.Time) (gone bool, err error) {
 	vals, err := c.partsOf(nil, row.Key)
 	if err != nil {
 		return false, err

@@ -9,7 +9,7 @@ import (
 )
 
 // refusedClaim looks at who holds the value of a unique index that w wants.
-func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
+func (c *writer) refusedClaim(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
 	x := c.indexOf(w.refused)
 	if x == nil {
 		return fmt.Errorf("store refused a row of %s that has no condition: %w", w.refused.Name, driver.ErrInternal)
@@ -30,12 +30,12 @@ func (c *collection) refusedClaim(ctx context.Context, k *call, w *write, refusa
 		_, err := c.reclaim(ctx, k, owner)
 		return err
 	}
-	return c.taken(x, owner, w)
+	return taken(c.layoutC, x, owner, &w.change)
 }
 
 // refusedStranger is refusedClaim for a unique index that the store keeps, and that another
 // program has declared.
-func (c *collection) refusedStranger(ctx context.Context, k *call, refusal *driver.Refusal) error {
+func (c *writer) refusedStranger(ctx context.Context, k *call, refusal *driver.Refusal) error {
 	owner := refusal.Row.Key
 	switch {
 	case refusal.Row.Rev.IsZero():
@@ -51,7 +51,7 @@ func (c *collection) refusedStranger(ctx context.Context, k *call, refusal *driv
 // keysFirst returns err, which is about the last of some writes, or about a unique value,
 // unless a record that was to be inserted, and was not looked for, is there: then it returns
 // that. So keys are told of in their order, and before values, as where keys are read before.
-func (c *collection) keysFirst(ctx context.Context, k *call, writes []write, err error) error {
+func (c *writer) keysFirst(ctx context.Context, k *call, writes []write, err error) error {
 	var keys []driver.Key
 	for i := range writes {
 		if w := &writes[i]; w.verb == doInsert && !w.known && len(writes) > 1 {
@@ -74,7 +74,7 @@ func (c *collection) keysFirst(ctx context.Context, k *call, writes []write, err
 }
 
 // blame notes for what a write was refused; alone says that the commit had no other.
-func (c *collection) blame(w *write, op *driver.Op, refusal *driver.Refusal, alone bool) {
+func (c *writer) blame(w *write, op *driver.Op, refusal *driver.Refusal, alone bool) {
 	w.refused, w.lacks, w.stranger, w.why = op.Table, op.If == driver.Present && alone, false, refusal.Why
 	if refusal.Native == "" {
 		return
@@ -87,7 +87,7 @@ func (c *collection) blame(w *write, op *driver.Op, refusal *driver.Refusal, alo
 
 // refused decides what a refusal means for a write: an error for the caller, or
 // nil and another attempt against what is there now.
-func (c *collection) refused(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
+func (c *writer) refused(ctx context.Context, k *call, w *write, refusal *driver.Refusal) error {
 	if !refusal.Row.Dead && c.store.expiredSince(k.now, refusal.Row.Expires) {
 		k.tick(c.store) // whether it was there is not known; the next attempt will know
 		return nil

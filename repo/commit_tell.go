@@ -9,7 +9,7 @@ import (
 )
 
 // leavesOut reports whether a record that a write makes lacks a field.
-func (c *collection) leavesOut(w *write, name string) bool {
+func (c *writer) leavesOut(w *write, name string) bool {
 	at := c.at(name)
 	switch {
 	case w.verb == doPatch: // of what is there all may be known, or some
@@ -24,7 +24,7 @@ func (c *collection) leavesOut(w *write, name string) bool {
 }
 
 // maySkip sees to it that records may lack fields before one is written that does.
-func (c *collection) maySkip(ctx context.Context, k *call, writes []write) error {
+func (c *writer) maySkip(ctx context.Context, k *call, writes []write) error {
 	owed := c.owes()
 	if len(owed) == 0 {
 		return nil
@@ -47,7 +47,7 @@ func (c *collection) maySkip(ctx context.Context, k *call, writes []write) error
 }
 
 // addsStray returns an error if a write adds a field where an index would miss it.
-func (c *collection) addsStray(writes []write) error {
+func (c *writer) addsStray(writes []write) error {
 	for i := range writes {
 		w := &writes[i]
 		for _, name := range *c.strays.Load() {
@@ -68,7 +68,7 @@ func (w *write) sets(name string) bool {
 }
 
 // mayLetExpire sees to it that records may expire before one is written that does.
-func (c *collection) mayLetExpire(ctx context.Context, k *call, writes []write) error {
+func (c *writer) mayLetExpire(ctx context.Context, k *call, writes []write) error {
 	if c.shared.settled.Load() {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (c *collection) mayLetExpire(ctx context.Context, k *call, writes []write) 
 }
 
 // tellFirst sees to it that the catalog allows what is written: records that expire, or lack fields.
-func (c *collection) tellFirst(ctx context.Context, k *call, writes []write) error {
+func (c *writer) tellFirst(ctx context.Context, k *call, writes []write) error {
 	if err := c.mayLetExpire(ctx, k, writes); err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func blindCond(w *write) (driver.Cond, driver.Token) {
 
 // keep leaves in a record that is there what T says nothing of. One that is dead or has
 // expired leaves nothing to the next.
-func (c *collection) keep(w *write) error {
+func (c *writer) keep(w *write) error {
 	old, next := &w.old, w.next
 	if !c.extra {
 		next.extra = nil
@@ -89,4 +89,13 @@ func (c *collection) keep(w *write) error {
 
 // keeps reports whether a record may have what T says nothing of: fields that only another
 // program declares, or an expiry.
-func (c *collection) keeps() bool { return !c.extra || !c.expires }
+func (c *writer) keeps() bool { return !c.extra || !c.expires }
+
+const (
+	doInsert verb = iota
+	doReplace
+	doPut
+	doUpdate
+	doPatch
+	doDelete
+)

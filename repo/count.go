@@ -7,22 +7,22 @@ import (
 
 // Count returns the number of records that a query finds, at most its limit.
 func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
-	k := r.begin("count")
-	n, err := r.count(ctx, &k, q)
-	return n, r.end(&k, nil, err)
+	k := r.c.begin("count")
+	n, err := r.c.count(ctx, &k, q.def)
+	return n, r.c.end(&k, nil, err)
 }
 
 // Keys yields the keys of the records that a query finds, without reading the
 // records. It is otherwise like [Repo.Find].
 func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
-		k := r.begin("keys")
+		k := r.c.begin("keys")
 		stopped := false
-		err := r.keys(ctx, &k, q, func(key Key) bool {
+		err := r.c.keys(ctx, &k, q.def, func(key []any) bool {
 			stopped = !yield(key, nil)
 			return !stopped
 		})
-		if err = r.end(&k, nil, err); err != nil && !stopped {
+		if err = r.c.end(&k, nil, err); err != nil && !stopped {
 			yield(nil, err)
 		}
 	}

@@ -11,12 +11,12 @@ func DropIndex(ctx context.Context, store *Store, collection, name string) error
 	if err := given(ctx, store); err != nil {
 		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
 	}
-	k := store.begin("drop index")
-	sh := store.shared(collection)
+	k := store.handle.begin("drop index")
+	sh := store.collections.of(collection)
 	err := sh.gate.shut(ctx)
 	if err == nil {
 		defer sh.gate.open()
-		err = dropIndex(ctx, store, &k, sh, collection, name)
+		err = dropIndex(ctx, &store.handle, &k, sh, collection, name)
 	}
 	if err != nil {
 		return &Error{Op: "drop index", Collection: collection, Index: name, Err: store.redact(err)}
@@ -34,12 +34,12 @@ func DropCollection(ctx context.Context, store *Store, collection string) error 
 	if err := given(ctx, store); err != nil {
 		return &Error{Op: "drop", Collection: collection, Err: err}
 	}
-	k := store.begin("drop")
-	sh := store.shared(collection)
+	k := store.handle.begin("drop")
+	sh := store.collections.of(collection)
 	err := sh.gate.shut(ctx)
 	if err == nil {
 		defer sh.gate.open()
-		err = dropCollection(ctx, store, &k, sh, collection)
+		err = dropCollection(ctx, &store.handle, &k, sh, collection)
 	}
 	if err != nil {
 		return &Error{Op: "drop", Collection: collection, Err: store.redact(err)}

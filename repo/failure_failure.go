@@ -119,3 +119,17 @@ func givenUp(ctx context.Context, what string, err error) error {
 	told := driver.Hide(errors.New(err.Error()), driver.Redact(err)) // what the error is does not hold for the write
 	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %w", what, driver.ErrUnavailable, told)
 }
+
+// A redacted error has a text without keys and values. What it is, errors.Is and errors.As tell;
+// it is not unwrapped, since the texts of what it wraps are not redacted.
+type redacted struct {
+	text string
+	err  error
+}
+
+func (e *redacted) Error() string        { return e.text }
+func (e *redacted) Is(target error) bool { return errors.Is(e.err, target) }
+func (e *redacted) As(target any) bool   { return errors.As(e.err, target) }
+
+// redact returns err with a text without keys and values.
+func redact(err error) error { return &redacted{driver.Redact(err), err} }

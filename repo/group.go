@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -39,13 +40,16 @@ func (g *Group[T]) Put(record *T, opts ...WriteOption) { g.add(doPut, record, op
 // written. Where another writer was faster with a record of the group, fn is called again.
 func (g *Group[T]) Update(key Key, fn func(*T) error, opts ...WriteOption) {
 	rec, next := new(T), new(record)
-	w, err := g.repo.writeOfKey(doUpdate, key, opts)
+	w, err := g.repo.c.writeOfKey(doUpdate, key)
+	if err == nil {
+		err = want(&w, opts)
+	}
 	if fn == nil {
 		err = invalid("the function is nil")
 	}
 	w.derive = func(w *write) error {
 		w.next = next
-		return g.repo.derive(w, rec, fn)
+		return g.repo.c.derive(w, reflect.ValueOf(rec).Elem(), func() error { return fn(rec) })
 	}
 	g.push("update", w, rec, err)
 }
@@ -53,13 +57,16 @@ func (g *Group[T]) Update(key Key, fn func(*T) error, opts ...WriteOption) {
 // Patch adds to the group what [Repo.Patch] does.
 func (g *Group[T]) Patch(key Key, edits ...Edit) {
 	var w write
-	err := g.repo.patchOf(&w, key, edits)
+	err := g.repo.c.patchOf(&w, key, defsOf(nil, edits))
 	g.push("patch", w, nil, err)
 }
 
 // Delete adds to the group what [Repo.Delete] does.
 func (g *Group[T]) Delete(key Key, opts ...WriteOption) {
-	w, err := g.repo.writeOfKey(doDelete, key, opts)
+	w, err := g.repo.c.writeOfKey(doDelete, key)
+	if err == nil {
+		err = want(&w, opts)
+	}
 	g.push("delete", w, nil, err)
 }
 
@@ -67,10 +74,10 @@ func (g *Group[T]) add(verb verb, record *T, opts []WriteOption) {
 	var w write
 	err := invalid("a record is a nil pointer")
 	if record != nil {
-		w, err = g.repo.writeOf(verb, record)
+		w, err = g.repo.c.writeOf(verb, reflect.ValueOf(record).Elem())
 	}
 	if err == nil {
-		err = w.want(opts)
+		err = want(&w, opts)
 	}
 	g.push("", w, record, err)
 }
@@ -94,34 +101,34 @@ func (g *Group[T]) push(verb string, w write, fill *T, err error) {
 // record is there, or is not, or has another version, before those whose unique values are
 // taken.
 func (g *Group[T]) Commit(ctx context.Context) error {
-	k := g.repo.begin("commit")
+	k := g.repo.c.begin("commit")
 	err := errors.Join(g.errs...)
 	if err == nil {
 		err = g.check(ctx)
 	}
 	if err != nil || len(g.writes) == 0 {
-		return g.repo.end(&k, nil, err)
+		return g.repo.c.end(&k, nil, err)
 	}
-	version, err := g.repo.run(ctx, &k, g.writes)
+	version, err := g.repo.c.run(ctx, &k, g.writes)
 	if err != nil {
-		return g.repo.end(&k, nil, err)
+		return g.repo.c.end(&k, nil, err)
 	}
 	for i, rec := range g.fill {
 		if rec != nil {
-			g.repo.written(rec, g.writes[i].next, version)
+			g.repo.c.shape.written(reflect.ValueOf(rec).Elem(), g.writes[i].next, version)
 		}
 	}
-	return g.repo.end(&k, nil, nil)
+	return g.repo.c.end(&k, nil, nil)
 }
 
 func (g *Group[T]) check(ctx context.Context) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	if f := &g.repo.store.facts; f.MaxOps > 0 && len(g.writes) > max(f.MaxOps, 1) {
+	if f := &g.repo.c.store.facts; f.MaxOps > 0 && len(g.writes) > max(f.MaxOps, 1) {
 		return tooManyRows(f, len(g.writes), len(g.writes))
 	}
-	if f := &g.repo.store.facts; len(g.writes) > 1 && f.Unit == driver.UnitRecord {
+	if f := &g.repo.c.store.facts; len(g.writes) > 1 && f.Unit == driver.UnitRecord {
 		return fmt.Errorf("%s changes one record at a time, and the group has %d; commit them one by one: %w", f.Name, len(g.writes), ErrUnsupported)
 	}
 	seen := make(map[string]bool, len(g.writes))

@@ -2,22 +2,16 @@ package repo
 
 import (
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A collection is a schema compiled against a record type: its tables, and the
-// place of every field among a record's values. Its lease, what it
-// owes and strays change after Open.
-type collection struct {
-	store      *Store
-	shared     *shared
-	epoch      string // of the catalog entry that was found at Open
-	made       string // in the entry: which of the collections that had this name
-	drops      int64  // of shared, at Open
-	lease      lease
+// A layoutC is a schema compiled against a record type: its tables, and the
+// place of every field among a record's values. It does not change.
+type layoutC struct {
+	facts      *driver.Facts
+	redact     bool // leave keys and values out of texts
 	name       string
 	schema     schemaDef
 	records    *driver.Table
@@ -29,17 +23,13 @@ type collection struct {
 	scalars    []*structField // by position: a field that every record has which this program writes, or nil
 	empties    []driver.Value // by position: what a field would be that is absent where it is empty, else none
 	keySources []source       // of the key columns
-	keyAccess  []access       // for reads that want keys only
 	expires    bool           // this program says when records expire
 	late       bool           // and the catalog is told so when the first record does: for maps, which mostly do not
-	attached   bool           // the catalog is not to be changed
-	owing      atomic.Pointer[owing]
-	strays     atomic.Pointer[[]string] // undeclared fields that are not to be added
-	extra      bool                     // records may have undeclared fields
-	indexed    []bool                   // by position: some index needs the field
-	indexMask  []int                    // ordinals of those fields
-	loose      bool                     // some index is
-	retention  time.Duration            // how long a deleted record stays as a tombstone
+	extra      bool           // records may have undeclared fields
+	indexed    []bool         // by position: some index needs the field
+	indexMask  []int          // ordinals of those fields
+	loose      bool           // some index is
+	retention  time.Duration  // how long a deleted record stays as a tombstone
 }
 
 // An index is an Index compiled: its table, and where its columns come from.
@@ -70,11 +60,19 @@ const bucketColumn = "_bucket"
 const ownerColumn = "_key"
 
 // at returns the position of a field, or -1.
-func (c *collection) at(name string) int {
+func (c *layoutC) at(name string) int {
 	return slices.IndexFunc(c.cols, func(col driver.Column) bool { return col.Name == name })
 }
 
-func (c *collection) keyNames() []string {
+// useTables takes tables like its own in their place.
+func (c *layoutC) useTables(tables []*driver.Table) {
+	c.records = tables[0]
+	for i, x := range c.indexes {
+		x.table = tables[1+i]
+	}
+}
+
+func (c *layoutC) keyNames() []string {
 	names := make([]string, len(c.key))
 	for i, col := range c.key {
 		names[i] = col.Name
@@ -84,7 +82,7 @@ func (c *collection) keyNames() []string {
 
 // tables returns the tables of the collection, the records' first, but those of
 // some indexes.
-func (c *collection) tables(but []*index) []*driver.Table {
+func (c *layoutC) tables(but []*index) []*driver.Table {
 	ts := []*driver.Table{c.records}
 	for _, x := range c.indexes {
 		if !slices.Contains(but, x) {
@@ -95,7 +93,7 @@ func (c *collection) tables(but []*index) []*driver.Table {
 }
 
 // indexNamed returns the index whose table has a name, or nil.
-func (c *collection) indexNamed(table string) *index {
+func (c *layoutC) indexNamed(table string) *index {
 	i := slices.IndexFunc(c.indexes, func(x *index) bool { return x.table.Name == table })
 	if i < 0 {
 		return nil
@@ -103,7 +101,7 @@ func (c *collection) indexNamed(table string) *index {
 	return c.indexes[i]
 }
 
-func (c *collection) indexOf(t *driver.Table) *index {
+func (c *layoutC) indexOf(t *driver.Table) *index {
 	for _, x := range c.indexes {
 		if x.table == t {
 			return x

@@ -14,7 +14,7 @@ import (
 // A compiler checks a schema and makes a collection of it. It gathers every
 // fault, so that all are reported at once.
 type compiler struct {
-	*collection
+	*layoutC
 	kinds  map[string]driver.Kind
 	lists  map[string]driver.Kind  // of the elements of lists
 	times  map[string]bool         // integer fields that keep the nanoseconds of a time
@@ -32,8 +32,8 @@ func (c *compiler) fault(format string, args ...any) {
 }
 
 // compile returns the collection of a schema for records of a shape.
-func compile(store *Store, schema schemaDef, sh *shape) (*collection, error) {
-	c := &compiler{collection: &collection{store: store, name: schema.Collection, schema: schema}}
+func compile(facts *driver.Facts, redact bool, schema schemaDef, sh *shape) (*layoutC, error) {
+	c := &compiler{layoutC: &layoutC{facts: facts, redact: redact, name: schema.Collection, schema: schema}}
 	if !collectionName.MatchString(schema.Collection) {
 		c.fault("collection name %q: use a–z, digits and '_', a letter first, at most 48", schema.Collection)
 	}
@@ -66,8 +66,7 @@ func compile(store *Store, schema schemaDef, sh *shape) (*collection, error) {
 		x.setBare(x.hasKeysOnly() && !c.expires)
 	}
 	c.markIndexed()
-	c.keyAccess = c.keyAccesses()
-	return c.collection, nil
+	return c.layoutC, nil
 }
 
 // declare collects the declared fields and their kinds.
@@ -167,7 +166,7 @@ func (c *compiler) layOut(s schemaDef) {
 			t.Fields = append(t.Fields, driver.Column{Name: name, Kind: c.kinds[name]})
 		}
 	}
-	if c.store.facts.Uncertain {
+	if c.facts.Uncertain {
 		t.Ring, t.Retention = ringSize, retention+clockMargin
 	}
 	c.retention = retention

@@ -6,12 +6,35 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// An entryMaker makes the keys of rows. Its memory is reused.
+type entryMaker struct {
+	text []byte
+	vals []driver.Value
+	keys []driver.Key // for whoever has it
+}
+
+var entryMakers = sync.Pool{New: func() any { return new(entryMaker) }}
+
+func newEntryMaker() *entryMaker {
+	b := entryMakers.Get().(*entryMaker)
+	b.vals = b.vals[:0]
+	return b
+}
+
+// release gives b back, without what it refers to.
+func (b *entryMaker) release() {
+	clear(b.vals[:cap(b.vals)])
+	clear(b.keys[:cap(b.keys)])
+	entryMakers.Put(b)
+}
+
 // entries appends the keys of the rows that x has for a record.
-func (b *builder) entries(dst []driver.Key, c *collection, x *index, key *driver.Key, vals []driver.Value) ([]driver.Key, error) {
+func (b *entryMaker) entries(dst []driver.Key, c *layoutC, x *index, key *driver.Key, vals []driver.Value) ([]driver.Key, error) {
 	if missing(x.part, vals) || missing(x.sort, vals) {
 		return dst, nil
 	}
@@ -40,7 +63,7 @@ var errMisfit = fmt.Errorf("mend or remove it with the program that wrote it: %w
 
 // storedEntries is entries of a record as the store has it. What does not fit there is no
 // mistake of whoever calls.
-func (b *builder) storedEntries(dst []driver.Key, c *collection, x *index, key *driver.Key, vals []driver.Value) ([]driver.Key, error) {
+func (b *entryMaker) storedEntries(dst []driver.Key, c *layoutC, x *index, key *driver.Key, vals []driver.Value) ([]driver.Key, error) {
 	dst, err := b.entries(dst, c, x, key, vals)
 	if errors.Is(err, driver.ErrInvalid) {
 		what := strings.TrimSuffix(err.Error(), ": "+driver.ErrInvalid.Error())
@@ -51,7 +74,7 @@ func (b *builder) storedEntries(dst []driver.Key, c *collection, x *index, key *
 
 // entry makes e the key of the row of x for a record and, in an index over the
 // elements of a list, one element.
-func (b *builder) entry(e *driver.Key, x *index, key *driver.Key, vals []driver.Value, elem driver.Value) error {
+func (b *entryMaker) entry(e *driver.Key, x *index, key *driver.Key, vals []driver.Value, elem driver.Value) error {
 	t, from := x.table, len(b.vals)
 	b.gather(x.part, vals, elem)
 	if x.Buckets > 0 && !x.native {
@@ -77,7 +100,7 @@ func (b *builder) entry(e *driver.Key, x *index, key *driver.Key, vals []driver.
 	return nil
 }
 
-func (b *builder) gather(srcs []source, vals []driver.Value, elem driver.Value) {
+func (b *entryMaker) gather(srcs []source, vals []driver.Value, elem driver.Value) {
 	for _, src := range srcs {
 		if src.elem {
 			b.vals = append(b.vals, elem)
@@ -106,7 +129,7 @@ func bucketOf(key *driver.Key, buckets int) int64 {
 }
 
 // recordKey returns the key of the record that a row or claim of x belongs to.
-func (c *collection) recordKey(x *index, row *driver.Row) (driver.Key, error) {
+func (c *layoutC) recordKey(x *index, row *driver.Row) (driver.Key, error) {
 	text := ""
 	if x.loose && !x.Unique {
 		entry, _, err := x.cutToken(row)

@@ -133,7 +133,7 @@ func (c *compiler) placeIndex(x *index, t *driver.Table) {
 	if x.local {
 		t.Home = c.records
 	}
-	f := c.store.facts
+	f := c.facts
 	switch {
 	case f.Unit == driver.UnitRecord && !f.Native.Has:
 		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step, and keeps no index of its own: %s; use another store", x.name, f.Name, f.Native.Reason)

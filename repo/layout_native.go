@@ -8,10 +8,14 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// A native index is kept by the store: nothing is written for it, and a run of it has
+// the records themselves, so that it covers whatever is wanted. It has no buckets, for
+// the store spreads it as it likes.
+
 // chooseKind makes x native if its kind says so, or leaves it open and the store would
 // have it so.
 func (c *compiler) chooseKind(x *index, t *driver.Table) {
-	f := &c.store.facts
+	f := c.facts
 	switch x.Kind {
 	case "", "auto":
 		if !f.Native.Has || !f.PrefersNative && f.Unit != driver.UnitRecord {
@@ -45,7 +49,7 @@ func (c *compiler) chooseKind(x *index, t *driver.Table) {
 
 // cannotKeep says why the store cannot keep x by itself, and what to do; "" if it can.
 func (c *compiler) cannotKeep(x *index, t *driver.Table) string {
-	f := &c.store.facts
+	f := c.facts
 	if len(f.NativeNear) > 0 {
 		return c.tooFar(x, t)
 	}
@@ -75,7 +79,7 @@ func (c *compiler) tooFar(x *index, t *driver.Table) string {
 		}
 	}
 	for _, col := range part {
-		if !slices.Contains(home.Partition, col) && !(slices.Contains(home.Fields, col) && slices.Contains(c.store.facts.NativeNear, col.Kind)) {
+		if !slices.Contains(home.Partition, col) && !(slices.Contains(home.Fields, col) && slices.Contains(c.facts.NativeNear, col.Kind)) {
 			return fmt.Sprintf("finds nothing by %s, which is %s or part of the key; use kind table", col.Name, col.Kind)
 		}
 	}

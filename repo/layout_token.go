@@ -67,7 +67,7 @@ func (x *index) dropOf(key driver.Key, token driver.Token) driver.Op {
 }
 
 // noteOf returns the Note of a record with the tokens of its entries, by index.
-func (c *collection) noteOf(tokens [][]driver.Token) string {
+func (c *layoutC) noteOf(tokens [][]driver.Token) string {
 	var b strings.Builder
 	for i, list := range tokens {
 		if len(list) == 0 {
@@ -92,7 +92,7 @@ func (c *collection) noteOf(tokens [][]driver.Token) string {
 }
 
 // tokensIn returns the tokens of the entries that a record has, by index.
-func (c *collection) tokensIn(note string) ([][]driver.Token, error) {
+func (c *layoutC) tokensIn(note string) ([][]driver.Token, error) {
 	tokens := make([][]driver.Token, len(c.indexes))
 	for note != "" {
 		var part string
@@ -119,7 +119,7 @@ func (c *collection) tokensIn(note string) ([][]driver.Token, error) {
 
 // looseKeys returns the keys of the rows that a record has in a loose index by its
 // entries, and their tokens. A record that was written without the index has none.
-func (c *collection) looseKeys(x *index, row *driver.Row, entries []driver.Key) ([]driver.Key, []driver.Token, error) {
+func (c *layoutC) looseKeys(x *index, row *driver.Row, entries []driver.Key) ([]driver.Key, []driver.Token, error) {
 	tokens, err := c.tokensIn(row.Note)
 	if err != nil {
 		return nil, nil, err

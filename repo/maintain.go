@@ -21,7 +21,7 @@ type Reclaimed struct {
 // Rows that cannot be read or dealt with, as another program wrote them, stay, and keep
 // nothing else from being removed: it is done when the error comes that names some of them.
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
-	done, _, err := r.maintain(ctx, nil)
+	done, _, err := r.c.maintain(ctx, nil)
 	return done, err
 }
 
@@ -33,14 +33,6 @@ func (c *collection) maintain(ctx context.Context, way *way) (done Reclaimed, en
 		return done, false, c.end(&k, nil, errNoContext)
 	}
 	k.way = way
-	u := &upkeep{collection: c, call: &k, faults: new(faults)}
-	for _, x := range c.indexes { // before the tombstones, by which rows are known to be dead
-		if err == nil && x.loose {
-			err = u.sweepLoose(ctx, x)
-		}
-	}
-	if err == nil {
-		err = u.sweepRecords(ctx)
-	}
-	return u.done, err == nil, c.end(&k, nil, u.faults.with(err))
+	gone, ended, err := c.keeper.maintain(ctx, &k)
+	return Reclaimed(gone), ended, c.end(&k, nil, err)
 }

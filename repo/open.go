@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -16,10 +15,8 @@ import (
 //
 // Every method returns an error that is or wraps an [*Error].
 type Repo[T any] struct {
-	*collection
-	shape   *shape
-	by      []access
-	scratch *sync.Pool // of *T
+	c     *collection
+	reads reads[T]
 }
 
 // Open returns a repository on a collection, which it creates if it is not there.
@@ -36,12 +33,12 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	if err = cmp.Or(given(ctx, store), err); err != nil {
 		return nil, &Error{Op: "open", Collection: schema.Collection, Err: err}
 	}
-	k := store.begin("open")
-	c, sh, err := openCollection(ctx, store, &k, schema, reflect.TypeFor[T](), o)
+	k := store.handle.begin("open")
+	c, err := openCollection(ctx, store, &k, schema, reflect.TypeFor[T](), o)
 	if err != nil {
 		return nil, &Error{Op: "open", Collection: schema.Collection, Err: store.redact(err)}
 	}
-	return &Repo[T]{collection: c, shape: sh, by: c.accesses(sh), scratch: newScratch[T]()}, nil
+	return &Repo[T]{c: c, reads: readsOf[T](c, c.shape, nil)}, nil
 }
 
 // Check reports, as [Open] does, what is wrong with a schema for records of type T
@@ -49,7 +46,7 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 func Check[T any](facts driver.Facts, schema Schema) error {
 	sh, err := shapeOf(reflect.TypeFor[T](), versionType)
 	if err == nil {
-		_, err = compile(&Store{facts: facts}, schema.def(), sh)
+		_, err = compile(&facts, false, schema.def(), sh)
 	}
 	if err != nil {
 		return &Error{Op: "check", Collection: schema.Collection, Err: err}
@@ -57,34 +54,25 @@ func Check[T any](facts driver.Facts, schema Schema) error {
 	return nil
 }
 
-func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t reflect.Type, o openOptions) (*collection, *shape, error) {
+func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t reflect.Type, o openOptions) (*collection, error) {
 	sh, err := shapeOf(t, versionType)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	c, err := compile(store, schema.def(), sh)
+	l, err := compile(&store.handle.facts, store.handle.opts.Redact, schema.def(), sh)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if err := store.checkClock(ctx); err != nil {
-		return nil, nil, err
+	c, err := openKeeper(ctx, newWriter(&store.handle, l, sh, &store.cleaner), &store.collections, k, o)
+	if err != nil {
+		return nil, err
 	}
-	c.shared = store.shared(c.name)
-	if err := c.shared.gate.shut(ctx); err != nil {
-		return nil, nil, err
-	}
-	defer c.shared.gate.open()
-	c.share()
-	c.attached = o.attach
-	if err := c.agree(ctx, k, o); err != nil {
-		return nil, nil, err
-	}
-	return c, sh, nil
+	return &collection{c, store}, nil
 }
 
 // annotate makes err an *Error of operation op.
 func (c *collection) annotate(op string, key Key, err error) error {
-	e := &Error{Op: op, Collection: c.name, Err: c.store.redact(err)}
+	e := &Error{Op: op, Collection: c.name, Err: c.of.redact(err)}
 	if key != nil {
 		e.Key = short(key.String())
 	}
@@ -100,7 +88,7 @@ func (c *collection) annotate(op string, key Key, err error) error {
 	}
 	var u *unknown
 	if errors.As(err, &u) {
-		e.Outcome = u.outcome
+		e.Outcome = &Outcome{*u.outcome}
 	}
 	e.Retryable = isRetryable(err)
 	return e

@@ -3,11 +3,6 @@ package repo
 // An OpenOption changes what [Open] may do.
 type OpenOption func(*openOptions)
 
-type openOptions struct {
-	attach  bool
-	rebuild bool
-}
-
 // WithoutDefine makes Open change nothing in the store, for programs that have no
 // right to: the collection, its fields and indexes must be there already.
 func WithoutDefine() OpenOption { return func(o *openOptions) { o.attach = true } }

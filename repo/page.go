@@ -17,5 +17,5 @@ type Page[T any] struct {
 // twice, ties included. A cursor of another query, or one that was tampered with,
 // is ErrInvalid.
 func (r *Repo[T]) Page(ctx context.Context, q Query, cursor string) (Page[T], error) {
-	return r.whole().page(ctx, q, cursor)
+	return r.reads.page(ctx, q, cursor)
 }

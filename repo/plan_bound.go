@@ -34,25 +34,25 @@ type bound struct {
 	order []source
 	names []string // of order
 	limit int
-	query Query
+	query queryDef
 
 	scan       bool     // all records are read, so that undeclared fields may be named
 	undeclared []string // fields whose values stand behind those of the columns
 }
 
 // bind checks a query against the collection.
-func (c *collection) bind(q Query) (bound, error) {
+func bind(c *layoutC, q queryDef) (bound, error) {
 	b := bound{limit: q.limit, query: q, conds: make([]condition, 0, len(q.equal)+1)}
 	return b, b.bind(c)
 }
 
 // bindScan is bind for a query that reads all records.
-func (c *collection) bindScan(q Query) (bound, error) {
+func bindScan(c *layoutC, q queryDef) (bound, error) {
 	b := bound{limit: q.limit, query: q, scan: true}
 	return b, b.bind(c)
 }
 
-func (b *bound) bind(c *collection) error {
+func (b *bound) bind(c *layoutC) error {
 	if b.limit < 0 {
 		return invalid("limit %d is below 0", b.limit)
 	}
@@ -70,7 +70,7 @@ func (b *bound) bind(c *collection) error {
 	return b.bindOrder(c, b.query.order)
 }
 
-func (b *bound) bindEquality(c *collection, e equality) error {
+func (b *bound) bindEquality(c *layoutC, e equality) error {
 	cond, err := b.bindField(c, e.field)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (b *bound) bindEquality(c *collection, e equality) error {
 	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == e.field }) {
 		return invalid("field %s has two conditions", c.shown(e.field))
 	}
-	cond.value, err = c.valueOf(e.value, &cond)
+	cond.value, err = valueOf(c, e.value, &cond)
 	if err == nil && cond.value.IsNone() {
 		err = invalid("%s = nothing: records without a field are in no index", c.shown(e.field))
 	}
@@ -88,7 +88,7 @@ func (b *bound) bindEquality(c *collection, e equality) error {
 
 // bindField returns a condition of a field, yet without values. Its kind is None for a
 // field that is not declared.
-func (b *bound) bindField(c *collection, name string) (condition, error) {
+func (b *bound) bindField(c *layoutC, name string) (condition, error) {
 	bare, elem := strings.CutSuffix(name, "[]")
 	at := c.at(bare)
 	if at < 0 {
@@ -108,7 +108,7 @@ func (b *bound) bindField(c *collection, name string) (condition, error) {
 }
 
 // bindUndeclared is bindField for a field that is no column.
-func (b *bound) bindUndeclared(c *collection, name, bare string, elem bool) (condition, error) {
+func (b *bound) bindUndeclared(c *layoutC, name, bare string, elem bool) (condition, error) {
 	switch {
 	case strings.Contains(bare, "."):
 		return condition{}, c.noPath(bare)
@@ -128,7 +128,7 @@ func (b *bound) bindUndeclared(c *collection, name, bare string, elem bool) (con
 }
 
 // valueOf returns x, which a caller gave for the field of a condition, as a value.
-func (c *collection) valueOf(x any, cond *condition) (driver.Value, error) {
+func valueOf(c *layoutC, x any, cond *condition) (driver.Value, error) {
 	switch {
 	case cond.kind == driver.None:
 		return encodeAny(x, 0)
@@ -139,7 +139,7 @@ func (c *collection) valueOf(x any, cond *condition) (driver.Value, error) {
 }
 
 // bindRange makes one condition of all ends.
-func (b *bound) bindRange(c *collection, ends []end) error {
+func (b *bound) bindRange(c *layoutC, ends []end) error {
 	cond, err := b.bindField(c, ends[0].field)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (b *bound) bindRange(c *collection, ends []end) error {
 }
 
 // narrow makes a range that of the records that are also on the right side of an end.
-func (cond *condition) narrow(c *collection, e end) error {
+func (cond *condition) narrow(c *layoutC, e end) error {
 	if cond.kind == driver.List || cond.kind == driver.Map {
 		return invalid("field %s is of kind %s, which has no order", e.field, cond.kind)
 	}
@@ -171,7 +171,7 @@ func (cond *condition) narrow(c *collection, e end) error {
 	if e.op == beginning && cond.kind != driver.String && cond.kind != driver.None {
 		return invalid("prefix of %s, which is of kind %s; prefixes are for text", c.shown(e.field), cond.kind)
 	}
-	v, err := c.valueOf(e.value, cond)
+	v, err := valueOf(c, e.value, cond)
 	switch {
 	case err != nil:
 		return err
@@ -220,7 +220,7 @@ func compareLimits(l, m limit) int {
 }
 
 // bindOrder binds the fields of the order but those that a condition fixes.
-func (b *bound) bindOrder(c *collection, order []string) error {
+func (b *bound) bindOrder(c *layoutC, order []string) error {
 	for _, name := range order {
 		bare, desc := strings.CutPrefix(name, "-")
 		cond, err := b.bindField(c, bare)

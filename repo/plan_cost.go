@@ -15,7 +15,7 @@ type cost struct {
 	name    string
 }
 
-func (c *collection) costOf(x *index, a *access) cost {
+func (c *planner) costOf(x *index, a *access) cost {
 	out := cost{depth: x.partitions(), columns: len(x.part) + len(x.sort) + len(x.covers), name: x.name}
 	if !c.covers(x, a) {
 		out.depth, out.reads = out.depth+1, 1

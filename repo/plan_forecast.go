@@ -13,12 +13,9 @@ type forecast struct {
 	near    bool // these lie in one partition
 }
 
-// Cost returns how many round trips, one after the other, and how many requests a query
-// takes that finds n records, as [Event] counts them. Rows that are large, dead or not
-// yet removed cost more, and so do buckets that have not the same share. Records that an
-// index elsewhere names can cost less: they are taken to lie in partitions of their own.
-// Of a query with a limit only that many are read.
-func (p Plan) Cost(n int) (depth, requests int) {
+// cost returns how many round trips, one after the other, and how many requests a query takes
+// that finds n records: see repo.Plan.
+func (p *explanation) cost(n int) (depth, requests int) {
 	f, s := &p.forecast, sum{}
 	if f.limit > 0 {
 		n = min(n, f.limit)
@@ -95,8 +92,8 @@ func (f *forecast) gets(n int, near bool) sum {
 }
 
 // forecast returns what is known of the requests of a plan.
-func (c *collection) forecast(p *plan) forecast {
-	f := forecast{Paging: c.store.facts.Paging, buckets: len(p.parts), limit: p.limit}
+func forecastOf(c *layoutC, p *plan) forecast {
+	f := forecast{Paging: c.facts.Paging, buckets: len(p.parts), limit: p.limit}
 	if f.records = p.x == nil; f.records {
 		f.single = len(c.records.Sort) == 0
 		return f

@@ -37,12 +37,24 @@ func (p *presence) but(other *presence) *presence {
 }
 
 // isAlways reports whether no record of the collection lacks the field at a position.
-func (c *collection) isAlways(at int, p *presence) bool {
+func (p *presence) isAlways(c *layoutC, at int) bool {
 	return at < len(c.key) || c.scalars[at] != nil && slices.Contains(p.always, c.cols[at].Name)
 }
 
 // needsRecords reports whether the rows of x alone do not say that there is a record: one
 // to which they belong, and that has not expired.
-func (c *collection) needsRecords(x *index) bool {
-	return x != nil && (x.loose || x.table.Bare && c.mayExpire())
+func (n known) needsRecords(x *index) bool {
+	return x != nil && (x.loose || x.table.Bare && n.mayExpire)
+}
+
+// known is what a program knows of the records that no schema says.
+type known struct {
+	*presence
+	mayExpire bool
+}
+
+// A planner plans queries on a collection.
+type planner struct {
+	*layoutC
+	known known
 }

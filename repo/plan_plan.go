@@ -23,15 +23,14 @@ type plan struct {
 }
 
 // plan finds the table that answers a query at the least cost.
-func (c *collection) plan(q Query, by []access) (plan, error) {
-	b, err := c.bind(q)
+func (c *planner) plan(q queryDef, by []access) (plan, error) {
+	b, err := bind(c.layoutC, q)
 	if err != nil {
 		return plan{}, err
 	}
 	if _, _, ok := c.fitsTable(&b, nil); ok {
 		return c.planOn(b, nil, by) // which costs less than any index
 	}
-	known := c.shared.presence.Load()
 	var best, lacking *index
 	var least cost
 	for i, x := range c.indexes {
@@ -39,7 +38,7 @@ func (c *collection) plan(q Query, by []access) (plan, error) {
 		if !ok {
 			continue
 		}
-		if c.lacksRows(&b, x, fixed, known) {
+		if c.lacksRows(&b, x, fixed) {
 			if lacking == nil || x.name < lacking.name {
 				lacking = x
 			}
@@ -50,17 +49,17 @@ func (c *collection) plan(q Query, by []access) (plan, error) {
 		}
 	}
 	if best == nil {
-		return plan{}, c.noIndex(&b, lacking, known)
+		return plan{}, c.noIndex(&b, lacking)
 	}
 	p, err := c.planOn(b, best, by)
-	p.known = known
+	p.known = c.known.presence
 	return p, err
 }
 
 // lacksRows reports whether x may have no row for a record that a query asks for: one
 // that lacks a column of x which the query does not name.
-func (c *collection) lacksRows(b *bound, x *index, fixed int, p *presence) bool {
-	return slices.ContainsFunc(x.sort[b.named(fixed):], func(src source) bool { return !c.isAlways(src.at, p) })
+func (c *planner) lacksRows(b *bound, x *index, fixed int) bool {
+	return slices.ContainsFunc(x.sort[b.named(fixed):], func(src source) bool { return !c.known.isAlways(c.layoutC, src.at) })
 }
 
 // named returns how many sort columns of a table a query names, if it fixes some of them.
@@ -70,11 +69,11 @@ func (b *bound) named(fixed int) int {
 
 // covers reports whether a view reads no more than the rows of x, or the records if x is
 // nil.
-func (c *collection) covers(x *index, a *access) bool { return a.covered && !c.needsRecords(x) }
+func (c *planner) covers(x *index, a *access) bool { return a.covered && !c.known.needsRecords(x) }
 
 // columnsOf returns the table of x, or of the records if x is nil, and where its
 // columns come from.
-func (c *collection) columnsOf(x *index) (t *driver.Table, part, sort []source) {
+func (c *planner) columnsOf(x *index) (t *driver.Table, part, sort []source) {
 	if x != nil {
 		return x.table, x.part, x.sort
 	}
@@ -83,7 +82,7 @@ func (c *collection) columnsOf(x *index) (t *driver.Table, part, sort []source) 
 
 // fitsTable reports whether a query can be answered by one run of a table: the
 // number of sort columns that it fixes, and whether the run is read backwards.
-func (c *collection) fitsTable(b *bound, x *index) (fixed int, reverse, ok bool) {
+func (c *planner) fitsTable(b *bound, x *index) (fixed int, reverse, ok bool) {
 	_, part, sort := c.columnsOf(x)
 	for _, src := range part {
 		if b.equality(src) < 0 {
@@ -128,7 +127,7 @@ func (b *bound) equality(src source) int {
 }
 
 // planOn makes the plan for a table that fits.
-func (c *collection) planOn(b bound, x *index, by []access) (plan, error) {
+func (c *planner) planOn(b bound, x *index, by []access) (plan, error) {
 	fixed, reverse, _ := c.fitsTable(&b, x)
 	t, part, sort := c.columnsOf(x)
 	p := plan{x: x, table: t, bound: b, reverse: reverse, access: &by[0]}
@@ -212,29 +211,29 @@ func (p *plan) setRange(head []byte, col driver.Column, cond *condition) error {
 
 // noIndex returns the error for a query that no table answers; lacking is an index that
 // would if it had rows for all records.
-func (c *collection) noIndex(b *bound, lacking *index, known *presence) error {
+func (c *planner) noIndex(b *bound, lacking *index) error {
 	x := b.index()
 	switch {
 	case lacking != nil:
-		return c.lackingRows(b, lacking, known)
+		return c.lackingRows(b, lacking)
 	case len(x.Partition)+len(x.Sort) == 0:
 		return noIndex("a query without conditions reads everything; use Walk, or Scan")
 	case len(b.conds) > b.equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.equal].field:
 		return noIndex("%s: the order must begin with %s, the field of the range; or use Scan",
-			b.query.text(c.store.opts.Redact), b.conds[b.equal].field)
+			b.query.text(c.redact), b.conds[b.equal].field)
 	}
 	return noIndex("no index answers %s; add %s, or use Scan", b.query.text(true), b.remedy())
 }
 
 // lackingRows is noIndex for a query that names fewer fields than an index has, of which
 // records may lack one.
-func (c *collection) lackingRows(b *bound, x *index, known *presence) error {
+func (c *planner) lackingRows(b *bound, x *index) error {
 	fixed, reverse, _ := c.fitsTable(b, x)
 	var order, lacks []string
 	last := 0
 	for i, src := range x.sort[fixed:] {
 		name := c.cols[src.at].Name
-		if i >= b.named(fixed)-fixed && !c.isAlways(src.at, known) {
+		if i >= b.named(fixed)-fixed && !c.known.isAlways(c.layoutC, src.at) {
 			lacks, last = append(lacks, name), i+1
 		}
 		if src.desc != reverse {
@@ -274,46 +273,4 @@ func (b *bound) index() indexDef {
 	}
 	x.Sort = append(x.Sort, b.names...)
 	return x
-}
-
-// A Plan says how a query is answered and what that costs.
-type Plan struct {
-	Collection string
-	Index      string // name of the index, "" when the records themselves are read
-	Reverse    bool   // the run is read backwards
-	Covered    bool   // the index rows have all that is wanted
-	Buckets    int    // partitions that are read and merged; 1 without buckets
-	Depth      int    // round trips, one after the other, if it finds no more than a first page has; Cost says it of more
-	Requests   int    // commands or statements then, without those that PerRecord says
-	PerRecord  bool   // each record found costs one more request
-	Why        string
-	Deletes    string // what deleted records and rows in the run cost, "" if nothing
-
-	forecast forecast
-}
-
-// String returns the plan as one line.
-func (p Plan) String() string {
-	where := "index " + p.Index
-	if p.Index == "" {
-		where = "the records"
-	}
-	order := "forwards"
-	if p.Reverse {
-		order = "backwards"
-	}
-	requests := fmt.Sprint(p.Requests)
-	if p.PerRecord {
-		requests += " + 1 a record"
-	}
-	if f := &p.forecast; f.First > 0 && (f.limit == 0 || f.limit > f.First) && !f.single {
-		requests += fmt.Sprintf(" requests up to %d records, and more by pages of at most %d", f.First, f.Most)
-	} else {
-		requests += " requests"
-	}
-	text := fmt.Sprintf("%s: %s, read %s; %d deep, %s; %s", p.Collection, where, order, p.Depth, requests, p.Why)
-	if p.Deletes != "" {
-		text += "; " + p.Deletes
-	}
-	return text
 }

@@ -5,25 +5,25 @@ import (
 )
 
 // accesses returns how a shape is read from the records and from each index.
-func (c *collection) accesses(s *shape) []access {
+func accesses(c *layoutC, s *shape) []access {
 	whole := s.isMap || s.extra != nil || s.version != nil
 	needs := s.positions()
-	list := []access{c.recordAccess(s, needs)}
+	list := []access{recordAccess(c, s, needs)}
 	for _, x := range c.indexes {
 		if x.native {
-			list = append(list, c.nativeAccess(s, x, needs))
+			list = append(list, nativeAccess(c, s, x, needs))
 		} else {
-			list = append(list, c.indexAccess(x, whole, needs))
+			list = append(list, indexAccess(c, x, whole, needs))
 		}
 	}
 	for i := range list {
-		list[i].straight = c.isStraight(list[i].place)
+		list[i].straight = isStraight(c, list[i].place)
 	}
 	return list
 }
 
 // isStraight reports whether a row has the fields of the record in their order.
-func (c *collection) isStraight(place []int) bool {
+func isStraight(c *layoutC, place []int) bool {
 	for i, at := range place {
 		if at != len(c.key)+i {
 			return false
@@ -44,7 +44,7 @@ func (s *shape) positions() []int {
 
 // recordMask returns the ordinals of the fields that a shape reads from a record,
 // nil for all of them.
-func (c *collection) recordMask(s *shape, needs []int) []int {
+func recordMask(c *layoutC, s *shape, needs []int) []int {
 	mask := []int{}
 	for _, at := range needs {
 		if at >= len(c.key) {
@@ -58,7 +58,7 @@ func (c *collection) recordMask(s *shape, needs []int) []int {
 }
 
 // maskWith returns mask with the fields that the conditions of a query look at.
-func (c *collection) maskWith(mask []int, b *bound) []int {
+func maskWith(c *layoutC, mask []int, b *bound) []int {
 	if mask == nil {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (c *collection) maskWith(mask []int, b *bound) []int {
 
 // maskFor returns mask with the fields that say which entries a record has in a loose
 // index.
-func (c *collection) maskFor(mask []int, x *index) []int {
+func maskFor(c *layoutC, mask []int, x *index) []int {
 	if mask == nil || !x.loose {
 		return mask
 	}
@@ -84,8 +84,8 @@ func (c *collection) maskFor(mask []int, x *index) []int {
 	return mask
 }
 
-func (c *collection) recordAccess(s *shape, needs []int) access {
-	a := access{covered: true, mask: c.recordMask(s, needs)}
+func recordAccess(c *layoutC, s *shape, needs []int) access {
+	a := access{covered: true, mask: recordMask(c, s, needs)}
 	for i := range c.records.Fields {
 		if a.mask == nil {
 			a.place = append(a.place, len(c.key)+i)
@@ -99,7 +99,7 @@ func (c *collection) recordAccess(s *shape, needs []int) access {
 
 // indexAccess returns how the fields at positions needs are read from x; whole
 // says that the version or undeclared fields are wanted, too.
-func (c *collection) indexAccess(x *index, whole bool, needs []int) access {
+func indexAccess(c *layoutC, x *index, whole bool, needs []int) access {
 	a := access{mask: []int{}}
 	owner := 0
 	if x.Unique {
@@ -130,13 +130,13 @@ func (c *collection) indexAccess(x *index, whole bool, needs []int) access {
 }
 
 // keyAccesses returns how keys alone are read.
-func (c *collection) keyAccesses() []access {
+func keyAccesses(c *layoutC) []access {
 	list := []access{{covered: true, mask: []int{}}}
 	for _, x := range c.indexes {
-		a := c.indexAccess(x, false, nil)
+		a := indexAccess(c, x, false, nil)
 		a.covered = !x.loose // a row may be there before its record, or after it
 		if x.native {
-			a = c.nativeAccess(&shape{}, x, nil)
+			a = nativeAccess(c, &shape{}, x, nil)
 		}
 		list = append(list, a)
 	}
@@ -163,8 +163,8 @@ func (a *access) uncovered() *access {
 
 // nativeAccess returns how a shape that needs some fields is read from x: with what
 // says at which place of the index a record is.
-func (c *collection) nativeAccess(s *shape, x *index, needs []int) access {
+func nativeAccess(c *layoutC, s *shape, x *index, needs []int) access {
 	needs = slices.Concat(needs, x.needs)
 	slices.Sort(needs)
-	return c.recordAccess(s, slices.Compact(needs))
+	return recordAccess(c, s, slices.Compact(needs))
 }

@@ -1,10 +1,6 @@
 package repo
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
 // A Query says which records are wanted, in which order and how many: never how
 // they are found. It is a value: its methods return changed copies, and it may be
@@ -21,36 +17,7 @@ import (
 // Conditions add up. One field may have several bounds, and all of them hold; a
 // bound on a second field is refused, and so is a second value for one field.
 // Order and Limit are settings: the last call counts.
-type Query struct {
-	equal []equality
-	ends  []end
-	order []string
-	limit int
-}
-
-type equality struct {
-	field string
-	value any
-}
-
-// An end is one bound of a field.
-type end struct {
-	field string
-	op    endOp
-	value any
-}
-
-// An endOp says on which side of an end the records lie.
-type endOp string
-
-const (
-	above     endOp = ">"
-	atLeast   endOp = ">="
-	below     endOp = "<"
-	atMost    endOp = "<="
-	beginning endOp = "begins with"
-	anywhere  endOp = "is there" // no bound, but the field is named
-)
+type Query struct{ def queryDef }
 
 // Where returns the query for records whose field has a value. The elements of a
 // list are named "field[]".
@@ -61,7 +28,7 @@ func All() Query { return Query{} }
 
 // Where adds another condition.
 func (q Query) Where(field string, value any) Query {
-	q.equal = append(q.equal[:len(q.equal):len(q.equal)], equality{field, value})
+	q.def.equal = append(q.def.equal[:len(q.def.equal):len(q.def.equal)], equality{field, value})
 	return q
 }
 
@@ -97,7 +64,7 @@ func (q Query) Range(field string, from, to any) Query {
 func (q Query) Prefix(field, prefix string) Query { return q.end(field, beginning, prefix) }
 
 func (q Query) end(field string, op endOp, value any) Query {
-	q.ends = append(q.ends[:len(q.ends):len(q.ends)], end{field, op, value})
+	q.def.ends = append(q.def.ends[:len(q.def.ends):len(q.def.ends)], end{field, op, value})
 	return q
 }
 
@@ -106,45 +73,16 @@ func (q Query) end(field string, op endOp, value any) Query {
 // read backwards. Records that lack one of the fields are not found. The order of
 // an earlier call no longer counts.
 func (q Query) Order(fields ...string) Query {
-	q.order = slices.Clone(fields)
+	q.def.order = slices.Clone(fields)
 	return q
 }
 
 // Limit bounds the number of records; 0 is no bound. The limit of an earlier call
 // no longer counts.
 func (q Query) Limit(n int) Query {
-	q.limit = n
+	q.def.limit = n
 	return q
 }
 
 // String returns the query for people.
-func (q Query) String() string { return q.text(false) }
-
-// text returns the query, values left out if redacted.
-func (q Query) text(redacted bool) string {
-	show := func(v any) string {
-		if redacted {
-			return "?"
-		}
-		return short(fmt.Sprintf("%#v", v))
-	}
-	var parts []string
-	for _, e := range q.equal {
-		parts = append(parts, e.field+" = "+show(e.value))
-	}
-	for _, e := range q.ends {
-		text := e.field + " " + string(e.op)
-		if e.op != anywhere {
-			text += " " + show(e.value)
-		}
-		parts = append(parts, text)
-	}
-	text := strings.Join(parts, " and ")
-	if text == "" {
-		text = "all records"
-	}
-	if len(q.order) > 0 {
-		text += " in order of " + strings.Join(q.order, ", ")
-	}
-	return text
-}
+func (q Query) String() string { return q.def.text(false) }

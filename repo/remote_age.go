@@ -1,17 +1,17 @@
 package repo
 
-import "github.com/polystore/polystore/repo/driver"
-
 import (
 	"fmt"
 	"time"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // notTooOld refuses what must not be sent any more: a conditional write on a record
 // whose base was read since a time, when a tombstone that it does not know of may
 // soon be forgotten (A1). Of its two clocks the one counts that says older: one may
 // have been set back, the other stops while the machine sleeps.
-func (c *collection) notTooOld(since time.Time) error {
+func (c *remoteC) notTooOld(since time.Time) error {
 	if c.records.Ring == 0 {
 		return nil
 	}
@@ -23,7 +23,7 @@ func (c *collection) notTooOld(since time.Time) error {
 }
 
 // clock returns the time where it is wanted for notTooOld.
-func (c *collection) clock() time.Time {
+func (c *remoteC) clock() time.Time {
 	if c.records.Ring == 0 {
 		return time.Time{}
 	}
@@ -31,4 +31,4 @@ func (c *collection) clock() time.Time {
 }
 
 // maxAge is how old a conditional write on a record may be when it is sent.
-func (c *collection) maxAge() time.Duration { return min(c.retention/3, time.Hour) }
+func (c *remoteC) maxAge() time.Duration { return min(c.retention/3, time.Hour) }

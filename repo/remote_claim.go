@@ -13,7 +13,7 @@ const patience = 16
 
 // claim puts a claim under the token of a write. Another one that is in the way is
 // taken over if nobody has it any more (C1).
-func (c *collection) claim(ctx context.Context, k *call, token driver.Token, p *looseOp, w *write) error {
+func (c *remoteC) claim(ctx context.Context, k *call, token driver.Token, p *looseOp, ch *change) error {
 	for attempt := 0; ; attempt++ {
 		refusal, err := c.sendLoose(ctx, k, token, &p.Op)
 		if err == nil && refusal != nil && refusal.Row.Rev == token { // an earlier sending did it
@@ -25,7 +25,7 @@ func (c *collection) claim(ctx context.Context, k *call, token driver.Token, p *
 		p.If, p.Rev = driver.Absent, driver.Token{}
 		if !refusal.Row.Rev.IsZero() {
 			refusal.Row.Key = p.Row.Key
-			if err := c.clear(ctx, k, p, w, &refusal.Row, attempt); err != nil {
+			if err := c.clear(ctx, k, p, ch, &refusal.Row, attempt); err != nil {
 				return err
 			}
 		}
@@ -40,7 +40,7 @@ func (c *collection) claim(ctx context.Context, k *call, token driver.Token, p *
 
 // confirmClaim makes sure that a claim which is there lasts as long as one that was
 // acknowledged, as confirm does for a record. A refusal says that it is there no more.
-func (c *collection) confirmClaim(ctx context.Context, k *call, token driver.Token, p *looseOp) (*driver.Refusal, error) {
+func (c *remoteC) confirmClaim(ctx context.Context, k *call, token driver.Token, p *looseOp) (*driver.Refusal, error) {
 	if !c.store.facts.Waits {
 		return nil, nil
 	}
@@ -61,23 +61,23 @@ func (e *overtaken) Unwrap() error { return driver.ErrConflict }
 
 // clear looks at a claim in the way. It returns nil when p may be sent again, made
 // such that it takes over what is dead.
-func (c *collection) clear(ctx context.Context, k *call, p *looseOp, w *write, row *driver.Row, attempt int) error {
+func (c *remoteC) clear(ctx context.Context, k *call, p *looseOp, ch *change, row *driver.Row, attempt int) error {
 	j, err := c.judge(ctx, k, p.x, row)
 	if err != nil {
 		return err
 	}
 	switch {
-	case j.standing == live && j.owner == w.key:
+	case j.standing == live && j.owner == ch.key:
 		return &overtaken{j.row}
 	case j.standing == live && !k.isPast(j.row.Expires):
-		return c.taken(p.x, j.owner, w)
+		return taken(c.layoutC, p.x, j.owner, ch)
 	case j.standing == live:
-		_, err = c.reclaimRow(ctx, k, &j.row, j.since)
+		_, err = c.expire(ctx, k, &j.row, j.since)
 		return err
 	case j.standing == dead:
 		p.If, p.Rev = driver.AtRev, row.Rev
 		return nil
-	case attempt < patience && j.owner != w.key:
+	case attempt < patience && j.owner != ch.key:
 		return nil
 	}
 	_, err = c.fence(ctx, k, j.owner, j.base, j.since)

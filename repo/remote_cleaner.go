@@ -20,7 +20,7 @@ const farewell = 5 * time.Second
 // A cleaner drops loose rows and claims that nobody needs, each once, when they are
 // due. Nobody waits for it.
 type cleaner struct {
-	store *Store
+	store *handle
 
 	mu      sync.Mutex
 	soon    []drop // at once
@@ -36,6 +36,9 @@ type drop struct {
 	op  driver.Op
 	due time.Time
 }
+
+// start makes the cleaner one that drops from a store.
+func (c *cleaner) start(store *handle) { c.store, c.wake = store, make(chan struct{}, 1) }
 
 // add leaves an op to the cleaner, to be done at once or when a scan that is under way
 // now must have ended.

@@ -33,7 +33,7 @@ type judgement struct {
 }
 
 // judge reads the record that a loose row or claim names, and says how it stands.
-func (c *collection) judge(ctx context.Context, k *call, x *index, row *driver.Row) (*judgement, error) {
+func (c *remoteC) judge(ctx context.Context, k *call, x *index, row *driver.Row) (*judgement, error) {
 	owner, err := c.recordKey(x, row)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (c *collection) judge(ctx context.Context, k *call, x *index, row *driver.R
 }
 
 // judgeBy is judge by the record that a row names, which was read since a time.
-func (c *collection) judgeBy(x *index, row, record *driver.Row, since time.Time) (*judgement, error) {
+func (c *remoteC) judgeBy(x *index, row, record *driver.Row, since time.Time) (*judgement, error) {
 	entry, token, err := x.cutToken(row)
 	if err != nil {
 		return nil, err
@@ -71,7 +71,7 @@ func (c *collection) judgeBy(x *index, row, record *driver.Row, since time.Time)
 
 // hasEntry reports whether a record, expired or not, has an entry with a token in a
 // loose index.
-func (c *collection) hasEntry(x *index, row *driver.Row, entry driver.Key, token driver.Token) (bool, error) {
+func (c *remoteC) hasEntry(x *index, row *driver.Row, entry driver.Key, token driver.Token) (bool, error) {
 	if row.Rev.IsZero() || row.Dead {
 		return false, nil
 	}
@@ -83,9 +83,9 @@ func (c *collection) hasEntry(x *index, row *driver.Row, entry driver.Key, token
 	if err != nil {
 		return false, err
 	}
-	b := newBuilder()
+	b := newEntryMaker()
 	defer b.release()
-	entries, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
+	entries, err := b.storedEntries(nil, c.layoutC, x, &row.Key, rec.vals)
 	if err != nil {
 		return false, err
 	}
@@ -97,7 +97,7 @@ func (c *collection) hasEntry(x *index, row *driver.Row, entry driver.Key, token
 // fence makes sure that no commit on a base ever comes (F1). It returns the Rev that the record
 // has then. Whether it was done the record tells when it is read again.
 // Since is from before the reading that base is of.
-func (c *collection) fence(ctx context.Context, k *call, key driver.Key, base driver.Token, since time.Time) (driver.Token, error) {
+func (c *remoteC) fence(ctx context.Context, k *call, key driver.Key, base driver.Token, since time.Time) (driver.Token, error) {
 	token := driver.NewToken() // another one each time, or a late copy could bring it back
 	op := driver.Op{Do: driver.Fence, Table: c.records, If: driver.AtRev, Rev: base,
 		Row: driver.Row{Key: key, Expires: c.store.nowMillis() + c.retention.Milliseconds()}}

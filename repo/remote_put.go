@@ -17,11 +17,11 @@ import (
 
 // putAll puts what b has to put before a commit (W3), side by side. Until it
 // returns nil the commit must not be sent.
-func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []write) error {
+func (c *remoteC) putAll(ctx context.Context, k *call, b *builder) error {
 	if len(b.puts) == 0 {
 		return nil
 	}
-	if err := c.sharedClaim(b, writes); err != nil {
+	if err := b.sharedClaim(c.layoutC); err != nil {
 		return err
 	}
 	errs := make([]error, len(b.puts))
@@ -29,14 +29,14 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 		k.within = true
 		p := &b.puts[i]
 		if p.x.Unique {
-			errs[i] = c.claim(ctx, k, b.token, p, &writes[p.owner])
+			errs[i] = c.claim(ctx, k, b.token, p, b.changes[p.owner])
 		} else {
 			_, errs[i] = c.sendLoose(ctx, k, b.token, &p.Op)
 		}
 	})
 	for i, err := range errs {
 		if err != nil {
-			return ofKeyOnce(writes[b.puts[i].owner].key, err)
+			return ofKeyOnce(b.changes[b.puts[i].owner].key, err)
 		}
 	}
 	return nil
@@ -44,7 +44,7 @@ func (c *collection) putAll(ctx context.Context, k *call, b *builder, writes []w
 
 // sendLoose sends a commit of one row or claim, and the same again while it cannot
 // be known whether it was done: that does no harm, however late the first one is.
-func (c *collection) sendLoose(ctx context.Context, k *call, token driver.Token, op *driver.Op) (*driver.Refusal, error) {
+func (c *remoteC) sendLoose(ctx context.Context, k *call, token driver.Token, op *driver.Op) (*driver.Refusal, error) {
 	for attempt := 0; ; attempt++ {
 		refusal, err := c.store.commit(ctx, k, token, []driver.Op{*op})
 		if !errors.Is(err, driver.ErrUnknownOutcome) {
@@ -57,16 +57,16 @@ func (c *collection) sendLoose(ctx context.Context, k *call, token driver.Token,
 }
 
 // dropOwn drops what was put for a commit that did not happen and never will (W7).
-func (c *collection) dropOwn(b *builder) {
+func (c *remoteC) dropOwn(b *builder) {
 	for i := range b.puts {
 		p := &b.puts[i]
-		c.store.cleaner.add(p.x.dropOf(p.Row.Key, b.token), false)
+		c.cleaner.add(p.x.dropOf(p.Row.Key, b.token), false)
 	}
 }
 
 // dropOld drops the entries that a commit took out of its records (W6).
-func (c *collection) dropOld(b *builder) {
+func (c *remoteC) dropOld(b *builder) {
 	for i := range b.drops {
-		c.store.cleaner.add(b.drops[i].Op, !b.drops[i].x.Unique)
+		c.cleaner.add(b.drops[i].Op, !b.drops[i].x.Unique)
 	}
 }

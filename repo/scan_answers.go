@@ -7,16 +7,16 @@ import (
 
 // answers returns an error if what was read by a plan may lack something: because the schema
 // was changed meanwhile, or because records lack fields by now that all had before.
-func (c *collection) answers(ctx context.Context, p *plan) error {
+func (c *reader) answers(ctx context.Context, p *plan) error {
 	if err := c.holds(ctx); err != nil {
 		return err
 	}
-	now := c.shared.presence.Load()
-	if p.x == nil || p.known == now {
+	n := c.planner()
+	if p.x == nil || p.known == n.known.presence {
 		return nil
 	}
-	if fixed, _, _ := c.fitsTable(&p.bound, p.x); c.lacksRows(&p.bound, p.x, fixed, now) {
-		return fmt.Errorf("while it was read, another program wrote records without a field: %w", c.lackingRows(&p.bound, p.x, now))
+	if fixed, _, _ := n.fitsTable(&p.bound, p.x); n.lacksRows(&p.bound, p.x, fixed) {
+		return fmt.Errorf("while it was read, another program wrote records without a field: %w", n.lackingRows(&p.bound, p.x))
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (b *readBuffer) wipe(n int) {
 }
 
 // oneKey makes the key of parts the only one to read. Their values stay in b.parts.
-func (b *readBuffer) oneKey(c *collection, parts Key) (err error) {
+func (b *readBuffer) oneKey(c *reader, parts []any) (err error) {
 	var key driver.Key
 	if key, b.parts, err = c.keyIn(b.parts, parts); err == nil {
 		b.keys = append(b.keys, key)

@@ -7,17 +7,17 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
+func (c *reader) count(ctx context.Context, k *call, q queryDef) (int, error) {
 	if ctx == nil {
 		return 0, errNoContext
 	}
-	p, err := c.plan(q, c.keyAccess)
+	p, err := c.planner().plan(q, c.keyAccess)
 	if err != nil || p.empty() {
 		return 0, err
 	}
-	if c.needsRecords(p.x) {
+	if c.known().needsRecords(p.x) {
 		n := 0
-		err := c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(*record, position) (bool, error) {
+		err := c.matching(ctx, k, &p, maskWith(c.layoutC, []int{}, &p.bound), func(*record, position) (bool, error) {
 			n++
 			return true, nil
 		})
@@ -50,7 +50,7 @@ func (c *collection) count(ctx context.Context, k *call, q Query) (int, error) {
 }
 
 // countRows counts the rows of a run that have not expired.
-func (c *collection) countRows(ctx context.Context, k *call, p *plan) (n int, err error) {
+func (c *reader) countRows(ctx context.Context, k *call, p *plan) (n int, err error) {
 	for _, err := range c.rows(ctx, k, p, p.limit) {
 		if err != nil {
 			return 0, err
@@ -62,16 +62,16 @@ func (c *collection) countRows(ctx context.Context, k *call, p *plan) (n int, er
 	return n, c.answers(ctx, p)
 }
 
-func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key) bool) error {
+func (c *reader) keys(ctx context.Context, k *call, q queryDef, yield func([]any) bool) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	p, err := c.plan(q, c.keyAccess)
+	p, err := c.planner().plan(q, c.keyAccess)
 	if err != nil || p.empty() {
 		return err
 	}
-	if c.needsRecords(p.x) {
-		err := c.matching(ctx, k, &p, c.maskWith([]int{}, &p.bound), func(rec *record, _ position) (bool, error) {
+	if c.known().needsRecords(p.x) {
+		err := c.matching(ctx, k, &p, maskWith(c.layoutC, []int{}, &p.bound), func(rec *record, _ position) (bool, error) {
 			return yield(keyFrom(rec.vals[:len(c.key)])), nil
 		})
 		return cmp.Or(err, c.answers(ctx, &p))
@@ -96,12 +96,4 @@ func (c *collection) keys(ctx context.Context, k *call, q Query, yield func(Key)
 		}
 	}
 	return c.answers(ctx, &p)
-}
-
-// mayExpire reports whether there may be records that expire, as far as is known.
-func (c *collection) mayExpire() bool {
-	if c.shared == nil { // no store is looked at
-		return c.expires
-	}
-	return c.shared.expires.Load()
 }

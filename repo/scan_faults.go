@@ -30,7 +30,7 @@ func (f *faults) add(err error) {
 }
 
 // of takes the error of a row of a table.
-func (f *faults) of(c *collection, t *driver.Table, key driver.Key, err error) {
+func (f *faults) of(c *layoutC, t *driver.Table, key driver.Key, err error) {
 	if k, ok := errors.AsType[*keyed](err); ok {
 		err = k.err // the text says which
 	}
@@ -82,10 +82,10 @@ func isOfRow(err error) bool {
 
 // each calls do for every row of a table. Rows that cannot be read, and those with which do
 // fails because of what they are, become faults and keep nobody from the others.
-func (c *collection) each(ctx context.Context, k *call, f *faults, t *driver.Table, do func(*driver.Row) error) error {
+func (c *reader) each(ctx context.Context, k *call, f *faults, t *driver.Table, do func(*driver.Row) error) error {
 	return c.eachChunk(ctx, k, f, t, func(rows []driver.Row) error {
 		for i := range rows {
-			if err := f.take(c, t, rows[i].Key, do(&rows[i])); err != nil {
+			if err := f.take(c.layoutC, t, rows[i].Key, do(&rows[i])); err != nil {
 				return err
 			}
 		}
@@ -94,7 +94,7 @@ func (c *collection) each(ctx context.Context, k *call, f *faults, t *driver.Tab
 }
 
 // eachChunk is each for all rows of a chunk at once.
-func (c *collection) eachChunk(ctx context.Context, k *call, f *faults, t *driver.Table, do func([]driver.Row) error) error {
+func (c *reader) eachChunk(ctx context.Context, k *call, f *faults, t *driver.Table, do func([]driver.Row) error) error {
 	from, ahead := k.way.from(t)
 	if !ahead {
 		return nil
@@ -115,7 +115,7 @@ func (c *collection) eachChunk(ctx context.Context, k *call, f *faults, t *drive
 }
 
 // take makes an error that is about the row of a key a fault, and returns any other.
-func (f *faults) take(c *collection, t *driver.Table, key driver.Key, err error) error {
+func (f *faults) take(c *layoutC, t *driver.Table, key driver.Key, err error) error {
 	if err == nil || !isOfRow(err) {
 		return err
 	}

@@ -3,7 +3,6 @@ package repo
 import (
 	"cmp"
 	"context"
-	"iter"
 	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -12,27 +11,12 @@ import (
 // A position is where in a run of rows a record was found: the row's Sort.
 type position string
 
-func (v view[T]) seq(ctx context.Context, op string, q Query) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		k := v.c.begin(op)
-		stopped := false
-		err := v.find(ctx, &k, q, func(t *T, _ position) bool {
-			stopped = !yield(*t, nil)
-			return !stopped
-		})
-		if err = v.c.end(&k, nil, err); err != nil && !stopped {
-			var zero T
-			yield(zero, err)
-		}
-	}
-}
-
 // find calls yield for each record found until it returns false.
-func (v view[T]) find(ctx context.Context, k *call, q Query, yield func(*T, position) bool) error {
+func (v view[T]) find(ctx context.Context, k *call, q queryDef, yield func(*T, position) bool) error {
 	if ctx == nil {
 		return errNoContext
 	}
-	p, err := v.c.plan(q, v.by)
+	p, err := v.c.planner().plan(q, v.by)
 	if err != nil {
 		return err
 	}
@@ -48,7 +32,7 @@ func (v view[T]) findBy(ctx context.Context, k *call, p *plan, yield func(*T, po
 	case p.covered:
 		err = v.findCovered(ctx, k, p, yield)
 	default:
-		v.mask = v.c.maskWith(v.mask, &p.bound)
+		v.mask = maskWith(v.c.layoutC, v.mask, &p.bound)
 		if p.x.Unique && p.equal == len(p.x.part)+len(p.x.sort) {
 			err = v.findOwner(ctx, k, p, yield)
 		} else {
@@ -90,7 +74,7 @@ func (v view[T]) findCovered(ctx context.Context, k *call, p *plan, yield func(*
 }
 
 // recordOfRow returns the record that a row that covers it says.
-func (c *collection) recordOfRow(b *readBuffer, p *plan, row *driver.Row) (record, error) {
+func (c *reader) recordOfRow(b *readBuffer, p *plan, row *driver.Row) (record, error) {
 	vals := b.vals[:0]
 	key := row.Key
 	var err error
@@ -123,7 +107,7 @@ func (c *collection) recordOfRow(b *readBuffer, p *plan, row *driver.Row) (recor
 }
 
 // keyValues takes fields of the record from the key columns of an index row.
-func (c *collection) keyValues(vals []driver.Value, x *index, row *driver.Row) ([]driver.Value, error) {
+func (c *reader) keyValues(vals []driver.Value, x *index, row *driver.Row) ([]driver.Value, error) {
 	n := len(vals)
 	vals, _, err := driver.ParseParts(vals, row.Key.Partition, x.table.Partition[:len(x.part)])
 	if err != nil {

@@ -16,7 +16,7 @@ type found struct {
 
 // A match is the reading of the records that the rows of a run name.
 type match struct {
-	c     *collection
+	c     *reader
 	k     *call
 	whole *plan
 	mask  []int
@@ -28,10 +28,10 @@ type match struct {
 // matching reads the rows of a run in batches, and the records of each batch at once.
 // It calls yield for those that meet the conditions, as they are now; mask is that of
 // the fields that yield wants, those of the conditions included.
-func (c *collection) matching(ctx context.Context, k *call, p *plan, mask []int, yield func(*record, position) (bool, error)) error {
+func (c *reader) matching(ctx context.Context, k *call, p *plan, mask []int, yield func(*record, position) (bool, error)) error {
 	m := match{c: c, k: k, whole: p, mask: mask, yield: yield}
 	if p.x != nil && p.x.loose {
-		m.mask, m.seen = c.maskFor(mask, p.x), map[driver.Key]bool{}
+		m.mask, m.seen = maskFor(c.layoutC, mask, p.x), map[driver.Key]bool{}
 	}
 	run, b := *p, newReadBuffer(0)
 	defer b.release()
@@ -58,7 +58,7 @@ func (c *collection) matching(ctx context.Context, k *call, p *plan, mask []int,
 }
 
 // foundIn appends to list the records that the next live rows of a run name.
-func (c *collection) foundIn(ctx context.Context, k *call, list []found, p *plan, size int) ([]found, error) {
+func (c *reader) foundIn(ctx context.Context, k *call, list []found, p *plan, size int) ([]found, error) {
 	list = slices.Grow(list, min(size, 32))
 	for row, err := range c.rows(ctx, k, p, size) {
 		if err != nil {
@@ -79,7 +79,7 @@ func (c *collection) foundIn(ctx context.Context, k *call, list []found, p *plan
 
 // foundBy returns what a row of an index names. The place of a loose row is that of
 // all rows of the same entry, whatever their tokens.
-func (c *collection) foundBy(x *index, row *driver.Row) (found, error) {
+func (c *reader) foundBy(x *index, row *driver.Row) (found, error) {
 	key, err := c.recordKey(x, row)
 	if err != nil || !x.loose {
 		return found{key: key, at: position(row.Key.Sort)}, err
@@ -111,7 +111,7 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan, rows []foun
 		if !p.matches(rec.vals) {
 			continue
 		}
-		has, err := p.holds(c, &b.rows[i])
+		has, err := holdsClaim(p, c.layoutC, &b.rows[i])
 		if has && err == nil {
 			has, err = m.belongs(rows, i, &rec)
 		}
@@ -144,9 +144,9 @@ func (m *match) belongs(rows []found, i int, rec *record) (bool, error) {
 		return true, nil
 	}
 	p, f := m.whole, &rows[i]
-	b := newBuilder()
+	b := newEntryMaker()
 	defer b.release()
-	entries, err := b.storedEntries(nil, m.c, p.x, &f.key, rec.vals)
+	entries, err := b.storedEntries(nil, m.c.layoutC, p.x, &f.key, rec.vals)
 	if err != nil {
 		return false, err
 	}

@@ -9,7 +9,7 @@ import (
 // placeOf returns the place of a row of a run: its own Sort or, in a native index, that
 // of the entry by which the record is there. There is none if the record, which another
 // program wrote, has no such entry.
-func (c *collection) placeOf(p *plan, row *driver.Row) (position, error) {
+func (c *reader) placeOf(p *plan, row *driver.Row) (position, error) {
 	if p.x == nil || !p.x.native {
 		return position(row.Key.Sort), nil
 	}
@@ -23,14 +23,14 @@ func (c *collection) placeOf(p *plan, row *driver.Row) (position, error) {
 }
 
 // placeIn is placeOf for a record that was taken out of its row.
-func (c *collection) placeIn(p *plan, key *driver.Key, vals []driver.Value) (position, error) {
-	b := newBuilder()
+func (c *reader) placeIn(p *plan, key *driver.Key, vals []driver.Value) (position, error) {
+	b := newEntryMaker()
 	defer b.release()
 	var err error
-	if b.after, err = b.storedEntries(b.after[:0], c, p.x, key, vals); err != nil {
+	if b.keys, err = b.storedEntries(b.keys[:0], c.layoutC, p.x, key, vals); err != nil {
 		return "", ofKey(*key, err)
 	}
-	for _, e := range b.after {
+	for _, e := range b.keys {
 		if e.Partition == p.parts[0].Partition && p.has(e.Sort) {
 			return position(e.Sort), nil
 		}
@@ -39,7 +39,7 @@ func (c *collection) placeIn(p *plan, key *driver.Key, vals []driver.Value) (pos
 }
 
 // bounds completes the span of a native index with the values of its ends.
-func (c *collection) bounds(p *plan, span *driver.Span) (err error) {
+func (c *reader) bounds(p *plan, span *driver.Span) (err error) {
 	if p.x == nil || !p.x.native {
 		return nil
 	}
@@ -51,7 +51,7 @@ func (c *collection) bounds(p *plan, span *driver.Span) (err error) {
 
 // boundOf returns the end of a run that a text stands for: columns of entries, or what
 // comes after them. "" is the end of the partition on that side, which needs no bound.
-func (c *collection) boundOf(p *plan, partition, text string) (*driver.Bound, error) {
+func (c *reader) boundOf(p *plan, partition, text string) (*driver.Bound, error) {
 	if text == "" {
 		return nil, nil
 	}

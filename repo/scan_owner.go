@@ -49,7 +49,7 @@ func (v view[T]) findOwner(ctx context.Context, k *call, p *plan, yield func(*T,
 
 // claimant returns the key of the record that a claim names, and the claim's Rev;
 // it is zero when there is none.
-func (c *collection) claimant(ctx context.Context, k *call, p *plan) (driver.Key, driver.Token, error) {
+func (c *reader) claimant(ctx context.Context, k *call, p *plan) (driver.Key, driver.Token, error) {
 	for row, err := range c.rows(ctx, k, p, 1) {
 		if err != nil {
 			return driver.Key{}, driver.Token{}, err
@@ -60,8 +60,8 @@ func (c *collection) claimant(ctx context.Context, k *call, p *plan) (driver.Key
 	return driver.Key{}, driver.Token{}, nil
 }
 
-// holds reports whether a record has the claim that a plan found it by.
-func (p *plan) holds(c *collection, row *driver.Row) (bool, error) {
+// holdsClaim reports whether a record has the claim that a plan found it by.
+func holdsClaim(p *plan, c *layoutC, row *driver.Row) (bool, error) {
 	if p.claim.IsZero() {
 		return true, nil
 	}

@@ -10,53 +10,55 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func (v view[T]) page(ctx context.Context, q Query, cursor string) (Page[T], error) {
-	k := v.c.begin("page")
-	page, err := v.readPage(ctx, &k, q, cursor)
-	return page, v.c.end(&k, nil, err)
+// A page is a part of what a query finds: repo.Page.
+type page[T any] struct {
+	Items []T
+	Next  string
+	Prev  string
 }
 
-func (v view[T]) readPage(ctx context.Context, k *call, q Query, cursor string) (Page[T], error) {
+// readPage returns the page that a cursor names.
+func (v view[T]) readPage(ctx context.Context, k *call, q queryDef, cursor string) (page[T], error) {
 	if ctx == nil {
-		return Page[T]{}, errNoContext
+		return page[T]{}, errNoContext
 	}
-	var page Page[T]
+	var out page[T]
 	if q.limit == 0 {
 		q.limit = defaultPage
 	}
-	p, err := v.c.plan(q, v.by)
+	p, err := v.c.planner().plan(q, v.by)
 	if err != nil {
-		return page, err
+		return out, err
 	}
 	back, at, err := v.c.parseCursor(&p, cursor)
 	if err != nil {
-		return page, err
+		return out, err
 	}
 	seal := v.c.sealer(&p)
-	p.enter(back, at, cursor != "")
+	enter(&p, back, at, cursor != "")
 	size := p.limit
 	p.limit++ // one more tells whether there is another page
 	sorts := make([]position, 0, min(size, 256))
 	err = v.findBy(ctx, k, &p, func(t *T, at position) bool {
-		page.Items, sorts = append(page.Items, *t), append(sorts, at)
+		out.Items, sorts = append(out.Items, *t), append(sorts, at)
 		return true
 	})
 	if err != nil {
-		return Page[T]{}, err
+		return page[T]{}, err
 	}
-	more := len(page.Items) > size
+	more := len(out.Items) > size
 	if more {
-		page.Items, sorts = page.Items[:size], sorts[:size]
+		out.Items, sorts = out.Items[:size], sorts[:size]
 	}
-	page.finish(sorts, back, more, cursor != "", seal)
+	out.finish(sorts, back, more, cursor != "", seal)
 	if len(sorts) == 0 && cursor != "" {
-		page.leadBack(back, at, !p.reverse, seal)
+		out.leadBack(back, at, !p.reverse, seal)
 	}
-	return page, nil
+	return out, nil
 }
 
 // enter narrows a plan to the rows behind a cursor, or before it.
-func (p *plan) enter(back bool, at string, some bool) {
+func enter(p *plan, back bool, at string, some bool) {
 	if back {
 		p.reverse = !p.reverse
 	}
@@ -66,25 +68,25 @@ func (p *plan) enter(back bool, at string, some bool) {
 }
 
 // finish puts the items in order and makes the cursors.
-func (page *Page[T]) finish(sorts []position, back, more, entered bool, seal func(back bool, at position) string) {
+func (out *page[T]) finish(sorts []position, back, more, entered bool, seal func(back bool, at position) string) {
 	if back {
-		slices.Reverse(page.Items)
+		slices.Reverse(out.Items)
 		slices.Reverse(sorts)
 	}
 	if len(sorts) == 0 {
 		return
 	}
 	if more || back {
-		page.Next = seal(false, sorts[len(sorts)-1])
+		out.Next = seal(false, sorts[len(sorts)-1])
 	}
 	if back && more || !back && entered {
-		page.Prev = seal(true, sorts[0])
+		out.Prev = seal(true, sorts[0])
 	}
 }
 
 // leadBack makes the cursor of an empty page to where it was reached from, the
 // record at that place included. Reverse is how the page that it leads to is read.
-func (page *Page[T]) leadBack(back bool, at string, reverse bool, seal func(back bool, at position) string) {
+func (out *page[T]) leadBack(back bool, at string, reverse bool, seal func(back bool, at position) string) {
 	if at == "" {
 		return
 	}
@@ -94,16 +96,16 @@ func (page *Page[T]) leadBack(back bool, at string, reverse bool, seal func(back
 		place = position(at[:last] + string(at[last]-1)) // driver.After of it is at
 	}
 	if back {
-		page.Next = seal(false, place)
+		out.Next = seal(false, place)
 	} else {
-		page.Prev = seal(true, place)
+		out.Prev = seal(true, place)
 	}
 }
 
 const cursorVersion = 1
 
 // sealer returns a function that makes cursors of a plan's query.
-func (c *collection) sealer(p *plan) func(back bool, at position) string {
+func (c *reader) sealer(p *plan) func(back bool, at position) string {
 	sum := c.queryText(p)
 	return func(back bool, at position) string {
 		head := []byte{cursorVersion, 0}
@@ -111,12 +113,12 @@ func (c *collection) sealer(p *plan) func(back bool, at position) string {
 			head[1] = 1
 		}
 		body := append(head, at...)
-		return base64.RawURLEncoding.EncodeToString(append(body, c.store.seal(body, sum)...))
+		return base64.RawURLEncoding.EncodeToString(append(body, seal(c.store, body, sum)...))
 	}
 }
 
 // queryText returns what a cursor must agree with: collection, table, run, order.
-func (c *collection) queryText(p *plan) []byte {
+func (c *reader) queryText(p *plan) []byte {
 	text := []byte(p.table.Name)
 	for _, s := range []string{p.parts[0].Partition, p.from, p.to} {
 		text = append(append(text, 0), s...)
@@ -128,7 +130,7 @@ func (c *collection) queryText(p *plan) []byte {
 }
 
 // parseCursor returns the direction and position of a cursor of the plan's query.
-func (c *collection) parseCursor(p *plan, cursor string) (back bool, at string, err error) {
+func (c *reader) parseCursor(p *plan, cursor string) (back bool, at string, err error) {
 	if cursor == "" {
 		return false, "", nil
 	}
@@ -136,12 +138,12 @@ func (c *collection) parseCursor(p *plan, cursor string) (back bool, at string, 
 		return false, "", badCursor("is longer than any of ours")
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	size := c.store.sealSize()
+	size := sealSize(c.store)
 	if err != nil || len(raw) < 2+size || raw[0] != cursorVersion || raw[1] > 1 {
 		return false, "", badCursor("is damaged")
 	}
 	body, sum := raw[:len(raw)-size], raw[len(raw)-size:]
-	if !hmac.Equal(sum, c.store.seal(body, c.queryText(p))) {
+	if !hmac.Equal(sum, seal(c.store, body, c.queryText(p))) {
 		return false, "", badCursor("belongs to another query or was changed")
 	}
 	return raw[1] == 1, string(body[2:]), nil

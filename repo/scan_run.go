@@ -10,7 +10,7 @@ import (
 
 // rows yields the live rows of a run, those of several buckets merged in order.
 // Limit bounds the rows of each partition; 0 leaves that to the loop.
-func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter.Seq2[*driver.Row, error] {
+func (c *reader) rows(ctx context.Context, k *call, p *plan, limit int) iter.Seq2[*driver.Row, error] {
 	seqs := make([]iter.Seq2[*driver.Row, error], len(p.parts))
 	for i, part := range p.parts {
 		span := driver.Span{Table: p.table, Key: part, Reverse: p.reverse, Limit: limit, Mask: p.mask}
@@ -25,7 +25,7 @@ func (c *collection) rows(ctx context.Context, k *call, p *plan, limit int) iter
 
 // fresh yields the rows of a span that have not expired, at most as many as its
 // limit: it goes on where expired ones have used that up.
-func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Span) iter.Seq2[*driver.Row, error] {
+func (c *reader) fresh(ctx context.Context, k *call, p *plan, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		left, more, err := span.Limit, true, error(nil)
 		for stuck := 0; more && err == nil; {
@@ -46,7 +46,7 @@ func (c *collection) fresh(ctx context.Context, k *call, p *plan, span driver.Sp
 
 // freshOnce is fresh for one range. If more is true, span is what is left: what lies
 // behind the limit, or begins with a row that expired while the range was read.
-func (c *collection) freshOnce(ctx context.Context, k *call, p *plan, span *driver.Span, left *int, yield func(*driver.Row, error) bool) (more bool, err error) {
+func (c *reader) freshOnce(ctx context.Context, k *call, p *plan, span *driver.Span, left *int, yield func(*driver.Row, error) bool) (more bool, err error) {
 	if err := c.bounds(p, span); err != nil {
 		return false, err
 	}

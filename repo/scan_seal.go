@@ -12,7 +12,7 @@ const (
 
 // seal binds a text that goes to clients, a cursor's or an outcome's, to what it is for: by an
 // HMAC with [Options.CursorKey], by a checksum without, which anybody can make.
-func (s *Store) seal(body, purpose []byte) []byte {
+func seal(s *handle, body, purpose []byte) []byte {
 	if key := s.opts.CursorKey; len(key) > 0 {
 		m := hmac.New(sha256.New, key)
 		m.Write(body)
@@ -28,7 +28,7 @@ func (s *Store) seal(body, purpose []byte) []byte {
 }
 
 // sealSize returns how many bytes seal returns.
-func (s *Store) sealSize() int {
+func sealSize(s *handle) int {
 	if len(s.opts.CursorKey) > 0 {
 		return macSize
 	}

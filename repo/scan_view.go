@@ -2,7 +2,6 @@ package repo
 
 import (
 	"context"
-	"fmt"
 	"reflect"
 	"sync"
 
@@ -11,7 +10,7 @@ import (
 
 // A view is how records are read: as which type, and with which fields.
 type view[T any] struct {
-	c     *collection
+	c     *reader
 	shape *shape
 	mask  []int    // ordinals of the fields to read from a record; nil is all
 	by    []access // how to read the records, then each index
@@ -19,32 +18,51 @@ type view[T any] struct {
 	scratch *sync.Pool // of *T
 }
 
+// newView returns how records are read as a shape; mask is that of the fields of a record, nil for all.
+func newView[T any](c *reader, sh *shape, mask []int) view[T] {
+	return view[T]{c: c, shape: sh, mask: mask, by: accesses(c.layoutC, sh), scratch: newScratch[T]()}
+}
+
 // newScratch returns a pool of zero records. A record that is decoded has to be on
 // the heap, and on its way to the caller it need not be a new one.
 func newScratch[T any]() *sync.Pool { return &sync.Pool{New: func() any { return new(T) }} }
 
-func (v view[T]) get(ctx context.Context, op string, key Key) (T, error) {
-	k := v.c.begin(op)
+// get returns the record under a key, or ErrNotFound.
+func (v view[T]) get(ctx context.Context, k *call, key []any) (T, error) {
+	var out, zero T
 	b := newReadBuffer(1)
 	defer b.release()
 	err := b.oneKey(v.c, key)
 	if err == nil {
-		err = v.c.store.get(ctx, &k, v.c.records, b.keys, v.mask, b.rows)
+		err = v.c.store.get(ctx, k, v.c.records, b.keys, v.mask, b.rows)
 	}
 	if err == nil {
 		err = v.c.holds(ctx)
 	}
-	var out, zero T
 	if err == nil {
 		var ok bool
 		scratch := v.scratch.Get().(*T)
-		if ok, err = v.decode(&k, b, &b.rows[0], b.parts, scratch); err == nil && !ok {
+		if ok, err = v.decode(k, b, &b.rows[0], b.parts, scratch); err == nil && !ok {
 			err = driver.ErrNotFound
 		}
 		out, *scratch = *scratch, zero
 		v.scratch.Put(scratch)
 	}
-	return out, v.c.end(&k, key, err)
+	return out, err
+}
+
+// exists reports whether there is a record under a key.
+func (c *reader) exists(ctx context.Context, k *call, key []any) (bool, error) {
+	b := newReadBuffer(1)
+	defer b.release()
+	err := b.oneKey(c, key)
+	if err == nil {
+		err = c.store.get(ctx, k, c.records, b.keys, []int{}, b.rows)
+	}
+	if err == nil {
+		err = c.holds(ctx)
+	}
+	return err == nil && c.isLive(k, &b.rows[0]), err
 }
 
 // decode fills out from a row of the Records table whose key has the values parts;
@@ -73,7 +91,7 @@ func (v view[T]) parse(k *call, b *readBuffer, row *driver.Row, key driver.Key, 
 
 // valuesOf returns a row of the Records table as a record whose values belong to
 // the buffer.
-func (c *collection) valuesOf(b *readBuffer, row *driver.Row, parts []driver.Value, mask []int) record {
+func (c *reader) valuesOf(b *readBuffer, row *driver.Row, parts []driver.Value, mask []int) record {
 	vals := append(b.vals[:0], parts...)
 	if mask == nil {
 		vals = append(vals, row.Fields...)
@@ -86,20 +104,6 @@ func (c *collection) valuesOf(b *readBuffer, row *driver.Row, parts []driver.Val
 	}
 	b.vals = vals
 	return record{vals: vals, extra: row.Extra, expires: row.Expires, version: versionOf(row)}
-}
-
-func (v view[T]) getMany(ctx context.Context, op string, keys []Key) ([]T, []bool, error) {
-	k := v.c.begin(op)
-	dks := make([]driver.Key, len(keys))
-	for i, key := range keys {
-		dk, err := v.c.keyOf(key)
-		if err != nil {
-			return nil, nil, v.c.end(&k, key, fmt.Errorf("key %d: %w", i, err))
-		}
-		dks[i] = dk
-	}
-	out, found, err := v.readKeys(ctx, &k, dks)
-	return out, found, v.c.end(&k, nil, err)
 }
 
 // readKeys reads the records under keys.
@@ -126,31 +130,31 @@ func (v view[T]) readKeys(ctx context.Context, k *call, keys []driver.Key) ([]T,
 	return out, found, nil
 }
 
-func (v view[T]) one(ctx context.Context, q Query) (T, error) {
-	k := v.c.begin("one")
-	var out T
+// one returns the one record that a query finds: ErrNotFound if it finds none, ErrInvalid if it
+// finds several.
+func (v view[T]) one(ctx context.Context, k *call, q queryDef) (T, error) {
+	var out, zero T
 	n := 0
-	err := v.find(ctx, &k, q.Limit(2), func(t *T, _ position) bool {
+	q.limit = 2
+	err := v.find(ctx, k, q, func(t *T, _ position) bool {
 		if n++; n == 1 {
 			out = *t
 		}
 		return true
 	})
 	switch {
-	case err == nil && n == 0:
-		err = driver.ErrNotFound
-	case err == nil && n > 1:
-		err = invalid("%s finds more than one record; use Find, or declare the index Unique", q.text(v.c.store.opts.Redact))
+	case err != nil:
+		return zero, err
+	case n == 0:
+		return zero, driver.ErrNotFound
+	case n > 1:
+		return zero, invalid("%s finds more than one record; use Find, or declare the index Unique", q.text(v.c.redact))
 	}
-	if err != nil {
-		var zero T
-		return zero, v.c.end(&k, nil, err)
-	}
-	return out, v.c.end(&k, nil, nil)
+	return out, nil
 }
 
 // recordOf returns a stored row as a record.
-func (c *collection) recordOf(row *driver.Row) (*record, error) {
+func (c *reader) recordOf(row *driver.Row) (*record, error) {
 	vals := make([]driver.Value, 0, len(c.cols))
 	vals, err := c.partsOf(vals, row.Key)
 	if err != nil {
@@ -164,6 +168,16 @@ func (c *collection) recordOf(row *driver.Row) (*record, error) {
 }
 
 // isLive reports whether there is a record in a row that k has read.
-func (c *collection) isLive(k *call, row *driver.Row) bool {
+func (c *reader) isLive(k *call, row *driver.Row) bool {
 	return !row.Rev.IsZero() && !row.Dead && !k.isPast(row.Expires)
+}
+
+// explain says how a query is answered.
+func (v view[T]) explain(q queryDef) (explanation, error) {
+	n := v.c.planner()
+	p, err := n.plan(q, v.by)
+	if err != nil {
+		return explanation{}, err
+	}
+	return n.explain(&p), nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -17,7 +18,7 @@ type scanned struct {
 
 // scanRows calls each for every live record that meets the conditions and has the
 // fields of the order, until it returns false.
-func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(scanned) (bool, error)) error {
+func (c *reader) scanRows(ctx context.Context, k *call, b *bound, each func(scanned) (bool, error)) error {
 	for chunk, err := range c.store.driver.Walk(k.walks(ctx), c.records, "") {
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 			if err != nil {
 				return ofKey(row.Key, err)
 			}
-			rec.vals = b.addUndeclared(rec.vals, rec.extra)
+			rec.vals = addUndeclared(b, rec.vals, rec.extra)
 			if missing(b.order, rec.vals) || !b.matches(rec.vals) {
 				continue
 			}
@@ -50,7 +51,7 @@ func (c *collection) scanRows(ctx context.Context, k *call, b *bound, each func(
 
 // addUndeclared appends the values of the undeclared fields that a query names. One without
 // an order is absent where the query sorts by it.
-func (b *bound) addUndeclared(vals []driver.Value, extra []driver.Pair) []driver.Value {
+func addUndeclared(b *bound, vals []driver.Value, extra []driver.Pair) []driver.Value {
 	for _, name := range b.undeclared {
 		var v driver.Value
 		if i := slices.IndexFunc(extra, func(p driver.Pair) bool { return p.Name == name }); i >= 0 {
@@ -97,7 +98,7 @@ func sortScan(b *bound, found []scanned) {
 // settleChunk is settle for the records of a walk that began when k noted the time. Those
 // that have expired are taken out of their rows, so that k judges the next chunk alike, and
 // so are those that cannot be read any more, which become faults.
-func (c *collection) settleChunk(ctx context.Context, k *call, f *faults, rows []driver.Row) error {
+func (c *reader) settleChunk(ctx context.Context, k *call, f *faults, rows []driver.Row) error {
 	began := k.now
 	defer func() { k.now = began }()
 	list, _ := k.expiredMeanwhile(c.store, rows)
@@ -118,13 +119,88 @@ func (c *collection) settleChunk(ctx context.Context, k *call, f *faults, rows [
 		if isOfRow(err) { // of which one is not known
 			one = c.store.get(ctx, k, c.records, keys[j:j+1], nil, again[j:j+1])
 		}
-		if e := f.take(c, c.records, keys[j], one); e != nil {
+		if e := f.take(c.layoutC, c.records, keys[j], one); e != nil {
 			return e
 		}
 		if one != nil || !c.isLive(k, &again[j]) {
 			again[j] = driver.Row{}
 		}
 		rows[i], rows[i].Key = again[j], keys[j]
+	}
+	return nil
+}
+
+// walk calls yield for each chunk of all records, with its mark, and with an error of those of it that
+// cannot be read.
+func (v view[T]) walk(ctx context.Context, k *call, mark string, yield func(items []T, mark string, err error) bool) error {
+	if ctx == nil {
+		return errNoContext
+	}
+	c, b := v.c, newReadBuffer(0)
+	defer b.release()
+	for chunk, err := range c.store.driver.Walk(k.walks(ctx), c.records, mark) {
+		var f faults
+		if err := f.unread(err); err != nil {
+			return err
+		}
+		k.got(len(chunk.Rows))
+		if err := c.settleChunk(ctx, k, &f, chunk.Rows); err != nil {
+			return err
+		}
+		items := make([]T, 0, len(chunk.Rows))
+		for i := range chunk.Rows {
+			var rec T
+			ok, err := v.parse(k, b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
+			if err != nil {
+				f.of(c.layoutC, c.records, chunk.Rows[i].Key, err)
+			} else if ok {
+				items = append(items, rec)
+			}
+		}
+		if !yield(items, chunk.Mark, f.with(nil)) {
+			break
+		}
+	}
+	return c.holds(ctx)
+}
+
+// scan calls yield for each record that a query finds among all.
+func (v view[T]) scan(ctx context.Context, k *call, q queryDef, yield func(*T) bool) error {
+	if ctx == nil {
+		return errNoContext
+	}
+	b, err := bindScan(v.c.layoutC, q)
+	if err != nil {
+		return err
+	}
+	var found []scanned
+	n := 0
+	var out T
+	err = v.c.scanRows(ctx, k, &b, func(rec scanned) (bool, error) {
+		if len(b.order) > 0 {
+			found = append(found, rec)
+			return true, trimScan(&b, &found)
+		}
+		if err := v.shape.decode(&rec.record, reflect.ValueOf(&out).Elem()); err != nil {
+			return false, ofKey(rec.key, err)
+		}
+		n++
+		return yield(&out) && n != b.limit, nil
+	})
+	if err != nil {
+		return err
+	}
+	sortScan(&b, found)
+	for i := range found {
+		if b.limit > 0 && i == b.limit {
+			break
+		}
+		if err := v.shape.decode(&found[i].record, reflect.ValueOf(&out).Elem()); err != nil {
+			return ofKey(found[i].key, err)
+		}
+		if !yield(&out) {
+			break
+		}
 	}
 	return nil
 }

@@ -26,9 +26,9 @@ func (s Sizes) Total() int64 {
 // Sizes returns what the collection occupies. A store that does not know is
 // ErrUnsupported.
 func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
-	k := r.begin("sizes")
-	s, err := r.sizes(ctx, &k)
-	return s, r.end(&k, nil, err)
+	k := r.c.begin("sizes")
+	s, err := r.c.sizes(ctx, &k)
+	return s, r.c.end(&k, nil, err)
 }
 
 func (c *collection) sizes(ctx context.Context, k *call) (Sizes, error) {

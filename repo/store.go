@@ -1,10 +1,7 @@
 package repo
 
 import (
-	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -54,18 +51,10 @@ type Event struct {
 // each backend and open all repositories on it; it may be used by many
 // goroutines at once.
 type Store struct {
-	driver driver.Store
-	facts  driver.Facts
-	opts   Options
-	cat    *driver.Table // the catalog
-
-	clockFits atomic.Bool // the server was asked for the time
-
-	cleaner    cleaner
-	background background
-
-	mu   sync.Mutex
-	open map[string]*shared // by collection
+	handle      handle
+	observe     func(Event)
+	cleaner     cleaner
+	collections registry
 }
 
 // NewStore returns a Store on a backend. The Store owns the backend: Close
@@ -74,54 +63,48 @@ func NewStore(backend driver.Store, opts *Options) *Store {
 	if isNil(backend) {
 		backend = noBackend{}
 	}
-	s := &Store{driver: backend, facts: backend.Facts(), cat: catalogTable(), open: map[string]*shared{}}
+	var o Options
 	if opts != nil {
-		s.opts = *opts
+		o = *opts
 	}
-	s.cleaner.store, s.cleaner.wake = s, make(chan struct{}, 1)
-	if s.opts.Now == nil {
-		s.opts.Now = time.Now
+	if o.Now == nil {
+		o.Now = time.Now
 	}
+	s := &Store{observe: o.Observe}
+	s.handle.driver, s.handle.facts, s.handle.cat = backend, backend.Facts(), catalogTable()
+	s.handle.opts = settings{Now: o.Now, Observed: o.Observe != nil, CursorKey: o.CursorKey, Redact: o.Redact}
+	s.cleaner.start(&s.handle)
 	return s
 }
 
 // Facts says what the store is and can do.
-func (s *Store) Facts() driver.Facts { return s.facts }
+func (s *Store) Facts() driver.Facts { return s.handle.facts }
 
 // Driver returns the backend, for what only the backend can do.
-func (s *Store) Driver() driver.Store { return s.driver }
+func (s *Store) Driver() driver.Store { return s.handle.driver }
 
 // Close waits for operations under way and releases the backend. Operations that
 // begin later fail with ErrClosed. What loose indexes left behind in the last minute
 // stays for Maintain, and so does what could not be removed in some seconds.
 func (s *Store) Close() error {
-	s.background.close()
+	s.handle.background.close()
 	s.cleaner.close()
-	if err := s.driver.Close(); err != nil {
-		return fmt.Errorf("repo close %s: %w", s.facts.Name, err)
+	if err := s.handle.driver.Close(); err != nil {
+		return fmt.Errorf("repo close %s: %w", s.handle.facts.Name, err)
 	}
 	return nil
 }
 
-func (c *collection) begin(op string) call {
-	c.renew()
-	k := c.store.begin(op)
-	k.tick(c.store)
-	return k
+// redact returns err as it may be shown: as it is, or without keys and values if the options say so.
+func (s *Store) redact(err error) error {
+	if !s.handle.opts.Redact {
+		return err
+	}
+	return redact(err)
 }
 
-// end reports the call to the observer and makes err an *Error.
-func (c *collection) end(k *call, key Key, err error) error {
-	if err != nil {
-		if gone := c.gone(); gone != nil && errors.Is(err, ErrInvalid) {
-			err = gone // the backend does not know the tables any more
-		}
-		err = c.annotate(k.op, key, err)
-	}
-	if c.store.opts.Observe != nil {
-		depth, requests := k.sent()
-		c.store.opts.Observe(Event{Op: k.op, Collection: c.name, Depth: depth, Requests: requests,
-			Rows: k.rows, Err: err, Took: time.Since(k.began)})
-	}
-	return err
+// another returns a Store on the same backend that knows of no repository.
+func (s *Store) another() *Store {
+	h := &s.handle
+	return NewStore(h.driver, &Options{Now: h.opts.Now, Observe: s.observe, CursorKey: h.opts.CursorKey, Redact: h.opts.Redact})
 }

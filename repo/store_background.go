@@ -10,7 +10,7 @@ type background struct {
 }
 
 // beside does something beside the calls, and reports false if the store is closed.
-func (s *Store) beside(do func()) bool {
+func (s *handle) beside(do func()) bool {
 	b := &s.background
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -25,9 +25,9 @@ type call struct {
 	now    int64 // the time that rows are judged by, before the store was asked for them
 }
 
-func (s *Store) begin(op string) call {
+func (s *handle) begin(op string) call {
 	c := call{op: op, named: s.facts.Operations}
-	if s.opts.Observe != nil {
+	if s.opts.Observed {
 		c.began = time.Now()
 		if s.facts.Tallies {
 			c.tally = new(driver.Tally)
@@ -106,7 +106,7 @@ func (k *call) sent() (depth, requests int) {
 }
 
 // get reads rows by key, such that k can judge whether they have expired.
-func (s *Store) get(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+func (s *handle) get(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	if ctx == nil {
 		return errNoContext
 	}
@@ -118,7 +118,7 @@ func (s *Store) get(ctx context.Context, k *call, t *driver.Table, keys []driver
 }
 
 // read reads rows by key and counts what that costs.
-func (s *Store) read(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+func (s *handle) read(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	k.rows += len(keys)
 	if err := s.driver.Get(k.asks(ctx, len(keys)), t, keys, mask, rows); err != nil {
 		return err
@@ -144,9 +144,7 @@ func checkWidth(row *driver.Row, t *driver.Table, mask []int) error {
 	return nil
 }
 
-func (s *Store) commit(ctx context.Context, k *call, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+func (s *handle) commit(ctx context.Context, k *call, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	k.tick(s)
 	return s.driver.Commit(k.asks(ctx, 1), token, ops)
 }
-
-func (s *Store) nowMillis() int64 { return s.opts.Now().UnixMilli() }

@@ -15,7 +15,7 @@ const mostOff = clockMargin / 2
 
 // checkClock compares the clock of this machine with the server's, once, if there is a server
 // that tells. The time of the call counts in favour of the program.
-func (s *Store) checkClock(ctx context.Context) error {
+func (s *handle) checkClock(ctx context.Context) error {
 	clock, tells := s.driver.(driver.Clock)
 	if !tells || s.clockFits.Load() {
 		return nil

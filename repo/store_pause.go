@@ -1,12 +1,12 @@
 package repo
 
-import "github.com/polystore/polystore/repo/driver"
-
 import (
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // pause waits before another attempt: not at all the first time, then a random

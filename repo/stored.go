@@ -18,12 +18,12 @@ func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, err
 	if err := given(ctx, store); err != nil {
 		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: err}
 	}
-	k := store.begin("schema of")
-	s, err := schemaOf(ctx, store, &k, collection)
+	k := store.handle.begin("schema of")
+	s, err := schemaOf(ctx, &store.handle, &k, collection)
 	if err != nil {
 		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: store.redact(err)}
 	}
-	return s, nil
+	return schemaFrom(s), nil
 }
 
 // Collections returns the names of the collections in a store, in order: those that any
@@ -43,7 +43,7 @@ func Collections(ctx context.Context, store *Store) ([]string, error) {
 func collections(ctx context.Context, store *Store) ([]string, error) {
 	var names []string
 	var faults error
-	err := store.eachEntry(ctx, func(row *driver.Row) {
+	err := eachEntry(ctx, &store.handle, func(row *driver.Row) {
 		var e struct{ Collection, Upkeep string }
 		if len(row.Fields) == 0 || json.Unmarshal([]byte(row.Fields[0].Str()), &e) != nil || e.Collection+e.Upkeep == "" {
 			faults = errors.Join(faults, fmt.Errorf("a catalog entry cannot be read: %w", ErrCorrupt))
@@ -56,27 +56,4 @@ func collections(ctx context.Context, store *Store) ([]string, error) {
 	}
 	slices.Sort(names)
 	return slices.Compact(names), errors.Join(err, faults)
-}
-
-// eachEntry calls do for each row of the catalog, if there is one. Rows that cannot be read
-// keep it from no other, and are its error.
-func (s *Store) eachEntry(ctx context.Context, do func(row *driver.Row)) error {
-	if err := s.driver.Attach(ctx, []*driver.Table{s.cat}); err != nil {
-		if errors.Is(err, ErrSchema) { // there is no catalog yet
-			return nil
-		}
-		return err
-	}
-	var unread driver.Unread
-	for chunk, err := range s.driver.Walk(ctx, s.cat, "") {
-		bad, some := errors.AsType[driver.Unread](err)
-		if err != nil && !some {
-			return err
-		}
-		unread = append(unread, bad...)
-		for i := range chunk.Rows {
-			do(&chunk.Rows[i])
-		}
-	}
-	return unread.Err()
 }

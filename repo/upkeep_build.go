@@ -13,7 +13,7 @@ import (
 
 // build makes indexes of records that are there. Those that the store keeps it fills by
 // itself, whoever writes, and several programs may ask it to at once.
-func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
+func (c *keeper) build(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
 	if err := c.mayBuild(build); err != nil {
 		return false, err
 	}
@@ -22,30 +22,30 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 	}
 	replaces := e.replaces(build)
 	if !e.awaits(build) {
-		e.grow(c)
+		e.grow(c.layoutC)
 		for _, x := range build {
-			e.setIndex(x.entry(indexBuilding))
+			e.setIndex(indexEntry(x, indexBuilding))
 		}
 		if replaces {
 			e.Epoch = newEpoch()
 		}
-		if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+		if ok, err := writeCatalog(ctx, c.store, k, cat, e); !ok {
 			return false, err
 		}
 		if replaces {
 			c.shared.lose()
 		}
 	}
-	if err := c.store.outlast(ctx, time.Now()); err != nil { // see stray.go
+	if err := outlastLease(ctx, c.store, time.Now()); err != nil { // see stray.go
 		return false, err
 	}
 	for _, x := range build {
 		if err := c.keepNative(ctx, x, replaces); err != nil {
 			return false, fmt.Errorf("build index %s: %w", x.name, err)
 		}
-		e.setIndex(x.entry(indexReady))
+		e.setIndex(indexEntry(x, indexReady))
 	}
-	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+	if ok, err := writeCatalog(ctx, c.store, k, cat, e); !ok {
 		return false, err // another program ended it, or began another one
 	}
 	c.adopt(e)
@@ -55,11 +55,11 @@ func (c *collection) build(ctx context.Context, k *call, cat *driver.Table, e *c
 // keepNative lets the store keep an index. Where it keeps another one of the name, that goes
 // when all programs know. One that is there as declared stays: another program may have made
 // it, and read with it since.
-func (c *collection) keepNative(ctx context.Context, x *index, told bool) error {
+func (c *keeper) keepNative(ctx context.Context, x *index, told bool) error {
 	tables := []*driver.Table{x.table}
 	err := c.store.driver.Define(ctx, tables)
 	if errors.Is(err, driver.ErrSchema) && !told {
-		if err := c.store.outlast(ctx, time.Now()); err != nil {
+		if err := outlastLease(ctx, c.store, time.Now()); err != nil {
 			return err
 		}
 		err = c.store.driver.Define(ctx, tables) // the program that is at it may have dropped the other one
@@ -76,17 +76,17 @@ func (c *collection) keepNative(ctx context.Context, x *index, told bool) error 
 // buildAlone fills indexes from the records: the caller holds the gate, and no
 // other process writes. The catalog says "building" until the rows are complete,
 // so that what a crash leaves is refused at the next Open.
-func (c *collection) buildAlone(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
+func (c *keeper) buildAlone(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, build []*index) (bool, error) {
 	e.Epoch = newEpoch()
-	e.grow(c)
+	e.grow(c.layoutC)
 	before := slices.Clone(e.Indexes)
 	if e.replaces(build) {
 		c.shared.drops.Add(1)
 	}
 	for _, x := range build {
-		e.setIndex(x.entry(indexBuilding))
+		e.setIndex(indexEntry(x, indexBuilding))
 	}
-	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+	if ok, err := writeCatalog(ctx, c.store, k, cat, e); !ok {
 		return false, err
 	}
 	c.shared.epoch = "" // whatever happens now, nobody writes without the indexes
@@ -98,9 +98,9 @@ func (c *collection) buildAlone(ctx context.Context, k *call, cat *driver.Table,
 		if err != nil {
 			return false, fmt.Errorf("build index %s: %w", x.name, err)
 		}
-		e.setIndex(x.entry(indexReady))
+		e.setIndex(indexEntry(x, indexReady))
 	}
-	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+	if ok, err := writeCatalog(ctx, c.store, k, cat, e); !ok {
 		return false, err
 	}
 	c.adopt(e)
@@ -108,7 +108,7 @@ func (c *collection) buildAlone(ctx context.Context, k *call, cat *driver.Table,
 }
 
 // mayBuild says why indexes cannot be made of a collection that there is already.
-func (c *collection) mayBuild(build []*index) error {
+func (c *keeper) mayBuild(build []*index) error {
 	for _, x := range build {
 		switch {
 		case x.loose:
@@ -122,7 +122,7 @@ func (c *collection) mayBuild(build []*index) error {
 
 // dropBefore removes what an index was that the store kept, if now it is a table, or the
 // reverse: of another kind it would not be found by its name.
-func (c *collection) dropBefore(ctx context.Context, before []catalogIndex, x *index) error {
+func (c *keeper) dropBefore(ctx context.Context, before []catalogIndex, x *index) error {
 	for _, old := range before {
 		if t := old.tableIn(c.name); old.Name == x.name && t.Native != x.native {
 			return c.store.driver.Drop(ctx, []*driver.Table{t})
@@ -132,7 +132,7 @@ func (c *collection) dropBefore(ctx context.Context, before []catalogIndex, x *i
 }
 
 // fill makes the table of an index anew.
-func (c *collection) fill(ctx context.Context, k *call, x *index) error {
+func (c *keeper) fill(ctx context.Context, k *call, x *index) error {
 	tables := []*driver.Table{x.table}
 	if err := c.store.driver.Drop(ctx, tables); err != nil {
 		return err
@@ -152,7 +152,7 @@ func (c *collection) fill(ctx context.Context, k *call, x *index) error {
 
 // fillFrom calls write for each live record. Those that have expired need no rows:
 // Maintain removes them, and misses none.
-func (c *collection) fillFrom(ctx context.Context, k *call, f *faults, x *index, write func(context.Context, *call, *index, *driver.Row) error) error {
+func (c *keeper) fillFrom(ctx context.Context, k *call, f *faults, x *index, write func(context.Context, *call, *index, *driver.Row) error) error {
 	k.tick(c.store)
 	return c.each(ctx, k, f, c.records, func(row *driver.Row) error {
 		for attempt := 0; c.isLive(k, row); attempt++ {
@@ -176,16 +176,16 @@ func (c *collection) fillFrom(ctx context.Context, k *call, f *faults, x *index,
 var errMoved = contention("other programs change the record each time while its index is built; let them rest")
 
 // writeRows writes the rows of x for one record, or only those with some keys.
-func (c *collection) writeRows(ctx context.Context, k *call, x *index, row *driver.Row, only []driver.Key) error {
+func (c *keeper) writeRows(ctx context.Context, k *call, x *index, row *driver.Row, only []driver.Key) error {
 	next, err := c.recordOf(row)
 	if err != nil {
 		return err
 	}
-	b := newBuilder()
+	b := newBuilder(c.store)
 	defer b.release()
 	ch := change{key: row.Key, next: next}
 	b.ops = append(b.ops, driver.Op{Do: driver.Check, Table: c.records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev})
-	if err := b.addRows(c, x, &ch); err != nil {
+	if err := b.addRows(c.layoutC, x, &ch); err != nil {
 		return ofKey(row.Key, err)
 	}
 	if only != nil {
@@ -208,7 +208,7 @@ func (c *collection) writeRows(ctx context.Context, k *call, x *index, row *driv
 }
 
 // twoOwners returns the error for a value of a unique index that two records have.
-func (c *collection) twoOwners(x *index, key driver.Key, rec *record, claim *driver.Row) error {
+func (c *keeper) twoOwners(x *index, key driver.Key, rec *record, claim *driver.Row) error {
 	what, other := "a value", "another record"
 	if !c.store.opts.Redact {
 		what = c.describe(x, rec.vals)

@@ -9,12 +9,12 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collection, name string) error {
+func dropIndex(ctx context.Context, store *handle, k *call, sh *shared, collection, name string) error {
 	cat := store.cat
 	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
 		return err
 	}
-	e, err := store.readCatalog(ctx, k, cat, collection)
+	e, err := readCatalog(ctx, store, k, cat, collection)
 	if err != nil {
 		return err
 	}
@@ -27,18 +27,18 @@ func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collectio
 	}
 	// The entry goes after the rows: who is interrupted can do it again.
 	e.Indexes[at].State, e.Epoch = indexBuilding, newEpoch()
-	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
+	if err := changeCatalog(ctx, store, k, cat, e); err != nil {
 		return err
 	}
 	sh.lose() // whatever happens now, nobody reads or writes with the index
-	if err := store.outlast(ctx, time.Now()); err != nil {
+	if err := outlastLease(ctx, store, time.Now()); err != nil {
 		return err
 	}
 	if err := store.driver.Drop(ctx, []*driver.Table{e.Indexes[at].tableIn(collection)}); err != nil {
 		return err
 	}
 	e.Indexes = append(e.Indexes[:at], e.Indexes[at+1:]...)
-	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
+	if err := changeCatalog(ctx, store, k, cat, e); err != nil {
 		return err
 	}
 	sh.epoch = e.Epoch
@@ -46,20 +46,20 @@ func dropIndex(ctx context.Context, store *Store, k *call, sh *shared, collectio
 }
 
 // changeCatalog is writeCatalog for those who do not begin again.
-func (s *Store) changeCatalog(ctx context.Context, k *call, t *driver.Table, e *catalogEntry) error {
-	ok, err := s.writeCatalog(ctx, k, t, e)
+func changeCatalog(ctx context.Context, s *handle, k *call, t *driver.Table, e *catalogEntry) error {
+	ok, err := writeCatalog(ctx, s, k, t, e)
 	if err == nil && !ok {
 		err = contention("another program changed the catalog; try again")
 	}
 	return err
 }
 
-func dropCollection(ctx context.Context, store *Store, k *call, sh *shared, collection string) error {
+func dropCollection(ctx context.Context, store *handle, k *call, sh *shared, collection string) error {
 	cat := store.cat
 	if err := store.driver.Define(ctx, []*driver.Table{cat}); err != nil {
 		return err
 	}
-	e, err := store.readCatalog(ctx, k, cat, collection)
+	e, err := readCatalog(ctx, store, k, cat, collection)
 	if err != nil || e == nil {
 		return err
 	}
@@ -71,12 +71,12 @@ func dropCollection(ctx context.Context, store *Store, k *call, sh *shared, coll
 	}
 	told := e.Making // nobody can have opened it
 	e.Epoch, e.Dropping = newEpoch(), true
-	if err := store.changeCatalog(ctx, k, cat, e); err != nil {
+	if err := changeCatalog(ctx, store, k, cat, e); err != nil {
 		return err
 	}
 	sh.lose() // whatever happens now, no repository that is open may read or write any more
 	if !told {
-		if err := store.outlast(ctx, time.Now()); err != nil {
+		if err := outlastLease(ctx, store, time.Now()); err != nil {
 			return err
 		}
 	}

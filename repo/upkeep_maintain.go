@@ -6,6 +6,21 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// maintain removes what nobody can see any more. It may have come to the end with an error, of rows
+// that cannot be dealt with.
+func (c *keeper) maintain(ctx context.Context, k *call) (done reclaimed, ended bool, err error) {
+	u := &upkeep{keeper: c, call: k, faults: new(faults)}
+	for _, x := range c.indexes { // before the tombstones, by which rows are known to be dead
+		if err == nil && x.loose {
+			err = u.sweepLoose(ctx, x)
+		}
+	}
+	if err == nil {
+		err = u.sweepRecords(ctx)
+	}
+	return u.done, err == nil, u.faults.with(err)
+}
+
 // sweepRecords takes records away that have expired, and old tombstones.
 func (u *upkeep) sweepRecords(ctx context.Context) error {
 	if s, ok := u.store.driver.(driver.Sweeper); ok {
@@ -48,7 +63,7 @@ func (u *upkeep) sweepPages(ctx context.Context, s driver.Sweeper) error {
 
 // isForgotten reports whether a row is a tombstone that nobody needs any more. A fence has given
 // more time to one whose Rev is younger.
-func (c *collection) isForgotten(row *driver.Row) bool {
+func (c *keeper) isForgotten(row *driver.Row) bool {
 	return row.Dead && row.Expires != 0 && row.Expires <= c.store.nowMillis() && c.age(row.Rev) >= c.retention
 }
 
@@ -63,7 +78,7 @@ func (u *upkeep) removeExpired(ctx context.Context, rows []driver.Row) error {
 		if gone {
 			u.done.Expired++
 		}
-		if err := u.faults.take(u.collection, u.records, row.Key, err); err != nil {
+		if err := u.faults.take(u.layoutC, u.records, row.Key, err); err != nil {
 			return err
 		}
 	}

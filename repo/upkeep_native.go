@@ -68,7 +68,7 @@ func (l *ledger) differs(record driver.Key) bool {
 }
 
 // verifyNative counts the entries of records by which a native index does not find them.
-func (c *collection) verifyNative(ctx context.Context, k *call, f *faults, x *index, rep *Report) error {
+func (c *keeper) verifyNative(ctx context.Context, k *call, f *faults, x *index, rep *report) error {
 	l := newLedger()
 	err := c.addListed(ctx, k, x, l, rep)
 	byPlace := errors.Is(err, driver.ErrUnsupported)
@@ -100,7 +100,7 @@ func (c *collection) verifyNative(ctx context.Context, k *call, f *faults, x *in
 }
 
 // addListed adds what x has to a ledger. A store that does not list it is ErrUnsupported.
-func (c *collection) addListed(ctx context.Context, k *call, x *index, l *ledger, rep *Report) error {
+func (c *keeper) addListed(ctx context.Context, k *call, x *index, l *ledger, rep *report) error {
 	var text []byte
 	for chunk, err := range c.store.driver.Walk(k.walks(ctx), x.table, "") {
 		if err != nil {
@@ -133,7 +133,7 @@ const mostPlaces = 1 << 16
 
 // addDue adds to a ledger what x should have of a record, expired or not: by its entries or,
 // where places are to be noted, by these.
-func (c *collection) addDue(l *ledger, x *index, row *driver.Row, places map[driver.Key]bool) error {
+func (c *keeper) addDue(l *ledger, x *index, row *driver.Row, places map[driver.Key]bool) error {
 	if row.Dead {
 		return nil
 	}
@@ -151,7 +151,7 @@ func (c *collection) addDue(l *ledger, x *index, row *driver.Row, places map[dri
 }
 
 // addFound adds what x has at places to a ledger.
-func (c *collection) addFound(ctx context.Context, k *call, x *index, l *ledger, places map[driver.Key]bool, rep *Report) error {
+func (c *keeper) addFound(ctx context.Context, k *call, x *index, l *ledger, places map[driver.Key]bool, rep *report) error {
 	for place := range places {
 		span := driver.Span{Table: x.table, Key: driver.Key{Partition: place.Partition}, Mask: []int{}}
 		if place.Sort != "" {
@@ -173,14 +173,14 @@ func (c *collection) addFound(ctx context.Context, k *call, x *index, l *ledger,
 }
 
 // nativeEntries returns the entries that x should have of a record.
-func (c *collection) nativeEntries(x *index, row *driver.Row) ([]driver.Key, error) {
+func (c *keeper) nativeEntries(x *index, row *driver.Row) ([]driver.Key, error) {
 	rec, err := c.recordOf(row)
 	if err != nil {
 		return nil, err
 	}
-	b := newBuilder()
+	b := newEntryMaker()
 	defer b.release()
-	entries, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
+	entries, err := b.storedEntries(nil, c.layoutC, x, &row.Key, rec.vals)
 	if err != nil {
 		return nil, ofKey(row.Key, err)
 	}
@@ -188,7 +188,7 @@ func (c *collection) nativeEntries(x *index, row *driver.Row) ([]driver.Key, err
 }
 
 // seek counts the entries of a record by which a native index does not find it.
-func (c *collection) seek(ctx context.Context, k *call, x *index, row *driver.Row, rep *Report) error {
+func (c *keeper) seek(ctx context.Context, k *call, x *index, row *driver.Row, rep *report) error {
 	for attempt := 0; ; attempt++ {
 		entries, err := c.nativeEntries(x, row)
 		if err != nil {
@@ -222,7 +222,7 @@ func (c *collection) seek(ctx context.Context, k *call, x *index, row *driver.Ro
 }
 
 // findsAt reports whether a native index has a record at an entry.
-func (c *collection) findsAt(ctx context.Context, k *call, x *index, e, key driver.Key) (bool, error) {
+func (c *keeper) findsAt(ctx context.Context, k *call, x *index, e, key driver.Key) (bool, error) {
 	span := driver.Span{Table: x.table, Key: driver.Key{Partition: e.Partition}, From: e.Sort, To: driver.After(e.Sort), Limit: 1, Mask: []int{}}
 	if err := c.bounds(&plan{x: x, table: x.table}, &span); err != nil {
 		return false, err

@@ -10,15 +10,40 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// openOptions say what an opening may do in the store.
+type openOptions struct {
+	attach  bool
+	rebuild bool
+}
+
+// openKeeper opens a collection: it brings the collection and the catalog together.
+func openKeeper(ctx context.Context, w *writer, collections *registry, k *call, o openOptions) (*keeper, error) {
+	c := &keeper{w}
+	if err := c.store.checkClock(ctx); err != nil {
+		return nil, err
+	}
+	c.shared = collections.of(c.name)
+	if err := c.shared.gate.shut(ctx); err != nil {
+		return nil, err
+	}
+	defer c.shared.gate.open()
+	c.share()
+	c.attached = o.attach
+	if err := c.agree(ctx, k, o); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
 // agree brings the collection and the catalog together. The caller holds the gate.
-func (c *collection) agree(ctx context.Context, k *call, o openOptions) error {
+func (c *keeper) agree(ctx context.Context, k *call, o openOptions) error {
 	cat := c.store.cat
 	if err := c.define(ctx, o, cat); err != nil {
 		return err
 	}
 	for range maxAttempts {
 		asked := time.Now()
-		e, err := c.store.readCatalog(ctx, k, cat, c.name)
+		e, err := readCatalog(ctx, c.store, k, cat, c.name)
 		if err != nil {
 			return err
 		}
@@ -31,7 +56,7 @@ func (c *collection) agree(ctx context.Context, k *call, o openOptions) error {
 	return contention("other programs keep changing the catalog")
 }
 
-func (c *collection) define(ctx context.Context, o openOptions, tables ...*driver.Table) error {
+func (c *keeper) define(ctx context.Context, o openOptions, tables ...*driver.Table) error {
 	if o.attach {
 		return c.store.driver.Attach(ctx, tables)
 	}
@@ -39,7 +64,7 @@ func (c *collection) define(ctx context.Context, o openOptions, tables ...*drive
 }
 
 // agreeWith does one attempt; done is false when another program was faster.
-func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, o openOptions) (done bool, err error) {
+func (c *keeper) agreeWith(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry, o openOptions) (done bool, err error) {
 	if e == nil {
 		if o.attach {
 			return false, fmt.Errorf("collection %s is not in the store, and WithoutDefine forbids to create it: %w", c.name, driver.ErrSchema)
@@ -55,11 +80,11 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 		}
 		return c.finish(ctx, k, cat, e)
 	}
-	build, err := e.fits(c)
+	build, err := e.fits(c.layoutC)
 	if err != nil {
 		return false, err
 	}
-	e.setBare(c)
+	e.setBare(c.layoutC)
 	if len(build) > 0 && (!o.rebuild || o.attach) {
 		if done, err := c.mayAdd(ctx, build, o); !done {
 			return false, err
@@ -71,8 +96,8 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 	if len(build) > 0 {
 		return c.build(ctx, k, cat, e, build)
 	}
-	if !o.attach && e.grow(c) {
-		if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+	if !o.attach && e.grow(c.layoutC) {
+		if ok, err := writeCatalog(ctx, c.store, k, cat, e); !ok {
 			return false, err
 		}
 	}
@@ -87,7 +112,7 @@ func (c *collection) agreeWith(ctx context.Context, k *call, cat *driver.Table, 
 
 // letAll makes the catalog say what the type of the records allows: that they expire, and
 // lack fields. Maps allow everything, and mostly do not.
-func (c *collection) letAll(ctx context.Context, k *call, e *catalogEntry) (ok bool, err error) {
+func (c *keeper) letAll(ctx context.Context, k *call, e *catalogEntry) (ok bool, err error) {
 	if c.expires && !e.Expires {
 		if ok, err := c.letExpire(ctx, k, e); !ok {
 			return false, err
@@ -99,10 +124,10 @@ func (c *collection) letAll(ctx context.Context, k *call, e *catalogEntry) (ok b
 
 // create makes a collection that is not in the catalog. The entry comes before the tables,
 // so that who is stopped in between leaves none that DropCollection does not know of.
-func (c *collection) create(ctx context.Context, k *call, cat *driver.Table) (bool, error) {
-	e := c.entry()
+func (c *keeper) create(ctx context.Context, k *call, cat *driver.Table) (bool, error) {
+	e := entryOf(c.layoutC)
 	e.Making, e.Made = true, e.Epoch
-	if ok, err := c.store.writeCatalog(ctx, k, cat, e); !ok {
+	if ok, err := writeCatalog(ctx, c.store, k, cat, e); !ok {
 		return false, err
 	}
 	return c.finish(ctx, k, cat, e)
@@ -110,22 +135,22 @@ func (c *collection) create(ctx context.Context, k *call, cat *driver.Table) (bo
 
 // finish makes the tables of a collection of which the catalog says that it is being made:
 // by this program, by another one just now, or by one that was stopped.
-func (c *collection) finish(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry) (bool, error) {
-	more, err := e.fits(c)
+func (c *keeper) finish(ctx context.Context, k *call, cat *driver.Table, e *catalogEntry) (bool, error) {
+	more, err := e.fits(c.layoutC)
 	if err != nil || slices.ContainsFunc(more, e.has) {
 		return false, fmt.Errorf("another program is making collection %s with another schema, or was stopped while it did; in that case remove what it left with repo.DropCollection: %w", c.name, driver.ErrSchema)
 	}
-	e.grow(c)
-	e.setBare(c)
+	e.grow(c.layoutC)
+	e.setBare(c.layoutC)
 	e.Expires = e.Expires || c.expires // nobody has opened it before
 	for _, x := range more {
-		e.setIndex(x.entry(indexReady))
+		e.setIndex(indexEntry(x, indexReady))
 	}
 	if err := c.store.driver.Define(ctx, c.tables(nil)); err != nil {
 		return false, err
 	}
 	e.Making = false
-	ok, err := c.store.writeCatalog(ctx, k, cat, e)
+	ok, err := writeCatalog(ctx, c.store, k, cat, e)
 	if ok {
 		c.adopt(e)
 	}
@@ -134,7 +159,7 @@ func (c *collection) finish(ctx context.Context, k *call, cat *driver.Table, e *
 
 // mayAdd reports whether indexes may be added without WithRebuild: those of a
 // collection without records.
-func (c *collection) mayAdd(ctx context.Context, build []*index, o openOptions) (bool, error) {
+func (c *keeper) mayAdd(ctx context.Context, build []*index, o openOptions) (bool, error) {
 	var names []string
 	for _, x := range build {
 		names = append(names, x.name)

@@ -8,7 +8,7 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
+func (c *keeper) rebuild(ctx context.Context, k *call, name string) error {
 	if ctx == nil {
 		return errNoContext
 	}
@@ -31,7 +31,7 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 	case x.native:
 		return c.fill(ctx, k, x)
 	case x.loose:
-		err = (&upkeep{collection: c, call: k, faults: &f}).sweepLoose(ctx, x)
+		err = (&upkeep{keeper: c, call: k, faults: &f}).sweepLoose(ctx, x)
 	default:
 		err = c.each(ctx, k, &f, x.table, func(row *driver.Row) error { return c.sweep(ctx, k, x, row) })
 	}
@@ -46,7 +46,7 @@ func (c *collection) rebuild(ctx context.Context, k *call, name string) error {
 
 // sweep removes a row of x that no live record should have, unless the record that it names
 // is changed meanwhile.
-func (c *collection) sweep(ctx context.Context, k *call, x *index, row *driver.Row) error {
+func (c *keeper) sweep(ctx context.Context, k *call, x *index, row *driver.Row) error {
 	op := driver.Op{Do: driver.Delete, Table: x.table, Row: driver.Row{Key: row.Key}}
 	if x.Unique {
 		op.If, op.Rev = driver.AtRev, row.Rev
@@ -73,7 +73,7 @@ func (c *collection) sweep(ctx context.Context, k *call, x *index, row *driver.R
 }
 
 // mendRow writes the rows of x that a record lacks.
-func (c *collection) mendRow(ctx context.Context, k *call, x *index, row *driver.Row) error {
+func (c *keeper) mendRow(ctx context.Context, k *call, x *index, row *driver.Row) error {
 	missing, err := c.missingRows(ctx, k, x, row)
 	if err != nil || len(missing) == 0 {
 		return err

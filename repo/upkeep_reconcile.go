@@ -18,14 +18,14 @@ type due struct {
 }
 
 // dueOf returns what a record should have in x.
-func (c *collection) dueOf(x *index, row *driver.Row) (e due, err error) {
+func (c *keeper) dueOf(x *index, row *driver.Row) (e due, err error) {
 	rec, err := c.recordOf(row)
 	if err != nil {
 		return e, err
 	}
-	b := newBuilder()
+	b := newEntryMaker()
 	defer b.release()
-	if e.keys, err = b.storedEntries(nil, c, x, &row.Key, rec.vals); err != nil || !x.loose || len(e.keys) == 0 {
+	if e.keys, err = b.storedEntries(nil, c.layoutC, x, &row.Key, rec.vals); err != nil || !x.loose || len(e.keys) == 0 {
 		return e, err
 	}
 	entries := e.keys
@@ -36,7 +36,7 @@ func (c *collection) dueOf(x *index, row *driver.Row) (e due, err error) {
 
 // lacks returns the keys of the rows that the record of a key should have in x and has
 // not; rows are what the store has under those of e.
-func (c *collection) lacks(x *index, record driver.Key, e *due, rows []driver.Row) []driver.Key {
+func (c *keeper) lacks(x *index, record driver.Key, e *due, rows []driver.Row) []driver.Key {
 	missing := e.never
 	for i := range rows {
 		row := &rows[i]
@@ -57,7 +57,7 @@ func (c *collection) lacks(x *index, record driver.Key, e *due, rows []driver.Ro
 
 // missingRows returns the keys of the rows that a record should have in x and has not.
 // One without any entry counts as a row that is missing.
-func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *driver.Row) ([]driver.Key, error) {
+func (c *keeper) missingRows(ctx context.Context, k *call, x *index, row *driver.Row) ([]driver.Key, error) {
 	e, err := c.dueOf(x, row)
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func (c *collection) missingRows(ctx context.Context, k *call, x *index, row *dr
 
 // complete reports of each record whether it has all its rows in x. False may also mean
 // that it cannot be told from here.
-func (c *collection) complete(ctx context.Context, k *call, x *index, records []driver.Row) ([]bool, error) {
+func (c *keeper) complete(ctx context.Context, k *call, x *index, records []driver.Row) ([]bool, error) {
 	whole, all := make([]bool, len(records)), make([]due, len(records))
 	var keys []driver.Key
 	for i := range records {
@@ -93,7 +93,7 @@ func (c *collection) complete(ctx context.Context, k *call, x *index, records []
 
 // upheld reports of each row of x whether the record that it names has it. False may also
 // mean that it cannot be told from here.
-func (c *collection) upheld(ctx context.Context, k *call, x *index, rows []driver.Row) ([]bool, error) {
+func (c *keeper) upheld(ctx context.Context, k *call, x *index, rows []driver.Row) ([]bool, error) {
 	good := make([]bool, len(rows))
 	var keys []driver.Key
 	for i := range rows {
@@ -118,7 +118,7 @@ func (c *collection) upheld(ctx context.Context, k *call, x *index, rows []drive
 }
 
 // upholds reports whether a record, expired or not, has a row of x.
-func (c *collection) upholds(x *index, row, record *driver.Row) (bool, error) {
+func (c *keeper) upholds(x *index, row, record *driver.Row) (bool, error) {
 	if !x.loose {
 		return c.hasRow(x, row, record)
 	}
@@ -142,7 +142,7 @@ func unlessOfRow(err error) error {
 }
 
 // readAll reads the rows of keys, some at once.
-func (c *collection) readAll(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int) ([]driver.Row, error) {
+func (c *keeper) readAll(ctx context.Context, k *call, t *driver.Table, keys []driver.Key, mask []int) ([]driver.Row, error) {
 	rows := make([]driver.Row, len(keys))
 	for from := 0; from < len(keys); from += batchSize {
 		to := min(from+batchSize, len(keys))

@@ -11,14 +11,14 @@ import (
 // mendLoose puts rows and claims again that a record has lost (M1). Such a base is the
 // record's Rev only while it has the entry, so that nobody takes the row for one
 // whose commit may come.
-func (c *collection) mendLoose(ctx context.Context, k *call, x *index, row *driver.Row, missing []driver.Key) error {
+func (c *keeper) mendLoose(ctx context.Context, k *call, x *index, row *driver.Row, missing []driver.Key) error {
 	rec, err := c.recordOf(row)
 	if err != nil {
 		return err
 	}
-	b := newBuilder()
+	b := newBuilder(c.store)
 	defer b.release()
-	entries, err := b.storedEntries(nil, c, x, &row.Key, rec.vals)
+	entries, err := b.storedEntries(nil, c.layoutC, x, &row.Key, rec.vals)
 	if err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (c *collection) mendLoose(ctx context.Context, k *call, x *index, row *driv
 		}
 		b.token, b.puts = held[i], b.puts[:0]
 		b.putLoose(x, &change{key: row.Key}, entries[i], driver.StringValue(held[i].String()))
-		w := &write{change: change{key: row.Key, keyVals: rec.vals[:len(c.key)], next: rec}}
+		w := &change{key: row.Key, keyVals: rec.vals[:len(c.key)], next: rec}
 		if x.Unique {
 			err = c.claim(ctx, k, held[i], &b.puts[0], w)
 		} else {
@@ -50,7 +50,7 @@ func (c *collection) mendLoose(ctx context.Context, k *call, x *index, row *driv
 
 // rewrite writes a record again as it is, with the entries of loose indexes that it lacks:
 // those of which the program did not know that wrote it.
-func (c *collection) rewrite(ctx context.Context, k *call, key driver.Key, keyVals []driver.Value) error {
+func (c *keeper) rewrite(ctx context.Context, k *call, key driver.Key, keyVals []driver.Value) error {
 	for attempt := range maxAttempts {
 		if err := pause(ctx, attempt); err != nil {
 			return ofKey(key, err)
@@ -74,14 +74,14 @@ func (c *collection) rewrite(ctx context.Context, k *call, key driver.Key, keyVa
 }
 
 // sendAgain commits what is there already of one record; done is false if it has changed.
-func (c *collection) sendAgain(ctx context.Context, k *call, writes []write, since time.Time) (done bool, err error) {
+func (c *keeper) sendAgain(ctx context.Context, k *call, writes []write, since time.Time) (done bool, err error) {
 	w := &writes[0]
 	next := w.old.record
 	w.next, w.whole = &next, true
-	b := newBuilder()
+	b := newBuilder(c.store)
 	defer b.release()
 	b.token = driver.NewToken()
-	if err := b.add(c, 0, &w.change); err != nil {
+	if err := b.add(c.layoutC, 0, &w.change); err != nil {
 		return false, err
 	}
 	refusal, err := c.commitAll(ctx, k, b, writes, since)

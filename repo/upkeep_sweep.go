@@ -23,7 +23,7 @@ func (u *upkeep) sweepLoose(ctx context.Context, x *index) error {
 			if dropped[i] {
 				u.done.Rows++
 			} else if isOfRow(errs[i]) {
-				u.faults.of(u.collection, x.table, todo[i].row.Key, errs[i])
+				u.faults.of(u.layoutC, x.table, todo[i].row.Key, errs[i])
 			}
 		}
 		return err
@@ -66,7 +66,7 @@ func (u *upkeep) suspects(ctx context.Context, x *index, rows []driver.Row) ([]s
 
 // sweepRow drops a row or claim if it is dead, and fences its record first if the
 // commit for which it was put may still come although it is old.
-func (c *collection) sweepRow(ctx context.Context, k *call, x *index, s *suspect) (dropped bool, err error) {
+func (c *keeper) sweepRow(ctx context.Context, k *call, x *index, s *suspect) (dropped bool, err error) {
 	_, token, err := x.cutToken(s.row)
 	if err != nil {
 		return false, err
@@ -96,6 +96,6 @@ func (c *collection) sweepRow(ctx context.Context, k *call, x *index, s *suspect
 
 // restedSince reports whether a record has not changed for as long as a row that it
 // gave up must stay: a scan under way may need it.
-func (c *collection) restedSince(row *driver.Row) bool {
+func (c *keeper) restedSince(row *driver.Row) bool {
 	return row.Rev.IsZero() || c.age(row.Rev) > rowDelay+clockMargin
 }

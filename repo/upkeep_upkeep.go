@@ -4,10 +4,17 @@ import "context"
 
 // An upkeep is a Maintain of one collection under way.
 type upkeep struct {
-	*collection
+	*keeper
 	call   *call
 	faults *faults
-	done   Reclaimed
+	done   reclaimed
+}
+
+// reclaimed says what an upkeep did: repo.Reclaimed.
+type reclaimed struct {
+	Expired int
+	Dead    int
+	Rows    int
 }
 
 // upkeepAtOnce is how many calls of an upkeep are under way at the same time at most.

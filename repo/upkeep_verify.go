@@ -2,13 +2,32 @@ package repo
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (Report, error) {
-	rep := Report{Index: x.name}
+// A report says how an index and its records agree: repo.Report.
+type report struct {
+	Index   string
+	Records int
+	Rows    int
+	Missing int
+	Stale   int
+	Garbage int
+	Samples []string
+}
+
+func (r *report) sample(format string, args ...any) {
+	if len(r.Samples) < 10 {
+		r.Samples = append(r.Samples, fmt.Sprintf(format, args...))
+	}
+}
+
+// verify compares an index with the records.
+func (c *keeper) verify(ctx context.Context, k *call, f *faults, x *index) (report, error) {
+	rep := report{Index: x.name}
 	k.tick(c.store)
 	if x.native {
 		return rep, c.verifyNative(ctx, k, f, x, &rep)
@@ -18,7 +37,7 @@ func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (
 		for i := 0; i < len(records) && err == nil; i++ {
 			if row := &records[i]; c.isLive(k, row) {
 				if rep.Records++; !whole[i] {
-					err = f.take(c, c.records, row.Key, c.verifyRecord(ctx, k, x, row, &rep))
+					err = f.take(c.layoutC, c.records, row.Key, c.verifyRecord(ctx, k, x, row, &rep))
 				}
 			}
 		}
@@ -31,7 +50,7 @@ func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (
 		good, err := c.upheld(ctx, k, x, rows)
 		for i := 0; i < len(rows) && err == nil; i++ {
 			if rep.Rows++; !good[i] {
-				err = f.take(c, x.table, rows[i].Key, c.verifyRow(ctx, k, x, &rows[i], &rep))
+				err = f.take(c.layoutC, x.table, rows[i].Key, c.verifyRow(ctx, k, x, &rows[i], &rep))
 			}
 		}
 		return err
@@ -40,7 +59,7 @@ func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (
 }
 
 // verifyRecord counts the rows that a record should have in x and has not.
-func (c *collection) verifyRecord(ctx context.Context, k *call, x *index, row *driver.Row, rep *Report) error {
+func (c *keeper) verifyRecord(ctx context.Context, k *call, x *index, row *driver.Row, rep *report) error {
 	for attempt := 0; ; attempt++ {
 		missing, err := c.missingRows(ctx, k, x, row)
 		if err != nil || len(missing) == 0 {
@@ -65,7 +84,7 @@ func (c *collection) verifyRecord(ctx context.Context, k *call, x *index, row *d
 
 // verifyRow counts a row of x that its record does not have, or that carries
 // other values.
-func (c *collection) verifyRow(ctx context.Context, k *call, x *index, row *driver.Row, rep *Report) error {
+func (c *keeper) verifyRow(ctx context.Context, k *call, x *index, row *driver.Row, rep *report) error {
 	for attempt := 0; ; attempt++ {
 		if x.loose {
 			j, err := c.judge(ctx, k, x, row)
@@ -93,7 +112,7 @@ func (c *collection) verifyRow(ctx context.Context, k *call, x *index, row *driv
 }
 
 // rowHolds reports whether the record that a row names has that row.
-func (c *collection) rowHolds(ctx context.Context, k *call, x *index, row *driver.Row) (bool, error) {
+func (c *keeper) rowHolds(ctx context.Context, k *call, x *index, row *driver.Row) (bool, error) {
 	owner, err := c.recordKey(x, row)
 	if err != nil {
 		return false, nil
@@ -107,7 +126,7 @@ func (c *collection) rowHolds(ctx context.Context, k *call, x *index, row *drive
 }
 
 // hasRow reports whether a record has a row of x, which is not loose.
-func (c *collection) hasRow(x *index, row, record *driver.Row) (bool, error) {
+func (c *keeper) hasRow(x *index, row, record *driver.Row) (bool, error) {
 	if record.Rev.IsZero() || record.Dead {
 		return false, nil
 	}
@@ -115,9 +134,9 @@ func (c *collection) hasRow(x *index, row, record *driver.Row) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	b := newBuilder()
+	b := newEntryMaker()
 	defer b.release()
-	keys, err := b.storedEntries(nil, c, x, &record.Key, rec.vals)
+	keys, err := b.storedEntries(nil, c.layoutC, x, &record.Key, rec.vals)
 	if err != nil {
 		return false, err
 	}

@@ -19,31 +19,25 @@ type Report struct {
 // Clean reports whether nothing disagrees.
 func (r Report) Clean() bool { return r.Missing == 0 && r.Stale == 0 }
 
-func (r *Report) sample(format string, args ...any) {
-	if len(r.Samples) < 10 {
-		r.Samples = append(r.Samples, fmt.Sprintf(format, args...))
-	}
-}
-
 // Verify compares every index of the collection with its records, in both
 // directions, and returns a report for each. It reads everything. While others
 // write it looks at a disagreement twice before it counts it. Rows that cannot be
 // read it passes over: the reports are of the others, and the error names some of them.
 func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
-	k := r.begin("verify")
+	k := r.c.begin("verify")
 	var reports []Report
 	if ctx == nil {
-		return nil, r.end(&k, nil, errNoContext)
+		return nil, r.c.end(&k, nil, errNoContext)
 	}
 	var f faults
-	for _, x := range r.indexes {
-		rep, err := r.verify(ctx, &k, &f, x)
+	for _, x := range r.c.indexes {
+		rep, err := r.c.verify(ctx, &k, &f, x)
 		if err != nil {
-			return reports, r.end(&k, nil, f.with(fmt.Errorf("index %s: %w", x.name, err)))
+			return reports, r.c.end(&k, nil, f.with(fmt.Errorf("index %s: %w", x.name, err)))
 		}
-		reports = append(reports, rep)
+		reports = append(reports, Report(rep))
 	}
-	return reports, r.end(&k, nil, f.with(nil))
+	return reports, r.c.end(&k, nil, f.with(nil))
 }
 
 // Rebuild makes an index agree with the records again: it removes rows that no
@@ -55,6 +49,6 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 // and records that cannot be read stay as they are and keep it from no other; the error, ErrCorrupt,
 // names some of them. Where they are rows of the index, remove it with [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
-	k := r.begin("rebuild")
-	return r.end(&k, nil, r.rebuild(ctx, &k, index))
+	k := r.c.begin("rebuild")
+	return r.c.end(&k, nil, r.c.rebuild(ctx, &k, index))
 }

@@ -13,7 +13,7 @@ import (
 // A View reads the records of a collection as a smaller struct: only its fields
 // travel, and an index that has all of them answers a query by itself. It may be
 // used by many goroutines at once. Make one with [ViewOf].
-type View[P any] struct{ view[P] }
+type View[P any] struct{ reads reads[P] }
 
 // ViewOf returns a view of a repository's records. The fields of P must be fields
 // of the collection with the same types; a field that is missing or differs is
@@ -24,16 +24,16 @@ func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	}
 	sh, err := shapeOf(reflect.TypeFor[P](), versionType)
 	if err == nil {
-		sh.place(r.cols)
-		err = errors.Join(sh.fault, r.checkView(sh))
+		sh.place(r.c.cols)
+		err = errors.Join(sh.fault, checkView(r.c.layoutC, sh))
 	}
 	if err != nil {
-		return nil, r.annotate("view", nil, err)
+		return nil, r.c.annotate("view", nil, err)
 	}
-	return &View[P]{view[P]{c: r.collection, shape: sh, mask: r.recordMask(sh, sh.positions()), by: r.accesses(sh), scratch: newScratch[P]()}}, nil
+	return &View[P]{readsOf[P](r.c, sh, recordMask(r.c.layoutC, sh, sh.positions()))}, nil
 }
 
-func (c *collection) checkView(sh *shape) error {
+func checkView(c *layoutC, sh *shape) error {
 	var faults []error
 	for i := range sh.fields {
 		f := &sh.fields[i]
@@ -50,33 +50,29 @@ func (c *collection) checkView(sh *shape) error {
 }
 
 // Get returns the view of the record under key, or ErrNotFound.
-func (v *View[P]) Get(ctx context.Context, key Key) (P, error) { return v.view.get(ctx, "get", key) }
+func (v *View[P]) Get(ctx context.Context, key Key) (P, error) { return v.reads.get(ctx, key) }
 
 // GetMany returns the views of the records under keys: see [Repo.GetMany].
 func (v *View[P]) GetMany(ctx context.Context, keys []Key) (views []P, found []bool, err error) {
-	return v.view.getMany(ctx, "get many", keys)
+	return v.reads.getMany(ctx, keys)
 }
 
 // One returns the view of the one record that a query finds: see [Repo.One].
-func (v *View[P]) One(ctx context.Context, q Query) (P, error) { return v.view.one(ctx, q) }
+func (v *View[P]) One(ctx context.Context, q Query) (P, error) { return v.reads.one(ctx, q) }
 
 // Find yields the views of the records that a query finds: see [Repo.Find].
 func (v *View[P]) Find(ctx context.Context, q Query) iter.Seq2[P, error] {
-	return v.view.seq(ctx, "find", q)
+	return v.reads.find(ctx, q)
 }
 
 // Page returns one page of what a query finds: see [Repo.Page].
 func (v *View[P]) Page(ctx context.Context, q Query, cursor string) (Page[P], error) {
-	return v.view.page(ctx, q, cursor)
+	return v.reads.page(ctx, q, cursor)
 }
 
 // Explain says how a query is answered for this view: see [Repo.Explain].
 func (v *View[P]) Explain(q Query) (Plan, error) {
-	p, err := v.c.plan(q, v.by)
-	if err != nil {
-		return Plan{}, v.c.annotate("explain", nil, err)
-	}
-	return v.c.explain(&p), nil
+	return v.reads.explain(q)
 }
 
 // Collect gathers a sequence into a slice. It stops at the first error and

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"reflect"
 )
 
 // A Chunk is a run of records from [Repo.Walk], and the mark after which a later
@@ -23,54 +22,22 @@ type Chunk[T any] struct {
 // Any other error comes once, last, with an empty chunk.
 func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], error] {
 	return func(yield func(Chunk[T], error) bool) {
-		k := r.begin("walk")
+		k := r.c.begin("walk")
 		stopped := false
 		var first error // of a chunk
-		err := r.walk(ctx, &k, mark, func(chunk Chunk[T], err error) bool {
+		err := r.reads.v.walk(ctx, &k, mark, func(items []T, mark string, err error) bool {
 			if first = cmp.Or(first, err); err != nil {
-				err = r.annotate(k.op, nil, err)
+				err = r.c.annotate(k.op, nil, err)
 			}
-			stopped = !yield(chunk, err)
+			stopped = !yield(Chunk[T]{Items: items, Mark: mark}, err)
 			return !stopped
 		})
 		if err == nil {
-			_ = r.end(&k, nil, first)
-		} else if err = r.end(&k, nil, err); !stopped {
+			_ = r.c.end(&k, nil, first)
+		} else if err = r.c.end(&k, nil, err); !stopped {
 			yield(Chunk[T]{}, err)
 		}
 	}
-}
-
-func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chunk[T], error) bool) error {
-	if ctx == nil {
-		return errNoContext
-	}
-	b := newReadBuffer(0)
-	defer b.release()
-	for chunk, err := range r.store.driver.Walk(k.walks(ctx), r.records, mark) {
-		var f faults
-		if err := f.unread(err); err != nil {
-			return err
-		}
-		k.got(len(chunk.Rows))
-		if err := r.settleChunk(ctx, k, &f, chunk.Rows); err != nil {
-			return err
-		}
-		out := Chunk[T]{Mark: chunk.Mark, Items: make([]T, 0, len(chunk.Rows))}
-		for i := range chunk.Rows {
-			var rec T
-			ok, err := r.whole().parse(k, b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
-			if err != nil {
-				f.of(r.collection, r.records, chunk.Rows[i].Key, err)
-			} else if ok {
-				out.Items = append(out.Items, rec)
-			}
-		}
-		if !yield(out, f.with(nil)) {
-			break
-		}
-	}
-	return r.holds(ctx)
 }
 
 // Scan yields the records that a query finds by reading the whole collection. It
@@ -85,55 +52,15 @@ func (r *Repo[T]) walk(ctx context.Context, k *call, mark string, yield func(Chu
 // place in it.
 func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		k := r.begin("scan")
+		k := r.c.begin("scan")
 		stopped := false
-		err := r.scan(ctx, &k, q, func(t *T) bool {
+		err := r.reads.v.scan(ctx, &k, q.def, func(t *T) bool {
 			stopped = !yield(*t, nil)
 			return !stopped
 		})
-		if err = r.end(&k, nil, err); err != nil && !stopped {
+		if err = r.c.end(&k, nil, err); err != nil && !stopped {
 			var zero T
 			yield(zero, err)
 		}
 	}
-}
-
-func (r *Repo[T]) scan(ctx context.Context, k *call, q Query, yield func(*T) bool) error {
-	if ctx == nil {
-		return errNoContext
-	}
-	b, err := r.bindScan(q)
-	if err != nil {
-		return err
-	}
-	var found []scanned
-	n := 0
-	var out T
-	err = r.scanRows(ctx, k, &b, func(rec scanned) (bool, error) {
-		if len(b.order) > 0 {
-			found = append(found, rec)
-			return true, trimScan(&b, &found)
-		}
-		if err := r.shape.decode(&rec.record, reflect.ValueOf(&out).Elem()); err != nil {
-			return false, ofKey(rec.key, err)
-		}
-		n++
-		return yield(&out) && n != b.limit, nil
-	})
-	if err != nil {
-		return err
-	}
-	sortScan(&b, found)
-	for i := range found {
-		if b.limit > 0 && i == b.limit {
-			break
-		}
-		if err := r.shape.decode(&found[i].record, reflect.ValueOf(&out).Elem()); err != nil {
-			return ofKey(found[i].key, err)
-		}
-		if !yield(&out) {
-			break
-		}
-	}
-	return nil
 }

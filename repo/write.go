@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"reflect"
-	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -52,29 +51,29 @@ func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error
 }
 
 func (r *Repo[T]) put(ctx context.Context, op string, verb verb, rec *T, opts []WriteOption) error {
-	k := r.begin(op)
+	k := r.c.begin(op)
 	if rec == nil {
-		return r.end(&k, nil, invalid("the record is a nil pointer"))
+		return r.c.end(&k, nil, invalid("the record is a nil pointer"))
 	}
 	b := newWriteBuffer()
 	defer b.release()
 	w := &b.writes[0]
-	if err := r.prepareWrite(w, &b.next, verb, rec); err != nil {
-		return r.end(&k, nil, err)
+	if err := r.c.prepareWrite(w, &b.next, verb, reflect.ValueOf(rec).Elem()); err != nil {
+		return r.c.end(&k, nil, err)
 	}
-	if err := w.want(opts); err != nil {
-		return r.end(&k, nil, err)
+	if err := want(w, opts); err != nil {
+		return r.c.end(&k, nil, err)
 	}
-	version, err := r.run(ctx, &k, b.writes[:])
+	version, err := r.c.run(ctx, &k, b.writes[:])
 	if err != nil {
-		return r.end(&k, nil, ofKeyOnce(w.key, err))
+		return r.c.end(&k, nil, ofKeyOnce(w.key, err))
 	}
-	r.written(rec, w.next, version)
-	return r.end(&k, nil, nil)
+	r.c.shape.written(reflect.ValueOf(rec).Elem(), w.next, version)
+	return r.c.end(&k, nil, nil)
 }
 
 // want adds to a write the conditions that its caller asked for.
-func (w *write) want(opts []WriteOption) error {
+func want(w *write, opts []WriteOption) error {
 	if len(opts) == 0 {
 		return nil // o is on the heap
 	}
@@ -92,126 +91,54 @@ func (w *write) want(opts []WriteOption) error {
 	return nil
 }
 
-// writeOf returns the write that makes rec the record under its key.
-func (r *Repo[T]) writeOf(verb verb, rec *T) (write, error) {
-	var w write
-	err := r.prepareWrite(&w, new(record), verb, rec)
-	return w, err
-}
-
-// writeOfKey returns a write of a verb on the record under a key.
-func (c *collection) writeOfKey(verb verb, key Key, opts []WriteOption) (write, error) {
-	dk, vals, err := c.keyIn(nil, key)
-	w := write{verb: verb, change: change{key: dk, keyVals: vals}}
-	if err == nil {
-		err = w.want(opts)
-	}
-	return w, err
-}
-
-// prepareWrite makes w, which is zero, the write that makes rec the record under
-// its key; next is where its values go.
-func (r *Repo[T]) prepareWrite(w *write, next *record, verb verb, rec *T) error {
-	err := r.encode(next, rec)
-	if err != nil {
-		return err
-	}
-	w.keyVals = next.vals[:len(r.key):len(r.key)]
-	if w.key, err = r.keyOfValues(w.keyVals); err != nil {
-		return err
-	}
-	if err := r.checkSize(next, w.key); err != nil {
-		return err
-	}
-	w.verb, w.next, w.expect = verb, next, next.version
-	if verb == doInsert && !next.version.IsZero() {
-		return ofKey(w.key, invalid("the record to insert has a version already; clear it to insert a copy, or use Replace, or Put"))
-	}
-	w.keep = verb != doInsert && r.keeps()
-	return nil
-}
-
-// encode makes next the values of rec. It reuses the array of next.vals.
-func (r *Repo[T]) encode(next *record, rec *T) error {
-	*next = record{vals: slices.Grow(next.vals[:0], len(r.cols))[:len(r.cols)]}
-	clear(next.vals)
-	return r.shape.encode(reflect.ValueOf(rec).Elem(), next, r.cols)
-}
-
-// written makes rec, which was written with the values of next, what it is when it is read: it gets
-// its version, if it has a field for it, and the times as they are stored.
-func (r *Repo[T]) written(rec *T, next *record, version driver.Token) {
-	r.shape.written(reflect.ValueOf(rec).Elem(), next, version)
-}
-
 // Update reads a record, lets fn change it, and writes it if nobody else has
 // changed it meanwhile; else it begins again, so fn may run several times. It
 // returns the record as written. An error of fn is returned as it is, wrapped,
 // and nothing is written. A record that is not there or has expired is
 // ErrNotFound. Fn must not change the key.
 func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
-	k := r.begin("update")
+	k := r.c.begin("update")
 	var rec, zero T
 	if fn == nil {
-		return zero, r.end(&k, key, invalid("the function is nil"))
+		return zero, r.c.end(&k, key, invalid("the function is nil"))
 	}
 	b := newWriteBuffer()
 	defer b.release()
-	w, err := b.ofKey(r.collection, doUpdate, key)
+	w, err := b.ofKey(r.c.writer, doUpdate, key)
 	if err != nil {
-		return zero, r.end(&k, key, err)
+		return zero, r.c.end(&k, key, err)
 	}
-	if err := w.want(opts); err != nil {
-		return zero, r.end(&k, key, err)
+	if err := want(w, opts); err != nil {
+		return zero, r.c.end(&k, key, err)
 	}
 	w.derive = func(w *write) error {
 		w.next = &b.next
-		return r.derive(w, &rec, fn)
+		return r.c.derive(w, reflect.ValueOf(&rec).Elem(), func() error { return fn(&rec) })
 	}
-	version, err := r.run(ctx, &k, b.writes[:])
+	version, err := r.c.run(ctx, &k, b.writes[:])
 	if err != nil {
-		return zero, r.end(&k, key, err)
+		return zero, r.c.end(&k, key, err)
 	}
-	r.written(&rec, b.writes[0].next, version)
-	return rec, r.end(&k, key, nil)
-}
-
-// derive lets fn change the record that is there and makes w.next its values.
-func (r *Repo[T]) derive(w *write, rec *T, fn func(*T) error) error {
-	old, next := &w.old, w.next
-	w.whole = true
-	if err := r.shape.decode(&old.record, reflect.ValueOf(rec).Elem()); err != nil {
-		return err
-	}
-	if err := fn(rec); err != nil {
-		return err
-	}
-	if err := r.encode(next, rec); err != nil {
-		return err
-	}
-	now := next.vals[:len(r.key)]
-	if !slices.EqualFunc(now, w.keyVals, driver.Value.Equal) {
-		return invalid("the update changes the key to %s; insert a new record and delete this one", r.printKey(now))
-	}
-	return r.keep(w)
+	r.c.shape.written(reflect.ValueOf(&rec).Elem(), b.writes[0].next, version)
+	return rec, r.c.end(&k, key, nil)
 }
 
 // Delete removes a record. One that is not there is no error, unless an option asks for
 // it: with IfExists it is ErrNotFound, else with IfVersion ErrConflict. An expired record
 // is not there.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
-	k := r.begin("delete")
+	k := r.c.begin("delete")
 	b := newWriteBuffer()
 	defer b.release()
-	w, err := b.ofKey(r.collection, doDelete, key)
+	w, err := b.ofKey(r.c.writer, doDelete, key)
 	if err != nil {
-		return r.end(&k, key, err)
+		return r.c.end(&k, key, err)
 	}
-	if err := w.want(opts); err != nil {
-		return r.end(&k, key, err)
+	if err := want(w, opts); err != nil {
+		return r.c.end(&k, key, err)
 	}
-	_, err = r.run(ctx, &k, b.writes[:])
-	return r.end(&k, key, err)
+	_, err = r.c.run(ctx, &k, b.writes[:])
+	return r.c.end(&k, key, err)
 }
 
 // Resolve finds out what became of a write that ended with ErrUnknownOutcome:
@@ -224,20 +151,20 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // Committed is as durable as an acknowledged write: where a store waits for replicas
 // that do not have the write yet, the verdict is Unknown, with the store's error.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
-	k := r.begin("resolve")
+	k := r.c.begin("resolve")
 	if ctx == nil {
-		return Unknown, r.end(&k, nil, errNoContext)
+		return Unknown, r.c.end(&k, nil, errNoContext)
 	}
-	if outcome == nil || outcome.token.IsZero() {
-		return Unknown, r.end(&k, nil, invalid("the outcome names no write"))
+	if outcome == nil || outcome.of.token.IsZero() {
+		return Unknown, r.c.end(&k, nil, invalid("the outcome names no write"))
 	}
-	o := *outcome
-	if err := r.isOurs(&o); err != nil {
-		return Unknown, r.end(&k, nil, err)
+	o := outcome.of
+	if err := r.c.isOurs(&o); err != nil {
+		return Unknown, r.c.end(&k, nil, err)
 	}
-	v, err := r.resolve(ctx, &k, &o)
+	v, err := r.c.resolve(ctx, &k, &o)
 	if err != nil {
 		err = ofKeyOnce(o.key, err)
 	}
-	return v, r.end(&k, nil, err)
+	return Verdict(v), r.c.end(&k, nil, err)
 }

@@ -30,18 +30,26 @@ func (p WritePlan) String() string {
 }
 
 // ExplainWrites says how records of the collection are written, without doing it.
-func (r *Repo[T]) ExplainWrites() []WritePlan { return r.writePlans() }
+func (r *Repo[T]) ExplainWrites() []WritePlan { return writePlansOf(r.c.writer) }
 
 // PlanWrites says how a store with the given facts would write records of type T with a
 // schema. It touches no store, and finds wrong what [Check] does.
 func PlanWrites[T any](facts driver.Facts, schema Schema) ([]WritePlan, error) {
-	var c *collection
+	var l *layoutC
 	sh, err := shapeOf(reflect.TypeFor[T](), versionType)
 	if err == nil {
-		c, err = compile(&Store{facts: facts}, schema.def(), sh)
+		l, err = compile(&facts, false, schema.def(), sh)
 	}
 	if err != nil {
 		return nil, &Error{Op: "plan writes", Collection: schema.Collection, Err: err}
 	}
-	return c.writePlans(), nil
+	return writePlansOf(newWriter(nil, l, sh, nil)), nil
+}
+
+func writePlansOf(c *writer) []WritePlan {
+	var list []WritePlan
+	for _, p := range c.writePlans() {
+		list = append(list, WritePlan(p))
+	}
+	return list
 }

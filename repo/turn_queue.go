@@ -98,16 +98,16 @@ type turn struct {
 	has    bool   // the turn is its own
 }
 
-// busy reports whether others wait for the record of a write, and it should, too.
-func (t *turn) busy(writes []write) bool { return len(writes) == 1 && t.queues.has(writes[0].key) }
+// busy reports whether others wait for a record, and a write of it should, too.
+func (t *turn) busy(key driver.Key) bool { return t.queues.has(key) }
 
 // wait waits for the turn, unless it has it, and reports whether others had theirs meanwhile.
 // Refused says that a commit has been sent already.
-func (t *turn) wait(ctx context.Context, writes []write, refused bool) (waited bool, err error) {
-	if len(writes) > 1 || t.has {
+func (t *turn) wait(ctx context.Context, key driver.Key, refused bool) (waited bool, err error) {
+	if t.has {
 		return false, nil
 	}
-	t.join(writes[0].key)
+	t.join(key)
 	if refused {
 		t.queue.moves.Add(1)
 	}

@@ -1,0 +1,30 @@
+package repo
+
+// An Outcome names a write whose outcome was unknown. [Error.Outcome] has it. Its
+// text can be kept and given to [Repo.Resolve] later, in any program that has the
+// same collection open.
+//
+// The text names a record, and Resolve may write a tombstone under that key. So take no
+// Outcome from a client unless [Options.CursorKey] is set: with it the text is signed, and
+// Resolve refuses one that was made up. Without it, anybody can make up the text.
+type Outcome struct{ of outcomeC }
+
+// MarshalText returns the text of o.
+func (o Outcome) MarshalText() ([]byte, error) { return o.of.MarshalText() }
+
+// UnmarshalText reads the text of an Outcome. Any other text is ErrInvalid.
+func (o *Outcome) UnmarshalText(text []byte) error { return o.of.UnmarshalText(text) }
+
+// A Verdict is what became of a write.
+type Verdict uint8
+
+// The verdicts. Committed never becomes NotCommitted, or the reverse; Unknown may
+// become either as long as the record is not written further.
+const (
+	Unknown      = Verdict(unsettled)
+	Committed    = Verdict(committed)
+	NotCommitted = Verdict(notCommitted)
+)
+
+// String returns "unknown", "committed" or "not committed".
+func (v Verdict) String() string { return [...]string{"unknown", "committed", "not committed"}[v] }
