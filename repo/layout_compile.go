@@ -77,7 +77,7 @@ func (c *compiler) declare(sh *shape) {
 		if f.isScalar() {
 			c.fields[f.name] = &f.structField
 		}
-		c.kinds[f.name], c.lists[f.name], c.times[f.name] = f.kind, f.coder.elem, f.nanos
+		c.kinds[f.name], c.lists[f.name], c.times[f.name] = f.kind, f.elem, f.nanos
 		c.empty[f.name] = f.empty
 		c.order = append(c.order, f.name)
 	}

@@ -32,16 +32,6 @@ func isStraight(c *layoutC, place []int) bool {
 	return true
 }
 
-// positions returns the places of the shape's fields.
-func (s *shape) positions() []int {
-	var needs []int
-	for i := range s.fields {
-		needs = append(needs, s.fields[i].at)
-	}
-	slices.Sort(needs)
-	return needs
-}
-
 // recordMask returns the ordinals of the fields that a shape reads from a record,
 // nil for all of them.
 func recordMask(c *layoutC, s *shape, needs []int) []int {

@@ -287,3 +287,13 @@ func (s *shape) written(v reflect.Value, r *record, version driver.Token) {
 		*address[driver.Token](v.FieldByIndex(s.version)) = version
 	}
 }
+
+// positions returns the places of the shape's fields.
+func (s *shape) positions() []int {
+	var needs []int
+	for i := range s.fields {
+		needs = append(needs, s.fields[i].at)
+	}
+	slices.Sort(needs)
+	return needs
+}
