@@ -274,3 +274,11 @@ func (b *bound) index() indexDef {
 	x.Sort = append(x.Sort, b.names...)
 	return x
 }
+
+// rowsOf returns the table whose rows the run has.
+func (p *plan) rowsOf() *driver.Table {
+	if p.table.Native {
+		return p.table.Home
+	}
+	return p.table
+}

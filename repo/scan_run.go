@@ -93,14 +93,6 @@ func counted(seq iter.Seq2[*driver.Row, error], k *call, p *plan) iter.Seq2[*dri
 	}
 }
 
-// rowsOf returns the table whose rows the run has.
-func (p *plan) rowsOf() *driver.Table {
-	if p.table.Native {
-		return p.table.Home
-	}
-	return p.table
-}
-
 // merged yields the rows of ordered sequences in order of their Sort.
 func merged(seqs []iter.Seq2[*driver.Row, error], reverse bool) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
