@@ -1,6 +1,8 @@
 package repo
 
 import (
+	"slices"
+
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -32,4 +34,25 @@ type change struct {
 	rev     driver.Token   // for AtRev
 
 	tokens [][]driver.Token // of the entries that next will have in each loose index
+}
+
+// summed returns the edits of a change with what each Add comes to: of a record that is
+// written only as it was read that says the same, and no store has to add.
+func (ch *change) summed(key int) []driver.Edit {
+	isAdd := func(e driver.Edit) bool { return e.Do == driver.Add }
+	if ch.next == nil || !slices.ContainsFunc(ch.edits, isAdd) {
+		return ch.edits
+	}
+	list := slices.Clone(ch.edits)
+	for i := range list {
+		e := &list[i]
+		switch {
+		case e.Do != driver.Add:
+		case e.Field >= 0:
+			e.Do, e.Value = driver.Set, ch.next.vals[key+e.Field]
+		default:
+			e.Do, e.Value = driver.Set, *ch.next.extraValue(e.Name)
+		}
+	}
+	return list
 }
