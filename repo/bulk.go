@@ -11,6 +11,11 @@ import (
 	"sync/atomic"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/commit"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/record"
+	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // A BatchError says which records of [Repo.InsertAll] were not inserted.
@@ -64,7 +69,7 @@ const (
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
 	k := r.c.begin("insert all")
 	if ctx == nil || records == nil {
-		return 0, r.c.end(&k, nil, cmp.Or(noContext(ctx), invalid("the sequence is nil")))
+		return 0, r.c.end(&k, nil, cmp.Or(failure.NoContext(ctx), failure.Invalid("the sequence is nil")))
 	}
 	b := bulk{c: r.c, k: &k}
 	n := 0
@@ -72,7 +77,7 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 		if err != nil {
 			return b.end(errors.Join(fmt.Errorf("record %d: %w", n, err), b.flush(ctx)))
 		}
-		w, err := r.c.writeOf(doInsert, reflect.ValueOf(&rec).Elem())
+		w, err := r.c.WriteOf(commit.DoInsert, reflect.ValueOf(&rec).Elem())
 		if err != nil {
 			b.failed = append(b.failed, Failure{n, r.c.annotate("insert", nil, err)})
 		} else if err := b.add(ctx, bulkWrite{w, n}); err != nil {
@@ -86,7 +91,7 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 // A bulk is an InsertAll under way.
 type bulk struct {
 	c       *collection
-	k       *call
+	k       *store.Call
 	pending []bulkWrite
 	values  map[uniqueValue]bool // that the pending want, as far as no commit looks after them
 	failed  []Failure            // since the last flush
@@ -95,13 +100,13 @@ type bulk struct {
 
 // A bulkWrite is the insert of a record with its place in the sequence.
 type bulkWrite struct {
-	write
+	commit.Write
 	index int
 }
 
 // A uniqueValue is the entry of a record in a unique index.
 type uniqueValue struct {
-	x   *index
+	x   *layout.Index
 	key driver.Key
 }
 
@@ -109,7 +114,7 @@ type uniqueValue struct {
 // unique value of this one.
 func (b *bulk) add(ctx context.Context, w bulkWrite) error {
 	most := bulkSize
-	if b.c.store.facts.Unit < driver.UnitStore {
+	if b.c.Store.Facts.Unit < driver.UnitStore {
 		most = bulkGather
 	}
 	values := b.valuesOf(&w)
@@ -131,16 +136,16 @@ func (b *bulk) add(ctx context.Context, w bulkWrite) error {
 
 // valuesOf returns the unique values of a record for which records of other commits compete.
 func (b *bulk) valuesOf(w *bulkWrite) (values []uniqueValue) {
-	if b.c.store.facts.Unit == driver.UnitStore {
+	if b.c.Store.Facts.Unit == driver.UnitStore {
 		return nil
 	}
-	bld := newEntryMaker()
-	defer bld.release()
-	for _, x := range b.c.indexes {
-		if !x.Unique || !x.loose && !x.native {
+	bld := layout.NewEntryMaker()
+	defer bld.Release()
+	for _, x := range b.c.Indexes {
+		if !x.Unique || !x.Loose && !x.Native {
 			continue
 		}
-		keys, err := bld.entries(nil, b.c.layoutC, x, &w.key, w.next.vals)
+		keys, err := bld.Entries(nil, b.c.Layout, x, &w.Key, w.Next.Vals)
 		if err != nil {
 			continue // the insert will say so
 		}
@@ -157,7 +162,7 @@ func (b *bulk) flush(ctx context.Context) error {
 	chains := b.chains()
 	var next atomic.Int64
 	var stop atomic.Bool
-	b.k.atOnce(min(len(chains), bulkAtOnce), func(_ int, k *call) {
+	b.k.AtOnce(min(len(chains), bulkAtOnce), func(_ int, k *store.Call) {
 		for i := int(next.Add(1)) - 1; i < len(chains); i = int(next.Add(1)) - 1 {
 			if chains[i].insert(ctx, k, &stop); chains[i].err != nil {
 				stop.Store(true)
@@ -207,14 +212,14 @@ type chain struct {
 
 // chains divides the pending records.
 func (b *bulk) chains() (list []chain) {
-	unit, at := b.c.store.facts.Unit, map[string]int{}
+	unit, at := b.c.Store.Facts.Unit, map[string]int{}
 	for _, w := range b.pending {
 		place := ""
 		if unit < driver.UnitStore {
-			place = w.key.Partition
+			place = w.Key.Partition
 		}
 		if unit == driver.UnitRecord {
-			place += w.key.Sort
+			place += w.Key.Sort
 		}
 		i, there := at[place]
 		if !there {
@@ -228,7 +233,7 @@ func (b *bulk) chains() (list []chain) {
 
 // insert inserts the records of the chain, together where the store can, until another chain
 // had to stop.
-func (ch *chain) insert(ctx context.Context, k *call, stop *atomic.Bool) {
+func (ch *chain) insert(ctx context.Context, k *store.Call, stop *atomic.Bool) {
 	for len(ch.rest) > 0 && ch.err == nil && !stop.Load() {
 		ch.insertSome(ctx, k, ch.together())
 	}
@@ -237,31 +242,31 @@ func (ch *chain) insert(ctx context.Context, k *call, stop *atomic.Bool) {
 // together returns how many records the next commit has: no key twice, and no more bytes than the
 // store takes. With their indexes they may still be too large.
 func (ch *chain) together() int {
-	f := &ch.c.store.facts
+	f := &ch.c.Store.Facts
 	if f.Unit < driver.UnitPartition {
 		return 1
 	}
 	seen, bytes := map[driver.Key]bool{}, 0
 	for i := range ch.rest {
 		w := &ch.rest[i]
-		bytes += bytesIn(w.key, w.next.vals, w.next.extra)
-		if seen[w.key] || i == bulkSize || i > 0 && f.MaxBytes > 0 && bytes > f.MaxBytes {
+		bytes += record.BytesIn(w.Key, w.Next.Vals, w.Next.Extra)
+		if seen[w.Key] || i == bulkSize || i > 0 && f.MaxBytes > 0 && bytes > f.MaxBytes {
 			return i
 		}
-		seen[w.key] = true
+		seen[w.Key] = true
 	}
 	return len(ch.rest)
 }
 
 // insertSome inserts the next n records in one commit or, if one of them fails, one by one.
-func (ch *chain) insertSome(ctx context.Context, k *call, n int) {
+func (ch *chain) insertSome(ctx context.Context, k *store.Call, n int) {
 	some := ch.rest[:n]
-	ws := make([]write, n)
+	ws := make([]commit.Write, n)
 	for i := range some {
-		ws[i] = some[i].write
+		ws[i] = some[i].Write
 	}
-	_, err := ch.c.run(ctx, k, ws)
-	var at *keyed
+	_, err := ch.c.Run(ctx, k, ws)
+	var at *failure.Keyed
 	switch {
 	case err == nil:
 		ch.inserted += n

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/catalog"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // MaintainOptions say how [Store.Maintain] works. Nil is the zero value.
@@ -53,7 +56,7 @@ func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
 	}
 	err := given(ctx, s)
 	if err == nil && u.opts.Every < 0 {
-		err = invalid("Every is %s; want 0 or more", u.opts.Every)
+		err = failure.Invalid("Every is %s; want 0 or more", u.opts.Every)
 	}
 	if err != nil {
 		return &Error{Op: "maintain", Err: err}
@@ -68,7 +71,7 @@ func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
 		if u.opts.Every == 0 || errors.Is(err, ErrClosed) {
 			return err
 		}
-		if err := sleepUntil(ctx, next); err != nil {
+		if err := store.SleepUntil(ctx, next); err != nil {
 			return &Error{Op: "maintain", Err: err}
 		}
 	}
@@ -89,15 +92,15 @@ type caretaker struct {
 // are open.
 func (u *caretaker) begin() {
 	u.store, u.repos = u.of, map[string]*collection{}
-	if !u.of.handle.facts.OneProcess {
+	if !u.of.handle.Facts.OneProcess {
 		u.store = u.of.another()
 	}
 }
 
 func (u *caretaker) end() {
 	if u.store != u.of {
-		u.store.handle.background.close()
-		u.store.cleaner.close()
+		u.store.handle.Background.Close()
+		u.store.cleaner.Close()
 	}
 }
 
@@ -119,7 +122,7 @@ const upkeepMark = "/upkeep"
 
 // pass gives each collection its turn that is due, and returns when to look again.
 func (u *caretaker) pass(ctx context.Context) (next time.Time, err error) {
-	k := u.store.handle.begin("maintain")
+	k := u.store.handle.Begin("maintain")
 	next = time.Now().Add(min(lookAgain, max(u.opts.Every, time.Millisecond)))
 	var all []error
 	entries, shifts, err := u.read(ctx)
@@ -163,15 +166,15 @@ func revOf(sh *shift) driver.Token {
 }
 
 // wants reports whether a collection is one of those to be maintained.
-func (u *caretaker) wants(e *catalogEntry) bool {
+func (u *caretaker) wants(e *catalog.Entry) bool {
 	return !e.Making && !e.Dropping && (u.opts.Collections == nil || slices.Contains(u.opts.Collections, e.Collection))
 }
 
 // unknown returns an error for a collection that is named and not there.
-func (u *caretaker) unknown(entries []*catalogEntry) error {
+func (u *caretaker) unknown(entries []*catalog.Entry) error {
 	for _, name := range u.opts.Collections {
-		if !slices.ContainsFunc(entries, func(e *catalogEntry) bool { return e.Collection == name }) {
-			return &Error{Op: "maintain", Collection: name, Err: errNoCollection}
+		if !slices.ContainsFunc(entries, func(e *catalog.Entry) bool { return e.Collection == name }) {
+			return &Error{Op: "maintain", Collection: name, Err: catalog.ErrNoCollection}
 		}
 	}
 	return nil
@@ -189,17 +192,17 @@ func (u *caretaker) tell(collection string, done Reclaimed, err error) {
 }
 
 // failed tells of what went wrong before any collection had its turn.
-func (u *caretaker) failed(k *call, err error) error {
+func (u *caretaker) failed(k *store.Call, err error) error {
 	err = &Error{Op: "maintain", Err: u.store.redact(err)}
 	u.tell("", Reclaimed{}, err)
 	if observe := u.store.observe; observe != nil {
-		observe(Event{Op: k.op, Err: err, Took: time.Since(k.began)})
+		observe(Event{Op: k.Op, Err: err, Took: time.Since(k.Began)})
 	}
 	return err
 }
 
 // turn maintains one collection, if nobody else does.
-func (u *caretaker) turn(ctx context.Context, k *call, sh *shift) error {
+func (u *caretaker) turn(ctx context.Context, k *store.Call, sh *shift) error {
 	busy := sh.Until > time.Now().UnixMilli() && sh.By != u.me
 	ok := !busy
 	var err error
@@ -213,7 +216,7 @@ func (u *caretaker) turn(ctx context.Context, k *call, sh *shift) error {
 	case !ok && u.opts.Every > 0:
 		return nil
 	case !ok:
-		err = &Error{Op: "maintain", Collection: sh.Upkeep, Retryable: true, Err: contention("another program maintains it just now")}
+		err = &Error{Op: "maintain", Collection: sh.Upkeep, Retryable: true, Err: failure.Contention("another program maintains it just now")}
 	}
 	var done Reclaimed
 	if err == nil {
@@ -224,27 +227,27 @@ func (u *caretaker) turn(ctx context.Context, k *call, sh *shift) error {
 }
 
 // work maintains a collection from where the one before it was.
-func (u *caretaker) work(ctx context.Context, k *call, sh *shift) (Reclaimed, error) {
+func (u *caretaker) work(ctx context.Context, k *store.Call, sh *shift) (Reclaimed, error) {
 	c, err := u.open(ctx, sh.Upkeep)
 	if err != nil {
 		return Reclaimed{}, err
 	}
-	if !slices.ContainsFunc(c.tables(nil), func(t *driver.Table) bool { return t.Name == sh.Table }) {
+	if !slices.ContainsFunc(c.Tables(nil), func(t *driver.Table) bool { return t.Name == sh.Table }) {
 		sh.Table, sh.Mark = "", ""
 	}
-	w := way{table: sh.Table, mark: sh.Mark, rate: u.opts.Rate}
-	w.note = func(table, mark string) { sh.Table, sh.Mark = table, mark }
-	w.save = func(ctx context.Context) error {
+	w := store.Way{Table: sh.Table, Mark: sh.Mark, Rate: u.opts.Rate}
+	w.Note = func(table, mark string) { sh.Table, sh.Mark = table, mark }
+	w.Save = func(ctx context.Context) error {
 		ok, err := u.write(ctx, k, sh, true)
 		if err == nil && !ok {
-			err = contention("another program has gone on with it")
+			err = failure.Contention("another program has gone on with it")
 		}
 		return err
 	}
 	resumed := sh.Mark != ""
 	done, ended, err := c.maintain(ctx, &w)
 	if !ended && resumed && errors.Is(err, ErrInvalid) { // a mark that the store knows no more
-		w.table, w.mark, sh.Table, sh.Mark = "", "", "", ""
+		w.Table, w.Mark, sh.Table, sh.Mark = "", "", "", ""
 		done, ended, err = c.maintain(ctx, &w)
 	}
 	if errors.Is(err, ErrSchema) {
@@ -266,7 +269,7 @@ const lastWord = 2 * time.Second
 
 // open returns a collection as the store remembers it.
 func (u *caretaker) open(ctx context.Context, name string) (*collection, error) {
-	if c := u.repos[name]; c != nil && c.gone() == nil {
+	if c := u.repos[name]; c != nil && c.Gone() == nil {
 		return c, nil
 	}
 	schema, err := SchemaOf(ctx, u.store, name)
@@ -282,10 +285,10 @@ func (u *caretaker) open(ctx context.Context, name string) (*collection, error) 
 }
 
 // read returns the entries of the catalog in the order of their names, and the shifts.
-func (u *caretaker) read(ctx context.Context) (entries []*catalogEntry, shifts map[string]*shift, err error) {
+func (u *caretaker) read(ctx context.Context) (entries []*catalog.Entry, shifts map[string]*shift, err error) {
 	shifts = map[string]*shift{}
-	err = eachEntry(ctx, &u.store.handle, func(row *driver.Row) {
-		var e catalogEntry
+	err = catalog.EachEntry(ctx, &u.store.handle, func(row *driver.Row) {
+		var e catalog.Entry
 		if len(row.Fields) == 0 || json.Unmarshal([]byte(row.Fields[0].Str()), &e) != nil {
 			return // Open will say so
 		}
@@ -298,18 +301,18 @@ func (u *caretaker) read(ctx context.Context) (entries []*catalogEntry, shifts m
 			shifts[sh.Upkeep] = &sh
 		}
 	})
-	slices.SortFunc(entries, func(a, b *catalogEntry) int { return strings.Compare(a.Collection, b.Collection) })
-	entries = slices.CompactFunc(entries, func(a, b *catalogEntry) bool { return a.Collection == b.Collection })
+	slices.SortFunc(entries, func(a, b *catalog.Entry) int { return strings.Compare(a.Collection, b.Collection) })
+	entries = slices.CompactFunc(entries, func(a, b *catalog.Entry) bool { return a.Collection == b.Collection })
 	return entries, shifts, err
 }
 
 // write stores a shift if nobody has changed it since it was read; more says that it goes on.
-func (u *caretaker) write(ctx context.Context, k *call, sh *shift, more bool) (ok bool, err error) {
+func (u *caretaker) write(ctx context.Context, k *store.Call, sh *shift, more bool) (ok bool, err error) {
 	sh.Until = 0
 	if more {
 		sh.Until = time.Now().Add(upkeepFor).UnixMilli()
 	}
-	key, err := catalogKey(sh.Upkeep + upkeepMark)
+	key, err := catalog.CatalogKey(sh.Upkeep + upkeepMark)
 	if err != nil {
 		return false, err
 	}
@@ -317,12 +320,12 @@ func (u *caretaker) write(ctx context.Context, k *call, sh *shift, more bool) (o
 	if err != nil {
 		return false, err
 	}
-	op := driver.Op{Do: driver.Put, Table: u.store.handle.cat, If: driver.Absent, Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(string(body))}}}
+	op := driver.Op{Do: driver.Put, Table: u.store.handle.Cat, If: driver.Absent, Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(string(body))}}}
 	if !sh.rev.IsZero() {
 		op.If, op.Rev = driver.AtRev, sh.rev
 	}
 	token := driver.NewToken()
-	refusal, err := u.store.handle.commit(ctx, k, token, []driver.Op{op})
+	refusal, err := u.store.handle.Commit(ctx, k, token, []driver.Op{op})
 	if err == nil && refusal == nil {
 		sh.rev = token
 	}
@@ -330,10 +333,10 @@ func (u *caretaker) write(ctx context.Context, k *call, sh *shift, more bool) (o
 }
 
 // forget removes the shift of a collection that is gone. What fails is left for the next pass.
-func (u *caretaker) forget(ctx context.Context, k *call, sh *shift) {
-	key, err := catalogKey(sh.Upkeep + upkeepMark)
+func (u *caretaker) forget(ctx context.Context, k *store.Call, sh *shift) {
+	key, err := catalog.CatalogKey(sh.Upkeep + upkeepMark)
 	if err != nil {
 		return
 	}
-	_, _ = u.store.handle.commit(ctx, k, driver.NewToken(), []driver.Op{{Do: driver.Delete, Table: u.store.handle.cat, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: sh.rev}})
+	_, _ = u.store.handle.Commit(ctx, k, driver.NewToken(), []driver.Op{{Do: driver.Delete, Table: u.store.handle.Cat, Row: driver.Row{Key: key}, If: driver.AtRev, Rev: sh.rev}})
 }

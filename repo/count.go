@@ -8,7 +8,7 @@ import (
 // Count returns the number of records that a query finds, at most its limit.
 func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
 	k := r.c.begin("count")
-	n, err := r.c.count(ctx, &k, q.def)
+	n, err := r.c.Count(ctx, &k, q.def)
 	return n, r.c.end(&k, nil, err)
 }
 
@@ -18,7 +18,7 @@ func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
 		k := r.c.begin("keys")
 		stopped := false
-		err := r.c.keys(ctx, &k, q.def, func(key []any) bool {
+		err := r.c.Keys(ctx, &k, q.def, func(key []any) bool {
 			stopped = !yield(key, nil)
 			return !stopped
 		})

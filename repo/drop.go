@@ -2,6 +2,8 @@ package repo
 
 import (
 	"context"
+
+	"github.com/polystore/polystore/repo/internal/upkeep"
 )
 
 // DropIndex removes an index, its rows and its catalog entry. Repositories that are open, in
@@ -11,12 +13,12 @@ func DropIndex(ctx context.Context, store *Store, collection, name string) error
 	if err := given(ctx, store); err != nil {
 		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
 	}
-	k := store.handle.begin("drop index")
-	sh := store.collections.of(collection)
-	err := sh.gate.shut(ctx)
+	k := store.handle.Begin("drop index")
+	sh := store.collections.Of(collection)
+	err := sh.Gate.Shut(ctx)
 	if err == nil {
-		defer sh.gate.open()
-		err = dropIndex(ctx, &store.handle, &k, sh, collection, name)
+		defer sh.Gate.Open()
+		err = upkeep.DropIndex(ctx, &store.handle, &k, sh, collection, name)
 	}
 	if err != nil {
 		return &Error{Op: "drop index", Collection: collection, Index: name, Err: store.redact(err)}
@@ -34,16 +36,16 @@ func DropCollection(ctx context.Context, store *Store, collection string) error 
 	if err := given(ctx, store); err != nil {
 		return &Error{Op: "drop", Collection: collection, Err: err}
 	}
-	k := store.handle.begin("drop")
-	sh := store.collections.of(collection)
-	err := sh.gate.shut(ctx)
+	k := store.handle.Begin("drop")
+	sh := store.collections.Of(collection)
+	err := sh.Gate.Shut(ctx)
 	if err == nil {
-		defer sh.gate.open()
-		err = dropCollection(ctx, &store.handle, &k, sh, collection)
+		defer sh.Gate.Open()
+		err = upkeep.DropCollection(ctx, &store.handle, &k, sh, collection)
 	}
 	if err != nil {
 		return &Error{Op: "drop", Collection: collection, Err: store.redact(err)}
 	}
-	sh.lose() // also where there was no collection
+	sh.Lose() // also where there was no collection
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
 )
 
 // What can go wrong; test for it with errors.Is. See [Error] for the facts.
@@ -30,15 +31,15 @@ var (
 var (
 	// ErrNoIndex is the kind of ErrInvalid that a query is which no index answers. The
 	// text has the index to add.
-	ErrNoIndex = kindNoIndex
+	ErrNoIndex = failure.KindNoIndex
 
 	// ErrCursor is the kind of ErrInvalid that a cursor is which was damaged, was made up, or
 	// belongs to another query: it came from outside, so begin again without one.
-	ErrCursor = kindCursor
+	ErrCursor = failure.KindCursor
 
 	// ErrContention is the kind of ErrConflict that is no stale version: the call gave up, after
 	// many attempts in which others were faster. The same call may succeed later.
-	ErrContention = kindContention
+	ErrContention = failure.KindContention
 )
 
 // An Error says which operation failed on what. Every error of a [Repo] is or

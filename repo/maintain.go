@@ -2,6 +2,9 @@ package repo
 
 import (
 	"context"
+
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // A Reclaimed says what [Repo.Maintain] did.
@@ -27,12 +30,12 @@ func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 
 // maintain is Maintain on its way through the collection. It may have come to the end with an
 // error, of rows that cannot be dealt with.
-func (c *collection) maintain(ctx context.Context, way *way) (done Reclaimed, ended bool, err error) {
+func (c *collection) maintain(ctx context.Context, way *store.Way) (done Reclaimed, ended bool, err error) {
 	k := c.begin("maintain")
 	if ctx == nil {
-		return done, false, c.end(&k, nil, errNoContext)
+		return done, false, c.end(&k, nil, failure.ErrNoContext)
 	}
-	k.way = way
-	gone, ended, err := c.keeper.maintain(ctx, &k)
+	k.Way = way
+	gone, ended, err := c.Keeper.Maintain(ctx, &k)
 	return Reclaimed(gone), ended, c.end(&k, nil, err)
 }

@@ -7,6 +7,13 @@ import (
 	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/change"
+	"github.com/polystore/polystore/repo/internal/commit"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/record"
+	"github.com/polystore/polystore/repo/internal/store"
+	"github.com/polystore/polystore/repo/internal/upkeep"
 )
 
 // A Repo reads and writes the records of one collection as values of type T: a
@@ -33,20 +40,20 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	if err = cmp.Or(given(ctx, store), err); err != nil {
 		return nil, &Error{Op: "open", Collection: schema.Collection, Err: err}
 	}
-	k := store.handle.begin("open")
+	k := store.handle.Begin("open")
 	c, err := openCollection(ctx, store, &k, schema, reflect.TypeFor[T](), o)
 	if err != nil {
 		return nil, &Error{Op: "open", Collection: schema.Collection, Err: store.redact(err)}
 	}
-	return &Repo[T]{c: c, reads: readsOf[T](c, c.shape, nil)}, nil
+	return &Repo[T]{c: c, reads: readsOf[T](c, c.Shape, nil)}, nil
 }
 
 // Check reports, as [Open] does, what is wrong with a schema for records of type T
 // on a store with the given facts. It touches no store.
 func Check[T any](facts driver.Facts, schema Schema) error {
-	sh, err := shapeOf(reflect.TypeFor[T](), versionType)
+	sh, err := record.ShapeOf(reflect.TypeFor[T](), versionType)
 	if err == nil {
-		_, err = compile(&facts, false, schema.def(), sh)
+		_, err = layout.Compile(&facts, false, schema.def(), sh)
 	}
 	if err != nil {
 		return &Error{Op: "check", Collection: schema.Collection, Err: err}
@@ -54,16 +61,16 @@ func Check[T any](facts driver.Facts, schema Schema) error {
 	return nil
 }
 
-func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t reflect.Type, o openOptions) (*collection, error) {
-	sh, err := shapeOf(t, versionType)
+func openCollection(ctx context.Context, store *Store, k *store.Call, schema Schema, t reflect.Type, o upkeep.OpenOptions) (*collection, error) {
+	sh, err := record.ShapeOf(t, versionType)
 	if err != nil {
 		return nil, err
 	}
-	l, err := compile(&store.handle.facts, store.handle.opts.Redact, schema.def(), sh)
+	l, err := layout.Compile(&store.handle.Facts, store.handle.Opts.Redact, schema.def(), sh)
 	if err != nil {
 		return nil, err
 	}
-	c, err := openKeeper(ctx, newWriter(&store.handle, l, sh, &store.cleaner), &store.collections, k, o)
+	c, err := upkeep.OpenKeeper(ctx, commit.NewWriter(&store.handle, l, sh, &store.cleaner), &store.collections, k, o)
 	if err != nil {
 		return nil, err
 	}
@@ -72,24 +79,24 @@ func openCollection(ctx context.Context, store *Store, k *call, schema Schema, t
 
 // annotate makes err an *Error of operation op.
 func (c *collection) annotate(op string, key Key, err error) error {
-	e := &Error{Op: op, Collection: c.name, Err: c.of.redact(err)}
+	e := &Error{Op: op, Collection: c.Name, Err: c.of.redact(err)}
 	if key != nil {
-		e.Key = short(key.String())
+		e.Key = failure.Short(key.String())
 	}
-	var k *keyed
+	var k *failure.Keyed
 	if errors.As(err, &k) {
-		e.Key = c.printText(k.key)
-	} else if c.store.opts.Redact && key != nil {
+		e.Key = c.PrintText(k.Key)
+	} else if c.Store.Opts.Redact && key != nil {
 		e.Key = "(redacted)"
 	}
-	var taken *indexTaken
+	var taken *change.IndexTaken
 	if errors.As(err, &taken) {
-		e.Index = taken.index
+		e.Index = taken.Index
 	}
-	var u *unknown
+	var u *commit.Unknown
 	if errors.As(err, &u) {
-		e.Outcome = &Outcome{*u.outcome}
+		e.Outcome = &Outcome{*u.Outcome}
 	}
-	e.Retryable = isRetryable(err)
+	e.Retryable = failure.IsRetryable(err)
 	return e
 }

@@ -1,5 +1,9 @@
 package repo
 
+import (
+	"github.com/polystore/polystore/repo/internal/commit"
+)
+
 // An Outcome names a write whose outcome was unknown. [Error.Outcome] has it. Its
 // text can be kept and given to [Repo.Resolve] later, in any program that has the
 // same collection open.
@@ -7,7 +11,7 @@ package repo
 // The text names a record, and Resolve may write a tombstone under that key. So take no
 // Outcome from a client unless [Options.CursorKey] is set: with it the text is signed, and
 // Resolve refuses one that was made up. Without it, anybody can make up the text.
-type Outcome struct{ of outcomeC }
+type Outcome struct{ of commit.Outcome }
 
 // MarshalText returns the text of o.
 func (o Outcome) MarshalText() ([]byte, error) { return o.of.MarshalText() }
@@ -21,9 +25,9 @@ type Verdict uint8
 // The verdicts. Committed never becomes NotCommitted, or the reverse; Unknown may
 // become either as long as the record is not written further.
 const (
-	Unknown      = Verdict(unsettled)
-	Committed    = Verdict(committed)
-	NotCommitted = Verdict(notCommitted)
+	Unknown      = Verdict(commit.Unsettled)
+	Committed    = Verdict(commit.Committed)
+	NotCommitted = Verdict(commit.NotCommitted)
 )
 
 // String returns "unknown", "committed" or "not committed".

@@ -5,30 +5,38 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/commit"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/record"
+	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // An Edit changes one field of a record: see [Set], [Unset] and [Add]; or its
 // expiry: see [ExpireAt].
-type Edit struct{ def editDef }
+type Edit struct{ def commit.Edit }
 
 // Set gives a field a value. Nil, and an empty list, map or run of bytes, remove it. The
 // field is one of the record: there are no paths into maps, and a name with a dot is
 // ErrInvalid.
 func Set(field string, value any) Edit {
-	return Edit{editDef{do: driver.Set, field: field, value: value}}
+	return Edit{commit.Edit{Do: driver.Set, Field: field, Value: value}}
 }
 
 // Unset removes a field; reading it gives the zero value. A field that is never absent in
 // the struct, as a number is not, is set to its zero value, which an index has.
-func Unset(field string) Edit { return Edit{editDef{do: driver.Unset, field: field}} }
+func Unset(field string) Edit { return Edit{commit.Edit{Do: driver.Unset, Field: field}} }
 
 // Add adds n to an integer field; one that is absent counts as 0. A sum that no
 // int64 holds is ErrInvalid, and nothing is written.
-func Add(field string, n int64) Edit { return Edit{editDef{do: driver.Add, field: field, value: n}} }
+func Add(field string, n int64) Edit {
+	return Edit{commit.Edit{Do: driver.Add, Field: field, Value: n}}
+}
 
 // ExpireAt makes the record expire at a time, with its index rows; the zero time
 // is never.
-func ExpireAt(t time.Time) Edit { return Edit{editDef{expire: true, field: mapExpires, value: t}} }
+func ExpireAt(t time.Time) Edit {
+	return Edit{commit.Edit{Expire: true, Field: record.MapExpires, Value: t}}
+}
 
 // Patch changes some fields of a record and returns its new version. Only these
 // fields are written. A value that the field of T cannot hold is ErrInvalid. A record
@@ -45,7 +53,7 @@ func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, e
 // fails with ErrConflict. The zero Version is no condition.
 func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
 	k := r.c.begin("patch")
-	v, err := r.patch(ctx, &k, key, write{expect: driver.Token(version)}, edits)
+	v, err := r.patch(ctx, &k, key, commit.Write{Expect: driver.Token(version)}, edits)
 	return Version(v), r.c.end(&k, key, err)
 }
 
@@ -58,25 +66,25 @@ func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits .
 // Add is to a field of fewer than 64 bits or without a sign.
 func (r *Repo[T]) PatchBlind(ctx context.Context, key Key, edits ...Edit) (Version, error) {
 	k := r.c.begin("patch")
-	v, err := r.patch(ctx, &k, key, write{open: true}, edits)
+	v, err := r.patch(ctx, &k, key, commit.Write{Open: true}, edits)
 	return Version(v), r.c.end(&k, key, err)
 }
 
 // patch completes w, which says under which condition, and does it.
-func (r *Repo[T]) patch(ctx context.Context, k *call, key Key, w write, edits []Edit) (driver.Token, error) {
+func (r *Repo[T]) patch(ctx context.Context, k *store.Call, key Key, w commit.Write, edits []Edit) (driver.Token, error) {
 	if ctx == nil {
-		return driver.Token{}, errNoContext
+		return driver.Token{}, failure.ErrNoContext
 	}
-	ws := [1]write{w}
-	var few [8]editDef
-	if err := r.c.patchOf(&ws[0], key, defsOf(few[:0], edits)); err != nil {
+	ws := [1]commit.Write{w}
+	var few [8]commit.Edit
+	if err := r.c.PatchOf(&ws[0], key, defsOf(few[:0], edits)); err != nil {
 		return driver.Token{}, err
 	}
-	return r.c.run(ctx, k, ws[:])
+	return r.c.Run(ctx, k, ws[:])
 }
 
 // defsOf appends edits as they are compiled.
-func defsOf(dst []editDef, edits []Edit) []editDef {
+func defsOf(dst []commit.Edit, edits []Edit) []commit.Edit {
 	for _, e := range edits {
 		dst = append(dst, e.def)
 	}

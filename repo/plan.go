@@ -1,5 +1,9 @@
 package repo
 
+import (
+	"github.com/polystore/polystore/repo/internal/plan"
+)
+
 // A Plan says how a query is answered and what that costs.
 type Plan struct {
 	Collection string
@@ -13,21 +17,21 @@ type Plan struct {
 	Why        string
 	Deletes    string // what deleted records and rows in the run cost, "" if nothing
 
-	of explanation
+	of plan.Explanation
 }
 
 // planOf returns an explanation as a caller has it.
-func planOf(e explanation) Plan {
+func planOf(e plan.Explanation) Plan {
 	return Plan{Collection: e.Collection, Index: e.Index, Reverse: e.Reverse, Covered: e.Covered, Buckets: e.Buckets,
 		Depth: e.Depth, Requests: e.Requests, PerRecord: e.PerRecord, Why: e.Why, Deletes: e.Deletes, of: e}
 }
 
 // String returns the plan as one line.
-func (p Plan) String() string { return p.of.text() }
+func (p Plan) String() string { return p.of.Text() }
 
 // Cost returns how many round trips, one after the other, and how many requests a query
 // takes that finds n records, as [Event] counts them. Rows that are large, dead or not
 // yet removed cost more, and so do buckets that have not the same share. Records that an
 // index elsewhere names can cost less: they are taken to lie in partitions of their own.
 // Of a query with a limit only that many are read.
-func (p Plan) Cost(n int) (depth, requests int) { return p.of.cost(n) }
+func (p Plan) Cost(n int) (depth, requests int) { return p.of.Cost(n) }

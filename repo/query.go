@@ -1,6 +1,10 @@
 package repo
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/polystore/polystore/repo/internal/plan"
+)
 
 // A Query says which records are wanted, in which order and how many: never how
 // they are found. It is a value: its methods return changed copies, and it may be
@@ -17,7 +21,7 @@ import "slices"
 // Conditions add up. One field may have several bounds, and all of them hold; a
 // bound on a second field is refused, and so is a second value for one field.
 // Order and Limit are settings: the last call counts.
-type Query struct{ def queryDef }
+type Query struct{ def plan.Query }
 
 // Where returns the query for records whose field has a value. The elements of a
 // list are named "field[]".
@@ -28,27 +32,27 @@ func All() Query { return Query{} }
 
 // Where adds another condition.
 func (q Query) Where(field string, value any) Query {
-	q.def.equal = append(q.def.equal[:len(q.def.equal):len(q.def.equal)], equality{field, value})
+	q.def.Equal = append(q.def.Equal[:len(q.def.Equal):len(q.def.Equal)], plan.Equality{field, value})
 	return q
 }
 
 // Above asks for field > value.
-func (q Query) Above(field string, value any) Query { return q.end(field, above, value) }
+func (q Query) Above(field string, value any) Query { return q.end(field, plan.Above, value) }
 
 // AtLeast asks for field >= value.
-func (q Query) AtLeast(field string, value any) Query { return q.end(field, atLeast, value) }
+func (q Query) AtLeast(field string, value any) Query { return q.end(field, plan.AtLeast, value) }
 
 // Below asks for field < value.
-func (q Query) Below(field string, value any) Query { return q.end(field, below, value) }
+func (q Query) Below(field string, value any) Query { return q.end(field, plan.Below, value) }
 
 // AtMost asks for field <= value.
-func (q Query) AtMost(field string, value any) Query { return q.end(field, atMost, value) }
+func (q Query) AtMost(field string, value any) Query { return q.end(field, plan.AtMost, value) }
 
 // Range asks for from <= field < to: it is AtLeast and Below. Nil leaves an end
 // open; with both ends open the field only has to be there.
 func (q Query) Range(field string, from, to any) Query {
 	if from == nil && to == nil {
-		return q.end(field, anywhere, nil)
+		return q.end(field, plan.Anywhere, nil)
 	}
 	if from != nil {
 		q = q.AtLeast(field, from)
@@ -61,10 +65,10 @@ func (q Query) Range(field string, from, to any) Query {
 
 // Prefix asks for text that begins with prefix, byte by byte. Every text begins
 // with "".
-func (q Query) Prefix(field, prefix string) Query { return q.end(field, beginning, prefix) }
+func (q Query) Prefix(field, prefix string) Query { return q.end(field, plan.Beginning, prefix) }
 
-func (q Query) end(field string, op endOp, value any) Query {
-	q.def.ends = append(q.def.ends[:len(q.def.ends):len(q.def.ends)], end{field, op, value})
+func (q Query) end(field string, op plan.EndOp, value any) Query {
+	q.def.Ends = append(q.def.Ends[:len(q.def.Ends):len(q.def.Ends)], plan.End{field, op, value})
 	return q
 }
 
@@ -73,16 +77,16 @@ func (q Query) end(field string, op endOp, value any) Query {
 // read backwards. Records that lack one of the fields are not found. The order of
 // an earlier call no longer counts.
 func (q Query) Order(fields ...string) Query {
-	q.def.order = slices.Clone(fields)
+	q.def.Order = slices.Clone(fields)
 	return q
 }
 
 // Limit bounds the number of records; 0 is no bound. The limit of an earlier call
 // no longer counts.
 func (q Query) Limit(n int) Query {
-	q.def.limit = n
+	q.def.Limit = n
 	return q
 }
 
 // String returns the query for people.
-func (q Query) String() string { return q.def.text(false) }
+func (q Query) String() string { return q.def.Text(false) }

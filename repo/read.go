@@ -12,7 +12,7 @@ func (r *Repo[T]) Get(ctx context.Context, key Key) (T, error) {
 // Exists reports whether there is a record under key.
 func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
 	k := r.c.begin("exists")
-	there, err := r.c.exists(ctx, &k, key)
+	there, err := r.c.Exists(ctx, &k, key)
 	return there, r.c.end(&k, key, err)
 }
 

@@ -6,22 +6,24 @@ import (
 	"iter"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/record"
+	"github.com/polystore/polystore/repo/internal/scan"
 )
 
 // reads are the operations that read records, as one type or another.
 type reads[T any] struct {
 	c *collection
-	v view[T]
+	v scan.View[T]
 }
 
 // readsOf returns how records are read as a shape; mask is that of the fields of a record, nil for all.
-func readsOf[T any](c *collection, sh *shape, mask []int) reads[T] {
-	return reads[T]{c, newView[T](c.reader, sh, mask)}
+func readsOf[T any](c *collection, sh *record.Mapping, mask []int) reads[T] {
+	return reads[T]{c, scan.NewView[T](c.Reader, sh, mask)}
 }
 
 func (r reads[T]) get(ctx context.Context, key Key) (T, error) {
 	k := r.c.begin("get")
-	out, err := r.v.get(ctx, &k, key)
+	out, err := r.v.Get(ctx, &k, key)
 	return out, r.c.end(&k, key, err)
 }
 
@@ -29,19 +31,19 @@ func (r reads[T]) getMany(ctx context.Context, keys []Key) ([]T, []bool, error) 
 	k := r.c.begin("get many")
 	list := make([]driver.Key, len(keys))
 	for i, key := range keys {
-		dk, err := r.c.keyOf(key)
+		dk, err := r.c.KeyOf(key)
 		if err != nil {
 			return nil, nil, r.c.end(&k, key, fmt.Errorf("key %d: %w", i, err))
 		}
 		list[i] = dk
 	}
-	out, found, err := r.v.readKeys(ctx, &k, list)
+	out, found, err := r.v.ReadKeys(ctx, &k, list)
 	return out, found, r.c.end(&k, nil, err)
 }
 
 func (r reads[T]) one(ctx context.Context, q Query) (T, error) {
 	k := r.c.begin("one")
-	out, err := r.v.one(ctx, &k, q.def)
+	out, err := r.v.One(ctx, &k, q.def)
 	return out, r.c.end(&k, nil, err)
 }
 
@@ -49,7 +51,7 @@ func (r reads[T]) find(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		k := r.c.begin("find")
 		stopped := false
-		err := r.v.find(ctx, &k, q.def, func(t *T, _ position) bool {
+		err := r.v.Find(ctx, &k, q.def, func(t *T, _ scan.Position) bool {
 			stopped = !yield(*t, nil)
 			return !stopped
 		})
@@ -62,12 +64,12 @@ func (r reads[T]) find(ctx context.Context, q Query) iter.Seq2[T, error] {
 
 func (r reads[T]) page(ctx context.Context, q Query, cursor string) (Page[T], error) {
 	k := r.c.begin("page")
-	p, err := r.v.readPage(ctx, &k, q.def, cursor)
+	p, err := r.v.ReadPage(ctx, &k, q.def, cursor)
 	return Page[T](p), r.c.end(&k, nil, err)
 }
 
 func (r reads[T]) explain(q Query) (Plan, error) {
-	e, err := r.v.explain(q.def)
+	e, err := r.v.Explain(q.def)
 	if err != nil {
 		return Plan{}, r.c.annotate("explain", nil, err)
 	}

@@ -1,5 +1,9 @@
 package repo
 
+import (
+	"github.com/polystore/polystore/repo/internal/layout"
+)
+
 // A Schema says how the records of a collection are found. It is data: the
 // same in Go and, field by field in lower case, in YAML and JSON.
 type Schema struct {
@@ -57,19 +61,19 @@ type Index struct {
 }
 
 // String returns the index as it is written in Go.
-func (x Index) String() string { return indexDef(x).String() }
+func (x Index) String() string { return layout.IndexSchema(x).String() }
 
 // def returns the schema as it is compiled.
-func (s Schema) def() schemaDef {
-	d := schemaDef{Collection: s.Collection, Partition: s.Partition, Sort: s.Sort, Fields: s.Fields}
+func (s Schema) def() layout.Schema {
+	d := layout.Schema{Collection: s.Collection, Partition: s.Partition, Sort: s.Sort, Fields: s.Fields}
 	for _, x := range s.Indexes {
-		d.Indexes = append(d.Indexes, indexDef(x))
+		d.Indexes = append(d.Indexes, layout.IndexSchema(x))
 	}
 	return d
 }
 
 // schemaFrom returns a schema as a caller has it.
-func schemaFrom(d schemaDef) Schema {
+func schemaFrom(d layout.Schema) Schema {
 	s := Schema{Collection: d.Collection, Partition: d.Partition, Sort: d.Sort, Fields: d.Fields}
 	for _, x := range d.Indexes {
 		s.Indexes = append(s.Indexes, Index(x))

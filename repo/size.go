@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // Sizes are the bytes that a collection occupies, by the store's own account:
@@ -31,27 +33,27 @@ func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
 	return s, r.c.end(&k, nil, err)
 }
 
-func (c *collection) sizes(ctx context.Context, k *call) (Sizes, error) {
+func (c *collection) sizes(ctx context.Context, k *store.Call) (Sizes, error) {
 	if ctx == nil {
-		return Sizes{}, errNoContext
+		return Sizes{}, failure.ErrNoContext
 	}
-	sizer, ok := c.store.driver.(driver.Sizer)
-	if f := &c.store.facts; !ok || !f.Sizes.Has {
+	sizer, ok := c.Store.Driver.(driver.Sizer)
+	if f := &c.Store.Facts; !ok || !f.Sizes.Has {
 		return Sizes{}, fmt.Errorf("%s does not say what its tables occupy: %s: %w", f.Name, f.Sizes.Reason, ErrUnsupported)
 	}
 	out := Sizes{Indexes: map[string]int64{}}
 	var err error
-	if out.Records, err = c.sizeOf(ctx, k, sizer, c.records); err != nil {
+	if out.Records, err = c.sizeOf(ctx, k, sizer, c.Records); err != nil {
 		return Sizes{}, err
 	}
-	for _, x := range c.indexes {
-		if out.Indexes[x.name], err = c.sizeOf(ctx, k, sizer, x.table); err != nil {
-			return Sizes{}, fmt.Errorf("index %s: %w", x.name, err)
+	for _, x := range c.Indexes {
+		if out.Indexes[x.ID], err = c.sizeOf(ctx, k, sizer, x.Table); err != nil {
+			return Sizes{}, fmt.Errorf("index %s: %w", x.ID, err)
 		}
 	}
 	return out, nil
 }
 
-func (c *collection) sizeOf(ctx context.Context, k *call, sizer driver.Sizer, t *driver.Table) (int64, error) {
-	return sizer.Size(k.asks(ctx, 1), t)
+func (c *collection) sizeOf(ctx context.Context, k *store.Call, sizer driver.Sizer, t *driver.Table) (int64, error) {
+	return sizer.Size(k.Asks(ctx, 1), t)
 }

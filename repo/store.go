@@ -5,6 +5,10 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/catalog"
+	"github.com/polystore/polystore/repo/internal/commit/remote"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // Options configure a [Store]. The zero value is a good default.
@@ -51,10 +55,10 @@ type Event struct {
 // each backend and open all repositories on it; it may be used by many
 // goroutines at once.
 type Store struct {
-	handle      handle
+	handle      store.Handle
 	observe     func(Event)
-	cleaner     cleaner
-	collections registry
+	cleaner     remote.Cleaner
+	collections catalog.Registry
 }
 
 // NewStore returns a Store on a backend. The Store owns the backend: Close
@@ -71,40 +75,40 @@ func NewStore(backend driver.Store, opts *Options) *Store {
 		o.Now = time.Now
 	}
 	s := &Store{observe: o.Observe}
-	s.handle.driver, s.handle.facts, s.handle.cat = backend, backend.Facts(), catalogTable()
-	s.handle.opts = settings{Now: o.Now, Observed: o.Observe != nil, CursorKey: o.CursorKey, Redact: o.Redact}
-	s.cleaner.start(&s.handle)
+	s.handle.Driver, s.handle.Facts, s.handle.Cat = backend, backend.Facts(), catalog.CatalogTable()
+	s.handle.Opts = store.Settings{Now: o.Now, Observed: o.Observe != nil, CursorKey: o.CursorKey, Redact: o.Redact}
+	s.cleaner.Start(&s.handle)
 	return s
 }
 
 // Facts says what the store is and can do.
-func (s *Store) Facts() driver.Facts { return s.handle.facts }
+func (s *Store) Facts() driver.Facts { return s.handle.Facts }
 
 // Driver returns the backend, for what only the backend can do.
-func (s *Store) Driver() driver.Store { return s.handle.driver }
+func (s *Store) Driver() driver.Store { return s.handle.Driver }
 
 // Close waits for operations under way and releases the backend. Operations that
 // begin later fail with ErrClosed. What loose indexes left behind in the last minute
 // stays for Maintain, and so does what could not be removed in some seconds.
 func (s *Store) Close() error {
-	s.handle.background.close()
-	s.cleaner.close()
-	if err := s.handle.driver.Close(); err != nil {
-		return fmt.Errorf("repo close %s: %w", s.handle.facts.Name, err)
+	s.handle.Background.Close()
+	s.cleaner.Close()
+	if err := s.handle.Driver.Close(); err != nil {
+		return fmt.Errorf("repo close %s: %w", s.handle.Facts.Name, err)
 	}
 	return nil
 }
 
 // redact returns err as it may be shown: as it is, or without keys and values if the options say so.
 func (s *Store) redact(err error) error {
-	if !s.handle.opts.Redact {
+	if !s.handle.Opts.Redact {
 		return err
 	}
-	return redact(err)
+	return failure.Redact(err)
 }
 
 // another returns a Store on the same backend that knows of no repository.
 func (s *Store) another() *Store {
 	h := &s.handle
-	return NewStore(h.driver, &Options{Now: h.opts.Now, Observe: s.observe, CursorKey: h.opts.CursorKey, Redact: h.opts.Redact})
+	return NewStore(h.Driver, &Options{Now: h.Opts.Now, Observe: s.observe, CursorKey: h.Opts.CursorKey, Redact: h.Opts.Redact})
 }

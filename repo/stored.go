@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/catalog"
 )
 
 // SchemaOf returns the schema of a collection as the store remembers it, for
@@ -18,8 +19,8 @@ func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, err
 	if err := given(ctx, store); err != nil {
 		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: err}
 	}
-	k := store.handle.begin("schema of")
-	s, err := schemaOf(ctx, &store.handle, &k, collection)
+	k := store.handle.Begin("schema of")
+	s, err := catalog.SchemaOf(ctx, &store.handle, &k, collection)
 	if err != nil {
 		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: store.redact(err)}
 	}
@@ -43,7 +44,7 @@ func Collections(ctx context.Context, store *Store) ([]string, error) {
 func collections(ctx context.Context, store *Store) ([]string, error) {
 	var names []string
 	var faults error
-	err := eachEntry(ctx, &store.handle, func(row *driver.Row) {
+	err := catalog.EachEntry(ctx, &store.handle, func(row *driver.Row) {
 		var e struct{ Collection, Upkeep string }
 		if len(row.Fields) == 0 || json.Unmarshal([]byte(row.Fields[0].Str()), &e) != nil || e.Collection+e.Upkeep == "" {
 			faults = errors.Join(faults, fmt.Errorf("a catalog entry cannot be read: %w", ErrCorrupt))

@@ -3,6 +3,9 @@ package repo
 import (
 	"context"
 	"fmt"
+
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/scan"
 )
 
 // A Report says how an index and its records agree.
@@ -27,17 +30,17 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 	k := r.c.begin("verify")
 	var reports []Report
 	if ctx == nil {
-		return nil, r.c.end(&k, nil, errNoContext)
+		return nil, r.c.end(&k, nil, failure.ErrNoContext)
 	}
-	var f faults
-	for _, x := range r.c.indexes {
-		rep, err := r.c.verify(ctx, &k, &f, x)
+	var f scan.Faults
+	for _, x := range r.c.Indexes {
+		rep, err := r.c.Verify(ctx, &k, &f, x)
 		if err != nil {
-			return reports, r.c.end(&k, nil, f.with(fmt.Errorf("index %s: %w", x.name, err)))
+			return reports, r.c.end(&k, nil, f.With(fmt.Errorf("index %s: %w", x.ID, err)))
 		}
 		reports = append(reports, Report(rep))
 	}
-	return reports, r.c.end(&k, nil, f.with(nil))
+	return reports, r.c.end(&k, nil, f.With(nil))
 }
 
 // Rebuild makes an index agree with the records again: it removes rows that no
@@ -50,5 +53,5 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 // names some of them. Where they are rows of the index, remove it with [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
 	k := r.c.begin("rebuild")
-	return r.c.end(&k, nil, r.c.rebuild(ctx, &k, index))
+	return r.c.end(&k, nil, r.c.Rebuild(ctx, &k, index))
 }

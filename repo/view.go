@@ -8,6 +8,10 @@ import (
 	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/plan"
+	"github.com/polystore/polystore/repo/internal/record"
 )
 
 // A View reads the records of a collection as a smaller struct: only its fields
@@ -20,30 +24,30 @@ type View[P any] struct{ reads reads[P] }
 // ErrSchema, all of them at once.
 func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	if r == nil {
-		return nil, &Error{Op: "view", Err: invalid("the Repo is nil")}
+		return nil, &Error{Op: "view", Err: failure.Invalid("the Repo is nil")}
 	}
-	sh, err := shapeOf(reflect.TypeFor[P](), versionType)
+	sh, err := record.ShapeOf(reflect.TypeFor[P](), versionType)
 	if err == nil {
-		sh.place(r.c.cols)
-		err = errors.Join(sh.fault, checkView(r.c.layoutC, sh))
+		sh.Place(r.c.Cols)
+		err = errors.Join(sh.Fault, checkView(r.c.Layout, sh))
 	}
 	if err != nil {
 		return nil, r.c.annotate("view", nil, err)
 	}
-	return &View[P]{readsOf[P](r.c, sh, recordMask(r.c.layoutC, sh, sh.positions()))}, nil
+	return &View[P]{readsOf[P](r.c, sh, plan.RecordMask(r.c.Layout, sh, sh.Positions()))}, nil
 }
 
-func checkView(c *layoutC, sh *shape) error {
+func checkView(c *layout.Layout, sh *record.Mapping) error {
 	var faults []error
-	for i := range sh.fields {
-		f := &sh.fields[i]
+	for i := range sh.Fields {
+		f := &sh.Fields[i]
 		switch {
-		case sh.isMap:
-		case f.kind == driver.None: // which was told
-		case f.at < 0:
-			faults = append(faults, fmt.Errorf("the collection has no field %s: %w", f.name, ErrSchema))
-		case f.kind != c.cols[f.at].Kind:
-			faults = append(faults, fmt.Errorf("field %s is of kind %s in the view and %s in the collection: %w", f.name, f.kind, c.cols[f.at].Kind, ErrSchema))
+		case sh.IsMap:
+		case f.Kind == driver.None: // which was told
+		case f.At < 0:
+			faults = append(faults, fmt.Errorf("the collection has no field %s: %w", f.Name, ErrSchema))
+		case f.Kind != c.Cols[f.At].Kind:
+			faults = append(faults, fmt.Errorf("field %s is of kind %s in the view and %s in the collection: %w", f.Name, f.Kind, c.Cols[f.At].Kind, ErrSchema))
 		}
 	}
 	return errors.Join(faults...)
@@ -80,7 +84,7 @@ func (v *View[P]) Explain(q Query) (Plan, error) {
 func Collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
 	var list []T
 	if seq == nil {
-		return nil, invalid("collect: the sequence is nil")
+		return nil, failure.Invalid("collect: the sequence is nil")
 	}
 	for x, err := range seq {
 		if err != nil {

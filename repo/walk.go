@@ -25,9 +25,9 @@ func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], err
 		k := r.c.begin("walk")
 		stopped := false
 		var first error // of a chunk
-		err := r.reads.v.walk(ctx, &k, mark, func(items []T, mark string, err error) bool {
+		err := r.reads.v.Walk(ctx, &k, mark, func(items []T, mark string, err error) bool {
 			if first = cmp.Or(first, err); err != nil {
-				err = r.c.annotate(k.op, nil, err)
+				err = r.c.annotate(k.Op, nil, err)
 			}
 			stopped = !yield(Chunk[T]{Items: items, Mark: mark}, err)
 			return !stopped
@@ -54,7 +54,7 @@ func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		k := r.c.begin("scan")
 		stopped := false
-		err := r.reads.v.scan(ctx, &k, q.def, func(t *T) bool {
+		err := r.reads.v.Scan(ctx, &k, q.def, func(t *T) bool {
 			stopped = !yield(*t, nil)
 			return !stopped
 		})

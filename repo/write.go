@@ -5,6 +5,8 @@ import (
 	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/commit"
+	"github.com/polystore/polystore/repo/internal/failure"
 )
 
 // A WriteOption adds a condition to a write.
@@ -31,7 +33,7 @@ func IfExists() WriteOption { return func(o *writeOptions) { o.exists = true } }
 // Times are stored as UTC with milliseconds, and the record that was written gets them so, as
 // it does from Replace, Put and Update.
 func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
-	return r.put(ctx, "insert", doInsert, record, nil)
+	return r.put(ctx, "insert", commit.DoInsert, record, nil)
 }
 
 // Replace writes a record that is there, and fills its version field. Fields that T does not
@@ -40,54 +42,54 @@ func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
 // fails with ErrNotFound when it is not there, and with ErrConflict when its
 // version is not that of the record's version field, if that is set, or of IfVersion.
 func (r *Repo[T]) Replace(ctx context.Context, record *T, opts ...WriteOption) error {
-	return r.put(ctx, "replace", doReplace, record, opts)
+	return r.put(ctx, "replace", commit.DoReplace, record, opts)
 }
 
 // Put writes a record whether or not it is there, as Insert or Replace does, and fills its
 // version field. With a version, in that field or by IfVersion, it is Replace: ErrNotFound when
 // the record is not there, and ErrConflict when it has another version.
 func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error {
-	return r.put(ctx, "put", doPut, record, opts)
+	return r.put(ctx, "put", commit.DoPut, record, opts)
 }
 
-func (r *Repo[T]) put(ctx context.Context, op string, verb verb, rec *T, opts []WriteOption) error {
+func (r *Repo[T]) put(ctx context.Context, op string, verb commit.Verb, rec *T, opts []WriteOption) error {
 	k := r.c.begin(op)
 	if rec == nil {
-		return r.c.end(&k, nil, invalid("the record is a nil pointer"))
+		return r.c.end(&k, nil, failure.Invalid("the record is a nil pointer"))
 	}
-	b := newWriteBuffer()
-	defer b.release()
-	w := &b.writes[0]
-	if err := r.c.prepareWrite(w, &b.next, verb, reflect.ValueOf(rec).Elem()); err != nil {
+	b := commit.NewWriteBuffer()
+	defer b.Release()
+	w := &b.Writes[0]
+	if err := r.c.PrepareWrite(w, &b.Next, verb, reflect.ValueOf(rec).Elem()); err != nil {
 		return r.c.end(&k, nil, err)
 	}
 	if err := want(w, opts); err != nil {
 		return r.c.end(&k, nil, err)
 	}
-	version, err := r.c.run(ctx, &k, b.writes[:])
+	version, err := r.c.Run(ctx, &k, b.Writes[:])
 	if err != nil {
-		return r.c.end(&k, nil, ofKeyOnce(w.key, err))
+		return r.c.end(&k, nil, failure.OfKeyOnce(w.Key, err))
 	}
-	r.c.shape.written(reflect.ValueOf(rec).Elem(), w.next, version)
+	r.c.Shape.Written(reflect.ValueOf(rec).Elem(), w.Next, version)
 	return r.c.end(&k, nil, nil)
 }
 
 // want adds to a write the conditions that its caller asked for.
-func want(w *write, opts []WriteOption) error {
+func want(w *commit.Write, opts []WriteOption) error {
 	if len(opts) == 0 {
 		return nil // o is on the heap
 	}
 	var o writeOptions
 	for i, opt := range opts {
 		if opt == nil {
-			return invalid("option %d of the write is nil", i+1)
+			return failure.Invalid("option %d of the write is nil", i+1)
 		}
 		opt(&o)
 	}
 	if !o.expect.IsZero() {
-		w.expect = driver.Token(o.expect)
+		w.Expect = driver.Token(o.expect)
 	}
-	w.exists = o.exists
+	w.Exists = o.exists
 	return nil
 }
 
@@ -100,26 +102,26 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 	k := r.c.begin("update")
 	var rec, zero T
 	if fn == nil {
-		return zero, r.c.end(&k, key, invalid("the function is nil"))
+		return zero, r.c.end(&k, key, failure.Invalid("the function is nil"))
 	}
-	b := newWriteBuffer()
-	defer b.release()
-	w, err := b.ofKey(r.c.writer, doUpdate, key)
+	b := commit.NewWriteBuffer()
+	defer b.Release()
+	w, err := b.OfKey(r.c.Writer, commit.DoUpdate, key)
 	if err != nil {
 		return zero, r.c.end(&k, key, err)
 	}
 	if err := want(w, opts); err != nil {
 		return zero, r.c.end(&k, key, err)
 	}
-	w.derive = func(w *write) error {
-		w.next = &b.next
-		return r.c.derive(w, reflect.ValueOf(&rec).Elem(), func() error { return fn(&rec) })
+	w.Derive = func(w *commit.Write) error {
+		w.Next = &b.Next
+		return r.c.Derive(w, reflect.ValueOf(&rec).Elem(), func() error { return fn(&rec) })
 	}
-	version, err := r.c.run(ctx, &k, b.writes[:])
+	version, err := r.c.Run(ctx, &k, b.Writes[:])
 	if err != nil {
 		return zero, r.c.end(&k, key, err)
 	}
-	r.c.shape.written(reflect.ValueOf(&rec).Elem(), b.writes[0].next, version)
+	r.c.Shape.Written(reflect.ValueOf(&rec).Elem(), b.Writes[0].Next, version)
 	return rec, r.c.end(&k, key, nil)
 }
 
@@ -128,16 +130,16 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 // is not there.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
 	k := r.c.begin("delete")
-	b := newWriteBuffer()
-	defer b.release()
-	w, err := b.ofKey(r.c.writer, doDelete, key)
+	b := commit.NewWriteBuffer()
+	defer b.Release()
+	w, err := b.OfKey(r.c.Writer, commit.DoDelete, key)
 	if err != nil {
 		return r.c.end(&k, key, err)
 	}
 	if err := want(w, opts); err != nil {
 		return r.c.end(&k, key, err)
 	}
-	_, err = r.c.run(ctx, &k, b.writes[:])
+	_, err = r.c.Run(ctx, &k, b.Writes[:])
 	return r.c.end(&k, key, err)
 }
 
@@ -153,18 +155,18 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
 	k := r.c.begin("resolve")
 	if ctx == nil {
-		return Unknown, r.c.end(&k, nil, errNoContext)
+		return Unknown, r.c.end(&k, nil, failure.ErrNoContext)
 	}
-	if outcome == nil || outcome.of.token.IsZero() {
-		return Unknown, r.c.end(&k, nil, invalid("the outcome names no write"))
+	if outcome == nil || outcome.of.Token.IsZero() {
+		return Unknown, r.c.end(&k, nil, failure.Invalid("the outcome names no write"))
 	}
 	o := outcome.of
-	if err := r.c.isOurs(&o); err != nil {
+	if err := r.c.IsOurs(&o); err != nil {
 		return Unknown, r.c.end(&k, nil, err)
 	}
-	v, err := r.c.resolve(ctx, &k, &o)
+	v, err := r.c.Resolve(ctx, &k, &o)
 	if err != nil {
-		err = ofKeyOnce(o.key, err)
+		err = failure.OfKeyOnce(o.Key, err)
 	}
 	return Verdict(v), r.c.end(&k, nil, err)
 }

@@ -5,6 +5,9 @@ import (
 	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/commit"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/record"
 )
 
 // A WritePlan says how a write of one record is done and what that costs when nothing
@@ -30,25 +33,25 @@ func (p WritePlan) String() string {
 }
 
 // ExplainWrites says how records of the collection are written, without doing it.
-func (r *Repo[T]) ExplainWrites() []WritePlan { return writePlansOf(r.c.writer) }
+func (r *Repo[T]) ExplainWrites() []WritePlan { return writePlansOf(r.c.Writer) }
 
 // PlanWrites says how a store with the given facts would write records of type T with a
 // schema. It touches no store, and finds wrong what [Check] does.
 func PlanWrites[T any](facts driver.Facts, schema Schema) ([]WritePlan, error) {
-	var l *layoutC
-	sh, err := shapeOf(reflect.TypeFor[T](), versionType)
+	var l *layout.Layout
+	sh, err := record.ShapeOf(reflect.TypeFor[T](), versionType)
 	if err == nil {
-		l, err = compile(&facts, false, schema.def(), sh)
+		l, err = layout.Compile(&facts, false, schema.def(), sh)
 	}
 	if err != nil {
 		return nil, &Error{Op: "plan writes", Collection: schema.Collection, Err: err}
 	}
-	return writePlansOf(newWriter(nil, l, sh, nil)), nil
+	return writePlansOf(commit.NewWriter(nil, l, sh, nil)), nil
 }
 
-func writePlansOf(c *writer) []WritePlan {
+func writePlansOf(c *commit.Writer) []WritePlan {
 	var list []WritePlan
-	for _, p := range c.writePlans() {
+	for _, p := range c.WritePlans() {
 		list = append(list, WritePlan(p))
 	}
 	return list

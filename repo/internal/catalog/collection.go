@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"context"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/plan"
+	"github.com/polystore/polystore/repo/internal/store"
+	"github.com/polystore/polystore/repo/internal/turn"
+)
+
+// A Collection is a collection as the catalog has it, for one repository: what was found at Open, and
+// what the catalog said since.
+type Collection struct {
+	*layout.Layout
+	Store    *store.Handle
+	Shared   *Shared
+	Epoch    string // of the catalog entry that was found at Open
+	made     string // in the entry: which of the collections that had this name
+	drops    int64  // of shared, at Open
+	Lease    lease
+	Attached bool // the catalog is not to be changed
+	owing    atomic.Pointer[owing]
+	Strays   atomic.Pointer[[]string] // undeclared fields that are not to be added
+}
+
+// Shared is what repositories on one collection have in common. A writer is within
+// the gate while it commits, so that an index can be built alone.
+type Shared struct {
+	Gate   gate
+	Queues turn.Queues
+	Epoch  string          // of the catalog entry; "" when there is none
+	tables []*driver.Table // of the repository that was opened last
+	Drops  atomic.Int64    // how often the collection or an index of it was dropped here
+
+	expires atomic.Bool // the catalog says that records may expire, or will soon
+	Settled atomic.Bool // and all programs know it, so that they may be written
+
+	presence atomic.Pointer[plan.Presence]
+	told     map[string]time.Time // since when the catalog says what all programs are to know: for whoever is within the gate
+}
+
+// A Registry has what repositories on the same collections share.
+type Registry struct {
+	mu   sync.Mutex
+	open map[string]*Shared // by collection
+}
+
+// Of returns what the repositories on a collection share.
+func (r *Registry) Of(collection string) *Shared {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sh := r.open[collection]
+	if sh == nil {
+		if r.open == nil {
+			r.open = map[string]*Shared{}
+		}
+		sh = &Shared{told: map[string]time.Time{}}
+		r.open[collection] = sh
+	}
+	return sh
+}
+
+// Adopt makes e the entry that writers of this process go by.
+func (c *Collection) Adopt(e *Entry) {
+	c.Epoch, c.Shared.Epoch = e.Epoch, e.Epoch
+	c.made, c.drops = e.Made, c.Shared.Drops.Load()
+	c.Shared.expires.Store(e.Expires || e.Expiring)
+	c.Shared.Settled.Store(e.Expires)
+	c.Shared.learn(e.Presence())
+	c.noStrays(e)
+}
+
+// Lose makes all repositories of this Store that are open unusable. The caller holds the gate.
+func (sh *Shared) Lose() {
+	sh.Epoch = ""
+	sh.Drops.Add(1)
+}
+
+// Enter lets a call write that goes by the schema in the store. One that is within, and
+// deletes an expired record on its way, must not wait for those who wait for it.
+func (c *Collection) Enter(ctx context.Context, k *store.Call) error {
+	if k.Within {
+		return nil
+	}
+	if err := c.Holds(ctx); err != nil {
+		return err
+	}
+	if err := c.Shared.Gate.enter(ctx); err != nil {
+		return err
+	}
+	if c.Shared.Epoch != c.Epoch {
+		c.Shared.Gate.leave()
+		return ErrSchemaChanged
+	}
+	return nil
+}
+
+func (c *Collection) Leave(k *store.Call) {
+	if !k.Within {
+		c.Shared.Gate.leave()
+	}
+}
+
+// Share takes the tables of the repository that was opened before, if they are the
+// same, so that a backend has nothing to remember for each Open.
+func (c *Collection) Share() {
+	own, before := c.Tables(nil), c.Shared.tables
+	if !slices.EqualFunc(own, before, func(a, b *driver.Table) bool { return reflect.DeepEqual(a, b) }) {
+		c.Shared.tables = own
+		return
+	}
+	c.UseTables(before)
+}
+
+// MayExpire reports whether there may be records that expire, as far as is known.
+func (c *Collection) MayExpire() bool {
+	if c.Shared == nil { // no store is looked at
+		return c.Expires
+	}
+	return c.Shared.expires.Load()
+}

@@ -1,0 +1,378 @@
+package catalog
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// layoutNumber is the number of the way in which this package keeps records and rows.
+// A store with another number is refused.
+const layoutNumber = 1
+
+// The states of an index in the catalog.
+const (
+	IndexReady    = "ready"
+	IndexBuilding = "building" // its rows are incomplete; a rebuild was not finished
+)
+
+// A Entry is what the store remembers of a collection.
+type Entry struct {
+	Layout     int               `json:"layout"`
+	Epoch      string            `json:"epoch"`          // another one after every change of Indexes
+	Made       string            `json:"made,omitempty"` // the first epoch: which of the collections that had this name
+	Collection string            `json:"collection"`
+	Making     bool              `json:"making,omitempty"` // its tables may be missing, and nobody has written to them
+	Partition  []catalogColumn   `json:"partition"`
+	Sort       []catalogColumn   `json:"sort,omitempty"`
+	Fields     map[string]string `json:"fields"`             // kinds of all fields ever declared
+	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists
+	Dropping   bool              `json:"dropping,omitempty"` // its records go, or are gone
+	Optional   []string          `json:"optional,omitempty"` // fields that a record may lack: declared after the first ones, or so that they may be absent
+	Lacking    []string          `json:"lacking,omitempty"`  // fields of which programs are being told that records will lack them
+	Expiring   bool              `json:"expiring,omitempty"` // programs are being told that records will expire
+	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire, and all have been told
+	Indexes    []IndexEntry      `json:"indexes,omitempty"`
+
+	rev driver.Token // of the stored row
+}
+
+type catalogColumn struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+	Desc bool   `json:"desc,omitempty"`
+}
+
+type IndexEntry struct {
+	layout.IndexSchema
+	State string `json:"state"`
+	Mode  string `json:"mode"`
+}
+
+// The modes of an index in the catalog. One that was written in one mode is never
+// written in the other.
+const (
+	modeCommit = "commit" // with the record
+	modeKeys   = "keys"   // with the record, and a row is its key alone: Table.Bare
+	modeLoose  = "loose"  // before and after it
+	modeNative = "native" // never: the store keeps it
+)
+
+// CatalogTable is where the entries are kept: one row a collection.
+func CatalogTable() *driver.Table {
+	return &driver.Table{
+		Name:      "_catalog",
+		Class:     driver.Records,
+		Partition: []driver.Column{{Name: "collection", Kind: driver.String}},
+		Fields:    []driver.Column{{Name: "entry", Kind: driver.String}},
+	}
+}
+
+func CatalogKey(collection string) (driver.Key, error) {
+	text, err := driver.AppendParts(nil, CatalogTable().Partition, []driver.Value{driver.StringValue(collection)})
+	return driver.Key{Partition: string(text)}, err
+}
+
+func NewEpoch() string { return driver.NewToken().String() }
+
+// entry returns the catalog entry that c would write.
+func EntryOf(c *layout.Layout) *Entry {
+	e := &Entry{Layout: layoutNumber, Epoch: NewEpoch(), Collection: c.Name, Fields: map[string]string{}, Expires: c.Expires}
+	for _, col := range c.Records.Partition {
+		e.Partition = append(e.Partition, catalogColumn{col.Name, col.Kind.String(), col.Desc})
+	}
+	for _, col := range c.Records.Sort {
+		e.Sort = append(e.Sort, catalogColumn{col.Name, col.Kind.String(), col.Desc})
+	}
+	for i, col := range c.Records.Fields {
+		e.Fields[col.Name] = col.Kind.String()
+		if c.Scalars[len(c.Key)+i] == nil {
+			e.addOptional(col.Name)
+		}
+	}
+	for _, x := range c.Indexes {
+		e.Indexes = append(e.Indexes, NewIndexEntry(x, IndexReady))
+	}
+	e.addElements(c)
+	return e
+}
+
+// addElements adds the kinds of elements that c declares, and reports whether that was
+// anything.
+func (e *Entry) addElements(c *layout.Layout) (added bool) {
+	for at := range c.Elems {
+		name := c.Cols[at].Name
+		if e.Elements[name] != "" || !knowsElements(c, at) {
+			continue
+		}
+		if e.Elements == nil {
+			e.Elements = map[string]string{}
+		}
+		e.Elements[name], added = c.Elems[at].String(), true
+	}
+	return added
+}
+
+// knowsElements reports whether the elements of the list at a position are of one kind. Those
+// of a map are taken for strings by an index, unless they are declared, and else may be anything.
+func knowsElements(c *layout.Layout, at int) bool {
+	switch {
+	case c.Cols[at].Kind != driver.List || c.Elems[at] == driver.None:
+		return false
+	case c.Late && c.Elems[at] == driver.String:
+		return slices.ContainsFunc(c.Indexes, func(x *layout.Index) bool { return x.Multi == at })
+	}
+	return true
+}
+
+func NewIndexEntry(x *layout.Index, state string) IndexEntry {
+	def := x.IndexSchema
+	def.Name = x.ID
+	mode := modeCommit
+	switch {
+	case x.Loose:
+		mode = modeLoose
+	case x.Native:
+		mode = modeNative
+	case x.Table.Bare:
+		mode = modeKeys
+	}
+	return IndexEntry{IndexSchema: def, State: state, Mode: mode}
+}
+
+// TableIn returns the table of an index, for Drop.
+func (x *IndexEntry) TableIn(collection string) *driver.Table {
+	t := &driver.Table{Name: collection + "." + x.Name, Class: driver.Rows}
+	if x.Mode == modeNative {
+		t.Native, t.Home = true, &driver.Table{Name: collection}
+	}
+	return t
+}
+
+// ReadCatalog returns the entry of a collection, nil when there is none.
+func ReadCatalog(ctx context.Context, s *store.Handle, k *store.Call, t *driver.Table, collection string) (*Entry, error) {
+	key, err := CatalogKey(collection)
+	if err != nil {
+		return nil, err
+	}
+	var rows [1]driver.Row
+	if err := s.Get(ctx, k, t, []driver.Key{key}, nil, rows[:]); err != nil || rows[0].Rev.IsZero() {
+		return nil, err
+	}
+	e := &Entry{rev: rows[0].Rev}
+	if len(rows[0].Fields) == 0 || json.Unmarshal([]byte(rows[0].Fields[0].Str()), e) != nil {
+		return nil, fmt.Errorf("catalog entry of %s cannot be read: %w", collection, driver.ErrCorrupt)
+	}
+	if e.Layout != layoutNumber {
+		return nil, fmt.Errorf("collection %s has layout %d and this library knows %d; use the version that wrote it, or copy the data over: %w", collection, e.Layout, layoutNumber, driver.ErrSchema)
+	}
+	if e.Collection != collection || e.Fields == nil {
+		return nil, fmt.Errorf("catalog entry of %s lacks its name or fields: %w", collection, driver.ErrCorrupt)
+	}
+	return e, nil
+}
+
+// WriteCatalog stores an entry if nobody has changed it since it was read; ok
+// says whether.
+func WriteCatalog(ctx context.Context, s *store.Handle, k *store.Call, t *driver.Table, e *Entry) (ok bool, err error) {
+	key, err := CatalogKey(e.Collection)
+	if err != nil {
+		return false, err
+	}
+	body, err := json.Marshal(e)
+	if err != nil {
+		return false, err
+	}
+	op := driver.Op{Do: driver.Put, Table: t, If: driver.Absent,
+		Row: driver.Row{Key: key, Fields: []driver.Value{driver.StringValue(string(body))}}}
+	if !e.rev.IsZero() {
+		op.If, op.Rev = driver.AtRev, e.rev
+	}
+	token := driver.NewToken()
+	refusal, err := s.Commit(ctx, k, token, []driver.Op{op})
+	if err == nil && refusal == nil {
+		e.rev = token
+	}
+	return err == nil && refusal == nil, err
+}
+
+// Fits compares what is stored with what c declares. It returns the indexes that
+// must be built, and an error for what cannot be brought together.
+func (e *Entry) Fits(c *layout.Layout) (build []*layout.Index, err error) {
+	want := EntryOf(c)
+	var faults []error
+	if !slices.Equal(e.Partition, want.Partition) || !slices.Equal(e.Sort, want.Sort) {
+		faults = append(faults, fmt.Errorf("the stored key is %s and the schema's is %s; a key cannot change: copy the records to a collection with another name: %w",
+			keyText(e), keyText(want), driver.ErrSchema))
+	}
+	for _, col := range c.Records.Fields {
+		if old, ok := e.Fields[col.Name]; ok && old != col.Kind.String() {
+			faults = append(faults, fmt.Errorf("field %s is stored as %s and declared as %s; give the new field another name: %w", col.Name, old, col.Kind, driver.ErrSchema))
+		}
+	}
+	faults = append(faults, e.otherElements(c)...)
+	for _, old := range e.Indexes {
+		known := slices.ContainsFunc(c.Indexes, func(x *layout.Index) bool { return x.ID == old.Name })
+		if !known && old.Mode != modeNative { // which the store keeps, whoever writes
+			faults = append(faults, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.IndexSchema, driver.ErrSchema))
+		}
+	}
+	for _, x := range c.Indexes {
+		i := slices.IndexFunc(e.Indexes, func(old IndexEntry) bool { return old.Name == x.ID })
+		switch {
+		case i < 0:
+			build = append(build, x)
+		case !c.Facts.OneProcess && (e.Indexes[i].Mode == modeNative) != x.Native:
+			faults = append(faults, e.Indexes[i].otherKind(x))
+		case !e.Indexes[i].is(x):
+			build = append(build, x)
+		}
+	}
+	return build, errors.Join(faults...)
+}
+
+// otherKind returns the error for an index that is declared of another kind than it has.
+// Another program that has it open would go on reading the index that it knows.
+func (x *IndexEntry) otherKind(of *layout.Index) error {
+	has, declared := "table", "native"
+	if !of.Native {
+		has, declared = declared, has
+	}
+	return fmt.Errorf("index %s is of kind %s in the store and of kind %s in the schema, and a program that has it open would miss records; give the new index another name, or remove this one with repo.DropIndex when no program has the collection open: %w",
+		x.Name, has, declared, driver.ErrSchema)
+}
+
+// is reports whether the index of the entry is complete and the one that is declared. Rows
+// that cover nothing may have an expiry or not, as the first program wants it.
+func (x *IndexEntry) is(of *layout.Index) bool {
+	now := NewIndexEntry(of, IndexReady)
+	if of.HasKeysOnly() && (x.Mode == modeCommit || x.Mode == modeKeys) {
+		now.Mode = x.Mode
+	}
+	return x.State == now.State && x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.IndexSchema), plainIndex(now.IndexSchema))
+}
+
+// otherElements returns an error for each list whose elements are of another kind than c
+// declares, or where an index has them and c says nothing of their kind. To a store that
+// keeps the index they are all alike.
+func (e *Entry) otherElements(c *layout.Layout) (faults []error) {
+	for at, kind := range c.Elems {
+		name := c.Cols[at].Name
+		have := e.Elements[name]
+		if have == "" || have == kind.String() || !knowsElements(c, at) && !e.hasElements(name) {
+			continue
+		}
+		declared := kind.String()
+		if kind == driver.None {
+			declared = "any"
+		}
+		faults = append(faults, fmt.Errorf("the elements of list %s are stored as %s and declared as %s; give the new list another name: %w", name, have, declared, driver.ErrSchema))
+	}
+	return faults
+}
+
+// hasElements reports whether an index has the elements of a list.
+func (e *Entry) hasElements(list string) bool {
+	has := func(name string) bool { return strings.TrimPrefix(name, "-") == list+"[]" }
+	return slices.ContainsFunc(e.Indexes, func(x IndexEntry) bool {
+		return slices.ContainsFunc(x.Partition, has) || slices.ContainsFunc(x.Sort, has)
+	})
+}
+
+// Awaits reports whether the entry has all the indexes, as they are declared, and says that
+// they are being built: by another program, or by one that was stopped.
+func (e *Entry) Awaits(build []*layout.Index) bool {
+	for _, x := range build {
+		if !slices.ContainsFunc(e.Indexes, func(old IndexEntry) bool {
+			building := old.State == IndexBuilding
+			old.State = IndexReady
+			return old.Name == x.ID && building && old.is(x)
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+// Replaces reports whether the entry has one of the indexes otherwise.
+func (e *Entry) Replaces(build []*layout.Index) bool {
+	return slices.ContainsFunc(build, func(x *layout.Index) bool { return e.Has(x) && !e.Awaits([]*layout.Index{x}) })
+}
+
+// plainIndex returns x with nil for empty lists, for comparison.
+func plainIndex(x layout.IndexSchema) layout.IndexSchema {
+	for _, list := range []*[]string{&x.Partition, &x.Sort, &x.Covers} {
+		if len(*list) == 0 {
+			*list = nil
+		}
+	}
+	x.Kind = "" // that is the mode's
+	return x
+}
+
+func keyText(e *Entry) string {
+	text := "("
+	for i, col := range slices.Concat(e.Partition, e.Sort) {
+		switch {
+		case i == len(e.Partition):
+			text += "; "
+		case i > 0:
+			text += ", "
+		}
+		if col.Desc {
+			text += "-"
+		}
+		text += col.Name + " " + col.Kind
+	}
+	return text + ")"
+}
+
+// SetBare gives the rows of c's indexes the form that they have in the store.
+func (e *Entry) SetBare(c *layout.Layout) {
+	for _, x := range c.Indexes {
+		for i := range e.Indexes {
+			if e.Indexes[i].Name == x.ID && e.Indexes[i].is(x) {
+				x.SetBare(e.Indexes[i].Mode == modeKeys)
+			}
+		}
+	}
+}
+
+// Grow adds to the entry what c declares beyond it, and reports whether that was
+// anything.
+func (e *Entry) Grow(c *layout.Layout) bool {
+	added := e.addElements(c)
+	for i, col := range c.Records.Fields {
+		if _, ok := e.Fields[col.Name]; ok {
+			continue
+		}
+		e.Fields[col.Name], added = col.Kind.String(), true
+		if !e.Making || c.Scalars[len(c.Key)+i] == nil {
+			e.addOptional(col.Name)
+		}
+	}
+	return added
+}
+
+// Has reports whether the entry has an index of the name of x.
+func (e *Entry) Has(x *layout.Index) bool {
+	return slices.ContainsFunc(e.Indexes, func(old IndexEntry) bool { return old.Name == x.ID })
+}
+
+// SetIndex puts an index into the entry in a state.
+func (e *Entry) SetIndex(x IndexEntry) {
+	i := slices.IndexFunc(e.Indexes, func(old IndexEntry) bool { return old.Name == x.Name })
+	if i < 0 {
+		e.Indexes = append(e.Indexes, x)
+	} else {
+		e.Indexes[i] = x
+	}
+}

@@ -1,0 +1,82 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// schema returns the entry as a Schema for records that are maps.
+func (e *Entry) schema() layout.Schema {
+	s := layout.Schema{Collection: e.Collection, Fields: map[string]string{}}
+	for _, col := range e.Partition {
+		s.Partition = append(s.Partition, col.Name)
+		s.Fields[col.Name] = col.Kind
+	}
+	for _, col := range e.Sort {
+		name := col.Name
+		if col.Desc {
+			name = "-" + name
+		}
+		s.Sort = append(s.Sort, name)
+		s.Fields[col.Name] = col.Kind
+	}
+	for name, kind := range e.Fields {
+		if of := e.Elements[name]; of != "" && of != driver.String.String() {
+			kind += layout.ElementsOf + of
+		}
+		s.Fields[name] = kind
+	}
+	for i := range e.Indexes {
+		s.Indexes = append(s.Indexes, e.Indexes[i].IndexSchema)
+	}
+	return s
+}
+
+func SchemaOf(ctx context.Context, store *store.Handle, k *store.Call, collection string) (layout.Schema, error) {
+	cat := store.Cat
+	err := store.Driver.Attach(ctx, []*driver.Table{cat})
+	if errors.Is(err, driver.ErrSchema) { // there is no catalog yet
+		return layout.Schema{}, ErrNoCollection
+	}
+	if err != nil {
+		return layout.Schema{}, err
+	}
+	e, err := ReadCatalog(ctx, store, k, cat, collection)
+	switch {
+	case err != nil:
+		return layout.Schema{}, err
+	case e == nil:
+		return layout.Schema{}, ErrNoCollection
+	}
+	return e.schema(), nil
+}
+
+var ErrNoCollection = fmt.Errorf("the store has no such collection: %w", driver.ErrNotFound)
+
+// EachEntry calls do for each row of the catalog, if there is one. Rows that cannot be read
+// keep it from no other, and are its error.
+func EachEntry(ctx context.Context, s *store.Handle, do func(row *driver.Row)) error {
+	if err := s.Driver.Attach(ctx, []*driver.Table{s.Cat}); err != nil {
+		if errors.Is(err, driver.ErrSchema) { // there is no catalog yet
+			return nil
+		}
+		return err
+	}
+	var unread driver.Unread
+	for chunk, err := range s.Driver.Walk(ctx, s.Cat, "") {
+		bad, some := errors.AsType[driver.Unread](err)
+		if err != nil && !some {
+			return err
+		}
+		unread = append(unread, bad...)
+		for i := range chunk.Rows {
+			do(&chunk.Rows[i])
+		}
+	}
+	return unread.Err()
+}

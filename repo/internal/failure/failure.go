@@ -1,0 +1,135 @@
+package failure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// The special kinds, of which package repo says what they mean.
+var (
+	KindNoIndex    = errors.New("no index")
+	KindCursor     = errors.New("bad cursor")
+	KindContention = errors.New("contention")
+)
+
+// A special is an error of a special kind.
+type special struct {
+	text          string
+	kind, general error
+}
+
+func (e *special) Error() string { return e.text + ": " + e.general.Error() }
+
+func (e *special) Unwrap() []error { return []error{e.kind, e.general} }
+
+func NoIndex(format string, args ...any) error {
+	return &special{fmt.Sprintf(format, args...), KindNoIndex, driver.ErrInvalid}
+}
+
+func BadCursor(what string) error {
+	return &special{"cursor " + what + "; begin again without one", KindCursor, driver.ErrInvalid}
+}
+
+func Contention(format string, args ...any) error {
+	return &special{fmt.Sprintf(format, args...), KindContention, driver.ErrConflict}
+}
+
+// IsRetryable reports whether the same call may succeed later, and has written nothing.
+func IsRetryable(err error) bool {
+	for _, kind := range []error{KindContention, driver.ErrUnavailable, driver.ErrThrottled, driver.ErrTimeout} {
+		if errors.Is(err, kind) {
+			return !errors.Is(err, driver.ErrUnknownOutcome)
+		}
+	}
+	return false
+}
+
+func Invalid(format string, args ...any) error {
+	return driver.Errorf(format+": %w", append(args[:len(args):len(args)], driver.ErrInvalid)...)
+}
+
+// A Keyed error belongs to one record.
+type Keyed struct {
+	Key driver.Key
+	Err error
+}
+
+func (e *Keyed) Error() string { return e.Err.Error() }
+
+func (e *Keyed) Unwrap() error { return e.Err }
+
+func OfKey(key driver.Key, err error) error { return &Keyed{key, err} }
+
+func OfKeyOnce(key driver.Key, err error) error {
+	var k *Keyed
+	if errors.As(err, &k) {
+		return err
+	}
+	return OfKey(key, err)
+}
+
+// Because returns what a store said of a refusal, as the end of a sentence.
+func Because(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+func NoContext(ctx context.Context) error {
+	if ctx == nil {
+		return ErrNoContext
+	}
+	return nil
+}
+
+// Arguments that are nil where the API wants some are the caller's mistake, and no panic.
+var (
+	ErrNoContext = Invalid("the context is nil; want context.Background() at the least")
+	ErrNoStore   = Invalid("the store is nil")
+	ErrNoBackend = Invalid("the backend given to NewStore is nil")
+)
+
+func Corrupt(err error) error {
+	if err == nil {
+		return driver.ErrCorrupt
+	}
+	return err
+}
+
+// Short returns text for an error: a hostile caller's may be of any length.
+func Short(text string) string {
+	const most = 2 << 10
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+}
+
+// GivenUp returns what is to be said of a write if what had to be done before got no
+// answer: its commit was never sent, so that it did not happen and never will.
+func GivenUp(ctx context.Context, what string, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("before the commit: %w: %w", driver.ErrTimeout, ctx.Err())
+	}
+	told := driver.Hide(errors.New(err.Error()), driver.Redact(err)) // what the error is does not hold for the write
+	return fmt.Errorf("before the commit: the store does not answer for %s, and nothing was written: %w: %w", what, driver.ErrUnavailable, told)
+}
+
+// A redacted error has a text without keys and values. What it is, errors.Is and errors.As tell;
+// it is not unwrapped, since the texts of what it wraps are not redacted.
+type redacted struct {
+	text string
+	err  error
+}
+
+func (e *redacted) Error() string        { return e.text }
+func (e *redacted) Is(target error) bool { return errors.Is(e.err, target) }
+func (e *redacted) As(target any) bool   { return errors.As(e.err, target) }
+
+// Redact returns err with a text without keys and values.
+func Redact(err error) error { return &redacted{driver.Redact(err), err} }

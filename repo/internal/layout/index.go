@@ -1,0 +1,304 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/limit"
+	"github.com/polystore/polystore/repo/internal/record"
+)
+
+// addIndex compiles one index and its table.
+func (c *compiler) addIndex(def IndexSchema) {
+	x := &Index{IndexSchema: def, ID: def.name(), Multi: -1}
+	if !indexName.MatchString(x.ID) {
+		c.fault("index name %q: use a–z, digits and '_', a letter first, at most 48; give the index a Name", x.ID)
+	}
+	t := &driver.Table{Name: c.Name + "." + x.ID, Class: driver.Rows}
+	if def.Unique {
+		t.Class = driver.Claims
+	}
+	x.local = slices.Equal(x.Partition, c.schema.Partition) && x.Buckets == 0
+	c.indexKey(x, t)
+	c.indexFields(x, t)
+	if c.chooseKind(x, t); !x.Native {
+		c.placeIndex(x, t)
+	}
+	x.Table = t
+	c.Indexes = append(c.Indexes, x)
+}
+
+// indexKey makes the key columns of an index table.
+func (c *compiler) indexKey(x *Index, t *driver.Table) {
+	for _, name := range x.Partition {
+		col, src := c.indexColumn(x, name)
+		t.Partition, x.PartitionFrom = append(t.Partition, col), append(x.PartitionFrom, src)
+	}
+	for _, name := range x.Sort {
+		col, src := c.indexColumn(x, name)
+		t.Sort, x.SortFrom = append(t.Sort, col), append(x.SortFrom, src)
+	}
+	c.bucketIndex(x, t)
+	if len(x.PartitionFrom)+len(x.SortFrom) == 0 {
+		c.fault("index %s has no fields", x.ID)
+	}
+}
+
+func (c *compiler) bucketIndex(x *Index, t *driver.Table) {
+	switch {
+	case x.Buckets < 0 || x.Buckets > 256:
+		c.fault("index %s: %d buckets; 1 to 256 are possible", x.ID, x.Buckets)
+	case x.Buckets > 0 && x.Unique:
+		c.fault("index %s: a unique index is spread by its values already; leave Buckets out and name the fields under Partition", x.ID)
+	case x.Buckets > 0:
+		t.Partition = append(t.Partition, driver.Column{Name: bucketColumn, Kind: driver.Int})
+	case len(x.Partition) == 0 && x.Unique:
+		c.fault("index %s is unique and has no partition; name its fields under Partition instead of Sort", x.ID)
+	case len(x.Partition) == 0:
+		c.fault("index on %s has no partition, so it ranges over the whole collection, which a cluster would keep in one place; give it Buckets (16 is a fair start) or a partition field", quoted(x.Sort))
+	}
+}
+
+func quoted(names []string) string {
+	for i := range names {
+		names = slices.Clone(names)
+		names[i] = `"` + strings.TrimPrefix(names[i], "-") + `"`
+	}
+	return strings.Join(names, ", ")
+}
+
+// indexColumn returns the column of an index that a schema calls name, and where
+// its value comes from.
+func (c *compiler) indexColumn(x *Index, name string) (driver.Column, Source) {
+	bare, desc := strings.CutPrefix(name, "-")
+	bare, elem := strings.CutSuffix(bare, "[]")
+	at := c.At(bare)
+	if !elem {
+		col := c.keyColumn("index "+x.ID, bare, desc)
+		return col, Source{At: at, Desc: desc}
+	}
+	switch {
+	case at < 0:
+		c.fault("index %s: field %q is unknown", x.ID, bare)
+	case c.Cols[at].Kind != driver.List:
+		c.fault("index %s: field %s is of kind %s, so it has no elements; leave out the []", x.ID, bare, c.Cols[at].Kind)
+	case x.Multi >= 0 && x.Multi != at:
+		c.fault("index %s takes the elements of two lists; one is possible", x.ID)
+	}
+	kind := c.lists[bare]
+	if kind < driver.Bool || kind > driver.Time {
+		c.fault("index %s: the elements of %s are not of one kind that has an order", x.ID, bare)
+	}
+	x.Multi = at
+	return driver.Column{Name: bare + "[]", Kind: kind, Desc: desc}, Source{At: at, Desc: desc, Elem: true}
+}
+
+// indexFields makes the fields that an index's rows carry.
+func (c *compiler) indexFields(x *Index, t *driver.Table) {
+	if x.Unique {
+		t.Fields = append(t.Fields, driver.Column{Name: ownerColumn, Kind: driver.String})
+	}
+	for _, name := range x.Covers {
+		if name == "*" {
+			x.All = true
+			continue
+		}
+		at := c.At(name)
+		if at < 0 {
+			c.fault("index %s covers field %q, which is unknown", x.ID, name)
+			continue
+		}
+		if at >= len(c.Key) && !slices.Contains(x.CoverAt, at) {
+			x.CoverAt = append(x.CoverAt, at)
+		}
+	}
+	if x.All {
+		x.CoverAt = x.CoverAt[:0]
+		for at := len(c.Key); at < len(c.Cols); at++ {
+			x.CoverAt = append(x.CoverAt, at)
+		}
+	}
+	for _, at := range x.CoverAt {
+		t.Fields = append(t.Fields, c.Cols[at])
+	}
+	for _, src := range slices.Concat(x.PartitionFrom, x.SortFrom) {
+		if src.At >= 0 {
+			x.Needs = append(x.Needs, src.At)
+		}
+	}
+	x.Needs = append(x.Needs, x.CoverAt...)
+}
+
+// placeIndex decides where an index lies: with the records or elsewhere.
+func (c *compiler) placeIndex(x *Index, t *driver.Table) {
+	if x.local {
+		t.Home = c.Records
+	}
+	f := c.Facts
+	switch {
+	case f.Unit == driver.UnitRecord && !f.Native.Has:
+		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step, and keeps no index of its own: %s; use another store", x.ID, f.Name, f.Native.Reason)
+	case f.Unit == driver.UnitRecord && x.Kind == "table":
+		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step; use kind native", x.ID, f.Name)
+	case f.Unit == driver.UnitPartition && !x.local && !f.Apart.Has:
+		c.fault("index %s lies in another partition than its record, and %s changes one partition at a time here (%s); make its Partition %s, and put its other fields into Sort, or use another store", x.ID, f.Name, f.Apart.Reason, QuoteList(c.schema.Partition))
+	case f.Unit == driver.UnitPartition && !x.local:
+		c.makeLoose(x, t)
+	}
+	if t.Class == driver.Rows {
+		t.Sort = append(t.Sort, c.suffix(x)...)
+	}
+	if x.Loose && t.Class == driver.Rows {
+		t.Sort = append(slices.Clip(t.Sort), driver.Column{Name: tokenColumn, Kind: driver.Bytes})
+	}
+}
+
+// makeLoose makes an index one whose rows have no copies of the record's fields: they
+// are put before it changes, and read together with it.
+func (c *compiler) makeLoose(x *Index, t *driver.Table) {
+	x.Loose, c.Loose = true, true
+	x.coverNothing()
+	t.Fields = nil
+	if x.Unique {
+		t.Fields = append(t.Fields, driver.Column{Name: ownerColumn, Kind: driver.String})
+	}
+	t.Fields = append(t.Fields, driver.Column{Name: baseColumn, Kind: driver.String})
+	t.Plain = !x.Unique // a row is put and dropped under a key with its token, which nothing else has
+	c.Retention = limit.LooseRetention
+	c.Records.Ring, c.Records.Retention = limit.RingSize, limit.LooseRetention+limit.ClockMargin
+}
+
+// HasKeysOnly reports whether the rows of x have nothing but their keys, and perhaps an
+// expiry.
+func (x *Index) HasKeysOnly() bool {
+	return !x.Unique && !x.Native && !x.Loose && !x.All && len(x.CoverAt) == 0
+}
+
+// SetBare says whether rows of x have an expiry. Other repositories may have the table
+// that it was.
+func (x *Index) SetBare(bare bool) {
+	if x.Table.Bare != bare {
+		t := *x.Table
+		t.Bare = bare
+		x.Table = &t
+	}
+}
+
+// coverNothing makes the rows of x depend on the columns of its key alone.
+func (x *Index) coverNothing() {
+	x.CoverAt, x.All, x.Needs = nil, false, nil
+	for _, src := range slices.Concat(x.PartitionFrom, x.SortFrom) {
+		if src.At >= 0 {
+			x.Needs = append(x.Needs, src.At)
+		}
+	}
+}
+
+// suffix returns the columns of the record's key with which the rows of an index
+// end: those that are not the partition of the index itself.
+func (c *compiler) suffix(x *Index) []driver.Column {
+	if x.local {
+		return c.Records.Sort
+	}
+	return c.Key
+}
+
+// Partitions returns how many partitions of x a query reads.
+func (x *Index) Partitions() int {
+	if x.Native {
+		return 1
+	}
+	return max(x.Buckets, 1)
+}
+
+// HasKey reports whether the key columns of x hold the field at a position whole.
+func (x *Index) HasKey(at int) bool {
+	has := func(src Source) bool { return src.At == at && !src.Elem }
+	return slices.ContainsFunc(x.PartitionFrom, has) || slices.ContainsFunc(x.SortFrom, has)
+}
+
+// Changed reports whether the rows of x differ between two states of a record.
+func (x *Index) Changed(old, next *record.Record) bool {
+	if x.All || old.Expires != next.Expires && !x.Table.Bare {
+		return true // a row that stands for the record has its version, too
+	}
+	for _, at := range x.Needs {
+		if !old.Vals[at].Equal(next.Vals[at]) {
+			return true
+		}
+	}
+	return false
+}
+
+// Stays reports whether the rows of x have the same keys in two states of a record.
+func (x *Index) Stays(old, next *record.Record) bool {
+	same := func(src Source) bool { return old.Vals[src.At].Equal(next.Vals[src.At]) }
+	for i := range x.PartitionFrom {
+		if !same(x.PartitionFrom[i]) {
+			return false
+		}
+	}
+	for i := range x.SortFrom {
+		if !same(x.SortFrom[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// RowsOf returns how many rows a record has in x at most.
+func (x *Index) RowsOf(rec *record.Record) int {
+	switch {
+	case rec == nil:
+		return 0
+	case x.Multi >= 0:
+		return len(rec.Vals[x.Multi].List())
+	}
+	return 1
+}
+
+// Carries reports whether a row has the covered values of a record.
+func (x *Index) Carries(row *driver.Row, rec *record.Record) bool {
+	fields := row.Fields
+	if x.Unique {
+		fields = fields[min(1, len(fields)):]
+	}
+	for i, at := range x.CoverAt {
+		var v driver.Value
+		if i < len(fields) {
+			v = fields[i]
+		}
+		if !v.Equal(rec.Vals[at]) {
+			return false
+		}
+	}
+	return (row.Expires == rec.Expires || x.Table.Bare) && (!x.All || slices.EqualFunc(row.Extra, rec.Extra, func(p, q driver.Pair) bool {
+		return p.Name == q.Name && p.Value.Equal(q.Value)
+	}))
+}
+
+// OwnerMask returns the mask of the fields that say to which record a row belongs.
+func (x *Index) OwnerMask() []int {
+	if x.Unique {
+		return []int{0}
+	}
+	return []int{}
+}
+
+func Missing(srcs []Source, vals []driver.Value) bool {
+	for _, src := range srcs {
+		if vals[src.At].IsNone() {
+			return true
+		}
+	}
+	return false
+}
+
+// PlaceIn returns the part of a native index in which an entry lies, and of no record
+// another one: a partition, or the part of it with one element.
+func (x *Index) PlaceIn(e driver.Key) driver.Key {
+	at := slices.IndexFunc(x.SortFrom, func(s Source) bool { return s.Elem })
+	head, _, _ := driver.CutParts(e.Sort, x.Table.Sort[:at+1])
+	return driver.Key{Partition: e.Partition, Sort: head}
+}

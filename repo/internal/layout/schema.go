@@ -1,0 +1,84 @@
+package layout
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+)
+
+// A Schema is a schema to be compiled: repo.Schema.
+type Schema struct {
+	Collection string
+	Partition  []string
+	Sort       []string
+	Indexes    []IndexSchema
+	Fields     map[string]string
+}
+
+// An IndexSchema is an index to be compiled, and as the catalog keeps it: repo.Index.
+type IndexSchema struct {
+	Name      string   `json:"name,omitempty"`
+	Partition []string `json:"partition,omitempty"`
+	Sort      []string `json:"sort,omitempty"`
+	Unique    bool     `json:"unique,omitempty"`
+	Covers    []string `json:"covers,omitempty"`
+	Buckets   int      `json:"buckets,omitempty"`
+	Kind      string   `json:"kind,omitempty"`
+}
+
+// name returns the index's name, made of its fields unless given.
+func (x IndexSchema) name() string {
+	if x.Name != "" {
+		return x.Name
+	}
+	var parts []string
+	for _, f := range x.Partition {
+		parts = append(parts, strings.TrimSuffix(f, "[]"))
+	}
+	for _, f := range x.Sort {
+		if strings.HasPrefix(f, "-") {
+			parts = append(parts, f[1:]+"_desc")
+		} else {
+			parts = append(parts, strings.TrimSuffix(f, "[]"))
+		}
+	}
+	return legalName("by_" + strings.Join(parts, "_"))
+}
+
+// legalName returns a name as it is, if an index may have it, or else what of it is legal
+// with a sum of the whole, so that userId and userid give two names.
+func legalName(name string) string {
+	const most, sum = 48, 9
+	if indexName.MatchString(name) {
+		return name
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	legal := strings.Map(func(r rune) rune {
+		if r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(name))
+	return fmt.Sprintf("%s_%08x", legal[:min(len(legal), most-sum)], h.Sum32())
+}
+
+// String returns the index as it is written in Go.
+func (x IndexSchema) String() string {
+	var b strings.Builder
+	b.WriteString("{Partition: " + QuoteList(x.Partition))
+	if len(x.Sort) > 0 {
+		b.WriteString(", Sort: " + QuoteList(x.Sort))
+	}
+	if x.Unique {
+		b.WriteString(", Unique: true")
+	}
+	return b.String() + "}"
+}
+
+func QuoteList(names []string) string {
+	if len(names) == 0 {
+		return "[]"
+	}
+	return `["` + strings.Join(names, `", "`) + `"]`
+}

@@ -1,0 +1,43 @@
+package limit
+
+import "time"
+
+// MaxIndexes is how many indexes a collection has at most. MongoDB takes no more beside that of
+// the keys.
+const MaxIndexes = 63
+
+const (
+	MaxKey    = 1 << 10 // bytes of a key's text
+	MaxRecord = 1 << 20 // bytes of a record's values
+	MaxRows   = 256     // index rows of a record
+)
+
+const (
+	RingSize       = 4                  // tokens that a record keeps
+	Retention      = 15 * time.Minute   // how long a deleted record stays as a tombstone
+	LooseRetention = 7 * 24 * time.Hour // where an index is loose
+	ClockMargin    = time.Minute        // for clocks that differ
+)
+
+const BatchSize = 256 // records read at once for an index that does not cover
+
+// FewRows is how many rows a range that begins anew asks for.
+const FewRows = 8
+
+// MaxDepth is how deep lists, maps and structs may be nested. It also ends the
+// encoding of a value that holds itself.
+const MaxDepth = 32
+
+// MostEdits is how many fields a record may differ in to be sent as a patch.
+const MostEdits = 64
+
+// MaxSorted bounds the records that Scan sorts in memory.
+const MaxSorted = 100_000
+
+// MaxAttempts bounds how often a write that has no expected version is tried
+// again after another writer was faster.
+const MaxAttempts = 50
+
+const SmallEdit = 4 << 10 // bytes of edits that are sent without a look at the record's size
+
+const DefaultPage = 50

@@ -1,0 +1,290 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/record"
+)
+
+// A condition is one condition of a query, bound to a field of the collection.
+// With rng it is a range, else an equality.
+type condition struct {
+	layout.Source
+	field string // as in the query
+	kind  driver.Kind
+	value driver.Value
+	rng   bool
+	low   boundary
+	high  boundary
+}
+
+// A boundary is a place among the values of a field: before all that equal its value, or
+// after them. Without a value there is no limit.
+type boundary struct {
+	value driver.Value
+	over  bool // after, not before
+}
+
+// A Bound is a query whose fields and values were checked against a collection.
+type Bound struct {
+	conds []condition // equalities, then the range if there is one
+	Equal int         // how many are equalities
+	Order []layout.Source
+	names []string // of order
+	Limit int
+	query Query
+
+	scan       bool     // all records are read, so that undeclared fields may be named
+	Undeclared []string // fields whose values stand behind those of the columns
+}
+
+// bind checks a query against the collection.
+func bind(c *layout.Layout, q Query) (Bound, error) {
+	b := Bound{Limit: q.Limit, query: q, conds: make([]condition, 0, len(q.Equal)+1)}
+	return b, b.bind(c)
+}
+
+// BindScan is bind for a query that reads all records.
+func BindScan(c *layout.Layout, q Query) (Bound, error) {
+	b := Bound{Limit: q.Limit, query: q, scan: true}
+	return b, b.bind(c)
+}
+
+func (b *Bound) bind(c *layout.Layout) error {
+	if b.Limit < 0 {
+		return failure.Invalid("limit %d is below 0", b.Limit)
+	}
+	for _, e := range b.query.Equal {
+		if err := b.bindEquality(c, e); err != nil {
+			return err
+		}
+	}
+	b.Equal = len(b.conds)
+	if len(b.query.Ends) > 0 {
+		if err := b.bindRange(c, b.query.Ends); err != nil {
+			return err
+		}
+	}
+	return b.bindOrder(c, b.query.Order)
+}
+
+func (b *Bound) bindEquality(c *layout.Layout, e Equality) error {
+	cond, err := b.bindField(c, e.Field)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == e.Field }) {
+		return failure.Invalid("field %s has two conditions", c.Shown(e.Field))
+	}
+	cond.value, err = valueOf(c, e.Value, &cond)
+	if err == nil && cond.value.IsNone() {
+		err = failure.Invalid("%s = nothing: records without a field are in no index", c.Shown(e.Field))
+	}
+	b.conds = append(b.conds, cond)
+	return err
+}
+
+// bindField returns a condition of a field, yet without values. Its kind is None for a
+// field that is not declared.
+func (b *Bound) bindField(c *layout.Layout, name string) (condition, error) {
+	bare, elem := strings.CutSuffix(name, "[]")
+	at := c.At(bare)
+	if at < 0 {
+		return b.bindUndeclared(c, name, bare, elem)
+	}
+	cond := condition{Source: layout.Source{At: at, Elem: elem}, field: name, kind: c.Cols[at].Kind}
+	if elem {
+		if cond.kind != driver.List {
+			return cond, failure.Invalid("field %s is of kind %s and has no elements; leave out the []", bare, cond.kind)
+		}
+		cond.kind = c.Elems[at]
+		if cond.kind == driver.None {
+			return cond, failure.Invalid("the elements of %s are not of one kind, so they cannot be compared", bare)
+		}
+	}
+	return cond, nil
+}
+
+// bindUndeclared is bindField for a field that is no column.
+func (b *Bound) bindUndeclared(c *layout.Layout, name, bare string, elem bool) (condition, error) {
+	switch {
+	case strings.Contains(bare, "."):
+		return condition{}, c.NoPath(bare)
+	case !c.Extra:
+		return condition{}, failure.Invalid("field %.64q is not declared", bare)
+	case !b.scan:
+		return condition{}, failure.Invalid("field %.64q is not declared, so no index has it; declare it, or use Scan", c.Shown(bare))
+	}
+	if err := record.CheckExtra(bare, &record.Mapping{}); err != nil {
+		return condition{}, err
+	}
+	i := slices.Index(b.Undeclared, bare)
+	if i < 0 {
+		i, b.Undeclared = len(b.Undeclared), append(b.Undeclared, bare)
+	}
+	return condition{Source: layout.Source{At: len(c.Cols) + i, Elem: elem}, field: name}, nil
+}
+
+// valueOf returns x, which a caller gave for the field of a condition, as a value.
+func valueOf(c *layout.Layout, x any, cond *condition) (driver.Value, error) {
+	switch {
+	case cond.kind == driver.None:
+		return record.EncodeAny(x, 0)
+	case cond.At >= len(c.Cols): // undeclared, with an end before
+		return record.ValueAs(x, driver.Private(cond.field), cond.kind, false)
+	}
+	return record.ValueAs(x, cond.field, cond.kind, c.Nanos[cond.At])
+}
+
+// bindRange makes one condition of all ends.
+func (b *Bound) bindRange(c *layout.Layout, ends []End) error {
+	cond, err := b.bindField(c, ends[0].Field)
+	if err != nil {
+		return err
+	}
+	cond.rng = true
+	for _, e := range ends {
+		if e.Field != cond.field {
+			return failure.Invalid("%s and %s both have bounds; a query bounds one field, so leave one out, or look at it as the records come", c.Shown(cond.field), c.Shown(e.Field))
+		}
+		if err := cond.narrow(c, e); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == cond.field }) {
+		return failure.Invalid("field %s has two conditions, a value and a bound; leave one out", c.Shown(cond.field))
+	}
+	b.conds = append(b.conds, cond)
+	return nil
+}
+
+// narrow makes a range that of the records that are also on the right side of an end.
+func (cond *condition) narrow(c *layout.Layout, e End) error {
+	if cond.kind == driver.List || cond.kind == driver.Map {
+		return failure.Invalid("field %s is of kind %s, which has no order", e.Field, cond.kind)
+	}
+	if e.Op == Anywhere {
+		return nil
+	}
+	if e.Op == Beginning && cond.kind != driver.String && cond.kind != driver.None {
+		return failure.Invalid("prefix of %s, which is of kind %s; prefixes are for text", c.Shown(e.Field), cond.kind)
+	}
+	v, err := valueOf(c, e.Value, cond)
+	switch {
+	case err != nil:
+		return err
+	case v.IsNone():
+		return failure.Invalid("the bound of %s %s is empty; leave the call out where there is no bound", c.Shown(e.Field), e.Op)
+	case v.Kind() == driver.List || v.Kind() == driver.Map:
+		return failure.Invalid("%s %s a %s, which has no order", c.Shown(e.Field), e.Op, v.Kind())
+	}
+	cond.kind = v.Kind() // of an undeclared field: that of its first bound
+	switch e.Op {
+	case Above, AtLeast:
+		cond.from(boundary{v, e.Op == Above})
+	case Below, AtMost:
+		cond.upTo(boundary{v, e.Op == AtMost})
+	case Beginning:
+		cond.from(boundary{value: v})
+		if next := driver.After(v.Str()); next != "" {
+			cond.upTo(boundary{value: driver.StringValue(next)})
+		}
+	}
+	return nil
+}
+
+// from raises the lower limit to l, unless it is higher.
+func (cond *condition) from(l boundary) {
+	if cond.low.value.IsNone() || compareLimits(l, cond.low) > 0 {
+		cond.low = l
+	}
+}
+
+// upTo lowers the upper limit to l, unless it is lower.
+func (cond *condition) upTo(l boundary) {
+	if cond.high.value.IsNone() || compareLimits(l, cond.high) < 0 {
+		cond.high = l
+	}
+}
+
+func compareLimits(l, m boundary) int {
+	switch d := Compare(l.value, m.value); {
+	case d != 0 || l.over == m.over:
+		return d
+	case l.over:
+		return 1
+	}
+	return -1
+}
+
+// bindOrder binds the fields of the order but those that a condition fixes.
+func (b *Bound) bindOrder(c *layout.Layout, order []string) error {
+	for _, name := range order {
+		bare, desc := strings.CutPrefix(name, "-")
+		cond, err := b.bindField(c, bare)
+		if err != nil {
+			return err
+		}
+		if cond.kind == driver.List || cond.kind == driver.Map || cond.Elem {
+			return failure.Invalid("records cannot be ordered by %s", c.Shown(bare))
+		}
+		if slices.ContainsFunc(b.conds[:b.Equal], func(o condition) bool { return o.field == bare }) {
+			continue
+		}
+		b.Order = append(b.Order, layout.Source{At: cond.At, Desc: desc})
+		b.names = append(b.names, name)
+	}
+	return nil
+}
+
+// Matches reports whether a record meets all conditions.
+func (b *Bound) Matches(vals []driver.Value) bool {
+	for i := range b.conds {
+		cond := &b.conds[i]
+		v := vals[cond.At]
+		if !cond.Elem {
+			if !cond.holds(v) {
+				return false
+			}
+		} else if v.Kind() != driver.List || !slices.ContainsFunc(v.List(), cond.holds) {
+			return false
+		}
+	}
+	return true
+}
+
+func (cond *condition) holds(v driver.Value) bool {
+	if !cond.rng {
+		return v.Equal(cond.value)
+	}
+	if v.IsNone() || v.Kind() != cond.kind && cond.kind != driver.None {
+		return false
+	}
+	return (cond.low.value.IsNone() || cond.low.isUnder(v)) && (cond.high.value.IsNone() || !cond.high.isUnder(v))
+}
+
+// isUnder reports whether a value lies behind l.
+func (l boundary) isUnder(v driver.Value) bool {
+	d := Compare(v, l.value)
+	return d > 0 || d == 0 && !l.over
+}
+
+// Compare orders two values, as keys are ordered if they are of one kind.
+func Compare(v, w driver.Value) int {
+	if v.Kind() != w.Kind() {
+		return cmp.Compare(v.Kind(), w.Kind())
+	}
+	switch v.Kind() {
+	case driver.Float:
+		return cmp.Compare(v.Float(), w.Float())
+	case driver.String, driver.Bytes:
+		return strings.Compare(v.Str(), w.Str())
+	default:
+		return cmp.Compare(v.Int(), w.Int())
+	}
+}

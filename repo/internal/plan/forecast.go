@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"github.com/polystore/polystore/repo/driver"
+
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/limit"
+)
+
+// A forecast is what is known beforehand of the requests that a query makes.
+type forecast struct {
+	driver.Paging
+	buckets int
+	limit   int
+	records bool // the run is one of records
+	single  bool // a partition of it has one row at most
+	byKey   bool // the rows name records, which are read by their keys
+	near    bool // these lie in one partition
+}
+
+// Cost returns how many round trips, one after the other, and how many requests a query takes
+// that finds n records: see repo.Plan.
+func (p *Explanation) Cost(n int) (depth, requests int) {
+	f, s := &p.forecast, sum{}
+	if f.limit > 0 {
+		n = min(n, f.limit)
+	}
+	if !f.byKey {
+		for i := range f.buckets {
+			s.add(f.run(f.share(i, n), f.limit))
+		}
+		return s.depth, s.requests
+	}
+	for left, rest := f.limit, n; ; {
+		size := limit.BatchSize
+		if f.limit > 0 {
+			size = min(size, left)
+		}
+		rows := min(size, rest)
+		for i := range f.buckets {
+			s.add(f.run(f.share(i, rows), size))
+		}
+		s.add(f.gets(rows, f.near))
+		rest, left = rest-rows, left-rows
+		if rows < size || f.limit > 0 && left == 0 || f.single {
+			return s.depth, s.requests
+		}
+	}
+}
+
+// A sum is what requests take that are made one after the other.
+type sum struct{ depth, requests int }
+
+func (s *sum) add(o sum) { s.depth, s.requests = s.depth+o.depth, s.requests+o.requests }
+
+// share returns how many of n rows the i-th bucket has.
+func (f *forecast) share(i, n int) int { return (n + f.buckets - 1 - i) / f.buckets }
+
+// run returns what the run of a bucket takes that has n rows, page by page.
+func (f *forecast) run(n, limit int) (s sum) {
+	if f.single && f.records {
+		return sum{1, 1}
+	}
+	for size, got := f.First, 0; ; size = min(f.Most, 2*size) {
+		ask := size
+		if limit > 0 {
+			ask = min(ask, limit-got)
+		}
+		rows := n - got
+		if size > 0 {
+			rows = min(ask, rows)
+		}
+		s.add(sum{1, 1})
+		if f.records && f.KeysFirst {
+			s.add(f.gets(rows, true))
+		}
+		if got += rows; size == 0 || f.single || rows < ask || got == limit {
+			return s
+		}
+	}
+}
+
+// gets returns what the reading of n rows by key takes.
+func (f *forecast) gets(n int, near bool) sum {
+	together, atOnce := 1, n
+	if near || f.Anywhere {
+		together = max(f.Together, 1)
+	}
+	if f.AtOnce > 0 {
+		atOnce = f.AtOnce
+	}
+	if n == 0 {
+		return sum{}
+	}
+	requests := (n-1)/together + 1
+	return sum{(requests-1)/max(atOnce, 1) + 1, requests}
+}
+
+// forecast returns what is known of the requests of a plan.
+func forecastOf(c *layout.Layout, p *Plan) forecast {
+	f := forecast{Paging: c.Facts.Paging, buckets: len(p.Parts), limit: p.Limit}
+	if f.records = p.X == nil; f.records {
+		f.single = len(c.Records.Sort) == 0
+		return f
+	}
+	f.byKey = !p.Covered && !p.X.Native
+	f.near = p.X.Table.Home != nil
+	f.single = len(p.X.Table.Sort) == 0
+	return f
+}

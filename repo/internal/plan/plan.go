@@ -1,0 +1,288 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+)
+
+// A Plan says how a query is answered: by a run of rows of the records or of one
+// index, in one partition or in every bucket.
+type Plan struct {
+	X       *layout.Index // nil reads the records themselves
+	Table   *driver.Table
+	Parts   []driver.Key // partitions to read and merge
+	Reverse bool
+	Claim   driver.Token // of a loose claim: the record must have it
+	Extent
+	*Access
+	Bound
+	Known *Presence // by which an index was taken
+}
+
+// Plan finds the table that answers a query at the least cost.
+func (c *Planner) Plan(q Query, by []Access) (Plan, error) {
+	b, err := bind(c.Layout, q)
+	if err != nil {
+		return Plan{}, err
+	}
+	if _, _, ok := c.FitsTable(&b, nil); ok {
+		return c.planOn(b, nil, by) // which costs less than any index
+	}
+	var best, lacking *layout.Index
+	var least cost
+	for i, x := range c.Indexes {
+		fixed, _, ok := c.FitsTable(&b, x)
+		if !ok {
+			continue
+		}
+		if c.LacksRows(&b, x, fixed) {
+			if lacking == nil || x.ID < lacking.ID {
+				lacking = x
+			}
+			continue
+		}
+		if here := c.costOf(x, &by[i+1]); best == nil || here.compare(least) < 0 {
+			best, least = x, here
+		}
+	}
+	if best == nil {
+		return Plan{}, c.noIndex(&b, lacking)
+	}
+	p, err := c.planOn(b, best, by)
+	p.Known = c.Known.Presence
+	return p, err
+}
+
+// LacksRows reports whether x may have no row for a record that a query asks for: one
+// that lacks a column of x which the query does not name.
+func (c *Planner) LacksRows(b *Bound, x *layout.Index, fixed int) bool {
+	return slices.ContainsFunc(x.SortFrom[b.named(fixed):], func(src layout.Source) bool { return !c.Known.isAlways(c.Layout, src.At) })
+}
+
+// named returns how many sort columns of a table a query names, if it fixes some of them.
+func (b *Bound) named(fixed int) int {
+	return fixed + max(len(b.Order), len(b.conds)-b.Equal)
+}
+
+// covers reports whether a view reads no more than the rows of x, or the records if x is
+// nil.
+func (c *Planner) covers(x *layout.Index, a *Access) bool {
+	return a.Covered && !c.Known.NeedsRecords(x)
+}
+
+// columnsOf returns the table of x, or of the records if x is nil, and where its
+// columns come from.
+func (c *Planner) columnsOf(x *layout.Index) (t *driver.Table, part, sort []layout.Source) {
+	if x != nil {
+		return x.Table, x.PartitionFrom, x.SortFrom
+	}
+	return c.Records, c.KeySources[:len(c.Records.Partition)], c.KeySources[len(c.Records.Partition):]
+}
+
+// FitsTable reports whether a query can be answered by one run of a table: the
+// number of sort columns that it fixes, and whether the run is read backwards.
+func (c *Planner) FitsTable(b *Bound, x *layout.Index) (fixed int, reverse, ok bool) {
+	_, part, sort := c.columnsOf(x)
+	for _, src := range part {
+		if b.equality(src) < 0 {
+			return 0, false, false
+		}
+	}
+	for fixed < len(sort) && b.equality(sort[fixed]) >= 0 {
+		fixed++
+	}
+	if len(part)+fixed != b.Equal {
+		return 0, false, false
+	}
+	rest := sort[fixed:]
+	for _, src := range rest {
+		if src.Elem {
+			return 0, false, false // a run over elements would meet a record twice
+		}
+	}
+	if len(b.conds) > b.Equal && (len(rest) == 0 || rest[0].At != b.conds[b.Equal].At || b.conds[b.Equal].Elem) {
+		return 0, false, false
+	}
+	if len(b.Order) > len(rest) {
+		return 0, false, false
+	}
+	for i, o := range b.Order {
+		if o.At != rest[i].At || i > 0 && (o.Desc != rest[i].Desc) != reverse {
+			return 0, false, false
+		}
+		reverse = o.Desc != rest[i].Desc
+	}
+	return fixed, reverse, true
+}
+
+// equality returns the index of the condition that fixes a column, or -1.
+func (b *Bound) equality(src layout.Source) int {
+	for i := range b.conds[:b.Equal] {
+		if b.conds[i].At == src.At && b.conds[i].Elem == src.Elem {
+			return i
+		}
+	}
+	return -1
+}
+
+// planOn makes the plan for a table that fits.
+func (c *Planner) planOn(b Bound, x *layout.Index, by []Access) (Plan, error) {
+	fixed, reverse, _ := c.FitsTable(&b, x)
+	t, part, sort := c.columnsOf(x)
+	p := Plan{X: x, Table: t, Bound: b, Reverse: reverse, Access: &by[0]}
+	if x != nil {
+		if p.Access = &by[1+slices.Index(c.Indexes, x)]; !c.covers(x, p.Access) {
+			p.Access = p.uncovered()
+		}
+	}
+	vals := make([]driver.Value, 0, len(part)+fixed+1)
+	for _, src := range part {
+		vals = append(vals, b.conds[b.equality(src)].value)
+	}
+	if err := p.setPartitions(vals); err != nil {
+		return p, err
+	}
+	vals = vals[len(vals):]
+	for _, src := range sort[:fixed] {
+		vals = append(vals, b.conds[b.equality(src)].value)
+	}
+	head, err := driver.AppendParts(nil, t.Sort[:fixed], vals)
+	if err != nil {
+		return p, err
+	}
+	p.Extent = extentAt(string(head))
+	if len(b.conds) == b.Equal {
+		return p, nil
+	}
+	return p, p.setRange(head, t.Sort[fixed], &b.conds[b.Equal])
+}
+
+// setPartitions names the partitions to read: one, or one for each bucket.
+func (p *Plan) setPartitions(vals []driver.Value) error {
+	buckets := 1
+	if p.X != nil {
+		buckets = p.X.Partitions()
+	}
+	for i := range buckets {
+		parts := vals
+		if buckets > 1 || p.X != nil && p.X.Buckets == 1 && !p.X.Native {
+			parts = append(vals[:len(vals):len(vals)], driver.IntValue(int64(i)))
+		}
+		text, err := driver.AppendParts(nil, p.Table.Partition, parts)
+		if err != nil {
+			return err
+		}
+		p.Parts = append(p.Parts, driver.Key{Partition: string(text)})
+	}
+	return nil
+}
+
+// setRange narrows the run to a range of the column after head. A limit that is over its
+// value lies behind the texts of that value; where greater values come first, before them.
+func (p *Plan) setRange(head []byte, col driver.Column, cond *condition) error {
+	low, high := cond.low, cond.high
+	if col.Desc {
+		low, high = high, low
+	}
+	place := func(l boundary) (string, error) {
+		b, err := driver.AppendParts(slices.Clone(head), []driver.Column{col}, []driver.Value{l.value})
+		if l.over != col.Desc {
+			return driver.After(string(b)), err
+		}
+		return string(b), err
+	}
+	if !low.value.IsNone() {
+		from, err := place(low)
+		if err != nil {
+			return err
+		}
+		p.From = from
+	}
+	if !high.value.IsNone() {
+		to, err := place(high)
+		if err != nil {
+			return err
+		}
+		p.Extent = p.upTo(to)
+	}
+	return nil
+}
+
+// noIndex returns the error for a query that no table answers; lacking is an index that
+// would if it had rows for all records.
+func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
+	x := b.index()
+	switch {
+	case lacking != nil:
+		return c.LackingRows(b, lacking)
+	case len(x.Partition)+len(x.Sort) == 0:
+		return failure.NoIndex("a query without conditions reads everything; use Walk, or Scan")
+	case len(b.conds) > b.Equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.Equal].field:
+		return failure.NoIndex("%s: the order must begin with %s, the field of the range; or use Scan",
+			b.query.Text(c.Redact), b.conds[b.Equal].field)
+	}
+	return failure.NoIndex("no index answers %s; add %s, or use Scan", b.query.Text(true), b.remedy())
+}
+
+// LackingRows is noIndex for a query that names fewer fields than an index has, of which
+// records may lack one.
+func (c *Planner) LackingRows(b *Bound, x *layout.Index) error {
+	fixed, reverse, _ := c.FitsTable(b, x)
+	var order, lacks []string
+	last := 0
+	for i, src := range x.SortFrom[fixed:] {
+		name := c.Cols[src.At].Name
+		if i >= b.named(fixed)-fixed && !c.Known.isAlways(c.Layout, src.At) {
+			lacks, last = append(lacks, name), i+1
+		}
+		if src.Desc != reverse {
+			name = "-" + name
+		}
+		order = append(order, name)
+	}
+	fields := strings.Join(lacks, " or ")
+	text := fmt.Sprintf("index %s lacks records without %s; ", x.ID, fields)
+	if in := b.index(); len(in.Partition)+len(in.Sort) > 0 {
+		text += "add " + b.remedy() + ", or "
+	}
+	text += fmt.Sprintf("leave such records out by Order(%s), or use Scan", strings.Trim(layout.QuoteList(order[:last]), "[]"))
+	return failure.NoIndex("%s", text)
+}
+
+// remedy returns the text of an index that would answer the query.
+func (b *Bound) remedy() string {
+	x := b.index()
+	if len(x.Partition) == 0 {
+		return strings.TrimSuffix(x.String(), "}") + ", Buckets: 16}"
+	}
+	return x.String()
+}
+
+// index returns one that would answer the query.
+func (b *Bound) index() layout.IndexSchema {
+	var x layout.IndexSchema
+	for i := range b.conds[:b.Equal] {
+		x.Partition = append(x.Partition, b.conds[i].field)
+	}
+	if len(b.conds) > b.Equal {
+		field := b.conds[b.Equal].field
+		if len(b.names) == 0 || strings.TrimPrefix(b.names[0], "-") != field {
+			x.Sort = append(x.Sort, field)
+		}
+	}
+	x.Sort = append(x.Sort, b.names...)
+	return x
+}
+
+// RowsOf returns the table whose rows the run has.
+func (p *Plan) RowsOf() *driver.Table {
+	if p.Table.Native {
+		return p.Table.Home
+	}
+	return p.Table
+}

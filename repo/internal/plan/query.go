@@ -1,0 +1,69 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/polystore/polystore/repo/internal/failure"
+)
+
+// A Query is a query to be planned: repo.Query.
+type Query struct {
+	Equal []Equality
+	Ends  []End
+	Order []string
+	Limit int
+}
+
+type Equality struct {
+	Field string
+	Value any
+}
+
+// An End is one bound of a field.
+type End struct {
+	Field string
+	Op    EndOp
+	Value any
+}
+
+// An EndOp says on which side of an end the records lie.
+type EndOp string
+
+const (
+	Above     EndOp = ">"
+	AtLeast   EndOp = ">="
+	Below     EndOp = "<"
+	AtMost    EndOp = "<="
+	Beginning EndOp = "begins with"
+	Anywhere  EndOp = "is there" // no bound, but the field is named
+)
+
+// Text returns the query, values left out if redacted.
+func (q Query) Text(redacted bool) string {
+	show := func(v any) string {
+		if redacted {
+			return "?"
+		}
+		return failure.Short(fmt.Sprintf("%#v", v))
+	}
+	var parts []string
+	for _, e := range q.Equal {
+		parts = append(parts, e.Field+" = "+show(e.Value))
+	}
+	for _, e := range q.Ends {
+		text := e.Field + " " + string(e.Op)
+		if e.Op != Anywhere {
+			text += " " + show(e.Value)
+		}
+		parts = append(parts, text)
+	}
+	text := strings.Join(parts, " and ")
+	if text == "" {
+		text = "all records"
+	}
+	if len(q.Order) > 0 {
+		text += " in order of " + strings.Join(q.Order, ", ")
+	}
+	return text
+}

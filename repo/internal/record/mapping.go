@@ -1,0 +1,302 @@
+package record
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+)
+
+// A Mapping is a record type with the place of each of its fields among the
+// values of a record.
+type Mapping struct {
+	Fields   []placedField
+	Version  []int   // index of the field of that role, nil if there is none
+	token    uintptr // where the version field lies in the struct
+	Expires  []int
+	Extra    []int
+	IsMap    bool         // the type is map[string]any
+	versions reflect.Type // of version fields, made from driver.Token
+	Fault    error        // what is wrong with the fields
+}
+
+type placedField struct {
+	Field
+	At int // position among the values
+}
+
+// Encode fills r from v, a struct with an address or a map. r.vals has the length
+// of all columns.
+func (s *Mapping) Encode(v reflect.Value, r *Record, cols []driver.Column) error {
+	if s.IsMap {
+		return s.encodeMap(v.Interface().(map[string]any), r, cols)
+	}
+	p := v.Addr().UnsafePointer()
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if f.store(&r.Vals[f.At], p) {
+			continue
+		}
+		x, err := f.enc(v.FieldByIndex(f.index), 0)
+		if err != nil {
+			return fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		r.Vals[f.At] = x
+	}
+	if s.Version != nil {
+		r.Version = *(*driver.Token)(unsafe.Add(p, s.token))
+	}
+	if s.Expires != nil {
+		r.Expires = ExpiryOf(*address[time.Time](v.FieldByIndex(s.Expires)))
+	}
+	if s.Extra == nil {
+		return nil
+	}
+	return r.setExtra(v.FieldByIndex(s.Extra).Interface().(map[string]any), s)
+}
+
+// ExpiryOf returns the Unix milliseconds of a time, 0 for the zero time. A time
+// too far off for that is the last there is.
+func ExpiryOf(t time.Time) int64 {
+	switch {
+	case t.IsZero():
+		return 0
+	case farOff(t) && t.Unix() > 0:
+		return math.MaxInt64
+	case farOff(t):
+		return 1
+	}
+	return max(t.UnixMilli(), 1)
+}
+
+func timeOfExpiry(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+func CheckExtra(name string, s *Mapping) error {
+	if err := checkMapKey(name); err != nil {
+		return err
+	}
+	if name == "" || name[0] == '_' {
+		return failure.Invalid("field %.64q: a name may not be empty or begin with '_'", driver.Private(name))
+	}
+	for i := range s.Fields {
+		if s.Fields[i].Name == name {
+			return failure.Invalid("field %q is declared, so it may not be among the extra ones", name)
+		}
+	}
+	return nil
+}
+
+// Decode fills v, which has an address, from values in the order of s.fields' places.
+func (s *Mapping) Decode(r *Record, v reflect.Value) error {
+	if s.IsMap {
+		return s.decodeMap(r, v)
+	}
+	v.SetZero()
+	p := v.Addr().UnsafePointer()
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if f.At >= len(r.Vals) || r.Vals[f.At].IsNone() || f.load(&r.Vals[f.At], p) {
+			continue
+		}
+		if err := f.Dec(r.Vals[f.At], v.FieldByIndex(f.index)); err != nil {
+			return fmt.Errorf("field %s: %w", f.Name, err)
+		}
+	}
+	if s.Version != nil {
+		*(*driver.Token)(unsafe.Add(p, s.token)) = r.Version
+	}
+	if s.Expires != nil {
+		*address[time.Time](v.FieldByIndex(s.Expires)) = timeOfExpiry(r.Expires)
+	}
+	if s.Extra != nil && len(r.Extra) > 0 {
+		m := make(map[string]any, len(r.Extra))
+		if err := r.addExtra(m); err != nil {
+			return err
+		}
+		v.FieldByIndex(s.Extra).Set(reflect.ValueOf(m))
+	}
+	return nil
+}
+
+// The names under which a map record shows what a struct has tagged fields for.
+const (
+	mapVersion = "_version" // Version
+	MapExpires = "_expires" // time.Time
+)
+
+func (s *Mapping) encodeMap(m map[string]any, r *Record, cols []driver.Column) error {
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		x, err := ValueAs(m[f.Name], f.Name, cols[f.At].Kind, false)
+		if err != nil {
+			return fmt.Errorf("field %w", err)
+		}
+		r.Vals[f.At] = x
+	}
+	for name, x := range m {
+		if s.declares(name) {
+			continue
+		}
+		if err := r.setMapField(name, x, s); err != nil {
+			return err
+		}
+	}
+	SortPairs(r.Extra)
+	return nil
+}
+
+func (s *Mapping) declares(name string) bool {
+	for i := range s.Fields {
+		if s.Fields[i].Name == name {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Record) setMapField(name string, x any, s *Mapping) error {
+	switch name {
+	case mapVersion:
+		v, ok := s.tokenIn(x)
+		if !ok {
+			return failure.Invalid("field %s is a %T, want a repo.Version", name, x)
+		}
+		r.Version = v
+		return nil
+	case MapExpires:
+		t, ok := x.(time.Time)
+		if !ok {
+			return failure.Invalid("field %s is a %T, want a time.Time", name, x)
+		}
+		r.Expires = ExpiryOf(t)
+		return nil
+	}
+	if err := CheckExtra(name, s); err != nil {
+		return err
+	}
+	v, err := EncodeAny(x, 1)
+	if err != nil {
+		return driver.Errorf("field %.64q: %w", driver.Private(name), err)
+	}
+	if !v.IsNone() {
+		r.Extra = append(r.Extra, driver.Pair{Name: name, Value: v})
+	}
+	return nil
+}
+
+func (s *Mapping) decodeMap(r *Record, v reflect.Value) error {
+	m := make(map[string]any, len(s.Fields)+len(r.Extra)+1)
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if f.At >= len(r.Vals) || r.Vals[f.At].IsNone() {
+			continue
+		}
+		x, err := AnyOf(r.Vals[f.At])
+		if err != nil {
+			return fmt.Errorf("field %s: %w", f.Name, err)
+		}
+		m[f.Name] = x
+	}
+	if err := r.addExtra(m); err != nil {
+		return err
+	}
+	m[mapVersion] = s.boxed(r.Version)
+	if r.Expires != 0 {
+		m[MapExpires] = timeOfExpiry(r.Expires)
+	}
+	v.Set(reflect.ValueOf(m).Convert(v.Type()))
+	return nil
+}
+
+// ShapeOf compiles a record type; cols are filled in by place. What is wrong with its fields is the
+// shape's fault.
+func ShapeOf(t, version reflect.Type) (*Mapping, error) {
+	if t == reflect.TypeFor[map[string]any]() {
+		return &Mapping{IsMap: true, versions: version}, nil
+	}
+	if t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("record type %s is neither a struct nor map[string]any: %w", t, driver.ErrSchema)
+	}
+	fields, err := structFields(t, newCoders(version))
+	s := &Mapping{Fault: err, versions: version}
+	for _, f := range fields {
+		switch f.role {
+		case roleVersion:
+			s.Version, s.token = f.index, f.offset
+		case roleExpires:
+			s.Expires = f.index
+		case roleExtra:
+			s.Extra = f.index
+		default:
+			s.Fields = append(s.Fields, placedField{Field: f, At: -1})
+		}
+	}
+	return s, nil
+}
+
+// Place gives the shape's fields their positions among cols.
+func (s *Mapping) Place(cols []driver.Column) {
+	if s.IsMap {
+		s.Fields = nil
+		for i, col := range cols {
+			s.Fields = append(s.Fields, placedField{Field: Field{Name: col.Name}, At: i})
+		}
+		return
+	}
+	for i := range s.Fields {
+		s.Fields[i].At = slices.IndexFunc(cols, func(col driver.Column) bool { return col.Name == s.Fields[i].Name })
+	}
+}
+
+// FieldAt returns the field whose value has a position.
+func (s *Mapping) FieldAt(at int) *placedField {
+	return &s.Fields[slices.IndexFunc(s.Fields, func(f placedField) bool { return f.At == at })]
+}
+
+var tokenType = reflect.TypeFor[driver.Token]()
+
+// boxed returns a version as it is shown in a map.
+func (s *Mapping) boxed(t driver.Token) any {
+	return reflect.ValueOf(t).Convert(s.versions).Interface()
+}
+
+// tokenIn returns the version that a map has; ok is false if it is none.
+func (s *Mapping) tokenIn(x any) (t driver.Token, ok bool) {
+	v := reflect.ValueOf(x)
+	if ok = x != nil && v.Type() == s.versions; ok {
+		t = v.Convert(tokenType).Interface().(driver.Token)
+	}
+	return t, ok
+}
+
+// Written makes the record v, which was written with the values of r, what it is when it is read: it
+// gets its version, if it has a place for it, and the times as they are stored.
+func (s *Mapping) Written(v reflect.Value, r *Record, version driver.Token) {
+	s.round(v, r)
+	switch {
+	case s.IsMap:
+		v.Interface().(map[string]any)[mapVersion] = s.boxed(version)
+	case s.Version != nil:
+		*address[driver.Token](v.FieldByIndex(s.Version)) = version
+	}
+}
+
+// Positions returns the places of the shape's fields.
+func (s *Mapping) Positions() []int {
+	var needs []int
+	for i := range s.Fields {
+		needs = append(needs, s.Fields[i].At)
+	}
+	slices.Sort(needs)
+	return needs
+}

@@ -1,0 +1,147 @@
+package scan
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/plan"
+	"github.com/polystore/polystore/repo/internal/record"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// A Position is where in a run of rows a record was found: the row's Sort.
+type Position string
+
+// Find calls yield for each record found until it returns false.
+func (v View[T]) Find(ctx context.Context, k *store.Call, q plan.Query, yield func(*T, Position) bool) error {
+	if ctx == nil {
+		return failure.ErrNoContext
+	}
+	p, err := v.c.planner().Plan(q, v.by)
+	if err != nil {
+		return err
+	}
+	return v.findBy(ctx, k, &p, yield)
+}
+
+// findBy runs a plan. What it yields is right; whether that is all, its error says.
+func (v View[T]) findBy(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) (err error) {
+	if p.Empty() {
+		return ctx.Err()
+	}
+	switch {
+	case p.Covered:
+		err = v.findCovered(ctx, k, p, yield)
+	default:
+		v.mask = plan.MaskWith(v.c.Layout, v.mask, &p.Bound)
+		if p.X.Unique && p.Equal == len(p.X.PartitionFrom)+len(p.X.SortFrom) {
+			err = v.findOwner(ctx, k, p, yield)
+		} else {
+			err = v.findByKey(ctx, k, p, yield)
+		}
+	}
+	return cmp.Or(err, v.c.answers(ctx, p))
+}
+
+// findCovered yields what the rows themselves say.
+func (v View[T]) findCovered(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
+	b := NewReadBuffer(0)
+	defer b.Release()
+	var out T
+	into := reflect.ValueOf(&out).Elem()
+	n := 0
+	for row, err := range v.c.rows(ctx, k, p, p.Limit) {
+		if err != nil {
+			return err
+		}
+		rec, err := v.c.recordOfRow(b, p, row)
+		if err == nil {
+			err = v.shape.Decode(&rec, into)
+		}
+		if err != nil {
+			return err
+		}
+		at := Position(row.Key.Sort)
+		if p.X != nil && p.X.Native {
+			if at, err = v.c.placeIn(p, &row.Key, rec.Vals); err != nil {
+				return err
+			}
+		}
+		if n++; !yield(&out, at) || n == p.Limit {
+			return nil
+		}
+	}
+	return nil
+}
+
+// recordOfRow returns the record that a row that covers it says.
+func (c *Reader) recordOfRow(b *readBuffer, p *plan.Plan, row *driver.Row) (record.Record, error) {
+	vals := b.vals[:0]
+	key := row.Key
+	var err error
+	if p.X != nil && !p.X.Native {
+		if key, err = c.RecordKey(p.X, row); err != nil {
+			return record.Record{}, err
+		}
+	}
+	if vals, err = c.PartsOf(vals, key); err != nil {
+		return record.Record{}, err
+	}
+	if p.Straight {
+		vals = append(vals, row.Fields...)
+	}
+	for len(vals) < len(c.Cols) {
+		vals = append(vals, driver.Value{})
+	}
+	for i := 0; i < len(row.Fields) && !p.Straight; i++ {
+		if at := p.Place[i]; at >= 0 {
+			vals[at] = row.Fields[i]
+		}
+	}
+	if p.Keyed {
+		if vals, err = c.keyValues(vals, p.X, row); err != nil {
+			return record.Record{}, err
+		}
+	}
+	b.vals = vals
+	return record.Record{Vals: vals, Extra: row.Extra, Expires: row.Expires, Version: record.VersionOf(row)}, nil
+}
+
+// keyValues takes fields of the record from the key columns of an index row.
+func (c *Reader) keyValues(vals []driver.Value, x *layout.Index, row *driver.Row) ([]driver.Value, error) {
+	n := len(vals)
+	vals, _, err := driver.ParseParts(vals, row.Key.Partition, x.Table.Partition[:len(x.PartitionFrom)])
+	if err != nil {
+		return vals, err
+	}
+	if vals, _, err = driver.ParseParts(vals, row.Key.Sort, x.Table.Sort[:len(x.SortFrom)]); err != nil {
+		return vals, err
+	}
+	for i, src := range x.PartitionFrom {
+		if !src.Elem {
+			vals[src.At] = vals[n+i]
+		}
+	}
+	for i, src := range x.SortFrom {
+		if !src.Elem {
+			vals[src.At] = vals[n+len(x.PartitionFrom)+i]
+		}
+	}
+	return vals[:n], nil
+}
+
+// findByKey yields the records that the rows of an index name.
+func (v View[T]) findByKey(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
+	var out T
+	into := reflect.ValueOf(&out).Elem()
+	return v.c.matching(ctx, k, p, v.mask, func(rec *record.Record, at Position) (bool, error) {
+		if err := v.shape.Decode(rec, into); err != nil {
+			return false, err
+		}
+		return yield(&out, at), nil
+	})
+}

@@ -1,0 +1,154 @@
+package scan
+
+import (
+	"context"
+	"crypto/hmac"
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/limit"
+	"github.com/polystore/polystore/repo/internal/plan"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// A page is a part of what a query finds: repo.Page.
+type page[T any] struct {
+	Items []T
+	Next  string
+	Prev  string
+}
+
+// ReadPage returns the page that a cursor names.
+func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, cursor string) (page[T], error) {
+	if ctx == nil {
+		return page[T]{}, failure.ErrNoContext
+	}
+	var out page[T]
+	if q.Limit == 0 {
+		q.Limit = limit.DefaultPage
+	}
+	p, err := v.c.planner().Plan(q, v.by)
+	if err != nil {
+		return out, err
+	}
+	back, at, err := v.c.parseCursor(&p, cursor)
+	if err != nil {
+		return out, err
+	}
+	seal := v.c.sealer(&p)
+	enter(&p, back, at, cursor != "")
+	size := p.Limit
+	p.Limit++ // one more tells whether there is another page
+	sorts := make([]Position, 0, min(size, 256))
+	err = v.findBy(ctx, k, &p, func(t *T, at Position) bool {
+		out.Items, sorts = append(out.Items, *t), append(sorts, at)
+		return true
+	})
+	if err != nil {
+		return page[T]{}, err
+	}
+	more := len(out.Items) > size
+	if more {
+		out.Items, sorts = out.Items[:size], sorts[:size]
+	}
+	out.finish(sorts, back, more, cursor != "", seal)
+	if len(sorts) == 0 && cursor != "" {
+		out.leadBack(back, at, !p.Reverse, seal)
+	}
+	return out, nil
+}
+
+// enter narrows a plan to the rows behind a cursor, or before it.
+func enter(p *plan.Plan, back bool, at string, some bool) {
+	if back {
+		p.Reverse = !p.Reverse
+	}
+	if some {
+		p.Extent = p.Behind(at, p.Reverse)
+	}
+}
+
+// finish puts the items in order and makes the cursors.
+func (out *page[T]) finish(sorts []Position, back, more, entered bool, seal func(back bool, at Position) string) {
+	if back {
+		slices.Reverse(out.Items)
+		slices.Reverse(sorts)
+	}
+	if len(sorts) == 0 {
+		return
+	}
+	if more || back {
+		out.Next = seal(false, sorts[len(sorts)-1])
+	}
+	if back && more || !back && entered {
+		out.Prev = seal(true, sorts[0])
+	}
+}
+
+// leadBack makes the cursor of an empty page to where it was reached from, the
+// record at that place included. Reverse is how the page that it leads to is read.
+func (out *page[T]) leadBack(back bool, at string, reverse bool, seal func(back bool, at Position) string) {
+	if at == "" {
+		return
+	}
+	place := Position(driver.After(at))
+	if !reverse {
+		last := len(at) - 1
+		place = Position(at[:last] + string(at[last]-1)) // driver.After of it is at
+	}
+	if back {
+		out.Next = seal(false, place)
+	} else {
+		out.Prev = seal(true, place)
+	}
+}
+
+const cursorVersion = 1
+
+// sealer returns a function that makes cursors of a plan's query.
+func (c *Reader) sealer(p *plan.Plan) func(back bool, at Position) string {
+	sum := c.queryText(p)
+	return func(back bool, at Position) string {
+		head := []byte{cursorVersion, 0}
+		if back {
+			head[1] = 1
+		}
+		body := append(head, at...)
+		return base64.RawURLEncoding.EncodeToString(append(body, Seal(c.Store, body, sum)...))
+	}
+}
+
+// queryText returns what a cursor must agree with: collection, table, run, order.
+func (c *Reader) queryText(p *plan.Plan) []byte {
+	text := []byte(p.Table.Name)
+	for _, s := range []string{p.Parts[0].Partition, p.From, p.To} {
+		text = append(append(text, 0), s...)
+	}
+	if p.Reverse {
+		text = append(text, 1)
+	}
+	return text
+}
+
+// parseCursor returns the direction and position of a cursor of the plan's query.
+func (c *Reader) parseCursor(p *plan.Plan, cursor string) (back bool, at string, err error) {
+	if cursor == "" {
+		return false, "", nil
+	}
+	if len(cursor) > 8*limit.MaxKey || strings.ContainsAny(cursor, "\r\n") { // which base64 would overlook
+		return false, "", failure.BadCursor("is longer than any of ours")
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
+	size := sealSize(c.Store)
+	if err != nil || len(raw) < 2+size || raw[0] != cursorVersion || raw[1] > 1 {
+		return false, "", failure.BadCursor("is damaged")
+	}
+	body, sum := raw[:len(raw)-size], raw[len(raw)-size:]
+	if !hmac.Equal(sum, Seal(c.Store, body, c.queryText(p))) {
+		return false, "", failure.BadCursor("belongs to another query or was changed")
+	}
+	return raw[1] == 1, string(body[2:]), nil
+}

@@ -1,0 +1,212 @@
+package scan
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/limit"
+	"github.com/polystore/polystore/repo/internal/plan"
+	"github.com/polystore/polystore/repo/internal/record"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// A scanned record waits to be sorted.
+type scanned struct {
+	record.Record
+	key driver.Key
+}
+
+// scanRows calls each for every live record that meets the conditions and has the
+// fields of the order, until it returns false.
+func (c *Reader) scanRows(ctx context.Context, k *store.Call, b *plan.Bound, each func(scanned) (bool, error)) error {
+	for chunk, err := range c.Store.Driver.Walk(k.Walks(ctx), c.Records, "") {
+		if err != nil {
+			return err
+		}
+		k.Got(len(chunk.Rows))
+		var f Faults
+		if err := f.With(c.settleChunk(ctx, k, &f, chunk.Rows)); err != nil {
+			return err
+		}
+		for i := range chunk.Rows {
+			row := &chunk.Rows[i]
+			if !c.IsLive(k, row) {
+				continue
+			}
+			rec, err := c.RecordOf(row)
+			if err != nil {
+				return failure.OfKey(row.Key, err)
+			}
+			rec.Vals = addUndeclared(b, rec.Vals, rec.Extra)
+			if layout.Missing(b.Order, rec.Vals) || !b.Matches(rec.Vals) {
+				continue
+			}
+			if more, err := each(scanned{*rec, row.Key}); err != nil || !more {
+				return err
+			}
+		}
+	}
+	return c.Holds(ctx)
+}
+
+// addUndeclared appends the values of the undeclared fields that a query names. One without
+// an order is absent where the query sorts by it.
+func addUndeclared(b *plan.Bound, vals []driver.Value, extra []driver.Pair) []driver.Value {
+	for _, name := range b.Undeclared {
+		var v driver.Value
+		if i := slices.IndexFunc(extra, func(p driver.Pair) bool { return p.Name == name }); i >= 0 {
+			v = extra[i].Value
+		}
+		at := len(vals)
+		if (v.Kind() == driver.List || v.Kind() == driver.Map) && slices.ContainsFunc(b.Order, func(o layout.Source) bool { return o.At == at }) {
+			v = driver.Value{}
+		}
+		vals = append(vals, v)
+	}
+	return vals
+}
+
+// trimScan keeps the best records of a limited scan, now and then.
+func trimScan(b *plan.Bound, found *[]scanned) error {
+	switch {
+	case b.Limit > 0 && b.Limit <= limit.MaxSorted:
+		if len(*found) >= max(2*b.Limit, 1024) {
+			sortScan(b, *found)
+			*found = slices.Clip((*found)[:b.Limit])
+		}
+	case len(*found) > limit.MaxSorted:
+		return fmt.Errorf("a scan in order holds at most %d records in memory; give it a Limit or a range: %w", limit.MaxSorted, driver.ErrTooLarge)
+	}
+	return nil
+}
+
+func sortScan(b *plan.Bound, found []scanned) {
+	slices.SortFunc(found, func(x, y scanned) int {
+		for _, o := range b.Order {
+			d := plan.Compare(x.Vals[o.At], y.Vals[o.At])
+			if o.Desc {
+				d = -d
+			}
+			if d != 0 {
+				return d
+			}
+		}
+		return cmp.Or(cmp.Compare(x.key.Partition, y.key.Partition), cmp.Compare(x.key.Sort, y.key.Sort))
+	})
+}
+
+// settleChunk is settle for the records of a walk that began when k noted the time. Those
+// that have expired are taken out of their rows, so that k judges the next chunk alike, and
+// so are those that cannot be read any more, which become faults.
+func (c *Reader) settleChunk(ctx context.Context, k *store.Call, f *Faults, rows []driver.Row) error {
+	began := k.Now
+	defer func() { k.Now = began }()
+	list, _ := k.ExpiredMeanwhile(c.Store, rows)
+	list = slices.DeleteFunc(list, func(i int) bool {
+		_, err := c.PartsOf(nil, rows[i].Key)
+		return err != nil // nobody can be asked for such a key
+	})
+	if len(list) == 0 {
+		return nil
+	}
+	keys, again := make([]driver.Key, len(list)), make([]driver.Row, len(list))
+	for j, i := range list {
+		keys[j] = rows[i].Key
+	}
+	err := c.Store.Get(ctx, k, c.Records, keys, nil, again)
+	for j, i := range list {
+		one := err
+		if IsOfRow(err) { // of which one is not known
+			one = c.Store.Get(ctx, k, c.Records, keys[j:j+1], nil, again[j:j+1])
+		}
+		if e := f.Take(c.Layout, c.Records, keys[j], one); e != nil {
+			return e
+		}
+		if one != nil || !c.IsLive(k, &again[j]) {
+			again[j] = driver.Row{}
+		}
+		rows[i], rows[i].Key = again[j], keys[j]
+	}
+	return nil
+}
+
+// Walk calls yield for each chunk of all records, with its mark, and with an error of those of it that
+// cannot be read.
+func (v View[T]) Walk(ctx context.Context, k *store.Call, mark string, yield func(items []T, mark string, err error) bool) error {
+	if ctx == nil {
+		return failure.ErrNoContext
+	}
+	c, b := v.c, NewReadBuffer(0)
+	defer b.Release()
+	for chunk, err := range c.Store.Driver.Walk(k.Walks(ctx), c.Records, mark) {
+		var f Faults
+		if err := f.Unread(err); err != nil {
+			return err
+		}
+		k.Got(len(chunk.Rows))
+		if err := c.settleChunk(ctx, k, &f, chunk.Rows); err != nil {
+			return err
+		}
+		items := make([]T, 0, len(chunk.Rows))
+		for i := range chunk.Rows {
+			var rec T
+			ok, err := v.parse(k, b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
+			if err != nil {
+				f.Of(c.Layout, c.Records, chunk.Rows[i].Key, err)
+			} else if ok {
+				items = append(items, rec)
+			}
+		}
+		if !yield(items, chunk.Mark, f.With(nil)) {
+			break
+		}
+	}
+	return c.Holds(ctx)
+}
+
+// Scan calls yield for each record that a query finds among all.
+func (v View[T]) Scan(ctx context.Context, k *store.Call, q plan.Query, yield func(*T) bool) error {
+	if ctx == nil {
+		return failure.ErrNoContext
+	}
+	b, err := plan.BindScan(v.c.Layout, q)
+	if err != nil {
+		return err
+	}
+	var found []scanned
+	n := 0
+	var out T
+	err = v.c.scanRows(ctx, k, &b, func(rec scanned) (bool, error) {
+		if len(b.Order) > 0 {
+			found = append(found, rec)
+			return true, trimScan(&b, &found)
+		}
+		if err := v.shape.Decode(&rec.Record, reflect.ValueOf(&out).Elem()); err != nil {
+			return false, failure.OfKey(rec.key, err)
+		}
+		n++
+		return yield(&out) && n != b.Limit, nil
+	})
+	if err != nil {
+		return err
+	}
+	sortScan(&b, found)
+	for i := range found {
+		if b.Limit > 0 && i == b.Limit {
+			break
+		}
+		if err := v.shape.Decode(&found[i].Record, reflect.ValueOf(&out).Elem()); err != nil {
+			return failure.OfKey(found[i].key, err)
+		}
+		if !yield(&out) {
+			break
+		}
+	}
+	return nil
+}

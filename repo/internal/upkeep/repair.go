@@ -1,0 +1,95 @@
+package upkeep
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/change"
+	"github.com/polystore/polystore/repo/internal/commit"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/limit"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// mendLoose puts rows and claims again that a record has lost (M1). Such a base is the
+// record's Rev only while it has the entry, so that nobody takes the row for one
+// whose commit may come.
+func (c *Keeper) mendLoose(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row, missing []driver.Key) error {
+	rec, err := c.RecordOf(row)
+	if err != nil {
+		return err
+	}
+	b := change.NewBuilder(c.Store)
+	defer b.Release()
+	entries, err := b.StoredEntries(nil, c.Layout, x, &row.Key, rec.Vals)
+	if err != nil {
+		return err
+	}
+	keys, held, err := c.LooseKeys(x, row, entries)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		if !slices.Contains(missing, key) {
+			continue
+		}
+		b.Token, b.Puts = held[i], b.Puts[:0]
+		b.PutLoose(x, &change.Change{Key: row.Key}, entries[i], driver.StringValue(held[i].String()))
+		w := &change.Change{Key: row.Key, KeyVals: rec.Vals[:len(c.Key)], Next: rec}
+		if x.Unique {
+			err = c.Claim(ctx, k, held[i], &b.Puts[0], w)
+		} else {
+			_, err = c.SendLoose(ctx, k, held[i], &b.Puts[0].Op)
+		}
+		if err != nil {
+			return failure.OfKey(row.Key, err)
+		}
+	}
+	if len(held) < len(entries) {
+		return c.rewrite(ctx, k, row.Key, rec.Vals[:len(c.Key)])
+	}
+	return nil
+}
+
+// rewrite writes a record again as it is, with the entries of loose indexes that it lacks:
+// those of which the program did not know that wrote it.
+func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, keyVals []driver.Value) error {
+	for attempt := range limit.MaxAttempts {
+		if err := store.Pause(ctx, attempt); err != nil {
+			return failure.OfKey(key, err)
+		}
+		since, writes := c.Clock(), []commit.Write{{Verb: commit.DoUpdate, Change: change.Change{Key: key, KeyVals: keyVals}}}
+		if err := c.ReadOld(ctx, k, writes, false); err != nil {
+			return err
+		}
+		if !writes[0].Old.Live {
+			return nil
+		}
+		done, err := c.sendAgain(ctx, k, writes, since)
+		if err != nil {
+			return failure.OfKeyOnce(key, err)
+		}
+		if done {
+			return nil
+		}
+	}
+	return failure.OfKey(key, failure.Contention("gave up after %d attempts, other writers were faster each time", limit.MaxAttempts))
+}
+
+// sendAgain commits what is there already of one record; done is false if it has changed.
+func (c *Keeper) sendAgain(ctx context.Context, k *store.Call, writes []commit.Write, since time.Time) (done bool, err error) {
+	w := &writes[0]
+	next := w.Old.Record
+	w.Next, w.Whole = &next, true
+	b := change.NewBuilder(c.Store)
+	defer b.Release()
+	b.Token = driver.NewToken()
+	if err := b.Add(c.Layout, 0, &w.Change); err != nil {
+		return false, err
+	}
+	refusal, err := c.CommitAll(ctx, k, b, writes, since)
+	return err == nil && refusal == nil, err
+}

@@ -1,0 +1,72 @@
+package upkeep
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// upkeepTogether is how many rows one commit of an upkeep removes at most.
+const upkeepTogether = 100
+
+// removeDead removes tombstones, each unless it has changed since it was read: those of a
+// partition by commits of many, several commits at once.
+func (u *upkeep) removeDead(ctx context.Context, rows []driver.Row) error {
+	groups := u.groupsOf(rows)
+	counts := make([]int, len(groups))
+	err := u.atOnce(ctx, len(groups), func(ctx context.Context, k *store.Call, i int) (err error) {
+		counts[i], err = u.removeGroup(ctx, k, groups[i])
+		return err
+	})
+	for _, n := range counts {
+		u.done.Dead += n
+	}
+	return err
+}
+
+// groupsOf returns rows as commits can take them.
+func (u *upkeep) groupsOf(rows []driver.Row) [][]driver.Row {
+	most := upkeepTogether
+	if f := u.Store.Facts; f.Unit == driver.UnitRecord {
+		most = 1
+	} else if f.MaxOps > 0 {
+		most = min(most, f.MaxOps)
+	}
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b driver.Row) int { return strings.Compare(a.Key.Partition, b.Key.Partition) })
+	var groups [][]driver.Row
+	for len(rows) > 0 {
+		n := 1
+		for n < min(len(rows), most) && rows[n].Key.Partition == rows[0].Key.Partition {
+			n++
+		}
+		groups, rows = append(groups, rows[:n]), rows[n:]
+	}
+	return groups
+}
+
+// removeGroup removes the tombstones of a group, and returns how many. One that changed meanwhile is
+// left out, and the others are tried again.
+func (u *upkeep) removeGroup(ctx context.Context, k *store.Call, rows []driver.Row) (int, error) {
+	ops := make([]driver.Op, len(rows))
+	for i := range rows {
+		ops[i] = driver.Op{Do: driver.Delete, Table: u.Records, Row: driver.Row{Key: rows[i].Key}, If: driver.AtRev, Rev: rows[i].Rev}
+	}
+	for len(ops) > 0 {
+		refusal, err := u.Store.Commit(ctx, k, driver.NewToken(), ops)
+		switch {
+		case err != nil:
+			return 0, err
+		case refusal == nil:
+			return len(ops), nil
+		case refusal.Op < 0 || refusal.Op >= len(ops):
+			return 0, fmt.Errorf("the store refused op %d of %d: %w", refusal.Op, len(ops), driver.ErrInternal)
+		}
+		ops = slices.Delete(ops, refusal.Op, refusal.Op+1)
+	}
+	return 0, nil
+}

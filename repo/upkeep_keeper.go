@@ -1,6 +1,0 @@
-package repo
-
-// A keeper opens a collection, and keeps its indexes and what was deleted in order.
-type keeper struct {
-	*writer
-}
