@@ -287,7 +287,7 @@ func (s *Mapping) Written(v reflect.Value, r *Record, version driver.Token) {
 	case s.IsMap:
 		v.Interface().(map[string]any)[mapVersion] = s.boxed(version)
 	case s.Version != nil:
-		*address[driver.Token](v.FieldByIndex(s.Version)) = version
+		*(*driver.Token)(unsafe.Add(v.Addr().UnsafePointer(), s.token)) = version
 	}
 }
 

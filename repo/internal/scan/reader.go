@@ -12,4 +12,4 @@ type Reader struct {
 }
 
 // planner returns what plans queries by what is known now.
-func (c *Reader) planner() *plan.Planner { return &plan.Planner{c.Layout, c.Known()} }
+func (c *Reader) planner() *plan.Planner { return &plan.Planner{Layout: c.Layout, Known: c.Known()} }
