@@ -138,7 +138,8 @@ func (c *collection) leavesOut(w *write, name string) bool {
 		return !w.next.has(name)
 	}
 	return slices.ContainsFunc(w.edits, func(e driver.Edit) bool {
-		return c.editName(e) == name && e.Do != driver.Add && e.Value.IsNone()
+		its := e.Field < 0 && e.Name == name || e.Field >= 0 && len(c.key)+e.Field == at
+		return its && e.Do != driver.Add && e.Value.IsNone()
 	})
 }
 
