@@ -46,6 +46,13 @@ func openMaps(t *testing.T, store *repo.Store, name string, opts ...repo.OpenOpt
 	return must[map[string]any](t, store, schema, opts...)
 }
 
+// A looseDraft has a score among its undeclared fields.
+type looseDraft struct {
+	ID     string         `repo:"id"`
+	Player string         `repo:"player"`
+	More   map[string]any `repo:",extra"`
+}
+
 // waysToLack are the ways in which another program makes a record without a score: each
 // opens the collection, and returns what it then does to the record with a key.
 func waysToLack(t *testing.T, store *repo.Store, index repo.Index) map[string]func() func(id string) error {
@@ -87,6 +94,13 @@ func waysToLack(t *testing.T, store *repo.Store, index repo.Index) map[string]fu
 		list["a struct without the field"] = func() func(string) error {
 			r := must[draft](t, store, markSchema())
 			return func(id string) error { return r.Insert(ctx, &draft{id, "p"}) }
+		}
+		list["a patch of a struct without the field"] = func() func(string) error {
+			whole, loose := maps(), must[looseDraft](t, store, markSchema())
+			return func(id string) error {
+				record := map[string]any{"id": id, "player": "p", "score": 3}
+				return errors.Join(whole.Insert(ctx, &record), second(loose.Patch(ctx, repo.Key{id}, repo.Unset("score"))))
+			}
 		}
 	}
 	return list

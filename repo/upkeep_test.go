@@ -100,6 +100,7 @@ func (n *turns) add(collection string, done repo.Reclaimed, err error) {
 func (n *turns) take() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	slices.Sort(n.list) // who is first is chance
 	text := strings.Join(n.list, ", ")
 	n.list = nil
 	return text

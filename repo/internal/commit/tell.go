@@ -22,7 +22,8 @@ func (c *Writer) leavesOut(w *Write, name string) bool {
 		return !w.Next.Has(name)
 	}
 	return slices.ContainsFunc(w.Edits, func(e driver.Edit) bool {
-		return c.editName(e) == name && e.Do != driver.Add && e.Value.IsNone()
+		its := e.Field < 0 && e.Name == name || e.Field >= 0 && len(c.Key)+e.Field == at
+		return its && e.Do != driver.Add && e.Value.IsNone()
 	})
 }
 
