@@ -14,7 +14,8 @@ type rule struct{ dir, own, others string }
 
 var rules = []rule{
 	{`^repo/driver$`, ``, ``},
-	{`^repo$`, `^repo/driver$`, ``},
+	{`^repo$`, `^repo/(driver|internal/.+)$`, ``},
+	{`^repo/internal/.+$`, `^repo/(driver|internal/.+)$`, ``}, // and only layers below: see TestLayers
 	{`^repo/.+$`, `^repo(/driver)?$`, ``},
 	{`^repotest$`, `^repo/driver$`, ``},
 	{`^backends/memory$`, `^(repo/driver|internal/backend(/tagged)?)$`, ``},
@@ -87,7 +88,7 @@ func TestImports(t *testing.T) {
 // No test may import what a user of the tested package would not expect to be
 // built with it: repo's tests use the memory backend and nothing from outside.
 func TestImportsOfRepoTests(t *testing.T) {
-	allowed := rule{own: `^(repo|repo/driver|repotest|backends/memory)$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
+	allowed := rule{own: `^(repo|repo/driver|repo/internal/.+|repotest|backends/memory)$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
 	for _, f := range files(t) {
 		if !f.isTest() || !strings.HasPrefix(f.dir, "repo") {
 			continue
@@ -108,6 +109,9 @@ func TestImportRulesCatch(t *testing.T) {
 		{"repo/driver", module + "repo", true},
 		{"repo", "github.com/cockroachdb/pebble/v2", true},
 		{"repo", module + "backends/memory", true},
+		{"repo", module + "repo/internal/plan", false},
+		{"repo/internal/plan", module + "repo", true},
+		{"backends/pebble", module + "repo/internal/plan", true},
 		{"repo", "encoding/json", false},
 		{"backends/pebble", module + "backends/memory", true},
 		{"backends/pebble", "github.com/cockroachdb/pebble/v2", false},
