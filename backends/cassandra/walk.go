@@ -26,6 +26,9 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 		return driver.Chunk{}, err
 	}
 	defer s.leave()
+	if t != nil && t.Native {
+		return driver.Chunk{}, unsupported("walk: %s: a native index does not list its entries", t.Name)
+	}
 	v, err := s.view(t)
 	if err != nil {
 		return driver.Chunk{}, err
