@@ -266,7 +266,7 @@ func possible(t *driver.Table) error {
 
 // possibleName reports whether tables can have a column of a name for a field.
 func possibleName(name string) bool {
-	return name != "" && name != sortColumn && name != writtenColumn && !slices.ContainsFunc(libraryColumns[:], func(c [2]string) bool { return c[0] == name })
+	return name != "" && name != sortColumn && name != writtenColumn && !isOwn(name)
 }
 
 // know makes views of tables, which the server has, after it has seen that the server
