@@ -16,8 +16,8 @@ import (
 
 const tokenSize = len(driver.Token{})
 
-// noText stands in columns of texts and bytes for no value, since one of no bytes is a value there. A
-// value that begins like it has another noText in front.
+// noText stands in columns of texts for no value, since one of no bytes is a value there. A text that begins
+// like it has another noText in front.
 const noText = "\x00polystore has none\x00"
 
 // bindable returns what to bind for a value.
@@ -29,10 +29,12 @@ func bindable(v driver.Value) any {
 		return v.Int()
 	case driver.Float:
 		return v.Float()
-	case driver.String, driver.Bytes:
+	case driver.String:
 		if strings.HasPrefix(v.Str(), noText) {
 			return noText + v.Str()
 		}
+		return v.Str()
+	case driver.Bytes:
 		return v.Str()
 	case driver.List, driver.Map:
 		return string(tagged.Append(nil, v))
@@ -51,16 +53,13 @@ type none struct{}
 
 // MarshalCQL returns no bytes, or noText where these are a value.
 func (none) MarshalCQL(typ gocql.TypeInfo) ([]byte, error) {
-	if hasEmpty(typ.Type()) {
+	if isText(typ.Type()) {
 		return []byte(noText), nil
 	}
 	return []byte{}, nil
 }
 
-// hasEmpty reports whether no bytes are a value of a type.
-func hasEmpty(typ gocql.Type) bool {
-	return typ == gocql.TypeVarchar || typ == gocql.TypeText || typ == gocql.TypeBlob
-}
+func isText(typ gocql.Type) bool { return typ == gocql.TypeVarchar || typ == gocql.TypeText }
 
 // A cell is a column of a row as the server sends it, valid until the next row is read.
 type cell struct {
@@ -76,7 +75,7 @@ func (c *cell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 
 // isNone reports whether a column has no value: it is null, or what none has bound.
 func (c *cell) isNone() bool {
-	if hasEmpty(c.typ) {
+	if isText(c.typ) {
 		return c.data == nil || string(c.data) == noText
 	}
 	return len(c.data) == 0
@@ -100,7 +99,7 @@ func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
 		f := math.Float64frombits(n)
 		return driver.FloatValue(f), ok && !math.IsNaN(f)
 	case driver.Bytes:
-		return driver.BytesValue(strings.TrimPrefix(string(c.data), noText)), c.typ == gocql.TypeBlob
+		return driver.BytesValue(string(c.data)), c.typ == gocql.TypeBlob
 	case driver.String:
 		text, ok := c.text()
 		return driver.StringValue(strings.TrimPrefix(text, noText)), ok
@@ -116,7 +115,7 @@ func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
 func (c *cell) isTrue() bool { return len(c.data) == 1 && c.data[0] != 0 }
 
 func (c *cell) text() (string, bool) {
-	return string(c.data), (c.typ == gocql.TypeVarchar || c.typ == gocql.TypeText) && utf8.Valid(c.data)
+	return string(c.data), isText(c.typ) && utf8.Valid(c.data)
 }
 
 func (c *cell) word(typ gocql.Type) (uint64, bool) {

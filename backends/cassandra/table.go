@@ -173,12 +173,11 @@ func (s *Store) look(ctx context.Context, doing string) error {
 	if !p.made {
 		return nil
 	}
-	s.made.Store(true)
-	err = settled(ctx, func() error { return s.agree(ctx, doing) })
-	if err != nil {
-		s.made.Store(false) // so that the next one asks again
+	if err := settled(ctx, func() error { return s.agree(ctx, doing) }); err != nil {
+		return err
 	}
-	return err
+	s.made.Store(true)
+	return nil
 }
 
 // settled asks about a table again as long as the server does not know it, although it
