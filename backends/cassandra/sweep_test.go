@@ -26,8 +26,6 @@ func sweep(t *testing.T, s *cassandra.Store, table *driver.Table, old func(*driv
 	return dead
 }
 
-func anyDead(*driver.Row) bool { return true }
-
 // die returns the op that makes a post a dead one.
 func (ts *tables) die(t testing.TB, author, id string) driver.Op {
 	return driver.Op{Do: driver.Put, Table: ts.posts, Row: driver.Row{Key: ts.key(t, author, id), Dead: true, Expires: 7}}
