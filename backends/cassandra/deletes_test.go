@@ -88,6 +88,9 @@ func (st *strict) jobs(t *testing.T, ahead time.Duration) (*repo.Repo[job], *cas
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
+	if ahead > 0 {
+		cassandra.SweepAtOnce(s)
+	}
 	r, err := repo.Open[job](t.Context(), repo.NewStore(s, &repo.Options{Now: func() time.Time { return time.Now().Add(ahead) }}), jobs())
 	if err != nil {
 		t.Fatal(err)

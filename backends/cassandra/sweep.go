@@ -3,8 +3,10 @@ package cassandra
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -12,22 +14,34 @@ import (
 )
 
 // sweepRows is how many rows a page of a sweep has: of a few small columns. Where a server fails over
-// it, as it may over what an earlier release deleted, a shorter one is tried.
-const sweepRows = 2000
+// it, as it may over what an earlier release deleted, a shorter one is tried, and one of wholeRows where
+// all columns must be seen.
+const (
+	sweepRows = 2000
+	wholeRows = 250
+)
 
 // shortestRun is how many deleted rows, one after the other, one statement removes: as a range,
 // which is two tombstones. Dead records of a shorter run leave one each, so that a page of live
 // rows never passes many, and remains are left alone: they end by themselves.
 const shortestRun = 10
 
+// rested is how old must be what is removed as a range: longer than a read takes, and than clocks
+// differ.
+const rested = 10 * time.Minute
+
 // Sweep removes dead records that are old, and what is left of rows of indexes among them, from
-// one page of a table and of those that lie in it. What it removes it has read, and
-// removes as of the time when that was written: whatever came after has a later one.
+// one page of a table and of those that lie in it. What it removes it has read, and it
+// removes that as of a time when it was there: whatever came after has a later one.
 //
-// A range, too, takes nothing away that was not read. The time of a write is its ballot, and a
-// partition takes a ballot only when that before it is committed at a quorum, as which the
-// page was read. So what is not newer than the latest row of a run had been read, and
-// whatever comes is newer.
+// A range takes nothing away that was not read, although the replicas of a page answer each at its own
+// time. A range removes as of the time of a row that has rested. That is a ballot, and
+// a partition takes one only when what has an earlier one is at a quorum or never will be. So
+// all that is not newer was at a quorum minutes before the page was asked for.
+//
+// An insert may find nothing where only some replicas have been swept, and a later read asks the
+// others. So without a condition only that is removed of which nothing shows through what is
+// inserted: fields that have no values. Other dead records go by commits like any.
 func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old func(*driver.Row) bool) (driver.Swept, error) {
 	if err := s.enter(ctx); err != nil {
 		return driver.Swept{}, err
@@ -40,33 +54,59 @@ func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old fun
 	if v.class != driver.Records {
 		return driver.Swept{}, invalid("sweep %s: its rows are those of an index; sweep the records", v.name)
 	}
-	for n := sweepRows; ; n /= 4 {
-		sw := sweeping{v: v, old: old, most: n}
-		err := s.readSwept(ctx, &sw, mark)
-		if isTooMuch(err) && n/4 > 0 {
-			continue
+	sw, err := s.findSwept(ctx, v, mark, old)
+	if err != nil {
+		return driver.Swept{}, err
+	}
+	if err := s.removeRuns(ctx, sw); err != nil {
+		return driver.Swept{}, err
+	}
+	if err := s.removeAlone(ctx, t, sw); err != nil {
+		return driver.Swept{}, err
+	}
+	return sw.swept, sw.unread.Err()
+}
+
+// findSwept reads a page.
+func (s *Store) findSwept(ctx context.Context, v *view, mark string, old func(*driver.Row) bool) (*sweeping, error) {
+	columns, whole := v.sweptColumns(), false
+	for n := sweepRows; ; {
+		sw := &sweeping{v: v, old: old, most: n, columns: columns, whole: whole, latest: map[string]int64{}, before: time.Now().Add(-s.rested).UnixMicro()}
+		err := s.readSwept(ctx, sw, mark)
+		switch {
+		case errors.Is(err, errMore):
+			p, err := s.physical(ctx, "sweep "+v.name, v.physical)
+			if err != nil {
+				return nil, err
+			}
+			n, columns, whole = min(n, wholeRows), v.allColumns(p), true
+		case isTooMuch(err) && n/4 > 0:
+			n /= 4
+		default:
+			return sw, err
 		}
-		if err == nil {
-			err = s.removeRuns(ctx, &sw)
-		}
-		if err != nil {
-			return driver.Swept{}, err
-		}
-		return sw.swept, sw.unread.Err()
 	}
 }
 
+// errMore says that all columns of a page must be seen.
+var errMore = errors.New("more columns")
+
 // A sweeping is a page of a sweep.
 type sweeping struct {
-	v      *view
-	old    func(*driver.Row) bool
-	most   int // rows of the page
-	swept  driver.Swept
-	unread driver.Unread
-	runs   []sweptRun
-	open   bool // the last run goes on with the next row
-	n      int
-	last   place // of the last row in a partition that has a name
+	v       *view
+	old     func(*driver.Row) bool
+	most    int // rows of the page
+	columns string
+	whole   bool  // they are all
+	before  int64 // when what has rested was written, at the latest
+	swept   driver.Swept
+	unread  driver.Unread
+	runs    []sweptRun
+	open    bool // the last run goes on with the next row
+	alone   []driver.Row
+	n       int
+	last    place            // of the last row in a partition that has a name
+	latest  map[string]int64 // by partition: when the youngest row was written that has rested
 }
 
 // A sweptRun is deleted rows of a partition with no other between them.
@@ -93,7 +133,7 @@ func (s *Store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 	if err != nil {
 		return errMark(v)
 	}
-	text := "SELECT " + v.sweptColumns() + " FROM " + v.table
+	text := "SELECT " + sw.columns + " FROM " + v.table
 	if m.within {
 		if err := s.sweptPage(ctx, sw, text+" WHERE "+v.where+` AND "_sort" > ? LIMIT ?`, append(slices.Clip(args), m.sort, sw.most)); err != nil {
 			return err
@@ -130,6 +170,17 @@ func (v *view) sweptColumns() string {
 	return text
 }
 
+// allColumns is sweptColumns with all that the server has.
+func (v *view) allColumns(p *physical) string {
+	text := v.sweptColumns()
+	for _, name := range slices.Sorted(maps.Keys(p.regular)) {
+		if !isOwn(name) || name == "_extra" {
+			text += ", " + quoted(name)
+		}
+	}
+	return text
+}
+
 // sweptPage reads the rows that a statement asks for.
 func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args []any) error {
 	answer, err := s.ask(ctx, "sweep "+sw.v.name, s.query(s.level, text, args...).PageSize(sw.most).PageState(nil))
@@ -137,7 +188,6 @@ func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args [
 		return err
 	}
 	r := s.newReader(sw.v, []int{}, answer, "")
-	written := slices.Index(r.names, writtenColumn)
 	for ; r.next(); sw.n++ {
 		partition, ok := r.partition()
 		if !ok {
@@ -145,36 +195,61 @@ func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args [
 			continue
 		}
 		sw.last = place{partition: partition, sort: r.sortText()}
-		gone, err := sw.isGone(ctx, r, partition)
-		if err != nil {
-			return err
+		at, _ := r.cells[slices.Index(r.names, writtenColumn)].word(gocql.TypeBigInt)
+		row := sweptRow{r.sortText(), int64(at), strings.HasPrefix(r.sortText(), sw.v.head)}
+		if row.at > 0 && row.at <= sw.before {
+			sw.latest[partition] = max(sw.latest[partition], row.at)
 		}
-		if gone {
-			at, _ := r.cells[written].word(gocql.TypeBigInt)
-			sw.add(partition, sweptRow{r.sortText(), int64(at), strings.HasPrefix(r.sortText(), sw.v.head)})
+		if err := sw.take(ctx, r, partition, row); err != nil {
+			return errors.Join(err, answer.Close())
 		}
-		sw.open = gone
 	}
 	return s.failed(ctx, "sweep "+sw.v.name, answer.Close())
 }
 
-// isGone reports whether the row of which next has read the cells may be removed. Records that
-// stay it keeps.
-func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string) (bool, error) {
-	if !strings.HasPrefix(r.sortText(), sw.v.head) {
-		return r.cells[r.rev].isNothing(), nil
+// take adds the row of which next has read the cells to what is to be removed, if it may be.
+// Only what has rested is part of a range.
+func (sw *sweeping) take(ctx context.Context, r *reader, partition string, row sweptRow) error {
+	rests, gone := row.at <= sw.before, false
+	switch {
+	case !row.record && row.at == 0 && !sw.whole:
+		return errMore
+	case row.record:
+		var err error
+		if gone, err = sw.isGone(ctx, r, partition); err != nil {
+			return err
+		}
+	default:
+		gone = rests && r.isEmpty()
 	}
+	if gone {
+		sw.open = sw.open && rests
+		sw.add(partition, row)
+	}
+	sw.open = gone && rests
+	return nil
+}
+
+// isGone reports whether a record may be removed without a condition. Records that stay it keeps.
+func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string) (bool, error) {
 	var row driver.Row
 	err := r.keyed(ctx, &row, partition)
 	switch {
 	case errors.Is(err, driver.ErrCorrupt):
 		sw.unread = append(sw.unread, err)
 		return false, nil
-	case err != nil || row.Dead && sw.old(&row):
-		return err == nil, err
+	case err != nil:
+		return false, err
+	case !row.Dead || !sw.old(&row):
+		sw.swept.Rows = append(sw.swept.Rows, row)
+		return false, nil
+	case !r.isHusk() && !sw.whole:
+		return false, errMore
+	case !r.isBare():
+		sw.alone = append(sw.alone, row)
+		return false, nil
 	}
-	sw.swept.Rows = append(sw.swept.Rows, row)
-	return false, nil
+	return true, nil
 }
 
 // add adds a row to the run that is open in its partition, or begins one.
@@ -195,7 +270,7 @@ func (s *Store) removeRuns(ctx context.Context, sw *sweeping) error {
 			batches = append(batches, s.session.Batch(gocql.UnloggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).
 				RetryPolicy(nil).SpeculativeExecutionPolicy(once).DefaultTimestamp(false))
 		}
-		dead, err := run.remove(sw.v, batches[len(batches)-1])
+		dead, err := run.remove(sw.v, batches[len(batches)-1], sw.latest[run.partition])
 		if err != nil {
 			return err
 		}
@@ -211,30 +286,43 @@ func (s *Store) removeRuns(ctx context.Context, sw *sweeping) error {
 	})
 }
 
-// remove adds to a batch what removes a run, and returns how many records that are.
-func (run *sweptRun) remove(v *view, batch *gocql.Batch) (records int, err error) {
+// remove adds to a batch what removes a run, and returns how many records that are. Latest is when the
+// youngest row of the partition was written that has rested.
+func (run *sweptRun) remove(v *view, batch *gocql.Batch, latest int64) (records int, err error) {
 	args, err := v.partition(nil, run.partition)
 	if err != nil {
 		return 0, err
 	}
-	text, latest := "DELETE FROM "+v.table+" USING TIMESTAMP ? WHERE "+v.where, int64(0)
+	ranged := len(run.rows) >= shortestRun && latest > 0
+	text := "DELETE FROM " + v.table + " USING TIMESTAMP ? WHERE " + v.where
 	for _, row := range run.rows {
-		latest = max(latest, row.at)
 		if row.record {
 			records++
 		}
-	}
-	if len(run.rows) >= shortestRun && latest > 0 {
-		args = append(append([]any{latest}, args...), run.rows[0].sort, run.rows[len(run.rows)-1].sort)
-		batch.Query(text+` AND "_sort" >= ? AND "_sort" <= ?`, args...)
-		return records, nil
-	}
-	for _, row := range run.rows {
-		if row.record {
+		if row.record && !ranged {
 			batch.Query(text+` AND "_sort" = ?`, append(append([]any{row.at}, args...), row.sort)...)
 		}
 	}
+	if ranged {
+		args = append(append([]any{latest}, args...), run.rows[0].sort, run.rows[len(run.rows)-1].sort)
+		batch.Query(text+` AND "_sort" >= ? AND "_sort" <= ?`, args...)
+	}
 	return records, nil
+}
+
+// removeAlone removes records by commits.
+func (s *Store) removeAlone(ctx context.Context, t *driver.Table, sw *sweeping) error {
+	for _, row := range sw.alone {
+		op := driver.Op{Do: driver.Delete, Table: t, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Key: row.Key}}
+		refusal, err := s.Commit(ctx, driver.NewToken(), []driver.Op{op})
+		if err != nil {
+			return err
+		}
+		if refusal == nil {
+			sw.swept.Dead++
+		}
+	}
+	return nil
 }
 
 var _ driver.Sweeper = (*Store)(nil)

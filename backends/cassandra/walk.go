@@ -27,7 +27,7 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 	}
 	defer s.leave()
 	if t != nil && t.Native {
-		return driver.Chunk{}, unsupported("walk: %s: a native index does not list its entries", t.Name)
+		return driver.Chunk{}, unsupported("walk %s: the server does not list an index of its own", t.Name)
 	}
 	v, err := s.view(t)
 	if err != nil {

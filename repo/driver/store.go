@@ -100,7 +100,8 @@ type Sweeper interface {
 }
 
 // A Swept is a page of a sweep: the rows that stay, without their fields and not in a Chunk's
-// bounds, the mark from which a later sweep goes on, and how many records were removed.
+// bounds, the mark from which a later sweep goes on, and how many records were removed, one that changed
+// just then counted or not.
 type Swept struct {
 	Chunk
 	Dead int
