@@ -6,6 +6,9 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"log"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -69,5 +72,20 @@ func TestSpecialKinds(t *testing.T) {
 		if got != want {
 			t.Errorf("%v and %v: %d, want %d", general, special, got, want)
 		}
+	}
+}
+
+// A key of a client cannot make a line of the log.
+func TestLog(t *testing.T) {
+	var text strings.Builder
+	log.SetOutput(&text)
+	defer log.SetOutput(os.Stderr)
+	broken := handler(func(http.ResponseWriter, *http.Request) error {
+		return &repo.Error{Op: "get", Key: "a\nforged", Err: repo.ErrCorrupt}
+	})
+	rec := httptest.NewRecorder()
+	broken.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), "GET", "/", nil))
+	if rec.Code != 500 || strings.Count(text.String(), "\n") != 1 || strings.Contains(rec.Body.String(), "forged") {
+		t.Errorf("%d, %q; the log has %q", rec.Code, rec.Body, text.String())
 	}
 }
