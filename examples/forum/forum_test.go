@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -29,10 +30,17 @@ func TestCassandra(t *testing.T) { onStore(t, testserver.Shared(t, testserver.Ca
 type site struct {
 	*forum
 	store *repotest.Store
+	lost  *atomic.Pointer[context.CancelFunc] // called when the outcome of a commit is unknown
 }
 
 func onStore(t *testing.T, url string) {
-	s := site{store: repotest.Isolated(t, url, backends.OpenDriver, &repotest.Options{Uncertain: true})}
+	s := site{lost: &atomic.Pointer[context.CancelFunc]{}}
+	observe := func(e repotest.Event) {
+		if cancel := s.lost.Load(); cancel != nil && errors.Is(e.Err, repo.ErrUnknownOutcome) {
+			(*cancel)()
+		}
+	}
+	s.store = repotest.Isolated(t, url, backends.OpenDriver, &repotest.Options{Uncertain: true, Observe: observe})
 	var err error
 	if s.forum, err = open(t.Context(), repo.NewStore(s.store, nil)); err != nil {
 		t.Fatal(err)
@@ -44,7 +52,7 @@ func onStore(t *testing.T, url string) {
 		name string
 		test func(t *testing.T)
 	}{
-		{"answers", s.answers}, {"lost", s.lost}, {"votes", s.votes}, {"notices", s.manyNotices},
+		{"answers", s.answers}, {"lost", s.settles}, {"votes", s.votes}, {"notices", s.manyNotices},
 		{"begun", s.begun}, {"time over", s.timeOver}, {"no end", s.noEnd},
 	} {
 		s.meet(t)
@@ -142,7 +150,7 @@ func (s site) answers(t *testing.T) {
 
 // For a while neither the answers of the store nor the records can be read, so that writes are asked
 // for after their calls. What was done is shown as it is now.
-func (s site) lost(t *testing.T) {
+func (s site) settles(t *testing.T) {
 	get := func(operation string, nth int) repotest.Rule {
 		return repotest.Rule{On: repotest.Get, Operation: operation, Nth: nth, Fault: repotest.Unavailable}
 	}
@@ -289,10 +297,12 @@ func (s site) noticesFor(t *testing.T, user string) map[string]bool {
 func (s site) begun(t *testing.T) {
 	for i, fault := range []repotest.Fault{repotest.LostAnswer, repotest.LostCall, repotest.Taken} {
 		user := fmt.Sprintf("new%d", i)
-		s.check(t, request{fault.String(), "POST", "/users/" + user + "/notices", "text=hello", "", t.Context(), []repotest.Rule{
+		rules := []repotest.Rule{
 			{On: repotest.Commit, Operation: "insert", Nth: 1, Fault: fault},
 			{On: repotest.Get, Operation: "insert", Fault: repotest.Unavailable},
-		}, 200, false})
+		}
+		path := "/users/" + user + "/notices"
+		s.check(t, request{fault.String(), "POST", path, "text=hello", "", t.Context(), rules, 200, false})
 		s.meet(t)
 		if list := s.noticesFor(t, user); !list["hello"] || len(list) != 1 {
 			t.Errorf("%s: the notices are %v", fault, list)
@@ -300,27 +310,22 @@ func (s site) begun(t *testing.T) {
 	}
 }
 
-// The time of a vote is over while its outcome is looked for. It is asked for all the same.
+// The time of a vote is over when its answer is lost, so that the call cannot look. It is asked for all
+// the same.
 func (s site) timeOver(t *testing.T) {
 	s.do(t.Context(), "POST", "/threads/late", "title=x")
+	defer s.lost.Store(nil)
 	for _, tt := range []struct {
 		user  string
 		fault repotest.Fault
 		want  error
 	}{{"ann", repotest.LostAnswer, nil}, {"bob", repotest.LostCall, errNotDone}} {
-		looking := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
-		s.meet(t, repotest.Rule{On: repotest.Commit, Collection: "entries", Nth: 1, Fault: tt.fault},
-			repotest.Rule{On: repotest.Get, Operation: "commit", Nth: 2, Fault: repotest.Blocked}) // the first is of what is there
-		go func() {
-			defer close(looking)
-			time.Sleep(time.Second)
-			cancel()
-		}()
-		if err := s.vote(ctx, "late", tt.user); !errors.Is(err, tt.want) || err == nil && ctx.Err() == nil {
+		s.lost.Store(&cancel)
+		s.meet(t, repotest.Rule{On: repotest.Commit, Collection: "entries", Nth: 1, Fault: tt.fault})
+		if err := s.vote(ctx, "late", tt.user); !errors.Is(err, tt.want) || ctx.Err() == nil {
 			t.Errorf("%s: %v, want %v", tt.fault, err, tt.want)
 		}
-		<-looking
 	}
 	s.meet(t)
 	if votes := s.counted(t, "late"); !votes["vote:ann"] || votes["vote:bob"] {
