@@ -144,6 +144,8 @@ func TestDeletesLeaveNoTombstones(t *testing.T) {
 			"deletes":         strictDeletes,
 			"moves":           strictMoves,
 			"scattered":       strictScattered,
+			"by and by":       strictByAndBy,
+			"partitions":      strictPartitions,
 			"plain rows":      strictPlain,
 			"ends of remains": strictEnds,
 		} {
@@ -214,8 +216,8 @@ func strictMoves(t *testing.T, st *strict) {
 	finds(t, r, queue, []int64{0, 1, 2})
 }
 
-// strictScattered deletes every other job: Maintain removes them one by one, which leaves as many
-// tombstones as there are jobs.
+// strictScattered deletes every other job: Maintain removes what is between those that stay, which leaves as
+// many tombstones as there are jobs.
 func strictScattered(t *testing.T, st *strict) {
 	queue := unique()
 	r, _ := st.jobs(t, 0)
@@ -243,6 +245,69 @@ func strictScattered(t *testing.T, st *strict) {
 	}
 	if err := iter.Close(); dead > 0 || err != nil {
 		t.Errorf("after Maintain %d dead records are there, %v", dead, err)
+	}
+}
+
+// strictByAndBy deletes jobs here and there, with Maintain after each few: what that leaves is no more for all
+// of them than for the last.
+func strictByAndBy(t *testing.T, st *strict) {
+	queue := unique()
+	r, _ := st.jobs(t, 0)
+	late, _ := st.jobs(t, time.Hour)
+	insertJobs(t, r, queue, manyDeletes+1)
+	for i := range int64(manyDeletes) {
+		if err := r.Delete(t.Context(), repo.Key{queue, i * 29 % manyDeletes}); err != nil {
+			t.Fatal(err)
+		}
+		if i%5 < 4 {
+			continue
+		}
+		if _, err := late.Maintain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finds(t, r, queue, []int64{manyDeletes})
+}
+
+// strictPartitions deletes records that have a partition each: Maintain leaves nothing in the way of a walk.
+func strictPartitions(t *testing.T, st *strict) {
+	type session struct {
+		ID   string `repo:"id"`
+		User string `repo:"user"`
+	}
+	open := func(ahead time.Duration) *repo.Repo[session] {
+		_, s := st.jobs(t, ahead)
+		r, err := repo.Open[session](t.Context(), repo.NewStore(s, &repo.Options{Now: func() time.Time { return time.Now().Add(ahead) }}), repo.Schema{
+			Collection: "sessions", Partition: []string{"id"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r, late := open(0), open(time.Hour)
+	for i := range manyDeletes + 1 {
+		if err := r.Insert(t.Context(), &session{fmt.Sprint(i), "a user"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range manyDeletes {
+		if err := r.Delete(t.Context(), repo.Key{fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if done, err := late.Maintain(t.Context()); err != nil || done.Dead != manyDeletes {
+		t.Errorf("Maintain: %+v, %v", done, err)
+	}
+	n := 0
+	for chunk, err := range r.Walk(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(chunk.Items)
+	}
+	if n != 1 {
+		t.Errorf("a walk finds %d records, want the one that is left", n)
 	}
 }
 

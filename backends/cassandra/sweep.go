@@ -21,9 +21,8 @@ const (
 	wholeRows = 250
 )
 
-// shortestRun is how many deleted rows, one after the other, one statement removes: as a range,
-// which is two tombstones. Dead records of a shorter run leave one each, so that a page of live
-// rows never passes many, and remains are left alone: they end by themselves.
+// shortestRun is how many remains, one after the other and no dead record among them, are removed:
+// fewer are left alone, since they end by themselves.
 const shortestRun = 10
 
 // rested is how old must be what is removed as a range: longer than a read takes, and than clocks
@@ -33,6 +32,10 @@ const rested = 10 * time.Minute
 // Sweep removes dead records that are old, and what is left of rows of indexes among them, from
 // one page of a table and of those that lie in it. What it removes it has read, and it
 // removes that as of a time when it was there: whatever came after has a later one.
+//
+// It removes a partition of which nothing is left as a whole, and else all between two rows that stay: so
+// however often it comes, a partition keeps two tombstones for each row that stays, and not one for each that
+// is gone.
 //
 // A range takes nothing away that was not read, although the replicas of a page answer each at its own
 // time. A range removes as of the time of a row that has rested. That is a ballot, and
@@ -71,7 +74,7 @@ func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old fun
 func (s *Store) findSwept(ctx context.Context, v *view, mark string, old func(*driver.Row) bool) (*sweeping, error) {
 	columns, whole := v.sweptColumns(), false
 	for n := sweepRows; ; {
-		sw := &sweeping{v: v, old: old, most: n, columns: columns, whole: whole, latest: map[string]int64{}, before: time.Now().Add(-s.rested).UnixMicro()}
+		sw := &sweeping{v: v, old: old, most: n, columns: columns, whole: whole, before: time.Now().Add(-s.rested).UnixMicro()}
 		err := s.readSwept(ctx, sw, mark)
 		switch {
 		case errors.Is(err, errMore):
@@ -101,24 +104,10 @@ type sweeping struct {
 	before  int64 // when what has rested was written, at the latest
 	swept   driver.Swept
 	unread  driver.Unread
-	runs    []sweptRun
-	open    bool // the last run goes on with the next row
+	parts   []sweptPartition
 	alone   []driver.Row
 	n       int
-	last    place            // of the last row in a partition that has a name
-	latest  map[string]int64 // by partition: when the youngest row was written that has rested
-}
-
-// A sweptRun is deleted rows of a partition with no other between them.
-type sweptRun struct {
-	partition string
-	rows      []sweptRow
-}
-
-type sweptRow struct {
-	sort   string // its clustering text
-	at     int64  // when it was written
-	record bool
+	last    place // of the last row in a partition that has a name
 }
 
 // readSwept reads what is left of the partition of a mark or, when that is nothing, of those
@@ -135,6 +124,8 @@ func (s *Store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 	}
 	text := "SELECT " + sw.columns + " FROM " + v.table
 	if m.within {
+		p := sw.partition(m.partition)
+		p.after, p.part = m.sort, true
 		if err := s.sweptPage(ctx, sw, text+" WHERE "+v.where+` AND "_sort" > ? LIMIT ?`, append(slices.Clip(args), m.sort, sw.most)); err != nil {
 			return err
 		}
@@ -154,6 +145,7 @@ func (s *Store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 		return sw.unread[0] // there is no name for where the sweep would go on
 	}
 	sw.last.within = true
+	sw.parts[len(sw.parts)-1].part = true
 	sw.swept.Mark = v.mark(sweepName(v), sw.last)
 	return nil
 }
@@ -191,47 +183,34 @@ func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args [
 	for ; r.next(); sw.n++ {
 		partition, ok := r.partition()
 		if !ok {
-			sw.unread, sw.open = append(sw.unread, r.bad(sw.v.parts[0].Name)), false
+			sw.unread = append(sw.unread, r.bad(sw.v.parts[0].Name))
 			continue
 		}
 		sw.last = place{partition: partition, sort: r.sortText()}
 		at, _ := r.cells[slices.Index(r.names, writtenColumn)].word(gocql.TypeBigInt)
 		row := sweptRow{r.sortText(), int64(at), strings.HasPrefix(r.sortText(), sw.v.head)}
-		if row.at > 0 && row.at <= sw.before {
-			sw.latest[partition] = max(sw.latest[partition], row.at)
-		}
-		if err := sw.take(ctx, r, partition, row); err != nil {
+		gone, err := sw.isGone(ctx, r, partition, row)
+		if err != nil {
 			return errors.Join(err, answer.Close())
 		}
+		sw.partition(partition).take(row, gone, row.at <= sw.before)
 	}
 	return s.failed(ctx, "sweep "+sw.v.name, answer.Close())
 }
 
-// take adds the row of which next has read the cells to what is to be removed, if it may be.
-// Only what has rested is part of a range.
-func (sw *sweeping) take(ctx context.Context, r *reader, partition string, row sweptRow) error {
-	rests, gone := row.at <= sw.before, false
+// isGone reports whether the row of which next has read the cells may be removed.
+func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string, row sweptRow) (bool, error) {
 	switch {
-	case !row.record && row.at == 0 && !sw.whole:
-		return errMore
 	case row.record:
-		var err error
-		if gone, err = sw.isGone(ctx, r, partition); err != nil {
-			return err
-		}
-	default:
-		gone = rests && r.isEmpty()
+		return sw.isOld(ctx, r, partition)
+	case row.at == 0 && !sw.whole:
+		return false, errMore
 	}
-	if gone {
-		sw.open = sw.open && rests
-		sw.add(partition, row)
-	}
-	sw.open = gone && rests
-	return nil
+	return row.at <= sw.before && r.isEmpty(), nil
 }
 
-// isGone reports whether a record may be removed without a condition. Records that stay it keeps.
-func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string) (bool, error) {
+// isOld reports whether a record may be removed without a condition. Records that stay it keeps.
+func (sw *sweeping) isOld(ctx context.Context, r *reader, partition string) (bool, error) {
 	var row driver.Row
 	err := r.keyed(ctx, &row, partition)
 	switch {
@@ -252,31 +231,28 @@ func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string) (bo
 	return true, nil
 }
 
-// add adds a row to the run that is open in its partition, or begins one.
-func (sw *sweeping) add(partition string, row sweptRow) {
-	if n := len(sw.runs); sw.open && sw.runs[n-1].partition == partition {
-		sw.runs[n-1].rows = append(sw.runs[n-1].rows, row)
-		return
+// partition returns what is known of the partition of the next row.
+func (sw *sweeping) partition(name string) *sweptPartition {
+	if n := len(sw.parts); n == 0 || sw.parts[n-1].name != name {
+		sw.parts = append(sw.parts, sweptPartition{name: name})
 	}
-	sw.runs = append(sw.runs, sweptRun{partition, []sweptRow{row}})
+	return &sw.parts[len(sw.parts)-1]
 }
 
 // removeRuns removes what was found, several partitions at once.
 func (s *Store) removeRuns(ctx context.Context, sw *sweeping) error {
 	var batches []*gocql.Batch
-	for i := range sw.runs {
-		run := &sw.runs[i]
-		if i == 0 || run.partition != sw.runs[i-1].partition {
-			batches = append(batches, s.session.Batch(gocql.UnloggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).
-				RetryPolicy(nil).SpeculativeExecutionPolicy(once).DefaultTimestamp(false))
-		}
-		dead, err := run.remove(sw.v, batches[len(batches)-1], sw.latest[run.partition])
+	for i := range sw.parts {
+		batch := s.session.Batch(gocql.UnloggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).
+			RetryPolicy(nil).SpeculativeExecutionPolicy(once).DefaultTimestamp(false)
+		dead, err := sw.parts[i].remove(sw.v, batch)
 		if err != nil {
 			return err
 		}
-		sw.swept.Dead += dead
+		if sw.swept.Dead += dead; batch.Size() > 0 {
+			batches = append(batches, batch)
+		}
 	}
-	batches = slices.DeleteFunc(batches, func(b *gocql.Batch) bool { return b.Size() == 0 })
 	return atOnce(ctx, len(batches), func(ctx context.Context, i int) error {
 		answer, err := run(ctx, func() *gocql.Iter { return batches[i].IterContext(ctx) })
 		if err == nil {
@@ -284,30 +260,6 @@ func (s *Store) removeRuns(ctx context.Context, sw *sweeping) error {
 		}
 		return s.failed(ctx, "sweep "+sw.v.name, err)
 	})
-}
-
-// remove adds to a batch what removes a run, and returns how many records that are. Latest is when the
-// youngest row of the partition was written that has rested.
-func (run *sweptRun) remove(v *view, batch *gocql.Batch, latest int64) (records int, err error) {
-	args, err := v.partition(nil, run.partition)
-	if err != nil {
-		return 0, err
-	}
-	ranged := len(run.rows) >= shortestRun && latest > 0
-	text := "DELETE FROM " + v.table + " USING TIMESTAMP ? WHERE " + v.where
-	for _, row := range run.rows {
-		if row.record {
-			records++
-		}
-		if row.record && !ranged {
-			batch.Query(text+` AND "_sort" = ?`, append(append([]any{row.at}, args...), row.sort)...)
-		}
-	}
-	if ranged {
-		args = append(append([]any{latest}, args...), run.rows[0].sort, run.rows[len(run.rows)-1].sort)
-		batch.Query(text+` AND "_sort" >= ? AND "_sort" <= ?`, args...)
-	}
-	return records, nil
 }
 
 // removeAlone removes records by commits.
