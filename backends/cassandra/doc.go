@@ -49,13 +49,13 @@
 // A delete leaves no tombstones: a record stays as a dead one, a husk, with no value in any
 // field, and a row of an index as its remains, which end by themselves a minute after
 // gc_grace_seconds. Nobody reads them but the server, which passes them over. Maintain removes
-// husks that nobody needs any more, from a quarter of an hour on, and the remains beside them, as
-// a range where ten or more follow each other that are ten minutes old, which is two
-// tombstones, and one by one elsewhere. So call it every hour or so where much is deleted.
+// husks that nobody needs any more, from a quarter of an hour on, and the remains beside them: all between
+// two rows that stay, which is two tombstones however much was there, or the whole partition, which
+// is none. So call it every hour or so where much is deleted.
 //
 // A server ends a read that meets more than tombstone_failure_threshold tombstones, 100,000, or takes
 // too long. It is then done again in pieces of fewer rows. That helps against what earlier releases
-// left of fields, and not where so many rows follow each other that were removed one by one:
+// left of fields, and not where so many rows follow each other that one removed one by one:
 // there a read is ErrUnavailable until gc_grace_seconds are over.
 //
 // # Server
