@@ -57,7 +57,7 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 	for a := (attempt{}); ; a.number++ {
 		for i := range writes {
 			if err := c.prepare(&writes[i]); err != nil {
-				if gone := c.holds(ctx); gone != nil {
+				if gone := c.holds(ctx); gone != nil && !errors.Is(gone, ErrTimeout) {
 					return Version{}, gone // err rests on what was read
 				}
 				return Version{}, c.keysFirst(ctx, k, writes[:i+1], ofKey(writes[i].key, err))

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
@@ -70,4 +72,61 @@ func TestKindsOfErrors(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The error of a caller's function is what its call answers, though the store cannot be asked any more
+// whether the schema still holds, or whether another record of the group is there.
+func TestErrorOfFunctionStays(t *testing.T) {
+	for _, tt := range []struct{ write, blocked string }{{"update", "_catalog"}, {"group", "_catalog"}, {"group", "topics"}} {
+		t.Run(tt.write+", "+tt.blocked, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { errorOfFunctionStays(t, tt.write, tt.blocked) })
+		})
+	}
+}
+
+func errorOfFunctionStays(t *testing.T, write, blocked string) {
+	t.Helper()
+	store, err := repotest.New(newCommon(nil), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := repo.NewStore(store, nil)
+	defer program.Close()
+	schema := repo.Schema{Collection: "topics", Partition: []string{"forum"}, Sort: []string{"id"}}
+	r := must[forumTopic](t, program, schema)
+	if err := r.Insert(t.Context(), &forumTopic{"f", "a"}); err != nil {
+		t.Fatal(err)
+	}
+	block := func() {
+		if err := store.Set(repotest.Rule{Table: blocked, Fault: repotest.Blocked}); err != nil {
+			t.Error(err)
+		}
+	}
+	if blocked == "_catalog" {
+		block()
+		time.Sleep(10 * time.Second) // so that it has to be asked
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	errFull := errors.New("full")
+	refuse := func(*forumTopic) error {
+		block()
+		cancel()
+		return errFull
+	}
+	if write == "group" {
+		g := r.Group()
+		g.Insert(&forumTopic{"f", "b"})
+		g.Update(repo.Key{"f", "a"}, refuse)
+		err = g.Commit(ctx)
+	} else {
+		_, err = r.Update(ctx, repo.Key{"f", "a"}, refuse)
+	}
+	if !errors.Is(err, errFull) || errors.Is(err, repo.ErrTimeout) {
+		t.Errorf("%v, want the error of the function", err)
+	}
+}
+
+type forumTopic struct {
+	Forum string `repo:"forum"`
+	ID    string `repo:"id"`
 }

@@ -22,7 +22,9 @@ type slip struct {
 // itself may be changed there.
 func TestUndeclaredFieldOfNativeIndex(t *testing.T) {
 	for what, opts := range map[string]*memory.Options{"certain": {}, "uncertain": {Uncertain: true}} {
-		t.Run(what, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { undeclaredFieldOfNativeIndex(t, newCommon(opts)) }) })
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { undeclaredFieldOfNativeIndex(t, newCommon(opts)) })
+		})
 	}
 }
 
