@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -214,7 +215,8 @@ const bulkSize = 64
 // inserted or not by itself: one that fails does not keep others out, and a
 // *BatchError says which failed and why. An error of the sequence, and one of the
 // store that is about no record, ends it; it comes with the *BatchError of those
-// that failed before. Version fields are not filled.
+// that failed before. Version fields are not filled, and a record whose version field is set
+// fails, as with [Repo.Insert]: clear it in records that were read.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
 	k := r.begin("insert all")
 	batch := &BatchError{}
@@ -259,8 +261,9 @@ func (r *Repo[T]) endBatch(k *call, batch *BatchError, err error) error {
 		err = fmt.Errorf("%w; before that, %w", err, batch)
 	}
 	err = r.end(k, nil, err)
-	if e, ok := errors.AsType[*Error](err); ok && batch.Inserted > 0 {
-		e.Retryable = false
+	if e, ok := errors.AsType[*Error](err); ok {
+		stays := func(f Failure) bool { return !isRetryable(f.Err) }
+		e.Retryable = e.Retryable && batch.Inserted == 0 && batch.More == 0 && !slices.ContainsFunc(batch.Failed, stays)
 	}
 	return err
 }

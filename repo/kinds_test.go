@@ -3,12 +3,14 @@ package repo_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repotest"
 )
 
@@ -129,4 +131,42 @@ func errorOfFunctionStays(t *testing.T, write, blocked string) {
 type forumTopic struct {
 	Forum string `repo:"forum"`
 	ID    string `repo:"id"`
+}
+
+// A busy store refuses every commit of the record b, of which nothing is there.
+type busy struct{ *memory.Store }
+
+func (s busy) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	for i := range ops {
+		if ops[i].Table.Name == "topics" && strings.Contains(ops[i].Row.Key.Partition, "b") {
+			return &driver.Refusal{Op: i, Row: driver.Row{Key: ops[i].Row.Key}}, nil
+		}
+	}
+	return s.Store.Commit(ctx, token, ops)
+}
+
+// A batch may be tried again if all that failed may.
+func TestBatchIsRetryable(t *testing.T) {
+	for _, tt := range []struct {
+		ids       string
+		retryable bool
+	}{{"b", true}, {"ba", false}, {"bc", false}} {
+		synctest.Test(t, func(t *testing.T) {
+			r := must[topic](t, repo.NewStore(busy{memory.New(nil)}, nil), repo.Schema{Collection: "topics", Partition: []string{"id"}})
+			if err := r.Insert(t.Context(), &topic{ID: "a"}); err != nil {
+				t.Fatal(err)
+			}
+			_, err := r.InsertAll(t.Context(), func(yield func(topic, error) bool) {
+				for _, id := range tt.ids {
+					if !yield(topic{ID: string(id)}, nil) {
+						return
+					}
+				}
+			})
+			e, ok := errors.AsType[*repo.Error](err)
+			if !ok || e.Retryable != tt.retryable || !errors.Is(err, repo.ErrContention) {
+				t.Errorf("%s: %v; want contention, retryable %v", tt.ids, err, tt.retryable)
+			}
+		})
+	}
 }
