@@ -59,7 +59,8 @@ const (
 // Of two records with one key, or one unique value, the first is inserted. An error of the
 // sequence, and one of the store that is about no record, ends it: what is under way is
 // done first, and the error comes with the *BatchError of those that failed before.
-// Version fields are not filled.
+// Version fields are not filled, and a record whose version field is set fails, as with
+// [Repo.Insert]: clear it in records that were read.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
 	k := r.begin("insert all")
 	if ctx == nil || records == nil {
@@ -313,8 +314,9 @@ func (b *bulk) end(err error) (int, error) {
 		err = fmt.Errorf("%w; before that, %w", err, batch)
 	}
 	err = b.c.end(b.k, nil, err)
-	if e, ok := errors.AsType[*Error](err); ok && batch.Inserted > 0 {
-		e.Retryable = false
+	if e, ok := errors.AsType[*Error](err); ok {
+		stays := func(f Failure) bool { return !isRetryable(f.Err) }
+		e.Retryable = e.Retryable && batch.Inserted == 0 && batch.More == 0 && !slices.ContainsFunc(batch.Failed, stays)
 	}
 	return batch.Inserted, err
 }

@@ -48,6 +48,7 @@ func (m coders) of(t reflect.Type) (*coder, error) {
 	m[t] = c
 	made, err := m.make(t)
 	if err != nil {
+		delete(m, t) // so that each field of the type is told of
 		return nil, err
 	}
 	*c = made

@@ -57,7 +57,7 @@ func (c *collection) run(ctx context.Context, k *call, writes []write) (Version,
 	for a := (attempt{}); ; a.number++ {
 		for i := range writes {
 			if err := c.prepare(&writes[i]); err != nil {
-				if gone := c.holds(ctx); gone != nil {
+				if gone := c.holds(ctx); gone != nil && !errors.Is(gone, ErrTimeout) {
 					return Version{}, gone // err rests on what was read
 				}
 				return Version{}, c.keysFirst(ctx, k, writes[:i+1], ofKey(writes[i].key, err))
@@ -120,12 +120,12 @@ func (c *collection) retry(ctx context.Context, k *call, writes []write, refused
 
 // blind reports whether w can be sent without knowing what is there.
 func (c *collection) blind(w *write) bool {
-	switch w.verb {
-	case doInsert:
+	switch {
+	case w.verb == doInsert:
 		return !c.loose // a refusal brings what is there; the base of loose rows must be known
-	case doUpdate:
+	case w.verb == doUpdate, c.setsStray(w):
 		return false
-	case doPatch:
+	case w.verb == doPatch:
 		return c.isPlain(w) && (w.open || c.records.Ring == 0)
 	}
 	return (w.verb == doDelete || !c.keeps()) && len(c.indexes) == 0 && !c.mayExpire() && c.records.Ring == 0
@@ -139,7 +139,7 @@ func (c *collection) readOld(ctx context.Context, k *call, writes []write, all b
 		w := &writes[i]
 		if w.unread = !w.known && (all || !c.blind(w)); w.unread {
 			count, at = count+1, i
-			whole = whole || w.verb == doUpdate || w.keep || w.verb == doPatch && len(writes) > 1
+			whole = whole || w.verb == doUpdate || w.keep || c.setsStray(w) || w.verb == doPatch && len(writes) > 1
 		}
 	}
 	if count == 0 {

@@ -52,6 +52,13 @@ func (c *collection) addsStray(writes []write) error {
 	return nil
 }
 
+// setsStray reports whether it depends on what is there, undeclared fields and all, whether a
+// write adds one where an index would miss it.
+func (c *collection) setsStray(w *write) bool {
+	names := c.strays.Load()
+	return names != nil && slices.ContainsFunc(*names, w.sets)
+}
+
 // sets reports whether a write makes a record with an undeclared field.
 func (w *write) sets(name string) bool {
 	if w.next != nil {

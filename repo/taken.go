@@ -1,6 +1,7 @@
 package repo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -91,8 +92,8 @@ func (c *collection) keysFirst(ctx context.Context, k *call, writes []write, err
 		return err
 	}
 	rows := make([]driver.Row, len(keys))
-	if err := c.store.get(ctx, k, c.records, keys, []int{}, rows); err != nil {
-		return err
+	if unread := c.store.get(ctx, k, c.records, keys, []int{}, rows); unread != nil {
+		return cmp.Or(err, unread)
 	}
 	for i := range rows {
 		if c.isLive(k, &rows[i]) {
