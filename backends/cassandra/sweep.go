@@ -52,6 +52,7 @@ func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old fun
 		if err != nil {
 			return driver.Swept{}, err
 		}
+		sw.swept.Read = sw.n
 		return sw.swept, sw.unread.Err()
 	}
 }
