@@ -107,7 +107,7 @@ func (s *subject) callPosts(ctx context.Context, n, calls int) error {
 }
 
 // keepPosts measures what looks at everything.
-func (s *subject) keepPosts(ctx context.Context, n, calls int) error {
+func (s *subject) keepPosts(ctx context.Context, n, _ int) error {
 	later, err := repo.Open[post](ctx, s.later, postSchema(s.space+"posts"), repo.WithoutDefine())
 	if err != nil {
 		return err
