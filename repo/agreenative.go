@@ -70,7 +70,7 @@ func (l *ledger) differs(record driver.Key) bool {
 // verifyNative counts the entries of records by which a native index does not find them.
 func (c *collection) verifyNative(ctx context.Context, k *call, f *faults, x *index, rep *Report) error {
 	l := newLedger()
-	err := c.addListed(ctx, k, x, l, rep)
+	err := c.addListed(ctx, k, f, x, l, rep)
 	byPlace := errors.Is(err, ErrUnsupported)
 	if err != nil && !byPlace {
 		return err
@@ -100,10 +100,10 @@ func (c *collection) verifyNative(ctx context.Context, k *call, f *faults, x *in
 }
 
 // addListed adds what x has to a ledger. A store that does not list it is ErrUnsupported.
-func (c *collection) addListed(ctx context.Context, k *call, x *index, l *ledger, rep *Report) error {
+func (c *collection) addListed(ctx context.Context, k *call, f *faults, x *index, l *ledger, rep *Report) error {
 	var text []byte
 	for chunk, err := range c.store.driver.Walk(k.walks(ctx), x.table, "") {
-		if err != nil {
+		if err := f.unread(err); err != nil {
 			return err
 		}
 		k.got(len(chunk.Rows))

@@ -197,3 +197,22 @@ func TestInsertAllAtOnceEnds(t *testing.T) {
 		})
 	}
 }
+
+// Large records are not gathered by the hundreds.
+func TestInsertAllGathersSoMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r, s := openFar(t, driver.UnitPartition, memberSchema)
+		var taken, first atomic.Int64
+		s.fate = func(*driver.Op) error {
+			first.CompareAndSwap(0, taken.Load())
+			return nil
+		}
+		n, err := r.InsertAll(t.Context(), numbered(100, func(_ int, m *member) {
+			m.Note = strings.Repeat("x", 1<<18)
+			taken.Add(1)
+		}))
+		if n != 100 || err != nil || first.Load() > 33 {
+			t.Errorf("InsertAll = %d, %v; %d records of 256 KiB were taken before the first commit", n, err, first.Load())
+		}
+	})
+}

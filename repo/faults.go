@@ -102,14 +102,13 @@ func (c *collection) eachChunk(ctx context.Context, k *call, f *faults, t *drive
 	for chunk, err := range c.store.driver.Walk(k.walks(ctx), t, from) {
 		k.got(len(chunk.Rows))
 		if err := f.unread(err); err != nil {
+			k.way.judge(from, err)
 			return err
 		}
-		if err := do(chunk.Rows); err != nil {
+		if err := k.way.through(ctx, t, &chunk, len(chunk.Rows), do); err != nil {
 			return err
 		}
-		if err := k.way.pass(ctx, t, chunk.Mark, len(chunk.Rows)); err != nil {
-			return err
-		}
+		from = "" // the store knew it
 	}
 	return nil
 }

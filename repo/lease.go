@@ -232,6 +232,7 @@ func (c *collection) outlast(ctx context.Context, e *catalogEntry, what ...strin
 type background struct {
 	mu     sync.Mutex
 	closed bool
+	over   chan struct{} // closed, too
 	all    sync.WaitGroup
 }
 
@@ -246,10 +247,32 @@ func (s *Store) beside(do func()) bool {
 	return !b.closed
 }
 
-// close waits for what is under way.
+// enter begins what close ends and waits for. It returns a context that ends then with ErrClosed.
+func (b *background) enter(ctx context.Context) (within context.Context, leave func(), err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, nil, fmt.Errorf("the store was closed: %w", ErrClosed)
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	b.all.Add(1)
+	b.all.Go(func() {
+		select {
+		case <-b.over:
+			cancel(fmt.Errorf("the store was closed: %w", ErrClosed))
+		case <-within.Done():
+		}
+	})
+	return within, func() { cancel(nil); b.all.Done() }, nil
+}
+
+// close ends what has entered, and waits for what is under way.
 func (b *background) close() {
 	b.mu.Lock()
-	b.closed = true
+	if !b.closed {
+		b.closed = true
+		close(b.over)
+	}
 	b.mu.Unlock()
 	b.all.Wait()
 }

@@ -75,16 +75,15 @@ func (u *upkeep) sweepPages(ctx context.Context, s driver.Sweeper) error {
 		page, err := s.Sweep(u.call.walks(ctx), u.records, mark, u.isForgotten)
 		u.call.got(len(page.Rows))
 		if err := u.faults.unread(err); err != nil {
+			u.call.way.judge(mark, err)
 			return err
 		}
 		u.done.Dead += page.Dead
-		if err := u.removeExpired(ctx, page.Rows); err != nil {
+		expired := func(rows []driver.Row) error { return u.removeExpired(ctx, rows) }
+		if err := u.call.way.through(ctx, u.records, &page.Chunk, page.Read, expired); err != nil {
 			return err
 		}
 		mark, ahead = page.Mark, page.Mark != ""
-		if err := u.call.way.pass(ctx, u.records, mark, len(page.Rows)+page.Dead); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -64,6 +64,7 @@ type Store struct {
 
 	cleaner    cleaner
 	background background
+	upkeep     household
 
 	mu   sync.Mutex
 	open map[string]*shared // by collection
@@ -96,6 +97,7 @@ func NewStore(backend driver.Store, opts *Options) *Store {
 		s.opts = *opts
 	}
 	s.cleaner.store, s.cleaner.wake = s, make(chan struct{}, 1)
+	s.background.over = make(chan struct{})
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now
 	}
@@ -108,11 +110,12 @@ func (s *Store) Facts() driver.Facts { return s.facts }
 // Driver returns the backend, for what only the backend can do.
 func (s *Store) Driver() driver.Store { return s.driver }
 
-// Close waits for operations under way and releases the backend. Operations that
-// begin later fail with ErrClosed. What loose indexes left behind in the last minute
+// Close waits for operations under way and releases the backend. [Store.Maintain] it ends.
+// Operations that begin later fail with ErrClosed. What loose indexes left behind in the last minute
 // stays for Maintain, and so does what could not be removed in some seconds.
 func (s *Store) Close() error {
 	s.background.close()
+	s.upkeep.end(s)
 	s.cleaner.close()
 	if err := s.driver.Close(); err != nil {
 		return fmt.Errorf("repo close %s: %w", s.facts.Name, err)

@@ -53,7 +53,8 @@ func (c *collection) verify(ctx context.Context, k *call, f *faults, x *index) (
 	rep := Report{Index: x.name}
 	k.tick(c.store)
 	if x.native {
-		return rep, c.verifyNative(ctx, k, f, x, &rep)
+		err := c.verifyNative(ctx, k, f, x, &rep)
+		return rep, err
 	}
 	err := c.eachChunk(ctx, k, f, c.records, func(records []driver.Row) error {
 		whole, err := c.complete(ctx, k, x, records)

@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,13 +18,16 @@ type way struct {
 	note  func(table, mark string)        // where it is
 	save  func(ctx context.Context) error // what was noted, for another one
 
-	began time.Time
-	rows  int
+	lost  bool      // the store does not know the mark
+	due   time.Time // when what was done is what the rate allows
 	saved time.Time
 }
 
-// saveEvery is how often it is noted how far an upkeep has come.
-const saveEvery = 5 * time.Second
+const (
+	saveEvery  = 5 * time.Second // how often it is noted how far an upkeep has come
+	catchesUp  = time.Second     // how much time a slow store is made up for
+	rowsOfStep = 256             // how many rows are dealt with at most before the rate is looked at
+)
 
 // from returns from where on a table is to be walked; ahead is false if it is done.
 func (w *way) from(t *driver.Table) (mark string, ahead bool) {
@@ -37,31 +41,69 @@ func (w *way) from(t *driver.Table) (mark string, ahead bool) {
 	return mark, true
 }
 
-// pass notes that some rows of a table are done, up to a mark, and waits as long as its rate
-// wants it to.
-func (w *way) pass(ctx context.Context, t *driver.Table, mark string, rows int) error {
+// judge notes whether an error says that the store does not know a mark that it was given.
+func (w *way) judge(mark string, err error) {
+	if w != nil && mark != "" && errors.Is(err, ErrInvalid) {
+		w.lost = true
+	}
+}
+
+// through calls do with the rows of a chunk, some at a time, and waits as long as the rate wants
+// it to for all that were read. When they are done it is behind the chunk.
+func (w *way) through(ctx context.Context, t *driver.Table, c *driver.Chunk, read int, do func([]driver.Row) error) error {
 	if w == nil {
-		return nil
+		return do(c.Rows)
 	}
-	now := time.Now()
-	if w.began.IsZero() {
-		w.began, w.saved = now, now
-	}
-	w.rows += rows
-	if mark != "" {
-		w.note(t.Name, mark)
-	}
-	if now.Sub(w.saved) >= saveEvery {
-		if err := w.save(ctx); err != nil {
+	for rows := c.Rows; ; {
+		n := min(len(rows), rowsOfStep)
+		if w.rate > 0 {
+			n = min(n, w.rate)
+		}
+		if err := do(rows[:n]); err != nil {
 			return err
 		}
-		w.saved = now
+		rows, read = rows[n:], read-n
+		if len(rows) > 0 {
+			if err := w.wait(ctx, n); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.Mark != "" {
+			w.note(t.Name, c.Mark)
+		}
+		return w.wait(ctx, n+max(0, read))
 	}
-	if w.rate <= 0 {
-		return nil
+}
+
+// wait waits as long as so many rows take at the rate, and saves meanwhile what was noted.
+func (w *way) wait(ctx context.Context, rows int) error {
+	now := time.Now()
+	if earliest := now.Add(-catchesUp); w.due.Before(earliest) {
+		w.due = earliest
 	}
-	due := w.began.Add(time.Duration(float64(w.rows) / float64(w.rate) * float64(time.Second)))
-	return sleepUntil(ctx, due)
+	if w.rate > 0 {
+		w.due = w.due.Add(time.Duration(float64(rows) / float64(w.rate) * float64(time.Second)))
+	}
+	for {
+		if now.Sub(w.saved) >= saveEvery {
+			if err := w.save(ctx); err != nil {
+				return err
+			}
+			w.saved = now
+		}
+		if !now.Before(w.due) {
+			return nil
+		}
+		next := w.saved.Add(saveEvery)
+		if w.due.Before(next) {
+			next = w.due
+		}
+		if err := sleepUntil(ctx, next); err != nil {
+			return err
+		}
+		now = time.Now()
+	}
 }
 
 // sleepUntil waits for a time.
@@ -72,6 +114,6 @@ func sleepUntil(ctx context.Context, due time.Time) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", ErrTimeout, ctx.Err())
+		return fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
 	}
 }

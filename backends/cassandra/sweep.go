@@ -67,6 +67,7 @@ func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old fun
 	if err := s.removeAlone(ctx, t, sw); err != nil {
 		return driver.Swept{}, err
 	}
+	sw.swept.Read = sw.n
 	return sw.swept, sw.unread.Err()
 }
 
