@@ -28,13 +28,11 @@ func roundTime(round func(time.Time) time.Time) rounder {
 	return func(v reflect.Value, look bool) bool {
 		t := address[time.Time](v)
 		next := round(*t)
-		if *t == next {
-			return false
-		}
-		if !look {
+		differs := *t != next // in its zone, too
+		if differs && !look {
 			*t = next
 		}
-		return true
+		return differs
 	}
 }
 
