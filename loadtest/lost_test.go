@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -88,12 +87,12 @@ func TestStoreThatIsLost(t *testing.T) {
 	}
 	for _, want := range []string{"1 of 3 rounds", "No verdict: other: stopped answering", "what was measured before, in "} {
 		if !strings.Contains(result.Text, want) {
-			t.Errorf("the screen has no %q:\n%s", want, result.Text)
+			t.Errorf("the text has no %q:\n%s", want, result.Text)
 		}
 	}
 	for _, never := range []string{"Take ", "indexes        agree", "VALID"} {
 		if strings.Contains(result.Text, never) {
-			t.Errorf("the screen has %q:\n%s", never, result.Text)
+			t.Errorf("the text has %q:\n%s", never, result.Text)
 		}
 	}
 	if !strings.Contains(err.Error(), "could be removed from other:, where there may be still load_") {
@@ -147,21 +146,4 @@ func (s *flaky) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 		return driver.ErrUnavailable
 	}
 	return s.dying.Get(ctx, t, keys, mask, rows)
-}
-
-// What a lost store was not asked any more is neither missed nor took no time.
-func TestWhatWasNotMeasuredIsNotMissed(t *testing.T) {
-	w := mustParse(t, small)
-	some := made{"some", driver.Power, fast, 0, 10 * time.Microsecond, 100, 0}.candidate(w)
-	none := newCandidate(w, some.store, &model{name: "none"}, "")
-	none.scans = make([]bool, len(w.queries))
-	none.judge(w)
-	list := []*candidate{some, none}
-	r := &run{w: w, candidates: list, data: []*table{{n: 10}}, stores: []*store{some.store}}
-	for _, lost := range []*StoreLost{nil, {Store: "made:", When: "in round 1", Err: driver.ErrUnavailable}} {
-		text := strings.Join(strings.Fields((&screen{r: r, verdicts: decide(list), lost: lost}).text()), " ")
-		if strings.Contains(text, "not enough calls") != (lost == nil) || !strings.Contains(text, "none – –") {
-			t.Errorf("lost %v:\n%s", lost, text)
-		}
-	}
 }
