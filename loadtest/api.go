@@ -26,6 +26,10 @@ type (
 	Ratio            = report.Ratio
 )
 
+// ReadResult reads the result file of a run. Its text is made again, of the rest of the file. A file
+// that no run of this version wrote is refused.
+func ReadResult(file string) (*Result, error) { return report.Read(file) }
+
 // Exit codes of a run.
 const (
 	Met     = report.Met     // some model of each class does all that is asked

@@ -1,9 +1,7 @@
 package loadtest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"strings"
@@ -98,10 +96,7 @@ func TestStoreThatIsLost(t *testing.T) {
 	if !strings.Contains(err.Error(), "could be removed from other:, where there may be still load_") {
 		t.Errorf("it is not told what is left: %v", err)
 	}
-	var out bytes.Buffer
-	if err := result.WriteJSON(&out); err != nil || !json.Valid(out.Bytes()) {
-		t.Errorf("the result cannot be written: %v", err)
-	}
+	checkReport(t, result)
 }
 
 // A store that is lost before anything was measured gives no table.
@@ -111,9 +106,7 @@ func TestStoreThatIsLostAtOnce(t *testing.T) {
 	if !errors.As(err, &lost) || result == nil || !strings.Contains(result.Text, "Nothing was measured before.") || strings.Contains(result.Text, "CPU/op") {
 		t.Errorf("%v, %+v; want that nothing was measured", err, result)
 	}
-	if err := result.WriteJSON(&bytes.Buffer{}); err != nil {
-		t.Error(err)
-	}
+	checkReport(t, result)
 }
 
 // A store that fails now and then is not lost.

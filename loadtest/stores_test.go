@@ -48,6 +48,7 @@ func TestTwoClassesInOneRun(t *testing.T) {
 	}
 	one.check(t)
 	other.check(t)
+	checkReport(t, result)
 	if len(result.Candidates) != 6 || len(result.Verdicts) != 2 || result.Compared == 0 {
 		t.Fatalf("%d candidates, %d verdicts, %d calls compared", len(result.Candidates), len(result.Verdicts), result.Compared)
 	}

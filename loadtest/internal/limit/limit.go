@@ -20,4 +20,4 @@ const LeastRounds = 4
 const LeastBacklog = 5
 
 // MaxResult is how many bytes a result file has at most.
-const MaxResult = 256 << 20
+const MaxResult = 64 << 20

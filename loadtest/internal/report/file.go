@@ -9,6 +9,13 @@ import (
 	"path/filepath"
 )
 
+// WriteText writes the text report with the name of the file that has the result, and the command that
+// repeats the run.
+func (r *Result) WriteText(w io.Writer, file string) error {
+	_, err := fmt.Fprintf(w, "%s\n  result  %s\n  again   %s\n", r.Text, printable(file), printable(r.Again))
+	return err
+}
+
 // WriteJSON writes the result.
 func (r *Result) WriteJSON(w io.Writer) error {
 	e := json.NewEncoder(w)

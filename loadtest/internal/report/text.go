@@ -21,15 +21,19 @@ const (
 	shownTables = 3 // queries that get a table: those that decide
 )
 
-// text returns the report. A control character, which an error of a store may have, is shown as a dot.
 func (p *page) text() string {
 	p.write()
+	return printable(p.b.String())
+}
+
+// printable returns text with dots for control characters, which an error of a store may have.
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && unicode.IsControl(r) {
 			return '·'
 		}
 		return r
-	}, p.b.String())
+	}, text)
 }
 
 func (p *page) write() {
