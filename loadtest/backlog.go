@@ -3,7 +3,7 @@ package loadtest
 import (
 	"time"
 
-	"github.com/polystore/polystore/loadtest/internal/report"
+	"github.com/polystore/polystore/loadtest/report"
 )
 
 // backlog notes how the store kept up with the clock in the last round. An operation waits from

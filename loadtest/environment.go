@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 
-	"github.com/polystore/polystore/loadtest/internal/report"
+	"github.com/polystore/polystore/loadtest/report"
 )
 
 func environment() report.Environment {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/polystore/polystore/loadtest/internal/report"
+	"github.com/polystore/polystore/loadtest/report"
 )
 
 // spans are the response and service times of a query in a round, sorted.

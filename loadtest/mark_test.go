@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polystore/polystore/loadtest/internal/report"
+	"github.com/polystore/polystore/loadtest/report"
 )
 
 func TestMark(t *testing.T) {

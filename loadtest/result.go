@@ -5,7 +5,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/polystore/polystore/loadtest/internal/report"
+	"github.com/polystore/polystore/loadtest/report"
 )
 
 // result judges what was measured. With a store that was lost there is no verdict.

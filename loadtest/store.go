@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
-	"github.com/polystore/polystore/loadtest/internal/report"
+	"github.com/polystore/polystore/loadtest/report"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )

@@ -24,7 +24,7 @@ var rules = []rule{
 	{`^backends/cassandra$`, `^(repo/driver|internal/backend(/tagged)?)$`, `^github\.com/apache/cassandra-gocql-driver/v2`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
 	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
-	{`^loadtest(/internal/.+)?$`, `^(repo|repo/driver|internal/.+|loadtest/internal/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/perf/benchmath|golang\.org/x/sys/unix)$`},
+	{`^loadtest(/report)?$`, `^(repo|repo/driver|internal/.+|loadtest/report)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/perf/benchmath|golang\.org/x/sys/unix)$`},
 	{`^cmd/polystore$`, `^(repo|repo/driver|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
 	{`^docs/tiny$`, `^repo/driver$`, ``},
 	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},

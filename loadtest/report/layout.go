@@ -8,7 +8,7 @@ import (
 // table writes rows below each other: names to the left, numbers to the right, and
 // notes behind them. A column without a title is left out. A title that makes the
 // table wider than a page gets a line of its own.
-func (s *page) table(rows [][]string) {
+func (p *page) table(rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -21,7 +21,7 @@ func (s *page) table(rows [][]string) {
 		total += w + 3
 	}
 	if total > width {
-		s.b.WriteString("  " + rows[0][0] + "\n")
+		p.b.WriteString("  " + rows[0][0] + "\n")
 		rows[0][0], widths[0] = "", 0
 		for _, row := range rows {
 			widths[0] = max(widths[0], utf8.RuneCountInString(row[0]))
@@ -34,9 +34,9 @@ func (s *page) table(rows [][]string) {
 				line += "   " + padded(row[i], widths[i])
 			}
 		}
-		s.b.WriteString(strings.TrimRight(line+"   "+row[last], " ") + "\n")
+		p.b.WriteString(strings.TrimRight(line+"   "+row[last], " ") + "\n")
 	}
-	s.b.WriteString("\n")
+	p.b.WriteString("\n")
 }
 
 // padded returns text with spaces before it or, for a negative width, behind.
@@ -49,9 +49,9 @@ func padded(text string, width int) string {
 }
 
 // paragraph writes text in lines that fit the page.
-func (s *page) paragraph(text string) {
+func (p *page) paragraph(text string) {
 	for _, line := range wrapped(text, width-2) {
-		s.b.WriteString("  " + line + "\n")
+		p.b.WriteString("  " + line + "\n")
 	}
 }
 
