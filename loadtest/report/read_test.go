@@ -195,7 +195,7 @@ func TestMutatedResults(t *testing.T) {
 	}
 	refused, read := 0, 0
 	for _, path := range paths(root, "") {
-		for _, value := range []any{nil, -1, 1 << 62, "x", []any{}} {
+		for _, value := range []any{nil, -1, int64(1) << 62, "x", []any{}} {
 			if r, err := parse(mutated(t, body, path, value)); err == nil {
 				read++
 			} else if refused++; r != nil || err.Error() == "" {
