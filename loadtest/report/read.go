@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func parse(body []byte) (*Result, error) {
 		return nil, fmt.Errorf("is no result of polystore load, as it has no number of a format; %s", which)
 	case format != Format:
 		return nil, fmt.Errorf("has format %v, and this version of polystore reads format %d; repeat the run, read the file by the version that wrote it (%s), or see its field text",
-			format, Format, printable(head.Environment.Program))
+			format, Format, cmp.Or(printable(head.Environment.Program), "it does not say which"))
 	}
 	if what := absent(raw, reflect.TypeFor[Result](), ""); what != "" {
 		return nil, fmt.Errorf("has no %s; %s", what, repeat)

@@ -69,6 +69,7 @@ func TestFilesThatAreNoResults(t *testing.T) {
 		{body, "null", "has no number of a format", which},
 		{body, `{"format": "two"}`, "has no number of a format", which},
 		{body, `{"format": 1, "text": "x", "environment": {"program": "v1.2"}}`, "has format 1, and this version of polystore reads format 2", "by the version that wrote it (v1.2), or see its field text"},
+		{body, `{"format": 1}`, "has format 1, and this version of polystore reads format 2", "by the version that wrote it (it does not say which)"},
 		{`"format": 2`, `"format": 3`, "has format 3", "repeat the run"},
 		{`"format": 2`, `"format": 1e999`, "cannot", "result"},
 		{body, body[:len(body)/2], "ends in the middle", damaged},
