@@ -12,6 +12,7 @@ import (
 
 	"github.com/polystore/polystore/backends"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // A subject is a store that is measured, with its two collections.
@@ -19,6 +20,7 @@ type subject struct {
 	name     string
 	space    string // begins the names of its collections
 	store    *repo.Store
+	rests    time.Duration // between deletes and upkeep
 	later    *repo.Store // the same, by a clock that is so far ahead that all tombstones are old
 	posts    *repo.Repo[post]
 	events   *repo.Repo[event]
@@ -34,6 +36,10 @@ const (
 	dropTime = 5 * time.Minute
 )
 
+// rest is how long a sweep leaves alone what was deleted, and some more: Cassandra's removes whole ranges
+// of what is older, and before that one row at a time. In service tombstones are days old.
+const rest = 11 * time.Minute
+
 // measure measures one store at all sizes, and removes what it put there.
 func measure(ctx context.Context, url string, o *options, progress io.Writer) (r *report, err error) {
 	d, err := backends.OpenDriver(ctx, url)
@@ -42,6 +48,9 @@ func measure(ctx context.Context, url string, o *options, progress io.Writer) (r
 	}
 	s := &subject{name: d.Facts().Name, store: repo.NewStore(d, nil), progress: progress}
 	s.later = repo.NewStore(d, &repo.Options{Now: func() time.Time { return time.Now().Add(ahead) }})
+	if _, sweeps := d.(driver.Sweeper); sweeps {
+		s.rests = rest
+	}
 	s.space = "growth_" + strings.ToLower(rand.Text()[:8]) + "_"
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropTime)
@@ -175,12 +184,26 @@ func (s *subject) trimEvents(ctx context.Context, n, calls int) error {
 	return errors.Join(
 		s.rate("delete the older half", func() (int, error) { return gone, s.deleteUpTo(ctx, n/2) }),
 		oldest("oldest 20 then"),
+		s.pause(ctx),
 		s.rate("tombstones removed", func() (int, error) {
 			done, err := later.Maintain(ctx)
 			return done.Dead, err // 0 where deletes leave none, or they go by themselves
 		}),
 		oldest("oldest 20 after that"),
 	)
+}
+
+// pause lets what was deleted grow old.
+func (s *subject) pause(ctx context.Context) error {
+	if s.rests > 0 {
+		fmt.Fprintf(s.progress, "%s: %s pass before tombstones are removed\n", s.name, s.rests)
+	}
+	select {
+	case <-time.After(s.rests):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // deleteTogether is how many events go by one commit.
