@@ -21,7 +21,7 @@ type subject struct {
 	space    string // begins the names of its collections
 	store    *repo.Store
 	rests    time.Duration // between deletes and upkeep
-	later    *repo.Store // the same, by a clock that is so far ahead that all tombstones are old
+	later    *repo.Store   // the same, by a clock that is so far ahead that all tombstones are old
 	posts    *repo.Repo[post]
 	events   *repo.Repo[event]
 	made     int // posts
