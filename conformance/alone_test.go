@@ -121,7 +121,8 @@ func observed(ctx context.Context, e *env) {
 	events = nil
 	it := e.item("a")
 	e.ok("insert", items.Insert(ctx, &it))
-	e.is("insert of a taken key", items.Insert(ctx, &it), repo.ErrExists)
+	taken := e.item("a")
+	e.is("insert of a taken key", items.Insert(ctx, &taken), repo.ErrExists)
 	_, err = items.Get(ctx, e.itemKey("a"))
 	e.ok("get", err)
 	_, _, err = items.GetMany(ctx, []repo.Key{e.itemKey("a"), e.itemKey("b"), e.itemKey("c")})

@@ -28,6 +28,7 @@ func blindFaults() map[string]fault {
 		grouped("records and fields", map[string]fault{
 			"long lists":        valueFault(countedIn16Bits),
 			"pages of the dead": emptyPageIsTheEnd,
+			"sweep":             func(b *broken) { b.swept = func(op *driver.Op) { op.If = driver.Any } },
 			"retention":         forgetsTheRevived,
 		}),
 		grouped("conditions", map[string]fault{

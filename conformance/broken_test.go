@@ -31,6 +31,7 @@ type broken struct {
 	attach func(ctx context.Context, tables []*driver.Table) error
 	drop   func(ctx context.Context, tables []*driver.Table) error
 	count  func(ctx context.Context, s driver.Span) (int, error)
+	swept  func(op *driver.Op) // of what a sweep does
 	size   func(ctx context.Context, t *driver.Table) (int64, error)
 	close  func() error
 	entry  func(key, text string) string // of entries of the catalog on their way out
@@ -90,6 +91,35 @@ func (b *broken) Commit(ctx context.Context, token driver.Token, ops []driver.Op
 		return b.answer(token, ops, refusal, err)
 	}
 	return refusal, err
+}
+
+// Sweep removes what is dead by commits.
+func (b *broken) Sweep(ctx context.Context, t *driver.Table, mark string, old func(*driver.Row) bool) (s driver.Swept, err error) {
+	for chunk, err := range b.Store.Walk(ctx, t, mark) {
+		if err != nil {
+			return driver.Swept{}, err
+		}
+		s.Mark = chunk.Mark
+		for _, row := range chunk.Rows {
+			if !row.Dead || !old(&row) {
+				s.Rows = append(s.Rows, row)
+				continue
+			}
+			op := driver.Op{Do: driver.Delete, Table: t, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Key: row.Key}}
+			if b.swept != nil {
+				b.swept(&op)
+			}
+			refusal, err := b.Store.Commit(ctx, driver.NewToken(), []driver.Op{op})
+			if err != nil {
+				return driver.Swept{}, err
+			}
+			if refusal == nil {
+				s.Dead++
+			}
+		}
+		break
+	}
+	return s, nil
 }
 
 func (b *broken) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {

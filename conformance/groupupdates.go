@@ -139,6 +139,9 @@ func (e *env) inPlaceOfOldest(ctx context.Context, it item) error {
 	if err != nil {
 		return err
 	}
+	if len(list) == 0 {
+		return errors.New("where there is no room for more, no record is found")
+	}
 	g := e.items(ctx).Group()
 	g.Delete(e.itemKey(list[0].ID), repo.IfExists())
 	g.Insert(&it)

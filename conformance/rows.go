@@ -21,6 +21,7 @@ func rowRules() []rule {
 		{name: "dead", sentence: "A dead row is read by key and by a walk, and marked; it is no row of a range, and is not counted.", check: deadIsData},
 		{name: "retention", sentence: "A dead row of a table with a Retention stays for that long after it was put or fenced, and one that is put to life again for good.", check: retention},
 		{name: "pages of the dead", sentence: "Thousands of dead rows end neither a range nor a count before the live ones behind them.", check: pagesOfDead},
+		{name: "sweep", sentence: "A sweep removes dead records that are old, each unless it has changed since it was read, and lists the others.", check: sweep},
 		{name: "note", sentence: "A store returns Note as it was written.", check: note},
 		{name: "keys of rows", sentence: "Range yields rows with their Key.", check: keysOfRows},
 		{name: "whole puts", sentence: "Put writes the whole row; what was there before is gone.", check: wholePut},

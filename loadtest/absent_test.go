@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -19,7 +20,7 @@ func TestNilArguments(t *testing.T) {
 	empty, pointer := good, good
 	empty.Open = func(context.Context, string) (driver.Store, error) { return nil, nil }
 	pointer.Open = func(context.Context, string) (driver.Store, error) { return store, nil }
-	w := &Workload{Rate: 100, Rounds: 1, Round: minRound}
+	w := &Workload{Rate: 100, Rounds: 1, Round: limit.MinRound}
 	run := func(ctx context.Context, w *Workload, opts Options) error { _, err := Run(ctx, w, opts); return err }
 	tell := func(string) {}
 	for _, tt := range []struct {

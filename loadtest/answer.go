@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -77,7 +78,7 @@ func differ(k *call, a, b reply) string {
 	case a.outcome != b.outcome:
 		return fmt.Sprintf("one ends with %q, the other with %q", ending(a), ending(b))
 	case a.n != b.n:
-		return fmt.Sprintf("one finds %s, the other %d", plural(a.n, "record"), b.n) + onlyIn(k, a, b)
+		return fmt.Sprintf("one finds %s, the other %d", format.Plural(a.n, "record"), b.n) + onlyIn(k, a, b)
 	case len(a.records) == 0:
 		return ""
 	}

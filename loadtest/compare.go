@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/format"
 )
 
 const (
@@ -145,7 +147,7 @@ func (cp *comparison) contents(ctx context.Context) error {
 				first = got
 			} else if got != first {
 				return &WrongAnswers{fmt.Sprintf("after the same writes, collection %s has %s in %s, and %s in %s, and they are not all the same",
-					col.schema.Collection, plural(first.n, "record"), cp.candidates[0].label, showCount(got.n), c.label)}
+					col.schema.Collection, format.Plural(first.n, "record"), cp.candidates[0].label, format.Count(got.n), c.label)}
 			}
 		}
 	}
@@ -162,7 +164,7 @@ func (c *candidate) verify(ctx context.Context) error {
 		for _, rep := range reports {
 			if !rep.Clean() {
 				return &WrongAnswers{fmt.Sprintf("after the run index %s of %s does not agree with its records: %s missing, %s that should not be there; %s",
-					rep.Index, c.label, plural(rep.Missing, "row"), showCount(rep.Stale), rep.Samples[0])}
+					rep.Index, c.label, format.Plural(rep.Missing, "row"), format.Count(rep.Stale), rep.Samples[0])}
 			}
 		}
 	}

@@ -17,13 +17,6 @@ type cost struct {
 	client, server        time.Duration
 }
 
-// cpu returns all processor time that is known.
-func (c cost) cpu() time.Duration { return c.client + c.server }
-
-func (c cost) plus(d cost) cost {
-	return cost{c.trips + d.trips, c.requests + d.requests, c.rows + d.rows, c.client + d.client, c.server + d.server}
-}
-
 // each returns the cost of one of n operations.
 func (c cost) each(n int) costEach {
 	f := float64(max(n, 1))
@@ -37,6 +30,7 @@ type costEach struct {
 	client, server        time.Duration
 }
 
+// cpu returns all processor time that is known.
 func (c costEach) cpu() time.Duration { return c.client + c.server }
 
 func (s *store) observe(e repo.Event) {

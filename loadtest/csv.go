@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/polystore/polystore/loadtest/internal/format"
 )
 
 // csvRows yields the rows of a file whose first line names the fields. An empty
@@ -84,7 +86,7 @@ func (f *rowFile) csvRow(line int, fields, cells []string) (record map[string]an
 	}
 	if len(cells) != len(fields) {
 		f.fault(line, 0, source, "the row has %s, and the first line names %d; put a field with %q or a line end in it in quotes",
-			plural(len(cells), "field"), len(fields), string(f.src.separator))
+			format.Plural(len(cells), "field"), len(fields), string(f.src.separator))
 		return nil, false
 	}
 	before := len(f.faults)

@@ -60,7 +60,7 @@ func TestOperationsThatDoNothing(t *testing.T) {
 		words := strings.Join(strings.Fields(result.Text), " ")
 		for _, want := range tt.wants {
 			if !strings.Contains(words, want) {
-				t.Errorf("%s: the screen has no %q:\n%s", name, want, result.Text)
+				t.Errorf("%s: the text has no %q:\n%s", name, want, result.Text)
 			}
 		}
 		if result.Exit != tt.exit || strings.Contains(words, "no effect") != (result.Candidates[0].Queries[0].NoEffect+result.Candidates[0].Queries[1].NoEffect > 0) {

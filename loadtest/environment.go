@@ -6,22 +6,12 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/polystore/polystore/loadtest/report"
 )
 
-// An Environment is the machine and program of a run.
-type Environment struct {
-	OS         string `json:"os"`
-	Arch       string `json:"arch"`
-	Kernel     string `json:"kernel,omitempty"`
-	CPU        string `json:"cpu,omitempty"`
-	CPUs       int    `json:"cpus"`
-	GOMAXPROCS int    `json:"gomaxprocs"`
-	Go         string `json:"go"`
-	Program    string `json:"program"` // version, and revision where it is known
-}
-
-func environment() Environment {
-	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
+func environment() report.Environment {
+	e := report.Environment{OS: runtime.GOOS, Arch: runtime.GOARCH, CPUs: runtime.NumCPU(), GOMAXPROCS: runtime.GOMAXPROCS(0),
 		Go: runtime.Version(), Program: Version()}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		e.Kernel = strings.TrimSpace(string(text))

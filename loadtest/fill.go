@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -26,7 +27,7 @@ func (c *candidate) fill(ctx context.Context, w *Workload, data []*table, p *pro
 			return 0, cmp.Or(ctx.Err(), col.refused(w, lines, err)) // interrupted is nobody's fault
 		}
 		if n != data[col.at].n {
-			return 0, fmt.Errorf("load %s: %s loaded where %s were read before; the data changed meanwhile", col.schema.Collection, plural(n, "record"), showCount(data[col.at].n))
+			return 0, fmt.Errorf("load %s: %s loaded where %s were read before; the data changed meanwhile", col.schema.Collection, format.Plural(n, "record"), format.Count(data[col.at].n))
 		}
 	}
 	return time.Since(began), nil

@@ -179,10 +179,9 @@ func TestRoundIsCutOff(t *testing.T) {
 		if took > 4*time.Second {
 			t.Errorf("the round took %v, want 3 s", took)
 		}
-		r := &round{ops: 1000}
-		r.count(b, []*query{{}})
-		if r.unfinished < 990 || !r.saturated() || r.queries[0].calls != 1000 {
-			t.Errorf("%d unfinished, backlog %d, %d counted; want nearly all, and 1000", r.unfinished, r.backlog, r.queries[0].calls)
+		r := b.result([]*query{{}})
+		if r.Unfinished < 990 || !hopeless(r) || r.Queries[0].Calls != 1000 {
+			t.Errorf("%d unfinished, backlog %d, %d counted; want nearly all, and 1000", r.Unfinished, r.Backlog, r.Queries[0].Calls)
 		}
 	})
 }

@@ -53,8 +53,8 @@ func TestModelThatAStoreCannotHave(t *testing.T) {
 	other.check(t)
 	reason := "kind native: bare keeps no index of its own: it is bare; use kind auto"
 	want := []AbsentResult{
-		{"native on bare", "native", "other:", "posts: index by_category_created_desc: " + reason + "; and 1 more"},
-		{"one native on bare", "one native", "other:", "posts: index by_tags_created_desc: " + reason},
+		{Name: "native on bare", Model: "native", Store: "other:", Reason: "posts: index by_category_created_desc: " + reason + "; and 1 more"},
+		{Name: "one native on bare", Model: "one native", Store: "other:", Reason: "posts: index by_tags_created_desc: " + reason},
 	}
 	if diff := cmp.Diff(want, result.NotThere); diff != "" {
 		t.Errorf("not there (-want +got):\n%s", diff)
@@ -74,7 +74,7 @@ func TestModelThatAStoreCannotHave(t *testing.T) {
 	text := strings.Join(strings.Fields(result.Text), " ")
 	for _, want := range []string{"4 models on memory", "not there: native on bare: posts: index by_category_created_desc: " + reason, "6 candidates agree"} {
 		if !strings.Contains(text, want) {
-			t.Errorf("the screen has no %q:\n%s", want, result.Text)
+			t.Errorf("the text has no %q:\n%s", want, result.Text)
 		}
 	}
 }

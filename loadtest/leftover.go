@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/internal/process"
+	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -199,7 +200,7 @@ func (r *run) tellLeftovers(ctx context.Context, s *store) {
 		if why := l.underWay(time.Now()); why != "" {
 			r.progress.say("note: %s is on %s, too (%s); two at a time disturb each other", &l, s.url, why)
 		} else {
-			r.progress.say("note: %s has %s of %s, which was killed; polystore load --clean %s removes them", s.url, plural(len(l.names), "collection"), &l, s.url)
+			r.progress.say("note: %s has %s of %s, which was killed; polystore load --clean %s removes them", s.url, format.Plural(len(l.names), "collection"), &l, s.url)
 		}
 	}
 	if err != nil && ctx.Err() == nil {

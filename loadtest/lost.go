@@ -49,35 +49,6 @@ func (c *candidate) answers(ctx context.Context) error {
 	return nil
 }
 
-// troubled reports whether operations failed or were not answered.
-func (r *round) troubled() bool {
-	for _, q := range r.queries {
-		if q.outcomes[failed] > 0 {
-			return true
-		}
-	}
-	return r.unfinished > 0
-}
-
-// measured returns how many rounds of candidates count.
-func (r *run) measured() int {
-	n := 0
-	for _, c := range r.candidates {
-		n += len(c.rounds)
-	}
-	return n
-}
-
-// ended says why there is no verdict.
-func (s *screen) ended() {
-	s.paragraph(fmt.Sprintf("No verdict: %v.", s.lost))
-	if n := s.r.measured(); n > 0 {
-		s.paragraph(fmt.Sprintf("Above is what was measured before, in %s of %s.", plural(n, "round"), showCount(s.r.w.Rounds*len(s.r.candidates))))
-	} else {
-		s.paragraph("Nothing was measured before.")
-	}
-}
-
 const cleanTime = time.Minute // for each store
 
 // close removes what the run put into the stores, all at once, and closes them.

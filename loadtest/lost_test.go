@@ -1,15 +1,12 @@
 package loadtest
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -88,21 +85,18 @@ func TestStoreThatIsLost(t *testing.T) {
 	}
 	for _, want := range []string{"1 of 3 rounds", "No verdict: other: stopped answering", "what was measured before, in "} {
 		if !strings.Contains(result.Text, want) {
-			t.Errorf("the screen has no %q:\n%s", want, result.Text)
+			t.Errorf("the text has no %q:\n%s", want, result.Text)
 		}
 	}
 	for _, never := range []string{"Take ", "indexes        agree", "VALID"} {
 		if strings.Contains(result.Text, never) {
-			t.Errorf("the screen has %q:\n%s", never, result.Text)
+			t.Errorf("the text has %q:\n%s", never, result.Text)
 		}
 	}
 	if !strings.Contains(err.Error(), "could be removed from other:, where there may be still load_") {
 		t.Errorf("it is not told what is left: %v", err)
 	}
-	var out bytes.Buffer
-	if err := result.WriteJSON(&out); err != nil || !json.Valid(out.Bytes()) {
-		t.Errorf("the result cannot be written: %v", err)
-	}
+	checkReport(t, result)
 }
 
 // A store that is lost before anything was measured gives no table.
@@ -112,9 +106,7 @@ func TestStoreThatIsLostAtOnce(t *testing.T) {
 	if !errors.As(err, &lost) || result == nil || !strings.Contains(result.Text, "Nothing was measured before.") || strings.Contains(result.Text, "CPU/op") {
 		t.Errorf("%v, %+v; want that nothing was measured", err, result)
 	}
-	if err := result.WriteJSON(&bytes.Buffer{}); err != nil {
-		t.Error(err)
-	}
+	checkReport(t, result)
 }
 
 // A store that fails now and then is not lost.
@@ -147,21 +139,4 @@ func (s *flaky) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 		return driver.ErrUnavailable
 	}
 	return s.dying.Get(ctx, t, keys, mask, rows)
-}
-
-// What a lost store was not asked any more is neither missed nor took no time.
-func TestWhatWasNotMeasuredIsNotMissed(t *testing.T) {
-	w := mustParse(t, small)
-	some := made{"some", driver.Power, fast, 0, 10 * time.Microsecond, 100, 0}.candidate(w)
-	none := newCandidate(w, some.store, &model{name: "none"}, "")
-	none.scans = make([]bool, len(w.queries))
-	none.judge(w)
-	list := []*candidate{some, none}
-	r := &run{w: w, candidates: list, data: []*table{{n: 10}}, stores: []*store{some.store}}
-	for _, lost := range []*StoreLost{nil, {Store: "made:", When: "in round 1", Err: driver.ErrUnavailable}} {
-		text := strings.Join(strings.Fields((&screen{r: r, verdicts: decide(list), lost: lost}).text()), " ")
-		if strings.Contains(text, "not enough calls") != (lost == nil) || !strings.Contains(text, "none – –") {
-			t.Errorf("lost %v:\n%s", lost, text)
-		}
-	}
 }

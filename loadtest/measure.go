@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/report"
 )
 
 // The times that are kept of each query, as indexes of spectra.
@@ -36,34 +39,6 @@ func (s spectra) record(x *sample) {
 	for i, v := range [kindsOfTime]int64{x.lag, x.wait, x.service, x.response()} {
 		_ = s[i].RecordValue(min(max(v, 0), longestTime)) // never out of range
 	}
-}
-
-// A round is what one round of a candidate gave.
-type round struct {
-	number     int
-	ops        int
-	took       time.Duration
-	spent      cost
-	backlog    backlog
-	stall      stall
-	lag        time.Duration // 99th percentile
-	unfinished int
-	heap       uint64 // bytes after the round, collected
-	queries    []roundQuery
-}
-
-// A roundQuery is what one round gave for one query.
-type roundQuery struct {
-	outcomes [unfinished + 1]int
-	work     time.Duration // median of wait and service together
-	calls    int64
-	p50, p99 mark
-	marks    []mark // by objective
-	response string // times, encoded: a histogram kept for each round would be memory that grows
-}
-
-func (r *round) cpuPerOp() float64 {
-	return float64(r.spent.cpu()) / float64(max(r.ops-r.unfinished, 1))
 }
 
 // A measurement runs the rounds of all candidates.
@@ -106,24 +81,24 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 	if number == 0 {
 		n = max(n/2, 1) // to warm up
 	}
-	calls := m.stream.mixed("round "+showCount(number), n, m.first)
+	calls := m.stream.mixed("round "+format.Count(number), n, m.first)
 	m.stream.follow(calls)
 	m.first += n
 	for _, i := range perm {
 		c := m.candidates[i]
-		if c.hopeless() {
+		if report.Hopeless(c.rounds) {
 			continue
 		}
 		m.progress.status("round %d of %d: %s", number, m.w.Rounds, c.label)
 		r, err := m.round(ctx, c, calls)
-		if err == nil && r.troubled() {
+		if err == nil && r.Failed+r.Unfinished > 0 {
 			err = c.answers(ctx)
 		}
 		if err := c.store.lostIn(ctx, fmt.Sprintf("in round %d of %d", number, m.w.Rounds), err); err != nil {
 			return err
 		}
-		if r.number = number; number > 0 {
-			c.rounds = append(c.rounds, r)
+		if r.Number = number; number > 0 {
+			c.rounds = append(c.rounds, *r)
 			m.keep(c)
 		}
 	}
@@ -131,15 +106,14 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 }
 
 // round sends the calls to a candidate at the rate.
-func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*round, error) {
+func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*report.RoundResult, error) {
 	runtime.GC() // every round begins alike
 	m.bench.shares = c.store.inProcess()
 	before, err := c.store.begin(ctx)
 	if err != nil {
 		return nil, err
 	}
-	r := &round{ops: len(calls)}
-	r.took = m.bench.run(ctx, len(calls), func(ctx context.Context, i int) (int, outcome) {
+	took := m.bench.run(ctx, len(calls), func(ctx context.Context, i int) (int, outcome) {
 		a, err := c.do(ctx, &calls[i], false)
 		o := calls[i].effect(a, outcomeOf(ctx, err))
 		if o == failed {
@@ -147,9 +121,11 @@ func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*r
 		}
 		return calls[i].at, o
 	})
-	r.spent, err = c.store.since(ctx, before)
-	r.count(&m.bench, m.w.queries)
-	r.heap = heapBytes()
+	spent, err := c.store.since(ctx, before)
+	r := m.bench.result(m.w.queries)
+	r.Took, r.CPU, r.ServerCPU = took, spent.client, spent.server
+	r.Trips, r.Requests, r.Rows = spent.trips, spent.requests, spent.rows
+	r.Heap = heapBytes()
 	return r, err
 }
 
@@ -161,44 +137,52 @@ func heapBytes() uint64 {
 	return s.HeapAlloc
 }
 
-// count takes the samples of a round.
-func (r *round) count(b *bench, queries []*query) {
-	r.queries = make([]roundQuery, len(queries))
-	r.backlog, r.stall = b.backlog(), b.stall()
+// result sums up the samples of the last round.
+func (b *bench) result(queries []*query) *report.RoundResult {
+	r := &report.RoundResult{Ops: len(b.samples), Queries: make([]report.RoundQuery, len(queries))}
+	b.backlog(r)
+	stall := b.stall()
+	r.Stall, r.Stalled = stall.took, stall.waiting
 	work, times, lag := make([][]int64, len(queries)), make([]spans, len(queries)), make([]int64, len(b.samples))
 	for i := range b.samples {
 		s := &b.samples[i]
-		q := &r.queries[s.at]
-		q.outcomes[s.outcome]++
-		q.calls++
 		work[s.at] = append(work[s.at], s.wait+s.service)
 		times[s.at].add(s)
 		lag[i] = s.lag
-		if s.outcome == unfinished {
-			r.unfinished++
+		switch s.outcome {
+		case failed:
+			r.Failed++
+		case unfinished:
+			r.Unfinished++
 		}
 	}
 	slices.Sort(lag)
-	r.lag = time.Duration(lag[(len(lag)*99+99)/100-1])
+	r.Lag = time.Duration(lag[(len(lag)*99+99)/100-1])
 	h := hdrhistogram.New(1000, longestTime, 3)
-	for at, list := range work {
-		if len(list) == 0 {
-			continue
+	for at, q := range queries {
+		slices.Sort(work[at])
+		r.Queries[at] = times[at].result(q, h)
+		if n := len(work[at]); n > 0 {
+			r.Queries[at].Work = time.Duration(work[at][n/2])
 		}
-		slices.Sort(list)
-		times[at].sort()
-		q := &r.queries[at]
-		q.work = time.Duration(list[len(list)/2])
-		q.p50, q.p99 = times[at].mark(50, 0), times[at].mark(99, 0)
-		for _, o := range queries[at].objectives {
-			q.marks = append(q.marks, times[at].mark(o.percentile, o.bound))
-		}
-		h.Reset()
-		for _, x := range times[at].response {
-			_ = h.RecordValue(min(max(x, 0), longestTime)) // never out of range
-		}
-		q.response = encoded(h)
 	}
+	return r
+}
+
+// result sums up the times of a query in a round. The histogram is for its use; one that was kept for
+// each round would be memory that grows.
+func (t *spans) result(q *query, h *hdrhistogram.Histogram) report.RoundQuery {
+	t.sort()
+	r := report.RoundQuery{Name: q.name, Calls: int64(len(t.response)), P50: t.mark(50, 0), P99: t.mark(99, 0)}
+	for _, o := range q.objectives {
+		r.Objectives = append(r.Objectives, t.mark(o.percentile, o.bound))
+	}
+	h.Reset()
+	for _, x := range t.response {
+		_ = h.RecordValue(min(max(x, 0), longestTime)) // never out of range
+	}
+	r.Response = encoded(h)
+	return r
 }
 
 // keep adds the samples of the round to the candidate's histograms.
@@ -207,6 +191,7 @@ func (m *measurement) keep(c *candidate) {
 		s := &m.bench.samples[i]
 		c.spectra[s.at].record(s)
 		c.all.record(s)
+		c.outcomes[s.at][s.outcome]++
 		if cut := time.Duration(s.response()); s.outcome == unfinished && (c.cuts[s.at] == 0 || cut < c.cuts[s.at]) {
 			c.cuts[s.at] = cut
 		}

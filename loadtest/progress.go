@@ -5,6 +5,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/format"
 )
 
 // A progress tells people what is going on: one line that changes on a terminal,
@@ -60,11 +62,11 @@ func (s *step) add(n int) {
 func (s *step) line(now time.Time) string {
 	took := now.Sub(s.began).Seconds()
 	rate := float64(s.n) / max(took, 1e-9)
-	text := fmt.Sprintf("%s: %s", s.what, showCount(s.n))
+	text := fmt.Sprintf("%s: %s", s.what, format.Count(s.n))
 	if s.total > 0 {
-		text += " of " + showCount(s.total)
+		text += " of " + format.Count(s.total)
 	}
-	text += fmt.Sprintf(" %s, %s/s", s.unit, showCount(int(rate)))
+	text += fmt.Sprintf(" %s, %s/s", s.unit, format.Count(int(rate)))
 	if left := float64(s.total-s.n) / max(rate, 1e-9); s.total > 0 && left >= 1 {
 		text += fmt.Sprintf(", %s left", time.Duration(left*float64(time.Second)).Round(time.Second))
 	}
@@ -77,7 +79,7 @@ func (s *step) end() {
 		return
 	}
 	took := time.Since(s.began)
-	text := fmt.Sprintf("%s: %s %s in %s", s.what, showCount(s.n), s.unit, took.Round(10*time.Millisecond))
+	text := fmt.Sprintf("%s: %s %s in %s", s.what, format.Count(s.n), s.unit, took.Round(10*time.Millisecond))
 	s.p.show("")
 	fmt.Fprintln(s.p.w, text)
 }

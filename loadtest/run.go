@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -177,8 +178,8 @@ func (r *run) compare(ctx context.Context, s *stream) error {
 }
 
 func (r *run) measure(ctx context.Context, s *stream) error {
-	r.progress.say("measure %s: %s a second, %d rounds of %v each, about %v", plural(len(r.candidates), "candidate"),
-		showCount(r.w.Rate), r.w.Rounds, r.w.Round, (time.Duration(len(r.candidates)) * (r.w.Round*time.Duration(r.w.Rounds) + r.w.Round/2)).Round(time.Second))
+	r.progress.say("measure %s: %s a second, %d rounds of %v each, about %v", format.Plural(len(r.candidates), "candidate"),
+		format.Count(r.w.Rate), r.w.Rounds, r.w.Round, (time.Duration(len(r.candidates)) * (r.w.Round*time.Duration(r.w.Rounds) + r.w.Round/2)).Round(time.Second))
 	m := &measurement{w: r.w, stream: s, candidates: r.candidates, progress: r.progress}
 	m.bench.clock = r.opts.clock
 	return m.run(ctx)
@@ -186,7 +187,7 @@ func (r *run) measure(ctx context.Context, s *stream) error {
 
 // verify looks at the indexes of all candidates at once: most of it is waiting for stores.
 func (r *run) verify(ctx context.Context, _ *stream) error {
-	r.progress.say("verify the indexes of %s against their records", plural(len(r.candidates), "candidate"))
+	r.progress.say("verify the indexes of %s against their records", format.Plural(len(r.candidates), "candidate"))
 	errs := make([]error, len(r.candidates))
 	var all sync.WaitGroup
 	for i, c := range r.candidates {

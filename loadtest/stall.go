@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // A stall is the longest time in a round in which the store answered nothing although
@@ -17,10 +19,6 @@ const (
 	stallTime  = 250 * time.Millisecond // shorter ones are not told
 	stallTimes = 20                     // a stall takes so many times what operations take beside it
 )
-
-func (s stall) is() bool { return s.took > 0 }
-
-func (r *round) stalled() bool { return r.stall.is() }
 
 // An interval is when an operation was released, begun and ended.
 type interval struct {
@@ -50,7 +48,7 @@ func (b *bench) stall() stall {
 			found.waiting++
 		}
 	}
-	if len(beside) < leastBacklog || found.waiting < leastBacklog || 2*lag > int64(found.took) {
+	if len(beside) < limit.LeastBacklog || found.waiting < limit.LeastBacklog || 2*lag > int64(found.took) {
 		return stall{} // the whole round was like that, hardly anybody noticed, or this process stood still
 	}
 	slices.Sort(beside)

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/report"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -76,14 +78,12 @@ type candidate struct {
 	records int64   // bytes; -1 when the store does not say
 	indexes int64   // bytes
 	probes  []probe // by query
-	rounds  []*round
+	rounds  []report.RoundResult
 	spectra []spectra       // by query
 	all     spectra         // of all queries together
 	cuts    []time.Duration // by query: the least response of a call that was cut off, 0 if none was
 
-	objectives []judgedObjective
-	idles      []effect // of the queries whose calls do nothing as a rule
-	state      string
+	outcomes [][unfinished + 1]int // by query: how many calls ended so
 
 	mu       sync.Mutex
 	failures int
@@ -104,8 +104,10 @@ func (c *candidate) note(k *call, err error) {
 func newCandidate(w *Workload, s *store, m *model, where string) *candidate {
 	c := &candidate{store: s, model: m, label: m.name + where, records: -1, all: newSpectra()}
 	for range w.queries {
-		c.probes, c.spectra, c.cuts = append(c.probes, probe{}), append(c.spectra, newSpectra()), append(c.cuts, 0)
+		c.spectra = append(c.spectra, newSpectra())
 	}
+	n := len(w.queries)
+	c.probes, c.cuts, c.outcomes = make([]probe, n), make([]time.Duration, n), make([][unfinished + 1]int, n)
 	return c
 }
 
@@ -123,7 +125,7 @@ func (c *candidate) missing() string {
 	case 1:
 		return reasons[0]
 	}
-	return fmt.Sprintf("%s; and %s more", reasons[0], showCount(len(reasons)-1))
+	return fmt.Sprintf("%s; and %s more", reasons[0], format.Count(len(reasons)-1))
 }
 
 // open makes the candidate's collections under names that begin with prefix. One

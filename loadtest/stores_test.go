@@ -38,7 +38,7 @@ func (s *server) CPU(context.Context) (time.Duration, error) {
 	return time.Duration(s.gets.Load()) * time.Millisecond, nil
 }
 
-// Two stores of two classes in one run: each candidate is on the screen and in the
+// Two stores of two classes in one run: each candidate is in the text and in the
 // result with its class, and each class has a verdict.
 func TestTwoClassesInOneRun(t *testing.T) {
 	one, other := newWatched(), &server{watched: newWatched(), class: driver.Process}
@@ -48,6 +48,7 @@ func TestTwoClassesInOneRun(t *testing.T) {
 	}
 	one.check(t)
 	other.check(t)
+	checkReport(t, result)
 	if len(result.Candidates) != 6 || len(result.Verdicts) != 2 || result.Compared == 0 {
 		t.Fatalf("%d candidates, %d verdicts, %d calls compared", len(result.Candidates), len(result.Verdicts), result.Compared)
 	}
@@ -69,7 +70,7 @@ func TestTwoClassesInOneRun(t *testing.T) {
 	}
 	for _, want := range []string{"on server 1.2, class process (sync some)", "6 candidates agree on", "Class process (server, sync some): ", "Class memory (memory, none): "} {
 		if !strings.Contains(result.Text, want) {
-			t.Errorf("the screen has no %q:\n%s", want, result.Text)
+			t.Errorf("the text has no %q:\n%s", want, result.Text)
 		}
 	}
 }
@@ -94,8 +95,8 @@ func TestServerTimeCounts(t *testing.T) {
 		if c := result.Candidates[1]; (c.ServerCPU > 0) == mute || (c.Rounds[0].ServerCPU > 0) == mute || c.CPUPerOp < c.ServerCPU {
 			t.Errorf("mute %t: %v an operation, of it %v the server's, %v in the round", mute, c.CPUPerOp, c.ServerCPU, c.Rounds[0].ServerCPU)
 		}
-		screen := strings.Join(strings.Fields(result.Text), " ")
-		if !strings.Contains(screen, whose) || !strings.Contains(screen, "on memory that of this process (store, callers and clock)") {
+		text := strings.Join(strings.Fields(result.Text), " ")
+		if !strings.Contains(text, whose) || !strings.Contains(text, "on memory that of this process (store, callers and clock)") {
 			t.Errorf("mute %t: it is not said whose time it is:\n%s", mute, result.Text)
 		}
 		if result.Stores[1].CPUOf != whose {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -105,8 +106,6 @@ type objective struct {
 	bound      time.Duration
 }
 
-func (o objective) String() string { return fmt.Sprintf("%s ≤ %s", o.name, showDuration(o.bound)) }
-
 // writes reports whether a query changes records.
 func (q *query) writes() bool {
 	switch q.kind {
@@ -160,9 +159,9 @@ func parseWorkload(file string, src []byte) (*Workload, error) {
 		Name:   m.text("workload"),
 		File:   file,
 		Seed:   uint64(m.integer64("seed", 1, 0, 1<<53)),
-		Rate:   m.integer("rate", 500, 1, maxRate),
-		Rounds: m.integer("rounds", 6, 1, maxRounds),
-		Round:  m.duration("round", 2*time.Second, minRound, maxRound),
+		Rate:   m.integer("rate", 500, 1, limit.MaxRate),
+		Rounds: m.integer("rounds", 6, 1, limit.MaxRounds),
+		Round:  m.duration("round", 2*time.Second, limit.MinRound, limit.MaxRound),
 		Slots:  m.integer("slots", 64, 1, 4096),
 	}
 	if w.Name == "" && !m.has("workload") {
@@ -184,28 +183,20 @@ func parseWorkload(file string, src []byte) (*Workload, error) {
 	return w, nil
 }
 
-const (
-	maxRate     = 100_000
-	maxRounds   = 100
-	minRound    = 100 * time.Millisecond
-	maxRound    = 10 * time.Minute
-	maxRoundOps = 200_000 // they are made before the round begins
-)
-
 // checkSize checks what the file or the program's flags say of the rounds.
 func (w *Workload) checkSize() error {
 	switch {
-	case w.Rate < 1 || w.Rate > maxRate:
-		return fmt.Errorf("rate is %d; want 1 to %d", w.Rate, maxRate)
+	case w.Rate < 1 || w.Rate > limit.MaxRate:
+		return fmt.Errorf("rate is %d; want 1 to %d", w.Rate, limit.MaxRate)
 	case w.Records < 0:
 		return fmt.Errorf("records is %d; want 1 or more, or 0 for all", w.Records)
-	case w.Rounds < 1 || w.Rounds > maxRounds:
-		return fmt.Errorf("rounds is %d; want 1 to %d", w.Rounds, maxRounds)
-	case w.Round < minRound || w.Round > maxRound:
-		return fmt.Errorf("round is %v; want %v to %v", w.Round, minRound, maxRound)
+	case w.Rounds < 1 || w.Rounds > limit.MaxRounds:
+		return fmt.Errorf("rounds is %d; want 1 to %d", w.Rounds, limit.MaxRounds)
+	case w.Round < limit.MinRound || w.Round > limit.MaxRound:
+		return fmt.Errorf("round is %v; want %v to %v", w.Round, limit.MinRound, limit.MaxRound)
 	}
-	if n := w.roundOps(); n < 1 || n > maxRoundOps {
-		return fmt.Errorf("a round of %v at %d/s has %d operations; want 1 to %d, so change rate or round", w.Round, w.Rate, n, maxRoundOps)
+	if n := w.roundOps(); n < 1 || n > limit.MaxRoundOps {
+		return fmt.Errorf("a round of %v at %d/s has %d operations; want 1 to %d, so change rate or round", w.Round, w.Rate, n, limit.MaxRoundOps)
 	}
 	return nil
 }

@@ -54,8 +54,9 @@ func (e *BatchError) add(failed []Failure) {
 
 const (
 	bulkSize   = 64  // records that InsertAll commits at once where the store can
-	bulkGather = 512 // records that it has at hand where one commit cannot have them all
-	bulkAtOnce = 32  // and commits that it then has under way
+	bulkGather = 512 // records that it has at hand where one commit cannot have them all, and their bytes
+	bulkBytes  = 8 << 20
+	bulkAtOnce = 32 // and commits that it then has under way
 )
 
 // InsertAll inserts records as they come from a sequence, and returns how many were
@@ -64,8 +65,11 @@ const (
 // one that fails does not keep others out, and a *BatchError says which failed and why.
 // Of two records with one key, or one unique value, the first is inserted. An error of the
 // sequence, and one of the store that is about no record, ends it: what is under way is
-// done first, and the error comes with the *BatchError of those that failed before.
-// Version fields are not filled.
+// done first, and the error comes with the *BatchError of those that failed before. Where several
+// commits are under way, the records that were inserted are then not the first of the sequence: some
+// behind the one that the error names may be, and some before it were not tried. Who inserts
+// all of them again finds what is there by ErrExists. Version fields are not filled, and a
+// record whose version field is set fails, as with [Repo.Insert]: clear it in records that were read.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
 	k := r.c.begin("insert all")
 	if ctx == nil || records == nil {
@@ -93,6 +97,7 @@ type bulk struct {
 	c       *collection
 	k       *store.Call
 	pending []bulkWrite
+	bytes   int                  // of the pending
 	values  map[uniqueValue]bool // that the pending want, as far as no commit looks after them
 	failed  []Failure            // since the last flush
 	report  BatchError
@@ -118,13 +123,14 @@ func (b *bulk) add(ctx context.Context, w bulkWrite) error {
 		most = bulkGather
 	}
 	values := b.valuesOf(&w)
+	bytes := record.BytesIn(w.Key, w.Next.Vals, w.Next.Extra)
 	shared := slices.ContainsFunc(values, func(v uniqueValue) bool { return b.values[v] })
-	if shared || len(b.pending) == most {
+	if shared || len(b.pending) == most || len(b.pending) > 0 && b.bytes+bytes > bulkBytes {
 		if err := b.flush(ctx); err != nil {
 			return err
 		}
 	}
-	b.pending = append(b.pending, w)
+	b.pending, b.bytes = append(b.pending, w), b.bytes+bytes
 	for _, v := range values {
 		if b.values == nil {
 			b.values = map[uniqueValue]bool{}
@@ -181,7 +187,8 @@ func (b *bulk) flush(ctx context.Context) error {
 	inOrder := func(a, b Failure) int { return cmp.Compare(a.Index, b.Index) }
 	slices.SortFunc(b.failed, inOrder)
 	b.report.add(b.failed)
-	b.pending, b.failed = b.pending[:0], nil
+	clear(b.pending) // what they hold may be large
+	b.pending, b.bytes, b.failed = b.pending[:0], 0, nil
 	clear(b.values)
 	slices.SortFunc(fatal, inOrder)
 	return firstOf(fatal)
@@ -319,8 +326,9 @@ func (b *bulk) end(err error) (int, error) {
 		err = fmt.Errorf("%w; before that, %w", err, batch)
 	}
 	err = b.c.end(b.k, nil, err)
-	if e, ok := errors.AsType[*Error](err); ok && batch.Inserted > 0 {
-		e.Retryable = false
+	if e, ok := errors.AsType[*Error](err); ok {
+		stays := func(f Failure) bool { return !failure.IsRetryable(f.Err) }
+		e.Retryable = e.Retryable && batch.Inserted == 0 && batch.More == 0 && !slices.ContainsFunc(batch.Failed, stays)
 	}
 	return batch.Inserted, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ type MaintainOptions struct {
 	Collections []string
 
 	// Done is called after each turn of a collection, unless it is nil. An error that names rows
-	// which cannot be dealt with leaves the others done.
+	// which cannot be dealt with leaves the others done. Done must not close the store.
 	Done func(collection string, done Reclaimed, err error)
 }
 
@@ -43,14 +44,14 @@ const (
 //
 //	go store.Maintain(ctx, &repo.MaintainOptions{Every: time.Hour})
 //
-// which returns when the context ends. Programs that share a store share the work: the store
+// which returns when the context ends or the store is closed. Programs that share a store share the work: the store
 // remembers when a collection had its turn, who is at it, and how far that one has come, so
 // that a turn that was interrupted goes on where it was, some seconds before.
 //
 // Without Every it returns the errors of all collections together. One that another program
 // is maintaining just now is ErrContention. In a loop Done is told of errors, and Options.Observe.
 func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
-	u := caretaker{of: s, me: driver.NewToken().String()}
+	u := caretaker{me: driver.NewToken().String(), missed: map[string]bool{}}
 	if opts != nil {
 		u.opts = *opts
 	}
@@ -64,10 +65,17 @@ func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
 	if u.opts.Rate == 0 {
 		u.opts.Rate = usualRate
 	}
-	u.begin()
-	defer u.end()
+	ctx, leave, err := s.handle.Background.Enter(ctx)
+	if err != nil {
+		return &Error{Op: "maintain", Err: err}
+	}
+	defer leave()
+	u.household = s.upkeep.of(s)
 	for {
 		next, err := u.pass(ctx)
+		if closed := context.Cause(ctx); err != nil && errors.Is(closed, ErrClosed) {
+			err = errors.Join(err, &Error{Op: "maintain", Err: closed})
+		}
 		if u.opts.Every == 0 || errors.Is(err, ErrClosed) {
 			return err
 		}
@@ -79,29 +87,10 @@ func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
 
 // A caretaker is a Store.Maintain under way.
 type caretaker struct {
-	of   *Store
-	opts MaintainOptions
-	me   string
-
-	store *Store
-	repos map[string]*collection
-}
-
-// begin makes the store on which collections are opened as maps. Where other programs may change
-// their schemas it is one of its own: what it finds new is nothing to the repositories that
-// are open.
-func (u *caretaker) begin() {
-	u.store, u.repos = u.of, map[string]*collection{}
-	if !u.of.handle.Facts.OneProcess {
-		u.store = u.of.another()
-	}
-}
-
-func (u *caretaker) end() {
-	if u.store != u.of {
-		u.store.handle.Background.Close()
-		u.store.cleaner.Close()
-	}
+	*household
+	opts   MaintainOptions
+	me     string
+	missed map[string]bool // collections that are not there, of which was told
 }
 
 // A shift is what the store remembers of the upkeep of a collection, in a row of the catalog.
@@ -127,7 +116,7 @@ func (u *caretaker) pass(ctx context.Context) (next time.Time, err error) {
 	var all []error
 	entries, shifts, err := u.read(ctx)
 	if err != nil {
-		err = u.failed(&k, err)
+		err = u.failed(&k, "", err)
 		if _, some := errors.AsType[driver.Unread](err); !some {
 			return next, err
 		}
@@ -142,18 +131,19 @@ func (u *caretaker) pass(ctx context.Context) (next time.Time, err error) {
 		if !u.wants(e) || u.opts.Every > 0 && !sh.due(u.opts.Every) {
 			continue
 		}
-		if err := u.turn(ctx, &k, sh); err != nil {
+		if ctx.Err() != nil {
+			cut := fmt.Errorf("before collection %s had its turn: %w: %w", e.Collection, ErrTimeout, context.Cause(ctx))
+			return next, errors.Join(append(all, &Error{Op: k.Op, Retryable: failure.IsRetryable(cut), Err: cut})...)
+		}
+		if err := u.turn(ctx, &k, e, sh); err != nil {
 			all = append(all, err)
 		}
-		if ctx.Err() != nil {
-			break
+	}
+	if err == nil { // and all entries were read
+		for _, sh := range shifts { // of collections that are gone
+			u.forget(ctx, &k, sh)
 		}
-	}
-	for _, sh := range shifts { // of collections that are gone
-		u.forget(ctx, &k, sh)
-	}
-	if err := u.unknown(entries); err != nil {
-		all = append(all, err)
+		all = append(all, u.unknown(&k, entries)...)
 	}
 	return next, errors.Join(all...)
 }
@@ -170,14 +160,20 @@ func (u *caretaker) wants(e *catalog.Entry) bool {
 	return !e.Making && !e.Dropping && (u.opts.Collections == nil || slices.Contains(u.opts.Collections, e.Collection))
 }
 
-// unknown returns an error for a collection that is named and not there.
-func (u *caretaker) unknown(entries []*catalog.Entry) error {
+// unknown returns errors for collections that are named and not there. A loop tells of each once.
+func (u *caretaker) unknown(k *store.Call, entries []*catalog.Entry) (errs []error) {
 	for _, name := range u.opts.Collections {
-		if !slices.ContainsFunc(entries, func(e *catalog.Entry) bool { return e.Collection == name }) {
-			return &Error{Op: "maintain", Collection: name, Err: catalog.ErrNoCollection}
+		switch {
+		case slices.ContainsFunc(entries, func(e *catalog.Entry) bool { return e.Collection == name }):
+			delete(u.missed, name)
+		case u.opts.Every == 0:
+			errs = append(errs, &Error{Op: k.Op, Collection: name, Err: catalog.ErrNoCollection})
+		case !u.missed[name]:
+			u.missed[name] = true
+			errs = append(errs, u.failed(k, name, catalog.ErrNoCollection))
 		}
 	}
-	return nil
+	return errs
 }
 
 // due reports whether it is time for another turn.
@@ -191,51 +187,54 @@ func (u *caretaker) tell(collection string, done Reclaimed, err error) {
 	}
 }
 
-// failed tells of what went wrong before any collection had its turn.
-func (u *caretaker) failed(k *store.Call, err error) error {
-	err = &Error{Op: "maintain", Err: u.store.redact(err)}
-	u.tell("", Reclaimed{}, err)
+// failed tells of what went wrong before a collection had its turn, or any if it is "".
+func (u *caretaker) failed(k *store.Call, collection string, err error) error {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Collection != collection {
+		err = &Error{Op: k.Op, Collection: collection, Retryable: failure.IsRetryable(err), Err: u.store.redact(err)}
+	}
+	u.tell(collection, Reclaimed{}, err)
 	if observe := u.store.observe; observe != nil {
-		observe(Event{Op: k.Op, Err: err, Took: time.Since(k.Began)})
+		observe(Event{Op: k.Op, Collection: collection, Err: err, Took: time.Since(k.Began)})
 	}
 	return err
 }
 
 // turn maintains one collection, if nobody else does.
-func (u *caretaker) turn(ctx context.Context, k *store.Call, sh *shift) error {
-	busy := sh.Until > time.Now().UnixMilli() && sh.By != u.me
-	ok := !busy
+func (u *caretaker) turn(ctx context.Context, k *store.Call, e *catalog.Entry, sh *shift) error {
+	ok := sh.Until <= time.Now().UnixMilli() || sh.By == u.me
 	var err error
 	if ok {
 		sh.By = u.me
 		ok, err = u.write(ctx, k, sh, true)
 	}
 	switch {
-	case err != nil:
-		err = &Error{Op: "maintain", Collection: sh.Upkeep, Err: u.store.redact(err)}
-	case !ok && u.opts.Every > 0:
+	case err != nil || ok:
+	case u.opts.Every > 0:
 		return nil
-	case !ok:
-		err = &Error{Op: "maintain", Collection: sh.Upkeep, Retryable: true, Err: failure.Contention("another program maintains it just now")}
+	default:
+		err = failure.Contention("another program maintains it just now")
 	}
-	var done Reclaimed
+	var c *collection
 	if err == nil {
-		done, err = u.work(ctx, k, sh)
+		if c, err = u.open(ctx, e); err != nil {
+			_ = u.leave(ctx, k, sh) // else it ends by itself
+		}
 	}
+	if err != nil {
+		return u.failed(k, sh.Upkeep, err)
+	}
+	done, err := u.work(ctx, k, c, sh)
 	u.tell(sh.Upkeep, done, err)
 	return err
 }
 
 // work maintains a collection from where the one before it was.
-func (u *caretaker) work(ctx context.Context, k *store.Call, sh *shift) (Reclaimed, error) {
-	c, err := u.open(ctx, sh.Upkeep)
-	if err != nil {
-		return Reclaimed{}, err
-	}
+func (u *caretaker) work(ctx context.Context, k *store.Call, c *collection, sh *shift) (Reclaimed, error) {
 	if !slices.ContainsFunc(c.Tables(nil), func(t *driver.Table) bool { return t.Name == sh.Table }) {
 		sh.Table, sh.Mark = "", ""
 	}
 	w := store.Way{Table: sh.Table, Mark: sh.Mark, Rate: u.opts.Rate}
+	w.Start()
 	w.Note = func(table, mark string) { sh.Table, sh.Mark = table, mark }
 	w.Save = func(ctx context.Context) error {
 		ok, err := u.write(ctx, k, sh, true)
@@ -244,22 +243,19 @@ func (u *caretaker) work(ctx context.Context, k *store.Call, sh *shift) (Reclaim
 		}
 		return err
 	}
-	resumed := sh.Mark != ""
 	done, ended, err := c.maintain(ctx, &w)
-	if !ended && resumed && errors.Is(err, ErrInvalid) { // a mark that the store knows no more
+	if w.Lost {
 		w.Table, w.Mark, sh.Table, sh.Mark = "", "", "", ""
 		done, ended, err = c.maintain(ctx, &w)
 	}
 	if errors.Is(err, ErrSchema) {
-		delete(u.repos, sh.Upkeep) // to be opened again
+		u.close(c) // to be opened again
 	}
 	if ended {
 		sh.Table, sh.Mark, sh.Ended = "", "", time.Now().UnixMilli()
 	}
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
-	defer cancel()
-	if _, writeErr := u.write(last, k, sh, false); err == nil && writeErr != nil {
-		err = &Error{Op: "maintain", Collection: sh.Upkeep, Err: u.store.redact(writeErr)}
+	if leaveErr := u.leave(ctx, k, sh); err == nil && leaveErr != nil {
+		err = &Error{Op: k.Op, Collection: sh.Upkeep, Err: u.store.redact(leaveErr)}
 	}
 	return done, err
 }
@@ -267,21 +263,12 @@ func (u *caretaker) work(ctx context.Context, k *store.Call, sh *shift) (Reclaim
 // lastWord is how long an upkeep that ends tries to say so.
 const lastWord = 2 * time.Second
 
-// open returns a collection as the store remembers it.
-func (u *caretaker) open(ctx context.Context, name string) (*collection, error) {
-	if c := u.repos[name]; c != nil && c.Gone() == nil {
-		return c, nil
-	}
-	schema, err := SchemaOf(ctx, u.store, name)
-	if err != nil {
-		return nil, err
-	}
-	r, err := Open[map[string]any](ctx, u.store, schema, WithoutDefine())
-	if err != nil {
-		return nil, err
-	}
-	u.repos[name] = r.c
-	return r.c, nil
+// leave says that nobody is at a collection any more.
+func (u *caretaker) leave(ctx context.Context, k *store.Call, sh *shift) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWord)
+	defer cancel()
+	_, err := u.write(ctx, k, sh, false)
+	return err
 }
 
 // read returns the entries of the catalog in the order of their names, and the shifts.

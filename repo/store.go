@@ -59,6 +59,7 @@ type Store struct {
 	observe     func(Event)
 	cleaner     remote.Cleaner
 	collections catalog.Registry
+	upkeep      household
 }
 
 // NewStore returns a Store on a backend. The Store owns the backend: Close
@@ -77,6 +78,7 @@ func NewStore(backend driver.Store, opts *Options) *Store {
 	s := &Store{observe: o.Observe}
 	s.handle.Driver, s.handle.Facts, s.handle.Cat = backend, backend.Facts(), catalog.CatalogTable()
 	s.handle.Opts = store.Settings{Now: o.Now, Observed: o.Observe != nil, CursorKey: o.CursorKey, Redact: o.Redact}
+	s.handle.Background.Start()
 	s.cleaner.Start(&s.handle)
 	return s
 }
@@ -87,11 +89,12 @@ func (s *Store) Facts() driver.Facts { return s.handle.Facts }
 // Driver returns the backend, for what only the backend can do.
 func (s *Store) Driver() driver.Store { return s.handle.Driver }
 
-// Close waits for operations under way and releases the backend. Operations that
-// begin later fail with ErrClosed. What loose indexes left behind in the last minute
+// Close waits for operations under way and releases the backend. [Store.Maintain] it ends.
+// Operations that begin later fail with ErrClosed. What loose indexes left behind in the last minute
 // stays for Maintain, and so does what could not be removed in some seconds.
 func (s *Store) Close() error {
 	s.handle.Background.Close()
+	s.upkeep.end(s)
 	s.cleaner.Close()
 	if err := s.handle.Driver.Close(); err != nil {
 		return fmt.Errorf("repo close %s: %w", s.handle.Facts.Name, err)

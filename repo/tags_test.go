@@ -98,6 +98,8 @@ func TestAllFaultsOfTags(t *testing.T) {
 		Mail  string       `repo:"mail,unique"`
 		Ranks []int        `repo:"ranks,omitempty"`
 		Call  func()       `repo:"call"`
+		Again func()       `repo:"again"`
+		Calls []func()     `repo:"calls"`
 		Made  string       `repo:",version"`
 		Bad   int          `repo:"bad name"`
 		Twice int          `repo:"mail"`
@@ -111,15 +113,15 @@ func TestAllFaultsOfTags(t *testing.T) {
 		t.Fatalf("open: %v, want ErrSchema", err)
 	}
 	text := strings.ReplaceAll(err.Error(), ": "+repo.ErrSchema.Error(), "")
-	for _, want := range []string{"field id is part of the key", `field Mail: tag option "unique"`, `field Ranks: tag option "omitempty"`, "field Call: type func()",
+	for _, want := range []string{"field id is part of the key", `field Mail: tag option "unique"`, `field Ranks: tag option "omitempty"`, "field Call: type func()", "field Again: type func()", "field Calls: type func()",
 		`field Made: tag option "version"`, `field Bad: name "bad name"`, `field Twice: it and field Mail are both named "mail"`,
 		`collection name "Faulty"`, `sort field "none" is unknown`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the error does not say %q:\n%s", want, text)
 		}
 	}
-	if n := strings.Count(text, "\n") + 1; n != 9 || strings.Contains(text, "call is") {
-		t.Errorf("%d faults are told, want 9:\n%s", n, text)
+	if n := strings.Count(text, "\n") + 1; n != 11 || strings.Contains(text, "call is") {
+		t.Errorf("%d faults are told, want 11:\n%s", n, text)
 	}
 }
 

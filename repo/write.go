@@ -31,7 +31,8 @@ func IfExists() WriteOption { return func(o *writeOptions) { o.exists = true } }
 // is ErrInvalid.
 //
 // Times are stored as UTC with milliseconds, and the record that was written gets them so, as
-// it does from Replace, Put and Update.
+// it does from Replace, Put and Update: the record is changed. Where a time changes in what a
+// field refers to, the field refers to a copy from then on.
 func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
 	return r.put(ctx, "insert", commit.DoInsert, record, nil)
 }

@@ -36,7 +36,8 @@ func Isolated(t testing.TB, url string, open func(ctx context.Context, url strin
 	}
 	s, err := New(inner, opts)
 	if err != nil {
-		t.Fatal(errors.Join(err, inner.Close()))
+		left := &Store{inner: inner, temporary: true}
+		t.Fatal(errors.Join(err, left.erase(), inner.Close()))
 	}
 	s.temporary = true
 	t.Cleanup(func() {

@@ -1,12 +1,17 @@
 package repotest
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -39,5 +44,47 @@ func TestPlaces(t *testing.T) {
 	name := newName(time.Date(2026, 3, 4, 23, 0, 0, 0, time.FixedZone("", -7200)))
 	if !regexp.MustCompile(`^tmp_20260305_[0-9a-f]{12}$`).MatchString(name) {
 		t.Errorf("a name is %q", name)
+	}
+}
+
+// A served store is one with a place on a server, and notes what becomes of it.
+type served struct {
+	*memory.Store
+	did []string
+}
+
+func (s *served) Erase(context.Context) error {
+	s.did = append(s.did, "erase")
+	return nil
+}
+
+func (s *served) Close() error {
+	s.did = append(s.did, "close")
+	return s.Store.Close()
+}
+
+// A fatal test stops at Fatal, in a goroutine of its own.
+type fatalTest struct {
+	testing.TB
+	text string
+}
+
+func (t *fatalTest) Fatal(args ...any) {
+	t.text = fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
+// A place whose store cannot be wrapped is removed all the same.
+func TestIsolatedLeavesNothing(t *testing.T) {
+	inner, fatal := &served{Store: memory.New(nil)}, &fatalTest{TB: t}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		open := func(context.Context, string) (driver.Store, error) { return inner, nil }
+		Isolated(fatal, "redis://localhost", open, &Options{Rules: []Rule{{Nth: -1}}})
+	}()
+	<-done
+	if !slices.Equal(inner.did, []string{"erase", "close"}) || !strings.Contains(fatal.text, "a number out of range") {
+		t.Errorf("it did %v, and the test ended with %q", inner.did, fatal.text)
 	}
 }

@@ -40,7 +40,7 @@ type Fault uint8
 const (
 	None        Fault = iota
 	Conflict          // Commit is refused because another writer is faster with a record that it expects at a version; what expects none meets no conflict
-	Taken             // Commit is refused because another writer is faster with a record that it inserts: ErrExists; what inserts none is done
+	Taken             // Commit is refused because another writer is faster with a record that it inserts where none ever was: ErrExists; what inserts none is done
 	Timeout           // ErrTimeout; nothing is done
 	Unavailable       // ErrUnavailable; nothing is done
 	Blocked           // the call waits until Release, Close or the end of its context: then it is ErrTimeout
@@ -60,7 +60,8 @@ func (f Fault) String() string {
 //
 // Which calls an operation of package repo makes depends on the store: rows of an index may be
 // changed in the same commit or in others. So with an Operation or a Collection a Commit counts only
-// if it changes records: an insert has one, on every store.
+// if it changes records: an insert has one, on every store, of a key that never had a record. Where a
+// record was deleted or has expired it may have two, or one that expects what is left at a version.
 type Rule struct {
 	Name       string // in errors that the rule makes, and in events; "" is its number, from 1
 	On         Call   // of which method; AnyCall is all

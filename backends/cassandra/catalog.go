@@ -57,10 +57,15 @@ type entry struct {
 
 // entry reads what the catalog has of a table.
 func (s *Store) entry(ctx context.Context, doing, name string) (*entry, error) {
-	e := &entry{fields: map[string]backend.Known{}}
 	if !s.made.Load() {
-		return e, nil
+		return &entry{fields: map[string]backend.Known{}}, nil
 	}
+	return s.readEntry(ctx, doing, name)
+}
+
+// readEntry is entry where the table of the catalog is there.
+func (s *Store) readEntry(ctx context.Context, doing, name string) (*entry, error) {
+	e := &entry{fields: map[string]backend.Known{}}
 	iter, err := s.read(ctx, doing, gocql.Serial, getEntry, name)
 	if err != nil {
 		return nil, err
@@ -160,7 +165,7 @@ func (s *Store) consistency() string {
 
 // agree says whether the keyspace is used with the consistency of the store.
 func (s *Store) agree(ctx context.Context, doing string) error {
-	e, err := s.entry(ctx, doing, consistencyName)
+	e, err := s.readEntry(ctx, doing, consistencyName)
 	if err != nil {
 		return err
 	}
@@ -176,12 +181,15 @@ func (s *Store) ready(ctx context.Context) error {
 		if err := s.change(ctx, "define", makeCatalog); err != nil {
 			return err
 		}
-		s.made.Store(true)
 	}
 	if _, err := s.decide(ctx, "define", addEntry, consistencyName, layout, s.consistency(), "", map[string]string{}); err != nil {
 		return err
 	}
-	return s.agree(ctx, "define")
+	if err := s.agree(ctx, "define"); err != nil {
+		return err
+	}
+	s.made.Store(true)
+	return nil
 }
 
 // local returns the names of the tables whose rows lie in those of some homes.

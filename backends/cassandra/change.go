@@ -159,13 +159,16 @@ func (c *columns) unset(v *view) []any {
 func (c *columns) set(args []any, name string, value any) { args[c.at[name]] = value }
 
 // whole returns what to bind for all columns of a row. Where there is none yet, what the
-// row has not is left alone: a null would leave a tombstone. Else only fields get
-// nulls, and the rest values that say nothing.
+// row has not is left alone, but for its ring and expiry: a null would leave a tombstone. Else
+// only fields get nulls, and the rest values that say nothing.
 func (p *planned) whole(c *columns, token *driver.Token, row *driver.Row, fresh bool) []any {
 	args := c.unset(p.v)
 	c.set(args, "_rev", token[:])
-	if p.v.ring > 0 && p.Do != driver.Fence {
+	switch {
+	case p.v.ring > 0 && p.Do != driver.Fence:
 		c.set(args, "_ring", p.ring(token))
+	case p.v.ring > 0 && fresh:
+		c.set(args, "_ring", nothing{})
 	}
 	if !fresh && isHusk(row) {
 		c.husk(args, row)
@@ -201,9 +204,7 @@ func (p *planned) whole(c *columns, token *driver.Token, row *driver.Row, fresh 
 }
 
 func (c *columns) setMeta(args []any, row *driver.Row, fresh bool) {
-	if row.Expires != 0 || !fresh {
-		c.set(args, "_expires", row.Expires)
-	}
+	c.set(args, "_expires", row.Expires) // over that of a dead record which is not yet swept everywhere
 	if row.Note != "" || !fresh {
 		c.set(args, "_note", row.Note)
 	}

@@ -16,6 +16,10 @@ import (
 
 const tokenSize = len(driver.Token{})
 
+// noText stands in columns of texts for no value, since one of no bytes is a value there. A text that begins
+// like it has another noText in front.
+const noText = "\x00polystore has none\x00"
+
 // bindable returns what to bind for a value.
 func bindable(v driver.Value) any {
 	switch v.Kind() {
@@ -25,7 +29,12 @@ func bindable(v driver.Value) any {
 		return v.Int()
 	case driver.Float:
 		return v.Float()
-	case driver.String, driver.Bytes:
+	case driver.String:
+		if strings.HasPrefix(v.Str(), noText) {
+			return noText + v.Str()
+		}
+		return v.Str()
+	case driver.Bytes:
 		return v.Str()
 	case driver.List, driver.Map:
 		return string(tagged.Append(nil, v))
@@ -39,6 +48,19 @@ type nothing struct{}
 // MarshalCQL returns no bytes.
 func (nothing) MarshalCQL(gocql.TypeInfo) ([]byte, error) { return []byte{}, nil }
 
+// None is what a column of a field has that is no value, and no null either.
+type none struct{}
+
+// MarshalCQL returns no bytes, or noText where these are a value.
+func (none) MarshalCQL(typ gocql.TypeInfo) ([]byte, error) {
+	if isText(typ.Type()) {
+		return []byte(noText), nil
+	}
+	return []byte{}, nil
+}
+
+func isText(typ gocql.Type) bool { return typ == gocql.TypeVarchar || typ == gocql.TypeText }
+
 // A cell is a column of a row as the server sends it, valid until the next row is read.
 type cell struct {
 	typ  gocql.Type
@@ -51,7 +73,17 @@ func (c *cell) UnmarshalCQL(_ gocql.TypeInfo, data []byte) error {
 	return nil
 }
 
-// value returns the value of a column that is not null, and whether it is of a kind.
+// isNone reports whether a column has no value: it is null, or what none has bound.
+func (c *cell) isNone() bool {
+	if isText(c.typ) {
+		return c.data == nil || string(c.data) == noText
+	}
+	return len(c.data) == 0
+}
+
+func (c *cell) isNothing() bool { return c.data != nil && len(c.data) == 0 }
+
+// value returns the value of a column that has one, and whether it is of a kind.
 func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
 	switch kind {
 	case driver.Bool:
@@ -70,7 +102,7 @@ func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
 		return driver.BytesValue(string(c.data)), c.typ == gocql.TypeBlob
 	case driver.String:
 		text, ok := c.text()
-		return driver.StringValue(text), ok
+		return driver.StringValue(strings.TrimPrefix(text, noText)), ok
 	}
 	text, ok := c.text()
 	if !ok {
@@ -83,7 +115,7 @@ func (c *cell) value(kind driver.Kind) (driver.Value, bool) {
 func (c *cell) isTrue() bool { return len(c.data) == 1 && c.data[0] != 0 }
 
 func (c *cell) text() (string, bool) {
-	return string(c.data), (c.typ == gocql.TypeVarchar || c.typ == gocql.TypeText) && utf8.Valid(c.data)
+	return string(c.data), isText(c.typ) && utf8.Valid(c.data)
 }
 
 func (c *cell) word(typ gocql.Type) (uint64, bool) {
@@ -199,7 +231,10 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 	var others []pending
 	for i := range r.cells {
 		c, means := &r.cells[i], r.meanings[i]
-		if c.data == nil || means == keyColumn || husk && means != metaColumn && means != deadColumn || r.isRemnant(c) {
+		if means == otherColumn && c.data != nil {
+			others = append(others, pending{r.names[i], c})
+		}
+		if c.isNone() || means == keyColumn || means == otherColumn {
 			continue
 		}
 		ok := true
@@ -215,8 +250,6 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 			extra, ok = c.text()
 		case timeColumn:
 			row.Hint, ok = c.word(gocql.TypeBigInt)
-		case otherColumn:
-			others = append(others, pending{r.names[i], c})
 		default:
 			ok = r.field(c, int(means), row)
 		}
@@ -232,7 +265,7 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 	case extra != "" && !r.extra(extra, row):
 		return r.bad("_extra")
 	}
-	if !r.v.plain && (r.sh.mask == nil || !late) {
+	if !r.v.plain && (r.sh.mask == nil || !late && !husk) {
 		row.Hint = r.v.number
 	}
 	return r.undeclared(ctx, row, others)
@@ -294,15 +327,22 @@ func (r *reader) extra(text string, row *driver.Row) bool {
 	return true
 }
 
-// undeclared adds fields that other programs have declared.
+// undeclared adds fields that other programs have declared. Of those too that have no value the
+// view learns, so that a row which is written over this one leaves nothing of them.
 func (r *reader) undeclared(ctx context.Context, row *driver.Row, others []pending) error {
 	for _, o := range others {
 		k, found, err := r.store.other(ctx, r.v, o.name)
 		if err != nil {
 			return err
 		}
+		if !found {
+			return r.bad(o.name)
+		}
+		if o.cell.isNone() {
+			continue
+		}
 		value, ok := o.cell.value(k.Kind)
-		if !found || !ok {
+		if !ok {
 			return r.bad(o.name)
 		}
 		if value.IsNone() {

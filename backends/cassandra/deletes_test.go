@@ -44,8 +44,8 @@ func newJob(queue string, i int64) *job {
 }
 
 // jobs has indexes of three kinds beside the records: a key alone, with fields, and unique.
-func jobs() repo.Schema {
-	return repo.Schema{Collection: "jobs", Partition: []string{"queue"}, Sort: []string{"id"}, Indexes: []repo.Index{
+func jobs(collection string) repo.Schema {
+	return repo.Schema{Collection: collection, Partition: []string{"queue"}, Sort: []string{"id"}, Indexes: []repo.Index{
 		{Name: "by_due", Partition: []string{"queue"}, Sort: []string{"due"}},
 		{Name: "by_state", Partition: []string{"queue"}, Sort: []string{"state"}, Covers: []string{"title", "tries"}},
 		{Name: "by_slug", Partition: []string{"queue"}, Sort: []string{"slug"}, Unique: true},
@@ -66,10 +66,12 @@ func queries(queue string) map[string]repo.Query {
 	}
 }
 
-// A strict is a server that ends a read which meets few tombstones, with a keyspace of a test.
+// A strict is a server that ends a read which meets few tombstones, with a keyspace of a test, and the name of
+// the test's own collection: Maintain of others would sweep it.
 type strict struct {
 	url     string
 	session *gocql.Session
+	jobsOf  string
 }
 
 func newStrict(t *testing.T) *strict {
@@ -77,7 +79,7 @@ func newStrict(t *testing.T) *strict {
 	server := testserver.Start(t, testserver.Cassandra, fmt.Sprint("-Dcassandra.settings.tombstone_failure_threshold=", fewTombstones), "-Dcassandra.settings.tombstone_warn_threshold=20")
 	url := at(server.URL, common)
 	open(t, url)
-	return &strict{url, raw(t, server.URL, common)}
+	return &strict{url, raw(t, server.URL, common), ""}
 }
 
 // jobs opens the collection by a clock that is ahead.
@@ -88,7 +90,10 @@ func (st *strict) jobs(t *testing.T, ahead time.Duration) (*repo.Repo[job], *cas
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	r, err := repo.Open[job](t.Context(), repo.NewStore(s, &repo.Options{Now: func() time.Time { return time.Now().Add(ahead) }}), jobs())
+	if ahead > 0 {
+		cassandra.SweepAtOnce(s)
+	}
+	r, err := repo.Open[job](t.Context(), repo.NewStore(s, &repo.Options{Now: func() time.Time { return time.Now().Add(ahead) }}), jobs(st.jobsOf))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,21 +141,21 @@ func insertJobs(t *testing.T, r *repo.Repo[job], queue string, n int64) {
 func TestDeletesLeaveNoTombstones(t *testing.T) {
 	t.Parallel()
 	st := newStrict(t)
-	t.Run("now", func(t *testing.T) {
-		for name, test := range map[string]func(*testing.T, *strict){
-			"deletes":         strictDeletes,
-			"moves":           strictMoves,
-			"scattered":       strictScattered,
-			"plain rows":      strictPlain,
-			"ends of remains": strictEnds,
-		} {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				test(t, st)
-			})
-		}
-	})
-	t.Run("an earlier release", func(t *testing.T) { strictEarlier(t, st) }) // which disturbs all that walk
+	for name, test := range map[string]func(*testing.T, *strict){
+		"deletes":            strictDeletes,
+		"moves":              strictMoves,
+		"scattered":          strictScattered,
+		"by and by":          strictByAndBy,
+		"partitions":         strictPartitions,
+		"plain rows":         strictPlain,
+		"ends of remains":    strictEnds,
+		"an earlier release": strictEarlier,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, &strict{st.url, st.session, unique()})
+		})
+	}
 }
 
 func strictDeletes(t *testing.T, st *strict) {
@@ -169,7 +174,7 @@ func strictDeletes(t *testing.T, st *strict) {
 	var rows int
 	count := func() int {
 		t.Helper()
-		if err := st.session.Query(`SELECT count(*) FROM jobs WHERE queue = ?`, queue).ScanContext(t.Context(), &rows); err != nil {
+		if err := st.session.Query(`SELECT count(*) FROM `+st.jobsOf+` WHERE queue = ?`, queue).ScanContext(t.Context(), &rows); err != nil {
 			t.Fatal(err)
 		}
 		return rows
@@ -211,8 +216,8 @@ func strictMoves(t *testing.T, st *strict) {
 	finds(t, r, queue, []int64{0, 1, 2})
 }
 
-// strictScattered deletes every other job: Maintain removes them one by one, which leaves as many
-// tombstones as there are jobs.
+// strictScattered deletes every other job: Maintain removes what is between those that stay, which leaves as
+// many tombstones as there are jobs.
 func strictScattered(t *testing.T, st *strict) {
 	queue := unique()
 	r, _ := st.jobs(t, 0)
@@ -232,7 +237,7 @@ func strictScattered(t *testing.T, st *strict) {
 	}
 	finds(t, r, queue, left)
 	dead := 0
-	iter := st.session.Query(`SELECT "_dead" FROM jobs WHERE queue = ?`, queue).IterContext(t.Context())
+	iter := st.session.Query(`SELECT "_dead" FROM `+st.jobsOf+` WHERE queue = ?`, queue).IterContext(t.Context())
 	for flag := false; iter.Scan(&flag); {
 		if flag {
 			dead++
@@ -240,6 +245,69 @@ func strictScattered(t *testing.T, st *strict) {
 	}
 	if err := iter.Close(); dead > 0 || err != nil {
 		t.Errorf("after Maintain %d dead records are there, %v", dead, err)
+	}
+}
+
+// strictByAndBy deletes jobs here and there, with Maintain after each few: what that leaves is no more for all
+// of them than for the last.
+func strictByAndBy(t *testing.T, st *strict) {
+	queue := unique()
+	r, _ := st.jobs(t, 0)
+	late, _ := st.jobs(t, time.Hour)
+	insertJobs(t, r, queue, manyDeletes+1)
+	for i := range int64(manyDeletes) {
+		if err := r.Delete(t.Context(), repo.Key{queue, i * 29 % manyDeletes}); err != nil {
+			t.Fatal(err)
+		}
+		if i%5 < 4 {
+			continue
+		}
+		if _, err := late.Maintain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	finds(t, r, queue, []int64{manyDeletes})
+}
+
+// strictPartitions deletes records that have a partition each: Maintain leaves nothing in the way of a walk.
+func strictPartitions(t *testing.T, st *strict) {
+	type session struct {
+		ID   string `repo:"id"`
+		User string `repo:"user"`
+	}
+	open := func(ahead time.Duration) *repo.Repo[session] {
+		_, s := st.jobs(t, ahead)
+		r, err := repo.Open[session](t.Context(), repo.NewStore(s, &repo.Options{Now: func() time.Time { return time.Now().Add(ahead) }}), repo.Schema{
+			Collection: "sessions_" + st.jobsOf, Partition: []string{"id"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r, late := open(0), open(time.Hour)
+	for i := range manyDeletes + 1 {
+		if err := r.Insert(t.Context(), &session{fmt.Sprint(i), "a user"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range manyDeletes {
+		if err := r.Delete(t.Context(), repo.Key{fmt.Sprint(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if done, err := late.Maintain(t.Context()); err != nil || done.Dead != manyDeletes {
+		t.Errorf("Maintain: %+v, %v", done, err)
+	}
+	n := 0
+	for chunk, err := range r.Walk(t.Context(), "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += len(chunk.Items)
+	}
+	if n != 1 {
+		t.Errorf("a walk finds %d records, want the one that is left", n)
 	}
 }
 
@@ -279,11 +347,11 @@ func strictEarlier(t *testing.T, st *strict) {
 	insertJobs(t, r, queue, 8)
 	for i := range 7 {
 		rev := driver.NewToken()
-		do(t, st.session, `UPDATE jobs SET "_rev" = ?, "due" = null, "state" = null, "slug" = null, "title" = null, "note" = null, "tries" = null, "cost" = null, "open" = null, "at" = null,
+		do(t, st.session, `UPDATE `+st.jobsOf+` SET "_rev" = ?, "due" = null, "state" = null, "slug" = null, "title" = null, "note" = null, "tries" = null, "cost" = null, "open" = null, "at" = null,
 			"blob" = null, "_dead" = true, "_expires" = 1, "_note" = '', "_extra" = '', "_later" = false WHERE queue = ? AND "_sort" = ?`, rev[:], queue, fmt.Sprintf(":a%d#", i))
 	}
 	atOnce := func() error {
-		return st.session.Query(`SELECT * FROM jobs WHERE queue = ? AND "_sort" >= ':' AND "_sort" < ';' AND "_dead" = false ALLOW FILTERING`, queue).ExecContext(t.Context())
+		return st.session.Query(`SELECT * FROM `+st.jobsOf+` WHERE queue = ? AND "_sort" >= ':' AND "_sort" < ';' AND "_dead" = false ALLOW FILTERING`, queue).ExecContext(t.Context())
 	}
 	if err := atOnce(); err == nil || !strings.Contains(err.Error(), "TOO_MANY_TOMBSTONES") {
 		t.Fatalf("a read of seven records with ten nulls: %v, want that the server ends it", err)

@@ -9,7 +9,8 @@
 // one conditional batch (a lightweight transaction), with QUORUM and SERIAL, which say
 // themselves with every statement and are never taken from the session. No row beside
 // records is ever written without a condition, because the two kinds of writes have
-// different clocks.
+// different clocks. Without one a sweep removes what was deleted, as of a time by the clock
+// of conditions, at which it was there.
 //
 // Indexes in other partitions than their records have tables of their own. Claims are
 // conditional, too; rows, which nobody writes twice with another meaning (driver.Table.Plain),
@@ -45,13 +46,17 @@
 //
 // # Deletes
 //
-// A delete of a record leaves it as a dead one, and repo.Maintain removes that after some
-// days; what it removes, and rows of indexes that are dropped, Cassandra keeps as tombstones
-// for gc_grace_seconds, ten days. A range reads those that lie in its span, up to the last row
-// that it returns; Get reads one. The first row of a partition took 1.8 ms, behind 1,000
-// tombstones 2.5 and behind 20,000 28. More than tombstone_failure_threshold, 100,000, end
-// the range with ErrUnavailable that says so. So do not use a partition as a queue; where
-// much is deleted from the front of an order, begin the range behind it.
+// A delete leaves no tombstones: a record stays as a dead one, a husk, with no value in any
+// field, and a row of an index as its remains, which end by themselves a minute after
+// gc_grace_seconds. Nobody reads them but the server, which passes them over. Maintain removes
+// husks that nobody needs any more, from a quarter of an hour on, and the remains beside them: all between
+// two rows that stay, which is two tombstones however much was there, or the whole partition, which
+// is none. So call it every hour or so where much is deleted.
+//
+// A server ends a read that meets more than tombstone_failure_threshold tombstones, 100,000, or takes
+// too long. It is then done again in pieces of fewer rows. That helps against what earlier releases
+// left of fields, and not where so many rows follow each other that one removed one by one:
+// there a read is ErrUnavailable until gc_grace_seconds are over.
 //
 // # Server
 //
@@ -79,7 +84,10 @@
 // covers nothing have _rev alone. The library's own columns are _rev, 16 bytes; _ring, 16
 // bytes for each token; _dead, which every record has; _expires; _note; _extra, the fields
 // that were not declared when they were written, as one JSON object; and _later, which is
-// true where the row has a field that was declared when there was the table already.
+// true where the row has a field that was declared when there was the table already. Husks
+// have no bytes in _later, and remains none in _rev. In both a field has no bytes, or, where it
+// is a text, the text U+0000, "polystore has none", U+0000. A text that begins so has that
+// twice.
 //
 // The table _tables has a row for each table: layout number, key columns as JSON, whether
 // it is plain or native, the table of its records, and the kind of each field, with " later"

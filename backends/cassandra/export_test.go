@@ -21,3 +21,9 @@ func HoldSchema(s *Store) (release func()) {
 	s.schema.RLock()
 	return s.schema.RUnlock
 }
+
+// SweepAtOnce has a store sweep what was written just now, too.
+func SweepAtOnce(s *Store) { s.rested = 0 }
+
+// NoText stands for no value.
+const NoText = noText

@@ -220,7 +220,7 @@ func (s *Store) factsOf(p *portrait) driver.Facts {
 		Uncertain: true,
 		Apart:     driver.Ability{Has: true, Reason: "in other partitions, by statements of their own"},
 		Native:    nativeAbility(p),
-		Deletes:   "what was deleted in the span since ten days (gc_grace_seconds) is read over: 1,000 tombstones took 0.7 ms, 20,000 26 ms",
+		Deletes:   "what was deleted in the span is read over by the server until Maintain removes it, which leaves two tombstones between rows that stay, for ten days (gc_grace_seconds)",
 		MaxCommit: s.most,
 		Tallies:   true,
 		Paging:    driver.Paging{First: firstPage, Most: backend.MostRows, Together: keysTogether, AtOnce: getsAtOnce},

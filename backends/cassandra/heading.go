@@ -28,6 +28,7 @@ type heading struct {
 	parts    []int // where the partition columns are, -1 for those that were not asked for
 	sort     int   // where _sort is, or -1; so the others
 	rev      int
+	dead     int
 	later    int
 }
 
@@ -83,7 +84,9 @@ func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
 			l.meanings[at] = keyColumn
 		}
 	}
-	l.sort, l.rev, l.later = slices.Index(l.names, sortColumn), slices.Index(l.names, "_rev"), slices.Index(l.names, "_later")
+	for name, at := range map[string]*int{sortColumn: &l.sort, "_rev": &l.rev, "_dead": &l.dead, "_later": &l.later} {
+		*at = slices.Index(l.names, name)
+	}
 	return l
 }
 

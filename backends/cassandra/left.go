@@ -3,13 +3,13 @@ package cassandra
 import (
 	"slices"
 
-	"github.com/apache/cassandra-gocql-driver/v2"
-
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // What is left of a row that was deleted must not be tombstones: a server ends a read
-// that passes many. Its columns get values of no bytes instead, which are none.
+// that passes many. Its columns get what reads as no value instead: no bytes, or noText.
+// So whatever comes to lie over such cells, a row that a program wrote which does not know
+// all columns, or one on replicas that missed a sweep, takes nothing from them.
 //
 //   - A dead record without fields is a husk: nothing in all columns but those of the library.
 //   - A row or claim of an index leaves its remains: nothing in all columns, _rev among them, by
@@ -40,10 +40,14 @@ func (c *columns) left(v *view) []string {
 
 // leave returns what to bind for remains.
 func (c *columns) leave(v *view) []any {
-	names := len(c.left(v))
-	args := append(make([]any, 0, names+len(v.parts)+3), v.remains)
-	for range names {
-		args = append(args, nothing{})
+	names := c.left(v)
+	args := append(make([]any, 0, len(names)+len(v.parts)+3), v.remains)
+	for _, name := range names {
+		if isOwn(name) {
+			args = append(args, nothing{})
+		} else {
+			args = append(args, none{})
+		}
 	}
 	return args
 }
@@ -57,7 +61,7 @@ func isHusk(row *driver.Row) bool {
 // fields are none.
 func (c *columns) husk(args []any, row *driver.Row) {
 	for i := range len(c.names) - len(libraryColumns) {
-		args[i] = nothing{}
+		args[i] = none{}
 	}
 	c.set(args, "_later", nothing{})
 	c.set(args, "_dead", true)
@@ -65,9 +69,9 @@ func (c *columns) husk(args []any, row *driver.Row) {
 	c.setMeta(args, row, false)
 }
 
-// again returns what to bind for a dead record that a patch or a fence changes: all of it. Who
-// removes a dead record as it was read may then do so without a condition, by the time of
-// that reading, since nothing of what comes after it is as old.
+// again returns what to bind for a dead record that a patch or a fence changes: all of it. A sweep
+// that removes a dead record as it was read may then do so without a condition, by the time at
+// which that was written, since nothing of what comes after it is as old.
 func (p *planned) again(c *columns, token *driver.Token) []any {
 	row := *p.was
 	row.Fields, row.Extra = slices.Clone(row.Fields), slices.Clone(row.Extra)
@@ -104,13 +108,16 @@ func (p *planned) edit(row *driver.Row) {
 // isLeft reports whether the row of which next has read the cells is what is left of one of an
 // index: remains, or the marker alone of one that an earlier release made by INSERT.
 func (r *reader) isLeft() bool {
-	return r.v.class != driver.Records && r.rev >= 0 && r.onlyKey()
+	return r.v.class != driver.Records && r.rev >= 0 && r.isEmpty()
 }
 
-// onlyKey reports whether the row of which next has read the cells has nothing beside its key.
-func (r *reader) onlyKey() bool {
+// isEmpty is isLeft of a row that is known to be one of an index.
+func (r *reader) isEmpty() bool {
+	if r.cells[r.rev].isNothing() {
+		return true
+	}
 	for i := range r.cells {
-		if r.meanings[i] != keyColumn && r.meanings[i] != timeColumn && len(r.cells[i].data) > 0 {
+		if r.meanings[i] != keyColumn && r.meanings[i] != timeColumn && r.cells[i].data != nil {
 			return false
 		}
 	}
@@ -120,13 +127,25 @@ func (r *reader) onlyKey() bool {
 // isHusk reports whether the row of which next has read the cells is a dead record without
 // fields.
 func (r *reader) isHusk() bool {
-	return r.v.class == driver.Records && r.later >= 0 && r.cells[r.later].isNothing()
+	return r.v.class == driver.Records && r.later >= 0 && r.dead >= 0 && r.cells[r.later].isNothing() && r.cells[r.dead].isTrue()
 }
 
-// isRemnant reports whether a cell of a row of an index has no bytes since an earlier row was deleted
-// there: one that was written later need not have written all columns.
-func (r *reader) isRemnant(c *cell) bool {
-	return r.v.class != driver.Records && len(c.data) == 0 && c.typ != gocql.TypeVarchar && c.typ != gocql.TypeText
+// isBare reports whether the row of which next has read the cells, of all columns or of a husk, is a dead
+// record of which nothing would show through one that was inserted over it.
+func (r *reader) isBare() bool {
+	if r.dead < 0 || !r.cells[r.dead].isTrue() {
+		return false
+	}
+	for i := range r.cells {
+		c := &r.cells[i]
+		switch name := r.names[i]; {
+		case name == "_note" || name == "_extra":
+			if len(c.data) > 0 {
+				return false
+			}
+		case (r.meanings[i] >= 0 || r.meanings[i] == otherColumn) && !c.isNone():
+			return false
+		}
+	}
+	return true
 }
-
-func (c *cell) isNothing() bool { return c.data != nil && len(c.data) == 0 }

@@ -1,8 +1,6 @@
 package cassandra
 
 import (
-	"slices"
-
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/internal/backend"
@@ -129,15 +127,6 @@ func (v *view) conditions(reverse bool) string {
 
 // filters reports whether the server filters the rows of a span.
 func (v *view) filters(reverse bool) bool { return v.native == nil || reverse }
-
-// mayFindDead reports whether a span may have dead records: those that SAI finds by an empty text.
-func (v *view) mayFindDead(span *driver.Span) bool {
-	if v.native == nil {
-		return false
-	}
-	vals, _, err := driver.ParseParts(nil, span.Key.Partition, v.native.table.Partition)
-	return err == nil && slices.ContainsFunc(v.native.wanted, func(at int) bool { return vals[at].Kind() == driver.String && vals[at].Str() == "" })
-}
 
 // lostIndex returns the error of a run, which means of a native index that somebody removed
 // it if the server would have to filter, and was not told to.

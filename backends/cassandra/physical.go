@@ -22,7 +22,12 @@ var libraryColumns = [...][2]string{
 }
 
 // rareColumns is how many of them, the last, most rows do not have.
-const rareColumns = 4
+const rareColumns = 3
+
+// isOwn reports whether a column is one of the library's.
+func isOwn(name string) bool {
+	return slices.ContainsFunc(libraryColumns[:], func(c [2]string) bool { return c[0] == name })
+}
 
 const (
 	sortColumn    = "_sort"

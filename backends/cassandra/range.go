@@ -5,8 +5,6 @@ import (
 	"iter"
 	"math"
 
-	"github.com/apache/cassandra-gocql-driver/v2"
-
 	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -65,31 +63,27 @@ func (s *Store) readPage(ctx context.Context, v *view, p *backend.Pager, sec *se
 
 // A pageOf counts what a page of a range had.
 type pageOf struct {
-	rows  int // those too that were left out
-	bytes int
-	last  driver.Key
+	rows, bytes int
+	last        driver.Key
 }
 
-// next reads the next row of a page that is not dead. The server leaves out those that are, but for some
-// that SAI finds.
+// next reads the next row of a page. The server leaves out the dead, and SAI finds none: no value of
+// an index is noText.
 func (p *pageOf) next(ctx context.Context, r *reader, row *driver.Row) (bool, error) {
-	for r.next() {
-		for i := range r.cells {
-			p.bytes += len(r.cells[i].data)
-		}
-		if err := r.keyed(ctx, row, r.where); err != nil {
-			return true, err
-		}
-		p.rows, p.last = p.rows+1, row.Key
-		switch {
-		case !row.Dead:
-			return true, nil
-		case !r.isHusk(): // with a field that no index has of such a row
-			return true, r.bad("_dead")
-		}
-		row.Reset()
+	if !r.next() {
+		return false, nil
 	}
-	return false, nil
+	for i := range r.cells {
+		p.bytes += len(r.cells[i].data)
+	}
+	if err := r.keyed(ctx, row, r.where); err != nil {
+		return true, err
+	}
+	p.rows, p.last = p.rows+1, row.Key
+	if row.Dead { // with a field that no index has of such a row
+		return true, r.bad("_dead")
+	}
+	return true, nil
 }
 
 // keyed decodes a row of a partition with its key.
@@ -176,7 +170,7 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 
 // count lets the server count a section, or reads its keys up to a limit.
 func (s *Store) count(ctx context.Context, v *view, span *driver.Span, sec *section, most int) (int, error) {
-	if span.Limit > 0 || v.mayFindDead(span) {
+	if span.Limit > 0 {
 		return s.countKeys(ctx, v, span, sec.args, most)
 	}
 	doing := "count of " + v.name
@@ -192,32 +186,15 @@ func (s *Store) count(ctx context.Context, v *view, span *driver.Span, sec *sect
 // countKeys reads the keys of a span up to its limit.
 func (s *Store) countKeys(ctx context.Context, v *view, span *driver.Span, args []any, most int) (n int, err error) {
 	doing := "count of " + v.name
-	columns, limit, someDead := quoted(sortColumn), most, v.mayFindDead(span)
-	if someDead {
-		columns, limit = columns+`, "_dead"`, math.MaxInt32
-	}
-	q := s.query(s.level, v.spanText(columns, span), append(args, limit)...).PageSize(5000)
+	q := s.query(s.level, v.spanText(quoted(sortColumn), span), append(args, most)...).PageSize(5000)
 	for state := []byte(nil); ; {
 		answer, err := s.ask(ctx, doing, q.PageState(state))
 		if err != nil {
 			return 0, err
 		}
-		n += liveRows(answer, someDead)
+		n += answer.NumRows()
 		if state = answer.PageState(); len(state) == 0 || n >= most {
 			return min(n, most), nil
 		}
 	}
-}
-
-// liveRows returns how many rows of an answer are not dead. If some may be, the second column says which.
-func liveRows(answer *gocql.Iter, someDead bool) (n int) {
-	if !someDead {
-		return answer.NumRows()
-	}
-	for sort, dead := "", false; answer.Scan(&sort, &dead); {
-		if !dead {
-			n++
-		}
-	}
-	return n
 }

@@ -58,7 +58,7 @@ func unordered(cql string) string {
 	return m[1] + strings.Join(columns, ", ") + regexp.MustCompile(`(\?, )+`).ReplaceAllString(m[3], "?, ")
 }
 
-var rare = regexp.MustCompile(`"_(expires|note|extra|later)"( = \?)?, |, "_(expires|note|extra|later)" = \?`)
+var rare = regexp.MustCompile(`"_(note|extra|later)"( = \?)?, |, "_(note|extra|later)" = \?`)
 
 // usual returns a statement that writes, without the columns that few rows have.
 func usual(cql string) string { return rare.ReplaceAllString(cql, "") }

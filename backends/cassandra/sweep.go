@@ -3,8 +3,10 @@ package cassandra
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -12,22 +14,37 @@ import (
 )
 
 // sweepRows is how many rows a page of a sweep has: of a few small columns. Where a server fails over
-// it, as it may over what an earlier release deleted, a shorter one is tried.
-const sweepRows = 2000
+// it, as it may over what an earlier release deleted, a shorter one is tried, and one of wholeRows where
+// all columns must be seen.
+const (
+	sweepRows = 2000
+	wholeRows = 250
+)
 
-// shortestRun is how many deleted rows, one after the other, one statement removes: as a range,
-// which is two tombstones. Dead records of a shorter run leave one each, so that a page of live
-// rows never passes many, and remains are left alone: they end by themselves.
+// shortestRun is how many remains, one after the other and no dead record among them, are removed:
+// fewer are left alone, since they end by themselves.
 const shortestRun = 10
 
+// rested is how old must be what is removed as a range: longer than a read takes, and than clocks
+// differ.
+const rested = 10 * time.Minute
+
 // Sweep removes dead records that are old, and what is left of rows of indexes among them, from
-// one page of a table and of those that lie in it. What it removes it has read, and
-// removes as of the time when that was written: whatever came after has a later one.
+// one page of a table and of those that lie in it. What it removes it has read, and it
+// removes that as of a time when it was there: whatever came after has a later one.
 //
-// A range, too, takes nothing away that was not read. The time of a write is its ballot, and a
-// partition takes a ballot only when that before it is committed at a quorum, as which the
-// page was read. So what is not newer than the latest row of a run had been read, and
-// whatever comes is newer.
+// It removes a partition of which nothing is left as a whole, and else all between two rows that stay: so
+// however often it comes, a partition keeps two tombstones for each row that stays, and not one for each that
+// is gone.
+//
+// A range takes nothing away that was not read, although the replicas of a page answer each at its own
+// time. A range removes as of the time of a row that has rested. That is a ballot, and
+// a partition takes one only when what has an earlier one is at a quorum or never will be. So
+// all that is not newer was at a quorum minutes before the page was asked for.
+//
+// An insert may find nothing where only some replicas have been swept, and a later read asks the
+// others. So without a condition only that is removed of which nothing shows through what is
+// inserted: fields that have no values. Other dead records go by commits like any.
 func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old func(*driver.Row) bool) (driver.Swept, error) {
 	if err := s.enter(ctx); err != nil {
 		return driver.Swept{}, err
@@ -40,45 +57,58 @@ func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old fun
 	if v.class != driver.Records {
 		return driver.Swept{}, invalid("sweep %s: its rows are those of an index; sweep the records", v.name)
 	}
-	for n := sweepRows; ; n /= 4 {
-		sw := sweeping{v: v, old: old, most: n}
-		err := s.readSwept(ctx, &sw, mark)
-		if isTooMuch(err) && n/4 > 0 {
-			continue
+	sw, err := s.findSwept(ctx, v, mark, old)
+	if err != nil {
+		return driver.Swept{}, err
+	}
+	if err := s.removeRuns(ctx, sw); err != nil {
+		return driver.Swept{}, err
+	}
+	if err := s.removeAlone(ctx, t, sw); err != nil {
+		return driver.Swept{}, err
+	}
+	sw.swept.Read = sw.n
+	return sw.swept, sw.unread.Err()
+}
+
+// findSwept reads a page.
+func (s *Store) findSwept(ctx context.Context, v *view, mark string, old func(*driver.Row) bool) (*sweeping, error) {
+	columns, whole := v.sweptColumns(), false
+	for n := sweepRows; ; {
+		sw := &sweeping{v: v, old: old, most: n, columns: columns, whole: whole, before: time.Now().Add(-s.rested).UnixMicro()}
+		err := s.readSwept(ctx, sw, mark)
+		switch {
+		case errors.Is(err, errMore):
+			p, err := s.physical(ctx, "sweep "+v.name, v.physical)
+			if err != nil {
+				return nil, err
+			}
+			n, columns, whole = min(n, wholeRows), v.allColumns(p), true
+		case isTooMuch(err) && n/4 > 0:
+			n /= 4
+		default:
+			return sw, err
 		}
-		if err == nil {
-			err = s.removeRuns(ctx, &sw)
-		}
-		if err != nil {
-			return driver.Swept{}, err
-		}
-		return sw.swept, sw.unread.Err()
 	}
 }
 
+// errMore says that all columns of a page must be seen.
+var errMore = errors.New("more columns")
+
 // A sweeping is a page of a sweep.
 type sweeping struct {
-	v      *view
-	old    func(*driver.Row) bool
-	most   int // rows of the page
-	swept  driver.Swept
-	unread driver.Unread
-	runs   []sweptRun
-	open   bool // the last run goes on with the next row
-	n      int
-	last   place // of the last row in a partition that has a name
-}
-
-// A sweptRun is deleted rows of a partition with no other between them.
-type sweptRun struct {
-	partition string
-	rows      []sweptRow
-}
-
-type sweptRow struct {
-	sort   string // its clustering text
-	at     int64  // when it was written
-	record bool
+	v       *view
+	old     func(*driver.Row) bool
+	most    int // rows of the page
+	columns string
+	whole   bool  // they are all
+	before  int64 // when what has rested was written, at the latest
+	swept   driver.Swept
+	unread  driver.Unread
+	parts   []sweptPartition
+	alone   []driver.Row
+	n       int
+	last    place // of the last row in a partition that has a name
 }
 
 // readSwept reads what is left of the partition of a mark or, when that is nothing, of those
@@ -93,8 +123,10 @@ func (s *Store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 	if err != nil {
 		return errMark(v)
 	}
-	text := "SELECT " + v.sweptColumns() + " FROM " + v.table
+	text := "SELECT " + sw.columns + " FROM " + v.table
 	if m.within {
+		p := sw.partition(m.partition)
+		p.after, p.part = m.sort, true
 		if err := s.sweptPage(ctx, sw, text+" WHERE "+v.where+` AND "_sort" > ? LIMIT ?`, append(slices.Clip(args), m.sort, sw.most)); err != nil {
 			return err
 		}
@@ -114,6 +146,7 @@ func (s *Store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 		return sw.unread[0] // there is no name for where the sweep would go on
 	}
 	sw.last.within = true
+	sw.parts[len(sw.parts)-1].part = true
 	sw.swept.Mark = v.mark(sweepName(v), sw.last)
 	return nil
 }
@@ -130,6 +163,17 @@ func (v *view) sweptColumns() string {
 	return text
 }
 
+// allColumns is sweptColumns with all that the server has.
+func (v *view) allColumns(p *physical) string {
+	text := v.sweptColumns()
+	for _, name := range slices.Sorted(maps.Keys(p.regular)) {
+		if !isOwn(name) || name == "_extra" {
+			text += ", " + quoted(name)
+		}
+	}
+	return text
+}
+
 // sweptPage reads the rows that a statement asks for.
 func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args []any) error {
 	answer, err := s.ask(ctx, "sweep "+sw.v.name, s.query(s.level, text, args...).PageSize(sw.most).PageState(nil))
@@ -137,71 +181,79 @@ func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args [
 		return err
 	}
 	r := s.newReader(sw.v, []int{}, answer, "")
-	written := slices.Index(r.names, writtenColumn)
 	for ; r.next(); sw.n++ {
 		partition, ok := r.partition()
 		if !ok {
-			sw.unread, sw.open = append(sw.unread, r.bad(sw.v.parts[0].Name)), false
+			sw.unread = append(sw.unread, r.bad(sw.v.parts[0].Name))
 			continue
 		}
 		sw.last = place{partition: partition, sort: r.sortText()}
-		gone, err := sw.isGone(ctx, r, partition)
+		at, _ := r.cells[slices.Index(r.names, writtenColumn)].word(gocql.TypeBigInt)
+		row := sweptRow{r.sortText(), int64(at), strings.HasPrefix(r.sortText(), sw.v.head)}
+		gone, err := sw.isGone(ctx, r, partition, row)
 		if err != nil {
-			return err
+			return errors.Join(err, answer.Close())
 		}
-		if gone {
-			at, _ := r.cells[written].word(gocql.TypeBigInt)
-			sw.add(partition, sweptRow{r.sortText(), int64(at), strings.HasPrefix(r.sortText(), sw.v.head)})
-		}
-		sw.open = gone
+		sw.partition(partition).take(row, gone, row.at <= sw.before)
 	}
 	return s.failed(ctx, "sweep "+sw.v.name, answer.Close())
 }
 
-// isGone reports whether the row of which next has read the cells may be removed. Records that
-// stay it keeps.
-func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string) (bool, error) {
-	if !strings.HasPrefix(r.sortText(), sw.v.head) {
-		return r.cells[r.rev].isNothing(), nil
+// isGone reports whether the row of which next has read the cells may be removed.
+func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string, row sweptRow) (bool, error) {
+	switch {
+	case row.record:
+		return sw.isOld(ctx, r, partition)
+	case row.at == 0 && !sw.whole:
+		return false, errMore
 	}
+	return row.at <= sw.before && r.isEmpty(), nil
+}
+
+// isOld reports whether a record may be removed without a condition. Records that stay it keeps.
+func (sw *sweeping) isOld(ctx context.Context, r *reader, partition string) (bool, error) {
 	var row driver.Row
 	err := r.keyed(ctx, &row, partition)
 	switch {
 	case errors.Is(err, driver.ErrCorrupt):
 		sw.unread = append(sw.unread, err)
 		return false, nil
-	case err != nil || row.Dead && sw.old(&row):
-		return err == nil, err
+	case err != nil:
+		return false, err
+	case !row.Dead || !sw.old(&row):
+		sw.swept.Rows = append(sw.swept.Rows, row)
+		return false, nil
+	case !r.isHusk() && !sw.whole:
+		return false, errMore
+	case !r.isBare():
+		sw.alone = append(sw.alone, row)
+		return false, nil
 	}
-	sw.swept.Rows = append(sw.swept.Rows, row)
-	return false, nil
+	return true, nil
 }
 
-// add adds a row to the run that is open in its partition, or begins one.
-func (sw *sweeping) add(partition string, row sweptRow) {
-	if n := len(sw.runs); sw.open && sw.runs[n-1].partition == partition {
-		sw.runs[n-1].rows = append(sw.runs[n-1].rows, row)
-		return
+// partition returns what is known of the partition of the next row.
+func (sw *sweeping) partition(name string) *sweptPartition {
+	if n := len(sw.parts); n == 0 || sw.parts[n-1].name != name {
+		sw.parts = append(sw.parts, sweptPartition{name: name})
 	}
-	sw.runs = append(sw.runs, sweptRun{partition, []sweptRow{row}})
+	return &sw.parts[len(sw.parts)-1]
 }
 
 // removeRuns removes what was found, several partitions at once.
 func (s *Store) removeRuns(ctx context.Context, sw *sweeping) error {
 	var batches []*gocql.Batch
-	for i := range sw.runs {
-		run := &sw.runs[i]
-		if i == 0 || run.partition != sw.runs[i-1].partition {
-			batches = append(batches, s.session.Batch(gocql.UnloggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).
-				RetryPolicy(nil).SpeculativeExecutionPolicy(once).DefaultTimestamp(false))
-		}
-		dead, err := run.remove(sw.v, batches[len(batches)-1])
+	for i := range sw.parts {
+		batch := s.session.Batch(gocql.UnloggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).
+			RetryPolicy(nil).SpeculativeExecutionPolicy(once).DefaultTimestamp(false)
+		dead, err := sw.parts[i].remove(sw.v, batch)
 		if err != nil {
 			return err
 		}
-		sw.swept.Dead += dead
+		if sw.swept.Dead += dead; batch.Size() > 0 {
+			batches = append(batches, batch)
+		}
 	}
-	batches = slices.DeleteFunc(batches, func(b *gocql.Batch) bool { return b.Size() == 0 })
 	return atOnce(ctx, len(batches), func(ctx context.Context, i int) error {
 		answer, err := run(ctx, func() *gocql.Iter { return batches[i].IterContext(ctx) })
 		if err == nil {
@@ -211,30 +263,19 @@ func (s *Store) removeRuns(ctx context.Context, sw *sweeping) error {
 	})
 }
 
-// remove adds to a batch what removes a run, and returns how many records that are.
-func (run *sweptRun) remove(v *view, batch *gocql.Batch) (records int, err error) {
-	args, err := v.partition(nil, run.partition)
-	if err != nil {
-		return 0, err
-	}
-	text, latest := "DELETE FROM "+v.table+" USING TIMESTAMP ? WHERE "+v.where, int64(0)
-	for _, row := range run.rows {
-		latest = max(latest, row.at)
-		if row.record {
-			records++
+// removeAlone removes records by commits.
+func (s *Store) removeAlone(ctx context.Context, t *driver.Table, sw *sweeping) error {
+	for _, row := range sw.alone {
+		op := driver.Op{Do: driver.Delete, Table: t, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Key: row.Key}}
+		refusal, err := s.Commit(ctx, driver.NewToken(), []driver.Op{op})
+		if err != nil {
+			return err
+		}
+		if refusal == nil {
+			sw.swept.Dead++
 		}
 	}
-	if len(run.rows) >= shortestRun && latest > 0 {
-		args = append(append([]any{latest}, args...), run.rows[0].sort, run.rows[len(run.rows)-1].sort)
-		batch.Query(text+` AND "_sort" >= ? AND "_sort" <= ?`, args...)
-		return records, nil
-	}
-	for _, row := range run.rows {
-		if row.record {
-			batch.Query(text+` AND "_sort" = ?`, append(append([]any{row.at}, args...), row.sort)...)
-		}
-	}
-	return records, nil
+	return nil
 }
 
 var _ driver.Sweeper = (*Store)(nil)

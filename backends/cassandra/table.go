@@ -173,12 +173,11 @@ func (s *Store) look(ctx context.Context, doing string) error {
 	if !p.made {
 		return nil
 	}
-	s.made.Store(true)
-	err = settled(ctx, func() error { return s.agree(ctx, doing) })
-	if err != nil {
-		s.made.Store(false) // so that the next one asks again
+	if err := settled(ctx, func() error { return s.agree(ctx, doing) }); err != nil {
+		return err
 	}
-	return err
+	s.made.Store(true)
+	return nil
 }
 
 // settled asks about a table again as long as the server does not know it, although it
@@ -266,7 +265,7 @@ func possible(t *driver.Table) error {
 
 // possibleName reports whether tables can have a column of a name for a field.
 func possibleName(name string) bool {
-	return name != "" && name != sortColumn && name != writtenColumn && !slices.ContainsFunc(libraryColumns[:], func(c [2]string) bool { return c[0] == name })
+	return name != "" && name != sortColumn && name != writtenColumn && !isOwn(name)
 }
 
 // know makes views of tables, which the server has, after it has seen that the server

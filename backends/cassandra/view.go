@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
@@ -42,6 +43,7 @@ type view struct {
 
 	// columns are those of the table, as far as they are known.
 	columns atomic.Pointer[columns]
+	met     sync.Map // fields that v does not declare, of which rows have told all views of the place
 
 	headings atomic.Pointer[[]*heading]
 }
@@ -131,7 +133,12 @@ func (v *view) learn(e *entry) {
 		c.at[name] = i
 	}
 	c.write(v)
-	v.columns.Store(c)
+	for { // fields only come, and another may have learnt of more
+		old := v.columns.Load()
+		if old != nil && len(old.kinds) > len(e.fields) || v.columns.CompareAndSwap(old, c) {
+			return
+		}
+	}
 }
 
 // write makes the texts of the statements that write.
@@ -181,21 +188,41 @@ func (t *texts) of(args []any) (string, []any) {
 	return t.common, args[:from]
 }
 
-// other returns what the catalog has of a field that v does not declare. A program
-// that declared it since v was made is asked for once.
+// other returns what the catalog has of a field that v does not declare. When a row is the first to
+// have it, all views whose rows lie there learn what other programs have declared since they
+// were made: a row of an index that takes its fields from this record has this one, too, and
+// who removes it must know.
 func (s *Store) other(ctx context.Context, v *view, field string) (backend.Known, bool, error) {
-	if k, ok := v.columns.Load().kinds[field]; ok {
-		return k, true, nil
+	if _, met := v.met.Load(field); !met {
+		if err := s.learnAll(ctx, v); err != nil {
+			return backend.Known{}, false, err
+		}
 	}
-	e, err := s.entry(ctx, "read a row of "+v.name, v.name)
-	if err != nil {
-		return backend.Known{}, false, err
-	}
-	k, ok := e.fields[field]
+	k, ok := v.columns.Load().kinds[field]
 	if ok {
-		v.learn(e)
+		v.met.Store(field, nil)
 	}
 	return k, ok, nil
+}
+
+// learnAll has v and the views whose rows lie in the same place learn what the catalog has.
+func (s *Store) learnAll(ctx context.Context, v *view) error {
+	views := map[string][]*view{v.name: {v}}
+	s.views.Each(func(_ *driver.Table, w *view) {
+		if w != v && w.physical == v.physical {
+			views[w.name] = append(views[w.name], w)
+		}
+	})
+	for name, list := range views {
+		e, err := s.entry(ctx, "read a row of "+v.name, name)
+		if err != nil {
+			return err
+		}
+		for _, w := range list {
+			w.learn(e)
+		}
+	}
+	return nil
 }
 
 // partition appends the values to bind for a partition. Where it is one text, what

@@ -26,6 +26,9 @@ func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver
 		return driver.Chunk{}, err
 	}
 	defer s.leave()
+	if t != nil && t.Native {
+		return driver.Chunk{}, unsupported("walk %s: the server does not list an index of its own", t.Name)
+	}
 	v, err := s.view(t)
 	if err != nil {
 		return driver.Chunk{}, err

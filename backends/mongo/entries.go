@@ -106,32 +106,52 @@ func (v *view) afterEntry(from string, columns int) ([]driver.Value, error) {
 	return vals, nil
 }
 
-// readEntries reads the documents of an answer as entries.
+// readEntries reads the documents of an answer as entries. Documents of other programs among them
+// are unread, and a chunk of these alone ends the walk: none of them is a place from which it
+// could go on.
 func (v *view) readEntries(b *batch) (chunk driver.Chunk, err error) {
-	t, cols := v.native.table, v.native.fields()
-	id := ""
+	var unread driver.Unread
+	n, id := 0, ""
 	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
+		n++
+		var row driver.Row
+		if err := v.readEntry(e.data, &row); err != nil {
+			unread = append(unread, err)
+			continue
+		}
 		id = idIn(e.data)
-		row := driver.Row{Rev: someToken, Fields: make([]driver.Value, len(cols))}
-		for i, f := range cols {
-			if row.Fields[i] = fieldIn(e.data, f.name); row.Fields[i].Kind() != f.kind {
-				return driver.Chunk{}, v.badRow(id, f.name)
-			}
-		}
-		if row.Key, ok = v.keyOf(id); !ok {
-			return driver.Chunk{}, v.badRow(id, "_id")
-		}
 		chunk.Rows = append(chunk.Rows, row)
 	}
-	if n := len(chunk.Rows); n == mostEntries || n > 0 && b.more {
-		text, err := driver.AppendParts(nil, slices.Concat(t.Partition, t.Sort), chunk.Rows[n-1].Fields)
-		if err != nil {
-			return driver.Chunk{}, v.badRow(id, "_id")
-		}
-		if !v.native.unique {
-			text = append(text, id...)
-		}
-		chunk.Mark = backend.Mark(t.Name, string(text))
+	if n < mostEntries && (n == 0 || !b.more) {
+		return chunk, unread.Err()
 	}
-	return chunk, nil
+	if len(chunk.Rows) == 0 {
+		return driver.Chunk{}, unread[0]
+	}
+	t := v.native.table
+	text, err := driver.AppendParts(nil, slices.Concat(t.Partition, t.Sort), chunk.Rows[len(chunk.Rows)-1].Fields)
+	if err != nil {
+		return driver.Chunk{}, v.badRow(id, "_id")
+	}
+	if !v.native.unique {
+		text = append(text, id...)
+	}
+	chunk.Mark = backend.Mark(t.Name, string(text))
+	return chunk, unread.Err()
+}
+
+// readEntry reads a document as an entry.
+func (v *view) readEntry(data string, row *driver.Row) error {
+	cols, id := v.native.fields(), idIn(data)
+	row.Rev, row.Fields = someToken, make([]driver.Value, len(cols))
+	for i, f := range cols {
+		if row.Fields[i] = fieldIn(data, f.name); row.Fields[i].Kind() != f.kind {
+			return v.badRow(id, f.name)
+		}
+	}
+	ok := false
+	if row.Key, ok = v.keyOf(id); !ok {
+		return v.badRow(id, "_id")
+	}
+	return nil
 }

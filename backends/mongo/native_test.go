@@ -244,6 +244,15 @@ func TestNativeDocumentsOfOtherPrograms(t *testing.T) {
 	if _, err := articles.Get(t.Context(), repo.Key{"a0", "0"}); !errors.Is(err, repo.ErrCorrupt) || !strings.Contains(err.Error(), "created") {
 		t.Errorf("get of a document with a text for a time: %v", err)
 	}
+	reports, err := articles.Verify(t.Context())
+	if len(reports) != len(articleSchema().Indexes) || !errors.Is(err, repo.ErrCorrupt) || !strings.Contains(err.Error(), "created") {
+		t.Errorf("verify: %d reports, %v; want one of each index, and that of the others", len(reports), err)
+	}
+	for _, rep := range reports {
+		if rep.Records != 3 || !rep.Clean() {
+			t.Errorf("verify: %+v, want that three records agree", rep)
+		}
+	}
 }
 
 // What other programs do to the indexes is told, with the remedy.

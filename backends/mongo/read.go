@@ -142,11 +142,13 @@ func (w *writer) ids(ids []string) {
 // defaultBatch is how many documents an answer has room for if nothing is said.
 const defaultBatch = 100
 
-// idIn returns the _id of a document, which is its first element.
+// idIn returns the _id of a document: its first element, unless the answer is made from an index alone.
 func idIn(document string) string {
 	in := elementsOf(document)
-	if e, ok := in.next(); ok && e.name == "_id" && e.kind == typeString {
-		return e.data
+	for e, ok := in.next(); ok; e, ok = in.next() {
+		if e.name == "_id" && e.kind == typeString {
+			return e.data
+		}
 	}
 	return ""
 }

@@ -73,12 +73,13 @@
 // together lie together in a cluster.
 //
 //	PREFIX TABLE:{P}S    of records: a hash, one for each
-//	PREFIX TABLE:{P}     of records with sort columns: a sorted set of the S of those that are not
-//	                     dead, all with score 0; of rows and claims: a sorted set with a member for
-//	                     each: S, 16 bytes of Rev, then its fields; of rows of indexes that cover
-//	                     nothing, where no record expires: S alone
-//	PREFIX TABLE:{N}     of records without sort columns: a sorted set of the P of those that are
+//	PREFIX TABLE:{P}:    of records with sort columns: a sorted set of the S of those that are not
+//	                     dead, all with score 0
+//	PREFIX TABLE:{N}:    of records without sort columns: a sorted set of the P of those that are
 //	                     not dead and lie in one slot, in which N is the least number
+//	PREFIX TABLE:{P}     of rows and claims: a sorted set with a member for each: S, 16 bytes of Rev,
+//	                     then its fields; of rows of indexes that cover nothing, where no record
+//	                     expires: S alone
 //	PREFIX _keys         a sorted set of the names of all these sets, and of dead records that do not
 //	                     go by themselves; in a cluster there is one in each slot, PREFIX _keys{N}
 //	PREFIX _table:TABLE  a hash that describes a table: ".key" has its key columns, and the layout

@@ -22,7 +22,7 @@ func TestKeysOfOthers(t *testing.T) {
 	t.Parallel()
 	server, s, ts := own(t)
 	admin := raw(t, server.Addr)
-	for _, key := range []string{"posts:{ann#}1#", "posts:{ann#}", "posts.by_tag:{go#}", "posts.slug:{ann-1#}", "_keys"} {
+	for _, key := range []string{"posts:{ann#}1#", "posts:{ann#}:", "posts.by_tag:{go#}", "posts.slug:{ann-1#}", "_keys"} {
 		do(t, admin, "SET", key, "theirs")
 		for what, ops := range map[string][]driver.Op{"put": ts.Insert(t, "ann", "1"),
 			"commit": append(ts.Insert(t, "ann", "1"), driver.Op{Do: driver.Check, Table: ts.Posts, Row: driver.Row{Key: backendtest.KeyOf(t, ts.Posts, "bob", "1")}})} {
@@ -99,13 +99,13 @@ func walksBesideOthers(t *testing.T, admin *goredis.Client, s driver.Store, ts *
 	}
 	do(t, admin, "SET", "posts:{bob#}0#", "x")
 	do(t, admin, "SET", "posts.by_tag:{bob#}", "x")
-	do(t, admin, "ZADD", "_keys", 0, "posts:{bob#}", 0, "posts.by_tag:{bob#}")
-	do(t, admin, "ZADD", "posts:{bob#}", 0, "0#")
+	do(t, admin, "ZADD", "_keys", 0, "posts:{bob#}:", 0, "posts.by_tag:{bob#}")
+	do(t, admin, "ZADD", "posts:{bob#}:", 0, "0#")
 	do(t, admin, "ZADD", "posts.by_tag:{go#}", 0, "ann#1#0123456789abcdef{broken")
 	pipe := admin.Pipeline()
 	for i := range 600 { // chunks of nothing else
 		pipe.HSet(t.Context(), fmt.Sprintf("posts:{bob#}%d#", 1+i), "_rev", "short")
-		pipe.ZAdd(t.Context(), "posts:{bob#}", goredis.Z{Member: fmt.Sprintf("%d#", 1+i)})
+		pipe.ZAdd(t.Context(), "posts:{bob#}:", goredis.Z{Member: fmt.Sprintf("%d#", 1+i)})
 		pipe.ZAdd(t.Context(), "posts.by_tag:{go#}", goredis.Z{Member: fmt.Sprintf("bob%d", i)})
 	}
 	if _, err := pipe.Exec(t.Context()); err != nil {
@@ -153,10 +153,10 @@ func TestLayout(t *testing.T) {
 		wholeRow(t, server.Addr, protocol, ts.Posts, &ops[0].Row)
 	}
 	for key, want := range map[string][]string{
-		"posts:{ann#}":        {"1#"},
+		"posts:{ann#}:":       {"1#"},
 		"posts.by_tag:{go#}":  {"ann#1#" + rev + `{"title":"title of 1","views":1}`},
 		"posts.slug:{ann-1#}": {rev + `{"_key":"ann#1#"}`},
-		"_keys":               {"posts.by_tag:{go#}", "posts.slug:{ann-1#}", "posts:{ann#}"},
+		"_keys":               {"posts.by_tag:{go#}", "posts.slug:{ann-1#}", "posts:{ann#}:"},
 	} {
 		got, err := admin.ZRange(t.Context(), key, 0, -1).Result()
 		if diff := cmp.Diff(want, got); diff != "" || err != nil {

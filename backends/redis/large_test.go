@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -256,5 +257,38 @@ func TestMarksOutliveTheServer(t *testing.T) {
 	}
 	if after := rest(other); mark == "" || before == 0 || before >= 600 || after != before {
 		t.Errorf("after the first chunk come %d rows, and %d after a restart, of 600", before, after)
+	}
+}
+
+// A chunk of a walk has 256 rows at most, also where many small sets are read at once and those
+// after them are larger.
+func TestChunksOfAWalk(t *testing.T) {
+	t.Parallel()
+	b := newBrief(t, time.Hour)
+	table := *b.table
+	table.Name, table.Sort = "sizes", []driver.Column{{Name: "number", Kind: driver.String}}
+	if err := b.s.Define(t.Context(), []*driver.Table{&table}); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for partition := range 320 {
+		ops := []driver.Op{}
+		for n := range 1 + partition/255*9 {
+			key := backendtest.KeyOf(t, &table, fmt.Sprintf("%03d", partition), fmt.Sprint(n))
+			ops = append(ops, driver.Op{Do: driver.Put, Table: &table, Row: driver.Row{Key: key}})
+		}
+		backendtest.MustCommit(t, b.s, ops)
+		rows += len(ops)
+	}
+	for chunk, err := range b.s.Walk(t.Context(), &table, "") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rows -= len(chunk.Rows); len(chunk.Rows) > 256 {
+			t.Errorf("a chunk has %d rows", len(chunk.Rows))
+		}
+	}
+	if rows != 0 {
+		t.Errorf("%d rows are missing", rows)
 	}
 }

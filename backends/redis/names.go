@@ -107,5 +107,5 @@ func (v *view) keyOf(name string) (driver.Key, bool) {
 // isSet reports whether a listed key is a set: of rows, or the order of records. Else it is a
 // dead record.
 func (v *view) isSet(key driver.Key) bool {
-	return v.class != driver.Records || key.Sort == "" && (v.ordered || !strings.HasSuffix(key.Partition, "#"))
+	return v.class != driver.Records || key.Sort == orderEnd
 }

@@ -79,7 +79,16 @@ func (v *view) key(k *driver.Key) string {
 
 // set returns the name of the set of a partition: of its rows, or of the order of
 // its records.
-func (v *view) set(partition string) string { return v.head + partition + "}" }
+func (v *view) set(partition string) string {
+	if v.class != driver.Records {
+		return v.head + partition + "}"
+	}
+	return v.head + partition + "}" + orderEnd
+}
+
+// orderEnd ends the names of the orders of records. The text of a sort column ends otherwise, so
+// that no record has such a name, nor had one in a table of this name that was dropped.
+const orderEnd = ":"
 
 // order returns the name of the set that has the records that are not dead, and what it has
 // of one. Records of which a partition has one at most share the set of their slot.

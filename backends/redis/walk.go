@@ -159,11 +159,11 @@ type member struct {
 	text string
 }
 
-// readSets reads members of the first keys that wait, some hundreds at most, and takes those
-// keys out of which nothing is left.
+// readSets reads members of the first keys that wait, as many as there is room for, and takes
+// those keys out of which nothing is left.
 func (s *Store) readSets(ctx context.Context, w *walk, room int, unread *driver.Unread) (members []member, err error) {
-	n := min(w.width, len(w.waiting))
-	limit := max(room/n, 4)
+	n := min(w.width, len(w.waiting), max(1, room/4))
+	limit := room / n
 	cmds, keys := make([]*goredis.RawCmd, n), make([]driver.Key, n)
 	var asked []*goredis.RawCmd
 	for i := range n {
@@ -218,15 +218,13 @@ func (s *Store) readSet(ctx context.Context, doing string, cmd *goredis.RawCmd, 
 
 // recordOf returns the key of the record that a member of their order stands for.
 func (v *view) recordOf(m *member) driver.Key {
-	key := m.of
 	switch {
 	case m.text == "":
+		return m.of
 	case v.ordered:
-		key.Sort = m.text
-	default:
-		key.Partition = m.text
+		return driver.Key{Partition: m.of.Partition, Sort: m.text}
 	}
-	return key
+	return driver.Key{Partition: m.text}
 }
 
 // readRecordsOf reads the records of members of their order.

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/backends"
 	"github.com/polystore/polystore/repo"
@@ -92,5 +94,24 @@ func TestFlags(t *testing.T) {
 		if err := growth(t.Context(), strings.Fields(args), &bytes.Buffer{}, &bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", args, err, want)
 		}
+	}
+}
+
+// Figures below ten have a fraction, and the first call of a kind is beside the median.
+func TestShow(t *testing.T) {
+	for f, want := range map[figure]string{{Value: 0.31}: "0.31", {Value: 0}: "0", {Value: 4.26}: "4.3", {Value: 1234.5}: "1,235", {Value: 12, Peak: 3 << 20}: "12, 3 MiB"} {
+		if got := show(&f); got != want {
+			t.Errorf("%v is shown as %q, want %q", f.Value, got, want)
+		}
+	}
+	calls, s := 0, &subject{progress: io.Discard}
+	err := s.time("call", 5, func(int) error {
+		if calls++; calls == 1 {
+			time.Sleep(20 * time.Millisecond)
+		}
+		return nil
+	})
+	if len(s.figures) != 2 || s.figures[0].Name != "call, the first" || s.figures[0].Value < 20_000 || s.figures[1].Value > 10_000 || err != nil {
+		t.Errorf("figures %+v, %v", s.figures, err)
 	}
 }

@@ -1,5 +1,5 @@
 // Command growth measures what a store's calls and its upkeep cost while a collection grows, and a
-// partition: see docs/growth.md.
+// partition.
 //
 //	go run ./bench/growth [-records 10000,100000,1000000] [-calls N] [-json FILE] URL...
 package main

@@ -50,6 +50,9 @@ func (r *report) print(w io.Writer) error {
 // show returns a figure, with the memory of work on many records.
 func show(f *figure) string {
 	text := thousands(int(f.Value + 0.5))
+	if f.Value < 10 {
+		text = fmt.Sprintf("%.2g", f.Value)
+	}
 	if f.Peak > 0 {
 		text += fmt.Sprintf(", %d MiB", f.Peak>>20)
 	}

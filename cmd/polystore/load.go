@@ -199,7 +199,7 @@ func (f *loadFlags) write(r *loadtest.Result, stdout, stderr io.Writer) error {
 		err = r.WriteJSON(stdout)
 		fmt.Fprintln(stderr, "result", file)
 	} else {
-		_, err = fmt.Fprintf(stdout, "%s\n  result  %s\n  again   %s\n", r.Text, file, r.Again)
+		err = r.WriteText(stdout, file)
 	}
 	if err != nil {
 		return err

@@ -47,6 +47,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"load", "FILE", "measure the data models of a workload file, and say which to take", load},
+		{"report", "FILE", "print the result of such a run again", printReport},
 		{"check", "URL FILE", "check a schema against a store, without changing anything", check},
 		{"verify", "URL COLLECTION", "compare the indexes of a collection with its records", verify},
 		{"maintain", "URL [COLLECTION]", "remove what expired, and what interrupted writers left", maintain},

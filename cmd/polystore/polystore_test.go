@@ -225,7 +225,7 @@ func (s *stopper) Write(p []byte) (int, error) {
 
 func TestCheck(t *testing.T) {
 	good := write(t, "good.yaml", "collection: posts\npartition: [author]\nfields: {author: string}\n")
-	if code, out, diag := do(t, "check", "memory:", good); code != 0 || !strings.HasPrefix(out, "posts: memory can do all of it\nposts: insert by one commit of the record; 1 deep, 1 requests; ") || strings.Count(out, "\n") != 6 {
+	if code, out, diag := do(t, "check", "memory:", good); code != 0 || !strings.HasPrefix(out, "posts: memory can do all of it\nposts: insert by one commit of the record; 1 deep, 1 requests; ") || strings.Count(out, "\n") != 7 {
 		t.Errorf("good: exit %d, %q, %q", code, out, diag)
 	}
 	native := write(t, "native.yaml", "collection: posts\npartition: [author]\nfields: {author: string, age: int}\nindexes:\n  - {partition: [age], kind: native}\n  - {sort: [age]}\n")

@@ -95,7 +95,7 @@ func TestLoadOnPebbleAndRedis(t *testing.T) {
 		"again polystore load --seed 1 --on pebble: --on 'redis://:***@",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), want) {
-			t.Errorf("the screen has no %q:\n%s", want, out)
+			t.Errorf("the text has no %q:\n%s", want, out)
 		}
 	}
 	var r loadtest.Result
@@ -295,7 +295,7 @@ func TestServerThatIsKilled(t *testing.T) {
 		t.Errorf("exit %d, %v\n%s", code, err, diag)
 	}
 	if text := out.String(); !strings.Contains(text, "No verdict: redis://:***@") || !strings.Contains(text, "of 20 rounds") || strings.Contains(text, "Take ") {
-		t.Errorf("the screen is\n%s", text)
+		t.Errorf("the text is\n%s", text)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "small-1", "result.json")); err != nil {
 		t.Error(err)

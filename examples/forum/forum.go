@@ -18,10 +18,11 @@ type entry struct {
 	Version repo.Version `repo:",version"`
 }
 
-// A notice is one that a user gets, or the record that counts them.
+// A notice is one that a user gets, or the record that counts them. Whoever removes a notice lowers
+// the count in the same group, so none may expire.
 type notice struct {
 	User  string `repo:"user"`
-	ID    string `repo:"id"` // the time, so that the oldest is first; or countID, which comes last
+	ID    string `repo:"id"` // begins with the time, so that the oldest is first; or countID, which comes last
 	Text  string `repo:"text"`
 	Count int64  `repo:"count"`
 }
@@ -38,8 +39,10 @@ type forum struct {
 }
 
 func open(ctx context.Context, store *repo.Store) (*forum, error) {
-	entries, err1 := repo.Open[entry](ctx, store, repo.Schema{Collection: "entries", Partition: []string{"thread"}, Sort: []string{"id"}})
-	notices, err2 := repo.Open[notice](ctx, store, repo.Schema{Collection: "notices", Partition: []string{"user"}, Sort: []string{"id"}})
+	entries, err1 := repo.Open[entry](ctx, store, repo.Schema{
+		Collection: "entries", Partition: []string{"thread"}, Sort: []string{"id"}})
+	notices, err2 := repo.Open[notice](ctx, store, repo.Schema{
+		Collection: "notices", Partition: []string{"user"}, Sort: []string{"id"}})
 	return &forum{entries, notices}, errors.Join(err1, err2)
 }
 
@@ -52,12 +55,18 @@ func (f *forum) vote(ctx context.Context, thread, user string) error {
 	return settled(ctx, f.entries, g.Commit(ctx))
 }
 
-// settled asks what became of a write whose outcome is unknown.
+// askTime is how long a write whose outcome is unknown is asked for.
+const askTime = 3 * time.Second
+
+// settled asks what became of a write whose outcome is unknown. The time of the write may be over,
+// and be the reason: asking has a time of its own.
 func settled[T any](ctx context.Context, r *repo.Repo[T], err error) error {
 	e, ok := errors.AsType[*repo.Error](err)
 	if !ok || e.Outcome == nil {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
+	defer cancel()
 	switch verdict, _ := r.Resolve(ctx, e.Outcome); verdict {
 	case repo.Committed:
 		return nil
@@ -76,22 +85,20 @@ var errNoRoom = errors.New("no room")
 // notify gives a user a notice. At most mostNotices stay, however many come at once: each is
 // added in one commit with the record that counts them, or in one with the removal of the oldest.
 func (f *forum) notify(ctx context.Context, n notice) error {
-	for ctx.Err() == nil {
-		err := f.addNotice(ctx, n)
-		if errors.Is(err, repo.ErrNotFound) {
+	for { // until the context ends: the next call says so
+		err, again := f.addNotice(ctx, n), false
+		switch {
+		case errors.Is(err, errNoRoom):
+			err = f.replaceOldest(ctx, n)
+			again = errors.Is(err, repo.ErrNotFound) // another one took the oldest away
+		case errors.Is(err, repo.ErrNotFound):
 			err = f.beginCount(ctx, n.User)
-			if err == nil || errors.Is(err, repo.ErrExists) {
-				continue
-			}
+			again = err == nil
 		}
-		if errors.Is(err, errNoRoom) {
-			if err = f.replaceOldest(ctx, n); errors.Is(err, repo.ErrNotFound) {
-				continue // another one took the oldest away
-			}
+		if !again {
+			return settled(ctx, f.notices, err)
 		}
-		return settled(ctx, f.notices, err)
 	}
-	return ctx.Err()
 }
 
 // addNotice adds a notice if there is room: the function sees the count as it is in the same commit.
@@ -108,13 +115,19 @@ func (f *forum) addNotice(ctx context.Context, n notice) error {
 	return g.Commit(ctx)
 }
 
+// beginCount makes the record that counts the notices of a user. If another one was faster, or it is
+// not known whether it was done, the next notice will see.
 func (f *forum) beginCount(ctx context.Context, user string) error {
-	return f.notices.Insert(ctx, &notice{User: user, ID: countID})
+	err := f.notices.Insert(ctx, &notice{User: user, ID: countID})
+	if errors.Is(err, repo.ErrExists) || errors.Is(err, repo.ErrUnknownOutcome) {
+		return nil
+	}
+	return err
 }
 
 // replaceOldest adds a notice in place of the oldest, which must still be there: the count stays.
 func (f *forum) replaceOldest(ctx context.Context, n notice) error {
-	for oldest, err := range f.notices.Find(ctx, repo.Where("user", n.User).Limit(1)) {
+	for oldest, err := range f.notices.Find(ctx, noticesOf(n.User).Limit(1)) {
 		if err != nil {
 			return err
 		}
@@ -125,3 +138,6 @@ func (f *forum) replaceOldest(ctx context.Context, n notice) error {
 	}
 	return repo.ErrNotFound
 }
+
+// noticesOf finds the notices of a user, without the record that counts them.
+func noticesOf(user string) repo.Query { return repo.Where("user", user).Below("id", countID) }

@@ -10,12 +10,17 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"os/signal"
+	"syscall"
+	"time"
 
 	"github.com/polystore/polystore/backends"
 )
 
 func main() {
-	if err := run(context.Background(), os.Args[1:]); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:]); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -33,5 +38,28 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	return http.ListenAndServe("localhost:8080", f.routes())
+	return serve(ctx, f.routes())
+}
+
+const (
+	readTime   = 5 * time.Second // of a request, with its body
+	answerTime = readTime + callTime + askTime + time.Second
+)
+
+// serve answers requests until the context ends, and those under way to their end.
+func serve(ctx context.Context, routes http.Handler) error {
+	server := &http.Server{
+		Addr: "localhost:8080", Handler: routes,
+		ReadTimeout: readTime, WriteTimeout: answerTime, IdleTimeout: time.Minute,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.ListenAndServe() }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)
+	defer cancel()
+	return server.Shutdown(ctx)
 }

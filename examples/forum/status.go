@@ -32,6 +32,7 @@ var statuses = []struct {
 	{repo.ErrSchema, http.StatusInternalServerError},
 	{repo.ErrCorrupt, http.StatusInternalServerError},
 	{repo.ErrInternal, http.StatusInternalServerError},
+	{errNoVersion, http.StatusPreconditionRequired},
 	{errNotDone, http.StatusServiceUnavailable},
 }
 

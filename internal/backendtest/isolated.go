@@ -25,6 +25,20 @@ func tenants(t *testing.T, s driver.Store) *repo.Repo[tenant] {
 	return r
 }
 
+// openBase opens the place of the URL, with a record.
+func openBase(t *testing.T, url string, open func(ctx context.Context, url string) (driver.Store, error)) driver.Store {
+	t.Helper()
+	base, err := open(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { base.Close() })
+	if err := tenants(t, base).Put(t.Context(), &tenant{ID: "base"}); err != nil {
+		t.Fatal(err)
+	}
+	return base
+}
+
 // Isolated sees that the places which repotest makes on a server know nothing of each other, that one is
 // gone with its store, all else being left, and that no other place can be erased.
 func Isolated(t *testing.T, url string, open func(ctx context.Context, url string) (driver.Store, error)) {
@@ -40,6 +54,11 @@ func Isolated(t *testing.T, url string, open func(ctx context.Context, url strin
 			t.Errorf("insert in a place of its own: %v", err)
 		}
 	}
+	_, onServer := other.Within().(driver.Eraser)
+	var base driver.Store
+	if onServer {
+		base = openBase(t, url, open)
+	}
 	began := time.Now()
 	if err := one.Close(); err != nil {
 		t.Fatal(err)
@@ -48,7 +67,7 @@ func Isolated(t *testing.T, url string, open func(ctx context.Context, url strin
 	if n, err := tenants(t, other).Exists(t.Context(), repo.Key{"a"}); !n || err != nil {
 		t.Errorf("what is in another place: %v, %v", n, err)
 	}
-	if _, ok := other.Within().(driver.Eraser); !ok {
+	if !onServer {
 		return // it is in this process, or in a directory of the test
 	}
 	again, err := open(t.Context(), urls[0])
@@ -62,11 +81,9 @@ func Isolated(t *testing.T, url string, open func(ctx context.Context, url strin
 	if err := errors.Join(again.(driver.Eraser).Erase(t.Context()), again.Close()); err != nil {
 		t.Error(err)
 	}
-	base, err := open(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
+	if n, err := tenants(t, base).Exists(t.Context(), repo.Key{"base"}); !n || err != nil {
+		t.Errorf("what is in the place of the URL: %v, %v", n, err)
 	}
-	defer base.Close()
 	if err := base.(driver.Eraser).Erase(t.Context()); !errors.Is(err, driver.ErrInvalid) {
 		t.Errorf("erase of a place that is not temporary: %v, want ErrInvalid", err)
 	}

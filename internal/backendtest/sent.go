@@ -37,6 +37,7 @@ type remark struct {
 	Topic string `repo:"topic"`
 	Slug  string `repo:"slug"`
 	Text  string `repo:"text"`
+	Stars int64  `repo:"stars"`
 }
 
 func (s *Sent) schema() repo.Schema {

@@ -105,8 +105,12 @@ func Verbs() []Verb {
 		{"open", timeout, func(s *Silent, ctx context.Context) error { return s.Reopen(ctx) }},
 		{"commit of a patch", driver.ErrUnknownOutcome, func(s *Silent, ctx context.Context) error { return s.Commit(ctx, s.Tables.Add(s.T, "ann", "1")) }},
 		{"repo find", timeout, func(s *Silent, ctx context.Context) error { return Drain(s.Notes.Find(ctx, repo.Where("tag", "x"))) }},
-		{"repo patch", driver.ErrUnknownOutcome, func(s *Silent, ctx context.Context) error {
+		{"repo patch", timeout, func(s *Silent, ctx context.Context) error { // which looks first
 			_, err := s.Notes.Patch(ctx, repo.Key{"a"}, repo.Add("n", 1))
+			return err
+		}},
+		{"repo blind patch", driver.ErrUnknownOutcome, func(s *Silent, ctx context.Context) error {
+			_, err := s.Notes.PatchBlind(ctx, repo.Key{"a"}, repo.Add("n", 1))
 			return err
 		}},
 		{"repo open", timeout, func(s *Silent, ctx context.Context) error {

@@ -167,7 +167,9 @@ func readCassandra(session *gocql.Session, collection string) reader {
 				if !it.MapScan(row) {
 					break
 				}
-				rows = append(rows, cassandraRow(table, partition, row))
+				if rev, _ := row["_rev"].([]byte); len(rev) > 0 { // else it is what is left of one
+					rows = append(rows, cassandraRow(table, partition, row))
+				}
 			}
 			if err := it.Close(); err != nil {
 				return nil, err

@@ -100,10 +100,12 @@ type Sweeper interface {
 }
 
 // A Swept is a page of a sweep: the rows that stay, without their fields and not in a Chunk's
-// bounds, the mark from which a later sweep goes on, and how many records were removed.
+// bounds, the mark from which a later sweep goes on, how many records were removed, one that changed just
+// then counted or not, and how many rows were read, of indexes and what is left of deleted ones among them.
 type Swept struct {
 	Chunk
 	Dead int
+	Read int
 }
 
 // A Counter is a Store that counts without sending rows. It is optional: package

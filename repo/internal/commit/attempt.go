@@ -43,12 +43,12 @@ func (c *Writer) retry(ctx context.Context, k *store.Call, writes []Write, refus
 
 // blind reports whether w can be sent without knowing what is there.
 func (c *Writer) blind(w *Write) bool {
-	switch w.Verb {
-	case DoInsert:
+	switch {
+	case w.Verb == DoInsert:
 		return !c.Loose // a refusal brings what is there; the base of loose rows must be known
-	case DoUpdate:
+	case w.Verb == DoUpdate, c.setsStray(w):
 		return false
-	case doPatch:
+	case w.Verb == doPatch:
 		return c.isPlain(w) && (w.Open || c.Records.Ring == 0)
 	}
 	return (w.Verb == DoDelete || !c.keeps()) && len(c.Indexes) == 0 && !c.MayExpire() && c.Records.Ring == 0

@@ -35,7 +35,7 @@ func (c *Writer) Run(ctx context.Context, k *store.Call, writes []Write) (driver
 	for a := (attempt{}); ; a.number++ {
 		for i := range writes {
 			if err := c.prepare(&writes[i]); err != nil {
-				if gone := c.Holds(ctx); gone != nil {
+				if gone := c.Holds(ctx); gone != nil && !errors.Is(gone, driver.ErrTimeout) {
 					return driver.Token{}, gone // err rests on what was read
 				}
 				return driver.Token{}, c.keysFirst(ctx, k, writes[:i+1], failure.OfKey(writes[i].Key, err))

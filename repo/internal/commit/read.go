@@ -20,7 +20,7 @@ func (c *Writer) ReadOld(ctx context.Context, k *store.Call, writes []Write, all
 		w := &writes[i]
 		if w.unread = !w.Known && (all || !c.blind(w)); w.unread {
 			count, at = count+1, i
-			whole = whole || w.Verb == DoUpdate || w.keep || w.Verb == doPatch && len(writes) > 1
+			whole = whole || w.Verb == DoUpdate || w.keep || c.setsStray(w) || w.Verb == doPatch && len(writes) > 1
 		}
 	}
 	if count == 0 {

@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -65,8 +66,8 @@ func (c *Writer) keysFirst(ctx context.Context, k *store.Call, writes []Write, e
 		return err
 	}
 	rows := make([]driver.Row, len(keys))
-	if err := c.Store.Get(ctx, k, c.Records, keys, []int{}, rows); err != nil {
-		return err
+	if unread := c.Store.Get(ctx, k, c.Records, keys, []int{}, rows); unread != nil {
+		return cmp.Or(err, unread)
 	}
 	for i := range rows {
 		if c.IsLive(k, &rows[i]) {

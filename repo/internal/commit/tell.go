@@ -63,6 +63,13 @@ func (c *Writer) addsStray(writes []Write) error {
 	return nil
 }
 
+// setsStray reports whether it depends on what is there, undeclared fields and all, whether a
+// write adds one where an index would miss it.
+func (c *Writer) setsStray(w *Write) bool {
+	names := c.Strays.Load()
+	return names != nil && slices.ContainsFunc(*names, w.sets)
+}
+
 // sets reports whether a write makes a record with an undeclared field.
 func (w *Write) sets(name string) bool {
 	if w.Next != nil {

@@ -49,6 +49,7 @@ func (m coders) of(t reflect.Type) (*coder, error) {
 	m.made[t] = c
 	made, err := m.make(t)
 	if err != nil {
+		delete(m.made, t) // so that each field of the type is told of
 		return nil, err
 	}
 	*c = made

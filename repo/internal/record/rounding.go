@@ -3,17 +3,16 @@ package record
 import (
 	"reflect"
 	"time"
-
-	"github.com/polystore/polystore/repo/driver"
 )
 
 // A store keeps the milliseconds of a time, in UTC. So a record that was written is given the times that
 // it has when it is read: else the first answer of a service would differ from the next.
 
-// A rounder gives the times in v, which can be set, what is stored of them, and reports whether one
-// changed. What v refers to may be somebody else's, too: where something changes there, v refers to a
-// copy from then on. A type whose values hold no time has none.
-type rounder func(v reflect.Value) (changed bool)
+// A rounder gives the times in v what is stored of them, and reports whether one changes. With look it
+// reports no more than that; else v can be set. What v refers to may be somebody else's, too: where
+// something changes there, v refers to a copy from then on, and nothing is copied or set where nothing
+// changes. A type whose values hold no time has none.
+type rounder func(v reflect.Value, look bool) (changes bool)
 
 func milliseconds(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
@@ -26,16 +25,19 @@ func nanoseconds(t time.Time) time.Time {
 }
 
 func roundTime(round func(time.Time) time.Time) rounder {
-	return func(v reflect.Value) bool {
+	return func(v reflect.Value, look bool) bool {
 		t := address[time.Time](v)
-		was := *t
-		*t = round(was)
-		return *t != was
+		next := round(*t)
+		differs := *t != next // in its zone, too
+		if differs && !look {
+			*t = next
+		}
+		return differs
 	}
 }
 
 // roundAny goes by the type that a value has.
-func roundAny(v reflect.Value) bool {
+func roundAny(v reflect.Value, look bool) bool {
 	if v.IsNil() {
 		return false
 	}
@@ -44,16 +46,16 @@ func roundAny(v reflect.Value) bool {
 		return false
 	}
 	c, err := newCoders(nil).of(v.Elem().Type())
-	if err != nil || c.round == nil {
+	if err != nil || !c.roundIn(v.Elem(), true) {
 		return false
 	}
-	next := reflect.New(v.Elem().Type()).Elem()
-	next.Set(v.Elem())
-	changed := c.round(next)
-	if changed {
+	if !look {
+		next := reflect.New(v.Elem().Type()).Elem()
+		next.Set(v.Elem())
+		c.round(next, false)
 		v.Set(next)
 	}
-	return changed
+	return true
 }
 
 // isOpen reports whether a coder is under way, for a type that holds itself.
@@ -62,23 +64,23 @@ func (c *coder) isOpen() bool { return c.enc == nil }
 // mayRound reports whether values of c may hold times.
 func (c *coder) mayRound() bool { return c.round != nil || c.isOpen() }
 
-func (c *coder) roundIn(v reflect.Value) bool { return c.round != nil && c.round(v) }
+func (c *coder) roundIn(v reflect.Value, look bool) bool { return c.round != nil && c.round(v, look) }
 
 func roundPointer(elem *coder) rounder {
 	if !elem.mayRound() {
 		return nil
 	}
-	return func(v reflect.Value) bool {
-		if v.IsNil() {
+	return func(v reflect.Value, look bool) bool {
+		if v.IsNil() || !elem.roundIn(v.Elem(), true) {
 			return false
 		}
-		next := reflect.New(v.Type().Elem())
-		next.Elem().Set(v.Elem())
-		changed := elem.roundIn(next.Elem())
-		if changed {
+		if !look {
+			next := reflect.New(v.Type().Elem())
+			next.Elem().Set(v.Elem())
+			elem.roundIn(next.Elem(), false)
 			v.Set(next)
 		}
-		return changed
+		return true
 	}
 }
 
@@ -86,19 +88,22 @@ func roundList(elem *coder) rounder {
 	if !elem.mayRound() {
 		return nil
 	}
-	return func(v reflect.Value) (changed bool) {
-		next := v
+	return func(v reflect.Value, look bool) (changes bool) {
+		for i := range v.Len() {
+			changes = changes || elem.roundIn(v.Index(i), true)
+		}
+		if !changes || look {
+			return changes
+		}
 		if v.Kind() == reflect.Slice {
-			next = reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			next := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
 			reflect.Copy(next, v)
-		}
-		for i := range next.Len() {
-			changed = elem.roundIn(next.Index(i)) || changed
-		}
-		if changed && v.Kind() == reflect.Slice {
 			v.Set(next)
 		}
-		return changed
+		for i := range v.Len() {
+			elem.roundIn(v.Index(i), false)
+		}
+		return true
 	}
 }
 
@@ -106,18 +111,22 @@ func roundMap(elem *coder) rounder {
 	if !elem.mayRound() {
 		return nil
 	}
-	return func(v reflect.Value) (changed bool) {
+	return func(v reflect.Value, look bool) (changes bool) {
+		for it := v.MapRange(); !changes && it.Next(); {
+			changes = elem.roundIn(it.Value(), true)
+		}
+		if !changes || look {
+			return changes
+		}
 		next := reflect.MakeMapWithSize(v.Type(), v.Len())
 		for it := v.MapRange(); it.Next(); {
 			x := reflect.New(v.Type().Elem()).Elem()
 			x.Set(it.Value())
-			changed = elem.roundIn(x) || changed
+			elem.roundIn(x, false)
 			next.SetMapIndex(it.Key(), x)
 		}
-		if changed {
-			v.Set(next)
-		}
-		return changed
+		v.Set(next)
+		return true
 	}
 }
 
@@ -129,11 +138,11 @@ func roundStruct(fields []Field) rounder {
 	if !may {
 		return nil
 	}
-	return func(v reflect.Value) (changed bool) {
+	return func(v reflect.Value, look bool) (changes bool) {
 		for i := range fields {
-			changed = fields[i].roundIn(v.FieldByIndex(fields[i].index)) || changed
+			changes = fields[i].roundIn(v.FieldByIndex(fields[i].index), look) || changes
 		}
-		return changed
+		return changes
 	}
 }
 
@@ -141,25 +150,27 @@ func roundStruct(fields []Field) rounder {
 func (s *Mapping) round(v reflect.Value, r *Record) {
 	if s.IsMap {
 		m := v.Interface().(map[string]any)
-		for name := range m {
-			x := m[name]
-			if roundAny(reflect.ValueOf(&x).Elem()) {
+		for name, x := range m {
+			if roundAny(reflect.ValueOf(&x).Elem(), false) {
 				m[name] = x
 			}
 		}
+		if r.Expires != 0 {
+			m[MapExpires] = timeOfExpiry(r.Expires)
+		}
 		return
 	}
-	p := v.Addr().UnsafePointer()
 	for i := range s.Fields {
-		if f := &s.Fields[i]; f.round != nil && (f.Plain != driver.Time || !f.load(&r.Vals[f.At], p)) {
-			f.round(v.FieldByIndex(f.index))
-		}
+		s.Fields[i].roundIn(v.FieldByIndex(s.Fields[i].index), false)
 	}
 	if s.Expires != nil {
-		*address[time.Time](v.FieldByIndex(s.Expires)) = timeOfExpiry(r.Expires)
+		t, next := address[time.Time](v.FieldByIndex(s.Expires)), timeOfExpiry(r.Expires)
+		if *t != next {
+			*t = next
+		}
 	}
 	if s.Extra != nil {
-		roundExtra(v.FieldByIndex(s.Extra))
+		roundExtra(v.FieldByIndex(s.Extra), false)
 	}
 }
 

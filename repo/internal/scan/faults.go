@@ -105,14 +105,13 @@ func (c *Reader) EachChunk(ctx context.Context, k *store.Call, f *Faults, t *dri
 	for chunk, err := range c.Store.Driver.Walk(k.Walks(ctx), t, from) {
 		k.Got(len(chunk.Rows))
 		if err := f.Unread(err); err != nil {
+			k.Way.Judge(from, err)
 			return err
 		}
-		if err := do(chunk.Rows); err != nil {
+		if err := k.Way.Through(ctx, t, &chunk, len(chunk.Rows), do); err != nil {
 			return err
 		}
-		if err := k.Way.Pass(ctx, t, chunk.Mark, len(chunk.Rows)); err != nil {
-			return err
-		}
+		from = "" // the store knew it
 	}
 	return nil
 }

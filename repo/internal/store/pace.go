@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,13 +18,19 @@ type Way struct {
 	Note  func(table, mark string)        // where it is
 	Save  func(ctx context.Context) error // what was noted, for another one
 
-	began time.Time
-	rows  int
+	Lost  bool      // the store does not know the mark
+	due   time.Time // when what was done is what the rate allows
 	saved time.Time
 }
 
-// saveEvery is how often it is noted how far an upkeep has come.
-const saveEvery = 5 * time.Second
+const (
+	saveEvery  = 5 * time.Second // how often it is noted how far an upkeep has come
+	catchesUp  = time.Second     // how much time a slow store is made up for
+	rowsOfStep = 256             // how many rows are dealt with at most before the rate is looked at
+)
+
+// Start begins it now.
+func (w *Way) Start() { w.due, w.saved = time.Now(), time.Now() }
 
 // From returns from where on a table is to be walked; ahead is false if it is done.
 func (w *Way) From(t *driver.Table) (mark string, ahead bool) {
@@ -37,31 +44,69 @@ func (w *Way) From(t *driver.Table) (mark string, ahead bool) {
 	return mark, true
 }
 
-// Pass notes that some rows of a table are done, up to a mark, and waits as long as its rate
-// wants it to.
-func (w *Way) Pass(ctx context.Context, t *driver.Table, mark string, rows int) error {
+// Judge notes whether an error says that the store does not know a mark that it was given.
+func (w *Way) Judge(mark string, err error) {
+	if w != nil && mark != "" && errors.Is(err, driver.ErrInvalid) {
+		w.Lost = true
+	}
+}
+
+// Through calls do with the rows of a chunk, some at a time, and waits as long as the rate wants
+// it to for all that were read. When they are done it is behind the chunk.
+func (w *Way) Through(ctx context.Context, t *driver.Table, c *driver.Chunk, read int, do func([]driver.Row) error) error {
 	if w == nil {
-		return nil
+		return do(c.Rows)
 	}
-	now := time.Now()
-	if w.began.IsZero() {
-		w.began, w.saved = now, now
-	}
-	w.rows += rows
-	if mark != "" {
-		w.Note(t.Name, mark)
-	}
-	if now.Sub(w.saved) >= saveEvery {
-		if err := w.Save(ctx); err != nil {
+	for rows := c.Rows; ; {
+		n := min(len(rows), rowsOfStep)
+		if w.Rate > 0 {
+			n = min(n, w.Rate)
+		}
+		if err := do(rows[:n]); err != nil {
 			return err
 		}
-		w.saved = now
+		rows, read = rows[n:], read-n
+		if len(rows) > 0 {
+			if err := w.wait(ctx, n); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.Mark != "" {
+			w.Note(t.Name, c.Mark)
+		}
+		return w.wait(ctx, n+max(0, read))
 	}
-	if w.Rate <= 0 {
-		return nil
+}
+
+// wait waits as long as so many rows take at the rate, and saves meanwhile what was noted.
+func (w *Way) wait(ctx context.Context, rows int) error {
+	now := time.Now()
+	if earliest := now.Add(-catchesUp); w.due.Before(earliest) {
+		w.due = earliest
 	}
-	due := w.began.Add(time.Duration(float64(w.rows) / float64(w.Rate) * float64(time.Second)))
-	return SleepUntil(ctx, due)
+	if w.Rate > 0 {
+		w.due = w.due.Add(time.Duration(float64(rows) / float64(w.Rate) * float64(time.Second)))
+	}
+	for {
+		if now.Sub(w.saved) >= saveEvery {
+			if err := w.Save(ctx); err != nil {
+				return err
+			}
+			w.saved = now
+		}
+		if !now.Before(w.due) {
+			return nil
+		}
+		next := w.saved.Add(saveEvery)
+		if w.due.Before(next) {
+			next = w.due
+		}
+		if err := SleepUntil(ctx, next); err != nil {
+			return err
+		}
+		now = time.Now()
+	}
 }
 
 // SleepUntil waits for a time.
@@ -72,6 +117,6 @@ func SleepUntil(ctx context.Context, due time.Time) error {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", driver.ErrTimeout, ctx.Err())
+		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
 	}
 }

@@ -49,16 +49,15 @@ func (u *upkeep) sweepPages(ctx context.Context, s driver.Sweeper) error {
 		page, err := s.Sweep(u.call.Walks(ctx), u.Records, mark, u.isForgotten)
 		u.call.Got(len(page.Rows))
 		if err := u.faults.Unread(err); err != nil {
+			u.call.Way.Judge(mark, err)
 			return err
 		}
 		u.done.Dead += page.Dead
-		if err := u.removeExpired(ctx, page.Rows); err != nil {
+		expired := func(rows []driver.Row) error { return u.removeExpired(ctx, rows) }
+		if err := u.call.Way.Through(ctx, u.Records, &page.Chunk, page.Read, expired); err != nil {
 			return err
 		}
 		mark, ahead = page.Mark, page.Mark != ""
-		if err := u.call.Way.Pass(ctx, u.Records, mark, len(page.Rows)+page.Dead); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (l *ledger) differs(record driver.Key) bool {
 // verifyNative counts the entries of records by which a native index does not find them.
 func (c *Keeper) verifyNative(ctx context.Context, k *store.Call, f *scan.Faults, x *layout.Index, rep *report) error {
 	l := newLedger()
-	err := c.addListed(ctx, k, x, l, rep)
+	err := c.addListed(ctx, k, f, x, l, rep)
 	byPlace := errors.Is(err, driver.ErrUnsupported)
 	if err != nil && !byPlace {
 		return err
@@ -106,10 +106,10 @@ func (c *Keeper) verifyNative(ctx context.Context, k *store.Call, f *scan.Faults
 }
 
 // addListed adds what x has to a ledger. A store that does not list it is ErrUnsupported.
-func (c *Keeper) addListed(ctx context.Context, k *store.Call, x *layout.Index, l *ledger, rep *report) error {
+func (c *Keeper) addListed(ctx context.Context, k *store.Call, f *scan.Faults, x *layout.Index, l *ledger, rep *report) error {
 	var text []byte
 	for chunk, err := range c.Store.Driver.Walk(k.Walks(ctx), x.Table, "") {
-		if err != nil {
+		if err := f.Unread(err); err != nil {
 			return err
 		}
 		k.Got(len(chunk.Rows))

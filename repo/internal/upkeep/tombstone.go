@@ -7,23 +7,33 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/scan"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // upkeepTogether is how many rows one commit of an upkeep removes at most.
 const upkeepTogether = 100
 
+// A leftover is a tombstone that cannot be removed.
+type leftover struct {
+	key driver.Key
+	err error
+}
+
 // removeDead removes tombstones, each unless it has changed since it was read: those of a
 // partition by commits of many, several commits at once.
 func (u *upkeep) removeDead(ctx context.Context, rows []driver.Row) error {
 	groups := u.groupsOf(rows)
-	counts := make([]int, len(groups))
+	counts, left := make([]int, len(groups)), make([][]leftover, len(groups))
 	err := u.atOnce(ctx, len(groups), func(ctx context.Context, k *store.Call, i int) (err error) {
-		counts[i], err = u.removeGroup(ctx, k, groups[i])
+		counts[i], left[i], err = u.removeGroup(ctx, k, groups[i])
 		return err
 	})
-	for _, n := range counts {
+	for i, n := range counts {
 		u.done.Dead += n
+		for _, l := range left[i] {
+			u.faults.Of(u.Layout, u.Records, l.key, l.err)
+		}
 	}
 	return err
 }
@@ -49,9 +59,27 @@ func (u *upkeep) groupsOf(rows []driver.Row) [][]driver.Row {
 	return groups
 }
 
-// removeGroup removes the tombstones of a group, and returns how many. One that changed meanwhile is
-// left out, and the others are tried again.
-func (u *upkeep) removeGroup(ctx context.Context, k *store.Call, rows []driver.Row) (int, error) {
+// removeGroup removes the tombstones of a group: one by one if one of them keeps the others.
+func (u *upkeep) removeGroup(ctx context.Context, k *store.Call, rows []driver.Row) (gone int, left []leftover, err error) {
+	gone, err = u.removeTogether(ctx, k, rows)
+	switch {
+	case err == nil || !scan.IsOfRow(err):
+		return gone, nil, err
+	case len(rows) == 1:
+		return 0, []leftover{{rows[0].Key, err}}, nil
+	}
+	for i := range rows {
+		n, more, err := u.removeGroup(ctx, k, rows[i:i+1])
+		if gone, left = gone+n, append(left, more...); err != nil {
+			return gone, left, err
+		}
+	}
+	return gone, left, nil
+}
+
+// removeTogether removes tombstones by one commit, and returns how many. One that changed meanwhile
+// is left out, and the others are tried again.
+func (u *upkeep) removeTogether(ctx context.Context, k *store.Call, rows []driver.Row) (int, error) {
 	ops := make([]driver.Op, len(rows))
 	for i := range rows {
 		ops[i] = driver.Op{Do: driver.Delete, Table: u.Records, Row: driver.Row{Key: rows[i].Key}, If: driver.AtRev, Rev: rows[i].Rev}

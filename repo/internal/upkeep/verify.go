@@ -35,7 +35,8 @@ func (c *Keeper) Verify(ctx context.Context, k *store.Call, f *scan.Faults, x *l
 	rep := report{Index: x.ID}
 	k.Tick(c.Store)
 	if x.Native {
-		return rep, c.verifyNative(ctx, k, f, x, &rep)
+		err := c.verifyNative(ctx, k, f, x, &rep)
+		return rep, err
 	}
 	err := c.EachChunk(ctx, k, f, c.Records, func(records []driver.Row) error {
 		whole, err := c.complete(ctx, k, x, records)

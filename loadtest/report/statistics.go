@@ -1,4 +1,4 @@
-package loadtest
+package report
 
 import (
 	"math"
@@ -6,17 +6,18 @@ import (
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 const (
-	leastRounds = 4    // below that no difference can be told from chance
 	alpha       = 0.05 // how often a difference may be claimed that is none
 	leastEffect = 0.05 // a smaller difference makes none in practice
 )
 
-// A ratio compares two candidates in one figure by their rounds: how many times
+// A Ratio compares two candidates in one figure by their rounds: how many times
 // the first one's figure is the second's.
-type ratio struct {
+type Ratio struct {
 	Times    float64 `json:"times"` // Hodges-Lehmann estimate
 	Low      float64 `json:"low"`   // bounds of 95 % confidence, by bootstrap
 	High     float64 `json:"high"`
@@ -27,14 +28,14 @@ type ratio struct {
 
 // clear reports whether the first is greater or less by enough to matter, and
 // not by chance.
-func (r ratio) clear() bool {
-	return r.Rounds[0] >= leastRounds && r.Rounds[1] >= leastRounds && r.Adjusted <= alpha &&
+func (r Ratio) clear() bool {
+	return r.Rounds[0] >= limit.LeastRounds && r.Rounds[1] >= limit.LeastRounds && r.Adjusted <= alpha &&
 		(r.Low > 1+leastEffect || r.High < 1-leastEffect || math.Abs(r.Times-1) > leastEffect && (r.Low > 1 || r.High < 1))
 }
 
-// compare returns how many times a is b.
-func compareRounds(a, b []float64) ratio {
-	r := ratio{Times: math.NaN(), Low: math.NaN(), High: math.NaN(), P: 1, Adjusted: 1, Rounds: [2]int{len(a), len(b)}}
+// compareRounds returns how many times a is b.
+func compareRounds(a, b []float64) Ratio {
+	r := Ratio{Times: math.NaN(), Low: math.NaN(), High: math.NaN(), P: 1, Adjusted: 1, Rounds: [2]int{len(a), len(b)}}
 	la, lb := logs(a), logs(b)
 	if len(la) == 0 || len(lb) == 0 {
 		return r
@@ -105,9 +106,9 @@ func resample(r *rand.Rand, dst, src []float64) []float64 {
 // holm adjusts the p-values of comparisons that are made together, so that a
 // difference is claimed wrongly in 5 % of the runs at most, however many there
 // are.
-func holm(list []*ratio) {
+func holm(list []*Ratio) {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b *ratio) int {
+	slices.SortStableFunc(list, func(a, b *Ratio) int {
 		switch {
 		case a.P < b.P:
 			return -1

@@ -1,65 +1,11 @@
-package loadtest
+package report
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
-)
-
-// A made candidate has the figures that a test wants.
-type made struct {
-	name     string
-	class    driver.Durability
-	response time.Duration // of every operation
-	lag      time.Duration
-	cpu      time.Duration // an operation
-	bytes    int64
-	backlog  int
-}
-
-func (m made) candidate(w *Workload) *candidate {
-	return m.on(&store{facts: driver.Facts{Name: "made", Durability: m.class, Setting: "made so", OneProcess: true}}, w)
-}
-
-// on returns the candidate on a store of the test's.
-func (m made) on(s *store, w *Workload) *candidate {
-	c := newCandidate(w, s, &model{name: m.name}, "")
-	c.records, c.scans = m.bytes, make([]bool, len(w.queries))
-	for i := range 6 {
-		r := m.round(w)
-		r.number, r.ops, r.spent = i+1, 1000, cost{client: 1000*m.cpu + time.Duration(i)}
-		if c.rounds = append(c.rounds, r); m.backlog > 0 {
-			r.backlog = backlog{half: m.backlog / 2, end: m.backlog, busy: 64, slots: 64}
-		}
-	}
-	for range 2000 {
-		x := &sample{lag: int64(m.lag), service: int64(m.response - m.lag)}
-		c.spectra[0].record(x)
-		c.all.record(x)
-	}
-	c.judge(w)
-	return c
-}
-
-const madeOps = 334 // of the first query in a round: of six rounds they tell a p99
-
-// round returns a round in which all operations took as long.
-func (m made) round(w *Workload) *round {
-	b := &bench{rate: w.Rate, slots: w.Slots}
-	for range madeOps {
-		b.samples = append(b.samples, sample{lag: int64(m.lag), service: int64(m.response - m.lag)})
-	}
-	r := &round{ops: madeOps}
-	r.count(b, w.queries)
-	return r
-}
-
-const (
-	fast = time.Millisecond
-	slow = time.Second // the small workload asks p99 ≤ 500 ms
 )
 
 func TestVerdicts(t *testing.T) {
@@ -87,35 +33,30 @@ func TestVerdicts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			w := mustParse(t, small)
-			var list []*candidate
-			for _, m := range tt.made {
-				list = append(list, m.candidate(w))
-			}
-			verdicts := decide(list)
-			if got := verdicts[0].best().label; got != tt.best {
+			r := small(tt.made...)
+			text := words(r)
+			if got := r.Verdicts[0].Ranked[0]; got != tt.best {
 				t.Errorf("the best is %s, want %s", got, tt.best)
 			}
-			if got := exitCode(verdicts); got != tt.exit {
-				t.Errorf("exit %d, want %d", got, tt.exit)
+			if r.Exit != tt.exit {
+				t.Errorf("exit %d, want %d", r.Exit, tt.exit)
 			}
-			text := words(w, list, verdicts)
 			for _, want := range tt.words {
 				if !strings.Contains(text, want) {
-					t.Errorf("the screen has no %q:\n%s", want, text)
+					t.Errorf("the text has no %q:\n%s", want, text)
 				}
 			}
 		})
 	}
 }
 
-// words returns the screen with its lines joined.
-func words(w *Workload, list []*candidate, verdicts []*verdict) string {
-	r := &run{w: w, candidates: list, data: []*table{{n: 10}}}
-	for _, c := range list {
-		if !slices.Contains(r.stores, c.store) {
-			r.stores = append(r.stores, c.store)
-		}
+func TestFailedOperationsMissTheObjective(t *testing.T) {
+	r := small(made{"m", driver.Power, fast, 0, fast, 100, 0})
+	if Judge(r); !r.Verdicts[0].Met {
+		t.Fatalf("without failures the objective is missed: %v", r.Candidates[0].Queries[0].Objectives)
 	}
-	return strings.Join(strings.Fields((&screen{r: r, verdicts: verdicts}).text()), " ")
+	r.Candidates[0].Queries[0].Outcomes[outcomeFailed] = 1
+	if Judge(r); r.Verdicts[0].Met {
+		t.Error("a failed operation meets the objective")
+	}
 }

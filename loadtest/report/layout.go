@@ -1,4 +1,4 @@
-package loadtest
+package report
 
 import (
 	"strings"
@@ -7,8 +7,8 @@ import (
 
 // table writes rows below each other: names to the left, numbers to the right, and
 // notes behind them. A column without a title is left out. A title that makes the
-// table wider than the screen gets a line of its own.
-func (s *screen) table(rows [][]string) {
+// table wider than a page gets a line of its own.
+func (p *page) table(rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -20,8 +20,8 @@ func (s *screen) table(rows [][]string) {
 	for _, w := range widths {
 		total += w + 3
 	}
-	if total > screenWidth {
-		s.b.WriteString("  " + rows[0][0] + "\n")
+	if total > width {
+		p.b.WriteString("  " + rows[0][0] + "\n")
 		rows[0][0], widths[0] = "", 0
 		for _, row := range rows {
 			widths[0] = max(widths[0], utf8.RuneCountInString(row[0]))
@@ -34,9 +34,9 @@ func (s *screen) table(rows [][]string) {
 				line += "   " + padded(row[i], widths[i])
 			}
 		}
-		s.b.WriteString(strings.TrimRight(line+"   "+row[last], " ") + "\n")
+		p.b.WriteString(strings.TrimRight(line+"   "+row[last], " ") + "\n")
 	}
-	s.b.WriteString("\n")
+	p.b.WriteString("\n")
 }
 
 // padded returns text with spaces before it or, for a negative width, behind.
@@ -48,19 +48,19 @@ func padded(text string, width int) string {
 	return space + text
 }
 
-// paragraph writes text in lines that fit the screen.
-func (s *screen) paragraph(text string) {
-	for _, line := range wrapped(text, screenWidth-2) {
-		s.b.WriteString("  " + line + "\n")
+// paragraph writes text in lines that fit the page.
+func (p *page) paragraph(text string) {
+	for _, line := range wrapped(text, width-2) {
+		p.b.WriteString("  " + line + "\n")
 	}
 }
 
 // wrapped returns text in lines of at most so many characters, unless a word is longer.
-func wrapped(text string, width int) []string {
+func wrapped(text string, most int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(text) {
-		if line != "" && utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > width {
+		if line != "" && utf8.RuneCountInString(line)+utf8.RuneCountInString(word)+1 > most {
 			lines = append(lines, line)
 			line = ""
 		}

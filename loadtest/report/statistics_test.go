@@ -1,4 +1,4 @@
-package loadtest
+package report
 
 import (
 	"math"
@@ -60,7 +60,7 @@ func TestNoDifferenceIsSeldomClaimed(t *testing.T) {
 }
 
 func TestHolm(t *testing.T) {
-	list := []*ratio{{P: 0.01}, {P: 0.04}, {P: 0.03}}
+	list := []*Ratio{{P: 0.01}, {P: 0.04}, {P: 0.03}}
 	holm(list)
 	for i, want := range []float64{0.03, 0.06, 0.06} {
 		if math.Abs(list[i].Adjusted-want) > 1e-12 {

@@ -1,22 +1,30 @@
-package loadtest
+package report
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
+	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/repo/driver"
 )
+
+// class returns the class of durability of a name, and whether there is one.
+func class(name string) (driver.Durability, bool) {
+	for d := driver.UnknownDurability; d <= driver.Node; d++ {
+		if d.String() == name {
+			return d, true
+		}
+	}
+	return driver.UnknownDurability, false
+}
 
 // sameClass reports whether candidates on both stores can be ranked against each
 // other: an acknowledged write survives the same. Of a store that does not tell that
 // nothing is known, so it is compared with itself alone.
-func sameClass(a, b *store) bool {
-	return a.facts.Durability == b.facts.Durability && a.facts.Delay == b.facts.Delay && (a.facts.Durability != driver.UnknownDurability || a == b)
+func sameClass(a, b *StoreResult) bool {
+	return a.Durability == b.Durability && a.Delay == b.Delay && (a.Durability != driver.UnknownDurability.String() || a == b)
 }
 
 // classes returns the candidates by class of durability, the strongest class first
@@ -24,9 +32,10 @@ func sameClass(a, b *store) bool {
 func classes(candidates []*candidate) []*verdict {
 	var verdicts []*verdict
 	for _, c := range candidates {
-		i := slices.IndexFunc(verdicts, func(v *verdict) bool { return sameClass(v.ranked[0].store, c.store) })
+		i := slices.IndexFunc(verdicts, func(v *verdict) bool { return sameClass(v.ranked[0].on, c.on) })
 		if i < 0 {
-			i, verdicts = len(verdicts), append(verdicts, &verdict{class: c.store.facts.Durability, delay: c.store.facts.Delay})
+			of, _ := class(c.on.Durability)
+			i, verdicts = len(verdicts), append(verdicts, &verdict{class: of, delay: c.on.Delay})
 		}
 		verdicts[i].ranked = append(verdicts[i].ranked, c)
 	}
@@ -36,15 +45,15 @@ func classes(candidates []*candidate) []*verdict {
 	return verdicts
 }
 
-// stores returns the stores of a class.
-func (v *verdict) stores() []*store {
-	var list []*store
-	for _, c := range v.ranked {
-		if !slices.Contains(list, c.store) {
-			list = append(list, c.store)
+// stores returns the stores of a class, in the order of the result.
+func (v *verdict) stores() []*StoreResult {
+	var list []*StoreResult
+	all := v.ranked[0].result.Stores
+	for i := range all {
+		if slices.ContainsFunc(v.ranked, func(c *candidate) bool { return c.StoreAt == i }) {
+			list = append(list, &all[i])
 		}
 	}
-	slices.SortFunc(list, func(a, b *store) int { return a.at - b.at })
 	return list
 }
 
@@ -52,25 +61,25 @@ func (v *verdict) stores() []*store {
 func (v *verdict) heading() string {
 	var parts []string
 	for _, s := range v.stores() {
-		parts = append(parts, fmt.Sprintf("%s, %s", s.facts.Name, s.facts.Setting))
+		parts = append(parts, fmt.Sprintf("%s, %s", s.Name, s.Setting))
 	}
 	return fmt.Sprintf("Class %s (%s)", v.class, strings.Join(parts, "; "))
 }
 
 // across says what the classes mean, why they are not ranked against each other,
 // and what the stronger one costs.
-func (s *screen) across() {
-	if len(s.verdicts) < 2 {
+func (p *page) across() {
+	if len(p.verdicts) < 2 {
 		return
 	}
 	var parts []string
-	for _, v := range s.verdicts {
+	for _, v := range p.verdicts {
 		if text := "in class " + v.class.String() + " " + v.survives(); !slices.Contains(parts, text) {
 			parts = append(parts, text)
 		}
 	}
-	s.paragraph("An acknowledged write survives " + strings.Join(parts, "; ") +
-		". A class that promises less may be faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + s.price())
+	p.paragraph("An acknowledged write survives " + strings.Join(parts, "; ") +
+		". A class that promises less may be faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + p.price())
 }
 
 func (v *verdict) survives() string {
@@ -91,10 +100,10 @@ func (v *verdict) survives() string {
 
 // price says what writes and reads take on the best of each class that is known and
 // carries the rate.
-func (s *screen) price() string {
+func (p *page) price() string {
 	var list []*verdict
-	for _, v := range s.verdicts {
-		if v.class != driver.UnknownDurability && v.best().state == stateValid {
+	for _, v := range p.verdicts {
+		if v.class != driver.UnknownDurability && v.best().State == stateValid {
 			list = append(list, v)
 		}
 	}
@@ -103,40 +112,25 @@ func (s *screen) price() string {
 	}
 	var texts []string
 	for _, kind := range []struct {
-		name   string
-		writes bool
-	}{{"a write", true}, {"a read", false}} {
+		name string
+		of   func(*CandidateResult) Typical
+	}{{"a write", func(c *CandidateResult) Typical { return c.Writes }}, {"a read", func(c *CandidateResult) Typical { return c.Reads }}} {
 		var parts []string
 		for _, v := range list {
-			if p50 := v.best().typical(s.r.w, kind.writes); p50 > 0 {
-				parts = append(parts, fmt.Sprintf("%s in class %s (%s)", showDuration(p50), v.class, v.best().label))
+			if of := kind.of(v.best().CandidateResult); of.Calls >= callsFor(50, 1) && of.P50 > 0 {
+				parts = append(parts, fmt.Sprintf("%s in class %s (%s)", format.Duration(of.P50), v.class, v.best().Name))
 			}
 		}
 		if len(parts) == len(list) {
-			texts = append(texts, kind.name+" takes "+joined(parts))
+			texts = append(texts, kind.name+" takes "+format.Joined(parts))
 		}
 	}
 	if len(texts) == 0 {
 		return ""
 	}
 	text := " The price, at p50: " + strings.Join(texts, "; ") + "."
-	if slices.ContainsFunc(list, func(v *verdict) bool { return v.best().store.facts.Name != list[0].best().store.facts.Name }) {
+	if slices.ContainsFunc(list, func(v *verdict) bool { return v.best().on.Name != list[0].best().on.Name }) {
 		text += " That is class and store together; for the class alone, measure one store with both settings."
 	}
 	return text
-}
-
-// typical returns the median response of all queries that write, or read; 0 when too
-// few calls tell it.
-func (c *candidate) typical(w *Workload, writes bool) time.Duration {
-	all := hdrhistogram.New(1000, longestTime, 3)
-	for at, q := range w.queries {
-		if q.writes() == writes {
-			all.Merge(c.spectra[at][responseTime])
-		}
-	}
-	if all.TotalCount() < callsFor(50, 1) {
-		return 0
-	}
-	return time.Duration(all.ValueAtQuantile(50))
 }

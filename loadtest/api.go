@@ -1,0 +1,71 @@
+package loadtest
+
+import "github.com/polystore/polystore/loadtest/report"
+
+// A Result is what came out of a run. It is written and read as JSON; times are
+// in nanoseconds.
+type Result = report.Result
+
+type (
+	// An Environment is the machine and program of a run.
+	Environment = report.Environment
+
+	// A StoreResult describes a store.
+	StoreResult = report.StoreResult
+
+	// A DataResult describes the data of a collection.
+	DataResult = report.DataResult
+
+	// A QuerySetting is what the workload says of a query.
+	QuerySetting = report.QuerySetting
+
+	// An ObjectiveSetting bounds a percentile of the response time.
+	ObjectiveSetting = report.ObjectiveSetting
+
+	// A CandidateResult is what was measured of one model on one store.
+	CandidateResult = report.CandidateResult
+
+	// A Typical is the median response of several queries together.
+	Typical = report.Typical
+
+	// An AbsentResult is a model that a store cannot have.
+	AbsentResult = report.AbsentResult
+
+	// A QueryResult is what was measured of one query on a candidate.
+	QueryResult = report.QueryResult
+
+	// An ObjectiveResult is what a candidate made of an objective.
+	ObjectiveResult = report.ObjectiveResult
+
+	// Percentiles are points of a distribution.
+	Percentiles = report.Percentiles
+
+	// A RoundResult is what one round gave.
+	RoundResult = report.RoundResult
+
+	// A RoundQuery is what one round gave for one query.
+	RoundQuery = report.RoundQuery
+
+	// A Mark is a percentile of one query in one round.
+	Mark = report.Mark
+
+	// A VerdictResult is the ranking of one class of durability.
+	VerdictResult = report.VerdictResult
+
+	// A Ratio compares two candidates in one figure by their rounds: how many times
+	// the first one's figure is the second's.
+	Ratio = report.Ratio
+)
+
+// ReadResult reads the result file of a run. Its text is made again, of the rest of the file. A file
+// that no run of this version wrote is refused.
+func ReadResult(file string) (*Result, error) { return report.Read(file) }
+
+// Exit codes of a run.
+const (
+	Met     = report.Met     // some model of each class does all that is asked
+	Missed  = report.Missed  // none does in a class
+	Usage   = report.Usage   // the command or a file is wrong, or a store failed
+	Invalid = report.Invalid // what was measured cannot tell: late clock, too few calls or rounds, operations that do nothing
+	Wrong   = report.Wrong   // models or stores gave different answers
+)

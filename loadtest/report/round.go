@@ -1,0 +1,53 @@
+package report
+
+import "github.com/polystore/polystore/loadtest/internal/limit"
+
+func (r *RoundResult) least() int { return max(limit.LeastBacklog, (r.Ops+99)/100) }
+
+// behind reports whether the candidate had not kept up at the end of the round: operations
+// waited, or were cut off.
+func (r *RoundResult) behind() bool { return max(r.Backlog, r.Unfinished) >= r.least() }
+
+// late reports whether the candidate was behind and the clock may be the cause.
+func (r *RoundResult) late() bool {
+	return r.behind() && max(r.Backlog, r.Unfinished)-r.WithinLag < r.least()
+}
+
+func (r *RoundResult) stalled() bool { return r.Stall > 0 }
+
+// saturated reports whether the candidate was behind by its own fault: operations waited
+// because all slots were busy, and more and more of them. A stall is another matter.
+func (r *RoundResult) saturated() bool {
+	return r.behind() && !r.late() && !r.stalled() && r.Busy >= r.Slots && r.Backlog > r.HalfWaited
+}
+
+// cpuPerOp returns the processor time of an operation that ended.
+func (r *RoundResult) cpuPerOp() float64 {
+	return float64(r.CPU+r.ServerCPU) / float64(max(r.Ops-r.Unfinished, 1))
+}
+
+// workPerOp returns the time from the release of an operation to its answer.
+func (r *RoundResult) workPerOp() float64 {
+	sum, n := 0.0, int64(0)
+	for _, q := range r.Queries {
+		sum += float64(q.Work) * float64(q.Calls)
+		n += q.Calls
+	}
+	return sum / float64(max(n, 1))
+}
+
+// count returns how many rounds are so.
+func count(rounds []RoundResult, are func(*RoundResult) bool) int {
+	n := 0
+	for i := range rounds {
+		if are(&rounds[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// Hopeless reports whether more rounds of a candidate would only take time.
+func Hopeless(rounds []RoundResult) bool {
+	return len(rounds) >= limit.LeastRounds && count(rounds, (*RoundResult).saturated) == len(rounds)
+}

@@ -1,0 +1,165 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A verdict ranks the candidates of one class of durability.
+type verdict struct {
+	class  driver.Durability
+	delay  time.Duration // of class delayed
+	byCPU  bool          // what candidates are compared by: see figures
+	ranked []*candidate  // best first
+	ratios []Ratio       // by place in ranked: how many times the best one's figure this one's is
+	close  bool          // the second one may be as good as the first
+	open   bool          // no candidate is known to do what is asked, and of one it is not known
+}
+
+// Judge decides on what was measured: the sums of the candidates, their objectives and states, the
+// verdicts, the exit code and the text. What the result says of these is not looked at. With a
+// store that was lost there is no verdict.
+func Judge(r *Result) {
+	candidates := candidatesOf(r)
+	for _, c := range candidates {
+		c.judge()
+	}
+	verdicts := decide(candidates)
+	p := &page{r: r, candidates: candidates, verdicts: verdicts}
+	r.Verdicts, r.Exit = nil, Usage
+	if !r.lost() {
+		for _, v := range verdicts {
+			r.Verdicts = append(r.Verdicts, p.verdictResult(v))
+		}
+		r.Exit = exitCode(verdicts)
+	}
+	r.Text = p.text()
+}
+
+// lost reports whether a store was lost, so that the run has not come to its end.
+func (r *Result) lost() bool { return r.Ended != "" }
+
+func (p *page) verdictResult(v *verdict) VerdictResult {
+	out := VerdictResult{Class: v.class.String(), Figure: v.figureName(), Met: v.best().meets(), TooWeak: v.close}
+	for _, s := range v.stores() {
+		out.Stores = append(out.Stores, s.URL+": "+s.Setting)
+	}
+	switch {
+	case out.Met:
+		out.Take = v.best().Name
+	case v.open:
+		out.Unknown, _ = p.doubt(v.doubtful())
+	}
+	for i, c := range v.ranked {
+		out.Ranked = append(out.Ranked, c.Name)
+		out.Ratios = append(out.Ratios, nil)
+		if x := &v.ratios[i]; i > 0 && !math.IsNaN(x.Times) {
+			out.Ratios[i] = x
+		}
+	}
+	return out
+}
+
+// figures returns the candidate's figure of each round by which those of its class
+// are compared: the processor time of an operation, or the time that it took.
+func (v *verdict) figures(c *candidate) []float64 {
+	var list []float64
+	for i := range c.Rounds {
+		if v.byCPU {
+			list = append(list, c.Rounds[i].cpuPerOp())
+		} else {
+			list = append(list, c.Rounds[i].workPerOp())
+		}
+	}
+	return list
+}
+
+// figureName returns what candidates are compared by.
+func (v *verdict) figureName() string {
+	if v.byCPU {
+		return "CPU for the mix"
+	}
+	return "time for the mix"
+}
+
+func (v *verdict) best() *candidate { return v.ranked[0] }
+
+// doubtful returns the first candidate of which it is not known what it does.
+func (v *verdict) doubtful() *candidate {
+	return v.ranked[slices.IndexFunc(v.ranked, (*candidate).unknown)]
+}
+
+// decide ranks the candidates of each class: those that do what is asked first,
+// then by the figure, by bytes where that cannot tell. The figure is the processor
+// time if all stores of the class are in this process.
+func decide(candidates []*candidate) []*verdict {
+	verdicts := classes(candidates)
+	for _, v := range verdicts {
+		v.byCPU = !slices.ContainsFunc(v.ranked, func(c *candidate) bool { return !c.on.InProcess })
+		v.rank()
+	}
+	return verdicts
+}
+
+func (v *verdict) rank() {
+	slices.SortStableFunc(v.ranked, func(a, b *candidate) int {
+		return cmp.Or(
+			cmp.Compare(a.standing(), b.standing()),
+			cmp.Compare(len(a.found(missed)), len(b.found(missed))),
+			cmp.Compare(median(v.figures(a)), median(v.figures(b))))
+	})
+	v.compare()
+	if len(v.ranked) > 1 && v.tie(1) && v.ranked[0].sameBytes(v.ranked[1]) && v.ranked[1].size() < v.ranked[0].size() {
+		v.ranked[0], v.ranked[1] = v.ranked[1], v.ranked[0]
+		v.compare()
+	}
+	v.close = len(v.ranked) > 1 && v.tie(1)
+	v.open = !v.best().meets() && slices.ContainsFunc(v.ranked, (*candidate).unknown)
+}
+
+// compare fills in the ratios between the first and the others.
+func (v *verdict) compare() {
+	v.ratios = make([]Ratio, len(v.ranked))
+	var list []*Ratio
+	for i := 1; i < len(v.ranked); i++ {
+		v.ratios[i] = compareRounds(v.figures(v.ranked[i]), v.figures(v.ranked[0]))
+		if v.ranked[i].standing() == v.ranked[0].standing() {
+			list = append(list, &v.ratios[i]) // the others lose without it
+		}
+	}
+	holm(list)
+}
+
+// tie reports whether the candidate at a place does what the first one does, and
+// the figures cannot tell them apart.
+func (v *verdict) tie(i int) bool {
+	a, b := v.ranked[0], v.ranked[i]
+	return a.standing() == b.standing() && len(a.found(missed)) == len(b.found(missed)) && !v.ratios[i].clear()
+}
+
+// Exit codes of a run.
+const (
+	Met     = 0 // some candidate of each class does all that is asked
+	Missed  = 1 // none does in a class
+	Usage   = 2 // the command or a file is wrong
+	Invalid = 3 // what was measured cannot tell: late clock, too few calls or rounds, operations that do nothing
+	Wrong   = 4 // candidates gave different answers
+)
+
+// exitCode returns what a run ends with.
+func exitCode(verdicts []*verdict) int {
+	code := Met
+	for _, v := range verdicts {
+		switch {
+		case v.open:
+			return Invalid
+		case !v.best().meets():
+			code = Missed
+		}
+	}
+	return code
+}

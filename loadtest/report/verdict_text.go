@@ -1,0 +1,229 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// verdict says what to take in one class of durability, and why.
+func (p *page) verdict(v *verdict) {
+	text := p.choice(v)
+	if len(p.verdicts) > 1 || v.class == driver.UnknownDurability {
+		text = v.heading() + ": " + text
+	}
+	p.paragraph(text)
+	for i, c := range v.ranked {
+		if i > 0 || v.open && len(v.ranked) > 1 {
+			p.paragraph(p.loser(v, i, c))
+		}
+	}
+}
+
+// choice says which candidate is the best, and what it does.
+func (p *page) choice(v *verdict) string {
+	c := v.best()
+	switch {
+	case len(v.ranked) == 1:
+		return p.alone(c)
+	case v.open:
+		return p.noVerdict(v.doubtful())
+	case !c.meets():
+		return fmt.Sprintf("None does what is asked. The nearest is %s: %s.", c.Name, p.shortfall(c))
+	}
+	others, unknown := 0, 0
+	for _, o := range v.ranked[1:] {
+		switch {
+		case o.meets():
+			others++
+		case o.unknown():
+			unknown++
+		}
+	}
+	text := fmt.Sprintf("Take %s. %s", c.Name, p.metAll(c))
+	switch {
+	case others == 0 && unknown > 0:
+		return text + "; no other is known to do that."
+	case others == 0:
+		return text + "; no other does that."
+	case v.close:
+		return text + fmt.Sprintf("; too close to call against %s by %s%s.", v.ranked[1].Name, v.figureName(), v.fewer())
+	}
+	return text + fmt.Sprintf("; %s than %s (%s).", timesLess(v.ratios[1].Times, v.figureName()), v.ranked[1].Name, sure(v.ratios[1]))
+}
+
+// fewer says that bytes decided where the figure could not.
+func (v *verdict) fewer() string {
+	if a, b := v.ranked[0], v.ranked[1]; a.sameBytes(b) && a.size() < b.size() {
+		return ", so the one with fewer bytes"
+	}
+	return ""
+}
+
+// alone is the verdict on a candidate without others.
+func (p *page) alone(c *candidate) string {
+	switch {
+	case c.unknown():
+		return p.noVerdict(c)
+	case c.meets() && len(p.verdicts) > 1:
+		return fmt.Sprintf("Take %s, alone in its class. %s.", c.Name, p.metAll(c))
+	case c.meets():
+		return fmt.Sprintf("%s: %s.", c.Name, p.metAll(c))
+	}
+	return fmt.Sprintf("%s does not do what is asked: %s.", c.Name, p.shortfall(c))
+}
+
+// metAll says that all is met, and of what that is not true in each round.
+func (p *page) metAll(c *candidate) string {
+	var text string
+	objectives := c.objectives()
+	switch len(objectives) {
+	case 0:
+		return fmt.Sprintf("It carries %s/s%s; no objective was asked", format.Count(p.r.Rate), c.fellBehind())
+	case 1:
+		text = "The objective is met"
+	case 2:
+		text = "Both objectives are met"
+	default:
+		text = fmt.Sprintf("All %d objectives are met", len(c.objectives()))
+	}
+	var some []string
+	for _, j := range c.objectives() {
+		if j.Missed > 0 {
+			some = append(some, j.String())
+		}
+	}
+	if len(some) > 0 {
+		text += ", but not in every round: " + atMost(some)
+	}
+	return text + c.fellBehind()
+}
+
+// fellBehind says in how many rounds a candidate fell behind.
+func (c *candidate) fellBehind() string {
+	n := c.roundsThat((*RoundResult).behind)
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", though it fell behind in %d of %s", n, format.Plural(len(c.Rounds), "round"))
+}
+
+func timesLess(times float64, what string) string {
+	if times < 1.2 {
+		return fmt.Sprintf("%s %% less %s", format.Digits(100*(1-1/times)), what)
+	}
+	return fmt.Sprintf("%s times less %s", strings.TrimSuffix(fmt.Sprintf("%.1f", times), ".0"), what)
+}
+
+func sure(r Ratio) string {
+	return fmt.Sprintf("95 %% sure: %.2f to %.2f times", r.Low, r.High)
+}
+
+// shortfall says why a candidate does not do what is asked.
+func (p *page) shortfall(c *candidate) string {
+	if c.State == stateSaturated {
+		return fmt.Sprintf("it cannot carry %s/s%s", format.Count(p.r.Rate), p.why(c))
+	}
+	var parts, texts []string
+	for _, j := range c.found(missed) {
+		parts = append(parts, j.String())
+	}
+	if len(parts) > 0 {
+		texts = append(texts, fmt.Sprintf("%d of %d objectives are missed: %s", len(parts), len(c.objectives()), atMost(parts)))
+	}
+	if late := len(c.found(lateMiss)); late > 0 {
+		texts = append(texts, fmt.Sprintf("of %d more the clock may be the cause", late))
+	}
+	if stalled := len(c.found(stallMiss)); stalled > 0 {
+		texts = append(texts, fmt.Sprintf("of %d more a stall is the cause", stalled))
+	}
+	if c.Failures > 0 {
+		texts = append(texts, fmt.Sprintf("%s failed, the first: %s", format.Plural(c.Failures, "operation"), c.Failure))
+	}
+	return strings.Join(texts, "; ") + p.why(c)
+}
+
+// why names what is known of the cause: queries that read every record, or many
+// more rows than they return.
+func (p *page) why(c *candidate) string {
+	scans, rows := []string{}, 0.0
+	for _, q := range c.Queries {
+		if q.Scans {
+			scans = append(scans, q.Name)
+			rows = max(rows, q.RowsEach)
+		}
+	}
+	switch len(scans) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("; %q reads every record, %s rows a call", scans[0], format.Count(int(rows)))
+	}
+	return fmt.Sprintf("; %d queries read every record, %s rows a call", len(scans), format.Count(int(rows)))
+}
+
+// loser says how a candidate compares with the best one.
+func (p *page) loser(v *verdict, i int, c *candidate) string {
+	best, r := v.best(), v.ratios[i]
+	var text string
+	switch {
+	case c.unknown():
+		reason, _ := p.doubt(c)
+		text = fmt.Sprintf("%s is not judged: %s.", c.Name, reason)
+	case !c.meets():
+		text = fmt.Sprintf("%s falls short: %s.", c.Name, p.shortfall(c))
+	case i == 1 || math.IsNaN(r.Times):
+		text = fmt.Sprintf("%s does what is asked, too.", c.Name)
+	case r.clear():
+		text = fmt.Sprintf("%s does what is asked, too, with %.1f times the %s.", c.Name, r.Times, v.figureName())
+	default:
+		text = fmt.Sprintf("%s does what is asked, too; too close to call by %s.", c.Name, v.figureName())
+	}
+	return text + p.bytesAgainst(best, c)
+}
+
+// bytesAgainst says how much more or less room a candidate needs than the best.
+func (p *page) bytesAgainst(best, c *candidate) string {
+	if best.RecordBytes < 0 || c.RecordBytes < 0 || best.size() == 0 || !best.sameBytes(c) {
+		return ""
+	}
+	more := 100 * (float64(c.size())/float64(best.size()) - 1)
+	switch {
+	case more >= 1:
+		return fmt.Sprintf(" It takes %s %% more bytes.", format.Digits(more))
+	case more <= -1 && c.meets():
+		return fmt.Sprintf(" It takes %s %% fewer bytes: take it where these matter more.", format.Digits(-more))
+	case more <= -1:
+		return fmt.Sprintf(" It takes %s %% fewer bytes.", format.Digits(-more))
+	}
+	return ""
+}
+
+// notAsked says what the run does not tell, and what its numbers are.
+func (p *page) notAsked() string {
+	text := "Not asked: the highest rate, more data, faults. Percentiles are the median of the rounds'." + p.marks()
+	var whose, bytes []string
+	for _, st := range p.r.Stores {
+		if of := st.Name + " that of " + st.CPUOf; !slices.Contains(whose, of) {
+			whose = append(whose, of)
+		}
+		if of := st.Name + ": " + st.Sizes; st.TellsSizes && !slices.Contains(bytes, of) {
+			bytes = append(bytes, of)
+		}
+	}
+	switch len(whose) {
+	case 0:
+	case 1:
+		text += " CPU is that of " + p.r.Stores[0].CPUOf + "."
+	default:
+		text += " CPU: on " + strings.Join(whose, "; on ") + "."
+	}
+	if len(bytes) > 1 {
+		text += " Bytes are each store's own account and not compared between stores. " + strings.Join(bytes, "; ") + "."
+	}
+	return text
+}

@@ -1,0 +1,67 @@
+package repo
+
+import (
+	"context"
+	"sync"
+
+	"github.com/polystore/polystore/repo/internal/catalog"
+)
+
+// A household is what all upkeeps of a store share, so that each collection is opened once: what a
+// backend knows of its tables it knows as long as it is open.
+type household struct {
+	mu    sync.Mutex
+	store *Store
+	repos map[string]*collection // by name
+}
+
+// of makes the store on which collections are opened as maps. Where other programs may change
+// their schemas it is one of its own: what it finds new is nothing to the repositories that
+// are open.
+func (h *household) of(s *Store) *household {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.store == nil {
+		h.store, h.repos = s, map[string]*collection{}
+		if !s.handle.Facts.OneProcess {
+			h.store = s.another()
+		}
+	}
+	return h
+}
+
+// open returns a collection as an entry of the catalog has it.
+func (h *household) open(ctx context.Context, e *catalog.Entry) (*collection, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c := h.repos[e.Collection]; c != nil && c.Gone() == nil && c.Epoch == e.Epoch {
+		return c, nil
+	}
+	schema, err := SchemaOf(ctx, h.store, e.Collection)
+	if err != nil {
+		return nil, err
+	}
+	r, err := Open[map[string]any](ctx, h.store, schema, WithoutDefine())
+	if err != nil {
+		return nil, err
+	}
+	h.repos[e.Collection] = r.c
+	return r.c, nil
+}
+
+// close forgets a collection that is to be opened again.
+func (h *household) close(c *collection) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.repos[c.Name] == c {
+		delete(h.repos, c.Name)
+	}
+}
+
+// end ends what the store of the upkeeps does beside its calls. None is under way.
+func (h *household) end(s *Store) {
+	if h.store != nil && h.store != s {
+		h.store.handle.Background.Close()
+		h.store.cleaner.Close()
+	}
+}
