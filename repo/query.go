@@ -32,7 +32,7 @@ func All() Query { return Query{} }
 
 // Where adds another condition.
 func (q Query) Where(field string, value any) Query {
-	q.def.Equal = append(q.def.Equal[:len(q.def.Equal):len(q.def.Equal)], plan.Equality{field, value})
+	q.def.Equal = append(q.def.Equal[:len(q.def.Equal):len(q.def.Equal)], plan.Equality{Field: field, Value: value})
 	return q
 }
 
@@ -68,7 +68,7 @@ func (q Query) Range(field string, from, to any) Query {
 func (q Query) Prefix(field, prefix string) Query { return q.end(field, plan.Beginning, prefix) }
 
 func (q Query) end(field string, op plan.EndOp, value any) Query {
-	q.def.Ends = append(q.def.Ends[:len(q.def.Ends):len(q.def.Ends)], plan.End{field, op, value})
+	q.def.Ends = append(q.def.Ends[:len(q.def.Ends):len(q.def.Ends)], plan.End{Field: field, Op: op, Value: value})
 	return q
 }
 
