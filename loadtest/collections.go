@@ -9,6 +9,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -130,7 +131,7 @@ func readIndexes(d *document, n ast.Node, fields map[string]string) []repo.Index
 			Sort:      m.texts("sort"),
 			Unique:    m.truth("unique"),
 			Covers:    m.texts("covers"),
-			Buckets:   m.integer("buckets", 0, 0, 256),
+			Buckets:   m.integer("buckets", 0, 0, limit.MaxBuckets),
 			Kind:      m.text("kind"),
 		}
 		checkNames(d, m, fields, "partition", "sort", "covers")

@@ -6,14 +6,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
-)
-
-const (
-	sampledReads  = 300 // calls of each query that reads
-	sampledWrites = 30  // calls of each query that writes
-	sampledAgain  = 30  // reads after the writes
-	sampleTime    = time.Second
-	leastSamples  = 5 // also of calls that take long
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // A WrongAnswers error says that two models gave different answers to the same
@@ -50,11 +43,11 @@ func (cp *comparison) run(ctx context.Context) error {
 			if q.writes() != writes {
 				continue
 			}
-			n := min(sampledReads, max(cp.stream.data[q.collection.at].n, sampledAgain)) // of few records few say it all
+			n := min(limit.SampledReads, max(cp.stream.data[q.collection.at].n, limit.SampledAgain)) // of few records few say it all
 			if writes {
-				n = sampledWrites
+				n = limit.SampledWrites
 			}
-			calls := cp.stream.only(i, n, i*sampledWrites)
+			calls := cp.stream.only(i, n, i*limit.SampledWrites)
 			cp.stream.follow(calls)
 			if err := cp.query(ctx, i, calls, step); err != nil {
 				return err
@@ -65,7 +58,7 @@ func (cp *comparison) run(ctx context.Context) error {
 		if q.writes() {
 			continue
 		}
-		if err := cp.query(ctx, i, cp.stream.only(i, sampledAgain, 0), step); err != nil {
+		if err := cp.query(ctx, i, cp.stream.only(i, limit.SampledAgain, 0), step); err != nil {
 			return err
 		}
 	}
@@ -110,7 +103,7 @@ func (c *candidate) probe(ctx context.Context, calls []call) ([]reply, probe, er
 	}
 	began := time.Now()
 	for i := range calls {
-		if !calls[i].q.writes() && i >= leastSamples && time.Since(began) > sampleTime {
+		if !calls[i].q.writes() && i >= limit.LeastSamples && time.Since(began) > limit.SampleTime {
 			break
 		}
 		a, err := c.do(ctx, &calls[i], true)

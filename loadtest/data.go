@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // A source says where the records of a collection come from: generators, or a
@@ -30,8 +32,6 @@ type fieldSource struct {
 	name string
 	make generator
 }
-
-var timeForms = []string{"rfc3339", "unix", "unix_ms"}
 
 func (w *Workload) readData(d *document, m *mapping, c *collection) {
 	n := m.need("data", "data: {file: posts.jsonl}, or data: {count: 1000, fields: {…}}")
@@ -128,7 +128,7 @@ func (s *source) readNames(d *document, m *mapping, c *collection) map[string]st
 }
 
 func (w *Workload) readGenerators(d *document, m *mapping, c *collection) {
-	c.data.count = m.integer("count", 0, 1, 50_000_000)
+	c.data.count = m.integer("count", 0, 1, limit.MaxRecords)
 	n := m.need("fields", "fields: {id: {sequence: 1}}")
 	if n == nil {
 		return

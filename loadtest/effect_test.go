@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -91,7 +92,7 @@ func TestAgreedCallsAreTheFewest(t *testing.T) {
 		text = strings.Replace(text, "{author: $}, limit: 3", "{author: $}", 1)
 		result := simulate(t, text, &dawdler{&remote{Store: memory.New(nil)}}, func(string) {})
 		// A second has room for 20 scans, before the writes and after them, when the first of 30 is done.
-		if want := 21 + sampledWrites + 21; result.Compared != want {
+		if want := 21 + limit.SampledWrites + 21; result.Compared != want {
 			t.Errorf("%v agree on %d calls, want %d", order, result.Compared, want)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -18,13 +19,13 @@ func (c *candidate) fill(ctx context.Context, w *Workload, data []*table, p *pro
 	for _, col := range w.collections {
 		step := p.begin(fmt.Sprintf("load %s into %s", col.schema.Collection, c.label), data[col.at].n, "records")
 		lines := []int{}
-		n, err := c.repos[col.at].InsertAll(ctx, w.records(ctx, col, data, func(r row) {
+		n, err := c.repos[col.at].InsertAll(ctx, recordsOf(ctx, w, col, data, func(r row) {
 			lines = append(lines, r.line)
 			step.add(1)
 		}))
 		step.end()
 		if err != nil {
-			return 0, cmp.Or(ctx.Err(), col.refused(w, lines, err)) // interrupted is nobody's fault
+			return 0, cmp.Or(ctx.Err(), refused(w, col, lines, err)) // interrupted is nobody's fault
 		}
 		if n != data[col.at].n {
 			return 0, fmt.Errorf("load %s: %s loaded where %s were read before; the data changed meanwhile", col.schema.Collection, format.Plural(n, "record"), format.Count(data[col.at].n))
@@ -33,10 +34,10 @@ func (c *candidate) fill(ctx context.Context, w *Workload, data []*table, p *pro
 	return time.Since(began), nil
 }
 
-// records yields the records of a collection.
-func (w *Workload) records(ctx context.Context, c *collection, data []*table, each func(row)) iter.Seq2[map[string]any, error] {
+// recordsOf yields the records of a collection.
+func recordsOf(ctx context.Context, w *Workload, c *collection, data []*table, each func(row)) iter.Seq2[map[string]any, error] {
 	return func(yield func(map[string]any, error) bool) {
-		for r, err := range w.rows(ctx, c, data) {
+		for r, err := range rowsOf(ctx, w, c, data) {
 			if err == nil {
 				each(r)
 			}
@@ -48,14 +49,14 @@ func (w *Workload) records(ctx context.Context, c *collection, data []*table, ea
 }
 
 // refused names the lines of the records that the library would not take.
-func (c *collection) refused(w *Workload, lines []int, err error) error {
+func refused(w *Workload, c *collection, lines []int, err error) error {
 	var batch *repo.BatchError
 	if !errors.As(err, &batch) {
 		return err
 	}
 	var faults Faults
 	for _, f := range batch.Failed {
-		if f.Index < len(lines) && len(faults) < maxFaults {
+		if f.Index < len(lines) && len(faults) < limit.MaxFaults {
 			faults = append(faults, Fault{File: c.data.name(w), Line: lines[f.Index], Text: reason(f.Err)})
 		}
 	}

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // A generatorReader reads the generators of one collection.
@@ -127,8 +130,8 @@ func (r reading) integers(n ast.Node) generator {
 	case high < low:
 		r.d.faultIn(m.at, "%s: max is less than min: %d and %d", r.what, high, low)
 		return constant{}
-	case skew > 0 && high-low >= 50_000_000:
-		r.d.faultIn(m.at, "%s: zipf over %d numbers; at most 50,000,000 are possible", r.what, high-low+1)
+	case skew > 0 && high-low >= limit.MaxRecords:
+		r.d.faultIn(m.at, "%s: zipf over %d numbers; at most %s are possible", r.what, high-low+1, format.Count(limit.MaxRecords))
 		return constant{}
 	case skew > 0:
 		return integers{low, high, newZipf(int(high-low+1), skew)}
@@ -155,7 +158,7 @@ func (r reading) truths(n ast.Node) generator {
 
 // between reads min and max of a mapping.
 func (r reading) between(m *mapping, least, most int) (int, int) {
-	low, high := m.integer("min", least, 0, 10_000), m.integer("max", most, 0, 10_000)
+	low, high := m.integer("min", least, 0, limit.MaxParts), m.integer("max", most, 0, limit.MaxParts)
 	if high < low {
 		r.d.faultIn(m.at, "%s: max is less than min: %d and %d", r.what, high, low)
 		high = low

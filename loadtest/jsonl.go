@@ -8,12 +8,14 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // jsonRows yields the objects of a file that has one a line.
 func (f *rowFile) jsonRows(r io.Reader, yield func(row) bool) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(make([]byte, 0, 64<<10), maxLine+1)
+	lines.Buffer(make([]byte, 0, 64<<10), limit.MaxLine+1)
 	n := 0
 	for lines.Scan() && !f.stopped {
 		n++
@@ -97,8 +99,8 @@ func decodeObject(line []byte) (object map[string]any, at int, err error) {
 }
 
 func decodeValue(d *json.Decoder, depth int) (any, error) {
-	if depth > maxDepth {
-		return nil, fmt.Errorf("lists and objects are nested more than %d deep", maxDepth)
+	if depth > limit.MaxDepth {
+		return nil, fmt.Errorf("lists and objects are nested more than %d deep", limit.MaxDepth)
 	}
 	t, err := d.Token()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/polystore/polystore/internal/process"
 	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -168,8 +169,6 @@ func (l *leftover) here() bool {
 	return err == nil && host == l.host
 }
 
-const longestRun = 24 * time.Hour // on another machine; after that a run is taken for ended
-
 // underWay says why the run may be still at work, "" if it is not.
 func (l *leftover) underWay(now time.Time) string {
 	switch {
@@ -177,7 +176,7 @@ func (l *leftover) underWay(now time.Time) string {
 		return ""
 	case l.here() && process.Same(l.process, l.mark):
 		return fmt.Sprintf("process %d is at work", l.process)
-	case !l.here() && now.Sub(l.began) < longestRun:
+	case !l.here() && now.Sub(l.began) < limit.LongestRun:
 		return fmt.Sprintf("process %d of %s may be at work; clean there, or a day after it began", l.process, l.host)
 	}
 	return ""
@@ -228,12 +227,8 @@ func Clean(ctx context.Context, opts Options, tell func(string)) error {
 	return errors.Join(s.clean(ctx, tell), s.repo.Close())
 }
 
-// leftoverTime is how long Clean may take: on MongoDB a killed program's transaction keeps what it
-// wrote to from being dropped for a minute.
-const leftoverTime = 3 * time.Minute
-
 func (s *store) clean(ctx context.Context, tell func(string)) error {
-	ctx, cancel := context.WithTimeout(ctx, leftoverTime)
+	ctx, cancel := context.WithTimeout(ctx, limit.LeftoverTime)
 	defer cancel()
 	list, err := s.leftovers(ctx)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/internal/process"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -72,7 +73,7 @@ func TestLeftovers(t *testing.T) {
 	others := somebodys(t, s)
 	before := len(s.tables)
 	killed := left(t, s, leftover{host: host, process: gone, began: now})
-	old := left(t, s, leftover{host: "elsewhere", process: gone, began: now.Add(-2 * longestRun)})
+	old := left(t, s, leftover{host: "elsewhere", process: gone, began: now.Add(-2 * limit.LongestRun)})
 	atWork := left(t, s, leftover{host: host, process: os.Getppid(), mark: process.Mark(os.Getppid()), began: now})
 	remote := left(t, s, leftover{host: "elsewhere", process: gone, began: now})
 	var log bytes.Buffer

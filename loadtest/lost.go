@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // A StoreLost error says that a store stopped answering after the first operations
@@ -36,20 +37,16 @@ func (s *store) lostIn(ctx context.Context, when string, err error) error {
 	return &StoreLost{s.url, when, err}
 }
 
-const answerTime = 10 * time.Second
-
 // answers reads a few records, to tell a store that is gone from one that fails now
 // and then.
 func (c *candidate) answers(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := context.WithTimeout(ctx, limit.AnswerTime)
 	defer cancel()
 	for _, err := range c.repos[0].Walk(ctx, "") {
 		return err
 	}
 	return nil
 }
-
-const cleanTime = time.Minute // for each store
 
 // close removes what the run put into the stores, all at once, and closes them.
 func (r *run) close() error {
@@ -69,7 +66,7 @@ func (r *run) close() error {
 
 // clean removes the collections of the run from a store.
 func (r *run) clean(s *store) error {
-	ctx, cancel := context.WithTimeout(context.Background(), cleanTime)
+	ctx, cancel := context.WithTimeout(context.Background(), limit.CleanTime)
 	defer cancel()
 	var names []string
 	for _, c := range r.candidates {

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/report"
 )
 
@@ -25,19 +27,60 @@ const (
 // spectra are histograms of the four times, in nanoseconds.
 type spectra [kindsOfTime]*hdrhistogram.Histogram
 
-const longestTime = int64(10 * time.Minute)
-
 func newSpectra() spectra {
 	var s spectra
 	for i := range s {
-		s[i] = hdrhistogram.New(1000, longestTime, 3)
+		s[i] = hdrhistogram.New(1000, limit.LongestTime, 3)
 	}
 	return s
 }
 
 func (s spectra) record(x *sample) {
 	for i, v := range [kindsOfTime]int64{x.lag, x.wait, x.service, x.response()} {
-		_ = s[i].RecordValue(min(max(v, 0), longestTime)) // never out of range
+		_ = s[i].RecordValue(min(max(v, 0), limit.LongestTime)) // never out of range
+	}
+}
+
+// A measured is what the rounds of a candidate gave.
+type measured struct {
+	rounds   []report.RoundResult
+	spectra  []spectra             // by query
+	all      spectra               // of all queries together
+	cuts     []time.Duration       // by query: the least response of a call that was cut off, 0 if none was
+	outcomes [][unfinished + 1]int // by query: how many calls ended so
+
+	mu       sync.Mutex
+	failures int
+	failure  string // the first one
+}
+
+func newMeasured(queries int) *measured {
+	m := &measured{all: newSpectra(), cuts: make([]time.Duration, queries), outcomes: make([][unfinished + 1]int, queries)}
+	for range queries {
+		m.spectra = append(m.spectra, newSpectra())
+	}
+	return m
+}
+
+// note keeps an operation's error.
+func (m *measured) note(k *call, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.failures++; m.failures == 1 {
+		m.failure = fmt.Sprintf("%s: %v", k, err)
+	}
+}
+
+// keep adds the samples of a round to the histograms.
+func (m *measured) keep(samples []sample) {
+	for i := range samples {
+		s := &samples[i]
+		m.spectra[s.at].record(s)
+		m.all.record(s)
+		m.outcomes[s.at][s.outcome]++
+		if cut := time.Duration(s.response()); s.outcome == unfinished && (m.cuts[s.at] == 0 || cut < m.cuts[s.at]) {
+			m.cuts[s.at] = cut
+		}
 	}
 }
 
@@ -46,21 +89,30 @@ type measurement struct {
 	w          *Workload
 	stream     *stream
 	candidates []*candidate
+	of         []*measured // by candidate
 	progress   *progress
 	bench      bench
 	first      int // number of the first insert of the next round
+}
+
+// newMeasurement returns one that has measured nothing. The clock is the machine's if it is nil.
+func newMeasurement(w *Workload, s *stream, candidates []*candidate, p *progress, by clock) *measurement {
+	m := &measurement{w: w, stream: s, candidates: candidates, progress: p}
+	for range candidates {
+		m.of = append(m.of, newMeasured(len(w.queries)))
+	}
+	if by == nil {
+		by = &machineClock{}
+	}
+	m.bench = bench{clock: by, rate: w.Rate, slots: w.Slots, grace: max(w.Round, limit.MinGrace)}
+	return m
 }
 
 // run does a round of each candidate that does not count, then the rounds that
 // do, in an order that is drawn anew for each two rounds and turned round in the
 // second.
 func (m *measurement) run(ctx context.Context) error {
-	m.bench.rate, m.bench.slots = m.w.Rate, m.w.Slots
-	m.bench.grace = max(m.w.Round, 2*time.Second)
-	if m.bench.clock == nil {
-		m.bench.clock = &machineClock{}
-	}
-	m.first = sampledWrites * len(m.w.queries)
+	m.first = limit.SampledWrites * len(m.w.queries)
 	order := newRand(m.w.Seed, "order of rounds", 0)
 	var perm []int
 	for number := 0; number <= m.w.Rounds; number++ {
@@ -85,12 +137,12 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 	m.stream.follow(calls)
 	m.first += n
 	for _, i := range perm {
-		c := m.candidates[i]
-		if report.Hopeless(c.rounds) {
+		c, of := m.candidates[i], m.of[i]
+		if report.Hopeless(of.rounds) {
 			continue
 		}
 		m.progress.status("round %d of %d: %s", number, m.w.Rounds, c.label)
-		r, err := m.round(ctx, c, calls)
+		r, err := m.round(ctx, c, of, calls)
 		if err == nil && r.Failed+r.Unfinished > 0 {
 			err = c.answers(ctx)
 		}
@@ -98,15 +150,15 @@ func (m *measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 			return err
 		}
 		if r.Number = number; number > 0 {
-			c.rounds = append(c.rounds, *r)
-			m.keep(c)
+			of.rounds = append(of.rounds, *r)
+			of.keep(m.bench.samples)
 		}
 	}
 	return nil
 }
 
 // round sends the calls to a candidate at the rate.
-func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*report.RoundResult, error) {
+func (m *measurement) round(ctx context.Context, c *candidate, of *measured, calls []call) (*report.RoundResult, error) {
 	runtime.GC() // every round begins alike
 	m.bench.shares = c.store.inProcess()
 	before, err := c.store.begin(ctx)
@@ -117,7 +169,7 @@ func (m *measurement) round(ctx context.Context, c *candidate, calls []call) (*r
 		a, err := c.do(ctx, &calls[i], false)
 		o := calls[i].effect(a, outcomeOf(ctx, err))
 		if o == failed {
-			c.note(&calls[i], err)
+			of.note(&calls[i], err)
 		}
 		return calls[i].at, o
 	})
@@ -158,7 +210,7 @@ func (b *bench) result(queries []*query) *report.RoundResult {
 	}
 	slices.Sort(lag)
 	r.Lag = time.Duration(lag[(len(lag)*99+99)/100-1])
-	h := hdrhistogram.New(1000, longestTime, 3)
+	h := hdrhistogram.New(1000, limit.LongestTime, 3)
 	for at, q := range queries {
 		slices.Sort(work[at])
 		r.Queries[at] = times[at].result(q, h)
@@ -179,21 +231,16 @@ func (t *spans) result(q *query, h *hdrhistogram.Histogram) report.RoundQuery {
 	}
 	h.Reset()
 	for _, x := range t.response {
-		_ = h.RecordValue(min(max(x, 0), longestTime)) // never out of range
+		_ = h.RecordValue(min(max(x, 0), limit.LongestTime)) // never out of range
 	}
 	r.Response = encoded(h)
 	return r
 }
 
-// keep adds the samples of the round to the candidate's histograms.
-func (m *measurement) keep(c *candidate) {
-	for i := range m.bench.samples {
-		s := &m.bench.samples[i]
-		c.spectra[s.at].record(s)
-		c.all.record(s)
-		c.outcomes[s.at][s.outcome]++
-		if cut := time.Duration(s.response()); s.outcome == unfinished && (c.cuts[s.at] == 0 || cut < c.cuts[s.at]) {
-			c.cuts[s.at] = cut
-		}
+func encoded(h *hdrhistogram.Histogram) string {
+	text, err := h.EncodeV2()
+	if err != nil {
+		return "" // it is encoded into memory, which cannot fail
 	}
+	return string(text)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "insert", "update", "move", "delete"}
@@ -103,14 +105,14 @@ func (r queryReader) parameters() {
 		r.conditions()
 		if q.kind != "one" {
 			r.window()
-			q.limit = r.m.integer("limit", 0, 0, 100_000)
+			q.limit = r.m.integer("limit", 0, 0, limit.MaxFound)
 		}
 		if q.kind != "one" {
 			q.order = r.m.texts("order")
 			checkNames(r.d, r.m, q.collection.schema.Fields, "order")
 		}
 		if q.kind == "page" {
-			q.pages = r.m.integer("pages", 2, 1, 1000)
+			q.pages = r.m.integer("pages", 2, 1, limit.MaxPages)
 			if q.limit == 0 {
 				r.d.faultIn(r.m.at, "%s has no limit, which is the size of its pages; add limit: 20", r.m.what)
 			}

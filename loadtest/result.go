@@ -5,6 +5,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/report"
 )
 
@@ -31,8 +32,8 @@ func (r *run) result(lost *StoreLost) *report.Result {
 		}
 		out.Queries = append(out.Queries, s)
 	}
-	for _, c := range r.candidates {
-		out.Candidates = append(out.Candidates, c.result(w))
+	for i, c := range r.candidates {
+		out.Candidates = append(out.Candidates, candidateResult(w, c, r.measured[i]))
 	}
 	for _, c := range r.absent {
 		out.NotThere = append(out.NotThere, report.AbsentResult{Name: c.label, Model: c.model.name, Store: c.store.url, Reason: c.lacks})
@@ -49,34 +50,35 @@ func percentiles(h *hdrhistogram.Histogram) report.Percentiles {
 	return report.Percentiles{P50: at(50), P90: at(90), P99: at(99), Max: time.Duration(h.Max())}
 }
 
-func (c *candidate) result(w *Workload) report.CandidateResult {
-	out := report.CandidateResult{Name: c.label, Model: c.model.name, Store: c.store.url, StoreAt: c.store.at, Durability: c.store.facts.Durability.String(), Loaded: c.loaded,
-		RecordBytes: c.records, IndexBytes: c.indexes, Lag: percentiles(c.all[lagTime]), Reads: c.typical(w, false), Writes: c.typical(w, true), Rounds: c.rounds, Failures: c.failures, Failure: c.failure}
+func candidateResult(w *Workload, c *candidate, m *measured) report.CandidateResult {
+	out := report.CandidateResult{Name: c.label, Model: c.model.name, Store: c.store.url, StoreAt: c.store.at, Durability: c.store.facts.Durability.String(),
+		Loaded: c.loaded, RecordBytes: c.records, IndexBytes: c.indexes, Lag: percentiles(m.all[lagTime]), Reads: typical(w, m, false), Writes: typical(w, m, true),
+		Rounds: m.rounds, Failures: m.failures, Failure: m.failure}
 	for at := range w.queries {
-		out.Queries = append(out.Queries, c.queryResult(w, at))
+		out.Queries = append(out.Queries, queryResult(w, c, m, at))
 	}
 	return out
 }
 
 // typical returns the median response of all queries that write, or read.
-func (c *candidate) typical(w *Workload, writes bool) report.Typical {
-	all := hdrhistogram.New(1000, longestTime, 3)
+func typical(w *Workload, m *measured, writes bool) report.Typical {
+	all := hdrhistogram.New(1000, limit.LongestTime, 3)
 	for at, q := range w.queries {
 		if q.writes() == writes {
-			all.Merge(c.spectra[at][responseTime])
+			all.Merge(m.spectra[at][responseTime])
 		}
 	}
 	return report.Typical{Calls: all.TotalCount(), P50: time.Duration(all.ValueAtQuantile(50))}
 }
 
-func (c *candidate) queryResult(w *Workload, at int) report.QueryResult {
-	s, p := c.spectra[at], c.probes[at]
+func queryResult(w *Workload, c *candidate, m *measured, at int) report.QueryResult {
+	s, p := m.spectra[at], c.probes[at]
 	q := report.QueryResult{Name: w.queries[at].name, Scans: c.scans[at], Calls: s[responseTime].TotalCount(), Outcomes: map[string]int{},
-		Response: percentiles(s[responseTime]), Service: percentiles(s[serviceTime]), Histograms: map[string]string{}, CutOffFrom: c.cuts[at],
+		Response: percentiles(s[responseTime]), Service: percentiles(s[serviceTime]), Histograms: map[string]string{}, CutOffFrom: m.cuts[at],
 		SampledCalls: p.calls, SampledNoEffect: p.nothing,
 		SampledCPU: p.each.cpu(), SampledOfIt: p.each.server, TripsEach: p.each.trips, RequestsEach: p.each.requests, RowsEach: p.each.rows, FoundEach: p.found}
 	for o := done; o <= unfinished; o++ {
-		if n := c.outcomes[at][o]; n > 0 {
+		if n := m.outcomes[at][o]; n > 0 {
 			q.Outcomes[o.String()] = n
 			if o.nothing() {
 				q.NoEffect += n
@@ -87,12 +89,4 @@ func (c *candidate) queryResult(w *Workload, at int) report.QueryResult {
 		q.Histograms[name] = encoded(s[i])
 	}
 	return q
-}
-
-func encoded(h *hdrhistogram.Histogram) string {
-	text, err := h.EncodeV2()
-	if err != nil {
-		return "" // it is encoded into memory, which cannot fail
-	}
-	return string(text)
 }

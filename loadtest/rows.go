@@ -16,11 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
-)
 
-const (
-	maxLine   = 1 << 20 // bytes of a line of a data file; a record has no more either
-	maxFaults = 20      // of a data file before its reading stops
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // A row is one record of a collection's data, and where it stands: a line of a
@@ -117,8 +114,8 @@ func (f *rowFile) open(in *os.File) (*bufio.Reader, bool) {
 }
 
 var (
-	errLongLine = fmt.Errorf("the line is longer than %d bytes, which no record can be; is a line end missing?", maxLine)
-	errLongRow  = fmt.Errorf("the row that begins here is longer than %d bytes, which no record can be; is a quote not closed?", maxLine)
+	errLongLine = fmt.Errorf("the line is longer than %d bytes, which no record can be; is a line end missing?", limit.MaxLine)
+	errLongRow  = fmt.Errorf("the row that begins here is longer than %d bytes, which no record can be; is a quote not closed?", limit.MaxLine)
 )
 
 // A lineLimit fails when a line gets too long, or a CSV row of many lines, so that
@@ -134,7 +131,7 @@ func (l *lineLimit) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	n, err := l.r.Read(p)
-	if l.f.unread += n; l.f.unread > 2*maxLine && l.f.src.format == "csv" {
+	if l.f.unread += n; l.f.unread > 2*limit.MaxLine && l.f.src.format == "csv" {
 		return n, errLongRow // more than a row and what is read ahead
 	}
 	for rest := p[:n]; len(rest) > 0; {
@@ -143,12 +140,12 @@ func (l *lineLimit) Read(p []byte) (int, error) {
 			l.line += len(rest)
 			break
 		}
-		if l.line += i; l.line > maxLine {
+		if l.line += i; l.line > limit.MaxLine {
 			break
 		}
 		l.line, rest = 0, rest[i+1:]
 	}
-	if l.line > maxLine {
+	if l.line > limit.MaxLine {
 		return n, errLongLine
 	}
 	return n, err
@@ -161,7 +158,7 @@ func (f *rowFile) fault(line, column int, source, format string, args ...any) {
 		name = rel
 	}
 	f.faults = append(f.faults, Fault{File: name, Line: line, Column: column, Source: source, Text: fmt.Sprintf(format, args...)})
-	f.stopped = f.stopped || len(f.faults) >= maxFaults
+	f.stopped = f.stopped || len(f.faults) >= limit.MaxFaults
 }
 
 // ended notes why reading ended before the end of the file.

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // rowsWorkload has a collection with a field of every kind, read from a file.
@@ -84,7 +86,7 @@ func TestRowsAreRead(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			w := rowsWorkload(t, writeFile(t, tt.file, tt.content), tt.more)
 			n := 0
-			for r, err := range w.rows(t.Context(), w.collections[0], nil) {
+			for r, err := range rowsOf(t.Context(), w, w.collections[0], nil) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -158,7 +160,7 @@ func TestRowFaults(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			file := writeFile(t, tt.file, []byte(tt.content))
 			w := rowsWorkload(t, file, "")
-			_, err := w.survey(t.Context(), nil)
+			_, err := survey(t.Context(), w, nil)
 			var faults Faults
 			if !errors.As(err, &faults) {
 				t.Fatalf("got %v, want Faults", err)
@@ -179,7 +181,7 @@ func TestRowFilesThatAreNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"none.jsonl": "no such file", "sub.jsonl": "is a directory"} {
-		_, err := rowsWorkload(t, filepath.Join(dir, name), "").survey(t.Context(), nil)
+		_, err := survey(t.Context(), rowsWorkload(t, filepath.Join(dir, name), ""), nil)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
@@ -191,7 +193,7 @@ func TestReadingIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	file := writeFile(t, "a.jsonl", bytes.Repeat([]byte("\n"), 1<<20))
-	if _, err := rowsWorkload(t, file, "").survey(ctx, nil); !errors.Is(err, context.Canceled) {
+	if _, err := survey(ctx, rowsWorkload(t, file, ""), nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, want %v", err, context.Canceled)
 	}
 }
@@ -200,7 +202,7 @@ func TestReadingIsInterrupted(t *testing.T) {
 // nothing draws one of its elements.
 func TestEmptyCellsAreAbsent(t *testing.T) {
 	w := rowsWorkload(t, writeFile(t, "a.csv", []byte("id,list,map\na,;,{}\n")), "")
-	for r, err := range w.rows(t.Context(), w.collections[0], nil) {
+	for r, err := range rowsOf(t.Context(), w, w.collections[0], nil) {
 		if diff := cmp.Diff(map[string]any{"id": "a"}, r.record); err != nil || diff != "" {
 			t.Errorf("%v; want -, got +\n%s", err, diff)
 		}
@@ -210,7 +212,7 @@ func TestEmptyCellsAreAbsent(t *testing.T) {
 // A generated record without its key is told as that, not as two with one key.
 func TestGeneratedKeyThatIsMissing(t *testing.T) {
 	w := mustParse(t, strings.Replace(small, `pattern: "P%04d"}`, `pattern: "P%04d", missing: 0.5}`, 1))
-	_, err := w.survey(t.Context(), nil)
+	_, err := survey(t.Context(), w, nil)
 	if err == nil || !strings.Contains(err.Error(), "it has no id, which is part of the key") || strings.Contains(err.Error(), "names one record") {
 		t.Errorf("%v, want that a key is missing", err)
 	}
@@ -219,10 +221,10 @@ func TestGeneratedKeyThatIsMissing(t *testing.T) {
 // After many faults reading stops: nobody wants a million messages.
 func TestManyRowFaults(t *testing.T) {
 	file := writeFile(t, "a.jsonl", []byte(strings.Repeat("{}\n", 100_000)))
-	_, err := rowsWorkload(t, file, "").survey(t.Context(), nil)
+	_, err := survey(t.Context(), rowsWorkload(t, file, ""), nil)
 	var faults Faults
-	if !errors.As(err, &faults) || len(faults) != maxFaults {
-		t.Errorf("%d faults, want %d", len(faults), maxFaults)
+	if !errors.As(err, &faults) || len(faults) != limit.MaxFaults {
+		t.Errorf("%d faults, want %d", len(faults), limit.MaxFaults)
 	}
 }
 
@@ -232,7 +234,7 @@ func fuzzRows(f *testing.F, name string, seeds ...string) {
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
 		w := rowsWorkload(t, writeFile(t, name, content), `, skip: ["*"]`)
-		data, err := w.survey(t.Context(), nil)
+		data, err := survey(t.Context(), w, nil)
 		if err != nil {
 			var faults Faults
 			if !errors.As(err, &faults) {
@@ -240,7 +242,7 @@ func fuzzRows(f *testing.F, name string, seeds ...string) {
 			}
 			return
 		}
-		for r, err := range w.rows(t.Context(), w.collections[0], nil) {
+		for r, err := range rowsOf(t.Context(), w, w.collections[0], nil) {
 			if err != nil || r.record["id"] == nil {
 				t.Fatalf("second reading: %v, %v", r.record, err)
 			}

@@ -15,7 +15,7 @@ func TestPipesAreNoData(t *testing.T) {
 	if err := syscall.Mkfifo(file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rowsWorkload(t, file, "").survey(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "a pipe or a device") {
+	if _, err := survey(t.Context(), rowsWorkload(t, file, ""), nil); err == nil || !strings.Contains(err.Error(), "a pipe or a device") {
 		t.Errorf("%v, want that it is a pipe", err)
 	}
 }

@@ -43,6 +43,7 @@ type run struct {
 	stores     []*store
 	candidates []*candidate
 	absent     []*candidate // models that a store cannot have
+	measured   []*measured  // by candidate
 	began      time.Time
 	compared   int // sampled calls
 }
@@ -71,7 +72,7 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
-	data, err := r.w.survey(ctx, r.progress)
+	data, err := survey(ctx, r.w, r.progress)
 	if err != nil {
 		return nil, err
 	}
@@ -180,8 +181,8 @@ func (r *run) compare(ctx context.Context, s *stream) error {
 func (r *run) measure(ctx context.Context, s *stream) error {
 	r.progress.say("measure %s: %s a second, %d rounds of %v each, about %v", format.Plural(len(r.candidates), "candidate"),
 		format.Count(r.w.Rate), r.w.Rounds, r.w.Round, (time.Duration(len(r.candidates)) * (r.w.Round*time.Duration(r.w.Rounds) + r.w.Round/2)).Round(time.Second))
-	m := &measurement{w: r.w, stream: s, candidates: r.candidates, progress: r.progress}
-	m.bench.clock = r.opts.clock
+	m := newMeasurement(r.w, s, r.candidates, r.progress, r.opts.clock)
+	r.measured = m.of
 	return m.run(ctx)
 }
 

@@ -335,7 +335,7 @@ func TestFilledCollectionIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := w.survey(t.Context(), nil)
+	data, err := survey(t.Context(), w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

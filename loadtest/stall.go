@@ -15,11 +15,6 @@ type stall struct {
 	waiting int // operations that were under way or waited for a slot at its end
 }
 
-const (
-	stallTime  = 250 * time.Millisecond // shorter ones are not told
-	stallTimes = 20                     // a stall takes so many times what operations take beside it
-)
-
 // An interval is when an operation was released, begun and ended.
 type interval struct {
 	released, begin, end int64
@@ -52,7 +47,7 @@ func (b *bench) stall() stall {
 		return stall{} // the whole round was like that, hardly anybody noticed, or this process stood still
 	}
 	slices.Sort(beside)
-	if found.took < max(stallTime, stallTimes*time.Duration(beside[len(beside)/2])) {
+	if found.took < max(limit.StallTime, limit.StallTimes*time.Duration(beside[len(beside)/2])) {
 		return stall{}
 	}
 	return found

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
-	"github.com/polystore/polystore/loadtest/report"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -78,37 +77,12 @@ type candidate struct {
 	records int64   // bytes; -1 when the store does not say
 	indexes int64   // bytes
 	probes  []probe // by query
-	rounds  []report.RoundResult
-	spectra []spectra       // by query
-	all     spectra         // of all queries together
-	cuts    []time.Duration // by query: the least response of a call that was cut off, 0 if none was
-
-	outcomes [][unfinished + 1]int // by query: how many calls ended so
-
-	mu       sync.Mutex
-	failures int
-	failure  string // the first one
-}
-
-// note keeps an operation's error.
-func (c *candidate) note(k *call, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.failures++; c.failures == 1 {
-		c.failure = fmt.Sprintf("%s: %v", k, err)
-	}
 }
 
 // newCandidate returns a candidate that nothing is known of. Where there are
 // several stores its label names its own.
 func newCandidate(w *Workload, s *store, m *model, where string) *candidate {
-	c := &candidate{store: s, model: m, label: m.name + where, records: -1, all: newSpectra()}
-	for range w.queries {
-		c.spectra = append(c.spectra, newSpectra())
-	}
-	n := len(w.queries)
-	c.probes, c.cuts, c.outcomes = make([]probe, n), make([]time.Duration, n), make([][unfinished + 1]int, n)
-	return c
+	return &candidate{store: s, model: m, label: m.name + where, records: -1, probes: make([]probe, len(w.queries))}
 }
 
 // missing returns why the store cannot have the model, or "".

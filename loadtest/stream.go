@@ -54,7 +54,7 @@ func newStream(w *Workload, data []*table) (*stream, error) {
 	for i, q := range w.queries {
 		each[i] = q.weight
 		t := data[q.collection.at]
-		list, n := q.drawsFrom(t)
+		list, n := drawsFrom(q, t)
 		if n == 0 {
 			return nil, Faults{{File: w.File, Line: q.place.line, Column: q.place.column,
 				Text: fmt.Sprintf("query %s: no record of %s has all the fields that it draws", q.name, t.name)}}
@@ -72,7 +72,7 @@ func newStream(w *Workload, data []*table) (*stream, error) {
 
 // drawsFrom returns the records that have all fields that the query draws, nil
 // when that is all of them, and their number.
-func (q *query) drawsFrom(t *table) (list []int32, n int) {
+func drawsFrom(q *query, t *table) (list []int32, n int) {
 	var fields []string
 	for _, c := range q.where {
 		fields = append(fields, c.from)
@@ -165,16 +165,16 @@ func (s *stream) find(r *rand.Rand, q *query, i int) repo.Query {
 	t := s.data[q.collection.at]
 	var find repo.Query
 	for j := range q.where {
-		find = find.Where(q.where[j].field, q.where[j].draw(r, t, i))
+		find = find.Where(q.where[j].field, draw(&q.where[j], r, t, i))
 	}
 	if win := q.window; win != nil {
-		find = win.bind(r, find, t, i)
+		find = bind(win, r, find, t, i)
 	}
 	return find.Order(q.order...).Limit(q.limit)
 }
 
 // draw returns the value of a condition: of a list, one of its elements.
-func (c *condition) draw(r *rand.Rand, t *table, i int) any {
+func draw(c *condition, r *rand.Rand, t *table, i int) any {
 	if c.from == "" {
 		return c.literal
 	}
@@ -186,7 +186,7 @@ func (c *condition) draw(r *rand.Rand, t *table, i int) any {
 }
 
 // bind adds the range or prefix to a query.
-func (win *window) bind(r *rand.Rand, find repo.Query, t *table, i int) repo.Query {
+func bind(win *window, r *rand.Rand, find repo.Query, t *table, i int) repo.Query {
 	if win.isPrefix {
 		text := win.prefix
 		if win.chars > 0 {
@@ -196,7 +196,7 @@ func (win *window) bind(r *rand.Rand, find repo.Query, t *table, i int) repo.Que
 		return find.Prefix(win.field, text)
 	}
 	if win.from != nil {
-		from := win.from.draw(r, t, i)
+		from := draw(win.from, r, t, i)
 		if win.span != nil {
 			return find.Range(win.field, from, above(from, win.span))
 		}
@@ -209,7 +209,7 @@ func (win *window) bind(r *rand.Rand, find repo.Query, t *table, i int) repo.Que
 	if win.to == nil {
 		return find
 	}
-	to := win.to.draw(r, t, i)
+	to := draw(win.to, r, t, i)
 	if win.isAtMost {
 		return find.AtMost(win.field, to)
 	}

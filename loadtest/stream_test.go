@@ -11,7 +11,7 @@ import (
 
 func streamOf(t *testing.T, w *Workload) *stream {
 	t.Helper()
-	data, err := w.survey(t.Context(), nil)
+	data, err := survey(t.Context(), w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestZipf(t *testing.T) {
 func TestTimesOverCenturies(t *testing.T) {
 	w := mustParse(t, strings.Replace(small, "from: 2024-01-01, to: 2025-01-01", "from: 1000-01-01, to: 3000-01-01", 1))
 	least, most := 3000, 1000
-	for r := range w.rows(t.Context(), w.collections[0], nil) {
+	for r := range rowsOf(t.Context(), w, w.collections[0], nil) {
 		year := r.record["created"].(time.Time).Year()
 		least, most = min(least, year), max(most, year)
 	}
@@ -152,14 +152,14 @@ func TestTimesOverCenturies(t *testing.T) {
 func TestGeneratedRecordsAreTheSame(t *testing.T) {
 	w := mustParse(t, small)
 	var first []string
-	for r, err := range w.rows(t.Context(), w.collections[0], nil) {
+	for r, err := range rowsOf(t.Context(), w, w.collections[0], nil) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		first = append(first, canonical(r.record))
 	}
 	i := 0
-	for r := range w.rows(t.Context(), w.collections[0], nil) {
+	for r := range rowsOf(t.Context(), w, w.collections[0], nil) {
 		if canonical(r.record) != first[i] {
 			t.Fatalf("record %d is another one", i+1)
 		}
@@ -202,7 +202,7 @@ queries:
 
 func TestGeneratorsOfSeveralCollections(t *testing.T) {
 	w := mustParse(t, twoCollections)
-	data, err := w.survey(t.Context(), nil)
+	data, err := survey(t.Context(), w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestGeneratorsOfSeveralCollections(t *testing.T) {
 		age[u] = data[0].column("age")[i]
 	}
 	n := 0
-	for r, err := range w.rows(t.Context(), w.collections[1], data) {
+	for r, err := range rowsOf(t.Context(), w, w.collections[1], data) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,7 +224,7 @@ func TestGeneratorsOfSeveralCollections(t *testing.T) {
 		n++
 	}
 	notes := 0
-	for r := range w.rows(t.Context(), w.collections[0], nil) {
+	for r := range rowsOf(t.Context(), w, w.collections[0], nil) {
 		rec := r.record
 		if a := rec["age"].(int64); a < 20 || a > 30 {
 			t.Errorf("age %d", a)
@@ -252,7 +252,7 @@ func TestRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Records = 7
-		data, err := w.survey(t.Context(), nil)
+		data, err := survey(t.Context(), w, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // A table is what is kept in memory of a collection's data: the number of
@@ -54,9 +56,9 @@ func (m *maker) record(n int) map[string]any {
 	return m.making.record
 }
 
-// rows yields the records of a collection, and the faults of its file, if it has
+// rowsOf yields the records of a collection, and the faults of its file, if it has
 // any, or the end of the context, once, last.
-func (w *Workload) rows(ctx context.Context, c *collection, data []*table) iter.Seq2[row, error] {
+func rowsOf(ctx context.Context, w *Workload, c *collection, data []*table) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
 		if c.data.file == "" {
 			m := newMaker(w, c, data)
@@ -109,16 +111,16 @@ type uniqueValues struct {
 }
 
 // survey reads the data of all collections.
-func (w *Workload) survey(ctx context.Context, p *progress) ([]*table, error) {
+func survey(ctx context.Context, w *Workload, p *progress) ([]*table, error) {
 	var data []*table
 	for _, c := range w.collections {
 		s := newSurveyor(w, c)
 		step := p.begin("read "+c.schema.Collection, w.limited(c.data.count), "records")
-		for r, err := range w.rows(ctx, c, data) {
+		for r, err := range rowsOf(ctx, w, c, data) {
 			if err != nil {
 				return nil, err
 			}
-			if s.add(r); len(s.faults) >= maxFaults {
+			if s.add(r); len(s.faults) >= limit.MaxFaults {
 				break
 			}
 			if err := ctx.Err(); err != nil {

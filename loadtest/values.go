@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// timeForms are how a file may write times.
+var timeForms = []string{"rfc3339", "unix", "unix_ms"}
+
 // fromScalar returns a value of a workload file as the Go value that the library
 // takes for a kind.
 func fromScalar(kind string, x any) (any, error) {

@@ -136,7 +136,7 @@ func readLimited(file string) ([]byte, error) {
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("read workload: %s is a directory; name the YAML file in it", file)
 	}
-	src, err := io.ReadAll(io.LimitReader(f, maxYAML+1))
+	src, err := io.ReadAll(io.LimitReader(f, limit.MaxYAML+1))
 	if err != nil {
 		return nil, fmt.Errorf("read workload: %w", err)
 	}
@@ -162,7 +162,7 @@ func parseWorkload(file string, src []byte) (*Workload, error) {
 		Rate:   m.integer("rate", 500, 1, limit.MaxRate),
 		Rounds: m.integer("rounds", 6, 1, limit.MaxRounds),
 		Round:  m.duration("round", 2*time.Second, limit.MinRound, limit.MaxRound),
-		Slots:  m.integer("slots", 64, 1, 4096),
+		Slots:  m.integer("slots", 64, 1, limit.MaxSlots),
 	}
 	if w.Name == "" && !m.has("workload") {
 		w.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))

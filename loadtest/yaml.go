@@ -10,11 +10,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
-)
 
-const (
-	maxYAML  = 256 << 10 // bytes of a workload file
-	maxDepth = 32        // of nested lists and mappings; the parser's time grows with its square
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // A document is a YAML file that is being read, and the faults found in it.
@@ -74,8 +71,8 @@ func parseDocument(src []byte) (root ast.Node, err error) {
 
 // unreadable says why a file is not tried at all, and on which line.
 func unreadable(src []byte) (text string, line int) {
-	if len(src) > maxYAML {
-		return fmt.Sprintf("the file has more than %d bytes; keep the data in a file of its own (data: {file: …})", maxYAML), 0
+	if len(src) > limit.MaxYAML {
+		return fmt.Sprintf("the file has more than %d bytes; keep the data in a file of its own (data: {file: …})", limit.MaxYAML), 0
 	}
 	depth := 0
 	for i, text := range strings.Split(string(src), "\n") {
@@ -85,13 +82,13 @@ func unreadable(src []byte) (text string, line int) {
 			return "the line is not valid UTF-8; save the file as UTF-8", n
 		case strings.IndexByte(text, 0) >= 0:
 			return "the line has a NUL byte; this is not a text file", n
-		case strings.Count(text[:len(text)-len(strings.TrimLeft(text, "- "))], "-") > maxDepth && strings.Contains(text, "- -"):
+		case strings.Count(text[:len(text)-len(strings.TrimLeft(text, "- "))], "-") > limit.MaxDepth && strings.Contains(text, "- -"):
 			return "lists are nested too deeply", n
 		}
 		depth += strings.Count(text, "[") + strings.Count(text, "{") - strings.Count(text, "]") - strings.Count(text, "}")
 		depth = max(depth, 0) // brackets that close nothing, in a comment, say, open no others
-		if depth > maxDepth {
-			return fmt.Sprintf("brackets are nested more than %d deep, or not closed", maxDepth), n
+		if depth > limit.MaxDepth {
+			return fmt.Sprintf("brackets are nested more than %d deep, or not closed", limit.MaxDepth), n
 		}
 	}
 	return "", 0

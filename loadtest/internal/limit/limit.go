@@ -3,21 +3,59 @@ package limit
 
 import "time"
 
+// Of a workload file.
+const (
+	MaxYAML    = 256 << 10 // bytes
+	MaxDepth   = 32        // of nested lists and mappings, of JSON too; the time of the YAML parser grows with its square
+	MaxRate    = 100_000   // operations a second
+	MaxSlots   = 4096
+	MaxRecords = 50_000_000 // of a collection, and numbers that zipf draws from
+	MaxFound   = 100_000    // records of a query
+	MaxPages   = 1000
+	MaxBuckets = 256
+	MaxParts   = 10_000 // words of a text, elements of a list
+)
+
 // Of a run's rounds.
 const (
-	MaxRate     = 100_000 // operations a second
 	MaxRounds   = 100
 	MinRound    = 100 * time.Millisecond
 	MaxRound    = 10 * time.Minute
-	MaxRoundOps = 200_000 // they are made before the round begins
+	MaxRoundOps = 200_000                 // they are made before the round begins
+	MinGrace    = 2 * time.Second         // for operations that go on behind the last instant
+	LongestTime = int64(10 * time.Minute) // that a histogram keeps, in nanoseconds
 )
 
-// LeastRounds is how many rounds tell a difference from chance.
-const LeastRounds = 4
+// Of the data.
+const (
+	MaxLine   = 1 << 20 // bytes of a line of a data file; a record has no more either
+	MaxFaults = 20      // of a data file before its reading stops
+)
 
-// LeastBacklog is how many operations that wait tell something. Of a short round one is
-// a hundredth, and may just have become due.
-const LeastBacklog = 5
+// Of the sampled calls.
+const (
+	SampledReads  = 300 // calls of each query that reads
+	SampledWrites = 30  // calls of each query that writes
+	SampledAgain  = 30  // reads after the writes
+	SampleTime    = time.Second
+	LeastSamples  = 5 // also of calls that take long
+)
+
+// Of what is measured.
+const (
+	LeastRounds  = 4                      // that tell a difference from chance
+	LeastBacklog = 5                      // operations that wait and tell something; of a short round one is a hundredth, and may just have become due
+	StallTime    = 250 * time.Millisecond // shorter stalls are not told
+	StallTimes   = 20                     // a stall takes so many times what operations take beside it
+)
+
+// Of stores.
+const (
+	AnswerTime   = 10 * time.Second // until a store is taken for lost
+	CleanTime    = time.Minute      // to remove a run from a store
+	LeftoverTime = 3 * time.Minute  // to remove killed runs: on MongoDB a killed program's transaction keeps what it wrote to from being dropped for a minute
+	LongestRun   = 24 * time.Hour   // on another machine; after that a run is taken for ended
+)
 
 // MaxResult is how many bytes a result file has at most.
 const MaxResult = 64 << 20
