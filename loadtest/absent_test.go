@@ -21,7 +21,10 @@ func TestNilArguments(t *testing.T) {
 	empty.Open = func(context.Context, string) (driver.Store, error) { return nil, nil }
 	pointer.Open = func(context.Context, string) (driver.Store, error) { return store, nil }
 	w := &Workload{Rate: 100, Rounds: 1, Round: limit.MinRound}
-	run := func(ctx context.Context, w *Workload, opts Options) error { _, err := Run(ctx, w, opts); return err }
+	run := func(ctx context.Context, w *Workload, opts Options) error {
+		_, err := Run(ctx, w, opts)
+		return err
+	}
 	tell := func(string) {}
 	for _, tt := range []struct {
 		name string

@@ -6,31 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/polystore/polystore/loadtest/internal/testload"
 	"github.com/polystore/polystore/repo/driver"
 )
-
-// kinds is the small workload with models that differ in the kind of their indexes.
-var kinds = small[:strings.Index(small, "models:")] + `models:
-  - {name: tables, kind: table}
-  - {name: native, kind: native}
-  - {name: one native, kind: table, collections: {posts: {indexes: [{partition: [category], sort: [-created]}, {partition: ["tags[]"], sort: [-created], kind: native}]}}}
-  - {name: left open}
-`
-
-func TestKindsOfModels(t *testing.T) {
-	w := mustParse(t, kinds)
-	var got []string
-	for _, m := range w.models {
-		text := m.name
-		for _, x := range m.schemas[0].Indexes {
-			text += " " + x.Kind + strings.Join(x.Covers, "")
-		}
-		got = append(got, text)
-	}
-	if diff := cmp.Diff([]string{"tables table* table", "native native* native", "one native  native", "left open * "}, got); diff != "" {
-		t.Errorf("kinds and covers of the indexes (-want +got):\n%s", diff)
-	}
-}
 
 // A bare store keeps no index by itself.
 type bare struct{ *watched }
@@ -45,7 +23,7 @@ func (s bare) Facts() driver.Facts {
 // measured on the other one.
 func TestModelThatAStoreCannotHave(t *testing.T) {
 	one, other := newWatched(), newWatched()
-	result, err := runWith(t, mustParse(t, kinds), one, bare{other}, func([]byte) {})
+	result, err := runWith(t, mustParse(t, testload.Kinds), one, bare{other}, func([]byte) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +60,7 @@ func TestModelThatAStoreCannotHave(t *testing.T) {
 // Where no store has any model there is nothing to measure.
 func TestNoModelIsThere(t *testing.T) {
 	s := newWatched()
-	text := kinds[:strings.Index(kinds, "models:")] + "models:\n  - {name: native, kind: native}\n"
+	text := testload.Kinds[:strings.Index(testload.Kinds, "models:")] + "models:\n  - {name: native, kind: native}\n"
 	_, err := Run(t.Context(), mustParse(t, text), options(bare{s}))
 	if err == nil || !strings.Contains(err.Error(), "no store has any of the models; native: posts: index by_category_created_desc: kind native: bare keeps no index") {
 		t.Errorf("%v, want that there is no model", err)

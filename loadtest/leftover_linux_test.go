@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/store"
+	"github.com/polystore/polystore/loadtest/internal/testload"
 )
 
 // A killed run is not taken for a process that has its number now: in a container all programs may
@@ -17,11 +20,11 @@ func TestLeftoversOfAProcessWithTheNumberOfAnother(t *testing.T) {
 	}
 	for _, pid := range []int{os.Getpid(), os.Getppid()} {
 		s := lasting{newWatched()}
-		run := left(t, s, leftover{host: host, process: pid, mark: "0123456789ab", began: time.Now()})
+		run := left(t, s, store.Leftover{Host: host, Process: pid, Mark: "0123456789ab", Began: time.Now()})
 		var log bytes.Buffer
 		opts := options(s)
 		opts.Log = &log
-		if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
+		if _, err := Run(t.Context(), mustParse(t, testload.Small), opts); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(log.String(), run) || !strings.Contains(log.String(), "which was killed") {

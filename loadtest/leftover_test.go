@@ -11,7 +11,10 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/internal/process"
+	"github.com/polystore/polystore/loadtest/internal/candidate"
 	"github.com/polystore/polystore/loadtest/internal/limit"
+	"github.com/polystore/polystore/loadtest/internal/store"
+	"github.com/polystore/polystore/loadtest/internal/testload"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -22,25 +25,25 @@ type lasting struct{ *watched }
 func (lasting) Close() error { return nil }
 
 // left makes what a run leaves that is killed, and returns how its names begin.
-func left(t *testing.T, s lasting, of leftover) string {
+func left(t *testing.T, s lasting, of store.Leftover) string {
 	t.Helper()
-	w, run := mustParse(t, small), namespace()
-	st, err := openStore(t.Context(), "made:", "made:", options(s).Open)
+	w, run := mustParse(t, testload.Small).read, store.Namespace()
+	st, err := store.Open(t.Context(), "made:", "made:", options(s).Open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := st.tag(t.Context(), run, of.began); err != nil {
+	if err := st.Tag(t.Context(), run, of.Began); err != nil {
 		t.Fatal(err)
 	}
-	r, err := repo.Open[map[string]any](t.Context(), st.repo, tagSchema(st.tagged))
+	r, err := repo.Open[map[string]any](t.Context(), st.Repo, store.TagSchema(st.Tagged))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Put(t.Context(), &map[string]any{"run": run, "host": of.host, "process": of.process, "mark": of.mark, "began": of.began}); err != nil {
+	if err := r.Put(t.Context(), &map[string]any{"run": run, "host": of.Host, "process": of.Process, "mark": of.Mark, "began": of.Began}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 2 {
-		if err := newCandidate(w, st, w.models[n], "").open(t.Context(), w, candidateSpace(run, n)); err != nil {
+		if err := candidate.New(w, st, w.Models[n], "").Open(t.Context(), w, store.CandidateSpace(run, n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -72,14 +75,14 @@ func TestLeftovers(t *testing.T) {
 	s, now := lasting{newWatched()}, time.Now()
 	others := somebodys(t, s)
 	before := len(s.tables)
-	killed := left(t, s, leftover{host: host, process: gone, began: now})
-	old := left(t, s, leftover{host: "elsewhere", process: gone, began: now.Add(-2 * limit.LongestRun)})
-	atWork := left(t, s, leftover{host: host, process: os.Getppid(), mark: process.Mark(os.Getppid()), began: now})
-	remote := left(t, s, leftover{host: "elsewhere", process: gone, began: now})
+	killed := left(t, s, store.Leftover{Host: host, Process: gone, Began: now})
+	old := left(t, s, store.Leftover{Host: "elsewhere", Process: gone, Began: now.Add(-2 * limit.LongestRun)})
+	atWork := left(t, s, store.Leftover{Host: host, Process: os.Getppid(), Mark: process.Mark(os.Getppid()), Began: now})
+	remote := left(t, s, store.Leftover{Host: "elsewhere", Process: gone, Began: now})
 	var log bytes.Buffer
 	opts := options(s)
 	opts.Log = &log
-	if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
+	if _, err := Run(t.Context(), mustParse(t, testload.Small), opts); err != nil {
 		t.Fatal(err)
 	}
 	for run, want := range map[string]string{
@@ -147,7 +150,7 @@ func TestCleanIsPatient(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left(t, s.lasting, leftover{host: host, process: gone, began: time.Now()})
+	left(t, s.lasting, store.Leftover{Host: host, Process: gone, Began: time.Now()})
 	clean(t, s)
 	close(s.times)
 	n := 0
@@ -183,7 +186,7 @@ func (g gathering) Drop(ctx context.Context, tables []*driver.Table) error {
 // Each drop takes some seconds on most stores, so the collections of a run are dropped at once.
 func TestDropsAtOnce(t *testing.T) {
 	s := gathering{lasting{newWatched()}, new(atomic.Int32), make(chan struct{})}
-	if _, err := Run(t.Context(), mustParse(t, small), options(s)); err != nil {
+	if _, err := Run(t.Context(), mustParse(t, testload.Small), options(s)); err != nil {
 		t.Error(err)
 	}
 	s = gathering{s.lasting, new(atomic.Int32), make(chan struct{})}
@@ -191,7 +194,7 @@ func TestDropsAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left(t, s.lasting, leftover{host: host, process: gone, began: time.Now()})
+	left(t, s.lasting, store.Leftover{Host: host, Process: gone, Began: time.Now()})
 	clean(t, s)
 	if len(s.tables) > 0 {
 		t.Errorf("tables %v are left", s.tables)
@@ -202,13 +205,13 @@ func TestDropsAtOnce(t *testing.T) {
 func TestLeftoversOfARunThatWasKilledWhileItOpens(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		s := lasting{newWatched()}
-		st, err := openStore(t.Context(), "made:", "made:", func(context.Context, string) (driver.Store, error) { return &killing{lasting: s, left: n}, nil })
+		st, err := store.Open(t.Context(), "made:", "made:", func(context.Context, string) (driver.Store, error) { return &killing{lasting: s, left: n}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, run := mustParse(t, small), namespace()
-		if st.tag(t.Context(), run, time.Now()) == nil {
-			_ = newCandidate(w, st, w.models[0], "").open(t.Context(), w, candidateSpace(run, 0)) // until it is killed
+		w, run := mustParse(t, testload.Small).read, store.Namespace()
+		if st.Tag(t.Context(), run, time.Now()) == nil {
+			_ = candidate.New(w, st, w.Models[0], "").Open(t.Context(), w, store.CandidateSpace(run, 0)) // until it is killed
 		}
 		if names, err := repo.Collections(t.Context(), repo.NewStore(s, nil)); err != nil || n > 4 && len(names) == 0 {
 			t.Fatalf("killed at call %d: %v, %v", n, names, err)
@@ -224,11 +227,11 @@ func TestLeftoversOfARunThatWasKilledWhileItOpens(t *testing.T) {
 // asIfOver makes the tag of a run, if it has a record, that of a process that is gone.
 func asIfOver(t *testing.T, s lasting, run string) {
 	t.Helper()
-	store := repo.NewStore(s, nil)
-	if _, err := repo.SchemaOf(t.Context(), store, run+tagSuffix); err != nil {
+	in := repo.NewStore(s, nil)
+	if _, err := repo.SchemaOf(t.Context(), in, run+store.TagSuffix); err != nil {
 		return
 	}
-	r, err := repo.Open[map[string]any](t.Context(), store, tagSchema(run+tagSuffix), repo.WithoutDefine())
+	r, err := repo.Open[map[string]any](t.Context(), in, store.TagSchema(run+store.TagSuffix), repo.WithoutDefine())
 	if err != nil {
 		return
 	}
@@ -260,7 +263,7 @@ func TestCleanLeavesWhatIsKept(t *testing.T) {
 	s := lasting{newWatched()}
 	opts := options(s)
 	opts.Keep = true
-	if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
+	if _, err := Run(t.Context(), mustParse(t, testload.Small), opts); err != nil {
 		t.Fatal(err)
 	}
 	if said := clean(t, s); said != "memory: has nothing of a killed run\n" || len(s.tables) != 7 {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/polystore/polystore/loadtest/internal/failure"
+	"github.com/polystore/polystore/loadtest/internal/testload"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -53,7 +55,7 @@ func (s *dying) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq
 func lose(t *testing.T, stays *watched, when string) (*Result, error) {
 	t.Helper()
 	dies := &dying{watched: newWatched()}
-	w := mustParse(t, strings.Replace(small, "rounds: 1", "rounds: 3", 1))
+	w := mustParse(t, strings.Replace(testload.Small, "rounds: 1", "rounds: 3", 1))
 	return runWith(t, w, stays, dies, func(p []byte) {
 		if strings.Contains(string(p), when) {
 			dies.dead.Store(true)
@@ -75,7 +77,7 @@ func runWith(t *testing.T, w *Workload, one *watched, other driver.Store, log fu
 func TestStoreThatIsLost(t *testing.T) {
 	stays := newWatched()
 	result, err := lose(t, stays, "round 2 of 3")
-	var lost *StoreLost
+	var lost *failure.StoreLost
 	if !errors.As(err, &lost) || lost.Store != "other:" || !errors.Is(err, driver.ErrUnavailable) || result == nil {
 		t.Fatalf("result %v, %v; want what was measured, and that other: is lost", result, err)
 	}
@@ -102,7 +104,7 @@ func TestStoreThatIsLost(t *testing.T) {
 // A store that is lost before anything was measured gives no table.
 func TestStoreThatIsLostAtOnce(t *testing.T) {
 	result, err := lose(t, newWatched(), "round 0 of 3")
-	var lost *StoreLost
+	var lost *failure.StoreLost
 	if !errors.As(err, &lost) || result == nil || !strings.Contains(result.Text, "Nothing was measured before.") || strings.Contains(result.Text, "CPU/op") {
 		t.Errorf("%v, %+v; want that nothing was measured", err, result)
 	}
@@ -112,7 +114,7 @@ func TestStoreThatIsLostAtOnce(t *testing.T) {
 // A store that fails now and then is not lost.
 func TestStoreThatFailsNowAndThenIsNotLost(t *testing.T) {
 	dies := &dying{watched: newWatched()}
-	w := mustParse(t, strings.Replace(small, "rounds: 1", "rounds: 2", 1))
+	w := mustParse(t, strings.Replace(testload.Small, "rounds: 1", "rounds: 2", 1))
 	var calls atomic.Int64
 	flaky := &flaky{dies, &calls}
 	result, err := runWith(t, w, newWatched(), flaky, func(p []byte) {

@@ -9,7 +9,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/candidate"
+	"github.com/polystore/polystore/loadtest/internal/compare"
+	"github.com/polystore/polystore/loadtest/internal/data"
+	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/generate"
+	"github.com/polystore/polystore/loadtest/internal/measure"
+	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/pace"
+	"github.com/polystore/polystore/loadtest/internal/progress"
+	"github.com/polystore/polystore/loadtest/internal/store"
+	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -31,19 +42,19 @@ type Options struct {
 	// Again is the command that repeats the run, for the report.
 	Again string
 
-	clock clock // nil is the machine's
+	clock pace.Clock // nil is the machine's
 }
 
 // A run is one run of a workload under way.
 type run struct {
-	w          *Workload
+	w          *workload.Workload
 	opts       *Options
-	progress   *progress
-	data       []*table
-	stores     []*store
-	candidates []*candidate
-	absent     []*candidate // models that a store cannot have
-	measured   []*measured  // by candidate
+	progress   *progress.Log
+	data       []*generate.Table
+	stores     []*store.Store
+	candidates []*candidate.Candidate
+	absent     []*candidate.Candidate // models that a store cannot have
+	measured   []*measure.Measured    // by candidate
 	began      time.Time
 	compared   int // sampled calls
 }
@@ -57,33 +68,30 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 	if err := sound(ctx, opts.Open); err != nil {
 		return nil, err
 	}
-	if w == nil {
-		return nil, fmt.Errorf("the workload is nil; read one by Load: %w", driver.ErrInvalid)
-	}
-	if err := w.checkSize(); err != nil {
+	settled, err := w.settled()
+	if err != nil {
 		return nil, err
 	}
-	r := &run{w: w, opts: &opts, began: time.Now()}
+	r := &run{w: settled, opts: &opts, began: time.Now()}
 	if opts.Log != nil {
-		r.progress = &progress{w: opts.Log, terminal: opts.Terminal}
+		r.progress = &progress.Log{Out: opts.Log, Terminal: opts.Terminal}
 	}
 	result, err := r.run(ctx)
 	return result, errors.Join(err, r.close())
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
-	data, err := survey(ctx, r.w, r.progress)
+	var err error
+	if r.data, err = data.Survey(ctx, r.w, r.progress); err != nil {
+		return nil, err
+	}
+	s, err := operation.NewStream(r.w, r.data)
 	if err != nil {
 		return nil, err
 	}
-	r.data = data
-	s, err := newStream(r.w, data)
-	if err != nil {
-		return nil, err
-	}
-	for _, step := range []func(context.Context, *stream) error{r.open, r.fill, r.compare, r.measure, r.verify} {
+	for _, step := range []func(context.Context, *operation.Stream) error{r.open, r.fill, r.compare, r.measure, r.verify} {
 		err := step(ctx, s)
-		if lost := (*StoreLost)(nil); errors.As(err, &lost) {
+		if lost := (*failure.StoreLost)(nil); errors.As(err, &lost) {
 			return r.result(lost), err
 		}
 		if err != nil {
@@ -94,57 +102,73 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 }
 
 // open opens the stores and makes the candidates' collections.
-func (r *run) open(ctx context.Context, s *stream) error {
+func (r *run) open(ctx context.Context, s *operation.Stream) error {
 	for _, url := range r.opts.On {
-		st, err := openStore(ctx, url, Redact(url), r.opts.Open)
+		st, err := store.Open(ctx, url, store.Redact(url), r.opts.Open)
 		if err != nil {
 			return err
 		}
-		st.at = len(r.stores)
+		st.At = len(r.stores)
 		r.stores = append(r.stores, st)
 		r.tellLeftovers(ctx, st)
 	}
 	if len(r.stores) == 0 {
 		return errors.New("there is no store to measure on")
 	}
-	var faults Faults
-	name := namespace()
+	var faults failure.Faults
+	name := store.Namespace()
 	for _, st := range r.stores {
-		if err := st.tag(ctx, name, r.began); err != nil {
+		if err := st.Tag(ctx, name, r.began); err != nil {
 			return err
 		}
-		for _, mo := range r.w.models {
-			c := newCandidate(r.w, st, mo, r.where(st))
-			if c.lacks = c.missing(); c.lacks != "" {
-				r.progress.say("not there: %s: %s", c.label, c.lacks)
+		for _, mo := range r.w.Models {
+			c := candidate.New(r.w, st, mo, r.where(st))
+			if c.Lacks = c.Missing(); c.Lacks != "" {
+				r.progress.Say("not there: %s: %s", c.Label, c.Lacks)
 				r.absent = append(r.absent, c)
 				continue
 			}
 			r.candidates = append(r.candidates, c)
-			if err := c.open(ctx, r.w, candidateSpace(name, len(r.candidates))); err != nil {
-				return fmt.Errorf("model %s on %s: %w", mo.name, st.facts.Name, err)
+			if err := c.Open(ctx, r.w, store.CandidateSpace(name, len(r.candidates))); err != nil {
+				return fmt.Errorf("model %s on %s: %w", mo.Name, st.Facts.Name, err)
 			}
-			faults = append(faults, c.plan(r.w, func(at int) call { return s.only(at, 1, 0)[0] })...)
+			faults = append(faults, c.Plan(r.w, func(at int) operation.Call { return s.Only(at, 1, 0)[0] })...)
 		}
 	}
 	if len(r.candidates) == 0 {
-		return fmt.Errorf("no store has any of the models; %s: %s", r.absent[0].label, r.absent[0].lacks)
+		return fmt.Errorf("no store has any of the models; %s: %s", r.absent[0].Label, r.absent[0].Lacks)
 	}
-	return faults.asError()
+	return faults.AsError()
+}
+
+// tellLeftovers names what other runs left in a store. What cannot be found out is no reason
+// not to measure.
+func (r *run) tellLeftovers(ctx context.Context, s *store.Store) {
+	list, err := s.Leftovers(ctx)
+	for _, l := range list {
+		if why := l.UnderWay(time.Now()); why != "" {
+			r.progress.Say("note: %s is on %s, too (%s); two at a time disturb each other", &l, s.URL, why)
+		} else {
+			r.progress.Say("note: %s has %s of %s, which was killed; polystore load --clean %s removes them", s.URL, format.Plural(len(l.Names), "collection"), &l, s.URL)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		r.progress.Say("note: what earlier runs left on %s cannot be told: %v", s.URL, err)
+	}
 }
 
 // where returns " on pebble" when there are several stores, or the URL when they
 // are of one kind, with a number when one URL is there several times.
-func (r *run) where(s *store) string {
+func (r *run) where(s *store.Store) string {
 	if len(r.stores) < 2 {
 		return ""
 	}
-	where, same, number := s.facts.Name, 0, 0
+	where, same, number := s.Facts.Name, 0, 0
 	for _, o := range r.stores {
-		if o != s && o.facts.Name == s.facts.Name {
-			where = s.url
+		if o != s && o.Facts.Name == s.Facts.Name {
+			where = s.URL
 		}
-		if o.url == s.url {
+		if o.URL == s.URL {
 			same++
 		}
 		if o == s {
@@ -157,43 +181,43 @@ func (r *run) where(s *store) string {
 	return " on " + where
 }
 
-func (r *run) fill(ctx context.Context, _ *stream) error {
+func (r *run) fill(ctx context.Context, _ *operation.Stream) error {
 	for _, c := range r.candidates {
-		took, err := c.fill(ctx, r.w, r.data, r.progress)
+		took, err := c.Fill(ctx, r.w, r.data, r.progress)
 		if err != nil {
 			return err
 		}
-		c.loaded = took
-		if err := c.weigh(ctx); err != nil {
+		c.Loaded = took
+		if err := c.Weigh(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) compare(ctx context.Context, s *stream) error {
-	cp := &comparison{w: r.w, stream: s, candidates: r.candidates, progress: r.progress}
-	err := cp.run(ctx)
-	r.compared = cp.calls
+func (r *run) compare(ctx context.Context, s *operation.Stream) error {
+	cp := &compare.Comparison{W: r.w, Stream: s, Candidates: r.candidates, Progress: r.progress}
+	err := cp.Run(ctx)
+	r.compared = cp.Calls
 	return err
 }
 
-func (r *run) measure(ctx context.Context, s *stream) error {
-	r.progress.say("measure %s: %s a second, %d rounds of %v each, about %v", format.Plural(len(r.candidates), "candidate"),
+func (r *run) measure(ctx context.Context, s *operation.Stream) error {
+	r.progress.Say("measure %s: %s a second, %d rounds of %v each, about %v", format.Plural(len(r.candidates), "candidate"),
 		format.Count(r.w.Rate), r.w.Rounds, r.w.Round, (time.Duration(len(r.candidates)) * (r.w.Round*time.Duration(r.w.Rounds) + r.w.Round/2)).Round(time.Second))
-	m := newMeasurement(r.w, s, r.candidates, r.progress, r.opts.clock)
-	r.measured = m.of
-	return m.run(ctx)
+	m := measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	r.measured = m.Of
+	return m.Run(ctx)
 }
 
 // verify looks at the indexes of all candidates at once: most of it is waiting for stores.
-func (r *run) verify(ctx context.Context, _ *stream) error {
-	r.progress.say("verify the indexes of %s against their records", format.Plural(len(r.candidates), "candidate"))
+func (r *run) verify(ctx context.Context, _ *operation.Stream) error {
+	r.progress.Say("verify the indexes of %s against their records", format.Plural(len(r.candidates), "candidate"))
 	errs := make([]error, len(r.candidates))
 	var all sync.WaitGroup
 	for i, c := range r.candidates {
 		all.Go(func() {
-			errs[i] = c.store.lostIn(ctx, "when the indexes of "+c.label+" were verified", c.verify(ctx))
+			errs[i] = c.Store.LostIn(ctx, "when the indexes of "+c.Label+" were verified", c.Verify(ctx))
 		})
 	}
 	all.Wait()

@@ -18,6 +18,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/loadtest/internal/candidate"
+	"github.com/polystore/polystore/loadtest/internal/data"
+	"github.com/polystore/polystore/loadtest/internal/failure"
+	"github.com/polystore/polystore/loadtest/internal/progress"
+	"github.com/polystore/polystore/loadtest/internal/store"
+	"github.com/polystore/polystore/loadtest/internal/testload"
+	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -76,7 +83,7 @@ func TestRun(t *testing.T) {
 	var log bytes.Buffer
 	opts := options(s)
 	opts.Log, opts.Again = &log, "polystore load small.yaml"
-	result, err := Run(t.Context(), mustParse(t, small), opts)
+	result, err := Run(t.Context(), mustParse(t, testload.Small), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +137,7 @@ func checkReport(t *testing.T, result *Result) {
 }
 
 func TestResultIsKept(t *testing.T) {
-	result, err := Run(t.Context(), mustParse(t, small), options(newWatched()))
+	result, err := Run(t.Context(), mustParse(t, testload.Small), options(newWatched()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +185,8 @@ func (s *lossy) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 
 func TestWrongAnswersAreFound(t *testing.T) {
 	s := &lossy{watched: newWatched()}
-	_, err := Run(t.Context(), mustParse(t, small), options(s))
-	var wrong *WrongAnswers
+	_, err := Run(t.Context(), mustParse(t, testload.Small), options(s))
+	var wrong *failure.WrongAnswers
 	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "covering and ") {
 		t.Errorf("got %v, want WrongAnswers that names the models", err)
 	}
@@ -190,9 +197,9 @@ func TestWrongAnswersAreFound(t *testing.T) {
 // with the records.
 func TestLostRowsAreFoundInOneModel(t *testing.T) {
 	s := &lossy{watched: newWatched()}
-	text := small[:strings.Index(small, "models:")]
+	text := testload.Small[:strings.Index(testload.Small, "models:")]
 	_, err := Run(t.Context(), mustParse(t, text), options(s))
-	var wrong *WrongAnswers
+	var wrong *failure.WrongAnswers
 	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "does not agree with its records") {
 		t.Errorf("got %v, want WrongAnswers about an index", err)
 	}
@@ -210,7 +217,7 @@ func TestInterruptedRunLeavesNothing(t *testing.T) {
 			}
 			return len(p), nil
 		})
-		if _, err := Run(ctx, mustParse(t, small), opts); !errors.Is(err, context.Canceled) {
+		if _, err := Run(ctx, mustParse(t, testload.Small), opts); !errors.Is(err, context.Canceled) {
 			t.Errorf("interrupted after %q: %v, want context.Canceled", after, err)
 		}
 		if len(s.tables) > 0 {
@@ -247,7 +254,7 @@ func TestRunThatIsInterruptedWhileItOpensLeavesNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := &cancelling{watched: newWatched(), cancel: cancel}
 		s.n.Store(int64(n))
-		if _, err := Run(ctx, mustParse(t, small), options(s)); !errors.Is(err, context.Canceled) {
+		if _, err := Run(ctx, mustParse(t, testload.Small), options(s)); !errors.Is(err, context.Canceled) {
 			t.Errorf("interrupted in definition %d: %v, want context.Canceled", n, err)
 		}
 		if len(s.tables) > 0 {
@@ -265,7 +272,7 @@ func TestKeepLeavesTheCollections(t *testing.T) {
 	s := newWatched()
 	opts := options(s)
 	opts.Keep = true
-	if _, err := Run(t.Context(), mustParse(t, small), opts); err != nil {
+	if _, err := Run(t.Context(), mustParse(t, testload.Small), opts); err != nil {
 		t.Fatal(err)
 	}
 	if len(s.tables) != 7 { // records and two indexes, twice, and records alone
@@ -277,9 +284,9 @@ func TestKeepLeavesTheCollections(t *testing.T) {
 // data are written.
 func TestUnanswerableQueryIsAFault(t *testing.T) {
 	s := newWatched()
-	text := strings.Replace(small, ", scan: true", "", 1)
+	text := strings.Replace(testload.Small, ", scan: true", "", 1)
 	_, err := Run(t.Context(), mustParse(t, text), options(s))
-	var faults Faults
+	var faults failure.Faults
 	if !errors.As(err, &faults) || !strings.Contains(err.Error(), "small.yaml:25:") || !strings.Contains(err.Error(), "let the model scan (scan: true)") {
 		t.Errorf("got %v, want a fault in line 25 with its remedies", err)
 	}
@@ -302,7 +309,7 @@ func (s *failing) Get(ctx context.Context, t *driver.Table, keys []driver.Key, m
 func TestStoreThatFailsIsAnError(t *testing.T) {
 	s := &failing{watched: newWatched()}
 	s.from = time.Now()
-	_, err := Run(t.Context(), mustParse(t, small), options(s))
+	_, err := Run(t.Context(), mustParse(t, testload.Small), options(s))
 	if err == nil || !errors.Is(err, driver.ErrUnavailable) {
 		t.Errorf("got %v, want the store's error", err)
 	}
@@ -313,7 +320,7 @@ func TestStoreThatFailsIsAnError(t *testing.T) {
 
 // The memory that the tool needs does not grow from round to round.
 func TestMemoryIsFlat(t *testing.T) {
-	text := strings.NewReplacer("rounds: 1", "rounds: 8", "rate: 200", "rate: 4000").Replace(small[:strings.Index(small, "models:")])
+	text := strings.NewReplacer("rounds: 1", "rounds: 8", "rate: 200", "rate: 4000").Replace(testload.Small[:strings.Index(testload.Small, "models:")])
 	text = strings.Replace(text, "weight: 40", "weight: 60", 1)
 	text = text[:strings.Index(text, "  - {name: new post")]
 	w := mustParse(t, text)
@@ -330,45 +337,30 @@ func TestMemoryIsFlat(t *testing.T) {
 
 // What lies in a store under a name that a run would take is somebody else's.
 func TestFilledCollectionIsRefused(t *testing.T) {
-	w := mustParse(t, small)
-	s, err := openStore(t.Context(), "memory:", "memory:", options(newWatched()).Open)
+	w := mustParse(t, testload.Small).read
+	s, err := store.Open(t.Context(), "memory:", "memory:", options(newWatched()).Open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := survey(t.Context(), w, nil)
+	tables, err := data.Survey(t.Context(), w, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, second := newCandidate(w, s, w.models[0], ""), newCandidate(w, s, w.models[0], "")
-	if err := first.open(t.Context(), w, "load_x_"); err != nil {
+	first, second := candidate.New(w, s, w.Models[0], ""), candidate.New(w, s, w.Models[0], "")
+	if err := first.Open(t.Context(), w, "load_x_"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := first.fill(t.Context(), w, data, &progress{w: io.Discard}); err != nil {
+	if _, err := first.Fill(t.Context(), w, tables, &progress.Log{Out: io.Discard}); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.open(t.Context(), w, "load_x_"); err == nil || !strings.Contains(err.Error(), "has records already") || len(second.names) > 0 {
-		t.Errorf("%v, names to be dropped %v; want a refusal, and none", err, second.names)
-	}
-}
-
-func TestProgressOnTerminal(t *testing.T) {
-	var out bytes.Buffer
-	p := &progress{w: &out, terminal: true}
-	s := p.begin("load", 1000, "records")
-	s.n, s.began = 250, time.Now().Add(-2*time.Second)
-	p.show(s.line(time.Now()))
-	if got := out.String(); !strings.HasPrefix(got, "\rload: 250 of 1,000 records, 12") || !strings.HasSuffix(got, "/s, 6s left") {
-		t.Errorf("status line %q", got)
-	}
-	s.end()
-	if got := out.String(); !strings.Contains(got, "load: 250 records in 2") || !strings.HasSuffix(got, "\n") {
-		t.Errorf("after the end %q", got)
+	if err := second.Open(t.Context(), w, "load_x_"); err == nil || !strings.Contains(err.Error(), "has records already") || len(second.Names) > 0 {
+		t.Errorf("%v, names to be dropped %v; want a refusal, and none", err, second.Names)
 	}
 }
 
 func TestTwoStoresOfOneKindAreToldApart(t *testing.T) {
 	opts := Options{On: []string{"memory:", "other:"}, Open: func(context.Context, string) (driver.Store, error) { return newWatched(), nil }}
-	text := strings.Replace(small[:strings.Index(small, "models:")], "rate: 200", "rate: 100", 1)
+	text := strings.Replace(testload.Small[:strings.Index(testload.Small, "models:")], "rate: 200", "rate: 100", 1)
 	result, err := Run(t.Context(), mustParse(t, text), opts)
 	if err != nil {
 		t.Fatal(err)
@@ -386,4 +378,13 @@ func TestTwoStoresOfOneKindAreToldApart(t *testing.T) {
 	if _, err := Run(t.Context(), mustParse(t, text), Options{}); err == nil || !strings.Contains(err.Error(), "Options.Open is nil") {
 		t.Errorf("without a store: %v", err)
 	}
+}
+
+func mustParse(t *testing.T, text string) *Workload {
+	t.Helper()
+	w, err := workload.Parse("small.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened(w)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/failure"
+	"github.com/polystore/polystore/loadtest/internal/testload"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -42,7 +44,7 @@ func (s *server) CPU(context.Context) (time.Duration, error) {
 // result with its class, and each class has a verdict.
 func TestTwoClassesInOneRun(t *testing.T) {
 	one, other := newWatched(), &server{watched: newWatched(), class: driver.Process}
-	result, err := runWith(t, mustParse(t, small), one, other, func([]byte) {})
+	result, err := runWith(t, mustParse(t, testload.Small), one, other, func([]byte) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func TestTwoClassesInOneRun(t *testing.T) {
 
 // The processor time of a server that tells it counts, and whose it is is said.
 func TestServerTimeCounts(t *testing.T) {
-	text := small[:strings.Index(small, "models:")]
+	text := testload.Small[:strings.Index(testload.Small, "models:")]
 	for _, mute := range []bool{false, true} {
 		other := &server{watched: newWatched(), class: driver.Memory, mute: mute}
 		result, err := runWith(t, mustParse(t, text), newWatched(), other, func([]byte) {})
@@ -108,9 +110,9 @@ func TestServerTimeCounts(t *testing.T) {
 // A store that answers otherwise than the other one is found out.
 func TestWrongAnswersOfOneStoreAreFound(t *testing.T) {
 	one, other := newWatched(), &lossy{watched: newWatched()}
-	text := small[:strings.Index(small, "models:")] // one model, so that only stores differ
+	text := testload.Small[:strings.Index(testload.Small, "models:")] // one model, so that only stores differ
 	_, err := runWith(t, mustParse(t, text), one, other, func([]byte) {})
-	var wrong *WrongAnswers
+	var wrong *failure.WrongAnswers
 	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "as declared on one: and as declared on other:") {
 		t.Errorf("got %v, want WrongAnswers that names the stores", err)
 	}

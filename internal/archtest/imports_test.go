@@ -25,9 +25,9 @@ var rules = []rule{
 	{`^backends/cassandra$`, `^(repo/driver|internal/backend(/tagged)?)$`, `^github\.com/apache/cassandra-gocql-driver/v2`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
 	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
-	{`^loadtest/internal/.+$`, ``, ``},
-	{`^loadtest/report$`, `^(repo/driver|internal/.+|loadtest/internal/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|golang\.org/x/perf/benchmath)$`},
-	{`^loadtest$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/perf/benchmath|golang\.org/x/sys/unix)$`},
+	{`^loadtest$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^github\.com/HdrHistogram/hdrhistogram-go$`},
+	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`}, // a result is all that it asks
+	{`^loadtest/internal/.+$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/sys/unix)$`}, // and only layers below: see TestLayers
 	{`^cmd/polystore$`, `^(repo|repo/driver|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
 	{`^docs/tiny$`, `^repo/driver$`, ``},
 	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},
@@ -119,7 +119,8 @@ func TestImportRulesCatch(t *testing.T) {
 		{"backends/pebble", "github.com/cockroachdb/pebble/v2", false},
 		{"loadtest", module + "backends", true},
 		{"loadtest/report", module + "loadtest", true},
-		{"loadtest/internal/format", module + "loadtest/report", true},
+		{"loadtest/report", module + "repo", true},
+		{"loadtest/internal/pace", "golang.org/x/perf/benchmath", true},
 		{"conformance", module + "backends", true},
 		{"somewhere/new", "fmt", true},
 	}

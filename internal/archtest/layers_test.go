@@ -7,46 +7,69 @@ import (
 	"testing"
 )
 
-const below = "repo/internal/"
-
-// layers are the packages below package repo, lowest first: each imports only what stands before it.
-var layers = []string{
-	"limit", "failure", "turn", "record", "layout", "plan", "store", "catalog", "scan", "change",
-	"commit/remote", "commit", "upkeep",
+// layers are the packages below a folder, lowest first: each imports only what stands before it.
+var layers = map[string][]string{
+	"repo/internal/": {
+		"limit", "failure", "turn", "record", "layout", "plan", "store", "catalog", "scan", "change",
+		"commit/remote", "commit", "upkeep",
+	},
+	"loadtest/": {
+		"internal/limit", "internal/format", "report", "internal/failure", "internal/random", "internal/value",
+		"internal/document", "internal/progress", "internal/generate", "internal/testload", "internal/workload",
+		"internal/data", "internal/operation", "internal/store", "internal/candidate", "internal/pace",
+		"internal/compare", "internal/measure",
+	},
 }
 
-// climbs says whether a layer that imports another one imports upwards. A package that is no layer does.
+// layerOf returns the folder that a package is below, and its layer there; "" if it is below none.
+func layerOf(dir string) (below, layer string) {
+	for below := range layers {
+		if layer, ok := strings.CutPrefix(dir, below); ok {
+			return below, layer
+		}
+	}
+	return "", ""
+}
+
+// climbs says whether a layer that imports another one of its folder imports upwards. A package that
+// is no layer does.
 func climbs(dir, path string) bool {
-	from := slices.Index(layers, strings.TrimPrefix(dir, below))
-	to := slices.Index(layers, strings.TrimPrefix(path, module+below))
+	below, layer := layerOf(dir)
+	other, ok := strings.CutPrefix(path, module+below)
+	if below == "" || !ok {
+		return false
+	}
+	from, to := slices.Index(layers[below], layer), slices.Index(layers[below], other)
 	return from < 0 || to < 0 || to >= from
 }
 
 func TestLayers(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range files(t) {
-		if !strings.HasPrefix(f.dir, below) {
+		if below, _ := layerOf(f.dir); below == "" {
 			continue
 		}
-		seen[strings.TrimPrefix(f.dir, below)] = true
+		seen[f.dir] = true
 		for _, spec := range f.ast.Imports {
 			path, err := strconv.Unquote(spec.Path.Value)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if strings.HasPrefix(path, module+below) && !f.isTest() && climbs(f.dir, path) {
+			if !f.isTest() && climbs(f.dir, path) {
 				t.Errorf("%s imports %s, which is no layer below its own", f.path, path)
 			}
 		}
 	}
-	for _, layer := range layers {
-		if !seen[layer] {
-			t.Errorf("no package %s%s, which layers has", below, layer)
+	for below, list := range layers {
+		for _, layer := range list {
+			if !seen[below+layer] {
+				t.Errorf("no package %s%s, which layers has", below, layer)
+			}
 		}
 	}
-	for layer := range seen {
-		if !slices.Contains(layers, layer) {
-			t.Errorf("layers has no %s: say where it stands", layer)
+	for dir := range seen {
+		if below, layer := layerOf(dir); !slices.Contains(layers[below], layer) {
+			t.Errorf("layers has no %s: say where it stands", dir)
 		}
 	}
 }
@@ -56,14 +79,20 @@ func TestLayersCatch(t *testing.T) {
 		from, to string
 		climbs   bool
 	}{
-		{"plan", "scan", true},
-		{"scan", "plan", false},
-		{"commit/remote", "commit", true},
-		{"commit", "commit/remote", false},
-		{"scan", "new", true},
-		{"new", "limit", true},
+		{"repo/internal/plan", "repo/internal/scan", true},
+		{"repo/internal/scan", "repo/internal/plan", false},
+		{"repo/internal/commit/remote", "repo/internal/commit", true},
+		{"repo/internal/commit", "repo/internal/commit/remote", false},
+		{"repo/internal/scan", "repo/internal/new", true},
+		{"repo/internal/new", "repo/internal/limit", true},
+		{"loadtest/report", "loadtest/internal/measure", true},
+		{"loadtest/internal/measure", "loadtest/report", false},
+		{"loadtest/internal/format", "loadtest/report", true},
+		{"loadtest/internal/new", "loadtest/internal/limit", true},
+		{"loadtest", "loadtest/internal/measure", false},
+		{"loadtest/internal/measure", "repo", false},
 	} {
-		if got := climbs(below+tt.from, module+below+tt.to); got != tt.climbs {
+		if got := climbs(tt.from, module+tt.to); got != tt.climbs {
 			t.Errorf("%s importing %s: climbs %v, want %v", tt.from, tt.to, got, tt.climbs)
 		}
 	}

@@ -1,0 +1,124 @@
+package candidate
+
+import (
+	"context"
+	"iter"
+	"maps"
+
+	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/repo"
+)
+
+// A gatherer takes the records of an answer.
+type gatherer struct {
+	operation.Answer
+	keep bool
+}
+
+func (g *gatherer) all(seq iter.Seq2[map[string]any, error]) error {
+	for rec, err := range seq {
+		if err != nil {
+			return err
+		}
+		g.one(rec)
+	}
+	return nil
+}
+
+func (g *gatherer) one(rec map[string]any) {
+	g.N++
+	if g.keep {
+		g.Records = append(g.Records, rec)
+	}
+}
+
+// Do sends an operation to a candidate. Keep asks for the records found.
+func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
+	r := c.Repos[k.Q.Collection.At]
+	g := gatherer{keep: keep}
+	var err error
+	switch k.Q.Kind {
+	case "insert":
+		rec := maps.Clone(k.Record) // the library adds the version
+		err = r.Insert(ctx, &rec)
+	case "update", "move":
+		_, err = r.Patch(ctx, k.Key, k.Edits...)
+	case "delete":
+		err = r.Delete(ctx, k.Key, repo.IfExists()) // else nobody would know that it did nothing
+	case "get":
+		var rec map[string]any
+		if rec, err = r.Get(ctx, k.Key); err == nil {
+			g.one(rec)
+		}
+	case "exists":
+		var there bool
+		if there, err = r.Exists(ctx, k.Key); there {
+			g.N = 1
+		}
+	default:
+		err = c.search(ctx, r, k, &g)
+	}
+	return g.Answer, err
+}
+
+// search does the queries that find records by their fields.
+func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
+	if c.Scans[k.At] {
+		return c.scan(ctx, r, k, g)
+	}
+	switch k.Q.Kind {
+	case "find":
+		return g.all(r.Find(ctx, k.Find))
+	case "one":
+		rec, err := r.One(ctx, k.Find)
+		if err == nil {
+			g.one(rec)
+		}
+		return err
+	case "count":
+		n, err := r.Count(ctx, k.Find)
+		g.N = n
+		return err
+	}
+	cursor := ""
+	for range k.Q.Pages {
+		page, err := r.Page(ctx, k.Find, cursor)
+		if err != nil {
+			return err
+		}
+		for _, rec := range page.Items {
+			g.one(rec)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	return nil
+}
+
+// scan answers a query by reading every record. A page behind the first one is
+// found by skipping those before, for want of an order to go on in.
+func (c *Candidate) scan(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
+	switch k.Q.Kind {
+	case "one":
+		if err := g.all(r.Scan(ctx, k.Find.Limit(2))); err != nil {
+			return err
+		}
+		if g.N == 0 {
+			return repo.ErrNotFound
+		}
+	case "page":
+		for i := range k.Q.Pages {
+			g.N, g.Records = 0, nil
+			if err := g.all(r.Scan(ctx, k.Find.Limit(k.Q.Limit*(i+1)))); err != nil {
+				return err
+			}
+			if g.N < k.Q.Limit*(i+1) {
+				break
+			}
+		}
+	default:
+		return g.all(r.Scan(ctx, k.Find))
+	}
+	return nil
+}

@@ -1,0 +1,65 @@
+package data
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"unicode/utf8"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
+	"github.com/polystore/polystore/loadtest/internal/value"
+)
+
+// jsonRows yields the objects of a file that has one a line.
+func (f *rowFile) jsonRows(r io.Reader, yield func(Row) bool) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 64<<10), limit.MaxLine+1)
+	n := 0
+	for lines.Scan() && !f.stopped {
+		n++
+		line := lines.Bytes()
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		record, ok := f.jsonRow(n, line)
+		if ok && !yield(Row{n, record}) {
+			return
+		}
+	}
+	if err := lines.Err(); err != nil {
+		f.ended(n+1, err)
+	}
+}
+
+// jsonRow returns the record of one line; ok is false after a fault.
+func (f *rowFile) jsonRow(n int, line []byte) (record map[string]any, ok bool) {
+	if text := badText(line); text != "" {
+		f.fault(n, 0, string(line), "%s", text)
+		return nil, false
+	}
+	object, at, err := value.DecodeObject(line)
+	if err != nil {
+		f.fault(n, utf8.RuneCount(line[:min(at, len(line))])+1, string(line), "%v", err)
+		return nil, false
+	}
+	before := len(f.faults)
+	record = make(map[string]any, len(object))
+	for name, x := range object {
+		field := f.field(n, string(line), name)
+		if field == "" {
+			continue
+		}
+		v, err := value.FromJSON(f.c.Kind(field), x, f.src.Times)
+		if err != nil {
+			f.fault(n, 0, string(line), "%s: %v", name, err)
+			continue
+		}
+		if v != nil {
+			record[field] = v
+		}
+	}
+	if len(f.faults) > before || !f.complete(n, string(line), record) {
+		return nil, false
+	}
+	return record, true
+}

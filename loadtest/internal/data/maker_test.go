@@ -1,0 +1,154 @@
+package data
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/testload"
+	"github.com/polystore/polystore/loadtest/internal/value"
+	"github.com/polystore/polystore/loadtest/internal/workload"
+)
+
+// Instants are drawn from a span of any length.
+func TestTimesOverCenturies(t *testing.T) {
+	w := mustParse(t, strings.Replace(testload.Small, "from: 2024-01-01, to: 2025-01-01", "from: 1000-01-01, to: 3000-01-01", 1))
+	least, most := 3000, 1000
+	for r := range Rows(t.Context(), w, w.Collections[0], nil) {
+		year := r.record["created"].(time.Time).Year()
+		least, most = min(least, year), max(most, year)
+	}
+	if least < 1000 || least > 1200 || most < 2800 || most >= 3000 {
+		t.Errorf("200 instants lie in %d to %d, want 1000 to 3000", least, most)
+	}
+}
+
+// Records are a function of seed and number: read again, they are the same.
+func TestGeneratedRecordsAreTheSame(t *testing.T) {
+	w := mustParse(t, testload.Small)
+	var first []string
+	for r, err := range Rows(t.Context(), w, w.Collections[0], nil) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		first = append(first, value.Canonical(r.record))
+	}
+	i := 0
+	for r := range Rows(t.Context(), w, w.Collections[0], nil) {
+		if value.Canonical(r.record) != first[i] {
+			t.Fatalf("record %d is another one", i+1)
+		}
+		i++
+	}
+	if i != 200 {
+		t.Errorf("%d records, want 200", i)
+	}
+}
+
+const twoCollections = `workload: refs
+collections:
+  - collection: users
+    partition: [user]
+    fields: {user: string, age: int, score: float, vip: bool, note: string, home: map}
+    data:
+      count: 20
+      fields:
+        user: {sequence: 1, pattern: "u%d"}
+        age: {int: {min: 20, max: 30}}
+        score: {float: {min: 1, max: 2}}
+        vip: {bool: 0.5}
+        note: {missing: 0.5, value: hello}
+        home: {map: {city: {choice: [Rome, Oslo]}, floor: {int: {max: 9}}}}
+  - collection: posts
+    partition: [author]
+    sort: [id]
+    fields: {author: string, id: int, slug: string, age: int}
+    indexes: [{partition: [slug], unique: true}]
+    data:
+      count: 300
+      fields:
+        author: {ref: {collection: users, field: user, zipf: 1}}
+        age: {ref: {collection: users, field: age}}
+        id: {sequence: 5}
+        slug: {template: "{author}-{id}!"}
+queries:
+  - {name: all, weight: 100, kind: find, collection: posts, where: {author: $}}
+`
+
+func TestGeneratorsOfSeveralCollections(t *testing.T) {
+	w := mustParse(t, twoCollections)
+	data, err := Survey(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	age := map[any]any{}
+	for i, u := range data[0].Column("user") {
+		age[u] = data[0].Column("age")[i]
+	}
+	n := 0
+	for r, err := range Rows(t.Context(), w, w.Collections[1], data) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("%s-%d!", r.record["author"], n+5); r.record["slug"] != want {
+			t.Fatalf("slug %v, want %s", r.record["slug"], want)
+		}
+		if r.record["age"] != age[r.record["author"]] {
+			t.Fatalf("record %v: age and author are of two users", r.record)
+		}
+		n++
+	}
+	notes := 0
+	for r := range Rows(t.Context(), w, w.Collections[0], nil) {
+		rec := r.record
+		if a := rec["age"].(int64); a < 20 || a > 30 {
+			t.Errorf("age %d", a)
+		}
+		if s := rec["score"].(float64); s < 1 || s >= 2 {
+			t.Errorf("score %v", s)
+		}
+		if _, ok := rec["home"].(map[string]any)["city"].(string); !ok {
+			t.Errorf("home %v", rec["home"])
+		}
+		if rec["note"] != nil {
+			notes++
+		}
+	}
+	if notes == 0 || notes == 20 {
+		t.Errorf("%d of 20 users have a note, want about half", notes)
+	}
+}
+
+// A short run takes the first records of each collection, of generators and of files.
+func TestRecords(t *testing.T) {
+	for _, file := range []string{"../../../examples/blog/blog.yaml", "../../../examples/debian/debian.yaml"} {
+		w, err := workload.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Records = 7
+		data, err := Survey(t.Context(), w, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range data {
+			if d.Len != 7 {
+				t.Errorf("%s: %s has %d records, want 7", file, d.Name, d.Len)
+			}
+		}
+		w.Records = -1
+		if err := w.CheckSize(); err == nil {
+			t.Error("a negative number of records is taken")
+		}
+	}
+}
+
+func mustParse(t *testing.T, text string) *workload.Workload {
+	t.Helper()
+	w, err := workload.Parse("small.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}

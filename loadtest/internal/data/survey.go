@@ -1,0 +1,163 @@
+package data
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/loadtest/internal/failure"
+	"github.com/polystore/polystore/loadtest/internal/generate"
+	"github.com/polystore/polystore/loadtest/internal/limit"
+	"github.com/polystore/polystore/loadtest/internal/progress"
+	"github.com/polystore/polystore/loadtest/internal/value"
+	"github.com/polystore/polystore/loadtest/internal/workload"
+)
+
+// A surveyor reads the data of a collection once, before anything is written: it
+// checks every record and keeps what operations draw from.
+type surveyor struct {
+	w      *workload.Workload
+	c      *workload.Collection
+	t      *generate.Table
+	keys   map[string]int  // by key: the line
+	unique []uniqueValues  // by unique index of any model
+	lists  map[string]bool // lists whose elements some model indexes
+	faults failure.Faults
+}
+
+type uniqueValues struct {
+	fields []string
+	lines  map[string]int
+}
+
+// Survey reads the data of all collections.
+func Survey(ctx context.Context, w *workload.Workload, p *progress.Log) ([]*generate.Table, error) {
+	var data []*generate.Table
+	for _, c := range w.Collections {
+		s := newSurveyor(w, c)
+		step := p.Begin("read "+c.Schema.Collection, w.Limited(c.Data.Count), "records")
+		for r, err := range Rows(ctx, w, c, data) {
+			if err != nil {
+				return nil, err
+			}
+			if s.add(r); len(s.faults) >= limit.MaxFaults {
+				break
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			step.Add(1)
+		}
+		step.End()
+		if err := s.faults.AsError(); err != nil {
+			return nil, err
+		}
+		if s.t.Len == 0 {
+			return nil, failure.Faults{{File: c.Data.Name(w), Text: "there is no record in it"}}
+		}
+		data = append(data, s.t)
+	}
+	return data, nil
+}
+
+func newSurveyor(w *workload.Workload, c *workload.Collection) *surveyor {
+	s := &surveyor{w: w, c: c, keys: map[string]int{}, lists: map[string]bool{}}
+	s.t = &generate.Table{Name: c.Schema.Collection, Columns: map[string][]any{}}
+	for f := range c.Needs {
+		s.t.Columns[f] = nil
+	}
+	for _, mo := range w.Models {
+		for _, x := range mo.Schemas[c.At].Indexes {
+			fields := slices.Concat(x.Partition, x.Sort)
+			for _, f := range fields {
+				if bare, ok := strings.CutSuffix(strings.TrimPrefix(f, "-"), "[]"); ok {
+					s.lists[bare] = true
+				}
+			}
+			if x.Unique {
+				s.addUnique(fields)
+			}
+		}
+	}
+	return s
+}
+
+func (s *surveyor) addUnique(fields []string) {
+	for i := range fields {
+		fields[i] = strings.TrimPrefix(fields[i], "-")
+	}
+	if !slices.ContainsFunc(s.unique, func(u uniqueValues) bool { return slices.Equal(u.fields, fields) }) {
+		s.unique = append(s.unique, uniqueValues{fields, map[string]int{}})
+	}
+}
+
+func (s *surveyor) add(r Row) {
+	s.t.Len++
+	for _, k := range s.c.Key() {
+		if r.record[k] == nil {
+			s.fault(r, "it has no %s, which is part of the key; the generator of a key field makes a value each time", k)
+			return
+		}
+	}
+	key := value.Identity(r.record, s.c.Key())
+	if first, taken := s.keys[key]; taken {
+		s.fault(r, "the key %s is that of %s %d, too; a key names one record", value.Key(r.record, s.c.Key()), s.rowWord(), first)
+		return
+	}
+	s.keys[key] = r.Line
+	for _, u := range s.unique {
+		s.checkUnique(r, u)
+	}
+	for _, f := range slices.Sorted(maps.Keys(s.lists)) {
+		s.checkElements(r, f)
+	}
+	for f, col := range s.t.Columns {
+		s.t.Columns[f] = append(col, r.record[f])
+	}
+}
+
+// checkUnique reports a second record with the values of a unique index. One that
+// lacks a field has no place in the index.
+func (s *surveyor) checkUnique(r Row, u uniqueValues) {
+	for _, f := range u.fields {
+		if r.record[f] == nil {
+			return
+		}
+	}
+	found := value.Identity(r.record, u.fields)
+	if first, taken := u.lines[found]; taken {
+		s.fault(r, "%s %s is that of %s %d, too, and an index on it is unique; make that index not unique, or mend the data",
+			strings.Join(u.fields, ", "), value.Key(r.record, u.fields), s.rowWord(), first)
+		return
+	}
+	u.lines[found] = r.Line
+}
+
+// checkElements reports elements that an index over a list cannot take.
+func (s *surveyor) checkElements(r Row, field string) {
+	list, _ := r.record[field].([]any)
+	for _, x := range list {
+		if _, ok := x.(string); !ok {
+			s.fault(r, "list %s has the element %v, and an index over the elements takes text only", field, x)
+			return
+		}
+	}
+}
+
+func (s *surveyor) rowWord() string {
+	if s.c.Data.File == "" {
+		return "record"
+	}
+	return "line"
+}
+
+func (s *surveyor) fault(r Row, format string, args ...any) {
+	f := failure.Fault{File: s.c.Data.Name(s.w), Line: r.Line, Text: fmt.Sprintf(format, args...)}
+	if s.c.Data.File == "" {
+		f.Line, f.Column = s.c.Data.Place.Line, s.c.Data.Place.Column
+		f.Text = fmt.Sprintf("record %d of %s: ", r.Line, s.c.Schema.Collection) + f.Text
+	}
+	s.faults = append(s.faults, f)
+}

@@ -1,0 +1,125 @@
+// Package measure runs the rounds of all candidates. Candidates and a stream of operations come in; what
+// the rounds gave goes out, for each candidate.
+package measure
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/polystore/polystore/loadtest/internal/candidate"
+	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/limit"
+	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/pace"
+	"github.com/polystore/polystore/loadtest/internal/progress"
+	"github.com/polystore/polystore/loadtest/internal/random"
+	"github.com/polystore/polystore/loadtest/internal/workload"
+	"github.com/polystore/polystore/loadtest/report"
+)
+
+// A Measurement runs the rounds of all candidates.
+type Measurement struct {
+	w          *workload.Workload
+	stream     *operation.Stream
+	candidates []*candidate.Candidate
+	Of         []*Measured // by candidate
+	progress   *progress.Log
+	bench      pace.Bench
+	first      int // number of the first insert of the next round
+}
+
+// New returns one that has measured nothing. The clock is the machine's if it is nil.
+func New(w *workload.Workload, s *operation.Stream, candidates []*candidate.Candidate, p *progress.Log, by pace.Clock) *Measurement {
+	m := &Measurement{w: w, stream: s, candidates: candidates, progress: p}
+	for range candidates {
+		m.Of = append(m.Of, newMeasured(len(w.Queries)))
+	}
+	if by == nil {
+		by = &pace.MachineClock{}
+	}
+	m.bench = pace.Bench{Clock: by, Rate: w.Rate, Slots: w.Slots, Grace: max(w.Round, limit.MinGrace)}
+	return m
+}
+
+// Run does a round of each candidate that does not count, then the rounds that
+// do, in an order that is drawn anew for each two rounds and turned round in the
+// second.
+func (m *Measurement) Run(ctx context.Context) error {
+	m.first = limit.SampledWrites * len(m.w.Queries)
+	order := random.New(m.w.Seed, "order of rounds", 0)
+	var perm []int
+	for number := 0; number <= m.w.Rounds; number++ {
+		if number%2 == 1 || number == 0 {
+			perm = order.Perm(len(m.candidates))
+		} else {
+			slices.Reverse(perm)
+		}
+		if err := m.roundOfAll(ctx, number, perm); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) error {
+	n := m.w.RoundOps()
+	if number == 0 {
+		n = max(n/2, 1) // to warm up
+	}
+	calls := m.stream.Mixed("round "+format.Count(number), n, m.first)
+	m.stream.Follow(calls)
+	m.first += n
+	for _, i := range perm {
+		c, of := m.candidates[i], m.Of[i]
+		if report.Hopeless(of.Rounds) {
+			continue
+		}
+		m.progress.Status("round %d of %d: %s", number, m.w.Rounds, c.Label)
+		r, err := m.round(ctx, c, of, calls)
+		if err == nil && r.Failed+r.Unfinished > 0 {
+			err = c.Answers(ctx)
+		}
+		if err := c.Store.LostIn(ctx, fmt.Sprintf("in round %d of %d", number, m.w.Rounds), err); err != nil {
+			return err
+		}
+		if r.Number = number; number > 0 {
+			of.Rounds = append(of.Rounds, *r)
+			of.keep(m.bench.Samples)
+		}
+	}
+	return nil
+}
+
+// round sends the calls to a candidate at the rate.
+func (m *Measurement) round(ctx context.Context, c *candidate.Candidate, of *Measured, calls []operation.Call) (*report.RoundResult, error) {
+	runtime.GC() // every round begins alike
+	m.bench.Shares = c.Store.InProcess()
+	before, err := c.Store.Begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	took := m.bench.Run(ctx, len(calls), func(ctx context.Context, i int) (int, operation.Outcome) {
+		a, err := c.Do(ctx, &calls[i], false)
+		o := calls[i].Effect(a, operation.OutcomeOf(ctx, err))
+		if o == operation.Failed {
+			of.note(&calls[i], err)
+		}
+		return calls[i].At, o
+	})
+	spent, err := c.Store.Since(ctx, before)
+	r := m.bench.Result(m.w.Queries)
+	r.Took, r.CPU, r.ServerCPU = took, spent.Client, spent.Server
+	r.Trips, r.Requests, r.Rows = spent.Trips, spent.Requests, spent.Rows
+	r.Heap = heapBytes()
+	return r, err
+}
+
+// heapBytes returns what is alive on the heap.
+func heapBytes() uint64 {
+	runtime.GC()
+	var s runtime.MemStats
+	runtime.ReadMemStats(&s)
+	return s.HeapAlloc
+}

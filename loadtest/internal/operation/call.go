@@ -1,0 +1,45 @@
+package operation
+
+import (
+	"fmt"
+
+	"github.com/polystore/polystore/loadtest/internal/value"
+	"github.com/polystore/polystore/loadtest/internal/workload"
+	"github.com/polystore/polystore/repo"
+)
+
+// Effect returns how an operation ended, if it did nothing: it found no record, or moved none.
+func (k *Call) Effect(a Answer, o Outcome) Outcome {
+	switch {
+	case o == Done && k.still:
+		return still
+	case o == Done && a.N == 0 && !k.Q.Writes():
+		return empty
+	}
+	return o
+}
+
+// A Call is one operation with its parameters: everything but where it is sent.
+type Call struct {
+	Q      *workload.Query
+	At     int // index of q
+	Key    repo.Key
+	Find   repo.Query
+	Edits  []repo.Edit
+	Record map[string]any
+
+	from   int   // number of the record of the data that it is for
+	values []any // of the edits that set one
+	still  bool  // it is a move that moves nothing: see follow
+}
+
+// String returns the call for people.
+func (k *Call) String() string {
+	switch {
+	case k.Record != nil:
+		return fmt.Sprintf("%s (insert %s)", k.Q.Name, value.Key(k.Record, k.Q.Collection.Key()))
+	case k.Key != nil:
+		return fmt.Sprintf("%s (%s %s)", k.Q.Name, k.Q.Kind, k.Key)
+	}
+	return fmt.Sprintf("%s (%s %s)", k.Q.Name, k.Q.Kind, k.Find)
+}

@@ -1,0 +1,47 @@
+package operation
+
+import "github.com/polystore/polystore/loadtest/internal/value"
+
+// A position is a field of a record of the data by which an index orders it.
+type position struct {
+	collection, record int
+	field              string
+}
+
+// Follow notes which moves move nothing: they set what the record has already, as the calls before
+// left it. The calls are all calls after those of the last time.
+func (s *Stream) Follow(calls []Call) {
+	for i := range calls {
+		k := &calls[i]
+		if k.Q.Kind == "update" || k.Q.Kind == "move" {
+			k.still = !s.moves(k) && k.Q.Kind == "move"
+		}
+	}
+}
+
+// moves reports whether a change gives a record another position in an index, and notes that one.
+func (s *Stream) moves(k *Call) bool {
+	moved := false
+	for i, a := range k.Q.Set {
+		if at := (position{k.Q.Collection.At, k.from, a.Field}); k.Q.Collection.Indexed(a.Field) {
+			moved = moved || !value.Same(s.now(at), k.values[i])
+			s.positions[at] = k.values[i]
+		}
+	}
+	for _, a := range k.Q.Add {
+		if at := (position{k.Q.Collection.At, k.from, a.Field}); k.Q.Collection.Indexed(a.Field) {
+			old, _ := s.now(at).(int64) // what is absent counts as 0
+			moved = moved || a.By != 0
+			s.positions[at] = old + a.By
+		}
+	}
+	return moved
+}
+
+// now returns what a record has at a position.
+func (s *Stream) now(at position) any {
+	if v, ok := s.positions[at]; ok {
+		return v
+	}
+	return s.Data[at.collection].Column(at.field)[at.record]
+}

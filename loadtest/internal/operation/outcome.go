@@ -1,0 +1,52 @@
+package operation
+
+import (
+	"context"
+	"errors"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// An Outcome is how an operation ended.
+type Outcome uint8
+
+// The ways in which operations end.
+const (
+	Done   Outcome = iota
+	Absent         // there is no such record
+	taken          // the key or a unique value is taken
+	empty          // nothing was found
+	still          // the record has what was set already, so that no row of an index moved
+	Failed
+	Unfinished // cut off at the end of its round
+)
+
+// String returns the outcome for people.
+func (o Outcome) String() string {
+	return [...]string{"done", "not found", "already exists", "found nothing", "moved nothing", "failed", "unfinished"}[o]
+}
+
+// OutcomeOf returns how an operation ended by its error.
+func OutcomeOf(ctx context.Context, err error) Outcome {
+	switch {
+	case err == nil:
+		return Done
+	case ctx.Err() != nil:
+		return Unfinished
+	case errors.Is(err, repo.ErrNotFound):
+		return Absent
+	case errors.Is(err, repo.ErrExists):
+		return taken
+	}
+	return Failed
+}
+
+// Nothing reports whether an operation that ended so did nothing.
+func (o Outcome) Nothing() bool { return o == Absent || o == taken || o == empty || o == still }
+
+// An Answer is what an operation found: the number of records, and the records
+// themselves where they are kept.
+type Answer struct {
+	N       int
+	Records []map[string]any
+}

@@ -1,0 +1,119 @@
+// Package progress tells people what is going on. Steps and counts come in; lines go out, or one
+// line that changes on a terminal.
+package progress
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/format"
+)
+
+// A Log tells people what is going on: one line that changes on a terminal,
+// plain lines elsewhere. Nil tells nothing.
+type Log struct {
+	Out      io.Writer
+	Terminal bool
+	width    int // of the line that is shown
+}
+
+// A Step is one long piece of work. It is for one goroutine.
+type Step struct {
+	p     *Log
+	what  string
+	unit  string
+	total int // 0 when it is not known
+	n     int
+	began time.Time
+	told  time.Time
+	check int
+}
+
+const (
+	plainEvery    = 5 * time.Second
+	terminalEvery = 200 * time.Millisecond
+)
+
+// Begin begins a step. The total is 0 when it is not known.
+func (p *Log) Begin(what string, total int, unit string) *Step {
+	now := time.Now()
+	return &Step{p: p, what: what, unit: unit, total: total, began: now, told: now}
+}
+
+// Add counts n more done.
+func (s *Step) Add(n int) {
+	s.n += n
+	if s.p == nil {
+		return
+	}
+	if s.check++; s.check%64 != 0 && n < 64 {
+		return // looking at the clock costs more than the work that is counted
+	}
+	every := plainEvery
+	if s.p.Terminal {
+		every = terminalEvery
+	}
+	if now := time.Now(); now.Sub(s.told) >= every {
+		s.told = now
+		s.p.show(s.line(now))
+	}
+}
+
+// line says how far the step is, how fast, and how long it will take.
+func (s *Step) line(now time.Time) string {
+	took := now.Sub(s.began).Seconds()
+	rate := float64(s.n) / max(took, 1e-9)
+	text := fmt.Sprintf("%s: %s", s.what, format.Count(s.n))
+	if s.total > 0 {
+		text += " of " + format.Count(s.total)
+	}
+	text += fmt.Sprintf(" %s, %s/s", s.unit, format.Count(int(rate)))
+	if left := float64(s.total-s.n) / max(rate, 1e-9); s.total > 0 && left >= 1 {
+		text += fmt.Sprintf(", %s left", time.Duration(left*float64(time.Second)).Round(time.Second))
+	}
+	return text
+}
+
+// End says what was done, when that took a while, and ends the line.
+func (s *Step) End() {
+	if s.p == nil {
+		return
+	}
+	took := time.Since(s.began)
+	text := fmt.Sprintf("%s: %s %s in %s", s.what, format.Count(s.n), s.unit, took.Round(10*time.Millisecond))
+	s.p.show("")
+	fmt.Fprintln(s.p.Out, text)
+}
+
+// Say tells one thing.
+func (p *Log) Say(format string, args ...any) {
+	if p == nil {
+		return
+	}
+	p.show("")
+	fmt.Fprintf(p.Out, format+"\n", args...)
+}
+
+// Status is what goes on now; only a terminal shows it, until the next text.
+func (p *Log) Status(format string, args ...any) {
+	if p != nil && p.Terminal {
+		p.show(fmt.Sprintf(format, args...))
+	}
+}
+
+// show writes text over the line that is shown on a terminal, else as a line.
+func (p *Log) show(text string) {
+	if !p.Terminal {
+		if text != "" {
+			fmt.Fprintln(p.Out, text)
+		}
+		return
+	}
+	n := len([]rune(text))
+	fmt.Fprint(p.Out, "\r"+text+strings.Repeat(" ", max(p.width-n, 0)))
+	if p.width = n; n == 0 {
+		fmt.Fprint(p.Out, "\r")
+	}
+}

@@ -1,0 +1,128 @@
+package workload
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/polystore/polystore/loadtest/internal/document"
+	"github.com/polystore/polystore/loadtest/internal/generate"
+)
+
+// assignments reads set: fields and what makes their new values. It is a literal,
+// "$" or "$field" for what another record of the data has, or a generator.
+func (r queryReader) assignments() {
+	n := r.m.Get("set")
+	if n == nil {
+		return
+	}
+	m, ok := r.d.Mapping(n, r.m.What+": set")
+	if !ok {
+		return
+	}
+	c := r.q.Collection
+	for _, e := range m.Entries {
+		kind := c.Kind(e.Key)
+		switch {
+		case kind == "":
+			r.d.FaultIn(e.Place, "there is no field %q in collection %s%s", e.Key, c.Schema.Collection, hint(e.Key, c.Schema.Fields))
+		case r.q.Kind != "insert" && slices.Contains(c.Key(), e.Key):
+			r.d.FaultIn(e.Place, "field %s is part of the key, which an update cannot change; insert a new record and delete the old one", e.Key)
+		default:
+			r.q.Set = append(r.q.Set, Assignment{e.Key, r.assigned(e.Key, kind, e.Value)})
+		}
+	}
+}
+
+func (r queryReader) assigned(field, kind string, n ast.Node) generate.Generator {
+	if s, ok := n.(*ast.StringNode); ok && strings.HasPrefix(s.Value, "$") && !strings.HasPrefix(s.Value, "$$") {
+		return generate.Drawn{Collection: r.q.Collection.At, Field: r.drawnFrom(n, s.Value, field, kind, false)}
+	}
+	if document.PairsOf(n) != nil {
+		g := generatorReader{d: r.d, w: r.w, c: r.q.Collection, known: map[string]bool{}}
+		for f := range r.q.Collection.Schema.Fields {
+			g.known[f] = r.q.Kind == "insert"
+		}
+		return g.read(n, r.m.What+": "+field, kind)
+	}
+	return generate.Constant{V: r.literal(n, "the value of "+field, kind)}
+}
+
+// additions reads add: integer fields and by how much they grow.
+func (r queryReader) additions() {
+	n := r.m.Get("add")
+	if n == nil {
+		return
+	}
+	m, ok := r.d.Mapping(n, r.m.What+": add")
+	if !ok {
+		return
+	}
+	for _, e := range m.Entries {
+		if kind := r.q.Collection.Kind(e.Key); kind != "int" {
+			r.d.FaultIn(e.Place, "add is for fields of kind int, and %s is %s", e.Key, orNone(kind))
+			continue
+		}
+		by := r.d.Integer(e.Value, "add: "+e.Key, -1<<53, 1<<53)
+		r.q.Add = append(r.q.Add, Addition{e.Key, by})
+	}
+}
+
+// changes checks that an update changes something, and a move a key of an index.
+func (r queryReader) changes() {
+	var fields []string
+	for _, s := range r.q.Set {
+		fields = append(fields, s.Field)
+	}
+	for _, a := range r.q.Add {
+		fields = append(fields, a.Field)
+	}
+	for _, f := range fields {
+		if r.q.Collection.Indexed(f) {
+			r.q.Collection.Needs[f] = true // so that it is known what moves
+		}
+	}
+	if len(fields) == 0 {
+		r.d.FaultIn(r.m.At, "%s changes nothing; add e.g. set: {title: {words: {}}}", r.m.What)
+		return
+	}
+	if r.q.Kind == "move" && !slices.ContainsFunc(fields, r.q.Collection.Indexed) {
+		r.d.FaultIn(r.m.PlaceOf("set"), "%s is a move, and no index has %s in its key; set a field that an index is ordered by, or make it kind: update", r.m.What, strings.Join(fields, ", "))
+	}
+}
+
+// Indexed reports whether a field is part of the key of an index.
+func (c *Collection) Indexed(field string) bool {
+	for _, x := range c.Schema.Indexes {
+		for _, name := range slices.Concat(x.Partition, x.Sort) {
+			if strings.TrimSuffix(strings.TrimPrefix(name, "-"), "[]") == field {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// insertKey checks that inserted records have keys of their own. Generated ones
+// have; those that are copies of a file's rows need a key field made anew.
+func (r queryReader) insertKey() {
+	c := r.q.Collection
+	if c.Data.File == "" {
+		return
+	}
+	for f := range c.Schema.Fields {
+		c.Needs[f] = true
+	}
+	for _, s := range r.q.Set {
+		if slices.Contains(c.Key(), s.Field) {
+			return
+		}
+	}
+	last := c.Key()
+	if len(last) == 0 {
+		return
+	}
+	f := last[len(last)-1]
+	r.d.FaultIn(r.m.At, "%s inserts copies of the file's records, whose keys are taken; give them new ones, e.g. set: {%s: {sequence: 1, pattern: \"new-%%06d\"}}", r.m.What, f)
+}

@@ -1,0 +1,74 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/document"
+	"github.com/polystore/polystore/loadtest/internal/generate"
+)
+
+// A Query is one of the operations of the mix.
+type Query struct {
+	Name       string
+	Place      document.Place
+	Weight     float64 // percent
+	Kind       string
+	Collection *Collection
+	Where      []Condition
+	Window     *Window
+	Order      []string
+	Limit      int
+	Pages      int
+	Set        []Assignment
+	Add        []Addition
+	Skew       float64 // of the draw: 0 is uniform, else the exponent of the zipf distribution
+	Objectives []Objective
+	Misses     bool // calls that find or change nothing are meant
+}
+
+// A Condition fixes a field: to a literal, or to what a record of the data has.
+type Condition struct {
+	Field   string // as the library's Where wants it, with [] for elements
+	From    string // field of the drawn record; "" means literal
+	Literal any
+}
+
+// A Window is a range or prefix of a field. Its ends are literals or drawn.
+type Window struct {
+	Field    string
+	From, To *Condition
+	Span     any    // int64, float64 or time.Duration above a drawn from
+	Chars    int    // of a drawn prefix
+	Prefix   string // literal
+	IsPrefix bool
+	IsAbove  bool // from itself is not included
+	IsAtMost bool // to itself is
+}
+
+// An Assignment gives a field a value when a record is updated or inserted.
+type Assignment struct {
+	Field string
+	Make  generate.Generator
+}
+
+// An Addition adds to an integer field.
+type Addition struct {
+	Field string
+	By    int64
+}
+
+// An Objective bounds a percentile of the response time.
+type Objective struct {
+	Percentile float64
+	Name       string // "p99"
+	Bound      time.Duration
+}
+
+// Writes reports whether a query changes records.
+func (q *Query) Writes() bool {
+	switch q.Kind {
+	case "insert", "update", "move", "delete":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package workload
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml/ast"
+
+	"github.com/polystore/polystore/loadtest/internal/document"
+	"github.com/polystore/polystore/loadtest/internal/generate"
+	"github.com/polystore/polystore/loadtest/internal/limit"
+	"github.com/polystore/polystore/loadtest/internal/value"
+)
+
+// A Source says where the records of a collection come from: generators, or a
+// file of the user's.
+type Source struct {
+	Place  document.Place
+	Count  int
+	Fields []generate.Field
+
+	File       string
+	Format     string // "jsonl" or "csv"
+	Names      map[string]string
+	Skip       []string // names in the file that are left out; "*" is all that are not declared
+	Times      string   // how the file writes times
+	Separator  rune
+	ListMark   string // what separates the elements of a list in a CSV field
+	Compressed bool
+}
+
+func (w *Workload) readData(d *document.File, m *document.Mapping, c *Collection) {
+	n := m.Need("data", "data: {file: posts.jsonl}, or data: {count: 1000, fields: {…}}")
+	if n == nil {
+		return
+	}
+	dm, ok := d.Mapping(n, "data")
+	if !ok {
+		return
+	}
+	c.Data.Place = dm.At
+	if file, count := dm.Get("file") != nil, dm.Get("count") != nil; file == count {
+		d.FaultIn(dm.At, "data has both a file and a count, or neither; give a file, or a count and generators under fields")
+		return
+	}
+	if dm.Get("file") != nil {
+		c.Data.readFile(d, dm, c)
+	} else {
+		w.readGenerators(d, dm, c)
+	}
+	dm.Done()
+}
+
+func (s *Source) readFile(d *document.File, m *document.Mapping, c *Collection) {
+	name := m.Text("file")
+	s.File = name
+	if !filepath.IsAbs(name) {
+		s.File = filepath.Join(filepath.Dir(d.Name), name)
+	}
+	bare := strings.TrimSuffix(name, ".gz")
+	s.Compressed = bare != name
+	s.Format = m.Text("format")
+	if s.Format == "" {
+		s.Format = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}[strings.ToLower(filepath.Ext(bare))]
+	}
+	if s.Format != "jsonl" && s.Format != "csv" {
+		d.FaultIn(m.PlaceOf("format"), "what is in %s? say format: jsonl (a JSON object a line) or format: csv", name)
+	}
+	s.Names = s.readNames(d, m, c)
+	s.Skip = m.Texts("skip")
+	if s.Times = m.Text("times"); s.Times == "" {
+		s.Times = value.TimeForms[0]
+	} else if !slices.Contains(value.TimeForms, s.Times) {
+		d.FaultIn(m.PlaceOf("times"), "times is %q; want one of %s", s.Times, strings.Join(value.TimeForms, ", "))
+	}
+	s.Separator = readMark(d, m, "separator", ',')
+	s.ListMark = string(readMark(d, m, "list_separator", ';'))
+}
+
+// readMark returns the one character that a key names.
+func readMark(d *document.File, m *document.Mapping, key string, def rune) rune {
+	text := m.Text(key)
+	if text == "" {
+		return def
+	}
+	r, n := utf8.DecodeRuneInString(text)
+	if n != len(text) || r == '"' || r == '\r' || r == '\n' {
+		d.FaultIn(m.PlaceOf(key), "%s is %q; want one character that is no quote and no line end", key, text)
+		return def
+	}
+	return r
+}
+
+// readNames returns which name in the file is which field.
+func (s *Source) readNames(d *document.File, m *document.Mapping, c *Collection) map[string]string {
+	names := map[string]string{}
+	for f := range c.Schema.Fields {
+		names[f] = f
+	}
+	n := m.Get("map")
+	if n == nil {
+		return names
+	}
+	mm, ok := d.Mapping(n, "map")
+	if !ok {
+		return names
+	}
+	for _, e := range mm.Entries {
+		delete(names, e.Key)
+	}
+	taken := map[string]string{}
+	for _, e := range mm.Entries {
+		if c.Kind(e.Key) == "" {
+			d.FaultIn(e.Place, "map gives field %q, which is not declared; write it as field: name in the file", e.Key)
+			continue
+		}
+		name := d.Text(e.Value, "map: "+e.Key)
+		if other := taken[name]; other != "" {
+			d.FaultIn(e.Place, "map takes %q of the file for %s and for %s; it can be one field", name, other, e.Key)
+		}
+		names[name], taken[name] = e.Key, e.Key
+	}
+	return names
+}
+
+func (w *Workload) readGenerators(d *document.File, m *document.Mapping, c *Collection) {
+	c.Data.Count = m.Integer("count", 0, 1, limit.MaxRecords)
+	n := m.Need("fields", "fields: {id: {sequence: 1}}")
+	if n == nil {
+		return
+	}
+	fm, ok := d.Mapping(n, "fields")
+	if !ok {
+		return
+	}
+	r := generatorReader{d: d, w: w, c: c, known: map[string]bool{}}
+	for _, e := range fm.Entries {
+		kind := c.Kind(e.Key)
+		if kind == "" {
+			d.FaultIn(e.Place, "there is no field %q in collection %s; declare it under fields of the collection", e.Key, c.Schema.Collection)
+			continue
+		}
+		c.Data.Fields = append(c.Data.Fields, generate.Field{Name: e.Key, Make: r.read(e.Value, "field "+e.Key, kind)})
+		r.known[e.Key] = true
+	}
+	for _, f := range c.Key() {
+		if c.Kind(f) != "" && !r.known[f] {
+			d.FaultIn(fm.At, "nothing makes field %s, which is part of the key; add e.g. %s: {sequence: 1}", f, f)
+		}
+	}
+}
+
+// literal returns a scalar of the file as a value of a kind, nil after a fault.
+func literal(d *document.File, n ast.Node, what, kind string) any {
+	x := document.Scalar(n)
+	if x == nil {
+		d.Wrong(n, what, "one value of kind "+kind)
+		return nil
+	}
+	v, err := value.FromScalar(kind, x)
+	if err != nil {
+		d.Fault(n, "%s: %v", what, err)
+	}
+	return v
+}
+
+// Name returns the file that data comes from, for messages.
+func (s *Source) Name(w *Workload) string {
+	if s.File == "" {
+		return w.File
+	}
+	return s.File
+}
