@@ -138,7 +138,7 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 	if len(r.candidates) == 0 {
 		return fmt.Errorf("no store has any of the models; %s: %s", r.absent[0].Label, r.absent[0].Lacks)
 	}
-	return faults.AsError()
+	return failure.AsError(faults)
 }
 
 // tellLeftovers names what other runs left in a store. What cannot be found out is no reason

@@ -382,9 +382,5 @@ func TestTwoStoresOfOneKindAreToldApart(t *testing.T) {
 
 func mustParse(t *testing.T, text string) *Workload {
 	t.Helper()
-	w, err := workload.Parse("small.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return opened(w)
+	return opened(testload.Parsed(t, workload.Parse, text))
 }

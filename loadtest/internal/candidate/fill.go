@@ -56,5 +56,5 @@ func refused(w *workload.Workload, c *workload.Collection, lines []int, err erro
 			faults[i].Line = c.Data.Place.Line
 		}
 	}
-	return faults.AsError()
+	return failure.AsError(faults)
 }

@@ -169,7 +169,7 @@ func TestRowFaults(t *testing.T) {
 				t.Fatalf("got %v, want Faults", err)
 			}
 			if got := err.Error(); !strings.Contains(got, file+tt.place) || !strings.Contains(got, tt.want) {
-				t.Errorf("got\n%s\nwant it to contain %q and %q", short(got), filepath.Base(file)+tt.place, tt.want)
+				t.Errorf("got\n%s\nwant it to contain %q and %q", testload.Short(got), filepath.Base(file)+tt.place, tt.want)
 			}
 			if len(err.Error()) > 4000 {
 				t.Errorf("the message has %d bytes", len(err.Error()))
@@ -214,7 +214,7 @@ func TestEmptyCellsAreAbsent(t *testing.T) {
 
 // A generated record without its key is told as that, not as two with one key.
 func TestGeneratedKeyThatIsMissing(t *testing.T) {
-	w := mustParse(t, strings.Replace(testload.Small, `pattern: "P%04d"}`, `pattern: "P%04d", missing: 0.5}`, 1))
+	w := testload.Parsed(t, workload.Parse, strings.Replace(testload.Small, `pattern: "P%04d"}`, `pattern: "P%04d", missing: 0.5}`, 1))
 	_, err := Survey(t.Context(), w, nil)
 	if err == nil || !strings.Contains(err.Error(), "it has no id, which is part of the key") || strings.Contains(err.Error(), "names one record") {
 		t.Errorf("%v, want that a key is missing", err)
@@ -266,11 +266,4 @@ func FuzzCSVRows(f *testing.F) {
 
 func FuzzZippedRows(f *testing.F) {
 	fuzzRows(f, "a.jsonl.gz", "\x1f\x8b\x08", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00")
-}
-
-func short(s string) string {
-	if len(s) > 600 {
-		return s[:600] + "…"
-	}
-	return s
 }

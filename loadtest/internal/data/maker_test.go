@@ -13,7 +13,7 @@ import (
 
 // Instants are drawn from a span of any length.
 func TestTimesOverCenturies(t *testing.T) {
-	w := mustParse(t, strings.Replace(testload.Small, "from: 2024-01-01, to: 2025-01-01", "from: 1000-01-01, to: 3000-01-01", 1))
+	w := testload.Parsed(t, workload.Parse, strings.Replace(testload.Small, "from: 2024-01-01, to: 2025-01-01", "from: 1000-01-01, to: 3000-01-01", 1))
 	least, most := 3000, 1000
 	for r := range Rows(t.Context(), w, w.Collections[0], nil) {
 		year := r.record["created"].(time.Time).Year()
@@ -26,7 +26,7 @@ func TestTimesOverCenturies(t *testing.T) {
 
 // Records are a function of seed and number: read again, they are the same.
 func TestGeneratedRecordsAreTheSame(t *testing.T) {
-	w := mustParse(t, testload.Small)
+	w := testload.Parsed(t, workload.Parse, testload.Small)
 	var first []string
 	for r, err := range Rows(t.Context(), w, w.Collections[0], nil) {
 		if err != nil {
@@ -77,7 +77,7 @@ queries:
 `
 
 func TestGeneratorsOfSeveralCollections(t *testing.T) {
-	w := mustParse(t, twoCollections)
+	w := testload.Parsed(t, workload.Parse, twoCollections)
 	data, err := Survey(t.Context(), w, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -142,13 +142,4 @@ func TestRecords(t *testing.T) {
 			t.Error("a negative number of records is taken")
 		}
 	}
-}
-
-func mustParse(t *testing.T, text string) *workload.Workload {
-	t.Helper()
-	w, err := workload.Parse("small.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/generate"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 )
@@ -53,7 +54,7 @@ func Rows(ctx context.Context, w *workload.Workload, c *workload.Collection, dat
 				break
 			}
 		}
-		if err := cmp.Or(ctx.Err(), f.faults.AsError()); err != nil {
+		if err := cmp.Or(ctx.Err(), failure.AsError(f.faults)); err != nil {
 			yield(Row{}, err)
 		}
 	}

@@ -51,7 +51,7 @@ func Survey(ctx context.Context, w *workload.Workload, p *progress.Log) ([]*gene
 			step.Add(1)
 		}
 		step.End()
-		if err := s.faults.AsError(); err != nil {
+		if err := failure.AsError(s.faults); err != nil {
 			return nil, err
 		}
 		if s.t.Len == 0 {

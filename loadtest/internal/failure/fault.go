@@ -71,7 +71,7 @@ func (fs Faults) Error() string {
 }
 
 // AsError returns the faults in order, or nil when there are none.
-func (fs Faults) AsError() error {
+func AsError(fs Faults) error {
 	if len(fs) == 0 {
 		return nil
 	}

@@ -37,9 +37,9 @@ func digest(calls []Call) string {
 }
 
 func TestSameSeedSameOperations(t *testing.T) {
-	first := streamOf(t, mustParse(t, testload.Small))
-	second := streamOf(t, mustParse(t, testload.Small))
-	other := streamOf(t, mustParse(t, strings.Replace(testload.Small, "seed: 3", "seed: 4", 1)))
+	first := streamOf(t, testload.Parsed(t, workload.Parse, testload.Small))
+	second := streamOf(t, testload.Parsed(t, workload.Parse, testload.Small))
+	other := streamOf(t, testload.Parsed(t, workload.Parse, strings.Replace(testload.Small, "seed: 3", "seed: 4", 1)))
 	want := digest(first.Mixed("round 1", 2000, 100))
 	if got := digest(second.Mixed("round 1", 2000, 100)); got != want {
 		t.Error("the same seed gives other operations")
@@ -57,7 +57,7 @@ func TestSameSeedSameOperations(t *testing.T) {
 }
 
 func TestMixHasTheWeights(t *testing.T) {
-	w := mustParse(t, testload.Small)
+	w := testload.Parsed(t, workload.Parse, testload.Small)
 	s := streamOf(t, w)
 	const n = 20_000
 	count := map[string]int{}
@@ -80,7 +80,7 @@ func TestMixHasTheWeights(t *testing.T) {
 
 // Parameters are those of a record of the data, so that queries find something.
 func TestParametersAreDrawnFromTheData(t *testing.T) {
-	s := streamOf(t, mustParse(t, testload.Small))
+	s := streamOf(t, testload.Parsed(t, workload.Parse, testload.Small))
 	tags := map[string]bool{"go": true, "redis": true, "sql": true}
 	for _, k := range s.Only(2, 200, 0) {
 		text := k.Find.String()
@@ -98,13 +98,4 @@ func TestParametersAreDrawnFromTheData(t *testing.T) {
 			t.Fatalf("key %v is not in the data", k.Key)
 		}
 	}
-}
-
-func mustParse(t *testing.T, text string) *workload.Workload {
-	t.Helper()
-	w, err := workload.Parse("small.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
 }

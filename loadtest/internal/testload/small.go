@@ -1,4 +1,5 @@
-// Package testload has the workloads that tests of several packages change. Nothing comes in; texts go out.
+// Package testload has the workloads that tests of several packages change. A text comes in, one of these
+// or a changed one; a workload that was read goes out.
 package testload
 
 // Small is a workload that is right; tests change one thing in it.

@@ -172,11 +172,11 @@ func Schemas(file string) ([]repo.Schema, error) {
 	}
 	d, root := document.Parse(file, src)
 	if root == nil {
-		return nil, d.Faults.AsError()
+		return nil, failure.AsError(d.Faults)
 	}
 	m, ok := d.Mapping(root, "the schema")
 	if !ok {
-		return nil, d.Faults.AsError()
+		return nil, failure.AsError(d.Faults)
 	}
 	var list []repo.Schema
 	if n := m.Get("collections"); n != nil {
@@ -189,7 +189,7 @@ func Schemas(file string) ([]repo.Schema, error) {
 		list = append(list, readSchema(d, m))
 		m.Done()
 	}
-	if err := d.Faults.AsError(); err != nil {
+	if err := failure.AsError(d.Faults); err != nil {
 		return nil, err
 	}
 	return list, nil

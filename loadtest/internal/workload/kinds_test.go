@@ -10,7 +10,7 @@ import (
 )
 
 func TestKindsOfModels(t *testing.T) {
-	w := mustParse(t, testload.Kinds)
+	w := testload.Parsed(t, Parse, testload.Kinds)
 	var got []string
 	for _, m := range w.Models {
 		text := m.Name

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/document"
+	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 )
@@ -66,11 +67,11 @@ var workloadName = regexp.MustCompile(`^[a-z][a-z0-9_-]{0,31}$`)
 func Parse(file string, src []byte) (*Workload, error) {
 	d, root := document.Parse(file, src)
 	if root == nil {
-		return nil, d.Faults.AsError()
+		return nil, failure.AsError(d.Faults)
 	}
 	m, ok := d.Mapping(root, "the workload")
 	if !ok {
-		return nil, d.Faults.AsError()
+		return nil, failure.AsError(d.Faults)
 	}
 	w := &Workload{
 		Name:   m.Text("workload"),
@@ -94,7 +95,7 @@ func Parse(file string, src []byte) (*Workload, error) {
 	w.readQueries(d, m)
 	w.readModels(d, m)
 	m.Done()
-	if err := d.Faults.AsError(); err != nil {
+	if err := failure.AsError(d.Faults); err != nil {
 		return nil, err
 	}
 	return w, nil

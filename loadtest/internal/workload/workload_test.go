@@ -12,17 +12,8 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/testload"
 )
 
-func mustParse(t *testing.T, text string) *Workload {
-	t.Helper()
-	w, err := Parse("small.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
 func TestWorkloadIsRead(t *testing.T) {
-	w := mustParse(t, testload.Small)
+	w := testload.Parsed(t, Parse, testload.Small)
 	if w.Name != "small" || w.Seed != 3 || w.Rate != 200 || w.Round != 200*time.Millisecond || w.Slots != 64 {
 		t.Errorf("settings: %+v", w)
 	}
@@ -117,17 +108,10 @@ func TestWorkloadFaults(t *testing.T) {
 				t.Fatalf("got %v, want Faults", err)
 			}
 			if got := err.Error(); !strings.Contains(got, "small.yaml"+tt.place) || !strings.Contains(got, tt.want) {
-				t.Errorf("got\n%s\nwant it to contain %q and %q", short(got), "small.yaml"+tt.place, tt.want)
+				t.Errorf("got\n%s\nwant it to contain %q and %q", testload.Short(got), "small.yaml"+tt.place, tt.want)
 			}
 		})
 	}
-}
-
-func short(s string) string {
-	if len(s) > 600 {
-		return s[:600] + "…"
-	}
-	return s
 }
 
 // All faults are told at once, with the line and a mark under the place.
@@ -175,7 +159,7 @@ func TestWorkloadFilesThatAreNone(t *testing.T) {
 
 // A byte order mark is no part of the first key.
 func TestByteOrderMark(t *testing.T) {
-	if w := mustParse(t, "\xef\xbb\xbf"+testload.Small); w.Name != "small" {
+	if w := testload.Parsed(t, Parse, "\xef\xbb\xbf"+testload.Small); w.Name != "small" {
 		t.Errorf("the name is %q", w.Name)
 	}
 }
