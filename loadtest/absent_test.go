@@ -8,6 +8,7 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/loadtest/internal/limit"
+	"github.com/polystore/polystore/loadtest/internal/testload"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -20,7 +21,7 @@ func TestNilArguments(t *testing.T) {
 	empty, pointer := good, good
 	empty.Open = func(context.Context, string) (driver.Store, error) { return nil, nil }
 	pointer.Open = func(context.Context, string) (driver.Store, error) { return store, nil }
-	w := &Workload{Rate: 100, Rounds: 1, Round: limit.MinRound}
+	w, unread := mustParse(t, testload.Small), &Workload{Rate: 100, Rounds: 1, Round: limit.MinRound}
 	run := func(ctx context.Context, w *Workload, opts Options) error {
 		_, err := Run(ctx, w, opts)
 		return err
@@ -33,6 +34,7 @@ func TestNilArguments(t *testing.T) {
 	}{
 		{"Run: context", func() error { return run(none, w, good) }, driver.ErrInvalid},
 		{"Run: workload", func() error { return run(t.Context(), nil, good) }, driver.ErrInvalid},
+		{"Run: workload that Load did not return", func() error { return run(t.Context(), unread, good) }, driver.ErrInvalid},
 		{"Run: Open", func() error { return run(t.Context(), w, Options{On: good.On}) }, driver.ErrInvalid},
 		{"Run: store", func() error { return run(t.Context(), w, empty) }, driver.ErrInvalid},
 		{"Run: store, as a pointer", func() error { return run(t.Context(), w, pointer) }, driver.ErrInvalid},
