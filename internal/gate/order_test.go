@@ -113,8 +113,12 @@ func authors(ctx context.Context, p *play) error {
 func (p *play) comeAndGo(ctx context.Context, want map[string]driver.Token) error {
 	do := func(op driver.Op) error {
 		name := op.Row.Key.Partition + op.Row.Key.Sort
-		if op.If == driver.AtRev {
-			op.Rev, op.Row.Ring = want[name], []driver.Token{want[name]}
+		if op.If == driver.AtRev { // as who has read it
+			var was [1]driver.Row
+			if err := p.oracle.Get(ctx, op.Table, []driver.Key{op.Row.Key}, []int{}, was[:]); err != nil {
+				return err
+			}
+			op.Rev, op.Row.Ring = was[0].Rev, was[0].Ring
 		}
 		token, err := p.do(ctx, op)
 		if want[name] = token; op.Do == driver.Delete {
