@@ -152,9 +152,13 @@ func (p *play) comeAndGo(ctx context.Context, want map[string]driver.Token) erro
 // walk reads a whole table in pieces and finds all rows of this play.
 func walk(ctx context.Context, p *play) error {
 	want := map[string]driver.Token{}
-	for i := range 60 {
-		record := postOp(p, driver.Put, p.post(fmt.Sprint(p.author, i%20), fmt.Sprint(i)), driver.Absent, driver.Token{})
-		entry := driver.Op{Do: driver.Put, Table: p.byAt, Row: driver.Row{Key: p.entry(fmt.Sprint(p.author, i%20), int64(i), "x")}}
+	for i := range 61 {
+		author := fmt.Sprint(p.author, i%20)
+		if i == 60 {
+			author += "alone" // who never has a second record
+		}
+		record := postOp(p, driver.Put, p.post(author, fmt.Sprint(i)), driver.Absent, driver.Token{})
+		entry := driver.Op{Do: driver.Put, Table: p.byAt, Row: driver.Row{Key: p.entry(author, int64(i), "x")}}
 		token, err := p.do(ctx, record, entry)
 		if err != nil {
 			return err
