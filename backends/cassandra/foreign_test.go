@@ -25,14 +25,14 @@ func TestRowsOfOtherPrograms(t *testing.T) {
 	backendtest.MustCommit(t, s, ts.insert(t, "ann", "1"))
 	const rev = "0x00000000000000000000000000000001"
 	for column, set := range map[string]string{
-		"_rev":     `"_dead" = false, title = 'no rev'`,
-		"_dead":    `"_rev" = ` + rev,
-		"rating":   `"_rev" = ` + rev + `, "_dead" = false, rating = NaN`,
-		"tags":     `"_rev" = ` + rev + `, "_dead" = false, tags = 'no JSON'`,
-		"meta":     `"_rev" = ` + rev + `, "_dead" = false, meta = '[1]'`,
-		"other":    `"_rev" = ` + rev + `, "_dead" = false, other = 'nobody declared it'`,
-		"_ring":    `"_rev" = ` + rev + `, "_dead" = false, "_ring" = 0x00`,
-		"_extra":   `"_rev" = ` + rev + `, "_dead" = false, "_extra" = '{"b": 1, "a": 1}'`,
+		"_rev":   `"_dead" = false, title = 'no rev'`,
+		"_dead":  `"_rev" = ` + rev,
+		"rating": `"_rev" = ` + rev + `, "_dead" = false, rating = NaN`,
+		"tags":   `"_rev" = ` + rev + `, "_dead" = false, tags = 'no JSON'`,
+		"meta":   `"_rev" = ` + rev + `, "_dead" = false, meta = '[1]'`,
+		"other":  `"_rev" = ` + rev + `, "_dead" = false, other = 'nobody declared it'`,
+		"_ring":  `"_rev" = ` + rev + `, "_dead" = false, "_ring" = 0x00`,
+		"_extra": `"_rev" = ` + rev + `, "_dead" = false, "_extra" = '{"b": 1, "a": 1}'`,
 	} {
 		sort := ":" + strings.ReplaceAll(column, "_", "x") + "#"
 		do(t, session, fmt.Sprintf(`UPDATE posts SET %s WHERE author = 'bob' AND "_sort" = '%s'`, set, sort))
