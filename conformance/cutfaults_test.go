@@ -25,6 +25,7 @@ func inBatches(b *broken) {
 			return refusal, err
 		}
 		for batch := range slices.Chunk(ops, 50) {
+			time.Sleep(2 * time.Millisecond) // so that a context that ends does so between two
 			if refusal, err := b.Store.Commit(ctx, token, batch); refusal != nil || err != nil {
 				return refusal, err
 			}

@@ -131,11 +131,6 @@ func fieldFaults() map[string]fault {
 			return true
 		}),
 		"fields of others": gotFault(func(_ *driver.Table, r *driver.Row) { r.Extra = nil }),
-		"anew where there were fields of others": gotFault(func(t *driver.Table, r *driver.Row) {
-			if len(t.Fields) == 3 && !r.Dead && len(r.Fields) == 3 && r.Fields[0].Str() == "z" {
-				r.Fields[2] = driver.StringValue("")
-			}
-		}),
 		"declared later": gotFault(func(t *driver.Table, r *driver.Row) {
 			if t.Fields[0].Name == "b" && len(r.Fields) > 1 {
 				r.Fields[0] = driver.Value{}

@@ -57,20 +57,26 @@ func votesInTrouble(ctx context.Context, e *env) {
 	var mu sync.Mutex
 	counted, open := 0, 0
 	var failed error
+	count := func(l *line) {
+		verdict, err := l.vote(ctx)
+		mu.Lock()
+		defer mu.Unlock()
+		failed = errors.Join(failed, err)
+		switch verdict {
+		case repo.Committed:
+			counted++
+		case repo.Unknown:
+			open++
+		}
+	}
+	other := &line{env: e, lossy: &lossy{Store: e.store}, name: l.name}
+	other.items = other.again(ctx)
+	l.onLoss(func() { count(other) }) // another vote lies over that of which the answer is lost
 	var all sync.WaitGroup
 	for range votersInTrouble {
 		all.Go(func() {
 			for range votesEach {
-				verdict, err := l.vote(ctx)
-				mu.Lock()
-				failed = errors.Join(failed, err)
-				switch verdict {
-				case repo.Committed:
-					counted++
-				case repo.Unknown:
-					open++
-				}
-				mu.Unlock()
+				count(l)
 			}
 		})
 	}

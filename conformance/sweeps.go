@@ -70,7 +70,7 @@ func anewOverOthers(ctx context.Context, e *env) {
 	older := e.ownTable(a)
 	older.Ring = ringSize
 	newer := *older
-	newer.Fields = []driver.Column{a, {Name: "f", Kind: driver.Int}, {Name: "s", Kind: driver.String}}
+	newer.Fields = []driver.Column{a, {Name: "f", Kind: driver.Int}, {Name: "g", Kind: driver.String}}
 	index := &driver.Table{Name: older.Name + ".index", Class: driver.Rows, Partition: older.Partition, Sort: older.Sort, Fields: older.Fields, Home: older}
 	newIndex := *index
 	newIndex.Fields, newIndex.Home = newer.Fields, &newer

@@ -22,6 +22,11 @@ func tableFaults() map[string]fault {
 		"define at once":    defineClears(),
 		"other key columns": nothingIsSchema,
 		"new fields":        fixedFields(),
+		"anew where there were fields of others": gotFault(func(t *driver.Table, r *driver.Row) {
+			if len(t.Fields) == 3 && !r.Dead && len(r.Fields) == 3 && r.Fields[0].Str() == "z" {
+				r.Fields[2] = driver.StringValue("")
+			}
+		}),
 		"table names": func(b *broken) {
 			b.define = func(ctx context.Context, tables []*driver.Table) error {
 				if len(tables[0].Name) > 63 {

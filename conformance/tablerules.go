@@ -22,6 +22,7 @@ func catalogRules() []rule {
 		{name: "define at once", sentence: "Define is safe when programs call it at once.", check: defineAtOnce},
 		{name: "other key columns", sentence: "A table that exists with other key columns is ErrSchema, and stays as it is.", check: otherColumns},
 		{name: "new fields", sentence: "Define adds new fields, which rows from before lack.", check: newFields},
+		{name: "anew where there were fields of others", sentence: "A record, or a row of an index, that a program writes where one was deleted with fields that it does not know has none of them.", check: anewOverOthers},
 		{name: "table names", sentence: "Names of 100 bytes, with digits, dots and underscores, are names of tables.", check: tableNames},
 		{name: "attach", sentence: "Attach makes tables known that exist.", check: attach},
 		{name: "attach nothing", sentence: "Attach of a table that does not exist, or lacks a field, is ErrSchema and changes nothing.", check: attachNothing},

@@ -179,7 +179,6 @@ func fieldRules() []rule {
 		{name: "absent fields", sentence: "An absent field is no value: not false, not 0, not the empty text.", check: absentFields},
 		{name: "undeclared fields", sentence: "Fields that the table does not declare are kept under any name, ascending by it.", check: undeclared},
 		{name: "fields of others", sentence: "A field that another program has declared comes as an undeclared one.", check: fieldsOfOthers},
-		{name: "anew where there were fields of others", sentence: "A record, or a row of an index, that a program writes where one was deleted with fields that it does not know has none of them.", check: anewOverOthers},
 		{name: "declared later", sentence: "A field that is declared after it was written comes in its place.", check: declaredLater},
 		{name: "masks", sentence: "Fields are limited to the mask, in its order; an empty mask reads none, and undeclared fields are left out.", check: masks},
 		{name: "masks of ranges", sentence: "Range limits fields to the mask of its span.", check: rangeMasks},

@@ -25,18 +25,14 @@ func TestRowsOfOtherPrograms(t *testing.T) {
 	backendtest.MustCommit(t, s, ts.insert(t, "ann", "1"))
 	const rev = "0x00000000000000000000000000000001"
 	for column, set := range map[string]string{
-		"_rev":     `"_dead" = false, title = 'no rev'`,
-		"_dead":    `"_rev" = ` + rev,
-		"views":    `"_rev" = ` + rev + `, "_dead" = false, views = blobasbigint(0x)`,
-		"rating":   `"_rev" = ` + rev + `, "_dead" = false, rating = NaN`,
-		"open":     `"_rev" = ` + rev + `, "_dead" = false, open = blobasboolean(0x)`,
-		"at":       `"_rev" = ` + rev + `, "_dead" = false, "at" = blobastimestamp(0x)`,
-		"tags":     `"_rev" = ` + rev + `, "_dead" = false, tags = 'no JSON'`,
-		"meta":     `"_rev" = ` + rev + `, "_dead" = false, meta = '[1]'`,
-		"other":    `"_rev" = ` + rev + `, "_dead" = false, other = 'nobody declared it'`,
-		"_ring":    `"_rev" = ` + rev + `, "_dead" = false, "_ring" = 0x00`,
-		"_expires": `"_rev" = ` + rev + `, "_dead" = false, "_expires" = blobastimestamp(0x)`,
-		"_extra":   `"_rev" = ` + rev + `, "_dead" = false, "_extra" = '{"b": 1, "a": 1}'`,
+		"_rev":   `"_dead" = false, title = 'no rev'`,
+		"_dead":  `"_rev" = ` + rev,
+		"rating": `"_rev" = ` + rev + `, "_dead" = false, rating = NaN`,
+		"tags":   `"_rev" = ` + rev + `, "_dead" = false, tags = 'no JSON'`,
+		"meta":   `"_rev" = ` + rev + `, "_dead" = false, meta = '[1]'`,
+		"other":  `"_rev" = ` + rev + `, "_dead" = false, other = 'nobody declared it'`,
+		"_ring":  `"_rev" = ` + rev + `, "_dead" = false, "_ring" = 0x00`,
+		"_extra": `"_rev" = ` + rev + `, "_dead" = false, "_extra" = '{"b": 1, "a": 1}'`,
 	} {
 		sort := ":" + strings.ReplaceAll(column, "_", "x") + "#"
 		do(t, session, fmt.Sprintf(`UPDATE posts SET %s WHERE author = 'bob' AND "_sort" = '%s'`, set, sort))
@@ -70,7 +66,29 @@ func TestRowsOfOtherPrograms(t *testing.T) {
 	if !ts.there(t, s, ts.posts, ts.key(t, "ann", "1")) {
 		t.Error("the store's own row is gone")
 	}
+	noBytesAreNoValue(t, s, ts, session)
 	walksBesideOthers(t, s, ts, session)
+}
+
+// noBytesAreNoValue sees that a column of numbers which has no bytes, as a row has that lies over a deleted
+// one, is read as if it were null.
+func noBytesAreNoValue(t *testing.T, s *cassandra.Store, ts *tables, session *gocql.Session) {
+	t.Helper()
+	do(t, session, `UPDATE posts SET "_rev" = 0x00000000000000000000000000000001, "_dead" = false, title = 'old', views = blobasbigint(0x),`+
+		` open = blobasboolean(0x), "at" = blobastimestamp(0x), "_expires" = blobastimestamp(0x) WHERE author = 'bob' AND "_sort" = ':7#'`)
+	row := make([]driver.Row, 1)
+	if err := s.Get(t.Context(), ts.posts, []driver.Key{{Partition: "bob#", Sort: "7#"}}, nil, row); err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range row[0].Fields {
+		if name := ts.posts.Fields[i].Name; v.IsNone() == (name == "title") {
+			t.Errorf("%s is %s", name, v)
+		}
+	}
+	if row[0].Expires != 0 {
+		t.Errorf("expires at %d", row[0].Expires)
+	}
+	do(t, session, `DELETE FROM posts WHERE author = 'bob' AND "_sort" = ':7#'`)
 }
 
 // walksBesideOthers sees that a walk finds what is ours among many rows that no key has.

@@ -93,7 +93,7 @@ func redisRows(ctx context.Context, c *goredis.Client, collection, key string, a
 		return nil, fmt.Errorf("a key that is none of the collection's: %q", key)
 	}
 	table := strings.TrimPrefix(strings.TrimPrefix(name, collection), ".")
-	if table == "" && sort == "" {
+	if table == "" && sort == ":" { // the order of records
 		return nil, nil
 	}
 	if table == "" {

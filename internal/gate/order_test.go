@@ -113,8 +113,12 @@ func authors(ctx context.Context, p *play) error {
 func (p *play) comeAndGo(ctx context.Context, want map[string]driver.Token) error {
 	do := func(op driver.Op) error {
 		name := op.Row.Key.Partition + op.Row.Key.Sort
-		if op.If == driver.AtRev {
-			op.Rev, op.Row.Ring = want[name], []driver.Token{want[name]}
+		if op.If == driver.AtRev { // as who has read it
+			var was [1]driver.Row
+			if err := p.oracle.Get(ctx, op.Table, []driver.Key{op.Row.Key}, []int{}, was[:]); err != nil {
+				return err
+			}
+			op.Rev, op.Row.Ring = was[0].Rev, was[0].Ring
 		}
 		token, err := p.do(ctx, op)
 		if want[name] = token; op.Do == driver.Delete {
@@ -148,9 +152,13 @@ func (p *play) comeAndGo(ctx context.Context, want map[string]driver.Token) erro
 // walk reads a whole table in pieces and finds all rows of this play.
 func walk(ctx context.Context, p *play) error {
 	want := map[string]driver.Token{}
-	for i := range 60 {
-		record := postOp(p, driver.Put, p.post(fmt.Sprint(p.author, i%20), fmt.Sprint(i)), driver.Absent, driver.Token{})
-		entry := driver.Op{Do: driver.Put, Table: p.byAt, Row: driver.Row{Key: p.entry(fmt.Sprint(p.author, i%20), int64(i), "x")}}
+	for i := range 61 {
+		author := fmt.Sprint(p.author, i%20)
+		if i == 60 {
+			author += "alone" // who never has a second record
+		}
+		record := postOp(p, driver.Put, p.post(author, fmt.Sprint(i)), driver.Absent, driver.Token{})
+		entry := driver.Op{Do: driver.Put, Table: p.byAt, Row: driver.Row{Key: p.entry(author, int64(i), "x")}}
 		token, err := p.do(ctx, record, entry)
 		if err != nil {
 			return err

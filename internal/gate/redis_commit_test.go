@@ -141,7 +141,7 @@ func editable(ops []driver.Op) bool {
 // place adds the keys of a Put and its rows: the list of names and the order, whose members are
 // keys alone, come before them. Its member is added, too, and two arguments for each row.
 func (s *redisStore) place(c *script, ops []driver.Op, other func(op *driver.Op) (a, b string)) {
-	c.keys = append(c.keys, s.key(ops[0].Table, ops[0].Row.Key), s.list(), s.order(ops[0].Table, ops[0].Row.Key.Partition))
+	c.keys = append(c.keys, s.key(ops[0].Table, ops[0].Row.Key), s.list(ops[0].Row.Key.Partition), s.order(ops[0].Table, ops[0].Row.Key.Partition))
 	c.add(ops[0].Row.Key.Sort)
 	for i := range ops[1:] {
 		c.keys = append(c.keys, s.key(ops[1+i].Table, ops[1+i].Row.Key))
@@ -173,7 +173,7 @@ func (s *redisStore) removeScript(token driver.Token, ops []driver.Op) script {
 
 func (s *redisStore) editScript(token driver.Token, ops []driver.Op) script {
 	op := &ops[0]
-	c := script{label: "redis/edit", keys: []string{s.key(op.Table, op.Row.Key), s.list()}, ops: []int{0}}
+	c := script{label: "redis/edit", keys: []string{s.key(op.Table, op.Row.Key), s.list(op.Row.Key.Partition)}, ops: []int{0}}
 	args := patchArgs(op)
 	sets := 2 + 2*args[1].(int)
 	c.add(ringAfter(token, op), string(op.Rev[:]), 0, len(args)-sets)
@@ -216,7 +216,7 @@ func (s *redisStore) addRows(c *script, ops []driver.Op) {
 	for _, i := range slices.Concat(gone, more) {
 		c.keys = append(c.keys, s.key(ops[i].Table, ops[i].Row.Key))
 	}
-	c.keys = append(c.keys, s.list())
+	c.keys = append(c.keys, s.list(ops[0].Row.Key.Partition))
 	for _, i := range gone {
 		c.add(ops[i].Row.Key.Sort)
 	}
@@ -376,6 +376,6 @@ func (s *redisStore) commitScript(token driver.Token, ops []driver.Op) script {
 		c.add(kind, condition(op), shape, op.Row.Key.Sort, 16*op.Table.Ring, ttl(op), len(args))
 		c.add(args...)
 	}
-	c.keys = append(c.keys, s.list())
+	c.keys = append(c.keys, s.list(ops[0].Row.Key.Partition))
 	return c
 }

@@ -16,7 +16,7 @@ import (
 func ownRedis(t *testing.T, args ...string) (*testserver.Server, *redisStore) {
 	t.Helper()
 	server := testserver.Start(t, testserver.Redis, args...)
-	return server, &redisStore{readDesign(t), dialRedis(t, server.URL), "own:"}
+	return server, &redisStore{statements: readDesign(t), client: dialRedis(t, server.URL), prefix: "own:"}
 }
 
 // A server forgets scripts when it is told to or starts again.
@@ -126,7 +126,7 @@ func TestRedisScriptThatFillsMemory(t *testing.T) {
 // the record is there although the server answered an error.
 func (s *redisStore) insertWithRow(t *testing.T, label string, design statements) (half bool, err error) {
 	t.Helper()
-	spoilt := &redisStore{design, s.client, s.prefix}
+	spoilt := s.with(design)
 	tables := newTables()
 	k := tables.post("ann", label)
 	ops := []driver.Op{{Do: driver.Put, Table: tables.posts, Row: driver.Row{Key: k, Fields: titled("t")}, If: driver.Absent},
@@ -151,6 +151,7 @@ func TestRedisCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitSlots(t, s)
+	s.cluster = true
 	ctx := t.Context()
 	p, err := newPlay(ctx, s)
 	if err != nil {

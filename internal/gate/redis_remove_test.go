@@ -8,23 +8,28 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A record does not die in part where one of the sets that it leaves is another
-// program's.
+// A record does not die in part where one of the sets that it leaves, or the list of
+// names, is another program's.
 func TestRedisRemoveFailsBeforeItWrites(t *testing.T) {
 	t.Parallel()
 	_, s := ownRedis(t)
-	careless := s.spoil(t, "redis/remove", "if call('ZCARD', KEYS[i]) < #KEYS then few[#few + 1] = KEYS[i] end", "")
+	sets := "if call('ZCARD', KEYS[i]) < #KEYS then few[#few + 1] = KEYS[i] end"
+	list := "if few[1] or ARGV[4] == '0' then call('ZCARD', all) end"
 	for _, tt := range []struct {
-		foreign string
-		first   bool // it is the first to be written
-	}{{"own:posts.by_at:{ann#}", false}, {"own:posts.slug:{ann#}", false}, {"own:posts:{ann#}", true}, {"own:_keys", true}} {
+		foreign, look string
+		left          string
+		first         bool // it is the first to be written
+	}{
+		{"own:posts.by_at:{ann#}", sets, "live, 2 sets", false}, {"own:posts.slug:{ann#}", sets, "live, 2 sets", false},
+		{"own:posts:{ann#}", sets, "live, 2 sets", true}, {"own:_keys", list, "live, 3 sets", false},
+	} {
 		left, err := s.leftOfADeath(t, tt.foreign, s.statements)
-		if left != "live, 2 sets" || err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
-			t.Errorf("%s is a string: %s, %v, want live, 2 sets and WRONGTYPE", tt.foreign, left, err)
+		if left != tt.left || err == nil || !strings.Contains(err.Error(), "WRONGTYPE") {
+			t.Errorf("%s is a string: %s, %v, want %s and WRONGTYPE", tt.foreign, left, err, tt.left)
 		}
-		left, _ = s.leftOfADeath(t, tt.foreign, careless)
-		if (left == "live, 2 sets") != tt.first {
-			t.Errorf("%s is a string, and nothing is looked at before: %s", tt.foreign, left)
+		left, _ = s.leftOfADeath(t, tt.foreign, s.spoil(t, "redis/remove", tt.look, ""))
+		if (left == tt.left) != tt.first {
+			t.Errorf("%s is a string, and is not looked at before: %s", tt.foreign, left)
 		}
 	}
 }
@@ -53,7 +58,7 @@ func (s *redisStore) leftOfADeath(t *testing.T, foreign string, design statement
 	if err := s.client.Set(ctx, foreign, "theirs", 0).Err(); err != nil {
 		t.Fatal(err)
 	}
-	spoilt := &redisStore{design, s.client, s.prefix}
+	spoilt := s.with(design)
 	death := spoilt.removeScript(driver.NewToken(), []driver.Op{
 		{Do: driver.Put, Table: tables.posts, Row: driver.Row{Key: k, Dead: true, Expires: 99, Ring: []driver.Token{born}}, If: driver.AtRev, Rev: born},
 		{Do: driver.Delete, Table: tables.byAt, Row: driver.Row{Key: row}},

@@ -16,8 +16,9 @@ import (
 // A redisStore sends the statements of the design to Redis.
 type redisStore struct {
 	statements
-	client *goredis.Client
-	prefix string
+	client  *goredis.Client
+	prefix  string
+	cluster bool
 }
 
 func dialRedis(t testing.TB, url string) *goredis.Client {
@@ -36,13 +37,24 @@ func dialRedis(t testing.TB, url string) *goredis.Client {
 // end of the test.
 func newRedis(t testing.TB, client *goredis.Client) func(statements) store {
 	prefix := "gate" + driver.NewToken().String() + ":"
-	s := &redisStore{readDesign(t), client, prefix}
+	s := &redisStore{statements: readDesign(t), client: client, prefix: prefix}
 	t.Cleanup(func() {
 		if n, err := s.drop(context.Background()); err != nil || n == 0 {
 			t.Errorf("removed %d keys: %v", n, err)
 		}
 	})
-	return func(s statements) store { return &redisStore{s, client, prefix + driver.NewToken().String() + ":"} }
+	return func(design statements) store {
+		other := s.with(design)
+		other.prefix += driver.NewToken().String() + ":"
+		return other
+	}
+}
+
+// with returns a store that sends other statements.
+func (s *redisStore) with(design statements) *redisStore {
+	other := *s
+	other.statements = design
+	return &other
 }
 
 // drop removes all that lies under the prefix.
@@ -79,8 +91,30 @@ func (s *redisStore) key(t *driver.Table, k driver.Key) string {
 	return name
 }
 
-// list returns the name of the list of names.
-func (s *redisStore) list() string { return s.prefix + "_keys" }
+// list returns the name of the list that has the names of a partition: of the only one or,
+// in a cluster, of that in the partition's slot.
+func (s *redisStore) list(partition string) string {
+	if !s.cluster {
+		return s.prefix + "_keys"
+	}
+	n := 0
+	for slotOf(strconv.Itoa(n)) != slotOf(partition) {
+		n++
+	}
+	return s.prefix + "_keys{" + strconv.Itoa(n) + "}"
+}
+
+// slotOf returns the slot of a cluster in which a text in braces lies.
+func slotOf(text string) uint16 {
+	crc := uint16(0)
+	for i := range len(text) {
+		crc ^= uint16(text[i]) << 8
+		for range 8 {
+			crc = crc<<1 ^ crc>>15*0x1021
+		}
+	}
+	return crc % 16384
+}
 
 func (s *redisStore) order(t *driver.Table, partition string) string {
 	return s.prefix + t.Name + ":{" + partition + "}"
@@ -179,7 +213,7 @@ func (s *redisStore) Count(ctx context.Context, span driver.Span) (int, error) {
 func (s *redisStore) Walk(ctx context.Context, t *driver.Table, mark string) ([]driver.Row, string, error) {
 	head := s.prefix + t.Name + ":{"
 	const limit = 2
-	v, err := s.send(ctx, "redis/names", map[string]any{"list": s.list(), "from": max(mark, head), "to": head + "\xff", "limit": limit})
+	v, err := s.send(ctx, "redis/names", map[string]any{"list": s.list(""), "from": max(mark, head), "to": head + "\xff", "limit": limit})
 	if err != nil {
 		return nil, "", err
 	}

@@ -49,6 +49,9 @@ func Scenarios(unit driver.Unit, remote bool) []Scenario {
 		{Name: "mail of one that expired", Index: true, Unique: true, Expires: true, Leaps: []time.Duration{2 * time.Hour},
 			Before:  []Op{{Do: Insert, Key: "a", Kind: "k1", Mail: "m1", Expires: soon}},
 			Clients: [][]Op{{{Do: Insert, Key: "b", Kind: "k1", Mail: "m1"}}, {{Do: Put, Key: "a", Kind: "k1", Mail: "m1"}}}},
+		{Name: "mail of one that expired, in vain", Unique: true, Expires: true, Leaps: []time.Duration{2 * time.Hour},
+			Before:  []Op{{Do: Insert, Key: "a", Mail: "m1", Expires: soon}},
+			Clients: [][]Op{{{Do: Insert, Key: "b", Mail: "m1"}}, {{Do: Insert, Key: "b"}, {Do: Insert, Key: "a", Mail: "m1"}}}},
 		{Name: "three clients", Unique: true, Before: one,
 			Clients: [][]Op{{{Do: Delete, Key: "a"}}, {{Do: Insert, Key: "b", Mail: "m1"}}, {{Do: One, Mail: "m1"}}}},
 	}
