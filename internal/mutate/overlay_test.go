@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// An edit replaces a text of a file of package repo.
+// An edit replaces a text of a file of package repo, or of a package below it: repo/internal/….
 type edit struct{ file, old, new string }
 
 // apply replaces the text, which must be there once.
@@ -141,8 +141,8 @@ func (b *blend) text() string {
 	return out + b.others.String()
 }
 
-// chooser is the file that package repo gets beside its own.
-const chooser = `package repo
+// chooser is the file that a package which a variant changes gets beside its own.
+const chooser = `package %s
 
 import (
 	"os"
@@ -152,7 +152,7 @@ import (
 var brokenVariant, _ = strconv.Atoi(os.Getenv("` + variantVariable + `"))
 `
 
-// blended returns the files of package repo that some variant changes, by name, with all
+// blended returns the files below package repo that some variant changes, by name, with all
 // variants in them. The first is number 1.
 func blended(folder string, list []variant) (map[string]string, error) {
 	blends := map[string]*blend{}
@@ -167,9 +167,11 @@ func blended(folder string, list []variant) (map[string]string, error) {
 			return nil, fmt.Errorf("variant %q: %w", v.name, err)
 		}
 	}
-	files := map[string]string{"brokenvariant.go": chooser}
+	files := map[string]string{}
 	for file, b := range blends {
 		files[file] = b.text()
+		inside := filepath.Dir(file)
+		files[filepath.Join(inside, "brokenvariant.go")] = fmt.Sprintf(chooser, filepath.Base(inside))
 	}
 	return files, nil
 }
@@ -210,7 +212,7 @@ func overlay(root, dir string, list []variant) (string, error) {
 	}
 	replaced := map[string]string{}
 	for file, text := range files {
-		to := filepath.Join(dir, file)
+		to := filepath.Join(dir, strings.ReplaceAll(file, string(filepath.Separator), "_"))
 		replaced[filepath.Join(root, "repo", file)] = to
 		if err := os.WriteFile(to, []byte(text), 0o644); err != nil {
 			return "", err
