@@ -41,9 +41,9 @@ func bySeeds() proof { return seedsTo(mostSeeds) }
 func seedsTo(most int) proof { return proof{"seeds", fmt.Sprint("-seeds=", most)} }
 
 // byScenario is all runs of a scenario, remote indexes and all, in which clients that could
-// go on lose their turn three times at most.
-func byScenario(name string, faults int) proof {
-	return proof{"scenario", fmt.Sprintf("-scenario=%s\n-faults=%d", name, faults)}
+// go on lose their turn so often at most.
+func byScenario(name string, faults, switches int) proof {
+	return proof{"scenario", fmt.Sprintf("-scenario=%s\n-faults=%d\n-switches=%d", name, faults, switches)}
 }
 
 func byRule(name string) proof { return proof{"rules", "-rules=" + name} }

@@ -20,6 +20,7 @@ var (
 	seeds = flag.Int("seeds", 20, "how many runs at random it makes")
 	name  = flag.String("scenario", "", "its name")
 	fault = flag.Int("faults", 0, "how much goes wrong in a run of it")
+	turns = flag.Int("switches", 3, "how often clients that could go on lose their turn in a run of it, at most")
 	rules = flag.String("rules", "", "those whose names begin with one of these, with commas between")
 )
 
@@ -29,7 +30,7 @@ func TestProof(t *testing.T) {
 	case "seeds":
 		draw(t, *seeds)
 	case "scenario":
-		explore(t, *name, *fault)
+		explore(t, *name, *fault, *turns)
 	case "rules", "others":
 		look(t, strings.Split(*rules, ","), *by == "others")
 	default:
@@ -48,16 +49,16 @@ func draw(t *testing.T, most int) {
 	}
 }
 
-// explore makes all runs of a scenario in which so much goes wrong, and few clients that
-// could go on lose their turn.
-func explore(t *testing.T, name string, faults int) {
+// explore makes all runs of a scenario in which so much goes wrong, and clients that could go on
+// lose their turn so often.
+func explore(t *testing.T, name string, faults, switches int) {
 	t.Helper()
 	list := simulate.Scenarios(driver.UnitPartition, true)
 	i := slices.IndexFunc(list, func(s simulate.Scenario) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("no scenario %q", name)
 	}
-	list[i].Faults, list[i].Switches = faults, 3
+	list[i].Faults, list[i].Switches = faults, switches
 	x := simulate.Simulator{T: t}
 	complete, f := x.Exhaust(list[i], mostRuns)
 	if f != nil {
