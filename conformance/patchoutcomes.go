@@ -57,26 +57,20 @@ func votesInTrouble(ctx context.Context, e *env) {
 	var mu sync.Mutex
 	counted, open := 0, 0
 	var failed error
-	count := func(l *line) {
-		verdict, err := l.vote(ctx)
-		mu.Lock()
-		defer mu.Unlock()
-		failed = errors.Join(failed, err)
-		switch verdict {
-		case repo.Committed:
-			counted++
-		case repo.Unknown:
-			open++
-		}
-	}
-	other := &line{env: e, lossy: &lossy{Store: e.store}, name: l.name}
-	other.items = other.again(ctx)
-	l.onLoss(func() { count(other) }) // another vote lies over that of which the answer is lost
 	var all sync.WaitGroup
 	for range votersInTrouble {
 		all.Go(func() {
 			for range votesEach {
-				count(l)
+				verdict, err := l.vote(ctx)
+				mu.Lock()
+				failed = errors.Join(failed, err)
+				switch verdict {
+				case repo.Committed:
+					counted++
+				case repo.Unknown:
+					open++
+				}
+				mu.Unlock()
 			}
 		})
 	}
@@ -86,6 +80,29 @@ func votesInTrouble(ctx context.Context, e *env) {
 	e.ok("get", err)
 	e.that(it.Count >= int64(counted) && it.Count <= int64(counted+open), fmt.Sprintf("a count of %d, or up to %d more", counted, open), "%d", it.Count)
 	e.that(open <= votersInTrouble, fmt.Sprintf("hardly a vote, at most %d, of which nobody knows", votersInTrouble), "%d", open)
+	l.overtaken(ctx, it.Count)
+}
+
+// overtaken loses the answers of votes over which another one lies by the time at which that shows.
+func (l *line) overtaken(ctx context.Context, count int64) {
+	another := func() *line {
+		l := &line{env: l.env, lossy: &lossy{Store: l.store}, name: l.name}
+		l.items = l.again(ctx)
+		return l
+	}
+	mine, other := another(), another()
+	counts := func(l *line) {
+		verdict, err := l.vote(ctx)
+		l.that(err == nil && verdict == repo.Committed, "a vote to be counted", "%v, %v", verdict, err)
+	}
+	mine.onLoss(func() { counts(other) })
+	for _, plan := range []lossPlan{doneThenLost, lostOnTheWay} {
+		mine.lose(plan)
+		counts(mine)
+	}
+	it, err := l.items.Get(ctx, l.itemKey("a"))
+	l.ok("get", err)
+	equal(l.env, "the votes that these four have added", it.Count-count, int64(4))
 }
 
 // vote counts one, and says what became of it.
