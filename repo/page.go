@@ -23,7 +23,7 @@ const defaultPage = 50
 // query's limit is the size of the page, 50 if it has none. A cursor stays where
 // it is while records come and go: no record that stays is left out or shown
 // twice, ties included. A cursor of another query, or one that was tampered with,
-// is ErrInvalid.
+// is ErrCursor. Items of a page without records is not nil: JSON has [].
 func (r *Repo[T]) Page(ctx context.Context, q Query, cursor string) (Page[T], error) {
 	return r.whole().page(ctx, q, cursor)
 }
@@ -54,6 +54,7 @@ func (v view[T]) readPage(ctx context.Context, k *call, q Query, cursor string) 
 	p.enter(back, at, cursor != "")
 	size := p.limit
 	p.limit++ // one more tells whether there is another page
+	page.Items = []T{}
 	sorts := make([]position, 0, min(size, 256))
 	err = v.findBy(ctx, k, &p, func(t *T, at position) bool {
 		page.Items, sorts = append(page.Items, *t), append(sorts, at)
