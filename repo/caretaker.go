@@ -299,7 +299,7 @@ func (u *caretaker) write(ctx context.Context, k *store.Call, sh *shift, more bo
 	if more {
 		sh.Until = time.Now().Add(upkeepFor).UnixMilli()
 	}
-	key, err := catalog.CatalogKey(sh.Upkeep + upkeepMark)
+	key, err := catalog.Key(sh.Upkeep + upkeepMark)
 	if err != nil {
 		return false, err
 	}
@@ -321,7 +321,7 @@ func (u *caretaker) write(ctx context.Context, k *store.Call, sh *shift, more bo
 
 // forget removes the shift of a collection that is gone. What fails is left for the next pass.
 func (u *caretaker) forget(ctx context.Context, k *store.Call, sh *shift) {
-	key, err := catalog.CatalogKey(sh.Upkeep + upkeepMark)
+	key, err := catalog.Key(sh.Upkeep + upkeepMark)
 	if err != nil {
 		return
 	}

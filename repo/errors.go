@@ -31,15 +31,15 @@ var (
 var (
 	// ErrNoIndex is the kind of ErrInvalid that a query is which no index answers. The
 	// text has the index to add.
-	ErrNoIndex = failure.KindNoIndex
+	ErrNoIndex = failure.ErrNoIndex
 
 	// ErrCursor is the kind of ErrInvalid that a cursor is which was damaged, was made up, or
 	// belongs to another query: it came from outside, so begin again without one.
-	ErrCursor = failure.KindCursor
+	ErrCursor = failure.ErrCursor
 
 	// ErrContention is the kind of ErrConflict that is no stale version: the call gave up, after
 	// many attempts in which others were faster. The same call may succeed later.
-	ErrContention = failure.KindContention
+	ErrContention = failure.ErrContention
 )
 
 // An Error says which operation failed on what. Every error of a [Repo] is or

@@ -170,3 +170,12 @@ func TestBatchIsRetryable(t *testing.T) {
 		})
 	}
 }
+
+// A page without records is an empty list, in JSON too.
+func TestEmptyPage(t *testing.T) {
+	topics := open[topic](t, repo.NewStore(memory.New(nil), nil), repo.Schema{Collection: "topics", Partition: []string{"id"}})
+	page, err := topics.Page(t.Context(), repo.Where("id", "a"), "")
+	if err != nil || page.Items == nil || len(page.Items) > 0 {
+		t.Errorf("items %#v, %v", page.Items, err)
+	}
+}

@@ -15,7 +15,7 @@ type Page[T any] struct {
 // query's limit is the size of the page, 50 if it has none. A cursor stays where
 // it is while records come and go: no record that stays is left out or shown
 // twice, ties included. A cursor of another query, or one that was tampered with,
-// is ErrInvalid.
+// is ErrCursor. Items of a page without records is not nil: JSON has [].
 func (r *Repo[T]) Page(ctx context.Context, q Query, cursor string) (Page[T], error) {
 	return r.reads.page(ctx, q, cursor)
 }

@@ -43,7 +43,8 @@ func ExpireAt(t time.Time) Edit {
 // that is not there is ErrNotFound.
 //
 // Where an outcome may be unknown (Facts.Uncertain), Patch looks at the record first, so that
-// a write whose answer is lost is settled, by Patch itself or by Resolve. That is one round trip
+// a write whose answer is lost is settled, by Patch itself or by [Repo.Resolve] as long as fewer than four
+// others write the record meanwhile. That is one round trip
 // more than [Repo.PatchBlind], and two patches of one record at the same time go one after the other.
 func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, error) {
 	return r.PatchIf(ctx, key, Version{}, edits...)

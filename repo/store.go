@@ -76,7 +76,7 @@ func NewStore(backend driver.Store, opts *Options) *Store {
 		o.Now = time.Now
 	}
 	s := &Store{observe: o.Observe}
-	s.handle.Driver, s.handle.Facts, s.handle.Cat = backend, backend.Facts(), catalog.CatalogTable()
+	s.handle.Driver, s.handle.Facts, s.handle.Cat = backend, backend.Facts(), catalog.Table()
 	s.handle.Opts = store.Settings{Now: o.Now, Observed: o.Observe != nil, CursorKey: o.CursorKey, Redact: o.Redact}
 	s.handle.Background.Start()
 	s.cleaner.Start(&s.handle)

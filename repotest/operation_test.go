@@ -3,6 +3,10 @@ package repotest_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -98,5 +102,26 @@ func TestRulesByOperation(t *testing.T) {
 				t.Errorf("met\n%s\nwant\n%s", strings.Join(met, "\n"), strings.Join(want, "\n"))
 			}
 		})
+	}
+}
+
+// Every name by which package repo begins an operation is one that a rule may give.
+func TestRulesKnowAllOperations(t *testing.T) {
+	begins, found := regexp.MustCompile(`(?i)(?:begin|\.put)\((?:ctx, )?"([a-z ]+)"`), 0
+	err := filepath.WalkDir("../repo", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, name := range begins.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if _, err := repotest.New(memory.New(nil), &repotest.Options{Rules: []repotest.Rule{{Operation: name[1]}}}); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+		return err
+	})
+	if err != nil || found < 20 {
+		t.Errorf("%d names, %v", found, err)
 	}
 }

@@ -317,6 +317,7 @@ func TestBadRules(t *testing.T) {
 		"a negative delay":        {Delay: -1},
 		"conflict of a get":       {On: repotest.Get, Fault: repotest.Conflict},
 		"lost answer of any call": {Fault: repotest.LostAnswer},
+		"an unknown operation":    {Operation: "isnert"},
 	}
 	for name, rule := range tests {
 		if _, err := repotest.New(memory.New(nil), &repotest.Options{Rules: []repotest.Rule{rule}}); !errors.Is(err, driver.ErrInvalid) {

@@ -39,7 +39,7 @@ type Fault uint8
 // says in its Facts that it is Uncertain.
 const (
 	None        Fault = iota
-	Conflict          // Commit is refused because another writer is faster with a record that it expects at a version; what expects none meets no conflict
+	Conflict          // Commit is refused because another writer is faster with a record that it expects at a version, as Replace and Update do, and all that a version is given to; what expects none meets no conflict
 	Taken             // Commit is refused because another writer is faster with a record that it inserts where none ever was: ErrExists; what inserts none is done
 	Timeout           // ErrTimeout; nothing is done
 	Unavailable       // ErrUnavailable; nothing is done
@@ -47,7 +47,7 @@ const (
 	LostAnswer        // Commit is done, but answers ErrUnknownOutcome
 	LostCall          // Commit is never done, and answers ErrUnknownOutcome
 	Late              // Commit answers ErrUnknownOutcome, and is done later: see Rule.After and Release
-	Twice             // Commit is sent twice; the second answer is what comes back
+	Twice             // Commit is sent twice; the second answer is what comes back. It is that of the first only while fewer than four others write the record between: no backend may send a commit again by itself after that
 )
 
 // String returns the name of the fault in lower case.
@@ -65,7 +65,7 @@ func (f Fault) String() string {
 type Rule struct {
 	Name       string // in errors that the rule makes, and in events; "" is its number, from 1
 	On         Call   // of which method; AnyCall is all
-	Operation  string // only calls for this operation, as errors and events name it: "insert", "find"; "" is all
+	Operation  string // only calls for this operation, as errors and events name it: "insert", "find", "commit" for a group; "" is all
 	Collection string // only calls on this collection, its indexes included; "" is all
 	Table      string // only calls that name this table; "" is all
 
@@ -85,6 +85,12 @@ type Rule struct {
 	After int
 }
 
+// operations are what errors and events of package repo name.
+var operations = []string{
+	"commit", "count", "delete", "drop", "drop index", "exists", "find", "get", "get many", "insert", "insert all", "keys", "maintain", "one", "open",
+	"page", "patch", "put", "rebuild", "replace", "resolve", "scan", "schema of", "sizes", "update", "verify", "walk",
+}
+
 func (r *Rule) check(uncertain bool) error {
 	set := 0
 	for _, given := range []bool{r.Nth != 0, r.Every != 0, r.Share != 0} {
@@ -98,6 +104,8 @@ func (r *Rule) check(uncertain bool) error {
 		what = "an unknown call"
 	case r.Fault > Twice:
 		what = "an unknown fault"
+	case r.Operation != "" && !slices.Contains(operations, r.Operation):
+		what = fmt.Sprintf("the operation %q, which is none; those are %s", r.Operation, strings.Join(operations, ", "))
 	case set > 1:
 		what = "more than one of Nth, Every and Share"
 	case r.Nth < 0 || r.Every < 0 || r.Share < 0 || r.Share > 1 || r.Delay < 0 || r.Jitter < 0 || r.After < 0:

@@ -61,7 +61,8 @@ type Store interface {
 	//
 	// All ops lie in one unit: see Facts.Unit. Sent again with the same token
 	// to a table with a Ring it answers as the first time as long as the token
-	// is in the Ring of the first op's row.
+	// is in the Ring of the first op's row. A backend that sends a commit again by itself does so only
+	// then: a refusal of what was sent twice is ErrUnknownOutcome, unless the Ring tells.
 	//
 	// ErrUnknownOutcome says that the ops may or may not have been done, or be
 	// done later. A context that ends before anything was sent is the context's

@@ -102,6 +102,7 @@ func (c *Collection) Enter(ctx context.Context, k *store.Call) error {
 	return nil
 }
 
+// Leave ends what Enter began.
 func (c *Collection) Leave(k *store.Call) {
 	if !k.Within {
 		c.Shared.Gate.leave()

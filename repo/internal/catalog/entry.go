@@ -51,6 +51,7 @@ type catalogColumn struct {
 	Desc bool   `json:"desc,omitempty"`
 }
 
+// An IndexEntry is an index in an entry: its schema, and how far it is built.
 type IndexEntry struct {
 	layout.IndexSchema
 	State string `json:"state"`
@@ -66,8 +67,8 @@ const (
 	modeNative = "native" // never: the store keeps it
 )
 
-// CatalogTable is where the entries are kept: one row a collection.
-func CatalogTable() *driver.Table {
+// Table is where the entries are kept: one row a collection.
+func Table() *driver.Table {
 	return &driver.Table{
 		Name:      "_catalog",
 		Class:     driver.Records,
@@ -76,14 +77,16 @@ func CatalogTable() *driver.Table {
 	}
 }
 
-func CatalogKey(collection string) (driver.Key, error) {
-	text, err := driver.AppendParts(nil, CatalogTable().Partition, []driver.Value{driver.StringValue(collection)})
+// Key returns the key of the entry of a collection.
+func Key(collection string) (driver.Key, error) {
+	text, err := driver.AppendParts(nil, Table().Partition, []driver.Value{driver.StringValue(collection)})
 	return driver.Key{Partition: string(text)}, err
 }
 
+// NewEpoch returns a name for one state of an entry, which no other state has.
 func NewEpoch() string { return driver.NewToken().String() }
 
-// entry returns the catalog entry that c would write.
+// EntryOf returns the catalog entry that c would write.
 func EntryOf(c *layout.Layout) *Entry {
 	e := &Entry{Layout: layoutNumber, Epoch: NewEpoch(), Collection: c.Name, Fields: map[string]string{}, Expires: c.Expires}
 	for _, col := range c.Records.Partition {
@@ -133,6 +136,7 @@ func knowsElements(c *layout.Layout, at int) bool {
 	return true
 }
 
+// NewIndexEntry returns the entry of an index that is in a state.
 func NewIndexEntry(x *layout.Index, state string) IndexEntry {
 	def := x.IndexSchema
 	def.Name = x.ID
@@ -159,7 +163,7 @@ func (x *IndexEntry) TableIn(collection string) *driver.Table {
 
 // ReadCatalog returns the entry of a collection, nil when there is none.
 func ReadCatalog(ctx context.Context, s *store.Handle, k *store.Call, t *driver.Table, collection string) (*Entry, error) {
-	key, err := CatalogKey(collection)
+	key, err := Key(collection)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +187,7 @@ func ReadCatalog(ctx context.Context, s *store.Handle, k *store.Call, t *driver.
 // WriteCatalog stores an entry if nobody has changed it since it was read; ok
 // says whether.
 func WriteCatalog(ctx context.Context, s *store.Handle, k *store.Call, t *driver.Table, e *Entry) (ok bool, err error) {
-	key, err := CatalogKey(e.Collection)
+	key, err := Key(e.Collection)
 	if err != nil {
 		return false, err
 	}

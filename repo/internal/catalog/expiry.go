@@ -36,6 +36,7 @@ func (c *Collection) LetExpire(ctx context.Context, k *store.Call, e *Entry) (ok
 	return true, nil
 }
 
+// StartExpiry lets records of the collection expire: it returns when every program knows.
 func (c *Collection) StartExpiry(ctx context.Context, k *store.Call) error {
 	return c.Announce(ctx, k, func(e *Entry) (bool, error) {
 		switch {

@@ -33,6 +33,7 @@ func (g *gate) Shut(ctx context.Context) error {
 
 func (g *gate) Open() { g.within.Unlock() }
 
+// ErrSchemaChanged says that another program has changed the schema.
 var ErrSchemaChanged = fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", driver.ErrSchema)
 
 // await asks try again and again, with pauses that grow to some milliseconds.

@@ -174,7 +174,7 @@ func (c *Collection) Holds(ctx context.Context) error {
 	}
 }
 
-// outlast waits until every repository, in every program, knows what the catalog says since
+// OutlastLease waits until every repository, in every program, knows what the catalog says since
 // a time.
 func OutlastLease(ctx context.Context, s *store.Handle, since time.Time) error {
 	if s.Facts.OneProcess {

@@ -136,4 +136,6 @@ func (e *Entry) addOptional(name string) {
 }
 
 // Known returns what is known of the records now.
-func (c *Collection) Known() plan.Known { return plan.Known{Presence: c.Shared.presence.Load(), MayExpire: c.MayExpire()} }
+func (c *Collection) Known() plan.Known {
+	return plan.Known{Presence: c.Shared.presence.Load(), MayExpire: c.MayExpire()}
+}

@@ -37,6 +37,7 @@ func (e *Entry) schema() layout.Schema {
 	return s
 }
 
+// SchemaOf returns the schema of a collection as the catalog has it.
 func SchemaOf(ctx context.Context, store *store.Handle, k *store.Call, collection string) (layout.Schema, error) {
 	cat := store.Cat
 	err := store.Driver.Attach(ctx, []*driver.Table{cat})
@@ -56,6 +57,7 @@ func SchemaOf(ctx context.Context, store *store.Handle, k *store.Call, collectio
 	return e.schema(), nil
 }
 
+// ErrNoCollection says that the catalog has no entry of the name.
 var ErrNoCollection = fmt.Errorf("the store has no such collection: %w", driver.ErrNotFound)
 
 // EachEntry calls do for each row of the catalog, if there is one. Rows that cannot be read

@@ -32,6 +32,7 @@ type Builder struct {
 
 var builders = sync.Pool{New: func() any { return new(Builder) }}
 
+// NewBuilder returns a builder for one commit. Release it afterwards.
 func NewBuilder(store *store.Handle) *Builder {
 	b := builders.Get().(*Builder)
 	b.store = store
@@ -328,6 +329,7 @@ func (b *Builder) addLoose(c *layout.Layout, at int, ch *Change) error {
 	return nil
 }
 
+// PutLoose adds the row, or claim, of a remote index, which is put before the commit.
 func (b *Builder) PutLoose(x *layout.Index, ch *Change, e driver.Key, base driver.Value) {
 	op := LooseOp{X: x}
 	op.Do, op.Table, op.Row.Key = driver.Put, x.Table, x.TokenKey(e, b.Token)

@@ -17,6 +17,7 @@ type writeBuffer struct {
 
 var writeBuffers = sync.Pool{New: func() any { return new(writeBuffer) }}
 
+// NewWriteBuffer returns a buffer for the writes of one call. Release it afterwards.
 func NewWriteBuffer() *writeBuffer { return writeBuffers.Get().(*writeBuffer) }
 
 // OfKey returns a write of a verb on the record under a key.

@@ -35,6 +35,7 @@ func bytesOf(ops []driver.Op) (n int) {
 	return n
 }
 
+// TooManyRows is the error of a commit with more rows than the store takes at once.
 func TooManyRows(f *driver.Facts, records, rows int) error {
 	return fmt.Errorf("%d records with %d rows, those of indexes included, and %s takes at most %d in one commit, or others would wait; split the group: %w",
 		records, rows, f.Name, f.MaxOps, driver.ErrTooLarge)

@@ -31,6 +31,7 @@ type Outcome struct {
 // A verdict is what became of a write: repo.verdict.
 type verdict uint8
 
+// The verdicts, in the order of those of package repo.
 const (
 	Unsettled verdict = iota
 	Committed

@@ -94,6 +94,7 @@ func (c *Writer) keep(w *Write) error {
 // program declares, or an expiry.
 func (c *Writer) keeps() bool { return !c.Extra || !c.Expires }
 
+// The verbs.
 const (
 	DoInsert Verb = iota
 	DoReplace

@@ -11,9 +11,9 @@ import (
 
 // The special kinds, of which package repo says what they mean.
 var (
-	KindNoIndex    = errors.New("no index")
-	KindCursor     = errors.New("bad cursor")
-	KindContention = errors.New("contention")
+	ErrNoIndex    = errors.New("no index")
+	ErrCursor     = errors.New("bad cursor")
+	ErrContention = errors.New("contention")
 )
 
 // A special is an error of a special kind.
@@ -26,21 +26,24 @@ func (e *special) Error() string { return e.text + ": " + e.general.Error() }
 
 func (e *special) Unwrap() []error { return []error{e.kind, e.general} }
 
+// NoIndex returns an error of ErrNoIndex.
 func NoIndex(format string, args ...any) error {
-	return &special{fmt.Sprintf(format, args...), KindNoIndex, driver.ErrInvalid}
+	return &special{fmt.Sprintf(format, args...), ErrNoIndex, driver.ErrInvalid}
 }
 
+// BadCursor returns an error of ErrCursor; what says what is wrong with the cursor.
 func BadCursor(what string) error {
-	return &special{"cursor " + what + "; begin again without one", KindCursor, driver.ErrInvalid}
+	return &special{"cursor " + what + "; begin again without one", ErrCursor, driver.ErrInvalid}
 }
 
+// Contention returns an error of ErrContention.
 func Contention(format string, args ...any) error {
-	return &special{fmt.Sprintf(format, args...), KindContention, driver.ErrConflict}
+	return &special{fmt.Sprintf(format, args...), ErrContention, driver.ErrConflict}
 }
 
 // IsRetryable reports whether the same call may succeed later, and has written nothing.
 func IsRetryable(err error) bool {
-	for _, kind := range []error{KindContention, driver.ErrUnavailable, driver.ErrThrottled, driver.ErrTimeout} {
+	for _, kind := range []error{ErrContention, driver.ErrUnavailable, driver.ErrThrottled, driver.ErrTimeout} {
 		if errors.Is(err, kind) {
 			return !errors.Is(err, driver.ErrUnknownOutcome)
 		}
@@ -48,6 +51,7 @@ func IsRetryable(err error) bool {
 	return false
 }
 
+// Invalid returns an ErrInvalid.
 func Invalid(format string, args ...any) error {
 	return driver.Errorf(format+": %w", append(args[:len(args):len(args)], driver.ErrInvalid)...)
 }
@@ -62,8 +66,10 @@ func (e *Keyed) Error() string { return e.Err.Error() }
 
 func (e *Keyed) Unwrap() error { return e.Err }
 
+// OfKey makes err the error of the record under a key.
 func OfKey(key driver.Key, err error) error { return &Keyed{key, err} }
 
+// OfKeyOnce is OfKey, unless err is the error of a record already.
 func OfKeyOnce(key driver.Key, err error) error {
 	var k *Keyed
 	if errors.As(err, &k) {
@@ -80,6 +86,7 @@ func Because(why string) string {
 	return " (" + why + ")"
 }
 
+// NoContext returns an error if a context is nil.
 func NoContext(ctx context.Context) error {
 	if ctx == nil {
 		return ErrNoContext
@@ -94,6 +101,7 @@ var (
 	ErrNoBackend = Invalid("the backend given to NewStore is nil")
 )
 
+// Corrupt returns err, or ErrCorrupt if it is nil.
 func Corrupt(err error) error {
 	if err == nil {
 		return driver.ErrCorrupt

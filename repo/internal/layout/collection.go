@@ -102,6 +102,7 @@ func (c *Layout) IndexNamed(table string) *Index {
 	return c.Indexes[i]
 }
 
+// IndexOf returns the index whose rows are in a table, or nil.
 func (c *Layout) IndexOf(t *driver.Table) *Index {
 	for _, x := range c.Indexes {
 		if x.Table == t {

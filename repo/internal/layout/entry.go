@@ -21,6 +21,7 @@ type EntryMaker struct {
 
 var entryMakers = sync.Pool{New: func() any { return new(EntryMaker) }}
 
+// NewEntryMaker returns a maker of index entries. Release it afterwards.
 func NewEntryMaker() *EntryMaker {
 	b := entryMakers.Get().(*EntryMaker)
 	b.Vals = b.Vals[:0]

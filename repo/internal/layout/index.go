@@ -286,6 +286,7 @@ func (x *Index) OwnerMask() []int {
 	return []int{}
 }
 
+// Missing reports whether one of the values that sources name is absent.
 func Missing(srcs []Source, vals []driver.Value) bool {
 	for _, src := range srcs {
 		if vals[src.At].IsNone() {

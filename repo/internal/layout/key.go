@@ -87,6 +87,7 @@ func (c *Layout) Value(x any, at int) (driver.Value, error) {
 	return record.ValueAs(x, c.Cols[at].Name, c.Cols[at].Kind, c.Nanos[at])
 }
 
+// CheckSize returns ErrTooLarge for a record that is larger than any store takes.
 func (c *Layout) CheckSize(rec *record.Record, key driver.Key) error {
 	if size := record.BytesIn(key, rec.Vals, rec.Extra); size > limit.MaxRecord {
 		return failure.OfKey(key, fmt.Errorf("record of about %d bytes, at most %d: %w", size, limit.MaxRecord, driver.ErrTooLarge))

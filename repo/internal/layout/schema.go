@@ -76,6 +76,7 @@ func (x IndexSchema) String() string {
 	return b.String() + "}"
 }
 
+// QuoteList returns names as a list of Go texts.
 func QuoteList(names []string) string {
 	if len(names) == 0 {
 		return "[]"

@@ -6,12 +6,14 @@ import "time"
 // the keys.
 const MaxIndexes = 63
 
+// How large a record may be.
 const (
 	MaxKey    = 1 << 10 // bytes of a key's text
 	MaxRecord = 1 << 20 // bytes of a record's values
 	MaxRows   = 256     // index rows of a record
 )
 
+// How long a record is remembered.
 const (
 	RingSize       = 4                  // tokens that a record keeps
 	Retention      = 15 * time.Minute   // how long a deleted record stays as a tombstone
@@ -19,7 +21,8 @@ const (
 	ClockMargin    = time.Minute        // for clocks that differ
 )
 
-const BatchSize = 256 // records read at once for an index that does not cover
+// BatchSize is how many records are read at once for an index that does not cover.
+const BatchSize = 256
 
 // FewRows is how many rows a range that begins anew asks for.
 const FewRows = 8
@@ -38,6 +41,8 @@ const MaxSorted = 100_000
 // again after another writer was faster.
 const MaxAttempts = 50
 
-const SmallEdit = 4 << 10 // bytes of edits that are sent without a look at the record's size
+// SmallEdit is how many bytes edits may have that are sent without a look at the record's size.
+const SmallEdit = 4 << 10
 
+// DefaultPage is how many records a page has unless the query says.
 const DefaultPage = 50

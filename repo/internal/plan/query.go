@@ -15,6 +15,7 @@ type Query struct {
 	Limit int
 }
 
+// An Equality is a field and the value that it must have.
 type Equality struct {
 	Field string
 	Value any
@@ -30,6 +31,7 @@ type End struct {
 // An EndOp says on which side of an end the records lie.
 type EndOp string
 
+// The ends that a range may have.
 const (
 	Above     EndOp = ">"
 	AtLeast   EndOp = ">="

@@ -33,6 +33,7 @@ type Field struct {
 	offset uintptr     // in the struct
 }
 
+// FieldName matches the names that fields may have.
 var FieldName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,63}$`)
 
 // structFields returns the stored fields of a struct type, those of embedded

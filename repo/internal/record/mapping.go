@@ -81,6 +81,7 @@ func timeOfExpiry(ms int64) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
+// CheckExtra returns an error for a name that an undeclared field of a record cannot have.
 func CheckExtra(name string, s *Mapping) error {
 	if err := checkMapKey(name); err != nil {
 		return err

@@ -150,6 +150,7 @@ func mapOf(pairs []driver.Pair) driver.Value {
 	return driver.MapValue(flat)
 }
 
+// SortPairs sorts fields by name, as stores keep them.
 func SortPairs(pairs []driver.Pair) {
 	sort.Slice(pairs, func(i, j int) bool { return pairs[i].Name < pairs[j].Name })
 }

@@ -27,6 +27,7 @@ func BytesIn(key driver.Key, vals []driver.Value, extra []driver.Pair) int {
 	return size
 }
 
+// SizeOf returns about how many bytes a value has.
 func SizeOf(v *driver.Value) int {
 	n := 8 + len(v.Str())
 	for i := range v.List() {
@@ -50,6 +51,7 @@ func (r *Record) ExtraValue(name string) *driver.Value {
 	return &r.Extra[i].Value
 }
 
+// EditedValue returns what an edit makes of a value.
 func EditedValue(old driver.Value, e driver.Edit) (driver.Value, error) {
 	switch {
 	case e.Do == driver.Set:

@@ -18,6 +18,7 @@ type readBuffer struct {
 
 var readBuffers = sync.Pool{New: func() any { return new(readBuffer) }}
 
+// NewReadBuffer returns a buffer for the reading of n records by key. Release it afterwards.
 func NewReadBuffer(n int) *readBuffer {
 	b := readBuffers.Get().(*readBuffer)
 	b.prepare(n)

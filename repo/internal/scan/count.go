@@ -12,6 +12,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
+// Count returns how many records a query finds.
 func (c *Reader) Count(ctx context.Context, k *store.Call, q plan.Query) (int, error) {
 	if ctx == nil {
 		return 0, failure.ErrNoContext
@@ -67,6 +68,7 @@ func (c *Reader) countRows(ctx context.Context, k *store.Call, p *plan.Plan) (n 
 	return n, c.answers(ctx, p)
 }
 
+// Keys calls yield with the keys of the records that a query finds, until it returns false.
 func (c *Reader) Keys(ctx context.Context, k *store.Call, q plan.Query, yield func([]any) bool) error {
 	if ctx == nil {
 		return failure.ErrNoContext

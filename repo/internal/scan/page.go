@@ -42,6 +42,7 @@ func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, curs
 	enter(&p, back, at, cursor != "")
 	size := p.Limit
 	p.Limit++ // one more tells whether there is another page
+	out.Items = []T{}
 	sorts := make([]Position, 0, min(size, 256))
 	err = v.findBy(ctx, k, &p, func(t *T, at Position) bool {
 		out.Items, sorts = append(out.Items, *t), append(sorts, at)

@@ -26,6 +26,7 @@ type Call struct {
 	Now    int64 // the time that rows are judged by, before the store was asked for them
 }
 
+// Begin begins an operation: what it sends is counted from here on.
 func (s *Handle) Begin(op string) Call {
 	c := Call{Op: op, named: s.Facts.Operations}
 	if s.Opts.Observed {
@@ -145,6 +146,7 @@ func CheckWidth(row *driver.Row, t *driver.Table, mask []int) error {
 	return nil
 }
 
+// Commit is Commit of the driver, as a part of a call.
 func (s *Handle) Commit(ctx context.Context, k *Call, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	k.Tick(s)
 	return s.Driver.Commit(k.Asks(ctx, 1), token, ops)

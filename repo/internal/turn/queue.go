@@ -144,6 +144,7 @@ func (t *Turn) take() bool {
 	return t.has
 }
 
+// End lets the next writer have its turn.
 func (t *Turn) End() {
 	if t.has {
 		t.queue.moves.Add(1)

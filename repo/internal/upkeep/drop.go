@@ -12,6 +12,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
+// DropIndex removes an index from the catalog, and then its table.
 func DropIndex(ctx context.Context, store *store.Handle, k *store.Call, sh *catalog.Shared, collection, name string) error {
 	cat := store.Cat
 	if err := store.Driver.Define(ctx, []*driver.Table{cat}); err != nil {
@@ -57,6 +58,7 @@ func changeCatalog(ctx context.Context, s *store.Handle, k *store.Call, t *drive
 	return err
 }
 
+// DropCollection removes a collection from the catalog, and then its tables.
 func DropCollection(ctx context.Context, store *store.Handle, k *store.Call, sh *catalog.Shared, collection string) error {
 	cat := store.Cat
 	if err := store.Driver.Define(ctx, []*driver.Table{cat}); err != nil {
@@ -87,7 +89,7 @@ func DropCollection(ctx context.Context, store *store.Handle, k *store.Call, sh 
 	if err := store.Driver.Drop(ctx, tables); err != nil {
 		return err
 	}
-	key, err := catalog.CatalogKey(collection)
+	key, err := catalog.Key(collection)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
+// Rebuild makes an index agree with the records again.
 func (c *Keeper) Rebuild(ctx context.Context, k *store.Call, name string) error {
 	if ctx == nil {
 		return failure.ErrNoContext

@@ -14,12 +14,14 @@ import (
 // A Standing is what a record says of a loose row or claim.
 type Standing uint8
 
+// The standings.
 const (
 	Dead    Standing = iota // it will never be live
 	Pending                 // the commit that it was put for may still come
 	Live                    // the record has it
 )
 
+// How long what others may need stays.
 const (
 	Grace    = 30 * time.Second // how old what is pending must be for a sweeper to fence it
 	RowDelay = time.Minute      // how long a row that a record gave up must stay, for scans under way
