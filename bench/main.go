@@ -1,5 +1,5 @@
 // Command bench measures what package repo on a store costs beside code written by
-// hand for one kind of record: see docs/benchmarks.md.
+// hand for one kind of record: see docs/reference/benchmarks.md.
 //
 //	go run ./bench [-redis URL] [-mongo URL] [-cassandra URL] [-rounds N] [-quick] [-only NAMES] [-json FILE]
 package main

@@ -1,7 +1,7 @@
 // Package loadtest measures which store and which data model answer an
 // application's queries best. A workload file says the collections, where their
 // records come from, the queries with weights and objectives, and the models to
-// compare; see docs/workload.md.
+// compare; see docs/reference/workload.md.
 //
 // A run loads every model into fresh collections of its own, checks that all
 // models give the same answers, sends the operations of the mix at a fixed rate

@@ -19,11 +19,11 @@ import (
 
 var block = regexp.MustCompile("(?ms)^```cql cassandra/([a-z-]+)\n(.*?)^```$")
 
-// readDesign returns the statements for Cassandra that docs/design.md explains, with the
+// readDesign returns the statements for Cassandra that internal/gate/statements.md explains, with the
 // table of the example.
 func readDesign(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/design.md")
+	text, err := os.ReadFile("../../internal/gate/statements.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,10 +25,10 @@ import (
 
 var block = regexp.MustCompile("(?ms)^```json (mongo/[a-z-]+)\n(.*?)^```$")
 
-// readDesign returns the statements for MongoDB that docs/design.md explains.
+// readDesign returns the statements for MongoDB that internal/gate/statements.md explains.
 func readDesign(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/design.md")
+	text, err := os.ReadFile("../../internal/gate/statements.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
-// Texts are the scripts by their names in docs/design.md.
+// Texts are the scripts by their names in internal/gate/statements.md.
 var Texts = map[string]string{
 	"redis/span": spanText, "redis/over": overText, "redis/sets": setsText, "redis/rows": rowsText, "redis/insert": insertText, "redis/remove": removeText, "redis/edit": editText,
 	"redis/put": putText, "redis/patch": patchText, "redis/commit": commitText,

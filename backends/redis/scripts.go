@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The scripts of a commit, as docs/design.md has and explains them. What span, over
+// The scripts of a commit, as internal/gate/statements.md has and explains them. What span, over
 // and rows define others call; each closure costs, so that none comes with what it
 // does not need.
 

@@ -1,5 +1,5 @@
 // Package tiny is a whole backend in one file: rows in maps, behind one mutex. It passes
-// the conformance suite, and is there to be read beside docs/backend.md.
+// the conformance suite, and is there to be read beside docs/howto/backend.md.
 package tiny
 
 import (

@@ -17,10 +17,10 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// The table of docs/services.md has every kind of error of package repo, in the order and with the
+// The table of docs/reference/errors.md has every kind of error of package repo, in the order and with the
 // statuses of this program.
 func TestTable(t *testing.T) {
-	rows := find(t, "../../docs/services.md", "(?m)^\\| `(Err\\w+)` .*\\| (\\d+) \\|$")
+	rows := find(t, "../../docs/reference/errors.md", "(?m)^\\| `(Err\\w+)` .*\\| (\\d+) \\|$")
 	lines := find(t, "status.go", `(?m)^\t\{repo\.(Err\w+), `)
 	names := kindsOfRepo(t)
 	if len(rows) != len(names) || len(rows) != len(lines) {

@@ -12,14 +12,14 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// Statements are the labelled blocks of docs/design.md.
+// Statements are the labelled blocks of internal/gate/statements.md.
 type statements map[string]string
 
 var fence = regexp.MustCompile("(?ms)^```[a-z]+ ([a-z]+/[a-z-]+)\n(.*?)^```$")
 
 func readDesign(t testing.TB) statements {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "design.md"))
+	text, err := os.ReadFile("statements.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,5 +1,5 @@
 // Package gate proves the interface of package driver against real servers. Its
-// tests read the statements of docs/design.md, send them to Redis, MongoDB and
+// tests read statements.md, send them to Redis, MongoDB and
 // Cassandra, and compare every answer with that of the memory backend. For each
 // group of checks a statement is then spoilt on purpose, and the check must
 // notice.

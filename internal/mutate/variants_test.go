@@ -3,7 +3,7 @@ package mutate_test
 import "slices"
 
 // variants returns the broken ones: the steps of the portable protocol first (W, C, R, S
-// and so on as in docs/design.md), then what keeps a commit together, then what Resolve
+// and so on as in docs/explanation/protocol.md), then what keeps a commit together, then what Resolve
 // and the catalog decide.
 func variants() []variant {
 	return slices.Concat(orderVariants(), conditionVariants(), judgeVariants(), timeVariants(), answerVariants(), catalogVariants())

@@ -87,7 +87,7 @@ func parseDocument(src []byte) (root ast.Node, err error) {
 		}
 	}
 	if root == nil {
-		return nil, errors.New("the file is empty; docs/workload.md has one to begin with")
+		return nil, errors.New("the file is empty; docs/reference/workload.md has one to begin with")
 	}
 	return root, nil
 }

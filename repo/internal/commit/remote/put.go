@@ -11,7 +11,7 @@ import (
 )
 
 // An index is loose if its rows or claims lie outside the unit of their record, so
-// that no commit holds both. docs/design.md states the protocol that keeps them in
+// that no commit holds both. docs/explanation/protocol.md states the protocol that keeps them in
 // step; the steps W1 to W7, C1, F1 and so on are named after it.
 //
 // A loose row has its token in its key; a loose claim has it as its Rev. The record
