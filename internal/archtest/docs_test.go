@@ -70,6 +70,23 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// Every file of the code that an explanation names is there.
+func TestFilesInDocs(t *testing.T) {
+	named := regexp.MustCompile("`((?:repo|loadtest|backends|internal|conformance)/[a-z/]+\\.go)`")
+	found := 0
+	for path, text := range pages(t) {
+		for _, m := range named.FindAllStringSubmatch(text, -1) {
+			found++
+			if _, err := os.Stat(filepath.Join("../..", m[1])); err != nil {
+				t.Errorf("%s names %s, which is not there", path, m[1])
+			}
+		}
+	}
+	if found < 4 {
+		t.Errorf("%d names of files were looked at", found)
+	}
+}
+
 // leads says what is wrong with a link of a page.
 func leads(all map[string]string, path, link string) error {
 	file, heading, _ := strings.Cut(link, "#")
