@@ -50,33 +50,37 @@ func updateKey(ctx context.Context, e *env) {
 func groupOnePartition(ctx context.Context, e *env) {
 	a, b := e.item("a"), e.item("b")
 	b.Shelf = e.name("other")
-	g := e.items(ctx).Group()
-	g.Insert(&a)
-	g.Insert(&b)
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
+	in.Insert(&a)
+	in.Insert(&b)
 	e.is("group over two partitions", g.Commit(ctx), repo.ErrInvalid)
 	equal(e, "the records", e.shelf(ctx), []string{})
-	g = e.items(ctx).Group()
-	g.Insert(&a)
+	g = e.items(ctx).Store().Group()
+	in = e.items(ctx).In(g)
+	in.Insert(&a)
 	e.ok("group in one partition", g.Commit(ctx))
 	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
 }
 
 func groupNamedOnce(ctx context.Context, e *env) {
 	a, again, b := e.item("a"), e.item("a"), e.item("b")
-	for _, second := range []func(g *repo.Group[item]){
-		func(g *repo.Group[item]) { g.Put(&again) },
-		func(g *repo.Group[item]) { g.Delete(e.itemKey("a")) },
+	for _, second := range []func(in repo.Writes[item]){
+		func(in repo.Writes[item]) { in.Put(&again) },
+		func(in repo.Writes[item]) { in.Delete(e.itemKey("a")) },
 	} {
-		g := e.items(ctx).Group()
-		g.Insert(&a)
-		g.Insert(&b)
-		second(g)
+		g := e.items(ctx).Store().Group()
+		in := e.items(ctx).In(g)
+		in.Insert(&a)
+		in.Insert(&b)
+		second(in)
 		e.is("group that names a record twice", g.Commit(ctx), repo.ErrInvalid)
 		equal(e, "the records", e.shelf(ctx), []string{})
 	}
-	g := e.items(ctx).Group()
-	g.Insert(&a)
-	g.Insert(&b)
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
+	in.Insert(&a)
+	in.Insert(&b)
 	e.ok("group that names each once", g.Commit(ctx))
 	equal(e, "the records", e.shelf(ctx), []string{"a=0", "b=0"})
 }
@@ -84,14 +88,15 @@ func groupNamedOnce(ctx context.Context, e *env) {
 func groupFaults(ctx context.Context, e *env) {
 	a, bad := e.item("a"), e.item("b")
 	bad.Text = "\xff"
-	for _, add := range []func(g *repo.Group[item]){
-		func(g *repo.Group[item]) { g.Insert(&bad) },
-		func(g *repo.Group[item]) { g.Put(nil) },
-		func(g *repo.Group[item]) { g.Delete(repo.Key{"one part"}) },
+	for _, add := range []func(in repo.Writes[item]){
+		func(in repo.Writes[item]) { in.Insert(&bad) },
+		func(in repo.Writes[item]) { in.Put(nil) },
+		func(in repo.Writes[item]) { in.Delete(repo.Key{"one part"}) },
 	} {
-		g := e.items(ctx).Group()
-		g.Insert(&a)
-		add(g)
+		g := e.items(ctx).Store().Group()
+		in := e.items(ctx).In(g)
+		in.Insert(&a)
+		add(in)
 		e.is("group with a record that cannot be stored", g.Commit(ctx), repo.ErrInvalid)
 		equal(e, "the records", e.shelf(ctx), []string{})
 	}
@@ -101,9 +106,10 @@ func groupFaults(ctx context.Context, e *env) {
 
 func groupEmpty(ctx context.Context, e *env) {
 	e.insertItem(ctx, e.item("a"))
-	e.ok("group of no writes", e.items(ctx).Group().Commit(ctx))
-	g := e.items(ctx).Group()
-	g.Delete(e.itemKey("none"))
+	e.ok("group of no writes", e.items(ctx).Store().Group().Commit(ctx))
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
+	in.Delete(e.itemKey("none"))
 	e.ok("group that deletes a record that is not there", g.Commit(ctx))
 	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
 }
@@ -161,13 +167,15 @@ func hasBeyondRecord(f driver.Facts) string {
 
 func groupBeyond(ctx context.Context, e *env) {
 	a, b := e.item("a"), e.item("b")
-	g := e.items(ctx).Group()
-	g.Insert(&a)
-	g.Insert(&b)
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
+	in.Insert(&a)
+	in.Insert(&b)
 	e.is("group of two records", g.Commit(ctx), repo.ErrUnsupported)
 	equal(e, "the records", e.shelf(ctx), []string{})
-	g = e.items(ctx).Group()
-	g.Insert(&a)
+	g = e.items(ctx).Store().Group()
+	in = e.items(ctx).In(g)
+	in.Insert(&a)
 	e.ok("group of one record", g.Commit(ctx))
 	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
 }

@@ -90,8 +90,9 @@ func endedVerbs(ctx context.Context, e *env) {
 	over, key := ended(ctx, context.Canceled), e.itemKey("a")
 	it, fresh := want, e.item("b")
 	q := repo.Where("shelf", want.Shelf)
-	group := items.Group()
-	group.Put(&it)
+	group := items.Store().Group()
+	groupIn := items.In(group)
+	groupIn.Put(&it)
 	calls := map[string]error{"insert": items.Insert(over, &fresh), "replace": items.Replace(over, &it), "put": items.Put(over, &it), "delete": items.Delete(over, key), "group": group.Commit(over)}
 	_, calls["get"] = items.Get(over, key)
 	_, calls["exists"] = items.Exists(over, key)

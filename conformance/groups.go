@@ -38,11 +38,12 @@ func (e *env) shelf(ctx context.Context) []string {
 func groupTogether(ctx context.Context, e *env) {
 	a, b, c, d := e.insertItem(ctx, e.item("a")), e.insertItem(ctx, e.item("b")), e.item("c"), e.item("d")
 	a.Count, c.Count, d.Count = 1, 3, 4
-	g := e.items(ctx).Group()
-	g.Replace(&a)
-	g.Delete(repo.Key{b.Shelf, b.ID})
-	g.Insert(&c)
-	g.Put(&d)
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
+	in.Replace(&a)
+	in.Delete(repo.Key{b.Shelf, b.ID})
+	in.Insert(&c)
+	in.Put(&d)
 	e.ok("group", g.Commit(ctx))
 	equal(e, "the records", e.shelf(ctx), []string{"a=1", "c=3", "d=4"})
 	for _, it := range []item{a, c, d} {
@@ -53,21 +54,22 @@ func groupTogether(ctx context.Context, e *env) {
 func groupNone(ctx context.Context, e *env) {
 	a := e.insertItem(ctx, e.item("a"))
 	e.insertItem(ctx, e.item("b"))
-	for what, bad := range map[error]func(g *repo.Group[item]){
-		repo.ErrExists:   func(g *repo.Group[item]) { it := e.item("b"); g.Insert(&it) },
-		repo.ErrNotFound: func(g *repo.Group[item]) { it := e.item("none"); g.Replace(&it) },
-		repo.ErrConflict: func(g *repo.Group[item]) { g.Delete(e.itemKey("b"), repo.IfVersion(repo.Version{1})) },
+	for what, bad := range map[error]func(in repo.Writes[item]){
+		repo.ErrExists:   func(in repo.Writes[item]) { it := e.item("b"); in.Insert(&it) },
+		repo.ErrNotFound: func(in repo.Writes[item]) { it := e.item("none"); in.Replace(&it) },
+		repo.ErrConflict: func(in repo.Writes[item]) { in.Delete(e.itemKey("b"), repo.IfVersion(repo.Version{1})) },
 	} {
 		for _, first := range []bool{true, false} {
-			g, changed, fresh := e.items(ctx).Group(), a, e.item("c")
+			g, changed, fresh := e.items(ctx).Store().Group(), a, e.item("c")
+			in := e.items(ctx).In(g)
 			changed.Count = 7
 			if first {
-				bad(g)
+				bad(in)
 			}
-			g.Replace(&changed)
-			g.Insert(&fresh)
+			in.Replace(&changed)
+			in.Insert(&fresh)
 			if !first {
-				bad(g)
+				bad(in)
 			}
 			err := g.Commit(ctx)
 			e.is("group with a write that cannot be done", err, what)
@@ -83,9 +85,10 @@ func groupVersions(ctx context.Context, e *env) {
 	commit := func(va, vb repo.Version) error {
 		x, y := a, b
 		x.Version, y.Version, x.Count, y.Count = repo.Version{}, repo.Version{}, x.Count+1, y.Count+1
-		g := e.items(ctx).Group()
-		g.Replace(&x, repo.IfVersion(va))
-		g.Put(&y, repo.IfVersion(vb))
+		g := e.items(ctx).Store().Group()
+		in := e.items(ctx).In(g)
+		in.Replace(&x, repo.IfVersion(va))
+		in.Put(&y, repo.IfVersion(vb))
 		err := g.Commit(ctx)
 		if err == nil {
 			a, b = x, y
@@ -117,9 +120,10 @@ func groupsAtOnce(ctx context.Context, e *env) {
 			}
 			by := int64(20*w+n) * int64(20*w+n) // each another one, so that what goes wrong does not cancel out
 			list[0].Count, list[1].Count = list[0].Count-by, list[1].Count+by
-			g := e.items(ctx).Group()
-			g.Replace(&list[0])
-			g.Replace(&list[1])
+			g := e.items(ctx).Store().Group()
+			in := e.items(ctx).In(g)
+			in.Replace(&list[0])
+			in.Replace(&list[1])
 			if err := g.Commit(ctx); err != nil && !errors.Is(err, repo.ErrConflict) {
 				return err
 			}
@@ -135,28 +139,31 @@ func groupsAtOnce(ctx context.Context, e *env) {
 
 func groupLarge(ctx context.Context, e *env) {
 	list := make([]item, 100)
-	g := e.items(ctx).Group()
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
 	for i := range list {
 		list[i] = e.item(fmt.Sprintf("%03d", i))
-		g.Insert(&list[i])
+		in.Insert(&list[i])
 	}
 	e.ok("group of a hundred", g.Commit(ctx))
 	equal(e, "the number of records", len(e.shelf(ctx)), 100)
-	g = e.items(ctx).Group()
+	g = e.items(ctx).Store().Group()
+	in = e.items(ctx).In(g)
 	for i := range list {
 		list[i].Count = 1
 		if i == 99 {
 			list[i].Version = repo.Version{1}
 		}
-		g.Replace(&list[i])
+		in.Replace(&list[i])
 	}
 	e.is("group of a hundred with one that cannot be done", g.Commit(ctx), repo.ErrConflict)
 	equal(e, "how many changed", len(slices.DeleteFunc(e.shelf(ctx), func(s string) bool { return s[len(s)-2:] == "=0" })), 0)
-	gone, anew := e.items(ctx).Group(), e.items(ctx).Group()
+	gone, anew := e.items(ctx).Store().Group(), e.items(ctx).Store().Group()
+	goneIn, anewIn := e.items(ctx).In(gone), e.items(ctx).In(anew)
 	for i := range list {
 		list[i].Version = repo.Version{}
-		gone.Delete(repo.Key{list[i].Shelf, list[i].ID})
-		anew.Insert(&list[i])
+		goneIn.Delete(repo.Key{list[i].Shelf, list[i].ID})
+		anewIn.Insert(&list[i])
 	}
 	e.ok("delete of a hundred", gone.Commit(ctx))
 	e.ok("insert of the hundred that were deleted", anew.Commit(ctx))
@@ -166,16 +173,18 @@ func groupLarge(ctx context.Context, e *env) {
 func groupIndexes(ctx context.Context, e *env) {
 	posts := e.posts(ctx)
 	a, b := e.post("a", "IT", 1).with(e.name("a"), e.name("t")), e.post("b", "IT", 2).with(e.name("b"), e.name("t"))
-	g := posts.Group()
-	g.Insert(&a)
-	g.Insert(&b)
+	g := posts.Store().Group()
+	in := posts.In(g)
+	in.Insert(&a)
+	in.Insert(&b)
 	e.ok("group", g.Commit(ctx))
 	equal(e, "what the indexes find", e.byEvery(ctx, "IT", "t", "a")["tag"], []string{"b", "a"})
 	a.Category, b.Category, a.Tags = e.name("new"), e.name("new"), nil
-	g = posts.Group()
-	g.Replace(&a)
+	g = posts.Store().Group()
+	in = posts.In(g)
+	in.Replace(&a)
 	b.Version = repo.Version{1}
-	g.Replace(&b)
+	in.Replace(&b)
 	e.is("group with a wrong version", g.Commit(ctx), repo.ErrConflict)
 	equal(e, "what the indexes find of the old", e.ids(ctx, repo.Where("category", e.name("IT")).Order("created")), []string{"a", "b"})
 	equal(e, "what they find of the new", e.ids(ctx, repo.Where("category", e.name("new"))), []string{})

@@ -28,31 +28,34 @@ func updatesInGroups(ctx context.Context, e *env) {
 	a := e.insertItem(ctx, e.item("a"))
 	e.insertItem(ctx, e.item("b"))
 	c := e.item("c")
-	g := e.items(ctx).Group()
-	g.Update(e.itemKey("a"), plusOne, repo.IfVersion(a.Version))
-	g.Patch(e.itemKey("b"), repo.Add("count", 5))
-	g.Insert(&c)
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
+	in.Update(e.itemKey("a"), plusOne, repo.IfVersion(a.Version))
+	in.Patch(e.itemKey("b"), repo.Add("count", 5))
+	in.Insert(&c)
 	e.ok("group", g.Commit(ctx))
 	want := []string{"a=1", "b=5", "c=0"}
 	equal(e, "the records", e.shelf(ctx), want)
 	equal(e, "the version of c", c.Version, e.getItem(ctx, "c").Version)
-	for what, bad := range map[error]func(g *repo.Group[item]){
-		errNoRoom:        func(g *repo.Group[item]) { g.Update(e.itemKey("a"), func(*item) error { return errNoRoom }) },
-		repo.ErrNotFound: func(g *repo.Group[item]) { g.Update(e.itemKey("none"), plusOne) },
-		repo.ErrConflict: func(g *repo.Group[item]) { g.Update(e.itemKey("a"), plusOne, repo.IfVersion(a.Version)) },
-		repo.ErrInvalid:  func(g *repo.Group[item]) { g.Patch(e.itemKey("a"), repo.Set("id", "x")) },
+	for what, bad := range map[error]func(in repo.Writes[item]){
+		errNoRoom:        func(in repo.Writes[item]) { in.Update(e.itemKey("a"), func(*item) error { return errNoRoom }) },
+		repo.ErrNotFound: func(in repo.Writes[item]) { in.Update(e.itemKey("none"), plusOne) },
+		repo.ErrConflict: func(in repo.Writes[item]) { in.Update(e.itemKey("a"), plusOne, repo.IfVersion(a.Version)) },
+		repo.ErrInvalid:  func(in repo.Writes[item]) { in.Patch(e.itemKey("a"), repo.Set("id", "x")) },
 	} {
 		d := e.item("d")
-		g := e.items(ctx).Group()
-		g.Insert(&d)
-		bad(g)
+		g := e.items(ctx).Store().Group()
+		in := e.items(ctx).In(g)
+		in.Insert(&d)
+		bad(in)
 		e.is("group with a write that cannot be done", g.Commit(ctx), what)
 		equal(e, "the records", e.shelf(ctx), want)
 	}
 	d := e.item("d")
-	g = e.items(ctx).Group()
-	g.Patch(e.itemKey("none"), repo.Add("count", 1))
-	g.Insert(&d)
+	g = e.items(ctx).Store().Group()
+	in = e.items(ctx).In(g)
+	in.Patch(e.itemKey("none"), repo.Add("count", 1))
+	in.Insert(&d)
 	e.is("group with a patch of nothing", g.Commit(ctx), repo.ErrNotFound)
 	equal(e, "the records", e.shelf(ctx), want)
 }
@@ -62,9 +65,10 @@ func lostGroup(ctx context.Context, e *env) {
 	l.insert(ctx, "a")
 	for i, plan := range []lossPlan{doneThenLost, lostOnTheWay} {
 		b := l.item(fmt.Sprint("b", i))
-		g := l.items.Group()
-		g.Patch(l.itemKey("a"), repo.Add("count", 1))
-		g.Insert(&b)
+		g := l.items.Store().Group()
+		in := l.items.In(g)
+		in.Patch(l.itemKey("a"), repo.Add("count", 1))
+		in.Insert(&b)
 		l.lose(plan)
 		e.ok("group", g.Commit(ctx))
 		equal(e, "the count", l.state(ctx, "a"), fmt.Sprint("text of a ", i+1))
@@ -76,14 +80,15 @@ const mostItems, adders, addsEach = 5, 4, 4
 
 // counted adds a record if fewer than the bound are there, which a record says that counts them.
 func (e *env) counted(ctx context.Context, it item) error {
-	g := e.items(ctx).Group()
-	g.Update(e.itemKey("~"), func(all *item) error {
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
+	in.Update(e.itemKey("~"), func(all *item) error {
 		if all.Count >= mostItems {
 			return errNoRoom
 		}
 		return plusOne(all)
 	})
-	g.Insert(&it)
+	in.Insert(&it)
 	return g.Commit(ctx)
 }
 
@@ -142,8 +147,9 @@ func (e *env) inPlaceOfOldest(ctx context.Context, it item) error {
 	if len(list) == 0 {
 		return errors.New("where there is no room for more, no record is found")
 	}
-	g := e.items(ctx).Group()
-	g.Delete(e.itemKey(list[0].ID), repo.IfExists())
-	g.Insert(&it)
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
+	in.Delete(e.itemKey(list[0].ID), repo.IfExists())
+	in.Insert(&it)
 	return g.Commit(ctx)
 }

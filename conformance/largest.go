@@ -68,9 +68,10 @@ func (e *env) shelved(from, n int) []item {
 
 // insertGroup inserts items in one group.
 func (e *env) insertGroup(ctx context.Context, list []item) error {
-	g := e.items(ctx).Group()
+	g := e.items(ctx).Store().Group()
+	in := e.items(ctx).In(g)
 	for i := range list {
-		g.Insert(&list[i])
+		in.Insert(&list[i])
 	}
 	return g.Commit(ctx)
 }

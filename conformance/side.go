@@ -216,20 +216,21 @@ func (s *typed[T]) change(ctx context.Context, op operation) string {
 }
 
 func (s *typed[T]) group(ctx context.Context, op operation) string {
-	g := s.repo.Group()
+	g := s.repo.Store().Group()
+	in := s.repo.In(g)
 	records := make([]T, len(op.list))
 	for i, w := range op.list {
 		records[i] = s.to(w.rec)
 		option := repo.IfVersion(s.version(w))
 		switch w.verb {
 		case "insert":
-			g.Insert(&records[i])
+			in.Insert(&records[i])
 		case "put":
-			g.Put(&records[i], option)
+			in.Put(&records[i], option)
 		case "replace":
-			g.Replace(&records[i], option)
+			in.Replace(&records[i], option)
 		case "delete":
-			g.Delete(keyOf(w.rec), option)
+			in.Delete(keyOf(w.rec), option)
 		}
 	}
 	err := g.Commit(ctx)

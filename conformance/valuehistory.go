@@ -105,9 +105,10 @@ func (h *history) passOn(ctx context.Context, client int, own *holder) {
 		return
 	}
 	began := h.now()
-	g := h.repo.Group()
-	g.Put(&entry{Part: own.part, ID: 0, Name: &b, Kind: h.tag})
-	g.Put(&entry{Part: own.part, ID: 1, Name: &a, Kind: h.tag})
+	g := h.repo.Store().Group()
+	in := h.repo.In(g)
+	in.Put(&entry{Part: own.part, ID: 0, Name: &b, Kind: h.tag})
+	in.Put(&entry{Part: own.part, ID: 1, Name: &a, Kind: h.tag})
 	got := reply{status: h.became(ctx, g.Commit(ctx))}
 	h.note(a, client, began, call{do: "pass on", expect: own.owner(0), next: own.owner(1)}, got)
 	h.note(b, client, began, call{do: "pass on", expect: own.owner(1), next: own.owner(0)}, got)

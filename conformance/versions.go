@@ -240,16 +240,17 @@ func fieldsOfAnother(ctx context.Context, e *env) {
 
 // rewrites are the ways in which a program writes a record again.
 func (p *program) rewrites(ctx context.Context) map[string]func(m message) error {
-	grouped := func(add func(*repo.Group[message])) error {
-		g := p.repo.Group()
-		add(g)
+	grouped := func(add func(repo.Writes[message])) error {
+		g := p.repo.Store().Group()
+		in := p.repo.In(g)
+		add(in)
 		return g.Commit(ctx)
 	}
 	return map[string]func(m message) error{
 		"put":           func(m message) error { return p.repo.Put(ctx, &m) },
 		"replace":       func(m message) error { return p.repo.Replace(ctx, &m) },
-		"group put":     func(m message) error { return grouped(func(g *repo.Group[message]) { g.Put(&m) }) },
-		"group replace": func(m message) error { return grouped(func(g *repo.Group[message]) { g.Replace(&m) }) },
+		"group put":     func(m message) error { return grouped(func(in repo.Writes[message]) { in.Put(&m) }) },
+		"group replace": func(m message) error { return grouped(func(in repo.Writes[message]) { in.Replace(&m) }) },
 		"update": func(m message) error {
 			_, err := p.repo.Update(ctx, repo.Key{m.Host, m.Time, m.ID}, func(old *message) error { *old = m; return nil })
 			return err

@@ -163,10 +163,11 @@ func deleteIfExists(ctx context.Context, e *env) {
 	}
 	b := e.insertItem(ctx, e.item("b"))
 	for _, id := range []string{"a", "b"} {
-		g := items.Group()
-		g.Delete(e.itemKey(id), repo.IfExists())
+		g := items.Store().Group()
+		in := items.In(g)
+		in.Delete(e.itemKey(id), repo.IfExists())
 		c := e.item("c" + id)
-		g.Insert(&c)
+		in.Insert(&c)
 		if err := g.Commit(ctx); id == "a" {
 			e.is("group that deletes nothing", err, repo.ErrNotFound)
 			equal(e, "the record beside it", e.getItem(ctx, "b"), b)

@@ -22,10 +22,11 @@ type nilCall struct {
 
 func nilCallsOfRepo(r *repo.Repo[post], m *repo.Repo[map[string]any]) []nilCall {
 	ctx, key := context.Background(), repo.Key{"ann", "P1"}
-	group := func(add func(g *repo.Group[post])) func() error {
+	group := func(add func(in repo.Writes[post])) func() error {
 		return func() error {
-			g := r.Group()
-			add(g)
+			g := r.Store().Group()
+			in := r.In(g)
+			add(in)
 			return g.Commit(ctx)
 		}
 	}
@@ -66,12 +67,12 @@ func nilCallsOfRepo(r *repo.Repo[post], m *repo.Repo[map[string]any]) []nilCall 
 			return err
 		}},
 		{"Order: fields", "", func() error { _, err := repo.Collect(r.Find(ctx, repo.Where("author", "ann").Order())); return err }},
-		{"Group.Insert: record", "nil pointer", group(func(g *repo.Group[post]) { g.Insert(nil) })},
-		{"Group.Replace: record", "nil pointer", group(func(g *repo.Group[post]) { g.Replace(nil) })},
-		{"Group.Put: record", "nil pointer", group(func(g *repo.Group[post]) { g.Put(nil) })},
-		{"Group.Put: option", "option 1", group(func(g *repo.Group[post]) { g.Put(&post{Author: "a", ID: "b"}, nil) })},
-		{"Group.Delete: key", "key", group(func(g *repo.Group[post]) { g.Delete(nil) })},
-		{"Group.Delete: option", "option 1", group(func(g *repo.Group[post]) { g.Delete(key, nil) })},
+		{"Writes.Insert: record", "nil pointer", group(func(in repo.Writes[post]) { in.Insert(nil) })},
+		{"Writes.Replace: record", "nil pointer", group(func(in repo.Writes[post]) { in.Replace(nil) })},
+		{"Writes.Put: record", "nil pointer", group(func(in repo.Writes[post]) { in.Put(nil) })},
+		{"Writes.Put: option", "option 1", group(func(in repo.Writes[post]) { in.Put(&post{Author: "a", ID: "b"}, nil) })},
+		{"Writes.Delete: key", "key", group(func(in repo.Writes[post]) { in.Delete(nil) })},
+		{"Writes.Delete: option", "option 1", group(func(in repo.Writes[post]) { in.Delete(key, nil) })},
 		{"ViewOf: Repo", "the Repo is nil", func() error { _, err := repo.ViewOf[postView, post](nil); return err }},
 	}
 }
@@ -148,8 +149,9 @@ func TestNilContext(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	group := r.Group()
-	group.Insert(&post{Author: "ann", ID: "P1"})
+	group := r.Store().Group()
+	groupIn := r.In(group)
+	groupIn.Insert(&post{Author: "ann", ID: "P1"})
 	tried := 0
 	for _, of := range []any{r, view, group} {
 		v := reflect.ValueOf(of)

@@ -272,7 +272,7 @@ func (ch *chain) insertSome(ctx context.Context, k *store.Call, n int) {
 	for i := range some {
 		ws[i] = some[i].Write
 	}
-	_, err := ch.c.Run(ctx, k, ws)
+	_, err := commit.Run(ctx, k, ws)
 	var at *failure.Keyed
 	switch {
 	case err == nil:

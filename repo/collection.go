@@ -30,10 +30,15 @@ func (c *collection) end(k *store.Call, key Key, err error) error {
 		}
 		err = c.annotate(k.Op, key, err)
 	}
-	if observe := c.of.observe; observe != nil {
-		depth, requests := k.Sent()
-		observe(Event{Op: k.Op, Collection: c.Name, Depth: depth, Requests: requests,
-			Rows: k.Rows, Err: err, Took: time.Since(k.Began)})
+	if c.of.observe != nil {
+		c.of.tell(k, c.Name, err)
 	}
 	return err
+}
+
+// tell tells the observer of an operation on a collection, or on some.
+func (s *Store) tell(k *store.Call, collection string, err error) {
+	depth, requests := k.Sent()
+	s.observe(Event{Op: k.Op, Collection: collection, Depth: depth, Requests: requests,
+		Rows: k.Rows, Err: err, Took: time.Since(k.Began)})
 }

@@ -85,16 +85,18 @@ func TestGroupSwapsUniqueValues(t *testing.T) {
 	posts, ctx := openBlog(t), t.Context()
 	one, two := "one", "two"
 	a, b := post{Author: "u", ID: "a", Slug: &one}, post{Author: "u", ID: "b", Slug: &two}
-	g := posts.Group()
-	g.Insert(&a)
-	g.Insert(&b)
+	g := posts.Store().Group()
+	in := posts.In(g)
+	in.Insert(&a)
+	in.Insert(&b)
 	if err := g.Commit(ctx); err != nil {
 		t.Fatal(err)
 	}
 	a.Slug, b.Slug = &two, &one
-	g = posts.Group()
-	g.Replace(&a)
-	g.Replace(&b)
+	g = posts.Store().Group()
+	in = posts.In(g)
+	in.Replace(&a)
+	in.Replace(&b)
 	if err := g.Commit(ctx); err != nil {
 		t.Fatalf("swap: %v", err)
 	}
@@ -103,16 +105,18 @@ func TestGroupSwapsUniqueValues(t *testing.T) {
 	}
 	checkClean(t, posts)
 	b.Slug = a.Slug
-	g = posts.Group()
-	g.Replace(&a)
-	g.Replace(&b)
+	g = posts.Store().Group()
+	in = posts.In(g)
+	in.Replace(&a)
+	in.Replace(&b)
 	if err := g.Commit(ctx); !errors.Is(err, repo.ErrExists) {
 		t.Errorf("two records with one unique value: %v, want ErrExists", err)
 	}
 	stale := post{Author: "u", ID: "c"}
-	g = posts.Group()
-	g.Insert(&stale)
-	g.Delete(repo.Key{"u", "a"}, repo.IfVersion(repo.Version{1}))
+	g = posts.Store().Group()
+	in = posts.In(g)
+	in.Insert(&stale)
+	in.Delete(repo.Key{"u", "a"}, repo.IfVersion(repo.Version{1}))
 	if err := g.Commit(ctx); !errors.Is(err, repo.ErrConflict) {
 		t.Errorf("a group with a stale version: %v, want ErrConflict", err)
 	}

@@ -47,7 +47,7 @@ var (
 // [Options.Redact] leaves them out.
 type Error struct {
 	Op         string // "insert", "find", …
-	Collection string
+	Collection string // that of the record; of a group as a whole the names of all, with + between them
 	Key        string // parts joined by '/', cut if very long, "" when no single record is meant
 	Index      string // name of the unique index whose value is taken, else ""
 	Retryable  bool   // the same call may succeed later, with a context of its own, and nothing was written

@@ -119,12 +119,13 @@ func ExampleRepo_Page() {
 	// a2
 }
 
-func ExampleRepo_Group() {
+func ExampleStore_Group() {
 	ctx := context.Background()
 	articles := articles(ctx)
-	g := articles.Group()
-	g.Insert(&Article{Author: "ann", ID: "a3", Slug: "errors-again"})
-	g.Delete(repo.Key{"ann", "a2"})
+	g := articles.Store().Group()
+	in := articles.In(g)
+	in.Insert(&Article{Author: "ann", ID: "a3", Slug: "errors-again"})
+	in.Delete(repo.Key{"ann", "a2"})
 	fmt.Println(g.Commit(ctx))
 	n, err := articles.Count(ctx, repo.Where("author", "ann"))
 	fmt.Println(n, err)

@@ -3,149 +3,192 @@ package repo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
 
-	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/commit"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/record"
 )
 
-// A Group is several writes on records of one partition that are done together or
-// not at all. It is for one goroutine and one Commit. Make one with [Repo.Group].
+// A Group is several writes that are done together or not at all. They may be of several
+// collections of one [Store], if that can change them at once: see [Group.Commit]. It is for one
+// goroutine and one Commit. Make one with [Store.Group], and add writes to it with [Repo.In].
 //
 // A value of a unique index passes from one record of the group to another only where
 // the index changes in the same commit. Where it is put before it ([Repo.ExplainWrites]
 // says so), the value is taken as long as the one has it, and Commit fails with ErrExists:
 // let the one give it up by a write of its own first.
-type Group[T any] struct {
-	repo   *Repo[T]
+type Group struct {
+	store  *Store
+	across bool
 	writes []commit.Write
-	fill   []*T // by write: the record whose version field is filled, or nil
+	told   []told
 	errs   []error
+	bad    *collection // that of the first of errs
 }
 
+// told is what is said of a write, and to whom.
+type told struct {
+	c    *collection
+	verb string
+	fill reflect.Value // the record whose version field is filled, if it is valid
+}
+
+// A GroupOption changes what a [Group] may do.
+type GroupOption func(*Group)
+
+// AcrossPartitions lets a Group have records of any partitions. Without it a group keeps to one partition,
+// as every store could do it. A store that cannot change several partitions at once refuses each group
+// that asks for it, with ErrUnsupported, whatever records are in it.
+func AcrossPartitions() GroupOption { return func(g *Group) { g.across = true } }
+
 // Group returns an empty Group.
-func (r *Repo[T]) Group() *Group[T] { return &Group[T]{repo: r} }
+func (s *Store) Group(opts ...GroupOption) *Group {
+	g := &Group{store: s}
+	for i, opt := range opts {
+		if opt == nil {
+			g.errs = append(g.errs, failure.Invalid("option %d of the group is nil", i+1))
+			continue
+		}
+		opt(g)
+	}
+	return g
+}
+
+// Writes adds writes on the records of one collection to a [Group]. Make one with [Repo.In].
+type Writes[T any] struct {
+	g *Group
+	c *collection
+}
+
+// In returns what adds writes on records of r to a group. Nothing is done before [Group.Commit], which also
+// tells of what is wrong with a write.
+func (r *Repo[T]) In(g *Group) Writes[T] {
+	if g == nil {
+		g = new(Group) // nobody has it, and Commit of nil says what is wrong
+	}
+	return Writes[T]{g, r.c}
+}
 
 // Insert adds to the group what [Repo.Insert] does.
-func (g *Group[T]) Insert(record *T) { g.add(commit.DoInsert, record, nil) }
+func (w Writes[T]) Insert(record *T) { w.put("insert", commit.DoInsert, record, nil) }
 
 // Replace adds to the group what [Repo.Replace] does.
-func (g *Group[T]) Replace(record *T, opts ...WriteOption) { g.add(commit.DoReplace, record, opts) }
+func (w Writes[T]) Replace(record *T, opts ...WriteOption) {
+	w.put("replace", commit.DoReplace, record, opts)
+}
 
 // Put adds to the group what [Repo.Put] does.
-func (g *Group[T]) Put(record *T, opts ...WriteOption) { g.add(commit.DoPut, record, opts) }
+func (w Writes[T]) Put(record *T, opts ...WriteOption) { w.put("put", commit.DoPut, record, opts) }
 
 // Update adds to the group what [Repo.Update] does. So a record can be a condition of the others: an
 // error of fn, which sees the record as it is in the same commit, is that of Commit, and nothing is
 // written. Where another writer was faster with a record of the group, fn is called again.
-func (g *Group[T]) Update(key Key, fn func(*T) error, opts ...WriteOption) {
+func (w Writes[T]) Update(key Key, fn func(*T) error, opts ...WriteOption) {
 	rec, next := new(T), new(record.Record)
-	w, err := g.repo.c.WriteOfKey(commit.DoUpdate, key)
-	if err == nil {
-		err = want(&w, opts)
-	}
+	into := reflect.ValueOf(rec).Elem()
+	write, err := w.c.WriteOfKey(commit.DoUpdate, key)
 	if fn == nil {
 		err = failure.Invalid("the function is nil")
 	}
-	w.Derive = func(w *commit.Write) error {
-		w.Next = next
-		return g.repo.c.Derive(w, reflect.ValueOf(rec).Elem(), func() error { return fn(rec) })
+	write.Derive = func(one *commit.Write) error {
+		one.Next = next
+		return w.c.Derive(one, into, func() error { return fn(rec) })
 	}
-	g.push("update", w, rec, err)
+	w.g.add(w.c, "update", write, into, err, opts)
 }
 
 // Patch adds to the group what [Repo.Patch] does.
-func (g *Group[T]) Patch(key Key, edits ...Edit) {
-	var w commit.Write
-	err := g.repo.c.PatchOf(&w, key, defsOf(nil, edits))
-	g.push("patch", w, nil, err)
+func (w Writes[T]) Patch(key Key, edits ...Edit) {
+	var write commit.Write
+	err := w.c.PatchOf(&write, key, defsOf(nil, edits))
+	w.g.add(w.c, "patch", write, reflect.Value{}, err, nil)
 }
 
 // Delete adds to the group what [Repo.Delete] does.
-func (g *Group[T]) Delete(key Key, opts ...WriteOption) {
-	w, err := g.repo.c.WriteOfKey(commit.DoDelete, key)
-	if err == nil {
-		err = want(&w, opts)
-	}
-	g.push("delete", w, nil, err)
+func (w Writes[T]) Delete(key Key, opts ...WriteOption) {
+	write, err := w.c.WriteOfKey(commit.DoDelete, key)
+	w.g.add(w.c, "delete", write, reflect.Value{}, err, opts)
 }
 
-func (g *Group[T]) add(verb commit.Verb, record *T, opts []WriteOption) {
-	var w commit.Write
-	err := failure.Invalid("a record is a nil pointer")
-	if record != nil {
-		w, err = g.repo.c.WriteOf(verb, reflect.ValueOf(record).Elem())
-	}
-	if err == nil {
-		err = want(&w, opts)
-	}
-	g.push("", w, record, err)
+// Check adds a condition to the group: that a record is there when the others are written, and with
+// IfVersion that it has that version. The record is not written, and keeps its version. If it is not there, or has
+// expired, Commit fails with ErrNotFound, and with ErrConflict if it has another version. With [IfAbsent] the
+// record must not be there, and one that is makes Commit fail with ErrExists; one that has expired is not there.
+//
+// Where another writer was faster with the record, Commit looks at it again, as at the others of the group.
+func (w Writes[T]) Check(key Key, opts ...WriteOption) {
+	write, err := w.c.WriteOfKey(commit.DoCheck, key)
+	w.g.add(w.c, "check", write, reflect.Value{}, err, opts)
 }
 
-// push adds a write, or what is wrong with it; fill is the record whose version field is filled, or nil.
-func (g *Group[T]) push(verb string, w commit.Write, fill *T, err error) {
-	if err != nil {
-		if verb != "" {
-			verb += ", "
-		}
-		g.errs = append(g.errs, fmt.Errorf("%swrite %d of the group: %w", verb, len(g.writes)+len(g.errs), err))
+func (w Writes[T]) put(verb string, do commit.Verb, record *T, opts []WriteOption) {
+	if record == nil {
+		w.g.add(w.c, verb, commit.Write{}, reflect.Value{}, failure.Invalid("a record is a nil pointer"), nil)
 		return
 	}
-	g.writes, g.fill = append(g.writes, w), append(g.fill, fill)
+	rec := reflect.ValueOf(record).Elem()
+	write, err := w.c.WriteOf(do, rec)
+	w.g.add(w.c, verb, write, rec, err, opts)
 }
 
-// Commit does all writes of the group, or none, and fills the version fields. All
-// records must be of one partition, and each may be named once. A group that is too large
-// for the store ([driver.Facts].MaxOps and MaxBytes) is ErrTooLarge: split it. The error of the
-// first write that cannot be done is returned: of those whose key cannot be, because the
-// record is there, or is not, or has another version, before those whose unique values are
-// taken.
-func (g *Group[T]) Commit(ctx context.Context) error {
-	k := g.repo.c.begin("commit")
+// add adds a write, or what is wrong with it; fill is the record whose version field is filled, if it is valid.
+func (g *Group) add(c *collection, verb string, w commit.Write, fill reflect.Value, err error, opts []WriteOption) {
+	if err == nil {
+		err = want(&w, opts)
+	}
+	if err == nil && c.of != g.store {
+		err = failure.Invalid("the repository of collection %s is of another Store than the group", c.Name)
+	}
+	if err != nil {
+		if k, ok := errors.AsType[*failure.Keyed](err); ok {
+			k.In = c.Name
+		}
+		err = numbered(verb, len(g.writes)+len(g.errs), err)
+		if g.errs = append(g.errs, err); g.bad == nil {
+			g.bad = c
+		}
+		return
+	}
+	g.writes, g.told = append(g.writes, w), append(g.told, told{c, verb, fill})
+}
+
+// Commit does all writes of the group, or none, and fills the version fields. Each record may be named once.
+//
+// All records must be of one partition: their keys have the same values of the schema's Partition. On a store
+// whose Unit is the whole store (see [driver.Facts]) they may be of several collections, and with
+// [AcrossPartitions] of any partitions. Other stores answer ErrUnsupported. A collection is in a group by one
+// repository. A group that is too large for the store ([driver.Facts].MaxOps and MaxBytes) is ErrTooLarge: split it.
+//
+// The error of the first write that cannot be done is returned, and Error.Collection and Error.Key say of which record:
+// of those whose key cannot be, because the record is there, or is not, or has another version, before those whose
+// unique values are taken. After ErrUnknownOutcome the [Repo] of Error.Collection resolves Error.Outcome for the
+// whole group.
+func (g *Group) Commit(ctx context.Context) error {
+	if g == nil || g.store == nil {
+		return &Error{Op: "commit", Err: failure.Invalid("the group is nil, or not of a Store; make one with Store.Group")}
+	}
+	k := g.store.handle.Begin("commit")
+	k.Tick(&g.store.handle)
+	all := g.collections()
+	for _, c := range all {
+		c.Renew()
+	}
 	err := errors.Join(g.errs...)
 	if err == nil {
-		err = g.check(ctx)
+		err = g.check(ctx, all)
 	}
 	if err != nil || len(g.writes) == 0 {
-		return g.repo.c.end(&k, nil, err)
+		return g.end(&k, all, err)
 	}
-	version, err := g.repo.c.Run(ctx, &k, g.writes)
+	version, err := commit.Run(ctx, &k, g.writes)
 	if err != nil {
-		return g.repo.c.end(&k, nil, err)
+		return g.end(&k, all, err)
 	}
-	for i, rec := range g.fill {
-		if rec != nil {
-			g.repo.c.Shape.Written(reflect.ValueOf(rec).Elem(), g.writes[i].Next, version)
-		}
-	}
-	return g.repo.c.end(&k, nil, nil)
-}
-
-func (g *Group[T]) check(ctx context.Context) error {
-	if ctx == nil {
-		return failure.ErrNoContext
-	}
-	if f := &g.repo.c.Store.Facts; f.MaxOps > 0 && len(g.writes) > max(f.MaxOps, 1) {
-		return commit.TooManyRows(f, len(g.writes), len(g.writes))
-	}
-	if f := &g.repo.c.Store.Facts; len(g.writes) > 1 && f.Unit == driver.UnitRecord {
-		return fmt.Errorf("%s changes one record at a time, and the group has %d; commit them one by one: %w", f.Name, len(g.writes), ErrUnsupported)
-	}
-	seen := make(map[string]bool, len(g.writes))
 	for i := range g.writes {
-		key := g.writes[i].Key
-		if key.Partition != g.writes[0].Key.Partition {
-			return failure.OfKey(key, failure.Invalid("a group changes records of one partition, and this one is in another than the first"))
-		}
-		if seen[key.Sort] {
-			return failure.OfKey(key, failure.Invalid("the record is named twice in the group"))
-		}
-		if seen[key.Sort] = true; i%1000 == 0 && ctx.Err() != nil {
-			return fmt.Errorf("%w: %w", ErrTimeout, context.Cause(ctx))
+		if t := &g.told[i]; t.fill.IsValid() {
+			t.c.Shape.Written(t.fill, g.writes[i].Next, version)
 		}
 	}
-	return nil
+	return g.end(&k, all, nil)
 }

@@ -46,18 +46,20 @@ func TestGroupMeetsOtherWriters(t *testing.T) {
 	write("old", "home")()
 
 	// The value passes on although its owner was changed meanwhile.
-	g := posts.Group()
-	g.Put(&post{Author: "u", ID: "new", Slug: text("home")})
-	g.Put(&post{Author: "u", ID: "old", Slug: text("away")})
+	g := posts.Store().Group()
+	in := posts.In(g)
+	in.Put(&post{Author: "u", ID: "new", Slug: text("home")})
+	in.Put(&post{Author: "u", ID: "old", Slug: text("away")})
 	backend.meanwhile = write("old", "other")
 	if err := g.Commit(ctx); err != nil {
 		t.Errorf("a group that passes a value on: %v", err)
 	}
 
 	// What is deleted together with another change is gone with that.
-	g = posts.Group()
-	g.Delete(repo.Key{"u", "late"})
-	g.Put(&post{Author: "u", ID: "kept"})
+	g = posts.Store().Group()
+	in = posts.In(g)
+	in.Delete(repo.Key{"u", "late"})
+	in.Put(&post{Author: "u", ID: "kept"})
 	backend.meanwhile = write("late", "late")
 	if err := g.Commit(ctx); err != nil {
 		t.Errorf("a group that deletes: %v", err)
@@ -65,17 +67,19 @@ func TestGroupMeetsOtherWriters(t *testing.T) {
 	if found, err := posts.Exists(ctx, repo.Key{"u", "late"}); found || err != nil {
 		t.Errorf("a record that the group deletes is there: %v, %v", found, err)
 	}
-	g = posts.Group()
-	g.Delete(repo.Key{"u", "late"})
-	g.Delete(repo.Key{"u", "later"})
+	g = posts.Store().Group()
+	in = posts.In(g)
+	in.Delete(repo.Key{"u", "late"})
+	in.Delete(repo.Key{"u", "later"})
 	if err := g.Commit(ctx); err != nil {
 		t.Errorf("a group that deletes nothing: %v", err)
 	}
 
 	// Two records that want the same value are told which.
-	g = posts.Group()
-	g.Insert(&post{Author: "u", ID: "1", Slug: text("same")})
-	g.Insert(&post{Author: "u", ID: "2", Slug: text("same")})
+	g = posts.Store().Group()
+	in = posts.In(g)
+	in.Insert(&post{Author: "u", ID: "1", Slug: text("same")})
+	in.Insert(&post{Author: "u", ID: "2", Slug: text("same")})
 	err = g.Commit(ctx)
 	if e, ok := errors.AsType[*repo.Error](err); !ok || !errors.Is(err, repo.ErrExists) || e.Index != "by_slug" || e.Key != "u/2" {
 		t.Errorf("a group with one value twice: %v, want ErrExists of by_slug and u/2", err)
@@ -108,12 +112,13 @@ func TestKeysAreToldOfFirst(t *testing.T) {
 			{[]post{{ID: "there"}, {ID: "none", Title: "new"}}, "u/there", ""},
 			{[]post{{ID: "1"}, {ID: "2", Slug: &home}}, "u/2", "by_slug"},
 		} {
-			g := posts.Group()
+			g := posts.Store().Group()
+			in := posts.In(g)
 			for _, p := range tt.group {
 				if p.Author = "u"; p.Title == "new" {
-					g.Replace(&p) // there is none
+					in.Replace(&p) // there is none
 				} else {
-					g.Insert(&p)
+					in.Insert(&p)
 				}
 			}
 			err := g.Commit(t.Context())
@@ -159,9 +164,10 @@ func TestLargeGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	group := func(box string, n int, tags ...string) error {
-		g := items.Group()
+		g := items.Store().Group()
+		in := items.In(g)
 		for i := range n {
-			g.Insert(&item{box, i, tags})
+			in.Insert(&item{box, i, tags})
 		}
 		return g.Commit(t.Context())
 	}
@@ -215,9 +221,10 @@ func TestLargeGroupOfBytes(t *testing.T) {
 		{plain, []int{500_000, 500_000}, true}, {plain, []int{600_000, 500_000}, false}, {covered, []int{250_000, 250_000}, true},
 		{covered, []int{300_000, 250_000}, false}, {covered, []int{1_000_000}, true},
 	} {
-		g, box := tt.items.Group(), fmt.Sprint(tt.sizes)
+		g, box := tt.items.Store().Group(), fmt.Sprint(tt.sizes)
+		in := tt.items.In(g)
 		for i, size := range tt.sizes {
-			g.Insert(&item{box, i, text(size)})
+			in.Insert(&item{box, i, text(size)})
 		}
 		err := g.Commit(t.Context())
 		n, failed := tt.items.Count(t.Context(), repo.Where("box", box))
@@ -265,12 +272,13 @@ func (d *dying) Err() error {
 
 // twiceNamed returns a group of n deletes, and one more of the last record: it is refused when all
 // keys have been compared.
-func twiceNamed(items *repo.Repo[post], n int) *repo.Group[post] {
-	g := items.Group()
+func twiceNamed(items *repo.Repo[post], n int) *repo.Group {
+	g := items.Store().Group()
+	in := items.In(g)
 	for i := range n {
-		g.Delete(repo.Key{"u", fmt.Sprint(i)})
+		in.Delete(repo.Key{"u", fmt.Sprint(i)})
 	}
-	g.Delete(repo.Key{"u", fmt.Sprint(n - 1)})
+	in.Delete(repo.Key{"u", fmt.Sprint(n - 1)})
 	return g
 }
 
@@ -345,9 +353,10 @@ func TestGroupOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	remove := func() error {
-		g := posts.Group()
-		g.Delete(repo.Key{"u", "a"})
-		g.Delete(repo.Key{"u", "b"})
+		g := posts.Store().Group()
+		in := posts.In(g)
+		in.Delete(repo.Key{"u", "a"})
+		in.Delete(repo.Key{"u", "b"})
 		return g.Commit(t.Context())
 	}
 	if err := remove(); err != nil || len(s.last) != 2 || s.last[0].Do != driver.Check || s.last[1].Do != driver.Check {
@@ -376,10 +385,11 @@ func TestGroupOntoTombstones(t *testing.T) {
 	}
 	const n = 200
 	for round := range 2 {
-		g, gone := posts.Group(), posts.Group()
+		g, gone := posts.Store().Group(), posts.Store().Group()
+		in, goneIn := posts.In(g), posts.In(gone)
 		for i := range n {
-			g.Insert(&post{Author: "u", ID: fmt.Sprint(i)})
-			gone.Delete(repo.Key{"u", fmt.Sprint(i)})
+			in.Insert(&post{Author: "u", ID: fmt.Sprint(i)})
+			goneIn.Delete(repo.Key{"u", fmt.Sprint(i)})
 		}
 		if err := g.Commit(t.Context()); err != nil {
 			t.Fatalf("insert, round %d: %v", round, err)

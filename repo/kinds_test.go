@@ -116,9 +116,10 @@ func errorOfFunctionStays(t *testing.T, write, blocked string) {
 		return errFull
 	}
 	if write == "group" {
-		g := r.Group()
-		g.Insert(&forumTopic{"f", "b"})
-		g.Update(repo.Key{"f", "a"}, refuse)
+		g := r.Store().Group()
+		in := r.In(g)
+		in.Insert(&forumTopic{"f", "b"})
+		in.Update(repo.Key{"f", "a"}, refuse)
 		err = g.Commit(ctx)
 	} else {
 		_, err = r.Update(ctx, repo.Key{"f", "a"}, refuse)

@@ -71,8 +71,9 @@ func waysToLack(t *testing.T, store *repo.Store, index repo.Index) map[string]fu
 		"a map of a group": func() func(string) error {
 			r := maps()
 			return func(id string) error {
-				g := r.Group()
-				g.Insert(&map[string]any{"id": id, "player": "p"})
+				g := r.Store().Group()
+				in := r.In(g)
+				in.Insert(&map[string]any{"id": id, "player": "p"})
 				return g.Commit(ctx)
 			}
 		},

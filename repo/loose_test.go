@@ -442,9 +442,10 @@ func TestLooseValueTwiceInAGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := people.Group()
-	g.Insert(&person{"h", "a", "x", "x"})
-	g.Insert(&person{"h", "b", "x", "y"})
+	g := people.Store().Group()
+	in := people.In(g)
+	in.Insert(&person{"h", "a", "x", "x"})
+	in.Insert(&person{"h", "b", "x", "y"})
 	if err := g.Commit(t.Context()); !errors.Is(err, repo.ErrExists) {
 		t.Errorf("two records of a group with one mail: %v, want ErrExists", err)
 	}
@@ -460,9 +461,10 @@ func TestLooseValueTwiceInAGroup(t *testing.T) {
 		want         error
 	}{{"x", "y", nil}, {"y", "x", repo.ErrExists}, {"z", "x", repo.ErrExists}, {"z", "y", nil}, {"z", "x", nil}} {
 		a.Mail, b.Mail = tt.mailA, tt.mailB
-		g := people.Group()
-		g.Put(&a)
-		g.Put(&b)
+		g := people.Store().Group()
+		in := people.In(g)
+		in.Put(&a)
+		in.Put(&b)
 		if err := g.Commit(t.Context()); !errors.Is(err, tt.want) {
 			t.Errorf("a group that gives a %s and b %s: %v, want %v", tt.mailA, tt.mailB, err, tt.want)
 		}

@@ -163,9 +163,10 @@ func TestValueThatAnotherKeeps(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			g := songs.Group()
-			g.Put(&first)
-			g.Insert(&song{ID: "2", Code: &code})
+			g := songs.Store().Group()
+			in := songs.In(g)
+			in.Put(&first)
+			in.Insert(&song{ID: "2", Code: &code})
 			err := g.Commit(t.Context())
 			e, ok := errors.AsType[*repo.Error](err)
 			if !ok || !errors.Is(err, repo.ErrExists) || (e.Index == "") != there {

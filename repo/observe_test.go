@@ -62,8 +62,9 @@ func TestRedact(t *testing.T) {
 	if err := posts.Insert(t.Context(), &post{Author: secret, ID: secret, Slug: &secret}); err != nil {
 		t.Fatal(err)
 	}
-	group := posts.Group()
-	group.Delete(repo.Key{secret})
+	group := posts.Store().Group()
+	groupIn := posts.In(group)
+	groupIn.Delete(repo.Key{secret})
 	for name, err := range map[string]error{
 		"group":        group.Commit(t.Context()),
 		"taken key":    posts.Insert(t.Context(), &post{Author: secret, ID: secret}),

@@ -48,6 +48,9 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	return &Repo[T]{c: c, reads: readsOf[T](c, c.Shape, nil)}, nil
 }
 
+// Store returns the Store on which r was opened.
+func (r *Repo[T]) Store() *Store { return r.c.of }
+
 // Check reports, as [Open] does, what is wrong with a schema for records of type T
 // on a store with the given facts. It touches no store.
 func Check[T any](facts driver.Facts, schema Schema) error {

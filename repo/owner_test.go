@@ -41,9 +41,10 @@ func TestUniqueValueIsFoundWhilePassedOn(t *testing.T) {
 	}
 	m.between = func() {
 		a.Slug, b.Slug = nil, &slug
-		g := posts.Group()
-		g.Replace(&a)
-		g.Replace(&b)
+		g := posts.Store().Group()
+		in := posts.In(g)
+		in.Replace(&a)
+		in.Replace(&b)
 		if err := g.Commit(ctx); err != nil {
 			t.Errorf("pass on: %v", err)
 		}

@@ -81,7 +81,7 @@ func (r *Repo[T]) patch(ctx context.Context, k *store.Call, key Key, w commit.Wr
 	if err := r.c.PatchOf(&ws[0], key, defsOf(few[:0], edits)); err != nil {
 		return driver.Token{}, err
 	}
-	return r.c.Run(ctx, k, ws[:])
+	return commit.Run(ctx, k, ws[:])
 }
 
 // defsOf appends edits as they are compiled.

@@ -36,7 +36,7 @@ type Options struct {
 // An Event tells of one operation.
 type Event struct {
 	Op         string // "get", "find", "insert", …
-	Collection string
+	Collection string // of a group over several: their names in order, with + between them
 
 	// Depth and Requests are what the backend sent: round trips made one after the other,
 	// and commands or statements in them. Every page of a long query is at least one of

@@ -60,8 +60,9 @@ func undeclaredFieldOfNativeIndex(t *testing.T, s common) {
 func refusedStrays(t *testing.T, name string, r *repo.Repo[slip]) {
 	t.Helper()
 	ctx, fresh := t.Context(), slip{ID: "9", More: map[string]any{"user": "ann"}}
-	group := r.Group()
-	group.Put(&fresh)
+	group := r.Store().Group()
+	groupIn := r.In(group)
+	groupIn.Put(&fresh)
 	_, bulkErr := r.InsertAll(ctx, func(yield func(slip, error) bool) { yield(fresh, nil) })
 	for way, err := range map[string]error{
 		"insert": r.Insert(ctx, &fresh), "put": r.Put(ctx, &fresh), "group": group.Commit(ctx), "insert all": bulkErr,
@@ -116,8 +117,9 @@ func patchesStrays(t *testing.T, name string, r *repo.Repo[slip]) {
 	if _, err := r.PatchBlind(ctx, key, repo.Add("seen", 5)); err != nil {
 		t.Errorf("%s: patch blind: %v", name, err)
 	}
-	g := r.Group()
-	g.Patch(key, repo.Unset("colour"))
+	g := r.Store().Group()
+	in := r.In(g)
+	in.Patch(key, repo.Unset("colour"))
 	if err := g.Commit(ctx); err != nil {
 		t.Errorf("%s: group: %v", name, err)
 	}

@@ -174,8 +174,9 @@ func TestWrittenIsWhatIsRead(t *testing.T) {
 			return err
 		}},
 		{"group", func(v *visits) error {
-			g := r.Group()
-			g.Put(v)
+			g := r.Store().Group()
+			in := r.In(g)
+			in.Put(v)
 			return g.Commit(ctx)
 		}},
 	} {
@@ -213,8 +214,9 @@ func TestInsertOfAVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	u.ID = "b"
-	g := users.Group()
-	g.Insert(&u)
+	g := users.Store().Group()
+	in := users.In(g)
+	in.Insert(&u)
 	for what, err := range map[string]error{"insert": users.Insert(ctx, &u), "group": g.Commit(ctx)} {
 		if !errors.Is(err, repo.ErrInvalid) {
 			t.Errorf("%s of a record with a version: %v, want ErrInvalid", what, err)

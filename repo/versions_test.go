@@ -529,13 +529,15 @@ func rewrites(ctx context.Context, r *repo.Repo[login]) map[string]func(l login)
 			return err
 		},
 		"group put": func(l login) error {
-			g := r.Group()
-			g.Put(&l)
+			g := r.Store().Group()
+			in := r.In(g)
+			in.Put(&l)
 			return g.Commit(ctx)
 		},
 		"group replace": func(l login) error {
-			g := r.Group()
-			g.Replace(&l)
+			g := r.Store().Group()
+			in := r.In(g)
+			in.Replace(&l)
 			return g.Commit(ctx)
 		},
 		"patch": func(l login) error {

@@ -15,6 +15,7 @@ type WriteOption func(*writeOptions)
 type writeOptions struct {
 	expect Version
 	exists bool
+	absent bool
 }
 
 // IfVersion makes a write fail with ErrConflict unless the record has version v.
@@ -24,6 +25,10 @@ func IfVersion(v Version) WriteOption { return func(o *writeOptions) { o.expect 
 // IfExists makes a Delete fail with ErrNotFound unless the record is there, and so it does
 // with a Put. The other writes do so without it.
 func IfExists() WriteOption { return func(o *writeOptions) { o.exists = true } }
+
+// IfAbsent makes a [Writes.Check] fail with ErrExists unless the record is not there. It is for Check
+// alone, and excludes the other options.
+func IfAbsent() WriteOption { return func(o *writeOptions) { o.absent = true } }
 
 // Insert adds a record that is not there yet and fills its version field. It
 // fails with ErrExists when the key is taken, or a value of a unique index, which
@@ -67,7 +72,7 @@ func (r *Repo[T]) put(ctx context.Context, op string, verb commit.Verb, rec *T, 
 	if err := want(w, opts); err != nil {
 		return r.c.end(&k, nil, err)
 	}
-	version, err := r.c.Run(ctx, &k, b.Writes[:])
+	version, err := commit.Run(ctx, &k, b.Writes[:])
 	if err != nil {
 		return r.c.end(&k, nil, failure.OfKeyOnce(w.Key, err))
 	}
@@ -90,7 +95,10 @@ func want(w *commit.Write, opts []WriteOption) error {
 	if !o.expect.IsZero() {
 		w.Expect = driver.Token(o.expect)
 	}
-	w.Exists = o.exists
+	w.Exists, w.Absent = o.exists, o.absent
+	if o.absent && (w.Verb != commit.DoCheck || o.exists || !o.expect.IsZero()) {
+		return failure.Invalid("IfAbsent is the only option of a Check, and of no other write; Insert does without it")
+	}
 	return nil
 }
 
@@ -118,7 +126,7 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 		w.Next = &b.Next
 		return r.c.Derive(w, reflect.ValueOf(&rec).Elem(), func() error { return fn(&rec) })
 	}
-	version, err := r.c.Run(ctx, &k, b.Writes[:])
+	version, err := commit.Run(ctx, &k, b.Writes[:])
 	if err != nil {
 		return zero, r.c.end(&k, key, err)
 	}
@@ -140,7 +148,7 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 	if err := want(w, opts); err != nil {
 		return r.c.end(&k, key, err)
 	}
-	_, err = r.c.Run(ctx, &k, b.Writes[:])
+	_, err = commit.Run(ctx, &k, b.Writes[:])
 	return r.c.end(&k, key, err)
 }
 
@@ -150,7 +158,8 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // Ask soon, within a quarter of an hour: an outcome is known as long as fewer than four other
 // writes of the record came since, and then it may be Unknown for ever. That of an Insert onto
 // what was written four times before, and that of [Repo.PatchBlind], may be so at once. Of a
-// group the record counts that is first in it: let that be one which others hardly write.
+// group the record counts that is the first it writes, and the Repo on whose collection that lies
+// resolves it: Error.Collection and the Outcome name it. Let that record be one which others hardly write.
 // Committed is as durable as an acknowledged write: where a store waits for replicas
 // that do not have the write yet, the verdict is Unknown, with the store's error.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {

@@ -32,9 +32,10 @@ func TestUniqueGroupTakesLinearTime(t *testing.T) {
 		}
 		begun := time.Now()
 		for box := range groups {
-			g := items.Group()
+			g := items.Store().Group()
+			in := items.In(g)
 			for i := range n {
-				g.Insert(&item{fmt.Sprint(box), fmt.Sprint(box, "/", i)})
+				in.Insert(&item{fmt.Sprint(box), fmt.Sprint(box, "/", i)})
 			}
 			if err := g.Commit(t.Context()); err != nil {
 				t.Fatal(err)

@@ -26,10 +26,11 @@ func TestGroupsShareStatements(t *testing.T) {
 		of := func(id int, slug string) *article {
 			return &article{Author: "ann", ID: fmt.Sprintf("%03d", id), Topic: "go", Tags: []string{"a", "b"}, Slug: &slug, Rank: int64(id)}
 		}
-		sent := func(n int, add func(g *repo.Group[article], i int)) int {
-			g := articles.Group()
+		sent := func(n int, add func(in repo.Writes[article], i int)) int {
+			g := articles.Store().Group()
+			in := articles.In(g)
 			for i := range n {
-				add(g, i)
+				add(in, i)
 			}
 			r.take(t)
 			if err := g.Commit(t.Context()); err != nil {
@@ -37,12 +38,12 @@ func TestGroupsShareStatements(t *testing.T) {
 			}
 			return len(r.take(t))
 		}
-		insert := func(g *repo.Group[article], i int) { g.Insert(of(i, fmt.Sprint("s", i))) }
-		replace := func(g *repo.Group[article], i int) { g.Replace(of(i, fmt.Sprint("t", i))) }
-		remove := func(g *repo.Group[article], i int) { g.Delete(repo.Key{"ann", fmt.Sprintf("%03d", i)}) }
+		insert := func(in repo.Writes[article], i int) { in.Insert(of(i, fmt.Sprint("s", i))) }
+		replace := func(in repo.Writes[article], i int) { in.Replace(of(i, fmt.Sprint("t", i))) }
+		remove := func(in repo.Writes[article], i int) { in.Delete(repo.Key{"ann", fmt.Sprintf("%03d", i)}) }
 		want := []int{sent(2, insert), sent(2, replace), sent(2, remove)}
-		got := []int{sent(90, func(g *repo.Group[article], i int) { insert(g, i+100) }), sent(90, func(g *repo.Group[article], i int) { replace(g, i+100) }),
-			sent(90, func(g *repo.Group[article], i int) { remove(g, i+100) })}
+		got := []int{sent(90, func(in repo.Writes[article], i int) { insert(in, i+100) }), sent(90, func(in repo.Writes[article], i int) { replace(in, i+100) }),
+			sent(90, func(in repo.Writes[article], i int) { remove(in, i+100) })}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: groups of 90 send %v commands to insert, replace and delete, and groups of 2 send %v", kind, got, want)
 		}
@@ -64,12 +65,13 @@ func refusedInGroups(t *testing.T, kind string, articles *repo.Repo[article], of
 		"a value that is taken": {3, of(603, "taken"), "ann/603", "by_slug"},
 		"a key that is there":   {4, of(500, "free"), "ann/500", ""},
 	} {
-		g := articles.Group()
+		g := articles.Store().Group()
+		in := articles.In(g)
 		for i := range 8 {
 			if i == tt.at {
-				g.Insert(tt.bad)
+				in.Insert(tt.bad)
 			} else {
-				g.Insert(of(600+i, fmt.Sprint("u", i)))
+				in.Insert(of(600+i, fmt.Sprint("u", i)))
 			}
 		}
 		err := g.Commit(t.Context())

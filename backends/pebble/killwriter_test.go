@@ -94,9 +94,10 @@ func do(ctx context.Context, r *repo.Repo[account], team, pair string, step int)
 	a, b := now[0], now[1]
 	switch step {
 	case 1, 3:
-		g := r.Group()
-		g.Put(a)
-		g.Put(b)
+		g := r.Store().Group()
+		in := r.In(g)
+		in.Put(a)
+		in.Put(b)
 		return g.Commit(ctx)
 	case 2:
 		_, err := r.Update(ctx, repo.Key{team, pair + "a"}, func(old *account) error {

@@ -98,8 +98,9 @@ func repoVerbs() []backendtest.Verb {
 		}},
 		{Name: "repo delete", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error { return s.Notes.Delete(ctx, repo.Key{"a"}) }},
 		{Name: "repo group", Kind: unknown, Call: func(s *backendtest.Silent, ctx context.Context) error {
-			g := s.Notes.Group()
-			g.Insert(&backendtest.Note{ID: "d", Tag: "x"})
+			g := s.Notes.Store().Group()
+			in := s.Notes.In(g)
+			in.Insert(&backendtest.Note{ID: "d", Tag: "x"})
 			return g.Commit(ctx)
 		}},
 		{Name: "repo drop", Kind: timeout, Call: func(s *backendtest.Silent, ctx context.Context) error {

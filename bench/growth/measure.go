@@ -211,9 +211,10 @@ const deleteTogether = 100
 
 func (s *subject) deleteUpTo(ctx context.Context, end int) error {
 	for ; s.oldest < end; s.oldest = min(s.oldest+deleteTogether, end) {
-		g := s.events.Group()
+		g := s.events.Store().Group()
+		in := s.events.In(g)
 		for i := s.oldest; i < min(s.oldest+deleteTogether, end); i++ {
-			g.Delete(repo.Key{room, int64(i)})
+			in.Delete(repo.Key{room, int64(i)})
 		}
 		if err := g.Commit(ctx); err != nil {
 			return err

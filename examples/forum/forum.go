@@ -49,9 +49,10 @@ func open(ctx context.Context, store *repo.Store) (*forum, error) {
 // vote counts the vote of a user on a thread, once. The vote comes first in the group: nobody else
 // writes it, so that it can always be said whether the group was done.
 func (f *forum) vote(ctx context.Context, thread, user string) error {
-	g := f.entries.Group()
-	g.Insert(&entry{Thread: thread, ID: "vote:" + user, Made: time.Now()})
-	g.Patch(repo.Key{thread, threadID}, repo.Add("votes", 1))
+	g := f.entries.Store().Group()
+	in := f.entries.In(g)
+	in.Insert(&entry{Thread: thread, ID: "vote:" + user, Made: time.Now()})
+	in.Patch(repo.Key{thread, threadID}, repo.Add("votes", 1))
 	return settled(ctx, f.entries, g.Commit(ctx))
 }
 
@@ -103,9 +104,10 @@ func (f *forum) notify(ctx context.Context, n notice) error {
 
 // addNotice adds a notice if there is room: the function sees the count as it is in the same commit.
 func (f *forum) addNotice(ctx context.Context, n notice) error {
-	g := f.notices.Group()
-	g.Insert(&n)
-	g.Update(repo.Key{n.User, countID}, func(all *notice) error {
+	g := f.notices.Store().Group()
+	in := f.notices.In(g)
+	in.Insert(&n)
+	in.Update(repo.Key{n.User, countID}, func(all *notice) error {
 		if all.Count >= mostNotices {
 			return errNoRoom
 		}
@@ -131,9 +133,10 @@ func (f *forum) replaceOldest(ctx context.Context, n notice) error {
 		if err != nil {
 			return err
 		}
-		g := f.notices.Group()
-		g.Insert(&n)
-		g.Delete(repo.Key{oldest.User, oldest.ID}, repo.IfExists())
+		g := f.notices.Store().Group()
+		in := f.notices.In(g)
+		in.Insert(&n)
+		in.Delete(repo.Key{oldest.User, oldest.ID}, repo.IfExists())
 		return g.Commit(ctx)
 	}
 	return repo.ErrNotFound

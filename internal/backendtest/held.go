@@ -32,9 +32,10 @@ func Held(t *testing.T, s driver.Store) {
 		t.Fatal(err)
 	}
 	group := func(n int, text string) error {
-		g := items.Group()
+		g := items.Store().Group()
+		in := items.In(g)
 		for i := range n {
-			g.Put(&item{"box", int64(i), fmt.Sprint(text, i)})
+			in.Put(&item{"box", int64(i), fmt.Sprint(text, i)})
 		}
 		return g.Commit(t.Context())
 	}

@@ -276,11 +276,12 @@ func (s *Sent) writes(remarks *repo.Repo[remark]) []use {
 			return err
 		}},
 		{"group", repo.Query{}, -1, func(ctx context.Context) error {
-			g := remarks.Group()
+			g := remarks.Store().Group()
+			in := remarks.In(g)
 			for range 5 {
-				g.Insert(fresh())
+				in.Insert(fresh())
 			}
-			g.Delete(repo.Key{"w", -1})
+			in.Delete(repo.Key{"w", -1})
 			return g.Commit(ctx)
 		}},
 		{"delete", repo.Query{}, -1, func(ctx context.Context) error {

@@ -272,10 +272,11 @@ func privateWrites(r *repo.Repo[private]) map[string]func(context.Context) error
 	}
 	list["write 5: delete"] = func(ctx context.Context) error { return r.Delete(ctx, repo.Key{Hush + "-ann", Hush + "-id5"}) }
 	list["write 7: group"] = func(ctx context.Context) error {
-		g := r.Group()
-		g.Put(privateOf(0))
-		g.Insert(privateOf(1))
-		g.Delete(repo.Key{Hush + "-ann", Hush + "-id2"})
+		g := r.Store().Group()
+		in := r.In(g)
+		in.Put(privateOf(0))
+		in.Insert(privateOf(1))
+		in.Delete(repo.Key{Hush + "-ann", Hush + "-id2"})
 		return g.Commit(ctx)
 	}
 	list["write 8: insert all"] = func(ctx context.Context) error {
@@ -341,7 +342,13 @@ func mistakes(r *repo.Repo[private]) map[string]func(context.Context) error {
 			_, err := r.Update(ctx, repo.Key{Hush + "-ann", Hush + "-id1"}, func(p *private) error { p.ID += "y"; return nil })
 			return err
 		},
-		"x: group twice": func(ctx context.Context) error { g := r.Group(); g.Put(taken); g.Put(taken); return g.Commit(ctx) },
+		"x: group twice": func(ctx context.Context) error {
+			g := r.Store().Group()
+			in := r.In(g)
+			in.Put(taken)
+			in.Put(taken)
+			return g.Commit(ctx)
+		},
 	}
 }
 

@@ -83,10 +83,11 @@ func paths() []path {
 			return []state{stateOf(first(h), second(h)), stateOf(other(h), third(h))}
 		}, func(ctx context.Context, r *repo.Repo[member], h string) error {
 			a, c := other(h), third(h)
-			g := r.Group()
-			g.Put(&a)
-			g.Insert(&c)
-			g.Delete(repo.Key{h, "b"})
+			g := r.Store().Group()
+			in := r.In(g)
+			in.Put(&a)
+			in.Insert(&c)
+			in.Delete(repo.Key{h, "b"})
 			return g.Commit(ctx)
 		}},
 		{bulk, func(h string) []state {

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
-	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/store"
@@ -15,7 +14,8 @@ import (
 // A Builder gathers the ops of a commit. Its slices are reused.
 type Builder struct {
 	store   *store.Handle
-	Changes []*Change // that were added, by number
+	Changes []*Change        // that were added, by number
+	layouts []*layout.Layout // theirs
 	Ops     []driver.Op
 	edits   []driver.Edit // of ops that patch instead of writing a record whole
 	Owner   []int         // by op: the change it belongs to
@@ -49,16 +49,17 @@ func (b *Builder) Release() {
 	clear(b.after[:cap(b.after)])
 	b.Puts, b.Drops, b.values, b.Token, b.store = nil, nil, nil, driver.Token{}, nil
 	clear(b.Changes)
-	b.Changes = b.Changes[:0]
+	clear(b.layouts)
+	b.Changes, b.layouts = b.Changes[:0], b.layouts[:0]
 	builders.Put(b)
 }
 
 // Add appends the ops of a change, the record's own first.
 func (b *Builder) Add(c *layout.Layout, i int, ch *Change) error {
 	for len(b.Changes) <= i {
-		b.Changes = append(b.Changes, nil)
+		b.Changes, b.layouts = append(b.Changes, nil), append(b.layouts, nil)
 	}
-	b.Changes[i] = ch
+	b.Changes[i], b.layouts[i] = ch, c
 	from, wanted := len(b.Puts), len(b.values)
 	if c.Loose && ch.Known {
 		ch.tokens = make([][]driver.Token, len(c.Indexes))
@@ -103,9 +104,19 @@ func (b *Builder) Op() *driver.Op {
 	return &b.Ops[len(b.Ops)-1]
 }
 
-// setRecordOp makes op, which is zero, the one on the record itself.
-func (b *Builder) setRecordOp(c *layout.Layout, op *driver.Op, ch *Change) {
-	op.Table, op.Row.Key = c.Records, ch.Key
+// Check appends the op that sees whether the record of a change is as it is expected, without writing
+// it. What is known of it must not have changed: so a record that expired, or was deleted and has left
+// a row, counts as one that is not there as long as the row is the one that was read.
+func (b *Builder) Check(c *layout.Layout, i int, ch *Change) {
+	op := b.Op()
+	op.Do, op.Table, op.Row.Key = driver.Check, c.Records, ch.Key
+	setCondition(op, ch)
+	op.Row.Ring = nil
+	b.Owner = append(b.Owner, i)
+}
+
+// setCondition gives op, on a record, the condition of a change.
+func setCondition(op *driver.Op, ch *Change) {
 	switch {
 	case ch.Known && ch.Old.Row:
 		op.If, op.Rev, op.Row.Ring, op.Row.Hint = driver.AtRev, ch.Old.Rev, ch.Old.Ring, ch.Old.Hint
@@ -114,6 +125,12 @@ func (b *Builder) setRecordOp(c *layout.Layout, op *driver.Op, ch *Change) {
 	default:
 		op.If, op.Rev = ch.Cond, ch.Rev
 	}
+}
+
+// setRecordOp makes op, which is zero, the one on the record itself.
+func (b *Builder) setRecordOp(c *layout.Layout, op *driver.Op, ch *Change) {
+	op.Table, op.Row.Key = c.Records, ch.Key
+	setCondition(op, ch)
 	switch {
 	case ch.Edits != nil:
 		op.Do, op.Edits = driver.Patch, ch.Edits
@@ -195,7 +212,7 @@ func (b *Builder) put(x *layout.Index, ch *Change, e *driver.Key, there bool) {
 
 // Merge joins ops of several changes on one key, which a commit may name once:
 // a row or claim that one record gives up and another one takes.
-func (b *Builder) Merge(c *layout.Layout) error {
+func (b *Builder) Merge() error {
 	if len(b.Ops) == 0 || b.Owner[len(b.Owner)-1] == b.Owner[0] {
 		return nil // one change names each key once
 	}
@@ -215,8 +232,7 @@ func (b *Builder) Merge(c *layout.Layout) error {
 			b.Ops[kept], b.Owner[kept] = *op, b.Owner[i]
 			kept++
 		case op.Do == driver.Put && b.Ops[at].Do == driver.Put:
-			ch := b.Changes[b.Owner[i]]
-			return failure.OfKey(ch.Key, Taken(c, c.IndexOf(op.Table), b.Changes[b.Owner[at]].Key, ch))
+			return b.shared(b.layouts[b.Owner[i]].IndexOf(op.Table), b.Owner[at], b.Owner[i])
 		default:
 			if op.Do == driver.Put {
 				b.Owner[at] = b.Owner[i]
@@ -264,7 +280,7 @@ type nativeValue struct {
 
 // SharedValue returns the error for a value of a unique native index that two records
 // of a group want.
-func (b *Builder) SharedValue(c *layout.Layout) error {
+func (b *Builder) SharedValue() error {
 	if len(b.values) < 2 {
 		return nil
 	}
@@ -273,8 +289,7 @@ func (b *Builder) SharedValue(c *layout.Layout) error {
 		owner := v.owner
 		v.owner = 0
 		if o, dup := first[v]; dup && o != owner {
-			ch := b.Changes[owner]
-			return failure.OfKey(ch.Key, Taken(c, v.x, b.Changes[o].Key, ch))
+			return b.shared(v.x, o, owner)
 		}
 		first[v] = owner
 	}

@@ -28,9 +28,15 @@ func (e *IndexTaken) Error() string { return e.Text + ": " + driver.ErrExists.Er
 
 func (e *IndexTaken) Unwrap() error { return driver.ErrExists }
 
+// shared returns the error for a value that two changes want, of which the first one has it.
+func (b *Builder) shared(x *layout.Index, first, second int) error {
+	c, ch := b.layouts[second], b.Changes[second]
+	return failure.OfRecord(c.Name, ch.Key, Taken(c, x, b.Changes[first].Key, ch))
+}
+
 // SharedClaim returns the error for a unique value that two records of a group want.
 // Their claims would have the same token, so that each would pass for the other's.
-func (b *Builder) SharedClaim(c *layout.Layout) error {
+func (b *Builder) SharedClaim() error {
 	if len(b.Changes) == 1 {
 		return nil // one record names each value once
 	}
@@ -46,8 +52,7 @@ func (b *Builder) SharedClaim(c *layout.Layout) error {
 		}
 		v := value{p.X, p.Row.Key}
 		if j, ok := first[v]; ok {
-			ch := b.Changes[p.Owner]
-			return failure.OfKey(ch.Key, Taken(c, p.X, b.Changes[b.Puts[j].Owner].Key, ch))
+			return b.shared(p.X, b.Puts[j].Owner, p.Owner)
 		}
 		first[v] = i
 	}

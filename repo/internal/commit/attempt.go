@@ -19,7 +19,7 @@ type attempt struct {
 // refused for a unique value that another one of the group was to give up; and where others
 // will have written meanwhile: after waiting for them, and after some attempts, whose pauses are long.
 // Of a group all is read then: a refusal tells of one record, and there may be many tombstones.
-func (c *Writer) retry(ctx context.Context, k *store.Call, writes []Write, refused *Write, a attempt) (time.Time, error) {
+func retry(ctx context.Context, k *store.Call, writes []Write, refused *Write, a attempt) (time.Time, error) {
 	took := time.Duration(0)
 	if !a.sent.IsZero() {
 		took = time.Since(a.sent)
@@ -28,17 +28,17 @@ func (c *Writer) retry(ctx context.Context, k *store.Call, writes []Write, refus
 		if err := store.PauseLike(ctx, a.number, took); err != nil {
 			return a.sent, err
 		}
-		if a.number < 2 && (len(writes) == 1 || refused.refused == c.Records) {
+		if a.number < 2 && (len(writes) == 1 || refused.refused == refused.By.Records) {
 			return a.sent, nil
 		}
 	}
 	all := len(writes) > 1
 	for i := range writes {
 		w := &writes[i]
-		w.Known = w.Known && c.blind(w) && !all
+		w.Known = w.Known && w.By.blind(w) && !all
 	}
-	now := c.Clock()
-	return now, c.ReadOld(ctx, k, writes, all)
+	now := writes[0].By.Clock()
+	return now, ReadOld(ctx, k, writes, all)
 }
 
 // blind reports whether w can be sent without knowing what is there.
@@ -46,6 +46,8 @@ func (c *Writer) blind(w *Write) bool {
 	switch {
 	case w.Verb == DoInsert:
 		return !c.Loose // a refusal brings what is there; the base of loose rows must be known
+	case w.Verb == DoCheck:
+		return w.Absent || !c.MayExpire() && (w.Expect.IsZero() || c.Records.Ring == 0)
 	case w.Verb == DoUpdate, c.setsStray(w):
 		return false
 	case w.Verb == doPatch:

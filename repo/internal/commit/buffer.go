@@ -26,7 +26,7 @@ func (b *writeBuffer) OfKey(c *Writer, verb Verb, key []any) (*Write, error) {
 	dk, vals, err := c.KeyIn(b.parts, key)
 	if err == nil {
 		b.parts = vals
-		w.Verb, w.Key, w.KeyVals = verb, dk, vals
+		w.By, w.Verb, w.Key, w.KeyVals = c, verb, dk, vals
 	}
 	return w, err
 }

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -15,119 +16,141 @@ import (
 
 // Run does all writes in one commit, or none, and returns the version that the
 // records have from then on. A refusal that an expected version does not explain
-// is tried again against what is there now.
-func (c *Writer) Run(ctx context.Context, k *store.Call, writes []Write) (driver.Token, error) {
+// is tried again against what is there now. A single write is a group of one.
+func Run(ctx context.Context, k *store.Call, writes []Write) (driver.Token, error) {
 	if ctx == nil {
 		return driver.Token{}, failure.ErrNoContext
 	}
-	turn := &writes[0].turn
-	turn.Queues = &c.Shared.Queues
+	turn, alone := &writes[0].turn, len(writes) == 1
+	turn.Queues = &writes[0].By.Shared.Queues
 	defer turn.End()
-	if len(writes) == 1 && turn.Busy(writes[0].Key) {
+	if alone && turn.Busy(writes[0].Key) {
 		if _, err := turn.Wait(ctx, writes[0].Key, false); err != nil {
-			return driver.Token{}, failure.OfKey(writes[0].Key, err)
+			return driver.Token{}, writes[0].failed(err)
 		}
 	}
-	since := c.Clock()
-	if err := c.ReadOld(ctx, k, writes, false); err != nil {
+	since := writes[0].By.Clock()
+	if err := ReadOld(ctx, k, writes, false); err != nil {
 		return driver.Token{}, err
 	}
 	for a := (attempt{}); ; a.number++ {
-		for i := range writes {
-			if err := c.prepare(&writes[i]); err != nil {
-				if gone := c.Holds(ctx); gone != nil && !errors.Is(gone, driver.ErrTimeout) {
-					return driver.Token{}, gone // err rests on what was read
-				}
-				return driver.Token{}, c.keysFirst(ctx, k, writes[:i+1], failure.OfKey(writes[i].Key, err))
-			}
+		if err := prepare(ctx, k, writes); err != nil {
+			return driver.Token{}, err
 		}
 		token := driver.NewToken()
-		a.sent = c.Clock()
-		at, refusal, err := c.try(ctx, k, token, writes, since)
+		a.sent = writes[0].By.Clock()
+		at, refusal, err := try(ctx, k, token, writes, since)
 		if err != nil || refusal == nil {
 			return token, err
 		}
+		w := &writes[at]
 		if a.number >= limit.MaxAttempts {
-			return driver.Token{}, failure.OfKey(writes[at].Key, failure.Contention("gave up after %d attempts, other writers were faster each time%s", a.number, failure.Because(refusal.Why)))
+			return driver.Token{}, w.failed(failure.Contention("gave up after %d attempts, other writers were faster each time%s", a.number, failure.Because(refusal.Why)))
 		}
-		if err := c.refused(ctx, k, &writes[at], refusal); err != nil {
-			return driver.Token{}, failure.OfKey(writes[at].Key, err)
+		if err := w.By.refused(ctx, k, w, refusal); err != nil {
+			return driver.Token{}, w.failed(err)
 		}
-		if len(writes) == 1 { // groups have no turn: each record of theirs would have a queue of its own
-			a.waited, err = turn.Wait(ctx, writes[0].Key, true)
+		if alone { // groups have no turn: each record of theirs would have a queue of its own
+			a.waited, err = turn.Wait(ctx, w.Key, true)
 		}
 		if err == nil {
-			since, err = c.retry(ctx, k, writes, &writes[at], a)
+			since, err = retry(ctx, k, writes, w, a)
 		}
 		if err != nil {
-			return driver.Token{}, failure.OfKeyOnce(writes[at].Key, err)
+			return driver.Token{}, w.failedOnce(err)
 		}
 	}
 }
 
 // prepare checks the caller's expectations against what is known to be there
-// and completes the change.
-func (c *Writer) prepare(w *Write) error {
-	if w.Known {
-		if err := w.expected(); err != nil {
-			return err
+// and completes the changes.
+func prepare(ctx context.Context, k *store.Call, writes []Write) error {
+	for i := range writes {
+		w := &writes[i]
+		err := w.prepare()
+		if err == nil {
+			continue
 		}
-		switch {
-		case w.Derive != nil:
-			return w.Derive(w)
-		case w.keep:
-			w.Whole = true
-			return c.keep(w)
+		if gone := w.By.Holds(ctx); gone != nil && !errors.Is(gone, driver.ErrTimeout) {
+			return w.failed(gone) // err rests on what was read
 		}
+		return keysFirst(ctx, k, writes[:i], w.failed(err))
+	}
+	return nil
+}
+
+func (w *Write) prepare() error {
+	if !w.Known {
+		w.Cond, w.Rev = blindCond(w)
 		return nil
 	}
-	w.Cond, w.Rev = blindCond(w)
+	if err := w.expected(); err != nil {
+		return err
+	}
+	switch {
+	case w.Derive != nil:
+		return w.Derive(w)
+	case w.keep:
+		w.Whole = true
+		return w.By.keep(w)
+	}
 	return nil
 }
 
 // try sends one commit for all writes. A refusal comes with the index of the
 // write that was refused.
 // Since is from before what is known to be there was read.
-func (c *Writer) try(ctx context.Context, k *store.Call, token driver.Token, writes []Write, since time.Time) (int, *driver.Refusal, error) {
-	b := change.NewBuilder(c.Store)
+func try(ctx context.Context, k *store.Call, token driver.Token, writes []Write, since time.Time) (int, *driver.Refusal, error) {
+	if len(writes) == 1 && writes[0].isGone() {
+		return 0, nil, nil
+	}
+	b := change.NewBuilder(writes[0].By.Store)
 	defer b.Release()
 	b.Token = token
 	for i := range writes {
 		w := &writes[i]
-		if w.isGone() {
-			continue
-		}
-		if err := b.Add(c.Layout, i, &w.Change); err != nil {
-			return i, nil, failure.OfKey(w.Key, err)
+		if w.changes() {
+			if err := b.Add(w.By.Layout, i, &w.Change); err != nil {
+				return i, nil, w.failed(err)
+			}
 		}
 	}
-	if len(b.Ops) == 0 && len(writes) < 2 {
-		return 0, nil, nil
-	}
-	err := b.SharedValue(c.Layout)
+	err := b.SharedValue()
 	if err == nil {
-		err = b.Merge(c.Layout)
+		err = b.Merge()
 	}
 	if err != nil {
-		return 0, nil, c.keysFirst(ctx, k, writes, err)
+		return 0, nil, keysFirst(ctx, k, writes, err)
 	}
-	addGone(b, c.Layout, writes)
-	if err := c.fits(writes, b.Ops); err != nil {
+	addChecks(b, writes)
+	if err := fits(writes, b.Ops); err != nil {
 		return 0, nil, err
 	}
-	if err := c.tellFirst(ctx, k, writes); err != nil {
+	if err := tellFirst(ctx, k, writes); err != nil {
 		return 0, nil, err
 	}
-	if err := c.Enter(ctx, k); err != nil {
+	var few [4]*Writer
+	all := writersOf(few[:0], writes)
+	if err := enter(ctx, k, all); err != nil {
 		return 0, nil, err
 	}
-	defer c.Leave(k)
-	if err := c.addsStray(writes); err != nil {
+	defer leave(k, all)
+	if err := addsStray(writes); err != nil {
 		return 0, nil, err
 	}
-	refusal, err := c.CommitAll(ctx, k, b, writes, since)
+	return commitAll(ctx, k, b, writes, since)
+}
+
+// commitAll sends what b has for some writes, and blames a refusal on one of them.
+func commitAll(ctx context.Context, k *store.Call, b *change.Builder, writes []Write, since time.Time) (int, *driver.Refusal, error) {
+	first := &writes[b.Owner[0]]
+	send := first.By.CommitAll
+	if !first.changes() {
+		send = first.By.askAll
+	}
+	refusal, err := send(ctx, k, b, writes, since)
 	if err != nil {
-		return 0, nil, failure.OfKeyOnce(writes[b.Owner[0]].Key, err)
+		return 0, nil, first.failedOnce(err)
 	}
 	if refusal == nil {
 		return 0, nil, nil
@@ -135,12 +158,17 @@ func (c *Writer) try(ctx context.Context, k *store.Call, token driver.Token, wri
 	if err := checkRefusal(b, refusal); err != nil {
 		return 0, nil, err
 	}
-	w := b.Owner[refusal.Op]
-	c.blame(&writes[w], &b.Ops[refusal.Op], refusal, len(writes) == 1)
-	if writes[w].refused != c.Records {
-		return w, refusal, c.keysFirst(ctx, k, writes, nil)
+	at := b.Owner[refusal.Op]
+	w := &writes[at]
+	w.By.blame(w, &b.Ops[refusal.Op], refusal, len(writes) == 1)
+	switch {
+	case len(writes) == 1:
+	case w.refused != w.By.Records:
+		return at, refusal, keysFirst(ctx, k, writes, nil)
+	case slices.ContainsFunc(writes[:at], func(w Write) bool { return w.Verb == DoCheck && !w.Known }): // whose op comes later
+		return at, refusal, keysFirst(ctx, k, writes[:at], nil)
 	}
-	return w, refusal, nil
+	return at, refusal, nil
 }
 
 // CommitAll puts what is loose, commits, and leaves the dropping of what nobody needs

@@ -1,19 +1,24 @@
 package commit
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/change"
+	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/record"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // fits refuses a commit of several records that is so large that others would wait for the store.
-func (c *Writer) fits(writes []Write, ops []driver.Op) error {
-	f := &c.Store.Facts
+func fits(writes []Write, ops []driver.Op) error {
+	f := &writes[0].By.Store.Facts
 	if len(writes) < 2 {
 		return nil
 	}
@@ -41,14 +46,65 @@ func TooManyRows(f *driver.Facts, records, rows int) error {
 		records, rows, f.Name, f.MaxOps, driver.ErrTooLarge)
 }
 
-// addGone sees to it that what is not there, and is to be deleted together with
-// other changes, still is not there when these are done.
-func addGone(b *change.Builder, c *layout.Layout, writes []Write) {
+// addChecks appends the ops that only look: of checks, and of what is not there and is to be
+// deleted together with other changes, so that it still is not there when these are done. They
+// come last: what became of a commit its first record tells, and it tells of writes.
+func addChecks(b *change.Builder, writes []Write) {
 	for i := range writes {
-		if writes[i].isGone() {
-			*b.Op() = driver.Op{Do: driver.Check, If: driver.Absent, Table: c.Records, Row: driver.Row{Key: writes[i].Key}}
-			b.Owner = append(b.Owner, i)
+		if w := &writes[i]; !w.changes() {
+			b.Check(w.By.Layout, i, &w.Change)
 		}
+	}
+}
+
+// askAll is CommitAll of a group that writes nothing. Where no answer comes it asks again, which does no harm.
+func (c *Writer) askAll(ctx context.Context, k *store.Call, b *change.Builder, _ []Write, _ time.Time) (*driver.Refusal, error) {
+	for attempt := 1; ; attempt++ {
+		refusal, err := c.Store.Commit(ctx, k, b.Token, b.Ops)
+		if !errors.Is(err, driver.ErrUnknownOutcome) {
+			return refusal, err
+		}
+		if attempt > 3 || store.Pause(ctx, attempt) != nil {
+			return nil, failure.GivenUp(ctx, "checks of records", err)
+		}
+	}
+}
+
+// changes reports whether w writes its record.
+func (w *Write) changes() bool { return w.Verb != DoCheck && !w.isGone() }
+
+// writersOf appends the writers of some writes, each once, in the order of their collections.
+// Groups go by it, so that no two of them wait for each other.
+func writersOf(dst []*Writer, writes []Write) []*Writer {
+	for i := range writes {
+		c := writes[i].By
+		if len(dst) > 0 && i > 0 && c == writes[i-1].By {
+			continue
+		}
+		at, there := slices.BinarySearchFunc(dst, c.Name, func(o *Writer, name string) int { return strings.Compare(o.Name, name) })
+		if !there {
+			dst = slices.Insert(dst, at, c)
+		}
+	}
+	return dst
+}
+
+// enter enters the gates of all collections of a group.
+func enter(ctx context.Context, k *store.Call, all []*Writer) error {
+	for i, c := range all {
+		if err := c.Enter(ctx, k); err != nil {
+			if leave(k, all[:i]); len(all) > 1 {
+				err = fmt.Errorf("collection %s: %w", c.Name, err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func leave(k *store.Call, all []*Writer) {
+	for _, c := range all {
+		c.Leave(k)
 	}
 }
 

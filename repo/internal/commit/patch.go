@@ -169,7 +169,7 @@ func (c *Writer) PatchOf(w *Write, key []any, edits []Edit) error {
 	if err != nil {
 		return err
 	}
-	w.Verb, w.asked, w.Change = doPatch, list, change.Change{Key: dk, KeyVals: vals, Edits: list}
+	w.By, w.Verb, w.asked, w.Change = c, doPatch, list, change.Change{Key: dk, KeyVals: vals, Edits: list}
 	var expires int64
 	if expires, w.Renew = expiryIn(edits); w.Renew && !c.Expires && !c.MayExpire() {
 		return failure.Invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")

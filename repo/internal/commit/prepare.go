@@ -20,12 +20,13 @@ func (c *Writer) WriteOf(verb Verb, rec reflect.Value) (Write, error) {
 // WriteOfKey returns a write of a verb on the record under a key.
 func (c *Writer) WriteOfKey(verb Verb, key []any) (Write, error) {
 	dk, vals, err := c.KeyIn(nil, key)
-	return Write{Verb: verb, Change: change.Change{Key: dk, KeyVals: vals}}, err
+	return Write{By: c, Verb: verb, Change: change.Change{Key: dk, KeyVals: vals}}, err
 }
 
 // PrepareWrite makes w, which is zero, the write that makes rec the record under
 // its key; next is where its values go.
 func (c *Writer) PrepareWrite(w *Write, next *record.Record, verb Verb, rec reflect.Value) error {
+	w.By = c
 	err := c.encode(next, rec)
 	if err != nil {
 		return err

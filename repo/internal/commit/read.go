@@ -6,19 +6,48 @@ import (
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/change"
-	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/record"
 	"github.com/polystore/polystore/repo/internal/scan"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// ReadOld reads what is there for the writes that need it, or for all of which it is not known.
-func (c *Writer) ReadOld(ctx context.Context, k *store.Call, writes []Write, all bool) error {
-	count, at := 0, -1
-	whole := false
+// ReadOld reads what is there for the writes that need it, or for all of which it is not known,
+// from all their collections at once.
+func ReadOld(ctx context.Context, k *store.Call, writes []Write, all bool) error {
+	some := false
 	for i := range writes {
 		w := &writes[i]
-		if w.unread = !w.Known && (all || !c.blind(w)); w.unread {
+		w.unread = !w.Known && (all || !w.By.blind(w))
+		some = some || w.unread
+	}
+	if !some {
+		return nil
+	}
+	var few [4]*Writer
+	of := writersOf(few[:0], writes)
+	if len(of) == 1 {
+		return of[0].readOld(ctx, k, writes)
+	}
+	list := slices.Clone(of)
+	errs := make([]error, len(list))
+	k.AtOnce(len(list), func(i int, k *store.Call) { errs[i] = list[i].readOld(ctx, k, writes) })
+	return firstOf(errs)
+}
+
+// firstOf returns the first error of some.
+func firstOf(errs []error) error {
+	at := slices.IndexFunc(errs, func(err error) bool { return err != nil })
+	if at < 0 {
+		return nil
+	}
+	return errs[at]
+}
+
+// readOld is ReadOld of one collection.
+func (c *Writer) readOld(ctx context.Context, k *store.Call, writes []Write) error {
+	count, at, whole := 0, -1, false
+	for i := range writes {
+		if w := &writes[i]; w.unread && w.By == c {
 			count, at = count+1, i
 			whole = whole || w.Verb == DoUpdate || w.keep || c.setsStray(w) || w.Verb == doPatch && len(writes) > 1
 		}
@@ -29,7 +58,7 @@ func (c *Writer) ReadOld(ctx context.Context, k *store.Call, writes []Write, all
 	b := scan.NewReadBuffer(count)
 	defer b.Release()
 	for i := range writes {
-		if w := &writes[i]; w.unread {
+		if w := &writes[i]; w.unread && w.By == c {
 			b.Keys = append(b.Keys, w.Key)
 		}
 	}
@@ -41,14 +70,13 @@ func (c *Writer) ReadOld(ctx context.Context, k *store.Call, writes []Write, all
 		mask = c.patchMask(&writes[at])
 	}
 	if err := c.Store.Get(ctx, k, c.Records, b.Keys, mask, b.Rows); err != nil {
-		return failure.OfKey(writes[at].Key, err)
+		return writes[at].failed(err)
 	}
 	n := 0
 	for i := range writes {
-		w := &writes[i]
-		if w.unread {
+		if w := &writes[i]; w.unread && w.By == c {
 			if err := w.learn(c, k, &b.Rows[n], mask); err != nil {
-				return failure.OfKey(w.Key, err)
+				return w.failed(err)
 			}
 			n++
 		}

@@ -31,11 +31,11 @@ func (c *Writer) reclaimRow(ctx context.Context, k *store.Call, row *driver.Row,
 	if err != nil {
 		return false, err
 	}
-	w := Write{Verb: DoDelete, Change: change.Change{Key: row.Key, KeyVals: vals}}
+	w := Write{By: c, Verb: DoDelete, Change: change.Change{Key: row.Key, KeyVals: vals}}
 	if err := w.learn(c, k, row, nil); err != nil || !w.Old.Row || w.Old.Live || row.Dead {
 		return false, err // gone, or renewed
 	}
-	_, refusal, err := c.try(ctx, k, driver.NewToken(), []Write{w}, since)
+	_, refusal, err := try(ctx, k, driver.NewToken(), []Write{w}, since)
 	if errors.Is(err, driver.ErrUnknownOutcome) {
 		err = failure.GivenUp(ctx, "an expired record", err) // its outcome is not that of the write which it is in the way of
 	}

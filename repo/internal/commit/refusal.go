@@ -52,26 +52,26 @@ func (c *Writer) refusedStranger(ctx context.Context, k *store.Call, refusal *dr
 	return &change.IndexTaken{Index: name, Text: fmt.Sprintf("a value of the unique index %s, which the schema lacks, is taken by %s", name, c.PrintText(owner))}
 }
 
-// keysFirst returns err, which is about the last of some writes, or about a unique value,
-// unless a record that was to be inserted, and was not looked for, is there: then it returns
-// that. So keys are told of in their order, and before values, as where keys are read before.
-func (c *Writer) keysFirst(ctx context.Context, k *store.Call, writes []Write, err error) error {
-	var keys []driver.Key
+// keysFirst returns err, which is about a write after some, or about a unique value, unless
+// one of these writes, which was not read, cannot be done because of what is under its key: then it
+// returns that. So keys are told of in their order, and before values, as where keys are read before.
+func keysFirst(ctx context.Context, k *store.Call, writes []Write, err error) error {
+	var unread []Write
 	for i := range writes {
-		if w := &writes[i]; w.Verb == DoInsert && !w.Known && len(writes) > 1 {
-			keys = append(keys, w.Key)
+		if w := &writes[i]; !w.Known {
+			unread = append(unread, Write{By: w.By, Verb: w.Verb, Absent: w.Absent, Expect: w.Expect, Exists: w.Exists,
+				Change: change.Change{Key: w.Key, KeyVals: w.KeyVals}})
 		}
 	}
-	if len(keys) == 0 {
+	if len(unread) == 0 {
 		return err
 	}
-	rows := make([]driver.Row, len(keys))
-	if unread := c.Store.Get(ctx, k, c.Records, keys, []int{}, rows); unread != nil {
-		return cmp.Or(err, unread)
+	if failed := ReadOld(ctx, k, unread, true); failed != nil {
+		return cmp.Or(err, failed)
 	}
-	for i := range rows {
-		if c.IsLive(k, &rows[i]) {
-			return failure.OfKey(keys[i], driver.ErrExists)
+	for i := range unread {
+		if wrong := unread[i].expected(); wrong != nil {
+			return unread[i].failed(wrong)
 		}
 	}
 	return err

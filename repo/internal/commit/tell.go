@@ -7,7 +7,6 @@ import (
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/catalog"
-	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
@@ -28,35 +27,30 @@ func (c *Writer) leavesOut(w *Write, name string) bool {
 }
 
 // maySkip sees to it that records may lack fields before one is written that does.
-func (c *Writer) maySkip(ctx context.Context, k *store.Call, writes []Write) error {
+func (c *Writer) maySkip(ctx context.Context, k *store.Call, w *Write) error {
 	owed := c.Owes()
 	if len(owed) == 0 {
 		return nil
 	}
-	for i := range writes {
-		var names []string
-		for _, name := range owed {
-			if c.leavesOut(&writes[i], name) {
-				names = append(names, name)
-			}
-		}
-		if len(names) == 0 {
-			continue
-		}
-		if err := c.Announce(ctx, k, func(e *catalog.Entry) (bool, error) { return c.LetLack(ctx, k, e, names) }); err != nil {
-			return failure.OfKey(writes[i].Key, err)
+	var names []string
+	for _, name := range owed {
+		if c.leavesOut(w, name) {
+			names = append(names, name)
 		}
 	}
-	return nil
+	if len(names) == 0 {
+		return nil
+	}
+	return c.Announce(ctx, k, func(e *catalog.Entry) (bool, error) { return c.LetLack(ctx, k, e, names) })
 }
 
 // addsStray returns an error if a write adds a field where an index would miss it.
-func (c *Writer) addsStray(writes []Write) error {
+func addsStray(writes []Write) error {
 	for i := range writes {
 		w := &writes[i]
-		for _, name := range *c.Strays.Load() {
+		for _, name := range *w.By.Strays.Load() {
 			if w.sets(name) && !(w.Known && w.Old.Has(name)) {
-				return failure.OfKey(w.Key, fmt.Errorf("field %s is in an index of another program, which the store keeps and which has declared fields only; declare it in the record type: %w", name, driver.ErrSchema))
+				return w.failed(fmt.Errorf("field %s is in an index of another program, which the store keeps and which has declared fields only; declare it in the record type: %w", name, driver.ErrSchema))
 			}
 		}
 	}
@@ -79,26 +73,24 @@ func (w *Write) sets(name string) bool {
 }
 
 // mayLetExpire sees to it that records may expire before one is written that does.
-func (c *Writer) mayLetExpire(ctx context.Context, k *store.Call, writes []Write) error {
-	if c.Shared.Settled.Load() {
+func (c *Writer) mayLetExpire(ctx context.Context, k *store.Call, w *Write) error {
+	if w.Next == nil || w.Next.Expires == 0 || c.Shared.Settled.Load() {
 		return nil
 	}
-	for i := range writes {
-		if next := writes[i].Next; next == nil || next.Expires == 0 {
-			continue
-		}
-		if err := c.StartExpiry(ctx, k); err != nil {
-			return failure.OfKey(writes[i].Key, err)
-		}
-		return nil
-	}
-	return nil
+	return c.StartExpiry(ctx, k)
 }
 
 // tellFirst sees to it that the catalog allows what is written: records that expire, or lack fields.
-func (c *Writer) tellFirst(ctx context.Context, k *store.Call, writes []Write) error {
-	if err := c.mayLetExpire(ctx, k, writes); err != nil {
-		return err
+func tellFirst(ctx context.Context, k *store.Call, writes []Write) error {
+	for i := range writes {
+		w := &writes[i]
+		err := w.By.mayLetExpire(ctx, k, w)
+		if err == nil {
+			err = w.By.maySkip(ctx, k, w)
+		}
+		if err != nil {
+			return w.failed(err)
+		}
 	}
-	return c.maySkip(ctx, k, writes)
+	return nil
 }

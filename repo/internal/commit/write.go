@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -12,7 +13,9 @@ import (
 // A Write is one record to be changed by a caller, and what the caller expects.
 type Write struct {
 	change.Change
+	By      *Writer // of the record's collection
 	Verb    Verb
+	Absent  bool                 // of a check: the record must not be there
 	Expect  driver.Token         // the version that the record must have; zero is any
 	Exists  bool                 // the record must be there, whatever the verb
 	Derive  func(w *Write) error // sets next from old; nil when next is set already
@@ -33,16 +36,35 @@ type Write struct {
 // isGone reports whether w deletes what is not there.
 func (w *Write) isGone() bool { return w.Verb == DoDelete && w.Known && !w.Old.Row }
 
+// isNew reports whether the record of w must not be there.
+func (w *Write) isNew() bool { return w.Verb == DoInsert || w.Absent }
+
+// failed returns err as that of the record of w.
+func (w *Write) failed(err error) error { return failure.OfRecord(w.By.Name, w.Key, err) }
+
+// failedOnce is failed, unless err is the error of a record already.
+func (w *Write) failedOnce(err error) error {
+	if k, ok := errors.AsType[*failure.Keyed](err); ok {
+		if k.In == "" {
+			k.In = w.By.Name
+		}
+		return err
+	}
+	return w.failed(err)
+}
+
 // A Verb says what a write does with what is there.
 type Verb uint8
 
 // expected checks what is there, which is known, against the verb and version.
 func (w *Write) expected() error {
 	switch {
-	case w.Verb == DoInsert && w.Old.Live && w.why != "":
+	case w.isNew() && w.Old.Live && w.why != "":
 		return fmt.Errorf("%s: %w", w.why, driver.ErrExists)
-	case w.Verb == DoInsert && w.Old.Live:
+	case w.isNew() && w.Old.Live:
 		return driver.ErrExists
+	case w.Absent:
+		return nil
 	case w.Old.Live:
 		if !w.Expect.IsZero() && w.Expect != w.Old.Version {
 			return fmt.Errorf("the record has another version than %s%s: %w", w.Expect, failure.Because(w.why), driver.ErrConflict)
@@ -52,7 +74,7 @@ func (w *Write) expected() error {
 		return driver.ErrNotFound
 	case w.Verb == DoDelete && !w.Expect.IsZero():
 		return fmt.Errorf("the record with version %s is not there: %w", w.Expect, driver.ErrConflict)
-	case w.Verb == DoReplace, w.Verb == DoUpdate, w.Verb == doPatch, w.Verb == DoPut && !w.Expect.IsZero():
+	case w.Verb == DoReplace, w.Verb == DoUpdate, w.Verb == doPatch, w.Verb == DoCheck, w.Verb == DoPut && !w.Expect.IsZero():
 		return driver.ErrNotFound
 	}
 	return nil
@@ -61,11 +83,11 @@ func (w *Write) expected() error {
 // blindCond returns the condition of a write that was not preceded by a read.
 func blindCond(w *Write) (driver.Cond, driver.Token) {
 	switch {
-	case w.Verb == DoInsert:
+	case w.isNew():
 		return driver.Absent, driver.Token{}
 	case !w.Expect.IsZero():
 		return driver.AtRev, w.Expect
-	case w.Exists, w.Verb == DoReplace, w.Verb == doPatch:
+	case w.Exists, w.Verb == DoReplace, w.Verb == doPatch, w.Verb == DoCheck:
 		return driver.Present, driver.Token{}
 	}
 	return driver.Any, driver.Token{}
@@ -102,4 +124,5 @@ const (
 	DoUpdate
 	doPatch
 	DoDelete
+	DoCheck // the record is looked at, and not written
 )

@@ -58,6 +58,7 @@ func Invalid(format string, args ...any) error {
 
 // A Keyed error belongs to one record.
 type Keyed struct {
+	In  string // its collection; "" is that of the operation
 	Key driver.Key
 	Err error
 }
@@ -67,7 +68,10 @@ func (e *Keyed) Error() string { return e.Err.Error() }
 func (e *Keyed) Unwrap() error { return e.Err }
 
 // OfKey makes err the error of the record under a key.
-func OfKey(key driver.Key, err error) error { return &Keyed{key, err} }
+func OfKey(key driver.Key, err error) error { return &Keyed{"", key, err} }
+
+// OfRecord is OfKey in an operation on several collections, of which one is named.
+func OfRecord(in string, key driver.Key, err error) error { return &Keyed{in, key, err} }
 
 // OfKeyOnce is OfKey, unless err is the error of a record already.
 func OfKeyOnce(key driver.Key, err error) error {

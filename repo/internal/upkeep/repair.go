@@ -61,8 +61,8 @@ func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, key
 		if err := store.Pause(ctx, attempt); err != nil {
 			return failure.OfKey(key, err)
 		}
-		since, writes := c.Clock(), []commit.Write{{Verb: commit.DoUpdate, Change: change.Change{Key: key, KeyVals: keyVals}}}
-		if err := c.ReadOld(ctx, k, writes, false); err != nil {
+		since, writes := c.Clock(), []commit.Write{{By: c.Writer, Verb: commit.DoUpdate, Change: change.Change{Key: key, KeyVals: keyVals}}}
+		if err := commit.ReadOld(ctx, k, writes, false); err != nil {
 			return err
 		}
 		if !writes[0].Old.Live {

@@ -24,7 +24,7 @@ func (c *Remote) PutAll(ctx context.Context, k *store.Call, b *change.Builder) e
 	if len(b.Puts) == 0 {
 		return nil
 	}
-	if err := b.SharedClaim(c.Layout); err != nil {
+	if err := b.SharedClaim(); err != nil {
 		return err
 	}
 	errs := make([]error, len(b.Puts))
