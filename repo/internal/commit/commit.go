@@ -144,11 +144,13 @@ func try(ctx context.Context, k *store.Call, token driver.Token, writes []Write,
 // commitAll sends what b has for some writes, and blames a refusal on one of them.
 func commitAll(ctx context.Context, k *store.Call, b *change.Builder, writes []Write, since time.Time) (int, *driver.Refusal, error) {
 	first := &writes[b.Owner[0]]
-	send := first.By.CommitAll
-	if !first.changes() {
-		send = first.By.askAll
+	var refusal *driver.Refusal
+	var err error
+	if first.changes() {
+		refusal, err = first.By.CommitAll(ctx, k, b, writes, since)
+	} else {
+		refusal, err = first.By.askAll(ctx, k, b)
 	}
-	refusal, err := send(ctx, k, b, writes, since)
 	if err != nil {
 		return 0, nil, first.failedOnce(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/change"
@@ -58,7 +57,7 @@ func addChecks(b *change.Builder, writes []Write) {
 }
 
 // askAll is CommitAll of a group that writes nothing. Where no answer comes it asks again, which does no harm.
-func (c *Writer) askAll(ctx context.Context, k *store.Call, b *change.Builder, _ []Write, _ time.Time) (*driver.Refusal, error) {
+func (c *Writer) askAll(ctx context.Context, k *store.Call, b *change.Builder) (*driver.Refusal, error) {
 	for attempt := 1; ; attempt++ {
 		refusal, err := c.Store.Commit(ctx, k, b.Token, b.Ops)
 		if !errors.Is(err, driver.ErrUnknownOutcome) {

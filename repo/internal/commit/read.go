@@ -28,7 +28,7 @@ func ReadOld(ctx context.Context, k *store.Call, writes []Write, all bool) error
 	if len(of) == 1 {
 		return of[0].readOld(ctx, k, writes)
 	}
-	list := slices.Clone(of)
+	list := append(make([]*Writer, 0, len(of)), of...) // of stays on the stack
 	errs := make([]error, len(list))
 	k.AtOnce(len(list), func(i int, k *store.Call) { errs[i] = list[i].readOld(ctx, k, writes) })
 	return firstOf(errs)
