@@ -1,0 +1,196 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func groupCollectionRules() []rule {
+	return []rule{
+		{name: "several collections", sentence: "A group of several collections is done whole, or not at all; a store that cannot says so.", check: severalCollections},
+		{name: "across partitions", sentence: "A group goes across partitions if it asks for it and the store can, and then is done whole or not at all.", check: acrossPartitions},
+		{name: "checks in groups", sentence: "A group is done only if a record that it checks is there, is not there, or has a version, and leaves that record as it is.", needs: changesPartition, check: checksInGroups},
+		{name: "checks of expired", sentence: "For a check a record that has expired is not there.", needs: changesPartition, check: checksOfExpired},
+		{name: "checks at once", sentence: "Of two groups at once that each check that what the other one inserts is not there, one at most is done.", needs: changesPartition, check: checksAtOnce},
+		{name: "a condition elsewhere", sentence: "A record of another collection that a group updates bounds it: of what many add at once no more is there.", needs: changesStore, check: conditionElsewhere},
+	}
+}
+
+// postOnShelf returns a post in the partition of the rule's items.
+func (e *env) postOnShelf(id string) post {
+	p := e.post(id, "IT", 1).with(e.name(id))
+	p.Author = e.name("shelf")
+	return p
+}
+
+func (e *env) hasPost(ctx context.Context, p *post) bool {
+	there, err := e.posts(ctx).Exists(ctx, repo.Key{p.Author, p.ID})
+	e.ok("exists", err)
+	return there
+}
+
+func severalCollections(ctx context.Context, e *env) {
+	a, p := e.item("a"), e.postOnShelf("p")
+	g := e.items(ctx).Store().Group()
+	e.items(ctx).In(g).Insert(&a)
+	e.posts(ctx).In(g).Insert(&p)
+	err := g.Commit(ctx)
+	if changesStore(e.facts) != "" {
+		e.is("group of two collections", err, repo.ErrUnsupported)
+		equal(e, "the records", e.shelf(ctx), []string{})
+		return
+	}
+	e.ok("group of two collections", err)
+	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+	equal(e, "the post is there", e.hasPost(ctx, &p), true)
+	equal(e, "the versions", []repo.Version{a.Version, p.Version}, []repo.Version{e.getItem(ctx, "a").Version, a.Version})
+	for i, bad := range []post{e.postOnShelf("p"), e.postOnShelf("q")} {
+		bad.Slug = p.Slug
+		b := e.item(fmt.Sprint("b", i))
+		g := e.items(ctx).Store().Group()
+		e.items(ctx).In(g).Insert(&b)
+		e.items(ctx).In(g).Update(e.itemKey("a"), plusOne)
+		e.posts(ctx).In(g).Insert(&bad)
+		err := g.Commit(ctx)
+		e.is("group whose post cannot be inserted", err, repo.ErrExists)
+		facts, ok := errors.AsType[*repo.Error](err)
+		e.that(ok && facts.Collection == e.id+"_posts", "an error of the collection of posts", "%v", err)
+		equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+	}
+	clean(ctx, e, e.posts(ctx))
+}
+
+func acrossPartitions(ctx context.Context, e *env) {
+	commit := func(ids []string, opts ...repo.GroupOption) error {
+		g := e.items(ctx).Store().Group(opts...)
+		for _, id := range ids {
+			it := e.item(id)
+			it.Shelf = e.name("shelf of " + id)
+			e.items(ctx).In(g).Insert(&it)
+		}
+		return g.Commit(ctx)
+	}
+	there := func(id string) bool {
+		found, err := e.items(ctx).Exists(ctx, repo.Key{e.name("shelf of " + id), id})
+		e.ok("exists", err)
+		return found
+	}
+	without, with := commit([]string{"a", "b"}), commit([]string{"c", "d"}, repo.AcrossPartitions())
+	if changesPartition(e.facts) == "" {
+		e.is("group of two partitions", without, repo.ErrInvalid)
+	}
+	can := changesStore(e.facts) == ""
+	equal(e, "which are there", []bool{there("a"), there("b"), there("c"), there("d")}, []bool{false, false, can, can})
+	if !can {
+		e.is("group across partitions", with, repo.ErrUnsupported)
+		return
+	}
+	e.ok("group across partitions", with)
+	e.is("group of which one record is there", commit([]string{"e", "d"}, repo.AcrossPartitions()), repo.ErrExists)
+	equal(e, "the other one is there", there("e"), false)
+}
+
+func checksInGroups(ctx context.Context, e *env) {
+	a := e.insertItem(ctx, e.item("a"))
+	gone := e.insertItem(ctx, e.item("gone"))
+	e.ok("delete", e.items(ctx).Delete(ctx, e.itemKey("gone")))
+	absent, old := repo.IfAbsent(), repo.IfVersion(gone.Version)
+	for i, tt := range []struct {
+		id   string
+		opts []repo.WriteOption
+		want error
+	}{
+		{"a", nil, nil}, {"a", []repo.WriteOption{repo.IfVersion(a.Version)}, nil}, {"a", []repo.WriteOption{old}, repo.ErrConflict},
+		{"a", []repo.WriteOption{absent}, repo.ErrExists}, {"gone", nil, repo.ErrNotFound}, {"gone", []repo.WriteOption{absent}, nil},
+		{"gone", []repo.WriteOption{old}, repo.ErrNotFound}, {"never", nil, repo.ErrNotFound}, {"never", []repo.WriteOption{absent}, nil},
+	} {
+		for _, first := range []bool{true, false} {
+			b := e.item(fmt.Sprint("b", i, first))
+			g := e.items(ctx).Store().Group()
+			in := e.items(ctx).In(g)
+			if first {
+				in.Check(e.itemKey(tt.id), tt.opts...)
+			}
+			in.Insert(&b)
+			if !first {
+				in.Check(e.itemKey(tt.id), tt.opts...)
+			}
+			err := g.Commit(ctx)
+			if tt.want == nil {
+				e.ok("group with a check of "+tt.id, err)
+			} else {
+				e.is("group with a check of "+tt.id, err, tt.want)
+			}
+			found, err := e.items(ctx).Exists(ctx, e.itemKey(b.ID))
+			e.ok("exists", err)
+			equal(e, "what is inserted with a check of "+tt.id+" is there", found, tt.want == nil)
+		}
+	}
+	equal(e, "the version of what was checked", e.getItem(ctx, "a").Version, a.Version)
+}
+
+func checksOfExpired(ctx context.Context, e *env) {
+	d := e.desk(ctx, false)
+	over := d.login(ctx, "over", time.Second)
+	commit := func(id string, opts ...repo.WriteOption) error {
+		g := d.sessions.Store().Group()
+		in := d.sessions.In(g)
+		in.Check(d.key("over"), opts...)
+		in.Insert(&session{User: over.User, ID: id, State: over.State})
+		return g.Commit(ctx)
+	}
+	e.ok("group that checks what has not expired", commit("a"))
+	e.is("group that checks that it is not there", commit("b", repo.IfAbsent()), repo.ErrExists)
+	d.pass(time.Minute)
+	e.is("group that checks what has expired", commit("c"), repo.ErrNotFound)
+	e.is("group that checks its version", commit("c", repo.IfVersion(over.Version)), repo.ErrNotFound)
+	e.ok("group that checks that it is not there", commit("d", repo.IfAbsent()))
+}
+
+func checksAtOnce(ctx context.Context, e *env) {
+	for n := range 10 {
+		ids := [2]string{fmt.Sprint("x", n), fmt.Sprint("y", n)}
+		e.parallel(2, func(w int) error {
+			for {
+				it := e.item(ids[w])
+				g := e.items(ctx).Store().Group()
+				e.items(ctx).In(g).Check(e.itemKey(ids[1-w]), repo.IfAbsent())
+				e.items(ctx).In(g).Insert(&it)
+				err := g.Commit(ctx)
+				switch {
+				case errors.Is(err, repo.ErrContention):
+				case errors.Is(err, repo.ErrExists):
+					return nil
+				default:
+					return err
+				}
+			}
+		})
+		_, found, err := e.items(ctx).GetMany(ctx, []repo.Key{e.itemKey(ids[0]), e.itemKey(ids[1])})
+		e.ok("get many", err)
+		e.that(found[0] != found[1], "one of two records that exclude each other", "%v", found)
+	}
+}
+
+func conditionElsewhere(ctx context.Context, e *env) {
+	e.addItems(ctx, func(it item) error {
+		p := e.postOnShelf(it.ID)
+		g := e.items(ctx).Store().Group()
+		e.posts(ctx).In(g).Insert(&p)
+		e.items(ctx).In(g).Update(e.itemKey("~"), func(all *item) error {
+			if all.Count >= mostItems {
+				return errNoRoom
+			}
+			return plusOne(all)
+		})
+		return g.Commit(ctx)
+	})
+	n, err := e.posts(ctx).Count(ctx, repo.Where("author", e.name("shelf")))
+	e.ok("count", err)
+	equal(e, "how many are there", n, mostItems)
+	equal(e, "their count", e.getItem(ctx, "~").Count, int64(mostItems))
+}
