@@ -134,6 +134,25 @@ func ExampleStore_Group() {
 	// 2 <nil>
 }
 
+func ExampleWrites_Check() {
+	ctx := context.Background()
+	type Author struct {
+		Name string `repo:"name"`
+	}
+	articles := articles(ctx)
+	authors, err := repo.Open[Author](ctx, articles.Store(), repo.Schema{Collection: "authors", Partition: []string{"name"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	g := articles.Store().Group()
+	authors.In(g).Check(repo.Key{"ann"})
+	articles.In(g).Insert(&Article{Author: "ann", ID: "a3", Slug: "errors-again"})
+	fmt.Println(g.Commit(ctx))
+	// Output:
+	// repo commit authors ann: check, write 0 of the group: not found
+}
+
 func ExampleViewOf() {
 	ctx := context.Background()
 	type Headline struct {
