@@ -88,6 +88,16 @@ func conditionVariants() []variant {
 			proof: bySeeds(), want: `breaks (P1|client).*`,
 		},
 		{
+			name:  "a group does not look at what it checks",
+			edits: []edit{{"internal/commit/group.go", "\t\tif w := &writes[i]; !w.changes() {\n", "\t\tif w := &writes[i]; w.isGone() {\n"}},
+			proof: byRule("groups/checks in groups"), want: `rule groups/checks in groups\n`,
+		},
+		{
+			name:  "what has expired passes a check",
+			edits: []edit{{"internal/commit/attempt.go", "return w.Absent || !c.MayExpire() && (w.Expect.IsZero() || c.Records.Ring == 0)", "return w.Absent || w.Expect.IsZero()"}},
+			proof: byRule("groups/checks of expired"), want: `rule groups/checks of expired\n`,
+		},
+		{
 			name:  "versions are not compared",
 			edits: []edit{{"internal/commit/write.go", "\t\tif !w.Expect.IsZero() && w.Expect != w.Old.Version {\n", "\t\tif w.Expect != w.Old.Version && false {\n"}},
 			proof: byRule("conditions/replace stale"), want: `rule conditions/replace stale\n`,

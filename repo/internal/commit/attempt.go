@@ -41,7 +41,9 @@ func retry(ctx context.Context, k *store.Call, writes []Write, refused *Write, a
 	return now, ReadOld(ctx, k, writes, all)
 }
 
-// blind reports whether w can be sent without knowing what is there.
+// blind reports whether w can be sent without knowing what is there. With an expected version that is so, too,
+// as long as nothing else of the old record must be known: the rows that it has in indexes, fields that T does not
+// declare, whether it has expired, and where there is a ring its Rev, which a fence may have changed.
 func (c *Writer) blind(w *Write) bool {
 	switch {
 	case w.Verb == DoInsert:
