@@ -53,7 +53,7 @@ func draw(t *testing.T, most int) {
 // lose their turn so often.
 func explore(t *testing.T, name string, faults, switches int) {
 	t.Helper()
-	list := simulate.Scenarios(driver.UnitPartition, true)
+	list := append(simulate.Scenarios(driver.UnitPartition, true), simulate.Scenarios(driver.UnitStore, true)...)
 	i := slices.IndexFunc(list, func(s simulate.Scenario) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("no scenario %q", name)

@@ -54,7 +54,7 @@ func (c *client) run() {
 	}()
 	for _, op := range c.ops {
 		e := c.call(op, nil)
-		if o := outcomeOf(e.answer.err); o != nil && c.w.s.Resolve && !c.isCrashed() {
+		if o := outcomeOf(e.answer.err); o != nil && c.w.s.Resolve && op.Do.writes() && !c.isCrashed() {
 			c.call(Op{Do: resolve, Key: op.Key}, e)
 		}
 		if c.isCrashed() {

@@ -28,6 +28,8 @@ func (f *fact) says(v values) bool {
 type moment struct {
 	now   int64
 	facts [len(Keys)]*fact
+
+	closed [len(Keys)]bool
 }
 
 // A mark is a token that a record has had: as its version, or as its Rev.
@@ -84,14 +86,14 @@ func (w *world) tock() {
 			m.facts[i] = &fact{}
 		}
 	} else {
-		m.facts = w.history[len(w.history)-1].facts
+		m.facts, m.closed = w.history[len(w.history)-1].facts, w.history[len(w.history)-1].closed
 	}
 	w.history = append(w.history, m)
 }
 
 // look keeps what a commit has changed, and checks what must hold at every moment.
 func (w *world) look(k *call) {
-	if !slices.ContainsFunc(k.ops, func(op driver.Op) bool { return op.Table.Name == collection }) {
+	if !slices.ContainsFunc(k.ops, func(op driver.Op) bool { return op.Table.Name == collection || op.Table.Name == closed }) {
 		return
 	}
 	rows := make([]driver.Row, len(w.keys))
@@ -112,6 +114,25 @@ func (w *world) look(k *call) {
 		w.checkChange(k, i, before, after)
 	}
 	w.checkUnique(m)
+	w.checkClosed(m)
+}
+
+// checkClosed checks that a group which looks whether a key is closed, or has a record, sees what
+// others do: no record is there whose key is closed.
+func (w *world) checkClosed(m *moment) {
+	if !w.s.Closes {
+		return
+	}
+	rows := make([]driver.Row, len(w.keys))
+	if err := w.mem.Get(context.Background(), w.tables[closed], w.keys, nil, rows); err != nil {
+		w.fail("", "the keys that are closed cannot be read: %v", err)
+		return
+	}
+	for i := range rows {
+		if m.closed[i] = !rows[i].Rev.IsZero() && !rows[i].Dead; m.closed[i] && m.has(i) {
+			w.fail("P1", "%s is closed, and there is a record", Keys[i])
+		}
+	}
 }
 
 // factOf reads a row of the records.

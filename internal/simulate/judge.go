@@ -72,7 +72,7 @@ func (w *world) judgeRefusal(e *entry) {
 			if e.op.Mail != "" && w.s.Unique {
 				other = m.holder(e.op.Mail)
 			}
-			return e.op.Do == Insert && m.has(at) || other >= 0 && other != at
+			return e.op.Do == Insert && m.has(at) || e.op.Open && m.closed[at] || other >= 0 && other != at
 		})
 	case errors.Is(err, repo.ErrNotFound):
 		reason = w.ever(e, func(m *moment) bool { return !m.has(at) })

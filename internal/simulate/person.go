@@ -92,9 +92,16 @@ type door interface {
 	close() error
 }
 
+// A closing says that a key is closed.
+type closing struct {
+	Home string `repo:"home"`
+	ID   string `repo:"id"`
+}
+
 type doorOf[T any] struct {
 	store  *repo.Store
 	people *repo.Repo[T]
+	closed *repo.Repo[closing] // nil where the scenario has none
 	remote bool
 	make   func(values) T
 	read   func(T) values
@@ -103,12 +110,21 @@ type doorOf[T any] struct {
 // open returns the door of a client on a store.
 func (s *Scenario) open(ctx context.Context, backend driver.Store) (door, error) {
 	store := repo.NewStore(backend, nil)
+	var keys *repo.Repo[closing]
+	if s.Closes {
+		schema := s.schema()
+		schema.Collection, schema.Indexes = closed, nil
+		var err error
+		if keys, err = repo.Open[closing](ctx, store, schema); err != nil {
+			return nil, err
+		}
+	}
 	if s.Expires {
 		people, err := repo.Open[guest](ctx, store, s.schema())
-		return &doorOf[guest]{store, people, s.Remote, guestOf, ofGuest}, err
+		return &doorOf[guest]{store, people, keys, s.Remote, guestOf, ofGuest}, err
 	}
 	people, err := repo.Open[person](ctx, store, s.schema())
-	return &doorOf[person]{store, people, s.Remote, personOf, ofPerson}, err
+	return &doorOf[person]{store, people, keys, s.Remote, personOf, ofPerson}, err
 }
 
 func (d *doorOf[T]) close() error { return d.store.Close() }
@@ -132,6 +148,11 @@ func (d *doorOf[T]) do(ctx context.Context, op Op, seen driver.Token) answer {
 	switch op.Do {
 	case Get, Find, One:
 		return d.look(ctx, op)
+	case Close:
+		g := d.store.Group()
+		d.people.In(g).Check(d.key(op.Key), repo.IfAbsent())
+		d.closed.In(g).Insert(&closing{home, op.Key})
+		return answer{err: g.Commit(ctx)}
 	case Maintain:
 		_, err := d.people.Maintain(ctx)
 		return answer{err: err}
@@ -171,6 +192,10 @@ func (d *doorOf[T]) write(ctx context.Context, op Op, seen driver.Token) answer 
 	key := d.key(op.Key)
 	var version repo.Version
 	var err error
+	if op.Open {
+		err = d.ifOpen(ctx, op, &rec)
+		return answer{version: d.read(rec).version, err: err}
+	}
 	switch op.Do {
 	case Insert:
 		err = d.people.Insert(ctx, &rec)
@@ -193,6 +218,18 @@ func (d *doorOf[T]) write(ctx context.Context, op Op, seen driver.Token) answer 
 		return answer{err: d.people.Delete(ctx, key, option)}
 	}
 	return answer{version: d.read(rec).version, err: err}
+}
+
+// ifOpen writes a record whose key is not closed.
+func (d *doorOf[T]) ifOpen(ctx context.Context, op Op, rec *T) error {
+	g := d.store.Group()
+	d.closed.In(g).Check(d.key(op.Key), repo.IfAbsent())
+	if op.Do == Put {
+		d.people.In(g).Put(rec)
+	} else {
+		d.people.In(g).Insert(rec)
+	}
+	return g.Commit(ctx)
 }
 
 func (d *doorOf[T]) resolve(ctx context.Context, o *repo.Outcome) answer {

@@ -13,7 +13,8 @@ import (
 type Verb string
 
 // The verbs. Patch adds to a field that no index names, and so does Blind, without a look at
-// the record; Move patches fields that indexes name.
+// the record; Move patches fields that indexes name. Close is a group of two collections: it closes a key,
+// if no record has it.
 const (
 	Insert   Verb = "insert"
 	Put      Verb = "put"
@@ -26,6 +27,7 @@ const (
 	Get      Verb = "get"
 	Find     Verb = "find" // by Kind
 	One      Verb = "one"  // by Mail
+	Close    Verb = "close"
 	Maintain Verb = "maintain"
 	resolve  Verb = "resolve"
 )
@@ -37,6 +39,7 @@ type Op struct {
 	Kind    string // "" leaves it to an Update or Move, and is "k0" elsewhere
 	Mail    string // "" leaves it to an Update or Move, and is none elsewhere
 	N       int64  // what an Insert, Put or Replace writes, and an Update or Patch adds
+	Open    bool   // an Insert or Put in a group that checks that the key is not closed
 	Seen    bool   // on condition of the version that the client saw last, if any
 	Expires time.Duration
 }
@@ -56,6 +59,9 @@ func (op Op) String() string {
 	if op.Seen {
 		b.WriteString(" if as seen")
 	}
+	if op.Open {
+		b.WriteString(" if open")
+	}
 	if op.Expires != 0 {
 		fmt.Fprintf(&b, " expires after %s", op.Expires)
 	}
@@ -72,6 +78,7 @@ type Scenario struct {
 	Unique  bool // a unique index on the mail
 	Remote  bool // they lie in other partitions than the records
 	Expires bool // records can expire
+	Closes  bool // there is another collection, of keys that are closed
 	Unit    driver.Unit
 	Fine    bool // keys read together, and rows of a range, are read one by one
 
@@ -84,7 +91,7 @@ type Scenario struct {
 	Switches int             // how often a client that could go on loses its turn; below 0 is no bound
 }
 
-const collection = "people"
+const collection, closed = "people", "closed"
 
 // schema returns the schema of s.
 func (s *Scenario) schema() repo.Schema {

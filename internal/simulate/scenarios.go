@@ -55,11 +55,28 @@ func Scenarios(unit driver.Unit, remote bool) []Scenario {
 		{Name: "three clients", Unique: true, Before: one,
 			Clients: [][]Op{{{Do: Delete, Key: "a"}}, {{Do: Insert, Key: "b", Mail: "m1"}}, {{Do: One, Mail: "m1"}}}},
 	}
+	if unit == driver.UnitStore {
+		list = append(list, groupScenarios()...)
+	}
 	for i := range list {
 		list[i].Unit, list[i].Remote, list[i].Faults, list[i].Switches = unit, remote, 1, -1
 		list[i].Resolve = true
 	}
 	return list
+}
+
+// groupScenarios are those of groups of two collections, each of which checks what the other one writes.
+func groupScenarios() []Scenario {
+	return []Scenario{
+		{Name: "a key is closed or taken", Index: true, Closes: true,
+			Clients: [][]Op{{{Do: Insert, Key: "a", Kind: "k1", Open: true}}, {{Do: Close, Key: "a"}}}},
+		{Name: "a key is closed when its record is gone", Index: true, Unique: true, Closes: true,
+			Before:  []Op{{Do: Insert, Key: "a", Kind: "k1", Mail: "m1"}},
+			Clients: [][]Op{{{Do: Delete, Key: "a"}, {Do: Put, Key: "a", Kind: "k2", Mail: "m1", Open: true}}, {{Do: Close, Key: "a"}}}},
+		{Name: "a key is closed when its record has expired", Expires: true, Closes: true, Leaps: []time.Duration{2 * time.Hour},
+			Before:  []Op{{Do: Insert, Key: "a", Expires: soon}},
+			Clients: [][]Op{{{Do: Put, Key: "a", Open: true}}, {{Do: Close, Key: "a"}}}},
+	}
 }
 
 // soon is when records expire, a moment at which no client looks.
