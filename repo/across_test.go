@@ -97,10 +97,10 @@ func TestGroupOfSeveralCollections(t *testing.T) {
 				b.Check(repo.Key{"ann", "one"}, repo.IfVersion(repo.Version{1}))
 			}, repo.ErrConflict, "books", "ann/one", "", "check, write 1"},
 			{func(s repo.Writes[shelf], b repo.Writes[book]) { b.Check(repo.Key{"ann"}); add(s) }, repo.ErrInvalid, "books", "", "", "check, write 0"},
-			{func(s repo.Writes[shelf], b repo.Writes[book]) { add(s); s.Check(repo.Key{"ann", "top"}) }, repo.ErrInvalid, "shelves", "ann/top", "", "named twice"},
+			{func(s repo.Writes[shelf], _ repo.Writes[book]) { add(s); s.Check(repo.Key{"ann", "top"}) }, repo.ErrInvalid, "shelves", "ann/top", "", "named twice"},
 			{func(s repo.Writes[shelf], b repo.Writes[book]) { add(s); b.Insert(&book{Owner: "bob", Title: "two"}) }, repo.ErrInvalid, "books", "bob/two", "", "AcrossPartitions"},
-			{func(s repo.Writes[shelf], b repo.Writes[book]) { b.Delete(repo.Key{"ann", "one"}, repo.IfAbsent()) }, repo.ErrInvalid, "books", "", "", "IfAbsent"},
-			{func(s repo.Writes[shelf], b repo.Writes[book]) {
+			{func(_ repo.Writes[shelf], b repo.Writes[book]) { b.Delete(repo.Key{"ann", "one"}, repo.IfAbsent()) }, repo.ErrInvalid, "books", "", "", "IfAbsent"},
+			{func(_ repo.Writes[shelf], b repo.Writes[book]) {
 				b.Check(repo.Key{"ann", "x"}, repo.IfAbsent(), repo.IfExists())
 			}, repo.ErrInvalid, "books", "", "", "IfAbsent"},
 		} {
@@ -316,5 +316,26 @@ func TestUnknownGroup(t *testing.T) {
 	})
 	if !errors.Is(err, repo.ErrUnavailable) || errors.Is(err, repo.ErrUnknownOutcome) {
 		t.Errorf("checks alone: %v, want ErrUnavailable", err)
+	}
+}
+
+// Where one collection of a group is gone, nothing of the others is written, and nobody waits for the group afterwards.
+func TestGroupOfCollectionThatIsGone(t *testing.T) {
+	l := openLibrary(t, memory.New(nil), nil)
+	if err := repo.DropCollection(t.Context(), l.store, "shelves"); err != nil {
+		t.Fatal(err)
+	}
+	err := l.group(func(s repo.Writes[shelf], b repo.Writes[book]) {
+		b.Insert(&book{Owner: "ann", Title: "one"})
+		s.Insert(&shelf{Owner: "ann", Name: "top"})
+	})
+	there, failed := l.books.Exists(t.Context(), repo.Key{"ann", "one"})
+	if !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "shelves") || there || failed != nil {
+		t.Errorf("%v, there %v, %v; want ErrSchema", err, there, failed)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if err := repo.DropCollection(ctx, l.store, "books"); err != nil {
+		t.Errorf("the gate of the other collection is not free: %v", err)
 	}
 }
