@@ -124,9 +124,9 @@ func change(ctx context.Context, books *repo.Repo[Book], out io.Writer) error {
 }
 
 func together(ctx context.Context, books *repo.Repo[Book], _ io.Writer) error {
-	g := books.Group()
-	g.Delete(repo.Key{"A", "a3"})
-	g.Patch(repo.Key{"A", "a2"}, repo.Set("title", "Persuasion, with Sanditon"))
+	g := books.Store().Group()
+	books.In(g).Delete(repo.Key{"A", "a3"})
+	books.In(g).Patch(repo.Key{"A", "a2"}, repo.Set("title", "Persuasion, with Sanditon"))
 	return g.Commit(ctx)
 }
 
