@@ -40,10 +40,16 @@ func (g *Group) check(ctx context.Context, all []*collection) error {
 		return fmt.Errorf("%s changes one record at a time, and the group has %d; commit them one by one: %w", f.Name, n, ErrUnsupported)
 	case g.across && f.Unit < driver.UnitStore:
 		return fmt.Errorf("%s changes one %s at a time, and the group is to go across partitions: %w", f.Name, f.Unit, ErrUnsupported)
-	case len(all) > 1 && f.Unit < driver.UnitStore:
-		return fmt.Errorf("%s changes one partition of one collection at a time, and the group is of %s: %w", f.Name, namesOf(all, " and "), ErrUnsupported)
+	case f.Unit < driver.UnitStore && !together(all):
+		return fmt.Errorf("%s changes one partition of one collection at a time, and the group is of %s; declare With, by which one lies with the other: %w",
+			f.Name, namesOf(all, " and "), ErrUnsupported)
 	}
 	return g.checkKeys(ctx)
+}
+
+// together reports whether the records of collections lie together.
+func together(all []*collection) bool {
+	return !slices.ContainsFunc(all, func(c *collection) bool { return c.Records.Root().Name != all[0].Records.Root().Name })
 }
 
 // checkKeys says what is wrong with the keys of the group, seen together.

@@ -7,6 +7,7 @@ import (
 // A Plan says how a query is answered and what that costs.
 type Plan struct {
 	Collection string
+	With       string // the collection with which this one lies, "" if with none
 	Index      string // name of the index, "" when the records themselves are read
 	Reverse    bool   // the run is read backwards
 	Covered    bool   // the index rows have all that is wanted
@@ -22,7 +23,7 @@ type Plan struct {
 
 // planOf returns an explanation as a caller has it.
 func planOf(e plan.Explanation) Plan {
-	return Plan{Collection: e.Collection, Index: e.Index, Reverse: e.Reverse, Covered: e.Covered, Buckets: e.Buckets,
+	return Plan{Collection: e.Collection, With: e.With, Index: e.Index, Reverse: e.Reverse, Covered: e.Covered, Buckets: e.Buckets,
 		Depth: e.Depth, Requests: e.Requests, PerRecord: e.PerRecord, Why: e.Why, Deletes: e.Deletes, of: e}
 }
 

@@ -10,6 +10,12 @@ type Schema struct {
 	// Collection is the name: a–z, 0–9 and '_', a letter first, at most 48 bytes.
 	Collection string `json:"collection" yaml:"collection"`
 
+	// With names another collection with which this one lies: both have the same Partition, of the
+	// same kinds. So records of both in one partition can be changed by one [Group] on every store.
+	// That collection is opened first, lies with none itself, and cannot be dropped before this one. What is declared
+	// when the collection is made stays.
+	With string `json:"with,omitempty" yaml:"with"`
+
 	// Partition names the fields that decide where a record lives. Records of
 	// one partition lie together, in the order of Sort, and can be changed
 	// together. At least one field.
@@ -65,7 +71,7 @@ func (x Index) String() string { return layout.IndexSchema(x).String() }
 
 // def returns the schema as it is compiled.
 func (s Schema) def() layout.Schema {
-	d := layout.Schema{Collection: s.Collection, Partition: s.Partition, Sort: s.Sort, Fields: s.Fields}
+	d := layout.Schema{Collection: s.Collection, With: s.With, Partition: s.Partition, Sort: s.Sort, Fields: s.Fields}
 	for _, x := range s.Indexes {
 		d.Indexes = append(d.Indexes, layout.IndexSchema(x))
 	}
@@ -74,7 +80,7 @@ func (s Schema) def() layout.Schema {
 
 // schemaFrom returns a schema as a caller has it.
 func schemaFrom(d layout.Schema) Schema {
-	s := Schema{Collection: d.Collection, Partition: d.Partition, Sort: d.Sort, Fields: d.Fields}
+	s := Schema{Collection: d.Collection, With: d.With, Partition: d.Partition, Sort: d.Sort, Fields: d.Fields}
 	for _, x := range d.Indexes {
 		s.Indexes = append(s.Indexes, Index(x))
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/commit"
 	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/plan"
 	"github.com/polystore/polystore/repo/internal/record"
 )
 
@@ -15,6 +16,7 @@ import (
 // one entry in every index.
 type WritePlan struct {
 	Collection string
+	With       string // the collection with which this one lies, "" if with none
 	Write      string // "insert"; "update", "patch" and "patch blind" of what no index has; "move", an update of all that indexes have; "delete"
 	Path       string
 	Depth      int // calls of the store, one after the other, until the write is acknowledged
@@ -29,7 +31,7 @@ func (p WritePlan) String() string {
 	if p.Later > 0 {
 		later = fmt.Sprintf(", %d later", p.Later)
 	}
-	return fmt.Sprintf("%s: %s by %s; %d deep, %d requests%s; %s", p.Collection, p.Write, p.Path, p.Depth, p.Requests, later, p.Leaves)
+	return fmt.Sprintf("%s: %s by %s; %d deep, %d requests%s; %s", plan.Named(p.Collection, p.With), p.Write, p.Path, p.Depth, p.Requests, later, p.Leaves)
 }
 
 // ExplainWrites says how records of the collection are written, without doing it.

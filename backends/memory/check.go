@@ -50,9 +50,5 @@ type partition struct{ table, partition string }
 
 // place returns the partition of the Records table with which op is committed.
 func place(op *driver.Op) partition {
-	home := op.Table
-	if home.Class != driver.Records && home.Home != nil {
-		home = home.Home
-	}
-	return partition{home.Name, op.Row.Key.Partition}
+	return partition{op.Table.Root().Name, op.Row.Key.Partition}
 }

@@ -305,9 +305,5 @@ type place struct{ table, partition string }
 
 // placeOf returns the partition of records with which an op is committed.
 func placeOf(op *driver.Op) place {
-	home := op.Table
-	if home.Class != driver.Records && home.Home != nil {
-		home = home.Home
-	}
-	return place{home.Name, op.Row.Key.Partition}
+	return place{op.Table.Root().Name, op.Row.Key.Partition}
 }

@@ -8,7 +8,7 @@ type Unit uint8
 // The units, smallest first.
 const (
 	UnitRecord    Unit = iota // one row
-	UnitPartition             // rows of one partition of a Records table, with the Rows and Claims whose Home it is
+	UnitPartition             // rows of one partition whose tables have one Root
 	UnitStore                 // any rows
 )
 

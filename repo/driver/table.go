@@ -38,7 +38,10 @@ type Table struct {
 
 	// Home is, for Rows and Claims, the Records table with whose rows they are
 	// committed and whose partition columns they share; nil when their
-	// partition is another one. Stores whose unit is the whole store ignore it.
+	// partition is another one. For Records it is the table of another collection with
+	// whose rows they are committed, whose partition columns are the same and which has no
+	// Home itself; it was defined before, and stays as long as this one. Of such a table all but Name,
+	// Class and Partition may be missing. Stores whose unit is the whole store ignore Home.
 	Home *Table
 
 	// Ring is how many of its last tokens each row keeps; see [Row.Ring]. It is
@@ -74,6 +77,14 @@ type Table struct {
 	// record's and Span.Mask is of Home's fields. Of Class Claims, no two rows of Home
 	// have the same values in all columns: see [Refusal].
 	Native bool
+}
+
+// Root returns the Records table with whose rows those of t are committed: a chain of Home.
+func (t *Table) Root() *Table {
+	for t.Home != nil {
+		t = t.Home
+	}
+	return t
 }
 
 // A Key names one row of a table. Partition and Sort are the texts that

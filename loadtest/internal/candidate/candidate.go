@@ -78,6 +78,9 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 	ctx = context.WithoutCancel(ctx)
 	for i, s := range c.Model.Schemas {
 		s.Collection = prefix + w.Collections[i].Schema.Collection
+		if s.With != "" {
+			s.With = prefix + s.With
+		}
 		r, err := repo.Open[map[string]any](ctx, c.Store.Repo, s)
 		if err != nil {
 			return err

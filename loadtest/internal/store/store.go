@@ -52,8 +52,16 @@ func Open(ctx context.Context, url, shown string, open func(context.Context, str
 func (s *Store) InProcess() bool { return s.Facts.OneProcess }
 
 // Drop removes collections at once: on most stores each takes some seconds, in which other
-// programs are told. It returns those that are left, and why the first of them is.
+// programs are told. Those with which others lie go after these. It returns those that are
+// left, and why the first of them is.
 func (s *Store) Drop(ctx context.Context, names []string) (left []string, err error) {
+	if left, err = s.drop(ctx, names); len(left) > 0 && len(left) < len(names) {
+		return s.drop(ctx, left)
+	}
+	return left, err
+}
+
+func (s *Store) drop(ctx context.Context, names []string) (left []string, err error) {
 	errs := make([]error, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {

@@ -43,6 +43,7 @@ func (w *Workload) readCollections(d *document.File, m *document.Mapping) {
 		if w.collectionNamed(c.Schema.Collection) != nil {
 			d.FaultIn(cm.PlaceOf("collection"), "there is a collection %s already; take another name", c.Schema.Collection)
 		}
+		w.checkWith(d, cm, c.Schema)
 		checkSchema(d, c.place, c.Schema)
 		w.readData(d, cm, c)
 		cm.Done()
@@ -53,10 +54,33 @@ func (w *Workload) readCollections(d *document.File, m *document.Mapping) {
 	}
 }
 
+// checkWith reports a collection that cannot lie with the one that it names.
+func (w *Workload) checkWith(d *document.File, m *document.Mapping, s repo.Schema) {
+	if s.With == "" {
+		return
+	}
+	partition := func(s repo.Schema) (list []string) {
+		for _, name := range s.Partition {
+			list = append(list, name+" "+s.Fields[name])
+		}
+		return list
+	}
+	at, with := m.PlaceOf("with"), w.collectionNamed(s.With)
+	switch {
+	case with == nil:
+		d.FaultIn(at, "there is no collection %s above this one, with which it is to lie", s.With)
+	case with.Schema.With != "":
+		d.FaultIn(at, "collection %s lies with %s itself; name that one", s.With, with.Schema.With)
+	case !slices.Equal(partition(s), partition(with.Schema)):
+		d.FaultIn(at, "collection %s has the partition %q and this one %q; with: is for collections with the same", s.With, partition(with.Schema), partition(s))
+	}
+}
+
 // readSchema reads the keys of a repo.Schema from a mapping.
 func readSchema(d *document.File, m *document.Mapping) repo.Schema {
 	s := repo.Schema{
 		Collection: d.Text(m.Need("collection", "collection: posts"), m.What+": collection"),
+		With:       m.Text("with"),
 		Fields:     readFields(d, m),
 	}
 	m.Need("partition", "partition: [author]")

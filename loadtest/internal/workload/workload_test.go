@@ -46,6 +46,7 @@ var workloadFaults = []struct{ name, old, new, place, want string }{
 	{"bad kind", "views: int", "views: integer", ":10:", `kind "integer"; want one of bool, int`},
 	{"partition of no field", "partition: [author]", "partition: [auther]", ":8:", `no field "auther"; did you mean author?`},
 	{"no partition", "    partition: [author]\n", "", "", "has no partition; add one"},
+	{"with no collection above", "    partition: [author]\n", "    partition: [author]\n    with: users\n", ":9:", "no collection users above this one"},
 	{"index of no field", "sort: [-created], covers", "sort: [-creatd], covers", ":12:", "did you mean created?"},
 	{"index without place", `{partition: ["tags[]"], sort: [-created]}`, `{sort: [-created]}`, "", "give it Buckets"},
 	{"partial cover", `covers: ["*"]`, `covers: [views]`, ":12:", `write covers: ["*"]`},

@@ -30,6 +30,7 @@ type Entry struct {
 	Epoch      string            `json:"epoch"`          // another one after every change of Indexes
 	Made       string            `json:"made,omitempty"` // the first epoch: which of the collections that had this name
 	Collection string            `json:"collection"`
+	With       string            `json:"with,omitempty"`   // the collection with which the records lie
 	Making     bool              `json:"making,omitempty"` // its tables may be missing, and nobody has written to them
 	Partition  []catalogColumn   `json:"partition"`
 	Sort       []catalogColumn   `json:"sort,omitempty"`
@@ -88,7 +89,7 @@ func NewEpoch() string { return driver.NewToken().String() }
 
 // EntryOf returns the catalog entry that c would write.
 func EntryOf(c *layout.Layout) *Entry {
-	e := &Entry{Layout: layoutNumber, Epoch: NewEpoch(), Collection: c.Name, Fields: map[string]string{}, Expires: c.Expires}
+	e := &Entry{Layout: layoutNumber, Epoch: NewEpoch(), Collection: c.Name, With: c.With(), Fields: map[string]string{}, Expires: c.Expires}
 	for _, col := range c.Records.Partition {
 		e.Partition = append(e.Partition, catalogColumn{col.Name, col.Kind.String(), col.Desc})
 	}
@@ -216,6 +217,10 @@ func (e *Entry) Fits(c *layout.Layout) (build []*layout.Index, err error) {
 	if !slices.Equal(e.Partition, want.Partition) || !slices.Equal(e.Sort, want.Sort) {
 		faults = append(faults, fmt.Errorf("the stored key is %s and the schema's is %s; a key cannot change: copy the records to a collection with another name: %w",
 			keyText(e), keyText(want), driver.ErrSchema))
+	}
+	if e.With != want.With {
+		faults = append(faults, fmt.Errorf("the records lie %s in the store and %s in the schema; that cannot change: copy the records to a collection with another name: %w",
+			e.where(), want.where(), driver.ErrSchema))
 	}
 	for _, col := range c.Records.Fields {
 		if old, ok := e.Fields[col.Name]; ok && old != col.Kind.String() {

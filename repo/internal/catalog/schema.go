@@ -2,8 +2,10 @@ package catalog
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/layout"
@@ -12,7 +14,7 @@ import (
 
 // schema returns the entry as a Schema for records that are maps.
 func (e *Entry) schema() layout.Schema {
-	s := layout.Schema{Collection: e.Collection, Fields: map[string]string{}}
+	s := layout.Schema{Collection: e.Collection, With: e.With, Fields: map[string]string{}}
 	for _, col := range e.Partition {
 		s.Partition = append(s.Partition, col.Name)
 		s.Fields[col.Name] = col.Kind
@@ -59,6 +61,19 @@ func SchemaOf(ctx context.Context, store *store.Handle, k *store.Call, collectio
 
 // ErrNoCollection says that the catalog has no entry of the name.
 var ErrNoCollection = fmt.Errorf("the store has no such collection: %w", driver.ErrNotFound)
+
+// JoinedBy returns the names of the collections that lie with one, in order.
+func JoinedBy(ctx context.Context, s *store.Handle, collection string) ([]string, error) {
+	var names []string
+	err := EachEntry(ctx, s, func(row *driver.Row) {
+		var e struct{ Collection, With string }
+		if len(row.Fields) > 0 && json.Unmarshal([]byte(row.Fields[0].Str()), &e) == nil && e.With == collection {
+			names = append(names, e.Collection)
+		}
+	})
+	slices.Sort(names)
+	return names, err
+}
 
 // EachEntry calls do for each row of the catalog, if there is one. Rows that cannot be read
 // keep it from no other, and are its error.

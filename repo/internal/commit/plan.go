@@ -8,6 +8,7 @@ import (
 // A writePlan says how a write of one record is done: repo.WritePlan.
 type writePlan struct {
 	Collection string
+	With       string
 	Write      string
 	Path       string
 	Depth      int
@@ -31,7 +32,7 @@ func (c *Writer) WritePlans() []writePlan {
 // planOf returns the plan of a write that adds entries to the indexes, and takes some
 // away, or does neither.
 func (c *Writer) planOf(name string, w *Write, adds, drops bool) writePlan {
-	p := writePlan{Collection: c.Name, Write: name, Path: c.path(), Depth: 1, Requests: 1, Leaves: "who stops in the middle leaves nothing behind"}
+	p := writePlan{Collection: c.Name, With: c.With(), Write: name, Path: c.path(), Depth: 1, Requests: 1, Leaves: "who stops in the middle leaves nothing behind"}
 	if !c.blind(w) {
 		p.Depth, p.Requests = p.Depth+1, p.Requests+1
 	}

@@ -65,6 +65,9 @@ func (c *Layout) At(name string) int {
 	return slices.IndexFunc(c.Cols, func(col driver.Column) bool { return col.Name == name })
 }
 
+// With returns the name of the collection with which the records lie, or "".
+func (c *Layout) With() string { return c.schema.With }
+
 // UseTables takes tables like its own in their place.
 func (c *Layout) UseTables(tables []*driver.Table) {
 	c.Records = tables[0]

@@ -147,6 +147,12 @@ func kindNamed(name string) (driver.Kind, bool) {
 // layOut makes the Records table.
 func (c *compiler) layOut(s Schema) {
 	t := &driver.Table{Name: s.Collection, Class: driver.Records}
+	switch {
+	case s.With == s.Collection && s.With != "":
+		c.fault("the collection is to lie with itself; leave out With")
+	case s.With != "" && !collectionName.MatchString(s.With):
+		c.fault("With is %q, which no collection can be named", s.With)
+	}
 	if len(s.Partition) == 0 {
 		c.fault("no partition; name the fields that decide where a record lives, e.g. its id")
 	}
@@ -156,6 +162,9 @@ func (c *compiler) layOut(s Schema) {
 	for _, name := range s.Sort {
 		bare, desc := strings.CutPrefix(name, "-")
 		t.Sort = append(t.Sort, c.keyColumn("sort", bare, desc))
+	}
+	if s.With != "" {
+		t.Home = &driver.Table{Name: s.With, Class: driver.Records, Partition: t.Partition}
 	}
 	c.Key = slices.Concat(t.Partition, t.Sort)
 	for i, col := range c.Key {

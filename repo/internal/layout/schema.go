@@ -9,6 +9,7 @@ import (
 // A Schema is a schema to be compiled: repo.Schema.
 type Schema struct {
 	Collection string
+	With       string
 	Partition  []string
 	Sort       []string
 	Indexes    []IndexSchema

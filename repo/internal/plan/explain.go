@@ -5,6 +5,7 @@ import "fmt"
 // An Explanation says how a query is answered and what that costs: repo.Plan.
 type Explanation struct {
 	Collection string
+	With       string
 	Index      string
 	Reverse    bool
 	Covered    bool
@@ -37,16 +38,24 @@ func (p *Explanation) Text() string {
 	} else {
 		requests += " requests"
 	}
-	text := fmt.Sprintf("%s: %s, read %s; %d deep, %s; %s", p.Collection, where, order, p.Depth, requests, p.Why)
+	text := fmt.Sprintf("%s: %s, read %s; %d deep, %s; %s", Named(p.Collection, p.With), where, order, p.Depth, requests, p.Why)
 	if p.Deletes != "" {
 		text += "; " + p.Deletes
 	}
 	return text
 }
 
+// Named returns the name of a collection with that of the one with which it lies, if there is one.
+func Named(collection, with string) string {
+	if with != "" {
+		return collection + " with " + with
+	}
+	return collection
+}
+
 // Explain describes a plan.
 func (c *Planner) Explain(p *Plan) Explanation {
-	out := Explanation{Collection: c.Name, Reverse: p.Reverse, Covered: p.Covered, Buckets: len(p.Parts),
+	out := Explanation{Collection: c.Name, With: c.With(), Reverse: p.Reverse, Covered: p.Covered, Buckets: len(p.Parts),
 		Deletes: c.Facts.Deletes, forecast: forecastOf(c.Layout, p)}
 	out.countFirst()
 	switch {

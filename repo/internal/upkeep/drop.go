@@ -1,9 +1,11 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -58,6 +60,15 @@ func changeCatalog(ctx context.Context, s *store.Handle, k *store.Call, t *drive
 	return err
 }
 
+// alone says which collections lie with one that is to be dropped.
+func alone(ctx context.Context, store *store.Handle, collection string) error {
+	names, err := catalog.JoinedBy(ctx, store, collection)
+	if err == nil && len(names) > 0 {
+		err = failure.Invalid("%s lies with the collection; drop that first", strings.Join(names, ", "))
+	}
+	return err
+}
+
 // DropCollection removes a collection from the catalog, and then its tables.
 func DropCollection(ctx context.Context, store *store.Handle, k *store.Call, sh *catalog.Shared, collection string) error {
 	cat := store.Cat
@@ -68,8 +79,12 @@ func DropCollection(ctx context.Context, store *store.Handle, k *store.Call, sh 
 	if err != nil || e == nil {
 		return err
 	}
+	if err := alone(ctx, store, collection); err != nil {
+		return err
+	}
 	// Who ends half-way leaves no index that seems to have all records, and can do it again.
 	var tables []*driver.Table
+	indexes := slices.Clone(e.Indexes)
 	for i := range e.Indexes {
 		e.Indexes[i].State = catalog.IndexBuilding
 		tables = append(tables, e.Indexes[i].TableIn(collection))
@@ -78,6 +93,10 @@ func DropCollection(ctx context.Context, store *store.Handle, k *store.Call, sh 
 	e.Epoch, e.Dropping = catalog.NewEpoch(), true
 	if err := changeCatalog(ctx, store, k, cat, e); err != nil {
 		return err
+	}
+	if err := alone(ctx, store, collection); err != nil { // one that has come since has not seen the drop
+		e.Indexes, e.Dropping = indexes, false
+		return cmp.Or(changeCatalog(ctx, store, k, cat, e), err)
 	}
 	sh.Lose() // whatever happens now, no repository that is open may read or write any more
 	if !told {

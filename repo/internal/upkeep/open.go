@@ -131,6 +131,9 @@ func (c *Keeper) letAll(ctx context.Context, k *store.Call, e *catalog.Entry) (o
 // create makes a collection that is not in the catalog. The entry comes before the tables,
 // so that who is stopped in between leaves none that DropCollection does not know of.
 func (c *Keeper) create(ctx context.Context, k *store.Call, cat *driver.Table) (bool, error) {
+	if err := c.mayJoin(ctx, k, cat); err != nil {
+		return false, err
+	}
 	e := catalog.EntryOf(c.Layout)
 	e.Making, e.Made = true, e.Epoch
 	if ok, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e); !ok {
@@ -139,12 +142,27 @@ func (c *Keeper) create(ctx context.Context, k *store.Call, cat *driver.Table) (
 	return c.finish(ctx, k, cat, e)
 }
 
+// mayJoin says what keeps the collection from lying where it is to.
+func (c *Keeper) mayJoin(ctx context.Context, k *store.Call, cat *driver.Table) error {
+	if c.With() == "" {
+		return nil
+	}
+	e, err := catalog.ReadCatalog(ctx, c.Store, k, cat, c.With())
+	if err != nil {
+		return err
+	}
+	return e.MayJoin(c.Layout)
+}
+
 // finish makes the tables of a collection of which the catalog says that it is being made:
 // by this program, by another one just now, or by one that was stopped.
 func (c *Keeper) finish(ctx context.Context, k *store.Call, cat *driver.Table, e *catalog.Entry) (bool, error) {
 	more, err := e.Fits(c.Layout)
 	if err != nil || slices.ContainsFunc(more, e.Has) {
 		return false, fmt.Errorf("another program is making collection %s with another schema, or was stopped while it did; in that case remove what it left with repo.DropCollection: %w", c.Name, driver.ErrSchema)
+	}
+	if err := c.mayJoin(ctx, k, cat); err != nil { // by now who drops that collection sees this one
+		return false, err
 	}
 	e.Grow(c.Layout)
 	e.SetBare(c.Layout)
