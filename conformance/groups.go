@@ -25,6 +25,7 @@ func groupRules() []rule {
 	}
 	list = append(list, groupUpdateRules()...)
 	list = append(list, groupCollectionRules()...)
+	list = append(list, togetherRules()...)
 	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: both(changesPartition, keepsFar), check: groupIndexes})
 }
 

@@ -1,0 +1,148 @@
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+)
+
+func togetherRules() []rule {
+	return []rule{
+		{name: "collections that lie together", sentence: "A group of collections of which one lies with the other is done whole, or not at all, and each keeps its own records.", check: collectionsTogether},
+		{name: "drop of what lies together", sentence: "A collection with which another lies is not dropped before that one, and the other's drop leaves its records.", check: dropTogether},
+		{name: "upkeep of what lies together", sentence: "Maintain of one collection leaves the records and indexes of those that lie with it.", check: maintainTogether},
+	}
+}
+
+// A line of an item lies with it. Its text is of another kind than an item's, and its count the same.
+type itemLine struct {
+	Shelf string `repo:"shelf"`
+	Of    string `repo:"of"`
+	N     int64  `repo:"n"`
+	Text  int64  `repo:"text"`
+	Count int64  `repo:"count"`
+	Mark  string `repo:"mark"`
+}
+
+var lineIndexes = []repo.Index{{Partition: []string{"shelf"}, Sort: []string{"mark"}}}
+
+// A joint is two collections that lie together.
+type joint struct {
+	items *repo.Repo[item]
+	lines *repo.Repo[itemLine]
+}
+
+// joint opens two new ones.
+func (e *env) joint(ctx context.Context) (p joint, items, lines string) {
+	items, lines = e.freshName(), e.freshName()
+	var err error
+	p.items, err = openAs[item](ctx, e, items, itemSchema())
+	e.ok("open of the first", err)
+	p.lines, err = openAs[itemLine](ctx, e, lines, repo.Schema{With: items, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: lineIndexes})
+	e.ok("open of the one that lies with it", err)
+	return p, items, lines
+}
+
+func (e *env) itemLine(n int64) *itemLine {
+	return &itemLine{Shelf: e.name("shelf"), Of: "a", N: n, Text: 100 + n, Count: n, Mark: fmt.Sprint("m", 9-n)}
+}
+
+// holds compares what the two have.
+func (p *joint) holds(ctx context.Context, e *env, items, lines string) {
+	var have, of string
+	for _, it := range collect(e, "find items", p.items.Find(ctx, repo.Where("shelf", e.name("shelf")))) {
+		have += fmt.Sprint(it.ID, it.Count, it.Text, " ")
+	}
+	for _, l := range collect(e, "find lines", p.lines.Find(ctx, repo.Where("shelf", e.name("shelf")).Order("-mark"))) {
+		of += fmt.Sprint(l.N, "=", l.Text, " ")
+	}
+	equal(e, "the items", have, items)
+	equal(e, "the lines", of, lines)
+	n, err := p.items.Count(ctx, repo.Where("shelf", e.name("shelf")))
+	e.ok("count", err)
+	walked := 0
+	for chunk, err := range p.lines.Walk(ctx, "") {
+		e.ok("walk", err)
+		walked += len(chunk.Items)
+	}
+	equal(e, "how many items are counted", n, strings.Count(have, " "))
+	equal(e, "how many lines are walked over", walked, strings.Count(of, " "))
+	clean(ctx, e, p.lines)
+}
+
+func collectionsTogether(ctx context.Context, e *env) {
+	p, _, _ := e.joint(ctx)
+	group := func(change func(items repo.Writes[item], lines repo.Writes[itemLine])) error {
+		g := e.repo.Group()
+		change(p.items.In(g), p.lines.In(g))
+		return g.Commit(ctx)
+	}
+	a, b := e.item("a"), e.item("b")
+	a.Text, b.Text = "", ""
+	insert := func(items repo.Writes[item], lines repo.Writes[itemLine]) {
+		items.Insert(&a)
+		lines.Insert(e.itemLine(1))
+		lines.Insert(e.itemLine(2))
+	}
+	if changesPartition(e.facts) != "" {
+		e.is("group", group(insert), repo.ErrUnsupported)
+		return
+	}
+	e.ok("group", group(insert))
+	p.holds(ctx, e, "a0 ", "1=101 2=102 ")
+	e.is("group of which a line is there", group(func(items repo.Writes[item], lines repo.Writes[itemLine]) {
+		items.Insert(&b)
+		items.Update(e.itemKey("a"), plusOne)
+		lines.Insert(e.itemLine(2))
+	}), repo.ErrExists)
+	p.holds(ctx, e, "a0 ", "1=101 2=102 ")
+	e.ok("group with a check", group(func(items repo.Writes[item], lines repo.Writes[itemLine]) {
+		items.Check(e.itemKey("a"))
+		items.Check(e.itemKey("b"), repo.IfAbsent())
+		lines.Delete(repo.Key{e.name("shelf"), "a", int64(1)})
+		lines.Patch(repo.Key{e.name("shelf"), "a", int64(2)}, repo.Add("text", 5), repo.Set("mark", "x"))
+		lines.Insert(e.itemLine(3))
+	}))
+	p.holds(ctx, e, "a0 ", "2=107 3=103 ")
+	e.is("group whose check fails", group(func(items repo.Writes[item], lines repo.Writes[itemLine]) {
+		lines.Insert(e.itemLine(4))
+		items.Check(e.itemKey("b"))
+	}), repo.ErrNotFound)
+	p.holds(ctx, e, "a0 ", "2=107 3=103 ")
+}
+
+func dropTogether(ctx context.Context, e *env) {
+	p, items, lines := e.joint(ctx)
+	a := e.item("a")
+	a.Text = ""
+	insertAll(ctx, e, p.items, a)
+	insertAll(ctx, e, p.lines, *e.itemLine(1))
+	e.is("drop of the first", repo.DropCollection(ctx, e.repo, items), repo.ErrInvalid)
+	p.holds(ctx, e, "a0 ", "1=101 ")
+	e.ok("drop of the one that lies with it", repo.DropCollection(ctx, e.repo, lines))
+	again, err := openAs[itemLine](ctx, e, lines, repo.Schema{With: items, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: lineIndexes})
+	e.ok("open once more", err)
+	p.lines = again
+	p.holds(ctx, e, "a0 ", "")
+	e.ok("drop of the second", repo.DropCollection(ctx, e.repo, lines))
+	e.ok("drop of the first", repo.DropCollection(ctx, e.repo, items))
+}
+
+func maintainTogether(ctx context.Context, e *env) {
+	p, _, _ := e.joint(ctx)
+	a, b := e.item("a"), e.item("b")
+	a.Text, b.Text = "", ""
+	insertAll(ctx, e, p.items, a, b)
+	insertAll(ctx, e, p.lines, *e.itemLine(1), *e.itemLine(2))
+	e.ok("delete of an item", p.items.Delete(ctx, e.itemKey("b")))
+	e.ok("delete of a line", p.lines.Delete(ctx, repo.Key{e.name("shelf"), "a", int64(2)}))
+	for range 2 {
+		_, err := p.items.Maintain(ctx)
+		e.ok("maintain items", err)
+		_, err = p.lines.Maintain(ctx)
+		e.ok("maintain lines", err)
+		p.holds(ctx, e, "a0 ", "1=101 ")
+	}
+}
