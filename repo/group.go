@@ -11,7 +11,7 @@ import (
 )
 
 // A Group is several writes that are done together or not at all. They may be of several
-// collections of one [Store], if that can change them at once: see [Group.Commit]. It is for one
+// collections of one [Store]: see [Group.Commit]. It is for one
 // goroutine and one Commit. Make one with [Store.Group], and add writes to it with [Repo.In].
 //
 // A value of a unique index passes from one record of the group to another only where
@@ -155,10 +155,10 @@ func (g *Group) add(c *collection, verb string, w commit.Write, fill reflect.Val
 
 // Commit does all writes of the group, or none, and fills the version fields. Each record may be named once.
 //
-// All records must be of one partition: their keys have the same values of the schema's Partition. On a store
-// whose Unit is the whole store (see [driver.Facts]) they may be of several collections, and with
-// [AcrossPartitions] of any partitions. Other stores answer ErrUnsupported. A collection is in a group by one
-// repository. A group that is too large for the store ([driver.Facts].MaxOps and MaxBytes) is ErrTooLarge: split it.
+// All records must be of one partition: their keys have the same values of the schema's Partition. They may be
+// of several collections that lie together ([Schema].With), on a store whose Unit is the whole store
+// (see [driver.Facts]) of any collections, and there with [AcrossPartitions] of any partitions. Other stores answer
+// ErrUnsupported. A collection is in a group by one repository. A group that is too large for the store ([driver.Facts].MaxOps and MaxBytes) is ErrTooLarge: split it.
 //
 // The error of the first write that cannot be done is returned, and Error.Collection and Error.Key say of which record:
 // of those whose key cannot be, because the record is there, or is not, or has another version, before those whose
