@@ -12,6 +12,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/store"
+	"github.com/polystore/polystore/repo/internal/turn"
 )
 
 // Run does all writes in one commit, or none, and returns the version that the
@@ -21,13 +22,11 @@ func Run(ctx context.Context, k *store.Call, writes []Write) (driver.Token, erro
 	if ctx == nil {
 		return driver.Token{}, failure.ErrNoContext
 	}
-	turn, alone := &writes[0].turn, len(writes) == 1
+	turn := &writes[0].turn // a group has one at a time, so that no two wait for each other
 	turn.Queues = &writes[0].By.Shared.Queues
 	defer turn.End()
-	if alone && turn.Busy(writes[0].Key) {
-		if _, err := turn.Wait(ctx, writes[0].Key, false); err != nil {
-			return driver.Token{}, writes[0].failed(err)
-		}
+	if err := queueUp(ctx, turn, writes); err != nil {
+		return driver.Token{}, err
 	}
 	since := writes[0].By.Clock()
 	if err := ReadOld(ctx, k, writes, false); err != nil {
@@ -50,16 +49,27 @@ func Run(ctx context.Context, k *store.Call, writes []Write) (driver.Token, erro
 		if err := w.By.refused(ctx, k, w, refusal); err != nil {
 			return driver.Token{}, w.failed(err)
 		}
-		if alone { // groups have no turn: each record of theirs would have a queue of its own
-			a.waited, err = turn.Wait(ctx, w.Key, true)
-		}
-		if err == nil {
+		if a.waited, err = turn.Wait(ctx, &w.By.Shared.Queues, w.Key, true); err == nil {
 			since, err = retry(ctx, k, writes, w, a)
 		}
 		if err != nil {
 			return driver.Token{}, w.failedOnce(err)
 		}
 	}
+}
+
+// queueUp waits for the turn at a record for which others wait already.
+func queueUp(ctx context.Context, t *turn.Turn, writes []Write) error {
+	for i := range writes {
+		w := &writes[i]
+		if queues := &w.By.Shared.Queues; queues.Has(w.Key) {
+			if _, err := t.Wait(ctx, queues, w.Key, false); err != nil {
+				return w.failed(err)
+			}
+			return nil
+		}
+	}
+	return nil
 }
 
 // prepare checks the caller's expectations against what is known to be there

@@ -34,8 +34,8 @@ type queue struct {
 // the last move: a store may let the one who has the turn wait for all that were sent before.
 const longestTurn = time.Second
 
-// has reports whether there is a queue for a record.
-func (q *Queues) has(key driver.Key) bool {
+// Has reports whether there is a queue for a record: others wait for it, and a write of it should, too.
+func (q *Queues) Has(key driver.Key) bool {
 	if q.some.Load() == 0 {
 		return false
 	}
@@ -89,25 +89,24 @@ func (q *Queues) leave(key driver.Key, one *queue) {
 	}
 }
 
-// A Turn is that of a lone write, from when it waited for it. Groups of writes have none:
-// each record of theirs would have a queue of its own.
+// A Turn is that of a write, or of a group of them, at one record, from when it waited for it.
 type Turn struct {
-	Queues *Queues
+	Queues *Queues // those in which it may Hold
 	key    driver.Key
 	queue  *queue // nil before it waited
 	has    bool   // the turn is its own
 }
 
-// Busy reports whether others wait for a record, and a write of it should, too.
-func (t *Turn) Busy(key driver.Key) bool { return t.Queues.has(key) }
-
-// Wait waits for the turn, unless it has it, and reports whether others had theirs meanwhile.
-// Refused says that a commit has been sent already.
-func (t *Turn) Wait(ctx context.Context, key driver.Key, refused bool) (waited bool, err error) {
+// Wait waits for the turn at a record, unless it has it, and reports whether others had theirs meanwhile.
+// It gives up the turn at another record. Refused says that a commit has been sent already.
+func (t *Turn) Wait(ctx context.Context, queues *Queues, key driver.Key, refused bool) (waited bool, err error) {
+	if t.queue != nil && (t.Queues != queues || t.key != key) {
+		t.End()
+	}
 	if t.has {
 		return false, nil
 	}
-	t.join(key)
+	t.join(queues, key)
 	if refused {
 		t.queue.moves.Add(1)
 	}
@@ -123,14 +122,14 @@ func (t *Turn) Wait(ctx context.Context, key driver.Key, refused bool) (waited b
 // waits for nobody itself.
 func (t *Turn) Hold(key driver.Key) {
 	if t.Queues != nil && !t.has {
-		t.join(key)
+		t.join(t.Queues, key)
 		t.take()
 	}
 }
 
-func (t *Turn) join(key driver.Key) {
+func (t *Turn) join(queues *Queues, key driver.Key) {
 	if t.queue == nil {
-		t.key, t.queue = key, t.Queues.enter(key)
+		t.Queues, t.key, t.queue = queues, key, queues.enter(key)
 	}
 }
 
