@@ -9,12 +9,8 @@ import (
 
 const askTime = `SELECT toUnixTimestamp(now()) FROM system.local`
 
-// Time returns what the clock of the server shows that is asked.
-func (s *Store) Time(ctx context.Context) (time.Time, error) {
-	if err := s.enter(ctx); err != nil {
-		return time.Time{}, err
-	}
-	defer s.leave()
+// time asks one server.
+func (s *store) time(ctx context.Context) (time.Time, error) {
 	const doing = "tell the time"
 	iter, err := s.read(ctx, doing, gocql.One, askTime)
 	if err != nil {

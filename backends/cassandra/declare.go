@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // declare adds to the server what it lacks of tables: to the catalog first, so that a
 // table of which it says nothing is another program's.
-func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) error {
+func (s *store) declare(ctx context.Context, tables []*driver.Table, st *state) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
@@ -24,7 +25,7 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) 
 			return err
 		}
 		var won bool
-		if e.header == "" {
+		if e.Header == "" {
 			if won, err = s.describe(ctx, t); err != nil {
 				return err
 			}
@@ -39,11 +40,11 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) 
 				return err
 			}
 		}
-		first[homeOf(t).Name] = first[homeOf(t).Name] || won
+		first[frame.HomeOf(t).Name] = first[frame.HomeOf(t).Name] || won
 	}
 	for i, t := range tables {
-		home := homeOf(t)
-		if !slices.ContainsFunc(tables[:i], func(o *driver.Table) bool { return homeOf(o).Name == home.Name }) {
+		home := frame.HomeOf(t)
+		if !slices.ContainsFunc(tables[:i], func(o *driver.Table) bool { return frame.HomeOf(o).Name == home.Name }) {
 			if err := s.build(ctx, home, tables, first[home.Name]); err != nil {
 				return err
 			}
@@ -53,7 +54,7 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) 
 }
 
 // stillMissing returns the fields that an entry lacks which another program has made.
-func (s *Store) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Column, error) {
+func (s *store) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Column, error) {
 	e, err := s.entry(ctx, "define "+t.Name, t.Name)
 	if err != nil {
 		return nil, err
@@ -64,13 +65,13 @@ func (s *Store) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Col
 // build makes the table of a home, or the columns that it lacks. A program that was not
 // the first to say so waits for the one that was, because statements which change
 // the schema at once, at several servers, disturb each other.
-func (s *Store) build(ctx context.Context, home *driver.Table, tables []*driver.Table, first bool) error {
+func (s *store) build(ctx context.Context, home *driver.Table, tables []*driver.Table, first bool) error {
 	doing := "define " + home.Name
 	all := *home
 	all.Fields = nil
 	for _, t := range append([]*driver.Table{home}, tables...) {
 		for _, f := range t.Fields {
-			if homeOf(t).Name == home.Name && !slices.ContainsFunc(all.Fields, func(c driver.Column) bool { return c.Name == f.Name }) {
+			if frame.HomeOf(t).Name == home.Name && !slices.ContainsFunc(all.Fields, func(c driver.Column) bool { return c.Name == f.Name }) {
 				all.Fields = append(all.Fields, f)
 			}
 		}

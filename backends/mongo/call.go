@@ -7,15 +7,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // run sends a command once and returns the answer. The client sends no command that
 // is given to it as a document a second time, whatever its retryWrites and retryReads
 // are, unless the server answered that it was too busy to begin; and adds no concern
 // and no read preference of its own.
-func (s *Store) run(ctx context.Context, db string, cmd []byte) (string, error) {
+func (s *store) run(ctx context.Context, db string, cmd []byte) (string, error) {
 	driver.TallyOf(ctx).Add(1, 1)
 	raw, err := s.client.Database(db).RunCommand(ctx, bson.Raw(cmd)).Raw()
 	if err == nil {
@@ -43,15 +43,15 @@ func (w *writer) durable() {
 
 // ask sends a command that may be sent again: until a primary answers that knows all that
 // was acknowledged.
-func (s *Store) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
+func (s *store) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
 	return s.askCurrent(ctx, doing, func() (string, error) { return s.askTwice(ctx, doing, db, cmd) })
 }
 
 // askTwice sends a command once more if the connection broke or the server is no longer
 // the primary.
-func (s *Store) askTwice(ctx context.Context, doing, db string, cmd []byte) (string, error) {
+func (s *store) askTwice(ctx context.Context, doing, db string, cmd []byte) (string, error) {
 	reply, err := s.run(ctx, db, cmd)
-	if err != nil && backend.Over(ctx) == nil && !mongodriver.IsTimeout(err) &&
+	if err != nil && frame.Over(ctx) == nil && !mongodriver.IsTimeout(err) &&
 		(hasLabel(err, "NetworkError") || slices.Contains(interrupted[:], codeOf(err))) {
 		reply, err = s.run(ctx, db, cmd)
 	}
@@ -67,14 +67,14 @@ type batch struct {
 
 // documents sends a command that answers documents. Those for which the answer has no
 // room are to be asked for anew: the server need not keep them.
-func (s *Store) documents(ctx context.Context, doing string, cmd []byte) (batch, error) {
+func (s *store) documents(ctx context.Context, doing string, cmd []byte) (batch, error) {
 	reply, err := s.ask(ctx, doing, s.db, cmd)
 	if err != nil {
 		return batch{}, err
 	}
 	b, cursor, namespace := readBatch(reply)
 	if b.rest.bad {
-		return b, corrupt("%s: %s: the answer cannot be read", doing, s.addr)
+		return b, who.Corrupt("%s: %s: the answer cannot be read", doing, s.addr)
 	}
 	if b.more = cursor != 0; b.more {
 		s.forget(ctx, namespace, cursor)
@@ -107,7 +107,7 @@ func readBatch(reply string) (b batch, cursor int64, namespace string) {
 
 // forget tells the server that nobody reads on. Without it the cursor goes by itself,
 // ten minutes later.
-func (s *Store) forget(ctx context.Context, namespace string, cursor int64) {
+func (s *store) forget(ctx context.Context, namespace string, cursor int64) {
 	w := command("killCursors", namespace[min(len(namespace), len(s.db)+1):])
 	at := w.open(typeArray, "cursors")
 	w.int64("0", cursor)

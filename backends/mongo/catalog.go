@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // The collection _tables has a document for each table: its name as _id, the layout
@@ -19,23 +19,23 @@ const (
 	layout      = 1
 )
 
-// An entry is a table as the catalog has it; there is no header without one. Made says
-// that its collection is there, and odd why that cannot be used.
+// An entry is a table as the catalog has it. Made says that its collection is there, and
+// odd why that cannot be used.
 type entry struct {
-	header string
-	layout int64
-	fields map[string]backend.Known
-	made   bool
-	odd    string
+	frame.Entry
+	made bool
+	odd  string
 }
 
+func newEntry() *entry { return &entry{Entry: frame.NewEntry()} }
+
 // entries reads what the server has of tables, by name.
-func (s *Store) entries(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
+func (s *store) entries(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
 	list := map[string]*entry{}
 	var names []string
 	for _, t := range tables {
 		if list[t.Name] == nil {
-			list[t.Name] = &entry{fields: map[string]backend.Known{}}
+			list[t.Name] = newEntry()
 			names = append(names, t.Name)
 		}
 	}
@@ -51,7 +51,7 @@ func (s *Store) entries(ctx context.Context, doing string, tables []*driver.Tabl
 }
 
 // described reads the documents of the catalog that there are of tables.
-func (s *Store) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
+func (s *store) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
 	w := command("find", s.prefix+catalogName)
 	w.in("_id", names)
 	s.acknowledged(&w)
@@ -61,7 +61,7 @@ func (s *Store) described(ctx context.Context, doing string, names []string, lis
 	}
 	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
 		if name, ok := readEntry(e.data, list); !ok {
-			return corrupt("%s: the document %.200q of the collection %s%s does not describe a table", doing, name, s.prefix, catalogName)
+			return who.Corrupt("%s: the document %.200q of the collection %s%s does not describe a table", doing, name, s.prefix, catalogName)
 		}
 	}
 	return nil
@@ -92,26 +92,27 @@ func readEntry(document string, list map[string]*entry) (name string, ok bool) {
 		}
 		switch e.name {
 		case "layout":
-			found.layout, _ = e.number()
+			n, _ := e.number()
+			found.Layout = int(n)
 		case "key":
-			found.header = e.data
+			found.Header = e.data
 		case "fields":
 			if e.kind != typeDocument || !readKinds(e.data, found) {
 				return name, false
 			}
 		}
 	}
-	return name, found != nil && !in.bad && found.header != "" && found.layout > 0
+	return name, found != nil && !in.bad && found.Header != "" && found.Layout > 0
 }
 
 func readKinds(document string, to *entry) bool {
 	in := elementsOf(document)
 	for e, ok := in.next(); ok; e, ok = in.next() {
-		field, ok := backend.ParseKnown(e.data)
+		field, ok := frame.ParseKnown(e.data)
 		if !ok || e.kind != typeString {
 			return false
 		}
-		to.fields[e.name] = field
+		to.Fields[e.name] = field
 	}
 	return !in.bad
 }
@@ -120,27 +121,25 @@ func readKinds(document string, to *entry) bool {
 // beside what it has.
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 	switch {
-	case e.header != "" && e.layout > layout:
-		return nil, who.Later(t, int(e.layout), layout)
-	case e.header != "" && e.header != backend.HeaderOf(0, t):
-		return nil, who.Wrap(backend.OtherKey(t))
+	case e.Header != "" && e.Layout <= layout && e.Header != frame.HeaderOf(0, t):
+		return nil, who.Wrap(frame.OtherKey(t))
 	case e.made && e.odd != "":
-		return nil, schema("table %s: its collection %s; use another database or prefix, or remove it", t.Name, e.odd)
-	case e.made && e.header == "":
-		return nil, schema("table %s: there is a collection of this name, and another program made it; use another database or prefix, or remove it", t.Name)
+		return nil, who.Schema("table %s: its collection %s; use another database or prefix, or remove it", t.Name, e.odd)
+	case e.made && e.Header == "":
+		return nil, who.Schema("table %s: there is a collection of this name, and another program made it; use another database or prefix, or remove it", t.Name)
 	}
-	return who.Missing(e.fields, t)
+	return e.Missing(who, t, frame.HeaderOf(0, t), layout)
 }
 
 // declare adds to the server what it lacks of a table: to the catalog first, so that a
 // collection of which it says nothing is another program's. Where another program is
 // first, its word stands.
-func (s *Store) declare(ctx context.Context, t *driver.Table, e *entry) error {
+func (s *store) declare(ctx context.Context, t *driver.Table, e *entry) error {
 	missing, err := e.lacks(t)
 	if err != nil {
 		return err
 	}
-	if e.header == "" {
+	if e.Header == "" {
 		created, err := s.describe(ctx, t)
 		if err != nil {
 			return err
@@ -162,13 +161,13 @@ func (s *Store) declare(ctx context.Context, t *driver.Table, e *entry) error {
 }
 
 // describe writes the document of a table, and reports whether it was not there.
-func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
+func (s *store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	w := command("insert", s.prefix+catalogName)
 	all := w.open(typeArray, "documents")
 	at := w.open(typeDocument, "0")
 	w.text("_id", t.Name)
 	w.int32("layout", layout)
-	w.text("key", backend.HeaderOf(0, t))
+	w.text("key", frame.HeaderOf(0, t))
 	fields := w.open(typeDocument, "fields")
 	for _, f := range t.Fields {
 		w.text(f.Name, f.Kind.String())
@@ -185,7 +184,7 @@ func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 }
 
 // addFields adds fields to the document of a table, each if it is not there.
-func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) error {
+func (s *store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) error {
 	w := command("update", s.prefix+catalogName)
 	all := w.open(typeArray, "updates")
 	for i, f := range fields {
@@ -198,7 +197,7 @@ func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.
 		w.close(q)
 		u := w.open(typeDocument, "u")
 		set := w.open(typeDocument, "$set")
-		w.text("fields."+f.Name, backend.Known{Kind: f.Kind, Later: true}.String())
+		w.text("fields."+f.Name, frame.Known{Kind: f.Kind, Later: true}.String())
 		w.close(set)
 		w.close(u)
 		w.close(at)
@@ -211,7 +210,7 @@ func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.
 
 // alter sends a command that may be done already, which the server says with a code.
 // One that waits for another program, which does the same, is sent again.
-func (s *Store) alter(ctx context.Context, doing string, w writer, done int) error {
+func (s *store) alter(ctx context.Context, doing string, w writer, done int) error {
 	w.durable()
 	for attempt := 0; ; attempt++ {
 		_, err := s.run(ctx, s.db, w)
@@ -221,7 +220,7 @@ func (s *Store) alter(ctx context.Context, doing string, w writer, done int) err
 		if codeOf(err) != codeWriteConflict || attempt == 10 {
 			return s.failed(ctx, doing, err)
 		}
-		if err := sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ const (
 func (st *statement) end(v *view) error {
 	st.w.close(st.all)
 	if st.most > mostDocument || len(st.w) > mostCommand {
-		return tooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", v.name, max(st.most, len(st.w)))
+		return who.TooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", v.Name, max(st.most, len(st.w)))
 	}
 	return nil
 }
@@ -98,12 +98,12 @@ func (v *view) insert(w *writer, token *driver.Token, op *driver.Op) {
 // the one of the row that it replaces.
 func (v *view) whole(w *writer, token *driver.Token, row *driver.Row, before []driver.Token) {
 	v.row(w, token, row)
-	if v.ring == 0 {
+	if v.Ring == 0 {
 		return
 	}
 	ring := w.open(typeArray, "_ring")
 	w.token("0", token)
-	for i := range min(len(before), v.ring-1) {
+	for i := range min(len(before), v.Ring-1) {
 		w.token(strconv.Itoa(i+1), &before[i])
 	}
 	w.close(ring)
@@ -173,7 +173,7 @@ func (v *view) update(w *writer, token *driver.Token, op *driver.Op) {
 	switch op.Do {
 	case driver.Put:
 		w.bool("upsert", op.If == driver.Any)
-		if v.ring > 0 && (op.If != driver.AtRev || len(op.Row.Ring) == 0) {
+		if v.Ring > 0 && (op.If != driver.AtRev || len(op.Row.Ring) == 0) {
 			v.carry(w, token, op)
 			return
 		}
@@ -226,7 +226,7 @@ func (v *view) carry(w *writer, token *driver.Token, op *driver.Op) {
 	for _, at := range [...]int{none, ifNull, before, concat, first} {
 		w.close(at)
 	}
-	w.int32("1", int32(v.ring))
+	w.int32("1", int32(v.Ring))
 	for _, at := range [...]int{slice, ring, rest, merge, with, stage, u} {
 		w.close(at)
 	}
@@ -249,14 +249,14 @@ func (v *view) patch(w *writer, token *driver.Token, op *driver.Op) {
 		}
 	}
 	w.close(inc)
-	if v.ring > 0 {
+	if v.Ring > 0 {
 		push := w.open(typeDocument, "$push")
 		ring := w.open(typeDocument, "_ring")
 		each := w.open(typeArray, "$each")
 		w.token("0", token)
 		w.close(each)
 		w.int32("$position", 0)
-		w.int32("$slice", int32(v.ring))
+		w.int32("$slice", int32(v.Ring))
 		w.close(ring)
 		w.close(push)
 	}
@@ -304,9 +304,9 @@ func (v *view) unsets(w *writer, op *driver.Op) {
 // path returns where an edit writes.
 func (v *view) path(e *driver.Edit) string {
 	if e.Field >= 0 {
-		return v.fields[e.Field].Name
+		return v.Fields[e.Field].Name
 	}
-	if k, ok := v.others.Of(e.Name); ok && k.Kind == e.Value.Kind() {
+	if k, ok := v.Others.Of(e.Name); ok && k.Kind == e.Value.Kind() {
 		return e.Name
 	}
 	return "_extra." + escape(e.Name)
@@ -315,12 +315,12 @@ func (v *view) path(e *driver.Edit) string {
 // otherPath returns where else the field of an edit can lie, or "".
 func (v *view) otherPath(e *driver.Edit, path string) string {
 	if e.Field >= 0 {
-		if v.late[e.Field] {
+		if v.Late[e.Field] {
 			return v.extra[e.Field]
 		}
 		return ""
 	}
-	if _, ok := v.others.Of(e.Name); !ok {
+	if _, ok := v.Others.Of(e.Name); !ok {
 		return ""
 	}
 	if path == e.Name {

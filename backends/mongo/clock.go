@@ -5,12 +5,8 @@ import (
 	"time"
 )
 
-// Time returns what the clock of the primary shows.
-func (s *Store) Time(ctx context.Context) (time.Time, error) {
-	if err := s.enter(ctx); err != nil {
-		return time.Time{}, err
-	}
-	defer s.leave()
+// time asks the primary.
+func (s *store) time(ctx context.Context) (time.Time, error) {
 	const doing = "tell the time"
 	w := make(writer, 0, 64)
 	w.begin()
@@ -26,5 +22,5 @@ func (s *Store) Time(ctx context.Context) (time.Time, error) {
 			return time.UnixMilli(int64(e.word())), nil
 		}
 	}
-	return time.Time{}, unsupported("%s: %s does not tell it", doing, s.addr)
+	return time.Time{}, who.Unsupported("%s: %s does not tell it", doing, s.addr)
 }

@@ -2,12 +2,11 @@ package mongo
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 const tokenSize = len(driver.Token{})
@@ -44,7 +43,7 @@ func idOf(k *driver.Key) string { return k.Partition + k.Sort }
 // row appends the elements of the document of a row, without its ring.
 func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
 	w.text("_id", idOf(&row.Key))
-	if !v.bare {
+	if !v.Bare {
 		w.token("_rev", token)
 	}
 	if row.Dead {
@@ -61,7 +60,7 @@ func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
 	}
 	for i, value := range row.Fields {
 		if !value.IsNone() {
-			w.value(v.fields[i].Name, value)
+			w.value(v.Fields[i].Name, value)
 		}
 	}
 	v.undeclared(w, row.Extra)
@@ -70,15 +69,15 @@ func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
 // copyKey appends the columns of a record's key, for people and for other programs:
 // nothing here reads them.
 func (v *view) copyKey(w *writer, k *driver.Key) {
-	if v.class != driver.Records {
+	if v.Class != driver.Records {
 		return
 	}
 	var room [8]driver.Value
-	vals, rest, err := driver.ParseParts(room[:0], k.Partition, v.parts)
+	vals, rest, err := driver.ParseParts(room[:0], k.Partition, v.Partition)
 	if err != nil || rest != "" {
 		return // a key that package driver did not make
 	}
-	if vals, rest, err = driver.ParseParts(vals, k.Sort, v.sort); err != nil || rest != "" {
+	if vals, rest, err = driver.ParseParts(vals, k.Sort, v.Sort); err != nil || rest != "" {
 		return
 	}
 	for i, value := range vals {
@@ -91,15 +90,15 @@ func (v *view) copyKey(w *writer, k *driver.Key) {
 
 // column returns the name of a column of the key.
 func (v *view) column(i int) string {
-	if i < len(v.parts) {
-		return v.parts[i].Name
+	if i < len(v.Partition) {
+		return v.Partition[i].Name
 	}
-	return v.sort[i-len(v.parts)].Name
+	return v.Sort[i-len(v.Partition)].Name
 }
 
 // isOther reports whether another program declares the field, with the value's kind.
 func (v *view) isOther(p *driver.Pair) bool {
-	k, ok := v.others.Of(p.Name)
+	k, ok := v.Others.Of(p.Name)
 	return ok && k.Kind == p.Value.Kind()
 }
 
@@ -131,61 +130,25 @@ func (v *view) undeclared(w *writer, extra []driver.Pair) {
 
 // keyOf returns the key that an _id stands for.
 func (v *view) keyOf(id string) (driver.Key, bool) {
-	head, rest, ok := driver.CutParts(id, v.parts)
-	if !ok || !utf8.ValidString(id) {
-		return driver.Key{}, false
-	}
-	sort, rest, ok := driver.CutParts(rest, v.sort)
-	return driver.Key{Partition: head, Sort: sort}, ok && rest == ""
+	key, ok := v.KeyOf(id)
+	return key, ok && utf8.ValidString(id)
 }
 
 // badRow is the error of a document that this package cannot have written so.
 func (v *view) badRow(id, field string) error {
-	return corrupt("the document %.200q of the collection %s has a field %.50q that this library cannot have written so: another program wrote it; mend or remove it",
-		driver.Private(id), v.collection, backend.Shown(field, v.ordinals))
-}
-
-// A shape is where the fields that are read go: by ordinal, or by place in a mask.
-type shape struct {
-	mask  []int
-	width int
-	place []int // by ordinal: the place and one; nil is the ordinal itself
-}
-
-func (v *view) shape(mask []int) shape {
-	if mask == nil {
-		return shape{width: len(v.fields)}
-	}
-	sh := shape{mask: mask, width: len(mask), place: make([]int, len(v.fields))}
-	for i, ordinal := range mask {
-		sh.place[ordinal] = i + 1
-	}
-	return sh
-}
-
-func (sh *shape) at(ordinal int) (int, bool) {
-	if sh.place == nil {
-		return ordinal, true
-	}
-	return sh.place[ordinal] - 1, sh.place[ordinal] > 0
-}
-
-// A pending field is one that v does not declare, as the document has it.
-type pending struct {
-	name  string
-	value driver.Value
+	return who.Corrupt("the document %.200q of the collection %s has a field %.50q that this library cannot have written so: another program wrote it; mend or remove it",
+		driver.Private(id), v.collection, frame.Shown(field, v.Ordinals))
 }
 
 // readRow reads a document into row. The key is set from _id, which comes first.
-func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string, row *driver.Row) error {
-	row.Fields = slices.Grow(row.Fields[:0], sh.width)[:sh.width]
-	clear(row.Fields)
+func (s *store) readRow(ctx context.Context, v *view, sh *frame.Shape, document string, row *driver.Row) error {
+	sh.Begin(row)
 	id, extra := "", ""
-	var others []pending
+	var others []driver.Pair
 	in := elementsOf(document)
 	for e, more := in.next(); more; e, more = in.next() {
 		ok := true
-		if i, declared := v.ordinals[e.name]; declared {
+		if i, declared := v.Ordinals[e.name]; declared {
 			ok = v.readField(sh, &e, i, row)
 		} else if e.name == "_id" {
 			id = e.data
@@ -195,16 +158,16 @@ func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string
 			extra, ok = e.data, e.kind == typeDocument || e.kind == typeNull
 		} else if isMeta(e.name) {
 			ok = e.kind == typeNull || readMeta(row, &e)
-		} else if sh.mask == nil && !v.copied[e.name] {
+		} else if sh.Mask == nil && !v.copied[e.name] {
 			var value driver.Value
 			value, ok = e.value()
-			others = append(others, pending{e.name, value})
+			others = append(others, driver.Pair{Name: e.name, Value: value})
 		}
 		if !ok {
 			return v.badRow(id, e.name)
 		}
 	}
-	if v.bare {
+	if v.Bare {
 		row.Rev = someToken
 	}
 	switch {
@@ -220,14 +183,14 @@ func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string
 }
 
 // readField reads a declared field.
-func (v *view) readField(sh *shape, e *element, ordinal int, row *driver.Row) bool {
-	at, wanted := sh.at(ordinal)
+func (v *view) readField(sh *frame.Shape, e *element, ordinal int, row *driver.Row) bool {
+	at, wanted := sh.At(ordinal)
 	if !wanted {
 		return true
 	}
 	value, ok := e.value()
 	row.Fields[at] = value
-	return ok && (value.IsNone() || value.Kind() == v.fields[ordinal].Kind)
+	return ok && (value.IsNone() || value.Kind() == v.Fields[ordinal].Kind)
 }
 
 // isMeta reports whether a field is one of those that readMeta reads.
@@ -290,48 +253,33 @@ func readRing(row *driver.Row, e *element) bool {
 
 // readExtra reads fields that were not declared when they were written. One may be
 // now: then it has its place, unless it was written again since.
-func (v *view) readExtra(sh *shape, document string, row *driver.Row) bool {
+func (v *view) readExtra(sh *frame.Shape, document string, row *driver.Row) bool {
 	in := elementsOf(document)
 	for e, more := in.next(); more; e, more = in.next() {
 		value, ok := e.value()
 		if !ok || !utf8.ValidString(e.name) {
 			return false
 		}
-		name := unescape(e.name)
-		i, declared := v.ordinals[name]
-		switch at, wanted := 0, false; {
-		case value.IsNone():
-		case declared:
-			if at, wanted = sh.at(i); wanted && row.Fields[at].IsNone() {
-				row.Fields[at] = value
-			}
-		case sh.mask == nil:
-			row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
-		}
+		v.Undeclared(row, sh, unescape(e.name), value)
 	}
 	return !in.bad
 }
 
 // readOthers adds fields that other programs have declared.
-func (s *Store) readOthers(ctx context.Context, v *view, id string, row *driver.Row, others []pending) error {
+func (s *store) readOthers(ctx context.Context, v *view, id string, row *driver.Row, others []driver.Pair) error {
 	for _, o := range others {
-		if o.value.IsNone() {
+		if o.Value.IsNone() {
 			continue
 		}
-		k, found, err := s.other(ctx, v, o.name)
+		k, found, err := s.other(ctx, v, o.Name)
 		if err != nil {
 			return err
 		}
-		if !found || k.Kind != o.value.Kind() {
-			return v.badRow(id, o.name)
+		if !found || k.Kind != o.Value.Kind() {
+			return v.badRow(id, o.Name)
 		}
-		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == o.name })
-		row.Extra = append(row.Extra, driver.Pair{Name: o.name, Value: o.value})
+		frame.SetExtra(row, o.Name, o.Value)
 	}
-	if !slices.IsSortedFunc(row.Extra, byName) {
-		slices.SortFunc(row.Extra, byName)
-	}
+	frame.SortExtra(row.Extra)
 	return nil
 }
-
-func byName(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) }

@@ -5,20 +5,15 @@ import (
 	"time"
 )
 
-// CPU returns the processor time of the primary's process so far, for all its clients
-// and databases. Servers on Linux tell it, to a user with the role clusterMonitor.
-func (s *Store) CPU(ctx context.Context) (time.Duration, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
+// cpu asks the primary.
+func (s *store) cpu(ctx context.Context) (time.Duration, error) {
 	w := make(writer, 0, 64)
 	w.begin()
 	w.int32("serverStatus", 1)
 	w.close(0)
 	reply, err := s.run(ctx, "admin", w)
 	if codeOf(err) == codeUnauthorized {
-		return 0, unsupported("processor time: %s: the server tells it to a user with the role clusterMonitor only", s.addr)
+		return 0, who.Unsupported("processor time: %s: the server tells it to a user with the role clusterMonitor only", s.addr)
 	}
 	if err != nil {
 		return 0, s.failed(ctx, "processor time", err)
@@ -39,7 +34,7 @@ func (s *Store) CPU(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	if found < 2 {
-		return 0, unsupported("processor time: %s: the server does not tell it", s.addr)
+		return 0, who.Unsupported("processor time: %s: the server does not tell it", s.addr)
 	}
 	return time.Duration(total) * time.Microsecond, nil
 }

@@ -5,20 +5,20 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // mostEntries is how many entries of a native index a chunk has at most. They are small.
-const mostEntries = 2 * backend.ChunkRows
+const mostEntries = 2 * frame.ChunkRows
 
 // chunkNative reads the entries of a native index after a mark, in their order. Where the
 // index has the _id the server answers from it alone, without a look at a document. Of a list
 // it would answer one element of each document.
-func (s *Store) chunkNative(ctx context.Context, v *view, from string) (driver.Chunk, error) {
+func (s *store) chunkNative(ctx context.Context, v *view, from string) (driver.Chunk, error) {
 	t, cols := v.native.table, v.native.fields()
 	if slices.ContainsFunc(cols, func(f keyField) bool { return f.elem }) {
-		return driver.Chunk{}, unsupported("walk %s: the server does not list elements", t.Name)
+		return driver.Chunk{}, who.Unsupported("walk %s: the server does not list elements", t.Name)
 	}
 	if !v.native.unique {
 		cols = append(cols, keyField{name: "_id", kind: driver.String})
@@ -92,7 +92,7 @@ func anything(w *writer, cols []keyField) {
 // afterEntry returns the values of the entry that a mark names, nil at the beginning.
 func (v *view) afterEntry(from string, columns int) ([]driver.Value, error) {
 	t := v.native.table
-	text, ok := backend.ParseMark(t.Name, from)
+	text, ok := frame.ParseMark(t.Name, from)
 	if ok && text == "" {
 		return nil, nil
 	}
@@ -136,7 +136,7 @@ func (v *view) readEntries(b *batch) (chunk driver.Chunk, err error) {
 	if !v.native.unique {
 		text = append(text, id...)
 	}
-	chunk.Mark = backend.Mark(t.Name, string(text))
+	chunk.Mark = frame.Mark(t.Name, string(text))
 	return chunk, unread.Err()
 }
 

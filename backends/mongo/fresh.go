@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A primary that was elected a moment ago has all that was acknowledged before, but it
@@ -18,7 +18,7 @@ import (
 
 // acknowledged ends a command that reads what cannot be lost any more, and asks for the
 // terms.
-func (s *Store) acknowledged(w *writer) {
+func (s *store) acknowledged(w *writer) {
 	at := w.open(typeDocument, "readConcern")
 	w.text("level", "majority")
 	w.close(at)
@@ -30,7 +30,7 @@ func (s *Store) acknowledged(w *writer) {
 
 // current reports whether an answer was given by the primary of a term, 0 of none, and
 // takes notice if the server is one that knows all by now.
-func (s *Store) current(reply string, term int64) bool {
+func (s *store) current(reply string, term int64) bool {
 	now, committed, ok := termsOf(reply)
 	if !ok {
 		return true // nobody asked
@@ -68,7 +68,7 @@ func within(document, name string) element {
 
 // askCurrent sends a command that reads until the answer is that of a primary which
 // knows all that was acknowledged.
-func (s *Store) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
+func (s *store) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
 		term := s.term.Load()
@@ -76,11 +76,11 @@ func (s *Store) askCurrent(ctx context.Context, doing string, ask func() (string
 		if err != nil || s.current(reply, term) {
 			return reply, err
 		}
-		if time.Since(begun) > backend.Patience {
+		if time.Since(begun) > frame.Patience {
 			return "", fmt.Errorf("mongo: %s: %s: since it was elected, no majority of the servers has had a write of the primary, so what it shows may be old: %w",
 				doing, s.addr, driver.ErrUnavailable)
 		}
-		if err := sleep(ctx, time.Duration(min(attempt, 20))*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, time.Duration(min(attempt, 20))*time.Millisecond); err != nil {
 			return "", err
 		}
 	}

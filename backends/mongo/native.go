@@ -1,14 +1,15 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A native index is an index of the collection of its home, by the name of its table:
@@ -54,84 +55,49 @@ func newNative(t *driver.Table) *native {
 
 func (n *native) fields() []keyField { return slices.Concat(n.part, n.sort) }
 
-// splitNative returns the tables that are native, and the others.
-func splitNative(tables []*driver.Table) (natives, others []*driver.Table) {
-	for _, t := range tables {
-		if t.Native {
-			natives = append(natives, t)
-		} else {
-			others = append(others, t)
-		}
-	}
-	return natives, others
-}
-
-// defineNatives makes native tables exist, or sees that they do.
-func (s *Store) defineNatives(ctx context.Context, doing string, natives []*driver.Table, attach bool) error {
-	for _, t := range natives {
-		if err := s.defineNative(ctx, doing, t, attach); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) defineNative(ctx context.Context, doing string, t *driver.Table, attach bool) error {
+// Native makes a native index exist, or sees that it does.
+func (s *store) Native(ctx context.Context, doing string, t *driver.Table, define bool) (*view, error) {
 	if err := s.possibleNative(t); err != nil {
-		return err
+		return nil, err
 	}
 	have, err := s.entries(ctx, doing, []*driver.Table{t.Home})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	home := have[t.Home.Name]
-	if missing, err := home.lacks(t.Home); err != nil || home.header == "" || !home.made || len(missing) > 0 {
-		return errorOr(err, schema("%s %s: its home %s is not there as it is declared; define it first", doing, t.Name, t.Home.Name))
+	if missing, err := home.lacks(t.Home); err != nil || home.Header == "" || !home.made || len(missing) > 0 {
+		return nil, cmp.Or(err, who.Schema("%s %s: its home %s is not there as it is declared; define it first", doing, t.Name, t.Home.Name))
 	}
 	v := s.newView(t.Home, home)
 	v.native = newNative(t)
 	there, err := s.sameIndex(ctx, doing, v)
 	switch {
 	case err != nil:
-		return err
-	case !there && attach:
-		return schema("%s %s: there is no such index; define it first", doing, t.Name)
+		return nil, err
+	case !there && !define:
+		return nil, who.Schema("%s %s: there is no such index; define it first", doing, t.Name)
 	case !there:
 		err = s.noneLate(ctx, v)
 	}
-	if err == nil && !attach { // one that is listed may be built still, and then this waits for it
+	if err == nil && define { // one that is listed may be built still, and then this waits for it
 		err = s.createIndex(ctx, v)
 	}
-	if err != nil {
-		return err
-	}
-	s.views.Set([]*driver.Table{t}, func(*driver.Table) *view { return v })
-	return nil
-}
-
-func errorOr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
+	return v, err
 }
 
 // possibleNative says what this store cannot have in a native table.
-func (s *Store) possibleNative(t *driver.Table) error {
-	if err := backend.ValidateNative(t); err != nil {
-		return fmt.Errorf("mongo: %w", err)
-	}
+func (s *store) possibleNative(t *driver.Table) error {
 	if !s.facts.Native.Has {
-		return unsupported("table %s: a native index: %s", t.Name, s.facts.Native.Reason)
+		return who.Unsupported("table %s: a native index: %s", t.Name, s.facts.Native.Reason)
 	}
 	for _, c := range t.Sort {
 		if !slices.Contains(orderedKinds[:], c.Kind) {
-			return unsupported("native index %s: MongoDB has another order of %s than a key, which %s is", t.Name, c.Kind, c.Name)
+			return who.Unsupported("native index %s: MongoDB has another order of %s than a key, which %s is", t.Name, c.Kind, c.Name)
 		}
 	}
 	for _, f := range keyFields(slices.Concat(t.Partition, t.Sort)) {
 		if !possibleName(f.name) {
-			return unsupported("native index %s: documents cannot have a field of the name %q", t.Name, f.name)
+			return who.Unsupported("native index %s: documents cannot have a field of the name %q", t.Name, f.name)
 		}
 	}
 	return nil
@@ -172,7 +138,7 @@ func (n *native) partial(w *writer) {
 }
 
 // createIndex builds the index of a native view, which the server fills.
-func (s *Store) createIndex(ctx context.Context, v *view) error {
+func (s *store) createIndex(ctx context.Context, v *view) error {
 	name := v.native.table.Name
 	w := command("createIndexes", v.collection)
 	all := w.open(typeArray, "indexes")
@@ -188,7 +154,7 @@ func (s *Store) createIndex(ctx context.Context, v *view) error {
 	w.durable()
 	_, err := s.run(ctx, s.db, w)
 	for attempt := 1; codeOf(err) == codeBuildAborted && attempt <= mostBuilds; attempt++ {
-		if err := sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
 			return err
 		}
 		_, err = s.run(ctx, s.db, w)
@@ -199,9 +165,9 @@ func (s *Store) createIndex(ctx context.Context, v *view) error {
 	case codeDuplicateKey:
 		return fmt.Errorf("mongo: define %s: two records have the same values in a unique index; change one of them: %w: %w", name, driver.ErrExists, told(err))
 	case codeIndexConflict, codeIndexKeyConflict:
-		return schema("define %s: the collection %s has an index of these fields, or of this name, that another program made; remove that: %s", name, v.collection, err)
+		return who.Schema("define %s: the collection %s has an index of these fields, or of this name, that another program made; remove that: %s", name, v.collection, err)
 	case codeCannotIndex, codeTooManyIndexes:
-		return unsupported("define %s: %s", name, err)
+		return who.Unsupported("define %s: %s", name, err)
 	}
 	return s.failed(ctx, "define "+name, err)
 }
@@ -212,10 +178,10 @@ const mostBuilds = 10
 
 // noneLate sees that no document has a field of a native index where it lay before it
 // was declared, in which MongoDB does not look for it.
-func (s *Store) noneLate(ctx context.Context, v *view) error {
+func (s *store) noneLate(ctx context.Context, v *view) error {
 	for _, f := range v.native.fields() {
-		i, ok := v.ordinals[f.name]
-		if !ok || !v.late[i] {
+		i, ok := v.Ordinals[f.name]
+		if !ok || !v.Late[i] {
 			continue
 		}
 		w := command("find", v.collection)
@@ -231,7 +197,7 @@ func (s *Store) noneLate(ctx context.Context, v *view) error {
 			return err
 		}
 		if e, ok := b.rest.next(); ok {
-			return unsupported("define %s: the document %.200q of the collection %s has %s from before it was declared, in %s; write such records again, or take kind table",
+			return who.Unsupported("define %s: the document %.200q of the collection %s has %s from before it was declared, in %s; write such records again, or take kind table",
 				v.native.table.Name, driver.Private(idIn(e.data)), v.collection, f.name, v.extra[i])
 		}
 	}
@@ -240,7 +206,7 @@ func (s *Store) noneLate(ctx context.Context, v *view) error {
 
 // sameIndex reports whether the collection has the index of a native view. One of the
 // name that is another is ErrSchema.
-func (s *Store) sameIndex(ctx context.Context, doing string, v *view) (bool, error) {
+func (s *store) sameIndex(ctx context.Context, doing string, v *view) (bool, error) {
 	w := command("listIndexes", v.collection)
 	cursor := w.open(typeDocument, "cursor")
 	w.int32("batchSize", mostIndexes)
@@ -256,7 +222,7 @@ func (s *Store) sameIndex(ctx context.Context, doing string, v *view) (bool, err
 			continue
 		}
 		if want := v.native.text(); have.String() != want {
-			return false, fmt.Errorf("mongo: %w; the index has %s, not %s", backend.OtherKey(v.native.table), have.String(), want)
+			return false, fmt.Errorf("mongo: %w; the index has %s, not %s", frame.OtherKey(v.native.table), have.String(), want)
 		}
 		return true, nil
 	}
@@ -314,9 +280,9 @@ func readIndex(document string) (x indexText) {
 }
 
 // dropNative removes the index of a native table.
-func (s *Store) dropNative(ctx context.Context, t *driver.Table) error {
+func (s *store) dropNative(ctx context.Context, t *driver.Table) error {
 	if t.Home == nil {
-		return invalid("drop %s: a native index without the table of records that it belongs to", t.Name)
+		return who.Invalid("drop %s: a native index without the table of records that it belongs to", t.Name)
 	}
 	w := command("dropIndexes", s.prefix+t.Home.Name)
 	w.text("index", t.Name)

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A place is an end of a run in a native index: before all entries that begin with some
@@ -55,12 +56,12 @@ type run struct {
 func (v *view) runOf(span *driver.Span) (r run, ok bool, err error) {
 	n := v.native
 	if r.part, _, err = driver.ParseParts(nil, span.Key.Partition, n.table.Partition); err != nil {
-		return r, false, invalid("range of %s: %s", n.table.Name, err)
+		return r, false, who.Invalid("range of %s: %s", n.table.Name, err)
 	}
 	low, high := v.placeOf(span.Low, place{}), v.placeOf(span.High, place{over: true})
 	cols := n.columns()
 	if len(low.vals) > len(cols) || len(high.vals) > len(cols) {
-		return r, false, invalid("range of %s: an end has more values than the index has columns", n.table.Name)
+		return r, false, who.Invalid("range of %s: an end has more values than the index has columns", n.table.Name)
 	}
 	for r.equal < len(low.vals) && r.equal < len(high.vals) && low.vals[r.equal].Equal(high.vals[r.equal]) {
 		r.equal++
@@ -178,7 +179,7 @@ func (v *view) nativeProjection(w *writer, mask []int) {
 	if mask != nil {
 		mask = slices.Clone(mask)
 		for _, f := range v.native.sort {
-			if i, ok := v.ordinals[f.name]; ok && !slices.Contains(mask, i) {
+			if i, ok := v.Ordinals[f.name]; ok && !slices.Contains(mask, i) {
 				mask = append(mask, i)
 			}
 		}
@@ -214,10 +215,7 @@ func (v *view) after(document string, row *driver.Row, span *driver.Span) (*driv
 }
 
 func (v *view) keyValues(key *driver.Key) (map[string]driver.Value, error) {
-	vals, _, err := driver.ParseParts(nil, key.Partition, v.parts)
-	if err == nil {
-		vals, _, err = driver.ParseParts(vals, key.Sort, v.sort)
-	}
+	vals, err := frame.KeyValues(v.Table.Table, *key)
 	own := make(map[string]driver.Value, len(vals))
 	for i := range vals {
 		own[v.column(i)] = vals[i]

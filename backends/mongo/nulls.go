@@ -11,7 +11,7 @@ import (
 // dropNulls removes what other programs wrote for a field that is absent, where a patch
 // of c cannot change it: a null is read as nothing, but is no number to add to, no ring
 // and no document. Nobody who reads sees a difference.
-func (s *Store) dropNulls(ctx context.Context, c *call) error {
+func (s *store) dropNulls(ctx context.Context, c *call) error {
 	for i := range c.ops {
 		op, v := &c.ops[i], c.views[i]
 		paths := v.needsNoNull(op)
@@ -39,7 +39,7 @@ func (v *view) needsNoNull(op *driver.Op) (paths []string) {
 	if op.Do != driver.Patch {
 		return nil
 	}
-	if v.ring > 0 {
+	if v.Ring > 0 {
 		paths = append(paths, "_ring")
 	}
 	for i := range op.Edits {

@@ -4,25 +4,17 @@ import (
 	"context"
 	"iter"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // Range yields the rows of a span, page by page.
-func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return backend.Pages(span, defaultBatch, func(p *backend.Pager) error { return s.page(ctx, p) })
+func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+	return s.frame.Pages(ctx, span, s.page)
 }
 
 // page reads the next page of a span, and leaves in p the span after it.
-func (s *Store) page(ctx context.Context, p *backend.Pager) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.ranged(&p.Span)
-	if err != nil {
-		return err
-	}
+func (s *store) page(ctx context.Context, v *view, p *frame.Pager) error {
 	limit := p.Limit()
 	ask, ok, err := v.ask(&p.Span, limit)
 	if err != nil || !ok {
@@ -35,7 +27,7 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 		return v.lostIndex(err)
 	}
 	last := ""
-	sh := v.shape(p.Span.Mask)
+	sh := v.Shape(p.Span.Mask)
 	p.Read(func(row *driver.Row) (bool, error) {
 		e, ok := b.rest.next()
 		if !ok {
@@ -49,7 +41,7 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 	})
 	p.Done = len(p.Rows) < limit && !b.more
 	if v.native == nil {
-		p.GoOn(v.sort, b.size)
+		p.GoOn(v.Sort, b.size)
 	} else {
 		v.goOn(p, last, b.size)
 	}
@@ -58,7 +50,7 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 
 // goOn takes the rows of a page, of which last is the last document, out of a span of a
 // native index.
-func (v *view) goOn(p *backend.Pager, last string, bytes int) {
+func (v *view) goOn(p *frame.Pager, last string, bytes int) {
 	p.Resize(bytes)
 	if len(p.Rows) == 0 || p.Done {
 		return
@@ -72,18 +64,6 @@ func (v *view) goOn(p *backend.Pager, last string, bytes int) {
 	default:
 		p.Span.Low = b
 	}
-}
-
-// ranged returns the view of a table that a span is of, native or not.
-func (s *Store) ranged(span *driver.Span) (*view, error) {
-	if span.Table == nil || !span.Table.Native {
-		return s.checked(span.Table, span.Mask)
-	}
-	v, err := s.views.Known(who, span.Table)
-	if err == nil {
-		err = who.Wrap(span.Table.Home.ValidateMask(span.Mask))
-	}
-	return v, err
 }
 
 // ask returns the command that reads the rows of a span; ok is false if there can be
@@ -105,7 +85,7 @@ func (v *view) lostIndex(err error) error {
 	if v.native == nil || codeOf(err) != codeBadValue {
 		return err
 	}
-	return schema("the collection %s has lost the index %s; make it again with Rebuild: %s", v.collection, v.native.table.Name, err)
+	return who.Schema("the collection %s has lost the index %s; make it again with Rebuild: %s", v.collection, v.native.table.Name, err)
 }
 
 // askPage returns the command, all but its end, that reads the rows of a span.
@@ -139,7 +119,7 @@ func (v *view) within(w *writer, name string, span *driver.Span) {
 	w.text("$gte", p+span.From)
 	w.text("$lt", to)
 	w.close(id)
-	if v.class == driver.Records {
+	if v.Class == driver.Records {
 		dead := w.open(typeDocument, "_dead")
 		w.bool("$ne", true)
 		w.close(dead)
@@ -147,20 +127,12 @@ func (v *view) within(w *writer, name string, span *driver.Span) {
 	w.close(at)
 }
 
-// Count returns the number of rows of a span, which the server counts.
-func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	v, err := s.ranged(&span)
-	if err != nil {
-		return 0, err
-	}
+// count lets the server count the rows of a span.
+func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, error) {
 	w := command("aggregate", v.collection)
 	cursor := w.open(typeDocument, "cursor")
 	w.close(cursor)
-	if ok, err := v.counting(&w, &span); err != nil || !ok {
+	if ok, err := v.counting(&w, span); err != nil || !ok {
 		return 0, err
 	}
 	s.acknowledged(&w)
@@ -176,7 +148,7 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	e, ok = in.next()
 	n, whole := e.number()
 	if !ok || !whole {
-		return 0, corrupt("count of %s: %s: the answer cannot be read", v.name, s.addr)
+		return 0, who.Corrupt("count of %s: %s: the answer cannot be read", v.Name, s.addr)
 	}
 	return int(n), nil
 }

@@ -5,38 +5,15 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // getBytes is how many bytes of keys one command asks for at most.
 const getBytes = 4 << 20
 
 // Get reads the rows under keys into rows, by one command for all of them.
-func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.checked(t, mask)
-	if err != nil {
-		return err
-	}
-	if len(keys) != len(rows) {
-		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
-	}
-	return s.get(ctx, v, keys, mask, rows)
-}
-
-// checked returns the view of a table that has the fields of mask.
-func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	v, err := s.view(t)
-	if err == nil {
-		err = who.Wrap(t.ValidateMask(mask))
-	}
-	return v, err
-}
-
-func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
-	sh := v.shape(mask)
+func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
+	sh := v.Shape(mask)
 	var wanted map[string][]int // places of keys, where there are several
 	for i := range keys {
 		rows[i].Reset()
@@ -99,22 +76,22 @@ func beginning(ids []string) []string {
 
 // getSome reads the documents of some ids to their places in rows, and reports whether
 // there may be others.
-func (s *Store) getSome(ctx context.Context, v *view, ids []string, sh *shape, take func(id string) []int, rows []driver.Row) (more bool, err error) {
+func (s *store) getSome(ctx context.Context, v *view, ids []string, sh *frame.Shape, take func(id string) []int, rows []driver.Row) (more bool, err error) {
 	w := command("find", v.collection)
 	w.ids(ids)
-	v.projection(&w, sh.mask)
+	v.projection(&w, sh.Mask)
 	if len(ids) > defaultBatch {
 		w.int32("batchSize", int32(len(ids)+1))
 	}
 	s.acknowledged(&w)
-	b, err := s.documents(ctx, "get a row of "+v.name, w)
+	b, err := s.documents(ctx, "get a row of "+v.Name, w)
 	if err != nil {
 		return false, err
 	}
 	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
 		places := take(idIn(e.data))
 		if len(places) == 0 {
-			return false, corrupt("get a row of %s: %s: the answer has a document that nobody asked for", v.name, s.addr)
+			return false, who.Corrupt("get a row of %s: %s: the answer has a document that nobody asked for", v.Name, s.addr)
 		}
 		for _, i := range places {
 			key := rows[i].Key
@@ -165,8 +142,8 @@ func (v *view) projection(w *writer, mask []int) {
 		if slices.Contains(mask[:i], ordinal) {
 			continue
 		}
-		w.int32(v.fields[ordinal].Name, 1)
-		if v.late[ordinal] {
+		w.int32(v.Fields[ordinal].Name, 1)
+		if v.Late[ordinal] {
 			w.int32(v.extra[ordinal], 1)
 		}
 	}

@@ -1,22 +1,9 @@
 package mongo
 
-import (
-	"context"
+import "context"
 
-	"github.com/polystore/polystore/repo/driver"
-)
-
-// Size returns the bytes of the documents of a table, before they are compressed, and
-// of their index.
-func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	v, err := s.ranged(&driver.Span{Table: t})
-	if err != nil {
-		return 0, err
-	}
+// size asks for the statistics of a collection.
+func (s *store) size(ctx context.Context, v *view) (int64, error) {
 	w := command("aggregate", v.collection)
 	cursor := w.open(typeDocument, "cursor")
 	w.close(cursor)
@@ -29,7 +16,7 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 	w.close(stage)
 	w.close(pipeline)
 	w.close(0)
-	b, err := s.documents(ctx, "size of "+v.name, w)
+	b, err := s.documents(ctx, "size of "+v.Name, w)
 	if err != nil {
 		return 0, err
 	}
@@ -40,7 +27,7 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 			return s.sizeIn(v, e.data)
 		}
 	}
-	return 0, corrupt("size of %s: %s: the answer has no statistics", v.name, s.addr)
+	return 0, who.Corrupt("size of %s: %s: the answer has no statistics", v.Name, s.addr)
 }
 
 // numberIn returns the number that a field of a document has.
@@ -54,7 +41,7 @@ func numberIn(document, name string) (int64, bool) {
 	return 0, false
 }
 
-func (s *Store) sizeIn(v *view, stats string) (total int64, err error) {
+func (s *store) sizeIn(v *view, stats string) (total int64, err error) {
 	found := 0
 	in := elementsOf(stats)
 	for e, ok := in.next(); ok; e, ok = in.next() {
@@ -62,7 +49,7 @@ func (s *Store) sizeIn(v *view, stats string) (total int64, err error) {
 		case v.native != nil && e.name == "indexSizes":
 			n, ok := numberIn(e.data, v.native.table.Name)
 			if !ok {
-				return 0, schema("the collection %s has lost the index %s; make it again with Rebuild", v.collection, v.native.table.Name)
+				return 0, who.Schema("the collection %s has lost the index %s; make it again with Rebuild", v.collection, v.native.table.Name)
 			}
 			return n, nil
 		case v.native == nil && e.name == "size":
@@ -76,7 +63,7 @@ func (s *Store) sizeIn(v *view, stats string) (total int64, err error) {
 		}
 	}
 	if found < 2 {
-		return 0, corrupt("size of %s: %s: the answer has no sizes", v.name, s.addr)
+		return 0, who.Corrupt("size of %s: %s: the answer has no sizes", v.Name, s.addr)
 	}
 	return total, nil
 }

@@ -47,7 +47,7 @@ func takenBy(err error) *taken {
 
 // refuseTaken returns the refusal of an op whose values are taken, with the record that
 // has them.
-func (s *Store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Refusal, error) {
+func (s *store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Refusal, error) {
 	v := c.views[t.op]
 	refusal := &driver.Refusal{Op: t.op, Native: t.index}
 	if t.key == "" {
@@ -68,7 +68,7 @@ func (s *Store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Ref
 		return nil, err
 	}
 	if e, ok := b.rest.next(); ok {
-		sh := v.shape(nil)
+		sh := v.Shape(nil)
 		err = s.readRow(ctx, v, &sh, e.data, &refusal.Row)
 	}
 	return refusal, err
@@ -85,7 +85,7 @@ func (c *call) passesOn(t *taken, owner *driver.Row) bool {
 
 // free sends a statement for each table that takes from the rows of a commit what they
 // have in unique indexes and will have anew, or not at all.
-func (s *Store) free(ctx context.Context, c *call) error {
+func (s *store) free(ctx context.Context, c *call) error {
 	for i, v := range c.views {
 		if slices.Contains(c.views[:i], v) {
 			continue // it was freed with the first row of its table
@@ -105,7 +105,7 @@ func (s *Store) free(ctx context.Context, c *call) error {
 }
 
 // freeing returns the statement of free for a table, and how many rows it changes.
-func (s *Store) freeing(c *call, v *view) (w writer, n int) {
+func (s *store) freeing(c *call, v *view) (w writer, n int) {
 	w = command("update", v.collection)
 	all := w.open(typeArray, "updates")
 	for i := range c.ops {
@@ -136,14 +136,14 @@ func (s *Store) freeing(c *call, v *view) (w writer, n int) {
 }
 
 // givenUp returns the fields of unique indexes that an op writes whatever they were.
-func (s *Store) givenUp(v *view, op *driver.Op) []string {
+func (s *store) givenUp(v *view, op *driver.Op) []string {
 	if op.If == driver.Absent || op.Do != driver.Put && op.Do != driver.Patch {
 		return nil
 	}
 	var fields []string
-	for _, name := range s.uniqueFields(v.name) {
+	for _, name := range s.uniqueFields(v.Name) {
 		writes := op.Do == driver.Put || slices.ContainsFunc(op.Edits, func(e driver.Edit) bool {
-			return e.Do != driver.Add && e.Field >= 0 && v.fields[e.Field].Name == name
+			return e.Do != driver.Add && e.Field >= 0 && v.Fields[e.Field].Name == name
 		})
 		if writes && !slices.Contains(fields, name) {
 			fields = append(fields, name)
@@ -153,9 +153,9 @@ func (s *Store) givenUp(v *view, op *driver.Op) []string {
 }
 
 // uniqueFields returns the fields of the unique native indexes of a table of records.
-func (s *Store) uniqueFields(home string) []string {
+func (s *store) uniqueFields(home string) []string {
 	var fields []string
-	s.views.Each(func(t *driver.Table, v *view) {
+	s.frame.Each(func(t *driver.Table, v *view) {
 		if v.native != nil && t.Home.Name == home {
 			fields = append(fields, v.native.claims...)
 		}

@@ -31,7 +31,7 @@ func (c *writeCmd) Args() []any {
 }
 
 // ask sends a command that may be sent again, and returns the answer.
-func (s *Store) ask(ctx context.Context, doing string, args ...any) (reply, error) {
+func (s *store) ask(ctx context.Context, doing string, args ...any) (reply, error) {
 	cmd := goredis.NewRawCmd(ctx, args...)
 	if err := s.read(ctx, cmd); err != nil {
 		return reply{}, s.failed(ctx, doing, err) // a shared one may still be on its way
@@ -41,7 +41,7 @@ func (s *Store) ask(ctx context.Context, doing string, args ...any) (reply, erro
 }
 
 // read sends a command that may be sent again.
-func (s *Store) read(ctx context.Context, cmd goredis.Cmder) error {
+func (s *store) read(ctx context.Context, cmd goredis.Cmder) error {
 	t := driver.TallyOf(ctx)
 	if t == nil {
 		return s.readUncounted(ctx, cmd)
@@ -53,7 +53,7 @@ func (s *Store) read(ctx context.Context, cmd goredis.Cmder) error {
 	return err
 }
 
-func (s *Store) readUncounted(ctx context.Context, cmd goredis.Cmder) error {
+func (s *store) readUncounted(ctx context.Context, cmd goredis.Cmder) error {
 	shared, err := s.line.do(ctx, s.client, cmd, shareFrom)
 	if broke(ctx, shared, err) {
 		cmd.SetErr(nil)
@@ -64,13 +64,13 @@ func (s *Store) readUncounted(ctx context.Context, cmd goredis.Cmder) error {
 
 // askAll sends commands that may be sent again in one pipeline. Each has its
 // answer; one of them that is an error is not looked for.
-func (s *Store) askAll(ctx context.Context, doing string, cmds []*goredis.RawCmd) error {
+func (s *store) askAll(ctx context.Context, doing string, cmds []*goredis.RawCmd) error {
 	return s.failed(ctx, doing, sendAll(ctx, s, cmds))
 }
 
 // sendAll is askAll for commands of any type. The error is that of the first that has
 // one, the server's answers among them.
-func sendAll[C goredis.Cmder](ctx context.Context, s *Store, cmds []C) error {
+func sendAll[C goredis.Cmder](ctx context.Context, s *store, cmds []C) error {
 	switch len(cmds) {
 	case 0:
 		return nil
@@ -92,7 +92,7 @@ func sendAll[C goredis.Cmder](ctx context.Context, s *Store, cmds []C) error {
 }
 
 // sendList sends several commands in one pipeline.
-func sendList(ctx context.Context, s *Store, list []goredis.Cmder) error {
+func sendList(ctx context.Context, s *store, list []goredis.Cmder) error {
 	shared, err := s.line.doAll(ctx, list)
 	if shared && !broke(ctx, shared, err) {
 		return err
@@ -119,7 +119,7 @@ type script struct {
 const scriptLoads = 3
 
 // eval runs a script. Nothing was done if the error is not ErrUnknownOutcome.
-func (s *Store) eval(ctx context.Context, sc *script, keys []string, args []string) (reply, error) {
+func (s *store) eval(ctx context.Context, sc *script, keys []string, args []string) (reply, error) {
 	words := make([]any, 0, 3+len(keys)+len(args))
 	words = append(words, "evalsha", sc.hash, len(keys))
 	for i := range keys {
@@ -149,7 +149,7 @@ func (s *Store) eval(ctx context.Context, sc *script, keys []string, args []stri
 }
 
 // once sends a commit with its arguments, by itself if they are large.
-func (s *Store) once(ctx context.Context, cmd *writeCmd, args []string) error {
+func (s *store) once(ctx context.Context, cmd *writeCmd, args []string) error {
 	size := 0
 	for i := range args {
 		size += len(args[i])

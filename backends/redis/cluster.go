@@ -10,8 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/polystore/polystore/internal/backend"
-	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A router is a client of a cluster that sends a command to the server that has its
@@ -207,7 +206,7 @@ func (t *trip) pause(ctx context.Context) error {
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return backend.Over(ctx)
+		return frame.Over(ctx)
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -265,7 +264,7 @@ func (p *routed) BatchProcess(ctx context.Context, cmds ...goredis.Cmder) error 
 func (p *routed) Exec(ctx context.Context) ([]goredis.Cmder, error) {
 	if _, err := p.Pipeliner.Exec(ctx); err != nil {
 		p.router.ReloadState(ctx)
-		if backend.Over(ctx) != nil {
+		if frame.Over(ctx) != nil {
 			return p.cmds, err
 		}
 	}
@@ -287,27 +286,4 @@ func elsewhere(cmd goredis.Cmder) bool {
 		return true
 	}
 	return false
-}
-
-// inOnePartition says which op lies outside the partition of the first: what is in
-// another one may be on another server.
-func (c *call) inOnePartition() error {
-	for i := range c.ops {
-		if placeOf(&c.ops[i]) != placeOf(&c.ops[0]) {
-			return invalid("op %d of a commit, on table %s, lies outside the partition of op 0, on table %s, and a cluster changes one at a time",
-				i, c.views[i].name, c.views[0].name)
-		}
-	}
-	return nil
-}
-
-type place struct{ table, partition string }
-
-// placeOf returns the partition of records with which an op is committed.
-func placeOf(op *driver.Op) place {
-	home := op.Table
-	if home.Class != driver.Records && home.Home != nil {
-		home = home.Home
-	}
-	return place{home.Name, op.Row.Key.Partition}
 }

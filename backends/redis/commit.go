@@ -8,18 +8,11 @@ import (
 )
 
 // Commit does all ops or none, by one script.
-func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op, views []*view) (*driver.Refusal, error) {
+	if err := who.Fitting(ops); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	if len(ops) == 0 {
-		return nil, nil
-	}
-	c := call{token: token, ops: ops, list: s.listOf(ops[0].Row.Key.Partition)}
-	if err := s.check(&c); err != nil {
-		return nil, err
-	}
+	c := call{token: token, ops: ops, views: views, list: s.listOf(ops[0].Row.Key.Partition)}
 	if c.addsLate() {
 		return s.commitLate(ctx, &c)
 	}
@@ -44,37 +37,8 @@ type call struct {
 	order  []int // by the number in a refusal: the op that it means, if that is another
 }
 
-// check says what makes a commit one that no store could do, or not this one, and
-// finds the views of its tables.
-func (s *Store) check(c *call) error {
-	if c.token.IsZero() {
-		return invalid("commit without a token")
-	}
-	c.views = make([]*view, len(c.ops))
-	for i := range c.ops {
-		op := &c.ops[i]
-		v, err := s.view(op.Table)
-		if err != nil {
-			return err
-		}
-		if err := op.Validate(); err != nil {
-			return who.Wrap(err)
-		}
-		if err := who.Fitting(v.fields, op); err != nil {
-			return err
-		}
-		c.views[i] = v
-	}
-	if s.inCluster() {
-		if err := c.inOnePartition(); err != nil {
-			return err
-		}
-	}
-	return who.Twice(c.ops)
-}
-
 // send makes the call of a script and reads its answer.
-func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
+func (s *store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 	switch {
 	case !c.oneRecord():
 		c.commitCall(s.commit)
@@ -113,7 +77,7 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 }
 
 // run sends the call of a script, once more if it was to a master that is one no longer.
-func (s *Store) run(ctx context.Context, c *call) (reply, error) {
+func (s *store) run(ctx context.Context, c *call) (reply, error) {
 	r, err := s.eval(ctx, c.script, c.keys, c.args)
 	if codeOf(err) == "READONLY" && s.turned(ctx) {
 		r, err = s.eval(ctx, c.script, c.keys, c.args)
@@ -123,7 +87,7 @@ func (s *Store) run(ctx context.Context, c *call) (reply, error) {
 
 // doneBefore returns what is to be said of a commit that an earlier sending of it has
 // done: its own connection has nothing to wait for.
-func (s *Store) doneBefore(ctx context.Context, c *call) error {
+func (s *store) doneBefore(ctx context.Context, c *call) error {
 	if s.quorum.replicas == 0 {
 		return nil
 	}
@@ -140,7 +104,7 @@ func serverAnswer(err error) error {
 }
 
 // refusal reads the answer of a script of n parts that says what it refused.
-func (s *Store) refusal(ctx context.Context, c *call, r *reply, n int) (*driver.Refusal, error) {
+func (s *store) refusal(ctx context.Context, c *call, r *reply, n int) (*driver.Refusal, error) {
 	at := int(r.number())
 	if c.order != nil && at >= 0 && at < len(c.order) {
 		at = c.order[at]
@@ -161,8 +125,8 @@ func (s *Store) refusal(ctx context.Context, c *call, r *reply, n int) (*driver.
 }
 
 // readRefused reads the row that a script found.
-func (s *Store) readRefused(ctx context.Context, v *view, r *reply, row *driver.Row) error {
-	if v.class == driver.Records {
+func (s *store) readRefused(ctx context.Context, v *view, r *reply, row *driver.Row) error {
+	if v.Class == driver.Records {
 		hash := r.hash()
 		if r.bad {
 			return v.badRow(row, "_rev")

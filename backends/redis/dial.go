@@ -8,7 +8,8 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // How often a connection is tried to be made, and the pause between two attempts.
@@ -26,21 +27,21 @@ func (t *target) dial(ctx context.Context, network, addr string) (net.Conn, erro
 		if err == nil {
 			return conn, nil
 		}
-		if try == t.tries || errors.Is(err, backend.ErrElsewhere) || backend.Sleep(ctx, dialPause) != nil {
+		if try == t.tries || errors.Is(err, address.ErrElsewhere) || frame.Sleep(ctx, dialPause) != nil {
 			return &broken{err}, nil
 		}
 	}
 }
 
 func (t *target) dialOnce(ctx context.Context, network, addr string) (net.Conn, error) {
-	conn, err := t.dialer.DialContext(ctx, network, addr)
+	conn, err := t.access.Dialer.DialContext(ctx, network, addr)
 	if err != nil || t.own.TLSConfig == nil {
 		return conn, err
 	}
 	secure := tls.Client(conn, t.own.TLSConfig)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		conn.Close()
-		t.dialer.Note(err)
+		t.access.Dialer.Note(err)
 		return nil, err
 	}
 	return secure, nil

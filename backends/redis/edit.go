@@ -18,7 +18,7 @@ func (c *call) editable() bool {
 		}
 	}
 	for i := 1; i < len(c.ops); i++ {
-		if !c.views[i].bare {
+		if !c.views[i].Bare {
 			return false
 		}
 	}

@@ -18,8 +18,8 @@ import (
 const oldest = 7
 
 // learn asks the servers what they are, without writing.
-func (s *Store) learn(ctx context.Context) error {
-	if err := ended(ctx); err != nil {
+func (s *store) learn(ctx context.Context) error {
+	if err := who.Over(ctx); err != nil {
 		return err
 	}
 	masters, err := s.masters(ctx, "open")
@@ -73,7 +73,7 @@ type server struct {
 }
 
 // server asks a server what it is, and says why it cannot be used.
-func (s *Store) server(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
+func (s *store) server(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
 	if one.info, err = s.info(ctx, "open: INFO", client, ""); err != nil {
 		return one, err
 	}
@@ -123,28 +123,28 @@ func parseInfo(text string) map[string]string {
 }
 
 // suits says why the server cannot keep the contract.
-func (s *Store) suits(info map[string]string) error {
+func (s *store) suits(info map[string]string) error {
 	version := info["redis_version"]
 	major, _, _ := strings.Cut(version, ".")
 	switch n, err := strconv.Atoi(major); {
 	case err != nil:
-		return unsupported("open: %s: the server does not say that it is Redis", s.addr)
+		return who.Unsupported("open: %s: the server does not say that it is Redis", s.addr)
 	case n < oldest:
-		return unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", s.addr, version, oldest)
+		return who.Unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", s.addr, version, oldest)
 	}
 	switch mode := info["redis_mode"]; {
 	case s.inCluster() && mode == "cluster":
 	case mode == "cluster" || info["cluster_enabled"] == "1" && !s.inCluster():
-		return unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", s.addr)
+		return who.Unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", s.addr)
 	case mode != "standalone" || s.inCluster():
-		return unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", s.addr, mode)
+		return who.Unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", s.addr, mode)
 	}
 	if info["role"] != "master" {
 		return fmt.Errorf("redis: open: %s: the server is a replica, which does not write: connect to the primary, %s:%s: %w",
 			s.addr, info["master_host"], info["master_port"], driver.ErrUnavailable)
 	}
 	if policy := info["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") {
-		return unsupported("open: %s: with maxmemory-policy %s the server removes records, or their index rows, when its memory is full: set it to noeviction",
+		return who.Unsupported("open: %s: with maxmemory-policy %s the server removes records, or their index rows, when its memory is full: set it to noeviction",
 			s.addr, policy)
 	}
 	return nil
@@ -152,7 +152,7 @@ func (s *Store) suits(info map[string]string) error {
 
 // setting returns what the server is configured to, or "unknown" where it does
 // not tell: CONFIG is often forbidden.
-func (s *Store) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
+func (s *store) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
 	cmd := goredis.NewRawCmd(ctx, "config", "get", name)
 	if err := client.Process(ctx, cmd); err != nil && codeOf(err) == "" {
 		return "", s.failed(ctx, "open: CONFIG GET", err)
@@ -188,7 +188,7 @@ func durability(aof, fsync string) (driver.Durability, string) {
 	return driver.Delayed, "appendfsync " + fsync
 }
 
-func (s *Store) detail(all []server) string {
+func (s *store) detail(all []server) string {
 	text := fmt.Sprintf("standalone at %s, database %d", s.addr, s.db)
 	replicas, versions, policies := 0, []string{}, []string{}
 	for _, one := range all {

@@ -23,7 +23,7 @@ func (h hash) all(yield func(name, text string) bool) {
 
 // askHash returns the command that reads a whole hash. A list of texts is the least work
 // for the client; by version 3 of the protocol the answer is a map and cannot be read so.
-func (s *Store) askHash(ctx context.Context, key *string) goredis.Cmder {
+func (s *store) askHash(ctx context.Context, key *string) goredis.Cmder {
 	if s.maps {
 		return goredis.NewMapStringStringCmd(ctx, "hgetall", key)
 	}

@@ -62,9 +62,9 @@ func (v *view) newInsert(has uint64) *script {
 	if has>>63 == 1 {
 		names = append(names, "_expires")
 	}
-	for i := range v.fields {
+	for i := range v.Fields {
 		if has>>i&1 == 1 {
-			names = append(names, v.fields[i].Name)
+			names = append(names, v.Fields[i].Name)
 		}
 	}
 	fields := ""

@@ -10,7 +10,7 @@ import (
 )
 
 // masters returns clients of all servers that write: the one, or those of a cluster.
-func (s *Store) masters(ctx context.Context, doing string) ([]goredis.UniversalClient, error) {
+func (s *store) masters(ctx context.Context, doing string) ([]goredis.UniversalClient, error) {
 	r, ok := s.client.(*router)
 	if !ok {
 		return []goredis.UniversalClient{s.client}, nil
@@ -31,7 +31,7 @@ func (s *Store) masters(ctx context.Context, doing string) ([]goredis.UniversalC
 }
 
 // info asks one server for a section of INFO, "" for what it gives unasked.
-func (s *Store) info(ctx context.Context, doing string, client goredis.UniversalClient, section string) (map[string]string, error) {
+func (s *store) info(ctx context.Context, doing string, client goredis.UniversalClient, section string) (map[string]string, error) {
 	words := []any{"info"}
 	if section != "" {
 		words = append(words, section)

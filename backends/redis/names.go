@@ -16,7 +16,7 @@ import (
 const listName = "_keys"
 
 // lists is how many lists of names there are.
-func (s *Store) lists() int {
+func (s *store) lists() int {
 	if s.inCluster() {
 		return slots
 	}
@@ -24,7 +24,7 @@ func (s *Store) lists() int {
 }
 
 // list returns the name of a list, by its number.
-func (s *Store) list(n int) string {
+func (s *store) list(n int) string {
 	if s.inCluster() {
 		return s.prefix + listName + "{" + tags()[n] + "}"
 	}
@@ -32,7 +32,7 @@ func (s *Store) list(n int) string {
 }
 
 // listOf returns the name of the list that has the keys of a partition.
-func (s *Store) listOf(partition string) string {
+func (s *store) listOf(partition string) string {
 	if s.inCluster() {
 		return s.list(slotOf(partition))
 	}
@@ -52,7 +52,7 @@ const (
 
 // names returns names of a table's keys that come after a place, in order; more says
 // whether there may be others, and from which place on.
-func (s *Store) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, more bool, err error) {
+func (s *store) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, more bool, err error) {
 	for next = after; len(found) == 0 && next.list < s.lists(); {
 		if found, next, err = s.askLists(ctx, doing, head, next); err != nil {
 			return nil, after, false, err
@@ -62,7 +62,7 @@ func (s *Store) names(ctx context.Context, doing, head string, after listed) (fo
 }
 
 // askLists asks some lists, from a place on, and returns the place behind what was found.
-func (s *Store) askLists(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
+func (s *store) askLists(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
 	n := min(s.lists()-after.list, listsAtOnce)
 	cmds := make([]*goredis.RawCmd, n)
 	for i := range cmds {
@@ -107,5 +107,5 @@ func (v *view) keyOf(name string) (driver.Key, bool) {
 // isSet reports whether a listed key is a set: of rows, or the order of records. Else it is a
 // dead record.
 func (v *view) isSet(key driver.Key) bool {
-	return v.class != driver.Records || key.Sort == orderEnd
+	return v.Class != driver.Records || key.Sort == orderEnd
 }

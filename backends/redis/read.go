@@ -9,29 +9,9 @@ import (
 )
 
 // Get reads the rows under keys into rows, by one command a key in one pipeline.
-func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.checked(t, mask)
-	if err != nil {
-		return err
-	}
-	if len(keys) != len(rows) {
-		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
-	}
-	return s.get(ctx, v, keys, mask, rows)
-}
-
-// checked returns the view of a table that has the fields of mask.
-func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	return s.views.Checked(who, t, mask)
-}
-
-func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
-	doing := "get a row of " + v.name
-	if v.class == driver.Records && mask == nil {
+func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
+	doing := "get a row of " + v.Name
+	if v.Class == driver.Records && mask == nil {
 		return s.getHashes(ctx, doing, v, keys, rows)
 	}
 	cmds, names := make([]*goredis.RawCmd, len(keys)), make([]string, len(keys))
@@ -59,7 +39,7 @@ func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 
 // getHashes is get for whole records. Their hashes are not read raw: each answer would
 // be read into memory that grows from nothing.
-func (s *Store) getHashes(ctx context.Context, doing string, v *view, keys []driver.Key, rows []driver.Row) error {
+func (s *store) getHashes(ctx context.Context, doing string, v *view, keys []driver.Key, rows []driver.Row) error {
 	cmds, names := make([]goredis.Cmder, len(keys)), make([]string, len(keys))
 	for i := range keys {
 		names[i] = v.key(&keys[i])
@@ -84,7 +64,7 @@ func (s *Store) getHashes(ctx context.Context, doing string, v *view, keys []dri
 
 // form returns the type of the keys that the table's rows lie in.
 func (v *view) form() string {
-	if v.class == driver.Records {
+	if v.Class == driver.Records {
 		return "hash"
 	}
 	return "zset"
@@ -93,7 +73,7 @@ func (v *view) form() string {
 // askRow returns the command that reads one row, which lies in a key of this name, of
 // records with a mask.
 func (v *view) askRow(name *string, sort string, mask []int) []any {
-	if v.class == driver.Records {
+	if v.Class == driver.Records {
 		return v.askSome(name, mask)
 	}
 	return []any{"zrange", name, "[" + sort, "(" + bound(driver.After(sort)), "bylex", "limit", "0", "1"}
@@ -109,7 +89,7 @@ func bound(to string) string {
 
 // readRow reads the answer to askRow.
 func (v *view) readRow(r *reply, mask []int, row *driver.Row) error {
-	if v.class == driver.Records {
+	if v.Class == driver.Records {
 		return v.readSome(r, mask, row)
 	}
 	if r.list() == 0 {
@@ -125,7 +105,7 @@ func (v *view) readRow(r *reply, mask []int, row *driver.Row) error {
 
 // refusedKeys is failed for commands on keys. If one of them has another type than
 // it should, it is named.
-func (s *Store) refusedKeys(ctx context.Context, doing string, err error, keys, forms []string) error {
+func (s *store) refusedKeys(ctx context.Context, doing string, err error, keys, forms []string) error {
 	if codeOf(err) != "WRONGTYPE" {
 		return s.failed(ctx, doing, err)
 	}
@@ -138,16 +118,16 @@ func (s *Store) refusedKeys(ctx context.Context, doing string, err error, keys, 
 		switch {
 		case form == "none":
 		case form != forms[i]:
-			return corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key), form, forms[i])
+			return who.Corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key), form, forms[i])
 		case form == "hash" && !s.ours(ctx, doing, key):
-			return corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key))
+			return who.Corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key))
 		}
 	}
 	return s.failed(ctx, doing, err)
 }
 
 // ours reports whether a hash is a record, or does not say that it is none.
-func (s *Store) ours(ctx context.Context, doing, key string) bool {
+func (s *store) ours(ctx context.Context, doing, key string) bool {
 	r, err := s.ask(ctx, doing, "hmget", key, "_rev")
 	if err != nil || r.list() != 1 {
 		return true

@@ -84,7 +84,7 @@ func (q *quorum) enough(write *writeCmd, acks *goredis.IntCmd) error {
 // awaitReplicas returns when replicas have all that their server had done when a
 // commit found that its conditions hold. WAIT would not say: it is about what its own
 // connection has written.
-func (s *Store) awaitReplicas(ctx context.Context, key string) error {
+func (s *store) awaitReplicas(ctx context.Context, key string) error {
 	var id string
 	goal, begun := int64(-1), time.Now()
 	for {
@@ -95,7 +95,7 @@ func (s *Store) awaitReplicas(ctx context.Context, key string) error {
 		if goal < 0 {
 			id = info["master_replid"]
 			if goal, err = strconv.ParseInt(info["master_repl_offset"], 10, 64); err != nil {
-				return unsupported("commit: %s does not tell what its replicas have", s.addr)
+				return who.Unsupported("commit: %s does not tell what its replicas have", s.addr)
 			}
 		}
 		n := withOffset(info, goal)
@@ -114,7 +114,7 @@ func (s *Store) awaitReplicas(ctx context.Context, key string) error {
 }
 
 // replication asks the server of a key about its replicas.
-func (s *Store) replication(ctx context.Context, key string) (map[string]string, error) {
+func (s *store) replication(ctx context.Context, key string) (map[string]string, error) {
 	client := s.client
 	if r, ok := s.client.(*router); ok {
 		node, err := r.MasterForKey(ctx, key)
@@ -154,7 +154,7 @@ func (c *call) onlyChecks() bool {
 // turned drops the connections to a server that has become a replica, and reports
 // whether others can lead elsewhere: a name or an address that stands for the primary
 // may mean another server now. go-redis keeps connections on which it saw no error.
-func (s *Store) turned(ctx context.Context) bool {
+func (s *store) turned(ctx context.Context) bool {
 	var client *goredis.Client
 	switch c := s.client.(type) {
 	case *goredis.Client:

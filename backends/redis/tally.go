@@ -55,7 +55,7 @@ func argsOf(cmd goredis.Cmder) []any {
 
 // tallyAll counts the commands of one pipeline. The client sends a pipeline again as a
 // whole; in a cluster what was in the wrong place is sent again one by one.
-func (s *Store) tallyAll(t *driver.Tally, seen []counted, err error) {
+func (s *store) tallyAll(t *driver.Tally, seen []counted, err error) {
 	most, all := 0, 0
 	for i := range seen {
 		n := seen[i].times(err)

@@ -1,4 +1,4 @@
-package backend
+package frame
 
 import (
 	"encoding/json"
@@ -47,12 +47,29 @@ func ParseKnown(text string) (Known, bool) {
 	return Known{kind, late}, ok
 }
 
-// Missing returns which fields of t a catalog does not have, or ErrSchema for one that
-// it has with another kind.
-func (n Name) Missing(have map[string]Known, t *driver.Table) ([]driver.Column, error) {
-	var missing []driver.Column
+// An Entry is what a catalog says of a table. Without a header it says nothing.
+type Entry struct {
+	Header string
+	Layout int
+	Fields map[string]Known
+}
+
+// NewEntry returns one that says nothing.
+func NewEntry() Entry { return Entry{Fields: map[string]Known{}} }
+
+// Missing returns which fields of t an entry does not have, and what speaks against t beside what it has: another
+// key than that of header, a layout that this program does not know, or a field of another kind.
+func (e *Entry) Missing(n Name, t *driver.Table, header string, layout int) (missing []driver.Column, err error) {
+	switch {
+	case e.Header == "":
+		return t.Fields, nil
+	case e.Layout > layout:
+		return nil, n.Later(t, e.Layout, layout)
+	case e.Header != header:
+		return nil, n.Wrap(OtherKey(t))
+	}
 	for _, f := range t.Fields {
-		known, ok := have[f.Name]
+		known, ok := e.Fields[f.Name]
 		switch {
 		case !ok:
 			missing = append(missing, f)
@@ -61,6 +78,17 @@ func (n Name) Missing(have map[string]Known, t *driver.Table) ([]driver.Column, 
 		}
 	}
 	return missing, nil
+}
+
+// Absent is what of t is not there, if an entry lacks fields of it: see [Tables].
+func (e *Entry) Absent(n Name, doing string, t *driver.Table, missing []driver.Column) error {
+	switch {
+	case e.Header == "":
+		return n.NoTable(doing, t)
+	case len(missing) > 0:
+		return n.NoField(doing, t, missing[0].Name)
+	}
+	return nil
 }
 
 // Later is the error of a table whose layout a later release has written.

@@ -1,4 +1,4 @@
-package backend_test
+package frame
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -18,7 +17,7 @@ type shelf struct {
 	pages []int
 }
 
-func (s *shelf) page(p *backend.Pager) error {
+func (s *shelf) page(p *Pager) error {
 	limit := p.Limit()
 	var in []int
 	for i, sort := range s.sorts {
@@ -57,7 +56,7 @@ func newShelf(n, bytes int) *shelf {
 }
 
 func collect(s *shelf, span driver.Span) (sorts []string, err error) {
-	for row, err := range backend.Pages(span, 10, s.page) {
+	for row, err := range pages(span, 10, s.page) {
 		if err != nil {
 			return sorts, err
 		}
@@ -111,13 +110,13 @@ func TestPagesEnd(t *testing.T) {
 		t.Errorf("%d rows, %v before a bad one, want 17", len(got), err)
 	}
 	reads := 0
-	for row, err := range backend.Pages(driver.Span{}, 10, func(*backend.Pager) error { reads++; return io.EOF }) {
+	for row, err := range pages(driver.Span{}, 10, func(*Pager) error { reads++; return io.EOF }) {
 		if row != nil || err != io.EOF {
 			t.Errorf("%v, %v of a page that cannot be read", row, err)
 		}
 	}
 	s = newShelf(35, 1)
-	for range backend.Pages(driver.Span{}, 10, s.page) {
+	for range pages(driver.Span{}, 10, s.page) {
 		break
 	}
 	if reads != 1 || len(s.pages) != 1 {
@@ -128,7 +127,7 @@ func TestPagesEnd(t *testing.T) {
 // A page of a table without sort columns is the last.
 func TestPagesWithoutOrder(t *testing.T) {
 	n := 0
-	for range backend.Pages(driver.Span{}, 1, func(p *backend.Pager) error {
+	for range pages(driver.Span{}, 1, func(p *Pager) error {
 		p.Rows = append(p.Rows, driver.Row{})
 		p.GoOn(nil, 0)
 		return nil
@@ -148,12 +147,12 @@ func TestWalk(t *testing.T) {
 		return chunks[from], nil
 	}
 	rows := 0
-	for chunk, err := range backend.Walk("", read) {
+	for chunk, err := range walk("", read) {
 		if rows += len(chunk.Rows); err != nil || len(chunk.Rows) == 0 {
 			t.Errorf("a chunk of %d rows, %v", len(chunk.Rows), err)
 		}
 	}
-	for chunk := range backend.Walk("b", read) {
+	for chunk := range walk("b", read) {
 		rows += len(chunk.Rows)
 		break
 	}
@@ -161,7 +160,7 @@ func TestWalk(t *testing.T) {
 		t.Errorf("%d rows by %q, want 9 by %q", rows, marks, want)
 	}
 	errs := 0
-	for _, err := range backend.Walk("", func(string) (driver.Chunk, error) { return driver.Chunk{}, io.EOF }) {
+	for _, err := range walk("", func(string) (driver.Chunk, error) { return driver.Chunk{}, io.EOF }) {
 		if errs++; err != io.EOF {
 			t.Errorf("%v, want EOF", err)
 		}
@@ -173,15 +172,15 @@ func TestWalk(t *testing.T) {
 
 func TestMarks(t *testing.T) {
 	for _, place := range []string{"a", "a/b", "\x00\xff"} {
-		if got, ok := backend.ParseMark("t", backend.Mark("t", place)); got != place || !ok {
+		if got, ok := ParseMark("t", Mark("t", place)); got != place || !ok {
 			t.Errorf("%q reads back as %q, %v", place, got, ok)
 		}
 	}
-	if place, ok := backend.ParseMark("t", ""); place != "" || !ok {
+	if place, ok := ParseMark("t", ""); place != "" || !ok {
 		t.Error("no mark is a bad one")
 	}
-	for _, mark := range []string{backend.Mark("u", "a"), backend.Mark("t2", "a"), "t/a", "*", backend.Mark("t", "a") + "A"} {
-		if place, ok := backend.ParseMark("t", mark); ok {
+	for _, mark := range []string{Mark("u", "a"), Mark("t2", "a"), "t/a", "*", Mark("t", "a") + "A"} {
+		if place, ok := ParseMark("t", mark); ok {
 			t.Errorf("the mark %q is taken, at %q", mark, place)
 		}
 	}
@@ -190,8 +189,8 @@ func TestMarks(t *testing.T) {
 // A range inside another has rows of its own, and one that comes after both gets rows that
 // hold nothing of them.
 func TestPagesKeepRowsApart(t *testing.T) {
-	fill := func(name string) func(p *backend.Pager) error {
-		return func(p *backend.Pager) error {
+	fill := func(name string) func(p *Pager) error {
+		return func(p *Pager) error {
 			n := 0
 			p.Read(func(row *driver.Row) (bool, error) {
 				fields, extra := row.Fields[:cap(row.Fields)], row.Extra[:cap(row.Extra)]
@@ -210,8 +209,8 @@ func TestPagesKeepRowsApart(t *testing.T) {
 		}
 	}
 	for range 100 {
-		for outer := range backend.Pages(driver.Span{Limit: 3}, 10, fill("outer")) {
-			for inner := range backend.Pages(driver.Span{Limit: 3}, 10, fill("inner")) {
+		for outer := range pages(driver.Span{Limit: 3}, 10, fill("outer")) {
+			for inner := range pages(driver.Span{Limit: 3}, 10, fill("inner")) {
 				if inner.Fields[0].Str() != "inner" || outer.Fields[0].Str() != "outer" || outer.Extra[0].Name != "outer" {
 					t.Fatalf("the outer row is %+v, the inner %+v", outer, inner)
 				}

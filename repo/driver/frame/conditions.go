@@ -1,4 +1,4 @@
-package backend
+package frame
 
 import "github.com/polystore/polystore/repo/driver"
 
@@ -14,6 +14,19 @@ func Holds(op *driver.Op, row *driver.Row) bool {
 		return !row.Rev.IsZero() && row.Rev == op.Rev
 	}
 	return true
+}
+
+// Refuse returns the refusal of the first op that rows refuse, nil if they refuse none.
+func Refuse(ops []driver.Op, rows []driver.Row) *driver.Refusal {
+	for i := range ops {
+		if !Holds(&ops[i], &rows[i]) {
+			return &driver.Refusal{Op: i, Row: rows[i]}
+		}
+		if at := Overflows(&ops[i], &rows[i]); at >= 0 {
+			return &driver.Refusal{Op: i, Row: rows[i], Overflow: true, Edit: at}
+		}
+	}
+	return nil
 }
 
 // Overflows returns the place of the first edit of op that cannot be done to a row, or

@@ -1,4 +1,4 @@
-package backend
+package address
 
 import (
 	"crypto/tls"
@@ -6,98 +6,46 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
+
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// An Option is one of a URL.
-type Option struct {
-	Name, Value string
-	At          int // its place among the options, from 1
-}
-
-// Options returns the options that the query of a URL has, in their order. One that is
-// given twice is ErrInvalid unless many names it. No error quotes anything: with a '?'
-// or '@' in a password that is not escaped, the query is a part of the password.
-func (n Name) Options(query string, many ...string) ([]Option, error) {
-	if strings.ContainsAny(query, "@#;") {
-		return nil, n.Invalid("open: options that cannot be read: in a password write %%3F for ?, %%40 for @ and %%23 for #, and likewise in the values of options")
-	}
-	var list []Option
-	seen := map[string]bool{}
-	at := 0
-	for pair := range strings.SplitSeq(query, "&") {
-		if pair == "" {
-			continue
-		}
-		at++
-		name, value, _ := strings.Cut(pair, "=")
-		name, err1 := url.QueryUnescape(name)
-		value, err2 := url.QueryUnescape(value)
-		if err1 != nil || err2 != nil {
-			return nil, n.Invalid("open: option %d of the URL cannot be read: write %%25 for %%", at)
-		}
-		if seen[name] && !slices.Contains(many, name) {
-			return nil, n.Invalid("open: option %d of the URL is given twice", at)
-		}
-		seen[name] = true
-		list = append(list, Option{name, value, at})
-	}
-	return list, nil
-}
-
-// Access is how the servers of a URL are reached: the options that stores on servers
-// have in common. Set takes them one by one.
+// Access is how the servers of a URL are reached: what stores on servers have in common.
 type Access struct {
-	Dialer *Dialer
+	Dialer Dialer
 
 	env, file     string // where the password is
 	ca, cert, key string // files in PEM
 }
 
-// The names of options that Set knows: of every store on servers, and of those that
-// leave TLS to this package.
-const (
-	AccessNames = "password_env, password_file, local"
-	TLSNames    = "ca, cert, key"
-)
-
 var variable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 
-// Set takes an option, and reports whether it is one of AccessNames or TLSNames.
-func (a *Access) Set(who Name, o Option) (known bool, err error) {
-	switch o.Name {
-	case "password_env":
-		if a.env = o.Value; !variable.MatchString(o.Value) {
-			err = who.Invalid("open: option password_env is to be the name of an environment variable, of letters, digits and '_'")
-		}
-	case "password_file":
-		a.file, err = path(who, o)
-	case "local":
-		if a.Dialer.Local = o.Value == "true"; o.Value != "true" && o.Value != "false" {
-			err = who.Invalid("open: option local is to be true or false")
-		}
-	case "ca":
-		a.ca, err = path(who, o)
-	case "cert":
-		a.cert, err = path(who, o)
-	case "key":
-		a.key, err = path(who, o)
-	default:
-		return false, nil
+// Options returns the options of every store on servers.
+func (a *Access) Options() Options {
+	return Options{
+		{Name: "password_env", Does: "the password is in a variable of the environment", To: &a.env,
+			Form: "the name of an environment variable, of letters, digits and '_'", Fits: variable.MatchString},
+		path("password_file", "the password is in a file; a newline at its end does not count", &a.file),
+		{Name: "local", Does: "connects to this machine only, whatever a server tells about others; another address is ErrInvalid",
+			Default: "false", To: &a.Dialer.Local},
 	}
-	return true, err
 }
 
-func path(who Name, o Option) (string, error) {
-	if o.Value == "" {
-		return "", who.Invalid("open: option %s is to be the path of a file", o.Name)
+// TLSOptions returns those of stores that leave TLS to this package. How says in words what asks for it.
+func (a *Access) TLSOptions(how string) Options {
+	return Options{
+		path("ca", "of "+how+": the certificates, in PEM, that those of servers must be signed by", &a.ca),
+		path("cert", "of "+how+": the certificate of the client, in PEM, for servers that ask for one", &a.cert),
+		path("key", "of "+how+": the key of that certificate, in PEM", &a.key),
 	}
-	return o.Value, nil
+}
+
+func path(name, does string, to *string) Option {
+	return Option{Name: name, Does: does, To: to, Form: "the path of a file", Fits: func(text string) bool { return text != "" }}
 }
 
 // mostPassword is how many bytes a file with a password has at most.
@@ -105,7 +53,7 @@ const mostPassword = 64 << 10
 
 // Password returns the password of a URL, which is in it, in a variable of the
 // environment or in a file, whose last newline does not count. No error has it.
-func (a *Access) Password(who Name, inURL string) (string, error) {
+func (a *Access) Password(who frame.Name, inURL string) (string, error) {
 	switch {
 	case a.env == "" && a.file == "":
 		return inURL, nil
@@ -139,7 +87,7 @@ func (a *Access) HasPassword() bool { return a.env != "" || a.file != "" }
 
 // TLS returns the configuration that the options ask for; on says whether the URL asks
 // for TLS, as how says in words. Without it there is none.
-func (a *Access) TLS(who Name, on bool, how string) (*tls.Config, error) {
+func (a *Access) TLS(who frame.Name, on bool, how string) (*tls.Config, error) {
 	if !on {
 		if a.ca+a.cert+a.key != "" {
 			return nil, who.Invalid("open: options ca, cert and key are for %s", how)
@@ -161,7 +109,7 @@ func (a *Access) TLS(who Name, on bool, how string) (*tls.Config, error) {
 }
 
 // identify gives a configuration the certificate of the client.
-func (a *Access) identify(who Name, config *tls.Config) error {
+func (a *Access) identify(who frame.Name, config *tls.Config) error {
 	switch {
 	case a.cert == "" && a.key == "":
 		return nil
@@ -204,3 +152,12 @@ var hostname = regexp.MustCompile(`^([A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+(%[A-Za-z0-9_
 // IsHost reports whether a text is a name or an address without its port. What is none
 // may be a part of a password, and is not to be printed.
 func IsHost(text string) bool { return hostname.MatchString(text) }
+
+// IsTLS reports whether client and server do not agree on TLS.
+func IsTLS(err error) bool {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return true
+	}
+	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	return ok
+}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/polystore/polystore/internal/backend/tagged"
+	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 

@@ -1,4 +1,4 @@
-package backend
+package frame
 
 import (
 	"fmt"
@@ -66,7 +66,7 @@ func (e *Entries) Of(key driver.Key, field func(name string) driver.Value) ([]dr
 	var own []driver.Value
 	if e.keys {
 		var err error
-		if own, err = keyValues(e.t.Home, key); err != nil {
+		if own, err = KeyValues(e.t.Home, key); err != nil {
 			return nil, err
 		}
 	}
@@ -99,8 +99,8 @@ func (e *Entries) Of(key driver.Key, field func(name string) driver.Value) ([]dr
 	return entries, nil
 }
 
-// keyValues returns the values of the columns of a key of t.
-func keyValues(t *driver.Table, key driver.Key) ([]driver.Value, error) {
+// KeyValues returns the values of the columns of a key of t.
+func KeyValues(t *driver.Table, key driver.Key) ([]driver.Value, error) {
 	vals, _, err := driver.ParseParts(nil, key.Partition, t.Partition)
 	if err == nil {
 		vals, _, err = driver.ParseParts(vals, key.Sort, t.Sort)
@@ -127,13 +127,13 @@ func (e *Entries) entry(key driver.Key, vals []driver.Value, elem driver.Value) 
 	}
 	s := string(text)
 	if e.t.Class == driver.Rows {
-		s += EntryOf(e.t, key)
+		s += entryOf(e.t, key)
 	}
 	return driver.Key{Partition: s[:cut], Sort: s[cut:]}, nil
 }
 
-// EntryOf returns the text with which the entry of a row of t.Home ends.
-func EntryOf(t *driver.Table, key driver.Key) string {
+// entryOf returns the text with which the entry of a row of t.Home ends.
+func entryOf(t *driver.Table, key driver.Key) string {
 	if slices.Equal(t.Partition, t.Home.Partition) {
 		return key.Sort
 	}

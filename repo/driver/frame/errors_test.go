@@ -1,25 +1,22 @@
-package backend_test
+package frame
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"testing"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-const who = backend.Name("store")
+const who = Name("store")
 
 func TestErrors(t *testing.T) {
 	cause := context.Canceled
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	full := backend.Failure{Doing: "get", Addr: "host", Kind: driver.ErrFull}
+	full := Failure{Doing: "get", Addr: "host", Kind: driver.ErrFull}
 	remedied := full
 	remedied.Remedy = "make room"
 	for _, tt := range []struct {
@@ -60,24 +57,12 @@ func TestOver(t *testing.T) {
 	late, cancel := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
 	defer cancel()
 	for ctx, want := range map[context.Context]error{t.Context(): nil, canceled: context.Canceled, late: context.DeadlineExceeded} {
-		if err := backend.Over(ctx); !errors.Is(err, want) {
+		if err := Over(ctx); !errors.Is(err, want) {
 			t.Errorf("over: %v, want %v", err, want)
 		}
 		begun := time.Now()
-		if err := backend.Sleep(ctx, 20*time.Millisecond); !errors.Is(err, want) || want == nil && time.Since(begun) < 20*time.Millisecond {
+		if err := Sleep(ctx, 20*time.Millisecond); !errors.Is(err, want) || want == nil && time.Since(begun) < 20*time.Millisecond {
 			t.Errorf("slept %s: %v, want %v", time.Since(begun), err, want)
-		}
-	}
-}
-
-func TestIsTLS(t *testing.T) {
-	for err, want := range map[error]bool{
-		fmt.Errorf("open: %w", tls.RecordHeaderError{}):             true,
-		fmt.Errorf("open: %w", &tls.CertificateVerificationError{}): true,
-		io.EOF: false,
-	} {
-		if got := backend.IsTLS(err); got != want {
-			t.Errorf("%T is about TLS: %v, want %v", err, got, want)
 		}
 	}
 }

@@ -2,13 +2,13 @@ package pebble
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"sync"
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A scan is a Range under way. Between two steps it holds nothing but its
@@ -88,7 +88,7 @@ func (c *scan) end() {
 }
 
 // Range yields the rows of a span as they were when the loop began.
-func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		c := s.scans.get()
 		if err := s.begin(ctx, c, &span); err != nil {
@@ -109,32 +109,29 @@ func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 	}
 }
 
-func (s *Store) finish(c *scan, reverse bool) {
+func (s *store) finish(c *scan, reverse bool) {
 	s.tidy(c, reverse)
 	s.scans.finish(c)
 }
 
 // begin opens c and lists it. The caller must finish it unless there is an error.
-func (s *Store) begin(ctx context.Context, c *scan, span *driver.Span) error {
-	if err := s.enter(ctx); err != nil {
+func (s *store) begin(ctx context.Context, c *scan, span *driver.Span) error {
+	if err := s.frame.Enter(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
-	if err := s.openScan(c, span); err != nil {
+	defer s.frame.Leave()
+	v, err := s.frame.View(span.Table, span.Mask)
+	if err != nil {
+		return err
+	}
+	if err := s.openScan(c, v, span); err != nil {
 		return err
 	}
 	s.scans.add(c)
 	return nil
 }
 
-func (s *Store) openScan(c *scan, span *driver.Span) error {
-	v, err := s.view(span.Table)
-	if err != nil {
-		return err
-	}
-	if err := span.Table.ValidateMask(span.Mask); err != nil {
-		return fmt.Errorf("pebble: %w", err)
-	}
+func (s *store) openScan(c *scan, v *view, span *driver.Span) (err error) {
 	c.reader.init(v, span.Mask)
 	c.bound(v.table, span)
 	c.rows, c.dead = 0, 0
@@ -159,8 +156,8 @@ func (c *scan) bound(t *table, span *driver.Span) {
 }
 
 // step reads the next row into c.row; ok is false at the end.
-func (s *Store) step(ctx context.Context, c *scan, reverse, first bool) (ok bool, err error) {
-	if err := ended(ctx); err != nil {
+func (s *store) step(ctx context.Context, c *scan, reverse, first bool) (ok bool, err error) {
+	if err := who.Over(ctx); err != nil {
 		return false, err
 	}
 	c.mu.Lock()
@@ -214,13 +211,13 @@ func (c *scan) read(sort, stored []byte) error {
 
 // Count returns the number of rows of a span that are not dead.
 func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	var c scan
 	span.Mask = nil
-	if err := s.openScan(&c, &span); err != nil {
+	return frame.Read(ctx, s.in.frame, span.Table, nil, func(v *view) (int, error) { return s.in.count(ctx, v, &span) })
+}
+
+func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, error) {
+	var c scan
+	if err := s.openScan(&c, v, span); err != nil {
 		return 0, err
 	}
 	defer c.end()
@@ -228,7 +225,7 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	records := span.Table.Class == driver.Records // no other row is ever dead
 	for seen := 0; span.Limit <= 0 || c.rows < span.Limit; seen++ {
 		if seen%ctxEvery == 0 {
-			if err := ended(ctx); err != nil {
+			if err := who.Over(ctx); err != nil {
 				return 0, err
 			}
 		}

@@ -1,4 +1,4 @@
-package backend
+package frame
 
 import (
 	"encoding/base64"
@@ -14,9 +14,9 @@ import (
 // ChunkRows is how many rows a chunk of a walk has at most.
 const ChunkRows = 256
 
-// Walk yields chunks as read returns them, each read from the mark of the one before,
+// walk yields chunks as read returns them, each read from the mark of the one before,
 // until one has none. The error of one is its last, unless it is a driver.Unread.
-func Walk(from string, read func(from string) (driver.Chunk, error)) iter.Seq2[driver.Chunk, error] {
+func walk(from string, read func(from string) (driver.Chunk, error)) iter.Seq2[driver.Chunk, error] {
 	return func(yield func(driver.Chunk, error) bool) {
 		for mark := from; ; {
 			chunk, err := read(mark)

@@ -1,4 +1,4 @@
-package backend
+package frame
 
 import (
 	"fmt"
@@ -18,15 +18,6 @@ func Validate(t *driver.Table) error {
 		}
 	}
 	return nil
-}
-
-// Possible says what no store of this module can have in a table: ErrUnsupported for a
-// native index, ErrInvalid for what Validate refuses.
-func (n Name) Possible(t *driver.Table) error {
-	if t.Native {
-		return n.Unsupported("table %s: a native index", t.Name)
-	}
-	return n.Wrap(Validate(t))
 }
 
 // OtherKey is the error of declaring a table whose name has another key already.

@@ -1,15 +1,18 @@
-package backend
+package address
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // ErrElsewhere is what a connection to another machine ends with that a URL with
@@ -103,6 +106,32 @@ func (d *Dialer) Allows(ctx context.Context, host string) error {
 		}
 	}
 	return nil
+}
+
+// AllowAll is Allows for hosts of a URL, as Open says it.
+func (d *Dialer) AllowAll(ctx context.Context, who frame.Name, hosts []string) error {
+	for _, host := range hosts {
+		if err := d.Allows(ctx, host); err != nil {
+			return who.Wrap(fmt.Errorf("open: %w", err))
+		}
+	}
+	return nil
+}
+
+// Hosts reads a list of hosts, each with its port or one for which port stands, and returns their
+// names and their addresses. What is no host may be a part of a password, and is not to be printed.
+func Hosts(list, port string) (names, addrs []string, ok bool) {
+	for host := range strings.SplitSeq(list, ",") {
+		name, at, err := net.SplitHostPort(host)
+		if err != nil {
+			name, at = strings.Trim(host, "[]"), port
+		}
+		if n, err := strconv.ParseUint(at, 10, 16); err != nil || n == 0 || !IsHost(name) {
+			return nil, nil, false
+		}
+		names, addrs = append(names, name), append(addrs, net.JoinHostPort(name, at))
+	}
+	return names, addrs, true
 }
 
 // Note keeps why a connection could not be made; nil says that one was made. That the

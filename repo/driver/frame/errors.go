@@ -1,8 +1,7 @@
-package backend
+package frame
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"strings"
@@ -62,6 +61,12 @@ func (n Name) Ended(cause error) error {
 	}
 	return fmt.Errorf("%s: %w: %w", string(n), driver.ErrTimeout, cause)
 }
+
+// Over returns the error of a call that did nothing because its context is over, nil if it is not.
+func (n Name) Over(ctx context.Context) error { return n.Ended(Over(ctx)) }
+
+// Sleep waits, or returns the error of a call whose context ends meanwhile.
+func (n Name) Sleep(ctx context.Context, d time.Duration) error { return n.Ended(Sleep(ctx, d)) }
 
 // Told returns an error that a server answered with a code. Its text is the server's, who may
 // name keys and values in it, so that it is left out where texts are redacted.
@@ -149,13 +154,4 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return Over(ctx)
 	}
-}
-
-// IsTLS reports whether client and server do not agree on TLS.
-func IsTLS(err error) bool {
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return true
-	}
-	_, ok := errors.AsType[*tls.CertificateVerificationError](err)
-	return ok
 }

@@ -1,4 +1,4 @@
-package backend
+package frame
 
 import (
 	"iter"
@@ -16,8 +16,8 @@ const (
 	pageBytes = 1 << 20
 )
 
-// pages are rows of ranges that have ended, without their strings.
-var pages = sync.Pool{New: func() any { return new([]driver.Row) }}
+// kept are rows of ranges that have ended, without their strings.
+var kept = sync.Pool{New: func() any { return new([]driver.Row) }}
 
 // A Pager is the rest of a span, and the page of it that was read last.
 type Pager struct {
@@ -30,13 +30,13 @@ type Pager struct {
 	yielded int
 }
 
-// Pages yields the rows of a span, page by page: read fills the Rows of a Pager with the
+// pages yields the rows of a span, page by page: read fills the Rows of a Pager with the
 // next page, at most Limit of them. The first page is of first rows, that of a short list.
-func Pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*driver.Row, error] {
+func pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
-		kept := pages.Get().(*[]driver.Row)
-		p, used := Pager{Span: span, Size: first, Rows: *kept}, 0
-		defer func() { keep(kept, p.Rows[:min(used, cap(p.Rows))]) }()
+		had := kept.Get().(*[]driver.Row)
+		p, used := Pager{Span: span, Size: first, Rows: *had}, 0
+		defer func() { keep(had, p.Rows[:min(used, cap(p.Rows))]) }()
 		for !p.Done {
 			p.Rows = p.Rows[:0]
 			err := read(&p)
@@ -71,7 +71,7 @@ func keep(to *[]driver.Row, rows []driver.Row) {
 		row.Reset()
 	}
 	*to = rows[:0]
-	pages.Put(to)
+	kept.Put(to)
 }
 
 // Limit returns how many rows the next page has at most.

@@ -1,4 +1,4 @@
-package backend_test
+package frame
 
 import (
 	"errors"
@@ -7,28 +7,24 @@ import (
 	"testing"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // Close waits for calls under way, lets no other in, and ends the life once.
 func TestLife(t *testing.T) {
-	var life backend.Life
+	var life life
 	ends := 0
-	life.Begin(who, func() error { ends++; return io.ErrUnexpectedEOF })
-	if err := life.Enter(io.EOF); !errors.Is(err, io.EOF) {
-		t.Errorf("a call whose context is over: %v, want its error", err)
-	}
-	if err := life.Enter(nil); err != nil {
+	life.begin(who, func() error { ends++; return io.ErrUnexpectedEOF })
+	if err := life.enter(); err != nil {
 		t.Fatal(err)
 	}
 	closed := make(chan error, 2)
 	for range cap(closed) {
-		go func() { closed <- life.Close() }()
+		go func() { closed <- life.close() }()
 	}
-	refused := life.Enter(nil)
-	for begun := time.Now(); refused == nil && time.Since(begun) < 10*time.Second; refused = life.Enter(nil) {
-		life.Leave()
+	refused := life.enter()
+	for begun := time.Now(); refused == nil && time.Since(begun) < 10*time.Second; refused = life.enter() {
+		life.leave()
 		runtime.Gosched()
 	}
 	if !errors.Is(refused, driver.ErrClosed) {
@@ -37,13 +33,13 @@ func TestLife(t *testing.T) {
 	if len(closed) > 0 {
 		t.Error("Close does not wait for a call under way")
 	}
-	life.Leave()
+	life.leave()
 	for range cap(closed) {
 		if err := <-closed; !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("close: %v, want the error of the end", err)
 		}
 	}
-	if err := life.Enter(nil); !errors.Is(err, driver.ErrClosed) || ends != 1 {
+	if err := life.enter(); !errors.Is(err, driver.ErrClosed) || ends != 1 {
 		t.Errorf("a call after Close: %v, want ErrClosed; it ended %d times", err, ends)
 	}
 }

@@ -1,4 +1,4 @@
-package backend_test
+package frame
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -19,10 +18,10 @@ func TestTwice(t *testing.T) {
 	op := func(table *driver.Table, p, s string) driver.Op {
 		return driver.Op{Table: table, Row: driver.Row{Key: driver.Key{Partition: p, Sort: s}}}
 	}
-	if err := who.Twice([]driver.Op{op(a, "x#", "y#"), op(a, "x#y#", ""), op(b, "x#", "y#"), op(a, "y#", "x#")}); err != nil {
+	if err := who.twice([]driver.Op{op(a, "x#", "y#"), op(a, "x#y#", ""), op(b, "x#", "y#"), op(a, "y#", "x#")}); err != nil {
 		t.Errorf("different keys: %v", err)
 	}
-	if err := who.Twice([]driver.Op{op(a, "x#", ""), op(b, "x#", ""), op(again, "x#", "")}); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "ops 0 and 2") {
+	if err := who.twice([]driver.Op{op(a, "x#", ""), op(b, "x#", ""), op(again, "x#", "")}); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "ops 0 and 2") {
 		t.Errorf("the same key: %v, want ErrInvalid that names the ops", err)
 	}
 }
@@ -38,12 +37,12 @@ func TestFitting(t *testing.T) {
 	}
 	for i, op := range []driver.Op{put(one, text), put(one), put(driver.Value{}, text), patch(driver.Edit{Field: 1, Value: text}), patch(driver.Edit{Field: 0}),
 		patch(driver.Edit{Field: -1, Name: "c", Value: text}), patch(driver.Edit{Do: driver.Add, Field: 0, Value: one})} {
-		if err := who.Fitting(table.Fields, &op); err != nil {
+		if err := who.fitting(&op); err != nil {
 			t.Errorf("op %d: %v", i, err)
 		}
 	}
 	for what, op := range map[string]driver.Op{"a is a string, not a int": put(text), "b is a int, not a string": patch(driver.Edit{Field: 0, Value: one}, driver.Edit{Field: 1, Value: one})} {
-		if err := who.Fitting(table.Fields, &op); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), what) {
+		if err := who.fitting(&op); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want ErrInvalid and %s", err, what)
 		}
 	}
@@ -53,7 +52,7 @@ func TestFitting(t *testing.T) {
 // ends, or it has been too long.
 func TestContend(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		beaten := func() (*driver.Refusal, error) { return nil, fmt.Errorf("read: %w", backend.ErrBeaten) }
+		beaten := func() (*driver.Refusal, error) { return nil, fmt.Errorf("read: %w", ErrBeaten) }
 		tries := 0
 		want := &driver.Refusal{Op: 3}
 		refusal, err := who.Contend(t.Context(), "host", func() (*driver.Refusal, error) {
@@ -66,8 +65,8 @@ func TestContend(t *testing.T) {
 			t.Errorf("%v, %v after %d tries, want what the fifth returns", refusal, err, tries)
 		}
 		begun := time.Now()
-		if _, err := who.Contend(t.Context(), "host", beaten); !errors.Is(err, driver.ErrThrottled) || !strings.Contains(err.Error(), "read") || time.Since(begun) < backend.Patience {
-			t.Errorf("%v after %s, want ErrThrottled after %s", err, time.Since(begun), backend.Patience)
+		if _, err := who.Contend(t.Context(), "host", beaten); !errors.Is(err, driver.ErrThrottled) || !strings.Contains(err.Error(), "read") || time.Since(begun) < Patience {
+			t.Errorf("%v after %s, want ErrThrottled after %s", err, time.Since(begun), Patience)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
@@ -89,12 +88,12 @@ func TestHolds(t *testing.T) {
 		{driver.Row{Rev: rev, Dead: true}, map[driver.Cond]bool{driver.Any: true, driver.Absent: false, driver.Present: false, driver.AtRev: true}},
 	} {
 		for cond, want := range tt.want {
-			if got := backend.Holds(&driver.Op{If: cond, Rev: rev}, &tt.row); got != want {
+			if got := Holds(&driver.Op{If: cond, Rev: rev}, &tt.row); got != want {
 				t.Errorf("%v of a row at %v, dead %v: %v, want %v", cond, tt.row.Rev, tt.row.Dead, got, want)
 			}
 		}
 	}
-	if backend.Holds(&driver.Op{If: driver.AtRev}, &driver.Row{}) {
+	if Holds(&driver.Op{If: driver.AtRev}, &driver.Row{}) {
 		t.Error("a row that there is not is at no rev")
 	}
 }
@@ -113,14 +112,14 @@ func TestOverflows(t *testing.T) {
 		{[]driver.Edit{add(-1, "n", -1)}, 0},
 		{[]driver.Edit{{Do: driver.Set, Field: 1}, add(1, "", 1)}, 1},
 	} {
-		if got := backend.Overflows(&driver.Op{Do: driver.Patch, Edits: tt.edits}, row); got != tt.want {
+		if got := Overflows(&driver.Op{Do: driver.Patch, Edits: tt.edits}, row); got != tt.want {
 			t.Errorf("%v: %d, want %d", tt.edits, got, tt.want)
 		}
 	}
-	if got := backend.Overflows(&driver.Op{Do: driver.Put, Edits: []driver.Edit{add(1, "", 1)}}, row); got != -1 {
+	if got := Overflows(&driver.Op{Do: driver.Put, Edits: []driver.Edit{add(1, "", 1)}}, row); got != -1 {
 		t.Errorf("a put overflows at %d", got)
 	}
-	if v, ok := backend.Sum(driver.IntValue(-3), 2); !ok || v.Int() != -1 {
+	if v, ok := Sum(driver.IntValue(-3), 2); !ok || v.Int() != -1 {
 		t.Errorf("-3 and 2 are %v, %v", v, ok)
 	}
 }

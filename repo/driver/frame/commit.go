@@ -1,52 +1,106 @@
-package backend
+package frame
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// Twice says which two ops of a commit name the same key: ErrInvalid.
-func (n Name) Twice(ops []driver.Op) error {
-	type place struct {
-		table string
-		key   driver.Key
+// fewOps are compared in pairs, which takes less than a sort.
+const fewOps = 8
+
+// twice says which two ops of a commit name the same key: ErrInvalid.
+func (n Name) twice(ops []driver.Op) error {
+	if len(ops) > fewOps {
+		return n.twiceOfMany(ops)
 	}
-	if len(ops) <= fewOps {
-		for i := range ops {
-			for j := range i {
-				if ops[j].Row.Key == ops[i].Row.Key && ops[j].Table.Name == ops[i].Table.Name {
-					return n.twice(j, i, &ops[i])
-				}
+	for i := range ops {
+		for j := range i {
+			if sameKey(&ops[j], &ops[i]) {
+				return n.named(j, i, &ops[i])
 			}
 		}
-		return nil
-	}
-	named := make(map[place]int, len(ops))
-	for i := range ops {
-		at := place{ops[i].Table.Name, ops[i].Row.Key}
-		if earlier, ok := named[at]; ok {
-			return n.twice(earlier, i, &ops[i])
-		}
-		named[at] = i
 	}
 	return nil
 }
 
-// fewOps are compared in pairs, which takes less than a map of them.
-const fewOps = 8
+var (
+	seed   = maphash.MakeSeed()
+	orders = sync.Pool{New: func() any { return new([]uint64) }}
+)
 
-func (n Name) twice(i, j int, op *driver.Op) error {
+// twiceOfMany sorts the ops by the hashes of their keys.
+func (n Name) twiceOfMany(ops []driver.Op) error {
+	kept := orders.Get().(*[]uint64)
+	defer orders.Put(kept)
+	order := (*kept)[:0]
+	for i := range ops {
+		k := &ops[i].Row.Key
+		hash := maphash.String(seed, k.Partition)*31 ^ maphash.String(seed, k.Sort)
+		order = append(order, hash>>32<<32|uint64(uint32(i)))
+	}
+	slices.Sort(order)
+	*kept = order
+	for at, a := range order {
+		for _, b := range order[at+1:] {
+			if a>>32 != b>>32 {
+				break
+			}
+			if i, j := int(uint32(a)), int(uint32(b)); sameKey(&ops[i], &ops[j]) {
+				return n.named(i, j, &ops[j])
+			}
+		}
+	}
+	return nil
+}
+
+func sameKey(a, b *driver.Op) bool {
+	return a.Row.Key == b.Row.Key && a.Table.Name == b.Table.Name
+}
+
+func (n Name) named(i, j int, op *driver.Op) error {
 	return n.Invalid("ops %d and %d of a commit name the same key of table %s", i, j, op.Table.Name)
 }
 
+// HomeOf returns the table of records with whose rows those of t are committed: t itself, if it has none.
+func HomeOf(t *driver.Table) *driver.Table {
+	if t.Class != driver.Records && t.Home != nil {
+		return t.Home
+	}
+	return t
+}
+
+// beyond reports whether an op lies outside the unit of the first of its commit.
+func beyond(unit driver.Unit, first, op *driver.Op) bool {
+	switch unit {
+	case driver.UnitStore:
+		return false
+	case driver.UnitPartition:
+		return op.Row.Key.Partition != first.Row.Key.Partition || HomeOf(op.Table).Name != HomeOf(first.Table).Name
+	}
+	return true
+}
+
 // Fitting says which value of an op has another kind than its field: ErrInvalid. It is
-// for stores whose fields have kinds. Fields are those of the op's table.
-func (n Name) Fitting(fields []driver.Column, op *driver.Op) error {
+// for stores whose fields have kinds.
+func (n Name) Fitting(ops []driver.Op) error {
+	for i := range ops {
+		if err := n.fitting(&ops[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n Name) fitting(op *driver.Op) error {
+	fields := op.Table.Fields
 	for i, value := range op.Row.Fields {
 		if op.Do == driver.Put && !value.IsNone() && value.Kind() != fields[i].Kind {
 			return n.Invalid("put on table %s: the field %s is a %s, not a %s", op.Table.Name, fields[i].Name, value.Kind(), fields[i].Kind)
