@@ -1,9 +1,16 @@
 package cassandra
 
-import "context"
+import (
+	"context"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+)
 
 // Tune is what Open makes of the configuration of a client.
 var Tune = tune
+
+// URLOptions are those of a URL.
+var URLOptions = (&target{cluster: gocql.NewCluster()}).options()
 
 // Failed is what a store that was opened says of an error of its client.
 func Failed(ctx context.Context, err error) error {

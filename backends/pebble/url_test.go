@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -107,4 +108,8 @@ func TestSizesOfMemory(t *testing.T) {
 	if m := s.in.db.Metrics(); m.MemTable.Size > 2<<20 {
 		t.Errorf("the memtable of a store with 2 MiB has %d bytes", m.MemTable.Size)
 	}
+}
+
+func TestURLOptionsInReference(t *testing.T) {
+	backendtest.URLOptions(t, "Pebble", new(said).options())
 }

@@ -12,6 +12,9 @@ var Texts = map[string]string{
 	"redis/put": putText, "redis/patch": patchText, "redis/commit": commitText,
 }
 
+// URLOptions are those of a URL.
+var URLOptions = (&target{own: &goredis.Options{}}).options()
+
 // TextsOf reads all texts of a reply.
 func TextsOf(text string) (list []string) {
 	for r := (reply{rest: text}); r.rest != ""; {

@@ -1,6 +1,7 @@
 package frame
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strings"
@@ -161,9 +162,9 @@ func (f *Frame[V]) Erase(ctx context.Context, what, name string, do func(ctx con
 }
 
 // Pages yields the rows of a span as read reads them, page by page; see [Pager]. The first page has the size that
-// Facts says.
+// Facts says, or all that a page can have.
 func (f *Frame[V]) Pages(ctx context.Context, span driver.Span, read func(ctx context.Context, v *V, p *Pager) error) iter.Seq2[*driver.Row, error] {
-	return pages(span, f.facts.Paging.First, func(p *Pager) error {
+	return pages(span, cmp.Or(f.facts.Paging.First, MostRows), func(p *Pager) error {
 		if err := f.Enter(ctx); err != nil {
 			return err
 		}
