@@ -4,9 +4,10 @@ import (
 	"context"
 	"slices"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	mongobson "go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -17,28 +18,28 @@ import (
 // and no read preference of its own.
 func (s *store) run(ctx context.Context, db string, cmd []byte) (string, error) {
 	driver.TallyOf(ctx).Add(1, 1)
-	raw, err := s.client.Database(db).RunCommand(ctx, bson.Raw(cmd)).Raw()
+	raw, err := s.client.Database(db).RunCommand(ctx, mongobson.Raw(cmd)).Raw()
 	if err == nil {
 		s.undoWaiting()
 	}
-	return textOf(raw), err
+	return bson.TextOf(raw), err
 }
 
 // command begins one on a collection.
-func command(verb, collection string) writer {
-	w := make(writer, 0, 512)
-	w.begin()
-	w.text(verb, collection)
+func command(verb, collection string) bson.Writer {
+	w := make(bson.Writer, 0, 512)
+	w.Begin()
+	w.Text(verb, collection)
 	return w
 }
 
 // durable ends a command that writes, outside of a transaction.
-func (w *writer) durable() {
-	at := w.open(typeDocument, "writeConcern")
-	w.text("w", "majority")
-	w.bool("j", true)
-	w.close(at)
-	w.close(0)
+func durable(w *bson.Writer) {
+	at := w.Open(bson.Document, "writeConcern")
+	w.Text("w", "majority")
+	w.Bool("j", true)
+	w.Close(at)
+	w.Close(0)
 }
 
 // ask sends a command that may be sent again: until a primary answers that knows all that
@@ -60,9 +61,9 @@ func (s *store) askTwice(ctx context.Context, doing, db string, cmd []byte) (str
 
 // A batch is what an answer has of the documents that were asked for.
 type batch struct {
-	rest elements // the documents, as elements of an array
-	size int      // bytes of all of them
-	more bool     // there are others, which the answer had no room for
+	rest bson.Elements // the documents, as elements of an array
+	size int           // bytes of all of them
+	more bool          // there are others, which the answer had no room for
 }
 
 // documents sends a command that answers documents. Those for which the answer has no
@@ -73,7 +74,7 @@ func (s *store) documents(ctx context.Context, doing string, cmd []byte) (batch,
 		return batch{}, err
 	}
 	b, cursor, namespace := readBatch(reply)
-	if b.rest.bad {
+	if b.rest.Bad {
 		return b, who.Corrupt("%s: %s: the answer cannot be read", doing, s.addr)
 	}
 	if b.more = cursor != 0; b.more {
@@ -83,24 +84,24 @@ func (s *store) documents(ctx context.Context, doing string, cmd []byte) (batch,
 }
 
 func readBatch(reply string) (b batch, cursor int64, namespace string) {
-	b.rest.bad = true
-	in := elementsOf(reply)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name != "cursor" || e.kind != typeDocument {
+	b.rest.Bad = true
+	in := bson.ElementsOf(reply)
+	for e, ok := in.Next(); ok; e, ok = in.Next() {
+		if e.Name != "cursor" || e.Kind != bson.Document {
 			continue
 		}
-		of := elementsOf(e.data)
-		for e, ok := of.next(); ok; e, ok = of.next() {
-			switch e.name {
+		of := bson.ElementsOf(e.Data)
+		for e, ok := of.Next(); ok; e, ok = of.Next() {
+			switch e.Name {
 			case "firstBatch":
-				b.rest, b.size = elementsOf(e.data), len(e.data)
+				b.rest, b.size = bson.ElementsOf(e.Data), len(e.Data)
 			case "id":
-				cursor, _ = e.number()
+				cursor, _ = e.Number()
 			case "ns":
-				namespace = e.data
+				namespace = e.Data
 			}
 		}
-		b.rest.bad = b.rest.bad || of.bad
+		b.rest.Bad = b.rest.Bad || of.Bad
 	}
 	return b, cursor, namespace
 }
@@ -109,9 +110,9 @@ func readBatch(reply string) (b batch, cursor int64, namespace string) {
 // ten minutes later.
 func (s *store) forget(ctx context.Context, namespace string, cursor int64) {
 	w := command("killCursors", namespace[min(len(namespace), len(s.db)+1):])
-	at := w.open(typeArray, "cursors")
-	w.int64("0", cursor)
-	w.close(at)
-	w.close(0)
+	at := w.Open(bson.Array, "cursors")
+	w.Int64("0", cursor)
+	w.Close(at)
+	w.Close(0)
 	_, _ = s.run(ctx, s.db, w)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -41,26 +42,26 @@ func unescape(name string) string {
 func idOf(k *driver.Key) string { return k.Partition + k.Sort }
 
 // row appends the elements of the document of a row, without its ring.
-func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
-	w.text("_id", idOf(&row.Key))
+func (v *view) row(w *bson.Writer, token *driver.Token, row *driver.Row) {
+	w.Text("_id", idOf(&row.Key))
 	if !v.Bare {
-		w.token("_rev", token)
+		w.Token("_rev", token)
 	}
 	if row.Dead {
-		w.bool("_dead", true)
+		w.Bool("_dead", true)
 	}
 	if row.Expires != 0 {
-		w.date("_expires", row.Expires)
+		w.Date("_expires", row.Expires)
 	}
 	if row.Note != "" {
-		w.text("_note", row.Note)
+		w.Text("_note", row.Note)
 	}
 	if !row.Dead {
 		v.copyKey(w, &row.Key)
 	}
 	for i, value := range row.Fields {
 		if !value.IsNone() {
-			w.value(v.Fields[i].Name, value)
+			w.Value(v.Fields[i].Name, value)
 		}
 	}
 	v.undeclared(w, row.Extra)
@@ -68,7 +69,7 @@ func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
 
 // copyKey appends the columns of a record's key, for people and for other programs:
 // nothing here reads them.
-func (v *view) copyKey(w *writer, k *driver.Key) {
+func (v *view) copyKey(w *bson.Writer, k *driver.Key) {
 	if v.Class != driver.Records {
 		return
 	}
@@ -83,7 +84,7 @@ func (v *view) copyKey(w *writer, k *driver.Key) {
 	for i, value := range vals {
 		name := v.column(i)
 		if v.copied[name] && !value.IsNone() {
-			w.value(name, value)
+			w.Value(name, value)
 		}
 	}
 }
@@ -104,14 +105,14 @@ func (v *view) isOther(p *driver.Pair) bool {
 
 // undeclared appends fields that v does not declare. Those that another program does,
 // with the value's kind, have their place at the top.
-func (v *view) undeclared(w *writer, extra []driver.Pair) {
+func (v *view) undeclared(w *bson.Writer, extra []driver.Pair) {
 	inside := 0
 	for i := range extra {
 		p := &extra[i]
 		switch {
 		case p.Value.IsNone():
 		case v.isOther(p):
-			w.value(p.Name, p.Value)
+			w.Value(p.Name, p.Value)
 		default:
 			inside++
 		}
@@ -119,13 +120,13 @@ func (v *view) undeclared(w *writer, extra []driver.Pair) {
 	if inside == 0 {
 		return
 	}
-	at := w.open(typeDocument, "_extra")
+	at := w.Open(bson.Document, "_extra")
 	for i := range extra {
 		if p := &extra[i]; !p.Value.IsNone() && !v.isOther(p) {
-			w.value(escape(p.Name), p.Value)
+			w.Value(escape(p.Name), p.Value)
 		}
 	}
-	w.close(at)
+	w.Close(at)
 }
 
 // keyOf returns the key that an _id stands for.
@@ -145,34 +146,34 @@ func (s *store) readRow(ctx context.Context, v *view, sh *frame.Shape, document 
 	sh.Begin(row)
 	id, extra := "", ""
 	var others []driver.Pair
-	in := elementsOf(document)
-	for e, more := in.next(); more; e, more = in.next() {
+	in := bson.ElementsOf(document)
+	for e, more := in.Next(); more; e, more = in.Next() {
 		ok := true
-		if i, declared := v.Ordinals[e.name]; declared {
+		if i, declared := v.Ordinals[e.Name]; declared {
 			ok = v.readField(sh, &e, i, row)
-		} else if e.name == "_id" {
-			id = e.data
+		} else if e.Name == "_id" {
+			id = e.Data
 			row.Key, ok = v.keyOf(id)
-			ok = ok && e.kind == typeString
-		} else if e.name == "_extra" {
-			extra, ok = e.data, e.kind == typeDocument || e.kind == typeNull
-		} else if isMeta(e.name) {
-			ok = e.kind == typeNull || readMeta(row, &e)
-		} else if sh.Mask == nil && !v.copied[e.name] {
+			ok = ok && e.Kind == bson.String
+		} else if e.Name == "_extra" {
+			extra, ok = e.Data, e.Kind == bson.Document || e.Kind == bson.Null
+		} else if isMeta(e.Name) {
+			ok = e.Kind == bson.Null || readMeta(row, &e)
+		} else if sh.Mask == nil && !v.copied[e.Name] {
 			var value driver.Value
-			value, ok = e.value()
-			others = append(others, driver.Pair{Name: e.name, Value: value})
+			value, ok = e.Value()
+			others = append(others, driver.Pair{Name: e.Name, Value: value})
 		}
 		if !ok {
-			return v.badRow(id, e.name)
+			return v.badRow(id, e.Name)
 		}
 	}
 	if v.Bare {
 		row.Rev = someToken
 	}
 	switch {
-	case in.bad:
-		return v.badRow(id, in.odd)
+	case in.Bad:
+		return v.badRow(id, in.Odd)
 	case row.Rev.IsZero():
 		return v.badRow(id, "_rev")
 	}
@@ -183,12 +184,12 @@ func (s *store) readRow(ctx context.Context, v *view, sh *frame.Shape, document 
 }
 
 // readField reads a declared field.
-func (v *view) readField(sh *frame.Shape, e *element, ordinal int, row *driver.Row) bool {
+func (v *view) readField(sh *frame.Shape, e *bson.Element, ordinal int, row *driver.Row) bool {
 	at, wanted := sh.At(ordinal)
 	if !wanted {
 		return true
 	}
-	value, ok := e.value()
+	value, ok := e.Value()
 	row.Fields[at] = value
 	return ok && (value.IsNone() || value.Kind() == v.Fields[ordinal].Kind)
 }
@@ -203,8 +204,8 @@ func isMeta(name string) bool {
 }
 
 // readMeta reads a field of the library, and reports whether it is of the right type.
-func readMeta(row *driver.Row, e *element) bool {
-	switch e.name {
+func readMeta(row *driver.Row, e *bson.Element) bool {
+	switch e.Name {
 	case "_rev":
 		token, ok := tokenOf(e)
 		row.Rev = token
@@ -212,23 +213,23 @@ func readMeta(row *driver.Row, e *element) bool {
 	case "_ring":
 		return readRing(row, e)
 	case "_dead":
-		row.Dead = e.kind == typeBool && e.data[0] == 1
+		row.Dead = e.Kind == bson.Bool && e.Data[0] == 1
 		return row.Dead
 	case "_expires":
-		if e.kind != typeDate {
+		if e.Kind != bson.Date {
 			return false
 		}
-		row.Expires = int64(e.word())
+		row.Expires = int64(e.Word())
 		return true
 	case "_note":
-		row.Note = e.data
-		return e.kind == typeString
+		row.Note = e.Data
+		return e.Kind == bson.String
 	}
 	return true
 }
 
-func tokenOf(e *element) (t driver.Token, ok bool) {
-	s, ok := e.raw()
+func tokenOf(e *bson.Element) (t driver.Token, ok bool) {
+	s, ok := e.Raw()
 	if !ok || len(s) != tokenSize {
 		return t, false
 	}
@@ -236,33 +237,33 @@ func tokenOf(e *element) (t driver.Token, ok bool) {
 	return t, true
 }
 
-func readRing(row *driver.Row, e *element) bool {
-	if e.kind != typeArray {
+func readRing(row *driver.Row, e *bson.Element) bool {
+	if e.Kind != bson.Array {
 		return false
 	}
-	in := elementsOf(e.data)
-	for e, more := in.next(); more; e, more = in.next() {
+	in := bson.ElementsOf(e.Data)
+	for e, more := in.Next(); more; e, more = in.Next() {
 		token, ok := tokenOf(&e)
 		if !ok {
 			return false
 		}
 		row.Ring = append(row.Ring, token)
 	}
-	return !in.bad
+	return !in.Bad
 }
 
 // readExtra reads fields that were not declared when they were written. One may be
 // now: then it has its place, unless it was written again since.
 func (v *view) readExtra(sh *frame.Shape, document string, row *driver.Row) bool {
-	in := elementsOf(document)
-	for e, more := in.next(); more; e, more = in.next() {
-		value, ok := e.value()
-		if !ok || !utf8.ValidString(e.name) {
+	in := bson.ElementsOf(document)
+	for e, more := in.Next(); more; e, more = in.Next() {
+		value, ok := e.Value()
+		if !ok || !utf8.ValidString(e.Name) {
 			return false
 		}
-		v.Undeclared(row, sh, unescape(e.name), value)
+		v.Undeclared(row, sh, unescape(e.Name), value)
 	}
-	return !in.bad
+	return !in.Bad
 }
 
 // readOthers adds fields that other programs have declared.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -147,7 +148,7 @@ func (s *store) alone(ctx context.Context, c *call) (done bool, err error) {
 	if err := st.end(v); err != nil {
 		return false, err
 	}
-	st.w.durable()
+	durable(&st.w)
 	n, err := s.write(ctx, st.w)
 	if err == nil || halfDone(err) != nil && n == 0 && !accepts(op, 0) {
 		return accepts(op, n), nil
@@ -185,14 +186,8 @@ func refuses(op *driver.Op, code int) bool {
 // write sends a statement that writes and returns how many rows it met.
 func (s *store) write(ctx context.Context, cmd []byte) (n int, err error) {
 	reply, err := s.run(ctx, s.db, cmd)
-	in := elementsOf(reply)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == "n" {
-			met, _ := e.number()
-			n = int(met)
-		}
-	}
-	return n, err
+	met, _ := bson.Find(reply, "n").Number()
+	return int(met), err
 }
 
 // refusal reads what is there and says which op it refuses, or that the commit was

@@ -1,11 +1,15 @@
 package mongo
 
-import "context"
+import (
+	"context"
+
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
+)
 
 // erase removes the database.
 func (s *store) erase(ctx context.Context) error {
-	w := make(writer, 0, 128)
-	w.begin()
-	w.int32("dropDatabase", 1)
+	w := make(bson.Writer, 0, 128)
+	w.Begin()
+	w.Int32("dropDatabase", 1)
 	return s.alter(ctx, "erase", w, codeNoNamespace)
 }

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	mongobson "go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
@@ -49,8 +49,8 @@ func (s *store) learn(ctx context.Context) error {
 	}
 	var build struct {
 		Version string
-		Ferret  string   `bson:"ferretdbVersion"`
-		Ferret2 bson.Raw `bson:"ferretdb"`
+		Ferret  string        `bson:"ferretdbVersion"`
+		Ferret2 mongobson.Raw `bson:"ferretdb"`
 	}
 	if err := s.tell(ctx, "buildInfo", &build); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (s *store) allowed(ctx context.Context, g *greeting) error {
 
 // tell decodes what the server answers to a command without arguments.
 func (s *store) tell(ctx context.Context, command string, to any) error {
-	err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: command, Value: 1}}).Decode(to)
+	err := s.client.Database("admin").RunCommand(ctx, mongobson.D{{Key: command, Value: 1}}).Decode(to)
 	return s.failed(ctx, "open: "+command, err)
 }
 

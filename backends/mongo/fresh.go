@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -18,14 +19,12 @@ import (
 
 // acknowledged ends a command that reads what cannot be lost any more, and asks for the
 // terms.
-func (s *store) acknowledged(w *writer) {
-	at := w.open(typeDocument, "readConcern")
-	w.text("level", "majority")
-	w.close(at)
+func (s *store) acknowledged(w *bson.Writer) {
+	w.TextIn("readConcern", "level", "majority")
 	if s.set {
-		w.int32("$replData", 1)
+		w.Int32("$replData", 1)
 	}
-	w.close(0)
+	w.Close(0)
 }
 
 // current reports whether an answer was given by the primary of a term, 0 of none, and
@@ -46,24 +45,13 @@ func (s *store) current(reply string, term int64) bool {
 // termsOf returns the term of the server that answered, and that of the last write that
 // a majority has.
 func termsOf(reply string) (term, committed int64, ok bool) {
-	data := within(reply, "$replData")
-	last := within(data.data, "lastOpCommitted")
-	now, at := within(data.data, "term"), within(last.data, "t")
-	if now.kind != typeInt64 || at.kind != typeInt64 {
+	data := bson.Find(reply, "$replData")
+	last := bson.Find(data.Data, "lastOpCommitted")
+	now, at := bson.Find(data.Data, "term"), bson.Find(last.Data, "t")
+	if now.Kind != bson.Int64 || at.Kind != bson.Int64 {
 		return 0, 0, false
 	}
-	return int64(now.word()), int64(at.word()), true
-}
-
-// within returns the element of a document that has a name, a zero one if none has.
-func within(document, name string) element {
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == name {
-			return e
-		}
-	}
-	return element{}
+	return int64(now.Word()), int64(at.Word()), true
 }
 
 // askCurrent sends a command that reads until the answer is that of a primary which

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -108,15 +109,15 @@ func (s *store) possibleNative(t *driver.Table) error {
 var orderedKinds = [...]driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Time}
 
 // keyPattern appends the fields of a native index with their directions.
-func (n *native) keyPattern(w *writer, name string) {
-	at := w.open(typeDocument, name)
+func (n *native) keyPattern(w *bson.Writer, name string) {
+	at := w.Open(bson.Document, name)
 	for _, f := range n.fields() {
-		w.int32(f.name, f.direction())
+		w.Int32(f.name, f.direction())
 	}
 	if !n.unique {
-		w.int32("_id", 1)
+		w.Int32("_id", 1)
 	}
-	w.close(at)
+	w.Close(at)
 }
 
 func (f *keyField) direction() int32 {
@@ -127,31 +128,29 @@ func (f *keyField) direction() int32 {
 }
 
 // partial appends the condition of documents that have entries.
-func (n *native) partial(w *writer) {
-	at := w.open(typeDocument, "partialFilterExpression")
+func (n *native) partial(w *bson.Writer) {
+	at := w.Open(bson.Document, "partialFilterExpression")
 	for _, f := range n.fields() {
-		of := w.open(typeDocument, f.name)
-		w.bool("$exists", true)
-		w.close(of)
+		w.BoolIn(f.name, "$exists", true)
 	}
-	w.close(at)
+	w.Close(at)
 }
 
 // createIndex builds the index of a native view, which the server fills.
 func (s *store) createIndex(ctx context.Context, v *view) error {
 	name := v.native.table.Name
 	w := command("createIndexes", v.collection)
-	all := w.open(typeArray, "indexes")
-	one := w.open(typeDocument, "0")
+	all := w.Open(bson.Array, "indexes")
+	one := w.Open(bson.Document, "0")
 	v.native.keyPattern(&w, "key")
-	w.text("name", name)
+	w.Text("name", name)
 	if v.native.unique {
-		w.bool("unique", true)
+		w.Bool("unique", true)
 	}
 	v.native.partial(&w)
-	w.close(one)
-	w.close(all)
-	w.durable()
+	w.Close(one)
+	w.Close(all)
+	durable(&w)
 	_, err := s.run(ctx, s.db, w)
 	for attempt := 1; codeOf(err) == codeBuildAborted && attempt <= mostBuilds; attempt++ {
 		if err := who.Sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
@@ -185,20 +184,18 @@ func (s *store) noneLate(ctx context.Context, v *view) error {
 			continue
 		}
 		w := command("find", v.collection)
-		filter := w.open(typeDocument, "filter")
-		of := w.open(typeDocument, v.extra[i])
-		w.bool("$exists", true)
-		w.close(of)
-		w.close(filter)
-		w.int64("limit", 1)
+		filter := w.Open(bson.Document, "filter")
+		w.BoolIn(v.extra[i], "$exists", true)
+		w.Close(filter)
+		w.Int64("limit", 1)
 		s.acknowledged(&w)
 		b, err := s.documents(ctx, "define "+v.native.table.Name, w)
 		if err != nil {
 			return err
 		}
-		if e, ok := b.rest.next(); ok {
+		if e, ok := b.rest.Next(); ok {
 			return who.Unsupported("define %s: the document %.200q of the collection %s has %s from before it was declared, in %s; write such records again, or take kind table",
-				v.native.table.Name, driver.Private(idIn(e.data)), v.collection, f.name, v.extra[i])
+				v.native.table.Name, driver.Private(idIn(e.Data)), v.collection, f.name, v.extra[i])
 		}
 	}
 	return nil
@@ -208,16 +205,14 @@ func (s *store) noneLate(ctx context.Context, v *view) error {
 // name that is another is ErrSchema.
 func (s *store) sameIndex(ctx context.Context, doing string, v *view) (bool, error) {
 	w := command("listIndexes", v.collection)
-	cursor := w.open(typeDocument, "cursor")
-	w.int32("batchSize", mostIndexes)
-	w.close(cursor)
-	w.close(0)
+	w.Int32In("cursor", "batchSize", mostIndexes)
+	w.Close(0)
 	b, err := s.documents(ctx, doing, w)
 	if err != nil {
 		return false, err
 	}
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		have := readIndex(e.data)
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		have := readIndex(e.Data)
 		if have.name != v.native.table.Name {
 			continue
 		}
@@ -256,20 +251,20 @@ func (n *native) text() string {
 }
 
 func readIndex(document string) (x indexText) {
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		switch e.name {
+	in := bson.ElementsOf(document)
+	for e, ok := in.Next(); ok; e, ok = in.Next() {
+		switch e.Name {
 		case "name":
-			x.name = e.data
+			x.name = e.Data
 		case "unique":
-			x.unique = e.kind == typeBool && e.data[0] == 1
+			x.unique = e.Kind == bson.Bool && e.Data[0] == 1
 		case "key", "partialFilterExpression":
-			of := elementsOf(e.data)
-			for f, ok := of.next(); ok; f, ok = of.next() {
-				if n, _ := f.number(); e.name == "key" {
-					x.key += fmt.Sprintf(" %s %d", f.name, n)
+			of := bson.ElementsOf(e.Data)
+			for f, ok := of.Next(); ok; f, ok = of.Next() {
+				if n, _ := f.Number(); e.Name == "key" {
+					x.key += fmt.Sprintf(" %s %d", f.Name, n)
 				} else {
-					x.partial += " " + f.name
+					x.partial += " " + f.Name
 				}
 			}
 		case "collation":
@@ -285,8 +280,8 @@ func (s *store) dropNative(ctx context.Context, t *driver.Table) error {
 		return who.Invalid("drop %s: a native index without the table of records that it belongs to", t.Name)
 	}
 	w := command("dropIndexes", s.prefix+t.Home.Name)
-	w.text("index", t.Name)
-	w.durable()
+	w.Text("index", t.Name)
+	durable(&w)
 	_, err := s.run(ctx, s.db, w)
 	if code := codeOf(err); code == codeNoIndex || code == codeNoNamespace {
 		return nil

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -26,7 +27,7 @@ func (s *store) dropNulls(ctx context.Context, c *call) error {
 		if err := st.end(v); err != nil {
 			return err
 		}
-		st.w.durable()
+		durable(&st.w)
 		if _, err := s.write(ctx, st.w); err != nil {
 			return s.failed(ctx, "commit", err)
 		}
@@ -58,18 +59,14 @@ func (v *view) needsNoNull(op *driver.Op) (paths []string) {
 // dropNull adds the update that removes a null.
 func (st *statement) dropNull(id, path string) {
 	w := &st.w
-	at := w.open(typeDocument, strconv.Itoa(st.n))
+	at := w.Open(bson.Document, strconv.Itoa(st.n))
 	st.n++
-	q := w.open(typeDocument, "q")
-	w.text("_id", id)
-	null := w.open(typeDocument, path)
-	w.int32("$type", typeNull)
-	w.close(null)
-	w.close(q)
-	u := w.open(typeDocument, "u")
-	unset := w.open(typeDocument, "$unset")
-	w.text(path, "")
-	w.close(unset)
-	w.close(u)
-	w.close(at)
+	q := w.Open(bson.Document, "q")
+	w.Text("_id", id)
+	w.Int32In(path, "$type", bson.Null)
+	w.Close(q)
+	u := w.Open(bson.Document, "u")
+	w.TextIn("$unset", path, "")
+	w.Close(u)
+	w.Close(at)
 }

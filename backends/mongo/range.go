@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -29,13 +30,13 @@ func (s *store) page(ctx context.Context, v *view, p *frame.Pager) error {
 	last := ""
 	sh := v.Shape(p.Span.Mask)
 	p.Read(func(row *driver.Row) (bool, error) {
-		e, ok := b.rest.next()
+		e, ok := b.rest.Next()
 		if !ok {
 			return false, nil
 		}
-		bad := s.readRow(ctx, v, &sh, e.data, row)
+		bad := s.readRow(ctx, v, &sh, e.Data, row)
 		if bad == nil {
-			last = e.data
+			last = e.Data
 		}
 		return true, bad
 	})
@@ -68,7 +69,7 @@ func (v *view) goOn(p *frame.Pager, last string, bytes int) {
 
 // ask returns the command that reads the rows of a span; ok is false if there can be
 // none.
-func (v *view) ask(span *driver.Span, limit int) (w writer, ok bool, err error) {
+func (v *view) ask(span *driver.Span, limit int) (w bson.Writer, ok bool, err error) {
 	if v.native == nil {
 		return v.askPage(span, limit), true, nil
 	}
@@ -89,49 +90,46 @@ func (v *view) lostIndex(err error) error {
 }
 
 // askPage returns the command, all but its end, that reads the rows of a span.
-func (v *view) askPage(span *driver.Span, limit int) writer {
+func (v *view) askPage(span *driver.Span, limit int) bson.Writer {
 	w := command("find", v.collection)
 	v.within(&w, "filter", span)
-	sort := w.open(typeDocument, "sort")
+	sort := w.Open(bson.Document, "sort")
 	if span.Reverse {
-		w.int32("_id", -1)
+		w.Int32("_id", -1)
 	} else {
-		w.int32("_id", 1)
+		w.Int32("_id", 1)
 	}
-	w.close(sort)
-	w.int64("limit", int64(limit))
+	w.Close(sort)
+	w.Int64("limit", int64(limit))
 	v.projection(&w, span.Mask)
 	if limit > defaultBatch {
-		w.int32("batchSize", int32(limit+1)) // one more ends the cursor
+		w.Int32("batchSize", int32(limit+1)) // one more ends the cursor
 	}
 	return w
 }
 
 // within appends the filter of the rows of a span.
-func (v *view) within(w *writer, name string, span *driver.Span) {
+func (v *view) within(w *bson.Writer, name string, span *driver.Span) {
 	p := span.Key.Partition
 	to := p + span.To
 	if span.To == "" {
 		to = driver.After(p)
 	}
-	at := w.open(typeDocument, name)
-	id := w.open(typeDocument, "_id")
-	w.text("$gte", p+span.From)
-	w.text("$lt", to)
-	w.close(id)
+	at := w.Open(bson.Document, name)
+	id := w.Open(bson.Document, "_id")
+	w.Text("$gte", p+span.From)
+	w.Text("$lt", to)
+	w.Close(id)
 	if v.Class == driver.Records {
-		dead := w.open(typeDocument, "_dead")
-		w.bool("$ne", true)
-		w.close(dead)
+		w.BoolIn("_dead", "$ne", true)
 	}
-	w.close(at)
+	w.Close(at)
 }
 
 // count lets the server count the rows of a span.
 func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, error) {
 	w := command("aggregate", v.collection)
-	cursor := w.open(typeDocument, "cursor")
-	w.close(cursor)
+	w.Empty("cursor")
 	if ok, err := v.counting(&w, span); err != nil || !ok {
 		return 0, err
 	}
@@ -140,13 +138,13 @@ func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, err
 	if err != nil {
 		return 0, v.lostIndex(err)
 	}
-	e, ok := b.rest.next()
+	e, ok := b.rest.Next()
 	if !ok { // of no rows there is no count
 		return 0, nil
 	}
-	in := elementsOf(e.data)
-	e, ok = in.next()
-	n, whole := e.number()
+	in := bson.ElementsOf(e.Data)
+	e, ok = in.Next()
+	n, whole := e.Number()
 	if !ok || !whole {
 		return 0, who.Corrupt("count of %s: %s: the answer cannot be read", v.Name, s.addr)
 	}
@@ -155,32 +153,30 @@ func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, err
 
 // counting appends the stages that count the rows of a span; ok is false if there can
 // be none.
-func (v *view) counting(w *writer, span *driver.Span) (ok bool, err error) {
+func (v *view) counting(w *bson.Writer, span *driver.Span) (ok bool, err error) {
 	var r run
 	if v.native != nil {
 		if r, ok, err = v.runOf(span); err != nil || !ok {
 			return false, err
 		}
-		w.text("hint", v.native.table.Name)
+		w.Text("hint", v.native.table.Name)
 	}
-	at := w.open(typeArray, "pipeline")
-	stage := w.open(typeDocument, "0")
+	at := w.Open(bson.Array, "pipeline")
+	stage := w.Open(bson.Document, "0")
 	if v.native != nil {
 		v.filter(w, "$match", &r)
 	} else {
 		v.within(w, "$match", span)
 	}
-	w.close(stage)
+	w.Close(stage)
 	last := "1"
 	if span.Limit > 0 {
-		stage = w.open(typeDocument, "1")
-		w.int64("$limit", int64(span.Limit))
-		w.close(stage)
+		stage = w.Open(bson.Document, "1")
+		w.Int64("$limit", int64(span.Limit))
+		w.Close(stage)
 		last = "2"
 	}
-	stage = w.open(typeDocument, last)
-	w.text("$count", "rows")
-	w.close(stage)
-	w.close(at)
+	w.TextIn(last, "$count", "rows")
+	w.Close(at)
 	return true, nil
 }

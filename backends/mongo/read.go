@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -78,24 +79,24 @@ func beginning(ids []string) []string {
 // there may be others.
 func (s *store) getSome(ctx context.Context, v *view, ids []string, sh *frame.Shape, take func(id string) []int, rows []driver.Row) (more bool, err error) {
 	w := command("find", v.collection)
-	w.ids(ids)
+	filterIDs(&w, ids)
 	v.projection(&w, sh.Mask)
 	if len(ids) > defaultBatch {
-		w.int32("batchSize", int32(len(ids)+1))
+		w.Int32("batchSize", int32(len(ids)+1))
 	}
 	s.acknowledged(&w)
 	b, err := s.documents(ctx, "get a row of "+v.Name, w)
 	if err != nil {
 		return false, err
 	}
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		places := take(idIn(e.data))
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		places := take(idIn(e.Data))
 		if len(places) == 0 {
 			return false, who.Corrupt("get a row of %s: %s: the answer has a document that nobody asked for", v.Name, s.addr)
 		}
 		for _, i := range places {
 			key := rows[i].Key
-			if err := s.readRow(ctx, v, sh, e.data, &rows[i]); err != nil {
+			if err := s.readRow(ctx, v, sh, e.Data, &rows[i]); err != nil {
 				return false, err
 			}
 			rows[i].Key = key
@@ -104,16 +105,14 @@ func (s *store) getSome(ctx context.Context, v *view, ids []string, sh *frame.Sh
 	return b.more, nil
 }
 
-// ids appends a filter of documents by their _id. For one id it is an equality, which
+// filterIDs appends a filter of documents by their _id. For one id it is an equality, which
 // the server answers without planning.
-func (w *writer) ids(ids []string) {
+func filterIDs(w *bson.Writer, ids []string) {
 	if len(ids) > 1 {
-		w.in("_id", ids)
+		among(w, "_id", ids)
 		return
 	}
-	at := w.open(typeDocument, "filter")
-	w.text("_id", ids[0])
-	w.close(at)
+	w.TextIn("filter", "_id", ids[0])
 }
 
 // defaultBatch is how many documents an answer has room for if nothing is said.
@@ -121,31 +120,29 @@ const defaultBatch = 100
 
 // idIn returns the _id of a document: its first element, unless the answer is made from an index alone.
 func idIn(document string) string {
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == "_id" && e.kind == typeString {
-			return e.data
-		}
+	e := bson.Find(document, "_id")
+	if e.Kind != bson.String {
+		return ""
 	}
-	return ""
+	return e.Data
 }
 
 // projection appends what is to be read of documents.
-func (v *view) projection(w *writer, mask []int) {
-	at := w.open(typeDocument, "projection")
+func (v *view) projection(w *bson.Writer, mask []int) {
+	at := w.Open(bson.Document, "projection")
 	if mask != nil {
 		for _, name := range [...]string{"_rev", "_ring", "_dead", "_expires", "_note"} {
-			w.int32(name, 1)
+			w.Int32(name, 1)
 		}
 	}
 	for i, ordinal := range mask {
 		if slices.Contains(mask[:i], ordinal) {
 			continue
 		}
-		w.int32(v.Fields[ordinal].Name, 1)
+		w.Int32(v.Fields[ordinal].Name, 1)
 		if v.Late[ordinal] {
-			w.int32(v.extra[ordinal], 1)
+			w.Int32(v.extra[ordinal], 1)
 		}
 	}
-	w.close(at)
+	w.Close(at)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -105,23 +106,22 @@ func possibleName(name string) bool {
 
 // collections reads which collections there are of tables, and how they were made.
 func (s *store) collections(ctx context.Context, doing string, names []string, list map[string]*entry) error {
-	w := make(writer, 0, 512)
-	w.begin()
-	w.int32("listCollections", 1)
-	cursor := w.open(typeDocument, "cursor")
-	w.close(cursor)
+	w := make(bson.Writer, 0, 512)
+	w.Begin()
+	w.Int32("listCollections", 1)
+	w.Empty("cursor")
 	prefixed := make([]string, len(names))
 	for i, name := range names {
 		prefixed[i] = s.prefix + name
 	}
-	w.in("name", prefixed)
-	w.close(0)
+	among(&w, "name", prefixed)
+	w.Close(0)
 	b, err := s.documents(ctx, doing, w)
 	if err != nil {
 		return err
 	}
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		name, odd, ok := readCollection(e.data)
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		name, odd, ok := readCollection(e.Data)
 		if found := list[strings.TrimPrefix(name, s.prefix)]; ok && found != nil {
 			found.made, found.odd = true, odd
 		}
@@ -132,19 +132,19 @@ func (s *store) collections(ctx context.Context, doing string, names []string, l
 // readCollection returns the name of a collection, and what makes it one that cannot
 // be used.
 func readCollection(document string) (name, odd string, ok bool) {
-	in := elementsOf(document)
-	for e, more := in.next(); more; e, more = in.next() {
-		switch e.name {
+	in := bson.ElementsOf(document)
+	for e, more := in.Next(); more; e, more = in.Next() {
+		switch e.Name {
 		case "name":
-			name = e.data
+			name = e.Data
 		case "type":
-			if e.data != "collection" {
-				odd = "is a " + e.data
+			if e.Data != "collection" {
+				odd = "is a " + e.Data
 			}
 		case "options":
-			of := elementsOf(e.data)
-			for o, more := of.next(); more; o, more = of.next() {
-				switch o.name {
+			of := bson.ElementsOf(e.Data)
+			for o, more := of.Next(); more; o, more = of.Next() {
+				switch o.Name {
 				case "collation":
 					odd = "has a collation, by which other keys are the same and in another order"
 				case "capped":
@@ -153,7 +153,7 @@ func readCollection(document string) (name, odd string, ok bool) {
 			}
 		}
 	}
-	return name, odd, !in.bad && name != ""
+	return name, odd, !in.Bad && name != ""
 }
 
 // Drop removes the tables with all their rows, each by one command.
@@ -185,14 +185,12 @@ func (s *store) drop(ctx context.Context, name string) error {
 		return err
 	}
 	w = command("delete", s.prefix+catalogName)
-	all := w.open(typeArray, "deletes")
-	at := w.open(typeDocument, "0")
-	q := w.open(typeDocument, "q")
-	w.text("_id", name)
-	w.close(q)
-	w.int32("limit", 1)
-	w.close(at)
-	w.close(all)
+	all := w.Open(bson.Array, "deletes")
+	at := w.Open(bson.Document, "0")
+	w.TextIn("q", "_id", name)
+	w.Int32("limit", 1)
+	w.Close(at)
+	w.Close(all)
 	return s.alter(ctx, "drop "+name, w, codeNoNamespace)
 }
 

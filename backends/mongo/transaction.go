@@ -12,6 +12,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -112,7 +113,7 @@ func (s *store) part(ctx context.Context, c *call, p *part) (done bool, err erro
 		if err := st.end(p.view); err != nil {
 			return false, err
 		}
-		st.w.close(0)
+		st.w.Close(0)
 		done, err := s.within(ctx, &c.ops[left[0]], &st)
 		if t, ok := errors.AsType[*taken](err); ok {
 			t.op = left[t.op]
@@ -156,17 +157,15 @@ func (s *store) within(ctx context.Context, op *driver.Op, st *statement) (bool,
 func (s *store) takeBack(ctx context.Context, v *view, op *driver.Op) error {
 	st := statement{verb: "delete"}
 	st.begin(v)
-	one := st.w.open(typeDocument, "0")
-	q := st.w.open(typeDocument, "q")
-	st.w.text("_id", idOf(&op.Row.Key))
-	st.w.close(q)
-	st.w.int32("limit", 1)
-	st.w.close(one)
+	one := st.w.Open(bson.Document, "0")
+	st.w.TextIn("q", "_id", idOf(&op.Row.Key))
+	st.w.Int32("limit", 1)
+	st.w.Close(one)
 	st.n = 1
 	if err := st.end(v); err != nil {
 		return err
 	}
-	st.w.close(0)
+	st.w.Close(0)
 	_, err := s.within(ctx, op, &st)
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	mongobson "go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -102,11 +102,11 @@ func (s *store) giveUp(session *mongodriver.Session) {
 // undo sends one command for all transactions of a list.
 func (s *store) undo(list []undone) {
 	s.afterwards(func(ctx context.Context) {
-		var ids bson.A
+		var ids mongobson.A
 		for _, u := range list {
 			ids = append(ids, u.session.ID())
 		}
-		err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: ids}}).Err()
+		err := s.client.Database("admin").RunCommand(ctx, mongobson.D{{Key: "killSessions", Value: ids}}).Err()
 		if err != nil && codeOf(err) == 0 {
 			s.undoer.add(list...)
 			return

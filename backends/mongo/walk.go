@@ -5,6 +5,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -26,16 +27,12 @@ func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, 
 		return driver.Chunk{}, who.OtherMark(v.Name)
 	}
 	w := command("find", v.collection)
-	filter := w.open(typeDocument, "filter")
-	id := w.open(typeDocument, "_id")
-	w.text("$gt", after)
-	w.close(id)
-	w.close(filter)
-	sort := w.open(typeDocument, "sort")
-	w.int32("_id", 1)
-	w.close(sort)
-	w.int64("limit", frame.ChunkRows)
-	w.int32("batchSize", frame.ChunkRows+1)
+	filter := w.Open(bson.Document, "filter")
+	w.TextIn("_id", "$gt", after)
+	w.Close(filter)
+	w.Int32In("sort", "_id", 1)
+	w.Int64("limit", frame.ChunkRows)
+	w.Int32("batchSize", frame.ChunkRows+1)
 	s.acknowledged(&w)
 	b, err := s.documents(ctx, "walk "+v.Name, w)
 	if err != nil {
@@ -48,10 +45,10 @@ func (s *store) readChunk(ctx context.Context, v *view, b *batch) (chunk driver.
 	sh := v.Shape(nil)
 	n, last := 0, ""
 	var unread driver.Unread
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		n, last = n+1, idIn(e.data)
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		n, last = n+1, idIn(e.Data)
 		var row driver.Row
-		switch err := s.readRow(ctx, v, &sh, e.data, &row); {
+		switch err := s.readRow(ctx, v, &sh, e.Data, &row); {
 		case errors.Is(err, driver.ErrCorrupt):
 			unread = append(unread, err)
 		case err != nil:

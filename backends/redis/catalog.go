@@ -6,6 +6,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -47,8 +48,8 @@ func (s *store) entries(ctx context.Context, doing string, names []string) (map[
 		return nil, err
 	}
 	for i, cmd := range cmds {
-		r := replyOf(cmd)
-		if err := r.refused(); err != nil {
+		r := wire.ReplyOf(cmd)
+		if err := r.Refused(); err != nil {
 			return nil, s.failed(ctx, doing+" "+names[i], err)
 		}
 		e, ok := readEntry(&r)
@@ -60,13 +61,13 @@ func (s *store) entries(ctx context.Context, doing string, names []string) (map[
 	return list, nil
 }
 
-func readEntry(r *reply) (e *frame.Entry, ok bool) {
+func readEntry(r *wire.Reply) (e *frame.Entry, ok bool) {
 	none := frame.NewEntry()
 	e = &none
-	n := r.list()
+	n := r.List()
 	for i := 0; i < n; i += 2 {
-		name, _ := r.text()
-		value, _ := r.text()
+		name, _ := r.Text()
+		value, _ := r.Text()
 		if name == keyField {
 			e.Header = value
 			continue
@@ -75,7 +76,7 @@ func readEntry(r *reply) (e *frame.Entry, ok bool) {
 			return nil, false
 		}
 	}
-	return e, !r.bad && (n == 0) == (e.Header == "")
+	return e, !r.Bad && (n == 0) == (e.Header == "")
 }
 
 // headerIn returns what an entry says of the key of its table.
@@ -178,19 +179,19 @@ func (s state) Declare(ctx context.Context, tables []*driver.Table) error {
 // create makes the description of a table, and reports whether there was none.
 func (s *store) create(ctx context.Context, t *driver.Table) (bool, error) {
 	doing := "define " + t.Name
-	words := []any{"evalsha", s.creation.hash, "1", s.prefix + catalogName + t.Name, keyField, headerOf(t)}
+	words := []any{"evalsha", s.creation.Hash, "1", s.prefix + catalogName + t.Name, keyField, headerOf(t)}
 	for _, f := range t.Fields {
 		words = append(words, f.Name, f.Kind.String())
 	}
 	for loads := 0; ; loads++ {
 		r, err := s.ask(ctx, doing, words...)
 		if err == nil {
-			return r.number() == 1, nil
+			return r.Number() == 1, nil
 		}
-		if codeOf(err) != "NOSCRIPT" || loads == scriptLoads {
+		if wire.CodeOf(err) != "NOSCRIPT" || loads == wire.ScriptLoads {
 			return false, err
 		}
-		if _, err := s.ask(ctx, doing+": load a script", "script", "load", s.creation.text); err != nil {
+		if _, err := s.ask(ctx, doing+": load a script", "script", "load", s.creation.Text); err != nil {
 			return false, err
 		}
 	}

@@ -3,6 +3,7 @@ package redis
 import (
 	"strconv"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -119,7 +120,7 @@ func (c *call) insertCall() {
 }
 
 // removeCall makes the call of the script remove.
-func (c *call) removeCall(sc *script) {
+func (c *call) removeCall(sc *wire.Script) {
 	c.script = sc
 	op := &c.ops[0]
 	c.place(5)
@@ -140,7 +141,7 @@ func (v *view) ringWith(token driver.Token, ring []driver.Token) string {
 }
 
 // putCall makes the call of the script put.
-func (c *call) putCall(sc *script) {
+func (c *call) putCall(sc *wire.Script) {
 	op, v := &c.ops[0], c.views[0]
 	c.script = sc
 	n := len(c.ops)
@@ -262,7 +263,7 @@ func (v *view) payload(row *driver.Row) string {
 }
 
 // patchCall makes the call of the script patch.
-func (c *call) patchCall(sc *script) {
+func (c *call) patchCall(sc *wire.Script) {
 	op, v := &c.ops[0], c.views[0]
 	c.script = sc
 	n := len(c.ops)
@@ -348,7 +349,7 @@ func metaEdits(row *driver.Row, sets, gone []string) ([]string, []string) {
 }
 
 // commitCall makes the call of the script commit.
-func (c *call) commitCall(sc *script) {
+func (c *call) commitCall(sc *wire.Script) {
 	c.script = sc
 	c.add(string(c.token[:]))
 	for i := range c.ops {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
@@ -56,14 +57,14 @@ func parseScalar(text string, kind driver.Kind) (driver.Value, bool) {
 }
 
 // readHash reads the fields of a record into row, of which the key is set already.
-func (s *store) readHash(ctx context.Context, v *view, h hash, row *driver.Row) error {
+func (s *store) readHash(ctx context.Context, v *view, h wire.Hash, row *driver.Row) error {
 	if len(h) == 0 {
 		return nil
 	}
 	sh := v.Shape(nil)
 	sh.Begin(row)
 	known, next := 0, 0
-	for name, text := range h.all {
+	for name, text := range h.All {
 		var ok bool
 		at, declared := v.place(name, next)
 		switch {
@@ -83,7 +84,7 @@ func (s *store) readHash(ctx context.Context, v *view, h hash, row *driver.Row) 
 	if row.Rev.IsZero() {
 		return v.badRow(row, "_rev")
 	}
-	if known == h.len() {
+	if known == h.Len() {
 		return nil
 	}
 	return s.readOthers(ctx, v, h, row)
@@ -146,40 +147,40 @@ func (v *view) readExtra(row *driver.Row, name, text string) bool {
 
 // readOthers reads the fields of a record that v does not declare, which another program
 // may.
-func (s *store) readOthers(ctx context.Context, v *view, h hash, row *driver.Row) error {
-	var others []field
-	for name, text := range h.all {
+func (s *store) readOthers(ctx context.Context, v *view, h wire.Hash, row *driver.Row) error {
+	var others []wire.Field
+	for name, text := range h.All {
 		_, declared := v.Ordinals[name]
 		switch {
 		case declared || slices.Contains(metaNames[:], name):
 		case name == "":
 			return v.badRow(row, name)
 		case name[0] != '.':
-			others = append(others, field{name, text})
+			others = append(others, wire.Field{Name: name, Text: text})
 		case !v.readExtra(row, name[1:], text):
 			return v.badRow(row, name)
 		}
 	}
 	for _, f := range others {
-		k, err := s.other(ctx, v, f.name)
+		k, err := s.other(ctx, v, f.Name)
 		if err != nil {
 			return err
 		}
-		value, ok := parseScalar(f.text, k.Kind)
+		value, ok := parseScalar(f.Text, k.Kind)
 		if !ok {
-			return v.badRow(row, f.name)
+			return v.badRow(row, f.Name)
 		}
-		frame.SetExtra(row, f.name, value)
+		frame.SetExtra(row, f.Name, value)
 	}
 	frame.SortExtra(row.Extra)
 	return nil
 }
 
 // readSome reads the answer to HMGET of a record, as askSome asked for it.
-func (v *view) readSome(r *reply, mask []int, row *driver.Row) error {
-	r.list()
+func (v *view) readSome(r *wire.Reply, mask []int, row *driver.Row) error {
+	r.List()
 	for _, name := range metaNames {
-		text, there := r.text()
+		text, there := r.Text()
 		if there && !readMeta(row, name, text) {
 			return v.badRow(row, name)
 		}
@@ -196,21 +197,21 @@ func (v *view) readSome(r *reply, mask []int, row *driver.Row) error {
 		row.Reset()
 		row.Key = key
 	}
-	if r.bad {
+	if r.Bad {
 		return v.badRow(row, "_rev")
 	}
 	return nil
 }
 
 // readField reads one field of the answer to HMGET.
-func (v *view) readField(r *reply, ordinal int) (value driver.Value, ok bool) {
-	text, there := r.text()
+func (v *view) readField(r *wire.Reply, ordinal int) (value driver.Value, ok bool) {
+	text, there := r.Text()
 	ok = true
 	if there {
 		value, ok = parseScalar(text, v.Fields[ordinal].Kind)
 	}
 	if v.Late[ordinal] {
-		if text, before := r.text(); before && !there {
+		if text, before := r.Text(); before && !there {
 			var err error
 			value, err = tagged.Parse(text)
 			ok = err == nil

@@ -7,6 +7,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/address"
 	"github.com/polystore/polystore/repo/driver/frame"
@@ -22,7 +23,7 @@ func (s *store) failed(ctx context.Context, doing string, err error) error {
 		return nil
 	}
 	remedy, kind := kindOf(err)
-	if code := codeOf(err); code != "" {
+	if code := wire.CodeOf(err); code != "" {
 		err = frame.Told(err, code)
 	} else {
 		if cause := frame.Over(ctx); cause != nil {
@@ -34,38 +35,16 @@ func (s *store) failed(ctx context.Context, doing string, err error) error {
 
 // unfinished says what an error of a commit means that the server did not answer.
 func (s *store) unfinished(ctx context.Context, err error, sent bool) error {
-	if !sent || codeOf(err) != "" {
+	if !sent || wire.CodeOf(err) != "" {
 		return s.failed(ctx, "commit", err)
 	}
 	return who.Unknown(ctx, s.addr, err)
 }
 
-// codeOf returns the first word of an error that the server answered, "" of any
-// other.
-func codeOf(err error) string {
-	text, ok := answered(err)
-	if !ok {
-		return ""
-	}
-	code, _, _ := strings.Cut(text, " ")
-	return code
-}
-
-// answered returns the text of an error that the server answered.
-func answered(err error) (string, bool) {
-	if e, ok := errors.AsType[serverError](err); ok {
-		return string(e), true
-	}
-	if e, ok := errors.AsType[goredis.Error](err); ok {
-		return e.Error(), true
-	}
-	return "", false
-}
-
 // kindOf returns the sentinel for an error of go-redis or the server, and what to
 // do about it.
 func kindOf(err error) (remedy string, kind error) {
-	if text, ok := answered(err); ok {
+	if text, ok := wire.Answered(err); ok {
 		return kindOfAnswer(text)
 	}
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -41,7 +42,7 @@ func (s *store) learn(ctx context.Context) error {
 		Detail:    s.detail(all),
 		Unit:      driver.UnitStore,
 		Uncertain: true,
-		Waits:     s.quorum.replicas > 0,
+		Waits:     s.quorum.Replicas > 0,
 		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
 		Tallies:   true,
 		Paging:    driver.Paging{First: firstPage, Most: mostRows, KeysFirst: true},
@@ -58,7 +59,7 @@ func (s *store) learn(ctx context.Context) error {
 	if weakest.durability == driver.Delayed {
 		s.facts.Delay = putOff
 	}
-	if n := s.quorum.replicas; n > 0 {
+	if n := s.quorum.Replicas; n > 0 {
 		s.facts.Setting += fmt.Sprintf(", and a commit waits for %s", count(n, "replica"))
 	}
 	return nil
@@ -81,9 +82,9 @@ func (s *store) server(ctx context.Context, client goredis.UniversalClient) (one
 		return one, err
 	}
 	one.replicas = withOffset(one.info, 0)
-	if one.replicas < s.quorum.replicas {
+	if one.replicas < s.quorum.Replicas {
 		return one, fmt.Errorf("redis: open: %s: a primary has %s that follow it, and MinReplicas is %d: start more, or wait for fewer: %w",
-			s.addr, count(one.replicas, "replica"), s.quorum.replicas, driver.ErrUnavailable)
+			s.addr, count(one.replicas, "replica"), s.quorum.Replicas, driver.ErrUnavailable)
 	}
 	fsync, err := s.setting(ctx, client, "appendfsync")
 	if err != nil {
@@ -154,13 +155,13 @@ func (s *store) suits(info map[string]string) error {
 // not tell: CONFIG is often forbidden.
 func (s *store) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
 	cmd := goredis.NewRawCmd(ctx, "config", "get", name)
-	if err := client.Process(ctx, cmd); err != nil && codeOf(err) == "" {
+	if err := client.Process(ctx, cmd); err != nil && wire.CodeOf(err) == "" {
 		return "", s.failed(ctx, "open: CONFIG GET", err)
 	}
-	r := replyOf(cmd)
-	if r.refused() == nil && r.list() == 2 {
-		r.text()
-		if value, ok := r.text(); ok {
+	r := wire.ReplyOf(cmd)
+	if r.Refused() == nil && r.List() == 2 {
+		r.Text()
+		if value, ok := r.Text(); ok {
 			return value, nil
 		}
 	}
@@ -205,7 +206,7 @@ func (s *store) detail(all []server) string {
 	}
 	slices.Sort(policies)
 	text += ", maxmemory-policy " + strings.Join(slices.Compact(policies), " and ")
-	switch n := s.quorum.replicas; {
+	switch n := s.quorum.Replicas; {
 	case n > 0:
 		text += fmt.Sprintf(", replicas %d (a commit waits for %d)", replicas, n)
 	case replicas > 0:

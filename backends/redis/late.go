@@ -7,6 +7,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
@@ -88,19 +89,19 @@ func (s *store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 	if err := s.read(ctx, cmd); err != nil {
 		return nil, s.failed(ctx, "commit", err)
 	}
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
 		return nil, s.refusedKeys(ctx, "commit", err, []string{v.key(&op.Row.Key)}, []string{"hash"})
 	}
-	r.list()
-	text, _ := r.text()
+	r.List()
+	text, _ := r.Text()
 	if len(text) != tokenSize || op.If == driver.AtRev && text != string(op.Rev[:]) {
 		return nil, nil // the script will say so
 	}
 	op.Edits = slices.Clone(op.Edits)
 	for _, i := range adds {
-		_, there := r.text()
-		before, found := r.text()
+		_, there := r.Text()
+		before, found := r.Text()
 		goes, err := s.addsDeclared(ctx, v, &op.Edits[i], there)
 		if err != nil {
 			return nil, err

@@ -6,12 +6,13 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // masters returns clients of all servers that write: the one, or those of a cluster.
 func (s *store) masters(ctx context.Context, doing string) ([]goredis.UniversalClient, error) {
-	r, ok := s.client.(*router)
+	r, ok := s.client.(*wire.Router)
 	if !ok {
 		return []goredis.UniversalClient{s.client}, nil
 	}
@@ -41,10 +42,10 @@ func (s *store) info(ctx context.Context, doing string, client goredis.Universal
 	if err := client.Process(ctx, cmd); err != nil {
 		return nil, s.failed(ctx, doing, err)
 	}
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
 		return nil, s.failed(ctx, doing, err)
 	}
-	text, _ := r.text()
+	text, _ := r.Text()
 	return parseInfo(text), nil
 }

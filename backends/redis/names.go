@@ -6,6 +6,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -18,7 +19,7 @@ const listName = "_keys"
 // lists is how many lists of names there are.
 func (s *store) lists() int {
 	if s.inCluster() {
-		return slots
+		return wire.Slots
 	}
 	return 1
 }
@@ -26,7 +27,7 @@ func (s *store) lists() int {
 // list returns the name of a list, by its number.
 func (s *store) list(n int) string {
 	if s.inCluster() {
-		return s.prefix + listName + "{" + tags()[n] + "}"
+		return s.prefix + listName + "{" + wire.Tags()[n] + "}"
 	}
 	return s.prefix + listName
 }
@@ -34,7 +35,7 @@ func (s *store) list(n int) string {
 // listOf returns the name of the list that has the keys of a partition.
 func (s *store) listOf(partition string) string {
 	if s.inCluster() {
-		return s.list(slotOf(partition))
+		return s.list(wire.SlotOf(partition))
 	}
 	return s.list(0)
 }
@@ -76,14 +77,14 @@ func (s *store) askLists(ctx context.Context, doing, head string, after listed) 
 		return nil, after, err
 	}
 	for i, cmd := range cmds {
-		r := replyOf(cmd)
-		if err := r.refused(); err != nil {
+		r := wire.ReplyOf(cmd)
+		if err := r.Refused(); err != nil {
 			name := s.list(after.list + i)
 			return nil, after, s.refusedKeys(ctx, doing, err, []string{name}, []string{"zset"})
 		}
-		names := r.list()
+		names := r.List()
 		for range names {
-			name, _ := r.text()
+			name, _ := r.Text()
 			found = append(found, listed{after.list + i, name})
 		}
 		if names == namesAtOnce || len(found) >= 4*namesAtOnce { // read on from there

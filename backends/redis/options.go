@@ -5,6 +5,8 @@ import (
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 )
 
 // Options are the choices of New. The zero Options are good.
@@ -77,13 +79,13 @@ func (s *store) useOne(c *goredis.Client, replicas int) error {
 	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
 		return err
 	}
-	s.client, s.addr, s.db, s.quorum = c, o.Addr, o.DB, quorum{replicas, o.ReadTimeout / 2}
+	s.client, s.addr, s.db, s.quorum = c, o.Addr, o.DB, wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}
 	s.maps = o.Protocol != 2
 	if replicas > 0 {
-		s.client = &waiter{c, s.quorum}
+		s.client = &wire.Waiter{Client: c, Quorum: s.quorum}
 		return nil
 	}
-	s.line.init(c)
+	s.line.Init(c)
 	return nil
 }
 
@@ -98,10 +100,10 @@ func (s *store) useCluster(c *goredis.ClusterClient, replicas int) error {
 	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
 		return err
 	}
-	r := &router{ClusterClient: c, quorum: quorum{replicas, o.ReadTimeout / 2}, patience: o.ReadTimeout,
-		creation: s.creation, nodes: map[string]*goredis.Client{}}
+	r := &wire.Router{ClusterClient: c, Quorum: wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}, Patience: o.ReadTimeout,
+		Creation: s.creation}
 	s.maps = o.Protocol != 2
-	s.client, s.quorum, s.addr = r, r.quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
+	s.client, s.quorum, s.addr = r, r.Quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
 	return nil
 }
 
@@ -118,6 +120,6 @@ func timely(contexts bool, read, write time.Duration) error {
 
 // inCluster reports whether the keys lie on several servers.
 func (s *store) inCluster() bool {
-	_, ok := s.client.(*router)
+	_, ok := s.client.(*wire.Router)
 	return ok
 }

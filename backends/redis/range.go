@@ -7,6 +7,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -117,18 +118,18 @@ func (s *store) readPage(ctx context.Context, v *view, p *pager, limit int) (byt
 	if err := s.read(ctx, cmd); err != nil {
 		return 0, s.failed(ctx, doing, err)
 	}
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
 		return 0, s.refusedKeys(ctx, doing, err, []string{set}, []string{"zset"})
 	}
-	bytes = len(r.rest)
-	n := r.list()
+	bytes = len(r.Rest)
+	n := r.List()
 	p.done = n < limit
 	if p.keys = slices.Grow(p.keys[:0], n); v.Class != driver.Records {
 		p.rest = slices.Grow(p.rest[:0], n)
 	}
 	for range n {
-		member, _ := r.text()
+		member, _ := r.Text()
 		sort, rest, err := v.cutMember(member)
 		if err != nil {
 			return 0, err
@@ -225,11 +226,11 @@ func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, erro
 	if err := s.read(ctx, cmd); err != nil {
 		return 0, s.failed(ctx, "count of "+v.Name, err)
 	}
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
 		return 0, s.refusedKeys(ctx, "count of "+v.Name, err, []string{set}, []string{"zset"})
 	}
-	n := int(r.number())
+	n := int(r.Number())
 	if span.Limit > 0 {
 		n = min(n, span.Limit)
 	}

@@ -5,6 +5,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -23,8 +24,8 @@ func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 		return err
 	}
 	for i, cmd := range cmds {
-		r := replyOf(cmd)
-		if err := r.refused(); err != nil {
+		r := wire.ReplyOf(cmd)
+		if err := r.Refused(); err != nil {
 			return s.refusedKeys(ctx, doing, err, names[i:i+1], []string{v.form()})
 		}
 		row := &rows[i]
@@ -45,7 +46,7 @@ func (s *store) getHashes(ctx context.Context, doing string, v *view, keys []dri
 		names[i] = v.key(&keys[i])
 		cmds[i] = s.askHash(ctx, &names[i])
 	}
-	if err := sendAll(ctx, s, cmds); err != nil && codeOf(err) == "" {
+	if err := sendAll(ctx, s, cmds); err != nil && wire.CodeOf(err) == "" {
 		return s.failed(ctx, doing, err)
 	}
 	for i, cmd := range cmds {
@@ -88,14 +89,14 @@ func bound(to string) string {
 }
 
 // readRow reads the answer to askRow.
-func (v *view) readRow(r *reply, mask []int, row *driver.Row) error {
+func (v *view) readRow(r *wire.Reply, mask []int, row *driver.Row) error {
 	if v.Class == driver.Records {
 		return v.readSome(r, mask, row)
 	}
-	if r.list() == 0 {
+	if r.List() == 0 {
 		return nil
 	}
-	member, _ := r.text()
+	member, _ := r.Text()
 	_, rest, err := v.cutMember(member)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (v *view) readRow(r *reply, mask []int, row *driver.Row) error {
 // refusedKeys is failed for commands on keys. If one of them has another type than
 // it should, it is named.
 func (s *store) refusedKeys(ctx context.Context, doing string, err error, keys, forms []string) error {
-	if codeOf(err) != "WRONGTYPE" {
+	if wire.CodeOf(err) != "WRONGTYPE" {
 		return s.failed(ctx, doing, err)
 	}
 	for i, key := range keys {
@@ -114,7 +115,7 @@ func (s *store) refusedKeys(ctx context.Context, doing string, err error, keys, 
 		if askErr != nil {
 			break
 		}
-		form, _ := r.text()
+		form, _ := r.Text()
 		switch {
 		case form == "none":
 		case form != forms[i]:
@@ -129,9 +130,9 @@ func (s *store) refusedKeys(ctx context.Context, doing string, err error, keys, 
 // ours reports whether a hash is a record, or does not say that it is none.
 func (s *store) ours(ctx context.Context, doing, key string) bool {
 	r, err := s.ask(ctx, doing, "hmget", key, "_rev")
-	if err != nil || r.list() != 1 {
+	if err != nil || r.List() != 1 {
 		return true
 	}
-	_, there := r.text()
+	_, there := r.Text()
 	return there
 }

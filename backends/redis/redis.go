@@ -7,6 +7,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/address"
 	"github.com/polystore/polystore/repo/driver/frame"
@@ -23,19 +24,19 @@ type Store struct {
 type store struct {
 	frame  *frame.Frame[view]
 	client goredis.UniversalClient // the one given, or a router or waiter around it
-	quorum quorum
+	quorum wire.Quorum
 	dialer *address.Dialer // of the client, nil if Open did not make it
 	own    bool            // the client is closed with the store
 	addr   string          // for people, without anything secret
 	db     int
 	prefix string
 	facts  driver.Facts
-	line   line
+	line   wire.Line
 	maps   bool // the client speaks version 3 of the protocol, in which a hash comes as a map
 
 	forgets bool // no server takes away keys that go by themselves before it is time
 
-	creation, drop, remove, put, edit, patch, commit *script
+	creation, drop, remove, put, edit, patch, commit *wire.Script
 }
 
 // New returns a store on a client of the caller's own, which stays open when the
@@ -68,13 +69,13 @@ func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options
 	s := &store{
 		dialer:   dialer,
 		prefix:   prefix,
-		creation: newScript(createText),
-		drop:     newScript(dropText),
-		remove:   newScript(removeText),
-		edit:     newScript(editText),
-		put:      newScript(spanText, setsText, rowsText, putText),
-		patch:    newScript(spanText, overText, setsText, rowsText, patchText),
-		commit:   newScript(spanText, overText, setsText, commitText),
+		creation: wire.NewScript(createText),
+		drop:     wire.NewScript(dropText),
+		remove:   wire.NewScript(removeText),
+		edit:     wire.NewScript(editText),
+		put:      wire.NewScript(spanText, setsText, rowsText, putText),
+		patch:    wire.NewScript(spanText, overText, setsText, rowsText, patchText),
+		commit:   wire.NewScript(spanText, overText, setsText, commitText),
 	}
 	if err := s.use(client, opts.MinReplicas); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options
 
 // Close waits for what is to be sent, and closes the client if Open made it.
 func (s *store) Close() error {
-	s.line.close()
+	s.line.Close()
 	if !s.own {
 		return nil
 	}

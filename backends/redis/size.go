@@ -5,6 +5,8 @@ import (
 	"strconv"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 )
 
 // size asks for the memory of all keys of a table.
@@ -29,11 +31,11 @@ func (s *store) memoryOf(ctx context.Context, v *view, keys []string) (total int
 		return 0, err
 	}
 	for _, cmd := range cmds {
-		r := replyOf(cmd)
-		if err := r.refused(); err != nil {
+		r := wire.ReplyOf(cmd)
+		if err := r.Refused(); err != nil {
 			return 0, s.failed(ctx, "size of "+v.Name, err)
 		}
-		if text, there := r.text(); there {
+		if text, there := r.Text(); there {
 			n, err := strconv.ParseInt(text, 10, 64)
 			if err != nil {
 				return 0, who.Corrupt("size of %s: the answer to MEMORY USAGE is no number", v.Name)

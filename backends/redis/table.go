@@ -10,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -75,7 +76,7 @@ func (v *view) order(k *driver.Key) (set, member string) {
 	if v.ordered {
 		return v.set(k.Partition), k.Sort
 	}
-	return v.set(tags()[slotOf(k.Partition)]), k.Partition
+	return v.set(wire.Tags()[wire.SlotOf(k.Partition)]), k.Partition
 }
 
 // possible says what this store cannot have in a table.
@@ -145,8 +146,8 @@ func (s *store) unlink(ctx context.Context, doing string, keys []string, done []
 		return err
 	}
 	for _, cmd := range cmds {
-		r := replyOf(cmd)
-		if err := r.refused(); err != nil {
+		r := wire.ReplyOf(cmd)
+		if err := r.Refused(); err != nil {
 			return s.failed(ctx, doing, err)
 		}
 	}
@@ -157,7 +158,7 @@ func (s *store) unlink(ctx context.Context, doing string, keys []string, done []
 			words = append(words, done[0].name)
 		}
 		_, err := s.eval(ctx, s.drop, words, nil)
-		for tries := 1; tries < readTries && errors.Is(err, driver.ErrUnknownOutcome) && who.Over(ctx) == nil; tries++ {
+		for tries := 1; tries < wire.ReadTries && errors.Is(err, driver.ErrUnknownOutcome) && who.Over(ctx) == nil; tries++ {
 			_, err = s.eval(ctx, s.drop, words, nil)
 		}
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/address"
 )
@@ -76,7 +77,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 // spoken to in the other way answers nothing, or ends the connection.
 func hint(err error, secure bool) error {
 	switch {
-	case secure && errors.Is(err, driver.ErrUnavailable) && codeOf(err) == "":
+	case secure && errors.Is(err, driver.ErrUnavailable) && wire.CodeOf(err) == "":
 		return fmt.Errorf("%w; if the server speaks no TLS, write redis://; if it asks for a client's certificate, give one that it trusts by options cert and key", err)
 	case !secure && (errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)):
 		return fmt.Errorf("%w; the server ended the connection: if it speaks TLS, write rediss://; else it may have all the clients that it takes (maxclients), or be in protected mode", err)

@@ -9,6 +9,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -55,7 +56,7 @@ func (v *view) begin(text string) (*walk, error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &m)
 	}
-	if _, ours := v.keyOf(m.Name); err != nil || m.Table != v.Name || m.List < 0 || m.List >= slots || !ours {
+	if _, ours := v.keyOf(m.Name); err != nil || m.Table != v.Name || m.List < 0 || m.List >= wire.Slots || !ours {
 		return nil, who.OtherMark(v.Name)
 	}
 	at := listed{m.List, m.Name}
@@ -186,14 +187,14 @@ func (s *store) readSets(ctx context.Context, w *walk, room int, unread *driver.
 
 // readSet appends the members of a set of a key that a command has read.
 func (s *store) readSet(ctx context.Context, doing string, cmd *goredis.RawCmd, of driver.Key, members []member) ([]member, int, error) {
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
 		name, _ := cmd.Args()[1].(string)
 		return members, 0, s.refusedKeys(ctx, doing, err, []string{name}, []string{"zset"})
 	}
-	n := r.list()
+	n := r.List()
 	for range n {
-		text, _ := r.text()
+		text, _ := r.Text()
 		members = append(members, member{of, text})
 	}
 	return members, n, nil

@@ -1,4 +1,4 @@
-package redis
+package wire
 
 import (
 	"context"
@@ -13,25 +13,25 @@ import (
 )
 
 const (
-	shareFrom    = 8   // from so many calls under way on they share pipelines
+	ShareFrom    = 8   // from so many calls under way on they share pipelines
 	changesFrom  = 32  // and changes, which came to wait a second time; sooner where the client has fewer connections
 	pipelines    = 4   // at once: some are made while others are answered
 	mostShared   = 256 // commands in one
 	shareAtMost  = 32  // commands of a call that shares one: those of a larger page would hold up the others
-	shareToBytes = 16 << 10
+	ShareToBytes = 16 << 10
 	keepSender   = time.Second // how long a goroutine waits for more to send
 )
 
-// A line sends the commands of concurrent calls to the server together: one
+// A Line sends the commands of concurrent calls to the server together: one
 // write and one read for many. A call has it to itself until shareFrom are under
 // way, so that a lone one pays nothing.
 //
 // A shared command is sent once, whatever MaxRetries of the client is; what only
 // reads is then sent again by itself. A call whose context ends does not wait for
 // the others: what it has sent may be done all the same.
-type line struct {
+type Line struct {
 	client *goredis.Client // nil: nothing is shared
-	change int64           // from so many calls on a change shares one
+	Change int64           // from so many calls on a change shares one
 	calls  atomic.Int64    // under way
 	busy   atomic.Int64    // senders at work, changed with mu held
 	wake   chan struct{}   // of pipelines: one for each idle sender that is to work
@@ -43,16 +43,17 @@ type line struct {
 	idle    int // senders that wait to be woken
 }
 
-func (l *line) init(client *goredis.Client) {
+// Init makes a line of a client; nil shares nothing.
+func (l *Line) Init(client *goredis.Client) {
 	l.client = client
 	if client != nil {
-		l.change = int64(min(max(client.Options().PoolSize, shareFrom), changesFrom))
+		l.Change = int64(min(max(client.Options().PoolSize, ShareFrom), changesFrom))
 	}
 	l.wake, l.stop = make(chan struct{}, pipelines), make(chan struct{})
 }
 
-// close ends the senders when they have sent what waits. No call may follow.
-func (l *line) close() {
+// Close ends the senders when they have sent what waits. No call may follow.
+func (l *Line) Close() {
 	if l.client != nil {
 		close(l.stop)
 		l.ended.Wait()
@@ -78,13 +79,13 @@ const (
 var parcels = sync.Pool{New: func() any { return &parcel{done: make(chan struct{}, 1)} }}
 
 // errTaken is why a command has no answer whose call did not wait for it.
-var errTaken = errors.New("the call ended while the command was with the server")
+var ErrTaken = errors.New("the call ended while the command was with the server")
 
 // errHook is how a command ended that a hook of the client broke off.
 var errHook = errors.New("a hook of the client panicked")
 
-// do sends one command, together with others if so many calls are under way.
-func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd goredis.Cmder, from int64) (shared bool, err error) {
+// Do sends one command, together with others if so many calls are under way.
+func (l *Line) Do(ctx context.Context, client goredis.UniversalClient, cmd goredis.Cmder, from int64) (shared bool, err error) {
 	defer l.calls.Add(-1)
 	if !l.shares(l.calls.Add(1), from) {
 		return false, client.Process(ctx, cmd)
@@ -95,11 +96,11 @@ func (l *line) do(ctx context.Context, client goredis.UniversalClient, cmd gored
 	return true, l.carry(ctx, p)
 }
 
-// doAll sends commands that only read together with others, or leaves that to the
+// DoAll sends commands that only read together with others, or leaves that to the
 // caller.
-func (l *line) doAll(ctx context.Context, cmds []goredis.Cmder) (shared bool, err error) {
+func (l *Line) DoAll(ctx context.Context, cmds []goredis.Cmder) (shared bool, err error) {
 	defer l.calls.Add(-1)
-	if !l.shares(l.calls.Add(1), shareFrom) || len(cmds) > shareAtMost {
+	if !l.shares(l.calls.Add(1), ShareFrom) || len(cmds) > shareAtMost {
 		return false, nil
 	}
 	p := parcels.Get().(*parcel)
@@ -107,18 +108,18 @@ func (l *line) doAll(ctx context.Context, cmds []goredis.Cmder) (shared bool, er
 	return true, l.carry(ctx, p)
 }
 
-func (l *line) shares(calls, from int64) bool {
-	return l.client != nil && (calls >= from || from == shareFrom && l.busy.Load() > 0)
+func (l *Line) shares(calls, from int64) bool {
+	return l.client != nil && (calls >= from || from == ShareFrom && l.busy.Load() > 0)
 }
 
-// broke says whether a shared pipeline ended without an answer for a call that
+// Broke says whether a shared pipeline ended without an answer for a call that
 // still wants one.
-func broke(ctx context.Context, shared bool, err error) bool {
-	return shared && err != nil && ctx.Err() == nil && codeOf(err) == ""
+func Broke(ctx context.Context, shared bool, err error) bool {
+	return shared && err != nil && ctx.Err() == nil && CodeOf(err) == ""
 }
 
 // carry waits until p is answered or ctx ends.
-func (l *line) carry(ctx context.Context, p *parcel) error {
+func (l *Line) carry(ctx context.Context, p *parcel) error {
 	l.enqueue(p)
 	select {
 	case <-p.done:
@@ -131,11 +132,11 @@ func (l *line) carry(ctx context.Context, p *parcel) error {
 		if p.state.CompareAndSwap(queued, left) {
 			return ctx.Err()
 		}
-		return fmt.Errorf("%w: %w", errTaken, ctx.Err())
+		return fmt.Errorf("%w: %w", ErrTaken, ctx.Err())
 	}
 }
 
-func (l *line) enqueue(p *parcel) {
+func (l *Line) enqueue(p *parcel) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting = append(l.waiting, p)
@@ -154,7 +155,7 @@ func (l *line) enqueue(p *parcel) {
 
 // run sends pipelines. It stays for a while when nothing waits: between two bursts
 // of calls there is always such a moment.
-func (l *line) run() {
+func (l *Line) run() {
 	defer l.ended.Done()
 	batch := make([]*parcel, 0, mostShared)
 	for {
@@ -169,7 +170,7 @@ func (l *line) run() {
 }
 
 // rest waits to be woken, and says whether it was.
-func (l *line) rest() bool {
+func (l *Line) rest() bool {
 	t := time.NewTimer(keepSender)
 	defer t.Stop()
 	select {
@@ -190,7 +191,7 @@ func (l *line) rest() bool {
 
 // take appends what waits, as much as fits in a pipeline. If nothing does, the
 // sender is idle.
-func (l *line) take(batch []*parcel) []*parcel {
+func (l *Line) take(batch []*parcel) []*parcel {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, used := 0, 0
@@ -214,7 +215,7 @@ func (l *line) take(batch []*parcel) []*parcel {
 }
 
 // send sends a pipeline and tells those who wait.
-func (l *line) send(batch []*parcel) {
+func (l *Line) send(batch []*parcel) {
 	pipe := l.client.Pipeline()
 	for _, p := range batch {
 		_ = pipe.BatchProcess(context.Background(), p.cmds...) // only puts them in

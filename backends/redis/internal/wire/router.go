@@ -1,4 +1,4 @@
-package redis
+package wire
 
 import (
 	"context"
@@ -13,30 +13,30 @@ import (
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A router is a client of a cluster that sends a command to the server that has its
+// A Router is a client of a cluster that sends a command to the server that has its
 // key. It follows the answers of servers that have done nothing, because the key
 // lies elsewhere or cannot be served at the moment, and sends a commit again after
 // no other. go-redis does not see such answers in most of the commands that are used
 // here, whose replies it does not read.
-type router struct {
+type Router struct {
 	*goredis.ClusterClient
-	quorum   quorum
-	patience time.Duration // for a cluster that cannot serve at the moment
-	creation *script       // the one that no commit is
+	Quorum   Quorum
+	Patience time.Duration // for a cluster that cannot serve at the moment
+	Creation *Script       // the one that no commit is
 
 	mu    sync.Mutex
 	nodes map[string]*goredis.Client // by address, as far as they were needed
 }
 
 // readTries is how often a command that only reads is sent where connections break.
-const readTries = 4
+const ReadTries = 4
 
 // Process sends a command to the server that has its key. One without a key goes to
 // any master.
-func (r *router) Process(ctx context.Context, cmd goredis.Cmder) error {
-	t := trip{router: r, cmd: cmd, begun: time.Now()}
+func (r *Router) Process(ctx context.Context, cmd goredis.Cmder) error {
+	t := trip{Router: r, cmd: cmd, begun: time.Now()}
 	t.key = routingKey(argsOf(cmd))
-	t.write, _ = cmd.(*writeCmd)
+	t.write, _ = cmd.(*Commit)
 	if t.key == "" {
 		return r.ClusterClient.Process(ctx, cmd)
 	}
@@ -73,9 +73,9 @@ func routingKey(args []any) string {
 
 // A trip is a command on its way through a cluster.
 type trip struct {
-	*router
+	*Router
 	cmd   goredis.Cmder
-	write *writeCmd // nil for a command that may be sent again
+	write *Commit // nil for a command that may be sent again
 	key   string
 	begun time.Time
 
@@ -95,10 +95,10 @@ func (t *trip) step(ctx context.Context) (again bool, err error) {
 		}
 	}
 	if t.write != nil {
-		t.write.sent = false // what was sent before was answered
+		t.write.Sent = false // what was sent before was answered
 	}
-	err = t.quorum.process(ctx, t.node, t.cmd, t.asking)
-	switch refused := refusalOf(t.cmd, err); {
+	err = t.Quorum.process(ctx, t.node, t.cmd, t.asking)
+	switch refused := RefusalOf(t.cmd, err); {
 	case refused != nil:
 		return t.answered(ctx, refused)
 	case err != nil:
@@ -107,23 +107,23 @@ func (t *trip) step(ctx context.Context) (again bool, err error) {
 	return false, nil
 }
 
-// refusalOf returns the error with which a server answered a command that ended with err,
+// RefusalOf returns the error with which a server answered a command that ended with err,
 // if it did. A raw one that ended with an error was not answered: what it holds is the
 // answer to an earlier sending.
-func refusalOf(cmd goredis.Cmder, err error) error {
+func RefusalOf(cmd goredis.Cmder, err error) error {
 	switch c := cmd.(type) {
-	case *writeCmd:
-		return refusalOf(c.RawCmd, err)
-	case *counted:
-		return refusalOf(c.Cmder, err)
+	case *Commit:
+		return RefusalOf(c.RawCmd, err)
+	case *Counted:
+		return RefusalOf(c.Cmder, err)
 	case *goredis.RawCmd:
 		if err != nil {
 			return nil
 		}
-		r := replyOf(c)
-		return r.refused()
+		r := ReplyOf(c)
+		return r.Refused()
 	}
-	if codeOf(err) == "" {
+	if CodeOf(err) == "" {
 		return nil
 	}
 	return err
@@ -138,7 +138,7 @@ func (t *trip) failed(ctx context.Context, err error) (again bool, _ error) {
 		t.forget() // a server that left the cluster is closed by the client
 	}
 	mayRepeat := t.write == nil && !errors.Is(err, goredis.ErrPoolTimeout) || closed
-	if !mayRepeat || t.tries >= readTries || codeOf(err) != "" || t.pause(ctx) != nil {
+	if !mayRepeat || t.tries >= ReadTries || CodeOf(err) != "" || t.pause(ctx) != nil {
 		return false, err
 	}
 	t.node = nil
@@ -147,10 +147,10 @@ func (t *trip) failed(ctx context.Context, err error) (again bool, _ error) {
 
 // answered decides after the answer of a server that refused the command.
 func (t *trip) answered(ctx context.Context, refused error) (again bool, err error) {
-	code := codeOf(refused)
+	code := CodeOf(refused)
 	switch code {
 	case "MOVED", "ASK":
-		text, _ := answered(refused)
+		text, _ := Answered(refused)
 		t.asking = code == "ASK"
 		if code == "MOVED" {
 			t.ReloadState(ctx)
@@ -169,12 +169,12 @@ func (t *trip) answered(ctx context.Context, refused error) (again bool, err err
 	default:
 		return false, nil
 	}
-	if time.Since(t.begun) > t.patience {
+	if time.Since(t.begun) > t.Patience {
 		return false, nil // the answer stands
 	}
 	if err := t.pause(ctx); err != nil {
 		if t.write != nil {
-			t.write.sent = false
+			t.write.Sent = false
 		}
 		return false, err
 	}
@@ -183,17 +183,17 @@ func (t *trip) answered(ctx context.Context, refused error) (again bool, err err
 
 // load gives the server that has the key the script that it lacks.
 func (t *trip) load(ctx context.Context) (again bool, err error) {
-	if t.loads++; t.loads > scriptLoads {
+	if t.loads++; t.loads > ScriptLoads {
 		return false, nil
 	}
-	sc := t.creation
+	sc := t.Creation
 	if t.write != nil {
-		sc = t.write.script
+		sc = t.write.Script
 	}
-	cmd := goredis.NewRawCmd(ctx, "script", "load", sc.text)
+	cmd := goredis.NewRawCmd(ctx, "script", "load", sc.Text)
 	if err := t.node.Process(ctx, cmd); err != nil {
 		if t.write != nil {
-			t.write.sent = false
+			t.write.Sent = false
 		}
 		return false, err
 	}
@@ -229,6 +229,9 @@ func (t *trip) at(ctx context.Context, addr string) *goredis.Client {
 	_ = t.ForEachShard(ctx, func(_ context.Context, c *goredis.Client) error {
 		t.mu.Lock()
 		defer t.mu.Unlock()
+		if t.nodes == nil {
+			t.nodes = map[string]*goredis.Client{}
+		}
 		t.nodes[c.Options().Addr] = c
 		return nil
 	})
@@ -237,20 +240,20 @@ func (t *trip) at(ctx context.Context, addr string) *goredis.Client {
 	return t.nodes[addr]
 }
 
-func (r *router) forget() {
+func (r *Router) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.nodes)
 }
 
 // Pipeline returns a pipeline whose commands only read, or may be done again.
-func (r *router) Pipeline() goredis.Pipeliner {
+func (r *Router) Pipeline() goredis.Pipeliner {
 	return &routed{Pipeliner: r.ClusterClient.Pipeline(), router: r}
 }
 
 type routed struct {
 	goredis.Pipeliner
-	router *router
+	router *Router
 	cmds   []goredis.Cmder
 }
 
@@ -281,7 +284,7 @@ func (p *routed) Exec(ctx context.Context) ([]goredis.Cmder, error) {
 
 // elsewhere reports whether a server answered that it could not do a command.
 func elsewhere(cmd goredis.Cmder) bool {
-	switch codeOf(refusalOf(cmd, cmd.Err())) {
+	switch CodeOf(RefusalOf(cmd, cmd.Err())) {
 	case "MOVED", "ASK", "TRYAGAIN", "CLUSTERDOWN", "LOADING", "MASTERDOWN":
 		return true
 	}

@@ -1,4 +1,4 @@
-package redis
+package wire
 
 import (
 	"strconv"
@@ -6,16 +6,16 @@ import (
 )
 
 // slots is how many a cluster has.
-const slots = 16384
+const Slots = 16384
 
-// slotOf returns the slot of a key whose name has a text in braces.
-func slotOf(text string) int {
+// SlotOf returns the slot of a key whose name has a text in braces.
+func SlotOf(text string) int {
 	crc := uint16(0)
 	for i := range len(text) {
 		crc = crc<<4 ^ nibbles[crc>>12^uint16(text[i])>>4]
 		crc = crc<<4 ^ nibbles[crc>>12^uint16(text[i])&15]
 	}
-	return int(crc % slots)
+	return int(crc % Slots)
 }
 
 // nibbles has what four bits add to a checksum by CRC-16/XMODEM.
@@ -24,11 +24,11 @@ var nibbles = [16]uint16{0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5, 0x60c6,
 
 // tags has for each slot the least decimal number that lies in it. No text of a partition
 // has digits alone: each ends with '#'.
-var tags = sync.OnceValue(func() *[slots]string {
-	var list [slots]string
-	for n, found := 0, 0; found < slots; n++ {
+var Tags = sync.OnceValue(func() *[Slots]string {
+	var list [Slots]string
+	for n, found := 0, 0; found < Slots; n++ {
 		text := strconv.Itoa(n)
-		if at := slotOf(text); list[at] == "" {
+		if at := SlotOf(text); list[at] == "" {
 			list[at], found = text, found+1
 		}
 	}
