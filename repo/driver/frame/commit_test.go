@@ -24,6 +24,17 @@ func TestTwice(t *testing.T) {
 	if err := who.twice([]driver.Op{op(a, "x#", ""), op(b, "x#", ""), op(again, "x#", "")}); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "ops 0 and 2") {
 		t.Errorf("the same key: %v, want ErrInvalid that names the ops", err)
 	}
+	var many []driver.Op
+	for i := range 1000 {
+		many = append(many, op(a, fmt.Sprint(i, "#"), ""))
+	}
+	if err := who.twice(many); err != nil {
+		t.Errorf("a thousand different keys: %v", err)
+	}
+	many[7] = op(again, "900#", "")
+	if err := who.twice(many); !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), "ops 7 and 900") {
+		t.Errorf("the same key among a thousand: %v, want ErrInvalid that names the ops", err)
+	}
 }
 
 func TestFitting(t *testing.T) {
