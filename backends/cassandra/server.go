@@ -22,3 +22,8 @@ func (s *store) time(ctx context.Context) (time.Time, error) {
 	}
 	return time.UnixMilli(ms), s.failed(ctx, doing, iter.Close())
 }
+
+// erase removes the keyspace.
+func (s *store) erase(ctx context.Context) error {
+	return s.change(ctx, "erase", "DROP KEYSPACE IF EXISTS "+quoted(s.keyspace))
+}
