@@ -9,15 +9,15 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // once is what a statement is sent with that must not be sent again.
 var once = &gocql.NonSpeculativeExecution{}
 
 // query returns a statement that says for itself where it is sent and how often.
-func (s *Store) query(level gocql.Consistency, text string, args ...any) *gocql.Query {
+func (s *store) query(level gocql.Consistency, text string, args ...any) *gocql.Query {
 	return s.session.Query(text, args...).SetKeyspace(s.keyspace).Consistency(level).SerialConsistency(s.serial).
 		Idempotent(false).RetryPolicy(nil).SetSpeculativeExecutionPolicy(once).DefaultTimestamp(false)
 }
@@ -42,7 +42,7 @@ func run(ctx context.Context, send func() *gocql.Iter) (*gocql.Iter, error) {
 		if !errors.Is(err, gocql.ErrNoConnections) || time.Since(begun) > reconnection {
 			return iter, err
 		}
-		if backend.Sleep(ctx, 25*time.Millisecond) != nil {
+		if frame.Sleep(ctx, 25*time.Millisecond) != nil {
 			return iter, err
 		}
 	}
@@ -50,22 +50,22 @@ func run(ctx context.Context, send func() *gocql.Iter) (*gocql.Iter, error) {
 
 // ask sends a statement that reads, again as long as connections break: those of a
 // server that went are noticed one by one.
-func (s *Store) ask(ctx context.Context, doing string, q *gocql.Query) (*gocql.Iter, error) {
+func (s *store) ask(ctx context.Context, doing string, q *gocql.Query) (*gocql.Iter, error) {
 	send := func() *gocql.Iter { return q.IterContext(ctx) }
 	begun := time.Now()
 	for {
 		iter, err := run(ctx, send)
-		if err == nil || backend.Over(ctx) != nil || !isBroken(err) || time.Since(begun) > reconnection {
+		if err == nil || frame.Over(ctx) != nil || !isBroken(err) || time.Since(begun) > reconnection {
 			return iter, s.failed(ctx, doing, err)
 		}
-		if backend.Sleep(ctx, 25*time.Millisecond) != nil {
+		if frame.Sleep(ctx, 25*time.Millisecond) != nil {
 			return iter, s.failed(ctx, doing, err)
 		}
 	}
 }
 
 // read is ask for a statement with parameters.
-func (s *Store) read(ctx context.Context, doing string, level gocql.Consistency, text string, args ...any) (*gocql.Iter, error) {
+func (s *store) read(ctx context.Context, doing string, level gocql.Consistency, text string, args ...any) (*gocql.Iter, error) {
 	return s.ask(ctx, doing, s.query(level, text, args...).PageState(nil))
 }
 

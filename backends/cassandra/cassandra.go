@@ -1,22 +1,31 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A Store is a driver.Store and driver.Counter on one keyspace of Cassandra.
+// A Store is a driver.Store, driver.Counter and driver.Sweeper on one keyspace of Cassandra.
+// Close closes the session if Open made it.
 type Store struct {
+	*frame.Store[view]
+	in *store
+}
+
+// A store is what the frame of a Store does not do.
+type store struct {
+	frame    *frame.Frame[view]
 	session  *gocql.Session
-	dialer   *backend.Dialer // of the session, nil if Open did not make it
+	dialer   *address.Dialer // of the session, nil if Open did not make it
 	own      bool            // the session is closed with the store
 	addr     string          // for people, without anything secret
 	keyspace string
@@ -27,15 +36,12 @@ type Store struct {
 	level  gocql.Consistency // of writes, and of reads
 	serial gocql.Consistency // of conditions, and of reads before them
 
-	life  backend.Life
 	locks locks
 
 	slow      slowSpans
 	pieceRows int
 	rested    time.Duration // see the constant
 
-	schema  sync.RWMutex // of this program: held to change tables and, by readers, to get to know them
-	views   backend.Views[view]
 	made    atomic.Bool   // the table of the catalog is there
 	numbers atomic.Uint64 // of views
 }
@@ -61,43 +67,29 @@ type Store struct {
 // schema, and the client waits for a minute if a server is down.
 func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, error) {
 	if session == nil {
-		return nil, invalid("open: no session")
+		return nil, who.Invalid("open: no session")
 	}
 	if opts == nil {
 		opts = &Options{}
 	}
-	s := &Store{session: session, addr: "the server"}
-	if err := s.open(ctx, opts); err != nil {
+	s := &store{session: session, addr: "the server"}
+	return s.open(ctx, opts)
+}
+
+func (s *store) open(ctx context.Context, opts *Options) (*Store, error) {
+	s.locks, s.pieceRows, s.rested = newLocks(), pieceRows, rested
+	if err := cmp.Or(s.use(opts), who.Over(ctx)); err != nil {
 		return nil, err
 	}
-	return s, nil
+	if err := s.learn(ctx, opts); err != nil {
+		return nil, err
+	}
+	s.frame = frame.New[view](who, s.facts)
+	return &Store{s.frame.Store(s), s}, nil
 }
 
-func (s *Store) open(ctx context.Context, opts *Options) error {
-	s.locks, s.pieceRows, s.rested = newLocks(), pieceRows, rested
-	s.life.Begin(who, s.shut)
-	if err := s.use(opts); err != nil {
-		return err
-	}
-	if err := ended(ctx); err != nil {
-		return err
-	}
-	return s.learn(ctx, opts)
-}
-
-// Facts says what the store is, as the server said when it was opened.
-func (s *Store) Facts() driver.Facts { return s.facts }
-
-// enter begins a call. Without an error the caller must leave.
-func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx)) }
-
-func (s *Store) leave() { s.life.Leave() }
-
-// Close waits for calls under way. A loop over Range or Walk gets ErrClosed when
-// it goes on. The session is closed if Open made it.
-func (s *Store) Close() error { return s.life.Close() }
-
-func (s *Store) shut() error {
+// Close closes the session if Open made it.
+func (s *store) Close() error {
 	if !s.own {
 		return nil
 	}
@@ -118,10 +110,27 @@ func (s *Store) shut() error {
 // to the heartbeat of its control connection.
 const farewell = 5 * time.Second
 
-// view returns what is known of t, which is no native index.
-func (s *Store) view(t *driver.Table) (*view, error) {
-	if t != nil && t.Native {
-		return nil, invalid("table %s is a native index, which is only read in order", t.Name)
-	}
-	return s.views.Known(who, t)
+// Count returns the number of rows of a span. The server counts them; if there is a
+// limit, at which it would not stop, it sends their keys.
+func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
+	span.Mask, span.Reverse = nil, false
+	return frame.Read(ctx, s.in.frame, span.Table, nil, func(v *view) (int, error) { return s.in.countSpan(ctx, v, &span) })
 }
+
+// Time returns what the clock of the server shows that is asked.
+func (s *Store) Time(ctx context.Context) (time.Time, error) {
+	return frame.Call(ctx, s.in.frame, s.in.time)
+}
+
+// Erase removes the keyspace, whose name must begin with driver.Temporary: by one statement, where
+// to drop its tables takes one for each.
+func (s *Store) Erase(ctx context.Context) error {
+	return s.in.frame.Erase(ctx, "the name of the keyspace", s.in.keyspace, s.in.erase)
+}
+
+var (
+	_ driver.Counter = (*Store)(nil)
+	_ driver.Clock   = (*Store)(nil)
+	_ driver.Eraser  = (*Store)(nil)
+	_ driver.Sweeper = (*Store)(nil)
+)

@@ -7,8 +7,8 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // The table _tables has a row for each table: its name, the layout number, the key
@@ -34,55 +34,55 @@ const (
 
 // A header is what the catalog says of the key of a table, and of how its rows are written.
 type header struct {
-	backend.Header
+	frame.Header
 	Plain  bool `json:"plain,omitempty"`  // without conditions: the two kinds of writes must not meet
 	Native bool `json:"native,omitempty"` // no rows: indexes of the server
 }
 
 func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{backend.Header{Partition: backend.Columns(t.Partition), Sort: backend.Columns(t.Sort)}, t.Plain, t.Native})
+	text, err := json.Marshal(header{frame.Header{Partition: frame.Columns(t.Partition), Sort: frame.Columns(t.Sort)}, t.Plain, t.Native})
 	if err != nil {
 		return "" // strings are always JSON
 	}
 	return string(text)
 }
 
-// An entry is a table as the catalog has it; there is no header without one.
+// An entry is a table as the catalog has it.
 type entry struct {
-	header string
-	home   string
-	layout int
-	fields map[string]backend.Known
+	frame.Entry
+	home string
 }
 
+func newEntry() *entry { return &entry{Entry: frame.NewEntry()} }
+
 // entry reads what the catalog has of a table.
-func (s *Store) entry(ctx context.Context, doing, name string) (*entry, error) {
+func (s *store) entry(ctx context.Context, doing, name string) (*entry, error) {
 	if !s.made.Load() {
-		return &entry{fields: map[string]backend.Known{}}, nil
+		return newEntry(), nil
 	}
 	return s.readEntry(ctx, doing, name)
 }
 
 // readEntry is entry where the table of the catalog is there.
-func (s *Store) readEntry(ctx context.Context, doing, name string) (*entry, error) {
-	e := &entry{fields: map[string]backend.Known{}}
+func (s *store) readEntry(ctx context.Context, doing, name string) (*entry, error) {
+	e := newEntry()
 	iter, err := s.read(ctx, doing, gocql.Serial, getEntry, name)
 	if err != nil {
 		return nil, err
 	}
 	var fields map[string]string
-	if !iter.Scan(&e.layout, &e.header, &e.home, &fields) {
+	if !iter.Scan(&e.Layout, &e.Header, &e.home, &fields) {
 		return e, s.failed(ctx, doing, iter.Close())
 	}
 	for field, text := range fields {
-		known, ok := backend.ParseKnown(text)
-		if !ok && e.layout <= layout {
-			return nil, corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
+		known, ok := frame.ParseKnown(text)
+		if !ok && e.Layout <= layout {
+			return nil, who.Corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
 		}
-		e.fields[field] = known
+		e.Fields[field] = known
 	}
-	if e.header == "" || e.layout < 1 {
-		return nil, corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
+	if e.Header == "" || e.Layout < 1 {
+		return nil, who.Corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
 	}
 	return e, nil
 }
@@ -90,42 +90,37 @@ func (s *Store) readEntry(ctx context.Context, doing, name string) (*entry, erro
 // lacks returns which fields of t an entry does not have, and what speaks against t
 // beside what it has.
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
-	switch {
-	case e.header == "":
-		return t.Fields, nil
-	case e.layout > layout:
-		return nil, who.Later(t, e.layout, layout)
-	case e.header != headerOf(t), e.home != homeOf(t).Name:
-		return nil, who.Wrap(backend.OtherKey(t))
+	if e.Header != "" && e.Layout <= layout && e.home != t.Root().Name {
+		return nil, who.Wrap(frame.OtherKey(t))
 	}
-	return who.Missing(e.fields, t)
+	return e.Missing(who, t, headerOf(t), layout)
 }
 
 // describe writes the entry of a table, and reports whether it was not there.
-func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
+func (s *store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	fields := map[string]string{}
 	for _, f := range t.Fields {
 		fields[f.Name] = f.Kind.String()
 	}
-	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, headerOf(t), homeOf(t).Name, fields)
+	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, headerOf(t), t.Root().Name, fields)
 }
 
 // raise makes the layout of an entry that an earlier release wrote this one's: what it left
 // is read as it is, but it cannot read what comes now.
-func (s *Store) raise(ctx context.Context, name string, e *entry) error {
-	if e.header == "" || e.layout >= layout {
+func (s *store) raise(ctx context.Context, name string, e *entry) error {
+	if e.Header == "" || e.Layout >= layout {
 		return nil
 	}
-	_, err := s.decide(ctx, "define "+name, raiseEntry, layout, name, e.layout)
+	_, err := s.decide(ctx, "define "+name, raiseEntry, layout, name, e.Layout)
 	return err
 }
 
 // addFields adds fields to the entry of a table, each if it is not there, and reports
 // whether they were not.
-func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) (bool, error) {
+func (s *store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) (bool, error) {
 	first := true
 	for _, f := range fields {
-		added, err := s.decide(ctx, "define "+t.Name, addField, f.Name, backend.Known{Kind: f.Kind, Later: true}.String(), t.Name, layout, f.Name)
+		added, err := s.decide(ctx, "define "+t.Name, addField, f.Name, frame.Known{Kind: f.Kind, Later: true}.String(), t.Name, layout, f.Name)
 		if err != nil {
 			return false, err
 		}
@@ -137,7 +132,7 @@ func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.
 // decide sends a conditional statement to the catalog, and reports whether its condition
 // held. That over all datacenters, whatever the consistency of the rest: it is how
 // programs learn of each other. It may be sent again, because what is decided stays so.
-func (s *Store) decide(ctx context.Context, doing, text string, args ...any) (applied bool, err error) {
+func (s *store) decide(ctx context.Context, doing, text string, args ...any) (applied bool, err error) {
 	iter, err := s.ask(ctx, doing, s.query(gocql.Quorum, text, args...).SerialConsistency(gocql.Serial).NoSkipMetadata())
 	if err != nil {
 		return false, err
@@ -156,7 +151,7 @@ func scanApplied(iter *gocql.Iter) (applied bool) {
 }
 
 // consistency returns the words for the levels of the store.
-func (s *Store) consistency() string {
+func (s *store) consistency() string {
 	if s.dc == "" {
 		return "QUORUM, SERIAL"
 	}
@@ -164,19 +159,19 @@ func (s *Store) consistency() string {
 }
 
 // agree says whether the keyspace is used with the consistency of the store.
-func (s *Store) agree(ctx context.Context, doing string) error {
+func (s *store) agree(ctx context.Context, doing string) error {
 	e, err := s.readEntry(ctx, doing, consistencyName)
 	if err != nil {
 		return err
 	}
-	if want := s.consistency(); e.header != "" && e.header != want {
-		return schema("%s: the keyspace %s is used with %s, and this program would use %s, so that each could undo what the other has seen: open it with the same dc", doing, s.keyspace, e.header, want)
+	if want := s.consistency(); e.Header != "" && e.Header != want {
+		return who.Schema("%s: the keyspace %s is used with %s, and this program would use %s, so that each could undo what the other has seen: open it with the same dc", doing, s.keyspace, e.Header, want)
 	}
 	return nil
 }
 
 // ready makes the table of the catalog, if it is not there, and settles the consistency.
-func (s *Store) ready(ctx context.Context) error {
+func (s *store) ready(ctx context.Context) error {
 	if !s.made.Load() {
 		if err := s.change(ctx, "define", makeCatalog); err != nil {
 			return err
@@ -193,7 +188,7 @@ func (s *Store) ready(ctx context.Context) error {
 }
 
 // local returns the names of the tables whose rows lie in those of some homes.
-func (s *Store) local(ctx context.Context, of ...string) ([]string, error) {
+func (s *store) local(ctx context.Context, of ...string) ([]string, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}

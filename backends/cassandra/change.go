@@ -5,9 +5,9 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
-	"github.com/polystore/polystore/internal/backend/tagged"
+	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A planned op is an op and, if that had to be read, what is there.
@@ -31,11 +31,11 @@ func (p *planned) needsRead(alone bool) bool {
 		return p.If == driver.Present || alone
 	case p.Do == driver.Fence, p.Do == driver.Delete:
 		return false
-	case p.v.class != driver.Records:
+	case p.v.Class != driver.Records:
 		return alone && p.If == driver.Any
 	case p.If != driver.AtRev:
-		return p.v.ring > 0 || p.Do == driver.Put || slices.ContainsFunc(p.Edits, p.v.readsFirst)
-	case p.v.ring > 0 && len(p.Row.Ring) == 0:
+		return p.v.Ring > 0 || p.Do == driver.Put || slices.ContainsFunc(p.Edits, p.v.readsFirst)
+	case p.v.Ring > 0 && len(p.Row.Ring) == 0:
 		return true
 	case p.Do == driver.Put: // over fields that another program may have declared since
 		return p.Row.Hint != p.v.number
@@ -48,7 +48,7 @@ func (v *view) readsFirst(e driver.Edit) bool {
 	if e.Do == driver.Add || e.Field < 0 {
 		return true
 	}
-	return v.late[e.Field] && (e.Do == driver.Unset || e.Value.IsNone())
+	return v.Late[e.Field] && (e.Do == driver.Unset || e.Value.IsNone())
 }
 
 // condition returns what the statement of an op is conditional on.
@@ -66,7 +66,7 @@ func (p *planned) condition() (driver.Cond, driver.Token) {
 func (p *planned) statement(token *driver.Token, alone bool) (string, []any, error) {
 	cond, rev := p.condition()
 	text, args := p.change(token, cond)
-	if !p.v.plain {
+	if !p.v.Plain {
 		text += p.suffix(cond, alone)
 	}
 	args, err := p.v.key(args, &p.Row.Key)
@@ -79,7 +79,7 @@ func (p *planned) statement(token *driver.Token, alone bool) (string, []any, err
 // suffix returns the condition of a statement. What is left of a row of an index has no
 // bytes in _rev, and is no row. A part of a dead record is never written: see again.
 func (p *planned) suffix(cond driver.Cond, alone bool) string {
-	record := p.v.class == driver.Records
+	record := p.v.Class == driver.Records
 	switch {
 	case cond == driver.Absent && !record:
 		return ` IF "_rev" IN (null, 0x)`
@@ -116,27 +116,27 @@ func (p *planned) change(token *driver.Token, cond driver.Cond) (string, []any) 
 	switch {
 	case p.isCheck(cond):
 		return c.mark, p.v.few(gocql.UnsetValue)
-	case p.Do == driver.Delete && p.v.class == driver.Records:
+	case p.Do == driver.Delete && p.v.Class == driver.Records:
 		return c.remove, nil
 	case p.Do == driver.Delete:
 		return c.empty, c.leave(p.v)
-	case p.v.bare:
+	case p.v.Bare:
 		return c.mark, p.v.few(token[:])
 	case p.Do == driver.Fence && cond == driver.AtRev && !p.onDead():
 		return c.mark, p.v.few(token[:])
 	case p.Do == driver.Patch && !p.onDead():
 		return c.update.of(p.patched(c, token))
-	case cond == driver.Absent && p.v.class == driver.Records:
+	case cond == driver.Absent && p.v.Class == driver.Records:
 		return c.insert.of(p.fresh(c, token))
 	case p.Do == driver.Put:
-		return c.update.of(p.whole(c, token, &p.Row, p.v.plain))
+		return c.update.of(p.whole(c, token, &p.Row, p.v.Plain))
 	}
 	return c.update.of(p.again(c, token))
 }
 
 // few returns what to bind for one column, with room for the key and a condition.
 func (v *view) few(value any) []any {
-	return append(make([]any, 0, len(v.parts)+3), value)
+	return append(make([]any, 0, len(v.Partition)+3), value)
 }
 
 // fresh returns what to bind for a record where there is none.
@@ -149,7 +149,7 @@ func (p *planned) fresh(c *columns, token *driver.Token) []any {
 
 // unset returns what to bind where nothing changes, with room for the key.
 func (c *columns) unset(v *view) []any {
-	args := make([]any, len(c.names), len(c.names)+len(v.parts)+2)
+	args := make([]any, len(c.names), len(c.names)+len(v.Partition)+2)
 	for i := range args {
 		args[i] = gocql.UnsetValue
 	}
@@ -165,9 +165,9 @@ func (p *planned) whole(c *columns, token *driver.Token, row *driver.Row, fresh 
 	args := c.unset(p.v)
 	c.set(args, "_rev", token[:])
 	switch {
-	case p.v.ring > 0 && p.Do != driver.Fence:
+	case p.v.Ring > 0 && p.Do != driver.Fence:
 		c.set(args, "_ring", p.ring(token))
-	case p.v.ring > 0 && fresh:
+	case p.v.Ring > 0 && fresh:
 		c.set(args, "_ring", nothing{})
 	}
 	if !fresh && isHusk(row) {
@@ -175,11 +175,11 @@ func (p *planned) whole(c *columns, token *driver.Token, row *driver.Row, fresh 
 		return args
 	}
 	late := false
-	for i := range p.v.fields {
+	for i := range p.v.Fields {
 		switch {
 		case i < len(row.Fields) && !row.Fields[i].IsNone():
 			args[i] = bindable(row.Fields[i])
-			late = late || p.v.late[i]
+			late = late || p.v.Late[i]
 		case !fresh:
 			args[i] = nil
 		}
@@ -190,10 +190,10 @@ func (p *planned) whole(c *columns, token *driver.Token, row *driver.Row, fresh 
 		}
 	}
 	inside := c.undeclared(args, row.Extra)
-	if late = late || len(inside) < len(row.Extra); late || !fresh && p.v.class == driver.Records {
+	if late = late || len(inside) < len(row.Extra); late || !fresh && p.v.Class == driver.Records {
 		c.set(args, "_later", late)
 	}
-	if p.v.class == driver.Records { // a missing flag is not false
+	if p.v.Class == driver.Records { // a missing flag is not false
 		c.set(args, "_dead", row.Dead)
 	}
 	if len(inside) > 0 || !fresh {
@@ -246,7 +246,7 @@ func (p *planned) ring(token *driver.Token) []byte {
 	} else if p.If != driver.AtRev {
 		old = nil
 	}
-	return append(slices.Clone(token[:]), ringBytes(old[:min(len(old), p.v.ring-1)])...)
+	return append(slices.Clone(token[:]), ringBytes(old[:min(len(old), p.v.Ring-1)])...)
 }
 
 func ringBytes(ring []driver.Token) []byte {
@@ -261,7 +261,7 @@ func ringBytes(ring []driver.Token) []byte {
 func (p *planned) patched(c *columns, token *driver.Token) []any {
 	args := c.unset(p.v)
 	c.set(args, "_rev", token[:])
-	if p.v.ring > 0 {
+	if p.v.Ring > 0 {
 		c.set(args, "_ring", p.ring(token))
 	}
 	if p.PatchMeta {
@@ -277,8 +277,8 @@ func (p *planned) patched(c *columns, token *driver.Token) []any {
 		v := p.edited(e)
 		if e.Field >= 0 {
 			args[e.Field] = bindable(v)
-			late = late || p.v.late[e.Field] && !v.IsNone()
-			changed = changed || p.v.late[e.Field] && p.was != nil
+			late = late || p.v.Late[e.Field] && !v.IsNone()
+			changed = changed || p.v.Late[e.Field] && p.was != nil
 			continue
 		}
 		changed = true
@@ -305,8 +305,8 @@ func (p *planned) patched(c *columns, token *driver.Token) []any {
 // moved binds fields that are declared now, and that the row may have from before, since
 // what it has of them goes, and returns what there will be of other fields.
 func (p *planned) moved(args []any, extra []driver.Pair) []driver.Pair {
-	for i, f := range p.v.fields {
-		if !p.v.late[i] || slices.ContainsFunc(p.Edits, func(e driver.Edit) bool { return e.Field == i }) {
+	for i, f := range p.v.Fields {
+		if !p.v.Late[i] || slices.ContainsFunc(p.Edits, func(e driver.Edit) bool { return e.Field == i }) {
 			continue
 		}
 		switch value := p.was.Fields[i]; value.Kind() {
@@ -317,7 +317,7 @@ func (p *planned) moved(args []any, extra []driver.Pair) []driver.Pair {
 			extra = append(extra, driver.Pair{Name: f.Name, Value: value})
 		}
 	}
-	slices.SortFunc(extra, byName)
+	frame.SortExtra(extra)
 	return extra
 }
 
@@ -327,7 +327,7 @@ func (p *planned) edited(e *driver.Edit) driver.Value {
 	case driver.Unset:
 		return driver.Value{}
 	case driver.Add:
-		sum, _ := backend.Sum(backend.FieldOf(p.was, e), e.Value.Int())
+		sum, _ := frame.Sum(frame.FieldOf(p.was, e), e.Value.Int())
 		return sum
 	}
 	return e.Value

@@ -10,8 +10,9 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend/tagged"
+	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 const tokenSize = len(driver.Token{})
@@ -125,35 +126,10 @@ func (c *cell) word(typ gocql.Type) (uint64, bool) {
 	return binary.BigEndian.Uint64(c.data), true
 }
 
-// A shape is where the fields that are read go: by ordinal, or by place in a mask.
-type shape struct {
-	mask  []int
-	width int
-	place []int // by ordinal: the place and one; nil is the ordinal itself
-}
-
-func (v *view) shape(mask []int) shape {
-	if mask == nil {
-		return shape{width: len(v.fields)}
-	}
-	sh := shape{mask: mask, width: len(mask), place: make([]int, len(v.fields))}
-	for i, ordinal := range mask {
-		sh.place[ordinal] = i + 1
-	}
-	return sh
-}
-
-func (sh *shape) at(ordinal int) (int, bool) {
-	if sh.place == nil {
-		return ordinal, true
-	}
-	return sh.place[ordinal] - 1, sh.place[ordinal] > 0
-}
-
 // selection returns the columns to read for a mask.
 func (v *view) selection(mask []int) string {
 	switch {
-	case v.bare:
+	case v.Bare:
 		return `"_sort", "_rev"`
 	case mask == nil:
 		return "*"
@@ -165,8 +141,8 @@ func (v *view) selection(mask []int) string {
 		if slices.Contains(mask[:i], ordinal) {
 			continue
 		}
-		b.WriteString(", " + quoted(v.fields[ordinal].Name))
-		extra = extra || v.late[ordinal]
+		b.WriteString(", " + quoted(v.Fields[ordinal].Name))
+		extra = extra || v.Late[ordinal]
 	}
 	if extra {
 		b.WriteString(`, "_extra"`)
@@ -177,17 +153,17 @@ func (v *view) selection(mask []int) string {
 // A reader reads the rows of one answer.
 type reader struct {
 	*heading
-	store *Store
+	store *store
 	v     *view
-	sh    shape
+	sh    frame.Shape
 	iter  *gocql.Iter
 	cells []cell
 	dest  []any
 	where string // the partition that was asked for, if it was one
 }
 
-func (s *Store) newReader(v *view, mask []int, iter *gocql.Iter, where string) *reader {
-	r := &reader{heading: v.headingOf(iter.Columns()), store: s, v: v, sh: v.shape(mask), iter: iter, where: where}
+func (s *store) newReader(v *view, mask []int, iter *gocql.Iter, where string) *reader {
+	r := &reader{heading: v.headingOf(iter.Columns()), store: s, v: v, sh: v.Shape(mask), iter: iter, where: where}
 	r.cells, r.dest = make([]cell, len(r.names)), make([]any, len(r.names))
 	for i := range r.dest {
 		if r.cells[i].typ = r.types[i]; where == "" || !slices.Contains(r.parts, i) {
@@ -221,8 +197,7 @@ type pending struct {
 // row decodes the row of which next has read the cells, but not its key. What is left of a
 // row of an index is none.
 func (r *reader) row(ctx context.Context, row *driver.Row) error {
-	row.Fields = slices.Grow(row.Fields[:0], r.sh.width)[:r.sh.width]
-	clear(row.Fields)
+	r.sh.Begin(row)
 	if r.isLeft() {
 		return nil
 	}
@@ -260,12 +235,12 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 	switch {
 	case row.Rev.IsZero():
 		return r.bad("_rev")
-	case !flagged && r.v.class == driver.Records:
+	case !flagged && r.v.Class == driver.Records:
 		return r.bad("_dead")
 	case extra != "" && !r.extra(extra, row):
 		return r.bad("_extra")
 	}
-	if !r.v.plain && (r.sh.mask == nil || !late && !husk) {
+	if !r.v.Plain && (r.sh.Mask == nil || !late && !husk) {
 		row.Hint = r.v.number
 	}
 	return r.undeclared(ctx, row, others)
@@ -273,11 +248,11 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 
 // field reads a declared field.
 func (r *reader) field(c *cell, ordinal int, row *driver.Row) bool {
-	at, wanted := r.sh.at(ordinal)
+	at, wanted := r.sh.At(ordinal)
 	if !wanted {
 		return true
 	}
-	value, ok := c.value(r.v.fields[ordinal].Kind)
+	value, ok := c.value(r.v.Fields[ordinal].Kind)
 	row.Fields[at] = value
 	return ok
 }
@@ -312,17 +287,7 @@ func (r *reader) extra(text string, row *driver.Row) bool {
 	}
 	list := all.List()
 	for i := 0; i < len(list); i += 2 {
-		name, value := list[i].Str(), list[i+1]
-		ordinal, declared := r.v.ordinals[name]
-		switch at, wanted := 0, false; {
-		case value.IsNone():
-		case declared:
-			if at, wanted = r.sh.at(ordinal); wanted && row.Fields[at].IsNone() {
-				row.Fields[at] = value
-			}
-		case r.sh.mask == nil:
-			row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
-		}
+		r.v.Undeclared(row, &r.sh, list[i].Str(), list[i+1])
 	}
 	return true
 }
@@ -345,19 +310,13 @@ func (r *reader) undeclared(ctx context.Context, row *driver.Row, others []pendi
 		if !ok {
 			return r.bad(o.name)
 		}
-		if value.IsNone() {
-			continue
+		if !value.IsNone() {
+			frame.SetExtra(row, o.name, value)
 		}
-		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == o.name })
-		row.Extra = append(row.Extra, driver.Pair{Name: o.name, Value: value})
 	}
-	if !slices.IsSortedFunc(row.Extra, byName) {
-		slices.SortFunc(row.Extra, byName)
-	}
+	frame.SortExtra(row.Extra)
 	return nil
 }
-
-func byName(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) }
 
 // sortText returns the clustering text of the row of which next has read the cells.
 func (r *reader) sortText() string {
@@ -373,6 +332,6 @@ func (r *reader) bad(column string) error {
 	if partition == "" {
 		partition, _ = r.partition()
 	}
-	return corrupt("the row %.200q of the partition %.200q of the table %s.%s has a column %.50q that this library cannot have written so: another program wrote it; mend or remove it",
+	return who.Corrupt("the row %.200q of the partition %.200q of the table %s.%s has a column %.50q that this library cannot have written so: another program wrote it; mend or remove it",
 		driver.Private(r.sortText()), driver.Private(partition), r.store.keyspace, r.v.physical, column)
 }

@@ -7,31 +7,31 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A call is a commit under way.
 type call struct {
 	token driver.Token
+	ops   []driver.Op
 	plan  []planned
 }
 
 // Commit does all ops or none: one by one conditional statement, several by a batch that
 // has a condition. Where another program was faster it is begun again.
-func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op, views []*view) (*driver.Refusal, error) {
+	if err := who.Fitting(ops); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	if len(ops) == 0 {
-		return nil, nil
+	c := call{token: token, ops: ops, plan: make([]planned, len(ops))}
+	for i := range ops {
+		c.plan[i] = planned{Op: &ops[i], v: views[i]}
 	}
-	c := call{token: token, plan: make([]planned, len(ops))}
-	if err := s.check(&c, ops); err != nil {
-		return nil, err
+	if len(ops) > 1 && views[0].Plain {
+		return nil, who.Invalid("a commit of %d ops on table %s, which is plain", len(ops), views[0].Name)
 	}
-	if c.plan[0].v.plain {
+	if c.plan[0].v.Plain {
 		return nil, s.write(ctx, &c)
 	}
 	hold, err := s.locks.lock(ctx, c.plan[0].v.physical, ops[0].Row.Key.Partition)
@@ -42,49 +42,9 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	return who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
 }
 
-// check says what makes a commit one that no store could do, or not this one, and
-// finds the views of its tables.
-func (s *Store) check(c *call, ops []driver.Op) error {
-	if c.token.IsZero() {
-		return invalid("commit without a token")
-	}
-	for i := range ops {
-		op := &ops[i]
-		v, err := s.view(op.Table)
-		if err != nil {
-			return err
-		}
-		if err := op.Validate(); err != nil {
-			return who.Wrap(err)
-		}
-		if err := who.Fitting(v.fields, op); err != nil {
-			return err
-		}
-		c.plan[i] = planned{Op: op, v: v}
-	}
-	if err := c.inOnePartition(); err != nil {
-		return err
-	}
-	return who.Twice(ops)
-}
-
-// inOnePartition says which op lies in another partition than the first.
-func (c *call) inOnePartition() error {
-	first := &c.plan[0]
-	if len(c.plan) > 1 && first.v.plain {
-		return invalid("a commit of %d ops on table %s, which is plain", len(c.plan), first.v.name)
-	}
-	for i := range c.plan {
-		if p := &c.plan[i]; p.v.physical != first.v.physical || p.Row.Key.Partition != first.Row.Key.Partition {
-			return unsupported("ops 0 and %d of a commit, on %s and %s, lie in different partitions", i, first.v.name, p.v.name)
-		}
-	}
-	return nil
-}
-
 // attempt reads what the statements of a commit must name, and sends them once. With
-// backend.ErrBeaten nothing was done.
-func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
+// frame.ErrBeaten nothing was done.
+func (s *store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 	alone := len(c.plan) == 1
 	read := make([]bool, len(c.plan))
 	conditional := false
@@ -122,7 +82,7 @@ func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 
 // readPlan reads the rows of some ops, so that nothing can come between those that were
 // decided before and what is decided next.
-func (s *Store) readPlan(ctx context.Context, c *call, wanted []bool) error {
+func (s *store) readPlan(ctx context.Context, c *call, wanted []bool) error {
 	rows := make([]driver.Row, len(c.plan))
 	return atOnce(ctx, len(c.plan), func(ctx context.Context, i int) error {
 		p := &c.plan[i]
@@ -144,7 +104,7 @@ func (c *call) possible() bool {
 		if p.was == nil {
 			continue
 		}
-		if i == 0 && slices.Contains(p.was.Ring, c.token) || !backend.Holds(p.Op, p.was) || backend.Overflows(p.Op, p.was) >= 0 {
+		if i == 0 && slices.Contains(p.was.Ring, c.token) || !frame.Holds(p.Op, p.was) || frame.Overflows(p.Op, p.was) >= 0 {
 			return false
 		}
 	}
@@ -153,7 +113,7 @@ func (c *call) possible() bool {
 
 // send sends the statements, and reports whether they were done. Row is the one that
 // refused a lone insert.
-func (s *Store) send(ctx context.Context, c *call) (applied bool, row *driver.Row, err error) {
+func (s *store) send(ctx context.Context, c *call) (applied bool, row *driver.Row, err error) {
 	batch := s.session.Batch(gocql.LoggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).SerialConsistency(s.serial).
 		RetryPolicy(nil).SpeculativeExecutionPolicy(once).DefaultTimestamp(false)
 	size := 0
@@ -186,17 +146,17 @@ func (s *Store) send(ctx context.Context, c *call) (applied bool, row *driver.Ro
 	return s.answered(ctx, c, answer)
 }
 
-func (s *Store) small(size int) error {
+func (s *store) small(size int) error {
 	if s.most > 0 && size > s.most {
-		return tooLarge("commit: it has about %d bytes, and the server takes %d", size, s.most)
+		return who.TooLarge("commit: it has about %d bytes, and the server takes %d", size, s.most)
 	}
 	return nil
 }
 
 // answered reads the answer to a conditional statement.
-func (s *Store) answered(ctx context.Context, c *call, answer *gocql.Iter) (applied bool, row *driver.Row, err error) {
+func (s *store) answered(ctx context.Context, c *call, answer *gocql.Iter) (applied bool, row *driver.Row, err error) {
 	p := &c.plan[0]
-	if cond, _ := p.condition(); len(c.plan) > 1 || cond != driver.Absent || p.v.class != driver.Records || p.isCheck(cond) {
+	if cond, _ := p.condition(); len(c.plan) > 1 || cond != driver.Absent || p.v.Class != driver.Records || p.isCheck(cond) {
 		if applied = scanApplied(answer); !applied {
 			err = answer.Close()
 		}
@@ -218,7 +178,7 @@ func (s *Store) answered(ctx context.Context, c *call, answer *gocql.Iter) (appl
 var errAnswer = errors.New("an answer that does not say whether it was done")
 
 // uncertain is unfinished for an error that can be nil.
-func (s *Store) uncertain(ctx context.Context, err error) error {
+func (s *store) uncertain(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -241,7 +201,7 @@ func sizeOf(args []any) int {
 }
 
 // refusal reads the rows that were not read already, and says which op they refuse.
-func (s *Store) refusal(ctx context.Context, c *call, read []bool) (*driver.Refusal, error) {
+func (s *store) refusal(ctx context.Context, c *call, read []bool) (*driver.Refusal, error) {
 	wanted := make([]bool, len(c.plan))
 	for i := range wanted {
 		wanted[i] = read == nil || !read[i]
@@ -262,15 +222,11 @@ func (c *call) refused(rows []driver.Row) (*driver.Refusal, error) {
 	if slices.Contains(rows[0].Ring, c.token) {
 		return nil, nil
 	}
-	for i := range c.plan {
-		op, row := c.plan[i].Op, &rows[i]
-		if !backend.Holds(op, row) {
-			return &driver.Refusal{Op: i, Row: *row}, nil
-		}
-		if at := backend.Overflows(op, row); at >= 0 {
-			return &driver.Refusal{Op: i, Row: *row, Overflow: true, Edit: at}, nil
-		}
-		c.plan[i].died = row.Dead
+	if refusal := frame.Refuse(c.ops, rows); refusal != nil {
+		return refusal, nil
 	}
-	return nil, backend.ErrBeaten
+	for i := range c.plan {
+		c.plan[i].died = rows[i].Dead
+	}
+	return nil, frame.ErrBeaten
 }

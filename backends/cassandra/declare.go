@@ -9,7 +9,7 @@ import (
 
 // declare adds to the server what it lacks of tables: to the catalog first, so that a
 // table of which it says nothing is another program's.
-func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) error {
+func (s *store) declare(ctx context.Context, tables []*driver.Table, st *state) error {
 	if err := s.ready(ctx); err != nil {
 		return err
 	}
@@ -24,7 +24,7 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) 
 			return err
 		}
 		var won bool
-		if e.header == "" {
+		if e.Header == "" {
 			if won, err = s.describe(ctx, t); err != nil {
 				return err
 			}
@@ -39,11 +39,11 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) 
 				return err
 			}
 		}
-		first[homeOf(t).Name] = first[homeOf(t).Name] || won
+		first[t.Root().Name] = first[t.Root().Name] || won
 	}
 	for i, t := range tables {
-		home := homeOf(t)
-		if !slices.ContainsFunc(tables[:i], func(o *driver.Table) bool { return homeOf(o).Name == home.Name }) {
+		home := t.Root()
+		if !slices.ContainsFunc(tables[:i], func(o *driver.Table) bool { return o.Root().Name == home.Name }) {
 			if err := s.build(ctx, home, tables, first[home.Name]); err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, st *state) 
 }
 
 // stillMissing returns the fields that an entry lacks which another program has made.
-func (s *Store) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Column, error) {
+func (s *store) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Column, error) {
 	e, err := s.entry(ctx, "define "+t.Name, t.Name)
 	if err != nil {
 		return nil, err
@@ -64,13 +64,13 @@ func (s *Store) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Col
 // build makes the table of a home, or the columns that it lacks. A program that was not
 // the first to say so waits for the one that was, because statements which change
 // the schema at once, at several servers, disturb each other.
-func (s *Store) build(ctx context.Context, home *driver.Table, tables []*driver.Table, first bool) error {
+func (s *store) build(ctx context.Context, home *driver.Table, tables []*driver.Table, first bool) error {
 	doing := "define " + home.Name
 	all := *home
 	all.Fields = nil
 	for _, t := range append([]*driver.Table{home}, tables...) {
 		for _, f := range t.Fields {
-			if homeOf(t).Name == home.Name && !slices.ContainsFunc(all.Fields, func(c driver.Column) bool { return c.Name == f.Name }) {
+			if t.Root().Name == home.Name && !slices.ContainsFunc(all.Fields, func(c driver.Column) bool { return c.Name == f.Name }) {
 				all.Fields = append(all.Fields, f)
 			}
 		}

@@ -5,20 +5,13 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // Drop removes the tables with all their rows: one of records by one statement, together
 // with the rows of its indexes; an index alone by the commits of a walk.
-func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	s.views.Forget(tables)
+func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
 	if err := s.look(ctx, "drop"); err != nil {
 		return err
 	}
@@ -28,14 +21,14 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 		if err != nil {
 			return err
 		}
-		if e.header != "" { // a table that the catalog has not is another program's
+		if e.Header != "" { // a table that the catalog has not is another program's
 			entries[t.Name] = e
 		}
 	}
 	return s.dropEntries(ctx, entries)
 }
 
-func (s *Store) dropEntries(ctx context.Context, entries map[string]*entry) error {
+func (s *store) dropEntries(ctx context.Context, entries map[string]*entry) error {
 	var homes []string
 	for name, e := range entries {
 		var err error
@@ -58,12 +51,12 @@ func (s *Store) dropEntries(ctx context.Context, entries map[string]*entry) erro
 // native reports whether an entry is that of a native index.
 func (e *entry) native() bool {
 	var h header
-	return json.Unmarshal([]byte(e.header), &h) == nil && h.Native
+	return json.Unmarshal([]byte(e.Header), &h) == nil && h.Native
 }
 
 // dropNative removes a native index from the catalog, and then from the server the indexes
 // of its fields that no other has.
-func (s *Store) dropNative(ctx context.Context, name string, e *entry) error {
+func (s *store) dropNative(ctx context.Context, name string, e *entry) error {
 	doing := "drop " + name
 	if _, err := s.decide(ctx, doing, dropEntry, name); err != nil {
 		return err
@@ -115,7 +108,7 @@ func (e *entry) wanted(name string) ([]string, error) {
 // dropHomes removes tables of records, and then what the catalog says of them and, before
 // that, of the indexes whose rows lay in them. The catalog is left alone while tables are
 // removed: with each, the server brings to disk whatever table has changed since the last.
-func (s *Store) dropHomes(ctx context.Context, names []string) error {
+func (s *store) dropHomes(ctx context.Context, names []string) error {
 	for _, name := range names {
 		if err := s.change(ctx, "drop "+name, "DROP TABLE IF EXISTS "+quoted(physicalName(name))); err != nil {
 			return err
@@ -139,7 +132,7 @@ func (s *Store) dropHomes(ctx context.Context, names []string) error {
 
 // dropRows removes the rows of an index from the table of its records, and then what the
 // catalog says of it.
-func (s *Store) dropRows(ctx context.Context, name string, e *entry) error {
+func (s *store) dropRows(ctx context.Context, name string, e *entry) error {
 	t, err := e.table(name)
 	if err != nil {
 		return err
@@ -149,9 +142,10 @@ func (s *Store) dropRows(ctx context.Context, name string, e *entry) error {
 		return err
 	}
 	if p.made {
-		s.see([]*driver.Table{t}, &state{map[string]*entry{name: e}, map[string]*physical{e.home: p}})
-		defer s.views.Forget([]*driver.Table{t})
-		if err := s.removeAll(ctx, s.views.Of(t)); err != nil {
+		v := s.newView(t, e, p)
+		s.frame.Know(t, v)
+		defer s.frame.Forget(t)
+		if err := s.removeAll(ctx, v); err != nil {
 			return err
 		}
 	}
@@ -161,7 +155,7 @@ func (s *Store) dropRows(ctx context.Context, name string, e *entry) error {
 
 // removeAll walks rows and removes them, those of a partition in a chunk by one commit.
 // Chunks after what was removed are asked for from the beginning, where nothing is left.
-func (s *Store) removeAll(ctx context.Context, v *view) error {
+func (s *store) removeAll(ctx context.Context, v *view) error {
 	for from := ""; ; {
 		chunk, err := s.walk(ctx, v, from)
 		if err != nil {
@@ -185,11 +179,11 @@ func (s *Store) removeAll(ctx context.Context, v *view) error {
 
 // remove removes rows of one partition. Those that are gone already are no reason not to,
 // so that the condition is none that can fail.
-func (s *Store) remove(ctx context.Context, v *view, rows []driver.Row) error {
-	c := call{token: driver.NewToken()}
+func (s *store) remove(ctx context.Context, v *view, rows []driver.Row) error {
+	c := call{token: driver.NewToken(), ops: make([]driver.Op, len(rows)), plan: make([]planned, len(rows))}
 	for i := range rows {
-		op := &driver.Op{Do: driver.Delete, Row: driver.Row{Key: rows[i].Key}}
-		c.plan = append(c.plan, planned{Op: op, v: v})
+		c.ops[i] = driver.Op{Do: driver.Delete, Row: driver.Row{Key: rows[i].Key}}
+		c.plan[i] = planned{Op: &c.ops[i], v: v}
 	}
 	_, err := who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
 	return err
@@ -198,14 +192,14 @@ func (s *Store) remove(ctx context.Context, v *view, rows []driver.Row) error {
 // table returns what an entry describes, without fields, which do not matter to whoever
 // removes it.
 func (e *entry) table(name string) (*driver.Table, error) {
-	var h backend.Header
-	if err := json.Unmarshal([]byte(e.header), &h); err != nil {
-		return nil, corrupt("drop %s: the row %q of the table %s does not describe a table", name, name, catalogName)
+	var h frame.Header
+	if err := json.Unmarshal([]byte(e.Header), &h); err != nil {
+		return nil, who.Corrupt("drop %s: the row %q of the table %s does not describe a table", name, name, catalogName)
 	}
-	parts, err1 := backend.ParseColumns(h.Partition)
-	sort, err2 := backend.ParseColumns(h.Sort)
+	parts, err1 := frame.ParseColumns(h.Partition)
+	sort, err2 := frame.ParseColumns(h.Sort)
 	if err1 != nil || err2 != nil {
-		return nil, corrupt("drop %s: the row %q of the table %s has a column of an unknown kind", name, name, catalogName)
+		return nil, who.Corrupt("drop %s: the row %q of the table %s has a column of an unknown kind", name, name, catalogName)
 	}
 	home := &driver.Table{Name: e.home, Partition: parts}
 	return &driver.Table{Name: name, Class: driver.Rows, Partition: parts, Sort: sort, Home: home}, nil

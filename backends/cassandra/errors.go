@@ -6,32 +6,16 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // who is what the errors of this package begin with.
-const who = backend.Name("cassandra")
-
-func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
-
-func schema(format string, args ...any) error { return who.Schema(format, args...) }
-
-func unsupported(format string, args ...any) error { return who.Unsupported(format, args...) }
-
-func corrupt(format string, args ...any) error { return who.Corrupt(format, args...) }
-
-func tooLarge(format string, args ...any) error { return who.TooLarge(format, args...) }
-
-// ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error { return who.Ended(backend.Over(ctx)) }
-
-// sleep waits, or returns the error of a context that ends meanwhile.
-func sleep(ctx context.Context, d time.Duration) error { return who.Ended(backend.Sleep(ctx, d)) }
+const who = frame.Name("cassandra")
 
 // codeOf returns the code of an error that the server answered, -1 of any other.
 func codeOf(err error) int {
@@ -43,7 +27,7 @@ func codeOf(err error) int {
 
 // failed says what an error means when nothing can have been done. It returns nil
 // for nil.
-func (s *Store) failed(ctx context.Context, doing string, err error) error {
+func (s *store) failed(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -51,7 +35,7 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 		return err
 	}
 	if codeOf(err) < 0 {
-		cause := backend.Over(ctx)
+		cause := frame.Over(ctx)
 		if cause == nil && isSilence(err) {
 			cause = context.DeadlineExceeded // the client's own
 		}
@@ -66,13 +50,13 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 		}
 	}
 	remedy, kind := kindOf(err)
-	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, told(err))
+	return who.Failed(frame.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, told(err))
 }
 
 // told hides what the server says of an error that it answered.
 func told(err error) error {
 	if code := codeOf(err); code >= 0 {
-		return backend.Told(err, fmt.Sprintf("code 0x%04x", code))
+		return frame.Told(err, fmt.Sprintf("code 0x%04x", code))
 	}
 	return err
 }
@@ -85,7 +69,7 @@ func isSilence(err error) bool {
 // unfinished says what an error of a conditional write means. The server may refuse one
 // for want of servers or time when it has been accepted already, so that only what it
 // did not understand, and what was not sent, is known not to be done.
-func (s *Store) unfinished(ctx context.Context, err error) error {
+func (s *store) unfinished(ctx context.Context, err error) error {
 	switch codeOf(err) {
 	case gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid, gocql.ErrCodeConfig, gocql.ErrCodeCredentials,
 		gocql.ErrCodeProtocol, gocql.ErrCodeBootstrapping:
@@ -124,11 +108,11 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrTooLarge
 	case errors.Is(err, gocql.ErrUnsupported):
 		return "", driver.ErrUnsupported
-	case errors.Is(err, backend.ErrElsewhere):
+	case errors.Is(err, address.ErrElsewhere):
 		return "", driver.ErrInvalid
-	case backend.IsRefusedClient(err):
-		return backend.RefusedClient, driver.ErrInvalid
-	case backend.IsTLS(err):
+	case address.IsRefusedClient(err):
+		return address.RefusedClient, driver.ErrInvalid
+	case address.IsTLS(err):
 		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	}
 	return "", driver.ErrUnavailable

@@ -11,8 +11,8 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // oldest is the oldest server that is taken: it has what statements say here, and
@@ -41,7 +41,7 @@ const (
 )
 
 // learn asks the server what it is, without writing.
-func (s *Store) learn(ctx context.Context, opts *Options) error {
+func (s *store) learn(ctx context.Context, opts *Options) error {
 	p := &portrait{}
 	if err := s.learnVersion(ctx, p); err != nil {
 		return err
@@ -72,11 +72,11 @@ func (s *Store) learn(ctx context.Context, opts *Options) error {
 
 // learnVersion asks with the keyspace beside the statement, where only protocol version
 // 5 has it: in an older one all statements would go to the keyspace of the session.
-func (s *Store) learnVersion(ctx context.Context, p *portrait) error {
+func (s *store) learnVersion(ctx context.Context, p *portrait) error {
 	q := s.query(gocql.One, askLocal).SetKeyspace("system").PageState(nil)
 	iter, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
 	if codeOf(err) == gocql.ErrCodeInvalid {
-		return unsupported("open: %s: the session does not speak protocol version 5; make it with ProtoVersion 5: %v", s.addr, err)
+		return who.Unsupported("open: %s: the session does not speak protocol version 5; make it with ProtoVersion 5: %v", s.addr, err)
 	}
 	if err != nil {
 		return s.failed(ctx, "open", err)
@@ -113,7 +113,7 @@ func isBelow(version string, than ...int) bool {
 	return slices.Compare(have[:], than) < 0
 }
 
-func (s *Store) learnKeyspace(ctx context.Context, p *portrait) error {
+func (s *store) learnKeyspace(ctx context.Context, p *portrait) error {
 	iter, err := s.ask(ctx, "open", s.query(gocql.One, askKeyspace, s.keyspace).SetKeyspace("system").PageState(nil))
 	if err != nil {
 		return err
@@ -136,7 +136,7 @@ func (s *Store) learnKeyspace(ctx context.Context, p *portrait) error {
 }
 
 // makeKeyspace makes the keyspace as Options say.
-func (s *Store) makeKeyspace(ctx context.Context, opts *Options) error {
+func (s *store) makeKeyspace(ctx context.Context, opts *Options) error {
 	how, err := replication(opts.Replication)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *Store) makeKeyspace(ctx context.Context, opts *Options) error {
 }
 
 // learnSettings asks every server how it keeps its commit log, and one for the rest.
-func (s *Store) learnSettings(ctx context.Context, p *portrait) error {
+func (s *store) learnSettings(ctx context.Context, p *portrait) error {
 	iter, err := s.ask(ctx, "open", s.query(gocql.One, askSettings).SetKeyspace("system").PageSize(5000))
 	if err != nil {
 		return err
@@ -180,22 +180,22 @@ func (s *Store) learnSettings(ctx context.Context, p *portrait) error {
 }
 
 // suits says why the server cannot keep the contract.
-func (s *Store) suits(p *portrait) error {
+func (s *store) suits(p *portrait) error {
 	switch {
 	case isBelow(p.version, oldest[:]...):
-		return unsupported("open: %s: Cassandra %.50s is too old, or is another server that calls itself so: upgrade it to %d.%d or later", s.addr, p.version, oldest[0], oldest[1])
+		return who.Unsupported("open: %s: Cassandra %.50s is too old, or is another server that calls itself so: upgrade it to %d.%d or later", s.addr, p.version, oldest[0], oldest[1])
 	case !p.made:
-		return invalid("open: %s: there is no keyspace %s: make it, or say with how many copies it is to be made (replication=3, Options.Replication)", s.addr, s.keyspace)
+		return who.Invalid("open: %s: there is no keyspace %s: make it, or say with how many copies it is to be made (replication=3, Options.Replication)", s.addr, s.keyspace)
 	case p.settings["allow_filtering_enabled"] == "false":
-		return unsupported("open: %s: the server forbids ALLOW FILTERING, with which dead records are left out of a range: set allow_filtering_enabled", s.addr)
+		return who.Unsupported("open: %s: the server forbids ALLOW FILTERING, with which dead records are left out of a range: set allow_filtering_enabled", s.addr)
 	case s.dc != "" && s.copies(p) == 0:
-		return invalid("open: %s: the keyspace %s has no copies in the datacenter %s; they are in %q", s.addr, s.keyspace, s.dc, slices.Sorted(maps.Keys(p.copies)))
+		return who.Invalid("open: %s: the keyspace %s has no copies in the datacenter %s; they are in %q", s.addr, s.keyspace, s.dc, slices.Sorted(maps.Keys(p.copies)))
 	}
 	return nil
 }
 
 // copies returns how many copies the store's consistency is a quorum of.
-func (s *Store) copies(p *portrait) int {
+func (s *store) copies(p *portrait) int {
 	if n, all := p.copies[""]; all {
 		return n
 	}
@@ -209,7 +209,7 @@ func (s *Store) copies(p *portrait) int {
 	return total
 }
 
-func (s *Store) factsOf(p *portrait) driver.Facts {
+func (s *store) factsOf(p *portrait) driver.Facts {
 	s.most = mostBytes(p.settings)
 	copies := s.copies(p)
 	f := driver.Facts{
@@ -223,7 +223,7 @@ func (s *Store) factsOf(p *portrait) driver.Facts {
 		Deletes:   "what was deleted in the span is read over by the server until Maintain removes it, which leaves two tombstones between rows that stay, for ten days (gc_grace_seconds)",
 		MaxCommit: s.most,
 		Tallies:   true,
-		Paging:    driver.Paging{First: firstPage, Most: backend.MostRows, Together: keysTogether, AtOnce: getsAtOnce},
+		Paging:    driver.Paging{First: firstPage, Most: frame.MostRows, Together: keysTogether, AtOnce: getsAtOnce},
 		Counts:    driver.Ability{Has: true, Reason: "by the server, which reads the span"},
 		Sizes:     driver.Ability{Reason: "the server tells whole MiB of files, without what is in memory, and records and indexes together"},
 	}

@@ -77,7 +77,7 @@ func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
 		l.names, l.types = append(l.names, c.Name), append(l.types, c.TypeInfo.Type())
 		l.meanings = append(l.meanings, v.meaningOf(c.Name))
 	}
-	for _, p := range v.parts {
+	for _, p := range v.Partition {
 		at := slices.Index(l.names, p.Name)
 		l.parts = append(l.parts, at)
 		if at >= 0 {
@@ -91,7 +91,7 @@ func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
 }
 
 func (v *view) meaningOf(column string) meaning {
-	if ordinal, declared := v.ordinals[column]; declared {
+	if ordinal, declared := v.Ordinals[column]; declared {
 		return meaning(ordinal)
 	}
 	switch column {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // What is left of a row that was deleted must not be tombstones: a server ends a read
@@ -30,18 +31,18 @@ func remainsFor(grace int) int { return min(max(grace+slack, shortest), mostTTL)
 
 // left returns the columns that remains have: all that a row of an index may have.
 func (c *columns) left(v *view) []string {
-	if v.bare {
+	if v.Bare {
 		return []string{"_rev"}
 	}
 	return slices.DeleteFunc(slices.Clone(c.names), func(name string) bool {
-		return name == "_dead" || name == "_ring" && v.ring == 0
+		return name == "_dead" || name == "_ring" && v.Ring == 0
 	})
 }
 
 // leave returns what to bind for remains.
 func (c *columns) leave(v *view) []any {
 	names := c.left(v)
-	args := append(make([]any, 0, len(names)+len(v.parts)+3), v.remains)
+	args := append(make([]any, 0, len(names)+len(v.Partition)+3), v.remains)
 	for _, name := range names {
 		if isOwn(name) {
 			args = append(args, nothing{})
@@ -97,18 +98,15 @@ func (p *planned) edit(row *driver.Row) {
 			row.Fields[e.Field] = v
 			continue
 		}
-		row.Extra = slices.DeleteFunc(row.Extra, func(q driver.Pair) bool { return q.Name == e.Name })
-		if !v.IsNone() {
-			row.Extra = append(row.Extra, driver.Pair{Name: e.Name, Value: v})
-		}
+		frame.SetExtra(row, e.Name, v)
 	}
-	slices.SortFunc(row.Extra, byName)
+	frame.SortExtra(row.Extra)
 }
 
 // isLeft reports whether the row of which next has read the cells is what is left of one of an
 // index: remains, or the marker alone of one that an earlier release made by INSERT.
 func (r *reader) isLeft() bool {
-	return r.v.class != driver.Records && r.rev >= 0 && r.isEmpty()
+	return r.v.Class != driver.Records && r.rev >= 0 && r.isEmpty()
 }
 
 // isEmpty is isLeft of a row that is known to be one of an index.
@@ -127,7 +125,7 @@ func (r *reader) isEmpty() bool {
 // isHusk reports whether the row of which next has read the cells is a dead record without
 // fields.
 func (r *reader) isHusk() bool {
-	return r.v.class == driver.Records && r.later >= 0 && r.dead >= 0 && r.cells[r.later].isNothing() && r.cells[r.dead].isTrue()
+	return r.v.Class == driver.Records && r.later >= 0 && r.dead >= 0 && r.cells[r.later].isNothing() && r.cells[r.dead].isTrue()
 }
 
 // isBare reports whether the row of which next has read the cells, of all columns or of a husk, is a dead

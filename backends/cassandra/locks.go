@@ -29,6 +29,6 @@ func (l *locks) lock(ctx context.Context, table, partition string) (<-chan struc
 	case hold <- struct{}{}:
 		return hold, nil
 	case <-ctx.Done():
-		return nil, ended(ctx)
+		return nil, who.Over(ctx)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A native index is a storage-attached index (SAI) on the column of each field of its
@@ -71,23 +71,8 @@ func (n *native) fields() []string {
 	return names
 }
 
-// splitNative returns the tables that are native, and the others.
-func splitNative(tables []*driver.Table) (natives, others []*driver.Table) {
-	for _, t := range tables {
-		if t.Native {
-			natives = append(natives, t)
-		} else {
-			others = append(others, t)
-		}
-	}
-	return natives, others
-}
-
 // possibleNative says what this store cannot have in a native table.
-func (s *Store) possibleNative(t *driver.Table) error {
-	if err := backend.ValidateNative(t); err != nil {
-		return who.Wrap(err)
-	}
+func (s *store) possibleNative(t *driver.Table) error {
 	if err := possible(t.Home); err != nil {
 		return err
 	}
@@ -100,58 +85,44 @@ func (s *Store) possibleNative(t *driver.Table) error {
 		fits = fits && (slices.Contains(home.Partition, c) || slices.Contains(home.Fields, c) && slices.Contains(nativeKinds, c.Kind))
 	}
 	if !fits {
-		return unsupported("table %s: a native index of this form: %s", t.Name, can.Reason)
+		return who.Unsupported("table %s: a native index of this form: %s", t.Name, can.Reason)
 	}
 	return nil
 }
 
-// defineNatives makes native tables exist, or sees that they do.
-func (s *Store) defineNatives(ctx context.Context, doing string, natives []*driver.Table, attach bool) error {
-	for _, t := range natives {
-		if err := s.defineNative(ctx, doing, t, attach); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) defineNative(ctx context.Context, doing string, t *driver.Table, attach bool) error {
+// Native makes a native index exist, or sees that it does.
+func (s *store) Native(ctx context.Context, doing string, t *driver.Table, define bool) (*view, error) {
 	doing += " " + t.Name
 	if err := s.possibleNative(t); err != nil {
-		return err
+		return nil, err
 	}
 	v, err := s.nativeView(ctx, doing, t)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	own, err := s.entry(ctx, doing, t.Name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := own.lacks(t); err != nil {
-		return err
+		return nil, err
 	}
 	lacking, err := s.lackingIndexes(ctx, doing, v)
+	absent := own.Header == "" || len(lacking) > 0
 	switch {
 	case err != nil:
-		return err
-	case attach && (own.header == "" || len(lacking) > 0):
-		return schema("%s: there is no such index; define it first", doing)
-	case own.header == "" || len(lacking) > 0:
-		if err := s.makeNative(ctx, doing, v, own.header == ""); err != nil {
-			return err
-		}
-	case !attach: // another program may have made them just now
-		if err := s.answers(ctx, doing, v); err != nil {
-			return err
-		}
+	case absent && !define:
+		err = who.Schema("%s: there is no such index; define it first", doing)
+	case absent:
+		err = s.makeNative(ctx, doing, v, own.Header == "")
+	case define: // another program may have made them just now
+		err = s.answers(ctx, doing, v)
 	}
-	s.views.Set([]*driver.Table{t}, func(*driver.Table) *view { return v })
-	return nil
+	return v, err
 }
 
 // nativeView returns the view of a native table, whose home must be there.
-func (s *Store) nativeView(ctx context.Context, doing string, t *driver.Table) (*view, error) {
+func (s *store) nativeView(ctx context.Context, doing string, t *driver.Table) (*view, error) {
 	if err := s.look(ctx, doing); err != nil {
 		return nil, err
 	}
@@ -167,8 +138,8 @@ func (s *Store) nativeView(ctx context.Context, doing string, t *driver.Table) (
 	if err != nil {
 		return nil, err
 	}
-	if home.header == "" || len(missing) > 0 || !p.made || len(p.missing(t.Home)) > 0 {
-		return nil, schema("%s: its home %s is not there as it is declared; define it first", doing, t.Home.Name)
+	if home.Header == "" || len(missing) > 0 || !p.made || len(p.missing(t.Home)) > 0 {
+		return nil, who.Schema("%s: its home %s is not there as it is declared; define it first", doing, t.Home.Name)
 	}
 	v := s.newView(t.Home, home, p)
 	v.native = newNative(t)
@@ -177,7 +148,7 @@ func (s *Store) nativeView(ctx context.Context, doing string, t *driver.Table) (
 
 // makeNative makes what the server lacks of a native index: first its entry in the catalog.
 // A program that was not the first to write that waits for the one that was.
-func (s *Store) makeNative(ctx context.Context, doing string, v *view, absent bool) error {
+func (s *store) makeNative(ctx context.Context, doing string, v *view, absent bool) error {
 	first := true
 	if absent {
 		if err := s.sound(ctx, doing, v); err != nil {
@@ -225,7 +196,7 @@ const indexesOf = `SELECT index_name, options FROM system_schema.indexes WHERE k
 
 // lackingIndexes returns the fields of a native view that have no SAI. An index of
 // another program that might answer in its place, and otherwise, is ErrSchema.
-func (s *Store) lackingIndexes(ctx context.Context, doing string, v *view) ([]string, error) {
+func (s *store) lackingIndexes(ctx context.Context, doing string, v *view) ([]string, error) {
 	iter, err := s.read(ctx, doing, gocql.One, indexesOf, s.keyspace, v.physical)
 	if err != nil {
 		return nil, err
@@ -240,7 +211,7 @@ func (s *Store) lackingIndexes(ctx context.Context, doing string, v *view) ([]st
 		switch {
 		case at < 0:
 		case class != "sai" && !strings.HasSuffix(class, "StorageAttachedIndex") || len(options) > 0:
-			return nil, schema("%s: the table %s has an index %s on %s that another program made, which need not find what is equal; drop it", doing, v.physical, name, lacking[at])
+			return nil, who.Schema("%s: the table %s has an index %s on %s that another program made, which need not find what is equal; drop it", doing, v.physical, name, lacking[at])
 		default:
 			lacking = slices.Delete(lacking, at, at+1)
 		}
@@ -256,9 +227,9 @@ const unready = 10 * time.Second
 
 // answers waits until all servers have built the indexes of a native view: it reads a row
 // that there is not.
-func (s *Store) answers(ctx context.Context, doing string, v *view) error {
+func (s *store) answers(ctx context.Context, doing string, v *view) error {
 	var args []any
-	for _, c := range v.parts {
+	for _, c := range v.Partition {
 		args = append(args, someOf(c.Kind))
 	}
 	args = append(args, v.head, v.head+"\x00")
@@ -274,7 +245,7 @@ func (s *Store) answers(ctx context.Context, doing string, v *view) error {
 		if time.Since(begun) > unready && !s.building(ctx, v) {
 			return err
 		}
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return err
 		}
 	}
@@ -283,7 +254,7 @@ func (s *Store) answers(ctx context.Context, doing string, v *view) error {
 const buildingOf = `SELECT index_name FROM system_views.sai_column_indexes WHERE keyspace_name = ? AND table_name = ? AND is_building = true ALLOW FILTERING`
 
 // building reports whether a server says that it builds an index of a table.
-func (s *Store) building(ctx context.Context, v *view) bool {
+func (s *store) building(ctx context.Context, v *view) bool {
 	for _, host := range s.session.GetHosts() {
 		q := s.query(gocql.One, buildingOf, s.keyspace, v.physical).SetKeyspace("system").SetHostID(host.HostID())
 		if iter := q.IterContext(ctx); iter.NumRows() > 0 {
@@ -295,13 +266,13 @@ func (s *Store) building(ctx context.Context, v *view) bool {
 
 // sound sees that SAI will find every record by the fields of a native view: that none has
 // one where it lay before it was declared, or a text that is too long.
-func (s *Store) sound(ctx context.Context, doing string, v *view) error {
+func (s *store) sound(ctx context.Context, doing string, v *view) error {
 	var mask []int
 	for _, name := range v.native.fields() {
-		mask = append(mask, v.ordinals[name])
+		mask = append(mask, v.Ordinals[name])
 	}
 	text := "SELECT " + v.selection(mask) + " FROM " + v.table
-	q := s.query(s.level, text).PageSize(backend.ChunkRows)
+	q := s.query(s.level, text).PageSize(frame.ChunkRows)
 	for state := []byte(nil); ; {
 		answer, err := s.ask(ctx, doing, q.PageState(state))
 		if err != nil {
@@ -325,11 +296,11 @@ func (r *reader) sound(doing string) error {
 		return nil // of another table
 	}
 	for i, name := range r.names {
-		ordinal, declared := r.v.ordinals[name]
+		ordinal, declared := r.v.Ordinals[name]
 		switch {
 		case declared && len(r.cells[i].data) > longestKey:
-			return tooLarge("%s: the record %.200q of the table %s has %d bytes in %s, and an index has at most %d; change it, or take kind table",
-				doing, driver.Private(r.sortText()), r.v.physical, len(r.cells[i].data), r.v.fields[ordinal].Name, longestKey)
+			return who.TooLarge("%s: the record %.200q of the table %s has %d bytes in %s, and an index has at most %d; change it, or take kind table",
+				doing, driver.Private(r.sortText()), r.v.physical, len(r.cells[i].data), r.v.Fields[ordinal].Name, longestKey)
 		case name == "_extra" && len(r.cells[i].data) > 0:
 			if err := r.soundExtra(doing, string(r.cells[i].data)); err != nil {
 				return err
@@ -342,14 +313,14 @@ func (r *reader) sound(doing string) error {
 // soundExtra says which field of the native view a record has where SAI does not look. One
 // that was written again has its column, and what _extra says of it counts no longer.
 func (r *reader) soundExtra(doing, text string) error {
-	row := driver.Row{Fields: make([]driver.Value, r.sh.width)}
+	row := driver.Row{Fields: make([]driver.Value, r.sh.Width)}
 	if !r.extra(text, &row) {
 		return r.bad("_extra")
 	}
 	for i, value := range row.Fields {
-		name := r.v.fields[r.sh.mask[i]].Name
+		name := r.v.Fields[r.sh.Mask[i]].Name
 		if at := slices.Index(r.names, name); !value.IsNone() && (at < 0 || r.cells[at].data == nil) {
-			return unsupported("%s: the record %.200q of the table %s has %s from before it was declared, in _extra; write such records again, or take kind table",
+			return who.Unsupported("%s: the record %.200q of the table %s has %s from before it was declared, in _extra; write such records again, or take kind table",
 				doing, driver.Private(r.sortText()), r.v.physical, name)
 		}
 	}

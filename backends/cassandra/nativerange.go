@@ -3,21 +3,9 @@ package cassandra
 import (
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
-
-// ranged returns the view of the table that a span is of, native or not.
-func (s *Store) ranged(span *driver.Span) (*view, error) {
-	if span.Table == nil || !span.Table.Native {
-		return s.checked(span.Table, span.Mask)
-	}
-	v, err := s.views.Known(who, span.Table)
-	if err == nil {
-		err = who.Wrap(span.Table.Home.ValidateMask(span.Mask))
-	}
-	return v, err
-}
 
 // A section is a span as statements have it.
 type section struct {
@@ -41,7 +29,7 @@ func (v *view) sectionBetween(partition, from, to string) (section, error) {
 	if from >= to {
 		return section{}, nil
 	}
-	args, err := v.partition(make([]any, 0, len(v.parts)+4), partition)
+	args, err := v.partition(make([]any, 0, len(v.Partition)+4), partition)
 	return section{partition, append(args, from, to)}, err
 }
 
@@ -51,13 +39,13 @@ func (v *view) nativeSection(span *driver.Span) (section, error) {
 	n := v.native
 	vals, rest, err := driver.ParseParts(nil, span.Key.Partition, n.table.Partition)
 	if err != nil || rest != "" {
-		return section{}, invalid("index %s: the partition %.200q is not one of its key columns", n.table.Name, driver.Private(span.Key.Partition))
+		return section{}, who.Invalid("index %s: the partition %.200q is not one of its key columns", n.table.Name, driver.Private(span.Key.Partition))
 	}
 	home := make([]driver.Value, len(n.parts))
 	for i, at := range n.parts {
 		home[i] = vals[at]
 	}
-	partition, err := driver.AppendParts(nil, v.parts, home)
+	partition, err := driver.AppendParts(nil, v.Partition, home)
 	if err != nil {
 		return section{}, who.Wrap(err)
 	}
@@ -94,10 +82,10 @@ func (v *view) placeOf(b *driver.Bound, end string) (string, error) {
 	case b.Record != nil:
 		text = append(text, b.Record.Sort...)
 	case len(b.Values) > len(v.native.table.Sort):
-		return "", invalid("range of %s: an end has more values than the index has columns", v.native.table.Name)
+		return "", who.Invalid("range of %s: an end has more values than the index has columns", v.native.table.Name)
 	default:
 		var err error
-		if text, err = driver.AppendParts(text, v.sort[:len(b.Values)], b.Values); err != nil {
+		if text, err = driver.AppendParts(text, v.Sort[:len(b.Values)], b.Values); err != nil {
 			return "", who.Wrap(err)
 		}
 	}
@@ -134,19 +122,19 @@ func (v *view) lostIndex(err error, reverse bool) error {
 	if v.native == nil || reverse || codeOf(err) != gocql.ErrCodeInvalid {
 		return err
 	}
-	return schema("the table %s has lost an index of %s; make it again with Rebuild: %s", v.physical, v.native.table.Name, err)
+	return who.Schema("the table %s has lost an index of %s; make it again with Rebuild: %s", v.physical, v.native.table.Name, err)
 }
 
 // goOn takes the rows of a page out of a span.
-func (v *view) goOn(p *backend.Pager, got *pageOf) {
+func (v *view) goOn(p *frame.Pager, got *pageOf) {
 	if v.native == nil || got.rows == 0 {
-		p.GoOn(v.sort, got.bytes)
+		p.GoOn(v.Sort, got.bytes)
 		return
 	}
 	p.Resize(got.bytes)
 	key := got.last
 	switch b := (&driver.Bound{Record: &key, Over: !p.Span.Reverse}); {
-	case len(v.sort) == 0:
+	case len(v.Sort) == 0:
 		p.Done = true
 	case p.Span.Reverse:
 		p.Span.High = b

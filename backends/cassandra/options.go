@@ -5,8 +5,6 @@ import (
 	"strings"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
-
-	"github.com/polystore/polystore/repo/driver"
 )
 
 // Options are the choices of New.
@@ -28,15 +26,15 @@ type Options struct {
 }
 
 // use makes the store one of the keyspace and consistency of o.
-func (s *Store) use(o *Options) error {
+func (s *store) use(o *Options) error {
 	if !isName(o.Keyspace) || len(o.Keyspace) > 48 {
-		return invalid("open: the keyspace %.100q: want a name of at most 48 letters, digits and '_'", o.Keyspace)
+		return who.Invalid("open: the keyspace %.100q: want a name of at most 48 letters, digits and '_'", o.Keyspace)
 	}
 	if strings.HasPrefix(o.Keyspace, "system") {
-		return invalid("open: the keyspace %s is the server's own: name another", o.Keyspace)
+		return who.Invalid("open: the keyspace %s is the server's own: name another", o.Keyspace)
 	}
 	if strings.ContainsAny(o.Datacenter, "'\\ ") || len(o.Datacenter) > 100 {
-		return invalid("open: the datacenter %.100q: want the name that the server tells in system.local", o.Datacenter)
+		return who.Invalid("open: the datacenter %.100q: want the name that the server tells in system.local", o.Datacenter)
 	}
 	s.keyspace, s.dc = o.Keyspace, o.Datacenter
 	s.level, s.serial = gocql.Quorum, gocql.Serial
@@ -64,15 +62,9 @@ func replication(text string) (string, error) {
 		}
 		n, err := strconv.Atoi(count)
 		if err != nil || n < 1 || n > 1000 || dc == "" || strings.ContainsAny(dc, "'\\ ") || !named && text != part {
-			return "", invalid("open: the replication %.100q: want a number of copies, as in 3, or datacenters with theirs, as in dc1:3,dc2:3", text)
+			return "", who.Invalid("open: the replication %.100q: want a number of copies, as in 3, or datacenters with theirs, as in dc1:3,dc2:3", text)
 		}
 		cql += ", '" + dc + "': " + strconv.Itoa(n)
 	}
 	return cql + "}", nil
 }
-
-var (
-	_ driver.Store   = (*Store)(nil)
-	_ driver.Counter = (*Store)(nil)
-	_ driver.Eraser  = (*Store)(nil)
-)

@@ -90,7 +90,7 @@ const (
 )
 
 // physical reads what the server has of the table of a name.
-func (s *Store) physical(ctx context.Context, doing, name string) (*physical, error) {
+func (s *store) physical(ctx context.Context, doing, name string) (*physical, error) {
 	p := &physical{regular: map[string]string{}}
 	iter, err := s.ask(ctx, doing, s.query(gocql.One, columnsOf, s.keyspace, name).PageSize(1000))
 	if err != nil {
@@ -192,7 +192,7 @@ func addColumn(home string, f driver.Column) string {
 }
 
 // change sends a statement that changes the schema, and waits until all servers have it.
-func (s *Store) change(ctx context.Context, doing, text string) error {
+func (s *store) change(ctx context.Context, doing, text string) error {
 	q := s.query(gocql.Quorum, text)
 	answer, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
 	if err != nil {
@@ -211,7 +211,7 @@ const (
 // agreed waits until all servers have the same schema as the host that changed it: another one
 // may not have heard of the change, and think that all agree. The client's own way waits
 // for a minute where a server is down.
-func (s *Store) agreed(ctx context.Context, doing, host string) error {
+func (s *store) agreed(ctx context.Context, doing, host string) error {
 	for begun := time.Now(); ; {
 		versions, err := s.schemas(ctx, doing, host)
 		if err != nil {
@@ -226,14 +226,14 @@ func (s *Store) agreed(ctx context.Context, doing, host string) error {
 		if time.Since(begun) > agreement {
 			return fmt.Errorf("cassandra: %s: %s: the servers do not agree on a schema for %s: %w", doing, s.addr, agreement, driver.ErrUnavailable)
 		}
-		if err := sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
 }
 
 // schemas returns which servers have which version of the schema, as a host knows it.
-func (s *Store) schemas(ctx context.Context, doing, host string) (map[string][]string, error) {
+func (s *store) schemas(ctx context.Context, doing, host string) (map[string][]string, error) {
 	versions := map[string][]string{}
 	for _, text := range []string{localSchema, peerSchemas} {
 		iter, err := s.ask(ctx, doing, s.query(gocql.One, text).SetKeyspace("system").SetHostID(host))
@@ -252,7 +252,7 @@ func (s *Store) schemas(ctx context.Context, doing, host string) (map[string][]s
 
 // leaveOut removes versions of which no server can be reached: the others remember the
 // schema that one had which is down. When it is up again it takes theirs.
-func (s *Store) leaveOut(ctx context.Context, versions map[string][]string) {
+func (s *store) leaveOut(ctx context.Context, versions map[string][]string) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	maps.DeleteFunc(versions, func(_ string, hosts []string) bool {
@@ -266,13 +266,13 @@ func (s *Store) leaveOut(ctx context.Context, versions map[string][]string) {
 const turn = 5 * time.Second
 
 // awaitOther waits until done, for as long as another program may take for it.
-func (s *Store) awaitOther(ctx context.Context, done func() (bool, error)) (bool, error) {
+func (s *store) awaitOther(ctx context.Context, done func() (bool, error)) (bool, error) {
 	for begun := time.Now(); time.Since(begun) < turn; {
 		ok, err := done()
 		if ok || err != nil {
 			return ok, err
 		}
-		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, 50*time.Millisecond); err != nil {
 			return false, err
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A server ends a read that takes it longer than read_request_timeout, and one that meets more
@@ -62,9 +62,9 @@ type piece struct {
 }
 
 // piece reads the next piece of a section.
-func (s *Store) piece(ctx context.Context, v *view, sec *section, reverse bool) (piece, error) {
+func (s *store) piece(ctx context.Context, v *view, sec *section, reverse bool) (piece, error) {
 	flag, order := quoted("_rev"), "ASC"
-	if v.class == driver.Records {
+	if v.Class == driver.Records {
 		flag = quoted("_dead")
 	}
 	if reverse {
@@ -73,7 +73,7 @@ func (s *Store) piece(ctx context.Context, v *view, sec *section, reverse bool) 
 	text := "SELECT " + quoted(sortColumn) + ", " + flag + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" >= ? AND "_sort" < ? ORDER BY "_sort" ` + order + " LIMIT ?"
 	for n := s.pieceRows; ; n /= 4 {
 		args := append(sec.args[:len(sec.args):len(sec.args)], n)
-		answer, err := s.ask(ctx, "range of "+v.name, s.query(s.level, text, args...).PageSize(n).PageState(nil))
+		answer, err := s.ask(ctx, "range of "+v.Name, s.query(s.level, text, args...).PageSize(n).PageState(nil))
 		if isTooMuch(err) && n/4 >= leastPiece {
 			continue
 		}
@@ -82,14 +82,14 @@ func (s *Store) piece(ctx context.Context, v *view, sec *section, reverse bool) 
 		}
 		p, rows := readPiece(v, answer)
 		p.end = rows < n
-		return p, s.failed(ctx, "range of "+v.name, answer.Close())
+		return p, s.failed(ctx, "range of "+v.Name, answer.Close())
 	}
 }
 
 func readPiece(v *view, answer *gocql.Iter) (p piece, rows int) {
 	var flag cell
 	for sort := ""; answer.Scan(&sort, &flag); rows++ {
-		alive := len(flag.data) > 0 && (v.class != driver.Records || !flag.isTrue())
+		alive := len(flag.data) > 0 && (v.Class != driver.Records || !flag.isTrue())
 		if alive {
 			p.live++
 		}
@@ -128,7 +128,7 @@ func (sec *section) with(from, to string) section {
 }
 
 // pageInPieces is page where a server gave up.
-func (s *Store) pageInPieces(ctx context.Context, v *view, p *backend.Pager, sec section) error {
+func (s *store) pageInPieces(ctx context.Context, v *view, p *frame.Pager, sec section) error {
 	reverse := p.Span.Reverse
 	for {
 		at, err := s.piece(ctx, v, &sec, reverse)
@@ -154,7 +154,7 @@ func (s *Store) pageInPieces(ctx context.Context, v *view, p *backend.Pager, sec
 }
 
 // skip takes a piece out of a span.
-func (v *view) skip(p *backend.Pager, at *piece) {
+func (v *view) skip(p *frame.Pager, at *piece) {
 	if p.Span.Reverse {
 		p.Span.To = strings.TrimPrefix(at.last, v.head)
 	} else {
@@ -163,7 +163,7 @@ func (v *view) skip(p *backend.Pager, at *piece) {
 }
 
 // countInPieces counts the rows of a section, up to a limit.
-func (s *Store) countInPieces(ctx context.Context, v *view, sec section, most int) (n int, err error) {
+func (s *store) countInPieces(ctx context.Context, v *view, sec section, most int) (n int, err error) {
 	for {
 		at, err := s.piece(ctx, v, &sec, false)
 		if err != nil {

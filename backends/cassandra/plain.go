@@ -18,7 +18,7 @@ import (
 // Where the clocks of two programs differ by more than lies between their statements, a row
 // that was dropped can come back. Nobody takes it for more than it is: the record does not
 // have its token. A drop that knows from a walk when the row was written is later than that.
-func (s *Store) write(ctx context.Context, c *call) error {
+func (s *store) write(ctx context.Context, c *call) error {
 	text, args, err := c.plan[0].statement(&c.token, true)
 	if err != nil {
 		return err

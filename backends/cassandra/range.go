@@ -5,39 +5,31 @@ import (
 	"iter"
 	"math"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // firstPage is how many rows a first page has: that of a short list.
 const firstPage = 100
 
 // Range yields the rows of a span, page by page.
-func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return backend.Pages(span, firstPage, func(p *backend.Pager) error { return s.page(ctx, p) })
+func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+	return s.frame.Pages(ctx, span, s.page)
 }
 
 // page reads the next page of a span, and leaves in p the span after it.
-func (s *Store) page(ctx context.Context, p *backend.Pager) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.ranged(&p.Span)
-	if err != nil {
-		return err
-	}
+func (s *store) page(ctx context.Context, v *view, p *frame.Pager) error {
 	sec, err := v.sectionOf(&p.Span)
 	if err != nil || sec.args == nil {
 		p.Done = true
 		return err
 	}
-	if v.native == nil && s.slow.has(v.name, sec.partition) {
+	if v.native == nil && s.slow.has(v.Name, sec.partition) {
 		return s.pageInPieces(ctx, v, p, sec)
 	}
 	got, end, err := s.readPage(ctx, v, p, &sec, p.Limit())
 	if v.native == nil && isTooMuch(err) {
-		s.slow.add(v.name, sec.partition)
+		s.slow.add(v.Name, sec.partition)
 		return s.pageInPieces(ctx, v, p, sec)
 	}
 	if err != nil {
@@ -49,16 +41,16 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 }
 
 // readPage reads up to a limit of rows of a section into p, and reports whether there are no more.
-func (s *Store) readPage(ctx context.Context, v *view, p *backend.Pager, sec *section, limit int) (got pageOf, end bool, err error) {
+func (s *store) readPage(ctx context.Context, v *view, p *frame.Pager, sec *section, limit int) (got pageOf, end bool, err error) {
 	args := append(sec.args[:len(sec.args):len(sec.args)], limit)
-	answer, err := s.ask(ctx, "range of "+v.name, s.query(s.level, v.pageText(&p.Span), args...).PageSize(limit).PageState(nil))
+	answer, err := s.ask(ctx, "range of "+v.Name, s.query(s.level, v.pageText(&p.Span), args...).PageSize(limit).PageState(nil))
 	if err != nil {
 		return got, false, err
 	}
 	r := s.newReader(v, p.Span.Mask, answer, sec.partition)
 	p.Read(func(row *driver.Row) (bool, error) { return got.next(ctx, r, row) })
 	end = got.rows < limit && len(answer.PageState()) == 0
-	return got, end, s.failed(ctx, "range of "+v.name, answer.Close())
+	return got, end, s.failed(ctx, "range of "+v.Name, answer.Close())
 }
 
 // A pageOf counts what a page of a range had.
@@ -128,25 +120,15 @@ func (v *view) spanText(selection string, span *driver.Span) string {
 
 // live returns the condition by which the server leaves out what was deleted.
 func (v *view) live() string {
-	if v.class == driver.Records {
+	if v.Class == driver.Records {
 		return ` AND "_dead" = false`
 	}
 	return ` AND "_rev" > 0x`
 }
 
-// Count returns the number of rows of a span. The server counts them; if there is a
-// limit, at which it would not stop, it sends their keys.
-func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	span.Mask, span.Reverse = nil, false
-	v, err := s.ranged(&span)
-	if err != nil {
-		return 0, err
-	}
-	sec, err := v.sectionOf(&span)
+// countSpan counts the rows of a span at once, or in pieces.
+func (s *store) countSpan(ctx context.Context, v *view, span *driver.Span) (int, error) {
+	sec, err := v.sectionOf(span)
 	if err != nil || sec.args == nil {
 		return 0, err
 	}
@@ -154,12 +136,12 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	if span.Limit > 0 {
 		most = min(span.Limit, most)
 	}
-	if v.native == nil && s.slow.has(v.name, sec.partition) {
+	if v.native == nil && s.slow.has(v.Name, sec.partition) {
 		return s.countInPieces(ctx, v, sec, most)
 	}
-	n, err := s.count(ctx, v, &span, &sec, most)
+	n, err := s.count(ctx, v, span, &sec, most)
 	if v.native == nil && isTooMuch(err) {
-		s.slow.add(v.name, sec.partition)
+		s.slow.add(v.Name, sec.partition)
 		return s.countInPieces(ctx, v, sec, most)
 	}
 	if err != nil {
@@ -169,11 +151,11 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 }
 
 // count lets the server count a section, or reads its keys up to a limit.
-func (s *Store) count(ctx context.Context, v *view, span *driver.Span, sec *section, most int) (int, error) {
+func (s *store) count(ctx context.Context, v *view, span *driver.Span, sec *section, most int) (int, error) {
 	if span.Limit > 0 {
 		return s.countKeys(ctx, v, span, sec.args, most)
 	}
-	doing := "count of " + v.name
+	doing := "count of " + v.Name
 	answer, err := s.ask(ctx, doing, s.query(s.level, v.spanText("count(*)", span), sec.args...))
 	if err != nil {
 		return 0, err
@@ -184,8 +166,8 @@ func (s *Store) count(ctx context.Context, v *view, span *driver.Span, sec *sect
 }
 
 // countKeys reads the keys of a span up to its limit.
-func (s *Store) countKeys(ctx context.Context, v *view, span *driver.Span, args []any, most int) (n int, err error) {
-	doing := "count of " + v.name
+func (s *store) countKeys(ctx context.Context, v *view, span *driver.Span, args []any, most int) (n int, err error) {
+	doing := "count of " + v.Name
 	q := s.query(s.level, v.spanText(quoted(sortColumn), span), append(args, most)...).PageSize(5000)
 	for state := []byte(nil); ; {
 		answer, err := s.ask(ctx, doing, q.PageState(state))

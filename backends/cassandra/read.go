@@ -18,18 +18,7 @@ const getsAtOnce = 64
 const keysTogether = 128
 
 // Get reads the rows under keys into rows, by a statement for each partition, at once.
-func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.checked(t, mask)
-	if err != nil {
-		return err
-	}
-	if len(keys) != len(rows) {
-		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
-	}
+func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
 	if len(keys) == 1 {
 		return s.get(ctx, v, s.level, &keys[0], mask, &rows[0])
 	}
@@ -69,8 +58,8 @@ func together(keys []driver.Key) [][]int {
 }
 
 // getSome reads the rows under some keys of one partition.
-func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places []int, mask []int, rows []driver.Row) error {
-	width := v.shape(mask).width
+func (s *store) getSome(ctx context.Context, v *view, keys []driver.Key, places []int, mask []int, rows []driver.Row) error {
+	width := v.Shape(mask).Width
 	sorts := make([]string, 0, len(places))
 	bySort := func(at int, sort string) int { return strings.Compare(keys[at].Sort, sort) }
 	slices.SortFunc(places, func(a, b int) int { return bySort(a, keys[b].Sort) })
@@ -83,11 +72,11 @@ func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places 
 		}
 	}
 	partition := keys[places[0]].Partition
-	args, err := v.partition(make([]any, 0, len(v.parts)+1), partition)
+	args, err := v.partition(make([]any, 0, len(v.Partition)+1), partition)
 	if err != nil {
 		return err
 	}
-	doing := "get rows of " + v.name
+	doing := "get rows of " + v.Name
 	text := "SELECT " + v.selection(mask) + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" IN ?`
 	iter, err := s.ask(ctx, doing, s.query(s.level, text, append(args, sorts)...).PageSize(len(sorts)+1).PageState(nil))
 	if err != nil {
@@ -106,14 +95,6 @@ func (s *Store) getSome(ctx context.Context, v *view, keys []driver.Key, places 
 		}
 	}
 	return s.failed(ctx, doing, iter.Close())
-}
-
-// checked returns the view of a table that has the fields of mask.
-func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	if _, err := s.view(t); err != nil {
-		return nil, err
-	}
-	return s.views.Checked(who, t, mask)
 }
 
 // atOnce calls fn for all numbers below n, some at once, and returns the error of the
@@ -152,7 +133,7 @@ func atOnce(ctx context.Context, n int, fn func(ctx context.Context, i int) erro
 	return nil
 }
 
-func (s *Store) get(ctx context.Context, v *view, level gocql.Consistency, key *driver.Key, mask []int, row *driver.Row) error {
+func (s *store) get(ctx context.Context, v *view, level gocql.Consistency, key *driver.Key, mask []int, row *driver.Row) error {
 	row.Reset()
 	row.Key = driver.Key{Partition: key.Partition, Sort: key.Sort}
 	var room [4]any
@@ -160,7 +141,7 @@ func (s *Store) get(ctx context.Context, v *view, level gocql.Consistency, key *
 	if err != nil {
 		return err
 	}
-	doing := "get a row of " + v.name
+	doing := "get a row of " + v.Name
 	text := v.whole
 	if mask != nil {
 		text = v.getText(mask)
@@ -173,7 +154,7 @@ func (s *Store) get(ctx context.Context, v *view, level gocql.Consistency, key *
 	if r.next() {
 		return r.row(ctx, row)
 	}
-	row.Fields = append(row.Fields, make([]driver.Value, r.sh.width)...)
+	row.Fields = append(row.Fields, make([]driver.Value, r.sh.Width)...)
 	return s.failed(ctx, doing, iter.Close())
 }
 

@@ -1,6 +1,7 @@
 package cassandra_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -63,7 +64,13 @@ func TestDefineTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	release := cassandra.HoldSchema(s)
+	if err := s.Define(t.Context(), ts.all()); err != nil {
+		t.Fatal(err)
+	}
+	held := &holding{Context: t.Context(), begun: make(chan struct{}), release: make(chan struct{})}
+	attached := make(chan error)
+	go func() { attached <- s.Attach(held, ts.all()) }()
+	<-held.begun
 	if err := s.Define(t.Context(), ts.all()); err != nil {
 		t.Error(err)
 	}
@@ -76,10 +83,25 @@ func TestDefineTogether(t *testing.T) {
 		t.Fatalf("a field is added while others define: %v", err)
 	case <-time.After(time.Second):
 	}
-	release()
-	if err := <-added; err != nil {
+	close(held.release)
+	if err := errors.Join(<-attached, <-added); err != nil {
 		t.Error(err)
 	}
+}
+
+// A holding context stops a call in the middle, where that looks who counts what it sends.
+type holding struct {
+	context.Context
+	once           sync.Once
+	begun, release chan struct{}
+}
+
+func (h *holding) Value(key any) any {
+	h.once.Do(func() {
+		close(h.begun)
+		<-h.release
+	})
+	return h.Context.Value(key)
 }
 
 // A program that does not know a field which another has declared since returns it among

@@ -11,6 +11,7 @@ import (
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // sweepRows is how many rows a page of a sweep has: of a few small columns. Where a server fails over
@@ -46,22 +47,18 @@ const rested = 10 * time.Minute
 // others. So without a condition only that is removed of which nothing shows through what is
 // inserted: fields that have no values. Other dead records go by commits like any.
 func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old func(*driver.Row) bool) (driver.Swept, error) {
-	if err := s.enter(ctx); err != nil {
-		return driver.Swept{}, err
+	return frame.Read(ctx, s.in.frame, t, nil, func(v *view) (driver.Swept, error) { return s.sweep(ctx, v, t, mark, old) })
+}
+
+func (s *Store) sweep(ctx context.Context, v *view, t *driver.Table, mark string, old func(*driver.Row) bool) (driver.Swept, error) {
+	if v.Class != driver.Records {
+		return driver.Swept{}, who.Invalid("sweep %s: its rows are those of an index; sweep the records", v.Name)
 	}
-	defer s.leave()
-	v, err := s.view(t)
+	sw, err := s.in.findSwept(ctx, v, mark, old)
 	if err != nil {
 		return driver.Swept{}, err
 	}
-	if v.class != driver.Records {
-		return driver.Swept{}, invalid("sweep %s: its rows are those of an index; sweep the records", v.name)
-	}
-	sw, err := s.findSwept(ctx, v, mark, old)
-	if err != nil {
-		return driver.Swept{}, err
-	}
-	if err := s.removeRuns(ctx, sw); err != nil {
+	if err := s.in.removeRuns(ctx, sw); err != nil {
 		return driver.Swept{}, err
 	}
 	if err := s.removeAlone(ctx, t, sw); err != nil {
@@ -72,14 +69,14 @@ func (s *Store) Sweep(ctx context.Context, t *driver.Table, mark string, old fun
 }
 
 // findSwept reads a page.
-func (s *Store) findSwept(ctx context.Context, v *view, mark string, old func(*driver.Row) bool) (*sweeping, error) {
+func (s *store) findSwept(ctx context.Context, v *view, mark string, old func(*driver.Row) bool) (*sweeping, error) {
 	columns, whole := v.sweptColumns(), false
 	for n := sweepRows; ; {
 		sw := &sweeping{v: v, old: old, most: n, columns: columns, whole: whole, before: time.Now().Add(-s.rested).UnixMicro()}
 		err := s.readSwept(ctx, sw, mark)
 		switch {
 		case errors.Is(err, errMore):
-			p, err := s.physical(ctx, "sweep "+v.name, v.physical)
+			p, err := s.physical(ctx, "sweep "+v.Name, v.physical)
 			if err != nil {
 				return nil, err
 			}
@@ -113,15 +110,15 @@ type sweeping struct {
 
 // readSwept reads what is left of the partition of a mark or, when that is nothing, of those
 // after it.
-func (s *Store) readSwept(ctx context.Context, sw *sweeping, mark string) error {
+func (s *store) readSwept(ctx context.Context, sw *sweeping, mark string) error {
 	v := sw.v
 	m, ok := v.parseMark(sweepName(v), mark)
 	if !ok {
-		return errMark(v)
+		return who.OtherMark(v.Name)
 	}
 	where, args, err := v.after(m)
 	if err != nil {
-		return errMark(v)
+		return who.OtherMark(v.Name)
 	}
 	text := "SELECT " + sw.columns + " FROM " + v.table
 	if m.within {
@@ -153,11 +150,11 @@ func (s *Store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 
 // sweepName is the name of a table in the marks of its sweeps, whose places are not those of
 // its walks.
-func sweepName(v *view) string { return v.name + " sweep" }
+func sweepName(v *view) string { return v.Name + " sweep" }
 
 func (v *view) sweptColumns() string {
 	text := v.selection([]int{}) + `, WRITETIME("_rev") AS ` + quoted(writtenColumn)
-	for _, p := range v.parts {
+	for _, p := range v.Partition {
 		text += ", " + quoted(p.Name)
 	}
 	return text
@@ -175,8 +172,8 @@ func (v *view) allColumns(p *physical) string {
 }
 
 // sweptPage reads the rows that a statement asks for.
-func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args []any) error {
-	answer, err := s.ask(ctx, "sweep "+sw.v.name, s.query(s.level, text, args...).PageSize(sw.most).PageState(nil))
+func (s *store) sweptPage(ctx context.Context, sw *sweeping, text string, args []any) error {
+	answer, err := s.ask(ctx, "sweep "+sw.v.Name, s.query(s.level, text, args...).PageSize(sw.most).PageState(nil))
 	if err != nil {
 		return err
 	}
@@ -184,7 +181,7 @@ func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args [
 	for ; r.next(); sw.n++ {
 		partition, ok := r.partition()
 		if !ok {
-			sw.unread = append(sw.unread, r.bad(sw.v.parts[0].Name))
+			sw.unread = append(sw.unread, r.bad(sw.v.Partition[0].Name))
 			continue
 		}
 		sw.last = place{partition: partition, sort: r.sortText()}
@@ -196,7 +193,7 @@ func (s *Store) sweptPage(ctx context.Context, sw *sweeping, text string, args [
 		}
 		sw.partition(partition).take(row, gone, row.at <= sw.before)
 	}
-	return s.failed(ctx, "sweep "+sw.v.name, answer.Close())
+	return s.failed(ctx, "sweep "+sw.v.Name, answer.Close())
 }
 
 // isGone reports whether the row of which next has read the cells may be removed.
@@ -241,7 +238,7 @@ func (sw *sweeping) partition(name string) *sweptPartition {
 }
 
 // removeRuns removes what was found, several partitions at once.
-func (s *Store) removeRuns(ctx context.Context, sw *sweeping) error {
+func (s *store) removeRuns(ctx context.Context, sw *sweeping) error {
 	var batches []*gocql.Batch
 	for i := range sw.parts {
 		batch := s.session.Batch(gocql.UnloggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).
@@ -259,7 +256,7 @@ func (s *Store) removeRuns(ctx context.Context, sw *sweeping) error {
 		if err == nil {
 			err = answer.Close()
 		}
-		return s.failed(ctx, "sweep "+sw.v.name, err)
+		return s.failed(ctx, "sweep "+sw.v.Name, err)
 	})
 }
 
@@ -277,5 +274,3 @@ func (s *Store) removeAlone(ctx context.Context, t *driver.Table, sw *sweeping) 
 	}
 	return nil
 }
-
-var _ driver.Sweeper = (*Store)(nil)

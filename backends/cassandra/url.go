@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -13,8 +14,8 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
 )
 
 // urlForms is what a URL can be. No error quotes one: it may have a password.
@@ -32,26 +33,10 @@ const (
 //	cassandra://[user:password@]host[:port][,host:port…]/keyspace[?option=value&…]
 //
 // Any of the servers tells about all others. The port is 9042 unless it is given. The
-// options, each at most once, are
+// options, each at most once, are in docs/reference/urls.md, with what each does and what holds
+// without it.
 //
-//	dc=name                the datacenter of reads and commits; see Options.Datacenter
-//	replication=number     makes the keyspace if it is not there, also with
-//	                       replication=dc1:3,dc2:3; see Options.Replication
-//	tls=true               speaks TLS
-//	ca=file                of tls: the certificates, in PEM, that the servers' must be
-//	                       signed by; without it those of the system
-//	cert=file, key=file    of tls: the certificate of the client and its key, in PEM, for
-//	                       servers that ask for one (require_client_auth)
-//	password_env=name      the password of user@ is in a variable of the environment
-//	password_file=path     the password of user@ is in a file; a newline at its end does
-//	                       not count
-//	local=true             connect to this machine only, whatever a server tells about
-//	                       others; another address is ErrInvalid
-//	connections=number     connections to each server; 2
-//	timeout=time           how long to wait for an answer; 12s
-//	connect_timeout=time   how long to wait until a connection is made; 5s
-//
-// with times like 500ms or 3s. Anything else is ErrInvalid. What is said at New of the
+// Anything else is ErrInvalid. What is said at New of the
 // server holds here, too. A program that has its own *tls.Config, or asks for passwords
 // elsewhere, gives New a session of its own.
 func Open(ctx context.Context, rawURL string) (*Store, error) {
@@ -59,10 +44,10 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ended(ctx); err != nil {
+	if err := who.Over(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.allowed(ctx, t.names); err != nil {
+	if err := t.access.Dialer.AllowAll(ctx, who, t.names); err != nil {
 		return nil, err
 	}
 	session, err := t.connect(ctx)
@@ -73,25 +58,16 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	for _, host := range session.GetHosts() {
 		told = append(told, host.ConnectAddress().String())
 	}
-	s := &Store{session: session, own: true, addr: t.hosts, dialer: &t.dialer}
-	if err = t.allowed(ctx, told); err == nil {
-		err = s.open(ctx, &t.opts)
+	in := &store{session: session, own: true, addr: t.hosts, dialer: &t.access.Dialer}
+	var s *Store
+	if err = t.access.Dialer.AllowAll(ctx, who, told); err == nil {
+		s, err = in.open(ctx, &t.opts)
 	}
 	if err != nil {
-		_ = s.shut() // which waits for the client for a while only
+		_ = in.Close() // which waits for the client for a while only
 		return nil, err
 	}
 	return s, nil
-}
-
-// allowed says whether hosts may be connected to.
-func (t *target) allowed(ctx context.Context, hosts []string) error {
-	for _, host := range hosts {
-		if err := t.dialer.Allows(ctx, host); err != nil {
-			return who.Wrap(fmt.Errorf("open: %w", err))
-		}
-	}
-	return nil
 }
 
 // A target is what a URL says.
@@ -101,16 +77,29 @@ type target struct {
 	names   []string // of hosts, without ports
 	cluster *gocql.ClusterConfig
 	tls     bool
-	access  backend.Access
-	dialer  backend.Dialer
+	access  address.Access
 }
 
-var errURL = invalid("open: a URL that cannot be read; %s", urlForms)
+func (t *target) options() address.Options {
+	isGiven := func(text string) bool { return text != "" }
+	return slices.Concat(address.Options{
+		{Name: "dc", Does: "the datacenter of reads and commits; see Options.Datacenter", To: &t.opts.Datacenter,
+			Form: "the name of a datacenter", Fits: isGiven},
+		{Name: "replication", Does: "makes the keyspace if it is not there; see Options.Replication", To: &t.opts.Replication,
+			Form: "a number of copies, or datacenters with theirs, as in dc1:3,dc2:3", Fits: isGiven},
+		{Name: "tls", Does: "speaks TLS", Default: "false", To: &t.tls},
+		{Name: "connections", Does: "connections to each server", Default: "2", To: &t.cluster.NumConns, Least: 1, Most: 1000},
+		{Name: "timeout", Does: "how long to wait for an answer", Default: "12s", To: &t.cluster.Timeout},
+		{Name: "connect_timeout", Does: "how long to wait until a connection is made", Default: "5s", To: &t.cluster.ConnectTimeout},
+	}, t.access.TLSOptions("tls=true"), t.access.Options())
+}
+
+var errURL = who.Invalid("open: a URL that cannot be read; %s", urlForms)
 
 func parseURL(rawURL string) (*target, error) {
 	scheme, rest, ok := strings.Cut(rawURL, "://")
 	if !ok || scheme != "cassandra" {
-		return nil, invalid("open: the scheme is not cassandra; %s", urlForms)
+		return nil, who.Invalid("open: the scheme is not cassandra; %s", urlForms)
 	}
 	where, query, _ := strings.Cut(rest, "?")
 	user, hosts := "", where
@@ -123,24 +112,11 @@ func parseURL(rawURL string) (*target, error) {
 		return nil, errURL
 	}
 	t := &target{hosts: hosts, opts: Options{Keyspace: keyspace}}
-	t.access.Dialer = &t.dialer
-	options, err := who.Options(query)
-	if err != nil {
-		return nil, err
-	}
 	if err := t.setHosts(); err != nil {
 		return nil, err
 	}
-	for _, o := range options {
-		if known, err := t.access.Set(who, o); known || err != nil {
-			if err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if err := t.setOption(o); err != nil {
-			return nil, err
-		}
+	if err := t.options().Parse(who, query); err != nil {
+		return nil, err
 	}
 	if err := t.setUser(user, strings.Contains(where, "@")); err != nil {
 		return nil, err
@@ -149,30 +125,22 @@ func parseURL(rawURL string) (*target, error) {
 		return nil, err
 	}
 	if !isName(keyspace) || len(keyspace) > 48 {
-		return nil, invalid("open: the keyspace of the URL is to be a name of at most 48 letters, digits and '_'; %s", urlForms)
+		return nil, who.Invalid("open: the keyspace of the URL is to be a name of at most 48 letters, digits and '_'; %s", urlForms)
 	}
-	return t, new(Store).use(&t.opts)
+	return t, new(store).use(&t.opts)
 }
 
 // setHosts makes the configuration of the client for the hosts.
 func (t *target) setHosts() error {
-	var list []string
-	for host := range strings.SplitSeq(t.hosts, ",") {
-		name, port, err := net.SplitHostPort(host)
-		if err != nil {
-			name, port = strings.Trim(host, "[]"), "9042"
-		}
-		n, err := strconv.Atoi(port)
-		if err != nil || n < 1 || n > 65535 || !backend.IsHost(name) {
-			return errURL
-		}
-		t.names = append(t.names, name)
-		list = append(list, net.JoinHostPort(name, port))
+	names, list, ok := address.Hosts(t.hosts, "9042")
+	if !ok {
+		return errURL
 	}
+	t.names = names
 	c := gocql.NewCluster(list...)
 	_, port, _ := net.SplitHostPort(list[0])
 	c.Port, _ = strconv.Atoi(port) // of servers that the others tell about
-	c.Dialer = &t.dialer
+	c.Dialer = &t.access.Dialer
 	tune(c)
 	t.cluster = c
 	return nil
@@ -201,7 +169,7 @@ func (lenient) Reset(*gocql.HostInfo)                  {}
 func (t *target) setUser(text string, given bool) error {
 	if !given {
 		if t.access.HasPassword() {
-			return invalid("open: a password without its user; want user@ before the host")
+			return who.Invalid("open: a password without its user; want user@ before the host")
 		}
 		return nil
 	}
@@ -219,47 +187,7 @@ func (t *target) setUser(text string, given bool) error {
 	return nil
 }
 
-var errUser = invalid("open: what stands before the @ cannot be read; want user:password@, or user@ with option password_env or password_file; %s", urlForms)
-
-func (t *target) setOption(o backend.Option) (err error) {
-	value := o.Value
-	switch o.Name {
-	case "dc":
-		if t.opts.Datacenter = value; value == "" {
-			err = errEmpty
-		}
-	case "replication":
-		if t.opts.Replication = value; value == "" {
-			err = errEmpty
-		}
-	case "tls":
-		t.tls, err = strconv.ParseBool(value)
-	case "connections":
-		if t.cluster.NumConns, err = strconv.Atoi(value); err == nil && (t.cluster.NumConns < 1 || t.cluster.NumConns > 1000) {
-			err = errEmpty
-		}
-	case "timeout":
-		t.cluster.Timeout, err = positive(value)
-	case "connect_timeout":
-		t.cluster.ConnectTimeout, err = positive(value)
-	default:
-		return invalid("open: option %d of the URL is none of dc, replication, tls, connections, timeout, connect_timeout, %s, %s", o.At, backend.TLSNames, backend.AccessNames)
-	}
-	if err != nil {
-		return invalid("open: the value of option %s cannot be read", o.Name)
-	}
-	return nil
-}
-
-var errEmpty = errors.New("empty, or out of range")
-
-func positive(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err == nil && d <= 0 {
-		err = errEmpty
-	}
-	return d, err
-}
+var errUser = who.Invalid("open: what stands before the @ cannot be read; want user:password@, or user@ with option password_env or password_file; %s", urlForms)
 
 // secure sets up TLS.
 func (t *target) secure() error {

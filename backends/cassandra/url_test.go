@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/cassandra"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -164,4 +165,8 @@ func TestRefusedClients(t *testing.T) {
 	if err := open(0); !errors.Is(err, driver.ErrUnavailable) {
 		t.Errorf("an error of the server: %v, want ErrUnavailable", err)
 	}
+}
+
+func TestURLOptionsInReference(t *testing.T) {
+	backendtest.URLOptions(t, "Cassandra", cassandra.URLOptions)
 }

@@ -10,36 +10,27 @@ import (
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A view is a table as one driver.Table sees it, whose ordinals are its own.
 type view struct {
-	name     string
-	physical string // where its rows lie
-	table    string // the same, quoted
-	head     string // what _sort begins with
-	class    driver.Class
-	plain    bool    // rows are written without conditions
-	bare     bool    // rows have nothing but their key and _rev
+	*frame.Table
+	physical string  // where its rows lie
+	table    string  // the same, quoted
+	head     string  // what _sort begins with
 	native   *native // the index of this table by which it is read
-	ring     int
-	parts    []driver.Column // of the partition
-	sort     []driver.Column
-	fields   []driver.Column
-	escaped  bool   // the partition is one text, which cannot be empty
-	where    string // the partition columns, as a condition
-	remains  int    // seconds for which the remains of a row stay
+	escaped  bool    // the partition is one text, which cannot be empty
+	where    string  // the partition columns, as a condition
+	remains  int     // seconds for which the remains of a row stay
 
 	// Statements that read a row, and a page of rows in either order, with all columns.
 	whole, forward, backward string
 
 	number uint64 // no other view has it: see driver.Row.Hint
 
-	ordinals map[string]int
-	late     []bool // by ordinal: rows can have the field in _extra
-	anyLate  bool
+	anyLate bool
 
 	// columns are those of the table, as far as they are known.
 	columns atomic.Pointer[columns]
@@ -51,10 +42,10 @@ type view struct {
 // columns are those that rows of a view can have beside their key. They are replaced
 // as a whole when other programs have declared more.
 type columns struct {
-	kinds  map[string]backend.Known // of all fields that programs have declared
-	others []string                 // those of them that the view does not declare
-	names  []string                 // in the order of what is bound: fields, then the library's
-	at     map[string]int           // places in names
+	kinds  map[string]frame.Known // of all fields that programs have declared
+	others []string               // those of them that the view does not declare
+	names  []string               // in the order of what is bound: fields, then the library's
+	at     map[string]int         // places in names
 	insert texts
 	update texts
 	mark   string // update of _rev alone
@@ -65,26 +56,19 @@ type columns struct {
 // texts are a statement with all columns, and with those alone that are not rare.
 type texts struct{ all, common string }
 
-func (s *Store) newView(t *driver.Table, e *entry, p *physical) *view {
-	home := homeOf(t)
+func (s *store) newView(t *driver.Table, e *entry, p *physical) *view {
+	home := t.Root()
 	v := &view{
-		name:     t.Name,
+		Table:    frame.NewTable(t, e.Fields),
 		physical: physicalName(home.Name),
 		head:     headOf(t.Name, home.Name),
-		class:    t.Class,
-		plain:    t.Plain,
-		bare:     t.Bare,
-		ring:     max(0, t.Ring),
-		parts:    slices.Clone(t.Partition),
-		sort:     slices.Clone(t.Sort),
-		fields:   slices.Clone(t.Fields),
 		remains:  remainsFor(p.grace),
 		number:   s.numbers.Add(1),
-		ordinals: map[string]int{},
+		anyLate:  slices.ContainsFunc(t.Fields, func(f driver.Column) bool { return e.Fields[f.Name].Later }),
 	}
 	v.table = quoted(v.physical)
-	v.escaped = len(v.parts) == 1 && v.parts[0].Kind == driver.String
-	for i, c := range v.parts {
+	v.escaped = len(v.Partition) == 1 && v.Partition[0].Kind == driver.String
+	for i, c := range v.Partition {
 		if i > 0 {
 			v.where += " AND "
 		}
@@ -93,12 +77,6 @@ func (s *Store) newView(t *driver.Table, e *entry, p *physical) *view {
 	v.whole = v.getText(nil)
 	v.forward = v.spanText(v.selection(nil), &driver.Span{})
 	v.backward = v.spanText(v.selection(nil), &driver.Span{Reverse: true})
-	for i, f := range v.fields {
-		late := e.fields[f.Name].Later
-		v.ordinals[f.Name] = i
-		v.late = append(v.late, late)
-		v.anyLate = v.anyLate || late
-	}
 	v.learn(e)
 	return v
 }
@@ -117,12 +95,12 @@ func headOf(name, home string) string {
 
 // learn takes over what the catalog has of the view's table.
 func (v *view) learn(e *entry) {
-	c := &columns{kinds: e.fields, at: map[string]int{}}
-	for _, f := range v.fields {
+	c := &columns{kinds: e.Fields, at: map[string]int{}}
+	for _, f := range v.Fields {
 		c.names = append(c.names, f.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(e.fields)) {
-		if _, declared := v.ordinals[name]; !declared {
+	for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+		if _, declared := v.Ordinals[name]; !declared {
 			c.others, c.names = append(c.others, name), append(c.names, name)
 		}
 	}
@@ -135,7 +113,7 @@ func (v *view) learn(e *entry) {
 	c.write(v)
 	for { // fields only come, and another may have learnt of more
 		old := v.columns.Load()
-		if old != nil && len(old.kinds) > len(e.fields) || v.columns.CompareAndSwap(old, c) {
+		if old != nil && len(old.kinds) > len(e.Fields) || v.columns.CompareAndSwap(old, c) {
 			return
 		}
 	}
@@ -158,7 +136,7 @@ func (v *view) insertText(names []string) string {
 		columns.WriteString(quoted(name) + ", ")
 		marks.WriteString("?, ")
 	}
-	for _, p := range v.parts {
+	for _, p := range v.Partition {
 		columns.WriteString(quoted(p.Name) + ", ")
 		marks.WriteString("?, ")
 	}
@@ -192,10 +170,10 @@ func (t *texts) of(args []any) (string, []any) {
 // have it, all views whose rows lie there learn what other programs have declared since they
 // were made: a row of an index that takes its fields from this record has this one, too, and
 // who removes it must know.
-func (s *Store) other(ctx context.Context, v *view, field string) (backend.Known, bool, error) {
+func (s *store) other(ctx context.Context, v *view, field string) (frame.Known, bool, error) {
 	if _, met := v.met.Load(field); !met {
 		if err := s.learnAll(ctx, v); err != nil {
-			return backend.Known{}, false, err
+			return frame.Known{}, false, err
 		}
 	}
 	k, ok := v.columns.Load().kinds[field]
@@ -206,15 +184,15 @@ func (s *Store) other(ctx context.Context, v *view, field string) (backend.Known
 }
 
 // learnAll has v and the views whose rows lie in the same place learn what the catalog has.
-func (s *Store) learnAll(ctx context.Context, v *view) error {
-	views := map[string][]*view{v.name: {v}}
-	s.views.Each(func(_ *driver.Table, w *view) {
+func (s *store) learnAll(ctx context.Context, v *view) error {
+	views := map[string][]*view{v.Name: {v}}
+	s.frame.Each(func(_ *driver.Table, w *view) {
 		if w != v && w.physical == v.physical {
-			views[w.name] = append(views[w.name], w)
+			views[w.Name] = append(views[w.Name], w)
 		}
 	})
 	for name, list := range views {
-		e, err := s.entry(ctx, "read a row of "+v.name, name)
+		e, err := s.entry(ctx, "read a row of "+v.Name, name)
 		if err != nil {
 			return err
 		}
@@ -229,9 +207,9 @@ func (s *Store) learnAll(ctx context.Context, v *view) error {
 // would be empty, and what begins like its stand-in, has a '#' more in front.
 func (v *view) partition(args []any, text string) ([]any, error) {
 	var room [8]driver.Value
-	vals, rest, err := driver.ParseParts(room[:0], text, v.parts)
+	vals, rest, err := driver.ParseParts(room[:0], text, v.Partition)
 	if err != nil || rest != "" {
-		return nil, invalid("table %s: the partition %.200q is not one of its key columns", v.name, driver.Private(text))
+		return nil, who.Invalid("table %s: the partition %.200q is not one of its key columns", v.Name, driver.Private(text))
 	}
 	if v.escaped {
 		s := vals[0].Str()
@@ -250,8 +228,8 @@ func (v *view) partition(args []any, text string) ([]any, error) {
 func (v *view) partitionOf(cells []cell) (string, bool) {
 	var room [8]driver.Value
 	vals := room[:0]
-	for i := range v.parts {
-		value, ok := cells[i].value(v.parts[i].Kind)
+	for i := range v.Partition {
+		value, ok := cells[i].value(v.Partition[i].Kind)
 		if !ok {
 			return "", false
 		}
@@ -260,7 +238,7 @@ func (v *view) partitionOf(cells []cell) (string, bool) {
 		}
 		vals = append(vals, value)
 	}
-	text, err := driver.AppendParts(nil, v.parts, vals)
+	text, err := driver.AppendParts(nil, v.Partition, vals)
 	return string(text), err == nil
 }
 
@@ -276,6 +254,6 @@ func (v *view) sortOf(text string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	_, rest, ok := driver.CutParts(text, v.sort)
+	_, rest, ok := driver.CutParts(text, v.Sort)
 	return text, ok && rest == ""
 }

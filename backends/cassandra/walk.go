@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // Walk yields all rows of a table in the order of the tokens of their partitions, each
@@ -16,61 +16,48 @@ import (
 // good in other programs and after restarts of servers, and when that row is gone. Where a
 // chunk ends between two partitions with the same token, of which there is one in a table of
 // some billions, the second is passed over.
-func (s *Store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
-	return backend.Walk(from, func(from string) (driver.Chunk, error) { return s.chunk(ctx, t, from) })
-}
-
-// chunk reads the rows after a mark.
-func (s *Store) chunk(ctx context.Context, t *driver.Table, from string) (driver.Chunk, error) {
-	if err := s.enter(ctx); err != nil {
-		return driver.Chunk{}, err
-	}
-	defer s.leave()
-	if t != nil && t.Native {
-		return driver.Chunk{}, unsupported("walk %s: the server does not list an index of its own", t.Name)
-	}
-	v, err := s.view(t)
-	if err != nil {
-		return driver.Chunk{}, err
-	}
-	return s.walk(ctx, v, from)
+func (s *store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
+	return s.frame.Chunks(ctx, t, from, s.walk)
 }
 
 // walk reads what is left of the partition of a mark or, when that is nothing, of those
 // after it.
-func (s *Store) walk(ctx context.Context, v *view, from string) (driver.Chunk, error) {
-	m, ok := v.parseMark(v.name, from)
+func (s *store) walk(ctx context.Context, v *view, from string) (driver.Chunk, error) {
+	if v.native != nil {
+		return driver.Chunk{}, who.Unsupported("walk %s: the server does not list an index of its own", v.native.table.Name)
+	}
+	m, ok := v.parseMark(v.Name, from)
 	if !ok {
-		return driver.Chunk{}, errMark(v)
+		return driver.Chunk{}, who.OtherMark(v.Name)
 	}
 	where, args, err := v.after(m)
 	if err != nil {
-		return driver.Chunk{}, errMark(v)
+		return driver.Chunk{}, who.OtherMark(v.Name)
 	}
 	if m.within {
 		text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" > ? AND "_sort" < ? LIMIT ?`
-		rest := append(slices.Clip(args), v.head+m.sort, driver.After(v.head), backend.ChunkRows)
+		rest := append(slices.Clip(args), v.head+m.sort, driver.After(v.head), frame.ChunkRows)
 		p, err := s.walked(ctx, v, text, rest)
 		if err != nil {
 			return driver.Chunk{}, err
 		}
 		if p.n > 0 {
-			p.last.within = p.n == backend.ChunkRows
-			return driver.Chunk{Rows: p.rows, Mark: v.mark(v.name, p.last)}, p.unread.Err()
+			p.last.within = p.n == frame.ChunkRows
+			return driver.Chunk{Rows: p.rows, Mark: v.mark(v.Name, p.last)}, p.unread.Err()
 		}
 	}
 	text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + where + `"_sort" >= ? AND "_sort" < ? LIMIT ? ALLOW FILTERING`
-	p, err := s.walked(ctx, v, text, append(args, v.head, driver.After(v.head), backend.ChunkRows))
+	p, err := s.walked(ctx, v, text, append(args, v.head, driver.After(v.head), frame.ChunkRows))
 	switch {
 	case err != nil:
 		return driver.Chunk{}, err
-	case p.n < backend.ChunkRows:
+	case p.n < frame.ChunkRows:
 		return driver.Chunk{Rows: p.rows}, p.unread.Err()
 	case p.last.partition == "":
 		return driver.Chunk{}, p.unread[0] // there is no name for where the walk would go on
 	}
 	p.last.within = true
-	return driver.Chunk{Rows: p.rows, Mark: v.mark(v.name, p.last)}, p.unread.Err()
+	return driver.Chunk{Rows: p.rows, Mark: v.mark(v.Name, p.last)}, p.unread.Err()
 }
 
 // A page is what one statement of a walk has read.
@@ -83,12 +70,12 @@ type page struct {
 
 // walkedColumns returns what a walk reads: of plain rows, too, when they were written.
 func (v *view) walkedColumns() string {
-	if !v.plain {
+	if !v.Plain {
 		return "*"
 	}
 	var b strings.Builder
 	b.WriteString(quoted(sortColumn) + `, WRITETIME("_rev") AS ` + quoted(writtenColumn))
-	for _, p := range v.parts {
+	for _, p := range v.Partition {
 		b.WriteString(", " + quoted(p.Name))
 	}
 	for _, name := range v.columns.Load().names {
@@ -104,7 +91,7 @@ func (v *view) after(m place) (string, []any, error) {
 		return "", nil, nil
 	}
 	args, err := v.partition(nil, m.partition)
-	return tokenOf(v.parts) + " > token(" + strings.Repeat("?, ", len(v.parts)-1) + "?) AND ", args, err
+	return tokenOf(v.Partition) + " > token(" + strings.Repeat("?, ", len(v.Partition)-1) + "?) AND ", args, err
 }
 
 // tokenOf returns the token of partition columns as statements have it.
@@ -117,8 +104,8 @@ func tokenOf(parts []driver.Column) string {
 }
 
 // walked reads the rows that a statement asks for, with their keys.
-func (s *Store) walked(ctx context.Context, v *view, text string, args []any) (p page, err error) {
-	answer, err := s.ask(ctx, "walk "+v.name, s.query(s.level, text, args...).PageSize(backend.ChunkRows))
+func (s *store) walked(ctx context.Context, v *view, text string, args []any) (p page, err error) {
+	answer, err := s.ask(ctx, "walk "+v.Name, s.query(s.level, text, args...).PageSize(frame.ChunkRows))
 	if err != nil {
 		return p, err
 	}
@@ -126,7 +113,7 @@ func (s *Store) walked(ctx context.Context, v *view, text string, args []any) (p
 	for ; r.next(); p.n++ {
 		partition, ok := r.partition()
 		if !ok {
-			p.unread = append(p.unread, r.bad(v.parts[0].Name))
+			p.unread = append(p.unread, r.bad(v.Partition[0].Name))
 			continue
 		}
 		p.last = place{partition: partition, sort: strings.TrimPrefix(r.sortText(), v.head)}
@@ -140,11 +127,7 @@ func (s *Store) walked(ctx context.Context, v *view, text string, args []any) (p
 			p.rows = append(p.rows, row)
 		}
 	}
-	return p, s.failed(ctx, "walk "+v.name, answer.Close())
-}
-
-func errMark(v *view) error {
-	return who.OtherMark(v.name)
+	return p, s.failed(ctx, "walk "+v.Name, answer.Close())
 }
 
 // A place is where a walk goes on: behind a row, or behind its partition. The first walk
@@ -160,12 +143,12 @@ func (v *view) mark(name string, m place) string {
 	if m.within {
 		text += "\x00" + m.sort
 	}
-	return backend.Mark(name, text)
+	return frame.Mark(name, text)
 }
 
 // parseMark returns the place with which a walk goes on.
 func (v *view) parseMark(name, text string) (m place, ok bool) {
-	at, ok := backend.ParseMark(name, text)
+	at, ok := frame.ParseMark(name, text)
 	m.partition, m.sort, m.within = strings.Cut(at, "\x00")
 	return m, ok && (text == "" || m.partition != "")
 }

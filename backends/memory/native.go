@@ -1,63 +1,48 @@
 package memory
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A native is a native index: its entries, as rows that each stand for one of the records.
 type native struct {
 	table   *driver.Table
-	entries *backend.Entries
+	entries *frame.Entries
 	rows    rows
 }
 
-// fitsNative says what speaks against a native table beside what there is.
-func (s *Store) fitsNative(t *driver.Table, tables []*driver.Table) error {
-	if err := backend.ValidateNative(t); err != nil {
-		return fmt.Errorf("memory: %w", err)
-	}
-	if s.tables[t.Name] != nil {
-		return fmt.Errorf("memory: %w", backend.OtherKey(t))
-	}
+// Native makes a native table that fits, or sees that it is there. Records that have a value of a unique one
+// together are ErrExists.
+func (s *store) Native(_ context.Context, doing string, t *driver.Table, define bool) (*view, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	home := s.tables[t.Home.Name]
 	if home == nil {
-		if !slices.Contains(tables, t.Home) {
-			return schema("native table %s: its home %s is not there; define it first", t.Name, t.Home.Name)
+		return nil, who.Schema("native table %s: its home %s is not there; define it first", t.Name, t.Home.Name)
+	}
+	n := home.natives[t.Name]
+	switch {
+	case s.tables[t.Name] != nil, n != nil && !sameNative(n.table, t):
+		return nil, who.Wrap(frame.OtherKey(t))
+	case n == nil && !define:
+		return nil, who.Schema("%s %s: there is no such index; define it first", doing, t.Name)
+	case n == nil:
+		n = &native{table: t, entries: frame.NewEntries(t)}
+		if err := n.fill(&home.rows); err != nil {
+			return nil, err
 		}
-		return nil
+		home.natives[t.Name] = n
 	}
-	if have := home.natives[t.Name]; have != nil && !sameNative(have.table, t) {
-		return fmt.Errorf("memory: %w", backend.OtherKey(t))
-	}
-	return nil
+	return &view{Table: frame.NewTable(t.Home, nil), table: home, native: n}, nil
 }
 
 func sameNative(a, b *driver.Table) bool {
 	return a.Class == b.Class && slices.Equal(a.Partition, b.Partition) && slices.Equal(a.Sort, b.Sort)
-}
-
-// defineNative makes a native table that fits. Records that have a value of a unique one
-// together are ErrExists.
-func (s *Store) defineNative(t *driver.Table) error {
-	home := s.tables[t.Home.Name]
-	if home.natives[t.Name] == nil {
-		n := &native{table: t, entries: backend.NewEntries(t)}
-		if err := n.fill(&home.rows); err != nil {
-			return err
-		}
-		if home.natives == nil {
-			home.natives = map[string]*native{}
-		}
-		home.natives[t.Name] = n
-	}
-	v := newView(home, t.Home)
-	v.native = home.natives[t.Name]
-	s.views[t] = v
-	return nil
 }
 
 // fill adds the entries of all records.
@@ -114,13 +99,13 @@ func (n *native) move(old, next *row) {
 // value of a unique native table together. Next has the rows as the ops leave them; of
 // those from end on, which are not done, nothing remains. An error says that a row can have
 // no entries.
-func (s *Store) refuseNative(ops []driver.Op, next []*row, end int) (*driver.Refusal, error) {
+func refuseNative(ops []driver.Op, views []*view, next []*row, end int) (*driver.Refusal, error) {
 	wishes := map[*native]*wishes{}
 	for i := range ops[:end] {
 		if next[i] == nil {
 			continue
 		}
-		for _, n := range s.views[ops[i].Table].natives {
+		for _, n := range views[i].natives {
 			wanted, err := n.of(next[i])
 			if err != nil {
 				return nil, err
@@ -129,13 +114,13 @@ func (s *Store) refuseNative(ops []driver.Op, next []*row, end int) (*driver.Ref
 				continue
 			}
 			if wishes[n] == nil {
-				if wishes[n], err = s.wishes(n, ops, next); err != nil {
+				if wishes[n], err = n.wishes(ops, views, next); err != nil {
 					return nil, err
 				}
 			}
 			if other := wishes[n].rival(wanted, next[i].key); other != nil {
 				refusal := &driver.Refusal{Op: i, Native: n.table.Name}
-				s.views[ops[i].Table].load(&refusal.Row, other.driverKey(), other, nil)
+				views[i].load(&refusal.Row, other.driverKey(), other, nil)
 				return refusal, nil
 			}
 		}
@@ -151,11 +136,10 @@ type wishes struct {
 	entries map[driver.Key][]*row
 }
 
-func (s *Store) wishes(n *native, ops []driver.Op, next []*row) (*wishes, error) {
+func (n *native) wishes(ops []driver.Op, views []*view, next []*row) (*wishes, error) {
 	w := &wishes{native: n, rows: map[string]*row{}, entries: map[driver.Key][]*row{}}
-	home := s.tables[n.table.Home.Name]
 	for i := range ops {
-		if s.views[ops[i].Table].table != home || ops[i].Do == driver.Check {
+		if views[i].natives[n.table.Name] != n || ops[i].Do == driver.Check {
 			continue
 		}
 		w.rows[ops[i].Row.Key.Partition+ops[i].Row.Key.Sort] = next[i]

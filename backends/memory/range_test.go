@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/polystore/polystore/backends/memory"
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 func texts() *driver.Table {
@@ -202,17 +202,17 @@ func TestBadMarks(t *testing.T) {
 	table := texts()
 	s := open(t, nil, table)
 	fill(t, s, table, 1)
-	good := backend.Mark("t", "a#b#")
+	good := frame.Mark("t", "a#b#")
 	tests := map[string]error{
-		"":                        nil,
-		good:                      nil,
-		"x":                       driver.ErrInvalid,
-		"t/a#b#":                  driver.ErrInvalid,
-		good[1:]:                  driver.ErrInvalid,
-		backend.Mark("u", "a#b#"): driver.ErrInvalid,
-		backend.Mark("t", ""):     nil,
-		strings.ToUpper(good):     driver.ErrInvalid,
-		good + good:               driver.ErrInvalid,
+		"":                      nil,
+		good:                    nil,
+		"x":                     driver.ErrInvalid,
+		"t/a#b#":                driver.ErrInvalid,
+		good[1:]:                driver.ErrInvalid,
+		frame.Mark("u", "a#b#"): driver.ErrInvalid,
+		frame.Mark("t", ""):     nil,
+		strings.ToUpper(good):   driver.ErrInvalid,
+		good + good:             driver.ErrInvalid,
 	}
 	for mark, want := range tests {
 		var got error

@@ -8,24 +8,17 @@ import (
 
 // Size returns the bytes of the keys and values of a table. A native index has none.
 func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
-	if err := s.read(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.RUnlock()
-	if t.Native && s.views[t] != nil {
-		return 0, nil
-	}
-	v, err := s.view(t)
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	for _, block := range v.rows.blocks {
-		for _, r := range block {
-			n += r.size()
+	return reading(ctx, s.in, t, nil, func(v *view) (n int64, err error) {
+		if v.native != nil {
+			return 0, nil
 		}
-	}
-	return n, nil
+		for _, block := range v.rows.blocks {
+			for _, r := range block {
+				n += r.size()
+			}
+		}
+		return n, nil
+	})
 }
 
 func (r *row) size() int64 {

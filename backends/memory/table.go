@@ -2,16 +2,14 @@ package memory
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A table is one name with its rows. All programs that define the name share it.
 type table struct {
-	name      string
 	partition []driver.Column
 	sort      []driver.Column
 	fields    map[string]driver.Kind
@@ -21,148 +19,86 @@ type table struct {
 
 // A view is a table as one driver.Table sees it, whose ordinals are its own.
 type view struct {
+	*frame.Table
 	*table
-	native  *native        // the index by which the table is read
-	names   []string       // of the fields, by ordinal
-	ordinal map[string]int // of the fields, by name
+	native *native // the index by which the table is read
 }
 
-// Define makes the tables exist, all or none.
-func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
-	if err := s.write(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
+// Tables returns what there is of tables.
+func (s *store) Tables(_ context.Context, doing string, tables []*driver.Table) (frame.Tables[view], error) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
 	for _, t := range tables {
-		if err := s.fits(t, tables); err != nil {
-			return err
-		}
-	}
-	for _, t := range tables {
-		if t.Native {
-			if err := s.defineNative(t); err != nil {
-				return err
-			}
-			continue
-		}
-		s.define(t)
-	}
-	return nil
-}
-
-// Attach makes the store know tables that exist.
-func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
-	if err := s.write(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	for _, t := range tables {
-		if err := s.fits(t, nil); err != nil {
-			return err
-		}
-		if t.Native {
-			if s.tables[t.Home.Name].natives[t.Name] == nil {
-				return schema("attach %s: there is no such index; define it first", t.Name)
-			}
-			continue
-		}
 		have := s.tables[t.Name]
 		if have == nil {
-			return schema("attach %s: there is no such table; define it first", t.Name)
-		}
-		for _, f := range t.Fields {
-			if _, ok := have.fields[f.Name]; !ok {
-				return schema("attach %s: there is no field %s; define the table first", t.Name, f.Name)
-			}
-		}
-	}
-	for _, t := range tables {
-		if t.Native {
-			if err := s.defineNative(t); err != nil {
-				return err
-			}
 			continue
 		}
-		s.views[t] = newView(s.tables[t.Name], t)
+		if !slices.Equal(have.partition, t.Partition) || !slices.Equal(have.sort, t.Sort) {
+			return nil, who.Wrap(frame.OtherKey(t))
+		}
+		for _, f := range t.Fields {
+			if kind, ok := have.fields[f.Name]; ok && kind != f.Kind {
+				return nil, who.Wrap(frame.OtherKind(t, f, kind.String()))
+			}
+		}
+	}
+	return state{s, doing}, nil
+}
+
+// A state is that of the tables, which change while nobody else defines any.
+type state struct {
+	*store
+	doing string
+}
+
+// Absent says which of a table or its fields is not there.
+func (s state) Absent(t *driver.Table) error {
+	have := s.tables[t.Name]
+	if have == nil {
+		return who.NoTable(s.doing, t)
+	}
+	for _, f := range t.Fields {
+		if _, ok := have.fields[f.Name]; !ok {
+			return who.NoField(s.doing, t, f.Name)
+		}
 	}
 	return nil
+}
+
+// Declare makes tables and fields.
+func (s state) Declare(_ context.Context, tables []*driver.Table) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range tables {
+		if s.tables[t.Name] == nil {
+			s.tables[t.Name] = &table{
+				partition: slices.Clone(t.Partition),
+				sort:      slices.Clone(t.Sort),
+				fields:    map[string]driver.Kind{},
+				natives:   map[string]*native{},
+			}
+		}
+		for _, f := range t.Fields {
+			s.tables[t.Name].fields[f.Name] = f.Kind
+		}
+	}
+	return nil
+}
+
+// View returns the view of a table.
+func (s state) View(t *driver.Table) *view {
+	return &view{Table: frame.NewTable(t, nil), table: s.tables[t.Name]}
 }
 
 // Drop removes the tables with all their rows.
-func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
-	if err := s.write(ctx); err != nil {
-		return err
-	}
+func (s *store) Drop(_ context.Context, tables []*driver.Table) error {
+	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range tables {
 		delete(s.tables, t.Name)
 		if t.Native && s.tables[t.Home.Name] != nil {
 			delete(s.tables[t.Home.Name].natives, t.Name)
 		}
-		for known := range s.views {
-			if known.Name == t.Name {
-				delete(s.views, known)
-			}
-		}
 	}
 	return nil
-}
-
-// fits says what speaks against t beside the tables that there are.
-func (s *Store) fits(t *driver.Table, tables []*driver.Table) error {
-	if t.Native {
-		return s.fitsNative(t, tables)
-	}
-	if err := backend.Validate(t); err != nil {
-		return fmt.Errorf("memory: %w", err)
-	}
-	have := s.tables[t.Name]
-	if have == nil {
-		return nil
-	}
-	if !slices.Equal(have.partition, t.Partition) || !slices.Equal(have.sort, t.Sort) {
-		return fmt.Errorf("memory: %w", backend.OtherKey(t))
-	}
-	for _, f := range t.Fields {
-		if kind, ok := have.fields[f.Name]; ok && kind != f.Kind {
-			return fmt.Errorf("memory: %w", backend.OtherKind(t, f, kind.String()))
-		}
-	}
-	return nil
-}
-
-func (s *Store) define(t *driver.Table) {
-	have := s.tables[t.Name]
-	if have == nil {
-		have = &table{
-			name:      t.Name,
-			partition: slices.Clone(t.Partition),
-			sort:      slices.Clone(t.Sort),
-			fields:    map[string]driver.Kind{},
-		}
-		s.tables[t.Name] = have
-	}
-	for _, f := range t.Fields {
-		have.fields[f.Name] = f.Kind
-	}
-	s.views[t] = newView(have, t)
-}
-
-func newView(have *table, t *driver.Table) *view {
-	v := &view{table: have, ordinal: map[string]int{}}
-	for i, f := range t.Fields {
-		v.names = append(v.names, f.Name)
-		v.ordinal[f.Name] = i
-	}
-	return v
-}
-
-// view returns what is known of t.
-func (s *Store) view(t *driver.Table) (*view, error) {
-	if v := s.views[t]; v != nil && v.native == nil {
-		return v, nil
-	} else if v != nil {
-		return nil, invalid("%s is a native index, which is only read in order", t.Name)
-	}
-	return nil, fmt.Errorf("memory: %w", backend.Unknown(t))
 }

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // The collection _tables has a document for each table: its name as _id, the layout
@@ -19,23 +20,23 @@ const (
 	layout      = 1
 )
 
-// An entry is a table as the catalog has it; there is no header without one. Made says
-// that its collection is there, and odd why that cannot be used.
+// An entry is a table as the catalog has it. Made says that its collection is there, and
+// odd why that cannot be used.
 type entry struct {
-	header string
-	layout int64
-	fields map[string]backend.Known
-	made   bool
-	odd    string
+	frame.Entry
+	made bool
+	odd  string
 }
 
+func newEntry() *entry { return &entry{Entry: frame.NewEntry()} }
+
 // entries reads what the server has of tables, by name.
-func (s *Store) entries(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
+func (s *store) entries(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
 	list := map[string]*entry{}
 	var names []string
 	for _, t := range tables {
 		if list[t.Name] == nil {
-			list[t.Name] = &entry{fields: map[string]backend.Known{}}
+			list[t.Name] = newEntry()
 			names = append(names, t.Name)
 		}
 	}
@@ -51,96 +52,95 @@ func (s *Store) entries(ctx context.Context, doing string, tables []*driver.Tabl
 }
 
 // described reads the documents of the catalog that there are of tables.
-func (s *Store) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
+func (s *store) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
 	w := command("find", s.prefix+catalogName)
-	w.in("_id", names)
+	among(&w, "_id", names)
 	s.acknowledged(&w)
 	b, err := s.documents(ctx, doing, w)
 	if err != nil {
 		return err
 	}
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		if name, ok := readEntry(e.data, list); !ok {
-			return corrupt("%s: the document %.200q of the collection %s%s does not describe a table", doing, name, s.prefix, catalogName)
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		if name, ok := readEntry(e.Data, list); !ok {
+			return who.Corrupt("%s: the document %.200q of the collection %s%s does not describe a table", doing, name, s.prefix, catalogName)
 		}
 	}
 	return nil
 }
 
-// in appends the filter of documents that have one of some values.
-func (w *writer) in(field string, values []string) {
-	filter := w.open(typeDocument, "filter")
-	of := w.open(typeDocument, field)
-	in := w.open(typeArray, "$in")
+// among appends the filter of documents that have one of some values.
+func among(w *bson.Writer, field string, values []string) {
+	filter := w.Open(bson.Document, "filter")
+	of := w.Open(bson.Document, field)
+	in := w.Open(bson.Array, "$in")
 	for i, v := range values {
-		w.text(strconv.Itoa(i), v)
+		w.Text(strconv.Itoa(i), v)
 	}
-	w.close(in)
-	w.close(of)
-	w.close(filter)
+	w.Close(in)
+	w.Close(of)
+	w.Close(filter)
 }
 
 func readEntry(document string, list map[string]*entry) (name string, ok bool) {
 	var found *entry
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == "_id" {
-			name, found = e.data, list[e.data]
+	in := bson.ElementsOf(document)
+	for e, ok := in.Next(); ok; e, ok = in.Next() {
+		if e.Name == "_id" {
+			name, found = e.Data, list[e.Data]
 		}
 		if found == nil {
 			return name, false
 		}
-		switch e.name {
+		switch e.Name {
 		case "layout":
-			found.layout, _ = e.number()
+			n, _ := e.Number()
+			found.Layout = int(n)
 		case "key":
-			found.header = e.data
+			found.Header = e.Data
 		case "fields":
-			if e.kind != typeDocument || !readKinds(e.data, found) {
+			if e.Kind != bson.Document || !readKinds(e.Data, found) {
 				return name, false
 			}
 		}
 	}
-	return name, found != nil && !in.bad && found.header != "" && found.layout > 0
+	return name, found != nil && !in.Bad && found.Header != "" && found.Layout > 0
 }
 
 func readKinds(document string, to *entry) bool {
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		field, ok := backend.ParseKnown(e.data)
-		if !ok || e.kind != typeString {
+	in := bson.ElementsOf(document)
+	for e, ok := in.Next(); ok; e, ok = in.Next() {
+		field, ok := frame.ParseKnown(e.Data)
+		if !ok || e.Kind != bson.String {
 			return false
 		}
-		to.fields[e.name] = field
+		to.Fields[e.Name] = field
 	}
-	return !in.bad
+	return !in.Bad
 }
 
 // lacks returns which fields of t an entry does not have, and what speaks against t
 // beside what it has.
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 	switch {
-	case e.header != "" && e.layout > layout:
-		return nil, who.Later(t, int(e.layout), layout)
-	case e.header != "" && e.header != backend.HeaderOf(0, t):
-		return nil, who.Wrap(backend.OtherKey(t))
+	case e.Header != "" && e.Layout <= layout && e.Header != frame.HeaderOf(0, t):
+		return nil, who.Wrap(frame.OtherKey(t))
 	case e.made && e.odd != "":
-		return nil, schema("table %s: its collection %s; use another database or prefix, or remove it", t.Name, e.odd)
-	case e.made && e.header == "":
-		return nil, schema("table %s: there is a collection of this name, and another program made it; use another database or prefix, or remove it", t.Name)
+		return nil, who.Schema("table %s: its collection %s; use another database or prefix, or remove it", t.Name, e.odd)
+	case e.made && e.Header == "":
+		return nil, who.Schema("table %s: there is a collection of this name, and another program made it; use another database or prefix, or remove it", t.Name)
 	}
-	return who.Missing(e.fields, t)
+	return e.Missing(who, t, frame.HeaderOf(0, t), layout)
 }
 
 // declare adds to the server what it lacks of a table: to the catalog first, so that a
 // collection of which it says nothing is another program's. Where another program is
 // first, its word stands.
-func (s *Store) declare(ctx context.Context, t *driver.Table, e *entry) error {
+func (s *store) declare(ctx context.Context, t *driver.Table, e *entry) error {
 	missing, err := e.lacks(t)
 	if err != nil {
 		return err
 	}
-	if e.header == "" {
+	if e.Header == "" {
 		created, err := s.describe(ctx, t)
 		if err != nil {
 			return err
@@ -162,21 +162,21 @@ func (s *Store) declare(ctx context.Context, t *driver.Table, e *entry) error {
 }
 
 // describe writes the document of a table, and reports whether it was not there.
-func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
+func (s *store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	w := command("insert", s.prefix+catalogName)
-	all := w.open(typeArray, "documents")
-	at := w.open(typeDocument, "0")
-	w.text("_id", t.Name)
-	w.int32("layout", layout)
-	w.text("key", backend.HeaderOf(0, t))
-	fields := w.open(typeDocument, "fields")
+	all := w.Open(bson.Array, "documents")
+	at := w.Open(bson.Document, "0")
+	w.Text("_id", t.Name)
+	w.Int32("layout", layout)
+	w.Text("key", frame.HeaderOf(0, t))
+	fields := w.Open(bson.Document, "fields")
 	for _, f := range t.Fields {
-		w.text(f.Name, f.Kind.String())
+		w.Text(f.Name, f.Kind.String())
 	}
-	w.close(fields)
-	w.close(at)
-	w.close(all)
-	w.durable()
+	w.Close(fields)
+	w.Close(at)
+	w.Close(all)
+	durable(&w)
 	_, err := s.run(ctx, s.db, w)
 	if codeOf(err) == codeDuplicateKey {
 		return false, nil
@@ -185,34 +185,30 @@ func (s *Store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 }
 
 // addFields adds fields to the document of a table, each if it is not there.
-func (s *Store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) error {
+func (s *store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) error {
 	w := command("update", s.prefix+catalogName)
-	all := w.open(typeArray, "updates")
+	all := w.Open(bson.Array, "updates")
 	for i, f := range fields {
-		at := w.open(typeDocument, strconv.Itoa(i))
-		q := w.open(typeDocument, "q")
-		w.text("_id", t.Name)
-		missing := w.open(typeDocument, "fields."+f.Name)
-		w.bool("$exists", false)
-		w.close(missing)
-		w.close(q)
-		u := w.open(typeDocument, "u")
-		set := w.open(typeDocument, "$set")
-		w.text("fields."+f.Name, backend.Known{Kind: f.Kind, Later: true}.String())
-		w.close(set)
-		w.close(u)
-		w.close(at)
+		at := w.Open(bson.Document, strconv.Itoa(i))
+		q := w.Open(bson.Document, "q")
+		w.Text("_id", t.Name)
+		w.BoolIn("fields."+f.Name, "$exists", false)
+		w.Close(q)
+		u := w.Open(bson.Document, "u")
+		w.TextIn("$set", "fields."+f.Name, frame.Known{Kind: f.Kind, Later: true}.String())
+		w.Close(u)
+		w.Close(at)
 	}
-	w.close(all)
-	w.durable()
+	w.Close(all)
+	durable(&w)
 	_, err := s.run(ctx, s.db, w)
 	return s.failed(ctx, "define "+t.Name, err)
 }
 
 // alter sends a command that may be done already, which the server says with a code.
 // One that waits for another program, which does the same, is sent again.
-func (s *Store) alter(ctx context.Context, doing string, w writer, done int) error {
-	w.durable()
+func (s *store) alter(ctx context.Context, doing string, w bson.Writer, done int) error {
+	durable(&w)
 	for attempt := 0; ; attempt++ {
 		_, err := s.run(ctx, s.db, w)
 		if err == nil || codeOf(err) == done {
@@ -221,7 +217,7 @@ func (s *Store) alter(ctx context.Context, doing string, w writer, done int) err
 		if codeOf(err) != codeWriteConflict || attempt == 10 {
 			return s.failed(ctx, doing, err)
 		}
-		if err := sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
 			return err
 		}
 	}

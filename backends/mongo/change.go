@@ -3,13 +3,14 @@ package mongo
 import (
 	"strconv"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // A statement does one op, or several of one table that are done in the same way.
 type statement struct {
 	verb string // insert, update or delete
-	w    writer
+	w    bson.Writer
 	all  int // where its list begins
 	n    int // how many are in the list
 	most int // bytes of the largest row of them
@@ -39,7 +40,7 @@ func verbOf(op *driver.Op) string {
 
 func (st *statement) begin(v *view) {
 	st.w = command(st.verb, v.collection)
-	st.all = st.w.open(typeArray, listOf(st.verb))
+	st.all = st.w.Open(bson.Array, listOf(st.verb))
 	st.n = 0
 }
 
@@ -53,9 +54,9 @@ const (
 // end ends the list. What is larger than the server takes is refused here, before
 // anything is sent.
 func (st *statement) end(v *view) error {
-	st.w.close(st.all)
+	st.w.Close(st.all)
 	if st.most > mostDocument || len(st.w) > mostCommand {
-		return tooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", v.name, max(st.most, len(st.w)))
+		return who.TooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", v.Name, max(st.most, len(st.w)))
 	}
 	return nil
 }
@@ -64,26 +65,26 @@ func (st *statement) end(v *view) error {
 func (v *view) add(st *statement, token *driver.Token, op *driver.Op) {
 	w := &st.w
 	before := len(*w)
-	at := w.open(typeDocument, strconv.Itoa(st.n))
+	at := w.Open(bson.Document, strconv.Itoa(st.n))
 	st.n++
 	switch st.verb {
 	case "insert":
 		v.insert(w, token, op)
 	case "delete":
 		v.where(w, token, op)
-		w.int32("limit", 1)
+		w.Int32("limit", 1)
 	default:
 		v.where(w, token, op)
 		v.update(w, token, op)
 	}
-	w.close(at)
+	w.Close(at)
 	if op.Do == driver.Put {
 		st.most = max(st.most, len(*w)-before) // with its condition: longer than a ring
 	}
 }
 
 // insert appends the document of an op whose row must not be there.
-func (v *view) insert(w *writer, token *driver.Token, op *driver.Op) {
+func (v *view) insert(w *bson.Writer, token *driver.Token, op *driver.Op) {
 	switch op.Do {
 	case driver.Put:
 		v.whole(w, token, &op.Row, nil)
@@ -96,47 +97,41 @@ func (v *view) insert(w *writer, token *driver.Token, op *driver.Op) {
 
 // whole appends the elements of the document of a row with its ring, of which before was
 // the one of the row that it replaces.
-func (v *view) whole(w *writer, token *driver.Token, row *driver.Row, before []driver.Token) {
+func (v *view) whole(w *bson.Writer, token *driver.Token, row *driver.Row, before []driver.Token) {
 	v.row(w, token, row)
-	if v.ring == 0 {
+	if v.Ring == 0 {
 		return
 	}
-	ring := w.open(typeArray, "_ring")
-	w.token("0", token)
-	for i := range min(len(before), v.ring-1) {
-		w.token(strconv.Itoa(i+1), &before[i])
+	ring := w.Open(bson.Array, "_ring")
+	w.Token("0", token)
+	for i := range min(len(before), v.Ring-1) {
+		w.Token(strconv.Itoa(i+1), &before[i])
 	}
-	w.close(ring)
+	w.Close(ring)
 }
 
 // where appends the condition of an op. The ring in it makes one that is sent again
 // match nothing.
-func (v *view) where(w *writer, token *driver.Token, op *driver.Op) {
-	at := w.open(typeDocument, "q")
-	w.text("_id", idOf(&op.Row.Key))
+func (v *view) where(w *bson.Writer, token *driver.Token, op *driver.Op) {
+	at := w.Open(bson.Document, "q")
+	w.Text("_id", idOf(&op.Row.Key))
 	if op.If == driver.AtRev {
-		w.token("_rev", &op.Rev)
+		w.Token("_rev", &op.Rev)
 	} else {
-		ring := w.open(typeDocument, "_ring")
-		w.token("$ne", token)
-		w.close(ring)
+		w.TokenIn("_ring", "$ne", token)
 	}
 	if op.If == driver.Present {
-		rev := w.open(typeDocument, "_rev")
-		w.bool("$exists", true)
-		w.close(rev)
-		dead := w.open(typeDocument, "_dead")
-		w.bool("$ne", true)
-		w.close(dead)
+		w.BoolIn("_rev", "$exists", true)
+		w.BoolIn("_dead", "$ne", true)
 	}
 	if op.Do == driver.Patch {
 		v.addable(w, op)
 	}
-	w.close(at)
+	w.Close(at)
 }
 
 // addable appends the condition that what a patch adds to is an int or absent.
-func (v *view) addable(w *writer, op *driver.Op) {
+func (v *view) addable(w *bson.Writer, op *driver.Op) {
 	and, n := 0, 0
 	for i := range op.Edits {
 		e := &op.Edits[i]
@@ -144,42 +139,38 @@ func (v *view) addable(w *writer, op *driver.Op) {
 			continue
 		}
 		if n == 0 {
-			and = w.open(typeArray, "$and")
+			and = w.Open(bson.Array, "$and")
 		}
 		field := v.path(e)
-		one := w.open(typeDocument, strconv.Itoa(n))
+		one := w.Open(bson.Document, strconv.Itoa(n))
 		n++
-		or := w.open(typeArray, "$or")
-		missing := w.open(typeDocument, "0")
-		is := w.open(typeDocument, field)
-		w.bool("$exists", false)
-		w.close(is)
-		w.close(missing)
-		long := w.open(typeDocument, "1")
-		is = w.open(typeDocument, field)
-		w.text("$type", "long")
-		w.close(is)
-		w.close(long)
-		w.close(or)
-		w.close(one)
+		or := w.Open(bson.Array, "$or")
+		missing := w.Open(bson.Document, "0")
+		w.BoolIn(field, "$exists", false)
+		w.Close(missing)
+		long := w.Open(bson.Document, "1")
+		w.TextIn(field, "$type", "long")
+		w.Close(long)
+		w.Close(or)
+		w.Close(one)
 	}
 	if n > 0 {
-		w.close(and)
+		w.Close(and)
 	}
 }
 
 // update appends what an op does with the row that meets its condition.
-func (v *view) update(w *writer, token *driver.Token, op *driver.Op) {
+func (v *view) update(w *bson.Writer, token *driver.Token, op *driver.Op) {
 	switch op.Do {
 	case driver.Put:
-		w.bool("upsert", op.If == driver.Any)
-		if v.ring > 0 && (op.If != driver.AtRev || len(op.Row.Ring) == 0) {
+		w.Bool("upsert", op.If == driver.Any)
+		if v.Ring > 0 && (op.If != driver.AtRev || len(op.Row.Ring) == 0) {
 			v.carry(w, token, op)
 			return
 		}
-		at := w.open(typeDocument, "u")
+		at := w.Open(bson.Document, "u")
 		v.whole(w, token, &op.Row, op.Row.Ring)
-		w.close(at)
+		w.Close(at)
 	case driver.Patch:
 		v.patch(w, token, op)
 	case driver.Fence:
@@ -189,97 +180,95 @@ func (v *view) update(w *writer, token *driver.Token, op *driver.Op) {
 	}
 }
 
-func setToken(w *writer, name string, token *driver.Token) {
-	at := w.open(typeDocument, "u")
-	set := w.open(typeDocument, "$set")
-	w.token(name, token)
-	w.close(set)
-	w.close(at)
+func setToken(w *bson.Writer, name string, token *driver.Token) {
+	at := w.Open(bson.Document, "u")
+	w.TokenIn("$set", name, token)
+	w.Close(at)
 }
 
 // carry appends a pipeline, which alone can carry a ring that nobody has read into a new
 // row. What is in $literal is never taken for an expression.
-func (v *view) carry(w *writer, token *driver.Token, op *driver.Op) {
-	u := w.open(typeArray, "u")
-	stage := w.open(typeDocument, "0")
-	with := w.open(typeDocument, "$replaceWith")
-	merge := w.open(typeArray, "$mergeObjects")
+func (v *view) carry(w *bson.Writer, token *driver.Token, op *driver.Op) {
+	u := w.Open(bson.Array, "u")
+	stage := w.Open(bson.Document, "0")
+	with := w.Open(bson.Document, "$replaceWith")
+	merge := w.Open(bson.Array, "$mergeObjects")
 
-	row := w.open(typeDocument, "0")
-	literal := w.open(typeDocument, "$literal")
+	row := w.Open(bson.Document, "0")
+	literal := w.Open(bson.Document, "$literal")
 	v.row(w, token, &op.Row)
-	w.close(literal)
-	w.close(row)
+	w.Close(literal)
+	w.Close(row)
 
-	rest := w.open(typeDocument, "1")
-	ring := w.open(typeDocument, "_ring")
-	slice := w.open(typeArray, "$slice")
-	first := w.open(typeDocument, "0")
-	concat := w.open(typeArray, "$concatArrays")
-	mine := w.open(typeArray, "0")
-	w.token("0", token)
-	w.close(mine)
-	before := w.open(typeDocument, "1")
-	ifNull := w.open(typeArray, "$ifNull")
-	w.text("0", "$_ring")
-	none := w.open(typeArray, "1")
+	rest := w.Open(bson.Document, "1")
+	ring := w.Open(bson.Document, "_ring")
+	slice := w.Open(bson.Array, "$slice")
+	first := w.Open(bson.Document, "0")
+	concat := w.Open(bson.Array, "$concatArrays")
+	mine := w.Open(bson.Array, "0")
+	w.Token("0", token)
+	w.Close(mine)
+	before := w.Open(bson.Document, "1")
+	ifNull := w.Open(bson.Array, "$ifNull")
+	w.Text("0", "$_ring")
+	none := w.Open(bson.Array, "1")
 	for _, at := range [...]int{none, ifNull, before, concat, first} {
-		w.close(at)
+		w.Close(at)
 	}
-	w.int32("1", int32(v.ring))
+	w.Int32("1", int32(v.Ring))
 	for _, at := range [...]int{slice, ring, rest, merge, with, stage, u} {
-		w.close(at)
+		w.Close(at)
 	}
 }
 
 // patch appends the edits of an op.
-func (v *view) patch(w *writer, token *driver.Token, op *driver.Op) {
-	u := w.open(typeDocument, "u")
-	set := w.open(typeDocument, "$set")
-	w.token("_rev", token)
+func (v *view) patch(w *bson.Writer, token *driver.Token, op *driver.Op) {
+	u := w.Open(bson.Document, "u")
+	set := w.Open(bson.Document, "$set")
+	w.Token("_rev", token)
 	v.sets(w, op)
-	w.close(set)
-	unset := w.open(typeDocument, "$unset")
+	w.Close(set)
+	unset := w.Open(bson.Document, "$unset")
 	v.unsets(w, op)
-	w.close(unset)
-	inc := w.open(typeDocument, "$inc")
+	w.Close(unset)
+	inc := w.Open(bson.Document, "$inc")
 	for i := range op.Edits {
 		if e := &op.Edits[i]; e.Do == driver.Add {
-			w.int64(v.path(e), e.Value.Int())
+			w.Int64(v.path(e), e.Value.Int())
 		}
 	}
-	w.close(inc)
-	if v.ring > 0 {
-		push := w.open(typeDocument, "$push")
-		ring := w.open(typeDocument, "_ring")
-		each := w.open(typeArray, "$each")
-		w.token("0", token)
-		w.close(each)
-		w.int32("$position", 0)
-		w.int32("$slice", int32(v.ring))
-		w.close(ring)
-		w.close(push)
+	w.Close(inc)
+	if v.Ring > 0 {
+		push := w.Open(bson.Document, "$push")
+		ring := w.Open(bson.Document, "_ring")
+		each := w.Open(bson.Array, "$each")
+		w.Token("0", token)
+		w.Close(each)
+		w.Int32("$position", 0)
+		w.Int32("$slice", int32(v.Ring))
+		w.Close(ring)
+		w.Close(push)
 	}
-	w.close(u)
+	w.Close(u)
 }
 
-func (v *view) sets(w *writer, op *driver.Op) {
+func (v *view) sets(w *bson.Writer, op *driver.Op) {
 	for i := range op.Edits {
 		if e := &op.Edits[i]; e.Do == driver.Set && !e.Value.IsNone() {
-			w.value(v.path(e), e.Value)
+			w.Value(v.path(e), e.Value)
 		}
 	}
 	if op.PatchMeta && op.Row.Expires != 0 {
-		w.date("_expires", op.Row.Expires)
+		w.Date("_expires", op.Row.Expires)
 	}
 	if op.PatchMeta && op.Row.Note != "" {
-		w.text("_note", op.Row.Note)
+		w.Text("_note", op.Row.Note)
 	}
 }
 
 // unsets appends the fields that go, and the places where what is set lies if it was
 // not declared when it was written, or is declared by another program.
-func (v *view) unsets(w *writer, op *driver.Op) {
+func (v *view) unsets(w *bson.Writer, op *driver.Op) {
 	for i := range op.Edits {
 		e := &op.Edits[i]
 		if e.Do == driver.Add {
@@ -287,26 +276,26 @@ func (v *view) unsets(w *writer, op *driver.Op) {
 		}
 		path := v.path(e)
 		if e.Do == driver.Unset || e.Value.IsNone() {
-			w.text(path, "")
+			w.Text(path, "")
 		}
 		if other := v.otherPath(e, path); other != "" {
-			w.text(other, "")
+			w.Text(other, "")
 		}
 	}
 	if op.PatchMeta && op.Row.Expires == 0 {
-		w.text("_expires", "")
+		w.Text("_expires", "")
 	}
 	if op.PatchMeta && op.Row.Note == "" {
-		w.text("_note", "")
+		w.Text("_note", "")
 	}
 }
 
 // path returns where an edit writes.
 func (v *view) path(e *driver.Edit) string {
 	if e.Field >= 0 {
-		return v.fields[e.Field].Name
+		return v.Fields[e.Field].Name
 	}
-	if k, ok := v.others.Of(e.Name); ok && k.Kind == e.Value.Kind() {
+	if k, ok := v.Others.Of(e.Name); ok && k.Kind == e.Value.Kind() {
 		return e.Name
 	}
 	return "_extra." + escape(e.Name)
@@ -315,12 +304,12 @@ func (v *view) path(e *driver.Edit) string {
 // otherPath returns where else the field of an edit can lie, or "".
 func (v *view) otherPath(e *driver.Edit, path string) string {
 	if e.Field >= 0 {
-		if v.late[e.Field] {
+		if v.Late[e.Field] {
 			return v.extra[e.Field]
 		}
 		return ""
 	}
-	if _, ok := v.others.Of(e.Name); !ok {
+	if _, ok := v.Others.Of(e.Name); !ok {
 		return ""
 	}
 	if path == e.Name {

@@ -2,12 +2,12 @@ package mongo
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 const tokenSize = len(driver.Token{})
@@ -42,26 +42,26 @@ func unescape(name string) string {
 func idOf(k *driver.Key) string { return k.Partition + k.Sort }
 
 // row appends the elements of the document of a row, without its ring.
-func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
-	w.text("_id", idOf(&row.Key))
-	if !v.bare {
-		w.token("_rev", token)
+func (v *view) row(w *bson.Writer, token *driver.Token, row *driver.Row) {
+	w.Text("_id", idOf(&row.Key))
+	if !v.Bare {
+		w.Token("_rev", token)
 	}
 	if row.Dead {
-		w.bool("_dead", true)
+		w.Bool("_dead", true)
 	}
 	if row.Expires != 0 {
-		w.date("_expires", row.Expires)
+		w.Date("_expires", row.Expires)
 	}
 	if row.Note != "" {
-		w.text("_note", row.Note)
+		w.Text("_note", row.Note)
 	}
 	if !row.Dead {
 		v.copyKey(w, &row.Key)
 	}
 	for i, value := range row.Fields {
 		if !value.IsNone() {
-			w.value(v.fields[i].Name, value)
+			w.Value(v.Fields[i].Name, value)
 		}
 	}
 	v.undeclared(w, row.Extra)
@@ -69,50 +69,50 @@ func (v *view) row(w *writer, token *driver.Token, row *driver.Row) {
 
 // copyKey appends the columns of a record's key, for people and for other programs:
 // nothing here reads them.
-func (v *view) copyKey(w *writer, k *driver.Key) {
-	if v.class != driver.Records {
+func (v *view) copyKey(w *bson.Writer, k *driver.Key) {
+	if v.Class != driver.Records {
 		return
 	}
 	var room [8]driver.Value
-	vals, rest, err := driver.ParseParts(room[:0], k.Partition, v.parts)
+	vals, rest, err := driver.ParseParts(room[:0], k.Partition, v.Partition)
 	if err != nil || rest != "" {
 		return // a key that package driver did not make
 	}
-	if vals, rest, err = driver.ParseParts(vals, k.Sort, v.sort); err != nil || rest != "" {
+	if vals, rest, err = driver.ParseParts(vals, k.Sort, v.Sort); err != nil || rest != "" {
 		return
 	}
 	for i, value := range vals {
 		name := v.column(i)
 		if v.copied[name] && !value.IsNone() {
-			w.value(name, value)
+			w.Value(name, value)
 		}
 	}
 }
 
 // column returns the name of a column of the key.
 func (v *view) column(i int) string {
-	if i < len(v.parts) {
-		return v.parts[i].Name
+	if i < len(v.Partition) {
+		return v.Partition[i].Name
 	}
-	return v.sort[i-len(v.parts)].Name
+	return v.Sort[i-len(v.Partition)].Name
 }
 
 // isOther reports whether another program declares the field, with the value's kind.
 func (v *view) isOther(p *driver.Pair) bool {
-	k, ok := v.others.Of(p.Name)
+	k, ok := v.Others.Of(p.Name)
 	return ok && k.Kind == p.Value.Kind()
 }
 
 // undeclared appends fields that v does not declare. Those that another program does,
 // with the value's kind, have their place at the top.
-func (v *view) undeclared(w *writer, extra []driver.Pair) {
+func (v *view) undeclared(w *bson.Writer, extra []driver.Pair) {
 	inside := 0
 	for i := range extra {
 		p := &extra[i]
 		switch {
 		case p.Value.IsNone():
 		case v.isOther(p):
-			w.value(p.Name, p.Value)
+			w.Value(p.Name, p.Value)
 		default:
 			inside++
 		}
@@ -120,96 +120,60 @@ func (v *view) undeclared(w *writer, extra []driver.Pair) {
 	if inside == 0 {
 		return
 	}
-	at := w.open(typeDocument, "_extra")
+	at := w.Open(bson.Document, "_extra")
 	for i := range extra {
 		if p := &extra[i]; !p.Value.IsNone() && !v.isOther(p) {
-			w.value(escape(p.Name), p.Value)
+			w.Value(escape(p.Name), p.Value)
 		}
 	}
-	w.close(at)
+	w.Close(at)
 }
 
 // keyOf returns the key that an _id stands for.
 func (v *view) keyOf(id string) (driver.Key, bool) {
-	head, rest, ok := driver.CutParts(id, v.parts)
-	if !ok || !utf8.ValidString(id) {
-		return driver.Key{}, false
-	}
-	sort, rest, ok := driver.CutParts(rest, v.sort)
-	return driver.Key{Partition: head, Sort: sort}, ok && rest == ""
+	key, ok := v.KeyOf(id)
+	return key, ok && utf8.ValidString(id)
 }
 
 // badRow is the error of a document that this package cannot have written so.
 func (v *view) badRow(id, field string) error {
-	return corrupt("the document %.200q of the collection %s has a field %.50q that this library cannot have written so: another program wrote it; mend or remove it",
-		driver.Private(id), v.collection, backend.Shown(field, v.ordinals))
-}
-
-// A shape is where the fields that are read go: by ordinal, or by place in a mask.
-type shape struct {
-	mask  []int
-	width int
-	place []int // by ordinal: the place and one; nil is the ordinal itself
-}
-
-func (v *view) shape(mask []int) shape {
-	if mask == nil {
-		return shape{width: len(v.fields)}
-	}
-	sh := shape{mask: mask, width: len(mask), place: make([]int, len(v.fields))}
-	for i, ordinal := range mask {
-		sh.place[ordinal] = i + 1
-	}
-	return sh
-}
-
-func (sh *shape) at(ordinal int) (int, bool) {
-	if sh.place == nil {
-		return ordinal, true
-	}
-	return sh.place[ordinal] - 1, sh.place[ordinal] > 0
-}
-
-// A pending field is one that v does not declare, as the document has it.
-type pending struct {
-	name  string
-	value driver.Value
+	return who.Corrupt("the document %.200q of the collection %s has a field %.50q that this library cannot have written so: another program wrote it; mend or remove it",
+		driver.Private(id), v.collection, frame.Shown(field, v.Ordinals))
 }
 
 // readRow reads a document into row. The key is set from _id, which comes first.
-func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string, row *driver.Row) error {
-	row.Fields = slices.Grow(row.Fields[:0], sh.width)[:sh.width]
-	clear(row.Fields)
+func (s *store) readRow(ctx context.Context, v *view, sh *frame.Shape, document string, row *driver.Row) error {
+	sh.Begin(row)
 	id, extra := "", ""
-	var others []pending
-	in := elementsOf(document)
-	for e, more := in.next(); more; e, more = in.next() {
+	var others []driver.Pair
+	in := bson.ElementsOf(document)
+	for e, more := in.Next(); more; e, more = in.Next() {
 		ok := true
-		if i, declared := v.ordinals[e.name]; declared {
+		if i, declared := v.Ordinals[e.Name]; declared {
 			ok = v.readField(sh, &e, i, row)
-		} else if e.name == "_id" {
-			id = e.data
+		} else if e.Name == "_id" {
+			id = e.Data
 			row.Key, ok = v.keyOf(id)
-			ok = ok && e.kind == typeString
-		} else if e.name == "_extra" {
-			extra, ok = e.data, e.kind == typeDocument || e.kind == typeNull
-		} else if isMeta(e.name) {
-			ok = e.kind == typeNull || readMeta(row, &e)
-		} else if sh.mask == nil && !v.copied[e.name] {
+			ok = ok && e.Kind == bson.String
+		} else if e.Name == "_extra" {
+			extra, ok = e.Data, e.Kind == bson.Document || e.Kind == bson.Null
+		} else if isMeta(e.Name) {
+			ok = e.Kind == bson.Null || readMeta(row, &e)
+		} else if sh.Mask == nil && !v.copied[e.Name] {
 			var value driver.Value
-			value, ok = e.value()
-			others = append(others, pending{e.name, value})
+			value, ok = e.Value()
+			others = append(others, driver.Pair{Name: e.Name, Value: value})
 		}
 		if !ok {
-			return v.badRow(id, e.name)
+			return v.badRow(id, e.Name)
 		}
 	}
-	if v.bare {
+	if v.Bare {
 		row.Rev = someToken
 	}
 	switch {
-	case in.bad:
-		return v.badRow(id, in.odd)
+	case in.Bad:
+		return v.badRow(id, in.Odd)
 	case row.Rev.IsZero():
 		return v.badRow(id, "_rev")
 	}
@@ -220,14 +184,14 @@ func (s *Store) readRow(ctx context.Context, v *view, sh *shape, document string
 }
 
 // readField reads a declared field.
-func (v *view) readField(sh *shape, e *element, ordinal int, row *driver.Row) bool {
-	at, wanted := sh.at(ordinal)
+func (v *view) readField(sh *frame.Shape, e *bson.Element, ordinal int, row *driver.Row) bool {
+	at, wanted := sh.At(ordinal)
 	if !wanted {
 		return true
 	}
-	value, ok := e.value()
+	value, ok := e.Value()
 	row.Fields[at] = value
-	return ok && (value.IsNone() || value.Kind() == v.fields[ordinal].Kind)
+	return ok && (value.IsNone() || value.Kind() == v.Fields[ordinal].Kind)
 }
 
 // isMeta reports whether a field is one of those that readMeta reads.
@@ -240,8 +204,8 @@ func isMeta(name string) bool {
 }
 
 // readMeta reads a field of the library, and reports whether it is of the right type.
-func readMeta(row *driver.Row, e *element) bool {
-	switch e.name {
+func readMeta(row *driver.Row, e *bson.Element) bool {
+	switch e.Name {
 	case "_rev":
 		token, ok := tokenOf(e)
 		row.Rev = token
@@ -249,23 +213,23 @@ func readMeta(row *driver.Row, e *element) bool {
 	case "_ring":
 		return readRing(row, e)
 	case "_dead":
-		row.Dead = e.kind == typeBool && e.data[0] == 1
+		row.Dead = e.Kind == bson.Bool && e.Data[0] == 1
 		return row.Dead
 	case "_expires":
-		if e.kind != typeDate {
+		if e.Kind != bson.Date {
 			return false
 		}
-		row.Expires = int64(e.word())
+		row.Expires = int64(e.Word())
 		return true
 	case "_note":
-		row.Note = e.data
-		return e.kind == typeString
+		row.Note = e.Data
+		return e.Kind == bson.String
 	}
 	return true
 }
 
-func tokenOf(e *element) (t driver.Token, ok bool) {
-	s, ok := e.raw()
+func tokenOf(e *bson.Element) (t driver.Token, ok bool) {
+	s, ok := e.Raw()
 	if !ok || len(s) != tokenSize {
 		return t, false
 	}
@@ -273,65 +237,50 @@ func tokenOf(e *element) (t driver.Token, ok bool) {
 	return t, true
 }
 
-func readRing(row *driver.Row, e *element) bool {
-	if e.kind != typeArray {
+func readRing(row *driver.Row, e *bson.Element) bool {
+	if e.Kind != bson.Array {
 		return false
 	}
-	in := elementsOf(e.data)
-	for e, more := in.next(); more; e, more = in.next() {
+	in := bson.ElementsOf(e.Data)
+	for e, more := in.Next(); more; e, more = in.Next() {
 		token, ok := tokenOf(&e)
 		if !ok {
 			return false
 		}
 		row.Ring = append(row.Ring, token)
 	}
-	return !in.bad
+	return !in.Bad
 }
 
 // readExtra reads fields that were not declared when they were written. One may be
 // now: then it has its place, unless it was written again since.
-func (v *view) readExtra(sh *shape, document string, row *driver.Row) bool {
-	in := elementsOf(document)
-	for e, more := in.next(); more; e, more = in.next() {
-		value, ok := e.value()
-		if !ok || !utf8.ValidString(e.name) {
+func (v *view) readExtra(sh *frame.Shape, document string, row *driver.Row) bool {
+	in := bson.ElementsOf(document)
+	for e, more := in.Next(); more; e, more = in.Next() {
+		value, ok := e.Value()
+		if !ok || !utf8.ValidString(e.Name) {
 			return false
 		}
-		name := unescape(e.name)
-		i, declared := v.ordinals[name]
-		switch at, wanted := 0, false; {
-		case value.IsNone():
-		case declared:
-			if at, wanted = sh.at(i); wanted && row.Fields[at].IsNone() {
-				row.Fields[at] = value
-			}
-		case sh.mask == nil:
-			row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
-		}
+		v.Undeclared(row, sh, unescape(e.Name), value)
 	}
-	return !in.bad
+	return !in.Bad
 }
 
 // readOthers adds fields that other programs have declared.
-func (s *Store) readOthers(ctx context.Context, v *view, id string, row *driver.Row, others []pending) error {
+func (s *store) readOthers(ctx context.Context, v *view, id string, row *driver.Row, others []driver.Pair) error {
 	for _, o := range others {
-		if o.value.IsNone() {
+		if o.Value.IsNone() {
 			continue
 		}
-		k, found, err := s.other(ctx, v, o.name)
+		k, found, err := s.other(ctx, v, o.Name)
 		if err != nil {
 			return err
 		}
-		if !found || k.Kind != o.value.Kind() {
-			return v.badRow(id, o.name)
+		if !found || k.Kind != o.Value.Kind() {
+			return v.badRow(id, o.Name)
 		}
-		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == o.name })
-		row.Extra = append(row.Extra, driver.Pair{Name: o.name, Value: o.value})
+		frame.SetExtra(row, o.Name, o.Value)
 	}
-	if !slices.IsSortedFunc(row.Extra, byName) {
-		slices.SortFunc(row.Extra, byName)
-	}
+	frame.SortExtra(row.Extra)
 	return nil
 }
-
-func byName(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) }

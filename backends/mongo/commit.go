@@ -6,8 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A call is a commit under way.
@@ -23,23 +24,16 @@ type call struct {
 // Commit does all ops or none: one by one statement, several by a transaction. Where
 // the server undid it because of another one, of which nothing is left, it is begun
 // again.
-func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	if len(ops) == 0 {
-		return nil, nil
-	}
-	c := call{token: token, ops: ops}
-	if err := s.check(&c); err != nil {
+func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op, views []*view) (*driver.Refusal, error) {
+	c := call{token: token, ops: ops, views: views}
+	if err := c.storable(); err != nil {
 		return nil, err
 	}
 	return who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
 }
 
-// attempt sends a commit once. With backend.ErrBeaten nothing was done.
-func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
+// attempt sends a commit once. With frame.ErrBeaten nothing was done.
+func (s *store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 	now := *c
 	for i := range c.ops {
 		if c.views[i].needsRow(&c.ops[i]) {
@@ -55,13 +49,13 @@ func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 	done, err := send(ctx, &now)
 	if errors.Is(err, errThere) {
 		c.upserts = true
-		return nil, backend.ErrBeaten
+		return nil, frame.ErrBeaten
 	}
 	if t, ok := errors.AsType[*taken](err); ok {
 		refusal, err := s.refuseTaken(ctx, c, t)
 		if err == nil && c.passesOn(t, &refusal.Row) {
 			c.freed = true
-			return nil, backend.ErrBeaten
+			return nil, frame.ErrBeaten
 		}
 		return refusal, err
 	}
@@ -71,46 +65,25 @@ func (s *Store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 	return s.refusal(ctx, c)
 }
 
-// check says what makes a commit one that no store could do, or not this one, and
-// finds the views of its tables.
-func (s *Store) check(c *call) error {
-	if c.token.IsZero() {
-		return invalid("commit without a token")
-	}
-	c.views = make([]*view, len(c.ops))
-	for i := range c.ops {
-		op := &c.ops[i]
-		v, err := s.view(op.Table)
-		if err != nil {
-			return err
-		}
-		if err := op.Validate(); err != nil {
-			return who.Wrap(err)
-		}
-		if err := v.storable(op); err != nil {
-			return err
-		}
-		c.views[i] = v
-	}
-	if err := who.Twice(c.ops); err != nil {
+// storable says which value of an op has another kind than its field, or cannot be
+// written.
+func (c *call) storable() error {
+	if err := who.Fitting(c.ops); err != nil {
 		return err
 	}
-	if len(c.ops) > 1 && s.facts.Unit == driver.UnitRecord {
-		return unsupported("commit of %d rows: the server stands alone and has no transactions; make it a replica set of one (start it with --replSet, and initiate the set)", len(c.ops))
+	for i := range c.ops {
+		if err := c.views[i].storable(&c.ops[i]); err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// storable says which value of an op has another kind than its field, or cannot be
-// written.
 func (v *view) storable(op *driver.Op) error {
-	if err := who.Fitting(v.fields, op); err != nil {
-		return err
-	}
 	switch op.Do {
 	case driver.Put:
 		for i, value := range op.Row.Fields {
-			if err := v.writable(v.fields[i].Name, value, 0); err != nil {
+			if err := v.writable(v.Fields[i].Name, value, 0); err != nil {
 				return err
 			}
 		}
@@ -124,7 +97,7 @@ func (v *view) storable(op *driver.Op) error {
 			e := &op.Edits[i]
 			name := e.Name
 			if e.Field >= 0 {
-				name = v.fields[e.Field].Name
+				name = v.Fields[e.Field].Name
 			}
 			if err := v.writable(name, e.Value, 0); err != nil {
 				return err
@@ -144,12 +117,12 @@ func (v *view) writable(field string, value driver.Value, depth int) error {
 		return nil
 	}
 	if depth == deepest {
-		return invalid("the field %s of table %s is nested over %d deep", field, v.name, deepest)
+		return who.Invalid("the field %s of table %s is nested over %d deep", field, v.Name, deepest)
 	}
 	for i, e := range value.List() {
 		if kind == driver.Map && i%2 == 0 {
 			if slices.Contains([]byte(e.Str()), 0) {
-				return invalid("the field %s of table %s has a map with a NUL in a key", field, v.name)
+				return who.Invalid("the field %s of table %s has a map with a NUL in a key", field, v.Name)
 			}
 			continue
 		}
@@ -161,7 +134,7 @@ func (v *view) writable(field string, value driver.Value, depth int) error {
 }
 
 // alone does one op by one statement, and reports whether its condition held.
-func (s *Store) alone(ctx context.Context, c *call) (done bool, err error) {
+func (s *store) alone(ctx context.Context, c *call) (done bool, err error) {
 	op, v := &c.ops[0], c.views[0]
 	if op.If == driver.Any && op.Do == driver.Check {
 		return true, nil
@@ -175,7 +148,7 @@ func (s *Store) alone(ctx context.Context, c *call) (done bool, err error) {
 	if err := st.end(v); err != nil {
 		return false, err
 	}
-	st.w.durable()
+	durable(&st.w)
 	n, err := s.write(ctx, st.w)
 	if err == nil || halfDone(err) != nil && n == 0 && !accepts(op, 0) {
 		return accepts(op, n), nil
@@ -211,21 +184,15 @@ func refuses(op *driver.Op, code int) bool {
 }
 
 // write sends a statement that writes and returns how many rows it met.
-func (s *Store) write(ctx context.Context, cmd []byte) (n int, err error) {
+func (s *store) write(ctx context.Context, cmd []byte) (n int, err error) {
 	reply, err := s.run(ctx, s.db, cmd)
-	in := elementsOf(reply)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == "n" {
-			met, _ := e.number()
-			n = int(met)
-		}
-	}
-	return n, err
+	met, _ := bson.Find(reply, "n").Number()
+	return int(met), err
 }
 
 // refusal reads what is there and says which op it refuses, or that the commit was
 // done before. If it refuses none by now, the commit is to be begun again.
-func (s *Store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
+func (s *store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
 	rows, err := s.rowsOf(ctx, c)
 	if err != nil {
 		return nil, err
@@ -233,28 +200,20 @@ func (s *Store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
 	if slices.Contains(rows[0].Ring, c.token) {
 		return nil, nil
 	}
-	onlyLook := true
-	for i := range c.ops {
-		op := &c.ops[i]
-		if !backend.Holds(op, &rows[i]) {
-			return &driver.Refusal{Op: i, Row: rows[i]}, nil
-		}
-		if at := backend.Overflows(op, &rows[i]); at >= 0 {
-			return &driver.Refusal{Op: i, Row: rows[i], Overflow: true, Edit: at}, nil
-		}
-		onlyLook = onlyLook && (op.Do == driver.Check || op.Do == driver.Delete && op.If == driver.Absent)
+	if refusal := frame.Refuse(c.ops, rows); refusal != nil {
+		return refusal, nil
 	}
-	if onlyLook && len(c.ops) == 1 {
-		return nil, nil
+	if op := &c.ops[0]; len(c.ops) == 1 && (op.Do == driver.Check || op.Do == driver.Delete && op.If == driver.Absent) {
+		return nil, nil // it was to be looked at only
 	}
 	if err := s.dropNulls(ctx, c); err != nil {
 		return nil, err
 	}
-	return nil, fmt.Errorf("%w: its conditions did not hold and do now", backend.ErrBeaten)
+	return nil, fmt.Errorf("%w: its conditions did not hold and do now", frame.ErrBeaten)
 }
 
 // rowsOf reads the rows of all ops, by one command a table.
-func (s *Store) rowsOf(ctx context.Context, c *call) ([]driver.Row, error) {
+func (s *store) rowsOf(ctx context.Context, c *call) ([]driver.Row, error) {
 	rows := make([]driver.Row, len(c.ops))
 	read := make([]bool, len(c.ops))
 	for i := range c.ops {
@@ -269,7 +228,7 @@ func (s *Store) rowsOf(ctx context.Context, c *call) ([]driver.Row, error) {
 			}
 		}
 		found := make([]driver.Row, len(keys))
-		if err := s.get(ctx, c.views[i], keys, nil, found); err != nil {
+		if err := s.Get(ctx, c.views[i], keys, nil, found); err != nil {
 			return nil, err
 		}
 		for n, j := range places {

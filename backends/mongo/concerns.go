@@ -29,7 +29,7 @@ func strong(client *mongodriver.Client) error {
 		}
 		weak = "read preference " + readpref.Mode(mode.Uint()).String()
 	}
-	return invalid("open: the client has %s, which does not keep what is acknowledged: give the store a client without it", weak)
+	return who.Invalid("open: the client has %s, which does not keep what is acknowledged: give the store a client without it", weak)
 }
 
 func isFalse(v reflect.Value) bool { return v.IsValid() && !v.Bool() }

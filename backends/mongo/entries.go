@@ -5,20 +5,21 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // mostEntries is how many entries of a native index a chunk has at most. They are small.
-const mostEntries = 2 * backend.ChunkRows
+const mostEntries = 2 * frame.ChunkRows
 
 // chunkNative reads the entries of a native index after a mark, in their order. Where the
 // index has the _id the server answers from it alone, without a look at a document. Of a list
 // it would answer one element of each document.
-func (s *Store) chunkNative(ctx context.Context, v *view, from string) (driver.Chunk, error) {
+func (s *store) chunkNative(ctx context.Context, v *view, from string) (driver.Chunk, error) {
 	t, cols := v.native.table, v.native.fields()
 	if slices.ContainsFunc(cols, func(f keyField) bool { return f.elem }) {
-		return driver.Chunk{}, unsupported("walk %s: the server does not list elements", t.Name)
+		return driver.Chunk{}, who.Unsupported("walk %s: the server does not list elements", t.Name)
 	}
 	if !v.native.unique {
 		cols = append(cols, keyField{name: "_id", kind: driver.String})
@@ -29,20 +30,20 @@ func (s *Store) chunkNative(ctx context.Context, v *view, from string) (driver.C
 	}
 	w := command("find", v.collection)
 	beyond(&w, cols, after)
-	sort := w.open(typeDocument, "sort")
+	sort := w.Open(bson.Document, "sort")
 	for _, f := range cols {
-		w.int32(f.name, f.direction())
+		w.Int32(f.name, f.direction())
 	}
-	w.close(sort)
-	w.text("hint", t.Name)
-	w.int64("limit", mostEntries)
-	w.int32("batchSize", mostEntries+1)
-	projection := w.open(typeDocument, "projection")
-	w.int32("_id", 1)
+	w.Close(sort)
+	w.Text("hint", t.Name)
+	w.Int64("limit", mostEntries)
+	w.Int32("batchSize", mostEntries+1)
+	projection := w.Open(bson.Document, "projection")
+	w.Int32("_id", 1)
 	for _, f := range v.native.fields() {
-		w.int32(f.name, 1)
+		w.Int32(f.name, 1)
 	}
-	w.close(projection)
+	w.Close(projection)
 	s.acknowledged(&w)
 	b, err := s.documents(ctx, "walk "+t.Name, w)
 	if err != nil {
@@ -53,46 +54,46 @@ func (s *Store) chunkNative(ctx context.Context, v *view, from string) (driver.C
 
 // beyond appends the condition of the documents whose values come after some in the order of
 // columns, or of all. Each column is named, as an index wants it that is partial.
-func beyond(w *writer, cols []keyField, after []driver.Value) {
-	filter := w.open(typeDocument, "filter")
+func beyond(w *bson.Writer, cols []keyField, after []driver.Value) {
+	filter := w.Open(bson.Document, "filter")
 	if after == nil {
 		anything(w, cols)
-		w.close(filter)
+		w.Close(filter)
 		return
 	}
-	or := w.open(typeArray, "$or")
+	or := w.Open(bson.Array, "$or")
 	for i, f := range cols {
-		one := w.open(typeDocument, strconv.Itoa(i))
+		one := w.Open(bson.Document, strconv.Itoa(i))
 		for j := range i {
-			w.value(cols[j].name, after[j])
+			w.Value(cols[j].name, after[j])
 		}
 		op := "$gt"
 		if f.desc {
 			op = "$lt"
 		}
-		of := w.open(typeDocument, f.name)
-		w.value(op, after[i])
-		w.close(of)
+		of := w.Open(bson.Document, f.name)
+		w.Value(op, after[i])
+		w.Close(of)
 		anything(w, cols[i+1:])
-		w.close(one)
+		w.Close(one)
 	}
-	w.close(or)
-	w.close(filter)
+	w.Close(or)
+	w.Close(filter)
 }
 
 // anything appends conditions that any value meets.
-func anything(w *writer, cols []keyField) {
+func anything(w *bson.Writer, cols []keyField) {
 	for _, f := range cols {
-		of := w.open(typeDocument, f.name)
-		w.head(typeMinKey, "$gte")
-		w.close(of)
+		of := w.Open(bson.Document, f.name)
+		w.Head(bson.MinKey, "$gte")
+		w.Close(of)
 	}
 }
 
 // afterEntry returns the values of the entry that a mark names, nil at the beginning.
 func (v *view) afterEntry(from string, columns int) ([]driver.Value, error) {
 	t := v.native.table
-	text, ok := backend.ParseMark(t.Name, from)
+	text, ok := frame.ParseMark(t.Name, from)
 	if ok && text == "" {
 		return nil, nil
 	}
@@ -112,14 +113,14 @@ func (v *view) afterEntry(from string, columns int) ([]driver.Value, error) {
 func (v *view) readEntries(b *batch) (chunk driver.Chunk, err error) {
 	var unread driver.Unread
 	n, id := 0, ""
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
 		n++
 		var row driver.Row
-		if err := v.readEntry(e.data, &row); err != nil {
+		if err := v.readEntry(e.Data, &row); err != nil {
 			unread = append(unread, err)
 			continue
 		}
-		id = idIn(e.data)
+		id = idIn(e.Data)
 		chunk.Rows = append(chunk.Rows, row)
 	}
 	if n < mostEntries && (n == 0 || !b.more) {
@@ -136,7 +137,7 @@ func (v *view) readEntries(b *batch) (chunk driver.Chunk, err error) {
 	if !v.native.unique {
 		text = append(text, id...)
 	}
-	chunk.Mark = backend.Mark(t.Name, string(text))
+	chunk.Mark = frame.Mark(t.Name, string(text))
 	return chunk, unread.Err()
 }
 

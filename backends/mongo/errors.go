@@ -6,34 +6,18 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 	topdriver "go.mongodb.org/mongo-driver/v2/x/mongo/driver"
 	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // who is what the errors of this package begin with.
-const who = backend.Name("mongo")
-
-func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
-
-func schema(format string, args ...any) error { return who.Schema(format, args...) }
-
-func unsupported(format string, args ...any) error { return who.Unsupported(format, args...) }
-
-func corrupt(format string, args ...any) error { return who.Corrupt(format, args...) }
-
-func tooLarge(format string, args ...any) error { return who.TooLarge(format, args...) }
-
-// ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error { return who.Ended(backend.Over(ctx)) }
-
-// sleep waits, or returns the error of a context that ends meanwhile.
-func sleep(ctx context.Context, d time.Duration) error { return who.Ended(backend.Sleep(ctx, d)) }
+const who = frame.Name("mongo")
 
 // The codes of answers that this package knows.
 const (
@@ -152,13 +136,13 @@ func unsent(err error) bool {
 
 // failed says what an error means when nothing can have been done. It returns nil
 // for nil.
-func (s *Store) failed(ctx context.Context, doing string, err error) error {
+func (s *store) failed(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
 	code := codeOf(err)
 	if code == 0 || code == codeTimeLimit {
-		cause := backend.Over(ctx)
+		cause := frame.Over(ctx)
 		if cause == nil && (code == codeTimeLimit || mongodriver.IsTimeout(err) && !isSelection(err)) {
 			cause = context.DeadlineExceeded // the client's own, or about to be
 		}
@@ -167,26 +151,26 @@ func (s *Store) failed(ctx context.Context, doing string, err error) error {
 		}
 	}
 	remedy, kind := kindOf(err)
-	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, told(err))
+	return who.Failed(frame.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, told(err))
 }
 
 // told hides what the server says of an error that it answered.
 func told(err error) error {
 	if code := codeOf(err); code != 0 {
-		return backend.Told(err, "code "+strconv.Itoa(code))
+		return frame.Told(err, "code "+strconv.Itoa(code))
 	}
 	if half := halfDone(err); half != nil {
-		return backend.Told(err, "code "+strconv.Itoa(half.Code)+" for its write concern")
+		return frame.Told(err, "code "+strconv.Itoa(half.Code)+" for its write concern")
 	}
 	return err
 }
 
-// beaten is backend.ErrBeaten, by what the server answered.
-func beaten(err error) error { return fmt.Errorf("%w: %w", backend.ErrBeaten, told(err)) }
+// beaten is frame.ErrBeaten, by what the server answered.
+func beaten(err error) error { return fmt.Errorf("%w: %w", frame.ErrBeaten, told(err)) }
 
 // unreached returns why no server could be connected to, where that is why err came, or
 // nil.
-func (s *Store) unreached(err error) error {
+func (s *store) unreached(err error) error {
 	if e, ok := errors.AsType[topology.ServerSelectionError](err); ok {
 		for _, server := range e.Desc.Servers {
 			if server.LastError != nil {
@@ -205,7 +189,7 @@ func isSelection(err error) bool {
 }
 
 // unfinished says what an error of a write means.
-func (s *Store) unfinished(ctx context.Context, err error) error {
+func (s *store) unfinished(ctx context.Context, err error) error {
 	if unsent(err) || slices.Contains(definite[:], codeOf(err)) {
 		return s.failed(ctx, "commit", err)
 	}
@@ -227,11 +211,11 @@ func kindOf(err error) (remedy string, kind error) {
 	switch {
 	case errors.Is(err, mongodriver.ErrClientDisconnected):
 		return "", driver.ErrClosed
-	case errors.Is(err, backend.ErrElsewhere):
+	case errors.Is(err, address.ErrElsewhere):
 		return "", driver.ErrInvalid
-	case backend.IsRefusedClient(err):
+	case address.IsRefusedClient(err):
 		return "the server does not take the client's certificate: give one that it trusts by option tlsCertificateKeyFile", driver.ErrInvalid
-	case backend.IsTLS(err):
+	case address.IsTLS(err):
 		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	case errors.Is(err, topdriver.ErrDocumentTooLarge):
 		return "", driver.ErrTooLarge

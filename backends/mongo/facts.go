@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	mongobson "go.mongodb.org/mongo-driver/v2/bson"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // oldest is the oldest server that is taken: before it names of nested fields could
@@ -39,8 +39,8 @@ type greeting struct {
 func (g *greeting) members() int { return len(g.Hosts) + len(g.Passives) }
 
 // learn asks the server what it is, without writing.
-func (s *Store) learn(ctx context.Context) error {
-	if err := ended(ctx); err != nil {
+func (s *store) learn(ctx context.Context) error {
+	if err := who.Over(ctx); err != nil {
 		return err
 	}
 	g := &greeting{keeps: true}
@@ -49,8 +49,8 @@ func (s *Store) learn(ctx context.Context) error {
 	}
 	var build struct {
 		Version string
-		Ferret  string   `bson:"ferretdbVersion"`
-		Ferret2 bson.Raw `bson:"ferretdb"`
+		Ferret  string        `bson:"ferretdbVersion"`
+		Ferret2 mongobson.Raw `bson:"ferretdb"`
 	}
 	if err := s.tell(ctx, "buildInfo", &build); err != nil {
 		return err
@@ -75,7 +75,7 @@ func (s *Store) learn(ctx context.Context) error {
 }
 
 // allowed says whether all servers of the replica set may be connected to.
-func (s *Store) allowed(ctx context.Context, g *greeting) error {
+func (s *store) allowed(ctx context.Context, g *greeting) error {
 	if s.dialer == nil {
 		return nil
 	}
@@ -89,14 +89,14 @@ func (s *Store) allowed(ctx context.Context, g *greeting) error {
 }
 
 // tell decodes what the server answers to a command without arguments.
-func (s *Store) tell(ctx context.Context, command string, to any) error {
-	err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: command, Value: 1}}).Decode(to)
+func (s *store) tell(ctx context.Context, command string, to any) error {
+	err := s.client.Database("admin").RunCommand(ctx, mongobson.D{{Key: command, Value: 1}}).Decode(to)
 	return s.failed(ctx, "open: "+command, err)
 }
 
 // learnEngine asks where the data are, which the server tells to a user with the role
 // clusterMonitor.
-func (s *Store) learnEngine(ctx context.Context, g *greeting) {
+func (s *store) learnEngine(ctx context.Context, g *greeting) {
 	var status struct {
 		Engine struct {
 			Name       string
@@ -110,27 +110,27 @@ func (s *Store) learnEngine(ctx context.Context, g *greeting) {
 }
 
 // suits says why the server cannot keep the contract.
-func (s *Store) suits(g *greeting) error {
+func (s *store) suits(g *greeting) error {
 	if g.ferret != "" && !s.ferret {
-		return unsupported("open: %s: the server is FerretDB %s, which loses commits of programs that change a record at once: use MongoDB, or say that only one program writes (allow_ferretdb=true, Options.AllowFerretDB)", s.addr, g.ferret)
+		return who.Unsupported("open: %s: the server is FerretDB %s, which loses commits of programs that change a record at once: use MongoDB, or say that only one program writes (allow_ferretdb=true, Options.AllowFerretDB)", s.addr, g.ferret)
 	}
 	major, _, _ := strings.Cut(g.version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < oldest {
-		return unsupported("open: %s: MongoDB %.50s is too old: upgrade it to %d.0 or later", s.addr, g.version, oldest)
+		return who.Unsupported("open: %s: MongoDB %.50s is too old: upgrade it to %d.0 or later", s.addr, g.version, oldest)
 	}
 	switch {
 	case g.Message == "isdbgrid":
-		return unsupported("open: %s: the server is a router of a sharded cluster, on which a record and its index rows lie on several shards: connect to a replica set", s.addr)
+		return who.Unsupported("open: %s: the server is a router of a sharded cluster, on which a record and its index rows lie on several shards: connect to a replica set", s.addr)
 	case !g.Primary:
 		return fmt.Errorf("mongo: open: %s: the server is no primary, and does not write; the primary is %q: connect to it, or name the replica set: %w",
 			s.addr, g.PrimaryAt, driver.ErrUnavailable)
 	case s.direct && g.members() > 1:
-		return invalid("open: %s: directConnection=true stays with one server of replica set %s, also when it is no longer the primary: write replicaSet=%s instead", s.addr, g.SetName, g.SetName)
+		return who.Invalid("open: %s: directConnection=true stays with one server of replica set %s, also when it is no longer the primary: write replicaSet=%s instead", s.addr, g.SetName, g.SetName)
 	}
 	return nil
 }
 
-func (s *Store) factsOf(g *greeting) driver.Facts {
+func (s *store) factsOf(g *greeting) driver.Facts {
 	f := driver.Facts{
 		MaxOps:        1000,
 		MaxBytes:      8 << 20,
@@ -145,7 +145,7 @@ func (s *Store) factsOf(g *greeting) driver.Facts {
 		PrefersNative: true,
 		NativeOrder:   slices.Clone(orderedKinds[:]),
 		Tallies:       true,
-		Paging:        driver.Paging{First: defaultBatch, Most: backend.MostRows, Together: math.MaxInt, Anywhere: true},
+		Paging:        driver.Paging{First: defaultBatch, Most: frame.MostRows, Together: math.MaxInt, Anywhere: true},
 		Counts:        driver.Ability{Has: true, Reason: "by the server, which reads the span: of rows and claims its index alone"},
 		Sizes:         driver.Ability{Has: true, Reason: "the documents before they are compressed, and their index as it lies on disk, by the statistics of the server"},
 	}
@@ -164,7 +164,7 @@ func (s *Store) factsOf(g *greeting) driver.Facts {
 	return f
 }
 
-func (s *Store) detail(g *greeting) string {
+func (s *store) detail(g *greeting) string {
 	text := fmt.Sprintf("database %s", s.db)
 	if s.prefix != "" {
 		text += ", collections " + s.prefix + "…"

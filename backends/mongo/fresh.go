@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A primary that was elected a moment ago has all that was acknowledged before, but it
@@ -18,19 +19,17 @@ import (
 
 // acknowledged ends a command that reads what cannot be lost any more, and asks for the
 // terms.
-func (s *Store) acknowledged(w *writer) {
-	at := w.open(typeDocument, "readConcern")
-	w.text("level", "majority")
-	w.close(at)
+func (s *store) acknowledged(w *bson.Writer) {
+	w.TextIn("readConcern", "level", "majority")
 	if s.set {
-		w.int32("$replData", 1)
+		w.Int32("$replData", 1)
 	}
-	w.close(0)
+	w.Close(0)
 }
 
 // current reports whether an answer was given by the primary of a term, 0 of none, and
 // takes notice if the server is one that knows all by now.
-func (s *Store) current(reply string, term int64) bool {
+func (s *store) current(reply string, term int64) bool {
 	now, committed, ok := termsOf(reply)
 	if !ok {
 		return true // nobody asked
@@ -46,29 +45,18 @@ func (s *Store) current(reply string, term int64) bool {
 // termsOf returns the term of the server that answered, and that of the last write that
 // a majority has.
 func termsOf(reply string) (term, committed int64, ok bool) {
-	data := within(reply, "$replData")
-	last := within(data.data, "lastOpCommitted")
-	now, at := within(data.data, "term"), within(last.data, "t")
-	if now.kind != typeInt64 || at.kind != typeInt64 {
+	data := bson.Find(reply, "$replData")
+	last := bson.Find(data.Data, "lastOpCommitted")
+	now, at := bson.Find(data.Data, "term"), bson.Find(last.Data, "t")
+	if now.Kind != bson.Int64 || at.Kind != bson.Int64 {
 		return 0, 0, false
 	}
-	return int64(now.word()), int64(at.word()), true
-}
-
-// within returns the element of a document that has a name, a zero one if none has.
-func within(document, name string) element {
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == name {
-			return e
-		}
-	}
-	return element{}
+	return int64(now.Word()), int64(at.Word()), true
 }
 
 // askCurrent sends a command that reads until the answer is that of a primary which
 // knows all that was acknowledged.
-func (s *Store) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
+func (s *store) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
 		term := s.term.Load()
@@ -76,11 +64,11 @@ func (s *Store) askCurrent(ctx context.Context, doing string, ask func() (string
 		if err != nil || s.current(reply, term) {
 			return reply, err
 		}
-		if time.Since(begun) > backend.Patience {
+		if time.Since(begun) > frame.Patience {
 			return "", fmt.Errorf("mongo: %s: %s: since it was elected, no majority of the servers has had a write of the primary, so what it shows may be old: %w",
 				doing, s.addr, driver.ErrUnavailable)
 		}
-		if err := sleep(ctx, time.Duration(min(attempt, 20))*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, time.Duration(min(attempt, 20))*time.Millisecond); err != nil {
 			return "", err
 		}
 	}

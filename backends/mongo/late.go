@@ -4,8 +4,8 @@ import (
 	"context"
 	"slices"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A field that was declared after rows were written can lie in them among those that
@@ -25,30 +25,30 @@ func (v *view) addsLate(e *driver.Edit) bool {
 		return false
 	}
 	if e.Field >= 0 {
-		return v.late[e.Field]
+		return v.Late[e.Field]
 	}
-	_, ok := v.others.Of(e.Name)
+	_, ok := v.Others.Of(e.Name)
 	return ok
 }
 
 // settle makes an op that adds to such fields one that sets the sums, if the row is
 // still as it was read. One that the row refuses becomes one that no row meets.
-func (s *Store) settle(ctx context.Context, c *call, at int) error {
+func (s *store) settle(ctx context.Context, c *call, at int) error {
 	op, v := &c.ops[at], c.views[at]
 	var rows [1]driver.Row
-	if err := s.get(ctx, v, []driver.Key{op.Row.Key}, nil, rows[:]); err != nil {
+	if err := s.Get(ctx, v, []driver.Key{op.Row.Key}, nil, rows[:]); err != nil {
 		return err
 	}
 	next := *op
 	next.If, next.Rev, next.Edits = driver.AtRev, rows[0].Rev, slices.Clone(op.Edits)
-	possible := backend.Holds(op, &rows[0])
+	possible := frame.Holds(op, &rows[0])
 	for i := range next.Edits {
 		e := &next.Edits[i]
 		if !possible || !v.addsLate(e) {
 			continue
 		}
 		e.Do = driver.Set
-		e.Value, possible = backend.Sum(backend.FieldOf(&rows[0], e), e.Value.Int())
+		e.Value, possible = frame.Sum(frame.FieldOf(&rows[0], e), e.Value.Int())
 	}
 	if !possible {
 		next.Rev, next.Edits = c.token, nil

@@ -9,16 +9,24 @@ import (
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A Store is a driver.Store, driver.Counter, driver.Sizer and driver.Meter on one
-// database of MongoDB.
+// database of MongoDB. Close disconnects the client if Open made it.
 type Store struct {
+	*frame.Store[view]
+	in *store
+}
+
+// A store is what the frame of a Store does not do.
+type store struct {
+	frame  *frame.Frame[view]
 	client *mongodriver.Client
 	own    bool            // the client is disconnected with the store
-	dialer *backend.Dialer // of the client, nil if Open did not make it
+	dialer *address.Dialer // of the client, nil if Open did not make it
 	addr   string          // for people, without anything secret
 	db     string
 	prefix string
@@ -27,13 +35,9 @@ type Store struct {
 	set    bool // the server is one of a replica set
 	facts  driver.Facts
 
-	life   backend.Life
 	chores sync.WaitGroup // what a call left behind to be put in order
 	undoer undoer
 	term   atomic.Int64 // the latest in which the primary is known to know all that was acknowledged
-
-	schema sync.Mutex // held while views change, not to read them
-	views  backend.Views[view]
 }
 
 // New returns a store on a client of the caller's own, which stays connected when the
@@ -53,7 +57,7 @@ type Store struct {
 // servers that stand alone.
 func New(ctx context.Context, client *mongodriver.Client, opts *Options) (*Store, error) {
 	if client == nil {
-		return nil, invalid("open: no client")
+		return nil, who.Invalid("open: no client")
 	}
 	if opts == nil {
 		opts = &Options{}
@@ -61,34 +65,23 @@ func New(ctx context.Context, client *mongodriver.Client, opts *Options) (*Store
 	if err := strong(client); err != nil {
 		return nil, err
 	}
-	s := &Store{client: client, addr: "the server"}
-	if err := s.open(ctx, opts); err != nil {
+	s := &store{client: client, addr: "the server"}
+	return s.open(ctx, opts)
+}
+
+func (s *store) open(ctx context.Context, opts *Options) (*Store, error) {
+	if err := s.use(opts); err != nil {
 		return nil, err
 	}
-	return s, nil
-}
-
-func (s *Store) open(ctx context.Context, opts *Options) error {
-	s.life.Begin(who, s.shut)
-	if err := s.use(opts); err != nil {
-		return err
+	if err := s.learn(ctx); err != nil {
+		return nil, err
 	}
-	return s.learn(ctx)
+	s.frame = frame.New[view](who, s.facts)
+	return &Store{s.frame.Store(s), s}, nil
 }
 
-// Facts says what the store is, as the server said when it was opened.
-func (s *Store) Facts() driver.Facts { return s.facts }
-
-// enter begins a call. Without an error the caller must leave.
-func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx)) }
-
-func (s *Store) leave() { s.life.Leave() }
-
-// Close waits for calls under way. A loop over Range or Walk gets ErrClosed when
-// it goes on. The client is disconnected if Open made it.
-func (s *Store) Close() error { return s.life.Close() }
-
-func (s *Store) shut() error {
+// Close undoes what is left behind, and disconnects the client if Open made it.
+func (s *store) Close() error {
 	s.chores.Wait()
 	s.undoLast()
 	if !s.own {
@@ -106,10 +99,45 @@ func (s *Store) shut() error {
 const choreTime = 2 * time.Second
 
 // afterwards does something that the call need not wait for, and Close does.
-func (s *Store) afterwards(do func(ctx context.Context)) {
+func (s *store) afterwards(do func(ctx context.Context)) {
 	s.chores.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), choreTime)
 		defer cancel()
 		do(ctx)
 	})
 }
+
+// Count returns the number of rows of a span, which the server counts.
+func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
+	return frame.Read(ctx, s.in.frame, span.Table, span.Mask, func(v *view) (int, error) { return s.in.count(ctx, v, &span) })
+}
+
+// Size returns the bytes of the documents of a table, before they are compressed, and
+// of their index.
+func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
+	return frame.Read(ctx, s.in.frame, t, nil, func(v *view) (int64, error) { return s.in.size(ctx, v) })
+}
+
+// CPU returns the processor time of the primary's process so far, for all its clients
+// and databases. Servers on Linux tell it, to a user with the role clusterMonitor.
+func (s *Store) CPU(ctx context.Context) (time.Duration, error) {
+	return frame.Call(ctx, s.in.frame, s.in.cpu)
+}
+
+// Time returns what the clock of the primary shows.
+func (s *Store) Time(ctx context.Context) (time.Time, error) {
+	return frame.Call(ctx, s.in.frame, s.in.time)
+}
+
+// Erase removes the database, whose name must begin with driver.Temporary.
+func (s *Store) Erase(ctx context.Context) error {
+	return s.in.frame.Erase(ctx, "the name of the database", s.in.db, s.in.erase)
+}
+
+var (
+	_ driver.Counter = (*Store)(nil)
+	_ driver.Sizer   = (*Store)(nil)
+	_ driver.Meter   = (*Store)(nil)
+	_ driver.Clock   = (*Store)(nil)
+	_ driver.Eraser  = (*Store)(nil)
+)

@@ -1,14 +1,16 @@
 package mongo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A native index is an index of the collection of its home, by the name of its table:
@@ -54,84 +56,49 @@ func newNative(t *driver.Table) *native {
 
 func (n *native) fields() []keyField { return slices.Concat(n.part, n.sort) }
 
-// splitNative returns the tables that are native, and the others.
-func splitNative(tables []*driver.Table) (natives, others []*driver.Table) {
-	for _, t := range tables {
-		if t.Native {
-			natives = append(natives, t)
-		} else {
-			others = append(others, t)
-		}
-	}
-	return natives, others
-}
-
-// defineNatives makes native tables exist, or sees that they do.
-func (s *Store) defineNatives(ctx context.Context, doing string, natives []*driver.Table, attach bool) error {
-	for _, t := range natives {
-		if err := s.defineNative(ctx, doing, t, attach); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (s *Store) defineNative(ctx context.Context, doing string, t *driver.Table, attach bool) error {
+// Native makes a native index exist, or sees that it does.
+func (s *store) Native(ctx context.Context, doing string, t *driver.Table, define bool) (*view, error) {
 	if err := s.possibleNative(t); err != nil {
-		return err
+		return nil, err
 	}
 	have, err := s.entries(ctx, doing, []*driver.Table{t.Home})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	home := have[t.Home.Name]
-	if missing, err := home.lacks(t.Home); err != nil || home.header == "" || !home.made || len(missing) > 0 {
-		return errorOr(err, schema("%s %s: its home %s is not there as it is declared; define it first", doing, t.Name, t.Home.Name))
+	if missing, err := home.lacks(t.Home); err != nil || home.Header == "" || !home.made || len(missing) > 0 {
+		return nil, cmp.Or(err, who.Schema("%s %s: its home %s is not there as it is declared; define it first", doing, t.Name, t.Home.Name))
 	}
 	v := s.newView(t.Home, home)
 	v.native = newNative(t)
 	there, err := s.sameIndex(ctx, doing, v)
 	switch {
 	case err != nil:
-		return err
-	case !there && attach:
-		return schema("%s %s: there is no such index; define it first", doing, t.Name)
+		return nil, err
+	case !there && !define:
+		return nil, who.Schema("%s %s: there is no such index; define it first", doing, t.Name)
 	case !there:
 		err = s.noneLate(ctx, v)
 	}
-	if err == nil && !attach { // one that is listed may be built still, and then this waits for it
+	if err == nil && define { // one that is listed may be built still, and then this waits for it
 		err = s.createIndex(ctx, v)
 	}
-	if err != nil {
-		return err
-	}
-	s.views.Set([]*driver.Table{t}, func(*driver.Table) *view { return v })
-	return nil
-}
-
-func errorOr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
+	return v, err
 }
 
 // possibleNative says what this store cannot have in a native table.
-func (s *Store) possibleNative(t *driver.Table) error {
-	if err := backend.ValidateNative(t); err != nil {
-		return fmt.Errorf("mongo: %w", err)
-	}
+func (s *store) possibleNative(t *driver.Table) error {
 	if !s.facts.Native.Has {
-		return unsupported("table %s: a native index: %s", t.Name, s.facts.Native.Reason)
+		return who.Unsupported("table %s: a native index: %s", t.Name, s.facts.Native.Reason)
 	}
 	for _, c := range t.Sort {
 		if !slices.Contains(orderedKinds[:], c.Kind) {
-			return unsupported("native index %s: MongoDB has another order of %s than a key, which %s is", t.Name, c.Kind, c.Name)
+			return who.Unsupported("native index %s: MongoDB has another order of %s than a key, which %s is", t.Name, c.Kind, c.Name)
 		}
 	}
 	for _, f := range keyFields(slices.Concat(t.Partition, t.Sort)) {
 		if !possibleName(f.name) {
-			return unsupported("native index %s: documents cannot have a field of the name %q", t.Name, f.name)
+			return who.Unsupported("native index %s: documents cannot have a field of the name %q", t.Name, f.name)
 		}
 	}
 	return nil
@@ -142,15 +109,15 @@ func (s *Store) possibleNative(t *driver.Table) error {
 var orderedKinds = [...]driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Time}
 
 // keyPattern appends the fields of a native index with their directions.
-func (n *native) keyPattern(w *writer, name string) {
-	at := w.open(typeDocument, name)
+func (n *native) keyPattern(w *bson.Writer, name string) {
+	at := w.Open(bson.Document, name)
 	for _, f := range n.fields() {
-		w.int32(f.name, f.direction())
+		w.Int32(f.name, f.direction())
 	}
 	if !n.unique {
-		w.int32("_id", 1)
+		w.Int32("_id", 1)
 	}
-	w.close(at)
+	w.Close(at)
 }
 
 func (f *keyField) direction() int32 {
@@ -161,34 +128,32 @@ func (f *keyField) direction() int32 {
 }
 
 // partial appends the condition of documents that have entries.
-func (n *native) partial(w *writer) {
-	at := w.open(typeDocument, "partialFilterExpression")
+func (n *native) partial(w *bson.Writer) {
+	at := w.Open(bson.Document, "partialFilterExpression")
 	for _, f := range n.fields() {
-		of := w.open(typeDocument, f.name)
-		w.bool("$exists", true)
-		w.close(of)
+		w.BoolIn(f.name, "$exists", true)
 	}
-	w.close(at)
+	w.Close(at)
 }
 
 // createIndex builds the index of a native view, which the server fills.
-func (s *Store) createIndex(ctx context.Context, v *view) error {
+func (s *store) createIndex(ctx context.Context, v *view) error {
 	name := v.native.table.Name
 	w := command("createIndexes", v.collection)
-	all := w.open(typeArray, "indexes")
-	one := w.open(typeDocument, "0")
+	all := w.Open(bson.Array, "indexes")
+	one := w.Open(bson.Document, "0")
 	v.native.keyPattern(&w, "key")
-	w.text("name", name)
+	w.Text("name", name)
 	if v.native.unique {
-		w.bool("unique", true)
+		w.Bool("unique", true)
 	}
 	v.native.partial(&w)
-	w.close(one)
-	w.close(all)
-	w.durable()
+	w.Close(one)
+	w.Close(all)
+	durable(&w)
 	_, err := s.run(ctx, s.db, w)
 	for attempt := 1; codeOf(err) == codeBuildAborted && attempt <= mostBuilds; attempt++ {
-		if err := sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
 			return err
 		}
 		_, err = s.run(ctx, s.db, w)
@@ -199,9 +164,9 @@ func (s *Store) createIndex(ctx context.Context, v *view) error {
 	case codeDuplicateKey:
 		return fmt.Errorf("mongo: define %s: two records have the same values in a unique index; change one of them: %w: %w", name, driver.ErrExists, told(err))
 	case codeIndexConflict, codeIndexKeyConflict:
-		return schema("define %s: the collection %s has an index of these fields, or of this name, that another program made; remove that: %s", name, v.collection, err)
+		return who.Schema("define %s: the collection %s has an index of these fields, or of this name, that another program made; remove that: %s", name, v.collection, err)
 	case codeCannotIndex, codeTooManyIndexes:
-		return unsupported("define %s: %s", name, err)
+		return who.Unsupported("define %s: %s", name, err)
 	}
 	return s.failed(ctx, "define "+name, err)
 }
@@ -212,27 +177,25 @@ const mostBuilds = 10
 
 // noneLate sees that no document has a field of a native index where it lay before it
 // was declared, in which MongoDB does not look for it.
-func (s *Store) noneLate(ctx context.Context, v *view) error {
+func (s *store) noneLate(ctx context.Context, v *view) error {
 	for _, f := range v.native.fields() {
-		i, ok := v.ordinals[f.name]
-		if !ok || !v.late[i] {
+		i, ok := v.Ordinals[f.name]
+		if !ok || !v.Late[i] {
 			continue
 		}
 		w := command("find", v.collection)
-		filter := w.open(typeDocument, "filter")
-		of := w.open(typeDocument, v.extra[i])
-		w.bool("$exists", true)
-		w.close(of)
-		w.close(filter)
-		w.int64("limit", 1)
+		filter := w.Open(bson.Document, "filter")
+		w.BoolIn(v.extra[i], "$exists", true)
+		w.Close(filter)
+		w.Int64("limit", 1)
 		s.acknowledged(&w)
 		b, err := s.documents(ctx, "define "+v.native.table.Name, w)
 		if err != nil {
 			return err
 		}
-		if e, ok := b.rest.next(); ok {
-			return unsupported("define %s: the document %.200q of the collection %s has %s from before it was declared, in %s; write such records again, or take kind table",
-				v.native.table.Name, driver.Private(idIn(e.data)), v.collection, f.name, v.extra[i])
+		if e, ok := b.rest.Next(); ok {
+			return who.Unsupported("define %s: the document %.200q of the collection %s has %s from before it was declared, in %s; write such records again, or take kind table",
+				v.native.table.Name, driver.Private(idIn(e.Data)), v.collection, f.name, v.extra[i])
 		}
 	}
 	return nil
@@ -240,23 +203,21 @@ func (s *Store) noneLate(ctx context.Context, v *view) error {
 
 // sameIndex reports whether the collection has the index of a native view. One of the
 // name that is another is ErrSchema.
-func (s *Store) sameIndex(ctx context.Context, doing string, v *view) (bool, error) {
+func (s *store) sameIndex(ctx context.Context, doing string, v *view) (bool, error) {
 	w := command("listIndexes", v.collection)
-	cursor := w.open(typeDocument, "cursor")
-	w.int32("batchSize", mostIndexes)
-	w.close(cursor)
-	w.close(0)
+	w.Int32In("cursor", "batchSize", mostIndexes)
+	w.Close(0)
 	b, err := s.documents(ctx, doing, w)
 	if err != nil {
 		return false, err
 	}
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		have := readIndex(e.data)
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		have := readIndex(e.Data)
 		if have.name != v.native.table.Name {
 			continue
 		}
 		if want := v.native.text(); have.String() != want {
-			return false, fmt.Errorf("mongo: %w; the index has %s, not %s", backend.OtherKey(v.native.table), have.String(), want)
+			return false, fmt.Errorf("mongo: %w; the index has %s, not %s", frame.OtherKey(v.native.table), have.String(), want)
 		}
 		return true, nil
 	}
@@ -290,20 +251,20 @@ func (n *native) text() string {
 }
 
 func readIndex(document string) (x indexText) {
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		switch e.name {
+	in := bson.ElementsOf(document)
+	for e, ok := in.Next(); ok; e, ok = in.Next() {
+		switch e.Name {
 		case "name":
-			x.name = e.data
+			x.name = e.Data
 		case "unique":
-			x.unique = e.kind == typeBool && e.data[0] == 1
+			x.unique = e.Kind == bson.Bool && e.Data[0] == 1
 		case "key", "partialFilterExpression":
-			of := elementsOf(e.data)
-			for f, ok := of.next(); ok; f, ok = of.next() {
-				if n, _ := f.number(); e.name == "key" {
-					x.key += fmt.Sprintf(" %s %d", f.name, n)
+			of := bson.ElementsOf(e.Data)
+			for f, ok := of.Next(); ok; f, ok = of.Next() {
+				if n, _ := f.Number(); e.Name == "key" {
+					x.key += fmt.Sprintf(" %s %d", f.Name, n)
 				} else {
-					x.partial += " " + f.name
+					x.partial += " " + f.Name
 				}
 			}
 		case "collation":
@@ -314,13 +275,13 @@ func readIndex(document string) (x indexText) {
 }
 
 // dropNative removes the index of a native table.
-func (s *Store) dropNative(ctx context.Context, t *driver.Table) error {
+func (s *store) dropNative(ctx context.Context, t *driver.Table) error {
 	if t.Home == nil {
-		return invalid("drop %s: a native index without the table of records that it belongs to", t.Name)
+		return who.Invalid("drop %s: a native index without the table of records that it belongs to", t.Name)
 	}
 	w := command("dropIndexes", s.prefix+t.Home.Name)
-	w.text("index", t.Name)
-	w.durable()
+	w.Text("index", t.Name)
+	durable(&w)
 	_, err := s.run(ctx, s.db, w)
 	if code := codeOf(err); code == codeNoIndex || code == codeNoNamespace {
 		return nil

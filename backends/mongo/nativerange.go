@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A place is an end of a run in a native index: before all entries that begin with some
@@ -55,12 +57,12 @@ type run struct {
 func (v *view) runOf(span *driver.Span) (r run, ok bool, err error) {
 	n := v.native
 	if r.part, _, err = driver.ParseParts(nil, span.Key.Partition, n.table.Partition); err != nil {
-		return r, false, invalid("range of %s: %s", n.table.Name, err)
+		return r, false, who.Invalid("range of %s: %s", n.table.Name, err)
 	}
 	low, high := v.placeOf(span.Low, place{}), v.placeOf(span.High, place{over: true})
 	cols := n.columns()
 	if len(low.vals) > len(cols) || len(high.vals) > len(cols) {
-		return r, false, invalid("range of %s: an end has more values than the index has columns", n.table.Name)
+		return r, false, who.Invalid("range of %s: an end has more values than the index has columns", n.table.Name)
 	}
 	for r.equal < len(low.vals) && r.equal < len(high.vals) && low.vals[r.equal].Equal(high.vals[r.equal]) {
 		r.equal++
@@ -111,38 +113,38 @@ func (p *place) branches(cols []keyField, from int, beyond, desc string) []deman
 }
 
 // filter appends the condition of the documents of a run.
-func (v *view) filter(w *writer, name string, r *run) {
-	at := w.open(typeDocument, name)
+func (v *view) filter(w *bson.Writer, name string, r *run) {
+	at := w.Open(bson.Document, name)
 	if len(r.branches) == 1 {
 		v.branch(w, r, r.branches[0])
 	} else {
-		or := w.open(typeArray, "$or")
+		or := w.Open(bson.Array, "$or")
 		for i, b := range r.branches {
-			one := w.open(typeDocument, strconv.Itoa(i))
+			one := w.Open(bson.Document, strconv.Itoa(i))
 			v.branch(w, r, b)
-			w.close(one)
+			w.Close(one)
 		}
-		w.close(or)
+		w.Close(or)
 	}
-	w.close(at)
+	w.Close(at)
 }
 
-func (v *view) branch(w *writer, r *run, d demands) {
+func (v *view) branch(w *bson.Writer, r *run, d demands) {
 	for i, f := range v.native.part {
-		w.value(f.name, r.part[i])
+		w.Value(f.name, r.part[i])
 	}
 	for i, f := range v.native.columns() {
 		if len(d[i]) == 0 && f.name == "_id" {
 			continue
 		}
-		of := w.open(typeDocument, f.name)
+		of := w.Open(bson.Document, f.name)
 		for _, demand := range d[i] {
-			w.value(demand.op, demand.value)
+			w.Value(demand.op, demand.value)
 		}
 		if len(d[i]) == 0 { // it must be there, in its order
-			w.text("$type", typeNames[f.kind])
+			w.Text("$type", typeNames[f.kind])
 		}
-		w.close(of)
+		w.Close(of)
 	}
 }
 
@@ -150,35 +152,35 @@ func (v *view) branch(w *writer, r *run, d demands) {
 var typeNames = map[driver.Kind]string{driver.Bool: "bool", driver.Int: "long", driver.Float: "double", driver.String: "string", driver.Time: "date"}
 
 // askNative returns the command, all but its end, that reads the documents of a run.
-func (v *view) askNative(r *run, span *driver.Span, limit int) writer {
+func (v *view) askNative(r *run, span *driver.Span, limit int) bson.Writer {
 	w := command("find", v.collection)
 	v.filter(&w, "filter", r)
 	if cols := v.native.columns(); r.equal < len(cols) {
-		sort := w.open(typeDocument, "sort")
+		sort := w.Open(bson.Document, "sort")
 		for _, f := range cols[r.equal:] {
 			direction := f.direction()
 			if span.Reverse {
 				direction = -direction
 			}
-			w.int32(f.name, direction)
+			w.Int32(f.name, direction)
 		}
-		w.close(sort)
+		w.Close(sort)
 	}
-	w.text("hint", v.native.table.Name)
-	w.int64("limit", int64(limit))
+	w.Text("hint", v.native.table.Name)
+	w.Int64("limit", int64(limit))
 	v.nativeProjection(&w, span.Mask)
 	if limit > defaultBatch {
-		w.int32("batchSize", int32(limit+1))
+		w.Int32("batchSize", int32(limit+1))
 	}
 	return w
 }
 
 // nativeProjection is projection with the fields that say where a document lies.
-func (v *view) nativeProjection(w *writer, mask []int) {
+func (v *view) nativeProjection(w *bson.Writer, mask []int) {
 	if mask != nil {
 		mask = slices.Clone(mask)
 		for _, f := range v.native.sort {
-			if i, ok := v.ordinals[f.name]; ok && !slices.Contains(mask, i) {
+			if i, ok := v.Ordinals[f.name]; ok && !slices.Contains(mask, i) {
 				mask = append(mask, i)
 			}
 		}
@@ -214,10 +216,7 @@ func (v *view) after(document string, row *driver.Row, span *driver.Span) (*driv
 }
 
 func (v *view) keyValues(key *driver.Key) (map[string]driver.Value, error) {
-	vals, _, err := driver.ParseParts(nil, key.Partition, v.parts)
-	if err == nil {
-		vals, _, err = driver.ParseParts(vals, key.Sort, v.sort)
-	}
+	vals, err := frame.KeyValues(v.Table.Table, *key)
 	own := make(map[string]driver.Value, len(vals))
 	for i := range vals {
 		own[v.column(i)] = vals[i]
@@ -227,12 +226,6 @@ func (v *view) keyValues(key *driver.Key) (map[string]driver.Value, error) {
 
 // fieldIn returns the value of a field at the top of a document.
 func fieldIn(document, name string) driver.Value {
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == name {
-			value, _ := e.value()
-			return value
-		}
-	}
-	return driver.Value{}
+	value, _ := bson.Find(document, name).Value()
+	return value
 }

@@ -5,13 +5,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // dropNulls removes what other programs wrote for a field that is absent, where a patch
 // of c cannot change it: a null is read as nothing, but is no number to add to, no ring
 // and no document. Nobody who reads sees a difference.
-func (s *Store) dropNulls(ctx context.Context, c *call) error {
+func (s *store) dropNulls(ctx context.Context, c *call) error {
 	for i := range c.ops {
 		op, v := &c.ops[i], c.views[i]
 		paths := v.needsNoNull(op)
@@ -26,7 +27,7 @@ func (s *Store) dropNulls(ctx context.Context, c *call) error {
 		if err := st.end(v); err != nil {
 			return err
 		}
-		st.w.durable()
+		durable(&st.w)
 		if _, err := s.write(ctx, st.w); err != nil {
 			return s.failed(ctx, "commit", err)
 		}
@@ -39,7 +40,7 @@ func (v *view) needsNoNull(op *driver.Op) (paths []string) {
 	if op.Do != driver.Patch {
 		return nil
 	}
-	if v.ring > 0 {
+	if v.Ring > 0 {
 		paths = append(paths, "_ring")
 	}
 	for i := range op.Edits {
@@ -58,18 +59,14 @@ func (v *view) needsNoNull(op *driver.Op) (paths []string) {
 // dropNull adds the update that removes a null.
 func (st *statement) dropNull(id, path string) {
 	w := &st.w
-	at := w.open(typeDocument, strconv.Itoa(st.n))
+	at := w.Open(bson.Document, strconv.Itoa(st.n))
 	st.n++
-	q := w.open(typeDocument, "q")
-	w.text("_id", id)
-	null := w.open(typeDocument, path)
-	w.int32("$type", typeNull)
-	w.close(null)
-	w.close(q)
-	u := w.open(typeDocument, "u")
-	unset := w.open(typeDocument, "$unset")
-	w.text(path, "")
-	w.close(unset)
-	w.close(u)
-	w.close(at)
+	q := w.Open(bson.Document, "q")
+	w.Text("_id", id)
+	w.Int32In(path, "$type", bson.Null)
+	w.Close(q)
+	u := w.Open(bson.Document, "u")
+	w.TextIn("$unset", path, "")
+	w.Close(u)
+	w.Close(at)
 }

@@ -2,8 +2,6 @@ package mongo
 
 import (
 	"strings"
-
-	"github.com/polystore/polystore/repo/driver"
 )
 
 // defaultDatabase is the database where neither a URL nor Options name one.
@@ -26,32 +24,24 @@ type Options struct {
 }
 
 // use makes the store one of the database and prefix of o.
-func (s *Store) use(o *Options) error {
+func (s *store) use(o *Options) error {
 	s.db, s.prefix, s.ferret = o.Database, o.Prefix, o.AllowFerretDB
 	if s.db == "" {
 		s.db = defaultDatabase
 	}
 	switch s.db {
 	case "admin", "local", "config":
-		return invalid("open: the database %s is the server's own: name another", s.db)
+		return who.Invalid("open: the database %s is the server's own: name another", s.db)
 	}
 	if len(s.db) > 63 || strings.ContainsAny(s.db, "/\\. \"$*<>:|?\x00") {
-		return invalid("open: the database %.100q: want a name of at most 63 bytes without any of / \\ . $ * < > : | ? space and quotes", s.db)
+		return who.Invalid("open: the database %.100q: want a name of at most 63 bytes without any of / \\ . $ * < > : | ? space and quotes", s.db)
 	}
 	if s.prefix == "" {
 		return nil
 	}
 	if len(s.prefix) > 40 || strings.Trim(strings.ToLower(s.prefix), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
-		return invalid("open: the prefix %.100q; want at most 40 letters, digits, '_' and '-'", s.prefix)
+		return who.Invalid("open: the prefix %.100q; want at most 40 letters, digits, '_' and '-'", s.prefix)
 	}
 	s.prefix += ":"
 	return nil
 }
-
-var (
-	_ driver.Store   = (*Store)(nil)
-	_ driver.Counter = (*Store)(nil)
-	_ driver.Sizer   = (*Store)(nil)
-	_ driver.Meter   = (*Store)(nil)
-	_ driver.Eraser  = (*Store)(nil)
-)

@@ -4,25 +4,18 @@ import (
 	"context"
 	"iter"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // Range yields the rows of a span, page by page.
-func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return backend.Pages(span, defaultBatch, func(p *backend.Pager) error { return s.page(ctx, p) })
+func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+	return s.frame.Pages(ctx, span, s.page)
 }
 
 // page reads the next page of a span, and leaves in p the span after it.
-func (s *Store) page(ctx context.Context, p *backend.Pager) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.ranged(&p.Span)
-	if err != nil {
-		return err
-	}
+func (s *store) page(ctx context.Context, v *view, p *frame.Pager) error {
 	limit := p.Limit()
 	ask, ok, err := v.ask(&p.Span, limit)
 	if err != nil || !ok {
@@ -35,21 +28,21 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 		return v.lostIndex(err)
 	}
 	last := ""
-	sh := v.shape(p.Span.Mask)
+	sh := v.Shape(p.Span.Mask)
 	p.Read(func(row *driver.Row) (bool, error) {
-		e, ok := b.rest.next()
+		e, ok := b.rest.Next()
 		if !ok {
 			return false, nil
 		}
-		bad := s.readRow(ctx, v, &sh, e.data, row)
+		bad := s.readRow(ctx, v, &sh, e.Data, row)
 		if bad == nil {
-			last = e.data
+			last = e.Data
 		}
 		return true, bad
 	})
 	p.Done = len(p.Rows) < limit && !b.more
 	if v.native == nil {
-		p.GoOn(v.sort, b.size)
+		p.GoOn(v.Sort, b.size)
 	} else {
 		v.goOn(p, last, b.size)
 	}
@@ -58,7 +51,7 @@ func (s *Store) page(ctx context.Context, p *backend.Pager) error {
 
 // goOn takes the rows of a page, of which last is the last document, out of a span of a
 // native index.
-func (v *view) goOn(p *backend.Pager, last string, bytes int) {
+func (v *view) goOn(p *frame.Pager, last string, bytes int) {
 	p.Resize(bytes)
 	if len(p.Rows) == 0 || p.Done {
 		return
@@ -74,21 +67,9 @@ func (v *view) goOn(p *backend.Pager, last string, bytes int) {
 	}
 }
 
-// ranged returns the view of a table that a span is of, native or not.
-func (s *Store) ranged(span *driver.Span) (*view, error) {
-	if span.Table == nil || !span.Table.Native {
-		return s.checked(span.Table, span.Mask)
-	}
-	v, err := s.views.Known(who, span.Table)
-	if err == nil {
-		err = who.Wrap(span.Table.Home.ValidateMask(span.Mask))
-	}
-	return v, err
-}
-
 // ask returns the command that reads the rows of a span; ok is false if there can be
 // none.
-func (v *view) ask(span *driver.Span, limit int) (w writer, ok bool, err error) {
+func (v *view) ask(span *driver.Span, limit int) (w bson.Writer, ok bool, err error) {
 	if v.native == nil {
 		return v.askPage(span, limit), true, nil
 	}
@@ -105,62 +86,51 @@ func (v *view) lostIndex(err error) error {
 	if v.native == nil || codeOf(err) != codeBadValue {
 		return err
 	}
-	return schema("the collection %s has lost the index %s; make it again with Rebuild: %s", v.collection, v.native.table.Name, err)
+	return who.Schema("the collection %s has lost the index %s; make it again with Rebuild: %s", v.collection, v.native.table.Name, err)
 }
 
 // askPage returns the command, all but its end, that reads the rows of a span.
-func (v *view) askPage(span *driver.Span, limit int) writer {
+func (v *view) askPage(span *driver.Span, limit int) bson.Writer {
 	w := command("find", v.collection)
 	v.within(&w, "filter", span)
-	sort := w.open(typeDocument, "sort")
+	sort := w.Open(bson.Document, "sort")
 	if span.Reverse {
-		w.int32("_id", -1)
+		w.Int32("_id", -1)
 	} else {
-		w.int32("_id", 1)
+		w.Int32("_id", 1)
 	}
-	w.close(sort)
-	w.int64("limit", int64(limit))
+	w.Close(sort)
+	w.Int64("limit", int64(limit))
 	v.projection(&w, span.Mask)
 	if limit > defaultBatch {
-		w.int32("batchSize", int32(limit+1)) // one more ends the cursor
+		w.Int32("batchSize", int32(limit+1)) // one more ends the cursor
 	}
 	return w
 }
 
 // within appends the filter of the rows of a span.
-func (v *view) within(w *writer, name string, span *driver.Span) {
+func (v *view) within(w *bson.Writer, name string, span *driver.Span) {
 	p := span.Key.Partition
 	to := p + span.To
 	if span.To == "" {
 		to = driver.After(p)
 	}
-	at := w.open(typeDocument, name)
-	id := w.open(typeDocument, "_id")
-	w.text("$gte", p+span.From)
-	w.text("$lt", to)
-	w.close(id)
-	if v.class == driver.Records {
-		dead := w.open(typeDocument, "_dead")
-		w.bool("$ne", true)
-		w.close(dead)
+	at := w.Open(bson.Document, name)
+	id := w.Open(bson.Document, "_id")
+	w.Text("$gte", p+span.From)
+	w.Text("$lt", to)
+	w.Close(id)
+	if v.Class == driver.Records {
+		w.BoolIn("_dead", "$ne", true)
 	}
-	w.close(at)
+	w.Close(at)
 }
 
-// Count returns the number of rows of a span, which the server counts.
-func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	v, err := s.ranged(&span)
-	if err != nil {
-		return 0, err
-	}
+// count lets the server count the rows of a span.
+func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, error) {
 	w := command("aggregate", v.collection)
-	cursor := w.open(typeDocument, "cursor")
-	w.close(cursor)
-	if ok, err := v.counting(&w, &span); err != nil || !ok {
+	w.Empty("cursor")
+	if ok, err := v.counting(&w, span); err != nil || !ok {
 		return 0, err
 	}
 	s.acknowledged(&w)
@@ -168,47 +138,45 @@ func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	if err != nil {
 		return 0, v.lostIndex(err)
 	}
-	e, ok := b.rest.next()
+	e, ok := b.rest.Next()
 	if !ok { // of no rows there is no count
 		return 0, nil
 	}
-	in := elementsOf(e.data)
-	e, ok = in.next()
-	n, whole := e.number()
+	in := bson.ElementsOf(e.Data)
+	e, ok = in.Next()
+	n, whole := e.Number()
 	if !ok || !whole {
-		return 0, corrupt("count of %s: %s: the answer cannot be read", v.name, s.addr)
+		return 0, who.Corrupt("count of %s: %s: the answer cannot be read", v.Name, s.addr)
 	}
 	return int(n), nil
 }
 
 // counting appends the stages that count the rows of a span; ok is false if there can
 // be none.
-func (v *view) counting(w *writer, span *driver.Span) (ok bool, err error) {
+func (v *view) counting(w *bson.Writer, span *driver.Span) (ok bool, err error) {
 	var r run
 	if v.native != nil {
 		if r, ok, err = v.runOf(span); err != nil || !ok {
 			return false, err
 		}
-		w.text("hint", v.native.table.Name)
+		w.Text("hint", v.native.table.Name)
 	}
-	at := w.open(typeArray, "pipeline")
-	stage := w.open(typeDocument, "0")
+	at := w.Open(bson.Array, "pipeline")
+	stage := w.Open(bson.Document, "0")
 	if v.native != nil {
 		v.filter(w, "$match", &r)
 	} else {
 		v.within(w, "$match", span)
 	}
-	w.close(stage)
+	w.Close(stage)
 	last := "1"
 	if span.Limit > 0 {
-		stage = w.open(typeDocument, "1")
-		w.int64("$limit", int64(span.Limit))
-		w.close(stage)
+		stage = w.Open(bson.Document, "1")
+		w.Int64("$limit", int64(span.Limit))
+		w.Close(stage)
 		last = "2"
 	}
-	stage = w.open(typeDocument, last)
-	w.text("$count", "rows")
-	w.close(stage)
-	w.close(at)
+	w.TextIn(last, "$count", "rows")
+	w.Close(at)
 	return true, nil
 }

@@ -4,39 +4,17 @@ import (
 	"context"
 	"slices"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // getBytes is how many bytes of keys one command asks for at most.
 const getBytes = 4 << 20
 
 // Get reads the rows under keys into rows, by one command for all of them.
-func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.checked(t, mask)
-	if err != nil {
-		return err
-	}
-	if len(keys) != len(rows) {
-		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
-	}
-	return s.get(ctx, v, keys, mask, rows)
-}
-
-// checked returns the view of a table that has the fields of mask.
-func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	v, err := s.view(t)
-	if err == nil {
-		err = who.Wrap(t.ValidateMask(mask))
-	}
-	return v, err
-}
-
-func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
-	sh := v.shape(mask)
+func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
+	sh := v.Shape(mask)
 	var wanted map[string][]int // places of keys, where there are several
 	for i := range keys {
 		rows[i].Reset()
@@ -99,26 +77,26 @@ func beginning(ids []string) []string {
 
 // getSome reads the documents of some ids to their places in rows, and reports whether
 // there may be others.
-func (s *Store) getSome(ctx context.Context, v *view, ids []string, sh *shape, take func(id string) []int, rows []driver.Row) (more bool, err error) {
+func (s *store) getSome(ctx context.Context, v *view, ids []string, sh *frame.Shape, take func(id string) []int, rows []driver.Row) (more bool, err error) {
 	w := command("find", v.collection)
-	w.ids(ids)
-	v.projection(&w, sh.mask)
+	filterIDs(&w, ids)
+	v.projection(&w, sh.Mask)
 	if len(ids) > defaultBatch {
-		w.int32("batchSize", int32(len(ids)+1))
+		w.Int32("batchSize", int32(len(ids)+1))
 	}
 	s.acknowledged(&w)
-	b, err := s.documents(ctx, "get a row of "+v.name, w)
+	b, err := s.documents(ctx, "get a row of "+v.Name, w)
 	if err != nil {
 		return false, err
 	}
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		places := take(idIn(e.data))
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		places := take(idIn(e.Data))
 		if len(places) == 0 {
-			return false, corrupt("get a row of %s: %s: the answer has a document that nobody asked for", v.name, s.addr)
+			return false, who.Corrupt("get a row of %s: %s: the answer has a document that nobody asked for", v.Name, s.addr)
 		}
 		for _, i := range places {
 			key := rows[i].Key
-			if err := s.readRow(ctx, v, sh, e.data, &rows[i]); err != nil {
+			if err := s.readRow(ctx, v, sh, e.Data, &rows[i]); err != nil {
 				return false, err
 			}
 			rows[i].Key = key
@@ -127,16 +105,14 @@ func (s *Store) getSome(ctx context.Context, v *view, ids []string, sh *shape, t
 	return b.more, nil
 }
 
-// ids appends a filter of documents by their _id. For one id it is an equality, which
+// filterIDs appends a filter of documents by their _id. For one id it is an equality, which
 // the server answers without planning.
-func (w *writer) ids(ids []string) {
+func filterIDs(w *bson.Writer, ids []string) {
 	if len(ids) > 1 {
-		w.in("_id", ids)
+		among(w, "_id", ids)
 		return
 	}
-	at := w.open(typeDocument, "filter")
-	w.text("_id", ids[0])
-	w.close(at)
+	w.TextIn("filter", "_id", ids[0])
 }
 
 // defaultBatch is how many documents an answer has room for if nothing is said.
@@ -144,31 +120,29 @@ const defaultBatch = 100
 
 // idIn returns the _id of a document: its first element, unless the answer is made from an index alone.
 func idIn(document string) string {
-	in := elementsOf(document)
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == "_id" && e.kind == typeString {
-			return e.data
-		}
+	e := bson.Find(document, "_id")
+	if e.Kind != bson.String {
+		return ""
 	}
-	return ""
+	return e.Data
 }
 
 // projection appends what is to be read of documents.
-func (v *view) projection(w *writer, mask []int) {
-	at := w.open(typeDocument, "projection")
+func (v *view) projection(w *bson.Writer, mask []int) {
+	at := w.Open(bson.Document, "projection")
 	if mask != nil {
 		for _, name := range [...]string{"_rev", "_ring", "_dead", "_expires", "_note"} {
-			w.int32(name, 1)
+			w.Int32(name, 1)
 		}
 	}
 	for i, ordinal := range mask {
 		if slices.Contains(mask[:i], ordinal) {
 			continue
 		}
-		w.int32(v.fields[ordinal].Name, 1)
-		if v.late[ordinal] {
-			w.int32(v.extra[ordinal], 1)
+		w.Int32(v.Fields[ordinal].Name, 1)
+		if v.Late[ordinal] {
+			w.Int32(v.extra[ordinal], 1)
 		}
 	}
-	w.close(at)
+	w.Close(at)
 }

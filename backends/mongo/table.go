@@ -2,133 +2,50 @@ package mongo
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A view is a table as one driver.Table sees it, whose ordinals are its own.
+// A view is a table as one driver.Table sees it.
 type view struct {
-	name       string
+	*frame.Table
 	collection string
-	class      driver.Class
-	bare       bool
-	ring       int
-	parts      []driver.Column // of the partition
-	sort       []driver.Column
-	fields     []driver.Column
-
-	native *native // the index by which the rows are read
-
-	ordinals map[string]int
-	copied   map[string]bool // columns of the key that documents have as fields, too
-	extra    []string        // by ordinal: where rows have the field from before it was declared
-	late     []bool          // by ordinal: there can be such rows
-
-	others backend.Others
+	native     *native         // the index by which the rows are read
+	copied     map[string]bool // columns of the key that documents have as fields, too
+	extra      []string        // by ordinal: where rows have the field from before it was declared
 }
 
 // libraryFields are names of a document that no field may have.
 var libraryFields = [...]string{"_id", "_rev", "_ring", "_dead", "_expires", "_note", "_extra", "_check"}
 
-func (s *Store) newView(t *driver.Table, e *entry) *view {
-	v := &view{
-		name:       t.Name,
-		collection: s.prefix + t.Name,
-		class:      t.Class,
-		bare:       t.Bare,
-		ring:       max(0, t.Ring),
-		parts:      slices.Clone(t.Partition),
-		sort:       slices.Clone(t.Sort),
-		fields:     slices.Clone(t.Fields),
-		ordinals:   map[string]int{},
-		copied:     map[string]bool{},
-	}
-	for i, f := range t.Fields {
-		v.ordinals[f.Name] = i
+func (s *store) newView(t *driver.Table, e *entry) *view {
+	v := &view{Table: frame.NewTable(t, e.Fields), collection: s.prefix + t.Name, copied: map[string]bool{}}
+	for _, f := range v.Fields {
 		v.extra = append(v.extra, "_extra."+escape(f.Name))
-		v.late = append(v.late, e.fields[f.Name].Later)
 	}
-	v.others.Set(maps.Clone(e.fields), t.Fields)
 	if t.Class == driver.Records {
 		for _, c := range slices.Concat(t.Partition, t.Sort) {
-			_, field := e.fields[c.Name]
-			_, declared := v.ordinals[c.Name]
+			_, field := e.Fields[c.Name]
+			_, declared := v.Ordinals[c.Name]
 			v.copied[c.Name] = !field && !declared && possibleName(c.Name)
 		}
 	}
 	return v
 }
 
-// view returns what is known of t.
-func (s *Store) view(t *driver.Table) (*view, error) {
-	v, err := s.views.Known(who, t)
-	if err == nil && v.native != nil {
-		return nil, invalid("%s is a native index, which is only read in order", t.Name)
-	}
-	return v, err
+// A state is what the server has of tables.
+type state struct {
+	*store
+	doing   string
+	entries map[string]*entry
 }
 
-// Define makes the tables exist. Another program's fields are no obstacle.
-func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	natives, tables := splitNative(tables)
-	have, err := s.fits(ctx, "define", tables)
-	if err != nil {
-		return err
-	}
-	lacking := false
-	for _, t := range tables {
-		e := have[t.Name]
-		missing, _ := e.lacks(t)
-		if e.header != "" && e.made && len(missing) == 0 {
-			continue
-		}
-		lacking = true
-		if err := s.declare(ctx, t, e); err != nil {
-			return err
-		}
-	}
-	if lacking {
-		if have, err = s.fits(ctx, "define", tables); err != nil {
-			return err
-		}
-	}
-	if err := s.know(tables, have, "define"); err != nil {
-		return err
-	}
-	return s.defineNatives(ctx, "define", natives, false)
-}
-
-// Attach makes the store know tables that exist.
-func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	natives, tables := splitNative(tables)
-	have, err := s.fits(ctx, "attach", tables)
-	if err == nil {
-		err = s.know(tables, have, "attach")
-	}
-	if err != nil {
-		return err
-	}
-	return s.defineNatives(ctx, "attach", natives, true)
-}
-
-// fits reads what the server has of tables, and says what speaks against them.
-func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
+// Tables reads what the server has of tables, and says what speaks against them.
+func (s *store) Tables(ctx context.Context, doing string, tables []*driver.Table) (frame.Tables[view], error) {
 	for _, t := range tables {
 		if err := s.possible(t); err != nil {
 			return nil, err
@@ -143,20 +60,40 @@ func (s *Store) fits(ctx context.Context, doing string, tables []*driver.Table) 
 			return nil, err
 		}
 	}
-	return have, nil
+	return state{s, doing, have}, nil
 }
 
-// possible says what this store cannot have in a table.
-func (s *Store) possible(t *driver.Table) error {
-	if err := who.Possible(t); err != nil {
-		return err
+// Absent says what the server lacks of a table.
+func (s state) Absent(t *driver.Table) error {
+	e := s.entries[t.Name]
+	if !e.made {
+		return who.NoTable(s.doing, t)
 	}
+	missing, _ := e.lacks(t)
+	return e.Absent(who, s.doing, t, missing)
+}
+
+// Declare adds to the server what it lacks of tables.
+func (s state) Declare(ctx context.Context, tables []*driver.Table) error {
+	for _, t := range tables {
+		if err := s.declare(ctx, t, s.entries[t.Name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// View returns the view of a table.
+func (s state) View(t *driver.Table) *view { return s.newView(t, s.entries[t.Name]) }
+
+// possible says what this store cannot have in a table.
+func (s *store) possible(t *driver.Table) error {
 	if t.Name == catalogName || s.prefix == "" && strings.HasPrefix(t.Name, "system.") {
-		return invalid("table %s: the collection of this name is taken for something else; take another name, or a prefix", t.Name)
+		return who.Invalid("table %s: the collection of this name is taken for something else; take another name, or a prefix", t.Name)
 	}
 	for _, f := range t.Fields {
 		if !possibleName(f.Name) {
-			return invalid("table %s declares the field %q, which documents cannot have, or have for something else; take another name", t.Name, f.Name)
+			return who.Invalid("table %s declares the field %q, which documents cannot have, or have for something else; take another name", t.Name, f.Name)
 		}
 	}
 	return nil
@@ -167,41 +104,24 @@ func possibleName(name string) bool {
 	return name != "" && !strings.ContainsAny(name, ".$\x00") && !slices.Contains(libraryFields[:], name)
 }
 
-// know makes views of tables, if the server has all of them.
-func (s *Store) know(tables []*driver.Table, have map[string]*entry, doing string) error {
-	for _, t := range tables {
-		e := have[t.Name]
-		missing, _ := e.lacks(t)
-		switch {
-		case e.header == "" || !e.made:
-			return who.NoTable(doing, t)
-		case len(missing) > 0:
-			return who.NoField(doing, t, missing[0].Name)
-		}
-	}
-	s.views.Set(tables, func(t *driver.Table) *view { return s.newView(t, have[t.Name]) })
-	return nil
-}
-
 // collections reads which collections there are of tables, and how they were made.
-func (s *Store) collections(ctx context.Context, doing string, names []string, list map[string]*entry) error {
-	w := make(writer, 0, 512)
-	w.begin()
-	w.int32("listCollections", 1)
-	cursor := w.open(typeDocument, "cursor")
-	w.close(cursor)
+func (s *store) collections(ctx context.Context, doing string, names []string, list map[string]*entry) error {
+	w := make(bson.Writer, 0, 512)
+	w.Begin()
+	w.Int32("listCollections", 1)
+	w.Empty("cursor")
 	prefixed := make([]string, len(names))
 	for i, name := range names {
 		prefixed[i] = s.prefix + name
 	}
-	w.in("name", prefixed)
-	w.close(0)
+	among(&w, "name", prefixed)
+	w.Close(0)
 	b, err := s.documents(ctx, doing, w)
 	if err != nil {
 		return err
 	}
-	for e, ok := b.rest.next(); ok; e, ok = b.rest.next() {
-		name, odd, ok := readCollection(e.data)
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		name, odd, ok := readCollection(e.Data)
 		if found := list[strings.TrimPrefix(name, s.prefix)]; ok && found != nil {
 			found.made, found.odd = true, odd
 		}
@@ -212,19 +132,19 @@ func (s *Store) collections(ctx context.Context, doing string, names []string, l
 // readCollection returns the name of a collection, and what makes it one that cannot
 // be used.
 func readCollection(document string) (name, odd string, ok bool) {
-	in := elementsOf(document)
-	for e, more := in.next(); more; e, more = in.next() {
-		switch e.name {
+	in := bson.ElementsOf(document)
+	for e, more := in.Next(); more; e, more = in.Next() {
+		switch e.Name {
 		case "name":
-			name = e.data
+			name = e.Data
 		case "type":
-			if e.data != "collection" {
-				odd = "is a " + e.data
+			if e.Data != "collection" {
+				odd = "is a " + e.Data
 			}
 		case "options":
-			of := elementsOf(e.data)
-			for o, more := of.next(); more; o, more = of.next() {
-				switch o.name {
+			of := bson.ElementsOf(e.Data)
+			for o, more := of.Next(); more; o, more = of.Next() {
+				switch o.Name {
 				case "collation":
 					odd = "has a collation, by which other keys are the same and in another order"
 				case "capped":
@@ -233,18 +153,11 @@ func readCollection(document string) (name, odd string, ok bool) {
 			}
 		}
 	}
-	return name, odd, !in.bad && name != ""
+	return name, odd, !in.Bad && name != ""
 }
 
 // Drop removes the tables with all their rows, each by one command.
-func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	s.views.Forget(tables)
+func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
 	for _, t := range tables {
 		drop := func() error { return s.drop(ctx, t.Name) }
 		if t.Native {
@@ -259,12 +172,12 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 
 // drop removes a collection, and then what the catalog says of it. One that another
 // program made stays.
-func (s *Store) drop(ctx context.Context, name string) error {
-	list := map[string]*entry{name: {fields: map[string]backend.Known{}}}
+func (s *store) drop(ctx context.Context, name string) error {
+	list := map[string]*entry{name: newEntry()}
 	if err := s.described(ctx, "drop "+name, []string{name}, list); err != nil {
 		return err
 	}
-	if list[name].header == "" {
+	if list[name].Header == "" {
 		return nil
 	}
 	w := command("drop", s.prefix+name)
@@ -272,23 +185,21 @@ func (s *Store) drop(ctx context.Context, name string) error {
 		return err
 	}
 	w = command("delete", s.prefix+catalogName)
-	all := w.open(typeArray, "deletes")
-	at := w.open(typeDocument, "0")
-	q := w.open(typeDocument, "q")
-	w.text("_id", name)
-	w.close(q)
-	w.int32("limit", 1)
-	w.close(at)
-	w.close(all)
+	all := w.Open(bson.Array, "deletes")
+	at := w.Open(bson.Document, "0")
+	w.TextIn("q", "_id", name)
+	w.Int32("limit", 1)
+	w.Close(at)
+	w.Close(all)
 	return s.alter(ctx, "drop "+name, w, codeNoNamespace)
 }
 
 // other returns what the catalog has of a field that v does not declare. A program
 // that declared it since v was made is asked for once.
-func (s *Store) other(ctx context.Context, v *view, field string) (backend.Known, bool, error) {
-	return v.others.Find(field, v.fields, func() (map[string]backend.Known, error) {
-		list := map[string]*entry{v.name: {fields: map[string]backend.Known{}}}
-		err := s.described(ctx, "read a row of "+v.name, []string{v.name}, list)
-		return list[v.name].fields, err
+func (s *store) other(ctx context.Context, v *view, field string) (frame.Known, bool, error) {
+	return v.Others.Find(field, v.Fields, func() (map[string]frame.Known, error) {
+		list := map[string]*entry{v.Name: newEntry()}
+		err := s.described(ctx, "read a row of "+v.Name, []string{v.Name}, list)
+		return list[v.Name].Fields, err
 	})
 }

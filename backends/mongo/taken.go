@@ -9,6 +9,7 @@ import (
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -36,40 +37,35 @@ func takenBy(err error) *taken {
 		return nil
 	}
 	t := &taken{op: of.Index, index: index}
-	in := elementsOf(textOf(of.Raw))
-	for e, ok := in.next(); ok; e, ok = in.next() {
-		if e.name == "keyValue" && e.kind == typeDocument {
-			t.key = e.data
-		}
+	if key := bson.Find(bson.TextOf(of.Raw), "keyValue"); key.Kind == bson.Document {
+		t.key = key.Data
 	}
 	return t
 }
 
 // refuseTaken returns the refusal of an op whose values are taken, with the record that
 // has them.
-func (s *Store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Refusal, error) {
+func (s *store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Refusal, error) {
 	v := c.views[t.op]
 	refusal := &driver.Refusal{Op: t.op, Native: t.index}
 	if t.key == "" {
 		return refusal, nil
 	}
 	w := command("find", v.collection)
-	filter := w.open(typeDocument, "filter")
+	filter := w.Open(bson.Document, "filter")
 	w = append(w, t.key[4:len(t.key)-1]...)
-	own := w.open(typeDocument, "_id")
-	w.text("$ne", idOf(&c.ops[t.op].Row.Key))
-	w.close(own)
-	w.close(filter)
-	w.text("hint", t.index)
-	w.int64("limit", 1)
+	w.TextIn("_id", "$ne", idOf(&c.ops[t.op].Row.Key))
+	w.Close(filter)
+	w.Text("hint", t.index)
+	w.Int64("limit", 1)
 	s.acknowledged(&w)
 	b, err := s.documents(ctx, "commit: look who has a value of "+t.index, w)
 	if err != nil {
 		return nil, err
 	}
-	if e, ok := b.rest.next(); ok {
-		sh := v.shape(nil)
-		err = s.readRow(ctx, v, &sh, e.data, &refusal.Row)
+	if e, ok := b.rest.Next(); ok {
+		sh := v.Shape(nil)
+		err = s.readRow(ctx, v, &sh, e.Data, &refusal.Row)
 	}
 	return refusal, err
 }
@@ -85,7 +81,7 @@ func (c *call) passesOn(t *taken, owner *driver.Row) bool {
 
 // free sends a statement for each table that takes from the rows of a commit what they
 // have in unique indexes and will have anew, or not at all.
-func (s *Store) free(ctx context.Context, c *call) error {
+func (s *store) free(ctx context.Context, c *call) error {
 	for i, v := range c.views {
 		if slices.Contains(c.views[:i], v) {
 			continue // it was freed with the first row of its table
@@ -105,9 +101,9 @@ func (s *Store) free(ctx context.Context, c *call) error {
 }
 
 // freeing returns the statement of free for a table, and how many rows it changes.
-func (s *Store) freeing(c *call, v *view) (w writer, n int) {
+func (s *store) freeing(c *call, v *view) (w bson.Writer, n int) {
 	w = command("update", v.collection)
-	all := w.open(typeArray, "updates")
+	all := w.Open(bson.Array, "updates")
 	for i := range c.ops {
 		if c.views[i] != v {
 			continue
@@ -116,34 +112,32 @@ func (s *Store) freeing(c *call, v *view) (w writer, n int) {
 		if len(fields) == 0 {
 			continue
 		}
-		one := w.open(typeDocument, strconv.Itoa(n))
-		q := w.open(typeDocument, "q")
-		w.text("_id", idOf(&c.ops[i].Row.Key))
-		w.close(q)
-		u := w.open(typeDocument, "u")
-		unset := w.open(typeDocument, "$unset")
+		one := w.Open(bson.Document, strconv.Itoa(n))
+		w.TextIn("q", "_id", idOf(&c.ops[i].Row.Key))
+		u := w.Open(bson.Document, "u")
+		unset := w.Open(bson.Document, "$unset")
 		for _, f := range fields {
-			w.text(f, "")
+			w.Text(f, "")
 		}
-		w.close(unset)
-		w.close(u)
-		w.close(one)
+		w.Close(unset)
+		w.Close(u)
+		w.Close(one)
 		n++
 	}
-	w.close(all)
-	w.close(0)
+	w.Close(all)
+	w.Close(0)
 	return w, n
 }
 
 // givenUp returns the fields of unique indexes that an op writes whatever they were.
-func (s *Store) givenUp(v *view, op *driver.Op) []string {
+func (s *store) givenUp(v *view, op *driver.Op) []string {
 	if op.If == driver.Absent || op.Do != driver.Put && op.Do != driver.Patch {
 		return nil
 	}
 	var fields []string
-	for _, name := range s.uniqueFields(v.name) {
+	for _, name := range s.uniqueFields(v.Name) {
 		writes := op.Do == driver.Put || slices.ContainsFunc(op.Edits, func(e driver.Edit) bool {
-			return e.Do != driver.Add && e.Field >= 0 && v.fields[e.Field].Name == name
+			return e.Do != driver.Add && e.Field >= 0 && v.Fields[e.Field].Name == name
 		})
 		if writes && !slices.Contains(fields, name) {
 			fields = append(fields, name)
@@ -153,9 +147,9 @@ func (s *Store) givenUp(v *view, op *driver.Op) []string {
 }
 
 // uniqueFields returns the fields of the unique native indexes of a table of records.
-func (s *Store) uniqueFields(home string) []string {
+func (s *store) uniqueFields(home string) []string {
 	var fields []string
-	s.views.Each(func(t *driver.Table, v *view) {
+	s.frame.Each(func(t *driver.Table, v *view) {
 		if v.native != nil && t.Home.Name == home {
 			fields = append(fields, v.native.claims...)
 		}

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -13,14 +12,15 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // together does several ops in one transaction, and reports whether their conditions
 // held. The client's WithTransaction is not used: it begins again for two minutes,
 // whatever the context says, and sends its commit with a context of its own.
-func (s *Store) together(ctx context.Context, c *call) (done bool, err error) {
+func (s *store) together(ctx context.Context, c *call) (done bool, err error) {
 	session, err := s.client.StartSession(options.Session().SetCausalConsistency(false))
 	if err != nil {
 		return false, s.failed(ctx, "commit", err)
@@ -42,7 +42,7 @@ func (s *Store) together(ctx context.Context, c *call) (done bool, err error) {
 }
 
 // statements sends the statements of a transaction.
-func (s *Store) statements(ctx context.Context, c *call) (done bool, err error) {
+func (s *store) statements(ctx context.Context, c *call) (done bool, err error) {
 	if c.freed {
 		if err := s.free(ctx, c); err != nil {
 			return false, err
@@ -81,7 +81,7 @@ func (c *call) parts() (list []part) {
 		}
 		w := way{c.views[i], verbOf(op), op.Do, op.If}
 		isNew = op.Table.Class == driver.Records && op.Do == driver.Put && op.If == driver.Absent || isNew && op.Table.Class != driver.Records
-		if (isNew || w.view.bare) && !c.upserts && op.Do == driver.Put {
+		if (isNew || w.view.Bare) && !c.upserts && op.Do == driver.Put {
 			w.verb = "insert" // of rows, too, which then are hardly ever there: it costs the server less
 		}
 		at := slices.IndexFunc(list, func(p part) bool { return p.way == w })
@@ -103,7 +103,7 @@ func (w *way) comesAndGoes() bool {
 const sharedBytes = 1 << 20
 
 // part sends the statements of a part, and reports whether the conditions of its ops held.
-func (s *Store) part(ctx context.Context, c *call, p *part) (done bool, err error) {
+func (s *store) part(ctx context.Context, c *call, p *part) (done bool, err error) {
 	for left := p.ops; len(left) > 0; {
 		st, n := statement{verb: p.verb}, 0
 		st.begin(p.view)
@@ -113,7 +113,7 @@ func (s *Store) part(ctx context.Context, c *call, p *part) (done bool, err erro
 		if err := st.end(p.view); err != nil {
 			return false, err
 		}
-		st.w.close(0)
+		st.w.Close(0)
 		done, err := s.within(ctx, &c.ops[left[0]], &st)
 		if t, ok := errors.AsType[*taken](err); ok {
 			t.op = left[t.op]
@@ -134,7 +134,7 @@ var errThere = errors.New("a row is there")
 
 // within sends a statement of a transaction and reports whether the conditions of its
 // ops held. With any error the transaction will not be committed, so nothing is done.
-func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
+func (s *store) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
 	n, err := s.write(ctx, st.w)
 	if t := takenBy(err); t != nil {
 		return false, t
@@ -154,20 +154,18 @@ func (s *Store) within(ctx context.Context, op *driver.Op, st *statement) (bool,
 }
 
 // takeBack removes what stood for a row that must not be there.
-func (s *Store) takeBack(ctx context.Context, v *view, op *driver.Op) error {
+func (s *store) takeBack(ctx context.Context, v *view, op *driver.Op) error {
 	st := statement{verb: "delete"}
 	st.begin(v)
-	one := st.w.open(typeDocument, "0")
-	q := st.w.open(typeDocument, "q")
-	st.w.text("_id", idOf(&op.Row.Key))
-	st.w.close(q)
-	st.w.int32("limit", 1)
-	st.w.close(one)
+	one := st.w.Open(bson.Document, "0")
+	st.w.TextIn("q", "_id", idOf(&op.Row.Key))
+	st.w.Int32("limit", 1)
+	st.w.Close(one)
 	st.n = 1
 	if err := st.end(v); err != nil {
 		return err
 	}
-	st.w.close(0)
+	st.w.Close(0)
 	_, err := s.within(ctx, op, &st)
 	return err
 }
@@ -179,8 +177,8 @@ const commitTries = 3
 // conclude commits a transaction. The client by itself sends the commit again, until its
 // Timeout has passed if it has one: so there is an end for all tries together, and an
 // error of one that was not sent does not say that none was.
-func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (done bool, err error) {
-	bounded, cancel := context.WithTimeout(ctx, backend.Patience)
+func (s *store) conclude(ctx context.Context, session *mongodriver.Session) (done bool, err error) {
+	bounded, cancel := context.WithTimeout(ctx, frame.Patience)
 	defer cancel()
 	for try := 1; ; try++ {
 		driver.TallyOf(ctx).Add(1, 1)
@@ -196,9 +194,9 @@ func (s *Store) conclude(ctx context.Context, session *mongodriver.Session) (don
 			}
 			return false, s.failed(ctx, "commit", err)
 		}
-		if try == commitTries || backend.Over(bounded) != nil || sleep(bounded, time.Duration(try)*50*time.Millisecond) != nil {
+		if try == commitTries || frame.Over(bounded) != nil || who.Sleep(bounded, time.Duration(try)*50*time.Millisecond) != nil {
 			s.giveUp(session)
-			return false, s.unknown(ctx, err)
+			return false, who.Unknown(ctx, s.addr, told(err))
 		}
 	}
 }
@@ -208,12 +206,4 @@ func refusedCommit(err error) bool {
 	code := codeOf(err)
 	return code != 0 && !hasLabel(err, "UnknownTransactionCommitResult") &&
 		(hasLabel(err, "TransientTransactionError") || slices.Contains(definite[:], code))
-}
-
-// unknown is the error of a commit of which nobody said whether it was done.
-func (s *Store) unknown(ctx context.Context, err error) error {
-	if cause := backend.Over(ctx); cause != nil {
-		return fmt.Errorf("mongo: commit: %s: %w: %w: %w", s.addr, driver.ErrUnknownOutcome, cause, told(err))
-	}
-	return fmt.Errorf("mongo: commit: %s: %w: %w", s.addr, driver.ErrUnknownOutcome, told(err))
 }

@@ -7,11 +7,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.mongodb.org/mongo-driver/v2/bson"
+	mongobson "go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // lockTime is how long the server keeps a transaction of which it hears nothing, and
@@ -75,12 +75,12 @@ func (u *undoer) take(all bool) []undone {
 
 // abandon undoes a transaction that will not be committed, because of err if that is
 // not nil. Its rows are locked until then.
-func (s *Store) abandon(ctx context.Context, session *mongodriver.Session, err error) {
-	lost := err != nil && codeOf(err) == 0 && !errors.Is(err, backend.ErrBeaten) && !isTaken(err) && !errors.Is(err, driver.ErrTooLarge)
+func (s *store) abandon(ctx context.Context, session *mongodriver.Session, err error) {
+	lost := err != nil && codeOf(err) == 0 && !errors.Is(err, frame.ErrBeaten) && !isTaken(err) && !errors.Is(err, driver.ErrTooLarge)
 	switch {
 	case lost:
 		s.giveUp(session)
-	case backend.Over(ctx) == nil:
+	case frame.Over(ctx) == nil:
 		session.EndSession(ctx)
 	default:
 		s.afterwards(session.EndSession)
@@ -95,18 +95,18 @@ func isTaken(err error) bool {
 
 // giveUp tells the server to undo a transaction, if it did not commit it, now or when it
 // answers again.
-func (s *Store) giveUp(session *mongodriver.Session) {
+func (s *store) giveUp(session *mongodriver.Session) {
 	s.undo([]undone{{session: session, since: time.Now()}})
 }
 
 // undo sends one command for all transactions of a list.
-func (s *Store) undo(list []undone) {
+func (s *store) undo(list []undone) {
 	s.afterwards(func(ctx context.Context) {
-		var ids bson.A
+		var ids mongobson.A
 		for _, u := range list {
 			ids = append(ids, u.session.ID())
 		}
-		err := s.client.Database("admin").RunCommand(ctx, bson.D{{Key: "killSessions", Value: ids}}).Err()
+		err := s.client.Database("admin").RunCommand(ctx, mongobson.D{{Key: "killSessions", Value: ids}}).Err()
 		if err != nil && codeOf(err) == 0 {
 			s.undoer.add(list...)
 			return
@@ -123,7 +123,7 @@ func (s *Store) undo(list []undone) {
 }
 
 // undoWaiting undoes what could not be undone before, now that the server answers.
-func (s *Store) undoWaiting() {
+func (s *store) undoWaiting() {
 	if s.undoer.waiting.Load() == 0 {
 		return
 	}
@@ -133,7 +133,7 @@ func (s *Store) undoWaiting() {
 }
 
 // undoLast undoes what is still waiting when the store is closed.
-func (s *Store) undoLast() {
+func (s *store) undoLast() {
 	list := s.undoer.take(true)
 	if len(list) == 0 {
 		return

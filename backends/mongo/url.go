@@ -7,15 +7,15 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
 )
 
 // urlForms is what a URL can be. No error quotes one: it may have a password.
@@ -33,17 +33,8 @@ const (
 //	mongodb://[user:password@]host[:port][,host:port…]/[database][?option=value&…]
 //	mongodb+srv://…                    the hosts are those of a DNS name
 //
-// The database is "polystore" unless it is named. Options of the store's own are
-//
-//	database=text          the database, where the one in the path is that of the user
-//	prefix=text            begins the names of all collections; see Options.Prefix
-//	allow_ferretdb=true    see Options.AllowFerretDB
-//	password_env=name      the password of user@ is in a variable of the environment
-//	password_file=path     the password of user@ is in a file; a newline at its end does
-//	                       not count
-//	local=true             connect to this machine only, whatever a server tells about its
-//	                       replica set; another address is ErrInvalid
-//
+// The database is "polystore" unless it is named. The options of the store's own are in
+// docs/reference/urls.md, each with what it does and what holds without it,
 // and all others are those of a connection string of MongoDB: replicaSet, authSource,
 // tls, tlsCAFile, tlsCertificateKeyFile, maxPoolSize, appName and so on. Without timeoutMS a call whose context
 // has no deadline ends after ten seconds; without serverSelectionTimeoutMS a call waits
@@ -57,10 +48,13 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ended(ctx); err != nil {
+	if err := who.Over(ctx); err != nil {
 		return nil, err
 	}
-	if err := t.allowed(ctx); err != nil {
+	if t.srv && t.access.Dialer.Local {
+		return nil, who.Wrap(fmt.Errorf("open: of the servers behind mongodb+srv:// nothing is known; name one by mongodb://: %w", address.ErrElsewhere))
+	}
+	if err := t.access.Dialer.AllowAll(ctx, who, t.names); err != nil {
 		return nil, err
 	}
 	opts, err := t.clientOptions()
@@ -71,27 +65,15 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, errURL
 	}
-	s := &Store{client: client, own: true, dialer: &t.dialer, addr: t.hosts, direct: t.direct}
-	if err := s.open(ctx, &t.opts); err != nil {
+	in := &store{client: client, own: true, dialer: &t.access.Dialer, addr: t.hosts, direct: t.direct}
+	s, err := in.open(ctx, &t.opts)
+	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), choreTime)
 		defer cancel()
 		_ = client.Disconnect(ctx)
 		return nil, err
 	}
 	return s, nil
-}
-
-// allowed says whether the servers of the URL may be connected to.
-func (t *target) allowed(ctx context.Context) error {
-	if t.srv && t.dialer.Local {
-		return who.Wrap(fmt.Errorf("open: of the servers behind mongodb+srv:// nothing is known; name one by mongodb://: %w", backend.ErrElsewhere))
-	}
-	for _, host := range t.names {
-		if err := t.dialer.Allows(ctx, host); err != nil {
-			return who.Wrap(fmt.Errorf("open: %w", err))
-		}
-	}
-	return nil
 }
 
 // A target is what a URL says.
@@ -103,19 +85,25 @@ type target struct {
 	names  []string // of hosts, without ports and sockets
 	direct bool
 	timed  map[string]bool // options of time that are given
-	access backend.Access
-	dialer backend.Dialer
+	access address.Access
 }
 
-var errURL = invalid("open: a URL or one of its options that cannot be read; %s", urlForms)
+func (t *target) options() address.Options {
+	return append(address.Options{
+		{Name: "database", Does: "the database, where the one in the path is that of the user", Default: "polystore", To: &t.opts.Database},
+		{Name: "prefix", Does: "begins the names of all collections; see Options.Prefix", To: &t.opts.Prefix},
+		{Name: "allow_ferretdb", Does: "see Options.AllowFerretDB", Default: "false", To: &t.opts.AllowFerretDB},
+	}, t.access.Options()...)
+}
+
+var errURL = who.Invalid("open: a URL or one of its options that cannot be read; %s", urlForms)
 
 func parseURL(rawURL string) (*target, error) {
 	scheme, rest, _ := strings.Cut(rawURL, "://")
 	if scheme != "mongodb" && scheme != "mongodb+srv" {
-		return nil, invalid("open: the scheme is none of mongodb and mongodb+srv; %s", urlForms)
+		return nil, who.Invalid("open: the scheme is none of mongodb and mongodb+srv; %s", urlForms)
 	}
 	t := &target{srv: scheme == "mongodb+srv", timed: map[string]bool{}}
-	t.access.Dialer = &t.dialer
 	where, query, _ := strings.Cut(rest, "?")
 	at := strings.LastIndex(where, "@")
 	hosts, database, _ := strings.Cut(where[at+1:], "/")
@@ -144,23 +132,17 @@ func parseURL(rawURL string) (*target, error) {
 	return t, nil
 }
 
-// setHosts takes the hosts, and reports whether they can be some.
+// setHosts takes the hosts, and reports whether they can be some. A socket has no name.
 func (t *target) setHosts(hosts string) bool {
 	t.hosts = hosts
-	for host := range strings.SplitSeq(hosts, ",") {
-		if path, err := url.PathUnescape(host); err == nil && strings.HasPrefix(path, "/") && strings.HasSuffix(path, ".sock") {
-			continue
-		}
-		name, port, err := net.SplitHostPort(host)
-		if err != nil {
-			name, port = strings.Trim(host, "[]"), "1"
-		}
-		if _, err := strconv.ParseUint(port, 10, 16); err != nil || !backend.IsHost(name) {
-			return false
-		}
-		t.names = append(t.names, name)
-	}
-	return true
+	list := strings.Split(hosts, ",")
+	list = slices.DeleteFunc(list, func(host string) bool {
+		path, err := url.PathUnescape(host)
+		return err == nil && strings.HasPrefix(path, "/") && strings.HasSuffix(path, ".sock")
+	})
+	var ok bool
+	t.names, _, ok = address.Hosts(strings.Join(list, ","), "27017")
+	return ok || len(list) == 0
 }
 
 // user returns what stands before the hosts, an @ at its end, with the password.
@@ -170,7 +152,7 @@ func (t *target) user(text string) (string, error) {
 	}
 	name, inURL, _ := strings.Cut(strings.TrimSuffix(text, "@"), ":")
 	if name == "" {
-		return "", invalid("open: a password without its user; want user@ before the host")
+		return "", who.Invalid("open: a password without its user; want user@ before the host")
 	}
 	password, err := t.access.Password(who, inURL)
 	return name + ":" + strings.ReplaceAll(url.QueryEscape(password), "+", "%20") + "@", err
@@ -196,7 +178,7 @@ func (t *target) parseOptions(query string) (kept string, err error) {
 		case err != nil:
 			return "", err
 		case own && seen[name]:
-			return "", invalid("open: option %s is given twice", name)
+			return "", who.Invalid("open: option %s is given twice", name)
 		case !own:
 			keep = append(keep, pair)
 		}
@@ -207,27 +189,17 @@ func (t *target) parseOptions(query string) (kept string, err error) {
 
 // setOption reads an option, and reports whether it is one of the store's own.
 func (t *target) setOption(name, value string) (own bool, err error) {
+	if own, err := t.options().Take(who, name, value); own {
+		return true, err
+	}
 	switch name {
-	case "prefix":
-		t.opts.Prefix = value
-		return true, nil
-	case "database":
-		t.opts.Database = value
-		return true, nil
-	case "allow_ferretdb":
-		if t.opts.AllowFerretDB = value == "true"; !t.opts.AllowFerretDB && value != "false" {
-			return true, invalid("open: option allow_ferretdb is to be true or false")
-		}
-		return true, nil
-	case "password_env", "password_file", "local":
-		return t.access.Set(who, backend.Option{Name: name, Value: value})
 	case "timeoutms", "serverselectiontimeoutms":
 		t.timed[name] = true
 	case "directconnection":
 		t.direct = value == "true"
 	case "loadbalanced":
 		if value == "true" {
-			return false, unsupported("open: option loadBalanced: behind a balancer is a sharded cluster: connect to a replica set")
+			return false, who.Unsupported("open: option loadBalanced: behind a balancer is a sharded cluster: connect to a replica set")
 		}
 	}
 	return false, weaker(name, value)
@@ -242,7 +214,7 @@ func weaker(name, value string) error {
 		{"readpreference", "readPreference", "primary"},
 	} {
 		if name == o.name && value != o.want {
-			return invalid("open: option %s, as it is given, does not keep what is acknowledged: leave it out, or say %s", o.shown, o.want)
+			return who.Invalid("open: option %s, as it is given, does not keep what is acknowledged: leave it out, or say %s", o.shown, o.want)
 		}
 	}
 	return nil
@@ -256,11 +228,11 @@ func (t *target) clientOptions() (*options.ClientOptions, error) {
 			return nil, fmt.Errorf("mongo: open: %s: DNS does not tell the servers of this name: %w", t.hosts, driver.ErrUnavailable)
 		}
 		if e, ok := errors.AsType[*fs.PathError](err); ok {
-			return nil, invalid("open: a file that the options of the URL name: %v", e)
+			return nil, who.Invalid("open: a file that the options of the URL name: %v", e)
 		}
 		return nil, errURL
 	}
-	opts.SetDialer(&t.dialer)
+	opts.SetDialer(&t.access.Dialer)
 	if !t.timed["timeoutms"] {
 		opts.SetTimeout(callTime)
 	}

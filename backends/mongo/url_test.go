@@ -90,3 +90,5 @@ func TestDatabasesAndPrefixes(t *testing.T) {
 		t.Error("a drop under another prefix removed a record")
 	}
 }
+
+func TestURLOptionsInReference(t *testing.T) { backendtest.URLOptions(t, "MongoDB", mongo.URLOptions) }

@@ -9,16 +9,16 @@ import (
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // An entry describes a table in the catalog.
 type entry struct {
-	Number    int              `json:"number"`
-	Partition []backend.Column `json:"partition"`
-	Sort      []backend.Column `json:"sort,omitempty"`
-	Fields    []backend.Column `json:"fields,omitempty"` // the first has number 1
+	Number    int            `json:"number"`
+	Partition []frame.Column `json:"partition"`
+	Sort      []frame.Column `json:"sort,omitempty"`
+	Fields    []frame.Column `json:"fields,omitempty"` // the first has number 1
 }
 
 const (
@@ -48,44 +48,41 @@ func successor(key []byte) []byte {
 }
 
 // entry returns the description of t in the catalog, or one with the number 0.
-func (s *Store) entry(t *driver.Table) *entry {
+func (s *store) entry(t *driver.Table) *entry {
 	have := s.tables[t.Name]
 	if have == nil {
-		return &entry{Partition: backend.Columns(t.Partition), Sort: backend.Columns(t.Sort)}
+		return &entry{Partition: frame.Columns(t.Partition), Sort: frame.Columns(t.Sort)}
 	}
 	return &entry{
 		Number:    have.number,
-		Partition: backend.Columns(have.partition),
-		Sort:      backend.Columns(have.sort),
-		Fields:    backend.Columns(*have.fields.Load()),
+		Partition: frame.Columns(have.partition),
+		Sort:      frame.Columns(have.sort),
+		Fields:    frame.Columns(*have.fields.Load()),
 	}
 }
 
 // extend adds the fields of t that e has not, or says why t does not fit.
 func (e *entry) extend(t *driver.Table) (grown bool, err error) {
-	if err := who.Possible(t); err != nil {
-		return false, err
-	}
-	if !slices.Equal(e.Partition, backend.Columns(t.Partition)) || !slices.Equal(e.Sort, backend.Columns(t.Sort)) {
-		return false, who.Wrap(backend.OtherKey(t))
+	if !slices.Equal(e.Partition, frame.Columns(t.Partition)) || !slices.Equal(e.Sort, frame.Columns(t.Sort)) {
+		return false, who.Wrap(frame.OtherKey(t))
 	}
 	for _, f := range t.Fields {
-		i := slices.IndexFunc(e.Fields, func(c backend.Column) bool { return c.Name == f.Name })
+		i := slices.IndexFunc(e.Fields, func(c frame.Column) bool { return c.Name == f.Name })
 		switch {
 		case i < 0:
-			e.Fields = append(e.Fields, backend.Column{Name: f.Name, Kind: f.Kind.String()})
+			e.Fields = append(e.Fields, frame.Column{Name: f.Name, Kind: f.Kind.String()})
 			grown = true
 		case e.Fields[i].Kind != f.Kind.String():
-			return false, who.Wrap(backend.OtherKind(t, f, e.Fields[i].Kind))
+			return false, who.Wrap(frame.OtherKind(t, f, e.Fields[i].Kind))
 		}
 	}
 	return grown, nil
 }
 
 func (e *entry) table(name string) (*table, error) {
-	partition, err1 := backend.ParseColumns(e.Partition)
-	sort, err2 := backend.ParseColumns(e.Sort)
-	fields, err3 := backend.ParseColumns(e.Fields)
+	partition, err1 := frame.ParseColumns(e.Partition)
+	sort, err2 := frame.ParseColumns(e.Sort)
+	fields, err3 := frame.ParseColumns(e.Fields)
 	if err := cmp.Or(err1, err2, err3); err != nil {
 		return nil, fmt.Errorf("table %s: %w", name, err)
 	}
@@ -96,7 +93,7 @@ func (e *entry) table(name string) (*table, error) {
 }
 
 // loadCatalog reads all entries.
-func (s *Store) loadCatalog() error {
+func (s *store) loadCatalog() error {
 	it, err := s.db.NewIter(&pebbledb.IterOptions{LowerBound: []byte{0}, UpperBound: []byte(catalogEnd)})
 	if err != nil {
 		return s.failed("read the catalog", err)
@@ -110,7 +107,7 @@ func (s *Store) loadCatalog() error {
 	return s.failed("read the catalog", it.Error())
 }
 
-func (s *Store) loadEntry(key string, value []byte) error {
+func (s *store) loadEntry(key string, value []byte) error {
 	name, ok := cutTable(key)
 	if !ok {
 		if err := json.Unmarshal(value, &s.lastNumber); err != nil || key != catalogLast {
@@ -142,7 +139,7 @@ func cutTable(key string) (string, bool) {
 
 // saveCatalog stores changed entries, durably whatever the class, and then lets
 // the tables have them.
-func (s *Store) saveCatalog(ctx context.Context, changed map[string]*entry) error {
+func (s *store) saveCatalog(ctx context.Context, changed map[string]*entry) error {
 	if len(changed) == 0 {
 		return nil
 	}
@@ -183,7 +180,7 @@ func (s *Store) saveCatalog(ctx context.Context, changed map[string]*entry) erro
 }
 
 // eraseTables removes the entries of tables and all their rows.
-func (s *Store) eraseTables(ctx context.Context, tables []*driver.Table) error {
+func (s *store) eraseTables(ctx context.Context, tables []*driver.Table) error {
 	b := s.db.NewBatch()
 	for _, t := range tables {
 		if have := s.tables[t.Name]; have != nil {
@@ -198,7 +195,7 @@ func (s *Store) eraseTables(ctx context.Context, tables []*driver.Table) error {
 }
 
 // writeSchema writes b durably, whatever the class of commits.
-func (s *Store) writeSchema(ctx context.Context, verb string, b *pebbledb.Batch) error {
+func (s *store) writeSchema(ctx context.Context, verb string, b *pebbledb.Batch) error {
 	if err := cmp.Or(s.writable(ctx), s.room(b.Len())); err != nil {
 		b.Close()
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // do tests the condition of an op and puts what it changes into b.
-func (c *commit) do(s *Store, b *pebbledb.Batch, token driver.Token, op *driver.Op, i uint32) (*driver.Refusal, error) {
+func (c *commit) do(s *store, b *pebbledb.Batch, token driver.Token, op *driver.Op, i uint32) (*driver.Refusal, error) {
 	if c.mustRead(s, op, i) {
 		old, err := c.load(s, i)
 		if err != nil {
@@ -47,7 +47,7 @@ func (c *commit) do(s *Store, b *pebbledb.Batch, token driver.Token, op *driver.
 
 // mustRead says whether the row of op has to be read again. A hint tells that it
 // is still as it was read: at Op.Rev, or absent.
-func (c *commit) mustRead(s *Store, op *driver.Op, i uint32) bool {
+func (c *commit) mustRead(s *store, op *driver.Op, i uint32) bool {
 	switch {
 	case op.Do == driver.Patch, op.Do == driver.Fence, op.Do == driver.Put && op.Table.Ring > 0:
 		return true
@@ -67,7 +67,7 @@ func (c *commit) mustRead(s *Store, op *driver.Op, i uint32) bool {
 }
 
 // load reads the row of an op into c.old.
-func (c *commit) load(s *Store, i uint32) (head, error) {
+func (c *commit) load(s *store, i uint32) (head, error) {
 	c.old = c.old[:0]
 	stored, closer, err := s.db.Get(c.key(i))
 	if errors.Is(err, pebbledb.ErrNotFound) {
@@ -96,7 +96,7 @@ func holds(op *driver.Op, old head) bool {
 }
 
 // refuse returns the refusal of an op whose row is in c.old, if there is one.
-func (c *commit) refuse(s *Store, op *driver.Op, i uint32) (*driver.Refusal, error) {
+func (c *commit) refuse(s *store, op *driver.Op, i uint32) (*driver.Refusal, error) {
 	r := &driver.Refusal{}
 	r.Row.Key.Partition, r.Row.Key.Sort = op.Row.Key.Partition, op.Row.Key.Sort
 	if len(c.old) == 0 {
@@ -107,7 +107,7 @@ func (c *commit) refuse(s *Store, op *driver.Op, i uint32) (*driver.Refusal, err
 	return r, s.failed("commit: read a row of "+op.Table.Name, err)
 }
 
-func (c *commit) overflow(s *Store, op *driver.Op, i uint32, at int, err error) (*driver.Refusal, error) {
+func (c *commit) overflow(s *store, op *driver.Op, i uint32, at int, err error) (*driver.Refusal, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (c *commit) fence(v *view, token driver.Token, op *driver.Op) {
 
 // patch makes c.value the row in c.old after the edits of op. It returns the
 // index of the edit that overflows, or -1.
-func (c *commit) patch(s *Store, token driver.Token, op *driver.Op, i uint32) (int, error) {
+func (c *commit) patch(s *store, token driver.Token, op *driver.Op, i uint32) (int, error) {
 	v := c.changes[i].view
 	c.reader.init(v, nil)
 	c.row.Reset()

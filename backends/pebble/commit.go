@@ -52,19 +52,10 @@ func (c *commit) free() {
 }
 
 // Commit does all ops or none.
-func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	if err := s.enter(ctx); err != nil {
-		return nil, err
-	}
-	defer s.leave()
-	if len(ops) == 0 {
-		return nil, nil
-	}
+func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op, views []*view) (*driver.Refusal, error) {
 	c := commits.Get().(*commit)
 	defer c.free()
-	if err := c.plan(s, token, ops); err != nil {
-		return nil, err
-	}
+	c.plan(s, ops, views)
 	if err := s.writable(ctx); err != nil {
 		return nil, err
 	}
@@ -77,45 +68,17 @@ func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	return nil, s.settle(ctx, "commit", b, s.sync)
 }
 
-// plan resolves tables, makes keys and finds the stripes to lock.
-func (c *commit) plan(s *Store, token driver.Token, ops []driver.Op) error {
-	if token.IsZero() {
-		return invalid("commit without a token")
-	}
+// plan makes keys and finds the stripes to lock.
+func (c *commit) plan(s *store, ops []driver.Op, views []*view) {
 	c.changes, c.keys, c.order = c.changes[:0], c.keys[:0], c.order[:0]
 	for i := range ops {
-		op := &ops[i]
-		v, err := s.view(op.Table)
-		if err != nil {
-			return err
-		}
-		if err := op.Validate(); err != nil {
-			return fmt.Errorf("pebble: %w", err)
-		}
-		from := len(c.keys)
+		op, v, from := &ops[i], views[i], len(c.keys)
 		c.keys = appendKey(c.keys, v.prefix, op.Row.Key.Partition, op.Row.Key.Sort)
 		hash := s.locks.hash(c.keys[from:])
 		c.changes = append(c.changes, change{view: v, from: from, to: len(c.keys), hash: hash})
 		c.order = append(c.order, hash%stripes<<32|uint64(i))
 	}
 	slices.Sort(c.order)
-	return c.checkKeys()
-}
-
-// checkKeys says which two ops name the same key: their stripes are the same.
-func (c *commit) checkKeys() error {
-	for i, a := range c.order {
-		for _, b := range c.order[i+1:] {
-			if a>>32 != b>>32 {
-				break
-			}
-			first, second := uint32(a), uint32(b)
-			if string(c.key(first)) == string(c.key(second)) {
-				return invalid("ops %d and %d of a commit name the same key of table %s", first, second, c.changes[first].view.name)
-			}
-		}
-	}
-	return nil
 }
 
 func (c *commit) key(i uint32) []byte { return c.keys[c.changes[i].from:c.changes[i].to] }
@@ -123,12 +86,12 @@ func (c *commit) key(i uint32) []byte { return c.keys[c.changes[i].from:c.change
 // decide looks at the rows and, if all conditions hold, makes the changes
 // visible, all while the rows are locked. The batch stays empty if there is
 // nothing to wait for.
-func (c *commit) decide(s *Store, b *pebbledb.Batch, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+func (c *commit) decide(s *store, b *pebbledb.Batch, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	c.lock(s)
 	defer c.unlock(s)
 	for i := range c.changes {
 		if c.changes[i].view.dropped {
-			return nil, invalid("table %s was dropped", c.changes[i].view.name)
+			return nil, who.Invalid("table %s was dropped", c.changes[i].view.name)
 		}
 	}
 	refusal, err := c.doAll(s, b, token, ops)
@@ -149,7 +112,7 @@ func (c *commit) decide(s *Store, b *pebbledb.Batch, token driver.Token, ops []d
 }
 
 // doAll puts all changes into b, or none if the commit was done before.
-func (c *commit) doAll(s *Store, b *pebbledb.Batch, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+func (c *commit) doAll(s *store, b *pebbledb.Batch, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	if ops[0].Table.Ring > 0 {
 		again, err := c.sentBefore(s, token)
 		if again || err != nil {
@@ -170,7 +133,7 @@ func (c *commit) doAll(s *Store, b *pebbledb.Batch, token driver.Token, ops []dr
 
 // lock locks the stripes in one order for all commits, so that none waits for
 // another in a circle.
-func (c *commit) lock(s *Store) {
+func (c *commit) lock(s *store) {
 	for i, o := range c.order {
 		if i == 0 || o>>32 != c.order[i-1]>>32 {
 			s.locks.all[o>>32].Lock()
@@ -178,7 +141,7 @@ func (c *commit) lock(s *Store) {
 	}
 }
 
-func (c *commit) unlock(s *Store) {
+func (c *commit) unlock(s *store) {
 	for i, o := range c.order {
 		if i == 0 || o>>32 != c.order[i-1]>>32 {
 			s.locks.all[o>>32].Unlock()
@@ -187,14 +150,14 @@ func (c *commit) unlock(s *Store) {
 }
 
 // count tells readers that rows of the stripes have changed.
-func (c *commit) count(s *Store) {
+func (c *commit) count(s *store) {
 	for _, o := range c.order {
 		s.locks.all[o>>32].changes.Add(1)
 	}
 }
 
 // sentBefore says whether the first row has the token in its ring.
-func (c *commit) sentBefore(s *Store, token driver.Token) (bool, error) {
+func (c *commit) sentBefore(s *store, token driver.Token) (bool, error) {
 	if _, err := c.load(s, 0); err != nil {
 		return false, err
 	}
@@ -207,7 +170,7 @@ func (c *commit) sentBefore(s *Store, token driver.Token) (bool, error) {
 }
 
 // submit makes b visible. Without an error the caller must settle it.
-func (s *Store) submit(b *pebbledb.Batch, durable bool) error {
+func (s *store) submit(b *pebbledb.Batch, durable bool) error {
 	var err error
 	if durable {
 		s.unsynced.Add(1)
@@ -225,7 +188,7 @@ func (s *Store) submit(b *pebbledb.Batch, durable bool) error {
 }
 
 // settle waits until b is on disk, if durable, and lets go of it.
-func (s *Store) settle(ctx context.Context, verb string, b *pebbledb.Batch, durable bool) error {
+func (s *store) settle(ctx context.Context, verb string, b *pebbledb.Batch, durable bool) error {
 	if err := s.disk.dead(); err != nil {
 		return s.unknown(verb, err) // Pebble may have lost b, and never answer
 	}
@@ -240,12 +203,12 @@ func (s *Store) settle(ctx context.Context, verb string, b *pebbledb.Batch, dura
 	return b.Close()
 }
 
-func (s *Store) unknown(verb string, err error) error {
+func (s *store) unknown(verb string, err error) error {
 	return fmt.Errorf("pebble: %s: directory %s: %w: %w", verb, s.dir, driver.ErrUnknownOutcome, err)
 }
 
 // syncWait waits until b is on disk or ctx ends.
-func (s *Store) syncWait(ctx context.Context, b *pebbledb.Batch) error {
+func (s *store) syncWait(ctx context.Context, b *pebbledb.Batch) error {
 	if ctx.Done() == nil {
 		defer s.unsynced.Add(-1)
 		return b.SyncWait()

@@ -13,8 +13,8 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/backends/pebble"
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A pair does the same on the reference and on a store under test, and compares
@@ -232,7 +232,7 @@ func (p *pair) walk(rt *rapid.T) {
 	if diff := p.compareWalk(t, [2]string{}); diff != "" {
 		rt.Fatalf("walk: -reference +store\n%s", diff)
 	}
-	marks := [2]string{backend.Mark(t.Name, rapid.StringMatching(`[a#b~0-9]{0,5}`).Draw(rt, "mark"))}
+	marks := [2]string{frame.Mark(t.Name, rapid.StringMatching(`[a#b~0-9]{0,5}`).Draw(rt, "mark"))}
 	marks[1] = marks[0] // both stores happen to have the same
 	if diff := p.compareWalk(t, marks); diff != "" {
 		rt.Fatalf("walk from %q: -reference +store\n%s", marks[0], diff)

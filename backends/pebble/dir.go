@@ -90,7 +90,7 @@ func checkDir(files vfs.FS, dir string) (marked bool, err error) {
 		}
 	}
 	if stranger != "" {
-		return false, schema("open: directory %s holds files of another program, such as %s; "+
+		return false, who.Schema("open: directory %s holds files of another program, such as %s; "+
 			"take an empty directory or one that this backend made", dir, stranger)
 	}
 	return false, nil
@@ -113,7 +113,7 @@ func readMarker(files vfs.FS, dir string) error {
 			name, driver.ErrCorrupt)
 	}
 	if have != layout {
-		return schema("open: directory %s has layout %d, this program knows layout %d; "+
+		return who.Schema("open: directory %s has layout %d, this program knows layout %d; "+
 			"open it with the release that wrote it and copy the records to a new directory", dir, have, layout)
 	}
 	return nil

@@ -33,7 +33,7 @@ func opened(t *testing.T) (*Store, *driver.Table, []driver.Op) {
 func TestDropWaitsForCommitsAndRemovesRows(t *testing.T) {
 	s, table, _ := opened(t)
 	rows := func() (n int) {
-		it, err := s.db.NewIter(&pebbledb.IterOptions{LowerBound: []byte(catalogEnd)})
+		it, err := s.in.db.NewIter(&pebbledb.IterOptions{LowerBound: []byte(catalogEnd)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestDropWaitsForCommitsAndRemovesRows(t *testing.T) {
 	if rows() != 1 {
 		t.Fatalf("%d rows, want 1", rows())
 	}
-	s.locks.all[7].Lock()
+	s.in.locks.all[7].Lock()
 	done := make(chan error)
 	go func() { done <- s.Drop(t.Context(), []*driver.Table{table}) }()
 	select {
@@ -54,7 +54,7 @@ func TestDropWaitsForCommitsAndRemovesRows(t *testing.T) {
 		t.Fatalf("Drop = %v although a commit is under way", err)
 	case <-time.After(50 * time.Millisecond):
 	}
-	s.locks.all[7].Unlock()
+	s.in.locks.all[7].Unlock()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestDropWaitsForCommitsAndRemovesRows(t *testing.T) {
 func TestCommitThatMeetsADrop(t *testing.T) {
 	for _, dropped := range []bool{false, true} {
 		s, _, put := opened(t)
-		s.locks.lockAll()
+		s.in.locks.lockAll()
 		done := make(chan error)
 		go func() {
 			_, err := s.Commit(t.Context(), driver.NewToken(), put)
@@ -79,8 +79,8 @@ func TestCommitThatMeetsADrop(t *testing.T) {
 			t.Fatalf("Commit = %v although all rows are locked", err)
 		case <-time.After(50 * time.Millisecond):
 		}
-		s.tables["t"].dropped = dropped // as Drop does
-		s.locks.unlockAll()
+		s.in.tables["t"].dropped = dropped // as Drop does
+		s.in.locks.unlockAll()
 		if err := <-done; errors.Is(err, driver.ErrInvalid) != dropped || !dropped && err != nil {
 			t.Errorf("dropped %v: Commit = %v", dropped, err)
 		}

@@ -1,7 +1,6 @@
 package pebble
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,28 +8,21 @@ import (
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // who is what the errors of this package begin with.
-const who = backend.Name("pebble")
+const who = frame.Name("pebble")
 
 var (
 	errRow = fmt.Errorf("a row that was not written like this: %w", driver.ErrCorrupt)
 	errKey = fmt.Errorf("a key without the parts of its table: %w", driver.ErrCorrupt)
 )
 
-func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
-
-func schema(format string, args ...any) error { return who.Schema(format, args...) }
-
-// ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error { return who.Ended(backend.Cause(ctx)) }
-
 // failed says what an error of Pebble during a read or an open means. It returns
 // nil for nil.
-func (s *Store) failed(doing string, err error) error {
+func (s *store) failed(doing string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -8,8 +8,12 @@ import (
 
 // Passed returns how many entries the first rows of a span lie behind, up to a limit.
 func (s *Store) Passed(span driver.Span) (int, error) {
+	v, err := s.in.frame.View(span.Table, span.Mask)
+	if err != nil {
+		return 0, err
+	}
 	var c scan
-	if err := s.openScan(&c, &span); err != nil {
+	if err := s.in.openScan(&c, v, &span); err != nil {
 		return 0, err
 	}
 	defer c.end()
@@ -20,14 +24,14 @@ func (s *Store) Passed(span driver.Span) (int, error) {
 
 // LeaveUntidied lets no compaction begin that reads ask for.
 func (s *Store) LeaveUntidied() {
-	s.tidying.mu.Lock()
-	defer s.tidying.mu.Unlock()
-	s.tidying.rested = time.Now().Add(time.Hour)
+	s.in.tidying.mu.Lock()
+	defer s.in.tidying.mu.Unlock()
+	s.in.tidying.rested = time.Now().Add(time.Hour)
 }
 
 // Tidied reports whether reads have asked for a compaction so far.
 func (s *Store) Tidied() bool {
-	s.tidying.mu.Lock()
-	defer s.tidying.mu.Unlock()
-	return s.tidying.busy || !s.tidying.rested.IsZero()
+	s.in.tidying.mu.Lock()
+	defer s.in.tidying.mu.Unlock()
+	return s.in.tidying.busy || !s.in.tidying.rested.IsZero()
 }

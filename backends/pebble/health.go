@@ -49,13 +49,13 @@ func (h *health) stallOver() {
 
 // writable says what speaks against writing now. It waits while Pebble is behind
 // with its own work.
-func (s *Store) writable(ctx context.Context) error {
+func (s *store) writable(ctx context.Context) error {
 	if c := s.health.stalled.Load(); c != nil {
 		select {
 		case <-*c:
 		case <-s.disk.gone:
 		case <-ctx.Done():
-			return ended(ctx)
+			return who.Over(ctx)
 		}
 	}
 	if err := s.disk.dead(); err != nil {
@@ -73,7 +73,7 @@ func (s *Store) writable(ctx context.Context) error {
 }
 
 // room says whether the disk has space for size bytes more.
-func (s *Store) room(size int) error {
+func (s *store) room(size int) error {
 	if s.health.left.Add(-int64(size)) >= 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ const (
 // lookForSpace refuses commits when the disk is nearly full, while Pebble can
 // still write what it has taken. It cannot keep another program from filling
 // the disk between two looks.
-func (s *Store) lookForSpace() error {
+func (s *store) lookForSpace() error {
 	usage, err := s.disk.GetDiskUsage(s.dir)
 	if err != nil { // the file system does not tell, as the one in memory
 		s.health.left.Store(math.MaxInt64 / 2)
@@ -103,6 +103,6 @@ func (s *Store) lookForSpace() error {
 	return nil
 }
 
-func (s *Store) noRoom(err error) error {
+func (s *store) noRoom(err error) error {
 	return fmt.Errorf("pebble: the disk of directory %s is full; free some space: %w: %w", s.dir, driver.ErrFull, err)
 }

@@ -51,7 +51,7 @@ func (o *Options) check() error {
 		got, max int64
 	}{{"CacheBytes", o.CacheBytes, mostCache}, {"MemTableBytes", o.MemTableBytes, mostMemTable}} {
 		if size.got != 0 && (size.got < leastBytes || size.got > size.max) {
-			return invalid("open: %s is %d; want 0, or %d to %d", size.name, size.got, leastBytes, size.max)
+			return who.Invalid("open: %s is %d; want 0, or %d to %d", size.name, size.got, leastBytes, size.max)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func (o *Options) check() error {
 // back from a later one.
 const format = pebbledb.FormatTableFormatV6
 
-func (s *Store) pebbleOptions(o *Options, lock *pebbledb.Lock) *pebbledb.Options {
+func (s *store) pebbleOptions(o *Options, lock *pebbledb.Lock) *pebbledb.Options {
 	cache, memTable := cmp.Or(o.CacheBytes, usualCache), cmp.Or(o.MemTableBytes, usualMemTable)
 	opts := &pebbledb.Options{
 		FS:                          s.disk,
@@ -83,7 +83,7 @@ func (s *Store) pebbleOptions(o *Options, lock *pebbledb.Lock) *pebbledb.Options
 }
 
 // listener keeps s.health up to date.
-func (s *Store) listener() *pebbledb.EventListener {
+func (s *store) listener() *pebbledb.EventListener {
 	h := &s.health
 	return &pebbledb.EventListener{
 		FlushEnd:        func(info pebbledb.FlushInfo) { h.flushEnded(info.Err) },

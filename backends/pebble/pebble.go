@@ -1,24 +1,28 @@
 package pebble
 
 import (
-	"context"
 	"fmt"
-	"runtime/debug"
-	"sync"
 	"sync/atomic"
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A Store is a driver.Store, driver.Counter and driver.Sizer in a directory.
+// A Store is a driver.Store, driver.Counter and driver.Sizer in a directory. Close waits for
+// calls under way and for a compaction, ends loops over Range, and fails if acknowledged commits
+// could not be written.
 type Store struct {
+	*frame.Store[view]
+	in *store
+}
+
+// A store is what the frame of a Store does not do.
+type store struct {
 	db     *pebbledb.DB
 	dir    string
-	facts  driver.Facts
 	sync   bool
 	disk   *disk
 	lock   *pebbledb.Lock
@@ -27,14 +31,12 @@ type Store struct {
 
 	unsynced atomic.Int64 // commits that are visible and may not be on disk yet
 
-	life    backend.Life
+	frame   *frame.Frame[view]
 	scans   scans
 	tidying tidying
 
-	schema     sync.Mutex // of what follows
-	tables     map[string]*table
+	tables     map[string]*table // changed while nobody else changes tables, as the next
 	lastNumber int
-	views      backend.Views[view] // changed with schema held, read without
 }
 
 // Open opens the store in dir, and makes it if dir does not exist or is empty. A
@@ -51,11 +53,11 @@ func Open(dir string, opts *Options) (*Store, error) {
 	files := opts.FS
 	switch {
 	case opts.InMemory && (dir != "" || files != nil):
-		return nil, invalid("open %s: a store in memory has neither a directory nor a file system", dir)
+		return nil, who.Invalid("open %s: a store in memory has neither a directory nor a file system", dir)
 	case opts.InMemory:
 		dir, files = "memory", vfs.NewMem()
 	case dir == "":
-		return nil, invalid("open: no directory; give one, or ask for a store in memory")
+		return nil, who.Invalid("open: no directory; give one, or ask for a store in memory")
 	case files == nil:
 		files = vfs.Default
 	}
@@ -63,7 +65,7 @@ func Open(dir string, opts *Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
+	s := &store{
 		dir:    dir,
 		sync:   !opts.NoSync && !opts.InMemory,
 		disk:   newDisk(files),
@@ -72,16 +74,15 @@ func Open(dir string, opts *Options) (*Store, error) {
 	}
 	s.locks.init()
 	s.tidying.init()
-	s.facts = facts(dir, opts)
-	s.life.Begin(who, s.shut)
+	s.frame = frame.New[view](who, factsOf(dir, opts))
 	if err := s.start(opts); err != nil {
 		return nil, err
 	}
-	return s, nil
+	return &Store{s.frame.Store(s), s}, nil
 }
 
 // start opens Pebble and reads the catalog. If it fails nothing is left open.
-func (s *Store) start(opts *Options) error {
+func (s *store) start(opts *Options) error {
 	err := s.openPebble(opts)
 	if err == nil {
 		err = s.loadCatalog()
@@ -102,7 +103,7 @@ func (s *Store) start(opts *Options) error {
 
 // openPebble makes panics errors: Pebble panics at some kinds of damage, and
 // nothing of it is in use yet.
-func (s *Store) openPebble(opts *Options) (err error) {
+func (s *store) openPebble(opts *Options) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("pebble: open: directory %s: %w: %v", s.dir, driver.ErrCorrupt, r)
@@ -110,7 +111,7 @@ func (s *Store) openPebble(opts *Options) (err error) {
 	}()
 	desc, err := pebbledb.Peek(s.dir, s.disk)
 	if err == nil && desc.Exists && desc.FormatMajorVersion > format {
-		return schema("open: directory %s has format %d of Pebble, this program writes %d; open it with a later release",
+		return who.Schema("open: directory %s has format %d of Pebble, this program writes %d; open it with a later release",
 			s.dir, desc.FormatMajorVersion, format)
 	}
 	if err == nil {
@@ -122,59 +123,8 @@ func (s *Store) openPebble(opts *Options) (err error) {
 	return openError(s.dir, "start Pebble", err)
 }
 
-func facts(dir string, opts *Options) driver.Facts {
-	f := driver.Facts{
-		MaxOps:     5000,
-		MaxBytes:   8 << 20,
-		Name:       "pebble",
-		Version:    version(),
-		Detail:     "directory " + dir,
-		Unit:       driver.UnitStore,
-		Durability: driver.Power,
-		Setting:    "sync=true",
-		OneProcess: true,
-		Native:     driver.Ability{Reason: "Pebble keeps no index by itself"},
-		Counts:     driver.Ability{Has: true, Reason: "by walking the keys of the span"},
-		Sizes: driver.Ability{Has: true, Reason: "keys and values as they lie in the sorted tables, compressed, after a flush; " +
-			"with versions that were not compacted away yet, whole blocks where tables share one, without the log"},
-	}
-	switch {
-	case opts.InMemory:
-		f.Detail, f.Durability, f.Setting = "files in memory", driver.Memory, "in memory"
-	case opts.NoSync:
-		f.Durability, f.Setting = driver.Memory, "sync=false"
-	}
-	return f
-}
-
-// version returns the version of Pebble that the program was built with.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	for _, m := range info.Deps {
-		if m.Path == "github.com/cockroachdb/pebble/v2" {
-			return m.Version
-		}
-	}
-	return "unknown"
-}
-
-// Facts says what the store is.
-func (s *Store) Facts() driver.Facts { return s.facts }
-
-// enter begins a call. Without an error the caller must leave.
-func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx)) }
-
-func (s *Store) leave() { s.life.Leave() }
-
-// Close waits for calls under way and for a compaction, ends loops over Range, which get
-// ErrClosed if they go on, and closes the files. It fails if acknowledged commits could
-// not be written.
-func (s *Store) Close() error { return s.life.Close() }
-
-func (s *Store) shut() error {
+// Close closes the files.
+func (s *store) Close() error {
 	s.tidying.close()
 	s.scans.end()
 	err := s.db.Close()
@@ -187,3 +137,8 @@ func (s *Store) shut() error {
 	}
 	return nil
 }
+
+var (
+	_ driver.Counter = (*Store)(nil)
+	_ driver.Sizer   = (*Store)(nil)
+)

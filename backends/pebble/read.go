@@ -3,7 +3,6 @@ package pebble
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"unsafe"
 
@@ -28,27 +27,13 @@ var getters = sync.Pool{New: func() any { return new(getter) }}
 const ctxEvery = 64
 
 // Get reads the rows under keys into rows.
-func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.view(t)
-	if err != nil {
-		return err
-	}
-	if err := t.ValidateMask(mask); err != nil {
-		return fmt.Errorf("pebble: %w", err)
-	}
-	if len(keys) != len(rows) {
-		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
-	}
+func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
 	g := getters.Get().(*getter)
 	defer getters.Put(g)
 	g.reader.init(v, mask)
 	for i := range keys {
 		if i%ctxEvery == ctxEvery-1 {
-			if err := ended(ctx); err != nil {
+			if err := who.Over(ctx); err != nil {
 				return err
 			}
 		}
@@ -59,7 +44,7 @@ func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mas
 	return nil
 }
 
-func (s *Store) get(g *getter, key *driver.Key, row *driver.Row) error {
+func (s *store) get(g *getter, key *driver.Key, row *driver.Row) error {
 	row.Reset()
 	row.Key.Partition, row.Key.Sort = key.Partition, key.Sort
 	g.key = appendKey(g.key[:0], g.reader.prefix, key.Partition, key.Sort)

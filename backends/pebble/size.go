@@ -5,20 +5,17 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // Size returns the bytes that a table takes in the sorted tables. So that it
 // counts what was written just now it flushes first, unless nothing can be
 // written.
 func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	v, err := s.view(t)
-	if err != nil {
-		return 0, err
-	}
+	return frame.Read(ctx, s.in.frame, t, nil, func(v *view) (int64, error) { return s.in.size(ctx, v) })
+}
+
+func (s *store) size(ctx context.Context, v *view) (int64, error) {
 	if err := s.flush(ctx); err != nil {
 		return 0, err
 	}
@@ -27,9 +24,9 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 }
 
 // flush waits until all that was written lies in sorted tables, or cannot.
-func (s *Store) flush(ctx context.Context) error {
+func (s *store) flush(ctx context.Context) error {
 	if s.writable(ctx) != nil {
-		return ended(ctx)
+		return who.Over(ctx)
 	}
 	done, err := s.db.AsyncFlush()
 	if err != nil {
@@ -45,7 +42,7 @@ func (s *Store) flush(ctx context.Context) error {
 			return nil
 		case <-look.C:
 		case <-ctx.Done():
-			return ended(ctx)
+			return who.Over(ctx)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A table is an entry of the catalog. All driver.Tables of its name share it.
@@ -57,77 +58,54 @@ func newView(t *table, declared *driver.Table) *view {
 	return v
 }
 
-// view returns what is known of t.
-func (s *Store) view(t *driver.Table) (*view, error) {
-	return s.views.Known(who, t)
-}
-
-// Define makes the tables exist, all or none.
-func (s *Store) Define(ctx context.Context, tables []*driver.Table) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	changed := map[string]*entry{}
+// Tables returns what the catalog has of tables.
+func (s *store) Tables(_ context.Context, doing string, tables []*driver.Table) (frame.Tables[view], error) {
+	st := state{s, doing, map[string]*entry{}}
 	for _, t := range tables {
-		e := changed[t.Name]
+		e := st.changed[t.Name]
 		if e == nil {
 			e = s.entry(t)
 		}
 		grown, err := e.extend(t)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if grown || e.Number == 0 {
-			changed[t.Name] = e
+			st.changed[t.Name] = e
 		}
 	}
-	if err := s.saveCatalog(ctx, changed); err != nil {
-		return err
-	}
-	s.know(tables)
-	return nil
+	return st, nil
 }
 
-// Attach makes the store know tables that exist.
-func (s *Store) Attach(ctx context.Context, tables []*driver.Table) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	s.schema.Lock()
-	defer s.schema.Unlock()
-	for _, t := range tables {
-		e := s.entry(t)
-		grown, err := e.extend(t)
-		switch {
-		case err != nil:
-			return err
-		case e.Number == 0:
-			return who.NoTable("attach", t)
-		case grown:
-			return who.NoField("attach", t, e.Fields[len(e.Fields)-1].Name)
-		}
-	}
-	s.know(tables)
-	return nil
+// A state is what the catalog has of tables, and what it will have of those that lack something.
+type state struct {
+	*store
+	doing   string
+	changed map[string]*entry
 }
 
-// know makes views of tables that the catalog has.
-func (s *Store) know(tables []*driver.Table) {
-	s.views.Set(tables, func(t *driver.Table) *view { return newView(s.tables[t.Name], t) })
+// Absent says what the catalog lacks of a table.
+func (s state) Absent(t *driver.Table) error {
+	switch e := s.changed[t.Name]; {
+	case e == nil:
+		return nil
+	case e.Number == 0:
+		return who.NoTable(s.doing, t)
+	default:
+		return who.NoField(s.doing, t, e.Fields[len(e.Fields)-1].Name)
+	}
 }
+
+// Declare gives the catalog what it lacks.
+func (s state) Declare(ctx context.Context, _ []*driver.Table) error {
+	return s.saveCatalog(ctx, s.changed)
+}
+
+// View returns the view of a table.
+func (s state) View(t *driver.Table) *view { return newView(s.tables[t.Name], t) }
 
 // Drop removes the tables with all their rows. Their numbers are not used again.
-func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	s.schema.Lock()
-	defer s.schema.Unlock()
+func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
 	// With every lock held no commit is between its look at dropped and its batch.
 	s.locks.lockAll()
 	defer s.locks.unlockAll()
@@ -140,6 +118,5 @@ func (s *Store) Drop(ctx context.Context, tables []*driver.Table) error {
 			delete(s.tables, t.Name)
 		}
 	}
-	s.views.Forget(tables)
 	return nil
 }

@@ -57,7 +57,7 @@ func (t *tidying) close() {
 
 // tidy has the span compacted that a scan has read, if it held hardly more than what was
 // deleted. The scan is to end. What cannot be done now is left to the next that passes.
-func (s *Store) tidy(c *scan, reverse bool) {
+func (s *store) tidy(c *scan, reverse bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.it == nil {

@@ -10,14 +10,14 @@ import (
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // Rows that cannot be read, for their values or for their keys, are named and do not end a
 // walk, not even where they fill chunks.
 func TestWalkPastUnreadableRows(t *testing.T) {
-	const good, bad = 50, 2*backend.ChunkRows + 10
+	const good, bad = 50, 2*frame.ChunkRows + 10
 	dir, tables := t.TempDir(), noteTables()
 	s := mustOpen(t, dir, nil, tables)
 	for id := range good {

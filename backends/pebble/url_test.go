@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -44,12 +45,12 @@ func TestBadURLs(t *testing.T) {
 		"pebble:":                              "without a directory",
 		"pebble:?sync=false":                   "without a directory",
 		"pebble://host/blog.db":                "begins with //",
-		"pebble:blog.db?fsync=false":           `unknown option "fsync"; there are sync, create, cache and memtable`,
+		"pebble:blog.db?fsync=false":           "option 1 of the URL is none of sync, create, cache, memtable",
 		"pebble:blog.db?sync=no":               "true or false",
 		"pebble:blog.db?sync=true&sync=false":  "once",
 		"pebble:blog.db?create=maybe":          "create is to be true or false",
 		"pebble:blog.db?sync=%zz":              "cannot be read",
-		"pebble:blog.db?cache=64MB":            "is to be a size, once; e.g. cache=64MiB",
+		"pebble:blog.db?cache=64MB":            "option cache is to be a size like 64MiB",
 		"pebble:blog.db?cache=":                "is to be a size",
 		"pebble:blog.db?cache=-1":              "is to be a size",
 		"pebble:blog.db?memtable=0":            "memtable is to be a size",
@@ -60,7 +61,7 @@ func TestBadURLs(t *testing.T) {
 		"pebble:a%zz":                          "%25",
 		"pebble:a%00b":                         "NUL",
 		"pebble::memory:?sync=false":           "no options",
-		"pebble:blog.db?password=secret":       "unknown option",
+		"pebble:blog.db?password=secret":       "is none of",
 	}
 	for url, want := range tests {
 		_, err := OpenURL(url)
@@ -100,11 +101,15 @@ func TestSizesOfMemory(t *testing.T) {
 	}
 	defer s.Close()
 	for want, opts := range map[[2]int64]*Options{{3<<20 + 2*(2<<20), 2 << 20}: {CacheBytes: 3 << 20, MemTableBytes: 2 << 20}, {128 << 20, 32 << 20}: {}} {
-		if o := s.pebbleOptions(opts, nil); o.CacheSize != want[0] || int64(o.MemTableSize) != want[1] {
+		if o := s.in.pebbleOptions(opts, nil); o.CacheSize != want[0] || int64(o.MemTableSize) != want[1] {
 			t.Errorf("%+v: cache %d, memtable %d; want %d", *opts, o.CacheSize, o.MemTableSize, want)
 		}
 	}
-	if m := s.db.Metrics(); m.MemTable.Size > 2<<20 {
+	if m := s.in.db.Metrics(); m.MemTable.Size > 2<<20 {
 		t.Errorf("the memtable of a store with 2 MiB has %d bytes", m.MemTable.Size)
 	}
+}
+
+func TestURLOptionsInReference(t *testing.T) {
+	backendtest.URLOptions(t, "Pebble", new(said).options())
 }

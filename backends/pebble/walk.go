@@ -7,31 +7,23 @@ import (
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A chunk of a walk has at most so many rows, and hardly more bytes.
 const (
-	chunkRows  = backend.ChunkRows
+	chunkRows  = frame.ChunkRows
 	chunkBytes = 1 << 20
 )
 
 // Walk yields all rows of a table in the order of their keys, each chunk as it is
 // when its turn comes. A mark has the key of the last row.
-func (s *Store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
-	return backend.Walk(mark, func(mark string) (driver.Chunk, error) { return s.chunk(ctx, t, mark) })
+func (s *store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
+	return s.frame.Chunks(ctx, t, mark, s.chunk)
 }
 
-func (s *Store) chunk(ctx context.Context, t *driver.Table, mark string) (driver.Chunk, error) {
-	if err := s.enter(ctx); err != nil {
-		return driver.Chunk{}, err
-	}
-	defer s.leave()
-	v, err := s.view(t)
-	if err != nil {
-		return driver.Chunk{}, err
-	}
+func (s *store) chunk(_ context.Context, v *view, mark string) (driver.Chunk, error) {
 	low, err := v.after(mark)
 	if err != nil {
 		return driver.Chunk{}, err
@@ -54,7 +46,7 @@ func (v *view) readChunk(it *pebbledb.Iterator) (driver.Chunk, error) {
 	var unread driver.Unread
 	for it.First(); it.Valid(); it.Next() {
 		if len(chunk.Rows)+len(unread) == chunkRows || size > chunkBytes {
-			chunk.Mark = backend.Mark(v.name, last)
+			chunk.Mark = frame.Mark(v.name, last)
 			break
 		}
 		stored, err := it.ValueAndErr()
@@ -86,7 +78,7 @@ func (v *view) after(mark string) ([]byte, error) {
 	if mark == "" {
 		return v.prefix, nil
 	}
-	key, ok := backend.ParseMark(v.name, mark)
+	key, ok := frame.ParseMark(v.name, mark)
 	if !ok {
 		return nil, who.OtherMark(v.name)
 	}

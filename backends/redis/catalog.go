@@ -6,8 +6,9 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // The catalog has a hash for each table, <prefix>_table:TABLE. Its field ".key" has
@@ -24,27 +25,21 @@ const (
 
 // A header is what the catalog says of the key of a table, and of how its rows are written.
 type header struct {
-	backend.Header
+	frame.Header
 	Bare bool `json:"bare,omitempty"` // a member is a key alone: the two kinds must not meet
 }
 
 func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{backend.Header{Layout: layout, Partition: backend.Columns(t.Partition), Sort: backend.Columns(t.Sort)}, t.Bare})
+	text, err := json.Marshal(header{frame.Header{Layout: layout, Partition: frame.Columns(t.Partition), Sort: frame.Columns(t.Sort)}, t.Bare})
 	if err != nil {
 		return "" // strings and numbers are always JSON
 	}
 	return string(text)
 }
 
-// An entry is a table as the catalog has it; there is no header without one.
-type entry struct {
-	header string
-	fields map[string]backend.Known
-}
-
 // entries reads what the catalog has of tables, by name.
-func (s *Store) entries(ctx context.Context, doing string, names []string) (map[string]*entry, error) {
-	list := map[string]*entry{}
+func (s *store) entries(ctx context.Context, doing string, names []string) (map[string]*frame.Entry, error) {
+	list := map[string]*frame.Entry{}
 	cmds := make([]*goredis.RawCmd, len(names))
 	for i, name := range names {
 		cmds[i] = goredis.NewRawCmd(ctx, "hgetall", s.prefix+catalogName+name)
@@ -53,64 +48,60 @@ func (s *Store) entries(ctx context.Context, doing string, names []string) (map[
 		return nil, err
 	}
 	for i, cmd := range cmds {
-		r := replyOf(cmd)
-		if err := r.refused(); err != nil {
+		r := wire.ReplyOf(cmd)
+		if err := r.Refused(); err != nil {
 			return nil, s.failed(ctx, doing+" "+names[i], err)
 		}
 		e, ok := readEntry(&r)
 		if !ok {
-			return nil, corrupt("%s: the key %s%s%s does not describe a table", doing, s.prefix, catalogName, names[i])
+			return nil, who.Corrupt("%s: the key %s%s%s does not describe a table", doing, s.prefix, catalogName, names[i])
 		}
 		list[names[i]] = e
 	}
 	return list, nil
 }
 
-func readEntry(r *reply) (e *entry, ok bool) {
-	e = &entry{fields: map[string]backend.Known{}}
-	n := r.list()
+func readEntry(r *wire.Reply) (e *frame.Entry, ok bool) {
+	none := frame.NewEntry()
+	e = &none
+	n := r.List()
 	for i := 0; i < n; i += 2 {
-		name, _ := r.text()
-		value, _ := r.text()
+		name, _ := r.Text()
+		value, _ := r.Text()
 		if name == keyField {
-			e.header = value
+			e.Header = value
 			continue
 		}
-		if e.fields[name], ok = backend.ParseKnown(value); !ok {
+		if e.Fields[name], ok = frame.ParseKnown(value); !ok {
 			return nil, false
 		}
 	}
-	return e, !r.bad && (n == 0) == (e.header == "")
+	return e, !r.Bad && (n == 0) == (e.Header == "")
 }
 
-// sorted reports whether the key of the table has sort columns.
-func (e *entry) sorted() bool {
-	var h backend.Header
-	return json.Unmarshal([]byte(e.header), &h) == nil && len(h.Sort) > 0
+// headerIn returns what an entry says of the key of its table.
+func headerIn(e *frame.Entry) (h frame.Header, ok bool) {
+	return h, json.Unmarshal([]byte(e.Header), &h) == nil
 }
 
-// lacks returns which fields of t an entry does not have, and what speaks against t
-// beside what it has.
-func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
-	if err := e.known(t); err != nil {
+// lacks returns which fields of t an entry does not have, and what speaks against t beside what it has.
+func lacks(e *frame.Entry, t *driver.Table) (missing []driver.Column, err error) {
+	if err := known(e, t); err != nil {
 		return nil, err
 	}
-	if e.header != "" && e.header != headerOf(t) {
-		return nil, who.Wrap(backend.OtherKey(t))
-	}
-	return who.Missing(e.fields, t)
+	return e.Missing(who, t, headerOf(t), layout)
 }
 
 // known refuses a table of another layout.
-func (e *entry) known(t *driver.Table) error {
-	var h backend.Header
-	switch {
-	case json.Unmarshal([]byte(e.header), &h) != nil || h.Layout == layout:
+func known(e *frame.Entry, t *driver.Table) error {
+	switch h, ok := headerIn(e); {
+	case !ok || h.Layout == layout:
 		return nil
 	case h.Layout > layout:
 		return who.Later(t, h.Layout, layout)
+	default:
+		return who.Earlier(t, h.Layout, layout)
 	}
-	return who.Earlier(t, h.Layout, layout)
 }
 
 // createText makes the description of a table, unless there is one.
@@ -118,12 +109,47 @@ const createText = `if redis.call('HLEN', KEYS[1]) > 0 then return 0 end
 for f = 1, #ARGV, 4000 do redis.call('HSET', KEYS[1], unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
 return 1`
 
-// declare adds to the catalog what it lacks of tables. Where another program is
-// first, its word stands.
-func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[string]*entry) error {
+// A state is what the catalog has of tables.
+type state struct {
+	*store
+	doing   string
+	entries map[string]*frame.Entry
+}
+
+// Tables reads what the catalog has of tables, and says what speaks against them.
+func (s *store) Tables(ctx context.Context, doing string, tables []*driver.Table) (frame.Tables[view], error) {
 	for _, t := range tables {
-		e := have[t.Name]
-		if e.header == "" {
+		if err := possible(t); err != nil {
+			return nil, err
+		}
+	}
+	have, err := s.entries(ctx, doing, names(tables))
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range tables {
+		if _, err := lacks(have[t.Name], t); err != nil {
+			return nil, err
+		}
+	}
+	return state{s, doing, have}, nil
+}
+
+// Absent says what the catalog lacks of a table.
+func (s state) Absent(t *driver.Table) error {
+	missing, _ := lacks(s.entries[t.Name], t)
+	return s.entries[t.Name].Absent(who, s.doing, t, missing)
+}
+
+// View returns the view of a table.
+func (s state) View(t *driver.Table) *view { return s.newView(t, s.entries[t.Name]) }
+
+// Declare adds to the catalog what it lacks of tables. Where another program is first, its
+// word stands.
+func (s state) Declare(ctx context.Context, tables []*driver.Table) error {
+	for _, t := range tables {
+		e := s.entries[t.Name]
+		if e.Header == "" {
 			created, err := s.create(ctx, t)
 			if err != nil {
 				return err
@@ -131,18 +157,18 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[st
 			if created {
 				continue
 			}
-			again, err := s.entries(ctx, "define", []string{t.Name})
+			again, err := s.store.entries(ctx, "define", []string{t.Name})
 			if err != nil {
 				return err
 			}
 			e = again[t.Name]
 		}
-		missing, err := e.lacks(t)
+		missing, err := lacks(e, t)
 		if err != nil {
 			return err
 		}
 		for _, f := range missing {
-			if _, err := s.ask(ctx, "define "+t.Name, "hsetnx", s.prefix+catalogName+t.Name, f.Name, backend.Known{Kind: f.Kind, Later: true}.String()); err != nil {
+			if _, err := s.ask(ctx, "define "+t.Name, "hsetnx", s.prefix+catalogName+t.Name, f.Name, frame.Known{Kind: f.Kind, Later: true}.String()); err != nil {
 				return err
 			}
 		}
@@ -151,21 +177,21 @@ func (s *Store) declare(ctx context.Context, tables []*driver.Table, have map[st
 }
 
 // create makes the description of a table, and reports whether there was none.
-func (s *Store) create(ctx context.Context, t *driver.Table) (bool, error) {
+func (s *store) create(ctx context.Context, t *driver.Table) (bool, error) {
 	doing := "define " + t.Name
-	words := []any{"evalsha", s.creation.hash, "1", s.prefix + catalogName + t.Name, keyField, headerOf(t)}
+	words := []any{"evalsha", s.creation.Hash, "1", s.prefix + catalogName + t.Name, keyField, headerOf(t)}
 	for _, f := range t.Fields {
 		words = append(words, f.Name, f.Kind.String())
 	}
 	for loads := 0; ; loads++ {
 		r, err := s.ask(ctx, doing, words...)
 		if err == nil {
-			return r.number() == 1, nil
+			return r.Number() == 1, nil
 		}
-		if codeOf(err) != "NOSCRIPT" || loads == scriptLoads {
+		if wire.CodeOf(err) != "NOSCRIPT" || loads == wire.ScriptLoads {
 			return false, err
 		}
-		if _, err := s.ask(ctx, doing+": load a script", "script", "load", s.creation.text); err != nil {
+		if _, err := s.ask(ctx, doing+": load a script", "script", "load", s.creation.Text); err != nil {
 			return false, err
 		}
 	}

@@ -3,21 +3,22 @@ package redis
 import (
 	"strconv"
 
-	"github.com/polystore/polystore/internal/backend/tagged"
+	"github.com/polystore/polystore/backends/redis/internal/wire"
+	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // oneRecord reports whether the ops are one on a record and such that write rows of
 // its indexes.
 func (c *call) oneRecord() bool {
-	if c.views[0].class != driver.Records {
+	if c.views[0].Class != driver.Records {
 		return false
 	}
 	for i := 1; i < len(c.ops); i++ {
 		op := &c.ops[i]
 		gone := op.Do == driver.Delete && op.If == driver.Any
 		written := op.Do == driver.Put && op.If != driver.AtRev
-		if c.views[i].class == driver.Records || !gone && !written {
+		if c.views[i].Class == driver.Records || !gone && !written {
 			return false
 		}
 	}
@@ -77,7 +78,7 @@ func (c *call) place(args int) {
 	c.addKey(order, "zset")
 	for _, bare := range [...]bool{true, false} {
 		for i := 1; i < n; i++ {
-			if c.views[i].bare == bare {
+			if c.views[i].Bare == bare {
 				c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
 			}
 		}
@@ -92,7 +93,7 @@ func (c *call) addMembers(other func(i int) (a, b string)) {
 	for _, bare := range [...]bool{true, false} {
 		for i := 1; i < len(c.ops); i++ {
 			switch {
-			case c.views[i].bare != bare:
+			case c.views[i].Bare != bare:
 			case bare:
 				c.add(c.ops[i].Row.Key.Sort)
 			default:
@@ -119,7 +120,7 @@ func (c *call) insertCall() {
 }
 
 // removeCall makes the call of the script remove.
-func (c *call) removeCall(sc *script) {
+func (c *call) removeCall(sc *wire.Script) {
 	c.script = sc
 	op := &c.ops[0]
 	c.place(5)
@@ -140,7 +141,7 @@ func (v *view) ringWith(token driver.Token, ring []driver.Token) string {
 }
 
 // putCall makes the call of the script put.
-func (c *call) putCall(sc *script) {
+func (c *call) putCall(sc *wire.Script) {
 	op, v := &c.ops[0], c.views[0]
 	c.script = sc
 	n := len(c.ops)
@@ -179,7 +180,7 @@ func (c *call) addRows() {
 
 // condition returns what a script is told of the condition of an op on a row.
 func (v *view) condition(op *driver.Op) string {
-	if v.bare {
+	if v.Bare {
 		return "bare"
 	}
 	return condition(op)
@@ -207,7 +208,7 @@ func (v *view) appendFields(args []string, row *driver.Row) []string {
 	}
 	for i, value := range row.Fields {
 		if !value.IsNone() {
-			args = append(args, v.fields[i].Name, scalar(value))
+			args = append(args, v.Fields[i].Name, scalar(value))
 		}
 	}
 	for _, p := range row.Extra {
@@ -222,7 +223,7 @@ func (v *view) appendFields(args []string, row *driver.Row) []string {
 // undeclared returns name and text of a field that v does not declare. If another
 // program does, with the value's kind, they are those of a declared one.
 func (v *view) undeclared(name string, value driver.Value) (field, text string) {
-	if k, ok := v.others.Of(name); ok && k.Kind == value.Kind() {
+	if k, ok := v.Others.Of(name); ok && k.Kind == value.Kind() {
 		return name, scalar(value)
 	}
 	return "." + name, string(tagged.Append(nil, value))
@@ -250,7 +251,7 @@ func (v *view) payload(row *driver.Row) string {
 		put("_note", driver.StringValue(row.Note))
 	}
 	for i, value := range row.Fields {
-		put(v.fields[i].Name, value)
+		put(v.Fields[i].Name, value)
 	}
 	for _, p := range row.Extra {
 		put(p.Name, p.Value)
@@ -262,7 +263,7 @@ func (v *view) payload(row *driver.Row) string {
 }
 
 // patchCall makes the call of the script patch.
-func (c *call) patchCall(sc *script) {
+func (c *call) patchCall(sc *wire.Script) {
 	op, v := &c.ops[0], c.views[0]
 	c.script = sc
 	n := len(c.ops)
@@ -318,10 +319,10 @@ func (v *view) changes(op *driver.Op) (sets, gone []string) {
 // which the row may have it, as one that was declared or as one that was not.
 func (v *view) edited(e *driver.Edit) (name, text, other string) {
 	if e.Field >= 0 {
-		if v.late[e.Field] {
+		if v.Late[e.Field] {
 			other = v.dotted[e.Field]
 		}
-		return v.fields[e.Field].Name, scalar(e.Value), other
+		return v.Fields[e.Field].Name, scalar(e.Value), other
 	}
 	name, text = v.undeclared(e.Name, e.Value)
 	if name == e.Name {
@@ -348,7 +349,7 @@ func metaEdits(row *driver.Row, sets, gone []string) ([]string, []string) {
 }
 
 // commitCall makes the call of the script commit.
-func (c *call) commitCall(sc *script) {
+func (c *call) commitCall(sc *wire.Script) {
 	c.script = sc
 	c.add(string(c.token[:]))
 	for i := range c.ops {
@@ -356,9 +357,9 @@ func (c *call) commitCall(sc *script) {
 		kind, shape, sort := op.Do.String(), "plain", op.Row.Key.Sort
 		c.addKey(v.key(&op.Row.Key), v.form())
 		switch {
-		case v.bare:
+		case v.Bare:
 			kind, shape = "bare "+kind, "bare"
-		case v.class != driver.Records:
+		case v.Class != driver.Records:
 			kind, shape = "member "+kind, "member"
 		case op.Do == driver.Put || op.Do == driver.Delete:
 			shape = "ordered"
@@ -376,9 +377,9 @@ func (c *call) commitCall(sc *script) {
 // opArgs returns what follows the head of an op of the script commit.
 func (v *view) opArgs(op *driver.Op) []string {
 	switch {
-	case v.bare:
+	case v.Bare:
 		return nil
-	case op.Do == driver.Put && v.class != driver.Records:
+	case op.Do == driver.Put && v.Class != driver.Records:
 		return []string{v.payload(&op.Row)}
 	case op.Do == driver.Put:
 		return v.appendFields(nil, &op.Row)

@@ -4,11 +4,11 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
-	"github.com/polystore/polystore/internal/backend"
-	"github.com/polystore/polystore/internal/backend/tagged"
+	"github.com/polystore/polystore/backends/redis/internal/wire"
+	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 const tokenSize = len(driver.Token{})
@@ -57,19 +57,19 @@ func parseScalar(text string, kind driver.Kind) (driver.Value, bool) {
 }
 
 // readHash reads the fields of a record into row, of which the key is set already.
-func (s *Store) readHash(ctx context.Context, v *view, h hash, row *driver.Row) error {
+func (s *store) readHash(ctx context.Context, v *view, h wire.Hash, row *driver.Row) error {
 	if len(h) == 0 {
 		return nil
 	}
-	row.Fields = slices.Grow(row.Fields[:0], len(v.fields))[:len(v.fields)]
-	clear(row.Fields)
+	sh := v.Shape(nil)
+	sh.Begin(row)
 	known, next := 0, 0
-	for name, text := range h.all {
+	for name, text := range h.All {
 		var ok bool
 		at, declared := v.place(name, next)
 		switch {
 		case declared:
-			row.Fields[at], ok = parseScalar(text, v.fields[at].Kind)
+			row.Fields[at], ok = parseScalar(text, v.Fields[at].Kind)
 			next = at + 1
 		case slices.Contains(metaNames[:], name):
 			ok = readMeta(row, name, text)
@@ -84,7 +84,7 @@ func (s *Store) readHash(ctx context.Context, v *view, h hash, row *driver.Row) 
 	if row.Rev.IsZero() {
 		return v.badRow(row, "_rev")
 	}
-	if known == h.len() {
+	if known == h.Len() {
 		return nil
 	}
 	return s.readOthers(ctx, v, h, row)
@@ -93,18 +93,18 @@ func (s *Store) readHash(ctx context.Context, v *view, h hash, row *driver.Row) 
 // place returns the ordinal of a declared field. Fields come in the order of their
 // ordinals as a rule, so the next one is tried first.
 func (v *view) place(name string, next int) (at int, declared bool) {
-	if next < len(v.fields) && v.fields[next].Name == name {
+	if next < len(v.Fields) && v.Fields[next].Name == name {
 		return next, true
 	}
-	at, declared = v.ordinals[name]
+	at, declared = v.Ordinals[name]
 	return at, declared
 }
 
 // badRow is the error of a record whose field cannot have been written by this
 // package.
 func (v *view) badRow(row *driver.Row, field string) error {
-	return corrupt("the hash %s has a field %.50q that this library cannot have written so; if the key is another program's, give one of them a prefix",
-		driver.Private(v.key(&row.Key)), backend.Shown(field, v.ordinals))
+	return who.Corrupt("the hash %s has a field %.50q that this library cannot have written so; if the key is another program's, give one of them a prefix",
+		driver.Private(v.key(&row.Key)), frame.Shown(field, v.Ordinals))
 }
 
 // readMeta reads a field of the library and reports whether it was one.
@@ -140,55 +140,47 @@ func (v *view) readExtra(row *driver.Row, name, text string) bool {
 	if err != nil {
 		return false
 	}
-	i, declared := v.ordinals[name]
-	switch {
-	case !declared:
-		row.Extra = append(row.Extra, driver.Pair{Name: name, Value: value})
-	case row.Fields[i].IsNone():
-		row.Fields[i] = value
-	}
+	sh := v.Shape(nil)
+	v.Undeclared(row, &sh, name, value)
 	return true
 }
 
 // readOthers reads the fields of a record that v does not declare, which another program
 // may.
-func (s *Store) readOthers(ctx context.Context, v *view, h hash, row *driver.Row) error {
-	var others []field
-	for name, text := range h.all {
-		_, declared := v.ordinals[name]
+func (s *store) readOthers(ctx context.Context, v *view, h wire.Hash, row *driver.Row) error {
+	var others []wire.Field
+	for name, text := range h.All {
+		_, declared := v.Ordinals[name]
 		switch {
 		case declared || slices.Contains(metaNames[:], name):
 		case name == "":
 			return v.badRow(row, name)
 		case name[0] != '.':
-			others = append(others, field{name, text})
+			others = append(others, wire.Field{Name: name, Text: text})
 		case !v.readExtra(row, name[1:], text):
 			return v.badRow(row, name)
 		}
 	}
 	for _, f := range others {
-		k, err := s.other(ctx, v, f.name)
+		k, err := s.other(ctx, v, f.Name)
 		if err != nil {
 			return err
 		}
-		value, ok := parseScalar(f.text, k.Kind)
+		value, ok := parseScalar(f.Text, k.Kind)
 		if !ok {
-			return v.badRow(row, f.name)
+			return v.badRow(row, f.Name)
 		}
-		row.Extra = slices.DeleteFunc(row.Extra, func(p driver.Pair) bool { return p.Name == f.name })
-		row.Extra = append(row.Extra, driver.Pair{Name: f.name, Value: value})
+		frame.SetExtra(row, f.Name, value)
 	}
-	if len(row.Extra) > 1 {
-		slices.SortFunc(row.Extra, func(a, b driver.Pair) int { return strings.Compare(a.Name, b.Name) })
-	}
+	frame.SortExtra(row.Extra)
 	return nil
 }
 
 // readSome reads the answer to HMGET of a record, as askSome asked for it.
-func (v *view) readSome(r *reply, mask []int, row *driver.Row) error {
-	r.list()
+func (v *view) readSome(r *wire.Reply, mask []int, row *driver.Row) error {
+	r.List()
 	for _, name := range metaNames {
-		text, there := r.text()
+		text, there := r.Text()
 		if there && !readMeta(row, name, text) {
 			return v.badRow(row, name)
 		}
@@ -196,7 +188,7 @@ func (v *view) readSome(r *reply, mask []int, row *driver.Row) error {
 	for _, ordinal := range mask {
 		value, ok := v.readField(r, ordinal)
 		if !ok {
-			return v.badRow(row, v.fields[ordinal].Name)
+			return v.badRow(row, v.Fields[ordinal].Name)
 		}
 		row.Fields = append(row.Fields, value)
 	}
@@ -205,21 +197,21 @@ func (v *view) readSome(r *reply, mask []int, row *driver.Row) error {
 		row.Reset()
 		row.Key = key
 	}
-	if r.bad {
+	if r.Bad {
 		return v.badRow(row, "_rev")
 	}
 	return nil
 }
 
 // readField reads one field of the answer to HMGET.
-func (v *view) readField(r *reply, ordinal int) (value driver.Value, ok bool) {
-	text, there := r.text()
+func (v *view) readField(r *wire.Reply, ordinal int) (value driver.Value, ok bool) {
+	text, there := r.Text()
 	ok = true
 	if there {
-		value, ok = parseScalar(text, v.fields[ordinal].Kind)
+		value, ok = parseScalar(text, v.Fields[ordinal].Kind)
 	}
-	if v.late[ordinal] {
-		if text, before := r.text(); before && !there {
+	if v.Late[ordinal] {
+		if text, before := r.Text(); before && !there {
 			var err error
 			value, err = tagged.Parse(text)
 			ok = err == nil
@@ -240,8 +232,8 @@ func (v *view) askSome(key *string, mask []int) []any {
 		words = append(words, &metaNames[i])
 	}
 	for _, ordinal := range mask {
-		words = append(words, &v.fields[ordinal].Name)
-		if v.late[ordinal] {
+		words = append(words, &v.Fields[ordinal].Name)
+		if v.Late[ordinal] {
 			words = append(words, &v.dotted[ordinal])
 		}
 	}
@@ -250,25 +242,25 @@ func (v *view) askSome(key *string, mask []int) []any {
 
 // cutMember returns the Sort with which a member of a set begins, and the rest.
 func (v *view) cutMember(member string) (sort, rest string, err error) {
-	sort, rest, ok := driver.CutParts(member, v.sort)
-	if alone := v.isOrder() || v.bare; !ok || !alone && len(rest) < tokenSize || alone && rest != "" {
-		return "", "", corrupt("a set of %s has a member that this library cannot have written: %.50q; if the key is another program's, give one of them a prefix", v.name, driver.Private(member))
+	sort, rest, ok := driver.CutParts(member, v.Sort)
+	if alone := v.isOrder() || v.Bare; !ok || !alone && len(rest) < tokenSize || alone && rest != "" {
+		return "", "", who.Corrupt("a set of %s has a member that this library cannot have written: %.50q; if the key is another program's, give one of them a prefix", v.Name, driver.Private(member))
 	}
 	return sort, rest, nil
 }
 
 // isOrder reports whether the sets of the table have keys of records only.
-func (v *view) isOrder() bool { return v.class == driver.Records }
+func (v *view) isOrder() bool { return v.Class == driver.Records }
 
 // readMember reads what follows Sort in a member into row, of which the key is set
 // already.
 func (v *view) readMember(rest string, mask []int, row *driver.Row) error {
-	if v.bare {
+	if v.Bare {
 		row.Rev = someToken
 		return nil
 	}
 	copy(row.Rev[:], rest)
-	width := len(v.fields)
+	width := len(v.Fields)
 	if mask != nil {
 		width = len(mask)
 	}
@@ -279,14 +271,14 @@ func (v *view) readMember(rest string, mask []int, row *driver.Row) error {
 	}
 	err := tagged.Object(rest, func(name string, value driver.Value) { v.readPayload(name, value, mask, row) })
 	if err != nil {
-		return corrupt("a row of %s in the set %s is followed by what is no tagged JSON", v.name, driver.Private(v.key(&row.Key)))
+		return who.Corrupt("a row of %s in the set %s is followed by what is no tagged JSON", v.Name, driver.Private(v.key(&row.Key)))
 	}
 	return nil
 }
 
 // readPayload reads one field of a row of an index.
 func (v *view) readPayload(name string, value driver.Value, mask []int, row *driver.Row) {
-	i, declared := v.ordinals[name]
+	i, declared := v.Ordinals[name]
 	switch {
 	case name == "_expires":
 		row.Expires = value.Int()

@@ -4,27 +4,21 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // Commit does all ops or none, by one script.
-func (s *Store) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	if err := s.enter(ctx); err != nil {
+func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op, views []*view) (*driver.Refusal, error) {
+	if err := who.Fitting(ops); err != nil {
 		return nil, err
 	}
-	defer s.leave()
-	if len(ops) == 0 {
-		return nil, nil
-	}
-	c := call{token: token, ops: ops, list: s.listOf(ops[0].Row.Key.Partition)}
-	if err := s.check(&c); err != nil {
-		return nil, err
-	}
+	c := call{token: token, ops: ops, views: views, list: s.listOf(ops[0].Row.Key.Partition)}
 	if c.addsLate() {
 		return s.commitLate(ctx, &c)
 	}
 	refusal, err := s.send(ctx, &c)
-	if refusal == nil && err == nil && s.quorum.replicas > 0 && c.onlyChecks() {
+	if refusal == nil && err == nil && s.quorum.Replicas > 0 && c.onlyChecks() {
 		err = s.awaitReplicas(ctx, c.keys[0])
 	}
 	return refusal, err
@@ -37,44 +31,15 @@ type call struct {
 	views []*view // of the tables of the ops
 	list  string  // the list of names that has their keys
 
-	script *script
+	script *wire.Script
 	keys   []string
 	forms  []string // types that keys must have
 	args   []string
 	order  []int // by the number in a refusal: the op that it means, if that is another
 }
 
-// check says what makes a commit one that no store could do, or not this one, and
-// finds the views of its tables.
-func (s *Store) check(c *call) error {
-	if c.token.IsZero() {
-		return invalid("commit without a token")
-	}
-	c.views = make([]*view, len(c.ops))
-	for i := range c.ops {
-		op := &c.ops[i]
-		v, err := s.view(op.Table)
-		if err != nil {
-			return err
-		}
-		if err := op.Validate(); err != nil {
-			return who.Wrap(err)
-		}
-		if err := who.Fitting(v.fields, op); err != nil {
-			return err
-		}
-		c.views[i] = v
-	}
-	if s.inCluster() {
-		if err := c.inOnePartition(); err != nil {
-			return err
-		}
-	}
-	return who.Twice(c.ops)
-}
-
 // send makes the call of a script and reads its answer.
-func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
+func (s *store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 	switch {
 	case !c.oneRecord():
 		c.commitCall(s.commit)
@@ -92,19 +57,19 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 		c.putCall(s.put)
 	}
 	r, err := s.run(ctx, c)
-	if err == nil && r.asksPut() {
+	if err == nil && r.AsksPut() {
 		c.putCall(s.put)
 		r, err = s.run(ctx, c)
 	}
 	if err != nil {
-		if codeOf(err) == "WRONGTYPE" {
+		if wire.CodeOf(err) == "WRONGTYPE" {
 			return nil, s.refusedKeys(ctx, "commit", serverAnswer(err), c.keys, c.forms)
 		}
 		return nil, err
 	}
-	n := r.list()
+	n := r.List()
 	switch {
-	case n == 0 && !r.bad:
+	case n == 0 && !r.Bad:
 		return nil, nil
 	case n == 1:
 		return nil, s.doneBefore(ctx, c)
@@ -113,9 +78,9 @@ func (s *Store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 }
 
 // run sends the call of a script, once more if it was to a master that is one no longer.
-func (s *Store) run(ctx context.Context, c *call) (reply, error) {
+func (s *store) run(ctx context.Context, c *call) (wire.Reply, error) {
 	r, err := s.eval(ctx, c.script, c.keys, c.args)
-	if codeOf(err) == "READONLY" && s.turned(ctx) {
+	if wire.CodeOf(err) == "READONLY" && s.turned(ctx) {
 		r, err = s.eval(ctx, c.script, c.keys, c.args)
 	}
 	return r, err
@@ -123,8 +88,8 @@ func (s *Store) run(ctx context.Context, c *call) (reply, error) {
 
 // doneBefore returns what is to be said of a commit that an earlier sending of it has
 // done: its own connection has nothing to wait for.
-func (s *Store) doneBefore(ctx context.Context, c *call) error {
-	if s.quorum.replicas == 0 {
+func (s *store) doneBefore(ctx context.Context, c *call) error {
+	if s.quorum.Replicas == 0 {
 		return nil
 	}
 	if err := s.awaitReplicas(ctx, c.keys[0]); err != nil {
@@ -135,17 +100,17 @@ func (s *Store) doneBefore(ctx context.Context, c *call) error {
 
 // serverAnswer returns the error of the server alone, to be told anew.
 func serverAnswer(err error) error {
-	text, _ := answered(err)
-	return serverError(text)
+	text, _ := wire.Answered(err)
+	return wire.ServerError(text)
 }
 
 // refusal reads the answer of a script of n parts that says what it refused.
-func (s *Store) refusal(ctx context.Context, c *call, r *reply, n int) (*driver.Refusal, error) {
-	at := int(r.number())
+func (s *store) refusal(ctx context.Context, c *call, r *wire.Reply, n int) (*driver.Refusal, error) {
+	at := int(r.Number())
 	if c.order != nil && at >= 0 && at < len(c.order) {
 		at = c.order[at]
 	}
-	if r.bad || at < 0 || at >= len(c.ops) {
+	if r.Bad || at < 0 || at >= len(c.ops) {
 		return nil, fmt.Errorf("redis: commit: %s: the answer of a script cannot be read: %w", s.addr, driver.ErrUnknownOutcome)
 	}
 	op, v := &c.ops[at], c.views[at]
@@ -155,16 +120,16 @@ func (s *Store) refusal(ctx context.Context, c *call, r *reply, n int) (*driver.
 		return nil, err
 	}
 	if n > 2 {
-		refusal.Overflow, refusal.Edit = true, nthAdd(op.Edits, int(r.number()))
+		refusal.Overflow, refusal.Edit = true, nthAdd(op.Edits, int(r.Number()))
 	}
 	return refusal, nil
 }
 
 // readRefused reads the row that a script found.
-func (s *Store) readRefused(ctx context.Context, v *view, r *reply, row *driver.Row) error {
-	if v.class == driver.Records {
-		hash := r.hash()
-		if r.bad {
+func (s *store) readRefused(ctx context.Context, v *view, r *wire.Reply, row *driver.Row) error {
+	if v.Class == driver.Records {
+		hash := r.Hash()
+		if r.Bad {
 			return v.badRow(row, "_rev")
 		}
 		return s.readHash(ctx, v, hash, row)

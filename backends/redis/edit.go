@@ -1,6 +1,10 @@
 package redis
 
-import "github.com/polystore/polystore/repo/driver"
+import (
+	"github.com/polystore/polystore/repo/driver"
+
+	"github.com/polystore/polystore/backends/redis/internal/wire"
+)
 
 // mostEdits bounds what the script edit takes at once: Lua unpacks some thousands.
 const mostEdits = 1000
@@ -18,7 +22,7 @@ func (c *call) editable() bool {
 		}
 	}
 	for i := 1; i < len(c.ops); i++ {
-		if !c.views[i].bare {
+		if !c.views[i].Bare {
 			return false
 		}
 	}
@@ -26,7 +30,7 @@ func (c *call) editable() bool {
 }
 
 // editCall makes the call of the script edit.
-func (c *call) editCall(sc *script) {
+func (c *call) editCall(sc *wire.Script) {
 	op, v, n := &c.ops[0], c.views[0], len(c.ops)
 	c.script = sc
 	c.room(n + 1)

@@ -7,73 +7,44 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // who is what the errors of this package begin with.
-const who = backend.Name("redis")
-
-func invalid(format string, args ...any) error { return who.Invalid(format, args...) }
-
-func unsupported(format string, args ...any) error { return who.Unsupported(format, args...) }
-
-func corrupt(format string, args ...any) error { return who.Corrupt(format, args...) }
-
-// ended returns the error of a call whose context is over before it did anything.
-func ended(ctx context.Context) error { return who.Ended(backend.Over(ctx)) }
+const who = frame.Name("redis")
 
 // failed says what an error means when nothing can have been done. It returns nil
 // for nil.
-func (s *Store) failed(ctx context.Context, doing string, err error) error {
+func (s *store) failed(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
 	remedy, kind := kindOf(err)
-	if code := codeOf(err); code != "" {
-		err = backend.Told(err, code)
+	if code := wire.CodeOf(err); code != "" {
+		err = frame.Told(err, code)
 	} else {
-		if cause := backend.Over(ctx); cause != nil {
+		if cause := frame.Over(ctx); cause != nil {
 			return who.Unreached(doing, s.addr, cause, s.dialer.Why())
 		}
 	}
-	return who.Failed(backend.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
+	return who.Failed(frame.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
 }
 
 // unfinished says what an error of a commit means that the server did not answer.
-func (s *Store) unfinished(ctx context.Context, err error, sent bool) error {
-	if !sent || codeOf(err) != "" {
+func (s *store) unfinished(ctx context.Context, err error, sent bool) error {
+	if !sent || wire.CodeOf(err) != "" {
 		return s.failed(ctx, "commit", err)
 	}
 	return who.Unknown(ctx, s.addr, err)
 }
 
-// codeOf returns the first word of an error that the server answered, "" of any
-// other.
-func codeOf(err error) string {
-	text, ok := answered(err)
-	if !ok {
-		return ""
-	}
-	code, _, _ := strings.Cut(text, " ")
-	return code
-}
-
-// answered returns the text of an error that the server answered.
-func answered(err error) (string, bool) {
-	if e, ok := errors.AsType[serverError](err); ok {
-		return string(e), true
-	}
-	if e, ok := errors.AsType[goredis.Error](err); ok {
-		return e.Error(), true
-	}
-	return "", false
-}
-
 // kindOf returns the sentinel for an error of go-redis or the server, and what to
 // do about it.
 func kindOf(err error) (remedy string, kind error) {
-	if text, ok := answered(err); ok {
+	if text, ok := wire.Answered(err); ok {
 		return kindOfAnswer(text)
 	}
 	switch {
@@ -81,11 +52,11 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrClosed
 	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
 		return "all connections are in use: raise the pool's size", driver.ErrThrottled
-	case errors.Is(err, backend.ErrElsewhere):
+	case errors.Is(err, address.ErrElsewhere):
 		return "", driver.ErrInvalid
-	case backend.IsRefusedClient(err):
-		return backend.RefusedClient, driver.ErrInvalid
-	case backend.IsTLS(err):
+	case address.IsRefusedClient(err):
+		return address.RefusedClient, driver.ErrInvalid
+	case address.IsTLS(err):
 		return "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted", driver.ErrInvalid
 	}
 	return "", driver.ErrUnavailable

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	goredis "github.com/redis/go-redis/v9"
+
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 )
 
 // Texts are the scripts by their names in internal/gate/statements.md.
@@ -12,12 +14,15 @@ var Texts = map[string]string{
 	"redis/put": putText, "redis/patch": patchText, "redis/commit": commitText,
 }
 
+// URLOptions are those of a URL.
+var URLOptions = (&target{own: &goredis.Options{}}).options()
+
 // TextsOf reads all texts of a reply.
 func TextsOf(text string) (list []string) {
-	for r := (reply{rest: text}); r.rest != ""; {
-		s, ok := r.text()
+	for r := (wire.Reply{Rest: text}); r.Rest != ""; {
+		s, ok := r.Text()
 		switch {
-		case r.bad:
+		case r.Bad:
 			s = "bad"
 		case !ok:
 			s = "nothing"
@@ -32,5 +37,5 @@ func TextsOf(text string) (list []string) {
 func RefusedWrite(answer string, err error) error {
 	cmd := goredis.NewRawCmd(context.Background(), "evalsha")
 	cmd.SetVal([]byte(answer))
-	return refusalOf(&writeCmd{RawCmd: cmd}, err)
+	return wire.RefusalOf(&wire.Commit{RawCmd: cmd}, err)
 }

@@ -10,6 +10,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -18,8 +19,8 @@ import (
 const oldest = 7
 
 // learn asks the servers what they are, without writing.
-func (s *Store) learn(ctx context.Context) error {
-	if err := ended(ctx); err != nil {
+func (s *store) learn(ctx context.Context) error {
+	if err := who.Over(ctx); err != nil {
 		return err
 	}
 	masters, err := s.masters(ctx, "open")
@@ -41,7 +42,7 @@ func (s *Store) learn(ctx context.Context) error {
 		Detail:    s.detail(all),
 		Unit:      driver.UnitStore,
 		Uncertain: true,
-		Waits:     s.quorum.replicas > 0,
+		Waits:     s.quorum.Replicas > 0,
 		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
 		Tallies:   true,
 		Paging:    driver.Paging{First: firstPage, Most: mostRows, KeysFirst: true},
@@ -58,7 +59,7 @@ func (s *Store) learn(ctx context.Context) error {
 	if weakest.durability == driver.Delayed {
 		s.facts.Delay = putOff
 	}
-	if n := s.quorum.replicas; n > 0 {
+	if n := s.quorum.Replicas; n > 0 {
 		s.facts.Setting += fmt.Sprintf(", and a commit waits for %s", count(n, "replica"))
 	}
 	return nil
@@ -73,7 +74,7 @@ type server struct {
 }
 
 // server asks a server what it is, and says why it cannot be used.
-func (s *Store) server(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
+func (s *store) server(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
 	if one.info, err = s.info(ctx, "open: INFO", client, ""); err != nil {
 		return one, err
 	}
@@ -81,9 +82,9 @@ func (s *Store) server(ctx context.Context, client goredis.UniversalClient) (one
 		return one, err
 	}
 	one.replicas = withOffset(one.info, 0)
-	if one.replicas < s.quorum.replicas {
+	if one.replicas < s.quorum.Replicas {
 		return one, fmt.Errorf("redis: open: %s: a primary has %s that follow it, and MinReplicas is %d: start more, or wait for fewer: %w",
-			s.addr, count(one.replicas, "replica"), s.quorum.replicas, driver.ErrUnavailable)
+			s.addr, count(one.replicas, "replica"), s.quorum.Replicas, driver.ErrUnavailable)
 	}
 	fsync, err := s.setting(ctx, client, "appendfsync")
 	if err != nil {
@@ -123,28 +124,28 @@ func parseInfo(text string) map[string]string {
 }
 
 // suits says why the server cannot keep the contract.
-func (s *Store) suits(info map[string]string) error {
+func (s *store) suits(info map[string]string) error {
 	version := info["redis_version"]
 	major, _, _ := strings.Cut(version, ".")
 	switch n, err := strconv.Atoi(major); {
 	case err != nil:
-		return unsupported("open: %s: the server does not say that it is Redis", s.addr)
+		return who.Unsupported("open: %s: the server does not say that it is Redis", s.addr)
 	case n < oldest:
-		return unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", s.addr, version, oldest)
+		return who.Unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", s.addr, version, oldest)
 	}
 	switch mode := info["redis_mode"]; {
 	case s.inCluster() && mode == "cluster":
 	case mode == "cluster" || info["cluster_enabled"] == "1" && !s.inCluster():
-		return unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", s.addr)
+		return who.Unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", s.addr)
 	case mode != "standalone" || s.inCluster():
-		return unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", s.addr, mode)
+		return who.Unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", s.addr, mode)
 	}
 	if info["role"] != "master" {
 		return fmt.Errorf("redis: open: %s: the server is a replica, which does not write: connect to the primary, %s:%s: %w",
 			s.addr, info["master_host"], info["master_port"], driver.ErrUnavailable)
 	}
 	if policy := info["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") {
-		return unsupported("open: %s: with maxmemory-policy %s the server removes records, or their index rows, when its memory is full: set it to noeviction",
+		return who.Unsupported("open: %s: with maxmemory-policy %s the server removes records, or their index rows, when its memory is full: set it to noeviction",
 			s.addr, policy)
 	}
 	return nil
@@ -152,15 +153,15 @@ func (s *Store) suits(info map[string]string) error {
 
 // setting returns what the server is configured to, or "unknown" where it does
 // not tell: CONFIG is often forbidden.
-func (s *Store) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
+func (s *store) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
 	cmd := goredis.NewRawCmd(ctx, "config", "get", name)
-	if err := client.Process(ctx, cmd); err != nil && codeOf(err) == "" {
+	if err := client.Process(ctx, cmd); err != nil && wire.CodeOf(err) == "" {
 		return "", s.failed(ctx, "open: CONFIG GET", err)
 	}
-	r := replyOf(cmd)
-	if r.refused() == nil && r.list() == 2 {
-		r.text()
-		if value, ok := r.text(); ok {
+	r := wire.ReplyOf(cmd)
+	if r.Refused() == nil && r.List() == 2 {
+		r.Text()
+		if value, ok := r.Text(); ok {
 			return value, nil
 		}
 	}
@@ -188,7 +189,7 @@ func durability(aof, fsync string) (driver.Durability, string) {
 	return driver.Delayed, "appendfsync " + fsync
 }
 
-func (s *Store) detail(all []server) string {
+func (s *store) detail(all []server) string {
 	text := fmt.Sprintf("standalone at %s, database %d", s.addr, s.db)
 	replicas, versions, policies := 0, []string{}, []string{}
 	for _, one := range all {
@@ -205,7 +206,7 @@ func (s *Store) detail(all []server) string {
 	}
 	slices.Sort(policies)
 	text += ", maxmemory-policy " + strings.Join(slices.Compact(policies), " and ")
-	switch n := s.quorum.replicas; {
+	switch n := s.quorum.Replicas; {
 	case n > 0:
 		text += fmt.Sprintf(", replicas %d (a commit waits for %d)", replicas, n)
 	case replicas > 0:

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -18,11 +19,11 @@ const mostInserts = 16
 // their names, so that no call tells them.
 type inserts struct {
 	mu sync.Mutex
-	of atomic.Pointer[map[uint64]*script]
+	of atomic.Pointer[map[uint64]*wire.Script]
 }
 
 // insertOf returns the script that inserts a record with the fields of row, or nil.
-func (v *view) insertOf(row *driver.Row) *script {
+func (v *view) insertOf(row *driver.Row) *wire.Script {
 	if len(row.Fields) > 62 {
 		return nil
 	}
@@ -41,10 +42,10 @@ func (v *view) insertOf(row *driver.Row) *script {
 	return v.addInsert(has)
 }
 
-func (v *view) addInsert(has uint64) *script {
+func (v *view) addInsert(has uint64) *wire.Script {
 	v.inserts.mu.Lock()
 	defer v.inserts.mu.Unlock()
-	m := map[uint64]*script{}
+	m := map[uint64]*wire.Script{}
 	if old := v.inserts.of.Load(); old != nil {
 		m = maps.Clone(*old)
 	}
@@ -57,14 +58,14 @@ func (v *view) addInsert(has uint64) *script {
 
 // newInsert makes the script for the fields whose bits are set, and the expiry if the
 // last one is.
-func (v *view) newInsert(has uint64) *script {
+func (v *view) newInsert(has uint64) *wire.Script {
 	var names []string
 	if has>>63 == 1 {
 		names = append(names, "_expires")
 	}
-	for i := range v.fields {
+	for i := range v.Fields {
 		if has>>i&1 == 1 {
-			names = append(names, v.fields[i].Name)
+			names = append(names, v.Fields[i].Name)
 		}
 	}
 	fields := ""
@@ -72,8 +73,8 @@ func (v *view) newInsert(has uint64) *script {
 		fields += ", " + quoteLua(name) + ", ARGV[" + itoa(i+2) + "]"
 	}
 	text := strings.NewReplacer("<own>", itoa(len(names)+1), "<fields>", fields).Replace(insertText)
-	sc := newScript(spanText, text)
-	sc.inserts = true
+	sc := wire.NewScript(spanText, text)
+	sc.Inserts = true
 	return sc
 }
 

@@ -3,13 +3,14 @@ package redis
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/polystore/polystore/internal/backend/tagged"
+	"github.com/polystore/polystore/backends/redis/internal/wire"
+	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A field that was declared after rows were written can lie in them under the name
@@ -36,7 +37,7 @@ func (v *view) addsLate(e driver.Edit) bool {
 	case e.Do != driver.Add:
 		return false
 	case e.Field >= 0:
-		return v.late[e.Field]
+		return v.Late[e.Field]
 	}
 	return e.Name != "" && e.Name[0] != '_' && e.Name[0] != '.' // such fields nobody declares
 }
@@ -45,13 +46,13 @@ func (v *view) addsLate(e driver.Edit) bool {
 // it is not.
 func (v *view) lateNames(e *driver.Edit) (declared, dotted string) {
 	if e.Field >= 0 {
-		return v.fields[e.Field].Name, v.dotted[e.Field]
+		return v.Fields[e.Field].Name, v.dotted[e.Field]
 	}
 	return e.Name, "." + e.Name
 }
 
 // commitLate is send for commits that add to such fields.
-func (s *Store) commitLate(ctx context.Context, c *call) (*driver.Refusal, error) {
+func (s *store) commitLate(ctx context.Context, c *call) (*driver.Refusal, error) {
 	for range lateTries {
 		next := call{token: c.token, ops: slices.Clone(c.ops), views: c.views, list: c.list}
 		seen := make([]bool, len(c.ops))
@@ -71,7 +72,7 @@ func (s *Store) commitLate(ctx context.Context, c *call) (*driver.Refusal, error
 
 // settle makes an op that adds to a field, which its row has from before the field
 // was declared, one that sets the sum if the row is still as it was read.
-func (s *Store) settle(ctx context.Context, c *call, at int, seen *bool) (*driver.Refusal, error) {
+func (s *store) settle(ctx context.Context, c *call, at int, seen *bool) (*driver.Refusal, error) {
 	op, v := &c.ops[at], c.views[at]
 	var adds []int
 	words := []any{"hmget", v.key(&op.Row.Key), "_rev"}
@@ -88,19 +89,19 @@ func (s *Store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 	if err := s.read(ctx, cmd); err != nil {
 		return nil, s.failed(ctx, "commit", err)
 	}
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
 		return nil, s.refusedKeys(ctx, "commit", err, []string{v.key(&op.Row.Key)}, []string{"hash"})
 	}
-	r.list()
-	text, _ := r.text()
+	r.List()
+	text, _ := r.Text()
 	if len(text) != tokenSize || op.If == driver.AtRev && text != string(op.Rev[:]) {
 		return nil, nil // the script will say so
 	}
 	op.Edits = slices.Clone(op.Edits)
 	for _, i := range adds {
-		_, there := r.text()
-		before, found := r.text()
+		_, there := r.Text()
+		before, found := r.Text()
 		goes, err := s.addsDeclared(ctx, v, &op.Edits[i], there)
 		if err != nil {
 			return nil, err
@@ -123,7 +124,7 @@ func (s *Store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 
 // addsDeclared reports whether the server adds to the field of an edit as to a declared
 // one. A row that has it as such shows that a program has declared it.
-func (s *Store) addsDeclared(ctx context.Context, v *view, e *driver.Edit, there bool) (bool, error) {
+func (s *store) addsDeclared(ctx context.Context, v *view, e *driver.Edit, there bool) (bool, error) {
 	if e.Field >= 0 {
 		return true, nil
 	}
@@ -132,25 +133,21 @@ func (s *Store) addsDeclared(ctx context.Context, v *view, e *driver.Edit, there
 			return false, err
 		}
 	}
-	k, _ := v.others.Of(e.Name)
+	k, _ := v.Others.Of(e.Name)
 	return k.Kind == driver.Int, nil
 }
 
 // sumOf adds to the tagged JSON of an int.
 func sumOf(text string, more int64) (driver.Value, bool) {
 	have, err := tagged.Parse(text)
-	if err != nil || have.Kind() != driver.Int {
-		return driver.Value{}, false
-	}
-	sum, _ := bits.Add64(uint64(have.Int()), uint64(more), 0)
-	overflow := (have.Int() >= 0) == (more >= 0) && (int64(sum) >= 0) != (more >= 0)
-	return driver.IntValue(int64(sum)), !overflow
+	sum, ok := frame.Sum(have, more)
+	return sum, ok && err == nil && !have.IsNone()
 }
 
 // overflow refuses a commit for an edit of one of its ops.
-func (s *Store) overflow(ctx context.Context, c *call, at, edit int) (*driver.Refusal, error) {
+func (s *store) overflow(ctx context.Context, c *call, at, edit int) (*driver.Refusal, error) {
 	rows := make([]driver.Row, 1)
-	if err := s.get(ctx, c.views[at], []driver.Key{c.ops[at].Row.Key}, nil, rows); err != nil {
+	if err := s.Get(ctx, c.views[at], []driver.Key{c.ops[at].Row.Key}, nil, rows); err != nil {
 		return nil, err
 	}
 	return &driver.Refusal{Op: at, Row: rows[0], Overflow: true, Edit: edit}, nil

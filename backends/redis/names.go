@@ -6,6 +6,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -16,25 +17,25 @@ import (
 const listName = "_keys"
 
 // lists is how many lists of names there are.
-func (s *Store) lists() int {
+func (s *store) lists() int {
 	if s.inCluster() {
-		return slots
+		return wire.Slots
 	}
 	return 1
 }
 
 // list returns the name of a list, by its number.
-func (s *Store) list(n int) string {
+func (s *store) list(n int) string {
 	if s.inCluster() {
-		return s.prefix + listName + "{" + tags()[n] + "}"
+		return s.prefix + listName + "{" + wire.Tags()[n] + "}"
 	}
 	return s.prefix + listName
 }
 
 // listOf returns the name of the list that has the keys of a partition.
-func (s *Store) listOf(partition string) string {
+func (s *store) listOf(partition string) string {
 	if s.inCluster() {
-		return s.list(slotOf(partition))
+		return s.list(wire.SlotOf(partition))
 	}
 	return s.list(0)
 }
@@ -52,7 +53,7 @@ const (
 
 // names returns names of a table's keys that come after a place, in order; more says
 // whether there may be others, and from which place on.
-func (s *Store) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, more bool, err error) {
+func (s *store) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, more bool, err error) {
 	for next = after; len(found) == 0 && next.list < s.lists(); {
 		if found, next, err = s.askLists(ctx, doing, head, next); err != nil {
 			return nil, after, false, err
@@ -62,7 +63,7 @@ func (s *Store) names(ctx context.Context, doing, head string, after listed) (fo
 }
 
 // askLists asks some lists, from a place on, and returns the place behind what was found.
-func (s *Store) askLists(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
+func (s *store) askLists(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
 	n := min(s.lists()-after.list, listsAtOnce)
 	cmds := make([]*goredis.RawCmd, n)
 	for i := range cmds {
@@ -76,14 +77,14 @@ func (s *Store) askLists(ctx context.Context, doing, head string, after listed) 
 		return nil, after, err
 	}
 	for i, cmd := range cmds {
-		r := replyOf(cmd)
-		if err := r.refused(); err != nil {
+		r := wire.ReplyOf(cmd)
+		if err := r.Refused(); err != nil {
 			name := s.list(after.list + i)
 			return nil, after, s.refusedKeys(ctx, doing, err, []string{name}, []string{"zset"})
 		}
-		names := r.list()
+		names := r.List()
 		for range names {
-			name, _ := r.text()
+			name, _ := r.Text()
 			found = append(found, listed{after.list + i, name})
 		}
 		if names == namesAtOnce || len(found) >= 4*namesAtOnce { // read on from there
@@ -107,5 +108,5 @@ func (v *view) keyOf(name string) (driver.Key, bool) {
 // isSet reports whether a listed key is a set: of rows, or the order of records. Else it is a
 // dead record.
 func (v *view) isSet(key driver.Key) bool {
-	return v.class != driver.Records || key.Sort == orderEnd
+	return v.Class != driver.Records || key.Sort == orderEnd
 }

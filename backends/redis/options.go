@@ -6,7 +6,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 )
 
 // Options are the choices of New. The zero Options are good.
@@ -35,11 +35,11 @@ func (o *Options) prefix() (string, error) {
 		return "", nil
 	}
 	if len(o.Prefix) > 100 {
-		return "", invalid("open: a prefix of %d bytes, want at most 100", len(o.Prefix))
+		return "", who.Invalid("open: a prefix of %d bytes, want at most 100", len(o.Prefix))
 	}
 	for i := range len(o.Prefix) {
 		if !inPrefix(o.Prefix[i]) {
-			return "", invalid("open: the prefix %q; want letters, digits, '_', '.' and '-' only", o.Prefix)
+			return "", who.Invalid("open: the prefix %q; want letters, digits, '_', '.' and '-' only", o.Prefix)
 		}
 	}
 	return o.Prefix + ":", nil
@@ -51,9 +51,9 @@ func inPrefix(c byte) bool {
 
 // use makes the store one on a client, or says which of its settings is in the way of
 // the contract.
-func (s *Store) use(client goredis.UniversalClient, replicas int) error {
+func (s *store) use(client goredis.UniversalClient, replicas int) error {
 	if replicas < 0 {
-		return invalid("open: MinReplicas is %d; want 0 or more", replicas)
+		return who.Invalid("open: MinReplicas is %d; want 0 or more", replicas)
 	}
 	switch c := client.(type) {
 	case nil:
@@ -63,47 +63,47 @@ func (s *Store) use(client goredis.UniversalClient, replicas int) error {
 	case *goredis.ClusterClient:
 		return s.useCluster(c, replicas)
 	}
-	return unsupported("open: a client of type %T: want a *redis.Client or a *redis.ClusterClient", client)
+	return who.Unsupported("open: a client of type %T: want a *redis.Client or a *redis.ClusterClient", client)
 }
 
-var errNoClient = invalid("open: no client")
+var errNoClient = who.Invalid("open: no client")
 
-func (s *Store) useOne(c *goredis.Client, replicas int) error {
+func (s *store) useOne(c *goredis.Client, replicas int) error {
 	if c == nil {
 		return errNoClient
 	}
 	o := c.Options()
 	if o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
-		return invalid("open: the client caches replies, which would answer with what was there before: leave ClientSideCache out of its options")
+		return who.Invalid("open: the client caches replies, which would answer with what was there before: leave ClientSideCache out of its options")
 	}
 	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
 		return err
 	}
-	s.client, s.addr, s.db, s.quorum = c, o.Addr, o.DB, quorum{replicas, o.ReadTimeout / 2}
+	s.client, s.addr, s.db, s.quorum = c, o.Addr, o.DB, wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}
 	s.maps = o.Protocol != 2
 	if replicas > 0 {
-		s.client = &waiter{c, s.quorum}
+		s.client = &wire.Waiter{Client: c, Quorum: s.quorum}
 		return nil
 	}
-	s.line.init(c)
+	s.line.Init(c)
 	return nil
 }
 
-func (s *Store) useCluster(c *goredis.ClusterClient, replicas int) error {
+func (s *store) useCluster(c *goredis.ClusterClient, replicas int) error {
 	if c == nil {
 		return errNoClient
 	}
 	o := c.Options()
 	if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
-		return invalid("open: the client reads from replicas, which do not have every commit yet: leave ReadOnly, RouteByLatency and RouteRandomly out of its options")
+		return who.Invalid("open: the client reads from replicas, which do not have every commit yet: leave ReadOnly, RouteByLatency and RouteRandomly out of its options")
 	}
 	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
 		return err
 	}
-	r := &router{ClusterClient: c, quorum: quorum{replicas, o.ReadTimeout / 2}, patience: o.ReadTimeout,
-		creation: s.creation, nodes: map[string]*goredis.Client{}}
+	r := &wire.Router{ClusterClient: c, Quorum: wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}, Patience: o.ReadTimeout,
+		Creation: s.creation}
 	s.maps = o.Protocol != 2
-	s.client, s.quorum, s.addr = r, r.quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
+	s.client, s.quorum, s.addr = r, r.Quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
 	return nil
 }
 
@@ -111,22 +111,15 @@ func (s *Store) useCluster(c *goredis.ClusterClient, replicas int) error {
 func timely(contexts bool, read, write time.Duration) error {
 	switch {
 	case !contexts:
-		return invalid("open: the client does not heed the deadline of a context: set ContextTimeoutEnabled in its options")
+		return who.Invalid("open: the client does not heed the deadline of a context: set ContextTimeoutEnabled in its options")
 	case read <= 0 || write <= 0:
-		return invalid("open: the client waits without end: leave ReadTimeout and WriteTimeout of its options at 0, or above it")
+		return who.Invalid("open: the client waits without end: leave ReadTimeout and WriteTimeout of its options at 0, or above it")
 	}
 	return nil
 }
 
 // inCluster reports whether the keys lie on several servers.
-func (s *Store) inCluster() bool {
-	_, ok := s.client.(*router)
+func (s *store) inCluster() bool {
+	_, ok := s.client.(*wire.Router)
 	return ok
 }
-
-var (
-	_ driver.Store   = (*Store)(nil)
-	_ driver.Counter = (*Store)(nil)
-	_ driver.Sizer   = (*Store)(nil)
-	_ driver.Eraser  = (*Store)(nil)
-)

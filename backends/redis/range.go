@@ -7,6 +7,7 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -19,7 +20,7 @@ const (
 )
 
 // Range yields the rows of a span, page by page.
-func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		p := pager{span: span, size: firstPage}
 		for n := 0; !p.done; {
@@ -60,7 +61,7 @@ type pager struct {
 
 // at returns a row of the page, which is valid until the next call.
 func (p *pager) at(i int) (*driver.Row, error) {
-	if p.view.class == driver.Records {
+	if p.view.Class == driver.Records {
 		return &p.rows[i], nil
 	}
 	row := &p.row
@@ -70,17 +71,17 @@ func (p *pager) at(i int) (*driver.Row, error) {
 }
 
 // page reads the next page of a span of which n rows have been yielded.
-func (s *Store) page(ctx context.Context, p *pager, n int) error {
-	if err := s.enter(ctx); err != nil {
+func (s *store) page(ctx context.Context, p *pager, n int) error {
+	if err := s.frame.Enter(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
-	v, err := s.checked(p.span.Table, p.span.Mask)
+	defer s.frame.Leave()
+	v, err := s.frame.View(p.span.Table, p.span.Mask)
 	if err != nil {
 		return err
 	}
 	p.view = v
-	if v.class == driver.Records && !v.ordered {
+	if v.Class == driver.Records && !v.ordered {
 		return s.onlyRow(ctx, v, p)
 	}
 	limit := p.size
@@ -100,48 +101,48 @@ func (s *Store) page(ctx context.Context, p *pager, n int) error {
 }
 
 // onlyRow reads the record of a partition that has one at most, whose Sort is "".
-func (s *Store) onlyRow(ctx context.Context, v *view, p *pager) error {
+func (s *store) onlyRow(ctx context.Context, v *view, p *pager) error {
 	p.done = true
 	if p.span.From != "" {
 		return nil
 	}
 	p.keys = append(p.keys[:0], driver.Key{Partition: p.span.Key.Partition})
 	p.rows = append(p.rows[:0], driver.Row{})
-	return s.get(ctx, v, p.keys, p.span.Mask, p.rows)
+	return s.Get(ctx, v, p.keys, p.span.Mask, p.rows)
 }
 
 // readPage reads at most limit rows, and leaves in p the span after them.
-func (s *Store) readPage(ctx context.Context, v *view, p *pager, limit int) (bytes int, err error) {
-	doing, set := "range of "+v.name, v.set(p.span.Key.Partition)
+func (s *store) readPage(ctx context.Context, v *view, p *pager, limit int) (bytes int, err error) {
+	doing, set := "range of "+v.Name, v.set(p.span.Key.Partition)
 	cmd := goredis.NewRawCmd(ctx, askPage(set, &p.span, limit)...)
 	if err := s.read(ctx, cmd); err != nil {
 		return 0, s.failed(ctx, doing, err)
 	}
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
 		return 0, s.refusedKeys(ctx, doing, err, []string{set}, []string{"zset"})
 	}
-	bytes = len(r.rest)
-	n := r.list()
+	bytes = len(r.Rest)
+	n := r.List()
 	p.done = n < limit
-	if p.keys = slices.Grow(p.keys[:0], n); v.class != driver.Records {
+	if p.keys = slices.Grow(p.keys[:0], n); v.Class != driver.Records {
 		p.rest = slices.Grow(p.rest[:0], n)
 	}
 	for range n {
-		member, _ := r.text()
+		member, _ := r.Text()
 		sort, rest, err := v.cutMember(member)
 		if err != nil {
 			return 0, err
 		}
 		p.keys = append(p.keys, driver.Key{Partition: p.span.Key.Partition, Sort: sort})
-		if v.class != driver.Records {
+		if v.Class != driver.Records {
 			p.rest = append(p.rest, rest)
 		}
 	}
 	if n > 0 {
 		p.goOn(v)
 	}
-	if v.class == driver.Records && n > 0 {
+	if v.Class == driver.Records && n > 0 {
 		bytes, err = s.readRecords(ctx, v, p)
 	}
 	return bytes, err
@@ -169,7 +170,7 @@ func (p *pager) fresh(n, width int) []driver.Row {
 func (p *pager) goOn(v *view) {
 	last := p.keys[len(p.keys)-1].Sort
 	switch {
-	case len(v.sort) == 0:
+	case len(v.Sort) == 0:
 		p.done = true
 	case p.span.Reverse:
 		p.span.To = last
@@ -179,13 +180,13 @@ func (p *pager) goOn(v *view) {
 }
 
 // readRecords reads the records of a page, in parts that are not too large.
-func (s *Store) readRecords(ctx context.Context, v *view, p *pager) (bytes int, err error) {
-	width := len(v.fields)
+func (s *store) readRecords(ctx context.Context, v *view, p *pager) (bytes int, err error) {
+	width := len(v.Fields)
 	if p.span.Mask != nil {
 		width = len(p.span.Mask)
 	}
 	p.rows = p.fresh(len(p.keys), width)
-	if err := s.get(ctx, v, p.keys, p.span.Mask, p.rows); err != nil {
+	if err := s.Get(ctx, v, p.keys, p.span.Mask, p.rows); err != nil {
 		return 0, err
 	}
 	for i := range p.rows {
@@ -215,36 +216,28 @@ func askPage(set string, span *driver.Span, limit int) []any {
 	return []any{"zrange", set, from, to, "bylex", "limit", "0", limit}
 }
 
-// Count returns the number of rows of a span.
-func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
-	if err := s.enter(ctx); err != nil {
-		return 0, err
-	}
-	defer s.leave()
-	v, err := s.checked(span.Table, nil)
-	if err != nil {
-		return 0, err
-	}
-	if v.class == driver.Records && !v.ordered {
+// count asks for the ranks of both ends of a span.
+func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, error) {
+	if v.Class == driver.Records && !v.ordered {
 		return s.countOnly(ctx, v, span)
 	}
 	set := v.set(span.Key.Partition)
 	cmd := goredis.NewRawCmd(ctx, "zlexcount", set, "["+span.From, "("+bound(span.To))
 	if err := s.read(ctx, cmd); err != nil {
-		return 0, s.failed(ctx, "count of "+v.name, err)
+		return 0, s.failed(ctx, "count of "+v.Name, err)
 	}
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
-		return 0, s.refusedKeys(ctx, "count of "+v.name, err, []string{set}, []string{"zset"})
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
+		return 0, s.refusedKeys(ctx, "count of "+v.Name, err, []string{set}, []string{"zset"})
 	}
-	n := int(r.number())
+	n := int(r.Number())
 	if span.Limit > 0 {
 		n = min(n, span.Limit)
 	}
 	return n, nil
 }
 
-func (s *Store) countOnly(ctx context.Context, v *view, span driver.Span) (int, error) {
+func (s *store) countOnly(ctx context.Context, v *view, span driver.Span) (int, error) {
 	p := pager{span: span}
 	p.span.Mask = []int{}
 	if err := s.onlyRow(ctx, v, &p); err != nil {

@@ -5,33 +5,14 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // Get reads the rows under keys into rows, by one command a key in one pipeline.
-func (s *Store) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	if err := s.enter(ctx); err != nil {
-		return err
-	}
-	defer s.leave()
-	v, err := s.checked(t, mask)
-	if err != nil {
-		return err
-	}
-	if len(keys) != len(rows) {
-		return invalid("get %s: %d keys but %d rows", t.Name, len(keys), len(rows))
-	}
-	return s.get(ctx, v, keys, mask, rows)
-}
-
-// checked returns the view of a table that has the fields of mask.
-func (s *Store) checked(t *driver.Table, mask []int) (*view, error) {
-	return s.views.Checked(who, t, mask)
-}
-
-func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
-	doing := "get a row of " + v.name
-	if v.class == driver.Records && mask == nil {
+func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
+	doing := "get a row of " + v.Name
+	if v.Class == driver.Records && mask == nil {
 		return s.getHashes(ctx, doing, v, keys, rows)
 	}
 	cmds, names := make([]*goredis.RawCmd, len(keys)), make([]string, len(keys))
@@ -43,8 +24,8 @@ func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 		return err
 	}
 	for i, cmd := range cmds {
-		r := replyOf(cmd)
-		if err := r.refused(); err != nil {
+		r := wire.ReplyOf(cmd)
+		if err := r.Refused(); err != nil {
 			return s.refusedKeys(ctx, doing, err, names[i:i+1], []string{v.form()})
 		}
 		row := &rows[i]
@@ -59,13 +40,13 @@ func (s *Store) get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 
 // getHashes is get for whole records. Their hashes are not read raw: each answer would
 // be read into memory that grows from nothing.
-func (s *Store) getHashes(ctx context.Context, doing string, v *view, keys []driver.Key, rows []driver.Row) error {
+func (s *store) getHashes(ctx context.Context, doing string, v *view, keys []driver.Key, rows []driver.Row) error {
 	cmds, names := make([]goredis.Cmder, len(keys)), make([]string, len(keys))
 	for i := range keys {
 		names[i] = v.key(&keys[i])
 		cmds[i] = s.askHash(ctx, &names[i])
 	}
-	if err := sendAll(ctx, s, cmds); err != nil && codeOf(err) == "" {
+	if err := sendAll(ctx, s, cmds); err != nil && wire.CodeOf(err) == "" {
 		return s.failed(ctx, doing, err)
 	}
 	for i, cmd := range cmds {
@@ -84,7 +65,7 @@ func (s *Store) getHashes(ctx context.Context, doing string, v *view, keys []dri
 
 // form returns the type of the keys that the table's rows lie in.
 func (v *view) form() string {
-	if v.class == driver.Records {
+	if v.Class == driver.Records {
 		return "hash"
 	}
 	return "zset"
@@ -93,7 +74,7 @@ func (v *view) form() string {
 // askRow returns the command that reads one row, which lies in a key of this name, of
 // records with a mask.
 func (v *view) askRow(name *string, sort string, mask []int) []any {
-	if v.class == driver.Records {
+	if v.Class == driver.Records {
 		return v.askSome(name, mask)
 	}
 	return []any{"zrange", name, "[" + sort, "(" + bound(driver.After(sort)), "bylex", "limit", "0", "1"}
@@ -108,14 +89,14 @@ func bound(to string) string {
 }
 
 // readRow reads the answer to askRow.
-func (v *view) readRow(r *reply, mask []int, row *driver.Row) error {
-	if v.class == driver.Records {
+func (v *view) readRow(r *wire.Reply, mask []int, row *driver.Row) error {
+	if v.Class == driver.Records {
 		return v.readSome(r, mask, row)
 	}
-	if r.list() == 0 {
+	if r.List() == 0 {
 		return nil
 	}
-	member, _ := r.text()
+	member, _ := r.Text()
 	_, rest, err := v.cutMember(member)
 	if err != nil {
 		return err
@@ -125,8 +106,8 @@ func (v *view) readRow(r *reply, mask []int, row *driver.Row) error {
 
 // refusedKeys is failed for commands on keys. If one of them has another type than
 // it should, it is named.
-func (s *Store) refusedKeys(ctx context.Context, doing string, err error, keys, forms []string) error {
-	if codeOf(err) != "WRONGTYPE" {
+func (s *store) refusedKeys(ctx context.Context, doing string, err error, keys, forms []string) error {
+	if wire.CodeOf(err) != "WRONGTYPE" {
 		return s.failed(ctx, doing, err)
 	}
 	for i, key := range keys {
@@ -134,24 +115,45 @@ func (s *Store) refusedKeys(ctx context.Context, doing string, err error, keys, 
 		if askErr != nil {
 			break
 		}
-		form, _ := r.text()
+		form, _ := r.Text()
 		switch {
 		case form == "none":
 		case form != forms[i]:
-			return corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key), form, forms[i])
+			return who.Corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key), form, forms[i])
 		case form == "hash" && !s.ours(ctx, doing, key):
-			return corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key))
+			return who.Corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key))
 		}
 	}
 	return s.failed(ctx, doing, err)
 }
 
 // ours reports whether a hash is a record, or does not say that it is none.
-func (s *Store) ours(ctx context.Context, doing, key string) bool {
+func (s *store) ours(ctx context.Context, doing, key string) bool {
 	r, err := s.ask(ctx, doing, "hmget", key, "_rev")
-	if err != nil || r.list() != 1 {
+	if err != nil || r.List() != 1 {
 		return true
 	}
-	_, there := r.text()
+	_, there := r.Text()
 	return there
+}
+
+// askHash returns the command that reads a whole hash. A list of texts is the least work
+// for the client; by version 3 of the protocol the answer is a map and cannot be read so.
+func (s *store) askHash(ctx context.Context, key *string) goredis.Cmder {
+	if s.maps {
+		return goredis.NewMapStringStringCmd(ctx, "hgetall", key)
+	}
+	return goredis.NewStringSliceCmd(ctx, "hgetall", key)
+}
+
+// hashOf returns the answer to askHash.
+func hashOf(cmd goredis.Cmder) wire.Hash {
+	if c, ok := cmd.(*goredis.StringSliceCmd); ok {
+		return c.Val()
+	}
+	var h wire.Hash
+	for name, text := range cmd.(*goredis.MapStringStringCmd).Val() {
+		h = append(h, name, text)
+	}
+	return h
 }

@@ -3,36 +3,40 @@ package redis
 import (
 	"context"
 	"fmt"
-	"sync"
+	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/polystore/polystore/internal/backend"
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // A Store is a driver.Store, driver.Counter and driver.Sizer on one Redis server or
-// one Redis Cluster.
+// one Redis Cluster. Close closes the client if Open made it.
 type Store struct {
+	*frame.Store[view]
+	in *store
+}
+
+// A store is what the frame of a Store does not do.
+type store struct {
+	frame  *frame.Frame[view]
 	client goredis.UniversalClient // the one given, or a router or waiter around it
-	quorum quorum
-	dialer *backend.Dialer // of the client, nil if Open did not make it
+	quorum wire.Quorum
+	dialer *address.Dialer // of the client, nil if Open did not make it
 	own    bool            // the client is closed with the store
 	addr   string          // for people, without anything secret
 	db     int
 	prefix string
 	facts  driver.Facts
-	line   line
+	line   wire.Line
 	maps   bool // the client speaks version 3 of the protocol, in which a hash comes as a map
 
 	forgets bool // no server takes away keys that go by themselves before it is time
 
-	creation, drop, remove, put, edit, patch, commit *script
-
-	life backend.Life
-
-	schema sync.Mutex // held while views change, not to read them
-	views  backend.Views[view]
+	creation, drop, remove, put, edit, patch, commit *wire.Script
 }
 
 // New returns a store on a client of the caller's own, which stays open when the
@@ -54,7 +58,7 @@ func New(ctx context.Context, client goredis.UniversalClient, opts *Options) (*S
 }
 
 // newStore is New. The dialer is that of the client if Open made it.
-func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options, dialer *backend.Dialer) (*Store, error) {
+func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options, dialer *address.Dialer) (*Store, error) {
 	if opts == nil {
 		opts = &Options{}
 	}
@@ -62,41 +66,30 @@ func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{
+	s := &store{
 		dialer:   dialer,
 		prefix:   prefix,
-		creation: newScript(createText),
-		drop:     newScript(dropText),
-		remove:   newScript(removeText),
-		edit:     newScript(editText),
-		put:      newScript(spanText, setsText, rowsText, putText),
-		patch:    newScript(spanText, overText, setsText, rowsText, patchText),
-		commit:   newScript(spanText, overText, setsText, commitText),
+		creation: wire.NewScript(createText),
+		drop:     wire.NewScript(dropText),
+		remove:   wire.NewScript(removeText),
+		edit:     wire.NewScript(editText),
+		put:      wire.NewScript(spanText, setsText, rowsText, putText),
+		patch:    wire.NewScript(spanText, overText, setsText, rowsText, patchText),
+		commit:   wire.NewScript(spanText, overText, setsText, commitText),
 	}
 	if err := s.use(client, opts.MinReplicas); err != nil {
 		return nil, err
 	}
-	s.life.Begin(who, s.shut)
 	if err := s.learn(ctx); err != nil {
 		return nil, err
 	}
-	return s, nil
+	s.frame = frame.New[view](who, s.facts)
+	return &Store{s.frame.Store(s), s}, nil
 }
 
-// Facts says what the store is, as the server said when it was opened.
-func (s *Store) Facts() driver.Facts { return s.facts }
-
-// enter begins a call. Without an error the caller must leave.
-func (s *Store) enter(ctx context.Context) error { return s.life.Enter(ended(ctx)) }
-
-func (s *Store) leave() { s.life.Leave() }
-
-// Close waits for calls under way. A loop over Range or Walk gets ErrClosed when
-// it goes on. The client is closed if Open made it.
-func (s *Store) Close() error { return s.life.Close() }
-
-func (s *Store) shut() error {
-	s.line.close()
+// Close waits for what is to be sent, and closes the client if Open made it.
+func (s *store) Close() error {
+	s.line.Close()
 	if !s.own {
 		return nil
 	}
@@ -105,3 +98,38 @@ func (s *Store) shut() error {
 	}
 	return nil
 }
+
+// Count returns the number of rows of a span.
+func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
+	return frame.Read(ctx, s.in.frame, span.Table, nil, func(v *view) (int, error) { return s.in.count(ctx, v, span) })
+}
+
+// Size returns the memory of all keys of a table but dead records that go by themselves.
+func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
+	return frame.Read(ctx, s.in.frame, t, nil, func(v *view) (int64, error) { return s.in.size(ctx, v) })
+}
+
+// CPU returns the processor time of the server's process so far, for all its clients and
+// databases, and of all masters of a cluster. Those that it forks, to write a snapshot or its
+// log anew, are not in it.
+func (s *Store) CPU(ctx context.Context) (time.Duration, error) {
+	return frame.Call(ctx, s.in.frame, s.in.cpu)
+}
+
+// Time returns what the server's clock shows, in a cluster that of one of its masters.
+func (s *Store) Time(ctx context.Context) (time.Time, error) {
+	return frame.Call(ctx, s.in.frame, s.in.time)
+}
+
+// Erase removes all keys under the prefix, which must begin with driver.Temporary.
+func (s *Store) Erase(ctx context.Context) error {
+	return s.in.frame.Erase(ctx, "the prefix", s.in.prefix, s.in.erase)
+}
+
+var (
+	_ driver.Counter = (*Store)(nil)
+	_ driver.Sizer   = (*Store)(nil)
+	_ driver.Meter   = (*Store)(nil)
+	_ driver.Clock   = (*Store)(nil)
+	_ driver.Eraser  = (*Store)(nil)
+)

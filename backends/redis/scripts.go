@@ -1,11 +1,5 @@
 package redis
 
-import (
-	"crypto/sha1"
-	"encoding/hex"
-	"strings"
-)
-
 // The scripts of a commit, as internal/gate/statements.md has and explains them. What span, over
 // and rows define others call; each closure costs, so that none comes with what it
 // does not need.
@@ -308,10 +302,3 @@ for _, op in ipairs(ops) do
   if op.kind:find('delete') then write[op.kind](op) end
 end
 return {}`
-
-// newScript returns the script of a text, after those that it calls.
-func newScript(texts ...string) *script {
-	text := strings.Join(texts, "\n") + "\n"
-	hash := sha1.Sum([]byte(text)) // it is by this hash that the server knows a script
-	return &script{text: text, hash: hex.EncodeToString(hash[:])}
-}

@@ -9,6 +9,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"github.com/polystore/polystore/backends/redis"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -83,3 +84,5 @@ func TestClientsThatAreRefused(t *testing.T) {
 		t.Errorf("no client: %v, want ErrInvalid", err)
 	}
 }
+
+func TestURLOptionsInReference(t *testing.T) { backendtest.URLOptions(t, "Redis", redis.URLOptions) }

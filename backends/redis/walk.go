@@ -9,13 +9,13 @@ import (
 
 	goredis "github.com/redis/go-redis/v9"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-const (
-	chunkRows = 256 // rows that a chunk of a walk has at most
-	mostSets  = 64  // sets that are read in one pipeline
-)
+// mostSets is how many sets are read in one pipeline.
+const mostSets = 64
 
 // A mark says where a walk goes on: in a list of names at a key and, if that is a set, at a
 // member.
@@ -56,8 +56,8 @@ func (v *view) begin(text string) (*walk, error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &m)
 	}
-	if _, ours := v.keyOf(m.Name); err != nil || m.Table != v.name || m.List < 0 || m.List >= slots || !ours {
-		return nil, invalid("walk %s: the mark is not one of this table", v.name)
+	if _, ours := v.keyOf(m.Name); err != nil || m.Table != v.Name || m.List < 0 || m.List >= wire.Slots || !ours {
+		return nil, who.OtherMark(v.Name)
 	}
 	at := listed{m.List, m.Name}
 	w.waiting, w.from, w.next = []listed{at}, string(m.From), at
@@ -69,46 +69,30 @@ func (w *walk) mark() string {
 	if len(w.waiting) == 0 {
 		return ""
 	}
-	m := mark{w.view.name, w.waiting[0].list, w.waiting[0].name, []byte(w.from)}
+	m := mark{w.view.Name, w.waiting[0].list, w.waiting[0].name, []byte(w.from)}
 	return m.text()
 }
 
 // Walk yields all rows of a table by its list of names, but dead records that go by
 // themselves. Its marks are good for ever.
-func (s *Store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
-	return func(yield func(driver.Chunk, error) bool) {
-		var w *walk
-		for w == nil || len(w.waiting) > 0 || w.more {
-			chunk, err := driver.Chunk{}, error(nil)
-			if w, err = s.fill(ctx, t, w, from, &chunk); w != nil {
-				chunk.Mark = w.mark()
-			}
-			if _, goesOn := errors.AsType[driver.Unread](err); err != nil && !goesOn {
-				yield(driver.Chunk{}, err)
-				return
-			}
-			if (len(chunk.Rows) > 0 || err != nil) && !yield(chunk, err) {
-				return
+func (s *store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
+	var w *walk
+	return s.frame.Chunks(ctx, t, from, func(ctx context.Context, v *view, from string) (chunk driver.Chunk, err error) {
+		if w == nil || w.view != v || w.mark() != from {
+			if w, err = v.begin(from); err != nil {
+				return chunk, err
 			}
 		}
-	}
+		err = s.fill(ctx, w, &chunk)
+		chunk.Mark = w.mark()
+		return chunk, err
+	})
 }
 
-// fill adds the next rows of a walk to a chunk. Without a walk it begins one at the mark from.
-func (s *Store) fill(ctx context.Context, t *driver.Table, w *walk, from string, chunk *driver.Chunk) (*walk, error) {
-	if err := s.enter(ctx); err != nil {
-		return w, err
-	}
-	defer s.leave()
-	v, err := s.view(t)
-	if err == nil && w == nil {
-		w, err = v.begin(from)
-	}
-	if err != nil {
-		return w, err
-	}
+// fill adds the next rows of a walk to a chunk.
+func (s *store) fill(ctx context.Context, w *walk, chunk *driver.Chunk) (err error) {
 	var unread driver.Unread
-	for len(chunk.Rows)+len(unread) < chunkRows && err == nil {
+	for len(chunk.Rows)+len(unread) < frame.ChunkRows && err == nil {
 		if err = s.find(ctx, w); err != nil || len(w.waiting) == 0 {
 			break
 		}
@@ -118,28 +102,28 @@ func (s *Store) fill(ctx context.Context, t *driver.Table, w *walk, from string,
 		err = s.find(ctx, w) // so that the mark of the last chunk says that it is that
 	}
 	if err != nil {
-		return w, err
+		return err
 	}
-	return w, unread.Err()
+	return unread.Err()
 }
 
 // find has keys waiting, if there are any left.
-func (s *Store) find(ctx context.Context, w *walk) (err error) {
+func (s *store) find(ctx context.Context, w *walk) (err error) {
 	if len(w.waiting) > 0 || !w.more {
 		return nil
 	}
-	w.waiting, w.next, w.more, err = s.names(ctx, "walk "+w.view.name, w.view.head, w.next)
+	w.waiting, w.next, w.more, err = s.names(ctx, "walk "+w.view.Name, w.view.head, w.next)
 	return err
 }
 
 // readKeys reads the rows of some of the keys that wait.
-func (s *Store) readKeys(ctx context.Context, w *walk, chunk *driver.Chunk, unread *driver.Unread) error {
-	room := chunkRows - len(chunk.Rows) - len(*unread)
+func (s *store) readKeys(ctx context.Context, w *walk, chunk *driver.Chunk, unread *driver.Unread) error {
+	room := frame.ChunkRows - len(chunk.Rows) - len(*unread)
 	members, err := s.readSets(ctx, w, room, unread)
 	if err != nil {
 		return err
 	}
-	if w.view.class == driver.Records {
+	if w.view.Class == driver.Records {
 		return s.readRecordsOf(ctx, w.view, members, chunk, unread)
 	}
 	for _, m := range members {
@@ -161,7 +145,7 @@ type member struct {
 
 // readSets reads members of the first keys that wait, as many as there is room for, and takes
 // those keys out of which nothing is left.
-func (s *Store) readSets(ctx context.Context, w *walk, room int, unread *driver.Unread) (members []member, err error) {
+func (s *store) readSets(ctx context.Context, w *walk, room int, unread *driver.Unread) (members []member, err error) {
 	n := min(w.width, len(w.waiting), max(1, room/4))
 	limit := room / n
 	cmds, keys := make([]*goredis.RawCmd, n), make([]driver.Key, n)
@@ -178,7 +162,7 @@ func (s *Store) readSets(ctx context.Context, w *walk, room int, unread *driver.
 		cmds[i] = goredis.NewRawCmd(ctx, askPage(w.waiting[i].name, &span, limit)...)
 		asked = append(asked, cmds[i])
 	}
-	doing := "walk " + w.view.name
+	doing := "walk " + w.view.Name
 	if err := s.askAll(ctx, doing, asked); err != nil {
 		return nil, err
 	}
@@ -202,15 +186,15 @@ func (s *Store) readSets(ctx context.Context, w *walk, room int, unread *driver.
 }
 
 // readSet appends the members of a set of a key that a command has read.
-func (s *Store) readSet(ctx context.Context, doing string, cmd *goredis.RawCmd, of driver.Key, members []member) ([]member, int, error) {
-	r := replyOf(cmd)
-	if err := r.refused(); err != nil {
+func (s *store) readSet(ctx context.Context, doing string, cmd *goredis.RawCmd, of driver.Key, members []member) ([]member, int, error) {
+	r := wire.ReplyOf(cmd)
+	if err := r.Refused(); err != nil {
 		name, _ := cmd.Args()[1].(string)
 		return members, 0, s.refusedKeys(ctx, doing, err, []string{name}, []string{"zset"})
 	}
-	n := r.list()
+	n := r.List()
 	for range n {
-		text, _ := r.text()
+		text, _ := r.Text()
 		members = append(members, member{of, text})
 	}
 	return members, n, nil
@@ -228,13 +212,13 @@ func (v *view) recordOf(m *member) driver.Key {
 }
 
 // readRecordsOf reads the records of members of their order.
-func (s *Store) readRecordsOf(ctx context.Context, v *view, members []member, chunk *driver.Chunk, unread *driver.Unread) error {
+func (s *store) readRecordsOf(ctx context.Context, v *view, members []member, chunk *driver.Chunk, unread *driver.Unread) error {
 	keys := make([]driver.Key, len(members))
 	for i := range members {
 		keys[i] = v.recordOf(&members[i])
 	}
 	rows := make([]driver.Row, len(keys))
-	err := s.get(ctx, v, keys, nil, rows)
+	err := s.Get(ctx, v, keys, nil, rows)
 	if errors.Is(err, driver.ErrCorrupt) {
 		err = s.getEach(ctx, v, keys, rows, unread)
 	}
@@ -251,9 +235,9 @@ func (s *Store) readRecordsOf(ctx context.Context, v *view, members []member, ch
 
 // getEach reads the rows under keys one by one; those that cannot be read are as if they
 // were not there, and in unread.
-func (s *Store) getEach(ctx context.Context, v *view, keys []driver.Key, rows []driver.Row, unread *driver.Unread) error {
+func (s *store) getEach(ctx context.Context, v *view, keys []driver.Key, rows []driver.Row, unread *driver.Unread) error {
 	for i := range keys {
-		err := s.get(ctx, v, keys[i:i+1], nil, rows[i:i+1])
+		err := s.Get(ctx, v, keys[i:i+1], nil, rows[i:i+1])
 		switch {
 		case errors.Is(err, driver.ErrCorrupt):
 			*unread = append(*unread, err)
@@ -267,7 +251,7 @@ func (s *Store) getEach(ctx context.Context, v *view, keys []driver.Key, rows []
 
 // eachKey calls do with the names of all keys of a table, some hundreds at a time: those of
 // records that are not dead, and listed ones to which no further record belongs.
-func (s *Store) eachKey(ctx context.Context, v *view, do func(keys []string, done []listed) error) error {
+func (s *store) eachKey(ctx context.Context, v *view, do func(keys []string, done []listed) error) error {
 	w := &walk{view: v, more: true, width: 1}
 	for {
 		if err := s.find(ctx, w); err != nil || len(w.waiting) == 0 {
@@ -275,9 +259,9 @@ func (s *Store) eachKey(ctx context.Context, v *view, do func(keys []string, don
 		}
 		waited := w.waiting
 		var keys []string
-		if v.class == driver.Records {
+		if v.Class == driver.Records {
 			var unread driver.Unread // a key of another program is passed over
-			members, err := s.readSets(ctx, w, 2*chunkRows, &unread)
+			members, err := s.readSets(ctx, w, 2*frame.ChunkRows, &unread)
 			if err != nil {
 				return err
 			}

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/term"
 
 	"github.com/polystore/polystore/backends"
-	"github.com/polystore/polystore/internal/backend"
 	"github.com/polystore/polystore/loadtest"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
 )
 
 const loadAbout = `Loads the data of a workload file into every model that it compares, checks that
@@ -96,7 +96,7 @@ func (f *loadFlags) open(ctx context.Context, url string) (driver.Store, error) 
 		return backends.OpenDriver(ctx, url)
 	}
 	s, err := backends.OpenDriver(ctx, withOption(url, "local=true"))
-	if errors.Is(err, backend.ErrElsewhere) {
+	if errors.Is(err, address.ErrElsewhere) {
 		return nil, usageError("load: %s is not on this machine; say --remote if a load test there is what you want: %w", loadtest.Redact(url), err)
 	}
 	return s, err

@@ -14,28 +14,30 @@ type rule struct{ dir, own, others string }
 
 var rules = []rule{
 	{`^repo/driver$`, ``, ``},
+	{`^repo/driver/frame$`, `^repo/driver$`, ``},
+	{`^repo/driver/address$`, `^repo/driver(/frame)?$`, ``},
 	{`^repo$`, `^repo/(driver|internal/.+)$`, ``},
 	{`^repo/internal/.+$`, `^repo/(driver|internal/.+)$`, ``}, // and only layers below: see TestLayers
 	{`^repo/.+$`, `^repo(/driver)?$`, ``},
 	{`^repotest$`, `^repo/driver$`, ``},
-	{`^backends/memory$`, `^(repo/driver|internal/backend(/tagged)?)$`, ``},
-	{`^backends/pebble$`, `^(repo/driver|internal/backend(/tagged)?)$`, `^github\.com/cockroachdb/`},
-	{`^backends/redis$`, `^(repo/driver|internal/backend(/tagged)?)$`, `^github\.com/redis/go-redis/v9`},
-	{`^backends/mongo$`, `^(repo/driver|internal/backend(/tagged)?)$`, `^go\.mongodb\.org/mongo-driver/v2`},
-	{`^backends/cassandra$`, `^(repo/driver|internal/backend(/tagged)?)$`, `^github\.com/apache/cassandra-gocql-driver/v2`},
+	{`^backends/memory$`, `^repo/driver(/frame)?$`, ``},
+	{`^backends/pebble$`, `^repo/driver(/frame|/address)?$`, `^github\.com/cockroachdb/`},
+	{`^backends/redis(/internal/.+)?$`, `^(repo/driver(/frame|/address)?|internal/tagged|backends/redis/internal/.+)$`, `^github\.com/redis/go-redis/v9`},
+	{`^backends/mongo(/internal/.+)?$`, `^(repo/driver(/frame|/address)?|internal/tagged|backends/mongo/internal/.+)$`, `^go\.mongodb\.org/mongo-driver/v2`},
+	{`^backends/cassandra(/internal/.+)?$`, `^(repo/driver(/frame|/address)?|internal/tagged|backends/cassandra/internal/.+)$`, `^github\.com/apache/cassandra-gocql-driver/v2`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
 	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^github\.com/HdrHistogram/hdrhistogram-go$`},
-	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`}, // a result is all that it asks
+	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`},                                                                               // a result is all that it asks
 	{`^loadtest/internal/.+$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/sys/unix)$`}, // and only layers below: see TestLayers
-	{`^cmd/polystore$`, `^(repo|repo/driver|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
-	{`^docs/tiny$`, `^repo/driver$`, ``},
+	{`^cmd/polystore$`, `^(repo|repo/driver(/address)?|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
+	{`^docs/tiny$`, `^repo/driver(/frame)?$`, ``},
 	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
 	{`^bench(/.+)?$`, `^(repo|repo/driver|backends(/\w+)?|internal/.+|bench/.+)$`, `.*`},
-	{`^internal/backend(/.+)?$`, `^repo/driver$`, ``},
+	{`^internal/tagged$`, `^repo/driver$`, ``},
 	// Tests of stores, which is why it may use what no store may.
-	{`^internal/backendtest$`, `^(repo|repo/driver|repotest|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},
+	{`^internal/backendtest$`, `^(repo|repo/driver|repo/driver/address|repotest|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},
 	{`^internal/simulate$`, `^(repo|repo/driver|backends/memory)$`, ``},
 	{`^internal/.+$`, ``, `.*`},
 }
@@ -90,7 +92,7 @@ func TestImports(t *testing.T) {
 // No test may import what a user of the tested package would not expect to be
 // built with it: repo's tests use the memory backend and nothing from outside.
 func TestImportsOfRepoTests(t *testing.T) {
-	allowed := rule{own: `^(repo|repo/driver|repo/internal/.+|repotest|backends/memory)$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
+	allowed := rule{own: `^(repo|repo/driver(/.+)?|repo/internal/.+|repotest|backends/memory)$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
 	for _, f := range files(t) {
 		if !f.isTest() || !strings.HasPrefix(f.dir, "repo") {
 			continue
@@ -116,6 +118,9 @@ func TestImportRulesCatch(t *testing.T) {
 		{"backends/pebble", module + "repo/internal/plan", true},
 		{"repo", "encoding/json", false},
 		{"backends/pebble", module + "backends/memory", true},
+		{"backends/redis", module + "backends/mongo/internal/bson", true},
+		{"backends/memory", module + "repo/driver/address", true},
+		{"repo/driver", module + "repo/driver/frame", true},
 		{"backends/pebble", "github.com/cockroachdb/pebble/v2", false},
 		{"loadtest", module + "backends", true},
 		{"loadtest/report", module + "loadtest", true},

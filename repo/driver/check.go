@@ -6,8 +6,8 @@ import (
 )
 
 // Validate says what makes op one that no store can do, whatever rows there are:
-// it is ErrInvalid. Backends call it for every op of a commit before they do
-// anything; what concerns several ops, and the unit, they check themselves.
+// it is ErrInvalid. A backend calls it for every op of a commit before it does
+// anything, and sees to what concerns several ops, and the unit; package frame does so for it.
 func (op *Op) Validate() error {
 	t := op.Table
 	switch {

@@ -8,6 +8,9 @@
 // for all of them in one [Store.Commit]. What a backend must promise is said
 // in the comments of [Store]; package conformance checks each sentence.
 //
+// Most of these sentences that are the same for every store package frame keeps: a backend
+// that is made with it implements a smaller interface.
+//
 // The package imports nothing but the standard library and is imported by
 // everything else.
 package driver

@@ -1,0 +1,131 @@
+package frame
+
+import (
+	"iter"
+	"sync"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// MostRows is how many rows a page of a range has at most.
+const MostRows = 512
+
+// A page has hardly more bytes than pageBytes.
+const (
+	firstRows = 64 // that memory is made for, if so many were asked for, and kept
+	pageBytes = 1 << 20
+)
+
+// kept are rows of ranges that have ended, without their strings.
+var kept = sync.Pool{New: func() any { return new([]driver.Row) }}
+
+// A Pager is the rest of a span, and the page of it that was read last.
+type Pager struct {
+	Span driver.Span
+	Size int // rows of the next page
+	Done bool
+	Rows []driver.Row
+	Bad  error // of the row after those
+
+	yielded int
+}
+
+// pages yields the rows of a span, page by page: read fills the Rows of a Pager with the
+// next page, at most Limit of them. The first page is of first rows, that of a short list.
+func pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) {
+		had := kept.Get().(*[]driver.Row)
+		p, used := Pager{Span: span, Size: first, Rows: *had}, 0
+		defer func() { keep(had, p.Rows[:min(used, cap(p.Rows))]) }()
+		for !p.Done {
+			p.Rows = p.Rows[:0]
+			err := read(&p)
+			used = max(used, len(p.Rows)+1) // one more was read into
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for i := range p.Rows {
+				p.yielded++
+				if !yield(&p.Rows[i], nil) || p.yielded == span.Limit {
+					return
+				}
+			}
+			if p.Bad != nil {
+				yield(nil, p.Bad)
+				return
+			}
+		}
+	}
+}
+
+// keep gives the rows back that a range has used, unless they are many.
+func keep(to *[]driver.Row, rows []driver.Row) {
+	if cap(rows) > firstRows+1 {
+		return
+	}
+	for i := range rows {
+		row := &rows[i]
+		clear(row.Fields[:cap(row.Fields)])
+		clear(row.Extra[:cap(row.Extra)])
+		row.Reset()
+	}
+	*to = rows[:0]
+	kept.Put(to)
+}
+
+// Limit returns how many rows the next page has at most.
+func (p *Pager) Limit() int {
+	if p.Span.Limit > 0 {
+		return min(p.Size, p.Span.Limit-p.yielded)
+	}
+	return p.Size
+}
+
+// Read adds to the page the rows that next reads, each into one that it is given, until
+// it says that there is none or that it is bad: that one is left out.
+func (p *Pager) Read(next func(row *driver.Row) (more bool, bad error)) {
+	if room := min(p.Limit(), firstRows) + 1; p.Span.Limit > 0 && cap(p.Rows) < room { // one more to read into at the end
+		p.Rows = append(make([]driver.Row, 0, room), p.Rows...)
+	}
+	for {
+		n := len(p.Rows)
+		if n == cap(p.Rows) {
+			p.Rows = append(p.Rows, driver.Row{})
+		}
+		p.Rows = p.Rows[:n+1]
+		p.Rows[n].Reset()
+		more, bad := next(&p.Rows[n])
+		if p.Bad = bad; !more || bad != nil {
+			p.Rows = p.Rows[:n]
+			return
+		}
+	}
+}
+
+// Resize says how many bytes the page had: pages of large rows are shorter.
+func (p *Pager) Resize(bytes int) {
+	if bytes > pageBytes {
+		p.Size = max(1, p.Size*pageBytes/bytes)
+	} else {
+		p.Size = min(MostRows, 2*p.Size)
+	}
+}
+
+// GoOn takes the rows of the page out of the span, which ends with it if the table has
+// no sort columns, and says how many bytes they were: pages of large rows are shorter.
+func (p *Pager) GoOn(sort []driver.Column, bytes int) {
+	p.Resize(bytes)
+	if len(p.Rows) == 0 {
+		return
+	}
+	last := p.Rows[len(p.Rows)-1].Key.Sort
+	switch {
+	case len(sort) == 0:
+		p.Done = true
+	case p.Span.Reverse:
+		p.Span.To = last
+	default:
+		p.Span.From = driver.After(last)
+	}
+}
