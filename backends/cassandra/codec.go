@@ -141,7 +141,7 @@ func (v *view) selection(mask []int) string {
 		if slices.Contains(mask[:i], ordinal) {
 			continue
 		}
-		b.WriteString(", " + quoted(v.Fields[ordinal].Name))
+		b.WriteString(", " + quoted(v.column(v.Fields[ordinal].Name)))
 		extra = extra || v.Late[ordinal]
 	}
 	if extra {

@@ -70,6 +70,7 @@ func (s *store) build(ctx context.Context, home *driver.Table, tables []*driver.
 	all.Fields = nil
 	for _, t := range append([]*driver.Table{home}, tables...) {
 		for _, f := range t.Fields {
+			f.Name = prefixOf(t) + f.Name
 			if t.Root().Name == home.Name && !slices.ContainsFunc(all.Fields, func(c driver.Column) bool { return c.Name == f.Name }) {
 				all.Fields = append(all.Fields, f)
 			}

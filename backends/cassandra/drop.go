@@ -100,7 +100,7 @@ func (e *entry) wanted(name string) ([]string, error) {
 	}
 	var names []string
 	for _, c := range t.Partition {
-		names = append(names, c.Name)
+		names = append(names, prefixOf(t)+c.Name)
 	}
 	return names, nil
 }
@@ -192,7 +192,7 @@ func (s *store) remove(ctx context.Context, v *view, rows []driver.Row) error {
 // table returns what an entry describes, without fields, which do not matter to whoever
 // removes it.
 func (e *entry) table(name string) (*driver.Table, error) {
-	var h frame.Header
+	var h header
 	if err := json.Unmarshal([]byte(e.Header), &h); err != nil {
 		return nil, who.Corrupt("drop %s: the row %q of the table %s does not describe a table", name, name, catalogName)
 	}
@@ -202,5 +202,12 @@ func (e *entry) table(name string) (*driver.Table, error) {
 		return nil, who.Corrupt("drop %s: the row %q of the table %s has a column of an unknown kind", name, name, catalogName)
 	}
 	home := &driver.Table{Name: e.home, Partition: parts}
+	switch h.Of {
+	case "":
+	case name:
+		return &driver.Table{Name: name, Partition: parts, Sort: sort, Home: home}, nil
+	default:
+		home = &driver.Table{Name: h.Of, Partition: parts, Home: home}
+	}
 	return &driver.Table{Name: name, Class: driver.Rows, Partition: parts, Sort: sort, Home: home}, nil
 }

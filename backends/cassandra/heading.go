@@ -22,7 +22,8 @@ const (
 // A heading is the columns of an answer, as a view takes them.
 type heading struct {
 	first    *gocql.ColumnInfo // answers to one statement mostly share them
-	names    []string
+	columns  []string
+	names    []string // of fields, and of columns that are for none
 	types    []gocql.Type
 	meanings []meaning
 	parts    []int // where the partition columns are, -1 for those that were not asked for
@@ -39,7 +40,7 @@ const mostHeadings = 8
 // headingOf returns the heading of columns, which mostly is one that an earlier answer had.
 func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
 	same := func(l *heading) bool {
-		return len(cols) > 0 && l.first == &cols[0] && len(l.names) == len(cols) || l.equals(cols)
+		return len(cols) > 0 && l.first == &cols[0] && len(l.columns) == len(cols) || l.equals(cols)
 	}
 	known := v.headings.Load()
 	if known != nil {
@@ -57,11 +58,11 @@ func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
 }
 
 func (l *heading) equals(cols []gocql.ColumnInfo) bool {
-	if len(cols) != len(l.names) {
+	if len(cols) != len(l.columns) {
 		return false
 	}
 	for i, c := range cols {
-		if c.Name != l.names[i] || c.TypeInfo.Type() != l.types[i] {
+		if c.Name != l.columns[i] || c.TypeInfo.Type() != l.types[i] {
 			return false
 		}
 	}
@@ -74,8 +75,12 @@ func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
 		l.first = &cols[0]
 	}
 	for _, c := range cols {
-		l.names, l.types = append(l.names, c.Name), append(l.types, c.TypeInfo.Type())
-		l.meanings = append(l.meanings, v.meaningOf(c.Name))
+		name, means := c.Name, keyColumn
+		if of, mine := v.nameOf(c.Name); mine {
+			name, means = of, v.meaningOf(of)
+		}
+		l.columns, l.names, l.types = append(l.columns, c.Name), append(l.names, name), append(l.types, c.TypeInfo.Type())
+		l.meanings = append(l.meanings, means)
 	}
 	for _, p := range v.Partition {
 		at := slices.Index(l.names, p.Name)

@@ -134,7 +134,7 @@ func (s *store) nativeView(ctx context.Context, doing string, t *driver.Table) (
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.physical(ctx, doing, physicalName(t.Home.Name))
+	p, err := s.physical(ctx, doing, physicalName(t.Root().Name))
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func indexName(physical, field string) string {
 
 const indexesOf = `SELECT index_name, options FROM system_schema.indexes WHERE keyspace_name = ? AND table_name = ?`
 
-// lackingIndexes returns the fields of a native view that have no SAI. An index of
+// lackingIndexes returns the columns of a native view that have no SAI. An index of
 // another program that might answer in its place, and otherwise, is ErrSchema.
 func (s *store) lackingIndexes(ctx context.Context, doing string, v *view) ([]string, error) {
 	iter, err := s.read(ctx, doing, gocql.One, indexesOf, s.keyspace, v.physical)
@@ -202,6 +202,9 @@ func (s *store) lackingIndexes(ctx context.Context, doing string, v *view) ([]st
 		return nil, err
 	}
 	lacking := v.native.fields()
+	for i, name := range lacking {
+		lacking[i] = v.column(name)
+	}
 	var name string
 	for options := map[string]string(nil); iter.Scan(&name, &options); options = nil {
 		at := slices.IndexFunc(lacking, func(field string) bool { return isTarget(options["target"], field) })

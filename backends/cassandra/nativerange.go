@@ -105,9 +105,9 @@ func (v *view) conditions(reverse bool) string {
 	text := ""
 	for _, name := range v.native.fields() {
 		if reverse {
-			text += " AND " + quoted(name) + " IN ?"
+			text += " AND " + quoted(v.column(name)) + " IN ?"
 		} else {
-			text += " AND " + quoted(name) + " = ?"
+			text += " AND " + quoted(v.column(name)) + " = ?"
 		}
 	}
 	return text

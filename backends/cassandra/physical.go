@@ -146,7 +146,7 @@ func (p *physical) odd(t *driver.Table) string {
 		}
 	}
 	for _, f := range t.Fields {
-		if have, ok := p.regular[f.Name]; ok && have != typeOf(f.Kind) {
+		if have, ok := p.regular[prefixOf(t)+f.Name]; ok && have != typeOf(f.Kind) {
 			return fmt.Sprintf("has the column %s of type %s, and not %s", f.Name, have, typeOf(f.Kind))
 		}
 	}
@@ -157,7 +157,7 @@ func (p *physical) odd(t *driver.Table) string {
 func (p *physical) missing(t *driver.Table) []driver.Column {
 	var list []driver.Column
 	for _, f := range t.Fields {
-		if _, ok := p.regular[f.Name]; !ok {
+		if _, ok := p.regular[prefixOf(t)+f.Name]; !ok {
 			list = append(list, f)
 		}
 	}

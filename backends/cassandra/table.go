@@ -132,6 +132,8 @@ func (st *state) refuses(t *driver.Table) error {
 	home := t.Root()
 	p := st.physicals[home.Name]
 	switch {
+	case home != t && st.entries[home.Name].Header == "" && t.Class == driver.Records:
+		return who.Schema("table %s: its home %s is not there; define it first", t.Name, home.Name)
 	case !p.made:
 		return nil
 	case st.entries[home.Name].Header == "":

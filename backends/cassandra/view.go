@@ -18,6 +18,7 @@ import (
 type view struct {
 	*frame.Table
 	physical string  // where its rows lie
+	prefix   string  // of the columns of its fields
 	table    string  // the same, quoted
 	head     string  // what _sort begins with
 	native   *native // the index of this table by which it is read
@@ -61,6 +62,7 @@ func (s *store) newView(t *driver.Table, e *entry, p *physical) *view {
 	v := &view{
 		Table:    frame.NewTable(t, e.Fields),
 		physical: physicalName(home.Name),
+		prefix:   prefixOf(t),
 		head:     headOf(t.Name, home.Name),
 		remains:  remainsFor(p.grace),
 		number:   s.numbers.Add(1),
@@ -79,6 +81,41 @@ func (s *store) newView(t *driver.Table, e *entry, p *physical) *view {
 	v.backward = v.spanText(v.selection(nil), &driver.Span{Reverse: true})
 	v.learn(e)
 	return v
+}
+
+// prefixOf returns what the columns of a table's fields begin with: nothing where its rows lie with those of its
+// own collection, and else the name of that, so that two collections can have fields of one name.
+func prefixOf(t *driver.Table) string {
+	if of := collectionOf(t); of != t.Root().Name {
+		return of + "."
+	}
+	return ""
+}
+
+// collectionOf returns the name of the table of records to which a table belongs.
+func collectionOf(t *driver.Table) string {
+	if t.Class != driver.Records && t.Home != nil {
+		return t.Home.Name
+	}
+	return t.Name
+}
+
+// column returns the column of a field, or of the library.
+func (v *view) column(name string) string {
+	if isOwn(name) {
+		return name
+	}
+	return v.prefix + name
+}
+
+// nameOf returns the name of which column is the column, and whether a row of the view can have it:
+// no field has a dot in its name.
+func (v *view) nameOf(column string) (name string, mine bool) {
+	if name, ok := strings.CutPrefix(column, v.prefix); ok && !strings.Contains(name, ".") {
+		return name, true
+	}
+	_, field := v.Ordinals[column]
+	return column, !field && v.meaningOf(column) != otherColumn
 }
 
 // headOf returns what the clustering text of rows of a table begins with. That of
@@ -133,7 +170,7 @@ func (c *columns) write(v *view) {
 func (v *view) insertText(names []string) string {
 	var columns, marks strings.Builder
 	for _, name := range names {
-		columns.WriteString(quoted(name) + ", ")
+		columns.WriteString(quoted(v.column(name)) + ", ")
 		marks.WriteString("?, ")
 	}
 	for _, p := range v.Partition {
@@ -149,7 +186,7 @@ func (v *view) updateText(using string, names []string) string {
 		if i > 0 {
 			sets.WriteString(", ")
 		}
-		sets.WriteString(quoted(name) + " = ?")
+		sets.WriteString(quoted(v.column(name)) + " = ?")
 	}
 	return "UPDATE " + v.table + using + " SET " + sets.String()
 }

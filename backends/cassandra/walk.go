@@ -79,7 +79,7 @@ func (v *view) walkedColumns() string {
 		b.WriteString(", " + quoted(p.Name))
 	}
 	for _, name := range v.columns.Load().names {
-		b.WriteString(", " + quoted(name))
+		b.WriteString(", " + quoted(v.column(name)))
 	}
 	return b.String()
 }
