@@ -26,7 +26,14 @@ type itemLine struct {
 	Mark  string `repo:"mark"`
 }
 
-var lineIndexes = []repo.Index{{Partition: []string{"shelf"}, Sort: []string{"mark"}}}
+// lineIndexes has one of the store's own, by a field whose name items have, too.
+func (e *env) lineIndexes() []repo.Index {
+	list := []repo.Index{{Partition: []string{"shelf"}, Sort: []string{"mark"}}}
+	if e.facts.Native.Has {
+		list = append(list, repo.Index{Name: "by_text", Partition: []string{"shelf", "text"}, Kind: "native"})
+	}
+	return list
+}
 
 // A joint is two collections that lie together.
 type joint struct {
@@ -40,7 +47,7 @@ func (e *env) joint(ctx context.Context) (p joint, items, lines string) {
 	var err error
 	p.items, err = openAs[item](ctx, e, items, itemSchema())
 	e.ok("open of the first", err)
-	p.lines, err = openAs[itemLine](ctx, e, lines, repo.Schema{With: items, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: lineIndexes})
+	p.lines, err = openAs[itemLine](ctx, e, lines, repo.Schema{With: items, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: e.lineIndexes()})
 	e.ok("open of the one that lies with it", err)
 	return p, items, lines
 }
@@ -57,6 +64,10 @@ func (p *joint) holds(ctx context.Context, e *env, items, lines string) {
 	}
 	for _, l := range collect(e, "find lines", p.lines.Find(ctx, repo.Where("shelf", e.name("shelf")).Order("-mark"))) {
 		of += fmt.Sprint(l.N, "=", l.Text, " ")
+		if e.facts.Native.Has {
+			same := collect(e, "find by text", p.lines.Find(ctx, repo.Where("shelf", e.name("shelf")).Where("text", l.Text)))
+			e.that(len(same) == 1 && same[0].N == l.N, "the line of a text", "%v", same)
+		}
 	}
 	equal(e, "the items", have, items)
 	equal(e, "the lines", of, lines)
@@ -122,7 +133,7 @@ func dropTogether(ctx context.Context, e *env) {
 	e.is("drop of the first", repo.DropCollection(ctx, e.repo, items), repo.ErrInvalid)
 	p.holds(ctx, e, "a0 ", "1=101 ")
 	e.ok("drop of the one that lies with it", repo.DropCollection(ctx, e.repo, lines))
-	again, err := openAs[itemLine](ctx, e, lines, repo.Schema{With: items, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: lineIndexes})
+	again, err := openAs[itemLine](ctx, e, lines, repo.Schema{With: items, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: e.lineIndexes()})
 	e.ok("open once more", err)
 	p.lines = again
 	p.holds(ctx, e, "a0 ", "")

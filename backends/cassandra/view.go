@@ -84,13 +84,16 @@ func (s *store) newView(t *driver.Table, e *entry, p *physical) *view {
 }
 
 // prefixOf returns what the columns of a table's fields begin with: nothing where its rows lie with those of its
-// own collection, and else the name of that, so that two collections can have fields of one name.
+// own collection, and else the name of that, so that two collections can have fields of one name. An
+// index of the server takes letters, digits and '_' alone; no field begins with '_', and no collection has an X.
 func prefixOf(t *driver.Table) string {
 	if of := collectionOf(t); of != t.Root().Name {
-		return of + "."
+		return "_" + of + prefixEnd
 	}
 	return ""
 }
+
+const prefixEnd = "_X_"
 
 // collectionOf returns the name of the table of records to which a table belongs.
 func collectionOf(t *driver.Table) string {
@@ -108,10 +111,12 @@ func (v *view) column(name string) string {
 	return v.prefix + name
 }
 
-// nameOf returns the name of which column is the column, and whether a row of the view can have it:
-// no field has a dot in its name.
+// nameOf returns the name of which column is the column, and whether a row of the view can have it.
 func (v *view) nameOf(column string) (name string, mine bool) {
-	if name, ok := strings.CutPrefix(column, v.prefix); ok && !strings.Contains(name, ".") {
+	if v.prefix == "" {
+		return column, !(strings.HasPrefix(column, "_") && strings.Contains(column, prefixEnd))
+	}
+	if name, ok := strings.CutPrefix(column, v.prefix); ok {
 		return name, true
 	}
 	_, field := v.Ordinals[column]
