@@ -47,8 +47,9 @@ type view struct {
 // New returns an empty store.
 func New() *Store {
 	no := driver.Ability{Reason: "tiny is as small as can be"}
-	s := &store{tables: map[string]*table{}, frame: frame.New[view]("tiny", driver.Facts{Name: "tiny", Detail: "maps",
-		Unit: driver.UnitStore, Durability: driver.Memory, Setting: "none", OneProcess: true, Apart: no, Native: no, Counts: no, Sizes: no})}
+	facts := driver.Facts{Name: "tiny", Detail: "maps", Unit: driver.UnitStore, Durability: driver.Memory, Setting: "none",
+		OneProcess: true, Apart: no, Native: no, Counts: no, Sizes: no}
+	s := &store{tables: map[string]*table{}, frame: frame.New[view](who, facts)}
 	return &Store{s.frame.Store(s)}
 }
 
@@ -59,7 +60,8 @@ func (s *store) Tables(_ context.Context, _ string, tables []*driver.Table) (fra
 	for _, t := range tables {
 		have, is := s.tables[t.Name]
 		other := func(f driver.Column) bool { return have.kinds[f.Name] != driver.None && have.kinds[f.Name] != f.Kind }
-		if is && (!slices.Equal(have.partition, t.Partition) || !slices.Equal(have.sort, t.Sort) || slices.ContainsFunc(t.Fields, other)) {
+		same := is && slices.Equal(have.partition, t.Partition) && slices.Equal(have.sort, t.Sort)
+		if is && (!same || slices.ContainsFunc(t.Fields, other)) {
 			return nil, who.Schema("%s exists with another key, or with fields of other kinds", t.Name)
 		}
 	}
@@ -79,7 +81,8 @@ func (s *store) Absent(t *driver.Table) error {
 func (s *store) Declare(_ context.Context, tables []*driver.Table) error {
 	for _, t := range tables {
 		if s.tables[t.Name] == nil {
-			s.tables[t.Name] = &table{slices.Clone(t.Partition), slices.Clone(t.Sort), map[string]driver.Kind{}, map[driver.Key]row{}}
+			partition, sort := slices.Clone(t.Partition), slices.Clone(t.Sort)
+			s.tables[t.Name] = &table{partition, sort, map[string]driver.Kind{}, map[driver.Key]row{}}
 		}
 		for _, f := range t.Fields {
 			s.tables[t.Name].kinds[f.Name] = f.Kind
@@ -145,7 +148,7 @@ func (s *store) all(v *view, mask []int, test func(driver.Key, row) bool) (list 
 	return list
 }
 
-// Range yields the rows of a span, a page that begins with the first row left and has as many as are asked for.
+// Range yields the rows of a span, page by page.
 func (s *store) Range(ctx context.Context, sp driver.Span) iter.Seq2[*driver.Row, error] {
 	return s.frame.Pages(ctx, sp, func(_ context.Context, v *view, p *frame.Pager) error {
 		rows := s.all(v, sp.Mask, func(k driver.Key, r row) bool {

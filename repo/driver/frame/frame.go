@@ -135,7 +135,9 @@ func Call[V, R any](ctx context.Context, f *Frame[V], do func(ctx context.Contex
 }
 
 // Read is a call of a store that reads a table with a mask.
-func Read[V, R any](ctx context.Context, f *Frame[V], t *driver.Table, mask []int, do func(v *V) (R, error)) (r R, err error) {
+func Read[V, R any](
+	ctx context.Context, f *Frame[V], t *driver.Table, mask []int, do func(v *V) (R, error),
+) (r R, err error) {
 	if err := f.Enter(ctx); err != nil {
 		return r, err
 	}
@@ -154,7 +156,8 @@ func (f *Frame[V]) Erase(ctx context.Context, what, name string, do func(ctx con
 	}
 	defer f.Leave()
 	if !strings.HasPrefix(name, driver.Temporary) {
-		return f.name.Invalid("erase: %s %q does not begin with %q, so that others may need what is there", what, name, driver.Temporary)
+		return f.name.Invalid("erase: %s %q does not begin with %q, so that others may need what is there",
+			what, name, driver.Temporary)
 	}
 	f.schema.Lock()
 	defer f.schema.Unlock()
@@ -163,7 +166,9 @@ func (f *Frame[V]) Erase(ctx context.Context, what, name string, do func(ctx con
 
 // Pages yields the rows of a span as read reads them, page by page; see [Pager]. The first page has the size that
 // Facts says, or all that a page can have.
-func (f *Frame[V]) Pages(ctx context.Context, span driver.Span, read func(ctx context.Context, v *V, p *Pager) error) iter.Seq2[*driver.Row, error] {
+func (f *Frame[V]) Pages(
+	ctx context.Context, span driver.Span, read func(ctx context.Context, v *V, p *Pager) error,
+) iter.Seq2[*driver.Row, error] {
 	return pages(span, cmp.Or(f.facts.Paging.First, MostRows), func(p *Pager) error {
 		if err := f.Enter(ctx); err != nil {
 			return err
@@ -179,7 +184,10 @@ func (f *Frame[V]) Pages(ctx context.Context, span driver.Span, read func(ctx co
 
 // Chunks yields what read returns of a table, chunk after chunk, each read from the mark of the one before, until one
 // has none. The error of one is its last, unless it is a driver.Unread.
-func (f *Frame[V]) Chunks(ctx context.Context, t *driver.Table, mark string, read func(ctx context.Context, v *V, mark string) (driver.Chunk, error)) iter.Seq2[driver.Chunk, error] {
+func (f *Frame[V]) Chunks(
+	ctx context.Context, t *driver.Table, mark string,
+	read func(ctx context.Context, v *V, mark string) (driver.Chunk, error),
+) iter.Seq2[driver.Chunk, error] {
 	return walk(mark, func(mark string) (driver.Chunk, error) {
 		return Read(ctx, f, t, nil, func(v *V) (driver.Chunk, error) { return read(ctx, v, mark) })
 	})
