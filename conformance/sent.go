@@ -15,7 +15,7 @@ func sent(ctx context.Context, e *env) {
 	var last repo.Event
 	schema := messageSchema()
 	schema.Collection = e.suite.id + "_" + schema.Collection
-	messages, err := repo.Open[message](ctx, e.observed(func(ev repo.Event) { last = ev }), schema)
+	messages, err := repo.Open[message](ctx, e.traced(func(ev repo.Event) { last = ev }), schema)
 	e.ok("open", err)
 	for host, n := range map[string]int{"few": 3, "many": 150} {
 		q := repo.Where("host", e.name(host))

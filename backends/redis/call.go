@@ -46,10 +46,10 @@ func (s *Store) read(ctx context.Context, cmd goredis.Cmder) error {
 	if t == nil {
 		return s.readUncounted(ctx, cmd)
 	}
-	c := &counted{Cmder: cmd}
+	c, sent := &counted{Cmder: cmd}, t.Begin(ctx, 1)
 	err := s.readUncounted(ctx, c)
 	n := c.times(err)
-	t.Add(n, n)
+	sent.End(n, n, unanswered(err))
 	return err
 }
 
@@ -85,9 +85,10 @@ func sendAll[C goredis.Cmder](ctx context.Context, s *Store, cmds []C) error {
 	if t == nil {
 		return sendList(ctx, s, list)
 	}
-	seen := watched(list)
+	seen, sent := watched(list), t.Begin(ctx, len(list))
 	err := sendList(ctx, s, list)
-	s.tallyAll(t, seen, err)
+	depth, requests := s.timesAll(seen, err)
+	sent.End(depth, requests, unanswered(err))
 	return err
 }
 
@@ -130,8 +131,10 @@ func (s *Store) eval(ctx context.Context, sc *script, keys []string, args []stri
 	}
 	for loads := 0; ; loads++ {
 		cmd := &writeCmd{RawCmd: goredis.NewRawCmd(ctx, words...), script: sc}
+		sent := driver.TallyOf(ctx).Begin(ctx, 1)
 		err := s.once(ctx, cmd, args)
-		cmd.tally(driver.TallyOf(ctx), err)
+		n := cmd.times(err)
+		sent.End(n, n, err)
 		if err != nil {
 			return reply{}, s.unfinished(ctx, err, errors.Is(err, errTaken) || cmd.sent)
 		}

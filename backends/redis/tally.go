@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 
 	goredis "github.com/redis/go-redis/v9"
-
-	"github.com/polystore/polystore/repo/driver"
 )
 
 // A counted command tells how often it was sent. The client asks for the arguments
@@ -53,10 +51,17 @@ func argsOf(cmd goredis.Cmder) []any {
 	return cmd.Args()
 }
 
-// tallyAll counts the commands of one pipeline. The client sends a pipeline again as a
+// unanswered returns err unless it says that the answer is nothing.
+func unanswered(err error) error {
+	if errors.Is(err, goredis.Nil) {
+		return nil
+	}
+	return err
+}
+
+// timesAll returns how often the commands of one pipeline were sent. The client sends a pipeline again as a
 // whole; in a cluster what was in the wrong place is sent again one by one.
-func (s *Store) tallyAll(t *driver.Tally, seen []counted, err error) {
-	most, all := 0, 0
+func (s *Store) timesAll(seen []counted, err error) (most, all int) {
 	for i := range seen {
 		n := seen[i].times(err)
 		if s.inCluster() && n > 0 {
@@ -67,17 +72,13 @@ func (s *Store) tallyAll(t *driver.Tally, seen []counted, err error) {
 	if s.inCluster() && most > 0 {
 		most = 1 + max(0, all-len(seen))
 	}
-	t.Add(most, all)
+	return most, all
 }
 
-// tally counts how often a commit was sent that ended with err.
-func (c *writeCmd) tally(t *driver.Tally, err error) {
-	if t == nil {
-		return
+// times returns how often a commit was sent that ended with err.
+func (c *writeCmd) times(err error) int {
+	if errors.Is(err, errTaken) { // the sender may be at work with it
+		return 1
 	}
-	n := 1
-	if !errors.Is(err, errTaken) { // else the sender may be at work with it
-		n = c.writes
-	}
-	t.Add(n, n)
+	return c.writes
 }
