@@ -30,6 +30,7 @@ var rules = []rule{
 	{`^loadtest/internal/.+$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/sys/unix)$`}, // and only layers below: see TestLayers
 	{`^cmd/polystore$`, `^(repo|repo/driver|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
 	{`^docs/tiny$`, `^repo/driver$`, ``},
+	{`^otel/polyotel$`, `^repo$`, `^go\.opentelemetry\.io/otel(/(attribute|codes|metric|trace))?$`},
 	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
 	{`^bench(/.+)?$`, `^(repo|repo/driver|backends(/\w+)?|internal/.+|bench/.+)$`, `.*`},
@@ -118,6 +119,8 @@ func TestImportRulesCatch(t *testing.T) {
 		{"backends/pebble", module + "backends/memory", true},
 		{"backends/pebble", "github.com/cockroachdb/pebble/v2", false},
 		{"loadtest", module + "backends", true},
+		{"repo", "go.opentelemetry.io/otel", true},
+		{"otel/polyotel", "go.opentelemetry.io/otel/trace", false},
 		{"loadtest/report", module + "loadtest", true},
 		{"loadtest/report", module + "repo", true},
 		{"loadtest/internal/pace", "golang.org/x/perf/benchmath", true},
