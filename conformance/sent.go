@@ -60,7 +60,8 @@ func requestsTold(ctx context.Context, e *env) {
 		if e.facts.Tallies {
 			sum = last.Requests
 		}
-		equal(e, what+": requests that have not ended, and what those that have sent", fmt.Sprint(begun.Load()-ended.Load(), requests.Load()), fmt.Sprint(0, sum))
+		got := fmt.Sprint(begun.Load()-ended.Load(), requests.Load())
+		equal(e, what+": requests that have not ended, and what the others sent", got, fmt.Sprint(0, sum))
 	}
 	key := repo.Key{e.name("h"), e.when(0), 0}
 	_, err = messages.Get(ctx, key)

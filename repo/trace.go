@@ -6,6 +6,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/store"
 )
@@ -16,8 +17,9 @@ import (
 // spans and metrics of OpenTelemetry.
 type Tracer struct {
 	// Begin is called when an operation begins, with its context; at that moment an Event has its first four
-	// fields. The context that it returns, made of that one, is that of all the operation does. The function that it returns is
-	// called once, when the operation ends: a loop also by a break, a panic or runtime.Goexit.
+	// fields. The context that it returns, made of that one, is that of all the operation does. The function
+	// that it returns is called once, when the operation ends: a loop also by a break, a panic or
+	// runtime.Goexit.
 	Begin func(ctx context.Context, e Event) (context.Context, func(Event))
 
 	// Request is called when an operation sends something to the store's server in one go: a statement, or a
@@ -55,8 +57,9 @@ type Event struct {
 	Took      time.Duration // of a loop with the time that its body took
 }
 
-// Kind says in one word how what e tells of ended: "" well, "unknown_outcome", "not_found", "timeout", "canceled" and so
-// on for the errors of this package, "panic" by a panic of the caller's own function or loop, "_OTHER" by another error.
+// Kind says in one word how what e tells of ended: "" well, "unknown_outcome", "not_found", "timeout",
+// "canceled" and so on for the errors of this package, "panic" by a panic of the caller's own function or loop,
+// "_OTHER" by another error.
 func (e Event) Kind() string {
 	switch {
 	case e.Err == nil:
@@ -136,7 +139,9 @@ func (s *Store) event(op, collection string, batch int) Event {
 	return Event{Op: op, Collection: collection, Store: f.Name, Namespace: f.Namespace, Batch: batch}
 }
 
-func (s *Store) beginTrace(ctx context.Context, op, collection string) (within context.Context, end func(store.Cost, error)) {
+func (s *Store) beginTrace(ctx context.Context, op, collection string) (
+	within context.Context, end func(store.Cost, error),
+) {
 	within = ctx
 	defer func() {
 		if recover() != nil {
@@ -164,7 +169,9 @@ func (s *Store) beginTrace(ctx context.Context, op, collection string) (within c
 	}
 }
 
-func (s *Store) traceRequest(ctx context.Context, op, collection string, commands int) (end func(depth, requests int, err error)) {
+func (s *Store) traceRequest(ctx context.Context, op, collection string, commands int) (
+	end func(depth, requests int, err error),
+) {
 	defer func() {
 		if recover() != nil {
 			end = nil
@@ -177,6 +184,9 @@ func (s *Store) traceRequest(ctx context.Context, op, collection string, command
 	}
 	return func(depth, requests int, err error) {
 		defer func() { _ = recover() }()
+		if err != nil { // a server's text may hold anything
+			err = s.redact(driver.Hide(err, "request failed: "+failure.Kind(err)))
+		}
 		e.Depth, e.Requests, e.Err, e.Took = depth, requests, err, time.Since(began)
 		told(e)
 	}

@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -344,4 +345,40 @@ func TestAttributesTellNothing(t *testing.T) {
 	if told := fmt.Sprint(s.ends); !strings.Contains(told, secret) || len(s.attrs) < 50 {
 		t.Errorf("nothing was told that is secret: %s", told)
 	}
+}
+
+// The error of a request has the text of a client or server, which Redact leaves out.
+func TestRequestErrorsAreRedacted(t *testing.T) {
+	for _, redact := range []bool{false, true} {
+		var got error
+		tracer := repo.Tracer{Request: func(context.Context, repo.Event) func(repo.Event) {
+			return func(e repo.Event) { got = stdcmp.Or(got, e.Err) }
+		}}
+		store := repo.NewStore(failing{memory.New(nil)}, &repo.Options{Tracer: tracer, Redact: redact})
+		posts, err := repo.Open[post](t.Context(), store, blogSchema())
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = posts.Exists(t.Context(), repo.Key{"sesame", "1"})
+		if !errors.Is(got, driver.ErrUnavailable) || strings.Contains(got.Error(), "sesame") == redact {
+			t.Errorf("redacted %v: %v", redact, got)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A failing store fails to get posts, by a request whose error names their author.
+type failing struct{ driver.Store }
+
+func (s failing) Facts() driver.Facts { return telling(s).Facts() }
+
+func (s failing) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	if t.Name != "posts" {
+		return s.Store.Get(ctx, t, keys, mask, rows)
+	}
+	err := fmt.Errorf("server: no %s: %w", keys[0].Partition, driver.ErrUnavailable)
+	driver.TallyOf(ctx).Begin(ctx, 1).End(1, 1, err)
+	return driver.Hide(err, "failed")
 }

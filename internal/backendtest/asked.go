@@ -44,9 +44,9 @@ func (a *asked) end(e repo.Event) {
 func (a *asked) differ(e repo.Event) string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.begun != a.ended || a.requests != e.Requests || a.batch != a.requests || a.trips < e.Depth || a.ended > e.Requests {
-		return fmt.Sprintf("%d requests began and %d ended, of %d commands, with %d sent in %d trips; the operation says %d in %d",
-			a.begun, a.ended, a.batch, a.requests, a.trips, e.Requests, e.Depth)
+	if a.begun == a.ended && a.requests == e.Requests && a.batch == a.requests && a.trips >= e.Depth && a.ended <= e.Requests {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("%d requests began and %d ended, of %d commands, with %d sent in %d trips; the operation says %d in %d",
+		a.begun, a.ended, a.batch, a.requests, a.trips, e.Requests, e.Depth)
 }

@@ -77,7 +77,8 @@ func (t *teller) request(ctx context.Context, e repo.Event) func(repo.Event) {
 }
 
 func (t *teller) start(ctx context.Context, name string, e repo.Event) (context.Context, trace.Span) {
-	return t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(attributesOf(e, nil)...))
+	attributes := trace.WithAttributes(attributesOf(e, nil)...)
+	return t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindClient), attributes)
 }
 
 // finish ends a span with what is known of its end.
@@ -96,7 +97,8 @@ var answers = map[string]bool{"": true, "not_found": true, "exists": true, "conf
 
 // metered are the attributes by which metrics are told apart. They have few values.
 var metered = map[string]bool{
-	"db.system.name": true, "db.namespace": true, "db.operation.name": true, "db.collection.name": true, "error.type": true,
+	"db.system.name": true, "db.namespace": true, "db.operation.name": true, "db.collection.name": true,
+	"error.type": true,
 }
 
 func (t *teller) measure(ctx context.Context, e repo.Event) {

@@ -151,7 +151,8 @@ func (t *trace) join(traces []trace, tallies []driver.Tally) {
 	depth := 0
 	for i := range traces {
 		o := &traces[i]
-		t.Rows, t.Records, t.Conflicts, t.Retries = t.Rows+o.Rows, t.Records+o.Records, t.Conflicts+o.Conflicts, t.Retries+o.Retries
+		t.Rows, t.Records = t.Rows+o.Rows, t.Records+o.Records
+		t.Conflicts, t.Retries = t.Conflicts+o.Conflicts, t.Retries+o.Retries
 		t.requests, depth = t.requests+o.requests, max(depth, o.depth)
 	}
 	t.depth += depth
