@@ -13,8 +13,8 @@ import (
 
 // A Tracer is told of operations and requests when they begin and when they end, by the goroutines that do
 // them: many at once. Its functions must return quickly. Either may be nil, and may return a nil function. A panic
-// of theirs ends what they trace and nothing else. Package polyotel, a module of its own in folder otel, makes
-// spans and metrics of OpenTelemetry.
+// of theirs ends what they trace and nothing else. Package polyotel, in the module of folder otel, makes spans and
+// metrics of OpenTelemetry.
 type Tracer struct {
 	// Begin is called when an operation begins, with its context; at that moment an Event has its first four
 	// fields. The context that it returns, made of that one, is that of all the operation does. The function
