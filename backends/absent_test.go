@@ -47,7 +47,7 @@ func nilCalls(dir string) []nilCall {
 		{"memory.New", func(context.Context) error { return memory.New(nil).Close() }, ""},
 		{"repotest.New", func(context.Context) error { _, err := repotest.New(nil, nil); return err }, "the store within is nil"},
 		{"repotest.New of a store", func(context.Context) error { _, err := repotest.New(memoryStore, nil); return err }, "the store within is nil"},
-		{"TallyOf", func(context.Context) error { driver.TallyOf(none).Add(1, 1); return nil }, ""},
+		{"TallyOf", func(context.Context) error { driver.TallyOf(none).Begin(none, 1).End(1, 1, nil); return nil }, ""},
 	}
 	for _, url := range []string{"memory:", "pebble:" + dir, "redis://127.0.0.1:1", "mongodb://127.0.0.1:1", "cassandra://127.0.0.1:1/a"} {
 		list = append(list, nilCall{"Open " + url, func(context.Context) error { _, err := backends.Open(none, url, nil); return err }, context1},

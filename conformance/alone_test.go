@@ -18,7 +18,7 @@ func aloneRules() []rule {
 		{name: "typed errors", sentence: "Every error of a repository is or wraps an *Error with operation and collection.", check: typedErrors},
 		{name: "keys that are none", sentence: "A key with too few or too many parts, or one of another kind, is ErrInvalid.", check: wrongKeys},
 		{name: "redacted", sentence: "With Redact no key and no value is in the text of an error.", check: redacted},
-		{name: "observed", sentence: "The observer is called once after every operation, with its error.", check: observed},
+		{name: "traced", sentence: "The tracer is told once of the end of every operation, with its error.", check: traced},
 		{name: "patch refused", sentence: "An edit of the key, of a field twice, of another kind, or none at all, is ErrInvalid.", check: patchRefused},
 		{name: "update given up", sentence: "An error of fn ends Update as it is, wrapped, and nothing is written.", check: updateGivenUp},
 		{name: "update of a key", sentence: "Update that changes the key is ErrInvalid and writes nothing.", check: updateKey},
@@ -111,12 +111,12 @@ func redacted(ctx context.Context, e *env) {
 	}
 }
 
-func observed(ctx context.Context, e *env) {
+func traced(ctx context.Context, e *env) {
 	e.items(ctx)
 	var events []repo.Event
 	schema := itemSchema()
 	schema.Collection = e.id + "_items"
-	items, err := repo.Open[item](ctx, e.observed(func(ev repo.Event) { events = append(events, ev) }), schema)
+	items, err := repo.Open[item](ctx, e.traced(func(ev repo.Event) { events = append(events, ev) }), schema)
 	e.ok("open", err)
 	events = nil
 	it := e.item("a")
@@ -187,7 +187,7 @@ func explain(ctx context.Context, e *env) {
 	var last repo.Event
 	schema := postSchema()
 	schema.Collection = e.id + "_posts"
-	posts, err := repo.Open[post](ctx, e.observed(func(ev repo.Event) { last = ev }), schema)
+	posts, err := repo.Open[post](ctx, e.traced(func(ev repo.Event) { last = ev }), schema)
 	e.ok("open", err)
 	for i := range 3 {
 		insertAll(ctx, e, posts, e.post(fmt.Sprint(i), "IT", i).with(e.name(fmt.Sprint("s", i)), e.name("t")))

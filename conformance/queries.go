@@ -29,6 +29,7 @@ func queryRules() []rule {
 		{name: "view by other fields", sentence: "A view finds records by fields that it has not.", check: viewByOthers},
 		{name: "hundreds", sentence: "A query that finds hundreds of records finds all of them, once and in order.", check: hundreds},
 		{name: "what is sent", sentence: "The Tally of a call has the round trips and requests that Paging foretells, and without it a call is one trip.", check: sent},
+		{name: "requests told", sentence: "Each request that a call begins on its Tally ends; together they are what the Tally counts.", check: requestsTold},
 	}
 	for i := range local {
 		local[i].needs = keepsNear

@@ -34,6 +34,7 @@ func queryFaults() map[string]fault {
 		"view by other fields": otherFields(),
 		"hundreds":             upTo(200),
 		"what is sent":         tellsNothing,
+		"requests told":        leavesOpen,
 		"composite index":      noReverse(),
 		"covered view":         bareRows(),
 		"pages":                withoutLast(),
@@ -45,6 +46,15 @@ func queryFaults() map[string]fault {
 		"emptied page":         keepsAll(),
 		"pages of buckets":     noBucket(),
 	})
+}
+
+// leavesOpen begins a request at each Get that never ends.
+func leavesOpen(b *broken) {
+	tellsNothing(b)
+	b.get = func(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+		driver.TallyOf(ctx).Begin(ctx, len(keys))
+		return b.Store.Get(ctx, t, keys, mask, rows)
+	}
 }
 
 // tellsNothing says that it tells what it sends, and does not.

@@ -3,6 +3,7 @@ package conformance
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/polystore/polystore/repo"
 )
@@ -15,7 +16,7 @@ func sent(ctx context.Context, e *env) {
 	var last repo.Event
 	schema := messageSchema()
 	schema.Collection = e.suite.id + "_" + schema.Collection
-	messages, err := repo.Open[message](ctx, e.observed(func(ev repo.Event) { last = ev }), schema)
+	messages, err := repo.Open[message](ctx, e.traced(func(ev repo.Event) { last = ev }), schema)
 	e.ok("open", err)
 	for host, n := range map[string]int{"few": 3, "many": 150} {
 		q := repo.Where("host", e.name(host))
@@ -31,4 +32,47 @@ func sent(ctx context.Context, e *env) {
 	err = messages.Insert(ctx, &message{Host: e.name("few"), Time: e.when(9), ID: 9})
 	e.ok("insert", err)
 	e.that(last.Depth >= 1 && last.Requests >= last.Depth, "at least one trip of an insert, and no fewer requests than trips", "%d deep, %d requests", last.Depth, last.Requests)
+}
+
+// requestsTold compares what operations cost with the requests of which a tracer is told.
+func requestsTold(ctx context.Context, e *env) {
+	e.fillMessages(ctx, "h", 5)
+	var last repo.Event
+	var begun, ended, requests atomic.Int64
+	tracer := repo.Tracer{
+		Begin: func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) {
+			begun.Store(0)
+			ended.Store(0)
+			requests.Store(0)
+			return ctx, func(ev repo.Event) { last = ev }
+		},
+		Request: func(context.Context, repo.Event) func(repo.Event) {
+			begun.Add(1)
+			return func(ev repo.Event) { ended.Add(1); requests.Add(int64(ev.Requests)) }
+		},
+	}
+	schema := messageSchema()
+	schema.Collection = e.suite.id + "_" + schema.Collection
+	messages, err := repo.Open[message](ctx, repo.NewStore(e.store, &repo.Options{Tracer: tracer}), schema)
+	e.ok("open", err)
+	told := func(what string) {
+		sum := 0
+		if e.facts.Tallies {
+			sum = last.Requests
+		}
+		got := fmt.Sprint(begun.Load()-ended.Load(), requests.Load())
+		equal(e, what+": requests that have not ended, and what the others sent", got, fmt.Sprint(0, sum))
+	}
+	key := repo.Key{e.name("h"), e.when(0), 0}
+	_, err = messages.Get(ctx, key)
+	e.ok("get", err)
+	told("get")
+	_, _, err = messages.GetMany(ctx, []repo.Key{key, {e.name("h"), e.when(1), 1}, {e.name("none"), e.when(0), 0}})
+	e.ok("get many", err)
+	told("get many")
+	equal(e, "messages", len(collect(e, "find", messages.Find(ctx, repo.Where("host", e.name("h"))))), 5)
+	told("find")
+	_, err = messages.Update(ctx, key, func(m *message) error { m.Text += "x"; return nil })
+	e.ok("update", err)
+	told("update")
 }

@@ -59,9 +59,10 @@ func viewByOthers(ctx context.Context, e *env) {
 	equal(e, "a page of them", page.Items, []text{{"h 001"}, {"h 004"}})
 }
 
-// observed returns the store of the suite with an observer.
-func (e *env) observed(see func(repo.Event)) *repo.Store {
-	return repo.NewStore(e.store, &repo.Options{Observe: see})
+// traced returns the store of the suite with a tracer that sees how operations end.
+func (e *env) traced(see func(repo.Event)) *repo.Store {
+	begin := func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) { return ctx, see }
+	return repo.NewStore(e.store, &repo.Options{Tracer: repo.Tracer{Begin: begin}})
 }
 
 func coveredView(ctx context.Context, e *env) {

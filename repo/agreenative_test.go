@@ -75,7 +75,7 @@ func (s *forgetful) Range(ctx context.Context, span driver.Span) iter.Seq2[*driv
 func (s *forgetful) songs(t *testing.T, observe func(repo.Event)) *repo.Repo[song] {
 	t.Helper()
 	s.Store, s.lacks = memory.New(nil), map[string]bool{}
-	r, err := repo.Open[song](t.Context(), repo.NewStore(s, &repo.Options{Observe: observe}), songSchema("native",
+	r, err := repo.Open[song](t.Context(), repo.NewStore(s, &repo.Options{Tracer: ended(observe)}), songSchema("native",
 		repo.Index{Name: "by_year", Partition: []string{"genre"}, Sort: []string{"-year"}},
 		repo.Index{Name: "by_tag", Partition: []string{"tags[]"}, Sort: []string{"year"}},
 		repo.Index{Name: "by_genre", Partition: []string{"genre"}, Sort: []string{"tags[]", "year"}},

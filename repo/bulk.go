@@ -71,7 +71,8 @@ const (
 // all of them again finds what is there by ErrExists. Version fields are not filled, and a
 // record whose version field is set fails, as with [Repo.Insert]: clear it in records that were read.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	k := r.c.begin("insert all")
+	ctx, k := r.c.begin(ctx, "insert all")
+	defer k.Leave()
 	if ctx == nil || records == nil {
 		return 0, r.c.end(&k, nil, cmp.Or(failure.NoContext(ctx), failure.Invalid("the sequence is nil")))
 	}
@@ -88,6 +89,7 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 			return b.end(err)
 		}
 		n++
+		k.Takes(n)
 	}
 	return b.end(b.flush(ctx))
 }

@@ -49,7 +49,7 @@ const (
 // that a turn that was interrupted goes on where it was, some seconds before.
 //
 // Without Every it returns the errors of all collections together. One that another program
-// is maintaining just now is ErrContention. In a loop Done is told of errors, and Options.Observe.
+// is maintaining just now is ErrContention. In a loop Done is told of errors, and Options.Tracer.
 func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
 	u := caretaker{me: driver.NewToken().String(), missed: map[string]bool{}}
 	if opts != nil {
@@ -111,14 +111,15 @@ const upkeepMark = "/upkeep"
 
 // pass gives each collection its turn that is due, and returns when to look again.
 func (u *caretaker) pass(ctx context.Context) (next time.Time, err error) {
-	k := u.store.handle.Begin("maintain")
+	ctx, k := u.store.handle.Begin(ctx, "maintain", "")
+	defer k.Leave()
 	next = time.Now().Add(min(lookAgain, max(u.opts.Every, time.Millisecond)))
 	var all []error
 	entries, shifts, err := u.read(ctx)
 	if err != nil {
 		err = u.failed(&k, "", err)
 		if _, some := errors.AsType[driver.Unread](err); !some {
-			return next, err
+			return next, k.End(err)
 		}
 		all = append(all, err)
 	}
@@ -133,7 +134,7 @@ func (u *caretaker) pass(ctx context.Context) (next time.Time, err error) {
 		}
 		if ctx.Err() != nil {
 			cut := fmt.Errorf("before collection %s had its turn: %w: %w", e.Collection, ErrTimeout, context.Cause(ctx))
-			return next, errors.Join(append(all, &Error{Op: k.Op, Retryable: failure.IsRetryable(cut), Err: cut})...)
+			return next, k.End(errors.Join(append(all, &Error{Op: k.Op, Retryable: failure.IsRetryable(cut), Err: cut})...))
 		}
 		if err := u.turn(ctx, &k, e, sh); err != nil {
 			all = append(all, err)
@@ -145,7 +146,7 @@ func (u *caretaker) pass(ctx context.Context) (next time.Time, err error) {
 		}
 		all = append(all, u.unknown(&k, entries)...)
 	}
-	return next, errors.Join(all...)
+	return next, k.End(errors.Join(all...))
 }
 
 func revOf(sh *shift) driver.Token {
@@ -193,9 +194,6 @@ func (u *caretaker) failed(k *store.Call, collection string, err error) error {
 		err = &Error{Op: k.Op, Collection: collection, Retryable: failure.IsRetryable(err), Err: u.store.redact(err)}
 	}
 	u.tell(collection, Reclaimed{}, err)
-	if observe := u.store.observe; observe != nil {
-		observe(Event{Op: k.Op, Collection: collection, Err: err, Took: time.Since(k.Began)})
-	}
 	return err
 }
 

@@ -226,13 +226,13 @@ func TestMaintainThatCannotOpen(t *testing.T) {
 		}
 		var n turns
 		seen := 0
-		observed := &repo.Options{Observe: func(e repo.Event) {
-			if errors.Is(e.Err, repo.ErrUnavailable) && e.Collection == "a" {
+		traced := &repo.Options{Tracer: ended(func(e repo.Event) {
+			if errors.Is(e.Err, repo.ErrUnavailable) && e.Op == "maintain" {
 				seen++
 			}
-		}}
-		if err := repo.NewStore(s, observed).Maintain(t.Context(), &repo.MaintainOptions{Done: n.add}); !errors.Is(err, repo.ErrUnavailable) || seen == 0 {
-			t.Errorf("%v, which was observed %d times", err, seen)
+		})}
+		if err := repo.NewStore(s, traced).Maintain(t.Context(), &repo.MaintainOptions{Done: n.add}); !errors.Is(err, repo.ErrUnavailable) || seen == 0 {
+			t.Errorf("%v, which was traced %d times", err, seen)
 		}
 		if got := n.take(); !strings.HasPrefix(got, "a 0 repo") {
 			t.Errorf("Done was told %q", got)

@@ -1,8 +1,8 @@
 package repo
 
 import (
+	"context"
 	"errors"
-	"time"
 
 	"github.com/polystore/polystore/repo/internal/store"
 	"github.com/polystore/polystore/repo/internal/upkeep"
@@ -14,15 +14,15 @@ type collection struct {
 	of *Store
 }
 
-// begin begins an operation.
-func (c *collection) begin(op string) store.Call {
+// begin begins an operation. Leave is to be deferred.
+func (c *collection) begin(ctx context.Context, op string) (context.Context, store.Call) {
 	c.Renew()
-	k := c.Store.Begin(op)
+	ctx, k := c.Store.Begin(ctx, op, c.Name)
 	k.Tick(c.Store)
-	return k
+	return ctx, k
 }
 
-// end reports the call to the observer and makes err an *Error.
+// end ends the operation and makes err an *Error.
 func (c *collection) end(k *store.Call, key Key, err error) error {
 	if err != nil {
 		if gone := c.Gone(); gone != nil && errors.Is(err, ErrInvalid) {
@@ -30,15 +30,5 @@ func (c *collection) end(k *store.Call, key Key, err error) error {
 		}
 		err = c.annotate(k.Op, key, err)
 	}
-	if c.of.observe != nil {
-		c.of.tell(k, c.Name, err)
-	}
-	return err
-}
-
-// tell tells the observer of an operation on a collection, or on some.
-func (s *Store) tell(k *store.Call, collection string, err error) {
-	depth, requests := k.Sent()
-	s.observe(Event{Op: k.Op, Collection: collection, Depth: depth, Requests: requests,
-		Rows: k.Rows, Err: err, Took: time.Since(k.Began)})
+	return k.End(err)
 }

@@ -7,7 +7,8 @@ import (
 
 // Count returns the number of records that a query finds, at most its limit.
 func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
-	k := r.c.begin("count")
+	ctx, k := r.c.begin(ctx, "count")
+	defer k.Leave()
 	n, err := r.c.Count(ctx, &k, q.def)
 	return n, r.c.end(&k, nil, err)
 }
@@ -16,9 +17,11 @@ func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
 // records. It is otherwise like [Repo.Find].
 func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
-		k := r.c.begin("keys")
+		ctx, k := r.c.begin(ctx, "keys")
+		defer k.Leave()
 		stopped := false
 		err := r.c.Keys(ctx, &k, q.def, func(key []any) bool {
+			k.Return(1)
 			stopped = !yield(key, nil)
 			return !stopped
 		})

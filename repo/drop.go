@@ -13,7 +13,8 @@ func DropIndex(ctx context.Context, store *Store, collection, name string) error
 	if err := given(ctx, store); err != nil {
 		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
 	}
-	k := store.handle.Begin("drop index")
+	ctx, k := store.handle.Begin(ctx, "drop index", collection)
+	defer k.Leave()
 	sh := store.collections.Of(collection)
 	err := sh.Gate.Shut(ctx)
 	if err == nil {
@@ -21,9 +22,9 @@ func DropIndex(ctx context.Context, store *Store, collection, name string) error
 		err = upkeep.DropIndex(ctx, &store.handle, &k, sh, collection, name)
 	}
 	if err != nil {
-		return &Error{Op: "drop index", Collection: collection, Index: name, Err: store.redact(err)}
+		return k.End(&Error{Op: k.Op, Collection: collection, Index: name, Err: store.redact(err)})
 	}
-	return nil
+	return k.End(nil)
 }
 
 // DropCollection removes a collection with all its records, indexes and its
@@ -36,7 +37,8 @@ func DropCollection(ctx context.Context, store *Store, collection string) error 
 	if err := given(ctx, store); err != nil {
 		return &Error{Op: "drop", Collection: collection, Err: err}
 	}
-	k := store.handle.Begin("drop")
+	ctx, k := store.handle.Begin(ctx, "drop", collection)
+	defer k.Leave()
 	sh := store.collections.Of(collection)
 	err := sh.Gate.Shut(ctx)
 	if err == nil {
@@ -44,8 +46,8 @@ func DropCollection(ctx context.Context, store *Store, collection string) error 
 		err = upkeep.DropCollection(ctx, &store.handle, &k, sh, collection)
 	}
 	if err != nil {
-		return &Error{Op: "drop", Collection: collection, Err: store.redact(err)}
+		return k.End(&Error{Op: k.Op, Collection: collection, Err: store.redact(err)})
 	}
 	sh.Lose() // also where there was no collection
-	return nil
+	return k.End(nil)
 }

@@ -193,3 +193,30 @@ func ExampleRepo_Scan() {
 	// repo find articles: no index answers title = ?; add {Partition: ["title"]}, or use Scan: invalid
 	// 1 <nil>
 }
+
+// A tracer that prints what it is told. Its spans go through the context.
+func ExampleTracer() {
+	ctx := context.Background()
+	store := repo.NewStore(memory.New(nil), &repo.Options{Tracer: repo.Tracer{
+		Begin: func(ctx context.Context, e repo.Event) (context.Context, func(repo.Event)) {
+			fmt.Println(e.Op, e.Collection, "begins")
+			return ctx, func(e repo.Event) {
+				fmt.Printf("%s %s ends: %d records, error %q\n", e.Op, e.Collection, e.Records, e.Kind())
+			}
+		},
+	}})
+	articles, err := repo.Open[Article](ctx, store, repo.Schema{Collection: "articles", Partition: []string{"author"}, Sort: []string{"id"}})
+	if err != nil {
+		panic(err)
+	}
+	_, _ = articles.Get(ctx, repo.Key{"ann", "a9"})
+	for range articles.Find(ctx, repo.Where("author", "ann")) {
+	}
+	// Output:
+	// open articles begins
+	// open articles ends: 0 records, error ""
+	// get articles begins
+	// get articles ends: 0 records, error "not_found"
+	// find articles begins
+	// find articles ends: 0 records, error ""
+}

@@ -168,9 +168,11 @@ func (g *Group) Commit(ctx context.Context) error {
 	if g == nil || g.store == nil {
 		return &Error{Op: "commit", Err: failure.Invalid("the group is nil, or not of a Store; make one with Store.Group")}
 	}
-	k := g.store.handle.Begin("commit")
-	k.Tick(&g.store.handle)
 	all := g.collections()
+	ctx, k := g.store.handle.Begin(ctx, "commit", namesOf(all, "+"))
+	defer k.Leave()
+	k.Tick(&g.store.handle)
+	k.Takes(len(g.writes))
 	for _, c := range all {
 		c.Renew()
 	}

@@ -97,15 +97,12 @@ func numbered(verb string, number int, err error) error {
 	return fmt.Errorf("%s, write %d of the group: %w", verb, number, err)
 }
 
-// end reports the commit to the observer and makes err an *Error.
+// end ends the commit and makes err an *Error.
 func (g *Group) end(k *store.Call, all []*collection, err error) error {
 	if err != nil {
 		err = g.annotate(k.Op, all, err)
 	}
-	if g.store.observe != nil {
-		g.store.tell(k, namesOf(all, "+"), err)
-	}
-	return err
+	return k.End(err)
 }
 
 // annotate makes err an *Error of the collection whose record it is about or, if it is about none, of all.

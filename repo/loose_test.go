@@ -110,7 +110,7 @@ func newNarrow() *narrow {
 // openMembers opens the collection as one of several programs does.
 func openMembers(t *testing.T, s *narrow, observe func(repo.Event)) *repo.Repo[member] {
 	t.Helper()
-	store := repo.NewStore(s, &repo.Options{Observe: observe})
+	store := repo.NewStore(s, &repo.Options{Tracer: ended(observe)})
 	r, err := repo.Open[member](t.Context(), store, memberSchema)
 	if err != nil {
 		t.Fatal(err)
@@ -353,6 +353,7 @@ func TestLooseRowWithoutAnswer(t *testing.T) {
 func TestLooseRoundTrips(t *testing.T) {
 	var events []repo.Event
 	r := openMembers(t, newNarrow(), func(e repo.Event) { events = append(events, e) })
+	events = nil // of Open
 	insertMember(t, r, member{ID: "a", Team: "red", Mail: mail("x")})
 	setScore(t, r, "a", 3)
 	if _, err := r.Update(t.Context(), repo.Key{"a"}, func(m *member) error { m.Note = "n"; return nil }); err != nil {

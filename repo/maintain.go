@@ -31,7 +31,8 @@ func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 // maintain is Maintain on its way through the collection. It may have come to the end with an
 // error, of rows that cannot be dealt with.
 func (c *collection) maintain(ctx context.Context, way *store.Way) (done Reclaimed, ended bool, err error) {
-	k := c.begin("maintain")
+	ctx, k := c.begin(ctx, "maintain")
+	defer k.Leave()
 	if ctx == nil {
 		return done, false, c.end(&k, nil, failure.ErrNoContext)
 	}

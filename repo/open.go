@@ -40,12 +40,13 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	if err = cmp.Or(given(ctx, store), err); err != nil {
 		return nil, &Error{Op: "open", Collection: schema.Collection, Err: err}
 	}
-	k := store.handle.Begin("open")
+	ctx, k := store.handle.Begin(ctx, "open", schema.Collection)
+	defer k.Leave()
 	c, err := openCollection(ctx, store, &k, schema, reflect.TypeFor[T](), o)
 	if err != nil {
-		return nil, &Error{Op: "open", Collection: schema.Collection, Err: store.redact(err)}
+		return nil, k.End(&Error{Op: k.Op, Collection: schema.Collection, Err: store.redact(err)})
 	}
-	return &Repo[T]{c: c, reads: readsOf[T](c, c.Shape, nil)}, nil
+	return &Repo[T]{c: c, reads: readsOf[T](c, c.Shape, nil)}, k.End(nil)
 }
 
 // Store returns the Store on which r was opened.

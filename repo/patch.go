@@ -53,7 +53,8 @@ func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, e
 // PatchIf is Patch under the condition that the record has a version, else it
 // fails with ErrConflict. The zero Version is no condition.
 func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
-	k := r.c.begin("patch")
+	ctx, k := r.c.begin(ctx, "patch")
+	defer k.Leave()
 	v, err := r.patch(ctx, &k, key, commit.Write{Expect: driver.Token(version)}, edits)
 	return Version(v), r.c.end(&k, key, err)
 }
@@ -66,7 +67,8 @@ func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits .
 // if an index needs one of the fields, records may expire, a value is over 4 KiB, or an
 // Add is to a field of fewer than 64 bits or without a sign.
 func (r *Repo[T]) PatchBlind(ctx context.Context, key Key, edits ...Edit) (Version, error) {
-	k := r.c.begin("patch")
+	ctx, k := r.c.begin(ctx, "patch")
+	defer k.Leave()
 	v, err := r.patch(ctx, &k, key, commit.Write{Open: true}, edits)
 	return Version(v), r.c.end(&k, key, err)
 }

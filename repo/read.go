@@ -11,7 +11,8 @@ func (r *Repo[T]) Get(ctx context.Context, key Key) (T, error) {
 
 // Exists reports whether there is a record under key.
 func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
-	k := r.c.begin("exists")
+	ctx, k := r.c.begin(ctx, "exists")
+	defer k.Leave()
 	there, err := r.c.Exists(ctx, &k, key)
 	return there, r.c.end(&k, key, err)
 }

@@ -22,13 +22,19 @@ func readsOf[T any](c *collection, sh *record.Mapping, mask []int) reads[T] {
 }
 
 func (r reads[T]) get(ctx context.Context, key Key) (T, error) {
-	k := r.c.begin("get")
+	ctx, k := r.c.begin(ctx, "get")
+	defer k.Leave()
 	out, err := r.v.Get(ctx, &k, key)
+	if err == nil {
+		k.Return(1)
+	}
 	return out, r.c.end(&k, key, err)
 }
 
 func (r reads[T]) getMany(ctx context.Context, keys []Key) ([]T, []bool, error) {
-	k := r.c.begin("get many")
+	ctx, k := r.c.begin(ctx, "get many")
+	defer k.Leave()
+	k.Takes(len(keys))
 	list := make([]driver.Key, len(keys))
 	for i, key := range keys {
 		dk, err := r.c.KeyOf(key)
@@ -38,20 +44,31 @@ func (r reads[T]) getMany(ctx context.Context, keys []Key) ([]T, []bool, error) 
 		list[i] = dk
 	}
 	out, found, err := r.v.ReadKeys(ctx, &k, list)
+	for _, there := range found {
+		if there {
+			k.Return(1)
+		}
+	}
 	return out, found, r.c.end(&k, nil, err)
 }
 
 func (r reads[T]) one(ctx context.Context, q Query) (T, error) {
-	k := r.c.begin("one")
+	ctx, k := r.c.begin(ctx, "one")
+	defer k.Leave()
 	out, err := r.v.One(ctx, &k, q.def)
+	if err == nil {
+		k.Return(1)
+	}
 	return out, r.c.end(&k, nil, err)
 }
 
 func (r reads[T]) find(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		k := r.c.begin("find")
+		ctx, k := r.c.begin(ctx, "find")
+		defer k.Leave()
 		stopped := false
 		err := r.v.Find(ctx, &k, q.def, func(t *T, _ scan.Position) bool {
+			k.Return(1)
 			stopped = !yield(*t, nil)
 			return !stopped
 		})
@@ -63,8 +80,10 @@ func (r reads[T]) find(ctx context.Context, q Query) iter.Seq2[T, error] {
 }
 
 func (r reads[T]) page(ctx context.Context, q Query, cursor string) (Page[T], error) {
-	k := r.c.begin("page")
+	ctx, k := r.c.begin(ctx, "page")
+	defer k.Leave()
 	p, err := r.v.ReadPage(ctx, &k, q.def, cursor)
+	k.Return(len(p.Items))
 	return Page[T](p), r.c.end(&k, nil, err)
 }
 

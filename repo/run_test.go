@@ -23,7 +23,7 @@ type visit struct {
 func TestLimitAmongExpired(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	var ranges int
-	store := newStore(t, &repo.Options{Now: func() time.Time { return now }, Observe: func(e repo.Event) { ranges = e.Requests }})
+	store := newStore(t, &repo.Options{Now: func() time.Time { return now }, Tracer: ended(func(e repo.Event) { ranges = e.Requests })})
 	r, err := repo.Open[visit](t.Context(), store, repo.Schema{Collection: "visits", Partition: []string{"user"}, Sort: []string{"id"},
 		Indexes: []repo.Index{{Sort: []string{"-id"}, Buckets: 3}}})
 	if err != nil {

@@ -114,7 +114,7 @@ func TestManyThatExpireWhileTheyAreRead(t *testing.T) {
 func TestListThatExpiresUnderTheLoop(t *testing.T) {
 	c, keys := expiringOneByOne(t, 1000)
 	var cost repo.Event
-	store := repo.NewStore(c.store, &repo.Options{Now: c.now, Observe: func(e repo.Event) { cost = e }})
+	store := repo.NewStore(c.store, &repo.Options{Now: c.now, Tracer: ended(func(e repo.Event) { cost = e })})
 	list, err := repo.Open[ticket](t.Context(), store, ticketSchema)
 	if err != nil {
 		t.Fatal(err)

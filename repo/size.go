@@ -28,7 +28,8 @@ func (s Sizes) Total() int64 {
 // Sizes returns what the collection occupies. A store that does not know is
 // ErrUnsupported.
 func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
-	k := r.c.begin("sizes")
+	ctx, k := r.c.begin(ctx, "sizes")
+	defer k.Leave()
 	s, err := r.c.sizes(ctx, &k)
 	return s, r.c.end(&k, nil, err)
 }

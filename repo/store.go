@@ -18,9 +18,8 @@ type Options struct {
 	// may need.
 	Now func() time.Time
 
-	// Observe is called after every operation of a Repo, by the goroutine that did it. It
-	// must return quickly. Nil costs nothing.
-	Observe func(Event)
+	// Tracer is told of operations and of what they send. The zero value costs nothing.
+	Tracer Tracer
 
 	// CursorKey, if set, signs cursors and the texts of outcomes, so that a client cannot make
 	// one up. It must be the same for all programs that exchange them. Without it take no
@@ -33,30 +32,12 @@ type Options struct {
 	Redact bool
 }
 
-// An Event tells of one operation.
-type Event struct {
-	Op         string // "get", "find", "insert", …
-	Collection string // of a group over several: their names in order, with + between them
-
-	// Depth and Requests are what the backend sent: round trips made one after the other,
-	// and commands or statements in them. Every page of a long query is at least one of
-	// either, and so is what is sent again. Where a backend does not tell (Facts.Tallies), or sends nothing
-	// because it works in this process, they are its calls: one trip for a range, for a read by
-	// keys and for a commit, and one request for a range, for each key and for a commit.
-	Depth    int
-	Requests int
-
-	Rows int // rows that the store returned
-	Err  error
-	Took time.Duration
-}
-
 // A Store is a backend with what all repositories on it share. Make one for
 // each backend and open all repositories on it; it may be used by many
 // goroutines at once.
 type Store struct {
 	handle      store.Handle
-	observe     func(Event)
+	tracer      Tracer
 	cleaner     remote.Cleaner
 	collections catalog.Registry
 	upkeep      household
@@ -75,9 +56,9 @@ func NewStore(backend driver.Store, opts *Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	s := &Store{observe: o.Observe}
+	s := &Store{tracer: o.Tracer}
 	s.handle.Driver, s.handle.Facts, s.handle.Cat = backend, backend.Facts(), catalog.Table()
-	s.handle.Opts = store.Settings{Now: o.Now, Observed: o.Observe != nil, CursorKey: o.CursorKey, Redact: o.Redact}
+	s.handle.Opts = store.Settings{Now: o.Now, Tracer: s.told(), CursorKey: o.CursorKey, Redact: o.Redact}
 	s.handle.Background.Start()
 	s.cleaner.Start(&s.handle)
 	return s
@@ -113,5 +94,5 @@ func (s *Store) redact(err error) error {
 // another returns a Store on the same backend that knows of no repository.
 func (s *Store) another() *Store {
 	h := &s.handle
-	return NewStore(h.Driver, &Options{Now: h.Opts.Now, Observe: s.observe, CursorKey: h.Opts.CursorKey, Redact: h.Opts.Redact})
+	return NewStore(h.Driver, &Options{Now: h.Opts.Now, Tracer: s.tracer, CursorKey: h.Opts.CursorKey, Redact: h.Opts.Redact})
 }

@@ -19,12 +19,13 @@ func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, err
 	if err := given(ctx, store); err != nil {
 		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: err}
 	}
-	k := store.handle.Begin("schema of")
+	ctx, k := store.handle.Begin(ctx, "schema of", collection)
+	defer k.Leave()
 	s, err := catalog.SchemaOf(ctx, &store.handle, &k, collection)
 	if err != nil {
-		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: store.redact(err)}
+		return Schema{}, k.End(&Error{Op: k.Op, Collection: collection, Err: store.redact(err)})
 	}
-	return schemaFrom(s), nil
+	return schemaFrom(s), k.End(nil)
 }
 
 // Collections returns the names of the collections in a store, in order: those that any

@@ -27,7 +27,8 @@ func (r Report) Clean() bool { return r.Missing == 0 && r.Stale == 0 }
 // write it looks at a disagreement twice before it counts it. Rows that cannot be
 // read it passes over: the reports are of the others, and the error names some of them.
 func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
-	k := r.c.begin("verify")
+	ctx, k := r.c.begin(ctx, "verify")
+	defer k.Leave()
 	var reports []Report
 	if ctx == nil {
 		return nil, r.c.end(&k, nil, failure.ErrNoContext)
@@ -52,6 +53,7 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 // and records that cannot be read stay as they are and keep it from no other; the error, ErrCorrupt,
 // names some of them. Where they are rows of the index, remove it with [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
-	k := r.c.begin("rebuild")
+	ctx, k := r.c.begin(ctx, "rebuild")
+	defer k.Leave()
 	return r.c.end(&k, nil, r.c.Rebuild(ctx, &k, index))
 }

@@ -22,13 +22,15 @@ type Chunk[T any] struct {
 // Any other error comes once, last, with an empty chunk.
 func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], error] {
 	return func(yield func(Chunk[T], error) bool) {
-		k := r.c.begin("walk")
+		ctx, k := r.c.begin(ctx, "walk")
+		defer k.Leave()
 		stopped := false
 		var first error // of a chunk
 		err := r.reads.v.Walk(ctx, &k, mark, func(items []T, mark string, err error) bool {
 			if first = cmp.Or(first, err); err != nil {
 				err = r.c.annotate(k.Op, nil, err)
 			}
+			k.Return(len(items))
 			stopped = !yield(Chunk[T]{Items: items, Mark: mark}, err)
 			return !stopped
 		})
@@ -52,9 +54,11 @@ func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], err
 // place in it.
 func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		k := r.c.begin("scan")
+		ctx, k := r.c.begin(ctx, "scan")
+		defer k.Leave()
 		stopped := false
 		err := r.reads.v.Scan(ctx, &k, q.def, func(t *T) bool {
+			k.Return(1)
 			stopped = !yield(*t, nil)
 			return !stopped
 		})

@@ -59,7 +59,8 @@ func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error
 }
 
 func (r *Repo[T]) put(ctx context.Context, op string, verb commit.Verb, rec *T, opts []WriteOption) error {
-	k := r.c.begin(op)
+	ctx, k := r.c.begin(ctx, op)
+	defer k.Leave()
 	if rec == nil {
 		return r.c.end(&k, nil, failure.Invalid("the record is a nil pointer"))
 	}
@@ -108,7 +109,8 @@ func want(w *commit.Write, opts []WriteOption) error {
 // and nothing is written. A record that is not there or has expired is
 // ErrNotFound. Fn must not change the key.
 func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
-	k := r.c.begin("update")
+	ctx, k := r.c.begin(ctx, "update")
+	defer k.Leave()
 	var rec, zero T
 	if fn == nil {
 		return zero, r.c.end(&k, key, failure.Invalid("the function is nil"))
@@ -138,7 +140,8 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 // it: with IfExists it is ErrNotFound, else with IfVersion ErrConflict. An expired record
 // is not there.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
-	k := r.c.begin("delete")
+	ctx, k := r.c.begin(ctx, "delete")
+	defer k.Leave()
 	b := commit.NewWriteBuffer()
 	defer b.Release()
 	w, err := b.OfKey(r.c.Writer, commit.DoDelete, key)
@@ -163,7 +166,8 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // Committed is as durable as an acknowledged write: where a store waits for replicas
 // that do not have the write yet, the verdict is Unknown, with the store's error.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
-	k := r.c.begin("resolve")
+	ctx, k := r.c.begin(ctx, "resolve")
+	defer k.Leave()
 	if ctx == nil {
 		return Unknown, r.c.end(&k, nil, failure.ErrNoContext)
 	}

@@ -30,16 +30,20 @@ const reconnection = 3 * time.Second
 func run(ctx context.Context, send func() *gocql.Iter) (*gocql.Iter, error) {
 	begun, t := time.Now(), driver.TallyOf(ctx)
 	for {
+		sent := t.Begin(ctx, 1)
 		iter := send()
 		if iter.NumRows() > 0 {
-			t.Add(1, 1)
+			sent.End(1, 1, nil)
 			return iter, nil
 		}
 		err := iter.Close()
-		if !errors.Is(err, gocql.ErrNoConnections) {
-			t.Add(1, 1)
+		unsent := errors.Is(err, gocql.ErrNoConnections)
+		n := 1
+		if unsent {
+			n = 0
 		}
-		if !errors.Is(err, gocql.ErrNoConnections) || time.Since(begun) > reconnection {
+		sent.End(n, n, err)
+		if !unsent || time.Since(begun) > reconnection {
 			return iter, err
 		}
 		if frame.Sleep(ctx, 25*time.Millisecond) != nil {

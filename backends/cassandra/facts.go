@@ -215,6 +215,7 @@ func (s *store) factsOf(p *portrait) driver.Facts {
 	f := driver.Facts{
 		MaxOps:    1000,
 		Name:      "cassandra",
+		Namespace: s.keyspace,
 		Version:   p.version,
 		Unit:      driver.UnitPartition,
 		Uncertain: true,

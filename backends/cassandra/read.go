@@ -105,10 +105,7 @@ func atOnce(ctx context.Context, n int, fn func(ctx context.Context, i int) erro
 	}
 	errs := make([]error, n)
 	workers, t := min(n, getsAtOnce), driver.TallyOf(ctx)
-	var tallies []driver.Tally // of the workers
-	if t != nil {
-		tallies = make([]driver.Tally, workers)
-	}
+	tallies := t.Split(workers)
 	var wg sync.WaitGroup
 	for worker := range workers {
 		wg.Go(func() {
@@ -124,7 +121,7 @@ func atOnce(ctx context.Context, n int, fn func(ctx context.Context, i int) erro
 		})
 	}
 	wg.Wait()
-	t.Beside(tallies)
+	t.Join(tallies)
 	for _, err := range errs {
 		if err != nil {
 			return err

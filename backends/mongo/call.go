@@ -17,8 +17,9 @@ import (
 // are, unless the server answered that it was too busy to begin; and adds no concern
 // and no read preference of its own.
 func (s *store) run(ctx context.Context, db string, cmd []byte) (string, error) {
-	driver.TallyOf(ctx).Add(1, 1)
+	sent := driver.TallyOf(ctx).Begin(ctx, 1)
 	raw, err := s.client.Database(db).RunCommand(ctx, mongobson.Raw(cmd)).Raw()
+	sent.End(1, 1, err)
 	if err == nil {
 		s.undoWaiting()
 	}

@@ -135,6 +135,7 @@ func (s *store) factsOf(g *greeting) driver.Facts {
 		MaxOps:        1000,
 		MaxBytes:      8 << 20,
 		Name:          "mongo",
+		Namespace:     s.db,
 		Version:       g.version,
 		Detail:        s.detail(g),
 		Unit:          driver.UnitStore,

@@ -34,8 +34,9 @@ func (s *store) together(ctx context.Context, c *call) (done bool, err error) {
 	}
 	done, err = s.statements(mongodriver.NewSessionContext(ctx, session), c)
 	if err != nil || !done {
-		driver.TallyOf(ctx).Add(1, 1) // what undoes it
+		sent := driver.TallyOf(ctx).Begin(ctx, 1) // what undoes it
 		s.abandon(ctx, session, err)
+		sent.End(1, 1, nil)
 		return false, err
 	}
 	return s.conclude(ctx, session)
@@ -181,8 +182,9 @@ func (s *store) conclude(ctx context.Context, session *mongodriver.Session) (don
 	bounded, cancel := context.WithTimeout(ctx, frame.Patience)
 	defer cancel()
 	for try := 1; ; try++ {
-		driver.TallyOf(ctx).Add(1, 1)
+		sent := driver.TallyOf(ctx).Begin(ctx, 1)
 		err := session.CommitTransaction(bounded)
+		sent.End(1, 1, err)
 		switch {
 		case err == nil:
 			session.EndSession(ctx)

@@ -26,10 +26,10 @@ func (s *store) read(ctx context.Context, cmd goredis.Cmder) error {
 	if t == nil {
 		return s.readUncounted(ctx, cmd)
 	}
-	c := &wire.Counted{Cmder: cmd}
+	c, sent := &wire.Counted{Cmder: cmd}, t.Begin(ctx, 1)
 	err := s.readUncounted(ctx, c)
 	n := c.Times(err)
-	t.Add(n, n)
+	sent.End(n, n, wire.Unanswered(err))
 	return err
 }
 
@@ -65,9 +65,10 @@ func sendAll[C goredis.Cmder](ctx context.Context, s *store, cmds []C) error {
 	if t == nil {
 		return sendList(ctx, s, list)
 	}
-	seen := wire.Watched(list)
+	seen, sent := wire.Watched(list), t.Begin(ctx, len(list))
 	err := sendList(ctx, s, list)
-	wire.TallyAll(t, seen, err, s.inCluster())
+	depth, requests := wire.TimesAll(seen, err, s.inCluster())
+	sent.End(depth, requests, wire.Unanswered(err))
 	return err
 }
 
@@ -100,8 +101,10 @@ func (s *store) eval(ctx context.Context, sc *wire.Script, keys []string, args [
 	}
 	for loads := 0; ; loads++ {
 		cmd := &wire.Commit{RawCmd: goredis.NewRawCmd(ctx, words...), Script: sc}
+		sent := driver.TallyOf(ctx).Begin(ctx, 1)
 		err := s.once(ctx, cmd, args)
-		cmd.Tally(driver.TallyOf(ctx), err)
+		n := cmd.Times(err)
+		sent.End(n, n, err)
 		if err != nil {
 			return wire.Reply{}, s.unfinished(ctx, err, errors.Is(err, wire.ErrTaken) || cmd.Sent)
 		}

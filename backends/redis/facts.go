@@ -39,6 +39,7 @@ func (s *store) learn(ctx context.Context) error {
 		MaxOps:    4000,
 		MaxBytes:  4 << 20,
 		Name:      "redis",
+		Namespace: strconv.Itoa(s.db),
 		Detail:    s.detail(all),
 		Unit:      driver.UnitStore,
 		Uncertain: true,

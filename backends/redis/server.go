@@ -40,8 +40,9 @@ func (s *store) info(ctx context.Context, doing string, client goredis.Universal
 		words = append(words, section)
 	}
 	cmd := goredis.NewRawCmd(ctx, words...)
-	driver.TallyOf(ctx).Add(1, 1)
-	if err := client.Process(ctx, cmd); err != nil {
+	sent := driver.TallyOf(ctx).Begin(ctx, 1)
+	err := client.Process(ctx, cmd)
+	if sent.End(1, 1, err); err != nil {
 		return nil, s.failed(ctx, doing, err)
 	}
 	r := wire.ReplyOf(cmd)

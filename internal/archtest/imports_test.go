@@ -32,6 +32,7 @@ var rules = []rule{
 	{`^loadtest/internal/.+$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/sys/unix)$`}, // and only layers below: see TestLayers
 	{`^cmd/polystore$`, `^(repo|repo/driver(/address)?|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
 	{`^docs/tiny$`, `^repo/driver(/frame)?$`, ``},
+	{`^otel/polyotel$`, `^repo$`, `^go\.opentelemetry\.io/otel(/(attribute|codes|metric|trace))?$`},
 	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
 	{`^bench(/.+)?$`, `^(repo|repo/driver|backends(/\w+)?|internal/.+|bench/.+)$`, `.*`},
@@ -123,6 +124,8 @@ func TestImportRulesCatch(t *testing.T) {
 		{"repo/driver", module + "repo/driver/frame", true},
 		{"backends/pebble", "github.com/cockroachdb/pebble/v2", false},
 		{"loadtest", module + "backends", true},
+		{"repo", "go.opentelemetry.io/otel", true},
+		{"otel/polyotel", "go.opentelemetry.io/otel/trace", false},
 		{"loadtest/report", module + "loadtest", true},
 		{"loadtest/report", module + "repo", true},
 		{"loadtest/internal/pace", "golang.org/x/perf/benchmath", true},

@@ -27,13 +27,13 @@ type unit struct {
 	Module          *struct{ Main bool }
 }
 
-// The module and its tests have no error of types on any platform. Nothing is compiled, not
+// The modules and their tests have no error of types on any platform. Nothing is compiled, not
 // even what is imported, which makes it fast with an empty cache.
 func TestPlatforms(t *testing.T) {
 	for _, platform := range platforms {
 		t.Run(platform, func(t *testing.T) {
 			t.Parallel()
-			for _, fault := range typeErrors(t, "../..", platform) {
+			for _, fault := range append(typeErrors(t, "../..", platform), typeErrors(t, "../../otel", platform)...) {
 				t.Error(fault)
 			}
 		})

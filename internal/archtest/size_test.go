@@ -51,7 +51,7 @@ func TestSizes(t *testing.T) {
 
 // exportedBudget is how many types and functions a package may export: what a
 // reader of its documentation has to take in.
-var exportedBudget = map[string]int{"repo": 51, "repo/driver": 57, "repo/driver/frame": 50, "repo/driver/address": 10, "backends/memory": 5, "backends/pebble": 5, "backends/redis": 5, "backends/mongo": 5, "backends/cassandra": 5}
+var exportedBudget = map[string]int{"repo": 52, "repo/driver": 58, "repo/driver/frame": 50, "repo/driver/address": 10, "backends/memory": 5, "backends/pebble": 5, "backends/redis": 5, "backends/mongo": 5, "backends/cassandra": 5}
 
 func TestExportedBudget(t *testing.T) {
 	count := map[string]int{}

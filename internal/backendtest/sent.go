@@ -89,7 +89,8 @@ type use struct {
 // A control changes the events.
 func (s *Sent) Run(t *testing.T, change func(repo.Event) repo.Event) (wrong []string) {
 	var last repo.Event
-	store := repo.NewStore(s.Store, &repo.Options{Observe: func(e repo.Event) { last = change(e) }})
+	var all asked
+	store := repo.NewStore(s.Store, &repo.Options{Tracer: all.tracer(func(e repo.Event) { last = change(e) })})
 	remarks, err := repo.Open[remark](t.Context(), store, s.schema())
 	if err != nil {
 		t.Fatal(err)
@@ -121,6 +122,9 @@ func (s *Sent) Run(t *testing.T, change func(repo.Event) repo.Event) (wrong []st
 		}
 		if least != 0 {
 			wrong = append(wrong, at)
+		}
+		if differ := all.differ(last); differ != "" {
+			wrong = append(wrong, u.name+": "+differ)
 		}
 		wrong = append(wrong, s.forecast(t, remarks, &u, &last)...)
 	}

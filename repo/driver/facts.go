@@ -42,6 +42,9 @@ type Facts struct {
 	Version string // of the store as it says itself; "" when it has none
 	Detail  string // topology and settings that matter, for people
 
+	// Namespace is the database or keyspace in which the tables are, for traces; "" if there is none.
+	Namespace string
+
 	Unit       Unit
 	Durability Durability
 	Setting    string // the setting that decides Durability, as the store has it

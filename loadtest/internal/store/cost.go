@@ -33,10 +33,15 @@ type CostEach struct {
 // CPU returns all processor time that is known.
 func (c CostEach) CPU() time.Duration { return c.client + c.Server }
 
-func (s *Store) observe(e repo.Event) {
-	s.trips.Add(int64(e.Depth))
-	s.requests.Add(int64(e.Requests))
-	s.rows.Add(int64(e.Rows))
+// tracer counts what operations cost, when they end.
+func (s *Store) tracer() repo.Tracer {
+	count := func(e repo.Event) {
+		s.trips.Add(int64(e.Depth))
+		s.requests.Add(int64(e.Requests))
+		s.rows.Add(int64(e.Rows))
+	}
+	begin := func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) { return ctx, count }
+	return repo.Tracer{Begin: begin}
 }
 
 // Begin returns what has been spent so far, for since.

@@ -40,7 +40,7 @@ func Open(ctx context.Context, url, shown string, open func(context.Context, str
 		return nil, fmt.Errorf("open %s: there is neither a store nor an error: %w", shown, driver.ErrInvalid)
 	}
 	s := &Store{URL: shown, driver: d, Facts: d.Facts()}
-	s.Repo = repo.NewStore(d, &repo.Options{Observe: s.observe})
+	s.Repo = repo.NewStore(d, &repo.Options{Tracer: s.tracer()})
 	if err := s.learnMeter(ctx); err != nil {
 		return nil, errors.Join(err, s.Repo.Close())
 	}

@@ -132,6 +132,7 @@ func (n Name) Contend(ctx context.Context, addr string, attempt func() (*driver.
 		if err := Sleep(ctx, pause(i)); err != nil {
 			return nil, n.Ended(err)
 		}
+		driver.TallyOf(ctx).Beaten()
 	}
 }
 

@@ -36,12 +36,16 @@ func Run(ctx context.Context, k *store.Call, writes []Write) (driver.Token, erro
 		if err := prepare(ctx, k, writes); err != nil {
 			return driver.Token{}, err
 		}
+		if a.number > 0 {
+			k.Retry()
+		}
 		token := driver.NewToken()
 		a.sent = writes[0].By.Clock()
 		at, refusal, err := try(ctx, k, token, writes, since)
 		if err != nil || refusal == nil {
 			return token, err
 		}
+		k.Conflict()
 		w := &writes[at]
 		if a.number >= limit.MaxAttempts {
 			return driver.Token{}, w.failed(failure.Contention("gave up after %d attempts, other writers were faster each time%s", a.number, failure.Because(refusal.Why)))

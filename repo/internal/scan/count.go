@@ -17,7 +17,7 @@ func (c *Reader) Count(ctx context.Context, k *store.Call, q plan.Query) (int, e
 	if ctx == nil {
 		return 0, failure.ErrNoContext
 	}
-	p, err := c.planner().Plan(q, c.KeyAccess)
+	p, err := c.plan(k, q, c.KeyAccess)
 	if err != nil || p.Empty() {
 		return 0, err
 	}
@@ -73,7 +73,7 @@ func (c *Reader) Keys(ctx context.Context, k *store.Call, q plan.Query, yield fu
 	if ctx == nil {
 		return failure.ErrNoContext
 	}
-	p, err := c.planner().Plan(q, c.KeyAccess)
+	p, err := c.plan(k, q, c.KeyAccess)
 	if err != nil || p.Empty() {
 		return err
 	}

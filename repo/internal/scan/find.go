@@ -21,7 +21,7 @@ func (v View[T]) Find(ctx context.Context, k *store.Call, q plan.Query, yield fu
 	if ctx == nil {
 		return failure.ErrNoContext
 	}
-	p, err := v.c.planner().Plan(q, v.by)
+	p, err := v.c.plan(k, q, v.by)
 	if err != nil {
 		return err
 	}

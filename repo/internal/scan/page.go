@@ -30,7 +30,7 @@ func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, curs
 	if q.Limit == 0 {
 		q.Limit = limit.DefaultPage
 	}
-	p, err := v.c.planner().Plan(q, v.by)
+	p, err := v.c.plan(k, q, v.by)
 	if err != nil {
 		return out, err
 	}

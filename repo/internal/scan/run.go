@@ -85,7 +85,7 @@ func (c *Reader) freshOnce(ctx context.Context, k *store.Call, p *plan.Plan, spa
 func counted(seq iter.Seq2[*driver.Row, error], k *store.Call, p *plan.Plan) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		for row, err := range seq {
-			k.Rows++
+			k.Read(1)
 			if err == nil {
 				err = store.CheckWidth(row, p.RowsOf(), p.Mask)
 			}

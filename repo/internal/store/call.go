@@ -4,21 +4,16 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/failure"
 )
 
-// A Call is one operation under way: what it is called in errors and events,
-// and what it has cost so far.
+// A Call is one operation under way: what it is called in errors and traces, and what somebody
+// who traces it is to know.
 type Call struct {
-	Op       string
-	Began    time.Time
-	depth    int
-	requests int
-	Rows     int
-	tally    *driver.Tally // of an operation that is observed, if the store tells what it sends
+	Op    string
+	trace *trace // nil if nobody is told
 
 	named  bool  // the store wants to know op
 	Within bool  // it has passed the collection's gate
@@ -26,85 +21,50 @@ type Call struct {
 	Now    int64 // the time that rows are judged by, before the store was asked for them
 }
 
-// Begin begins an operation: what it sends is counted from here on.
-func (s *Handle) Begin(op string) Call {
-	c := Call{Op: op, named: s.Facts.Operations}
-	if s.Opts.Observed {
-		c.Began = time.Now()
-		if s.Facts.Tallies {
-			c.tally = new(driver.Tally)
-		}
+// Begin begins an operation, on a collection or on several. The context is that of all it does.
+func (s *Handle) Begin(ctx context.Context, op, collection string) (context.Context, Call) {
+	k := Call{Op: op, named: s.Facts.Operations}
+	if s.Opts.Tracer != nil {
+		ctx, k.trace = s.beginTrace(ctx, op, collection)
 	}
-	return c
+	return ctx, k
 }
 
 // Asks returns the context of a call of the store, which counts what it sends. Where the
 // store does not tell, the call itself counts, as one trip of some requests.
 func (k *Call) Asks(ctx context.Context, requests int) context.Context {
-	ctx = k.tells(ctx)
-	if k.tally != nil {
-		return driver.WithTally(ctx, k.tally)
+	if k.trace != nil && k.trace.tally == nil {
+		k.trace.depth, k.trace.requests = k.trace.depth+1, k.trace.requests+requests
 	}
-	k.depth, k.requests = k.depth+1, k.requests+requests
-	return ctx
-}
-
-// tells returns the context of a call of a store that wants to know the operation.
-func (k *Call) tells(ctx context.Context) context.Context {
-	if k.named {
-		return driver.WithOperation(ctx, k.Op)
-	}
-	return ctx
+	return k.Walks(ctx)
 }
 
 // Walks is asks for a walk, of which got counts the chunks.
 func (k *Call) Walks(ctx context.Context) context.Context {
-	ctx = k.tells(ctx)
-	if k.tally != nil {
-		return driver.WithTally(ctx, k.tally)
+	if k.named {
+		ctx = driver.WithOperation(ctx, k.Op)
+	}
+	if k.trace != nil && k.trace.tally != nil {
+		return driver.WithTally(ctx, k.trace.tally)
 	}
 	return ctx
-}
-
-// Got counts a chunk of a walk with its rows.
-func (k *Call) Got(rows int) {
-	k.Rows += rows
-	if k.tally == nil {
-		k.depth, k.requests = k.depth+1, k.requests+1
-	}
 }
 
 // AtOnce calls do n times at the same time, each with a call of its own, and adds what
 // these cost.
 func (k *Call) AtOnce(n int, do func(i int, k *Call)) {
 	calls := make([]Call, n)
-	var tallies []driver.Tally
-	if k.tally != nil {
-		tallies = make([]driver.Tally, n)
-	}
+	traces, tallies := k.trace.split(n)
 	var all sync.WaitGroup
 	for i := range calls {
 		calls[i].Op, calls[i].named, calls[i].Now, calls[i].Within = k.Op, k.named, k.Now, k.Within
-		if tallies != nil {
-			calls[i].tally = &tallies[i]
+		if traces != nil {
+			calls[i].trace = &traces[i]
 		}
 		all.Go(func() { do(i, &calls[i]) })
 	}
 	all.Wait()
-	depth := 0
-	for i := range calls {
-		k.requests, k.Rows, depth = k.requests+calls[i].requests, k.Rows+calls[i].Rows, max(depth, calls[i].depth)
-	}
-	k.depth += depth
-	k.tally.Beside(tallies)
-}
-
-// Sent returns the round trips and requests of the operation so far.
-func (k *Call) Sent() (depth, requests int) {
-	if k.tally != nil {
-		return k.tally.Count()
-	}
-	return k.depth, k.requests
+	k.trace.join(traces, tallies)
 }
 
 // Get reads rows by key, such that k can judge whether they have expired.
@@ -121,7 +81,7 @@ func (s *Handle) Get(ctx context.Context, k *Call, t *driver.Table, keys []drive
 
 // read reads rows by key and counts what that costs.
 func (s *Handle) read(ctx context.Context, k *Call, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
-	k.Rows += len(keys)
+	k.Read(len(keys))
 	if err := s.Driver.Get(k.Asks(ctx, len(keys)), t, keys, mask, rows); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ type Handle struct {
 // Settings are what package repo calls Options.
 type Settings struct {
 	Now       func() time.Time
-	Observed  bool // somebody is told what operations cost
+	Tracer    *Tracer // nil if nobody is told of operations
 	CursorKey []byte
 	Redact    bool
 }

@@ -172,7 +172,7 @@ func (c *Keeper) addFound(ctx context.Context, k *store.Call, x *layout.Index, l
 			}
 			l.has(row.Key, place.Partition, place.Sort)
 			rep.Rows++
-			k.Rows++
+			k.Read(1)
 		}
 	}
 	return nil

@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 
 	goredis "github.com/redis/go-redis/v9"
-
-	"github.com/polystore/polystore/repo/driver"
 )
 
 // A Commit is a command that go-redis must not send twice, whatever the client's
@@ -95,10 +93,17 @@ func argsOf(cmd goredis.Cmder) []any {
 	return cmd.Args()
 }
 
-// TallyAll counts the commands of one pipeline. The client sends a pipeline again as a
+// Unanswered returns err unless it says that the answer is nothing.
+func Unanswered(err error) error {
+	if errors.Is(err, goredis.Nil) {
+		return nil
+	}
+	return err
+}
+
+// TimesAll returns how often the commands of one pipeline were sent. The client sends a pipeline again as a
 // whole; in a cluster what was in the wrong place is sent again one by one.
-func TallyAll(t *driver.Tally, seen []Counted, err error, inCluster bool) {
-	most, all := 0, 0
+func TimesAll(seen []Counted, err error, inCluster bool) (most, all int) {
 	for i := range seen {
 		n := seen[i].Times(err)
 		if inCluster && n > 0 {
@@ -109,17 +114,13 @@ func TallyAll(t *driver.Tally, seen []Counted, err error, inCluster bool) {
 	if inCluster && most > 0 {
 		most = 1 + max(0, all-len(seen))
 	}
-	t.Add(most, all)
+	return most, all
 }
 
-// Tally counts how often a commit was sent that ended with err.
-func (c *Commit) Tally(t *driver.Tally, err error) {
-	if t == nil {
-		return
+// Times returns how often a commit was sent that ended with err.
+func (c *Commit) Times(err error) int {
+	if errors.Is(err, ErrTaken) { // the sender may be at work with it
+		return 1
 	}
-	n := 1
-	if !errors.Is(err, ErrTaken) { // else the sender may be at work with it
-		n = c.writes
-	}
-	t.Add(n, n)
+	return c.writes
 }

@@ -39,12 +39,12 @@ func (q *Quorum) process(ctx context.Context, node *goredis.Client, cmd goredis.
 	acks := goredis.NewIntCmd(ctx, "wait", q.Replicas, q.millis(ctx))
 	pipe := node.Pipeline()
 	if asking {
-		driver.TallyOf(ctx).Add(0, 1)
+		driver.TallyOf(ctx).Beside(1)
 		_ = pipe.Process(ctx, goredis.NewStatusCmd(ctx, "asking")) // only puts it in
 	}
 	_ = pipe.Process(ctx, cmd)
 	if waits {
-		driver.TallyOf(ctx).Add(0, 1)
+		driver.TallyOf(ctx).Beside(1)
 		_ = pipe.Process(ctx, acks)
 	}
 	_, err := pipe.Exec(ctx)

@@ -1,6 +1,7 @@
 package repo_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,9 +9,17 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-func TestObserve(t *testing.T) {
+// ended returns a tracer that is told how operations end, one at a time.
+func ended(end func(repo.Event)) repo.Tracer {
+	if end == nil {
+		return repo.Tracer{}
+	}
+	return repo.Tracer{Begin: func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) { return ctx, end }}
+}
+
+func TestTracedCosts(t *testing.T) {
 	var events []repo.Event
-	store := newStore(t, &repo.Options{Observe: func(e repo.Event) { events = append(events, e) }})
+	store := newStore(t, &repo.Options{Tracer: ended(func(e repo.Event) { events = append(events, e) })})
 	posts, err := repo.Open[post](t.Context(), store, blogSchema())
 	if err != nil {
 		t.Fatal(err)
