@@ -33,6 +33,7 @@ type Store struct {
 	slow      slowSpans
 	pieceRows int
 	rested    time.Duration // see the constant
+	sweepRows int           // see the constant
 
 	schema  sync.RWMutex // of this program: held to change tables and, by readers, to get to know them
 	views   backend.Views[view]
@@ -74,7 +75,7 @@ func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, er
 }
 
 func (s *Store) open(ctx context.Context, opts *Options) error {
-	s.locks, s.pieceRows, s.rested = newLocks(), pieceRows, rested
+	s.locks, s.pieceRows, s.rested, s.sweepRows = newLocks(), pieceRows, rested, sweepRows
 	s.life.Begin(who, s.shut)
 	if err := s.use(opts); err != nil {
 		return err

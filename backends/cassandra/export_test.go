@@ -25,5 +25,8 @@ func HoldSchema(s *Store) (release func()) {
 // SweepAtOnce has a store sweep what was written just now, too.
 func SweepAtOnce(s *Store) { s.rested = 0 }
 
+// SweepBy sets how many rows a page of a sweep has.
+func SweepBy(s *Store, rows int) { s.sweepRows = rows }
+
 // NoText stands for no value.
 const NoText = noText
