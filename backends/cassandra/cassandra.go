@@ -41,6 +41,7 @@ type store struct {
 	slow      slowSpans
 	pieceRows int
 	rested    time.Duration // see the constant
+	sweepRows int           // see the constant
 
 	made    atomic.Bool   // the table of the catalog is there
 	numbers atomic.Uint64 // of views
@@ -77,7 +78,7 @@ func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, er
 }
 
 func (s *store) open(ctx context.Context, opts *Options) (*Store, error) {
-	s.locks, s.pieceRows, s.rested = newLocks(), pieceRows, rested
+	s.locks, s.pieceRows, s.rested, s.sweepRows = newLocks(), pieceRows, rested, sweepRows
 	if err := cmp.Or(s.use(opts), who.Over(ctx)); err != nil {
 		return nil, err
 	}

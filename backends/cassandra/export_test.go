@@ -26,5 +26,8 @@ func ReadPieces(s *Store, rows int) { s.in.pieceRows = rows }
 // SweepAtOnce has a store sweep what was written just now, too.
 func SweepAtOnce(s *Store) { s.in.rested = 0 }
 
+// SweepBy sets how many rows a page of a sweep has.
+func SweepBy(s *Store, rows int) { s.in.sweepRows = rows }
+
 // NoText stands for no value.
 const NoText = noText

@@ -34,14 +34,15 @@ const rested = 10 * time.Minute
 // one page of a table and of those that lie in it. What it removes it has read, and it
 // removes that as of a time when it was there: whatever came after has a later one.
 //
-// It removes a partition of which nothing is left as a whole, and else all between two rows that stay: so
+// It removes a partition of which nothing is left as a whole, so that a read of it passes nothing any more, and else all between two rows that stay: so
 // however often it comes, a partition keeps two tombstones for each row that stays, and not one for each that
 // is gone.
 //
 // A range takes nothing away that was not read, although the replicas of a page answer each at its own
 // time. A range removes as of the time of a row that has rested. That is a ballot, and
 // a partition takes one only when what has an earlier one is at a quorum or never will be. So
-// all that is not newer was at a quorum minutes before the page was asked for.
+// all that is not newer was at a quorum minutes before the page was asked for. A partition of several
+// pages goes as a whole if all of it had rested when the first was.
 //
 // An insert may find nothing where only some replicas have been swept, and a later read asks the
 // others. So without a condition only that is removed of which nothing shows through what is
@@ -71,7 +72,7 @@ func (s *Store) sweep(ctx context.Context, v *view, t *driver.Table, mark string
 // findSwept reads a page.
 func (s *store) findSwept(ctx context.Context, v *view, mark string, old func(*driver.Row) bool) (*sweeping, error) {
 	columns, whole := v.sweptColumns(), false
-	for n := sweepRows; ; {
+	for n := s.sweepRows; ; {
 		sw := &sweeping{v: v, old: old, most: n, columns: columns, whole: whole, before: time.Now().Add(-s.rested).UnixMicro()}
 		err := s.readSwept(ctx, sw, mark)
 		switch {
@@ -123,13 +124,13 @@ func (s *store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 	text := "SELECT " + sw.columns + " FROM " + v.table
 	if m.within {
 		p := sw.partition(m.partition)
-		p.after, p.part = m.sort, true
+		m.sort, p.past = cutPast(m.sort)
+		p.after = m.sort
 		if err := s.sweptPage(ctx, sw, text+" WHERE "+v.where+` AND "_sort" > ? LIMIT ?`, append(slices.Clip(args), m.sort, sw.most)); err != nil {
 			return err
 		}
 		if sw.n > 0 {
-			sw.last.within = sw.n == sw.most
-			sw.swept.Mark = v.mark(sweepName(v), sw.last)
+			sw.goesOn(v, sw.n == sw.most)
 			return nil
 		}
 	}
@@ -142,10 +143,17 @@ func (s *store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 	if sw.last.partition == "" {
 		return sw.unread[0] // there is no name for where the sweep would go on
 	}
-	sw.last.within = true
-	sw.parts[len(sw.parts)-1].part = true
-	sw.swept.Mark = v.mark(sweepName(v), sw.last)
+	sw.goesOn(v, true)
 	return nil
+}
+
+// goesOn sets where the next page begins: within the last partition, if there may be more of it, or behind it.
+func (sw *sweeping) goesOn(v *view, within bool) {
+	at, p := sw.last, &sw.parts[len(sw.parts)-1]
+	if at.within, p.more = within, within; within {
+		at.sort += p.upToHere().text()
+	}
+	sw.swept.Mark = v.mark(sweepName(v), at)
 }
 
 // sweepName is the name of a table in the marks of its sweeps, whose places are not those of
@@ -232,7 +240,7 @@ func (sw *sweeping) isOld(ctx context.Context, r *reader, partition string) (boo
 // partition returns what is known of the partition of the next row.
 func (sw *sweeping) partition(name string) *sweptPartition {
 	if n := len(sw.parts); n == 0 || sw.parts[n-1].name != name {
-		sw.parts = append(sw.parts, sweptPartition{name: name})
+		sw.parts = append(sw.parts, sweptPartition{name: name, past: past{rested: sw.before}})
 	}
 	return &sw.parts[len(sw.parts)-1]
 }

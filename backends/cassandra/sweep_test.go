@@ -136,6 +136,46 @@ func TestSweepOfWhatItDidNotRead(t *testing.T) {
 	}
 }
 
+// A partition of several pages goes as a whole: with it goes what is older and shows up behind the sweep. What
+// came meanwhile stays, even if a record that died after it is gone by then.
+func TestSweepOfPages(t *testing.T) {
+	t.Parallel()
+	_, url, session := ownKeyspace(t)
+	for at, want := range map[string]string{"an old one shows up": "", "one comes": "00", "one comes and another dies": "00"} {
+		s, ts := open(t, url)
+		cassandra.SweepAtOnce(s)
+		cassandra.SweepBy(s, 1)
+		const n = 9
+		for i := range n {
+			backendtest.MustCommit(t, s, []driver.Op{ts.die(t, at, fmt.Sprint(1+i))})
+		}
+		asked := 0
+		sweep(t, s, ts.posts, func(row *driver.Row) bool {
+			if row.Key.Partition != ts.key(t, at, "").Partition {
+				return false
+			}
+			switch asked++; {
+			case asked == 5 && want == "":
+				rev := driver.NewToken()
+				do(t, session, `UPDATE posts USING TIMESTAMP 7 SET "_rev" = ?, "_dead" = false WHERE author = ? AND "_sort" = ':00#'`, rev[:], at)
+			case asked == 5:
+				backendtest.MustCommit(t, s, ts.insert(t, at, "00")[:1])
+			case asked == 6 && strings.Contains(at, "dies"):
+				backendtest.MustCommit(t, s, []driver.Op{ts.die(t, at, "95")})
+			}
+			return true
+		})
+		var sorts []string
+		iter := session.Query(`SELECT "_sort" FROM posts WHERE author = ?`, at).IterContext(t.Context())
+		for sort := ""; iter.Scan(&sort); {
+			sorts = append(sorts, strings.Trim(sort, ":#"))
+		}
+		if err := iter.Close(); err != nil || strings.Join(sorts, " ") != want {
+			t.Errorf("%s: %q is left, %v; want %q", at, sorts, err, want)
+		}
+	}
+}
+
 // A sweep removes what has nothing but its key, which an earlier release left, and leaves alone what another
 // program wrote, or a dead record that has changed. One with fields it removes, too.
 func TestSweepOfOddRows(t *testing.T) {

@@ -1,16 +1,48 @@
 package cassandra
 
-import "github.com/apache/cassandra-gocql-driver/v2"
+import (
+	"fmt"
+	"strings"
+
+	"github.com/apache/cassandra-gocql-driver/v2"
+)
 
 // A sweptPartition is what a page of a sweep has of a partition.
 type sweptPartition struct {
 	name   string
 	after  string // the last row of the page before, "" for none
-	part   bool   // there are rows before the page, or may be after it
+	past   past   // what is known of the pages before
+	more   bool   // there may be rows after the page
 	stays  bool   // a row of it does
 	latest int64  // when the youngest row was written that has rested
 	runs   []sweptRun
 	open   bool // the last run goes on with the next row
+}
+
+// A past is what is known of a partition up to a place: that nothing of it is left.
+type past struct {
+	rested int64 // all of it was written until then, ten minutes before the first of it was read; 0 if something is left
+	latest int64 // when the youngest was, 0 if there was nothing
+}
+
+// text returns it as what follows the clustering text in a mark.
+func (p past) text() string { return fmt.Sprintf("\x00%d %d", p.rested, p.latest) }
+
+// cutPast cuts it off. Marks of earlier releases have none.
+func cutPast(text string) (sort string, p past) {
+	sort, text, _ = strings.Cut(text, "\x00")
+	if _, err := fmt.Sscanf(text, "%d %d", &p.rested, &p.latest); err != nil {
+		return sort, past{}
+	}
+	return sort, p
+}
+
+// upToHere is the past of the page after this one.
+func (p *sweptPartition) upToHere() past {
+	if p.stays || p.latest > p.past.rested {
+		return past{}
+	}
+	return past{p.past.rested, max(p.past.latest, p.latest)}
 }
 
 // A sweptRun is deleted rows with no other between them.
@@ -66,9 +98,10 @@ func (p *sweptPartition) remove(v *view, batch *gocql.Batch) (records int, err e
 		return 0, err
 	}
 	text := "DELETE FROM " + v.table + " USING TIMESTAMP ? WHERE " + v.where
-	whole := !p.part && !p.stays && p.latest > 0
+	here := p.upToHere()
+	whole := !p.more && here.latest > 0
 	if whole {
-		batch.Query(text, append([]any{p.latest}, args...)...)
+		batch.Query(text, append([]any{here.latest}, args...)...)
 	}
 	for i := range p.runs {
 		run := &p.runs[i]

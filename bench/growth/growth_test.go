@@ -19,7 +19,7 @@ import (
 func TestGrowth(t *testing.T) {
 	url, file := "pebble:"+t.TempDir(), filepath.Join(t.TempDir(), "growth.json")
 	var out, progress bytes.Buffer
-	args := []string{"-records", "200,500", "-calls", "20", "-json", file, "memory:", url}
+	args := []string{"-records", "200,500", "-calls", "20", "-settle", "0s", "-json", file, "memory:", url}
 	if err := growth(t.Context(), args, &out, &progress); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 func main() {
@@ -34,6 +35,7 @@ func main() {
 type options struct {
 	records []int // sizes, each greater than the one before
 	calls   int
+	settle  time.Duration
 	json    string
 	urls    []string
 }
@@ -47,6 +49,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return err
 	})
 	f.IntVar(&o.calls, "calls", 500, "measure so many `calls` of each kind")
+	f.DurationVar(&o.settle, "settle", 10*time.Second, "let a store tidy for this `time` after deletes")
 	f.StringVar(&o.json, "json", "", "write all figures to this `file`")
 	if err := f.Parse(args); err != nil {
 		return o, err

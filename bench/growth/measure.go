@@ -20,6 +20,7 @@ type subject struct {
 	name     string
 	space    string // begins the names of its collections
 	store    *repo.Store
+	settles  time.Duration // after deletes
 	rests    time.Duration // between deletes and upkeep
 	later    *repo.Store   // the same, by a clock that is so far ahead that all tombstones are old
 	posts    *repo.Repo[post]
@@ -46,7 +47,7 @@ func measure(ctx context.Context, url string, o *options, progress io.Writer) (r
 	if err != nil {
 		return nil, err
 	}
-	s := &subject{name: d.Facts().Name, store: repo.NewStore(d, nil), progress: progress}
+	s := &subject{name: d.Facts().Name, store: repo.NewStore(d, nil), settles: o.settle, progress: progress}
 	s.later = repo.NewStore(d, &repo.Options{Now: func() time.Time { return time.Now().Add(ahead) }})
 	if _, sweeps := d.(driver.Sweeper); sweeps {
 		s.rests = rest
@@ -184,7 +185,9 @@ func (s *subject) trimEvents(ctx context.Context, n, calls int) error {
 	return errors.Join(
 		s.rate("delete the older half", func() (int, error) { return gone, s.deleteUpTo(ctx, n/2) }),
 		oldest("oldest 20 then"),
-		s.pause(ctx),
+		wait(ctx, s.settles),
+		oldest("oldest 20, settled"),
+		s.rest(ctx),
 		s.rate("tombstones removed", func() (int, error) {
 			done, err := later.Maintain(ctx)
 			return done.Dead, err // 0 where deletes leave none, or they go by themselves
@@ -193,13 +196,17 @@ func (s *subject) trimEvents(ctx context.Context, n, calls int) error {
 	)
 }
 
-// pause lets what was deleted grow old.
-func (s *subject) pause(ctx context.Context) error {
+// rest lets what was deleted grow old.
+func (s *subject) rest(ctx context.Context) error {
 	if s.rests > 0 {
 		fmt.Fprintf(s.progress, "%s: %s pass before tombstones are removed\n", s.name, s.rests)
 	}
+	return wait(ctx, s.rests)
+}
+
+func wait(ctx context.Context, d time.Duration) error {
 	select {
-	case <-time.After(s.rests):
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
