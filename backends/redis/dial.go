@@ -28,7 +28,7 @@ func (t *target) dial(ctx context.Context, network, addr string) (net.Conn, erro
 			return conn, nil
 		}
 		if try == t.tries || errors.Is(err, address.ErrElsewhere) || frame.Sleep(ctx, dialPause) != nil {
-			return &wire.Broken{Err: err}, nil
+			return wire.Broken(err), nil
 		}
 	}
 }

@@ -37,7 +37,7 @@ type Script struct {
 	Inserts    bool // its call has no other trip
 }
 
-// scriptLoads is how often a commit gives the server a script that it lacks: more
+// ScriptLoads is how often a commit gives the server a script that it lacks: more
 // than one flush of its scripts at that moment is no accident.
 const ScriptLoads = 3
 

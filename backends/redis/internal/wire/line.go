@@ -12,6 +12,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 )
 
+// How calls share pipelines.
 const (
 	ShareFrom    = 8   // from so many calls under way on they share pipelines
 	changesFrom  = 32  // and changes, which came to wait a second time; sooner where the client has fewer connections
@@ -78,7 +79,7 @@ const (
 
 var parcels = sync.Pool{New: func() any { return &parcel{done: make(chan struct{}, 1)} }}
 
-// errTaken is why a command has no answer whose call did not wait for it.
+// ErrTaken is why a command has no answer whose call did not wait for it.
 var ErrTaken = errors.New("the call ended while the command was with the server")
 
 // errHook is how a command ended that a hook of the client broke off.

@@ -28,7 +28,7 @@ type Router struct {
 	nodes map[string]*goredis.Client // by address, as far as they were needed
 }
 
-// readTries is how often a command that only reads is sent where connections break.
+// ReadTries is how often a command that only reads is sent where connections break.
 const ReadTries = 4
 
 // Process sends a command to the server that has its key. One without a key goes to

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// slots is how many a cluster has.
+// Slots is how many a cluster has.
 const Slots = 16384
 
 // SlotOf returns the slot of a key whose name has a text in braces.
@@ -22,7 +22,7 @@ func SlotOf(text string) int {
 var nibbles = [16]uint16{0x0000, 0x1021, 0x2042, 0x3063, 0x4084, 0x50a5, 0x60c6, 0x70e7,
 	0x8108, 0x9129, 0xa14a, 0xb16b, 0xc18c, 0xd1ad, 0xe1ce, 0xf1ef}
 
-// tags has for each slot the least decimal number that lies in it. No text of a partition
+// Tags has for each slot the least decimal number that lies in it. No text of a partition
 // has digits alone: each ends with '#'.
 var Tags = sync.OnceValue(func() *[Slots]string {
 	var list [Slots]string
