@@ -7,22 +7,22 @@ import (
 
 // Count returns the number of records that a query finds, at most its limit.
 func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
-	k := r.c.begin("count")
-	n, err := r.c.Count(ctx, &k, q.def)
-	return n, r.c.end(&k, nil, err)
+	c, k := r.begin("count")
+	n, err := c.Count(ctx, &k, q.def)
+	return n, c.end(&k, nil, err)
 }
 
 // Keys yields the keys of the records that a query finds, without reading the
 // records. It is otherwise like [Repo.Find].
 func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
-		k := r.c.begin("keys")
+		c, k := r.begin("keys")
 		stopped := false
-		err := r.c.Keys(ctx, &k, q.def, func(key []any) bool {
+		err := c.Keys(ctx, &k, q.def, func(key []any) bool {
 			stopped = !yield(key, nil)
 			return !stopped
 		})
-		if err = r.c.end(&k, nil, err); err != nil && !stopped {
+		if err = c.end(&k, nil, err); err != nil && !stopped {
 			yield(nil, err)
 		}
 	}

@@ -28,9 +28,9 @@ func (s Sizes) Total() int64 {
 // Sizes returns what the collection occupies. A store that does not know is
 // ErrUnsupported.
 func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
-	k := r.c.begin("sizes")
-	s, err := r.c.sizes(ctx, &k)
-	return s, r.c.end(&k, nil, err)
+	c, k := r.begin("sizes")
+	s, err := c.sizes(ctx, &k)
+	return s, c.end(&k, nil, err)
 }
 
 func (c *collection) sizes(ctx context.Context, k *store.Call) (Sizes, error) {
