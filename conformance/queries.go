@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -31,11 +32,11 @@ func queryRules() []rule {
 		{name: "what is sent", sentence: "The Tally of a call has the round trips and requests that Paging foretells, and without it a call is one trip.", check: sent},
 	}
 	for i := range local {
-		local[i].needs = keepsNear
+		local[i].needs = tested.KeepsNear
 	}
 	return slices.Concat(local, boundRules(), []rule{
-		{name: "composite index", sentence: "An index of several fields answers equality on the leading ones and a range on the next.", needs: keepsNear, check: compositeIndex},
-		{name: "covered view", sentence: "A view of covered fields is answered by one read of the index.", needs: changesStore, check: coveredView},
+		{name: "composite index", sentence: "An index of several fields answers equality on the leading ones and a range on the next.", needs: tested.KeepsNear, check: compositeIndex},
+		{name: "covered view", sentence: "A view of covered fields is answered by one read of the index.", needs: tested.ChangesStore, check: coveredView},
 	}, cursorRules())
 }
 

@@ -24,9 +24,10 @@ var rules = []rule{
 	{`^backends/mongo$`, `^(repo/driver|internal/backend(/tagged)?)$`, `^go\.mongodb\.org/mongo-driver/v2`},
 	{`^backends/cassandra$`, `^(repo/driver|internal/backend(/tagged)?)$`, `^github\.com/apache/cassandra-gocql-driver/v2`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
-	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
+	{`^conformance$`, `^(repo|repo/driver|internal/.+|conformance/internal/.+)$`, ``},
+	{`^conformance/internal/.+$`, `^(repo|repo/driver|backends/memory|conformance/internal/.+)$`, `^github\.com/anishathalye/porcupine$`}, // and only layers below: see TestLayers
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^github\.com/HdrHistogram/hdrhistogram-go$`},
-	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`}, // a result is all that it asks
+	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`},                                                                               // a result is all that it asks
 	{`^loadtest/internal/.+$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/sys/unix)$`}, // and only layers below: see TestLayers
 	{`^cmd/polystore$`, `^(repo|repo/driver|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
 	{`^docs/tiny$`, `^repo/driver$`, ``},
