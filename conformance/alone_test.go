@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -24,7 +26,7 @@ func aloneRules() []rule {
 		{name: "update of a key", sentence: "Update that changes the key is ErrInvalid and writes nothing.", check: updateKey},
 		{name: "no index", sentence: "A query that no index answers is ErrInvalid and names the index to add.", check: noIndex},
 		{name: "invalid queries", sentence: "An unknown field, a value of another kind, two conditions on a field, or a limit below 0 is ErrInvalid.", check: invalidQueries},
-		{name: "explain", sentence: "Explain tells the index, and the round trips that a query then takes.", needs: keepsFar, check: explain},
+		{name: "explain", sentence: "Explain tells the index, and the round trips that a query then takes.", needs: tested.KeepsFar, check: explain},
 		{name: "other cursors", sentence: "A cursor of another query is ErrInvalid.", check: otherCursors},
 		{name: "damaged cursors", sentence: "A cursor that was cut or changed is ErrCursor, which is ErrInvalid.", check: damagedCursors},
 		{name: "signed cursors", sentence: "With a CursorKey only cursors of programs that have the key are taken.", check: signedCursors},
@@ -68,7 +70,7 @@ func typedErrors(ctx context.Context, e *env) {
 		facts, ok := errors.AsType[*repo.Error](err)
 		e.that(ok, op+" to fail with a *repo.Error", "%v", err)
 		equal(e, "operation and collection", facts.Op+" "+facts.Collection, op+" "+e.id+"_items")
-		e.that(isSentinel(err), op+" to fail with a sentinel", "%v", err)
+		e.that(finding.IsSentinel(err), op+" to fail with a sentinel", "%v", err)
 		e.that(strings.HasPrefix(err.Error(), "repo "+op+" "), "a text that begins with the operation", "%v", err)
 	}
 	e.insertItem(ctx, it)

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -115,10 +117,10 @@ func groupEmpty(ctx context.Context, e *env) {
 }
 
 func bulkEmpty(ctx context.Context, e *env) {
-	n, err := e.items(ctx).InsertAll(ctx, sequence[item](nil, nil))
+	n, err := e.items(ctx).InsertAll(ctx, double.Sequence[item](nil, nil))
 	e.that(n == 0 && err == nil, "0 records and no error", "%d, %v", n, err)
 	equal(e, "how many there are", e.onShelves(ctx), 0)
-	n, err = e.items(ctx).InsertAll(ctx, sequence(e.itemList(1), nil))
+	n, err = e.items(ctx).InsertAll(ctx, double.Sequence(e.itemList(1), nil))
 	e.that(n == 1 && err == nil, "1 record and no error", "%d, %v", n, err)
 	equal(e, "how many there are", e.onShelves(ctx), 1)
 }
@@ -141,7 +143,7 @@ func everyFault(ctx context.Context, e *env) {
 }
 
 func keepsNoFar(f driver.Facts) string {
-	if keepsFar(f) == "" {
+	if tested.KeepsFar(f) == "" {
 		return f.Name + " keeps indexes in any partition"
 	}
 	return ""

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -283,7 +284,7 @@ func anewAfterDeath(b *broken) {
 			return b.Store.Commit(ctx, token, ops)
 		}
 		var removals []driver.Op
-		anew := copyOps(ops)
+		anew := double.CopyOps(ops)
 		for i := range anew {
 			old := b.stored(&anew[i])
 			fits := anew[i].If == driver.Any || anew[i].If == driver.AtRev && anew[i].Rev == old.Rev

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
 func boundRules() []rule {
 	return []rule{
-		{name: "bounds", sentence: "Above, AtLeast, Below and AtMost ask for >, >=, < and <=, up to the least and the greatest value of every kind.", needs: keepsNear, check: everyBound},
-		{name: "bounds together", sentence: "Bounds of one field all hold, and a bound of a second field is refused.", needs: keepsNear, check: boundsTogether},
-		{name: "empty prefix", sentence: "Every text begins with the empty one.", needs: keepsNear, check: emptyPrefix},
-		{name: "lacking fields", sentence: "A query finds records that lack fields which it does not name; one that names them leaves these records out.", needs: keepsNear, check: lackingFields},
+		{name: "bounds", sentence: "Above, AtLeast, Below and AtMost ask for >, >=, < and <=, up to the least and the greatest value of every kind.", needs: tested.KeepsNear, check: everyBound},
+		{name: "bounds together", sentence: "Bounds of one field all hold, and a bound of a second field is refused.", needs: tested.KeepsNear, check: boundsTogether},
+		{name: "empty prefix", sentence: "Every text begins with the empty one.", needs: tested.KeepsNear, check: emptyPrefix},
+		{name: "lacking fields", sentence: "A query finds records that lack fields which it does not name; one that names them leaves these records out.", needs: tested.KeepsNear, check: lackingFields},
 	}
 }
 

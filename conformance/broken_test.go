@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -56,7 +57,7 @@ func (b *broken) in(ops []driver.Op) []driver.Op {
 		return ops
 	}
 	var kept []driver.Op
-	for _, op := range copyOps(ops) {
+	for _, op := range double.CopyOps(ops) {
 		if b.key != nil {
 			op.Row.Key = b.key(op.Table, op.Row.Key)
 		}

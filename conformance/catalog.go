@@ -5,16 +5,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 func collectionRules() []rule {
 	builds := func(f driver.Facts) string {
-		if keepsNative(f) {
+		if tested.KeepsNative(f) {
 			return "" // the store builds it, whoever writes meanwhile
 		}
-		return both(alone, changesPartition)(f)
+		return tested.Both(tested.Alone, tested.ChangesPartition)(f)
 	}
 	return []rule{
 		{name: "open twice", sentence: "Open creates a collection, and opens one that is there as it is.", check: openTwice},
@@ -22,18 +23,18 @@ func collectionRules() []rule {
 		{name: "interrupted open", sentence: "A collection whose making was interrupted, wherever, is opened by who declares it alike, and can be dropped and made with another key.", check: interruptedOpen},
 		{name: "another key", sentence: "A collection that is stored with another key is ErrSchema.", check: anotherKey},
 		{name: "another kind", sentence: "A field that is stored with another kind is ErrSchema.", check: anotherKind},
-		{name: "elements of another kind", sentence: "A list is not opened with elements of another kind, whether or not the programs know of an index that has them.", needs: keepsFar, check: otherElements},
+		{name: "elements of another kind", sentence: "A list is not opened with elements of another kind, whether or not the programs know of an index that has them.", needs: tested.KeepsFar, check: otherElements},
 		{name: "field added", sentence: "A field that is new to a collection is added; records from before lack it.", check: fieldAdded},
 		{name: "without define", sentence: "WithoutDefine opens what is there and creates nothing.", check: withoutDefine},
 		{name: "drop collection", sentence: "DropCollection removes the records, and repositories that are open refuse to write; one that is not there is no error.", check: dropCollection},
 		{name: "index in an empty collection", sentence: "A new index is added to a collection without records.", needs: builds, check: indexInEmpty},
-		{name: "index on records", sentence: "A new index on a collection with records is ErrSchema.", needs: keepsNear, check: indexOnRecords},
-		{name: "index of another program", sentence: "An index that another program adds to a collection with records is refused, or no write of this one is missing in it.", needs: both(others, keepsNear), check: addedByAnother},
+		{name: "index on records", sentence: "A new index on a collection with records is ErrSchema.", needs: tested.KeepsNear, check: indexOnRecords},
+		{name: "index of another program", sentence: "An index that another program adds to a collection with records is refused, or no write of this one is missing in it.", needs: tested.Both(tested.Others, tested.KeepsNear), check: addedByAnother},
 		{name: "another way", sentence: "An index that is kept in one way, as a table or native, with the records or apart from them, is ErrSchema in another one.", needs: hasExchanges, check: anotherWay},
-		{name: "lacking index", sentence: "A schema that lacks an index which the store does not keep by itself is ErrSchema; DropIndex removes it, and open repositories refuse to write.", needs: keepsNear, check: lackingIndex},
+		{name: "lacking index", sentence: "A schema that lacks an index which the store does not keep by itself is ErrSchema; DropIndex removes it, and open repositories refuse to write.", needs: tested.KeepsNear, check: lackingIndex},
 		{name: "rebuild with open", sentence: "WithRebuild builds a new index from the records, or one declared otherwise.", needs: builds, check: withRebuild},
 		{name: "rebuild refused", sentence: "An index that cannot be built, because it is unique and two records have a value, is ErrExists, and is not used.", needs: builds, check: rebuildRefused},
-		{name: "rebuild", sentence: "Rebuild makes an index anew from the records.", needs: both(alone, changesPartition), check: rebuild},
+		{name: "rebuild", sentence: "Rebuild makes an index anew from the records.", needs: tested.Both(tested.Alone, tested.ChangesPartition), check: rebuild},
 	}
 }
 
@@ -273,7 +274,7 @@ func lackingIndex(ctx context.Context, e *env) {
 	m := message{Host: e.name("h"), Level: "info", Text: "x"}
 	insertAll(ctx, e, r, m)
 	_, err = openAs[message](ctx, e, name, withIndexes(byLevel()))
-	if keepsNative(e.facts) { // the index cannot be left behind
+	if tested.KeepsNative(e.facts) { // the index cannot be left behind
 		e.ok("open with a schema that lacks an index which the store keeps", err)
 	} else {
 		e.is("open with a schema that lacks an index", err, repo.ErrSchema)
@@ -302,7 +303,7 @@ func withRebuild(ctx context.Context, e *env) {
 	r2, err := openAs[message](ctx, e, name, withIndexes(byText()), repo.WithRebuild())
 	e.ok("open with rebuild", err)
 	equal(e, "what the new index finds", find(ctx, e, r2, repo.Where("host", e.name("h")).Order("text"), textOfMessage), want)
-	if !keepsNative(e.facts) {
+	if !tested.KeepsNative(e.facts) {
 		e.is("insert by a repository without the index", r.Insert(ctx, &m), repo.ErrSchema)
 	}
 	insertAll(ctx, e, r2, m)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -25,7 +26,7 @@ func TestClean(t *testing.T) {
 	e := s.env()
 	own := e.ownTable(fieldColumns()...)
 	drops := countDrops(t, b)
-	err = caught(func() error {
+	err = finding.Caught(func() error {
 		e.insertItem(t.Context(), e.item("a"))
 		e.define(t.Context(), own)
 		return nil

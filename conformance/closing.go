@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -64,7 +65,7 @@ func (e *env) reopened(ctx context.Context, t *driver.Table, fn func(store drive
 func commitTo(ctx context.Context, store driver.Store, t *driver.Table, key driver.Key, text string) error {
 	refusal, err := store.Commit(ctx, driver.NewToken(), []driver.Op{put(t, row(key, text))})
 	if err == nil && refusal != nil {
-		return &mismatch{"a commit without a condition to be done", "a refusal"}
+		return finding.Wanted("a commit without a condition to be done", "a refusal")
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -238,7 +239,7 @@ func absentIsOne(b *broken) {
 		if first != nil && ops[0].Do == driver.Put {
 			return &driver.Refusal{Row: b.stored(first)}, nil
 		}
-		first = &copyOps(ops)[0]
+		first = &double.CopyOps(ops)[0]
 		return b.Store.Commit(ctx, token, ops)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -54,7 +55,7 @@ func oneByOne() fault {
 func racy() fault {
 	return func(b *broken) {
 		b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-			forced := copyOps(ops)
+			forced := double.CopyOps(ops)
 			for i := range forced {
 				check := driver.Op{Do: driver.Check, Table: ops[i].Table, Row: driver.Row{Key: ops[i].Row.Key}, If: ops[i].If, Rev: ops[i].Rev}
 				if refusal, err := b.Store.Commit(ctx, driver.NewToken(), []driver.Op{check}); err != nil || refusal != nil {
@@ -92,7 +93,7 @@ func rowsLater(wait time.Duration, answered bool) fault {
 			}
 			wait := rand.N(wait)
 			if answered {
-				rest := copyOps(rest) // the caller will use its slices again
+				rest := double.CopyOps(rest) // the caller will use its slices again
 				time.AfterFunc(wait, func() { b.Store.Commit(context.WithoutCancel(ctx), token, rest) })
 				return nil, nil
 			}

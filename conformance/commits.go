@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -15,14 +17,14 @@ func commitRules() []rule {
 		{name: "one insert wins", sentence: "Of commits at once on one key, each sees the ones before it: one insert wins.", check: oneInsertWins},
 		{name: "no lost update", sentence: "Of commits at once that expect the same Rev, one is done.", check: noLostUpdate},
 		{name: "adds at once", sentence: "Of Adds at once every one counts, and none twice.", check: addsAtOnce},
-		{name: "isolation", sentence: "Commits of several rows are isolated from one another.", needs: changesPartition, check: isolation},
-		{name: "readers at once", sentence: "Who reads sees nothing of a commit that is refused, and of one that is done no row without those read after it.", needs: changesPartition, check: readersAtOnce},
-		{name: "write skew", sentence: "A Check is isolated like a write: of two commits at once that each check what the other one writes, one is refused.", needs: changesPartition, check: writeSkew},
-		{name: "many ops", sentence: "A commit may have hundreds of ops.", needs: changesPartition, check: manyOps},
-		{name: "megabytes", sentence: "A commit of several megabytes is done whole, or not at all.", needs: both(changesPartition, takesMegabytes), check: manyBytes},
-		{name: "rows with records", sentence: "A commit changes a record and the rows of its indexes.", needs: changesPartition, check: rowsWithRecords},
-		{name: "bare rows", sentence: "Bare rows are their keys: one that is there may be put again, and one that is not may be deleted.", needs: changesPartition, check: keysAsRows},
-		{name: "several partitions", sentence: "Where the unit is the store, a commit changes rows of any partitions and tables.", needs: changesStore, check: severalPartitions},
+		{name: "isolation", sentence: "Commits of several rows are isolated from one another.", needs: tested.ChangesPartition, check: isolation},
+		{name: "readers at once", sentence: "Who reads sees nothing of a commit that is refused, and of one that is done no row without those read after it.", needs: tested.ChangesPartition, check: readersAtOnce},
+		{name: "write skew", sentence: "A Check is isolated like a write: of two commits at once that each check what the other one writes, one is refused.", needs: tested.ChangesPartition, check: writeSkew},
+		{name: "many ops", sentence: "A commit may have hundreds of ops.", needs: tested.ChangesPartition, check: manyOps},
+		{name: "megabytes", sentence: "A commit of several megabytes is done whole, or not at all.", needs: tested.Both(tested.ChangesPartition, takesMegabytes), check: manyBytes},
+		{name: "rows with records", sentence: "A commit changes a record and the rows of its indexes.", needs: tested.ChangesPartition, check: rowsWithRecords},
+		{name: "bare rows", sentence: "Bare rows are their keys: one that is there may be put again, and one that is not may be deleted.", needs: tested.ChangesPartition, check: keysAsRows},
+		{name: "several partitions", sentence: "Where the unit is the store, a commit changes rows of any partitions and tables.", needs: tested.ChangesStore, check: severalPartitions},
 		{name: "beyond the unit", sentence: "Ops outside the unit are refused with an error and leave no trace.", needs: hasBeyond, check: beyondUnit},
 		{name: "what cannot be done", sentence: "A commit with an op that Validate refuses, without a token, or with two ops on one key is ErrInvalid, and nothing is done.", check: cannotBeDone},
 		{name: "ended context", sentence: "A commit whose context has ended is ErrTimeout and the context's error, and nothing is done.", check: endedCommit},
@@ -69,7 +71,7 @@ func (e *env) groupWinners(ctx context.Context, n int, ops func(i int) []driver.
 	e.parallel(n, func(i int) error {
 		refusal, err := e.store.Commit(ctx, driver.NewToken(), ops(i))
 		if err != nil {
-			return &mismatch{"success or a refusal", err.Error()}
+			return finding.Wanted("success or a refusal", err.Error())
 		}
 		done[i] = refusal == nil
 		return nil
@@ -122,7 +124,7 @@ func addsAtOnce(ctx context.Context, e *env) {
 		for range each {
 			op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: key}, Edits: []driver.Edit{addTo(fInt, 1)}}
 			if refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{op}); err != nil || refusal != nil {
-				return &mismatch{"an Add to be done", fmt.Sprint(refusal, err)}
+				return finding.Wanted("an Add to be done", fmt.Sprint(refusal, err))
 			}
 		}
 		return nil
@@ -300,7 +302,7 @@ func beyondUnit(ctx context.Context, e *env) {
 	t := e.tables.sorted
 	a, b := e.at(t, "p", "a"), e.at(t, "q", "a")
 	refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(t, row(a, "a")), put(t, row(b, "b"))})
-	e.that(err != nil && refusal == nil && isSentinel(err), "an error of package driver", "%v, refusal %v", err, refusal != nil)
+	e.that(err != nil && refusal == nil && finding.IsSentinel(err), "an error of package driver", "%v, refusal %v", err, refusal != nil)
 	equal(e, "the rows after it", e.text(ctx, t, a)+", "+e.text(ctx, t, b), "no row, no row")
 }
 

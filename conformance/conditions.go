@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -16,10 +18,10 @@ func conditionRules() []rule {
 		{name: "absent", sentence: "If Absent holds where there is no row, not even a dead one.", check: func(ctx context.Context, e *env) { condition(ctx, e, driver.Absent) }},
 		{name: "present", sentence: "If Present holds where there is a row that is not dead.", check: func(ctx context.Context, e *env) { condition(ctx, e, driver.Present) }},
 		{name: "at rev", sentence: "If AtRev holds where there is a row with that Rev, dead or not.", check: func(ctx context.Context, e *env) { condition(ctx, e, driver.AtRev) }},
-		{name: "first refused", sentence: "A Refusal names the first op whose condition did not hold.", needs: changesPartition, check: firstRefused},
+		{name: "first refused", sentence: "A Refusal names the first op whose condition did not hold.", needs: tested.ChangesPartition, check: firstRefused},
 		{name: "refused row", sentence: "A Refusal has what is there, whole, and a zero Rev when there is no row.", check: refusedRow},
 		{name: "refusals for good", sentence: "The row of a Refusal belongs to the caller for good.", check: refusalsForGood},
-		{name: "none after a refusal", sentence: "After a Refusal nothing has changed.", needs: changesPartition, check: noneAfterRefusal},
+		{name: "none after a refusal", sentence: "After a Refusal nothing has changed.", needs: tested.ChangesPartition, check: noneAfterRefusal},
 		{name: "stale hints", sentence: "A Hint from an earlier Get does not make a condition hold.", check: staleHints},
 	}, verbRules(), commitRules(), repoConditionRules())
 }
@@ -89,7 +91,7 @@ func mayBe(op *driver.Op, cond driver.Cond) bool {
 // changed compares what is there after an op with what it should have made of
 // what was there before.
 func (e *env) changed(ctx context.Context, what string, op driver.Op, token driver.Token, before driver.Row) {
-	want := copyRow(&before)
+	want := double.CopyRow(&before)
 	want.Rev = token
 	switch op.Do {
 	case driver.Check:

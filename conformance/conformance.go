@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -223,13 +224,13 @@ func (c *checking) note(ctx context.Context, r *rule, err error, total int) {
 		return
 	}
 	g := c.report.group(r.group)
-	missing, ok := errors.AsType[*errNotSupported](err)
+	missing, ok := errors.AsType[*finding.ErrNotSupported](err)
 	switch {
 	case err == nil:
 		g.Passed++
 		g.Verified = append(g.Verified, r.sentence)
 	case ok:
-		g.Missing = append(g.Missing, Unsupported{r.id(), r.sentence, missing.reason})
+		g.Missing = append(g.Missing, Unsupported{r.id(), r.sentence, missing.Reason})
 	default:
 		g.Failed = append(g.Failed, c.failure(r.id(), r.sentence, err))
 	}
@@ -238,8 +239,8 @@ func (c *checking) note(ctx context.Context, r *rule, err error, total int) {
 }
 
 func (c *checking) failure(id, sentence string, err error) Failure {
-	m := asMismatch(err)
-	return Failure{Rule: id, Sentence: sentence, Want: m.want, Got: m.got, Again: c.opts.again(id)}
+	m := finding.AsMismatch(err)
+	return Failure{Rule: id, Sentence: sentence, Want: m.Want, Got: m.Got, Again: c.opts.again(id)}
 }
 
 // Run checks a store in a test: each rule is a subtest, and so are the random
@@ -309,16 +310,16 @@ func (s *suite) testRule(t *testing.T, r *rule) {
 		t.Fatalf("not begun: %d rules before it never returned", s.hung.Load())
 	}
 	err := r.run(t.Context(), s)
-	if missing, ok := errors.AsType[*errNotSupported](err); ok {
-		t.Logf("%s\nnot supported: %s", r.sentence, missing.reason)
+	if missing, ok := errors.AsType[*finding.ErrNotSupported](err); ok {
+		t.Logf("%s\nnot supported: %s", r.sentence, missing.Reason)
 		return
 	}
 	if err != nil {
-		m := asMismatch(err)
-		t.Errorf("%s\nwant  %s\ngot   %s\nagain go test -run '%s'", r.sentence, m.want, m.got, t.Name())
+		m := finding.AsMismatch(err)
+		t.Errorf("%s\nwant  %s\ngot   %s\nagain go test -run '%s'", r.sentence, m.Want, m.Got, t.Name())
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.failed = append(s.failed, Failure{Rule: r.id(), Got: m.got})
+		s.failed = append(s.failed, Failure{Rule: r.id(), Got: m.Got})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -19,9 +20,9 @@ func cursorRules() []rule {
 		{name: "emptied page", sentence: "A page whose records were deleted meanwhile still leads back.", check: emptiedPage},
 	}
 	for i := range list {
-		list[i].needs = keepsNear
+		list[i].needs = tested.KeepsNear
 	}
-	return append(list, rule{name: "pages of buckets", sentence: "Pages go through the merged buckets of an index.", needs: keepsFar, check: bucketPages})
+	return append(list, rule{name: "pages of buckets", sentence: "Pages go through the merged buckets of an index.", needs: tested.KeepsFar, check: bucketPages})
 }
 
 // texts returns the texts of a page's messages.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -216,7 +217,7 @@ func withoutLastCheck(b *broken) {
 func revsOfFew(b *broken) {
 	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 		if len(ops) > 256 {
-			ops = copyOps(ops)
+			ops = double.CopyOps(ops)
 			for i := range ops {
 				if ops[i].If == driver.AtRev && ops[i].Do == driver.Put {
 					ops[i].If = driver.Present

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -58,7 +59,7 @@ func (e *env) cut(ctx context.Context, n int, within time.Duration) attempt {
 	limited, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	refusal, err := e.store.Commit(limited, driver.NewToken(), ops)
-	e.that(refusal == nil && (err == nil || isSentinel(err)), "a commit in a hurry to be done, or an error of package driver", "%v, refused %v", err, refusal != nil)
+	e.that(refusal == nil && (err == nil || finding.IsSentinel(err)), "a commit in a hurry to be done, or an error of package driver", "%v, refused %v", err, refusal != nil)
 	return attempt{id: fmt.Sprintf("commit %d", n), err: err}
 }
 

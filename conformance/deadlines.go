@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -75,8 +76,8 @@ func shortDeadlines(ctx context.Context, e *env) {
 			limited, cancel := soon(ctx, r)
 			refusal, err := e.store.Commit(limited, driver.NewToken(), ops)
 			cancel()
-			if refusal != nil || err != nil && !isSentinel(err) {
-				return &mismatch{"a commit in a hurry to be done, or an error of package driver", fmt.Sprintf("%v, refused %v", err, refusal != nil)}
+			if refusal != nil || err != nil && !finding.IsSentinel(err) {
+				return finding.Wanted("a commit in a hurry to be done, or an error of package driver", fmt.Sprintf("%v, refused %v", err, refusal != nil))
 			}
 			a.err = err
 			tries[w] = append(tries[w], a)
@@ -153,7 +154,7 @@ func shortDeadlinesOfRecords(ctx context.Context, e *env) {
 			a.err = items.Insert(limited, &it)
 			cancel()
 			if errors.Is(a.err, repo.ErrExists) {
-				return &mismatch{"an insert in a hurry not to find what it inserted itself", a.err.Error()}
+				return finding.Wanted("an insert in a hurry not to find what it inserted itself", a.err.Error())
 			}
 			tries[w] = append(tries[w], a)
 		}

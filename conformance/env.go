@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -24,7 +25,7 @@ const spread = 1_000_000
 
 // broken ends the rule: its sentence does not hold.
 func (e *env) broken(want, format string, args ...any) {
-	panic(&mismatch{want, fmt.Sprintf(format, args...)})
+	panic(finding.Wanted(want, fmt.Sprintf(format, args...)))
 }
 
 // ok ends the rule unless err is nil.
@@ -119,14 +120,14 @@ func (e *env) parallel(n int, fn func(i int) error) {
 	for i := range n {
 		wg.Go(func() {
 			<-begin
-			errs[i] = caught(func() error { return fn(i) })
+			errs[i] = finding.Caught(func() error { return fn(i) })
 		})
 	}
 	close(begin)
 	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
-			m := asMismatch(err)
+			m := finding.AsMismatch(err)
 			panic(m)
 		}
 	}
@@ -146,20 +147,4 @@ func collect[T any](e *env, what string, seq func(func(T, error) bool)) []T {
 	list, err := repo.Collect(seq)
 	e.ok(what, err)
 	return list
-}
-
-// sentinels are the errors of which a store wraps one.
-func sentinels() []error {
-	return []error{driver.ErrNotFound, driver.ErrExists, driver.ErrConflict, driver.ErrUnknownOutcome, driver.ErrUnavailable,
-		driver.ErrTimeout, driver.ErrThrottled, driver.ErrInvalid, driver.ErrUnsupported, driver.ErrTooLarge, driver.ErrSchema,
-		driver.ErrClosed, driver.ErrCorrupt, driver.ErrInternal, driver.ErrLocked, driver.ErrFull}
-}
-
-func isSentinel(err error) bool {
-	for _, s := range sentinels() {
-		if errors.Is(err, s) {
-			return true
-		}
-	}
-	return false
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -42,7 +44,7 @@ func wrapped(ctx context.Context, e *env) {
 	}
 	for what, err := range calls {
 		e.that(err != nil, what+" to fail", "success")
-		e.that(isSentinel(err), what+" to be a sentinel of package driver", "%v", err)
+		e.that(finding.IsSentinel(err), what+" to be a sentinel of package driver", "%v", err)
 	}
 	e.commit(ctx, put(t, row(key, "x")))
 	equal(e, "the row after all that", e.text(ctx, t, key), "x")
@@ -106,7 +108,7 @@ func endedVerbs(ctx context.Context, e *env) {
 	_, calls["walk"] = repo.Collect(items.Walk(over, ""))
 	_, calls["page"] = items.Page(over, q, "")
 	_, calls["count"] = items.Count(over, q)
-	_, calls["insert all"] = items.InsertAll(over, sequence([]item{fresh}, nil))
+	_, calls["insert all"] = items.InsertAll(over, double.Sequence([]item{fresh}, nil))
 	for verb, err := range calls {
 		e.is(verb+" whose context has ended", err, context.Canceled)
 		e.that(!errors.Is(err, repo.ErrNotFound) && !errors.Is(err, repo.ErrConflict), "no other condition", "%v", err)

@@ -3,9 +3,10 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -25,20 +26,14 @@ func expiryRules() []rule {
 		{name: "maintain", sentence: "Maintain removes expired records with their rows and claims, and no others.", check: maintain},
 	}
 	for i := range list {
-		list[i].needs = keepsFar
+		list[i].needs = tested.KeepsFar
 	}
 	return append(list, rule{name: "without indexes", sentence: "A record that no index names expires like others, and ExpireAt renews it.", check: expiresAlone})
 }
 
-// A clock is what decides for a rule what has expired.
-type clock struct{ ms atomic.Int64 }
-
-func (c *clock) now() time.Time       { return time.UnixMilli(c.ms.Load()).UTC() }
-func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
-
 // A desk is the sessions, and the clock that they expire by.
 type desk struct {
-	*clock
+	*double.Clock
 	*env
 	sessions *repo.Repo[session]
 }
@@ -53,9 +48,9 @@ func (e *env) desk(ctx context.Context, alone bool) *desk {
 		shared[session](ctx, e, schema)
 		schema.Collection = e.id + "_" + schema.Collection
 	}
-	d := &desk{clock: &clock{}, env: e}
-	d.ms.Store(1_500_000_000_000)
-	r, err := repo.Open[session](ctx, repo.NewStore(e.store, &repo.Options{Now: d.now}), schema)
+	d := &desk{Clock: &double.Clock{}, env: e}
+	d.Ms.Store(1_500_000_000_000)
+	r, err := repo.Open[session](ctx, repo.NewStore(e.store, &repo.Options{Now: d.Now}), schema)
 	e.ok("open", err)
 	d.sessions = r
 	return d
@@ -66,7 +61,7 @@ func (d *desk) login(ctx context.Context, id string, lasts time.Duration) sessio
 	token := d.name("token " + id)
 	s := session{User: d.name("user"), ID: id, Token: &token, State: d.name("on"), Seen: int64(len(id))}
 	if lasts > 0 {
-		s.Until = d.now().Add(lasts)
+		s.Until = d.Now().Add(lasts)
 	}
 	d.ok("insert of "+id, d.sessions.Insert(ctx, &s))
 	return s
@@ -134,27 +129,27 @@ func renewedByExpireAt(ctx context.Context, e *env) {
 	d := e.desk(ctx, false)
 	d.login(ctx, "a", time.Hour)
 	d.login(ctx, "b", time.Hour)
-	_, err := d.sessions.Patch(ctx, d.key("a"), repo.ExpireAt(d.now().Add(3*time.Hour)), repo.Set("seen", 7))
+	_, err := d.sessions.Patch(ctx, d.key("a"), repo.ExpireAt(d.Now().Add(3*time.Hour)), repo.Set("seen", 7))
 	e.ok("patch with ExpireAt", err)
 	_, err = d.sessions.Patch(ctx, d.key("b"), repo.ExpireAt(time.Time{}))
 	e.ok("patch with the zero ExpireAt", err)
-	d.pass(2 * time.Hour)
+	d.Pass(2 * time.Hour)
 	for _, id := range []string{"a", "b"} {
 		equal(e, "the ways to see "+id+", which was renewed", len(d.seen(ctx, id)), waysToSee)
 	}
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	equal(e, "the ways to see a when it has expired again", d.seen(ctx, "a"), nil)
-	_, err = d.sessions.Patch(ctx, d.key("a"), repo.ExpireAt(d.now().Add(time.Hour)))
+	_, err = d.sessions.Patch(ctx, d.key("a"), repo.ExpireAt(d.Now().Add(time.Hour)))
 	e.is("patch of what has expired", err, repo.ErrNotFound)
-	d.pass(200 * 365 * 24 * time.Hour)
+	d.Pass(200 * 365 * 24 * time.Hour)
 	equal(e, "the ways to see b 200 years later", len(d.seen(ctx, "b")), waysToSee)
 }
 
 func expiresAlone(ctx context.Context, e *env) {
-	d := &desk{clock: &clock{}, env: e}
-	d.ms.Store(1_500_000_000_000)
+	d := &desk{Clock: &double.Clock{}, env: e}
+	d.Ms.Store(1_500_000_000_000)
 	schema := repo.Schema{Collection: e.freshName(), Partition: []string{"user"}, Sort: []string{"id"}}
-	r, err := repo.Open[session](ctx, repo.NewStore(e.store, &repo.Options{Now: d.now}), schema)
+	r, err := repo.Open[session](ctx, repo.NewStore(e.store, &repo.Options{Now: d.Now}), schema)
 	e.ok("open", err)
 	d.sessions = r
 	there := func() string {
@@ -162,17 +157,17 @@ func expiresAlone(ctx context.Context, e *env) {
 		ok, existsErr := r.Exists(ctx, d.key("a"))
 		e.ok("exists", existsErr)
 		list := collect(e, "find", r.Find(ctx, repo.Where("user", d.name("user"))))
-		return fmt.Sprint(err == nil, ok, len(list), got.Until.UnixMilli()-d.ms.Load() > 0)
+		return fmt.Sprint(err == nil, ok, len(list), got.Until.UnixMilli()-d.Ms.Load() > 0)
 	}
 	d.login(ctx, "a", time.Hour)
 	equal(e, "whether it is there: by get, exists, find, and its expiry", there(), "true true 1 true")
-	_, err = r.Patch(ctx, d.key("a"), repo.ExpireAt(d.now().Add(2*time.Hour)))
+	_, err = r.Patch(ctx, d.key("a"), repo.ExpireAt(d.Now().Add(2*time.Hour)))
 	e.ok("patch with ExpireAt", err)
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	equal(e, "whether it is there when it was renewed", there(), "true true 1 true")
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	equal(e, "whether it is there when it has expired", there(), "false false 0 false")
-	_, err = r.Patch(ctx, d.key("a"), repo.ExpireAt(d.now().Add(time.Hour)))
+	_, err = r.Patch(ctx, d.key("a"), repo.ExpireAt(d.Now().Add(time.Hour)))
 	e.is("patch of what has expired", err, repo.ErrNotFound)
 	d.login(ctx, "a", time.Hour)
 	equal(e, "whether it is there when it was inserted anew", there(), "true true 1 true")
@@ -186,7 +181,7 @@ func expiredGone(ctx context.Context, e *env) {
 		equal(e, "the ways to see "+id+" at first", len(d.seen(ctx, id)), waysToSee)
 	}
 	equal(e, "the counts at first", d.counts(ctx), "[2 2 2]")
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	equal(e, "the ways to see what has expired", d.seen(ctx, "short"), nil)
 	equal(e, "the ways to see what has not", len(d.seen(ctx, "longer")), waysToSee)
 	equal(e, "the counts", d.counts(ctx), "[1 1 1]")
@@ -197,18 +192,18 @@ func expiredGone(ctx context.Context, e *env) {
 func toTheMillisecond(ctx context.Context, e *env) {
 	d := e.desk(ctx, false)
 	d.login(ctx, "a", 1001*time.Millisecond)
-	d.pass(1000 * time.Millisecond)
+	d.Pass(1000 * time.Millisecond)
 	equal(e, "the ways to see it a millisecond before", len(d.seen(ctx, "a")), waysToSee)
-	d.pass(time.Millisecond)
+	d.Pass(time.Millisecond)
 	equal(e, "the ways to see it at its expiry", d.seen(ctx, "a"), nil)
-	d.pass(-time.Millisecond)
+	d.Pass(-time.Millisecond)
 	equal(e, "the ways to see it by a clock that was put back", len(d.seen(ctx, "a")), waysToSee)
 }
 
 func neverExpires(ctx context.Context, e *env) {
 	d := e.desk(ctx, false)
 	d.login(ctx, "a", 0)
-	d.pass(200 * 365 * 24 * time.Hour)
+	d.Pass(200 * 365 * 24 * time.Hour)
 	equal(e, "the ways to see it 200 years later", len(d.seen(ctx, "a")), waysToSee)
 	got, err := d.sessions.Get(ctx, d.key("a"))
 	e.ok("get", err)
@@ -245,18 +240,18 @@ func renewed(ctx context.Context, e *env) {
 	}
 	for verb, write := range writes {
 		s := d.login(ctx, verb, time.Hour)
-		d.pass(30 * time.Minute)
-		s.Until = d.now().Add(time.Hour)
+		d.Pass(30 * time.Minute)
+		s.Until = d.Now().Add(time.Hour)
 		e.ok(verb, write(s))
-		d.pass(45 * time.Minute)
+		d.Pass(45 * time.Minute)
 		equal(e, "the ways to see what was renewed by "+verb, len(d.seen(ctx, verb)), waysToSee)
-		d.pass(time.Hour)
+		d.Pass(time.Hour)
 		equal(e, "the ways to see it later", d.seen(ctx, verb), nil)
 	}
 	s := d.login(ctx, "forever", time.Hour)
 	s.Until = time.Time{}
 	e.ok("replace", d.sessions.Replace(ctx, &s))
-	d.pass(10000 * time.Hour)
+	d.Pass(10000 * time.Hour)
 	equal(e, "the ways to see what lasts for ever now", len(d.seen(ctx, "forever")), waysToSee)
 }
 
@@ -268,16 +263,16 @@ func patchKeepsExpiry(ctx context.Context, e *env) {
 		e.ok("patch", err)
 		equal(e, "the ways to see it", len(d.seen(ctx, "a")), waysToSee)
 	}
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	equal(e, "the ways to see it after its expiry", d.seen(ctx, "a"), nil)
 }
 
 func writesToExpired(ctx context.Context, e *env) {
 	d := e.desk(ctx, false)
 	old := d.login(ctx, "a", time.Hour)
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	renew := old
-	renew.Until = d.now().Add(time.Hour)
+	renew.Until = d.Now().Add(time.Hour)
 	e.is("replace of an expired record", d.sessions.Replace(ctx, &renew), repo.ErrNotFound)
 	_, err := d.sessions.Update(ctx, d.key("a"), func(*session) error { return nil })
 	e.is("update of an expired record", err, repo.ErrNotFound)
@@ -289,7 +284,7 @@ func writesToExpired(ctx context.Context, e *env) {
 	e.ok("insert over an expired record", d.sessions.Insert(ctx, &renew))
 	e.that(renew.Version != old.Version, "another version", "the same")
 	equal(e, "the ways to see the new one", len(d.seen(ctx, "a")), waysToSee)
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	renew.Version, renew.Until = repo.Version{}, time.Time{}
 	e.ok("put over an expired record", d.sessions.Put(ctx, &renew))
 	equal(e, "the ways to see the third", len(d.seen(ctx, "a")), waysToSee)
@@ -298,10 +293,10 @@ func writesToExpired(ctx context.Context, e *env) {
 func deleteExpired(ctx context.Context, e *env) {
 	d := e.desk(ctx, false)
 	s := d.login(ctx, "a", time.Hour)
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	e.is("delete of an expired record with its version", d.sessions.Delete(ctx, d.key("a"), repo.IfVersion(s.Version)), repo.ErrConflict)
 	e.ok("delete of an expired record", d.sessions.Delete(ctx, d.key("a")))
-	d.pass(-time.Hour)
+	d.Pass(-time.Hour)
 	equal(e, "the ways to see it, the clock put back", d.seen(ctx, "a"), nil)
 	equal(e, "the counts", d.counts(ctx), "[0 0 0]")
 }
@@ -311,12 +306,12 @@ func expiredOwner(ctx context.Context, e *env) {
 	old := d.login(ctx, "old", time.Hour)
 	next := session{User: d.name("user"), ID: "next", Token: old.Token, State: d.name("on")}
 	e.is("insert with a value whose owner lives", d.sessions.Insert(ctx, &next), repo.ErrExists)
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	e.ok("insert with a value whose owner has expired", d.sessions.Insert(ctx, &next))
 	got, err := d.sessions.One(ctx, repo.Where("token", *old.Token))
 	e.ok("one", err)
 	equal(e, "the owner", got.ID, "next")
-	d.pass(-time.Hour)
+	d.Pass(-time.Hour)
 	equal(e, "the ways to see the old owner, the clock put back", d.seen(ctx, "old"), nil)
 }
 
@@ -324,7 +319,7 @@ func expiredOwnerAtOnce(ctx context.Context, e *env) {
 	d := e.desk(ctx, false)
 	for round := range 5 {
 		old := d.login(ctx, fmt.Sprint("old", round), time.Hour)
-		d.pass(time.Hour)
+		d.Pass(time.Hour)
 		won := make([]bool, 5)
 		e.parallel(len(won), func(i int) error {
 			s := session{User: d.name(fmt.Sprint("user", i)), ID: old.ID, Token: old.Token, State: d.name("on")}
@@ -352,11 +347,11 @@ func maintain(ctx context.Context, e *env) {
 	done, err := d.sessions.Maintain(ctx)
 	e.ok("maintain", err)
 	equal(e, "what there was to remove at first", done, repo.Reclaimed{})
-	d.pass(2 * time.Hour)
+	d.Pass(2 * time.Hour)
 	done, err = d.sessions.Maintain(ctx)
 	e.ok("maintain", err)
 	equal(e, "the number of expired records removed", done.Expired, 10)
-	d.pass(-2 * time.Hour)
+	d.Pass(-2 * time.Hour)
 	equal(e, "the counts, the clock put back", d.counts(ctx), "[20 20 20]")
 	reports, err := d.sessions.Verify(ctx)
 	e.ok("verify", err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -102,12 +103,12 @@ func TestOtherFaults(t *testing.T) {
 				if !ok {
 					t.Fatal("there is no such rule")
 				}
-				m, ok := errors.AsType[*mismatch](tried(t, &r, f))
+				m, ok := errors.AsType[*finding.Mismatch](tried(t, &r, f))
 				if !ok {
 					t.Fatalf("%s\nthe rule does not notice it", r.sentence)
 				}
-				if m.want == "no panic" {
-					t.Errorf("the fault makes the rule panic: %s", m.got)
+				if m.Want == "no panic" {
+					t.Errorf("the fault makes the rule panic: %s", m.Got)
 				}
 			})
 		}
@@ -225,12 +226,12 @@ func TestFaults(t *testing.T) {
 			if f == nil {
 				t.Fatal("the rule has no fault")
 			}
-			m, ok := errors.AsType[*mismatch](tried(t, &r, f))
+			m, ok := errors.AsType[*finding.Mismatch](tried(t, &r, f))
 			if !ok {
 				t.Fatalf("%s\nthe rule does not notice its fault", r.sentence)
 			}
-			if m.want == "no panic" {
-				t.Errorf("the fault makes the rule panic: %s", m.got)
+			if m.Want == "no panic" {
+				t.Errorf("the fault makes the rule panic: %s", m.Got)
 			}
 		})
 	}

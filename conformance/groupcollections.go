@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -13,10 +14,10 @@ func groupCollectionRules() []rule {
 	return []rule{
 		{name: "several collections", sentence: "A group of several collections is done whole, or not at all; a store that cannot says so.", check: severalCollections},
 		{name: "across partitions", sentence: "A group goes across partitions if it asks for it and the store can, and then is done whole or not at all.", check: acrossPartitions},
-		{name: "checks in groups", sentence: "A group is done only if a record that it checks is there, is not there, or has a version, and leaves that record as it is.", needs: changesPartition, check: checksInGroups},
-		{name: "checks of expired", sentence: "For a check a record that has expired is not there.", needs: changesPartition, check: checksOfExpired},
-		{name: "checks at once", sentence: "Of two groups at once that each check that what the other one inserts is not there, one at most is done.", needs: changesPartition, check: checksAtOnce},
-		{name: "a condition elsewhere", sentence: "A record of another collection that a group updates bounds it: of what many add at once no more is there.", needs: changesStore, check: conditionElsewhere},
+		{name: "checks in groups", sentence: "A group is done only if a record that it checks is there, is not there, or has a version, and leaves that record as it is.", needs: tested.ChangesPartition, check: checksInGroups},
+		{name: "checks of expired", sentence: "For a check a record that has expired is not there.", needs: tested.ChangesPartition, check: checksOfExpired},
+		{name: "checks at once", sentence: "Of two groups at once that each check that what the other one inserts is not there, one at most is done.", needs: tested.ChangesPartition, check: checksAtOnce},
+		{name: "a condition elsewhere", sentence: "A record of another collection that a group updates bounds it: of what many add at once no more is there.", needs: tested.ChangesStore, check: conditionElsewhere},
 	}
 }
 
@@ -39,7 +40,7 @@ func severalCollections(ctx context.Context, e *env) {
 	e.items(ctx).In(g).Insert(&a)
 	e.posts(ctx).In(g).Insert(&p)
 	err := g.Commit(ctx)
-	if changesStore(e.facts) != "" {
+	if tested.ChangesStore(e.facts) != "" {
 		e.is("group of two collections", err, repo.ErrUnsupported)
 		equal(e, "the records", e.shelf(ctx), []string{})
 		return
@@ -80,10 +81,10 @@ func acrossPartitions(ctx context.Context, e *env) {
 		return found
 	}
 	without, with := commit([]string{"a", "b"}), commit([]string{"c", "d"}, repo.AcrossPartitions())
-	if changesPartition(e.facts) == "" {
+	if tested.ChangesPartition(e.facts) == "" {
 		e.is("group of two partitions", without, repo.ErrInvalid)
 	}
-	can := changesStore(e.facts) == ""
+	can := tested.ChangesStore(e.facts) == ""
 	equal(e, "which are there", []bool{there("a"), there("b"), there("c"), there("d")}, []bool{false, false, can, can})
 	if !can {
 		e.is("group across partitions", with, repo.ErrUnsupported)
@@ -145,7 +146,7 @@ func checksOfExpired(ctx context.Context, e *env) {
 	}
 	e.ok("group that checks what has not expired", commit("a"))
 	e.is("group that checks that it is not there", commit("b", repo.IfAbsent()), repo.ErrExists)
-	d.pass(time.Minute)
+	d.Pass(time.Minute)
 	e.is("group that checks what has expired", commit("c"), repo.ErrNotFound)
 	e.is("group that checks its version", commit("c", repo.IfVersion(over.Version)), repo.ErrNotFound)
 	e.ok("group that checks that it is not there", commit("d", repo.IfAbsent()))

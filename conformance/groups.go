@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -21,12 +22,12 @@ func groupRules() []rule {
 		{name: "longest group", sentence: "A group with as many bytes as Facts says is done; one with more is ErrTooLarge, and nothing of it is done.", check: longestGroup},
 	}
 	for i := range list {
-		list[i].needs = changesPartition
+		list[i].needs = tested.ChangesPartition
 	}
 	list = append(list, groupUpdateRules()...)
 	list = append(list, groupCollectionRules()...)
 	list = append(list, togetherRules()...)
-	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: both(changesPartition, keepsFar), check: groupIndexes})
+	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: tested.Both(tested.ChangesPartition, tested.KeepsFar), check: groupIndexes})
 }
 
 func (e *env) shelf(ctx context.Context) []string {
@@ -199,21 +200,7 @@ func bulkRules() []rule {
 		{name: "some fail", sentence: "A record that fails does not keep others out, and the error says which failed and why.", check: bulkSomeFail},
 		{name: "sequence ends", sentence: "An error of the sequence ends InsertAll and is returned; what came before it is inserted.", check: bulkSequence},
 		{name: "context ends", sentence: "InsertAll ends with the context, and says how many were inserted.", check: bulkContext},
-		{name: "bulk and indexes", sentence: "Records of InsertAll are found by every index, and unique values hold among them.", needs: both(changesPartition, keepsFar), check: bulkIndexes},
-	}
-}
-
-func sequence[T any](list []T, err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for _, x := range list {
-			if !yield(x, nil) {
-				return
-			}
-		}
-		if err != nil {
-			var zero T
-			yield(zero, err)
-		}
+		{name: "bulk and indexes", sentence: "Records of InsertAll are found by every index, and unique values hold among them.", needs: tested.Both(tested.ChangesPartition, tested.KeepsFar), check: bulkIndexes},
 	}
 }
 
@@ -239,7 +226,7 @@ func (e *env) onShelves(ctx context.Context) int {
 
 func bulkAll(ctx context.Context, e *env) {
 	list := e.itemList(300)
-	n, err := e.items(ctx).InsertAll(ctx, sequence(list, nil))
+	n, err := e.items(ctx).InsertAll(ctx, double.Sequence(list, nil))
 	e.ok("insert all", err)
 	equal(e, "how many were inserted", n, 300)
 	equal(e, "how many there are", e.onShelves(ctx), 300)
@@ -256,7 +243,7 @@ func bulkSomeFail(ctx context.Context, e *env) {
 	list[3].Text = "\xff"
 	list[80] = list[79]
 	want := []int{3, 70, 80, 140}
-	n, err := e.items(ctx).InsertAll(ctx, sequence(list, nil))
+	n, err := e.items(ctx).InsertAll(ctx, double.Sequence(list, nil))
 	equal(e, "how many were inserted", n, 146)
 	batch, ok := errors.AsType[*repo.BatchError](err)
 	e.that(ok, "a *BatchError", "%v", err)
@@ -277,7 +264,7 @@ func bulkSomeFail(ctx context.Context, e *env) {
 
 func bulkSequence(ctx context.Context, e *env) {
 	mine := errors.New("mine")
-	n, err := e.items(ctx).InsertAll(ctx, sequence(e.itemList(100), mine))
+	n, err := e.items(ctx).InsertAll(ctx, double.Sequence(e.itemList(100), mine))
 	e.is("insert all of a sequence that fails", err, mine)
 	equal(e, "how many were inserted", n, 100)
 	equal(e, "how many there are", e.onShelves(ctx), 100)
@@ -313,7 +300,7 @@ func bulkIndexes(ctx context.Context, e *env) {
 		}
 		list[i] = e.post(fmt.Sprintf("%02d", i), fmt.Sprint("c", i%3), i).with(e.name(slug), e.name("t"))
 	}
-	n, err := posts.InsertAll(ctx, sequence(list, nil))
+	n, err := posts.InsertAll(ctx, double.Sequence(list, nil))
 	equal(e, "how many were inserted", n, 89)
 	batch, ok := errors.AsType[*repo.BatchError](err)
 	e.that(ok && len(batch.Failed) == 1 && batch.Failed[0].Index == 50 && errors.Is(err, repo.ErrExists), "record 50 to fail with ErrExists", "%v", err)

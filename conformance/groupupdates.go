@@ -5,15 +5,17 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
 func groupUpdateRules() []rule {
 	return []rule{
-		{name: "updates in groups", sentence: "A group updates and patches records; an error of an update's function is that of the group, which then does nothing.", needs: changesPartition, check: updatesInGroups},
-		{name: "a lost group", sentence: "A group that patches, whose answer or request is lost, is done once.", needs: changesPartition, check: lostGroup},
-		{name: "a count as a condition", sentence: "A record that counts others, in groups with them, bounds them: of what many add at once no more is there.", needs: changesPartition, check: countAsCondition},
-		{name: "the newest few", sentence: "Where each group beyond the bound takes the oldest away, the bound holds, and every one was added.", needs: changesPartition, check: newestFew},
+		{name: "updates in groups", sentence: "A group updates and patches records; an error of an update's function is that of the group, which then does nothing.", needs: tested.ChangesPartition, check: updatesInGroups},
+		{name: "a lost group", sentence: "A group that patches, whose answer or request is lost, is done once.", needs: tested.ChangesPartition, check: lostGroup},
+		{name: "a count as a condition", sentence: "A record that counts others, in groups with them, bounds them: of what many add at once no more is there.", needs: tested.ChangesPartition, check: countAsCondition},
+		{name: "the newest few", sentence: "Where each group beyond the bound takes the oldest away, the bound holds, and every one was added.", needs: tested.ChangesPartition, check: newestFew},
 	}
 }
 
@@ -63,13 +65,13 @@ func updatesInGroups(ctx context.Context, e *env) {
 func lostGroup(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.insert(ctx, "a")
-	for i, plan := range []lossPlan{doneThenLost, lostOnTheWay} {
+	for i, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay} {
 		b := l.item(fmt.Sprint("b", i))
 		g := l.items.Store().Group()
 		in := l.items.In(g)
 		in.Patch(l.itemKey("a"), repo.Add("count", 1))
 		in.Insert(&b)
-		l.lose(plan)
+		l.Lose(plan)
 		e.ok("group", g.Commit(ctx))
 		equal(e, "the count", l.state(ctx, "a"), fmt.Sprint("text of a ", i+1))
 		equal(e, "what was inserted with it", l.state(ctx, b.ID), "text of "+b.ID+" 0")

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -19,7 +20,7 @@ func lockOfHandle(b *broken) {
 	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 		mu.Lock()
 		defer mu.Unlock()
-		forced := copyOps(ops)
+		forced := double.CopyOps(ops)
 		for i := range forced {
 			if !b.foresees(token, &forced[i]) {
 				return b.Store.Commit(ctx, token, ops) // which refuses it, or has done it before
@@ -100,7 +101,7 @@ func cacheOfHandle(b *broken) {
 			return fresh, b.Store.Get(ctx, t, keys, mask, fresh)
 		})
 		for i := range got {
-			rows[i] = copyRow(&got[i])
+			rows[i] = double.CopyRow(&got[i])
 		}
 		return err
 	}

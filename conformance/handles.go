@@ -6,6 +6,11 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/history"
+	"github.com/polystore/polystore/conformance/internal/record"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -15,7 +20,7 @@ import (
 func handleRules() []rule {
 	list := []rule{
 		{name: "commits", sentence: "Of commits at once by two programs each sees the ones before it.", check: onTwo(commitsOfTwo)},
-		{name: "unique values", sentence: "Of inserts at once with one unique value, by two programs, one succeeds.", needs: keepsFar, check: onTwo(valuesOfTwo)},
+		{name: "unique values", sentence: "Of inserts at once with one unique value, by two programs, one succeeds.", needs: tested.KeepsFar, check: onTwo(valuesOfTwo)},
 		{name: "read after write", sentence: "What one program wrote the other reads, as soon as it was acknowledged: by key, in order and counted.", check: onTwo(readsOfTwo)},
 		{name: "tables", sentence: "Attach and Define know what another program has defined, extended or dropped meanwhile.", check: onTwo(tablesOfTwo)},
 		{name: "histories", sentence: "What clients of two programs see at once is explained by some order of their calls.", check: onTwo(historiesOfTwo)},
@@ -23,9 +28,9 @@ func handleRules() []rule {
 	}
 	for i := range list {
 		needs := list[i].needs
-		list[i].needs = others
+		list[i].needs = tested.Others
 		if needs != nil {
-			list[i].needs = both(others, needs)
+			list[i].needs = tested.Both(tested.Others, needs)
 		}
 	}
 	return list
@@ -190,21 +195,21 @@ func tablesOfTwo(ctx context.Context, one, two *env) {
 
 // historiesOfTwo makes histories of each kind whose clients are of one handle and the other.
 func historiesOfTwo(ctx context.Context, one, two *env) {
-	schema := entrySchema(one.facts, true)
+	schema := record.Schema(one.facts, true)
 	name := one.freshName()
-	var repos []*repo.Repo[entry]
+	var repos []*repo.Repo[record.Entry]
 	for _, e := range []*env{one, two} {
 		schema.Collection = name
-		r, err := repo.Open[entry](ctx, repo.NewStore(jittery{e.store}, nil), schema)
+		r, err := repo.Open[record.Entry](ctx, repo.NewStore(double.Jittery{Store: e.store}, nil), schema)
 		one.ok("open", err)
 		repos = append(repos, r)
 	}
 	for i := range 2 {
-		for k, kind := range kindsOf(reach(one.facts)) {
-			h := newHistory(repos[0], uint64(one.base), 3*i+k)
-			h.others = repos[1:]
-			if err := h.run(ctx, kind); err != nil {
-				panic(asMismatch(err))
+		for k, kind := range history.KindsOf(tested.Reach(one.facts)) {
+			h := history.NewHistory(repos[0], uint64(one.base), 3*i+k)
+			h.Others = repos[1:]
+			if err := h.Run(ctx, kind); err != nil {
+				panic(finding.AsMismatch(err))
 			}
 		}
 	}

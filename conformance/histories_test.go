@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/history"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -15,12 +17,12 @@ import (
 // be explained.
 func historiesOf(t *testing.T, s *suite, kind, n int) error {
 	t.Helper()
-	r, err := s.entries(t.Context())
+	r, err := history.Entries(t.Context(), s.target())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
-		if err := newHistory(r, 1, i).run(t.Context(), kindsOf(driver.UnitStore)[kind]); err != nil {
+		if err := history.NewHistory(r, 1, i).Run(t.Context(), history.KindsOf(driver.UnitStore)[kind]); err != nil {
 			return err
 		}
 	}
@@ -54,12 +56,12 @@ func TestHistoriesFind(t *testing.T) {
 			if err := historiesOf(t, brokenSuite(t, func(*broken) {}), tt.kind, 3); err != nil {
 				t.Errorf("the store that nothing breaks: %v", err)
 			}
-			m, ok := errors.AsType[*mismatch](historiesOf(t, brokenSuite(t, tt.broken), tt.kind, 200))
+			m, ok := errors.AsType[*finding.Mismatch](historiesOf(t, brokenSuite(t, tt.broken), tt.kind, 200))
 			if !ok {
 				t.Fatal("200 histories find nothing")
 			}
-			if !strings.Contains(m.want, tt.want) {
-				t.Errorf("found the want of %q, not of %q:\n%s", m.want, tt.want, m.got)
+			if !strings.Contains(m.Want, tt.want) {
+				t.Errorf("found the want of %q, not of %q:\n%s", m.Want, tt.want, m.Got)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -30,14 +31,14 @@ func indexRules() []rule {
 		{name: "long index keys", sentence: "An index key of over 1 KiB is ErrTooLarge, and nothing is written.", check: longIndexKeys},
 	}
 	for i := range list {
-		list[i].needs = keepsFar
+		list[i].needs = tested.KeepsFar
 	}
 	return append(list,
-		rule{name: "verify", sentence: "Verify counts the rows that are missing and those that no record should have.", needs: changesPartition, check: verifyFinds},
+		rule{name: "verify", sentence: "Verify counts the rows that are missing and those that no record should have.", needs: tested.ChangesPartition, check: verifyFinds},
 		rule{name: "moved behind", sentence: "A record that moves during a query to a place that the query has passed is found all the same.", needs: keepsApart, check: movedBehind},
-		rule{name: "near index", sentence: "An index in the partition of the records is kept in step.", needs: keepsNear, check: nearIndex},
-		rule{name: "many indexes", sentence: "A collection may have 63 indexes, and a record with a row in each is written, changed and deleted.", needs: keepsNear, check: manyIndexes},
-		rule{name: "every kind", sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", needs: keepsNear, check: everyKind})
+		rule{name: "near index", sentence: "An index in the partition of the records is kept in step.", needs: tested.KeepsNear, check: nearIndex},
+		rule{name: "many indexes", sentence: "A collection may have 63 indexes, and a record with a row in each is written, changed and deleted.", needs: tested.KeepsNear, check: manyIndexes},
+		rule{name: "every kind", sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", needs: tested.KeepsNear, check: everyKind})
 }
 
 // byEvery returns what each index finds of the rule's posts, by name.

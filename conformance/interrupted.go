@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -43,7 +44,7 @@ func (s *interrupted) Commit(ctx context.Context, token driver.Token, ops []driv
 func interruptedOpen(ctx context.Context, e *env) {
 	schema := itemSchema()
 	schema.Indexes = []repo.Index{{Name: "near", Partition: []string{"shelf"}, Sort: []string{"count"}}}
-	if keepsNear(e.facts) != "" {
+	if tested.KeepsNear(e.facts) != "" {
 		schema.Indexes = nil
 	}
 	for calls := 0; ; calls++ {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -259,7 +260,7 @@ func lateGets(b *broken) {
 		defer mu.Unlock()
 		if reads++; reads%4 == 3 {
 			row := before[name(t, keys[0])]
-			rows[0] = copyRow(&row)
+			rows[0] = double.CopyRow(&row)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -106,7 +107,7 @@ func (s *suite) killed(ctx context.Context, child func() *exec.Cmd) (note string
 	for _, n := range acked {
 		sum += n
 	}
-	err = caught(func() error {
+	err = finding.Caught(func() error {
 		e := childEnv(s)
 		e.reopened(limited, t, func(store driver.Store) { lost = e.lost(limited, store, t, acked) })
 		return nil
@@ -115,7 +116,7 @@ func (s *suite) killed(ctx context.Context, child func() *exec.Cmd) (note string
 	case err != nil:
 		return "", err
 	case lost != "":
-		return "", &mismatch{fmt.Sprintf("%d acknowledged rows to be there after their writer was killed", sum), "missing, by " + lost}
+		return "", finding.Wanted(fmt.Sprintf("%d acknowledged rows to be there after their writer was killed", sum), "missing, by "+lost)
 	case !s.facts.OneProcess:
 		return fmt.Sprintf("%s commits are there whose client was killed; the end of the server was not checked", thousandsOf(sum)), nil
 	}
@@ -142,8 +143,8 @@ func killAmidWrites(ctx context.Context, cmd *exec.Cmd, table string) ([]int, er
 	if said == "" && ctx.Err() == nil && err != nil && acked[0]+acked[1]+acked[2]+acked[3] >= killAfter {
 		return acked[:], nil
 	}
-	return nil, &mismatch{fmt.Sprintf("a child that writes until it is killed, after %d commits", killAfter),
-		fmt.Sprintf("%v of its writers, %v; %s%s", acked, err, said, lastOf(diag.String()))}
+	return nil, finding.Wanted(fmt.Sprintf("a child that writes until it is killed, after %d commits", killAfter),
+		fmt.Sprintf("%v of its writers, %v; %s%s", acked, err, said, lastOf(diag.String())))
 }
 
 // hearChild counts what a child says, and calls enough when that is enough.

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/history"
+	"github.com/polystore/polystore/conformance/internal/random"
 )
 
 // limits are for stores that hang: a busy machine is slow, but goes on.
@@ -103,10 +107,10 @@ func (s *suite) within(ctx context.Context, what string, do func() error) error 
 	s.observer.begins(what)
 	defer s.observer.ends(what)
 	done := make(chan error, 1)
-	go func() { done <- caught(do) }()
+	go func() { done <- finding.Caught(do) }()
 	err, returned := newWatchdog().await(ctx, s.stall, done)
 	if !returned {
-		return &mismatch{what + " to return", fmt.Sprintf("it did not within %s, and was left behind", s.stall)}
+		return finding.Wanted(what+" to return", fmt.Sprintf("it did not within %s, and was left behind", s.stall))
 	}
 	return err
 }
@@ -131,7 +135,7 @@ func (s *suite) watched(ctx context.Context, id string, tell progress, do func(c
 	err, returned := dog.await(ctx, s.stall, done)
 	if !returned {
 		left.Store(true)
-		return &mismatch{"the store to answer", fmt.Sprintf("no progress within %s; what hangs was left behind", s.stall)}
+		return finding.Wanted("the store to answer", fmt.Sprintf("no progress within %s; what hangs was left behind", s.stall))
 	}
 	return err
 }
@@ -139,14 +143,14 @@ func (s *suite) watched(ctx context.Context, id string, tell progress, do func(c
 // watchedCompare does the random operations.
 func (s *suite) watchedCompare(ctx context.Context, o Options) error {
 	return s.watched(ctx, randomGroup, o.Progress, func(ctx context.Context, tell progress) error {
-		return s.compare(ctx, o.Seed, o.Ops, tell)
+		return random.Compare(ctx, s.target(), o.Seed, o.Ops, tell)
 	})
 }
 
 // watchedRecord makes the histories.
 func (s *suite) watchedRecord(ctx context.Context, o Options) error {
 	return s.watched(ctx, historyGroup, o.Progress, func(ctx context.Context, tell progress) error {
-		return s.record(ctx, o.Seed, o.Histories, tell)
+		return history.Record(ctx, s.target(), o.Seed, o.Histories, tell)
 	})
 }
 

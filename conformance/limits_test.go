@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -61,8 +62,8 @@ func TestSlowRule(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				err := (&rule{name: name, check: tt.check}).run(t.Context(), &suite{limits: usual})
-				m, ok := errors.AsType[*mismatch](err)
-				if tt.want == "" && err != nil || tt.want != "" && (!ok || !strings.Contains(m.got, tt.want)) {
+				m, ok := errors.AsType[*finding.Mismatch](err)
+				if tt.want == "" && err != nil || tt.want != "" && (!ok || !strings.Contains(m.Got, tt.want)) {
 					t.Errorf("%v, want %q", err, tt.want)
 				}
 				if took := time.Since(began); took > tt.within {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -74,7 +75,7 @@ func readsAhead(b *broken) {
 				for r, err := range b.Store.Range(ctx, s) {
 					next := step{err: err}
 					if r != nil {
-						next.row = copyRow(r)
+						next.row = double.CopyRow(r)
 					}
 					steps <- next
 				}

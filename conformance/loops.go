@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -135,7 +136,7 @@ func closeLoops(ctx context.Context, e *env) {
 		over.Go(func() {
 			defer entered() // also when there are no rows
 			loops[i] = &cutLoop{}
-			loops[i].err = caught(func() error {
+			loops[i].err = finding.Caught(func() error {
 				loops[i] = loop(func() {
 					entered()
 					<-closing
@@ -275,12 +276,12 @@ func (e *env) within(ctx context.Context, what string, do func(ctx context.Conte
 	limited, cancel := e.dog.guard(ctx, e.limit/4)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- caught(func() error { do(limited); return nil }) }()
+	go func() { done <- finding.Caught(func() error { do(limited); return nil }) }()
 	err, returned := e.dog.await(ctx, e.limit/2, done)
 	if !returned {
 		e.broken(what+" to end", "nothing within %s", e.limit/2)
 	}
 	if err != nil {
-		panic(asMismatch(err))
+		panic(finding.AsMismatch(err))
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -289,7 +290,7 @@ func nativeUnique(ctx context.Context, e *env) {
 	e.commit(ctx, put(home, with("owner", half)))
 	e.commit(ctx, put(home, with("owner", driver.FloatValue(0.25))))
 	e.commit(ctx, put(home, with("none", half)))
-	if changesPartition(e.facts) != "" {
+	if tested.ChangesPartition(e.facts) != "" {
 		return
 	}
 	e.commit(ctx, put(home, with("none", driver.FloatValue(0.25))), put(home, with("owner", half))) // they swap

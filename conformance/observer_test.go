@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -199,7 +200,7 @@ func TestNoProgress(t *testing.T) {
 	never := make(chan struct{})
 	tell := func(string, int, int) {}
 	err := s.watched(t.Context(), "x", tell, func(context.Context, progress) error { <-never; return nil })
-	if m, ok := errors.AsType[*mismatch](err); !ok || !strings.Contains(m.got, "no progress within 50ms") {
+	if m, ok := errors.AsType[*finding.Mismatch](err); !ok || !strings.Contains(m.Got, "no progress within 50ms") {
 		t.Errorf("%v", err)
 	}
 	s.stall = time.Hour

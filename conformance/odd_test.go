@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -85,7 +86,7 @@ func TestFieldLostBetweenReads(t *testing.T) {
 		}
 		return shorten(s, n, row)
 	}
-	err = caught(func() error {
+	err = finding.Caught(func() error {
 		found, err := repo.Collect(r.Find(t.Context(), repo.Where("tags[]", "x")))
 		if err == nil && len(found) != 0 {
 			t.Errorf("Find = %v, want no record", found)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -133,7 +134,7 @@ func (e *env) commitMany(ctx context.Context, ops []driver.Op) {
 		for ; i < len(chunks); i += 8 {
 			refusal, err := e.store.Commit(ctx, driver.NewToken(), chunks[i])
 			if err != nil || refusal != nil {
-				return &mismatch{opsText(chunks[i]) + " to succeed", fmt.Sprint(refusal, err)}
+				return finding.Wanted(opsText(chunks[i])+" to succeed", fmt.Sprint(refusal, err))
 			}
 		}
 		return nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -26,7 +28,7 @@ func outcomeRules() []rule {
 		{name: "answer lost", sentence: "A write whose answer was lost succeeds if it was done.", check: answerLost},
 		{name: "request lost", sentence: "A write that was lost on its way is sent again and done once.", check: requestLost},
 		{name: "short deadlines", sentence: "A commit whose context ends on its way was done if it succeeded, and was not if it failed, unless its outcome is unknown.", check: shortDeadlines},
-		{name: "cut commits", sentence: "A commit of many ops whose context ends on its way is done whole, or not at all.", needs: changesPartition, check: cutCommits},
+		{name: "cut commits", sentence: "A commit of many ops whose context ends on its way is done whole, or not at all.", needs: tested.ChangesPartition, check: cutCommits},
 		{name: "short deadlines of records", sentence: "So it is with records, and Resolve says the truth of those whose outcome is unknown.", check: shortDeadlinesOfRecords},
 		{name: "unknown", sentence: "A write whose outcome cannot be known is ErrUnknownOutcome with its Outcome.", check: unknownOutcome},
 		{name: "resolve committed", sentence: "Resolve of a write that was done is Committed, and stays so.", check: resolveCommitted},
@@ -39,8 +41,8 @@ func outcomeRules() []rule {
 		{name: "not yet durable", sentence: "What a store that waits for replicas cannot yet say will last is neither acknowledged nor resolved as committed.", check: notYetDurable},
 		{name: "outcome as text", sentence: "The text of an Outcome can be kept and resolved by another program; any other text is ErrInvalid.", check: outcomeAsText},
 		{name: "tombstones", sentence: "Where outcomes can be unknown, a deleted record leaves a tombstone that no verb shows.", check: tombstones},
-		{name: "unknown and found", sentence: "A write whose outcome is unknown and that was done is found by every index.", needs: keepsFar, check: unknownFound},
-		{name: "unknown values", sentence: "A late copy of a write takes no unique value after it was resolved as not committed.", needs: keepsFar, check: lateClaim},
+		{name: "unknown and found", sentence: "A write whose outcome is unknown and that was done is found by every index.", needs: tested.KeepsFar, check: unknownFound},
+		{name: "unknown values", sentence: "A late copy of a write takes no unique value after it was resolved as not committed.", needs: tested.KeepsFar, check: lateClaim},
 	}...)
 }
 
@@ -132,14 +134,14 @@ func sentAgainLater(ctx context.Context, e *env) {
 // A line is a repository whose store may lose answers.
 type line struct {
 	*env
-	*lossy
+	*double.Lossy
 	items *repo.Repo[item]
 	name  string
 }
 
 // line returns a repository on a new collection.
 func (e *env) line(ctx context.Context) *line {
-	l := &line{env: e, lossy: &lossy{Store: e.store}, name: e.freshName()}
+	l := &line{env: e, Lossy: &double.Lossy{Store: e.store}, name: e.freshName()}
 	l.items = l.again(ctx)
 	return l
 }
@@ -148,7 +150,7 @@ func (e *env) line(ctx context.Context) *line {
 func (l *line) again(ctx context.Context) *repo.Repo[item] {
 	schema := itemSchema()
 	schema.Collection = l.name
-	r, err := repo.Open[item](ctx, repo.NewStore(l.lossy, nil), schema)
+	r, err := repo.Open[item](ctx, repo.NewStore(l.Lossy, nil), schema)
 	l.ok("open", err)
 	return r
 }
@@ -205,11 +207,11 @@ func (l *line) each(ctx context.Context, try func(name string, do func() error, 
 func answerLost(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.each(ctx, func(name string, do func() error, want string) {
-		l.lose(doneThenLost)
+		l.Lose(double.DoneThenLost)
 		e.ok(name+" whose answer was lost", do())
 		equal(e, "the record after "+name, l.state(ctx, "a"), want)
 	})
-	l.lose(doneThenLost)
+	l.Lose(double.DoneThenLost)
 	it := l.insert(ctx, "b")
 	got, err := l.items.Get(ctx, l.itemKey("b"))
 	e.ok("get", err)
@@ -219,19 +221,19 @@ func answerLost(ctx context.Context, e *env) {
 func requestLost(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.each(ctx, func(name string, do func() error, want string) {
-		l.lose(lostOnTheWay, lostOnTheWay)
+		l.Lose(double.LostOnTheWay, double.LostOnTheWay)
 		e.ok(name+" that was lost on its way", do())
 		equal(e, "the record after "+name, l.state(ctx, "a"), want)
 	})
-	l.lose(lostOnTheWay)
+	l.Lose(double.LostOnTheWay)
 	l.insert(ctx, "b")
 	equal(e, "the record after insert", l.state(ctx, "b"), "text of b 0")
 }
 
 // unknown does a write whose answer is lost while nobody answers, and returns its
 // outcome.
-func (l *line) unknown(name string, plan lossPlan, do func() error) *repo.Outcome {
-	l.lose(plan)
+func (l *line) unknown(name string, plan double.LossPlan, do func() error) *repo.Outcome {
+	l.Lose(plan)
 	err := do()
 	l.is(name, err, repo.ErrUnknownOutcome)
 	facts, ok := errors.AsType[*repo.Error](err)
@@ -245,8 +247,8 @@ func (l *line) unknown(name string, plan lossPlan, do func() error) *repo.Outcom
 func (l *line) blind(ctx context.Context, do func(ctx context.Context) error) func() error {
 	return func() error {
 		limited, cancel := context.WithCancel(ctx)
-		l.onLoss(cancel)
-		defer l.onLoss(nil)
+		l.OnLoss(cancel)
+		defer l.OnLoss(nil)
 		return do(limited)
 	}
 }
@@ -254,7 +256,7 @@ func (l *line) blind(ctx context.Context, do func(ctx context.Context) error) fu
 func unknownOutcome(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.insert(ctx, "a")
-	for i, plan := range []lossPlan{doneThenLost, lostOnTheWay} {
+	for i, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay} {
 		o := l.unknown("update", plan, l.blind(ctx, func(ctx context.Context) error {
 			_, err := l.items.Update(ctx, e.itemKey("a"), func(it *item) error { it.Count += 10; return nil })
 			e.is("update whose context ended on its way", err, context.Canceled)
@@ -282,7 +284,7 @@ func (l *line) resolved(ctx context.Context, what string, o *repo.Outcome, want 
 func resolveCommitted(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.insert(ctx, "a")
-	o := l.unknown("update", doneThenLost, l.add(ctx, 10))
+	o := l.unknown("update", double.DoneThenLost, l.add(ctx, 10))
 	for range 3 {
 		l.resolved(ctx, "a write that was done", o, repo.Committed)
 		_, err := l.items.Patch(ctx, e.itemKey("a"), repo.Add("count", 1))
@@ -294,9 +296,9 @@ func resolveCommitted(ctx context.Context, e *env) {
 func resolveNotCommitted(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.insert(ctx, "a")
-	o := l.unknown("update", doneLater, l.add(ctx, 10))
+	o := l.unknown("update", double.DoneLater, l.add(ctx, 10))
 	l.resolved(ctx, "a write that was not done", o, repo.NotCommitted)
-	done, err := l.release(ctx)
+	done, err := l.Release(ctx)
 	e.ok("late copy", err)
 	equal(e, "how many late copies were done", done, 0)
 	l.resolved(ctx, "the same write again", o, repo.NotCommitted)
@@ -308,13 +310,13 @@ func resolveNotCommitted(ctx context.Context, e *env) {
 
 func resolveInserts(ctx context.Context, e *env) {
 	l := e.line(ctx)
-	for i, plan := range []lossPlan{doneThenLost, doneLater} {
+	for i, plan := range []double.LossPlan{double.DoneThenLost, double.DoneLater} {
 		want := []repo.Verdict{repo.Committed, repo.NotCommitted}[i]
 		id := fmt.Sprint(i)
 		it := l.item(id)
 		o := l.unknown("insert", plan, l.blind(ctx, func(ctx context.Context) error { return l.items.Insert(ctx, &it) }))
 		l.resolved(ctx, "an insert", o, want)
-		done, err := l.release(ctx)
+		done, err := l.Release(ctx)
 		e.ok("late copy", err)
 		equal(e, "how many late copies of an insert were done", done, 0)
 		there := []string{"text of 0 0", "none"}[i]
@@ -324,7 +326,7 @@ func resolveInserts(ctx context.Context, e *env) {
 		l.resolved(ctx, "the insert after a put", o, want)
 		o = l.unknown("delete", plan, l.blind(ctx, func(ctx context.Context) error { return l.items.Delete(ctx, e.itemKey(id)) }))
 		l.resolved(ctx, "a delete", o, want)
-		done, err = l.release(ctx)
+		done, err = l.Release(ctx)
 		e.ok("late copy", err)
 		equal(e, "how many late copies of a delete were done", done, 0)
 		equal(e, "the record after the delete", l.state(ctx, id), []string{"none", "text of 1 0"}[i])
@@ -334,7 +336,7 @@ func resolveInserts(ctx context.Context, e *env) {
 func outcomeAsText(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.insert(ctx, "a")
-	for i, plan := range []lossPlan{doneThenLost, doneLater} {
+	for i, plan := range []double.LossPlan{double.DoneThenLost, double.DoneLater} {
 		o := l.unknown("update", plan, l.add(ctx, 10))
 		text, err := o.MarshalText()
 		e.ok("marshal", err)

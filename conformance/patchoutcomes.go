@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -20,7 +21,7 @@ func (l *line) patch(ctx context.Context, do func(ctx context.Context, key repo.
 func resolvePatches(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.insert(ctx, "a")
-	for i, plan := range []lossPlan{doneThenLost, lostOnTheWay, doneLater} {
+	for i, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay, double.DoneLater} {
 		want := []repo.Verdict{repo.Committed, repo.NotCommitted, repo.NotCommitted}[i]
 		o := l.unknown("patch", plan, l.patch(ctx, l.items.Patch))
 		for range 3 {
@@ -28,7 +29,7 @@ func resolvePatches(ctx context.Context, e *env) {
 			_, err := l.items.Patch(ctx, e.itemKey("a"), repo.Add("count", 1))
 			e.ok("patch", err)
 		}
-		done, err := l.release(ctx)
+		done, err := l.Release(ctx)
 		e.ok("late copy", err)
 		equal(e, "how many late copies of a patch were done", done, 0)
 	}
@@ -38,7 +39,7 @@ func resolvePatches(ctx context.Context, e *env) {
 func resolveBlindPatches(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.insert(ctx, "a")
-	for i, plan := range []lossPlan{doneThenLost, lostOnTheWay} {
+	for i, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay} {
 		o := l.unknown("patch", plan, l.patch(ctx, l.items.PatchBlind))
 		l.resolved(ctx, "a blind patch", o, []repo.Verdict{repo.Committed, repo.Unknown}[i])
 	}
@@ -52,7 +53,7 @@ func votesInTrouble(ctx context.Context, e *env) {
 	l := e.line(ctx)
 	l.insert(ctx, "a")
 	for range votersInTrouble * votesEach / 4 {
-		l.lose(doneThenLost, notLost, notLost, lostOnTheWay, notLost, notLost)
+		l.Lose(double.DoneThenLost, double.NotLost, double.NotLost, double.LostOnTheWay, double.NotLost, double.NotLost)
 	}
 	var mu sync.Mutex
 	counted, open := 0, 0
@@ -86,7 +87,7 @@ func votesInTrouble(ctx context.Context, e *env) {
 // overtaken loses the answers of votes over which another one lies by the time at which that shows.
 func (l *line) overtaken(ctx context.Context, count int64) {
 	another := func() *line {
-		l := &line{env: l.env, lossy: &lossy{Store: l.store}, name: l.name}
+		l := &line{env: l.env, Lossy: &double.Lossy{Store: l.store}, name: l.name}
 		l.items = l.again(ctx)
 		return l
 	}
@@ -95,9 +96,9 @@ func (l *line) overtaken(ctx context.Context, count int64) {
 		verdict, err := l.vote(ctx)
 		l.that(err == nil && verdict == repo.Committed, "a vote to be counted", "%v, %v", verdict, err)
 	}
-	mine.onLoss(func() { counts(other) })
-	for _, plan := range []lossPlan{doneThenLost, lostOnTheWay} {
-		mine.lose(plan)
+	mine.OnLoss(func() { counts(other) })
+	for _, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay} {
+		mine.Lose(plan)
 		counts(mine)
 	}
 	it, err := l.items.Get(ctx, l.itemKey("a"))

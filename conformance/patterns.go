@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -17,28 +19,28 @@ func patternRules() []rule {
 	return []rule{
 		{name: "key and value", sentence: "A1: a value under a key is put if absent, read, compared and set, and deleted.", check: keyAndValue},
 		{name: "user and password", sentence: "A2: of user:1000 the fields username, password and age are read, and one is changed.", check: columnFamily},
-		{name: "scores", sentence: "A3: one and uno at 1, two at 2 and three at 3 come in the order of score and name.", needs: keepsNear, check: scores},
+		{name: "scores", sentence: "A3: one and uno at 1, two at 2 and three at 3 come in the order of score and name.", needs: tested.KeepsNear, check: scores},
 		{name: "documents", sentence: "A4: the user Albert, with address and friends, is one document; a part of it is written alone.", check: documents},
 		{name: "addresses", sentence: "B2: Kate Monster has her two addresses nested in her record.", check: addresses},
-		{name: "music by category", sentence: "C2: the music of a category, with name and artist, is read from its index table.", needs: keepsFar, check: musicByCategory},
-		{name: "jobs", sentence: "C4: IT selects the jobs under IT, IT:data those of data, whatever texts the parts hold.", needs: keepsNear, check: jobTree},
+		{name: "music by category", sentence: "C2: the music of a category, with name and artist, is read from its index table.", needs: tested.KeepsFar, check: musicByCategory},
+		{name: "jobs", sentence: "C4: IT selects the jobs under IT, IT:data those of data, whatever texts the parts hold.", needs: tested.KeepsNear, check: jobTree},
 		{name: "categories of a user", sentence: "A3: the categories of user:1000, Daily, IT and Life, and not those of user:10001.", check: categoriesOfUser},
-		{name: "blog by category", sentence: "C5: of user:1000 the category IT has P0001 and P0003.", needs: keepsFar, check: blogByCategory},
-		{name: "blog between dates", sentence: "E7: of user:1000 P0001 and P0002 were posted from 1521080000 to 1521080400.", needs: keepsFar, check: blogBetween},
-		{name: "blog with names", sentence: "C2: the posts of user:1000 come newest first, with the name of their category.", needs: keepsFar, check: blogNewest},
-		{name: "attachments and comments", sentence: "C1: a post and its nested attachments change together; comments come newest first.", needs: keepsFar, check: attachments},
-		{name: "e-mail to user", sentence: "C12: alice@example.com finds 1001; a change frees the address.", needs: keepsFar, check: emailToUser},
+		{name: "blog by category", sentence: "C5: of user:1000 the category IT has P0001 and P0003.", needs: tested.KeepsFar, check: blogByCategory},
+		{name: "blog between dates", sentence: "E7: of user:1000 P0001 and P0002 were posted from 1521080000 to 1521080400.", needs: tested.KeepsFar, check: blogBetween},
+		{name: "blog with names", sentence: "C2: the posts of user:1000 come newest first, with the name of their category.", needs: tested.KeepsFar, check: blogNewest},
+		{name: "attachments and comments", sentence: "C1: a post and its nested attachments change together; comments come newest first.", needs: tested.KeepsFar, check: attachments},
+		{name: "e-mail to user", sentence: "C12: alice@example.com finds 1001; a change frees the address.", needs: tested.KeepsFar, check: emailToUser},
 		{name: "login counter", sentence: "E2: fields of user:1001 are read, several at once, and loginCount is incremented.", check: loginCounter},
-		{name: "user for a day", sentence: "E3: user:1001 lasts for 24 hours, and her index rows with her.", needs: keepsFar, check: userForADay},
-		{name: "timeline", sentence: "E5: the timeline is paged 20 posts at a time, newest first, while posts come and go.", needs: keepsFar, check: timeline},
-		{name: "ages", sentence: "E7: the users aged 20 to 30, and those who joined between two days.", needs: keepsFar, check: ages},
-		{name: "orders of a user", sentence: "C2: user:1001 has the orders 5001, 5002 and 5003, the newest first.", needs: keepsNear, check: ordersOfUser},
-		{name: "hosts and messages", sentence: "C2: the host with the address 127.66.66.66 is found, and its newest 5,000 messages of more.", needs: keepsNear, check: hostMessages},
-		{name: "hard drive", sentence: "Equality over a list: a hard drive is found in hard drives, memory, and computer parts.", needs: keepsFar, check: hardDrive},
-		{name: "students and classes", sentence: "Equality on either side of a link: the classes of a student, the students of a class.", needs: keepsFar, check: studentsAndClasses},
-		{name: "words", sentence: "Equality over a list: amazon, nosql and riak are found in the pages that hold them.", needs: keepsFar, check: words},
-		{name: "tags of users", sentence: "Equality over a list: kotlin has the users 1001, 1002 and 1003, redis 1001 and 1004.", needs: keepsFar, check: tagsOfUsers},
-		{name: "smoke shifter", sentence: "B3: the parts of the left-handed smoke shifter are read at once by the ids that it holds.", needs: keepsFar, check: smokeShifter},
+		{name: "user for a day", sentence: "E3: user:1001 lasts for 24 hours, and her index rows with her.", needs: tested.KeepsFar, check: userForADay},
+		{name: "timeline", sentence: "E5: the timeline is paged 20 posts at a time, newest first, while posts come and go.", needs: tested.KeepsFar, check: timeline},
+		{name: "ages", sentence: "E7: the users aged 20 to 30, and those who joined between two days.", needs: tested.KeepsFar, check: ages},
+		{name: "orders of a user", sentence: "C2: user:1001 has the orders 5001, 5002 and 5003, the newest first.", needs: tested.KeepsNear, check: ordersOfUser},
+		{name: "hosts and messages", sentence: "C2: the host with the address 127.66.66.66 is found, and its newest 5,000 messages of more.", needs: tested.KeepsNear, check: hostMessages},
+		{name: "hard drive", sentence: "Equality over a list: a hard drive is found in hard drives, memory, and computer parts.", needs: tested.KeepsFar, check: hardDrive},
+		{name: "students and classes", sentence: "Equality on either side of a link: the classes of a student, the students of a class.", needs: tested.KeepsFar, check: studentsAndClasses},
+		{name: "words", sentence: "Equality over a list: amazon, nosql and riak are found in the pages that hold them.", needs: tested.KeepsFar, check: words},
+		{name: "tags of users", sentence: "Equality over a list: kotlin has the users 1001, 1002 and 1003, redis 1001 and 1004.", needs: tested.KeepsFar, check: tagsOfUsers},
+		{name: "smoke shifter", sentence: "B3: the parts of the left-handed smoke shifter are read at once by the ids that it holds.", needs: tested.KeepsFar, check: smokeShifter},
 		{name: "keys with colons", sentence: "C4: order:2024-03:user:1001 and its likes are keys whose parts hold any text.", check: colonKeys},
 	}
 }
@@ -134,7 +136,7 @@ func musicByCategory(ctx context.Context, e *env) {
 	equal(e, "the jazz", collect(e, "find", view.Find(ctx, q)), []entry{{"Blue in Green", "Davis"}, {"So What", "Davis"}})
 	plan, err := view.Explain(q)
 	deep := 1
-	if changesStore(e.facts) != "" && !keepsNative(e.facts) {
+	if tested.ChangesStore(e.facts) != "" && !tested.KeepsNative(e.facts) {
 		deep = 2 // the index lies in another partition than its records
 	}
 	e.that(err == nil && plan.Covered == (deep == 1) && plan.Depth == deep, "as few reads of the index table as the store's unit allows", "%s, %v", plan, err)
@@ -180,13 +182,13 @@ func loginCounter(ctx context.Context, e *env) {
 func userForADay(ctx context.Context, e *env) {
 	d := e.desk(ctx, false)
 	alice := d.login(ctx, "user:1001", 24*time.Hour)
-	d.pass(23 * time.Hour)
+	d.Pass(23 * time.Hour)
 	equal(e, "the ways to see her after 23 hours", len(d.seen(ctx, alice.ID)), waysToSee)
-	alice.Until = d.now().Add(24 * time.Hour)
+	alice.Until = d.Now().Add(24 * time.Hour)
 	e.ok("replace", d.sessions.Replace(ctx, &alice))
-	d.pass(23 * time.Hour)
+	d.Pass(23 * time.Hour)
 	equal(e, "the ways to see her after she was renewed", len(d.seen(ctx, alice.ID)), waysToSee)
-	d.pass(time.Hour)
+	d.Pass(time.Hour)
 	equal(e, "the ways to see her after 24 hours more", d.seen(ctx, alice.ID), nil)
 	equal(e, "the counts", d.counts(ctx), "[0 0 0]")
 }
@@ -229,7 +231,7 @@ func hostMessages(ctx context.Context, e *env) {
 	for i := range list {
 		list[i] = message{Host: e.name(found[0].ID), Time: e.when(i), ID: int64(i), Text: fmt.Sprint("cpu is on fire! ", i)}
 	}
-	_, err := e.messages(ctx).InsertAll(ctx, sequence(list, nil))
+	_, err := e.messages(ctx).InsertAll(ctx, double.Sequence(list, nil))
 	e.ok("insert all", err)
 	got := e.messageTexts(ctx, repo.Where("host", e.name(found[0].ID)).Order("-time").Limit(newest))
 	equal(e, "the number of messages", len(got), newest)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -32,11 +33,11 @@ func queryRules() []rule {
 		{name: "requests told", sentence: "Each request that a call begins on its Tally ends; together they are what the Tally counts.", check: requestsTold},
 	}
 	for i := range local {
-		local[i].needs = keepsNear
+		local[i].needs = tested.KeepsNear
 	}
 	return slices.Concat(local, boundRules(), []rule{
-		{name: "composite index", sentence: "An index of several fields answers equality on the leading ones and a range on the next.", needs: keepsNear, check: compositeIndex},
-		{name: "covered view", sentence: "A view of covered fields is answered by one read of the index.", needs: changesStore, check: coveredView},
+		{name: "composite index", sentence: "An index of several fields answers equality on the leading ones and a range on the next.", needs: tested.KeepsNear, check: compositeIndex},
+		{name: "covered view", sentence: "A view of covered fields is answered by one read of the index.", needs: tested.ChangesStore, check: coveredView},
 	}, cursorRules())
 }
 

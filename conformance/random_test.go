@@ -3,12 +3,13 @@ package conformance
 import (
 	"context"
 	"errors"
-	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/random"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -88,72 +89,28 @@ func TestRandomOperationsFindApart(t *testing.T) {
 func findsWith(t *testing.T, s *suite) {
 	t.Helper()
 	const most = 12 // operations that are left: some faults show by chance, and are shrunk less
-	m, ok := errors.AsType[*mismatch](s.compare(t.Context(), 1, 20_000, quiet))
+	m, ok := errors.AsType[*finding.Mismatch](random.Compare(t.Context(), s.target(), 1, 20_000, quiet))
 	if !ok {
 		t.Fatal("20,000 random operations find nothing")
 	}
 	n := shrunkTo(t, m)
 	if n > most {
-		t.Errorf("shrunk to %d operations, want at most %d:\n%s", n, most, m.got)
+		t.Errorf("shrunk to %d operations, want at most %d:\n%s", n, most, m.Got)
 	}
-	if !strings.Contains(m.got, "seed 1, episode ") || !strings.Contains(m.got, ", want ") {
-		t.Errorf("the report names no seed or no answers:\n%s", m.got)
+	if !strings.Contains(m.Got, "seed 1, episode ") || !strings.Contains(m.Got, ", want ") {
+		t.Errorf("the report names no seed or no answers:\n%s", m.Got)
 	}
 }
 
-func shrunkTo(t *testing.T, m *mismatch) int {
+func shrunkTo(t *testing.T, m *finding.Mismatch) int {
 	t.Helper()
-	found := regexp.MustCompile(`shrunk to (\d+) operations`).FindStringSubmatch(m.got)
+	found := regexp.MustCompile(`shrunk to (\d+) operations`).FindStringSubmatch(m.Got)
 	if found == nil {
-		t.Fatalf("not shrunk:\n%s", m.got)
+		t.Fatalf("not shrunk:\n%s", m.Got)
 	}
 	n, err := strconv.Atoi(found[1])
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
-}
-
-// The same seed gives the same operations, and another one others.
-func TestSeeds(t *testing.T) {
-	text := func(seed uint64) string { return fmt.Sprint(episode(seed, 0), episode(seed, 1)) }
-	first := text(7)
-	if again := text(7); first != again {
-		t.Error("one seed gives different operations")
-	}
-	if first == text(8) {
-		t.Error("two seeds give the same operations")
-	}
-}
-
-// Every verb, and every form of a query, is drawn, and most operations do something.
-func TestOperationsAreMixed(t *testing.T) {
-	seen, done := map[string]int{}, 0
-	s := brokenSuite(t, func(*broken) {})
-	p, err := s.pair(t.Context(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	total := 0
-	for i := range 20 {
-		for _, op := range episode(3, i) {
-			seen[op.verb]++
-			if op.verb == "pass" {
-				continue
-			}
-			total++
-			if out := p.reference.do(t.Context(), op); !strings.Contains(out, "not found") && !strings.HasPrefix(out, "0") && out != "invalid" {
-				done++
-			}
-		}
-	}
-	for _, verb := range []string{"insert", "put", "replace", "patch", "update", "delete", "group", "insert all", "pass", "maintain", "walk", "get", "exists", "get many",
-		"find", "keys", "count", "view", "one", "page", "scan", "verify"} {
-		if seen[verb] < 3 {
-			t.Errorf("%s came %d times in 20 episodes", verb, seen[verb])
-		}
-	}
-	if done < total/2 {
-		t.Errorf("only %d of %d operations found something to do", done, total)
-	}
 }

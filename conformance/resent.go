@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -17,7 +18,7 @@ func resentRules() []rule {
 		{name: "rows sent again", sentence: "A commit with rows that keep no tokens leaves them as others have made them since, when it is sent again.", check: rowsAgain},
 	}
 	for i := range list {
-		list[i].needs = changesPartition
+		list[i].needs = tested.ChangesPartition
 	}
 	return list
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -98,7 +99,7 @@ func TestResentFaults(t *testing.T) {
 			continue
 		}
 		for name, f := range resentFaults() {
-			_, noticed := errors.AsType[*mismatch](tried(t, &r, f))
+			_, noticed := errors.AsType[*finding.Mismatch](tried(t, &r, f))
 			if noticed != (name == r.name) {
 				t.Errorf("the fault of %q is noticed by %q: %v", name, r.name, noticed)
 			}

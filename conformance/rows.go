@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -289,7 +291,7 @@ func valuesForGood(ctx context.Context, e *env) {
 		r.Fields = append(r.Fields, driver.Value{}, driver.Value{}, listOf(str(fmt.Sprintf("element %02d", i))))
 		e.commit(ctx, put(t, r))
 		e.ok("get", e.store.Get(ctx, t, []driver.Key{r.Key}, nil, read))
-		want, kept = append(want, textOf(&r)+kindText(r.Fields[fList])), append(kept, copyRow(&read[0]))
+		want, kept = append(want, textOf(&r)+kindText(r.Fields[fList])), append(kept, double.CopyRow(&read[0]))
 	}
 	for i := range kept {
 		got = append(got, textOf(&kept[i])+kindText(field(&kept[i], fList)))
@@ -305,15 +307,15 @@ func goroutines(ctx context.Context, e *env) {
 		for n := range 40 {
 			r := row(key, fmt.Sprint(n))
 			if refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(t, r)}); err != nil || refusal != nil {
-				return &mismatch{"a commit among others to succeed", fmt.Sprint(refusal, err)}
+				return finding.Wanted("a commit among others to succeed", fmt.Sprint(refusal, err))
 			}
 			got, err := rangeAll(ctx, e.store, span(t, key))
 			if err != nil || len(got) != 1 || textOf(&got[0]) != fmt.Sprint(n) {
-				return &mismatch{"a goroutine to read what it wrote: " + fmt.Sprint(n), fmt.Sprintf("%d rows, %v", len(got), err)}
+				return finding.Wanted("a goroutine to read what it wrote: "+fmt.Sprint(n), fmt.Sprintf("%d rows, %v", len(got), err))
 			}
 			if n%10 == 0 {
 				if err := e.store.Define(ctx, []*driver.Table{t}); err != nil {
-					return &mismatch{"define among other calls to succeed", err.Error()}
+					return finding.Wanted("define among other calls to succeed", err.Error())
 				}
 			}
 		}

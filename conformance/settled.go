@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -33,7 +34,7 @@ func agoToken(d time.Duration) driver.Token {
 // resolveOnTombstone writes a record often and deletes it, as of some minutes ago, so that its
 // ring is full of other tokens than that of an insert.
 func resolveOnTombstone(ctx context.Context, e *env) {
-	w := &witness{Store: &lossy{Store: e.store}} // of which outcomes can be unknown, so that there is a ring
+	w := &witness{Store: &double.Lossy{Store: e.store}} // of which outcomes can be unknown, so that there is a ring
 	schema := itemSchema()
 	schema.Collection = e.freshName()
 	items, err := repo.Open[item](ctx, repo.NewStore(w, nil), schema)
@@ -57,7 +58,7 @@ func resolveOnTombstone(ctx context.Context, e *env) {
 		e.ok("resolve", err)
 		equal(e, fmt.Sprintf("the verdict on an insert that was sent %s ago, after a delete of six minutes ago", tt.sent), got, tt.want)
 	}
-	later, err := repo.Open[item](ctx, repo.NewStore(&lossy{Store: e.store}, &repo.Options{Now: func() time.Time { return time.Now().Add(14 * time.Minute) }}), schema)
+	later, err := repo.Open[item](ctx, repo.NewStore(&double.Lossy{Store: e.store}, &repo.Options{Now: func() time.Time { return time.Now().Add(14 * time.Minute) }}), schema)
 	e.ok("open", err)
 	_, err = later.Maintain(ctx)
 	e.ok("maintain", err)

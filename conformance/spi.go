@@ -3,9 +3,9 @@ package conformance
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -181,18 +181,11 @@ func rangeAll(ctx context.Context, store driver.Store, sp driver.Span) ([]driver
 		if err != nil {
 			return rows, err
 		}
-		if rows = append(rows, copyRow(r)); len(rows) > mostRows {
+		if rows = append(rows, double.CopyRow(r)); len(rows) > mostRows {
 			return nil, fmt.Errorf("more than %d rows, which nobody wrote: the range does not end", mostRows)
 		}
 	}
 	return rows, nil
-}
-
-// copyRow returns r with slices of its own.
-func copyRow(r *driver.Row) driver.Row {
-	c := *r
-	c.Fields, c.Extra, c.Ring = slices.Clone(r.Fields), slices.Clone(r.Extra), slices.Clone(r.Ring)
-	return c
 }
 
 // walk reads all rows of a table that are the rule's own.

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -141,6 +143,11 @@ func (s *suite) number() int {
 	return s.last
 }
 
+// target returns the store for what is no rule.
+func (s *suite) target() tested.Store {
+	return tested.Store{Store: s.store, Facts: s.facts, FreshName: s.freshName}
+}
+
 // freshName returns a name for a collection that no other rule has.
 func (s *suite) freshName() string {
 	name := fmt.Sprintf("%s_%d", s.id, s.number())
@@ -188,7 +195,7 @@ func (s *suite) dropCollections(ctx context.Context, names []string) error {
 		room <- struct{}{}
 		all.Go(func() {
 			defer func() { <-room }()
-			errs[i] = caught(func() error { return repo.DropCollection(ctx, s.repo, name) })
+			errs[i] = finding.Caught(func() error { return repo.DropCollection(ctx, s.repo, name) })
 		})
 	}
 	all.Wait()

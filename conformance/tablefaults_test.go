@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -417,7 +418,7 @@ func TestDelayIsOfItsClass(t *testing.T) {
 			broken := func(b *broken) {
 				b.facts = func(all *driver.Facts) { all.Durability, all.Delay = f.Durability, f.Delay }
 			}
-			if _, noticed := errors.AsType[*mismatch](tried(t, &r, broken)); !noticed {
+			if _, noticed := errors.AsType[*finding.Mismatch](tried(t, &r, broken)); !noticed {
 				t.Errorf("class %s with a delay of %s is not noticed", f.Durability, f.Delay)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -98,13 +99,13 @@ func defineAtOnce(ctx context.Context, e *env) {
 		mine := *t // another program has its own
 		mine.Fields = append(slices.Clone(t.Fields), driver.Column{Name: fmt.Sprint("own", i), Kind: driver.Int})
 		if err := e.store.Define(ctx, []*driver.Table{&mine}); err != nil {
-			return &mismatch{"define at once with others to succeed", err.Error()}
+			return finding.Wanted("define at once with others to succeed", err.Error())
 		}
 		r := row(e.at(t, "p", fmt.Sprint(i)), fmt.Sprint(i))
 		r.Fields = append(r.Fields[:4:4], num(int64(i)))
 		refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(&mine, r)})
 		if err != nil || refusal != nil {
-			return &mismatch{"a commit to the table that was just defined to succeed", fmt.Sprint(refusal, err)}
+			return finding.Wanted("a commit to the table that was just defined to succeed", fmt.Sprint(refusal, err))
 		}
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -97,7 +98,7 @@ func collectionsTogether(ctx context.Context, e *env) {
 		lines.Insert(e.itemLine(1))
 		lines.Insert(e.itemLine(2))
 	}
-	if changesPartition(e.facts) != "" {
+	if tested.ChangesPartition(e.facts) != "" {
 		e.is("group", group(insert), repo.ErrUnsupported)
 		return
 	}

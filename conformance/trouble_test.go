@@ -10,14 +10,14 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
-	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // A careless store is one in memory whose answers are lost in trouble, and what a
 // careless program makes of that.
 type careless struct {
-	lossy
+	double.Lossy
 	commit func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error)
 }
 
@@ -26,24 +26,24 @@ func (c *careless) Commit(ctx context.Context, token driver.Token, ops []driver.
 }
 
 func careful(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	return c.lossy.Commit(ctx, token, ops)
+	return c.Lossy.Commit(ctx, token, ops)
 }
 
 // makeTrouble loses answers until the context ends.
 func (c *careless) makeTrouble(ctx context.Context, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for ctx.Err() == nil {
-		c.lose([]lossPlan{doneThenLost, lostOnTheWay}[r.IntN(2)])
+		c.Lose([]double.LossPlan{double.DoneThenLost, double.LostOnTheWay}[r.IntN(2)])
 		time.Sleep(2 * time.Millisecond)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.plans = nil
+	c.Mu.Lock()
+	defer c.Mu.Unlock()
+	c.Plans = nil
 }
 
 func inTrouble(t *testing.T, rounds int, commit func(context.Context, *careless, driver.Token, []driver.Op) (*driver.Refusal, error)) (Tally, error) {
 	t.Helper()
-	c := &careless{lossy: lossy{Store: memory.New(nil)}, commit: commit}
+	c := &careless{Lossy: double.Lossy{Store: memory.New(nil)}, commit: commit}
 	open := func(context.Context) (driver.Store, error) { return c, nil }
 	return InTrouble(t.Context(), open, Trouble{Seed: 1, Rounds: rounds, Make: c.makeTrouble})
 }
@@ -76,7 +76,7 @@ func (d *deaf) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask
 // Outcomes that nobody tells while the trouble lasts are asked for until it is over.
 func TestTroubleEnds(t *testing.T) {
 	t.Parallel()
-	d := &deaf{careless: careless{lossy: lossy{Store: memory.New(nil)}, commit: careful}}
+	d := &deaf{careless: careless{Lossy: double.Lossy{Store: memory.New(nil)}, commit: careful}}
 	open := func(context.Context) (driver.Store, error) { return d, nil }
 	tally, err := InTrouble(t.Context(), open, Trouble{Seed: 1, Rounds: 4, Lasts: 300 * time.Millisecond, Make: func(ctx context.Context, seed uint64) {
 		d.storm.Store(true)
@@ -115,7 +115,7 @@ func (s *slow) Drop(ctx context.Context, tables []*driver.Table) error {
 // What a busy machine answers too late before the trouble and after it is no fault.
 func TestTroubleOnABusyMachine(t *testing.T) {
 	t.Parallel()
-	s := &slow{careless: careless{lossy: lossy{Store: memory.New(nil)}, commit: careful}}
+	s := &slow{careless: careless{Lossy: double.Lossy{Store: memory.New(nil)}, commit: careful}}
 	open := func(context.Context) (driver.Store, error) { return s, nil }
 	_, err := InTrouble(t.Context(), open, Trouble{Seed: 1, Rounds: 5, Make: s.makeTrouble})
 	if err != nil || s.catalog.Load() < 4 || s.counter.Load() < 2 || s.drop.Load() < 2 {
@@ -131,30 +131,30 @@ func TestTroubleFinds(t *testing.T) {
 		commit func(context.Context, *careless, driver.Token, []driver.Op) (*driver.Refusal, error)
 	}{
 		"sends again": {"a counter", func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-			refusal, err := c.lossy.Commit(ctx, token, ops)
+			refusal, err := c.Lossy.Commit(ctx, token, ops)
 			if errors.Is(err, driver.ErrUnknownOutcome) && ops[0].Do == driver.Patch && ops[0].If == driver.Present {
-				return c.lossy.Commit(ctx, driver.NewToken(), ops)
+				return c.Lossy.Commit(ctx, driver.NewToken(), ops)
 			}
 			return refusal, err
 		}},
 		"takes it for failure": {"an order of the calls", func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-			refusal, err := c.lossy.Commit(ctx, token, ops)
+			refusal, err := c.Lossy.Commit(ctx, token, ops)
 			if errors.Is(err, driver.ErrUnknownOutcome) {
 				return nil, driver.ErrUnavailable
 			}
 			return refusal, err
 		}},
 		"takes it for success": {"an order of the calls", func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-			refusal, err := c.lossy.Commit(ctx, token, ops)
+			refusal, err := c.Lossy.Commit(ctx, token, ops)
 			if errors.Is(err, driver.ErrUnknownOutcome) {
 				return nil, nil
 			}
 			return refusal, err
 		}},
 		"forgets index rows": {"to agree with the records", func(ctx context.Context, c *careless, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-			refusal, err := c.lossy.Commit(ctx, token, ops)
+			refusal, err := c.Lossy.Commit(ctx, token, ops)
 			if errors.Is(err, driver.ErrUnknownOutcome) && len(ops) > 1 {
-				return c.lossy.Commit(ctx, token, ops[:1])
+				return c.Lossy.Commit(ctx, token, ops[:1])
 			}
 			return refusal, err
 		}},
@@ -165,28 +165,5 @@ func TestTroubleFinds(t *testing.T) {
 				t.Errorf("found %v, want %q", err, tt.want)
 			}
 		})
-	}
-}
-
-// A verdict that is taken back is found; one that can no longer be given is none.
-func TestVerdictsAreKept(t *testing.T) {
-	t.Parallel()
-	for _, tt := range []struct {
-		was, is repo.Verdict
-		fault   bool
-	}{
-		{repo.Committed, repo.NotCommitted, true},
-		{repo.NotCommitted, repo.Committed, true},
-		{repo.Committed, repo.Committed, false},
-		{repo.Committed, repo.Unknown, false},
-		{repo.Unknown, repo.NotCommitted, false},
-	} {
-		in := &troubled{
-			told:    []told{{&repo.Outcome{}, tt.was}},
-			resolve: func(context.Context, *repo.Outcome) (repo.Verdict, error) { return tt.is, nil },
-		}
-		if err := in.askAnew(t.Context()); (err != nil) != tt.fault {
-			t.Errorf("first %s, then %s: %v", tt.was, tt.is, err)
-		}
 	}
 }

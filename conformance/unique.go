@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -24,11 +25,11 @@ func uniqueRules() []rule {
 		{name: "elements of a list", sentence: "A unique index over a list claims every element.", check: uniqueElements},
 		{name: "at once", sentence: "Of inserts at once with the same value one succeeds, and the others leave nothing.", check: uniqueAtOnce},
 		{name: "moves at once", sentence: "Of changes at once to one value one succeeds; what was freed can be taken.", check: uniqueMoves},
-		{name: "passed on", sentence: "A group may pass a unique value from one record to another.", needs: changesStore, check: passedOn},
+		{name: "passed on", sentence: "A group may pass a unique value from one record to another.", needs: tested.ChangesStore, check: passedOn},
 	}
 	for i := range list {
 		if list[i].needs == nil {
-			list[i].needs = keepsFar
+			list[i].needs = tested.KeepsFar
 		}
 	}
 	return list

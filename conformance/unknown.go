@@ -4,18 +4,19 @@ import (
 	"context"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo"
 )
 
 // unknownFound lets nobody know what became of an insert that was done.
 func unknownFound(ctx context.Context, e *env) {
-	l := &line{env: e, lossy: &lossy{Store: e.store}}
+	l := &line{env: e, Lossy: &double.Lossy{Store: e.store}}
 	schema := withIndexes(repo.Index{Partition: []string{"level"}, Sort: []string{"text"}}, repo.Index{Partition: []string{"text"}, Unique: true})
 	schema.Collection = e.freshName()
-	messages, err := repo.Open[message](ctx, repo.NewStore(l.lossy, nil), schema)
+	messages, err := repo.Open[message](ctx, repo.NewStore(l.Lossy, nil), schema)
 	e.ok("open", err)
 	m := message{Host: e.name("h"), Time: e.when(0), Level: e.name("l"), Text: e.name("t")}
-	o := l.unknown("insert", doneThenLost, l.blind(ctx, func(ctx context.Context) error { return messages.Insert(ctx, &m) }))
+	o := l.unknown("insert", double.DoneThenLost, l.blind(ctx, func(ctx context.Context) error { return messages.Insert(ctx, &m) }))
 	time.Sleep(20 * time.Millisecond) // for what would be dropped at once
 	text := func(m message) string { return m.Text }
 	equal(e, "what the index finds", find(ctx, e, messages, repo.Where("level", m.Level), text), []string{m.Text})
@@ -28,20 +29,20 @@ func unknownFound(ctx context.Context, e *env) {
 // lateClaim resolves an insert with a unique value as not committed, lets another
 // record take the value, and then lets the late copy arrive.
 func lateClaim(ctx context.Context, e *env) {
-	l := &line{env: e, lossy: &lossy{Store: e.store}}
+	l := &line{env: e, Lossy: &double.Lossy{Store: e.store}}
 	schema := personSchema()
 	schema.Collection = e.freshName()
-	people, err := repo.Open[person](ctx, repo.NewStore(l.lossy, nil), schema)
+	people, err := repo.Open[person](ctx, repo.NewStore(l.Lossy, nil), schema)
 	e.ok("open", err)
 	mail := e.name("mail")
 	first, second := e.person("1"), e.person("2")
 	first.Email, second.Email = &mail, &mail
-	o := l.unknown("insert", doneLater, l.blind(ctx, func(ctx context.Context) error { return people.Insert(ctx, &first) }))
+	o := l.unknown("insert", double.DoneLater, l.blind(ctx, func(ctx context.Context) error { return people.Insert(ctx, &first) }))
 	verdict, err := people.Resolve(ctx, o)
 	e.that(err == nil && verdict == repo.NotCommitted, "NotCommitted", "%v, %v", verdict, err)
 	e.ok("insert of another record with the value", people.Insert(ctx, &second))
 	e.ok("delete of it", people.Delete(ctx, repo.Key{second.ID}))
-	done, err := l.release(ctx)
+	done, err := l.Release(ctx)
 	e.that(err == nil && done == 0, "no late copy done", "%d, %v", done, err)
 	third := e.person("3")
 	third.Email = &mail

@@ -6,13 +6,14 @@ import (
 	"math"
 	"slices"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 func verbRules() []rule {
 	return []rule{
-		{name: "check", sentence: "Check changes nothing, but tests its condition.", needs: changesPartition, check: checkVerb},
-		{name: "checks alone", sentence: "A commit of nothing but checks tests them all.", needs: changesPartition, check: checksOnly},
+		{name: "check", sentence: "Check changes nothing, but tests its condition.", needs: tested.ChangesPartition, check: checkVerb},
+		{name: "checks alone", sentence: "A commit of nothing but checks tests them all.", needs: tested.ChangesPartition, check: checksOnly},
 		{name: "delete", sentence: "Delete removes the row.", check: deleteVerb},
 		{name: "fence", sentence: "Fence gives the row a new Rev and nothing else.", check: fenceVerb},
 		{name: "fence of nothing", sentence: "A missing row that is fenced comes to be, dead, with Row.Expires.", check: fenceNothing},
@@ -21,7 +22,7 @@ func verbRules() []rule {
 		{name: "patch meta", sentence: "Patch replaces expiry and note if PatchMeta is set, and only then.", check: patchMeta},
 		{name: "add", sentence: "Add grows an integer; an absent one counts as 0.", check: addEdit},
 		{name: "overflow", sentence: "An Add that leaves the range of int64, or meets no integer, is a Refusal with Overflow that changes nothing.", check: overflow},
-		{name: "overflow among others", sentence: "A commit with an Add that overflows changes nothing, and the Refusal names op and edit.", needs: changesPartition, check: overflowAmongOthers},
+		{name: "overflow among others", sentence: "A commit with an Add that overflows changes nothing, and the Refusal names op and edit.", needs: tested.ChangesPartition, check: overflowAmongOthers},
 	}
 }
 

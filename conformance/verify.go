@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -12,7 +13,7 @@ import (
 func (e *env) skewed(ctx context.Context, name string, keep func(op *driver.Op) bool) *repo.Repo[message] {
 	schema := inTables(messageSchema())
 	schema.Collection = name
-	r, err := repo.Open[message](ctx, repo.NewStore(&filtered{e.store, keep}, nil), schema)
+	r, err := repo.Open[message](ctx, repo.NewStore(&double.Filtered{Store: e.store, Keep: keep}, nil), schema)
 	e.ok("open", err)
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -13,14 +14,14 @@ import (
 // like two programs are two stores on one: neither knows what the other one did.
 func versionRules() []rule {
 	return []rule{
-		{name: "made anew by another program", sentence: "A program that has a collection open which another one drops, and makes anew, is refused to read and to write.", needs: both(others, keepsNear), check: madeAnew},
-		{name: "index dropped by another program", sentence: "A program that has a collection open of which another one drops an index is refused to read and to write.", needs: both(others, keepsNear), check: indexDropped},
-		{name: "expiry of another program", sentence: "The expiry that another program gives to a record counts for one that knows of none.", needs: both(others, keepsNear), check: expiryOfAnother},
-		{name: "field left out by another program", sentence: "Where another program has written records without a field, no query is answered that would miss them.", needs: both(others, keepsNear), check: leftOutByAnother},
-		{name: "native index of another program", sentence: "A program that does not know of an index which the store keeps goes on, and may be opened anew; the index finds what it writes.", needs: both(others, keepsSome), check: nativeOfAnother},
-		{name: "undeclared field of another program", sentence: "A program does not add a field that it does not declare where an index which the store keeps would miss it; where the field is, it may change it.", needs: both(others, keepsSome), check: strayOfAnother},
-		{name: "builds of another program", sentence: "Programs that add an index which the store keeps to a collection with records, at once, all come to have it.", needs: both(others, keepsSome), check: buildsAtOnce},
-		{name: "fields of another program", sentence: "What a program writes again keeps the fields, and the expiry, that only another program declares; what begins anew has nothing of what was there before.", needs: keepsNear, check: fieldsOfAnother},
+		{name: "made anew by another program", sentence: "A program that has a collection open which another one drops, and makes anew, is refused to read and to write.", needs: tested.Both(tested.Others, tested.KeepsNear), check: madeAnew},
+		{name: "index dropped by another program", sentence: "A program that has a collection open of which another one drops an index is refused to read and to write.", needs: tested.Both(tested.Others, tested.KeepsNear), check: indexDropped},
+		{name: "expiry of another program", sentence: "The expiry that another program gives to a record counts for one that knows of none.", needs: tested.Both(tested.Others, tested.KeepsNear), check: expiryOfAnother},
+		{name: "field left out by another program", sentence: "Where another program has written records without a field, no query is answered that would miss them.", needs: tested.Both(tested.Others, tested.KeepsNear), check: leftOutByAnother},
+		{name: "native index of another program", sentence: "A program that does not know of an index which the store keeps goes on, and may be opened anew; the index finds what it writes.", needs: tested.Both(tested.Others, keepsSome), check: nativeOfAnother},
+		{name: "undeclared field of another program", sentence: "A program does not add a field that it does not declare where an index which the store keeps would miss it; where the field is, it may change it.", needs: tested.Both(tested.Others, keepsSome), check: strayOfAnother},
+		{name: "builds of another program", sentence: "Programs that add an index which the store keeps to a collection with records, at once, all come to have it.", needs: tested.Both(tested.Others, keepsSome), check: buildsAtOnce},
+		{name: "fields of another program", sentence: "What a program writes again keeps the fields, and the expiry, that only another program declares; what begins anew has nothing of what was there before.", needs: tested.KeepsNear, check: fieldsOfAnother},
 	}
 }
 

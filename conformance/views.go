@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -77,7 +78,7 @@ func coveredView(ctx context.Context, e *env) {
 	whole, err := posts.Explain(q)
 	e.ok("explain", err)
 	wholly := "false 2"
-	if keepsNative(e.facts) {
+	if tested.KeepsNative(e.facts) {
 		wholly = "true 1" // the store's own index gives whole records
 	}
 	equal(e, "covered, depth of whole records", fmt.Sprint(whole.Covered, " ", whole.Depth), wholly)

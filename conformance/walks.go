@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -24,7 +26,7 @@ func walkRules() []rule {
 		{name: "rows that cannot be read", sentence: "A row whose key nobody can take apart is named and keeps neither a walk nor Maintain from the others.", check: oddRows},
 		{name: "walk at once", sentence: "A row that is there during the whole walk comes at least once, while others come and go.", check: walkAtOnce},
 		{name: "walk records", sentence: "Walk yields all records of a collection, and goes on after a mark.", check: walkRecords},
-		{name: "scan", sentence: "Scan answers any query as an index would.", needs: keepsNear, check: scan},
+		{name: "scan", sentence: "Scan answers any query as an index would.", needs: tested.KeepsNear, check: scan},
 		{name: "scan without an index", sentence: "Scan answers queries that no index answers, ties in the order of the keys.", check: scanAny},
 		{name: "scan leaves out", sentence: "Scan in an order leaves out records that lack a field of it.", check: scanLeavesOut},
 	}
@@ -260,7 +262,7 @@ func walkAtOnce(ctx context.Context, e *env) {
 func walkRecords(ctx context.Context, e *env) {
 	items := fresh[item](ctx, e, itemSchema())
 	list := e.itemList(700)
-	_, err := items.InsertAll(ctx, sequence(list, nil))
+	_, err := items.InsertAll(ctx, double.Sequence(list, nil))
 	e.ok("insert all", err)
 	seen, marks := map[string]int{}, []string{}
 	for chunk, err := range items.Walk(ctx, "") {

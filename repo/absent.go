@@ -12,7 +12,7 @@ import (
 // given says which of the arguments of a function on a store is nil.
 func given(ctx context.Context, store *Store) error {
 	switch {
-	case store == nil:
+	case store == nil || store.handle.Driver == nil:
 		return failure.ErrNoStore
 	case store.handle.Driver == driver.Store(noBackend{}):
 		return failure.ErrNoBackend
@@ -29,7 +29,7 @@ func isNil(v any) bool {
 // noBackend is the backend of a Store that was made without one.
 type noBackend struct{}
 
-func (noBackend) Facts() driver.Facts { return driver.Facts{Name: "nothing"} }
+func (noBackend) Facts() driver.Facts { return driver.Facts{Name: "nothing", OneProcess: true} }
 
 func (noBackend) Define(context.Context, []*driver.Table) error { return failure.ErrNoBackend }
 func (noBackend) Attach(context.Context, []*driver.Table) error { return failure.ErrNoBackend }

@@ -73,7 +73,7 @@ func nilCallsOfRepo(r *repo.Repo[post], m *repo.Repo[map[string]any]) []nilCall 
 		{"Writes.Put: option", "option 1", group(func(in repo.Writes[post]) { in.Put(&post{Author: "a", ID: "b"}, nil) })},
 		{"Writes.Delete: key", "key", group(func(in repo.Writes[post]) { in.Delete(nil) })},
 		{"Writes.Delete: option", "option 1", group(func(in repo.Writes[post]) { in.Delete(key, nil) })},
-		{"ViewOf: Repo", "the Repo is nil", func() error { _, err := repo.ViewOf[postView, post](nil); return err }},
+		{"ViewOf: Repo", "the Repo or View is nil", func() error { _, err := repo.ViewOf[postView, post](nil); return err }},
 	}
 }
 
@@ -152,7 +152,10 @@ func TestNilContext(t *testing.T) {
 	group := r.Store().Group()
 	groupIn := r.In(group)
 	groupIn.Insert(&post{Author: "ann", ID: "P1"})
-	tried := 0
+	tried, args := 0, good()
+	delete(args, reflect.TypeFor[context.Context]())
+	key := repo.Key{"ann", "P1"}
+	args[reflect.TypeFor[repo.Key]()], args[reflect.TypeFor[[]repo.Key]()] = key, []repo.Key{key}
 	for _, of := range []any{r, view, group} {
 		v := reflect.ValueOf(of)
 		for i := range v.NumMethod() {
@@ -161,7 +164,7 @@ func TestNilContext(t *testing.T) {
 				continue
 			}
 			tried++
-			if err := unpanicked(func() error { return callWithoutContext(m) }); !errors.Is(err, repo.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "the context is nil") {
+			if err := unpanicked(func() error { return called(m, argsOf(m.Type(), args)) }); !errors.Is(err, repo.ErrInvalid) || !strings.Contains(fmt.Sprint(err), "the context is nil") {
 				t.Errorf("%T.%s: %v, want ErrInvalid that names the context", of, name, err)
 			}
 		}
@@ -180,39 +183,4 @@ func TestNilContext(t *testing.T) {
 			t.Errorf("%s: %v, want ErrInvalid that names the context", name, err)
 		}
 	}
-}
-
-// callWithoutContext calls a method with a nil context and good other arguments, runs what
-// it returns if that is a loop, and returns its error.
-func callWithoutContext(m reflect.Value) error {
-	key := repo.Key{"ann", "P1"}
-	good := map[reflect.Type]any{
-		reflect.TypeFor[repo.Key](): key, reflect.TypeFor[[]repo.Key](): []repo.Key{key}, reflect.TypeFor[*post](): &post{Author: "ann", ID: "P1"},
-		reflect.TypeFor[repo.Query](): repo.Where("author", "ann"), reflect.TypeFor[func(*post) error](): func(*post) error { return nil },
-		reflect.TypeFor[*repo.Outcome](): new(repo.Outcome),
-	}
-	var args []reflect.Value
-	for i := range m.Type().NumIn() {
-		in := m.Type().In(i)
-		switch arg, ok := good[in]; {
-		case m.Type().IsVariadic() && i == m.Type().NumIn()-1:
-		case ok:
-			args = append(args, reflect.ValueOf(arg))
-		default:
-			args = append(args, reflect.Zero(in))
-		}
-	}
-	out := m.Call(args)
-	last := out[len(out)-1]
-	if last.Kind() == reflect.Func { // a sequence
-		var err error
-		yield := reflect.MakeFunc(last.Type().In(0), func(args []reflect.Value) []reflect.Value {
-			err, _ = args[1].Interface().(error)
-			return []reflect.Value{reflect.ValueOf(true)}
-		})
-		last.Call([]reflect.Value{yield})
-		return err
-	}
-	err, _ := last.Interface().(error)
-	return err
 }

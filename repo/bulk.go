@@ -33,7 +33,11 @@ type Failure struct {
 
 // Error returns the numbers and the first failure.
 func (e *BatchError) Error() string {
-	return fmt.Sprintf("%d records inserted, %d not; the first, record %d: %v", e.Inserted, len(e.Failed)+e.More, e.Failed[0].Index, e.Failed[0].Err)
+	text := fmt.Sprintf("%d records inserted, %d not", e.Inserted, len(e.Failed)+e.More)
+	if len(e.Failed) == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s; the first, record %d: %v", text, e.Failed[0].Index, e.Failed[0].Err)
 }
 
 // Unwrap returns the failures' errors.
@@ -71,20 +75,20 @@ const (
 // all of them again finds what is there by ErrExists. Version fields are not filled, and a
 // record whose version field is set fails, as with [Repo.Insert]: clear it in records that were read.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	ctx, k := r.c.begin(ctx, "insert all")
+	ctx, c, k := r.begin(ctx, "insert all")
 	defer k.Leave()
 	if ctx == nil || records == nil {
-		return 0, r.c.end(&k, nil, cmp.Or(failure.NoContext(ctx), failure.Invalid("the sequence is nil")))
+		return 0, c.end(&k, nil, cmp.Or(failure.NoContext(ctx), failure.Invalid("the sequence is nil")))
 	}
-	b := bulk{c: r.c, k: &k}
+	b := bulk{c: c, k: &k}
 	n := 0
 	for rec, err := range records {
 		if err != nil {
 			return b.end(errors.Join(fmt.Errorf("record %d: %w", n, err), b.flush(ctx)))
 		}
-		w, err := r.c.WriteOf(commit.DoInsert, reflect.ValueOf(&rec).Elem())
+		w, err := c.WriteOf(commit.DoInsert, reflect.ValueOf(&rec).Elem())
 		if err != nil {
-			b.failed = append(b.failed, Failure{n, r.c.annotate("insert", nil, err)})
+			b.failed = append(b.failed, Failure{n, c.annotate("insert", nil, err)})
 		} else if err := b.add(ctx, bulkWrite{w, n}); err != nil {
 			return b.end(err)
 		}

@@ -4,6 +4,10 @@ import (
 	"context"
 	"errors"
 
+	"github.com/polystore/polystore/repo/internal/change"
+	"github.com/polystore/polystore/repo/internal/commit"
+	"github.com/polystore/polystore/repo/internal/failure"
+
 	"github.com/polystore/polystore/repo/internal/store"
 	"github.com/polystore/polystore/repo/internal/upkeep"
 )
@@ -11,7 +15,7 @@ import (
 // A collection is what a Repo is about, and what it does, whatever its records are.
 type collection struct {
 	*upkeep.Keeper
-	of *Store
+	of *Store // nil if it is nothing
 }
 
 // begin begins an operation. Leave is to be deferred.
@@ -24,6 +28,9 @@ func (c *collection) begin(ctx context.Context, op string) (context.Context, sto
 
 // end ends the operation and makes err an *Error.
 func (c *collection) end(k *store.Call, key Key, err error) error {
+	if !c.opened() {
+		return c.annotate(k.Op, nil, err)
+	}
 	if err != nil {
 		if gone := c.Gone(); gone != nil && errors.Is(err, ErrInvalid) {
 			err = gone // the backend does not know the tables any more
@@ -31,4 +38,31 @@ func (c *collection) end(k *store.Call, key Key, err error) error {
 		err = c.annotate(k.Op, key, err)
 	}
 	return k.End(err)
+}
+
+// annotate makes err an *Error of operation op. What was not opened has its own.
+func (c *collection) annotate(op string, key Key, err error) error {
+	if !c.opened() {
+		return &Error{Op: op, Err: failure.ErrNotOpened}
+	}
+	e := &Error{Op: op, Collection: c.Name, Err: c.of.redact(err)}
+	if key != nil {
+		e.Key = failure.Short(key.String())
+	}
+	var k *failure.Keyed
+	if errors.As(err, &k) {
+		e.Key = c.PrintText(k.Key)
+	} else if c.Store.Opts.Redact && key != nil {
+		e.Key = "(redacted)"
+	}
+	var taken *change.IndexTaken
+	if errors.As(err, &taken) {
+		e.Index = taken.Index
+	}
+	var u *commit.Unknown
+	if errors.As(err, &u) {
+		e.Outcome = &Outcome{*u.Outcome}
+	}
+	e.Retryable = failure.IsRetryable(err)
+	return e
 }

@@ -66,7 +66,9 @@ func (e *Error) Error() string {
 	if e.Key != "" {
 		b.WriteString(" " + e.Key)
 	}
-	b.WriteString(": " + e.Err.Error())
+	if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
 	return b.String()
 }
 

@@ -9,10 +9,10 @@ import (
 // loop, and lazily: leaving the loop ends it. An error comes once, last, with the
 // zero T. A record is yielded as it is read: it met the conditions then.
 func (r *Repo[T]) Find(ctx context.Context, q Query) iter.Seq2[T, error] {
-	return r.reads.find(ctx, q)
+	return func(yield func(T, error) bool) { r.on().find(ctx, q, yield) }
 }
 
 // Explain says how a query is answered and what it costs, without running it.
 func (r *Repo[T]) Explain(q Query) (Plan, error) {
-	return r.reads.explain(q)
+	return r.on().explain(q)
 }

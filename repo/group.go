@@ -11,8 +11,8 @@ import (
 )
 
 // A Group is several writes that are done together or not at all. They may be of several
-// collections of one [Store]: see [Group.Commit]. It is for one
-// goroutine and one Commit. Make one with [Store.Group], and add writes to it with [Repo.In].
+// collections of one [Store]: see [Group.Commit]. It is for one goroutine and one Commit: who tries again makes a
+// new group. Make one with [Store.Group], and add writes to it with [Repo.In].
 //
 // A value of a unique index passes from one record of the group to another only where
 // the index changes in the same commit. Where it is put before it ([Repo.ExplainWrites]
@@ -25,6 +25,7 @@ type Group struct {
 	told   []told
 	errs   []error
 	bad    *collection // that of the first of errs
+	over   bool        // Commit was called
 }
 
 // told is what is said of a write, and to whom.
@@ -63,11 +64,14 @@ type Writes[T any] struct {
 
 // In returns what adds writes on records of r to a group. Nothing is done before [Group.Commit], which also
 // tells of what is wrong with a write.
-func (r *Repo[T]) In(g *Group) Writes[T] {
-	if g == nil {
-		g = new(Group) // nobody has it, and Commit of nil says what is wrong
+func (r *Repo[T]) In(g *Group) Writes[T] { return Writes[T]{g, r.on().c} }
+
+// in returns the collection of w.
+func (w Writes[T]) in() *collection {
+	if w.c == nil {
+		return nothing()
 	}
-	return Writes[T]{g, r.c}
+	return w.c
 }
 
 // Insert adds to the group what [Repo.Insert] does.
@@ -87,28 +91,28 @@ func (w Writes[T]) Put(record *T, opts ...WriteOption) { w.put("put", commit.DoP
 func (w Writes[T]) Update(key Key, fn func(*T) error, opts ...WriteOption) {
 	rec, next := new(T), new(record.Record)
 	into := reflect.ValueOf(rec).Elem()
-	write, err := w.c.WriteOfKey(commit.DoUpdate, key)
+	write, err := w.in().WriteOfKey(commit.DoUpdate, key)
 	if fn == nil {
 		err = failure.Invalid("the function is nil")
 	}
 	write.Derive = func(one *commit.Write) error {
 		one.Next = next
-		return w.c.Derive(one, into, func() error { return fn(rec) })
+		return w.in().Derive(one, into, func() error { return fn(rec) })
 	}
-	w.g.add(w.c, "update", write, into, err, opts)
+	w.g.add(w.in(), "update", write, into, err, opts)
 }
 
 // Patch adds to the group what [Repo.Patch] does.
 func (w Writes[T]) Patch(key Key, edits ...Edit) {
 	var write commit.Write
-	err := w.c.PatchOf(&write, key, defsOf(nil, edits))
-	w.g.add(w.c, "patch", write, reflect.Value{}, err, nil)
+	err := w.in().PatchOf(&write, key, defsOf(nil, edits))
+	w.g.add(w.in(), "patch", write, reflect.Value{}, err, nil)
 }
 
 // Delete adds to the group what [Repo.Delete] does.
 func (w Writes[T]) Delete(key Key, opts ...WriteOption) {
-	write, err := w.c.WriteOfKey(commit.DoDelete, key)
-	w.g.add(w.c, "delete", write, reflect.Value{}, err, opts)
+	write, err := w.in().WriteOfKey(commit.DoDelete, key)
+	w.g.add(w.in(), "delete", write, reflect.Value{}, err, opts)
 }
 
 // Check adds a condition to the group: that a record is there when the others are written, and with
@@ -118,22 +122,28 @@ func (w Writes[T]) Delete(key Key, opts ...WriteOption) {
 //
 // Where another writer was faster with the record, Commit looks at it again, as at the others of the group.
 func (w Writes[T]) Check(key Key, opts ...WriteOption) {
-	write, err := w.c.WriteOfKey(commit.DoCheck, key)
-	w.g.add(w.c, "check", write, reflect.Value{}, err, opts)
+	write, err := w.in().WriteOfKey(commit.DoCheck, key)
+	w.g.add(w.in(), "check", write, reflect.Value{}, err, opts)
 }
 
 func (w Writes[T]) put(verb string, do commit.Verb, record *T, opts []WriteOption) {
 	if record == nil {
-		w.g.add(w.c, verb, commit.Write{}, reflect.Value{}, failure.Invalid("a record is a nil pointer"), nil)
+		w.g.add(w.in(), verb, commit.Write{}, reflect.Value{}, failure.Invalid("a record is a nil pointer"), nil)
 		return
 	}
 	rec := reflect.ValueOf(record).Elem()
-	write, err := w.c.WriteOf(do, rec)
-	w.g.add(w.c, verb, write, rec, err, opts)
+	write, err := w.in().WriteOf(do, rec)
+	w.g.add(w.in(), verb, write, rec, err, opts)
 }
 
 // add adds a write, or what is wrong with it; fill is the record whose version field is filled, if it is valid.
 func (g *Group) add(c *collection, verb string, w commit.Write, fill reflect.Value, err error, opts []WriteOption) {
+	if g == nil {
+		return // Commit of nil says what is wrong
+	}
+	if !c.opened() {
+		err = failure.ErrNotOpened
+	}
 	if err == nil {
 		err = want(&w, opts)
 	}
@@ -163,9 +173,9 @@ func (g *Group) add(c *collection, verb string, w commit.Write, fill reflect.Val
 // The error of the first write that cannot be done is returned, and Error.Collection and Error.Key say of which record:
 // of those whose key cannot be, because the record is there, or is not, or has another version, before those whose
 // unique values are taken. After ErrUnknownOutcome the [Repo] of Error.Collection resolves Error.Outcome for the
-// whole group.
+// whole group. A second Commit is ErrInvalid, whatever became of the first: make a new group.
 func (g *Group) Commit(ctx context.Context) error {
-	if g == nil || g.store == nil {
+	if g == nil || g.store == nil || g.store.handle.Driver == nil {
 		return &Error{Op: "commit", Err: failure.Invalid("the group is nil, or not of a Store; make one with Store.Group")}
 	}
 	all := g.collections()
@@ -177,7 +187,10 @@ func (g *Group) Commit(ctx context.Context) error {
 		c.Renew()
 	}
 	err := errors.Join(g.errs...)
-	if err == nil {
+	if g.over {
+		err = failure.Invalid("a group is for one Commit, and this one had it; make a new group, with all its writes")
+	}
+	if g.over = true; err == nil {
 		err = g.check(ctx, all)
 	}
 	if err != nil || len(g.writes) == 0 {

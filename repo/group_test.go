@@ -399,3 +399,32 @@ func TestGroupOntoTombstones(t *testing.T) {
 		}
 	}
 }
+
+// A group has one Commit, whatever became of it.
+func TestGroupHasOneCommit(t *testing.T) {
+	ctx := t.Context()
+	posts, err := repo.Open[post](ctx, newStore(t, nil), blogSchema())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, first := range map[string]func(repo.Writes[post]){
+		"of nothing": func(repo.Writes[post]) {},
+		"done":       func(in repo.Writes[post]) { in.Insert(&post{Author: "u", ID: "1"}) },
+		"refused":    func(in repo.Writes[post]) { in.Replace(&post{Author: "u", ID: "none"}) },
+		"wrong":      func(in repo.Writes[post]) { in.Put(nil) },
+	} {
+		g := posts.Store().Group()
+		in := posts.In(g)
+		first(in)
+		before := g.Commit(ctx)
+		in.Put(&post{Author: "u", ID: "late"})
+		err := g.Commit(ctx)
+		if e, ok := errors.AsType[*repo.Error](err); !ok || !errors.Is(err, repo.ErrInvalid) || !strings.Contains(e.Error(), "make a new group") {
+			t.Errorf("a second commit of a group %s, %v: %v, want ErrInvalid that says to make a new group", name, before, err)
+		}
+	}
+	if there, err := posts.Exists(ctx, repo.Key{"u", "late"}); there || err != nil {
+		t.Errorf("what a second commit was to write is there: %v, %v", there, err)
+	}
+	checkClean(t, posts)
+}

@@ -45,8 +45,8 @@ func (h *household) open(ctx context.Context, e *catalog.Entry) (*collection, er
 	if err != nil {
 		return nil, err
 	}
-	h.repos[e.Collection] = r.c
-	return r.c, nil
+	h.repos[e.Collection] = r.reads.c
+	return r.reads.c, nil
 }
 
 // close forgets a collection that is to be opened again.

@@ -24,7 +24,7 @@ type Reclaimed struct {
 // Rows that cannot be read or dealt with, as another program wrote them, stay, and keep
 // nothing else from being removed: it is done when the error comes that names some of them.
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
-	done, _, err := r.c.maintain(ctx, nil)
+	done, _, err := r.on().c.maintain(ctx, nil)
 	return done, err
 }
 

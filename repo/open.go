@@ -3,13 +3,10 @@ package repo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
-	"github.com/polystore/polystore/repo/internal/change"
 	"github.com/polystore/polystore/repo/internal/commit"
-	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/record"
 	"github.com/polystore/polystore/repo/internal/store"
@@ -20,11 +17,9 @@ import (
 // struct, or map[string]any. It may be used by many goroutines at once. Make one
 // with [Open].
 //
-// Every method returns an error that is or wraps an [*Error].
-type Repo[T any] struct {
-	c     *collection
-	reads reads[T]
-}
+// Every method returns an error that is or wraps an [*Error]. That of a Repo which is nil, or was not opened, is
+// ErrInvalid.
+type Repo[T any] struct{ reads reads[T] }
 
 // Open returns a repository on a collection, which it creates if it is not there.
 // It checks the schema against T, the store's facts, and what the store remembers
@@ -46,11 +41,11 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	if err != nil {
 		return nil, k.End(&Error{Op: k.Op, Collection: schema.Collection, Err: store.redact(err)})
 	}
-	return &Repo[T]{c: c, reads: readsOf[T](c, c.Shape, nil)}, k.End(nil)
+	return &Repo[T]{readsOf[T](c, c.Shape, nil)}, k.End(nil)
 }
 
 // Store returns the Store on which r was opened.
-func (r *Repo[T]) Store() *Store { return r.c.of }
+func (r *Repo[T]) Store() *Store { return r.on().c.of }
 
 // Check reports, as [Open] does, what is wrong with a schema for records of type T
 // on a store with the given facts. It touches no store.
@@ -79,28 +74,4 @@ func openCollection(ctx context.Context, store *Store, k *store.Call, schema Sch
 		return nil, err
 	}
 	return &collection{c, store}, nil
-}
-
-// annotate makes err an *Error of operation op.
-func (c *collection) annotate(op string, key Key, err error) error {
-	e := &Error{Op: op, Collection: c.Name, Err: c.of.redact(err)}
-	if key != nil {
-		e.Key = failure.Short(key.String())
-	}
-	var k *failure.Keyed
-	if errors.As(err, &k) {
-		e.Key = c.PrintText(k.Key)
-	} else if c.Store.Opts.Redact && key != nil {
-		e.Key = "(redacted)"
-	}
-	var taken *change.IndexTaken
-	if errors.As(err, &taken) {
-		e.Index = taken.Index
-	}
-	var u *commit.Unknown
-	if errors.As(err, &u) {
-		e.Outcome = &Outcome{*u.Outcome}
-	}
-	e.Retryable = failure.IsRetryable(err)
-	return e
 }

@@ -17,5 +17,5 @@ type Page[T any] struct {
 // twice, ties included. A cursor of another query, or one that was tampered with,
 // is ErrCursor. Items of a page without records is not nil: JSON has [].
 func (r *Repo[T]) Page(ctx context.Context, q Query, cursor string) (Page[T], error) {
-	return r.reads.page(ctx, q, cursor)
+	return r.on().page(ctx, q, cursor)
 }

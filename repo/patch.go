@@ -53,10 +53,10 @@ func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, e
 // PatchIf is Patch under the condition that the record has a version, else it
 // fails with ErrConflict. The zero Version is no condition.
 func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
-	ctx, k := r.c.begin(ctx, "patch")
+	ctx, c, k := r.begin(ctx, "patch")
 	defer k.Leave()
-	v, err := r.patch(ctx, &k, key, commit.Write{Expect: driver.Token(version)}, edits)
-	return Version(v), r.c.end(&k, key, err)
+	v, err := c.patch(ctx, &k, key, commit.Write{Expect: driver.Token(version)}, edits)
+	return Version(v), c.end(&k, key, err)
 }
 
 // PatchBlind is Patch without a look at the record: one round trip where Patch has two, and
@@ -67,20 +67,20 @@ func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits .
 // if an index needs one of the fields, records may expire, a value is over 4 KiB, or an
 // Add is to a field of fewer than 64 bits or without a sign.
 func (r *Repo[T]) PatchBlind(ctx context.Context, key Key, edits ...Edit) (Version, error) {
-	ctx, k := r.c.begin(ctx, "patch")
+	ctx, c, k := r.begin(ctx, "patch")
 	defer k.Leave()
-	v, err := r.patch(ctx, &k, key, commit.Write{Open: true}, edits)
-	return Version(v), r.c.end(&k, key, err)
+	v, err := c.patch(ctx, &k, key, commit.Write{Open: true}, edits)
+	return Version(v), c.end(&k, key, err)
 }
 
 // patch completes w, which says under which condition, and does it.
-func (r *Repo[T]) patch(ctx context.Context, k *store.Call, key Key, w commit.Write, edits []Edit) (driver.Token, error) {
+func (c *collection) patch(ctx context.Context, k *store.Call, key Key, w commit.Write, edits []Edit) (driver.Token, error) {
 	if ctx == nil {
 		return driver.Token{}, failure.ErrNoContext
 	}
 	ws := [1]commit.Write{w}
 	var few [8]commit.Edit
-	if err := r.c.PatchOf(&ws[0], key, defsOf(few[:0], edits)); err != nil {
+	if err := c.PatchOf(&ws[0], key, defsOf(few[:0], edits)); err != nil {
 		return driver.Token{}, err
 	}
 	return commit.Run(ctx, k, ws[:])

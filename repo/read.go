@@ -6,25 +6,25 @@ import (
 
 // Get returns the record under key, or ErrNotFound.
 func (r *Repo[T]) Get(ctx context.Context, key Key) (T, error) {
-	return r.reads.get(ctx, key)
+	return r.on().get(ctx, key)
 }
 
 // Exists reports whether there is a record under key.
 func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
-	ctx, k := r.c.begin(ctx, "exists")
+	ctx, c, k := r.begin(ctx, "exists")
 	defer k.Leave()
-	there, err := r.c.Exists(ctx, &k, key)
-	return there, r.c.end(&k, key, err)
+	there, err := c.Exists(ctx, &k, key)
+	return there, c.end(&k, key, err)
 }
 
 // GetMany returns the records under keys, in their order, in one round trip. The
 // record of a key under which there is none is the zero T, and found says which.
 func (r *Repo[T]) GetMany(ctx context.Context, keys []Key) (records []T, found []bool, err error) {
-	return r.reads.getMany(ctx, keys)
+	return r.on().getMany(ctx, keys)
 }
 
 // One returns the one record that a query finds: ErrNotFound if it finds none,
 // ErrInvalid if it finds several. It is meant for unique indexes.
 func (r *Repo[T]) One(ctx context.Context, q Query) (T, error) {
-	return r.reads.one(ctx, q)
+	return r.on().one(ctx, q)
 }

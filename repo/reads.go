@@ -3,7 +3,6 @@ package repo
 import (
 	"context"
 	"fmt"
-	"iter"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/record"
@@ -62,20 +61,18 @@ func (r reads[T]) one(ctx context.Context, q Query) (T, error) {
 	return out, r.c.end(&k, nil, err)
 }
 
-func (r reads[T]) find(ctx context.Context, q Query) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		ctx, k := r.c.begin(ctx, "find")
-		defer k.Leave()
-		stopped := false
-		err := r.v.Find(ctx, &k, q.def, func(t *T, _ scan.Position) bool {
-			k.Return(1)
-			stopped = !yield(*t, nil)
-			return !stopped
-		})
-		if err = r.c.end(&k, nil, err); err != nil && !stopped {
-			var zero T
-			yield(zero, err)
-		}
+func (r reads[T]) find(ctx context.Context, q Query, yield func(T, error) bool) {
+	ctx, k := r.c.begin(ctx, "find")
+	defer k.Leave()
+	stopped := false
+	err := r.v.Find(ctx, &k, q.def, func(t *T, _ scan.Position) bool {
+		k.Return(1)
+		stopped = !yield(*t, nil)
+		return !stopped
+	})
+	if err = r.c.end(&k, nil, err); err != nil && !stopped {
+		var zero T
+		yield(zero, err)
 	}
 }
 
@@ -89,7 +86,7 @@ func (r reads[T]) page(ctx context.Context, q Query, cursor string) (Page[T], er
 
 func (r reads[T]) explain(q Query) (Plan, error) {
 	e, err := r.v.Explain(q.def)
-	if err != nil {
+	if err != nil || !r.c.opened() {
 		return Plan{}, r.c.annotate("explain", nil, err)
 	}
 	return planOf(e), nil

@@ -28,10 +28,10 @@ func (s Sizes) Total() int64 {
 // Sizes returns what the collection occupies. A store that does not know is
 // ErrUnsupported.
 func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
-	ctx, k := r.c.begin(ctx, "sizes")
+	ctx, c, k := r.begin(ctx, "sizes")
 	defer k.Leave()
-	s, err := r.c.sizes(ctx, &k)
-	return s, r.c.end(&k, nil, err)
+	s, err := c.sizes(ctx, &k)
+	return s, c.end(&k, nil, err)
 }
 
 func (c *collection) sizes(ctx context.Context, k *store.Call) (Sizes, error) {

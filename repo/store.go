@@ -65,15 +65,28 @@ func NewStore(backend driver.Store, opts *Options) *Store {
 }
 
 // Facts says what the store is and can do.
-func (s *Store) Facts() driver.Facts { return s.handle.Facts }
+func (s *Store) Facts() driver.Facts {
+	if s == nil {
+		return driver.Facts{}
+	}
+	return s.handle.Facts
+}
 
 // Driver returns the backend, for what only the backend can do.
-func (s *Store) Driver() driver.Store { return s.handle.Driver }
+func (s *Store) Driver() driver.Store {
+	if s == nil {
+		return nil
+	}
+	return s.handle.Driver
+}
 
 // Close waits for operations under way and releases the backend. [Store.Maintain] it ends.
 // Operations that begin later fail with ErrClosed. What loose indexes left behind in the last minute
 // stays for Maintain, and so does what could not be removed in some seconds.
 func (s *Store) Close() error {
+	if s == nil || s.handle.Driver == nil {
+		return &Error{Op: "close", Err: failure.ErrNoStore}
+	}
 	s.handle.Background.Close()
 	s.upkeep.end(s)
 	s.cleaner.Close()

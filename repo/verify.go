@@ -27,21 +27,21 @@ func (r Report) Clean() bool { return r.Missing == 0 && r.Stale == 0 }
 // write it looks at a disagreement twice before it counts it. Rows that cannot be
 // read it passes over: the reports are of the others, and the error names some of them.
 func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
-	ctx, k := r.c.begin(ctx, "verify")
+	ctx, c, k := r.begin(ctx, "verify")
 	defer k.Leave()
 	var reports []Report
 	if ctx == nil {
-		return nil, r.c.end(&k, nil, failure.ErrNoContext)
+		return nil, c.end(&k, nil, failure.ErrNoContext)
 	}
 	var f scan.Faults
-	for _, x := range r.c.Indexes {
-		rep, err := r.c.Verify(ctx, &k, &f, x)
+	for _, x := range c.Indexes {
+		rep, err := c.Verify(ctx, &k, &f, x)
 		if err != nil {
-			return reports, r.c.end(&k, nil, f.With(fmt.Errorf("index %s: %w", x.ID, err)))
+			return reports, c.end(&k, nil, f.With(fmt.Errorf("index %s: %w", x.ID, err)))
 		}
 		reports = append(reports, Report(rep))
 	}
-	return reports, r.c.end(&k, nil, f.With(nil))
+	return reports, c.end(&k, nil, f.With(nil))
 }
 
 // Rebuild makes an index agree with the records again: it removes rows that no
@@ -53,7 +53,7 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 // and records that cannot be read stay as they are and keep it from no other; the error, ErrCorrupt,
 // names some of them. Where they are rows of the index, remove it with [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
-	ctx, k := r.c.begin(ctx, "rebuild")
+	ctx, c, k := r.begin(ctx, "rebuild")
 	defer k.Leave()
-	return r.c.end(&k, nil, r.c.Rebuild(ctx, &k, index))
+	return c.end(&k, nil, c.Rebuild(ctx, &k, index))
 }

@@ -23,18 +23,19 @@ type View[P any] struct{ reads reads[P] }
 // of the collection with the same types; a field that is missing or differs is
 // ErrSchema, all of them at once.
 func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
-	if r == nil {
-		return nil, &Error{Op: "view", Err: failure.Invalid("the Repo is nil")}
+	c := r.on().c
+	if !c.opened() {
+		return nil, c.annotate("view", nil, nil)
 	}
 	sh, err := record.ShapeOf(reflect.TypeFor[P](), versionType)
 	if err == nil {
-		sh.Place(r.c.Cols)
-		err = errors.Join(sh.Fault, checkView(r.c.Layout, sh))
+		sh.Place(c.Cols)
+		err = errors.Join(sh.Fault, checkView(c.Layout, sh))
 	}
 	if err != nil {
-		return nil, r.c.annotate("view", nil, err)
+		return nil, c.annotate("view", nil, err)
 	}
-	return &View[P]{readsOf[P](r.c, sh, plan.RecordMask(r.c.Layout, sh, sh.Positions()))}, nil
+	return &View[P]{readsOf[P](c, sh, plan.RecordMask(c.Layout, sh, sh.Positions()))}, nil
 }
 
 func checkView(c *layout.Layout, sh *record.Mapping) error {
@@ -54,29 +55,29 @@ func checkView(c *layout.Layout, sh *record.Mapping) error {
 }
 
 // Get returns the view of the record under key, or ErrNotFound.
-func (v *View[P]) Get(ctx context.Context, key Key) (P, error) { return v.reads.get(ctx, key) }
+func (v *View[P]) Get(ctx context.Context, key Key) (P, error) { return v.on().get(ctx, key) }
 
 // GetMany returns the views of the records under keys: see [Repo.GetMany].
 func (v *View[P]) GetMany(ctx context.Context, keys []Key) (views []P, found []bool, err error) {
-	return v.reads.getMany(ctx, keys)
+	return v.on().getMany(ctx, keys)
 }
 
 // One returns the view of the one record that a query finds: see [Repo.One].
-func (v *View[P]) One(ctx context.Context, q Query) (P, error) { return v.reads.one(ctx, q) }
+func (v *View[P]) One(ctx context.Context, q Query) (P, error) { return v.on().one(ctx, q) }
 
 // Find yields the views of the records that a query finds: see [Repo.Find].
 func (v *View[P]) Find(ctx context.Context, q Query) iter.Seq2[P, error] {
-	return v.reads.find(ctx, q)
+	return func(yield func(P, error) bool) { v.on().find(ctx, q, yield) }
 }
 
 // Page returns one page of what a query finds: see [Repo.Page].
 func (v *View[P]) Page(ctx context.Context, q Query, cursor string) (Page[P], error) {
-	return v.reads.page(ctx, q, cursor)
+	return v.on().page(ctx, q, cursor)
 }
 
 // Explain says how a query is answered for this view: see [Repo.Explain].
 func (v *View[P]) Explain(q Query) (Plan, error) {
-	return v.reads.explain(q)
+	return v.on().explain(q)
 }
 
 // Collect gathers a sequence into a slice. It stops at the first error and

@@ -22,21 +22,21 @@ type Chunk[T any] struct {
 // Any other error comes once, last, with an empty chunk.
 func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], error] {
 	return func(yield func(Chunk[T], error) bool) {
-		ctx, k := r.c.begin(ctx, "walk")
+		ctx, c, k := r.begin(ctx, "walk")
 		defer k.Leave()
 		stopped := false
 		var first error // of a chunk
-		err := r.reads.v.Walk(ctx, &k, mark, func(items []T, mark string, err error) bool {
+		err := r.on().v.Walk(ctx, &k, mark, func(items []T, mark string, err error) bool {
 			if first = cmp.Or(first, err); err != nil {
-				err = r.c.annotate(k.Op, nil, err)
+				err = c.annotate(k.Op, nil, err)
 			}
 			k.Return(len(items))
 			stopped = !yield(Chunk[T]{Items: items, Mark: mark}, err)
 			return !stopped
 		})
 		if err == nil {
-			_ = r.c.end(&k, nil, first)
-		} else if err = r.c.end(&k, nil, err); !stopped {
+			_ = c.end(&k, nil, first)
+		} else if err = c.end(&k, nil, err); !stopped {
 			yield(Chunk[T]{}, err)
 		}
 	}
@@ -54,15 +54,15 @@ func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], err
 // place in it.
 func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		ctx, k := r.c.begin(ctx, "scan")
+		ctx, c, k := r.begin(ctx, "scan")
 		defer k.Leave()
 		stopped := false
-		err := r.reads.v.Scan(ctx, &k, q.def, func(t *T) bool {
+		err := r.on().v.Scan(ctx, &k, q.def, func(t *T) bool {
 			k.Return(1)
 			stopped = !yield(*t, nil)
 			return !stopped
 		})
-		if err = r.c.end(&k, nil, err); err != nil && !stopped {
+		if err = c.end(&k, nil, err); err != nil && !stopped {
 			var zero T
 			yield(zero, err)
 		}

@@ -59,26 +59,26 @@ func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error
 }
 
 func (r *Repo[T]) put(ctx context.Context, op string, verb commit.Verb, rec *T, opts []WriteOption) error {
-	ctx, k := r.c.begin(ctx, op)
+	ctx, c, k := r.begin(ctx, op)
 	defer k.Leave()
 	if rec == nil {
-		return r.c.end(&k, nil, failure.Invalid("the record is a nil pointer"))
+		return c.end(&k, nil, failure.Invalid("the record is a nil pointer"))
 	}
 	b := commit.NewWriteBuffer()
 	defer b.Release()
 	w := &b.Writes[0]
-	if err := r.c.PrepareWrite(w, &b.Next, verb, reflect.ValueOf(rec).Elem()); err != nil {
-		return r.c.end(&k, nil, err)
+	if err := c.PrepareWrite(w, &b.Next, verb, reflect.ValueOf(rec).Elem()); err != nil {
+		return c.end(&k, nil, err)
 	}
 	if err := want(w, opts); err != nil {
-		return r.c.end(&k, nil, err)
+		return c.end(&k, nil, err)
 	}
 	version, err := commit.Run(ctx, &k, b.Writes[:])
 	if err != nil {
-		return r.c.end(&k, nil, failure.OfKeyOnce(w.Key, err))
+		return c.end(&k, nil, failure.OfKeyOnce(w.Key, err))
 	}
-	r.c.Shape.Written(reflect.ValueOf(rec).Elem(), w.Next, version)
-	return r.c.end(&k, nil, nil)
+	c.Shape.Written(reflect.ValueOf(rec).Elem(), w.Next, version)
+	return c.end(&k, nil, nil)
 }
 
 // want adds to a write the conditions that its caller asked for.
@@ -109,50 +109,50 @@ func want(w *commit.Write, opts []WriteOption) error {
 // and nothing is written. A record that is not there or has expired is
 // ErrNotFound. Fn must not change the key.
 func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
-	ctx, k := r.c.begin(ctx, "update")
+	ctx, c, k := r.begin(ctx, "update")
 	defer k.Leave()
 	var rec, zero T
 	if fn == nil {
-		return zero, r.c.end(&k, key, failure.Invalid("the function is nil"))
+		return zero, c.end(&k, key, failure.Invalid("the function is nil"))
 	}
 	b := commit.NewWriteBuffer()
 	defer b.Release()
-	w, err := b.OfKey(r.c.Writer, commit.DoUpdate, key)
+	w, err := b.OfKey(c.Writer, commit.DoUpdate, key)
 	if err != nil {
-		return zero, r.c.end(&k, key, err)
+		return zero, c.end(&k, key, err)
 	}
 	if err := want(w, opts); err != nil {
-		return zero, r.c.end(&k, key, err)
+		return zero, c.end(&k, key, err)
 	}
 	w.Derive = func(w *commit.Write) error {
 		w.Next = &b.Next
-		return r.c.Derive(w, reflect.ValueOf(&rec).Elem(), func() error { return fn(&rec) })
+		return c.Derive(w, reflect.ValueOf(&rec).Elem(), func() error { return fn(&rec) })
 	}
 	version, err := commit.Run(ctx, &k, b.Writes[:])
 	if err != nil {
-		return zero, r.c.end(&k, key, err)
+		return zero, c.end(&k, key, err)
 	}
-	r.c.Shape.Written(reflect.ValueOf(&rec).Elem(), b.Writes[0].Next, version)
-	return rec, r.c.end(&k, key, nil)
+	c.Shape.Written(reflect.ValueOf(&rec).Elem(), b.Writes[0].Next, version)
+	return rec, c.end(&k, key, nil)
 }
 
 // Delete removes a record. One that is not there is no error, unless an option asks for
 // it: with IfExists it is ErrNotFound, else with IfVersion ErrConflict. An expired record
 // is not there.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
-	ctx, k := r.c.begin(ctx, "delete")
+	ctx, c, k := r.begin(ctx, "delete")
 	defer k.Leave()
 	b := commit.NewWriteBuffer()
 	defer b.Release()
-	w, err := b.OfKey(r.c.Writer, commit.DoDelete, key)
+	w, err := b.OfKey(c.Writer, commit.DoDelete, key)
 	if err != nil {
-		return r.c.end(&k, key, err)
+		return c.end(&k, key, err)
 	}
 	if err := want(w, opts); err != nil {
-		return r.c.end(&k, key, err)
+		return c.end(&k, key, err)
 	}
 	_, err = commit.Run(ctx, &k, b.Writes[:])
-	return r.c.end(&k, key, err)
+	return c.end(&k, key, err)
 }
 
 // Resolve finds out what became of a write that ended with ErrUnknownOutcome:
@@ -166,21 +166,21 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // Committed is as durable as an acknowledged write: where a store waits for replicas
 // that do not have the write yet, the verdict is Unknown, with the store's error.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
-	ctx, k := r.c.begin(ctx, "resolve")
+	ctx, c, k := r.begin(ctx, "resolve")
 	defer k.Leave()
 	if ctx == nil {
-		return Unknown, r.c.end(&k, nil, failure.ErrNoContext)
+		return Unknown, c.end(&k, nil, failure.ErrNoContext)
 	}
 	if outcome == nil || outcome.of.Token.IsZero() {
-		return Unknown, r.c.end(&k, nil, failure.Invalid("the outcome names no write"))
+		return Unknown, c.end(&k, nil, failure.Invalid("the outcome names no write"))
 	}
 	o := outcome.of
-	if err := r.c.IsOurs(&o); err != nil {
-		return Unknown, r.c.end(&k, nil, err)
+	if err := c.IsOurs(&o); err != nil {
+		return Unknown, c.end(&k, nil, err)
 	}
-	v, err := r.c.Resolve(ctx, &k, &o)
+	v, err := c.Resolve(ctx, &k, &o)
 	if err != nil {
 		err = failure.OfKeyOnce(o.Key, err)
 	}
-	return Verdict(v), r.c.end(&k, nil, err)
+	return Verdict(v), c.end(&k, nil, err)
 }

@@ -35,7 +35,13 @@ func (p WritePlan) String() string {
 }
 
 // ExplainWrites says how records of the collection are written, without doing it.
-func (r *Repo[T]) ExplainWrites() []WritePlan { return writePlansOf(r.c.Writer) }
+func (r *Repo[T]) ExplainWrites() []WritePlan {
+	c := r.on().c
+	if !c.opened() {
+		return nil
+	}
+	return writePlansOf(c.Writer)
+}
 
 // PlanWrites says how a store with the given facts would write records of type T with a
 // schema. It touches no store, and finds wrong what [Check] does.

@@ -26,7 +26,8 @@ var rules = []rule{
 	{`^backends/mongo(/internal/.+)?$`, `^(repo/driver(/frame|/address)?|internal/tagged|backends/mongo/internal/.+)$`, `^go\.mongodb\.org/mongo-driver/v2`},
 	{`^backends/cassandra(/internal/.+)?$`, `^(repo/driver(/frame|/address)?|internal/tagged|backends/cassandra/internal/.+)$`, `^github\.com/apache/cassandra-gocql-driver/v2`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
-	{`^conformance$`, `^(repo|repo/driver|backends/memory|internal/.+)$`, `^github\.com/anishathalye/porcupine$`},
+	{`^conformance$`, `^(repo|repo/driver|internal/.+|conformance/internal/.+)$`, ``},
+	{`^conformance/internal/.+$`, `^(repo|repo/driver|backends/memory|conformance/internal/.+)$`, `^github\.com/anishathalye/porcupine$`}, // and only layers below: see TestLayers
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^github\.com/HdrHistogram/hdrhistogram-go$`},
 	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`},                                                                               // a result is all that it asks
 	{`^loadtest/internal/.+$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/sys/unix)$`}, // and only layers below: see TestLayers

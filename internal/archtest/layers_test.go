@@ -19,6 +19,7 @@ var layers = map[string][]string{
 		"internal/data", "internal/operation", "internal/store", "internal/candidate", "internal/pace",
 		"internal/compare", "internal/measure",
 	},
+	"conformance/internal/": {"finding", "tested", "double", "record", "random", "history"},
 }
 
 // layerOf returns the folder that a package is below, and its layer there; "" if it is below none.
@@ -89,6 +90,9 @@ func TestLayersCatch(t *testing.T) {
 		{"loadtest/internal/measure", "loadtest/report", false},
 		{"loadtest/internal/format", "loadtest/report", true},
 		{"loadtest/internal/new", "loadtest/internal/limit", true},
+		{"conformance/internal/finding", "conformance/internal/tested", true},
+		{"conformance/internal/history", "conformance/internal/record", false},
+		{"conformance/internal/new", "conformance/internal/finding", true},
 		{"loadtest", "loadtest/internal/measure", false},
 		{"loadtest/internal/measure", "repo", false},
 	} {

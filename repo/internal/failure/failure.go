@@ -101,8 +101,9 @@ func NoContext(ctx context.Context) error {
 // Arguments that are nil where the API wants some are the caller's mistake, and no panic.
 var (
 	ErrNoContext = Invalid("the context is nil; want context.Background() at the least")
-	ErrNoStore   = Invalid("the store is nil")
+	ErrNoStore   = Invalid("the store is nil, or was not made by NewStore")
 	ErrNoBackend = Invalid("the backend given to NewStore is nil")
+	ErrNotOpened = Invalid("the Repo or View is nil or zero; make a Repo with Open, and a View with ViewOf")
 )
 
 // Corrupt returns err, or ErrCorrupt if it is nil.

@@ -1,4 +1,4 @@
-package conformance
+package random
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -25,8 +28,12 @@ const (
 	shrinkTime  = 20 * time.Second
 )
 
-// compare does n random operations. The error is the first difference, shrunk.
-func (s *suite) compare(ctx context.Context, seed uint64, n int, progress func(string, int, int)) error {
+// A comparison is of a store with the reference.
+type comparison struct{ on tested.Store }
+
+// Compare does n random operations. The error is the first difference, shrunk.
+func Compare(ctx context.Context, on tested.Store, seed uint64, n int, progress func(string, int, int)) error {
+	s := comparison{on}
 	episodes := (n + episodeOps - 1) / episodeOps
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -35,7 +42,7 @@ func (s *suite) compare(ctx context.Context, seed uint64, n int, progress func(s
 	done := 0
 	for lane := range min(lanes, episodes) {
 		wg.Go(func() {
-			err := caught(func() error {
+			err := finding.Caught(func() error {
 				return s.lane(ctx, seed, lane, episodes, func() {
 					mu.Lock()
 					defer mu.Unlock()
@@ -54,7 +61,7 @@ func (s *suite) compare(ctx context.Context, seed uint64, n int, progress func(s
 
 // lane does every lanes-th episode in one collection, which it empties each time.
 // In every other lane records may expire.
-func (s *suite) lane(ctx context.Context, seed uint64, lane, episodes int, done func()) error {
+func (s comparison) lane(ctx context.Context, seed uint64, lane, episodes int, done func()) error {
 	p, err := s.pair(ctx, lane%2 == 0)
 	if err != nil {
 		return err
@@ -92,20 +99,20 @@ func episode(seed uint64, number int) []operation {
 // A pair is the store under test and the reference, in the same state.
 type pair struct {
 	tested, reference side
-	clock             *clock
+	clock             *double.Clock
 	apart             bool // unique values of the store under test are not changed with their records
 }
 
 // pair returns a pair with empty collections.
-func (s *suite) pair(ctx context.Context, expires bool) (*pair, error) {
-	p := &pair{clock: &clock{}, apart: s.facts.Unit < reach(s.facts)}
-	p.clock.ms.Store(1_500_000_000_000)
-	opts := &repo.Options{Now: p.clock.now}
+func (s comparison) pair(ctx context.Context, expires bool) (*pair, error) {
+	p := &pair{clock: &double.Clock{}, apart: s.on.Facts.Unit < tested.Reach(s.on.Facts)}
+	p.clock.Ms.Store(1_500_000_000_000)
+	opts := &repo.Options{Now: p.clock.Now}
 	var err error
-	if p.tested, err = openSide(ctx, repo.NewStore(s.store, opts), s.freshName(), s.facts, expires); err != nil {
+	if p.tested, err = openSide(ctx, repo.NewStore(s.on.Store, opts), s.on.FreshName(), s.on.Facts, expires); err != nil {
 		return nil, err
 	}
-	p.reference, err = openSide(ctx, repo.NewStore(oracle(s.facts), opts), "reference", s.facts, expires)
+	p.reference, err = openSide(ctx, repo.NewStore(oracle(s.on.Facts), opts), "reference", s.on.Facts, expires)
 	return p, err
 }
 
@@ -122,7 +129,7 @@ func (p *pair) play(ctx context.Context, ops []operation) (at int, diff *differe
 			return i, nil, err
 		}
 		if op.verb == "pass" {
-			p.clock.pass(time.Duration(op.n) * time.Second)
+			p.clock.Pass(time.Duration(op.n) * time.Second)
 			continue
 		}
 		if p.apart && p.reference.passesOn(ctx, op) {
@@ -144,7 +151,7 @@ func (p *pair) clear(ctx context.Context) error {
 
 // shrunk leaves operations out as long as the two still differ, each time in new
 // collections, and returns the error.
-func (s *suite) shrunk(ctx context.Context, seed uint64, number int, ops []operation, diff *difference) error {
+func (s comparison) shrunk(ctx context.Context, seed uint64, number int, ops []operation, diff *difference) error {
 	at := len(ops)
 	text := fmt.Sprintf("seed %d, episode %d, operation %d: %s", seed, number, at, diffText(diff))
 	until := time.Now().Add(shrinkTime)
@@ -171,7 +178,7 @@ func (s *suite) shrunk(ctx context.Context, seed uint64, number int, ops []opera
 	for i, op := range ops {
 		fmt.Fprintf(&b, "\n  %2d  %s", i+1, op)
 	}
-	return &mismatch{want: diff.want, got: fmt.Sprintf("%s\n%s\nshrunk to %d operations:%s\nthe last of which: %s", diff.got, text, len(ops), b.String(), diffText(diff))}
+	return &finding.Mismatch{Want: diff.want, Got: fmt.Sprintf("%s\n%s\nshrunk to %d operations:%s\nthe last of which: %s", diff.got, text, len(ops), b.String(), diffText(diff))}
 }
 
 func diffText(d *difference) string { return fmt.Sprintf("%s: got %s, want %s", d.op, d.got, d.want) }

@@ -1,4 +1,4 @@
-package conformance
+package history
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/polystore/polystore/conformance/internal/record"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -63,7 +64,7 @@ func (h *history) lookUp(ctx context.Context, client int, value string) {
 	out := reply{status: statusOf(err)}
 	switch {
 	case err == nil:
-		out.state = keyText(got)
+		out.state = record.KeyText(got)
 	case errors.Is(err, repo.ErrNotFound):
 		out.status = done
 	}
@@ -77,15 +78,15 @@ func (h *history) take(ctx context.Context, client int, own *holder, i int, valu
 		return
 	}
 	began, old := h.now(), own.have[i]
-	e := entry{Part: own.part, ID: int64(i), Name: &value, Kind: h.tag}
+	e := record.Entry{Part: own.part, ID: int64(i), Name: &value, Kind: h.tag}
 	var err error
 	switch {
 	case !own.made[i]:
 		err = h.repo.Insert(ctx, &e)
 	case r.IntN(2) == 0:
-		_, err = h.repo.Patch(ctx, keyOf(e), repo.Set("name", value))
+		_, err = h.repo.Patch(ctx, record.KeyOf(e), repo.Set("name", value))
 	default:
-		_, err = h.repo.Update(ctx, keyOf(e), func(e *entry) error { e.Name = &value; return nil })
+		_, err = h.repo.Update(ctx, record.KeyOf(e), func(e *record.Entry) error { e.Name = &value; return nil })
 	}
 	got := reply{status: h.became(ctx, err)}
 	h.note(value, client, began, call{do: "take", next: own.owner(i)}, got)
@@ -107,8 +108,8 @@ func (h *history) passOn(ctx context.Context, client int, own *holder) {
 	began := h.now()
 	g := h.repo.Store().Group()
 	in := h.repo.In(g)
-	in.Put(&entry{Part: own.part, ID: 0, Name: &b, Kind: h.tag})
-	in.Put(&entry{Part: own.part, ID: 1, Name: &a, Kind: h.tag})
+	in.Put(&record.Entry{Part: own.part, ID: 0, Name: &b, Kind: h.tag})
+	in.Put(&record.Entry{Part: own.part, ID: 1, Name: &a, Kind: h.tag})
 	got := reply{status: h.became(ctx, g.Commit(ctx))}
 	h.note(a, client, began, call{do: "pass on", expect: own.owner(0), next: own.owner(1)}, got)
 	h.note(b, client, began, call{do: "pass on", expect: own.owner(1), next: own.owner(0)}, got)

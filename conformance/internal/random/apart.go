@@ -1,10 +1,11 @@
-package conformance
+package random
 
 import (
 	"context"
 	"slices"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance/internal/record"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -50,8 +51,8 @@ func (s *typed[T]) passesOn(ctx context.Context, op operation) bool {
 			continue
 		}
 		rec, err := s.repo.One(ctx, repo.Where("name", *w.rec.Name))
-		owner := keyText(s.from(rec))
-		if err == nil && owner != keyText(w.rec) && slices.ContainsFunc(op.list, func(o operation) bool { return keyText(o.rec) == owner }) {
+		owner := record.KeyText(s.from(rec))
+		if err == nil && owner != record.KeyText(w.rec) && slices.ContainsFunc(op.list, func(o operation) bool { return record.KeyText(o.rec) == owner }) {
 			return true
 		}
 	}

@@ -1,4 +1,4 @@
-package conformance
+package random
 
 import (
 	"context"
@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/record"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -24,10 +27,10 @@ type side interface {
 // A typed is a side whose records are of a type.
 type typed[T any] struct {
 	repo     *repo.Repo[T]
-	view     *repo.View[glance]
+	view     *repo.View[record.Glance]
 	versions map[string][]repo.Version // of each key, as the caller has seen them
-	to       func(entry) T
-	from     func(T) entry
+	to       func(record.Entry) T
+	from     func(T) record.Entry
 }
 
 // A lasting is an entry that cannot expire. Package repo reads and writes such
@@ -44,47 +47,39 @@ type lasting struct {
 	Version repo.Version   `repo:",version"`
 }
 
-func toLasting(e entry) lasting {
+func toLasting(e record.Entry) lasting {
 	return lasting{e.Part, e.ID, e.Name, e.Kind, e.Score, e.Tags, e.Note, e.Extra, e.Version}
 }
 
-func fromLasting(l lasting) entry {
-	return entry{Part: l.Part, ID: l.ID, Name: l.Name, Kind: l.Kind, Score: l.Score, Tags: l.Tags, Note: l.Note, Extra: l.Extra, Version: l.Version}
+func fromLasting(l lasting) record.Entry {
+	return record.Entry{Part: l.Part, ID: l.ID, Name: l.Name, Kind: l.Kind, Score: l.Score, Tags: l.Tags, Note: l.Note, Extra: l.Extra, Version: l.Version}
 }
 
-func same(e entry) entry { return e }
-
-// A glance is what some indexes cover.
-type glance struct {
-	Part string `repo:"part"`
-	ID   int64  `repo:"id"`
-	Kind string `repo:"kind"`
-	Note string `repo:"note"`
-}
+func same(e record.Entry) record.Entry { return e }
 
 // openSide opens a collection of entries that may expire, or not.
 func openSide(ctx context.Context, store *repo.Store, name string, f driver.Facts, expires bool) (side, error) {
 	if expires {
-		return openTyped(ctx, store, name, entrySchema(f, true), same, same)
+		return openTyped(ctx, store, name, record.Schema(f, true), same, same)
 	}
-	return openTyped(ctx, store, name, entrySchema(f, false), toLasting, fromLasting)
+	return openTyped(ctx, store, name, record.Schema(f, false), toLasting, fromLasting)
 }
 
-func openTyped[T any](ctx context.Context, store *repo.Store, name string, schema repo.Schema, to func(entry) T, from func(T) entry) (side, error) {
+func openTyped[T any](ctx context.Context, store *repo.Store, name string, schema repo.Schema, to func(record.Entry) T, from func(T) record.Entry) (side, error) {
 	schema.Collection = name
 	r, err := repo.Open[T](ctx, store, schema)
 	if err != nil {
 		return nil, err
 	}
-	view, err := repo.ViewOf[glance](r)
+	view, err := repo.ViewOf[record.Glance](r)
 	return &typed[T]{repo: r, view: view, versions: map[string][]repo.Version{}, to: to, from: from}, err
 }
 
 // clear deletes all records.
 func (s *typed[T]) clear(ctx context.Context) error {
-	for part := range parts {
-		for id := range idsOfPart {
-			if err := s.repo.Delete(ctx, repo.Key{partName(part), int64(id)}); err != nil {
+	for part := range record.Parts {
+		for id := range record.IdsOfPart {
+			if err := s.repo.Delete(ctx, repo.Key{record.PartName(part), int64(id)}); err != nil {
 				return err
 			}
 		}
@@ -93,21 +88,17 @@ func (s *typed[T]) clear(ctx context.Context) error {
 	return nil
 }
 
-func keyText(e entry) string { return fmt.Sprintf("%q/%d", e.Part, e.ID) }
-
-func keyOf(e entry) repo.Key { return repo.Key{e.Part, e.ID} }
-
 // saw notes a version of a record.
-func (s *typed[T]) saw(e entry) {
-	list := s.versions[keyText(e)]
+func (s *typed[T]) saw(e record.Entry) {
+	list := s.versions[record.KeyText(e)]
 	if !e.Version.IsZero() && !slices.Contains(list, e.Version) {
-		s.versions[keyText(e)] = append(list, e.Version)
+		s.versions[record.KeyText(e)] = append(list, e.Version)
 	}
 }
 
 // version returns the version that an operation expects.
 func (s *typed[T]) version(op operation) repo.Version {
-	list := s.versions[keyText(op.rec)]
+	list := s.versions[record.KeyText(op.rec)]
 	switch {
 	case op.expect == "current" && len(list) > 0:
 		return list[len(list)-1]
@@ -121,7 +112,7 @@ func (s *typed[T]) version(op operation) repo.Version {
 func (s *typed[T]) text(rec T) string {
 	e := s.from(rec)
 	s.saw(e)
-	return fmt.Sprintf("%s v%d", e, slices.Index(s.versions[keyText(e)], e.Version))
+	return fmt.Sprintf("%s v%d", e, slices.Index(s.versions[record.KeyText(e)], e.Version))
 }
 
 // kind returns the condition of an error in words.
@@ -130,7 +121,7 @@ func kind(err error) string {
 		return "done"
 	}
 	facts, _ := errors.AsType[*repo.Error](err)
-	for _, s := range sentinels() {
+	for _, s := range finding.Sentinels() {
 		if errors.Is(err, s) {
 			if facts != nil && facts.Index != "" {
 				return s.Error() + " in " + facts.Index
@@ -171,7 +162,7 @@ func (s *typed[T]) write(ctx context.Context, op operation) string {
 	case "replace":
 		err = s.repo.Replace(ctx, &rec, opts...)
 	case "delete":
-		return kind(s.repo.Delete(ctx, keyOf(op.rec), opts...))
+		return kind(s.repo.Delete(ctx, record.KeyOf(op.rec), opts...))
 	}
 	if err == nil {
 		s.saw(s.from(rec))
@@ -193,7 +184,7 @@ func (e edit) repo() repo.Edit {
 
 func (s *typed[T]) change(ctx context.Context, op operation) string {
 	if op.verb == "update" {
-		rec, err := s.repo.Update(ctx, keyOf(op.rec), func(rec *T) error {
+		rec, err := s.repo.Update(ctx, record.KeyOf(op.rec), func(rec *T) error {
 			e := s.from(*rec)
 			e.Kind, e.Score, e.Tags, e.Name, e.Until = op.rec.Kind, e.Score+op.rec.Score, op.rec.Tags, op.rec.Name, op.rec.Until
 			*rec = s.to(e)
@@ -208,9 +199,9 @@ func (s *typed[T]) change(ctx context.Context, op operation) string {
 	for _, e := range op.edits {
 		edits = append(edits, e.repo())
 	}
-	v, err := s.repo.PatchIf(ctx, keyOf(op.rec), s.version(op), edits...)
+	v, err := s.repo.PatchIf(ctx, record.KeyOf(op.rec), s.version(op), edits...)
 	if err == nil {
-		s.saw(entry{Part: op.rec.Part, ID: op.rec.ID, Version: v})
+		s.saw(record.Entry{Part: op.rec.Part, ID: op.rec.ID, Version: v})
 	}
 	return kind(err)
 }
@@ -230,7 +221,7 @@ func (s *typed[T]) group(ctx context.Context, op operation) string {
 		case "replace":
 			in.Replace(&records[i], option)
 		case "delete":
-			in.Delete(keyOf(w.rec), option)
+			in.Delete(record.KeyOf(w.rec), option)
 		}
 	}
 	err := g.Commit(ctx)
@@ -247,7 +238,7 @@ func (s *typed[T]) bulk(ctx context.Context, op operation) string {
 	for _, w := range op.list {
 		list = append(list, s.to(w.rec))
 	}
-	n, err := s.repo.InsertAll(ctx, sequence(list, nil))
+	n, err := s.repo.InsertAll(ctx, double.Sequence(list, nil))
 	text := fmt.Sprintf("%d inserted", n)
 	if batch, ok := errors.AsType[*repo.BatchError](err); ok {
 		for _, f := range batch.Failed {
@@ -261,10 +252,10 @@ func (s *typed[T]) bulk(ctx context.Context, op operation) string {
 func (s *typed[T]) read(ctx context.Context, op operation) string {
 	switch op.verb {
 	case "exists":
-		ok, err := s.repo.Exists(ctx, keyOf(op.rec))
+		ok, err := s.repo.Exists(ctx, record.KeyOf(op.rec))
 		return fmt.Sprint(ok, " ", kind(err))
 	case "get":
-		e, err := s.repo.Get(ctx, keyOf(op.rec))
+		e, err := s.repo.Get(ctx, record.KeyOf(op.rec))
 		if err != nil {
 			return kind(err)
 		}
@@ -272,7 +263,7 @@ func (s *typed[T]) read(ctx context.Context, op operation) string {
 	}
 	var keys []repo.Key
 	for i := range int64(3) {
-		keys = append(keys, repo.Key{op.rec.Part, (op.rec.ID + 2*i) % idsOfPart})
+		keys = append(keys, repo.Key{op.rec.Part, (op.rec.ID + 2*i) % record.IdsOfPart})
 	}
 	list, found, err := s.repo.GetMany(ctx, keys)
 	return fmt.Sprint(s.texts(list), found, kind(err))
@@ -334,7 +325,7 @@ func (s *typed[T]) query(ctx context.Context, op operation) string {
 		n, err := s.repo.Count(ctx, q)
 		return fmt.Sprint(n, " ", kind(err))
 	case "view":
-		return list(s.view.Find(ctx, q), func(g glance) string { return fmt.Sprintf("%+v", g) })
+		return list(s.view.Find(ctx, q), func(g record.Glance) string { return fmt.Sprintf("%+v", g) })
 	case "one":
 		e, err := s.repo.One(ctx, q)
 		if err != nil {

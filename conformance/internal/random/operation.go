@@ -1,4 +1,4 @@
-package conformance
+package random
 
 import (
 	"fmt"
@@ -7,66 +7,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/record"
 	"github.com/polystore/polystore/repo"
-	"github.com/polystore/polystore/repo/driver"
 )
-
-// An entry is a record of the random operations. There are few keys and few
-// values, so that operations meet.
-type entry struct {
-	Part    string         `repo:"part"`
-	ID      int64          `repo:"id"`
-	Name    *string        `repo:"name"`
-	Kind    string         `repo:"kind"`
-	Score   int64          `repo:"score"`
-	Tags    []string       `repo:"tags"`
-	Note    string         `repo:"note"`
-	Extra   map[string]any `repo:",extra"`
-	Until   time.Time      `repo:",expires"`
-	Version repo.Version   `repo:",version"`
-}
-
-const (
-	parts     = 3
-	idsOfPart = 5
-)
-
-func partName(n int) string { return []string{"p", "p#", ""}[n] }
-
-// entrySchema returns the schema with the indexes that a store can have, one of them
-// covering the whole record or none.
-func entrySchema(f driver.Facts, whole bool) repo.Schema {
-	unit := reach(f)
-	var all []string
-	if whole {
-		all = []string{"*"}
-	}
-	s := repo.Schema{Partition: []string{"part"}, Sort: []string{"-id"}}
-	if unit >= driver.UnitPartition {
-		s.Indexes = append(s.Indexes,
-			repo.Index{Partition: []string{"part"}, Sort: []string{"-score"}},
-			repo.Index{Partition: []string{"part"}, Sort: []string{"kind", "score"}, Covers: []string{"note"}})
-	}
-	if unit >= driver.UnitStore {
-		s.Indexes = append(s.Indexes,
-			repo.Index{Partition: []string{"kind"}, Sort: []string{"-score"}, Covers: []string{"note"}},
-			repo.Index{Partition: []string{"tags[]"}, Sort: []string{"score"}},
-			repo.Index{Partition: []string{"name"}, Unique: true},
-			repo.Index{Partition: []string{"kind"}, Sort: []string{"tags[]"}},
-			repo.Index{Sort: []string{"score"}, Buckets: 3, Covers: all})
-	}
-	if keepsNearby(f) == "" && f.PrefersNative { // none of the others would be native
-		s.Indexes = append(s.Indexes, repo.Index{Partition: []string{"part", "kind"}, Sort: []string{"-id"}})
-	}
-	return s
-}
 
 // An operation is one call, as data: the same on every store. Versions are named
 // by what the caller has seen of them.
 type operation struct {
 	verb   string
-	rec    entry  // of writes; Part and ID are the key of all others
-	expect string // "", "current" or "old": the version that the write expects
+	rec    record.Entry // of writes; Part and ID are the key of all others
+	expect string       // "", "current" or "old": the version that the write expects
 	edits  []edit
 	list   []operation // of a group or a bulk insert
 	q      query
@@ -112,21 +62,6 @@ func (q query) repo() repo.Query {
 		}
 	}
 	return out.Order(q.order...).Limit(q.limit)
-}
-
-func (e entry) String() string {
-	name := "nil"
-	if e.Name != nil {
-		name = fmt.Sprintf("%q", *e.Name)
-	}
-	text := fmt.Sprintf("%q/%d name %s kind %q score %d tags %q note %q", e.Part, e.ID, name, e.Kind, e.Score, e.Tags, e.Note)
-	if len(e.Extra) > 0 {
-		text += fmt.Sprintf(" extra %v", e.Extra)
-	}
-	if !e.Until.IsZero() {
-		text += fmt.Sprintf(" until %d", e.Until.UnixMilli())
-	}
-	return text
 }
 
 func (o operation) String() string {
@@ -193,8 +128,8 @@ func (d *draw) expect() string { return d.pick("", "", "", "current", "old") }
 // low returns a number below n, low ones more often.
 func (d *draw) low(n int) int { return min(d.IntN(n), d.IntN(n)) }
 
-func (d *draw) entry() entry {
-	e := entry{Part: partName(d.low(parts)), ID: int64(d.low(idsOfPart)), Kind: d.kind(), Score: int64(d.IntN(4) - 1)}
+func (d *draw) entry() record.Entry {
+	e := record.Entry{Part: record.PartName(d.low(record.Parts)), ID: int64(d.low(record.IdsOfPart)), Kind: d.kind(), Score: int64(d.IntN(4) - 1)}
 	if d.IntN(3) > 0 {
 		name := d.pick("n", "N", "n#", "nn")
 		e.Name = &name
@@ -245,7 +180,7 @@ func (d *draw) edits() []edit {
 // writes returns writes for a group, of one partition, or for a bulk insert.
 func (d *draw) writes(group bool) []operation {
 	var list []operation
-	part := partName(d.IntN(parts))
+	part := record.PartName(d.IntN(record.Parts))
 	for range 1 + d.IntN(4) {
 		w := operation{verb: "insert", rec: d.entry()}
 		if group {
@@ -261,13 +196,13 @@ func (d *draw) writes(group bool) []operation {
 
 // query returns a query of a form that some index answers, or now and then none.
 func (d *draw) query() query {
-	part := [2]any{"part", partName(d.IntN(parts))}
+	part := [2]any{"part", record.PartName(d.IntN(record.Parts))}
 	kind := [2]any{"kind", d.kind()}
 	forms := []query{
 		{equal: [][2]any{part}},
 		{equal: [][2]any{part}, order: []string{d.pick("id", "-id")}},
 		{equal: [][2]any{part}, rng: "id", order: []string{d.pick("id", "-id")}},
-		{equal: [][2]any{part, {"id", int64(d.IntN(idsOfPart))}}},
+		{equal: [][2]any{part, {"id", int64(d.IntN(record.IdsOfPart))}}},
 		{equal: [][2]any{part}, rng: "score", order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{part}, order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{part, kind}, order: []string{d.pick("score", "-score", "id", "-id")}},

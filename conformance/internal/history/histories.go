@@ -1,4 +1,4 @@
-package conformance
+package history
 
 import (
 	"context"
@@ -13,6 +13,10 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/record"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -28,18 +32,18 @@ const (
 	forever     = math.MaxInt64   // when a call returns whose outcome is unknown
 )
 
-// record makes n histories, some of each kind, and returns the first that cannot
+// Record makes n histories, some of each kind, and returns the first that cannot
 // be explained.
-func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(string, int, int)) error {
-	r, err := s.entries(ctx)
+func Record(ctx context.Context, on tested.Store, seed uint64, n int, progress func(string, int, int)) error {
+	r, err := Entries(ctx, on)
 	if err != nil {
 		return err
 	}
-	kinds := kindsOf(reach(s.facts))
+	kinds := KindsOf(tested.Reach(on.Facts))
 	for i := range n {
-		if err := newHistory(r, seed, i).run(ctx, kinds[i%len(kinds)]); err != nil {
-			m := asMismatch(err)
-			return &mismatch{m.want, fmt.Sprintf("%s (history %d of seed %d)", m.got, i, seed)}
+		if err := NewHistory(r, seed, i).Run(ctx, kinds[i%len(kinds)]); err != nil {
+			m := finding.AsMismatch(err)
+			return finding.Wanted(m.Want, fmt.Sprintf("%s (history %d of seed %d)", m.Got, i, seed))
 		}
 		if err := ctx.Err(); err != nil {
 			return err
@@ -49,18 +53,18 @@ func (s *suite) record(ctx context.Context, seed uint64, n int, progress func(st
 	return nil
 }
 
-// entries returns a repository on a new collection whose calls mix.
-func (s *suite) entries(ctx context.Context) (*repo.Repo[entry], error) {
-	schema := entrySchema(s.facts, true)
-	schema.Collection = s.freshName()
-	return repo.Open[entry](ctx, repo.NewStore(jittery{s.store}, nil), schema)
+// Entries returns a repository on a new collection whose calls mix.
+func Entries(ctx context.Context, on tested.Store) (*repo.Repo[record.Entry], error) {
+	schema := record.Schema(on.Facts, true)
+	schema.Collection = on.FreshName()
+	return repo.Open[record.Entry](ctx, repo.NewStore(double.Jittery{Store: on.Store}, nil), schema)
 }
 
 // A history is one run of all clients, and what they saw.
 type history struct {
-	repo   *repo.Repo[entry]
-	others []*repo.Repo[entry] // of other programs, whose clients come by turns
-	tag    string              // begins the names that it uses
+	repo   *repo.Repo[record.Entry]
+	Others []*repo.Repo[record.Entry] // of other programs, whose clients come by turns
+	tag    string                     // begins the names that it uses
 	number int
 	began  time.Time
 	rand   func(client int) *rand.Rand
@@ -68,7 +72,7 @@ type history struct {
 	clients int
 	ops     int // that each client does
 	meters  *repo.Repo[meter]
-	trouble *troubled // nil if nothing disturbs the clients
+	trouble *Troubled // nil if nothing disturbs the clients
 
 	*sights
 }
@@ -83,7 +87,7 @@ type sights struct {
 	told  int // those that were
 }
 
-func newHistory(r *repo.Repo[entry], seed uint64, number int) *history {
+func NewHistory(r *repo.Repo[record.Entry], seed uint64, number int) *history {
 	return &history{
 		repo: r, number: number, tag: fmt.Sprintf("h%d", number), began: time.Now(), clients: clients, ops: clientOps,
 		rand:   func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number*mostClients+client))) },
@@ -91,8 +95,8 @@ func newHistory(r *repo.Repo[entry], seed uint64, number int) *history {
 	}
 }
 
-// kindsOf returns the kinds of histories that a store can have.
-func kindsOf(unit driver.Unit) []historyKind {
+// KindsOf returns the kinds of histories that a store can have.
+func KindsOf(unit driver.Unit) []historyKind {
 	kinds := []historyKind{{"a record", (*history).useRecords, (*history).lastRecords, (*history).checkCalls, false}}
 	if unit == driver.UnitStore {
 		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).lastValues, (*history).checkCalls, false},
@@ -111,7 +115,7 @@ type historyKind struct {
 	counts bool // it needs the meters
 }
 
-func (h *history) run(ctx context.Context, kind historyKind) error {
+func (h *history) Run(ctx context.Context, kind historyKind) error {
 	ctx, cancel := context.WithTimeout(ctx, historyRun)
 	defer cancel()
 	if err := h.work(ctx, kind); err != nil {
@@ -125,7 +129,7 @@ func (h *history) work(ctx context.Context, kind historyKind) error {
 	errs := make([]error, h.clients)
 	var wg sync.WaitGroup
 	for c := range h.clients {
-		wg.Go(func() { errs[c] = caught(func() error { return kind.client(h.of(c), ctx, c) }) })
+		wg.Go(func() { errs[c] = finding.Caught(func() error { return kind.client(h.of(c), ctx, c) }) })
 	}
 	wg.Wait()
 	return errors.Join(errs...)
@@ -133,12 +137,12 @@ func (h *history) work(ctx context.Context, kind historyKind) error {
 
 // of returns the history as a client of one program sees it.
 func (h *history) of(client int) *history {
-	program := client % (len(h.others) + 1)
+	program := client % (len(h.Others) + 1)
 	if program == 0 {
 		return h
 	}
 	view := *h
-	view.repo = h.others[program-1]
+	view.repo = h.Others[program-1]
 	return &view
 }
 
@@ -148,7 +152,7 @@ func (h *history) explain(kind historyKind) error {
 		least = h.asked / 10
 	}
 	if h.told < least {
-		return &mismatch{fmt.Sprintf("%d calls on %s to be answered", least, kind.what), fmt.Sprintf("%d of %d were", h.told, h.asked)}
+		return finding.Wanted(fmt.Sprintf("%d calls on %s to be answered", least, kind.what), fmt.Sprintf("%d of %d were", h.told, h.asked))
 	}
 	return kind.check(h, kind.what)
 }
@@ -316,9 +320,9 @@ func (h *history) checkCalls(what string) error {
 		want := fmt.Sprintf("an order of the calls on %s that explains their answers", what)
 		switch porcupine.CheckOperationsTimeout(model, ops, checkTime) {
 		case porcupine.Illegal:
-			return &mismatch{want, fmt.Sprintf("none for %q:%s", thing, callsText(ops))}
+			return finding.Wanted(want, fmt.Sprintf("none for %q:%s", thing, callsText(ops)))
 		case porcupine.Unknown:
-			return &mismatch{want, fmt.Sprintf("none found for %q within %s:%s", thing, checkTime, callsText(ops))}
+			return finding.Wanted(want, fmt.Sprintf("none found for %q within %s:%s", thing, checkTime, callsText(ops)))
 		}
 	}
 	return nil

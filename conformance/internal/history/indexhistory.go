@@ -1,4 +1,4 @@
-package conformance
+package history
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/record"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -41,7 +43,7 @@ const (
 func (h *history) useIndex(ctx context.Context, client int) error {
 	r := h.rand(client)
 	part := h.partOf(client)
-	view, err := repo.ViewOf[glance](h.repo)
+	view, err := repo.ViewOf[record.Glance](h.repo)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (h *history) useIndex(ctx context.Context, client int) error {
 		value := h.kind(r.IntN(kindsOfHistory))
 		goesOn := h.turn(ctx, r, func(ctx context.Context) {
 			if r.IntN(2) == 0 {
-				h.moveRecord(ctx, entry{Part: part, ID: int64(r.IntN(2)), Kind: value, Tags: []string{value, "all"}, Score: 1}, r.IntN(5))
+				h.moveRecord(ctx, record.Entry{Part: part, ID: int64(r.IntN(2)), Kind: value, Tags: []string{value, "all"}, Score: 1}, r.IntN(5))
 			} else {
 				h.lookIn(ctx, client, view, look{value: value, part: h.partOf(r.IntN(h.clients))}, r.IntN(waysToLook))
 			}
@@ -68,7 +70,7 @@ func (h *history) kind(n int) string { return fmt.Sprintf("%s.k%d", h.tag, n) }
 
 // lastLooks looks for the records of every value in every way.
 func (h *history) lastLooks(ctx context.Context) error {
-	view, err := repo.ViewOf[glance](h.repo)
+	view, err := repo.ViewOf[record.Glance](h.repo)
 	if err != nil {
 		return err
 	}
@@ -84,18 +86,18 @@ func (h *history) lastLooks(ctx context.Context) error {
 }
 
 // moveRecord writes or deletes a record, and notes what value it has from then on.
-func (h *history) moveRecord(ctx context.Context, e entry, how int) {
+func (h *history) moveRecord(ctx context.Context, e record.Entry, how int) {
 	began, value := h.now(), e.Kind
 	var err error
 	switch how {
 	case 0:
-		value, err = "", h.repo.Delete(ctx, keyOf(e))
+		value, err = "", h.repo.Delete(ctx, record.KeyOf(e))
 	case 1:
-		_, err = h.repo.Patch(ctx, keyOf(e), repo.Set("kind", e.Kind), repo.Set("tags", e.Tags))
+		_, err = h.repo.Patch(ctx, record.KeyOf(e), repo.Set("kind", e.Kind), repo.Set("tags", e.Tags))
 	default:
 		err = h.repo.Put(ctx, &e)
 	}
-	h.moved(keyText(e), value, began, h.became(ctx, err))
+	h.moved(record.KeyText(e), value, began, h.became(ctx, err))
 }
 
 func (h *history) moved(record, value string, began int64, s status) {
@@ -114,7 +116,7 @@ func (h *history) moved(record, value string, began int64, s status) {
 }
 
 // lookIn looks for the records of a value in one of some ways, of which one wants a partition.
-func (h *history) lookIn(ctx context.Context, client int, view *repo.View[glance], l look, way int) {
+func (h *history) lookIn(ctx context.Context, client int, view *repo.View[record.Glance], l look, way int) {
 	l.client, l.way = client, [...]string{"an index", "an index that covers", "the elements of a list", "keys", "an index near the records"}[way]
 	if way != nearRecords {
 		l.part = ""
@@ -209,5 +211,5 @@ func (h *history) badLook(l look, record string, times int, must bool) error {
 		fmt.Fprintf(&b, "\n  %9.3f to %9.3f ms  %s became %q", float64(s.call)/1e6, float64(s.ret)/1e6, record, s.value)
 	}
 	slices.Sort(l.found)
-	return &mismatch{want, fmt.Sprintf("client %d, from %.3f to %.3f ms, found %s %d times among %q of %q; its writes:%s", l.client, float64(l.call)/1e6, float64(l.ret)/1e6, record, times, l.found, l.value, b.String())}
+	return finding.Wanted(want, fmt.Sprintf("client %d, from %.3f to %.3f ms, found %s %d times among %q of %q; its writes:%s", l.client, float64(l.call)/1e6, float64(l.ret)/1e6, record, times, l.found, l.value, b.String()))
 }

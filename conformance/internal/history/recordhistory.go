@@ -1,4 +1,4 @@
-package conformance
+package history
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/polystore/polystore/conformance/internal/record"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -15,10 +16,10 @@ const recordsOfHistory = 2
 // too. Every write has a value that no other has, in Note.
 func (h *history) useRecords(ctx context.Context, client int) error {
 	r := h.rand(client)
-	seen := map[string]entry{} // by record, as the client last saw it
+	seen := map[string]record.Entry{} // by record, as the client last saw it
 	for n := range h.ops {
 		id := int64(r.IntN(recordsOfHistory))
-		next := entry{Part: h.tag, ID: id, Kind: h.tag + fmt.Sprint(r.IntN(2)), Score: int64(n), Note: fmt.Sprintf("%d.%d", client, n)}
+		next := record.Entry{Part: h.tag, ID: id, Kind: h.tag + fmt.Sprint(r.IntN(2)), Score: int64(n), Note: fmt.Sprintf("%d.%d", client, n)}
 		if !h.turn(ctx, r, func(ctx context.Context) { h.oneRecordCall(ctx, client, r, seen, next) }) {
 			return nil
 		}
@@ -29,14 +30,14 @@ func (h *history) useRecords(ctx context.Context, client int) error {
 // lastRecords reads every record.
 func (h *history) lastRecords(ctx context.Context) error {
 	for id := range recordsOfHistory {
-		h.readRecord(ctx, h.clients, map[string]entry{}, entry{Part: h.tag, ID: int64(id)})
+		h.readRecord(ctx, h.clients, map[string]record.Entry{}, record.Entry{Part: h.tag, ID: int64(id)})
 	}
 	return nil
 }
 
 // oneRecordCall does one call drawn at random.
-func (h *history) oneRecordCall(ctx context.Context, client int, r *rand.Rand, seen map[string]entry, next entry) {
-	thing, began := keyText(next), h.now()
+func (h *history) oneRecordCall(ctx context.Context, client int, r *rand.Rand, seen map[string]record.Entry, next record.Entry) {
+	thing, began := record.KeyText(next), h.now()
 	last := seen[thing]
 	in := call{next: next.Note, expect: last.Note}
 	var err error
@@ -53,7 +54,7 @@ func (h *history) oneRecordCall(ctx context.Context, client int, r *rand.Rand, s
 		err = h.repo.Put(ctx, &next)
 	case n < 7:
 		in.do = "update"
-		next, err = h.repo.Update(ctx, keyOf(next), func(e *entry) error {
+		next, err = h.repo.Update(ctx, record.KeyOf(next), func(e *record.Entry) error {
 			in.expect = e.Note
 			e.Note, e.Kind, e.Score = in.next, next.Kind, next.Score
 			return nil
@@ -63,10 +64,10 @@ func (h *history) oneRecordCall(ctx context.Context, client int, r *rand.Rand, s
 		err = h.repo.Replace(ctx, &next, repo.IfVersion(last.Version))
 	case n < 9 && !last.Version.IsZero():
 		in.do, in.next = "delete by version", ""
-		err = h.repo.Delete(ctx, keyOf(next), repo.IfVersion(last.Version))
+		err = h.repo.Delete(ctx, record.KeyOf(next), repo.IfVersion(last.Version))
 	default:
 		in.do = "delete"
-		err = h.repo.Delete(ctx, keyOf(next))
+		err = h.repo.Delete(ctx, record.KeyOf(next))
 	}
 	h.note(thing, client, began, in, reply{status: h.became(ctx, err)})
 	if err == nil && in.next != "" && in.do != "delete" {
@@ -74,15 +75,15 @@ func (h *history) oneRecordCall(ctx context.Context, client int, r *rand.Rand, s
 	}
 }
 
-func (h *history) readRecord(ctx context.Context, client int, seen map[string]entry, next entry) {
+func (h *history) readRecord(ctx context.Context, client int, seen map[string]record.Entry, next record.Entry) {
 	began := h.now()
-	got, err := h.repo.Get(ctx, keyOf(next))
+	got, err := h.repo.Get(ctx, record.KeyOf(next))
 	out := reply{status: statusOf(err), state: got.Note}
 	if errors.Is(err, repo.ErrNotFound) {
 		out = reply{status: done}
 	}
-	h.note(keyText(next), client, began, call{do: "read"}, out)
+	h.note(record.KeyText(next), client, began, call{do: "read"}, out)
 	if err == nil {
-		seen[keyText(next)] = got
+		seen[record.KeyText(next)] = got
 	}
 }

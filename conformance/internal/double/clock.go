@@ -1,0 +1,13 @@
+package double
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// A Clock is what decides for a rule what has expired.
+type Clock struct{ Ms atomic.Int64 }
+
+func (c *Clock) Now() time.Time { return time.UnixMilli(c.Ms.Load()).UTC() }
+
+func (c *Clock) Pass(d time.Duration) { c.Ms.Add(d.Milliseconds()) }

@@ -1,0 +1,17 @@
+package double
+
+import "iter"
+
+func Sequence[T any](list []T, err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, x := range list {
+			if !yield(x, nil) {
+				return
+			}
+		}
+		if err != nil {
+			var zero T
+			yield(zero, err)
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package tested
+
+import (
+	"fmt"
+
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A Store is the store under test.
+type Store struct {
+	Store     driver.Store
+	Facts     driver.Facts
+	FreshName func() string // returns a name for a collection that nothing else has
+}
+
+// ChangesPartition says why a store cannot change several rows of one partition
+// in one commit, and so keeps no index tables.
+func ChangesPartition(f driver.Facts) string {
+	if f.Unit < driver.UnitPartition {
+		return fmt.Sprintf("a commit of %s changes one %s", f.Name, f.Unit)
+	}
+	return ""
+}
+
+// KeepsNative reports whether the store keeps indexes by itself unless it is asked
+// otherwise.
+func KeepsNative(f driver.Facts) bool {
+	return f.Native.Has && len(f.NativeNear) == 0 && (f.PrefersNative || f.Unit == driver.UnitRecord)
+}
+
+// KeepsNearby says why a store does not keep indexes by itself that find by equality near
+// the records, and no others.
+func KeepsNearby(f driver.Facts) string {
+	switch {
+	case !f.Native.Has:
+		return f.Native.Reason
+	case len(f.NativeNear) == 0:
+		return f.Name + " keeps indexes of every form by itself"
+	}
+	return ""
+}
+
+// KeepsNear says why a store cannot keep indexes in the partitions of their records.
+func KeepsNear(f driver.Facts) string {
+	if KeepsNative(f) {
+		return ""
+	}
+	return ChangesPartition(f)
+}
+
+// KeepsFar says why a store cannot keep index rows in other partitions than their
+// records.
+func KeepsFar(f driver.Facts) string {
+	if f.Unit == driver.UnitPartition && !f.Apart.Has && !KeepsNative(f) {
+		return fmt.Sprintf("an index of %s lies in the partition of its records: %s", f.Name, f.Apart.Reason)
+	}
+	return KeepsNear(f)
+}
+
+// Reach returns how far from their records the rows of an index may lie: in the whole
+// store, in their partition, or nowhere.
+func Reach(f driver.Facts) driver.Unit {
+	if KeepsFar(f) == "" && f.Unit > driver.UnitRecord {
+		return driver.UnitStore
+	}
+	return f.Unit
+}
+
+// ChangesStore says why a store cannot change rows of several partitions in one
+// commit.
+func ChangesStore(f driver.Facts) string {
+	if f.Unit < driver.UnitStore {
+		return fmt.Sprintf("a commit of %s changes one %s", f.Name, f.Unit)
+	}
+	return ""
+}
+
+func Alone(f driver.Facts) string {
+	if !f.OneProcess {
+		return "other processes may write to " + f.Name
+	}
+	return ""
+}
+
+func Others(f driver.Facts) string {
+	if f.OneProcess {
+		return "no other process writes to " + f.Name
+	}
+	return ""
+}
+
+func Both(a, b func(driver.Facts) string) func(driver.Facts) string {
+	return func(f driver.Facts) string {
+		if why := a(f); why != "" {
+			return why
+		}
+		return b(f)
+	}
+}
