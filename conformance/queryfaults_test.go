@@ -89,13 +89,18 @@ func lifeFaults() map[string]fault {
 		"the newest few":         racy(),
 		"several collections":    oneByOne(),
 		"across partitions":      oneByOne(),
-		"checks in groups":       without(driver.Check, driver.Records),
-		"checks of expired":      expiryOf(nil, func(ms int64) int64 { return max(ms, 4_000_000_000_000) }),
-		"checks at once":         checksOutside,
-		"a condition elsewhere":  racy(),
-		"largest group":          together(bound(300), few(200)),
-		"longest group":          together(boundBytes(1<<20), few(2)),
-		"groups and indexes":     noRows(),
+
+		"collections that lie together": oneByOne(),
+		"drop of what lies together":    dropsNothing,
+		"upkeep of what lies together":  walksPast(),
+
+		"checks in groups":      without(driver.Check, driver.Records),
+		"checks of expired":     expiryOf(nil, func(ms int64) int64 { return max(ms, 4_000_000_000_000) }),
+		"checks at once":        checksOutside,
+		"a condition elsewhere": racy(),
+		"largest group":         together(bound(300), few(200)),
+		"longest group":         together(boundBytes(1<<20), few(2)),
+		"groups and indexes":    noRows(),
 	})
 	bulk := grouped("bulk", map[string]fault{
 		"all of them":      few(50),

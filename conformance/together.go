@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo"
@@ -36,6 +37,10 @@ func (e *env) lineIndexes() []repo.Index {
 	return list
 }
 
+func (e *env) lineSchema(with string) repo.Schema {
+	return repo.Schema{With: with, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: e.lineIndexes()}
+}
+
 // A joint is two collections that lie together.
 type joint struct {
 	items *repo.Repo[item]
@@ -48,7 +53,7 @@ func (e *env) joint(ctx context.Context) (p joint, items, lines string) {
 	var err error
 	p.items, err = openAs[item](ctx, e, items, itemSchema())
 	e.ok("open of the first", err)
-	p.lines, err = openAs[itemLine](ctx, e, lines, repo.Schema{With: items, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: e.lineIndexes()})
+	p.lines, err = openAs[itemLine](ctx, e, lines, e.lineSchema(items))
 	e.ok("open of the one that lies with it", err)
 	return p, items, lines
 }
@@ -134,7 +139,7 @@ func dropTogether(ctx context.Context, e *env) {
 	e.is("drop of the first", repo.DropCollection(ctx, e.repo, items), repo.ErrInvalid)
 	p.holds(ctx, e, "a0 ", "1=101 ")
 	e.ok("drop of the one that lies with it", repo.DropCollection(ctx, e.repo, lines))
-	again, err := openAs[itemLine](ctx, e, lines, repo.Schema{With: items, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: e.lineIndexes()})
+	again, err := openAs[itemLine](ctx, e, lines, e.lineSchema(items))
 	e.ok("open once more", err)
 	p.lines = again
 	p.holds(ctx, e, "a0 ", "")
@@ -143,7 +148,12 @@ func dropTogether(ctx context.Context, e *env) {
 }
 
 func maintainTogether(ctx context.Context, e *env) {
-	p, _, _ := e.joint(ctx)
+	p, items, lines := e.joint(ctx)
+	later := repo.NewStore(e.store, &repo.Options{Now: func() time.Time { return time.Now().Add(longAfter) }})
+	oldItems, err := openOn[item](ctx, later, items, itemSchema())
+	e.ok("open by a later clock", err)
+	oldLines, err := openOn[itemLine](ctx, later, lines, e.lineSchema(items))
+	e.ok("open by a later clock", err)
 	a, b := e.item("a"), e.item("b")
 	a.Text, b.Text = "", ""
 	insertAll(ctx, e, p.items, a, b)
@@ -151,10 +161,19 @@ func maintainTogether(ctx context.Context, e *env) {
 	e.ok("delete of an item", p.items.Delete(ctx, e.itemKey("b")))
 	e.ok("delete of a line", p.lines.Delete(ctx, repo.Key{e.name("shelf"), "a", int64(2)}))
 	for range 2 {
-		_, err := p.items.Maintain(ctx)
+		_, err := oldItems.Maintain(ctx)
 		e.ok("maintain items", err)
-		_, err = p.lines.Maintain(ctx)
+		p.holds(ctx, e, "a0 ", "1=101 ")
+		_, err = oldLines.Maintain(ctx)
 		e.ok("maintain lines", err)
 		p.holds(ctx, e, "a0 ", "1=101 ")
 	}
+}
+
+// longAfter is how much later everything that was deleted is old.
+const longAfter = 30 * 24 * time.Hour
+
+func openOn[T any](ctx context.Context, s *repo.Store, name string, schema repo.Schema) (*repo.Repo[T], error) {
+	schema.Collection = name
+	return repo.Open[T](ctx, s, schema, repo.WithoutDefine())
 }

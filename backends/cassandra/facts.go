@@ -221,7 +221,7 @@ func (s *store) factsOf(p *portrait) driver.Facts {
 		Uncertain: true,
 		Apart:     driver.Ability{Has: true, Reason: "in other partitions, by statements of their own"},
 		Native:    nativeAbility(p),
-		Deletes:   "what was deleted in the span is read over by the server until Maintain removes it, which leaves two tombstones between rows that stay, for ten days (gc_grace_seconds)",
+		Deletes:   "what was deleted in the span is read over by the server until Maintain removes it and the server compacts its files, which leaves two tombstones between rows that stay, for ten days (gc_grace_seconds)",
 		MaxCommit: s.most,
 		Tallies:   true,
 		Paging:    driver.Paging{First: firstPage, Most: frame.MostRows, Together: keysTogether, AtOnce: getsAtOnce},

@@ -34,7 +34,7 @@ const rested = 10 * time.Minute
 // one page of a table and of those that lie in it. What it removes it has read, and it
 // removes that as of a time when it was there: whatever came after has a later one.
 //
-// It removes a partition of which nothing is left as a whole, so that a read of it passes nothing any more, and else all between two rows that stay: so
+// It removes a partition of which nothing is left as a whole, and else all between two rows that stay: so
 // however often it comes, a partition keeps two tombstones for each row that stays, and not one for each that
 // is gone.
 //

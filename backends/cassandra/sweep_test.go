@@ -176,6 +176,30 @@ func TestSweepOfPages(t *testing.T) {
 	}
 }
 
+// A sweep of a collection of which nothing is left leaves alone what lies with it in its partition.
+func TestSweepBesideAnother(t *testing.T) {
+	t.Parallel()
+	_, url, _ := ownKeyspace(t)
+	s, ts := open(t, url)
+	cassandra.SweepAtOnce(s)
+	notes := &driver.Table{Name: "notes", Partition: ts.posts.Partition, Sort: ts.posts.Sort, Fields: []driver.Column{{Name: "title", Kind: driver.Int}}, Home: ts.posts}
+	if err := s.Define(t.Context(), []*driver.Table{notes}); err != nil {
+		t.Fatal(err)
+	}
+	note := driver.Op{Do: driver.Put, Table: notes, If: driver.Absent, Row: driver.Row{Key: ts.key(t, "ann", "1"), Fields: []driver.Value{driver.IntValue(7)}}}
+	backendtest.MustCommit(t, s, append(ts.insert(t, "ann", "1")[:1], note))
+	backendtest.MustCommit(t, s, []driver.Op{ts.die(t, "ann", "1")})
+	if n := sweep(t, s, ts.posts, func(*driver.Row) bool { return true }); n != 1 {
+		t.Errorf("%d records were removed, want one", n)
+	}
+	if row := get(t, s, notes, note.Row.Key); row.Rev.IsZero() || row.Fields[0].Int() != 7 {
+		t.Errorf("what lies with them: %+v", row)
+	}
+	if ts.there(t, s, ts.posts, note.Row.Key) {
+		t.Error("the dead record is there")
+	}
+}
+
 // A sweep removes what has nothing but its key, which an earlier release left, and leaves alone what another
 // program wrote, or a dead record that has changed. One with fields it removes, too.
 func TestSweepOfOddRows(t *testing.T) {

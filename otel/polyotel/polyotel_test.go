@@ -106,7 +106,7 @@ func (b *bench) rules(t *testing.T, rules ...repotest.Rule) {
 func attributes(list []attribute.KeyValue) map[string]string {
 	m := map[string]string{}
 	for _, a := range list {
-		m[string(a.Key)] = a.Value.Emit()
+		m[string(a.Key)] = a.Value.String()
 	}
 	return m
 }
