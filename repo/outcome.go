@@ -31,4 +31,12 @@ const (
 )
 
 // String returns "unknown", "committed" or "not committed".
-func (v Verdict) String() string { return [...]string{"unknown", "committed", "not committed"}[v] }
+func (v Verdict) String() string {
+	switch v {
+	case Committed:
+		return "committed"
+	case NotCommitted:
+		return "not committed"
+	}
+	return "unknown"
+}

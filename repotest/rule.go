@@ -28,7 +28,7 @@ const (
 
 // String returns the name of the method in lower case, or "any call".
 func (c Call) String() string {
-	return [...]string{"any call", "define", "attach", "drop", "get", "range", "commit", "walk", "count", "size"}[c]
+	return nameOf("call", c, "any call", "define", "attach", "drop", "get", "range", "commit", "walk", "count", "size")
 }
 
 // A Fault is what goes wrong with a call.
@@ -52,7 +52,15 @@ const (
 
 // String returns the name of the fault in lower case.
 func (f Fault) String() string {
-	return [...]string{"none", "conflict", "taken", "timeout", "unavailable", "blocked", "lost answer", "lost call", "late", "twice"}[f]
+	return nameOf("fault", f, "none", "conflict", "taken", "timeout", "unavailable", "blocked", "lost answer", "lost call", "late", "twice")
+}
+
+// nameOf returns the name with index i, or "what(i)" if there is none.
+func nameOf[T ~uint8](what string, i T, names ...string) string {
+	if int(i) >= len(names) {
+		return fmt.Sprintf("%s(%d)", what, i)
+	}
+	return names[i]
 }
 
 // A Rule says which calls go wrong, and how. Without Nth, Every and Share all

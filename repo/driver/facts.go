@@ -13,7 +13,7 @@ const (
 )
 
 // String returns "record", "partition" or "store".
-func (u Unit) String() string { return [...]string{"record", "partition", "store"}[u] }
+func (u Unit) String() string { return nameOf("unit", u, "record", "partition", "store") }
 
 // A Durability is what an acknowledged commit survives.
 type Durability uint8
@@ -32,7 +32,7 @@ const (
 
 // String returns "unknown", "memory", "delayed", "process", "power" or "node".
 func (d Durability) String() string {
-	return [...]string{"unknown", "memory", "delayed", "process", "power", "node"}[d]
+	return nameOf("durability", d, "unknown", "memory", "delayed", "process", "power", "node")
 }
 
 // Facts says what a store is and can do. A backend learns them from the server

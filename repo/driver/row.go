@@ -64,7 +64,7 @@ const (
 )
 
 // String returns the verb in lower case.
-func (v Verb) String() string { return [...]string{"check", "put", "patch", "delete", "fence"}[v] }
+func (v Verb) String() string { return nameOf("verb", v, "check", "put", "patch", "delete", "fence") }
 
 // A Cond is what must hold of the row before a commit for an [Op] to be done.
 type Cond uint8
@@ -78,7 +78,7 @@ const (
 )
 
 // String returns the condition in lower case.
-func (c Cond) String() string { return [...]string{"any", "absent", "present", "at rev"}[c] }
+func (c Cond) String() string { return nameOf("condition", c, "any", "absent", "present", "at rev") }
 
 // An Op is one change of a commit.
 type Op struct {

@@ -13,7 +13,7 @@ const (
 )
 
 // String returns "records", "rows" or "claims".
-func (c Class) String() string { return [...]string{"records", "rows", "claims"}[c] }
+func (c Class) String() string { return nameOf("class", c, "records", "rows", "claims") }
 
 // A Column names one part of a key or one field, and the kind of its values.
 type Column struct {

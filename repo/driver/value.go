@@ -29,11 +29,15 @@ const (
 // String returns the name that schemas use: "bool", "int", "float", "string",
 // "bytes", "time", "list", "map", or "none".
 func (k Kind) String() string {
-	names := [...]string{"none", "bool", "int", "float", "string", "bytes", "time", "list", "map"}
-	if int(k) >= len(names) {
-		return "kind(" + strconv.Itoa(int(k)) + ")"
+	return nameOf("kind", k, "none", "bool", "int", "float", "string", "bytes", "time", "list", "map")
+}
+
+// nameOf returns the name with index i, or "what(i)" if there is none.
+func nameOf[T ~uint8](what string, i T, names ...string) string {
+	if int(i) >= len(names) {
+		return what + "(" + strconv.Itoa(int(i)) + ")"
 	}
-	return names[k]
+	return names[i]
 }
 
 // A Value is one value of a row. The zero Value is absent: a field that has it
