@@ -50,7 +50,7 @@ func (c *Writer) blind(w *Write) bool {
 		return !c.Loose // a refusal brings what is there; the base of loose rows must be known
 	case w.Verb == DoCheck:
 		return w.Absent || !c.MayExpire() && (w.Expect.IsZero() || c.Records.Ring == 0)
-	case w.Verb == DoUpdate, c.setsStray(w):
+	case w.Verb == DoUpdate, w.setsStray():
 		return false
 	case w.Verb == doPatch:
 		return c.isPlain(w) && (w.Open || c.Records.Ring == 0)

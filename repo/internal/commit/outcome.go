@@ -167,7 +167,7 @@ func (c *Writer) Age(t driver.Token) time.Duration {
 // token. One that comes from the future, by the clock that tokens are made with, was made
 // by another one and may be old.
 func (c *Writer) isYoung(t driver.Token) bool {
-	return !c.fromFuture(t) && max(time.Since(time.UnixMilli(t.Millis())), c.Age(t)) < c.Retention-limit.ClockMargin
+	return !fromFuture(t) && max(time.Since(time.UnixMilli(t.Millis())), c.Age(t)) < c.Retention-limit.ClockMargin
 }
 
 // mayOutlast reports whether o, which was not done while row, a tombstone, was there, can still
@@ -182,8 +182,8 @@ func (c *Writer) mayOutlast(row *driver.Row, o *Outcome) bool {
 // was made. Then o was not committed: had it been before the delete, the delete would have
 // read it, or what came after it, before it took its token; and after it, o would be in the ring.
 // That is so of no other last write, because a patch may read nothing.
-func (c *Writer) deletedBefore(row *driver.Row, o *Outcome) bool {
-	if !row.Dead || len(row.Ring) == 0 || c.fromFuture(o.Token) {
+func deletedBefore(row *driver.Row, o *Outcome) bool {
+	if !row.Dead || len(row.Ring) == 0 || fromFuture(o.Token) {
 		return false
 	}
 	return o.Token.Millis()-row.Ring[0].Millis() > limit.ClockMargin.Milliseconds()
@@ -191,7 +191,7 @@ func (c *Writer) deletedBefore(row *driver.Row, o *Outcome) bool {
 
 // fromFuture reports whether a token was made by a clock that differs from this program's by more
 // than clocks may.
-func (c *Writer) fromFuture(t driver.Token) bool {
+func fromFuture(t driver.Token) bool {
 	return time.Since(time.UnixMilli(t.Millis())) <= -limit.ClockMargin
 }
 
@@ -211,7 +211,7 @@ func (c *Writer) look(ctx context.Context, k *store.Call, o *Outcome) (*driver.R
 	if !o.based || row.Rev == o.rev {
 		return row, Unsettled, nil
 	}
-	if c.deletedBefore(row, o) {
+	if deletedBefore(row, o) {
 		return row, NotCommitted, nil
 	}
 	if o.version.IsZero() {

@@ -98,7 +98,7 @@ func (c *Writer) refused(ctx context.Context, k *store.Call, w *Write, refusal *
 	}
 	if refusal.Overflow {
 		e := w.Edits[refusal.Edit]
-		return failure.Invalid("add to %s: the sum is over the range of int64, or the field is no integer", c.editName(e))
+		return failure.Invalid("add to %s: the sum is over the range of int64, or the field is no integer", c.editor().editName(e))
 	}
 	if w.stranger {
 		return c.refusedStranger(ctx, k, refusal)

@@ -10,9 +10,9 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// leavesOut reports whether a record that a write makes lacks a field.
-func (c *Writer) leavesOut(w *Write, name string) bool {
-	at := c.At(name)
+// leavesOut reports whether the record that a write makes lacks a field.
+func (w *Write) leavesOut(name string) bool {
+	at := w.By.At(name)
 	switch {
 	case w.Verb == doPatch: // of what is there all may be known, or some
 	case w.Next != nil && at >= 0:
@@ -21,7 +21,7 @@ func (c *Writer) leavesOut(w *Write, name string) bool {
 		return !w.Next.Has(name)
 	}
 	return slices.ContainsFunc(w.Edits, func(e driver.Edit) bool {
-		its := e.Field < 0 && e.Name == name || e.Field >= 0 && len(c.Key)+e.Field == at
+		its := e.Field < 0 && e.Name == name || e.Field >= 0 && len(w.By.Key)+e.Field == at
 		return its && e.Do != driver.Add && e.Value.IsNone()
 	})
 }
@@ -34,7 +34,7 @@ func (c *Writer) maySkip(ctx context.Context, k *store.Call, w *Write) error {
 	}
 	var names []string
 	for _, name := range owed {
-		if c.leavesOut(w, name) {
+		if w.leavesOut(name) {
 			names = append(names, name)
 		}
 	}
@@ -59,8 +59,8 @@ func addsStray(writes []Write) error {
 
 // setsStray reports whether it depends on what is there, undeclared fields and all, whether a
 // write adds one where an index would miss it.
-func (c *Writer) setsStray(w *Write) bool {
-	names := c.Strays.Load()
+func (w *Write) setsStray() bool {
+	names := w.By.Strays.Load()
 	return names != nil && slices.ContainsFunc(*names, w.sets)
 }
 

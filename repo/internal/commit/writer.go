@@ -24,3 +24,6 @@ func NewWriter(store *store.Handle, l *layout.Layout, sh *record.Mapping, cl *re
 	c.Expire = c.reclaimRow
 	return c
 }
+
+// editor returns what compiles and applies edits of the records of c.
+func (c *Writer) editor() editor { return editor{c.Layout, c.Shape} }

@@ -75,59 +75,68 @@ func (l *ledger) differs(record driver.Key) bool {
 
 // verifyNative counts the entries of records by which a native index does not find them.
 func (c *Keeper) verifyNative(ctx context.Context, k *store.Call, f *scan.Faults, x *layout.Index, rep *report) error {
-	l := newLedger()
-	err := c.addListed(ctx, k, f, x, l, rep)
+	v := &nativeCheck{Keeper: c, k: k, x: x, sums: newLedger(), rep: rep}
+	err := v.addListed(ctx, f)
 	byPlace := errors.Is(err, driver.ErrUnsupported)
 	if err != nil && !byPlace {
 		return err
 	}
-	var places map[driver.Key]bool
 	if byPlace {
-		places = map[driver.Key]bool{}
+		v.places = map[driver.Key]bool{}
 	}
 	err = c.Each(ctx, k, f, c.Records, func(row *driver.Row) error {
 		if c.IsLive(k, row) {
 			rep.Records++
 		}
-		return c.addDue(l, x, row, places)
+		return v.addDue(row)
 	})
 	if err == nil && byPlace {
-		err = c.addFound(ctx, k, x, l, places, rep)
+		err = v.addFound(ctx)
 	}
-	if err != nil || !l.differ() {
+	if err != nil || !v.sums.differ() {
 		return err
 	}
 	return c.Each(ctx, k, f, c.Records, func(row *driver.Row) error {
-		if !c.IsLive(k, row) || !l.differs(row.Key) {
+		if !c.IsLive(k, row) || !v.sums.differs(row.Key) {
 			return nil
 		}
-		return c.seek(ctx, k, x, row, rep)
+		return v.seek(ctx, row)
 	})
 }
 
-// addListed adds what x has to a ledger. A store that does not list it is ErrUnsupported.
-func (c *Keeper) addListed(ctx context.Context, k *store.Call, f *scan.Faults, x *layout.Index, l *ledger, rep *report) error {
+// A nativeCheck compares a native index with the records.
+type nativeCheck struct {
+	*Keeper
+	k      *store.Call
+	x      *layout.Index
+	sums   *ledger
+	places map[driver.Key]bool // where entries should be; nil if the store lists its entries
+	rep    *report
+}
+
+// addListed adds what the index has to the sums. A store that does not list it is ErrUnsupported.
+func (v *nativeCheck) addListed(ctx context.Context, f *scan.Faults) error {
 	var text []byte
-	for chunk, err := range c.Store.Driver.Walk(k.Walks(ctx), x.Table, "") {
+	for chunk, err := range v.Store.Driver.Walk(v.k.Walks(ctx), v.x.Table, "") {
 		if err := f.Unread(err); err != nil {
 			return err
 		}
-		k.Got(len(chunk.Rows))
+		v.k.Got(len(chunk.Rows))
 		for i := range chunk.Rows {
-			row, parts := &chunk.Rows[i], len(x.PartitionFrom)
-			if len(row.Fields) < parts+len(x.SortFrom) {
-				return fmt.Errorf("the store lists an entry of index %s without its values: %w", x.ID, driver.ErrInternal)
+			row, parts := &chunk.Rows[i], len(v.x.PartitionFrom)
+			if len(row.Fields) < parts+len(v.x.SortFrom) {
+				return fmt.Errorf("the store lists an entry of index %s without its values: %w", v.x.ID, driver.ErrInternal)
 			}
-			if text, err = driver.AppendParts(text[:0], x.Table.Partition, row.Fields); err != nil {
+			if text, err = driver.AppendParts(text[:0], v.x.Table.Partition, row.Fields); err != nil {
 				return err
 			}
 			cut := len(text)
-			if text, err = driver.AppendParts(text, x.Table.Sort[:len(x.SortFrom)], row.Fields[parts:]); err != nil {
+			if text, err = driver.AppendParts(text, v.x.Table.Sort[:len(v.x.SortFrom)], row.Fields[parts:]); err != nil {
 				return err
 			}
-			text = x.Suffix(text, &row.Key)
-			l.has(row.Key, string(text[:cut]), string(text[cut:]))
-			rep.Rows++
+			text = v.x.Suffix(text, &row.Key)
+			v.sums.has(row.Key, string(text[:cut]), string(text[cut:]))
+			v.rep.Rows++
 		}
 	}
 	return nil
@@ -137,56 +146,56 @@ func (c *Keeper) addListed(ctx context.Context, k *store.Call, f *scan.Faults, x
 // is looked for one by one.
 const mostPlaces = 1 << 16
 
-// addDue adds to a ledger what x should have of a record, expired or not: by its entries or,
-// where places are to be noted, by these.
-func (c *Keeper) addDue(l *ledger, x *layout.Index, row *driver.Row, places map[driver.Key]bool) error {
+// addDue adds to the sums what the index should have of a record, expired or not: by its entries
+// or, where places are to be noted, by these.
+func (v *nativeCheck) addDue(row *driver.Row) error {
 	if row.Dead {
 		return nil
 	}
-	entries, err := c.nativeEntries(x, row)
+	entries, err := v.entries(row)
 	for _, e := range entries {
-		if places != nil {
-			e = x.PlaceIn(e)
-			if len(places) < mostPlaces {
-				places[e] = true
+		if v.places != nil {
+			e = v.x.PlaceIn(e)
+			if len(v.places) < mostPlaces {
+				v.places[e] = true
 			}
 		}
-		l.due(row.Key, e.Partition, e.Sort)
+		v.sums.due(row.Key, e.Partition, e.Sort)
 	}
 	return err
 }
 
-// addFound adds what x has at places to a ledger.
-func (c *Keeper) addFound(ctx context.Context, k *store.Call, x *layout.Index, l *ledger, places map[driver.Key]bool, rep *report) error {
-	for place := range places {
-		span := driver.Span{Table: x.Table, Key: driver.Key{Partition: place.Partition}, Mask: []int{}}
+// addFound adds what the index has at the places to the sums.
+func (v *nativeCheck) addFound(ctx context.Context) error {
+	for place := range v.places {
+		span := driver.Span{Table: v.x.Table, Key: driver.Key{Partition: place.Partition}, Mask: []int{}}
 		if place.Sort != "" {
 			span.From, span.To = place.Sort, driver.After(place.Sort)
 		}
-		if err := c.Bounds(&plan.Plan{X: x, Table: x.Table}, &span); err != nil {
+		if err := v.Bounds(&plan.Plan{X: v.x, Table: v.x.Table}, &span); err != nil {
 			return err
 		}
-		for row, err := range c.Store.Driver.Range(k.Asks(ctx, 1), span) {
+		for row, err := range v.Store.Driver.Range(v.k.Asks(ctx, 1), span) {
 			if err != nil {
 				return err
 			}
-			l.has(row.Key, place.Partition, place.Sort)
-			rep.Rows++
-			k.Read(1)
+			v.sums.has(row.Key, place.Partition, place.Sort)
+			v.rep.Rows++
+			v.k.Read(1)
 		}
 	}
 	return nil
 }
 
-// nativeEntries returns the entries that x should have of a record.
-func (c *Keeper) nativeEntries(x *layout.Index, row *driver.Row) ([]driver.Key, error) {
-	rec, err := c.RecordOf(row)
+// entries returns the entries that the index should have of a record.
+func (v *nativeCheck) entries(row *driver.Row) ([]driver.Key, error) {
+	rec, err := v.RecordOf(row)
 	if err != nil {
 		return nil, err
 	}
 	b := layout.NewEntryMaker()
 	defer b.Release()
-	entries, err := b.StoredEntries(nil, c.Layout, x, &row.Key, rec.Vals)
+	entries, err := b.StoredEntries(nil, v.Layout, v.x, &row.Key, rec.Vals)
 	if err != nil {
 		return nil, failure.OfKey(row.Key, err)
 	}
@@ -194,15 +203,15 @@ func (c *Keeper) nativeEntries(x *layout.Index, row *driver.Row) ([]driver.Key, 
 }
 
 // seek counts the entries of a record by which a native index does not find it.
-func (c *Keeper) seek(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row, rep *report) error {
+func (v *nativeCheck) seek(ctx context.Context, row *driver.Row) error {
 	for attempt := 0; ; attempt++ {
-		entries, err := c.nativeEntries(x, row)
+		entries, err := v.entries(row)
 		if err != nil {
 			return err
 		}
 		missing := 0
 		for _, e := range entries {
-			found, err := c.findsAt(ctx, k, x, e, row.Key)
+			found, err := v.findsAt(ctx, e, row.Key)
 			if err != nil {
 				return err
 			}
@@ -212,15 +221,15 @@ func (c *Keeper) seek(ctx context.Context, k *store.Call, x *layout.Index, row *
 		}
 		var now [1]driver.Row
 		if missing > 0 {
-			err = c.Store.Get(ctx, k, c.Records, []driver.Key{row.Key}, nil, now[:])
+			err = v.Store.Get(ctx, v.k, v.Records, []driver.Key{row.Key}, nil, now[:])
 		}
 		if err != nil || missing == 0 || now[0].Rev == row.Rev || attempt >= limit.MaxAttempts {
-			if rep.Missing += missing; missing > 0 {
-				rep.sample("the store does not find record %s", c.PrintText(row.Key))
+			if v.rep.Missing += missing; missing > 0 {
+				v.rep.sample("the store does not find record %s", v.PrintText(row.Key))
 			}
 			return err
 		}
-		if now[0].Key = row.Key; !c.IsLive(k, &now[0]) {
+		if now[0].Key = row.Key; !v.IsLive(v.k, &now[0]) {
 			return nil
 		}
 		row = &now[0]
@@ -228,12 +237,12 @@ func (c *Keeper) seek(ctx context.Context, k *store.Call, x *layout.Index, row *
 }
 
 // findsAt reports whether a native index has a record at an entry.
-func (c *Keeper) findsAt(ctx context.Context, k *store.Call, x *layout.Index, e, key driver.Key) (bool, error) {
-	span := driver.Span{Table: x.Table, Key: driver.Key{Partition: e.Partition}, From: e.Sort, To: driver.After(e.Sort), Limit: 1, Mask: []int{}}
-	if err := c.Bounds(&plan.Plan{X: x, Table: x.Table}, &span); err != nil {
+func (v *nativeCheck) findsAt(ctx context.Context, e, key driver.Key) (bool, error) {
+	span := driver.Span{Table: v.x.Table, Key: driver.Key{Partition: e.Partition}, From: e.Sort, To: driver.After(e.Sort), Limit: 1, Mask: []int{}}
+	if err := v.Bounds(&plan.Plan{X: v.x, Table: v.x.Table}, &span); err != nil {
 		return false, err
 	}
-	for row, err := range c.Store.Driver.Range(k.Asks(ctx, 1), span) {
+	for row, err := range v.Store.Driver.Range(v.k.Asks(ctx, 1), span) {
 		if err != nil {
 			return false, err
 		}
