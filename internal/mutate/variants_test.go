@@ -14,13 +14,13 @@ func variants() []variant {
 func apart(late string) []edit {
 	return []edit{
 		{
-			"internal/commit/commit.go", "\tif err := c.PutAll(ctx, k, b); err != nil {\n\t\tc.DropOwn(b)\n",
+			"internal/commit/commit.go", "\tif w, err := putAll(ctx, k, b, writes); err != nil {\n\t\tc.DropOwn(b)\n",
 			"\tall := b.Puts\n\tb.Puts = nil\n\tvar afterwards []change.LooseOp\n\tfor _, p := range all {\n\t\tif p.X.Unique == " + late +
 				" {\n\t\t\tafterwards = append(afterwards, p)\n\t\t} else {\n\t\t\tb.Puts = append(b.Puts, p)\n\t\t}\n\t}\n" +
-				"\tif err := c.PutAll(ctx, k, b); err != nil {\n\t\tc.DropOwn(b)\n",
+				"\tif w, err := putAll(ctx, k, b, writes); err != nil {\n\t\tc.DropOwn(b)\n",
 		},
 		{
-			"internal/commit/commit.go", "\tcase err == nil && refusal == nil:\n\t\tc.DropOld(b)\n", "\tcase err == nil && refusal == nil:\n\t\tb.Puts = afterwards\n\t\t_ = c.PutAll(ctx, k, b)\n\t\tc.DropOld(b)\n",
+			"internal/commit/commit.go", "\tcase err == nil && refusal == nil:\n\t\tc.DropOld(b)\n", "\tcase err == nil && refusal == nil:\n\t\tb.Puts = afterwards\n\t\t_, _ = putAll(ctx, k, b, writes)\n\t\tc.DropOld(b)\n",
 		},
 	}
 }

@@ -63,7 +63,7 @@ func (w *world) checkWrite(k *call, record int, before, after *fact) {
 		w.fail("P1", "%s changes by a call that does not write it", id)
 		return
 	}
-	e.commits = append(e.commits, len(w.history)-1)
+	w.did(e)
 	e.token = after.version
 	w.checkEffect(e, m, before, after)
 }
@@ -78,23 +78,61 @@ func (w *world) wasLive(e *entry, record int, before *fact) bool {
 	})
 }
 
+// did keeps that a call was done, now. All that a group does is done at one moment.
+func (w *world) did(e *entry) {
+	now := len(w.history) - 1
+	if n := len(e.commits); n > 0 && e.commits[n-1] == now {
+		return
+	}
+	if e.commits = append(e.commits, now); len(e.commits) > 1 {
+		w.fail("P1", "client %d: %s is done twice", e.client.number, e.text())
+	}
+}
+
+// checkClosing checks a key that a commit closes or opens.
+func (w *world) checkClosing(k *call, record int, before, after closure) {
+	e, id := k.entry, Keys[record]
+	switch {
+	case after.version.IsZero() && !before.is:
+		return // a tombstone is gone
+	case e == nil || e.op.Key != id || !e.op.Both && e.op.Do != Close:
+		w.fail("P1", "that %s is closed changes by a call that does not write it", id)
+		return
+	case after.is != (e.op.Do == Close || e.op.Do == Delete):
+		w.fail("P1", "client %d: %s leaves the key closed or open, and should not", e.client.number, e.text())
+	}
+	w.did(e)
+}
+
+// checkClosed checks that no record is there whose key is closed: each group that writes one of the
+// two collections writes or checks the other one.
+func (w *world) checkClosed(m *moment) {
+	for i, c := range m.closed {
+		if c.is && m.has(i) {
+			w.fail("P1", "%s is closed, and there is a record", Keys[i])
+		}
+	}
+}
+
+// writes reports whether a verb writes a record, and settles whether its outcome can be asked for.
 func (v Verb) writes() bool {
 	return slices.Contains([]Verb{Insert, Put, Replace, Update, Patch, Blind, Move, Delete}, v)
 }
+func (v Verb) settles() bool { return v.writes() || v == Close }
 
 // checkEffect checks what a write of a user makes of what was there.
 func (w *world) checkEffect(e *entry, m *moment, before, after *fact) {
 	live := before.live(m.now)
 	needs := e.op.Do != Insert && e.op.Do != Put && e.op.Do != Delete || !e.seen.IsZero()
 	switch {
-	case len(e.commits) > 1:
-		w.fail("P1", "client %d: %s is done twice", e.client.number, e.text())
 	case e.op.Do == Insert && live:
 		w.fail("P1", "client %d: %s overwrites a record", e.client.number, e.text())
-	case needs && !live && !w.wasLive(e, indexOf(before.id), before):
+	case needs && !live && !w.wasLive(e, indexOf(after.id), before):
 		w.fail("P1", "client %d: %s is done, and there was no record", e.client.number, e.text())
 	case !e.seen.IsZero() && e.seen != before.version && e.op.Do != Insert:
 		w.fail("P1", "client %d: %s is done, and the record had another version", e.client.number, e.text())
+	case e.op.Both && m.closed[indexOf(after.id)].is != (e.op.Do == Delete):
+		w.fail("P1", "client %d: %s changes the record alone", e.client.number, e.text())
 	case after.dead != (e.op.Do == Delete):
 		w.fail("P1", "client %d: %s leaves a record that is dead or not, and should not", e.client.number, e.text())
 	case !after.dead && !after.says(e.next(before)):

@@ -54,7 +54,7 @@ func (c *client) run() {
 	}()
 	for _, op := range c.ops {
 		e := c.call(op, nil)
-		if o := outcomeOf(e.answer.err); o != nil && c.w.s.Resolve && op.Do.writes() && !c.isCrashed() {
+		if unknown(e.answer.err) != nil && c.w.s.Resolve && op.Do.settles() && !c.isCrashed() {
 			c.call(Op{Do: resolve, Key: op.Key}, e)
 		}
 		if c.isCrashed() {
@@ -80,7 +80,7 @@ func (c *client) call(op Op, of *entry) *entry {
 	}
 	e := c.w.begin(c, op, of, seen)
 	if of != nil {
-		e.answer = c.door.resolve(c.ctx, outcomeOf(of.answer.err))
+		e.answer = c.door.resolve(c.ctx, unknown(of.answer.err))
 	} else {
 		e.answer = c.door.do(c.ctx, op, seen)
 	}
@@ -100,9 +100,10 @@ func (c *client) learn(op Op, a answer) {
 	}
 }
 
-func outcomeOf(err error) *repo.Outcome {
-	if e, ok := errors.AsType[*repo.Error](err); ok {
-		return e.Outcome
+// unknown returns the error of a write whose outcome is unknown, or nil.
+func unknown(err error) *repo.Error {
+	if e, ok := errors.AsType[*repo.Error](err); ok && e.Outcome != nil {
+		return e
 	}
 	return nil
 }

@@ -31,6 +31,6 @@
 // often another client gets its turn while one could go on, and says so. A request
 // that changes a record is on its way for ten minutes at most: that is what a store's
 // transport owes the tombstones. Clocks of clients agree. A refusal is final: a store that
-// answered one does not do the commit later. Of groups those are
-// simulated that check one collection and write another; rebuilds and changes of a schema are not.
+// answered one does not do the commit later. Groups are of two
+// records with one key, of collections that lie together; rebuilds and changes of a schema are not simulated.
 package simulate

@@ -69,7 +69,7 @@ func (w *world) again(op Op) {
 // resolveAll asks what became of every write whose outcome is unknown, if any.
 func (w *world) resolveAll() (any bool) {
 	for _, e := range w.entries {
-		if !e.crashed && e.op.Do.writes() && outcomeOf(e.answer.err) != nil {
+		if !e.crashed && e.op.Do.settles() && unknown(e.answer.err) != nil {
 			w.keeperCall(Op{Do: resolve, Key: e.op.Key}, e)
 			any = true
 		}
@@ -97,7 +97,7 @@ func (w *world) garbage() {
 	facts := w.history[len(w.history)-1].facts
 	rows, claims := map[string]string{}, map[string]string{} // by record: what they say
 	for _, t := range w.tables {
-		if !strings.HasPrefix(t.Name, collection) {
+		if t.Name != closed && !strings.HasPrefix(t.Name, collection) {
 			continue
 		}
 		for chunk, err := range w.mem.Walk(context.Background(), t, "") {
@@ -127,10 +127,14 @@ func (w *world) garbage() {
 }
 
 // sort puts a row of an index, or a claim, to the record that it names. Two of one
-// record are two texts.
+// record are two texts. Of the keys that are closed none is dead.
 func (w *world) sort(t *driver.Table, row *driver.Row, rows, claims map[string]string) {
 	vals := columns(t, row.Key)
 	switch t.Class {
+	case driver.Records:
+		if t.Name == closed && row.Dead {
+			w.fail("P5", "that %s was closed is dead, and is still there after Maintain", vals["id"])
+		}
 	case driver.Rows:
 		rows[vals["id"]] += vals["kind"]
 	case driver.Claims:

@@ -29,7 +29,13 @@ type moment struct {
 	now   int64
 	facts [len(Keys)]*fact
 
-	closed [len(Keys)]bool
+	closed [len(Keys)]closure
+}
+
+// A closure says whether a key is closed.
+type closure struct {
+	is      bool
+	version driver.Token // of the record that says so, dead or not
 }
 
 // A mark is a token that a record has had: as its version, or as its Rev.
@@ -102,8 +108,10 @@ func (w *world) look(k *call) {
 		return
 	}
 	w.tock()
-	at := len(w.history) - 1
-	m := &w.history[at]
+	m := &w.history[len(w.history)-1]
+	if w.s.Closes {
+		w.lookAtClosed(m, k)
+	}
 	for i := range rows {
 		before := m.facts[i]
 		after := w.factOf(Keys[i], &rows[i])
@@ -117,20 +125,21 @@ func (w *world) look(k *call) {
 	w.checkClosed(m)
 }
 
-// checkClosed checks that a group which looks whether a key is closed, or has a record, sees what
-// others do: no record is there whose key is closed.
-func (w *world) checkClosed(m *moment) {
-	if !w.s.Closes {
-		return
-	}
+// lookAtClosed keeps which keys a commit has closed or opened.
+func (w *world) lookAtClosed(m *moment, k *call) {
 	rows := make([]driver.Row, len(w.keys))
 	if err := w.mem.Get(context.Background(), w.tables[closed], w.keys, nil, rows); err != nil {
 		w.fail("", "the keys that are closed cannot be read: %v", err)
 		return
 	}
 	for i := range rows {
-		if m.closed[i] = !rows[i].Rev.IsZero() && !rows[i].Dead; m.closed[i] && m.has(i) {
-			w.fail("P1", "%s is closed, and there is a record", Keys[i])
+		before := m.closed[i]
+		m.closed[i] = closure{is: !rows[i].Rev.IsZero() && !rows[i].Dead}
+		if len(rows[i].Ring) > 0 {
+			m.closed[i].version = rows[i].Ring[0]
+		}
+		if m.closed[i] != before {
+			w.checkClosing(k, i, before, m.closed[i])
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // judge checks what a client was told against what happened.
@@ -24,7 +25,7 @@ func (w *world) judge(e *entry) {
 	switch {
 	case e.op.Do == resolve:
 		w.judgeVerdict(e)
-	case e.op.Do.writes():
+	case e.op.Do.settles():
 		w.judgeWrite(e)
 	case err == nil && e.op.Do == Find:
 		w.judgeFind(e)
@@ -47,7 +48,7 @@ func (w *world) judgeWrite(e *entry) {
 		w.fail("P1", "client %d: %s was refused or failed with %v, and was done", e.client.number, e.text(), err)
 	case err != nil:
 		w.judgeRefusal(e)
-	case count == 0 && e.op.Do == Delete:
+	case count == 0 && e.op.Do == Delete && !e.op.Both:
 		if w.always(e, func(m *moment) bool { return m.has(at) }) {
 			w.fail("P1", "client %d: %s succeeded, and the record was there all the time", e.client.number, e.text())
 		}
@@ -72,7 +73,8 @@ func (w *world) judgeRefusal(e *entry) {
 			if e.op.Mail != "" && w.s.Unique {
 				other = m.holder(e.op.Mail)
 			}
-			return e.op.Do == Insert && m.has(at) || e.op.Open && m.closed[at] || other >= 0 && other != at
+			isClosed := m.closed[at].is && (e.op.Open || e.op.Do == Close || e.op.Both && e.op.Do == Delete)
+			return isClosed || m.has(at) && (e.op.Do == Insert || e.op.Do == Close) || other >= 0 && other != at
 		})
 	case errors.Is(err, repo.ErrNotFound):
 		reason = w.ever(e, func(m *moment) bool { return !m.has(at) })
@@ -151,7 +153,7 @@ func (w *world) judgeVerdict(e *entry) {
 		w.fail("P6", "client %d resolves %s of client %d: committed, and it was not", e.client.number, of.text(), of.client.number)
 	case e.answer.verdict == repo.NotCommitted && len(of.commits) > 0:
 		w.fail("P6", "client %d resolves %s of client %d: not committed, and it is", e.client.number, of.text(), of.client.number)
-	case e.answer.verdict == repo.Unknown && of.op.Do != Blind && of.op.Do != Insert:
+	case e.answer.verdict == repo.Unknown && of.readsFirst():
 		soon := w.history[e.end].now-w.history[of.start].now < soonEnough.Milliseconds()
 		if n := w.others(of, e.end); soon && n < ringSize {
 			w.fail("P6", "client %d resolves %s of client %d: unknown, after %d other writes", e.client.number, of.text(), of.client.number, n)
@@ -167,13 +169,27 @@ const (
 	soonEnough = 14 * time.Minute
 )
 
-// others returns how many writes other than that of an entry its record saw since the entry began,
-// up to a moment.
+// asksClosed reports whether the outcome of a write is asked of the key that it closes or opens.
+func (e *entry) asksClosed() bool { return unknown(e.answer.err).Collection == closed }
+
+// readsFirst reports whether a write reads, before it is sent, the record that is asked for its outcome.
+func (e *entry) readsFirst() bool {
+	if e.asksClosed() {
+		return e.op.Do != Delete && e.op.Do != Close // which insert it
+	}
+	return e.op.Do != Blind && e.op.Do != Insert
+}
+
+// others returns how many writes other than that of an entry the record that is asked for its outcome
+// saw since the entry began, up to a moment.
 func (w *world) others(e *entry, end int) (n int) {
 	at := indexOf(e.op.Key)
+	version := func(m *moment) driver.Token { return m.facts[at].version }
+	if e.asksClosed() {
+		version = func(m *moment) driver.Token { return m.closed[at].version }
+	}
 	for i := e.start + 1; i <= end; i++ {
-		before, after := w.history[i-1].facts[at], w.history[i].facts[at]
-		if before.version != after.version && !slices.Contains(e.commits, i) {
+		if version(&w.history[i-1]) != version(&w.history[i]) && !slices.Contains(e.commits, i) {
 			n++
 		}
 	}

@@ -88,7 +88,7 @@ type answer struct {
 // A door is what a client calls.
 type door interface {
 	do(ctx context.Context, op Op, seen driver.Token) answer
-	resolve(ctx context.Context, o *repo.Outcome) answer
+	resolve(ctx context.Context, err *repo.Error) answer
 	close() error
 }
 
@@ -110,21 +110,22 @@ type doorOf[T any] struct {
 // open returns the door of a client on a store.
 func (s *Scenario) open(ctx context.Context, backend driver.Store) (door, error) {
 	store := repo.NewStore(backend, nil)
-	var keys *repo.Repo[closing]
-	if s.Closes {
-		schema := s.schema()
-		schema.Collection, schema.Indexes = closed, nil
-		var err error
-		if keys, err = repo.Open[closing](ctx, store, schema); err != nil {
-			return nil, err
-		}
-	}
 	if s.Expires {
-		people, err := repo.Open[guest](ctx, store, s.schema())
-		return &doorOf[guest]{store, people, keys, s.Remote, guestOf, ofGuest}, err
+		return opened(ctx, s, &doorOf[guest]{store: store, remote: s.Remote, make: guestOf, read: ofGuest})
 	}
-	people, err := repo.Open[person](ctx, store, s.schema())
-	return &doorOf[person]{store, people, keys, s.Remote, personOf, ofPerson}, err
+	return opened(ctx, s, &doorOf[person]{store: store, remote: s.Remote, make: personOf, read: ofPerson})
+}
+
+// opened returns a door with the collections of a scenario.
+func opened[T any](ctx context.Context, s *Scenario, d *doorOf[T]) (door, error) {
+	var err error
+	if d.people, err = repo.Open[T](ctx, d.store, s.schema()); err != nil || !s.Closes {
+		return d, err
+	}
+	schema := s.schema()
+	schema.Collection, schema.Indexes, schema.With = closed, nil, collection
+	d.closed, err = repo.Open[closing](ctx, d.store, schema)
+	return d, err
 }
 
 func (d *doorOf[T]) close() error { return d.store.Close() }
@@ -155,6 +156,9 @@ func (d *doorOf[T]) do(ctx context.Context, op Op, seen driver.Token) answer {
 		return answer{err: g.Commit(ctx)}
 	case Maintain:
 		_, err := d.people.Maintain(ctx)
+		if err == nil && d.closed != nil {
+			_, err = d.closed.Maintain(ctx)
+		}
 		return answer{err: err}
 	}
 	return d.write(ctx, op, seen)
@@ -192,8 +196,8 @@ func (d *doorOf[T]) write(ctx context.Context, op Op, seen driver.Token) answer 
 	key := d.key(op.Key)
 	var version repo.Version
 	var err error
-	if op.Open {
-		err = d.ifOpen(ctx, op, &rec)
+	if op.Open || op.Both {
+		err = d.group(op, &rec, option).Commit(ctx)
 		return answer{version: d.read(rec).version, err: err}
 	}
 	switch op.Do {
@@ -220,21 +224,36 @@ func (d *doorOf[T]) write(ctx context.Context, op Op, seen driver.Token) answer 
 	return answer{version: d.read(rec).version, err: err}
 }
 
-// ifOpen writes a record whose key is not closed.
-func (d *doorOf[T]) ifOpen(ctx context.Context, op Op, rec *T) error {
-	g := d.store.Group()
-	d.closed.In(g).Check(d.key(op.Key), repo.IfAbsent())
-	if op.Do == Put {
-		d.people.In(g).Put(rec)
-	} else {
+// group returns a group that writes a record, and opens or closes its key or looks whether it is closed.
+func (d *doorOf[T]) group(op Op, rec *T, option repo.WriteOption) *repo.Group {
+	g, key := d.store.Group(), d.key(op.Key)
+	switch {
+	case op.Open:
+		d.closed.In(g).Check(key, repo.IfAbsent())
+	case op.Do == Delete:
+		d.closed.In(g).Insert(&closing{home, op.Key})
+	default:
+		d.closed.In(g).Delete(key)
+	}
+	switch op.Do {
+	case Delete:
+		d.people.In(g).Delete(key, option)
+	case Put:
+		d.people.In(g).Put(rec, option)
+	default:
 		d.people.In(g).Insert(rec)
 	}
-	return g.Commit(ctx)
+	return g
 }
 
-func (d *doorOf[T]) resolve(ctx context.Context, o *repo.Outcome) answer {
-	v, err := d.people.Resolve(ctx, o)
-	return answer{verdict: v, err: err}
+// resolve asks the collection that an error names.
+func (d *doorOf[T]) resolve(ctx context.Context, unknown *repo.Error) (a answer) {
+	if unknown.Collection == closed {
+		a.verdict, a.err = d.closed.Resolve(ctx, unknown.Outcome)
+	} else {
+		a.verdict, a.err = d.people.Resolve(ctx, unknown.Outcome)
+	}
+	return a
 }
 
 // valuesOf returns what an op writes whole.

@@ -40,6 +40,7 @@ type Op struct {
 	Mail    string // "" leaves it to an Update or Move, and is none elsewhere
 	N       int64  // what an Insert, Put or Replace writes, and an Update or Patch adds
 	Open    bool   // an Insert or Put in a group that checks that the key is not closed
+	Both    bool   // in a group that writes the other collection first: an Insert or Put opens the key, a Delete closes it
 	Seen    bool   // on condition of the version that the client saw last, if any
 	Expires time.Duration
 }
@@ -62,6 +63,11 @@ func (op Op) String() string {
 	if op.Open {
 		b.WriteString(" if open")
 	}
+	if op.Both && op.Do == Delete {
+		b.WriteString(" and close")
+	} else if op.Both {
+		b.WriteString(" and open")
+	}
 	if op.Expires != 0 {
 		fmt.Fprintf(&b, " expires after %s", op.Expires)
 	}
@@ -78,7 +84,7 @@ type Scenario struct {
 	Unique  bool // a unique index on the mail
 	Remote  bool // they lie in other partitions than the records
 	Expires bool // records can expire
-	Closes  bool // there is another collection, of keys that are closed
+	Closes  bool // there is another collection, of keys that are closed, which lies with that of the records
 	Unit    driver.Unit
 	Fine    bool // keys read together, and rows of a range, are read one by one
 

@@ -55,9 +55,7 @@ func Scenarios(unit driver.Unit, remote bool) []Scenario {
 		{Name: "three clients", Unique: true, Before: one,
 			Clients: [][]Op{{{Do: Delete, Key: "a"}}, {{Do: Insert, Key: "b", Mail: "m1"}}, {{Do: One, Mail: "m1"}}}},
 	}
-	if unit == driver.UnitStore {
-		list = append(list, groupScenarios()...)
-	}
+	list = append(list, groupScenarios()...)
 	for i := range list {
 		list[i].Unit, list[i].Remote, list[i].Faults, list[i].Switches = unit, remote, 1, -1
 		list[i].Resolve = true
@@ -65,7 +63,7 @@ func Scenarios(unit driver.Unit, remote bool) []Scenario {
 	return list
 }
 
-// groupScenarios are those of groups of two collections, each of which checks what the other one writes.
+// groupScenarios are those of groups of two collections, which check one and write the other, or write both.
 func groupScenarios() []Scenario {
 	return []Scenario{
 		{Name: "a key is closed or taken", Index: true, Closes: true,
@@ -76,6 +74,12 @@ func groupScenarios() []Scenario {
 		{Name: "a key is closed when its record has expired", Expires: true, Closes: true, Leaps: []time.Duration{2 * time.Hour},
 			Before:  []Op{{Do: Insert, Key: "a", Expires: soon}},
 			Clients: [][]Op{{{Do: Put, Key: "a", Open: true}}, {{Do: Close, Key: "a"}}}},
+		{Name: "a record goes and its key is closed", Index: true, Closes: true,
+			Before:  []Op{{Do: Insert, Key: "a", Kind: "k1"}},
+			Clients: [][]Op{{{Do: Delete, Key: "a", Both: true}}, {{Do: Update, Key: "a", Kind: "k2"}}}},
+		{Name: "a key is opened for two records", Unique: true, Closes: true,
+			Before:  []Op{{Do: Close, Key: "a"}},
+			Clients: [][]Op{{{Do: Insert, Key: "a", Mail: "m1", Both: true}}, {{Do: Insert, Key: "a", Mail: "m2", Both: true}}}},
 	}
 }
 
@@ -97,6 +101,7 @@ func RandomScenario(r *rand.Rand) Scenario {
 	if s.Remote && s.Accepts() != nil {
 		s.Unit = driver.UnitStore
 	}
+	s.Closes = !s.Expires && r.IntN(3) == 0 // an Update may begin before a record expires, and renew it when its key is closed
 	keys := 1 + r.IntN(len(Keys))
 	for i := range keys {
 		if r.IntN(2) == 0 {
@@ -108,6 +113,9 @@ func RandomScenario(r *rand.Rand) Scenario {
 		}
 	}
 	verbs := []Verb{Insert, Insert, Put, Replace, Update, Update, Patch, Blind, Move, Move, Delete, Delete, Get, Find, Find, One, Maintain}
+	if s.Closes {
+		verbs = append(verbs, Close, Insert, Delete)
+	}
 	s.Clients = make([][]Op, 2+r.IntN(3))
 	for i := range s.Clients {
 		for range 1 + r.IntN(4) {
@@ -139,6 +147,11 @@ func (s *Scenario) randomOp(r *rand.Rand, verbs []Verb, keys int) Op {
 	if s.Expires && op.Do.writes() && op.Do != Delete && op.Do != Patch && op.Do != Blind && r.IntN(2) == 0 {
 		op.Expires = soon
 	}
+	if s.Closes && (op.Do == Insert || op.Do == Put) { // else it writes a record whose key is closed
+		op.Both = r.IntN(2) == 0
+		op.Open = !op.Both
+	}
+	op.Both = op.Both || s.Closes && op.Do == Delete && r.IntN(2) == 0
 	op.Seen = op.Do != Insert && op.Do != Blind && op.Do.writes() && r.IntN(3) == 0
 	return op
 }

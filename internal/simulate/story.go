@@ -114,7 +114,7 @@ func (w *world) answerText(e *entry) string {
 		return w.named(a.err.Error())
 	case e.op.Do == resolve:
 		return a.verdict.String()
-	case e.op.Do.writes():
+	case e.op.Do.settles():
 		return "done, version " + w.nameOf(a.version)
 	case len(a.found) == 0:
 		return "none"

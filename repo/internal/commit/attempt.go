@@ -37,7 +37,7 @@ func retry(ctx context.Context, k *store.Call, writes []Write, refused *Write, a
 		w := &writes[i]
 		w.Known = w.Known && w.By.blind(w) && !all
 	}
-	now := writes[0].By.Clock()
+	now := clock(writes)
 	return now, ReadOld(ctx, k, writes, all)
 }
 

@@ -28,7 +28,7 @@ func Run(ctx context.Context, k *store.Call, writes []Write) (driver.Token, erro
 	if err := queueUp(ctx, turn, writes); err != nil {
 		return driver.Token{}, err
 	}
-	since := writes[0].By.Clock()
+	since := clock(writes)
 	if err := ReadOld(ctx, k, writes, false); err != nil {
 		return driver.Token{}, err
 	}
@@ -40,7 +40,7 @@ func Run(ctx context.Context, k *store.Call, writes []Write) (driver.Token, erro
 			k.Retry()
 		}
 		token := driver.NewToken()
-		a.sent = writes[0].By.Clock()
+		a.sent = clock(writes)
 		at, refusal, err := try(ctx, k, token, writes, since)
 		if err != nil || refusal == nil {
 			return token, err
@@ -190,14 +190,14 @@ func commitAll(ctx context.Context, k *store.Call, b *change.Builder, writes []W
 // CommitAll puts what is loose, commits, and leaves the dropping of what nobody needs
 // then to the cleaner. While the outcome is unknown nothing is dropped.
 func (c *Writer) CommitAll(ctx context.Context, k *store.Call, b *change.Builder, writes []Write, since time.Time) (*driver.Refusal, error) {
-	if err := c.PutAll(ctx, k, b); err != nil {
+	if w, err := putAll(ctx, k, b, writes); err != nil {
 		c.DropOwn(b)
 		if o, ok := errors.AsType[*remote.Overtaken](err); ok {
-			return refusalOf(b, c.Layout, &o.Row), nil
+			return refusalOf(b, w.By.Layout, &o.Row), nil
 		}
-		return nil, err
+		return nil, w.failedOnce(err)
 	}
-	refusal, err := c.send(ctx, k, b.Token, b.Ops, &writes[b.Owner[0]], since)
+	refusal, err := c.send(ctx, k, b, writes, since)
 	switch {
 	case err == nil && refusal == nil:
 		c.DropOld(b)
@@ -205,4 +205,27 @@ func (c *Writer) CommitAll(ctx context.Context, k *store.Call, b *change.Builder
 		c.DropOwn(b)
 	}
 	return refusal, err
+}
+
+// putAll puts what lies elsewhere before the commit (W3), side by side, each by the writer of its collection.
+// Until it returns nil the commit must not be sent. An error comes with the write that it is of.
+func putAll(ctx context.Context, k *store.Call, b *change.Builder, writes []Write) (*Write, error) {
+	if len(b.Puts) == 0 {
+		return nil, nil
+	}
+	if err := b.SharedClaim(); err != nil {
+		return &writes[b.Puts[0].Owner], err
+	}
+	errs := make([]error, len(b.Puts))
+	k.AtOnce(len(b.Puts), func(i int, k *store.Call) {
+		k.Within = true
+		p := &b.Puts[i]
+		errs[i] = writes[p.Owner].By.Put(ctx, k, b, p)
+	})
+	for i, err := range errs {
+		if err != nil {
+			return &writes[b.Puts[i].Owner], err
+		}
+	}
+	return nil, nil
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/change"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/scan"
@@ -97,15 +98,16 @@ type Unknown struct {
 func (e *Unknown) Error() string { return e.err.Error() }
 func (e *Unknown) Unwrap() error { return e.err }
 
-// send commits ops. Where the store can leave the outcome open it looks for it,
-// and sends the same commit again as long as that is safe.
+// send commits what b has for some writes. Where the store can leave the outcome open it looks
+// for it, in the first record that is written, and sends the same commit again as long as that is safe.
 //
 // The answer of a first sending that was refused is final, and so is one that a later
 // reading explains (W4, W5). Since is from before what the commit is based on was read.
-func (c *Writer) send(ctx context.Context, k *store.Call, token driver.Token, ops []driver.Op, first *Write, since time.Time) (*driver.Refusal, error) {
-	if err := c.NotTooOld(since); err != nil {
+func (c *Writer) send(ctx context.Context, k *store.Call, b *change.Builder, writes []Write, since time.Time) (*driver.Refusal, error) {
+	if err := notTooOld(writes, since); err != nil {
 		return nil, err
 	}
+	token, ops, first := b.Token, b.Ops, &writes[b.Owner[0]]
 	refusal, err := c.Store.Commit(ctx, k, token, ops)
 	if !errors.Is(err, driver.ErrUnknownOutcome) {
 		return refusal, err
@@ -115,7 +117,7 @@ func (c *Writer) send(ctx context.Context, k *store.Call, token driver.Token, op
 		first.turn.Hold(first.Key)
 	}
 	for attempt := 0; attempt < 3 && c.Records.Ring > 0; attempt++ {
-		if store.Pause(ctx, attempt) != nil || c.NotTooOld(since) != nil {
+		if store.Pause(ctx, attempt) != nil || notTooOld(writes, since) != nil {
 			break
 		}
 		row, verdict, readErr := c.look(ctx, k, o)
@@ -132,7 +134,7 @@ func (c *Writer) send(ctx context.Context, k *store.Call, token driver.Token, op
 		case verdict == NotCommitted:
 			return &driver.Refusal{Row: *row}, nil
 		}
-		if !o.based || row.Rev != o.rev || c.NotTooOld(since) != nil { // which looking may have made it
+		if !o.based || row.Rev != o.rev || notTooOld(writes, since) != nil { // which looking may have made it
 			break
 		}
 		again, againErr := c.Store.Commit(ctx, k, token, ops)
@@ -144,6 +146,26 @@ func (c *Writer) send(ctx context.Context, k *store.Call, token driver.Token, op
 		}
 	}
 	return nil, &Unknown{o, err}
+}
+
+// notTooOld refuses a commit of writes that one of their collections must not be sent any more.
+func notTooOld(writes []Write, since time.Time) error {
+	for i := range writes {
+		if err := writes[i].By.NotTooOld(since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clock returns the time where it is wanted for notTooOld.
+func clock(writes []Write) (now time.Time) {
+	for i := range writes {
+		if now = writes[i].By.Clock(); !now.IsZero() {
+			return now
+		}
+	}
+	return now
 }
 
 // abandon makes sure that a write whose first sending may still be under way, and that was

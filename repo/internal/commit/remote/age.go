@@ -10,7 +10,8 @@ import (
 // NotTooOld refuses what must not be sent any more: a conditional write on a record
 // whose base was read since a time, when a tombstone that it does not know of may
 // soon be forgotten (A1). Of its two clocks the one counts that says older: one may
-// have been set back, the other stops while the machine sleeps.
+// have been set back, the other stops while the machine sleeps. Collections keep tombstones for
+// different times, so a group asks each of its own.
 func (c *Remote) NotTooOld(since time.Time) error {
 	if c.Records.Ring == 0 {
 		return nil

@@ -18,31 +18,13 @@ import (
 // keeps the tokens of its entries in its Note, and the commit that the row or claim
 // was put for needs the record to have the Rev that stands in the row: its base.
 
-// PutAll puts what b has to put before a commit (W3), side by side. Until it
-// returns nil the commit must not be sent.
-func (c *Remote) PutAll(ctx context.Context, k *store.Call, b *change.Builder) error {
-	if len(b.Puts) == 0 {
-		return nil
+// Put puts one row or claim of the collection before a commit of b.
+func (c *Remote) Put(ctx context.Context, k *store.Call, b *change.Builder, p *change.LooseOp) error {
+	if p.X.Unique {
+		return c.Claim(ctx, k, b.Token, p, b.Changes[p.Owner])
 	}
-	if err := b.SharedClaim(); err != nil {
-		return err
-	}
-	errs := make([]error, len(b.Puts))
-	k.AtOnce(len(b.Puts), func(i int, k *store.Call) {
-		k.Within = true
-		p := &b.Puts[i]
-		if p.X.Unique {
-			errs[i] = c.Claim(ctx, k, b.Token, p, b.Changes[p.Owner])
-		} else {
-			_, errs[i] = c.SendLoose(ctx, k, b.Token, &p.Op)
-		}
-	})
-	for i, err := range errs {
-		if err != nil {
-			return failure.OfKeyOnce(b.Changes[b.Puts[i].Owner].Key, err)
-		}
-	}
-	return nil
+	_, err := c.SendLoose(ctx, k, b.Token, &p.Op)
+	return err
 }
 
 // SendLoose sends a commit of one row or claim, and the same again while it cannot

@@ -1,0 +1,180 @@
+package commit
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/change"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/limit"
+	"github.com/polystore/polystore/repo/internal/record"
+)
+
+// An Edit is an edit to be compiled: repo.Edit.
+type Edit struct {
+	Do     driver.EditVerb
+	Field  string
+	Value  any
+	Expire bool
+}
+
+// An editor compiles and applies edits of records of one type.
+type editor struct {
+	*layout.Layout
+	shape *record.Mapping
+}
+
+// editsOf checks edits and returns them as the driver's.
+func (r editor) editsOf(edits []Edit) ([]driver.Edit, error) {
+	if len(edits) == 0 {
+		return nil, failure.Invalid("no edits")
+	}
+	list := make([]driver.Edit, 0, len(edits))
+	for i, e := range edits {
+		if slices.ContainsFunc(edits[:i], func(o Edit) bool { return o.Field == e.Field }) {
+			return nil, failure.Invalid("field %s is edited twice", r.Shown(e.Field))
+		}
+		if e.Expire {
+			continue
+		}
+		d, err := r.editOf(e)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, d)
+	}
+	return list, nil
+}
+
+func (r editor) editOf(e Edit) (driver.Edit, error) {
+	at := r.At(e.Field)
+	d := driver.Edit{Do: e.Do, Field: at - len(r.Key), Name: e.Field}
+	switch {
+	case at < 0 && strings.Contains(e.Field, "."):
+		return d, r.NoPath(e.Field)
+	case at >= 0 && at < len(r.Key):
+		return d, failure.Invalid("field %s is part of the key, which cannot change", e.Field)
+	case at < 0 && !r.Extra:
+		return d, failure.Invalid("field %.64q is not declared", e.Field)
+	case at < 0:
+		return r.extraEdit(d, e)
+	case e.Do == driver.Add && r.Cols[at].Kind != driver.Int:
+		return d, failure.Invalid("field %s is of kind %s; Add is for integers", e.Field, r.Cols[at].Kind)
+	}
+	var err error
+	d.Value, err = r.Value(e.Value, at)
+	if d.Do == driver.Set {
+		d.Value = r.unlessEmpty(d.Value, at)
+	}
+	if f := r.Scalars[at]; f != nil && err == nil && d.Value.IsNone() {
+		d.Do = driver.Set
+		d.Value, err = f.Zero()
+	}
+	return d, err
+}
+
+func (r editor) extraEdit(d driver.Edit, e Edit) (driver.Edit, error) {
+	d.Field = -1
+	if err := record.CheckExtra(e.Field, &record.Mapping{}); err != nil {
+		return d, err
+	}
+	v, err := record.EncodeAny(e.Value, 1)
+	d.Value = v
+	return d, err
+}
+
+// checkEdits sees that the fields of T can hold the values of edits. Careful says
+// that more can be said only when the record is known.
+func (r editor) checkEdits(edits []driver.Edit) (careful bool, err error) {
+	size := 0
+	for i := range edits {
+		e := &edits[i]
+		size += record.SizeOf(&e.Value)
+		at := len(r.Key) + e.Field
+		switch {
+		case e.Field < 0 || r.shape.IsMap:
+		case e.Do == driver.Add:
+			f := r.shape.FieldAt(at)
+			careful = careful || f.Plain != driver.Int && !f.Nanos
+		default:
+			if err := r.checkFits(e.Value, at); err != nil {
+				return false, err
+			}
+		}
+	}
+	return careful || size > limit.SmallEdit, nil
+}
+
+// checkFits sees that the field of T at a position can hold a value.
+func (r editor) checkFits(v driver.Value, at int) error {
+	if r.shape.IsMap || v.IsNone() {
+		return nil
+	}
+	f := r.shape.FieldAt(at)
+	if v.Kind() == f.Plain {
+		return nil // a plain field holds every value of its kind
+	}
+	into := reflect.New(f.Typ).Elem()
+	if err := f.Dec(v, into); err != nil {
+		return failure.Invalid("the field %s of the struct, a %s, cannot hold the new value", f.Name, into.Type())
+	}
+	return nil
+}
+
+// editName returns the name of the field of an edit as an argument of an error.
+func (r editor) editName(e driver.Edit) any {
+	if e.Field < 0 {
+		return driver.Private(e.Name)
+	}
+	return r.Records.Fields[e.Field].Name
+}
+
+// edited returns the record that is there with the edits of a change applied.
+func (r editor) edited(ch *change.Change) (*record.Record, error) {
+	old := &ch.Old
+	next := &record.Record{Vals: slices.Clone(old.Vals), Extra: slices.Clone(old.Extra), Expires: old.Expires}
+	for _, e := range ch.Edits {
+		var v *driver.Value
+		if e.Field >= 0 {
+			v = &next.Vals[len(r.Key)+e.Field]
+		} else {
+			v = next.ExtraValue(e.Name)
+		}
+		x, err := record.EditedValue(*v, e)
+		if err != nil {
+			return nil, driver.Errorf("%s: %w", r.editName(e), err)
+		}
+		if *v = x; e.Field >= 0 {
+			*v = r.unlessEmpty(x, len(r.Key)+e.Field)
+		}
+	}
+	next.Extra = slices.DeleteFunc(next.Extra, func(p driver.Pair) bool { return p.Value.IsNone() })
+	record.SortPairs(next.Extra)
+	return next, r.CheckSize(next, ch.Key)
+}
+
+// unlessEmpty returns a value for the field at a position, or none where that is absent when it is empty.
+func (r editor) unlessEmpty(v driver.Value, at int) driver.Value {
+	if e := r.Empties[at]; !e.IsNone() && v.Equal(e) {
+		return driver.Value{}
+	}
+	return v
+}
+
+// touchesIndex reports whether an index needs a field that is edited.
+func (r editor) touchesIndex(edits []driver.Edit) bool {
+	for _, x := range r.Indexes {
+		if x.All {
+			return true
+		}
+	}
+	for _, e := range edits {
+		if e.Field >= 0 && r.Indexed[len(r.Key)+e.Field] {
+			return true
+		}
+	}
+	return false
+}
