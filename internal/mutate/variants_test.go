@@ -93,6 +93,19 @@ func conditionVariants() []variant {
 			proof: byScenario("a key is closed or taken", 0, 3), want: `breaks P1.* is closed, and there is a record`,
 		},
 		{
+			name:  "a group claims as its first collection",
+			edits: []edit{{"internal/commit/commit.go", "errs[i] = writes[p.Owner].By.Put(", "errs[i] = writes[b.Owner[0]].By.Put("}},
+			proof: byScenario("a key is opened for the mail of another", 0, 3), want: `(breaks P4 .*|panic: .*)`,
+		},
+		{
+			name: "a group asks what it checks for its outcome",
+			edits: []edit{
+				{"internal/commit/commit.go", "first.By.CommitAll(", "writes[0].By.CommitAll("},
+				{"internal/commit/outcome.go", "b.Token, b.Ops, &writes[b.Owner[0]]\n", "b.Token, b.Ops, &writes[0]\n"},
+			},
+			proof: byScenario("a key is closed or taken", 1, 3), want: `breaks (P6|client) .*`,
+		},
+		{
 			name:  "what has expired passes a check",
 			edits: []edit{{"internal/commit/attempt.go", "return w.Absent || !c.MayExpire() && (w.Expect.IsZero() || c.Records.Ring == 0)", "return w.Absent || w.Expect.IsZero()"}},
 			proof: byRule("groups/checks of expired"), want: `rule groups/checks of expired\n`,

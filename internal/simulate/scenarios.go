@@ -80,6 +80,9 @@ func groupScenarios() []Scenario {
 		{Name: "a key is opened for two records", Unique: true, Closes: true,
 			Before:  []Op{{Do: Close, Key: "a"}},
 			Clients: [][]Op{{{Do: Insert, Key: "a", Mail: "m1", Both: true}}, {{Do: Insert, Key: "a", Mail: "m2", Both: true}}}},
+		{Name: "a key is opened for the mail of another", Unique: true, Closes: true,
+			Before:  []Op{{Do: Close, Key: "a"}, {Do: Insert, Key: "b", Mail: "m1"}},
+			Clients: [][]Op{{{Do: Insert, Key: "a", Mail: "m1", Both: true}}, {{Do: Update, Key: "b", Mail: "m2"}}}},
 	}
 }
 

@@ -20,12 +20,12 @@ type writePlan struct {
 // WritePlans returns how records are written.
 func (c *Writer) WritePlans() []writePlan {
 	return []writePlan{
-		c.planOf("insert", &Write{Verb: DoInsert}, true, false),
-		c.planOf("update", &Write{Verb: DoUpdate}, false, false),
-		c.planOf("move", &Write{Verb: DoUpdate}, true, true),
-		c.planOf("patch", &Write{Verb: doPatch}, false, false),
-		c.planOf("patch blind", &Write{Verb: doPatch, Open: true}, false, false),
-		c.planOf("delete", &Write{Verb: DoDelete}, false, true),
+		c.planOf("insert", &Write{By: c, Verb: DoInsert}, true, false),
+		c.planOf("update", &Write{By: c, Verb: DoUpdate}, false, false),
+		c.planOf("move", &Write{By: c, Verb: DoUpdate}, true, true),
+		c.planOf("patch", &Write{By: c, Verb: doPatch}, false, false),
+		c.planOf("patch blind", &Write{By: c, Verb: doPatch, Open: true}, false, false),
+		c.planOf("delete", &Write{By: c, Verb: DoDelete}, false, true),
 	}
 }
 
