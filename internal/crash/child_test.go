@@ -101,13 +101,17 @@ func (o *order) write(ctx context.Context, s driver.Store, p *path, stopped chan
 	if err != nil {
 		return err
 	}
+	all, err := houseOf(ctx, r, o.Collection, repo.WithoutDefine())
+	if err != nil {
+		return err
+	}
 	for _, m := range p.states(home)[0] {
 		if err := r.Insert(ctx, &m); err != nil {
 			return err
 		}
 	}
 	d.arm(true)
-	if err := p.do(ctx, r, home); err != nil {
+	if err := p.do(ctx, all, home); err != nil {
 		return err
 	}
 	if err := say(home, "done"); err != nil {

@@ -18,6 +18,12 @@ import (
 // unique returns a name that nobody has.
 func unique() string { return "crash" + strings.ToLower(driver.NewToken().String()[:16]) }
 
+// housesDropped removes a collection of members, and their badges, at the end of the test.
+func housesDropped(t *testing.T, url, collection string) {
+	dropped(t, url, collection)
+	dropped(t, url, badgesOf(collection)) // which comes first
+}
+
 // dropped removes a collection at the end of the test.
 func dropped(t *testing.T, url, collection string) {
 	t.Cleanup(func() {
@@ -62,7 +68,7 @@ func TestRedis(t *testing.T) {
 		return do(ctx, client)
 	}
 	s := &site{url: server, collection: name, reader: func(name string) reader { return readRedis(name, false, alone) }}
-	dropped(t, s.url, name)
+	housesDropped(t, s.url, name)
 	s.test(t)
 }
 
@@ -76,7 +82,7 @@ func TestRedisCluster(t *testing.T) {
 	client := goredis.NewClusterClient(opts)
 	t.Cleanup(func() { client.Close() })
 	s := &site{url: server, collection: name, reader: func(name string) reader { return readRedis(name, true, client.ForEachMaster) }}
-	dropped(t, s.url, name)
+	housesDropped(t, s.url, name)
 	s.test(t)
 }
 
@@ -108,7 +114,7 @@ func TestCassandra(t *testing.T) {
 	const keyspace = "crash"
 	server, name := testserver.Shared(t, testserver.Cassandra).URL, unique()
 	s := &site{url: strings.TrimSuffix(server, "/") + "/" + keyspace + "?replication=1", collection: name}
-	dropped(t, s.url, name)
+	housesDropped(t, s.url, name)
 	store, _, err := s.open(t.Context(), 0) // which makes the keyspace
 	if err != nil {
 		t.Fatal(err)

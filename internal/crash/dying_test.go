@@ -172,7 +172,7 @@ func (d *dying) tear(ctx context.Context, token driver.Token, ops []driver.Op) (
 
 // announce says which commit begins, as an Outcome that Resolve takes.
 func (d *dying) announce(token driver.Token, op *driver.Op) error {
-	o := map[string]any{"collection": d.collection, "partition": op.Row.Key.Partition, "sort": op.Row.Key.Sort, "token": token.String(), "based": true}
+	o := map[string]any{"collection": op.Table.Name, "partition": op.Row.Key.Partition, "sort": op.Row.Key.Sort, "token": token.String(), "based": true}
 	if op.If == driver.AtRev {
 		o["rev"], o["version"] = op.Rev.String(), op.Rev.String()
 		if len(op.Row.Ring) > 0 {

@@ -22,6 +22,28 @@ func newMember(home, id, team, mail, note string) member {
 	return member{home, id, "T-" + home + "-" + team + ".", "M-" + home + "-" + mail + ".", "N-" + home + "-" + note + "."}
 }
 
+// A badge lies with the member that has it.
+type badge struct {
+	Home string `repo:"home"`
+	ID   string `repo:"id"`
+}
+
+// A house is the members, and their badges.
+type house struct {
+	*repo.Repo[member]
+	badges *repo.Repo[badge]
+}
+
+// badgesOf returns the name of the badges of a collection of members. It does not begin with that.
+func badgesOf(collection string) string { return "badges_" + collection }
+
+// houseOf opens the badges of members.
+func houseOf(ctx context.Context, r *repo.Repo[member], collection string, opts ...repo.OpenOption) (house, error) {
+	schema := repo.Schema{Collection: badgesOf(collection), With: collection, Partition: []string{"home"}, Sort: []string{"id"}}
+	badges, err := repo.Open[badge](ctx, r.Store(), schema, opts...)
+	return house{r, badges}, err
+}
+
 func schemaOf(collection, kind string) repo.Schema {
 	return repo.Schema{Collection: collection, Partition: []string{"home"}, Sort: []string{"id"}, Indexes: []repo.Index{
 		{Name: "teams", Partition: []string{"team"}, Kind: kind},
@@ -47,10 +69,13 @@ func stateOf(members ...member) state {
 type path struct {
 	name   string
 	states func(home string) []state
-	do     func(ctx context.Context, r *repo.Repo[member], home string) error
+	do     func(ctx context.Context, r house, home string) error
 }
 
-const bulk = "bulk"
+const (
+	bulk = "bulk"
+	pair = "pair" // a group of two collections: the member has a badge from then on
+)
 
 func paths() []path {
 	first := func(home string) member { return newMember(home, "a", "red", "x", "1") }
@@ -58,30 +83,30 @@ func paths() []path {
 	moved := func(home string) member { return newMember(home, "a", "blue", "x", "2") }
 	other := func(home string) member { return newMember(home, "a", "red", "y", "2") }
 	third := func(home string) member { return newMember(home, "c", "blue", "z", "1") }
-	update := func(to func(string) member) func(context.Context, *repo.Repo[member], string) error {
-		return func(ctx context.Context, r *repo.Repo[member], home string) error {
+	update := func(to func(string) member) func(context.Context, house, string) error {
+		return func(ctx context.Context, r house, home string) error {
 			_, err := r.Update(ctx, repo.Key{home, "a"}, func(m *member) error { *m = to(home); return nil })
 			return err
 		}
 	}
 	return []path{
-		{"insert", func(h string) []state { return []state{{}, stateOf(first(h))} }, func(ctx context.Context, r *repo.Repo[member], h string) error {
+		{"insert", func(h string) []state { return []state{{}, stateOf(first(h))} }, func(ctx context.Context, r house, h string) error {
 			m := first(h)
 			return r.Insert(ctx, &m)
 		}},
 		{"move", func(h string) []state { return []state{stateOf(first(h)), stateOf(moved(h))} }, update(moved)},
-		{"patch", func(h string) []state { return []state{stateOf(first(h)), stateOf(moved(h))} }, func(ctx context.Context, r *repo.Repo[member], h string) error {
+		{"patch", func(h string) []state { return []state{stateOf(first(h)), stateOf(moved(h))} }, func(ctx context.Context, r house, h string) error {
 			m := moved(h)
 			_, err := r.Patch(ctx, repo.Key{h, "a"}, repo.Set("team", m.Team), repo.Set("note", m.Note))
 			return err
 		}},
 		{"mail", func(h string) []state { return []state{stateOf(first(h)), stateOf(other(h))} }, update(other)},
-		{"delete", func(h string) []state { return []state{stateOf(first(h)), {}} }, func(ctx context.Context, r *repo.Repo[member], h string) error {
+		{"delete", func(h string) []state { return []state{stateOf(first(h)), {}} }, func(ctx context.Context, r house, h string) error {
 			return r.Delete(ctx, repo.Key{h, "a"})
 		}},
 		{"group", func(h string) []state {
 			return []state{stateOf(first(h), second(h)), stateOf(other(h), third(h))}
-		}, func(ctx context.Context, r *repo.Repo[member], h string) error {
+		}, func(ctx context.Context, r house, h string) error {
 			a, c := other(h), third(h)
 			g := r.Store().Group()
 			in := r.In(g)
@@ -90,9 +115,16 @@ func paths() []path {
 			in.Delete(repo.Key{h, "b"})
 			return g.Commit(ctx)
 		}},
+		{pair, func(h string) []state { return []state{stateOf(first(h)), stateOf(other(h))} }, func(ctx context.Context, r house, h string) error {
+			a := other(h)
+			g := r.Store().Group()
+			r.badges.In(g).Insert(&badge{h, "a"})
+			r.In(g).Put(&a)
+			return g.Commit(ctx)
+		}},
 		{bulk, func(h string) []state {
 			return []state{{}, stateOf(first(h), second(h)), stateOf(stranger(h)), stateOf(first(h), second(h), stranger(h))}
-		}, func(ctx context.Context, r *repo.Repo[member], h string) error {
+		}, func(ctx context.Context, r house, h string) error {
 			_, err := r.InsertAll(ctx, list(first(h), second(h), stranger(h)))
 			return err
 		}},

@@ -32,10 +32,10 @@ type point struct {
 	outcomes []outcome
 }
 
-// An outcome is that of a commit which was begun, with the home of its first record.
+// An outcome is that of a commit which was begun, with the collection and the home of its first record.
 type outcome struct {
 	*repo.Outcome
-	home string
+	collection, home string
 }
 
 // owns reports whether a home is one of the point's.
@@ -131,11 +131,11 @@ func hear(points []*point, line string) error {
 	case "over":
 		p.over = true
 	default:
-		o, of := new(repo.Outcome), struct{ Partition string }{}
+		o, of := new(repo.Outcome), struct{ Collection, Partition string }{}
 		if err := errors.Join(o.UnmarshalText([]byte(what)), json.Unmarshal([]byte(what), &of)); err != nil {
 			return fmt.Errorf("a writer says %q: %w", line, err)
 		}
-		p.outcomes = append(p.outcomes, outcome{o, partsOf(of.Partition)[0]})
+		p.outcomes = append(p.outcomes, outcome{o, of.Collection, partsOf(of.Partition)[0]})
 	}
 	return nil
 }

@@ -121,9 +121,9 @@ func (p *point) maintained(t *testing.T, s *site) {
 	p.by(t, s, 2*time.Hour, func(ctx context.Context, r *repo.Repo[member]) error {
 		seen := f
 		seen.state = f.state.only(func(m member) bool { return m != expired(p.home) })
-		err := p.find(ctx, s, r, seen)
+		err := p.find(ctx, r, seen)
 		if p.calls%2 == 1 {
-			err = errors.Join(err, p.take(ctx, s, r, seen), p.find(ctx, s, r, seen))
+			err = errors.Join(err, p.take(ctx, r, seen), p.find(ctx, r, seen))
 		}
 		return err
 	})
@@ -149,7 +149,7 @@ func (p *point) rebuilt(t *testing.T, s *site) {
 				return err
 			}
 		}
-		return p.find(ctx, s, r, finding{state: p.first()})
+		return p.find(ctx, r, finding{state: p.first()})
 	})
 	p.found(t, s, nil)
 }
@@ -161,7 +161,7 @@ func (p *point) resolved(t *testing.T, s *site) {
 		if len(p.outcomes) != 1 {
 			return fmt.Errorf("%d outcomes to ask for", len(p.outcomes))
 		}
-		return errors.Join(p.resolve(ctx, s, r, f), p.take(ctx, s, r, f), p.resolve(ctx, s, r, f), p.find(ctx, s, r, f))
+		return errors.Join(p.resolve(ctx, s, house{Repo: r}, f), p.take(ctx, r, f), p.resolve(ctx, s, house{Repo: r}, f), p.find(ctx, r, f))
 	})
 }
 

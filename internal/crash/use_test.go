@@ -19,7 +19,7 @@ const atOnce = 8 // points that are looked at
 // the write, at every other point, and after that.
 func (s *site) use(t *testing.T, points []*point, findings map[*point]finding) {
 	t.Helper()
-	store, r, err := s.open(t.Context(), 0)
+	store, r, err := s.openHouse(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,11 @@ func (s *site) use(t *testing.T, points []*point, findings map[*point]finding) {
 	room := make(chan struct{}, atOnce)
 	var all sync.WaitGroup
 	for _, p := range points {
-		checks := []func(context.Context, *site, *repo.Repo[member], finding) error{p.find, p.resolve, p.take, p.find}
+		f := findings[p]
+		find := func(ctx context.Context) error { return errors.Join(p.find(ctx, r.Repo, f), p.badged(ctx, r, f)) }
+		resolve := func(ctx context.Context) error { return p.resolve(ctx, s, r, f) }
+		take := func(ctx context.Context) error { return p.take(ctx, r.Repo, f) }
+		checks := []func(context.Context) error{find, resolve, take, find}
 		if p.calls%2 == 1 {
 			checks[1], checks[2] = checks[2], checks[1]
 		}
@@ -35,14 +39,14 @@ func (s *site) use(t *testing.T, points []*point, findings map[*point]finding) {
 		all.Go(func() {
 			defer func() { <-room }()
 			for _, check := range checks {
-				if err := check(t.Context(), s, r, findings[p]); err != nil {
+				if err := check(t.Context()); err != nil {
 					t.Errorf("%s: %v", p.home, err)
 				}
 			}
 		})
 	}
 	all.Wait()
-	s.verify(t, r)
+	s.verify(t, r.Repo)
 }
 
 func (s *site) verify(t *testing.T, r *repo.Repo[member]) {
@@ -59,7 +63,7 @@ func (s *site) verify(t *testing.T, r *repo.Repo[member]) {
 }
 
 // find sees that every reader sees the state that lies in the store, and no more.
-func (p *point) find(ctx context.Context, _ *site, r *repo.Repo[member], f finding) error {
+func (p *point) find(ctx context.Context, r *repo.Repo[member], f finding) error {
 	for home := range p.path.values(p.home, func(m member) string { return m.Home }) {
 		for team := range p.path.values(p.home, func(m member) string { return m.Team }) {
 			want := f.state.only(func(m member) bool { return m.Team == team && m.Home == home })
@@ -89,6 +93,15 @@ func (p *point) find(ctx context.Context, _ *site, r *repo.Repo[member], f findi
 	return nil
 }
 
+// badged sees that a badge is there if its member was changed together with it, and only then.
+func (p *point) badged(ctx context.Context, r house, f finding) error {
+	want := p.path.name == pair && maps.Equal(f.state, p.last())
+	if has, err := r.badges.Exists(ctx, repo.Key{p.home, "a"}); has != want || err != nil {
+		return fmt.Errorf("the badge is there: %v, %v; want %v", has, err, want)
+	}
+	return nil
+}
+
 // only returns the members for which keep is true.
 func (s state) only(keep func(member) bool) state {
 	some := maps.Clone(s)
@@ -98,7 +111,7 @@ func (s state) only(keep func(member) bool) state {
 
 // resolve sees that Resolve says what became of each commit that was begun: the one that
 // may be lost is the last.
-func (p *point) resolve(ctx context.Context, s *site, r *repo.Repo[member], f finding) error {
+func (p *point) resolve(ctx context.Context, s *site, r house, f finding) error {
 	at := 0
 	for i, state := range p.path.states(p.home) {
 		if maps.Equal(state, f.state) {
@@ -119,7 +132,11 @@ func (p *point) resolve(ctx context.Context, s *site, r *repo.Repo[member], f fi
 		case done:
 			want = repo.Committed
 		}
-		if got, err := r.Resolve(ctx, o.Outcome); got != want || err != nil {
+		resolve := r.Resolve
+		if o.collection != s.collection {
+			resolve = r.badges.Resolve
+		}
+		if got, err := resolve(ctx, o.Outcome); got != want || err != nil {
 			return fmt.Errorf("commit %d is resolved as %s, %v; want %s", i+1, got, err, want)
 		}
 	}
@@ -128,7 +145,7 @@ func (p *point) resolve(ctx context.Context, s *site, r *repo.Repo[member], f fi
 
 // take sees that every unique value that nobody has can be taken, and no other, and gives
 // it back.
-func (p *point) take(ctx context.Context, _ *site, r *repo.Repo[member], f finding) error {
+func (p *point) take(ctx context.Context, r *repo.Repo[member], f finding) error {
 	for mail := range p.path.values(p.home, func(m member) string { return m.Mail }) {
 		held := len(f.state.only(func(m member) bool { return m.Mail == mail })) > 0
 		heir := member{Home: p.home, ID: "heir", Team: "T-" + p.home + "-none.", Mail: mail, Note: "N-" + p.home + "-heir."}
