@@ -35,13 +35,15 @@ const (
 // Record makes n histories, some of each kind, and returns the first that cannot
 // be explained.
 func Record(ctx context.Context, on tested.Store, seed uint64, n int, progress func(string, int, int)) error {
-	r, err := Entries(ctx, on)
+	r, twins, err := withTwins(ctx, on)
 	if err != nil {
 		return err
 	}
-	kinds := KindsOf(tested.Reach(on.Facts))
+	kinds := append(KindsOf(tested.Reach(on.Facts)), twinKinds(twins)...)
 	for i := range n {
-		if err := NewHistory(r, seed, i).Run(ctx, kinds[i%len(kinds)]); err != nil {
+		h := NewHistory(r, seed, i)
+		h.twins = twins
+		if err := h.Run(ctx, kinds[i%len(kinds)]); err != nil {
 			m := finding.AsMismatch(err)
 			return finding.Wanted(m.Want, fmt.Sprintf("%s (history %d of seed %d)", m.Got, i, seed))
 		}
@@ -72,6 +74,7 @@ type history struct {
 	clients int
 	ops     int // that each client does
 	meters  *repo.Repo[meter]
+	twins   *repo.Repo[twin]
 	trouble *Troubled // nil if nothing disturbs the clients
 
 	*sights

@@ -44,8 +44,9 @@ type tally struct {
 func Rounds(ctx context.Context, on tested.Store, t Trouble, in *Troubled) error {
 	var all *repo.Repo[record.Entry]
 	var meters *repo.Repo[meter]
+	var twins *repo.Repo[twin]
 	err := InsistCalmly(ctx, func(ctx context.Context) (err error) {
-		if all, err = Entries(ctx, on); err != nil {
+		if all, twins, err = withTwins(ctx, on); err != nil {
 			return err
 		}
 		schema := meterSchema(tested.Reach(on.Facts))
@@ -57,9 +58,10 @@ func Rounds(ctx context.Context, on tested.Store, t Trouble, in *Troubled) error
 		return err
 	}
 	kinds := append(KindsOf(tested.Reach(on.Facts)), historyKind{"a counter", (*history).useCounters, (*history).lastCounters, (*history).checkCalls, true})
+	kinds = append(kinds, twinKinds(twins)...)
 	for i := range t.Rounds {
 		h := NewHistory(all, t.Seed, i)
-		h.meters, h.trouble = meters, in
+		h.meters, h.twins, h.trouble = meters, twins, in
 		if t.Clients > 0 {
 			h.clients = min(t.Clients, mostClients)
 		}
@@ -88,9 +90,8 @@ func (h *history) runInTrouble(calmly context.Context, kind historyKind, t Troub
 	defer end()
 	ctx, cancel := context.WithTimeout(calmly, historyRun)
 	defer cancel()
-	h.trouble.told, h.trouble.resolve = nil, h.repo.Resolve
+	h.trouble.told, h.trouble.resolve = nil, h.resolve
 	if kind.counts {
-		h.trouble.resolve = h.meters.Resolve
 		if err := h.makeCounters(ctx); err != nil {
 			return err
 		}
@@ -131,6 +132,20 @@ func InsistCalmly(ctx context.Context, do func(ctx context.Context) error) error
 	return insist(ctx, do)
 }
 
+// resolve asks the collection of an outcome.
+func (h *history) resolve(ctx context.Context, in string, o *repo.Outcome) (repo.Verdict, error) {
+	switch {
+	case in == nameOf(h.meters):
+		return h.meters.Resolve(ctx, o)
+	case h.twins != nil && in == nameOf(h.twins):
+		return h.twins.Resolve(ctx, o)
+	}
+	return h.repo.Resolve(ctx, o)
+}
+
+// nameOf returns the name of a collection.
+func nameOf[T any](r *repo.Repo[T]) string { return r.ExplainWrites()[0].Collection }
+
 // inStep sees that the indexes agree with the records.
 func (h *history) inStep(ctx context.Context) error {
 	reports, err := h.repo.Verify(ctx)
@@ -150,7 +165,7 @@ func (h *history) inStep(ctx context.Context) error {
 type Troubled struct {
 	mu      sync.Mutex
 	Tally   tally
-	resolve func(ctx context.Context, o *repo.Outcome) (repo.Verdict, error)
+	resolve func(ctx context.Context, in string, o *repo.Outcome) (repo.Verdict, error)
 	told    []told // in this round
 	asking  atomic.Int64
 	polite  bool // clients begin nothing new while one asks, so that a record still knows its last writers
@@ -158,6 +173,7 @@ type Troubled struct {
 
 // told is a verdict.
 type told struct {
+	in      string // the collection
 	outcome *repo.Outcome
 	verdict repo.Verdict
 }
@@ -189,9 +205,9 @@ func (t *Troubled) settle(ctx context.Context, err error) status {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stormAtMost+calmRun)
 	defer cancel()
 	for {
-		v, err := t.resolve(ctx, e.Outcome)
+		v, err := t.resolve(ctx, e.Collection, e.Outcome)
 		if err == nil {
-			return t.note(e.Outcome, v)
+			return t.note(told{e.Collection, e.Outcome, v})
 		}
 		if ctx.Err() != nil {
 			panic(finding.Wanted(fmt.Sprintf("an outcome to be resolved within %s, %s of them calm", stormAtMost+calmRun, calmRun), err.Error()))
@@ -200,12 +216,12 @@ func (t *Troubled) settle(ctx context.Context, err error) status {
 	}
 }
 
-func (t *Troubled) note(o *repo.Outcome, v repo.Verdict) status {
+func (t *Troubled) note(is told) status {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.told = append(t.told, told{o, v})
+	t.told = append(t.told, is)
 	t.Tally.Unknown++
-	switch v {
+	switch is.verdict {
 	case repo.Committed:
 		t.Tally.Committed++
 		return done
@@ -220,7 +236,7 @@ func (t *Troubled) note(o *repo.Outcome, v repo.Verdict) status {
 // askAnew sees that no verdict of the round is taken back.
 func (t *Troubled) askAnew(ctx context.Context) error {
 	for _, was := range t.told {
-		v, err := t.resolve(ctx, was.outcome)
+		v, err := t.resolve(ctx, was.in, was.outcome)
 		if err != nil {
 			return fmt.Errorf("resolve, when it is calm: %w", err)
 		}

@@ -21,8 +21,8 @@ func TestVerdictsAreKept(t *testing.T) {
 		{repo.Unknown, repo.NotCommitted, false},
 	} {
 		in := &Troubled{
-			told:    []told{{&repo.Outcome{}, tt.was}},
-			resolve: func(context.Context, *repo.Outcome) (repo.Verdict, error) { return tt.is, nil },
+			told:    []told{{"", &repo.Outcome{}, tt.was}},
+			resolve: func(context.Context, string, *repo.Outcome) (repo.Verdict, error) { return tt.is, nil },
 		}
 		if err := in.askAnew(t.Context()); (err != nil) != tt.fault {
 			t.Errorf("first %s, then %s: %v", tt.was, tt.is, err)
