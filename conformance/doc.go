@@ -18,8 +18,9 @@
 // memory backend, which must answer alike. A difference is shrunk to a short
 // list of operations, and its seed is printed.
 //
-// Concurrent histories: many goroutines on few records. Histories of records and
-// of unique values must be linearizable, and a lookup by an index must return
+// Concurrent histories: many goroutines on few records. Histories of records, of
+// records that are written together with a twin in another collection, and of
+// unique values must be linearizable, and a lookup by an index must return
 // what was there during the whole call and nothing that was not there at all.
 // [InTrouble] makes such histories on a store whose network fails meanwhile.
 //
