@@ -87,9 +87,12 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 			return b.end(errors.Join(fmt.Errorf("record %d: %w", n, err), b.flush(ctx)))
 		}
 		w, err := c.WriteOf(commit.DoInsert, reflect.ValueOf(&rec).Elem())
+		if err == nil {
+			err = b.add(ctx, bulkWrite{w, n})
+		} else {
+			err = b.leaveOut(ctx, Failure{n, c.annotate("insert", nil, err)})
+		}
 		if err != nil {
-			b.failed = append(b.failed, Failure{n, c.annotate("insert", nil, err)})
-		} else if err := b.add(ctx, bulkWrite{w, n}); err != nil {
 			return b.end(err)
 		}
 		n++
@@ -144,6 +147,18 @@ func (b *bulk) add(ctx context.Context, w bulkWrite) error {
 		b.values[v] = true
 	}
 	return nil
+}
+
+// leaveOut takes the failure of a record that no commit can have. Of many the report is made now, and the end
+// of the context is seen, which no commit sees.
+func (b *bulk) leaveOut(ctx context.Context, f Failure) error {
+	if b.failed = append(b.failed, f); len(b.failed) < bulkGather {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("record %d: %w: %w", f.Index, driver.ErrTimeout, ctx.Err())
+	}
+	return b.flush(ctx)
 }
 
 // valuesOf returns the unique values of a record for which records of other commits compete.

@@ -217,3 +217,26 @@ func TestInsertAllGathersSoMuch(t *testing.T) {
 		}
 	})
 }
+
+// Records that no commit can have do not go on for ever: the end of the context ends them, and the report
+// keeps some.
+func TestInsertAllOfBadRecordsEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r, _ := openFar(t, driver.UnitStore, memberSchema)
+	seen := 0
+	n, err := r.InsertAll(ctx, func(yield func(member, error) bool) {
+		for seen = 0; yield(member{ID: "\xff"}, nil); seen++ {
+			if seen == 5000 {
+				cancel()
+			}
+			if seen == 10_000 {
+				return
+			}
+		}
+	})
+	batch, ok := errors.AsType[*repo.BatchError](err)
+	if n != 0 || !errors.Is(err, repo.ErrTimeout) || !ok || len(batch.Failed) != 100 || seen >= 10_000 {
+		t.Errorf("InsertAll = %d, %v after %d records; want ErrTimeout and a BatchError", n, err, seen)
+	}
+}
