@@ -50,7 +50,7 @@ type Error struct {
 	Collection string // that of the record; of a group as a whole the names of all, with + between them
 	Key        string // parts joined by '/', cut if very long, "" when no single record is meant
 	Index      string // name of the unique index whose value is taken, else ""
-	Retryable  bool   // the same call may succeed later, with a context of its own, and nothing was written
+	Retryable  bool   // the same call, of a group with a new Group, may succeed later, with a context of its own; nothing was written
 	Outcome    *Outcome
 	Err        error
 }
