@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/backends/cassandra"
 	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
@@ -47,6 +48,7 @@ func TestRing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("replicas that differ", func(t *testing.T) { replicasThatDiffer(t, ring, "ring") })
+	t.Run("sweeps beside writers", func(t *testing.T) { sweptBesideWriters(t, ring, s, ts) })
 	l := &ledger{acked: map[[2]string]driver.Token{}, unknown: map[[2]string]driver.Token{}}
 	ctx, end := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
@@ -92,6 +94,50 @@ func TestRing(t *testing.T) {
 		}
 	}
 	tooFew(t, s, ts, rows, "two nodes that are dead", driver.ErrUnavailable)
+}
+
+// sweptBesideWriters sees that sweeps take what died long ago from partitions to which others write, and
+// nothing of theirs, while one of three replicas stands still for a while.
+func sweptBesideWriters(t *testing.T, ring *testserver.Ring, s *cassandra.Store, ts *tables) {
+	session := newParty(t, ring, "ring", 0, 1).session
+	const authors, died = 4, 60
+	author := func(w int) string { return fmt.Sprint("swept", w) }
+	for w := range authors {
+		for i := range died { // between what the writers insert
+			rev := driver.NewToken()
+			do(t, session, `INSERT INTO posts (author, "_sort", "_rev", "_dead") VALUES (?, ?, ?, true) USING TIMESTAMP ?`,
+				author(w), fmt.Sprintf(":%06dx#", i), rev[:], time.Now().Add(-time.Hour).UnixMicro())
+		}
+	}
+	l := &ledger{acked: map[[2]string]driver.Token{}, unknown: map[[2]string]driver.Token{}}
+	ctx, end := context.WithCancel(t.Context())
+	var writers sync.WaitGroup
+	for w := range authors {
+		writers.Go(func() { l.keep(ctx, t, s, ts, author(w)) })
+	}
+	dead := 0
+	for round := range 6 {
+		if round == 2 {
+			ring.Nodes[2].Pause(t)
+		}
+		if round == 4 {
+			ring.Nodes[2].Resume(t)
+		}
+		dead += sweep(t, s, ts.posts, func(row *driver.Row) bool { return row.Dead })
+		time.Sleep(500 * time.Millisecond)
+	}
+	end()
+	writers.Wait()
+	if lost := l.lost(t, s, ts); lost > 0 || len(l.acked) < 20 || dead < authors*died {
+		t.Errorf("%d of %d acknowledged commits are lost, %d of %d dead records were removed", lost, len(l.acked), dead, authors*died)
+	}
+	for w := range authors {
+		var n int64
+		if err := session.Query(`SELECT count(*) FROM posts WHERE author = ? AND "_dead" = true ALLOW FILTERING`, author(w)).ScanContext(t.Context(), &n); err != nil || n > 0 {
+			t.Errorf("%d dead records of %s are there, %v", n, author(w), err)
+		}
+	}
+	t.Logf("%d acknowledged beside %d that were swept", len(l.acked), dead)
 }
 
 // tooFew sees what is said where a quorum cannot answer; plain is of a row without condition.
