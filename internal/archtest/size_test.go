@@ -10,7 +10,12 @@ const (
 	maxFunction = 60  // lines of a function, signature and braces included
 	maxFile     = 400 // lines of a file that is no test
 	maxParams   = 6   // of a function, context included
+	maxMethods  = 40  // of a type
 )
+
+// grown are types with more methods: the steps of a model, and of a simulation, each on the one state
+// that there is.
+var grown = map[string]bool{"internal/model.Model": true, "internal/simulate.world": true}
 
 // A function is one function or method of a file.
 type function struct {
@@ -46,6 +51,51 @@ func TestSizes(t *testing.T) {
 				t.Errorf("%s:%d: %s has %d parameters, at most %d", f.path, fn.line, fn.name, fn.params, maxParams)
 			}
 		}
+	}
+}
+
+// methods counts the methods of each type, of its pointer too, that files which are no tests declare.
+func methods(list []file) map[string]int {
+	count := map[string]int{}
+	for _, f := range list {
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil && !f.isTest() {
+				count[f.dir+"."+receiver(fn.Recv.List[0].Type)]++
+			}
+		}
+	}
+	return count
+}
+
+// receiver returns the name of the type of a receiver.
+func receiver(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return receiver(x.X)
+	case *ast.IndexExpr:
+		return receiver(x.X)
+	case *ast.IndexListExpr:
+		return receiver(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}
+
+func TestMethods(t *testing.T) {
+	count := methods(files(t))
+	for name, n := range count {
+		if n > maxMethods && !grown[name] {
+			t.Errorf("%s has %d methods, at most %d: cut it by noun", name, n, maxMethods)
+		}
+	}
+	for name := range grown {
+		if count[name] <= maxMethods {
+			t.Errorf("%s has %d methods: it has not grown", name, count[name])
+		}
+	}
+	if n := count["repo.Repo"]; n < 20 { // a generic type, whose methods have pointers and values
+		t.Errorf("repo.Repo has %d methods: not all are counted", n)
 	}
 }
 

@@ -167,7 +167,7 @@ func readCassandra(session *gocql.Session, collection string) reader {
 				if !it.MapScan(row) {
 					break
 				}
-				badge := strings.HasPrefix(row["_sort"].(string), ".") // which lies in the same table
+				badge := strings.HasPrefix(row["_sort"].(string), ".")      // which lies in the same table
 				if rev, _ := row["_rev"].([]byte); len(rev) > 0 && !badge { // else it is what is left of one
 					rows = append(rows, cassandraRow(table, partition, row))
 				}

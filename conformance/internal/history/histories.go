@@ -68,7 +68,6 @@ type history struct {
 	Others []*repo.Repo[record.Entry] // of other programs, whose clients come by turns
 	tag    string                     // begins the names that it uses
 	number int
-	began  time.Time
 	rand   func(client int) *rand.Rand
 
 	clients int
@@ -82,6 +81,7 @@ type history struct {
 
 // sights are what all clients of a history saw.
 type sights struct {
+	began time.Time
 	mu    sync.Mutex
 	calls map[string][]porcupine.Operation // by what must be explained alone: a record, or a value
 	moves map[string][]stay                // by record: the values that it had
@@ -92,9 +92,9 @@ type sights struct {
 
 func NewHistory(r *repo.Repo[record.Entry], seed uint64, number int) *history {
 	return &history{
-		repo: r, number: number, tag: fmt.Sprintf("h%d", number), began: time.Now(), clients: clients, ops: clientOps,
+		repo: r, number: number, tag: fmt.Sprintf("h%d", number), clients: clients, ops: clientOps,
 		rand:   func(client int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(number*mostClients+client))) },
-		sights: &sights{calls: map[string][]porcupine.Operation{}, moves: map[string][]stay{}},
+		sights: &sights{began: time.Now(), calls: map[string][]porcupine.Operation{}, moves: map[string][]stay{}},
 	}
 }
 
@@ -181,18 +181,18 @@ func (h *history) became(ctx context.Context, err error) status {
 }
 
 // count counts a call. The caller has the lock.
-func (h *history) count(s status) {
+func (h *sights) count(s status) {
 	h.asked++
 	if s != nothingDone && s != notKnown {
 		h.told++
 	}
 }
 
-func (h *history) now() int64 { return int64(time.Since(h.began)) }
+func (h *sights) now() int64 { return int64(time.Since(h.began)) }
 
 // note records a call on a thing. A call that failed without an effect is left
 // out; one whose outcome is unknown never returns.
-func (h *history) note(thing string, client int, began int64, in call, out reply) {
+func (h *sights) note(thing string, client int, began int64, in call, out reply) {
 	op := porcupine.Operation{ClientId: client, Input: in, Output: out, Call: began, Return: h.now()}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -308,7 +308,7 @@ func (r reply) String() string {
 }
 
 // checkCalls looks for an order of the calls on each thing.
-func (h *history) checkCalls(what string) error {
+func (h *sights) checkCalls(what string) error {
 	model := (&porcupine.NondeterministicModel{
 		Init: func() []any { return []any{""} },
 		Step: func(state, in, out any) []any {

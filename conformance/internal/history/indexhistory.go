@@ -100,7 +100,7 @@ func (h *history) moveRecord(ctx context.Context, e record.Entry, how int) {
 	h.moved(record.KeyText(e), value, began, h.became(ctx, err))
 }
 
-func (h *history) moved(record, value string, began int64, s status) {
+func (h *sights) moved(record, value string, began int64, s status) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.count(s); s != done && s != notKnown {
@@ -173,7 +173,7 @@ func (h *history) near(l look) repo.Query {
 
 // checkLooks sees that each lookup found the records that had the value all the
 // while, each once, and none that did not have it at any time of the call.
-func (h *history) checkLooks(string) error {
+func (h *sights) checkLooks(string) error {
 	for _, l := range h.looks {
 		for record, stays := range h.moves {
 			must, may := false, false
@@ -198,7 +198,7 @@ func (h *history) checkLooks(string) error {
 	return nil
 }
 
-func (h *history) badLook(l look, record string, times int, must bool) error {
+func (h *sights) badLook(l look, record string, times int, must bool) error {
 	want := "a lookup by " + l.way + " to find only records that had the value during the call"
 	switch {
 	case times > 1:
