@@ -118,7 +118,7 @@ func traced(ctx context.Context, e *env) {
 	var events []repo.Event
 	schema := itemSchema()
 	schema.Collection = e.id + "_items"
-	items, err := repo.Open[item](ctx, e.traced(func(ev repo.Event) { events = append(events, ev) }), schema)
+	items, err := repo.Open[item](ctx, tracedStore(e, func(ev repo.Event) { events = append(events, ev) }), schema)
 	e.ok("open", err)
 	events = nil
 	it := e.item("a")
@@ -138,7 +138,7 @@ func traced(ctx context.Context, e *env) {
 }
 
 func noIndex(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 3)
+	fillMessages(ctx, e, "h", 3)
 	h := repo.Where("host", e.name("h"))
 	for _, tt := range []struct {
 		q     repo.Query
@@ -158,11 +158,11 @@ func noIndex(ctx context.Context, e *env) {
 		_, err = e.messages(ctx).Count(ctx, tt.q)
 		e.is("count of "+tt.q.String(), err, repo.ErrInvalid)
 	}
-	equal(e, "the messages by a query that has an index", len(e.messageTexts(ctx, h)), 3)
+	equal(e, "the messages by a query that has an index", len(messageTexts(ctx, e, h)), 3)
 }
 
 func invalidQueries(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 3)
+	fillMessages(ctx, e, "h", 3)
 	h := repo.Where("host", e.name("h"))
 	for what, q := range map[string]repo.Query{
 		"an unknown field":        repo.Where("nothing", 1),
@@ -181,7 +181,7 @@ func invalidQueries(ctx context.Context, e *env) {
 		_, err = e.messages(ctx).Page(ctx, q, "")
 		e.is("page with "+what, err, repo.ErrInvalid)
 	}
-	equal(e, "the messages by a valid query", len(e.messageTexts(ctx, h)), 3)
+	equal(e, "the messages by a valid query", len(messageTexts(ctx, e, h)), 3)
 }
 
 func explain(ctx context.Context, e *env) {
@@ -189,7 +189,7 @@ func explain(ctx context.Context, e *env) {
 	var last repo.Event
 	schema := postSchema()
 	schema.Collection = e.id + "_posts"
-	posts, err := repo.Open[post](ctx, e.traced(func(ev repo.Event) { last = ev }), schema)
+	posts, err := repo.Open[post](ctx, tracedStore(e, func(ev repo.Event) { last = ev }), schema)
 	e.ok("open", err)
 	for i := range 3 {
 		insertAll(ctx, e, posts, e.post(fmt.Sprint(i), "IT", i).with(e.name(fmt.Sprint("s", i)), e.name("t")))
@@ -210,8 +210,8 @@ func explain(ctx context.Context, e *env) {
 }
 
 func otherCursors(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 6)
-	e.fillMessages(ctx, "g", 6)
+	fillMessages(ctx, e, "h", 6)
+	fillMessages(ctx, e, "g", 6)
 	h := repo.Where("host", e.name("h"))
 	cursor := e.page(ctx, h.Limit(2), "").Next
 	for _, q := range []repo.Query{repo.Where("host", e.name("g")), h.Order("time"), h.Where("level", "error"), h.Range("time", e.when(1), nil), h.Range("time", nil, e.when(5))} {
@@ -222,7 +222,7 @@ func otherCursors(ctx context.Context, e *env) {
 }
 
 func damagedCursors(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 6)
+	fillMessages(ctx, e, "h", 6)
 	q := repo.Where("host", e.name("h")).Limit(2)
 	good := e.page(ctx, q, "").Next
 	e.that(len(good) > 10, "a cursor", "%q", good)
@@ -245,7 +245,7 @@ func damagedCursors(ctx context.Context, e *env) {
 }
 
 func signedCursors(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 6)
+	fillMessages(ctx, e, "h", 6)
 	q := repo.Where("host", e.name("h")).Limit(2)
 	schema := messageSchema()
 	schema.Collection = e.id + "_messages"

@@ -13,7 +13,7 @@ import (
 )
 
 func patchRefused(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
+	want := e.insertItem(ctx, fullItem(e, "a"))
 	for what, edits := range map[string][]repo.Edit{
 		"no edits":                nil,
 		"a key field":             {repo.Set("id", "b")},
@@ -32,7 +32,7 @@ func patchRefused(ctx context.Context, e *env) {
 }
 
 func updateGivenUp(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
+	want := e.insertItem(ctx, fullItem(e, "a"))
 	mine := errors.New("mine")
 	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Text = "changed"; return mine })
 	e.is("update whose fn fails", err, mine)
@@ -40,13 +40,13 @@ func updateGivenUp(ctx context.Context, e *env) {
 }
 
 func updateKey(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
+	want := e.insertItem(ctx, fullItem(e, "a"))
 	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.ID = "b"; return nil })
 	e.is("update of the key", err, repo.ErrInvalid)
 	_, err = e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Shelf += "2"; return nil })
 	e.is("update of the partition", err, repo.ErrInvalid)
 	equal(e, "the record", e.getItem(ctx, "a"), want)
-	e.missing(ctx, "b")
+	missingItem(ctx, e, "b")
 }
 
 func groupOnePartition(ctx context.Context, e *env) {
@@ -57,12 +57,12 @@ func groupOnePartition(ctx context.Context, e *env) {
 	in.Insert(&a)
 	in.Insert(&b)
 	e.is("group over two partitions", g.Commit(ctx), repo.ErrInvalid)
-	equal(e, "the records", e.shelf(ctx), []string{})
+	equal(e, "the records", shelfIDs(ctx, e), []string{})
 	g = e.items(ctx).Store().Group()
 	in = e.items(ctx).In(g)
 	in.Insert(&a)
 	e.ok("group in one partition", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+	equal(e, "the records", shelfIDs(ctx, e), []string{"a=0"})
 }
 
 func groupNamedOnce(ctx context.Context, e *env) {
@@ -77,14 +77,14 @@ func groupNamedOnce(ctx context.Context, e *env) {
 		in.Insert(&b)
 		second(in)
 		e.is("group that names a record twice", g.Commit(ctx), repo.ErrInvalid)
-		equal(e, "the records", e.shelf(ctx), []string{})
+		equal(e, "the records", shelfIDs(ctx, e), []string{})
 	}
 	g := e.items(ctx).Store().Group()
 	in := e.items(ctx).In(g)
 	in.Insert(&a)
 	in.Insert(&b)
 	e.ok("group that names each once", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=0", "b=0"})
+	equal(e, "the records", shelfIDs(ctx, e), []string{"a=0", "b=0"})
 }
 
 func groupFaults(ctx context.Context, e *env) {
@@ -100,10 +100,10 @@ func groupFaults(ctx context.Context, e *env) {
 		in.Insert(&a)
 		add(in)
 		e.is("group with a record that cannot be stored", g.Commit(ctx), repo.ErrInvalid)
-		equal(e, "the records", e.shelf(ctx), []string{})
+		equal(e, "the records", shelfIDs(ctx, e), []string{})
 	}
 	e.insertItem(ctx, a)
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+	equal(e, "the records", shelfIDs(ctx, e), []string{"a=0"})
 }
 
 func groupEmpty(ctx context.Context, e *env) {
@@ -113,16 +113,16 @@ func groupEmpty(ctx context.Context, e *env) {
 	in := e.items(ctx).In(g)
 	in.Delete(e.itemKey("none"))
 	e.ok("group that deletes a record that is not there", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+	equal(e, "the records", shelfIDs(ctx, e), []string{"a=0"})
 }
 
 func bulkEmpty(ctx context.Context, e *env) {
 	n, err := e.items(ctx).InsertAll(ctx, double.Sequence[item](nil, nil))
 	e.that(n == 0 && err == nil, "0 records and no error", "%d, %v", n, err)
-	equal(e, "how many there are", e.onShelves(ctx), 0)
-	n, err = e.items(ctx).InsertAll(ctx, double.Sequence(e.itemList(1), nil))
+	equal(e, "how many there are", onShelves(ctx, e), 0)
+	n, err = e.items(ctx).InsertAll(ctx, double.Sequence(itemList(e, 1), nil))
 	e.that(n == 1 && err == nil, "1 record and no error", "%d, %v", n, err)
-	equal(e, "how many there are", e.onShelves(ctx), 1)
+	equal(e, "how many there are", onShelves(ctx, e), 1)
 }
 
 func everyFault(ctx context.Context, e *env) {
@@ -174,10 +174,10 @@ func groupBeyond(ctx context.Context, e *env) {
 	in.Insert(&a)
 	in.Insert(&b)
 	e.is("group of two records", g.Commit(ctx), repo.ErrUnsupported)
-	equal(e, "the records", e.shelf(ctx), []string{})
+	equal(e, "the records", shelfIDs(ctx, e), []string{})
 	g = e.items(ctx).Store().Group()
 	in = e.items(ctx).In(g)
 	in.Insert(&a)
 	e.ok("group of one record", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+	equal(e, "the records", shelfIDs(ctx, e), []string{"a=0"})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// blog inserts the three posts of user:1000.
-func (e *env) blog(ctx context.Context) *repo.Repo[post] {
+// openBlog inserts the three posts of user:1000.
+func openBlog(ctx context.Context, e *env) *repo.Repo[post] {
 	for _, p := range []struct {
 		id, category, title string
 		at                  int64
@@ -33,7 +33,7 @@ func categoriesOfUser(ctx context.Context, e *env) {
 }
 
 func blogByCategory(ctx context.Context, e *env) {
-	e.blog(ctx)
+	openBlog(ctx, e)
 	equal(e, "the posts in IT", e.ids(ctx, repo.Where("category", e.name("IT")).Order("created")), []string{"P0001", "P0003"})
 	equal(e, "the newest first", e.ids(ctx, repo.Where("category", e.name("IT")).Order("-created")), []string{"P0003", "P0001"})
 	equal(e, "those of IT before the second", e.ids(ctx, repo.Where("category", e.name("IT")).Range("created", nil, time.Unix(1521080201, 0))), []string{"P0001"})
@@ -41,7 +41,7 @@ func blogByCategory(ctx context.Context, e *env) {
 }
 
 func blogBetween(ctx context.Context, e *env) {
-	e.blog(ctx)
+	openBlog(ctx, e)
 	between := repo.Where("author", e.name("user:1000")).Range("created", time.Unix(1521080000, 0), time.Unix(1521080400, 0))
 	equal(e, "the posts between the dates", e.ids(ctx, between.Order("created")), []string{"P0001", "P0002"})
 	n, err := e.posts(ctx).Count(ctx, between)
@@ -49,7 +49,7 @@ func blogBetween(ctx context.Context, e *env) {
 }
 
 func blogNewest(ctx context.Context, e *env) {
-	posts := e.blog(ctx)
+	posts := openBlog(ctx, e)
 	var got []string
 	for _, p := range collect(e, "find", posts.Find(ctx, repo.Where("author", e.name("user:1000")).Order("-created"))) {
 		got = append(got, p.ID+" "+p.Category+" "+p.Title)
@@ -59,7 +59,7 @@ func blogNewest(ctx context.Context, e *env) {
 }
 
 func attachments(ctx context.Context, e *env) {
-	posts, messages := e.blog(ctx), e.messages(ctx)
+	posts, messages := openBlog(ctx, e), e.messages(ctx)
 	key := repo.Key{e.name("user:1000"), "P0001"}
 	_, err := posts.Update(ctx, key, func(p *post) error {
 		p.Tags = []string{e.name("F0001.png"), e.name("F0002.png")}

@@ -54,7 +54,7 @@ func boundSamples(ctx context.Context, e *env) {
 	}
 }
 
-func (e *env) sampleIDs(ctx context.Context, q repo.Query) []string {
+func sampleIDs(ctx context.Context, e *env, q repo.Query) []string {
 	return find(ctx, e, e.samples(ctx), q, func(s sample) string { return s.ID })
 }
 
@@ -62,7 +62,7 @@ func everyBound(ctx context.Context, e *env) {
 	boundSamples(ctx, e)
 	q := repo.Where("scope", e.name("s"))
 	for field, vals := range boundValues() {
-		if !slices.Contains(e.sampleFields(), field) {
+		if !slices.Contains(sampleFields(e), field) {
 			continue
 		}
 		for at, v := range vals {
@@ -75,12 +75,12 @@ func everyBound(ctx context.Context, e *env) {
 				}
 				what := fmt.Sprintf("the records with %s %s the value %d", field, b.name, at)
 				one := b.bound(q, field, v)
-				equal(e, what, e.sampleIDs(ctx, one.Order(field)), want)
+				equal(e, what, sampleIDs(ctx, e, one.Order(field)), want)
 				n, err := e.samples(ctx).Count(ctx, one)
 				e.ok("count", err)
 				equal(e, "the number of "+what, n, len(want))
 				slices.Reverse(want)
-				equal(e, what+" backwards", e.sampleIDs(ctx, one.Order("-"+field)), want)
+				equal(e, what+" backwards", sampleIDs(ctx, e, one.Order("-"+field)), want)
 				pagesOfSamples(ctx, e, what, one.Order("-"+field).Limit(2), want)
 			}
 		}
@@ -132,7 +132,7 @@ func boundsTogether(ctx context.Context, e *env) {
 		{q.AtMost("count", 0).Below("count", 0), "0 1"},
 		{q.Above("count", 0).AtMost("count", 0), ""},
 	} {
-		equal(e, "the records with "+tt.q.String(), strings.Join(e.sampleIDs(ctx, tt.q), " "), tt.want)
+		equal(e, "the records with "+tt.q.String(), strings.Join(sampleIDs(ctx, e, tt.q), " "), tt.want)
 		scanned, err := repo.Collect(e.samples(ctx).Scan(ctx, tt.q))
 		e.ok("scan", err)
 		equal(e, "the number of them by a scan", len(scanned), len(strings.Fields(tt.want)))
@@ -142,19 +142,19 @@ func boundsTogether(ctx context.Context, e *env) {
 }
 
 func emptyPrefix(ctx context.Context, e *env) {
-	if !slices.Contains(e.sampleFields(), "text") {
+	if !slices.Contains(sampleFields(e), "text") {
 		return // texts have another order there than a key
 	}
 	boundSamples(ctx, e)
 	all := []string{"0", "1", "2", "3", "4"}
 	q := repo.Where("scope", e.name("s")).Prefix("text", "")
-	equal(e, "those whose text begins with nothing", e.sampleIDs(ctx, q.Order("text")), all)
+	equal(e, "those whose text begins with nothing", sampleIDs(ctx, e, q.Order("text")), all)
 	pagesOfSamples(ctx, e, "those whose text begins with nothing", q.Order("text").Limit(2), all)
 	slices.Reverse(all)
-	equal(e, "the same backwards", e.sampleIDs(ctx, q.Order("-text")), all)
-	equal(e, "those behind one", e.sampleIDs(ctx, q.Above("text", "a").Order("-text")), all[:3])
-	equal(e, "those that begin with one, behind it", e.sampleIDs(ctx, q.Prefix("text", "a").Above("text", "a")), []string{"2"})
-	equal(e, "those that begin with two", e.sampleIDs(ctx, q.Prefix("text", "a").Prefix("text", "b")), []string{})
+	equal(e, "the same backwards", sampleIDs(ctx, e, q.Order("-text")), all)
+	equal(e, "those behind one", sampleIDs(ctx, e, q.Above("text", "a").Order("-text")), all[:3])
+	equal(e, "those that begin with one, behind it", sampleIDs(ctx, e, q.Prefix("text", "a").Above("text", "a")), []string{"2"})
+	equal(e, "those that begin with two", sampleIDs(ctx, e, q.Prefix("text", "a").Prefix("text", "b")), []string{})
 }
 
 // A result is of a player in a team; a score need not be there.

@@ -148,7 +148,7 @@ func fieldAdded(ctx context.Context, e *env) {
 	got, err := newer.Get(ctx, e.itemKey("a"))
 	e.ok("get", err)
 	equal(e, "the record from before", fmt.Sprint(got.Count, got.Text, got.List), fmt.Sprint(7, "", []string{}))
-	full := e.full("b")
+	full := fullItem(e, "b")
 	insertAll(ctx, e, newer, full)
 	old, err := older.Get(ctx, e.itemKey("b"))
 	e.ok("get by the older program", err)

@@ -137,7 +137,7 @@ func closeWaits(ctx context.Context, e *env) {
 	lost := ""
 	e.reopened(ctx, t, func(store driver.Store) {
 		if survivesProcess(e.facts) == "" {
-			lost = e.lost(ctx, store, t, acked)
+			lost = lostRows(ctx, e, store, t, acked)
 		}
 	})
 	e.ok("close", err)
@@ -148,8 +148,8 @@ func closeWaits(ctx context.Context, e *env) {
 	equal(e, "the acknowledged rows that are not there", lost, "")
 }
 
-// lost returns which acknowledged rows of writers are not there.
-func (e *env) lost(ctx context.Context, store driver.Store, t *driver.Table, acked []int) string {
+// lostRows returns which acknowledged rows of writers are not there.
+func lostRows(ctx context.Context, e *env, store driver.Store, t *driver.Table, acked []int) string {
 	e.ok("attach", store.Attach(ctx, []*driver.Table{t}))
 	for w, n := range acked {
 		rows, err := rangeAll(ctx, store, span(t, e.at(t, fmt.Sprint(w), "")))

@@ -61,12 +61,12 @@ func cannotBeDone(ctx context.Context, e *env) {
 }
 
 // winners returns which of n commits at once are done.
-func (e *env) winners(ctx context.Context, n int, op func(i int) driver.Op) []int {
-	return e.groupWinners(ctx, n, func(i int) []driver.Op { return []driver.Op{op(i)} })
+func winners(ctx context.Context, e *env, n int, op func(i int) driver.Op) []int {
+	return groupWinners(ctx, e, n, func(i int) []driver.Op { return []driver.Op{op(i)} })
 }
 
 // groupWinners is winners for commits of several ops.
-func (e *env) groupWinners(ctx context.Context, n int, ops func(i int) []driver.Op) (won []int) {
+func groupWinners(ctx context.Context, e *env, n int, ops func(i int) []driver.Op) (won []int) {
 	done := make([]bool, n)
 	e.parallel(n, func(i int) error {
 		refusal, err := e.store.Commit(ctx, driver.NewToken(), ops(i))
@@ -88,7 +88,7 @@ func oneInsertWins(ctx context.Context, e *env) {
 	t := e.tables.sorted
 	for round := range 20 {
 		key := e.at(t, "p", fmt.Sprint(round))
-		won := e.winners(ctx, 8, func(i int) driver.Op {
+		won := winners(ctx, e, 8, func(i int) driver.Op {
 			op := put(t, row(key, fmt.Sprint(i)))
 			op.If = driver.Absent
 			return op
@@ -103,7 +103,7 @@ func noLostUpdate(ctx context.Context, e *env) {
 	key := e.at(t, "p", "a")
 	rev := e.commit(ctx, put(t, row(key, "start")))
 	for range 20 {
-		won := e.winners(ctx, 8, func(i int) driver.Op {
+		won := winners(ctx, e, 8, func(i int) driver.Op {
 			op := put(t, row(key, fmt.Sprint(i)))
 			op.If, op.Rev = driver.AtRev, rev
 			return op
@@ -147,7 +147,7 @@ func isolation(ctx context.Context, e *env) {
 		for n := range 30 {
 			from, to := e.at(t, "p", fmt.Sprint((w+n)%rows)), e.at(t, "p", fmt.Sprint((w+n+1+n%2)%rows))
 			by := int64(30*w+n) * int64(30*w+n) // each another one, so that what goes wrong does not cancel out
-			if err := e.transfer(ctx, t, from, to, by); err != nil {
+			if err := transfer(ctx, e, t, from, to, by); err != nil {
 				return err
 			}
 		}
@@ -162,7 +162,7 @@ func isolation(ctx context.Context, e *env) {
 
 // transfer moves a sum from one row to the other, and gives up when they have changed
 // since they were read.
-func (e *env) transfer(ctx context.Context, t *driver.Table, from, to driver.Key, by int64) error {
+func transfer(ctx context.Context, e *env, t *driver.Table, from, to driver.Key, by int64) error {
 	rows := make([]driver.Row, 2)
 	if err := e.store.Get(ctx, t, []driver.Key{from, to}, nil, rows); err != nil {
 		return err
@@ -240,7 +240,7 @@ func keysAsRows(ctx context.Context, e *env) {
 	entry := func(v string) driver.Row { return driver.Row{Key: e.at(x, "p", v, "a")} }
 	gone := func(v string) driver.Op { return driver.Op{Do: driver.Delete, Table: x, Row: entry(v)} }
 	seen := func(when string, want ...string) {
-		e.bareRows(ctx, when, e.at(x, "p", "", ""), want)
+		bareRowsAt(ctx, e, when, e.at(x, "p", "", ""), want)
 	}
 	first := put(t, row(record, "first"))
 	first.If = driver.Absent
@@ -261,8 +261,8 @@ func keysAsRows(ctx context.Context, e *env) {
 	seen("after a death")
 }
 
-// bareRows reads the rows of a partition of bare ones in every way.
-func (e *env) bareRows(ctx context.Context, when string, at driver.Key, want []string) {
+// bareRowsAt reads the rows of a partition of bare ones in every way.
+func bareRowsAt(ctx context.Context, e *env, when string, at driver.Key, want []string) {
 	x := e.tables.bare
 	rows := e.rows(ctx, span(x, at))
 	equal(e, "the rows "+when, sorts(rows), append([]string{}, want...))

@@ -27,7 +27,7 @@ func conditionRules() []rule {
 }
 
 // The rows of a test of conditions: one of each state that a row can have.
-func (e *env) states(ctx context.Context, t *driver.Table, prefix string) map[string]driver.Key {
+func states(ctx context.Context, e *env, t *driver.Table, prefix string) map[string]driver.Key {
 	keys := map[string]driver.Key{}
 	for _, state := range []string{"missing", "live", "dead"} {
 		keys[state] = e.at(t, prefix, state)
@@ -59,7 +59,7 @@ func condition(ctx context.Context, e *env, cond driver.Cond) {
 		if op := opOf(do, t, driver.Key{}); !mayBe(&op, cond) {
 			continue
 		}
-		for state, key := range e.states(ctx, t, fmt.Sprint(do)) {
+		for state, key := range states(ctx, e, t, fmt.Sprint(do)) {
 			before := e.get(ctx, t, key)
 			op := opOf(do, t, key)
 			op.If = cond
@@ -71,7 +71,7 @@ func condition(ctx context.Context, e *env, cond driver.Cond) {
 			what := fmt.Sprintf("%s if %s on a row that is %s", do, cond, state)
 			if slices.Contains(holds[cond], state) {
 				token := e.commit(ctx, op)
-				e.changed(ctx, what, op, token, before)
+				changedTo(ctx, e, what, op, token, before)
 				continue
 			}
 			refusal := e.refused(ctx, op)
@@ -88,9 +88,9 @@ func mayBe(op *driver.Op, cond driver.Cond) bool {
 	return op.Validate() == nil
 }
 
-// changed compares what is there after an op with what it should have made of
+// changedTo compares what is there after an op with what it should have made of
 // what was there before.
-func (e *env) changed(ctx context.Context, what string, op driver.Op, token driver.Token, before driver.Row) {
+func changedTo(ctx context.Context, e *env, what string, op driver.Op, token driver.Token, before driver.Row) {
 	want := double.CopyRow(&before)
 	want.Rev = token
 	switch op.Do {

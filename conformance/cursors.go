@@ -41,9 +41,9 @@ func (e *env) page(ctx context.Context, q repo.Query, cursor string) repo.Page[m
 	return p
 }
 
-// through pages from the first page to the last and back, and returns what it saw
+// pagedThrough pages from the first page to the last and back, and returns what it saw
 // on either way.
-func (e *env) through(ctx context.Context, q repo.Query) (there, back []string) {
+func pagedThrough(ctx context.Context, e *env, q repo.Query) (there, back []string) {
 	there, back = []string{}, []string{}
 	p := e.page(ctx, q, "")
 	for ; ; p = e.page(ctx, q, p.Next) {
@@ -61,12 +61,12 @@ func (e *env) through(ctx context.Context, q repo.Query) (there, back []string) 
 }
 
 func pages(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 30)
+	fillMessages(ctx, e, "h", 30)
 	h := repo.Where("host", e.name("h"))
 	for _, q := range []repo.Query{h, h.Order("time"), h.Where("level", "info"), h.Where("level", "warn").Order("time"), h.Range("time", e.when(4), e.when(17)).Order("time"), h.Range("time", e.when(4), nil), h.Where("level", "none")} {
-		want := e.messageTexts(ctx, q)
+		want := messageTexts(ctx, e, q)
 		for _, size := range []int{1, 2, 3, 7, 10, 29, 30, 31} {
-			there, back := e.through(ctx, q.Limit(size))
+			there, back := pagedThrough(ctx, e, q.Limit(size))
 			equal(e, fmt.Sprintf("the pages of %d of %s", size, q), there, want)
 			equal(e, fmt.Sprintf("the same backwards, %d of %s", size, q), back, want)
 		}
@@ -74,7 +74,7 @@ func pages(ctx context.Context, e *env) {
 }
 
 func ends(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 4)
+	fillMessages(ctx, e, "h", 4)
 	q := repo.Where("host", e.name("h")).Order("time").Limit(2)
 	state := func(p repo.Page[message]) string {
 		return fmt.Sprint(pageTexts(p), " prev ", p.Prev != "", " next ", p.Next != "")
@@ -91,7 +91,7 @@ func ends(ctx context.Context, e *env) {
 }
 
 func pageSize(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 120)
+	fillMessages(ctx, e, "h", 120)
 	h := repo.Where("host", e.name("h"))
 	for limit, want := range map[int]int{0: 50, 1: 1, 50: 50, 119: 119, 120: 120, 500: 120} {
 		p := e.page(ctx, h.Limit(limit), "")
@@ -113,7 +113,7 @@ func pageTies(ctx context.Context, e *env) {
 	}
 	for _, q := range []repo.Query{repo.Where("host", e.name("h")), repo.Where("host", e.name("h")).Where("level", "error").Order("-time")} {
 		for _, size := range []int{1, 3, 5} {
-			there, back := e.through(ctx, q.Limit(size))
+			there, back := pagedThrough(ctx, e, q.Limit(size))
 			equal(e, fmt.Sprintf("the pages of %d of %s", size, q), there, want)
 			equal(e, fmt.Sprintf("the same backwards, %d of %s", size, q), back, want)
 		}
@@ -121,7 +121,7 @@ func pageTies(ctx context.Context, e *env) {
 }
 
 func cursorStays(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 12)
+	fillMessages(ctx, e, "h", 12)
 	messages := e.messages(ctx)
 	del := func(i int) { e.ok("delete", messages.Delete(ctx, repo.Key{e.name("h"), e.when(i), i})) }
 	add := func(i int, half bool) {
@@ -146,7 +146,7 @@ func cursorStays(ctx context.Context, e *env) {
 }
 
 func pagingAtOnce(ctx context.Context, e *env) {
-	stay := e.fillMessages(ctx, "h", 60)
+	stay := fillMessages(ctx, e, "h", 60)
 	q := repo.Where("host", e.name("h")).Order("time").Limit(7)
 	done := make(chan struct{})
 	go func() {
@@ -161,7 +161,7 @@ func pagingAtOnce(ctx context.Context, e *env) {
 	}()
 	defer func() { <-done }()
 	for range 6 {
-		there, back := e.through(ctx, q)
+		there, back := pagedThrough(ctx, e, q)
 		gone := func(text string) bool { return text == "goes" }
 		equal(e, "the records that stay, page by page", slices.DeleteFunc(there, gone), stay)
 		equal(e, "the same backwards", slices.DeleteFunc(back, gone), stay)
@@ -169,7 +169,7 @@ func pagingAtOnce(ctx context.Context, e *env) {
 }
 
 func emptiedPage(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 4)
+	fillMessages(ctx, e, "h", 4)
 	q := repo.Where("host", e.name("h")).Order("time").Limit(2)
 	first := e.page(ctx, q, "")
 	for i := 2; i < 4; i++ {

@@ -24,35 +24,35 @@ func cutCommits(ctx context.Context, e *env) {
 	took := time.Hour
 	for n := range 3 { // the first may find all cold, and another one the machine busy
 		began := time.Now()
-		e.cut(ctx, -n, time.Hour)
+		cutCommit(ctx, e, -n, time.Hour)
 		took = min(took, time.Since(began))
 	}
 	var tries []attempt
 	for n := range cutTries {
-		tries = append(tries, e.cut(ctx, n+1, time.Duration(r.Int64N(int64(took)+1))))
+		tries = append(tries, cutCommit(ctx, e, n+1, time.Duration(r.Int64N(int64(took)+1))))
 	}
 	for n := range tries {
 		var there int
-		all := e.settles(ctx, func() bool {
-			there = len(e.rows(ctx, span(e.tables.sorted, e.cutKey(n+1, 0))))
-			return there == 0 || there == e.cutSize()
+		all := settles(ctx, e, func() bool {
+			there = len(e.rows(ctx, span(e.tables.sorted, cutKey(e, n+1, 0))))
+			return there == 0 || there == cutSize(e)
 		})
-		e.that(all, fmt.Sprintf("a commit of %d rows to be done whole or not at all, which ended with %v", e.cutSize(), tries[n].err), "%d rows", there)
+		e.that(all, fmt.Sprintf("a commit of %d rows to be done whole or not at all, which ended with %v", cutSize(e), tries[n].err), "%d rows", there)
 		tries[n].fits(e, "some time later", there > 0)
 	}
 }
 
-func (e *env) cutSize() int { return min(cutOps, cmp.Or(e.facts.MaxOps, cutOps)) }
+func cutSize(e *env) int { return min(cutOps, cmp.Or(e.facts.MaxOps, cutOps)) }
 
-func (e *env) cutKey(n, i int) driver.Key {
+func cutKey(e *env, n, i int) driver.Key {
 	return e.at(e.tables.sorted, fmt.Sprint(n), fmt.Sprintf("%04d", i))
 }
 
-// cut inserts the rows of one commit within some time.
-func (e *env) cut(ctx context.Context, n int, within time.Duration) attempt {
+// cutCommit inserts the rows of one commit within some time.
+func cutCommit(ctx context.Context, e *env, n int, within time.Duration) attempt {
 	var ops []driver.Op
-	for i := range e.cutSize() {
-		op := put(e.tables.sorted, row(e.cutKey(n, i), "x"))
+	for i := range cutSize(e) {
+		op := put(e.tables.sorted, row(cutKey(e, n, i), "x"))
 		op.If = driver.Absent
 		ops = append(ops, op)
 	}
@@ -64,7 +64,7 @@ func (e *env) cut(ctx context.Context, n int, within time.Duration) attempt {
 }
 
 // settles asks until ok: what was sent before a context ended may be done after it.
-func (e *env) settles(ctx context.Context, ok func() bool) bool {
+func settles(ctx context.Context, e *env, ok func() bool) bool {
 	for range 20 {
 		if ok() {
 			return true

@@ -36,7 +36,7 @@ func pagesOfDead(ctx context.Context, e *env) {
 			for _, reverse := range []bool{false, true} {
 				sp := all
 				sp.From, sp.To, sp.Limit, sp.Reverse = bounds[0], bounds[1], limit, reverse
-				e.spanHas(ctx, sp, live)
+				spanHas(ctx, e, sp, live)
 			}
 		}
 	}
@@ -63,30 +63,30 @@ func retention(ctx context.Context, e *env) {
 	e.commit(ctx, life("back"))
 	e.commit(ctx, life("again"))
 	at := driver.Op{Do: driver.Put, Table: t, Row: driver.Row{Key: e.at(t, "p", "again"), Dead: true, Expires: 1}}
-	e.expects(ctx, "at its Rev, with its Ring", &at)
+	expectsDone(ctx, e, "at its Rev, with its Ring", &at)
 	e.commit(ctx, at)
 	e.commit(ctx, life("again"))
 	is("dies", dies)
-	e.pause(ctx, stays/2)
+	pause(ctx, e, stays/2)
 	is("dies", dies)
 	fenced := time.Now()
 	fence := driver.Op{Do: driver.Fence, Table: t, Row: driver.Row{Key: e.at(t, "p", "fenced"), Expires: 1}}
-	if e.expects(ctx, "at its Rev", &fence); !fence.Rev.IsZero() {
+	if expectsDone(ctx, e, "at its Rev", &fence); !fence.Rev.IsZero() {
 		refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{fence})
 		e.ok("fence", err)
-		e.pause(ctx, stays*3/4)
+		pause(ctx, e, stays*3/4)
 		if refusal == nil {
 			is("fenced", fenced)
 		}
 	}
-	e.pause(ctx, stays)
+	pause(ctx, e, stays)
 	for _, id := range []string{"back", "again"} {
 		equal(e, "what "+id+" has, longer after it came back", e.text(ctx, t, e.at(t, "p", id)), "live")
 	}
 }
 
 // pause waits.
-func (e *env) pause(ctx context.Context, d time.Duration) {
+func pause(ctx context.Context, e *env, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():
@@ -95,7 +95,7 @@ func (e *env) pause(ctx context.Context, d time.Duration) {
 
 // spanHas compares what a span yields and counts with the keys, ascending, that are there, and
 // returns the rows.
-func (e *env) spanHas(ctx context.Context, sp driver.Span, keys []string) []driver.Row {
+func spanHas(ctx context.Context, e *env, sp driver.Span, keys []string) []driver.Row {
 	want := []string{}
 	for _, key := range keys {
 		if sp.From <= key && (sp.To == "" || key < sp.To) {
@@ -131,7 +131,7 @@ func ringOfDead(ctx context.Context, e *env) {
 			if i%2 == 0 {
 				op = put(t, dead(key))
 			}
-			e.expects(ctx, again, &op)
+			expectsDone(ctx, e, again, &op)
 			want = append([]driver.Token{e.commit(ctx, op)}, want...)
 			want = want[:min(len(want), ringSize)]
 			got := e.get(ctx, t, key)
@@ -144,8 +144,8 @@ func ringOfDead(ctx context.Context, e *env) {
 	}
 }
 
-// expects gives an op the condition that is to hold of the row as it is.
-func (e *env) expects(ctx context.Context, how string, op *driver.Op) {
+// expectsDone gives an op the condition that is to hold of the row as it is.
+func expectsDone(ctx context.Context, e *env, how string, op *driver.Op) {
 	now := e.get(ctx, op.Table, op.Row.Key)
 	if how != "whatever is there" {
 		op.If, op.Rev = driver.AtRev, now.Rev

@@ -64,7 +64,7 @@ func shortDeadlines(ctx context.Context, e *env) {
 	t := e.tables.ringed
 	var tries [hurriedWriters][]attempt
 	e.parallel(len(tries), func(w int) error {
-		r, sum := rand.New(rand.NewPCG(uint64(e.base), uint64(w))), e.hurriedSum(w)
+		r, sum := rand.New(rand.NewPCG(uint64(e.base), uint64(w))), hurriedSumKey(e, w)
 		e.commit(ctx, put(t, row(sum, "sum")))
 		for n := range hurriedWrites {
 			a := attempt{id: fmt.Sprintf("%03d", n)}
@@ -86,7 +86,7 @@ func shortDeadlines(ctx context.Context, e *env) {
 	})
 	for _, when := range []string{"when all have answered", "some time later"} {
 		for w := range tries {
-			e.hurriedRows(ctx, when, w, tries[w])
+			hurriedRows(ctx, e, when, w, tries[w])
 		}
 		time.Sleep(afterHurry)
 	}
@@ -95,8 +95,8 @@ func shortDeadlines(ctx context.Context, e *env) {
 	}
 	for w := range tries {
 		var sum, rows int64
-		whole := e.settles(ctx, func() bool {
-			there, total := e.hurried(ctx, w)
+		whole := settles(ctx, e, func() bool {
+			there, total := hurriedSeen(ctx, e, w)
 			sum, rows = total, int64(len(there))
 			return sum == rows
 		})
@@ -104,10 +104,10 @@ func shortDeadlines(ctx context.Context, e *env) {
 	}
 }
 
-// hurried returns the rows of a writer that are there, and their sum.
-func (e *env) hurried(ctx context.Context, writer int) (there map[string]bool, sum int64) {
+// hurriedSeen returns the rows of a writer that are there, and their sum.
+func hurriedSeen(ctx context.Context, e *env, writer int) (there map[string]bool, sum int64) {
 	there = map[string]bool{}
-	for _, r := range e.rows(ctx, span(e.tables.ringed, e.hurriedSum(writer))) {
+	for _, r := range e.rows(ctx, span(e.tables.ringed, hurriedSumKey(e, writer))) {
 		if textOf(&r) == "sum" {
 			sum = field(&r, fInt).Int()
 			continue
@@ -117,14 +117,14 @@ func (e *env) hurried(ctx context.Context, writer int) (there map[string]bool, s
 	return there, sum
 }
 
-// hurriedSum returns the key of the row to which each commit of a writer adds 1.
-func (e *env) hurriedSum(writer int) driver.Key {
+// hurriedSumKey returns the key of the row to which each commit of a writer adds 1.
+func hurriedSumKey(e *env, writer int) driver.Key {
 	return e.at(e.tables.ringed, fmt.Sprint(writer), "sum")
 }
 
 // hurriedRows compares what a writer was told with the rows that are there.
-func (e *env) hurriedRows(ctx context.Context, when string, writer int, tries []attempt) {
-	there, sum := e.hurried(ctx, writer)
+func hurriedRows(ctx context.Context, e *env, when string, writer int, tries []attempt) {
+	there, sum := hurriedSeen(ctx, e, writer)
 	least, most := int64(0), int64(0)
 	for i := range tries {
 		tries[i].fits(e, when, there[tries[i].id])

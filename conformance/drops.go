@@ -7,8 +7,8 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// filled defines tables, each with rows of its own under the same keys.
-func (e *env) filled(ctx context.Context, tables ...*driver.Table) {
+// fillTables defines tables, each with rows of its own under the same keys.
+func fillTables(ctx context.Context, e *env, tables ...*driver.Table) {
 	e.define(ctx, tables...)
 	for _, t := range tables {
 		for _, sort := range []string{"a", "b"} {
@@ -17,8 +17,8 @@ func (e *env) filled(ctx context.Context, tables ...*driver.Table) {
 	}
 }
 
-// still sees that tables have their rows, and no others.
-func (e *env) still(ctx context.Context, when string, tables ...*driver.Table) {
+// stillFilled sees that tables have their rows, and no others.
+func stillFilled(ctx context.Context, e *env, when string, tables ...*driver.Table) {
 	for _, t := range tables {
 		e.ok(fmt.Sprintf("attach of %s %s", t.Name, when), e.store.Attach(ctx, []*driver.Table{t}))
 		equal(e, fmt.Sprintf("the row of %s by get %s", t.Name, when), e.text(ctx, t, e.at(t, "p", "a")), t.Name)
@@ -31,8 +31,8 @@ func (e *env) still(ctx context.Context, when string, tables ...*driver.Table) {
 	}
 }
 
-// gone sees that there are no such tables, and no rows when they are made again.
-func (e *env) gone(ctx context.Context, when string, tables ...*driver.Table) {
+// goneTables sees that there are no such tables, and no rows when they are made again.
+func goneTables(ctx context.Context, e *env, when string, tables ...*driver.Table) {
 	for _, t := range tables {
 		e.is(fmt.Sprintf("attach of %s %s", t.Name, when), e.store.Attach(ctx, []*driver.Table{t}), driver.ErrSchema)
 	}
@@ -48,11 +48,11 @@ func dropSeveral(ctx context.Context, e *env) {
 	for range 4 {
 		tables = append(tables, e.ownTable(fieldColumns()...))
 	}
-	e.filled(ctx, tables...)
+	fillTables(ctx, e, tables...)
 	dropped := tables[:3]
 	e.ok("drop", e.store.Drop(ctx, append([]*driver.Table{{Name: e.freshTable()}}, dropped...)))
-	e.still(ctx, "after a drop of others", tables[3])
-	e.gone(ctx, "after a drop of it and others", dropped...)
+	stillFilled(ctx, e, "after a drop of others", tables[3])
+	goneTables(ctx, e, "after a drop of it and others", dropped...)
 }
 
 // namesAlike has names of which one begins another, or fits it where a store takes a dot or
@@ -66,13 +66,13 @@ func namesAlike(ctx context.Context, e *env) {
 		e.drops(&t)
 		tables = append(tables, &t)
 	}
-	e.filled(ctx, tables...)
-	e.still(ctx, "beside others", tables...)
+	fillTables(ctx, e, tables...)
+	stillFilled(ctx, e, "beside others", tables...)
 	for i := range tables[:2] {
 		when := "after a drop of " + tables[i].Name
 		e.ok("drop", e.store.Drop(ctx, tables[i:i+1]))
-		e.still(ctx, when, tables[i+1:]...)
-		e.gone(ctx, when, tables[i])
+		stillFilled(ctx, e, when, tables[i+1:]...)
+		goneTables(ctx, e, when, tables[i])
 		e.ok("drop", e.store.Drop(ctx, tables[i:i+1]))
 	}
 }

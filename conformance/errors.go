@@ -55,7 +55,7 @@ const prompt = 5 * time.Second
 
 // promptly ends the rule unless call fails with the error of its context, within some
 // seconds.
-func (e *env) promptly(what string, want error, call func() error) {
+func promptly(e *env, what string, want error, call func() error) {
 	began := time.Now()
 	err := call()
 	e.is(what+" whose context has ended", err, want)
@@ -68,18 +68,18 @@ func endedContexts(ctx context.Context, e *env) {
 	e.commit(ctx, put(t, row(key, "x")))
 	for _, want := range []error{context.Canceled, context.DeadlineExceeded} {
 		over := ended(ctx, want)
-		e.promptly("get", want, func() error { return e.store.Get(over, t, []driver.Key{key}, nil, make([]driver.Row, 1)) })
-		e.promptly("range", want, func() error { _, err := rangeAll(over, e.store, span(t, key)); return err })
-		e.promptly("walk", want, func() (err error) {
+		promptly(e, "get", want, func() error { return e.store.Get(over, t, []driver.Key{key}, nil, make([]driver.Row, 1)) })
+		promptly(e, "range", want, func() error { _, err := rangeAll(over, e.store, span(t, key)); return err })
+		promptly(e, "walk", want, func() (err error) {
 			for _, err = range e.store.Walk(over, t, "") {
 				continue
 			}
 			return err
 		})
-		e.promptly("define", want, func() error { return e.store.Define(over, []*driver.Table{e.ownTable()}) })
-		e.promptly("attach", want, func() error { return e.store.Attach(over, []*driver.Table{t}) })
-		e.promptly("drop", want, func() error { return e.store.Drop(over, []*driver.Table{e.ownTable()}) })
-		e.promptly("commit", want, func() error {
+		promptly(e, "define", want, func() error { return e.store.Define(over, []*driver.Table{e.ownTable()}) })
+		promptly(e, "attach", want, func() error { return e.store.Attach(over, []*driver.Table{t}) })
+		promptly(e, "drop", want, func() error { return e.store.Drop(over, []*driver.Table{e.ownTable()}) })
+		promptly(e, "commit", want, func() error {
 			_, err := e.store.Commit(over, driver.NewToken(), []driver.Op{put(t, row(key, "new"))})
 			return err
 		})
@@ -114,7 +114,7 @@ func endedVerbs(ctx context.Context, e *env) {
 		e.that(!errors.Is(err, repo.ErrNotFound) && !errors.Is(err, repo.ErrConflict), "no other condition", "%v", err)
 	}
 	equal(e, "the record", e.getItem(ctx, "a"), want)
-	e.missing(ctx, "b")
+	missingItem(ctx, e, "b")
 }
 
 func keyLimit(ctx context.Context, e *env) {
@@ -125,7 +125,7 @@ func keyLimit(ctx context.Context, e *env) {
 		e.insertItem(ctx, e.item(id))
 		equal(e, "the record under the longest key", e.getItem(ctx, id).ID, id)
 		long := e.item(id + "z")
-		e.tooLong(ctx, long)
+		tooLong(ctx, e, long)
 		_, err := e.items(ctx).Get(ctx, e.itemKey(long.ID))
 		e.is("get of a key that is too long", err, repo.ErrTooLarge)
 		e.is("delete of a key that is too long", e.items(ctx).Delete(ctx, e.itemKey(long.ID)), repo.ErrTooLarge)
@@ -134,7 +134,7 @@ func keyLimit(ctx context.Context, e *env) {
 }
 
 // tooLong sees that no verb takes a record with a key that is too long.
-func (e *env) tooLong(ctx context.Context, it item) {
+func tooLong(ctx context.Context, e *env, it item) {
 	items := e.items(ctx)
 	for verb, err := range map[string]error{"insert": items.Insert(ctx, &it), "put": items.Put(ctx, &it), "replace": items.Replace(ctx, &it)} {
 		e.is(verb+" of a key that is too long", err, repo.ErrTooLarge)
@@ -151,7 +151,7 @@ func recordLimit(ctx context.Context, e *env) {
 	equal(e, "the large record", e.getItem(ctx, "a").Data, want.Data)
 	it = want
 	it.Data = append(it.Data, make([]byte, 4096)...)
-	e.refusedWrites(ctx, "a record over 1 MiB", it, repo.ErrTooLarge)
+	refusedWrites(ctx, e, "a record over 1 MiB", it, repo.ErrTooLarge)
 	_, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error { it.Text = strings.Repeat("x", 4096); return nil })
 	e.is("update to over 1 MiB", err, repo.ErrTooLarge)
 	equal(e, "the version", e.getItem(ctx, "a").Version, want.Version)

@@ -38,9 +38,9 @@ type desk struct {
 	sessions *repo.Repo[session]
 }
 
-// desk returns a repository on the shared sessions with a clock of its own. With
+// newDesk returns a repository on the shared sessions with a clock of its own. With
 // alone the collection is a new one.
-func (e *env) desk(ctx context.Context, alone bool) *desk {
+func newDesk(ctx context.Context, e *env, alone bool) *desk {
 	schema := sessionSchema()
 	if alone {
 		schema.Collection = e.freshName()
@@ -126,7 +126,7 @@ func (d *desk) counts(ctx context.Context) string {
 }
 
 func renewedByExpireAt(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	d.login(ctx, "a", time.Hour)
 	d.login(ctx, "b", time.Hour)
 	_, err := d.sessions.Patch(ctx, d.key("a"), repo.ExpireAt(d.Now().Add(3*time.Hour)), repo.Set("seen", 7))
@@ -174,7 +174,7 @@ func expiresAlone(ctx context.Context, e *env) {
 }
 
 func expiredGone(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	d.login(ctx, "short", time.Hour)
 	d.login(ctx, "longer", 2*time.Hour)
 	for _, id := range []string{"short", "longer"} {
@@ -190,7 +190,7 @@ func expiredGone(ctx context.Context, e *env) {
 }
 
 func toTheMillisecond(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	d.login(ctx, "a", 1001*time.Millisecond)
 	d.Pass(1000 * time.Millisecond)
 	equal(e, "the ways to see it a millisecond before", len(d.seen(ctx, "a")), waysToSee)
@@ -201,7 +201,7 @@ func toTheMillisecond(ctx context.Context, e *env) {
 }
 
 func neverExpires(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	d.login(ctx, "a", 0)
 	d.Pass(200 * 365 * 24 * time.Hour)
 	equal(e, "the ways to see it 200 years later", len(d.seen(ctx, "a")), waysToSee)
@@ -211,7 +211,7 @@ func neverExpires(ctx context.Context, e *env) {
 }
 
 func expiryKept(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	for i, lasts := range []time.Duration{time.Millisecond, 1234567 * time.Millisecond, 100 * 365 * 24 * time.Hour, 0} {
 		want := d.login(ctx, fmt.Sprint(i), lasts)
 		got, err := d.sessions.Get(ctx, d.key(want.ID))
@@ -229,7 +229,7 @@ func expiryKept(ctx context.Context, e *env) {
 }
 
 func renewed(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	writes := map[string]func(s session) error{
 		"replace": func(s session) error { return d.sessions.Replace(ctx, &s) },
 		"put":     func(s session) error { s.Version = repo.Version{}; return d.sessions.Put(ctx, &s) },
@@ -256,7 +256,7 @@ func renewed(ctx context.Context, e *env) {
 }
 
 func patchKeepsExpiry(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	d.login(ctx, "a", time.Hour)
 	for _, edit := range []repo.Edit{repo.Set("state", d.name("on")), repo.Add("seen", 5), repo.Set("token", d.name("token a"))} {
 		_, err := d.sessions.Patch(ctx, d.key("a"), edit)
@@ -268,7 +268,7 @@ func patchKeepsExpiry(ctx context.Context, e *env) {
 }
 
 func writesToExpired(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	old := d.login(ctx, "a", time.Hour)
 	d.Pass(time.Hour)
 	renew := old
@@ -291,7 +291,7 @@ func writesToExpired(ctx context.Context, e *env) {
 }
 
 func deleteExpired(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	s := d.login(ctx, "a", time.Hour)
 	d.Pass(time.Hour)
 	e.is("delete of an expired record with its version", d.sessions.Delete(ctx, d.key("a"), repo.IfVersion(s.Version)), repo.ErrConflict)
@@ -302,7 +302,7 @@ func deleteExpired(ctx context.Context, e *env) {
 }
 
 func expiredOwner(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	old := d.login(ctx, "old", time.Hour)
 	next := session{User: d.name("user"), ID: "next", Token: old.Token, State: d.name("on")}
 	e.is("insert with a value whose owner lives", d.sessions.Insert(ctx, &next), repo.ErrExists)
@@ -316,7 +316,7 @@ func expiredOwner(ctx context.Context, e *env) {
 }
 
 func expiredOwnerAtOnce(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	for round := range 5 {
 		old := d.login(ctx, fmt.Sprint("old", round), time.Hour)
 		d.Pass(time.Hour)
@@ -340,7 +340,7 @@ func expiredOwnerAtOnce(ctx context.Context, e *env) {
 }
 
 func maintain(ctx context.Context, e *env) {
-	d := e.desk(ctx, true)
+	d := newDesk(ctx, e, true)
 	for i := range 30 {
 		d.login(ctx, fmt.Sprintf("%02d", i), []time.Duration{time.Hour, 0, 3 * time.Hour}[i%3])
 	}

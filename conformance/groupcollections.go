@@ -22,34 +22,34 @@ func groupCollectionRules() []rule {
 }
 
 // postOnShelf returns a post in the partition of the rule's items.
-func (e *env) postOnShelf(id string) post {
+func postOnShelf(e *env, id string) post {
 	p := e.post(id, "IT", 1).with(e.name(id))
 	p.Author = e.name("shelf")
 	return p
 }
 
-func (e *env) hasPost(ctx context.Context, p *post) bool {
+func hasPost(ctx context.Context, e *env, p *post) bool {
 	there, err := e.posts(ctx).Exists(ctx, repo.Key{p.Author, p.ID})
 	e.ok("exists", err)
 	return there
 }
 
 func severalCollections(ctx context.Context, e *env) {
-	a, p := e.item("a"), e.postOnShelf("p")
+	a, p := e.item("a"), postOnShelf(e, "p")
 	g := e.items(ctx).Store().Group()
 	e.items(ctx).In(g).Insert(&a)
 	e.posts(ctx).In(g).Insert(&p)
 	err := g.Commit(ctx)
 	if tested.ChangesStore(e.facts) != "" {
 		e.is("group of two collections", err, repo.ErrUnsupported)
-		equal(e, "the records", e.shelf(ctx), []string{})
+		equal(e, "the records", shelfIDs(ctx, e), []string{})
 		return
 	}
 	e.ok("group of two collections", err)
-	equal(e, "the records", e.shelf(ctx), []string{"a=0"})
-	equal(e, "the post is there", e.hasPost(ctx, &p), true)
+	equal(e, "the records", shelfIDs(ctx, e), []string{"a=0"})
+	equal(e, "the post is there", hasPost(ctx, e, &p), true)
 	equal(e, "the versions", []repo.Version{a.Version, p.Version}, []repo.Version{e.getItem(ctx, "a").Version, a.Version})
-	for i, bad := range []post{e.postOnShelf("p"), e.postOnShelf("q")} {
+	for i, bad := range []post{postOnShelf(e, "p"), postOnShelf(e, "q")} {
 		bad.Slug = p.Slug
 		b := e.item(fmt.Sprint("b", i))
 		g := e.items(ctx).Store().Group()
@@ -60,7 +60,7 @@ func severalCollections(ctx context.Context, e *env) {
 		e.is("group whose post cannot be inserted", err, repo.ErrExists)
 		facts, ok := errors.AsType[*repo.Error](err)
 		e.that(ok && facts.Collection == e.id+"_posts", "an error of the collection of posts", "%v", err)
-		equal(e, "the records", e.shelf(ctx), []string{"a=0"})
+		equal(e, "the records", shelfIDs(ctx, e), []string{"a=0"})
 	}
 	clean(ctx, e, e.posts(ctx))
 }
@@ -135,7 +135,7 @@ func checksInGroups(ctx context.Context, e *env) {
 }
 
 func checksOfExpired(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	over := d.login(ctx, "over", time.Second)
 	commit := func(id string, opts ...repo.WriteOption) error {
 		g := d.sessions.Store().Group()
@@ -178,8 +178,8 @@ func checksAtOnce(ctx context.Context, e *env) {
 }
 
 func conditionElsewhere(ctx context.Context, e *env) {
-	e.addItems(ctx, func(it item) error {
-		p := e.postOnShelf(it.ID)
+	addItems(ctx, e, func(it item) error {
+		p := postOnShelf(e, it.ID)
 		g := e.items(ctx).Store().Group()
 		e.posts(ctx).In(g).Insert(&p)
 		e.items(ctx).In(g).Update(e.itemKey("~"), func(all *item) error {

@@ -30,7 +30,7 @@ func groupRules() []rule {
 	return append(list, rule{name: "groups and indexes", sentence: "The index rows of a group's records change with it, or not at all.", needs: tested.Both(tested.ChangesPartition, tested.KeepsFar), check: groupIndexes})
 }
 
-func (e *env) shelf(ctx context.Context) []string {
+func shelfIDs(ctx context.Context, e *env) []string {
 	list := []string{}
 	for _, it := range collect(e, "find", e.items(ctx).Find(ctx, repo.Where("shelf", e.name("shelf")))) {
 		list = append(list, fmt.Sprint(it.ID, "=", it.Count))
@@ -48,7 +48,7 @@ func groupTogether(ctx context.Context, e *env) {
 	in.Insert(&c)
 	in.Put(&d)
 	e.ok("group", g.Commit(ctx))
-	equal(e, "the records", e.shelf(ctx), []string{"a=1", "c=3", "d=4"})
+	equal(e, "the records", shelfIDs(ctx, e), []string{"a=1", "c=3", "d=4"})
 	for _, it := range []item{a, c, d} {
 		equal(e, "the version of "+it.ID, it.Version, e.getItem(ctx, it.ID).Version)
 	}
@@ -78,7 +78,7 @@ func groupNone(ctx context.Context, e *env) {
 			e.is("group with a write that cannot be done", err, what)
 			facts, ok := errors.AsType[*repo.Error](err)
 			e.that(ok && facts.Key != "", "an error that names the record", "%v", err)
-			equal(e, "the records", e.shelf(ctx), []string{"a=0", "b=0"})
+			equal(e, "the records", shelfIDs(ctx, e), []string{"a=0", "b=0"})
 		}
 	}
 }
@@ -103,7 +103,7 @@ func groupVersions(ctx context.Context, e *env) {
 	e.is("group with an old version of the first", commit(old, b.Version), repo.ErrConflict)
 	e.is("group with an old version of the second", commit(a.Version, old), repo.ErrConflict)
 	e.ok("group without versions", commit(repo.Version{}, repo.Version{}))
-	equal(e, "the records", e.shelf(ctx), []string{"a=2", "b=2"})
+	equal(e, "the records", shelfIDs(ctx, e), []string{"a=2", "b=2"})
 }
 
 // groupsAtOnce moves counts from one record to another and back.
@@ -149,7 +149,7 @@ func groupLarge(ctx context.Context, e *env) {
 		in.Insert(&list[i])
 	}
 	e.ok("group of a hundred", g.Commit(ctx))
-	equal(e, "the number of records", len(e.shelf(ctx)), 100)
+	equal(e, "the number of records", len(shelfIDs(ctx, e)), 100)
 	g = e.items(ctx).Store().Group()
 	in = e.items(ctx).In(g)
 	for i := range list {
@@ -160,7 +160,7 @@ func groupLarge(ctx context.Context, e *env) {
 		in.Replace(&list[i])
 	}
 	e.is("group of a hundred with one that cannot be done", g.Commit(ctx), repo.ErrConflict)
-	equal(e, "how many changed", len(slices.DeleteFunc(e.shelf(ctx), func(s string) bool { return s[len(s)-2:] == "=0" })), 0)
+	equal(e, "how many changed", len(slices.DeleteFunc(shelfIDs(ctx, e), func(s string) bool { return s[len(s)-2:] == "=0" })), 0)
 	gone, anew := e.items(ctx).Store().Group(), e.items(ctx).Store().Group()
 	goneIn, anewIn := e.items(ctx).In(gone), e.items(ctx).In(anew)
 	for i := range list {
@@ -170,7 +170,7 @@ func groupLarge(ctx context.Context, e *env) {
 	}
 	e.ok("delete of a hundred", gone.Commit(ctx))
 	e.ok("insert of the hundred that were deleted", anew.Commit(ctx))
-	equal(e, "the number of records", len(e.shelf(ctx)), 100)
+	equal(e, "the number of records", len(shelfIDs(ctx, e)), 100)
 }
 
 func groupIndexes(ctx context.Context, e *env) {
@@ -181,7 +181,7 @@ func groupIndexes(ctx context.Context, e *env) {
 	in.Insert(&a)
 	in.Insert(&b)
 	e.ok("group", g.Commit(ctx))
-	equal(e, "what the indexes find", e.byEvery(ctx, "IT", "t", "a")["tag"], []string{"b", "a"})
+	equal(e, "what the indexes find", byEvery(ctx, e, "IT", "t", "a")["tag"], []string{"b", "a"})
 	a.Category, b.Category, a.Tags = e.name("new"), e.name("new"), nil
 	g = posts.Store().Group()
 	in = posts.In(g)
@@ -204,7 +204,7 @@ func bulkRules() []rule {
 	}
 }
 
-func (e *env) itemList(n int) []item {
+func itemList(e *env, n int) []item {
 	list := make([]item, n)
 	for i := range list {
 		list[i] = e.item(fmt.Sprintf("%04d", i))
@@ -214,7 +214,7 @@ func (e *env) itemList(n int) []item {
 }
 
 // onShelves returns how many records of itemList there are.
-func (e *env) onShelves(ctx context.Context) int {
+func onShelves(ctx context.Context, e *env) int {
 	sum := 0
 	for i := range 3 {
 		n, err := e.items(ctx).Count(ctx, repo.Where("shelf", e.name(fmt.Sprint("shelf", i))))
@@ -225,11 +225,11 @@ func (e *env) onShelves(ctx context.Context) int {
 }
 
 func bulkAll(ctx context.Context, e *env) {
-	list := e.itemList(300)
+	list := itemList(e, 300)
 	n, err := e.items(ctx).InsertAll(ctx, double.Sequence(list, nil))
 	e.ok("insert all", err)
 	equal(e, "how many were inserted", n, 300)
-	equal(e, "how many there are", e.onShelves(ctx), 300)
+	equal(e, "how many there are", onShelves(ctx, e), 300)
 	for _, i := range []int{0, 63, 64, 65, 299} {
 		got, err := e.items(ctx).Get(ctx, repo.Key{list[i].Shelf, list[i].ID})
 		e.ok("get", err)
@@ -238,7 +238,7 @@ func bulkAll(ctx context.Context, e *env) {
 }
 
 func bulkSomeFail(ctx context.Context, e *env) {
-	list := e.itemList(150)
+	list := itemList(e, 150)
 	insertAll(ctx, e, e.items(ctx), list[70], list[140])
 	list[3].Text = "\xff"
 	list[80] = list[79]
@@ -259,21 +259,21 @@ func bulkSomeFail(ctx context.Context, e *env) {
 	equal(e, "which failed", got, want)
 	equal(e, "inserted and more", fmt.Sprint(batch.Inserted, batch.More), "146 0")
 	e.that(errors.Is(err, repo.ErrExists), "an error that is ErrExists", "%v", err)
-	equal(e, "how many there are", e.onShelves(ctx), 148) // of 150, less the invalid one and the one that came twice
+	equal(e, "how many there are", onShelves(ctx, e), 148) // of 150, less the invalid one and the one that came twice
 }
 
 func bulkSequence(ctx context.Context, e *env) {
 	mine := errors.New("mine")
-	n, err := e.items(ctx).InsertAll(ctx, double.Sequence(e.itemList(100), mine))
+	n, err := e.items(ctx).InsertAll(ctx, double.Sequence(itemList(e, 100), mine))
 	e.is("insert all of a sequence that fails", err, mine)
 	equal(e, "how many were inserted", n, 100)
-	equal(e, "how many there are", e.onShelves(ctx), 100)
+	equal(e, "how many there are", onShelves(ctx, e), 100)
 }
 
 func bulkContext(ctx context.Context, e *env) {
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	list := e.itemList(300)
+	list := itemList(e, 300)
 	seq := func(yield func(item, error) bool) {
 		for i := range list {
 			if i == 200 {
@@ -287,7 +287,7 @@ func bulkContext(ctx context.Context, e *env) {
 	n, err := e.items(ctx).InsertAll(limited, seq)
 	e.is("insert all whose context ends", err, context.Canceled)
 	e.that(n <= 200, "at most the 200 records before", "%d", n)
-	equal(e, "how many there are", e.onShelves(ctx), n)
+	equal(e, "how many there are", onShelves(ctx, e), n)
 }
 
 func bulkIndexes(ctx context.Context, e *env) {

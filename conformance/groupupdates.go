@@ -37,7 +37,7 @@ func updatesInGroups(ctx context.Context, e *env) {
 	in.Insert(&c)
 	e.ok("group", g.Commit(ctx))
 	want := []string{"a=1", "b=5", "c=0"}
-	equal(e, "the records", e.shelf(ctx), want)
+	equal(e, "the records", shelfIDs(ctx, e), want)
 	equal(e, "the version of c", c.Version, e.getItem(ctx, "c").Version)
 	for what, bad := range map[error]func(in repo.Writes[item]){
 		errNoRoom:        func(in repo.Writes[item]) { in.Update(e.itemKey("a"), func(*item) error { return errNoRoom }) },
@@ -51,7 +51,7 @@ func updatesInGroups(ctx context.Context, e *env) {
 		in.Insert(&d)
 		bad(in)
 		e.is("group with a write that cannot be done", g.Commit(ctx), what)
-		equal(e, "the records", e.shelf(ctx), want)
+		equal(e, "the records", shelfIDs(ctx, e), want)
 	}
 	d := e.item("d")
 	g = e.items(ctx).Store().Group()
@@ -59,11 +59,11 @@ func updatesInGroups(ctx context.Context, e *env) {
 	in.Patch(e.itemKey("none"), repo.Add("count", 1))
 	in.Insert(&d)
 	e.is("group with a patch of nothing", g.Commit(ctx), repo.ErrNotFound)
-	equal(e, "the records", e.shelf(ctx), want)
+	equal(e, "the records", shelfIDs(ctx, e), want)
 }
 
 func lostGroup(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.insert(ctx, "a")
 	for i, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay} {
 		b := l.item(fmt.Sprint("b", i))
@@ -80,8 +80,8 @@ func lostGroup(ctx context.Context, e *env) {
 
 const mostItems, adders, addsEach = 5, 4, 4
 
-// counted adds a record if fewer than the bound are there, which a record says that counts them.
-func (e *env) counted(ctx context.Context, it item) error {
+// countedShelf adds a record if fewer than the bound are there, which a record says that counts them.
+func countedShelf(ctx context.Context, e *env, it item) error {
 	g := e.items(ctx).Store().Group()
 	in := e.items(ctx).In(g)
 	in.Update(e.itemKey("~"), func(all *item) error {
@@ -96,7 +96,7 @@ func (e *env) counted(ctx context.Context, it item) error {
 
 // addItems lets several add records at once, until each is told something else than that others
 // were faster.
-func (e *env) addItems(ctx context.Context, add func(it item) error) {
+func addItems(ctx context.Context, e *env, add func(it item) error) {
 	e.insertItem(ctx, e.item("~"))
 	e.parallel(adders, func(w int) error {
 		for n := range addsEach {
@@ -113,18 +113,18 @@ func (e *env) addItems(ctx context.Context, add func(it item) error) {
 }
 
 func countAsCondition(ctx context.Context, e *env) {
-	e.addItems(ctx, func(it item) error { return e.counted(ctx, it) })
-	equal(e, "how many are there, with the one that counts them", len(e.shelf(ctx)), mostItems+1)
+	addItems(ctx, e, func(it item) error { return countedShelf(ctx, e, it) })
+	equal(e, "how many are there, with the one that counts them", len(shelfIDs(ctx, e)), mostItems+1)
 	equal(e, "their count", e.getItem(ctx, "~").Count, int64(mostItems))
 }
 
 func newestFew(ctx context.Context, e *env) {
 	added := make(chan struct{}, adders*addsEach)
-	e.addItems(ctx, func(it item) error {
+	addItems(ctx, e, func(it item) error {
 		for {
-			err := e.counted(ctx, it)
+			err := countedShelf(ctx, e, it)
 			if errors.Is(err, errNoRoom) {
-				err = e.inPlaceOfOldest(ctx, it)
+				err = inPlaceOfOldest(ctx, e, it)
 			}
 			if errors.Is(err, repo.ErrNotFound) {
 				continue // another one took the oldest away
@@ -136,12 +136,12 @@ func newestFew(ctx context.Context, e *env) {
 		}
 	})
 	equal(e, "how many were added", len(added), adders*addsEach)
-	equal(e, "how many are there, with the one that counts them", len(e.shelf(ctx)), mostItems+1)
+	equal(e, "how many are there, with the one that counts them", len(shelfIDs(ctx, e)), mostItems+1)
 	equal(e, "their count", e.getItem(ctx, "~").Count, int64(mostItems))
 }
 
 // inPlaceOfOldest adds a record and takes the oldest away, which leaves the count as it is.
-func (e *env) inPlaceOfOldest(ctx context.Context, it item) error {
+func inPlaceOfOldest(ctx context.Context, e *env, it item) error {
 	list, err := repo.Collect(e.items(ctx).Find(ctx, repo.Where("shelf", e.name("shelf")).Limit(1)))
 	if err != nil {
 		return err

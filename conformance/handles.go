@@ -121,7 +121,7 @@ func valuesOfTwo(ctx context.Context, one, two *env) {
 		owner := slices.Index(won, true)
 		one.that(owner >= 0 && !slices.Contains(won[owner+1:], true), "one insert to succeed", "%v", won)
 		for i := range 2 {
-			equal(one, "the owner of the value", turns(one, two)(i).owner(ctx, mail), one.name(fmt.Sprint(round, "-", owner)))
+			equal(one, "the owner of the value", ownerOf(ctx, turns(one, two)(i), mail), one.name(fmt.Sprint(round, "-", owner)))
 		}
 		one.ok("delete by the other program", people[1-owner%2].Delete(ctx, repo.Key{one.name(fmt.Sprint(round, "-", owner))}))
 		again := one.person(fmt.Sprint(round, "-again"))

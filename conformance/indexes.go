@@ -42,7 +42,7 @@ func indexRules() []rule {
 }
 
 // byEvery returns what each index finds of the rule's posts, by name.
-func (e *env) byEvery(ctx context.Context, category, tag, slug string) map[string][]string {
+func byEvery(ctx context.Context, e *env, category, tag, slug string) map[string][]string {
 	return map[string][]string{
 		"author":   e.ids(ctx, repo.Where("author", e.name("author")).Order("-created")),
 		"category": e.ids(ctx, repo.Where("category", e.name(category)).Order("-created")),
@@ -63,9 +63,9 @@ func all(ids ...string) map[string][]string {
 }
 
 func indexInsert(ctx context.Context, e *env) {
-	equal(e, "what the indexes find before the insert", e.byEvery(ctx, "IT", "go", "hello"), all())
+	equal(e, "what the indexes find before the insert", byEvery(ctx, e, "IT", "go", "hello"), all())
 	insertAll(ctx, e, e.posts(ctx), e.post("a", "IT", 1).with(e.name("hello"), e.name("go")))
-	equal(e, "what the indexes find after it", e.byEvery(ctx, "IT", "go", "hello"), all("a"))
+	equal(e, "what the indexes find after it", byEvery(ctx, e, "IT", "go", "hello"), all("a"))
 	clean(ctx, e, e.posts(ctx))
 }
 
@@ -99,8 +99,8 @@ func indexMoves(ctx context.Context, e *env) {
 		n := i + 1
 		e.ok(fmt.Sprintf("write %d", n), write(n))
 		old, now := fmt.Sprintf("v%d", i), fmt.Sprintf("v%d", n)
-		equal(e, fmt.Sprintf("what the indexes find by the new value after write %d", n), e.byEvery(ctx, now, now, now), all("a"))
-		gone := e.byEvery(ctx, old, old, old)
+		equal(e, fmt.Sprintf("what the indexes find by the new value after write %d", n), byEvery(ctx, e, now, now, now), all("a"))
+		gone := byEvery(ctx, e, old, old, old)
 		delete(gone, "author")
 		delete(gone, "created")
 		equal(e, fmt.Sprintf("what they find by the old value after write %d", n), gone, map[string][]string{"category": {}, "tag": {}, "slug": {}})
@@ -112,7 +112,7 @@ func indexDelete(ctx context.Context, e *env) {
 	posts := e.posts(ctx)
 	insertAll(ctx, e, posts, e.post("a", "IT", 1).with(e.name("a"), e.name("go")), e.post("b", "IT", 2).with(e.name("b"), e.name("go")))
 	e.ok("delete", posts.Delete(ctx, e.postKey("a")))
-	equal(e, "what the indexes find of the other", e.byEvery(ctx, "IT", "go", "b"), all("b"))
+	equal(e, "what the indexes find of the other", byEvery(ctx, e, "IT", "go", "b"), all("b"))
 	equal(e, "what the slug of the deleted one finds", e.ids(ctx, repo.Where("slug", e.name("a"))), []string{})
 	for _, q := range []repo.Query{repo.Where("category", e.name("IT")), repo.Where("tags[]", e.name("go")), e.created()} {
 		n, err := posts.Count(ctx, q)
@@ -129,8 +129,8 @@ type title struct {
 	Title  string `repo:"title"`
 }
 
-// titles returns the titles of a category by the index that covers them.
-func (e *env) titles(ctx context.Context, category string) []string {
+// titlesOf returns the titles of a category by the index that covers them.
+func titlesOf(ctx context.Context, e *env, category string) []string {
 	view, err := repo.ViewOf[title](e.posts(ctx))
 	e.ok("view", err)
 	list := []string{}
@@ -144,19 +144,19 @@ func coveredFields(ctx context.Context, e *env) {
 	posts, key := e.posts(ctx), e.postKey("a")
 	p := e.post("a", "IT", 1)
 	insertAll(ctx, e, posts, p)
-	equal(e, "the title after insert", e.titles(ctx, "IT"), []string{"title of a"})
+	equal(e, "the title after insert", titlesOf(ctx, e, "IT"), []string{"title of a"})
 	_, err := posts.Patch(ctx, key, repo.Set("title", "patched"))
 	e.ok("patch", err)
-	equal(e, "the title after patch", e.titles(ctx, "IT"), []string{"patched"})
+	equal(e, "the title after patch", titlesOf(ctx, e, "IT"), []string{"patched"})
 	_, err = posts.Update(ctx, key, func(p *post) error { p.Title = "updated"; return nil })
 	e.ok("update", err)
-	equal(e, "the title after update", e.titles(ctx, "IT"), []string{"updated"})
+	equal(e, "the title after update", titlesOf(ctx, e, "IT"), []string{"updated"})
 	p.Title, p.Version = "put", repo.Version{}
 	e.ok("put", posts.Put(ctx, &p))
-	equal(e, "the title after put", e.titles(ctx, "IT"), []string{"put"})
+	equal(e, "the title after put", titlesOf(ctx, e, "IT"), []string{"put"})
 	_, err = posts.Patch(ctx, key, repo.Unset("title"))
 	e.ok("patch", err)
-	equal(e, "the title after it was removed", e.titles(ctx, "IT"), []string{""})
+	equal(e, "the title after it was removed", titlesOf(ctx, e, "IT"), []string{""})
 	clean(ctx, e, posts)
 }
 
@@ -241,7 +241,7 @@ func refusedIndexWrite(ctx context.Context, e *env) {
 	missing := e.post("d", "new", 4)
 	e.is("replace of nothing", posts.Replace(ctx, &missing), repo.ErrNotFound)
 	e.is("delete with another version", posts.Delete(ctx, e.postKey("a"), repo.IfVersion(repo.Version{1})), repo.ErrConflict)
-	found := e.byEvery(ctx, "new", "new", "new")
+	found := byEvery(ctx, e, "new", "new", "new")
 	equal(e, "what the indexes find", found, map[string][]string{"author": {"b", "a"}, "category": {}, "tag": {}, "slug": {}, "created": {"a", "b"}})
 	clean(ctx, e, posts)
 }
@@ -309,7 +309,7 @@ func everyKind(ctx context.Context, e *env) {
 	}
 	id := func(s sample) string { return s.ID }
 	q := repo.Where("scope", e.name("s"))
-	for _, field := range e.sampleFields() {
+	for _, field := range sampleFields(e) {
 		up := find(ctx, e, samples, q.Order(field), id)
 		equal(e, "the order by "+field, up, []string{"0", "1", "2", "3", "4", "5"})
 		down := find(ctx, e, samples, q.Order("-"+field), id)

@@ -109,7 +109,7 @@ func (s *suite) killed(ctx context.Context, child func() *exec.Cmd) (note string
 	}
 	err = finding.Caught(func() error {
 		e := childEnv(s)
-		e.reopened(limited, t, func(store driver.Store) { lost = e.lost(limited, store, t, acked) })
+		e.reopened(limited, t, func(store driver.Store) { lost = lostRows(limited, e, store, t, acked) })
 		return nil
 	})
 	switch {

@@ -20,20 +20,20 @@ const longGroup = 2 << 20
 func largestGroup(ctx context.Context, e *env) {
 	e.that(e.facts.MaxOps >= 0, "Facts.MaxOps to be how many rows a group may change, or 0 for any number", "%d", e.facts.MaxOps)
 	most := cmp.Or(e.facts.MaxOps, largeGroup)
-	e.ok(fmt.Sprintf("a group of %d", most), e.insertGroup(ctx, e.shelved(0, most)))
+	e.ok(fmt.Sprintf("a group of %d", most), insertGroup(ctx, e, shelved(e, 0, most)))
 	want := make([]string, most)
 	for i := range want {
 		want[i] = fmt.Sprintf("%06d=0", i)
 	}
-	equal(e, fmt.Sprintf("the records of a group of %d", most), e.shelf(ctx), want)
-	refused := append(e.shelved(most, most-1), e.shelved(0, 1)...)
-	e.is(fmt.Sprintf("a group of %d inserts of which the last one is there", most), e.insertGroup(ctx, refused), repo.ErrExists)
-	equal(e, "the records after the group that was refused for its last one", e.shelf(ctx), want)
+	equal(e, fmt.Sprintf("the records of a group of %d", most), shelfIDs(ctx, e), want)
+	refused := append(shelved(e, most, most-1), shelved(e, 0, 1)...)
+	e.is(fmt.Sprintf("a group of %d inserts of which the last one is there", most), insertGroup(ctx, e, refused), repo.ErrExists)
+	equal(e, "the records after the group that was refused for its last one", shelfIDs(ctx, e), want)
 	if e.facts.MaxOps == 0 {
 		return
 	}
-	e.is(fmt.Sprintf("a group of %d, one more than Facts.MaxOps", most+1), e.insertGroup(ctx, e.shelved(most, most+1)), repo.ErrTooLarge)
-	equal(e, "the records after the group that was too large", e.shelf(ctx), want)
+	e.is(fmt.Sprintf("a group of %d, one more than Facts.MaxOps", most+1), insertGroup(ctx, e, shelved(e, most, most+1)), repo.ErrTooLarge)
+	equal(e, "the records after the group that was too large", shelfIDs(ctx, e), want)
 }
 
 // longestGroup commits as many bytes as a group may have, but for some, and some more.
@@ -42,23 +42,23 @@ func longestGroup(ctx context.Context, e *env) {
 	const size = 256 << 10
 	fit := cmp.Or(e.facts.MaxBytes, longGroup) / (size + 1<<10) // of other fields and the key
 	long := func(from, n int) []item {
-		list := e.shelved(from, n)
+		list := shelved(e, from, n)
 		for i := range list {
 			list[i].Text = strings.Repeat("x", size)
 		}
 		return list
 	}
-	e.ok(fmt.Sprintf("a group of %d records with %d bytes each", fit, size), e.insertGroup(ctx, long(0, fit)))
-	equal(e, "the number of records", len(e.shelf(ctx)), fit)
+	e.ok(fmt.Sprintf("a group of %d records with %d bytes each", fit, size), insertGroup(ctx, e, long(0, fit)))
+	equal(e, "the number of records", len(shelfIDs(ctx, e)), fit)
 	if e.facts.MaxBytes == 0 {
 		return
 	}
-	e.is(fmt.Sprintf("a group of %d records with %d bytes each", fit+2, size), e.insertGroup(ctx, long(fit, fit+2)), repo.ErrTooLarge)
-	equal(e, "the number of records after the group that was too large", len(e.shelf(ctx)), fit)
+	e.is(fmt.Sprintf("a group of %d records with %d bytes each", fit+2, size), insertGroup(ctx, e, long(fit, fit+2)), repo.ErrTooLarge)
+	equal(e, "the number of records after the group that was too large", len(shelfIDs(ctx, e)), fit)
 }
 
 // shelved returns n items of one shelf, the first of which is number from.
-func (e *env) shelved(from, n int) []item {
+func shelved(e *env, from, n int) []item {
 	list := make([]item, n)
 	for i := range list {
 		list[i] = e.item(fmt.Sprintf("%06d", from+i))
@@ -67,7 +67,7 @@ func (e *env) shelved(from, n int) []item {
 }
 
 // insertGroup inserts items in one group.
-func (e *env) insertGroup(ctx context.Context, list []item) error {
+func insertGroup(ctx context.Context, e *env, list []item) error {
 	g := e.items(ctx).Store().Group()
 	in := e.items(ctx).In(g)
 	for i := range list {

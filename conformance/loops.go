@@ -43,7 +43,7 @@ func (l *cutLoop) honest(e *env, what string, all int, kind error) {
 }
 
 // rangeCut reads a span and calls at after so many rows.
-func (e *env) rangeCut(ctx context.Context, sp driver.Span, after int, at func()) *cutLoop {
+func rangeCut(ctx context.Context, e *env, sp driver.Span, after int, at func()) *cutLoop {
 	l := &cutLoop{}
 	for r, err := range e.store.Range(ctx, sp) {
 		e.that(l.errs == 0, "nothing after the error", "a row or an error")
@@ -60,7 +60,7 @@ func (e *env) rangeCut(ctx context.Context, sp driver.Span, after int, at func()
 }
 
 // walkCut walks through a table and calls at after the first chunk.
-func (e *env) walkCut(ctx context.Context, t *driver.Table, at func()) *cutLoop {
+func walkCut(ctx context.Context, e *env, t *driver.Table, at func()) *cutLoop {
 	l := &cutLoop{}
 	chunks := 0
 	for c, err := range e.store.Walk(ctx, t, "") {
@@ -75,7 +75,7 @@ func (e *env) walkCut(ctx context.Context, t *driver.Table, at func()) *cutLoop 
 }
 
 // cutTable makes a table with n rows in one partition, and returns its span.
-func (e *env) cutTable(ctx context.Context, t *driver.Table, n int) driver.Span {
+func cutTable(ctx context.Context, e *env, t *driver.Table, n int) driver.Span {
 	var ops []driver.Op
 	for i := range n {
 		ops = append(ops, put(t, row(e.at(t, "p", fmt.Sprintf("%04d", i)), strings.Repeat("x", 500))))
@@ -88,12 +88,12 @@ func cancelledLoop(ctx context.Context, e *env) {
 	const all = 1500
 	t := e.ownTable(fieldColumns()...)
 	e.define(ctx, t)
-	sp := e.cutTable(ctx, t, all)
+	sp := cutTable(ctx, e, t, all)
 	for _, after := range []int{3, 700, 1100, 1499} {
 		for _, reverse := range []bool{false, true} {
 			sp.Reverse = reverse
 			limited, cancel := context.WithCancel(ctx)
-			l := e.rangeCut(limited, sp, after, cancel)
+			l := rangeCut(limited, e, sp, after, cancel)
 			cancel()
 			l.honest(e, fmt.Sprintf("a range whose context ended after %d rows, reverse %v", after, reverse), all, context.Canceled)
 			e.that(after > 3 || l.rows < all, "the loop to end before all rows were read", "%d rows", l.rows)
@@ -101,12 +101,12 @@ func cancelledLoop(ctx context.Context, e *env) {
 	}
 	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
-	e.walkCut(limited, t, cancel).honest(e, "a walk whose context ended after the first chunk", all, context.Canceled)
-	e.countsCut(ctx, sp, all)
+	walkCut(limited, e, t, cancel).honest(e, "a walk whose context ended after the first chunk", all, context.Canceled)
+	countsCut(ctx, e, sp, all)
 }
 
 // countsCut counts with contexts that end in the meantime.
-func (e *env) countsCut(ctx context.Context, sp driver.Span, all int) {
+func countsCut(ctx context.Context, e *env, sp driver.Span, all int) {
 	c, ok := e.store.(driver.Counter)
 	if !ok || !e.facts.Counts.Has {
 		return
@@ -123,14 +123,14 @@ func closeLoops(ctx context.Context, e *env) {
 	const all = 2500
 	store, t := e.opened(ctx)
 	one := e.on(store)
-	sp := one.cutTable(ctx, t, all)
+	sp := cutTable(ctx, one, t, all)
 	var loops [2]*cutLoop
 	var inside, over sync.WaitGroup
 	closing := make(chan struct{})
 	inside.Add(len(loops))
 	for i, loop := range []func(at func()) *cutLoop{
-		func(at func()) *cutLoop { return one.rangeCut(ctx, sp, 2, at) },
-		func(at func()) *cutLoop { return one.walkCut(ctx, t, at) },
+		func(at func()) *cutLoop { return rangeCut(ctx, one, sp, 2, at) },
+		func(at func()) *cutLoop { return walkCut(ctx, one, t, at) },
 	} {
 		entered := sync.OnceFunc(inside.Done)
 		over.Go(func() {
@@ -159,14 +159,14 @@ func closeLoops(ctx context.Context, e *env) {
 // leftRows is how many rows there are where loops are left: more than one page.
 const leftRows = 700
 
-// leave begins 2 × n loops over a partition, and as many over its table, and ends each of
+// leaveLoops begins 2 × n loops over a partition, and as many over its table, and ends each of
 // them in its first step by what end does.
-func (e *env) leave(ctx context.Context, sp driver.Span, n int, end func()) {
+func leaveLoops(ctx context.Context, e *env, sp driver.Span, n int, end func()) {
 	for i := range n {
 		sp.Reverse = i%2 == 1
 		begun := 0
 		for range 2 {
-			e.oneStep(func() {
+			oneStep(e, func() {
 				for _, err := range e.store.Range(ctx, sp) {
 					e.ok("range", err)
 					begun++
@@ -174,7 +174,7 @@ func (e *env) leave(ctx context.Context, sp driver.Span, n int, end func()) {
 					break
 				}
 			})
-			e.oneStep(func() {
+			oneStep(e, func() {
 				for _, err := range e.store.Walk(ctx, sp.Table, "") {
 					e.ok("walk", err)
 					begun++
@@ -191,7 +191,7 @@ func (e *env) leave(ctx context.Context, sp driver.Span, n int, end func()) {
 var errLeft = errors.New("the body of the loop panics")
 
 // oneStep calls loop in a goroutine of its own, which may end as it likes.
-func (e *env) oneStep(loop func()) {
+func oneStep(e *env, loop func()) {
 	done := make(chan any, 1)
 	go func() {
 		ended := any(nil)
@@ -213,11 +213,11 @@ func (e *env) oneStep(loop func()) {
 func leftGoroutines(ctx context.Context, e *env) {
 	t := e.ownTable(fieldColumns()...)
 	e.define(ctx, t)
-	sp := e.cutTable(ctx, t, leftRows)
+	sp := cutTable(ctx, e, t, leftRows)
 	whose := e.id + e.tag
 	pprof.Do(ctx, pprof.Labels(leftLabel, whose), func(ctx context.Context) {
 		const most = 50 // there may be some of a pool
-		e.leave(ctx, sp, most, func() {})
+		leaveLoops(ctx, e, sp, most, func() {})
 		n := 0
 		for began := time.Now(); time.Since(began) < prompt; time.Sleep(20 * time.Millisecond) {
 			if n = labelled(leftLabel, whose); n <= most {
@@ -252,9 +252,9 @@ func labelled(key, value string) int {
 func panickedLoops(ctx context.Context, e *env) {
 	t := e.ownTable(fieldColumns()...)
 	e.define(ctx, t)
-	sp := e.cutTable(ctx, t, leftRows)
+	sp := cutTable(ctx, e, t, leftRows)
 	for what, end := range map[string]func(){"a panic": func() { panic(errLeft) }, "runtime.Goexit": runtime.Goexit} {
-		e.within(ctx, "the loops that end by "+what, func(ctx context.Context) { e.leave(ctx, sp, 20, end) })
+		e.within(ctx, "the loops that end by "+what, func(ctx context.Context) { leaveLoops(ctx, e, sp, 20, end) })
 		e.within(ctx, "what comes after loops that ended by "+what, func(ctx context.Context) {
 			first, last := sp.Key, sp.Key
 			first.Sort, last.Sort = e.at(t, "p", "0000").Sort, e.at(t, "p", fmt.Sprintf("%04d", leftRows-1)).Sort

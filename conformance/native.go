@@ -46,7 +46,7 @@ func hasEveryNative(f driver.Facts) string {
 
 // nativeTables returns a table of records, and native indexes of it: by text, then the
 // greatest int first; by an element; and by a float, unique.
-func (e *env) nativeTables(ctx context.Context) (home, sorted, element, unique *driver.Table) {
+func nativeTables(ctx context.Context, e *env) (home, sorted, element, unique *driver.Table) {
 	home = e.ownTable(fieldColumns()...)
 	native := func(class driver.Class, part, sort []driver.Column) *driver.Table {
 		return &driver.Table{Name: e.freshTable(), Class: class, Native: true, Home: home, Partition: part, Sort: sort}
@@ -62,14 +62,14 @@ func (e *env) nativeTables(ctx context.Context) (home, sorted, element, unique *
 }
 
 // nativeRow returns a row of a home with the fields that native indexes look at.
-func (e *env) nativeRow(home *driver.Table, id, text string, n int64) driver.Row {
+func nativeRow(e *env, home *driver.Table, id, text string, n int64) driver.Row {
 	r := driver.Row{Key: e.at(home, "p", id), Fields: make([]driver.Value, fMap+1)}
 	r.Fields[fBool], r.Fields[fString], r.Fields[fInt] = driver.BoolValue(true), str(text), num(n)
 	return r
 }
 
 func nativeDefinitions(ctx context.Context, e *env) {
-	home, sorted, _, unique := e.nativeTables(ctx)
+	home, sorted, _, unique := nativeTables(ctx, e)
 	e.define(ctx, home, sorted)
 	twin := *sorted
 	e.ok("attach of an index that is there", e.store.Attach(ctx, []*driver.Table{&twin}))
@@ -91,7 +91,7 @@ func nativeDefinitions(ctx context.Context, e *env) {
 	e.ok("drop", e.store.Drop(ctx, []*driver.Table{sorted}))
 	e.is("attach after drop", e.store.Attach(ctx, []*driver.Table{&twin}), driver.ErrSchema)
 	e.ok("attach of another after that", e.store.Attach(ctx, []*driver.Table{home, unique}))
-	pair := []driver.Op{put(home, e.nativeRow(home, "1", "same", 1)), put(home, e.nativeRow(home, "2", "same", 2))}
+	pair := []driver.Op{put(home, nativeRow(e, home, "1", "same", 1)), put(home, nativeRow(e, home, "2", "same", 2))}
 	for _, op := range pair {
 		e.commit(ctx, op)
 	}
@@ -107,24 +107,24 @@ type nativeEntry struct {
 }
 
 func nativeSpans(ctx context.Context, e *env) {
-	home, index, _, _ := e.nativeTables(ctx)
+	home, index, _, _ := nativeTables(ctx, e)
 	var all []nativeEntry
 	for i, text := range []string{"", "a", "a", "a#", "a~", "ab", "b", "é", "\U0010ffff", "a"} {
 		for _, n := range []int64{-3, 0, int64(i) + 5, 1 << 40} {
 			id := fmt.Sprintf("%02d.%d", i, n)
-			e.commit(ctx, put(home, e.nativeRow(home, id, text, n)))
+			e.commit(ctx, put(home, nativeRow(e, home, id, text, n)))
 			all = append(all, nativeEntry{text, n, id})
 		}
 	}
 	dead := driver.Row{Key: e.at(home, "p", "dead"), Dead: true, Expires: 1}
-	lacks := e.nativeRow(home, "lacks", "a", 1)
+	lacks := nativeRow(e, home, "lacks", "a", 1)
 	lacks.Fields[fInt] = driver.Value{}
-	elsewhere := e.nativeRow(home, "elsewhere", "a", 1)
+	elsewhere := nativeRow(e, home, "elsewhere", "a", 1)
 	elsewhere.Fields[fBool] = driver.BoolValue(false)
 	for _, r := range []driver.Row{dead, lacks, elsewhere} {
 		e.commit(ctx, put(home, r))
 	}
-	slices.SortFunc(all, func(a, b nativeEntry) int { return strings.Compare(e.entryText(index, a), e.entryText(index, b)) })
+	slices.SortFunc(all, func(a, b nativeEntry) int { return strings.Compare(entryText(e, index, a), entryText(e, index, b)) })
 	bounds := []*driver.Bound{nil}
 	for _, over := range []bool{false, true} {
 		for _, vals := range [][]driver.Value{nil, texts("a"), texts("a~"), texts("aa"), {str("a"), num(0)}, {str("a"), num(7)}, {str("b"), num(1 << 40)}} {
@@ -135,13 +135,13 @@ func nativeSpans(ctx context.Context, e *env) {
 	}
 	for _, low := range bounds {
 		for _, high := range bounds {
-			e.nativeSpan(ctx, index, all, low, high)
+			nativeSpan(ctx, e, index, all, low, high)
 		}
 	}
 }
 
 // entryText returns the text of an entry, by which a span has it or not.
-func (e *env) entryText(t *driver.Table, x nativeEntry) string {
+func entryText(e *env, t *driver.Table, x nativeEntry) string {
 	key := e.at(t.Home, "p", x.id)
 	text, err := driver.AppendParts(nil, t.Sort, []driver.Value{str(x.text), num(x.n)})
 	e.ok("key codec", err)
@@ -149,7 +149,7 @@ func (e *env) entryText(t *driver.Table, x nativeEntry) string {
 }
 
 // boundText returns the text that a bound stands for; end is that of nil.
-func (e *env) boundText(t *driver.Table, b *driver.Bound, end string) string {
+func boundText(e *env, t *driver.Table, b *driver.Bound, end string) string {
 	if b == nil {
 		return end
 	}
@@ -165,15 +165,15 @@ func (e *env) boundText(t *driver.Table, b *driver.Bound, end string) string {
 }
 
 // nativeSpan reads one span in both directions, with a limit and without.
-func (e *env) nativeSpan(ctx context.Context, t *driver.Table, all []nativeEntry, low, high *driver.Bound) {
+func nativeSpan(ctx context.Context, e *env, t *driver.Table, all []nativeEntry, low, high *driver.Bound) {
 	if low != nil && low.Over && len(low.Values) == 0 || high != nil && !high.Over && len(high.Values) == 0 {
 		return // there is no text for the end of a partition as a beginning, or the reverse
 	}
 	sp := driver.Span{Table: t, Key: driver.Key{Partition: "t#"}, Low: low, High: high, Mask: []int{fString, fInt}}
-	sp.From, sp.To = e.boundText(t, low, ""), e.boundText(t, high, "")
+	sp.From, sp.To = boundText(e, t, low, ""), boundText(e, t, high, "")
 	var want []string
 	for _, x := range all {
-		if text := e.entryText(t, x); text >= sp.From && (sp.To == "" || text < sp.To) {
+		if text := entryText(e, t, x); text >= sp.From && (sp.To == "" || text < sp.To) {
 			want = append(want, fmt.Sprintf("%s %q %d", x.id, x.text, x.n))
 		}
 	}
@@ -196,14 +196,14 @@ func (e *env) nativeSpan(ctx context.Context, t *driver.Table, all []nativeEntry
 }
 
 func nativeWalk(ctx context.Context, e *env) {
-	home, sorted, element, unique := e.nativeTables(ctx)
+	home, sorted, element, unique := nativeTables(ctx, e)
 	want := map[*driver.Table][]string{}
 	expect := func(t *driver.Table, id string, vals ...driver.Value) {
 		want[t] = append(want[t], fmt.Sprint(e.at(home, "p", id).Sort, vals))
 	}
 	for i := range 600 { // more than a chunk has
 		id := fmt.Sprintf("%03d", i)
-		r := e.nativeRow(home, id, fmt.Sprint("t", i%7), int64(i%50))
+		r := nativeRow(e, home, id, fmt.Sprint("t", i%7), int64(i%50))
 		r.Fields[fFloat] = driver.FloatValue(float64(i) / 2)
 		expect(unique, id, r.Fields[fFloat])
 		if i%100 == 99 {
@@ -248,9 +248,9 @@ func firstChunk(ctx context.Context, s driver.Store, t *driver.Table, mark strin
 }
 
 func nativeElements(ctx context.Context, e *env) {
-	home, _, index, _ := e.nativeTables(ctx)
+	home, _, index, _ := nativeTables(ctx, e)
 	for i, list := range [][]string{{"x"}, {"x", "y", "x"}, {"y"}, {}, {"z", "x"}} {
-		r := e.nativeRow(home, fmt.Sprint(i), "", int64(9-i))
+		r := nativeRow(e, home, fmt.Sprint(i), "", int64(9-i))
 		if len(list) > 0 {
 			r.Fields[fList] = driver.ListValue(texts(list...))
 		}
@@ -266,9 +266,9 @@ func nativeElements(ctx context.Context, e *env) {
 }
 
 func nativeUnique(ctx context.Context, e *env) {
-	home, _, _, index := e.nativeTables(ctx)
+	home, _, _, index := nativeTables(ctx, e)
 	with := func(id string, v driver.Value) driver.Row {
-		r := e.nativeRow(home, id, "of "+id, 1)
+		r := nativeRow(e, home, id, "of "+id, 1)
 		r.Fields[fFloat] = v
 		return r
 	}

@@ -29,13 +29,13 @@ func nearRules() []rule {
 
 // nearTable returns a table of records, and a native index of it by the partition and
 // some fields, in the order of the keys.
-func (e *env) nearTable(ctx context.Context, fields ...int) (home, index *driver.Table) {
+func nearTable(ctx context.Context, e *env, fields ...int) (home, index *driver.Table) {
 	home = e.ownTable(fieldColumns()...)
 	e.define(ctx, home)
-	return home, e.nearIndex(ctx, home, fields...)
+	return home, defineNear(ctx, e, home, fields...)
 }
 
-func (e *env) nearIndex(ctx context.Context, home *driver.Table, fields ...int) *driver.Table {
+func defineNear(ctx context.Context, e *env, home *driver.Table, fields ...int) *driver.Table {
 	index := &driver.Table{Name: e.freshTable(), Native: true, Class: driver.Rows, Home: home, Partition: slices.Clone(home.Partition), Sort: home.Sort}
 	for _, at := range fields {
 		index.Partition = append(index.Partition, home.Fields[at])
@@ -44,9 +44,9 @@ func (e *env) nearIndex(ctx context.Context, home *driver.Table, fields ...int) 
 	return index
 }
 
-// found returns the ids of the records that an index finds in the partition "p" by some
+// foundNear returns the ids of the records that an index finds in the partition "p" by some
 // values, in a span.
-func (e *env) found(ctx context.Context, sp driver.Span, vals ...driver.Value) []string {
+func foundNear(ctx context.Context, e *env, sp driver.Span, vals ...driver.Value) []string {
 	part, err := driver.AppendParts(nil, sp.Table.Partition, append([]driver.Value{str(e.tag), str("p")}, vals...))
 	e.ok("key codec", err)
 	sp.Key.Partition = string(part)
@@ -58,7 +58,7 @@ func (e *env) found(ctx context.Context, sp driver.Span, vals ...driver.Value) [
 }
 
 func nearDefinitions(ctx context.Context, e *env) {
-	home, index := e.nearTable(ctx, fString)
+	home, index := nearTable(ctx, e, fString)
 	e.define(ctx, home, index)
 	twin := *index
 	e.ok("attach of an index that is there", e.store.Attach(ctx, []*driver.Table{&twin}))
@@ -69,10 +69,10 @@ func nearDefinitions(ctx context.Context, e *env) {
 	lost.Name = e.freshTable()
 	e.is("attach of one that is not there", e.store.Attach(ctx, []*driver.Table{&lost}), driver.ErrSchema)
 	e.commit(ctx, put(home, driver.Row{Key: e.at(home, "p", "1"), Fields: []driver.Value{fString: str("x")}}))
-	second := e.nearIndex(ctx, home, fString, fInt)
+	second := defineNear(ctx, e, home, fString, fInt)
 	e.ok("drop", e.store.Drop(ctx, []*driver.Table{second}))
 	e.is("attach after drop", e.store.Attach(ctx, []*driver.Table{second}), driver.ErrSchema)
-	equal(e, "what the other finds by the same field", e.found(ctx, driver.Span{Table: &twin}, str("x")), []string{"1"})
+	equal(e, "what the other finds by the same field", foundNear(ctx, e, driver.Span{Table: &twin}, str("x")), []string{"1"})
 	key := driver.Key{Partition: e.tag + "#p#x#", Sort: "1#"}
 	e.is("get", e.store.Get(ctx, index, []driver.Key{key}, nil, make([]driver.Row, 1)), driver.ErrInvalid)
 	_, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(index, driver.Row{Key: key})})
@@ -83,7 +83,7 @@ func nearDefinitions(ctx context.Context, e *env) {
 }
 
 func nearSpans(ctx context.Context, e *env) {
-	home, index := e.nearTable(ctx, fString, fInt)
+	home, index := nearTable(ctx, e, fString, fInt)
 	var all []string
 	for i := range 25 {
 		id := fmt.Sprintf("%02d", i)
@@ -105,23 +105,23 @@ func nearSpans(ctx context.Context, e *env) {
 		{Values: texts("11"), Record: &key}, {Values: texts("11"), Record: &key, Over: true}, {Values: texts("20")}}
 	for _, low := range bounds {
 		for _, high := range bounds {
-			e.nearSpan(ctx, index, all, low, high)
+			nearSpan(ctx, e, index, all, low, high)
 		}
 	}
-	whole := e.rows(ctx, driver.Span{Table: index, Key: driver.Key{Partition: e.tag + "#p#a#" + e.intText(1)}, Limit: 1})
+	whole := e.rows(ctx, driver.Span{Table: index, Key: driver.Key{Partition: e.tag + "#p#a#" + intText(e, 1)}, Limit: 1})
 	equal(e, "the first record", show(&whole[0]), show(new(e.get(ctx, home, e.at(home, "p", "00")))))
 }
 
-func (e *env) intText(n int64) string {
+func intText(e *env, n int64) string {
 	text, err := driver.AppendParts(nil, []driver.Column{{Kind: driver.Int}}, []driver.Value{num(n)})
 	e.ok("key codec", err)
 	return string(text)
 }
 
 // nearSpan reads one span in both directions, with a limit and without, and counts it.
-func (e *env) nearSpan(ctx context.Context, index *driver.Table, all []string, low, high *driver.Bound) {
+func nearSpan(ctx context.Context, e *env, index *driver.Table, all []string, low, high *driver.Bound) {
 	sp := driver.Span{Table: index, Low: low, High: high, Mask: []int{fInt}}
-	sp.From, sp.To = e.boundText(index, low, ""), e.boundText(index, high, "")
+	sp.From, sp.To = boundText(e, index, low, ""), boundText(e, index, high, "")
 	want := []string{}
 	for _, id := range all {
 		key := e.at(index.Home, "p", id)
@@ -138,7 +138,7 @@ func (e *env) nearSpan(ctx context.Context, index *driver.Table, all []string, l
 			if sp.Limit > 0 {
 				some = some[:min(len(some), sp.Limit)]
 			}
-			equal(e, fmt.Sprintf("the span from %q to %q, backwards %v, limit %d", sp.From, sp.To, sp.Reverse, sp.Limit), e.found(ctx, sp, str("a"), num(1)), some)
+			equal(e, fmt.Sprintf("the span from %q to %q, backwards %v, limit %d", sp.From, sp.To, sp.Reverse, sp.Limit), foundNear(ctx, e, sp, str("a"), num(1)), some)
 		}
 	}
 }
@@ -184,9 +184,9 @@ func nearValues(ctx context.Context, e *env) {
 		if kinds := e.facts.NativeNear; len(kinds) > 0 && !slices.Contains(kinds, home.Fields[at].Kind) {
 			continue
 		}
-		index := e.nearIndex(ctx, home, at)
+		index := defineNear(ctx, e, home, at)
 		for i, v := range vals {
-			equal(e, "the records with "+brief(v.String()), e.found(ctx, driver.Span{Table: index, Mask: []int{}}, v), []string{fmt.Sprintf("%02d", i)})
+			equal(e, "the records with "+brief(v.String()), foundNear(ctx, e, driver.Span{Table: index, Mask: []int{}}, v), []string{fmt.Sprintf("%02d", i)})
 		}
 	}
 }
@@ -216,7 +216,7 @@ func nearQueries(ctx context.Context, e *env) {
 		}
 		equal(e, "the errors in the order of "+order, find(ctx, e, r, q.Order(order), textOfMessage), want)
 		equal(e, "the first three", find(ctx, e, r, q.Order(order).Limit(3), textOfMessage), want[:3])
-		equal(e, "the errors by pages", e.paged(ctx, r, q.Order(order).Limit(3)), want)
+		equal(e, "the errors by pages", pagedTexts(ctx, e, r, q.Order(order).Limit(3)), want)
 	}
 	some := q.Range("time", e.when(1), e.when(5))
 	equal(e, "the errors of four seconds", find(ctx, e, r, some, textOfMessage), newest[1:7])
@@ -231,8 +231,8 @@ func nearQueries(ctx context.Context, e *env) {
 	clean(ctx, e, r)
 }
 
-// paged returns the texts of messages by pages.
-func (e *env) paged(ctx context.Context, r *repo.Repo[message], q repo.Query) []string {
+// pagedTexts returns the texts of messages by pages.
+func pagedTexts(ctx context.Context, e *env, r *repo.Repo[message], q repo.Query) []string {
 	var list []string
 	for cursor := ""; ; {
 		page, err := r.Page(ctx, q, cursor)

@@ -297,7 +297,7 @@ func exactlyOnce(ctx context.Context, e *env) {
 				got = append(got, r.Key.Sort)
 			}
 			if n++; n%40 == 1 && n < 600 {
-				e.churn(ctx, t, n)
+				churn(ctx, e, t, n)
 			}
 		}
 		if reverse {
@@ -309,7 +309,7 @@ func exactlyOnce(ctx context.Context, e *env) {
 }
 
 // churn adds and removes rows at places all over the partition p.
-func (e *env) churn(ctx context.Context, t *driver.Table, n int) {
+func churn(ctx context.Context, e *env, t *driver.Table, n int) {
 	for i := range 12 {
 		key := e.at(t, "p", fmt.Sprintf("%04d-%d", i*25, n%2))
 		if (n/40)%2 == 0 {

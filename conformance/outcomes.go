@@ -89,8 +89,8 @@ func noRing(ctx context.Context, e *env) {
 	equal(e, "the length of the Ring", len(e.get(ctx, t, key).Ring), 0)
 }
 
-// again sends a commit twice with one token.
-func (e *env) again(ctx context.Context, token driver.Token, ops ...driver.Op) {
+// commitTwice sends a commit twice with one token.
+func commitTwice(ctx context.Context, e *env, token driver.Token, ops ...driver.Op) {
 	for range 2 {
 		refusal, err := e.store.Commit(ctx, token, ops)
 		e.ok("commit", err)
@@ -103,10 +103,10 @@ func sentAgain(ctx context.Context, e *env) {
 	key := e.at(t, "p", "a")
 	insert := put(t, row(key, "x"))
 	insert.If = driver.Absent
-	e.again(ctx, driver.NewToken(), insert)
+	commitTwice(ctx, e, driver.NewToken(), insert)
 	before := e.get(ctx, t, key)
 	token := driver.NewToken()
-	e.again(ctx, token, driver.Op{Do: driver.Patch, Table: t, If: driver.AtRev, Rev: before.Rev, Row: driver.Row{Key: key}, Edits: []driver.Edit{addTo(fInt, 5)}})
+	commitTwice(ctx, e, token, driver.Op{Do: driver.Patch, Table: t, If: driver.AtRev, Rev: before.Rev, Row: driver.Row{Key: key}, Edits: []driver.Edit{addTo(fInt, 5)}})
 	got := e.get(ctx, t, key)
 	equal(e, "the sum", kindText(field(&got, fInt)), kindText(num(5)))
 	equal(e, "Rev and Ring", fmt.Sprint(got.Rev, got.Ring), fmt.Sprint(token, []driver.Token{token, before.Rev}))
@@ -139,8 +139,8 @@ type line struct {
 	name  string
 }
 
-// line returns a repository on a new collection.
-func (e *env) line(ctx context.Context) *line {
+// newLine returns a repository on a new collection.
+func newLine(ctx context.Context, e *env) *line {
 	l := &line{env: e, Lossy: &double.Lossy{Store: e.store}, name: e.freshName()}
 	l.items = l.again(ctx)
 	return l
@@ -205,7 +205,7 @@ func (l *line) each(ctx context.Context, try func(name string, do func() error, 
 }
 
 func answerLost(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.each(ctx, func(name string, do func() error, want string) {
 		l.Lose(double.DoneThenLost)
 		e.ok(name+" whose answer was lost", do())
@@ -219,7 +219,7 @@ func answerLost(ctx context.Context, e *env) {
 }
 
 func requestLost(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.each(ctx, func(name string, do func() error, want string) {
 		l.Lose(double.LostOnTheWay, double.LostOnTheWay)
 		e.ok(name+" that was lost on its way", do())
@@ -254,7 +254,7 @@ func (l *line) blind(ctx context.Context, do func(ctx context.Context) error) fu
 }
 
 func unknownOutcome(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.insert(ctx, "a")
 	for i, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay} {
 		o := l.unknown("update", plan, l.blind(ctx, func(ctx context.Context) error {
@@ -282,7 +282,7 @@ func (l *line) resolved(ctx context.Context, what string, o *repo.Outcome, want 
 }
 
 func resolveCommitted(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.insert(ctx, "a")
 	o := l.unknown("update", double.DoneThenLost, l.add(ctx, 10))
 	for range 3 {
@@ -294,7 +294,7 @@ func resolveCommitted(ctx context.Context, e *env) {
 }
 
 func resolveNotCommitted(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.insert(ctx, "a")
 	o := l.unknown("update", double.DoneLater, l.add(ctx, 10))
 	l.resolved(ctx, "a write that was not done", o, repo.NotCommitted)
@@ -309,7 +309,7 @@ func resolveNotCommitted(ctx context.Context, e *env) {
 }
 
 func resolveInserts(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	for i, plan := range []double.LossPlan{double.DoneThenLost, double.DoneLater} {
 		want := []repo.Verdict{repo.Committed, repo.NotCommitted}[i]
 		id := fmt.Sprint(i)
@@ -334,7 +334,7 @@ func resolveInserts(ctx context.Context, e *env) {
 }
 
 func outcomeAsText(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.insert(ctx, "a")
 	for i, plan := range []double.LossPlan{double.DoneThenLost, double.DoneLater} {
 		o := l.unknown("update", plan, l.add(ctx, 10))
@@ -357,7 +357,7 @@ func outcomeAsText(ctx context.Context, e *env) {
 }
 
 func tombstones(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	for range 2 {
 		it := l.insert(ctx, "a")
 		l.insert(ctx, "b")

@@ -12,7 +12,7 @@ import (
 const pagedRows = 1500
 
 // pagedRow returns row i of them, in which everything is set.
-func (e *env) pagedRow(t *driver.Table, i int) driver.Row {
+func pagedRow(e *env, t *driver.Table, i int) driver.Row {
 	r := row(e.at(t, "p", fmt.Sprintf("%05d", i)), fmt.Sprint("row ", i))
 	r.Fields[fInt], r.Extra = num(int64(i)), []driver.Pair{{Name: "x", Value: num(int64(-i))}}
 	r.Note, r.Expires = fmt.Sprint("note ", i), int64(i+1)
@@ -27,7 +27,7 @@ func laterPages(ctx context.Context, e *env) {
 	var keys []string
 	whole := map[string]driver.Row{}
 	for i := range pagedRows {
-		r := e.pagedRow(t, i)
+		r := pagedRow(e, t, i)
 		ops, keys, whole[r.Key.Sort] = append(ops, put(t, r)), append(keys, r.Key.Sort), r
 	}
 	e.commitMany(ctx, ops)
@@ -41,7 +41,7 @@ func laterPages(ctx context.Context, e *env) {
 	} {
 		sp.Table, sp.Key = t, ops[0].Row.Key
 		for _, sp.Reverse = range []bool{false, true} {
-			for _, r := range e.spanHas(ctx, sp, keys) {
+			for _, r := range spanHas(ctx, e, sp, keys) {
 				want := whole[r.Key.Sort]
 				way := fmt.Sprintf("range from %q below %q, reverse %v, of row %s", sp.From, sp.To, sp.Reverse, r.Key.Sort)
 				want.Rev = r.Rev

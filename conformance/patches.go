@@ -25,7 +25,7 @@ func patchRules() []rule {
 }
 
 func patchFields(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
+	want := e.insertItem(ctx, fullItem(e, "a"))
 	steps := []struct {
 		edits []repo.Edit
 		do    func(*item)
@@ -118,7 +118,7 @@ func patchNothing(ctx context.Context, e *env) {
 }
 
 func putWhole(ctx context.Context, e *env) {
-	full := e.insertItem(ctx, e.full("a"))
+	full := e.insertItem(ctx, fullItem(e, "a"))
 	bare := item{Shelf: full.Shelf, ID: "a", Version: full.Version}
 	for _, write := range []func(context.Context, *item, ...repo.WriteOption) error{e.items(ctx).Put, e.items(ctx).Replace} {
 		e.ok("write", write(ctx, &bare))

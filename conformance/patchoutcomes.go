@@ -19,7 +19,7 @@ func (l *line) patch(ctx context.Context, do func(ctx context.Context, key repo.
 }
 
 func resolvePatches(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.insert(ctx, "a")
 	for i, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay, double.DoneLater} {
 		want := []repo.Verdict{repo.Committed, repo.NotCommitted, repo.NotCommitted}[i]
@@ -37,7 +37,7 @@ func resolvePatches(ctx context.Context, e *env) {
 }
 
 func resolveBlindPatches(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.insert(ctx, "a")
 	for i, plan := range []double.LossPlan{double.DoneThenLost, double.LostOnTheWay} {
 		o := l.unknown("patch", plan, l.patch(ctx, l.items.PatchBlind))
@@ -50,7 +50,7 @@ const votersInTrouble, votesEach = 8, 5
 
 // votesInTrouble lets several count on one record while every third commit is lost, and asks what became of those whose outcome is unknown.
 func votesInTrouble(ctx context.Context, e *env) {
-	l := e.line(ctx)
+	l := newLine(ctx, e)
 	l.insert(ctx, "a")
 	for range votersInTrouble * votesEach / 4 {
 		l.Lose(double.DoneThenLost, double.NotLost, double.NotLost, double.LostOnTheWay, double.NotLost, double.NotLost)

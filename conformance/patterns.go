@@ -143,25 +143,25 @@ func musicByCategory(ctx context.Context, e *env) {
 }
 
 func jobTree(ctx context.Context, e *env) {
-	e.insertJobs(ctx, "IT|data|data_engineer", "IT|data|data_scientist", "IT|mobile", "IT|web|frontend", "IT|web|server", "marketing")
-	equal(e, "the jobs under IT", e.jobTexts(ctx, repo.Where("category", "IT")), []string{"IT|data|data_engineer", "IT|data|data_scientist", "IT|mobile", "IT|web|frontend", "IT|web|server"})
-	equal(e, "the jobs under IT:data", e.jobTexts(ctx, repo.Where("category", "IT").Where("sub", "data")), []string{"IT|data|data_engineer", "IT|data|data_scientist"})
-	equal(e, "the job IT:web:server", e.jobTexts(ctx, repo.Where("category", "IT").Where("sub", "web").Where("position", "server")), []string{"IT|web|server"})
-	equal(e, "the jobs under marketing", e.jobTexts(ctx, repo.Where("category", "marketing")), []string{"marketing"})
-	e.insertJobs(ctx, "IT:data|x|y", "IT|data:data|engineer")
-	equal(e, "the jobs under IT:data with colons in other parts", e.jobTexts(ctx, repo.Where("category", "IT").Where("sub", "data")), []string{"IT|data|data_engineer", "IT|data|data_scientist"})
-	equal(e, "the number of jobs under IT", len(e.jobTexts(ctx, repo.Where("category", "IT"))), 6)
+	insertJobs(ctx, e, "IT|data|data_engineer", "IT|data|data_scientist", "IT|mobile", "IT|web|frontend", "IT|web|server", "marketing")
+	equal(e, "the jobs under IT", jobTexts(ctx, e, repo.Where("category", "IT")), []string{"IT|data|data_engineer", "IT|data|data_scientist", "IT|mobile", "IT|web|frontend", "IT|web|server"})
+	equal(e, "the jobs under IT:data", jobTexts(ctx, e, repo.Where("category", "IT").Where("sub", "data")), []string{"IT|data|data_engineer", "IT|data|data_scientist"})
+	equal(e, "the job IT:web:server", jobTexts(ctx, e, repo.Where("category", "IT").Where("sub", "web").Where("position", "server")), []string{"IT|web|server"})
+	equal(e, "the jobs under marketing", jobTexts(ctx, e, repo.Where("category", "marketing")), []string{"marketing"})
+	insertJobs(ctx, e, "IT:data|x|y", "IT|data:data|engineer")
+	equal(e, "the jobs under IT:data with colons in other parts", jobTexts(ctx, e, repo.Where("category", "IT").Where("sub", "data")), []string{"IT|data|data_engineer", "IT|data|data_scientist"})
+	equal(e, "the number of jobs under IT", len(jobTexts(ctx, e, repo.Where("category", "IT"))), 6)
 }
 
 func emailToUser(ctx context.Context, e *env) {
-	alice := e.insertPerson(ctx, "1001", e.name("alice@example.com"))
-	e.insertPerson(ctx, "1002", e.name("bob@example.com"))
-	equal(e, "the user of alice@example.com", e.owner(ctx, e.name("alice@example.com")), alice.ID)
+	alice := insertPerson(ctx, e, "1001", e.name("alice@example.com"))
+	insertPerson(ctx, e, "1002", e.name("bob@example.com"))
+	equal(e, "the user of alice@example.com", ownerOf(ctx, e, e.name("alice@example.com")), alice.ID)
 	mail := e.name("alice@new.example.com")
 	_, err := e.people(ctx).Update(ctx, repo.Key{alice.ID}, func(p *person) error { p.Email = &mail; return nil })
 	e.ok("update", err)
-	equal(e, "the users of the old and the new address", []string{e.owner(ctx, e.name("alice@example.com")), e.owner(ctx, mail)}, []string{"", alice.ID})
-	e.insertPerson(ctx, "1003", e.name("alice@example.com"))
+	equal(e, "the users of the old and the new address", []string{ownerOf(ctx, e, e.name("alice@example.com")), ownerOf(ctx, e, mail)}, []string{"", alice.ID})
+	insertPerson(ctx, e, "1003", e.name("alice@example.com"))
 }
 
 func loginCounter(ctx context.Context, e *env) {
@@ -180,7 +180,7 @@ func loginCounter(ctx context.Context, e *env) {
 }
 
 func userForADay(ctx context.Context, e *env) {
-	d := e.desk(ctx, false)
+	d := newDesk(ctx, e, false)
 	alice := d.login(ctx, "user:1001", 24*time.Hour)
 	d.Pass(23 * time.Hour)
 	equal(e, "the ways to see her after 23 hours", len(d.seen(ctx, alice.ID)), waysToSee)
@@ -215,9 +215,9 @@ func ordersOfUser(ctx context.Context, e *env) {
 		insertAll(ctx, e, e.messages(ctx), message{Host: e.name("user:1001:orders"), Time: e.when(i), Level: []string{"PAID", "OPEN"}[i%2], Text: order})
 	}
 	q := repo.Where("host", e.name("user:1001:orders"))
-	equal(e, "the orders, newest first", e.messageTexts(ctx, q), []string{"5003", "5002", "5001"})
-	equal(e, "the newest two", e.messageTexts(ctx, q.Limit(2)), []string{"5003", "5002"})
-	equal(e, "those that are paid", e.messageTexts(ctx, q.Where("level", "PAID")), []string{"5003", "5001"})
+	equal(e, "the orders, newest first", messageTexts(ctx, e, q), []string{"5003", "5002", "5001"})
+	equal(e, "the newest two", messageTexts(ctx, e, q.Limit(2)), []string{"5003", "5002"})
+	equal(e, "those that are paid", messageTexts(ctx, e, q.Where("level", "PAID")), []string{"5003", "5001"})
 }
 
 func hostMessages(ctx context.Context, e *env) {
@@ -233,7 +233,7 @@ func hostMessages(ctx context.Context, e *env) {
 	}
 	_, err := e.messages(ctx).InsertAll(ctx, double.Sequence(list, nil))
 	e.ok("insert all", err)
-	got := e.messageTexts(ctx, repo.Where("host", e.name(found[0].ID)).Order("-time").Limit(newest))
+	got := messageTexts(ctx, e, repo.Where("host", e.name(found[0].ID)).Order("-time").Limit(newest))
 	equal(e, "the number of messages", len(got), newest)
 	equal(e, "the newest and the oldest of them", []string{got[0], got[newest-1]}, []string{list[n-1].Text, list[n-newest].Text})
 }

@@ -43,7 +43,7 @@ func queryRules() []rule {
 
 // fillMessages inserts n messages of a host, a second apart, and returns their
 // texts, oldest first.
-func (e *env) fillMessages(ctx context.Context, host string, n int) []string {
+func fillMessages(ctx context.Context, e *env, host string, n int) []string {
 	var texts []string
 	for i := range n {
 		m := message{Host: e.name(host), Time: e.when(i), ID: int64(i), Level: []string{"error", "info", "warn"}[i%3], Text: fmt.Sprintf("%s %03d", host, i)}
@@ -55,23 +55,23 @@ func (e *env) fillMessages(ctx context.Context, host string, n int) []string {
 
 func textOfMessage(m message) string { return m.Text }
 
-func (e *env) messageTexts(ctx context.Context, q repo.Query) []string {
+func messageTexts(ctx context.Context, e *env, q repo.Query) []string {
 	return find(ctx, e, e.messages(ctx), q, textOfMessage)
 }
 
 func equality(ctx context.Context, e *env) {
-	a, b := e.fillMessages(ctx, "a", 6), e.fillMessages(ctx, "A", 3)
+	a, b := fillMessages(ctx, e, "a", 6), fillMessages(ctx, e, "A", 3)
 	slices.Reverse(a)
 	slices.Reverse(b)
-	equal(e, "the messages of a", e.messageTexts(ctx, repo.Where("host", e.name("a"))), a)
-	equal(e, "the messages of A", e.messageTexts(ctx, repo.Where("host", e.name("A"))), b)
-	equal(e, "the messages of nobody", e.messageTexts(ctx, repo.Where("host", e.name("b"))), []string{})
-	equal(e, "the errors of a", e.messageTexts(ctx, repo.Where("host", e.name("a")).Where("level", "error")), []string{"a 003", "a 000"})
-	equal(e, "one by its whole key", e.messageTexts(ctx, repo.Where("host", e.name("a")).Where("time", e.when(4)).Where("id", 4)), []string{"a 004"})
+	equal(e, "the messages of a", messageTexts(ctx, e, repo.Where("host", e.name("a"))), a)
+	equal(e, "the messages of A", messageTexts(ctx, e, repo.Where("host", e.name("A"))), b)
+	equal(e, "the messages of nobody", messageTexts(ctx, e, repo.Where("host", e.name("b"))), []string{})
+	equal(e, "the errors of a", messageTexts(ctx, e, repo.Where("host", e.name("a")).Where("level", "error")), []string{"a 003", "a 000"})
+	equal(e, "one by its whole key", messageTexts(ctx, e, repo.Where("host", e.name("a")).Where("time", e.when(4)).Where("id", 4)), []string{"a 004"})
 }
 
 func halfOpenRanges(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 6)
+	fillMessages(ctx, e, "h", 6)
 	q := repo.Where("host", e.name("h")).Order("time")
 	for _, tt := range []struct {
 		from, to any
@@ -87,10 +87,10 @@ func halfOpenRanges(ctx context.Context, e *env) {
 		{e.when(6), nil, []string{}},
 		{nil, nil, []string{"h 000", "h 001", "h 002", "h 003", "h 004", "h 005"}},
 	} {
-		got := e.messageTexts(ctx, q.Range("time", tt.from, tt.to))
+		got := messageTexts(ctx, e, q.Range("time", tt.from, tt.to))
 		equal(e, fmt.Sprintf("the messages from %v below %v", tt.from, tt.to), got, tt.want)
 		slices.Reverse(got)
-		equal(e, "the same, newest first", e.messageTexts(ctx, q.Range("time", tt.from, tt.to).Order("-time")), got)
+		equal(e, "the same, newest first", messageTexts(ctx, e, q.Range("time", tt.from, tt.to).Order("-time")), got)
 	}
 }
 
@@ -105,7 +105,7 @@ func kindRanges(ctx context.Context, e *env) {
 		}
 	}
 	for field, vals := range values {
-		if !slices.Contains(e.sampleFields(), field) {
+		if !slices.Contains(sampleFields(e), field) {
 			continue
 		}
 		for _, b := range [][2]int{{0, 8}, {0, 1}, {1, 4}, {3, 3}, {5, 2}, {7, 8}, {2, 7}} {
@@ -127,19 +127,19 @@ func kindRanges(ctx context.Context, e *env) {
 }
 
 // insertJobs inserts jobs of one scope, by parts joined with '|'.
-func (e *env) insertJobs(ctx context.Context, list ...string) {
+func insertJobs(ctx context.Context, e *env, list ...string) {
 	for _, text := range list {
 		parts := append(strings.Split(text, "|"), "", "")
 		insertAll(ctx, e, e.jobs(ctx), job{Scope: e.name("s"), Category: parts[0], Sub: parts[1], Position: parts[2], Text: text})
 	}
 }
 
-func (e *env) jobTexts(ctx context.Context, q repo.Query) []string {
+func jobTexts(ctx context.Context, e *env, q repo.Query) []string {
 	return find(ctx, e, e.jobs(ctx), q.Where("scope", e.name("s")), func(j job) string { return j.Text })
 }
 
 func prefixes(ctx context.Context, e *env) {
-	e.insertJobs(ctx, "c|", "c|a", "c|ab", "c|ab%", "c|ab%c", "c|ab#", "c|aB", "c|b", "c|\ud7ff", "c|\ud7ffx", "c|\ue000", "c|\U0010ffff", "c|\U0010ffff\U0010ffff", "c|é", "c|e\u0301", "C|ab")
+	insertJobs(ctx, e, "c|", "c|a", "c|ab", "c|ab%", "c|ab%c", "c|ab#", "c|aB", "c|b", "c|\ud7ff", "c|\ud7ffx", "c|\ue000", "c|\U0010ffff", "c|\U0010ffff\U0010ffff", "c|é", "c|e\u0301", "C|ab")
 	for prefix, want := range map[string][]string{
 		"ab":         {"c|ab", "c|ab#", "c|ab%", "c|ab%c"},
 		"ab%":        {"c|ab%", "c|ab%c"},
@@ -151,15 +151,15 @@ func prefixes(ctx context.Context, e *env) {
 		"\U0010ffff": {"c|\U0010ffff", "c|\U0010ffff\U0010ffff"},
 		"A":          {},
 	} {
-		equal(e, "the jobs whose sub begins with "+brief(prefix), e.jobTexts(ctx, repo.Where("category", "c").Prefix("sub", prefix)), want)
+		equal(e, "the jobs whose sub begins with "+brief(prefix), jobTexts(ctx, e, repo.Where("category", "c").Prefix("sub", prefix)), want)
 	}
-	equal(e, "the number of those that begin with nothing", len(e.jobTexts(ctx, repo.Where("category", "c").Prefix("sub", ""))), 15)
+	equal(e, "the number of those that begin with nothing", len(jobTexts(ctx, e, repo.Where("category", "c").Prefix("sub", ""))), 15)
 	_, err := repo.Collect(e.jobs(ctx).Find(ctx, repo.Where("scope", e.name("s")).Where("category", "c").Prefix("sub", "\xff")))
 	e.is("find by a prefix that is not UTF-8", err, repo.ErrInvalid)
 }
 
 func leadingParts(ctx context.Context, e *env) {
-	e.insertJobs(ctx, "a|b|c", "a|b|d", "a|bb|c", "a||bc", "a|b", "ab||c", "ab|c", "|ab|c", "a|b:c|")
+	insertJobs(ctx, e, "a|b|c", "a|b|d", "a|bb|c", "a||bc", "a|b", "ab||c", "ab|c", "|ab|c", "a|b:c|")
 	for _, tt := range []struct {
 		q    repo.Query
 		want []string
@@ -174,12 +174,12 @@ func leadingParts(ctx context.Context, e *env) {
 		{repo.Where("category", "a").Where("position", "c"), []string{"a|b|c", "a|bb|c"}},
 		{repo.Where("category", "ab"), []string{"ab||c", "ab|c"}},
 	} {
-		equal(e, "the jobs with "+tt.q.String(), e.jobTexts(ctx, tt.q), tt.want)
+		equal(e, "the jobs with "+tt.q.String(), jobTexts(ctx, e, tt.q), tt.want)
 	}
 }
 
 func ordered(ctx context.Context, e *env) {
-	up := e.fillMessages(ctx, "h", 9)
+	up := fillMessages(ctx, e, "h", 9)
 	down := slices.Clone(up)
 	slices.Reverse(down)
 	q := repo.Where("host", e.name("h"))
@@ -190,12 +190,12 @@ func ordered(ctx context.Context, e *env) {
 			}
 			return list[:min(n, len(list))]
 		}
-		equal(e, fmt.Sprintf("the %d oldest messages", n), e.messageTexts(ctx, q.Order("time").Limit(n)), want(up))
-		equal(e, fmt.Sprintf("the %d newest messages", n), e.messageTexts(ctx, q.Order("-time").Limit(n)), want(down))
+		equal(e, fmt.Sprintf("the %d oldest messages", n), messageTexts(ctx, e, q.Order("time").Limit(n)), want(up))
+		equal(e, fmt.Sprintf("the %d newest messages", n), messageTexts(ctx, e, q.Order("-time").Limit(n)), want(down))
 	}
-	equal(e, "the newest but one error", e.messageTexts(ctx, q.Where("level", "error").Order("-time").Limit(2)), []string{"h 006", "h 003"})
-	equal(e, "the messages by level, newest first", e.messageTexts(ctx, q.Order("level", "-time")), []string{"h 006", "h 003", "h 000", "h 007", "h 004", "h 001", "h 008", "h 005", "h 002"})
-	equal(e, "by level against it, oldest first", e.messageTexts(ctx, q.Order("-level", "time")), []string{"h 002", "h 005", "h 008", "h 001", "h 004", "h 007", "h 000", "h 003", "h 006"})
+	equal(e, "the newest but one error", messageTexts(ctx, e, q.Where("level", "error").Order("-time").Limit(2)), []string{"h 006", "h 003"})
+	equal(e, "the messages by level, newest first", messageTexts(ctx, e, q.Order("level", "-time")), []string{"h 006", "h 003", "h 000", "h 007", "h 004", "h 001", "h 008", "h 005", "h 002"})
+	equal(e, "by level against it, oldest first", messageTexts(ctx, e, q.Order("-level", "time")), []string{"h 002", "h 005", "h 008", "h 001", "h 004", "h 007", "h 000", "h 003", "h 006"})
 }
 
 func descendingKey(ctx context.Context, e *env) {
@@ -204,8 +204,8 @@ func descendingKey(ctx context.Context, e *env) {
 		m.Host, m.Text = host, fmt.Sprint(m.ID)
 		insertAll(ctx, e, e.messages(ctx), m)
 	}
-	equal(e, "the messages in the order of their keys", e.messageTexts(ctx, repo.Where("host", host)), []string{"5", "-1", "2", "10", "0"})
-	equal(e, "the messages against it", e.messageTexts(ctx, repo.Where("host", host).Order("time")), []string{"0", "10", "2", "-1", "5"})
+	equal(e, "the messages in the order of their keys", messageTexts(ctx, e, repo.Where("host", host)), []string{"5", "-1", "2", "10", "0"})
+	equal(e, "the messages against it", messageTexts(ctx, e, repo.Where("host", host).Order("time")), []string{"0", "10", "2", "-1", "5"})
 }
 
 func queryAnew(ctx context.Context, e *env) {
@@ -226,7 +226,7 @@ func queryAnew(ctx context.Context, e *env) {
 }
 
 func errorAtTheEnd(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 6)
+	fillMessages(ctx, e, "h", 6)
 	for _, q := range []repo.Query{repo.Where("host", e.name("h")), repo.Where("host", e.name("h")).Where("level", "error"), repo.Where("text", "no index")} {
 		limited, cancel := context.WithCancel(ctx)
 		var errs, after int
@@ -246,13 +246,13 @@ func errorAtTheEnd(ctx context.Context, e *env) {
 }
 
 func countRule(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 25)
+	fillMessages(ctx, e, "h", 25)
 	h := repo.Where("host", e.name("h"))
 	for _, q := range []repo.Query{h, h.Limit(10), h.Limit(25), h.Limit(26), h.Limit(1), h.Where("level", "info"), h.Where("level", "info").Limit(3), h.Range("time", e.when(5), e.when(20)).Order("time"),
 		h.Where("level", "warn").Range("time", nil, e.when(12)), h.Where("level", "none"), h.Range("time", e.when(9), e.when(3)), repo.Where("host", e.name("none"))} {
 		n, err := e.messages(ctx).Count(ctx, q)
 		e.ok("count of "+q.String(), err)
-		equal(e, "the count of "+q.String(), n, len(e.messageTexts(ctx, q)))
+		equal(e, "the count of "+q.String(), n, len(messageTexts(ctx, e, q)))
 	}
 	e.ok("delete", e.messages(ctx).Delete(ctx, repo.Key{e.name("h"), e.when(3), 3}))
 	n, err := e.messages(ctx).Count(ctx, h)
@@ -260,7 +260,7 @@ func countRule(ctx context.Context, e *env) {
 }
 
 func keysRule(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 12)
+	fillMessages(ctx, e, "h", 12)
 	h := repo.Where("host", e.name("h"))
 	for _, q := range []repo.Query{h, h.Limit(5), h.Where("level", "info").Order("time"), h.Range("time", e.when(2), e.when(9)).Order("time"), h.Where("level", "none")} {
 		var want, got []string
@@ -277,7 +277,7 @@ func keysRule(ctx context.Context, e *env) {
 }
 
 func oneRule(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 4)
+	fillMessages(ctx, e, "h", 4)
 	h := repo.Where("host", e.name("h"))
 	got, err := e.messages(ctx).One(ctx, h.Where("level", "info"))
 	e.ok("one", err)
@@ -292,9 +292,9 @@ func oneRule(ctx context.Context, e *env) {
 }
 
 func hundreds(ctx context.Context, e *env) {
-	want := e.fillMessages(ctx, "h", 700)
+	want := fillMessages(ctx, e, "h", 700)
 	h := repo.Where("host", e.name("h"))
-	equal(e, "all messages by the key", e.messageTexts(ctx, h.Order("time")), want)
+	equal(e, "all messages by the key", messageTexts(ctx, e, h.Order("time")), want)
 	var infos []string
 	for i := 1; i < len(want); i += 3 {
 		infos = append(infos, want[i])
@@ -305,9 +305,9 @@ func hundreds(ctx context.Context, e *env) {
 		e.ok("patch", err)
 	}
 	infos = append(slices.Clone(want[:60]), infos[20:]...)
-	equal(e, "the messages by an index that does not cover them", e.messageTexts(ctx, h.Where("level", "info").Order("time")), infos)
+	equal(e, "the messages by an index that does not cover them", messageTexts(ctx, e, h.Where("level", "info").Order("time")), infos)
 	slices.Reverse(infos)
-	equal(e, "the same backwards, with a limit over one batch", e.messageTexts(ctx, h.Where("level", "info").Order("-time").Limit(280)), infos[:min(280, len(infos))])
+	equal(e, "the same backwards, with a limit over one batch", messageTexts(ctx, e, h.Where("level", "info").Order("-time").Limit(280)), infos[:min(280, len(infos))])
 }
 
 func compositeIndex(ctx context.Context, e *env) {

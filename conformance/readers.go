@@ -26,7 +26,7 @@ func readersAtOnce(ctx context.Context, e *env) {
 	e.parallel(4, func(i int) error {
 		if i > 0 {
 			for n := 0; n < mostReadings && !over.Load(); n++ {
-				e.readInTurn(ctx, t, keys[i%2], keys[1-i%2])
+				readInTurn(ctx, e, t, keys[i%2], keys[1-i%2])
 				runtime.Gosched() // the writer's turn, where readers keep every processor busy
 			}
 			return nil
@@ -41,19 +41,19 @@ func readersAtOnce(ctx context.Context, e *env) {
 }
 
 // readInTurn reads the one row and then the other, and all rows by a range.
-func (e *env) readInTurn(ctx context.Context, t *driver.Table, one, other driver.Key) {
+func readInTurn(ctx context.Context, e *env, t *driver.Table, one, other driver.Key) {
 	var seen [2]int
 	for i, key := range []driver.Key{one, other} {
-		seen[i] = e.writtenAs(e.text(ctx, t, key))
+		seen[i] = writtenAs(e, e.text(ctx, t, key))
 	}
 	e.that(seen[1] >= seen[0], fmt.Sprintf("a row that commit %d changed with the row read before it", seen[0]), "that of commit %d", seen[1])
 	for _, r := range e.rows(ctx, span(t, one)) {
-		e.writtenAs(textOf(&r))
+		writtenAs(e, textOf(&r))
 	}
 }
 
 // writtenAs returns the number of the commit that wrote a text.
-func (e *env) writtenAs(text string) int {
+func writtenAs(e *env, text string) int {
 	n, err := strconv.Atoi(text)
 	e.that(err == nil, "a row as a commit wrote it that was done", "%q", text)
 	return n

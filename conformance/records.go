@@ -30,8 +30,8 @@ func recordVerbRules() []rule {
 	}
 }
 
-// full returns an item with something in every field.
-func (e *env) full(id string) item {
+// fullItem returns an item with something in every field.
+func fullItem(e *env, id string) item {
 	it, option := e.item(id), ""
 	it.Flag, it.Count, it.Small, it.Size, it.Ratio = true, math.MinInt64, -128, math.MaxInt64, -0.1
 	it.Text, it.Data, it.List, it.Option = "a\x00é\U0010ffff", []byte{0, 255, 0}, []string{"b", "", "a", "b"}, &option
@@ -45,7 +45,7 @@ func (e *env) full(id string) item {
 }
 
 func everyType(ctx context.Context, e *env) {
-	items, want := e.items(ctx), e.insertItem(ctx, e.full("full"))
+	items, want := e.items(ctx), e.insertItem(ctx, fullItem(e, "full"))
 	equal(e, "the record by get", e.getItem(ctx, "full"), want)
 	many, _, err := items.GetMany(ctx, []repo.Key{e.itemKey("full")})
 	e.ok("get many", err)
@@ -107,7 +107,7 @@ func milliseconds(ctx context.Context, e *env) {
 }
 
 // refusedWrites sees that no verb writes a record, and that nothing is left of it.
-func (e *env) refusedWrites(ctx context.Context, what string, it item, kind error) {
+func refusedWrites(ctx context.Context, e *env, what string, it item, kind error) {
 	items := e.items(ctx)
 	before, getErr := items.Get(ctx, repo.Key{it.Shelf, it.ID})
 	for verb, err := range map[string]error{"insert": items.Insert(ctx, &it), "put": items.Put(ctx, &it), "replace": items.Replace(ctx, &it)} {
@@ -124,7 +124,7 @@ func unsigned(ctx context.Context, e *env) {
 	it = e.insertItem(ctx, it)
 	equal(e, "the greatest number", e.getItem(ctx, "a").Size, uint64(math.MaxInt64))
 	it.Size++
-	e.refusedWrites(ctx, "an unsigned number above it", it, repo.ErrInvalid)
+	refusedWrites(ctx, e, "an unsigned number above it", it, repo.ErrInvalid)
 	_, err := e.items(ctx).Patch(ctx, e.itemKey("a"), repo.Set("size", uint64(math.MaxUint64)))
 	e.is("patch with it", err, repo.ErrInvalid)
 }
@@ -141,9 +141,9 @@ func notANumber(ctx context.Context, e *env) {
 	e.insertItem(ctx, it)
 	e.that(!math.Signbit(e.getItem(ctx, "zero").Ratio), "negative zero to read as zero", "-0")
 	it.ID, it.Ratio = "nan", math.NaN()
-	e.refusedWrites(ctx, "NaN", it, repo.ErrInvalid)
+	refusedWrites(ctx, e, "NaN", it, repo.ErrInvalid)
 	it.Ratio, it.Parts = 0, []part{{Cost: math.NaN()}}
-	e.refusedWrites(ctx, "a nested NaN", it, repo.ErrInvalid)
+	refusedWrites(ctx, e, "a nested NaN", it, repo.ErrInvalid)
 }
 
 func invalidText(ctx context.Context, e *env) {
@@ -166,7 +166,7 @@ func invalidText(ctx context.Context, e *env) {
 	} {
 		bad := e.item("bad")
 		change(&bad)
-		e.refusedWrites(ctx, what, bad, repo.ErrInvalid)
+		refusedWrites(ctx, e, what, bad, repo.ErrInvalid)
 	}
 }
 
@@ -182,7 +182,7 @@ func nested(ctx context.Context, e *env) {
 		deep.Parts = []part{{Parts: deep.Parts}}
 	}
 	deep.Parts[0].Name = "x"
-	e.refusedWrites(ctx, "a record nested too deep", deep, repo.ErrInvalid)
+	refusedWrites(ctx, e, "a record nested too deep", deep, repo.ErrInvalid)
 	it.Part = &part{Name: "#4 grommet", Cost: 3.99}
 	e.ok("replace", e.items(ctx).Replace(ctx, &it))
 	equal(e, "the record", e.getItem(ctx, "a"), it)
@@ -219,7 +219,7 @@ type olderItem struct {
 }
 
 func newerFields(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
+	want := e.insertItem(ctx, fullItem(e, "a"))
 	schema := itemSchema()
 	schema.Collection = e.id + "_" + schema.Collection
 	older, err := repo.Open[olderItem](ctx, e.repo, schema)

@@ -23,8 +23,8 @@ func resentRules() []rule {
 	return list
 }
 
-// state returns what is under the keys of ops.
-func (e *env) state(ctx context.Context, ops []driver.Op) []string {
+// stateOf returns what is under the keys of ops.
+func stateOf(ctx context.Context, e *env, ops []driver.Op) []string {
 	var list []string
 	for i := range ops {
 		r := e.get(ctx, ops[i].Table, ops[i].Row.Key)
@@ -38,27 +38,27 @@ func (e *env) state(ctx context.Context, ops []driver.Op) []string {
 }
 
 // resend does a commit, lets others do theirs, and sends the first again: nothing changes.
-func (e *env) resend(ctx context.Context, ops []driver.Op, others ...driver.Op) {
+func resend(ctx context.Context, e *env, ops []driver.Op, others ...driver.Op) {
 	token := driver.NewToken()
-	e.sendAs(ctx, "the first time", token, ops)
+	sendAs(ctx, e, "the first time", token, ops)
 	if len(others) > 0 {
 		e.commit(ctx, others...)
 	}
 	for range 2 {
-		before := e.state(ctx, ops)
-		e.sendAs(ctx, "sent again", token, ops)
-		equal(e, "what is there after a commit was sent again", e.state(ctx, ops), before)
+		before := stateOf(ctx, e, ops)
+		sendAs(ctx, e, "sent again", token, ops)
+		equal(e, "what is there after a commit was sent again", stateOf(ctx, e, ops), before)
 	}
 }
 
-func (e *env) sendAs(ctx context.Context, when string, token driver.Token, ops []driver.Op) {
+func sendAs(ctx context.Context, e *env, when string, token driver.Token, ops []driver.Op) {
 	refusal, err := e.store.Commit(ctx, token, ops)
 	e.ok(opsText(ops)+", "+when, err)
 	e.that(refusal == nil, opsText(ops)+", "+when+", to succeed", "a refusal")
 }
 
-// pair puts two rows that keep tokens, in one partition, and returns their keys.
-func (e *env) pair(ctx context.Context) (a, b driver.Key) {
+// ringedPair puts two rows that keep tokens, in one partition, and returns their keys.
+func ringedPair(ctx context.Context, e *env) (a, b driver.Key) {
 	t := e.tables.ringed
 	a, b = e.at(t, "p", "a"), e.at(t, "p", "b")
 	e.commit(ctx, put(t, row(a, "a")), put(t, row(b, "b")))
@@ -67,10 +67,10 @@ func (e *env) pair(ctx context.Context) (a, b driver.Key) {
 
 func putsAgain(ctx context.Context, e *env) {
 	t := e.tables.ringed
-	a, b := e.pair(ctx)
-	e.resend(ctx, []driver.Op{put(t, row(a, "new a")), put(t, row(b, "new b")), put(e.tables.bare, driver.Row{Key: e.at(e.tables.bare, "p", "v", "a")})})
+	a, b := ringedPair(ctx, e)
+	resend(ctx, e, []driver.Op{put(t, row(a, "new a")), put(t, row(b, "new b")), put(e.tables.bare, driver.Row{Key: e.at(e.tables.bare, "p", "v", "a")})})
 	dead := driver.Op{Do: driver.Put, Table: t, Row: driver.Row{Key: b, Dead: true, Expires: 1}, If: driver.Present}
-	e.resend(ctx, []driver.Op{put(t, row(a, "newest a")), dead})
+	resend(ctx, e, []driver.Op{put(t, row(a, "newest a")), dead})
 }
 
 func insertsAgain(ctx context.Context, e *env) {
@@ -81,47 +81,47 @@ func insertsAgain(ctx context.Context, e *env) {
 		op.If = driver.Absent
 		ops = append(ops, op)
 	}
-	e.resend(ctx, ops)
+	resend(ctx, e, ops)
 }
 
 func patchesAgain(ctx context.Context, e *env) {
 	t := e.tables.ringed
-	a, b := e.pair(ctx)
+	a, b := ringedPair(ctx, e)
 	rev := e.get(ctx, t, b).Rev
-	e.resend(ctx, []driver.Op{
+	resend(ctx, e, []driver.Op{
 		{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: a}, Edits: []driver.Edit{addTo(fInt, 5)}},
 		{Do: driver.Patch, Table: t, If: driver.AtRev, Rev: rev, Row: driver.Row{Key: b}, Edits: []driver.Edit{addTo(fInt, 7)}},
 	})
-	equal(e, "both sums", e.show(ctx, t, a)+", "+e.show(ctx, t, b), `1:5 3:"a" expires 0, 1:7 3:"b" expires 0`)
-	e.resend(ctx, []driver.Op{
+	equal(e, "both sums", shownPair(ctx, e, t, a)+", "+shownPair(ctx, e, t, b), `1:5 3:"a" expires 0, 1:7 3:"b" expires 0`)
+	resend(ctx, e, []driver.Op{
 		put(t, row(a, "whole")),
 		{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: b}, Edits: []driver.Edit{addTo(fInt, 7)}},
 	})
 }
 
-func (e *env) show(ctx context.Context, t *driver.Table, key driver.Key) string {
+func shownPair(ctx context.Context, e *env, t *driver.Table, key driver.Key) string {
 	r := e.get(ctx, t, key)
 	return show(&r)
 }
 
 func deletesAgain(ctx context.Context, e *env) {
 	t := e.tables.ringed
-	a, b := e.pair(ctx)
+	a, b := ringedPair(ctx, e)
 	first := put(t, row(a, "new a"))
 	first.If, first.Rev = driver.AtRev, e.get(ctx, t, a).Rev
-	e.resend(ctx, []driver.Op{first, {Do: driver.Delete, Table: t, If: driver.Present, Row: driver.Row{Key: b}}})
+	resend(ctx, e, []driver.Op{first, {Do: driver.Delete, Table: t, If: driver.Present, Row: driver.Row{Key: b}}})
 	e.commit(ctx, put(t, row(b, "b again")))
 	last := driver.Op{Do: driver.Delete, Table: t, If: driver.AtRev, Rev: e.get(ctx, t, b).Rev, Row: driver.Row{Key: b}}
-	e.resend(ctx, []driver.Op{put(t, row(a, "newest a")), last})
+	resend(ctx, e, []driver.Op{put(t, row(a, "newest a")), last})
 }
 
 func rowsAgain(ctx context.Context, e *env) {
 	t, bare := e.tables.ringed, e.tables.bare
-	a, b := e.pair(ctx)
+	a, b := ringedPair(ctx, e)
 	x, z := driver.Row{Key: e.at(bare, "p", "x", "a")}, driver.Row{Key: e.at(bare, "p", "z", "a")}
 	drop := func(r driver.Row) driver.Op { return driver.Op{Do: driver.Delete, Table: bare, Row: r} }
 	e.commit(ctx, put(t, row(b, "b")), put(bare, z))
-	e.resend(ctx, []driver.Op{put(t, row(a, "moved")), put(bare, x), drop(z)},
+	resend(ctx, e, []driver.Op{put(t, row(a, "moved")), put(bare, x), drop(z)},
 		put(t, row(a, "moved back")), drop(x), put(bare, z))
-	equal(e, "the rows", e.show(ctx, bare, x.Key)+", "+e.show(ctx, bare, z.Key), "no row, expires 0")
+	equal(e, "the rows", shownPair(ctx, e, bare, x.Key)+", "+shownPair(ctx, e, bare, z.Key), "no row, expires 0")
 }

@@ -224,7 +224,7 @@ type sample struct {
 
 // sampleFields are those by which the store can order samples: all, unless it has no
 // index tables, and another order of a kind than a key.
-func (e *env) sampleFields() []string {
+func sampleFields(e *env) []string {
 	var fields []string
 	for _, f := range []struct {
 		name string
@@ -247,7 +247,7 @@ func sampleSchema(fields []string) repo.Schema {
 }
 
 func (e *env) samples(ctx context.Context) *repo.Repo[sample] {
-	return shared[sample](ctx, e, sampleSchema(e.sampleFields()))
+	return shared[sample](ctx, e, sampleSchema(sampleFields(e)))
 }
 
 // A thing is a map whose fields differ from record to record.

@@ -11,12 +11,12 @@ import (
 // sent compares what operations cost with what Cost says, for fewer and for more records
 // than a first page has.
 func sent(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "few", 3)
-	e.fillMessages(ctx, "many", 150)
+	fillMessages(ctx, e, "few", 3)
+	fillMessages(ctx, e, "many", 150)
 	var last repo.Event
 	schema := messageSchema()
 	schema.Collection = e.suite.id + "_" + schema.Collection
-	messages, err := repo.Open[message](ctx, e.traced(func(ev repo.Event) { last = ev }), schema)
+	messages, err := repo.Open[message](ctx, tracedStore(e, func(ev repo.Event) { last = ev }), schema)
 	e.ok("open", err)
 	for host, n := range map[string]int{"few": 3, "many": 150} {
 		q := repo.Where("host", e.name(host))
@@ -36,7 +36,7 @@ func sent(ctx context.Context, e *env) {
 
 // requestsTold compares what operations cost with the requests of which a tracer is told.
 func requestsTold(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 5)
+	fillMessages(ctx, e, "h", 5)
 	var last repo.Event
 	var begun, ended, requests atomic.Int64
 	tracer := repo.Tracer{

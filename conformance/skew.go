@@ -21,7 +21,7 @@ func writeSkew(ctx context.Context, e *env) {
 			}
 		}
 		var done [2][]int
-		for _, i := range e.groupWinners(ctx, 6, func(i int) []driver.Op {
+		for _, i := range groupWinners(ctx, e, 6, func(i int) []driver.Op {
 			written, checked := i%2, 1-i%2
 			check := driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: keys[checked]}, If: cond[checked].If, Rev: cond[checked].Rev}
 			ops := []driver.Op{check, put(t, row(keys[written], fmt.Sprint(i)))}

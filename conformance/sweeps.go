@@ -35,7 +35,7 @@ func sweep(ctx context.Context, e *env) {
 		}
 		return r.Key != key(kept)
 	}
-	removed, listed := e.swept(ctx, s, t, old)
+	removed, listed := swept(ctx, e, s, t, old)
 	e.that(removed >= n-4 && removed <= n-2, "a sweep to have removed all but the four that stay", "%d of %d", removed, n)
 	for _, i := range []int{kept, live} {
 		e.that(slices.Contains(listed, key(i)), "a sweep to list the rows that stay", "%d rows without %v", len(listed), key(i))
@@ -52,7 +52,7 @@ func sweep(ctx context.Context, e *env) {
 }
 
 // swept sweeps a table to its end.
-func (e *env) swept(ctx context.Context, s driver.Sweeper, t *driver.Table, old func(*driver.Row) bool) (removed int, listed []driver.Key) {
+func swept(ctx context.Context, e *env, s driver.Sweeper, t *driver.Table, old func(*driver.Row) bool) (removed int, listed []driver.Key) {
 	for mark, first := "", true; first || mark != ""; first = false {
 		page, err := s.Sweep(ctx, t, mark, old)
 		e.ok("sweep", err)
@@ -90,18 +90,18 @@ func anewOverOthers(ctx context.Context, e *env) {
 		}
 		by := [][]*driver.Table{news, olds}[deleter]
 		death := put(by[0], driver.Row{Key: keys[0], Dead: true, Expires: 1})
-		e.expects(ctx, "at its Rev, with its Ring", &death)
+		expectsDone(ctx, e, "at its Rev, with its Ring", &death)
 		ops := []driver.Op{death}
 		if len(by) > 1 {
 			ops = append(ops, driver.Op{Do: driver.Delete, Table: by[1], Row: driver.Row{Key: keys[1]}})
 		}
 		e.commit(ctx, ops...)
-		e.anew(ctx, olds, news, keys)
+		definedAnew(ctx, e, olds, news, keys)
 	}
 }
 
-// anew writes rows as a program that knows less and compares what either sees.
-func (e *env) anew(ctx context.Context, olds, news []*driver.Table, keys []driver.Key) {
+// definedAnew writes rows as a program that knows less and compares what either sees.
+func definedAnew(ctx context.Context, e *env, olds, news []*driver.Table, keys []driver.Key) {
 	op := driver.Op{Do: driver.Put, Table: olds[0], If: driver.Absent, Row: driver.Row{Key: keys[0], Fields: texts("z")}}
 	found := e.refused(ctx, op).Row
 	op.If, op.Rev, op.Row.Ring, op.Row.Hint = driver.AtRev, found.Rev, found.Ring, found.Hint

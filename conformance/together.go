@@ -29,7 +29,7 @@ type itemLine struct {
 }
 
 // lineIndexes has one of the store's own, by a field whose name items have, too.
-func (e *env) lineIndexes() []repo.Index {
+func lineIndexes(e *env) []repo.Index {
 	list := []repo.Index{{Partition: []string{"shelf"}, Sort: []string{"mark"}}}
 	if e.facts.Native.Has {
 		list = append(list, repo.Index{Name: "by_text", Partition: []string{"shelf", "text"}, Kind: "native"})
@@ -37,8 +37,8 @@ func (e *env) lineIndexes() []repo.Index {
 	return list
 }
 
-func (e *env) lineSchema(with string) repo.Schema {
-	return repo.Schema{With: with, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: e.lineIndexes()}
+func lineSchema(e *env, with string) repo.Schema {
+	return repo.Schema{With: with, Partition: []string{"shelf"}, Sort: []string{"of", "n"}, Indexes: lineIndexes(e)}
 }
 
 // A joint is two collections that lie together.
@@ -47,18 +47,18 @@ type joint struct {
 	lines *repo.Repo[itemLine]
 }
 
-// joint opens two new ones.
-func (e *env) joint(ctx context.Context) (p joint, items, lines string) {
+// openJoint opens two new ones.
+func openJoint(ctx context.Context, e *env) (p joint, items, lines string) {
 	items, lines = e.freshName(), e.freshName()
 	var err error
 	p.items, err = openAs[item](ctx, e, items, itemSchema())
 	e.ok("open of the first", err)
-	p.lines, err = openAs[itemLine](ctx, e, lines, e.lineSchema(items))
+	p.lines, err = openAs[itemLine](ctx, e, lines, lineSchema(e, items))
 	e.ok("open of the one that lies with it", err)
 	return p, items, lines
 }
 
-func (e *env) itemLine(n int64) *itemLine {
+func newItemLine(e *env, n int64) *itemLine {
 	return &itemLine{Shelf: e.name("shelf"), Of: "a", N: n, Text: 100 + n, Count: n, Mark: fmt.Sprint("m", 9-n)}
 }
 
@@ -90,7 +90,7 @@ func (p *joint) holds(ctx context.Context, e *env, items, lines string) {
 }
 
 func collectionsTogether(ctx context.Context, e *env) {
-	p, _, _ := e.joint(ctx)
+	p, _, _ := openJoint(ctx, e)
 	group := func(change func(items repo.Writes[item], lines repo.Writes[itemLine])) error {
 		g := e.repo.Group()
 		change(p.items.In(g), p.lines.In(g))
@@ -100,8 +100,8 @@ func collectionsTogether(ctx context.Context, e *env) {
 	a.Text, b.Text = "", ""
 	insert := func(items repo.Writes[item], lines repo.Writes[itemLine]) {
 		items.Insert(&a)
-		lines.Insert(e.itemLine(1))
-		lines.Insert(e.itemLine(2))
+		lines.Insert(newItemLine(e, 1))
+		lines.Insert(newItemLine(e, 2))
 	}
 	if tested.ChangesPartition(e.facts) != "" {
 		e.is("group", group(insert), repo.ErrUnsupported)
@@ -112,7 +112,7 @@ func collectionsTogether(ctx context.Context, e *env) {
 	e.is("group of which a line is there", group(func(items repo.Writes[item], lines repo.Writes[itemLine]) {
 		items.Insert(&b)
 		items.Update(e.itemKey("a"), plusOne)
-		lines.Insert(e.itemLine(2))
+		lines.Insert(newItemLine(e, 2))
 	}), repo.ErrExists)
 	p.holds(ctx, e, "a0 ", "1=101 2=102 ")
 	e.ok("group with a check", group(func(items repo.Writes[item], lines repo.Writes[itemLine]) {
@@ -120,26 +120,26 @@ func collectionsTogether(ctx context.Context, e *env) {
 		items.Check(e.itemKey("b"), repo.IfAbsent())
 		lines.Delete(repo.Key{e.name("shelf"), "a", int64(1)})
 		lines.Patch(repo.Key{e.name("shelf"), "a", int64(2)}, repo.Add("text", 5), repo.Set("mark", "x"))
-		lines.Insert(e.itemLine(3))
+		lines.Insert(newItemLine(e, 3))
 	}))
 	p.holds(ctx, e, "a0 ", "2=107 3=103 ")
 	e.is("group whose check fails", group(func(items repo.Writes[item], lines repo.Writes[itemLine]) {
-		lines.Insert(e.itemLine(4))
+		lines.Insert(newItemLine(e, 4))
 		items.Check(e.itemKey("b"))
 	}), repo.ErrNotFound)
 	p.holds(ctx, e, "a0 ", "2=107 3=103 ")
 }
 
 func dropTogether(ctx context.Context, e *env) {
-	p, items, lines := e.joint(ctx)
+	p, items, lines := openJoint(ctx, e)
 	a := e.item("a")
 	a.Text = ""
 	insertAll(ctx, e, p.items, a)
-	insertAll(ctx, e, p.lines, *e.itemLine(1))
+	insertAll(ctx, e, p.lines, *newItemLine(e, 1))
 	e.is("drop of the first", repo.DropCollection(ctx, e.repo, items), repo.ErrInvalid)
 	p.holds(ctx, e, "a0 ", "1=101 ")
 	e.ok("drop of the one that lies with it", repo.DropCollection(ctx, e.repo, lines))
-	again, err := openAs[itemLine](ctx, e, lines, e.lineSchema(items))
+	again, err := openAs[itemLine](ctx, e, lines, lineSchema(e, items))
 	e.ok("open once more", err)
 	p.lines = again
 	p.holds(ctx, e, "a0 ", "")
@@ -148,16 +148,16 @@ func dropTogether(ctx context.Context, e *env) {
 }
 
 func maintainTogether(ctx context.Context, e *env) {
-	p, items, lines := e.joint(ctx)
+	p, items, lines := openJoint(ctx, e)
 	later := repo.NewStore(e.store, &repo.Options{Now: func() time.Time { return time.Now().Add(longAfter) }})
 	oldItems, err := openOn[item](ctx, later, items, itemSchema())
 	e.ok("open by a later clock", err)
-	oldLines, err := openOn[itemLine](ctx, later, lines, e.lineSchema(items))
+	oldLines, err := openOn[itemLine](ctx, later, lines, lineSchema(e, items))
 	e.ok("open by a later clock", err)
 	a, b := e.item("a"), e.item("b")
 	a.Text, b.Text = "", ""
 	insertAll(ctx, e, p.items, a, b)
-	insertAll(ctx, e, p.lines, *e.itemLine(1), *e.itemLine(2))
+	insertAll(ctx, e, p.lines, *newItemLine(e, 1), *newItemLine(e, 2))
 	e.ok("delete of an item", p.items.Delete(ctx, e.itemKey("b")))
 	e.ok("delete of a line", p.lines.Delete(ctx, repo.Key{e.name("shelf"), "a", int64(2)}))
 	for range 2 {

@@ -36,7 +36,7 @@ func uniqueRules() []rule {
 }
 
 // insertPerson inserts a person with an email, which must succeed.
-func (e *env) insertPerson(ctx context.Context, id, email string) person {
+func insertPerson(ctx context.Context, e *env, id, email string) person {
 	p := e.person(id)
 	if email != "" {
 		p.Email = &email
@@ -45,8 +45,8 @@ func (e *env) insertPerson(ctx context.Context, id, email string) person {
 	return p
 }
 
-// owner returns the id of the person with an email, or "".
-func (e *env) owner(ctx context.Context, email string) string {
+// ownerOf returns the id of the person with an email, or "".
+func ownerOf(ctx context.Context, e *env, email string) string {
 	p, err := e.people(ctx).One(ctx, repo.Where("email", email))
 	if errors.Is(err, repo.ErrNotFound) {
 		return ""
@@ -56,7 +56,7 @@ func (e *env) owner(ctx context.Context, email string) string {
 }
 
 // takenBy ends the rule unless err is that of a taken value of an index.
-func (e *env) takenBy(what string, err error, index string) {
+func takenBy(e *env, what string, err error, index string) {
 	e.is(what, err, repo.ErrExists)
 	facts, ok := errors.AsType[*repo.Error](err)
 	e.that(ok && facts.Index == index, "the error of "+what+" to name the index "+index, "%v", err)
@@ -64,10 +64,10 @@ func (e *env) takenBy(what string, err error, index string) {
 
 func takenValue(ctx context.Context, e *env) {
 	mail := e.name("alice@example.com")
-	e.insertPerson(ctx, "1", mail)
+	insertPerson(ctx, e, "1", mail)
 	second := e.person("2")
 	second.Email = &mail
-	e.takenBy("insert with a taken email", e.people(ctx).Insert(ctx, &second), "by_email")
+	takenBy(e, "insert with a taken email", e.people(ctx).Insert(ctx, &second), "by_email")
 	same := e.person("1")
 	err := e.people(ctx).Insert(ctx, &same)
 	e.is("insert of a taken key", err, repo.ErrExists)
@@ -76,7 +76,7 @@ func takenValue(ctx context.Context, e *env) {
 }
 
 // absentPerson sees that there is no record with an id.
-func (e *env) absentPerson(ctx context.Context, id string) {
+func absentPerson(ctx context.Context, e *env, id string) {
 	ok, err := e.people(ctx).Exists(ctx, repo.Key{e.name(id)})
 	e.ok("exists", err)
 	e.that(!ok, "no record "+id, "one")
@@ -84,24 +84,24 @@ func (e *env) absentPerson(ctx context.Context, id string) {
 
 func nothingOfIt(ctx context.Context, e *env) {
 	mail, free := e.name("taken"), e.name("free")
-	first := e.insertPerson(ctx, "1", mail)
+	first := insertPerson(ctx, e, "1", mail)
 	second := e.person("2")
 	second.Email, second.Aliases, second.Role, second.Joined = &mail, []string{free}, e.name("role"), e.when(1)
-	e.takenBy("insert with a taken email", e.people(ctx).Insert(ctx, &second), "by_email")
-	e.absentPerson(ctx, "2")
+	takenBy(e, "insert with a taken email", e.people(ctx).Insert(ctx, &second), "by_email")
+	absentPerson(ctx, e, "2")
 	for _, q := range []repo.Query{repo.Where("aliases[]", free), repo.Where("role", e.name("role")), repo.All().Range("joined", e.when(0), e.when(9))} {
 		equal(e, "what finds "+q.String(), len(collect(e, "find", e.people(ctx).Find(ctx, q))), 0)
 	}
 	third := e.person("3")
 	third.Aliases = []string{free}
 	e.ok("insert with the other value of the refused record", e.people(ctx).Insert(ctx, &third))
-	equal(e, "the owner of the taken value", e.owner(ctx, mail), first.ID)
+	equal(e, "the owner of the taken value", ownerOf(ctx, e, mail), first.ID)
 }
 
 func uniqueVerbs(ctx context.Context, e *env) {
 	mail, own := e.name("taken"), e.name("own")
-	e.insertPerson(ctx, "1", mail)
-	second := e.insertPerson(ctx, "2", own)
+	insertPerson(ctx, e, "1", mail)
+	second := insertPerson(ctx, e, "2", own)
 	key, people := repo.Key{second.ID}, e.people(ctx)
 	change := func(p person) person { p.Email, p.Role, p.Version = &mail, e.name("new"), repo.Version{}; return p }
 	put, replace := change(second), change(second)
@@ -109,25 +109,25 @@ func uniqueVerbs(ctx context.Context, e *env) {
 	_, patched := people.Patch(ctx, key, repo.Set("email", mail), repo.Set("role", e.name("new")))
 	fresh := change(e.person("3"))
 	for what, err := range map[string]error{"put": people.Put(ctx, &put), "replace": people.Replace(ctx, &replace), "update": updated, "patch": patched, "put of a new record": people.Put(ctx, &fresh)} {
-		e.takenBy(what+" to a taken email", err, "by_email")
+		takenBy(e, what+" to a taken email", err, "by_email")
 	}
 	got, err := people.Get(ctx, key)
 	e.ok("get", err)
 	equal(e, "the record", got, second)
-	equal(e, "the owners", []string{e.owner(ctx, mail), e.owner(ctx, own)}, []string{e.name("1"), second.ID})
+	equal(e, "the owners", []string{ownerOf(ctx, e, mail), ownerOf(ctx, e, own)}, []string{e.name("1"), second.ID})
 	equal(e, "the people of the new role", len(collect(e, "find", people.Find(ctx, repo.Where("role", e.name("new"))))), 0)
 }
 
 func uniqueLookup(ctx context.Context, e *env) {
-	alice := e.insertPerson(ctx, "1001", e.name("alice@example.com"))
-	bob := e.insertPerson(ctx, "1002", e.name("bob@example.com"))
+	alice := insertPerson(ctx, e, "1001", e.name("alice@example.com"))
+	bob := insertPerson(ctx, e, "1002", e.name("bob@example.com"))
 	for _, want := range []person{alice, bob} {
 		got, err := e.people(ctx).One(ctx, repo.Where("email", *want.Email))
 		e.ok("lookup", err)
 		equal(e, "the owner of "+*want.Email, got, want)
 	}
 	for _, mail := range []string{"nobody", "alice", "alice@example.comm", "ALICE@example.com", ""} {
-		equal(e, "the owner of "+mail, e.owner(ctx, e.name(mail)), "")
+		equal(e, "the owner of "+mail, ownerOf(ctx, e, e.name(mail)), "")
 	}
 	n, err := e.people(ctx).Count(ctx, repo.Where("email", *bob.Email))
 	e.that(err == nil && n == 1, "a count of 1", "%d, %v", n, err)
@@ -135,37 +135,37 @@ func uniqueLookup(ctx context.Context, e *env) {
 
 func freedByChange(ctx context.Context, e *env) {
 	a, b, people := e.name("a"), e.name("b"), e.people(ctx)
-	first := e.insertPerson(ctx, "1", a)
+	first := insertPerson(ctx, e, "1", a)
 	_, err := people.Update(ctx, repo.Key{first.ID}, func(p *person) error { p.Email = &b; return nil })
 	e.ok("update", err)
-	equal(e, "the owners after a change", []string{e.owner(ctx, a), e.owner(ctx, b)}, []string{"", first.ID})
-	second := e.insertPerson(ctx, "2", a)
+	equal(e, "the owners after a change", []string{ownerOf(ctx, e, a), ownerOf(ctx, e, b)}, []string{"", first.ID})
+	second := insertPerson(ctx, e, "2", a)
 	_, err = people.Patch(ctx, repo.Key{first.ID}, repo.Unset("email"))
 	e.ok("patch", err)
 	_, err = people.Patch(ctx, repo.Key{second.ID}, repo.Set("email", b))
 	e.ok("patch to the value that was freed", err)
-	equal(e, "the owners at last", []string{e.owner(ctx, a), e.owner(ctx, b)}, []string{"", second.ID})
+	equal(e, "the owners at last", []string{ownerOf(ctx, e, a), ownerOf(ctx, e, b)}, []string{"", second.ID})
 	clean(ctx, e, people)
 }
 
 func freedByDelete(ctx context.Context, e *env) {
 	mail := e.name("mail")
 	for i := range 4 {
-		p := e.insertPerson(ctx, fmt.Sprint(i), mail)
-		equal(e, "the owner", e.owner(ctx, mail), p.ID)
+		p := insertPerson(ctx, e, fmt.Sprint(i), mail)
+		equal(e, "the owner", ownerOf(ctx, e, mail), p.ID)
 		var opts []repo.WriteOption
 		if i%2 == 1 {
 			opts = append(opts, repo.IfVersion(p.Version))
 		}
 		e.ok("delete", e.people(ctx).Delete(ctx, repo.Key{p.ID}, opts...))
-		equal(e, "the owner after the delete", e.owner(ctx, mail), "")
+		equal(e, "the owner after the delete", ownerOf(ctx, e, mail), "")
 	}
 	clean(ctx, e, e.people(ctx))
 }
 
 func absentUnique(ctx context.Context, e *env) {
-	e.insertPerson(ctx, "1", "")
-	e.insertPerson(ctx, "2", "")
+	insertPerson(ctx, e, "1", "")
+	insertPerson(ctx, e, "2", "")
 	last := e.name("last")
 	for _, id := range []string{"3", "4"} {
 		p := e.person(id)
@@ -177,13 +177,13 @@ func absentUnique(ctx context.Context, e *env) {
 		e.that(err == nil && ok, "the record "+id, "%v %v", ok, err)
 	}
 	empty := e.tag // a value that is there
-	p := e.insertPerson(ctx, "5", empty)
-	equal(e, "the owner of a value that is there", e.owner(ctx, empty), p.ID)
+	p := insertPerson(ctx, e, "5", empty)
+	equal(e, "the owner of a value that is there", ownerOf(ctx, e, empty), p.ID)
 }
 
 func ownValue(ctx context.Context, e *env) {
 	mail, people := e.name("mail"), e.people(ctx)
-	p := e.insertPerson(ctx, "1", mail)
+	p := insertPerson(ctx, e, "1", mail)
 	key := repo.Key{p.ID}
 	for i := range 3 {
 		p.Age++
@@ -195,20 +195,20 @@ func ownValue(ctx context.Context, e *env) {
 		p, err = people.Update(ctx, key, func(p *person) error { p.Role = e.name(fmt.Sprint(i)); return nil })
 		e.ok("update", err)
 	}
-	equal(e, "the owner", e.owner(ctx, mail), p.ID)
+	equal(e, "the owner", ownerOf(ctx, e, mail), p.ID)
 	other := e.person("2")
 	other.Email = &mail
-	e.takenBy("insert with that email", people.Insert(ctx, &other), "by_email")
+	takenBy(e, "insert with that email", people.Insert(ctx, &other), "by_email")
 }
 
 func exactUnique(ctx context.Context, e *env) {
 	var ids []string
 	values := append(separators(), "", "AB", "ab ", "ab\x00", "é", "e\u0301", "\ud7ff", "\ue000", "\U0010ffff")
 	for i, v := range values {
-		ids = append(ids, e.insertPerson(ctx, fmt.Sprint(i), e.name(v)).ID)
+		ids = append(ids, insertPerson(ctx, e, fmt.Sprint(i), e.name(v)).ID)
 	}
 	for i, v := range values {
-		equal(e, "the owner of "+brief(v), e.owner(ctx, e.name(v)), ids[i])
+		equal(e, "the owner of "+brief(v), ownerOf(ctx, e, e.name(v)), ids[i])
 	}
 }
 
@@ -225,7 +225,7 @@ func twoFields(ctx context.Context, e *env) {
 		e.ok("insert of "+brief(pair[:]), insert(fmt.Sprint(i), pair[0], pair[1]))
 	}
 	for i, pair := range pairs {
-		e.takenBy("insert of "+brief(pair[:])+" again", insert("again", pair[0], pair[1]), "by_last_first")
+		takenBy(e, "insert of "+brief(pair[:])+" again", insert("again", pair[0], pair[1]), "by_last_first")
 		got, err := people.One(ctx, repo.Where("last", e.name(pair[0])).Where("first", pair[1]))
 		e.ok("lookup", err)
 		equal(e, "the owner", got.ID, e.name(fmt.Sprint(i)))
@@ -244,7 +244,7 @@ func uniqueElements(ctx context.Context, e *env) {
 		return people.Insert(ctx, &p)
 	}
 	e.ok("insert of two aliases, one of them twice", insert("1", "a", "b", "a"))
-	e.takenBy("insert of an alias that is taken", insert("2", "c", "b"), "by_aliases")
+	takenBy(e, "insert of an alias that is taken", insert("2", "c", "b"), "by_aliases")
 	e.ok("insert of the alias that was not", insert("3", "c"))
 	_, err := people.Update(ctx, repo.Key{e.name("1")}, func(p *person) error { p.Aliases = p.Aliases[:1]; return nil })
 	e.ok("update", err)
@@ -275,11 +275,11 @@ func uniqueAtOnce(ctx context.Context, e *env) {
 		for i := range won {
 			id := fmt.Sprint(round, "-", i)
 			if !won[i] {
-				e.absentPerson(ctx, id)
+				absentPerson(ctx, e, id)
 				continue
 			}
 			winners++
-			equal(e, "the owner of the value", e.owner(ctx, mail), e.name(id))
+			equal(e, "the owner of the value", ownerOf(ctx, e, mail), e.name(id))
 		}
 		equal(e, "the number of inserts that succeeded", winners, 1)
 	}
@@ -289,7 +289,7 @@ func uniqueMoves(ctx context.Context, e *env) {
 	const n = 5
 	people := e.people(ctx)
 	for i := range n {
-		e.insertPerson(ctx, fmt.Sprint(i), e.name(fmt.Sprint("start", i)))
+		insertPerson(ctx, e, fmt.Sprint(i), e.name(fmt.Sprint("start", i)))
 	}
 	e.parallel(n, func(i int) error {
 		for round := range 12 {
@@ -307,7 +307,7 @@ func uniqueMoves(ctx context.Context, e *env) {
 		e.ok("get", err)
 		e.that(owners[*p.Email] == "", "one owner of "+*p.Email, "%s and %s", owners[*p.Email], p.ID)
 		owners[*p.Email] = p.ID
-		equal(e, "the owner of "+*p.Email, e.owner(ctx, *p.Email), p.ID)
+		equal(e, "the owner of "+*p.Email, ownerOf(ctx, e, *p.Email), p.ID)
 	}
 	clean(ctx, e, people)
 }
@@ -335,7 +335,7 @@ func passedOn(ctx context.Context, e *env) {
 	in = posts.In(g)
 	in.Insert(&d)
 	in.Replace(&c)
-	e.takenBy("group with a value that another record has", g.Commit(ctx), "by_slug")
+	takenBy(e, "group with a value that another record has", g.Commit(ctx), "by_slug")
 	clean(ctx, e, posts)
 }
 

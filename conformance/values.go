@@ -150,17 +150,17 @@ func longLists(ctx context.Context, e *env) {
 		e.commit(ctx, put(t, r))
 		sp := span(t, r.Key)
 		sp.From, sp.To = r.Key.Sort, driver.After(r.Key.Sort)
-		e.hasLong(ctx, "written", sp, field, long)
+		hasLong(ctx, e, "written", sp, field, long)
 		r.Fields[field] = driver.Value{}
 		e.commit(ctx, put(t, r))
 		edit := driver.Edit{Do: driver.Set, Field: field, Value: long}
 		e.commit(ctx, driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key}, Edits: []driver.Edit{edit}})
-		e.hasLong(ctx, "set", sp, field, long)
+		hasLong(ctx, e, "set", sp, field, long)
 	}
 }
 
 // hasLong reads a long value in every way.
-func (e *env) hasLong(ctx context.Context, when string, sp driver.Span, field int, want driver.Value) {
+func hasLong(ctx context.Context, e *env, when string, sp driver.Span, field int, want driver.Value) {
 	rows := map[string]driver.Row{"get": e.get(ctx, sp.Table, driver.Key{Partition: sp.Key.Partition, Sort: sp.From}), "range": at(e, "the rows by range", e.rows(ctx, sp), 0)}
 	for _, r := range e.walk(ctx, sp.Table) {
 		if r.Key.Sort == sp.From {

@@ -9,8 +9,8 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// skewed opens a collection through a store that leaves some ops out.
-func (e *env) skewed(ctx context.Context, name string, keep func(op *driver.Op) bool) *repo.Repo[message] {
+// openSkewed opens a collection through a store that leaves some ops out.
+func openSkewed(ctx context.Context, e *env, name string, keep func(op *driver.Op) bool) *repo.Repo[message] {
 	schema := inTables(messageSchema())
 	schema.Collection = name
 	r, err := repo.Open[message](ctx, repo.NewStore(&double.Filtered{Store: e.store, Keep: keep}, nil), schema)
@@ -20,9 +20,9 @@ func (e *env) skewed(ctx context.Context, name string, keep func(op *driver.Op) 
 
 func verifyFinds(ctx context.Context, e *env) {
 	name := e.freshName()
-	good := e.skewed(ctx, name, func(*driver.Op) bool { return true })
-	noRows := e.skewed(ctx, name, func(op *driver.Op) bool { return op.Table.Class == driver.Records || op.Do == driver.Delete })
-	noDeletes := e.skewed(ctx, name, func(op *driver.Op) bool { return op.Table.Class == driver.Records || op.Do != driver.Delete })
+	good := openSkewed(ctx, e, name, func(*driver.Op) bool { return true })
+	noRows := openSkewed(ctx, e, name, func(op *driver.Op) bool { return op.Table.Class == driver.Records || op.Do == driver.Delete })
+	noDeletes := openSkewed(ctx, e, name, func(op *driver.Op) bool { return op.Table.Class == driver.Records || op.Do != driver.Delete })
 	for i := range 30 {
 		insertAll(ctx, e, good, message{Host: e.name("h"), Time: e.when(i), Level: "info", Text: fmt.Sprint(i)})
 	}

@@ -33,8 +33,8 @@ type program struct {
 	repo  *repo.Repo[message]
 }
 
-// older opens messages as the older of two programs.
-func (e *env) older(ctx context.Context, name string, indexes ...repo.Index) *program {
+// olderProgram opens messages as the older of two programs.
+func olderProgram(ctx context.Context, e *env, name string, indexes ...repo.Index) *program {
 	p := &program{env: e, known: &tap{Store: e.store, tables: map[string]*driver.Table{}}}
 	p.store = repo.NewStore(counting{p.known}, nil)
 	schema := withIndexes(indexes...)
@@ -82,7 +82,7 @@ func (p *program) refused(ctx context.Context, q repo.Query, m message) {
 
 func madeAnew(ctx context.Context, e *env) {
 	name := e.freshName()
-	before := e.older(ctx, name, byLevel())
+	before := olderProgram(ctx, e, name, byLevel())
 	m := message{Host: e.name("h"), Time: e.when(1), Level: e.name("level"), Text: e.name("text")}
 	insertAll(ctx, e, before.repo, m)
 	newer := repo.NewStore(e.store, nil)
@@ -99,7 +99,7 @@ func madeAnew(ctx context.Context, e *env) {
 
 func indexDropped(ctx context.Context, e *env) {
 	name := e.freshName()
-	before := e.older(ctx, name, byLevel(), byText())
+	before := olderProgram(ctx, e, name, byLevel(), byText())
 	m := message{Host: e.name("h"), Level: e.name("level"), Text: e.name("text")}
 	for i := range 4 {
 		m.Time = e.when(i)
@@ -133,7 +133,7 @@ type fading struct {
 
 func expiryOfAnother(ctx context.Context, e *env) {
 	name := e.freshName()
-	before := e.older(ctx, name, byLevel(), byText())
+	before := olderProgram(ctx, e, name, byLevel(), byText())
 	insertAll(ctx, e, before.repo, message{Host: e.name("h"), Level: e.name("level"), Text: e.name("stays")})
 	schema := withIndexes(byLevel(), byText())
 	schema.Collection = name
@@ -169,7 +169,7 @@ type curt struct {
 func leftOutByAnother(ctx context.Context, e *env) {
 	name := e.freshName()
 	x := repo.Index{Partition: []string{"host", "level"}, Sort: []string{"text"}}
-	before := e.older(ctx, name, x)
+	before := olderProgram(ctx, e, name, x)
 	insertAll(ctx, e, before.repo, message{Host: e.name("h"), Level: e.name("level"), Text: "has one"})
 	q := repo.Where("host", e.name("h")).Where("level", e.name("level"))
 	equal(e, "what is found while all have a text", find(ctx, e, before.repo, q, textOfMessage), []string{"has one"})
@@ -209,7 +209,7 @@ type letter struct {
 func fieldsOfAnother(ctx context.Context, e *env) {
 	name := e.freshName()
 	covers := repo.Index{Partition: []string{"host"}, Sort: []string{"level"}, Covers: []string{"*"}}
-	before := e.older(ctx, name, covers)
+	before := olderProgram(ctx, e, name, covers)
 	schema := withIndexes(covers)
 	schema.Collection = name
 	newer, err := repo.Open[letter](ctx, repo.NewStore(e.store, nil), schema)
@@ -278,7 +278,7 @@ func keptByLevel() repo.Index {
 
 func nativeOfAnother(ctx context.Context, e *env) {
 	name := e.freshName()
-	before := e.older(ctx, name)
+	before := olderProgram(ctx, e, name)
 	m := message{Host: e.name("h"), Time: e.when(0), Level: "info", Text: "0"}
 	insertAll(ctx, e, before.repo, m)
 	schema := withIndexes(keptByLevel())
@@ -286,7 +286,7 @@ func nativeOfAnother(ctx context.Context, e *env) {
 	after, err := repo.Open[message](ctx, repo.NewStore(e.store, nil), schema, repo.WithRebuild())
 	e.ok("open by a program with the index", err)
 	time.Sleep(5 * time.Second) // until the older program has looked at the catalog
-	for i, p := range []*program{before, e.older(ctx, name)} {
+	for i, p := range []*program{before, olderProgram(ctx, e, name)} {
 		m.Time, m.Text = e.when(1+i), fmt.Sprint(1+i)
 		insertAll(ctx, e, p.repo, m)
 		_, err := p.repo.Update(ctx, repo.Key{m.Host, m.Time, m.ID}, func(old *message) error { old.Text += "u"; return nil })
@@ -333,7 +333,7 @@ func strayOfAnother(ctx context.Context, e *env) {
 
 func buildsAtOnce(ctx context.Context, e *env) {
 	name := e.freshName()
-	before := e.older(ctx, name)
+	before := olderProgram(ctx, e, name)
 	const records = 500
 	for i := range records {
 		insertAll(ctx, e, before.repo, message{Host: e.name("h"), Time: e.when(i), Level: "info", Text: "x"})

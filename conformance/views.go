@@ -17,7 +17,7 @@ type headline struct {
 }
 
 func views(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 5)
+	fillMessages(ctx, e, "h", 5)
 	view, err := repo.ViewOf[headline](e.messages(ctx))
 	e.ok("view", err)
 	h, key := repo.Where("host", e.name("h")), repo.Key{e.name("h"), e.when(3), 3}
@@ -46,7 +46,7 @@ func views(ctx context.Context, e *env) {
 }
 
 func viewByOthers(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 9)
+	fillMessages(ctx, e, "h", 9)
 	type text struct {
 		Text string `repo:"text"`
 	}
@@ -60,8 +60,8 @@ func viewByOthers(ctx context.Context, e *env) {
 	equal(e, "a page of them", page.Items, []text{{"h 001"}, {"h 004"}})
 }
 
-// traced returns the store of the suite with a tracer that sees how operations end.
-func (e *env) traced(see func(repo.Event)) *repo.Store {
+// tracedStore returns the store of the suite with a tracer that sees how operations end.
+func tracedStore(e *env, see func(repo.Event)) *repo.Store {
 	begin := func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) { return ctx, see }
 	return repo.NewStore(e.store, &repo.Options{Tracer: repo.Tracer{Begin: begin}})
 }

@@ -33,7 +33,7 @@ func walkRules() []rule {
 }
 
 // walkTable makes a table with n rows.
-func (e *env) walkTable(ctx context.Context, n int) (*driver.Table, []string) {
+func walkTable(ctx context.Context, e *env, n int) (*driver.Table, []string) {
 	t := e.ownTable(fieldColumns()...)
 	e.define(ctx, t)
 	var ops []driver.Op
@@ -55,8 +55,8 @@ func (e *env) walkTable(ctx context.Context, n int) (*driver.Table, []string) {
 	return t, want
 }
 
-// walked returns the keys and marks of a walk.
-func (e *env) walked(ctx context.Context, t *driver.Table, mark string) (keys []string, chunks []driver.Chunk) {
+// walkFrom returns the keys and marks of a walk.
+func walkFrom(ctx context.Context, e *env, t *driver.Table, mark string) (keys []string, chunks []driver.Chunk) {
 	for chunk, err := range e.store.Walk(ctx, t, mark) {
 		e.ok("walk", err)
 		e.that(len(chunk.Rows) <= 1000, "some hundreds of rows in a chunk", "%d", len(chunk.Rows))
@@ -73,8 +73,8 @@ func (e *env) walked(ctx context.Context, t *driver.Table, mark string) (keys []
 }
 
 func walkAll(ctx context.Context, e *env) {
-	t, want := e.walkTable(ctx, 1500)
-	keys, chunks := e.walked(ctx, t, "")
+	t, want := walkTable(ctx, e, 1500)
+	keys, chunks := walkFrom(ctx, e, t, "")
 	equal(e, "the number of rows", len(slices.Compact(keys)), len(want))
 	for _, chunk := range chunks {
 		for i := range chunk.Rows {
@@ -89,23 +89,23 @@ func walkAll(ctx context.Context, e *env) {
 func walkEmpty(ctx context.Context, e *env) {
 	t := e.ownTable(fieldColumns()...)
 	e.define(ctx, t)
-	keys, _ := e.walked(ctx, t, "")
+	keys, _ := walkFrom(ctx, e, t, "")
 	equal(e, "the number of rows", len(keys), 0)
 	key := e.at(t, "p", "a")
 	e.commit(ctx, put(t, row(key, "x")))
-	keys, _ = e.walked(ctx, t, "")
+	keys, _ = walkFrom(ctx, e, t, "")
 	equal(e, "the rows", keys, []string{key.Partition + key.Sort})
 }
 
 func walkMarks(ctx context.Context, e *env) {
-	t, want := e.walkTable(ctx, 1500)
-	_, chunks := e.walked(ctx, t, "")
+	t, want := walkTable(ctx, e, 1500)
+	_, chunks := walkFrom(ctx, e, t, "")
 	e.that(len(chunks) > 1, "more than one chunk", "%d", len(chunks))
 	for i, chunk := range chunks {
 		if chunk.Mark == "" {
 			continue
 		}
-		rest, _ := e.walked(ctx, t, chunk.Mark)
+		rest, _ := walkFrom(ctx, e, t, chunk.Mark)
 		for _, before := range chunks[:i+1] {
 			for j := range before.Rows {
 				rest = append(rest, before.Rows[j].Key.Partition+before.Rows[j].Key.Sort)
@@ -114,17 +114,17 @@ func walkMarks(ctx context.Context, e *env) {
 		slices.Sort(rest)
 		equal(e, fmt.Sprintf("the number of rows up to chunk %d and after its mark", i), len(slices.Compact(rest)), len(want))
 	}
-	equal(e, "how many rows there are at most after the first mark", e.lenAfter(ctx, t, chunks[0].Mark) <= len(want)-len(chunks[0].Rows)/2, true)
+	equal(e, "how many rows there are at most after the first mark", lenAfter(ctx, e, t, chunks[0].Mark) <= len(want)-len(chunks[0].Rows)/2, true)
 }
 
-func (e *env) lenAfter(ctx context.Context, t *driver.Table, mark string) int {
-	keys, _ := e.walked(ctx, t, mark)
+func lenAfter(ctx context.Context, e *env, t *driver.Table, mark string) int {
+	keys, _ := walkFrom(ctx, e, t, mark)
 	return len(keys)
 }
 
 func badMarks(ctx context.Context, e *env) {
-	t, _ := e.walkTable(ctx, 1500)
-	_, chunks := e.walked(ctx, t, "")
+	t, _ := walkTable(ctx, e, 1500)
+	_, chunks := walkFrom(ctx, e, t, "")
 	good := at(e, "the chunks of a walk", chunks, 0).Mark
 	for _, mark := range []string{"\x00", "no mark", "\xff\xfe", strings.Repeat("m", 5000), good + "\x00x"} {
 		seen := 0
@@ -135,13 +135,13 @@ func badMarks(ctx context.Context, e *env) {
 		}
 		equal(e, "how often the error came", seen, 1)
 	}
-	e.that(e.lenAfter(ctx, t, good) > 0, "rows after a good mark", "none")
+	e.that(lenAfter(ctx, e, t, good) > 0, "rows after a good mark", "none")
 }
 
 func chunksForGood(ctx context.Context, e *env) {
-	t, want := e.walkTable(ctx, 1500)
-	_, chunks := e.walked(ctx, t, "")
-	e.walked(ctx, t, "")
+	t, want := walkTable(ctx, e, 1500)
+	_, chunks := walkFrom(ctx, e, t, "")
+	walkFrom(ctx, e, t, "")
 	var got []string
 	for _, chunk := range chunks {
 		for i := range chunk.Rows {
@@ -159,14 +159,14 @@ const oddEnd = "#odd"
 
 // oddKey returns a key that nobody can take apart: there is more than its parts, without
 // an end.
-func (e *env) oddKey(t *driver.Table, parts ...string) driver.Key {
+func oddKey(e *env, t *driver.Table, parts ...string) driver.Key {
 	key := e.at(t, parts...)
 	key.Sort = strings.TrimSuffix(key.Sort, "#") + oddEnd
 	return key
 }
 
 // putOdd writes rows with odd keys, as another program might. A store may take none.
-func (e *env) putOdd(ctx context.Context, t *driver.Table, keys ...driver.Key) (taken bool) {
+func putOdd(ctx context.Context, e *env, t *driver.Table, keys ...driver.Key) (taken bool) {
 	for _, key := range keys {
 		refusal, err := e.store.Commit(ctx, driver.NewToken(), []driver.Op{put(t, driver.Row{Key: key, Expires: 1})})
 		if errors.Is(err, driver.ErrInvalid) {
@@ -179,8 +179,8 @@ func (e *env) putOdd(ctx context.Context, t *driver.Table, keys ...driver.Key) (
 }
 
 func oddRows(ctx context.Context, e *env) {
-	t, want := e.walkTable(ctx, 600)
-	if !e.putOdd(ctx, t, e.oddKey(t, "p0", "00003"), e.oddKey(t, "p6", "00500")) {
+	t, want := walkTable(ctx, e, 600)
+	if !putOdd(ctx, e, t, oddKey(e, t, "p0", "00003"), oddKey(e, t, "p6", "00500")) {
 		return
 	}
 	seen, named := map[string]bool{}, 0
@@ -218,7 +218,7 @@ func maintainBeside(ctx context.Context, e *env) {
 		e.ok("insert", r.Insert(ctx, &s))
 	}
 	t := known.tables[schema.Collection]
-	e.putOdd(ctx, t, e.oddKey(t, "5"))
+	putOdd(ctx, e, t, oddKey(e, t, "5"))
 	done, err := r.Maintain(ctx)
 	e.is("maintain beside a record that cannot be read", err, repo.ErrCorrupt)
 	equal(e, "the expired records that were removed", done.Expired, 5)
@@ -234,7 +234,7 @@ func maintainBeside(ctx context.Context, e *env) {
 }
 
 func walkAtOnce(ctx context.Context, e *env) {
-	t, want := e.walkTable(ctx, 1500)
+	t, want := walkTable(ctx, e, 1500)
 	seen := map[string]bool{}
 	for chunk, err := range e.store.Walk(ctx, t, "") {
 		e.ok("walk", err)
@@ -261,7 +261,7 @@ func walkAtOnce(ctx context.Context, e *env) {
 
 func walkRecords(ctx context.Context, e *env) {
 	items := fresh[item](ctx, e, itemSchema())
-	list := e.itemList(700)
+	list := itemList(e, 700)
 	_, err := items.InsertAll(ctx, double.Sequence(list, nil))
 	e.ok("insert all", err)
 	seen, marks := map[string]int{}, []string{}
@@ -288,10 +288,10 @@ func walkRecords(ctx context.Context, e *env) {
 }
 
 func scan(ctx context.Context, e *env) {
-	e.fillMessages(ctx, "h", 40)
+	fillMessages(ctx, e, "h", 40)
 	h := repo.Where("host", e.name("h"))
 	for _, q := range []repo.Query{h, h.Order("time"), h.Limit(7), h.Order("time").Limit(7), h.Where("level", "info").Order("-time"), h.Range("time", e.when(5), e.when(9)).Order("time"), h.Where("level", "none"), h.Where("level", "warn").Limit(3).Order("time")} {
-		want := e.messageTexts(ctx, q)
+		want := messageTexts(ctx, e, q)
 		var got []string
 		for _, m := range collect(e, "scan", e.messages(ctx).Scan(ctx, q)) {
 			got = append(got, m.Text)

@@ -32,14 +32,14 @@ func repoConditionRules() []rule {
 }
 
 func insertTaken(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
+	want := e.insertItem(ctx, fullItem(e, "a"))
 	other := e.item("a")
 	e.is("insert of a taken key", e.items(ctx).Insert(ctx, &other), repo.ErrExists)
 	equal(e, "the record", e.getItem(ctx, "a"), want)
 	free := e.item("b")
 	free.Version = want.Version
 	e.is("insert of a record with a version", e.items(ctx).Insert(ctx, &free), repo.ErrInvalid)
-	e.missing(ctx, "b")
+	missingItem(ctx, e, "b")
 	free.Version = repo.Version{}
 	e.ok("insert of the same without a version", e.items(ctx).Insert(ctx, &free))
 	e.that(!free.Version.IsZero() && free.Version != want.Version, "a version of its own", "none, or that of another record")
@@ -70,8 +70,8 @@ func insertAtOnce(ctx context.Context, e *env) {
 	}
 }
 
-// missing sees that there is no record.
-func (e *env) missing(ctx context.Context, id string) {
+// missingItem sees that there is no record.
+func missingItem(ctx context.Context, e *env, id string) {
 	ok, err := e.items(ctx).Exists(ctx, e.itemKey(id))
 	e.ok("exists", err)
 	e.that(!ok, "no record "+id, "one")
@@ -80,13 +80,13 @@ func (e *env) missing(ctx context.Context, id string) {
 func replaceNothing(ctx context.Context, e *env) {
 	it := e.item("a")
 	e.is("replace of nothing", e.items(ctx).Replace(ctx, &it), repo.ErrNotFound)
-	e.missing(ctx, "a")
+	missingItem(ctx, e, "a")
 	it = e.insertItem(ctx, it)
 	e.ok("delete", e.items(ctx).Delete(ctx, e.itemKey("a")))
 	e.is("replace of a deleted record", e.items(ctx).Replace(ctx, &it), repo.ErrNotFound)
 	it.Version = repo.Version{}
 	e.is("replace of a deleted record without a version", e.items(ctx).Replace(ctx, &it), repo.ErrNotFound)
-	e.missing(ctx, "a")
+	missingItem(ctx, e, "a")
 }
 
 func replaceStale(ctx context.Context, e *env) {
@@ -121,7 +121,7 @@ func putVersions(ctx context.Context, e *env) {
 	equal(e, "the record", e.getItem(ctx, "a").Text, "stale")
 	e.ok("delete", items.Delete(ctx, e.itemKey("a")))
 	e.is("put with a version of a record that is not there", items.Put(ctx, &stale), repo.ErrNotFound)
-	e.missing(ctx, "a")
+	missingItem(ctx, e, "a")
 }
 
 func deleteRecord(ctx context.Context, e *env) {
@@ -130,7 +130,7 @@ func deleteRecord(ctx context.Context, e *env) {
 	e.insertItem(ctx, e.item("b"))
 	for range 2 {
 		e.ok("delete", items.Delete(ctx, e.itemKey("a")))
-		e.missing(ctx, "a")
+		missingItem(ctx, e, "a")
 	}
 	equal(e, "the record beside it", e.getItem(ctx, "b").Text, "text of b")
 	again := e.insertItem(ctx, e.item("a"))
@@ -146,7 +146,7 @@ func deleteVersions(ctx context.Context, e *env) {
 	equal(e, "the record", e.getItem(ctx, "a"), now)
 	e.ok("delete with its version", items.Delete(ctx, key, repo.IfVersion(now.Version)))
 	e.is("delete of nothing with a version", items.Delete(ctx, key, repo.IfVersion(now.Version)), repo.ErrConflict)
-	e.missing(ctx, "a")
+	missingItem(ctx, e, "a")
 }
 
 func deleteIfExists(ctx context.Context, e *env) {
@@ -155,7 +155,7 @@ func deleteIfExists(ctx context.Context, e *env) {
 	it := e.insertItem(ctx, e.item("a"))
 	e.is("delete with an old version", items.Delete(ctx, key, repo.IfExists(), repo.IfVersion(repo.Version{1})), repo.ErrConflict)
 	e.ok("delete", items.Delete(ctx, key, repo.IfExists()))
-	e.missing(ctx, "a")
+	missingItem(ctx, e, "a")
 	e.is("delete again", items.Delete(ctx, key, repo.IfExists()), repo.ErrNotFound)
 	e.is("delete again with a version", items.Delete(ctx, key, repo.IfVersion(it.Version), repo.IfExists()), repo.ErrNotFound)
 	if e.facts.Unit < driver.UnitPartition {
@@ -171,10 +171,10 @@ func deleteIfExists(ctx context.Context, e *env) {
 		if err := g.Commit(ctx); id == "a" {
 			e.is("group that deletes nothing", err, repo.ErrNotFound)
 			equal(e, "the record beside it", e.getItem(ctx, "b"), b)
-			e.missing(ctx, "ca")
+			missingItem(ctx, e, "ca")
 		} else {
 			e.ok("group that deletes a record", err)
-			e.missing(ctx, "b")
+			missingItem(ctx, e, "b")
 		}
 	}
 }
@@ -224,11 +224,11 @@ func zeroVersion(ctx context.Context, e *env) {
 	equal(e, "the count", e.getItem(ctx, "a").Count, int64(2))
 	e.ok("delete", items.Delete(ctx, key, none))
 	e.ok("delete of nothing", items.Delete(ctx, key, none))
-	e.missing(ctx, "a")
+	missingItem(ctx, e, "a")
 }
 
 func updateRecord(ctx context.Context, e *env) {
-	want := e.insertItem(ctx, e.full("a"))
+	want := e.insertItem(ctx, fullItem(e, "a"))
 	got, err := e.items(ctx).Update(ctx, e.itemKey("a"), func(it *item) error {
 		it.Text, it.Data, it.Count = "changed", nil, it.Count+1
 		equal(e, "the undeclared fields that fn is given", len(it.Extra), len(want.Extra))
@@ -286,7 +286,7 @@ func updateVersion(ctx context.Context, e *env) {
 	e.ok("delete", items.Delete(ctx, key))
 	_, err = items.Update(ctx, key, nothing)
 	e.is("update of nothing", err, repo.ErrNotFound)
-	e.missing(ctx, "a")
+	missingItem(ctx, e, "a")
 }
 
 func retryable(ctx context.Context, e *env) {
