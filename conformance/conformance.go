@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/rule"
+	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -66,7 +68,7 @@ func (o Options) withDefaults() Options {
 func (o Options) idle() (part string, found bool) {
 	for part := range strings.SplitSeq(o.Only, ",") {
 		one := Options{Only: part}
-		if !slices.ContainsFunc(rules(), func(r rule) bool { return one.wants(r.id()) }) &&
+		if !slices.ContainsFunc(rules(), func(r rule.Rule) bool { return one.wants(r.ID()) }) &&
 			!(o.Ops > 0 && one.wants(randomGroup)) && !(o.Histories > 0 && one.wants(historyGroup)) && !one.wants(killGroup) {
 			return part, true
 		}
@@ -85,7 +87,7 @@ func (o Options) wants(id string) bool {
 
 // opensAgain reports whether rules are wanted that open the store when it has been closed.
 func (o Options) opensAgain() bool {
-	return o.wants(killGroup) || slices.ContainsFunc(closeRules(), func(r rule) bool { return o.wants(closeGroup + "/" + r.name) })
+	return o.wants(killGroup) || slices.ContainsFunc(rules(), func(r rule.Rule) bool { return r.Group == rule.Close && o.wants(r.ID()) })
 }
 
 // again returns the command that runs a rule, or what is no rule, as in this run.
@@ -114,7 +116,7 @@ func Check(ctx context.Context, open Open, opts Options) (*Report, error) {
 func checkWithin(ctx context.Context, l limits, open Open, opts Options) (*Report, error) {
 	opts = opts.withDefaults()
 	if part, found := opts.idle(); found {
-		return nil, fmt.Errorf("no rule begins with %q; the groups are %s: %w", part, strings.Join(append(groupNames(), randomGroup, historyGroup, killGroup), ", "), driver.ErrInvalid)
+		return nil, fmt.Errorf("no rule begins with %q; the groups are %s: %w", part, strings.Join(append(rule.AllGroups(), randomGroup, historyGroup, killGroup), ", "), driver.ErrInvalid)
 	}
 	began := time.Now()
 	o := newObserver()
@@ -123,7 +125,7 @@ func checkWithin(ctx context.Context, l limits, open Open, opts Options) (*Repor
 	if err != nil {
 		return nil, err
 	}
-	c := &checking{suite: s, opts: opts, report: newReport(s.facts, opts.Seed, began)}
+	c := &checking{suite: s, opts: opts, report: newReport(s.Facts, opts.Seed, began)}
 	err = s.define(ctx)
 	if err == nil {
 		c.rules(ctx)
@@ -160,7 +162,7 @@ func (c *checking) end(ctx context.Context, defined bool) {
 	if ctx.Err() != nil {
 		c.stall = min(c.stall, dropsAtEnd)
 	}
-	c.goesOn = defined && c.more(ctx) && c.opts.opensAgain() && leavesTables(c.facts)
+	c.goesOn = defined && c.more(ctx) && c.opts.opensAgain() && tested.LeavesTables(c.Facts)
 	left := c.finish(context.WithoutCancel(ctx))
 	if defined {
 		c.closing(ctx)
@@ -173,29 +175,29 @@ func (c *checking) end(ctx context.Context, defined bool) {
 		c.report.Problems = append(c.report.Problems, left.Error())
 	}
 	if c.hangs() {
-		c.report.Problems = append(c.report.Problems, fmt.Sprintf("%d rules never returned, and no more were begun", c.hung.Load()))
+		c.report.Problems = append(c.report.Problems, fmt.Sprintf("%d rules never returned, and no more were begun", c.Hung.Load()))
 	}
 }
 
 // rules runs all rules but those that close the store, some at once.
 func (c *checking) rules(ctx context.Context) {
-	var list []rule
+	var list []rule.Rule
 	for _, r := range rules() {
-		if !c.opts.wants(r.id()) {
+		if !c.opts.wants(r.ID()) {
 			continue
 		}
-		c.report.group(r.group)
-		if r.group != closeGroup {
+		c.report.group(r.Group)
+		if r.Group != rule.Close {
 			list = append(list, r)
 		}
 	}
-	next := make(chan *rule)
+	next := make(chan *rule.Rule)
 	var wg sync.WaitGroup
 	for range workers {
 		wg.Go(func() {
 			for r := range next {
 				if c.more(ctx) {
-					c.note(ctx, r, r.run(ctx, c.suite), len(list))
+					c.note(ctx, r, c.run(ctx, r), len(list))
 				}
 			}
 		})
@@ -210,29 +212,29 @@ func (c *checking) rules(ctx context.Context) {
 // closing runs the rules that close the store, one after the other.
 func (c *checking) closing(ctx context.Context) {
 	for _, r := range rules() {
-		if r.group == closeGroup && c.opts.wants(r.id()) && c.more(ctx) {
-			c.note(ctx, &r, r.run(ctx, c.suite), 0)
+		if r.Group == rule.Close && c.opts.wants(r.ID()) && c.more(ctx) {
+			c.note(ctx, &r, c.run(ctx, &r), 0)
 		}
 	}
 }
 
 // note counts the result of a rule. One that the end of the run broke off has none.
-func (c *checking) note(ctx context.Context, r *rule, err error, total int) {
+func (c *checking) note(ctx context.Context, r *rule.Rule, err error, total int) {
 	c.counted.Lock()
 	defer c.counted.Unlock()
 	if err != nil && ctx.Err() != nil {
 		return
 	}
-	g := c.report.group(r.group)
+	g := c.report.group(r.Group)
 	missing, ok := errors.AsType[*finding.ErrNotSupported](err)
 	switch {
 	case err == nil:
 		g.Passed++
-		g.Verified = append(g.Verified, r.sentence)
+		g.Verified = append(g.Verified, r.Sentence)
 	case ok:
-		g.Missing = append(g.Missing, Unsupported{r.id(), r.sentence, missing.Reason})
+		g.Missing = append(g.Missing, Unsupported{r.ID(), r.Sentence, missing.Reason})
 	default:
-		g.Failed = append(g.Failed, c.failure(r.id(), r.sentence, err))
+		g.Failed = append(g.Failed, c.failure(r.ID(), r.Sentence, err))
 	}
 	c.done++
 	c.opts.Progress("rules", c.done, max(total, c.done))
@@ -264,11 +266,11 @@ func Run(t *testing.T, open Open) {
 			t.Error(err)
 		}
 	})
-	s.goesOn = leavesTables(s.facts)
+	s.goesOn = tested.LeavesTables(s.Facts)
 	left := s.finish(context.WithoutCancel(t.Context()))
 	for _, r := range rules() {
-		if r.group == closeGroup {
-			t.Run("rules/"+r.id(), func(t *testing.T) { s.testRule(t, &r) })
+		if r.Group == rule.Close {
+			t.Run("rules/"+r.ID(), func(t *testing.T) { s.testRule(t, &r) })
 		}
 	}
 	t.Run(killGroup, func(t *testing.T) {
@@ -295,8 +297,8 @@ func Run(t *testing.T, open Open) {
 // test runs the rules that share the store as parallel subtests.
 func (s *suite) test(t *testing.T) {
 	for _, r := range rules() {
-		if r.group != closeGroup {
-			t.Run(r.id(), func(t *testing.T) {
+		if r.Group != rule.Close {
+			t.Run(r.ID(), func(t *testing.T) {
 				t.Parallel()
 				s.testRule(t, &r)
 			})
@@ -304,22 +306,22 @@ func (s *suite) test(t *testing.T) {
 	}
 }
 
-func (s *suite) testRule(t *testing.T, r *rule) {
+func (s *suite) testRule(t *testing.T, r *rule.Rule) {
 	t.Helper()
 	if s.hangs() {
-		t.Fatalf("not begun: %d rules before it never returned", s.hung.Load())
+		t.Fatalf("not begun: %d rules before it never returned", s.Hung.Load())
 	}
-	err := r.run(t.Context(), s)
+	err := s.run(t.Context(), r)
 	if missing, ok := errors.AsType[*finding.ErrNotSupported](err); ok {
-		t.Logf("%s\nnot supported: %s", r.sentence, missing.Reason)
+		t.Logf("%s\nnot supported: %s", r.Sentence, missing.Reason)
 		return
 	}
 	if err != nil {
 		m := finding.AsMismatch(err)
-		t.Errorf("%s\nwant  %s\ngot   %s\nagain go test -run '%s'", r.sentence, m.Want, m.Got, t.Name())
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.failed = append(s.failed, Failure{Rule: r.id(), Got: m.Got})
+		t.Errorf("%s\nwant  %s\ngot   %s\nagain go test -run '%s'", r.Sentence, m.Want, m.Got, t.Name())
+		s.failing.Lock()
+		defer s.failing.Unlock()
+		s.failed = append(s.failed, Failure{Rule: r.ID(), Got: m.Got})
 	}
 }
 
