@@ -42,9 +42,9 @@ func (e *env) page(ctx context.Context, q repo.Query, cursor string) repo.Page[m
 	return p
 }
 
-// pagedThrough pages from the first page to the last and back, and returns what it saw
+// pageThrough pages from the first page to the last and back, and returns what it saw
 // on either way.
-func pagedThrough(ctx context.Context, e *env, q repo.Query) (there, back []string) {
+func pageThrough(ctx context.Context, e *env, q repo.Query) (there, back []string) {
 	there, back = []string{}, []string{}
 	p := e.page(ctx, q, "")
 	for ; ; p = e.page(ctx, q, p.Next) {
@@ -67,7 +67,7 @@ func pages(ctx context.Context, e *env) {
 	for _, q := range []repo.Query{h, h.Order("time"), h.Where("level", "info"), h.Where("level", "warn").Order("time"), h.Range("time", e.when(4), e.when(17)).Order("time"), h.Range("time", e.when(4), nil), h.Where("level", "none")} {
 		want := messageTexts(ctx, e, q)
 		for _, size := range []int{1, 2, 3, 7, 10, 29, 30, 31} {
-			there, back := pagedThrough(ctx, e, q.Limit(size))
+			there, back := pageThrough(ctx, e, q.Limit(size))
 			rule.Equal(e, fmt.Sprintf("the pages of %d of %s", size, q), there, want)
 			rule.Equal(e, fmt.Sprintf("the same backwards, %d of %s", size, q), back, want)
 		}
@@ -114,7 +114,7 @@ func pageTies(ctx context.Context, e *env) {
 	}
 	for _, q := range []repo.Query{repo.Where("host", e.name("h")), repo.Where("host", e.name("h")).Where("level", "error").Order("-time")} {
 		for _, size := range []int{1, 3, 5} {
-			there, back := pagedThrough(ctx, e, q.Limit(size))
+			there, back := pageThrough(ctx, e, q.Limit(size))
 			rule.Equal(e, fmt.Sprintf("the pages of %d of %s", size, q), there, want)
 			rule.Equal(e, fmt.Sprintf("the same backwards, %d of %s", size, q), back, want)
 		}
@@ -162,7 +162,7 @@ func pagingAtOnce(ctx context.Context, e *env) {
 	}()
 	defer func() { <-done }()
 	for range 6 {
-		there, back := pagedThrough(ctx, e, q)
+		there, back := pageThrough(ctx, e, q)
 		gone := func(text string) bool { return text == "goes" }
 		rule.Equal(e, "the records that stay, page by page", slices.DeleteFunc(there, gone), stay)
 		rule.Equal(e, "the same backwards", slices.DeleteFunc(back, gone), stay)

@@ -81,8 +81,8 @@ func lostGroup(ctx context.Context, e *env) {
 
 const mostItems, adders, addsEach = 5, 4, 4
 
-// countedShelf adds a record if fewer than the bound are there, which a record says that counts them.
-func countedShelf(ctx context.Context, e *env, it item) error {
+// addCounted adds a record if fewer than the bound are there, which a record says that counts them.
+func addCounted(ctx context.Context, e *env, it item) error {
 	g := e.items(ctx).Store().Group()
 	in := e.items(ctx).In(g)
 	in.Update(e.itemKey("~"), func(all *item) error {
@@ -114,7 +114,7 @@ func addItems(ctx context.Context, e *env, add func(it item) error) {
 }
 
 func countAsCondition(ctx context.Context, e *env) {
-	addItems(ctx, e, func(it item) error { return countedShelf(ctx, e, it) })
+	addItems(ctx, e, func(it item) error { return addCounted(ctx, e, it) })
 	rule.Equal(e, "how many are there, with the one that counts them", len(shelfIDs(ctx, e)), mostItems+1)
 	rule.Equal(e, "their count", e.getItem(ctx, "~").Count, int64(mostItems))
 }
@@ -123,7 +123,7 @@ func newestFew(ctx context.Context, e *env) {
 	added := make(chan struct{}, adders*addsEach)
 	addItems(ctx, e, func(it item) error {
 		for {
-			err := countedShelf(ctx, e, it)
+			err := addCounted(ctx, e, it)
 			if errors.Is(err, errNoRoom) {
 				err = inPlaceOfOldest(ctx, e, it)
 			}

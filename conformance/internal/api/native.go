@@ -93,7 +93,7 @@ func nearQueries(ctx context.Context, e *env) {
 		}
 		rule.Equal(e, "the errors in the order of "+order, find(ctx, e, r, q.Order(order), textOfMessage), want)
 		rule.Equal(e, "the first three", find(ctx, e, r, q.Order(order).Limit(3), textOfMessage), want[:3])
-		rule.Equal(e, "the errors by pages", pagedTexts(ctx, e, r, q.Order(order).Limit(3)), want)
+		rule.Equal(e, "the errors by pages", textsByPages(ctx, e, r, q.Order(order).Limit(3)), want)
 	}
 	some := q.Range("time", e.when(1), e.when(5))
 	rule.Equal(e, "the errors of four seconds", find(ctx, e, r, some, textOfMessage), newest[1:7])
@@ -108,8 +108,8 @@ func nearQueries(ctx context.Context, e *env) {
 	clean(ctx, e, r)
 }
 
-// pagedTexts returns the texts of messages by pages.
-func pagedTexts(ctx context.Context, e *env, r *repo.Repo[message], q repo.Query) []string {
+// textsByPages returns the texts of messages by pages.
+func textsByPages(ctx context.Context, e *env, r *repo.Repo[message], q repo.Query) []string {
 	var list []string
 	for cursor := ""; ; {
 		page, err := r.Page(ctx, q, cursor)

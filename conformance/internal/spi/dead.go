@@ -65,7 +65,7 @@ func retention(ctx context.Context, e *env) {
 	e.commit(ctx, life("back"))
 	e.commit(ctx, life("again"))
 	at := driver.Op{Do: driver.Put, Table: t, Row: driver.Row{Key: e.at(t, "p", "again"), Dead: true, Expires: 1}}
-	expectsDone(ctx, e, "at its Rev, with its Ring", &at)
+	expectRow(ctx, e, "at its Rev, with its Ring", &at)
 	e.commit(ctx, at)
 	e.commit(ctx, life("again"))
 	is("dies", dies)
@@ -73,7 +73,7 @@ func retention(ctx context.Context, e *env) {
 	is("dies", dies)
 	fenced := time.Now()
 	fence := driver.Op{Do: driver.Fence, Table: t, Row: driver.Row{Key: e.at(t, "p", "fenced"), Expires: 1}}
-	if expectsDone(ctx, e, "at its Rev", &fence); !fence.Rev.IsZero() {
+	if expectRow(ctx, e, "at its Rev", &fence); !fence.Rev.IsZero() {
 		refusal, err := e.Store.Commit(ctx, driver.NewToken(), []driver.Op{fence})
 		e.OK("fence", err)
 		pause(ctx, e, stays*3/4)
@@ -133,7 +133,7 @@ func ringOfDead(ctx context.Context, e *env) {
 			if i%2 == 0 {
 				op = put(t, dead(key))
 			}
-			expectsDone(ctx, e, again, &op)
+			expectRow(ctx, e, again, &op)
 			want = append([]driver.Token{e.commit(ctx, op)}, want...)
 			want = want[:min(len(want), table.RingSize)]
 			got := e.get(ctx, t, key)
@@ -146,8 +146,8 @@ func ringOfDead(ctx context.Context, e *env) {
 	}
 }
 
-// expectsDone gives an op the condition that is to hold of the row as it is.
-func expectsDone(ctx context.Context, e *env, how string, op *driver.Op) {
+// expectRow gives an op the condition that is to hold of the row as it is.
+func expectRow(ctx context.Context, e *env, how string, op *driver.Op) {
 	now := e.get(ctx, op.Table, op.Row.Key)
 	if how != "whatever is there" {
 		op.If, op.Rev = driver.AtRev, now.Rev

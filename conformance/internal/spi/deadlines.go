@@ -54,7 +54,7 @@ func shortDeadlines(ctx context.Context, e *env) {
 	for w := range tries {
 		var sum, rows int64
 		whole := settles(ctx, e, func() bool {
-			there, total := hurriedSeen(ctx, e, w)
+			there, total := hurriedThere(ctx, e, w)
 			sum, rows = total, int64(len(there))
 			return sum == rows
 		})
@@ -62,8 +62,8 @@ func shortDeadlines(ctx context.Context, e *env) {
 	}
 }
 
-// hurriedSeen returns the rows of a writer that are there, and their sum.
-func hurriedSeen(ctx context.Context, e *env, writer int) (there map[string]bool, sum int64) {
+// hurriedThere returns the rows of a writer that are there, and their sum.
+func hurriedThere(ctx context.Context, e *env, writer int) (there map[string]bool, sum int64) {
 	there = map[string]bool{}
 	for _, r := range e.rows(ctx, span(e.Tables.Ringed, hurriedSumKey(e, writer))) {
 		if textOf(&r) == "sum" {
@@ -82,7 +82,7 @@ func hurriedSumKey(e *env, writer int) driver.Key {
 
 // hurriedRows compares what a writer was told with the rows that are there.
 func hurriedRows(ctx context.Context, e *env, when string, writer int, tries []rule.Attempt) {
-	there, sum := hurriedSeen(ctx, e, writer)
+	there, sum := hurriedThere(ctx, e, writer)
 	least, most := int64(0), int64(0)
 	for i := range tries {
 		tries[i].Fits(e, when, there[tries[i].ID])

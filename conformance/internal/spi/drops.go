@@ -19,8 +19,8 @@ func fillTables(ctx context.Context, e *env, tables ...*driver.Table) {
 	}
 }
 
-// stillFilled sees that tables have their rows, and no others.
-func stillFilled(ctx context.Context, e *env, when string, tables ...*driver.Table) {
+// areFilled sees that tables have their rows, and no others.
+func areFilled(ctx context.Context, e *env, when string, tables ...*driver.Table) {
 	for _, t := range tables {
 		e.OK(fmt.Sprintf("attach of %s %s", t.Name, when), e.Store.Attach(ctx, []*driver.Table{t}))
 		rule.Equal(e, fmt.Sprintf("the row of %s by get %s", t.Name, when), e.text(ctx, t, e.at(t, "p", "a")), t.Name)
@@ -33,8 +33,8 @@ func stillFilled(ctx context.Context, e *env, when string, tables ...*driver.Tab
 	}
 }
 
-// goneTables sees that there are no such tables, and no rows when they are made again.
-func goneTables(ctx context.Context, e *env, when string, tables ...*driver.Table) {
+// areGone sees that there are no such tables, and no rows when they are made again.
+func areGone(ctx context.Context, e *env, when string, tables ...*driver.Table) {
 	for _, t := range tables {
 		e.Is(fmt.Sprintf("attach of %s %s", t.Name, when), e.Store.Attach(ctx, []*driver.Table{t}), driver.ErrSchema)
 	}
@@ -53,8 +53,8 @@ func dropSeveral(ctx context.Context, e *env) {
 	fillTables(ctx, e, tables...)
 	dropped := tables[:3]
 	e.OK("drop", e.Store.Drop(ctx, append([]*driver.Table{{Name: e.freshTable()}}, dropped...)))
-	stillFilled(ctx, e, "after a drop of others", tables[3])
-	goneTables(ctx, e, "after a drop of it and others", dropped...)
+	areFilled(ctx, e, "after a drop of others", tables[3])
+	areGone(ctx, e, "after a drop of it and others", dropped...)
 }
 
 // namesAlike has names of which one begins another, or fits it where a store takes a dot or
@@ -69,12 +69,12 @@ func namesAlike(ctx context.Context, e *env) {
 		tables = append(tables, &t)
 	}
 	fillTables(ctx, e, tables...)
-	stillFilled(ctx, e, "beside others", tables...)
+	areFilled(ctx, e, "beside others", tables...)
 	for i := range tables[:2] {
 		when := "after a drop of " + tables[i].Name
 		e.OK("drop", e.Store.Drop(ctx, tables[i:i+1]))
-		stillFilled(ctx, e, when, tables[i+1:]...)
-		goneTables(ctx, e, when, tables[i])
+		areFilled(ctx, e, when, tables[i+1:]...)
+		areGone(ctx, e, when, tables[i])
 		e.OK("drop", e.Store.Drop(ctx, tables[i:i+1]))
 	}
 }

@@ -92,18 +92,18 @@ func anewOverOthers(ctx context.Context, e *env) {
 		}
 		by := [][]*driver.Table{news, olds}[deleter]
 		death := put(by[0], driver.Row{Key: keys[0], Dead: true, Expires: 1})
-		expectsDone(ctx, e, "at its Rev, with its Ring", &death)
+		expectRow(ctx, e, "at its Rev, with its Ring", &death)
 		ops := []driver.Op{death}
 		if len(by) > 1 {
 			ops = append(ops, driver.Op{Do: driver.Delete, Table: by[1], Row: driver.Row{Key: keys[1]}})
 		}
 		e.commit(ctx, ops...)
-		definedAnew(ctx, e, olds, news, keys)
+		writesAnew(ctx, e, olds, news, keys)
 	}
 }
 
-// definedAnew writes rows as a program that knows less and compares what either sees.
-func definedAnew(ctx context.Context, e *env, olds, news []*driver.Table, keys []driver.Key) {
+// writesAnew puts rows as a program that knows less and compares what either sees.
+func writesAnew(ctx context.Context, e *env, olds, news []*driver.Table, keys []driver.Key) {
 	op := driver.Op{Do: driver.Put, Table: olds[0], If: driver.Absent, Row: driver.Row{Key: keys[0], Fields: texts("z")}}
 	found := e.refused(ctx, op).Row
 	op.If, op.Rev, op.Row.Ring, op.Row.Hint = driver.AtRev, found.Rev, found.Ring, found.Hint

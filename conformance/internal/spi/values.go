@@ -218,7 +218,7 @@ func (e *env) ownTable(fields ...driver.Column) *driver.Table {
 	return &t
 }
 
-// freshTable returns the name of a table that finish drops.
+// freshTable returns the name of a table that the suite drops.
 func (e *env) freshTable() string {
 	name := fmt.Sprintf("%s.t%d", e.ID, e.Number())
 	e.Drops(&driver.Table{Name: name})

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
-	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/polystore/polystore/conformance/internal/finding"
@@ -16,91 +13,6 @@ import (
 	"github.com/polystore/polystore/conformance/internal/tested"
 	"github.com/polystore/polystore/repo/driver"
 )
-
-// Options are how much Check does. The zero Options are good.
-type Options struct {
-	Seed      uint64 // of random operations and histories; 0 draws one
-	Ops       int    // random operations; 0 is 20,000, below 0 none
-	Histories int    // concurrent histories; 0 is 64, below 0 none
-
-	// Only limits the run to the rules and groups whose "group/rule" begins
-	// with it, or with one of its parts, if it has commas.
-	Only string
-
-	// Again is the command that runs the same again, without the flags --seed and
-	// --only; it is for the report.
-	Again string
-
-	// Child returns a command that opens the same store in a process of its own and calls
-	// [Child]. It is started and killed, to see what acknowledged commits survive. Without it
-	// that is not checked, and the report says so.
-	Child func() *exec.Cmd
-
-	// Progress is told what has been done so far, by one goroutine at a time.
-	Progress func(what string, done, total int)
-}
-
-const (
-	defaultOps       = 20_000
-	defaultHistories = 64
-)
-
-func (o Options) withDefaults() Options {
-	if o.Seed == 0 {
-		o.Seed = uint64(time.Now().UnixNano())%1_000_000 + 1
-	}
-	if o.Ops == 0 {
-		o.Ops = defaultOps
-	}
-	if o.Histories == 0 {
-		o.Histories = defaultHistories
-	}
-	if o.Again == "" {
-		o.Again = "polystore conform URL"
-	}
-	if o.Progress == nil {
-		o.Progress = func(string, int, int) {}
-	}
-	return o
-}
-
-// idle returns a part of Only with which nothing begins that there is to run.
-func (o Options) idle() (part string, found bool) {
-	for part := range strings.SplitSeq(o.Only, ",") {
-		one := Options{Only: part}
-		if !slices.ContainsFunc(rules(), func(r rule.Rule) bool { return one.wants(r.ID()) }) &&
-			!(o.Ops > 0 && one.wants(randomGroup)) && !(o.Histories > 0 && one.wants(historyGroup)) && !one.wants(killGroup) {
-			return part, true
-		}
-	}
-	return "", false
-}
-
-func (o Options) wants(id string) bool {
-	for part := range strings.SplitSeq(o.Only, ",") {
-		if strings.HasPrefix(id, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// opensAgain reports whether rules are wanted that open the store when it has been closed.
-func (o Options) opensAgain() bool {
-	return o.wants(killGroup) || slices.ContainsFunc(rules(), func(r rule.Rule) bool { return r.Group == rule.Close && o.wants(r.ID()) })
-}
-
-// again returns the command that runs a rule, or what is no rule, as in this run.
-func (o Options) again(id string) string {
-	text := fmt.Sprintf("%s --seed %d --only %q", o.Again, o.Seed, id)
-	switch {
-	case id == randomGroup && o.Ops != defaultOps:
-		text += fmt.Sprintf(" --ops %d", o.Ops)
-	case id == historyGroup && o.Histories != defaultHistories:
-		text += fmt.Sprintf(" --histories %d", o.Histories)
-	}
-	return text
-}
 
 // workers is how many rules Check runs at once.
 const workers = 16
@@ -243,86 +155,6 @@ func (c *checking) note(ctx context.Context, r *rule.Rule, err error, total int)
 func (c *checking) failure(id, sentence string, err error) Failure {
 	m := finding.AsMismatch(err)
 	return Failure{Rule: id, Sentence: sentence, Want: m.Want, Got: m.Got, Again: c.opts.again(id)}
-}
-
-// Run checks a store in a test: each rule is a subtest, and so are the random
-// operations and the histories. It is all that the author of a backend calls.
-func Run(t *testing.T, open Open) {
-	o := newObserver()
-	defer o.close()
-	s, err := newSuite(t.Context(), open, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Run("rules", func(t *testing.T) { s.test(t) })
-	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
-	t.Run("random operations", func(t *testing.T) {
-		if err := s.watchedCompare(t.Context(), opts); err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("concurrent histories", func(t *testing.T) {
-		if err := s.watchedRecord(t.Context(), opts); err != nil {
-			t.Error(err)
-		}
-	})
-	s.goesOn = tested.LeavesTables(s.Facts)
-	left := s.finish(context.WithoutCancel(t.Context()))
-	for _, r := range rules() {
-		if r.Group == rule.Close {
-			t.Run("rules/"+r.ID(), func(t *testing.T) { s.testRule(t, &r) })
-		}
-	}
-	t.Run(killGroup, func(t *testing.T) {
-		s.observer.begins(killGroup)
-		defer s.observer.ends(killGroup)
-		note, err := s.killed(t.Context(), ownChild())
-		if err != nil {
-			t.Errorf("%s\n%v", killSentence, err)
-		}
-		t.Log(note)
-	})
-	if left == nil { // else Clean is to find what is left
-		left = s.unmark(context.WithoutCancel(t.Context()))
-	}
-	if left != nil {
-		t.Error(left)
-	}
-	failed := Report{Groups: []Group{{Failed: s.failed}}}
-	if failed.findCause(); failed.Cause != "" {
-		t.Error(failed.Cause)
-	}
-}
-
-// test runs the rules that share the store as parallel subtests.
-func (s *suite) test(t *testing.T) {
-	for _, r := range rules() {
-		if r.Group != rule.Close {
-			t.Run(r.ID(), func(t *testing.T) {
-				t.Parallel()
-				s.testRule(t, &r)
-			})
-		}
-	}
-}
-
-func (s *suite) testRule(t *testing.T, r *rule.Rule) {
-	t.Helper()
-	if s.hangs() {
-		t.Fatalf("not begun: %d rules before it never returned", s.Hung.Load())
-	}
-	err := s.run(t.Context(), r)
-	if missing, ok := errors.AsType[*finding.ErrNotSupported](err); ok {
-		t.Logf("%s\nnot supported: %s", r.Sentence, missing.Reason)
-		return
-	}
-	if err != nil {
-		m := finding.AsMismatch(err)
-		t.Errorf("%s\nwant  %s\ngot   %s\nagain go test -run '%s'", r.Sentence, m.Want, m.Got, t.Name())
-		s.failing.Lock()
-		defer s.failing.Unlock()
-		s.failed = append(s.failed, Failure{Rule: r.ID(), Got: m.Got})
-	}
 }
 
 // random does the random operations.
