@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/conformance/internal/spi"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -61,7 +62,7 @@ func (c *caller) key(what string, t *driver.Table, k driver.Key, whole bool) {
 	if _, rest, err := driver.ParseParts(nil, k.Partition, t.Partition); err != nil || rest != "" {
 		c.fault(t, "%s: partition %q of a table of %s is no text of its columns", what, k.Partition, t.Class)
 	}
-	if !whole || what == "commit" && strings.HasSuffix(k.Sort, oddEnd) { // which a rule has made itself
+	if !whole || what == "commit" && strings.HasSuffix(k.Sort, spi.OddEnd) { // which a rule has made itself
 		return
 	}
 	if _, rest, err := driver.ParseParts(nil, k.Sort, t.Sort); err != nil || rest != "" {
@@ -181,8 +182,8 @@ func TestCallerIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := driver.Key{Partition: "a#", Sort: "too much#"}
-	twice := driver.Op{Do: driver.Put, Table: table, Row: driver.Row{Key: key, Dead: true, Fields: texts("x", "y")}}
-	c.Commit(t.Context(), driver.NewToken(), []driver.Op{twice, twice, {Do: driver.Patch, Table: table, Row: driver.Row{Key: driver.Key{Partition: "a"}}, Edits: []driver.Edit{addTo(0, 1)}}})
+	twice := driver.Op{Do: driver.Put, Table: table, Row: driver.Row{Key: key, Dead: true, Fields: []driver.Value{driver.StringValue("x"), driver.StringValue("y")}}}
+	c.Commit(t.Context(), driver.NewToken(), []driver.Op{twice, twice, {Do: driver.Patch, Table: table, Row: driver.Row{Key: driver.Key{Partition: "a"}}, Edits: []driver.Edit{{Do: driver.Add, Value: driver.IntValue(1)}}}})
 	if err := c.Get(t.Context(), table, []driver.Key{key}, nil, make([]driver.Row, 1)); err != nil {
 		t.Fatal(err)
 	}

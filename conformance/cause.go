@@ -77,7 +77,7 @@ func inCommon(got, first string) string {
 func (r *Report) sortFailures() {
 	place := map[string]int{}
 	for i, rule := range rules() {
-		place[rule.id()] = i
+		place[rule.ID()] = i
 	}
 	for _, g := range r.Groups {
 		slices.SortStableFunc(g.Failed, func(a, b Failure) int { return place[a.Rule] - place[b.Rule] })

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/polystore/polystore/conformance/internal/rule"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -20,10 +21,10 @@ func TestCheckOfBrokenStores(t *testing.T) {
 		least  int // rules that fail
 		groups []string
 	}{
-		{"rows lost", withoutFirst(), 50, []string{keysGroup, queryGroup, walkGroup, randomGroup, historyGroup}},
-		{"commits that do not see each other", racy(), 10, []string{conditionGroup, uniqueGroup, historyGroup}},
-		{"commits in pieces", oneByOne(), 5, []string{conditionGroup, groupsGroup, randomGroup}},
-		{"nothing works", unavailable, 200, []string{keysGroup, recordsGroup, patternGroup, closeGroup, randomGroup, historyGroup}},
+		{"rows lost", withoutFirst(), 50, []string{rule.Keys, rule.Queries, rule.Walks, randomGroup, historyGroup}},
+		{"commits that do not see each other", racy(), 10, []string{rule.Conditions, rule.Unique, historyGroup}},
+		{"commits in pieces", oneByOne(), 5, []string{rule.Conditions, rule.Groups, randomGroup}},
+		{"nothing works", unavailable, 200, []string{rule.Keys, rule.Records, rule.Patterns, rule.Close, randomGroup, historyGroup}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/table"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -25,7 +26,7 @@ func Clean(ctx context.Context, open Open, tell func(string)) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.clean(ctx, tell), s.within(ctx, "Close", s.store.Close))
+	return errors.Join(s.clean(ctx, tell), s.within(ctx, "Close", s.Store.Close))
 }
 
 // cleanTime is how long Clean may take: on MongoDB a killed program's transaction keeps what it
@@ -35,7 +36,7 @@ const cleanTime = 3 * time.Minute
 func (s *suite) clean(ctx context.Context, tell func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, cleanTime)
 	defer cancel()
-	names, err := repo.Collections(ctx, s.repo)
+	names, err := repo.Collections(ctx, s.Repo)
 	if err != nil {
 		return err
 	}
@@ -49,23 +50,23 @@ func (s *suite) clean(ctx context.Context, tell func(string)) error {
 		tell("the store has nothing of a killed run")
 	}
 	for _, id := range slices.Sorted(maps.Keys(runs)) {
-		s.id, s.opened, s.made = id, runs[id], leftTables(id, s.facts)
+		s.Adopt(id, runs[id], leftTables(id, s.Facts))
 		if err := s.within(ctx, "Drop", func() error { return s.dropAll(ctx) }); err != nil {
 			return fmt.Errorf("drop what the run %s left: %w", id, err)
 		}
-		tell(fmt.Sprintf("removed: run %s: %s", id, strings.Join(s.opened, ", ")))
+		tell(fmt.Sprintf("removed: run %s: %s", id, strings.Join(runs[id], ", ")))
 	}
 	return nil
 }
 
-// mostNumbers is more than a run counts: see suite.number.
+// mostNumbers is more than a run counts: see rule.Suite.Number.
 const mostNumbers = 1500
 
 // leftTables returns the tables that a run may have made beside its collections. Those that
 // are not there cost little to drop.
 func leftTables(id string, f driver.Facts) []*driver.Table {
-	t := newTables(id)
-	list := t.all(f)
+	t := table.New(id)
+	list := t.All(f)
 	for n := range mostNumbers {
 		list = append(list, &driver.Table{Name: fmt.Sprintf("%s.t%d", id, n)})
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/rule"
+	"github.com/polystore/polystore/conformance/internal/table"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -23,29 +25,31 @@ func TestClean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := s.env()
-	own := e.ownTable(fieldColumns()...)
+	e := s.Env()
+	own := table.Named(s.ID + ".t9")
+	s.Drops(own)
+	schema := repo.Schema{Collection: "items", Partition: []string{"id"}}
 	drops := countDrops(t, b)
 	err = finding.Caught(func() error {
-		e.insertItem(t.Context(), e.item("a"))
-		e.define(t.Context(), own)
-		return nil
+		items := rule.Shared[mark](t.Context(), e, schema)
+		return errors.Join(items.Insert(t.Context(), &mark{ID: "a"}), s.Store.Define(t.Context(), []*driver.Table{own}))
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	kept := []string{"cf", "cf12345678", "cfabc_1", "orders", "xcf12345678_1"}
 	for _, name := range kept {
-		if _, err := openAs[item](t.Context(), e, name, itemSchema()); err != nil {
+		schema.Collection = name
+		if _, err := repo.Open[mark](t.Context(), s.Repo, schema); err != nil {
 			t.Fatal(err)
 		}
 	}
-	names, err := repo.Collections(t.Context(), s.repo)
+	names, err := repo.Collections(t.Context(), s.Repo)
 	if err != nil || len(names) != len(kept)+2 {
 		t.Fatalf("%v, %v", names, err)
 	}
-	made := append(s.tables.all(s.facts), own)
-	if err := s.store.Attach(t.Context(), made); err != nil {
+	made := append(s.Tables.All(s.Facts), own)
+	if err := s.Store.Attach(t.Context(), made); err != nil {
 		t.Fatalf("the tables of the run: %v", err)
 	}
 	var said []string
@@ -58,15 +62,15 @@ func TestClean(t *testing.T) {
 	if *drops == 0 {
 		t.Error("nothing was dropped")
 	}
-	if want := []string{"removed: run " + s.id + ": " + s.id + "_items, " + s.id + "_run", "the store has nothing of a killed run"}; !slices.Equal(said, want) {
+	if want := []string{"removed: run " + s.ID + ": " + s.ID + "_items, " + s.ID + "_run", "the store has nothing of a killed run"}; !slices.Equal(said, want) {
 		t.Errorf("said %q, want %q", said, want)
 	}
-	if names, err = repo.Collections(t.Context(), s.repo); err != nil || !slices.Equal(names, kept) {
+	if names, err = repo.Collections(t.Context(), s.Repo); err != nil || !slices.Equal(names, kept) {
 		t.Errorf("%v, %v; want %v", names, err, kept)
 	}
 	for _, table := range made {
-		if err := s.store.Attach(t.Context(), []*driver.Table{table}); !errors.Is(err, driver.ErrSchema) {
-			t.Errorf("the table %s is there: %v", strings.TrimPrefix(table.Name, s.id), err)
+		if err := s.Store.Attach(t.Context(), []*driver.Table{table}); !errors.Is(err, driver.ErrSchema) {
+			t.Errorf("the table %s is there: %v", strings.TrimPrefix(table.Name, s.ID), err)
 		}
 	}
 }
@@ -83,24 +87,24 @@ func TestCleanWithoutCollections(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			left := s.tables.sorted
+			left := s.Tables.Sorted
 			switch when {
 			case "at the beginning":
-				err = s.store.Close()
+				err = s.Store.Close()
 			case "in a rule that closes the store":
 				s.goesOn = true
 				err = s.finish(t.Context())
-				store, made := s.env().opened(t.Context())
+				store, made := s.Env().Opened(t.Context())
 				left = made
 				err = errors.Join(err, store.Close())
 			default:
 				s.goesOn = true
-				left = childTable(s.id + ".t7")
+				left = table.Named(s.ID + ".t7")
 				err = errors.Join(s.finish(t.Context()), writeOnce(t.Context(), open, left))
 			}
 			var said []string
 			err = errors.Join(err, Clean(t.Context(), open, func(text string) { said = append(said, text) }))
-			if want := []string{"removed: run " + s.id + ": " + s.id + "_run"}; err != nil || !slices.Equal(said, want) {
+			if want := []string{"removed: run " + s.ID + ": " + s.ID + "_run"}; err != nil || !slices.Equal(said, want) {
 				t.Fatalf("%v, said %q, want %q", err, said, want)
 			}
 			store, err := open(t.Context())

@@ -120,7 +120,7 @@ func readsFirst() fault {
 			if err := aside.Define(ctx, []*driver.Table{ops[0].Table}); err != nil || old.Rev.IsZero() {
 				return b.Store.Commit(ctx, token, ops)
 			}
-			aside.Commit(ctx, old.Rev, []driver.Op{put(ops[0].Table, old)})
+			aside.Commit(ctx, old.Rev, []driver.Op{{Do: driver.Put, Table: ops[0].Table, Row: old}})
 			if refusal, err := aside.Commit(ctx, token, ops[:1]); err != nil || refusal != nil {
 				return refusal, err
 			}
@@ -130,7 +130,7 @@ func readsFirst() fault {
 				return nil, err
 			}
 			next[0].Key = old.Key
-			return b.Store.Commit(ctx, token, []driver.Op{put(ops[0].Table, next[0])})
+			return b.Store.Commit(ctx, token, []driver.Op{{Do: driver.Put, Table: ops[0].Table, Row: next[0]}})
 		}
 	}
 }

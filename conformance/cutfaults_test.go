@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/rule"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func afterAWhile(do func()) { time.AfterFunc(afterHurry/3, do) }
+func afterAWhile(do func()) { time.AfterFunc(rule.AfterHurry/3, do) }
 
 // inBatches tests all conditions of a large commit, then does it in batches, before each of
 // which it looks at the context.
@@ -102,7 +103,7 @@ func takesBack(b *broken) {
 		b.Store.Commit(ctx, token, []driver.Op{first})
 		time.Sleep(100 * time.Microsecond)
 		old.Key = first.Row.Key
-		b.Store.Commit(ctx, old.Rev, []driver.Op{put(first.Table, old)})
+		b.Store.Commit(ctx, old.Rev, []driver.Op{{Do: driver.Put, Table: first.Table, Row: old}})
 		return refusal, nil
 	}
 }
@@ -180,7 +181,7 @@ func wrapsUndeclared(e *driver.Edit, old *driver.Row) {
 		return
 	}
 	if a, n := old.Extra[at].Value.Int(), e.Value.Int(); n > 0 && a > math.MaxInt64-n {
-		e.Do, e.Value = driver.Set, num(a+n)
+		e.Do, e.Value = driver.Set, driver.IntValue(a+n)
 	}
 }
 

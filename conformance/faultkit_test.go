@@ -48,14 +48,14 @@ func valueFault(change func(driver.Value) driver.Value) fault {
 
 func odd(v driver.Value) driver.Value {
 	if v.Kind() == driver.Int {
-		return num(v.Int() &^ 1)
+		return driver.IntValue(v.Int() &^ 1)
 	}
 	return v
 }
 
 func singles(v driver.Value) driver.Value {
 	if v.Kind() == driver.Float {
-		return floatVal(float64(float32(v.Float())))
+		return driver.FloatValue(float64(float32(v.Float())))
 	}
 	return v
 }
@@ -78,9 +78,9 @@ func textsAs(change func(string) string) func(driver.Value) driver.Value {
 	return func(v driver.Value) driver.Value {
 		switch v.Kind() {
 		case driver.String:
-			return str(change(v.Str()))
+			return driver.StringValue(change(v.Str()))
 		case driver.Bytes:
-			return bin(change(v.Str()))
+			return driver.BytesValue(change(v.Str()))
 		}
 		return v
 	}

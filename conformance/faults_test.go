@@ -11,6 +11,7 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/rule"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -91,9 +92,9 @@ func otherFaults() map[string]map[string]fault {
 
 // TestOtherFaults sees that each of them is found by its rule.
 func TestOtherFaults(t *testing.T) {
-	byID := map[string]rule{}
+	byID := map[string]rule.Rule{}
 	for _, r := range rules() {
-		byID[r.id()] = r
+		byID[r.ID()] = r
 	}
 	for id, list := range otherFaults() {
 		for what, f := range list {
@@ -105,7 +106,7 @@ func TestOtherFaults(t *testing.T) {
 				}
 				m, ok := errors.AsType[*finding.Mismatch](tried(t, &r, f))
 				if !ok {
-					t.Fatalf("%s\nthe rule does not notice it", r.sentence)
+					t.Fatalf("%s\nthe rule does not notice it", r.Sentence)
 				}
 				if m.Want == "no panic" {
 					t.Errorf("the fault makes the rule panic: %s", m.Got)
@@ -117,16 +118,16 @@ func TestOtherFaults(t *testing.T) {
 
 // unitFor returns the unit of the store on which a rule is tried: the largest with
 // which it has something to say.
-func unitFor(r *rule) driver.Unit {
+func unitFor(r *rule.Rule) driver.Unit {
 	unit := driver.UnitStore
-	for r.needs != nil && unit > driver.UnitRecord {
+	for r.Needs != nil && unit > driver.UnitRecord {
 		f := memory.New(&memory.Options{Unit: &unit}).Facts()
 		f.Durability = driver.Power
-		if r.name == "far index" {
+		if r.Name == "far index" {
 			lacksFar(&f)
 		}
 		f.OneProcess = !aboutOthers(r)
-		if r.needs(f) == "" {
+		if r.Needs(f) == "" {
 			break
 		}
 		unit--
@@ -135,8 +136,8 @@ func unitFor(r *rule) driver.Unit {
 }
 
 // aboutOthers reports whether a rule is about stores to which other processes may write.
-func aboutOthers(r *rule) bool {
-	return r.group == handleGroup || strings.HasSuffix(r.name, "another program")
+func aboutOthers(r *rule.Rule) bool {
+	return r.Group == rule.Handles || strings.HasSuffix(r.Name, "another program")
 }
 
 // lacksFar makes facts those of a store that keeps indexes with their records only.
@@ -145,20 +146,20 @@ func lacksFar(f *driver.Facts) {
 }
 
 // tried runs one rule on a store that a fault breaks, nil for none.
-func tried(t *testing.T, r *rule, broken fault) error {
+func tried(t *testing.T, r *rule.Rule, broken fault) error {
 	t.Helper()
 	b := newBroken(unitFor(r))
-	if r.id() == "close/kept" {
+	if r.ID() == "close/kept" {
 		b.facts = func(f *driver.Facts) { f.Durability = driver.Process }
 		b.close = func() error { return nil }
 	}
-	if r.name == "far index" {
+	if r.Name == "far index" {
 		b.facts = lacksFar
 	}
 	if aboutOthers(r) {
 		b.facts = func(f *driver.Facts) { f.OneProcess = false }
 	}
-	if r.name == "native" {
+	if r.Name == "native" {
 		b.facts = func(f *driver.Facts) { f.Native = driver.Ability{Reason: "not here"} }
 		b.define = func(ctx context.Context, tables []*driver.Table) error {
 			if tables[0].Native {
@@ -172,10 +173,10 @@ func tried(t *testing.T, r *rule, broken fault) error {
 	}
 	first := true
 	s, err := newSuite(t.Context(), func(context.Context) (driver.Store, error) {
-		if r.group == closeGroup && !first && r.id() != "close/kept" {
+		if r.Group == rule.Close && !first && r.ID() != "close/kept" {
 			b.Store = newBroken(unitFor(r)).Store
 		}
-		if (r.group == handleGroup || r.name == "builds of another program") && !first {
+		if (r.Group == rule.Handles || r.Name == "builds of another program") && !first {
 			return another(b, broken), nil
 		}
 		first = false
@@ -187,7 +188,7 @@ func tried(t *testing.T, r *rule, broken fault) error {
 	if err != nil {
 		t.Fatalf("the suite does not even begin: %v", err)
 	}
-	return r.run(t.Context(), s)
+	return s.run(t.Context(), r)
 }
 
 // another returns a second handle of a store, which the same fault breaks for itself.
@@ -213,22 +214,22 @@ func TestFaults(t *testing.T) {
 	broken := faults()
 	seen := map[string]bool{}
 	for _, r := range rules() {
-		if seen[r.id()] {
-			t.Errorf("two rules are named %q", r.id())
+		if seen[r.ID()] {
+			t.Errorf("two rules are named %q", r.ID())
 		}
-		seen[r.id()] = true
-		t.Run(r.id(), func(t *testing.T) {
+		seen[r.ID()] = true
+		t.Run(r.ID(), func(t *testing.T) {
 			t.Parallel()
 			if err := tried(t, &r, nil); err != nil {
-				t.Errorf("%s\nthe store that nothing breaks: %v", r.sentence, err)
+				t.Errorf("%s\nthe store that nothing breaks: %v", r.Sentence, err)
 			}
-			f := broken[r.id()]
+			f := broken[r.ID()]
 			if f == nil {
 				t.Fatal("the rule has no fault")
 			}
 			m, ok := errors.AsType[*finding.Mismatch](tried(t, &r, f))
 			if !ok {
-				t.Fatalf("%s\nthe rule does not notice its fault", r.sentence)
+				t.Fatalf("%s\nthe rule does not notice its fault", r.Sentence)
 			}
 			if m.Want == "no panic" {
 				t.Errorf("the fault makes the rule panic: %s", m.Got)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/table"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -110,7 +111,7 @@ func cacheOfHandle(b *broken) {
 			return b.Store.Range(ctx, s)
 		}
 		return func(yield func(*driver.Row, error) bool) {
-			rows, err := cache.read(fmt.Sprint("range ", s, s.Mask == nil), func() ([]driver.Row, error) { return rangeAll(ctx, b.Store, s) })
+			rows, err := cache.read(fmt.Sprint("range ", s, s.Mask == nil), func() ([]driver.Row, error) { return table.Rows(ctx, b.Store, s) })
 			for _, r := range slices.Clone(rows) {
 				if err = b.Store.Get(ctx, s.Table, nil, nil, nil); err != nil {
 					break // the context has ended, say

@@ -17,7 +17,7 @@ import (
 // be explained.
 func historiesOf(t *testing.T, s *suite, kind, n int) error {
 	t.Helper()
-	r, err := history.Entries(t.Context(), s.target())
+	r, err := history.Entries(t.Context(), s.Target())
 	if err != nil {
 		t.Fatal(err)
 	}

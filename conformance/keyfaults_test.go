@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/table"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -62,7 +63,7 @@ func keyFaults() map[string]fault {
 // eager reads a range when it is asked for.
 func eager(b *broken) {
 	b.ranged = func(ctx context.Context, s driver.Span) iter.Seq2[*driver.Row, error] {
-		rows, err := rangeAll(ctx, b.Store, s)
+		rows, err := table.Rows(ctx, b.Store, s)
 		return func(yield func(*driver.Row, error) bool) {
 			for i := range rows {
 				if !yield(&rows[i], nil) {
@@ -123,8 +124,8 @@ func fieldFaults() map[string]fault {
 		}),
 		"maps": valueFault(shorter),
 		"absent fields": gotFault(func(_ *driver.Table, r *driver.Row) {
-			if len(r.Fields) > fInt && r.Fields[fInt].IsNone() {
-				r.Fields[fInt] = num(0)
+			if len(r.Fields) > table.Int && r.Fields[table.Int].IsNone() {
+				r.Fields[table.Int] = driver.IntValue(0)
 			}
 		}),
 		"undeclared fields": opFault(func(_ *broken, op *driver.Op) bool {
@@ -319,7 +320,7 @@ func patchesGhosts(b *broken) {
 	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 		refusal, err := b.Store.Commit(ctx, token, ops)
 		if refusal != nil && refusal.Row.Rev.IsZero() && ops[refusal.Op].Do == driver.Patch {
-			return b.Store.Commit(ctx, token, []driver.Op{put(ops[0].Table, driver.Row{Key: ops[0].Row.Key})})
+			return b.Store.Commit(ctx, token, []driver.Op{{Do: driver.Put, Table: ops[0].Table, Row: driver.Row{Key: ops[0].Row.Key}}})
 		}
 		return refusal, err
 	}

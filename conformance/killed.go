@@ -4,25 +4,23 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/polystore/polystore/conformance/internal/finding"
-	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/conformance/internal/spi"
+	"github.com/polystore/polystore/conformance/internal/tested"
 )
 
 const (
 	childVariable = "POLYSTORE_CONFORM_CHILD" // the table into which a child writes
-	childWriters  = 4
-	childLife     = 5 * time.Minute // a child that nobody kills ends by itself
-	killAfter     = 200             // acknowledged commits
+	childLife     = 5 * time.Minute           // a child that nobody kills ends by itself
+	killAfter     = 200                       // acknowledged commits
 )
 
 // hasChild says that the program calls Child, so that Run can start it as a child.
@@ -50,16 +48,6 @@ func ownChild() func() *exec.Cmd {
 	return func() *exec.Cmd { return exec.Command(os.Args[0]) }
 }
 
-// childTable returns the table into which a child writes.
-func childTable(name string) *driver.Table {
-	t := *newTables("").sorted
-	t.Name = name
-	return &t
-}
-
-// childEnv returns an env by which parent and child have the same keys.
-func childEnv(s *suite) *env { return &env{suite: s, tag: "killed"} }
-
 // writeUntilKilled says on standard output which writer had a commit acknowledged.
 func writeUntilKilled(open Open, table string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), childLife)
@@ -68,23 +56,7 @@ func writeUntilKilled(open Open, table string) error {
 	if err != nil {
 		return fmt.Errorf("open: %w", err)
 	}
-	t, e := childTable(table), childEnv(&suite{})
-	if err := store.Define(ctx, []*driver.Table{t}); err != nil {
-		return fmt.Errorf("define: %w", err)
-	}
-	errs := make([]error, childWriters)
-	var wg sync.WaitGroup
-	for w := range childWriters {
-		wg.Go(func() {
-			for n := 0; errs[w] == nil; n++ {
-				if errs[w] = commitTo(ctx, store, t, e.at(t, fmt.Sprint(w), fmt.Sprintf("%06d", n)), "x"); errs[w] == nil {
-					fmt.Println("acknowledged", w)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return spi.WriteUntilKilled(ctx, store, table, func(writer int) { fmt.Println("acknowledged", writer) })
 }
 
 // killed kills a child that writes and sees that what was acknowledged to it is there. The
@@ -93,31 +65,27 @@ func (s *suite) killed(ctx context.Context, child func() *exec.Cmd) (note string
 	switch {
 	case child == nil:
 		return "durability was not checked: there is no process to kill; see conformance.Child", nil
-	case !leavesTables(s.facts):
-		return "durability was not checked: " + survivesProcess(s.facts), nil
+	case !tested.LeavesTables(s.Facts):
+		return "durability was not checked: " + tested.SurvivesProcess(s.Facts), nil
 	}
 	limited, cancel := context.WithTimeout(ctx, s.stall)
 	defer cancel()
-	t := childTable(fmt.Sprintf("%s.t%d", s.id, s.number()))
-	acked, err := killAmidWrites(limited, child(), t.Name)
+	table := fmt.Sprintf("%s.t%d", s.ID, s.Number())
+	acked, err := killAmidWrites(limited, child(), table)
 	if err != nil {
 		return "", err
 	}
-	lost, sum := "", 0
+	sum := 0
 	for _, n := range acked {
 		sum += n
 	}
-	err = finding.Caught(func() error {
-		e := childEnv(s)
-		e.reopened(limited, t, func(store driver.Store) { lost = e.lost(limited, store, t, acked) })
-		return nil
-	})
+	lost, err := spi.LostOfKilled(limited, s.Suite, table, acked)
 	switch {
 	case err != nil:
 		return "", err
 	case lost != "":
 		return "", finding.Wanted(fmt.Sprintf("%d acknowledged rows to be there after their writer was killed", sum), "missing, by "+lost)
-	case !s.facts.OneProcess:
+	case !s.Facts.OneProcess:
 		return fmt.Sprintf("%s commits are there whose client was killed; the end of the server was not checked", thousandsOf(sum)), nil
 	}
 	return fmt.Sprintf("%s commits are there whose process was killed; a loss of power was not checked", thousandsOf(sum)), nil
@@ -148,11 +116,11 @@ func killAmidWrites(ctx context.Context, cmd *exec.Cmd, table string) ([]int, er
 }
 
 // hearChild counts what a child says, and calls enough when that is enough.
-func hearChild(out io.Reader, enough func()) (acked [childWriters]int, said string) {
+func hearChild(out io.Reader, enough func()) (acked [spi.KilledWriters]int, said string) {
 	sum := 0
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		var w int
-		if _, err := fmt.Sscanf(lines.Text(), "acknowledged %d", &w); err != nil || w < 0 || w >= childWriters {
+		if _, err := fmt.Sscanf(lines.Text(), "acknowledged %d", &w); err != nil || w < 0 || w >= spi.KilledWriters {
 			said += strings.TrimSpace(lines.Text()) + "\n"
 			continue
 		}

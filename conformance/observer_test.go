@@ -12,6 +12,7 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/rule"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -175,7 +176,7 @@ func TestManyHang(t *testing.T) {
 		t.Errorf("%s, cause %q", report.Summary(), report.Cause)
 	}
 	for _, g := range report.Groups {
-		if g.Name == closeGroup && g.Note != "not run" {
+		if g.Name == rule.Close && g.Note != "not run" {
 			t.Errorf("%+v", g)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/polystore/polystore/conformance/internal/table"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -36,7 +37,7 @@ func (p pager) pages(ctx context.Context, b *broken, s driver.Span, yield func(*
 		if seen > 0 && p.span != nil {
 			p.span(b, &page)
 		}
-		rows, err := rangeAll(ctx, b.Store, page)
+		rows, err := table.Rows(ctx, b.Store, page)
 		for i := range rows {
 			if seen >= p.size && p.row != nil {
 				p.row(&rows[i])
@@ -80,7 +81,7 @@ func skipsAfterGone(b *broken, s *driver.Span) {
 	}
 	next := *s
 	next.Limit = 1
-	if skipped, err := rangeAll(context.Background(), b.Store, next); err == nil && len(skipped) == 1 {
+	if skipped, err := table.Rows(context.Background(), b.Store, next); err == nil && len(skipped) == 1 {
 		pager{}.goesOn(s, skipped[0].Key)
 	}
 }

@@ -89,7 +89,7 @@ func TestRandomOperationsFindApart(t *testing.T) {
 func findsWith(t *testing.T, s *suite) {
 	t.Helper()
 	const most = 12 // operations that are left: some faults show by chance, and are shrunk less
-	m, ok := errors.AsType[*finding.Mismatch](random.Compare(t.Context(), s.target(), 1, 20_000, quiet))
+	m, ok := errors.AsType[*finding.Mismatch](random.Compare(t.Context(), s.Target(), 1, 20_000, quiet))
 	if !ok {
 		t.Fatal("20,000 random operations find nothing")
 	}

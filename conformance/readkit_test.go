@@ -9,6 +9,7 @@ import (
 	"unicode/utf16"
 	"unsafe"
 
+	"github.com/polystore/polystore/conformance/internal/table"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -161,7 +162,7 @@ func sorted(less func(a, b string) int) fault {
 			return func(yield func(*driver.Row, error) bool) {
 				limit := s.Limit
 				s.Limit = 0
-				rows, err := rangeAll(ctx, b.Store, s)
+				rows, err := table.Rows(ctx, b.Store, s)
 				slices.SortStableFunc(rows, func(x, y driver.Row) int {
 					if s.Reverse {
 						x, y = y, x
@@ -201,7 +202,7 @@ func before() fault {
 		last := map[string][]driver.Row{}
 		b.ranged = func(ctx context.Context, s driver.Span) iter.Seq2[*driver.Row, error] {
 			return func(yield func(*driver.Row, error) bool) {
-				now, err := rangeAll(ctx, b.Store, s)
+				now, err := table.Rows(ctx, b.Store, s)
 				mu.Lock()
 				rows, ok := last[s.Table.Name+s.Key.Partition]
 				last[s.Table.Name+s.Key.Partition] = now
@@ -229,7 +230,7 @@ func byPosition() fault {
 			return func(yield func(*driver.Row, error) bool) {
 				for i := 0; ; i++ {
 					s.Limit = i + 1
-					rows, err := rangeAll(ctx, b.Store, s)
+					rows, err := table.Rows(ctx, b.Store, s)
 					if err != nil {
 						yield(nil, err)
 						return
@@ -262,7 +263,7 @@ func (s *scratch) text(v driver.Value) driver.Value {
 	n := copy(s.buf[s.at:], v.Str())
 	text := unsafe.String(&s.buf[s.at], n)
 	s.at += n
-	return str(text)
+	return driver.StringValue(text)
 }
 
 func (s *scratch) row(r *driver.Row) {

@@ -95,13 +95,13 @@ func refusesOthers(do driver.Verb, cond driver.Cond) resending {
 func TestResentFaults(t *testing.T) {
 	t.Parallel()
 	for _, r := range rules() {
-		if _, ok := resentFaults()[r.name]; !ok && r.name != "sent again" && r.name != "sent again later" {
+		if _, ok := resentFaults()[r.Name]; !ok && r.Name != "sent again" && r.Name != "sent again later" {
 			continue
 		}
 		for name, f := range resentFaults() {
 			_, noticed := errors.AsType[*finding.Mismatch](tried(t, &r, f))
-			if noticed != (name == r.name) {
-				t.Errorf("the fault of %q is noticed by %q: %v", name, r.name, noticed)
+			if noticed != (name == r.Name) {
+				t.Errorf("the fault of %q is noticed by %q: %v", name, r.Name, noticed)
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/spi"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -283,7 +284,7 @@ func stopsAtOdd(b *broken) {
 	b.walk = func(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
 		return func(yield func(driver.Chunk, error) bool) {
 			for c, err := range b.Store.Walk(ctx, t, mark) {
-				odd := slices.ContainsFunc(c.Rows, func(r driver.Row) bool { return strings.HasSuffix(r.Key.Sort, oddEnd) })
+				odd := slices.ContainsFunc(c.Rows, func(r driver.Row) bool { return strings.HasSuffix(r.Key.Sort, spi.OddEnd) })
 				if odd {
 					c, err = driver.Chunk{}, driver.ErrCorrupt
 				}
@@ -411,7 +412,7 @@ func checksAlone(b *broken) {
 // A class of durability that is delayed has a delay, and no other has.
 func TestDelayIsOfItsClass(t *testing.T) {
 	for _, r := range rules() {
-		if r.id() != "catalog and schema/facts" {
+		if r.ID() != "catalog and schema/facts" {
 			continue
 		}
 		for _, f := range []driver.Facts{{Durability: driver.Delayed}, {Durability: driver.Process, Delay: time.Second}} {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/polystore/polystore/conformance/internal/spi"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -82,7 +83,7 @@ func slowWriters(b *broken) {
 		refusal, err := b.Store.Commit(ctx, token, ops)
 		time.Sleep(3 * time.Millisecond)
 		if closed.Load() && err == nil {
-			time.Sleep(grace + grace/2)
+			time.Sleep(spi.Grace + spi.Grace/2)
 		}
 		return refusal, err
 	}

@@ -51,9 +51,9 @@ func InTrouble(ctx context.Context, open Open, t Trouble) (Tally, error) {
 		return Tally{}, err
 	}
 	in := &history.Troubled{}
-	err = history.Rounds(ctx, s.target(), history.Trouble(t), in)
+	err = history.Rounds(ctx, s.Target(), history.Trouble(t), in)
 	if left := history.InsistCalmly(context.WithoutCancel(ctx), s.dropAll); left == nil {
-		s.opened, s.made = nil, nil
+		s.Forget()
 	}
 	return Tally(in.Tally), errors.Join(err, s.finish(context.WithoutCancel(ctx)))
 }

@@ -6,11 +6,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/polystore/polystore/conformance/internal/rule"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 func versionFaults() map[string]fault {
-	return grouped(catalogGroup, map[string]fault{
+	return grouped(rule.Catalog, map[string]fault{
 		"made anew by another program":      staleCatalog(),
 		"index dropped by another program":  staleCatalog(),
 		"expiry of another program":         lastsForEver,

@@ -27,6 +27,7 @@ var rules = []rule{
 	{`^backends/cassandra(/internal/.+)?$`, `^(repo/driver(/frame|/address)?|internal/tagged|backends/cassandra/internal/.+)$`, `^github\.com/apache/cassandra-gocql-driver/v2`},
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
 	{`^conformance$`, `^(repo|repo/driver|internal/.+|conformance/internal/.+)$`, ``},
+	{`^conformance/internal/(spi|table|watchdog)$`, `^(repo/driver|conformance/internal/.+)$`, ``},
 	{`^conformance/internal/.+$`, `^(repo|repo/driver|backends/memory|conformance/internal/.+)$`, `^github\.com/anishathalye/porcupine$`}, // and only layers below: see TestLayers
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^github\.com/HdrHistogram/hdrhistogram-go$`},
 	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`},                                                                               // a result is all that it asks
@@ -131,6 +132,8 @@ func TestImportRulesCatch(t *testing.T) {
 		{"loadtest/report", module + "repo", true},
 		{"loadtest/internal/pace", "golang.org/x/perf/benchmath", true},
 		{"conformance", module + "backends", true},
+		{"conformance/internal/spi", module + "repo", true},
+		{"conformance/internal/api", module + "repo", false},
 		{"somewhere/new", "fmt", true},
 	}
 	for _, tt := range tests {

@@ -19,7 +19,9 @@ var layers = map[string][]string{
 		"internal/data", "internal/operation", "internal/store", "internal/candidate", "internal/pace",
 		"internal/compare", "internal/measure",
 	},
-	"conformance/internal/": {"finding", "tested", "double", "record", "random", "history"},
+	"conformance/internal/": {
+		"finding", "tested", "double", "record", "random", "history", "watchdog", "table", "rule", "spi", "api",
+	},
 }
 
 // layerOf returns the folder that a package is below, and its layer there; "" if it is below none.
@@ -92,6 +94,8 @@ func TestLayersCatch(t *testing.T) {
 		{"loadtest/internal/new", "loadtest/internal/limit", true},
 		{"conformance/internal/finding", "conformance/internal/tested", true},
 		{"conformance/internal/history", "conformance/internal/record", false},
+		{"conformance/internal/rule", "conformance/internal/spi", true},
+		{"conformance/internal/spi", "conformance/internal/api", true},
 		{"conformance/internal/new", "conformance/internal/finding", true},
 		{"loadtest", "loadtest/internal/measure", false},
 		{"loadtest/internal/measure", "repo", false},

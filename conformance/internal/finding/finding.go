@@ -21,7 +21,7 @@ type ErrNotSupported struct{ Reason string }
 
 func (e *ErrNotSupported) Error() string { return "not supported: " + e.Reason }
 
-// Caught calls a check, or what a goroutine of one does. The methods of env end it
+// Caught calls a check, or what a goroutine of one does. The methods of rule.Env end it
 // with a *Mismatch, like a test that is ended by Fatal; any other panic is the
 // store's.
 func Caught(call func() error) (err error) {

@@ -97,3 +97,35 @@ func Both(a, b func(driver.Facts) string) func(driver.Facts) string {
 		return b(f)
 	}
 }
+
+// HasNative says why a store keeps no index by itself.
+func HasNative(f driver.Facts) string {
+	if !f.Native.Has {
+		return f.Native.Reason
+	}
+	return ""
+}
+
+// HasEveryNative says which native indexes a store cannot keep that has some.
+func HasEveryNative(f driver.Facts) string {
+	if len(f.NativeNear) > 0 {
+		return "a native index of " + f.Name + " finds by equality near the records, in their order: " + f.Native.Reason
+	}
+	return HasNative(f)
+}
+
+// SurvivesProcess says why what a store acknowledges may be gone with its process.
+func SurvivesProcess(f driver.Facts) string {
+	if f.Durability >= driver.Delayed { // what is delayed is not lost by Close
+		return ""
+	}
+	why := "what " + f.Name + " acknowledges need not outlive its process"
+	if f.Setting != "" && f.Setting != "none" {
+		why += ": " + f.Setting
+	}
+	return why
+}
+
+// LeavesTables reports whether the tables of a store are there when a process has died that
+// had it open.
+func LeavesTables(f driver.Facts) bool { return !f.OneProcess || SurvivesProcess(f) == "" }

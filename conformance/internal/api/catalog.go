@@ -1,0 +1,389 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/polystore/polystore/conformance/internal/rule"
+	"github.com/polystore/polystore/conformance/internal/tested"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+func collectionRules() []entry {
+	builds := func(f driver.Facts) string {
+		if tested.KeepsNative(f) {
+			return "" // the store builds it, whoever writes meanwhile
+		}
+		return tested.Both(tested.Alone, tested.ChangesPartition)(f)
+	}
+	return []entry{
+		{Name: "open twice", Sentence: "Open creates a collection, and opens one that is there as it is.", Check: openTwice},
+		{Name: "open at once", Sentence: "Programs may open a new collection at once.", Check: openAtOnce},
+		{Name: "interrupted open", Sentence: "A collection whose making was interrupted, wherever, is opened by who declares it alike, and can be dropped and made with another key.", Check: interruptedOpen},
+		{Name: "another key", Sentence: "A collection that is stored with another key is ErrSchema.", Check: anotherKey},
+		{Name: "another kind", Sentence: "A field that is stored with another kind is ErrSchema.", Check: anotherKind},
+		{Name: "elements of another kind", Sentence: "A list is not opened with elements of another kind, whether or not the programs know of an index that has them.", Needs: tested.KeepsFar, Check: otherElements},
+		{Name: "field added", Sentence: "A field that is new to a collection is added; records from before lack it.", Check: fieldAdded},
+		{Name: "without define", Sentence: "WithoutDefine opens what is there and creates nothing.", Check: withoutDefine},
+		{Name: "drop collection", Sentence: "DropCollection removes the records, and repositories that are open refuse to write; one that is not there is no error.", Check: dropCollection},
+		{Name: "index in an empty collection", Sentence: "A new index is added to a collection without records.", Needs: builds, Check: indexInEmpty},
+		{Name: "index on records", Sentence: "A new index on a collection with records is ErrSchema.", Needs: tested.KeepsNear, Check: indexOnRecords},
+		{Name: "index of another program", Sentence: "An index that another program adds to a collection with records is refused, or no write of this one is missing in it.", Needs: tested.Both(tested.Others, tested.KeepsNear), Check: addedByAnother},
+		{Name: "another way", Sentence: "An index that is kept in one way, as a table or native, with the records or apart from them, is ErrSchema in another one.", Needs: hasExchanges, Check: anotherWay},
+		{Name: "lacking index", Sentence: "A schema that lacks an index which the store does not keep by itself is ErrSchema; DropIndex removes it, and open repositories refuse to write.", Needs: tested.KeepsNear, Check: lackingIndex},
+		{Name: "rebuild with open", Sentence: "WithRebuild builds a new index from the records, or one declared otherwise.", Needs: builds, Check: withRebuild},
+		{Name: "rebuild refused", Sentence: "An index that cannot be built, because it is unique and two records have a value, is ErrExists, and is not used.", Needs: builds, Check: rebuildRefused},
+		{Name: "rebuild", Sentence: "Rebuild makes an index anew from the records.", Needs: tested.Both(tested.Alone, tested.ChangesPartition), Check: rebuild},
+	}
+}
+
+// collection opens a collection by its name.
+func openAs[T any](ctx context.Context, e *env, name string, schema repo.Schema, opts ...repo.OpenOption) (*repo.Repo[T], error) {
+	schema.Collection = name
+	return repo.Open[T](ctx, e.Repo, schema, opts...)
+}
+
+func openTwice(ctx context.Context, e *env) {
+	name := e.FreshName()
+	for i := range 3 {
+		r, err := openAs[item](ctx, e, name, itemSchema())
+		e.OK("open", err)
+		insertAll(ctx, e, r, e.item(fmt.Sprint(i)))
+		rule.Equal(e, "the number of records", len(collect(e, "find", r.Find(ctx, repo.Where("shelf", e.name("shelf"))))), i+1)
+	}
+}
+
+func openAtOnce(ctx context.Context, e *env) {
+	name := e.FreshName()
+	e.Parallel(5, func(i int) error {
+		schema := itemSchema()
+		schema.Collection = name
+		r, err := repo.Open[item](ctx, repo.NewStore(e.Store, nil), schema)
+		if err != nil {
+			return err
+		}
+		it := e.item(fmt.Sprint(i))
+		return r.Insert(ctx, &it)
+	})
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.OK("open", err)
+	rule.Equal(e, "the number of records", len(collect(e, "find", r.Find(ctx, repo.Where("shelf", e.name("shelf"))))), 5)
+}
+
+func anotherKey(ctx context.Context, e *env) {
+	name := e.FreshName()
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.OK("open", err)
+	insertAll(ctx, e, r, e.item("a"))
+	for what, schema := range map[string]repo.Schema{
+		"the other order":   {Partition: []string{"shelf"}, Sort: []string{"-id"}},
+		"no sort":           {Partition: []string{"shelf"}},
+		"another partition": {Partition: []string{"id"}, Sort: []string{"shelf"}},
+		"one part more":     {Partition: []string{"shelf"}, Sort: []string{"id", "count"}},
+	} {
+		_, err := openAs[item](ctx, e, name, schema)
+		e.Is("open with "+what, err, repo.ErrSchema)
+	}
+	_, err = r.Get(ctx, e.itemKey("a"))
+	e.OK("get by the repository that is open", err)
+}
+
+func anotherKind(ctx context.Context, e *env) {
+	name := e.FreshName()
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.OK("open", err)
+	insertAll(ctx, e, r, e.item("a"))
+	_, err = openAs[struct {
+		Shelf string `repo:"shelf"`
+		ID    string `repo:"id"`
+		Text  int64  `repo:"text"`
+	}](ctx, e, name, itemSchema())
+	e.Is("open with a field of another kind", err, repo.ErrSchema)
+	_, err = openAs[struct {
+		Shelf string `repo:"shelf"`
+		ID    int64  `repo:"id"`
+	}](ctx, e, name, itemSchema())
+	e.Is("open with a key field of another kind", err, repo.ErrSchema)
+	got, err := r.Get(ctx, e.itemKey("a"))
+	e.That(err == nil && got.Text == "text of a", "the record as it was", "%v %v", got.Text, err)
+}
+
+func otherElements(ctx context.Context, e *env) {
+	type texts struct {
+		ID   string   `repo:"id"`
+		Tags []string `repo:"tags"`
+	}
+	type numbers struct {
+		ID   string  `repo:"id"`
+		Tags []int64 `repo:"tags"`
+	}
+	bare := repo.Schema{Partition: []string{"id"}}
+	indexed := bare
+	indexed.Indexes = []repo.Index{{Partition: []string{"tags[]"}}}
+	name := e.FreshName()
+	_, err := openAs[texts](ctx, e, name, indexed)
+	e.OK("open with a list of texts", err)
+	_, err = openAs[numbers](ctx, e, name, indexed)
+	e.Is("open with a list of numbers", err, repo.ErrSchema)
+	_, err = openAs[numbers](ctx, e, name, bare)
+	e.Is("open with a list of numbers, and without the index", err, repo.ErrSchema)
+	name = e.FreshName()
+	r, err := openAs[numbers](ctx, e, name, bare)
+	e.OK("open with a list of numbers that no index has", err)
+	insertAll(ctx, e, r, numbers{"a", []int64{1}})
+	_, err = openAs[texts](ctx, e, name, indexed, repo.WithRebuild())
+	e.Is("open with an index of texts after that", err, repo.ErrSchema)
+	_, err = openAs[texts](ctx, e, name, bare)
+	e.Is("open with a list of texts after that", err, repo.ErrSchema)
+}
+
+func fieldAdded(ctx context.Context, e *env) {
+	name := e.FreshName()
+	older, err := openAs[olderItem](ctx, e, name, itemSchema())
+	e.OK("open as the older program", err)
+	insertAll(ctx, e, older, olderItem{Shelf: e.name("shelf"), ID: "a", Count: 7})
+	newer, err := openAs[item](ctx, e, name, itemSchema())
+	e.OK("open with more fields", err)
+	got, err := newer.Get(ctx, e.itemKey("a"))
+	e.OK("get", err)
+	rule.Equal(e, "the record from before", fmt.Sprint(got.Count, got.Text, got.List), fmt.Sprint(7, "", []string{}))
+	full := fullItem(e, "b")
+	insertAll(ctx, e, newer, full)
+	old, err := older.Get(ctx, e.itemKey("b"))
+	e.OK("get by the older program", err)
+	rule.Equal(e, "the new record, as the older program sees it", old, olderItem{Shelf: full.Shelf, ID: "b", Count: full.Count})
+	old.Count = 8
+	e.OK("put by the older program", older.Put(ctx, &olderItem{Shelf: full.Shelf, ID: "c"}))
+}
+
+func withoutDefine(ctx context.Context, e *env) {
+	name := e.FreshName()
+	for range 2 {
+		_, err := openAs[olderItem](ctx, e, name, itemSchema(), repo.WithoutDefine())
+		e.Is("open of what is not there", err, repo.ErrSchema)
+	}
+	r, err := openAs[olderItem](ctx, e, name, itemSchema())
+	e.OK("open", err)
+	insertAll(ctx, e, r, olderItem{Shelf: e.name("shelf"), ID: "a", Count: 7})
+	again, err := openAs[olderItem](ctx, e, name, itemSchema(), repo.WithoutDefine())
+	e.OK("open of what is there", err)
+	got, err := again.Get(ctx, e.itemKey("a"))
+	e.That(err == nil && got.Count == 7, "the record", "%+v, %v", got, err)
+	e.OK("put", again.Put(ctx, &olderItem{Shelf: e.name("shelf"), ID: "b"}))
+	_, err = openAs[item](ctx, e, name, itemSchema(), repo.WithoutDefine())
+	e.Is("open with fields that are not there", err, repo.ErrSchema)
+}
+
+func dropCollection(ctx context.Context, e *env) {
+	name := e.FreshName()
+	e.OK("drop of what is not there", repo.DropCollection(ctx, e.Repo, name))
+	r, err := openAs[item](ctx, e, name, itemSchema())
+	e.OK("open", err)
+	insertAll(ctx, e, r, e.item("a"))
+	e.OK("drop", repo.DropCollection(ctx, e.Repo, name))
+	again := e.item("b")
+	e.That(r.Insert(ctx, &again) != nil, "a repository that is open to refuse to write", "success")
+	_, err = openAs[item](ctx, e, name, itemSchema(), repo.WithoutDefine())
+	e.Is("open of what was dropped", err, repo.ErrSchema)
+	r, err = openAs[item](ctx, e, name, repo.Schema{Partition: []string{"id"}, Sort: []string{"shelf"}})
+	e.OK("open with another key", err)
+	ok, err := r.Exists(ctx, repo.Key{"a", e.name("shelf")})
+	e.That(err == nil && !ok, "no record", "%v %v", ok, err)
+	insertAll(ctx, e, r, e.item("a"))
+}
+
+// withIndexes returns the schema of messages with other indexes.
+func withIndexes(indexes ...repo.Index) repo.Schema {
+	s := messageSchema()
+	s.Indexes = indexes
+	return s
+}
+
+func byLevel() repo.Index { return messageSchema().Indexes[0] }
+
+func byText() repo.Index {
+	return repo.Index{Partition: []string{"host"}, Sort: []string{"text"}, Covers: []string{"level"}}
+}
+
+func indexInEmpty(ctx context.Context, e *env) {
+	name := e.FreshName()
+	_, err := openAs[message](ctx, e, name, withIndexes())
+	e.OK("open without an index", err)
+	r, err := openAs[message](ctx, e, name, withIndexes(byLevel()))
+	e.OK("open with an index on an empty collection", err)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Level: "info", Text: "x"})
+	rule.Equal(e, "what the index finds", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "info"), textOfMessage), []string{"x"})
+	clean(ctx, e, r)
+}
+
+func indexOnRecords(ctx context.Context, e *env) {
+	name := e.FreshName()
+	r, err := openAs[message](ctx, e, name, withIndexes(byLevel()))
+	e.OK("open", err)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Level: "info", Text: "x"})
+	_, err = openAs[message](ctx, e, name, withIndexes(byLevel(), byText()))
+	e.Is("open with another index", err, repo.ErrSchema)
+	e.That(strings.Contains(err.Error(), "by_host_text"), "an error that names the index", "%v", err)
+	other := byLevel()
+	other.Sort = []string{"level"}
+	other.Name = "by_host_level_time_desc"
+	_, err = openAs[message](ctx, e, name, withIndexes(other))
+	e.Is("open with the index declared otherwise", err, repo.ErrSchema)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Level: "info", ID: 1, Text: "y"})
+	rule.Equal(e, "what the repository that is open finds", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "info"), textOfMessage), []string{"x", "y"})
+}
+
+// addedByAnother has a program that was opened before another one adds indexes, and writes on.
+// What looks like two programs are two stores on one: neither knows what the other one did.
+func addedByAnother(ctx context.Context, e *env) {
+	name, added := e.FreshName(), []repo.Index(nil)
+	before, err := openAs[message](ctx, e, name, withIndexes())
+	e.OK("open", err)
+	records := 0
+	write := func() {
+		insertAll(ctx, e, before, message{Host: e.name("h"), Time: e.when(records), Level: e.name("level"), Text: e.name(fmt.Sprint(records))})
+		records++
+	}
+	write()
+	other := repo.NewStore(e.Store, nil)
+	for _, x := range []repo.Index{byText(), {Partition: []string{"level"}, Sort: []string{"time"}}, {Partition: []string{"text"}, Unique: true}} {
+		schema := withIndexes(append(added[:len(added):len(added)], x)...)
+		schema.Collection = name
+		after, err := repo.Open[message](ctx, other, schema, repo.WithRebuild())
+		write()
+		if err != nil {
+			e.Is("open by another program with index "+x.String(), err, repo.ErrUnsupported)
+			continue
+		}
+		added = schema.Indexes
+		clean(ctx, e, after)
+	}
+	schema := withIndexes(added...)
+	schema.Collection = name
+	after, err := repo.Open[message](ctx, other, schema)
+	e.OK("open with the indexes that were added", err)
+	rule.Equal(e, "the number of records", len(collect(e, "find", after.Find(ctx, repo.Where("host", e.name("h"))))), records)
+	clean(ctx, e, after)
+}
+
+func lackingIndex(ctx context.Context, e *env) {
+	name := e.FreshName()
+	r, err := openAs[message](ctx, e, name, withIndexes(byLevel(), byText()))
+	e.OK("open", err)
+	m := message{Host: e.name("h"), Level: "info", Text: "x"}
+	insertAll(ctx, e, r, m)
+	_, err = openAs[message](ctx, e, name, withIndexes(byLevel()))
+	if tested.KeepsNative(e.Facts) { // the index cannot be left behind
+		e.OK("open with a schema that lacks an index which the store keeps", err)
+	} else {
+		e.Is("open with a schema that lacks an index", err, repo.ErrSchema)
+	}
+	e.Is("drop of an index that is not there", repo.DropIndex(ctx, e.Repo, name, "by_nothing"), repo.ErrNotFound)
+	e.OK("drop index", repo.DropIndex(ctx, e.Repo, name, "by_host_text"))
+	e.Is("put by a repository that still has the index", r.Put(ctx, &m), repo.ErrSchema)
+	r, err = openAs[message](ctx, e, name, withIndexes(byLevel()))
+	e.OK("open without the index", err)
+	m.Level = "warn"
+	e.OK("put", r.Put(ctx, &m))
+	rule.Equal(e, "what the index that is left finds", find(ctx, e, r, repo.Where("host", e.name("h")).Where("level", "warn"), textOfMessage), []string{"x"})
+	clean(ctx, e, r)
+}
+
+func withRebuild(ctx context.Context, e *env) {
+	name := e.FreshName()
+	r, err := openAs[message](ctx, e, name, withIndexes())
+	e.OK("open", err)
+	var want []string
+	for i := range 300 {
+		insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(i), ID: 1, Level: "info", Text: fmt.Sprintf("%03d", i)})
+		want = append(want, fmt.Sprintf("%03d", i))
+	}
+	m := message{Host: e.name("h"), Time: e.when(999), Text: "999"}
+	r2, err := openAs[message](ctx, e, name, withIndexes(byText()), repo.WithRebuild())
+	e.OK("open with rebuild", err)
+	rule.Equal(e, "what the new index finds", find(ctx, e, r2, repo.Where("host", e.name("h")).Order("text"), textOfMessage), want)
+	if !tested.KeepsNative(e.Facts) {
+		e.Is("insert by a repository without the index", r.Insert(ctx, &m), repo.ErrSchema)
+	}
+	insertAll(ctx, e, r2, m)
+	other := byText()
+	other.Sort, other.Name = []string{"-text"}, "by_host_text"
+	r3, err := openAs[message](ctx, e, name, withIndexes(other), repo.WithRebuild())
+	e.OK("open with rebuild of an index declared otherwise", err)
+	rule.Equal(e, "what it finds first", find(ctx, e, r3, repo.Where("host", e.name("h")).Order("-text").Limit(2), textOfMessage), []string{"999", "299"})
+	clean(ctx, e, r3)
+}
+
+func rebuildRefused(ctx context.Context, e *env) {
+	name := e.FreshName()
+	unique := repo.Index{Partition: []string{"host"}, Sort: []string{"text"}, Unique: true}
+	r, err := openAs[message](ctx, e, name, withIndexes())
+	e.OK("open", err)
+	for i := range 2 {
+		insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(i), Text: "same"})
+	}
+	_, err = openAs[message](ctx, e, name, withIndexes(unique), repo.WithRebuild())
+	e.Is("open with a unique index on records that have the same value", err, repo.ErrExists)
+	_, err = openAs[message](ctx, e, name, withIndexes(unique))
+	e.Is("open with the index that was not built", err, repo.ErrSchema)
+	e.OK("drop index", repo.DropIndex(ctx, e.Repo, name, "by_host_text"))
+	r, err = openAs[message](ctx, e, name, withIndexes())
+	e.OK("open without it", err)
+	e.OK("delete", r.Delete(ctx, repo.Key{e.name("h"), e.when(1), 0}))
+	r, err = openAs[message](ctx, e, name, withIndexes(unique), repo.WithRebuild())
+	e.OK("open with the index when the values differ", err)
+	clean(ctx, e, r)
+	m := message{Host: e.name("h"), Time: e.when(5), Text: "same"}
+	e.Is("insert of a value that is taken", r.Insert(ctx, &m), repo.ErrExists)
+}
+
+func rebuild(ctx context.Context, e *env) {
+	known := &tap{Store: e.Store, tables: map[string]*driver.Table{}}
+	schema := inTables(messageSchema())
+	schema.Collection = e.FreshName()
+	r, err := repo.Open[message](ctx, repo.NewStore(known, nil), schema)
+	e.OK("open", err)
+	var want []string
+	for i := range 40 {
+		insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(i), Level: "info", Text: fmt.Sprint(i)})
+		want = append([]string{fmt.Sprint(i)}, want...)
+	}
+	e.Is("rebuild of an index that is not there", r.Rebuild(ctx, "by_nothing"), repo.ErrNotFound)
+	const index = "by_host_level_time_desc"
+	known.empty(ctx, e, schema.Collection+"."+index)
+	e.OK("rebuild", r.Rebuild(ctx, index))
+	clean(ctx, e, r)
+	all := repo.Where("host", e.name("h")).Where("level", "info")
+	rule.Equal(e, "the newest by the index", find(ctx, e, r, all, textOfMessage), want)
+	insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(99), Level: "info", Text: "99"})
+	clean(ctx, e, r)
+}
+
+// A tap is a store that keeps the tables which it was told of.
+type tap struct {
+	driver.Store
+	tables map[string]*driver.Table
+}
+
+func (t *tap) Define(ctx context.Context, tables []*driver.Table) error {
+	for _, table := range tables {
+		t.tables[table.Name] = table
+	}
+	return t.Store.Define(ctx, tables)
+}
+
+// empty takes all rows from a table, as no program but a rule does.
+func (t *tap) empty(ctx context.Context, e *env, name string) {
+	table := t.tables[name]
+	e.That(table != nil, "a table "+name+" to be defined", "none")
+	for chunk, err := range t.Walk(ctx, table, "") {
+		e.OK("walk", err)
+		for i := range chunk.Rows {
+			row := driver.Op{Do: driver.Delete, Table: table, Row: driver.Row{Key: chunk.Rows[i].Key}}
+			refusal, err := e.Store.Commit(ctx, driver.NewToken(), []driver.Op{row})
+			e.That(err == nil && refusal == nil, "a row to be taken away", "%v, refusal %v", err, refusal != nil)
+		}
+	}
+}
