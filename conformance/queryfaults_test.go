@@ -90,9 +90,10 @@ func lifeFaults() map[string]fault {
 		"several collections":    oneByOne(),
 		"across partitions":      oneByOne(),
 
-		"collections that lie together": oneByOne(),
-		"drop of what lies together":    dropsNothing,
-		"upkeep of what lies together":  walksPast(),
+		"collections that lie together":      oneByOne(),
+		"drop of what lies together":         dropsNothing,
+		"upkeep of what lies together":       walksPast(),
+		"unique value of what lies together": freeForAll(),
 
 		"checks in groups":      without(driver.Check, driver.Records),
 		"checks of expired":     expiryOf(nil, func(ms int64) int64 { return max(ms, 4_000_000_000_000) }),

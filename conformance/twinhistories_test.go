@@ -42,10 +42,10 @@ func torn() fault {
 func TestTwinHistoriesFind(t *testing.T) {
 	t.Parallel()
 	const kinds = 4 // the last is that of twins
-	if err := history.Record(t.Context(), brokenSuite(t, func(*broken) {}).target(), 1, 5*kinds, quiet); err != nil {
+	if err := history.Record(t.Context(), brokenSuite(t, func(*broken) {}).Target(), 1, 5*kinds, quiet); err != nil {
 		t.Errorf("the store that nothing breaks: %v", err)
 	}
-	m, ok := errors.AsType[*finding.Mismatch](history.Record(t.Context(), brokenSuite(t, torn()).target(), 1, 50*kinds, quiet))
+	m, ok := errors.AsType[*finding.Mismatch](history.Record(t.Context(), brokenSuite(t, torn()).Target(), 1, 50*kinds, quiet))
 	if !ok || !strings.Contains(m.Want, "a record and its twin") {
 		t.Errorf("groups that are torn apart: %v, want no order of the calls on a record and its twin", m)
 	}

@@ -15,6 +15,7 @@ func togetherRules() []entry {
 	return []entry{
 		{Name: "collections that lie together", Sentence: "A group of collections of which one lies with the other is done whole, or not at all, and each keeps its own records.", Check: collectionsTogether},
 		{Name: "drop of what lies together", Sentence: "A collection with which another lies is not dropped before that one, and the other's drop leaves its records.", Check: dropTogether},
+		{Name: "unique value of what lies together", Sentence: "A group is refused for a unique value of its second collection that another record has, and takes one that is free again.", Needs: tested.KeepsFar, Check: uniqueTogether},
 		{Name: "upkeep of what lies together", Sentence: "Maintain of one collection leaves the records and indexes of those that lie with it.", Check: maintainTogether},
 	}
 }
@@ -129,6 +130,40 @@ func collectionsTogether(ctx context.Context, e *env) {
 		items.Check(e.itemKey("b"))
 	}), repo.ErrNotFound)
 	p.holds(ctx, e, "a0 ", "2=107 3=103 ")
+}
+
+// A tag of an item lies with it, and no other tag has its code, wherever it lies.
+type itemTag struct {
+	Shelf string `repo:"shelf"`
+	Of    string `repo:"of"`
+	Code  string `repo:"code"`
+}
+
+func uniqueTogether(ctx context.Context, e *env) {
+	items := e.FreshName()
+	first, err := openAs[item](ctx, e, items, itemSchema())
+	e.OK("open of the first", err)
+	tags, err := openAs[itemTag](ctx, e, e.FreshName(), repo.Schema{
+		With: items, Partition: []string{"shelf"}, Sort: []string{"of"}, Indexes: []repo.Index{{Partition: []string{"code"}, Unique: true}},
+	})
+	e.OK("open of the one that lies with it", err)
+	group := func(shelf string) error {
+		it := e.item("a")
+		it.Shelf = e.name(shelf)
+		g := e.Repo.Group()
+		first.In(g).Put(&it)
+		tags.In(g).Put(&itemTag{Shelf: e.name(shelf), Of: "a", Code: e.name("code")})
+		return g.Commit(ctx)
+	}
+	e.OK("group with a new value", group("one"))
+	e.Is("group with the value of another", group("two"), repo.ErrExists)
+	there, err := first.Exists(ctx, repo.Key{e.name("two"), "a"})
+	e.That(err == nil && !there, "nothing of the group", "%v, %v", there, err)
+	e.OK("delete of the tag that has it", tags.Delete(ctx, repo.Key{e.name("one"), "a"}))
+	e.OK("group with a value that is free again", group("two"))
+	one, err := tags.One(ctx, repo.Where("code", e.name("code")))
+	e.That(err == nil && one.Shelf == e.name("two"), "the tag that has the value", "%+v, %v", one, err)
+	clean(ctx, e, tags)
 }
 
 func dropTogether(ctx context.Context, e *env) {
