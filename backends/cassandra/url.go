@@ -58,13 +58,13 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	for _, host := range session.GetHosts() {
 		told = append(told, host.ConnectAddress().String())
 	}
-	in := &store{session: session, own: true, addr: t.hosts, dialer: &t.access.Dialer}
+	c := &conn{session: session, own: true, addr: t.hosts, dialer: &t.access.Dialer}
 	var s *Store
 	if err = t.access.Dialer.AllowAll(ctx, who, told); err == nil {
-		s, err = in.open(ctx, &t.opts)
+		s, err = open(ctx, c, &t.opts)
 	}
 	if err != nil {
-		_ = in.Close() // which waits for the client for a while only
+		_ = c.close() // which waits for the client for a while only
 		return nil, err
 	}
 	return s, nil
@@ -127,7 +127,7 @@ func parseURL(rawURL string) (*target, error) {
 	if !isName(keyspace) || len(keyspace) > 48 {
 		return nil, who.Invalid("open: the keyspace of the URL is to be a name of at most 48 letters, digits and '_'; %s", urlForms)
 	}
-	return t, new(store).use(&t.opts)
+	return t, new(conn).use(&t.opts)
 }
 
 // setHosts makes the configuration of the client for the hosts.
