@@ -65,8 +65,9 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, errURL
 	}
-	in := &store{client: client, own: true, dialer: &t.access.Dialer, addr: t.hosts, direct: t.direct}
-	s, err := in.open(ctx, &t.opts)
+	c := newConn(client)
+	c.own, c.dialer, c.addr, c.direct = true, &t.access.Dialer, t.hosts, t.direct
+	s, err := open(ctx, c, &t.opts)
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), choreTime)
 		defer cancel()

@@ -19,9 +19,34 @@ func (s *store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq
 
 // chunk reads the rows after a mark.
 func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, error) {
+	wk := walk{store: s, v: v}
 	if v.native != nil {
-		return s.chunkNative(ctx, v, from)
+		return wk.entries(ctx, from)
 	}
+	return wk.rows(ctx, from)
+}
+
+// A walk is a chunk of one, as far as it was read.
+type walk struct {
+	store  *store
+	v      *view
+	chunk  driver.Chunk
+	unread driver.Unread
+	n      int // rows of both
+}
+
+// take adds a row to the chunk or, if it could not be read because of bad, to the others.
+func (wk *walk) take(row *driver.Row, bad error) {
+	if wk.n++; bad != nil {
+		wk.unread = append(wk.unread, bad)
+	} else {
+		wk.chunk.Rows = append(wk.chunk.Rows, *row)
+	}
+}
+
+// rows reads the rows after a mark.
+func (wk *walk) rows(ctx context.Context, from string) (driver.Chunk, error) {
+	conn, v := wk.store.conn, wk.v
 	after, ok := v.parseMark(from)
 	if !ok {
 		return driver.Chunk{}, who.OtherMark(v.Name)
@@ -33,34 +58,25 @@ func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, 
 	w.Int32In("sort", "_id", 1)
 	w.Int64("limit", frame.ChunkRows)
 	w.Int32("batchSize", frame.ChunkRows+1)
-	s.acknowledged(&w)
-	b, err := s.documents(ctx, "walk "+v.Name, w)
+	conn.acknowledged(&w)
+	b, err := conn.documents(ctx, "walk "+v.Name, w)
 	if err != nil {
 		return driver.Chunk{}, err
 	}
-	return s.readChunk(ctx, v, &b)
-}
-
-func (s *store) readChunk(ctx context.Context, v *view, b *batch) (chunk driver.Chunk, err error) {
-	sh := v.Shape(nil)
-	n, last := 0, ""
-	var unread driver.Unread
+	last, r := "", wk.store.newReader(v, nil)
 	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
-		n, last = n+1, idIn(e.Data)
 		var row driver.Row
-		switch err := s.readRow(ctx, v, &sh, e.Data, &row); {
-		case errors.Is(err, driver.ErrCorrupt):
-			unread = append(unread, err)
-		case err != nil:
+		last = idIn(e.Data)
+		err := r.row(ctx, e.Data, &row)
+		if err != nil && !errors.Is(err, driver.ErrCorrupt) {
 			return driver.Chunk{}, err
-		default:
-			chunk.Rows = append(chunk.Rows, row)
 		}
+		wk.take(&row, err)
 	}
-	if n == frame.ChunkRows || n > 0 && b.more {
-		chunk.Mark = frame.Mark(v.Name, last)
+	if wk.n == frame.ChunkRows || wk.n > 0 && b.more {
+		wk.chunk.Mark = frame.Mark(v.Name, last)
 	}
-	return chunk, unread.Err()
+	return wk.chunk, wk.unread.Err()
 }
 
 // parseMark returns the _id after which a walk goes on. It may be one that is no key.
