@@ -5,9 +5,6 @@ import (
 	"iter"
 	"slices"
 
-	goredis "github.com/redis/go-redis/v9"
-
-	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -22,14 +19,14 @@ const (
 // Range yields the rows of a span, page by page.
 func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
-		p := pager{span: span, size: firstPage}
-		for n := 0; !p.done; {
-			if err := s.page(ctx, &p, n); err != nil {
+		sc := scan{store: s, span: span, size: firstPage}
+		for n := 0; !sc.done; {
+			if err := sc.page(ctx, n); err != nil {
 				yield(nil, err)
 				return
 			}
-			for i := range p.keys {
-				row, err := p.at(i)
+			for i := range sc.keys {
+				row, err := sc.at(i)
 				if err != nil {
 					yield(nil, err)
 					return
@@ -46,87 +43,85 @@ func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 	}
 }
 
-// A pager is the rest of a span, and the page that was read last: rows of records, or
+// A scan is the rest of a span, and the page that was read last: rows of records, or
 // what follows the keys of others in their set, which is taken apart one by one.
-type pager struct {
-	span driver.Span
-	size int // rows of the next page
-	done bool
-	view *view
-	keys []driver.Key
-	rows []driver.Row
-	rest []string
-	row  driver.Row // that of at
+type scan struct {
+	store *store
+	span  driver.Span
+	size  int // rows of the next page
+	done  bool
+	view  *view
+	keys  []driver.Key
+	rows  []driver.Row
+	rest  []string
+	row   driver.Row // that of at
 }
 
 // at returns a row of the page, which is valid until the next call.
-func (p *pager) at(i int) (*driver.Row, error) {
-	if p.view.Class == driver.Records {
-		return &p.rows[i], nil
+func (sc *scan) at(i int) (*driver.Row, error) {
+	if sc.view.Class == driver.Records {
+		return &sc.rows[i], nil
 	}
-	row := &p.row
+	row := &sc.row
 	row.Reset()
-	row.Key = p.keys[i]
-	return row, p.view.readMember(p.rest[i], p.span.Mask, row)
+	row.Key = sc.keys[i]
+	return row, sc.view.readMember(sc.rest[i], sc.span.Mask, row)
 }
 
 // page reads the next page of a span of which n rows have been yielded.
-func (s *store) page(ctx context.Context, p *pager, n int) error {
-	if err := s.frame.Enter(ctx); err != nil {
+func (sc *scan) page(ctx context.Context, n int) error {
+	f := sc.store.frame
+	if err := f.Enter(ctx); err != nil {
 		return err
 	}
-	defer s.frame.Leave()
-	v, err := s.frame.View(p.span.Table, p.span.Mask)
+	defer f.Leave()
+	v, err := f.View(sc.span.Table, sc.span.Mask)
 	if err != nil {
 		return err
 	}
-	p.view = v
+	sc.view = v
 	if v.Class == driver.Records && !v.ordered {
-		return s.onlyRow(ctx, v, p)
+		return sc.onlyRow(ctx)
 	}
-	limit := p.size
-	if p.span.Limit > 0 {
-		limit = min(limit, p.span.Limit-n)
+	limit := sc.size
+	if sc.span.Limit > 0 {
+		limit = min(limit, sc.span.Limit-n)
 	}
-	bytes, err := s.readPage(ctx, v, p, limit)
+	bytes, err := sc.readPage(ctx, limit)
 	if err != nil {
 		return err
 	}
 	if bytes > pageBytes {
-		p.size = max(1, p.size/2)
+		sc.size = max(1, sc.size/2)
 	} else {
-		p.size = min(mostRows, 2*p.size)
+		sc.size = min(mostRows, 2*sc.size)
 	}
 	return nil
 }
 
 // onlyRow reads the record of a partition that has one at most, whose Sort is "".
-func (s *store) onlyRow(ctx context.Context, v *view, p *pager) error {
-	p.done = true
-	if p.span.From != "" {
+func (sc *scan) onlyRow(ctx context.Context) error {
+	sc.done = true
+	if sc.span.From != "" {
 		return nil
 	}
-	p.keys = append(p.keys[:0], driver.Key{Partition: p.span.Key.Partition})
-	p.rows = append(p.rows[:0], driver.Row{})
-	return s.Get(ctx, v, p.keys, p.span.Mask, p.rows)
+	sc.keys = append(sc.keys[:0], driver.Key{Partition: sc.span.Key.Partition})
+	sc.rows = append(sc.rows[:0], driver.Row{})
+	return sc.store.Get(ctx, sc.view, sc.keys, sc.span.Mask, sc.rows)
 }
 
-// readPage reads at most limit rows, and leaves in p the span after them.
-func (s *store) readPage(ctx context.Context, v *view, p *pager, limit int) (bytes int, err error) {
-	doing, set := "range of "+v.Name, v.set(p.span.Key.Partition)
-	cmd := goredis.NewRawCmd(ctx, askPage(set, &p.span, limit)...)
-	if err := s.read(ctx, cmd); err != nil {
-		return 0, s.failed(ctx, doing, err)
-	}
-	r := wire.ReplyOf(cmd)
-	if err := r.Refused(); err != nil {
-		return 0, s.refusedKeys(ctx, doing, err, []string{set}, []string{"zset"})
+// readPage reads at most limit rows, and leaves the span after them.
+func (sc *scan) readPage(ctx context.Context, limit int) (bytes int, err error) {
+	v, partition := sc.view, sc.span.Key.Partition
+	r, err := sc.store.conn.askKey(ctx, "range of "+v.Name, "zset", askPage(v.set(partition), &sc.span, limit)...)
+	if err != nil {
+		return 0, err
 	}
 	bytes = len(r.Rest)
 	n := r.List()
-	p.done = n < limit
-	if p.keys = slices.Grow(p.keys[:0], n); v.Class != driver.Records {
-		p.rest = slices.Grow(p.rest[:0], n)
+	sc.done = n < limit
+	if sc.keys = slices.Grow(sc.keys[:0], n); v.Class != driver.Records {
+		sc.rest = slices.Grow(sc.rest[:0], n)
 	}
 	for range n {
 		member, _ := r.Text()
@@ -134,32 +129,32 @@ func (s *store) readPage(ctx context.Context, v *view, p *pager, limit int) (byt
 		if err != nil {
 			return 0, err
 		}
-		p.keys = append(p.keys, driver.Key{Partition: p.span.Key.Partition, Sort: sort})
+		sc.keys = append(sc.keys, driver.Key{Partition: partition, Sort: sort})
 		if v.Class != driver.Records {
-			p.rest = append(p.rest, rest)
+			sc.rest = append(sc.rest, rest)
 		}
 	}
 	if n > 0 {
-		p.goOn(v)
+		sc.goOn()
 	}
 	if v.Class == driver.Records && n > 0 {
-		bytes, err = s.readRecords(ctx, v, p)
+		bytes, err = sc.readRecords(ctx)
 	}
 	return bytes, err
 }
 
 // fresh returns n rows to read into, with the slices of earlier ones. New ones have
 // room for width fields each, of one piece.
-func (p *pager) fresh(n, width int) []driver.Row {
-	had := len(p.rows)
+func (sc *scan) fresh(n, width int) []driver.Row {
+	had := len(sc.rows)
 	if had < n {
-		p.rows = append(p.rows, make([]driver.Row, n-had)...)
+		sc.rows = append(sc.rows, make([]driver.Row, n-had)...)
 		fields := make([]driver.Value, (n-had)*width)
 		for i := had; i < n; i++ {
-			p.rows[i].Fields, fields = fields[:0:width], fields[width:]
+			sc.rows[i].Fields, fields = fields[:0:width], fields[width:]
 		}
 	}
-	rows := p.rows[:n]
+	rows := sc.rows[:n]
 	for i := range rows {
 		rows[i].Reset()
 	}
@@ -167,30 +162,26 @@ func (p *pager) fresh(n, width int) []driver.Row {
 }
 
 // goOn takes the keys that were read out of the span.
-func (p *pager) goOn(v *view) {
-	last := p.keys[len(p.keys)-1].Sort
+func (sc *scan) goOn() {
+	last := sc.keys[len(sc.keys)-1].Sort
 	switch {
-	case len(v.Sort) == 0:
-		p.done = true
-	case p.span.Reverse:
-		p.span.To = last
+	case len(sc.view.Sort) == 0:
+		sc.done = true
+	case sc.span.Reverse:
+		sc.span.To = last
 	default:
-		p.span.From = driver.After(last)
+		sc.span.From = driver.After(last)
 	}
 }
 
 // readRecords reads the records of a page, in parts that are not too large.
-func (s *store) readRecords(ctx context.Context, v *view, p *pager) (bytes int, err error) {
-	width := len(v.Fields)
-	if p.span.Mask != nil {
-		width = len(p.span.Mask)
-	}
-	p.rows = p.fresh(len(p.keys), width)
-	if err := s.Get(ctx, v, p.keys, p.span.Mask, p.rows); err != nil {
+func (sc *scan) readRecords(ctx context.Context) (bytes int, err error) {
+	sc.rows = sc.fresh(len(sc.keys), sc.view.width(sc.span.Mask))
+	if err := sc.store.Get(ctx, sc.view, sc.keys, sc.span.Mask, sc.rows); err != nil {
 		return 0, err
 	}
-	for i := range p.rows {
-		bytes += weight(&p.rows[i])
+	for i := range sc.rows {
+		bytes += weight(&sc.rows[i])
 	}
 	return bytes, nil
 }
@@ -221,14 +212,9 @@ func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, erro
 	if v.Class == driver.Records && !v.ordered {
 		return s.countOnly(ctx, v, span)
 	}
-	set := v.set(span.Key.Partition)
-	cmd := goredis.NewRawCmd(ctx, "zlexcount", set, "["+span.From, "("+bound(span.To))
-	if err := s.read(ctx, cmd); err != nil {
-		return 0, s.failed(ctx, "count of "+v.Name, err)
-	}
-	r := wire.ReplyOf(cmd)
-	if err := r.Refused(); err != nil {
-		return 0, s.refusedKeys(ctx, "count of "+v.Name, err, []string{set}, []string{"zset"})
+	r, err := s.conn.askKey(ctx, "count of "+v.Name, "zset", "zlexcount", v.set(span.Key.Partition), "["+span.From, "("+bound(span.To))
+	if err != nil {
+		return 0, err
 	}
 	n := int(r.Number())
 	if span.Limit > 0 {
@@ -238,12 +224,12 @@ func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, erro
 }
 
 func (s *store) countOnly(ctx context.Context, v *view, span driver.Span) (int, error) {
-	p := pager{span: span}
-	p.span.Mask = []int{}
-	if err := s.onlyRow(ctx, v, &p); err != nil {
+	sc := scan{store: s, view: v, span: span}
+	sc.span.Mask = []int{}
+	if err := sc.onlyRow(ctx); err != nil {
 		return 0, err
 	}
-	if len(p.rows) == 1 && !p.rows[0].Rev.IsZero() && !p.rows[0].Dead {
+	if len(sc.rows) == 1 && !sc.rows[0].Rev.IsZero() && !sc.rows[0].Dead {
 		return 1, nil
 	}
 	return 0, nil

@@ -69,7 +69,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 		client.Close()
 		return nil, hint(err, target.own.TLSConfig != nil)
 	}
-	s.in.own = true
+	s.in.conn.own = true
 	return s, nil
 }
 
