@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"sync/atomic"
 
@@ -39,24 +38,13 @@ type catalog struct {
 	made atomic.Bool
 }
 
-// A header is what the catalog says of the key of a table, and of how its rows are written.
-type header struct {
-	frame.Header
-	Plain  bool   `json:"plain,omitempty"`  // without conditions: the two kinds of writes must not meet
-	Native bool   `json:"native,omitempty"` // no rows: indexes of the server
-	Of     string `json:"of,omitempty"`     // the collection, if the table lies with those of another one
-}
-
 func headerOf(t *driver.Table) string {
-	h := header{Header: frame.Header{Partition: frame.Columns(t.Partition), Sort: frame.Columns(t.Sort)}, Plain: t.Plain, Native: t.Native}
+	h := frame.NewHeader(0, t)
+	h.Plain, h.Native = t.Plain, t.Native
 	if of := collectionOf(t); of != t.Root().Name {
 		h.Of = of
 	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		return "" // strings are always JSON
-	}
-	return string(text)
+	return h.String()
 }
 
 // An entry is a table as the catalog has it.

@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -50,8 +49,8 @@ func (s *store) dropEntries(ctx context.Context, entries map[string]*entry) erro
 
 // native reports whether an entry is that of a native index.
 func (e *entry) native() bool {
-	var h header
-	return json.Unmarshal([]byte(e.Header), &h) == nil && h.Native
+	h, ok := frame.ParseHeader(e.Header)
+	return ok && h.Native
 }
 
 // dropNative removes a native index from the catalog, and then from the server the indexes
@@ -192,8 +191,8 @@ func (s *store) remove(ctx context.Context, v *view, rows []driver.Row) error {
 // table returns what an entry describes, without fields, which do not matter to whoever
 // removes it.
 func (e *entry) table(name string) (*driver.Table, error) {
-	var h header
-	if err := json.Unmarshal([]byte(e.Header), &h); err != nil {
+	h, ok := frame.ParseHeader(e.Header)
+	if !ok {
 		return nil, who.Corrupt("drop %s: the row %q of the table %s does not describe a table", name, name, catalogName)
 	}
 	parts, err1 := frame.ParseColumns(h.Partition)

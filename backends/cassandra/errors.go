@@ -116,12 +116,9 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrTooLarge
 	case errors.Is(err, gocql.ErrUnsupported):
 		return "", driver.ErrUnsupported
-	case errors.Is(err, address.ErrElsewhere):
-		return "", driver.ErrInvalid
-	case address.IsRefusedClient(err):
-		return address.RefusedClient, driver.ErrInvalid
-	case address.IsTLS(err):
-		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
+	}
+	if remedy, kind = address.Refused(err, "options cert and key", "the server must speak TLS if tls=true is given, and its certificate must be trusted"); kind != nil {
+		return remedy, kind
 	}
 	return "", driver.ErrUnavailable
 }

@@ -17,7 +17,7 @@ import (
 
 // oldest is the oldest server that is taken: it has what statements say here, and
 // conditional ones that keep their word (paxos_variant).
-var oldest = [2]int{4, 1}
+const oldest = "4.1"
 
 // A portrait is what the server says of itself and of the keyspace.
 type portrait struct {
@@ -95,25 +95,10 @@ func (p *portrait) learnVersion(ctx context.Context) error {
 	version := ""
 	return p.conn.each(ctx, "open", p.conn.query(gocql.One, askPeers).SetKeyspace("system"), func() {
 		p.members++
-		if n := numbersOf(p.version); isBelow(version, n[:]...) {
+		if frame.CompareVersions(version, p.version) < 0 {
 			p.version = version
 		}
 	}, &version)
-}
-
-// numbersOf returns the numbers of a version, as far as they are there: 5.0.4 of 5.0.4-rc1.
-func numbersOf(version string) (n [3]int) {
-	for i, part := range strings.SplitN(version, ".", len(n)) {
-		digits := part[:len(part)-len(strings.TrimLeft(part, "0123456789"))]
-		n[i], _ = strconv.Atoi(digits)
-	}
-	return n
-}
-
-// isBelow reports whether a version is below another.
-func isBelow(version string, than ...int) bool {
-	have := numbersOf(version)
-	return slices.Compare(have[:], than) < 0
 }
 
 func (p *portrait) learnKeyspace(ctx context.Context) error {
@@ -173,8 +158,8 @@ func (p *portrait) learnSettings(ctx context.Context) error {
 func (p *portrait) suits() error {
 	c := p.conn
 	switch {
-	case isBelow(p.version, oldest[:]...):
-		return who.Unsupported("open: %s: Cassandra %.50s is too old, or is another server that calls itself so: upgrade it to %d.%d or later", c.addr, p.version, oldest[0], oldest[1])
+	case frame.CompareVersions(p.version, oldest) < 0:
+		return who.Unsupported("open: %s: Cassandra %.50s is too old, or is another server that calls itself so: upgrade it to %s or later", c.addr, p.version, oldest)
 	case !p.made:
 		return who.Invalid("open: %s: there is no keyspace %s: make it, or say with how many copies it is to be made (replication=3, Options.Replication)", c.addr, c.keyspace)
 	case p.settings["allow_filtering_enabled"] == "false":

@@ -1,8 +1,10 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +25,7 @@ import (
 var nativeKinds = []driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Time}
 
 // oldestNative is the oldest server whose SAI finds what it should where replicas differ.
-var oldestNative = [...]int{5, 0, 4}
+const oldestNative = "5.0.4"
 
 // longestKey is how many bytes a text in an index may have; see package repo.
 const longestKey = 1 << 10
@@ -32,8 +34,8 @@ const longestKey = 1 << 10
 func nativeAbility(p *portrait) driver.Ability {
 	longest := p.settings["sai_string_term_size_fail_threshold"]
 	switch n := bytesOf(longest); {
-	case isBelow(p.version, oldestNative[:]...):
-		return driver.Ability{Reason: fmt.Sprintf("indexes of the server (SAI) can miss records before Cassandra %d.%d.%d, and one is %.50s", oldestNative[0], oldestNative[1], oldestNative[2], p.version)}
+	case frame.CompareVersions(p.version, oldestNative) < 0:
+		return driver.Ability{Reason: fmt.Sprintf("indexes of the server (SAI) can miss records before Cassandra %s, and one is %.50s", oldestNative, p.version)}
 	case p.settings["secondary_indexes_enabled"] == "false":
 		return driver.Ability{Reason: "the server forbids indexes of its own (secondary_indexes_enabled)"}
 	case n > 0 && n < longestKey:
@@ -174,7 +176,7 @@ func (x *index) make(ctx context.Context, absent bool) error {
 	}
 	done, err := look()
 	if err == nil && !done && !first {
-		_, err = awaitOther(ctx, look)
+		_, err = who.Until(ctx, turn, 50*time.Millisecond, look)
 	}
 	if err != nil {
 		return err
@@ -248,18 +250,13 @@ func (x *index) answers(ctx context.Context) error {
 		args = append(args, someOf(x.v.native.table.Partition[at].Kind))
 	}
 	text := x.v.spanText(quoted(sortColumn), &driver.Span{})
-	for begun := time.Now(); ; {
-		_, err := x.store.conn.read(ctx, x.doing, x.store.conn.level, text, append(args, 1)...)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if time.Since(begun) > unready && !x.building(ctx) {
-			return err
-		}
-		if err := who.Sleep(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
+	begun := time.Now()
+	var err error
+	_, ended := who.Until(ctx, math.MaxInt64, 50*time.Millisecond, func() (bool, error) {
+		_, err = x.store.conn.read(ctx, x.doing, x.store.conn.level, text, append(args, 1)...)
+		return err == nil || ctx.Err() != nil || time.Since(begun) > unready && !x.building(ctx), nil
+	})
+	return cmp.Or(ended, err)
 }
 
 const buildingOf = `SELECT index_name FROM system_views.sai_column_indexes WHERE keyspace_name = ? AND table_name = ? AND is_building = true ALLOW FILTERING`

@@ -1,6 +1,7 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -36,24 +37,17 @@ const (
 // may not have heard of the change, and think that all agree. The client's own way waits
 // for a minute where a server is down.
 func (c *conn) agreed(ctx context.Context, doing, host string) error {
-	for begun := time.Now(); ; {
+	done, err := who.Until(ctx, agreement, 100*time.Millisecond, func() (bool, error) {
 		versions, err := c.schemas(ctx, doing, host)
-		if err != nil {
-			return err
-		}
 		if len(versions) > 1 {
 			c.leaveOut(ctx, versions)
 		}
-		if len(versions) == 1 {
-			return nil
-		}
-		if time.Since(begun) > agreement {
-			return fmt.Errorf("cassandra: %s: %s: the servers do not agree on a schema for %s: %w", doing, c.addr, agreement, driver.ErrUnavailable)
-		}
-		if err := who.Sleep(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
+		return len(versions) == 1, err
+	})
+	if err == nil && !done {
+		err = fmt.Errorf("cassandra: %s: %s: the servers do not agree on a schema for %s: %w", doing, c.addr, agreement, driver.ErrUnavailable)
 	}
+	return err
 }
 
 // schemas returns which servers have which version of the schema, as a host knows it.
@@ -85,31 +79,14 @@ func (c *conn) leaveOut(ctx context.Context, versions map[string][]string) {
 // turn is how long a program waits for another one that has said that it makes something.
 const turn = 5 * time.Second
 
-// awaitOther waits until done, for as long as another program may take for it.
-func awaitOther(ctx context.Context, done func() (bool, error)) (bool, error) {
-	for begun := time.Now(); time.Since(begun) < turn; {
-		ok, err := done()
-		if ok || err != nil {
-			return ok, err
-		}
-		if err := who.Sleep(ctx, 50*time.Millisecond); err != nil {
-			return false, err
-		}
-	}
-	return false, nil
-}
-
 // settled asks about a table again as long as the server does not know it, although it
 // lists it: another program has made it some moments ago.
 func settled(ctx context.Context, ask func() error) error {
-	for begun := time.Now(); ; {
-		err := ask()
+	var err error
+	_, ended := who.Until(ctx, settling, 50*time.Millisecond, func() (bool, error) {
+		err = ask()
 		code := codeOf(err)
-		if code != gocql.ErrCodeInvalid && code != gocql.ErrCodeServer || time.Since(begun) > settling {
-			return err
-		}
-		if err := who.Sleep(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
+		return code != gocql.ErrCodeInvalid && code != gocql.ErrCodeServer, nil
+	})
+	return cmp.Or(ended, err)
 }

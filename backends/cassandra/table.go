@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -197,7 +198,7 @@ func (st *state) build(ctx context.Context, home *driver.Table, tables []*driver
 	}
 	done, err := look()
 	if err == nil && !done && !first {
-		done, err = awaitOther(ctx, look)
+		done, err = who.Until(ctx, turn, 50*time.Millisecond, look)
 	}
 	if err != nil || done {
 		return err

@@ -3,19 +3,19 @@ package cassandra
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // urlForms is what a URL can be. No error quotes one: it may have a password.
@@ -42,9 +42,6 @@ const (
 func Open(ctx context.Context, rawURL string) (*Store, error) {
 	t, err := parseURL(rawURL)
 	if err != nil {
-		return nil, err
-	}
-	if err := who.Over(ctx); err != nil {
 		return nil, err
 	}
 	if err := t.access.Dialer.AllowAll(ctx, who, t.names); err != nil {
@@ -199,24 +196,20 @@ func (t *target) secure() error {
 }
 
 // attempts keep why connections could not be made: the client tells it in words only.
-type attempts struct {
-	mu   sync.Mutex
-	last error
-}
+type attempts struct{ last atomic.Pointer[error] }
 
 // ObserveConnect keeps the error of a connection.
 func (a *attempts) ObserveConnect(o gocql.ObservedConnect) {
 	if o.Err != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.last = o.Err
+		a.last.Store(&o.Err)
 	}
 }
 
 func (a *attempts) why() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.last
+	if err := a.last.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // connect makes a session, which the client does without a context.
@@ -259,7 +252,7 @@ func (t *target) fallback() gocql.HostSelectionPolicy {
 // failed says why there is no session.
 func (t *target) failed(err, cause error) error {
 	if cause == nil {
-		return fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, driver.ErrUnavailable, err)
+		return who.Failed(frame.Failure{Doing: "open", Addr: t.hosts, Kind: driver.ErrUnavailable}, err)
 	}
 	remedy, kind := kindOf(cause)
 	switch {
@@ -272,8 +265,5 @@ func (t *target) failed(err, cause error) error {
 	case codeOf(cause) < 0 && t.tls && errors.Is(kind, driver.ErrUnavailable) && remedy == "":
 		remedy = "if the server asks for a client's certificate, give one that it trusts by options cert and key"
 	}
-	if remedy != "" {
-		return fmt.Errorf("cassandra: open: %s: %w: %w; %s", t.hosts, kind, cause, remedy)
-	}
-	return fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, kind, cause)
+	return who.Failed(frame.Failure{Doing: "open", Addr: t.hosts, Kind: kind, Remedy: remedy}, cause)
 }

@@ -153,18 +153,20 @@ func readEntry(document string, list map[string]*entry) (name string, ok bool) {
 	return has.Name, e.Header != "" && e.Layout > 0
 }
 
+func headerOf(t *driver.Table) string { return frame.NewHeader(0, t).String() }
+
 // lacks returns which fields of t an entry does not have, and what speaks against t
 // beside what it has.
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 	switch {
-	case e.Header != "" && e.Layout <= layout && e.Header != frame.HeaderOf(0, t):
+	case e.Header != "" && e.Layout <= layout && e.Header != headerOf(t):
 		return nil, who.Wrap(frame.OtherKey(t))
 	case e.made && e.odd != "":
 		return nil, who.Schema("table %s: its collection %s; use another database or prefix, or remove it", t.Name, e.odd)
 	case e.made && e.Header == "":
 		return nil, who.Schema("table %s: there is a collection of this name, and another program made it; use another database or prefix, or remove it", t.Name)
 	}
-	return e.Missing(who, t, frame.HeaderOf(0, t), layout)
+	return e.Missing(who, t, headerOf(t), layout)
 }
 
 // describe writes the document of a table, and reports whether it was not there.
@@ -174,7 +176,7 @@ func (c *catalog) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	at := w.Open(bson.Document, "0")
 	w.Text("_id", t.Name)
 	w.Int32("layout", layout)
-	w.Text("key", frame.HeaderOf(0, t))
+	w.Text("key", headerOf(t))
 	fields := w.Open(bson.Document, "fields")
 	for _, f := range t.Fields {
 		w.Text(f.Name, f.Kind.String())

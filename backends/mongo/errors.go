@@ -211,14 +211,11 @@ func kindOf(err error) (remedy string, kind error) {
 	switch {
 	case errors.Is(err, mongodriver.ErrClientDisconnected):
 		return "", driver.ErrClosed
-	case errors.Is(err, address.ErrElsewhere):
-		return "", driver.ErrInvalid
-	case address.IsRefusedClient(err):
-		return "the server does not take the client's certificate: give one that it trusts by option tlsCertificateKeyFile", driver.ErrInvalid
-	case address.IsTLS(err):
-		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	case errors.Is(err, topdriver.ErrDocumentTooLarge):
 		return "", driver.ErrTooLarge
+	}
+	if remedy, kind = address.Refused(err, "option tlsCertificateKeyFile", "the server must speak TLS if tls=true is given, and its certificate must be trusted"); kind != nil {
+		return remedy, kind
 	}
 	return "", driver.ErrUnavailable
 }

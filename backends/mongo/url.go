@@ -48,9 +48,6 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := who.Over(ctx); err != nil {
-		return nil, err
-	}
 	if t.srv && t.access.Dialer.Local {
 		return nil, who.Wrap(fmt.Errorf("open: of the servers behind mongodb+srv:// nothing is known; name one by mongodb://: %w", address.ErrElsewhere))
 	}

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -26,18 +25,10 @@ const (
 // A catalog is those hashes.
 type catalog struct{ conn *conn }
 
-// A header is what the catalog says of the key of a table, and of how its rows are written.
-type header struct {
-	frame.Header
-	Bare bool `json:"bare,omitempty"` // a member is a key alone: the two kinds must not meet
-}
-
 func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{frame.Header{Layout: layout, Partition: frame.Columns(t.Partition), Sort: frame.Columns(t.Sort)}, t.Bare})
-	if err != nil {
-		return "" // strings and numbers are always JSON
-	}
-	return string(text)
+	h := frame.NewHeader(layout, t)
+	h.Bare = t.Bare
+	return h.String()
 }
 
 // entries reads what the catalog has of tables, by name.
@@ -82,11 +73,6 @@ func readEntry(r *wire.Reply) (e *frame.Entry, ok bool) {
 	return e, !r.Bad && (n == 0) == (e.Header == "")
 }
 
-// headerIn returns what an entry says of the key of its table.
-func headerIn(e *frame.Entry) (h frame.Header, ok bool) {
-	return h, json.Unmarshal([]byte(e.Header), &h) == nil
-}
-
 // lacks returns which fields of t an entry does not have, and what speaks against t beside what it has.
 func lacks(e *frame.Entry, t *driver.Table) (missing []driver.Column, err error) {
 	if err := known(e, t); err != nil {
@@ -97,7 +83,7 @@ func lacks(e *frame.Entry, t *driver.Table) (missing []driver.Column, err error)
 
 // known refuses a table of another layout.
 func known(e *frame.Entry, t *driver.Table) error {
-	switch h, ok := headerIn(e); {
+	switch h, ok := frame.ParseHeader(e.Header); {
 	case !ok || h.Layout == layout:
 		return nil
 	case h.Layout > layout:

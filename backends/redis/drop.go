@@ -9,6 +9,7 @@ import (
 
 	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // Drop removes the tables with all their rows, some hundreds of keys at a time.
@@ -22,7 +23,7 @@ func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
 			return err
 		}
 		v := s.newView(t, have[t.Name])
-		h, _ := headerIn(have[t.Name])
+		h, _ := frame.ParseHeader(have[t.Name].Header)
 		v.ordered = len(h.Sort) > 0
 		doing := "drop " + t.Name
 		err := s.eachKey(ctx, v, func(keys []string, done []listed) error {

@@ -85,12 +85,9 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrClosed
 	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
 		return "all connections are in use: raise the pool's size", driver.ErrThrottled
-	case errors.Is(err, address.ErrElsewhere):
-		return "", driver.ErrInvalid
-	case address.IsRefusedClient(err):
-		return address.RefusedClient, driver.ErrInvalid
-	case address.IsTLS(err):
-		return "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted", driver.ErrInvalid
+	}
+	if remedy, kind = address.Refused(err, "options cert and key", "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted"); kind != nil {
+		return remedy, kind
 	}
 	return "", driver.ErrUnavailable
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // oldest is the oldest server that is taken. Before it, an error within a script
@@ -82,7 +83,7 @@ func (p *portrait) facts() driver.Facts {
 		f.Unit = driver.UnitPartition
 		f.Apart = driver.Ability{Has: true, Reason: "in other slots, by commits of their own"}
 	}
-	f.Version = slices.MinFunc(p.servers, func(a, b server) int { return compareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
+	f.Version = slices.MinFunc(p.servers, func(a, b server) int { return frame.CompareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
 	weakest := slices.MinFunc(p.servers, func(a, b server) int { return int(a.durability) - int(b.durability) })
 	f.Durability, f.Setting = weakest.durability, weakest.setting
 	if weakest.durability == driver.Delayed {
@@ -121,16 +122,6 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return itoa(n) + " " + what + "s"
-}
-
-// compareVersions compares texts like 7.0.15 by their numbers.
-func compareVersions(a, b string) int {
-	x, y := strings.Split(a, "."), strings.Split(b, ".")
-	return slices.CompareFunc(x, y, func(a, b string) int {
-		m, _ := strconv.Atoi(a)
-		n, _ := strconv.Atoi(b)
-		return m - n
-	})
 }
 
 // parseInfo returns the fields of an answer to INFO.
@@ -219,7 +210,7 @@ func (p *portrait) detail() string {
 		policies = append(policies, one.info["maxmemory_policy"])
 	}
 	if p.conn.inCluster() {
-		slices.SortFunc(versions, compareVersions)
+		slices.SortFunc(versions, frame.CompareVersions)
 		text = fmt.Sprintf("%s, %s, versions %s", p.conn.addr, count(len(p.servers), "master"), strings.Join(slices.Compact(versions), " and "))
 	}
 	if p.conn.prefix != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // awaitReplicas returns when replicas have all that their server had done when a
@@ -37,10 +38,8 @@ func (c *conn) awaitReplicas(ctx context.Context, key string) error {
 		if time.Since(begun) > c.quorum.Wait+time.Second { // unasked, a replica tells once a second what it has
 			return fmt.Errorf("redis: commit: %s: only %d of %d replicas have what it saw in time: %w", c.addr, n, c.quorum.Replicas, driver.ErrUnavailable)
 		}
-		select {
-		case <-ctx.Done():
-			return c.failed(ctx, "commit", ctx.Err())
-		case <-time.After(20 * time.Millisecond):
+		if err := frame.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return c.failed(ctx, "commit", err)
 		}
 	}
 }
