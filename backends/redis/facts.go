@@ -75,7 +75,7 @@ func (p *portrait) facts() driver.Facts {
 		Waits:     p.conn.quorum.Replicas > 0,
 		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
 		Tallies:   true,
-		Paging:    driver.Paging{First: firstPage, Most: mostRows, KeysFirst: true},
+		Paging:    driver.Paging{First: firstPage, Most: frame.MostRows, KeysFirst: true},
 		Counts:    driver.Ability{Has: true, Reason: "by the ranks of both ends of the span"},
 		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table but deleted records, asked key by key, which takes as long as a walk"},
 	}

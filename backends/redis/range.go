@@ -6,120 +6,79 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A page of a range has at most so many rows, and hardly more bytes. A first page
-// is that of a short list.
-const (
-	firstPage = 128
-	mostRows  = 512
-	pageBytes = 1 << 20
-)
+// firstPage is how many rows a first page has: that of a short list.
+const firstPage = 128
 
 // Range yields the rows of a span, page by page.
 func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
-		sc := scan{store: s, span: span, size: firstPage}
-		for n := 0; !sc.done; {
-			if err := sc.page(ctx, n); err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range sc.keys {
-				row, err := sc.at(i)
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if row.Rev.IsZero() || row.Dead {
-					continue // it went after its key was read
-				}
-				n++
-				if !yield(row, nil) || n == span.Limit {
-					return
-				}
-			}
-		}
+		sc := scan{store: s, mask: span.Mask}
+		s.frame.Pages(ctx, span, sc.page)(yield)
 	}
 }
 
-// A scan is the rest of a span, and the page that was read last: rows of records, or
+// A scan is the page of a range that was read last: rows of records, or
 // what follows the keys of others in their set, which is taken apart one by one.
 type scan struct {
 	store *store
-	span  driver.Span
-	size  int // rows of the next page
-	done  bool
 	view  *view
+	mask  []int
 	keys  []driver.Key
 	rows  []driver.Row
 	rest  []string
 	row   driver.Row // that of at
 }
 
-// at returns a row of the page, which is valid until the next call.
+// at returns a row of the page, which is valid until the next call, nil for one that went after its key was read.
 func (sc *scan) at(i int) (*driver.Row, error) {
-	if sc.view.Class == driver.Records {
-		return &sc.rows[i], nil
+	if sc.view.Class != driver.Records {
+		row := &sc.row
+		row.Reset()
+		row.Key = sc.keys[i]
+		return row, sc.view.readMember(sc.rest[i], sc.mask, row)
 	}
-	row := &sc.row
-	row.Reset()
-	row.Key = sc.keys[i]
-	return row, sc.view.readMember(sc.rest[i], sc.span.Mask, row)
+	if row := &sc.rows[i]; !row.Rev.IsZero() && !row.Dead {
+		return row, nil
+	}
+	return nil, nil
 }
 
-// page reads the next page of a span of which n rows have been yielded.
-func (sc *scan) page(ctx context.Context, n int) error {
-	f := sc.store.frame
-	if err := f.Enter(ctx); err != nil {
-		return err
-	}
-	defer f.Leave()
-	v, err := f.View(sc.span.Table, sc.span.Mask)
-	if err != nil {
-		return err
-	}
+// page reads the next page of a span, and leaves in p the span after it.
+func (sc *scan) page(ctx context.Context, v *view, p *frame.Pager) (err error) {
 	sc.view = v
 	if v.Class == driver.Records && !v.ordered {
-		return sc.onlyRow(ctx)
-	}
-	limit := sc.size
-	if sc.span.Limit > 0 {
-		limit = min(limit, sc.span.Limit-n)
-	}
-	bytes, err := sc.readPage(ctx, limit)
-	if err != nil {
-		return err
-	}
-	if bytes > pageBytes {
-		sc.size = max(1, sc.size/2)
+		p.Done = true
+		err = sc.onlyRow(ctx, &p.Span)
 	} else {
-		sc.size = min(mostRows, 2*sc.size)
+		err = sc.readPage(ctx, p)
 	}
-	return nil
+	p.TakeApart(len(sc.keys), sc.at)
+	return err
 }
 
 // onlyRow reads the record of a partition that has one at most, whose Sort is "".
-func (sc *scan) onlyRow(ctx context.Context) error {
-	sc.done = true
-	if sc.span.From != "" {
+func (sc *scan) onlyRow(ctx context.Context, span *driver.Span) error {
+	if sc.keys = sc.keys[:0]; span.From != "" {
 		return nil
 	}
-	sc.keys = append(sc.keys[:0], driver.Key{Partition: sc.span.Key.Partition})
+	sc.keys = append(sc.keys, driver.Key{Partition: span.Key.Partition})
 	sc.rows = append(sc.rows[:0], driver.Row{})
-	return sc.store.Get(ctx, sc.view, sc.keys, sc.span.Mask, sc.rows)
+	return sc.store.Get(ctx, sc.view, sc.keys, sc.mask, sc.rows)
 }
 
-// readPage reads at most limit rows, and leaves the span after them.
-func (sc *scan) readPage(ctx context.Context, limit int) (bytes int, err error) {
-	v, partition := sc.view, sc.span.Key.Partition
-	r, err := sc.store.conn.askKey(ctx, "range of "+v.Name, "zset", askPage(v.set(partition), &sc.span, limit)...)
+// readPage reads the members of a page and, of records, these.
+func (sc *scan) readPage(ctx context.Context, p *frame.Pager) error {
+	v, partition, limit := sc.view, p.Span.Key.Partition, p.Limit()
+	r, err := sc.store.conn.askKey(ctx, "range of "+v.Name, "zset", askPage(v.set(partition), &p.Span, limit)...)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	bytes = len(r.Rest)
+	bytes := len(r.Rest)
 	n := r.List()
-	sc.done = n < limit
+	p.Done = n < limit
 	if sc.keys = slices.Grow(sc.keys[:0], n); v.Class != driver.Records {
 		sc.rest = slices.Grow(sc.rest[:0], n)
 	}
@@ -127,20 +86,23 @@ func (sc *scan) readPage(ctx context.Context, limit int) (bytes int, err error) 
 		member, _ := r.Text()
 		sort, rest, err := v.cutMember(member)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		sc.keys = append(sc.keys, driver.Key{Partition: partition, Sort: sort})
 		if v.Class != driver.Records {
 			sc.rest = append(sc.rest, rest)
 		}
 	}
-	if n > 0 {
-		sc.goOn()
+	if n == 0 {
+		return nil
 	}
-	if v.Class == driver.Records && n > 0 {
-		bytes, err = sc.readRecords(ctx)
+	if v.Class == driver.Records {
+		if bytes, err = sc.readRecords(ctx); err != nil {
+			return err
+		}
 	}
-	return bytes, err
+	p.GoOnAfter(sc.keys[n-1].Sort, v.Sort, bytes)
+	return nil
 }
 
 // fresh returns n rows to read into, with the slices of earlier ones. New ones have
@@ -161,23 +123,10 @@ func (sc *scan) fresh(n, width int) []driver.Row {
 	return rows
 }
 
-// goOn takes the keys that were read out of the span.
-func (sc *scan) goOn() {
-	last := sc.keys[len(sc.keys)-1].Sort
-	switch {
-	case len(sc.view.Sort) == 0:
-		sc.done = true
-	case sc.span.Reverse:
-		sc.span.To = last
-	default:
-		sc.span.From = driver.After(last)
-	}
-}
-
 // readRecords reads the records of a page, in parts that are not too large.
 func (sc *scan) readRecords(ctx context.Context) (bytes int, err error) {
-	sc.rows = sc.fresh(len(sc.keys), sc.view.width(sc.span.Mask))
-	if err := sc.store.Get(ctx, sc.view, sc.keys, sc.span.Mask, sc.rows); err != nil {
+	sc.rows = sc.fresh(len(sc.keys), sc.view.width(sc.mask))
+	if err := sc.store.Get(ctx, sc.view, sc.keys, sc.mask, sc.rows); err != nil {
 		return 0, err
 	}
 	for i := range sc.rows {
@@ -224,13 +173,12 @@ func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, erro
 }
 
 func (s *store) countOnly(ctx context.Context, v *view, span driver.Span) (int, error) {
-	sc := scan{store: s, view: v, span: span}
-	sc.span.Mask = []int{}
-	if err := sc.onlyRow(ctx); err != nil {
+	sc := scan{store: s, view: v, mask: []int{}}
+	if err := sc.onlyRow(ctx, &span); err != nil || len(sc.keys) == 0 {
 		return 0, err
 	}
-	if len(sc.rows) == 1 && !sc.rows[0].Rev.IsZero() && !sc.rows[0].Dead {
-		return 1, nil
+	if row, err := sc.at(0); row == nil || err != nil {
+		return 0, err
 	}
-	return 0, nil
+	return 1, nil
 }
