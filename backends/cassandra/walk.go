@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -50,27 +49,27 @@ func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, 
 	case err != nil:
 		return driver.Chunk{}, err
 	case w.n < frame.ChunkRows:
-		return driver.Chunk{Rows: w.rows}, w.unread.Err()
+		return w.Chunk.Chunk, w.Unread.Err()
 	case w.last.partition == "":
-		return driver.Chunk{}, w.unread[0] // there is no name for where the walk would go on
+		return driver.Chunk{}, w.Unread[0] // there is no name for where the walk would go on
 	}
 	return w.goesOn(true)
 }
 
 // A walk is a chunk of one, as far as it was read.
 type walk struct {
-	store  *store
-	v      *view
-	rows   []driver.Row
-	unread driver.Unread
-	n      int   // of both
-	last   place // of the last of them in a partition that has a name
+	frame.Chunk
+	store *store
+	v     *view
+	n     int   // rows, and what is left of some
+	last  place // of the last of them in a partition that has a name
 }
 
 // goesOn returns a chunk after which there are others, maybe of its last partition.
 func (w *walk) goesOn(within bool) (driver.Chunk, error) {
 	w.last.within = within
-	return driver.Chunk{Rows: w.rows, Mark: w.v.mark(w.v.Name, w.last)}, w.unread.Err()
+	w.Mark = w.v.mark(w.v.Name, w.last)
+	return w.Chunk.Chunk, w.Unread.Err()
 }
 
 // walkedColumns returns what a walk reads: of plain rows, too, when they were written.
@@ -119,18 +118,17 @@ func (w *walk) read(ctx context.Context, text string, args []any) error {
 	for ; r.next(); w.n++ {
 		partition, ok := r.partition()
 		if !ok {
-			w.unread = append(w.unread, r.bad(v.Partition[0].Name))
+			w.Unread = append(w.Unread, r.bad(v.Partition[0].Name))
 			continue
 		}
 		w.last = place{partition: partition, sort: strings.TrimPrefix(r.sortText(), v.head)}
 		var row driver.Row
-		switch err := r.keyed(ctx, &row, partition); {
-		case errors.Is(err, driver.ErrCorrupt):
-			w.unread = append(w.unread, err)
-		case err != nil:
+		err := r.keyed(ctx, &row, partition)
+		if err == nil && row.Rev.IsZero() {
+			continue // it is what is left of one
+		}
+		if err := w.Take(&row, err); err != nil {
 			return err
-		case !row.Rev.IsZero(): // else it is what is left of one
-			w.rows = append(w.rows, row)
 		}
 	}
 	return conn.failed(ctx, doing, answer.Close())

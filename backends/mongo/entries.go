@@ -116,25 +116,28 @@ func (wk *walk) readEntries(b *batch) (driver.Chunk, error) {
 	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
 		var row driver.Row
 		err := v.readEntry(e.Data, &row)
-		if wk.take(&row, err); err == nil {
+		if err == nil {
 			id = idIn(e.Data)
 		}
+		if err := wk.Take(&row, err); err != nil {
+			return driver.Chunk{}, err
+		}
 	}
-	if wk.n < mostEntries && (wk.n == 0 || !b.more) {
-		return wk.chunk, wk.unread.Err()
+	if wk.Len() < mostEntries && (wk.Len() == 0 || !b.more) {
+		return wk.Chunk.Chunk, wk.Unread.Err()
 	}
-	if len(wk.chunk.Rows) == 0 {
-		return driver.Chunk{}, wk.unread[0]
+	if len(wk.Rows) == 0 {
+		return driver.Chunk{}, wk.Unread[0]
 	}
-	text, err := driver.AppendParts(nil, slices.Concat(t.Partition, t.Sort), wk.chunk.Rows[len(wk.chunk.Rows)-1].Fields)
+	text, err := driver.AppendParts(nil, slices.Concat(t.Partition, t.Sort), wk.Rows[len(wk.Rows)-1].Fields)
 	if err != nil {
 		return driver.Chunk{}, v.badRow(id, "_id")
 	}
 	if !v.native.unique {
 		text = append(text, id...)
 	}
-	wk.chunk.Mark = frame.Mark(t.Name, string(text))
-	return wk.chunk, wk.unread.Err()
+	wk.Mark = frame.Mark(t.Name, string(text))
+	return wk.Chunk.Chunk, wk.Unread.Err()
 }
 
 // readEntry reads a document as an entry.

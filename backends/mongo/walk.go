@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/polystore/polystore/backends/mongo/internal/bson"
@@ -28,20 +27,9 @@ func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, 
 
 // A walk is a chunk of one, as far as it was read.
 type walk struct {
-	store  *store
-	v      *view
-	chunk  driver.Chunk
-	unread driver.Unread
-	n      int // rows of both
-}
-
-// take adds a row to the chunk or, if it could not be read because of bad, to the others.
-func (wk *walk) take(row *driver.Row, bad error) {
-	if wk.n++; bad != nil {
-		wk.unread = append(wk.unread, bad)
-	} else {
-		wk.chunk.Rows = append(wk.chunk.Rows, *row)
-	}
+	frame.Chunk
+	store *store
+	v     *view
 }
 
 // rows reads the rows after a mark.
@@ -67,16 +55,14 @@ func (wk *walk) rows(ctx context.Context, from string) (driver.Chunk, error) {
 	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
 		var row driver.Row
 		last = idIn(e.Data)
-		err := r.row(ctx, e.Data, &row)
-		if err != nil && !errors.Is(err, driver.ErrCorrupt) {
+		if err := wk.Take(&row, r.row(ctx, e.Data, &row)); err != nil {
 			return driver.Chunk{}, err
 		}
-		wk.take(&row, err)
 	}
-	if wk.n == frame.ChunkRows || wk.n > 0 && b.more {
-		wk.chunk.Mark = frame.Mark(v.Name, last)
+	if wk.Len() == frame.ChunkRows || wk.Len() > 0 && b.more {
+		wk.Mark = frame.Mark(v.Name, last)
 	}
-	return wk.chunk, wk.unread.Err()
+	return wk.Chunk.Chunk, wk.Unread.Err()
 }
 
 // parseMark returns the _id after which a walk goes on. It may be one that is no key.

@@ -78,34 +78,32 @@ func (w *walk) mark() string {
 // themselves. Its marks are good for ever.
 func (s *store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
 	var w *walk
-	return s.frame.Chunks(ctx, t, from, func(ctx context.Context, v *view, from string) (chunk driver.Chunk, err error) {
+	return s.frame.Chunks(ctx, t, from, func(ctx context.Context, v *view, from string) (_ driver.Chunk, err error) {
 		if w == nil || w.view != v || w.mark() != from {
 			if w, err = s.begin(v, from); err != nil {
-				return chunk, err
+				return driver.Chunk{}, err
 			}
 		}
-		err = w.fill(ctx, &chunk)
+		var chunk frame.Chunk
+		if err := w.fill(ctx, &chunk); err != nil {
+			return driver.Chunk{}, err
+		}
 		chunk.Mark = w.mark()
-		return chunk, err
+		return chunk.Chunk, chunk.Unread.Err()
 	})
 }
 
 // fill adds the next rows of a walk to a chunk.
-func (w *walk) fill(ctx context.Context, chunk *driver.Chunk) (err error) {
-	var unread driver.Unread
-	for len(chunk.Rows)+len(unread) < frame.ChunkRows && err == nil {
-		if err = w.find(ctx); err != nil || len(w.waiting) == 0 {
-			break
+func (w *walk) fill(ctx context.Context, chunk *frame.Chunk) error {
+	for chunk.Len() < frame.ChunkRows {
+		if err := w.find(ctx); err != nil || len(w.waiting) == 0 {
+			return err
 		}
-		err = w.readKeys(ctx, chunk, &unread)
+		if err := w.readKeys(ctx, chunk); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = w.find(ctx) // so that the mark of the last chunk says that it is that
-	}
-	if err != nil {
-		return err
-	}
-	return unread.Err()
+	return w.find(ctx) // so that the mark of the last chunk says that it is that
 }
 
 // find has keys waiting, if there are any left.
@@ -118,21 +116,18 @@ func (w *walk) find(ctx context.Context) (err error) {
 }
 
 // readKeys reads the rows of some of the keys that wait.
-func (w *walk) readKeys(ctx context.Context, chunk *driver.Chunk, unread *driver.Unread) error {
-	room := frame.ChunkRows - len(chunk.Rows) - len(*unread)
-	members, err := w.readSets(ctx, room, unread)
+func (w *walk) readKeys(ctx context.Context, chunk *frame.Chunk) error {
+	members, err := w.readSets(ctx, frame.ChunkRows-chunk.Len(), &chunk.Unread)
 	if err != nil {
 		return err
 	}
 	if w.view.Class == driver.Records {
-		return w.readRecords(ctx, members, chunk, unread)
+		return w.readRecords(ctx, members, chunk)
 	}
 	for _, m := range members {
 		row := driver.Row{Key: driver.Key{Partition: m.of.Partition}}
-		if err := w.view.readWhole(m.text, &row); err != nil {
-			*unread = append(*unread, err)
-		} else {
-			chunk.Rows = append(chunk.Rows, row)
+		if err := chunk.Take(&row, w.view.readWhole(m.text, &row)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -212,37 +207,22 @@ func (v *view) recordOf(m *member) driver.Key {
 }
 
 // readRecords reads the records of members of their order.
-func (w *walk) readRecords(ctx context.Context, members []member, chunk *driver.Chunk, unread *driver.Unread) error {
+func (w *walk) readRecords(ctx context.Context, members []member, chunk *frame.Chunk) error {
 	keys := make([]driver.Key, len(members))
 	for i := range members {
 		keys[i] = w.view.recordOf(&members[i])
 	}
 	rows := make([]driver.Row, len(keys))
-	err := w.store.Get(ctx, w.view, keys, nil, rows)
-	if errors.Is(err, driver.ErrCorrupt) {
-		err = w.getEach(ctx, keys, rows, unread)
-	}
-	if err != nil {
-		return err
-	}
+	all := w.store.Get(ctx, w.view, keys, nil, rows)
 	for i := range rows {
-		if !rows[i].Rev.IsZero() {
-			chunk.Rows = append(chunk.Rows, rows[i])
+		err := all
+		if errors.Is(all, driver.ErrCorrupt) { // of one of them
+			err = w.store.Get(ctx, w.view, keys[i:i+1], nil, rows[i:i+1])
 		}
-	}
-	return nil
-}
-
-// getEach reads the rows under keys one by one; those that cannot be read are as if they
-// were not there, and in unread.
-func (w *walk) getEach(ctx context.Context, keys []driver.Key, rows []driver.Row, unread *driver.Unread) error {
-	for i := range keys {
-		err := w.store.Get(ctx, w.view, keys[i:i+1], nil, rows[i:i+1])
-		switch {
-		case errors.Is(err, driver.ErrCorrupt):
-			*unread = append(*unread, err)
-			rows[i].Reset()
-		case err != nil:
+		if err == nil && rows[i].Rev.IsZero() {
+			continue
+		}
+		if err := chunk.Take(&rows[i], err); err != nil {
 			return err
 		}
 	}
