@@ -3,14 +3,12 @@ package cassandra
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/repo/driver"
-	"github.com/polystore/polystore/repo/driver/address"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
@@ -23,18 +21,10 @@ type Store struct {
 
 // A store is what the frame of a Store does not do.
 type store struct {
-	frame    *frame.Frame[view]
-	session  *gocql.Session
-	dialer   *address.Dialer // of the session, nil if Open did not make it
-	own      bool            // the session is closed with the store
-	addr     string          // for people, without anything secret
-	keyspace string
-	dc       string
-	facts    driver.Facts
-	most     int // bytes of a commit
-
-	level  gocql.Consistency // of writes, and of reads
-	serial gocql.Consistency // of conditions, and of reads before them
+	frame   *frame.Frame[view]
+	conn    *conn
+	catalog catalog
+	facts   driver.Facts
 
 	locks locks
 
@@ -43,7 +33,6 @@ type store struct {
 	rested    time.Duration // see the constant
 	sweepRows int           // see the constant
 
-	made    atomic.Bool   // the table of the catalog is there
 	numbers atomic.Uint64 // of views
 }
 
@@ -73,13 +62,13 @@ func New(ctx context.Context, session *gocql.Session, opts *Options) (*Store, er
 	if opts == nil {
 		opts = &Options{}
 	}
-	s := &store{session: session, addr: "the server"}
-	return s.open(ctx, opts)
+	return open(ctx, &conn{session: session, addr: "the server"}, opts)
 }
 
-func (s *store) open(ctx context.Context, opts *Options) (*Store, error) {
-	s.locks, s.pieceRows, s.rested, s.sweepRows = newLocks(), pieceRows, rested, sweepRows
-	if err := cmp.Or(s.use(opts), who.Over(ctx)); err != nil {
+// open makes the store of a connection.
+func open(ctx context.Context, c *conn, opts *Options) (*Store, error) {
+	s := &store{conn: c, catalog: catalog{conn: c}, locks: newLocks(), pieceRows: pieceRows, rested: rested, sweepRows: sweepRows}
+	if err := cmp.Or(c.use(opts), who.Over(ctx)); err != nil {
 		return nil, err
 	}
 	if err := s.learn(ctx, opts); err != nil {
@@ -90,43 +79,24 @@ func (s *store) open(ctx context.Context, opts *Options) (*Store, error) {
 }
 
 // Close closes the session if Open made it.
-func (s *store) Close() error {
-	if !s.own {
-		return nil
-	}
-	closed := make(chan struct{})
-	go func() {
-		s.session.Close()
-		close(closed)
-	}()
-	select {
-	case <-closed:
-		return nil
-	case <-time.After(farewell):
-		return fmt.Errorf("cassandra: close: %s: the client is still trying to reach a server: %w", s.addr, driver.ErrUnavailable)
-	}
-}
-
-// farewell is how long Close waits for the client, which can wait for ever for an answer
-// to the heartbeat of its control connection.
-const farewell = 5 * time.Second
+func (s *store) Close() error { return s.conn.close() }
 
 // Count returns the number of rows of a span. The server counts them; if there is a
 // limit, at which it would not stop, it sends their keys.
 func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
 	span.Mask, span.Reverse = nil, false
-	return frame.Read(ctx, s.in.frame, span.Table, nil, func(v *view) (int, error) { return s.in.countSpan(ctx, v, &span) })
+	return frame.Read(ctx, s.in.frame, span.Table, nil, func(v *view) (int, error) { return s.in.count(ctx, v, &span) })
 }
 
 // Time returns what the clock of the server shows that is asked.
 func (s *Store) Time(ctx context.Context) (time.Time, error) {
-	return frame.Call(ctx, s.in.frame, s.in.time)
+	return frame.Call(ctx, s.in.frame, s.in.conn.time)
 }
 
 // Erase removes the keyspace, whose name must begin with driver.Temporary: by one statement, where
 // to drop its tables takes one for each.
 func (s *Store) Erase(ctx context.Context) error {
-	return s.in.frame.Erase(ctx, "the name of the keyspace", s.in.keyspace, s.in.erase)
+	return s.in.frame.Erase(ctx, "the name of the keyspace", s.in.conn.keyspace, s.in.conn.erase)
 }
 
 var (

@@ -2,8 +2,8 @@ package cassandra
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
+	"sync/atomic"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -32,24 +32,19 @@ const (
 	homes       = `SELECT "name", "home" FROM "_tables"`
 )
 
-// A header is what the catalog says of the key of a table, and of how its rows are written.
-type header struct {
-	frame.Header
-	Plain  bool   `json:"plain,omitempty"`  // without conditions: the two kinds of writes must not meet
-	Native bool   `json:"native,omitempty"` // no rows: indexes of the server
-	Of     string `json:"of,omitempty"`     // the collection, if the table lies with those of another one
+// A catalog is that table. It is there from when made is set.
+type catalog struct {
+	conn *conn
+	made atomic.Bool
 }
 
 func headerOf(t *driver.Table) string {
-	h := header{Header: frame.Header{Partition: frame.Columns(t.Partition), Sort: frame.Columns(t.Sort)}, Plain: t.Plain, Native: t.Native}
+	h := frame.NewHeader(0, t)
+	h.Plain, h.Native = t.Plain, t.Native
 	if of := collectionOf(t); of != t.Root().Name {
 		h.Of = of
 	}
-	text, err := json.Marshal(h)
-	if err != nil {
-		return "" // strings are always JSON
-	}
-	return string(text)
+	return h.String()
 }
 
 // An entry is a table as the catalog has it.
@@ -61,33 +56,32 @@ type entry struct {
 func newEntry() *entry { return &entry{Entry: frame.NewEntry()} }
 
 // entry reads what the catalog has of a table.
-func (s *store) entry(ctx context.Context, doing, name string) (*entry, error) {
-	if !s.made.Load() {
+func (c *catalog) entry(ctx context.Context, doing, name string) (*entry, error) {
+	if !c.made.Load() {
 		return newEntry(), nil
 	}
-	return s.readEntry(ctx, doing, name)
+	return c.readEntry(ctx, doing, name)
 }
 
 // readEntry is entry where the table of the catalog is there.
-func (s *store) readEntry(ctx context.Context, doing, name string) (*entry, error) {
+func (c *catalog) readEntry(ctx context.Context, doing, name string) (*entry, error) {
 	e := newEntry()
-	iter, err := s.read(ctx, doing, gocql.Serial, getEntry, name)
-	if err != nil {
-		return nil, err
-	}
 	var fields map[string]string
-	if !iter.Scan(&e.Layout, &e.Header, &e.home, &fields) {
-		return e, s.failed(ctx, doing, iter.Close())
+	found := false
+	q := c.conn.query(gocql.Serial, getEntry, name).PageState(nil)
+	err := c.conn.each(ctx, doing, q, func() { found = true }, &e.Layout, &e.Header, &e.home, &fields)
+	if err != nil || !found {
+		return e, err
 	}
 	for field, text := range fields {
 		known, ok := frame.ParseKnown(text)
 		if !ok && e.Layout <= layout {
-			return nil, who.Corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
+			return nil, who.Corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, c.conn.keyspace, catalogName)
 		}
 		e.Fields[field] = known
 	}
 	if e.Header == "" || e.Layout < 1 {
-		return nil, who.Corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, s.keyspace, catalogName)
+		return nil, who.Corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, c.conn.keyspace, catalogName)
 	}
 	return e, nil
 }
@@ -102,30 +96,30 @@ func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 }
 
 // describe writes the entry of a table, and reports whether it was not there.
-func (s *store) describe(ctx context.Context, t *driver.Table) (bool, error) {
+func (c *catalog) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	fields := map[string]string{}
 	for _, f := range t.Fields {
 		fields[f.Name] = f.Kind.String()
 	}
-	return s.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, headerOf(t), t.Root().Name, fields)
+	return c.decide(ctx, "define "+t.Name, addEntry, t.Name, layout, headerOf(t), t.Root().Name, fields)
 }
 
 // raise makes the layout of an entry that an earlier release wrote this one's: what it left
 // is read as it is, but it cannot read what comes now.
-func (s *store) raise(ctx context.Context, name string, e *entry) error {
+func (c *catalog) raise(ctx context.Context, name string, e *entry) error {
 	if e.Header == "" || e.Layout >= layout {
 		return nil
 	}
-	_, err := s.decide(ctx, "define "+name, raiseEntry, layout, name, e.Layout)
+	_, err := c.decide(ctx, "define "+name, raiseEntry, layout, name, e.Layout)
 	return err
 }
 
 // addFields adds fields to the entry of a table, each if it is not there, and reports
 // whether they were not.
-func (s *store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) (bool, error) {
+func (c *catalog) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) (bool, error) {
 	first := true
 	for _, f := range fields {
-		added, err := s.decide(ctx, "define "+t.Name, addField, f.Name, frame.Known{Kind: f.Kind, Later: true}.String(), t.Name, layout, f.Name)
+		added, err := c.decide(ctx, "define "+t.Name, addField, f.Name, frame.Known{Kind: f.Kind, Later: true}.String(), t.Name, layout, f.Name)
 		if err != nil {
 			return false, err
 		}
@@ -137,13 +131,13 @@ func (s *store) addFields(ctx context.Context, t *driver.Table, fields []driver.
 // decide sends a conditional statement to the catalog, and reports whether its condition
 // held. That over all datacenters, whatever the consistency of the rest: it is how
 // programs learn of each other. It may be sent again, because what is decided stays so.
-func (s *store) decide(ctx context.Context, doing, text string, args ...any) (applied bool, err error) {
-	iter, err := s.ask(ctx, doing, s.query(gocql.Quorum, text, args...).SerialConsistency(gocql.Serial).NoSkipMetadata())
+func (c *catalog) decide(ctx context.Context, doing, text string, args ...any) (applied bool, err error) {
+	iter, err := c.conn.ask(ctx, doing, c.conn.query(gocql.Quorum, text, args...).SerialConsistency(gocql.Serial).NoSkipMetadata())
 	if err != nil {
 		return false, err
 	}
 	applied = scanApplied(iter)
-	return applied, s.failed(ctx, doing, iter.Close())
+	return applied, c.conn.failed(ctx, doing, iter.Close())
 }
 
 // scanApplied reads the first row of what a conditional statement answers.
@@ -155,57 +149,68 @@ func scanApplied(iter *gocql.Iter) (applied bool) {
 	return iter.Scan(dest...) && applied
 }
 
-// consistency returns the words for the levels of the store.
-func (s *store) consistency() string {
-	if s.dc == "" {
-		return "QUORUM, SERIAL"
+// look sees whether the table of the catalog is there.
+func (c *catalog) look(ctx context.Context, doing string) error {
+	if c.made.Load() {
+		return nil
 	}
-	return "LOCAL_QUORUM, LOCAL_SERIAL in " + s.dc
-}
-
-// agree says whether the keyspace is used with the consistency of the store.
-func (s *store) agree(ctx context.Context, doing string) error {
-	e, err := s.readEntry(ctx, doing, consistencyName)
+	p, err := c.conn.physical(ctx, doing, catalogName)
 	if err != nil {
 		return err
 	}
-	if want := s.consistency(); e.Header != "" && e.Header != want {
-		return who.Schema("%s: the keyspace %s is used with %s, and this program would use %s, so that each could undo what the other has seen: open it with the same dc", doing, s.keyspace, e.Header, want)
+	if p.made && !slices.Equal(p.parts, []string{"name text"}) {
+		return who.Schema("%s: another program has made a table %s in the keyspace %s: use another keyspace", doing, catalogName, c.conn.keyspace)
+	}
+	if !p.made {
+		return nil
+	}
+	if err := settled(ctx, func() error { return c.agree(ctx, doing) }); err != nil {
+		return err
+	}
+	c.made.Store(true)
+	return nil
+}
+
+// agree says whether the keyspace is used with the consistency of the store.
+func (c *catalog) agree(ctx context.Context, doing string) error {
+	e, err := c.readEntry(ctx, doing, consistencyName)
+	if err != nil {
+		return err
+	}
+	if want := c.conn.consistency(); e.Header != "" && e.Header != want {
+		return who.Schema("%s: the keyspace %s is used with %s, and this program would use %s, so that each could undo what the other has seen: open it with the same dc", doing, c.conn.keyspace, e.Header, want)
 	}
 	return nil
 }
 
 // ready makes the table of the catalog, if it is not there, and settles the consistency.
-func (s *store) ready(ctx context.Context) error {
-	if !s.made.Load() {
-		if err := s.change(ctx, "define", makeCatalog); err != nil {
+func (c *catalog) ready(ctx context.Context) error {
+	if !c.made.Load() {
+		if err := c.conn.change(ctx, "define", makeCatalog); err != nil {
 			return err
 		}
 	}
-	if _, err := s.decide(ctx, "define", addEntry, consistencyName, layout, s.consistency(), "", map[string]string{}); err != nil {
+	if _, err := c.decide(ctx, "define", addEntry, consistencyName, layout, c.conn.consistency(), "", map[string]string{}); err != nil {
 		return err
 	}
-	if err := s.agree(ctx, "define"); err != nil {
+	if err := c.agree(ctx, "define"); err != nil {
 		return err
 	}
-	s.made.Store(true)
+	c.made.Store(true)
 	return nil
 }
 
 // local returns the names of the tables whose rows lie in those of some homes.
-func (s *store) local(ctx context.Context, of ...string) ([]string, error) {
+func (c *catalog) local(ctx context.Context, of ...string) ([]string, error) {
 	if len(of) == 0 {
 		return nil, nil
 	}
-	iter, err := s.ask(ctx, "drop", s.query(gocql.Quorum, homes))
-	if err != nil {
-		return nil, err
-	}
 	var names []string
-	for name, home := "", ""; iter.Scan(&name, &home); {
+	var name, home string
+	err := c.conn.each(ctx, "drop", c.conn.query(gocql.Quorum, homes), func() {
 		if name != home && slices.Contains(of, home) {
 			names = append(names, name)
 		}
-	}
-	return names, s.failed(ctx, "drop", iter.Close())
+	}, &name, &home)
+	return names, err
 }

@@ -321,14 +321,12 @@ func (p *planned) moved(args []any, extra []driver.Pair) []driver.Pair {
 	return extra
 }
 
-// edited returns the value of a field after an edit.
+// edited returns the value of a field after an edit. Only to add to it it must have been read.
 func (p *planned) edited(e *driver.Edit) driver.Value {
-	switch e.Do {
-	case driver.Unset:
-		return driver.Value{}
-	case driver.Add:
-		sum, _ := frame.Sum(frame.FieldOf(p.was, e), e.Value.Int())
-		return sum
+	var have driver.Value
+	if p.was != nil {
+		have = frame.FieldOf(p.was, e)
 	}
-	return e.Value
+	next, _ := frame.Edited(have, e)
+	return next
 }

@@ -296,7 +296,7 @@ func (r *reader) extra(text string, row *driver.Row) bool {
 // view learns, so that a row which is written over this one leaves nothing of them.
 func (r *reader) undeclared(ctx context.Context, row *driver.Row, others []pending) error {
 	for _, o := range others {
-		k, found, err := r.store.other(ctx, r.v, o.name)
+		k, found, err := r.other(ctx, o.name)
 		if err != nil {
 			return err
 		}
@@ -318,6 +318,45 @@ func (r *reader) undeclared(ctx context.Context, row *driver.Row, others []pendi
 	return nil
 }
 
+// other returns what the catalog has of a field that the view does not declare. When a row is the first to
+// have it, all views whose rows lie there learn what other programs have declared since they
+// were made: a row of an index that takes its fields from this record has this one, too, and
+// who removes it must know.
+func (r *reader) other(ctx context.Context, field string) (frame.Known, bool, error) {
+	v := r.v
+	if _, met := v.met.Load(field); !met {
+		if err := r.learnAll(ctx); err != nil {
+			return frame.Known{}, false, err
+		}
+	}
+	k, ok := v.columns.Load().kinds[field]
+	if ok {
+		v.met.Store(field, nil)
+	}
+	return k, ok, nil
+}
+
+// learnAll has the view and those whose rows lie in the same place learn what the catalog has.
+func (r *reader) learnAll(ctx context.Context) error {
+	v := r.v
+	views := map[string][]*view{v.Name: {v}}
+	r.store.frame.Each(func(_ *driver.Table, w *view) {
+		if w != v && w.physical == v.physical {
+			views[w.Name] = append(views[w.Name], w)
+		}
+	})
+	for name, list := range views {
+		e, err := r.store.catalog.entry(ctx, "read a row of "+v.Name, name)
+		if err != nil {
+			return err
+		}
+		for _, w := range list {
+			w.learn(e)
+		}
+	}
+	return nil
+}
+
 // sortText returns the clustering text of the row of which next has read the cells.
 func (r *reader) sortText() string {
 	if r.sort >= 0 {
@@ -333,5 +372,5 @@ func (r *reader) bad(column string) error {
 		partition, _ = r.partition()
 	}
 	return who.Corrupt("the row %.200q of the partition %.200q of the table %s.%s has a column %.50q that this library cannot have written so: another program wrote it; mend or remove it",
-		driver.Private(r.sortText()), driver.Private(partition), r.store.keyspace, r.v.physical, column)
+		driver.Private(r.sortText()), driver.Private(partition), r.store.conn.keyspace, r.v.physical, column)
 }

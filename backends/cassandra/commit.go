@@ -11,8 +11,9 @@ import (
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A call is a commit under way.
-type call struct {
+// A commit is one under way.
+type commit struct {
+	store *store
 	token driver.Token
 	ops   []driver.Op
 	plan  []planned
@@ -24,7 +25,7 @@ func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op,
 	if err := who.Fitting(ops); err != nil {
 		return nil, err
 	}
-	c := call{token: token, ops: ops, plan: make([]planned, len(ops))}
+	c := commit{store: s, token: token, ops: ops, plan: make([]planned, len(ops))}
 	for i := range ops {
 		c.plan[i] = planned{Op: &ops[i], v: views[i]}
 	}
@@ -32,19 +33,19 @@ func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op,
 		return nil, who.Invalid("a commit of %d ops on table %s, which is plain", len(ops), views[0].Name)
 	}
 	if c.plan[0].v.Plain {
-		return nil, s.write(ctx, &c)
+		return nil, c.write(ctx)
 	}
 	hold, err := s.locks.lock(ctx, c.plan[0].v.physical, ops[0].Row.Key.Partition)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { <-hold }()
-	return who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
+	return who.Contend(ctx, s.conn.addr, func() (*driver.Refusal, error) { return c.attempt(ctx) })
 }
 
 // attempt reads what the statements of a commit must name, and sends them once. With
 // frame.ErrBeaten nothing was done.
-func (s *store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
+func (c *commit) attempt(ctx context.Context) (*driver.Refusal, error) {
 	alone := len(c.plan) == 1
 	read := make([]bool, len(c.plan))
 	conditional := false
@@ -58,17 +59,17 @@ func (s *store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 		read[0] = true
 	}
 	if slices.Contains(read, true) {
-		if err := s.readPlan(ctx, c, read); err != nil {
+		if err := c.read(ctx, read); err != nil {
 			return nil, err
 		}
 		if !c.possible() {
-			return s.refusal(ctx, c, read)
+			return c.refusal(ctx, read)
 		}
 	}
 	if alone && (c.plan[0].Do == driver.Check || c.plan[0].Do == driver.Delete && c.plan[0].If == driver.Absent) {
 		return nil, nil // it was read, and is as it is to be
 	}
-	applied, row, err := s.send(ctx, c)
+	applied, row, err := c.send(ctx)
 	switch {
 	case err != nil:
 		return nil, err
@@ -77,19 +78,19 @@ func (s *store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 	case row != nil:
 		return c.refused([]driver.Row{*row})
 	}
-	return s.refusal(ctx, c, nil)
+	return c.refusal(ctx, nil)
 }
 
 // readPlan reads the rows of some ops, so that nothing can come between those that were
 // decided before and what is decided next.
-func (s *store) readPlan(ctx context.Context, c *call, wanted []bool) error {
+func (c *commit) read(ctx context.Context, wanted []bool) error {
 	rows := make([]driver.Row, len(c.plan))
 	return atOnce(ctx, len(c.plan), func(ctx context.Context, i int) error {
 		p := &c.plan[i]
 		if !wanted[i] {
 			return nil
 		}
-		if err := s.get(ctx, p.v, s.serial, &p.Row.Key, nil, &rows[i]); err != nil {
+		if err := c.store.get(ctx, p.v, c.store.conn.serial, &p.Row.Key, nil, &rows[i]); err != nil {
 			return err
 		}
 		p.was = &rows[i]
@@ -98,7 +99,7 @@ func (s *store) readPlan(ctx context.Context, c *call, wanted []bool) error {
 }
 
 // possible reports whether what was read allows to send the statements.
-func (c *call) possible() bool {
+func (c *commit) possible() bool {
 	for i := range c.plan {
 		p := &c.plan[i]
 		if p.was == nil {
@@ -113,9 +114,8 @@ func (c *call) possible() bool {
 
 // send sends the statements, and reports whether they were done. Row is the one that
 // refused a lone insert.
-func (s *store) send(ctx context.Context, c *call) (applied bool, row *driver.Row, err error) {
-	batch := s.session.Batch(gocql.LoggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).SerialConsistency(s.serial).
-		RetryPolicy(nil).SpeculativeExecutionPolicy(once).DefaultTimestamp(false)
+func (c *commit) send(ctx context.Context) (applied bool, row *driver.Row, err error) {
+	batch := c.store.conn.batch(gocql.LoggedBatch).SerialConsistency(c.store.conn.serial)
 	size := 0
 	for i := range c.plan {
 		p := &c.plan[i]
@@ -129,44 +129,43 @@ func (s *store) send(ctx context.Context, c *call) (applied bool, row *driver.Ro
 		size += sizeOf(args)
 		batch.Query(text, args...)
 	}
-	if err := s.small(size); err != nil {
+	if err := c.fits(size); err != nil {
 		return false, nil, err
 	}
-	var answer *gocql.Iter
+	var q sendable = batch
 	if len(batch.Entries) == 1 {
 		e := &batch.Entries[0]
-		q := s.query(s.level, e.Stmt, e.Args...).NoSkipMetadata()
-		answer, err = run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
-	} else {
-		answer, err = run(ctx, func() *gocql.Iter { return batch.IterContext(ctx) })
+		q = c.store.conn.query(c.store.conn.level, e.Stmt, e.Args...).NoSkipMetadata()
 	}
+	answer, err := run(ctx, q)
 	if err != nil {
-		return false, nil, s.unfinished(ctx, err)
+		return false, nil, c.store.conn.unfinished(ctx, err)
 	}
-	return s.answered(ctx, c, answer)
+	return c.answered(ctx, answer)
 }
 
-func (s *store) small(size int) error {
-	if s.most > 0 && size > s.most {
-		return who.TooLarge("commit: it has about %d bytes, and the server takes %d", size, s.most)
+// fits refuses a commit of more bytes than the server takes.
+func (c *commit) fits(size int) error {
+	if most := c.store.facts.MaxCommit; most > 0 && size > most {
+		return who.TooLarge("commit: it has about %d bytes, and the server takes %d", size, most)
 	}
 	return nil
 }
 
 // answered reads the answer to a conditional statement.
-func (s *store) answered(ctx context.Context, c *call, answer *gocql.Iter) (applied bool, row *driver.Row, err error) {
+func (c *commit) answered(ctx context.Context, answer *gocql.Iter) (applied bool, row *driver.Row, err error) {
 	p := &c.plan[0]
 	if cond, _ := p.condition(); len(c.plan) > 1 || cond != driver.Absent || p.v.Class != driver.Records || p.isCheck(cond) {
 		if applied = scanApplied(answer); !applied {
 			err = answer.Close()
 		}
 		deleted := len(c.plan) == 1 && p.Do == driver.Delete && p.If == driver.Any
-		return applied || deleted && err == nil, nil, s.uncertain(ctx, err)
+		return applied || deleted && err == nil, nil, c.store.conn.uncertain(ctx, err)
 	}
-	r := s.newReader(p.v, nil, answer, p.Row.Key.Partition)
+	r := c.store.newReader(p.v, nil, answer, p.Row.Key.Partition)
 	at := slices.Index(r.names, "[applied]")
 	if at < 0 || !r.next() {
-		return false, nil, s.uncertain(ctx, errors.Join(errAnswer, answer.Close()))
+		return false, nil, c.store.conn.uncertain(ctx, errors.Join(errAnswer, answer.Close()))
 	}
 	if cell := r.cells[at].data; len(cell) == 1 && cell[0] != 0 {
 		return true, nil, nil
@@ -176,14 +175,6 @@ func (s *store) answered(ctx context.Context, c *call, answer *gocql.Iter) (appl
 }
 
 var errAnswer = errors.New("an answer that does not say whether it was done")
-
-// uncertain is unfinished for an error that can be nil.
-func (s *store) uncertain(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	return s.unfinished(ctx, err)
-}
 
 // sizeOf returns about what a statement with args takes in a message.
 func sizeOf(args []any) int {
@@ -201,12 +192,12 @@ func sizeOf(args []any) int {
 }
 
 // refusal reads the rows that were not read already, and says which op they refuse.
-func (s *store) refusal(ctx context.Context, c *call, read []bool) (*driver.Refusal, error) {
+func (c *commit) refusal(ctx context.Context, read []bool) (*driver.Refusal, error) {
 	wanted := make([]bool, len(c.plan))
 	for i := range wanted {
 		wanted[i] = read == nil || !read[i]
 	}
-	if err := s.readPlan(ctx, c, wanted); err != nil {
+	if err := c.read(ctx, wanted); err != nil {
 		return nil, err
 	}
 	rows := make([]driver.Row, len(c.plan))
@@ -218,7 +209,7 @@ func (s *store) refusal(ctx context.Context, c *call, read []bool) (*driver.Refu
 
 // refused says which op the rows refuse, or that the commit was done before. If they
 // refuse none by now, the commit is to be begun again, knowing which of them are dead.
-func (c *call) refused(rows []driver.Row) (*driver.Refusal, error) {
+func (c *commit) refused(rows []driver.Row) (*driver.Refusal, error) {
 	if slices.Contains(rows[0].Ring, c.token) {
 		return nil, nil
 	}

@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -12,12 +11,12 @@ import (
 // Drop removes the tables with all their rows: one of records by one statement, together
 // with the rows of its indexes; an index alone by the commits of a walk.
 func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
-	if err := s.look(ctx, "drop"); err != nil {
+	if err := s.catalog.look(ctx, "drop"); err != nil {
 		return err
 	}
 	entries := map[string]*entry{}
 	for _, t := range tables {
-		e, err := s.entry(ctx, "drop "+t.Name, t.Name)
+		e, err := s.catalog.entry(ctx, "drop "+t.Name, t.Name)
 		if err != nil {
 			return err
 		}
@@ -37,7 +36,7 @@ func (s *store) dropEntries(ctx context.Context, entries map[string]*entry) erro
 			homes = append(homes, name)
 		case entries[e.home] != nil:
 		case e.native():
-			err = s.dropNative(ctx, name, e)
+			err = s.catalog.dropNative(ctx, name, e)
 		default:
 			err = s.dropRows(ctx, name, e)
 		}
@@ -45,32 +44,32 @@ func (s *store) dropEntries(ctx context.Context, entries map[string]*entry) erro
 			return err
 		}
 	}
-	return s.dropHomes(ctx, homes)
+	return s.catalog.dropHomes(ctx, homes)
 }
 
 // native reports whether an entry is that of a native index.
 func (e *entry) native() bool {
-	var h header
-	return json.Unmarshal([]byte(e.Header), &h) == nil && h.Native
+	h, ok := frame.ParseHeader(e.Header)
+	return ok && h.Native
 }
 
 // dropNative removes a native index from the catalog, and then from the server the indexes
 // of its fields that no other has.
-func (s *store) dropNative(ctx context.Context, name string, e *entry) error {
+func (c *catalog) dropNative(ctx context.Context, name string, e *entry) error {
 	doing := "drop " + name
-	if _, err := s.decide(ctx, doing, dropEntry, name); err != nil {
+	if _, err := c.decide(ctx, doing, dropEntry, name); err != nil {
 		return err
 	}
 	fields, err := e.wanted(name)
 	if err != nil {
 		return err
 	}
-	others, err := s.local(ctx, e.home)
+	others, err := c.local(ctx, e.home)
 	if err != nil {
 		return err
 	}
 	for _, other := range others {
-		o, err := s.entry(ctx, doing, other)
+		o, err := c.entry(ctx, doing, other)
 		if err != nil {
 			return err
 		}
@@ -84,7 +83,7 @@ func (s *store) dropNative(ctx context.Context, name string, e *entry) error {
 		fields = slices.DeleteFunc(fields, func(f string) bool { return slices.Contains(kept, f) })
 	}
 	for _, f := range fields {
-		if err := s.change(ctx, doing, "DROP INDEX IF EXISTS "+quoted(indexName(physicalName(e.home), f))); err != nil {
+		if err := c.conn.change(ctx, doing, "DROP INDEX IF EXISTS "+quoted(indexName(physicalName(e.home), f))); err != nil {
 			return err
 		}
 	}
@@ -108,19 +107,19 @@ func (e *entry) wanted(name string) ([]string, error) {
 // dropHomes removes tables of records, and then what the catalog says of them and, before
 // that, of the indexes whose rows lay in them. The catalog is left alone while tables are
 // removed: with each, the server brings to disk whatever table has changed since the last.
-func (s *store) dropHomes(ctx context.Context, names []string) error {
+func (c *catalog) dropHomes(ctx context.Context, names []string) error {
 	for _, name := range names {
-		if err := s.change(ctx, "drop "+name, "DROP TABLE IF EXISTS "+quoted(physicalName(name))); err != nil {
+		if err := c.conn.change(ctx, "drop "+name, "DROP TABLE IF EXISTS "+quoted(physicalName(name))); err != nil {
 			return err
 		}
 	}
-	local, err := s.local(ctx, names...)
+	local, err := c.local(ctx, names...)
 	if err != nil {
 		return err
 	}
 	for _, list := range [][]string{local, names} {
 		err := atOnce(ctx, len(list), func(ctx context.Context, i int) error {
-			_, err := s.decide(ctx, "drop "+list[i], dropEntry, list[i])
+			_, err := c.decide(ctx, "drop "+list[i], dropEntry, list[i])
 			return err
 		})
 		if err != nil {
@@ -137,7 +136,7 @@ func (s *store) dropRows(ctx context.Context, name string, e *entry) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.physical(ctx, "drop "+name, physicalName(e.home))
+	p, err := s.conn.physical(ctx, "drop "+name, physicalName(e.home))
 	if err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func (s *store) dropRows(ctx context.Context, name string, e *entry) error {
 			return err
 		}
 	}
-	_, err = s.decide(ctx, "drop "+name, dropEntry, name)
+	_, err = s.catalog.decide(ctx, "drop "+name, dropEntry, name)
 	return err
 }
 
@@ -157,7 +156,7 @@ func (s *store) dropRows(ctx context.Context, name string, e *entry) error {
 // Chunks after what was removed are asked for from the beginning, where nothing is left.
 func (s *store) removeAll(ctx context.Context, v *view) error {
 	for from := ""; ; {
-		chunk, err := s.walk(ctx, v, from)
+		chunk, err := s.chunk(ctx, v, from)
 		if err != nil {
 			return err
 		}
@@ -180,20 +179,20 @@ func (s *store) removeAll(ctx context.Context, v *view) error {
 // remove removes rows of one partition. Those that are gone already are no reason not to,
 // so that the condition is none that can fail.
 func (s *store) remove(ctx context.Context, v *view, rows []driver.Row) error {
-	c := call{token: driver.NewToken(), ops: make([]driver.Op, len(rows)), plan: make([]planned, len(rows))}
+	c := commit{store: s, token: driver.NewToken(), ops: make([]driver.Op, len(rows)), plan: make([]planned, len(rows))}
 	for i := range rows {
 		c.ops[i] = driver.Op{Do: driver.Delete, Row: driver.Row{Key: rows[i].Key}}
 		c.plan[i] = planned{Op: &c.ops[i], v: v}
 	}
-	_, err := who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
+	_, err := who.Contend(ctx, s.conn.addr, func() (*driver.Refusal, error) { return c.attempt(ctx) })
 	return err
 }
 
 // table returns what an entry describes, without fields, which do not matter to whoever
 // removes it.
 func (e *entry) table(name string) (*driver.Table, error) {
-	var h header
-	if err := json.Unmarshal([]byte(e.Header), &h); err != nil {
+	h, ok := frame.ParseHeader(e.Header)
+	if !ok {
 		return nil, who.Corrupt("drop %s: the row %q of the table %s does not describe a table", name, name, catalogName)
 	}
 	parts, err1 := frame.ParseColumns(h.Partition)

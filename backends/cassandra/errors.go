@@ -27,7 +27,7 @@ func codeOf(err error) int {
 
 // failed says what an error means when nothing can have been done. It returns nil
 // for nil.
-func (s *store) failed(ctx context.Context, doing string, err error) error {
+func (c *conn) failed(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -40,17 +40,17 @@ func (s *store) failed(ctx context.Context, doing string, err error) error {
 			cause = context.DeadlineExceeded // the client's own
 		}
 		if cause != nil {
-			return who.Unreached(doing, s.addr, cause, s.dialer.Why())
+			return who.Unreached(doing, c.addr, cause, c.dialer.Why())
 		}
 		if errors.Is(err, context.Canceled) { // the connection's own context: it closed under a preparation
 			err = gocql.ErrConnectionClosed
 		}
-		if why := s.dialer.Why(); why != nil && unsent(err) {
+		if why := c.dialer.Why(); why != nil && unsent(err) {
 			err = fmt.Errorf("%w: %w", err, why)
 		}
 	}
 	remedy, kind := kindOf(err)
-	return who.Failed(frame.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, told(err))
+	return who.Failed(frame.Failure{Doing: doing, Addr: c.addr, Kind: kind, Remedy: remedy}, told(err))
 }
 
 // told hides what the server says of an error that it answered.
@@ -69,16 +69,24 @@ func isSilence(err error) bool {
 // unfinished says what an error of a conditional write means. The server may refuse one
 // for want of servers or time when it has been accepted already, so that only what it
 // did not understand, and what was not sent, is known not to be done.
-func (s *store) unfinished(ctx context.Context, err error) error {
+func (c *conn) unfinished(ctx context.Context, err error) error {
 	switch codeOf(err) {
 	case gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid, gocql.ErrCodeConfig, gocql.ErrCodeCredentials,
 		gocql.ErrCodeProtocol, gocql.ErrCodeBootstrapping:
-		return s.failed(ctx, "commit", err)
+		return c.failed(ctx, "commit", err)
 	}
 	if errors.Is(err, driver.ErrTimeout) || unsent(err) {
-		return s.failed(ctx, "commit", err)
+		return c.failed(ctx, "commit", err)
 	}
-	return who.Unknown(ctx, s.addr, told(err))
+	return who.Unknown(ctx, c.addr, told(err))
+}
+
+// uncertain is unfinished for an error that can be nil.
+func (c *conn) uncertain(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.unfinished(ctx, err)
 }
 
 // unsent reports whether the client had no connection for a statement.
@@ -108,12 +116,9 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrTooLarge
 	case errors.Is(err, gocql.ErrUnsupported):
 		return "", driver.ErrUnsupported
-	case errors.Is(err, address.ErrElsewhere):
-		return "", driver.ErrInvalid
-	case address.IsRefusedClient(err):
-		return address.RefusedClient, driver.ErrInvalid
-	case address.IsTLS(err):
-		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
+	}
+	if remedy, kind = address.Refused(err, "options cert and key", "the server must speak TLS if tls=true is given, and its certificate must be trusted"); kind != nil {
+		return remedy, kind
 	}
 	return "", driver.ErrUnavailable
 }

@@ -14,7 +14,7 @@ var URLOptions = (&target{cluster: gocql.NewCluster()}).options()
 
 // Failed is what a store that was opened says of an error of its client.
 func Failed(ctx context.Context, err error) error {
-	return (&store{addr: "host"}).failed(ctx, "get", err)
+	return (&conn{addr: "host"}).failed(ctx, "get", err)
 }
 
 // IsBroken reports whether a read that ended with an error is sent again.

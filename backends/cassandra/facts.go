@@ -17,10 +17,12 @@ import (
 
 // oldest is the oldest server that is taken: it has what statements say here, and
 // conditional ones that keep their word (paxos_variant).
-var oldest = [2]int{4, 1}
+const oldest = "4.1"
 
 // A portrait is what the server says of itself and of the keyspace.
 type portrait struct {
+	conn *conn
+
 	version  string
 	cluster  string
 	dc       string
@@ -42,84 +44,67 @@ const (
 
 // learn asks the server what it is, without writing.
 func (s *store) learn(ctx context.Context, opts *Options) error {
-	p := &portrait{}
-	if err := s.learnVersion(ctx, p); err != nil {
+	p := &portrait{conn: s.conn}
+	if err := p.learn(ctx, opts); err != nil {
 		return err
 	}
-	if err := s.learnKeyspace(ctx, p); err != nil {
+	if err := s.catalog.look(ctx, "open"); err != nil { // may the user read, and with this consistency?
+		return err
+	}
+	s.facts = p.facts()
+	return nil
+}
+
+// learn fills the portrait in, and says why the server cannot keep the contract.
+func (p *portrait) learn(ctx context.Context, opts *Options) error {
+	if err := p.learnVersion(ctx); err != nil {
+		return err
+	}
+	if err := p.learnKeyspace(ctx); err != nil {
 		return err
 	}
 	if !p.made && opts.Replication != "" {
-		if err := s.makeKeyspace(ctx, opts); err != nil {
+		if err := p.makeKeyspace(ctx, opts); err != nil {
 			return err
 		}
-		if err := s.learnKeyspace(ctx, p); err != nil {
+		if err := p.learnKeyspace(ctx); err != nil {
 			return err
 		}
 	}
-	if err := s.learnSettings(ctx, p); err != nil {
+	if err := p.learnSettings(ctx); err != nil {
 		return err
 	}
-	if err := s.suits(p); err != nil {
-		return err
-	}
-	if err := s.look(ctx, "open"); err != nil { // may the user read, and with this consistency?
-		return err
-	}
-	s.facts = s.factsOf(p)
-	return nil
+	return p.suits()
 }
 
 // learnVersion asks with the keyspace beside the statement, where only protocol version
 // 5 has it: in an older one all statements would go to the keyspace of the session.
-func (s *store) learnVersion(ctx context.Context, p *portrait) error {
-	q := s.query(gocql.One, askLocal).SetKeyspace("system").PageState(nil)
-	iter, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
+func (p *portrait) learnVersion(ctx context.Context) error {
+	iter, err := run(ctx, p.conn.query(gocql.One, askLocal).SetKeyspace("system").PageState(nil))
 	if codeOf(err) == gocql.ErrCodeInvalid {
-		return who.Unsupported("open: %s: the session does not speak protocol version 5; make it with ProtoVersion 5: %v", s.addr, err)
+		return who.Unsupported("open: %s: the session does not speak protocol version 5; make it with ProtoVersion 5: %v", p.conn.addr, err)
 	}
 	if err != nil {
-		return s.failed(ctx, "open", err)
+		return p.conn.failed(ctx, "open", err)
 	}
 	iter.Scan(&p.version, &p.cluster, &p.dc)
 	if err := iter.Close(); err != nil {
-		return s.failed(ctx, "open", err)
-	}
-	iter, err = s.ask(ctx, "open", s.query(gocql.One, askPeers).SetKeyspace("system"))
-	if err != nil {
-		return err
+		return p.conn.failed(ctx, "open", err)
 	}
 	p.members = 1
-	for version := ""; iter.Scan(&version); p.members++ {
-		if n := numbersOf(p.version); isBelow(version, n[:]...) {
+	version := ""
+	return p.conn.each(ctx, "open", p.conn.query(gocql.One, askPeers).SetKeyspace("system"), func() {
+		p.members++
+		if frame.CompareVersions(version, p.version) < 0 {
 			p.version = version
 		}
-	}
-	return s.failed(ctx, "open", iter.Close())
+	}, &version)
 }
 
-// numbersOf returns the numbers of a version, as far as they are there: 5.0.4 of 5.0.4-rc1.
-func numbersOf(version string) (n [3]int) {
-	for i, part := range strings.SplitN(version, ".", len(n)) {
-		digits := part[:len(part)-len(strings.TrimLeft(part, "0123456789"))]
-		n[i], _ = strconv.Atoi(digits)
-	}
-	return n
-}
-
-// isBelow reports whether a version is below another.
-func isBelow(version string, than ...int) bool {
-	have := numbersOf(version)
-	return slices.Compare(have[:], than) < 0
-}
-
-func (s *store) learnKeyspace(ctx context.Context, p *portrait) error {
-	iter, err := s.ask(ctx, "open", s.query(gocql.One, askKeyspace, s.keyspace).SetKeyspace("system").PageState(nil))
-	if err != nil {
-		return err
-	}
+func (p *portrait) learnKeyspace(ctx context.Context) error {
 	var options map[string]string
-	p.made = iter.Scan(&p.durable, &options)
+	q := p.conn.query(gocql.One, askKeyspace, p.conn.keyspace).SetKeyspace("system").PageState(nil)
+	err := p.conn.each(ctx, "open", q, func() { p.made = true }, &p.durable, &options)
 	p.copies = map[string]int{}
 	for name, text := range options {
 		text, _, _ = strings.Cut(text, "/") // transient copies are no whole ones
@@ -132,41 +117,31 @@ func (s *store) learnKeyspace(ctx context.Context, p *portrait) error {
 		}
 		p.copies[name] = n
 	}
-	return s.failed(ctx, "open", iter.Close())
+	return err
 }
 
 // makeKeyspace makes the keyspace as Options say.
-func (s *store) makeKeyspace(ctx context.Context, opts *Options) error {
+func (p *portrait) makeKeyspace(ctx context.Context, opts *Options) error {
 	how, err := replication(opts.Replication)
 	if err != nil {
 		return err
 	}
-	q := s.query(gocql.Quorum, "CREATE KEYSPACE IF NOT EXISTS "+quoted(s.keyspace)+" WITH replication = "+how).SetKeyspace("system")
-	doing := "open: make the keyspace " + s.keyspace
-	answer, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
-	if err != nil {
-		return s.failed(ctx, doing, err)
-	}
-	return s.agreed(ctx, doing, answer.Host().HostID())
+	q := p.conn.query(gocql.Quorum, "CREATE KEYSPACE IF NOT EXISTS "+quoted(p.conn.keyspace)+" WITH replication = "+how)
+	return p.conn.changeBy(ctx, "open: make the keyspace "+p.conn.keyspace, q.SetKeyspace("system"))
 }
 
 // learnSettings asks every server how it keeps its commit log, and one for the rest.
-func (s *store) learnSettings(ctx context.Context, p *portrait) error {
-	iter, err := s.ask(ctx, "open", s.query(gocql.One, askSettings).SetKeyspace("system").PageSize(5000))
-	if err != nil {
+func (p *portrait) learnSettings(ctx context.Context) error {
+	p.settings = map[string]string{}
+	var name, value string
+	q := p.conn.query(gocql.One, askSettings).SetKeyspace("system").PageSize(5000)
+	if err := p.conn.each(ctx, "open", q, func() { p.settings[name] = value }, &name, &value); err != nil {
 		return err
 	}
-	p.settings = map[string]string{}
-	for name, value := "", ""; iter.Scan(&name, &value); {
-		p.settings[name] = value
-	}
-	if err := iter.Close(); err != nil {
-		return s.failed(ctx, "open", err)
-	}
 	kinds := map[string]bool{p.settings["commitlog_sync"]: true}
-	for _, host := range s.session.GetHosts() {
+	for _, host := range p.conn.session.GetHosts() {
 		value := ""
-		q := s.query(gocql.One, askSync).SetKeyspace("system").SetHostID(host.HostID())
+		q := p.conn.query(gocql.One, askSync).SetKeyspace("system").SetHostID(host.HostID())
 		_ = q.ScanContext(ctx, &value) // one that does not tell is unknown
 		kinds[value] = true
 	}
@@ -180,27 +155,28 @@ func (s *store) learnSettings(ctx context.Context, p *portrait) error {
 }
 
 // suits says why the server cannot keep the contract.
-func (s *store) suits(p *portrait) error {
+func (p *portrait) suits() error {
+	c := p.conn
 	switch {
-	case isBelow(p.version, oldest[:]...):
-		return who.Unsupported("open: %s: Cassandra %.50s is too old, or is another server that calls itself so: upgrade it to %d.%d or later", s.addr, p.version, oldest[0], oldest[1])
+	case frame.CompareVersions(p.version, oldest) < 0:
+		return who.Unsupported("open: %s: Cassandra %.50s is too old, or is another server that calls itself so: upgrade it to %s or later", c.addr, p.version, oldest)
 	case !p.made:
-		return who.Invalid("open: %s: there is no keyspace %s: make it, or say with how many copies it is to be made (replication=3, Options.Replication)", s.addr, s.keyspace)
+		return who.Invalid("open: %s: there is no keyspace %s: make it, or say with how many copies it is to be made (replication=3, Options.Replication)", c.addr, c.keyspace)
 	case p.settings["allow_filtering_enabled"] == "false":
-		return who.Unsupported("open: %s: the server forbids ALLOW FILTERING, with which dead records are left out of a range: set allow_filtering_enabled", s.addr)
-	case s.dc != "" && s.copies(p) == 0:
-		return who.Invalid("open: %s: the keyspace %s has no copies in the datacenter %s; they are in %q", s.addr, s.keyspace, s.dc, slices.Sorted(maps.Keys(p.copies)))
+		return who.Unsupported("open: %s: the server forbids ALLOW FILTERING, with which dead records are left out of a range: set allow_filtering_enabled", c.addr)
+	case c.dc != "" && p.quorumOf() == 0:
+		return who.Invalid("open: %s: the keyspace %s has no copies in the datacenter %s; they are in %q", c.addr, c.keyspace, c.dc, slices.Sorted(maps.Keys(p.copies)))
 	}
 	return nil
 }
 
-// copies returns how many copies the store's consistency is a quorum of.
-func (s *store) copies(p *portrait) int {
+// quorumOf returns of how many copies the store's consistency is a quorum.
+func (p *portrait) quorumOf() int {
 	if n, all := p.copies[""]; all {
 		return n
 	}
-	if s.dc != "" {
-		return p.copies[s.dc]
+	if p.conn.dc != "" {
+		return p.copies[p.conn.dc]
 	}
 	total := 0
 	for _, n := range p.copies {
@@ -209,20 +185,19 @@ func (s *store) copies(p *portrait) int {
 	return total
 }
 
-func (s *store) factsOf(p *portrait) driver.Facts {
-	s.most = mostBytes(p.settings)
-	copies := s.copies(p)
+func (p *portrait) facts() driver.Facts {
+	copies := p.quorumOf()
 	f := driver.Facts{
 		MaxOps:    1000,
 		Name:      "cassandra",
-		Namespace: s.keyspace,
+		Namespace: p.conn.keyspace,
 		Version:   p.version,
 		Unit:      driver.UnitPartition,
 		Uncertain: true,
 		Apart:     driver.Ability{Has: true, Reason: "in other partitions, by statements of their own"},
 		Native:    nativeAbility(p),
 		Deletes:   "what was deleted in the span is read over by the server until Maintain removes it and the server compacts its files, which leaves two tombstones between rows that stay, for ten days (gc_grace_seconds)",
-		MaxCommit: s.most,
+		MaxCommit: mostBytes(p.settings),
 		Tallies:   true,
 		Paging:    driver.Paging{First: firstPage, Most: frame.MostRows, Together: keysTogether, AtOnce: getsAtOnce},
 		Counts:    driver.Ability{Has: true, Reason: "by the server, which reads the span"},
@@ -232,7 +207,7 @@ func (s *store) factsOf(p *portrait) driver.Facts {
 		f.NativeNear = slices.Clone(nativeKinds)
 	}
 	f.Durability, f.Setting, f.Delay = durabilityOf(p, copies)
-	f.Detail = fmt.Sprintf("keyspace %s with %s, %s, in the cluster %s of %d at %s", s.keyspace, plural(copies, "copy", "copies"), s.consistency(), p.cluster, p.members, s.addr)
+	f.Detail = fmt.Sprintf("keyspace %s with %s, %s, in the cluster %s of %d at %s", p.conn.keyspace, plural(copies, "copy", "copies"), p.conn.consistency(), p.cluster, p.members, p.conn.addr)
 	if variant := p.settings["paxos_variant"]; variant != "" {
 		f.Detail += ", paxos_variant " + variant
 	}

@@ -1,8 +1,10 @@
 package cassandra
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +25,7 @@ import (
 var nativeKinds = []driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Time}
 
 // oldestNative is the oldest server whose SAI finds what it should where replicas differ.
-var oldestNative = [...]int{5, 0, 4}
+const oldestNative = "5.0.4"
 
 // longestKey is how many bytes a text in an index may have; see package repo.
 const longestKey = 1 << 10
@@ -32,8 +34,8 @@ const longestKey = 1 << 10
 func nativeAbility(p *portrait) driver.Ability {
 	longest := p.settings["sai_string_term_size_fail_threshold"]
 	switch n := bytesOf(longest); {
-	case isBelow(p.version, oldestNative[:]...):
-		return driver.Ability{Reason: fmt.Sprintf("indexes of the server (SAI) can miss records before Cassandra %d.%d.%d, and one is %.50s", oldestNative[0], oldestNative[1], oldestNative[2], p.version)}
+	case frame.CompareVersions(p.version, oldestNative) < 0:
+		return driver.Ability{Reason: fmt.Sprintf("indexes of the server (SAI) can miss records before Cassandra %s, and one is %.50s", oldestNative, p.version)}
 	case p.settings["secondary_indexes_enabled"] == "false":
 		return driver.Ability{Reason: "the server forbids indexes of its own (secondary_indexes_enabled)"}
 	case n > 0 && n < longestKey:
@@ -100,33 +102,34 @@ func (s *store) Native(ctx context.Context, doing string, t *driver.Table, defin
 	if err != nil {
 		return nil, err
 	}
-	own, err := s.entry(ctx, doing, t.Name)
+	own, err := s.catalog.entry(ctx, doing, t.Name)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := own.lacks(t); err != nil {
 		return nil, err
 	}
-	lacking, err := s.lackingIndexes(ctx, doing, v)
+	x := index{s, doing, v}
+	lacking, err := x.lacking(ctx)
 	absent := own.Header == "" || len(lacking) > 0
 	switch {
 	case err != nil:
 	case absent && !define:
 		err = who.Schema("%s: there is no such index; define it first", doing)
 	case absent:
-		err = s.makeNative(ctx, doing, v, own.Header == "")
+		err = x.make(ctx, own.Header == "")
 	case define: // another program may have made them just now
-		err = s.answers(ctx, doing, v)
+		err = x.answers(ctx)
 	}
 	return v, err
 }
 
 // nativeView returns the view of a native table, whose home must be there.
 func (s *store) nativeView(ctx context.Context, doing string, t *driver.Table) (*view, error) {
-	if err := s.look(ctx, doing); err != nil {
+	if err := s.catalog.look(ctx, doing); err != nil {
 		return nil, err
 	}
-	home, err := s.entry(ctx, doing, t.Home.Name)
+	home, err := s.catalog.entry(ctx, doing, t.Home.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +137,7 @@ func (s *store) nativeView(ctx context.Context, doing string, t *driver.Table) (
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.physical(ctx, doing, physicalName(t.Root().Name))
+	p, err := s.conn.physical(ctx, doing, physicalName(t.Root().Name))
 	if err != nil {
 		return nil, err
 	}
@@ -146,37 +149,44 @@ func (s *store) nativeView(ctx context.Context, doing string, t *driver.Table) (
 	return v, nil
 }
 
-// makeNative makes what the server lacks of a native index: first its entry in the catalog.
+// An index is a native index that is to be there, as a view reads it.
+type index struct {
+	store *store
+	doing string
+	v     *view
+}
+
+// make makes what the server lacks of an index: first its entry in the catalog.
 // A program that was not the first to write that waits for the one that was.
-func (s *store) makeNative(ctx context.Context, doing string, v *view, absent bool) error {
+func (x *index) make(ctx context.Context, absent bool) error {
 	first := true
 	if absent {
-		if err := s.sound(ctx, doing, v); err != nil {
+		if err := x.sound(ctx); err != nil {
 			return err
 		}
 		var err error
-		if first, err = s.describe(ctx, v.native.table); err != nil {
+		if first, err = x.store.catalog.describe(ctx, x.v.native.table); err != nil {
 			return err
 		}
 	}
 	var lacking []string
 	look := func() (done bool, err error) {
-		lacking, err = s.lackingIndexes(ctx, doing, v)
+		lacking, err = x.lacking(ctx)
 		return err == nil && len(lacking) == 0, err
 	}
 	done, err := look()
 	if err == nil && !done && !first {
-		_, err = s.awaitOther(ctx, look)
+		_, err = who.Until(ctx, turn, 50*time.Millisecond, look)
 	}
 	if err != nil {
 		return err
 	}
 	for _, field := range lacking {
-		if err := s.change(ctx, doing, createIndex(v.physical, field)); err != nil {
+		if err := x.store.conn.change(ctx, x.doing, createIndex(x.v.physical, field)); err != nil {
 			return err
 		}
 	}
-	return s.answers(ctx, doing, v)
+	return x.answers(ctx)
 }
 
 func createIndex(physical, field string) string {
@@ -194,16 +204,16 @@ func indexName(physical, field string) string {
 
 const indexesOf = `SELECT index_name, options FROM system_schema.indexes WHERE keyspace_name = ? AND table_name = ?`
 
-// lackingIndexes returns the columns of a native view that have no SAI. An index of
+// lacking returns the columns of the index that have no SAI. An index of
 // another program that might answer in its place, and otherwise, is ErrSchema.
-func (s *store) lackingIndexes(ctx context.Context, doing string, v *view) ([]string, error) {
-	iter, err := s.read(ctx, doing, gocql.One, indexesOf, s.keyspace, v.physical)
+func (x *index) lacking(ctx context.Context) ([]string, error) {
+	iter, err := x.store.conn.read(ctx, x.doing, gocql.One, indexesOf, x.store.conn.keyspace, x.v.physical)
 	if err != nil {
 		return nil, err
 	}
-	lacking := v.native.fields()
+	lacking := x.v.native.fields()
 	for i, name := range lacking {
-		lacking[i] = v.column(name)
+		lacking[i] = x.v.column(name)
 	}
 	var name string
 	for options := map[string]string(nil); iter.Scan(&name, &options); options = nil {
@@ -214,12 +224,12 @@ func (s *store) lackingIndexes(ctx context.Context, doing string, v *view) ([]st
 		switch {
 		case at < 0:
 		case class != "sai" && !strings.HasSuffix(class, "StorageAttachedIndex") || len(options) > 0:
-			return nil, who.Schema("%s: the table %s has an index %s on %s that another program made, which need not find what is equal; drop it", doing, v.physical, name, lacking[at])
+			return nil, who.Schema("%s: the table %s has an index %s on %s that another program made, which need not find what is equal; drop it", x.doing, x.v.physical, name, lacking[at])
 		default:
 			lacking = slices.Delete(lacking, at, at+1)
 		}
 	}
-	return lacking, s.failed(ctx, doing, iter.Close())
+	return lacking, x.store.conn.failed(ctx, x.doing, iter.Close())
 }
 
 // isTarget reports whether the target of an index, as the server has it, is a column.
@@ -228,38 +238,33 @@ func isTarget(target, column string) bool { return target == column || target ==
 // unready is how long an index may not answer without being built.
 const unready = 10 * time.Second
 
-// answers waits until all servers have built the indexes of a native view: it reads a row
+// answers waits until all servers have built the index: it reads a row
 // that there is not.
-func (s *store) answers(ctx context.Context, doing string, v *view) error {
+func (x *index) answers(ctx context.Context) error {
 	var args []any
-	for _, c := range v.Partition {
+	for _, c := range x.v.Partition {
 		args = append(args, someOf(c.Kind))
 	}
-	args = append(args, v.head, v.head+"\x00")
-	for _, at := range v.native.wanted {
-		args = append(args, someOf(v.native.table.Partition[at].Kind))
+	args = append(args, x.v.head, x.v.head+"\x00")
+	for _, at := range x.v.native.wanted {
+		args = append(args, someOf(x.v.native.table.Partition[at].Kind))
 	}
-	text := v.spanText(quoted(sortColumn), &driver.Span{})
-	for begun := time.Now(); ; {
-		_, err := s.read(ctx, doing, s.level, text, append(args, 1)...)
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-		if time.Since(begun) > unready && !s.building(ctx, v) {
-			return err
-		}
-		if err := who.Sleep(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
+	text := x.v.spanText(quoted(sortColumn), &driver.Span{})
+	begun := time.Now()
+	var err error
+	_, ended := who.Until(ctx, math.MaxInt64, 50*time.Millisecond, func() (bool, error) {
+		_, err = x.store.conn.read(ctx, x.doing, x.store.conn.level, text, append(args, 1)...)
+		return err == nil || ctx.Err() != nil || time.Since(begun) > unready && !x.building(ctx), nil
+	})
+	return cmp.Or(ended, err)
 }
 
 const buildingOf = `SELECT index_name FROM system_views.sai_column_indexes WHERE keyspace_name = ? AND table_name = ? AND is_building = true ALLOW FILTERING`
 
-// building reports whether a server says that it builds an index of a table.
-func (s *store) building(ctx context.Context, v *view) bool {
-	for _, host := range s.session.GetHosts() {
-		q := s.query(gocql.One, buildingOf, s.keyspace, v.physical).SetKeyspace("system").SetHostID(host.HostID())
+// building reports whether a server says that it builds an index of the table.
+func (x *index) building(ctx context.Context) bool {
+	for _, host := range x.store.conn.session.GetHosts() {
+		q := x.store.conn.query(gocql.One, buildingOf, x.store.conn.keyspace, x.v.physical).SetKeyspace("system").SetHostID(host.HostID())
 		if iter := q.IterContext(ctx); iter.NumRows() > 0 {
 			return true
 		}
@@ -269,26 +274,26 @@ func (s *store) building(ctx context.Context, v *view) bool {
 
 // sound sees that SAI will find every record by the fields of a native view: that none has
 // one where it lay before it was declared, or a text that is too long.
-func (s *store) sound(ctx context.Context, doing string, v *view) error {
+func (x *index) sound(ctx context.Context) error {
 	var mask []int
-	for _, name := range v.native.fields() {
-		mask = append(mask, v.Ordinals[name])
+	for _, name := range x.v.native.fields() {
+		mask = append(mask, x.v.Ordinals[name])
 	}
-	text := "SELECT " + v.selection(mask) + " FROM " + v.table
-	q := s.query(s.level, text).PageSize(frame.ChunkRows)
+	text := "SELECT " + x.v.selection(mask) + " FROM " + x.v.table
+	q := x.store.conn.query(x.store.conn.level, text).PageSize(frame.ChunkRows)
 	for state := []byte(nil); ; {
-		answer, err := s.ask(ctx, doing, q.PageState(state))
+		answer, err := x.store.conn.ask(ctx, x.doing, q.PageState(state))
 		if err != nil {
 			return err
 		}
-		r := s.newReader(v, mask, answer, "")
+		r := x.store.newReader(x.v, mask, answer, "")
 		for r.next() {
-			if err := r.sound(doing); err != nil {
+			if err := r.sound(x.doing); err != nil {
 				return err
 			}
 		}
 		if state = answer.PageState(); len(state) == 0 {
-			return s.failed(ctx, doing, answer.Close())
+			return x.store.conn.failed(ctx, x.doing, answer.Close())
 		}
 	}
 }

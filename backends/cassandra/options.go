@@ -25,8 +25,8 @@ type Options struct {
 	Replication string
 }
 
-// use makes the store one of the keyspace and consistency of o.
-func (s *store) use(o *Options) error {
+// use makes the connection one of the keyspace and consistency of o.
+func (c *conn) use(o *Options) error {
 	if !isName(o.Keyspace) || len(o.Keyspace) > 48 {
 		return who.Invalid("open: the keyspace %.100q: want a name of at most 48 letters, digits and '_'", o.Keyspace)
 	}
@@ -36,13 +36,21 @@ func (s *store) use(o *Options) error {
 	if strings.ContainsAny(o.Datacenter, "'\\ ") || len(o.Datacenter) > 100 {
 		return who.Invalid("open: the datacenter %.100q: want the name that the server tells in system.local", o.Datacenter)
 	}
-	s.keyspace, s.dc = o.Keyspace, o.Datacenter
-	s.level, s.serial = gocql.Quorum, gocql.Serial
-	if s.dc != "" {
-		s.level, s.serial = gocql.LocalQuorum, gocql.LocalSerial
+	c.keyspace, c.dc = o.Keyspace, o.Datacenter
+	c.level, c.serial = gocql.Quorum, gocql.Serial
+	if c.dc != "" {
+		c.level, c.serial = gocql.LocalQuorum, gocql.LocalSerial
 	}
 	_, err := replication(o.Replication)
 	return err
+}
+
+// consistency returns the words for the levels of the connection.
+func (c *conn) consistency() string {
+	if c.dc == "" {
+		return "QUORUM, SERIAL"
+	}
+	return "LOCAL_QUORUM, LOCAL_SERIAL in " + c.dc
 }
 
 func isName(s string) bool {

@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
@@ -90,15 +88,12 @@ const (
 )
 
 // physical reads what the server has of the table of a name.
-func (s *store) physical(ctx context.Context, doing, name string) (*physical, error) {
+func (c *conn) physical(ctx context.Context, doing, name string) (*physical, error) {
 	p := &physical{regular: map[string]string{}}
-	iter, err := s.ask(ctx, doing, s.query(gocql.One, columnsOf, s.keyspace, name).PageSize(1000))
-	if err != nil {
-		return nil, err
-	}
 	at := map[int]string{}
+	var column, kind, typ, order string
 	var position int
-	for column, kind, typ, order := "", "", "", ""; iter.Scan(&column, &kind, &typ, &position, &order); {
+	err := c.each(ctx, doing, c.query(gocql.One, columnsOf, c.keyspace, name).PageSize(1000), func() {
 		p.made = true
 		switch kind {
 		case "partition_key":
@@ -110,18 +105,14 @@ func (s *store) physical(ctx context.Context, doing, name string) (*physical, er
 		default:
 			p.regular[column] = typ
 		}
-	}
+	}, &column, &kind, &typ, &position, &order)
 	for i := range len(at) {
 		p.parts = append(p.parts, at[i])
 	}
-	if err := iter.Close(); err != nil || !p.made {
-		return p, s.failed(ctx, doing, err)
+	if err != nil || !p.made {
+		return p, err
 	}
-	if iter, err = s.read(ctx, doing, gocql.One, optionsOf, s.keyspace, name); err != nil {
-		return nil, err
-	}
-	iter.Scan(&p.ttl, &p.grace)
-	return p, s.failed(ctx, doing, iter.Close())
+	return p, c.each(ctx, doing, c.query(gocql.One, optionsOf, c.keyspace, name).PageState(nil), func() {}, &p.ttl, &p.grace)
 }
 
 // odd says what makes a table one that this package has not made for t.
@@ -189,92 +180,4 @@ func makeTable(home *driver.Table, fields []driver.Column) string {
 // addColumn returns the statement that adds the column of a field.
 func addColumn(home string, f driver.Column) string {
 	return fmt.Sprintf("ALTER TABLE %s ADD IF NOT EXISTS %s %s", quoted(physicalName(home)), quoted(f.Name), typeOf(f.Kind))
-}
-
-// change sends a statement that changes the schema, and waits until all servers have it.
-func (s *store) change(ctx context.Context, doing, text string) error {
-	q := s.query(gocql.Quorum, text)
-	answer, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
-	if err != nil {
-		return s.failed(ctx, doing, err)
-	}
-	return s.agreed(ctx, doing, answer.Host().HostID())
-}
-
-const (
-	localSchema = `SELECT host_id, schema_version FROM local`
-	peerSchemas = `SELECT host_id, schema_version FROM peers_v2`
-	agreement   = 30 * time.Second // until all servers have a change of the schema
-	settling    = 5 * time.Second  // until a server knows a table that it lists
-)
-
-// agreed waits until all servers have the same schema as the host that changed it: another one
-// may not have heard of the change, and think that all agree. The client's own way waits
-// for a minute where a server is down.
-func (s *store) agreed(ctx context.Context, doing, host string) error {
-	for begun := time.Now(); ; {
-		versions, err := s.schemas(ctx, doing, host)
-		if err != nil {
-			return err
-		}
-		if len(versions) > 1 {
-			s.leaveOut(ctx, versions)
-		}
-		if len(versions) == 1 {
-			return nil
-		}
-		if time.Since(begun) > agreement {
-			return fmt.Errorf("cassandra: %s: %s: the servers do not agree on a schema for %s: %w", doing, s.addr, agreement, driver.ErrUnavailable)
-		}
-		if err := who.Sleep(ctx, 100*time.Millisecond); err != nil {
-			return err
-		}
-	}
-}
-
-// schemas returns which servers have which version of the schema, as a host knows it.
-func (s *store) schemas(ctx context.Context, doing, host string) (map[string][]string, error) {
-	versions := map[string][]string{}
-	for _, text := range []string{localSchema, peerSchemas} {
-		iter, err := s.ask(ctx, doing, s.query(gocql.One, text).SetKeyspace("system").SetHostID(host))
-		if err != nil {
-			return nil, err
-		}
-		for host, version := "", ""; iter.Scan(&host, &version); {
-			versions[version] = append(versions[version], host)
-		}
-		if err := iter.Close(); err != nil {
-			return nil, s.failed(ctx, doing, err)
-		}
-	}
-	return versions, nil
-}
-
-// leaveOut removes versions of which no server can be reached: the others remember the
-// schema that one had which is down. When it is up again it takes theirs.
-func (s *store) leaveOut(ctx context.Context, versions map[string][]string) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	maps.DeleteFunc(versions, func(_ string, hosts []string) bool {
-		return !slices.ContainsFunc(hosts, func(host string) bool {
-			return s.query(gocql.One, localSchema).SetKeyspace("system").SetHostID(host).IterContext(ctx).Close() == nil
-		})
-	})
-}
-
-// turn is how long a program waits for another one that has said that it makes something.
-const turn = 5 * time.Second
-
-// awaitOther waits until done, for as long as another program may take for it.
-func (s *store) awaitOther(ctx context.Context, done func() (bool, error)) (bool, error) {
-	for begun := time.Now(); time.Since(begun) < turn; {
-		ok, err := done()
-		if ok || err != nil {
-			return ok, err
-		}
-		if err := who.Sleep(ctx, 50*time.Millisecond); err != nil {
-			return false, err
-		}
-	}
-	return false, nil
 }

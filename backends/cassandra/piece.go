@@ -61,19 +61,20 @@ type piece struct {
 	end   bool   // there are no more
 }
 
-// piece reads the next piece of a section.
-func (s *store) piece(ctx context.Context, v *view, sec *section, reverse bool) (piece, error) {
+// piece reads the next piece of what is left of a scan.
+func (sc *scan) piece(ctx context.Context) (piece, error) {
+	conn, v, doing := sc.store.conn, sc.v, "range of "+sc.v.Name
 	flag, order := quoted("_rev"), "ASC"
 	if v.Class == driver.Records {
 		flag = quoted("_dead")
 	}
-	if reverse {
+	if sc.span.Reverse {
 		order = "DESC"
 	}
 	text := "SELECT " + quoted(sortColumn) + ", " + flag + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" >= ? AND "_sort" < ? ORDER BY "_sort" ` + order + " LIMIT ?"
-	for n := s.pieceRows; ; n /= 4 {
-		args := append(sec.args[:len(sec.args):len(sec.args)], n)
-		answer, err := s.ask(ctx, "range of "+v.Name, s.query(s.level, text, args...).PageSize(n).PageState(nil))
+	for n := sc.store.pieceRows; ; n /= 4 {
+		args := append(sc.rest.args[:len(sc.rest.args):len(sc.rest.args)], n)
+		answer, err := conn.ask(ctx, doing, conn.query(conn.level, text, args...).PageSize(n).PageState(nil))
 		if isTooMuch(err) && n/4 >= leastPiece {
 			continue
 		}
@@ -82,7 +83,7 @@ func (s *store) piece(ctx context.Context, v *view, sec *section, reverse bool) 
 		}
 		p, rows := readPiece(v, answer)
 		p.end = rows < n
-		return p, s.failed(ctx, "range of "+v.Name, answer.Close())
+		return p, conn.failed(ctx, doing, answer.Close())
 	}
 }
 
@@ -127,29 +128,28 @@ func (sec *section) with(from, to string) section {
 	return section{sec.partition, append(sec.args[:n:n], from, to)}
 }
 
-// pageInPieces is page where a server gave up.
-func (s *store) pageInPieces(ctx context.Context, v *view, p *frame.Pager, sec section) error {
-	reverse := p.Span.Reverse
+// pageInPieces reads a page where a server gave up.
+func (sc *scan) pageInPieces(ctx context.Context, p *frame.Pager) error {
+	v, reverse := sc.v, sc.span.Reverse
 	for {
-		at, err := s.piece(ctx, v, &sec, reverse)
+		at, err := sc.piece(ctx)
 		if err != nil {
 			return err
 		}
 		if at.live > 0 {
 			limit := p.Limit()
-			part := sec.within(&at, reverse)
-			got, _, err := s.readPage(ctx, v, p, &part, limit)
+			part := sc.rest.within(&at, reverse)
+			got, _, err := sc.readPage(ctx, p, &part, limit)
+			v.goOn(p, &got)
 			if err != nil || got.rows == limit || p.Bad != nil {
-				v.goOn(p, &got)
 				return err
 			}
-			v.goOn(p, &got)
 			v.skip(p, &at)
 		}
 		if p.Done = p.Done || at.end; p.Done || len(p.Rows) > 0 {
 			return nil
 		}
-		sec = sec.past(&at, reverse)
+		sc.rest = sc.rest.past(&at, reverse)
 	}
 }
 
@@ -162,16 +162,16 @@ func (v *view) skip(p *frame.Pager, at *piece) {
 	}
 }
 
-// countInPieces counts the rows of a section, up to a limit.
-func (s *store) countInPieces(ctx context.Context, v *view, sec section, most int) (n int, err error) {
+// countInPieces counts up to a limit where a server gave up.
+func (sc *scan) countInPieces(ctx context.Context, most int) (n int, err error) {
 	for {
-		at, err := s.piece(ctx, v, &sec, false)
+		at, err := sc.piece(ctx)
 		if err != nil {
 			return 0, err
 		}
 		if n += at.live; n >= most || at.end {
 			return min(n, most), nil
 		}
-		sec = sec.past(&at, false)
+		sc.rest = sc.rest.past(&at, false)
 	}
 }

@@ -18,25 +18,24 @@ import (
 // Where the clocks of two programs differ by more than lies between their statements, a row
 // that was dropped can come back. Nobody takes it for more than it is: the record does not
 // have its token. A drop that knows from a walk when the row was written is later than that.
-func (s *store) write(ctx context.Context, c *call) error {
+func (c *commit) write(ctx context.Context) error {
 	text, args, err := c.plan[0].statement(&c.token, true)
 	if err != nil {
 		return err
 	}
-	if err := s.small(sizeOf(args)); err != nil {
+	if err := c.fits(sizeOf(args)); err != nil {
 		return err
 	}
 	at := time.Now().UnixMicro()
 	if op := c.plan[0].Op; op.Do == driver.Delete {
 		at = max(at, int64(op.Row.Hint)+1)
 	}
-	q := s.query(s.level, text, args...).WithTimestamp(at)
-	answer, err := run(ctx, func() *gocql.Iter { return q.IterContext(ctx) })
+	answer, err := run(ctx, c.store.conn.query(c.store.conn.level, text, args...).WithTimestamp(at))
 	if err == nil {
 		err = answer.Close()
 	}
 	if codeOf(err) == gocql.ErrCodeUnavailable { // which the server says before it sends such a write to any
-		return s.failed(ctx, "commit", err)
+		return c.store.conn.failed(ctx, "commit", err)
 	}
-	return s.uncertain(ctx, err)
+	return c.store.conn.uncertain(ctx, err)
 }

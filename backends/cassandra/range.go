@@ -19,38 +19,88 @@ func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 
 // page reads the next page of a span, and leaves in p the span after it.
 func (s *store) page(ctx context.Context, v *view, p *frame.Pager) error {
-	sec, err := v.sectionOf(&p.Span)
-	if err != nil || sec.args == nil {
+	sc, err := s.scan(v, &p.Span)
+	if err != nil || sc.rest.args == nil {
 		p.Done = true
 		return err
 	}
-	if v.native == nil && s.slow.has(v.Name, sec.partition) {
-		return s.pageInPieces(ctx, v, p, sec)
+	return sc.try(func() error {
+		got, end, err := sc.readPage(ctx, p, &sc.rest, p.Limit())
+		if err != nil {
+			return err
+		}
+		p.Done = end
+		v.goOn(p, &got)
+		return nil
+	}, func() error { return sc.pageInPieces(ctx, p) })
+}
+
+// count counts the rows of a span.
+func (s *store) count(ctx context.Context, v *view, span *driver.Span) (n int, err error) {
+	sc, err := s.scan(v, span)
+	if err != nil || sc.rest.args == nil {
+		return 0, err
 	}
-	got, end, err := s.readPage(ctx, v, p, &sec, p.Limit())
-	if v.native == nil && isTooMuch(err) {
-		s.slow.add(v.Name, sec.partition)
-		return s.pageInPieces(ctx, v, p, sec)
+	most := math.MaxInt32
+	if span.Limit > 0 {
+		most = min(span.Limit, most)
 	}
-	if err != nil {
-		return v.lostIndex(err, p.Span.Reverse)
+	err = sc.try(func() (err error) {
+		if span.Limit > 0 {
+			n, err = sc.countKeys(ctx, most)
+		} else {
+			n, err = sc.countAll(ctx)
+		}
+		return err
+	}, func() (err error) {
+		n, err = sc.countInPieces(ctx, most)
+		return err
+	})
+	return n, err
+}
+
+// A scan reads a span, or counts its rows.
+type scan struct {
+	store *store
+	v     *view
+	span  *driver.Span
+	rest  section // of the span
+}
+
+func (s *store) scan(v *view, span *driver.Span) (*scan, error) {
+	sec, err := v.sectionOf(span)
+	return &scan{s, v, span, sec}, err
+}
+
+// try reads at once or, where a server has given that up, in pieces.
+func (sc *scan) try(whole, inPieces func() error) error {
+	v, slow := sc.v, &sc.store.slow
+	if v.native != nil {
+		return v.lostIndex(whole(), sc.span.Reverse)
 	}
-	p.Done = end
-	v.goOn(p, &got)
-	return nil
+	if slow.has(v.Name, sc.rest.partition) {
+		return inPieces()
+	}
+	err := whole()
+	if isTooMuch(err) {
+		slow.add(v.Name, sc.rest.partition)
+		return inPieces()
+	}
+	return err
 }
 
 // readPage reads up to a limit of rows of a section into p, and reports whether there are no more.
-func (s *store) readPage(ctx context.Context, v *view, p *frame.Pager, sec *section, limit int) (got pageOf, end bool, err error) {
+func (sc *scan) readPage(ctx context.Context, p *frame.Pager, sec *section, limit int) (got pageOf, end bool, err error) {
+	conn, doing := sc.store.conn, "range of "+sc.v.Name
 	args := append(sec.args[:len(sec.args):len(sec.args)], limit)
-	answer, err := s.ask(ctx, "range of "+v.Name, s.query(s.level, v.pageText(&p.Span), args...).PageSize(limit).PageState(nil))
+	answer, err := conn.ask(ctx, doing, conn.query(conn.level, sc.v.pageText(sc.span), args...).PageSize(limit).PageState(nil))
 	if err != nil {
 		return got, false, err
 	}
-	r := s.newReader(v, p.Span.Mask, answer, sec.partition)
+	r := sc.store.newReader(sc.v, sc.span.Mask, answer, sec.partition)
 	p.Read(func(row *driver.Row) (bool, error) { return got.next(ctx, r, row) })
 	end = got.rows < limit && len(answer.PageState()) == 0
-	return got, end, s.failed(ctx, "range of "+v.Name, answer.Close())
+	return got, end, conn.failed(ctx, doing, answer.Close())
 }
 
 // A pageOf counts what a page of a range had.
@@ -126,51 +176,20 @@ func (v *view) live() string {
 	return ` AND "_rev" > 0x`
 }
 
-// countSpan counts the rows of a span at once, or in pieces.
-func (s *store) countSpan(ctx context.Context, v *view, span *driver.Span) (int, error) {
-	sec, err := v.sectionOf(span)
-	if err != nil || sec.args == nil {
-		return 0, err
-	}
-	most := math.MaxInt32
-	if span.Limit > 0 {
-		most = min(span.Limit, most)
-	}
-	if v.native == nil && s.slow.has(v.Name, sec.partition) {
-		return s.countInPieces(ctx, v, sec, most)
-	}
-	n, err := s.count(ctx, v, span, &sec, most)
-	if v.native == nil && isTooMuch(err) {
-		s.slow.add(v.Name, sec.partition)
-		return s.countInPieces(ctx, v, sec, most)
-	}
-	if err != nil {
-		return 0, v.lostIndex(err, false)
-	}
-	return n, nil
-}
-
-// count lets the server count a section, or reads its keys up to a limit.
-func (s *store) count(ctx context.Context, v *view, span *driver.Span, sec *section, most int) (int, error) {
-	if span.Limit > 0 {
-		return s.countKeys(ctx, v, span, sec.args, most)
-	}
-	doing := "count of " + v.Name
-	answer, err := s.ask(ctx, doing, s.query(s.level, v.spanText("count(*)", span), sec.args...))
-	if err != nil {
-		return 0, err
-	}
+// countAll lets the server count.
+func (sc *scan) countAll(ctx context.Context) (int, error) {
 	var n int64
-	answer.Scan(&n)
-	return int(n), s.failed(ctx, doing, answer.Close())
+	conn := sc.store.conn
+	err := conn.each(ctx, "count of "+sc.v.Name, conn.query(conn.level, sc.v.spanText("count(*)", sc.span), sc.rest.args...), func() {}, &n)
+	return int(n), err
 }
 
 // countKeys reads the keys of a span up to its limit.
-func (s *store) countKeys(ctx context.Context, v *view, span *driver.Span, args []any, most int) (n int, err error) {
-	doing := "count of " + v.Name
-	q := s.query(s.level, v.spanText(quoted(sortColumn), span), append(args, most)...).PageSize(5000)
+func (sc *scan) countKeys(ctx context.Context, most int) (n int, err error) {
+	conn := sc.store.conn
+	q := conn.query(conn.level, sc.v.spanText(quoted(sortColumn), sc.span), append(sc.rest.args, most)...).PageSize(5000)
 	for state := []byte(nil); ; {
-		answer, err := s.ask(ctx, doing, q.PageState(state))
+		answer, err := conn.ask(ctx, "count of "+sc.v.Name, q.PageState(state))
 		if err != nil {
 			return 0, err
 		}

@@ -20,7 +20,7 @@ const keysTogether = 128
 // Get reads the rows under keys into rows, by a statement for each partition, at once.
 func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
 	if len(keys) == 1 {
-		return s.get(ctx, v, s.level, &keys[0], mask, &rows[0])
+		return s.get(ctx, v, s.conn.level, &keys[0], mask, &rows[0])
 	}
 	parts := together(keys)
 	return atOnce(ctx, len(parts), func(ctx context.Context, i int) error {
@@ -28,7 +28,7 @@ func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 			return s.getSome(ctx, v, keys, places, mask, rows)
 		}
 		at := parts[i][0]
-		return s.get(ctx, v, s.level, &keys[at], mask, &rows[at])
+		return s.get(ctx, v, s.conn.level, &keys[at], mask, &rows[at])
 	})
 }
 
@@ -78,7 +78,7 @@ func (s *store) getSome(ctx context.Context, v *view, keys []driver.Key, places 
 	}
 	doing := "get rows of " + v.Name
 	text := "SELECT " + v.selection(mask) + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" IN ?`
-	iter, err := s.ask(ctx, doing, s.query(s.level, text, append(args, sorts)...).PageSize(len(sorts)+1).PageState(nil))
+	iter, err := s.conn.ask(ctx, doing, s.conn.query(s.conn.level, text, append(args, sorts)...).PageSize(len(sorts)+1).PageState(nil))
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *store) getSome(ctx context.Context, v *view, keys []driver.Key, places 
 			}
 		}
 	}
-	return s.failed(ctx, doing, iter.Close())
+	return s.conn.failed(ctx, doing, iter.Close())
 }
 
 // atOnce calls fn for all numbers below n, some at once, and returns the error of the
@@ -143,7 +143,7 @@ func (s *store) get(ctx context.Context, v *view, level gocql.Consistency, key *
 	if mask != nil {
 		text = v.getText(mask)
 	}
-	iter, err := s.read(ctx, doing, level, text, args...)
+	iter, err := s.conn.read(ctx, doing, level, text, args...)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (s *store) get(ctx context.Context, v *view, level gocql.Consistency, key *
 		return r.row(ctx, row)
 	}
 	row.Fields = append(row.Fields, make([]driver.Value, r.sh.Width)...)
-	return s.failed(ctx, doing, iter.Close())
+	return s.conn.failed(ctx, doing, iter.Close())
 }
 
 // getText returns the statement that reads the fields of a mask of one row.

@@ -10,20 +10,16 @@ import (
 const askTime = `SELECT toUnixTimestamp(now()) FROM system.local`
 
 // time asks one server.
-func (s *store) time(ctx context.Context) (time.Time, error) {
-	const doing = "tell the time"
-	iter, err := s.read(ctx, doing, gocql.One, askTime)
+func (c *conn) time(ctx context.Context) (time.Time, error) {
+	var ms int64
+	err := c.each(ctx, "tell the time", c.query(gocql.One, askTime).PageState(nil), func() {}, &ms)
 	if err != nil {
 		return time.Time{}, err
 	}
-	var ms int64
-	if !iter.Scan(&ms) {
-		return time.Time{}, s.failed(ctx, doing, iter.Close())
-	}
-	return time.UnixMilli(ms), s.failed(ctx, doing, iter.Close())
+	return time.UnixMilli(ms), nil
 }
 
 // erase removes the keyspace.
-func (s *store) erase(ctx context.Context) error {
-	return s.change(ctx, "erase", "DROP KEYSPACE IF EXISTS "+quoted(s.keyspace))
+func (c *conn) erase(ctx context.Context) error {
+	return c.change(ctx, "erase", "DROP KEYSPACE IF EXISTS "+quoted(c.keyspace))
 }

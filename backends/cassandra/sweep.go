@@ -59,7 +59,7 @@ func (s *Store) sweep(ctx context.Context, v *view, t *driver.Table, mark string
 	if err != nil {
 		return driver.Swept{}, err
 	}
-	if err := s.in.removeRuns(ctx, sw); err != nil {
+	if err := sw.removeRuns(ctx); err != nil {
 		return driver.Swept{}, err
 	}
 	if err := s.removeAlone(ctx, t, sw); err != nil {
@@ -70,14 +70,14 @@ func (s *Store) sweep(ctx context.Context, v *view, t *driver.Table, mark string
 }
 
 // findSwept reads a page.
-func (s *store) findSwept(ctx context.Context, v *view, mark string, old func(*driver.Row) bool) (*sweeping, error) {
+func (s *store) findSwept(ctx context.Context, v *view, mark string, old func(*driver.Row) bool) (*sweep, error) {
 	columns, whole := v.sweptColumns(), false
 	for n := s.sweepRows; ; {
-		sw := &sweeping{v: v, old: old, most: n, columns: columns, whole: whole, before: time.Now().Add(-s.rested).UnixMicro()}
-		err := s.readSwept(ctx, sw, mark)
+		sw := &sweep{store: s, v: v, old: old, most: n, columns: columns, whole: whole, before: time.Now().Add(-s.rested).UnixMicro()}
+		err := sw.read(ctx, mark)
 		switch {
 		case errors.Is(err, errMore):
-			p, err := s.physical(ctx, "sweep "+v.Name, v.physical)
+			p, err := s.conn.physical(ctx, "sweep "+v.Name, v.physical)
 			if err != nil {
 				return nil, err
 			}
@@ -93,8 +93,9 @@ func (s *store) findSwept(ctx context.Context, v *view, mark string, old func(*d
 // errMore says that all columns of a page must be seen.
 var errMore = errors.New("more columns")
 
-// A sweeping is a page of a sweep.
-type sweeping struct {
+// A sweep is a page of a sweep.
+type sweep struct {
+	store   *store
 	v       *view
 	old     func(*driver.Row) bool
 	most    int // rows of the page
@@ -111,7 +112,7 @@ type sweeping struct {
 
 // readSwept reads what is left of the partition of a mark or, when that is nothing, of those
 // after it.
-func (s *store) readSwept(ctx context.Context, sw *sweeping, mark string) error {
+func (sw *sweep) read(ctx context.Context, mark string) error {
 	v := sw.v
 	m, ok := v.parseMark(sweepName(v), mark)
 	if !ok {
@@ -126,7 +127,7 @@ func (s *store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 		p := sw.partition(m.partition)
 		m.sort, p.past = cutPast(m.sort)
 		p.after = m.sort
-		if err := s.sweptPage(ctx, sw, text+" WHERE "+v.where+` AND "_sort" > ? LIMIT ?`, append(slices.Clip(args), m.sort, sw.most)); err != nil {
+		if err := sw.page(ctx, text+" WHERE "+v.where+` AND "_sort" > ? LIMIT ?`, append(slices.Clip(args), m.sort, sw.most)); err != nil {
 			return err
 		}
 		if sw.n > 0 {
@@ -137,7 +138,7 @@ func (s *store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 	if where != "" {
 		text += " WHERE " + strings.TrimSuffix(where, " AND ")
 	}
-	if err := s.sweptPage(ctx, sw, text+" LIMIT ?", append(args, sw.most)); err != nil || sw.n < sw.most {
+	if err := sw.page(ctx, text+" LIMIT ?", append(args, sw.most)); err != nil || sw.n < sw.most {
 		return err
 	}
 	if sw.last.partition == "" {
@@ -148,7 +149,7 @@ func (s *store) readSwept(ctx context.Context, sw *sweeping, mark string) error 
 }
 
 // goesOn sets where the next page begins: within the last partition, if there may be more of it, or behind it.
-func (sw *sweeping) goesOn(v *view, within bool) {
+func (sw *sweep) goesOn(v *view, within bool) {
 	at, p := sw.last, &sw.parts[len(sw.parts)-1]
 	if at.within, p.more = within, within; within {
 		at.sort += p.upToHere().text()
@@ -180,12 +181,12 @@ func (v *view) allColumns(p *physical) string {
 }
 
 // sweptPage reads the rows that a statement asks for.
-func (s *store) sweptPage(ctx context.Context, sw *sweeping, text string, args []any) error {
-	answer, err := s.ask(ctx, "sweep "+sw.v.Name, s.query(s.level, text, args...).PageSize(sw.most).PageState(nil))
+func (sw *sweep) page(ctx context.Context, text string, args []any) error {
+	answer, err := sw.store.conn.ask(ctx, "sweep "+sw.v.Name, sw.store.conn.query(sw.store.conn.level, text, args...).PageSize(sw.most).PageState(nil))
 	if err != nil {
 		return err
 	}
-	r := s.newReader(sw.v, []int{}, answer, "")
+	r := sw.store.newReader(sw.v, []int{}, answer, "")
 	for ; r.next(); sw.n++ {
 		partition, ok := r.partition()
 		if !ok {
@@ -201,11 +202,11 @@ func (s *store) sweptPage(ctx context.Context, sw *sweeping, text string, args [
 		}
 		sw.partition(partition).take(row, gone, row.at <= sw.before)
 	}
-	return s.failed(ctx, "sweep "+sw.v.Name, answer.Close())
+	return sw.store.conn.failed(ctx, "sweep "+sw.v.Name, answer.Close())
 }
 
 // isGone reports whether the row of which next has read the cells may be removed.
-func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string, row sweptRow) (bool, error) {
+func (sw *sweep) isGone(ctx context.Context, r *reader, partition string, row sweptRow) (bool, error) {
 	switch {
 	case row.record:
 		return sw.isOld(ctx, r, partition)
@@ -216,7 +217,7 @@ func (sw *sweeping) isGone(ctx context.Context, r *reader, partition string, row
 }
 
 // isOld reports whether a record may be removed without a condition. Records that stay it keeps.
-func (sw *sweeping) isOld(ctx context.Context, r *reader, partition string) (bool, error) {
+func (sw *sweep) isOld(ctx context.Context, r *reader, partition string) (bool, error) {
 	var row driver.Row
 	err := r.keyed(ctx, &row, partition)
 	switch {
@@ -238,7 +239,7 @@ func (sw *sweeping) isOld(ctx context.Context, r *reader, partition string) (boo
 }
 
 // partition returns what is known of the partition of the next row.
-func (sw *sweeping) partition(name string) *sweptPartition {
+func (sw *sweep) partition(name string) *sweptPartition {
 	if n := len(sw.parts); n == 0 || sw.parts[n-1].name != name {
 		sw.parts = append(sw.parts, sweptPartition{name: name, past: past{rested: sw.before}})
 	}
@@ -246,11 +247,10 @@ func (sw *sweeping) partition(name string) *sweptPartition {
 }
 
 // removeRuns removes what was found, several partitions at once.
-func (s *store) removeRuns(ctx context.Context, sw *sweeping) error {
+func (sw *sweep) removeRuns(ctx context.Context) error {
 	var batches []*gocql.Batch
 	for i := range sw.parts {
-		batch := s.session.Batch(gocql.UnloggedBatch).SetKeyspace(s.keyspace).Consistency(s.level).
-			RetryPolicy(nil).SpeculativeExecutionPolicy(once).DefaultTimestamp(false)
+		batch := sw.store.conn.batch(gocql.UnloggedBatch)
 		dead, err := sw.parts[i].remove(sw.v, batch)
 		if err != nil {
 			return err
@@ -260,16 +260,16 @@ func (s *store) removeRuns(ctx context.Context, sw *sweeping) error {
 		}
 	}
 	return atOnce(ctx, len(batches), func(ctx context.Context, i int) error {
-		answer, err := run(ctx, func() *gocql.Iter { return batches[i].IterContext(ctx) })
+		answer, err := run(ctx, batches[i])
 		if err == nil {
 			err = answer.Close()
 		}
-		return s.failed(ctx, "sweep "+sw.v.Name, err)
+		return sw.store.conn.failed(ctx, "sweep "+sw.v.Name, err)
 	})
 }
 
 // removeAlone removes records by commits.
-func (s *Store) removeAlone(ctx context.Context, t *driver.Table, sw *sweeping) error {
+func (s *Store) removeAlone(ctx context.Context, t *driver.Table, sw *sweep) error {
 	for _, row := range sw.alone {
 		op := driver.Op{Do: driver.Delete, Table: t, If: driver.AtRev, Rev: row.Rev, Row: driver.Row{Key: row.Key}}
 		refusal, err := s.Commit(ctx, driver.NewToken(), []driver.Op{op})

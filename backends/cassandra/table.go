@@ -14,7 +14,7 @@ import (
 // A state is what the server has of some tables: what the catalog says of each, and
 // the tables in which their rows lie, by the names of their homes.
 type state struct {
-	*store
+	store     *store
 	doing     string
 	entries   map[string]*entry
 	physicals map[string]*physical
@@ -28,7 +28,7 @@ func (s *store) Tables(ctx context.Context, doing string, tables []*driver.Table
 			return nil, err
 		}
 	}
-	if err := s.look(ctx, doing); err != nil {
+	if err := s.catalog.look(ctx, doing); err != nil {
 		return nil, err
 	}
 	st, err := s.stateOf(ctx, doing, tables)
@@ -43,14 +43,9 @@ func (s *store) Tables(ctx context.Context, doing string, tables []*driver.Table
 	return st, st.settle(ctx, tables)
 }
 
-// Declare makes what the server lacks of tables.
-func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
-	return st.declare(ctx, tables, st)
-}
-
 // View returns the view of a table.
 func (st *state) View(t *driver.Table) *view {
-	return st.newView(t, st.entries[t.Name], st.physicals[t.Root().Name])
+	return st.store.newView(t, st.entries[t.Name], st.physicals[t.Root().Name])
 }
 
 // stateOf reads what the server has of tables, all at once.
@@ -70,11 +65,11 @@ func (s *store) stateOf(ctx context.Context, doing string, tables []*driver.Tabl
 	entries, physicals := make([]*entry, len(named)), make([]*physical, len(homes))
 	err := atOnce(ctx, len(named)+len(homes), func(ctx context.Context, i int) (err error) {
 		if i < len(named) {
-			entries[i], err = s.entry(ctx, doing+" "+named[i], named[i])
+			entries[i], err = s.catalog.entry(ctx, doing+" "+named[i], named[i])
 			return err
 		}
 		i -= len(named)
-		physicals[i], err = s.physical(ctx, doing+" "+homes[i], physicalName(homes[i]))
+		physicals[i], err = s.conn.physical(ctx, doing+" "+homes[i], physicalName(homes[i]))
 		return err
 	})
 	st := &state{s, doing, map[string]*entry{}, map[string]*physical{}}
@@ -85,43 +80,6 @@ func (s *store) stateOf(ctx context.Context, doing string, tables []*driver.Tabl
 		st.physicals[name] = physicals[i]
 	}
 	return st, err
-}
-
-// look sees whether the table of the catalog is there.
-func (s *store) look(ctx context.Context, doing string) error {
-	if s.made.Load() {
-		return nil
-	}
-	p, err := s.physical(ctx, doing, catalogName)
-	if err != nil {
-		return err
-	}
-	if p.made && !slices.Equal(p.parts, []string{"name text"}) {
-		return who.Schema("%s: another program has made a table %s in the keyspace %s: use another keyspace", doing, catalogName, s.keyspace)
-	}
-	if !p.made {
-		return nil
-	}
-	if err := settled(ctx, func() error { return s.agree(ctx, doing) }); err != nil {
-		return err
-	}
-	s.made.Store(true)
-	return nil
-}
-
-// settled asks about a table again as long as the server does not know it, although it
-// lists it: another program has made it some moments ago.
-func settled(ctx context.Context, ask func() error) error {
-	for begun := time.Now(); ; {
-		err := ask()
-		code := codeOf(err)
-		if code != gocql.ErrCodeInvalid && code != gocql.ErrCodeServer || time.Since(begun) > settling {
-			return err
-		}
-		if err := who.Sleep(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
 }
 
 // refuses says what speaks against t beside what the server has.
@@ -160,6 +118,98 @@ func (st *state) Absent(t *driver.Table) error {
 	}
 	if missing := p.missing(t); len(missing) > 0 {
 		return who.Schema("attach %s: there is no column %s; define the table first", t.Name, missing[0].Name)
+	}
+	return nil
+}
+
+// Declare adds to the server what it lacks of tables: to the catalog first, so that a
+// table of which it says nothing is another program's.
+func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
+	if err := st.store.catalog.ready(ctx); err != nil {
+		return err
+	}
+	first := map[string]bool{} // this program was the first to say so
+	for _, t := range tables {
+		e := st.entries[t.Name]
+		missing, err := e.lacks(t)
+		if err == nil {
+			err = st.store.catalog.raise(ctx, t.Name, e)
+		}
+		if err != nil {
+			return err
+		}
+		var won bool
+		if e.Header == "" {
+			if won, err = st.store.catalog.describe(ctx, t); err != nil {
+				return err
+			}
+			if won {
+				missing = nil
+			} else if missing, err = st.stillMissing(ctx, t); err != nil {
+				return err
+			}
+		}
+		if len(missing) > 0 {
+			if won, err = st.store.catalog.addFields(ctx, t, missing); err != nil {
+				return err
+			}
+		}
+		first[t.Root().Name] = first[t.Root().Name] || won
+	}
+	for i, t := range tables {
+		home := t.Root()
+		if !slices.ContainsFunc(tables[:i], func(o *driver.Table) bool { return o.Root().Name == home.Name }) {
+			if err := st.build(ctx, home, tables, first[home.Name]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stillMissing returns the fields that an entry lacks which another program has made.
+func (st *state) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Column, error) {
+	e, err := st.store.catalog.entry(ctx, "define "+t.Name, t.Name)
+	if err != nil {
+		return nil, err
+	}
+	return e.lacks(t)
+}
+
+// build makes the table of a home, or the columns that it lacks. A program that was not
+// the first to say so waits for the one that was, because statements which change
+// the schema at once, at several servers, disturb each other.
+func (st *state) build(ctx context.Context, home *driver.Table, tables []*driver.Table, first bool) error {
+	doing := "define " + home.Name
+	all := *home
+	all.Fields = nil
+	for _, t := range append([]*driver.Table{home}, tables...) {
+		for _, f := range t.Fields {
+			f.Name = prefixOf(t) + f.Name
+			if t.Root().Name == home.Name && !slices.ContainsFunc(all.Fields, func(c driver.Column) bool { return c.Name == f.Name }) {
+				all.Fields = append(all.Fields, f)
+			}
+		}
+	}
+	var p *physical
+	look := func() (done bool, err error) {
+		p, err = st.store.conn.physical(ctx, doing, physicalName(home.Name))
+		return err == nil && p.made && len(p.missing(&all)) == 0, err
+	}
+	done, err := look()
+	if err == nil && !done && !first {
+		done, err = who.Until(ctx, turn, 50*time.Millisecond, look)
+	}
+	if err != nil || done {
+		return err
+	}
+	if !p.made {
+		return st.store.conn.change(ctx, doing, makeTable(home, all.Fields))
+	}
+	for _, f := range p.missing(&all) {
+		if err := st.store.conn.change(ctx, doing, addColumn(home.Name, f)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -212,7 +262,7 @@ func (st *state) settle(ctx context.Context, tables []*driver.Table) error {
 			args = append(args, someOf(c.Kind))
 		}
 		return settled(ctx, func() error {
-			_, err := st.read(ctx, "define "+homes[i].Name, gocql.One, text, args...)
+			_, err := st.store.conn.read(ctx, "define "+homes[i].Name, gocql.One, text, args...)
 			return err
 		})
 	})

@@ -3,19 +3,19 @@ package cassandra
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // urlForms is what a URL can be. No error quotes one: it may have a password.
@@ -44,9 +44,6 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := who.Over(ctx); err != nil {
-		return nil, err
-	}
 	if err := t.access.Dialer.AllowAll(ctx, who, t.names); err != nil {
 		return nil, err
 	}
@@ -58,13 +55,13 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	for _, host := range session.GetHosts() {
 		told = append(told, host.ConnectAddress().String())
 	}
-	in := &store{session: session, own: true, addr: t.hosts, dialer: &t.access.Dialer}
+	c := &conn{session: session, own: true, addr: t.hosts, dialer: &t.access.Dialer}
 	var s *Store
 	if err = t.access.Dialer.AllowAll(ctx, who, told); err == nil {
-		s, err = in.open(ctx, &t.opts)
+		s, err = open(ctx, c, &t.opts)
 	}
 	if err != nil {
-		_ = in.Close() // which waits for the client for a while only
+		_ = c.close() // which waits for the client for a while only
 		return nil, err
 	}
 	return s, nil
@@ -127,7 +124,7 @@ func parseURL(rawURL string) (*target, error) {
 	if !isName(keyspace) || len(keyspace) > 48 {
 		return nil, who.Invalid("open: the keyspace of the URL is to be a name of at most 48 letters, digits and '_'; %s", urlForms)
 	}
-	return t, new(store).use(&t.opts)
+	return t, new(conn).use(&t.opts)
 }
 
 // setHosts makes the configuration of the client for the hosts.
@@ -199,24 +196,20 @@ func (t *target) secure() error {
 }
 
 // attempts keep why connections could not be made: the client tells it in words only.
-type attempts struct {
-	mu   sync.Mutex
-	last error
-}
+type attempts struct{ last atomic.Pointer[error] }
 
 // ObserveConnect keeps the error of a connection.
 func (a *attempts) ObserveConnect(o gocql.ObservedConnect) {
 	if o.Err != nil {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.last = o.Err
+		a.last.Store(&o.Err)
 	}
 }
 
 func (a *attempts) why() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.last
+	if err := a.last.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // connect makes a session, which the client does without a context.
@@ -259,7 +252,7 @@ func (t *target) fallback() gocql.HostSelectionPolicy {
 // failed says why there is no session.
 func (t *target) failed(err, cause error) error {
 	if cause == nil {
-		return fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, driver.ErrUnavailable, err)
+		return who.Failed(frame.Failure{Doing: "open", Addr: t.hosts, Kind: driver.ErrUnavailable}, err)
 	}
 	remedy, kind := kindOf(cause)
 	switch {
@@ -272,8 +265,5 @@ func (t *target) failed(err, cause error) error {
 	case codeOf(cause) < 0 && t.tls && errors.Is(kind, driver.ErrUnavailable) && remedy == "":
 		remedy = "if the server asks for a client's certificate, give one that it trusts by options cert and key"
 	}
-	if remedy != "" {
-		return fmt.Errorf("cassandra: open: %s: %w: %w; %s", t.hosts, kind, cause, remedy)
-	}
-	return fmt.Errorf("cassandra: open: %s: %w: %w", t.hosts, kind, cause)
+	return who.Failed(frame.Failure{Doing: "open", Addr: t.hosts, Kind: kind, Remedy: remedy}, cause)
 }

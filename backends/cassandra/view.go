@@ -1,7 +1,6 @@
 package cassandra
 
 import (
-	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -206,43 +205,6 @@ func (t *texts) of(args []any) (string, []any) {
 		}
 	}
 	return t.common, args[:from]
-}
-
-// other returns what the catalog has of a field that v does not declare. When a row is the first to
-// have it, all views whose rows lie there learn what other programs have declared since they
-// were made: a row of an index that takes its fields from this record has this one, too, and
-// who removes it must know.
-func (s *store) other(ctx context.Context, v *view, field string) (frame.Known, bool, error) {
-	if _, met := v.met.Load(field); !met {
-		if err := s.learnAll(ctx, v); err != nil {
-			return frame.Known{}, false, err
-		}
-	}
-	k, ok := v.columns.Load().kinds[field]
-	if ok {
-		v.met.Store(field, nil)
-	}
-	return k, ok, nil
-}
-
-// learnAll has v and the views whose rows lie in the same place learn what the catalog has.
-func (s *store) learnAll(ctx context.Context, v *view) error {
-	views := map[string][]*view{v.Name: {v}}
-	s.frame.Each(func(_ *driver.Table, w *view) {
-		if w != v && w.physical == v.physical {
-			views[w.Name] = append(views[w.Name], w)
-		}
-	})
-	for name, list := range views {
-		e, err := s.entry(ctx, "read a row of "+v.Name, name)
-		if err != nil {
-			return err
-		}
-		for _, w := range list {
-			w.learn(e)
-		}
-	}
-	return nil
 }
 
 // partition appends the values to bind for a partition. Where it is one text, what

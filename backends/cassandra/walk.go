@@ -2,7 +2,6 @@ package cassandra
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 	"strings"
@@ -17,12 +16,12 @@ import (
 // chunk ends between two partitions with the same token, of which there is one in a table of
 // some billions, the second is passed over.
 func (s *store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
-	return s.frame.Chunks(ctx, t, from, s.walk)
+	return s.frame.Chunks(ctx, t, from, s.chunk)
 }
 
-// walk reads what is left of the partition of a mark or, when that is nothing, of those
+// chunk reads what is left of the partition of a mark or, when that is nothing, of those
 // after it.
-func (s *store) walk(ctx context.Context, v *view, from string) (driver.Chunk, error) {
+func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, error) {
 	if v.native != nil {
 		return driver.Chunk{}, who.Unsupported("walk %s: the server does not list an index of its own", v.native.table.Name)
 	}
@@ -34,38 +33,43 @@ func (s *store) walk(ctx context.Context, v *view, from string) (driver.Chunk, e
 	if err != nil {
 		return driver.Chunk{}, who.OtherMark(v.Name)
 	}
+	w := walk{store: s, v: v}
+	text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE "
 	if m.within {
-		text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + v.where + ` AND "_sort" > ? AND "_sort" < ? LIMIT ?`
 		rest := append(slices.Clip(args), v.head+m.sort, driver.After(v.head), frame.ChunkRows)
-		p, err := s.walked(ctx, v, text, rest)
-		if err != nil {
+		if err := w.read(ctx, text+v.where+` AND "_sort" > ? AND "_sort" < ? LIMIT ?`, rest); err != nil {
 			return driver.Chunk{}, err
 		}
-		if p.n > 0 {
-			p.last.within = p.n == frame.ChunkRows
-			return driver.Chunk{Rows: p.rows, Mark: v.mark(v.Name, p.last)}, p.unread.Err()
+		if w.n > 0 {
+			return w.goesOn(w.n == frame.ChunkRows)
 		}
 	}
-	text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE " + where + `"_sort" >= ? AND "_sort" < ? LIMIT ? ALLOW FILTERING`
-	p, err := s.walked(ctx, v, text, append(args, v.head, driver.After(v.head), frame.ChunkRows))
+	err = w.read(ctx, text+where+`"_sort" >= ? AND "_sort" < ? LIMIT ? ALLOW FILTERING`, append(args, v.head, driver.After(v.head), frame.ChunkRows))
 	switch {
 	case err != nil:
 		return driver.Chunk{}, err
-	case p.n < frame.ChunkRows:
-		return driver.Chunk{Rows: p.rows}, p.unread.Err()
-	case p.last.partition == "":
-		return driver.Chunk{}, p.unread[0] // there is no name for where the walk would go on
+	case w.n < frame.ChunkRows:
+		return w.Chunk.Chunk, w.Unread.Err()
+	case w.last.partition == "":
+		return driver.Chunk{}, w.Unread[0] // there is no name for where the walk would go on
 	}
-	p.last.within = true
-	return driver.Chunk{Rows: p.rows, Mark: v.mark(v.Name, p.last)}, p.unread.Err()
+	return w.goesOn(true)
 }
 
-// A page is what one statement of a walk has read.
-type page struct {
-	rows   []driver.Row
-	unread driver.Unread
-	n      int   // of both
-	last   place // of the last of them in a partition that has a name
+// A walk is a chunk of one, as far as it was read.
+type walk struct {
+	frame.Chunk
+	store *store
+	v     *view
+	n     int   // rows, and what is left of some
+	last  place // of the last of them in a partition that has a name
+}
+
+// goesOn returns a chunk after which there are others, maybe of its last partition.
+func (w *walk) goesOn(within bool) (driver.Chunk, error) {
+	w.last.within = within
+	w.Mark = w.v.mark(w.v.Name, w.last)
+	return w.Chunk.Chunk, w.Unread.Err()
 }
 
 // walkedColumns returns what a walk reads: of plain rows, too, when they were written.
@@ -103,31 +107,31 @@ func tokenOf(parts []driver.Column) string {
 	return "token(" + strings.Join(names, ", ") + ")"
 }
 
-// walked reads the rows that a statement asks for, with their keys.
-func (s *store) walked(ctx context.Context, v *view, text string, args []any) (p page, err error) {
-	answer, err := s.ask(ctx, "walk "+v.Name, s.query(s.level, text, args...).PageSize(frame.ChunkRows))
+// read reads the rows that a statement asks for, with their keys.
+func (w *walk) read(ctx context.Context, text string, args []any) error {
+	conn, v, doing := w.store.conn, w.v, "walk "+w.v.Name
+	answer, err := conn.ask(ctx, doing, conn.query(conn.level, text, args...).PageSize(frame.ChunkRows))
 	if err != nil {
-		return p, err
+		return err
 	}
-	r := s.newReader(v, nil, answer, "")
-	for ; r.next(); p.n++ {
+	r := w.store.newReader(v, nil, answer, "")
+	for ; r.next(); w.n++ {
 		partition, ok := r.partition()
 		if !ok {
-			p.unread = append(p.unread, r.bad(v.Partition[0].Name))
+			w.Unread = append(w.Unread, r.bad(v.Partition[0].Name))
 			continue
 		}
-		p.last = place{partition: partition, sort: strings.TrimPrefix(r.sortText(), v.head)}
+		w.last = place{partition: partition, sort: strings.TrimPrefix(r.sortText(), v.head)}
 		var row driver.Row
-		switch err := r.keyed(ctx, &row, partition); {
-		case errors.Is(err, driver.ErrCorrupt):
-			p.unread = append(p.unread, err)
-		case err != nil:
-			return p, err
-		case !row.Rev.IsZero(): // else it is what is left of one
-			p.rows = append(p.rows, row)
+		err := r.keyed(ctx, &row, partition)
+		if err == nil && row.Rev.IsZero() {
+			continue // it is what is left of one
+		}
+		if err := w.Take(&row, err); err != nil {
+			return err
 		}
 	}
-	return p, s.failed(ctx, "walk "+v.Name, answer.Close())
+	return conn.failed(ctx, doing, answer.Close())
 }
 
 // A place is where a walk goes on: behind a row, or behind its partition. The first walk

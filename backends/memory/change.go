@@ -101,16 +101,9 @@ func (v *view) patch(next, old *row, op *driver.Op) int {
 		if e.Field >= 0 {
 			name = v.Fields[e.Field].Name
 		}
-		value := e.Value
-		switch e.Do {
-		case driver.Unset:
-			value = driver.Value{}
-		case driver.Add:
-			sum, ok := frame.Sum(next.field(name), e.Value.Int())
-			if !ok {
-				return i
-			}
-			value = sum
+		value, ok := frame.Edited(next.field(name), &e)
+		if !ok {
+			return i
 		}
 		next.set(name, value)
 	}

@@ -17,13 +17,6 @@ type table struct {
 	natives   map[string]*native
 }
 
-// A view is a table as one driver.Table sees it, whose ordinals are its own.
-type view struct {
-	*frame.Table
-	*table
-	native *native // the index by which the table is read
-}
-
 // Tables returns what there is of tables.
 func (s *store) Tables(_ context.Context, doing string, tables []*driver.Table) (frame.Tables[view], error) {
 	s.mu.RLock()
@@ -88,17 +81,4 @@ func (s state) Declare(_ context.Context, tables []*driver.Table) error {
 // View returns the view of a table.
 func (s state) View(t *driver.Table) *view {
 	return &view{Table: frame.NewTable(t, nil), table: s.tables[t.Name]}
-}
-
-// Drop removes the tables with all their rows.
-func (s *store) Drop(_ context.Context, tables []*driver.Table) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range tables {
-		delete(s.tables, t.Name)
-		if t.Native && s.tables[t.Home.Name] != nil {
-			delete(s.tables[t.Home.Name].natives, t.Name)
-		}
-	}
-	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
+
+	mongobson "go.mongodb.org/mongo-driver/v2/bson"
 
 	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
@@ -20,6 +22,12 @@ const (
 	layout      = 1
 )
 
+// A catalog is that collection, and what the server has of others.
+type catalog struct {
+	conn   *conn
+	prefix string // of the names of collections
+}
+
 // An entry is a table as the catalog has it. Made says that its collection is there, and
 // odd why that cannot be used.
 type entry struct {
@@ -31,7 +39,7 @@ type entry struct {
 func newEntry() *entry { return &entry{Entry: frame.NewEntry()} }
 
 // entries reads what the server has of tables, by name.
-func (s *store) entries(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
+func (c *catalog) entries(ctx context.Context, doing string, tables []*driver.Table) (map[string]*entry, error) {
 	list := map[string]*entry{}
 	var names []string
 	for _, t := range tables {
@@ -41,28 +49,70 @@ func (s *store) entries(ctx context.Context, doing string, tables []*driver.Tabl
 		}
 	}
 	for part := range slices.Chunk(names, 100) { // what one answer has room for
-		if err := s.collections(ctx, doing, part, list); err != nil {
+		if err := c.collections(ctx, doing, part, list); err != nil {
 			return nil, err
 		}
-		if err := s.described(ctx, doing, part, list); err != nil {
+		if err := c.described(ctx, doing, part, list); err != nil {
 			return nil, err
 		}
 	}
 	return list, nil
 }
 
+// collections reads which collections there are of tables, and how they were made.
+func (c *catalog) collections(ctx context.Context, doing string, names []string, list map[string]*entry) error {
+	w := order("listCollections")
+	w.Empty("cursor")
+	prefixed := make([]string, len(names))
+	for i, name := range names {
+		prefixed[i] = c.prefix + name
+	}
+	among(&w, "name", prefixed)
+	w.Close(0)
+	b, err := c.conn.documents(ctx, doing, w)
+	if err != nil {
+		return err
+	}
+	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
+		name, odd, ok := readCollection(e.Data)
+		if found := list[strings.TrimPrefix(name, c.prefix)]; ok && found != nil {
+			found.made, found.odd = true, odd
+		}
+	}
+	return nil
+}
+
+// readCollection returns the name of a collection, and what makes it one that cannot
+// be used.
+func readCollection(document string) (name, odd string, ok bool) {
+	var has struct {
+		Name, Type string
+		Options    struct{ Collation, Capped mongobson.RawValue }
+	}
+	err := mongobson.Unmarshal([]byte(document), &has)
+	switch {
+	case !has.Options.Capped.IsZero():
+		odd = "is capped, so that the server removes records"
+	case !has.Options.Collation.IsZero():
+		odd = "has a collation, by which other keys are the same and in another order"
+	case has.Type != "collection":
+		odd = "is a " + has.Type
+	}
+	return has.Name, odd, err == nil && has.Name != ""
+}
+
 // described reads the documents of the catalog that there are of tables.
-func (s *store) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
-	w := command("find", s.prefix+catalogName)
+func (c *catalog) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
+	w := command("find", c.prefix+catalogName)
 	among(&w, "_id", names)
-	s.acknowledged(&w)
-	b, err := s.documents(ctx, doing, w)
+	c.conn.acknowledged(&w)
+	b, err := c.conn.documents(ctx, doing, w)
 	if err != nil {
 		return err
 	}
 	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
 		if name, ok := readEntry(e.Data, list); !ok {
-			return who.Corrupt("%s: the document %.200q of the collection %s%s does not describe a table", doing, name, s.prefix, catalogName)
+			return who.Corrupt("%s: the document %.200q of the collection %s%s does not describe a table", doing, name, c.prefix, catalogName)
 		}
 	}
 	return nil
@@ -81,94 +131,52 @@ func among(w *bson.Writer, field string, values []string) {
 	w.Close(filter)
 }
 
+// readEntry reads a document of the catalog into the entry of its table.
 func readEntry(document string, list map[string]*entry) (name string, ok bool) {
-	var found *entry
-	in := bson.ElementsOf(document)
-	for e, ok := in.Next(); ok; e, ok = in.Next() {
-		if e.Name == "_id" {
-			name, found = e.Data, list[e.Data]
-		}
-		if found == nil {
-			return name, false
-		}
-		switch e.Name {
-		case "layout":
-			n, _ := e.Number()
-			found.Layout = int(n)
-		case "key":
-			found.Header = e.Data
-		case "fields":
-			if e.Kind != bson.Document || !readKinds(e.Data, found) {
-				return name, false
-			}
+	var has struct {
+		Name   string `bson:"_id"`
+		Layout int
+		Key    string
+		Fields map[string]string
+	}
+	err := mongobson.Unmarshal([]byte(document), &has)
+	e := list[has.Name]
+	if err != nil || e == nil || has.Fields == nil {
+		return has.Name, false
+	}
+	e.Header, e.Layout = has.Key, has.Layout
+	for field, text := range has.Fields {
+		if e.Fields[field], ok = frame.ParseKnown(text); !ok {
+			return has.Name, false
 		}
 	}
-	return name, found != nil && !in.Bad && found.Header != "" && found.Layout > 0
+	return has.Name, e.Header != "" && e.Layout > 0
 }
 
-func readKinds(document string, to *entry) bool {
-	in := bson.ElementsOf(document)
-	for e, ok := in.Next(); ok; e, ok = in.Next() {
-		field, ok := frame.ParseKnown(e.Data)
-		if !ok || e.Kind != bson.String {
-			return false
-		}
-		to.Fields[e.Name] = field
-	}
-	return !in.Bad
-}
+func headerOf(t *driver.Table) string { return frame.NewHeader(0, t).String() }
 
 // lacks returns which fields of t an entry does not have, and what speaks against t
 // beside what it has.
 func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 	switch {
-	case e.Header != "" && e.Layout <= layout && e.Header != frame.HeaderOf(0, t):
+	case e.Header != "" && e.Layout <= layout && e.Header != headerOf(t):
 		return nil, who.Wrap(frame.OtherKey(t))
 	case e.made && e.odd != "":
 		return nil, who.Schema("table %s: its collection %s; use another database or prefix, or remove it", t.Name, e.odd)
 	case e.made && e.Header == "":
 		return nil, who.Schema("table %s: there is a collection of this name, and another program made it; use another database or prefix, or remove it", t.Name)
 	}
-	return e.Missing(who, t, frame.HeaderOf(0, t), layout)
-}
-
-// declare adds to the server what it lacks of a table: to the catalog first, so that a
-// collection of which it says nothing is another program's. Where another program is
-// first, its word stands.
-func (s *store) declare(ctx context.Context, t *driver.Table, e *entry) error {
-	missing, err := e.lacks(t)
-	if err != nil {
-		return err
-	}
-	if e.Header == "" {
-		created, err := s.describe(ctx, t)
-		if err != nil {
-			return err
-		}
-		if created {
-			missing = nil
-		}
-	}
-	if len(missing) > 0 {
-		if err := s.addFields(ctx, t, missing); err != nil {
-			return err
-		}
-	}
-	if e.made {
-		return nil
-	}
-	w := command("create", s.prefix+t.Name)
-	return s.alter(ctx, "define "+t.Name, w, codeNamespaceExists)
+	return e.Missing(who, t, headerOf(t), layout)
 }
 
 // describe writes the document of a table, and reports whether it was not there.
-func (s *store) describe(ctx context.Context, t *driver.Table) (bool, error) {
-	w := command("insert", s.prefix+catalogName)
+func (c *catalog) describe(ctx context.Context, t *driver.Table) (bool, error) {
+	w := command("insert", c.prefix+catalogName)
 	all := w.Open(bson.Array, "documents")
 	at := w.Open(bson.Document, "0")
 	w.Text("_id", t.Name)
 	w.Int32("layout", layout)
-	w.Text("key", frame.HeaderOf(0, t))
+	w.Text("key", headerOf(t))
 	fields := w.Open(bson.Document, "fields")
 	for _, f := range t.Fields {
 		w.Text(f.Name, f.Kind.String())
@@ -177,16 +185,16 @@ func (s *store) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	w.Close(at)
 	w.Close(all)
 	durable(&w)
-	_, err := s.run(ctx, s.db, w)
+	_, err := c.conn.run(ctx, c.conn.db, w)
 	if codeOf(err) == codeDuplicateKey {
 		return false, nil
 	}
-	return true, s.failed(ctx, "define "+t.Name, err)
+	return true, c.conn.failed(ctx, "define "+t.Name, err)
 }
 
 // addFields adds fields to the document of a table, each if it is not there.
-func (s *store) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) error {
-	w := command("update", s.prefix+catalogName)
+func (c *catalog) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) error {
+	w := command("update", c.prefix+catalogName)
 	all := w.Open(bson.Array, "updates")
 	for i, f := range fields {
 		at := w.Open(bson.Document, strconv.Itoa(i))
@@ -201,24 +209,6 @@ func (s *store) addFields(ctx context.Context, t *driver.Table, fields []driver.
 	}
 	w.Close(all)
 	durable(&w)
-	_, err := s.run(ctx, s.db, w)
-	return s.failed(ctx, "define "+t.Name, err)
-}
-
-// alter sends a command that may be done already, which the server says with a code.
-// One that waits for another program, which does the same, is sent again.
-func (s *store) alter(ctx context.Context, doing string, w bson.Writer, done int) error {
-	durable(&w)
-	for attempt := 0; ; attempt++ {
-		_, err := s.run(ctx, s.db, w)
-		if err == nil || codeOf(err) == done {
-			return nil
-		}
-		if codeOf(err) != codeWriteConflict || attempt == 10 {
-			return s.failed(ctx, doing, err)
-		}
-		if err := who.Sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
-			return err
-		}
-	}
+	_, err := c.conn.run(ctx, c.conn.db, w)
+	return c.conn.failed(ctx, "define "+t.Name, err)
 }

@@ -9,11 +9,13 @@ import (
 
 // A statement does one op, or several of one table that are done in the same way.
 type statement struct {
-	verb string // insert, update or delete
-	w    bson.Writer
-	all  int // where its list begins
-	n    int // how many are in the list
-	most int // bytes of the largest row of them
+	v     *view
+	token *driver.Token // of the commit
+	verb  string        // insert, update or delete
+	w     bson.Writer
+	all   int // where its list begins
+	n     int // how many are in the list
+	most  int // bytes of the largest row of them
 }
 
 // listOf returns the name of what a verb is about.
@@ -38,10 +40,11 @@ func verbOf(op *driver.Op) string {
 	return "update"
 }
 
-func (st *statement) begin(v *view) {
-	st.w = command(st.verb, v.collection)
-	st.all = st.w.Open(bson.Array, listOf(st.verb))
-	st.n = 0
+// statement begins one of a verb, for a commit.
+func (v *view) statement(verb string, token *driver.Token) statement {
+	st := statement{v: v, token: token, verb: verb, w: command(verb, v.collection)}
+	st.all = st.w.Open(bson.Array, listOf(verb))
+	return st
 }
 
 // Sizes that the server accepts: of a document, and of a command with all that the
@@ -53,29 +56,29 @@ const (
 
 // end ends the list. What is larger than the server takes is refused here, before
 // anything is sent.
-func (st *statement) end(v *view) error {
+func (st *statement) end() error {
 	st.w.Close(st.all)
 	if st.most > mostDocument || len(st.w) > mostCommand {
-		return who.TooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", v.Name, max(st.most, len(st.w)))
+		return who.TooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", st.v.Name, max(st.most, len(st.w)))
 	}
 	return nil
 }
 
 // add adds an op to the list.
-func (v *view) add(st *statement, token *driver.Token, op *driver.Op) {
+func (st *statement) add(op *driver.Op) {
 	w := &st.w
 	before := len(*w)
 	at := w.Open(bson.Document, strconv.Itoa(st.n))
 	st.n++
 	switch st.verb {
 	case "insert":
-		v.insert(w, token, op)
+		st.insert(op)
 	case "delete":
-		v.where(w, token, op)
+		st.where(op)
 		w.Int32("limit", 1)
 	default:
-		v.where(w, token, op)
-		v.update(w, token, op)
+		st.where(op)
+		st.update(op)
 	}
 	w.Close(at)
 	if op.Do == driver.Put {
@@ -84,26 +87,28 @@ func (v *view) add(st *statement, token *driver.Token, op *driver.Op) {
 }
 
 // insert appends the document of an op whose row must not be there.
-func (v *view) insert(w *bson.Writer, token *driver.Token, op *driver.Op) {
+func (st *statement) insert(op *driver.Op) {
+	w, v := &st.w, st.v
 	switch op.Do {
 	case driver.Put:
-		v.whole(w, token, &op.Row, nil)
+		st.whole(&op.Row, nil)
 	case driver.Fence:
-		v.row(w, token, &driver.Row{Key: op.Row.Key, Dead: true, Expires: op.Row.Expires})
+		v.row(w, st.token, &driver.Row{Key: op.Row.Key, Dead: true, Expires: op.Row.Expires})
 	default:
-		v.row(w, token, &driver.Row{Key: op.Row.Key})
+		v.row(w, st.token, &driver.Row{Key: op.Row.Key})
 	}
 }
 
 // whole appends the elements of the document of a row with its ring, of which before was
 // the one of the row that it replaces.
-func (v *view) whole(w *bson.Writer, token *driver.Token, row *driver.Row, before []driver.Token) {
-	v.row(w, token, row)
+func (st *statement) whole(row *driver.Row, before []driver.Token) {
+	w, v := &st.w, st.v
+	v.row(w, st.token, row)
 	if v.Ring == 0 {
 		return
 	}
 	ring := w.Open(bson.Array, "_ring")
-	w.Token("0", token)
+	w.Token("0", st.token)
 	for i := range min(len(before), v.Ring-1) {
 		w.Token(strconv.Itoa(i+1), &before[i])
 	}
@@ -112,26 +117,28 @@ func (v *view) whole(w *bson.Writer, token *driver.Token, row *driver.Row, befor
 
 // where appends the condition of an op. The ring in it makes one that is sent again
 // match nothing.
-func (v *view) where(w *bson.Writer, token *driver.Token, op *driver.Op) {
+func (st *statement) where(op *driver.Op) {
+	w := &st.w
 	at := w.Open(bson.Document, "q")
 	w.Text("_id", idOf(&op.Row.Key))
 	if op.If == driver.AtRev {
 		w.Token("_rev", &op.Rev)
 	} else {
-		w.TokenIn("_ring", "$ne", token)
+		w.TokenIn("_ring", "$ne", st.token)
 	}
 	if op.If == driver.Present {
 		w.BoolIn("_rev", "$exists", true)
 		w.BoolIn("_dead", "$ne", true)
 	}
 	if op.Do == driver.Patch {
-		v.addable(w, op)
+		st.addable(op)
 	}
 	w.Close(at)
 }
 
 // addable appends the condition that what a patch adds to is an int or absent.
-func (v *view) addable(w *bson.Writer, op *driver.Op) {
+func (st *statement) addable(op *driver.Op) {
+	w, v := &st.w, st.v
 	and, n := 0, 0
 	for i := range op.Edits {
 		e := &op.Edits[i]
@@ -160,23 +167,24 @@ func (v *view) addable(w *bson.Writer, op *driver.Op) {
 }
 
 // update appends what an op does with the row that meets its condition.
-func (v *view) update(w *bson.Writer, token *driver.Token, op *driver.Op) {
+func (st *statement) update(op *driver.Op) {
+	w, v := &st.w, st.v
 	switch op.Do {
 	case driver.Put:
 		w.Bool("upsert", op.If == driver.Any)
 		if v.Ring > 0 && (op.If != driver.AtRev || len(op.Row.Ring) == 0) {
-			v.carry(w, token, op)
+			st.carry(op)
 			return
 		}
 		at := w.Open(bson.Document, "u")
-		v.whole(w, token, &op.Row, op.Row.Ring)
+		st.whole(&op.Row, op.Row.Ring)
 		w.Close(at)
 	case driver.Patch:
-		v.patch(w, token, op)
+		st.patch(op)
 	case driver.Fence:
-		setToken(w, "_rev", token)
+		setToken(w, "_rev", st.token)
 	default:
-		setToken(w, "_check", token)
+		setToken(w, "_check", st.token)
 	}
 }
 
@@ -188,7 +196,8 @@ func setToken(w *bson.Writer, name string, token *driver.Token) {
 
 // carry appends a pipeline, which alone can carry a ring that nobody has read into a new
 // row. What is in $literal is never taken for an expression.
-func (v *view) carry(w *bson.Writer, token *driver.Token, op *driver.Op) {
+func (st *statement) carry(op *driver.Op) {
+	w, v := &st.w, st.v
 	u := w.Open(bson.Array, "u")
 	stage := w.Open(bson.Document, "0")
 	with := w.Open(bson.Document, "$replaceWith")
@@ -196,7 +205,7 @@ func (v *view) carry(w *bson.Writer, token *driver.Token, op *driver.Op) {
 
 	row := w.Open(bson.Document, "0")
 	literal := w.Open(bson.Document, "$literal")
-	v.row(w, token, &op.Row)
+	v.row(w, st.token, &op.Row)
 	w.Close(literal)
 	w.Close(row)
 
@@ -206,7 +215,7 @@ func (v *view) carry(w *bson.Writer, token *driver.Token, op *driver.Op) {
 	first := w.Open(bson.Document, "0")
 	concat := w.Open(bson.Array, "$concatArrays")
 	mine := w.Open(bson.Array, "0")
-	w.Token("0", token)
+	w.Token("0", st.token)
 	w.Close(mine)
 	before := w.Open(bson.Document, "1")
 	ifNull := w.Open(bson.Array, "$ifNull")
@@ -222,14 +231,15 @@ func (v *view) carry(w *bson.Writer, token *driver.Token, op *driver.Op) {
 }
 
 // patch appends the edits of an op.
-func (v *view) patch(w *bson.Writer, token *driver.Token, op *driver.Op) {
+func (st *statement) patch(op *driver.Op) {
+	w, v := &st.w, st.v
 	u := w.Open(bson.Document, "u")
 	set := w.Open(bson.Document, "$set")
-	w.Token("_rev", token)
-	v.sets(w, op)
+	w.Token("_rev", st.token)
+	st.sets(op)
 	w.Close(set)
 	unset := w.Open(bson.Document, "$unset")
-	v.unsets(w, op)
+	st.unsets(op)
 	w.Close(unset)
 	inc := w.Open(bson.Document, "$inc")
 	for i := range op.Edits {
@@ -242,7 +252,7 @@ func (v *view) patch(w *bson.Writer, token *driver.Token, op *driver.Op) {
 		push := w.Open(bson.Document, "$push")
 		ring := w.Open(bson.Document, "_ring")
 		each := w.Open(bson.Array, "$each")
-		w.Token("0", token)
+		w.Token("0", st.token)
 		w.Close(each)
 		w.Int32("$position", 0)
 		w.Int32("$slice", int32(v.Ring))
@@ -252,7 +262,8 @@ func (v *view) patch(w *bson.Writer, token *driver.Token, op *driver.Op) {
 	w.Close(u)
 }
 
-func (v *view) sets(w *bson.Writer, op *driver.Op) {
+func (st *statement) sets(op *driver.Op) {
+	w, v := &st.w, st.v
 	for i := range op.Edits {
 		if e := &op.Edits[i]; e.Do == driver.Set && !e.Value.IsNone() {
 			w.Value(v.path(e), e.Value)
@@ -268,7 +279,8 @@ func (v *view) sets(w *bson.Writer, op *driver.Op) {
 
 // unsets appends the fields that go, and the places where what is set lies if it was
 // not declared when it was written, or is declared by another program.
-func (v *view) unsets(w *bson.Writer, op *driver.Op) {
+func (st *statement) unsets(op *driver.Op) {
+	w, v := &st.w, st.v
 	for i := range op.Edits {
 		e := &op.Edits[i]
 		if e.Do == driver.Add {

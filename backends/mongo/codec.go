@@ -141,16 +141,26 @@ func (v *view) badRow(id, field string) error {
 		driver.Private(id), v.collection, frame.Shown(field, v.Ordinals))
 }
 
-// readRow reads a document into row. The key is set from _id, which comes first.
-func (s *store) readRow(ctx context.Context, v *view, sh *frame.Shape, document string, row *driver.Row) error {
-	sh.Begin(row)
+// A reader reads documents as rows of a view.
+type reader struct {
+	store *store
+	v     *view
+	sh    frame.Shape
+}
+
+func (s *store) newReader(v *view, mask []int) *reader { return &reader{s, v, v.Shape(mask)} }
+
+// row reads a document into row. The key is set from _id, which comes first.
+func (r *reader) row(ctx context.Context, document string, row *driver.Row) error {
+	v := r.v
+	r.sh.Begin(row)
 	id, extra := "", ""
 	var others []driver.Pair
 	in := bson.ElementsOf(document)
 	for e, more := in.Next(); more; e, more = in.Next() {
 		ok := true
 		if i, declared := v.Ordinals[e.Name]; declared {
-			ok = v.readField(sh, &e, i, row)
+			ok = r.field(&e, i, row)
 		} else if e.Name == "_id" {
 			id = e.Data
 			row.Key, ok = v.keyOf(id)
@@ -159,7 +169,7 @@ func (s *store) readRow(ctx context.Context, v *view, sh *frame.Shape, document 
 			extra, ok = e.Data, e.Kind == bson.Document || e.Kind == bson.Null
 		} else if isMeta(e.Name) {
 			ok = e.Kind == bson.Null || readMeta(row, &e)
-		} else if sh.Mask == nil && !v.copied[e.Name] {
+		} else if r.sh.Mask == nil && !v.copied[e.Name] {
 			var value driver.Value
 			value, ok = e.Value()
 			others = append(others, driver.Pair{Name: e.Name, Value: value})
@@ -177,21 +187,21 @@ func (s *store) readRow(ctx context.Context, v *view, sh *frame.Shape, document 
 	case row.Rev.IsZero():
 		return v.badRow(id, "_rev")
 	}
-	if extra != "" && !v.readExtra(sh, extra, row) {
+	if extra != "" && !r.extra(extra, row) {
 		return v.badRow(id, "_extra")
 	}
-	return s.readOthers(ctx, v, id, row, others)
+	return r.others(ctx, id, row, others)
 }
 
-// readField reads a declared field.
-func (v *view) readField(sh *frame.Shape, e *bson.Element, ordinal int, row *driver.Row) bool {
-	at, wanted := sh.At(ordinal)
+// field reads a declared field.
+func (r *reader) field(e *bson.Element, ordinal int, row *driver.Row) bool {
+	at, wanted := r.sh.At(ordinal)
 	if !wanted {
 		return true
 	}
 	value, ok := e.Value()
 	row.Fields[at] = value
-	return ok && (value.IsNone() || value.Kind() == v.Fields[ordinal].Kind)
+	return ok && (value.IsNone() || value.Kind() == r.v.Fields[ordinal].Kind)
 }
 
 // isMeta reports whether a field is one of those that readMeta reads.
@@ -252,35 +262,46 @@ func readRing(row *driver.Row, e *bson.Element) bool {
 	return !in.Bad
 }
 
-// readExtra reads fields that were not declared when they were written. One may be
+// extra reads fields that were not declared when they were written. One may be
 // now: then it has its place, unless it was written again since.
-func (v *view) readExtra(sh *frame.Shape, document string, row *driver.Row) bool {
+func (r *reader) extra(document string, row *driver.Row) bool {
 	in := bson.ElementsOf(document)
 	for e, more := in.Next(); more; e, more = in.Next() {
 		value, ok := e.Value()
 		if !ok || !utf8.ValidString(e.Name) {
 			return false
 		}
-		v.Undeclared(row, sh, unescape(e.Name), value)
+		r.v.Undeclared(row, &r.sh, unescape(e.Name), value)
 	}
 	return !in.Bad
 }
 
-// readOthers adds fields that other programs have declared.
-func (s *store) readOthers(ctx context.Context, v *view, id string, row *driver.Row, others []driver.Pair) error {
+// others adds fields that other programs have declared.
+func (r *reader) others(ctx context.Context, id string, row *driver.Row, others []driver.Pair) error {
 	for _, o := range others {
 		if o.Value.IsNone() {
 			continue
 		}
-		k, found, err := s.other(ctx, v, o.Name)
+		k, found, err := r.other(ctx, o.Name)
 		if err != nil {
 			return err
 		}
 		if !found || k.Kind != o.Value.Kind() {
-			return v.badRow(id, o.Name)
+			return r.v.badRow(id, o.Name)
 		}
 		frame.SetExtra(row, o.Name, o.Value)
 	}
 	frame.SortExtra(row.Extra)
 	return nil
+}
+
+// other returns what the catalog has of a field that the view does not declare. A program
+// that declared it since the view was made is asked for once.
+func (r *reader) other(ctx context.Context, field string) (frame.Known, bool, error) {
+	v := r.v
+	return v.Others.Find(field, v.Fields, func() (map[string]frame.Known, error) {
+		list := map[string]*entry{v.Name: newEntry()}
+		err := r.store.catalog.described(ctx, "read a row of "+v.Name, []string{v.Name}, list)
+		return list[v.Name].Fields, err
+	})
 }

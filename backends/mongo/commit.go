@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A call is a commit under way.
-type call struct {
+// A commit is one under way.
+type commit struct {
+	store *store
 	token driver.Token
 	ops   []driver.Op
 	views []*view // of the tables of the ops
@@ -25,34 +25,34 @@ type call struct {
 // the server undid it because of another one, of which nothing is left, it is begun
 // again.
 func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op, views []*view) (*driver.Refusal, error) {
-	c := call{token: token, ops: ops, views: views}
+	c := commit{store: s, token: token, ops: ops, views: views}
 	if err := c.storable(); err != nil {
 		return nil, err
 	}
-	return who.Contend(ctx, s.addr, func() (*driver.Refusal, error) { return s.attempt(ctx, &c) })
+	return who.Contend(ctx, s.conn.addr, func() (*driver.Refusal, error) { return c.attempt(ctx) })
 }
 
 // attempt sends a commit once. With frame.ErrBeaten nothing was done.
-func (s *store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
+func (c *commit) attempt(ctx context.Context) (*driver.Refusal, error) {
 	now := *c
 	for i := range c.ops {
 		if c.views[i].needsRow(&c.ops[i]) {
-			if err := s.settle(ctx, &now, i); err != nil {
+			if err := now.settle(ctx, i); err != nil {
 				return nil, err
 			}
 		}
 	}
-	send := s.together
+	send := now.together
 	if len(c.ops) == 1 {
-		send = s.alone
+		send = now.alone
 	}
-	done, err := send(ctx, &now)
+	done, err := send(ctx)
 	if errors.Is(err, errThere) {
 		c.upserts = true
 		return nil, frame.ErrBeaten
 	}
 	if t, ok := errors.AsType[*taken](err); ok {
-		refusal, err := s.refuseTaken(ctx, c, t)
+		refusal, err := c.refuseTaken(ctx, t)
 		if err == nil && c.passesOn(t, &refusal.Row) {
 			c.freed = true
 			return nil, frame.ErrBeaten
@@ -62,12 +62,12 @@ func (s *store) attempt(ctx context.Context, c *call) (*driver.Refusal, error) {
 	if done || err != nil {
 		return nil, err
 	}
-	return s.refusal(ctx, c)
+	return c.refusal(ctx)
 }
 
 // storable says which value of an op has another kind than its field, or cannot be
 // written.
-func (c *call) storable() error {
+func (c *commit) storable() error {
 	if err := who.Fitting(c.ops); err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (v *view) writable(field string, value driver.Value, depth int) error {
 }
 
 // alone does one op by one statement, and reports whether its condition held.
-func (s *store) alone(ctx context.Context, c *call) (done bool, err error) {
+func (c *commit) alone(ctx context.Context) (done bool, err error) {
 	op, v := &c.ops[0], c.views[0]
 	if op.If == driver.Any && op.Do == driver.Check {
 		return true, nil
@@ -142,14 +142,13 @@ func (s *store) alone(ctx context.Context, c *call) (done bool, err error) {
 	if op.Do == driver.Check || op.If == driver.Absent && op.Do == driver.Delete {
 		return false, nil // what is there says it all
 	}
-	st := statement{verb: verbOf(op)}
-	st.begin(v)
-	v.add(&st, &c.token, op)
-	if err := st.end(v); err != nil {
+	st := v.statement(verbOf(op), &c.token)
+	st.add(op)
+	if err := st.end(); err != nil {
 		return false, err
 	}
 	durable(&st.w)
-	n, err := s.write(ctx, st.w)
+	n, err := c.store.conn.write(ctx, st.w)
 	if err == nil || halfDone(err) != nil && n == 0 && !accepts(op, 0) {
 		return accepts(op, n), nil
 	}
@@ -163,7 +162,7 @@ func (s *store) alone(ctx context.Context, c *call) (done bool, err error) {
 	case code == codeWriteConflict:
 		return false, beaten(err)
 	}
-	return false, s.unfinished(ctx, err)
+	return false, c.store.conn.unfinished(ctx, err)
 }
 
 // accepts reports whether a statement that met n rows has done its op.
@@ -183,17 +182,10 @@ func refuses(op *driver.Op, code int) bool {
 	return code == codeNoArray && op.Do == driver.Put
 }
 
-// write sends a statement that writes and returns how many rows it met.
-func (s *store) write(ctx context.Context, cmd []byte) (n int, err error) {
-	reply, err := s.run(ctx, s.db, cmd)
-	met, _ := bson.Find(reply, "n").Number()
-	return int(met), err
-}
-
 // refusal reads what is there and says which op it refuses, or that the commit was
 // done before. If it refuses none by now, the commit is to be begun again.
-func (s *store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
-	rows, err := s.rowsOf(ctx, c)
+func (c *commit) refusal(ctx context.Context) (*driver.Refusal, error) {
+	rows, err := c.rows(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -206,14 +198,14 @@ func (s *store) refusal(ctx context.Context, c *call) (*driver.Refusal, error) {
 	if op := &c.ops[0]; len(c.ops) == 1 && (op.Do == driver.Check || op.Do == driver.Delete && op.If == driver.Absent) {
 		return nil, nil // it was to be looked at only
 	}
-	if err := s.dropNulls(ctx, c); err != nil {
+	if err := c.dropNulls(ctx); err != nil {
 		return nil, err
 	}
 	return nil, fmt.Errorf("%w: its conditions did not hold and do now", frame.ErrBeaten)
 }
 
 // rowsOf reads the rows of all ops, by one command a table.
-func (s *store) rowsOf(ctx context.Context, c *call) ([]driver.Row, error) {
+func (c *commit) rows(ctx context.Context) ([]driver.Row, error) {
 	rows := make([]driver.Row, len(c.ops))
 	read := make([]bool, len(c.ops))
 	for i := range c.ops {
@@ -228,7 +220,7 @@ func (s *store) rowsOf(ctx context.Context, c *call) ([]driver.Row, error) {
 			}
 		}
 		found := make([]driver.Row, len(keys))
-		if err := s.Get(ctx, c.views[i], keys, nil, found); err != nil {
+		if err := c.store.Get(ctx, c.views[i], keys, nil, found); err != nil {
 			return nil, err
 		}
 		for n, j := range places {

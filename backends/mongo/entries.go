@@ -13,16 +13,17 @@ import (
 // mostEntries is how many entries of a native index a chunk has at most. They are small.
 const mostEntries = 2 * frame.ChunkRows
 
-// chunkNative reads the entries of a native index after a mark, in their order. Where the
+// entries reads the entries of a native index after a mark, in their order. Where the
 // index has the _id the server answers from it alone, without a look at a document. Of a list
 // it would answer one element of each document.
-func (s *store) chunkNative(ctx context.Context, v *view, from string) (driver.Chunk, error) {
+func (wk *walk) entries(ctx context.Context, from string) (driver.Chunk, error) {
+	conn, v := wk.store.conn, wk.v
 	t, cols := v.native.table, v.native.fields()
 	if slices.ContainsFunc(cols, func(f keyField) bool { return f.elem }) {
 		return driver.Chunk{}, who.Unsupported("walk %s: the server does not list elements", t.Name)
 	}
 	if !v.native.unique {
-		cols = append(cols, keyField{name: "_id", kind: driver.String})
+		cols = append(cols, byID...)
 	}
 	after, err := v.afterEntry(from, len(cols))
 	if err != nil {
@@ -44,12 +45,12 @@ func (s *store) chunkNative(ctx context.Context, v *view, from string) (driver.C
 		w.Int32(f.name, 1)
 	}
 	w.Close(projection)
-	s.acknowledged(&w)
-	b, err := s.documents(ctx, "walk "+t.Name, w)
+	conn.acknowledged(&w)
+	b, err := conn.documents(ctx, "walk "+t.Name, w)
 	if err != nil {
 		return driver.Chunk{}, v.lostIndex(err)
 	}
-	return v.readEntries(&b)
+	return wk.readEntries(&b)
 }
 
 // beyond appends the condition of the documents whose values come after some in the order of
@@ -110,35 +111,33 @@ func (v *view) afterEntry(from string, columns int) ([]driver.Value, error) {
 // readEntries reads the documents of an answer as entries. Documents of other programs among them
 // are unread, and a chunk of these alone ends the walk: none of them is a place from which it
 // could go on.
-func (v *view) readEntries(b *batch) (chunk driver.Chunk, err error) {
-	var unread driver.Unread
-	n, id := 0, ""
+func (wk *walk) readEntries(b *batch) (driver.Chunk, error) {
+	v, t, id := wk.v, wk.v.native.table, ""
 	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
-		n++
 		var row driver.Row
-		if err := v.readEntry(e.Data, &row); err != nil {
-			unread = append(unread, err)
-			continue
+		err := v.readEntry(e.Data, &row)
+		if err == nil {
+			id = idIn(e.Data)
 		}
-		id = idIn(e.Data)
-		chunk.Rows = append(chunk.Rows, row)
+		if err := wk.Take(&row, err); err != nil {
+			return driver.Chunk{}, err
+		}
 	}
-	if n < mostEntries && (n == 0 || !b.more) {
-		return chunk, unread.Err()
+	if wk.Len() < mostEntries && (wk.Len() == 0 || !b.more) {
+		return wk.Chunk.Chunk, wk.Unread.Err()
 	}
-	if len(chunk.Rows) == 0 {
-		return driver.Chunk{}, unread[0]
+	if len(wk.Rows) == 0 {
+		return driver.Chunk{}, wk.Unread[0]
 	}
-	t := v.native.table
-	text, err := driver.AppendParts(nil, slices.Concat(t.Partition, t.Sort), chunk.Rows[len(chunk.Rows)-1].Fields)
+	text, err := driver.AppendParts(nil, slices.Concat(t.Partition, t.Sort), wk.Rows[len(wk.Rows)-1].Fields)
 	if err != nil {
 		return driver.Chunk{}, v.badRow(id, "_id")
 	}
 	if !v.native.unique {
 		text = append(text, id...)
 	}
-	chunk.Mark = frame.Mark(t.Name, string(text))
-	return chunk, unread.Err()
+	wk.Mark = frame.Mark(t.Name, string(text))
+	return wk.Chunk.Chunk, wk.Unread.Err()
 }
 
 // readEntry reads a document as an entry.

@@ -136,7 +136,7 @@ func unsent(err error) bool {
 
 // failed says what an error means when nothing can have been done. It returns nil
 // for nil.
-func (s *store) failed(ctx context.Context, doing string, err error) error {
+func (c *conn) failed(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -147,11 +147,11 @@ func (s *store) failed(ctx context.Context, doing string, err error) error {
 			cause = context.DeadlineExceeded // the client's own, or about to be
 		}
 		if cause != nil {
-			return who.Unreached(doing, s.addr, cause, s.unreached(err))
+			return who.Unreached(doing, c.addr, cause, c.unreached(err))
 		}
 	}
 	remedy, kind := kindOf(err)
-	return who.Failed(frame.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, told(err))
+	return who.Failed(frame.Failure{Doing: doing, Addr: c.addr, Kind: kind, Remedy: remedy}, told(err))
 }
 
 // told hides what the server says of an error that it answered.
@@ -170,7 +170,7 @@ func beaten(err error) error { return fmt.Errorf("%w: %w", frame.ErrBeaten, told
 
 // unreached returns why no server could be connected to, where that is why err came, or
 // nil.
-func (s *store) unreached(err error) error {
+func (c *conn) unreached(err error) error {
 	if e, ok := errors.AsType[topology.ServerSelectionError](err); ok {
 		for _, server := range e.Desc.Servers {
 			if server.LastError != nil {
@@ -178,7 +178,7 @@ func (s *store) unreached(err error) error {
 			}
 		}
 	}
-	return s.dialer.Why()
+	return c.dialer.Why()
 }
 
 // isSelection reports whether no server could be found in the time that the client
@@ -189,11 +189,11 @@ func isSelection(err error) bool {
 }
 
 // unfinished says what an error of a write means.
-func (s *store) unfinished(ctx context.Context, err error) error {
+func (c *conn) unfinished(ctx context.Context, err error) error {
 	if unsent(err) || slices.Contains(definite[:], codeOf(err)) {
-		return s.failed(ctx, "commit", err)
+		return c.failed(ctx, "commit", err)
 	}
-	return who.Unknown(ctx, s.addr, told(err))
+	return who.Unknown(ctx, c.addr, told(err))
 }
 
 // kindOf returns the sentinel for an error of the client or the server, and what to
@@ -211,14 +211,11 @@ func kindOf(err error) (remedy string, kind error) {
 	switch {
 	case errors.Is(err, mongodriver.ErrClientDisconnected):
 		return "", driver.ErrClosed
-	case errors.Is(err, address.ErrElsewhere):
-		return "", driver.ErrInvalid
-	case address.IsRefusedClient(err):
-		return "the server does not take the client's certificate: give one that it trusts by option tlsCertificateKeyFile", driver.ErrInvalid
-	case address.IsTLS(err):
-		return "the server must speak TLS if tls=true is given, and its certificate must be trusted", driver.ErrInvalid
 	case errors.Is(err, topdriver.ErrDocumentTooLarge):
 		return "", driver.ErrTooLarge
+	}
+	if remedy, kind = address.Refused(err, "option tlsCertificateKeyFile", "the server must speak TLS if tls=true is given, and its certificate must be trusted"); kind != nil {
+		return remedy, kind
 	}
 	return "", driver.ErrUnavailable
 }

@@ -19,8 +19,11 @@ import (
 // not hold a dot or begin with a dollar sign.
 const oldest = 5
 
-// A greeting is what the server says of itself.
-type greeting struct {
+// A portrait is what the server says of itself.
+type portrait struct {
+	conn      *conn
+	mayFerret bool // FerretDB is taken
+
 	SetName   string   `bson:"setName"`
 	Primary   bool     `bson:"isWritablePrimary"`
 	PrimaryAt string   `bson:"primary"`
@@ -36,15 +39,29 @@ type greeting struct {
 }
 
 // members returns how many servers have the data.
-func (g *greeting) members() int { return len(g.Hosts) + len(g.Passives) }
+func (p *portrait) members() int { return len(p.Hosts) + len(p.Passives) }
 
 // learn asks the server what it is, without writing.
-func (s *store) learn(ctx context.Context) error {
+func (s *store) learn(ctx context.Context, opts *Options) error {
 	if err := who.Over(ctx); err != nil {
 		return err
 	}
-	g := &greeting{keeps: true}
-	if err := s.tell(ctx, "hello", g); err != nil {
+	p := &portrait{conn: s.conn, mayFerret: opts.AllowFerretDB, keeps: true}
+	if err := p.learn(ctx); err != nil {
+		return err
+	}
+	s.conn.set = p.SetName != ""
+	if err := s.catalog.described(ctx, "open", nil, nil); err != nil { // may the user read?
+		return err
+	}
+	p.learnEngine(ctx)
+	s.facts = p.facts(s.catalog.prefix)
+	return nil
+}
+
+// learn fills the portrait in, and says why the server cannot keep the contract.
+func (p *portrait) learn(ctx context.Context) error {
+	if err := p.conn.tell(ctx, "hello", p); err != nil {
 		return err
 	}
 	var build struct {
@@ -52,92 +69,83 @@ func (s *store) learn(ctx context.Context) error {
 		Ferret  string        `bson:"ferretdbVersion"`
 		Ferret2 mongobson.Raw `bson:"ferretdb"`
 	}
-	if err := s.tell(ctx, "buildInfo", &build); err != nil {
+	if err := p.conn.tell(ctx, "buildInfo", &build); err != nil {
 		return err
 	}
-	g.version, g.ferret = build.Version, build.Ferret
-	if g.ferret == "" && build.Ferret2 != nil {
-		g.ferret = "2"
+	p.version, p.ferret = build.Version, build.Ferret
+	if p.ferret == "" && build.Ferret2 != nil {
+		p.ferret = "2"
 	}
-	if err := s.suits(g); err != nil {
+	if err := p.suits(); err != nil {
 		return err
 	}
-	if err := s.allowed(ctx, g); err != nil {
-		return err
-	}
-	s.set = g.SetName != ""
-	if err := s.described(ctx, "open", nil, nil); err != nil { // may the user read?
-		return err
-	}
-	s.learnEngine(ctx, g)
-	s.facts = s.factsOf(g)
-	return nil
+	return p.allowed(ctx)
 }
 
 // allowed says whether all servers of the replica set may be connected to.
-func (s *store) allowed(ctx context.Context, g *greeting) error {
-	if s.dialer == nil {
+func (p *portrait) allowed(ctx context.Context) error {
+	if p.conn.dialer == nil {
 		return nil
 	}
-	for _, addr := range slices.Concat(g.Hosts, g.Passives, g.Arbiters) {
+	for _, addr := range slices.Concat(p.Hosts, p.Passives, p.Arbiters) {
 		host, _, _ := net.SplitHostPort(addr)
-		if err := s.dialer.Allows(ctx, host); err != nil {
-			return who.Wrap(fmt.Errorf("open: replica set %s: %w", g.SetName, err))
+		if err := p.conn.dialer.Allows(ctx, host); err != nil {
+			return who.Wrap(fmt.Errorf("open: replica set %s: %w", p.SetName, err))
 		}
 	}
 	return nil
 }
 
 // tell decodes what the server answers to a command without arguments.
-func (s *store) tell(ctx context.Context, command string, to any) error {
-	err := s.client.Database("admin").RunCommand(ctx, mongobson.D{{Key: command, Value: 1}}).Decode(to)
-	return s.failed(ctx, "open: "+command, err)
+func (c *conn) tell(ctx context.Context, command string, to any) error {
+	err := c.client.Database("admin").RunCommand(ctx, mongobson.D{{Key: command, Value: 1}}).Decode(to)
+	return c.failed(ctx, "open: "+command, err)
 }
 
 // learnEngine asks where the data are, which the server tells to a user with the role
 // clusterMonitor.
-func (s *store) learnEngine(ctx context.Context, g *greeting) {
+func (p *portrait) learnEngine(ctx context.Context) {
 	var status struct {
 		Engine struct {
 			Name       string
 			Persistent *bool
 		} `bson:"storageEngine"`
 	}
-	if s.tell(ctx, "serverStatus", &status) == nil {
-		g.engine = status.Engine.Name
-		g.keeps = status.Engine.Persistent == nil || *status.Engine.Persistent
+	if p.conn.tell(ctx, "serverStatus", &status) == nil {
+		p.engine = status.Engine.Name
+		p.keeps = status.Engine.Persistent == nil || *status.Engine.Persistent
 	}
 }
 
 // suits says why the server cannot keep the contract.
-func (s *store) suits(g *greeting) error {
-	if g.ferret != "" && !s.ferret {
-		return who.Unsupported("open: %s: the server is FerretDB %s, which loses commits of programs that change a record at once: use MongoDB, or say that only one program writes (allow_ferretdb=true, Options.AllowFerretDB)", s.addr, g.ferret)
+func (p *portrait) suits() error {
+	if p.ferret != "" && !p.mayFerret {
+		return who.Unsupported("open: %s: the server is FerretDB %s, which loses commits of programs that change a record at once: use MongoDB, or say that only one program writes (allow_ferretdb=true, Options.AllowFerretDB)", p.conn.addr, p.ferret)
 	}
-	major, _, _ := strings.Cut(g.version, ".")
+	major, _, _ := strings.Cut(p.version, ".")
 	if n, err := strconv.Atoi(major); err != nil || n < oldest {
-		return who.Unsupported("open: %s: MongoDB %.50s is too old: upgrade it to %d.0 or later", s.addr, g.version, oldest)
+		return who.Unsupported("open: %s: MongoDB %.50s is too old: upgrade it to %d.0 or later", p.conn.addr, p.version, oldest)
 	}
 	switch {
-	case g.Message == "isdbgrid":
-		return who.Unsupported("open: %s: the server is a router of a sharded cluster, on which a record and its index rows lie on several shards: connect to a replica set", s.addr)
-	case !g.Primary:
+	case p.Message == "isdbgrid":
+		return who.Unsupported("open: %s: the server is a router of a sharded cluster, on which a record and its index rows lie on several shards: connect to a replica set", p.conn.addr)
+	case !p.Primary:
 		return fmt.Errorf("mongo: open: %s: the server is no primary, and does not write; the primary is %q: connect to it, or name the replica set: %w",
-			s.addr, g.PrimaryAt, driver.ErrUnavailable)
-	case s.direct && g.members() > 1:
-		return who.Invalid("open: %s: directConnection=true stays with one server of replica set %s, also when it is no longer the primary: write replicaSet=%s instead", s.addr, g.SetName, g.SetName)
+			p.conn.addr, p.PrimaryAt, driver.ErrUnavailable)
+	case p.conn.direct && p.members() > 1:
+		return who.Invalid("open: %s: directConnection=true stays with one server of replica set %s, also when it is no longer the primary: write replicaSet=%s instead", p.conn.addr, p.SetName, p.SetName)
 	}
 	return nil
 }
 
-func (s *store) factsOf(g *greeting) driver.Facts {
+func (p *portrait) facts(prefix string) driver.Facts {
 	f := driver.Facts{
 		MaxOps:        1000,
 		MaxBytes:      8 << 20,
 		Name:          "mongo",
-		Namespace:     s.db,
-		Version:       g.version,
-		Detail:        s.detail(g),
+		Namespace:     p.conn.db,
+		Version:       p.version,
+		Detail:        p.detail(prefix),
 		Unit:          driver.UnitStore,
 		Durability:    driver.Power,
 		Setting:       "w majority, j true",
@@ -150,40 +158,40 @@ func (s *store) factsOf(g *greeting) driver.Facts {
 		Counts:        driver.Ability{Has: true, Reason: "by the server, which reads the span: of rows and claims its index alone"},
 		Sizes:         driver.Ability{Has: true, Reason: "the documents before they are compressed, and their index as it lies on disk, by the statistics of the server"},
 	}
-	if g.SetName == "" {
+	if p.SetName == "" {
 		f.Unit = driver.UnitRecord
 	}
 	switch {
-	case g.ferret != "":
+	case p.ferret != "":
 		f.Native, f.PrefersNative, f.NativeOrder = driver.Ability{Reason: "FerretDB has no index of documents that have a field"}, false, nil
 		f.Durability, f.Setting = driver.UnknownDurability, "FerretDB, which has a database of its own behind it"
-	case !g.keeps:
-		f.Durability, f.Setting = driver.Memory, f.Setting+", storage engine "+g.engine
-	case g.members() > 2:
+	case !p.keeps:
+		f.Durability, f.Setting = driver.Memory, f.Setting+", storage engine "+p.engine
+	case p.members() > 2:
 		f.Durability = driver.Node
 	}
 	return f
 }
 
-func (s *store) detail(g *greeting) string {
-	text := fmt.Sprintf("database %s", s.db)
-	if s.prefix != "" {
-		text += ", collections " + s.prefix + "…"
+func (p *portrait) detail(prefix string) string {
+	text := fmt.Sprintf("database %s", p.conn.db)
+	if prefix != "" {
+		text += ", collections " + prefix + "…"
 	}
 	switch {
-	case g.ferret != "":
-		text += ", FerretDB " + g.ferret + " at " + s.addr
-	case g.SetName == "":
-		text += ", a server that stands alone at " + s.addr + ", without transactions"
+	case p.ferret != "":
+		text += ", FerretDB " + p.ferret + " at " + p.conn.addr
+	case p.SetName == "":
+		text += ", a server that stands alone at " + p.conn.addr + ", without transactions"
 	default:
-		text += fmt.Sprintf(", replica set %s of %d with the data", g.SetName, g.members())
-		if n := len(g.Arbiters); n > 0 {
+		text += fmt.Sprintf(", replica set %s of %d with the data", p.SetName, p.members())
+		if n := len(p.Arbiters); n > 0 {
 			text += fmt.Sprintf(" and %d without", n)
 		}
-		text += " at " + s.addr
+		text += " at " + p.conn.addr
 	}
-	if g.engine != "" {
-		text += ", storage engine " + g.engine
+	if p.engine != "" {
+		text += ", storage engine " + p.engine
 	}
 	return text
 }

@@ -19,9 +19,9 @@ import (
 
 // acknowledged ends a command that reads what cannot be lost any more, and asks for the
 // terms.
-func (s *store) acknowledged(w *bson.Writer) {
+func (c *conn) acknowledged(w *bson.Writer) {
 	w.TextIn("readConcern", "level", "majority")
-	if s.set {
+	if c.set {
 		w.Int32("$replData", 1)
 	}
 	w.Close(0)
@@ -29,13 +29,13 @@ func (s *store) acknowledged(w *bson.Writer) {
 
 // current reports whether an answer was given by the primary of a term, 0 of none, and
 // takes notice if the server is one that knows all by now.
-func (s *store) current(reply string, term int64) bool {
+func (c *conn) current(reply string, term int64) bool {
 	now, committed, ok := termsOf(reply)
 	if !ok {
 		return true // nobody asked
 	}
-	for known := s.term.Load(); committed == now && known < now; known = s.term.Load() {
-		if s.term.CompareAndSwap(known, now) {
+	for known := c.term.Load(); committed == now && known < now; known = c.term.Load() {
+		if c.term.CompareAndSwap(known, now) {
 			break
 		}
 	}
@@ -56,17 +56,17 @@ func termsOf(reply string) (term, committed int64, ok bool) {
 
 // askCurrent sends a command that reads until the answer is that of a primary which
 // knows all that was acknowledged.
-func (s *store) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
+func (c *conn) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
-		term := s.term.Load()
+		term := c.term.Load()
 		reply, err := ask()
-		if err != nil || s.current(reply, term) {
+		if err != nil || c.current(reply, term) {
 			return reply, err
 		}
 		if time.Since(begun) > frame.Patience {
 			return "", fmt.Errorf("mongo: %s: %s: since it was elected, no majority of the servers has had a write of the primary, so what it shows may be old: %w",
-				doing, s.addr, driver.ErrUnavailable)
+				doing, c.addr, driver.ErrUnavailable)
 		}
 		if err := who.Sleep(ctx, time.Duration(min(attempt, 20))*time.Millisecond); err != nil {
 			return "", err

@@ -33,10 +33,10 @@ func (v *view) addsLate(e *driver.Edit) bool {
 
 // settle makes an op that adds to such fields one that sets the sums, if the row is
 // still as it was read. One that the row refuses becomes one that no row meets.
-func (s *store) settle(ctx context.Context, c *call, at int) error {
+func (c *commit) settle(ctx context.Context, at int) error {
 	op, v := &c.ops[at], c.views[at]
 	var rows [1]driver.Row
-	if err := s.Get(ctx, v, []driver.Key{op.Row.Key}, nil, rows[:]); err != nil {
+	if err := c.store.Get(ctx, v, []driver.Key{op.Row.Key}, nil, rows[:]); err != nil {
 		return err
 	}
 	next := *op

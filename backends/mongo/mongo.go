@@ -2,15 +2,11 @@ package mongo
 
 import (
 	"context"
-	"fmt"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
 
 	"github.com/polystore/polystore/repo/driver"
-	"github.com/polystore/polystore/repo/driver/address"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
@@ -23,21 +19,10 @@ type Store struct {
 
 // A store is what the frame of a Store does not do.
 type store struct {
-	frame  *frame.Frame[view]
-	client *mongodriver.Client
-	own    bool            // the client is disconnected with the store
-	dialer *address.Dialer // of the client, nil if Open did not make it
-	addr   string          // for people, without anything secret
-	db     string
-	prefix string
-	ferret bool // FerretDB is taken
-	direct bool // the client stays with one server
-	set    bool // the server is one of a replica set
-	facts  driver.Facts
-
-	chores sync.WaitGroup // what a call left behind to be put in order
-	undoer undoer
-	term   atomic.Int64 // the latest in which the primary is known to know all that was acknowledged
+	frame   *frame.Frame[view]
+	conn    *conn
+	catalog catalog
+	facts   driver.Facts
 }
 
 // New returns a store on a client of the caller's own, which stays connected when the
@@ -65,15 +50,16 @@ func New(ctx context.Context, client *mongodriver.Client, opts *Options) (*Store
 	if err := strong(client); err != nil {
 		return nil, err
 	}
-	s := &store{client: client, addr: "the server"}
-	return s.open(ctx, opts)
+	return open(ctx, newConn(client), opts)
 }
 
-func (s *store) open(ctx context.Context, opts *Options) (*Store, error) {
+// open makes the store of a connection.
+func open(ctx context.Context, c *conn, opts *Options) (*Store, error) {
+	s := &store{conn: c, catalog: catalog{conn: c}}
 	if err := s.use(opts); err != nil {
 		return nil, err
 	}
-	if err := s.learn(ctx); err != nil {
+	if err := s.learn(ctx, opts); err != nil {
 		return nil, err
 	}
 	s.frame = frame.New[view](who, s.facts)
@@ -81,31 +67,7 @@ func (s *store) open(ctx context.Context, opts *Options) (*Store, error) {
 }
 
 // Close undoes what is left behind, and disconnects the client if Open made it.
-func (s *store) Close() error {
-	s.chores.Wait()
-	s.undoLast()
-	if !s.own {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), choreTime)
-	defer cancel()
-	if err := s.client.Disconnect(ctx); err != nil {
-		return fmt.Errorf("mongo: close: %s: %w: %w", s.addr, driver.ErrUnavailable, err)
-	}
-	return nil
-}
-
-// choreTime is how long something may take that no call waits for.
-const choreTime = 2 * time.Second
-
-// afterwards does something that the call need not wait for, and Close does.
-func (s *store) afterwards(do func(ctx context.Context)) {
-	s.chores.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), choreTime)
-		defer cancel()
-		do(ctx)
-	})
-}
+func (s *store) Close() error { return s.conn.close() }
 
 // Count returns the number of rows of a span, which the server counts.
 func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
@@ -121,17 +83,17 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 // CPU returns the processor time of the primary's process so far, for all its clients
 // and databases. Servers on Linux tell it, to a user with the role clusterMonitor.
 func (s *Store) CPU(ctx context.Context) (time.Duration, error) {
-	return frame.Call(ctx, s.in.frame, s.in.cpu)
+	return frame.Call(ctx, s.in.frame, s.in.conn.cpu)
 }
 
 // Time returns what the clock of the primary shows.
 func (s *Store) Time(ctx context.Context) (time.Time, error) {
-	return frame.Call(ctx, s.in.frame, s.in.time)
+	return frame.Call(ctx, s.in.frame, s.in.conn.time)
 }
 
 // Erase removes the database, whose name must begin with driver.Temporary.
 func (s *Store) Erase(ctx context.Context) error {
-	return s.in.frame.Erase(ctx, "the name of the database", s.in.db, s.in.erase)
+	return s.in.frame.Erase(ctx, "the name of the database", s.in.conn.db, s.in.conn.erase)
 }
 
 var (

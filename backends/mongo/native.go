@@ -61,7 +61,7 @@ func (s *store) Native(ctx context.Context, doing string, t *driver.Table, defin
 	if err := s.possibleNative(t); err != nil {
 		return nil, err
 	}
-	have, err := s.entries(ctx, doing, []*driver.Table{t.Home})
+	have, err := s.catalog.entries(ctx, doing, []*driver.Table{t.Home})
 	if err != nil {
 		return nil, err
 	}
@@ -71,17 +71,18 @@ func (s *store) Native(ctx context.Context, doing string, t *driver.Table, defin
 	}
 	v := s.newView(t.Home, home)
 	v.native = newNative(t)
-	there, err := s.sameIndex(ctx, doing, v)
+	x := index{s, v}
+	there, err := x.isThere(ctx, doing)
 	switch {
 	case err != nil:
 		return nil, err
 	case !there && !define:
 		return nil, who.Schema("%s %s: there is no such index; define it first", doing, t.Name)
 	case !there:
-		err = s.noneLate(ctx, v)
+		err = x.noneLate(ctx)
 	}
 	if err == nil && define { // one that is listed may be built still, and then this waits for it
-		err = s.createIndex(ctx, v)
+		err = x.create(ctx)
 	}
 	return v, err
 }
@@ -136,8 +137,15 @@ func (n *native) partial(w *bson.Writer) {
 	w.Close(at)
 }
 
-// createIndex builds the index of a native view, which the server fills.
-func (s *store) createIndex(ctx context.Context, v *view) error {
+// An index is a native index that is to be there, as a view reads it.
+type index struct {
+	store *store
+	v     *view
+}
+
+// create builds the index, which the server fills.
+func (x *index) create(ctx context.Context) error {
+	v, conn := x.v, x.store.conn
 	name := v.native.table.Name
 	w := command("createIndexes", v.collection)
 	all := w.Open(bson.Array, "indexes")
@@ -151,16 +159,16 @@ func (s *store) createIndex(ctx context.Context, v *view) error {
 	w.Close(one)
 	w.Close(all)
 	durable(&w)
-	_, err := s.run(ctx, s.db, w)
+	_, err := conn.run(ctx, conn.db, w)
 	for attempt := 1; codeOf(err) == codeBuildAborted && attempt <= mostBuilds; attempt++ {
 		if err := who.Sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
 			return err
 		}
-		_, err = s.run(ctx, s.db, w)
+		_, err = conn.run(ctx, conn.db, w)
 	}
 	switch codeOf(err) {
 	case 0:
-		return s.failed(ctx, "define "+name, err)
+		return conn.failed(ctx, "define "+name, err)
 	case codeDuplicateKey:
 		return fmt.Errorf("mongo: define %s: two records have the same values in a unique index; change one of them: %w: %w", name, driver.ErrExists, told(err))
 	case codeIndexConflict, codeIndexKeyConflict:
@@ -168,7 +176,7 @@ func (s *store) createIndex(ctx context.Context, v *view) error {
 	case codeCannotIndex, codeTooManyIndexes:
 		return who.Unsupported("define %s: %s", name, err)
 	}
-	return s.failed(ctx, "define "+name, err)
+	return conn.failed(ctx, "define "+name, err)
 }
 
 // mostBuilds is how often an index is begun that another program dropped meanwhile, since
@@ -177,7 +185,8 @@ const mostBuilds = 10
 
 // noneLate sees that no document has a field of a native index where it lay before it
 // was declared, in which MongoDB does not look for it.
-func (s *store) noneLate(ctx context.Context, v *view) error {
+func (x *index) noneLate(ctx context.Context) error {
+	v, conn := x.v, x.store.conn
 	for _, f := range v.native.fields() {
 		i, ok := v.Ordinals[f.name]
 		if !ok || !v.Late[i] {
@@ -188,8 +197,8 @@ func (s *store) noneLate(ctx context.Context, v *view) error {
 		w.BoolIn(v.extra[i], "$exists", true)
 		w.Close(filter)
 		w.Int64("limit", 1)
-		s.acknowledged(&w)
-		b, err := s.documents(ctx, "define "+v.native.table.Name, w)
+		conn.acknowledged(&w)
+		b, err := conn.documents(ctx, "define "+v.native.table.Name, w)
 		if err != nil {
 			return err
 		}
@@ -201,13 +210,14 @@ func (s *store) noneLate(ctx context.Context, v *view) error {
 	return nil
 }
 
-// sameIndex reports whether the collection has the index of a native view. One of the
+// isThere reports whether the collection has the index. One of the
 // name that is another is ErrSchema.
-func (s *store) sameIndex(ctx context.Context, doing string, v *view) (bool, error) {
+func (x *index) isThere(ctx context.Context, doing string) (bool, error) {
+	v, conn := x.v, x.store.conn
 	w := command("listIndexes", v.collection)
 	w.Int32In("cursor", "batchSize", mostIndexes)
 	w.Close(0)
-	b, err := s.documents(ctx, doing, w)
+	b, err := conn.documents(ctx, doing, w)
 	if err != nil {
 		return false, err
 	}
@@ -272,19 +282,4 @@ func readIndex(document string) (x indexText) {
 		}
 	}
 	return x
-}
-
-// dropNative removes the index of a native table.
-func (s *store) dropNative(ctx context.Context, t *driver.Table) error {
-	if t.Home == nil {
-		return who.Invalid("drop %s: a native index without the table of records that it belongs to", t.Name)
-	}
-	w := command("dropIndexes", s.prefix+t.Home.Name)
-	w.Text("index", t.Name)
-	durable(&w)
-	_, err := s.run(ctx, s.db, w)
-	if code := codeOf(err); code == codeNoIndex || code == codeNoNamespace {
-		return nil
-	}
-	return s.failed(ctx, "drop "+t.Name, err)
 }

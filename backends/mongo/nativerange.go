@@ -33,7 +33,7 @@ func (n *native) columns() []keyField {
 	if n.unique {
 		return n.sort
 	}
-	return append(slices.Clip(n.sort), keyField{name: "_id", kind: driver.String})
+	return slices.Concat(n.sort, byID)
 }
 
 // A demand is what a field of a document must be.
@@ -112,16 +112,16 @@ func (p *place) branches(cols []keyField, from int, beyond, desc string) []deman
 	return list
 }
 
-// filter appends the condition of the documents of a run.
-func (v *view) filter(w *bson.Writer, name string, r *run) {
+// filterNative appends the condition of the documents of a run.
+func (sc *scan) filterNative(w *bson.Writer, name string) {
 	at := w.Open(bson.Document, name)
-	if len(r.branches) == 1 {
-		v.branch(w, r, r.branches[0])
+	if len(sc.run.branches) == 1 {
+		sc.branch(w, sc.run.branches[0])
 	} else {
 		or := w.Open(bson.Array, "$or")
-		for i, b := range r.branches {
+		for i, b := range sc.run.branches {
 			one := w.Open(bson.Document, strconv.Itoa(i))
-			v.branch(w, r, b)
+			sc.branch(w, b)
 			w.Close(one)
 		}
 		w.Close(or)
@@ -129,11 +129,11 @@ func (v *view) filter(w *bson.Writer, name string, r *run) {
 	w.Close(at)
 }
 
-func (v *view) branch(w *bson.Writer, r *run, d demands) {
-	for i, f := range v.native.part {
-		w.Value(f.name, r.part[i])
+func (sc *scan) branch(w *bson.Writer, d demands) {
+	for i, f := range sc.v.native.part {
+		w.Value(f.name, sc.run.part[i])
 	}
-	for i, f := range v.native.columns() {
+	for i, f := range sc.v.native.columns() {
 		if len(d[i]) == 0 && f.name == "_id" {
 			continue
 		}
@@ -151,41 +151,19 @@ func (v *view) branch(w *bson.Writer, r *run, d demands) {
 // typeNames are the names that MongoDB has for the types of ordered kinds.
 var typeNames = map[driver.Kind]string{driver.Bool: "bool", driver.Int: "long", driver.Float: "double", driver.String: "string", driver.Time: "date"}
 
-// askNative returns the command, all but its end, that reads the documents of a run.
-func (v *view) askNative(r *run, span *driver.Span, limit int) bson.Writer {
-	w := command("find", v.collection)
-	v.filter(&w, "filter", r)
-	if cols := v.native.columns(); r.equal < len(cols) {
-		sort := w.Open(bson.Document, "sort")
-		for _, f := range cols[r.equal:] {
-			direction := f.direction()
-			if span.Reverse {
-				direction = -direction
-			}
-			w.Int32(f.name, direction)
-		}
-		w.Close(sort)
-	}
-	w.Text("hint", v.native.table.Name)
-	w.Int64("limit", int64(limit))
-	v.nativeProjection(&w, span.Mask)
-	if limit > defaultBatch {
-		w.Int32("batchSize", int32(limit+1))
-	}
-	return w
-}
-
-// nativeProjection is projection with the fields that say where a document lies.
-func (v *view) nativeProjection(w *bson.Writer, mask []int) {
-	if mask != nil {
+// projection appends what is to be read of documents: in a native index with the fields that say where
+// one lies.
+func (sc *scan) projection(w *bson.Writer) {
+	mask := sc.span.Mask
+	if mask != nil && sc.v.native != nil {
 		mask = slices.Clone(mask)
-		for _, f := range v.native.sort {
-			if i, ok := v.Ordinals[f.name]; ok && !slices.Contains(mask, i) {
+		for _, f := range sc.v.native.sort {
+			if i, ok := sc.v.Ordinals[f.name]; ok && !slices.Contains(mask, i) {
 				mask = append(mask, i)
 			}
 		}
 	}
-	v.projection(w, mask)
+	sc.v.projection(w, mask)
 }
 
 // after returns the bound next to the entry of a document that was read, whose fields of

@@ -12,24 +12,23 @@ import (
 // dropNulls removes what other programs wrote for a field that is absent, where a patch
 // of c cannot change it: a null is read as nothing, but is no number to add to, no ring
 // and no document. Nobody who reads sees a difference.
-func (s *store) dropNulls(ctx context.Context, c *call) error {
+func (c *commit) dropNulls(ctx context.Context) error {
 	for i := range c.ops {
 		op, v := &c.ops[i], c.views[i]
 		paths := v.needsNoNull(op)
 		if len(paths) == 0 {
 			continue
 		}
-		st := statement{verb: "update"}
-		st.begin(v)
+		st := v.statement("update", &c.token)
 		for _, path := range paths {
 			st.dropNull(idOf(&op.Row.Key), path)
 		}
-		if err := st.end(v); err != nil {
+		if err := st.end(); err != nil {
 			return err
 		}
 		durable(&st.w)
-		if _, err := s.write(ctx, st.w); err != nil {
-			return s.failed(ctx, "commit", err)
+		if _, err := c.store.conn.write(ctx, st.w); err != nil {
+			return c.store.conn.failed(ctx, "commit", err)
 		}
 	}
 	return nil

@@ -25,23 +25,23 @@ type Options struct {
 
 // use makes the store one of the database and prefix of o.
 func (s *store) use(o *Options) error {
-	s.db, s.prefix, s.ferret = o.Database, o.Prefix, o.AllowFerretDB
-	if s.db == "" {
-		s.db = defaultDatabase
+	s.conn.db, s.catalog.prefix = o.Database, o.Prefix
+	if s.conn.db == "" {
+		s.conn.db = defaultDatabase
 	}
-	switch s.db {
+	switch s.conn.db {
 	case "admin", "local", "config":
-		return who.Invalid("open: the database %s is the server's own: name another", s.db)
+		return who.Invalid("open: the database %s is the server's own: name another", s.conn.db)
 	}
-	if len(s.db) > 63 || strings.ContainsAny(s.db, "/\\. \"$*<>:|?\x00") {
-		return who.Invalid("open: the database %.100q: want a name of at most 63 bytes without any of / \\ . $ * < > : | ? space and quotes", s.db)
+	if len(s.conn.db) > 63 || strings.ContainsAny(s.conn.db, "/\\. \"$*<>:|?\x00") {
+		return who.Invalid("open: the database %.100q: want a name of at most 63 bytes without any of / \\ . $ * < > : | ? space and quotes", s.conn.db)
 	}
-	if s.prefix == "" {
+	if s.catalog.prefix == "" {
 		return nil
 	}
-	if len(s.prefix) > 40 || strings.Trim(strings.ToLower(s.prefix), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
-		return who.Invalid("open: the prefix %.100q; want at most 40 letters, digits, '_' and '-'", s.prefix)
+	if len(s.catalog.prefix) > 40 || strings.Trim(strings.ToLower(s.catalog.prefix), "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		return who.Invalid("open: the prefix %.100q; want at most 40 letters, digits, '_' and '-'", s.catalog.prefix)
 	}
-	s.prefix += ":"
+	s.catalog.prefix += ":"
 	return nil
 }

@@ -17,24 +17,24 @@ func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 // page reads the next page of a span, and leaves in p the span after it.
 func (s *store) page(ctx context.Context, v *view, p *frame.Pager) error {
 	limit := p.Limit()
-	ask, ok, err := v.ask(&p.Span, limit)
+	sc, ok, err := v.scan(&p.Span)
 	if err != nil || !ok {
 		p.Done = true
 		return err
 	}
-	s.acknowledged(&ask)
-	b, err := s.documents(ctx, "range of "+p.Span.Table.Name, ask)
+	ask := sc.ask(limit)
+	s.conn.acknowledged(&ask)
+	b, err := s.conn.documents(ctx, "range of "+p.Span.Table.Name, ask)
 	if err != nil {
 		return v.lostIndex(err)
 	}
-	last := ""
-	sh := v.Shape(p.Span.Mask)
+	last, r := "", s.newReader(v, p.Span.Mask)
 	p.Read(func(row *driver.Row) (bool, error) {
 		e, ok := b.rest.Next()
 		if !ok {
 			return false, nil
 		}
-		bad := s.readRow(ctx, v, &sh, e.Data, row)
+		bad := r.row(ctx, e.Data, row)
 		if bad == nil {
 			last = e.Data
 		}
@@ -67,19 +67,6 @@ func (v *view) goOn(p *frame.Pager, last string, bytes int) {
 	}
 }
 
-// ask returns the command that reads the rows of a span; ok is false if there can be
-// none.
-func (v *view) ask(span *driver.Span, limit int) (w bson.Writer, ok bool, err error) {
-	if v.native == nil {
-		return v.askPage(span, limit), true, nil
-	}
-	r, ok, err := v.runOf(span)
-	if err != nil || !ok {
-		return nil, false, err
-	}
-	return v.askNative(&r, span, limit), true, nil
-}
-
 // lostIndex returns the error of a run, which means of a native index that somebody
 // removed it if the server does not know what it is told to use.
 func (v *view) lostIndex(err error) error {
@@ -89,52 +76,15 @@ func (v *view) lostIndex(err error) error {
 	return who.Schema("the collection %s has lost the index %s; make it again with Rebuild: %s", v.collection, v.native.table.Name, err)
 }
 
-// askPage returns the command, all but its end, that reads the rows of a span.
-func (v *view) askPage(span *driver.Span, limit int) bson.Writer {
-	w := command("find", v.collection)
-	v.within(&w, "filter", span)
-	sort := w.Open(bson.Document, "sort")
-	if span.Reverse {
-		w.Int32("_id", -1)
-	} else {
-		w.Int32("_id", 1)
-	}
-	w.Close(sort)
-	w.Int64("limit", int64(limit))
-	v.projection(&w, span.Mask)
-	if limit > defaultBatch {
-		w.Int32("batchSize", int32(limit+1)) // one more ends the cursor
-	}
-	return w
-}
-
-// within appends the filter of the rows of a span.
-func (v *view) within(w *bson.Writer, name string, span *driver.Span) {
-	p := span.Key.Partition
-	to := p + span.To
-	if span.To == "" {
-		to = driver.After(p)
-	}
-	at := w.Open(bson.Document, name)
-	id := w.Open(bson.Document, "_id")
-	w.Text("$gte", p+span.From)
-	w.Text("$lt", to)
-	w.Close(id)
-	if v.Class == driver.Records {
-		w.BoolIn("_dead", "$ne", true)
-	}
-	w.Close(at)
-}
-
 // count lets the server count the rows of a span.
 func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, error) {
-	w := command("aggregate", v.collection)
-	w.Empty("cursor")
-	if ok, err := v.counting(&w, span); err != nil || !ok {
+	sc, ok, err := v.scan(span)
+	if err != nil || !ok {
 		return 0, err
 	}
-	s.acknowledged(&w)
-	b, err := s.documents(ctx, "count of "+span.Table.Name, w)
+	ask := sc.askCount()
+	s.conn.acknowledged(&ask)
+	b, err := s.conn.documents(ctx, "count of "+span.Table.Name, ask)
 	if err != nil {
 		return 0, v.lostIndex(err)
 	}
@@ -146,37 +96,111 @@ func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, err
 	e, ok = in.Next()
 	n, whole := e.Number()
 	if !ok || !whole {
-		return 0, who.Corrupt("count of %s: %s: the answer cannot be read", v.Name, s.addr)
+		return 0, who.Corrupt("count of %s: %s: the answer cannot be read", v.Name, s.conn.addr)
 	}
 	return int(n), nil
 }
 
-// counting appends the stages that count the rows of a span; ok is false if there can
-// be none.
-func (v *view) counting(w *bson.Writer, span *driver.Span) (ok bool, err error) {
-	var r run
-	if v.native != nil {
-		if r, ok, err = v.runOf(span); err != nil || !ok {
-			return false, err
-		}
-		w.Text("hint", v.native.table.Name)
+// A scan is a span in the words of MongoDB.
+type scan struct {
+	v    *view
+	span *driver.Span
+	run  run // of a native index
+}
+
+// scan returns the scan of a span; ok is false if there can be no rows in it.
+func (v *view) scan(span *driver.Span) (sc scan, ok bool, err error) {
+	sc = scan{v: v, span: span}
+	if v.native == nil {
+		return sc, true, nil
 	}
+	sc.run, ok, err = v.runOf(span)
+	return sc, ok, err
+}
+
+// ask returns the command, all but its end, that reads the rows.
+func (sc *scan) ask(limit int) bson.Writer {
+	w := command("find", sc.v.collection)
+	sc.filter(&w, "filter")
+	sc.sort(&w)
+	sc.hint(&w)
+	w.Int64("limit", int64(limit))
+	sc.projection(&w)
+	if limit > defaultBatch {
+		w.Int32("batchSize", int32(limit+1)) // one more ends the cursor
+	}
+	return w
+}
+
+// filter appends the condition of the rows.
+func (sc *scan) filter(w *bson.Writer, name string) {
+	if sc.v.native != nil {
+		sc.filterNative(w, name)
+		return
+	}
+	p := sc.span.Key.Partition
+	to := p + sc.span.To
+	if sc.span.To == "" {
+		to = driver.After(p)
+	}
+	at := w.Open(bson.Document, name)
+	id := w.Open(bson.Document, "_id")
+	w.Text("$gte", p+sc.span.From)
+	w.Text("$lt", to)
+	w.Close(id)
+	if sc.v.Class == driver.Records {
+		w.BoolIn("_dead", "$ne", true)
+	}
+	w.Close(at)
+}
+
+// sort appends the order of the rows: by the columns that do not have one value each.
+func (sc *scan) sort(w *bson.Writer) {
+	cols := byID
+	if sc.v.native != nil {
+		cols = sc.v.native.columns()[sc.run.equal:]
+	}
+	if len(cols) == 0 {
+		return
+	}
+	at := w.Open(bson.Document, "sort")
+	for _, f := range cols {
+		direction := f.direction()
+		if sc.span.Reverse {
+			direction = -direction
+		}
+		w.Int32(f.name, direction)
+	}
+	w.Close(at)
+}
+
+// byID is the order of rows that are read by their keys.
+var byID = []keyField{{name: "_id", kind: driver.String}}
+
+// hint appends the index by which the rows are read, where that is not the one of their keys.
+func (sc *scan) hint(w *bson.Writer) {
+	if sc.v.native != nil {
+		w.Text("hint", sc.v.native.table.Name)
+	}
+}
+
+// askCount returns the command, all but its end, that counts the rows.
+func (sc *scan) askCount() bson.Writer {
+	w := command("aggregate", sc.v.collection)
+	w.Empty("cursor")
+	sc.hint(&w)
 	at := w.Open(bson.Array, "pipeline")
 	stage := w.Open(bson.Document, "0")
-	if v.native != nil {
-		v.filter(w, "$match", &r)
-	} else {
-		v.within(w, "$match", span)
-	}
+	sc.filter(&w, "$match")
 	w.Close(stage)
 	last := "1"
-	if span.Limit > 0 {
+	if sc.span.Limit > 0 {
 		stage = w.Open(bson.Document, "1")
-		w.Int64("$limit", int64(span.Limit))
+		w.Int64("$limit", int64(sc.span.Limit))
 		w.Close(stage)
 		last = "2"
 	}
 	w.TextIn(last, "$count", "rows")
 	w.Close(at)
-	return true, nil
+	return w
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
-	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // getBytes is how many bytes of keys one command asks for at most.
@@ -14,7 +13,7 @@ const getBytes = 4 << 20
 
 // Get reads the rows under keys into rows, by one command for all of them.
 func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
-	sh := v.Shape(mask)
+	r := s.newReader(v, mask)
 	var wanted map[string][]int // places of keys, where there are several
 	for i := range keys {
 		rows[i].Reset()
@@ -28,7 +27,7 @@ func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 		}
 	}
 	if len(keys) == 1 {
-		_, err := s.getSome(ctx, v, []string{idOf(&keys[0])}, &sh, func(string) []int { return only }, rows)
+		_, err := r.some(ctx, []string{idOf(&keys[0])}, func(string) []int { return only }, rows)
 		return err
 	}
 	ids := make([]string, 0, len(wanted))
@@ -44,7 +43,7 @@ func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 	}
 	for len(ids) > 0 {
 		some := beginning(ids)
-		more, err := s.getSome(ctx, v, some, &sh, take, rows)
+		more, err := r.some(ctx, some, take, rows)
 		if err != nil {
 			return err
 		}
@@ -75,28 +74,29 @@ func beginning(ids []string) []string {
 	return ids
 }
 
-// getSome reads the documents of some ids to their places in rows, and reports whether
+// some reads the documents of some ids to their places in rows, and reports whether
 // there may be others.
-func (s *store) getSome(ctx context.Context, v *view, ids []string, sh *frame.Shape, take func(id string) []int, rows []driver.Row) (more bool, err error) {
+func (r *reader) some(ctx context.Context, ids []string, take func(id string) []int, rows []driver.Row) (more bool, err error) {
+	v, conn, doing := r.v, r.store.conn, "get a row of "+r.v.Name
 	w := command("find", v.collection)
 	filterIDs(&w, ids)
-	v.projection(&w, sh.Mask)
+	v.projection(&w, r.sh.Mask)
 	if len(ids) > defaultBatch {
 		w.Int32("batchSize", int32(len(ids)+1))
 	}
-	s.acknowledged(&w)
-	b, err := s.documents(ctx, "get a row of "+v.Name, w)
+	conn.acknowledged(&w)
+	b, err := conn.documents(ctx, doing, w)
 	if err != nil {
 		return false, err
 	}
 	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
 		places := take(idIn(e.Data))
 		if len(places) == 0 {
-			return false, who.Corrupt("get a row of %s: %s: the answer has a document that nobody asked for", v.Name, s.addr)
+			return false, who.Corrupt("%s: %s: the answer has a document that nobody asked for", doing, conn.addr)
 		}
 		for _, i := range places {
 			key := rows[i].Key
-			if err := s.readRow(ctx, v, sh, e.Data, &rows[i]); err != nil {
+			if err := r.row(ctx, e.Data, &rows[i]); err != nil {
 				return false, err
 			}
 			rows[i].Key = key

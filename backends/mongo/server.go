@@ -8,48 +8,42 @@ import (
 )
 
 // time asks the primary.
-func (s *store) time(ctx context.Context) (time.Time, error) {
+func (c *conn) time(ctx context.Context) (time.Time, error) {
 	const doing = "tell the time"
-	w := make(bson.Writer, 0, 64)
-	w.Begin()
-	w.Int32("hello", 1)
+	w := order("hello")
 	w.Close(0)
-	reply, err := s.ask(ctx, doing, "admin", w)
+	reply, err := c.ask(ctx, doing, "admin", w)
 	if err != nil {
 		return time.Time{}, err
 	}
 	if e := bson.Find(reply, "localTime"); e.Kind == bson.Date {
 		return time.UnixMilli(int64(e.Word())), nil
 	}
-	return time.Time{}, who.Unsupported("%s: %s does not tell it", doing, s.addr)
+	return time.Time{}, who.Unsupported("%s: %s does not tell it", doing, c.addr)
 }
 
 // cpu asks the primary.
-func (s *store) cpu(ctx context.Context) (time.Duration, error) {
-	w := make(bson.Writer, 0, 64)
-	w.Begin()
-	w.Int32("serverStatus", 1)
+func (c *conn) cpu(ctx context.Context) (time.Duration, error) {
+	w := order("serverStatus")
 	w.Close(0)
-	reply, err := s.run(ctx, "admin", w)
+	reply, err := c.run(ctx, "admin", w)
 	if codeOf(err) == codeUnauthorized {
-		return 0, who.Unsupported("processor time: %s: the server tells it to a user with the role clusterMonitor only", s.addr)
+		return 0, who.Unsupported("processor time: %s: the server tells it to a user with the role clusterMonitor only", c.addr)
 	}
 	if err != nil {
-		return 0, s.failed(ctx, "processor time", err)
+		return 0, c.failed(ctx, "processor time", err)
 	}
 	info := bson.Find(reply, "extra_info").Data
 	user, ok1 := bson.Find(info, "user_time_us").Number()
 	system, ok2 := bson.Find(info, "system_time_us").Number()
 	if !ok1 || !ok2 {
-		return 0, who.Unsupported("processor time: %s: the server does not tell it", s.addr)
+		return 0, who.Unsupported("processor time: %s: the server does not tell it", c.addr)
 	}
 	return time.Duration(user+system) * time.Microsecond, nil
 }
 
 // erase removes the database.
-func (s *store) erase(ctx context.Context) error {
-	w := make(bson.Writer, 0, 128)
-	w.Begin()
-	w.Int32("dropDatabase", 1)
-	return s.alter(ctx, "erase", w, codeNoNamespace)
+func (c *conn) erase(ctx context.Context) error {
+	w := order("dropDatabase")
+	return c.alter(ctx, "erase", w, codeNoNamespace)
 }

@@ -18,7 +18,7 @@ func (s *store) size(ctx context.Context, v *view) (int64, error) {
 	w.Close(stage)
 	w.Close(pipeline)
 	w.Close(0)
-	b, err := s.documents(ctx, "size of "+v.Name, w)
+	b, err := s.conn.documents(ctx, "size of "+v.Name, w)
 	if err != nil {
 		return 0, err
 	}
@@ -34,7 +34,7 @@ func (s *store) size(ctx context.Context, v *view) (int64, error) {
 	documents, ok1 := bson.Find(stats, "size").Number()
 	index, ok2 := bson.Find(bson.Find(stats, "indexSizes").Data, "_id_").Number()
 	if !ok1 || !ok2 {
-		return 0, who.Corrupt("size of %s: %s: the answer has no sizes", v.Name, s.addr)
+		return 0, who.Corrupt("size of %s: %s: the answer has no sizes", v.Name, s.conn.addr)
 	}
 	return documents + index, nil
 }

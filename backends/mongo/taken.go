@@ -45,7 +45,7 @@ func takenBy(err error) *taken {
 
 // refuseTaken returns the refusal of an op whose values are taken, with the record that
 // has them.
-func (s *store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Refusal, error) {
+func (c *commit) refuseTaken(ctx context.Context, t *taken) (*driver.Refusal, error) {
 	v := c.views[t.op]
 	refusal := &driver.Refusal{Op: t.op, Native: t.index}
 	if t.key == "" {
@@ -58,14 +58,13 @@ func (s *store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Ref
 	w.Close(filter)
 	w.Text("hint", t.index)
 	w.Int64("limit", 1)
-	s.acknowledged(&w)
-	b, err := s.documents(ctx, "commit: look who has a value of "+t.index, w)
+	c.store.conn.acknowledged(&w)
+	b, err := c.store.conn.documents(ctx, "commit: look who has a value of "+t.index, w)
 	if err != nil {
 		return nil, err
 	}
 	if e, ok := b.rest.Next(); ok {
-		sh := v.Shape(nil)
-		err = s.readRow(ctx, v, &sh, e.Data, &refusal.Row)
+		err = c.store.newReader(v, nil).row(ctx, e.Data, &refusal.Row)
 	}
 	return refusal, err
 }
@@ -73,7 +72,7 @@ func (s *store) refuseTaken(ctx context.Context, c *call, t *taken) (*driver.Ref
 // passesOn reports whether a commit can be done after all if the rows that it changes
 // first give up what they have in unique indexes: the one that has the values is one of
 // them.
-func (c *call) passesOn(t *taken, owner *driver.Row) bool {
+func (c *commit) passesOn(t *taken, owner *driver.Row) bool {
 	return !c.freed && !owner.Rev.IsZero() && slices.ContainsFunc(c.ops, func(op driver.Op) bool {
 		return op.Table.Name == c.ops[t.op].Table.Name && op.Row.Key == owner.Key
 	})
@@ -81,34 +80,34 @@ func (c *call) passesOn(t *taken, owner *driver.Row) bool {
 
 // free sends a statement for each table that takes from the rows of a commit what they
 // have in unique indexes and will have anew, or not at all.
-func (s *store) free(ctx context.Context, c *call) error {
+func (c *commit) free(ctx context.Context) error {
 	for i, v := range c.views {
 		if slices.Contains(c.views[:i], v) {
 			continue // it was freed with the first row of its table
 		}
-		w, n := s.freeing(c, v)
+		w, n := c.freeing(v)
 		if n == 0 {
 			continue
 		}
-		if _, err := s.write(ctx, w); err != nil {
+		if _, err := c.store.conn.write(ctx, w); err != nil {
 			if codeOf(err) == codeWriteConflict || hasLabel(err, "TransientTransactionError") {
 				return beaten(err)
 			}
-			return s.failed(ctx, "commit", err)
+			return c.store.conn.failed(ctx, "commit", err)
 		}
 	}
 	return nil
 }
 
 // freeing returns the statement of free for a table, and how many rows it changes.
-func (s *store) freeing(c *call, v *view) (w bson.Writer, n int) {
+func (c *commit) freeing(v *view) (w bson.Writer, n int) {
 	w = command("update", v.collection)
 	all := w.Open(bson.Array, "updates")
 	for i := range c.ops {
 		if c.views[i] != v {
 			continue
 		}
-		fields := s.givenUp(v, &c.ops[i])
+		fields := c.givenUp(v, &c.ops[i])
 		if len(fields) == 0 {
 			continue
 		}
@@ -130,12 +129,12 @@ func (s *store) freeing(c *call, v *view) (w bson.Writer, n int) {
 }
 
 // givenUp returns the fields of unique indexes that an op writes whatever they were.
-func (s *store) givenUp(v *view, op *driver.Op) []string {
+func (c *commit) givenUp(v *view, op *driver.Op) []string {
 	if op.If == driver.Absent || op.Do != driver.Put && op.Do != driver.Patch {
 		return nil
 	}
 	var fields []string
-	for _, name := range s.uniqueFields(v.Name) {
+	for _, name := range c.store.uniqueFields(v.Name) {
 		writes := op.Do == driver.Put || slices.ContainsFunc(op.Edits, func(e driver.Edit) bool {
 			return e.Do != driver.Add && e.Field >= 0 && v.Fields[e.Field].Name == name
 		})

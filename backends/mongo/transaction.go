@@ -20,37 +20,37 @@ import (
 // together does several ops in one transaction, and reports whether their conditions
 // held. The client's WithTransaction is not used: it begins again for two minutes,
 // whatever the context says, and sends its commit with a context of its own.
-func (s *store) together(ctx context.Context, c *call) (done bool, err error) {
-	session, err := s.client.StartSession(options.Session().SetCausalConsistency(false))
+func (c *commit) together(ctx context.Context) (done bool, err error) {
+	session, err := c.store.conn.client.StartSession(options.Session().SetCausalConsistency(false))
 	if err != nil {
-		return false, s.failed(ctx, "commit", err)
+		return false, c.store.conn.failed(ctx, "commit", err)
 	}
 	journaled := true
 	concerns := options.Transaction().SetReadConcern(readconcern.Snapshot()).SetReadPreference(readpref.Primary()).
 		SetWriteConcern(&writeconcern.WriteConcern{W: "majority", Journal: &journaled})
 	if err := session.StartTransaction(concerns); err != nil {
 		session.EndSession(ctx)
-		return false, s.failed(ctx, "commit", err)
+		return false, c.store.conn.failed(ctx, "commit", err)
 	}
-	done, err = s.statements(mongodriver.NewSessionContext(ctx, session), c)
+	done, err = c.statements(mongodriver.NewSessionContext(ctx, session))
 	if err != nil || !done {
 		sent := driver.TallyOf(ctx).Begin(ctx, 1) // what undoes it
-		s.abandon(ctx, session, err)
+		c.store.conn.undoer.abandon(ctx, session, err)
 		sent.End(1, 1, nil)
 		return false, err
 	}
-	return s.conclude(ctx, session)
+	return c.conclude(ctx, session)
 }
 
 // statements sends the statements of a transaction.
-func (s *store) statements(ctx context.Context, c *call) (done bool, err error) {
+func (c *commit) statements(ctx context.Context) (done bool, err error) {
 	if c.freed {
-		if err := s.free(ctx, c); err != nil {
+		if err := c.free(ctx); err != nil {
 			return false, err
 		}
 	}
 	for _, p := range c.parts() {
-		if done, err := s.part(ctx, c, &p); err != nil || !done {
+		if done, err := c.part(ctx, &p); err != nil || !done {
 			return false, err
 		}
 	}
@@ -73,7 +73,7 @@ type part struct {
 
 // parts returns the parts of a commit in the order of their first ops. Each key is named once, so
 // that the order of the others does not matter.
-func (c *call) parts() (list []part) {
+func (c *commit) parts() (list []part) {
 	isNew := false // the record to which the rows belong
 	for i := range c.ops {
 		op := &c.ops[i]
@@ -104,18 +104,17 @@ func (w *way) comesAndGoes() bool {
 const sharedBytes = 1 << 20
 
 // part sends the statements of a part, and reports whether the conditions of its ops held.
-func (s *store) part(ctx context.Context, c *call, p *part) (done bool, err error) {
+func (c *commit) part(ctx context.Context, p *part) (done bool, err error) {
 	for left := p.ops; len(left) > 0; {
-		st, n := statement{verb: p.verb}, 0
-		st.begin(p.view)
+		st, n := p.view.statement(p.verb, &c.token), 0
 		for ; n < len(left) && (n == 0 || len(st.w) < sharedBytes); n++ {
-			p.view.add(&st, &c.token, &c.ops[left[n]])
+			st.add(&c.ops[left[n]])
 		}
-		if err := st.end(p.view); err != nil {
+		if err := st.end(); err != nil {
 			return false, err
 		}
 		st.w.Close(0)
-		done, err := s.within(ctx, &c.ops[left[0]], &st)
+		done, err := c.within(ctx, &c.ops[left[0]], &st)
 		if t, ok := errors.AsType[*taken](err); ok {
 			t.op = left[t.op]
 		}
@@ -125,7 +124,7 @@ func (s *store) part(ctx context.Context, c *call, p *part) (done bool, err erro
 		left = left[n:]
 	}
 	if p.comesAndGoes() {
-		err = s.takeBack(ctx, p.view, &c.ops[p.ops[0]])
+		err = c.takeBack(ctx, p.view, &c.ops[p.ops[0]])
 	}
 	return err == nil, err
 }
@@ -135,8 +134,8 @@ var errThere = errors.New("a row is there")
 
 // within sends a statement of a transaction and reports whether the conditions of its
 // ops held. With any error the transaction will not be committed, so nothing is done.
-func (s *store) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
-	n, err := s.write(ctx, st.w)
+func (c *commit) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
+	n, err := c.store.conn.write(ctx, st.w)
 	if t := takenBy(err); t != nil {
 		return false, t
 	}
@@ -151,23 +150,22 @@ func (s *store) within(ctx context.Context, op *driver.Op, st *statement) (bool,
 	case code != 0 && hasLabel(err, "TransientTransactionError"), code == codeWriteConflict:
 		return false, beaten(err)
 	}
-	return false, s.failed(ctx, "commit", err)
+	return false, c.store.conn.failed(ctx, "commit", err)
 }
 
 // takeBack removes what stood for a row that must not be there.
-func (s *store) takeBack(ctx context.Context, v *view, op *driver.Op) error {
-	st := statement{verb: "delete"}
-	st.begin(v)
+func (c *commit) takeBack(ctx context.Context, v *view, op *driver.Op) error {
+	st := v.statement("delete", &c.token)
 	one := st.w.Open(bson.Document, "0")
 	st.w.TextIn("q", "_id", idOf(&op.Row.Key))
 	st.w.Int32("limit", 1)
 	st.w.Close(one)
 	st.n = 1
-	if err := st.end(v); err != nil {
+	if err := st.end(); err != nil {
 		return err
 	}
 	st.w.Close(0)
-	_, err := s.within(ctx, op, &st)
+	_, err := c.within(ctx, op, &st)
 	return err
 }
 
@@ -178,7 +176,7 @@ const commitTries = 3
 // conclude commits a transaction. The client by itself sends the commit again, until its
 // Timeout has passed if it has one: so there is an end for all tries together, and an
 // error of one that was not sent does not say that none was.
-func (s *store) conclude(ctx context.Context, session *mongodriver.Session) (done bool, err error) {
+func (c *commit) conclude(ctx context.Context, session *mongodriver.Session) (done bool, err error) {
 	bounded, cancel := context.WithTimeout(ctx, frame.Patience)
 	defer cancel()
 	for try := 1; ; try++ {
@@ -190,15 +188,15 @@ func (s *store) conclude(ctx context.Context, session *mongodriver.Session) (don
 			session.EndSession(ctx)
 			return true, nil
 		case try == 1 && refusedCommit(err):
-			s.abandon(ctx, session, err)
+			c.store.conn.undoer.abandon(ctx, session, err)
 			if hasLabel(err, "TransientTransactionError") {
 				return false, beaten(err)
 			}
-			return false, s.failed(ctx, "commit", err)
+			return false, c.store.conn.failed(ctx, "commit", err)
 		}
 		if try == commitTries || frame.Over(bounded) != nil || who.Sleep(bounded, time.Duration(try)*50*time.Millisecond) != nil {
-			s.giveUp(session)
-			return false, who.Unknown(ctx, s.addr, told(err))
+			c.store.conn.undoer.giveUp(session)
+			return false, who.Unknown(ctx, c.store.conn.addr, told(err))
 		}
 	}
 }

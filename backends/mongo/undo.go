@@ -30,6 +30,8 @@ const lateTime = time.Second
 // the network was gone, until it answers again, and those that it is to be told of once
 // more. Nothing runs meanwhile.
 type undoer struct {
+	client  *mongodriver.Client
+	chores  sync.WaitGroup // what a call left behind to be put in order
 	waiting atomic.Int64
 
 	mu   sync.Mutex
@@ -75,15 +77,15 @@ func (u *undoer) take(all bool) []undone {
 
 // abandon undoes a transaction that will not be committed, because of err if that is
 // not nil. Its rows are locked until then.
-func (s *store) abandon(ctx context.Context, session *mongodriver.Session, err error) {
+func (u *undoer) abandon(ctx context.Context, session *mongodriver.Session, err error) {
 	lost := err != nil && codeOf(err) == 0 && !errors.Is(err, frame.ErrBeaten) && !isTaken(err) && !errors.Is(err, driver.ErrTooLarge)
 	switch {
 	case lost:
-		s.giveUp(session)
+		u.giveUp(session)
 	case frame.Over(ctx) == nil:
 		session.EndSession(ctx)
 	default:
-		s.afterwards(session.EndSession)
+		u.afterwards(session.EndSession)
 	}
 }
 
@@ -95,46 +97,59 @@ func isTaken(err error) bool {
 
 // giveUp tells the server to undo a transaction, if it did not commit it, now or when it
 // answers again.
-func (s *store) giveUp(session *mongodriver.Session) {
-	s.undo([]undone{{session: session, since: time.Now()}})
+func (u *undoer) giveUp(session *mongodriver.Session) {
+	u.undo([]undone{{session: session, since: time.Now()}})
 }
 
 // undo sends one command for all transactions of a list.
-func (s *store) undo(list []undone) {
-	s.afterwards(func(ctx context.Context) {
+func (u *undoer) undo(list []undone) {
+	u.afterwards(func(ctx context.Context) {
 		var ids mongobson.A
-		for _, u := range list {
-			ids = append(ids, u.session.ID())
+		for _, one := range list {
+			ids = append(ids, one.session.ID())
 		}
-		err := s.client.Database("admin").RunCommand(ctx, mongobson.D{{Key: "killSessions", Value: ids}}).Err()
+		err := u.client.Database("admin").RunCommand(ctx, mongobson.D{{Key: "killSessions", Value: ids}}).Err()
 		if err != nil && codeOf(err) == 0 {
-			s.undoer.add(list...)
+			u.add(list...)
 			return
 		}
-		for _, u := range list {
-			if u.told.IsZero() {
-				u.told = time.Now()
-				s.undoer.add(u)
+		for _, one := range list {
+			if one.told.IsZero() {
+				one.told = time.Now()
+				u.add(one)
 			} else {
-				u.session.EndSession(ctx)
+				one.session.EndSession(ctx)
 			}
 		}
 	})
 }
 
+// choreTime is how long something may take that no call waits for.
+const choreTime = 2 * time.Second
+
+// afterwards does something that the call need not wait for, and Close does.
+func (u *undoer) afterwards(do func(ctx context.Context)) {
+	u.chores.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), choreTime)
+		defer cancel()
+		do(ctx)
+	})
+}
+
 // undoWaiting undoes what could not be undone before, now that the server answers.
-func (s *store) undoWaiting() {
-	if s.undoer.waiting.Load() == 0 {
+func (u *undoer) undoWaiting() {
+	if u.waiting.Load() == 0 {
 		return
 	}
-	if list := s.undoer.take(false); len(list) > 0 {
-		s.undo(list)
+	if list := u.take(false); len(list) > 0 {
+		u.undo(list)
 	}
 }
 
 // undoLast undoes what is still waiting when the store is closed.
-func (s *store) undoLast() {
-	list := s.undoer.take(true)
+func (u *undoer) undoLast() {
+	u.chores.Wait()
+	list := u.take(true)
 	if len(list) == 0 {
 		return
 	}
@@ -143,6 +158,6 @@ func (s *store) undoLast() {
 			time.Sleep(time.Until(list[i].told.Add(lateTime)))
 		}
 	}
-	s.undo(list)
-	s.chores.Wait()
+	u.undo(list)
+	u.chores.Wait()
 }

@@ -48,9 +48,6 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := who.Over(ctx); err != nil {
-		return nil, err
-	}
 	if t.srv && t.access.Dialer.Local {
 		return nil, who.Wrap(fmt.Errorf("open: of the servers behind mongodb+srv:// nothing is known; name one by mongodb://: %w", address.ErrElsewhere))
 	}
@@ -65,8 +62,9 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, errURL
 	}
-	in := &store{client: client, own: true, dialer: &t.access.Dialer, addr: t.hosts, direct: t.direct}
-	s, err := in.open(ctx, &t.opts)
+	c := newConn(client)
+	c.own, c.dialer, c.addr, c.direct = true, &t.access.Dialer, t.hosts, t.direct
+	s, err := open(ctx, c, &t.opts)
 	if err != nil {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), choreTime)
 		defer cancel()

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/polystore/polystore/backends/mongo/internal/bson"
@@ -19,9 +18,23 @@ func (s *store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq
 
 // chunk reads the rows after a mark.
 func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, error) {
+	wk := walk{store: s, v: v}
 	if v.native != nil {
-		return s.chunkNative(ctx, v, from)
+		return wk.entries(ctx, from)
 	}
+	return wk.rows(ctx, from)
+}
+
+// A walk is a chunk of one, as far as it was read.
+type walk struct {
+	frame.Chunk
+	store *store
+	v     *view
+}
+
+// rows reads the rows after a mark.
+func (wk *walk) rows(ctx context.Context, from string) (driver.Chunk, error) {
+	conn, v := wk.store.conn, wk.v
 	after, ok := v.parseMark(from)
 	if !ok {
 		return driver.Chunk{}, who.OtherMark(v.Name)
@@ -33,34 +46,23 @@ func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, 
 	w.Int32In("sort", "_id", 1)
 	w.Int64("limit", frame.ChunkRows)
 	w.Int32("batchSize", frame.ChunkRows+1)
-	s.acknowledged(&w)
-	b, err := s.documents(ctx, "walk "+v.Name, w)
+	conn.acknowledged(&w)
+	b, err := conn.documents(ctx, "walk "+v.Name, w)
 	if err != nil {
 		return driver.Chunk{}, err
 	}
-	return s.readChunk(ctx, v, &b)
-}
-
-func (s *store) readChunk(ctx context.Context, v *view, b *batch) (chunk driver.Chunk, err error) {
-	sh := v.Shape(nil)
-	n, last := 0, ""
-	var unread driver.Unread
+	last, r := "", wk.store.newReader(v, nil)
 	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
-		n, last = n+1, idIn(e.Data)
 		var row driver.Row
-		switch err := s.readRow(ctx, v, &sh, e.Data, &row); {
-		case errors.Is(err, driver.ErrCorrupt):
-			unread = append(unread, err)
-		case err != nil:
+		last = idIn(e.Data)
+		if err := wk.Take(&row, r.row(ctx, e.Data, &row)); err != nil {
 			return driver.Chunk{}, err
-		default:
-			chunk.Rows = append(chunk.Rows, row)
 		}
 	}
-	if n == frame.ChunkRows || n > 0 && b.more {
-		chunk.Mark = frame.Mark(v.Name, last)
+	if wk.Len() == frame.ChunkRows || wk.Len() > 0 && b.more {
+		wk.Mark = frame.Mark(v.Name, last)
 	}
-	return chunk, unread.Err()
+	return wk.Chunk.Chunk, wk.Unread.Err()
 }
 
 // parseMark returns the _id after which a walk goes on. It may be one that is no key.

@@ -3,13 +3,13 @@ package pebble
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // do tests the condition of an op and puts what it changes into b.
@@ -176,7 +176,7 @@ func edit(r *driver.Row, e *driver.Edit) bool {
 	case found:
 		have = r.Extra[i].Value
 	}
-	next, ok := edited(have, e)
+	next, ok := frame.Edited(have, e)
 	switch {
 	case !ok:
 		return false
@@ -188,20 +188,4 @@ func edit(r *driver.Row, e *driver.Edit) bool {
 		r.Extra = slices.Insert(r.Extra, i, driver.Pair{Name: e.Name, Value: next})
 	}
 	return true
-}
-
-func edited(have driver.Value, e *driver.Edit) (driver.Value, bool) {
-	switch e.Do {
-	case driver.Unset:
-		return driver.Value{}, true
-	case driver.Set:
-		return e.Value, true
-	}
-	if !have.IsNone() && have.Kind() != driver.Int {
-		return driver.Value{}, false
-	}
-	a, b := have.Int(), e.Value.Int()
-	sum, _ := bits.Add64(uint64(a), uint64(b), 0)
-	overflow := (a < 0) == (b < 0) && (int64(sum) < 0) != (a < 0)
-	return driver.IntValue(int64(sum)), !overflow
 }

@@ -2,7 +2,6 @@ package pebble
 
 import (
 	"context"
-	"slices"
 	"sync/atomic"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -31,31 +30,6 @@ func (t *table) fieldName(number uint64) (string, bool) {
 		return "", false
 	}
 	return fields[number-1].Name, true
-}
-
-// A view is a table as one driver.Table sees it, whose ordinals are its own.
-type view struct {
-	*table
-	names    []string       // of the fields, by ordinal
-	heads    []uint64       // numbers of the fields times 16, by ordinal
-	ordinals map[string]int // by name
-	slots    []int32        // ordinal by number, or -1
-	noSlots  []int32        // as long as slots, all -1
-}
-
-func newView(t *table, declared *driver.Table) *view {
-	v := &view{table: t, ordinals: map[string]int{}}
-	fields := *t.fields.Load()
-	v.slots = slices.Repeat([]int32{-1}, len(fields)+1)
-	v.noSlots = slices.Clone(v.slots)
-	for i, f := range declared.Fields {
-		number := 1 + slices.IndexFunc(fields, func(c driver.Column) bool { return c.Name == f.Name })
-		v.names = append(v.names, f.Name)
-		v.heads = append(v.heads, uint64(number)<<4)
-		v.ordinals[f.Name] = i
-		v.slots[number] = int32(i)
-	}
-	return v
 }
 
 // Tables returns what the catalog has of tables.
@@ -103,20 +77,3 @@ func (s state) Declare(ctx context.Context, _ []*driver.Table) error {
 
 // View returns the view of a table.
 func (s state) View(t *driver.Table) *view { return newView(s.tables[t.Name], t) }
-
-// Drop removes the tables with all their rows. Their numbers are not used again.
-func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
-	// With every lock held no commit is between its look at dropped and its batch.
-	s.locks.lockAll()
-	defer s.locks.unlockAll()
-	if err := s.eraseTables(ctx, tables); err != nil {
-		return err
-	}
-	for _, t := range tables {
-		if have := s.tables[t.Name]; have != nil {
-			have.dropped = true
-			delete(s.tables, t.Name)
-		}
-	}
-	return nil
-}

@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"encoding/json"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -23,38 +22,33 @@ const (
 	layout      = 2      // 1 had no list of names
 )
 
-// A header is what the catalog says of the key of a table, and of how its rows are written.
-type header struct {
-	frame.Header
-	Bare bool `json:"bare,omitempty"` // a member is a key alone: the two kinds must not meet
-}
+// A catalog is those hashes.
+type catalog struct{ conn *conn }
 
 func headerOf(t *driver.Table) string {
-	text, err := json.Marshal(header{frame.Header{Layout: layout, Partition: frame.Columns(t.Partition), Sort: frame.Columns(t.Sort)}, t.Bare})
-	if err != nil {
-		return "" // strings and numbers are always JSON
-	}
-	return string(text)
+	h := frame.NewHeader(layout, t)
+	h.Bare = t.Bare
+	return h.String()
 }
 
 // entries reads what the catalog has of tables, by name.
-func (s *store) entries(ctx context.Context, doing string, names []string) (map[string]*frame.Entry, error) {
+func (c *catalog) entries(ctx context.Context, doing string, names []string) (map[string]*frame.Entry, error) {
 	list := map[string]*frame.Entry{}
 	cmds := make([]*goredis.RawCmd, len(names))
 	for i, name := range names {
-		cmds[i] = goredis.NewRawCmd(ctx, "hgetall", s.prefix+catalogName+name)
+		cmds[i] = goredis.NewRawCmd(ctx, "hgetall", c.conn.prefix+catalogName+name)
 	}
-	if err := s.askAll(ctx, doing, cmds); err != nil {
+	if err := c.conn.askAll(ctx, doing, cmds); err != nil {
 		return nil, err
 	}
 	for i, cmd := range cmds {
 		r := wire.ReplyOf(cmd)
 		if err := r.Refused(); err != nil {
-			return nil, s.failed(ctx, doing+" "+names[i], err)
+			return nil, c.conn.failed(ctx, doing+" "+names[i], err)
 		}
 		e, ok := readEntry(&r)
 		if !ok {
-			return nil, who.Corrupt("%s: the key %s%s%s does not describe a table", doing, s.prefix, catalogName, names[i])
+			return nil, who.Corrupt("%s: the key %s%s%s does not describe a table", doing, c.conn.prefix, catalogName, names[i])
 		}
 		list[names[i]] = e
 	}
@@ -79,11 +73,6 @@ func readEntry(r *wire.Reply) (e *frame.Entry, ok bool) {
 	return e, !r.Bad && (n == 0) == (e.Header == "")
 }
 
-// headerIn returns what an entry says of the key of its table.
-func headerIn(e *frame.Entry) (h frame.Header, ok bool) {
-	return h, json.Unmarshal([]byte(e.Header), &h) == nil
-}
-
 // lacks returns which fields of t an entry does not have, and what speaks against t beside what it has.
 func lacks(e *frame.Entry, t *driver.Table) (missing []driver.Column, err error) {
 	if err := known(e, t); err != nil {
@@ -94,7 +83,7 @@ func lacks(e *frame.Entry, t *driver.Table) (missing []driver.Column, err error)
 
 // known refuses a table of another layout.
 func known(e *frame.Entry, t *driver.Table) error {
-	switch h, ok := headerIn(e); {
+	switch h, ok := frame.ParseHeader(e.Header); {
 	case !ok || h.Layout == layout:
 		return nil
 	case h.Layout > layout:
@@ -109,98 +98,23 @@ const createText = `if redis.call('HLEN', KEYS[1]) > 0 then return 0 end
 for f = 1, #ARGV, 4000 do redis.call('HSET', KEYS[1], unpack(ARGV, f, math.min(f + 3999, #ARGV))) end
 return 1`
 
-// A state is what the catalog has of tables.
-type state struct {
-	*store
-	doing   string
-	entries map[string]*frame.Entry
-}
-
-// Tables reads what the catalog has of tables, and says what speaks against them.
-func (s *store) Tables(ctx context.Context, doing string, tables []*driver.Table) (frame.Tables[view], error) {
-	for _, t := range tables {
-		if err := possible(t); err != nil {
-			return nil, err
-		}
-	}
-	have, err := s.entries(ctx, doing, names(tables))
-	if err != nil {
-		return nil, err
-	}
-	for _, t := range tables {
-		if _, err := lacks(have[t.Name], t); err != nil {
-			return nil, err
-		}
-	}
-	return state{s, doing, have}, nil
-}
-
-// Absent says what the catalog lacks of a table.
-func (s state) Absent(t *driver.Table) error {
-	missing, _ := lacks(s.entries[t.Name], t)
-	return s.entries[t.Name].Absent(who, s.doing, t, missing)
-}
-
-// View returns the view of a table.
-func (s state) View(t *driver.Table) *view { return s.newView(t, s.entries[t.Name]) }
-
-// Declare adds to the catalog what it lacks of tables. Where another program is first, its
-// word stands.
-func (s state) Declare(ctx context.Context, tables []*driver.Table) error {
-	for _, t := range tables {
-		e := s.entries[t.Name]
-		if e.Header == "" {
-			created, err := s.create(ctx, t)
-			if err != nil {
-				return err
-			}
-			if created {
-				continue
-			}
-			again, err := s.store.entries(ctx, "define", []string{t.Name})
-			if err != nil {
-				return err
-			}
-			e = again[t.Name]
-		}
-		missing, err := lacks(e, t)
-		if err != nil {
-			return err
-		}
-		for _, f := range missing {
-			if _, err := s.ask(ctx, "define "+t.Name, "hsetnx", s.prefix+catalogName+t.Name, f.Name, frame.Known{Kind: f.Kind, Later: true}.String()); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // create makes the description of a table, and reports whether there was none.
-func (s *store) create(ctx context.Context, t *driver.Table) (bool, error) {
+func (c *catalog) create(ctx context.Context, t *driver.Table) (bool, error) {
 	doing := "define " + t.Name
-	words := []any{"evalsha", s.creation.Hash, "1", s.prefix + catalogName + t.Name, keyField, headerOf(t)}
+	words := []any{"evalsha", createScript.Hash, "1", c.conn.prefix + catalogName + t.Name, keyField, headerOf(t)}
 	for _, f := range t.Fields {
 		words = append(words, f.Name, f.Kind.String())
 	}
 	for loads := 0; ; loads++ {
-		r, err := s.ask(ctx, doing, words...)
+		r, err := c.conn.ask(ctx, doing, words...)
 		if err == nil {
 			return r.Number() == 1, nil
 		}
 		if wire.CodeOf(err) != "NOSCRIPT" || loads == wire.ScriptLoads {
 			return false, err
 		}
-		if _, err := s.ask(ctx, doing+": load a script", "script", "load", s.creation.Text); err != nil {
+		if err := c.conn.load(ctx, doing, createScript); err != nil {
 			return false, err
 		}
 	}
-}
-
-func names(tables []*driver.Table) []string {
-	var list []string
-	for _, t := range tables {
-		list = append(list, t.Name)
-	}
-	return list
 }

@@ -3,14 +3,13 @@ package redis
 import (
 	"strconv"
 
-	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
 // oneRecord reports whether the ops are one on a record and such that write rows of
 // its indexes.
-func (c *call) oneRecord() bool {
+func (c *commit) oneRecord() bool {
 	if c.views[0].Class != driver.Records {
 		return false
 	}
@@ -26,17 +25,17 @@ func (c *call) oneRecord() bool {
 }
 
 // room makes room for so many keys.
-func (c *call) room(n int) { c.keys, c.forms = make([]string, 0, n), make([]string, 0, n) }
+func (c *commit) room(n int) { c.keys, c.forms = make([]string, 0, n), make([]string, 0, n) }
 
-func (c *call) addKey(key, form string) {
+func (c *commit) addKey(key, form string) {
 	c.keys, c.forms = append(c.keys, key), append(c.forms, form)
 }
 
-func (c *call) add(args ...string) { c.args = append(c.args, args...) }
+func (c *commit) add(args ...string) { c.args = append(c.args, args...) }
 
 // insertable reports whether a script insert may be asked: a record and rows that
 // should not be there.
-func (c *call) insertable() bool {
+func (c *commit) insertable() bool {
 	op := &c.ops[0]
 	if op.If != driver.Absent || op.Row.Dead || c.views[0].room == "0" || len(op.Row.Extra) > 0 || op.Row.Note != "" {
 		return false
@@ -52,7 +51,7 @@ func (c *call) insertable() bool {
 
 // removable reports whether the script remove may be asked: a record that dies as it was
 // read, and rows that go with it.
-func (c *call) removable() bool {
+func (c *commit) removable() bool {
 	op := &c.ops[0]
 	if !op.Row.Dead || op.If != driver.AtRev || len(op.Row.Ring) == 0 || op.Row.Expires == 0 || c.views[0].room == "0" ||
 		len(op.Row.Fields)+len(op.Row.Extra) > 0 || op.Row.Note != "" {
@@ -68,7 +67,7 @@ func (c *call) removable() bool {
 
 // place makes room for a call of a Put and its rows, and adds the keys: the list of names,
 // then those of bare rows, and of the order as one of them.
-func (c *call) place(args int) {
+func (c *commit) place(args int) {
 	op, v, n := &c.ops[0], c.views[0], len(c.ops)
 	c.room(n + 2)
 	c.args = make([]string, 0, args+2*n)
@@ -87,7 +86,7 @@ func (c *call) place(args int) {
 
 // addMembers adds the members of bare rows and of the order, then two arguments for each
 // other row.
-func (c *call) addMembers(other func(i int) (a, b string)) {
+func (c *commit) addMembers(other func(i int) (a, b string)) {
 	_, member := c.views[0].order(&c.ops[0].Row.Key)
 	c.add(member)
 	for _, bare := range [...]bool{true, false} {
@@ -104,7 +103,7 @@ func (c *call) addMembers(other func(i int) (a, b string)) {
 }
 
 // insertCall makes the call of a script insert, which is chosen.
-func (c *call) insertCall() {
+func (c *commit) insertCall() {
 	row := &c.ops[0].Row
 	c.place(3 + len(row.Fields))
 	c.add(string(c.token[:]))
@@ -120,8 +119,8 @@ func (c *call) insertCall() {
 }
 
 // removeCall makes the call of the script remove.
-func (c *call) removeCall(sc *wire.Script) {
-	c.script = sc
+func (c *commit) removeCall() {
+	c.script = removeScript
 	op := &c.ops[0]
 	c.place(5)
 	c.add(c.views[0].ringWith(c.token, op.Row.Ring), string(op.Rev[:]), strconv.FormatInt(op.Row.Expires, 10), c.views[0].ttl)
@@ -141,9 +140,9 @@ func (v *view) ringWith(token driver.Token, ring []driver.Token) string {
 }
 
 // putCall makes the call of the script put.
-func (c *call) putCall(sc *wire.Script) {
+func (c *commit) putCall() {
 	op, v := &c.ops[0], c.views[0]
-	c.script = sc
+	c.script = putScript
 	n := len(c.ops)
 	c.room(n + 2)
 	c.args = make([]string, 0, 9+3*n+2*len(op.Row.Fields)+2*len(op.Row.Extra))
@@ -156,7 +155,7 @@ func (c *call) putCall(sc *wire.Script) {
 }
 
 // addRows adds what a script is told of the rows that come after the first op.
-func (c *call) addRows() {
+func (c *commit) addRows() {
 	var gone, more []int
 	for i := 1; i < len(c.ops); i++ {
 		if c.ops[i].Do == driver.Delete {
@@ -263,9 +262,9 @@ func (v *view) payload(row *driver.Row) string {
 }
 
 // patchCall makes the call of the script patch.
-func (c *call) patchCall(sc *wire.Script) {
+func (c *commit) patchCall() {
 	op, v := &c.ops[0], c.views[0]
-	c.script = sc
+	c.script = patchScript
 	n := len(c.ops)
 	c.room(n + 1)
 	c.args = make([]string, 0, 8+3*n+2*len(op.Edits))
@@ -349,8 +348,8 @@ func metaEdits(row *driver.Row, sets, gone []string) ([]string, []string) {
 }
 
 // commitCall makes the call of the script commit.
-func (c *call) commitCall(sc *wire.Script) {
-	c.script = sc
+func (c *commit) commitCall() {
+	c.script = commitScript
 	c.add(string(c.token[:]))
 	for i := range c.ops {
 		op, v := &c.ops[i], c.views[i]

@@ -56,8 +56,15 @@ func parseScalar(text string, kind driver.Kind) (driver.Value, bool) {
 	return v, err == nil && (v.Kind() == kind || v.IsNone())
 }
 
-// readHash reads the fields of a record into row, of which the key is set already.
-func (s *store) readHash(ctx context.Context, v *view, h wire.Hash, row *driver.Row) error {
+// A reader reads records as rows of a view.
+type reader struct {
+	store *store
+	v     *view
+}
+
+// hash reads the fields of a record into row, of which the key is set already.
+func (r *reader) hash(ctx context.Context, h wire.Hash, row *driver.Row) error {
+	v := r.v
 	if len(h) == 0 {
 		return nil
 	}
@@ -87,7 +94,7 @@ func (s *store) readHash(ctx context.Context, v *view, h wire.Hash, row *driver.
 	if known == h.Len() {
 		return nil
 	}
-	return s.readOthers(ctx, v, h, row)
+	return r.others(ctx, h, row)
 }
 
 // place returns the ordinal of a declared field. Fields come in the order of their
@@ -145,9 +152,10 @@ func (v *view) readExtra(row *driver.Row, name, text string) bool {
 	return true
 }
 
-// readOthers reads the fields of a record that v does not declare, which another program
+// others reads the fields of a record that the view does not declare, which another program
 // may.
-func (s *store) readOthers(ctx context.Context, v *view, h wire.Hash, row *driver.Row) error {
+func (r *reader) others(ctx context.Context, h wire.Hash, row *driver.Row) error {
+	v := r.v
 	var others []wire.Field
 	for name, text := range h.All {
 		_, declared := v.Ordinals[name]
@@ -162,7 +170,7 @@ func (s *store) readOthers(ctx context.Context, v *view, h wire.Hash, row *drive
 		}
 	}
 	for _, f := range others {
-		k, err := s.other(ctx, v, f.Name)
+		k, err := r.other(ctx, f.Name)
 		if err != nil {
 			return err
 		}
@@ -174,6 +182,23 @@ func (s *store) readOthers(ctx context.Context, v *view, h wire.Hash, row *drive
 	}
 	frame.SortExtra(row.Extra)
 	return nil
+}
+
+// other returns what the catalog has of a field that the view does not declare. A program
+// that declared it since the view was made is asked for once.
+func (r *reader) other(ctx context.Context, field string) (frame.Known, error) {
+	v := r.v
+	k, found, err := v.Others.Find(field, v.Fields, func() (map[string]frame.Known, error) {
+		have, err := r.store.catalog.entries(ctx, "read a row of "+v.Name, []string{v.Name})
+		if err != nil {
+			return nil, err
+		}
+		return have[v.Name].Fields, nil
+	})
+	if err == nil && !found {
+		err = who.Corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names, or the key %s%s%s was removed, which the program that wrote the row makes anew when it starts", v.Name, driver.Private(field), r.store.conn.prefix, catalogName, v.Name)
+	}
+	return k, err
 }
 
 // readSome reads the answer to HMGET of a record, as askSome asked for it.
@@ -249,6 +274,14 @@ func (v *view) cutMember(member string) (sort, rest string, err error) {
 	return sort, rest, nil
 }
 
+// width returns how many fields a row has that is read with a mask.
+func (v *view) width(mask []int) int {
+	if mask != nil {
+		return len(mask)
+	}
+	return len(v.Fields)
+}
+
 // isOrder reports whether the sets of the table have keys of records only.
 func (v *view) isOrder() bool { return v.Class == driver.Records }
 
@@ -260,12 +293,8 @@ func (v *view) readMember(rest string, mask []int, row *driver.Row) error {
 		return nil
 	}
 	copy(row.Rev[:], rest)
-	width := len(v.Fields)
-	if mask != nil {
-		width = len(mask)
-	}
-	row.Fields = slices.Grow(row.Fields[:0], width)[:width]
-	clear(row.Fields)
+	sh := frame.Shape{Width: v.width(mask)}
+	sh.Begin(row)
 	if rest = rest[tokenSize:]; rest == "" {
 		return nil
 	}

@@ -13,19 +13,20 @@ func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op,
 	if err := who.Fitting(ops); err != nil {
 		return nil, err
 	}
-	c := call{token: token, ops: ops, views: views, list: s.listOf(ops[0].Row.Key.Partition)}
+	c := commit{store: s, token: token, ops: ops, views: views, list: s.names.listOf(ops[0].Row.Key.Partition)}
 	if c.addsLate() {
-		return s.commitLate(ctx, &c)
+		return c.late(ctx)
 	}
-	refusal, err := s.send(ctx, &c)
-	if refusal == nil && err == nil && s.quorum.Replicas > 0 && c.onlyChecks() {
-		err = s.awaitReplicas(ctx, c.keys[0])
+	refusal, err := c.send(ctx)
+	if refusal == nil && err == nil && s.conn.quorum.Replicas > 0 && c.onlyChecks() {
+		err = s.conn.awaitReplicas(ctx, c.keys[0])
 	}
 	return refusal, err
 }
 
-// A call is a commit under way.
-type call struct {
+// A commit is one under way.
+type commit struct {
+	store *store
 	token driver.Token
 	ops   []driver.Op
 	views []*view // of the tables of the ops
@@ -39,31 +40,31 @@ type call struct {
 }
 
 // send makes the call of a script and reads its answer.
-func (s *store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
+func (c *commit) send(ctx context.Context) (*driver.Refusal, error) {
 	switch {
 	case !c.oneRecord():
-		c.commitCall(s.commit)
+		c.commitCall()
 	case c.editable():
-		c.editCall(s.edit)
+		c.editCall()
 	case c.ops[0].Do == driver.Patch:
-		c.patchCall(s.patch)
+		c.patchCall()
 	case c.ops[0].Do != driver.Put:
-		c.commitCall(s.commit)
+		c.commitCall()
 	case c.insertable():
 		c.insertCall()
 	case c.removable():
-		c.removeCall(s.remove)
+		c.removeCall()
 	default:
-		c.putCall(s.put)
+		c.putCall()
 	}
-	r, err := s.run(ctx, c)
+	r, err := c.run(ctx)
 	if err == nil && r.AsksPut() {
-		c.putCall(s.put)
-		r, err = s.run(ctx, c)
+		c.putCall()
+		r, err = c.run(ctx)
 	}
 	if err != nil {
 		if wire.CodeOf(err) == "WRONGTYPE" {
-			return nil, s.refusedKeys(ctx, "commit", serverAnswer(err), c.keys, c.forms)
+			return nil, c.store.conn.refusedKeys(ctx, "commit", serverAnswer(err), c.keys, c.forms)
 		}
 		return nil, err
 	}
@@ -72,28 +73,28 @@ func (s *store) send(ctx context.Context, c *call) (*driver.Refusal, error) {
 	case n == 0 && !r.Bad:
 		return nil, nil
 	case n == 1:
-		return nil, s.doneBefore(ctx, c)
+		return nil, c.doneBefore(ctx)
 	}
-	return s.refusal(ctx, c, &r, n)
+	return c.refusal(ctx, &r, n)
 }
 
 // run sends the call of a script, once more if it was to a master that is one no longer.
-func (s *store) run(ctx context.Context, c *call) (wire.Reply, error) {
-	r, err := s.eval(ctx, c.script, c.keys, c.args)
-	if wire.CodeOf(err) == "READONLY" && s.turned(ctx) {
-		r, err = s.eval(ctx, c.script, c.keys, c.args)
+func (c *commit) run(ctx context.Context) (wire.Reply, error) {
+	r, err := c.store.conn.eval(ctx, c.script, c.keys, c.args)
+	if wire.CodeOf(err) == "READONLY" && c.store.conn.turned(ctx) {
+		r, err = c.store.conn.eval(ctx, c.script, c.keys, c.args)
 	}
 	return r, err
 }
 
 // doneBefore returns what is to be said of a commit that an earlier sending of it has
 // done: its own connection has nothing to wait for.
-func (s *store) doneBefore(ctx context.Context, c *call) error {
-	if s.quorum.Replicas == 0 {
+func (c *commit) doneBefore(ctx context.Context) error {
+	if c.store.conn.quorum.Replicas == 0 {
 		return nil
 	}
-	if err := s.awaitReplicas(ctx, c.keys[0]); err != nil {
-		return fmt.Errorf("redis: commit: %s: done, but its replicas may not have it: %w: %w", s.addr, driver.ErrUnknownOutcome, err)
+	if err := c.store.conn.awaitReplicas(ctx, c.keys[0]); err != nil {
+		return fmt.Errorf("redis: commit: %s: done, but its replicas may not have it: %w: %w", c.store.conn.addr, driver.ErrUnknownOutcome, err)
 	}
 	return nil
 }
@@ -105,18 +106,18 @@ func serverAnswer(err error) error {
 }
 
 // refusal reads the answer of a script of n parts that says what it refused.
-func (s *store) refusal(ctx context.Context, c *call, r *wire.Reply, n int) (*driver.Refusal, error) {
+func (c *commit) refusal(ctx context.Context, r *wire.Reply, n int) (*driver.Refusal, error) {
 	at := int(r.Number())
 	if c.order != nil && at >= 0 && at < len(c.order) {
 		at = c.order[at]
 	}
 	if r.Bad || at < 0 || at >= len(c.ops) {
-		return nil, fmt.Errorf("redis: commit: %s: the answer of a script cannot be read: %w", s.addr, driver.ErrUnknownOutcome)
+		return nil, fmt.Errorf("redis: commit: %s: the answer of a script cannot be read: %w", c.store.conn.addr, driver.ErrUnknownOutcome)
 	}
 	op, v := &c.ops[at], c.views[at]
 	refusal := &driver.Refusal{Op: at}
 	refusal.Row.Key = op.Row.Key
-	if err := s.readRefused(ctx, v, r, &refusal.Row); err != nil {
+	if err := c.readRefused(ctx, v, r, &refusal.Row); err != nil {
 		return nil, err
 	}
 	if n > 2 {
@@ -126,13 +127,13 @@ func (s *store) refusal(ctx context.Context, c *call, r *wire.Reply, n int) (*dr
 }
 
 // readRefused reads the row that a script found.
-func (s *store) readRefused(ctx context.Context, v *view, r *wire.Reply, row *driver.Row) error {
+func (c *commit) readRefused(ctx context.Context, v *view, r *wire.Reply, row *driver.Row) error {
 	if v.Class == driver.Records {
 		hash := r.Hash()
 		if r.Bad {
 			return v.badRow(row, "_rev")
 		}
-		return s.readHash(ctx, v, hash, row)
+		return (&reader{c.store, v}).hash(ctx, hash, row)
 	}
 	return v.readRow(r, nil, row)
 }

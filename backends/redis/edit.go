@@ -2,8 +2,6 @@ package redis
 
 import (
 	"github.com/polystore/polystore/repo/driver"
-
-	"github.com/polystore/polystore/backends/redis/internal/wire"
 )
 
 // mostEdits bounds what the script edit takes at once: Lua unpacks some thousands.
@@ -11,7 +9,7 @@ const mostEdits = 1000
 
 // editable reports whether the script edit may be asked: a record that is patched as it
 // was read, without sums, and rows that are keys alone.
-func (c *call) editable() bool {
+func (c *commit) editable() bool {
 	op := &c.ops[0]
 	if op.Do != driver.Patch || op.If != driver.AtRev || len(op.Row.Ring) == 0 || c.views[0].room == "0" || len(op.Edits) > mostEdits {
 		return false
@@ -30,9 +28,9 @@ func (c *call) editable() bool {
 }
 
 // editCall makes the call of the script edit.
-func (c *call) editCall(sc *wire.Script) {
+func (c *commit) editCall() {
 	op, v, n := &c.ops[0], c.views[0], len(c.ops)
-	c.script = sc
+	c.script = editScript
 	c.room(n + 1)
 	c.args = make([]string, 0, 4+n+2*len(op.Edits))
 	c.addKey(v.key(&op.Row.Key), "hash")
@@ -47,7 +45,7 @@ func (c *call) editCall(sc *wire.Script) {
 
 // addBare adds the keys and members of the rows that go, or of those that come, and
 // returns how many there are.
-func (c *call) addBare(gone bool) (n int) {
+func (c *commit) addBare(gone bool) (n int) {
 	for i := 1; i < len(c.ops); i++ {
 		if op := &c.ops[i]; (op.Do == driver.Delete) == gone {
 			c.addKey(c.views[i].key(&op.Row.Key), "zset")

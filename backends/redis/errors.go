@@ -18,7 +18,7 @@ const who = frame.Name("redis")
 
 // failed says what an error means when nothing can have been done. It returns nil
 // for nil.
-func (s *store) failed(ctx context.Context, doing string, err error) error {
+func (c *conn) failed(ctx context.Context, doing string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -27,18 +27,51 @@ func (s *store) failed(ctx context.Context, doing string, err error) error {
 		err = frame.Told(err, code)
 	} else {
 		if cause := frame.Over(ctx); cause != nil {
-			return who.Unreached(doing, s.addr, cause, s.dialer.Why())
+			return who.Unreached(doing, c.addr, cause, c.dialer.Why())
 		}
 	}
-	return who.Failed(frame.Failure{Doing: doing, Addr: s.addr, Kind: kind, Remedy: remedy}, err)
+	return who.Failed(frame.Failure{Doing: doing, Addr: c.addr, Kind: kind, Remedy: remedy}, err)
 }
 
 // unfinished says what an error of a commit means that the server did not answer.
-func (s *store) unfinished(ctx context.Context, err error, sent bool) error {
+func (c *conn) unfinished(ctx context.Context, err error, sent bool) error {
 	if !sent || wire.CodeOf(err) != "" {
-		return s.failed(ctx, "commit", err)
+		return c.failed(ctx, "commit", err)
 	}
-	return who.Unknown(ctx, s.addr, err)
+	return who.Unknown(ctx, c.addr, err)
+}
+
+// refusedKeys is failed for commands on keys. If one of them has another type than
+// it should, it is named.
+func (c *conn) refusedKeys(ctx context.Context, doing string, err error, keys, forms []string) error {
+	if wire.CodeOf(err) != "WRONGTYPE" {
+		return c.failed(ctx, doing, err)
+	}
+	for i, key := range keys {
+		r, askErr := c.ask(ctx, doing, "type", key)
+		if askErr != nil {
+			break
+		}
+		form, _ := r.Text()
+		switch {
+		case form == "none":
+		case form != forms[i]:
+			return who.Corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key), form, forms[i])
+		case form == "hash" && !c.ours(ctx, doing, key):
+			return who.Corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key))
+		}
+	}
+	return c.failed(ctx, doing, err)
+}
+
+// ours reports whether a hash is a record, or does not say that it is none.
+func (c *conn) ours(ctx context.Context, doing, key string) bool {
+	r, err := c.ask(ctx, doing, "hmget", key, "_rev")
+	if err != nil || r.List() != 1 {
+		return true
+	}
+	_, there := r.Text()
+	return there
 }
 
 // kindOf returns the sentinel for an error of go-redis or the server, and what to
@@ -52,12 +85,9 @@ func kindOf(err error) (remedy string, kind error) {
 		return "", driver.ErrClosed
 	case errors.Is(err, goredis.ErrPoolTimeout), errors.Is(err, goredis.ErrPoolExhausted):
 		return "all connections are in use: raise the pool's size", driver.ErrThrottled
-	case errors.Is(err, address.ErrElsewhere):
-		return "", driver.ErrInvalid
-	case address.IsRefusedClient(err):
-		return address.RefusedClient, driver.ErrInvalid
-	case address.IsTLS(err):
-		return "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted", driver.ErrInvalid
+	}
+	if remedy, kind = address.Refused(err, "options cert and key", "redis:// is for servers without TLS, and rediss:// for those with it, whose certificate must be trusted"); kind != nil {
+		return remedy, kind
 	}
 	return "", driver.ErrUnavailable
 }

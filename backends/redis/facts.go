@@ -12,58 +12,17 @@ import (
 
 	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // oldest is the oldest server that is taken. Before it, an error within a script
 // came without its code, so that a full memory could not be told from a defect.
 const oldest = 7
 
-// learn asks the servers what they are, without writing.
-func (s *store) learn(ctx context.Context) error {
-	if err := who.Over(ctx); err != nil {
-		return err
-	}
-	masters, err := s.masters(ctx, "open")
-	if err != nil {
-		return err
-	}
-	all := make([]server, len(masters))
-	s.forgets = true
-	for i, client := range masters {
-		if all[i], err = s.server(ctx, client); err != nil {
-			return err
-		}
-		s.forgets = s.forgets && all[i].info["maxmemory_policy"] == "noeviction"
-	}
-	s.facts = driver.Facts{
-		MaxOps:    4000,
-		MaxBytes:  4 << 20,
-		Name:      "redis",
-		Namespace: strconv.Itoa(s.db),
-		Detail:    s.detail(all),
-		Unit:      driver.UnitStore,
-		Uncertain: true,
-		Waits:     s.quorum.Replicas > 0,
-		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
-		Tallies:   true,
-		Paging:    driver.Paging{First: firstPage, Most: mostRows, KeysFirst: true},
-		Counts:    driver.Ability{Has: true, Reason: "by the ranks of both ends of the span"},
-		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table but deleted records, asked key by key, which takes as long as a walk"},
-	}
-	if s.inCluster() {
-		s.facts.Unit = driver.UnitPartition
-		s.facts.Apart = driver.Ability{Has: true, Reason: "in other slots, by commits of their own"}
-	}
-	s.facts.Version = slices.MinFunc(all, func(a, b server) int { return compareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
-	weakest := slices.MinFunc(all, func(a, b server) int { return int(a.durability) - int(b.durability) })
-	s.facts.Durability, s.facts.Setting = weakest.durability, weakest.setting
-	if weakest.durability == driver.Delayed {
-		s.facts.Delay = putOff
-	}
-	if n := s.quorum.Replicas; n > 0 {
-		s.facts.Setting += fmt.Sprintf(", and a commit waits for %s", count(n, "replica"))
-	}
-	return nil
+// A portrait is what the servers say of themselves.
+type portrait struct {
+	conn    *conn
+	servers []server
 }
 
 // A server is what one has said of itself.
@@ -74,20 +33,82 @@ type server struct {
 	setting    string
 }
 
+// learn asks the servers what they are, without writing.
+func (s *store) learn(ctx context.Context) error {
+	if err := who.Over(ctx); err != nil {
+		return err
+	}
+	p := &portrait{conn: s.conn}
+	if err := p.learn(ctx); err != nil {
+		return err
+	}
+	s.forgets = !slices.ContainsFunc(p.servers, func(one server) bool { return one.info["maxmemory_policy"] != "noeviction" })
+	s.facts = p.facts()
+	return nil
+}
+
+// learn fills the portrait in, and says why a server cannot keep the contract.
+func (p *portrait) learn(ctx context.Context) error {
+	masters, err := p.conn.masters(ctx, "open")
+	if err != nil {
+		return err
+	}
+	for _, client := range masters {
+		one, err := p.server(ctx, client)
+		if err != nil {
+			return err
+		}
+		p.servers = append(p.servers, one)
+	}
+	return nil
+}
+
+func (p *portrait) facts() driver.Facts {
+	f := driver.Facts{
+		MaxOps:    4000,
+		MaxBytes:  4 << 20,
+		Name:      "redis",
+		Namespace: strconv.Itoa(p.conn.db),
+		Detail:    p.detail(),
+		Unit:      driver.UnitStore,
+		Uncertain: true,
+		Waits:     p.conn.quorum.Replicas > 0,
+		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
+		Tallies:   true,
+		Paging:    driver.Paging{First: firstPage, Most: frame.MostRows, KeysFirst: true},
+		Counts:    driver.Ability{Has: true, Reason: "by the ranks of both ends of the span"},
+		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table but deleted records, asked key by key, which takes as long as a walk"},
+	}
+	if p.conn.inCluster() {
+		f.Unit = driver.UnitPartition
+		f.Apart = driver.Ability{Has: true, Reason: "in other slots, by commits of their own"}
+	}
+	f.Version = slices.MinFunc(p.servers, func(a, b server) int { return frame.CompareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
+	weakest := slices.MinFunc(p.servers, func(a, b server) int { return int(a.durability) - int(b.durability) })
+	f.Durability, f.Setting = weakest.durability, weakest.setting
+	if weakest.durability == driver.Delayed {
+		f.Delay = putOff
+	}
+	if n := p.conn.quorum.Replicas; n > 0 {
+		f.Setting += fmt.Sprintf(", and a commit waits for %s", count(n, "replica"))
+	}
+	return f
+}
+
 // server asks a server what it is, and says why it cannot be used.
-func (s *store) server(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
-	if one.info, err = s.info(ctx, "open: INFO", client, ""); err != nil {
+func (p *portrait) server(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
+	if one.info, err = p.conn.info(ctx, "open: INFO", client, ""); err != nil {
 		return one, err
 	}
-	if err := s.suits(one.info); err != nil {
+	if err := p.suits(one.info); err != nil {
 		return one, err
 	}
 	one.replicas = withOffset(one.info, 0)
-	if one.replicas < s.quorum.Replicas {
+	if one.replicas < p.conn.quorum.Replicas {
 		return one, fmt.Errorf("redis: open: %s: a primary has %s that follow it, and MinReplicas is %d: start more, or wait for fewer: %w",
-			s.addr, count(one.replicas, "replica"), s.quorum.Replicas, driver.ErrUnavailable)
+			p.conn.addr, count(one.replicas, "replica"), p.conn.quorum.Replicas, driver.ErrUnavailable)
 	}
-	fsync, err := s.setting(ctx, client, "appendfsync")
+	fsync, err := p.conn.setting(ctx, client, "appendfsync")
 	if err != nil {
 		return one, err
 	}
@@ -103,16 +124,6 @@ func count(n int, what string) string {
 	return itoa(n) + " " + what + "s"
 }
 
-// compareVersions compares texts like 7.0.15 by their numbers.
-func compareVersions(a, b string) int {
-	x, y := strings.Split(a, "."), strings.Split(b, ".")
-	return slices.CompareFunc(x, y, func(a, b string) int {
-		m, _ := strconv.Atoi(a)
-		n, _ := strconv.Atoi(b)
-		return m - n
-	})
-}
-
 // parseInfo returns the fields of an answer to INFO.
 func parseInfo(text string) map[string]string {
 	info := map[string]string{}
@@ -125,39 +136,39 @@ func parseInfo(text string) map[string]string {
 }
 
 // suits says why the server cannot keep the contract.
-func (s *store) suits(info map[string]string) error {
+func (p *portrait) suits(info map[string]string) error {
 	version := info["redis_version"]
 	major, _, _ := strings.Cut(version, ".")
 	switch n, err := strconv.Atoi(major); {
 	case err != nil:
-		return who.Unsupported("open: %s: the server does not say that it is Redis", s.addr)
+		return who.Unsupported("open: %s: the server does not say that it is Redis", p.conn.addr)
 	case n < oldest:
-		return who.Unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", s.addr, version, oldest)
+		return who.Unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", p.conn.addr, version, oldest)
 	}
 	switch mode := info["redis_mode"]; {
-	case s.inCluster() && mode == "cluster":
-	case mode == "cluster" || info["cluster_enabled"] == "1" && !s.inCluster():
-		return who.Unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", s.addr)
-	case mode != "standalone" || s.inCluster():
-		return who.Unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", s.addr, mode)
+	case p.conn.inCluster() && mode == "cluster":
+	case mode == "cluster" || info["cluster_enabled"] == "1" && !p.conn.inCluster():
+		return who.Unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", p.conn.addr)
+	case mode != "standalone" || p.conn.inCluster():
+		return who.Unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", p.conn.addr, mode)
 	}
 	if info["role"] != "master" {
 		return fmt.Errorf("redis: open: %s: the server is a replica, which does not write: connect to the primary, %s:%s: %w",
-			s.addr, info["master_host"], info["master_port"], driver.ErrUnavailable)
+			p.conn.addr, info["master_host"], info["master_port"], driver.ErrUnavailable)
 	}
 	if policy := info["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") {
 		return who.Unsupported("open: %s: with maxmemory-policy %s the server removes records, or their index rows, when its memory is full: set it to noeviction",
-			s.addr, policy)
+			p.conn.addr, policy)
 	}
 	return nil
 }
 
 // setting returns what the server is configured to, or "unknown" where it does
 // not tell: CONFIG is often forbidden.
-func (s *store) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
+func (c *conn) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
 	cmd := goredis.NewRawCmd(ctx, "config", "get", name)
 	if err := client.Process(ctx, cmd); err != nil && wire.CodeOf(err) == "" {
-		return "", s.failed(ctx, "open: CONFIG GET", err)
+		return "", c.failed(ctx, "open: CONFIG GET", err)
 	}
 	r := wire.ReplyOf(cmd)
 	if r.Refused() == nil && r.List() == 2 {
@@ -190,24 +201,24 @@ func durability(aof, fsync string) (driver.Durability, string) {
 	return driver.Delayed, "appendfsync " + fsync
 }
 
-func (s *store) detail(all []server) string {
-	text := fmt.Sprintf("standalone at %s, database %d", s.addr, s.db)
+func (p *portrait) detail() string {
+	text := fmt.Sprintf("standalone at %s, database %d", p.conn.addr, p.conn.db)
 	replicas, versions, policies := 0, []string{}, []string{}
-	for _, one := range all {
+	for _, one := range p.servers {
 		replicas += one.replicas
 		versions = append(versions, one.info["redis_version"])
 		policies = append(policies, one.info["maxmemory_policy"])
 	}
-	if s.inCluster() {
-		slices.SortFunc(versions, compareVersions)
-		text = fmt.Sprintf("%s, %s, versions %s", s.addr, count(len(all), "master"), strings.Join(slices.Compact(versions), " and "))
+	if p.conn.inCluster() {
+		slices.SortFunc(versions, frame.CompareVersions)
+		text = fmt.Sprintf("%s, %s, versions %s", p.conn.addr, count(len(p.servers), "master"), strings.Join(slices.Compact(versions), " and "))
 	}
-	if s.prefix != "" {
-		text += ", keys " + s.prefix + "…"
+	if p.conn.prefix != "" {
+		text += ", keys " + p.conn.prefix + "…"
 	}
 	slices.Sort(policies)
 	text += ", maxmemory-policy " + strings.Join(slices.Compact(policies), " and ")
-	switch n := s.quorum.Replicas; {
+	switch n := p.conn.quorum.Replicas; {
 	case n > 0:
 		text += fmt.Sprintf(", replicas %d (a commit waits for %d)", replicas, n)
 	case replicas > 0:

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	goredis "github.com/redis/go-redis/v9"
-
-	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
@@ -23,7 +20,7 @@ const lateTries = 64
 
 // addsLate reports whether an op adds to a field that its row may have under either
 // of two names.
-func (c *call) addsLate() bool {
+func (c *commit) addsLate() bool {
 	for i := range c.ops {
 		if c.ops[i].Do == driver.Patch && slices.ContainsFunc(c.ops[i].Edits, c.views[i].addsLate) {
 			return true
@@ -52,27 +49,27 @@ func (v *view) lateNames(e *driver.Edit) (declared, dotted string) {
 }
 
 // commitLate is send for commits that add to such fields.
-func (s *store) commitLate(ctx context.Context, c *call) (*driver.Refusal, error) {
+func (c *commit) late(ctx context.Context) (*driver.Refusal, error) {
 	for range lateTries {
-		next := call{token: c.token, ops: slices.Clone(c.ops), views: c.views, list: c.list}
+		next := commit{store: c.store, token: c.token, ops: slices.Clone(c.ops), views: c.views, list: c.list}
 		seen := make([]bool, len(c.ops))
 		for i := range c.ops {
-			refusal, err := s.settle(ctx, &next, i, &seen[i])
+			refusal, err := next.settle(ctx, i, &seen[i])
 			if refusal != nil || err != nil {
 				return refusal, err
 			}
 		}
-		refusal, err := s.send(ctx, &next)
+		refusal, err := next.send(ctx)
 		if refusal == nil || refusal.Overflow || !seen[refusal.Op] || c.ops[refusal.Op].If != driver.Present || refusal.Row.Rev.IsZero() || refusal.Row.Dead {
 			return refusal, err
 		}
 	}
-	return nil, fmt.Errorf("redis: commit: %s: the record changes faster than it can be read: %w", s.addr, driver.ErrThrottled)
+	return nil, fmt.Errorf("redis: commit: %s: the record changes faster than it can be read: %w", c.store.conn.addr, driver.ErrThrottled)
 }
 
 // settle makes an op that adds to a field, which its row has from before the field
 // was declared, one that sets the sum if the row is still as it was read.
-func (s *store) settle(ctx context.Context, c *call, at int, seen *bool) (*driver.Refusal, error) {
+func (c *commit) settle(ctx context.Context, at int, seen *bool) (*driver.Refusal, error) {
 	op, v := &c.ops[at], c.views[at]
 	var adds []int
 	words := []any{"hmget", v.key(&op.Row.Key), "_rev"}
@@ -85,13 +82,9 @@ func (s *store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 	if len(adds) == 0 {
 		return nil, nil
 	}
-	cmd := goredis.NewRawCmd(ctx, words...)
-	if err := s.read(ctx, cmd); err != nil {
-		return nil, s.failed(ctx, "commit", err)
-	}
-	r := wire.ReplyOf(cmd)
-	if err := r.Refused(); err != nil {
-		return nil, s.refusedKeys(ctx, "commit", err, []string{v.key(&op.Row.Key)}, []string{"hash"})
+	r, err := c.store.conn.askKey(ctx, "commit", "hash", words...)
+	if err != nil {
+		return nil, err
 	}
 	r.List()
 	text, _ := r.Text()
@@ -102,19 +95,19 @@ func (s *store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 	for _, i := range adds {
 		_, there := r.Text()
 		before, found := r.Text()
-		goes, err := s.addsDeclared(ctx, v, &op.Edits[i], there)
+		goes, err := c.addsDeclared(ctx, v, &op.Edits[i], there)
 		if err != nil {
 			return nil, err
 		}
 		switch {
 		case there && !goes: // it is declared, but not as an int
-			return s.overflow(ctx, c, at, i)
+			return c.overflow(ctx, at, i)
 		case there || !goes || !found:
 			continue
 		}
 		sum, ok := sumOf(before, op.Edits[i].Value.Int())
 		if !ok {
-			return s.overflow(ctx, c, at, i)
+			return c.overflow(ctx, at, i)
 		}
 		op.Edits[i].Do, op.Edits[i].Value = driver.Set, sum
 		op.If, op.Rev, *seen = driver.AtRev, driver.Token([]byte(text)), true
@@ -124,12 +117,12 @@ func (s *store) settle(ctx context.Context, c *call, at int, seen *bool) (*drive
 
 // addsDeclared reports whether the server adds to the field of an edit as to a declared
 // one. A row that has it as such shows that a program has declared it.
-func (s *store) addsDeclared(ctx context.Context, v *view, e *driver.Edit, there bool) (bool, error) {
+func (c *commit) addsDeclared(ctx context.Context, v *view, e *driver.Edit, there bool) (bool, error) {
 	if e.Field >= 0 {
 		return true, nil
 	}
 	if there {
-		if _, err := s.other(ctx, v, e.Name); err != nil {
+		if _, err := (&reader{c.store, v}).other(ctx, e.Name); err != nil {
 			return false, err
 		}
 	}
@@ -145,9 +138,9 @@ func sumOf(text string, more int64) (driver.Value, bool) {
 }
 
 // overflow refuses a commit for an edit of one of its ops.
-func (s *store) overflow(ctx context.Context, c *call, at, edit int) (*driver.Refusal, error) {
+func (c *commit) overflow(ctx context.Context, at, edit int) (*driver.Refusal, error) {
 	rows := make([]driver.Row, 1)
-	if err := s.Get(ctx, c.views[at], []driver.Key{c.ops[at].Row.Key}, nil, rows); err != nil {
+	if err := c.store.Get(ctx, c.views[at], []driver.Key{c.ops[at].Row.Key}, nil, rows); err != nil {
 		return nil, err
 	}
 	return &driver.Refusal{Op: at, Row: rows[0], Overflow: true, Edit: edit}, nil

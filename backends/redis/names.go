@@ -16,28 +16,31 @@ import (
 // slot only: one server has one list, a cluster one for each slot.
 const listName = "_keys"
 
+// A directory is the list of names, or all of them.
+type directory struct{ conn *conn }
+
 // lists is how many lists of names there are.
-func (s *store) lists() int {
-	if s.inCluster() {
+func (d *directory) lists() int {
+	if d.conn.inCluster() {
 		return wire.Slots
 	}
 	return 1
 }
 
 // list returns the name of a list, by its number.
-func (s *store) list(n int) string {
-	if s.inCluster() {
-		return s.prefix + listName + "{" + wire.Tags()[n] + "}"
+func (d *directory) list(n int) string {
+	if d.conn.inCluster() {
+		return d.conn.prefix + listName + "{" + wire.Tags()[n] + "}"
 	}
-	return s.prefix + listName
+	return d.conn.prefix + listName
 }
 
 // listOf returns the name of the list that has the keys of a partition.
-func (s *store) listOf(partition string) string {
-	if s.inCluster() {
-		return s.list(wire.SlotOf(partition))
+func (d *directory) listOf(partition string) string {
+	if d.conn.inCluster() {
+		return d.list(wire.SlotOf(partition))
 	}
-	return s.list(0)
+	return d.list(0)
 }
 
 // A listed key is one of a list of names.
@@ -51,36 +54,35 @@ const (
 	namesAtOnce = 256  // names that a list is asked for
 )
 
-// names returns names of a table's keys that come after a place, in order; more says
+// after returns names of a table's keys that come after a place, in order; more says
 // whether there may be others, and from which place on.
-func (s *store) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, more bool, err error) {
-	for next = after; len(found) == 0 && next.list < s.lists(); {
-		if found, next, err = s.askLists(ctx, doing, head, next); err != nil {
+func (d *directory) after(ctx context.Context, doing, head string, after listed) (found []listed, next listed, more bool, err error) {
+	for next = after; len(found) == 0 && next.list < d.lists(); {
+		if found, next, err = d.ask(ctx, doing, head, next); err != nil {
 			return nil, after, false, err
 		}
 	}
-	return found, next, next.list < s.lists(), nil
+	return found, next, next.list < d.lists(), nil
 }
 
-// askLists asks some lists, from a place on, and returns the place behind what was found.
-func (s *store) askLists(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
-	n := min(s.lists()-after.list, listsAtOnce)
+// ask asks some lists, from a place on, and returns the place behind what was found.
+func (d *directory) ask(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
+	n := min(d.lists()-after.list, listsAtOnce)
 	cmds := make([]*goredis.RawCmd, n)
 	for i := range cmds {
 		from := "[" + head
 		if i == 0 && after.name != "" {
 			from = "(" + after.name
 		}
-		cmds[i] = goredis.NewRawCmd(ctx, "zrange", s.list(after.list+i), from, "("+head+"\xff", "bylex", "limit", "0", namesAtOnce)
+		cmds[i] = goredis.NewRawCmd(ctx, "zrange", d.list(after.list+i), from, "("+head+"\xff", "bylex", "limit", "0", namesAtOnce)
 	}
-	if err := s.askAll(ctx, doing, cmds); err != nil {
+	if err := d.conn.askAll(ctx, doing, cmds); err != nil {
 		return nil, after, err
 	}
 	for i, cmd := range cmds {
-		r := wire.ReplyOf(cmd)
-		if err := r.Refused(); err != nil {
-			name := s.list(after.list + i)
-			return nil, after, s.refusedKeys(ctx, doing, err, []string{name}, []string{"zset"})
+		r, err := d.conn.reply(ctx, doing, "zset", cmd)
+		if err != nil {
+			return nil, after, err
 		}
 		names := r.List()
 		for range names {

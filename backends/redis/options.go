@@ -49,61 +49,61 @@ func inPrefix(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-'
 }
 
-// use makes the store one on a client, or says which of its settings is in the way of
+// use makes the connection one by a client, or says which of its settings is in the way of
 // the contract.
-func (s *store) use(client goredis.UniversalClient, replicas int) error {
+func (c *conn) use(client goredis.UniversalClient, replicas int) error {
 	if replicas < 0 {
 		return who.Invalid("open: MinReplicas is %d; want 0 or more", replicas)
 	}
-	switch c := client.(type) {
+	switch given := client.(type) {
 	case nil:
 		return errNoClient
 	case *goredis.Client:
-		return s.useOne(c, replicas)
+		return c.useOne(given, replicas)
 	case *goredis.ClusterClient:
-		return s.useCluster(c, replicas)
+		return c.useCluster(given, replicas)
 	}
 	return who.Unsupported("open: a client of type %T: want a *redis.Client or a *redis.ClusterClient", client)
 }
 
 var errNoClient = who.Invalid("open: no client")
 
-func (s *store) useOne(c *goredis.Client, replicas int) error {
-	if c == nil {
+func (c *conn) useOne(client *goredis.Client, replicas int) error {
+	if client == nil {
 		return errNoClient
 	}
-	o := c.Options()
+	o := client.Options()
 	if o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
 		return who.Invalid("open: the client caches replies, which would answer with what was there before: leave ClientSideCache out of its options")
 	}
 	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
 		return err
 	}
-	s.client, s.addr, s.db, s.quorum = c, o.Addr, o.DB, wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}
-	s.maps = o.Protocol != 2
+	c.client, c.addr, c.db, c.quorum = client, o.Addr, o.DB, wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}
+	c.maps = o.Protocol != 2
 	if replicas > 0 {
-		s.client = &wire.Waiter{Client: c, Quorum: s.quorum}
+		c.client = &wire.Waiter{Client: client, Quorum: c.quorum}
 		return nil
 	}
-	s.line.Init(c)
+	c.line.Init(client)
 	return nil
 }
 
-func (s *store) useCluster(c *goredis.ClusterClient, replicas int) error {
-	if c == nil {
+func (c *conn) useCluster(client *goredis.ClusterClient, replicas int) error {
+	if client == nil {
 		return errNoClient
 	}
-	o := c.Options()
+	o := client.Options()
 	if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
 		return who.Invalid("open: the client reads from replicas, which do not have every commit yet: leave ReadOnly, RouteByLatency and RouteRandomly out of its options")
 	}
 	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
 		return err
 	}
-	r := &wire.Router{ClusterClient: c, Quorum: wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}, Patience: o.ReadTimeout,
-		Creation: s.creation}
-	s.maps = o.Protocol != 2
-	s.client, s.quorum, s.addr = r, r.Quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
+	r := &wire.Router{ClusterClient: client, Quorum: wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}, Patience: o.ReadTimeout,
+		Creation: createScript}
+	c.maps = o.Protocol != 2
+	c.client, c.quorum, c.addr = r, r.Quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
 	return nil
 }
 
@@ -119,7 +119,7 @@ func timely(contexts bool, read, write time.Duration) error {
 }
 
 // inCluster reports whether the keys lie on several servers.
-func (s *store) inCluster() bool {
-	_, ok := s.client.(*wire.Router)
+func (c *conn) inCluster() bool {
+	_, ok := c.client.(*wire.Router)
 	return ok
 }

@@ -5,192 +5,132 @@ import (
 	"iter"
 	"slices"
 
-	goredis "github.com/redis/go-redis/v9"
-
-	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A page of a range has at most so many rows, and hardly more bytes. A first page
-// is that of a short list.
-const (
-	firstPage = 128
-	mostRows  = 512
-	pageBytes = 1 << 20
-)
+// firstPage is how many rows a first page has: that of a short list.
+const firstPage = 128
 
 // Range yields the rows of a span, page by page.
 func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
-		p := pager{span: span, size: firstPage}
-		for n := 0; !p.done; {
-			if err := s.page(ctx, &p, n); err != nil {
-				yield(nil, err)
-				return
-			}
-			for i := range p.keys {
-				row, err := p.at(i)
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				if row.Rev.IsZero() || row.Dead {
-					continue // it went after its key was read
-				}
-				n++
-				if !yield(row, nil) || n == span.Limit {
-					return
-				}
-			}
-		}
+		sc := scan{store: s, mask: span.Mask}
+		s.frame.Pages(ctx, span, sc.page)(yield)
 	}
 }
 
-// A pager is the rest of a span, and the page that was read last: rows of records, or
+// A scan is the page of a range that was read last: rows of records, or
 // what follows the keys of others in their set, which is taken apart one by one.
-type pager struct {
-	span driver.Span
-	size int // rows of the next page
-	done bool
-	view *view
-	keys []driver.Key
-	rows []driver.Row
-	rest []string
-	row  driver.Row // that of at
+type scan struct {
+	store *store
+	view  *view
+	mask  []int
+	keys  []driver.Key
+	rows  []driver.Row
+	rest  []string
+	row   driver.Row // that of at
 }
 
-// at returns a row of the page, which is valid until the next call.
-func (p *pager) at(i int) (*driver.Row, error) {
-	if p.view.Class == driver.Records {
-		return &p.rows[i], nil
+// at returns a row of the page, which is valid until the next call, nil for one that went after its key was read.
+func (sc *scan) at(i int) (*driver.Row, error) {
+	if sc.view.Class != driver.Records {
+		row := &sc.row
+		row.Reset()
+		row.Key = sc.keys[i]
+		return row, sc.view.readMember(sc.rest[i], sc.mask, row)
 	}
-	row := &p.row
-	row.Reset()
-	row.Key = p.keys[i]
-	return row, p.view.readMember(p.rest[i], p.span.Mask, row)
+	if row := &sc.rows[i]; !row.Rev.IsZero() && !row.Dead {
+		return row, nil
+	}
+	return nil, nil
 }
 
-// page reads the next page of a span of which n rows have been yielded.
-func (s *store) page(ctx context.Context, p *pager, n int) error {
-	if err := s.frame.Enter(ctx); err != nil {
-		return err
-	}
-	defer s.frame.Leave()
-	v, err := s.frame.View(p.span.Table, p.span.Mask)
-	if err != nil {
-		return err
-	}
-	p.view = v
+// page reads the next page of a span, and leaves in p the span after it.
+func (sc *scan) page(ctx context.Context, v *view, p *frame.Pager) (err error) {
+	sc.view = v
 	if v.Class == driver.Records && !v.ordered {
-		return s.onlyRow(ctx, v, p)
-	}
-	limit := p.size
-	if p.span.Limit > 0 {
-		limit = min(limit, p.span.Limit-n)
-	}
-	bytes, err := s.readPage(ctx, v, p, limit)
-	if err != nil {
-		return err
-	}
-	if bytes > pageBytes {
-		p.size = max(1, p.size/2)
+		p.Done = true
+		err = sc.onlyRow(ctx, &p.Span)
 	} else {
-		p.size = min(mostRows, 2*p.size)
+		err = sc.readPage(ctx, p)
 	}
-	return nil
+	p.TakeApart(len(sc.keys), sc.at)
+	return err
 }
 
 // onlyRow reads the record of a partition that has one at most, whose Sort is "".
-func (s *store) onlyRow(ctx context.Context, v *view, p *pager) error {
-	p.done = true
-	if p.span.From != "" {
+func (sc *scan) onlyRow(ctx context.Context, span *driver.Span) error {
+	if sc.keys = sc.keys[:0]; span.From != "" {
 		return nil
 	}
-	p.keys = append(p.keys[:0], driver.Key{Partition: p.span.Key.Partition})
-	p.rows = append(p.rows[:0], driver.Row{})
-	return s.Get(ctx, v, p.keys, p.span.Mask, p.rows)
+	sc.keys = append(sc.keys, driver.Key{Partition: span.Key.Partition})
+	sc.rows = append(sc.rows[:0], driver.Row{})
+	return sc.store.Get(ctx, sc.view, sc.keys, sc.mask, sc.rows)
 }
 
-// readPage reads at most limit rows, and leaves in p the span after them.
-func (s *store) readPage(ctx context.Context, v *view, p *pager, limit int) (bytes int, err error) {
-	doing, set := "range of "+v.Name, v.set(p.span.Key.Partition)
-	cmd := goredis.NewRawCmd(ctx, askPage(set, &p.span, limit)...)
-	if err := s.read(ctx, cmd); err != nil {
-		return 0, s.failed(ctx, doing, err)
+// readPage reads the members of a page and, of records, these.
+func (sc *scan) readPage(ctx context.Context, p *frame.Pager) error {
+	v, partition, limit := sc.view, p.Span.Key.Partition, p.Limit()
+	r, err := sc.store.conn.askKey(ctx, "range of "+v.Name, "zset", askPage(v.set(partition), &p.Span, limit)...)
+	if err != nil {
+		return err
 	}
-	r := wire.ReplyOf(cmd)
-	if err := r.Refused(); err != nil {
-		return 0, s.refusedKeys(ctx, doing, err, []string{set}, []string{"zset"})
-	}
-	bytes = len(r.Rest)
+	bytes := len(r.Rest)
 	n := r.List()
-	p.done = n < limit
-	if p.keys = slices.Grow(p.keys[:0], n); v.Class != driver.Records {
-		p.rest = slices.Grow(p.rest[:0], n)
+	p.Done = n < limit
+	if sc.keys = slices.Grow(sc.keys[:0], n); v.Class != driver.Records {
+		sc.rest = slices.Grow(sc.rest[:0], n)
 	}
 	for range n {
 		member, _ := r.Text()
 		sort, rest, err := v.cutMember(member)
 		if err != nil {
-			return 0, err
+			return err
 		}
-		p.keys = append(p.keys, driver.Key{Partition: p.span.Key.Partition, Sort: sort})
+		sc.keys = append(sc.keys, driver.Key{Partition: partition, Sort: sort})
 		if v.Class != driver.Records {
-			p.rest = append(p.rest, rest)
+			sc.rest = append(sc.rest, rest)
 		}
 	}
-	if n > 0 {
-		p.goOn(v)
+	if n == 0 {
+		return nil
 	}
-	if v.Class == driver.Records && n > 0 {
-		bytes, err = s.readRecords(ctx, v, p)
+	if v.Class == driver.Records {
+		if bytes, err = sc.readRecords(ctx); err != nil {
+			return err
+		}
 	}
-	return bytes, err
+	p.GoOnAfter(sc.keys[n-1].Sort, v.Sort, bytes)
+	return nil
 }
 
 // fresh returns n rows to read into, with the slices of earlier ones. New ones have
 // room for width fields each, of one piece.
-func (p *pager) fresh(n, width int) []driver.Row {
-	had := len(p.rows)
+func (sc *scan) fresh(n, width int) []driver.Row {
+	had := len(sc.rows)
 	if had < n {
-		p.rows = append(p.rows, make([]driver.Row, n-had)...)
+		sc.rows = append(sc.rows, make([]driver.Row, n-had)...)
 		fields := make([]driver.Value, (n-had)*width)
 		for i := had; i < n; i++ {
-			p.rows[i].Fields, fields = fields[:0:width], fields[width:]
+			sc.rows[i].Fields, fields = fields[:0:width], fields[width:]
 		}
 	}
-	rows := p.rows[:n]
+	rows := sc.rows[:n]
 	for i := range rows {
 		rows[i].Reset()
 	}
 	return rows
 }
 
-// goOn takes the keys that were read out of the span.
-func (p *pager) goOn(v *view) {
-	last := p.keys[len(p.keys)-1].Sort
-	switch {
-	case len(v.Sort) == 0:
-		p.done = true
-	case p.span.Reverse:
-		p.span.To = last
-	default:
-		p.span.From = driver.After(last)
-	}
-}
-
 // readRecords reads the records of a page, in parts that are not too large.
-func (s *store) readRecords(ctx context.Context, v *view, p *pager) (bytes int, err error) {
-	width := len(v.Fields)
-	if p.span.Mask != nil {
-		width = len(p.span.Mask)
-	}
-	p.rows = p.fresh(len(p.keys), width)
-	if err := s.Get(ctx, v, p.keys, p.span.Mask, p.rows); err != nil {
+func (sc *scan) readRecords(ctx context.Context) (bytes int, err error) {
+	sc.rows = sc.fresh(len(sc.keys), sc.view.width(sc.mask))
+	if err := sc.store.Get(ctx, sc.view, sc.keys, sc.mask, sc.rows); err != nil {
 		return 0, err
 	}
-	for i := range p.rows {
-		bytes += weight(&p.rows[i])
+	for i := range sc.rows {
+		bytes += weight(&sc.rows[i])
 	}
 	return bytes, nil
 }
@@ -221,14 +161,9 @@ func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, erro
 	if v.Class == driver.Records && !v.ordered {
 		return s.countOnly(ctx, v, span)
 	}
-	set := v.set(span.Key.Partition)
-	cmd := goredis.NewRawCmd(ctx, "zlexcount", set, "["+span.From, "("+bound(span.To))
-	if err := s.read(ctx, cmd); err != nil {
-		return 0, s.failed(ctx, "count of "+v.Name, err)
-	}
-	r := wire.ReplyOf(cmd)
-	if err := r.Refused(); err != nil {
-		return 0, s.refusedKeys(ctx, "count of "+v.Name, err, []string{set}, []string{"zset"})
+	r, err := s.conn.askKey(ctx, "count of "+v.Name, "zset", "zlexcount", v.set(span.Key.Partition), "["+span.From, "("+bound(span.To))
+	if err != nil {
+		return 0, err
 	}
 	n := int(r.Number())
 	if span.Limit > 0 {
@@ -238,13 +173,12 @@ func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, erro
 }
 
 func (s *store) countOnly(ctx context.Context, v *view, span driver.Span) (int, error) {
-	p := pager{span: span}
-	p.span.Mask = []int{}
-	if err := s.onlyRow(ctx, v, &p); err != nil {
+	sc := scan{store: s, view: v, mask: []int{}}
+	if err := sc.onlyRow(ctx, &span); err != nil || len(sc.keys) == 0 {
 		return 0, err
 	}
-	if len(p.rows) == 1 && !p.rows[0].Rev.IsZero() && !p.rows[0].Dead {
-		return 1, nil
+	if row, err := sc.at(0); row == nil || err != nil {
+		return 0, err
 	}
-	return 0, nil
+	return 1, nil
 }

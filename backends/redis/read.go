@@ -20,22 +20,12 @@ func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 		names[i] = v.key(&keys[i])
 		cmds[i] = goredis.NewRawCmd(ctx, v.askRow(&names[i], keys[i].Sort, mask)...)
 	}
-	if err := s.askAll(ctx, doing, cmds); err != nil {
-		return err
-	}
-	for i, cmd := range cmds {
-		r := wire.ReplyOf(cmd)
-		if err := r.Refused(); err != nil {
-			return s.refusedKeys(ctx, doing, err, names[i:i+1], []string{v.form()})
-		}
+	return s.conn.askEach(ctx, doing, v.form(), cmds, func(i int, r *wire.Reply) error {
 		row := &rows[i]
 		row.Reset()
 		row.Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
-		if err := v.readRow(&r, mask, row); err != nil {
-			return err
-		}
-	}
-	return nil
+		return v.readRow(r, mask, row)
+	})
 }
 
 // getHashes is get for whole records. Their hashes are not read raw: each answer would
@@ -44,19 +34,20 @@ func (s *store) getHashes(ctx context.Context, doing string, v *view, keys []dri
 	cmds, names := make([]goredis.Cmder, len(keys)), make([]string, len(keys))
 	for i := range keys {
 		names[i] = v.key(&keys[i])
-		cmds[i] = s.askHash(ctx, &names[i])
+		cmds[i] = s.conn.askHash(ctx, &names[i])
 	}
-	if err := sendAll(ctx, s, cmds); err != nil && wire.CodeOf(err) == "" {
-		return s.failed(ctx, doing, err)
+	if err := sendAll(ctx, s.conn, cmds); err != nil && wire.CodeOf(err) == "" {
+		return s.conn.failed(ctx, doing, err)
 	}
+	r := reader{s, v}
 	for i, cmd := range cmds {
 		if err := cmd.Err(); err != nil {
-			return s.refusedKeys(ctx, doing, err, names[i:i+1], []string{v.form()})
+			return s.conn.refusedKeys(ctx, doing, err, names[i:i+1], []string{v.form()})
 		}
 		row := &rows[i]
 		row.Reset()
 		row.Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
-		if err := s.readHash(ctx, v, hashOf(cmd), row); err != nil {
+		if err := r.hash(ctx, hashOf(cmd), row); err != nil {
 			return err
 		}
 	}
@@ -104,43 +95,10 @@ func (v *view) readRow(r *wire.Reply, mask []int, row *driver.Row) error {
 	return v.readMember(rest, mask, row)
 }
 
-// refusedKeys is failed for commands on keys. If one of them has another type than
-// it should, it is named.
-func (s *store) refusedKeys(ctx context.Context, doing string, err error, keys, forms []string) error {
-	if wire.CodeOf(err) != "WRONGTYPE" {
-		return s.failed(ctx, doing, err)
-	}
-	for i, key := range keys {
-		r, askErr := s.ask(ctx, doing, "type", key)
-		if askErr != nil {
-			break
-		}
-		form, _ := r.Text()
-		switch {
-		case form == "none":
-		case form != forms[i]:
-			return who.Corrupt("%s: the key %.200q is a %s, not a %s, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key), form, forms[i])
-		case form == "hash" && !s.ours(ctx, doing, key):
-			return who.Corrupt("%s: the hash %.200q has no _rev, so it is another program's: give one of them a prefix, or remove the key", doing, driver.Private(key))
-		}
-	}
-	return s.failed(ctx, doing, err)
-}
-
-// ours reports whether a hash is a record, or does not say that it is none.
-func (s *store) ours(ctx context.Context, doing, key string) bool {
-	r, err := s.ask(ctx, doing, "hmget", key, "_rev")
-	if err != nil || r.List() != 1 {
-		return true
-	}
-	_, there := r.Text()
-	return there
-}
-
 // askHash returns the command that reads a whole hash. A list of texts is the least work
 // for the client; by version 3 of the protocol the answer is a map and cannot be read so.
-func (s *store) askHash(ctx context.Context, key *string) goredis.Cmder {
-	if s.maps {
+func (c *conn) askHash(ctx context.Context, key *string) goredis.Cmder {
+	if c.maps {
 		return goredis.NewMapStringStringCmd(ctx, "hgetall", key)
 	}
 	return goredis.NewStringSliceCmd(ctx, "hgetall", key)

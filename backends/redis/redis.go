@@ -2,12 +2,10 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	goredis "github.com/redis/go-redis/v9"
 
-	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/address"
 	"github.com/polystore/polystore/repo/driver/frame"
@@ -22,21 +20,12 @@ type Store struct {
 
 // A store is what the frame of a Store does not do.
 type store struct {
-	frame  *frame.Frame[view]
-	client goredis.UniversalClient // the one given, or a router or waiter around it
-	quorum wire.Quorum
-	dialer *address.Dialer // of the client, nil if Open did not make it
-	own    bool            // the client is closed with the store
-	addr   string          // for people, without anything secret
-	db     int
-	prefix string
-	facts  driver.Facts
-	line   wire.Line
-	maps   bool // the client speaks version 3 of the protocol, in which a hash comes as a map
-
+	frame   *frame.Frame[view]
+	conn    *conn
+	catalog catalog
+	names   directory
+	facts   driver.Facts
 	forgets bool // no server takes away keys that go by themselves before it is time
-
-	creation, drop, remove, put, edit, patch, commit *wire.Script
 }
 
 // New returns a store on a client of the caller's own, which stays open when the
@@ -66,20 +55,11 @@ func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options
 	if err != nil {
 		return nil, err
 	}
-	s := &store{
-		dialer:   dialer,
-		prefix:   prefix,
-		creation: wire.NewScript(createText),
-		drop:     wire.NewScript(dropText),
-		remove:   wire.NewScript(removeText),
-		edit:     wire.NewScript(editText),
-		put:      wire.NewScript(spanText, setsText, rowsText, putText),
-		patch:    wire.NewScript(spanText, overText, setsText, rowsText, patchText),
-		commit:   wire.NewScript(spanText, overText, setsText, commitText),
-	}
-	if err := s.use(client, opts.MinReplicas); err != nil {
+	c := &conn{dialer: dialer, prefix: prefix}
+	if err := c.use(client, opts.MinReplicas); err != nil {
 		return nil, err
 	}
+	s := &store{conn: c, catalog: catalog{c}, names: directory{c}}
 	if err := s.learn(ctx); err != nil {
 		return nil, err
 	}
@@ -88,16 +68,7 @@ func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options
 }
 
 // Close waits for what is to be sent, and closes the client if Open made it.
-func (s *store) Close() error {
-	s.line.Close()
-	if !s.own {
-		return nil
-	}
-	if err := s.client.Close(); err != nil {
-		return fmt.Errorf("redis: close: %s: %w: %w", s.addr, driver.ErrUnavailable, err)
-	}
-	return nil
-}
+func (s *store) Close() error { return s.conn.close() }
 
 // Count returns the number of rows of a span.
 func (s *Store) Count(ctx context.Context, span driver.Span) (int, error) {
@@ -113,17 +84,17 @@ func (s *Store) Size(ctx context.Context, t *driver.Table) (int64, error) {
 // databases, and of all masters of a cluster. Those that it forks, to write a snapshot or its
 // log anew, are not in it.
 func (s *Store) CPU(ctx context.Context) (time.Duration, error) {
-	return frame.Call(ctx, s.in.frame, s.in.cpu)
+	return frame.Call(ctx, s.in.frame, s.in.conn.cpu)
 }
 
 // Time returns what the server's clock shows, in a cluster that of one of its masters.
 func (s *Store) Time(ctx context.Context) (time.Time, error) {
-	return frame.Call(ctx, s.in.frame, s.in.time)
+	return frame.Call(ctx, s.in.frame, s.in.conn.time)
 }
 
 // Erase removes all keys under the prefix, which must begin with driver.Temporary.
 func (s *Store) Erase(ctx context.Context) error {
-	return s.in.frame.Erase(ctx, "the prefix", s.in.prefix, s.in.erase)
+	return s.in.frame.Erase(ctx, "the prefix", s.in.conn.prefix, s.in.conn.erase)
 }
 
 var (

@@ -11,51 +11,50 @@ import (
 
 	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // awaitReplicas returns when replicas have all that their server had done when a
 // commit found that its conditions hold. WAIT would not say: it is about what its own
 // connection has written.
-func (s *store) awaitReplicas(ctx context.Context, key string) error {
+func (c *conn) awaitReplicas(ctx context.Context, key string) error {
 	var id string
 	goal, begun := int64(-1), time.Now()
 	for {
-		info, err := s.replication(ctx, key)
+		info, err := c.replication(ctx, key)
 		if err != nil {
 			return err
 		}
 		if goal < 0 {
 			id = info["master_replid"]
 			if goal, err = strconv.ParseInt(info["master_repl_offset"], 10, 64); err != nil {
-				return who.Unsupported("commit: %s does not tell what its replicas have", s.addr)
+				return who.Unsupported("commit: %s does not tell what its replicas have", c.addr)
 			}
 		}
 		n := withOffset(info, goal)
-		if info["role"] == "master" && info["master_replid"] == id && n >= s.quorum.Replicas {
+		if info["role"] == "master" && info["master_replid"] == id && n >= c.quorum.Replicas {
 			return nil
 		}
-		if time.Since(begun) > s.quorum.Wait+time.Second { // unasked, a replica tells once a second what it has
-			return fmt.Errorf("redis: commit: %s: only %d of %d replicas have what it saw in time: %w", s.addr, n, s.quorum.Replicas, driver.ErrUnavailable)
+		if time.Since(begun) > c.quorum.Wait+time.Second { // unasked, a replica tells once a second what it has
+			return fmt.Errorf("redis: commit: %s: only %d of %d replicas have what it saw in time: %w", c.addr, n, c.quorum.Replicas, driver.ErrUnavailable)
 		}
-		select {
-		case <-ctx.Done():
-			return s.failed(ctx, "commit", ctx.Err())
-		case <-time.After(20 * time.Millisecond):
+		if err := frame.Sleep(ctx, 20*time.Millisecond); err != nil {
+			return c.failed(ctx, "commit", err)
 		}
 	}
 }
 
 // replication asks the server of a key about its replicas.
-func (s *store) replication(ctx context.Context, key string) (map[string]string, error) {
-	client := s.client
-	if r, ok := s.client.(*wire.Router); ok {
+func (c *conn) replication(ctx context.Context, key string) (map[string]string, error) {
+	client := c.client
+	if r, ok := c.client.(*wire.Router); ok {
 		node, err := r.MasterForKey(ctx, key)
 		if err != nil {
-			return nil, s.failed(ctx, "commit", err)
+			return nil, c.failed(ctx, "commit", err)
 		}
 		client = node
 	}
-	return s.info(ctx, "commit", client, "replication")
+	return c.info(ctx, "commit", client, "replication")
 }
 
 // withOffset counts the replicas that have all up to an offset.
@@ -74,7 +73,7 @@ func withOffset(info map[string]string, goal int64) (n int) {
 }
 
 // onlyChecks reports whether a commit changes nothing.
-func (c *call) onlyChecks() bool {
+func (c *commit) onlyChecks() bool {
 	for i := range c.ops {
 		if c.ops[i].Do != driver.Check {
 			return false
@@ -86,9 +85,9 @@ func (c *call) onlyChecks() bool {
 // turned drops the connections to a server that has become a replica, and reports
 // whether others can lead elsewhere: a name or an address that stands for the primary
 // may mean another server now. go-redis keeps connections on which it saw no error.
-func (s *store) turned(ctx context.Context) bool {
+func (c *conn) turned(ctx context.Context) bool {
 	var client *goredis.Client
-	switch c := s.client.(type) {
+	switch c := c.client.(type) {
 	case *goredis.Client:
 		client = c
 	case *wire.Waiter:

@@ -1,8 +1,20 @@
 package redis
 
+import "github.com/polystore/polystore/backends/redis/internal/wire"
+
 // The scripts of a commit, as internal/gate/statements.md has and explains them. What span, over
 // and rows define others call; each closure costs, so that none comes with what it
 // does not need.
+
+var (
+	createScript = wire.NewScript(createText)
+	dropScript   = wire.NewScript(dropText)
+	removeScript = wire.NewScript(removeText)
+	editScript   = wire.NewScript(editText)
+	putScript    = wire.NewScript(spanText, setsText, rowsText, putText)
+	patchScript  = wire.NewScript(spanText, overText, setsText, rowsText, patchText)
+	commitScript = wire.NewScript(spanText, overText, setsText, commitText)
+)
 
 const spanText = `local call = redis.call
 

@@ -27,21 +27,18 @@ func (s *store) memoryOf(ctx context.Context, v *view, keys []string) (total int
 	for i, key := range keys {
 		cmds[i] = goredis.NewRawCmd(ctx, "memory", "usage", key, "samples", "0")
 	}
-	if err := s.askAll(ctx, "size of "+v.Name, cmds); err != nil {
-		return 0, err
-	}
-	for _, cmd := range cmds {
-		r := wire.ReplyOf(cmd)
-		if err := r.Refused(); err != nil {
-			return 0, s.failed(ctx, "size of "+v.Name, err)
+	doing := "size of " + v.Name
+	err = s.conn.askEach(ctx, doing, "", cmds, func(_ int, r *wire.Reply) error {
+		text, there := r.Text()
+		if !there {
+			return nil
 		}
-		if text, there := r.Text(); there {
-			n, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return 0, who.Corrupt("size of %s: the answer to MEMORY USAGE is no number", v.Name)
-			}
-			total += n
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return who.Corrupt("%s: the answer to MEMORY USAGE is no number", doing)
 		}
-	}
-	return total, nil
+		total += n
+		return nil
+	})
+	return total, err
 }

@@ -57,9 +57,6 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := who.Over(ctx); err != nil {
-		return nil, err
-	}
 	if err := target.access.Dialer.AllowAll(ctx, who, target.hosts); err != nil {
 		return nil, err
 	}
@@ -69,7 +66,7 @@ func Open(ctx context.Context, rawURL string) (*Store, error) {
 		client.Close()
 		return nil, hint(err, target.own.TLSConfig != nil)
 	}
-	s.in.own = true
+	s.in.conn.own = true
 	return s, nil
 }
 

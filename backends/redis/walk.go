@@ -37,6 +37,7 @@ func (m *mark) text() string {
 // A walk is on its way through the keys of a table. Those that were found are waiting to be
 // read, the first of them from a member on.
 type walk struct {
+	store   *store
 	view    *view
 	waiting []listed
 	from    string
@@ -46,8 +47,8 @@ type walk struct {
 }
 
 // begin returns the walk that goes on at a mark.
-func (v *view) begin(text string) (*walk, error) {
-	w := &walk{view: v, more: true, width: 1}
+func (s *store) begin(v *view, text string) (*walk, error) {
+	w := &walk{store: s, view: v, more: true, width: 1}
 	if text == "" {
 		return w, nil
 	}
@@ -77,61 +78,56 @@ func (w *walk) mark() string {
 // themselves. Its marks are good for ever.
 func (s *store) Walk(ctx context.Context, t *driver.Table, from string) iter.Seq2[driver.Chunk, error] {
 	var w *walk
-	return s.frame.Chunks(ctx, t, from, func(ctx context.Context, v *view, from string) (chunk driver.Chunk, err error) {
+	return s.frame.Chunks(ctx, t, from, func(ctx context.Context, v *view, from string) (_ driver.Chunk, err error) {
 		if w == nil || w.view != v || w.mark() != from {
-			if w, err = v.begin(from); err != nil {
-				return chunk, err
+			if w, err = s.begin(v, from); err != nil {
+				return driver.Chunk{}, err
 			}
 		}
-		err = s.fill(ctx, w, &chunk)
+		var chunk frame.Chunk
+		if err := w.fill(ctx, &chunk); err != nil {
+			return driver.Chunk{}, err
+		}
 		chunk.Mark = w.mark()
-		return chunk, err
+		return chunk.Chunk, chunk.Unread.Err()
 	})
 }
 
 // fill adds the next rows of a walk to a chunk.
-func (s *store) fill(ctx context.Context, w *walk, chunk *driver.Chunk) (err error) {
-	var unread driver.Unread
-	for len(chunk.Rows)+len(unread) < frame.ChunkRows && err == nil {
-		if err = s.find(ctx, w); err != nil || len(w.waiting) == 0 {
-			break
+func (w *walk) fill(ctx context.Context, chunk *frame.Chunk) error {
+	for chunk.Len() < frame.ChunkRows {
+		if err := w.find(ctx); err != nil || len(w.waiting) == 0 {
+			return err
 		}
-		err = s.readKeys(ctx, w, chunk, &unread)
+		if err := w.readKeys(ctx, chunk); err != nil {
+			return err
+		}
 	}
-	if err == nil {
-		err = s.find(ctx, w) // so that the mark of the last chunk says that it is that
-	}
-	if err != nil {
-		return err
-	}
-	return unread.Err()
+	return w.find(ctx) // so that the mark of the last chunk says that it is that
 }
 
 // find has keys waiting, if there are any left.
-func (s *store) find(ctx context.Context, w *walk) (err error) {
+func (w *walk) find(ctx context.Context) (err error) {
 	if len(w.waiting) > 0 || !w.more {
 		return nil
 	}
-	w.waiting, w.next, w.more, err = s.names(ctx, "walk "+w.view.Name, w.view.head, w.next)
+	w.waiting, w.next, w.more, err = w.store.names.after(ctx, "walk "+w.view.Name, w.view.head, w.next)
 	return err
 }
 
 // readKeys reads the rows of some of the keys that wait.
-func (s *store) readKeys(ctx context.Context, w *walk, chunk *driver.Chunk, unread *driver.Unread) error {
-	room := frame.ChunkRows - len(chunk.Rows) - len(*unread)
-	members, err := s.readSets(ctx, w, room, unread)
+func (w *walk) readKeys(ctx context.Context, chunk *frame.Chunk) error {
+	members, err := w.readSets(ctx, frame.ChunkRows-chunk.Len(), &chunk.Unread)
 	if err != nil {
 		return err
 	}
 	if w.view.Class == driver.Records {
-		return s.readRecordsOf(ctx, w.view, members, chunk, unread)
+		return w.readRecords(ctx, members, chunk)
 	}
 	for _, m := range members {
 		row := driver.Row{Key: driver.Key{Partition: m.of.Partition}}
-		if err := w.view.readWhole(m.text, &row); err != nil {
-			*unread = append(*unread, err)
-		} else {
-			chunk.Rows = append(chunk.Rows, row)
+		if err := chunk.Take(&row, w.view.readWhole(m.text, &row)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -145,7 +141,7 @@ type member struct {
 
 // readSets reads members of the first keys that wait, as many as there is room for, and takes
 // those keys out of which nothing is left.
-func (s *store) readSets(ctx context.Context, w *walk, room int, unread *driver.Unread) (members []member, err error) {
+func (w *walk) readSets(ctx context.Context, room int, unread *driver.Unread) (members []member, err error) {
 	n := min(w.width, len(w.waiting), max(1, room/4))
 	limit := room / n
 	cmds, keys := make([]*goredis.RawCmd, n), make([]driver.Key, n)
@@ -163,14 +159,14 @@ func (s *store) readSets(ctx context.Context, w *walk, room int, unread *driver.
 		asked = append(asked, cmds[i])
 	}
 	doing := "walk " + w.view.Name
-	if err := s.askAll(ctx, doing, asked); err != nil {
+	if err := w.store.conn.askAll(ctx, doing, asked); err != nil {
 		return nil, err
 	}
 	for i, cmd := range cmds {
 		got := 0
 		if cmd == nil {
 			members = append(members, member{of: keys[i]})
-		} else if members, got, err = s.readSet(ctx, doing, cmd, keys[i], members); errors.Is(err, driver.ErrCorrupt) {
+		} else if members, got, err = w.readSet(ctx, doing, cmd, keys[i], members); errors.Is(err, driver.ErrCorrupt) {
 			*unread = append(*unread, err) // it is none of ours, as a whole
 		} else if err != nil {
 			return nil, err
@@ -186,11 +182,10 @@ func (s *store) readSets(ctx context.Context, w *walk, room int, unread *driver.
 }
 
 // readSet appends the members of a set of a key that a command has read.
-func (s *store) readSet(ctx context.Context, doing string, cmd *goredis.RawCmd, of driver.Key, members []member) ([]member, int, error) {
-	r := wire.ReplyOf(cmd)
-	if err := r.Refused(); err != nil {
-		name, _ := cmd.Args()[1].(string)
-		return members, 0, s.refusedKeys(ctx, doing, err, []string{name}, []string{"zset"})
+func (w *walk) readSet(ctx context.Context, doing string, cmd *goredis.RawCmd, of driver.Key, members []member) ([]member, int, error) {
+	r, err := w.store.conn.reply(ctx, doing, "zset", cmd)
+	if err != nil {
+		return members, 0, err
 	}
 	n := r.List()
 	for range n {
@@ -211,38 +206,23 @@ func (v *view) recordOf(m *member) driver.Key {
 	return driver.Key{Partition: m.text}
 }
 
-// readRecordsOf reads the records of members of their order.
-func (s *store) readRecordsOf(ctx context.Context, v *view, members []member, chunk *driver.Chunk, unread *driver.Unread) error {
+// readRecords reads the records of members of their order.
+func (w *walk) readRecords(ctx context.Context, members []member, chunk *frame.Chunk) error {
 	keys := make([]driver.Key, len(members))
 	for i := range members {
-		keys[i] = v.recordOf(&members[i])
+		keys[i] = w.view.recordOf(&members[i])
 	}
 	rows := make([]driver.Row, len(keys))
-	err := s.Get(ctx, v, keys, nil, rows)
-	if errors.Is(err, driver.ErrCorrupt) {
-		err = s.getEach(ctx, v, keys, rows, unread)
-	}
-	if err != nil {
-		return err
-	}
+	all := w.store.Get(ctx, w.view, keys, nil, rows)
 	for i := range rows {
-		if !rows[i].Rev.IsZero() {
-			chunk.Rows = append(chunk.Rows, rows[i])
+		err := all
+		if errors.Is(all, driver.ErrCorrupt) { // of one of them
+			err = w.store.Get(ctx, w.view, keys[i:i+1], nil, rows[i:i+1])
 		}
-	}
-	return nil
-}
-
-// getEach reads the rows under keys one by one; those that cannot be read are as if they
-// were not there, and in unread.
-func (s *store) getEach(ctx context.Context, v *view, keys []driver.Key, rows []driver.Row, unread *driver.Unread) error {
-	for i := range keys {
-		err := s.Get(ctx, v, keys[i:i+1], nil, rows[i:i+1])
-		switch {
-		case errors.Is(err, driver.ErrCorrupt):
-			*unread = append(*unread, err)
-			rows[i].Reset()
-		case err != nil:
+		if err == nil && rows[i].Rev.IsZero() {
+			continue
+		}
+		if err := chunk.Take(&rows[i], err); err != nil {
 			return err
 		}
 	}
@@ -252,16 +232,16 @@ func (s *store) getEach(ctx context.Context, v *view, keys []driver.Key, rows []
 // eachKey calls do with the names of all keys of a table, some hundreds at a time: those of
 // records that are not dead, and listed ones to which no further record belongs.
 func (s *store) eachKey(ctx context.Context, v *view, do func(keys []string, done []listed) error) error {
-	w := &walk{view: v, more: true, width: 1}
+	w := &walk{store: s, view: v, more: true, width: 1}
 	for {
-		if err := s.find(ctx, w); err != nil || len(w.waiting) == 0 {
+		if err := w.find(ctx); err != nil || len(w.waiting) == 0 {
 			return err
 		}
 		waited := w.waiting
 		var keys []string
 		if v.Class == driver.Records {
 			var unread driver.Unread // a key of another program is passed over
-			members, err := s.readSets(ctx, w, 2*frame.ChunkRows, &unread)
+			members, err := w.readSets(ctx, 2*frame.ChunkRows, &unread)
 			if err != nil {
 				return err
 			}

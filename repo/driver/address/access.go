@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
@@ -129,12 +130,23 @@ func (a *Access) identify(who frame.Name, config *tls.Config) error {
 	return nil
 }
 
-// RefusedClient is the remedy where IsRefusedClient.
-const RefusedClient = "the server does not take the client's certificate: give one that it trusts by options cert and key"
+// Refused returns the sentinel for a connection that was not allowed or was refused for its TLS, and what to do about
+// it, nil for any other error. Options name those for the client's certificate, and secure says how a URL asks for TLS.
+func Refused(err error, options, secure string) (remedy string, kind error) {
+	switch {
+	case errors.Is(err, ErrElsewhere):
+		return "", driver.ErrInvalid
+	case isRefusedClient(err):
+		return "the server does not take the client's certificate: give one that it trusts by " + options, driver.ErrInvalid
+	case isTLS(err):
+		return secure, driver.ErrInvalid
+	}
+	return "", nil
+}
 
-// IsRefusedClient reports whether a server ended the making of a TLS connection because
+// isRefusedClient reports whether a server ended the making of a TLS connection because
 // of the client's certificate, or because there was none.
-func IsRefusedClient(err error) bool {
+func isRefusedClient(err error) bool {
 	e, ok := errors.AsType[*net.OpError](err)
 	if !ok || e.Op != "remote error" {
 		return false
@@ -153,8 +165,8 @@ var hostname = regexp.MustCompile(`^([A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+(%[A-Za-z0-9_
 // may be a part of a password, and is not to be printed.
 func IsHost(text string) bool { return hostname.MatchString(text) }
 
-// IsTLS reports whether client and server do not agree on TLS.
-func IsTLS(err error) bool {
+// isTLS reports whether client and server do not agree on TLS.
+func isTLS(err error) bool {
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return true
 	}

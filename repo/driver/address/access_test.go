@@ -13,7 +13,7 @@ func TestIsTLS(t *testing.T) {
 		fmt.Errorf("open: %w", &tls.CertificateVerificationError{}): true,
 		io.EOF: false,
 	} {
-		if got := IsTLS(err); got != want {
+		if got := isTLS(err); got != want {
 			t.Errorf("%T is about TLS: %v, want %v", err, got, want)
 		}
 	}

@@ -108,8 +108,11 @@ func (d *Dialer) Allows(ctx context.Context, host string) error {
 	return nil
 }
 
-// AllowAll is Allows for hosts of a URL, as Open says it.
+// AllowAll is Allows for hosts of a URL, as Open says it, if there is time left.
 func (d *Dialer) AllowAll(ctx context.Context, who frame.Name, hosts []string) error {
+	if err := who.Over(ctx); err != nil {
+		return err
+	}
 	for _, host := range hosts {
 		if err := d.Allows(ctx, host); err != nil {
 			return who.Wrap(fmt.Errorf("open: %w", err))

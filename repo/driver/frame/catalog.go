@@ -8,16 +8,30 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A Header is what a catalog says of the key of a table, in JSON.
+// A Header is what a catalog says of the key of a table, and of how its rows are written, in JSON.
 type Header struct {
 	Layout    int      `json:"layout,omitempty"` // where the catalog has no better place for it
 	Partition []Column `json:"partition"`
 	Sort      []Column `json:"sort,omitempty"`
+	Bare      bool     `json:"bare,omitempty"`   // without a value: the two kinds must not meet
+	Plain     bool     `json:"plain,omitempty"`  // without conditions, likewise
+	Native    bool     `json:"native,omitempty"` // no rows: indexes of the server
+	Of        string   `json:"of,omitempty"`     // the collection, if the table lies with those of another one
 }
 
-// HeaderOf returns the header of a table. Those of equal keys are equal.
-func HeaderOf(layout int, t *driver.Table) string {
-	text, err := json.Marshal(Header{layout, Columns(t.Partition), Columns(t.Sort)})
+// NewHeader returns the header of a table by its key alone.
+func NewHeader(layout int, t *driver.Table) Header {
+	return Header{Layout: layout, Partition: Columns(t.Partition), Sort: Columns(t.Sort)}
+}
+
+// ParseHeader reads what String returned.
+func ParseHeader(text string) (h Header, ok bool) {
+	return h, json.Unmarshal([]byte(text), &h) == nil
+}
+
+// String returns the text of a header. Those of equal ones are equal.
+func (h Header) String() string {
+	text, err := json.Marshal(h)
 	if err != nil {
 		return "" // strings and numbers are always JSON
 	}

@@ -11,12 +11,24 @@ import (
 
 func TestHeaders(t *testing.T) {
 	table := &driver.Table{Name: "t", Partition: []driver.Column{{Name: "a", Kind: driver.String}}, Fields: []driver.Column{{Name: "x", Kind: driver.Int}}}
-	if got, want := HeaderOf(0, table), `{"partition":[{"name":"a","kind":"string"}]}`; got != want {
+	if got, want := NewHeader(0, table).String(), `{"partition":[{"name":"a","kind":"string"}]}`; got != want {
 		t.Errorf("the header is %s, want %s", got, want)
 	}
 	table.Sort = []driver.Column{{Name: "b", Kind: driver.Int, Desc: true}}
-	if got, want := HeaderOf(1, table), `{"layout":1,"partition":[{"name":"a","kind":"string"}],"sort":[{"name":"b","kind":"int","desc":true}]}`; got != want {
+	if got, want := NewHeader(1, table).String(), `{"layout":1,"partition":[{"name":"a","kind":"string"}],"sort":[{"name":"b","kind":"int","desc":true}]}`; got != want {
 		t.Errorf("the header is %s, want %s", got, want)
+	}
+}
+
+func TestHeaderReadsBack(t *testing.T) {
+	table := &driver.Table{Name: "t", Partition: []driver.Column{{Name: "a", Kind: driver.String}}}
+	h := NewHeader(1, table)
+	h.Bare, h.Of = true, "posts"
+	if got, ok := ParseHeader(h.String()); !ok || got.String() != h.String() || got.Of != "posts" {
+		t.Errorf("%s reads back as %s, %v", h, got, ok)
+	}
+	if h, ok := ParseHeader("{"); ok {
+		t.Errorf("what is no JSON is a header: %s", h)
 	}
 }
 

@@ -54,6 +54,17 @@ func Sum(have driver.Value, more int64) (driver.Value, bool) {
 	return driver.IntValue(sum), (have.Int() < 0) != (more < 0) || (sum < 0) == (more < 0)
 }
 
+// Edited returns the value of a field after an edit; ok is false for a sum that cannot be.
+func Edited(have driver.Value, e *driver.Edit) (next driver.Value, ok bool) {
+	switch e.Do {
+	case driver.Unset:
+		return driver.Value{}, true
+	case driver.Add:
+		return Sum(have, e.Value.Int())
+	}
+	return e.Value, true
+}
+
 // FieldOf returns the value of a row that an edit means.
 func FieldOf(row *driver.Row, e *driver.Edit) driver.Value {
 	if e.Field >= 0 {

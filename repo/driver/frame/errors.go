@@ -68,6 +68,18 @@ func (n Name) Over(ctx context.Context) error { return n.Ended(Over(ctx)) }
 // Sleep waits, or returns the error of a call whose context ends meanwhile.
 func (n Name) Sleep(ctx context.Context, d time.Duration) error { return n.Ended(Sleep(ctx, d)) }
 
+// Until calls try, with a pause before it is called again, until it is done or has an error, or has been tried for long.
+func (n Name) Until(ctx context.Context, long, pause time.Duration, try func() (done bool, err error)) (bool, error) {
+	for begun := time.Now(); ; {
+		if done, err := try(); done || err != nil || time.Since(begun) > long {
+			return done, err
+		}
+		if err := n.Sleep(ctx, pause); err != nil {
+			return false, err
+		}
+	}
+}
+
 // Told returns an error that a server answered with a code. Its text is the server's, who may
 // name keys and values in it, so that it is left out where texts are redacted.
 func Told(err error, code string) error { return driver.Hide(err, "the server answers "+code) }

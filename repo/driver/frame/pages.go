@@ -27,6 +27,8 @@ type Pager struct {
 	Rows []driver.Row
 	Bad  error // of the row after those
 
+	n       int // rows of a page that is taken apart
+	at      func(i int) (*driver.Row, error)
 	yielded int
 }
 
@@ -38,18 +40,15 @@ func pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*dr
 		p, used := Pager{Span: span, Size: first, Rows: *had}, 0
 		defer func() { keep(had, p.Rows[:min(used, cap(p.Rows))]) }()
 		for !p.Done {
-			p.Rows = p.Rows[:0]
+			p.Rows, p.n, p.at = p.Rows[:0], 0, nil
 			err := read(&p)
 			used = max(used, len(p.Rows)+1) // one more was read into
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for i := range p.Rows {
-				p.yielded++
-				if !yield(&p.Rows[i], nil) || p.yielded == span.Limit {
-					return
-				}
+			if !p.yield(yield) {
+				return
 			}
 			if p.Bad != nil {
 				yield(nil, p.Bad)
@@ -58,6 +57,33 @@ func pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*dr
 		}
 	}
 }
+
+// yield yields the rows of the page, and reports whether the loop goes on.
+func (p *Pager) yield(yield func(*driver.Row, error) bool) bool {
+	n, at := len(p.Rows), func(i int) (*driver.Row, error) { return &p.Rows[i], nil }
+	if p.at != nil {
+		n, at = p.n, p.at
+	}
+	for i := range n {
+		row, err := at(i)
+		if err != nil {
+			yield(nil, err)
+			return false
+		}
+		if row == nil {
+			continue
+		}
+		p.yielded++
+		if !yield(row, nil) || p.yielded == p.Span.Limit {
+			return false
+		}
+	}
+	return true
+}
+
+// TakeApart says that the page has n rows beside Rows, which stay empty, and that at returns each of them when its
+// turn comes: nil for one that is gone. It is valid until the next one.
+func (p *Pager) TakeApart(n int, at func(i int) (*driver.Row, error)) { p.n, p.at = n, at }
 
 // keep gives the rows back that a range has used, unless they are many.
 func keep(to *[]driver.Row, rows []driver.Row) {
@@ -115,11 +141,16 @@ func (p *Pager) Resize(bytes int) {
 // GoOn takes the rows of the page out of the span, which ends with it if the table has
 // no sort columns, and says how many bytes they were: pages of large rows are shorter.
 func (p *Pager) GoOn(sort []driver.Column, bytes int) {
-	p.Resize(bytes)
 	if len(p.Rows) == 0 {
+		p.Resize(bytes)
 		return
 	}
-	last := p.Rows[len(p.Rows)-1].Key.Sort
+	p.GoOnAfter(p.Rows[len(p.Rows)-1].Key.Sort, sort, bytes)
+}
+
+// GoOnAfter is GoOn for a page whose last row has a Sort.
+func (p *Pager) GoOnAfter(last string, sort []driver.Column, bytes int) {
+	p.Resize(bytes)
 	switch {
 	case len(sort) == 0:
 		p.Done = true

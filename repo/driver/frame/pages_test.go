@@ -124,6 +124,45 @@ func TestPagesEnd(t *testing.T) {
 	}
 }
 
+// The rows of a page that is taken apart come one by one, without those that are gone, up to the limit and to the first that
+// is bad.
+func TestPagesTakenApart(t *testing.T) {
+	one := []driver.Column{{Name: "id"}}
+	for what, tt := range map[string]struct {
+		limit, bad int
+		want       string
+	}{"all": {0, -1, "02456"}, "a limit": {3, -1, "024"}, "a bad one": {0, 5, "024"}} {
+		var row driver.Row
+		got, last := "", error(nil)
+		for row, err := range pages(driver.Span{Limit: tt.limit}, 4, func(p *Pager) error {
+			from := len(p.Span.From)
+			n := min(p.Limit(), 7-from)
+			p.Done = from+n == 7
+			p.TakeApart(n, func(i int) (*driver.Row, error) {
+				switch at := from + i; {
+				case at == 1 || at == 3:
+					return nil, nil
+				case at == tt.bad:
+					return nil, io.ErrUnexpectedEOF
+				default:
+					row.Key.Sort = fmt.Sprint(at)
+				}
+				return &row, nil
+			})
+			p.GoOnAfter("xxxxxxx"[:from+n], one, 0)
+			p.Span.From = p.Span.From[:from+n]
+			return nil
+		}) {
+			if last = err; err == nil {
+				got += row.Key.Sort
+			}
+		}
+		if got != tt.want || (last != nil) != (tt.bad >= 0) {
+			t.Errorf("%s: the rows are %s, %v, want %s", what, got, last, tt.want)
+		}
+	}
+}
+
 // A page of a table without sort columns is the last.
 func TestPagesWithoutOrder(t *testing.T) {
 	n := 0

@@ -33,6 +33,28 @@ func walk(from string, read func(from string) (driver.Chunk, error)) iter.Seq2[d
 	}
 }
 
+// A Chunk is one of a walk, as far as it was read: rows, and why others could not be.
+type Chunk struct {
+	driver.Chunk
+	Unread driver.Unread
+}
+
+// Take adds a row or, if it cannot be read, why. It returns any other error than ErrCorrupt.
+func (c *Chunk) Take(row *driver.Row, err error) error {
+	switch {
+	case err == nil:
+		c.Rows = append(c.Rows, *row)
+	case errors.Is(err, driver.ErrCorrupt):
+		c.Unread = append(c.Unread, err)
+	default:
+		return err
+	}
+	return nil
+}
+
+// Len returns how many rows were read, or could not be.
+func (c *Chunk) Len() int { return len(c.Rows) + len(c.Unread) }
+
 // Mark returns the mark of a walk of a table that goes on at a place, whatever that is. It has
 // a checksum, by which one that was damaged is known.
 func Mark(table, place string) string {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -202,14 +203,7 @@ func (t *trip) load(ctx context.Context) (again bool, err error) {
 
 // pause waits a little longer each time.
 func (t *trip) pause(ctx context.Context) error {
-	timer := time.NewTimer(min(10*time.Millisecond<<min(t.tries, 10), 200*time.Millisecond))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return frame.Over(ctx)
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return cmp.Or(frame.Sleep(ctx, min(10*time.Millisecond<<min(t.tries, 10), 200*time.Millisecond)), frame.Over(ctx))
 }
 
 // at returns the client of the server at an address that another one has named, nil

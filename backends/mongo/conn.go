@@ -1,0 +1,188 @@
+package mongo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	mongobson "go.mongodb.org/mongo-driver/v2/bson"
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+
+	"github.com/polystore/polystore/backends/mongo/internal/bson"
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/address"
+	"github.com/polystore/polystore/repo/driver/frame"
+)
+
+// A conn sends commands to the server and counts them, and says what their errors mean.
+type conn struct {
+	client *mongodriver.Client
+	own    bool            // the client is disconnected with the store
+	dialer *address.Dialer // of the client, nil if Open did not make it
+	addr   string          // for people, without anything secret
+	db     string
+	direct bool // the client stays with one server
+	set    bool // the server is one of a replica set
+
+	undoer undoer
+	term   atomic.Int64 // the latest in which the primary is known to know all that was acknowledged
+}
+
+func newConn(client *mongodriver.Client) *conn {
+	return &conn{client: client, addr: "the server", undoer: undoer{client: client}}
+}
+
+// close undoes what is left behind, and disconnects the client if Open made it.
+func (c *conn) close() error {
+	c.undoer.undoLast()
+	if !c.own {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), choreTime)
+	defer cancel()
+	if err := c.client.Disconnect(ctx); err != nil {
+		return fmt.Errorf("mongo: close: %s: %w: %w", c.addr, driver.ErrUnavailable, err)
+	}
+	return nil
+}
+
+// run sends a command once and returns the answer. The client sends no command that
+// is given to it as a document a second time, whatever its retryWrites and retryReads
+// are, unless the server answered that it was too busy to begin; and adds no concern
+// and no read preference of its own.
+func (c *conn) run(ctx context.Context, db string, cmd []byte) (string, error) {
+	sent := driver.TallyOf(ctx).Begin(ctx, 1)
+	raw, err := c.client.Database(db).RunCommand(ctx, mongobson.Raw(cmd)).Raw()
+	sent.End(1, 1, err)
+	if err == nil {
+		c.undoer.undoWaiting()
+	}
+	return bson.TextOf(raw), err
+}
+
+// command begins one on a collection.
+func command(verb, collection string) bson.Writer {
+	w := make(bson.Writer, 0, 512)
+	w.Begin()
+	w.Text(verb, collection)
+	return w
+}
+
+// order begins one that is about no collection.
+func order(verb string) bson.Writer {
+	w := make(bson.Writer, 0, 512)
+	w.Begin()
+	w.Int32(verb, 1)
+	return w
+}
+
+// durable ends a command that writes, outside of a transaction.
+func durable(w *bson.Writer) {
+	at := w.Open(bson.Document, "writeConcern")
+	w.Text("w", "majority")
+	w.Bool("j", true)
+	w.Close(at)
+	w.Close(0)
+}
+
+// write sends a statement that writes and returns how many rows it met.
+func (c *conn) write(ctx context.Context, cmd []byte) (n int, err error) {
+	reply, err := c.run(ctx, c.db, cmd)
+	met, _ := bson.Find(reply, "n").Number()
+	return int(met), err
+}
+
+// ask sends a command that may be sent again: until a primary answers that knows all that
+// was acknowledged.
+func (c *conn) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
+	return c.askCurrent(ctx, doing, func() (string, error) { return c.askTwice(ctx, doing, db, cmd) })
+}
+
+// askTwice sends a command once more if the connection broke or the server is no longer
+// the primary.
+func (c *conn) askTwice(ctx context.Context, doing, db string, cmd []byte) (string, error) {
+	reply, err := c.run(ctx, db, cmd)
+	if err != nil && frame.Over(ctx) == nil && !mongodriver.IsTimeout(err) &&
+		(hasLabel(err, "NetworkError") || slices.Contains(interrupted[:], codeOf(err))) {
+		reply, err = c.run(ctx, db, cmd)
+	}
+	return reply, c.failed(ctx, doing, err)
+}
+
+// alter sends a command that may be done already, which the server says with a code.
+// One that waits for another program, which does the same, is sent again.
+func (c *conn) alter(ctx context.Context, doing string, w bson.Writer, done int) error {
+	durable(&w)
+	for attempt := 0; ; attempt++ {
+		_, err := c.run(ctx, c.db, w)
+		if err == nil || codeOf(err) == done {
+			return nil
+		}
+		if codeOf(err) != codeWriteConflict || attempt == 10 {
+			return c.failed(ctx, doing, err)
+		}
+		if err := who.Sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
+			return err
+		}
+	}
+}
+
+// A batch is what an answer has of the documents that were asked for.
+type batch struct {
+	rest bson.Elements // the documents, as elements of an array
+	size int           // bytes of all of them
+	more bool          // there are others, which the answer had no room for
+}
+
+// documents sends a command that answers documents. Those for which the answer has no
+// room are to be asked for anew: the server need not keep them.
+func (c *conn) documents(ctx context.Context, doing string, cmd []byte) (batch, error) {
+	reply, err := c.ask(ctx, doing, c.db, cmd)
+	if err != nil {
+		return batch{}, err
+	}
+	b, cursor, namespace := readBatch(reply)
+	if b.rest.Bad {
+		return b, who.Corrupt("%s: %s: the answer cannot be read", doing, c.addr)
+	}
+	if b.more = cursor != 0; b.more {
+		c.forget(ctx, namespace, cursor)
+	}
+	return b, nil
+}
+
+func readBatch(reply string) (b batch, cursor int64, namespace string) {
+	b.rest.Bad = true
+	in := bson.ElementsOf(reply)
+	for e, ok := in.Next(); ok; e, ok = in.Next() {
+		if e.Name != "cursor" || e.Kind != bson.Document {
+			continue
+		}
+		of := bson.ElementsOf(e.Data)
+		for e, ok := of.Next(); ok; e, ok = of.Next() {
+			switch e.Name {
+			case "firstBatch":
+				b.rest, b.size = bson.ElementsOf(e.Data), len(e.Data)
+			case "id":
+				cursor, _ = e.Number()
+			case "ns":
+				namespace = e.Data
+			}
+		}
+		b.rest.Bad = b.rest.Bad || of.Bad
+	}
+	return b, cursor, namespace
+}
+
+// forget tells the server that nobody reads on. Without it the cursor goes by itself,
+// ten minutes later.
+func (c *conn) forget(ctx context.Context, namespace string, cursor int64) {
+	w := command("killCursors", namespace[min(len(namespace), len(c.db)+1):])
+	at := w.Open(bson.Array, "cursors")
+	w.Int64("0", cursor)
+	w.Close(at)
+	w.Close(0)
+	_, _ = c.run(ctx, c.db, w)
+}
