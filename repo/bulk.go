@@ -20,9 +20,9 @@ import (
 
 // A BatchError says which records of [Repo.InsertAll] were not inserted.
 type BatchError struct {
-	Inserted int       // records that were
-	Failed   []Failure // those that were not, in order; at most 100 are kept
-	More     int       // further ones that were not
+	Inserted int       // how many records were inserted
+	Failed   []Failure // the records that were not, in order; at most 100
+	More     int       // how many more were not
 }
 
 // A Failure is one record that was not inserted.
@@ -63,17 +63,20 @@ const (
 	bulkAtOnce = 32 // and commits that it then has under way
 )
 
-// InsertAll inserts records as they come from a sequence, and returns how many were
-// inserted: many in one commit where the store can, and several commits at once where
-// one changes a single partition or record. Each record is inserted or not by itself:
-// one that fails does not keep others out, and a *BatchError says which failed and why.
-// Of two records with one key, or one unique value, the first is inserted. An error of the
-// sequence, and one of the store that is about no record, ends it: what is under way is
-// done first, and the error comes with the *BatchError of those that failed before. Where several
-// commits are under way, the records that were inserted are then not the first of the sequence: some
-// behind the one that the error names may be, and some before it were not tried. Who inserts
-// all of them again finds what is there by ErrExists. Version fields are not filled, and a
-// record whose version field is set fails, as with [Repo.Insert]: clear it in records that were read.
+// InsertAll inserts records as they come from a sequence, and returns how many were inserted. It
+// inserts many records in one commit where the store can, and runs several commits at once where a
+// commit changes a single partition or record. Each record is inserted or not by itself: a record
+// that fails does not keep others out, and a *BatchError says which records failed and why. Of two
+// records with one key, or one unique value, the first is inserted. Version fields are not filled.
+// A record whose version field is set fails, as with [Repo.Insert]: clear this field in records
+// that were read.
+//
+// An error of the sequence, or an error of the store that is about no record, ends InsertAll.
+// Commits under way are done first, and the error comes with the *BatchError of the records that
+// failed before. If several commits were under way, the inserted records need not be the first of
+// the sequence: some records behind the one that the error names may be inserted, and some before
+// it may not have been tried. A caller that inserts all records again gets ErrExists for those that
+// are there.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
 	ctx, c, k := r.begin(ctx, "insert all")
 	defer k.Leave()

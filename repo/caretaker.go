@@ -17,19 +17,19 @@ import (
 
 // MaintainOptions say how [Store.Maintain] works. Nil is the zero value.
 type MaintainOptions struct {
-	// Every makes it a loop, which ends with its context: each collection has its turn once in
-	// that time. 0 is one turn of each, at once.
+	// Every makes Maintain a loop, which ends with its context: each collection has a turn once in
+	// that time. 0 is one turn for each collection, at once.
 	Every time.Duration
 
-	// Rate is how many records and rows it looks at in a second, at most. 0 is 1000, a negative
-	// one any number.
+	// Rate is the greatest number of records and rows read in a second. 0 is 1000, a negative
+	// number is no bound.
 	Rate int
 
-	// Collections are those to be maintained, nil for all that the store has.
+	// Collections names the collections to maintain; nil is all of the store.
 	Collections []string
 
-	// Done is called after each turn of a collection, unless it is nil. An error that names rows
-	// which cannot be dealt with leaves the others done. Done must not close the store.
+	// Done, unless nil, is called after each turn of a collection. If err names rows that cannot be
+	// dealt with, all other rows are done. Done must not close the store.
 	Done func(collection string, done Reclaimed, err error)
 }
 
@@ -39,17 +39,18 @@ const (
 	upkeepFor = 3 * time.Minute // how long nobody else maintains a collection of which nothing is heard
 )
 
-// Maintain does what [Repo.Maintain] does, for all collections of the store, one after the
-// other, as any program may that knows of none. A service has a loop with
+// Maintain does what [Repo.Maintain] does, for all collections of the store, one after the other.
+// The program need not know their schemas. A service has a loop with
 //
 //	go store.Maintain(ctx, &repo.MaintainOptions{Every: time.Hour})
 //
-// which returns when the context ends or the store is closed. Programs that share a store share the work: the store
-// remembers when a collection had its turn, who is at it, and how far that one has come, so
-// that a turn that was interrupted goes on where it was, some seconds before.
+// which returns when the context ends or the store is closed. Programs that share a store share the
+// work: the store remembers when a collection had its turn, which program is at work, and how far
+// that program has come. An interrupted turn resumes where it was some seconds before.
 //
-// Without Every it returns the errors of all collections together. One that another program
-// is maintaining just now is ErrContention. In a loop Done is told of errors, and Options.Tracer.
+// Without Every it returns the errors of all collections together; a collection that another
+// program is maintaining just now is ErrContention. In a loop errors go to Done and to
+// Options.Tracer.
 func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
 	u := caretaker{me: driver.NewToken().String(), missed: map[string]bool{}}
 	if opts != nil {

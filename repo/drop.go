@@ -6,9 +6,9 @@ import (
 	"github.com/polystore/polystore/repo/internal/upkeep"
 )
 
-// DropIndex removes an index, its rows and its catalog entry. Repositories that are open, in
-// this program and in others, refuse to read and write from then on: open them again. Where
-// other programs may have the store open it takes some seconds, in which they are told.
+// DropIndex removes an index, its rows and its catalog entry. From then on open repositories, in
+// this program and in others, refuse to read and write: open them again. Where other programs may
+// have the store open, DropIndex takes some seconds to tell them.
 func DropIndex(ctx context.Context, store *Store, collection, name string) error {
 	if err := given(ctx, store); err != nil {
 		return &Error{Op: "drop index", Collection: collection, Index: name, Err: err}
@@ -27,12 +27,11 @@ func DropIndex(ctx context.Context, store *Store, collection, name string) error
 	return k.End(nil)
 }
 
-// DropCollection removes a collection with all its records, indexes and its
-// catalog entry. Dropping one that is not there succeeds. If it ends half-way, by an error
-// or a crash, do it again: until then [Open] refuses records whose indexes are gone.
-// Repositories that are open, in this program and in others, refuse to read and write from
-// then on: open them again. Where other programs may have the store open it takes some
-// seconds, in which they are told.
+// DropCollection removes a collection with all its records, its indexes and its catalog entry.
+// Dropping a collection that is not there succeeds. If DropCollection ends half-way, by an error or
+// a crash, call it again: until then [Open] refuses records whose indexes are gone. From the drop
+// on open repositories, in this program and in others, refuse to read and write: open them again.
+// Where other programs may have the store open, DropCollection takes some seconds to tell them.
 func DropCollection(ctx context.Context, store *Store, collection string) error {
 	if err := given(ctx, store); err != nil {
 		return &Error{Op: "drop", Collection: collection, Err: err}

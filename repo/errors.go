@@ -7,14 +7,14 @@ import (
 	"github.com/polystore/polystore/repo/internal/failure"
 )
 
-// What can go wrong; test for it with errors.Is. See [Error] for the facts.
+// The kinds of errors; test for them with errors.Is. See [Error] for the facts.
 var (
 	ErrNotFound       = driver.ErrNotFound       // there is no such record, or it has expired
 	ErrExists         = driver.ErrExists         // the key, or a value of a unique index, is taken
 	ErrConflict       = driver.ErrConflict       // the record has another version than expected: read it again
 	ErrUnknownOutcome = driver.ErrUnknownOutcome // the write may or may not have been done: see Repo.Resolve
 	ErrUnavailable    = driver.ErrUnavailable    // the store cannot be reached or cannot serve; nothing was written
-	ErrTimeout        = driver.ErrTimeout        // the context ended before anything was written, unless ErrUnknownOutcome is there, too
+	ErrTimeout        = driver.ErrTimeout        // the context ended before anything was written, unless the error is ErrUnknownOutcome, too
 	ErrThrottled      = driver.ErrThrottled      // the store refused for load; nothing was written
 	ErrInvalid        = driver.ErrInvalid        // the caller's mistake; the text says which
 	ErrUnsupported    = driver.ErrUnsupported    // this store cannot do it; the text says why
@@ -27,18 +27,17 @@ var (
 	ErrFull           = driver.ErrFull           // no space is left; nothing was written
 )
 
-// Special kinds: an error of one of them is of the general kind, too.
+// Special kinds: an error of a special kind is also of the general kind.
 var (
-	// ErrNoIndex is the kind of ErrInvalid that a query is which no index answers. The
-	// text has the index to add.
+	// ErrNoIndex is an ErrInvalid: no index answers the query. The text names the index to add.
 	ErrNoIndex = failure.ErrNoIndex
 
-	// ErrCursor is the kind of ErrInvalid that a cursor is which was damaged, was made up, or
-	// belongs to another query: it came from outside, so begin again without one.
+	// ErrCursor is an ErrInvalid: the cursor was damaged, was forged, or belongs to another query.
+	// Cursors come from outside: begin again without a cursor.
 	ErrCursor = failure.ErrCursor
 
-	// ErrContention is the kind of ErrConflict that is no stale version: the call gave up, after
-	// many attempts in which others were faster. The same call may succeed later.
+	// ErrContention is an ErrConflict without a stale version: the call gave up after many attempts
+	// in which others were faster. The same call may succeed later.
 	ErrContention = failure.ErrContention
 )
 
@@ -47,10 +46,10 @@ var (
 // [Options.Redact] leaves them out.
 type Error struct {
 	Op         string // "insert", "find", …
-	Collection string // that of the record; of a group as a whole the names of all, with + between them
-	Key        string // parts joined by '/', cut if very long, "" when no single record is meant
-	Index      string // name of the unique index whose value is taken, else ""
-	Retryable  bool   // the same call, of a group with a new Group, may succeed later, with a context of its own; nothing was written
+	Collection string // of the record; of a group as a whole the names of all its collections, with + between them
+	Key        string // parts joined by '/', cut if very long; "" if the error is about no single record
+	Index      string // the unique index whose value is taken, else ""
+	Retryable  bool   // nothing was written, and the same call, of a group with a new Group, may succeed later, with a new context
 	Outcome    *Outcome
 	Err        error
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/polystore/polystore/repo/internal/record"
 )
 
-// A Group is several writes that are done together or not at all. They may be of several
-// collections of one [Store]: see [Group.Commit]. It is for one goroutine and one Commit: who tries again makes a
-// new group. Make one with [Store.Group], and add writes to it with [Repo.In].
+// A Group is several writes that are done together or not at all. The writes may be of several
+// collections of one [Store]: see [Group.Commit]. Make a group with [Store.Group], and add writes
+// with [Repo.In]. A group is for one goroutine and one Commit: make a new group for a new attempt.
 //
-// A value of a unique index passes from one record of the group to another only where
-// the index changes in the same commit. Where it is put before it ([Repo.ExplainWrites]
-// says so), the value is taken as long as the one has it, and Commit fails with ErrExists:
-// let the one give it up by a write of its own first.
+// A value of a unique index passes from one record of the group to another only where the index
+// changes in the commit of the group. Where the index is written before that commit
+// ([Repo.ExplainWrites] says so), the value stays taken, and Commit fails with ErrExists: let the
+// first record give up the value in an earlier write.
 type Group struct {
 	store  *Store
 	across bool
@@ -38,9 +38,9 @@ type told struct {
 // A GroupOption changes what a [Group] may do.
 type GroupOption func(*Group)
 
-// AcrossPartitions lets a Group have records of any partitions. Without it a group keeps to one partition,
-// as every store could do it. A store that cannot change several partitions at once refuses each group
-// that asks for it, with ErrUnsupported, whatever records are in it.
+// AcrossPartitions lets a Group have records of any partitions. Without this option a group keeps
+// to one partition. A store that cannot change several partitions at once refuses every group with
+// this option, with ErrUnsupported, whatever records the group has.
 func AcrossPartitions() GroupOption { return func(g *Group) { g.across = true } }
 
 // Group returns an empty Group.
@@ -62,8 +62,8 @@ type Writes[T any] struct {
 	c *collection
 }
 
-// In returns what adds writes on records of r to a group. Nothing is done before [Group.Commit], which also
-// tells of what is wrong with a write.
+// In returns a Writes, which adds writes on records of r to a group. Nothing is done before
+// [Group.Commit], which also returns the error of an invalid write.
 func (r *Repo[T]) In(g *Group) Writes[T] { return Writes[T]{g, r.on().c} }
 
 // in returns the collection of w.
@@ -85,9 +85,10 @@ func (w Writes[T]) Replace(record *T, opts ...WriteOption) {
 // Put adds to the group what [Repo.Put] does.
 func (w Writes[T]) Put(record *T, opts ...WriteOption) { w.put("put", commit.DoPut, record, opts) }
 
-// Update adds to the group what [Repo.Update] does. So a record can be a condition of the others: an
-// error of fn, which sees the record as it is in the same commit, is that of Commit, and nothing is
-// written. Where another writer was faster with a record of the group, fn is called again.
+// Update adds to the group what [Repo.Update] does. Fn sees the record as it is in the commit of
+// the group, so the record can be a condition of the other writes: Commit returns an error of fn,
+// and nothing is written. When another writer was faster with a record of the group, fn is called
+// again.
 func (w Writes[T]) Update(key Key, fn func(*T) error, opts ...WriteOption) {
 	rec, next := new(T), new(record.Record)
 	into := reflect.ValueOf(rec).Elem()
@@ -115,12 +116,14 @@ func (w Writes[T]) Delete(key Key, opts ...WriteOption) {
 	w.g.add(w.in(), "delete", write, reflect.Value{}, err, opts)
 }
 
-// Check adds a condition to the group: that a record is there when the others are written, and with
-// IfVersion that it has that version. The record is not written, and keeps its version. If it is not there, or has
-// expired, Commit fails with ErrNotFound, and with ErrConflict if it has another version. With [IfAbsent] the
-// record must not be there, and one that is makes Commit fail with ErrExists; one that has expired is not there.
+// Check adds a condition to the group: a record is there when the others are written and, with
+// IfVersion, has that version. The record is not written, and keeps its version. Commit fails with
+// ErrNotFound if the record is not there or has expired, and with ErrConflict if it has another
+// version. With [IfAbsent] the record must not be there: then Commit fails with ErrExists if the
+// record is there and has not expired.
 //
-// Where another writer was faster with the record, Commit looks at it again, as at the others of the group.
+// When another writer was faster with the record, Commit looks at the record again, as at all
+// records of the group.
 func (w Writes[T]) Check(key Key, opts ...WriteOption) {
 	write, err := w.in().WriteOfKey(commit.DoCheck, key)
 	w.g.add(w.in(), "check", write, reflect.Value{}, err, opts)
@@ -165,15 +168,18 @@ func (g *Group) add(c *collection, verb string, w commit.Write, fill reflect.Val
 
 // Commit does all writes of the group, or none, and fills the version fields. Each record may be named once.
 //
-// All records must be of one partition: their keys have the same values of the schema's Partition. They may be
-// of several collections that lie together ([Schema].With), on a store whose Unit is the whole store
-// (see [driver.Facts]) of any collections, and there with [AcrossPartitions] of any partitions. Other stores answer
-// ErrUnsupported. A collection is in a group by one repository. A group that is too large for the store ([driver.Facts].MaxOps and MaxBytes) is ErrTooLarge: split it.
+// All records must be of one partition: their keys have the same values of the schema's Partition.
+// The records may be of several collections that lie together ([Schema].With). On a store whose
+// Unit is the whole store (see [driver.Facts]) they may be of any collections and, with
+// [AcrossPartitions], of any partitions. Other stores answer ErrUnsupported. All writes on one
+// collection come from one repository. A group that is too large for the store
+// ([driver.Facts].MaxOps and MaxBytes) is ErrTooLarge: split it.
 //
-// The error of the first write that cannot be done is returned, and Error.Collection and Error.Key say of which record:
-// of those whose key cannot be, because the record is there, or is not, or has another version, before those whose
-// unique values are taken. After ErrUnknownOutcome the [Repo] of Error.Collection resolves Error.Outcome for the
-// whole group. A second Commit is ErrInvalid, whatever became of the first: make a new group.
+// Commit returns the error of the first write that cannot be done; Error.Collection and Error.Key
+// name its record. Errors about the record itself (the record is there, is not there, or has
+// another version) come before errors about unique values. After ErrUnknownOutcome the [Repo] of
+// Error.Collection resolves Error.Outcome for the whole group. A second Commit is ErrInvalid,
+// whatever became of the first: make a new group.
 func (g *Group) Commit(ctx context.Context) error {
 	if g == nil || g.store == nil || g.store.handle.Driver == nil {
 		return &Error{Op: "commit", Err: failure.Invalid("the group is nil, or not of a Store; make one with Store.Group")}

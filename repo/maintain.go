@@ -9,20 +9,20 @@ import (
 
 // A Reclaimed says what [Repo.Maintain] did.
 type Reclaimed struct {
-	Expired int // records that had expired and were removed, with their rows
-	Dead    int // tombstones that were no longer needed
-	Rows    int // rows and claims of indexes in other partitions that no record had, left by what was interrupted
+	Expired int // expired records, removed with their rows
+	Dead    int // tombstones no longer needed
+	Rows    int // rows and claims of indexes in other partitions that belonged to no record, left by interrupted writes
 }
 
-// Maintain removes what nobody can see any more: expired records with their
-// index rows, old tombstones, and what writers left behind that were interrupted. Run
-// it now and then, in one place or several; it may be interrupted at any time. It
-// reads everything, as fast as it can: [Store.Maintain] does it for all collections, at a rate.
-// What is less than some minutes old it may leave for the next time.
-// How old something is it says by this program's clock, which must be right.
+// Maintain removes what no reader sees any more: expired records with their index rows, old
+// tombstones, and rows that interrupted writers left behind. Run it now and then, in one program or
+// in several; it may be interrupted at any time. It reads everything, as fast as it can;
+// [Store.Maintain] does the same for all collections, at a rate. It may leave what is younger than
+// some minutes for the next time. It decides how old something is by this program's clock, which
+// must be right.
 //
-// Rows that cannot be read or dealt with, as another program wrote them, stay, and keep
-// nothing else from being removed: it is done when the error comes that names some of them.
+// Rows that cannot be read or dealt with, because another program wrote them, stay. Everything else
+// is removed all the same, before Maintain returns an error that names some of these rows.
 func (r *Repo[T]) Maintain(ctx context.Context) (Reclaimed, error) {
 	done, _, err := r.on().c.maintain(ctx, nil)
 	return done, err

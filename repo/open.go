@@ -17,19 +17,18 @@ import (
 // struct, or map[string]any. It may be used by many goroutines at once. Make one
 // with [Open].
 //
-// Every method returns an error that is or wraps an [*Error]. That of a Repo which is nil, or was not opened, is
-// ErrInvalid.
+// Every error of a method is or wraps an [*Error]. The methods of a Repo that is nil, or was not
+// opened, return ErrInvalid.
 type Repo[T any] struct{ reads reads[T] }
 
-// Open returns a repository on a collection, which it creates if it is not there.
-// It checks the schema against T, the store's facts, and what the store remembers
-// of the collection, and reports every fault at once, each with its remedy, as
-// ErrSchema. New fields and, in an empty collection, new indexes are added; but a store
-// that other processes may write to gets no new index tables: these are made with their
-// collection.
+// Open returns a repository on a collection, and creates the collection if it is not there. It
+// checks the schema against T, the store's facts, and what the store remembers of the collection.
+// It reports all faults at once, each with its remedy, as ErrSchema. Open adds new fields and, in
+// an empty collection, new indexes. But a store that other processes may write to gets no new index
+// tables: these are made with their collection.
 //
-// The first Open of a Store compares the clock of this machine with that of a server which
-// tells the time, and is ErrInvalid if they are more than half a minute apart.
+// If the server tells the time, the first Open of a Store compares the clock of this machine with
+// the server's clock, and fails with ErrInvalid if the clocks are more than half a minute apart.
 func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenOption) (*Repo[T], error) {
 	o, err := openOptionsOf(opts)
 	if err = cmp.Or(given(ctx, store), err); err != nil {

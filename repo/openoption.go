@@ -8,13 +8,13 @@ import (
 // An OpenOption changes what [Open] may do.
 type OpenOption func(*upkeep.OpenOptions)
 
-// WithoutDefine makes Open change nothing in the store, for programs that have no
-// right to: the collection, its fields and indexes must be there already.
+// WithoutDefine makes Open change nothing in the store, for programs without the right to do so:
+// the collection, its fields and indexes must be there already.
 func WithoutDefine() OpenOption { return func(o *upkeep.OpenOptions) { o.Attach = true } }
 
-// WithRebuild makes Open build the indexes that a collection with records lacks,
-// or has with other columns. Writers of the same process wait; Open returns when
-// the indexes are complete. It needs a store that no other process writes to.
+// WithRebuild makes Open build the indexes that a collection with records lacks, or has with other
+// columns. Writers of the same process wait; Open returns when the indexes are complete. No other
+// process may write to the store.
 func WithRebuild() OpenOption { return func(o *upkeep.OpenOptions) { o.Rebuild = true } }
 
 // openOptionsOf returns what the options of a caller say.

@@ -4,13 +4,12 @@ import (
 	"github.com/polystore/polystore/repo/internal/commit"
 )
 
-// An Outcome names a write whose outcome was unknown. [Error.Outcome] has it. Its
-// text can be kept and given to [Repo.Resolve] later, in any program that has the
-// same collection open.
+// An Outcome names a write whose outcome was unknown; it is in [Error.Outcome]. Its text can be
+// kept and given to [Repo.Resolve] later, in any program that has the same collection open.
 //
-// The text names a record, and Resolve may write a tombstone under that key. So take no
-// Outcome from a client unless [Options.CursorKey] is set: with it the text is signed, and
-// Resolve refuses one that was made up. Without it, anybody can make up the text.
+// The text names a record, and Resolve may write a tombstone under that key. So take no Outcome
+// from a client unless [Options.CursorKey] is set. With this key the text is signed, and Resolve
+// refuses a forged text. Without it anybody can forge the text.
 type Outcome struct{ of commit.Outcome }
 
 // MarshalText returns the text of o.

@@ -15,25 +15,24 @@ import (
 // expiry: see [ExpireAt].
 type Edit struct{ def commit.Edit }
 
-// Set gives a field a value. Nil, and an empty list, map or run of bytes, remove it. The
-// field is one of the record: there are no paths into maps, and a name with a dot is
-// ErrInvalid.
+// Set gives a field a value. Nil, and an empty list, map or byte slice, remove the field. The field
+// must be a field of the record: there are no paths into maps, and a name with a dot is ErrInvalid.
 func Set(field string, value any) Edit {
 	return Edit{commit.Edit{Do: driver.Set, Field: field, Value: value}}
 }
 
-// Unset removes a field; reading it gives the zero value. A field that is never absent in
-// the struct, as a number is not, is set to its zero value, which an index has.
+// Unset removes a field; reading it gives the zero value. A field that is never absent in the
+// struct, such as a number, is set to its zero value instead, and an index has a row for this
+// value.
 func Unset(field string) Edit { return Edit{commit.Edit{Do: driver.Unset, Field: field}} }
 
-// Add adds n to an integer field; one that is absent counts as 0. A sum that no
-// int64 holds is ErrInvalid, and nothing is written.
+// Add adds n to an integer field; an absent field counts as 0. A sum that no int64 holds is
+// ErrInvalid, and nothing is written.
 func Add(field string, n int64) Edit {
 	return Edit{commit.Edit{Do: driver.Add, Field: field, Value: n}}
 }
 
-// ExpireAt makes the record expire at a time, with its index rows; the zero time
-// is never.
+// ExpireAt makes the record expire at t, with its index rows; the zero time is never.
 func ExpireAt(t time.Time) Edit {
 	return Edit{commit.Edit{Expire: true, Field: record.MapExpires, Value: t}}
 }
@@ -42,16 +41,16 @@ func ExpireAt(t time.Time) Edit {
 // fields are written. A value that the field of T cannot hold is ErrInvalid. A record
 // that is not there is ErrNotFound.
 //
-// Where an outcome may be unknown (Facts.Uncertain), Patch looks at the record first, so that
-// a write whose answer is lost is settled, by Patch itself or by [Repo.Resolve] as long as fewer than four
-// others write the record meanwhile. That is one round trip
-// more than [Repo.PatchBlind], and two patches of one record at the same time go one after the other.
+// Where an outcome may be unknown (Facts.Uncertain), Patch reads the record first. So a write whose
+// answer is lost can be settled, by Patch itself or by [Repo.Resolve], as long as fewer than four
+// other writes of the record come meanwhile. The price is one round trip more than
+// [Repo.PatchBlind], and two concurrent patches of one record go one after the other.
 func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, error) {
 	return r.PatchIf(ctx, key, Version{}, edits...)
 }
 
-// PatchIf is Patch under the condition that the record has a version, else it
-// fails with ErrConflict. The zero Version is no condition.
+// PatchIf is Patch on condition that the record has the given version; else it fails with
+// ErrConflict. The zero Version is no condition.
 func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
 	ctx, c, k := r.begin(ctx, "patch")
 	defer k.Leave()
@@ -59,13 +58,14 @@ func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits .
 	return Version(v), c.end(&k, key, err)
 }
 
-// PatchBlind is Patch without a look at the record: one round trip where Patch has two, and
-// patches of one record at the same time do not refuse each other. The price is that an outcome
-// may stay Unknown for ever: one whose answer is lost is never sent again, and Resolve knows it
-// only if it was done and fewer than four other writes of the record came since. So it is for
-// what may be lost, or done twice by whoever tries again: Set rather than Add. The record is read all the same
-// if an index needs one of the fields, records may expire, a value is over 4 KiB, or an
-// Add is to a field of fewer than 64 bits or without a sign.
+// PatchBlind is Patch without reading the record: one round trip where Patch has two, and
+// concurrent patches of one record do not refuse each other. The price is that an outcome may stay
+// Unknown for ever: a patch whose answer is lost is never sent again, and Resolve knows its outcome
+// only if the patch was done and fewer than four other writes of the record came since. So
+// PatchBlind is for changes that may be lost, or be done twice by a caller that tries again: Set
+// rather than Add. The record is read all the same if an index needs one of the fields, if records
+// may expire, if a value is over 4 KiB, or if an Add is to a field that is unsigned or has fewer
+// than 64 bits.
 func (r *Repo[T]) PatchBlind(ctx context.Context, key Key, edits ...Edit) (Version, error) {
 	ctx, c, k := r.begin(ctx, "patch")
 	defer k.Leave()

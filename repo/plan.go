@@ -7,16 +7,16 @@ import (
 // A Plan says how a query is answered and what that costs.
 type Plan struct {
 	Collection string
-	With       string // the collection with which this one lies, "" if with none
+	With       string // the collection that Schema.With names, or ""
 	Index      string // name of the index, "" when the records themselves are read
 	Reverse    bool   // the run is read backwards
-	Covered    bool   // the index rows have all that is wanted
+	Covered    bool   // the index rows have all wanted fields
 	Buckets    int    // partitions that are read and merged; 1 without buckets
-	Depth      int    // round trips, one after the other, if it finds no more than a first page has; Cost says it of more
-	Requests   int    // commands or statements then, without those that PerRecord says
+	Depth      int    // round trips, one after the other, if all found records fit the first page; else see Cost
+	Requests   int    // commands or statements then, without those of PerRecord
 	PerRecord  bool   // each record found costs one more request
 	Why        string
-	Deletes    string // what deleted records and rows in the run cost, "" if nothing
+	Deletes    string // what deleted records and rows in the run cost, or ""
 
 	of plan.Explanation
 }
@@ -30,9 +30,8 @@ func planOf(e plan.Explanation) Plan {
 // String returns the plan as one line.
 func (p Plan) String() string { return p.of.Text() }
 
-// Cost returns how many round trips, one after the other, and how many requests a query
-// takes that finds n records, as [Event] counts them. Rows that are large, dead or not
-// yet removed cost more, and so do buckets that have not the same share. Records that an
-// index elsewhere names can cost less: they are taken to lie in partitions of their own.
-// Of a query with a limit only that many are read.
+// Cost returns how many round trips, one after the other, and how many requests a query that finds
+// n records takes, as [Event] counts them. Large rows, dead rows, rows not yet removed and uneven
+// buckets cost more. Records that an index in other partitions names may cost less: Cost assumes
+// that each lies in a partition of its own. A query with a limit reads no more than its limit.
 func (p Plan) Cost(n int) (depth, requests int) { return p.of.Cost(n) }

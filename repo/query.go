@@ -6,28 +6,27 @@ import (
 	"github.com/polystore/polystore/repo/internal/plan"
 )
 
-// A Query says which records are wanted, in which order and how many: never how
-// they are found. It is a value: its methods return changed copies, and it may be
-// kept and used by many goroutines.
+// A Query says which records are wanted, in which order and how many, never how they are found. A
+// Query is a value: its methods return changed copies, and many goroutines may use one Query.
 //
-// A query is answered by the collection's key or by an index: it fixes all
-// Partition fields, then leading Sort fields, then may bound the next one. Any
-// other query is refused with the index that would answer it.
+// The collection's key or an index answers a query that fixes all Partition fields, then leading
+// Sort fields, and then may bound the next Sort field. Any other query is refused; the error names
+// the index to add.
 //
-// A query that names a field, in a condition or in the order, asks for records
-// that have it. An index without rows for some records answers only a query that
-// names the fields those records may lack.
+// A query that names a field, in a condition or in the order, asks for records that have the field.
+// An index without rows for some records answers only a query that names the fields that those
+// records may lack.
 //
-// Conditions add up. One field may have several bounds, and all of them hold; a
-// bound on a second field is refused, and so is a second value for one field.
-// Order and Limit are settings: the last call counts.
+// All conditions must hold. One field may have several bounds; a bound on a second field is
+// refused, and so is a second value for one field. Order and Limit are settings: the last call
+// counts.
 type Query struct{ def plan.Query }
 
 // Where returns the query for records whose field has a value. The elements of a
 // list are named "field[]".
 func Where(field string, value any) Query { return Query{}.Where(field, value) }
 
-// All returns the query for all records, for indexes without partition fields.
+// All returns the query without conditions, for indexes without partition fields.
 func All() Query { return Query{} }
 
 // Where adds another condition.
@@ -48,8 +47,8 @@ func (q Query) Below(field string, value any) Query { return q.end(field, plan.B
 // AtMost asks for field <= value.
 func (q Query) AtMost(field string, value any) Query { return q.end(field, plan.AtMost, value) }
 
-// Range asks for from <= field < to: it is AtLeast and Below. Nil leaves an end
-// open; with both ends open the field only has to be there.
+// Range asks for from <= field < to: AtLeast and Below together. Nil leaves an end open; with both
+// ends open the field only has to be there.
 func (q Query) Range(field string, from, to any) Query {
 	if from == nil && to == nil {
 		return q.end(field, plan.Anywhere, nil)
@@ -63,8 +62,7 @@ func (q Query) Range(field string, from, to any) Query {
 	return q
 }
 
-// Prefix asks for text that begins with prefix, byte by byte. Every text begins
-// with "".
+// Prefix asks for texts that begin with prefix, byte by byte. Every text begins with "".
 func (q Query) Prefix(field, prefix string) Query { return q.end(field, plan.Beginning, prefix) }
 
 func (q Query) end(field string, op plan.EndOp, value any) Query {
@@ -72,17 +70,15 @@ func (q Query) end(field string, op plan.EndOp, value any) Query {
 	return q
 }
 
-// Order sorts by fields, "-field" greater values first. Records that are equal in
-// all of them come in the order of their keys, or against it when the index is
-// read backwards. Records that lack one of the fields are not found. The order of
-// an earlier call no longer counts.
+// Order sorts by fields; "-field" puts greater values first. Records that are equal in all fields
+// come in the order of their keys, or in the reverse order when the index is read backwards.
+// Records that lack one of the fields are not found. Order replaces the order of an earlier call.
 func (q Query) Order(fields ...string) Query {
 	q.def.Order = slices.Clone(fields)
 	return q
 }
 
-// Limit bounds the number of records; 0 is no bound. The limit of an earlier call
-// no longer counts.
+// Limit bounds the number of records; 0 is no bound. Limit replaces the limit of an earlier call.
 func (q Query) Limit(n int) Query {
 	q.def.Limit = n
 	return q

@@ -17,8 +17,8 @@ func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
 	return there, c.end(&k, key, err)
 }
 
-// GetMany returns the records under keys, in their order, in one round trip. The
-// record of a key under which there is none is the zero T, and found says which.
+// GetMany returns the records under keys, in the order of the keys, in one round trip. A key
+// without a record gives the zero T, and false in found.
 func (r *Repo[T]) GetMany(ctx context.Context, keys []Key) (records []T, found []bool, err error) {
 	return r.on().getMany(ctx, keys)
 }

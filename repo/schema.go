@@ -10,10 +10,10 @@ type Schema struct {
 	// Collection is the name: a–z, 0–9 and '_', a letter first, at most 48 bytes.
 	Collection string `json:"collection" yaml:"collection"`
 
-	// With names another collection with which this one lies: both have the same Partition, of the
-	// same kinds. So records of both in one partition can be changed by one [Group] on every store.
-	// That collection is opened first, lies with none itself, and cannot be dropped before this one. What is declared
-	// when the collection is made stays.
+	// With names another collection with which this collection lies: both have the same Partition,
+	// of the same kinds. So on every store one [Group] can change records of both in one partition.
+	// The other collection is opened first, has no With itself, and cannot be dropped before this
+	// collection. With cannot be changed after the collection was made.
 	With string `json:"with,omitempty" yaml:"with"`
 
 	// Partition names the fields that decide where a record lives. Records of
@@ -28,37 +28,36 @@ type Schema struct {
 	// Indexes are further ways to find records.
 	Indexes []Index `json:"indexes,omitempty" yaml:"indexes"`
 
-	// Fields gives the kinds of fields when the records are maps: "bool",
-	// "int", "float", "string", "bytes", "time", "list" or "map" by name. An index
-	// takes the elements of a list for strings unless it is a "list of int", say. With
-	// a struct they are known and Fields is empty.
+	// Fields gives the kinds of fields when the records are maps: "bool", "int", "float", "string",
+	// "bytes", "time", "list" or "map" by name. An index takes the elements of a "list" for
+	// strings; "list of int" and so on name another kind. With a struct the kinds are known, and
+	// Fields is empty.
 	Fields map[string]string `json:"fields,omitempty" yaml:"fields"`
 }
 
-// An Index is a table that the library keeps in step with the records: it has a
-// row for each record, found by the index's own partition and order. A record
-// in which one of the fields is absent (a nil pointer, an empty slice) has no
-// row in the index.
+// An Index is a table that the library keeps in step with the records: it has a row for each
+// record, found by the index's own partition and order. A record that lacks one of the fields (a
+// nil pointer, an empty slice) has no row in the index.
 type Index struct {
-	// Name is made of the fields unless given. Where their names are no legal name of
-	// an index, it ends with a sum of them.
+	// Name is made of the names of the fields unless given. Where these make no legal name of an
+	// index, the name ends with a hash of them.
 	Name string `json:"name,omitempty" yaml:"name"`
 
-	// Partition names the fields that a query must fix, and Sort those that order
-	// what it finds; "-field" puts greater values first. One of all fields may
-	// be "field[]", a list: the record has a row for each different element.
+	// Partition names the fields that a query must fix, and Sort those that order what it finds;
+	// "-field" puts greater values first. At most one of all these fields may be "field[]", the
+	// elements of a list: the record has a row for each different element.
 	Partition []string `json:"partition,omitempty" yaml:"partition"`
 	Sort      []string `json:"sort,omitempty" yaml:"sort"`
 
 	// Unique refuses a second record with the same values in all fields.
 	Unique bool `json:"unique,omitempty" yaml:"unique"`
 
-	// Covers names fields that the index's rows carry, so that a view of no
-	// other fields is answered by one read. "*" stands for the whole record.
+	// Covers names fields that the index's rows carry, so that a view of these fields needs one
+	// read. "*" stands for the whole record.
 	Covers []string `json:"covers,omitempty" yaml:"covers"`
 
-	// Buckets spreads the index over so many partitions, which are merged on
-	// reading. An index without Partition must have it. At most 256.
+	// Buckets spreads the index over this number of partitions, which are merged on reading. An
+	// index without Partition must have buckets. At most 256.
 	Buckets int `json:"buckets,omitempty" yaml:"buckets"`
 
 	// Kind is "table", kept by this library; "native", kept by the store; or

@@ -13,28 +13,27 @@ import (
 
 // Options configure a [Store]. The zero value is a good default.
 type Options struct {
-	// Now is the clock that decides what has expired, and how old is what Maintain and
-	// Resolve find; nil is time.Now. One that is ahead lets Maintain take away what others
-	// may need.
+	// Now is the clock that decides what has expired, and how old the tombstones and writes are
+	// that Maintain and Resolve find; nil is time.Now. With a clock that is ahead, Maintain may
+	// remove what others need.
 	Now func() time.Time
 
-	// Tracer is told of operations and of what they send. The zero value costs nothing.
+	// Tracer is told of operations and of their requests. The zero value costs nothing.
 	Tracer Tracer
 
-	// CursorKey, if set, signs cursors and the texts of outcomes, so that a client cannot make
-	// one up. It must be the same for all programs that exchange them. Without it take no
-	// [Outcome] from a client.
+	// CursorKey, if set, signs cursors and the texts of outcomes, so that a client cannot forge
+	// them. All programs that exchange them must have the same key. Without a key take no [Outcome]
+	// from a client.
 	CursorKey []byte
 
-	// Redact keeps keys and values out of error texts, those of backends and of servers included.
-	// Errors are then not unwrapped: errors.Is and errors.As tell what they are. What a function
-	// given to Update returns is shown as it is.
+	// Redact keeps keys and values out of error texts, including the texts of backends and of
+	// servers. Errors are then not unwrapped: errors.Is and errors.As tell what they are. An error
+	// of a function given to Update is shown as it is.
 	Redact bool
 }
 
-// A Store is a backend with what all repositories on it share. Make one for
-// each backend and open all repositories on it; it may be used by many
-// goroutines at once.
+// A Store is a backend with the state that all repositories on it share. Make one Store for each
+// backend, and open all repositories on it. Many goroutines may use a Store at once.
 type Store struct {
 	handle      store.Handle
 	tracer      Tracer
@@ -43,8 +42,8 @@ type Store struct {
 	upkeep      household
 }
 
-// NewStore returns a Store on a backend. The Store owns the backend: Close
-// closes both. Opts may be nil. Without a backend all that is done on it is ErrInvalid.
+// NewStore returns a Store on a backend. The Store owns the backend: Close closes both. Opts may be
+// nil. If backend is nil, every operation on the Store is ErrInvalid.
 func NewStore(backend driver.Store, opts *Options) *Store {
 	if isNil(backend) {
 		backend = noBackend{}
@@ -80,9 +79,10 @@ func (s *Store) Driver() driver.Store {
 	return s.handle.Driver
 }
 
-// Close waits for operations under way and releases the backend. [Store.Maintain] it ends.
-// Operations that begin later fail with ErrClosed. What loose indexes left behind in the last minute
-// stays for Maintain, and so does what could not be removed in some seconds.
+// Close waits for operations under way, ends [Store.Maintain], and releases the backend. Operations
+// that begin later fail with ErrClosed. Rows that writes with remote indexes (in other partitions)
+// left behind in the last minute stay for Maintain, and so do rows that could not be removed in
+// some seconds.
 func (s *Store) Close() error {
 	if s == nil || s.handle.Driver == nil {
 		return &Error{Op: "close", Err: failure.ErrNoStore}

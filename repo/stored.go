@@ -11,10 +11,9 @@ import (
 	"github.com/polystore/polystore/repo/internal/catalog"
 )
 
-// SchemaOf returns the schema of a collection as the store remembers it, for
-// programs that know its name only: records are opened with it as map[string]any.
-// Fields are all that any program has declared. A collection that is not there is
-// ErrNotFound. Nothing in the store is changed.
+// SchemaOf returns the schema of a collection as the store remembers it, for programs that know
+// only the name: open its records as map[string]any. Fields has all fields that any program has
+// declared. A collection that is not there is ErrNotFound. SchemaOf changes nothing in the store.
 func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, error) {
 	if err := given(ctx, store); err != nil {
 		return Schema{}, &Error{Op: "schema of", Collection: collection, Err: err}
@@ -28,9 +27,9 @@ func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, err
 	return schemaFrom(s), k.End(nil)
 }
 
-// Collections returns the names of the collections in a store, in order: those that any
-// program has made, also those that were not made or dropped to the end. Of a catalog that
-// cannot be read whole it returns the others, and an error. Nothing in the store is changed.
+// Collections returns the names of the collections in a store, in order: the collections of all
+// programs, including half-made and half-dropped ones. If a part of the catalog cannot be read, it
+// returns the other collections and an error. Collections changes nothing in the store.
 func Collections(ctx context.Context, store *Store) ([]string, error) {
 	if err := given(ctx, store); err != nil {
 		return nil, &Error{Op: "collections", Err: err}

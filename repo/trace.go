@@ -11,55 +11,56 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// A Tracer is told of operations and requests when they begin and when they end, by the goroutines that do
-// them: many at once. Its functions must return quickly. Either may be nil, and may return a nil function. A panic
-// of theirs ends what they trace and nothing else. Package polyotel, in the module of folder otel, makes spans and
-// metrics of OpenTelemetry.
+// A Tracer is told when operations and requests begin and end, by the goroutines that do them, many
+// at once. Its functions must return quickly. Either function may be nil, and may return a nil
+// function. A panic in a function is recovered: it ends the tracing of that operation or request,
+// and nothing else. Package polyotel, in the module in folder otel, makes spans and metrics of
+// OpenTelemetry.
 type Tracer struct {
-	// Begin is called when an operation begins, with its context; at that moment an Event has its first four
-	// fields. The context that it returns, made of that one, is that of all the operation does. The function
-	// that it returns is called once, when the operation ends: a loop also by a break, a panic or
-	// runtime.Goexit.
+	// Begin is called when an operation begins, with the context of the operation; the Event then
+	// has its first four fields. Begin returns a context derived from the given one; the whole
+	// operation uses it. Begin also returns a function, which is called once, when the operation
+	// ends; a loop also ends by a break, a panic or runtime.Goexit.
 	Begin func(ctx context.Context, e Event) (context.Context, func(Event))
 
-	// Request is called when an operation sends something to the store's server in one go: a statement, or a
-	// pipeline of Batch commands. The context is of the operation. The function that it returns is called when
-	// the answer is there, with Depth, Requests, Err and Took: what the client had to send again is counted, and
-	// Requests is 0 if nothing was sent. Backends that work in this process, and those that do not tell
-	// (Facts.Tallies), have no requests.
+	// Request is called when an operation sends something to the store's server in one go: a
+	// statement, or a pipeline of Batch commands. Ctx is the context of the operation. The returned
+	// function is called when the answer is there, with Depth, Requests, Err and Took. Retries of
+	// the client are counted; Requests is 0 if nothing was sent. Backends that work in this
+	// process, and backends without Facts.Tallies, have no requests.
 	Request func(ctx context.Context, e Event) func(Event)
 }
 
-// An Event is an operation, or one of its requests. It has no key and no value of a record, but for Err, in which
-// [Options.Redact] leaves them out.
+// An Event is an operation, or a request of an operation. It holds no key and no value of a record,
+// except in Err; [Options.Redact] removes them there, too.
 type Event struct {
 	Op         string // "get", "find", "insert", …
-	Collection string // of a group over several: their names in order, with + between them; "" of all
+	Collection string // of a group over several collections their names in order, with + between them; "" if all are meant
 	Store      string // Facts.Name of the backend
 	Namespace  string // Facts.Namespace: a database or keyspace
-	Batch      int    // commands of a request; at the end of an operation the keys or writes that its caller gave
+	Batch      int    // commands of a request; at the end of an operation the number of keys or writes that its caller gave
 
-	Index string // that answered a query; "" if it was the records themselves
+	Index string // that answered a query; "" if the records themselves did
 
-	// Depth and Requests are what the backend sent: round trips made one after the other,
-	// and commands or statements in them. Every page of a long query is at least one of
-	// either, and so is what is sent again. Where a backend does not tell (Facts.Tallies), or sends nothing
-	// because it works in this process, they are its calls: one trip for a range, for a read by
-	// keys and for a commit, and one request for a range, for each key and for a commit.
+	// Depth and Requests count what the backend sent: round trips, one after the other, and the
+	// commands or statements in them. Every page of a long query, and every retry, counts at least
+	// one of each. Where a backend does not tell (Facts.Tallies), or works in this process, they
+	// count its calls: one trip for a range, for a read by keys and for a commit, and one request
+	// for a range, for each key and for a commit.
 	Depth    int
 	Requests int
 
-	Conflicts int // commits that were refused, as somebody else was faster or a record was there, or not
-	Retries   int // attempts that the operation made after these
+	Conflicts int // refused commits: another writer was faster, or a record was there, or was not there
+	Retries   int // attempts of the operation after refused commits
 	Rows      int // rows that the store returned
 	Records   int // records that the caller got
 	Err       error
-	Took      time.Duration // of a loop with the time that its body took
+	Took      time.Duration // of a loop including the time of its body
 }
 
-// Kind says in one word how what e tells of ended: "" well, "unknown_outcome", "not_found", "timeout",
-// "canceled" and so on for the errors of this package, "panic" by a panic of the caller's own function or loop,
-// "_OTHER" by another error.
+// Kind says in one word how the operation or request ended: "" is success; "unknown_outcome",
+// "not_found", "timeout", "canceled" and so on are errors of this package; "panic" is a panic of
+// the caller's own function or loop; "_OTHER" is any other error.
 func (e Event) Kind() string {
 	switch {
 	case e.Err == nil:
@@ -73,9 +74,9 @@ func (e Event) Kind() string {
 // systems are names by OpenTelemetry that differ from those of backends.
 var systems = map[string]string{"mongo": "mongodb"}
 
-// Attributes yields what e tells under the names of OpenTelemetry's conventions for databases, and what these do
-// not have as "polystore.…". Values are texts and ints; those that are empty or 0 are left out. None is, or
-// contains, a key or a value of a record, or the text of an error.
+// Attributes yields the facts of e under the names of OpenTelemetry's conventions for databases;
+// other facts have names "polystore.…". Values are strings and ints; empty and 0 values are left
+// out. No attribute is, or contains, a key or a value of a record, or the text of an error.
 func (e Event) Attributes() iter.Seq2[string, any] {
 	return func(yield func(string, any) bool) {
 		system := e.Store

@@ -13,19 +13,19 @@ type Report struct {
 	Index   string
 	Records int      // live records that were read
 	Rows    int      // rows and claims of the index that were read
-	Missing int      // rows that a record should have and has not
-	Stale   int      // rows that no record should have, or that carry other values than it
-	Garbage int      // rows in another partition that no record has and no reader returns; Maintain removes them
-	Samples []string // some of them, for people
+	Missing int      // rows that a record should have, but that are not there
+	Stale   int      // rows that no record should have, or whose values differ from the record
+	Garbage int      // rows in other partitions that belong to no record and that no reader returns; Maintain removes them
+	Samples []string // some of these rows, for people
 }
 
 // Clean reports whether nothing disagrees.
 func (r Report) Clean() bool { return r.Missing == 0 && r.Stale == 0 }
 
-// Verify compares every index of the collection with its records, in both
-// directions, and returns a report for each. It reads everything. While others
-// write it looks at a disagreement twice before it counts it. Rows that cannot be
-// read it passes over: the reports are of the others, and the error names some of them.
+// Verify compares every index of the collection with its records, in both directions, and returns a
+// report for each. It reads everything. Because others may write meanwhile, it looks at a
+// disagreement twice before it counts it. It skips rows that cannot be read: the reports are about
+// the other rows, and the error names some of the skipped rows.
 func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 	ctx, c, k := r.begin(ctx, "verify")
 	defer k.Leave()
@@ -44,14 +44,15 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 	return reports, c.end(&k, nil, f.With(nil))
 }
 
-// Rebuild makes an index agree with the records again: it removes rows that no
-// record should have and writes those that are missing. Readers see what was
-// there and right all the time, writers of this process wait, and a Rebuild that
-// is interrupted has done a part. Repositories that are open stay so. It needs a
-// store that no other process writes to. A record that a program wrote which did not
-// know of an index in other partitions is written again, and has another version then. Rows
-// and records that cannot be read stay as they are and keep it from no other; the error, ErrCorrupt,
-// names some of them. Where they are rows of the index, remove it with [DropIndex] and open with [WithRebuild].
+// Rebuild makes an index agree with the records again: it removes rows that no record should have,
+// and writes missing rows. Readers always see every row that was there and right, writers of this
+// process wait, and an interrupted Rebuild has done a part. Open repositories stay usable. No other
+// process may write to the store. If a program that did not know of an index in other partitions
+// wrote a record, Rebuild writes the record again; the record then has another version.
+//
+// Rows and records that cannot be read stay as they are, and do not stop the rest; the error,
+// ErrCorrupt, names some of them. If rows of the index cannot be read, remove the index with
+// [DropIndex] and open with [WithRebuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
 	ctx, c, k := r.begin(ctx, "rebuild")
 	defer k.Leave()

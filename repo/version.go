@@ -6,10 +6,10 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A Version names one state of a record: it is another one after every write and
-// never an earlier one. It is opaque: two Versions are equal or not, and have no
-// order. Its text is 32 hexadecimal digits, fit for an HTTP ETag; the zero
-// Version, whose text is "", stands for a record that was not read or written.
+// A Version names one state of a record. Every write gives the record a new Version; no earlier
+// Version comes back. A Version is opaque: two Versions are equal or not, and have no order. Its
+// text is 32 hexadecimal digits, fit for an HTTP ETag. The zero Version, whose text is "", stands
+// for a record that was not read or written.
 type Version driver.Token
 
 var versionType = reflect.TypeFor[Version]()

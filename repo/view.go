@@ -14,14 +14,13 @@ import (
 	"github.com/polystore/polystore/repo/internal/record"
 )
 
-// A View reads the records of a collection as a smaller struct: only its fields
-// travel, and an index that has all of them answers a query by itself. It may be
-// used by many goroutines at once. Make one with [ViewOf].
+// A View reads the records of a collection as a smaller struct P: the store sends only the fields
+// of P, and an index that carries all of them answers a query by itself. Many goroutines may use a
+// View at once. Make one with [ViewOf].
 type View[P any] struct{ reads reads[P] }
 
-// ViewOf returns a view of a repository's records. The fields of P must be fields
-// of the collection with the same types; a field that is missing or differs is
-// ErrSchema, all of them at once.
+// ViewOf returns a view of a repository's records. The fields of P must be fields of the collection
+// with the same types; missing or different fields are ErrSchema, which names all of them at once.
 func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	c := r.on().c
 	if !c.opened() {

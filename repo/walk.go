@@ -6,20 +6,19 @@ import (
 	"iter"
 )
 
-// A Chunk is a run of records from [Repo.Walk], and the mark after which a later
-// walk goes on, in this program or another; it is "" with the last chunk.
+// A Chunk is a run of records from [Repo.Walk], with the mark at which a later walk resumes, in
+// this program or another. The mark of the last chunk is "".
 type Chunk[T any] struct {
 	Items []T
 	Mark  string
 }
 
-// Walk yields all records of the collection in chunks, in no order. Mark is "" or
-// that of an earlier chunk. A record that is there during the whole walk comes at
-// least once.
+// Walk yields all records of the collection in chunks, in no order. Mark is "", or the mark of an
+// earlier chunk. A record that is there during the whole walk comes at least once.
 //
-// Records that cannot be read, as another program wrote them, come as the error of their
-// chunk, which has the others and its mark; who does not leave the loop then gets the rest.
-// Any other error comes once, last, with an empty chunk.
+// Records that cannot be read, because another program wrote them, come as the error of their
+// chunk. This chunk has the other records and its mark, and a loop that goes on gets the rest. Any
+// other error comes once, last, with an empty chunk.
 func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], error] {
 	return func(yield func(Chunk[T], error) bool) {
 		ctx, c, k := r.begin(ctx, "walk")
@@ -42,16 +41,15 @@ func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], err
 	}
 }
 
-// Scan yields the records that a query finds by reading the whole collection. It
-// answers any query, with or without an index, at the price of all records; ties
-// come in the order of the keys. With an order it holds what it found in memory:
-// the limit, or all, at most 100,000, else it is ErrTooLarge. Records that lack a
-// field of the order are left out, as they are in an index.
+// Scan yields the records that a query finds by reading the whole collection. It answers any query,
+// with or without an index, at the price of reading all records; ties come in the order of the
+// keys. With an order it holds the found records in memory: as many as the limit, or all, at most
+// 100,000; more is ErrTooLarge. Records that lack a field of the order are left out, as in an
+// index.
 //
-// A query may name undeclared fields, where records have such. Their values have the
-// kinds with which they were written: only values of the kind that is given meet a
-// condition, an order puts the kinds one after the other, and a list or map has no
-// place in it.
+// A query may name undeclared fields, where records have such fields. Their values have the kinds
+// with which they were written: only values of the kind of the given value meet a condition, an
+// order puts one kind after the other, and records with a list or map there are left out.
 func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		ctx, c, k := r.begin(ctx, "scan")

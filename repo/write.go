@@ -22,38 +22,37 @@ type writeOptions struct {
 // The zero Version is no condition.
 func IfVersion(v Version) WriteOption { return func(o *writeOptions) { o.expect = v } }
 
-// IfExists makes a Delete fail with ErrNotFound unless the record is there, and so it does
-// with a Put. The other writes do so without it.
+// IfExists makes a Delete or a Put fail with ErrNotFound unless the record is there. The other
+// writes do so without the option.
 func IfExists() WriteOption { return func(o *writeOptions) { o.exists = true } }
 
-// IfAbsent makes a [Writes.Check] fail with ErrExists unless the record is not there. It is for Check
-// alone, and excludes the other options.
+// IfAbsent makes a [Writes.Check] fail with ErrExists if the record is there. The option is for
+// Check alone, and excludes the other options.
 func IfAbsent() WriteOption { return func(o *writeOptions) { o.absent = true } }
 
-// Insert adds a record that is not there yet and fills its version field. It
-// fails with ErrExists when the key is taken, or a value of a unique index, which
-// Error.Index then names. A record whose version field is set was read or written before, and
-// is ErrInvalid.
+// Insert adds a record that is not there yet, and fills its version field. It fails with ErrExists
+// when the key is taken, or a value of a unique index; Error.Index then names the index. A record
+// whose version field is set was read or written before, and is ErrInvalid.
 //
-// Times are stored as UTC with milliseconds, and the record that was written gets them so, as
-// it does from Replace, Put and Update: the record is changed. Where a time changes in what a
-// field refers to, the field refers to a copy from then on.
+// Times are stored as UTC with milliseconds. Insert, Replace, Put and Update also change the times
+// in the caller's record to the stored times. Where such a time lies behind a pointer, in a slice
+// or in a map, the field then refers to a changed copy.
 func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
 	return r.put(ctx, "insert", commit.DoInsert, record, nil)
 }
 
 // Replace writes a record that is there, and fills its version field. Fields that T does not
-// declare, and without a field for it the expiry, stay as they are: another program, newer or
-// older, may have written them. It
-// fails with ErrNotFound when it is not there, and with ErrConflict when its
-// version is not that of the record's version field, if that is set, or of IfVersion.
+// declare stay as they are, and so does the expiry if T has no field for it: another program, newer
+// or older, may have written them. Replace fails with ErrNotFound when the record is not there. It
+// fails with ErrConflict when the stored version differs from the record's version field, if that
+// is set, or from IfVersion.
 func (r *Repo[T]) Replace(ctx context.Context, record *T, opts ...WriteOption) error {
 	return r.put(ctx, "replace", commit.DoReplace, record, opts)
 }
 
-// Put writes a record whether or not it is there, as Insert or Replace does, and fills its
-// version field. With a version, in that field or by IfVersion, it is Replace: ErrNotFound when
-// the record is not there, and ErrConflict when it has another version.
+// Put writes a record whether or not it is there, as Insert or Replace does, and fills its version
+// field. With a version, in that field or by IfVersion, Put is Replace: it fails with ErrNotFound
+// when the record is not there, and with ErrConflict when the record has another version.
 func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error {
 	return r.put(ctx, "put", commit.DoPut, record, opts)
 }
@@ -103,11 +102,10 @@ func want(w *commit.Write, opts []WriteOption) error {
 	return nil
 }
 
-// Update reads a record, lets fn change it, and writes it if nobody else has
-// changed it meanwhile; else it begins again, so fn may run several times. It
-// returns the record as written. An error of fn is returned as it is, wrapped,
-// and nothing is written. A record that is not there or has expired is
-// ErrNotFound. Fn must not change the key.
+// Update reads a record, lets fn change it, and writes it if nobody else has changed it meanwhile;
+// else Update begins again, so fn may run several times. It returns the record as written. If fn
+// returns an error, Update returns this error, wrapped, and writes nothing. A record that is not
+// there or has expired is ErrNotFound. Fn must not change the key.
 func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
 	ctx, c, k := r.begin(ctx, "update")
 	defer k.Leave()
@@ -136,9 +134,9 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 	return rec, c.end(&k, key, nil)
 }
 
-// Delete removes a record. One that is not there is no error, unless an option asks for
-// it: with IfExists it is ErrNotFound, else with IfVersion ErrConflict. An expired record
-// is not there.
+// Delete removes a record. A record that is not there is no error, unless an option asks for the
+// record: with IfExists it is ErrNotFound, else with IfVersion ErrConflict. An expired record is
+// not there.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
 	ctx, c, k := r.begin(ctx, "delete")
 	defer k.Leave()
@@ -155,16 +153,19 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 	return c.end(&k, key, err)
 }
 
-// Resolve finds out what became of a write that ended with ErrUnknownOutcome:
-// pass Error.Outcome. Where the write could still happen it first makes sure
-// that it never will. The answer is about the whole write, index rows included.
-// Ask soon, within a quarter of an hour: an outcome is known as long as fewer than four other
-// writes of the record came since, and then it may be Unknown for ever. That of an Insert onto
-// what was written four times before, and that of [Repo.PatchBlind], may be so at once. Of a
-// group the record counts that is the first it writes, and the Repo on whose collection that lies
-// resolves it: Error.Collection and the Outcome name it. Let that record be one which others hardly write.
-// Committed is as durable as an acknowledged write: where a store waits for replicas
-// that do not have the write yet, the verdict is Unknown, with the store's error.
+// Resolve finds out what became of a write that ended with ErrUnknownOutcome: pass Error.Outcome.
+// If the write could still happen, Resolve first makes sure that it never will. The verdict is
+// about the whole write, index rows included. Committed is as durable as an acknowledged write:
+// where a store waits for replicas that do not have the write yet, the verdict is Unknown, with the
+// store's error.
+//
+// Call Resolve soon, within a quarter of an hour. The outcome is known as long as fewer than four
+// other writes of the record came since; after that it may be Unknown for ever. The outcome of an
+// Insert under a key with four earlier writes, and of a [Repo.PatchBlind], may be Unknown at once.
+//
+// The outcome of a group follows from the first record that the group writes, and the Repo of that
+// record's collection resolves it: Error.Collection and the Outcome name the collection. Choose a
+// first record that others hardly write.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
 	ctx, c, k := r.begin(ctx, "resolve")
 	defer k.Leave()

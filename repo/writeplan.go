@@ -11,17 +11,17 @@ import (
 	"github.com/polystore/polystore/repo/internal/record"
 )
 
-// A WritePlan says how a write of one record is done and what that costs when nothing
-// is in its way, and what stays if the client stops in the middle of it. The record has
-// one entry in every index.
+// A WritePlan says how a write of one record is done, what the write costs without contention, and
+// what stays if the client stops in the middle of the write. The record has one entry in every
+// index.
 type WritePlan struct {
 	Collection string
-	With       string // the collection with which this one lies, "" if with none
-	Write      string // "insert"; "update", "patch" and "patch blind" of what no index has; "move", an update of all that indexes have; "delete"
+	With       string // the collection that Schema.With names, or ""
+	Write      string // "insert"; "update", "patch" and "patch blind" of fields that no index has; "move", an update of all fields that indexes have; "delete"
 	Path       string
 	Depth      int // calls of the store, one after the other, until the write is acknowledged
-	Requests   int // rows read by key, and commits, until then
-	Later      int // commits after that, for which nobody waits
+	Requests   int // rows read by key and commits, until the write is acknowledged
+	Later      int // commits after that; the write does not wait for them
 	Leaves     string
 }
 
@@ -43,8 +43,8 @@ func (r *Repo[T]) ExplainWrites() []WritePlan {
 	return writePlansOf(c.Writer)
 }
 
-// PlanWrites says how a store with the given facts would write records of type T with a
-// schema. It touches no store, and finds wrong what [Check] does.
+// PlanWrites says how a store with the given facts would write records of type T with a schema. It
+// touches no store, and reports the same faults as [Check].
 func PlanWrites[T any](facts driver.Facts, schema Schema) ([]WritePlan, error) {
 	var l *layout.Layout
 	sh, err := record.ShapeOf(reflect.TypeFor[T](), versionType)
