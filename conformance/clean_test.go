@@ -25,7 +25,7 @@ func TestClean(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := s.Env()
+	e := s.NewEnv()
 	own := table.Named(s.ID + ".t9")
 	s.Drops(own)
 	schema := repo.Schema{Collection: "items", Partition: []string{"id"}}
@@ -94,7 +94,7 @@ func TestCleanWithoutCollections(t *testing.T) {
 			case "in a rule that closes the store":
 				s.goesOn = true
 				err = s.finish(t.Context())
-				store, made := s.Env().Opened(t.Context())
+				store, made := s.NewEnv().Opened(t.Context())
 				left = made
 				err = errors.Join(err, store.Close())
 			default:

@@ -24,6 +24,7 @@ func walkRules() []entry {
 	}
 }
 
+// oddRows writes rows with keys that nobody can take apart, to a table and to a collection.
 func oddRows(ctx context.Context, e *env) {
 	if spi.WalkBesideOdd(ctx, e.Env) {
 		maintainBeside(ctx, e)

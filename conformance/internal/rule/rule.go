@@ -73,7 +73,7 @@ func (r *Rule) Run(ctx context.Context, s *Suite) error {
 			return &finding.ErrNotSupported{Reason: why}
 		}
 	}
-	e := s.Env()
+	e := s.NewEnv()
 	limited, cancel := e.dog.Guard(ctx, s.Limit)
 	defer cancel()
 	done := make(chan error, 1)

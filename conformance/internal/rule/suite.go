@@ -62,8 +62,8 @@ func (s *Suite) Define(ctx context.Context) error {
 	return s.Store.Define(ctx, made)
 }
 
-// Env returns what a run of a rule works with.
-func (s *Suite) Env() *Env {
+// NewEnv returns what a run of a rule works with.
+func (s *Suite) NewEnv() *Env {
 	n := s.Number()
 	return &Env{Suite: s, Tag: fmt.Sprintf("r%03d", n), Base: int64(n) * spread, dog: watchdog.New()}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// outcomeRules are those of writes whose answers are lost: of the tokens that a store keeps.
+// outcomeRules are those of the tokens that a store keeps, by which it knows a commit that is
+// sent again, and of commits that end on their way.
 func outcomeRules() []entry {
 	return append(resentRules(), []entry{
 		{Name: "ring", Sentence: "A row keeps the tokens of its last commits, newest first, at most Table.Ring of them.", Check: ring},
