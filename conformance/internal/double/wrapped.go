@@ -19,6 +19,7 @@ type Filtered struct {
 	Keep func(op *driver.Op) bool
 }
 
+// Commit does the ops that Keep keeps.
 func (f *Filtered) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	var kept []driver.Op
 	for i := range ops {
@@ -39,11 +40,13 @@ func (Jittery) wait() {
 	}
 }
 
+// Get waits, and reads.
 func (j Jittery) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	j.wait()
 	return j.Store.Get(ctx, t, keys, mask, rows)
 }
 
+// Commit waits, and commits.
 func (j Jittery) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	j.wait()
 	return j.Store.Commit(ctx, token, ops)
@@ -63,6 +66,7 @@ type Lossy struct {
 // A LossPlan says what becomes of one commit whose answer is lost.
 type LossPlan uint8
 
+// The plans.
 const (
 	DoneThenLost LossPlan = iota // it was done
 	LostOnTheWay                 // it was never done
@@ -77,6 +81,7 @@ type heldCommit struct {
 
 var errAnswerLost = fmt.Errorf("the answer was lost: %w", driver.ErrUnknownOutcome)
 
+// Facts says that outcomes can be unknown.
 func (l *Lossy) Facts() driver.Facts {
 	f := l.Store.Facts()
 	f.Uncertain = true
@@ -97,6 +102,7 @@ func (l *Lossy) OnLoss(hook func()) {
 	l.hook = hook
 }
 
+// Commit commits as the next plan says.
 func (l *Lossy) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (refusal *driver.Refusal, err error) {
 	l.Mu.Lock()
 	plan := NotLost

@@ -54,6 +54,7 @@ func Sentinels() []error {
 		driver.ErrClosed, driver.ErrCorrupt, driver.ErrInternal, driver.ErrLocked, driver.ErrFull}
 }
 
+// IsSentinel reports whether err wraps one of them.
 func IsSentinel(err error) bool {
 	for _, s := range Sentinels() {
 		if errors.Is(err, s) {

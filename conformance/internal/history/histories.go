@@ -90,6 +90,7 @@ type sights struct {
 	told  int // those that were
 }
 
+// NewHistory returns the history of a number, whose calls a seed draws, on a collection.
 func NewHistory(r *repo.Repo[record.Entry], seed uint64, number int) *history {
 	return &history{
 		repo: r, number: number, tag: fmt.Sprintf("h%d", number), clients: clients, ops: clientOps,

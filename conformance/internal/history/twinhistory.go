@@ -76,7 +76,7 @@ func (h *history) oneTwinCall(ctx context.Context, client int, r *rand.Rand, see
 	g := h.repo.Store().Group()
 	entries, twins := h.repo.In(g), h.twins.In(g)
 	its := &twin{next.Part, next.ID, next.Note}
-	write := func() {}
+	var write func()
 	switch n := r.IntN(10); {
 	case n < 3:
 		in.do, write = "insert", func() { entries.Insert(&next) }

@@ -24,11 +24,13 @@ type Entry struct {
 	Version repo.Version   `repo:",version"`
 }
 
+// There are so many partitions, and so many ids in each.
 const (
 	Parts     = 3
 	IdsOfPart = 5
 )
 
+// PartName returns the name of a partition.
 func PartName(n int) string { return []string{"p", "p#", ""}[n] }
 
 // Schema returns the schema with the indexes that a store can have, one of them
@@ -82,6 +84,8 @@ type Glance struct {
 	Note string `repo:"note"`
 }
 
+// KeyText returns the key of an entry, for people.
 func KeyText(e Entry) string { return fmt.Sprintf("%q/%d", e.Part, e.ID) }
 
+// KeyOf returns the key of an entry.
 func KeyOf(e Entry) repo.Key { return repo.Key{e.Part, e.ID} }

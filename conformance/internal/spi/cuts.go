@@ -34,7 +34,7 @@ func cutCommits(ctx context.Context, e *env) {
 	}
 	for n := range tries {
 		var there int
-		all := settles(ctx, e, func() bool {
+		all := settles(ctx, func() bool {
 			there = len(e.rows(ctx, span(e.Tables.Sorted, cutKey(e, n+1, 0))))
 			return there == 0 || there == cutSize(e)
 		})
@@ -65,7 +65,7 @@ func cutCommit(ctx context.Context, e *env, n int, within time.Duration) rule.At
 }
 
 // settles asks until ok: what was sent before a context ended may be done after it.
-func settles(ctx context.Context, e *env, ok func() bool) bool {
+func settles(ctx context.Context, ok func() bool) bool {
 	for range 20 {
 		if ok() {
 			return true

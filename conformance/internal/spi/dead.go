@@ -69,26 +69,26 @@ func retention(ctx context.Context, e *env) {
 	e.commit(ctx, at)
 	e.commit(ctx, life("again"))
 	is("dies", dies)
-	pause(ctx, e, stays/2)
+	pause(ctx, stays/2)
 	is("dies", dies)
 	fenced := time.Now()
 	fence := driver.Op{Do: driver.Fence, Table: t, Row: driver.Row{Key: e.at(t, "p", "fenced"), Expires: 1}}
 	if expectRow(ctx, e, "at its Rev", &fence); !fence.Rev.IsZero() {
 		refusal, err := e.Store.Commit(ctx, driver.NewToken(), []driver.Op{fence})
 		e.OK("fence", err)
-		pause(ctx, e, stays*3/4)
+		pause(ctx, stays*3/4)
 		if refusal == nil {
 			is("fenced", fenced)
 		}
 	}
-	pause(ctx, e, stays)
+	pause(ctx, stays)
 	for _, id := range []string{"back", "again"} {
 		rule.Equal(e, "what "+id+" has, longer after it came back", e.text(ctx, t, e.at(t, "p", id)), "live")
 	}
 }
 
 // pause waits.
-func pause(ctx context.Context, e *env, d time.Duration) {
+func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():

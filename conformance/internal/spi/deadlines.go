@@ -53,7 +53,7 @@ func shortDeadlines(ctx context.Context, e *env) {
 	}
 	for w := range tries {
 		var sum, rows int64
-		whole := settles(ctx, e, func() bool {
+		whole := settles(ctx, func() bool {
 			there, total := hurriedThere(ctx, e, w)
 			sum, rows = total, int64(len(there))
 			return sum == rows

@@ -168,7 +168,7 @@ func leaveLoops(ctx context.Context, e *env, sp driver.Span, n int, end func()) 
 		sp.Reverse = i%2 == 1
 		begun := 0
 		for range 2 {
-			oneStep(e, func() {
+			oneStep(func() {
 				for _, err := range e.Store.Range(ctx, sp) {
 					e.OK("range", err)
 					begun++
@@ -176,7 +176,7 @@ func leaveLoops(ctx context.Context, e *env, sp driver.Span, n int, end func()) 
 					break
 				}
 			})
-			oneStep(e, func() {
+			oneStep(func() {
 				for _, err := range e.Store.Walk(ctx, sp.Table, "") {
 					e.OK("walk", err)
 					begun++
@@ -193,7 +193,7 @@ func leaveLoops(ctx context.Context, e *env, sp driver.Span, n int, end func()) 
 var errLeft = errors.New("the body of the loop panics")
 
 // oneStep calls loop in a goroutine of its own, which may end as it likes.
-func oneStep(e *env, loop func()) {
+func oneStep(loop func()) {
 	done := make(chan any, 1)
 	go func() {
 		ended := any(nil)

@@ -75,6 +75,7 @@ func ChangesStore(f driver.Facts) string {
 	return ""
 }
 
+// Alone says why other processes may have the store open.
 func Alone(f driver.Facts) string {
 	if !f.OneProcess {
 		return "other processes may write to " + f.Name
@@ -82,6 +83,7 @@ func Alone(f driver.Facts) string {
 	return ""
 }
 
+// Others says why no other process can.
 func Others(f driver.Facts) string {
 	if f.OneProcess {
 		return "no other process writes to " + f.Name
@@ -89,6 +91,7 @@ func Others(f driver.Facts) string {
 	return ""
 }
 
+// Both says what the first of two needs says, or else the second.
 func Both(a, b func(driver.Facts) string) func(driver.Facts) string {
 	return func(f driver.Facts) string {
 		if why := a(f); why != "" {
