@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -61,18 +62,29 @@ func checkEmpty(t *testing.T, url string) {
 	}
 }
 
-// A run that is interrupted leaves nothing either.
+// A run that is interrupted leaves nothing either, but what it has measured.
 func TestInterrupted(t *testing.T) {
-	url := "pebble:" + t.TempDir()
+	url, file := "pebble:"+t.TempDir(), filepath.Join(t.TempDir(), "growth.json")
 	ctx, cancel := context.WithCancel(t.Context())
+	updates := 0
 	progress := writerFunc(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "update") {
-			cancel()
+		if strings.Contains(string(p), "update:") {
+			if updates++; updates == 2 {
+				cancel()
+			}
 		}
 		return len(p), nil
 	})
-	if err := growth(ctx, []string{"-records", "200", "-calls", "20", url}, &bytes.Buffer{}, progress); err == nil {
-		t.Error("no error")
+	var out bytes.Buffer
+	if err := growth(ctx, []string{"-records", "200,500", "-calls", "20", "-settle", "0s", "-json", file, url}, &out, progress); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want that it was canceled", err)
+	}
+	text := out.String()
+	if !strings.Contains(text, "| | 200 | 500 |\n") || !strings.HasSuffix(text, " |  |\n") {
+		t.Errorf("what was measured is not shown:\n%s", text)
+	}
+	if data, err := os.ReadFile(file); err != nil || !strings.Contains(string(data), "posts: insert many") {
+		t.Errorf("nor written: %v\n%s", err, data)
 	}
 	checkEmpty(t, url)
 }

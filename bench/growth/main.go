@@ -75,7 +75,7 @@ func parseSizes(text string) ([]int, error) {
 	return sizes, nil
 }
 
-// growth does what the flags say.
+// growth does what the flags say. Where it fails, or is interrupted, it shows and writes what it has.
 func growth(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	o, err := parse(args, stderr)
 	if err != nil {
@@ -83,17 +83,17 @@ func growth(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	}
 	var all []report
 	for _, url := range o.urls {
-		r, err := measure(ctx, url, &o, stderr)
-		if err != nil {
-			return errors.Join(ctx.Err(), err)
+		r, failed := measure(ctx, url, &o, stderr)
+		if r != nil && len(r.Sizes) > 0 {
+			all, err = append(all, *r), errors.Join(err, r.print(stdout))
 		}
-		all = append(all, *r)
-		if err := r.print(stdout); err != nil {
-			return err
+		if err = errors.Join(err, failed); err != nil {
+			err = errors.Join(ctx.Err(), err)
+			break
 		}
 	}
-	if o.json != "" {
-		return writeJSON(o.json, all)
+	if o.json != "" && len(all) > 0 {
+		err = errors.Join(err, writeJSON(o.json, all))
 	}
-	return nil
+	return err
 }

@@ -39,7 +39,11 @@ func (r *report) print(w io.Writer) error {
 	for i, f := range r.Sizes[0].Figures {
 		fmt.Fprintf(&b, "| %s, %s |", f.Name, f.Unit)
 		for _, s := range r.Sizes {
-			fmt.Fprintf(&b, " %s |", show(&s.Figures[i]))
+			text := "" // a run that ended before
+			if i < len(s.Figures) {
+				text = show(&s.Figures[i])
+			}
+			fmt.Fprintf(&b, " %s |", text)
 		}
 		b.WriteByte('\n')
 	}
