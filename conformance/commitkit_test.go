@@ -135,7 +135,7 @@ func readsFirst() fault {
 	}
 }
 
-// deaf goes on although a context has ended.
+// deafCommits goes on although a context has ended.
 func deafCommits() fault {
 	return func(b *broken) {
 		b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {

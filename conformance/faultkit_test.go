@@ -10,7 +10,7 @@ import (
 
 // The faults that several rules share.
 
-// keyText changes the texts of keys, on every way in.
+// keyFault changes the texts of keys, on every way in.
 func keyFault(change func(string) string) fault {
 	return func(b *broken) {
 		b.key = func(t *driver.Table, k driver.Key) driver.Key {
@@ -22,7 +22,7 @@ func keyFault(change func(string) string) fault {
 	}
 }
 
-// indexKeyFault is keyFault for the tables of a class only.
+// classKeyFault is keyFault for the tables of a class only.
 func classKeyFault(class driver.Class, change func(string) string) fault {
 	return func(b *broken) {
 		b.key = func(t *driver.Table, k driver.Key) driver.Key {

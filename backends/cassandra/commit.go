@@ -81,7 +81,7 @@ func (c *commit) attempt(ctx context.Context) (*driver.Refusal, error) {
 	return c.refusal(ctx, nil)
 }
 
-// readPlan reads the rows of some ops, so that nothing can come between those that were
+// read reads the rows of some ops, so that nothing can come between those that were
 // decided before and what is decided next.
 func (c *commit) read(ctx context.Context, wanted []bool) error {
 	rows := make([]driver.Row, len(c.plan))

@@ -110,7 +110,7 @@ type sweep struct {
 	last    place // of the last row in a partition that has a name
 }
 
-// readSwept reads what is left of the partition of a mark or, when that is nothing, of those
+// read reads what is left of the partition of a mark or, when that is nothing, of those
 // after it.
 func (sw *sweep) read(ctx context.Context, mark string) error {
 	v := sw.v
@@ -180,7 +180,7 @@ func (v *view) allColumns(p *physical) string {
 	return text
 }
 
-// sweptPage reads the rows that a statement asks for.
+// page reads the rows that a statement asks for.
 func (sw *sweep) page(ctx context.Context, text string, args []any) error {
 	answer, err := sw.store.conn.ask(ctx, "sweep "+sw.v.Name, sw.store.conn.query(sw.store.conn.level, text, args...).PageSize(sw.most).PageState(nil))
 	if err != nil {

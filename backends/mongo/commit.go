@@ -204,7 +204,7 @@ func (c *commit) refusal(ctx context.Context) (*driver.Refusal, error) {
 	return nil, fmt.Errorf("%w: its conditions did not hold and do now", frame.ErrBeaten)
 }
 
-// rowsOf reads the rows of all ops, by one command a table.
+// rows reads the rows of all ops, by one command a table.
 func (c *commit) rows(ctx context.Context) ([]driver.Row, error) {
 	rows := make([]driver.Row, len(c.ops))
 	read := make([]bool, len(c.ops))

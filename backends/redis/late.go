@@ -48,7 +48,7 @@ func (v *view) lateNames(e *driver.Edit) (declared, dotted string) {
 	return e.Name, "." + e.Name
 }
 
-// commitLate is send for commits that add to such fields.
+// late is send for commits that add to such fields.
 func (c *commit) late(ctx context.Context) (*driver.Refusal, error) {
 	for range lateTries {
 		next := commit{store: c.store, token: c.token, ops: slices.Clone(c.ops), views: c.views, list: c.list}

@@ -39,7 +39,7 @@ func collectionRules() []entry {
 	}
 }
 
-// collection opens a collection by its name.
+// openAs opens a collection by its name.
 func openAs[T any](ctx context.Context, e *env, name string, schema repo.Schema, opts ...repo.OpenOption) (*repo.Repo[T], error) {
 	schema.Collection = name
 	return repo.Open[T](ctx, e.Repo, schema, opts...)

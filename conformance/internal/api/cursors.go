@@ -26,7 +26,7 @@ func cursorRules() []entry {
 	return append(list, entry{Name: "pages of buckets", Sentence: "Pages go through the merged buckets of an index.", Needs: tested.KeepsFar, Check: bucketPages})
 }
 
-// texts returns the texts of a page's messages.
+// pageTexts returns the texts of a page's messages.
 func pageTexts(p repo.Page[message]) []string {
 	list := []string{}
 	for _, m := range p.Items {

@@ -57,7 +57,7 @@ func newDesk(ctx context.Context, e *env, alone bool) *desk {
 	return d
 }
 
-// open inserts a session that lasts for a time; 0 is for ever.
+// login inserts a session that lasts for a time; 0 is for ever.
 func (d *desk) login(ctx context.Context, id string, lasts time.Duration) session {
 	token := d.name("token " + id)
 	s := session{User: d.name("user"), ID: id, Token: &token, State: d.name("on"), Seen: int64(len(id))}
