@@ -32,7 +32,8 @@ type broken struct {
 	attach func(ctx context.Context, tables []*driver.Table) error
 	drop   func(ctx context.Context, tables []*driver.Table) error
 	count  func(ctx context.Context, s driver.Span) (int, error)
-	swept  func(op *driver.Op) // of what a sweep does
+	swept  func(op *driver.Op)      // of what a sweep does
+	gather func(n int, i *int) bool // of the nth row that is gathered, and its table; false leaves it out
 	size   func(ctx context.Context, t *driver.Table) (int64, error)
 	close  func() error
 	entry  func(key, text string) string // of entries of the catalog on their way out
@@ -121,6 +122,26 @@ func (b *broken) Sweep(ctx context.Context, t *driver.Table, mark string, old fu
 		break
 	}
 	return s, nil
+}
+
+// Gather reads a range of each table.
+func (b *broken) Gather(ctx context.Context, tables []*driver.Table, partition string, yield func(i int, row *driver.Row) bool) error {
+	n := 0
+	for i, t := range tables {
+		for row, err := range b.Store.Range(ctx, driver.Span{Table: t, Key: driver.Key{Partition: partition}}) {
+			if err != nil {
+				return err
+			}
+			of := i
+			if n++; b.gather != nil && !b.gather(n, &of) {
+				continue
+			}
+			if !yield(of, row) {
+				return nil
+			}
+		}
+	}
+	return nil
 }
 
 func (b *broken) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {

@@ -92,6 +92,7 @@ func lifeFaults() map[string]fault {
 
 		"collections that lie together":      oneByOne(),
 		"drop of what lies together":         dropsNothing,
+		"partition of what lies together":    func(b *broken) { b.gather = func(n int, _ *int) bool { return n != 2 } },
 		"upkeep of what lies together":       walksPast(),
 		"unique value of what lies together": freeForAll(),
 

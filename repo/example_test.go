@@ -134,6 +134,35 @@ func ExampleStore_Group() {
 	// 2 <nil>
 }
 
+func ExampleStore_ReadPartition() {
+	ctx := context.Background()
+	type Order struct {
+		ID     string `repo:"id"`
+		Status string `repo:"status"`
+	}
+	type Line struct {
+		Order string `repo:"id"`
+		N     int    `repo:"n"`
+		Item  string `repo:"item"`
+	}
+	store := repo.NewStore(memory.New(nil), nil)
+	orders, err1 := repo.Open[Order](ctx, store, repo.Schema{Collection: "orders", Partition: []string{"id"}})
+	lines, err2 := repo.Open[Line](ctx, store, repo.Schema{Collection: "lines", With: "orders", Partition: []string{"id"}, Sort: []string{"n"}})
+	g := store.Group()
+	orders.In(g).Insert(&Order{ID: "A7", Status: "open"})
+	lines.In(g).Insert(&Line{"A7", 1, "tea"})
+	lines.In(g).Insert(&Line{"A7", 2, "milk"})
+	fmt.Println(errors.Join(err1, err2, g.Commit(ctx)))
+
+	var order []Order
+	var items []Line
+	err := store.ReadPartition(ctx, repo.Key{"A7"}, orders.Into(&order), lines.Into(&items))
+	fmt.Println(order, items, err)
+	// Output:
+	// <nil>
+	// [{A7 open}] [{A7 1 tea} {A7 2 milk}] <nil>
+}
+
 func ExampleWrites_Check() {
 	ctx := context.Background()
 	type Author struct {

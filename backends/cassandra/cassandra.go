@@ -12,7 +12,7 @@ import (
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A Store is a driver.Store, driver.Counter and driver.Sweeper on one keyspace of Cassandra.
+// A Store is a driver.Store, driver.Counter, driver.Gatherer and driver.Sweeper on one keyspace of Cassandra.
 // Close closes the session if Open made it.
 type Store struct {
 	*frame.Store[view]
@@ -100,8 +100,9 @@ func (s *Store) Erase(ctx context.Context) error {
 }
 
 var (
-	_ driver.Counter = (*Store)(nil)
-	_ driver.Clock   = (*Store)(nil)
-	_ driver.Eraser  = (*Store)(nil)
-	_ driver.Sweeper = (*Store)(nil)
+	_ driver.Counter  = (*Store)(nil)
+	_ driver.Gatherer = (*Store)(nil)
+	_ driver.Clock    = (*Store)(nil)
+	_ driver.Eraser   = (*Store)(nil)
+	_ driver.Sweeper  = (*Store)(nil)
 )

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
+
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // Tune is what Open makes of the configuration of a client.
@@ -31,3 +33,21 @@ func SweepBy(s *Store, rows int) { s.in.sweepRows = rows }
 
 // NoText stands for no value.
 const NoText = noText
+
+// GatherApart gathers a first page of some rows, and what is left by a range of each table, as where a server gave up.
+func GatherApart(ctx context.Context, s *Store, tables []*driver.Table, partition string, first int, yield func(i int, row *driver.Row) bool) error {
+	g, err := s.in.gathering(tables, partition)
+	if err != nil {
+		return err
+	}
+	g.size = first
+	if _, err := g.page(ctx); err != nil {
+		return err
+	}
+	for i := range g.rows {
+		if !yield(g.rows[i].of, &g.rows[i].Row) {
+			return nil
+		}
+	}
+	return s.gatherApart(ctx, g, tables, yield)
+}

@@ -116,6 +116,17 @@ type Counter interface {
 	Count(ctx context.Context, span Span) (int, error)
 }
 
+// A Gatherer is a Store that reads the rows of several tables in one partition by one request. It is
+// optional: package repo reads one range of each table instead, all at the same time.
+type Gatherer interface {
+	// Gather calls yield for each row that is not Dead of some tables in a partition, with all
+	// fields, until yield returns false. The tables are of Class Records, different, and have the
+	// same Root; i is the index of the row's table. The rows of each table come as Range yields
+	// them; those of different tables may be mixed. Yield must not call the store. The row
+	// and its slices are valid until yield returns, its strings for good.
+	Gather(ctx context.Context, tables []*Table, partition string, yield func(i int, row *Row) bool) error
+}
+
 // A Sizer is a Store that knows what its tables occupy. It is optional.
 type Sizer interface {
 	// Size returns the bytes that the rows of a table occupy, by the store's

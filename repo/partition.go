@@ -1,0 +1,89 @@
+package repo
+
+import (
+	"context"
+
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/scan"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// A Part is one collection in a read of a partition: see [Store.ReadPartition]. Make one with [Repo.Into].
+type Part struct {
+	c    *collection
+	open func(k *store.Call, partition Key) (*scan.Part, error)
+}
+
+// Into returns the part of r's collection, whose records [Store.ReadPartition] puts into a list.
+func (r *Repo[T]) Into(list *[]T) Part {
+	on := r.on()
+	return Part{on.c, func(k *store.Call, partition Key) (*scan.Part, error) {
+		if list == nil {
+			return nil, failure.Invalid("the list of collection %s is a nil pointer", on.c.Name)
+		}
+		return on.v.Part(k, partition, list)
+	}}
+}
+
+// ReadPartition reads all records that the given collections have in one partition: an aggregate with
+// its children. Partition has the values of the schema's Partition fields. Each list gets the records
+// of its collection, in the order of their keys; it is nil if there are none.
+//
+// The collections are read at the same time, and those that lie together ([Schema].With) by one
+// request, if the backend is a [driver.Gatherer]. The records need not be of one instant: a group that
+// commits meanwhile may be seen in one list and not in the other. If ReadPartition returns an
+// error, it leaves the lists alone.
+//
+// The lists hold the whole partition in memory. Use Find for partitions that grow without limit.
+func (s *Store) ReadPartition(ctx context.Context, partition Key, parts ...Part) error {
+	if s == nil || s.handle.Driver == nil {
+		return &Error{Op: "read partition", Err: failure.ErrNoStore}
+	}
+	all := make([]*collection, len(parts))
+	for i := range parts {
+		if all[i] = parts[i].c; all[i] == nil {
+			all[i] = nothing()
+		}
+		all[i].Renew()
+	}
+	ctx, k := s.handle.Begin(ctx, "read partition", namesOf(all, "+"))
+	defer k.Leave()
+	k.Tick(&s.handle)
+	c, err := s.readPartition(ctx, &k, partition, parts, all)
+	if err != nil && c != nil {
+		return c.end(&k, nil, err)
+	}
+	return k.End(err)
+}
+
+// readPartition returns, with an error, the collection that it is about.
+func (s *Store) readPartition(ctx context.Context, k *store.Call, partition Key, parts []Part, all []*collection) (*collection, error) {
+	read, names := make([]*scan.Part, len(parts)), map[string]bool{}
+	for i, c := range all {
+		switch {
+		case !c.opened():
+			return c, failure.ErrNotOpened
+		case c.of != s:
+			return c, failure.Invalid("the repository is of another Store")
+		case names[c.Name]:
+			return c, failure.Invalid("the collection is named twice")
+		case ctx == nil:
+			return c, failure.ErrNoContext
+		}
+		names[c.Name] = true
+		var err error
+		if read[i], err = parts[i].open(k, partition); err != nil {
+			return c, err
+		}
+	}
+	scan.ReadParts(ctx, k, read)
+	for i, part := range read {
+		if part.Err != nil {
+			return all[i], part.Err
+		}
+	}
+	for _, part := range read {
+		k.Return(part.Keep())
+	}
+	return nil, nil
+}
