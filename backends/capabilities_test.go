@@ -76,17 +76,17 @@ func capabilityTable(names []string, facts []driver.Facts) string {
 			return fmt.Sprintf("%s (%s)", f.Durability, f.Setting)
 		}},
 		{"changes together in one commit", func(f driver.Facts) string {
-			return map[driver.Unit]string{driver.UnitStore: "any rows", driver.UnitPartition: "rows of one partition", driver.UnitRecord: "one row"}[f.Unit]
+			return map[driver.Scope]string{driver.ScopeStore: "any rows", driver.ScopePartition: "rows of one partition", driver.ScopeRecord: "one row"}[f.Scope]
 		}},
-		{"index tables and unique values", func(f driver.Facts) string { return yes(f.Unit >= driver.UnitPartition, "no") }},
+		{"index tables and unique values", func(f driver.Facts) string { return yes(f.Scope >= driver.ScopePartition, "no") }},
 		{"in another partition than the record", func(f driver.Facts) string {
 			switch {
-			case f.Unit == driver.UnitStore:
+			case f.Scope == driver.ScopeStore:
 				return "changed with it, in one commit"
-			case f.Apart.Has:
+			case f.Remote.Has:
 				return "put before it, and verified by reading it"
 			}
-			return "no: " + f.Apart.Reason
+			return "no: " + f.Remote.Reason
 		}},
 		{"index on a filled collection", func(f driver.Facts) string {
 			switch {
@@ -98,8 +98,8 @@ func capabilityTable(names []string, facts []driver.Facts) string {
 			return "no"
 		}},
 		{"indexes kept by the store", func(f driver.Facts) string {
-			if len(f.NativeNear) > 0 {
-				return "what is found by equality near the records"
+			if len(f.NativeLocal) > 0 {
+				return "local indexes by equality"
 			}
 			return ability(func(f driver.Facts) driver.Ability { return f.Native })(f)
 		}},

@@ -18,7 +18,7 @@ func TestRedisByURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if f := s.Facts(); f.Name != "redis" || f.OneProcess || f.Unit != driver.UnitStore {
+	if f := s.Facts(); f.Name != "redis" || f.OneProcess || f.Scope != driver.ScopeStore {
 		t.Errorf("facts %+v", f)
 	}
 	for _, url := range []string{"redis:", "redis://", "rediss://?x=1", "unix:", server.URL + "?sync=true", "other://" + server.Addr} {
@@ -35,7 +35,7 @@ func TestMongoByURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if f := s.Facts(); f.Name != "mongo" || f.OneProcess || f.Unit != driver.UnitStore {
+	if f := s.Facts(); f.Name != "mongo" || f.OneProcess || f.Scope != driver.ScopeStore {
 		t.Errorf("facts %+v", f)
 	}
 	for _, url := range []string{"mongodb:", "mongodb://", "mongodb+srv://", server.URL + "&w=1"} {
@@ -53,7 +53,7 @@ func TestCassandraByURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if f := s.Facts(); f.Name != "cassandra" || f.OneProcess || f.Unit != driver.UnitPartition {
+	if f := s.Facts(); f.Name != "cassandra" || f.OneProcess || f.Scope != driver.ScopePartition {
 		t.Errorf("facts %+v", f)
 	}
 	for _, url := range []string{"cassandra:", "cassandra://", url, url + "nosuch", url + "backends?consistency=ONE"} {

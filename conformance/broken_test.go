@@ -40,8 +40,8 @@ type broken struct {
 	hidden bool                          // Count and Size are not to be seen
 }
 
-func newBroken(unit driver.Unit) *broken {
-	return &broken{Store: memory.New(&memory.Options{Unit: &unit})}
+func newBroken(scope driver.Scope) *broken {
+	return &broken{Store: memory.New(&memory.Options{Scope: &scope})}
 }
 
 func (b *broken) Facts() driver.Facts {

@@ -28,7 +28,7 @@ func TestCheckOfBrokenStores(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			b := newBroken(driver.UnitStore)
+			b := newBroken(driver.ScopeStore)
 			tt.broken(b)
 			report, err := Check(t.Context(), func(context.Context) (driver.Store, error) { return b, nil }, Options{Seed: 1, Ops: 800, Histories: 9})
 			if err != nil {
@@ -59,7 +59,7 @@ func TestCheckOfBrokenStores(t *testing.T) {
 // A run that is interrupted says of which groups nothing was run.
 func TestCheckInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	b := newBroken(driver.UnitStore)
+	b := newBroken(driver.ScopeStore)
 	b.commit = func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 		cancel()
 		return b.Store.Commit(ctx, token, ops)
@@ -84,7 +84,7 @@ func TestCheckInterrupted(t *testing.T) {
 // A run that is interrupted while it makes its tables leaves none of them.
 func TestCheckInterruptedAtTheBeginning(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	b := newBroken(driver.UnitStore)
+	b := newBroken(driver.ScopeStore)
 	var made []*driver.Table
 	b.define = func(_ context.Context, tables []*driver.Table) error {
 		if len(tables) == 1 { // of a collection, or of the catalog

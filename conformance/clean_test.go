@@ -18,7 +18,7 @@ import (
 // What a killed run left is removed, and nothing else.
 func TestClean(t *testing.T) {
 	t.Parallel()
-	b := newBroken(driver.UnitStore)
+	b := newBroken(driver.ScopeStore)
 	b.close = func() error { return nil }
 	open := func(context.Context) (driver.Store, error) { return b, nil }
 	s, err := newSuite(t.Context(), open, nil) // which nobody finishes

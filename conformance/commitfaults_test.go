@@ -73,19 +73,19 @@ func editFaults() map[string]fault {
 			}
 			return true
 		}),
-		"overflow":              answered(func(r *driver.Refusal) { r.Overflow = false }),
-		"overflow among others": oneByOne(),
-		"one insert wins":       racy(),
-		"no lost update":        racy(),
-		"adds at once":          readsFirst(),
-		"isolation":             racy(),
-		"many ops":              few(100),
-		"what cannot be done":   doesWhatItCan,
-		"rows with records":     keepsRows(),
-		"bare rows":             opFault(func(_ *broken, op *driver.Op) bool { return op.Do != driver.Delete || !op.Table.Bare }),
-		"several partitions":    oneByOne(),
-		"beyond the unit":       oneByOne(),
-		"ended context":         deafCommits(),
+		"overflow":                answered(func(r *driver.Refusal) { r.Overflow = false }),
+		"overflow among others":   oneByOne(),
+		"one insert wins":         racy(),
+		"no lost update":          racy(),
+		"adds at once":            readsFirst(),
+		"isolation":               racy(),
+		"many ops":                few(100),
+		"what cannot be done":     doesWhatItCan,
+		"rows with records":       keepsRows(),
+		"key-only rows":           opFault(func(_ *broken, op *driver.Op) bool { return op.Do != driver.Delete || !op.Table.KeyOnly }),
+		"several partitions":      oneByOne(),
+		"beyond the commit scope": oneByOne(),
+		"ended context":           deafCommits(),
 	}
 }
 
@@ -199,7 +199,7 @@ func indexFaults() map[string]fault {
 		"long index keys":   opFault(func(_ *broken, op *driver.Op) bool { return len(op.Row.Key.Partition+op.Row.Key.Sort) < 500 }),
 		"verify":            walksPast(),
 		"moved behind":      upTo(1),
-		"near index":        keepsRows(),
+		"local index":       keepsRows(),
 		"many indexes":      few(50),
 		"every kind":        sorted(byLength),
 	}

@@ -116,23 +116,23 @@ func TestOtherFaults(t *testing.T) {
 	}
 }
 
-// unitFor returns the unit of the store on which a rule is tried: the largest with
+// scopeFor returns the commit scope of the store on which a rule is tried: the largest with
 // which it has something to say.
-func unitFor(r *rule.Rule) driver.Unit {
-	unit := driver.UnitStore
-	for r.Needs != nil && unit > driver.UnitRecord {
-		f := memory.New(&memory.Options{Unit: &unit}).Facts()
+func scopeFor(r *rule.Rule) driver.Scope {
+	scope := driver.ScopeStore
+	for r.Needs != nil && scope > driver.ScopeRecord {
+		f := memory.New(&memory.Options{Scope: &scope}).Facts()
 		f.Durability = driver.Power
-		if r.Name == "far index" {
-			lacksFar(&f)
+		if r.Name == "remote index" {
+			lacksRemote(&f)
 		}
 		f.OneProcess = !aboutOthers(r)
 		if r.Needs(f) == "" {
 			break
 		}
-		unit--
+		scope--
 	}
-	return unit
+	return scope
 }
 
 // aboutOthers reports whether a rule is about stores to which other processes may write.
@@ -140,21 +140,21 @@ func aboutOthers(r *rule.Rule) bool {
 	return r.Group == rule.Handles || strings.HasSuffix(r.Name, "another program")
 }
 
-// lacksFar makes facts those of a store that keeps indexes with their records only.
-func lacksFar(f *driver.Facts) {
-	f.Apart, f.Native = driver.Ability{Reason: "not here"}, driver.Ability{Reason: "not here"}
+// lacksRemote makes facts those of a store that keeps indexes with their records only.
+func lacksRemote(f *driver.Facts) {
+	f.Remote, f.Native = driver.Ability{Reason: "not here"}, driver.Ability{Reason: "not here"}
 }
 
 // tried runs one rule on a store that a fault breaks, nil for none.
 func tried(t *testing.T, r *rule.Rule, broken fault) error {
 	t.Helper()
-	b := newBroken(unitFor(r))
+	b := newBroken(scopeFor(r))
 	if r.ID() == "close/kept" {
 		b.facts = func(f *driver.Facts) { f.Durability = driver.Process }
 		b.close = func() error { return nil }
 	}
-	if r.Name == "far index" {
-		b.facts = lacksFar
+	if r.Name == "remote index" {
+		b.facts = lacksRemote
 	}
 	if aboutOthers(r) {
 		b.facts = func(f *driver.Facts) { f.OneProcess = false }
@@ -174,7 +174,7 @@ func tried(t *testing.T, r *rule.Rule, broken fault) error {
 	first := true
 	s, err := newSuite(t.Context(), func(context.Context) (driver.Store, error) {
 		if r.Group == rule.Close && !first && r.ID() != "close/kept" {
-			b.Store = newBroken(unitFor(r)).Store
+			b.Store = newBroken(scopeFor(r)).Store
 		}
 		if (r.Group == rule.Handles || r.Name == "builds of another program") && !first {
 			return another(b, broken), nil

@@ -22,7 +22,7 @@ func historiesOf(t *testing.T, s *suite, kind, n int) error {
 		t.Fatal(err)
 	}
 	for i := range n {
-		if err := history.NewHistory(r, 1, i).Run(t.Context(), history.KindsOf(driver.UnitStore)[kind]); err != nil {
+		if err := history.NewHistory(r, 1, i).Run(t.Context(), history.KindsOf(driver.ScopeStore)[kind]); err != nil {
 			return err
 		}
 	}
@@ -46,7 +46,7 @@ func TestHistoriesFind(t *testing.T) {
 		{"claims that stay", keepsRows(), values, "an order of the calls on a unique value"},
 		{"index rows that come late", rowsLater(3*time.Millisecond, true), indexes, "every record that had the value during the whole call"},
 		{"index rows that stay", keepsRows(), indexes, "only records that had the value during the call"},
-		{"rows near the records that are lost", nearRowsLost(), indexes, "by an index near the records to find every record that had the value during the whole call"},
+		{"local rows that are lost", localRowsLost(), indexes, "by a local index to find every record that had the value during the whole call"},
 		{"nothing is answered", unavailable, records, "calls on a record to be answered"},
 		{"no lookup is answered", unavailable, indexes, "calls on an index to be answered"},
 	}
@@ -67,8 +67,8 @@ func TestHistoriesFind(t *testing.T) {
 	}
 }
 
-// nearRowsLost finds nothing by the indexes that lie in the partitions of their records.
-func nearRowsLost() fault {
+// localRowsLost finds nothing by the indexes that lie in the partitions of their records.
+func localRowsLost() fault {
 	return rowFault(func(s *driver.Span, _ int, _ *driver.Row) bool {
 		return s.Table.Class != driver.Rows || s.Table.Partition[0].Name != "part"
 	})

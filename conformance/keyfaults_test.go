@@ -155,7 +155,7 @@ func rowFaults() map[string]fault {
 				old := slices.Clone(rows)
 				err := b.Store.Get(ctx, t, keys, mask, rows)
 				for i := range rows {
-					rows[i].Note += old[i].Note
+					rows[i].Meta += old[i].Meta
 				}
 				return err
 			}
@@ -179,7 +179,7 @@ func rowFaults() map[string]fault {
 				r.Reset()
 			}
 		}),
-		"note":         gotFault(func(_ *driver.Table, r *driver.Row) { r.Note = strings.TrimSpace(r.Note) }),
+		"note":         gotFault(func(_ *driver.Table, r *driver.Row) { r.Meta = strings.TrimSpace(r.Meta) }),
 		"keys of rows": rowFault(func(_ *driver.Span, _ int, r *driver.Row) bool { r.Key.Sort = ""; return true }),
 		"whole puts":   merges(),
 		"large rows":   valueFault(textsAs(cuts(1 << 16))),

@@ -18,7 +18,7 @@ import (
 
 // dieInARule is a program whose backend ends the process amid a rule.
 func dieInARule() {
-	b := newBroken(driver.UnitStore)
+	b := newBroken(driver.ScopeStore)
 	b.commit = func(context.Context, driver.Token, []driver.Op) (*driver.Refusal, error) {
 		go func() { panic("as ordered") }()
 		select {}
@@ -59,7 +59,7 @@ conformance: one of them is the cause, most likely; run them alone, with --only 
 // One cause of very many failures is named, once.
 func TestOneCause(t *testing.T) {
 	t.Parallel()
-	b := newBroken(driver.UnitStore)
+	b := newBroken(driver.ScopeStore)
 	b.commit = func(_ context.Context, _ driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 		return nil, fmt.Errorf("memory: connection %d to 10.0.0.7:6379 for %s refused: %w", time.Now().UnixNano(), ops[0].Row.Key.Partition, driver.ErrUnavailable)
 	}
@@ -94,7 +94,7 @@ func TestFirstOfMany(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			b := newBroken(driver.UnitStore)
+			b := newBroken(driver.ScopeStore)
 			tt.fault(b)
 			report, err := Check(t.Context(), func(context.Context) (driver.Store, error) { return b, nil }, Options{Ops: -1, Histories: -1, Only: "keys,records,conditions,index,unique"})
 			if err != nil || report.Failed < 15 || !strings.Contains(report.Cause, tt.want) {
@@ -122,7 +122,7 @@ func TestHangs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBroken(driver.UnitStore)
+			b := newBroken(driver.ScopeStore)
 			tt.hang(b)
 			report, err := checkWithin(t.Context(), limits{time.Minute, 2 * time.Second}, func(context.Context) (driver.Store, error) { return b, nil }, Options{Only: "unique/taken"})
 			if err != nil || !strings.Contains(strings.Join(report.Problems, "\n"), tt.want) {
@@ -135,7 +135,7 @@ func TestHangs(t *testing.T) {
 // hangsInCollections is a store of which a Define never returns that is for a collection, and
 // not for the tables of the suite.
 func hangsInCollections() *broken {
-	b := newBroken(driver.UnitStore)
+	b := newBroken(driver.ScopeStore)
 	b.define = func(ctx context.Context, tables []*driver.Table) error {
 		if strings.HasSuffix(tables[0].Name, "_items") || strings.HasSuffix(tables[0].Name, "_people") {
 			select {}
@@ -166,7 +166,7 @@ func TestCollectionHangs(t *testing.T) {
 // No rule is begun when many have not returned.
 func TestManyHang(t *testing.T) {
 	t.Parallel()
-	b := newBroken(driver.UnitStore)
+	b := newBroken(driver.ScopeStore)
 	b.commit = func(context.Context, driver.Token, []driver.Op) (*driver.Refusal, error) { select {} }
 	report, err := checkWithin(t.Context(), limits{time.Second, 5 * time.Second}, func(context.Context) (driver.Store, error) { return b, nil }, Options{})
 	if err != nil || len(report.Problems) != 1 || !strings.HasSuffix(report.Problems[0], "rules never returned, and no more were begun") {
@@ -186,7 +186,7 @@ func TestManyHang(t *testing.T) {
 func TestBrokenOffAmidHang(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	b := newBroken(driver.UnitStore)
+	b := newBroken(driver.ScopeStore)
 	b.commit = func(context.Context, driver.Token, []driver.Op) (*driver.Refusal, error) { cancel(); select {} }
 	report, err := checkWithin(ctx, limits{time.Hour, time.Hour}, func(context.Context) (driver.Store, error) { return b, nil }, Options{})
 	if !errors.Is(err, context.Canceled) || report == nil || !report.BrokenOff {

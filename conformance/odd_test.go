@@ -44,7 +44,7 @@ func TestOddStore(t *testing.T) {
 	opened := 0
 	report, err := Check(t.Context(), func(context.Context) (driver.Store, error) {
 		opened++
-		b := newBroken(driver.UnitStore)
+		b := newBroken(driver.ScopeStore)
 		odder(b)
 		return b, nil
 	}, Options{Ops: 4000, Histories: 24})

@@ -16,12 +16,12 @@ import (
 // brokenSuite returns a suite on a store that a fault breaks.
 func brokenSuite(t *testing.T, f fault) *suite {
 	t.Helper()
-	return brokenUnit(t, driver.UnitStore, f)
+	return brokenScope(t, driver.ScopeStore, f)
 }
 
-func brokenUnit(t *testing.T, unit driver.Unit, f fault) *suite {
+func brokenScope(t *testing.T, scope driver.Scope, f fault) *suite {
 	t.Helper()
-	b := newBroken(unit)
+	b := newBroken(scope)
 	f(b)
 	s, err := newSuite(t.Context(), func(context.Context) (driver.Store, error) { return b, nil }, nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func TestRandomOperationsFind(t *testing.T) {
 func TestRandomOperationsFindApart(t *testing.T) {
 	for name, f := range map[string]fault{
 		"no index rows":           noRows(),
-		"tokens forgotten":        opFault(func(_ *broken, op *driver.Op) bool { op.Row.Note = ""; return true }),
+		"tokens forgotten":        opFault(func(_ *broken, op *driver.Op) bool { op.Row.Meta = ""; return true }),
 		"taken values given away": freeForAll(),
 		"claims never freed": opFault(func(_ *broken, op *driver.Op) bool {
 			if op.Table.Class == driver.Claims && op.If == driver.AtRev {
@@ -80,7 +80,7 @@ func TestRandomOperationsFindApart(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			findsWith(t, brokenUnit(t, driver.UnitPartition, f))
+			findsWith(t, brokenScope(t, driver.ScopePartition, f))
 		})
 	}
 }

@@ -14,7 +14,7 @@ import (
 type Report struct {
 	Store      string   `json:"store"`             // name and version of the store
 	Detail     string   `json:"detail,omitempty"`  // its topology and settings
-	Unit       string   `json:"unit"`              // what one commit can change
+	Scope      string   `json:"scope"`             // what one commit can change
 	Durability string   `json:"durability"`        // what a commit survives
 	Setting    string   `json:"setting,omitempty"` // what decides that
 	Seed       uint64   `json:"seed"`              // of the random operations and histories
@@ -57,7 +57,7 @@ type Unsupported struct {
 }
 
 func newReport(f driver.Facts, seed uint64, began time.Time) *Report {
-	return &Report{Store: strings.TrimSpace(f.Name + " " + f.Version), Detail: f.Detail, Unit: f.Unit.String(), Durability: f.Durability.String(),
+	return &Report{Store: strings.TrimSpace(f.Name + " " + f.Version), Detail: f.Detail, Scope: f.Scope.String(), Durability: f.Durability.String(),
 		Setting: f.Setting, Seed: seed, Started: began.UTC().Format(time.RFC3339)}
 }
 
@@ -186,7 +186,7 @@ func reasons(list []Unsupported) string {
 // Markdown returns the report as a page for people.
 func (r *Report) Markdown() []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Conformance of %s\n\n%s\n\n", r.Store, strings.Join(nonEmpty(r.Detail, "unit "+r.Unit, "durability "+r.Durability, r.Setting), "; "))
+	fmt.Fprintf(&b, "# Conformance of %s\n\n%s\n\n", r.Store, strings.Join(nonEmpty(r.Detail, "commit scope "+r.Scope, "durability "+r.Durability, r.Setting), "; "))
 	fmt.Fprintf(&b, "**%s**, seed %d, %.0f s, %s\n\n| group | passed | failed | not supported | |\n|---|---:|---:|---:|---|\n", r.Summary(), r.Seed, r.Seconds, r.Started)
 	for _, g := range r.Groups {
 		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s |\n", g.Name, g.Passed, len(g.Failed), len(g.Missing), cell(g.Note))

@@ -79,12 +79,12 @@ func nativeFaults() map[string]fault {
 				return refusal, err
 			}
 		},
-		"near native definitions": func(b *broken) { nothingIsSchema(b) },
-		"near native spans":       spanFault(func(s *driver.Span) { s.To = "" }),
-		"near native values":      valueFault(textsAs(strings.ToLower)),
-		"near native queries":     upTo(2),
-		"near native on records":  rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
-		"native walk":             listsLess(),
+		"local native definitions": func(b *broken) { nothingIsSchema(b) },
+		"local native spans":       spanFault(func(s *driver.Span) { s.To = "" }),
+		"local native values":      valueFault(textsAs(strings.ToLower)),
+		"local native queries":     upTo(2),
+		"local native on records":  rowFault(func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }),
+		"native walk":              listsLess(),
 		"native verify": func(b *broken) {
 			listsLess()(b)
 			b.row = func(s *driver.Span, n int, _ *driver.Row) bool { return n > 0 || !s.Table.Native }

@@ -217,13 +217,13 @@ func TestGroupsByUnit(t *testing.T) {
 	}
 	alone := func(s repo.Writes[shelf], _ repo.Writes[book]) { s.Put(&shelf{Owner: "ann", Name: "top"}) }
 	no := repo.ErrUnsupported
-	for unit, want := range map[driver.Unit][6]error{driver.UnitStore: {}, driver.UnitPartition: {nil, nil, no, no, no, no}, driver.UnitRecord: {nil, no, no, no, no, no}} {
-		l := openLibrary(t, memory.New(&memory.Options{Unit: &unit}), nil)
+	for scope, want := range map[driver.Scope][6]error{driver.ScopeStore: {}, driver.ScopePartition: {nil, nil, no, no, no, no}, driver.ScopeRecord: {nil, no, no, no, no, no}} {
+		l := openLibrary(t, memory.New(&memory.Options{Scope: &scope}), nil)
 		across := repo.AcrossPartitions()
 		got := [6]error{l.group(alone), l.group(two), l.group(oneOfEach("ann")), l.group(oneOfEach("bob"), across), l.group(two, across), l.group(alone, across)}
 		for i, err := range got {
 			if !errors.Is(err, want[i]) || err != nil && !strings.Contains(err.Error(), "at a time") {
-				t.Errorf("unit %s, %d: %v, want %v", unit, i, err, want[i])
+				t.Errorf("scope %s, %d: %v, want %v", scope, i, err, want[i])
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func TestVerifyNamesWhatItCannotRead(t *testing.T) {
 	})
 	spoilRow(t, s, "members", func(row *driver.Row) {
 		if row.Key.Partition[0] == 'b' {
-			row.Note += ";by_mail=!"
+			row.Meta += ";by_mail=!"
 		}
 	})
 	for name, call := range map[string]func() error{

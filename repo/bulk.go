@@ -131,7 +131,7 @@ type uniqueValue struct {
 // unique value of this one.
 func (b *bulk) add(ctx context.Context, w bulkWrite) error {
 	most := bulkSize
-	if b.c.Store.Facts.Unit < driver.UnitStore {
+	if b.c.Store.Facts.Scope < driver.ScopeStore {
 		most = bulkGather
 	}
 	values := b.valuesOf(&w)
@@ -166,13 +166,13 @@ func (b *bulk) leaveOut(ctx context.Context, f Failure) error {
 
 // valuesOf returns the unique values of a record for which records of other commits compete.
 func (b *bulk) valuesOf(w *bulkWrite) (values []uniqueValue) {
-	if b.c.Store.Facts.Unit == driver.UnitStore {
+	if b.c.Store.Facts.Scope == driver.ScopeStore {
 		return nil
 	}
 	bld := layout.NewEntryMaker()
 	defer bld.Release()
 	for _, x := range b.c.Indexes {
-		if !x.Unique || !x.Loose && !x.Native {
+		if !x.Unique || !x.Remote && !x.Native {
 			continue
 		}
 		keys, err := bld.Entries(nil, b.c.Layout, x, &w.Key, w.Next.Vals)
@@ -243,13 +243,13 @@ type chain struct {
 
 // chains divides the pending records.
 func (b *bulk) chains() (list []chain) {
-	unit, at := b.c.Store.Facts.Unit, map[string]int{}
+	scope, at := b.c.Store.Facts.Scope, map[string]int{}
 	for _, w := range b.pending {
 		place := ""
-		if unit < driver.UnitStore {
+		if scope < driver.ScopeStore {
 			place = w.Key.Partition
 		}
-		if unit == driver.UnitRecord {
+		if scope == driver.ScopeRecord {
 			place += w.Key.Sort
 		}
 		i, there := at[place]
@@ -274,7 +274,7 @@ func (ch *chain) insert(ctx context.Context, k *store.Call, stop *atomic.Bool) {
 // store takes. With their indexes they may still be too large.
 func (ch *chain) together() int {
 	f := &ch.c.Store.Facts
-	if f.Unit < driver.UnitPartition {
+	if f.Scope < driver.ScopePartition {
 		return 1
 	}
 	seen, bytes := map[driver.Key]bool{}, 0

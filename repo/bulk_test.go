@@ -45,10 +45,10 @@ func (s *faraway) Commit(ctx context.Context, token driver.Token, ops []driver.O
 	return s.Store.Commit(ctx, token, ops)
 }
 
-// openFar opens members on a far store whose commits change a unit.
-func openFar(t *testing.T, unit driver.Unit, schema repo.Schema) (*repo.Repo[member], *faraway) {
+// openFar opens members on a far store whose commits change a scope.
+func openFar(t *testing.T, scope driver.Scope, schema repo.Schema) (*repo.Repo[member], *faraway) {
 	t.Helper()
-	s := &faraway{Store: memory.New(&memory.Options{Unit: &unit, Uncertain: true})}
+	s := &faraway{Store: memory.New(&memory.Options{Scope: &scope, Uncertain: true})}
 	store := repo.NewStore(s, nil)
 	t.Cleanup(func() {
 		if err := store.Close(); err != nil {
@@ -98,11 +98,11 @@ var nativeMembers = repo.Schema{Collection: "members", Partition: []string{"id"}
 // 400 take less than a tenth of the time that they take one after the other.
 func TestInsertAllAtOnce(t *testing.T) {
 	for _, tt := range []struct {
-		unit   driver.Unit
+		scope  driver.Scope
 		schema repo.Schema
-	}{{driver.UnitPartition, memberSchema}, {driver.UnitRecord, nativeMembers}} {
+	}{{driver.ScopePartition, memberSchema}, {driver.ScopeRecord, nativeMembers}} {
 		synctest.Test(t, func(t *testing.T) {
-			r, s := openFar(t, tt.unit, tt.schema)
+			r, s := openFar(t, tt.scope, tt.schema)
 			began := time.Now()
 			for i := range 10 {
 				insertMember(t, r, member{ID: fmt.Sprint("one", i), Team: "red"})
@@ -112,13 +112,13 @@ func TestInsertAllAtOnce(t *testing.T) {
 			began = time.Now()
 			n, err := r.InsertAll(t.Context(), numbered(400, nil))
 			if n != 400 || err != nil || countMembers(t, r) != 410 {
-				t.Fatalf("%s: InsertAll = %d, %v; there are %d", tt.unit, n, err, countMembers(t, r))
+				t.Fatalf("%s: InsertAll = %d, %v; there are %d", tt.scope, n, err, countMembers(t, r))
 			}
 			if took := time.Since(began); took > 400*alone/10 {
-				t.Errorf("%s: 400 records took %v, and one by itself %v", tt.unit, took, alone)
+				t.Errorf("%s: 400 records took %v, and one by itself %v", tt.scope, took, alone)
 			}
 			if most := s.most.Load(); most < 20 || most > 64 {
-				t.Errorf("%s: %d commits were under way at once, want some dozens", tt.unit, most)
+				t.Errorf("%s: %d commits were under way at once, want some dozens", tt.scope, most)
 			}
 		})
 	}
@@ -128,11 +128,11 @@ func TestInsertAllAtOnce(t *testing.T) {
 // the first of the sequence gets it.
 func TestInsertAllAtOnceReports(t *testing.T) {
 	for _, tt := range []struct {
-		unit   driver.Unit
+		scope  driver.Scope
 		schema repo.Schema
-	}{{driver.UnitPartition, memberSchema}, {driver.UnitRecord, nativeMembers}} {
+	}{{driver.ScopePartition, memberSchema}, {driver.ScopeRecord, nativeMembers}} {
 		synctest.Test(t, func(t *testing.T) {
-			r, _ := openFar(t, tt.unit, tt.schema)
+			r, _ := openFar(t, tt.scope, tt.schema)
 			insertMember(t, r, member{ID: "150", Team: "blue"})
 			n, err := r.InsertAll(t.Context(), numbered(400, func(i int, m *member) {
 				switch i {
@@ -146,17 +146,17 @@ func TestInsertAllAtOnceReports(t *testing.T) {
 			}))
 			batch, ok := errors.AsType[*repo.BatchError](err)
 			if !ok {
-				t.Fatalf("%s: InsertAll = %d, %v; want a BatchError", tt.unit, n, err)
+				t.Fatalf("%s: InsertAll = %d, %v; want a BatchError", tt.scope, n, err)
 			}
 			var got []string
 			for _, f := range batch.Failed {
 				got = append(got, fmt.Sprint(f.Index, errors.Is(f.Err, repo.ErrExists)))
 			}
 			if want := "20 false, 30 true, 150 true, 200 true, 310 true"; strings.Join(got, ", ") != want || n != 395 || batch.Inserted != 395 {
-				t.Errorf("%s: %d inserted, failed %q; want 395 and %s", tt.unit, n, got, want)
+				t.Errorf("%s: %d inserted, failed %q; want 395 and %s", tt.scope, n, got, want)
 			}
 			if ids := membersOf(t, r, repo.Where("mail", "a@x")); ids != "010" {
-				t.Errorf("%s: the value belongs to %q, want the first that came with it", tt.unit, ids)
+				t.Errorf("%s: the value belongs to %q, want the first that came with it", tt.scope, ids)
 			}
 		})
 	}
@@ -173,7 +173,7 @@ func TestInsertAllAtOnceEnds(t *testing.T) {
 		{repo.ErrUnknownOutcome, "record 40: , record 41: , record 50: "},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			r, s := openFar(t, driver.UnitPartition, memberSchema)
+			r, s := openFar(t, driver.ScopePartition, memberSchema)
 			bad := map[string]bool{"040#": true, "041#": true, "050#": true}
 			var over atomic.Bool // what cleans up may still be under way then
 			s.fate = func(op *driver.Op) error {
@@ -202,7 +202,7 @@ func TestInsertAllAtOnceEnds(t *testing.T) {
 // Large records are not gathered by the hundreds.
 func TestInsertAllGathersSoMuch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r, s := openFar(t, driver.UnitPartition, memberSchema)
+		r, s := openFar(t, driver.ScopePartition, memberSchema)
 		var taken, first atomic.Int64
 		s.fate = func(*driver.Op) error {
 			first.CompareAndSwap(0, taken.Load())
@@ -223,7 +223,7 @@ func TestInsertAllGathersSoMuch(t *testing.T) {
 func TestInsertAllOfBadRecordsEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	r, _ := openFar(t, driver.UnitStore, memberSchema)
+	r, _ := openFar(t, driver.ScopeStore, memberSchema)
 	seen := 0
 	n, err := r.InsertAll(ctx, func(yield func(member, error) bool) {
 		for seen = 0; yield(member{ID: "\xff"}, nil); seen++ {

@@ -71,7 +71,7 @@ func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
 		return &Error{Op: "maintain", Err: err}
 	}
 	defer leave()
-	u.household = s.upkeep.of(s)
+	u.maintained = s.upkeep.of(s)
 	for {
 		next, err := u.pass(ctx)
 		if closed := context.Cause(ctx); err != nil && errors.Is(closed, ErrClosed) {
@@ -88,7 +88,7 @@ func (s *Store) Maintain(ctx context.Context, opts *MaintainOptions) error {
 
 // A caretaker is a Store.Maintain under way.
 type caretaker struct {
-	*household
+	*maintained
 	opts   MaintainOptions
 	me     string
 	missed map[string]bool // collections that are not there, of which was told

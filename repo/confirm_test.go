@@ -74,9 +74,9 @@ func TestWhatIsThereIsNotYetCommitted(t *testing.T) {
 // without it two records could have the value when a server is lost.
 func TestClaimThatIsNotYetDurable(t *testing.T) {
 	t.Parallel()
-	unit := driver.UnitPartition
+	scope := driver.ScopePartition
 	for _, says := range []error{driver.ErrUnavailable, driver.ErrUnknownOutcome} {
-		s := &lagging{Store: memory.New(&memory.Options{Unit: &unit, Uncertain: true}), only: driver.Claims, says: says}
+		s := &lagging{Store: memory.New(&memory.Options{Scope: &scope, Uncertain: true}), only: driver.Claims, says: says}
 		r, err := repo.Open[member](t.Context(), repo.NewStore(s, nil), memberSchema)
 		if err != nil {
 			t.Fatal(err)

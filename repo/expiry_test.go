@@ -223,9 +223,9 @@ func ticketWrites(r *repo.Repo[ticket]) map[string]ticketCall {
 // A call may last as long as a record, and longer. A record that was written when it had
 // expired is not there at any time, and one that another writer lets live on always is.
 func TestExpiryDuringACall(t *testing.T) {
-	record, partition := driver.UnitRecord, driver.UnitPartition
+	record, partition := driver.ScopeRecord, driver.ScopePartition
 	for name, opts := range map[string]memory.Options{
-		"in one commit": {}, "in another partition": {Unit: &partition, Uncertain: true}, "native": {Unit: &record, Native: true},
+		"in one commit": {}, "in another partition": {Scope: &partition, Uncertain: true}, "native": {Scope: &record, Native: true},
 	} {
 		for call := range ticketCalls(t, openTickets(t, memory.New(nil), time.Now)) {
 			for _, tt := range expiryTests {

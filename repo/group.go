@@ -170,7 +170,7 @@ func (g *Group) add(c *collection, verb string, w commit.Write, fill reflect.Val
 //
 // All records must be of one partition: their keys have the same values of the schema's Partition.
 // The records may be of several collections that lie together ([Schema].With). On a store whose
-// Unit is the whole store (see [driver.Facts]) they may be of any collections and, with
+// Scope is the whole store (see [driver.Facts]) they may be of any collections and, with
 // [AcrossPartitions], of any partitions. Other stores answer ErrUnsupported. All writes on one
 // collection come from one repository. A group that is too large for the store
 // ([driver.Facts].MaxOps and MaxBytes) is ErrTooLarge: split it.

@@ -90,8 +90,8 @@ func TestGroupMeetsOtherWriters(t *testing.T) {
 // Of a group that cannot be done a key that is there is told of before a value that is taken,
 // however the unique index is kept: by another record, or by one of the group.
 func TestKeysAreToldOfFirst(t *testing.T) {
-	apart := driver.UnitPartition
-	for name, opts := range map[string]memory.Options{"with the record": {}, "native": {Native: true}, "apart": {Unit: &apart}} {
+	apart := driver.ScopePartition
+	for name, opts := range map[string]memory.Options{"with the record": {}, "native": {Native: true}, "apart": {Scope: &apart}} {
 		posts, err := repo.Open[post](t.Context(), repo.NewStore(memory.New(&opts), nil), blogSchema())
 		if err != nil {
 			t.Fatal(err)

@@ -36,11 +36,11 @@ func (g *Group) check(ctx context.Context, all []*collection) error {
 		return failure.ErrNoContext
 	case f.MaxOps > 0 && n > max(f.MaxOps, 1):
 		return commit.TooManyRows(f, n, n)
-	case n > 1 && f.Unit == driver.UnitRecord:
+	case n > 1 && f.Scope == driver.ScopeRecord:
 		return fmt.Errorf("%s changes one record at a time, and the group has %d; commit them one by one: %w", f.Name, n, ErrUnsupported)
-	case g.across && f.Unit < driver.UnitStore:
-		return fmt.Errorf("%s changes one %s at a time, and the group is to go across partitions: %w", f.Name, f.Unit, ErrUnsupported)
-	case f.Unit < driver.UnitStore && !together(all):
+	case g.across && f.Scope < driver.ScopeStore:
+		return fmt.Errorf("%s changes one %s at a time, and the group is to go across partitions: %w", f.Name, f.Scope, ErrUnsupported)
+	case f.Scope < driver.ScopeStore && !together(all):
 		return fmt.Errorf("%s changes one partition of one collection at a time, and the group is of %s; declare With, by which one lies with the other: %w",
 			f.Name, namesOf(all, " and "), ErrUnsupported)
 	}

@@ -27,8 +27,8 @@ type room struct {
 // roomsAndSeats opens two collections that lie together, in a memory store that changes a partition at a time.
 func roomsAndSeats(t *testing.T, uncertain bool) (*repo.Store, *repo.Repo[room], *repo.Repo[seat]) {
 	t.Helper()
-	unit := driver.UnitPartition
-	s := repo.NewStore(memory.New(&memory.Options{Unit: &unit, Uncertain: uncertain}), nil)
+	scope := driver.ScopePartition
+	s := repo.NewStore(memory.New(&memory.Options{Scope: &scope, Uncertain: uncertain}), nil)
 	rooms, err := repo.Open[room](t.Context(), s, repo.Schema{Collection: "rooms", Partition: []string{"room"}})
 	if err != nil {
 		t.Fatal(err)

@@ -211,13 +211,13 @@ func lacksScore(t *testing.T, what string, r *repo.Repo[mark]) {
 // A program that was idle is told by the first thing that it asks, whatever that is and
 // however the index is read.
 func TestIdleProgramsAreTold(t *testing.T) {
-	unit := driver.UnitPartition
+	scope := driver.ScopePartition
 	for name, tt := range map[string]struct {
 		opts    *memory.Options
 		kind    string
 		expires time.Duration
 	}{
-		"rows": {}, "rows of what expires": {expires: time.Hour}, "rows apart": {opts: &memory.Options{Unit: &unit, Uncertain: true}},
+		"rows": {}, "rows of what expires": {expires: time.Hour}, "rows apart": {opts: &memory.Options{Scope: &scope, Uncertain: true}},
 		"native": {kind: "native"}, "native, of what expires": {kind: "native", expires: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {

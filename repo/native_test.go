@@ -29,7 +29,7 @@ func songSchema(kind string, indexes ...repo.Index) repo.Schema {
 // The kind of an index is that of its schema, or what the store prefers; where one
 // record is changed at a time there is only one.
 func TestKindOfIndexes(t *testing.T) {
-	record := driver.UnitRecord
+	record := driver.ScopeRecord
 	byYear := repo.Index{Name: "by_year", Partition: []string{"genre"}, Sort: []string{"-year"}}
 	byCover := repo.Index{Name: "by_cover", Partition: []string{"genre"}, Sort: []string{"cover"}}
 	facts := func(opts memory.Options, order ...driver.Kind) driver.Facts {
@@ -38,8 +38,8 @@ func TestKindOfIndexes(t *testing.T) {
 		return f
 	}
 	text := []driver.Kind{driver.String, driver.Int}
-	partition := driver.UnitPartition
-	near := facts(memory.Options{Unit: &partition, NativeNear: text})
+	partition := driver.ScopePartition
+	near := facts(memory.Options{Scope: &partition, NativeLocal: text})
 	byGenre := func(x repo.Index) repo.Index {
 		x.Name, x.Partition = "by_genre", append([]string{"id", "genre"}, x.Partition...)
 		return x
@@ -58,19 +58,19 @@ func TestKindOfIndexes(t *testing.T) {
 		"native, wanted":                         {facts(memory.Options{}, text...), "native", byYear, ""},
 		"native bytes":                           {facts(memory.Options{}, text...), "native", byCover, "another order of bytes"},
 		"bytes, left open":                       {facts(memory.Options{Native: true}, text...), "", byCover, ""},
-		"one record at a time":                   {facts(memory.Options{Unit: &record}, text...), "auto", byYear, ""},
-		"one record at a time, bytes":            {facts(memory.Options{Unit: &record}, text...), "auto", byCover, "put it into Partition"},
+		"one record at a time":                   {facts(memory.Options{Scope: &record}, text...), "auto", byYear, ""},
+		"one record at a time, bytes":            {facts(memory.Options{Scope: &record}, text...), "auto", byCover, "put it into Partition"},
 		"one record at a time, no native index":  {driver.Facts{Name: "x", Native: driver.Ability{Reason: "none here"}}, "", byYear, "none here; use another store"},
-		"one record at a time, a table":          {facts(memory.Options{Unit: &record}, text...), "table", byYear, "use kind native"},
-		"a store that keeps none":                {driver.Facts{Name: "x", Unit: driver.UnitStore, Native: driver.Ability{Reason: "none here"}}, "native", byYear, "none here"},
+		"one record at a time, a table":          {facts(memory.Options{Scope: &record}, text...), "table", byYear, "use kind native"},
+		"a store that keeps none":                {driver.Facts{Name: "x", Scope: driver.ScopeStore, Native: driver.Ability{Reason: "none here"}}, "native", byYear, "none here"},
 		"near":                                   {near, "native", byGenre(repo.Index{}), ""},
 		"near, not with the records":             {near, "native", byYear, "by_year: kind native: memory finds records within one partition, and each record has one of its own here; use kind table"},
 		"near, of another kind":                  {near, "native", byGenre(repo.Index{Partition: []string{"cover"}}), "finds nothing by cover, which is bytes"},
 		"near, elements":                         {near, "native", byGenre(repo.Index{Partition: []string{"tags[]"}}), "looks into no lists, and tags is one"},
 		"near, in another order":                 {near, "native", byGenre(repo.Index{Sort: []string{"-year"}}), "[-year] is not how their Sort, [], begins"},
 		"near, unique":                           {near, "native", byGenre(repo.Index{Unique: true}), "keeps nothing unique"},
-		"near, left open":                        {facts(memory.Options{Unit: &partition, NativeNear: text, Native: true}), "", byYear, ""},
-		"a store that keeps none and prefers it": {driver.Facts{Name: "x", Unit: driver.UnitStore, PrefersNative: true}, "", byYear, ""},
+		"near, left open":                        {facts(memory.Options{Scope: &partition, NativeLocal: text, Native: true}), "", byYear, ""},
+		"a store that keeps none and prefers it": {driver.Facts{Name: "x", Scope: driver.ScopeStore, PrefersNative: true}, "", byYear, ""},
 	} {
 		err := repo.Check[song](tt.facts, songSchema(tt.kind, tt.index))
 		if tt.want == "" && err != nil || tt.want != "" && (!errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), tt.want)) {

@@ -23,9 +23,9 @@ func (s unanswering) Commit(ctx context.Context, token driver.Token, ops []drive
 
 // What a store says of a row that had to be put before the commit is redacted, too.
 func TestRedactOfRowsBeforeTheCommit(t *testing.T) {
-	unit, slug := driver.UnitPartition, "slug"
+	scope, slug := driver.ScopePartition, "slug"
 	for _, redact := range []bool{true, false} {
-		posts, err := repo.Open[post](t.Context(), repo.NewStore(unanswering{memory.New(&memory.Options{Unit: &unit})}, &repo.Options{Redact: redact}), blogSchema())
+		posts, err := repo.Open[post](t.Context(), repo.NewStore(unanswering{memory.New(&memory.Options{Scope: &scope})}, &repo.Options{Redact: redact}), blogSchema())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,7 +39,7 @@ type Store struct {
 	tracer      Tracer
 	cleaner     remote.Cleaner
 	collections catalog.Registry
-	upkeep      household
+	upkeep      maintained
 }
 
 // NewStore returns a Store on a backend. The Store owns the backend: Close closes both. Opts may be

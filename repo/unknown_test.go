@@ -26,9 +26,9 @@ func (k *keeper) Define(ctx context.Context, tables []*driver.Table) error {
 // was made anew, have no rows. Verify tells, and Rebuild puts them: where they lie with their records,
 // and in other partitions.
 func TestRecordsOfProgramsWithoutIndexes(t *testing.T) {
-	for _, unit := range []driver.Unit{driver.UnitPartition, driver.UnitStore} {
+	for _, scope := range []driver.Scope{driver.ScopePartition, driver.ScopeStore} {
 		ctx, text := t.Context(), func(s string) *string { return &s }
-		shared := memory.New(&memory.Options{Unit: &unit})
+		shared := memory.New(&memory.Options{Scope: &scope})
 		plain := blogSchema()
 		plain.Indexes = nil
 		its := &keeper{Store: shared}
@@ -59,11 +59,11 @@ func TestRecordsOfProgramsWithoutIndexes(t *testing.T) {
 			missing += r.Missing
 		}
 		if want := 6 + 4; missing != want || err != nil { // those of two tags, and none
-			t.Errorf("unit %s: Verify misses %d rows, %v, want %d", unit, missing, err, want)
+			t.Errorf("scope %s: Verify misses %d rows, %v, want %d", scope, missing, err, want)
 		}
 		err = rebuildAll(ctx, posts, reports)
 		if e, ok := errors.AsType[*repo.Error](err); !ok || !errors.Is(err, repo.ErrExists) {
-			t.Errorf("unit %s: Rebuild where two records have a unique value: %v, %v, want ErrExists", unit, e, err)
+			t.Errorf("scope %s: Rebuild where two records have a unique value: %v, %v, want ErrExists", scope, e, err)
 		}
 		if err := older.Delete(ctx, repo.Key{"v", "2"}); err != nil {
 			t.Fatal(err)
@@ -74,7 +74,7 @@ func TestRecordsOfProgramsWithoutIndexes(t *testing.T) {
 		checkClean(t, posts)
 		for _, q := range []repo.Query{repo.Where("category", "IT").Order("created"), repo.Where("tags[]", "b").Order("created"), repo.Where("slug", "home"), repo.Where("author", "u").Order("created")} {
 			if list, err := repo.Collect(posts.Find(ctx, q)); len(list) != 1 || list[0].ID != "1" || err != nil {
-				t.Errorf("unit %s, after Rebuild: %v finds %v, %v", unit, q, list, err)
+				t.Errorf("scope %s, after Rebuild: %v finds %v, %v", scope, q, list, err)
 			}
 		}
 	}

@@ -90,8 +90,8 @@ func both(t *testing.T, test func(t *testing.T, older, newer *repo.Store)) {
 	})
 	t.Run("two programs, rows apart, tombstones", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			unit := driver.UnitPartition
-			s := newCommon(&memory.Options{Unit: &unit, Uncertain: true})
+			scope := driver.ScopePartition
+			s := newCommon(&memory.Options{Scope: &scope, Uncertain: true})
 			test(t, s.program(t), s.program(t))
 		})
 	})

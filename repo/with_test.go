@@ -34,8 +34,8 @@ var (
 // openBills opens two collections that lie together, on a store that changes one partition at a time.
 func openBills(t *testing.T) (*repo.Store, *repo.Repo[tenant], *repo.Repo[bill]) {
 	t.Helper()
-	unit := driver.UnitPartition
-	store := repo.NewStore(memory.New(&memory.Options{Unit: &unit}), nil)
+	scope := driver.ScopePartition
+	store := repo.NewStore(memory.New(&memory.Options{Scope: &scope}), nil)
 	tenants, err := repo.Open[tenant](t.Context(), store, tenantSchema)
 	if err != nil {
 		t.Fatal(err)

@@ -96,25 +96,25 @@ var (
 func TestWritePlansAreWhatWritesTake(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		unit    driver.Unit
+		scope   driver.Scope
 		certain bool
 		indexes []repo.Index
 		path    string
 	}{
-		{"store", driver.UnitStore, false, far, "one commit of the record and its rows"},
-		{"store, certain", driver.UnitStore, true, far, "one commit of the record and its rows"},
-		{"partition", driver.UnitPartition, false, near, "one commit of the record and its rows"},
-		{"apart", driver.UnitPartition, false, far, "the portable protocol"},
-		{"one index apart, one not", driver.UnitPartition, false, []repo.Index{near[0], far[1]}, "the portable protocol"},
-		{"record, native", driver.UnitRecord, false, far, "one commit of the record; the store keeps its indexes"},
-		{"no index", driver.UnitRecord, false, nil, "one commit of the record"},
-		{"no index, certain", driver.UnitRecord, true, nil, "one commit of the record"},
+		{"store", driver.ScopeStore, false, far, "one commit of the record and its rows"},
+		{"store, certain", driver.ScopeStore, true, far, "one commit of the record and its rows"},
+		{"partition", driver.ScopePartition, false, near, "one commit of the record and its rows"},
+		{"apart", driver.ScopePartition, false, far, "the portable protocol"},
+		{"one index apart, one not", driver.ScopePartition, false, []repo.Index{near[0], far[1]}, "the portable protocol"},
+		{"record, native", driver.ScopeRecord, false, far, "one commit of the record; the store keeps its indexes"},
+		{"no index", driver.ScopeRecord, false, nil, "one commit of the record"},
+		{"no index, certain", driver.ScopeRecord, true, nil, "one commit of the record"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				measure := func(indexes []repo.Index) ([]repo.WritePlan, map[string]cost) {
-					s := &slow{Store: memory.New(&memory.Options{Unit: &tt.unit, Uncertain: !tt.certain})}
+					s := &slow{Store: memory.New(&memory.Options{Scope: &tt.scope, Uncertain: !tt.certain})}
 					store := repo.NewStore(s, nil)
 					r, err := repo.Open[planned](t.Context(), store, repo.Schema{Collection: "plans", Partition: []string{"home"}, Sort: []string{"id"}, Indexes: indexes})
 					if err != nil {
@@ -149,8 +149,8 @@ func TestWritePlansAreWhatWritesTake(t *testing.T) {
 // The plans are those of a schema that is not open anywhere, too.
 func TestPlanWrites(t *testing.T) {
 	schema := repo.Schema{Collection: "plans", Partition: []string{"home"}, Sort: []string{"id"}, Indexes: far}
-	unit := driver.UnitPartition
-	facts := memory.New(&memory.Options{Unit: &unit, Uncertain: true}).Facts()
+	scope := driver.ScopePartition
+	facts := memory.New(&memory.Options{Scope: &scope, Uncertain: true}).Facts()
 	plans, err := repo.PlanWrites[planned](facts, schema)
 	if err != nil || len(plans) != 6 {
 		t.Fatalf("%d plans, %v", len(plans), err)

@@ -25,9 +25,9 @@ type article struct {
 }
 
 // meeting returns a store that notes the faults which calls meet.
-func meeting(t *testing.T, unit driver.Unit, met *[]string) *repotest.Store {
+func meeting(t *testing.T, scope driver.Scope, met *[]string) *repotest.Store {
 	t.Helper()
-	store, err := repotest.New(memory.New(&memory.Options{Unit: &unit}), &repotest.Options{
+	store, err := repotest.New(memory.New(&memory.Options{Scope: &scope}), &repotest.Options{
 		Uncertain: true,
 		Observe: func(e repotest.Event) {
 			if e.Fault != repotest.None {
@@ -54,11 +54,11 @@ func openArticles(t *testing.T, store *repotest.Store, collection string) *repo.
 // A rule that names an operation and a collection hits the same write on every store: on one that
 // changes any rows together, and on one that puts rows and claims of indexes before the record.
 func TestRulesByOperation(t *testing.T) {
-	for _, unit := range []driver.Unit{driver.UnitStore, driver.UnitPartition} {
-		t.Run(unit.String(), func(t *testing.T) {
+	for _, scope := range []driver.Scope{driver.ScopeStore, driver.ScopePartition} {
+		t.Run(scope.String(), func(t *testing.T) {
 			ctx := t.Context()
 			var met []string
-			store := meeting(t, unit, &met)
+			store := meeting(t, scope, &met)
 			articles, others := openArticles(t, store, "articles"), openArticles(t, store, "articles_old")
 			err := store.Set(
 				repotest.Rule{Name: "other", On: repotest.Commit, Operation: "insert", Collection: "articles", Nth: 2, Fault: repotest.Taken},

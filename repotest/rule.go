@@ -96,7 +96,7 @@ type Rule struct {
 // operations are what errors and events of package repo name.
 var operations = []string{
 	"commit", "count", "delete", "drop", "drop index", "exists", "find", "get", "get many", "insert", "insert all", "keys", "maintain", "one", "open",
-	"page", "patch", "put", "rebuild", "replace", "resolve", "scan", "schema of", "sizes", "update", "verify", "walk",
+	"page", "patch", "put", "read partition", "rebuild", "replace", "resolve", "scan", "schema of", "sizes", "update", "verify", "walk",
 }
 
 func (r *Rule) check(uncertain bool) error {

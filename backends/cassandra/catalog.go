@@ -40,7 +40,7 @@ type catalog struct {
 
 func headerOf(t *driver.Table) string {
 	h := frame.NewHeader(0, t)
-	h.Plain, h.Native = t.Plain, t.Native
+	h.Unconditional, h.Native = t.Unconditional, t.Native
 	if of := collectionOf(t); of != t.Root().Name {
 		h.Of = of
 	}

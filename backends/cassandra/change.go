@@ -66,7 +66,7 @@ func (p *planned) condition() (driver.Cond, driver.Token) {
 func (p *planned) statement(token *driver.Token, alone bool) (string, []any, error) {
 	cond, rev := p.condition()
 	text, args := p.change(token, cond)
-	if !p.v.Plain {
+	if !p.v.Unconditional {
 		text += p.suffix(cond, alone)
 	}
 	args, err := p.v.key(args, &p.Row.Key)
@@ -120,7 +120,7 @@ func (p *planned) change(token *driver.Token, cond driver.Cond) (string, []any) 
 		return c.remove, nil
 	case p.Do == driver.Delete:
 		return c.empty, c.leave(p.v)
-	case p.v.Bare:
+	case p.v.KeyOnly:
 		return c.mark, p.v.few(token[:])
 	case p.Do == driver.Fence && cond == driver.AtRev && !p.onDead():
 		return c.mark, p.v.few(token[:])
@@ -129,7 +129,7 @@ func (p *planned) change(token *driver.Token, cond driver.Cond) (string, []any) 
 	case cond == driver.Absent && p.v.Class == driver.Records:
 		return c.insert.of(p.fresh(c, token))
 	case p.Do == driver.Put:
-		return c.update.of(p.whole(c, token, &p.Row, p.v.Plain))
+		return c.update.of(p.whole(c, token, &p.Row, p.v.Unconditional))
 	}
 	return c.update.of(p.again(c, token))
 }
@@ -205,8 +205,8 @@ func (p *planned) whole(c *columns, token *driver.Token, row *driver.Row, fresh 
 
 func (c *columns) setMeta(args []any, row *driver.Row, fresh bool) {
 	c.set(args, "_expires", row.Expires) // over that of a dead record which is not yet swept everywhere
-	if row.Note != "" || !fresh {
-		c.set(args, "_note", row.Note)
+	if row.Meta != "" || !fresh {
+		c.set(args, "_note", row.Meta)
 	}
 }
 

@@ -129,7 +129,7 @@ func (c *cell) word(typ gocql.Type) (uint64, bool) {
 // selection returns the columns to read for a mask.
 func (v *view) selection(mask []int) string {
 	switch {
-	case v.Bare:
+	case v.KeyOnly:
 		return `"_sort", "_rev"`
 	case mask == nil:
 		return "*"
@@ -240,7 +240,7 @@ func (r *reader) row(ctx context.Context, row *driver.Row) error {
 	case extra != "" && !r.extra(extra, row):
 		return r.bad("_extra")
 	}
-	if !r.v.Plain && (r.sh.Mask == nil || !late && !husk) {
+	if !r.v.Unconditional && (r.sh.Mask == nil || !late && !husk) {
 		row.Hint = r.v.number
 	}
 	return r.undeclared(ctx, row, others)
@@ -274,7 +274,7 @@ func readMeta(row *driver.Row, name string, c *cell) bool {
 		return ok
 	}
 	text, ok := c.text()
-	row.Note = text
+	row.Meta = text
 	return ok
 }
 

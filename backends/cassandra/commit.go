@@ -29,10 +29,10 @@ func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op,
 	for i := range ops {
 		c.plan[i] = planned{Op: &ops[i], v: views[i]}
 	}
-	if len(ops) > 1 && views[0].Plain {
+	if len(ops) > 1 && views[0].Unconditional {
 		return nil, who.Invalid("a commit of %d ops on table %s, which is plain", len(ops), views[0].Name)
 	}
-	if c.plan[0].v.Plain {
+	if c.plan[0].v.Unconditional {
 		return nil, c.write(ctx)
 	}
 	hold, err := s.locks.lock(ctx, c.plan[0].v.physical, ops[0].Row.Key.Partition)

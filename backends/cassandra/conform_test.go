@@ -23,7 +23,7 @@ func TestConformanceWithNativeIndexes(t *testing.T) {
 	t.Parallel()
 	url := at(testserver.Shared(t, testserver.Cassandra).URL, "native")
 	open := conformance.WithKind(func(ctx context.Context) (driver.Store, error) { return cassandra.Open(ctx, url) }, "native")
-	for _, only := range []string{"catalog and schema/near native", "random operations", "concurrent histories"} {
+	for _, only := range []string{"catalog and schema/local native", "random operations", "concurrent histories"} {
 		report, err := conformance.Check(t.Context(), open, conformance.Options{Only: only, Ops: 640, Histories: 3})
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@
 // # Promises
 //
 // A commit lies in one partition, which has records and the rows and claims of their
-// local indexes; Facts.Unit is driver.UnitPartition. It is one conditional statement or
+// local indexes; Facts.Scope is driver.ScopePartition. It is one conditional statement or
 // one conditional batch (a lightweight transaction), with QUORUM and SERIAL, which say
 // themselves with every statement and are never taken from the session. No row beside
 // records is ever written without a condition, because the two kinds of writes have
@@ -13,7 +13,7 @@
 // of conditions, at which it was there.
 //
 // Indexes in other partitions than their records have tables of their own. Claims are
-// conditional, too; rows, which nobody writes twice with another meaning (driver.Table.Plain),
+// conditional, too; rows, which nobody writes twice with another meaning (driver.Table.Unconditional),
 // are written at QUORUM with the client's time, so that a drop outdoes the puts that were
 // sent before it. Keep the clocks of programs within a minute of each other: beyond that
 // rows of no record can stay until the next repo.Maintain, which no reader returns. That
@@ -40,7 +40,7 @@
 //
 // With Kind "native" an index is kept by the server, from Cassandra 5.0.4 on: a storage-attached
 // index on the column of each field of its Partition beside those of the records. It
-// finds by equality, in one partition, in the order of the records; Facts.NativeNear says
+// finds by equality, in one partition, in the order of the records; Facts.NativeLocal says
 // of which kinds. Read backwards, the server filters the records of the partition instead.
 // Any other form is refused when a collection is opened, and a kind that is left open is a table.
 //

@@ -192,9 +192,9 @@ func (p *portrait) facts() driver.Facts {
 		Name:      "cassandra",
 		Namespace: p.conn.keyspace,
 		Version:   p.version,
-		Unit:      driver.UnitPartition,
+		Scope:     driver.ScopePartition,
 		Uncertain: true,
-		Apart:     driver.Ability{Has: true, Reason: "in other partitions, by statements of their own"},
+		Remote:    driver.Ability{Has: true, Reason: "in other partitions, by statements of their own"},
 		Native:    nativeAbility(p),
 		Deletes:   "what was deleted in the span is read over by the server until Maintain removes it and the server compacts its files, which leaves two tombstones between rows that stay, for ten days (gc_grace_seconds)",
 		MaxCommit: mostBytes(p.settings),
@@ -204,7 +204,7 @@ func (p *portrait) facts() driver.Facts {
 		Sizes:     driver.Ability{Reason: "the server tells whole MiB of files, without what is in memory, and records and indexes together"},
 	}
 	if f.Native.Has {
-		f.NativeNear = slices.Clone(nativeKinds)
+		f.NativeLocal = slices.Clone(nativeKinds)
 	}
 	f.Durability, f.Setting, f.Delay = durabilityOf(p, copies)
 	f.Detail = fmt.Sprintf("keyspace %s with %s, %s, in the cluster %s of %d at %s", p.conn.keyspace, plural(copies, "copy", "copies"), p.conn.consistency(), p.cluster, p.members, p.conn.addr)

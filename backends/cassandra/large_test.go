@@ -96,10 +96,10 @@ func TestHostileTexts(t *testing.T) {
 		ops[0].If, ops[2].If = driver.Any, driver.Any
 		ops[0].Row.Fields[fTitle] = text(x)
 		ops[0].Row.Extra = []driver.Pair{{Name: "$" + x, Value: driver.ListValue([]driver.Value{text(x), driver.BytesValue(x + "\xff")})}}
-		ops[0].Row.Note = x
+		ops[0].Row.Meta = x
 		backendtest.MustCommit(t, s, ops)
 		row := get(t, s, ts.posts, ops[0].Row.Key)
-		if row.Fields[fTitle].Str() != x || row.Fields[fTitle].IsNone() || row.Note != x || len(row.Extra) != 1 || row.Extra[0].Name != "$"+x || !row.Extra[0].Value.Equal(ops[0].Row.Extra[0].Value) {
+		if row.Fields[fTitle].Str() != x || row.Fields[fTitle].IsNone() || row.Meta != x || len(row.Extra) != 1 || row.Extra[0].Name != "$"+x || !row.Extra[0].Value.Equal(ops[0].Row.Extra[0].Value) {
 			t.Errorf("%q came back as %+v", x, row)
 		}
 		for _, op := range ops[1:] {

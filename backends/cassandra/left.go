@@ -31,7 +31,7 @@ func remainsFor(grace int) int { return min(max(grace+slack, shortest), mostTTL)
 
 // left returns the columns that remains have: all that a row of an index may have.
 func (c *columns) left(v *view) []string {
-	if v.Bare {
+	if v.KeyOnly {
 		return []string{"_rev"}
 	}
 	return slices.DeleteFunc(slices.Clone(c.names), func(name string) bool {
@@ -89,7 +89,7 @@ func (p *planned) again(c *columns, token *driver.Token) []any {
 // edit makes row what it is after a patch.
 func (p *planned) edit(row *driver.Row) {
 	if p.PatchMeta {
-		row.Expires, row.Note = p.Row.Expires, p.Row.Note
+		row.Expires, row.Meta = p.Row.Expires, p.Row.Meta
 	}
 	for i := range p.Edits {
 		e := &p.Edits[i]

@@ -15,7 +15,7 @@ import (
 // byCategory is a table of index rows in partitions of their own, as package repo makes it.
 func byCategory() *driver.Table {
 	str := func(name string) driver.Column { return driver.Column{Name: name, Kind: driver.String} }
-	return &driver.Table{Name: "posts.by_category", Class: driver.Rows, Plain: true, Partition: []driver.Column{str("category")},
+	return &driver.Table{Name: "posts.by_category", Class: driver.Rows, Unconditional: true, Partition: []driver.Column{str("category")},
 		Sort: []driver.Column{str("author"), str("id"), {Name: "_token", Kind: driver.Bytes}}, Fields: []driver.Column{str("_base")}}
 }
 
@@ -67,7 +67,7 @@ func TestPlainTables(t *testing.T) {
 		}
 	}
 	other := byCategory()
-	other.Plain = false
+	other.Unconditional = false
 	if err := sc.s.Define(t.Context(), []*driver.Table{other}); !errors.Is(err, driver.ErrSchema) {
 		t.Errorf("a table that was plain, and is to be written with conditions: %v, want ErrSchema", err)
 	}

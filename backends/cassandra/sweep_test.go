@@ -214,7 +214,7 @@ func TestSweepOfOddRows(t *testing.T) {
 	do(t, session, `INSERT INTO posts (author, "_sort", title) VALUES ('ann', 'by_at:xx', 'another program wrote it') USING TIMESTAMP ?`, past)
 	backendtest.MustCommit(t, s, ts.insert(t, "ann", "1")[:1])
 	full, changed := ts.die(t, "ann", "2"), ts.die(t, "ann", "3")
-	full.Row.Fields, full.Row.Note = []driver.Value{text("dead, with fields")}, "a note"
+	full.Row.Fields, full.Row.Meta = []driver.Value{text("dead, with fields")}, "a note"
 	changed.Row.Fields = full.Row.Fields
 	backendtest.MustCommit(t, s, []driver.Op{full})
 	backendtest.MustCommit(t, s, []driver.Op{changed})

@@ -222,7 +222,7 @@ func possible(t *driver.Table) error {
 		return who.Invalid("table %s: this name is taken for something else; take another name", t.Name)
 	case home != t && home.Class != driver.Records:
 		return who.Invalid("table %s: its home %s has no records", t.Name, home.Name)
-	case t.Plain && (home != t || t.Class != driver.Rows):
+	case t.Unconditional && (home != t || t.Class != driver.Rows):
 		return who.Invalid("table %s is plain, and its %s are written with conditions", t.Name, home.Class)
 	case !slices.Equal(t.Partition, home.Partition):
 		return who.Invalid("table %s does not have the partition columns of %s", t.Name, home.Name)

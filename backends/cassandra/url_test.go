@@ -87,7 +87,7 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	s, _ := shared(t)
 	f := s.Facts()
-	if f.Unit != driver.UnitPartition || f.Durability != driver.Power || f.Setting != "commitlog_sync batch, 1 copy" || !f.Uncertain || f.OneProcess || f.Sizes.Has {
+	if f.Scope != driver.ScopePartition || f.Durability != driver.Power || f.Setting != "commitlog_sync batch, 1 copy" || !f.Uncertain || f.OneProcess || f.Sizes.Has {
 		t.Errorf("facts: %+v", f)
 	}
 	for _, want := range []string{"keyspace " + common, "1 copy", "QUORUM, SERIAL", "of 1 at", "paxos_variant v2"} {

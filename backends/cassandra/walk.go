@@ -74,7 +74,7 @@ func (w *walk) goesOn(within bool) (driver.Chunk, error) {
 
 // walkedColumns returns what a walk reads: of plain rows, too, when they were written.
 func (v *view) walkedColumns() string {
-	if !v.Plain {
+	if !v.Unconditional {
 		return "*"
 	}
 	var b strings.Builder

@@ -69,7 +69,7 @@ func ringAfter(old *row, token driver.Token, size int) []driver.Token {
 }
 
 func (v *view) put(next *row, op *driver.Op) {
-	next.expires, next.dead, next.note = op.Row.Expires, op.Row.Dead, op.Row.Note
+	next.expires, next.dead, next.note = op.Row.Expires, op.Row.Dead, op.Row.Meta
 	for i, value := range op.Row.Fields {
 		next.set(v.Fields[i].Name, value)
 	}
@@ -94,7 +94,7 @@ func (v *view) patch(next, old *row, op *driver.Op) int {
 	next.expires, next.dead, next.note = old.expires, old.dead, old.note
 	next.fields = slices.Clone(old.fields)
 	if op.PatchMeta {
-		next.expires, next.note = op.Row.Expires, op.Row.Note
+		next.expires, next.note = op.Row.Expires, op.Row.Meta
 	}
 	for i, e := range op.Edits {
 		name := e.Name

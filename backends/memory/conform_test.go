@@ -16,16 +16,16 @@ func TestConformance(t *testing.T) {
 // The memory backend can say of itself that it is less than it is: then rules are
 // left out, and those that remain see that nothing else happens.
 func TestLesserStores(t *testing.T) {
-	partition, record := driver.UnitPartition, driver.UnitRecord
+	partition, record := driver.ScopePartition, driver.ScopeRecord
 	near := []driver.Kind{driver.Int, driver.String}
 	for name, opts := range map[string]memory.Options{
-		"one partition at a time":  {Unit: &partition},
-		"one record at a time":     {Unit: &record},
+		"one partition at a time":  {Scope: &partition},
+		"one record at a time":     {Scope: &record},
 		"outcomes can be unknown":  {Uncertain: true},
-		"one partition, uncertain": {Unit: &partition, Uncertain: true},
+		"one partition, uncertain": {Scope: &partition, Uncertain: true},
 		"native indexes":           {Native: true},
 		"native, uncertain":        {Native: true, Uncertain: true},
-		"native near records":      {Native: true, NativeNear: near, Unit: &partition, Uncertain: true},
+		"local native":             {Native: true, NativeLocal: near, Scope: &partition, Uncertain: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			report, err := conformance.Check(t.Context(), func(context.Context) (driver.Store, error) { return memory.New(&opts), nil },
@@ -38,7 +38,7 @@ func TestLesserStores(t *testing.T) {
 					t.Errorf("%s\n%s\nwant %s\ngot %s", f.Rule, f.Sentence, f.Want, f.Got)
 				}
 			}
-			if want := opts.Unit == &record; (report.Missing > 30) != want || report.Passed < 100 {
+			if want := opts.Scope == &record; (report.Missing > 30) != want || report.Passed < 100 {
 				t.Errorf("%s; want many not supported: %v", report.Summary(), want)
 			}
 			t.Log(report.Summary())

@@ -11,10 +11,10 @@ import (
 // The memory backend can be less than it is, to try what a service does on a store
 // that changes one partition at a time and may lose an answer.
 func ExampleNew() {
-	partition := driver.UnitPartition
-	store := repo.NewStore(memory.New(&memory.Options{Unit: &partition, Uncertain: true}), nil)
+	partition := driver.ScopePartition
+	store := repo.NewStore(memory.New(&memory.Options{Scope: &partition, Uncertain: true}), nil)
 	defer store.Close()
 	facts := store.Facts()
-	fmt.Println(facts.Name, facts.Unit, facts.Uncertain)
+	fmt.Println(facts.Name, facts.Scope, facts.Uncertain)
 	// Output: memory partition true
 }

@@ -233,17 +233,17 @@ func TestPatchMeta(t *testing.T) {
 	s := open(t, nil, table)
 	k := key(t, table, "ann", 1)
 	op := put(table, k, "old", 7)
-	op.Row.Expires, op.Row.Note = 100, "note"
+	op.Row.Expires, op.Row.Meta = 100, "note"
 	commit(t, s, op)
-	patch := driver.Op{Do: driver.Patch, If: driver.Present, Table: table, Row: driver.Row{Key: k, Expires: 5, Note: "n"}}
+	patch := driver.Op{Do: driver.Patch, If: driver.Present, Table: table, Row: driver.Row{Key: k, Expires: 5, Meta: "n"}}
 	commit(t, s, patch)
-	if r := get(t, s, table, k); r.Expires != 100 || r.Note != "note" {
-		t.Errorf("a patch without PatchMeta set expiry %d and note %q", r.Expires, r.Note)
+	if r := get(t, s, table, k); r.Expires != 100 || r.Meta != "note" {
+		t.Errorf("a patch without PatchMeta set expiry %d and note %q", r.Expires, r.Meta)
 	}
 	patch.PatchMeta = true
 	commit(t, s, patch)
-	if r := get(t, s, table, k); r.Expires != 5 || r.Note != "n" {
-		t.Errorf("a patch with PatchMeta left expiry %d and note %q", r.Expires, r.Note)
+	if r := get(t, s, table, k); r.Expires != 5 || r.Meta != "n" {
+		t.Errorf("a patch with PatchMeta left expiry %d and note %q", r.Expires, r.Meta)
 	}
 }
 
@@ -286,9 +286,9 @@ func TestFenceOfAMissingRow(t *testing.T) {
 	table := posts()
 	s := open(t, nil, table)
 	k := key(t, table, "ann", 1)
-	rev := commit(t, s, driver.Op{Do: driver.Fence, Table: table, If: driver.Absent, Row: driver.Row{Key: k, Expires: 9, Note: "no"}})
+	rev := commit(t, s, driver.Op{Do: driver.Fence, Table: table, If: driver.Absent, Row: driver.Row{Key: k, Expires: 9, Meta: "no"}})
 	r := get(t, s, table, k)
-	if r.Rev != rev || !r.Dead || r.Expires != 9 || r.Note != "" || len(r.Ring) != 0 {
+	if r.Rev != rev || !r.Dead || r.Expires != 9 || r.Meta != "" || len(r.Ring) != 0 {
 		t.Errorf("row = %+v, want a dead one that expires at 9 and has nothing else", r)
 	}
 }
@@ -378,24 +378,24 @@ func TestUnits(t *testing.T) {
 	ann, ann2, bob := key(t, table, "ann", 1), key(t, table, "ann", 2), key(t, table, "bob", 1)
 	commits := []struct {
 		name string
-		need driver.Unit
+		need driver.Scope
 		ops  []driver.Op
 	}{
-		{"one row", driver.UnitRecord, []driver.Op{put(table, ann, "x", 1)}},
-		{"two of one partition", driver.UnitPartition, []driver.Op{put(table, ann, "x", 1), put(table, ann2, "x", 1)}},
-		{"a row and its index row", driver.UnitPartition, []driver.Op{put(index, ann, "x", 1), put(table, ann, "x", 1)}},
-		{"two partitions", driver.UnitStore, []driver.Op{put(table, ann, "x", 1), put(table, bob, "x", 1)}},
-		{"a remote index row", driver.UnitStore, []driver.Op{put(table, ann, "x", 1), put(remote, ann, "x", 1)}},
+		{"one row", driver.ScopeRecord, []driver.Op{put(table, ann, "x", 1)}},
+		{"two of one partition", driver.ScopePartition, []driver.Op{put(table, ann, "x", 1), put(table, ann2, "x", 1)}},
+		{"a row and its index row", driver.ScopePartition, []driver.Op{put(index, ann, "x", 1), put(table, ann, "x", 1)}},
+		{"two partitions", driver.ScopeStore, []driver.Op{put(table, ann, "x", 1), put(table, bob, "x", 1)}},
+		{"a remote index row", driver.ScopeStore, []driver.Op{put(table, ann, "x", 1), put(remote, ann, "x", 1)}},
 	}
-	for _, unit := range []driver.Unit{driver.UnitRecord, driver.UnitPartition, driver.UnitStore} {
-		s := open(t, &memory.Options{Unit: &unit}, table, index, remote)
-		if got := s.Facts().Unit; got != unit {
-			t.Errorf("Facts().Unit = %v, want %v", got, unit)
+	for _, scope := range []driver.Scope{driver.ScopeRecord, driver.ScopePartition, driver.ScopeStore} {
+		s := open(t, &memory.Options{Scope: &scope}, table, index, remote)
+		if got := s.Facts().Scope; got != scope {
+			t.Errorf("Facts().Scope = %v, want %v", got, scope)
 		}
 		for _, c := range commits {
 			_, err := s.Commit(t.Context(), driver.NewToken(), c.ops)
-			if done := err == nil; done != (c.need <= unit) || !done && !errors.Is(err, driver.ErrInvalid) {
-				t.Errorf("unit %v, %s: %v", unit, c.name, err)
+			if done := err == nil; done != (c.need <= scope) || !done && !errors.Is(err, driver.ErrInvalid) {
+				t.Errorf("scope %v, %s: %v", scope, c.name, err)
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func (v *view) load(out *driver.Row, key driver.Key, r *row, mask []int) {
 	if r == nil {
 		return
 	}
-	out.Rev, out.Expires, out.Dead, out.Note = r.rev, r.expires, r.dead, r.note
+	out.Rev, out.Expires, out.Dead, out.Meta = r.rev, r.expires, r.dead, r.note
 	out.Ring = append(out.Ring, r.ring...)
 	if mask == nil {
 		v.loadAll(out, r)

@@ -30,8 +30,8 @@ func (s *seen) Define(ctx context.Context, tables []*driver.Table) error {
 // Values of any kind where others are expected panic no reader, and no error tells what is private.
 func TestSpoilt(t *testing.T) {
 	t.Parallel()
-	unit := driver.UnitPartition
-	for what, opts := range map[string]*memory.Options{"table": nil, "native": nil, "apart": {Unit: &unit, Uncertain: true}} {
+	scope := driver.ScopePartition
+	for what, opts := range map[string]*memory.Options{"table": nil, "native": nil, "apart": {Scope: &scope, Uncertain: true}} {
 		t.Run(what, func(t *testing.T) {
 			kind := what
 			if opts != nil {
@@ -74,7 +74,7 @@ func spoil(t *testing.T, rng *rand.Rand, s driver.Store, name string) driver.Sto
 		}
 	}
 	if rng.IntN(3) == 0 {
-		row.Note = backendtest.Garbled(rng, row.Note)
+		row.Meta = backendtest.Garbled(rng, row.Meta)
 	}
 	if table.Class == driver.Records && rng.IntN(3) == 0 {
 		row.Extra = []driver.Pair{{Name: backendtest.Hush, Value: anyValue(rng, 3)}}

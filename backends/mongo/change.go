@@ -272,8 +272,8 @@ func (st *statement) sets(op *driver.Op) {
 	if op.PatchMeta && op.Row.Expires != 0 {
 		w.Date("_expires", op.Row.Expires)
 	}
-	if op.PatchMeta && op.Row.Note != "" {
-		w.Text("_note", op.Row.Note)
+	if op.PatchMeta && op.Row.Meta != "" {
+		w.Text("_note", op.Row.Meta)
 	}
 }
 
@@ -297,7 +297,7 @@ func (st *statement) unsets(op *driver.Op) {
 	if op.PatchMeta && op.Row.Expires == 0 {
 		w.Text("_expires", "")
 	}
-	if op.PatchMeta && op.Row.Note == "" {
+	if op.PatchMeta && op.Row.Meta == "" {
 		w.Text("_note", "")
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 const tokenSize = len(driver.Token{})
 
-// someToken is the Rev of bare rows, which have none.
+// someToken is the Rev of key-only rows, which have none.
 var someToken = driver.Token{tokenSize - 1: 1}
 
 // Names in _extra must not look like paths or operators, be empty or have a NUL.
@@ -44,7 +44,7 @@ func idOf(k *driver.Key) string { return k.Partition + k.Sort }
 // row appends the elements of the document of a row, without its ring.
 func (v *view) row(w *bson.Writer, token *driver.Token, row *driver.Row) {
 	w.Text("_id", idOf(&row.Key))
-	if !v.Bare {
+	if !v.KeyOnly {
 		w.Token("_rev", token)
 	}
 	if row.Dead {
@@ -53,8 +53,8 @@ func (v *view) row(w *bson.Writer, token *driver.Token, row *driver.Row) {
 	if row.Expires != 0 {
 		w.Date("_expires", row.Expires)
 	}
-	if row.Note != "" {
-		w.Text("_note", row.Note)
+	if row.Meta != "" {
+		w.Text("_note", row.Meta)
 	}
 	if !row.Dead {
 		v.copyKey(w, &row.Key)
@@ -178,7 +178,7 @@ func (r *reader) row(ctx context.Context, document string, row *driver.Row) erro
 			return v.badRow(id, e.Name)
 		}
 	}
-	if v.Bare {
+	if v.KeyOnly {
 		row.Rev = someToken
 	}
 	switch {
@@ -232,7 +232,7 @@ func readMeta(row *driver.Row, e *bson.Element) bool {
 		row.Expires = int64(e.Word())
 		return true
 	case "_note":
-		row.Note = e.Data
+		row.Meta = e.Data
 		return e.Kind == bson.String
 	}
 	return true

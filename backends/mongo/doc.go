@@ -23,8 +23,8 @@
 // (transactionLifetimeLimitSeconds). The server is told once more a second later, for which
 // Close waits; only a statement that the network delivers after that keeps them so long. What only reads is sent again once if the connection broke or the primary changed.
 //
-// A server that stands alone, without --replSet, has no transactions: Facts.Unit is
-// driver.UnitRecord, and package repo refuses index tables there and has native ones. A router of a sharded
+// A server that stands alone, without --replSet, has no transactions: Facts.Scope is
+// driver.ScopeRecord, and package repo refuses index tables there and has native ones. A router of a sharded
 // cluster is refused: a record and its rows lie on several shards there. FerretDB is
 // refused unless Options allow it: it looks for a row and changes it in two steps, so
 // that commits of several programs are lost.

@@ -146,7 +146,7 @@ func (p *portrait) facts(prefix string) driver.Facts {
 		Namespace:     p.conn.db,
 		Version:       p.version,
 		Detail:        p.detail(prefix),
-		Unit:          driver.UnitStore,
+		Scope:         driver.ScopeStore,
 		Durability:    driver.Power,
 		Setting:       "w majority, j true",
 		Uncertain:     true,
@@ -159,7 +159,7 @@ func (p *portrait) facts(prefix string) driver.Facts {
 		Sizes:         driver.Ability{Has: true, Reason: "the documents before they are compressed, and their index as it lies on disk, by the statistics of the server"},
 	}
 	if p.SetName == "" {
-		f.Unit = driver.UnitRecord
+		f.Scope = driver.ScopeRecord
 	}
 	switch {
 	case p.ferret != "":

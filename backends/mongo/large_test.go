@@ -206,7 +206,7 @@ func TestHostileBytes(t *testing.T) {
 		for _, h := range hostile {
 			key := backendtest.KeyOf(t, ts.Posts, h, h)
 			fields := []driver.Value{driver.StringValue(h), driver.IntValue(int64(i)), {}, {}, {}, driver.BytesValue(h), list}
-			backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, If: cond, Table: ts.Posts, Row: driver.Row{Key: key, Fields: fields, Extra: extra, Note: h}}})
+			backendtest.MustCommit(t, s, []driver.Op{{Do: driver.Put, If: cond, Table: ts.Posts, Row: driver.Row{Key: key, Fields: fields, Extra: extra, Meta: h}}})
 			for _, p := range extra {
 				edit := driver.Edit{Field: -1, Name: p.Name, Value: list}
 				if p.Name == h {
@@ -235,8 +235,8 @@ func checkHostile(t *testing.T, h string, row *driver.Row, fields []driver.Value
 			t.Errorf("%q: field %d is %v, want %v", h, i, row.Fields[i], want)
 		}
 	}
-	if row.Note != h || len(row.Extra) != len(extra) {
-		t.Fatalf("%q: note %q, %d undeclared fields, want %d", h, row.Note, len(row.Extra), len(extra))
+	if row.Meta != h || len(row.Extra) != len(extra) {
+		t.Fatalf("%q: note %q, %d undeclared fields, want %d", h, row.Meta, len(row.Extra), len(extra))
 	}
 	for i, p := range row.Extra {
 		want := extra[i].Value

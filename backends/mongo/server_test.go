@@ -127,15 +127,15 @@ func TestFacts(t *testing.T) {
 	}
 	good := d("version", "7.0.12")
 	alone := d("isWritablePrimary", true, "ismaster", true)
-	if f := open(alone, good, "prefix=p"); f.Unit != driver.UnitRecord || f.Durability != driver.Power || f.Version != "7.0.12" {
+	if f := open(alone, good, "prefix=p"); f.Scope != driver.ScopeRecord || f.Durability != driver.Power || f.Version != "7.0.12" {
 		t.Errorf("a server that stands alone: %+v", f)
 	}
-	if f := open(alone, d("version", "7.0.42", "ferretdbVersion", "v1.24.2"), "allow_ferretdb=true"); f.Unit != driver.UnitRecord || f.Durability != driver.UnknownDurability {
+	if f := open(alone, d("version", "7.0.42", "ferretdbVersion", "v1.24.2"), "allow_ferretdb=true"); f.Scope != driver.ScopeRecord || f.Durability != driver.UnknownDurability {
 		t.Errorf("FerretDB: %+v", f)
 	}
 	s, _, _ := shared(t)
 	f := s.Facts()
-	if f.Unit != driver.UnitStore || f.Durability != driver.Power || f.Setting != "w majority, j true" || !f.Uncertain || f.OneProcess ||
+	if f.Scope != driver.ScopeStore || f.Durability != driver.Power || f.Setting != "w majority, j true" || !f.Uncertain || f.OneProcess ||
 		!strings.Contains(f.Detail, "replica set rs0 of 1") || !strings.Contains(f.Detail, "wiredTiger") {
 		t.Errorf("facts of a replica set of one: %+v", f)
 	}
@@ -145,7 +145,7 @@ func TestFacts(t *testing.T) {
 func TestServerThatStandsAlone(t *testing.T) {
 	t.Parallel()
 	s, ts := open(t, testserver.StartStandalone(t).URL)
-	if f := s.Facts(); f.Unit != driver.UnitRecord || !strings.Contains(f.Detail, "a server that stands alone") || f.Durability != driver.Power {
+	if f := s.Facts(); f.Scope != driver.ScopeRecord || !strings.Contains(f.Detail, "a server that stands alone") || f.Durability != driver.Power {
 		t.Errorf("facts: %+v", f)
 	}
 	schema := backendtest.NoteSchema()

@@ -150,7 +150,7 @@ func (c *commit) patch(s *store, token driver.Token, op *driver.Op, i uint32) (i
 		return -1, s.failed("commit: read a row of "+v.name, err)
 	}
 	if op.PatchMeta {
-		c.row.Expires, c.row.Note = op.Row.Expires, op.Row.Note
+		c.row.Expires, c.row.Meta = op.Row.Expires, op.Row.Meta
 	}
 	for at, e := range op.Edits {
 		if !edit(&c.row, &e) {

@@ -50,9 +50,9 @@ func (v *view) appendRow(dst []byte, token driver.Token, ring []byte, r *driver.
 		dst[at] |= flagExpires
 		dst = binary.AppendVarint(dst, r.Expires)
 	}
-	if r.Note != "" {
+	if r.Meta != "" {
 		dst[at] |= flagNote
-		dst = appendText(dst, r.Note)
+		dst = appendText(dst, r.Meta)
 	}
 	if r.Dead {
 		dst[at] |= flagDead
@@ -164,7 +164,7 @@ func (r *reader) read(out *driver.Row, head, body string, shared bool) error {
 		out.Expires = t.varint()
 	}
 	if first&flagNote != 0 {
-		out.Note = t.string()
+		out.Meta = t.string()
 	}
 	r.fields(out, &t)
 	if t.bad || out.Rev.IsZero() {

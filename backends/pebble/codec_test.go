@@ -120,7 +120,7 @@ func (s *source) row(v *view) *driver.Row {
 		r.Expires = int64(s.uint64())
 	}
 	if s.below(3) == 0 {
-		r.Note = s.text()
+		r.Meta = s.text()
 	}
 	for i := range 22 { // names of declared fields and others
 		name := fmt.Sprintf("f%02d", i)
@@ -140,7 +140,7 @@ func naive(writer, reader *view, r *driver.Row, mask []int) driver.Row {
 	for _, p := range r.Extra {
 		byName[p.Name] = p.Value
 	}
-	out := driver.Row{Rev: r.Rev, Ring: r.Ring, Expires: r.Expires, Dead: r.Dead, Note: r.Note}
+	out := driver.Row{Rev: r.Rev, Ring: r.Ring, Expires: r.Expires, Dead: r.Dead, Meta: r.Meta}
 	if mask != nil {
 		for _, ordinal := range mask {
 			out.Fields = append(out.Fields, byName[reader.names[ordinal]])
@@ -267,7 +267,7 @@ func FuzzDamaged(f *testing.F) {
 func TestDamagedRows(t *testing.T) {
 	tab := codecTable()
 	v := newView(tab, &driver.Table{Fields: catalogFields()[:5]})
-	row := &driver.Row{Note: "note", Expires: 7, Fields: []driver.Value{
+	row := &driver.Row{Meta: "note", Expires: 7, Fields: []driver.Value{
 		driver.StringValue("text"),
 		driver.ListValue([]driver.Value{driver.IntValue(1), driver.StringValue("x")}),
 	}}
@@ -313,7 +313,7 @@ func TestDamagedRows(t *testing.T) {
 		}
 	}
 	var out driver.Row
-	if err := rd.readBytes(&out, good); err != nil || out.Note != "note" { // the control
+	if err := rd.readBytes(&out, good); err != nil || out.Meta != "note" { // the control
 		t.Errorf("the row that was not damaged: %+v, %v", out, err)
 	}
 }
@@ -322,7 +322,7 @@ func TestDamagedRows(t *testing.T) {
 func TestReadingAllocatesOnce(t *testing.T) {
 	tab := codecTable()
 	v := newView(tab, &driver.Table{Fields: catalogFields()})
-	row := &driver.Row{Note: "note"}
+	row := &driver.Row{Meta: "note"}
 	for range v.names {
 		row.Fields = append(row.Fields, driver.StringValue("some text"))
 	}
@@ -357,7 +357,7 @@ func TestStringsOutliveTheBuffer(t *testing.T) {
 	tab := codecTable()
 	v := newView(tab, &driver.Table{Fields: catalogFields()[:4]})
 	list := driver.ListValue([]driver.Value{driver.StringValue("element"), driver.BytesValue("bytes")})
-	row := &driver.Row{Note: "note", Fields: []driver.Value{
+	row := &driver.Row{Meta: "note", Fields: []driver.Value{
 		driver.StringValue("text"), list, driver.BytesValue("some"), driver.StringValue(strings.Repeat("x", copyWhole)),
 	}}
 	row.Rev = driver.NewToken()

@@ -100,7 +100,7 @@ func (p *pair) op(rt *rapid.T) driver.Op {
 		Key:     p.key(rt, op.Table),
 		Fields:  drawFields(rt, op.Table.Fields),
 		Expires: rapid.SampledFrom([]int64{0, 0, -1, 1, math.MaxInt64}).Draw(rt, "expires"),
-		Note:    rapid.SampledFrom([]string{"", "", "note"}).Draw(rt, "note"),
+		Meta:    rapid.SampledFrom([]string{"", "", "note"}).Draw(rt, "note"),
 		Dead:    rapid.IntRange(0, 5).Draw(rt, "dead") == 0,
 	}
 	for _, name := range []string{"e1", "t", "x"} {

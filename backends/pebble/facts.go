@@ -14,7 +14,7 @@ func factsOf(dir string, opts *Options) driver.Facts {
 		Name:       "pebble",
 		Version:    version(),
 		Detail:     "directory " + dir,
-		Unit:       driver.UnitStore,
+		Scope:      driver.ScopeStore,
 		Durability: driver.Power,
 		Setting:    "sync=true",
 		OneProcess: true,

@@ -220,7 +220,7 @@ func TestFacts(t *testing.T) {
 	}
 	for _, tt := range tests {
 		f := mustOpen(t, tt.dir, tt.opts, nil).Facts()
-		if f.Name != "pebble" || f.Unit != driver.UnitStore || !f.OneProcess || f.Uncertain || f.Version == "" {
+		if f.Name != "pebble" || f.Scope != driver.ScopeStore || !f.OneProcess || f.Uncertain || f.Version == "" {
 			t.Errorf("facts = %+v", f)
 		}
 		if f.Durability != tt.class || f.Setting != tt.setting {

@@ -27,7 +27,7 @@ type catalog struct{ conn *conn }
 
 func headerOf(t *driver.Table) string {
 	h := frame.NewHeader(layout, t)
-	h.Bare = t.Bare
+	h.KeyOnly = t.KeyOnly
 	return h.String()
 }
 

@@ -37,7 +37,7 @@ func (c *commit) add(args ...string) { c.args = append(c.args, args...) }
 // should not be there.
 func (c *commit) insertable() bool {
 	op := &c.ops[0]
-	if op.If != driver.Absent || op.Row.Dead || c.views[0].room == "0" || len(op.Row.Extra) > 0 || op.Row.Note != "" {
+	if op.If != driver.Absent || op.Row.Dead || c.views[0].room == "0" || len(op.Row.Extra) > 0 || op.Row.Meta != "" {
 		return false
 	}
 	for i := 1; i < len(c.ops); i++ {
@@ -54,7 +54,7 @@ func (c *commit) insertable() bool {
 func (c *commit) removable() bool {
 	op := &c.ops[0]
 	if !op.Row.Dead || op.If != driver.AtRev || len(op.Row.Ring) == 0 || op.Row.Expires == 0 || c.views[0].room == "0" ||
-		len(op.Row.Fields)+len(op.Row.Extra) > 0 || op.Row.Note != "" {
+		len(op.Row.Fields)+len(op.Row.Extra) > 0 || op.Row.Meta != "" {
 		return false
 	}
 	for i := 1; i < len(c.ops); i++ {
@@ -66,7 +66,7 @@ func (c *commit) removable() bool {
 }
 
 // place makes room for a call of a Put and its rows, and adds the keys: the list of names,
-// then those of bare rows, and of the order as one of them.
+// then those of key-only rows, and of the order as one of them.
 func (c *commit) place(args int) {
 	op, v, n := &c.ops[0], c.views[0], len(c.ops)
 	c.room(n + 2)
@@ -77,14 +77,14 @@ func (c *commit) place(args int) {
 	c.addKey(order, "zset")
 	for _, bare := range [...]bool{true, false} {
 		for i := 1; i < n; i++ {
-			if c.views[i].Bare == bare {
+			if c.views[i].KeyOnly == bare {
 				c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
 			}
 		}
 	}
 }
 
-// addMembers adds the members of bare rows and of the order, then two arguments for each
+// addMembers adds the members of key-only rows and of the order, then two arguments for each
 // other row.
 func (c *commit) addMembers(other func(i int) (a, b string)) {
 	_, member := c.views[0].order(&c.ops[0].Row.Key)
@@ -92,7 +92,7 @@ func (c *commit) addMembers(other func(i int) (a, b string)) {
 	for _, bare := range [...]bool{true, false} {
 		for i := 1; i < len(c.ops); i++ {
 			switch {
-			case c.views[i].Bare != bare:
+			case c.views[i].KeyOnly != bare:
 			case bare:
 				c.add(c.ops[i].Row.Key.Sort)
 			default:
@@ -179,7 +179,7 @@ func (c *commit) addRows() {
 
 // condition returns what a script is told of the condition of an op on a row.
 func (v *view) condition(op *driver.Op) string {
-	if v.Bare {
+	if v.KeyOnly {
 		return "bare"
 	}
 	return condition(op)
@@ -202,8 +202,8 @@ func (v *view) appendFields(args []string, row *driver.Row) []string {
 	if row.Expires != 0 {
 		args = append(args, "_expires", strconv.FormatInt(row.Expires, 10))
 	}
-	if row.Note != "" {
-		args = append(args, "_note", row.Note)
+	if row.Meta != "" {
+		args = append(args, "_note", row.Meta)
 	}
 	for i, value := range row.Fields {
 		if !value.IsNone() {
@@ -246,8 +246,8 @@ func (v *view) payload(row *driver.Row) string {
 	if row.Expires != 0 {
 		put("_expires", driver.IntValue(row.Expires))
 	}
-	if row.Note != "" {
-		put("_note", driver.StringValue(row.Note))
+	if row.Meta != "" {
+		put("_note", driver.StringValue(row.Meta))
 	}
 	for i, value := range row.Fields {
 		put(v.Fields[i].Name, value)
@@ -339,8 +339,8 @@ func metaEdits(row *driver.Row, sets, gone []string) ([]string, []string) {
 	} else {
 		gone = append(gone, "_expires")
 	}
-	if row.Note != "" {
-		sets = append(sets, "_note", row.Note)
+	if row.Meta != "" {
+		sets = append(sets, "_note", row.Meta)
 	} else {
 		gone = append(gone, "_note")
 	}
@@ -356,7 +356,7 @@ func (c *commit) commitCall() {
 		kind, shape, sort := op.Do.String(), "plain", op.Row.Key.Sort
 		c.addKey(v.key(&op.Row.Key), v.form())
 		switch {
-		case v.Bare:
+		case v.KeyOnly:
 			kind, shape = "bare "+kind, "bare"
 		case v.Class != driver.Records:
 			kind, shape = "member "+kind, "member"
@@ -376,7 +376,7 @@ func (c *commit) commitCall() {
 // opArgs returns what follows the head of an op of the script commit.
 func (v *view) opArgs(op *driver.Op) []string {
 	switch {
-	case v.Bare:
+	case v.KeyOnly:
 		return nil
 	case op.Do == driver.Put && v.Class != driver.Records:
 		return []string{v.payload(&op.Row)}

@@ -69,7 +69,7 @@ func TestClusterFacts(t *testing.T) {
 	t.Parallel()
 	c := testserver.SharedCluster(t)
 	f := inCluster(t, c, "").Facts()
-	if f.Unit != driver.UnitPartition || f.Durability != driver.Delayed || f.Setting != "appendfsync everysec" || f.Version == "" || !f.Uncertain {
+	if f.Scope != driver.ScopePartition || f.Durability != driver.Delayed || f.Setting != "appendfsync everysec" || f.Version == "" || !f.Uncertain {
 		t.Errorf("facts of a cluster: %+v", f)
 	}
 	for _, want := range []string{"cluster of ", "3 masters", "replicas 3 (a commit does not wait for them)", "versions " + f.Version} {

@@ -13,7 +13,7 @@ import (
 
 const tokenSize = len(driver.Token{})
 
-// someToken is the Rev of bare rows, which have none.
+// someToken is the Rev of key-only rows, which have none.
 var someToken = driver.Token{tokenSize - 1: 1}
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -133,7 +133,7 @@ func readMeta(row *driver.Row, name, text string) bool {
 		row.Expires = n
 		return err == nil
 	case "_note":
-		row.Note = text
+		row.Meta = text
 	default:
 		return false
 	}
@@ -268,7 +268,7 @@ func (v *view) askSome(key *string, mask []int) []any {
 // cutMember returns the Sort with which a member of a set begins, and the rest.
 func (v *view) cutMember(member string) (sort, rest string, err error) {
 	sort, rest, ok := driver.CutParts(member, v.Sort)
-	if alone := v.isOrder() || v.Bare; !ok || !alone && len(rest) < tokenSize || alone && rest != "" {
+	if alone := v.isOrder() || v.KeyOnly; !ok || !alone && len(rest) < tokenSize || alone && rest != "" {
 		return "", "", who.Corrupt("a set of %s has a member that this library cannot have written: %.50q; if the key is another program's, give one of them a prefix", v.Name, driver.Private(member))
 	}
 	return sort, rest, nil
@@ -288,7 +288,7 @@ func (v *view) isOrder() bool { return v.Class == driver.Records }
 // readMember reads what follows Sort in a member into row, of which the key is set
 // already.
 func (v *view) readMember(rest string, mask []int, row *driver.Row) error {
-	if v.Bare {
+	if v.KeyOnly {
 		row.Rev = someToken
 		return nil
 	}
@@ -312,7 +312,7 @@ func (v *view) readPayload(name string, value driver.Value, mask []int, row *dri
 	case name == "_expires":
 		row.Expires = value.Int()
 	case name == "_note":
-		row.Note = value.Str()
+		row.Meta = value.Str()
 	case declared && mask == nil:
 		row.Fields[i] = value
 	case declared:

@@ -20,7 +20,7 @@ func (c *commit) editable() bool {
 		}
 	}
 	for i := 1; i < len(c.ops); i++ {
-		if !c.views[i].Bare {
+		if !c.views[i].KeyOnly {
 			return false
 		}
 	}

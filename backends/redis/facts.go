@@ -70,7 +70,7 @@ func (p *portrait) facts() driver.Facts {
 		Name:      "redis",
 		Namespace: strconv.Itoa(p.conn.db),
 		Detail:    p.detail(),
-		Unit:      driver.UnitStore,
+		Scope:     driver.ScopeStore,
 		Uncertain: true,
 		Waits:     p.conn.quorum.Replicas > 0,
 		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
@@ -80,8 +80,8 @@ func (p *portrait) facts() driver.Facts {
 		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table but deleted records, asked key by key, which takes as long as a walk"},
 	}
 	if p.conn.inCluster() {
-		f.Unit = driver.UnitPartition
-		f.Apart = driver.Ability{Has: true, Reason: "in other slots, by commits of their own"}
+		f.Scope = driver.ScopePartition
+		f.Remote = driver.Ability{Has: true, Reason: "in other slots, by commits of their own"}
 	}
 	f.Version = slices.MinFunc(p.servers, func(a, b server) int { return frame.CompareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
 	weakest := slices.MinFunc(p.servers, func(a, b server) int { return int(a.durability) - int(b.durability) })

@@ -134,7 +134,7 @@ func TestLayout(t *testing.T) {
 	ops[0].Row.Fields = []driver.Value{driver.StringValue("Grüße {1}"), driver.IntValue(-7), driver.FloatValue(1.5), driver.BoolValue(true),
 		driver.TimeValue(1521080087000), driver.BytesValue("\x00\xff"), driver.ListValue([]driver.Value{driver.StringValue("a"), driver.FloatValue(2), driver.BytesValue("\x01")})}
 	ops[0].Row.Extra = []driver.Pair{{Name: "extra", Value: driver.MapValue([]driver.Value{driver.StringValue("$k"), driver.TimeValue(5)})}}
-	ops[0].Row.Note, ops[0].Row.Expires = "note", 99
+	ops[0].Row.Meta, ops[0].Row.Expires = "note", 99
 	token := driver.NewToken()
 	if refusal, err := s.Commit(t.Context(), token, ops); err != nil || refusal != nil {
 		t.Fatal(refusal, err)
@@ -199,7 +199,7 @@ func wholeRow(t *testing.T, addr string, protocol int, table *driver.Table, want
 		t.Fatal(err)
 	}
 	got := &rows[0]
-	if got.Note != want.Note || got.Expires != want.Expires || fmt.Sprint(got.Fields, got.Extra) != fmt.Sprint(want.Fields, want.Extra) {
+	if got.Meta != want.Meta || got.Expires != want.Expires || fmt.Sprint(got.Fields, got.Extra) != fmt.Sprint(want.Fields, want.Extra) {
 		t.Errorf("version %d of the protocol reads %+v, want %+v", protocol, got, want)
 	}
 }

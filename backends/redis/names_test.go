@@ -107,13 +107,13 @@ func newLife(t testing.TB, s driver.Store, seed uint64) *life {
 	col := func(name string) []driver.Column { return []driver.Column{{Name: name, Kind: driver.String}} }
 	l := &life{s: s, random: rand.New(rand.NewPCG(seed, 1))}
 	l.posts = &driver.Table{Name: "lives", Partition: col("author"), Sort: col("id"), Ring: 4, Fields: col("title"), Retention: time.Hour}
-	l.bare = &driver.Table{Name: "lives.bare", Class: driver.Rows, Home: l.posts, Partition: col("author"), Sort: append(col("tag"), col("id")...), Bare: true}
+	l.bare = &driver.Table{Name: "lives.bare", Class: driver.Rows, Home: l.posts, Partition: col("author"), Sort: append(col("tag"), col("id")...), KeyOnly: true}
 	l.covered = &driver.Table{Name: "lives.covered", Class: driver.Rows, Home: l.posts, Partition: col("author"), Sort: append(col("tag"), col("id")...), Fields: col("title")}
 	l.slug = &driver.Table{Name: "lives.slug", Class: driver.Claims, Home: l.posts, Partition: col("author"), Sort: col("slug"), Fields: col("_key")}
 	l.alone = &driver.Table{Name: "alone", Partition: col("id"), Ring: 4, Fields: col("title"), Retention: time.Hour}
-	l.aloneBare = &driver.Table{Name: "alone.bare", Class: driver.Rows, Home: l.alone, Partition: col("id"), Sort: col("tag"), Bare: true}
+	l.aloneBare = &driver.Table{Name: "alone.bare", Class: driver.Rows, Home: l.alone, Partition: col("id"), Sort: col("tag"), KeyOnly: true}
 	l.stays = &driver.Table{Name: "stays", Partition: col("id"), Ring: 4, Fields: col("title")}
-	l.staysBare = &driver.Table{Name: "stays.bare", Class: driver.Rows, Home: l.stays, Partition: col("id"), Sort: col("tag"), Bare: true}
+	l.staysBare = &driver.Table{Name: "stays.bare", Class: driver.Rows, Home: l.stays, Partition: col("id"), Sort: col("tag"), KeyOnly: true}
 	if err := s.Define(t.Context(), l.all()); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func (l *life) row(t testing.TB, table *driver.Table, partition string) driver.O
 		parts = append(parts, l.some(2))
 	}
 	op := driver.Op{Do: driver.Put, Table: table, Row: driver.Row{Key: backendtest.KeyOf(t, table, parts...)}}
-	if !table.Bare {
+	if !table.KeyOnly {
 		op.Row.Fields = []driver.Value{driver.StringValue(l.some(9))}
 	}
 	if l.random.IntN(5) < 3 {

@@ -87,7 +87,7 @@ end`
 
 const insertText = `-- A record that is not there, with rows that are not there. If one of these is, nothing is written, and put says what that means.
 local row, all, token, own = KEYS[1], KEYS[2], ARGV[1], <own>
-local bare = 2 * #KEYS + own - #ARGV - 2 -- the last of the sets of bare rows: each of the others has two ARGV
+local bare = 2 * #KEYS + own - #ARGV - 2 -- the last of the sets of key-only rows: each of the others has two ARGV
 if call('HLEN', row) > 0 then
   local got = call('HMGET', row, '_rev', '_ring')
   if not got[1] then return {-2} end
@@ -112,7 +112,7 @@ return {}`
 
 const removeText = `-- A record that is as it was read dies, and its rows go. If it has another Rev, nothing is written, and put says what that means.
 local call, row, all, ring = redis.call, KEYS[1], KEYS[2], ARGV[1]
-local bare = 2 * #KEYS + 2 - #ARGV -- the last of the sets of bare rows: each of the others has two ARGV
+local bare = 2 * #KEYS + 2 - #ARGV -- the last of the sets of key-only rows: each of the others has two ARGV
 if call('HGET', row, '_rev') ~= ARGV[2] then return {-2} end
 local few = {} -- sets that may be empty afterwards
 for i = 3, #KEYS do

@@ -109,7 +109,7 @@ func TestDurabilities(t *testing.T) {
 		t.Errorf("facts %+v, want those of appendfsync always", f)
 	}
 	_, s, _ = own(t)
-	if f := s.Facts(); f.Durability != driver.Delayed || f.Delay != 2*time.Second || f.Setting != "appendfsync everysec" || !f.Uncertain || f.Unit != driver.UnitStore {
+	if f := s.Facts(); f.Durability != driver.Delayed || f.Delay != 2*time.Second || f.Setting != "appendfsync everysec" || !f.Uncertain || f.Scope != driver.ScopeStore {
 		t.Errorf("facts %+v, want those of appendfsync everysec", f)
 	}
 	_, s, _ = own(t, "--appendonly", "no")

@@ -47,7 +47,7 @@ func TestConform(t *testing.T) {
 		}
 		for _, want := range []string{
 			`(?m)^  keys and order          \d\d passed$`,
-			`(?m)^  conditions              \d\d passed   1 not supported: the unit of \w+ is the whole store, so nothing lies beyond it$`,
+			`(?m)^  conditions              \d\d passed   1 not supported: the commit scope of \w+ is the whole store, so nothing lies beyond it$`,
 			`(?m)^  random operations      1,600 against the reference, seed 7$`,
 			`(?m)^  concurrent histories   6, linearizable$`,
 			`(?m)^  killed writers         ` + tt.killed + `$`,

@@ -47,8 +47,8 @@ type view struct {
 // New returns an empty store.
 func New() *Store {
 	no := driver.Ability{Reason: "tiny is as small as can be"}
-	facts := driver.Facts{Name: "tiny", Detail: "maps", Unit: driver.UnitStore, Durability: driver.Memory, Setting: "none",
-		OneProcess: true, Apart: no, Native: no, Counts: no, Sizes: no}
+	facts := driver.Facts{Name: "tiny", Detail: "maps", Scope: driver.ScopeStore, Durability: driver.Memory, Setting: "none",
+		OneProcess: true, Remote: no, Native: no, Counts: no, Sizes: no}
 	s := &store{tables: map[string]*table{}, frame: frame.New[view](who, facts)}
 	return &Store{s.frame.Store(s)}
 }
@@ -233,7 +233,7 @@ func (r row) after(op *driver.Op, token driver.Token) (row, int) {
 		}
 	}
 	if next.Rev = token; op.Do == driver.Put || op.PatchMeta {
-		next.Expires, next.Note = op.Row.Expires, op.Row.Note
+		next.Expires, next.Meta = op.Row.Expires, op.Row.Meta
 	}
 	if ring := append([]driver.Token{token}, r.Ring...); op.Do != driver.Fence {
 		next.Ring = ring[:min(len(ring), op.Table.Ring)]

@@ -229,7 +229,7 @@ func privateReads[T any](r *repo.Repo[T], as string) map[string]func(context.Con
 		list[fmt.Sprint("exists ", i)] = func(ctx context.Context) error { _, err := r.Exists(ctx, key(i)); return err }
 		list[fmt.Sprint("one ", i)] = func(ctx context.Context) error { _, err := r.One(ctx, slug); return err }
 	}
-	for what, q := range map[string]repo.Query{"by key": author, "by near index": author.Order("-n"), "by index": topic.Order("n")} {
+	for what, q := range map[string]repo.Query{"by key": author, "by local index": author.Order("-n"), "by index": topic.Order("n")} {
 		list["find "+what] = func(ctx context.Context) error { return Drain(r.Find(ctx, q)) }
 		list["keys "+what] = func(ctx context.Context) error { return Drain(r.Keys(ctx, q)) }
 		list["page "+what] = func(ctx context.Context) error { _, err := r.Page(ctx, q.Limit(2), ""); return err }

@@ -15,7 +15,7 @@ import (
 type rawRow struct {
 	table string   // name of the index, "" of the records
 	parts []string // of the key
-	token string   // of a loose row or claim, in hex
+	token string   // of a remote row or claim, in hex
 	body  string   // its fields, in whatever form
 	dead  bool
 	goes  bool // by itself
@@ -85,7 +85,7 @@ func entriesOf(m member) []entry {
 	return []entry{{"teams", m.Team, m.Home, m.ID}, {"near", m.Team, m.Home, m.ID}, {"mails", m.Mail, m.Home, m.ID}}
 }
 
-// has reports whether the record, as it lies in the store, has a loose row or claim.
+// has reports whether the record, as it lies in the store, has a remote row or claim.
 func (r *rawRow) has(row *rawRow) bool {
 	token, err := hex.DecodeString(row.token)
 	return err == nil && strings.Contains(r.body, row.table+"="+base64.RawURLEncoding.EncodeToString(token))

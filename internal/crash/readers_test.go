@@ -108,8 +108,8 @@ func redisRows(ctx context.Context, c *goredis.Client, collection, key string, a
 	var rows []rawRow
 	for _, m := range members {
 		columns := keyColumns[table] - 1
-		loose := apart && table == "teams"
-		if loose {
+		remote := apart && table == "teams"
+		if remote {
 			columns++
 		}
 		at := 0
@@ -120,7 +120,7 @@ func redisRows(ctx context.Context, c *goredis.Client, collection, key string, a
 		if len(m) >= at+16 { // a row of an index that covers nothing is its key alone
 			r.token, r.body = hex.EncodeToString([]byte(m[at:at+16])), m[at+16:]
 		}
-		if loose {
+		if remote {
 			r.cutToken()
 		}
 		rows = append(rows, r)

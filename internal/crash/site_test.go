@@ -35,7 +35,7 @@ func (s *site) of(chore string) *site {
 // apart reports whether an index lies in other partitions than its records, and is kept in
 // step by the portable protocol.
 func (s *site) apart(table string) bool {
-	return s.facts.Unit == driver.UnitPartition && table != "near" && s.kind != "native"
+	return s.facts.Scope == driver.ScopePartition && table != "near" && s.kind != "native"
 }
 
 // rowsOfEntry returns how many rows of this module an entry has.

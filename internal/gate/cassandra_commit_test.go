@@ -256,8 +256,8 @@ func putMeta(args []any, row *driver.Row, fresh bool) {
 	if row.Expires != 0 || !fresh {
 		put(args, "_expires", row.Expires)
 	}
-	if row.Note != "" || !fresh {
-		put(args, "_note", row.Note)
+	if row.Meta != "" || !fresh {
+		put(args, "_note", row.Meta)
 	}
 }
 
@@ -333,7 +333,7 @@ func patchedRow(p *planned) driver.Row {
 	row := *p.was
 	row.Fields, row.Extra = slices.Clone(row.Fields), slices.Clone(row.Extra)
 	if p.PatchMeta {
-		row.Expires, row.Note = p.Row.Expires, p.Row.Note
+		row.Expires, row.Meta = p.Row.Expires, p.Row.Meta
 	}
 	for _, e := range p.Edits {
 		v := e.Value

@@ -233,7 +233,7 @@ func (r *scannedRow) row(t *driver.Table, k driver.Key) (driver.Row, error) {
 		row.Expires = *r.expires
 	}
 	if r.note != nil {
-		row.Note = *r.note
+		row.Meta = *r.note
 	}
 	if t.Class == driver.Records && r.later != nil && len(r.later) == 0 {
 		return row, nil // a husk

@@ -61,7 +61,7 @@ func postOp(p *play, verb driver.Verb, k driver.Key, cond driver.Cond, rev drive
 	op := driver.Op{Do: verb, Table: p.posts, Row: driver.Row{Key: k}, If: cond, Rev: rev}
 	switch verb {
 	case driver.Put:
-		op.Row.Fields, op.Row.Note = titled("after"), "n"
+		op.Row.Fields, op.Row.Meta = titled("after"), "n"
 	case driver.Patch:
 		op.Edits = []driver.Edit{{Do: driver.Set, Field: title, Value: text("after")}}
 	case driver.Fence:
@@ -138,7 +138,7 @@ func (p *play) sendAgain(ctx context.Context, k driver.Key, op driver.Op) error 
 // expiry writes rows that have expired, and dead ones, takes a row away, and reads runs of them.
 func expiry(ctx context.Context, p *play) error {
 	for i, row := range []driver.Row{
-		{Expires: 1}, {Expires: -1}, {Expires: 1 << 52}, {Dead: true}, {Dead: true, Expires: 2}, {Note: "\x00note"}, {},
+		{Expires: 1}, {Expires: -1}, {Expires: 1 << 52}, {Dead: true}, {Dead: true, Expires: 2}, {Meta: "\x00note"}, {},
 	} {
 		id := fmt.Sprint(i)
 		row.Key, row.Fields = p.post(p.author, id), titled("t")

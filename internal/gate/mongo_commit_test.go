@@ -197,8 +197,8 @@ func document(token driver.Token, op *driver.Op) bson.D {
 	if op.Row.Expires != 0 {
 		d = append(d, bson.E{Key: "_expires", Value: bson.DateTime(op.Row.Expires)})
 	}
-	if op.Row.Note != "" {
-		d = append(d, bson.E{Key: "_note", Value: op.Row.Note})
+	if op.Row.Meta != "" {
+		d = append(d, bson.E{Key: "_note", Value: op.Row.Meta})
 	}
 	for i, v := range op.Row.Fields {
 		if !v.IsNone() {
@@ -243,8 +243,8 @@ func (s *mongoStore) edits(token driver.Token, op *driver.Op, params bson.M) err
 		} else {
 			unset = append(unset, bson.E{Key: "_expires", Value: ""})
 		}
-		if op.Row.Note != "" {
-			set = append(set, bson.E{Key: "_note", Value: op.Row.Note})
+		if op.Row.Meta != "" {
+			set = append(set, bson.E{Key: "_note", Value: op.Row.Meta})
 		} else {
 			unset = append(unset, bson.E{Key: "_note", Value: ""})
 		}

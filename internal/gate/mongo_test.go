@@ -251,7 +251,7 @@ func setElement(row *driver.Row, t *driver.Table, e bson.E) error {
 	case e.Key == "_expires":
 		row.Expires = v.Int()
 	case e.Key == "_note":
-		row.Note = v.Str()
+		row.Meta = v.Str()
 	case e.Key == "_extra":
 		for i := 0; i < len(v.List()); i += 2 {
 			row.Extra = append(row.Extra, driver.Pair{Name: unescaped.Replace(v.List()[i].Str()), Value: v.List()[i+1]})

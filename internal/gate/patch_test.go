@@ -13,7 +13,7 @@ func patches(ctx context.Context, p *play) error {
 	for i, edits := range editLists() {
 		k := p.post(p.author, fmt.Sprint(i))
 		rev, err := p.do(ctx, driver.Op{Do: driver.Put, Table: p.posts, If: driver.Absent, Row: driver.Row{Key: k,
-			Fields: titled("old"), Expires: 9, Note: "note", Extra: []driver.Pair{
+			Fields: titled("old"), Expires: 9, Meta: "note", Extra: []driver.Pair{
 				{Name: "big", Value: driver.IntValue(math.MaxInt64)}, {Name: "gone", Value: text("x")},
 				{Name: "half", Value: driver.FloatValue(0.5)}, {Name: "whole", Value: driver.FloatValue(2)}}}})
 		if err != nil {
@@ -29,7 +29,7 @@ func patches(ctx context.Context, p *play) error {
 		}
 		op.If, op.PatchMeta, op.Edits = driver.Present, true, nil
 		if i%2 == 0 {
-			op.Row.Expires, op.Row.Note = 77, "other"
+			op.Row.Expires, op.Row.Meta = 77, "other"
 		}
 		if _, err := p.do(ctx, op); err != nil {
 			return fmt.Errorf("meta %d: %w", i, err)

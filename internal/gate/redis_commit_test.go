@@ -264,8 +264,8 @@ func metaOf(row *driver.Row) []string {
 	if row.Expires != 0 {
 		list = append(list, "_expires", strconv.FormatInt(row.Expires, 10))
 	}
-	if row.Note != "" {
-		list = append(list, "_note", row.Note)
+	if row.Meta != "" {
+		list = append(list, "_note", row.Meta)
 	}
 	return list
 }
@@ -339,7 +339,7 @@ func patchArgs(op *driver.Op) []any {
 		if op.Row.Expires == 0 {
 			gone = append(gone, "_expires")
 		}
-		if op.Row.Note == "" {
+		if op.Row.Meta == "" {
 			gone = append(gone, "_note")
 		}
 	}

@@ -293,7 +293,7 @@ func set(row *driver.Row, t *driver.Table, name, value string) error {
 	case name == "_expires":
 		row.Expires, err = strconv.ParseInt(value, 10, 64)
 	case name == "_note":
-		row.Note = value
+		row.Meta = value
 	case name[0] == '.':
 		p := driver.Pair{Name: name[1:]}
 		p.Value, err = untagged(value)

@@ -53,7 +53,7 @@ func draw(t *testing.T, most int) {
 // lose their turn so often.
 func explore(t *testing.T, name string, faults, switches int) {
 	t.Helper()
-	list := append(simulate.Scenarios(driver.UnitPartition, true), simulate.Scenarios(driver.UnitStore, true)...)
+	list := append(simulate.Scenarios(driver.ScopePartition, true), simulate.Scenarios(driver.ScopeStore, true)...)
 	i := slices.IndexFunc(list, func(s simulate.Scenario) bool { return s.Name == name })
 	if i < 0 {
 		t.Fatalf("no scenario %q", name)
@@ -75,9 +75,9 @@ func explore(t *testing.T, name string, faults, switches int) {
 // after them.
 func look(t *testing.T, names []string, others bool) {
 	t.Helper()
-	unit := driver.UnitPartition
+	scope := driver.ScopePartition
 	open := func(context.Context) (driver.Store, error) {
-		s := memory.New(&memory.Options{Unit: &unit, Uncertain: true})
+		s := memory.New(&memory.Options{Scope: &scope, Uncertain: true})
 		if others {
 			return common{s}, nil
 		}

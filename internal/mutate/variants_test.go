@@ -15,7 +15,7 @@ func apart(late string) []edit {
 	return []edit{
 		{
 			"internal/commit/commit.go", "\tif w, err := putAll(ctx, k, b, writes); err != nil {\n\t\tc.DropOwn(b)\n",
-			"\tall := b.Puts\n\tb.Puts = nil\n\tvar afterwards []change.LooseOp\n\tfor _, p := range all {\n\t\tif p.X.Unique == " + late +
+			"\tall := b.Puts\n\tb.Puts = nil\n\tvar afterwards []change.RemoteOp\n\tfor _, p := range all {\n\t\tif p.X.Unique == " + late +
 				" {\n\t\t\tafterwards = append(afterwards, p)\n\t\t} else {\n\t\t\tb.Puts = append(b.Puts, p)\n\t\t}\n\t}\n" +
 				"\tif w, err := putAll(ctx, k, b, writes); err != nil {\n\t\tc.DropOwn(b)\n",
 		},
@@ -152,7 +152,7 @@ func judgeVariants() []variant {
 		{
 			name: "a sweeper does not fence",
 			edits: []edit{{
-				"internal/upkeep/sweep.go", "\t\tif _, err := c.Fence(ctx, k, j.Owner, j.Base, j.Since); err != nil {\n\t\t\treturn false, err\n\t\t}\n\t\tif j, err = c.Judge(ctx, k, x, s.row); err != nil {\n\t\t\treturn false, err\n\t\t}\n", "\t\tj.Standing = remote.Dead\n",
+				"internal/upkeep/remote.go", "\t\tif _, err := c.Fence(ctx, k, j.Owner, j.Base, j.Since); err != nil {\n\t\t\treturn false, err\n\t\t}\n\t\tif j, err = c.Judge(ctx, k, x, s.row); err != nil {\n\t\t\treturn false, err\n\t\t}\n", "\t\tj.Standing = remote.Dead\n",
 			}},
 			proof: byScenario("insert beside a sweep", 0, 3), want: `breaks P2 .*`,
 		},
@@ -189,7 +189,7 @@ func timeVariants() []variant {
 		},
 		{
 			name:  "a sweeper drops rows while a query may need them",
-			edits: []edit{{"internal/upkeep/sweep.go", "\treturn row.Rev.IsZero() || c.Age(row.Rev) > remote.RowDelay+limit.ClockMargin\n", "\treturn row != nil\n"}},
+			edits: []edit{{"internal/upkeep/remote.go", "\treturn row.Rev.IsZero() || c.Age(row.Rev) > remote.RowDelay+limit.ClockMargin\n", "\treturn row != nil\n"}},
 			proof: byRule("index tables/moved behind"), want: `rule index tables/moved behind\n`,
 		},
 		{
@@ -238,7 +238,7 @@ func answerVariants() []variant {
 		},
 		{
 			name:  "Resolve does not fence a tombstone",
-			edits: []edit{{"internal/commit/outcome.go", "return !c.Loose && row.Dead && o.based && o.rev.IsZero()", "return c.Loose && row.Dead && row.Rev.IsZero()"}},
+			edits: []edit{{"internal/commit/outcome.go", "return !c.HasRemote && row.Dead && o.based && o.rev.IsZero()", "return c.HasRemote && row.Dead && row.Rev.IsZero()"}},
 			proof: byRule("outcomes/resolve on a tombstone"), want: `rule outcomes/resolve on a tombstone\n`,
 		},
 		{

@@ -34,11 +34,11 @@ type client struct {
 // errCrashed is what calls of a client that has stopped get. Nobody hears of it.
 var errCrashed = fmt.Errorf("simulate: this client has stopped: %w", driver.ErrClosed)
 
-func factsOf(unit driver.Unit) driver.Facts {
+func factsOf(scope driver.Scope) driver.Facts {
 	no := driver.Ability{Reason: "not simulated"}
 	return driver.Facts{
-		Name: "simulated", Detail: "in memory, with calls that go wrong", Unit: unit, Durability: driver.Memory, Setting: "none",
-		Uncertain: true, Apart: driver.Ability{Has: true, Reason: "by commits of their own"}, Native: no, Counts: no, Sizes: no,
+		Name: "simulated", Detail: "in memory, with calls that go wrong", Scope: scope, Durability: driver.Memory, Setting: "none",
+		Uncertain: true, Remote: driver.Ability{Has: true, Reason: "by commits of their own"}, Native: no, Counts: no, Sizes: no,
 	}
 }
 
@@ -108,8 +108,8 @@ func unknown(err error) *repo.Error {
 	return nil
 }
 
-// Facts says that the store changes one unit at a time, and may lose answers.
-func (c *client) Facts() driver.Facts { return factsOf(c.w.s.Unit) }
+// Facts says that the store changes one commit scope at a time, and may lose answers.
+func (c *client) Facts() driver.Facts { return factsOf(c.w.s.Scope) }
 
 // Define makes the tables exist. Schemas do not change in a simulation.
 func (c *client) Define(ctx context.Context, tables []*driver.Table) error {

@@ -85,7 +85,7 @@ type Scenario struct {
 	Remote  bool // they lie in other partitions than the records
 	Expires bool // records can expire
 	Closes  bool // there is another collection, of keys that are closed, which lies with that of the records
-	Unit    driver.Unit
+	Scope   driver.Scope
 	Fine    bool // keys read together, and rows of a range, are read one by one
 
 	Before  []Op // done before the clients begin, without faults
@@ -121,7 +121,7 @@ func (s *Scenario) schema() repo.Schema {
 
 // Accepts returns why a store with the facts of s does not take its schema, or nil.
 func (s *Scenario) Accepts() error {
-	facts := factsOf(s.Unit)
+	facts := factsOf(s.Scope)
 	if s.Expires {
 		return repo.Check[guest](facts, s.schema())
 	}

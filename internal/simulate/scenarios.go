@@ -10,7 +10,7 @@ import (
 // Scenarios returns the small scenarios, for runs of every interleaving: those whose
 // indexes lie with the records, on a store that changes one partition at a time, or
 // those with remote indexes.
-func Scenarios(unit driver.Unit, remote bool) []Scenario {
+func Scenarios(scope driver.Scope, remote bool) []Scenario {
 	one := []Op{{Do: Insert, Key: "a", Kind: "k1", Mail: "m1"}}
 	find := []Op{{Do: Find, Kind: "k1"}}
 	list := []Scenario{
@@ -57,7 +57,7 @@ func Scenarios(unit driver.Unit, remote bool) []Scenario {
 	}
 	list = append(list, groupScenarios()...)
 	for i := range list {
-		list[i].Unit, list[i].Remote, list[i].Faults, list[i].Switches = unit, remote, 1, -1
+		list[i].Scope, list[i].Remote, list[i].Faults, list[i].Switches = scope, remote, 1, -1
 		list[i].Resolve = true
 	}
 	return list
@@ -93,7 +93,7 @@ const soon = time.Hour + tick/2
 func RandomScenario(r *rand.Rand) Scenario {
 	s := Scenario{
 		Name: "random", Index: r.IntN(3) > 0, Unique: r.IntN(2) == 0, Expires: r.IntN(4) == 0,
-		Unit: driver.UnitPartition, Remote: r.IntN(2) == 0, Fine: r.IntN(2) == 0,
+		Scope: driver.ScopePartition, Remote: r.IntN(2) == 0, Fine: r.IntN(2) == 0,
 		Resolve: r.IntN(2) == 0, Faults: r.IntN(5), Switches: -1,
 	}
 	for _, d := range []time.Duration{time.Minute, 6 * time.Minute, 20 * time.Minute, 2 * time.Hour, retention} {
@@ -102,7 +102,7 @@ func RandomScenario(r *rand.Rand) Scenario {
 		}
 	}
 	if s.Remote && s.Accepts() != nil {
-		s.Unit = driver.UnitStore
+		s.Scope = driver.ScopeStore
 	}
 	s.Closes = !s.Expires && r.IntN(3) == 0 // an Update may begin before a record expires, and renew it when its key is closed
 	keys := 1 + r.IntN(len(Keys))

@@ -37,18 +37,18 @@ var (
 // groups are where records and indexes may lie.
 var groups = []struct {
 	name   string
-	unit   driver.Unit
+	scope  driver.Scope
 	remote bool
 }{
-	{"local", driver.UnitPartition, false},
-	{"remote", driver.UnitPartition, true},
-	{"store", driver.UnitStore, true},
+	{"local", driver.ScopePartition, false},
+	{"remote", driver.ScopePartition, true},
+	{"store", driver.ScopeStore, true},
 }
 
 // eachScenario calls do for every scenario that the library takes.
 func eachScenario(t *testing.T, do func(name string, s simulate.Scenario)) {
 	for _, g := range groups {
-		for _, s := range simulate.Scenarios(g.unit, g.remote) {
+		for _, s := range simulate.Scenarios(g.scope, g.remote) {
 			name := g.name + "/" + s.Name
 			s.Faults, s.Switches = *faults, *switches
 			switch err := s.Accepts(); {

@@ -70,8 +70,8 @@ type world struct {
 
 // play makes one run, and returns what it breaks. It is called in a bubble.
 func (w *world) play(choose chooser) {
-	unit := w.s.Unit
-	w.mem = memory.New(&memory.Options{Unit: &unit, Uncertain: true})
+	scope := w.s.Scope
+	w.mem = memory.New(&memory.Options{Scope: &scope, Uncertain: true})
 	if err := w.begins(); err != nil {
 		w.fail("", "the run cannot begin: %v", err)
 		return

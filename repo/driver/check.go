@@ -7,7 +7,7 @@ import (
 
 // Validate says what makes op one that no store can do, whatever rows there are:
 // it is ErrInvalid. A backend calls it for every op of a commit before it does
-// anything, and sees to what concerns several ops, and the unit; package frame does so for it.
+// anything, and sees to what concerns several ops, and the commit scope; package frame does so for it.
 func (op *Op) Validate() error {
 	t := op.Table
 	switch {
@@ -15,9 +15,9 @@ func (op *Op) Validate() error {
 		return fmt.Errorf("op on table %s: the verb %d is unknown: %w", t.Name, op.Do, ErrInvalid)
 	case op.If > AtRev:
 		return op.invalid("the condition %d is unknown", op.If)
-	case t.Plain && (op.If != Any || op.Do != Put && op.Do != Delete):
+	case t.Unconditional && (op.If != Any || op.Do != Put && op.Do != Delete):
 		return op.invalid("if %s; want a put or delete if any of a table that is plain", op.If)
-	case t.Bare && (op.If != Any || op.Do != Put && op.Do != Delete || !op.Row.isKey()):
+	case t.KeyOnly && (op.If != Any || op.Do != Put && op.Do != Delete || !op.Row.isKey()):
 		return op.invalid("want a put or delete of a key alone, if any, of a table that is bare")
 	case (op.Do == Patch || op.Do == Fence) && t.Class != Records:
 		return op.invalid("it is for records, and these are %s", t.Class)
@@ -35,7 +35,7 @@ func (op *Op) Validate() error {
 
 // isKey reports whether a row is to have a key alone.
 func (r *Row) isKey() bool {
-	return len(r.Fields) == 0 && len(r.Extra) == 0 && r.Expires == 0 && r.Note == "" && !r.Dead
+	return len(r.Fields) == 0 && len(r.Extra) == 0 && r.Expires == 0 && r.Meta == "" && !r.Dead
 }
 
 func (op *Op) invalid(format string, args ...any) error {

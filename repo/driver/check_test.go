@@ -21,7 +21,7 @@ func TestValidate(t *testing.T) {
 	rows := notes()
 	rows.Class = driver.Rows
 	plain := notes()
-	plain.Class, plain.Plain = driver.Rows, true
+	plain.Class, plain.Unconditional = driver.Rows, true
 	extra := func(names ...string) driver.Row {
 		var r driver.Row
 		for _, name := range names {
@@ -85,9 +85,9 @@ func TestValidateMask(t *testing.T) {
 	}
 }
 
-// A bare row is put and deleted by its key alone, without a condition.
+// A key-only row is put and deleted by its key alone, without a condition.
 func TestValidateBare(t *testing.T) {
-	bare := &driver.Table{Name: "notes", Class: driver.Rows, Bare: true}
+	bare := &driver.Table{Name: "notes", Class: driver.Rows, KeyOnly: true}
 	for _, do := range []driver.Verb{driver.Put, driver.Delete} {
 		op := driver.Op{Do: do, Table: bare}
 		if err := op.Validate(); err != nil {
@@ -99,7 +99,7 @@ func TestValidateBare(t *testing.T) {
 		{Do: driver.Put, If: driver.Absent},
 		{Do: driver.Check},
 		{Do: driver.Put, Row: driver.Row{Expires: 1}},
-		{Do: driver.Put, Row: driver.Row{Note: "n"}},
+		{Do: driver.Put, Row: driver.Row{Meta: "n"}},
 		{Do: driver.Put, Row: driver.Row{Fields: []driver.Value{driver.IntValue(1)}}},
 		{Do: driver.Put, Row: driver.Row{Extra: []driver.Pair{{Name: "a", Value: driver.IntValue(1)}}}},
 	} {

@@ -2,18 +2,18 @@ package driver
 
 import "time"
 
-// A Unit is what one Commit can change atomically.
-type Unit uint8
+// A Scope is what one Commit can change atomically.
+type Scope uint8
 
 // The units, smallest first.
 const (
-	UnitRecord    Unit = iota // one row
-	UnitPartition             // rows of one partition whose tables have one Root
-	UnitStore                 // any rows
+	ScopeRecord    Scope = iota // one row
+	ScopePartition              // rows of one partition whose tables have one Root
+	ScopeStore                  // any rows
 )
 
 // String returns "record", "partition" or "store".
-func (u Unit) String() string { return nameOf("unit", u, "record", "partition", "store") }
+func (s Scope) String() string { return nameOf("scope", s, "record", "partition", "store") }
 
 // A Durability is what an acknowledged commit survives.
 type Durability uint8
@@ -45,7 +45,7 @@ type Facts struct {
 	// Namespace is the database or keyspace in which the tables are, for traces; "" if there is none.
 	Namespace string
 
-	Unit       Unit
+	Scope      Scope
 	Durability Durability
 	Setting    string // the setting that decides Durability, as the store has it
 
@@ -66,10 +66,10 @@ type Facts struct {
 	// that is acknowledged says that what it saw is.
 	Waits bool
 
-	// Apart says, where Unit is UnitPartition, that Rows and Claims may lie in other
+	// Remote says, where Scope is ScopePartition, that Rows and Claims may lie in other
 	// partitions than their records, each of them changed by a commit of its own.
 	// Package repo keeps them in step by the order of those commits.
-	Apart Ability
+	Remote Ability
 
 	// Native says that the store can keep a native index; see Table.Native. Where
 	// PrefersNative is set, too, that is what an index is whose kind is left open, if
@@ -79,11 +79,11 @@ type Facts struct {
 	PrefersNative bool
 	NativeOrder   []Kind
 
-	// NativeNear, unless it is empty, says that a native index finds by equality, in one
+	// NativeLocal, unless it is empty, says that a native index finds by equality, in one
 	// partition of its Home, in the order of the keys there. Its Partition has all columns
 	// of Home's and fields of these kinds, its Sort is how Home's begins, whatever
 	// NativeOrder says, and it has neither elements nor values that are unique.
-	NativeNear []Kind
+	NativeLocal []Kind
 
 	// Deletes says, for people, what rows that were deleted cost whoever reads the span in
 	// which they lay; it is "" where they cost nothing.

@@ -32,8 +32,8 @@ type Row struct {
 	// Expires, but a dead row is not [Present], and no row of a Range.
 	Dead bool
 
-	// Note is package repo's own. A store returns it as it was written.
-	Note string
+	// Meta is package repo's own. A store returns it as it was written.
+	Meta string
 
 	// Hint is the store's own: what a Get or a Walk put there comes back in the Op that
 	// changes the row. It is never stored. 0 is no hint.

@@ -59,7 +59,7 @@ type Store interface {
 	// Facts.Durability names, and so does what a Check saw; every later Get and
 	// Range sees them.
 	//
-	// All ops lie in one unit: see Facts.Unit. Sent again with the same token
+	// All ops lie in one commit scope: see Facts.Scope. Sent again with the same token
 	// to a table with a Ring it answers as the first time as long as the token
 	// is in the Ring of the first op's row. A backend that sends a commit again by itself does so only
 	// then: a refusal of what was sent twice is ErrUnknownOutcome, unless the Ring tells.

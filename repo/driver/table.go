@@ -41,7 +41,7 @@ type Table struct {
 	// partition is another one. For Records it is the table of another collection with
 	// whose rows they are committed, whose partition columns are the same and which has no
 	// Home itself; it was defined before, and stays as long as this one. Of such a table all but Name,
-	// Class and Partition may be missing. Stores whose unit is the whole store ignore Home.
+	// Class and Partition may be missing. Stores whose commit scope is the whole store ignore Home.
 	Home *Table
 
 	// Ring is how many of its last tokens each row keeps; see [Row.Ring]. It is
@@ -53,17 +53,17 @@ type Table struct {
 	// Such rows need not be found by a Walk, and not be gone after a Drop.
 	Retention time.Duration
 
-	// Plain says that every commit to the table is one op without a condition, a Put or
+	// Unconditional says that every commit to the table is one op without a condition, a Put or
 	// a Delete, and that all Puts of a key mean the same, so that it does not matter which
 	// of them came last. So a store may write such rows without looking at what is there,
 	// if a Delete outdoes the Puts sent before it; others need not know.
-	Plain bool
+	Unconditional bool
 
-	// Bare says that a row is its key and nothing more, and is put and deleted without a
+	// KeyOnly says that a row is its key and nothing more, and is put and deleted without a
 	// condition. Nobody asks which commit wrote it: Rev of a row that is there is any token
 	// but the zero one. So a store may write such rows without looking for what is there;
 	// others need not know.
-	Bare bool
+	KeyOnly bool
 
 	// Native says that the store itself keeps the index, in step with the rows of
 	// Home, which is set then wherever they lie. Partition and Sort name columns of

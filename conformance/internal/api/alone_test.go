@@ -30,7 +30,7 @@ func aloneRules() []entry {
 		{Name: "update of a key", Sentence: "Update that changes the key is ErrInvalid and writes nothing.", Check: updateKey},
 		{Name: "no index", Sentence: "A query that no index answers is ErrInvalid and names the index to add.", Check: noIndex},
 		{Name: "invalid queries", Sentence: "An unknown field, a value of another kind, two conditions on a field, or a limit below 0 is ErrInvalid.", Check: invalidQueries},
-		{Name: "explain", Sentence: "Explain tells the index, and the round trips that a query then takes.", Needs: tested.KeepsFar, Check: explain},
+		{Name: "explain", Sentence: "Explain tells the index, and the round trips that a query then takes.", Needs: tested.KeepsRemote, Check: explain},
 		{Name: "other cursors", Sentence: "A cursor of another query is ErrInvalid.", Check: otherCursors},
 		{Name: "damaged cursors", Sentence: "A cursor that was cut or changed is ErrCursor, which is ErrInvalid.", Check: damagedCursors},
 		{Name: "signed cursors", Sentence: "With a CursorKey only cursors of programs that have the key are taken.", Check: signedCursors},
@@ -40,8 +40,8 @@ func aloneRules() []entry {
 		{Name: "empty group", Sentence: "A group of no writes succeeds.", Check: groupEmpty},
 		{Name: "empty sequence", Sentence: "InsertAll of nothing inserts nothing.", Check: bulkEmpty},
 		{Name: "every fault", Sentence: "Open reports every fault of a schema at once, as ErrSchema, and makes nothing.", Check: everyFault},
-		{Name: "far index", Sentence: "An index that the unit of the store cannot keep in step is refused by Open, and leaves no trace.", Needs: keepsNoFar, Check: farIndex},
-		{Name: "beyond the unit", Sentence: "A group of several records on a store that changes one at a time is ErrUnsupported and leaves no trace.", Needs: hasBeyondRecord, Check: groupBeyond},
+		{Name: "remote index", Sentence: "An index that the commit scope of the store cannot keep in step is refused by Open, and leaves no trace.", Needs: keepsNoRemote, Check: remoteIndex},
+		{Name: "beyond the commit scope", Sentence: "A group of several records on a store that changes one at a time is ErrUnsupported and leaves no trace.", Needs: hasBeyondRecord, Check: groupBeyond},
 	}
 }
 
@@ -57,30 +57,30 @@ func TestRepoAlone(t *testing.T) {
 	}
 }
 
-// tried checks a rule on the memory backend, with the largest unit with which it has something
+// tried checks a rule on the memory backend, with the largest commit scope with which it has something
 // to say.
 func tried(t *testing.T, r entry) error {
 	t.Helper()
-	for unit := driver.UnitStore; ; unit-- {
-		var store driver.Store = memory.New(&memory.Options{Unit: &unit})
-		if r.Name == "far index" {
-			store = nearOnly{store}
+	for scope := driver.ScopeStore; ; scope-- {
+		var store driver.Store = memory.New(&memory.Options{Scope: &scope})
+		if r.Name == "remote index" {
+			store = localOnly{store}
 		}
 		s := rule.NewSuite(func(context.Context) (driver.Store, error) { return store, nil }, time.Minute)
 		s.Use(store)
 		err := in("alone", []entry{r})[0].Run(t.Context(), s)
-		if _, ok := errors.AsType[*finding.ErrNotSupported](err); !ok || unit == driver.UnitRecord {
+		if _, ok := errors.AsType[*finding.ErrNotSupported](err); !ok || scope == driver.ScopeRecord {
 			return err
 		}
 	}
 }
 
-// A nearOnly store keeps indexes with their records only.
-type nearOnly struct{ driver.Store }
+// A localOnly store keeps indexes with their records only.
+type localOnly struct{ driver.Store }
 
-func (s nearOnly) Facts() driver.Facts {
+func (s localOnly) Facts() driver.Facts {
 	f := s.Store.Facts()
-	f.Apart, f.Native = driver.Ability{Reason: "not here"}, driver.Ability{Reason: "not here"}
+	f.Remote, f.Native = driver.Ability{Reason: "not here"}, driver.Ability{Reason: "not here"}
 	return f
 }
 

@@ -143,14 +143,14 @@ func everyFault(ctx context.Context, e *env) {
 	insertAll(ctx, e, r, e.item("a"))
 }
 
-func keepsNoFar(f driver.Facts) string {
-	if tested.KeepsFar(f) == "" {
+func keepsNoRemote(f driver.Facts) string {
+	if tested.KeepsRemote(f) == "" {
 		return f.Name + " keeps indexes in any partition"
 	}
 	return ""
 }
 
-func farIndex(ctx context.Context, e *env) {
+func remoteIndex(ctx context.Context, e *env) {
 	name := e.FreshName()
 	_, err := openAs[message](ctx, e, name, withIndexes(repo.Index{Partition: []string{"level"}, Sort: []string{"-time"}}))
 	e.That(errors.Is(err, repo.ErrSchema) || errors.Is(err, repo.ErrUnsupported), "open with an index in another partition to be refused", "%s", rule.OutcomeText(err))
@@ -162,7 +162,7 @@ func farIndex(ctx context.Context, e *env) {
 }
 
 func hasBeyondRecord(f driver.Facts) string {
-	if f.Unit > driver.UnitRecord {
+	if f.Scope > driver.ScopeRecord {
 		return f.Name + " changes several records of a partition together"
 	}
 	return ""

@@ -15,10 +15,10 @@ import (
 
 func boundRules() []entry {
 	return []entry{
-		{Name: "bounds", Sentence: "Above, AtLeast, Below and AtMost ask for >, >=, < and <=, up to the least and the greatest value of every kind.", Needs: tested.KeepsNear, Check: everyBound},
-		{Name: "bounds together", Sentence: "Bounds of one field all hold, and a bound of a second field is refused.", Needs: tested.KeepsNear, Check: boundsTogether},
-		{Name: "empty prefix", Sentence: "Every text begins with the empty one.", Needs: tested.KeepsNear, Check: emptyPrefix},
-		{Name: "lacking fields", Sentence: "A query finds records that lack fields which it does not name; one that names them leaves these records out.", Needs: tested.KeepsNear, Check: lackingFields},
+		{Name: "bounds", Sentence: "Above, AtLeast, Below and AtMost ask for >, >=, < and <=, up to the least and the greatest value of every kind.", Needs: tested.KeepsLocal, Check: everyBound},
+		{Name: "bounds together", Sentence: "Bounds of one field all hold, and a bound of a second field is refused.", Needs: tested.KeepsLocal, Check: boundsTogether},
+		{Name: "empty prefix", Sentence: "Every text begins with the empty one.", Needs: tested.KeepsLocal, Check: emptyPrefix},
+		{Name: "lacking fields", Sentence: "A query finds records that lack fields which it does not name; one that names them leaves these records out.", Needs: tested.KeepsLocal, Check: lackingFields},
 	}
 }
 

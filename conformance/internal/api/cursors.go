@@ -21,9 +21,9 @@ func cursorRules() []entry {
 		{Name: "emptied page", Sentence: "A page whose records were deleted meanwhile still leads back.", Check: emptiedPage},
 	}
 	for i := range list {
-		list[i].Needs = tested.KeepsNear
+		list[i].Needs = tested.KeepsLocal
 	}
-	return append(list, entry{Name: "pages of buckets", Sentence: "Pages go through the merged buckets of an index.", Needs: tested.KeepsFar, Check: bucketPages})
+	return append(list, entry{Name: "pages of buckets", Sentence: "Pages go through the merged buckets of an index.", Needs: tested.KeepsRemote, Check: bucketPages})
 }
 
 // pageTexts returns the texts of a page's messages.

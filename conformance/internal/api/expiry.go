@@ -27,7 +27,7 @@ func expiryRules() []entry {
 		{Name: "maintain", Sentence: "Maintain removes expired records with their rows and claims, and no others.", Check: maintain},
 	}
 	for i := range list {
-		list[i].Needs = tested.KeepsFar
+		list[i].Needs = tested.KeepsRemote
 	}
 	return append(list, entry{Name: "without indexes", Sentence: "A record that no index names expires like others, and ExpireAt renews it.", Check: expiresAlone})
 }
@@ -88,7 +88,7 @@ func (d *desk) seen(ctx context.Context, id string) []string {
 	note("get many", found[0])
 	one, err := d.sessions.One(ctx, repo.Where("token", d.name("token "+id)))
 	note("one", err == nil && one.ID == id)
-	for way, q := range map[string]repo.Query{"key": repo.Where("user", d.name("user")), "covering index": repo.Where("state", d.name("on")), "near index": repo.Where("user", d.name("user")).Order("seen")} {
+	for way, q := range map[string]repo.Query{"key": repo.Where("user", d.name("user")), "covering index": repo.Where("state", d.name("on")), "local index": repo.Where("user", d.name("user")).Order("seen")} {
 		for _, s := range collect(d.env, "find by "+way, d.sessions.Find(ctx, q)) {
 			note(way, s.ID == id)
 		}

@@ -28,7 +28,7 @@ func groupRules() []entry {
 	list = append(list, groupUpdateRules()...)
 	list = append(list, groupCollectionRules()...)
 	list = append(list, togetherRules()...)
-	return append(list, entry{Name: "groups and indexes", Sentence: "The index rows of a group's records change with it, or not at all.", Needs: tested.Both(tested.ChangesPartition, tested.KeepsFar), Check: groupIndexes})
+	return append(list, entry{Name: "groups and indexes", Sentence: "The index rows of a group's records change with it, or not at all.", Needs: tested.Both(tested.ChangesPartition, tested.KeepsRemote), Check: groupIndexes})
 }
 
 func shelfIDs(ctx context.Context, e *env) []string {
@@ -201,7 +201,7 @@ func bulkRules() []entry {
 		{Name: "some fail", Sentence: "A record that fails does not keep others out, and the error says which failed and why.", Check: bulkSomeFail},
 		{Name: "sequence ends", Sentence: "An error of the sequence ends InsertAll and is returned; what came before it is inserted.", Check: bulkSequence},
 		{Name: "context ends", Sentence: "InsertAll ends with the context, and says how many were inserted.", Check: bulkContext},
-		{Name: "bulk and indexes", Sentence: "Records of InsertAll are found by every index, and unique values hold among them.", Needs: tested.Both(tested.ChangesPartition, tested.KeepsFar), Check: bulkIndexes},
+		{Name: "bulk and indexes", Sentence: "Records of InsertAll are found by every index, and unique values hold among them.", Needs: tested.Both(tested.ChangesPartition, tested.KeepsRemote), Check: bulkIndexes},
 	}
 }
 

@@ -32,14 +32,14 @@ func indexRules() []entry {
 		{Name: "long index keys", Sentence: "An index key of over 1 KiB is ErrTooLarge, and nothing is written.", Check: longIndexKeys},
 	}
 	for i := range list {
-		list[i].Needs = tested.KeepsFar
+		list[i].Needs = tested.KeepsRemote
 	}
 	return append(list,
 		entry{Name: "verify", Sentence: "Verify counts the rows that are missing and those that no record should have.", Needs: tested.ChangesPartition, Check: verifyFinds},
 		entry{Name: "moved behind", Sentence: "A record that moves during a query to a place that the query has passed is found all the same.", Needs: keepsApart, Check: movedBehind},
-		entry{Name: "near index", Sentence: "An index in the partition of the records is kept in step.", Needs: tested.KeepsNear, Check: nearIndex},
-		entry{Name: "many indexes", Sentence: "A collection may have 63 indexes, and a record with a row in each is written, changed and deleted.", Needs: tested.KeepsNear, Check: manyIndexes},
-		entry{Name: "every kind", Sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", Needs: tested.KeepsNear, Check: everyKind})
+		entry{Name: "local index", Sentence: "An index in the partition of the records is kept in step.", Needs: tested.KeepsLocal, Check: localIndex},
+		entry{Name: "many indexes", Sentence: "A collection may have 63 indexes, and a record with a row in each is written, changed and deleted.", Needs: tested.KeepsLocal, Check: manyIndexes},
+		entry{Name: "every kind", Sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", Needs: tested.KeepsLocal, Check: everyKind})
 }
 
 // byEvery returns what each index finds of the rule's posts, by name.
@@ -278,7 +278,7 @@ func longIndexKeys(ctx context.Context, e *env) {
 	rule.Equal(e, "the posts of the slug", e.ids(ctx, repo.Where("slug", e.name("slug"))), []string{})
 }
 
-func nearIndex(ctx context.Context, e *env) {
+func localIndex(ctx context.Context, e *env) {
 	messages, host := e.messages(ctx), e.name("host")
 	for i := range 20 {
 		insertAll(ctx, e, messages, message{Host: host, Time: e.when(i), ID: int64(i), Level: []string{"error", "info"}[i%2], Text: fmt.Sprint("m", i)})

@@ -37,15 +37,15 @@ type exchange struct {
 // exchanges returns the ways in which a store can keep indexes.
 func exchanges(f driver.Facts) []exchange {
 	var list []exchange
-	if f.Native.Has && len(f.NativeNear) == 0 && f.Unit > driver.UnitRecord {
+	if f.Native.Has && len(f.NativeLocal) == 0 && f.Scope > driver.ScopeRecord {
 		table, native := byLevel(), byLevel()
 		table.Kind, native.Kind = "table", "native"
 		list = append(list, exchange{"as a table and native", [2]way{{index: table}, {index: native}}})
 	}
-	if f.Unit == driver.UnitStore || f.Unit == driver.UnitPartition && f.Apart.Has {
+	if f.Scope == driver.ScopeStore || f.Scope == driver.ScopePartition && f.Remote.Has {
 		other := func(f *driver.Facts) {
-			f.Unit = driver.UnitStore + driver.UnitPartition - f.Unit
-			f.Apart.Has = true
+			f.Scope = driver.ScopeStore + driver.ScopePartition - f.Scope
+			f.Remote.Has = true
 		}
 		rows := repo.Index{Partition: []string{"level"}, Sort: []string{"time"}, Kind: "table"}
 		values := repo.Index{Partition: []string{"text"}, Unique: true, Kind: "table"}

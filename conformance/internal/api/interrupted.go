@@ -45,7 +45,7 @@ func (s *interrupted) Commit(ctx context.Context, token driver.Token, ops []driv
 func interruptedOpen(ctx context.Context, e *env) {
 	schema := itemSchema()
 	schema.Indexes = []repo.Index{{Name: "near", Partition: []string{"shelf"}, Sort: []string{"count"}}}
-	if tested.KeepsNear(e.Facts) != "" {
+	if tested.KeepsLocal(e.Facts) != "" {
 		schema.Indexes = nil
 	}
 	for calls := 0; ; calls++ {

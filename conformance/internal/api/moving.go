@@ -28,7 +28,7 @@ func (m *meddled) Get(ctx context.Context, t *driver.Table, keys []driver.Key, m
 
 // keepsApart says why a store keeps the rows of no index apart from their records.
 func keepsApart(f driver.Facts) string {
-	if f.Unit != driver.UnitPartition || !f.Apart.Has {
+	if f.Scope != driver.ScopePartition || !f.Remote.Has {
 		return f.Name + " changes a record and the rows of its indexes in one commit"
 	}
 	return ""

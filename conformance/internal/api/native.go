@@ -16,8 +16,8 @@ import (
 func nativeRules() []entry {
 	return []entry{
 		{Name: "native verify", After: "native unique", Sentence: "Verify counts the records that a native index does not find.", Needs: tested.HasEveryNative, Check: nativeVerify},
-		{Name: "near native queries", Sentence: "Queries by a native index near its records are answered as by a table: pages, counts and keys, in both directions.", Needs: tested.HasNative, Check: nearQueries},
-		{Name: "near native on records", Sentence: "A native index that is added to a collection finds the records that there were.", Needs: tested.HasNative, Check: nearOnRecords},
+		{Name: "local native queries", Sentence: "Queries by a local native index are answered as by a table: pages, counts and keys, in both directions.", Needs: tested.HasNative, Check: localQueries},
+		{Name: "local native on records", Sentence: "A native index that is added to a collection finds the records that there were.", Needs: tested.HasNative, Check: localOnRecords},
 	}
 }
 
@@ -68,13 +68,13 @@ func nativeVerify(ctx context.Context, e *env) {
 	clean(ctx, e, r)
 }
 
-// nearSchema returns the schema of messages with a native index by their level.
-func nearSchema() repo.Schema {
+// localSchema returns the schema of messages with a native index by their level.
+func localSchema() repo.Schema {
 	return withIndexes(repo.Index{Name: "by_level", Kind: "native", Partition: []string{"host", "level"}, Sort: []string{"-time"}})
 }
 
-func nearQueries(ctx context.Context, e *env) {
-	schema := nearSchema()
+func localQueries(ctx context.Context, e *env) {
+	schema := localSchema()
 	schema.Collection = e.FreshName()
 	r, err := repo.Open[message](ctx, e.Repo, schema)
 	e.OK("open", err)
@@ -123,16 +123,16 @@ func textsByPages(ctx context.Context, e *env, r *repo.Repo[message], q repo.Que
 	}
 }
 
-func nearOnRecords(ctx context.Context, e *env) {
+func localOnRecords(ctx context.Context, e *env) {
 	name := e.FreshName()
 	before, err := openAs[message](ctx, e, name, withIndexes())
 	e.OK("open", err)
 	for i := range 12 {
 		insertAll(ctx, e, before, message{Host: e.name("h"), Time: e.when(i), Level: []string{"error", "info"}[i%2], Text: fmt.Sprint(i)})
 	}
-	_, err = openAs[message](ctx, e, name, nearSchema())
+	_, err = openAs[message](ctx, e, name, localSchema())
 	e.Is("open with a new index", err, repo.ErrSchema)
-	r, err := openAs[message](ctx, e, name, nearSchema(), repo.WithRebuild())
+	r, err := openAs[message](ctx, e, name, localSchema(), repo.WithRebuild())
 	e.OK("open with rebuild", err)
 	q := repo.Where("host", e.name("h")).Where("level", "error")
 	rule.Equal(e, "the errors from before", find(ctx, e, r, q, textOfMessage), []string{"10", "8", "6", "4", "2", "0"})

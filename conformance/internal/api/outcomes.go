@@ -31,8 +31,8 @@ func outcomeRules() []entry {
 		{Name: "not yet durable", Sentence: "What a store that waits for replicas cannot yet say will last is neither acknowledged nor resolved as committed.", Check: notYetDurable},
 		{Name: "outcome as text", Sentence: "The text of an Outcome can be kept and resolved by another program; any other text is ErrInvalid.", Check: outcomeAsText},
 		{Name: "tombstones", Sentence: "Where outcomes can be unknown, a deleted record leaves a tombstone that no verb shows.", Check: tombstones},
-		{Name: "unknown and found", Sentence: "A write whose outcome is unknown and that was done is found by every index.", Needs: tested.KeepsFar, Check: unknownFound},
-		{Name: "unknown values", Sentence: "A late copy of a write takes no unique value after it was resolved as not committed.", Needs: tested.KeepsFar, Check: lateClaim},
+		{Name: "unknown and found", Sentence: "A write whose outcome is unknown and that was done is found by every index.", Needs: tested.KeepsRemote, Check: unknownFound},
+		{Name: "unknown values", Sentence: "A late copy of a write takes no unique value after it was resolved as not committed.", Needs: tested.KeepsRemote, Check: lateClaim},
 	}
 }
 

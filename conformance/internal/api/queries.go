@@ -35,10 +35,10 @@ func queryRules() []entry {
 		{Name: "requests told", Sentence: "Each request that a call begins on its Tally ends; together they are what the Tally counts.", Check: requestsTold},
 	}
 	for i := range local {
-		local[i].Needs = tested.KeepsNear
+		local[i].Needs = tested.KeepsLocal
 	}
 	return slices.Concat(local, boundRules(), []entry{
-		{Name: "composite index", Sentence: "An index of several fields answers equality on the leading ones and a range on the next.", Needs: tested.KeepsNear, Check: compositeIndex},
+		{Name: "composite index", Sentence: "An index of several fields answers equality on the leading ones and a range on the next.", Needs: tested.KeepsLocal, Check: compositeIndex},
 		{Name: "covered view", Sentence: "A view of covered fields is answered by one read of the index.", Needs: tested.ChangesStore, Check: coveredView},
 	}, cursorRules())
 }

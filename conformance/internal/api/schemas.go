@@ -21,7 +21,7 @@ func (e *env) name(s string) string { return e.Tag + "." + s }
 // when returns the nth second of the rule's time.
 func (e *env) when(n int) time.Time { return time.UnixMilli(e.Base*1000 + int64(n)*1000).UTC() }
 
-// A post has an index of every form: near and far, covering and not, over the
+// A post has an index of every form: local and remote, covering and not, over the
 // elements of a list, unique, and over the whole collection.
 type post struct {
 	Author   string       `repo:"author"`
@@ -235,7 +235,7 @@ func sampleFields(e *env) []string {
 		name string
 		kind driver.Kind
 	}{{"flag", driver.Bool}, {"count", driver.Int}, {"ratio", driver.Float}, {"text", driver.String}, {"data", driver.Bytes}, {"when", driver.Time}} {
-		if e.Facts.Unit > driver.UnitRecord || slices.Contains(e.Facts.NativeOrder, f.kind) {
+		if e.Facts.Scope > driver.ScopeRecord || slices.Contains(e.Facts.NativeOrder, f.kind) {
 			fields = append(fields, f.name)
 		}
 	}

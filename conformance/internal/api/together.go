@@ -16,7 +16,7 @@ func togetherRules() []entry {
 		{Name: "collections that lie together", Sentence: "A group of collections of which one lies with the other is done whole, or not at all, and each keeps its own records.", Check: collectionsTogether},
 		{Name: "drop of what lies together", Sentence: "A collection with which another lies is not dropped before that one, and the other's drop leaves its records.", Check: dropTogether},
 		{Name: "partition of what lies together", Sentence: "ReadPartition reads the live records that several collections have in one partition, and no others.", Check: readsPartition},
-		{Name: "unique value of what lies together", Sentence: "A group is refused for a unique value of its second collection that another record has, and takes one that is free again.", Needs: tested.Both(tested.KeepsFar, tested.ChangesPartition), Check: uniqueTogether},
+		{Name: "unique value of what lies together", Sentence: "A group is refused for a unique value of its second collection that another record has, and takes one that is free again.", Needs: tested.Both(tested.KeepsRemote, tested.ChangesPartition), Check: uniqueTogether},
 		{Name: "upkeep of what lies together", Sentence: "Maintain of one collection leaves the records and indexes of those that lie with it.", Check: maintainTogether},
 	}
 }

@@ -30,7 +30,7 @@ func uniqueRules() []entry {
 	}
 	for i := range list {
 		if list[i].Needs == nil {
-			list[i].Needs = tested.KeepsFar
+			list[i].Needs = tested.KeepsRemote
 		}
 	}
 	return list

@@ -15,14 +15,14 @@ import (
 // like two programs are two stores on one: neither knows what the other one did.
 func versionRules() []entry {
 	return []entry{
-		{Name: "made anew by another program", Sentence: "A program that has a collection open which another one drops, and makes anew, is refused to read and to write.", Needs: tested.Both(tested.Others, tested.KeepsNear), Check: madeAnew},
-		{Name: "index dropped by another program", Sentence: "A program that has a collection open of which another one drops an index is refused to read and to write.", Needs: tested.Both(tested.Others, tested.KeepsNear), Check: indexDropped},
-		{Name: "expiry of another program", Sentence: "The expiry that another program gives to a record counts for one that knows of none.", Needs: tested.Both(tested.Others, tested.KeepsNear), Check: expiryOfAnother},
-		{Name: "field left out by another program", Sentence: "Where another program has written records without a field, no query is answered that would miss them.", Needs: tested.Both(tested.Others, tested.KeepsNear), Check: leftOutByAnother},
+		{Name: "made anew by another program", Sentence: "A program that has a collection open which another one drops, and makes anew, is refused to read and to write.", Needs: tested.Both(tested.Others, tested.KeepsLocal), Check: madeAnew},
+		{Name: "index dropped by another program", Sentence: "A program that has a collection open of which another one drops an index is refused to read and to write.", Needs: tested.Both(tested.Others, tested.KeepsLocal), Check: indexDropped},
+		{Name: "expiry of another program", Sentence: "The expiry that another program gives to a record counts for one that knows of none.", Needs: tested.Both(tested.Others, tested.KeepsLocal), Check: expiryOfAnother},
+		{Name: "field left out by another program", Sentence: "Where another program has written records without a field, no query is answered that would miss them.", Needs: tested.Both(tested.Others, tested.KeepsLocal), Check: leftOutByAnother},
 		{Name: "native index of another program", Sentence: "A program that does not know of an index which the store keeps goes on, and may be opened anew; the index finds what it writes.", Needs: tested.Both(tested.Others, tested.HasNative), Check: nativeOfAnother},
 		{Name: "undeclared field of another program", Sentence: "A program does not add a field that it does not declare where an index which the store keeps would miss it; where the field is, it may change it.", Needs: tested.Both(tested.Others, tested.HasNative), Check: strayOfAnother},
 		{Name: "builds of another program", Sentence: "Programs that add an index which the store keeps to a collection with records, at once, all come to have it.", Needs: tested.Both(tested.Others, tested.HasNative), Check: buildsAtOnce},
-		{Name: "fields of another program", Sentence: "What a program writes again keeps the fields, and the expiry, that only another program declares; what begins anew has nothing of what was there before.", Needs: tested.KeepsNear, Check: fieldsOfAnother},
+		{Name: "fields of another program", Sentence: "What a program writes again keeps the fields, and the expiry, that only another program declares; what begins anew has nothing of what was there before.", Needs: tested.KeepsLocal, Check: fieldsOfAnother},
 	}
 }
 

@@ -159,7 +159,7 @@ func deleteIfExists(ctx context.Context, e *env) {
 	missingItem(ctx, e, "a")
 	e.Is("delete again", items.Delete(ctx, key, repo.IfExists()), repo.ErrNotFound)
 	e.Is("delete again with a version", items.Delete(ctx, key, repo.IfVersion(it.Version), repo.IfExists()), repo.ErrNotFound)
-	if e.Facts.Unit < driver.UnitPartition {
+	if e.Facts.Scope < driver.ScopePartition {
 		return
 	}
 	b := e.insertItem(ctx, e.item("b"))

@@ -20,9 +20,9 @@ type meter struct {
 	Version repo.Version `repo:",version"`
 }
 
-func meterSchema(unit driver.Unit) repo.Schema {
+func meterSchema(scope driver.Scope) repo.Schema {
 	s := repo.Schema{Partition: []string{"id"}}
-	if unit >= driver.UnitStore {
+	if scope >= driver.ScopeStore {
 		s.Indexes = []repo.Index{{Sort: []string{"level"}, Buckets: 1}}
 	}
 	return s

@@ -100,9 +100,9 @@ func NewHistory(r *repo.Repo[record.Entry], seed uint64, number int) *history {
 }
 
 // KindsOf returns the kinds of histories that a store can have.
-func KindsOf(unit driver.Unit) []historyKind {
+func KindsOf(scope driver.Scope) []historyKind {
 	kinds := []historyKind{{"a record", (*history).useRecords, (*history).lastRecords, (*history).checkCalls, false}}
-	if unit == driver.UnitStore {
+	if scope == driver.ScopeStore {
 		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).lastValues, (*history).checkCalls, false},
 			historyKind{"an index", (*history).useIndex, (*history).lastLooks, (*history).checkLooks, false})
 	}

@@ -35,7 +35,7 @@ type look struct {
 const (
 	kindsOfHistory = 3
 	waysToLook     = 5
-	nearRecords    = 4 // the way by an index in the partition of a client's records
+	localRecords   = 4 // the way by an index in the partition of a client's records
 )
 
 // useIndex is a client that moves two records of its own from value to value, and
@@ -75,11 +75,11 @@ func (h *history) lastLooks(ctx context.Context) error {
 		return err
 	}
 	for n := range kindsOfHistory {
-		for way := range nearRecords {
+		for way := range localRecords {
 			h.lookIn(ctx, h.clients, view, look{value: h.kind(n)}, way)
 		}
 		for client := range h.clients {
-			h.lookIn(ctx, h.clients, view, look{value: h.kind(n), part: h.partOf(client)}, nearRecords)
+			h.lookIn(ctx, h.clients, view, look{value: h.kind(n), part: h.partOf(client)}, localRecords)
 		}
 	}
 	return nil
@@ -117,8 +117,8 @@ func (h *sights) moved(record, value string, began int64, s status) {
 
 // lookIn looks for the records of a value in one of some ways, of which one wants a partition.
 func (h *history) lookIn(ctx context.Context, client int, view *repo.View[record.Glance], l look, way int) {
-	l.client, l.way = client, [...]string{"an index", "an index that covers", "the elements of a list", "keys", "an index near the records"}[way]
-	if way != nearRecords {
+	l.client, l.way = client, [...]string{"an index", "an index that covers", "the elements of a list", "keys", "a local index"}[way]
+	if way != localRecords {
 		l.part = ""
 	}
 	var err error
@@ -141,7 +141,7 @@ func (h *history) lookIn(ctx context.Context, client int, view *repo.View[record
 			err = findErr
 			note(e.Part, e.ID)
 		}
-	case nearRecords:
+	case localRecords:
 		for e, findErr := range h.repo.Find(ctx, h.near(l)) {
 			err = findErr
 			note(e.Part, e.ID)
@@ -161,7 +161,7 @@ func (h *history) lookIn(ctx context.Context, client int, view *repo.View[record
 	}
 }
 
-// near returns the query by an index near the records: a native one, if there is one, for
+// near returns the query by a local index: a native one, if there is one, for
 // no other has their order.
 func (h *history) near(l look) repo.Query {
 	q := repo.Where("part", l.part).Where("kind", l.value)

@@ -13,13 +13,13 @@ import (
 // oracle returns the reference for a store. There a commit changes whatever it likes, so that
 // no index and no unique value needs the protocol that keeps them where a commit changes one
 // partition: what is wrong with that is not wrong on both sides. All that the reference
-// has of the store's unit is whether there can be groups.
+// has of the commit scope of the store is whether there can be groups.
 func oracle(f driver.Facts) driver.Store {
-	unit := driver.UnitStore
-	if f.Unit < driver.UnitPartition {
-		unit = f.Unit
+	scope := driver.ScopeStore
+	if f.Scope < driver.ScopePartition {
+		scope = f.Scope
 	}
-	return memory.New(&memory.Options{Unit: &unit})
+	return memory.New(&memory.Options{Scope: &scope})
 }
 
 // Where unique values are kept apart from their records the answers are the same, but to

@@ -105,7 +105,7 @@ type pair struct {
 
 // pair returns a pair with empty collections.
 func (s comparison) pair(ctx context.Context, expires bool) (*pair, error) {
-	p := &pair{clock: &double.Clock{}, apart: s.on.Facts.Unit < tested.Reach(s.on.Facts)}
+	p := &pair{clock: &double.Clock{}, apart: s.on.Facts.Scope < tested.Reach(s.on.Facts)}
 	p.clock.Ms.Store(1_500_000_000_000)
 	opts := &repo.Options{Now: p.clock.Now}
 	var err error

@@ -36,18 +36,18 @@ func PartName(n int) string { return []string{"p", "p#", ""}[n] }
 // Schema returns the schema with the indexes that a store can have, one of them
 // covering the whole record or none.
 func Schema(f driver.Facts, whole bool) repo.Schema {
-	unit := tested.Reach(f)
+	scope := tested.Reach(f)
 	var all []string
 	if whole {
 		all = []string{"*"}
 	}
 	s := repo.Schema{Partition: []string{"part"}, Sort: []string{"-id"}}
-	if unit >= driver.UnitPartition {
+	if scope >= driver.ScopePartition {
 		s.Indexes = append(s.Indexes,
 			repo.Index{Partition: []string{"part"}, Sort: []string{"-score"}},
 			repo.Index{Partition: []string{"part"}, Sort: []string{"kind", "score"}, Covers: []string{"note"}})
 	}
-	if unit >= driver.UnitStore {
+	if scope >= driver.ScopeStore {
 		s.Indexes = append(s.Indexes,
 			repo.Index{Partition: []string{"kind"}, Sort: []string{"-score"}, Covers: []string{"note"}},
 			repo.Index{Partition: []string{"tags[]"}, Sort: []string{"score"}},
@@ -55,7 +55,7 @@ func Schema(f driver.Facts, whole bool) repo.Schema {
 			repo.Index{Partition: []string{"kind"}, Sort: []string{"tags[]"}},
 			repo.Index{Sort: []string{"score"}, Buckets: 3, Covers: all})
 	}
-	if tested.KeepsNearby(f) == "" && f.PrefersNative { // none of the others would be native
+	if tested.KeepsLocalNative(f) == "" && f.PrefersNative { // none of the others would be native
 		s.Indexes = append(s.Indexes, repo.Index{Partition: []string{"part", "kind"}, Sort: []string{"-id"}})
 	}
 	return s

@@ -142,7 +142,7 @@ func kept(ctx context.Context, e *env) {
 	var want []string
 	for i := range 200 {
 		r := row(e.at(t, fmt.Sprint("p", i%3), fmt.Sprintf("%03d", i)), fmt.Sprint("text ", i))
-		r.Extra, r.Note, r.Expires, r.Dead = []driver.Pair{{Name: "x", Value: listOf(num(int64(i)))}}, fmt.Sprint(i), int64(i), i%7 == 0
+		r.Extra, r.Meta, r.Expires, r.Dead = []driver.Pair{{Name: "x", Value: listOf(num(int64(i)))}}, fmt.Sprint(i), int64(i), i%7 == 0
 		r.Rev = driver.NewToken()
 		refusal, err := store.Commit(ctx, r.Rev, []driver.Op{put(t, r)})
 		e.That(err == nil && refusal == nil, "the commit to be done", "%v", err)

@@ -26,9 +26,9 @@ func commitRules() []entry {
 		{Name: "many ops", Sentence: "A commit may have hundreds of ops.", Needs: tested.ChangesPartition, Check: manyOps},
 		{Name: "megabytes", Sentence: "A commit of several megabytes is done whole, or not at all.", Needs: tested.Both(tested.ChangesPartition, takesMegabytes), Check: manyBytes},
 		{Name: "rows with records", Sentence: "A commit changes a record and the rows of its indexes.", Needs: tested.ChangesPartition, Check: rowsWithRecords},
-		{Name: "bare rows", Sentence: "Bare rows are their keys: one that is there may be put again, and one that is not may be deleted.", Needs: tested.ChangesPartition, Check: keysAsRows},
-		{Name: "several partitions", Sentence: "Where the unit is the store, a commit changes rows of any partitions and tables.", Needs: tested.ChangesStore, Check: severalPartitions},
-		{Name: "beyond the unit", Sentence: "Ops outside the unit are refused with an error and leave no trace.", Needs: hasBeyond, Check: beyondUnit},
+		{Name: "key-only rows", Sentence: "Key-only rows are their keys: one that is there may be put again, and one that is not may be deleted.", Needs: tested.ChangesPartition, Check: keysAsRows},
+		{Name: "several partitions", Sentence: "Where the commit scope is the store, a commit changes rows of any partitions and tables.", Needs: tested.ChangesStore, Check: severalPartitions},
+		{Name: "beyond the commit scope", Sentence: "Ops outside the commit scope are refused with an error and leave no trace.", Needs: hasBeyond, Check: beyondScope},
 		{Name: "what cannot be done", Sentence: "A commit with an op that Validate refuses, without a token, or with two ops on one key is ErrInvalid, and nothing is done.", Check: cannotBeDone},
 		{Name: "ended context", Sentence: "A commit whose context has ended is ErrTimeout and the context's error, and nothing is done.", Check: endedCommit},
 	}
@@ -51,7 +51,7 @@ func cannotBeDone(ctx context.Context, e *env) {
 	e.commit(ctx, put(t, row(key, "old")))
 	beside := e.at(t, "p", "b")
 	for what, ops := range tests {
-		if e.Facts.Unit > driver.UnitRecord {
+		if e.Facts.Scope > driver.ScopeRecord {
 			ops = append([]driver.Op{put(t, row(beside, "new"))}, ops...)
 		}
 		_, err := e.Store.Commit(ctx, driver.NewToken(), ops)
@@ -238,7 +238,7 @@ func rowsWithRecords(ctx context.Context, e *env) {
 }
 
 func keysAsRows(ctx context.Context, e *env) {
-	t, x := e.Tables.Ringed, e.Tables.Bare
+	t, x := e.Tables.Ringed, e.Tables.KeyOnly
 	record, other := e.at(t, "p", "a"), e.at(t, "p", "b")
 	entry := func(v string) driver.Row { return driver.Row{Key: e.at(x, "p", v, "a")} }
 	gone := func(v string) driver.Op { return driver.Op{Do: driver.Delete, Table: x, Row: entry(v)} }
@@ -266,7 +266,7 @@ func keysAsRows(ctx context.Context, e *env) {
 
 // readBareRows reads the rows of a partition of bare ones in every way.
 func readBareRows(ctx context.Context, e *env, when string, at driver.Key, want []string) {
-	x := e.Tables.Bare
+	x := e.Tables.KeyOnly
 	rows := e.rows(ctx, span(x, at))
 	rule.Equal(e, "the rows "+when, sorts(rows), append([]string{}, want...))
 	back := span(x, at)
@@ -295,13 +295,13 @@ func severalPartitions(ctx context.Context, e *env) {
 }
 
 func hasBeyond(f driver.Facts) string {
-	if f.Unit == driver.UnitStore {
-		return "the unit of " + f.Name + " is the whole store, so nothing lies beyond it"
+	if f.Scope == driver.ScopeStore {
+		return "the commit scope of " + f.Name + " is the whole store, so nothing lies beyond it"
 	}
 	return ""
 }
 
-func beyondUnit(ctx context.Context, e *env) {
+func beyondScope(ctx context.Context, e *env) {
 	t := e.Tables.Sorted
 	a, b := e.at(t, "p", "a"), e.at(t, "q", "a")
 	refusal, err := e.Store.Commit(ctx, driver.NewToken(), []driver.Op{put(t, row(a, "a")), put(t, row(b, "b"))})

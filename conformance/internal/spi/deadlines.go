@@ -28,7 +28,7 @@ func shortDeadlines(ctx context.Context, e *env) {
 			a := rule.Attempt{ID: fmt.Sprintf("%03d", n)}
 			ops := []driver.Op{put(t, row(e.at(t, fmt.Sprint(w), a.ID), a.ID))}
 			ops[0].If = driver.Absent
-			if e.Facts.Unit > driver.UnitRecord {
+			if e.Facts.Scope > driver.ScopeRecord {
 				ops = append(ops, driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: sum}, Edits: []driver.Edit{addTo(table.Int, 1)}})
 			}
 			limited, cancel := rule.Soon(ctx, r)
@@ -48,7 +48,7 @@ func shortDeadlines(ctx context.Context, e *env) {
 		}
 		time.Sleep(rule.AfterHurry)
 	}
-	if e.Facts.Unit == driver.UnitRecord {
+	if e.Facts.Scope == driver.ScopeRecord {
 		return // its commits add to no sum
 	}
 	for w := range tries {
@@ -93,7 +93,7 @@ func hurriedRows(ctx context.Context, e *env, when string, writer int, tries []r
 			most++
 		}
 	}
-	if e.Facts.Unit > driver.UnitRecord {
+	if e.Facts.Scope > driver.ScopeRecord {
 		e.That(least <= sum && sum <= most, fmt.Sprintf("a sum of %d to %d %s", least, most, when), "%d", sum)
 	}
 }

@@ -139,8 +139,8 @@ func show(r *driver.Row) string {
 	if r.Dead {
 		b.WriteString(" dead")
 	}
-	if r.Note != "" {
-		fmt.Fprintf(&b, " note %q", r.Note)
+	if r.Meta != "" {
+		fmt.Fprintf(&b, " note %q", r.Meta)
 	}
 	return b.String()
 }

@@ -53,7 +53,7 @@ func (e *env) gatherTables(ctx context.Context) (host, many, one *driver.Table) 
 	e.define(ctx, host)
 	e.define(ctx, many)
 	e.define(ctx, one)
-	if e.Facts.Unit < driver.UnitPartition {
+	if e.Facts.Scope < driver.ScopePartition {
 		return host, many, one
 	}
 	for _, t := range []*driver.Table{host, many} {

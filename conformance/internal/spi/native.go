@@ -25,7 +25,7 @@ func nativeRules() []entry {
 	for i := range list {
 		list[i].Needs = tested.HasEveryNative
 	}
-	return append(list, nearRules()...)
+	return append(list, localRules()...)
 }
 
 // nativeTables returns a table of records, and native indexes of it: by text, then the

@@ -125,7 +125,7 @@ func thousands(ctx context.Context, e *env) {
 // commits at a time.
 func (e *env) commitMany(ctx context.Context, ops []driver.Op) {
 	size := 100
-	if e.Facts.Unit < driver.UnitPartition {
+	if e.Facts.Scope < driver.ScopePartition {
 		size = 1
 	}
 	var chunks [][]driver.Op
@@ -345,8 +345,8 @@ func stringsForGood(ctx context.Context, e *env) {
 	for i := range 50 {
 		key := e.at(t, "p", fmt.Sprintf("%02d", i))
 		r := row(key, strings.Repeat(fmt.Sprint(i%10), 100))
-		r.Note, r.Extra = fmt.Sprintf("note %d", i), []driver.Pair{{Name: fmt.Sprintf("x%02d", i), Value: bin(strings.Repeat("b", i+1))}}
-		want = append(want, key.Sort+r.Fields[table.String].Str()+r.Note+r.Extra[0].Name+r.Extra[0].Value.Str())
+		r.Meta, r.Extra = fmt.Sprintf("note %d", i), []driver.Pair{{Name: fmt.Sprintf("x%02d", i), Value: bin(strings.Repeat("b", i+1))}}
+		want = append(want, key.Sort+r.Fields[table.String].Str()+r.Meta+r.Extra[0].Name+r.Extra[0].Value.Str())
 		e.commit(ctx, put(t, r))
 	}
 	var kept [][]string
@@ -355,7 +355,7 @@ func stringsForGood(ctx context.Context, e *env) {
 		if len(r.Extra) != 1 {
 			e.Broken("one undeclared field", "%d", len(r.Extra))
 		}
-		kept = append(kept, []string{r.Key.Sort, textOf(r), r.Note, r.Extra[0].Name, r.Extra[0].Value.Str()})
+		kept = append(kept, []string{r.Key.Sort, textOf(r), r.Meta, r.Extra[0].Name, r.Extra[0].Value.Str()})
 	}
 	e.rows(ctx, span(t, e.at(t, "p", ""))) // a store that reuses buffers writes over the first ones
 	var got []string

@@ -17,7 +17,7 @@ const pagedRows = 1500
 func pagedRow(e *env, t *driver.Table, i int) driver.Row {
 	r := row(e.at(t, "p", fmt.Sprintf("%05d", i)), fmt.Sprint("row ", i))
 	r.Fields[table.Int], r.Extra = num(int64(i)), []driver.Pair{{Name: "x", Value: num(int64(-i))}}
-	r.Note, r.Expires = fmt.Sprint("note ", i), int64(i+1)
+	r.Meta, r.Expires = fmt.Sprint("note ", i), int64(i+1)
 	return r
 }
 

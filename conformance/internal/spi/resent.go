@@ -31,7 +31,7 @@ func stateOf(ctx context.Context, e *env, ops []driver.Op) []string {
 	for i := range ops {
 		r := e.get(ctx, ops[i].Table, ops[i].Row.Key)
 		text := show(&r)
-		if !ops[i].Table.Bare { // the Rev of such a row is any
+		if !ops[i].Table.KeyOnly { // the Rev of such a row is any
 			text += fmt.Sprint(" ", r.Rev, r.Ring)
 		}
 		list = append(list, text)
@@ -70,7 +70,7 @@ func ringedPair(ctx context.Context, e *env) (a, b driver.Key) {
 func putsAgain(ctx context.Context, e *env) {
 	t := e.Tables.Ringed
 	a, b := ringedPair(ctx, e)
-	resend(ctx, e, []driver.Op{put(t, row(a, "new a")), put(t, row(b, "new b")), put(e.Tables.Bare, driver.Row{Key: e.at(e.Tables.Bare, "p", "v", "a")})})
+	resend(ctx, e, []driver.Op{put(t, row(a, "new a")), put(t, row(b, "new b")), put(e.Tables.KeyOnly, driver.Row{Key: e.at(e.Tables.KeyOnly, "p", "v", "a")})})
 	dead := driver.Op{Do: driver.Put, Table: t, Row: driver.Row{Key: b, Dead: true, Expires: 1}, If: driver.Present}
 	resend(ctx, e, []driver.Op{put(t, row(a, "newest a")), dead})
 }
@@ -118,7 +118,7 @@ func deletesAgain(ctx context.Context, e *env) {
 }
 
 func rowsAgain(ctx context.Context, e *env) {
-	t, bare := e.Tables.Ringed, e.Tables.Bare
+	t, bare := e.Tables.Ringed, e.Tables.KeyOnly
 	a, b := ringedPair(ctx, e)
 	x, z := driver.Row{Key: e.at(bare, "p", "x", "a")}, driver.Row{Key: e.at(bare, "p", "z", "a")}
 	drop := func(r driver.Row) driver.Op { return driver.Op{Do: driver.Delete, Table: bare, Row: r} }

@@ -26,7 +26,7 @@ func rowRules() []entry {
 		{Name: "retention", Sentence: "A dead row of a table with a Retention stays for that long after it was put or fenced, and one that is put to life again for good.", Check: retention},
 		{Name: "pages of the dead", Sentence: "Thousands of dead rows end neither a range nor a count before the live ones behind them.", Check: pagesOfDead},
 		{Name: "sweep", Sentence: "A sweep removes dead records that are old, each unless it has changed since it was read, and lists the others.", Check: sweep},
-		{Name: "note", Sentence: "A store returns Note as it was written.", Check: note},
+		{Name: "note", Sentence: "A store returns Meta as it was written.", Check: note},
 		{Name: "keys of rows", Sentence: "Range yields rows with their Key.", Check: keysOfRows},
 		{Name: "whole puts", Sentence: "Put writes the whole row; what was there before is gone.", Check: wholePut},
 		{Name: "large rows", Sentence: "A row of 1 MiB is kept whole.", Check: largeRow},
@@ -57,7 +57,7 @@ func reusedRows(ctx context.Context, e *env) {
 	bare.Rev = e.commit(ctx, put(t, bare))
 	dirty := func() driver.Row {
 		return driver.Row{Rev: driver.NewToken(), Ring: []driver.Token{driver.NewToken()}, Fields: texts("1", "2", "3", "4", "5", "6", "7", "8"),
-			Extra: []driver.Pair{{Name: "old", Value: num(1)}}, Expires: 7, Dead: true, Note: "old"}
+			Extra: []driver.Pair{{Name: "old", Value: num(1)}}, Expires: 7, Dead: true, Meta: "old"}
 	}
 	rows := []driver.Row{dirty(), dirty()}
 	e.OK("get", e.Store.Get(ctx, t, []driver.Key{bare.Key, e.at(t, "p", "none")}, nil, rows))
@@ -206,7 +206,7 @@ func note(ctx context.Context, e *env) {
 	t := e.Tables.Sorted
 	for i, text := range []string{"n", "", " ", "\x00", "a\x00b", "é", "{}", strings.Repeat("n", 5000)} {
 		r := row(e.at(t, fmt.Sprint(i), "a"), "x")
-		r.Note = text
+		r.Meta = text
 		e.commit(ctx, put(t, r))
 		seenEverywhere(ctx, e, t, &r)
 	}

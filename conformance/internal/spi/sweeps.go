@@ -77,7 +77,7 @@ func anewOverOthers(ctx context.Context, e *env) {
 	newIndex := *index
 	newIndex.Fields, newIndex.Home = newer.Fields, &newer
 	olds, news := []*driver.Table{older}, []*driver.Table{&newer}
-	if e.Facts.Unit >= driver.UnitPartition {
+	if e.Facts.Scope >= driver.ScopePartition {
 		olds, news = append(olds, index), append(news, &newIndex)
 	}
 	e.define(ctx, olds...)

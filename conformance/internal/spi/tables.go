@@ -19,7 +19,7 @@ import (
 // that package repo keeps in them.
 func catalogRules() []entry {
 	return slices.Concat([]entry{
-		{Name: "facts", Sentence: "Facts name the store and its unit, are the same at every call, and give a reason for what is missing.", Check: factsRule},
+		{Name: "facts", Sentence: "Facts name the store and its commit scope, are the same at every call, and give a reason for what is missing.", Check: factsRule},
 		{Name: "abilities", Sentence: "Facts say of Counter and Sizer what the store is.", Check: abilities},
 		{Name: "define again", Sentence: "Define is idempotent and does not touch rows.", Check: defineAgain},
 		{Name: "define at once", Sentence: "Define is safe when programs call it at once.", Check: defineAtOnce},
@@ -64,7 +64,7 @@ func factsRule(_ context.Context, e *env) {
 	rule.Equal(e, "the facts at the next call", e.Store.Facts(), f)
 	rule.Equal(e, "the facts at the first call", f, e.Facts)
 	e.That(f.Name != "" && f.Name == strings.ToLower(f.Name) && !strings.ContainsAny(f.Name, " /"), "a name in lower case", "%q", f.Name)
-	e.That(f.Unit <= driver.UnitStore, "a unit", "%d", f.Unit)
+	e.That(f.Scope <= driver.ScopeStore, "a commit scope", "%d", f.Scope)
 	e.That(f.Durability <= driver.Node, "a class of durability", "%d", f.Durability)
 	e.That((f.Delay > 0) == (f.Durability == driver.Delayed), "a delay in class delayed, and in no other", "class %s, delay %s", f.Durability, f.Delay)
 	e.That(f.Setting != "" || f.Durability == driver.UnknownDurability, "the setting that decides the durability", "none")

@@ -267,7 +267,7 @@ func declaredLater(ctx context.Context, e *env) {
 func maskedRow(e *env, t *driver.Table) driver.Row {
 	r := row(e.at(t, "p", "a"), "text")
 	r.Fields[table.Bool], r.Fields[table.Int] = driver.BoolValue(true), num(5)
-	r.Extra, r.Note, r.Expires = []driver.Pair{{Name: "x", Value: num(1)}}, "note", 99
+	r.Extra, r.Meta, r.Expires = []driver.Pair{{Name: "x", Value: num(1)}}, "note", 99
 	return r
 }
 
@@ -278,7 +278,7 @@ func maskCases() [][]int {
 // checkMask compares a row that was read with a mask.
 func checkMask(e *env, way string, mask []int, got, whole *driver.Row) {
 	what := fmt.Sprintf(" by %s with the mask %v", way, mask)
-	rule.Equal(e, "the note and expiry"+what, fmt.Sprint(got.Note, got.Expires), fmt.Sprint(whole.Note, whole.Expires))
+	rule.Equal(e, "the note and expiry"+what, fmt.Sprint(got.Meta, got.Expires), fmt.Sprint(whole.Meta, whole.Expires))
 	if mask == nil {
 		rule.Equal(e, "the row"+what, show(got), show(whole))
 		return

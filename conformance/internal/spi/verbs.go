@@ -202,21 +202,21 @@ func patchMeta(ctx context.Context, e *env) {
 	t := e.Tables.Sorted
 	r := maskedRow(e, t)
 	e.commit(ctx, put(t, r))
-	op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key, Expires: 555, Note: "other"}, Edits: []driver.Edit{set(table.Int, num(6))}}
+	op := driver.Op{Do: driver.Patch, Table: t, If: driver.Present, Row: driver.Row{Key: r.Key, Expires: 555, Meta: "other"}, Edits: []driver.Edit{set(table.Int, num(6))}}
 	e.commit(ctx, op)
 	r.Fields[table.Int] = num(6)
 	seenEverywhere(ctx, e, t, &r)
 	op.PatchMeta = true
 	e.commit(ctx, op)
-	r.Expires, r.Note = 555, "other"
+	r.Expires, r.Meta = 555, "other"
 	seenEverywhere(ctx, e, t, &r)
-	op.Row.Expires, op.Row.Note, op.Edits = 556, "third", []driver.Edit{unset(table.Bool)}
+	op.Row.Expires, op.Row.Meta, op.Edits = 556, "third", []driver.Edit{unset(table.Bool)}
 	e.commit(ctx, op)
-	r.Expires, r.Note, r.Fields[table.Bool] = 556, "third", driver.Value{}
+	r.Expires, r.Meta, r.Fields[table.Bool] = 556, "third", driver.Value{}
 	seenEverywhere(ctx, e, t, &r)
-	op.Row.Expires, op.Row.Note, op.Edits = 0, "", nil
+	op.Row.Expires, op.Row.Meta, op.Edits = 0, "", nil
 	e.commit(ctx, op)
-	r.Expires, r.Note = 0, ""
+	r.Expires, r.Meta = 0, ""
 	seenEverywhere(ctx, e, t, &r)
 }
 

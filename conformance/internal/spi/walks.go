@@ -32,7 +32,7 @@ func walkTable(ctx context.Context, e *env, n int) (*driver.Table, []string) {
 	var want []string
 	for i := range n {
 		r := row(e.at(t, fmt.Sprint("p", i%7), fmt.Sprintf("%05d", i)), fmt.Sprint("row ", i))
-		r.Extra, r.Note, r.Expires = []driver.Pair{{Name: "x", Value: num(int64(i))}}, fmt.Sprint("note ", i), int64(i)
+		r.Extra, r.Meta, r.Expires = []driver.Pair{{Name: "x", Value: num(int64(i))}}, fmt.Sprint("note ", i), int64(i)
 		want = append(want, r.Key.Partition+r.Key.Sort)
 		ops = append(ops, put(t, r))
 	}
@@ -73,7 +73,7 @@ func walkAll(ctx context.Context, e *env) {
 			r := &chunk.Rows[i]
 			n, ok := strings.CutPrefix(textOf(r), "row ")
 			e.That(ok, "a row with its fields", "%s", show(r))
-			rule.Equal(e, "note, expiry and undeclared field of row "+n, fmt.Sprint(r.Note, " ", r.Expires, " ", r.Extra), fmt.Sprint("note "+n, " ", n, " ", []driver.Pair{{Name: "x", Value: num(r.Expires)}}))
+			rule.Equal(e, "note, expiry and undeclared field of row "+n, fmt.Sprint(r.Meta, " ", r.Expires, " ", r.Extra), fmt.Sprint("note "+n, " ", n, " ", []driver.Pair{{Name: "x", Value: num(r.Expires)}}))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func chunksForGood(ctx context.Context, e *env) {
 	for _, chunk := range chunks {
 		for i := range chunk.Rows {
 			r := &chunk.Rows[i]
-			e.That(textOf(r) == "row "+strings.TrimPrefix(r.Note, "note "), "a row as it was yielded", "%s", show(r))
+			e.That(textOf(r) == "row "+strings.TrimPrefix(r.Meta, "note "), "a row as it was yielded", "%s", show(r))
 			got = append(got, r.Key.Partition+r.Key.Sort)
 		}
 	}

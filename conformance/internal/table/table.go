@@ -10,15 +10,15 @@ import (
 
 // A Set has the tables of a run. The first partition column of each is the tag of the rule.
 type Set struct {
-	Sorted *driver.Table // records in the order of a text
-	Plain  *driver.Table // records without order
-	Typed  *driver.Table // a partition column of every kind
-	Asc    *driver.Table // a sort column of every kind
-	Desc   *driver.Table // the same, greater values first
-	Ringed *driver.Table // records that keep tokens
-	Local  *driver.Table // index rows that lie with the records of Sorted
-	Bare   *driver.Table // index rows that are keys, with the records of Ringed
-	Claims *driver.Table // of a unique index, elsewhere
+	Sorted  *driver.Table // records in the order of a text
+	Plain   *driver.Table // records without order
+	Typed   *driver.Table // a partition column of every kind
+	Asc     *driver.Table // a sort column of every kind
+	Desc    *driver.Table // the same, greater values first
+	Ringed  *driver.Table // records that keep tokens
+	Local   *driver.Table // index rows that lie with the records of Sorted
+	KeyOnly *driver.Table // index rows that are keys, with the records of Ringed
+	Claims  *driver.Table // of a unique index, elsewhere
 }
 
 // RingSize is how many tokens a record of Ringed keeps.
@@ -38,7 +38,7 @@ func New(id string) Set {
 	}
 	v := driver.Column{Name: "v", Kind: driver.String}
 	t.Local = &driver.Table{Name: id + ".sorted.local", Class: driver.Rows, Partition: both, Sort: []driver.Column{v, s}, Fields: Fields(), Home: t.Sorted}
-	t.Bare = &driver.Table{Name: id + ".ringed.bare", Class: driver.Rows, Partition: both, Sort: []driver.Column{v, s}, Home: t.Ringed, Bare: true}
+	t.KeyOnly = &driver.Table{Name: id + ".ringed.bare", Class: driver.Rows, Partition: both, Sort: []driver.Column{v, s}, Home: t.Ringed, KeyOnly: true}
 	t.Claims = &driver.Table{Name: id + ".sorted.claims", Class: driver.Claims, Partition: []driver.Column{scope, v}, Fields: Fields()}
 	return t
 }
@@ -46,10 +46,10 @@ func New(id string) Set {
 // All returns the tables that a store with these facts can have.
 func (t *Set) All(f driver.Facts) []*driver.Table {
 	list := []*driver.Table{t.Sorted, t.Plain, t.Typed, t.Asc, t.Desc, t.Ringed}
-	if f.Unit >= driver.UnitPartition {
-		list = append(list, t.Local, t.Bare)
+	if f.Scope >= driver.ScopePartition {
+		list = append(list, t.Local, t.KeyOnly)
 	}
-	if f.Unit >= driver.UnitStore {
+	if f.Scope >= driver.ScopeStore {
 		list = append(list, t.Claims)
 	}
 	return list

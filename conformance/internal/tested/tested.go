@@ -16,8 +16,8 @@ type Store struct {
 // ChangesPartition says why a store cannot change several rows of one partition
 // in one commit, and so keeps no index tables.
 func ChangesPartition(f driver.Facts) string {
-	if f.Unit < driver.UnitPartition {
-		return fmt.Sprintf("a commit of %s changes one %s", f.Name, f.Unit)
+	if f.Scope < driver.ScopePartition {
+		return fmt.Sprintf("a commit of %s changes one %s", f.Name, f.Scope)
 	}
 	return ""
 }
@@ -25,52 +25,52 @@ func ChangesPartition(f driver.Facts) string {
 // KeepsNative reports whether the store keeps indexes by itself unless it is asked
 // otherwise.
 func KeepsNative(f driver.Facts) bool {
-	return f.Native.Has && len(f.NativeNear) == 0 && (f.PrefersNative || f.Unit == driver.UnitRecord)
+	return f.Native.Has && len(f.NativeLocal) == 0 && (f.PrefersNative || f.Scope == driver.ScopeRecord)
 }
 
-// KeepsNearby says why a store does not keep indexes by itself that find by equality near
+// KeepsLocalNative says why a store does not keep indexes by itself that find by equality near
 // the records, and no others.
-func KeepsNearby(f driver.Facts) string {
+func KeepsLocalNative(f driver.Facts) string {
 	switch {
 	case !f.Native.Has:
 		return f.Native.Reason
-	case len(f.NativeNear) == 0:
+	case len(f.NativeLocal) == 0:
 		return f.Name + " keeps indexes of every form by itself"
 	}
 	return ""
 }
 
-// KeepsNear says why a store cannot keep indexes in the partitions of their records.
-func KeepsNear(f driver.Facts) string {
+// KeepsLocal says why a store cannot keep indexes in the partitions of their records.
+func KeepsLocal(f driver.Facts) string {
 	if KeepsNative(f) {
 		return ""
 	}
 	return ChangesPartition(f)
 }
 
-// KeepsFar says why a store cannot keep index rows in other partitions than their
+// KeepsRemote says why a store cannot keep index rows in other partitions than their
 // records.
-func KeepsFar(f driver.Facts) string {
-	if f.Unit == driver.UnitPartition && !f.Apart.Has && !KeepsNative(f) {
-		return fmt.Sprintf("an index of %s lies in the partition of its records: %s", f.Name, f.Apart.Reason)
+func KeepsRemote(f driver.Facts) string {
+	if f.Scope == driver.ScopePartition && !f.Remote.Has && !KeepsNative(f) {
+		return fmt.Sprintf("an index of %s lies in the partition of its records: %s", f.Name, f.Remote.Reason)
 	}
-	return KeepsNear(f)
+	return KeepsLocal(f)
 }
 
 // Reach returns how far from their records the rows of an index may lie: in the whole
 // store, in their partition, or nowhere.
-func Reach(f driver.Facts) driver.Unit {
-	if KeepsFar(f) == "" && f.Unit > driver.UnitRecord {
-		return driver.UnitStore
+func Reach(f driver.Facts) driver.Scope {
+	if KeepsRemote(f) == "" && f.Scope > driver.ScopeRecord {
+		return driver.ScopeStore
 	}
-	return f.Unit
+	return f.Scope
 }
 
 // ChangesStore says why a store cannot change rows of several partitions in one
 // commit.
 func ChangesStore(f driver.Facts) string {
-	if f.Unit < driver.UnitStore {
-		return fmt.Sprintf("a commit of %s changes one %s", f.Name, f.Unit)
+	if f.Scope < driver.ScopeStore {
+		return fmt.Sprintf("a commit of %s changes one %s", f.Name, f.Scope)
 	}
 	return ""
 }
@@ -111,8 +111,8 @@ func HasNative(f driver.Facts) string {
 
 // HasEveryNative says which native indexes a store cannot keep that has some.
 func HasEveryNative(f driver.Facts) string {
-	if len(f.NativeNear) > 0 {
-		return "a native index of " + f.Name + " finds by equality near the records, in their order: " + f.Native.Reason
+	if len(f.NativeLocal) > 0 {
+		return "a native index of " + f.Name + " is local and finds by equality, in the order of the records: " + f.Native.Reason
 	}
 	return HasNative(f)
 }

@@ -21,7 +21,7 @@ var kindNames = []string{"bool", "int", "float", "string", "bytes", "time", "lis
 
 // anyStore are the facts of a store that can do everything: what it refuses no
 // store can do.
-var anyStore = driver.Facts{Name: "any store", Unit: driver.UnitStore, Native: driver.Ability{Has: true},
+var anyStore = driver.Facts{Name: "any store", Scope: driver.ScopeStore, Native: driver.Ability{Has: true},
 	NativeOrder: []driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Bytes, driver.Time}}
 
 func (w *Workload) readCollections(d *document.File, m *document.Mapping) {

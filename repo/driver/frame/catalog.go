@@ -10,13 +10,13 @@ import (
 
 // A Header is what a catalog says of the key of a table, and of how its rows are written, in JSON.
 type Header struct {
-	Layout    int      `json:"layout,omitempty"` // where the catalog has no better place for it
-	Partition []Column `json:"partition"`
-	Sort      []Column `json:"sort,omitempty"`
-	Bare      bool     `json:"bare,omitempty"`   // without a value: the two kinds must not meet
-	Plain     bool     `json:"plain,omitempty"`  // without conditions, likewise
-	Native    bool     `json:"native,omitempty"` // no rows: indexes of the server
-	Of        string   `json:"of,omitempty"`     // the collection, if the table lies with those of another one
+	Layout        int      `json:"layout,omitempty"` // where the catalog has no better place for it
+	Partition     []Column `json:"partition"`
+	Sort          []Column `json:"sort,omitempty"`
+	KeyOnly       bool     `json:"bare,omitempty"`   // without a value: the two kinds must not meet
+	Unconditional bool     `json:"plain,omitempty"`  // without conditions, likewise
+	Native        bool     `json:"native,omitempty"` // no rows: indexes of the server
+	Of            string   `json:"of,omitempty"`     // the collection, if the table lies with those of another one
 }
 
 // NewHeader returns the header of a table by its key alone.

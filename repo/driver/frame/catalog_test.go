@@ -23,7 +23,7 @@ func TestHeaders(t *testing.T) {
 func TestHeaderReadsBack(t *testing.T) {
 	table := &driver.Table{Name: "t", Partition: []driver.Column{{Name: "a", Kind: driver.String}}}
 	h := NewHeader(1, table)
-	h.Bare, h.Of = true, "posts"
+	h.KeyOnly, h.Of = true, "posts"
 	if got, ok := ParseHeader(h.String()); !ok || got.String() != h.String() || got.Of != "posts" {
 		t.Errorf("%s reads back as %s, %v", h, got, ok)
 	}

@@ -69,12 +69,12 @@ func (n Name) named(i, j int, op *driver.Op) error {
 	return n.Invalid("ops %d and %d of a commit name the same key of table %s", i, j, op.Table.Name)
 }
 
-// beyond reports whether an op lies outside the unit of the first of its commit.
-func beyond(unit driver.Unit, first, op *driver.Op) bool {
-	switch unit {
-	case driver.UnitStore:
+// beyond reports whether an op lies outside the commit scope of the first of its commit.
+func beyond(scope driver.Scope, first, op *driver.Op) bool {
+	switch scope {
+	case driver.ScopeStore:
 		return false
-	case driver.UnitPartition:
+	case driver.ScopePartition:
 		return op.Row.Key.Partition != first.Row.Key.Partition || op.Table.Root().Name != first.Table.Root().Name
 	}
 	return true

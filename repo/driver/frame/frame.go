@@ -29,7 +29,7 @@ type Backend[V any] interface {
 	Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error]
 
 	// Commit does one op or more, or none of them, as that of driver.Store does. There is a token, each op is
-	// valid and in the unit of Facts, and no key is named twice. Views, which are the store's again afterwards,
+	// valid and in the commit scope of Facts, and no key is named twice. Views, which are the store's again afterwards,
 	// has what is known of the table of each op.
 	Commit(ctx context.Context, token driver.Token, ops []driver.Op, views []*V) (*driver.Refusal, error)
 

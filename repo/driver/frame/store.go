@@ -88,9 +88,9 @@ func (f *Frame[V]) check(token driver.Token, ops []driver.Op, views []*V) ([]*V,
 		if err := ops[i].Validate(); err != nil {
 			return views, f.name.Wrap(err)
 		}
-		if beyond(f.facts.Unit, &ops[0], &ops[i]) && i > 0 {
+		if beyond(f.facts.Scope, &ops[0], &ops[i]) && i > 0 {
 			return views, f.name.Invalid("op %d of a commit, on table %s, lies outside the %s of op 0, on table %s",
-				i, ops[i].Table.Name, f.facts.Unit, ops[0].Table.Name)
+				i, ops[i].Table.Name, f.facts.Scope, ops[0].Table.Name)
 		}
 	}
 	return views, f.name.twice(ops)

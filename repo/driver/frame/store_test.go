@@ -82,9 +82,9 @@ var (
 	other  = &driver.Table{Name: "other", Partition: []driver.Column{column}}
 )
 
-func open(t *testing.T, unit driver.Unit) (*Store[string], *fake) {
+func open(t *testing.T, scope driver.Scope) (*Store[string], *fake) {
 	t.Helper()
-	b := &fake{frame: New[string](who, driver.Facts{Unit: unit})}
+	b := &fake{frame: New[string](who, driver.Facts{Scope: scope})}
 	s := b.frame.Store(b)
 	if err := s.Define(t.Context(), []*driver.Table{posts, other}); err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func put(t *driver.Table, partition string) driver.Op {
 
 // What is invalid does not reach a backend.
 func TestInvalidCalls(t *testing.T) {
-	s, b := open(t, driver.UnitPartition)
+	s, b := open(t, driver.ScopePartition)
 	ctx, token := t.Context(), driver.NewToken()
 	over, cancel := context.WithCancel(ctx)
 	cancel()
@@ -143,7 +143,7 @@ func TestInvalidCalls(t *testing.T) {
 
 // Loops end with ErrClosed when the store is closed in the middle, and what was dropped is unknown.
 func TestCallsAfterTheEnd(t *testing.T) {
-	s, b := open(t, driver.UnitStore)
+	s, b := open(t, driver.ScopeStore)
 	ctx := t.Context()
 	n, last := 0, error(nil)
 	for _, err := range s.Range(ctx, driver.Span{Table: posts}) {
@@ -169,7 +169,7 @@ func TestCallsAfterTheEnd(t *testing.T) {
 	if want := []string{"page", "close"}; !slices.Equal(b.reached, want) {
 		t.Errorf("the backend was asked to %q, want %q", b.reached, want)
 	}
-	s, _ = open(t, driver.UnitStore)
+	s, _ = open(t, driver.ScopeStore)
 	if err := s.Drop(ctx, []*driver.Table{{Name: "posts"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestCallsAfterTheEnd(t *testing.T) {
 
 // The frame costs no memory, but for what a pool forgets where it holds the keys of a large commit.
 func TestAllocations(t *testing.T) {
-	s, b := open(t, driver.UnitStore)
+	s, b := open(t, driver.ScopeStore)
 	ctx, token := t.Context(), driver.NewToken()
 	keys, rows, mask := make([]driver.Key, 1), make([]driver.Row, 1), []int{0}
 	few, many := []driver.Op{put(posts, "a#"), put(other, "a#")}, []driver.Op(nil)

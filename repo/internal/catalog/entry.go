@@ -63,8 +63,8 @@ type IndexEntry struct {
 // written in the other.
 const (
 	modeCommit = "commit" // with the record
-	modeKeys   = "keys"   // with the record, and a row is its key alone: Table.Bare
-	modeLoose  = "loose"  // before and after it
+	modeKeys   = "keys"   // with the record, and a row is its key alone: Table.KeyOnly
+	modeRemote = "loose"  // before and after it
 	modeNative = "native" // never: the store keeps it
 )
 
@@ -143,11 +143,11 @@ func NewIndexEntry(x *layout.Index, state string) IndexEntry {
 	def.Name = x.ID
 	mode := modeCommit
 	switch {
-	case x.Loose:
-		mode = modeLoose
+	case x.Remote:
+		mode = modeRemote
 	case x.Native:
 		mode = modeNative
-	case x.Table.Bare:
+	case x.Table.KeyOnly:
 		mode = modeKeys
 	}
 	return IndexEntry{IndexSchema: def, State: state, Mode: mode}

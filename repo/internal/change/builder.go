@@ -24,8 +24,8 @@ type Builder struct {
 	after  []driver.Key
 
 	Token driver.Token // of the commit
-	Puts  []LooseOp    // before it
-	Drops []LooseOp    // after it
+	Puts  []RemoteOp   // before it
+	Drops []RemoteOp   // after it
 
 	values []nativeValue // that the records will have alone
 }
@@ -61,7 +61,7 @@ func (b *Builder) Add(c *layout.Layout, i int, ch *Change) error {
 	}
 	b.Changes[i], b.layouts[i] = ch, c
 	from, wanted := len(b.Puts), len(b.values)
-	if c.Loose && ch.Known {
+	if c.HasRemote && ch.Known {
 		ch.tokens = make([][]driver.Token, len(c.Indexes))
 	}
 	at := len(b.Ops)
@@ -72,10 +72,10 @@ func (b *Builder) Add(c *layout.Layout, i int, ch *Change) error {
 		switch {
 		case x.Native:
 			err = b.addNative(c, x, ch)
-		case !x.Loose:
+		case !x.Remote:
 			err = b.AddRows(c, x, ch)
 		case ch.Known: // else it is a patch of other fields
-			err = b.addLoose(c, j, ch)
+			err = b.addRemote(c, j, ch)
 		}
 		if err != nil {
 			return fmt.Errorf("index %s: %w", x.ID, err)
@@ -134,8 +134,8 @@ func (b *Builder) setRecordOp(c *layout.Layout, op *driver.Op, ch *Change) {
 	switch {
 	case ch.Edits != nil:
 		op.Do, op.Edits = driver.Patch, ch.Edits
-		if note := noteAfter(c, ch); ch.Renew || ch.Known && note != ch.Old.Note {
-			op.PatchMeta, op.Row.Expires, op.Row.Note = true, ch.expiry(), note
+		if note := metaAfter(c, ch); ch.Renew || ch.Known && note != ch.Old.Meta {
+			op.PatchMeta, op.Row.Expires, op.Row.Meta = true, ch.expiry(), note
 		}
 	case ch.Next == nil && c.Records.Ring > 0:
 		op.Do, op.Row.Dead, op.Row.Expires = driver.Put, true, b.store.NowMillis()+c.Retention.Milliseconds()
@@ -145,7 +145,7 @@ func (b *Builder) setRecordOp(c *layout.Layout, op *driver.Op, ch *Change) {
 	default:
 		op.Do = driver.Put
 		op.Row.Fields, op.Row.Extra, op.Row.Expires = ch.Next.Vals[len(c.Key):], ch.Next.Extra, ch.Next.Expires
-		op.Row.Note = noteAfter(c, ch)
+		op.Row.Meta = metaAfter(c, ch)
 	}
 }
 
@@ -177,7 +177,7 @@ func (b *Builder) AddRows(c *layout.Layout, x *layout.Index, ch *Change) error {
 	for i := range b.after {
 		e := &b.after[i]
 		there := stays || slices.Contains(b.before, *e)
-		if !there || !x.Table.Bare { // which has nothing that could change
+		if !there || !x.Table.KeyOnly { // which has nothing that could change
 			b.put(x, ch, e, there)
 		}
 	}
@@ -189,7 +189,7 @@ func (b *Builder) AddRows(c *layout.Layout, x *layout.Index, ch *Change) error {
 func (b *Builder) put(x *layout.Index, ch *Change, e *driver.Key, there bool) {
 	op := b.Op()
 	op.Do, op.Table, op.Row.Key = driver.Put, x.Table, *e
-	if x.Table.Bare {
+	if x.Table.KeyOnly {
 		return
 	}
 	op.Row.Expires = ch.Next.Expires
@@ -296,16 +296,16 @@ func (b *Builder) SharedValue() error {
 	return nil
 }
 
-// A LooseOp is a row or claim that is put before a commit, or dropped after it.
-type LooseOp struct {
+// A RemoteOp is a row or claim that is put before a commit, or dropped after it.
+type RemoteOp struct {
 	driver.Op
 	X     *layout.Index
 	Owner int // the change that it belongs to
 }
 
-// addLoose appends what a change does to the entries of the loose index at a place:
+// addRemote appends what a change does to the entries of the remote index at a place:
 // what is put before the commit, with its token, and what is dropped after it.
-func (b *Builder) addLoose(c *layout.Layout, at int, ch *Change) error {
+func (b *Builder) addRemote(c *layout.Layout, at int, ch *Change) error {
 	x := c.Indexes[at]
 	var err error
 	b.before, b.after = b.before[:0], b.after[:0]
@@ -333,20 +333,20 @@ func (b *Builder) addLoose(c *layout.Layout, at int, ch *Change) error {
 			continue
 		}
 		tokens[i] = b.Token
-		b.PutLoose(x, ch, e, base)
+		b.PutRemote(x, ch, e, base)
 	}
 	for j, e := range b.before {
 		if j < len(held) && !slices.Contains(b.after, e) {
-			b.dropLoose(x, e, held[j])
+			b.dropRemote(x, e, held[j])
 		}
 	}
 	ch.tokens[at] = tokens
 	return nil
 }
 
-// PutLoose adds the row, or claim, of a remote index, which is put before the commit.
-func (b *Builder) PutLoose(x *layout.Index, ch *Change, e driver.Key, base driver.Value) {
-	op := LooseOp{X: x}
+// PutRemote adds the row, or claim, of a remote index, which is put before the commit.
+func (b *Builder) PutRemote(x *layout.Index, ch *Change, e driver.Key, base driver.Value) {
+	op := RemoteOp{X: x}
 	op.Do, op.Table, op.Row.Key = driver.Put, x.Table, x.TokenKey(e, b.Token)
 	if x.Unique {
 		op.If = driver.Absent
@@ -356,16 +356,16 @@ func (b *Builder) PutLoose(x *layout.Index, ch *Change, e driver.Key, base drive
 	b.Puts = append(b.Puts, op)
 }
 
-func (b *Builder) dropLoose(x *layout.Index, e driver.Key, token driver.Token) {
-	b.Drops = append(b.Drops, LooseOp{Op: x.DropOf(x.TokenKey(e, token), token), X: x})
+func (b *Builder) dropRemote(x *layout.Index, e driver.Key, token driver.Token) {
+	b.Drops = append(b.Drops, RemoteOp{Op: x.DropOf(x.TokenKey(e, token), token), X: x})
 }
 
-// noteAfter returns the Note that a record has after a change.
-func noteAfter(c *layout.Layout, ch *Change) string {
+// metaAfter returns the Meta that a record has after a change.
+func metaAfter(c *layout.Layout, ch *Change) string {
 	if ch.tokens == nil {
-		return ch.Old.Note
+		return ch.Old.Meta
 	}
-	return c.NoteOf(ch.tokens)
+	return c.MetaOf(ch.tokens)
 }
 
 // expiry returns the expiry that a record has after a patch.

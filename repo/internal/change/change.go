@@ -16,8 +16,8 @@ type Stored struct {
 	Ring []driver.Token
 	Hint uint64
 
-	Note   string
-	Tokens [][]driver.Token // of the entries in each loose index, by index
+	Meta   string
+	Tokens [][]driver.Token // of the entries in each remote index, by index
 }
 
 // A Change turns one record into another: from nothing for an insert, into
@@ -34,7 +34,7 @@ type Change struct {
 	Cond    driver.Cond    // without known
 	Rev     driver.Token   // for AtRev
 
-	tokens [][]driver.Token // of the entries that next will have in each loose index
+	tokens [][]driver.Token // of the entries that next will have in each remote index
 }
 
 // Summed returns the edits of a change with what each Add comes to: of a record that is

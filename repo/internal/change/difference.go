@@ -25,8 +25,8 @@ func (b *Builder) patches(c *layout.Layout, op *driver.Op, ch *Change) bool {
 		return false
 	}
 	op.Do, op.Edits = driver.Patch, edits
-	if note := noteAfter(c, ch); ch.Old.Expires != ch.Next.Expires || note != ch.Old.Note {
-		op.PatchMeta, op.Row.Expires, op.Row.Note = true, ch.Next.Expires, note
+	if note := metaAfter(c, ch); ch.Old.Expires != ch.Next.Expires || note != ch.Old.Meta {
+		op.PatchMeta, op.Row.Expires, op.Row.Meta = true, ch.Next.Expires, note
 	}
 	return true
 }

@@ -47,7 +47,7 @@ func retry(ctx context.Context, k *store.Call, writes []Write, refused *Write, a
 func (c *Writer) blind(w *Write) bool {
 	switch {
 	case w.Verb == DoInsert:
-		return !c.Loose // a refusal brings what is there; the base of loose rows must be known
+		return !c.HasRemote // a refusal brings what is there; the base of remote rows must be known
 	case w.Verb == DoCheck:
 		return w.Absent || !c.MayExpire() && (w.Expect.IsZero() || c.Records.Ring == 0)
 	case w.Verb == DoUpdate, w.setsStray():

@@ -187,7 +187,7 @@ func commitAll(ctx context.Context, k *store.Call, b *change.Builder, writes []W
 	return at, refusal, nil
 }
 
-// CommitAll puts what is loose, commits, and leaves the dropping of what nobody needs
+// CommitAll puts what is remote, commits, and leaves the dropping of what nobody needs
 // then to the cleaner. While the outcome is unknown nothing is dropped.
 func (c *Writer) CommitAll(ctx context.Context, k *store.Call, b *change.Builder, writes []Write, since time.Time) (*driver.Refusal, error) {
 	if w, err := putAll(ctx, k, b, writes); err != nil {

@@ -194,10 +194,10 @@ func (c *Writer) isYoung(t driver.Token) bool {
 
 // mayOutlast reports whether o, which was not done while row, a tombstone, was there, can still
 // be done when the tombstone is gone: an insert that was sent without reading wants nothing
-// to be there, and may have been sent long after the delete. Where indexes are loose, inserts
+// to be there, and may have been sent long after the delete. Where indexes are remote, inserts
 // read: such a one is older than the tombstone.
 func (c *Writer) mayOutlast(row *driver.Row, o *Outcome) bool {
-	return !c.Loose && row.Dead && o.based && o.rev.IsZero()
+	return !c.HasRemote && row.Dead && o.based && o.rev.IsZero()
 }
 
 // deletedBefore reports whether row is a tombstone whose delete was sent before the write of o

@@ -38,7 +38,7 @@ func (c *Writer) planOf(name string, w *Write, adds, drops bool) writePlan {
 	}
 	apart := 0
 	for _, x := range c.Indexes {
-		if x.Loose {
+		if x.Remote {
 			apart++
 		}
 	}
@@ -62,7 +62,7 @@ func (c *Writer) path() string {
 	tables, native := 0, 0
 	for _, x := range c.Indexes {
 		switch {
-		case x.Loose:
+		case x.Remote:
 			return "the portable protocol: one conditional commit of the record, rows and claims in other partitions before and after it"
 		case x.Native:
 			native++

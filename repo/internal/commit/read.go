@@ -89,12 +89,12 @@ func (c *Writer) readOld(ctx context.Context, k *store.Call, writes []Write) err
 func (w *Write) learn(c *Writer, k *store.Call, row *driver.Row, mask []int) (err error) {
 	w.Known = true
 	vals := w.Old.Vals[:0]
-	w.Old = change.Stored{Row: !row.Rev.IsZero(), Rev: row.Rev, Hint: row.Hint, Note: row.Note}
+	w.Old = change.Stored{Row: !row.Rev.IsZero(), Rev: row.Rev, Hint: row.Hint, Meta: row.Meta}
 	if !w.Old.Row {
 		return nil
 	}
-	if c.Loose {
-		w.Old.Tokens, err = c.TokensIn(row.Note)
+	if c.HasRemote {
+		w.Old.Tokens, err = c.TokensIn(row.Meta)
 	}
 	w.Old.Version, w.Old.Expires = record.VersionOf(row), row.Expires
 	w.Old.Ring = append([]driver.Token(nil), row.Ring...)

@@ -29,7 +29,7 @@ type Layout struct {
 	Extra      bool            // records may have undeclared fields
 	Indexed    []bool          // by position: some index needs the field
 	IndexMask  []int           // ordinals of those fields
-	Loose      bool            // some index is
+	HasRemote  bool            // some index is
 	Retention  time.Duration   // how long a deleted record stays as a tombstone
 }
 
@@ -43,7 +43,7 @@ type Index struct {
 	CoverAt       []int    // positions of the covered fields, in the order of Table.Fields
 	All           bool     // covers the whole record
 	local         bool     // shares the partition of the records
-	Loose         bool     // lies outside the unit of the records: see loose.go
+	Remote        bool     // lies outside the commit scope of the records: see remote.go
 	Native        bool     // kept by the store: see native.go
 	Multi         int      // position of the list field of which each element has a row, or -1
 	Needs         []int    // positions that decide the rows: part, sort and covers

@@ -133,7 +133,7 @@ func bucketOf(key *driver.Key, buckets int) int64 {
 // RecordKey returns the key of the record that a row or claim of x belongs to.
 func (c *Layout) RecordKey(x *Index, row *driver.Row) (driver.Key, error) {
 	text := ""
-	if x.Loose && !x.Unique {
+	if x.Remote && !x.Unique {
 		entry, _, err := x.CutToken(row)
 		if err != nil {
 			return driver.Key{}, err

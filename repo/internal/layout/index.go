@@ -137,50 +137,50 @@ func (c *compiler) placeIndex(x *Index, t *driver.Table) {
 	}
 	f := c.Facts
 	switch {
-	case f.Unit == driver.UnitRecord && !f.Native.Has:
+	case f.Scope == driver.ScopeRecord && !f.Native.Has:
 		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step, and keeps no index of its own: %s; use another store", x.ID, f.Name, f.Native.Reason)
-	case f.Unit == driver.UnitRecord && x.Kind == "table":
+	case f.Scope == driver.ScopeRecord && x.Kind == "table":
 		c.fault("index %s: %s changes one record at a time, so it cannot keep an index table in step; use kind native", x.ID, f.Name)
-	case f.Unit == driver.UnitPartition && !x.local && !f.Apart.Has:
-		c.fault("index %s lies in another partition than its record, and %s changes one partition at a time here (%s); make its Partition %s, and put its other fields into Sort, or use another store", x.ID, f.Name, f.Apart.Reason, QuoteList(c.schema.Partition))
-	case f.Unit == driver.UnitPartition && !x.local:
-		c.makeLoose(x, t)
+	case f.Scope == driver.ScopePartition && !x.local && !f.Remote.Has:
+		c.fault("index %s lies in another partition than its record, and %s changes one partition at a time here (%s); make its Partition %s, and put its other fields into Sort, or use another store", x.ID, f.Name, f.Remote.Reason, QuoteList(c.schema.Partition))
+	case f.Scope == driver.ScopePartition && !x.local:
+		c.makeRemote(x, t)
 	}
 	if t.Class == driver.Rows {
 		t.Sort = append(t.Sort, c.suffix(x)...)
 	}
-	if x.Loose && t.Class == driver.Rows {
+	if x.Remote && t.Class == driver.Rows {
 		t.Sort = append(slices.Clip(t.Sort), driver.Column{Name: tokenColumn, Kind: driver.Bytes})
 	}
 }
 
-// makeLoose makes an index one whose rows have no copies of the record's fields: they
+// makeRemote makes an index one whose rows have no copies of the record's fields: they
 // are put before it changes, and read together with it.
-func (c *compiler) makeLoose(x *Index, t *driver.Table) {
-	x.Loose, c.Loose = true, true
+func (c *compiler) makeRemote(x *Index, t *driver.Table) {
+	x.Remote, c.HasRemote = true, true
 	x.coverNothing()
 	t.Fields = nil
 	if x.Unique {
 		t.Fields = append(t.Fields, driver.Column{Name: ownerColumn, Kind: driver.String})
 	}
 	t.Fields = append(t.Fields, driver.Column{Name: baseColumn, Kind: driver.String})
-	t.Plain = !x.Unique // a row is put and dropped under a key with its token, which nothing else has
-	c.Retention = limit.LooseRetention
-	c.Records.Ring, c.Records.Retention = limit.RingSize, limit.LooseRetention+limit.ClockMargin
+	t.Unconditional = !x.Unique // a row is put and dropped under a key with its token, which nothing else has
+	c.Retention = limit.RemoteRetention
+	c.Records.Ring, c.Records.Retention = limit.RingSize, limit.RemoteRetention+limit.ClockMargin
 }
 
 // HasKeysOnly reports whether the rows of x have nothing but their keys, and perhaps an
 // expiry.
 func (x *Index) HasKeysOnly() bool {
-	return !x.Unique && !x.Native && !x.Loose && !x.All && len(x.CoverAt) == 0
+	return !x.Unique && !x.Native && !x.Remote && !x.All && len(x.CoverAt) == 0
 }
 
 // SetBare says whether rows of x have an expiry. Other repositories may have the table
 // that it was.
 func (x *Index) SetBare(bare bool) {
-	if x.Table.Bare != bare {
+	if x.Table.KeyOnly != bare {
 		t := *x.Table
-		t.Bare = bare
+		t.KeyOnly = bare
 		x.Table = &t
 	}
 }
@@ -220,7 +220,7 @@ func (x *Index) HasKey(at int) bool {
 
 // Changed reports whether the rows of x differ between two states of a record.
 func (x *Index) Changed(old, next *record.Record) bool {
-	if x.All || old.Expires != next.Expires && !x.Table.Bare {
+	if x.All || old.Expires != next.Expires && !x.Table.KeyOnly {
 		return true // a row that stands for the record has its version, too
 	}
 	for _, at := range x.Needs {
@@ -273,7 +273,7 @@ func (x *Index) Carries(row *driver.Row, rec *record.Record) bool {
 			return false
 		}
 	}
-	return (row.Expires == rec.Expires || x.Table.Bare) && (!x.All || slices.EqualFunc(row.Extra, rec.Extra, func(p, q driver.Pair) bool {
+	return (row.Expires == rec.Expires || x.Table.KeyOnly) && (!x.All || slices.EqualFunc(row.Extra, rec.Extra, func(p, q driver.Pair) bool {
 		return p.Name == q.Name && p.Value.Equal(q.Value)
 	}))
 }

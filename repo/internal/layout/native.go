@@ -18,7 +18,7 @@ func (c *compiler) chooseKind(x *Index, t *driver.Table) {
 	f := c.Facts
 	switch x.Kind {
 	case "", "auto":
-		if !f.Native.Has || !f.PrefersNative && f.Unit != driver.UnitRecord {
+		if !f.Native.Has || !f.PrefersNative && f.Scope != driver.ScopeRecord {
 			return
 		}
 	case "native":
@@ -33,7 +33,7 @@ func (c *compiler) chooseKind(x *Index, t *driver.Table) {
 		return
 	}
 	if why := c.cannotKeep(x, t); why != "" {
-		if x.Kind == "native" || f.Unit == driver.UnitRecord {
+		if x.Kind == "native" || f.Scope == driver.ScopeRecord {
 			c.fault("index %s: kind native: %s %s", x.ID, f.Name, why)
 		}
 		return
@@ -50,7 +50,7 @@ func (c *compiler) chooseKind(x *Index, t *driver.Table) {
 // cannotKeep says why the store cannot keep x by itself, and what to do; "" if it can.
 func (c *compiler) cannotKeep(x *Index, t *driver.Table) string {
 	f := c.Facts
-	if len(f.NativeNear) > 0 {
+	if len(f.NativeLocal) > 0 {
 		return c.tooFar(x, t)
 	}
 	i := slices.IndexFunc(t.Sort, func(col driver.Column) bool { return !slices.Contains(f.NativeOrder, col.Kind) })
@@ -60,7 +60,7 @@ func (c *compiler) cannotKeep(x *Index, t *driver.Table) string {
 	return fmt.Sprintf("has another order of %s than a key, which Sort has in %s; put it into Partition, or leave it out", t.Sort[i].Kind, t.Sort[i].Name)
 }
 
-// tooFar is cannotKeep for a store that finds by equality near the records.
+// tooFar is cannotKeep for a store whose native indexes are local.
 func (c *compiler) tooFar(x *Index, t *driver.Table) string {
 	home, part := c.Records, t.Partition[:len(x.PartitionFrom)]
 	switch {
@@ -79,7 +79,7 @@ func (c *compiler) tooFar(x *Index, t *driver.Table) string {
 		}
 	}
 	for _, col := range part {
-		if !slices.Contains(home.Partition, col) && !(slices.Contains(home.Fields, col) && slices.Contains(c.Facts.NativeNear, col.Kind)) {
+		if !slices.Contains(home.Partition, col) && !(slices.Contains(home.Fields, col) && slices.Contains(c.Facts.NativeLocal, col.Kind)) {
 			return fmt.Sprintf("finds nothing by %s, which is %s or part of the key; use kind table", col.Name, col.Kind)
 		}
 	}

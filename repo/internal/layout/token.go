@@ -14,7 +14,7 @@ const (
 	baseColumn  = "_base"
 )
 
-// TokenKey returns the key of the loose row of an entry with a token.
+// TokenKey returns the key of the remote row of an entry with a token.
 func (x *Index) TokenKey(entry driver.Key, token driver.Token) driver.Key {
 	if x.Unique {
 		return entry
@@ -26,7 +26,7 @@ func (x *Index) TokenKey(entry driver.Key, token driver.Token) driver.Key {
 	return driver.Key{Partition: entry.Partition, Sort: entry.Sort + string(text)}
 }
 
-// CutToken returns a loose row's key without the token, and the token; that of a
+// CutToken returns a remote row's key without the token, and the token; that of a
 // claim is its Rev.
 func (x *Index) CutToken(row *driver.Row) (entry driver.Key, token driver.Token, err error) {
 	if x.Unique {
@@ -44,7 +44,7 @@ func (x *Index) CutToken(row *driver.Row) (entry driver.Key, token driver.Token,
 	return driver.Key{}, token, fmt.Errorf("a row of index %s has no token: %w", x.ID, driver.ErrCorrupt)
 }
 
-// BaseOf returns the Rev that the commit needs which a loose row was put for.
+// BaseOf returns the Rev that the commit needs which a remote row was put for.
 func (x *Index) BaseOf(row *driver.Row) (driver.Token, error) {
 	at := len(x.Table.Fields) - 1
 	if at >= len(row.Fields) {
@@ -57,7 +57,7 @@ func (x *Index) BaseOf(row *driver.Row) (driver.Token, error) {
 	return base, err
 }
 
-// DropOf returns the op that drops a loose row or claim with a token, and no other.
+// DropOf returns the op that drops a remote row or claim with a token, and no other.
 func (x *Index) DropOf(key driver.Key, token driver.Token) driver.Op {
 	op := driver.Op{Do: driver.Delete, Table: x.Table, Row: driver.Row{Key: key}}
 	if x.Unique {
@@ -66,8 +66,8 @@ func (x *Index) DropOf(key driver.Key, token driver.Token) driver.Op {
 	return op
 }
 
-// NoteOf returns the Note of a record with the tokens of its entries, by index.
-func (c *Layout) NoteOf(tokens [][]driver.Token) string {
+// MetaOf returns the Meta of a record with the tokens of its entries, by index.
+func (c *Layout) MetaOf(tokens [][]driver.Token) string {
 	var b strings.Builder
 	for i, list := range tokens {
 		if len(list) == 0 {
@@ -117,10 +117,10 @@ func (c *Layout) TokensIn(note string) ([][]driver.Token, error) {
 	return tokens, nil
 }
 
-// LooseKeys returns the keys of the rows that a record has in a loose index by its
+// RemoteKeys returns the keys of the rows that a record has in a remote index by its
 // entries, and their tokens. A record that was written without the index has none.
-func (c *Layout) LooseKeys(x *Index, row *driver.Row, entries []driver.Key) ([]driver.Key, []driver.Token, error) {
-	tokens, err := c.TokensIn(row.Note)
+func (c *Layout) RemoteKeys(x *Index, row *driver.Row, entries []driver.Key) ([]driver.Key, []driver.Token, error) {
+	tokens, err := c.TokensIn(row.Meta)
 	if err != nil {
 		return nil, nil, err
 	}

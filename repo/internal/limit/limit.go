@@ -15,10 +15,10 @@ const (
 
 // How long a record is remembered.
 const (
-	RingSize       = 4                  // tokens that a record keeps
-	Retention      = 15 * time.Minute   // how long a deleted record stays as a tombstone
-	LooseRetention = 7 * 24 * time.Hour // where an index is loose
-	ClockMargin    = time.Minute        // for clocks that differ
+	RingSize        = 4                  // tokens that a record keeps
+	Retention       = 15 * time.Minute   // how long a deleted record stays as a tombstone
+	RemoteRetention = 7 * 24 * time.Hour // where an index is remote
+	ClockMargin     = time.Minute        // for clocks that differ
 )
 
 // BatchSize is how many records are read at once for an index that does not cover.

@@ -22,7 +22,7 @@ func (c *Planner) costOf(x *layout.Index, a *Access) cost {
 	if !c.covers(x, a) {
 		out.depth, out.reads = out.depth+1, 1
 	}
-	if x.Loose {
+	if x.Remote {
 		out.apart = 1
 	}
 	return out

@@ -63,14 +63,14 @@ func (c *Planner) Explain(p *Plan) Explanation {
 		out.Why = "the key itself has the order"
 	case p.X.Native:
 		out.Index, out.Why = p.X.ID, "the store's own index gives the records themselves"
-		if c.Facts.NativeNear != nil {
+		if c.Facts.NativeLocal != nil {
 			out.Why += ", " + c.Facts.Native.Reason
 		}
 	case p.Covered:
 		out.Index, out.Why = p.X.ID, "the index covers all fields wanted"
 	default:
 		out.Index, out.Why = p.X.ID, "the index gives the keys, and the records are read by them"
-		if p.X.Loose {
+		if p.X.Remote {
 			out.Why = "the index lies in another partition than its records: it gives keys, and the records, which are read by them, say whether it is right"
 		}
 	}

@@ -48,7 +48,7 @@ func (p *Presence) isAlways(c *layout.Layout, at int) bool {
 // NeedsRecords reports whether the rows of x alone do not say that there is a record: one
 // to which they belong, and that has not expired.
 func (n Known) NeedsRecords(x *layout.Index) bool {
-	return x != nil && (x.Loose || x.Table.Bare && n.MayExpire)
+	return x != nil && (x.Remote || x.Table.KeyOnly && n.MayExpire)
 }
 
 // Known is what a program knows of the records that no schema says.

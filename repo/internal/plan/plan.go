@@ -17,7 +17,7 @@ type Plan struct {
 	Table   *driver.Table
 	Parts   []driver.Key // partitions to read and merge
 	Reverse bool
-	Claim   driver.Token // of a loose claim: the record must have it
+	Claim   driver.Token // of a remote claim: the record must have it
 	Extent
 	*Access
 	Bound

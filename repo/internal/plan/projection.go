@@ -63,10 +63,10 @@ func MaskWith(c *layout.Layout, mask []int, b *Bound) []int {
 	return mask
 }
 
-// MaskFor returns mask with the fields that say which entries a record has in a loose
+// MaskFor returns mask with the fields that say which entries a record has in a remote
 // index.
 func MaskFor(c *layout.Layout, mask []int, x *layout.Index) []int {
-	if mask == nil || !x.Loose {
+	if mask == nil || !x.Remote {
 		return mask
 	}
 	for _, at := range x.Needs {
@@ -99,7 +99,7 @@ func indexAccess(c *layout.Layout, x *layout.Index, whole bool, needs []int) Acc
 		owner = 1
 		a.Mask, a.Place = append(a.Mask, 0), append(a.Place, -1)
 	}
-	if x.Loose || whole && !x.All {
+	if x.Remote || whole && !x.All {
 		return a
 	}
 	full := a
@@ -127,7 +127,7 @@ func KeyAccesses(c *layout.Layout) []Access {
 	list := []Access{{Covered: true, Mask: []int{}}}
 	for _, x := range c.Indexes {
 		a := indexAccess(c, x, false, nil)
-		a.Covered = !x.Loose // a row may be there before its record, or after it
+		a.Covered = !x.Remote // a row may be there before its record, or after it
 		if x.Native {
 			a = nativeAccess(c, &record.Mapping{}, x, nil)
 		}

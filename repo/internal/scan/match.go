@@ -17,7 +17,7 @@ import (
 type found struct {
 	key  driver.Key
 	at   Position
-	part string // of a loose row: its partition
+	part string // of a remote row: its partition
 }
 
 // A match is the reading of the records that the rows of a run name.
@@ -26,7 +26,7 @@ type match struct {
 	k     *store.Call
 	whole *plan.Plan
 	mask  []int
-	seen  map[driver.Key]bool // yielded, where a record may have several rows: one that moves while its loose rows are read
+	seen  map[driver.Key]bool // yielded, where a record may have several rows: one that moves while its remote rows are read
 	yield func(*record.Record, Position) (bool, error)
 	rest  bool // the run goes on behind the rows that are read
 }
@@ -36,7 +36,7 @@ type match struct {
 // the fields that yield wants, those of the conditions included.
 func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask []int, yield func(*record.Record, Position) (bool, error)) error {
 	m := match{c: c, k: k, whole: p, mask: mask, yield: yield}
-	if p.X != nil && p.X.Loose {
+	if p.X != nil && p.X.Remote {
 		m.mask, m.seen = plan.MaskFor(c.Layout, mask, p.X), map[driver.Key]bool{}
 	}
 	run, b := *p, NewReadBuffer(0)
@@ -83,11 +83,11 @@ func (c *Reader) foundIn(ctx context.Context, k *store.Call, list []found, p *pl
 	return list, nil
 }
 
-// foundBy returns what a row of an index names. The place of a loose row is that of
+// foundBy returns what a row of an index names. The place of a remote row is that of
 // all rows of the same entry, whatever their tokens.
 func (c *Reader) foundBy(x *layout.Index, row *driver.Row) (found, error) {
 	key, err := c.RecordKey(x, row)
-	if err != nil || !x.Loose {
+	if err != nil || !x.Remote {
 		return found{key: key, at: Position(row.Key.Sort)}, err
 	}
 	entry, _, err := x.CutToken(row)
@@ -143,7 +143,7 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan.Plan, rows [
 
 // belongs reports whether a record is to be yielded where the i-th of the rows was (L2).
 // Most often it has just that entry. If its own place in the run is elsewhere, the
-// loose row is one that it gave up: it is passed over if that place is still to come.
+// remote row is one that it gave up: it is passed over if that place is still to come.
 // One that was listed already without the record shows that it moved there meanwhile.
 func (m *match) belongs(rows []found, i int, rec *record.Record) (bool, error) {
 	if m.seen == nil {

@@ -17,7 +17,7 @@ import (
 // in one commit the value may pass from one record to another between the reading of
 // the one and of the other: then the claim is another one by now, and it is read
 // again. A claim that stayed while its record did not have the value means that no
-// record has it. A loose claim is read once: one whose record does not have it with
+// record has it. A remote claim is read once: one whose record does not have it with
 // its token is nobody's (L3).
 func (v View[T]) findOwner(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
 	var out T
@@ -37,11 +37,11 @@ func (v View[T]) findOwner(ctx context.Context, k *store.Call, p *plan.Plan, yie
 		if err != nil || rev.IsZero() || rev == seen {
 			return err
 		}
-		if p.X.Loose {
+		if p.X.Remote {
 			run.Claim = rev
 		}
 		n, _, err := m.records(ctx, b, &run, []found{{key: key}})
-		if err != nil || n > 0 || p.X.Loose {
+		if err != nil || n > 0 || p.X.Remote {
 			return err
 		}
 		seen = rev
@@ -70,6 +70,6 @@ func holdsClaim(p *plan.Plan, c *layout.Layout, row *driver.Row) (bool, error) {
 	if p.Claim.IsZero() {
 		return true, nil
 	}
-	tokens, err := c.TokensIn(row.Note)
+	tokens, err := c.TokensIn(row.Meta)
 	return err == nil && slices.Contains(tokens[slices.Index(c.Indexes, p.X)], p.Claim), err
 }

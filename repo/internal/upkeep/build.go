@@ -119,7 +119,7 @@ func (c *Keeper) buildAlone(ctx context.Context, k *store.Call, cat *driver.Tabl
 func (c *Keeper) mayBuild(build []*layout.Index) error {
 	for _, x := range build {
 		switch {
-		case x.Loose:
+		case x.Remote:
 			return fmt.Errorf("index %s lies in another partition than its records, and such an index is made with its collection; copy the records to a collection with another name: %w", x.ID, driver.ErrUnsupported)
 		case !x.Native && !c.Store.Facts.OneProcess:
 			return fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile; copy the records to a collection with another name: %w", x.ID, c.Store.Facts.Name, driver.ErrUnsupported)

@@ -36,8 +36,8 @@ func (c *Keeper) Rebuild(ctx context.Context, k *store.Call, name string) error 
 	switch {
 	case x.Native:
 		return c.fill(ctx, k, x)
-	case x.Loose:
-		err = (&upkeep{Keeper: c, call: k, faults: &f}).sweepLoose(ctx, x)
+	case x.Remote:
+		err = (&upkeep{Keeper: c, call: k, faults: &f}).sweepRemote(ctx, x)
 	default:
 		err = c.Each(ctx, k, &f, x.Table, func(row *driver.Row) error { return c.sweep(ctx, k, x, row) })
 	}
@@ -84,8 +84,8 @@ func (c *Keeper) mendRow(ctx context.Context, k *store.Call, x *layout.Index, ro
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	if x.Loose {
-		return c.mendLoose(ctx, k, x, row, missing)
+	if x.Remote {
+		return c.repairRemote(ctx, k, x, row, missing)
 	}
 	return c.writeRows(ctx, k, x, row, missing)
 }

@@ -17,8 +17,8 @@ import (
 // A due is what a record should have in an index.
 type due struct {
 	keys  []driver.Key
-	held  []driver.Token // of a loose index: that of each key
-	never []driver.Key   // of a loose index: the entries for which no row was ever put
+	held  []driver.Token // of a remote index: that of each key
+	never []driver.Key   // of a remote index: the entries for which no row was ever put
 }
 
 // dueOf returns what a record should have in x.
@@ -29,11 +29,11 @@ func (c *Keeper) dueOf(x *layout.Index, row *driver.Row) (e due, err error) {
 	}
 	b := layout.NewEntryMaker()
 	defer b.Release()
-	if e.keys, err = b.StoredEntries(nil, c.Layout, x, &row.Key, rec.Vals); err != nil || !x.Loose || len(e.keys) == 0 {
+	if e.keys, err = b.StoredEntries(nil, c.Layout, x, &row.Key, rec.Vals); err != nil || !x.Remote || len(e.keys) == 0 {
 		return e, err
 	}
 	entries := e.keys
-	e.keys, e.held, err = c.LooseKeys(x, row, entries)
+	e.keys, e.held, err = c.RemoteKeys(x, row, entries)
 	e.never = entries[len(e.keys):]
 	return e, err
 }
@@ -46,7 +46,7 @@ func (c *Keeper) lacks(x *layout.Index, record driver.Key, e *due, rows []driver
 		row := &rows[i]
 		has := !row.Rev.IsZero()
 		switch row.Key = e.keys[i]; {
-		case has && x.Loose:
+		case has && x.Remote:
 			has = !x.Unique || row.Rev == e.held[i]
 		case has:
 			owner, err := c.RecordKey(x, row)
@@ -123,7 +123,7 @@ func (c *Keeper) upheld(ctx context.Context, k *store.Call, x *layout.Index, row
 
 // upholds reports whether a record, expired or not, has a row of x.
 func (c *Keeper) upholds(x *layout.Index, row, record *driver.Row) (bool, error) {
-	if !x.Loose {
+	if !x.Remote {
 		return c.hasRow(x, row, record)
 	}
 	entry, token, err := x.CutToken(row)

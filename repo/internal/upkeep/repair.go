@@ -14,10 +14,10 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// mendLoose puts rows and claims again that a record has lost (M1). Such a base is the
+// repairRemote puts rows and claims again that a record has lost (M1). Such a base is the
 // record's Rev only while it has the entry, so that nobody takes the row for one
 // whose commit may come.
-func (c *Keeper) mendLoose(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row, missing []driver.Key) error {
+func (c *Keeper) repairRemote(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row, missing []driver.Key) error {
 	rec, err := c.RecordOf(row)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (c *Keeper) mendLoose(ctx context.Context, k *store.Call, x *layout.Index, 
 	if err != nil {
 		return err
 	}
-	keys, held, err := c.LooseKeys(x, row, entries)
+	keys, held, err := c.RemoteKeys(x, row, entries)
 	if err != nil {
 		return err
 	}
@@ -37,12 +37,12 @@ func (c *Keeper) mendLoose(ctx context.Context, k *store.Call, x *layout.Index, 
 			continue
 		}
 		b.Token, b.Puts = held[i], b.Puts[:0]
-		b.PutLoose(x, &change.Change{Key: row.Key}, entries[i], driver.StringValue(held[i].String()))
+		b.PutRemote(x, &change.Change{Key: row.Key}, entries[i], driver.StringValue(held[i].String()))
 		w := &change.Change{Key: row.Key, KeyVals: rec.Vals[:len(c.Key)], Next: rec}
 		if x.Unique {
 			err = c.Claim(ctx, k, held[i], &b.Puts[0], w)
 		} else {
-			_, err = c.SendLoose(ctx, k, held[i], &b.Puts[0].Op)
+			_, err = c.SendRemote(ctx, k, held[i], &b.Puts[0].Op)
 		}
 		if err != nil {
 			return failure.OfKey(row.Key, err)
@@ -54,7 +54,7 @@ func (c *Keeper) mendLoose(ctx context.Context, k *store.Call, x *layout.Index, 
 	return nil
 }
 
-// rewrite writes a record again as it is, with the entries of loose indexes that it lacks:
+// rewrite writes a record again as it is, with the entries of remote indexes that it lacks:
 // those of which the program did not know that wrote it.
 func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, keyVals []driver.Value) error {
 	for attempt := range limit.MaxAttempts {

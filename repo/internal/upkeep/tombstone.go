@@ -11,6 +11,51 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
+// sweepRecords takes records away that have expired, and old tombstones.
+func (u *upkeep) sweepRecords(ctx context.Context) error {
+	if s, ok := u.Store.Driver.(driver.Sweeper); ok {
+		return u.sweepPages(ctx, s)
+	}
+	return u.EachChunk(ctx, u.call, u.faults, u.Records, func(rows []driver.Row) error {
+		var old []driver.Row
+		for i := range rows {
+			if row := &rows[i]; u.isForgotten(row) {
+				old = append(old, *row)
+			}
+		}
+		if err := u.removeExpired(ctx, rows); err != nil {
+			return err
+		}
+		return u.removeDead(ctx, old)
+	})
+}
+
+// sweepPages is sweepRecords in a store that sweeps by itself what is dead.
+func (u *upkeep) sweepPages(ctx context.Context, s driver.Sweeper) error {
+	mark, ahead := u.call.Way.From(u.Records)
+	for ahead {
+		page, err := s.Sweep(u.call.Walks(ctx), u.Records, mark, u.isForgotten)
+		u.call.Got(len(page.Rows))
+		if err := u.faults.Unread(err); err != nil {
+			u.call.Way.Judge(mark, err)
+			return err
+		}
+		u.done.Dead += page.Dead
+		expired := func(rows []driver.Row) error { return u.removeExpired(ctx, rows) }
+		if err := u.call.Way.Through(ctx, u.Records, &page.Chunk, page.Read, expired); err != nil {
+			return err
+		}
+		mark, ahead = page.Mark, page.Mark != ""
+	}
+	return nil
+}
+
+// isForgotten reports whether a row is a tombstone that nobody needs any more. A fence has given
+// more time to one whose Rev is younger.
+func (c *Keeper) isForgotten(row *driver.Row) bool {
+	return row.Dead && row.Expires != 0 && row.Expires <= c.Store.NowMillis() && c.Age(row.Rev) >= c.Retention
+}
+
 // upkeepTogether is how many rows one commit of an upkeep removes at most.
 const upkeepTogether = 100
 
@@ -41,7 +86,7 @@ func (u *upkeep) removeDead(ctx context.Context, rows []driver.Row) error {
 // groupsOf returns rows as commits can take them.
 func (u *upkeep) groupsOf(rows []driver.Row) [][]driver.Row {
 	most := upkeepTogether
-	if f := u.Store.Facts; f.Unit == driver.UnitRecord {
+	if f := u.Store.Facts; f.Scope == driver.ScopeRecord {
 		most = 1
 	} else if f.MaxOps > 0 {
 		most = min(most, f.MaxOps)

@@ -92,7 +92,7 @@ func (c *Keeper) verifyRecord(ctx context.Context, k *store.Call, x *layout.Inde
 // other values.
 func (c *Keeper) verifyRow(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row, rep *report) error {
 	for attempt := 0; ; attempt++ {
-		if x.Loose {
+		if x.Remote {
 			j, err := c.Judge(ctx, k, x, row)
 			if err == nil && j.Standing != remote.Live {
 				rep.Garbage++
@@ -131,7 +131,7 @@ func (c *Keeper) rowHolds(ctx context.Context, k *store.Call, x *layout.Index, r
 	return c.hasRow(x, row, &rows[0])
 }
 
-// hasRow reports whether a record has a row of x, which is not loose.
+// hasRow reports whether a record has a row of x, which is not remote.
 func (c *Keeper) hasRow(x *layout.Index, row, record *driver.Row) (bool, error) {
 	if record.Rev.IsZero() || record.Dead {
 		return false, nil

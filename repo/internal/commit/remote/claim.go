@@ -17,9 +17,9 @@ const patience = 16
 
 // Claim puts a claim under the token of a write. Another one that is in the way is
 // taken over if nobody has it any more (C1).
-func (c *Remote) Claim(ctx context.Context, k *store.Call, token driver.Token, p *change.LooseOp, ch *change.Change) error {
+func (c *Remote) Claim(ctx context.Context, k *store.Call, token driver.Token, p *change.RemoteOp, ch *change.Change) error {
 	for attempt := 0; ; attempt++ {
-		refusal, err := c.SendLoose(ctx, k, token, &p.Op)
+		refusal, err := c.SendRemote(ctx, k, token, &p.Op)
 		if err == nil && refusal != nil && refusal.Row.Rev == token { // an earlier sending did it
 			refusal, err = c.confirmClaim(ctx, k, token, p)
 		}
@@ -44,7 +44,7 @@ func (c *Remote) Claim(ctx context.Context, k *store.Call, token driver.Token, p
 
 // confirmClaim makes sure that a claim which is there lasts as long as one that was
 // acknowledged, as confirm does for a record. A refusal says that it is there no more.
-func (c *Remote) confirmClaim(ctx context.Context, k *store.Call, token driver.Token, p *change.LooseOp) (*driver.Refusal, error) {
+func (c *Remote) confirmClaim(ctx context.Context, k *store.Call, token driver.Token, p *change.RemoteOp) (*driver.Refusal, error) {
 	if !c.Store.Facts.Waits {
 		return nil, nil
 	}
@@ -65,7 +65,7 @@ func (e *Overtaken) Unwrap() error { return driver.ErrConflict }
 
 // clear looks at a claim in the way. It returns nil when p may be sent again, made
 // such that it takes over what is dead.
-func (c *Remote) clear(ctx context.Context, k *store.Call, p *change.LooseOp, ch *change.Change, row *driver.Row, attempt int) error {
+func (c *Remote) clear(ctx context.Context, k *store.Call, p *change.RemoteOp, ch *change.Change, row *driver.Row, attempt int) error {
 	j, err := c.Judge(ctx, k, p.X, row)
 	if err != nil {
 		return err

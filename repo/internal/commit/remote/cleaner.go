@@ -18,7 +18,7 @@ const mostDrops = 1 << 16
 // store is silent each drop takes some seconds, and there may be thousands.
 const farewell = 5 * time.Second
 
-// A Cleaner drops loose rows and claims that nobody needs, each once, when they are
+// A Cleaner drops remote rows and claims that nobody needs, each once, when they are
 // due. Nobody waits for it.
 type Cleaner struct {
 	store *store.Handle

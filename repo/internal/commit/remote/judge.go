@@ -11,7 +11,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// A Standing is what a record says of a loose row or claim.
+// A Standing is what a record says of a remote row or claim.
 type Standing uint8
 
 // The standings.
@@ -36,7 +36,7 @@ type Judgement struct {
 	Since time.Time // before row was read
 }
 
-// Judge reads the record that a loose row or claim names, and says how it stands.
+// Judge reads the record that a remote row or claim names, and says how it stands.
 func (c *Remote) Judge(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row) (*Judgement, error) {
 	owner, err := c.RecordKey(x, row)
 	if err != nil {
@@ -74,12 +74,12 @@ func (c *Remote) JudgeBy(x *layout.Index, row, record *driver.Row, since time.Ti
 }
 
 // HasEntry reports whether a record, expired or not, has an entry with a token in a
-// loose index.
+// remote index.
 func (c *Remote) HasEntry(x *layout.Index, row *driver.Row, entry driver.Key, token driver.Token) (bool, error) {
 	if row.Rev.IsZero() || row.Dead {
 		return false, nil
 	}
-	tokens, err := c.TokensIn(row.Note)
+	tokens, err := c.TokensIn(row.Meta)
 	if err != nil {
 		return false, err
 	}

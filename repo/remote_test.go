@@ -103,8 +103,8 @@ func (s *narrow) meddle(before func(op *driver.Op) fate) {
 }
 
 func newNarrow() *narrow {
-	unit := driver.UnitPartition
-	return &narrow{Store: memory.New(&memory.Options{Unit: &unit, Uncertain: true}), tables: map[string]*driver.Table{}}
+	scope := driver.ScopePartition
+	return &narrow{Store: memory.New(&memory.Options{Scope: &scope, Uncertain: true}), tables: map[string]*driver.Table{}}
 }
 
 // openMembers opens the collection as one of several programs does.
@@ -168,7 +168,7 @@ const teamRows, mailClaims = "members.by_team_score", "members.by_mail"
 
 // A record that has moved in an index is found at its new place alone, from the
 // first moment, although its old row stays for a minute.
-func TestLooseRowsThatWereLeft(t *testing.T) {
+func TestRemoteRowsThatWereLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newNarrow()
 		r := openMembers(t, s, nil)
@@ -212,7 +212,7 @@ func TestLooseRowsThatWereLeft(t *testing.T) {
 
 // A record that moves between the listing of the rows and the reading of the records,
 // to a place that was listed without it or to one behind, is met all the same, and once.
-func TestLooseMoveDuringFind(t *testing.T) {
+func TestRemoteMoveDuringFind(t *testing.T) {
 	for _, tt := range []struct {
 		order string
 		to    int64
@@ -256,7 +256,7 @@ func pagesOf(t *testing.T, r *repo.Repo[member], q repo.Query) string {
 
 // What a writer has put that stopped before its commit nobody sees; it keeps nobody
 // from the unique value, and a sweep takes it away.
-func TestLooseWriterThatStopped(t *testing.T) {
+func TestRemoteWriterThatStopped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newNarrow()
 		crashed := openMembers(t, s, nil)
@@ -294,7 +294,7 @@ func TestLooseWriterThatStopped(t *testing.T) {
 }
 
 // While the outcome of a commit is unknown its rows stay, for it may have been done.
-func TestLooseCommitWithoutAnswer(t *testing.T) {
+func TestRemoteCommitWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newNarrow()
 		r := openMembers(t, s, nil)
@@ -321,7 +321,7 @@ func TestLooseCommitWithoutAnswer(t *testing.T) {
 }
 
 // A row that gets no answer ends a write before its commit: nothing has happened.
-func TestLooseRowWithoutAnswer(t *testing.T) {
+func TestRemoteRowWithoutAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newNarrow()
 		r := openMembers(t, s, nil)
@@ -350,7 +350,7 @@ func TestLooseRowWithoutAnswer(t *testing.T) {
 
 // What each verb costs in round trips, one after the other: two more at most than
 // the guarded write alone.
-func TestLooseRoundTrips(t *testing.T) {
+func TestRemoteRoundTrips(t *testing.T) {
 	var events []repo.Event
 	r := openMembers(t, newNarrow(), func(e repo.Event) { events = append(events, e) })
 	events = nil // of Open
@@ -382,7 +382,7 @@ func TestLooseRoundTrips(t *testing.T) {
 
 // Many writers fight for few unique values and places; at the end the indexes have
 // what the records say, and nobody shares a value.
-func TestLooseWritersAtOnce(t *testing.T) {
+func TestRemoteWritersAtOnce(t *testing.T) {
 	s := newNarrow()
 	var all sync.WaitGroup
 	for w := range 8 {
@@ -429,7 +429,7 @@ func TestLooseWritersAtOnce(t *testing.T) {
 
 // A group in which two records want one unique value is refused as a whole, also where
 // another unique index has the same text.
-func TestLooseValueTwiceInAGroup(t *testing.T) {
+func TestRemoteValueTwiceInAGroup(t *testing.T) {
 	type person struct {
 		House string `repo:"house"`
 		ID    string `repo:"id"`
@@ -473,7 +473,7 @@ func TestLooseValueTwiceInAGroup(t *testing.T) {
 }
 
 // A record whose tokens cannot be read is damaged, not one without the value.
-func TestLooseTokensThatCannotBeRead(t *testing.T) {
+func TestRemoteTokensThatCannotBeRead(t *testing.T) {
 	s := newNarrow()
 	r := openMembers(t, s, nil)
 	insertMember(t, r, member{ID: "a", Team: "red", Mail: mail("x")})
@@ -483,7 +483,7 @@ func TestLooseTokensThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	op := driver.Op{Do: driver.Patch, Table: table, If: driver.Present, PatchMeta: true,
-		Row: driver.Row{Key: driver.Key{Partition: string(part)}, Note: "by_mail=?"}}
+		Row: driver.Row{Key: driver.Key{Partition: string(part)}, Meta: "by_mail=?"}}
 	if refusal, err := s.Commit(t.Context(), driver.NewToken(), []driver.Op{op}); refusal != nil || err != nil {
 		t.Fatal(refusal, err)
 	}

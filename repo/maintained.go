@@ -7,9 +7,9 @@ import (
 	"github.com/polystore/polystore/repo/internal/catalog"
 )
 
-// A household is what all upkeeps of a store share, so that each collection is opened once: what a
-// backend knows of its tables it knows as long as it is open.
-type household struct {
+// maintained are the collections that upkeep has opened. All upkeeps of a store share them, because a
+// backend keeps what it knows of a table until it is closed: so each collection is opened once.
+type maintained struct {
 	mu    sync.Mutex
 	store *Store
 	repos map[string]*collection // by name
@@ -18,7 +18,7 @@ type household struct {
 // of makes the store on which collections are opened as maps. Where other programs may change
 // their schemas it is one of its own: what it finds new is nothing to the repositories that
 // are open.
-func (h *household) of(s *Store) *household {
+func (h *maintained) of(s *Store) *maintained {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.store == nil {
@@ -31,7 +31,7 @@ func (h *household) of(s *Store) *household {
 }
 
 // open returns a collection as an entry of the catalog has it.
-func (h *household) open(ctx context.Context, e *catalog.Entry) (*collection, error) {
+func (h *maintained) open(ctx context.Context, e *catalog.Entry) (*collection, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c := h.repos[e.Collection]; c != nil && c.Gone() == nil && c.Epoch == e.Epoch {
@@ -50,7 +50,7 @@ func (h *household) open(ctx context.Context, e *catalog.Entry) (*collection, er
 }
 
 // close forgets a collection that is to be opened again.
-func (h *household) close(c *collection) {
+func (h *maintained) close(c *collection) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.repos[c.Name] == c {
@@ -59,7 +59,7 @@ func (h *household) close(c *collection) {
 }
 
 // end ends what the store of the upkeeps does beside its calls. None is under way.
-func (h *household) end(s *Store) {
+func (h *maintained) end(s *Store) {
 	if h.store != nil && h.store != s {
 		h.store.handle.Background.Close()
 		h.store.cleaner.Close()

@@ -13,13 +13,13 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// nearRules are about native indexes that find by equality near the records, in the order
+// localRules are about native indexes that find by equality in the partition of the records, in the order
 // of their keys. Every store that has native indexes can keep them.
-func nearRules() []entry {
+func localRules() []entry {
 	list := []entry{
-		{Name: "near native definitions", Sentence: "A native index near its records is defined again as it is, and dropped; with other columns it is ErrSchema.", Check: nearDefinitions},
-		{Name: "near native spans", Sentence: "A native index near its records yields those that have its values, in the order of their keys, of any span, backwards too.", Check: nearSpans},
-		{Name: "near native values", Sentence: "A native index finds the values of every kind that it takes, and no others for them.", Check: nearValues},
+		{Name: "local native definitions", Sentence: "A local native index is defined again as it is, and dropped; with other columns it is ErrSchema.", Check: localDefinitions},
+		{Name: "local native spans", Sentence: "A local native index yields those that have its values, in the order of their keys, of any span, backwards too.", Check: localSpans},
+		{Name: "local native values", Sentence: "A native index finds the values of every kind that it takes, and no others for them.", Check: localValues},
 	}
 	for i := range list {
 		list[i].Needs = tested.HasNative
@@ -27,15 +27,15 @@ func nearRules() []entry {
 	return list
 }
 
-// nearTable returns a table of records, and a native index of it by the partition and
+// localTable returns a table of records, and a native index of it by the partition and
 // some fields, in the order of the keys.
-func nearTable(ctx context.Context, e *env, fields ...int) (home, index *driver.Table) {
+func localTable(ctx context.Context, e *env, fields ...int) (home, index *driver.Table) {
 	home = e.ownTable(table.Fields()...)
 	e.define(ctx, home)
-	return home, defineNear(ctx, e, home, fields...)
+	return home, defineLocal(ctx, e, home, fields...)
 }
 
-func defineNear(ctx context.Context, e *env, home *driver.Table, fields ...int) *driver.Table {
+func defineLocal(ctx context.Context, e *env, home *driver.Table, fields ...int) *driver.Table {
 	index := &driver.Table{Name: e.freshTable(), Native: true, Class: driver.Rows, Home: home, Partition: slices.Clone(home.Partition), Sort: home.Sort}
 	for _, at := range fields {
 		index.Partition = append(index.Partition, home.Fields[at])
@@ -44,9 +44,9 @@ func defineNear(ctx context.Context, e *env, home *driver.Table, fields ...int) 
 	return index
 }
 
-// foundNear returns the ids of the records that an index finds in the partition "p" by some
+// foundLocally returns the ids of the records that an index finds in the partition "p" by some
 // values, in a span.
-func foundNear(ctx context.Context, e *env, sp driver.Span, vals ...driver.Value) []string {
+func foundLocally(ctx context.Context, e *env, sp driver.Span, vals ...driver.Value) []string {
 	part, err := driver.AppendParts(nil, sp.Table.Partition, append([]driver.Value{str(e.Tag), str("p")}, vals...))
 	e.OK("key codec", err)
 	sp.Key.Partition = string(part)
@@ -57,8 +57,8 @@ func foundNear(ctx context.Context, e *env, sp driver.Span, vals ...driver.Value
 	return list
 }
 
-func nearDefinitions(ctx context.Context, e *env) {
-	home, index := nearTable(ctx, e, table.String)
+func localDefinitions(ctx context.Context, e *env) {
+	home, index := localTable(ctx, e, table.String)
 	e.define(ctx, home, index)
 	twin := *index
 	e.OK("attach of an index that is there", e.Store.Attach(ctx, []*driver.Table{&twin}))
@@ -69,10 +69,10 @@ func nearDefinitions(ctx context.Context, e *env) {
 	lost.Name = e.freshTable()
 	e.Is("attach of one that is not there", e.Store.Attach(ctx, []*driver.Table{&lost}), driver.ErrSchema)
 	e.commit(ctx, put(home, driver.Row{Key: e.at(home, "p", "1"), Fields: []driver.Value{table.String: str("x")}}))
-	second := defineNear(ctx, e, home, table.String, table.Int)
+	second := defineLocal(ctx, e, home, table.String, table.Int)
 	e.OK("drop", e.Store.Drop(ctx, []*driver.Table{second}))
 	e.Is("attach after drop", e.Store.Attach(ctx, []*driver.Table{second}), driver.ErrSchema)
-	rule.Equal(e, "what the other finds by the same field", foundNear(ctx, e, driver.Span{Table: &twin}, str("x")), []string{"1"})
+	rule.Equal(e, "what the other finds by the same field", foundLocally(ctx, e, driver.Span{Table: &twin}, str("x")), []string{"1"})
 	key := driver.Key{Partition: e.Tag + "#p#x#", Sort: "1#"}
 	e.Is("get", e.Store.Get(ctx, index, []driver.Key{key}, nil, make([]driver.Row, 1)), driver.ErrInvalid)
 	_, err := e.Store.Commit(ctx, driver.NewToken(), []driver.Op{put(index, driver.Row{Key: key})})
@@ -82,8 +82,8 @@ func nearDefinitions(ctx context.Context, e *env) {
 	}
 }
 
-func nearSpans(ctx context.Context, e *env) {
-	home, index := nearTable(ctx, e, table.String, table.Int)
+func localSpans(ctx context.Context, e *env) {
+	home, index := localTable(ctx, e, table.String, table.Int)
 	var all []string
 	for i := range 25 {
 		id := fmt.Sprintf("%02d", i)
@@ -105,7 +105,7 @@ func nearSpans(ctx context.Context, e *env) {
 		{Values: texts("11"), Record: &key}, {Values: texts("11"), Record: &key, Over: true}, {Values: texts("20")}}
 	for _, low := range bounds {
 		for _, high := range bounds {
-			nearSpan(ctx, e, index, all, low, high)
+			localSpan(ctx, e, index, all, low, high)
 		}
 	}
 	whole := e.rows(ctx, driver.Span{Table: index, Key: driver.Key{Partition: e.Tag + "#p#a#" + intText(e, 1)}, Limit: 1})
@@ -118,8 +118,8 @@ func intText(e *env, n int64) string {
 	return string(text)
 }
 
-// nearSpan reads one span in both directions, with a limit and without, and counts it.
-func nearSpan(ctx context.Context, e *env, index *driver.Table, all []string, low, high *driver.Bound) {
+// localSpan reads one span in both directions, with a limit and without, and counts it.
+func localSpan(ctx context.Context, e *env, index *driver.Table, all []string, low, high *driver.Bound) {
 	sp := driver.Span{Table: index, Low: low, High: high, Mask: []int{table.Int}}
 	sp.From, sp.To = boundText(e, index, low, ""), boundText(e, index, high, "")
 	want := []string{}
@@ -138,13 +138,13 @@ func nearSpan(ctx context.Context, e *env, index *driver.Table, all []string, lo
 			if sp.Limit > 0 {
 				some = some[:min(len(some), sp.Limit)]
 			}
-			rule.Equal(e, fmt.Sprintf("the span from %q to %q, backwards %v, limit %d", sp.From, sp.To, sp.Reverse, sp.Limit), foundNear(ctx, e, sp, str("a"), num(1)), some)
+			rule.Equal(e, fmt.Sprintf("the span from %q to %q, backwards %v, limit %d", sp.From, sp.To, sp.Reverse, sp.Limit), foundLocally(ctx, e, sp, str("a"), num(1)), some)
 		}
 	}
 }
 
-// nearEdges are values of the kinds that a native index may take, by ordinal of the field.
-func nearEdges() map[int][]driver.Value {
+// localEdges are values of the kinds that a native index may take, by ordinal of the field.
+func localEdges() map[int][]driver.Value {
 	all := map[int][]driver.Value{
 		table.Bool: {driver.BoolValue(false), driver.BoolValue(true)},
 		table.Time: {driver.TimeValue(math.MinInt64 / 2), driver.TimeValue(-1), driver.TimeValue(0), driver.TimeValue(1), driver.TimeValue(math.MaxInt64 / 2)},
@@ -161,11 +161,11 @@ func nearEdges() map[int][]driver.Value {
 	return all
 }
 
-func nearValues(ctx context.Context, e *env) {
+func localValues(ctx context.Context, e *env) {
 	home := e.ownTable(table.Fields()...)
 	e.define(ctx, home)
 	rows := map[string]driver.Row{}
-	edges := nearEdges()
+	edges := localEdges()
 	for at, vals := range edges {
 		for i, v := range vals {
 			id := fmt.Sprintf("%02d", i)
@@ -181,12 +181,12 @@ func nearValues(ctx context.Context, e *env) {
 		e.commit(ctx, put(home, r))
 	}
 	for at, vals := range edges {
-		if kinds := e.Facts.NativeNear; len(kinds) > 0 && !slices.Contains(kinds, home.Fields[at].Kind) {
+		if kinds := e.Facts.NativeLocal; len(kinds) > 0 && !slices.Contains(kinds, home.Fields[at].Kind) {
 			continue
 		}
-		index := defineNear(ctx, e, home, at)
+		index := defineLocal(ctx, e, home, at)
 		for i, v := range vals {
-			rule.Equal(e, "the records with "+rule.Brief(v.String()), foundNear(ctx, e, driver.Span{Table: index, Mask: []int{}}, v), []string{fmt.Sprintf("%02d", i)})
+			rule.Equal(e, "the records with "+rule.Brief(v.String()), foundLocally(ctx, e, driver.Span{Table: index, Mask: []int{}}, v), []string{fmt.Sprintf("%02d", i)})
 		}
 	}
 }

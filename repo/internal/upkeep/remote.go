@@ -11,9 +11,9 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// sweepLoose drops the rows or claims of a loose index that no record has (S1 to S3): the records of
+// sweepRemote drops the rows or claims of a remote index that no record has (S1 to S3): the records of
 // a chunk are read together, and what is to be dropped goes several at once.
-func (u *upkeep) sweepLoose(ctx context.Context, x *layout.Index) error {
+func (u *upkeep) sweepRemote(ctx context.Context, x *layout.Index) error {
 	return u.EachChunk(ctx, u.call, u.faults, x.Table, func(rows []driver.Row) error {
 		todo, err := u.suspects(ctx, x, rows)
 		if err != nil {
@@ -35,7 +35,7 @@ func (u *upkeep) sweepLoose(ctx context.Context, x *layout.Index) error {
 	})
 }
 
-// A suspect is a loose row or claim that its record did not have when it was read.
+// A suspect is a remote row or claim that its record did not have when it was read.
 type suspect struct {
 	row *driver.Row
 	j   *remote.Judgement // nil if it could not be told
@@ -95,7 +95,7 @@ func (c *Keeper) sweepRow(ctx context.Context, k *store.Call, x *layout.Index, s
 	}
 	op := x.DropOf(s.row.Key, token)
 	op.Row.Hint = s.row.Hint
-	refusal, err := c.SendLoose(ctx, k, driver.NewToken(), &op)
+	refusal, err := c.SendRemote(ctx, k, driver.NewToken(), &op)
 	return err == nil && refusal == nil, err
 }
 
