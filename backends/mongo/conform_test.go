@@ -12,10 +12,14 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	url := with(testserver.Shared(t, testserver.Mongo).URL, "database=conform"+patient)
 	open := func(ctx context.Context) (driver.Store, error) { return mongo.Open(ctx, url) }
 	for _, kind := range []string{"native", "table"} {
-		t.Run(kind, func(t *testing.T) { conformance.Run(t, conformance.WithKind(open, kind)) })
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			conformance.Run(t, conformance.WithKind(open, kind))
+		})
 	}
 }
 

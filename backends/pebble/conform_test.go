@@ -23,10 +23,12 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceWithoutSync(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	conformance.Run(t, func(context.Context) (driver.Store, error) { return pebble.Open(dir, &pebble.Options{NoSync: true}) })
 }
 
 func TestConformanceInMemory(t *testing.T) {
+	t.Parallel()
 	conformance.Run(t, func(context.Context) (driver.Store, error) { return pebble.Open("", &pebble.Options{InMemory: true}) })
 }

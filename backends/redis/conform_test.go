@@ -11,6 +11,7 @@ import (
 )
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	url := testserver.Shared(t, testserver.Redis).URL
 	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return redis.Open(ctx, url+"?prefix=conform") })
 }
@@ -18,6 +19,7 @@ func TestConformance(t *testing.T) {
 // On a cluster a commit changes one partition, so that tables elsewhere are refused:
 // rules for them see that, and each that is left out says why.
 func TestClusterConformance(t *testing.T) {
+	t.Parallel()
 	url := testserver.SharedCluster(t).URL
 	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return redis.Open(ctx, url+"&prefix=conform") })
 }
