@@ -30,7 +30,7 @@ func (r *Repo[T]) Into(list *[]T) Part {
 // of its collection, in the order of their keys; it is nil if there are none.
 //
 // The collections are read at the same time, and those that lie together ([Schema].With) by one
-// request, if the backend is a [driver.Gatherer]. The records need not be of one instant: a group that
+// range, if the backend is a [driver.Gatherer]. The records need not be of one instant: a group that
 // commits meanwhile may be seen in one list and not in the other. If ReadPartition returns an
 // error, it leaves the lists alone.
 //

@@ -13,12 +13,10 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func openPart[T any](t *testing.T, store *repo.Store, schema repo.Schema, records ...T) *repo.Repo[T] {
+// filled opens a collection and inserts records.
+func filled[T any](t *testing.T, store *repo.Store, schema repo.Schema, records ...T) *repo.Repo[T] {
 	t.Helper()
-	r, err := repo.Open[T](t.Context(), store, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must[T](t, store, schema)
 	for i := range records {
 		if err := r.Insert(t.Context(), &records[i]); err != nil {
 			t.Fatal(err)
@@ -58,8 +56,8 @@ func (s *gathering) Gather(ctx context.Context, tables []*driver.Table, partitio
 func TestReadPartition(t *testing.T) {
 	g := &gathering{Store: memory.New(nil)}
 	store := repo.NewStore(g, nil)
-	tenants := openPart(t, store, tenantSchema, tenant{ID: "a", Title: "one"}, tenant{ID: "b"})
-	bills := openPart(t, store, billSchema, bill{Tenant: "a", N: 2, Due: "x"}, bill{Tenant: "a", N: 1, Due: "y"}, bill{Tenant: "b", N: 3})
+	tenants := filled(t, store, tenantSchema, tenant{ID: "a", Title: "one"}, tenant{ID: "b"})
+	bills := filled(t, store, billSchema, bill{Tenant: "a", N: 2, Due: "x"}, bill{Tenant: "a", N: 1, Due: "y"}, bill{Tenant: "b", N: 3})
 	var of []tenant
 	var due []bill
 	read := func(key repo.Key) error {
@@ -135,9 +133,9 @@ func TestReadPartitionExpiry(t *testing.T) {
 	}
 	now, g := time.UnixMilli(1000), &gathering{Store: memory.New(nil)}
 	store := repo.NewStore(g, &repo.Options{Now: func() time.Time { return now }})
-	tenants := openPart(t, store, tenantSchema, tenant{ID: "a"})
+	tenants := filled(t, store, tenantSchema, tenant{ID: "a"})
 	schema := repo.Schema{Collection: "notes", With: "tenants", Partition: []string{"tenant"}, Sort: []string{"n"}}
-	notes := openPart(t, store, schema, note{"a", 1, time.UnixMilli(999)}, note{"a", 2, time.UnixMilli(2000)}, note{"a", 3, time.Time{}})
+	notes := filled(t, store, schema, note{"a", 1, time.UnixMilli(999)}, note{"a", 2, time.UnixMilli(2000)}, note{"a", 3, time.Time{}})
 	g.wrong = func(*int, *driver.Row) error { now = time.UnixMilli(3000); return nil }
 	var of []tenant
 	var list []note

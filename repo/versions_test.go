@@ -123,7 +123,7 @@ type passing struct {
 
 func loginSchema() repo.Schema {
 	return repo.Schema{Collection: "logins", Partition: []string{"id"}, Indexes: []repo.Index{
-		{Partition: []string{"user"}}, // bare
+		{Partition: []string{"user"}}, // key-only
 		{Partition: []string{"user"}, Sort: []string{"seen"}, Covers: []string{"*"}},
 	}}
 }

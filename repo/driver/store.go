@@ -116,7 +116,7 @@ type Counter interface {
 	Count(ctx context.Context, span Span) (int, error)
 }
 
-// A Gatherer is a Store that reads the rows of several tables in one partition by one request. It is
+// A Gatherer is a Store that reads the rows of several tables in one partition by one range. It is
 // optional: package repo reads one range of each table instead, all at the same time.
 type Gatherer interface {
 	// Gather calls yield for each row that is not Dead of some tables in a partition, with all

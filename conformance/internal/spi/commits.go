@@ -243,7 +243,7 @@ func keysAsRows(ctx context.Context, e *env) {
 	entry := func(v string) driver.Row { return driver.Row{Key: e.at(x, "p", v, "a")} }
 	gone := func(v string) driver.Op { return driver.Op{Do: driver.Delete, Table: x, Row: entry(v)} }
 	seen := func(when string, want ...string) {
-		readBareRows(ctx, e, when, e.at(x, "p", "", ""), want)
+		readKeyOnlyRows(ctx, e, when, e.at(x, "p", "", ""), want)
 	}
 	first := put(t, row(record, "first"))
 	first.If = driver.Absent
@@ -264,8 +264,8 @@ func keysAsRows(ctx context.Context, e *env) {
 	seen("after a death")
 }
 
-// readBareRows reads the rows of a partition of bare ones in every way.
-func readBareRows(ctx context.Context, e *env, when string, at driver.Key, want []string) {
+// readKeyOnlyRows reads the rows of a partition of key-only ones in every way.
+func readKeyOnlyRows(ctx context.Context, e *env, when string, at driver.Key, want []string) {
 	x := e.Tables.KeyOnly
 	rows := e.rows(ctx, span(x, at))
 	rule.Equal(e, "the rows "+when, sorts(rows), append([]string{}, want...))

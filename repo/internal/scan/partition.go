@@ -64,7 +64,7 @@ func (v View[T]) Part(k *store.Call, partition []any, into *[]T) (*Part, error) 
 	return part, nil
 }
 
-// ReadParts reads the parts of one partition, all at the same time, and those that lie together by one request where
+// ReadParts reads the parts of one partition, all at the same time, and those that lie together by one range where
 // the store can do so. It leaves in each part why it could not be read.
 func ReadParts(ctx context.Context, k *store.Call, parts []*Part) {
 	var sets [][]*Part
@@ -95,7 +95,7 @@ func readSet(ctx context.Context, k *store.Call, set []*Part) {
 	}
 }
 
-// gather reads parts by one request. It reports whether they are to be read again, since a record expired meanwhile.
+// gather reads parts by one range. It reports whether they are to be read again, since a record expired meanwhile.
 func gather(ctx context.Context, k *store.Call, set []*Part) (again bool) {
 	h := set[0].c.Store
 	tables := make([]*driver.Table, len(set))
