@@ -29,11 +29,14 @@ type scan struct {
 	keys  []driver.Key
 	rows  []driver.Row
 	rest  []string
-	row   driver.Row // that of at
+	row   driver.Row // that of At
 }
 
-// at returns a row of the page, which is valid until the next call, nil for one that went after its key was read.
-func (sc *scan) at(i int) (*driver.Row, error) {
+// Len returns how many keys the page has.
+func (sc *scan) Len() int { return len(sc.keys) }
+
+// At returns a row of the page, which is valid until the next call, nil for one that went after its key was read.
+func (sc *scan) At(i int) (*driver.Row, error) {
 	if sc.view.Class != driver.Records {
 		row := &sc.row
 		row.Reset()
@@ -55,7 +58,7 @@ func (sc *scan) page(ctx context.Context, v *view, p *frame.Pager) (err error) {
 	} else {
 		err = sc.readPage(ctx, p)
 	}
-	p.TakeApart(len(sc.keys), sc.at)
+	p.TakeApart(sc)
 	return err
 }
 
@@ -177,7 +180,7 @@ func (s *store) countOnly(ctx context.Context, v *view, span driver.Span) (int, 
 	if err := sc.onlyRow(ctx, &span); err != nil || len(sc.keys) == 0 {
 		return 0, err
 	}
-	if row, err := sc.at(0); row == nil || err != nil {
+	if row, err := sc.At(0); row == nil || err != nil {
 		return 0, err
 	}
 	return 1, nil

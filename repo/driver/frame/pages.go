@@ -1,7 +1,6 @@
 package frame
 
 import (
-	"iter"
 	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -27,45 +26,50 @@ type Pager struct {
 	Rows []driver.Row
 	Bad  error // of the row after those
 
-	n       int // rows of a page that is taken apart
-	at      func(i int) (*driver.Row, error)
+	parts   Parts
 	yielded int
+}
+
+// Parts are the rows of a page that is taken apart as they are asked for.
+type Parts interface {
+	// Len returns how many rows there are.
+	Len() int
+	// At returns one of them, which is valid until the next call: nil for one that is gone.
+	At(i int) (*driver.Row, error)
 }
 
 // pages yields the rows of a span, page by page: read fills the Rows of a Pager with the
 // next page, at most Limit of them. The first page is of first rows, that of a short list.
-func pages(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*driver.Row, error] {
-	return func(yield func(*driver.Row, error) bool) {
-		had := kept.Get().(*[]driver.Row)
-		p, used := Pager{Span: span, Size: first, Rows: *had}, 0
-		defer func() { keep(had, p.Rows[:min(used, cap(p.Rows))]) }()
-		for !p.Done {
-			p.Rows, p.n, p.at = p.Rows[:0], 0, nil
-			err := read(&p)
-			used = max(used, len(p.Rows)+1) // one more was read into
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !p.yield(yield) {
-				return
-			}
-			if p.Bad != nil {
-				yield(nil, p.Bad)
-				return
-			}
+func pages(span driver.Span, first int, read func(p *Pager) error, yield func(*driver.Row, error) bool) {
+	had := kept.Get().(*[]driver.Row)
+	p, used := Pager{Span: span, Size: first, Rows: *had}, 0
+	defer func() { keep(had, p.Rows[:min(used, cap(p.Rows))]) }()
+	for !p.Done {
+		p.Rows, p.parts = p.Rows[:0], nil
+		err := read(&p)
+		used = max(used, len(p.Rows)+1) // one more was read into
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if !p.yield(yield) {
+			return
+		}
+		if p.Bad != nil {
+			yield(nil, p.Bad)
+			return
 		}
 	}
 }
 
 // yield yields the rows of the page, and reports whether the loop goes on.
 func (p *Pager) yield(yield func(*driver.Row, error) bool) bool {
-	n, at := len(p.Rows), func(i int) (*driver.Row, error) { return &p.Rows[i], nil }
-	if p.at != nil {
-		n, at = p.n, p.at
+	n := len(p.Rows)
+	if p.parts != nil {
+		n = p.parts.Len()
 	}
 	for i := range n {
-		row, err := at(i)
+		row, err := p.at(i)
 		if err != nil {
 			yield(nil, err)
 			return false
@@ -81,9 +85,15 @@ func (p *Pager) yield(yield func(*driver.Row, error) bool) bool {
 	return true
 }
 
-// TakeApart says that the page has n rows beside Rows, which stay empty, and that at returns each of them when its
-// turn comes: nil for one that is gone. It is valid until the next one.
-func (p *Pager) TakeApart(n int, at func(i int) (*driver.Row, error)) { p.n, p.at = n, at }
+func (p *Pager) at(i int) (*driver.Row, error) {
+	if p.parts != nil {
+		return p.parts.At(i)
+	}
+	return &p.Rows[i], nil
+}
+
+// TakeApart says that the rows of the page are parts, each of which is asked for when its turn comes. Rows stay empty.
+func (p *Pager) TakeApart(parts Parts) { p.parts = parts }
 
 // keep gives the rows back that a range has used, unless they are many.
 func keep(to *[]driver.Row, rows []driver.Row) {

@@ -3,6 +3,7 @@ package frame
 import (
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"testing"
 
@@ -56,7 +57,7 @@ func newShelf(n, bytes int) *shelf {
 }
 
 func collect(s *shelf, span driver.Span) (sorts []string, err error) {
-	for row, err := range pages(span, 10, s.page) {
+	for row, err := range rowsOf(span, 10, s.page) {
 		if err != nil {
 			return sorts, err
 		}
@@ -110,19 +111,33 @@ func TestPagesEnd(t *testing.T) {
 		t.Errorf("%d rows, %v before a bad one, want 17", len(got), err)
 	}
 	reads := 0
-	for row, err := range pages(driver.Span{}, 10, func(*Pager) error { reads++; return io.EOF }) {
+	for row, err := range rowsOf(driver.Span{}, 10, func(*Pager) error { reads++; return io.EOF }) {
 		if row != nil || err != io.EOF {
 			t.Errorf("%v, %v of a page that cannot be read", row, err)
 		}
 	}
 	s = newShelf(35, 1)
-	for range pages(driver.Span{}, 10, s.page) {
+	for range rowsOf(driver.Span{}, 10, s.page) {
 		break
 	}
 	if reads != 1 || len(s.pages) != 1 {
 		t.Errorf("%d reads after an error, %d pages for one row", reads, len(s.pages))
 	}
 }
+
+// rowsOf yields the rows of pages.
+func rowsOf(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) { pages(span, first, read, yield) }
+}
+
+// parts are n rows that at returns.
+type parts struct {
+	n  int
+	at func(i int) (*driver.Row, error)
+}
+
+func (p parts) Len() int                      { return p.n }
+func (p parts) At(i int) (*driver.Row, error) { return p.at(i) }
 
 // The rows of a page that is taken apart come one by one, without those that are gone, up to the limit and to the first that
 // is bad.
@@ -134,11 +149,11 @@ func TestPagesTakenApart(t *testing.T) {
 	}{"all": {0, -1, "02456"}, "a limit": {3, -1, "024"}, "a bad one": {0, 5, "024"}} {
 		var row driver.Row
 		got, last := "", error(nil)
-		for row, err := range pages(driver.Span{Limit: tt.limit}, 4, func(p *Pager) error {
+		for row, err := range rowsOf(driver.Span{Limit: tt.limit}, 4, func(p *Pager) error {
 			from := len(p.Span.From)
 			n := min(p.Limit(), 7-from)
 			p.Done = from+n == 7
-			p.TakeApart(n, func(i int) (*driver.Row, error) {
+			p.TakeApart(parts{n, func(i int) (*driver.Row, error) {
 				switch at := from + i; {
 				case at == 1 || at == 3:
 					return nil, nil
@@ -148,7 +163,7 @@ func TestPagesTakenApart(t *testing.T) {
 					row.Key.Sort = fmt.Sprint(at)
 				}
 				return &row, nil
-			})
+			}})
 			p.GoOnAfter("xxxxxxx"[:from+n], one, 0)
 			p.Span.From = p.Span.From[:from+n]
 			return nil
@@ -166,7 +181,7 @@ func TestPagesTakenApart(t *testing.T) {
 // A page of a table without sort columns is the last.
 func TestPagesWithoutOrder(t *testing.T) {
 	n := 0
-	for range pages(driver.Span{}, 1, func(p *Pager) error {
+	for range rowsOf(driver.Span{}, 1, func(p *Pager) error {
 		p.Rows = append(p.Rows, driver.Row{})
 		p.GoOn(nil, 0)
 		return nil
@@ -248,8 +263,8 @@ func TestPagesKeepRowsApart(t *testing.T) {
 		}
 	}
 	for range 100 {
-		for outer := range pages(driver.Span{Limit: 3}, 10, fill("outer")) {
-			for inner := range pages(driver.Span{Limit: 3}, 10, fill("inner")) {
+		for outer := range rowsOf(driver.Span{Limit: 3}, 10, fill("outer")) {
+			for inner := range rowsOf(driver.Span{Limit: 3}, 10, fill("inner")) {
 				if inner.Fields[0].Str() != "inner" || outer.Fields[0].Str() != "outer" || outer.Extra[0].Name != "outer" {
 					t.Fatalf("the outer row is %+v, the inner %+v", outer, inner)
 				}

@@ -1,0 +1,70 @@
+package archtest_test
+
+import (
+	"fmt"
+	"go/ast"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var withoutRace = regexp.MustCompile(`(?m)^without_race='\^\((.*)\)\$'\npackages_without_race='/internal/\((.*)\)\$'$`)
+
+// misplaced returns what a script names that the second run would not find, or that the first leaves out elsewhere:
+// of every test it is told in which folders it is.
+func misplaced(script string, tests map[string][]string) (bad []string) {
+	m := withoutRace.FindStringSubmatch(script)
+	if m == nil {
+		return []string{"the script does not say what runs without the race detector"}
+	}
+	for name := range strings.SplitSeq(m[1], "|") {
+		if len(tests[name]) == 0 {
+			bad = append(bad, "there is no "+name)
+		}
+		for _, dir := range tests[name] {
+			if !strings.HasPrefix(dir, "backends/") {
+				bad = append(bad, fmt.Sprintf("%s of %s is in no run", name, dir))
+			}
+		}
+	}
+	dirs := map[string]bool{}
+	for _, list := range tests {
+		for _, dir := range list {
+			dirs[dir] = true
+		}
+	}
+	for name := range strings.SplitSeq(m[2], "|") {
+		if !dirs["internal/"+name] {
+			bad = append(bad, "there are no tests in internal/"+name)
+		}
+	}
+	return bad
+}
+
+// scripts/test runs each test once: those without the race detector are where it looks for them.
+func TestScriptRunsEachTest(t *testing.T) {
+	tests := map[string][]string{}
+	for _, f := range files(t) {
+		if !f.isTest() {
+			continue
+		}
+		for _, d := range f.ast.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Test") {
+				tests[fn.Name.Name] = append(tests[fn.Name.Name], f.dir)
+			}
+		}
+	}
+	script, err := os.ReadFile("../../scripts/test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range misplaced(string(script), tests) {
+		t.Errorf("scripts/test: %s", bad)
+	}
+	control := "without_race='^(TestGone|TestElsewhere)$'\npackages_without_race='/internal/(gone)$'\n"
+	want := "there is no TestGone; TestElsewhere of repo is in no run; there are no tests in internal/gone"
+	if got := strings.Join(misplaced(control, map[string][]string{"TestElsewhere": {"repo", "backends/a"}}), "; "); got != want {
+		t.Errorf("of a script that leaves tests out: %s, want %s", got, want)
+	}
+}
