@@ -14,7 +14,7 @@ const firstPage = 100
 
 // Range yields the rows of a span, page by page.
 func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return s.frame.Pages(ctx, span, s.page)
+	return func(yield func(*driver.Row, error) bool) { s.frame.Pages(ctx, span, s.page, yield) }
 }
 
 // page reads the next page of a span, and leaves in p the span after it.

@@ -16,7 +16,7 @@ const firstPage = 128
 func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		sc := scan{store: s, mask: span.Mask}
-		s.frame.Pages(ctx, span, sc.page)(yield)
+		s.frame.Pages(ctx, span, sc.page, yield)
 	}
 }
 

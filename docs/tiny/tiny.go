@@ -150,18 +150,22 @@ func (s *store) all(v *view, mask []int, test func(driver.Key, row) bool) (list 
 
 // Range yields the rows of a span, page by page.
 func (s *store) Range(ctx context.Context, sp driver.Span) iter.Seq2[*driver.Row, error] {
-	return s.frame.Pages(ctx, sp, func(_ context.Context, v *view, p *frame.Pager) error {
-		rows := s.all(v, sp.Mask, func(k driver.Key, r row) bool {
-			return k.Partition == sp.Key.Partition && k.Sort >= p.Span.From && (p.Span.To == "" || k.Sort < p.Span.To) && !r.Dead
-		})
-		if sp.Reverse {
-			slices.Reverse(rows)
-		}
-		p.Done = len(rows) <= p.Limit()
-		p.Rows = rows[:min(len(rows), p.Limit())]
-		p.GoOn(v.Table.Sort, 0)
-		return nil
+	return func(yield func(*driver.Row, error) bool) { s.frame.Pages(ctx, sp, s.page, yield) }
+}
+
+// page reads the next page of a span.
+func (s *store) page(_ context.Context, v *view, p *frame.Pager) error {
+	sp := &p.Span
+	rows := s.all(v, sp.Mask, func(k driver.Key, r row) bool {
+		return k.Partition == sp.Key.Partition && k.Sort >= sp.From && (sp.To == "" || k.Sort < sp.To) && !r.Dead
 	})
+	if sp.Reverse {
+		slices.Reverse(rows)
+	}
+	p.Done = len(rows) <= p.Limit()
+	p.Rows = rows[:min(len(rows), p.Limit())]
+	p.GoOn(v.Table.Sort, 0)
+	return nil
 }
 
 // Walk yields all rows. A mark has the last key.

@@ -168,20 +168,19 @@ func (f *Frame[V]) Erase(ctx context.Context, what, name string, do func(ctx con
 // Facts says, or all that a page can have.
 func (f *Frame[V]) Pages(
 	ctx context.Context, span driver.Span, read func(ctx context.Context, v *V, p *Pager) error,
-) iter.Seq2[*driver.Row, error] {
-	return func(yield func(*driver.Row, error) bool) {
-		pages(span, cmp.Or(f.facts.Paging.First, MostRows), func(p *Pager) error {
-			if err := f.Enter(ctx); err != nil {
-				return err
-			}
-			defer f.Leave()
-			v, err := f.View(span.Table, span.Mask)
-			if err != nil {
-				return err
-			}
-			return read(ctx, v, p)
-		}, yield)
-	}
+	yield func(*driver.Row, error) bool,
+) {
+	pages(span, cmp.Or(f.facts.Paging.First, MostRows), func(p *Pager) error {
+		if err := f.Enter(ctx); err != nil {
+			return err
+		}
+		defer f.Leave()
+		v, err := f.View(span.Table, span.Mask)
+		if err != nil {
+			return err
+		}
+		return read(ctx, v, p)
+	}, yield)
 }
 
 // Chunks yields what read returns of a table, chunk after chunk, each read from the mark of the one before, until one

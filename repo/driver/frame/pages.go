@@ -15,10 +15,10 @@ const (
 	pageBytes = 1 << 20
 )
 
-// kept are rows of ranges that have ended, without their strings.
-var kept = sync.Pool{New: func() any { return new([]driver.Row) }}
+// kept are pagers of ranges that have ended, with the rows of each but without their strings.
+var kept = sync.Pool{New: func() any { return new(Pager) }}
 
-// A Pager is the rest of a span, and the page of it that was read last.
+// A Pager is the rest of a span, and the page of it that was read last. It ends with its range.
 type Pager struct {
 	Span driver.Span
 	Size int // rows of the next page
@@ -41,12 +41,12 @@ type Parts interface {
 // pages yields the rows of a span, page by page: read fills the Rows of a Pager with the
 // next page, at most Limit of them. The first page is of first rows, that of a short list.
 func pages(span driver.Span, first int, read func(p *Pager) error, yield func(*driver.Row, error) bool) {
-	had := kept.Get().(*[]driver.Row)
-	p, used := Pager{Span: span, Size: first, Rows: *had}, 0
-	defer func() { keep(had, p.Rows[:min(used, cap(p.Rows))]) }()
+	p, used := kept.Get().(*Pager), 0
+	p.Span, p.Size = span, first
+	defer func() { p.keep(used) }()
 	for !p.Done {
 		p.Rows, p.parts = p.Rows[:0], nil
-		err := read(&p)
+		err := read(p)
 		used = max(used, len(p.Rows)+1) // one more was read into
 		if err != nil {
 			yield(nil, err)
@@ -95,19 +95,20 @@ func (p *Pager) at(i int) (*driver.Row, error) {
 // TakeApart says that the rows of the page are parts, each of which is asked for when its turn comes. Rows stay empty.
 func (p *Pager) TakeApart(parts Parts) { p.parts = parts }
 
-// keep gives the rows back that a range has used, unless they are many.
-func keep(to *[]driver.Row, rows []driver.Row) {
-	if cap(rows) > firstRows+1 {
+// keep gives the pager back with the rows that the range has used, unless they are many.
+func (p *Pager) keep(used int) {
+	if cap(p.Rows) > firstRows+1 {
 		return
 	}
+	rows := p.Rows[:min(used, cap(p.Rows))]
 	for i := range rows {
 		row := &rows[i]
 		clear(row.Fields[:cap(row.Fields)])
 		clear(row.Extra[:cap(row.Extra)])
 		row.Reset()
 	}
-	*to = rows[:0]
-	kept.Put(to)
+	*p = Pager{Rows: rows[:0]}
+	kept.Put(p)
 }
 
 // Limit returns how many rows the next page has at most.

@@ -51,11 +51,13 @@ func (b *fake) Get(context.Context, *string, []driver.Key, []int, []driver.Row) 
 }
 
 func (b *fake) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return b.frame.Pages(ctx, span, func(_ context.Context, _ *string, p *Pager) error {
-		b.note("page")
-		p.Rows = append(p.Rows, driver.Row{})
-		return nil
-	})
+	return func(yield func(*driver.Row, error) bool) {
+		b.frame.Pages(ctx, span, func(_ context.Context, _ *string, p *Pager) error {
+			b.note("page")
+			p.Rows = append(p.Rows, driver.Row{})
+			return nil
+		}, yield)
+	}
 }
 
 func (b *fake) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
