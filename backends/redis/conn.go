@@ -166,7 +166,7 @@ func (c *conn) eval(ctx context.Context, sc *wire.Script, keys []string, args []
 		words = append(words, &args[i]) // a pointer needs no copy of its own
 	}
 	for loads := 0; ; loads++ {
-		cmd := &wire.Commit{RawCmd: goredis.NewRawCmd(ctx, words...), Script: sc}
+		cmd := wire.NewCommit(ctx, sc, words)
 		sent := driver.TallyOf(ctx).Begin(ctx, 1)
 		err := c.once(ctx, cmd, args)
 		n := cmd.Times(err)
@@ -174,7 +174,7 @@ func (c *conn) eval(ctx context.Context, sc *wire.Script, keys []string, args []
 		if err != nil {
 			return wire.Reply{}, c.unfinished(ctx, err, errors.Is(err, wire.ErrTaken) || cmd.Sent)
 		}
-		r := wire.ReplyOf(cmd.RawCmd)
+		r := cmd.Reply()
 		if err = r.Refused(); err == nil {
 			return r, nil
 		}

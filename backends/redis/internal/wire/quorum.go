@@ -48,7 +48,7 @@ func (q *Quorum) process(ctx context.Context, node *goredis.Client, cmd goredis.
 		_ = pipe.Process(ctx, acks)
 	}
 	_, err := pipe.Exec(ctx)
-	if !waits || len(write.Val()) == 0 {
+	if !waits || write.Reply().Rest == "" {
 		return err
 	}
 	return q.enough(write, acks)
@@ -66,7 +66,7 @@ func (q *Quorum) millis(ctx context.Context) int64 {
 // enough says whether a commit that was answered has its replicas. What was refused
 // needs none. Errors of WAIT are only told: as such they would say that nothing was done.
 func (q *Quorum) enough(write *Commit, acks *goredis.IntCmd) error {
-	r := ReplyOf(write.RawCmd)
+	r := write.Reply()
 	if r.Refused() != nil || r.List() > 0 {
 		return nil
 	}
