@@ -316,7 +316,7 @@ func (v *view) edited(e *driver.Edit) (name, text, other string) {
 	if name == e.Name {
 		return name, text, "." + name
 	}
-	if e.Name != "" && e.Name[0] != '_' && e.Name[0] != '.' { // such fields nobody declares
+	if isDeclarable(e.Name) {
 		other = e.Name
 	}
 	return name, text, other

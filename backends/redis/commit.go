@@ -13,7 +13,7 @@ func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op,
 	if err := who.Fitting(ops); err != nil {
 		return nil, err
 	}
-	c := commit{store: s, token: token, ops: ops, views: views, list: s.names.listOf(ops[0].Row.Key.Partition)}
+	c := commit{store: s, token: token, ops: ops, views: views, list: s.conn.listOf(ops[0].Row.Key.Partition)}
 	if c.addsLate() {
 		return c.late(ctx)
 	}
@@ -110,25 +110,21 @@ func (c *commit) refusal(ctx context.Context, r *wire.Reply, n int) (*driver.Ref
 	op, v := &c.ops[at], c.views[at]
 	refusal := &driver.Refusal{Op: at}
 	refusal.Row.Key = op.Row.Key
-	if err := c.readRefused(ctx, v, r, &refusal.Row); err != nil {
+	var err error
+	if v.Class != driver.Records {
+		err = v.readRow(r, nil, &refusal.Row)
+	} else if hash := r.Texts(); r.Bad {
+		err = v.badRow(&refusal.Row, "_rev")
+	} else {
+		err = v.readHash(ctx, hash, &refusal.Row)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if n > 2 {
 		refusal.Overflow, refusal.Edit = true, nthAdd(op.Edits, int(r.Number()))
 	}
 	return refusal, nil
-}
-
-// readRefused reads the row that a script found.
-func (c *commit) readRefused(ctx context.Context, v *view, r *wire.Reply, row *driver.Row) error {
-	if v.Class == driver.Records {
-		hash := r.Hash()
-		if r.Bad {
-			return v.badRow(row, "_rev")
-		}
-		return (&reader{c.store, v}).hash(ctx, hash, row)
-	}
-	return v.readRow(r, nil, row)
 }
 
 // nthAdd returns the place of an edit that adds, by its number among these.

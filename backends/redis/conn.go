@@ -159,11 +159,10 @@ func (c *conn) sendList(ctx context.Context, list []goredis.Cmder) error {
 func (c *conn) eval(ctx context.Context, sc *wire.Script, keys []string, args []string) (wire.Reply, error) {
 	words := make([]any, 0, 3+len(keys)+len(args))
 	words = append(words, "evalsha", sc.Hash, len(keys))
-	for i := range keys {
-		words = append(words, keys[i])
-	}
-	for i := range args {
-		words = append(words, &args[i]) // a pointer needs no copy of its own
+	for _, list := range [...][]string{keys, args} {
+		for i := range list {
+			words = append(words, &list[i]) // a pointer needs no copy of its own
+		}
 	}
 	for loads := 0; ; loads++ {
 		cmd := wire.NewCommit(ctx, sc, words)

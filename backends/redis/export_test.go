@@ -15,7 +15,7 @@ var Texts = map[string]string{
 }
 
 // URLOptions are those of a URL.
-var URLOptions = (&target{own: &goredis.Options{}}).options()
+var URLOptions = new(target).options()
 
 // TextsOf reads all texts of a reply.
 func TextsOf(text string) (list []string) {

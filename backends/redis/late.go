@@ -36,8 +36,11 @@ func (v *view) addsLate(e driver.Edit) bool {
 	case e.Field >= 0:
 		return v.Late[e.Field]
 	}
-	return e.Name != "" && e.Name[0] != '_' && e.Name[0] != '.' // such fields nobody declares
+	return isDeclarable(e.Name)
 }
+
+// isDeclarable reports whether a program may declare a field of a name.
+func isDeclarable(name string) bool { return name != "" && name[0] != '_' && name[0] != '.' }
 
 // lateNames returns the names of the field of an edit where it is declared and where
 // it is not.
@@ -122,7 +125,7 @@ func (c *commit) addsDeclared(ctx context.Context, v *view, e *driver.Edit, ther
 		return true, nil
 	}
 	if there {
-		if _, err := (&reader{c.store, v}).other(ctx, e.Name); err != nil {
+		if _, err := v.other(ctx, e.Name); err != nil {
 			return false, err
 		}
 	}
