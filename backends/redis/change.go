@@ -329,38 +329,31 @@ func (c *commit) commitCall() {
 	for i := range c.ops {
 		op, v := &c.ops[i], c.views[i]
 		kind, shape, sort := op.Do.String(), "plain", op.Row.Key.Sort
+		var args []string
 		c.addKeys(v.key(&op.Row.Key))
 		switch {
 		case v.KeyOnly:
 			kind, shape = "bare "+kind, "bare"
 		case v.Class != driver.Records:
 			kind, shape = "member "+kind, "member"
+			if op.Do == driver.Put {
+				args = []string{v.payload(&op.Row)}
+			}
 		case op.Do == driver.Put || op.Do == driver.Delete:
 			shape = "ordered"
 			var order string
 			order, sort = v.order(&op.Row.Key)
 			c.addKeys(order)
+			if op.Do == driver.Put {
+				args = v.appendFields(nil, &op.Row)
+			}
+		case op.Do == driver.Patch:
+			args = v.appendPatch(nil, op)
+		case op.Do == driver.Fence:
+			args = []string{strconv.FormatInt(op.Row.Expires, 10)}
 		}
-		args := v.opArgs(op)
 		c.add(kind, condition(op), shape, sort, v.room, v.ttl, itoa(len(args)))
 		c.add(args...)
 	}
 	c.addKeys(c.list)
-}
-
-// opArgs returns what follows the head of an op of the script commit.
-func (v *view) opArgs(op *driver.Op) []string {
-	switch {
-	case v.KeyOnly:
-		return nil
-	case op.Do == driver.Put && v.Class != driver.Records:
-		return []string{v.payload(&op.Row)}
-	case op.Do == driver.Put:
-		return v.appendFields(nil, &op.Row)
-	case op.Do == driver.Patch:
-		return v.appendPatch(nil, op)
-	case op.Do == driver.Fence:
-		return []string{strconv.FormatInt(op.Row.Expires, 10)}
-	}
-	return nil
 }

@@ -66,7 +66,10 @@ func (v *view) readHash(ctx context.Context, h wire.Hash, row *driver.Row) error
 	known, next := 0, 0
 	for name, text := range h.All {
 		var ok bool
-		at, declared := v.place(name, next)
+		at, declared := next, next < len(v.Fields) && v.Fields[next].Name == name // as a rule: in the order of ordinals
+		if !declared {
+			at, declared = v.Ordinals[name]
+		}
 		switch {
 		case declared:
 			row.Fields[at], ok = parseScalar(text, v.Fields[at].Kind)
@@ -88,16 +91,6 @@ func (v *view) readHash(ctx context.Context, h wire.Hash, row *driver.Row) error
 		return nil
 	}
 	return v.readOthers(ctx, h, row)
-}
-
-// place returns the ordinal of a declared field. Fields come in the order of their
-// ordinals as a rule, so the next one is tried first.
-func (v *view) place(name string, next int) (at int, declared bool) {
-	if next < len(v.Fields) && v.Fields[next].Name == name {
-		return next, true
-	}
-	at, declared = v.Ordinals[name]
-	return at, declared
 }
 
 // badRow is the error of a record whose field cannot have been written by this

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
@@ -18,7 +19,10 @@ func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op,
 		return c.late(ctx)
 	}
 	refusal, err := c.send(ctx)
-	if refusal == nil && err == nil && s.conn.quorum.Replicas > 0 && c.onlyChecks() {
+	if refusal != nil || err != nil || s.conn.quorum.Replicas == 0 {
+		return refusal, err
+	}
+	if !slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Do != driver.Check }) { // it changes nothing
 		err = s.conn.awaitReplicas(ctx, c.keys[0])
 	}
 	return refusal, err

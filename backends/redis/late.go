@@ -42,15 +42,6 @@ func (v *view) addsLate(e driver.Edit) bool {
 // isDeclarable reports whether a program may declare a field of a name.
 func isDeclarable(name string) bool { return name != "" && name[0] != '_' && name[0] != '.' }
 
-// lateNames returns the names of the field of an edit where it is declared and where
-// it is not.
-func (v *view) lateNames(e *driver.Edit) (declared, dotted string) {
-	if e.Field >= 0 {
-		return v.Fields[e.Field].Name, v.dotted[e.Field]
-	}
-	return e.Name, "." + e.Name
-}
-
 // late is send for commits that add to such fields.
 func (c *commit) late(ctx context.Context) (*driver.Refusal, error) {
 	for range lateTries {
@@ -78,7 +69,10 @@ func (c *commit) settle(ctx context.Context, at int, seen *bool) (*driver.Refusa
 	words := []any{"hmget", v.key(&op.Row.Key), "_rev"}
 	for i, e := range op.Edits {
 		if op.Do == driver.Patch && v.addsLate(e) {
-			declared, dotted := v.lateNames(&e)
+			declared, dotted := e.Name, "."+e.Name
+			if e.Field >= 0 {
+				declared, dotted = v.Fields[e.Field].Name, v.dotted[e.Field]
+			}
 			adds, words = append(adds, i), append(words, declared, dotted)
 		}
 	}
@@ -108,8 +102,9 @@ func (c *commit) settle(ctx context.Context, at int, seen *bool) (*driver.Refusa
 		case there || !goes || !found:
 			continue
 		}
-		sum, ok := sumOf(before, op.Edits[i].Value.Int())
-		if !ok {
+		have, err := tagged.Parse(before)
+		sum, ok := frame.Sum(have, op.Edits[i].Value.Int())
+		if err != nil || !ok || have.IsNone() {
 			return c.overflow(ctx, at, i)
 		}
 		op.Edits[i].Do, op.Edits[i].Value = driver.Set, sum
@@ -131,13 +126,6 @@ func (c *commit) addsDeclared(ctx context.Context, v *view, e *driver.Edit, ther
 	}
 	k, _ := v.Others.Of(e.Name)
 	return k.Kind == driver.Int, nil
-}
-
-// sumOf adds to the tagged JSON of an int.
-func sumOf(text string, more int64) (driver.Value, bool) {
-	have, err := tagged.Parse(text)
-	sum, ok := frame.Sum(have, more)
-	return sum, ok && err == nil && !have.IsNone()
 }
 
 // overflow refuses a commit for an edit of one of its ops.

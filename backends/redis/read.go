@@ -22,7 +22,12 @@ func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 	}
 	cmds := make([]*goredis.RawCmd, len(keys))
 	for i := range keys {
-		cmds[i] = goredis.NewRawCmd(ctx, v.askRow(&names[i], keys[i].Sort, mask)...)
+		if v.Class == driver.Records {
+			cmds[i] = goredis.NewRawCmd(ctx, v.askSome(&names[i], mask)...)
+			continue
+		}
+		from, to := "["+keys[i].Sort, "("+bound(driver.After(keys[i].Sort))
+		cmds[i] = goredis.NewRawCmd(ctx, "zrange", &names[i], from, to, "bylex", "limit", "0", "1")
 	}
 	return s.conn.askEach(ctx, doing, v.form(), cmds, func(i int, r *wire.Reply) error { return v.readRow(r, mask, &rows[i]) })
 }
@@ -56,15 +61,6 @@ func (v *view) form() string {
 	return "zset"
 }
 
-// askRow returns the command that reads one row, which lies in a key of this name, of
-// records with a mask.
-func (v *view) askRow(name *string, sort string, mask []int) []any {
-	if v.Class == driver.Records {
-		return v.askSome(name, mask)
-	}
-	return []any{"zrange", name, "[" + sort, "(" + bound(driver.After(sort)), "bylex", "limit", "0", "1"}
-}
-
 // bound returns the end of a span. No text of a key begins with its stand-in.
 func bound(to string) string {
 	if to == "" {
@@ -73,7 +69,7 @@ func bound(to string) string {
 	return to
 }
 
-// readRow reads the answer to askRow.
+// readRow reads what was answered for one row, of records with a mask.
 func (v *view) readRow(r *wire.Reply, mask []int, row *driver.Row) error {
 	if v.Class == driver.Records {
 		return v.readSome(r, mask, row)

@@ -94,9 +94,6 @@ func (t *trip) step(ctx context.Context) (again bool, err error) {
 			return t.failed(ctx, err)
 		}
 	}
-	if t.write != nil {
-		t.write.Sent = false // what was sent before was answered
-	}
 	err = t.Quorum.process(ctx, t.node, t.cmd, t.asking)
 	switch refused := RefusalOf(t.cmd, err); {
 	case refused != nil:
@@ -138,8 +135,11 @@ func (t *trip) failed(ctx context.Context, err error) (again bool, _ error) {
 	return true, nil
 }
 
-// answered decides after the answer of a server that refused the command.
+// answered decides after the answer of a server that refused the command, and so did nothing.
 func (t *trip) answered(ctx context.Context, refused error) (again bool, err error) {
+	if t.write != nil {
+		t.write.Sent = false
+	}
 	code := CodeOf(refused)
 	switch code {
 	case "MOVED", "ASK":
@@ -165,13 +165,8 @@ func (t *trip) answered(ctx context.Context, refused error) (again bool, err err
 	if time.Since(t.begun) > t.Patience {
 		return false, nil // the answer stands
 	}
-	if err := t.pause(ctx); err != nil {
-		if t.write != nil {
-			t.write.Sent = false
-		}
-		return false, err
-	}
-	return true, nil
+	err = t.pause(ctx)
+	return err == nil, err
 }
 
 // load gives the server that has the key the script that it lacks.
@@ -183,14 +178,8 @@ func (t *trip) load(ctx context.Context) (again bool, err error) {
 	if t.write != nil {
 		sc = t.write.Script
 	}
-	cmd := goredis.NewRawCmd(ctx, "script", "load", sc.Text)
-	if err := t.node.Process(ctx, cmd); err != nil {
-		if t.write != nil {
-			t.write.Sent = false
-		}
-		return false, err
-	}
-	return true, nil
+	err = t.node.Process(ctx, goredis.NewRawCmd(ctx, "script", "load", sc.Text))
+	return err == nil, err
 }
 
 // pause waits a little longer each time.
