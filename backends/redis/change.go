@@ -16,6 +16,7 @@ type rest struct {
 	come bool // put, and need not be there
 }
 
+// rest looks at the ops after the first.
 func (c *commit) rest() rest {
 	r := rest{true, true, true, true}
 	for i := 1; i < len(c.ops); i++ {
@@ -62,7 +63,7 @@ func (v *view) removable(op *driver.Op) bool {
 		len(op.Row.Fields)+len(op.Row.Extra) == 0 && op.Row.Meta == ""
 }
 
-// begin begins the call of a script for the first op, by the key of its record. There is room for so many keys and args.
+// begin begins the call of a script for the first op, by the key of its record, with room for so many keys and args.
 func (c *commit) begin(sc *wire.Script, keys, args int) (*driver.Op, *view) {
 	op, v := &c.ops[0], c.views[0]
 	c.script, c.keys, c.args = sc, make([]string, 0, keys), make([]string, 0, args)

@@ -217,8 +217,8 @@ func (v *view) readSome(r *wire.Reply, mask []int, row *driver.Row) error {
 	return nil
 }
 
-// metaNames are the fields of the library, names that no other field may have, in the order in which HMGET asks for them:
-// those first that most records have.
+// metaNames are the fields of the library, whose names no other field may have, in the order in which HMGET asks for
+// them: those first that most records have.
 var metaNames = [...]string{"_rev", "_ring", "_dead", "_expires", "_note"}
 
 // askSome returns the command that reads a record with a mask.

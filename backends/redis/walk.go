@@ -46,7 +46,8 @@ func (s *store) begin(v *view, mark string) (*walk, error) {
 	return w, nil
 }
 
-// mark returns where the walk is, "" if it is at the end: in a list of names at a key and, if that is a set, at a member.
+// mark returns where the walk is, "" if it is at the end: in a list of names at a key and, if that is a set, at a
+// member.
 func (w *walk) mark() string {
 	if len(w.waiting) == 0 {
 		return ""
