@@ -14,7 +14,7 @@ func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op,
 	if err := who.Fitting(ops); err != nil {
 		return nil, err
 	}
-	c := commit{store: s, token: token, ops: ops, views: views, list: s.conn.listOf(ops[0].Row.Key.Partition)}
+	c := commit{store: s, token: token, ops: ops, views: views, list: s.listOf(ops[0].Row.Key.Partition)}
 	if c.addsLate() {
 		return c.late(ctx)
 	}

@@ -34,7 +34,7 @@ func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
 			if err := s.conn.unlink(ctx, doing, keys); err != nil {
 				return err
 			}
-			return s.conn.drop(ctx, doing, done)
+			return s.unlist(ctx, doing, done)
 		})
 		if err != nil {
 			return err
@@ -62,17 +62,17 @@ const dropText = `for i = 2, #KEYS do
 end
 return {}`
 
-// drop removes listed keys, and their names from their lists.
-func (c *conn) drop(ctx context.Context, doing string, done []listed) error {
+// unlist removes listed keys, and their names from their lists.
+func (s *store) unlist(ctx context.Context, doing string, done []listed) error {
 	for len(done) > 0 {
 		list := done[0].list
-		words := []string{c.list(list)}
+		words := []string{s.list(list)}
 		for ; len(done) > 0 && done[0].list == list; done = done[1:] {
 			words = append(words, done[0].name)
 		}
-		_, err := c.eval(ctx, dropScript, words, nil)
+		_, err := s.conn.eval(ctx, dropScript, words, nil)
 		for tries := 1; tries < wire.ReadTries && errors.Is(err, driver.ErrUnknownOutcome) && who.Over(ctx) == nil; tries++ {
-			_, err = c.eval(ctx, dropScript, words, nil)
+			_, err = s.conn.eval(ctx, dropScript, words, nil)
 		}
 		if err != nil {
 			return fmt.Errorf("redis: %s: %w", doing, err)

@@ -17,27 +17,27 @@ import (
 const listName = "_keys"
 
 // lists returns how many lists of names there are.
-func (c *conn) lists() int {
-	if c.inCluster() {
+func (s *store) lists() int {
+	if s.conn.inCluster() {
 		return wire.Slots
 	}
 	return 1
 }
 
 // list returns the name of a list, by its number.
-func (c *conn) list(n int) string {
-	if c.inCluster() {
-		return c.prefix + listName + "{" + wire.Tags()[n] + "}"
+func (s *store) list(n int) string {
+	if s.conn.inCluster() {
+		return s.conn.prefix + listName + "{" + wire.Tags()[n] + "}"
 	}
-	return c.prefix + listName
+	return s.conn.prefix + listName
 }
 
 // listOf returns the name of the list that has the keys of a partition.
-func (c *conn) listOf(partition string) string {
-	if c.inCluster() {
-		return c.list(wire.SlotOf(partition))
+func (s *store) listOf(partition string) string {
+	if s.conn.inCluster() {
+		return s.list(wire.SlotOf(partition))
 	}
-	return c.list(0)
+	return s.list(0)
 }
 
 // A listed key is one of a list of names.
@@ -53,20 +53,20 @@ const (
 
 // names asks some lists for a table's keys that come after a place, in order, and returns the place behind what was
 // found. There are no others when that is behind the last list.
-func (c *conn) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
-	cmds := make([]*goredis.RawCmd, min(c.lists()-after.list, listsAtOnce))
+func (s *store) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
+	cmds := make([]*goredis.RawCmd, min(s.lists()-after.list, listsAtOnce))
 	for i := range cmds {
 		from := "[" + head
 		if i == 0 && after.name != "" {
 			from = "(" + after.name
 		}
-		cmds[i] = goredis.NewRawCmd(ctx, "zrange", c.list(after.list+i), from, "("+head+"\xff", "bylex", "limit", "0", namesAtOnce)
+		cmds[i] = goredis.NewRawCmd(ctx, "zrange", s.list(after.list+i), from, "("+head+"\xff", "bylex", "limit", "0", namesAtOnce)
 	}
-	if err := c.askAll(ctx, doing, cmds); err != nil {
+	if err := s.conn.askAll(ctx, doing, cmds); err != nil {
 		return nil, after, err
 	}
 	for i, cmd := range cmds {
-		r, err := c.reply(ctx, doing, "zset", cmd)
+		r, err := s.conn.reply(ctx, doing, "zset", cmd)
 		if err != nil {
 			return nil, after, err
 		}

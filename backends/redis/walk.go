@@ -98,8 +98,8 @@ func (w *walk) fill(ctx context.Context, chunk *frame.Chunk) error {
 
 // find has keys waiting, if there are any left.
 func (w *walk) find(ctx context.Context) (err error) {
-	for len(w.waiting) == 0 && w.next.list < w.store.conn.lists() && err == nil {
-		w.waiting, w.next, err = w.store.conn.names(ctx, "walk "+w.view.Name, w.view.head, w.next)
+	for len(w.waiting) == 0 && w.next.list < w.store.lists() && err == nil {
+		w.waiting, w.next, err = w.store.names(ctx, "walk "+w.view.Name, w.view.head, w.next)
 	}
 	return err
 }
