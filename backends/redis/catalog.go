@@ -22,9 +22,6 @@ const (
 	layout      = 2      // 1 had no list of names
 )
 
-// A catalog is those hashes.
-type catalog struct{ conn *conn }
-
 func headerOf(t *driver.Table) string {
 	h := frame.NewHeader(layout, t)
 	h.KeyOnly = t.KeyOnly
@@ -32,65 +29,52 @@ func headerOf(t *driver.Table) string {
 }
 
 // entries reads what the catalog has of tables, by name.
-func (c *catalog) entries(ctx context.Context, doing string, names []string) (map[string]*frame.Entry, error) {
+func (c *conn) entries(ctx context.Context, doing string, tables ...*driver.Table) (map[string]*frame.Entry, error) {
 	list := map[string]*frame.Entry{}
-	cmds := make([]*goredis.RawCmd, len(names))
-	for i, name := range names {
-		cmds[i] = goredis.NewRawCmd(ctx, "hgetall", c.conn.prefix+catalogName+name)
+	cmds := make([]*goredis.RawCmd, len(tables))
+	for i, t := range tables {
+		cmds[i] = goredis.NewRawCmd(ctx, "hgetall", c.prefix+catalogName+t.Name)
 	}
-	if err := c.conn.askAll(ctx, doing, cmds); err != nil {
+	if err := c.askAll(ctx, doing, cmds); err != nil {
 		return nil, err
 	}
-	for i, cmd := range cmds {
-		r := wire.ReplyOf(cmd)
-		if err := r.Refused(); err != nil {
-			return nil, c.conn.failed(ctx, doing+" "+names[i], err)
+	for i, t := range tables {
+		r, err := c.reply(ctx, doing+" "+t.Name, "", cmds[i])
+		if err != nil {
+			return nil, err
 		}
 		e, ok := readEntry(&r)
 		if !ok {
-			return nil, who.Corrupt("%s: the key %s%s%s does not describe a table", doing, c.conn.prefix, catalogName, names[i])
+			return nil, who.Corrupt("%s: the key %s%s%s does not describe a table", doing, c.prefix, catalogName, t.Name)
 		}
-		list[names[i]] = e
+		list[t.Name] = &e
 	}
 	return list, nil
 }
 
-func readEntry(r *wire.Reply) (e *frame.Entry, ok bool) {
-	none := frame.NewEntry()
-	e = &none
-	n := r.List()
-	for i := 0; i < n; i += 2 {
-		name, _ := r.Text()
-		value, _ := r.Text()
+func readEntry(r *wire.Reply) (e frame.Entry, ok bool) {
+	e = frame.NewEntry()
+	h := wire.Hash(r.Texts())
+	for name, text := range h.All {
 		if name == keyField {
-			e.Header = value
-			continue
-		}
-		if e.Fields[name], ok = frame.ParseKnown(value); !ok {
-			return nil, false
+			e.Header = text
+		} else if e.Fields[name], ok = frame.ParseKnown(text); !ok {
+			return e, false
 		}
 	}
-	return e, !r.Bad && (n == 0) == (e.Header == "")
+	e.Layout = layout
+	if header, ok := frame.ParseHeader(e.Header); ok {
+		e.Layout = header.Layout
+	}
+	return e, !r.Bad && (len(h) == 0) == (e.Header == "")
 }
 
 // lacks returns which fields of t an entry does not have, and what speaks against t beside what it has.
 func lacks(e *frame.Entry, t *driver.Table) (missing []driver.Column, err error) {
-	if err := known(e, t); err != nil {
-		return nil, err
+	if e.Layout < layout {
+		return nil, who.Earlier(t, e.Layout, layout)
 	}
 	return e.Missing(who, t, headerOf(t), layout)
-}
-
-// known refuses a table of another layout.
-func known(e *frame.Entry, t *driver.Table) error {
-	switch h, ok := frame.ParseHeader(e.Header); {
-	case !ok || h.Layout == layout:
-		return nil
-	case h.Layout > layout:
-		return who.Later(t, h.Layout, layout)
-	default:
-		return who.Earlier(t, h.Layout, layout)
-	}
 }
 
 // createText makes the description of a table, unless there is one.
@@ -99,21 +83,21 @@ for f = 1, #ARGV, 4000 do redis.call('HSET', KEYS[1], unpack(ARGV, f, math.min(f
 return 1`
 
 // create makes the description of a table, and reports whether there was none.
-func (c *catalog) create(ctx context.Context, t *driver.Table) (bool, error) {
+func (c *conn) create(ctx context.Context, t *driver.Table) (bool, error) {
 	doing := "define " + t.Name
-	words := []any{"evalsha", createScript.Hash, "1", c.conn.prefix + catalogName + t.Name, keyField, headerOf(t)}
+	words := []any{"evalsha", createScript.Hash, "1", c.prefix + catalogName + t.Name, keyField, headerOf(t)}
 	for _, f := range t.Fields {
 		words = append(words, f.Name, f.Kind.String())
 	}
 	for loads := 0; ; loads++ {
-		r, err := c.conn.ask(ctx, doing, words...)
+		r, err := c.ask(ctx, doing, words...)
 		if err == nil {
 			return r.Number() == 1, nil
 		}
 		if wire.CodeOf(err) != "NOSCRIPT" || loads == wire.ScriptLoads {
 			return false, err
 		}
-		if err := c.conn.load(ctx, doing, createScript); err != nil {
+		if err := c.load(ctx, doing, createScript); err != nil {
 			return false, err
 		}
 	}

@@ -3,109 +3,108 @@ package redis
 import (
 	"strconv"
 
+	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/internal/tagged"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// oneRecord reports whether the ops are one on a record and such that write rows of
-// its indexes.
-func (c *commit) oneRecord() bool {
-	if c.views[0].Class != driver.Records {
-		return false
-	}
+// A rest is what all ops of a commit after the first are.
+type rest struct {
+	rows bool // of indexes, put or deleted, without a Rev as a condition
+	bare bool // keys alone
+	gone bool // deleted
+	come bool // put, and need not be there
+}
+
+// rest looks at the ops after the first.
+func (c *commit) rest() rest {
+	r := rest{true, true, true, true}
 	for i := 1; i < len(c.ops); i++ {
-		op := &c.ops[i]
+		op, v := &c.ops[i], c.views[i]
 		gone := op.Do == driver.Delete && op.If == driver.Any
-		written := op.Do == driver.Put && op.If != driver.AtRev
-		if c.views[i].Class == driver.Records || !gone && !written {
-			return false
-		}
+		come := op.Do == driver.Put && op.If != driver.AtRev
+		r.rows = r.rows && v.Class != driver.Records && (gone || come)
+		r.bare = r.bare && v.KeyOnly
+		r.gone = r.gone && gone
+		r.come = r.come && come && op.If != driver.Present
 	}
-	return true
+	return r
 }
 
-// room makes room for so many keys.
-func (c *commit) room(n int) { c.keys, c.forms = make([]string, 0, n), make([]string, 0, n) }
-
-func (c *commit) addKey(key, form string) {
-	c.keys, c.forms = append(c.keys, key), append(c.forms, form)
+// call makes the call of the script that does the ops, the narrowest of those that can.
+func (c *commit) call() {
+	op, v, rest := &c.ops[0], c.views[0], c.rest()
+	switch {
+	case v.Class != driver.Records || !rest.rows:
+		c.commitCall()
+	case rest.bare && v.editable(op):
+		c.editCall()
+	case op.Do == driver.Patch:
+		c.patchCall()
+	case op.Do != driver.Put:
+		c.commitCall()
+	case rest.come && v.insertable(op):
+		c.insertCall()
+	case rest.gone && v.removable(op):
+		c.removeCall()
+	default:
+		c.putCall()
+	}
 }
+
+// insertable reports whether a script insert may be asked, where rows come: for a record that should not be there.
+func (v *view) insertable(op *driver.Op) bool {
+	return op.If == driver.Absent && !op.Row.Dead && v.ring > 0 && len(op.Row.Extra) == 0 && op.Row.Meta == ""
+}
+
+// removable reports whether the script remove may be asked, where rows go: for a record that dies as it was read.
+func (v *view) removable(op *driver.Op) bool {
+	return op.Row.Dead && op.If == driver.AtRev && len(op.Row.Ring) > 0 && op.Row.Expires != 0 && v.ring > 0 &&
+		len(op.Row.Fields)+len(op.Row.Extra) == 0 && op.Row.Meta == ""
+}
+
+// begin begins the call of a script for the first op, by the key of its record, with room for so many keys and args.
+func (c *commit) begin(sc *wire.Script, keys, args int) (*driver.Op, *view) {
+	op, v := &c.ops[0], c.views[0]
+	c.script, c.keys, c.args = sc, make([]string, 0, keys), make([]string, 0, args)
+	c.addKeys(v.key(&op.Row.Key))
+	return op, v
+}
+
+func (c *commit) addKeys(keys ...string) { c.keys = append(c.keys, keys...) }
 
 func (c *commit) add(args ...string) { c.args = append(c.args, args...) }
 
-// insertable reports whether a script insert may be asked: a record and rows that
-// should not be there.
-func (c *commit) insertable() bool {
-	op := &c.ops[0]
-	if op.If != driver.Absent || op.Row.Dead || c.views[0].room == "0" || len(op.Row.Extra) > 0 || op.Row.Meta != "" {
-		return false
-	}
-	for i := 1; i < len(c.ops); i++ {
-		if c.ops[i].Do != driver.Put || c.ops[i].If == driver.Present {
-			return false
-		}
-	}
-	c.script = c.views[0].insertOf(&op.Row)
-	return c.script != nil
-}
-
-// removable reports whether the script remove may be asked: a record that dies as it was
-// read, and rows that go with it.
-func (c *commit) removable() bool {
-	op := &c.ops[0]
-	if !op.Row.Dead || op.If != driver.AtRev || len(op.Row.Ring) == 0 || op.Row.Expires == 0 || c.views[0].room == "0" ||
-		len(op.Row.Fields)+len(op.Row.Extra) > 0 || op.Row.Meta != "" {
-		return false
-	}
-	for i := 1; i < len(c.ops); i++ {
-		if c.ops[i].Do != driver.Delete {
-			return false
-		}
-	}
-	return true
-}
-
-// place makes room for a call of a Put and its rows, and adds the keys: the list of names,
-// then those of key-only rows, and of the order as one of them.
-func (c *commit) place(args int) {
-	op, v, n := &c.ops[0], c.views[0], len(c.ops)
-	c.room(n + 2)
-	c.args = make([]string, 0, args+2*n)
-	c.addKey(v.key(&op.Row.Key), "hash")
-	c.addKey(c.list, "zset")
-	order, _ := v.order(&op.Row.Key)
-	c.addKey(order, "zset")
-	for _, bare := range [...]bool{true, false} {
-		for i := 1; i < n; i++ {
-			if c.views[i].KeyOnly == bare {
-				c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
-			}
-		}
-	}
-}
-
-// addMembers adds the members of key-only rows and of the order, then two arguments for each
-// other row.
-func (c *commit) addMembers(other func(i int) (a, b string)) {
-	_, member := c.views[0].order(&c.ops[0].Row.Key)
+// addPlaces adds the keys of the list of names, of the order and of rows, those of key-only rows first, and the members
+// of the order and of key-only rows. There are two arguments for each other row.
+func (c *commit) addPlaces(other func(i int) (a, b string)) {
+	order, member := c.views[0].order(&c.ops[0].Row.Key)
+	c.addKeys(c.list, order)
 	c.add(member)
 	for _, bare := range [...]bool{true, false} {
 		for i := 1; i < len(c.ops); i++ {
-			switch {
-			case c.views[i].KeyOnly != bare:
-			case bare:
+			if c.views[i].KeyOnly != bare {
+				continue
+			}
+			c.addKeys(c.views[i].key(&c.ops[i].Row.Key))
+			if bare {
 				c.add(c.ops[i].Row.Key.Sort)
-			default:
+			} else {
 				c.add(other(i))
 			}
 		}
 	}
 }
 
-// insertCall makes the call of a script insert, which is chosen.
+// insertCall makes the call of the script insert for the fields of the record, or of put where there is none.
 func (c *commit) insertCall() {
-	row := &c.ops[0].Row
-	c.place(3 + len(row.Fields))
+	row, n := &c.ops[0].Row, len(c.ops)
+	sc := c.views[0].insertOf(row)
+	if sc == nil {
+		c.putCall()
+		return
+	}
+	c.begin(sc, n+2, 3+len(row.Fields)+2*n)
 	c.add(string(c.token[:]))
 	if row.Expires != 0 {
 		c.add(strconv.FormatInt(row.Expires, 10))
@@ -115,16 +114,15 @@ func (c *commit) insertCall() {
 			c.add(scalar(value))
 		}
 	}
-	c.addMembers(func(i int) (string, string) { return c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row) })
+	c.addPlaces(func(i int) (string, string) { return c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row) })
 }
 
 // removeCall makes the call of the script remove.
 func (c *commit) removeCall() {
-	c.script = removeScript
-	op := &c.ops[0]
-	c.place(5)
-	c.add(c.views[0].ringWith(c.token, op.Row.Ring), string(op.Rev[:]), strconv.FormatInt(op.Row.Expires, 10), c.views[0].ttl)
-	c.addMembers(func(i int) (string, string) {
+	n := len(c.ops)
+	op, v := c.begin(removeScript, n+2, 5+2*n)
+	c.add(v.ringWith(c.token, op.Row.Ring), string(op.Rev[:]), strconv.FormatInt(op.Row.Expires, 10), v.ttl)
+	c.addPlaces(func(i int) (string, string) {
 		sort := c.ops[i].Row.Key.Sort
 		return "[" + sort, "(" + sort + "\xff"
 	})
@@ -141,17 +139,13 @@ func (v *view) ringWith(token driver.Token, ring []driver.Token) string {
 
 // putCall makes the call of the script put.
 func (c *commit) putCall() {
-	op, v := &c.ops[0], c.views[0]
-	c.script = putScript
-	n := len(c.ops)
-	c.room(n + 2)
-	c.args = make([]string, 0, 9+3*n+2*len(op.Row.Fields)+2*len(op.Row.Extra))
-	order, member := v.order(&op.Row.Key)
-	c.addKey(v.key(&op.Row.Key), "hash")
-	c.addKey(order, "zset")
+	n, row := len(c.ops), &c.ops[0].Row
+	op, v := c.begin(putScript, n+2, 9+3*n+2*len(row.Fields)+2*len(row.Extra))
+	order, member := v.order(&row.Key)
+	c.addKeys(order)
 	c.add(string(c.token[:]), condition(op), member, v.room, v.ttl)
 	c.addRows()
-	c.args = v.appendFields(c.args, &op.Row)
+	c.args = v.appendFields(c.args, row)
 }
 
 // addRows adds what a script is told of the rows that come after the first op.
@@ -165,24 +159,20 @@ func (c *commit) addRows() {
 		}
 	}
 	c.add(itoa(len(gone)), itoa(len(more)))
-	c.order = append(make([]int, 1, 1+len(more)), more...)
+	c.numbers = append(make([]int, 1, 1+len(more)), more...)
 	for _, i := range gone {
-		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
+		c.addKeys(c.views[i].key(&c.ops[i].Row.Key))
 		c.add(c.ops[i].Row.Key.Sort)
 	}
 	for _, i := range more {
-		c.addKey(c.views[i].key(&c.ops[i].Row.Key), "zset")
-		c.add(c.views[i].condition(&c.ops[i]), c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
+		want := "bare"
+		if !c.views[i].KeyOnly {
+			want = condition(&c.ops[i])
+		}
+		c.addKeys(c.views[i].key(&c.ops[i].Row.Key))
+		c.add(want, c.ops[i].Row.Key.Sort, c.views[i].payload(&c.ops[i].Row))
 	}
-	c.addKey(c.list, "zset")
-}
-
-// condition returns what a script is told of the condition of an op on a row.
-func (v *view) condition(op *driver.Op) string {
-	if v.KeyOnly {
-		return "bare"
-	}
-	return condition(op)
+	c.addKeys(c.list)
 }
 
 // condition returns what a script is told of an op's condition.
@@ -263,12 +253,8 @@ func (v *view) payload(row *driver.Row) string {
 
 // patchCall makes the call of the script patch.
 func (c *commit) patchCall() {
-	op, v := &c.ops[0], c.views[0]
-	c.script = patchScript
 	n := len(c.ops)
-	c.room(n + 1)
-	c.args = make([]string, 0, 8+3*n+2*len(op.Edits))
-	c.addKey(v.key(&op.Row.Key), "hash")
+	op, v := c.begin(patchScript, n+1, 8+3*n+2*len(c.ops[0].Edits))
 	c.add(string(c.token[:]), condition(op), v.room)
 	c.addRows()
 	c.args = v.appendPatch(c.args, op)
@@ -293,23 +279,27 @@ func (v *view) appendPatch(args []string, op *driver.Op) []string {
 // changes returns names and values of the fields that a patch sets, and the names of
 // those that go. Sums are not among them.
 func (v *view) changes(op *driver.Op) (sets, gone []string) {
+	put := func(name, text string, there bool) {
+		if there {
+			sets = append(sets, name, text)
+		} else {
+			gone = append(gone, name)
+		}
+	}
 	for i := range op.Edits {
 		e := &op.Edits[i]
 		if e.Do == driver.Add {
 			continue
 		}
 		name, text, other := v.edited(e)
-		if e.Do == driver.Unset || e.Value.IsNone() {
-			gone = append(gone, name)
-		} else {
-			sets = append(sets, name, text)
-		}
+		put(name, text, e.Do != driver.Unset && !e.Value.IsNone())
 		if other != "" {
 			gone = append(gone, other)
 		}
 	}
 	if op.PatchMeta {
-		sets, gone = metaEdits(&op.Row, sets, gone)
+		put("_expires", strconv.FormatInt(op.Row.Expires, 10), op.Row.Expires != 0)
+		put("_note", op.Row.Meta, op.Row.Meta != "")
 	}
 	return sets, gone
 }
@@ -327,24 +317,10 @@ func (v *view) edited(e *driver.Edit) (name, text, other string) {
 	if name == e.Name {
 		return name, text, "." + name
 	}
-	if e.Name != "" && e.Name[0] != '_' && e.Name[0] != '.' { // such fields nobody declares
+	if isDeclarable(e.Name) {
 		other = e.Name
 	}
 	return name, text, other
-}
-
-func metaEdits(row *driver.Row, sets, gone []string) ([]string, []string) {
-	if row.Expires != 0 {
-		sets = append(sets, "_expires", strconv.FormatInt(row.Expires, 10))
-	} else {
-		gone = append(gone, "_expires")
-	}
-	if row.Meta != "" {
-		sets = append(sets, "_note", row.Meta)
-	} else {
-		gone = append(gone, "_note")
-	}
-	return sets, gone
 }
 
 // commitCall makes the call of the script commit.
@@ -354,38 +330,31 @@ func (c *commit) commitCall() {
 	for i := range c.ops {
 		op, v := &c.ops[i], c.views[i]
 		kind, shape, sort := op.Do.String(), "plain", op.Row.Key.Sort
-		c.addKey(v.key(&op.Row.Key), v.form())
+		var args []string
+		c.addKeys(v.key(&op.Row.Key))
 		switch {
 		case v.KeyOnly:
 			kind, shape = "bare "+kind, "bare"
 		case v.Class != driver.Records:
 			kind, shape = "member "+kind, "member"
+			if op.Do == driver.Put {
+				args = []string{v.payload(&op.Row)}
+			}
 		case op.Do == driver.Put || op.Do == driver.Delete:
 			shape = "ordered"
 			var order string
 			order, sort = v.order(&op.Row.Key)
-			c.addKey(order, "zset")
+			c.addKeys(order)
+			if op.Do == driver.Put {
+				args = v.appendFields(nil, &op.Row)
+			}
+		case op.Do == driver.Patch:
+			args = v.appendPatch(nil, op)
+		case op.Do == driver.Fence:
+			args = []string{strconv.FormatInt(op.Row.Expires, 10)}
 		}
-		args := v.opArgs(op)
 		c.add(kind, condition(op), shape, sort, v.room, v.ttl, itoa(len(args)))
 		c.add(args...)
 	}
-	c.addKey(c.list, "zset")
-}
-
-// opArgs returns what follows the head of an op of the script commit.
-func (v *view) opArgs(op *driver.Op) []string {
-	switch {
-	case v.KeyOnly:
-		return nil
-	case op.Do == driver.Put && v.Class != driver.Records:
-		return []string{v.payload(&op.Row)}
-	case op.Do == driver.Put:
-		return v.appendFields(nil, &op.Row)
-	case op.Do == driver.Patch:
-		return v.appendPatch(nil, op)
-	case op.Do == driver.Fence:
-		return []string{strconv.FormatInt(op.Row.Expires, 10)}
-	}
-	return nil
+	c.addKeys(c.list)
 }

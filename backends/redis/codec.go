@@ -56,15 +56,8 @@ func parseScalar(text string, kind driver.Kind) (driver.Value, bool) {
 	return v, err == nil && (v.Kind() == kind || v.IsNone())
 }
 
-// A reader reads records as rows of a view.
-type reader struct {
-	store *store
-	v     *view
-}
-
-// hash reads the fields of a record into row, of which the key is set already.
-func (r *reader) hash(ctx context.Context, h wire.Hash, row *driver.Row) error {
-	v := r.v
+// readHash reads the fields of a record into row, of which the key is set already.
+func (v *view) readHash(ctx context.Context, h wire.Hash, row *driver.Row) error {
 	if len(h) == 0 {
 		return nil
 	}
@@ -73,7 +66,10 @@ func (r *reader) hash(ctx context.Context, h wire.Hash, row *driver.Row) error {
 	known, next := 0, 0
 	for name, text := range h.All {
 		var ok bool
-		at, declared := v.place(name, next)
+		at, declared := next, next < len(v.Fields) && v.Fields[next].Name == name // as a rule: in the order of ordinals
+		if !declared {
+			at, declared = v.Ordinals[name]
+		}
 		switch {
 		case declared:
 			row.Fields[at], ok = parseScalar(text, v.Fields[at].Kind)
@@ -94,17 +90,7 @@ func (r *reader) hash(ctx context.Context, h wire.Hash, row *driver.Row) error {
 	if known == h.Len() {
 		return nil
 	}
-	return r.others(ctx, h, row)
-}
-
-// place returns the ordinal of a declared field. Fields come in the order of their
-// ordinals as a rule, so the next one is tried first.
-func (v *view) place(name string, next int) (at int, declared bool) {
-	if next < len(v.Fields) && v.Fields[next].Name == name {
-		return next, true
-	}
-	at, declared = v.Ordinals[name]
-	return at, declared
+	return v.readOthers(ctx, h, row)
 }
 
 // badRow is the error of a record whose field cannot have been written by this
@@ -140,23 +126,11 @@ func readMeta(row *driver.Row, name, text string) bool {
 	return true
 }
 
-// readExtra reads a field that was not declared when it was written. It may be now:
-// then it has its place, unless it was written again since.
-func (v *view) readExtra(row *driver.Row, name, text string) bool {
-	value, err := tagged.Parse(text)
-	if err != nil {
-		return false
-	}
+// readOthers reads the fields of a record that the view does not declare. Another program may, and one that was not
+// declared when it was written may be now: then it has its place, unless it was written again since.
+func (v *view) readOthers(ctx context.Context, h wire.Hash, row *driver.Row) error {
+	var others wire.Hash
 	sh := v.Shape(nil)
-	v.Undeclared(row, &sh, name, value)
-	return true
-}
-
-// others reads the fields of a record that the view does not declare, which another program
-// may.
-func (r *reader) others(ctx context.Context, h wire.Hash, row *driver.Row) error {
-	v := r.v
-	var others []wire.Field
 	for name, text := range h.All {
 		_, declared := v.Ordinals[name]
 		switch {
@@ -164,21 +138,25 @@ func (r *reader) others(ctx context.Context, h wire.Hash, row *driver.Row) error
 		case name == "":
 			return v.badRow(row, name)
 		case name[0] != '.':
-			others = append(others, wire.Field{Name: name, Text: text})
-		case !v.readExtra(row, name[1:], text):
-			return v.badRow(row, name)
+			others = append(others, name, text)
+		default:
+			value, err := tagged.Parse(text)
+			if err != nil {
+				return v.badRow(row, name)
+			}
+			v.Undeclared(row, &sh, name[1:], value)
 		}
 	}
-	for _, f := range others {
-		k, err := r.other(ctx, f.Name)
+	for name, text := range others.All {
+		k, err := v.other(ctx, name)
 		if err != nil {
 			return err
 		}
-		value, ok := parseScalar(f.Text, k.Kind)
+		value, ok := parseScalar(text, k.Kind)
 		if !ok {
-			return v.badRow(row, f.Name)
+			return v.badRow(row, name)
 		}
-		frame.SetExtra(row, f.Name, value)
+		frame.SetExtra(row, name, value)
 	}
 	frame.SortExtra(row.Extra)
 	return nil
@@ -186,17 +164,16 @@ func (r *reader) others(ctx context.Context, h wire.Hash, row *driver.Row) error
 
 // other returns what the catalog has of a field that the view does not declare. A program
 // that declared it since the view was made is asked for once.
-func (r *reader) other(ctx context.Context, field string) (frame.Known, error) {
-	v := r.v
+func (v *view) other(ctx context.Context, field string) (frame.Known, error) {
 	k, found, err := v.Others.Find(field, v.Fields, func() (map[string]frame.Known, error) {
-		have, err := r.store.catalog.entries(ctx, "read a row of "+v.Name, []string{v.Name})
+		have, err := v.store.conn.entries(ctx, "read a row of "+v.Name, v.Table.Table)
 		if err != nil {
 			return nil, err
 		}
 		return have[v.Name].Fields, nil
 	})
 	if err == nil && !found {
-		err = who.Corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names, or the key %s%s%s was removed, which the program that wrote the row makes anew when it starts", v.Name, driver.Private(field), r.store.conn.prefix, catalogName, v.Name)
+		err = who.Corrupt("a row of %s has a field %.50q that nobody declared: another program has keys under these names, or the key %s%s%s was removed, which the program that wrote the row makes anew when it starts", v.Name, driver.Private(field), v.store.conn.prefix, catalogName, v.Name)
 	}
 	return k, err
 }
@@ -211,7 +188,19 @@ func (v *view) readSome(r *wire.Reply, mask []int, row *driver.Row) error {
 		}
 	}
 	for _, ordinal := range mask {
-		value, ok := v.readField(r, ordinal)
+		var value driver.Value
+		ok := true
+		text, there := r.Text()
+		if there {
+			value, ok = parseScalar(text, v.Fields[ordinal].Kind)
+		}
+		if v.Late[ordinal] {
+			if text, before := r.Text(); before && !there {
+				var err error
+				value, err = tagged.Parse(text)
+				ok = err == nil
+			}
+		}
 		if !ok {
 			return v.badRow(row, v.Fields[ordinal].Name)
 		}
@@ -228,25 +217,8 @@ func (v *view) readSome(r *wire.Reply, mask []int, row *driver.Row) error {
 	return nil
 }
 
-// readField reads one field of the answer to HMGET.
-func (v *view) readField(r *wire.Reply, ordinal int) (value driver.Value, ok bool) {
-	text, there := r.Text()
-	ok = true
-	if there {
-		value, ok = parseScalar(text, v.Fields[ordinal].Kind)
-	}
-	if v.Late[ordinal] {
-		if text, before := r.Text(); before && !there {
-			var err error
-			value, err = tagged.Parse(text)
-			ok = err == nil
-		}
-	}
-	return value, ok
-}
-
-// metaNames are the fields of the library in the order in which HMGET asks for them, those
-// first that most records have.
+// metaNames are the fields of the library, whose names no other field may have, in the order in which HMGET asks for
+// them: those first that most records have.
 var metaNames = [...]string{"_rev", "_ring", "_dead", "_expires", "_note"}
 
 // askSome returns the command that reads a record with a mask.
@@ -268,7 +240,7 @@ func (v *view) askSome(key *string, mask []int) []any {
 // cutMember returns the Sort with which a member of a set begins, and the rest.
 func (v *view) cutMember(member string) (sort, rest string, err error) {
 	sort, rest, ok := driver.CutParts(member, v.Sort)
-	if alone := v.isOrder() || v.KeyOnly; !ok || !alone && len(rest) < tokenSize || alone && rest != "" {
+	if alone := v.Class == driver.Records || v.KeyOnly; !ok || !alone && len(rest) < tokenSize || alone && rest != "" {
 		return "", "", who.Corrupt("a set of %s has a member that this library cannot have written: %.50q; if the key is another program's, give one of them a prefix", v.Name, driver.Private(member))
 	}
 	return sort, rest, nil
@@ -282,8 +254,15 @@ func (v *view) width(mask []int) int {
 	return len(v.Fields)
 }
 
-// isOrder reports whether the sets of the table have keys of records only.
-func (v *view) isOrder() bool { return v.Class == driver.Records }
+// readWhole reads a member of a set into row, of which the partition is set already.
+func (v *view) readWhole(member string, mask []int, row *driver.Row) error {
+	sort, rest, err := v.cutMember(member)
+	if err != nil {
+		return err
+	}
+	row.Key.Sort = sort
+	return v.readMember(rest, mask, row)
+}
 
 // readMember reads what follows Sort in a member into row, of which the key is set
 // already.

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
@@ -13,12 +14,15 @@ func (s *store) Commit(ctx context.Context, token driver.Token, ops []driver.Op,
 	if err := who.Fitting(ops); err != nil {
 		return nil, err
 	}
-	c := commit{store: s, token: token, ops: ops, views: views, list: s.names.listOf(ops[0].Row.Key.Partition)}
+	c := commit{store: s, token: token, ops: ops, views: views, list: s.listOf(ops[0].Row.Key.Partition)}
 	if c.addsLate() {
 		return c.late(ctx)
 	}
 	refusal, err := c.send(ctx)
-	if refusal == nil && err == nil && s.conn.quorum.Replicas > 0 && c.onlyChecks() {
+	if refusal != nil || err != nil || s.conn.quorum.Replicas == 0 {
+		return refusal, err
+	}
+	if !slices.ContainsFunc(ops, func(op driver.Op) bool { return op.Do != driver.Check }) { // it changes nothing
 		err = s.conn.awaitReplicas(ctx, c.keys[0])
 	}
 	return refusal, err
@@ -32,41 +36,22 @@ type commit struct {
 	views []*view // of the tables of the ops
 	list  string  // the list of names that has their keys
 
-	script *wire.Script
-	keys   []string
-	forms  []string // types that keys must have
-	args   []string
-	order  []int // by the number in a refusal: the op that it means, if that is another
+	script  *wire.Script
+	keys    []string
+	args    []string
+	numbers []int // by the number in a refusal: the op that it means, if that is another
 }
 
 // send makes the call of a script and reads its answer.
 func (c *commit) send(ctx context.Context) (*driver.Refusal, error) {
-	switch {
-	case !c.oneRecord():
-		c.commitCall()
-	case c.editable():
-		c.editCall()
-	case c.ops[0].Do == driver.Patch:
-		c.patchCall()
-	case c.ops[0].Do != driver.Put:
-		c.commitCall()
-	case c.insertable():
-		c.insertCall()
-	case c.removable():
-		c.removeCall()
-	default:
-		c.putCall()
-	}
+	c.call()
 	r, err := c.run(ctx)
 	if err == nil && r.AsksPut() {
 		c.putCall()
 		r, err = c.run(ctx)
 	}
 	if err != nil {
-		if wire.CodeOf(err) == "WRONGTYPE" {
-			return nil, c.store.conn.refusedKeys(ctx, "commit", serverAnswer(err), c.keys, c.forms)
-		}
-		return nil, err
+		return nil, c.misfit(ctx, err)
 	}
 	n := r.List()
 	switch {
@@ -99,17 +84,29 @@ func (c *commit) doneBefore(ctx context.Context) error {
 	return nil
 }
 
-// serverAnswer returns the error of the server alone, to be told anew.
-func serverAnswer(err error) error {
+// misfit returns the error of a call. If a key has another type than it should, it is named.
+func (c *commit) misfit(ctx context.Context, err error) error {
+	if wire.CodeOf(err) != "WRONGTYPE" {
+		return err
+	}
+	keys, forms := []string{c.list}, []string{"zset"}
+	for i, v := range c.views {
+		key := &c.ops[i].Row.Key
+		keys, forms = append(keys, v.key(key)), append(forms, v.form())
+		if v.Class == driver.Records {
+			order, _ := v.order(key)
+			keys, forms = append(keys, order), append(forms, "zset")
+		}
+	}
 	text, _ := wire.Answered(err)
-	return wire.ServerError(text)
+	return c.store.conn.refusedKeys(ctx, "commit", wire.ServerError(text), keys, forms)
 }
 
 // refusal reads the answer of a script of n parts that says what it refused.
 func (c *commit) refusal(ctx context.Context, r *wire.Reply, n int) (*driver.Refusal, error) {
 	at := int(r.Number())
-	if c.order != nil && at >= 0 && at < len(c.order) {
-		at = c.order[at]
+	if c.numbers != nil && at >= 0 && at < len(c.numbers) {
+		at = c.numbers[at]
 	}
 	if r.Bad || at < 0 || at >= len(c.ops) {
 		return nil, fmt.Errorf("redis: commit: %s: the answer of a script cannot be read: %w", c.store.conn.addr, driver.ErrUnknownOutcome)
@@ -117,25 +114,21 @@ func (c *commit) refusal(ctx context.Context, r *wire.Reply, n int) (*driver.Ref
 	op, v := &c.ops[at], c.views[at]
 	refusal := &driver.Refusal{Op: at}
 	refusal.Row.Key = op.Row.Key
-	if err := c.readRefused(ctx, v, r, &refusal.Row); err != nil {
+	var err error
+	if v.Class != driver.Records {
+		err = v.readRow(r, nil, &refusal.Row)
+	} else if hash := r.Texts(); r.Bad {
+		err = v.badRow(&refusal.Row, "_rev")
+	} else {
+		err = v.readHash(ctx, hash, &refusal.Row)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if n > 2 {
 		refusal.Overflow, refusal.Edit = true, nthAdd(op.Edits, int(r.Number()))
 	}
 	return refusal, nil
-}
-
-// readRefused reads the row that a script found.
-func (c *commit) readRefused(ctx context.Context, v *view, r *wire.Reply, row *driver.Row) error {
-	if v.Class == driver.Records {
-		hash := r.Hash()
-		if r.Bad {
-			return v.badRow(row, "_rev")
-		}
-		return (&reader{c.store, v}).hash(ctx, hash, row)
-	}
-	return v.readRow(r, nil, row)
 }
 
 // nthAdd returns the place of an edit that adds, by its number among these.

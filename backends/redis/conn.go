@@ -159,14 +159,13 @@ func (c *conn) sendList(ctx context.Context, list []goredis.Cmder) error {
 func (c *conn) eval(ctx context.Context, sc *wire.Script, keys []string, args []string) (wire.Reply, error) {
 	words := make([]any, 0, 3+len(keys)+len(args))
 	words = append(words, "evalsha", sc.Hash, len(keys))
-	for i := range keys {
-		words = append(words, keys[i])
-	}
-	for i := range args {
-		words = append(words, &args[i]) // a pointer needs no copy of its own
+	for _, list := range [...][]string{keys, args} {
+		for i := range list {
+			words = append(words, &list[i]) // a pointer needs no copy of its own
+		}
 	}
 	for loads := 0; ; loads++ {
-		cmd := &wire.Commit{RawCmd: goredis.NewRawCmd(ctx, words...), Script: sc}
+		cmd := wire.NewCommit(ctx, sc, words)
 		sent := driver.TallyOf(ctx).Begin(ctx, 1)
 		err := c.once(ctx, cmd, args)
 		n := cmd.Times(err)
@@ -174,7 +173,7 @@ func (c *conn) eval(ctx context.Context, sc *wire.Script, keys []string, args []
 		if err != nil {
 			return wire.Reply{}, c.unfinished(ctx, err, errors.Is(err, wire.ErrTaken) || cmd.Sent)
 		}
-		r := wire.ReplyOf(cmd.RawCmd)
+		r := cmd.Reply()
 		if err = r.Refused(); err == nil {
 			return r, nil
 		}

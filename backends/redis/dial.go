@@ -22,12 +22,16 @@ const (
 // standard error, by a logger that all clients of the program share. Instead it returns a
 // connection that is broken, on which the client's first word to the server fails.
 func (t *target) dial(ctx context.Context, network, addr string) (net.Conn, error) {
+	tries := dialTries
+	if t.own.IsClusterMode || t.own.TLSConfig != nil {
+		tries = 1 // others know who has the slots of a server that is gone; a handshake that fails does so again
+	}
 	for try := 1; ; try++ {
 		conn, err := t.dialOnce(ctx, network, addr)
 		if err == nil {
 			return conn, nil
 		}
-		if try == t.tries || errors.Is(err, address.ErrElsewhere) || frame.Sleep(ctx, dialPause) != nil {
+		if try == tries || errors.Is(err, address.ErrElsewhere) || frame.Sleep(ctx, dialPause) != nil {
 			return wire.Broken(err), nil
 		}
 	}

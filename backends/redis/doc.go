@@ -41,10 +41,11 @@
 // Keys of one partition have one hash tag, and so one slot: a commit changes records of
 // one partition of a table and the indexes of that partition, and Facts.Scope says so.
 // The rows of an index with another partition are put before the commit of their record
-// and dropped after it (Facts.Remote). A commit goes to the master of its slot and follows MOVED and ASK; a server that answers
-// TRYAGAIN, CLUSTERDOWN, LOADING or READONLY has done nothing, so it is asked again, for
-// as long as ReadTimeout. After any other end it is not sent again. Durability and
-// version are those of the weakest and oldest master when the store was opened.
+// and dropped after it (Facts.Remote). A commit goes to the master of its slot and
+// follows MOVED and ASK; a server that answers TRYAGAIN, CLUSTERDOWN, LOADING or
+// READONLY has done nothing, so it is asked again, for as long as ReadTimeout. After any
+// other end it is not sent again. Durability and version are those of the weakest and
+// oldest master when the store was opened.
 //
 // Walk, Drop and Size ask each of the 16,384 slots for the names of a table's keys, some
 // thousands at once: that takes some hundredths of a second, however much there is. While a

@@ -14,23 +14,27 @@ import (
 
 // Drop removes the tables with all their rows, some hundreds of keys at a time.
 func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
-	have, err := s.catalog.entries(ctx, "drop", names(tables))
+	have, err := s.conn.entries(ctx, "drop", tables...)
 	if err != nil {
 		return err
 	}
 	for _, t := range tables {
-		if err := known(have[t.Name], t); err != nil {
-			return err
+		e := have[t.Name]
+		switch {
+		case e.Layout < layout:
+			return who.Earlier(t, e.Layout, layout)
+		case e.Layout > layout:
+			return who.Later(t, e.Layout, layout)
 		}
-		v := s.newView(t, have[t.Name])
-		h, _ := frame.ParseHeader(have[t.Name].Header)
+		v := s.newView(t, e)
+		h, _ := frame.ParseHeader(e.Header)
 		v.ordered = len(h.Sort) > 0
 		doing := "drop " + t.Name
 		err := s.eachKey(ctx, v, func(keys []string, done []listed) error {
 			if err := s.conn.unlink(ctx, doing, keys); err != nil {
 				return err
 			}
-			return s.names.drop(ctx, doing, done)
+			return s.unlist(ctx, doing, done)
 		})
 		if err != nil {
 			return err
@@ -58,17 +62,17 @@ const dropText = `for i = 2, #KEYS do
 end
 return {}`
 
-// drop removes listed keys, and their names from their lists.
-func (d *directory) drop(ctx context.Context, doing string, done []listed) error {
+// unlist removes listed keys, and their names from their lists.
+func (s *store) unlist(ctx context.Context, doing string, done []listed) error {
 	for len(done) > 0 {
 		list := done[0].list
-		words := []string{d.list(list)}
+		words := []string{s.list(list)}
 		for ; len(done) > 0 && done[0].list == list; done = done[1:] {
 			words = append(words, done[0].name)
 		}
-		_, err := d.conn.eval(ctx, dropScript, words, nil)
+		_, err := s.conn.eval(ctx, dropScript, words, nil)
 		for tries := 1; tries < wire.ReadTries && errors.Is(err, driver.ErrUnknownOutcome) && who.Over(ctx) == nil; tries++ {
-			_, err = d.conn.eval(ctx, dropScript, words, nil)
+			_, err = s.conn.eval(ctx, dropScript, words, nil)
 		}
 		if err != nil {
 			return fmt.Errorf("redis: %s: %w", doing, err)

@@ -15,7 +15,7 @@ var Texts = map[string]string{
 }
 
 // URLOptions are those of a URL.
-var URLOptions = (&target{own: &goredis.Options{}}).options()
+var URLOptions = new(target).options()
 
 // TextsOf reads all texts of a reply.
 func TextsOf(text string) (list []string) {
@@ -35,7 +35,7 @@ func TextsOf(text string) (list []string) {
 // RefusedWrite returns what a commit was refused with that was answered with a text, and then
 // sent again and ended with err.
 func RefusedWrite(answer string, err error) error {
-	cmd := goredis.NewRawCmd(context.Background(), "evalsha")
-	cmd.SetVal([]byte(answer))
-	return wire.RefusalOf(&wire.Commit{RawCmd: cmd}, err)
+	cmd := wire.NewCommit(context.Background(), nil, []any{"evalsha"})
+	cmd.Cmder.(*goredis.RawCmd).SetVal([]byte(answer))
+	return wire.RefusalOf(cmd, err)
 }

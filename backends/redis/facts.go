@@ -19,12 +19,6 @@ import (
 // came without its code, so that a full memory could not be told from a defect.
 const oldest = 7
 
-// A portrait is what the servers say of themselves.
-type portrait struct {
-	conn    *conn
-	servers []server
-}
-
 // A server is what one has said of itself.
 type server struct {
 	info       map[string]string
@@ -33,87 +27,75 @@ type server struct {
 	setting    string
 }
 
-// learn asks the servers what they are, without writing.
+// learn asks the servers what they are, without writing, and says why one cannot keep the contract.
 func (s *store) learn(ctx context.Context) error {
 	if err := who.Over(ctx); err != nil {
 		return err
 	}
-	p := &portrait{conn: s.conn}
-	if err := p.learn(ctx); err != nil {
-		return err
-	}
-	s.forgets = !slices.ContainsFunc(p.servers, func(one server) bool { return one.info["maxmemory_policy"] != "noeviction" })
-	s.facts = p.facts()
-	return nil
-}
-
-// learn fills the portrait in, and says why a server cannot keep the contract.
-func (p *portrait) learn(ctx context.Context) error {
-	masters, err := p.conn.masters(ctx, "open")
+	masters, err := s.conn.masters(ctx, "open")
 	if err != nil {
 		return err
 	}
-	for _, client := range masters {
-		one, err := p.server(ctx, client)
-		if err != nil {
+	servers := make([]server, len(masters))
+	s.forgets = true
+	for i, client := range masters {
+		if servers[i], err = s.conn.portray(ctx, client); err != nil {
 			return err
 		}
-		p.servers = append(p.servers, one)
+		s.forgets = s.forgets && servers[i].info["maxmemory_policy"] == "noeviction"
 	}
+	s.facts = s.conn.facts(servers)
 	return nil
 }
 
-func (p *portrait) facts() driver.Facts {
+func (c *conn) facts(servers []server) driver.Facts {
 	f := driver.Facts{
 		MaxOps:    4000,
 		MaxBytes:  4 << 20,
 		Name:      "redis",
-		Namespace: strconv.Itoa(p.conn.db),
-		Detail:    p.detail(),
+		Namespace: strconv.Itoa(c.db),
+		Detail:    c.detail(servers),
 		Scope:     driver.ScopeStore,
 		Uncertain: true,
-		Waits:     p.conn.quorum.Replicas > 0,
+		Waits:     c.quorum.Replicas > 0,
 		Native:    driver.Ability{Reason: "Redis keeps no index by itself"},
 		Tallies:   true,
 		Paging:    driver.Paging{First: firstPage, Most: frame.MostRows, KeysFirst: true},
 		Counts:    driver.Ability{Has: true, Reason: "by the ranks of both ends of the span"},
 		Sizes:     driver.Ability{Has: true, Reason: "the memory of all keys of the table but deleted records, asked key by key, which takes as long as a walk"},
 	}
-	if p.conn.inCluster() {
+	if c.inCluster() {
 		f.Scope = driver.ScopePartition
 		f.Remote = driver.Ability{Has: true, Reason: "in other slots, by commits of their own"}
 	}
-	f.Version = slices.MinFunc(p.servers, func(a, b server) int { return frame.CompareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
-	weakest := slices.MinFunc(p.servers, func(a, b server) int { return int(a.durability) - int(b.durability) })
+	f.Version = slices.MinFunc(servers, func(a, b server) int { return frame.CompareVersions(a.info["redis_version"], b.info["redis_version"]) }).info["redis_version"]
+	weakest := slices.MinFunc(servers, func(a, b server) int { return int(a.durability) - int(b.durability) })
 	f.Durability, f.Setting = weakest.durability, weakest.setting
 	if weakest.durability == driver.Delayed {
 		f.Delay = putOff
 	}
-	if n := p.conn.quorum.Replicas; n > 0 {
+	if n := c.quorum.Replicas; n > 0 {
 		f.Setting += fmt.Sprintf(", and a commit waits for %s", count(n, "replica"))
 	}
 	return f
 }
 
-// server asks a server what it is, and says why it cannot be used.
-func (p *portrait) server(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
-	if one.info, err = p.conn.info(ctx, "open: INFO", client, ""); err != nil {
+// portray asks a server what it is, and says why it cannot be used.
+func (c *conn) portray(ctx context.Context, client goredis.UniversalClient) (one server, err error) {
+	if one.info, err = c.info(ctx, "open: INFO", client, "default"); err != nil {
 		return one, err
 	}
-	if err := p.suits(one.info); err != nil {
+	if err := c.suits(one.info); err != nil {
 		return one, err
 	}
 	one.replicas = withOffset(one.info, 0)
-	if one.replicas < p.conn.quorum.Replicas {
+	if one.replicas < c.quorum.Replicas {
 		return one, fmt.Errorf("redis: open: %s: a primary has %s that follow it, and MinReplicas is %d: start more, or wait for fewer: %w",
-			p.conn.addr, count(one.replicas, "replica"), p.conn.quorum.Replicas, driver.ErrUnavailable)
+			c.addr, count(one.replicas, "replica"), c.quorum.Replicas, driver.ErrUnavailable)
 	}
-	fsync, err := p.conn.setting(ctx, client, "appendfsync")
-	if err != nil {
-		return one, err
-	}
+	fsync, err := c.setting(ctx, client, "appendfsync")
 	one.durability, one.setting = durability(one.info["aof_enabled"], fsync)
-	return one, nil
+	return one, err
 }
 
 // count returns a number of things in words.
@@ -124,41 +106,30 @@ func count(n int, what string) string {
 	return itoa(n) + " " + what + "s"
 }
 
-// parseInfo returns the fields of an answer to INFO.
-func parseInfo(text string) map[string]string {
-	info := map[string]string{}
-	for line := range strings.Lines(text) {
-		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
-			info[name] = value
-		}
-	}
-	return info
-}
-
 // suits says why the server cannot keep the contract.
-func (p *portrait) suits(info map[string]string) error {
+func (c *conn) suits(info map[string]string) error {
 	version := info["redis_version"]
 	major, _, _ := strings.Cut(version, ".")
 	switch n, err := strconv.Atoi(major); {
 	case err != nil:
-		return who.Unsupported("open: %s: the server does not say that it is Redis", p.conn.addr)
+		return who.Unsupported("open: %s: the server does not say that it is Redis", c.addr)
 	case n < oldest:
-		return who.Unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", p.conn.addr, version, oldest)
+		return who.Unsupported("open: %s: Redis %s is too old: upgrade it to %d.0 or later", c.addr, version, oldest)
 	}
 	switch mode := info["redis_mode"]; {
-	case p.conn.inCluster() && mode == "cluster":
-	case mode == "cluster" || info["cluster_enabled"] == "1" && !p.conn.inCluster():
-		return who.Unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", p.conn.addr)
-	case mode != "standalone" || p.conn.inCluster():
-		return who.Unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", p.conn.addr, mode)
+	case c.inCluster() && mode == "cluster":
+	case mode == "cluster" || info["cluster_enabled"] == "1" && !c.inCluster():
+		return who.Unsupported("open: %s: the server is part of a cluster: add cluster=true to the URL, or use a *redis.ClusterClient", c.addr)
+	case mode != "standalone" || c.inCluster():
+		return who.Unsupported("open: %s: the server is in %s mode: use one that stands alone, or a cluster", c.addr, mode)
 	}
 	if info["role"] != "master" {
 		return fmt.Errorf("redis: open: %s: the server is a replica, which does not write: connect to the primary, %s:%s: %w",
-			p.conn.addr, info["master_host"], info["master_port"], driver.ErrUnavailable)
+			c.addr, info["master_host"], info["master_port"], driver.ErrUnavailable)
 	}
 	if policy := info["maxmemory_policy"]; strings.HasPrefix(policy, "allkeys-") {
 		return who.Unsupported("open: %s: with maxmemory-policy %s the server removes records, or their index rows, when its memory is full: set it to noeviction",
-			p.conn.addr, policy)
+			c.addr, policy)
 	}
 	return nil
 }
@@ -166,12 +137,11 @@ func (p *portrait) suits(info map[string]string) error {
 // setting returns what the server is configured to, or "unknown" where it does
 // not tell: CONFIG is often forbidden.
 func (c *conn) setting(ctx context.Context, client goredis.UniversalClient, name string) (string, error) {
-	cmd := goredis.NewRawCmd(ctx, "config", "get", name)
-	if err := client.Process(ctx, cmd); err != nil && wire.CodeOf(err) == "" {
-		return "", c.failed(ctx, "open: CONFIG GET", err)
-	}
-	r := wire.ReplyOf(cmd)
-	if r.Refused() == nil && r.List() == 2 {
+	r, err := c.askServer(ctx, "open: CONFIG GET", client, "config", "get", name)
+	switch {
+	case err != nil && wire.CodeOf(err) == "":
+		return "", err
+	case err == nil && r.List() == 2:
 		r.Text()
 		if value, ok := r.Text(); ok {
 			return value, nil
@@ -201,24 +171,24 @@ func durability(aof, fsync string) (driver.Durability, string) {
 	return driver.Delayed, "appendfsync " + fsync
 }
 
-func (p *portrait) detail() string {
-	text := fmt.Sprintf("standalone at %s, database %d", p.conn.addr, p.conn.db)
+func (c *conn) detail(servers []server) string {
+	text := fmt.Sprintf("standalone at %s, database %d", c.addr, c.db)
 	replicas, versions, policies := 0, []string{}, []string{}
-	for _, one := range p.servers {
+	for _, one := range servers {
 		replicas += one.replicas
 		versions = append(versions, one.info["redis_version"])
 		policies = append(policies, one.info["maxmemory_policy"])
 	}
-	if p.conn.inCluster() {
+	if c.inCluster() {
 		slices.SortFunc(versions, frame.CompareVersions)
-		text = fmt.Sprintf("%s, %s, versions %s", p.conn.addr, count(len(p.servers), "master"), strings.Join(slices.Compact(versions), " and "))
+		text = fmt.Sprintf("%s, %s, versions %s", c.addr, count(len(servers), "master"), strings.Join(slices.Compact(versions), " and "))
 	}
-	if p.conn.prefix != "" {
-		text += ", keys " + p.conn.prefix + "…"
+	if c.prefix != "" {
+		text += ", keys " + c.prefix + "…"
 	}
 	slices.Sort(policies)
 	text += ", maxmemory-policy " + strings.Join(slices.Compact(policies), " and ")
-	switch n := p.conn.quorum.Replicas; {
+	switch n := c.quorum.Replicas; {
 	case n > 0:
 		text += fmt.Sprintf(", replicas %d (a commit waits for %d)", replicas, n)
 	case replicas > 0:

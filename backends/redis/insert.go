@@ -2,10 +2,8 @@ package redis
 
 import (
 	"fmt"
-	"maps"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/polystore/polystore/backends/redis/internal/wire"
 	"github.com/polystore/polystore/repo/driver"
@@ -18,8 +16,8 @@ const mostInserts = 16
 // inserts are the scripts for rows of one table, by the fields that these have. Each has
 // their names, so that no call tells them.
 type inserts struct {
-	mu sync.Mutex
-	of atomic.Pointer[map[uint64]*wire.Script]
+	sync.Mutex
+	of map[uint64]*wire.Script
 }
 
 // insertOf returns the script that inserts a record with the fields of row, or nil.
@@ -36,43 +34,33 @@ func (v *view) insertOf(row *driver.Row) *wire.Script {
 	if row.Expires != 0 {
 		has |= 1 << 63
 	}
-	if m := v.inserts.of.Load(); m != nil && (*m)[has] != nil {
-		return (*m)[has]
+	v.inserts.Lock()
+	defer v.inserts.Unlock()
+	if sc := v.inserts.of[has]; sc != nil || len(v.inserts.of) == mostInserts {
+		return sc
 	}
-	return v.addInsert(has)
-}
-
-func (v *view) addInsert(has uint64) *wire.Script {
-	v.inserts.mu.Lock()
-	defer v.inserts.mu.Unlock()
-	m := map[uint64]*wire.Script{}
-	if old := v.inserts.of.Load(); old != nil {
-		m = maps.Clone(*old)
-	}
-	if m[has] == nil && len(m) < mostInserts {
-		m[has] = v.newInsert(has)
-		v.inserts.of.Store(&m)
-	}
-	return m[has]
+	sc := v.newInsert(has)
+	v.inserts.of[has] = sc
+	return sc
 }
 
 // newInsert makes the script for the fields whose bits are set, and the expiry if the
 // last one is.
 func (v *view) newInsert(has uint64) *wire.Script {
-	var names []string
+	own, fields := 1, ""
+	add := func(name string) {
+		own++
+		fields += ", " + quoteLua(name) + ", ARGV[" + itoa(own) + "]"
+	}
 	if has>>63 == 1 {
-		names = append(names, "_expires")
+		add("_expires")
 	}
 	for i := range v.Fields {
 		if has>>i&1 == 1 {
-			names = append(names, v.Fields[i].Name)
+			add(v.Fields[i].Name)
 		}
 	}
-	fields := ""
-	for i, name := range names {
-		fields += ", " + quoteLua(name) + ", ARGV[" + itoa(i+2) + "]"
-	}
-	text := strings.NewReplacer("<own>", itoa(len(names)+1), "<fields>", fields).Replace(insertText)
+	text := strings.NewReplacer("<own>", itoa(own), "<fields>", fields).Replace(insertText)
 	sc := wire.NewScript(spanText, text)
 	sc.Inserts = true
 	return sc

@@ -36,17 +36,11 @@ func (v *view) addsLate(e driver.Edit) bool {
 	case e.Field >= 0:
 		return v.Late[e.Field]
 	}
-	return e.Name != "" && e.Name[0] != '_' && e.Name[0] != '.' // such fields nobody declares
+	return isDeclarable(e.Name)
 }
 
-// lateNames returns the names of the field of an edit where it is declared and where
-// it is not.
-func (v *view) lateNames(e *driver.Edit) (declared, dotted string) {
-	if e.Field >= 0 {
-		return v.Fields[e.Field].Name, v.dotted[e.Field]
-	}
-	return e.Name, "." + e.Name
-}
+// isDeclarable reports whether a program may declare a field of a name.
+func isDeclarable(name string) bool { return name != "" && name[0] != '_' && name[0] != '.' }
 
 // late is send for commits that add to such fields.
 func (c *commit) late(ctx context.Context) (*driver.Refusal, error) {
@@ -75,7 +69,10 @@ func (c *commit) settle(ctx context.Context, at int, seen *bool) (*driver.Refusa
 	words := []any{"hmget", v.key(&op.Row.Key), "_rev"}
 	for i, e := range op.Edits {
 		if op.Do == driver.Patch && v.addsLate(e) {
-			declared, dotted := v.lateNames(&e)
+			declared, dotted := e.Name, "."+e.Name
+			if e.Field >= 0 {
+				declared, dotted = v.Fields[e.Field].Name, v.dotted[e.Field]
+			}
 			adds, words = append(adds, i), append(words, declared, dotted)
 		}
 	}
@@ -105,8 +102,9 @@ func (c *commit) settle(ctx context.Context, at int, seen *bool) (*driver.Refusa
 		case there || !goes || !found:
 			continue
 		}
-		sum, ok := sumOf(before, op.Edits[i].Value.Int())
-		if !ok {
+		have, err := tagged.Parse(before)
+		sum, ok := frame.Sum(have, op.Edits[i].Value.Int())
+		if err != nil || !ok || have.IsNone() {
 			return c.overflow(ctx, at, i)
 		}
 		op.Edits[i].Do, op.Edits[i].Value = driver.Set, sum
@@ -122,19 +120,12 @@ func (c *commit) addsDeclared(ctx context.Context, v *view, e *driver.Edit, ther
 		return true, nil
 	}
 	if there {
-		if _, err := (&reader{c.store, v}).other(ctx, e.Name); err != nil {
+		if _, err := v.other(ctx, e.Name); err != nil {
 			return false, err
 		}
 	}
 	k, _ := v.Others.Of(e.Name)
 	return k.Kind == driver.Int, nil
-}
-
-// sumOf adds to the tagged JSON of an int.
-func sumOf(text string, more int64) (driver.Value, bool) {
-	have, err := tagged.Parse(text)
-	sum, ok := frame.Sum(have, more)
-	return sum, ok && err == nil && !have.IsNone()
 }
 
 // overflow refuses a commit for an edit of one of its ops.

@@ -16,31 +16,28 @@ import (
 // slot only: one server has one list, a cluster one for each slot.
 const listName = "_keys"
 
-// A directory is the list of names, or all of them.
-type directory struct{ conn *conn }
-
-// lists is how many lists of names there are.
-func (d *directory) lists() int {
-	if d.conn.inCluster() {
+// lists returns how many lists of names there are.
+func (s *store) lists() int {
+	if s.conn.inCluster() {
 		return wire.Slots
 	}
 	return 1
 }
 
 // list returns the name of a list, by its number.
-func (d *directory) list(n int) string {
-	if d.conn.inCluster() {
-		return d.conn.prefix + listName + "{" + wire.Tags()[n] + "}"
+func (s *store) list(n int) string {
+	if s.conn.inCluster() {
+		return s.conn.prefix + listName + "{" + wire.Tags()[n] + "}"
 	}
-	return d.conn.prefix + listName
+	return s.conn.prefix + listName
 }
 
 // listOf returns the name of the list that has the keys of a partition.
-func (d *directory) listOf(partition string) string {
-	if d.conn.inCluster() {
-		return d.list(wire.SlotOf(partition))
+func (s *store) listOf(partition string) string {
+	if s.conn.inCluster() {
+		return s.list(wire.SlotOf(partition))
 	}
-	return d.list(0)
+	return s.list(0)
 }
 
 // A listed key is one of a list of names.
@@ -54,50 +51,38 @@ const (
 	namesAtOnce = 256  // names that a list is asked for
 )
 
-// after returns names of a table's keys that come after a place, in order; more says
-// whether there may be others, and from which place on.
-func (d *directory) after(ctx context.Context, doing, head string, after listed) (found []listed, next listed, more bool, err error) {
-	for next = after; len(found) == 0 && next.list < d.lists(); {
-		if found, next, err = d.ask(ctx, doing, head, next); err != nil {
-			return nil, after, false, err
-		}
-	}
-	return found, next, next.list < d.lists(), nil
-}
-
-// ask asks some lists, from a place on, and returns the place behind what was found.
-func (d *directory) ask(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
-	n := min(d.lists()-after.list, listsAtOnce)
-	cmds := make([]*goredis.RawCmd, n)
+// names asks some lists for a table's keys that come after a place, in order, and returns the place behind what was
+// found. There are no others when that is behind the last list.
+func (s *store) names(ctx context.Context, doing, head string, after listed) (found []listed, next listed, err error) {
+	cmds := make([]*goredis.RawCmd, min(s.lists()-after.list, listsAtOnce))
 	for i := range cmds {
 		from := "[" + head
 		if i == 0 && after.name != "" {
 			from = "(" + after.name
 		}
-		cmds[i] = goredis.NewRawCmd(ctx, "zrange", d.list(after.list+i), from, "("+head+"\xff", "bylex", "limit", "0", namesAtOnce)
+		cmds[i] = goredis.NewRawCmd(ctx, "zrange", s.list(after.list+i), from, "("+head+"\xff", "bylex", "limit", "0", namesAtOnce)
 	}
-	if err := d.conn.askAll(ctx, doing, cmds); err != nil {
+	if err := s.conn.askAll(ctx, doing, cmds); err != nil {
 		return nil, after, err
 	}
 	for i, cmd := range cmds {
-		r, err := d.conn.reply(ctx, doing, "zset", cmd)
+		r, err := s.conn.reply(ctx, doing, "zset", cmd)
 		if err != nil {
 			return nil, after, err
 		}
-		names := r.List()
-		for range names {
-			name, _ := r.Text()
+		names := r.Texts()
+		for _, name := range names {
 			found = append(found, listed{after.list + i, name})
 		}
-		if names == namesAtOnce || len(found) >= 4*namesAtOnce { // read on from there
-			next = listed{list: after.list + i + 1}
-			if names == namesAtOnce {
-				next = found[len(found)-1]
-			}
-			return found, next, nil
+		next = listed{list: after.list + i + 1}
+		if len(names) == namesAtOnce { // there may be more in this list
+			next = found[len(found)-1]
+		}
+		if len(names) == namesAtOnce || len(found) >= 4*namesAtOnce {
+			break
 		}
 	}
-	return found, listed{list: after.list + n}, nil
+	return found, next, nil
 }
 
 // keyOf returns the key of a record, or the partition of a set, from its name.

@@ -37,16 +37,15 @@ func (o *Options) prefix() (string, error) {
 	if len(o.Prefix) > 100 {
 		return "", who.Invalid("open: a prefix of %d bytes, want at most 100", len(o.Prefix))
 	}
-	for i := range len(o.Prefix) {
-		if !inPrefix(o.Prefix[i]) {
-			return "", who.Invalid("open: the prefix %q; want letters, digits, '_', '.' and '-' only", o.Prefix)
-		}
+	if strings.ContainsFunc(o.Prefix, isForeign) {
+		return "", who.Invalid("open: the prefix %q; want letters, digits, '_', '.' and '-' only", o.Prefix)
 	}
 	return o.Prefix + ":", nil
 }
 
-func inPrefix(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-'
+// isForeign reports whether a prefix cannot have a character.
+func isForeign(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_.-", r)
 }
 
 // use makes the connection one by a client, or says which of its settings is in the way of
@@ -76,17 +75,14 @@ func (c *conn) useOne(client *goredis.Client, replicas int) error {
 	if o.ClientSideCache != nil || o.ClientSideCacheConfig != nil {
 		return who.Invalid("open: the client caches replies, which would answer with what was there before: leave ClientSideCache out of its options")
 	}
-	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
-		return err
-	}
-	c.client, c.addr, c.db, c.quorum = client, o.Addr, o.DB, wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}
-	c.maps = o.Protocol != 2
+	c.client, c.addr, c.db, c.maps = client, o.Addr, o.DB, o.Protocol != 2
+	c.quorum = wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}
 	if replicas > 0 {
 		c.client = &wire.Waiter{Client: client, Quorum: c.quorum}
-		return nil
+	} else {
+		c.line.Init(client)
 	}
-	c.line.Init(client)
-	return nil
+	return timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout)
 }
 
 func (c *conn) useCluster(client *goredis.ClusterClient, replicas int) error {
@@ -97,14 +93,10 @@ func (c *conn) useCluster(client *goredis.ClusterClient, replicas int) error {
 	if o.ReadOnly || o.RouteByLatency || o.RouteRandomly {
 		return who.Invalid("open: the client reads from replicas, which do not have every commit yet: leave ReadOnly, RouteByLatency and RouteRandomly out of its options")
 	}
-	if err := timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout); err != nil {
-		return err
-	}
-	r := &wire.Router{ClusterClient: client, Quorum: wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}, Patience: o.ReadTimeout,
-		Creation: createScript}
-	c.maps = o.Protocol != 2
-	c.client, c.quorum, c.addr = r, r.Quorum, "the cluster of "+strings.Join(o.Addrs, ", ")
-	return nil
+	c.addr, c.maps = "the cluster of "+strings.Join(o.Addrs, ", "), o.Protocol != 2
+	c.quorum = wire.Quorum{Replicas: replicas, Wait: o.ReadTimeout / 2}
+	c.client = &wire.Router{ClusterClient: client, Quorum: c.quorum, Patience: o.ReadTimeout, Creation: createScript}
+	return timely(o.ContextTimeoutEnabled, o.ReadTimeout, o.WriteTimeout)
 }
 
 // timely says which time-out of a client is missing.

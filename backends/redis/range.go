@@ -100,8 +100,12 @@ func (sc *scan) readPage(ctx context.Context, p *frame.Pager) error {
 		return nil
 	}
 	if v.Class == driver.Records {
-		if bytes, err = sc.readRecords(ctx); err != nil {
+		sc.rows, bytes = sc.fresh(n, v.width(sc.mask)), 0
+		if err := sc.store.Get(ctx, v, sc.keys, sc.mask, sc.rows); err != nil {
 			return err
+		}
+		for i := range sc.rows {
+			bytes += weight(&sc.rows[i])
 		}
 	}
 	p.GoOnAfter(sc.keys[n-1].Sort, v.Sort, bytes)
@@ -124,18 +128,6 @@ func (sc *scan) fresh(n, width int) []driver.Row {
 		rows[i].Reset()
 	}
 	return rows
-}
-
-// readRecords reads the records of a page, in parts that are not too large.
-func (sc *scan) readRecords(ctx context.Context) (bytes int, err error) {
-	sc.rows = sc.fresh(len(sc.keys), sc.view.width(sc.mask))
-	if err := sc.store.Get(ctx, sc.view, sc.keys, sc.mask, sc.rows); err != nil {
-		return 0, err
-	}
-	for i := range sc.rows {
-		bytes += weight(&sc.rows[i])
-	}
-	return bytes, nil
 }
 
 // weight returns about how many bytes the texts of a row have.
@@ -162,7 +154,14 @@ func askPage(set string, span *driver.Span, limit int) []any {
 // count asks for the ranks of both ends of a span.
 func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, error) {
 	if v.Class == driver.Records && !v.ordered {
-		return s.countOnly(ctx, v, span)
+		sc := scan{store: s, view: v, mask: []int{}}
+		if err := sc.onlyRow(ctx, &span); err != nil || len(sc.keys) == 0 {
+			return 0, err
+		}
+		if row, err := sc.At(0); row == nil || err != nil {
+			return 0, err
+		}
+		return 1, nil
 	}
 	r, err := s.conn.askKey(ctx, "count of "+v.Name, "zset", "zlexcount", v.set(span.Key.Partition), "["+span.From, "("+bound(span.To))
 	if err != nil {
@@ -173,15 +172,4 @@ func (s *store) count(ctx context.Context, v *view, span driver.Span) (int, erro
 		n = min(n, span.Limit)
 	}
 	return n, nil
-}
-
-func (s *store) countOnly(ctx context.Context, v *view, span driver.Span) (int, error) {
-	sc := scan{store: s, view: v, mask: []int{}}
-	if err := sc.onlyRow(ctx, &span); err != nil || len(sc.keys) == 0 {
-		return 0, err
-	}
-	if row, err := sc.At(0); row == nil || err != nil {
-		return 0, err
-	}
-	return 1, nil
 }

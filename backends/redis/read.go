@@ -11,43 +11,42 @@ import (
 
 // Get reads the rows under keys into rows, by one command a key in one pipeline.
 func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
-	doing := "get a row of " + v.Name
-	if v.Class == driver.Records && mask == nil {
-		return s.getHashes(ctx, doing, v, keys, rows)
-	}
-	cmds, names := make([]*goredis.RawCmd, len(keys)), make([]string, len(keys))
+	doing, names := "get a row of "+v.Name, make([]string, len(keys))
 	for i := range keys {
 		names[i] = v.key(&keys[i])
-		cmds[i] = goredis.NewRawCmd(ctx, v.askRow(&names[i], keys[i].Sort, mask)...)
+		rows[i].Reset()
+		rows[i].Key = keys[i]
 	}
-	return s.conn.askEach(ctx, doing, v.form(), cmds, func(i int, r *wire.Reply) error {
-		row := &rows[i]
-		row.Reset()
-		row.Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
-		return v.readRow(r, mask, row)
-	})
+	if v.Class == driver.Records && mask == nil {
+		return s.getHashes(ctx, doing, v, names, rows)
+	}
+	cmds := make([]*goredis.RawCmd, len(keys))
+	for i := range keys {
+		if v.Class == driver.Records {
+			cmds[i] = goredis.NewRawCmd(ctx, v.askSome(&names[i], mask)...)
+			continue
+		}
+		from, to := "["+keys[i].Sort, "("+bound(driver.After(keys[i].Sort))
+		cmds[i] = goredis.NewRawCmd(ctx, "zrange", &names[i], from, to, "bylex", "limit", "0", "1")
+	}
+	return s.conn.askEach(ctx, doing, v.form(), cmds, func(i int, r *wire.Reply) error { return v.readRow(r, mask, &rows[i]) })
 }
 
-// getHashes is get for whole records. Their hashes are not read raw: each answer would
+// getHashes is Get for whole records. Their hashes are not read raw: each answer would
 // be read into memory that grows from nothing.
-func (s *store) getHashes(ctx context.Context, doing string, v *view, keys []driver.Key, rows []driver.Row) error {
-	cmds, names := make([]goredis.Cmder, len(keys)), make([]string, len(keys))
-	for i := range keys {
-		names[i] = v.key(&keys[i])
+func (s *store) getHashes(ctx context.Context, doing string, v *view, names []string, rows []driver.Row) error {
+	cmds := make([]goredis.Cmder, len(names))
+	for i := range names {
 		cmds[i] = s.conn.askHash(ctx, &names[i])
 	}
 	if err := sendAll(ctx, s.conn, cmds); err != nil && wire.CodeOf(err) == "" {
 		return s.conn.failed(ctx, doing, err)
 	}
-	r := reader{s, v}
 	for i, cmd := range cmds {
 		if err := cmd.Err(); err != nil {
 			return s.conn.refusedKeys(ctx, doing, err, names[i:i+1], []string{v.form()})
 		}
-		row := &rows[i]
-		row.Reset()
-		row.Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
-		if err := r.hash(ctx, hashOf(cmd), row); err != nil {
+		if err := v.readHash(ctx, hashOf(cmd), &rows[i]); err != nil {
 			return err
 		}
 	}
@@ -62,15 +61,6 @@ func (v *view) form() string {
 	return "zset"
 }
 
-// askRow returns the command that reads one row, which lies in a key of this name, of
-// records with a mask.
-func (v *view) askRow(name *string, sort string, mask []int) []any {
-	if v.Class == driver.Records {
-		return v.askSome(name, mask)
-	}
-	return []any{"zrange", name, "[" + sort, "(" + bound(driver.After(sort)), "bylex", "limit", "0", "1"}
-}
-
 // bound returns the end of a span. No text of a key begins with its stand-in.
 func bound(to string) string {
 	if to == "" {
@@ -79,7 +69,7 @@ func bound(to string) string {
 	return to
 }
 
-// readRow reads the answer to askRow.
+// readRow reads what was answered for one row, of records with a mask.
 func (v *view) readRow(r *wire.Reply, mask []int, row *driver.Row) error {
 	if v.Class == driver.Records {
 		return v.readSome(r, mask, row)
@@ -88,11 +78,7 @@ func (v *view) readRow(r *wire.Reply, mask []int, row *driver.Row) error {
 		return nil
 	}
 	member, _ := r.Text()
-	_, rest, err := v.cutMember(member)
-	if err != nil {
-		return err
-	}
-	return v.readMember(rest, mask, row)
+	return v.readWhole(member, mask, row)
 }
 
 // askHash returns the command that reads a whole hash. A list of texts is the least work

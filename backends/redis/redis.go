@@ -22,8 +22,6 @@ type Store struct {
 type store struct {
 	frame   *frame.Frame[view]
 	conn    *conn
-	catalog catalog
-	names   directory
 	facts   driver.Facts
 	forgets bool // no server takes away keys that go by themselves before it is time
 }
@@ -59,7 +57,7 @@ func newStore(ctx context.Context, client goredis.UniversalClient, opts *Options
 	if err := c.use(client, opts.MinReplicas); err != nil {
 		return nil, err
 	}
-	s := &store{conn: c, catalog: catalog{c}, names: directory{c}}
+	s := &store{conn: c}
 	if err := s.learn(ctx); err != nil {
 		return nil, err
 	}

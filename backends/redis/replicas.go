@@ -72,16 +72,6 @@ func withOffset(info map[string]string, goal int64) (n int) {
 	return n
 }
 
-// onlyChecks reports whether a commit changes nothing.
-func (c *commit) onlyChecks() bool {
-	for i := range c.ops {
-		if c.ops[i].Do != driver.Check {
-			return false
-		}
-	}
-	return true
-}
-
 // turned drops the connections to a server that has become a replica, and reports
 // whether others can lead elsewhere: a name or an address that stands for the primary
 // may mean another server now. go-redis keeps connections on which it saw no error.

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,24 +34,29 @@ func (c *conn) masters(ctx context.Context, doing string) ([]goredis.UniversalCl
 	return list, nil
 }
 
-// info asks one server for a section of INFO, "" for what it gives unasked.
-func (c *conn) info(ctx context.Context, doing string, client goredis.UniversalClient, section string) (map[string]string, error) {
-	words := []any{"info"}
-	if section != "" {
-		words = append(words, section)
-	}
-	cmd := goredis.NewRawCmd(ctx, words...)
+// askServer sends a command to one server, and returns the answer.
+func (c *conn) askServer(ctx context.Context, doing string, server goredis.UniversalClient, args ...any) (r wire.Reply, err error) {
+	cmd := goredis.NewRawCmd(ctx, args...)
 	sent := driver.TallyOf(ctx).Begin(ctx, 1)
-	err := client.Process(ctx, cmd)
-	if sent.End(1, 1, err); err != nil {
-		return nil, c.failed(ctx, doing, err)
+	err = server.Process(ctx, cmd)
+	if sent.End(1, 1, err); err == nil {
+		r = wire.ReplyOf(cmd)
+		err = r.Refused()
 	}
-	r := wire.ReplyOf(cmd)
-	if err := r.Refused(); err != nil {
-		return nil, c.failed(ctx, doing, err)
-	}
+	return r, c.failed(ctx, doing, err)
+}
+
+// info asks one server for a section of INFO.
+func (c *conn) info(ctx context.Context, doing string, server goredis.UniversalClient, section string) (map[string]string, error) {
+	r, err := c.askServer(ctx, doing, server, "info", section)
 	text, _ := r.Text()
-	return parseInfo(text), nil
+	info := map[string]string{}
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			info[name] = value
+		}
+	}
+	return info, err
 }
 
 // time asks the server, or one of the masters of a cluster.
@@ -78,51 +84,34 @@ func (c *conn) cpu(ctx context.Context) (time.Duration, error) {
 		return 0, err
 	}
 	var total time.Duration
-	for _, client := range masters {
-		used, err := c.cpuOf(ctx, client)
+	for _, server := range masters {
+		info, err := c.info(ctx, "processor time: INFO", server, "cpu")
 		if err != nil {
 			return 0, err
 		}
-		total += used
-	}
-	return total, nil
-}
-
-func (c *conn) cpuOf(ctx context.Context, client goredis.UniversalClient) (total time.Duration, err error) {
-	info, err := c.info(ctx, "processor time: INFO", client, "cpu")
-	if err != nil {
-		return 0, err
-	}
-	for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
-		seconds, err := strconv.ParseFloat(info[name], 64)
-		if err != nil {
-			return 0, who.Unsupported("processor time: %s does not tell %s", c.addr, name)
+		for _, name := range []string{"used_cpu_sys", "used_cpu_user"} {
+			seconds, err := strconv.ParseFloat(info[name], 64)
+			if err != nil {
+				return 0, who.Unsupported("processor time: %s does not tell %s", c.addr, name)
+			}
+			total += time.Duration(seconds * float64(time.Second))
 		}
-		total += time.Duration(seconds * float64(time.Second))
 	}
 	return total, nil
 }
 
-// erase removes all keys under the prefix.
+// erase removes all keys under the prefix. It looks at all keys of the servers.
 func (c *conn) erase(ctx context.Context) error {
 	masters, err := c.masters(ctx, "erase")
 	for i := 0; err == nil && i < len(masters); i++ {
-		err = c.eraseFrom(ctx, masters[i])
+		var keys []string
+		cursor := uint64(0)
+		for begun := false; err == nil && (cursor > 0 || !begun); begun = true {
+			if keys, cursor, err = masters[i].Scan(ctx, cursor, c.prefix+"*", 500).Result(); err != nil {
+				return c.failed(ctx, "erase", err)
+			}
+			err = c.unlink(ctx, "erase", keys)
+		}
 	}
 	return err
-}
-
-// eraseFrom removes the keys under the prefix that one server has. It looks at all of its keys.
-func (c *conn) eraseFrom(ctx context.Context, server goredis.UniversalClient) error {
-	for cursor, begun := uint64(0), false; cursor > 0 || !begun; begun = true {
-		keys, next, err := server.Scan(ctx, cursor, c.prefix+"*", 500).Result()
-		if err != nil {
-			return c.failed(ctx, "erase", err)
-		}
-		if err := c.unlink(ctx, "erase", keys); err != nil {
-			return err
-		}
-		cursor = next
-	}
-	return nil
 }

@@ -11,34 +11,27 @@ import (
 
 // size asks for the memory of all keys of a table.
 func (s *store) size(ctx context.Context, v *view) (total int64, err error) {
+	doing := "size of " + v.Name
 	err = s.eachKey(ctx, v, func(keys []string, done []listed) error {
 		for _, one := range done {
 			keys = append(keys, one.name)
 		}
-		n, err := s.memoryOf(ctx, v, keys)
-		total += n
-		return err
-	})
-	return total, err
-}
-
-func (s *store) memoryOf(ctx context.Context, v *view, keys []string) (total int64, err error) {
-	cmds := make([]*goredis.RawCmd, len(keys))
-	for i, key := range keys {
-		cmds[i] = goredis.NewRawCmd(ctx, "memory", "usage", key, "samples", "0")
-	}
-	doing := "size of " + v.Name
-	err = s.conn.askEach(ctx, doing, "", cmds, func(_ int, r *wire.Reply) error {
-		text, there := r.Text()
-		if !there {
+		cmds := make([]*goredis.RawCmd, len(keys))
+		for i, key := range keys {
+			cmds[i] = goredis.NewRawCmd(ctx, "memory", "usage", key, "samples", "0")
+		}
+		return s.conn.askEach(ctx, doing, "", cmds, func(_ int, r *wire.Reply) error {
+			text, there := r.Text()
+			if !there {
+				return nil
+			}
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return who.Corrupt("%s: the answer to MEMORY USAGE is no number", doing)
+			}
+			total += n
 			return nil
-		}
-		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return who.Corrupt("%s: the answer to MEMORY USAGE is no number", doing)
-		}
-		total += n
-		return nil
+		})
 	})
 	return total, err
 }

@@ -23,7 +23,7 @@ func (s *store) Tables(ctx context.Context, doing string, tables []*driver.Table
 			return nil, err
 		}
 	}
-	have, err := s.catalog.entries(ctx, doing, names(tables))
+	have, err := s.conn.entries(ctx, doing, tables...)
 	if err != nil {
 		return nil, err
 	}
@@ -47,17 +47,18 @@ func (st *state) View(t *driver.Table) *view { return st.store.newView(t, st.ent
 // Declare adds to the catalog what it lacks of tables. Where another program is first, its
 // word stands.
 func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
+	c := st.store.conn
 	for _, t := range tables {
 		e := st.entries[t.Name]
 		if e.Header == "" {
-			created, err := st.store.catalog.create(ctx, t)
+			created, err := c.create(ctx, t)
 			if err != nil {
 				return err
 			}
 			if created {
 				continue
 			}
-			again, err := st.store.catalog.entries(ctx, "define", []string{t.Name})
+			again, err := c.entries(ctx, "define", t)
 			if err != nil {
 				return err
 			}
@@ -68,7 +69,8 @@ func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
 			return err
 		}
 		for _, f := range missing {
-			if _, err := st.store.conn.ask(ctx, "define "+t.Name, "hsetnx", st.store.conn.prefix+catalogName+t.Name, f.Name, frame.Known{Kind: f.Kind, Later: true}.String()); err != nil {
+			known := frame.Known{Kind: f.Kind, Later: true}
+			if _, err := c.ask(ctx, "define "+t.Name, "hsetnx", c.prefix+catalogName+t.Name, f.Name, known.String()); err != nil {
 				return err
 			}
 		}
@@ -79,17 +81,9 @@ func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
 // possible says what this store cannot have in a table.
 func possible(t *driver.Table) error {
 	for _, f := range t.Fields {
-		if f.Name == "" || strings.HasPrefix(f.Name, ".") || slices.Contains(libraryFields[:], f.Name) {
+		if f.Name == "" || strings.HasPrefix(f.Name, ".") || slices.Contains(metaNames[:], f.Name) {
 			return who.Invalid("table %s declares the field %q, which rows have for something else; take another name", t.Name, f.Name)
 		}
 	}
 	return nil
-}
-
-func names(tables []*driver.Table) []string {
-	var list []string
-	for _, t := range tables {
-		list = append(list, t.Name)
-	}
-	return list
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -84,23 +85,20 @@ func hint(err error, secure bool) error {
 
 // A target is what a URL says.
 type target struct {
-	opts    Options
-	own     *goredis.Options // of the client, of one server or of each
-	cluster bool
-	addrs   []string // of a cluster, beside the first
-	hosts   []string // of all addresses
-	access  address.Access
-	tries   int // at a connection
+	opts   Options
+	own    goredis.UniversalOptions // of the client, of one server or of each
+	hosts  []string                 // of all addresses
+	access address.Access
 }
 
 func (t *target) options() address.Options {
-	o := t.own
+	o := &t.own
 	return slices.Concat(address.Options{
 		{Name: "prefix", Does: "begins the names of all keys; see Options.Prefix", To: &t.opts.Prefix},
 		{Name: "min_replicas", Does: "how many replicas a commit waits for; see Options.MinReplicas", Default: "0",
 			To: &t.opts.MinReplicas, Most: math.MaxInt32},
-		{Name: "cluster", Does: "the server is one of a Redis Cluster; it has no databases", Default: "false", To: &t.cluster},
-		{Name: "addr", Does: "of cluster: another server of it; any of them tells about all others", To: &t.addrs,
+		{Name: "cluster", Does: "the server is one of a Redis Cluster; it has no databases", Default: "false", To: &o.IsClusterMode},
+		{Name: "addr", Does: "of cluster: another server of it; any of them tells about all others", To: &o.Addrs,
 			Form: "host:port", Fits: isAddr},
 		{Name: "db", Does: "the database, where the path does not say it", Default: "0", To: &o.DB, Most: math.MaxInt32},
 		{Name: "client_name", Does: "how CLIENT LIST calls the connections", To: &o.ClientName,
@@ -125,31 +123,13 @@ func isVisible(text string) bool {
 
 // client makes the client of a target.
 func (t *target) client() goredis.UniversalClient {
-	o := t.own
-	if !t.cluster {
-		return goredis.NewClient(o)
+	t.own.Dialer = t.dial
+	if !t.own.IsClusterMode {
+		return goredis.NewClient(t.own.Simple())
 	}
-	size := o.PoolSize
-	if size == 0 {
-		size = 10 * runtime.GOMAXPROCS(0)
-	}
-	cluster := goredis.NewClusterClient(&goredis.ClusterOptions{
-		Addrs:                 append([]string{o.Addr}, t.addrs...),
-		ClientName:            o.ClientName,
-		Protocol:              o.Protocol,
-		Username:              o.Username,
-		Password:              o.Password,
-		ContextTimeoutEnabled: true,
-		Dialer:                o.Dialer,
-		DialTimeout:           o.DialTimeout,
-		ReadTimeout:           o.ReadTimeout,
-		WriteTimeout:          o.WriteTimeout,
-		PoolTimeout:           o.PoolTimeout,
-		PoolSize:              size,
-		TLSConfig:             o.TLSConfig,
-
-		DisableRoutingPolicies: true, // they ask for COMMAND, and write to standard error if a user may not
-	})
+	o := t.own.Cluster()
+	o.DisableRoutingPolicies = true // they ask for COMMAND, and write to standard error if a user may not
+	cluster := goredis.NewClusterClient(o)
 	cluster.SetCommandInfoResolver(nil) // likewise, for pipelines
 	return cluster
 }
@@ -159,37 +139,42 @@ func parseURL(rawURL string) (*target, error) {
 	if err != nil || u.Opaque != "" || u.Fragment != "" {
 		return nil, who.Invalid("open: a URL that cannot be read; %s", urlForms)
 	}
-	o := &goredis.Options{
+	t := &target{own: goredis.UniversalOptions{
 		Protocol:              2, // the newer one brings nothing that is used here
 		ContextTimeoutEnabled: true,
 		ReadTimeout:           readTimeout,
 		WriteTimeout:          readTimeout,
 		PoolTimeout:           readTimeout + time.Second,
+		PoolSize:              10 * runtime.GOMAXPROCS(0),
 		Username:              u.User.Username(),
-	}
-	if err := where(o, u); err != nil {
+	}}
+	if err := t.where(u); err != nil {
 		return nil, err
 	}
-	t := &target{own: o, tries: dialTries}
-	o.Dialer = t.dial
 	if err := t.options().Parse(who, u.RawQuery); err != nil {
 		return nil, err
 	}
-	if u.Scheme != "unix" && strings.Trim(u.Path, "/") != "" && u.Query().Has("db") {
+	o, socket := &t.own, u.Scheme == "unix"
+	if !socket && strings.Trim(u.Path, "/") != "" && u.Query().Has("db") {
 		return nil, who.Invalid("open: the database is given twice, in the path and as option db")
 	}
-	for _, addr := range append([]string{o.Addr}, t.addrs...) {
-		if host, _, err := net.SplitHostPort(addr); err == nil && o.Network != "unix" {
+	for _, addr := range o.Addrs {
+		if host, _, err := net.SplitHostPort(addr); err == nil && !socket {
 			t.hosts = append(t.hosts, host)
 		}
 	}
 	if err := t.secure(u); err != nil {
 		return nil, err
 	}
-	if t.cluster {
-		t.tries = 1 // others know who has the slots of a server that is gone
+	switch {
+	case !o.IsClusterMode && len(o.Addrs) > 1:
+		return nil, who.Invalid("open: option addr is for cluster=true")
+	case o.IsClusterMode && socket:
+		return nil, who.Invalid("open: cluster=true with a socket: a cluster is reached by host and port")
+	case o.IsClusterMode && o.DB != 0:
+		return nil, who.Invalid("open: database %d of a cluster: it has none but 0; keep programs apart by prefix", o.DB)
 	}
-	return t, t.fits()
+	return t, nil
 }
 
 // secure sets the password and TLS.
@@ -204,57 +189,37 @@ func (t *target) secure(u *url.URL) (err error) {
 	t.own.TLSConfig, err = t.access.TLS(who, u.Scheme == "rediss", "rediss://")
 	if t.own.TLSConfig != nil {
 		t.own.TLSConfig.ServerName = u.Hostname()
-		t.tries = 1 // a handshake that fails does so again, and takes its time
 	}
 	return err
 }
 
-// fits says which options do not go together.
-func (t *target) fits() error {
-	switch {
-	case !t.cluster && len(t.addrs) > 0:
-		return who.Invalid("open: option addr is for cluster=true")
-	case t.cluster && t.own.Network == "unix":
-		return who.Invalid("open: cluster=true with a socket: a cluster is reached by host and port")
-	case t.cluster && t.own.DB != 0:
-		return who.Invalid("open: database %d of a cluster: it has none but 0; keep programs apart by prefix", t.own.DB)
-	}
-	return nil
-}
-
 // where sets where the server is.
-func where(o *goredis.Options, u *url.URL) error {
-	switch u.Scheme {
-	case "unix":
-		o.Network, o.Addr = "unix", u.Path
+func (t *target) where(u *url.URL) error {
+	if u.Scheme == "unix" {
 		if u.Host != "" || u.Path == "" || strings.Contains(u.EscapedPath(), "@") {
 			return who.Invalid("open: unix wants the path of a socket; %s", urlForms)
 		}
+		t.own.Addrs = []string{u.Path}
 		return nil
-	case "redis", "rediss":
-	default:
+	}
+	port := cmp.Or(u.Port(), "6379")
+	_, err := strconv.ParseUint(port, 10, 16)
+	switch {
+	case u.Scheme != "redis" && u.Scheme != "rediss":
 		return who.Invalid("open: the scheme is none of redis, rediss and unix; %s", urlForms)
-	}
-	port := u.Port()
-	if port == "" {
-		port = "6379"
-	}
-	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+	case err != nil:
 		return who.Invalid("open: the port is to be a number up to 65535; %s", urlForms)
-	}
-	if u.Hostname() == "" {
+	case u.Hostname() == "":
 		return who.Invalid("open: a URL without a host; %s", urlForms)
-	}
-	if !address.IsHost(u.Hostname()) {
+	case !address.IsHost(u.Hostname()):
 		return who.Invalid("open: what stands where the host should is none; %s", urlForms)
 	}
-	o.Network, o.Addr = "tcp", net.JoinHostPort(u.Hostname(), port)
+	t.own.Addrs = []string{net.JoinHostPort(u.Hostname(), port)}
 	if db := strings.Trim(u.Path, "/"); db != "" {
-		n, err := strconv.Atoi(db)
-		if err != nil || n < 0 || n > math.MaxInt32 {
+		t.own.DB, err = strconv.Atoi(db)
+		if err != nil || t.own.DB < 0 || t.own.DB > math.MaxInt32 {
 			return who.Invalid("open: the database is to be a number from 0 to %d", math.MaxInt32)
 		}
-		o.DB = n
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 // A view is a table as one driver.Table sees it.
 type view struct {
 	*frame.Table
+	store   *store
 	head    string // of the names of its keys, up to the partition's text
 	ordered bool   // records of which a partition has several
 	room    string
@@ -20,17 +21,16 @@ type view struct {
 	inserts inserts
 }
 
-// libraryFields are names of the hash of a record that no field may have.
-var libraryFields = [...]string{"_rev", "_ring", "_dead", "_expires", "_note"}
-
 func (s *store) newView(t *driver.Table, e *frame.Entry) *view {
 	v := &view{
 		Table:   frame.NewTable(t, e.Fields),
+		store:   s,
 		head:    s.conn.prefix + t.Name + ":{",
 		ordered: t.Class == driver.Records && len(t.Sort) > 0,
+		ring:    tokenSize * max(0, t.Ring),
 		ttl:     "0",
+		inserts: inserts{of: map[uint64]*wire.Script{}},
 	}
-	v.ring = tokenSize * v.Ring
 	v.room = itoa(v.ring)
 	if s.forgets && t.Retention > 0 {
 		v.ttl = strconv.FormatInt(max(1, t.Retention.Milliseconds()), 10)
@@ -53,10 +53,10 @@ func (v *view) key(k *driver.Key) string {
 // set returns the name of the set of a partition: of its rows, or of the order of
 // its records.
 func (v *view) set(partition string) string {
-	if v.Class != driver.Records {
-		return v.head + partition + "}"
+	if v.Class == driver.Records {
+		return v.head + partition + "}" + orderEnd
 	}
-	return v.head + partition + "}" + orderEnd
+	return v.head + partition + "}"
 }
 
 // orderEnd ends the names of the orders of records. The text of a sort column ends otherwise, so

@@ -2,10 +2,10 @@ package redis
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"iter"
+	"strconv"
+	"strings"
 
 	goredis "github.com/redis/go-redis/v9"
 
@@ -17,23 +17,6 @@ import (
 // mostSets is how many sets are read in one pipeline.
 const mostSets = 64
 
-// A mark says where a walk goes on: in a list of names at a key and, if that is a set, at a
-// member.
-type mark struct {
-	Table string `json:"table"`
-	List  int    `json:"list,omitempty"`
-	Name  string `json:"name"`
-	From  []byte `json:"from,omitempty"`
-}
-
-func (m *mark) text() string {
-	text, err := json.Marshal(m)
-	if err != nil {
-		return "" // strings are always JSON
-	}
-	return base64.RawURLEncoding.EncodeToString(text)
-}
-
 // A walk is on its way through the keys of a table. Those that were found are waiting to be
 // read, the first of them from a member on.
 type walk struct {
@@ -42,36 +25,35 @@ type walk struct {
 	waiting []listed
 	from    string
 	next    listed // after which the lists are to be asked
-	more    bool   // there may be others
 	width   int    // sets to be read at once: many where they are small
 }
 
 // begin returns the walk that goes on at a mark.
-func (s *store) begin(v *view, text string) (*walk, error) {
-	w := &walk{store: s, view: v, more: true, width: 1}
-	if text == "" {
+func (s *store) begin(v *view, mark string) (*walk, error) {
+	w := &walk{store: s, view: v, width: 1}
+	if mark == "" {
 		return w, nil
 	}
-	m := mark{}
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(raw, &m)
-	}
-	if _, ours := v.keyOf(m.Name); err != nil || m.Table != v.Name || m.List < 0 || m.List >= wire.Slots || !ours {
+	place, ok := frame.ParseMark(v.Name, mark)
+	number, place, _ := strings.Cut(place, " ")
+	name, from, _ := strings.Cut(place, "\x00")
+	list, err := strconv.Atoi(number)
+	if _, ours := v.keyOf(name); !ok || err != nil || list < 0 || list >= wire.Slots || !ours {
 		return nil, who.OtherMark(v.Name)
 	}
-	at := listed{m.List, m.Name}
-	w.waiting, w.from, w.next = []listed{at}, string(m.From), at
+	w.next, w.from = listed{list, name}, from
+	w.waiting = []listed{w.next}
 	return w, nil
 }
 
-// mark returns where the walk is, "" if it is at the end.
+// mark returns where the walk is, "" if it is at the end: in a list of names at a key and, if that is a set, at a
+// member.
 func (w *walk) mark() string {
 	if len(w.waiting) == 0 {
 		return ""
 	}
-	m := mark{w.view.Name, w.waiting[0].list, w.waiting[0].name, []byte(w.from)}
-	return m.text()
+	at := w.waiting[0]
+	return frame.Mark(w.view.Name, itoa(at.list)+" "+at.name+"\x00"+w.from)
 }
 
 // Walk yields all rows of a table by its list of names, but dead records that go by
@@ -99,7 +81,15 @@ func (w *walk) fill(ctx context.Context, chunk *frame.Chunk) error {
 		if err := w.find(ctx); err != nil || len(w.waiting) == 0 {
 			return err
 		}
-		if err := w.readKeys(ctx, chunk); err != nil {
+		members, err := w.readSets(ctx, frame.ChunkRows-chunk.Len(), &chunk.Unread)
+		if err == nil && w.view.Class == driver.Records {
+			members, err = nil, w.readRecords(ctx, members, chunk)
+		}
+		for i := 0; i < len(members) && err == nil; i++ {
+			row := driver.Row{Key: driver.Key{Partition: members[i].of.Partition}}
+			err = chunk.Take(&row, w.view.readWhole(members[i].text, nil, &row))
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -108,29 +98,10 @@ func (w *walk) fill(ctx context.Context, chunk *frame.Chunk) error {
 
 // find has keys waiting, if there are any left.
 func (w *walk) find(ctx context.Context) (err error) {
-	if len(w.waiting) > 0 || !w.more {
-		return nil
+	for len(w.waiting) == 0 && w.next.list < w.store.lists() && err == nil {
+		w.waiting, w.next, err = w.store.names(ctx, "walk "+w.view.Name, w.view.head, w.next)
 	}
-	w.waiting, w.next, w.more, err = w.store.names.after(ctx, "walk "+w.view.Name, w.view.head, w.next)
 	return err
-}
-
-// readKeys reads the rows of some of the keys that wait.
-func (w *walk) readKeys(ctx context.Context, chunk *frame.Chunk) error {
-	members, err := w.readSets(ctx, frame.ChunkRows-chunk.Len(), &chunk.Unread)
-	if err != nil {
-		return err
-	}
-	if w.view.Class == driver.Records {
-		return w.readRecords(ctx, members, chunk)
-	}
-	for _, m := range members {
-		row := driver.Row{Key: driver.Key{Partition: m.of.Partition}}
-		if err := chunk.Take(&row, w.view.readWhole(m.text, &row)); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // A member is one of a set of a partition or, without a text, a record itself.
@@ -163,36 +134,29 @@ func (w *walk) readSets(ctx context.Context, room int, unread *driver.Unread) (m
 		return nil, err
 	}
 	for i, cmd := range cmds {
-		got := 0
 		if cmd == nil {
 			members = append(members, member{of: keys[i]})
-		} else if members, got, err = w.readSet(ctx, doing, cmd, keys[i], members); errors.Is(err, driver.ErrCorrupt) {
+			w.from = ""
+			continue
+		}
+		r, err := w.store.conn.reply(ctx, doing, "zset", cmd)
+		if errors.Is(err, driver.ErrCorrupt) {
 			*unread = append(*unread, err) // it is none of ours, as a whole
 		} else if err != nil {
 			return nil, err
 		}
-		if got == limit { // the rest of it comes first
-			w.waiting, w.from, w.width = w.waiting[i:], members[len(members)-1].text+"\x00", max(1, i)
+		texts := r.Texts()
+		for _, text := range texts {
+			members = append(members, member{keys[i], text})
+		}
+		if len(texts) == limit { // the rest of it comes first
+			w.waiting, w.from, w.width = w.waiting[i:], texts[limit-1]+"\x00", max(1, i)
 			return members, nil
 		}
 		w.from = ""
 	}
 	w.waiting, w.width = w.waiting[n:], min(2*w.width, mostSets)
 	return members, nil
-}
-
-// readSet appends the members of a set of a key that a command has read.
-func (w *walk) readSet(ctx context.Context, doing string, cmd *goredis.RawCmd, of driver.Key, members []member) ([]member, int, error) {
-	r, err := w.store.conn.reply(ctx, doing, "zset", cmd)
-	if err != nil {
-		return members, 0, err
-	}
-	n := r.List()
-	for range n {
-		text, _ := r.Text()
-		members = append(members, member{of, text})
-	}
-	return members, n, nil
 }
 
 // recordOf returns the key of the record that a member of their order stands for.
@@ -232,7 +196,7 @@ func (w *walk) readRecords(ctx context.Context, members []member, chunk *frame.C
 // eachKey calls do with the names of all keys of a table, some hundreds at a time: those of
 // records that are not dead, and listed ones to which no further record belongs.
 func (s *store) eachKey(ctx context.Context, v *view, do func(keys []string, done []listed) error) error {
-	w := &walk{store: s, view: v, more: true, width: 1}
+	w := &walk{store: s, view: v, width: 1}
 	for {
 		if err := w.find(ctx); err != nil || len(w.waiting) == 0 {
 			return err
@@ -257,14 +221,4 @@ func (s *store) eachKey(ctx context.Context, v *view, do func(keys []string, don
 			return err
 		}
 	}
-}
-
-// readWhole reads a member of a set into row, of which the partition is set already.
-func (v *view) readWhole(member string, row *driver.Row) error {
-	sort, rest, err := v.cutMember(member)
-	if err != nil {
-		return err
-	}
-	row.Key.Sort = sort
-	return v.readMember(rest, nil, row)
 }

@@ -44,12 +44,10 @@ type Line struct {
 	idle    int // senders that wait to be woken
 }
 
-// Init makes a line of a client; nil shares nothing.
+// Init makes a line of a client. Without it nothing is shared.
 func (l *Line) Init(client *goredis.Client) {
 	l.client = client
-	if client != nil {
-		l.Change = int64(min(max(client.Options().PoolSize, ShareFrom), changesFrom))
-	}
+	l.Change = int64(min(max(client.Options().PoolSize, ShareFrom), changesFrom))
 	l.wake, l.stop = make(chan struct{}, pipelines), make(chan struct{})
 }
 

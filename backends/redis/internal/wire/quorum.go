@@ -36,7 +36,11 @@ func (q *Quorum) process(ctx context.Context, node *goredis.Client, cmd goredis.
 	if !waits && !asking {
 		return node.Process(ctx, cmd)
 	}
-	acks := goredis.NewIntCmd(ctx, "wait", q.Replicas, q.millis(ctx))
+	wait := q.Wait
+	if deadline, ok := ctx.Deadline(); ok {
+		wait = min(wait, 3*time.Until(deadline)/4) // of the time that the call has left
+	}
+	acks := goredis.NewIntCmd(ctx, "wait", q.Replicas, max(1, wait.Milliseconds())) // 0 is for ever
 	pipe := node.Pipeline()
 	if asking {
 		driver.TallyOf(ctx).Beside(1)
@@ -48,25 +52,16 @@ func (q *Quorum) process(ctx context.Context, node *goredis.Client, cmd goredis.
 		_ = pipe.Process(ctx, acks)
 	}
 	_, err := pipe.Exec(ctx)
-	if !waits || len(write.Val()) == 0 {
+	if !waits || write.Reply().Rest == "" {
 		return err
 	}
 	return q.enough(write, acks)
 }
 
-// millis returns for how long to wait, of the time that a call has left.
-func (q *Quorum) millis(ctx context.Context) int64 {
-	wait := q.Wait
-	if deadline, ok := ctx.Deadline(); ok {
-		wait = min(wait, 3*time.Until(deadline)/4)
-	}
-	return max(1, wait.Milliseconds()) // 0 is for ever
-}
-
 // enough says whether a commit that was answered has its replicas. What was refused
 // needs none. Errors of WAIT are only told: as such they would say that nothing was done.
 func (q *Quorum) enough(write *Commit, acks *goredis.IntCmd) error {
-	r := ReplyOf(write.RawCmd)
+	r := write.Reply()
 	if r.Refused() != nil || r.List() > 0 {
 		return nil
 	}

@@ -97,13 +97,13 @@ func (r *Reply) List() int {
 	return 0
 }
 
-// Hash reads a list of names and texts.
-func (r *Reply) Hash() Hash {
-	h := make(Hash, r.List())
-	for i := range h {
-		h[i], _ = r.Text()
+// Texts reads a list of texts, or the names and texts of a hash.
+func (r *Reply) Texts() []string {
+	list := make([]string, r.List())
+	for i := range list {
+		list[i], _ = r.Text()
 	}
-	return h
+	return list
 }
 
 // Number reads an integer.
@@ -163,9 +163,6 @@ func Answered(err error) (string, bool) {
 // A Hash is the fields of a record as the server tells them: each name is followed by
 // its text.
 type Hash []string
-
-// A Field is one of a hash.
-type Field struct{ Name, Text string }
 
 // Len returns how many fields there are.
 func (h Hash) Len() int { return len(h) / 2 }

@@ -25,8 +25,7 @@ type Router struct {
 	Patience time.Duration // for a cluster that cannot serve at the moment
 	Creation *Script       // the one that no commit is
 
-	mu    sync.Mutex
-	nodes map[string]*goredis.Client // by address, as far as they were needed
+	nodes sync.Map // by address, as far as they were needed: *goredis.Client
 }
 
 // ReadTries is how often a command that only reads is sent where connections break.
@@ -36,7 +35,7 @@ const ReadTries = 4
 // any master.
 func (r *Router) Process(ctx context.Context, cmd goredis.Cmder) error {
 	t := trip{Router: r, cmd: cmd, begun: time.Now()}
-	t.key = routingKey(argsOf(cmd))
+	t.key = routingKey(plain(cmd).Args())
 	t.write, _ = cmd.(*Commit)
 	if t.key == "" {
 		return r.ClusterClient.Process(ctx, cmd)
@@ -95,9 +94,6 @@ func (t *trip) step(ctx context.Context) (again bool, err error) {
 			return t.failed(ctx, err)
 		}
 	}
-	if t.write != nil {
-		t.write.Sent = false // what was sent before was answered
-	}
 	err = t.Quorum.process(ctx, t.node, t.cmd, t.asking)
 	switch refused := RefusalOf(t.cmd, err); {
 	case refused != nil:
@@ -112,19 +108,12 @@ func (t *trip) step(ctx context.Context) (again bool, err error) {
 // if it did. A raw one that ended with an error was not answered: what it holds is the
 // answer to an earlier sending.
 func RefusalOf(cmd goredis.Cmder, err error) error {
-	switch c := cmd.(type) {
-	case *Commit:
-		return RefusalOf(c.RawCmd, err)
-	case *Counted:
-		return RefusalOf(c.Cmder, err)
-	case *goredis.RawCmd:
-		if err != nil {
-			return nil
-		}
-		r := ReplyOf(c)
+	raw, ok := plain(cmd).(*goredis.RawCmd)
+	switch {
+	case ok && err == nil:
+		r := ReplyOf(raw)
 		return r.Refused()
-	}
-	if CodeOf(err) == "" {
+	case ok || CodeOf(err) == "":
 		return nil
 	}
 	return err
@@ -136,7 +125,7 @@ func (t *trip) failed(ctx context.Context, err error) (again bool, _ error) {
 	t.ReloadState(ctx)
 	closed := errors.Is(err, goredis.ErrClosed)
 	if closed {
-		t.forget() // a server that left the cluster is closed by the client
+		t.nodes.Clear() // a server that left the cluster is closed by the client
 	}
 	mayRepeat := t.write == nil && !errors.Is(err, goredis.ErrPoolTimeout) || closed
 	if !mayRepeat || t.tries >= ReadTries || CodeOf(err) != "" || t.pause(ctx) != nil {
@@ -146,8 +135,11 @@ func (t *trip) failed(ctx context.Context, err error) (again bool, _ error) {
 	return true, nil
 }
 
-// answered decides after the answer of a server that refused the command.
+// answered decides after the answer of a server that refused the command, and so did nothing.
 func (t *trip) answered(ctx context.Context, refused error) (again bool, err error) {
+	if t.write != nil {
+		t.write.Sent = false
+	}
 	code := CodeOf(refused)
 	switch code {
 	case "MOVED", "ASK":
@@ -173,13 +165,8 @@ func (t *trip) answered(ctx context.Context, refused error) (again bool, err err
 	if time.Since(t.begun) > t.Patience {
 		return false, nil // the answer stands
 	}
-	if err := t.pause(ctx); err != nil {
-		if t.write != nil {
-			t.write.Sent = false
-		}
-		return false, err
-	}
-	return true, nil
+	err = t.pause(ctx)
+	return err == nil, err
 }
 
 // load gives the server that has the key the script that it lacks.
@@ -191,14 +178,8 @@ func (t *trip) load(ctx context.Context) (again bool, err error) {
 	if t.write != nil {
 		sc = t.write.Script
 	}
-	cmd := goredis.NewRawCmd(ctx, "script", "load", sc.Text)
-	if err := t.node.Process(ctx, cmd); err != nil {
-		if t.write != nil {
-			t.write.Sent = false
-		}
-		return false, err
-	}
-	return true, nil
+	err = t.node.Process(ctx, goredis.NewRawCmd(ctx, "script", "load", sc.Text))
+	return err == nil, err
 }
 
 // pause waits a little longer each time.
@@ -213,31 +194,17 @@ func (t *trip) at(ctx context.Context, addr string) *goredis.Client {
 		host, _, _ = net.SplitHostPort(t.node.Options().Addr)
 		addr = net.JoinHostPort(host, port)
 	}
-	t.mu.Lock()
-	node := t.nodes[addr]
-	t.mu.Unlock()
-	if node != nil {
-		return node
+	node, known := t.nodes.Load(addr)
+	if !known {
+		// An error here is one of asking who there is: then the client knows as much as before.
+		_ = t.ForEachShard(ctx, func(_ context.Context, c *goredis.Client) error {
+			t.nodes.Store(c.Options().Addr, c)
+			return nil
+		})
+		node, _ = t.nodes.Load(addr)
 	}
-	// An error here is one of asking who there is: then the client knows as much as before.
-	_ = t.ForEachShard(ctx, func(_ context.Context, c *goredis.Client) error {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if t.nodes == nil {
-			t.nodes = map[string]*goredis.Client{}
-		}
-		t.nodes[c.Options().Addr] = c
-		return nil
-	})
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.nodes[addr]
-}
-
-func (r *Router) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	clear(r.nodes)
+	client, _ := node.(*goredis.Client)
+	return client
 }
 
 // Pipeline returns a pipeline whose commands only read, or may be done again.
