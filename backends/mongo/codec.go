@@ -120,7 +120,7 @@ func (v *view) undeclared(w *bson.Writer, extra []driver.Pair) {
 	if inside == 0 {
 		return
 	}
-	at := w.Open(bson.Document, "_extra")
+	at := w.Open("_extra")
 	for i := range extra {
 		if p := &extra[i]; !p.Value.IsNone() && !v.isOther(p) {
 			w.Value(escape(p.Name), p.Value)

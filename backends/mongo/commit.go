@@ -147,8 +147,7 @@ func (c *commit) alone(ctx context.Context) (done bool, err error) {
 	if err := st.end(); err != nil {
 		return false, err
 	}
-	durable(&st.w)
-	n, err := c.store.conn.write(ctx, st.w)
+	n, err := c.store.conn.write(ctx, durable(&st.w))
 	if err == nil || halfDone(err) != nil && n == 0 && !accepts(op, 0) {
 		return accepts(op, n), nil
 	}

@@ -64,27 +64,25 @@ func (c *conn) run(ctx context.Context, db string, cmd []byte) (string, error) {
 
 // command begins one on a collection.
 func command(verb, collection string) bson.Writer {
-	w := make(bson.Writer, 0, 512)
-	w.Begin()
+	w := bson.NewWriter(512)
 	w.Text(verb, collection)
 	return w
 }
 
 // order begins one that is about no collection.
 func order(verb string) bson.Writer {
-	w := make(bson.Writer, 0, 512)
-	w.Begin()
+	w := bson.NewWriter(512)
 	w.Int32(verb, 1)
 	return w
 }
 
-// durable ends a command that writes, outside of a transaction.
-func durable(w *bson.Writer) {
-	at := w.Open(bson.Document, "writeConcern")
+// durable ends a command that writes, outside of a transaction, and all that is open in it.
+func durable(w *bson.Writer) []byte {
+	w.CloseAll()
+	w.Open("writeConcern")
 	w.Text("w", "majority")
 	w.Bool("j", true)
-	w.Close(at)
-	w.Close(0)
+	return w.End()
 }
 
 // write sends a statement that writes and returns how many rows it met.
@@ -113,10 +111,10 @@ func (c *conn) askTwice(ctx context.Context, doing, db string, cmd []byte) (stri
 
 // alter sends a command that may be done already, which the server says with a code.
 // One that waits for another program, which does the same, is sent again.
-func (c *conn) alter(ctx context.Context, doing string, w bson.Writer, done int) error {
-	durable(&w)
+func (c *conn) alter(ctx context.Context, doing string, w *bson.Writer, done int) error {
+	cmd := durable(w)
 	for attempt := 0; ; attempt++ {
-		_, err := c.run(ctx, c.db, w)
+		_, err := c.run(ctx, c.db, cmd)
 		if err == nil || codeOf(err) == done {
 			return nil
 		}
@@ -180,9 +178,7 @@ func readBatch(reply string) (b batch, cursor int64, namespace string) {
 // ten minutes later.
 func (c *conn) forget(ctx context.Context, namespace string, cursor int64) {
 	w := command("killCursors", namespace[min(len(namespace), len(c.db)+1):])
-	at := w.Open(bson.Array, "cursors")
+	w.OpenList("cursors")
 	w.Int64("0", cursor)
-	w.Close(at)
-	w.Close(0)
-	_, _ = c.run(ctx, c.db, w)
+	_, _ = c.run(ctx, c.db, w.End())
 }

@@ -17,14 +17,15 @@ import (
 // write that a majority has; and reads again unless it was known before that the two are
 // the same.
 
-// acknowledged ends a command that reads what cannot be lost any more, and asks for the
-// terms.
-func (c *conn) acknowledged(w *bson.Writer) {
+// acknowledged ends a command that reads what cannot be lost any more, and all that is open in it. It asks for the
+// terms, too.
+func (c *conn) acknowledged(w *bson.Writer) []byte {
+	w.CloseAll()
 	w.TextIn("readConcern", "level", "majority")
 	if c.set {
 		w.Int32("$replData", 1)
 	}
-	w.Close(0)
+	return w.End()
 }
 
 // current reports whether an answer was given by the primary of a term, 0 of none, and

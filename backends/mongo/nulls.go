@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -26,8 +25,7 @@ func (c *commit) dropNulls(ctx context.Context) error {
 		if err := st.end(); err != nil {
 			return err
 		}
-		durable(&st.w)
-		if _, err := c.store.conn.write(ctx, st.w); err != nil {
+		if _, err := c.store.conn.write(ctx, durable(&st.w)); err != nil {
 			return c.store.conn.failed(ctx, "commit", err)
 		}
 	}
@@ -58,14 +56,13 @@ func (v *view) needsNoNull(op *driver.Op) (paths []string) {
 // dropNull adds the update that removes a null.
 func (st *statement) dropNull(id, path string) {
 	w := &st.w
-	at := w.Open(bson.Document, strconv.Itoa(st.n))
+	at := w.Open(strconv.Itoa(st.n))
 	st.n++
-	q := w.Open(bson.Document, "q")
+	q := w.Open("q")
 	w.Text("_id", id)
-	w.Int32In(path, "$type", bson.Null)
+	w.TextIn(path, "$type", "null")
 	w.Close(q)
-	u := w.Open(bson.Document, "u")
-	w.TextIn("$unset", path, "")
-	w.Close(u)
+	w.Open("u", "$unset")
+	w.Text(path, "")
 	w.Close(at)
 }

@@ -84,8 +84,7 @@ func (r *reader) some(ctx context.Context, ids []string, take func(id string) []
 	if len(ids) > defaultBatch {
 		w.Int32("batchSize", int32(len(ids)+1))
 	}
-	conn.acknowledged(&w)
-	b, err := conn.documents(ctx, doing, w)
+	b, err := conn.documents(ctx, doing, conn.acknowledged(&w))
 	if err != nil {
 		return false, err
 	}
@@ -129,7 +128,7 @@ func idIn(document string) string {
 
 // projection appends what is to be read of documents.
 func (v *view) projection(w *bson.Writer, mask []int) {
-	at := w.Open(bson.Document, "projection")
+	at := w.Open("projection")
 	if mask != nil {
 		for _, name := range [...]string{"_rev", "_ring", "_dead", "_expires", "_note"} {
 			w.Int32(name, 1)

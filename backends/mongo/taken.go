@@ -52,14 +52,13 @@ func (c *commit) refuseTaken(ctx context.Context, t *taken) (*driver.Refusal, er
 		return refusal, nil
 	}
 	w := command("find", v.collection)
-	filter := w.Open(bson.Document, "filter")
-	w = append(w, t.key[4:len(t.key)-1]...)
+	filter := w.Open("filter")
+	w.Copy(t.key)
 	w.TextIn("_id", "$ne", idOf(&c.ops[t.op].Row.Key))
 	w.Close(filter)
 	w.Text("hint", t.index)
 	w.Int64("limit", 1)
-	c.store.conn.acknowledged(&w)
-	b, err := c.store.conn.documents(ctx, "commit: look who has a value of "+t.index, w)
+	b, err := c.store.conn.documents(ctx, "commit: look who has a value of "+t.index, c.store.conn.acknowledged(&w))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +88,7 @@ func (c *commit) free(ctx context.Context) error {
 		if n == 0 {
 			continue
 		}
-		if _, err := c.store.conn.write(ctx, w); err != nil {
+		if _, err := c.store.conn.write(ctx, w.End()); err != nil {
 			if codeOf(err) == codeWriteConflict || hasLabel(err, "TransientTransactionError") {
 				return beaten(err)
 			}
@@ -99,10 +98,10 @@ func (c *commit) free(ctx context.Context) error {
 	return nil
 }
 
-// freeing returns the statement of free for a table, and how many rows it changes.
+// freeing returns the statement of free for a table, all but its end, and how many rows it changes.
 func (c *commit) freeing(v *view) (w bson.Writer, n int) {
 	w = command("update", v.collection)
-	all := w.Open(bson.Array, "updates")
+	w.OpenList("updates")
 	for i := range c.ops {
 		if c.views[i] != v {
 			continue
@@ -111,20 +110,15 @@ func (c *commit) freeing(v *view) (w bson.Writer, n int) {
 		if len(fields) == 0 {
 			continue
 		}
-		one := w.Open(bson.Document, strconv.Itoa(n))
+		one := w.Open(strconv.Itoa(n))
 		w.TextIn("q", "_id", idOf(&c.ops[i].Row.Key))
-		u := w.Open(bson.Document, "u")
-		unset := w.Open(bson.Document, "$unset")
+		w.Open("u", "$unset")
 		for _, f := range fields {
 			w.Text(f, "")
 		}
-		w.Close(unset)
-		w.Close(u)
 		w.Close(one)
 		n++
 	}
-	w.Close(all)
-	w.Close(0)
 	return w, n
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -40,14 +39,13 @@ func (wk *walk) rows(ctx context.Context, from string) (driver.Chunk, error) {
 		return driver.Chunk{}, who.OtherMark(v.Name)
 	}
 	w := command("find", v.collection)
-	filter := w.Open(bson.Document, "filter")
-	w.TextIn("_id", "$gt", after)
+	filter := w.Open("filter", "_id")
+	w.Text("$gt", after)
 	w.Close(filter)
-	w.Int32In("sort", "_id", 1)
+	directions(&w, "sort", byID, false)
 	w.Int64("limit", frame.ChunkRows)
 	w.Int32("batchSize", frame.ChunkRows+1)
-	conn.acknowledged(&w)
-	b, err := conn.documents(ctx, "walk "+v.Name, w)
+	b, err := conn.documents(ctx, "walk "+v.Name, conn.acknowledged(&w))
 	if err != nil {
 		return driver.Chunk{}, err
 	}
