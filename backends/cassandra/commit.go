@@ -160,12 +160,12 @@ func (c *commit) answered(ctx context.Context, answer *gocql.Iter) (applied bool
 			err = answer.Close()
 		}
 		deleted := len(c.plan) == 1 && p.Do == driver.Delete && p.If == driver.Any
-		return applied || deleted && err == nil, nil, c.store.conn.uncertain(ctx, err)
+		return applied || deleted && err == nil, nil, c.store.conn.unfinished(ctx, err)
 	}
 	r := c.store.newReader(p.v, nil, answer, p.Row.Key.Partition)
 	at := slices.Index(r.names, "[applied]")
 	if at < 0 || !r.next() {
-		return false, nil, c.store.conn.uncertain(ctx, errors.Join(errAnswer, answer.Close()))
+		return false, nil, c.store.conn.unfinished(ctx, errors.Join(errAnswer, answer.Close()))
 	}
 	if cell := r.cells[at].data; len(cell) == 1 && cell[0] != 0 {
 		return true, nil, nil

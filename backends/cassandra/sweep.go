@@ -162,11 +162,7 @@ func (sw *sweep) goesOn(v *view, within bool) {
 func sweepName(v *view) string { return v.Name + " sweep" }
 
 func (v *view) sweptColumns() string {
-	text := v.selection([]int{}) + `, WRITETIME("_rev") AS ` + quoted(writtenColumn)
-	for _, p := range v.Partition {
-		text += ", " + quoted(p.Name)
-	}
-	return text
+	return strings.Join(append([]string{v.selection([]int{}), writtenAt}, quotedNames(v.Partition)...), ", ")
 }
 
 // allColumns is sweptColumns with all that the server has.

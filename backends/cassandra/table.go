@@ -3,6 +3,7 @@ package cassandra
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
@@ -256,29 +257,12 @@ func (st *state) settle(ctx context.Context, tables []*driver.Table) error {
 		}
 	}
 	return atOnce(ctx, len(homes), func(ctx context.Context, i int) error {
-		text, args := "SELECT "+quoted(sortColumn)+" FROM "+quoted(physicalName(homes[i].Name))+" WHERE "+quoted(sortColumn)+" = ''", []any(nil)
-		for _, c := range homes[i].Partition {
-			text += " AND " + quoted(c.Name) + " = ?"
-			args = append(args, someOf(c.Kind))
-		}
+		names := quotedNames(homes[i].Partition)
+		text := `SELECT "_sort" FROM ` + quoted(physicalName(homes[i].Name)) + ` WHERE "_sort" = '' AND ` + strings.Join(names, " = ? AND ") + " = ?"
+		args := slices.Repeat([]any{some{}}, len(names))
 		return settled(ctx, func() error {
 			_, err := st.store.conn.read(ctx, "define "+homes[i].Name, gocql.One, text, args...)
 			return err
 		})
 	})
-}
-
-// someOf returns what to bind for some value of a kind.
-func someOf(k driver.Kind) any {
-	switch k {
-	case driver.Bool:
-		return false
-	case driver.Float:
-		return 0.0
-	case driver.Bytes:
-		return []byte{0}
-	case driver.String:
-		return "x"
-	}
-	return int64(0)
 }

@@ -77,15 +77,8 @@ func (v *view) walkedColumns() string {
 	if !v.Unconditional {
 		return "*"
 	}
-	var b strings.Builder
-	b.WriteString(quoted(sortColumn) + `, WRITETIME("_rev") AS ` + quoted(writtenColumn))
-	for _, p := range v.Partition {
-		b.WriteString(", " + quoted(p.Name))
-	}
-	for _, name := range v.columns.Load().names {
-		b.WriteString(", " + quoted(v.column(name)))
-	}
-	return b.String()
+	columns := append([]string{quoted(sortColumn), writtenAt}, quotedNames(v.Partition)...)
+	return strings.Join(append(columns, v.quotedColumns(v.columns.Load().names)...), ", ")
 }
 
 // after returns the condition of a walk behind the partition of a mark, and what to bind
@@ -95,16 +88,7 @@ func (v *view) after(m place) (string, []any, error) {
 		return "", nil, nil
 	}
 	args, err := v.partition(nil, m.partition)
-	return tokenOf(v.Partition) + " > token(" + strings.Repeat("?, ", len(v.Partition)-1) + "?) AND ", args, err
-}
-
-// tokenOf returns the token of partition columns as statements have it.
-func tokenOf(parts []driver.Column) string {
-	names := make([]string, len(parts))
-	for i, p := range parts {
-		names[i] = quoted(p.Name)
-	}
-	return "token(" + strings.Join(names, ", ") + ")"
+	return "token(" + strings.Join(quotedNames(v.Partition), ", ") + ") > token(" + strings.Repeat("?, ", len(v.Partition)-1) + "?) AND ", args, err
 }
 
 // read reads the rows that a statement asks for, with their keys.
