@@ -59,7 +59,7 @@ func (c *commit) attempt(ctx context.Context) (*driver.Refusal, error) {
 		read[0] = true
 	}
 	if slices.Contains(read, true) {
-		if err := c.read(ctx, read); err != nil {
+		if err := c.read(ctx, func(i int) bool { return read[i] }); err != nil {
 			return nil, err
 		}
 		if !c.possible() {
@@ -83,11 +83,11 @@ func (c *commit) attempt(ctx context.Context) (*driver.Refusal, error) {
 
 // read reads the rows of some ops, so that nothing can come between those that were
 // decided before and what is decided next.
-func (c *commit) read(ctx context.Context, wanted []bool) error {
+func (c *commit) read(ctx context.Context, wanted func(i int) bool) error {
 	rows := make([]driver.Row, len(c.plan))
 	return atOnce(ctx, len(c.plan), func(ctx context.Context, i int) error {
 		p := &c.plan[i]
-		if !wanted[i] {
+		if !wanted(i) {
 			return nil
 		}
 		if err := c.store.get(ctx, p.v, c.store.conn.serial, &p.Row.Key, nil, &rows[i]); err != nil {
@@ -193,11 +193,7 @@ func sizeOf(args []any) int {
 
 // refusal reads the rows that were not read already, and says which op they refuse.
 func (c *commit) refusal(ctx context.Context, read []bool) (*driver.Refusal, error) {
-	wanted := make([]bool, len(c.plan))
-	for i := range wanted {
-		wanted[i] = read == nil || !read[i]
-	}
-	if err := c.read(ctx, wanted); err != nil {
+	if err := c.read(ctx, func(i int) bool { return read == nil || !read[i] }); err != nil {
 		return nil, err
 	}
 	rows := make([]driver.Row, len(c.plan))

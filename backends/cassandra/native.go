@@ -182,15 +182,13 @@ func (x *index) make(ctx context.Context, absent bool) error {
 		return err
 	}
 	for _, field := range lacking {
-		if err := x.store.conn.change(ctx, x.doing, createIndex(x.v.physical, field)); err != nil {
+		text := fmt.Sprintf(`CREATE CUSTOM INDEX IF NOT EXISTS %s ON %s (%s) USING 'StorageAttachedIndex'`,
+			quoted(indexName(x.v.physical, field)), x.v.table, quoted(field))
+		if err := x.store.conn.change(ctx, x.doing, text); err != nil {
 			return err
 		}
 	}
 	return x.answers(ctx)
-}
-
-func createIndex(physical, field string) string {
-	return fmt.Sprintf(`CREATE CUSTOM INDEX IF NOT EXISTS %s ON %s (%s) USING 'StorageAttachedIndex'`, quoted(indexName(physical, field)), quoted(physical), quoted(field))
 }
 
 // indexName returns the name of the SAI of a field, which no other in the keyspace has.

@@ -184,8 +184,3 @@ func makeTable(home *driver.Table, fields []driver.Column) string {
 	fmt.Fprintf(&b, "\n  PRIMARY KEY ((%s), %s))", strings.Join(quotedNames(home.Partition), ", "), quoted(sortColumn))
 	return b.String()
 }
-
-// addColumn returns the statement that adds the column of a field.
-func addColumn(home string, f driver.Column) string {
-	return fmt.Sprintf("ALTER TABLE %s ADD IF NOT EXISTS %s %s", quoted(physicalName(home)), quoted(f.Name), typeOf(f.Kind))
-}

@@ -114,13 +114,9 @@ type sweep struct {
 // after it.
 func (sw *sweep) read(ctx context.Context, mark string) error {
 	v := sw.v
-	m, ok := v.parseMark(sweepName(v), mark)
-	if !ok {
-		return who.OtherMark(v.Name)
-	}
-	where, args, err := v.after(m)
+	m, where, args, err := v.after(sweepName(v), mark)
 	if err != nil {
-		return who.OtherMark(v.Name)
+		return err
 	}
 	text := "SELECT " + sw.columns + " FROM " + v.table
 	if m.within {

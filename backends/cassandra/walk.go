@@ -25,13 +25,9 @@ func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, 
 	if v.native != nil {
 		return driver.Chunk{}, who.Unsupported("walk %s: the server does not list an index of its own", v.native.table.Name)
 	}
-	m, ok := v.parseMark(v.Name, from)
-	if !ok {
-		return driver.Chunk{}, who.OtherMark(v.Name)
-	}
-	where, args, err := v.after(m)
+	m, where, args, err := v.after(v.Name, from)
 	if err != nil {
-		return driver.Chunk{}, who.OtherMark(v.Name)
+		return driver.Chunk{}, err
 	}
 	w := walk{store: s, v: v}
 	text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE "
@@ -81,16 +77,6 @@ func (v *view) walkedColumns() string {
 	return strings.Join(append(columns, v.quotedColumns(v.columns.Load().names)...), ", ")
 }
 
-// after returns the condition of a walk behind the partition of a mark, and what to bind
-// for it.
-func (v *view) after(m place) (string, []any, error) {
-	if m.partition == "" {
-		return "", nil, nil
-	}
-	args, err := v.partition(nil, m.partition)
-	return "token(" + strings.Join(quotedNames(v.Partition), ", ") + ") > token(" + strings.Repeat("?, ", len(v.Partition)-1) + "?) AND ", args, err
-}
-
 // read reads the rows that a statement asks for, with their keys.
 func (w *walk) read(ctx context.Context, text string, args []any) error {
 	conn, v, doing := w.store.conn, w.v, "walk "+w.v.Name
@@ -134,9 +120,15 @@ func (v *view) mark(name string, m place) string {
 	return frame.Mark(name, text)
 }
 
-// parseMark returns the place with which a walk goes on.
-func (v *view) parseMark(name, text string) (m place, ok bool) {
-	at, ok := frame.ParseMark(name, text)
-	m.partition, m.sort, m.within = strings.Cut(at, "\x00")
-	return m, ok && (text == "" || m.partition != "")
+// after returns the place of a mark, the condition of what lies behind its partition, and what to bind for that.
+func (v *view) after(name, mark string) (m place, where string, args []any, err error) {
+	at, ok := frame.ParseMark(name, mark)
+	if m.partition, m.sort, m.within = strings.Cut(at, "\x00"); m.partition != "" {
+		where = "token(" + strings.Join(quotedNames(v.Partition), ", ") + ") > token(" + strings.Repeat("?, ", len(v.Partition)-1) + "?) AND "
+		args, err = v.partition(nil, m.partition)
+	}
+	if !ok || err != nil || mark != "" && m.partition == "" {
+		return m, "", nil, who.OtherMark(v.Name)
+	}
+	return m, where, args, nil
 }

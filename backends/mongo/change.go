@@ -13,21 +13,12 @@ type statement struct {
 	token *driver.Token // of the commit
 	verb  string        // insert, update or delete
 	w     bson.Writer
-	all   int // where its list begins
 	n     int // how many are in the list
 	most  int // bytes of the largest row of them
 }
 
-// listOf returns the name of what a verb is about.
-func listOf(verb string) string {
-	switch verb {
-	case "insert":
-		return "documents"
-	case "update":
-		return "updates"
-	}
-	return "deletes"
-}
+// listOf has the names of what verbs are about.
+var listOf = map[string]string{"insert": "documents", "update": "updates", "delete": "deletes"}
 
 // verbOf returns the verb of the statement for an op.
 func verbOf(op *driver.Op) string {
@@ -43,7 +34,7 @@ func verbOf(op *driver.Op) string {
 // statement begins one of a verb, for a commit.
 func (v *view) statement(verb string, token *driver.Token) statement {
 	st := statement{v: v, token: token, verb: verb, w: command(verb, v.collection)}
-	st.all = st.w.OpenList(listOf(verb))
+	st.w.OpenList(listOf[verb])
 	return st
 }
 
@@ -57,7 +48,7 @@ const (
 // end ends the list. What is larger than the server takes is refused here, before
 // anything is sent.
 func (st *statement) end() error {
-	st.w.Close(st.all)
+	st.w.CloseAll()
 	if size := st.w.Len(); st.most > mostDocument || size > mostCommand {
 		return who.TooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", st.v.Name, max(st.most, size))
 	}
@@ -84,6 +75,24 @@ func (st *statement) add(op *driver.Op) {
 	if op.Do == driver.Put {
 		st.most = max(st.most, w.Len()-before) // with its condition: longer than a ring
 	}
+}
+
+// unset adds to the list an update that removes fields of a row, or one field if it is null.
+func (st *statement) unset(id string, ifNull bool, fields ...string) {
+	w := &st.w
+	at := w.Open(strconv.Itoa(st.n))
+	st.n++
+	q := w.Open("q")
+	w.Text("_id", id)
+	if ifNull {
+		w.TextIn(fields[0], "$type", "null")
+	}
+	w.Close(q)
+	w.Open("u", "$unset")
+	for _, f := range fields {
+		w.Text(f, "")
+	}
+	w.Close(at)
 }
 
 // insert appends the document of an op whose row must not be there.
@@ -180,17 +189,15 @@ func (st *statement) update(op *driver.Op) {
 		w.Close(at)
 	case driver.Patch:
 		st.patch(op)
-	case driver.Fence:
-		setToken(w, "_rev", st.token)
 	default:
-		setToken(w, "_check", st.token)
+		name := "_check"
+		if op.Do == driver.Fence {
+			name = "_rev"
+		}
+		at := w.Open("u", "$set")
+		w.Token(name, st.token)
+		w.Close(at)
 	}
-}
-
-func setToken(w *bson.Writer, name string, token *driver.Token) {
-	at := w.Open("u", "$set")
-	w.Token(name, token)
-	w.Close(at)
 }
 
 // carry appends a pipeline, which alone can carry a ring that nobody has read into a new

@@ -92,12 +92,6 @@ func (c *conn) write(ctx context.Context, cmd []byte) (n int, err error) {
 	return int(met), err
 }
 
-// ask sends a command that may be sent again: until a primary answers that knows all that
-// was acknowledged.
-func (c *conn) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
-	return c.askCurrent(ctx, doing, func() (string, error) { return c.askTwice(ctx, doing, db, cmd) })
-}
-
 // askTwice sends a command once more if the connection broke or the server is no longer
 // the primary.
 func (c *conn) askTwice(ctx context.Context, doing, db string, cmd []byte) (string, error) {
@@ -112,16 +106,22 @@ func (c *conn) askTwice(ctx context.Context, doing, db string, cmd []byte) (stri
 // alter sends a command that may be done already, which the server says with a code.
 // One that waits for another program, which does the same, is sent again.
 func (c *conn) alter(ctx context.Context, doing string, w *bson.Writer, done int) error {
-	cmd := durable(w)
-	for attempt := 0; ; attempt++ {
+	err := c.insist(ctx, durable(w), codeWriteConflict, 5*time.Millisecond)
+	if codeOf(err) == done {
+		return nil
+	}
+	return c.failed(ctx, doing, err)
+}
+
+// insist sends a command again as long as the server answers it with a code, ten times at most, with pauses that
+// grow.
+func (c *conn) insist(ctx context.Context, cmd []byte, again int, pause time.Duration) error {
+	for attempt := 1; ; attempt++ {
 		_, err := c.run(ctx, c.db, cmd)
-		if err == nil || codeOf(err) == done {
-			return nil
+		if codeOf(err) != again || attempt > 10 {
+			return err
 		}
-		if codeOf(err) != codeWriteConflict || attempt == 10 {
-			return c.failed(ctx, doing, err)
-		}
-		if err := who.Sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, time.Duration(attempt)*pause); err != nil {
 			return err
 		}
 	}
@@ -153,24 +153,18 @@ func (c *conn) documents(ctx context.Context, doing string, cmd []byte) (batch, 
 
 func readBatch(reply string) (b batch, cursor int64, namespace string) {
 	b.rest.Bad = true
-	in := bson.ElementsOf(reply)
+	in := bson.ElementsOf(bson.Find(reply, "cursor").Data)
 	for e, ok := in.Next(); ok; e, ok = in.Next() {
-		if e.Name != "cursor" || e.Kind != bson.Document {
-			continue
+		switch e.Name {
+		case "firstBatch":
+			b.rest, b.size = bson.ElementsOf(e.Data), len(e.Data)
+		case "id":
+			cursor, _ = e.Number()
+		case "ns":
+			namespace = e.Data
 		}
-		of := bson.ElementsOf(e.Data)
-		for e, ok := of.Next(); ok; e, ok = of.Next() {
-			switch e.Name {
-			case "firstBatch":
-				b.rest, b.size = bson.ElementsOf(e.Data), len(e.Data)
-			case "id":
-				cursor, _ = e.Number()
-			case "ns":
-				namespace = e.Data
-			}
-		}
-		b.rest.Bad = b.rest.Bad || of.Bad
 	}
+	b.rest.Bad = b.rest.Bad || in.Bad
 	return b, cursor, namespace
 }
 

@@ -55,13 +55,12 @@ func termsOf(reply string) (term, committed int64, ok bool) {
 	return int64(now.Word()), int64(at.Word()), true
 }
 
-// askCurrent sends a command that reads until the answer is that of a primary which
-// knows all that was acknowledged.
-func (c *conn) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
+// ask sends a command that may be sent again: until a primary answers that knows all that was acknowledged.
+func (c *conn) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
 		term := c.term.Load()
-		reply, err := ask()
+		reply, err := c.askTwice(ctx, doing, db, cmd)
 		if err != nil || c.current(reply, term) {
 			return reply, err
 		}

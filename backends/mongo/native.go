@@ -72,18 +72,17 @@ func (s *store) Native(ctx context.Context, doing string, t *driver.Table, defin
 	}
 	v := s.newView(t.Home, home)
 	v.native = newNative(t)
-	x := index{s, v}
-	there, err := x.isThere(ctx, doing)
+	there, err := s.isThere(ctx, doing, v)
 	switch {
 	case err != nil:
 		return nil, err
 	case !there && !define:
 		return nil, who.Schema("%s %s: there is no such index; define it first", doing, t.Name)
 	case !there:
-		err = x.noneLate(ctx)
+		err = s.noneLate(ctx, v)
 	}
 	if err == nil && define { // one that is listed may be built still, and then this waits for it
-		err = x.create(ctx)
+		err = s.create(ctx, v)
 	}
 	return v, err
 }
@@ -117,16 +116,9 @@ func (f *keyField) direction(reverse bool) int32 {
 	return 1
 }
 
-// An index is a native index that is to be there, as a view reads it.
-type index struct {
-	store *store
-	v     *view
-}
-
-// create builds the index, which the server fills.
-func (x *index) create(ctx context.Context) error {
-	v, conn := x.v, x.store.conn
-	name := v.native.table.Name
+// create builds the index of a view, which the server fills.
+func (s *store) create(ctx context.Context, v *view) error {
+	conn, name := s.conn, v.native.table.Name
 	w := command("createIndexes", v.collection)
 	w.OpenList("indexes")
 	w.Open("0")
@@ -139,14 +131,8 @@ func (x *index) create(ctx context.Context) error {
 	for _, f := range v.native.fields() {
 		w.BoolIn(f.name, "$exists", true)
 	}
-	cmd := durable(&w)
-	_, err := conn.run(ctx, conn.db, cmd)
-	for attempt := 1; codeOf(err) == codeBuildAborted && attempt <= mostBuilds; attempt++ {
-		if err := who.Sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
-			return err
-		}
-		_, err = conn.run(ctx, conn.db, cmd)
-	}
+	// another program may build one of this name, too, and drop it meanwhile
+	err := conn.insist(ctx, durable(&w), codeBuildAborted, 20*time.Millisecond)
 	switch codeOf(err) {
 	case 0:
 		return conn.failed(ctx, "define "+name, err)
@@ -160,14 +146,9 @@ func (x *index) create(ctx context.Context) error {
 	return conn.failed(ctx, "define "+name, err)
 }
 
-// mostBuilds is how often an index is begun that another program dropped meanwhile, since
-// it built another one of that name.
-const mostBuilds = 10
-
 // noneLate sees that no document has a field of a native index where it lay before it
 // was declared, in which MongoDB does not look for it.
-func (x *index) noneLate(ctx context.Context) error {
-	v, conn := x.v, x.store.conn
+func (s *store) noneLate(ctx context.Context, v *view) error {
 	for _, f := range v.native.fields() {
 		i, ok := v.Ordinals[f.name]
 		if !ok || !v.Late[i] {
@@ -178,7 +159,7 @@ func (x *index) noneLate(ctx context.Context) error {
 		w.Bool("$exists", true)
 		w.Close(filter)
 		w.Int64("limit", 1)
-		b, err := conn.documents(ctx, "define "+v.native.table.Name, conn.acknowledged(&w))
+		b, err := s.conn.documents(ctx, "define "+v.native.table.Name, s.conn.acknowledged(&w))
 		if err != nil {
 			return err
 		}
@@ -190,14 +171,12 @@ func (x *index) noneLate(ctx context.Context) error {
 	return nil
 }
 
-// isThere reports whether the collection has the index. One of the
-// name that is another is ErrSchema.
-func (x *index) isThere(ctx context.Context, doing string) (bool, error) {
-	v, conn := x.v, x.store.conn
+// isThere reports whether the collection has the index. One of the name that is another is ErrSchema.
+func (s *store) isThere(ctx context.Context, doing string, v *view) (bool, error) {
 	w := command("listIndexes", v.collection)
 	w.Open("cursor")
 	w.Int32("batchSize", mostIndexes)
-	b, err := conn.documents(ctx, doing, w.End())
+	b, err := s.conn.documents(ctx, doing, w.End())
 	if err != nil {
 		return false, err
 	}

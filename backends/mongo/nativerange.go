@@ -183,14 +183,15 @@ func (v *view) after(document string, row *driver.Row, span *driver.Span) (*driv
 	if v.native.unique {
 		b.Record = nil
 	}
-	own, err := v.keyValues(&row.Key)
+	own, err := frame.KeyValues(v.Table.Table, row.Key)
 	if err != nil {
 		return nil, err
 	}
+	columns := slices.Concat(v.Partition, v.Sort)
 	for i, f := range v.native.sort {
-		value, ok := own[f.name]
-		if !ok {
-			value = fieldIn(document, f.name)
+		value := fieldIn(document, f.name)
+		if at := slices.IndexFunc(columns, func(c driver.Column) bool { return c.Name == f.name }); at >= 0 {
+			value = own[at]
 		}
 		if f.elem && span.Low != nil && i < len(span.Low.Values) {
 			value = span.Low.Values[i] // all entries of the run have it
@@ -201,15 +202,6 @@ func (v *view) after(document string, row *driver.Row, span *driver.Span) (*driv
 		b.Values = append(b.Values, value)
 	}
 	return b, nil
-}
-
-func (v *view) keyValues(key *driver.Key) (map[string]driver.Value, error) {
-	vals, err := frame.KeyValues(v.Table.Table, *key)
-	own := make(map[string]driver.Value, len(vals))
-	for i := range vals {
-		own[v.column(i)] = vals[i]
-	}
-	return own, err
 }
 
 // fieldIn returns the value of a field at the top of a document.

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -20,7 +19,7 @@ func (c *commit) dropNulls(ctx context.Context) error {
 		}
 		st := v.statement("update", &c.token)
 		for _, path := range paths {
-			st.dropNull(idOf(&op.Row.Key), path)
+			st.unset(idOf(&op.Row.Key), true, path)
 		}
 		if err := st.end(); err != nil {
 			return err
@@ -51,18 +50,4 @@ func (v *view) needsNoNull(op *driver.Op) (paths []string) {
 		}
 	}
 	return paths
-}
-
-// dropNull adds the update that removes a null.
-func (st *statement) dropNull(id, path string) {
-	w := &st.w
-	at := w.Open(strconv.Itoa(st.n))
-	st.n++
-	q := w.Open("q")
-	w.Text("_id", id)
-	w.TextIn(path, "$type", "null")
-	w.Close(q)
-	w.Open("u", "$unset")
-	w.Text(path, "")
-	w.Close(at)
 }

@@ -90,10 +90,8 @@ func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, err
 	if !ok { // of no rows there is no count
 		return 0, nil
 	}
-	in := bson.ElementsOf(e.Data)
-	e, ok = in.Next()
-	n, whole := e.Number()
-	if !ok || !whole {
+	n, whole := bson.Find(e.Data, "rows").Number()
+	if !whole {
 		return 0, who.Corrupt("count of %s: %s: the answer cannot be read", v.Name, s.conn.addr)
 	}
 	return int(n), nil

@@ -14,27 +14,21 @@ const getBytes = 4 << 20
 // Get reads the rows under keys into rows, by one command for all of them.
 func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
 	r := s.newReader(v, mask)
-	var wanted map[string][]int // places of keys, where there are several
 	for i := range keys {
 		rows[i].Reset()
 		rows[i].Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
-		if len(keys) > 1 {
-			if wanted == nil {
-				wanted = make(map[string][]int, len(keys))
-			}
-			id := idOf(&keys[i])
-			wanted[id] = append(wanted[id], i)
-		}
 	}
 	if len(keys) == 1 {
 		_, err := r.some(ctx, []string{idOf(&keys[0])}, func(string) []int { return only }, rows)
 		return err
 	}
-	ids := make([]string, 0, len(wanted))
+	ids, wanted := make([]string, 0, len(keys)), make(map[string][]int, len(keys)) // places of keys
 	for i := range keys {
-		if id := idOf(&keys[i]); wanted[id][0] == i {
+		id := idOf(&keys[i])
+		if wanted[id] == nil {
 			ids = append(ids, id)
 		}
+		wanted[id] = append(wanted[id], i)
 	}
 	take := func(id string) []int {
 		places := wanted[id]
@@ -47,16 +41,11 @@ func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 		if err != nil {
 			return err
 		}
-		rest := ids[len(some):]
 		if more { // the answer had no room: those that came are no longer wanted
-			rest = nil
-			for _, id := range ids {
-				if wanted[id] != nil {
-					rest = append(rest, id)
-				}
-			}
+			ids = slices.DeleteFunc(ids, func(id string) bool { return wanted[id] == nil })
+		} else {
+			ids = ids[len(some):]
 		}
-		ids = rest
 	}
 	return nil
 }

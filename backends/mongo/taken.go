@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -84,11 +83,19 @@ func (c *commit) free(ctx context.Context) error {
 		if slices.Contains(c.views[:i], v) {
 			continue // it was freed with the first row of its table
 		}
-		w, n := c.freeing(v)
-		if n == 0 {
+		st := v.statement("update", &c.token)
+		for j := range c.ops {
+			if c.views[j] != v {
+				continue
+			}
+			if fields := c.givenUp(v, &c.ops[j]); len(fields) > 0 {
+				st.unset(idOf(&c.ops[j].Row.Key), false, fields...)
+			}
+		}
+		if st.n == 0 {
 			continue
 		}
-		if _, err := c.store.conn.write(ctx, w.End()); err != nil {
+		if _, err := c.store.conn.write(ctx, st.w.End()); err != nil {
 			if codeOf(err) == codeWriteConflict || hasLabel(err, "TransientTransactionError") {
 				return beaten(err)
 			}
@@ -96,30 +103,6 @@ func (c *commit) free(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// freeing returns the statement of free for a table, all but its end, and how many rows it changes.
-func (c *commit) freeing(v *view) (w bson.Writer, n int) {
-	w = command("update", v.collection)
-	w.OpenList("updates")
-	for i := range c.ops {
-		if c.views[i] != v {
-			continue
-		}
-		fields := c.givenUp(v, &c.ops[i])
-		if len(fields) == 0 {
-			continue
-		}
-		one := w.Open(strconv.Itoa(n))
-		w.TextIn("q", "_id", idOf(&c.ops[i].Row.Key))
-		w.Open("u", "$unset")
-		for _, f := range fields {
-			w.Text(f, "")
-		}
-		w.Close(one)
-		n++
-	}
-	return w, n
 }
 
 // givenUp returns the fields of unique indexes that an op writes whatever they were.
