@@ -213,7 +213,8 @@ func (p *portrait) facts() driver.Facts {
 // durabilityOf returns what an acknowledged commit survives. A periodic commit log loses
 // what was written since it was synced last when the server's process ends, and no commit
 // log loses all that is in memory. Other copies may have it, but a quorum can be of the
-// server that lost it and of one that never had it.
+// server that lost it and of one that never had it. With a periodic one the server waits with its answers when it
+// is half as long again since it was synced last.
 func durabilityOf(p *portrait, copies int) (driver.Durability, string, time.Duration) {
 	number := copiesText(copies)
 	setting := fmt.Sprintf("commitlog_sync %s, %s", p.sync, number)
@@ -223,21 +224,15 @@ func durabilityOf(p *portrait, copies int) (driver.Durability, string, time.Dura
 	case !p.durable:
 		return driver.Memory, "durable_writes false, " + number, 0
 	case p.sync == "periodic":
-		period := periodOf(p.settings)
+		period, err := time.ParseDuration(p.settings["commitlog_sync_period"])
+		if err != nil {
+			period = 10 * time.Second // the server's default
+		}
 		return driver.Delayed, fmt.Sprintf("commitlog_sync periodic %s, %s", period, number), period + period/2
 	case copies > 2:
 		return driver.Node, setting, 0
 	}
 	return driver.Power, setting, 0
-}
-
-// periodOf returns how often a periodic commit log is synced. The server waits with its
-// answers when it is half as long again since the last time.
-func periodOf(settings map[string]string) time.Duration {
-	if d, err := time.ParseDuration(settings["commitlog_sync_period"]); err == nil {
-		return d
-	}
-	return 10 * time.Second // the server's default
 }
 
 func copiesText(n int) string {

@@ -38,10 +38,9 @@ const mostHeadings = 8
 
 // headingOf returns the heading of columns, which mostly is one that an earlier answer had.
 func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
-	same := func(l *heading) bool { return l.equals(cols) }
 	known := v.headings.Load()
 	if known != nil {
-		if i := slices.IndexFunc(*known, same); i >= 0 {
+		if i := slices.IndexFunc(*known, func(l *heading) bool { return l.equals(cols) }); i >= 0 {
 			return (*known)[i]
 		}
 	}

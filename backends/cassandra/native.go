@@ -215,7 +215,7 @@ func (x *index) lacking(ctx context.Context) ([]string, error) {
 	}
 	var name string
 	for options := map[string]string(nil); iter.Scan(&name, &options); options = nil {
-		at := slices.IndexFunc(lacking, func(field string) bool { return isTarget(options["target"], field) })
+		at := slices.IndexFunc(lacking, func(field string) bool { return options["target"] == field || options["target"] == quoted(field) })
 		class := options["class_name"]
 		delete(options, "target")
 		delete(options, "class_name")
@@ -229,9 +229,6 @@ func (x *index) lacking(ctx context.Context) ([]string, error) {
 	}
 	return lacking, x.store.conn.failed(ctx, x.doing, iter.Close())
 }
-
-// isTarget reports whether the target of an index, as the server has it, is a column.
-func isTarget(target, column string) bool { return target == column || target == quoted(column) }
 
 // unready is how long an index may not answer without being built.
 const unready = 10 * time.Second

@@ -152,7 +152,9 @@ func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
 			}
 			if won {
 				missing = nil
-			} else if missing, err = st.stillMissing(ctx, t); err != nil {
+			} else if e, err = st.store.catalog.entry(ctx, "define "+t.Name, t.Name); err != nil {
+				return err
+			} else if missing, err = e.lacks(t); err != nil {
 				return err
 			}
 		}
@@ -169,15 +171,6 @@ func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
 		}
 	}
 	return nil
-}
-
-// stillMissing returns the fields that an entry lacks which another program has made.
-func (st *state) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Column, error) {
-	e, err := st.store.catalog.entry(ctx, "define "+t.Name, t.Name)
-	if err != nil {
-		return nil, err
-	}
-	return e.lacks(t)
 }
 
 // build makes the table of a home, or the columns that it lacks. A program that was not

@@ -141,18 +141,7 @@ func (c *conn) documents(ctx context.Context, doing string, cmd []byte) (batch, 
 	if err != nil {
 		return batch{}, err
 	}
-	b, cursor, namespace := readBatch(reply)
-	if b.rest.Bad {
-		return b, who.Corrupt("%s: %s: the answer cannot be read", doing, c.addr)
-	}
-	if b.more = cursor != 0; b.more {
-		c.forget(ctx, namespace, cursor)
-	}
-	return b, nil
-}
-
-func readBatch(reply string) (b batch, cursor int64, namespace string) {
-	b.rest.Bad = true
+	b, cursor, namespace := batch{}, int64(0), ""
 	in := bson.ElementsOf(bson.Find(reply, "cursor").Data)
 	for e, ok := in.Next(); ok; e, ok = in.Next() {
 		switch e.Name {
@@ -164,8 +153,13 @@ func readBatch(reply string) (b batch, cursor int64, namespace string) {
 			namespace = e.Data
 		}
 	}
-	b.rest.Bad = b.rest.Bad || in.Bad
-	return b, cursor, namespace
+	if b.size == 0 || b.rest.Bad || in.Bad {
+		return b, who.Corrupt("%s: %s: the answer cannot be read", doing, c.addr)
+	}
+	if b.more = cursor != 0; b.more {
+		c.forget(ctx, namespace, cursor)
+	}
+	return b, nil
 }
 
 // forget tells the server that nobody reads on. Without it the cursor goes by itself,

@@ -68,7 +68,11 @@ func beginning(ids []string) []string {
 func (r *reader) some(ctx context.Context, ids []string, take func(id string) []int, rows []driver.Row) (more bool, err error) {
 	v, conn, doing := r.v, r.store.conn, "get a row of "+r.v.Name
 	w := command("find", v.collection)
-	filterIDs(&w, ids)
+	if len(ids) > 1 {
+		among(&w, "_id", ids)
+	} else {
+		w.TextIn("filter", "_id", ids[0]) // an equality, which the server answers without planning
+	}
 	v.projection(&w, r.sh.Mask)
 	if len(ids) > defaultBatch {
 		w.Int32("batchSize", int32(len(ids)+1))
@@ -91,16 +95,6 @@ func (r *reader) some(ctx context.Context, ids []string, take func(id string) []
 		}
 	}
 	return b.more, nil
-}
-
-// filterIDs appends a filter of documents by their _id. For one id it is an equality, which
-// the server answers without planning.
-func filterIDs(w *bson.Writer, ids []string) {
-	if len(ids) > 1 {
-		among(w, "_id", ids)
-		return
-	}
-	w.TextIn("filter", "_id", ids[0])
 }
 
 // defaultBatch is how many documents an answer has room for if nothing is said.

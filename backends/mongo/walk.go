@@ -34,8 +34,8 @@ type walk struct {
 // rows reads the rows after a mark.
 func (wk *walk) rows(ctx context.Context, from string) (driver.Chunk, error) {
 	conn, v := wk.store.conn, wk.v
-	after, ok := v.parseMark(from)
-	if !ok {
+	after, ok := frame.ParseMark(v.Name, from) // an _id, which may be none of a key
+	if !ok || after == "" && from != "" {
 		return driver.Chunk{}, who.OtherMark(v.Name)
 	}
 	w := command("find", v.collection)
@@ -61,10 +61,4 @@ func (wk *walk) rows(ctx context.Context, from string) (driver.Chunk, error) {
 		wk.Mark = frame.Mark(v.Name, last)
 	}
 	return wk.Chunk.Chunk, wk.Unread.Err()
-}
-
-// parseMark returns the _id after which a walk goes on. It may be one that is no key.
-func (v *view) parseMark(text string) (after string, ok bool) {
-	after, ok = frame.ParseMark(v.Name, text)
-	return after, ok && (after != "" || text == "")
 }
