@@ -77,8 +77,8 @@ func (st *statement) add(op *driver.Op) {
 	}
 }
 
-// unset adds to the list an update that removes fields of a row, or one field if it is null.
-func (st *statement) unset(id string, ifNull bool, fields ...string) {
+// remove adds to the list an update that removes fields of a row, or one field if it is null.
+func (st *statement) remove(id string, ifNull bool, fields ...string) {
 	w := &st.w
 	at := w.Open(strconv.Itoa(st.n))
 	st.n++

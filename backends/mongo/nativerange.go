@@ -48,7 +48,7 @@ type demand struct {
 // demands are those on each field of a native index, by its place in the order.
 type demands [][]demand
 
-// A run is a part of a native index in the words of MongoDB: documents that have the values of part, and
+// A run is a part of a native index in the words of MongoDB: documents that have the values of the part columns, and
 // meet all demands of one of the branches on the columns.
 type run struct {
 	part     []keyField

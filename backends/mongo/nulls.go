@@ -19,7 +19,7 @@ func (c *commit) dropNulls(ctx context.Context) error {
 		}
 		st := v.statement("update", &c.token)
 		for _, path := range paths {
-			st.unset(idOf(&op.Row.Key), true, path)
+			st.remove(idOf(&op.Row.Key), true, path)
 		}
 		if err := st.end(); err != nil {
 			return err

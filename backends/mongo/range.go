@@ -101,7 +101,7 @@ func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, err
 type scan struct {
 	v    *view
 	span *driver.Span
-	run  run // of a native index; of another only the columns count
+	run  run // of a native index; where there is none it has the columns alone
 }
 
 // scan returns the scan of a span; ok is false if there can be no rows in it.

@@ -89,7 +89,7 @@ func (c *commit) free(ctx context.Context) error {
 				continue
 			}
 			if fields := c.givenUp(v, &c.ops[j]); len(fields) > 0 {
-				st.unset(idOf(&c.ops[j].Row.Key), false, fields...)
+				st.remove(idOf(&c.ops[j].Row.Key), false, fields...)
 			}
 		}
 		if st.n == 0 {
