@@ -52,27 +52,33 @@ func (w *Writer) Open(names ...string) int { return w.nest(Document, names) }
 // OpenList is Open, and the last of them is an array.
 func (w *Writer) OpenList(names ...string) int { return w.nest(Array, names) }
 
-func (w *Writer) nest(last byte, names []string) (first int) {
+func (w *Writer) nest(last byte, names []string) int {
+	b, at, first := w.b, w.open, 0
 	for i, name := range names {
 		kind := last
 		if i < len(names)-1 {
 			kind = Document
 		}
-		w.Head(kind, name)
-		around := w.open
-		if w.open = len(w.b); i == 0 {
-			first = w.open
+		b = append(append(append(b, kind), name...), 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(at))
+		if at = len(b) - 4; i == 0 {
+			first = at
 		}
-		w.b = binary.LittleEndian.AppendUint32(w.b, uint32(around))
 	}
+	w.b, w.open = b, at
 	return first
 }
 
 // Close ends the document that begins at a place, and all that is open in it.
 func (w *Writer) Close(at int) {
-	for w.open >= at {
-		w.close()
+	b, open := w.b, w.open
+	for open >= at {
+		around := int(binary.LittleEndian.Uint32(b[open:]))
+		b = append(b, 0)
+		binary.LittleEndian.PutUint32(b[open:], uint32(len(b)-open))
+		open = around
 	}
+	w.b, w.open = b, open
 }
 
 // CloseAll ends all documents but the outermost.
@@ -81,15 +87,9 @@ func (w *Writer) CloseAll() { w.Close(1) }
 // End ends all documents, and returns the outermost.
 func (w *Writer) End() []byte {
 	w.CloseAll()
-	w.close()
-	return w.b
-}
-
-func (w *Writer) close() {
-	around := binary.LittleEndian.Uint32(w.b[w.open:])
 	w.b = append(w.b, 0)
-	binary.LittleEndian.PutUint32(w.b[w.open:], uint32(len(w.b)-w.open))
-	w.open = int(around)
+	binary.LittleEndian.PutUint32(w.b, uint32(len(w.b)))
+	return w.b
 }
 
 // Copy appends the elements of a document.
