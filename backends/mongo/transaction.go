@@ -122,9 +122,9 @@ func (c *commit) part(ctx context.Context, p *part) (done bool, err error) {
 		left = left[n:]
 	}
 	if p.comesAndGoes() {
-		return c.part(ctx, &part{way{view: p.view, verb: "delete", do: driver.Delete}, p.ops})
+		err = c.takeBack(ctx, p.view, &c.ops[p.ops[0]])
 	}
-	return true, nil
+	return err == nil, err
 }
 
 // errThere is the end of a transaction that would insert a row whose key is there.
@@ -149,6 +149,17 @@ func (c *commit) within(ctx context.Context, op *driver.Op, st *statement) (bool
 		return false, beaten(err)
 	}
 	return false, c.store.conn.failed(ctx, "commit", err)
+}
+
+// takeBack removes what stood for a row that must not be there.
+func (c *commit) takeBack(ctx context.Context, v *view, op *driver.Op) error {
+	st := v.statement("delete", &c.token)
+	st.w.Open("0")
+	st.w.TextIn("q", "_id", idOf(&op.Row.Key))
+	st.w.Int32("limit", 1)
+	st.n = 1
+	_, err := c.within(ctx, op, &st)
+	return err
 }
 
 // commitTries is how often a commit is sent whose outcome the client does not know:
