@@ -71,7 +71,7 @@ func open(ctx context.Context, c *conn, opts *Options) (*Store, error) {
 	if err := cmp.Or(c.use(opts), who.Over(ctx)); err != nil {
 		return nil, err
 	}
-	if err := s.learn(ctx, opts); err != nil {
+	if err := s.learn(ctx); err != nil {
 		return nil, err
 	}
 	s.frame = frame.New[view](who, s.facts)

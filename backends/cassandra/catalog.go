@@ -73,14 +73,13 @@ func (c *catalog) readEntry(ctx context.Context, doing, name string) (*entry, er
 	if err != nil || !found {
 		return e, err
 	}
+	sound := e.Header != "" && e.Layout > 0
 	for field, text := range fields {
 		known, ok := frame.ParseKnown(text)
-		if !ok && e.Layout <= layout {
-			return nil, who.Corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, c.conn.keyspace, catalogName)
-		}
+		sound = sound && (ok || e.Layout > layout)
 		e.Fields[field] = known
 	}
-	if e.Header == "" || e.Layout < 1 {
+	if !sound {
 		return nil, who.Corrupt("%s: the row %q of the table %s.%s does not describe a table", doing, name, c.conn.keyspace, catalogName)
 	}
 	return e, nil

@@ -127,7 +127,11 @@ func (p *planned) change(token *driver.Token, cond driver.Cond) (string, []any) 
 	case p.Do == driver.Patch && !p.onDead():
 		return c.update.of(p.patched(c, token))
 	case cond == driver.Absent && p.v.Class == driver.Records:
-		return c.insert.of(p.fresh(c, token))
+		row := &p.Row
+		if p.Do == driver.Fence {
+			row = &driver.Row{Dead: true, Expires: p.Row.Expires}
+		}
+		return c.insert.of(p.whole(c, token, row, true))
 	case p.Do == driver.Put:
 		return c.update.of(p.whole(c, token, &p.Row, p.v.Unconditional))
 	}
@@ -137,14 +141,6 @@ func (p *planned) change(token *driver.Token, cond driver.Cond) (string, []any) 
 // few returns what to bind for one column, with room for the key and a condition.
 func (v *view) few(value any) []any {
 	return append(make([]any, 0, len(v.Partition)+3), value)
-}
-
-// fresh returns what to bind for a record where there is none.
-func (p *planned) fresh(c *columns, token *driver.Token) []any {
-	if p.Do == driver.Fence {
-		return p.whole(c, token, &driver.Row{Dead: true, Expires: p.Row.Expires}, true)
-	}
-	return p.whole(c, token, &p.Row, true)
 }
 
 // unset returns what to bind where nothing changes, with room for the key.

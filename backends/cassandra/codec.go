@@ -60,6 +60,18 @@ func (none) MarshalCQL(typ gocql.TypeInfo) ([]byte, error) {
 	return []byte{}, nil
 }
 
+// Some is a value of any type that partition columns can have.
+type some struct{}
+
+// MarshalCQL returns bytes that are right for the type.
+func (some) MarshalCQL(typ gocql.TypeInfo) ([]byte, error) {
+	switch typ.Type() {
+	case gocql.TypeBigInt, gocql.TypeDouble, gocql.TypeTimestamp:
+		return make([]byte, 8), nil
+	}
+	return []byte("x"), nil
+}
+
 func isText(typ gocql.Type) bool { return typ == gocql.TypeVarchar || typ == gocql.TypeText }
 
 // A cell is a column of a row as the server sends it, valid until the next row is read.

@@ -59,7 +59,7 @@ func (c *commit) attempt(ctx context.Context) (*driver.Refusal, error) {
 		read[0] = true
 	}
 	if slices.Contains(read, true) {
-		if err := c.read(ctx, read); err != nil {
+		if err := c.read(ctx, func(i int) bool { return read[i] }); err != nil {
 			return nil, err
 		}
 		if !c.possible() {
@@ -83,11 +83,11 @@ func (c *commit) attempt(ctx context.Context) (*driver.Refusal, error) {
 
 // read reads the rows of some ops, so that nothing can come between those that were
 // decided before and what is decided next.
-func (c *commit) read(ctx context.Context, wanted []bool) error {
+func (c *commit) read(ctx context.Context, wanted func(i int) bool) error {
 	rows := make([]driver.Row, len(c.plan))
 	return atOnce(ctx, len(c.plan), func(ctx context.Context, i int) error {
 		p := &c.plan[i]
-		if !wanted[i] {
+		if !wanted(i) {
 			return nil
 		}
 		if err := c.store.get(ctx, p.v, c.store.conn.serial, &p.Row.Key, nil, &rows[i]); err != nil {
@@ -160,12 +160,12 @@ func (c *commit) answered(ctx context.Context, answer *gocql.Iter) (applied bool
 			err = answer.Close()
 		}
 		deleted := len(c.plan) == 1 && p.Do == driver.Delete && p.If == driver.Any
-		return applied || deleted && err == nil, nil, c.store.conn.uncertain(ctx, err)
+		return applied || deleted && err == nil, nil, c.store.conn.unfinished(ctx, err)
 	}
 	r := c.store.newReader(p.v, nil, answer, p.Row.Key.Partition)
 	at := slices.Index(r.names, "[applied]")
 	if at < 0 || !r.next() {
-		return false, nil, c.store.conn.uncertain(ctx, errors.Join(errAnswer, answer.Close()))
+		return false, nil, c.store.conn.unfinished(ctx, errors.Join(errAnswer, answer.Close()))
 	}
 	if cell := r.cells[at].data; len(cell) == 1 && cell[0] != 0 {
 		return true, nil, nil
@@ -193,11 +193,7 @@ func sizeOf(args []any) int {
 
 // refusal reads the rows that were not read already, and says which op they refuse.
 func (c *commit) refusal(ctx context.Context, read []bool) (*driver.Refusal, error) {
-	wanted := make([]bool, len(c.plan))
-	for i := range wanted {
-		wanted[i] = read == nil || !read[i]
-	}
-	if err := c.read(ctx, wanted); err != nil {
+	if err := c.read(ctx, func(i int) bool { return read == nil || !read[i] }); err != nil {
 		return nil, err
 	}
 	rows := make([]driver.Row, len(c.plan))

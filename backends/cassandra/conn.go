@@ -24,6 +24,8 @@ type conn struct {
 	keyspace string
 	dc       string
 
+	replication string // the CQL by which the keyspace is made, "" if it must be there
+
 	level  gocql.Consistency // of writes, and of reads
 	serial gocql.Consistency // of conditions, and of reads before them
 }

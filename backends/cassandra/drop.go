@@ -24,10 +24,6 @@ func (s *store) Drop(ctx context.Context, tables []*driver.Table) error {
 			entries[t.Name] = e
 		}
 	}
-	return s.dropEntries(ctx, entries)
-}
-
-func (s *store) dropEntries(ctx context.Context, entries map[string]*entry) error {
 	var homes []string
 	for name, e := range entries {
 		var err error

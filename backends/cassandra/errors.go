@@ -66,10 +66,13 @@ func isSilence(err error) bool {
 	return errors.Is(err, gocql.ErrTimeoutNoResponse) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// unfinished says what an error of a conditional write means. The server may refuse one
+// unfinished says what an error of a conditional write means, nil for nil. The server may refuse one
 // for want of servers or time when it has been accepted already, so that only what it
 // did not understand, and what was not sent, is known not to be done.
 func (c *conn) unfinished(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
 	switch codeOf(err) {
 	case gocql.ErrCodeSyntax, gocql.ErrCodeUnauthorized, gocql.ErrCodeInvalid, gocql.ErrCodeConfig, gocql.ErrCodeCredentials,
 		gocql.ErrCodeProtocol, gocql.ErrCodeBootstrapping:
@@ -79,14 +82,6 @@ func (c *conn) unfinished(ctx context.Context, err error) error {
 		return c.failed(ctx, "commit", err)
 	}
 	return who.Unknown(ctx, c.addr, told(err))
-}
-
-// uncertain is unfinished for an error that can be nil.
-func (c *conn) uncertain(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	return c.unfinished(ctx, err)
 }
 
 // unsent reports whether the client had no connection for a statement.

@@ -43,9 +43,9 @@ const (
 )
 
 // learn asks the server what it is, without writing.
-func (s *store) learn(ctx context.Context, opts *Options) error {
+func (s *store) learn(ctx context.Context) error {
 	p := &portrait{conn: s.conn}
-	if err := p.learn(ctx, opts); err != nil {
+	if err := p.learn(ctx); err != nil {
 		return err
 	}
 	if err := s.catalog.look(ctx, "open"); err != nil { // may the user read, and with this consistency?
@@ -56,15 +56,15 @@ func (s *store) learn(ctx context.Context, opts *Options) error {
 }
 
 // learn fills the portrait in, and says why the server cannot keep the contract.
-func (p *portrait) learn(ctx context.Context, opts *Options) error {
+func (p *portrait) learn(ctx context.Context) error {
 	if err := p.learnVersion(ctx); err != nil {
 		return err
 	}
 	if err := p.learnKeyspace(ctx); err != nil {
 		return err
 	}
-	if !p.made && opts.Replication != "" {
-		if err := p.makeKeyspace(ctx, opts); err != nil {
+	if !p.made && p.conn.replication != "" {
+		if err := p.makeKeyspace(ctx); err != nil {
 			return err
 		}
 		if err := p.learnKeyspace(ctx); err != nil {
@@ -121,12 +121,8 @@ func (p *portrait) learnKeyspace(ctx context.Context) error {
 }
 
 // makeKeyspace makes the keyspace as Options say.
-func (p *portrait) makeKeyspace(ctx context.Context, opts *Options) error {
-	how, err := replication(opts.Replication)
-	if err != nil {
-		return err
-	}
-	q := p.conn.query(gocql.Quorum, "CREATE KEYSPACE IF NOT EXISTS "+quoted(p.conn.keyspace)+" WITH replication = "+how)
+func (p *portrait) makeKeyspace(ctx context.Context) error {
+	q := p.conn.query(gocql.Quorum, "CREATE KEYSPACE IF NOT EXISTS "+quoted(p.conn.keyspace)+" WITH replication = "+p.conn.replication)
 	return p.conn.changeBy(ctx, "open: make the keyspace "+p.conn.keyspace, q.SetKeyspace("system"))
 }
 
@@ -207,7 +203,7 @@ func (p *portrait) facts() driver.Facts {
 		f.NativeLocal = slices.Clone(nativeKinds)
 	}
 	f.Durability, f.Setting, f.Delay = durabilityOf(p, copies)
-	f.Detail = fmt.Sprintf("keyspace %s with %s, %s, in the cluster %s of %d at %s", p.conn.keyspace, plural(copies, "copy", "copies"), p.conn.consistency(), p.cluster, p.members, p.conn.addr)
+	f.Detail = fmt.Sprintf("keyspace %s with %s, %s, in the cluster %s of %d at %s", p.conn.keyspace, copiesText(copies), p.conn.consistency(), p.cluster, p.members, p.conn.addr)
 	if variant := p.settings["paxos_variant"]; variant != "" {
 		f.Detail += ", paxos_variant " + variant
 	}
@@ -217,9 +213,10 @@ func (p *portrait) facts() driver.Facts {
 // durabilityOf returns what an acknowledged commit survives. A periodic commit log loses
 // what was written since it was synced last when the server's process ends, and no commit
 // log loses all that is in memory. Other copies may have it, but a quorum can be of the
-// server that lost it and of one that never had it.
+// server that lost it and of one that never had it. With a periodic one the server waits with its answers when it
+// is half as long again since it was synced last.
 func durabilityOf(p *portrait, copies int) (driver.Durability, string, time.Duration) {
-	number := plural(copies, "copy", "copies")
+	number := copiesText(copies)
 	setting := fmt.Sprintf("commitlog_sync %s, %s", p.sync, number)
 	switch {
 	case p.sync == "":
@@ -227,7 +224,10 @@ func durabilityOf(p *portrait, copies int) (driver.Durability, string, time.Dura
 	case !p.durable:
 		return driver.Memory, "durable_writes false, " + number, 0
 	case p.sync == "periodic":
-		period := periodOf(p.settings)
+		period, err := time.ParseDuration(p.settings["commitlog_sync_period"])
+		if err != nil {
+			period = 10 * time.Second // the server's default
+		}
 		return driver.Delayed, fmt.Sprintf("commitlog_sync periodic %s, %s", period, number), period + period/2
 	case copies > 2:
 		return driver.Node, setting, 0
@@ -235,33 +235,21 @@ func durabilityOf(p *portrait, copies int) (driver.Durability, string, time.Dura
 	return driver.Power, setting, 0
 }
 
-// periodOf returns how often a periodic commit log is synced. The server waits with its
-// answers when it is half as long again since the last time.
-func periodOf(settings map[string]string) time.Duration {
-	if d, err := time.ParseDuration(settings["commitlog_sync_period"]); err == nil {
-		return d
-	}
-	return 10 * time.Second // the server's default
-}
-
-func plural(n int, one, more string) string {
+func copiesText(n int) string {
 	if n == 1 {
-		return "1 " + one
+		return "1 copy"
 	}
-	return strconv.Itoa(n) + " " + more
+	return strconv.Itoa(n) + " copies"
 }
 
 // mostBytes returns how many bytes of values a commit can have: those of a message, and
 // of a mutation, with room for what is around them. 0 is unknown.
 func mostBytes(settings map[string]string) int {
 	most := 0
-	for _, name := range []string{"native_transport_max_message_size", "max_mutation_size"} {
-		if n := bytesOf(settings[name]); n > 0 && (most == 0 || n < most) {
+	for name, part := range map[string]int{"native_transport_max_message_size": 1, "max_mutation_size": 1, "commitlog_segment_size": 2} {
+		if n := bytesOf(settings[name]) / part; n > 0 && (most == 0 || n < most) {
 			most = n
 		}
-	}
-	if n := bytesOf(settings["commitlog_segment_size"]) / 2; n > 0 && (most == 0 || n < most) {
-		most = n
 	}
 	return most - most/64
 }
@@ -273,13 +261,5 @@ func bytesOf(text string) int {
 	if err != nil {
 		return 0
 	}
-	switch text[len(digits):] {
-	case "KiB":
-		return n << 10
-	case "MiB":
-		return n << 20
-	case "GiB":
-		return n << 30
-	}
-	return n
+	return n << map[string]int{"KiB": 10, "MiB": 20, "GiB": 30}[text[len(digits):]]
 }

@@ -60,9 +60,7 @@ func (s *store) gathering(tables []*driver.Table, partition string) (*gathering,
 		if g.views = append(g.views, v); i == 0 || v.head < g.from {
 			g.from = v.head
 		}
-		if end := driver.After(v.head); end > g.to {
-			g.to = end
-		}
+		g.to = max(g.to, driver.After(v.head))
 	}
 	if len(tables) == 0 {
 		return g, nil

@@ -21,8 +21,7 @@ const (
 
 // A heading is the columns of an answer, as a view takes them.
 type heading struct {
-	first    *gocql.ColumnInfo // answers to one statement mostly share them
-	columns  []string
+	columns  []gocql.ColumnInfo
 	names    []string // of fields, and of columns that are for none
 	types    []gocql.Type
 	meanings []meaning
@@ -39,12 +38,9 @@ const mostHeadings = 8
 
 // headingOf returns the heading of columns, which mostly is one that an earlier answer had.
 func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
-	same := func(l *heading) bool {
-		return len(cols) > 0 && l.first == &cols[0] && len(l.columns) == len(cols) || l.equals(cols)
-	}
 	known := v.headings.Load()
 	if known != nil {
-		if i := slices.IndexFunc(*known, same); i >= 0 {
+		if i := slices.IndexFunc(*known, func(l *heading) bool { return l.equals(cols) }); i >= 0 {
 			return (*known)[i]
 		}
 	}
@@ -57,30 +53,24 @@ func (v *view) headingOf(cols []gocql.ColumnInfo) *heading {
 	return l
 }
 
+// equals reports whether columns are those of l. Answers to one statement mostly share them.
 func (l *heading) equals(cols []gocql.ColumnInfo) bool {
-	if len(cols) != len(l.columns) {
-		return false
+	if len(cols) > 0 && len(l.columns) == len(cols) && &l.columns[0] == &cols[0] {
+		return true
 	}
-	for i, c := range cols {
-		if c.Name != l.columns[i] || c.TypeInfo.Type() != l.types[i] {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(l.columns, cols, func(a, b gocql.ColumnInfo) bool {
+		return a.Name == b.Name && a.TypeInfo.Type() == b.TypeInfo.Type()
+	})
 }
 
 func (v *view) newHeading(cols []gocql.ColumnInfo) *heading {
-	l := &heading{}
-	if len(cols) > 0 {
-		l.first = &cols[0]
-	}
+	l := &heading{columns: cols}
 	for _, c := range cols {
 		name, means := c.Name, keyColumn
 		if of, mine := v.nameOf(c.Name); mine {
 			name, means = of, v.meaningOf(of)
 		}
-		l.columns, l.names, l.types = append(l.columns, c.Name), append(l.names, name), append(l.types, c.TypeInfo.Type())
-		l.meanings = append(l.meanings, means)
+		l.names, l.types, l.meanings = append(l.names, name), append(l.types, c.TypeInfo.Type()), append(l.meanings, means)
 	}
 	for _, p := range v.Partition {
 		at := slices.Index(l.names, p.Name)

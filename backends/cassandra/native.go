@@ -182,15 +182,13 @@ func (x *index) make(ctx context.Context, absent bool) error {
 		return err
 	}
 	for _, field := range lacking {
-		if err := x.store.conn.change(ctx, x.doing, createIndex(x.v.physical, field)); err != nil {
+		text := fmt.Sprintf(`CREATE CUSTOM INDEX IF NOT EXISTS %s ON %s (%s) USING 'StorageAttachedIndex'`,
+			quoted(indexName(x.v.physical, field)), x.v.table, quoted(field))
+		if err := x.store.conn.change(ctx, x.doing, text); err != nil {
 			return err
 		}
 	}
 	return x.answers(ctx)
-}
-
-func createIndex(physical, field string) string {
-	return fmt.Sprintf(`CREATE CUSTOM INDEX IF NOT EXISTS %s ON %s (%s) USING 'StorageAttachedIndex'`, quoted(indexName(physical, field)), quoted(physical), quoted(field))
 }
 
 // indexName returns the name of the SAI of a field, which no other in the keyspace has.
@@ -217,7 +215,7 @@ func (x *index) lacking(ctx context.Context) ([]string, error) {
 	}
 	var name string
 	for options := map[string]string(nil); iter.Scan(&name, &options); options = nil {
-		at := slices.IndexFunc(lacking, func(field string) bool { return isTarget(options["target"], field) })
+		at := slices.IndexFunc(lacking, func(field string) bool { return options["target"] == field || options["target"] == quoted(field) })
 		class := options["class_name"]
 		delete(options, "target")
 		delete(options, "class_name")
@@ -232,23 +230,15 @@ func (x *index) lacking(ctx context.Context) ([]string, error) {
 	return lacking, x.store.conn.failed(ctx, x.doing, iter.Close())
 }
 
-// isTarget reports whether the target of an index, as the server has it, is a column.
-func isTarget(target, column string) bool { return target == column || target == quoted(column) }
-
 // unready is how long an index may not answer without being built.
 const unready = 10 * time.Second
 
 // answers waits until all servers have built the index: it reads a row
 // that there is not.
 func (x *index) answers(ctx context.Context) error {
-	var args []any
-	for _, c := range x.v.Partition {
-		args = append(args, someOf(c.Kind))
-	}
+	args := slices.Repeat([]any{some{}}, len(x.v.Partition))
 	args = append(args, x.v.head, x.v.head+"\x00")
-	for _, at := range x.v.native.wanted {
-		args = append(args, someOf(x.v.native.table.Partition[at].Kind))
-	}
+	args = append(args, slices.Repeat([]any{some{}}, len(x.v.native.wanted))...)
 	text := x.v.spanText(quoted(sortColumn), &driver.Span{})
 	begun := time.Now()
 	var err error

@@ -102,13 +102,12 @@ func (v *view) conditions(reverse bool) string {
 	if v.native == nil {
 		return v.live()
 	}
-	text := ""
-	for _, name := range v.native.fields() {
-		if reverse {
-			text += " AND " + quoted(v.column(name)) + " IN ?"
-		} else {
-			text += " AND " + quoted(v.column(name)) + " = ?"
-		}
+	text, is := "", " = ?"
+	if reverse {
+		is = " IN ?"
+	}
+	for _, column := range v.quotedColumns(v.native.fields()) {
+		text += " AND " + column + is
 	}
 	return text
 }

@@ -41,7 +41,8 @@ func (c *conn) use(o *Options) error {
 	if c.dc != "" {
 		c.level, c.serial = gocql.LocalQuorum, gocql.LocalSerial
 	}
-	_, err := replication(o.Replication)
+	var err error
+	c.replication, err = replication(o.Replication)
 	return err
 }
 

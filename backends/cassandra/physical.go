@@ -30,6 +30,7 @@ func isOwn(name string) bool {
 const (
 	sortColumn    = "_sort"
 	writtenColumn = "_written" // no column: what a walk of a plain table calls the time of a row
+	writtenAt     = `WRITETIME("_rev") AS "` + writtenColumn + `"`
 )
 
 // longest is the length of names of tables that every version takes.
@@ -70,6 +71,15 @@ func typeOf(k driver.Kind) string {
 }
 
 func quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// quotedNames returns the names of columns as statements have them.
+func quotedNames(cols []driver.Column) []string {
+	list := make([]string, len(cols))
+	for i, c := range cols {
+		list[i] = quoted(c.Name)
+	}
+	return list
+}
 
 // A physical is a table as the server has it.
 type physical struct {
@@ -160,10 +170,8 @@ func (p *physical) missing(t *driver.Table) []driver.Column {
 func makeTable(home *driver.Table, fields []driver.Column) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE IF NOT EXISTS %s (\n  ", quoted(physicalName(home.Name)))
-	var parts []string
 	for _, c := range home.Partition {
 		fmt.Fprintf(&b, "%s %s, ", quoted(c.Name), typeOf(c.Kind))
-		parts = append(parts, quoted(c.Name))
 	}
 	b.WriteString(quoted(sortColumn) + " text,\n  ")
 	for _, f := range fields {
@@ -173,11 +181,6 @@ func makeTable(home *driver.Table, fields []driver.Column) string {
 	for _, c := range libraryColumns {
 		fmt.Fprintf(&b, "%s %s, ", quoted(c[0]), c[1])
 	}
-	fmt.Fprintf(&b, "\n  PRIMARY KEY ((%s), %s))", strings.Join(parts, ", "), quoted(sortColumn))
+	fmt.Fprintf(&b, "\n  PRIMARY KEY ((%s), %s))", strings.Join(quotedNames(home.Partition), ", "), quoted(sortColumn))
 	return b.String()
-}
-
-// addColumn returns the statement that adds the column of a field.
-func addColumn(home string, f driver.Column) string {
-	return fmt.Sprintf("ALTER TABLE %s ADD IF NOT EXISTS %s %s", quoted(physicalName(home)), quoted(f.Name), typeOf(f.Kind))
 }

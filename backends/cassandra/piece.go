@@ -104,10 +104,11 @@ func readPiece(v *view, answer *gocql.Iter) (p piece, rows int) {
 
 // past returns what is left of a section behind a piece.
 func (sec *section) past(p *piece, reverse bool) section {
+	n := len(sec.args)
 	if reverse {
-		return sec.with(sec.from(), p.last)
+		return sec.with(sec.args[n-2], p.last)
 	}
-	return sec.with(p.last+"\x00", sec.to())
+	return sec.with(p.last+"\x00", sec.args[n-1])
 }
 
 // within returns the part of a section from the first row of a piece that lives to its last.
@@ -118,12 +119,8 @@ func (sec *section) within(p *piece, reverse bool) section {
 	return sec.with(p.first, p.last+"\x00")
 }
 
-func (sec *section) from() string { return sec.args[len(sec.args)-2].(string) }
-
-func (sec *section) to() string { return sec.args[len(sec.args)-1].(string) }
-
 // with returns the section between other clustering texts.
-func (sec *section) with(from, to string) section {
+func (sec *section) with(from, to any) section {
 	n := len(sec.args) - 2
 	return section{sec.partition, append(sec.args[:n:n], from, to)}
 }

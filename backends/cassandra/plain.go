@@ -37,5 +37,5 @@ func (c *commit) write(ctx context.Context) error {
 	if codeOf(err) == gocql.ErrCodeUnavailable { // which the server says before it sends such a write to any
 		return c.store.conn.failed(ctx, "commit", err)
 	}
-	return c.store.conn.uncertain(ctx, err)
+	return c.store.conn.unfinished(ctx, err)
 }

@@ -114,13 +114,9 @@ type sweep struct {
 // after it.
 func (sw *sweep) read(ctx context.Context, mark string) error {
 	v := sw.v
-	m, ok := v.parseMark(sweepName(v), mark)
-	if !ok {
-		return who.OtherMark(v.Name)
-	}
-	where, args, err := v.after(m)
+	m, where, args, err := v.after(sweepName(v), mark)
 	if err != nil {
-		return who.OtherMark(v.Name)
+		return err
 	}
 	text := "SELECT " + sw.columns + " FROM " + v.table
 	if m.within {
@@ -162,11 +158,7 @@ func (sw *sweep) goesOn(v *view, within bool) {
 func sweepName(v *view) string { return v.Name + " sweep" }
 
 func (v *view) sweptColumns() string {
-	text := v.selection([]int{}) + `, WRITETIME("_rev") AS ` + quoted(writtenColumn)
-	for _, p := range v.Partition {
-		text += ", " + quoted(p.Name)
-	}
-	return text
+	return strings.Join(append([]string{v.selection([]int{}), writtenAt}, quotedNames(v.Partition)...), ", ")
 }
 
 // allColumns is sweptColumns with all that the server has.

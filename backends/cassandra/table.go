@@ -2,7 +2,9 @@ package cassandra
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/apache/cassandra-gocql-driver/v2"
@@ -50,17 +52,12 @@ func (st *state) View(t *driver.Table) *view {
 
 // stateOf reads what the server has of tables, all at once.
 func (s *store) stateOf(ctx context.Context, doing string, tables []*driver.Table) (*state, error) {
-	var named, homes []string
-	add := func(list *[]string, name string) {
-		if !slices.Contains(*list, name) {
-			*list = append(*list, name)
+	homes := homesOf(tables)
+	var named []string
+	for _, t := range slices.Concat(tables, homes) {
+		if !slices.Contains(named, t.Name) {
+			named = append(named, t.Name)
 		}
-	}
-	for _, t := range tables {
-		home := t.Root().Name
-		add(&named, t.Name)
-		add(&named, home)
-		add(&homes, home)
 	}
 	entries, physicals := make([]*entry, len(named)), make([]*physical, len(homes))
 	err := atOnce(ctx, len(named)+len(homes), func(ctx context.Context, i int) (err error) {
@@ -69,17 +66,27 @@ func (s *store) stateOf(ctx context.Context, doing string, tables []*driver.Tabl
 			return err
 		}
 		i -= len(named)
-		physicals[i], err = s.conn.physical(ctx, doing+" "+homes[i], physicalName(homes[i]))
+		physicals[i], err = s.conn.physical(ctx, doing+" "+homes[i].Name, physicalName(homes[i].Name))
 		return err
 	})
 	st := &state{s, doing, map[string]*entry{}, map[string]*physical{}}
 	for i, name := range named {
 		st.entries[name] = entries[i]
 	}
-	for i, name := range homes {
-		st.physicals[name] = physicals[i]
+	for i, home := range homes {
+		st.physicals[home.Name] = physicals[i]
 	}
 	return st, err
+}
+
+// homesOf returns the tables in which the rows of tables lie, each once.
+func homesOf(tables []*driver.Table) (homes []*driver.Table) {
+	for _, t := range tables {
+		if home := t.Root(); !slices.ContainsFunc(homes, func(h *driver.Table) bool { return h.Name == home.Name }) {
+			homes = append(homes, home)
+		}
+	}
+	return homes
 }
 
 // refuses says what speaks against t beside what the server has.
@@ -145,7 +152,9 @@ func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
 			}
 			if won {
 				missing = nil
-			} else if missing, err = st.stillMissing(ctx, t); err != nil {
+			} else if e, err = st.store.catalog.entry(ctx, "define "+t.Name, t.Name); err != nil {
+				return err
+			} else if missing, err = e.lacks(t); err != nil {
 				return err
 			}
 		}
@@ -156,24 +165,12 @@ func (st *state) Declare(ctx context.Context, tables []*driver.Table) error {
 		}
 		first[t.Root().Name] = first[t.Root().Name] || won
 	}
-	for i, t := range tables {
-		home := t.Root()
-		if !slices.ContainsFunc(tables[:i], func(o *driver.Table) bool { return o.Root().Name == home.Name }) {
-			if err := st.build(ctx, home, tables, first[home.Name]); err != nil {
-				return err
-			}
+	for _, home := range homesOf(tables) {
+		if err := st.build(ctx, home, tables, first[home.Name]); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// stillMissing returns the fields that an entry lacks which another program has made.
-func (st *state) stillMissing(ctx context.Context, t *driver.Table) ([]driver.Column, error) {
-	e, err := st.store.catalog.entry(ctx, "define "+t.Name, t.Name)
-	if err != nil {
-		return nil, err
-	}
-	return e.lacks(t)
 }
 
 // build makes the table of a home, or the columns that it lacks. A program that was not
@@ -207,7 +204,8 @@ func (st *state) build(ctx context.Context, home *driver.Table, tables []*driver
 		return st.store.conn.change(ctx, doing, makeTable(home, all.Fields))
 	}
 	for _, f := range p.missing(&all) {
-		if err := st.store.conn.change(ctx, doing, addColumn(home.Name, f)); err != nil {
+		text := fmt.Sprintf("ALTER TABLE %s ADD IF NOT EXISTS %s %s", quoted(physicalName(home.Name)), quoted(f.Name), typeOf(f.Kind))
+		if err := st.store.conn.change(ctx, doing, text); err != nil {
 			return err
 		}
 	}
@@ -247,38 +245,14 @@ func possibleName(name string) bool {
 
 // settle waits until the server knows the tables that it lists: it reads a row that there is not.
 func (st *state) settle(ctx context.Context, tables []*driver.Table) error {
-	var homes []*driver.Table
-	for _, t := range tables {
-		home := t.Root()
-		known := slices.ContainsFunc(homes, func(t *driver.Table) bool { return t.Name == home.Name })
-		if !known && st.physicals[home.Name].made {
-			homes = append(homes, home)
-		}
-	}
+	homes := slices.DeleteFunc(homesOf(tables), func(h *driver.Table) bool { return !st.physicals[h.Name].made })
 	return atOnce(ctx, len(homes), func(ctx context.Context, i int) error {
-		text, args := "SELECT "+quoted(sortColumn)+" FROM "+quoted(physicalName(homes[i].Name))+" WHERE "+quoted(sortColumn)+" = ''", []any(nil)
-		for _, c := range homes[i].Partition {
-			text += " AND " + quoted(c.Name) + " = ?"
-			args = append(args, someOf(c.Kind))
-		}
+		names := quotedNames(homes[i].Partition)
+		text := `SELECT "_sort" FROM ` + quoted(physicalName(homes[i].Name)) + ` WHERE "_sort" = '' AND ` + strings.Join(names, " = ? AND ") + " = ?"
+		args := slices.Repeat([]any{some{}}, len(names))
 		return settled(ctx, func() error {
 			_, err := st.store.conn.read(ctx, "define "+homes[i].Name, gocql.One, text, args...)
 			return err
 		})
 	})
-}
-
-// someOf returns what to bind for some value of a kind.
-func someOf(k driver.Kind) any {
-	switch k {
-	case driver.Bool:
-		return false
-	case driver.Float:
-		return 0.0
-	case driver.Bytes:
-		return []byte{0}
-	case driver.String:
-		return "x"
-	}
-	return int64(0)
 }

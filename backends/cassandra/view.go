@@ -69,12 +69,7 @@ func (s *store) newView(t *driver.Table, e *entry, p *physical) *view {
 	}
 	v.table = quoted(v.physical)
 	v.escaped = len(v.Partition) == 1 && v.Partition[0].Kind == driver.String
-	for i, c := range v.Partition {
-		if i > 0 {
-			v.where += " AND "
-		}
-		v.where += quoted(c.Name) + " = ?"
-	}
+	v.where = strings.Join(quotedNames(v.Partition), " = ? AND ") + " = ?"
 	v.whole = v.getText(nil)
 	v.forward = v.spanText(v.selection(nil), &driver.Span{})
 	v.backward = v.spanText(v.selection(nil), &driver.Span{Reverse: true})
@@ -108,6 +103,15 @@ func (v *view) column(name string) string {
 		return name
 	}
 	return v.prefix + name
+}
+
+// quotedColumns returns the columns of fields, or of the library, as statements have them.
+func (v *view) quotedColumns(names []string) []string {
+	list := make([]string, len(names), len(names)+len(v.Partition)+2)
+	for i, name := range names {
+		list[i] = quoted(v.column(name))
+	}
+	return list
 }
 
 // nameOf returns the name of which column is the column, and whether a row of the view can have it.
@@ -172,27 +176,12 @@ func (c *columns) write(v *view) {
 }
 
 func (v *view) insertText(names []string) string {
-	var columns, marks strings.Builder
-	for _, name := range names {
-		columns.WriteString(quoted(v.column(name)) + ", ")
-		marks.WriteString("?, ")
-	}
-	for _, p := range v.Partition {
-		columns.WriteString(quoted(p.Name) + ", ")
-		marks.WriteString("?, ")
-	}
-	return "INSERT INTO " + v.table + " (" + columns.String() + `"_sort") VALUES (` + marks.String() + "?)"
+	columns := append(v.quotedColumns(names), quotedNames(v.Partition)...)
+	return "INSERT INTO " + v.table + " (" + strings.Join(columns, ", ") + `, "_sort") VALUES (` + strings.Repeat("?, ", len(columns)) + "?)"
 }
 
 func (v *view) updateText(using string, names []string) string {
-	var sets strings.Builder
-	for i, name := range names {
-		if i > 0 {
-			sets.WriteString(", ")
-		}
-		sets.WriteString(quoted(v.column(name)) + " = ?")
-	}
-	return "UPDATE " + v.table + using + " SET " + sets.String()
+	return "UPDATE " + v.table + using + " SET " + strings.Join(v.quotedColumns(names), " = ?, ") + " = ?"
 }
 
 // of returns the text of a statement for args, and of these what it takes: most

@@ -25,13 +25,9 @@ func (s *store) chunk(ctx context.Context, v *view, from string) (driver.Chunk, 
 	if v.native != nil {
 		return driver.Chunk{}, who.Unsupported("walk %s: the server does not list an index of its own", v.native.table.Name)
 	}
-	m, ok := v.parseMark(v.Name, from)
-	if !ok {
-		return driver.Chunk{}, who.OtherMark(v.Name)
-	}
-	where, args, err := v.after(m)
+	m, where, args, err := v.after(v.Name, from)
 	if err != nil {
-		return driver.Chunk{}, who.OtherMark(v.Name)
+		return driver.Chunk{}, err
 	}
 	w := walk{store: s, v: v}
 	text := "SELECT " + v.walkedColumns() + " FROM " + v.table + " WHERE "
@@ -77,34 +73,8 @@ func (v *view) walkedColumns() string {
 	if !v.Unconditional {
 		return "*"
 	}
-	var b strings.Builder
-	b.WriteString(quoted(sortColumn) + `, WRITETIME("_rev") AS ` + quoted(writtenColumn))
-	for _, p := range v.Partition {
-		b.WriteString(", " + quoted(p.Name))
-	}
-	for _, name := range v.columns.Load().names {
-		b.WriteString(", " + quoted(v.column(name)))
-	}
-	return b.String()
-}
-
-// after returns the condition of a walk behind the partition of a mark, and what to bind
-// for it.
-func (v *view) after(m place) (string, []any, error) {
-	if m.partition == "" {
-		return "", nil, nil
-	}
-	args, err := v.partition(nil, m.partition)
-	return tokenOf(v.Partition) + " > token(" + strings.Repeat("?, ", len(v.Partition)-1) + "?) AND ", args, err
-}
-
-// tokenOf returns the token of partition columns as statements have it.
-func tokenOf(parts []driver.Column) string {
-	names := make([]string, len(parts))
-	for i, p := range parts {
-		names[i] = quoted(p.Name)
-	}
-	return "token(" + strings.Join(names, ", ") + ")"
+	columns := append([]string{quoted(sortColumn), writtenAt}, quotedNames(v.Partition)...)
+	return strings.Join(append(columns, v.quotedColumns(v.columns.Load().names)...), ", ")
 }
 
 // read reads the rows that a statement asks for, with their keys.
@@ -150,9 +120,15 @@ func (v *view) mark(name string, m place) string {
 	return frame.Mark(name, text)
 }
 
-// parseMark returns the place with which a walk goes on.
-func (v *view) parseMark(name, text string) (m place, ok bool) {
-	at, ok := frame.ParseMark(name, text)
-	m.partition, m.sort, m.within = strings.Cut(at, "\x00")
-	return m, ok && (text == "" || m.partition != "")
+// after returns the place of a mark, the condition of what lies behind its partition, and what to bind for that.
+func (v *view) after(name, mark string) (m place, where string, args []any, err error) {
+	at, ok := frame.ParseMark(name, mark)
+	if m.partition, m.sort, m.within = strings.Cut(at, "\x00"); m.partition != "" {
+		where = "token(" + strings.Join(quotedNames(v.Partition), ", ") + ") > token(" + strings.Repeat("?, ", len(v.Partition)-1) + "?) AND "
+		args, err = v.partition(nil, m.partition)
+	}
+	if !ok || err != nil || mark != "" && m.partition == "" {
+		return m, "", nil, who.OtherMark(v.Name)
+	}
+	return m, where, args, nil
 }

@@ -68,8 +68,7 @@ func (c *catalog) collections(ctx context.Context, doing string, names []string,
 		prefixed[i] = c.prefix + name
 	}
 	among(&w, "name", prefixed)
-	w.Close(0)
-	b, err := c.conn.documents(ctx, doing, w)
+	b, err := c.conn.documents(ctx, doing, w.End())
 	if err != nil {
 		return err
 	}
@@ -105,8 +104,7 @@ func readCollection(document string) (name, odd string, ok bool) {
 func (c *catalog) described(ctx context.Context, doing string, names []string, list map[string]*entry) error {
 	w := command("find", c.prefix+catalogName)
 	among(&w, "_id", names)
-	c.conn.acknowledged(&w)
-	b, err := c.conn.documents(ctx, doing, w)
+	b, err := c.conn.documents(ctx, doing, c.conn.acknowledged(&w))
 	if err != nil {
 		return err
 	}
@@ -120,14 +118,10 @@ func (c *catalog) described(ctx context.Context, doing string, names []string, l
 
 // among appends the filter of documents that have one of some values.
 func among(w *bson.Writer, field string, values []string) {
-	filter := w.Open(bson.Document, "filter")
-	of := w.Open(bson.Document, field)
-	in := w.Open(bson.Array, "$in")
+	filter := w.OpenList("filter", field, "$in")
 	for i, v := range values {
 		w.Text(strconv.Itoa(i), v)
 	}
-	w.Close(in)
-	w.Close(of)
 	w.Close(filter)
 }
 
@@ -172,20 +166,16 @@ func (e *entry) lacks(t *driver.Table) (missing []driver.Column, err error) {
 // describe writes the document of a table, and reports whether it was not there.
 func (c *catalog) describe(ctx context.Context, t *driver.Table) (bool, error) {
 	w := command("insert", c.prefix+catalogName)
-	all := w.Open(bson.Array, "documents")
-	at := w.Open(bson.Document, "0")
+	w.OpenList("documents")
+	w.Open("0")
 	w.Text("_id", t.Name)
 	w.Int32("layout", layout)
 	w.Text("key", headerOf(t))
-	fields := w.Open(bson.Document, "fields")
+	w.Open("fields")
 	for _, f := range t.Fields {
 		w.Text(f.Name, f.Kind.String())
 	}
-	w.Close(fields)
-	w.Close(at)
-	w.Close(all)
-	durable(&w)
-	_, err := c.conn.run(ctx, c.conn.db, w)
+	_, err := c.conn.run(ctx, c.conn.db, durable(&w))
 	if codeOf(err) == codeDuplicateKey {
 		return false, nil
 	}
@@ -195,20 +185,17 @@ func (c *catalog) describe(ctx context.Context, t *driver.Table) (bool, error) {
 // addFields adds fields to the document of a table, each if it is not there.
 func (c *catalog) addFields(ctx context.Context, t *driver.Table, fields []driver.Column) error {
 	w := command("update", c.prefix+catalogName)
-	all := w.Open(bson.Array, "updates")
+	w.OpenList("updates")
 	for i, f := range fields {
-		at := w.Open(bson.Document, strconv.Itoa(i))
-		q := w.Open(bson.Document, "q")
+		at := w.Open(strconv.Itoa(i))
+		q := w.Open("q")
 		w.Text("_id", t.Name)
 		w.BoolIn("fields."+f.Name, "$exists", false)
 		w.Close(q)
-		u := w.Open(bson.Document, "u")
-		w.TextIn("$set", "fields."+f.Name, frame.Known{Kind: f.Kind, Later: true}.String())
-		w.Close(u)
+		w.Open("u", "$set")
+		w.Text("fields."+f.Name, frame.Known{Kind: f.Kind, Later: true}.String())
 		w.Close(at)
 	}
-	w.Close(all)
-	durable(&w)
-	_, err := c.conn.run(ctx, c.conn.db, w)
+	_, err := c.conn.run(ctx, c.conn.db, durable(&w))
 	return c.conn.failed(ctx, "define "+t.Name, err)
 }

@@ -13,21 +13,12 @@ type statement struct {
 	token *driver.Token // of the commit
 	verb  string        // insert, update or delete
 	w     bson.Writer
-	all   int // where its list begins
 	n     int // how many are in the list
 	most  int // bytes of the largest row of them
 }
 
-// listOf returns the name of what a verb is about.
-func listOf(verb string) string {
-	switch verb {
-	case "insert":
-		return "documents"
-	case "update":
-		return "updates"
-	}
-	return "deletes"
-}
+// listOf has the names of what verbs are about.
+var listOf = map[string]string{"insert": "documents", "update": "updates", "delete": "deletes"}
 
 // verbOf returns the verb of the statement for an op.
 func verbOf(op *driver.Op) string {
@@ -43,7 +34,7 @@ func verbOf(op *driver.Op) string {
 // statement begins one of a verb, for a commit.
 func (v *view) statement(verb string, token *driver.Token) statement {
 	st := statement{v: v, token: token, verb: verb, w: command(verb, v.collection)}
-	st.all = st.w.Open(bson.Array, listOf(verb))
+	st.w.OpenList(listOf[verb])
 	return st
 }
 
@@ -57,9 +48,9 @@ const (
 // end ends the list. What is larger than the server takes is refused here, before
 // anything is sent.
 func (st *statement) end() error {
-	st.w.Close(st.all)
-	if st.most > mostDocument || len(st.w) > mostCommand {
-		return who.TooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", st.v.Name, max(st.most, len(st.w)))
+	st.w.CloseAll()
+	if size := st.w.Len(); st.most > mostDocument || size > mostCommand {
+		return who.TooLarge("commit: a row of %s has %d bytes, and MongoDB takes 16 MiB", st.v.Name, max(st.most, size))
 	}
 	return nil
 }
@@ -67,8 +58,8 @@ func (st *statement) end() error {
 // add adds an op to the list.
 func (st *statement) add(op *driver.Op) {
 	w := &st.w
-	before := len(*w)
-	at := w.Open(bson.Document, strconv.Itoa(st.n))
+	before := w.Len()
+	at := w.Open(strconv.Itoa(st.n))
 	st.n++
 	switch st.verb {
 	case "insert":
@@ -82,8 +73,26 @@ func (st *statement) add(op *driver.Op) {
 	}
 	w.Close(at)
 	if op.Do == driver.Put {
-		st.most = max(st.most, len(*w)-before) // with its condition: longer than a ring
+		st.most = max(st.most, w.Len()-before) // with its condition: longer than a ring
 	}
+}
+
+// remove adds to the list an update that removes fields of a row, or one field if it is null.
+func (st *statement) remove(id string, ifNull bool, fields ...string) {
+	w := &st.w
+	at := w.Open(strconv.Itoa(st.n))
+	st.n++
+	q := w.Open("q")
+	w.Text("_id", id)
+	if ifNull {
+		w.TextIn(fields[0], "$type", "null")
+	}
+	w.Close(q)
+	w.Open("u", "$unset")
+	for _, f := range fields {
+		w.Text(f, "")
+	}
+	w.Close(at)
 }
 
 // insert appends the document of an op whose row must not be there.
@@ -107,7 +116,7 @@ func (st *statement) whole(row *driver.Row, before []driver.Token) {
 	if v.Ring == 0 {
 		return
 	}
-	ring := w.Open(bson.Array, "_ring")
+	ring := w.OpenList("_ring")
 	w.Token("0", st.token)
 	for i := range min(len(before), v.Ring-1) {
 		w.Token(strconv.Itoa(i+1), &before[i])
@@ -119,12 +128,14 @@ func (st *statement) whole(row *driver.Row, before []driver.Token) {
 // match nothing.
 func (st *statement) where(op *driver.Op) {
 	w := &st.w
-	at := w.Open(bson.Document, "q")
+	at := w.Open("q")
 	w.Text("_id", idOf(&op.Row.Key))
 	if op.If == driver.AtRev {
 		w.Token("_rev", &op.Rev)
 	} else {
-		w.TokenIn("_ring", "$ne", st.token)
+		ring := w.Open("_ring")
+		w.Token("$ne", st.token)
+		w.Close(ring)
 	}
 	if op.If == driver.Present {
 		w.BoolIn("_rev", "$exists", true)
@@ -146,19 +157,16 @@ func (st *statement) addable(op *driver.Op) {
 			continue
 		}
 		if n == 0 {
-			and = w.Open(bson.Array, "$and")
+			and = w.OpenList("$and")
 		}
 		field := v.path(e)
-		one := w.Open(bson.Document, strconv.Itoa(n))
+		one := w.OpenList(strconv.Itoa(n), "$or")
 		n++
-		or := w.Open(bson.Array, "$or")
-		missing := w.Open(bson.Document, "0")
-		w.BoolIn(field, "$exists", false)
+		missing := w.Open("0", field)
+		w.Bool("$exists", false)
 		w.Close(missing)
-		long := w.Open(bson.Document, "1")
-		w.TextIn(field, "$type", "long")
-		w.Close(long)
-		w.Close(or)
+		w.Open("1", field)
+		w.Text("$type", "long")
 		w.Close(one)
 	}
 	if n > 0 {
@@ -176,72 +184,58 @@ func (st *statement) update(op *driver.Op) {
 			st.carry(op)
 			return
 		}
-		at := w.Open(bson.Document, "u")
+		at := w.Open("u")
 		st.whole(&op.Row, op.Row.Ring)
 		w.Close(at)
 	case driver.Patch:
 		st.patch(op)
-	case driver.Fence:
-		setToken(w, "_rev", st.token)
 	default:
-		setToken(w, "_check", st.token)
+		name := "_check"
+		if op.Do == driver.Fence {
+			name = "_rev"
+		}
+		at := w.Open("u", "$set")
+		w.Token(name, st.token)
+		w.Close(at)
 	}
-}
-
-func setToken(w *bson.Writer, name string, token *driver.Token) {
-	at := w.Open(bson.Document, "u")
-	w.TokenIn("$set", name, token)
-	w.Close(at)
 }
 
 // carry appends a pipeline, which alone can carry a ring that nobody has read into a new
 // row. What is in $literal is never taken for an expression.
 func (st *statement) carry(op *driver.Op) {
 	w, v := &st.w, st.v
-	u := w.Open(bson.Array, "u")
-	stage := w.Open(bson.Document, "0")
-	with := w.Open(bson.Document, "$replaceWith")
-	merge := w.Open(bson.Array, "$mergeObjects")
+	u := w.OpenList("u")
+	w.OpenList("0", "$replaceWith", "$mergeObjects")
 
-	row := w.Open(bson.Document, "0")
-	literal := w.Open(bson.Document, "$literal")
+	row := w.Open("0", "$literal")
 	v.row(w, st.token, &op.Row)
-	w.Close(literal)
 	w.Close(row)
 
-	rest := w.Open(bson.Document, "1")
-	ring := w.Open(bson.Document, "_ring")
-	slice := w.Open(bson.Array, "$slice")
-	first := w.Open(bson.Document, "0")
-	concat := w.Open(bson.Array, "$concatArrays")
-	mine := w.Open(bson.Array, "0")
+	w.OpenList("1", "_ring", "$slice")
+	ring := w.OpenList("0", "$concatArrays")
+	mine := w.OpenList("0")
 	w.Token("0", st.token)
 	w.Close(mine)
-	before := w.Open(bson.Document, "1")
-	ifNull := w.Open(bson.Array, "$ifNull")
+	w.OpenList("1", "$ifNull")
 	w.Text("0", "$_ring")
-	none := w.Open(bson.Array, "1")
-	for _, at := range [...]int{none, ifNull, before, concat, first} {
-		w.Close(at)
-	}
+	w.OpenList("1") // which is empty
+	w.Close(ring)
 	w.Int32("1", int32(v.Ring))
-	for _, at := range [...]int{slice, ring, rest, merge, with, stage, u} {
-		w.Close(at)
-	}
+	w.Close(u)
 }
 
 // patch appends the edits of an op.
 func (st *statement) patch(op *driver.Op) {
 	w, v := &st.w, st.v
-	u := w.Open(bson.Document, "u")
-	set := w.Open(bson.Document, "$set")
+	u := w.Open("u")
+	set := w.Open("$set")
 	w.Token("_rev", st.token)
 	st.sets(op)
 	w.Close(set)
-	unset := w.Open(bson.Document, "$unset")
+	unset := w.Open("$unset")
 	st.unsets(op)
 	w.Close(unset)
-	inc := w.Open(bson.Document, "$inc")
+	inc := w.Open("$inc")
 	for i := range op.Edits {
 		if e := &op.Edits[i]; e.Do == driver.Add {
 			w.Int64(v.path(e), e.Value.Int())
@@ -249,15 +243,12 @@ func (st *statement) patch(op *driver.Op) {
 	}
 	w.Close(inc)
 	if v.Ring > 0 {
-		push := w.Open(bson.Document, "$push")
-		ring := w.Open(bson.Document, "_ring")
-		each := w.Open(bson.Array, "$each")
+		w.Open("$push", "_ring")
+		each := w.OpenList("$each")
 		w.Token("0", st.token)
 		w.Close(each)
 		w.Int32("$position", 0)
 		w.Int32("$slice", int32(v.Ring))
-		w.Close(ring)
-		w.Close(push)
 	}
 	w.Close(u)
 }

@@ -120,7 +120,7 @@ func (v *view) undeclared(w *bson.Writer, extra []driver.Pair) {
 	if inside == 0 {
 		return
 	}
-	at := w.Open(bson.Document, "_extra")
+	at := w.Open("_extra")
 	for i := range extra {
 		if p := &extra[i]; !p.Value.IsNone() && !v.isOther(p) {
 			w.Value(escape(p.Name), p.Value)
@@ -167,8 +167,8 @@ func (r *reader) row(ctx context.Context, document string, row *driver.Row) erro
 			ok = ok && e.Kind == bson.String
 		} else if e.Name == "_extra" {
 			extra, ok = e.Data, e.Kind == bson.Document || e.Kind == bson.Null
-		} else if isMeta(e.Name) {
-			ok = e.Kind == bson.Null || readMeta(row, &e)
+		} else if meta, fits := readMeta(row, &e); meta {
+			ok = fits
 		} else if r.sh.Mask == nil && !v.copied[e.Name] {
 			var value driver.Value
 			value, ok = e.Value()
@@ -204,38 +204,31 @@ func (r *reader) field(e *bson.Element, ordinal int, row *driver.Row) bool {
 	return ok && (value.IsNone() || value.Kind() == r.v.Fields[ordinal].Kind)
 }
 
-// isMeta reports whether a field is one of those that readMeta reads.
-func isMeta(name string) bool {
-	switch name {
-	case "_rev", "_ring", "_dead", "_expires", "_note", "_check":
-		return true
-	}
-	return false
-}
-
-// readMeta reads a field of the library, and reports whether it is of the right type.
-func readMeta(row *driver.Row, e *bson.Element) bool {
+// readMeta reads a field of the library, and reports whether it is one of a row beside the key, and whether it is of
+// the right type, or null.
+func readMeta(row *driver.Row, e *bson.Element) (meta, ok bool) {
 	switch e.Name {
 	case "_rev":
-		token, ok := tokenOf(e)
-		row.Rev = token
-		return ok
+		row.Rev, ok = tokenOf(e)
 	case "_ring":
-		return readRing(row, e)
+		ok = readRing(row, e)
 	case "_dead":
 		row.Dead = e.Kind == bson.Bool && e.Data[0] == 1
-		return row.Dead
+		ok = row.Dead
 	case "_expires":
-		if e.Kind != bson.Date {
-			return false
+		if ok = e.Kind == bson.Date; ok {
+			row.Expires = int64(e.Word())
 		}
-		row.Expires = int64(e.Word())
-		return true
 	case "_note":
-		row.Meta = e.Data
-		return e.Kind == bson.String
+		if ok = e.Kind == bson.String; ok {
+			row.Meta = e.Data
+		}
+	case "_check":
+		ok = true
+	default:
+		return false, false
 	}
-	return true
+	return true, ok || e.Kind == bson.Null
 }
 
 func tokenOf(e *bson.Element) (t driver.Token, ok bool) {

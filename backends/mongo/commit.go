@@ -147,8 +147,7 @@ func (c *commit) alone(ctx context.Context) (done bool, err error) {
 	if err := st.end(); err != nil {
 		return false, err
 	}
-	durable(&st.w)
-	n, err := c.store.conn.write(ctx, st.w)
+	n, err := c.store.conn.write(ctx, durable(&st.w))
 	if err == nil || halfDone(err) != nil && n == 0 && !accepts(op, 0) {
 		return accepts(op, n), nil
 	}
@@ -207,20 +206,19 @@ func (c *commit) refusal(ctx context.Context) (*driver.Refusal, error) {
 // rows reads the rows of all ops, by one command a table.
 func (c *commit) rows(ctx context.Context) ([]driver.Row, error) {
 	rows := make([]driver.Row, len(c.ops))
-	read := make([]bool, len(c.ops))
-	for i := range c.ops {
-		if read[i] {
-			continue
+	for i, v := range c.views {
+		if slices.Contains(c.views[:i], v) {
+			continue // it was read with the first row of its table
 		}
 		var keys []driver.Key
 		var places []int
-		for j := i; j < len(c.ops); j++ {
-			if c.views[j] == c.views[i] {
-				keys, places, read[j] = append(keys, c.ops[j].Row.Key), append(places, j), true
+		for j := range c.ops {
+			if c.views[j] == v {
+				keys, places = append(keys, c.ops[j].Row.Key), append(places, j)
 			}
 		}
 		found := make([]driver.Row, len(keys))
-		if err := c.store.Get(ctx, c.views[i], keys, nil, found); err != nil {
+		if err := c.store.Get(ctx, v, keys, nil, found); err != nil {
 			return nil, err
 		}
 		for n, j := range places {

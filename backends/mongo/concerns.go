@@ -14,11 +14,11 @@ import (
 // client itself; where a release keeps them elsewhere, nothing is refused.
 func strong(client *mongodriver.Client) error {
 	c := reflect.ValueOf(client)
-	weak := ""
+	weak, journal := "", settingOf(c, "writeConcern", "Journal")
 	switch w, level := settingOf(c, "writeConcern", "W"), settingOf(c, "readConcern", "Level"); {
 	case w.IsValid() && fmt.Sprint(w) != "majority":
 		weak = fmt.Sprintf("write concern w %.50s", fmt.Sprint(w))
-	case isFalse(settingOf(c, "writeConcern", "Journal")):
+	case journal.IsValid() && !journal.Bool():
 		weak = "write concern journal false"
 	case level.IsValid() && (level.String() == "local" || level.String() == "available"):
 		weak = "read concern " + level.String()
@@ -31,8 +31,6 @@ func strong(client *mongodriver.Client) error {
 	}
 	return who.Invalid("open: the client has %s, which does not keep what is acknowledged: give the store a client without it", weak)
 }
-
-func isFalse(v reflect.Value) bool { return v.IsValid() && !v.Bool() }
 
 // settingOf returns what lies under the names of fields, one inside the other, and the zero
 // Value where there is none.

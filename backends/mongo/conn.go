@@ -64,27 +64,25 @@ func (c *conn) run(ctx context.Context, db string, cmd []byte) (string, error) {
 
 // command begins one on a collection.
 func command(verb, collection string) bson.Writer {
-	w := make(bson.Writer, 0, 512)
-	w.Begin()
+	w := bson.NewWriter(512)
 	w.Text(verb, collection)
 	return w
 }
 
 // order begins one that is about no collection.
 func order(verb string) bson.Writer {
-	w := make(bson.Writer, 0, 512)
-	w.Begin()
+	w := bson.NewWriter(512)
 	w.Int32(verb, 1)
 	return w
 }
 
-// durable ends a command that writes, outside of a transaction.
-func durable(w *bson.Writer) {
-	at := w.Open(bson.Document, "writeConcern")
+// durable ends a command that writes, outside of a transaction, and all that is open in it.
+func durable(w *bson.Writer) []byte {
+	w.CloseAll()
+	w.Open("writeConcern")
 	w.Text("w", "majority")
 	w.Bool("j", true)
-	w.Close(at)
-	w.Close(0)
+	return w.End()
 }
 
 // write sends a statement that writes and returns how many rows it met.
@@ -92,12 +90,6 @@ func (c *conn) write(ctx context.Context, cmd []byte) (n int, err error) {
 	reply, err := c.run(ctx, c.db, cmd)
 	met, _ := bson.Find(reply, "n").Number()
 	return int(met), err
-}
-
-// ask sends a command that may be sent again: until a primary answers that knows all that
-// was acknowledged.
-func (c *conn) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
-	return c.askCurrent(ctx, doing, func() (string, error) { return c.askTwice(ctx, doing, db, cmd) })
 }
 
 // askTwice sends a command once more if the connection broke or the server is no longer
@@ -113,17 +105,23 @@ func (c *conn) askTwice(ctx context.Context, doing, db string, cmd []byte) (stri
 
 // alter sends a command that may be done already, which the server says with a code.
 // One that waits for another program, which does the same, is sent again.
-func (c *conn) alter(ctx context.Context, doing string, w bson.Writer, done int) error {
-	durable(&w)
-	for attempt := 0; ; attempt++ {
-		_, err := c.run(ctx, c.db, w)
-		if err == nil || codeOf(err) == done {
-			return nil
+func (c *conn) alter(ctx context.Context, doing string, w *bson.Writer, done int) error {
+	err := c.insist(ctx, durable(w), codeWriteConflict, 5*time.Millisecond)
+	if codeOf(err) == done {
+		return nil
+	}
+	return c.failed(ctx, doing, err)
+}
+
+// insist sends a command again as long as the server answers it with a code, ten times at most, with pauses that
+// grow.
+func (c *conn) insist(ctx context.Context, cmd []byte, again int, pause time.Duration) error {
+	for attempt := 1; ; attempt++ {
+		_, err := c.run(ctx, c.db, cmd)
+		if codeOf(err) != again || attempt > 10 {
+			return err
 		}
-		if codeOf(err) != codeWriteConflict || attempt == 10 {
-			return c.failed(ctx, doing, err)
-		}
-		if err := who.Sleep(ctx, time.Duration(attempt+1)*5*time.Millisecond); err != nil {
+		if err := who.Sleep(ctx, time.Duration(attempt)*pause); err != nil {
 			return err
 		}
 	}
@@ -143,8 +141,19 @@ func (c *conn) documents(ctx context.Context, doing string, cmd []byte) (batch, 
 	if err != nil {
 		return batch{}, err
 	}
-	b, cursor, namespace := readBatch(reply)
-	if b.rest.Bad {
+	b, cursor, namespace := batch{}, int64(0), ""
+	in := bson.ElementsOf(bson.Find(reply, "cursor").Data)
+	for e, ok := in.Next(); ok; e, ok = in.Next() {
+		switch e.Name {
+		case "firstBatch":
+			b.rest, b.size = bson.ElementsOf(e.Data), len(e.Data)
+		case "id":
+			cursor, _ = e.Number()
+		case "ns":
+			namespace = e.Data
+		}
+	}
+	if b.size == 0 || b.rest.Bad || in.Bad {
 		return b, who.Corrupt("%s: %s: the answer cannot be read", doing, c.addr)
 	}
 	if b.more = cursor != 0; b.more {
@@ -153,36 +162,11 @@ func (c *conn) documents(ctx context.Context, doing string, cmd []byte) (batch, 
 	return b, nil
 }
 
-func readBatch(reply string) (b batch, cursor int64, namespace string) {
-	b.rest.Bad = true
-	in := bson.ElementsOf(reply)
-	for e, ok := in.Next(); ok; e, ok = in.Next() {
-		if e.Name != "cursor" || e.Kind != bson.Document {
-			continue
-		}
-		of := bson.ElementsOf(e.Data)
-		for e, ok := of.Next(); ok; e, ok = of.Next() {
-			switch e.Name {
-			case "firstBatch":
-				b.rest, b.size = bson.ElementsOf(e.Data), len(e.Data)
-			case "id":
-				cursor, _ = e.Number()
-			case "ns":
-				namespace = e.Data
-			}
-		}
-		b.rest.Bad = b.rest.Bad || of.Bad
-	}
-	return b, cursor, namespace
-}
-
 // forget tells the server that nobody reads on. Without it the cursor goes by itself,
 // ten minutes later.
 func (c *conn) forget(ctx context.Context, namespace string, cursor int64) {
 	w := command("killCursors", namespace[min(len(namespace), len(c.db)+1):])
-	at := w.Open(bson.Array, "cursors")
+	w.OpenList("cursors")
 	w.Int64("0", cursor)
-	w.Close(at)
-	w.Close(0)
-	_, _ = c.run(ctx, c.db, w)
+	_, _ = c.run(ctx, c.db, w.End())
 }

@@ -3,7 +3,6 @@ package mongo
 import (
 	"context"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -32,17 +31,15 @@ func (c *catalog) drop(ctx context.Context, name string) error {
 		return nil
 	}
 	w := command("drop", c.prefix+name)
-	if err := c.conn.alter(ctx, "drop "+name, w, codeNoNamespace); err != nil {
+	if err := c.conn.alter(ctx, "drop "+name, &w, codeNoNamespace); err != nil {
 		return err
 	}
 	w = command("delete", c.prefix+catalogName)
-	all := w.Open(bson.Array, "deletes")
-	at := w.Open(bson.Document, "0")
+	w.OpenList("deletes")
+	w.Open("0")
 	w.TextIn("q", "_id", name)
 	w.Int32("limit", 1)
-	w.Close(at)
-	w.Close(all)
-	return c.conn.alter(ctx, "drop "+name, w, codeNoNamespace)
+	return c.conn.alter(ctx, "drop "+name, &w, codeNoNamespace)
 }
 
 // dropNative removes the index of a native table.
@@ -52,8 +49,7 @@ func (c *catalog) dropNative(ctx context.Context, t *driver.Table) error {
 	}
 	w := command("dropIndexes", c.prefix+t.Home.Name)
 	w.Text("index", t.Name)
-	durable(&w)
-	_, err := c.conn.run(ctx, c.conn.db, w)
+	_, err := c.conn.run(ctx, c.conn.db, durable(&w))
 	if code := codeOf(err); code == codeNoIndex || code == codeNoNamespace {
 		return nil
 	}

@@ -3,9 +3,7 @@ package mongo
 import (
 	"context"
 	"slices"
-	"strconv"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -18,94 +16,47 @@ const mostEntries = 2 * frame.ChunkRows
 // it would answer one element of each document.
 func (wk *walk) entries(ctx context.Context, from string) (driver.Chunk, error) {
 	conn, v := wk.store.conn, wk.v
-	t, cols := v.native.table, v.native.fields()
+	t, cols := v.native.table, v.native.all()
 	if slices.ContainsFunc(cols, func(f keyField) bool { return f.elem }) {
 		return driver.Chunk{}, who.Unsupported("walk %s: the server does not list elements", t.Name)
-	}
-	if !v.native.unique {
-		cols = append(cols, byID...)
 	}
 	after, err := v.afterEntry(from, len(cols))
 	if err != nil {
 		return driver.Chunk{}, err
 	}
+	rest := run{cols: cols, branches: after.branches(cols, 0, "$gt", "$lt"), mixed: true}
 	w := command("find", v.collection)
-	beyond(&w, cols, after)
-	sort := w.Open(bson.Document, "sort")
-	for _, f := range cols {
-		w.Int32(f.name, f.direction())
-	}
-	w.Close(sort)
+	rest.filter(&w, "filter")
+	directions(&w, "sort", cols, false)
 	w.Text("hint", t.Name)
 	w.Int64("limit", mostEntries)
 	w.Int32("batchSize", mostEntries+1)
-	projection := w.Open(bson.Document, "projection")
-	w.Int32("_id", 1)
-	for _, f := range v.native.fields() {
+	w.Open("projection")
+	for _, f := range cols {
 		w.Int32(f.name, 1)
 	}
-	w.Close(projection)
-	conn.acknowledged(&w)
-	b, err := conn.documents(ctx, "walk "+t.Name, w)
+	b, err := conn.documents(ctx, "walk "+t.Name, conn.acknowledged(&w))
 	if err != nil {
 		return driver.Chunk{}, v.lostIndex(err)
 	}
 	return wk.readEntries(&b)
 }
 
-// beyond appends the condition of the documents whose values come after some in the order of
-// columns, or of all. Each column is named, as an index wants it that is partial.
-func beyond(w *bson.Writer, cols []keyField, after []driver.Value) {
-	filter := w.Open(bson.Document, "filter")
-	if after == nil {
-		anything(w, cols)
-		w.Close(filter)
-		return
-	}
-	or := w.Open(bson.Array, "$or")
-	for i, f := range cols {
-		one := w.Open(bson.Document, strconv.Itoa(i))
-		for j := range i {
-			w.Value(cols[j].name, after[j])
-		}
-		op := "$gt"
-		if f.desc {
-			op = "$lt"
-		}
-		of := w.Open(bson.Document, f.name)
-		w.Value(op, after[i])
-		w.Close(of)
-		anything(w, cols[i+1:])
-		w.Close(one)
-	}
-	w.Close(or)
-	w.Close(filter)
-}
-
-// anything appends conditions that any value meets.
-func anything(w *bson.Writer, cols []keyField) {
-	for _, f := range cols {
-		of := w.Open(bson.Document, f.name)
-		w.Head(bson.MinKey, "$gte")
-		w.Close(of)
-	}
-}
-
-// afterEntry returns the values of the entry that a mark names, nil at the beginning.
-func (v *view) afterEntry(from string, columns int) ([]driver.Value, error) {
+// afterEntry returns the place behind the entry that a mark names, the zero one at the beginning.
+func (v *view) afterEntry(from string, columns int) (place, error) {
 	t := v.native.table
 	text, ok := frame.ParseMark(t.Name, from)
 	if ok && text == "" {
-		return nil, nil
+		return place{}, nil
 	}
 	vals, rest, err := driver.ParseParts(nil, text, slices.Concat(t.Partition, t.Sort))
 	if !v.native.unique {
 		vals = append(vals, driver.StringValue(rest))
 	}
 	if !ok || err != nil || len(vals) != columns {
-		return nil, who.OtherMark(t.Name)
+		return place{}, who.OtherMark(t.Name)
 	}
-	return vals, nil
+	return place{vals: vals, over: true}, nil
 }
 
 // readEntries reads the documents of an answer as entries. Documents of other programs among them

@@ -95,6 +95,12 @@ func codeOf(err error) int {
 	return 0
 }
 
+// is reports whether an error is of a type, or wraps one.
+func is[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
+}
+
 func hasLabel(err error, label string) bool {
 	e, ok := errors.AsType[mongodriver.LabeledError](err)
 	return ok && e.HasErrorLabel(label)
@@ -114,23 +120,11 @@ func unsent(err error) bool {
 	if codeOf(err) != 0 || hasLabel(err, "NetworkError") || halfDone(err) != nil {
 		return false
 	}
-	if _, ok := errors.AsType[topology.ServerSelectionError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[topology.WaitQueueTimeoutError](err); ok {
-		return true
-	}
-	if _, ok := errors.AsType[topology.ConnectionError](err); ok {
-		return true // while a connection was made: later ones have the label
-	}
 	var pool topdriver.RetryablePoolError
-	if errors.As(err, &pool) {
-		return true
-	}
-	if _, ok := errors.AsType[topology.PoolError](err); ok {
-		return true
-	}
-	return errors.Is(err, mongodriver.ErrClientDisconnected) || errors.Is(err, topdriver.ErrDeadlineWouldBeExceeded) ||
+	return is[topology.ServerSelectionError](err) || is[topology.WaitQueueTimeoutError](err) ||
+		is[topology.ConnectionError](err) || // while a connection was made: later ones have the label
+		is[topology.PoolError](err) || errors.As(err, &pool) ||
+		errors.Is(err, mongodriver.ErrClientDisconnected) || errors.Is(err, topdriver.ErrDeadlineWouldBeExceeded) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
@@ -143,7 +137,7 @@ func (c *conn) failed(ctx context.Context, doing string, err error) error {
 	code := codeOf(err)
 	if code == 0 || code == codeTimeLimit {
 		cause := frame.Over(ctx)
-		if cause == nil && (code == codeTimeLimit || mongodriver.IsTimeout(err) && !isSelection(err)) {
+		if cause == nil && (code == codeTimeLimit || mongodriver.IsTimeout(err) && !is[topology.ServerSelectionError](err)) {
 			cause = context.DeadlineExceeded // the client's own, or about to be
 		}
 		if cause != nil {
@@ -181,13 +175,6 @@ func (c *conn) unreached(err error) error {
 	return c.dialer.Why()
 }
 
-// isSelection reports whether no server could be found in the time that the client
-// takes for that.
-func isSelection(err error) bool {
-	_, ok := errors.AsType[topology.ServerSelectionError](err)
-	return ok
-}
-
 // unfinished says what an error of a write means.
 func (c *conn) unfinished(ctx context.Context, err error) error {
 	if unsent(err) || slices.Contains(definite[:], codeOf(err)) {
@@ -205,7 +192,7 @@ func kindOf(err error) (remedy string, kind error) {
 	if code := codeOf(err); code != 0 {
 		return kindOfCode(code)
 	}
-	if _, ok := errors.AsType[topology.WaitQueueTimeoutError](err); ok {
+	if is[topology.WaitQueueTimeoutError](err) {
 		return "all connections are in use: raise maxPoolSize", driver.ErrThrottled
 	}
 	switch {

@@ -6,8 +6,6 @@ import (
 	"math"
 	"net"
 	"slices"
-	"strconv"
-	"strings"
 
 	mongobson "go.mongodb.org/mongo-driver/v2/bson"
 
@@ -17,7 +15,7 @@ import (
 
 // oldest is the oldest server that is taken: before it names of nested fields could
 // not hold a dot or begin with a dollar sign.
-const oldest = 5
+const oldest = "5.0"
 
 // A portrait is what the server says of itself.
 type portrait struct {
@@ -122,9 +120,8 @@ func (p *portrait) suits() error {
 	if p.ferret != "" && !p.mayFerret {
 		return who.Unsupported("open: %s: the server is FerretDB %s, which loses commits of programs that change a record at once: use MongoDB, or say that only one program writes (allow_ferretdb=true, Options.AllowFerretDB)", p.conn.addr, p.ferret)
 	}
-	major, _, _ := strings.Cut(p.version, ".")
-	if n, err := strconv.Atoi(major); err != nil || n < oldest {
-		return who.Unsupported("open: %s: MongoDB %.50s is too old: upgrade it to %d.0 or later", p.conn.addr, p.version, oldest)
+	if frame.CompareVersions(p.version, oldest) < 0 {
+		return who.Unsupported("open: %s: MongoDB %.50s is too old: upgrade it to %s or later", p.conn.addr, p.version, oldest)
 	}
 	switch {
 	case p.Message == "isdbgrid":

@@ -17,14 +17,15 @@ import (
 // write that a majority has; and reads again unless it was known before that the two are
 // the same.
 
-// acknowledged ends a command that reads what cannot be lost any more, and asks for the
-// terms.
-func (c *conn) acknowledged(w *bson.Writer) {
+// acknowledged ends a command that reads what cannot be lost any more, and all that is open in it. It asks for the
+// terms, too.
+func (c *conn) acknowledged(w *bson.Writer) []byte {
+	w.CloseAll()
 	w.TextIn("readConcern", "level", "majority")
 	if c.set {
 		w.Int32("$replData", 1)
 	}
-	w.Close(0)
+	return w.End()
 }
 
 // current reports whether an answer was given by the primary of a term, 0 of none, and
@@ -54,13 +55,12 @@ func termsOf(reply string) (term, committed int64, ok bool) {
 	return int64(now.Word()), int64(at.Word()), true
 }
 
-// askCurrent sends a command that reads until the answer is that of a primary which
-// knows all that was acknowledged.
-func (c *conn) askCurrent(ctx context.Context, doing string, ask func() (string, error)) (string, error) {
+// ask sends a command that may be sent again: until a primary answers that knows all that was acknowledged.
+func (c *conn) ask(ctx context.Context, doing, db string, cmd []byte) (string, error) {
 	begun := time.Now()
 	for attempt := 0; ; attempt++ {
 		term := c.term.Load()
-		reply, err := ask()
+		reply, err := c.askTwice(ctx, doing, db, cmd)
 		if err != nil || c.current(reply, term) {
 			return reply, err
 		}

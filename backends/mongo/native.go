@@ -8,7 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
+	mongobson "go.mongodb.org/mongo-driver/v2/bson"
+
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -71,18 +72,17 @@ func (s *store) Native(ctx context.Context, doing string, t *driver.Table, defin
 	}
 	v := s.newView(t.Home, home)
 	v.native = newNative(t)
-	x := index{s, v}
-	there, err := x.isThere(ctx, doing)
+	there, err := s.isThere(ctx, doing, v)
 	switch {
 	case err != nil:
 		return nil, err
 	case !there && !define:
 		return nil, who.Schema("%s %s: there is no such index; define it first", doing, t.Name)
 	case !there:
-		err = x.noneLate(ctx)
+		err = s.noneLate(ctx, v)
 	}
 	if err == nil && define { // one that is listed may be built still, and then this waits for it
-		err = x.create(ctx)
+		err = s.create(ctx, v)
 	}
 	return v, err
 }
@@ -109,63 +109,30 @@ func (s *store) possibleNative(t *driver.Table) error {
 // ordered by their length first.
 var orderedKinds = [...]driver.Kind{driver.Bool, driver.Int, driver.Float, driver.String, driver.Time}
 
-// keyPattern appends the fields of a native index with their directions.
-func (n *native) keyPattern(w *bson.Writer, name string) {
-	at := w.Open(bson.Document, name)
-	for _, f := range n.fields() {
-		w.Int32(f.name, f.direction())
-	}
-	if !n.unique {
-		w.Int32("_id", 1)
-	}
-	w.Close(at)
-}
-
-func (f *keyField) direction() int32 {
-	if f.desc {
+func (f *keyField) direction(reverse bool) int32 {
+	if f.desc != reverse {
 		return -1
 	}
 	return 1
 }
 
-// partial appends the condition of documents that have entries.
-func (n *native) partial(w *bson.Writer) {
-	at := w.Open(bson.Document, "partialFilterExpression")
-	for _, f := range n.fields() {
-		w.BoolIn(f.name, "$exists", true)
-	}
-	w.Close(at)
-}
-
-// An index is a native index that is to be there, as a view reads it.
-type index struct {
-	store *store
-	v     *view
-}
-
-// create builds the index, which the server fills.
-func (x *index) create(ctx context.Context) error {
-	v, conn := x.v, x.store.conn
-	name := v.native.table.Name
+// create builds the index of a view, which the server fills.
+func (s *store) create(ctx context.Context, v *view) error {
+	conn, name := s.conn, v.native.table.Name
 	w := command("createIndexes", v.collection)
-	all := w.Open(bson.Array, "indexes")
-	one := w.Open(bson.Document, "0")
-	v.native.keyPattern(&w, "key")
+	w.OpenList("indexes")
+	w.Open("0")
+	directions(&w, "key", v.native.all(), false)
 	w.Text("name", name)
 	if v.native.unique {
 		w.Bool("unique", true)
 	}
-	v.native.partial(&w)
-	w.Close(one)
-	w.Close(all)
-	durable(&w)
-	_, err := conn.run(ctx, conn.db, w)
-	for attempt := 1; codeOf(err) == codeBuildAborted && attempt <= mostBuilds; attempt++ {
-		if err := who.Sleep(ctx, time.Duration(attempt)*20*time.Millisecond); err != nil {
-			return err
-		}
-		_, err = conn.run(ctx, conn.db, w)
+	w.Open("partialFilterExpression")
+	for _, f := range v.native.fields() {
+		w.BoolIn(f.name, "$exists", true)
 	}
+	// another program may build one of this name, too, and drop it meanwhile
+	err := conn.insist(ctx, durable(&w), codeBuildAborted, 20*time.Millisecond)
 	switch codeOf(err) {
 	case 0:
 		return conn.failed(ctx, "define "+name, err)
@@ -179,26 +146,20 @@ func (x *index) create(ctx context.Context) error {
 	return conn.failed(ctx, "define "+name, err)
 }
 
-// mostBuilds is how often an index is begun that another program dropped meanwhile, since
-// it built another one of that name.
-const mostBuilds = 10
-
 // noneLate sees that no document has a field of a native index where it lay before it
 // was declared, in which MongoDB does not look for it.
-func (x *index) noneLate(ctx context.Context) error {
-	v, conn := x.v, x.store.conn
+func (s *store) noneLate(ctx context.Context, v *view) error {
 	for _, f := range v.native.fields() {
 		i, ok := v.Ordinals[f.name]
 		if !ok || !v.Late[i] {
 			continue
 		}
 		w := command("find", v.collection)
-		filter := w.Open(bson.Document, "filter")
-		w.BoolIn(v.extra[i], "$exists", true)
+		filter := w.Open("filter", v.extra[i])
+		w.Bool("$exists", true)
 		w.Close(filter)
 		w.Int64("limit", 1)
-		conn.acknowledged(&w)
-		b, err := conn.documents(ctx, "define "+v.native.table.Name, w)
+		b, err := s.conn.documents(ctx, "define "+v.native.table.Name, s.conn.acknowledged(&w))
 		if err != nil {
 			return err
 		}
@@ -210,20 +171,18 @@ func (x *index) noneLate(ctx context.Context) error {
 	return nil
 }
 
-// isThere reports whether the collection has the index. One of the
-// name that is another is ErrSchema.
-func (x *index) isThere(ctx context.Context, doing string) (bool, error) {
-	v, conn := x.v, x.store.conn
+// isThere reports whether the collection has the index. One of the name that is another is ErrSchema.
+func (s *store) isThere(ctx context.Context, doing string, v *view) (bool, error) {
 	w := command("listIndexes", v.collection)
-	w.Int32In("cursor", "batchSize", mostIndexes)
-	w.Close(0)
-	b, err := conn.documents(ctx, doing, w)
+	w.Open("cursor")
+	w.Int32("batchSize", mostIndexes)
+	b, err := s.conn.documents(ctx, doing, w.End())
 	if err != nil {
 		return false, err
 	}
 	for e, ok := b.rest.Next(); ok; e, ok = b.rest.Next() {
-		have := readIndex(e.Data)
-		if have.name != v.native.table.Name {
+		var have listed
+		if err := mongobson.Unmarshal([]byte(e.Data), &have); err != nil || have.Name != v.native.table.Name {
 			continue
 		}
 		if want := v.native.text(); have.String() != want {
@@ -237,49 +196,37 @@ func (x *index) isThere(ctx context.Context, doing string) (bool, error) {
 // mostIndexes is one more than a collection can have.
 const mostIndexes = 65
 
-// An indexText is an index as the server lists it.
-type indexText struct {
-	name, key, partial string
-	unique             bool
+// A listed index is one as the server lists it.
+type listed struct {
+	Name      string
+	Key       mongobson.D
+	Unique    bool
+	Partial   mongobson.D `bson:"partialFilterExpression"`
+	Collation mongobson.Raw
 }
 
-func (x *indexText) String() string {
-	return fmt.Sprintf("{%s}, unique %v, where {%s} exist", x.key, x.unique, x.partial)
-}
-
-// text returns what indexText has of the index of n.
-func (n *native) text() string {
-	x := indexText{unique: n.unique}
-	for _, f := range n.fields() {
-		x.key += fmt.Sprintf(" %s %d", f.name, f.direction())
-		x.partial += " " + f.name
+func (x *listed) String() string {
+	key, partial := "", ""
+	for _, e := range x.Key {
+		key += fmt.Sprintf(" %s %v", e.Key, e.Value)
 	}
-	if !n.unique {
-		x.key += " _id 1"
+	if x.Collation != nil {
+		key += " with a collation"
+	}
+	for _, e := range x.Partial {
+		partial += " " + e.Key
+	}
+	return fmt.Sprintf("{%s}, unique %v, where {%s} exist", key, x.Unique, partial)
+}
+
+// text returns what a listed index has of the index of n.
+func (n *native) text() string {
+	x := listed{Unique: n.unique}
+	for _, f := range n.all() {
+		x.Key = append(x.Key, mongobson.E{Key: f.name, Value: f.direction(false)})
+	}
+	for _, f := range n.fields() {
+		x.Partial = append(x.Partial, mongobson.E{Key: f.name})
 	}
 	return x.String()
-}
-
-func readIndex(document string) (x indexText) {
-	in := bson.ElementsOf(document)
-	for e, ok := in.Next(); ok; e, ok = in.Next() {
-		switch e.Name {
-		case "name":
-			x.name = e.Data
-		case "unique":
-			x.unique = e.Kind == bson.Bool && e.Data[0] == 1
-		case "key", "partialFilterExpression":
-			of := bson.ElementsOf(e.Data)
-			for f, ok := of.Next(); ok; f, ok = of.Next() {
-				if n, _ := f.Number(); e.Name == "key" {
-					x.key += fmt.Sprintf(" %s %d", f.Name, n)
-				} else {
-					x.partial += " " + f.Name
-				}
-			}
-		case "collation":
-			x.key += " with a collation"
-		}
-	}
-	return x
 }

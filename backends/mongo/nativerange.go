@@ -28,6 +28,9 @@ func (v *view) placeOf(b *driver.Bound, end place) place {
 	return p
 }
 
+// all returns the fields of the index, with _id where that is one.
+func (n *native) all() []keyField { return slices.Concat(n.part, n.columns()) }
+
 // columns returns the fields that order the entries of a partition.
 func (n *native) columns() []keyField {
 	if n.unique {
@@ -45,23 +48,26 @@ type demand struct {
 // demands are those on each field of a native index, by its place in the order.
 type demands [][]demand
 
-// A run is a span of a native index in the words of MongoDB: documents that meet the
-// demands on the fields of the partition and all of one of the branches.
+// A run is a part of a native index in the words of MongoDB: documents that have the values of the part columns, and
+// meet all demands of one of the branches on the columns.
 type run struct {
-	part     []driver.Value
+	part     []keyField
+	values   []driver.Value
+	cols     []keyField
 	equal    int // so many columns have one value each
 	branches []demands
+	mixed    bool // with documents of other programs that have values of other kinds
 }
 
 // runOf returns the run of a span; ok is false if no entry can lie in it.
 func (v *view) runOf(span *driver.Span) (r run, ok bool, err error) {
 	n := v.native
-	if r.part, _, err = driver.ParseParts(nil, span.Key.Partition, n.table.Partition); err != nil {
+	r.part, r.cols = n.part, n.columns()
+	if r.values, _, err = driver.ParseParts(nil, span.Key.Partition, n.table.Partition); err != nil {
 		return r, false, who.Invalid("range of %s: %s", n.table.Name, err)
 	}
 	low, high := v.placeOf(span.Low, place{}), v.placeOf(span.High, place{over: true})
-	cols := n.columns()
-	if len(low.vals) > len(cols) || len(high.vals) > len(cols) {
+	if len(low.vals) > len(r.cols) || len(high.vals) > len(r.cols) {
 		return r, false, who.Invalid("range of %s: an end has more values than the index has columns", n.table.Name)
 	}
 	for r.equal < len(low.vals) && r.equal < len(high.vals) && low.vals[r.equal].Equal(high.vals[r.equal]) {
@@ -70,10 +76,10 @@ func (v *view) runOf(span *driver.Span) (r run, ok bool, err error) {
 	if len(low.vals) == r.equal && low.over || len(high.vals) == r.equal && !high.over {
 		return r, false, nil
 	}
-	for _, from := range low.branches(cols, r.equal, "$gt", "$lt") {
-		for _, to := range high.branches(cols, r.equal, "$lt", "$gt") {
-			branch := make(demands, len(cols))
-			for i := range cols {
+	for _, from := range low.branches(r.cols, r.equal, "$gt", "$lt") {
+		for _, to := range high.branches(r.cols, r.equal, "$lt", "$gt") {
+			branch := make(demands, len(r.cols))
+			for i := range r.cols {
 				branch[i] = slices.Concat(from[i], to[i])
 			}
 			for i := range r.equal {
@@ -112,37 +118,41 @@ func (p *place) branches(cols []keyField, from int, beyond, desc string) []deman
 	return list
 }
 
-// filterNative appends the condition of the documents of a run.
-func (sc *scan) filterNative(w *bson.Writer, name string) {
-	at := w.Open(bson.Document, name)
-	if len(sc.run.branches) == 1 {
-		sc.branch(w, sc.run.branches[0])
+// filter appends the condition of the documents of a run.
+func (r *run) filter(w *bson.Writer, name string) {
+	at := w.Open(name)
+	if len(r.branches) == 1 {
+		r.branch(w, r.branches[0])
 	} else {
-		or := w.Open(bson.Array, "$or")
-		for i, b := range sc.run.branches {
-			one := w.Open(bson.Document, strconv.Itoa(i))
-			sc.branch(w, b)
+		w.OpenList("$or")
+		for i, b := range r.branches {
+			one := w.Open(strconv.Itoa(i))
+			r.branch(w, b)
 			w.Close(one)
 		}
-		w.Close(or)
 	}
 	w.Close(at)
 }
 
-func (sc *scan) branch(w *bson.Writer, d demands) {
-	for i, f := range sc.v.native.part {
-		w.Value(f.name, sc.run.part[i])
+// branch names each column, as an index wants it that is partial.
+func (r *run) branch(w *bson.Writer, d demands) {
+	for i, f := range r.part {
+		w.Value(f.name, r.values[i])
 	}
-	for i, f := range sc.v.native.columns() {
+	for i, f := range r.cols {
 		if len(d[i]) == 0 && f.name == "_id" {
 			continue
 		}
-		of := w.Open(bson.Document, f.name)
+		of := w.Open(f.name)
 		for _, demand := range d[i] {
 			w.Value(demand.op, demand.value)
 		}
-		if len(d[i]) == 0 { // it must be there, in its order
-			w.Text("$type", typeNames[f.kind])
+		switch {
+		case len(d[i]) > 0:
+		case r.mixed:
+			w.Head(bson.MinKey, "$gte") // which any value meets
+		default:
+			w.Text("$type", typeNames[f.kind]) // it must be there, in its order
 		}
 		w.Close(of)
 	}
@@ -173,14 +183,15 @@ func (v *view) after(document string, row *driver.Row, span *driver.Span) (*driv
 	if v.native.unique {
 		b.Record = nil
 	}
-	own, err := v.keyValues(&row.Key)
+	own, err := frame.KeyValues(v.Table.Table, row.Key)
 	if err != nil {
 		return nil, err
 	}
+	columns := slices.Concat(v.Partition, v.Sort)
 	for i, f := range v.native.sort {
-		value, ok := own[f.name]
-		if !ok {
-			value = fieldIn(document, f.name)
+		value := fieldIn(document, f.name)
+		if at := slices.IndexFunc(columns, func(c driver.Column) bool { return c.Name == f.name }); at >= 0 {
+			value = own[at]
 		}
 		if f.elem && span.Low != nil && i < len(span.Low.Values) {
 			value = span.Low.Values[i] // all entries of the run have it
@@ -191,15 +202,6 @@ func (v *view) after(document string, row *driver.Row, span *driver.Span) (*driv
 		b.Values = append(b.Values, value)
 	}
 	return b, nil
-}
-
-func (v *view) keyValues(key *driver.Key) (map[string]driver.Value, error) {
-	vals, err := frame.KeyValues(v.Table.Table, *key)
-	own := make(map[string]driver.Value, len(vals))
-	for i := range vals {
-		own[v.column(i)] = vals[i]
-	}
-	return own, err
 }
 
 // fieldIn returns the value of a field at the top of a document.

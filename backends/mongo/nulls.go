@@ -2,10 +2,8 @@ package mongo
 
 import (
 	"context"
-	"strconv"
 	"strings"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -21,13 +19,12 @@ func (c *commit) dropNulls(ctx context.Context) error {
 		}
 		st := v.statement("update", &c.token)
 		for _, path := range paths {
-			st.dropNull(idOf(&op.Row.Key), path)
+			st.remove(idOf(&op.Row.Key), true, path)
 		}
 		if err := st.end(); err != nil {
 			return err
 		}
-		durable(&st.w)
-		if _, err := c.store.conn.write(ctx, st.w); err != nil {
+		if _, err := c.store.conn.write(ctx, durable(&st.w)); err != nil {
 			return c.store.conn.failed(ctx, "commit", err)
 		}
 	}
@@ -53,19 +50,4 @@ func (v *view) needsNoNull(op *driver.Op) (paths []string) {
 		}
 	}
 	return paths
-}
-
-// dropNull adds the update that removes a null.
-func (st *statement) dropNull(id, path string) {
-	w := &st.w
-	at := w.Open(bson.Document, strconv.Itoa(st.n))
-	st.n++
-	q := w.Open(bson.Document, "q")
-	w.Text("_id", id)
-	w.Int32In(path, "$type", bson.Null)
-	w.Close(q)
-	u := w.Open(bson.Document, "u")
-	w.TextIn("$unset", path, "")
-	w.Close(u)
-	w.Close(at)
 }

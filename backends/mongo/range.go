@@ -23,8 +23,7 @@ func (s *store) page(ctx context.Context, v *view, p *frame.Pager) error {
 		return err
 	}
 	ask := sc.ask(limit)
-	s.conn.acknowledged(&ask)
-	b, err := s.conn.documents(ctx, "range of "+p.Span.Table.Name, ask)
+	b, err := s.conn.documents(ctx, "range of "+p.Span.Table.Name, s.conn.acknowledged(&ask))
 	if err != nil {
 		return v.lostIndex(err)
 	}
@@ -83,8 +82,7 @@ func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, err
 		return 0, err
 	}
 	ask := sc.askCount()
-	s.conn.acknowledged(&ask)
-	b, err := s.conn.documents(ctx, "count of "+span.Table.Name, ask)
+	b, err := s.conn.documents(ctx, "count of "+span.Table.Name, s.conn.acknowledged(&ask))
 	if err != nil {
 		return 0, v.lostIndex(err)
 	}
@@ -92,10 +90,8 @@ func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, err
 	if !ok { // of no rows there is no count
 		return 0, nil
 	}
-	in := bson.ElementsOf(e.Data)
-	e, ok = in.Next()
-	n, whole := e.Number()
-	if !ok || !whole {
+	n, whole := bson.Find(e.Data, "rows").Number()
+	if !whole {
 		return 0, who.Corrupt("count of %s: %s: the answer cannot be read", v.Name, s.conn.addr)
 	}
 	return int(n), nil
@@ -105,12 +101,12 @@ func (s *store) count(ctx context.Context, v *view, span *driver.Span) (int, err
 type scan struct {
 	v    *view
 	span *driver.Span
-	run  run // of a native index
+	run  run // of a native index; where there is none it has the columns alone
 }
 
 // scan returns the scan of a span; ok is false if there can be no rows in it.
 func (v *view) scan(span *driver.Span) (sc scan, ok bool, err error) {
-	sc = scan{v: v, span: span}
+	sc = scan{v, span, run{cols: byID}}
 	if v.native == nil {
 		return sc, true, nil
 	}
@@ -122,7 +118,7 @@ func (v *view) scan(span *driver.Span) (sc scan, ok bool, err error) {
 func (sc *scan) ask(limit int) bson.Writer {
 	w := command("find", sc.v.collection)
 	sc.filter(&w, "filter")
-	sc.sort(&w)
+	directions(&w, "sort", sc.run.cols[sc.run.equal:], sc.span.Reverse)
 	sc.hint(&w)
 	w.Int64("limit", int64(limit))
 	sc.projection(&w)
@@ -135,7 +131,7 @@ func (sc *scan) ask(limit int) bson.Writer {
 // filter appends the condition of the rows.
 func (sc *scan) filter(w *bson.Writer, name string) {
 	if sc.v.native != nil {
-		sc.filterNative(w, name)
+		sc.run.filter(w, name)
 		return
 	}
 	p := sc.span.Key.Partition
@@ -143,8 +139,8 @@ func (sc *scan) filter(w *bson.Writer, name string) {
 	if sc.span.To == "" {
 		to = driver.After(p)
 	}
-	at := w.Open(bson.Document, name)
-	id := w.Open(bson.Document, "_id")
+	at := w.Open(name)
+	id := w.Open("_id")
 	w.Text("$gte", p+sc.span.From)
 	w.Text("$lt", to)
 	w.Close(id)
@@ -154,22 +150,14 @@ func (sc *scan) filter(w *bson.Writer, name string) {
 	w.Close(at)
 }
 
-// sort appends the order of the rows: by the columns that do not have one value each.
-func (sc *scan) sort(w *bson.Writer) {
-	cols := byID
-	if sc.v.native != nil {
-		cols = sc.v.native.columns()[sc.run.equal:]
-	}
+// directions appends columns with their directions. Of none it appends nothing.
+func directions(w *bson.Writer, name string, cols []keyField, reverse bool) {
 	if len(cols) == 0 {
 		return
 	}
-	at := w.Open(bson.Document, "sort")
+	at := w.Open(name)
 	for _, f := range cols {
-		direction := f.direction()
-		if sc.span.Reverse {
-			direction = -direction
-		}
-		w.Int32(f.name, direction)
+		w.Int32(f.name, f.direction(reverse))
 	}
 	w.Close(at)
 }
@@ -189,18 +177,17 @@ func (sc *scan) askCount() bson.Writer {
 	w := command("aggregate", sc.v.collection)
 	w.Empty("cursor")
 	sc.hint(&w)
-	at := w.Open(bson.Array, "pipeline")
-	stage := w.Open(bson.Document, "0")
+	w.OpenList("pipeline")
+	match := w.Open("0")
 	sc.filter(&w, "$match")
-	w.Close(stage)
+	w.Close(match)
 	last := "1"
 	if sc.span.Limit > 0 {
-		stage = w.Open(bson.Document, "1")
+		limit := w.Open("1")
 		w.Int64("$limit", int64(sc.span.Limit))
-		w.Close(stage)
+		w.Close(limit)
 		last = "2"
 	}
 	w.TextIn(last, "$count", "rows")
-	w.Close(at)
 	return w
 }

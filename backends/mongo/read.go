@@ -14,27 +14,21 @@ const getBytes = 4 << 20
 // Get reads the rows under keys into rows, by one command for all of them.
 func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int, rows []driver.Row) error {
 	r := s.newReader(v, mask)
-	var wanted map[string][]int // places of keys, where there are several
 	for i := range keys {
 		rows[i].Reset()
 		rows[i].Key = driver.Key{Partition: keys[i].Partition, Sort: keys[i].Sort}
-		if len(keys) > 1 {
-			if wanted == nil {
-				wanted = make(map[string][]int, len(keys))
-			}
-			id := idOf(&keys[i])
-			wanted[id] = append(wanted[id], i)
-		}
 	}
 	if len(keys) == 1 {
 		_, err := r.some(ctx, []string{idOf(&keys[0])}, func(string) []int { return only }, rows)
 		return err
 	}
-	ids := make([]string, 0, len(wanted))
+	ids, wanted := make([]string, 0, len(keys)), make(map[string][]int, len(keys)) // places of keys
 	for i := range keys {
-		if id := idOf(&keys[i]); wanted[id][0] == i {
+		id := idOf(&keys[i])
+		if wanted[id] == nil {
 			ids = append(ids, id)
 		}
+		wanted[id] = append(wanted[id], i)
 	}
 	take := func(id string) []int {
 		places := wanted[id]
@@ -47,16 +41,11 @@ func (s *store) Get(ctx context.Context, v *view, keys []driver.Key, mask []int,
 		if err != nil {
 			return err
 		}
-		rest := ids[len(some):]
 		if more { // the answer had no room: those that came are no longer wanted
-			rest = nil
-			for _, id := range ids {
-				if wanted[id] != nil {
-					rest = append(rest, id)
-				}
-			}
+			ids = slices.DeleteFunc(ids, func(id string) bool { return wanted[id] == nil })
+		} else {
+			ids = ids[len(some):]
 		}
-		ids = rest
 	}
 	return nil
 }
@@ -79,13 +68,16 @@ func beginning(ids []string) []string {
 func (r *reader) some(ctx context.Context, ids []string, take func(id string) []int, rows []driver.Row) (more bool, err error) {
 	v, conn, doing := r.v, r.store.conn, "get a row of "+r.v.Name
 	w := command("find", v.collection)
-	filterIDs(&w, ids)
+	if len(ids) > 1 {
+		among(&w, "_id", ids)
+	} else {
+		w.TextIn("filter", "_id", ids[0]) // an equality, which the server answers without planning
+	}
 	v.projection(&w, r.sh.Mask)
 	if len(ids) > defaultBatch {
 		w.Int32("batchSize", int32(len(ids)+1))
 	}
-	conn.acknowledged(&w)
-	b, err := conn.documents(ctx, doing, w)
+	b, err := conn.documents(ctx, doing, conn.acknowledged(&w))
 	if err != nil {
 		return false, err
 	}
@@ -105,16 +97,6 @@ func (r *reader) some(ctx context.Context, ids []string, take func(id string) []
 	return b.more, nil
 }
 
-// filterIDs appends a filter of documents by their _id. For one id it is an equality, which
-// the server answers without planning.
-func filterIDs(w *bson.Writer, ids []string) {
-	if len(ids) > 1 {
-		among(w, "_id", ids)
-		return
-	}
-	w.TextIn("filter", "_id", ids[0])
-}
-
 // defaultBatch is how many documents an answer has room for if nothing is said.
 const defaultBatch = 100
 
@@ -129,7 +111,7 @@ func idIn(document string) string {
 
 // projection appends what is to be read of documents.
 func (v *view) projection(w *bson.Writer, mask []int) {
-	at := w.Open(bson.Document, "projection")
+	at := w.Open("projection")
 	if mask != nil {
 		for _, name := range [...]string{"_rev", "_ring", "_dead", "_expires", "_note"} {
 			w.Int32(name, 1)

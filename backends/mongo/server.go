@@ -11,8 +11,7 @@ import (
 func (c *conn) time(ctx context.Context) (time.Time, error) {
 	const doing = "tell the time"
 	w := order("hello")
-	w.Close(0)
-	reply, err := c.ask(ctx, doing, "admin", w)
+	reply, err := c.ask(ctx, doing, "admin", w.End())
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -25,8 +24,7 @@ func (c *conn) time(ctx context.Context) (time.Time, error) {
 // cpu asks the primary.
 func (c *conn) cpu(ctx context.Context) (time.Duration, error) {
 	w := order("serverStatus")
-	w.Close(0)
-	reply, err := c.run(ctx, "admin", w)
+	reply, err := c.run(ctx, "admin", w.End())
 	if codeOf(err) == codeUnauthorized {
 		return 0, who.Unsupported("processor time: %s: the server tells it to a user with the role clusterMonitor only", c.addr)
 	}
@@ -45,5 +43,5 @@ func (c *conn) cpu(ctx context.Context) (time.Duration, error) {
 // erase removes the database.
 func (c *conn) erase(ctx context.Context) error {
 	w := order("dropDatabase")
-	return c.alter(ctx, "erase", w, codeNoNamespace)
+	return c.alter(ctx, "erase", &w, codeNoNamespace)
 }

@@ -10,15 +10,9 @@ import (
 func (s *store) size(ctx context.Context, v *view) (int64, error) {
 	w := command("aggregate", v.collection)
 	w.Empty("cursor")
-	pipeline := w.Open(bson.Array, "pipeline")
-	stage := w.Open(bson.Document, "0")
-	coll := w.Open(bson.Document, "$collStats")
-	w.Empty("storageStats")
-	w.Close(coll)
-	w.Close(stage)
-	w.Close(pipeline)
-	w.Close(0)
-	b, err := s.conn.documents(ctx, "size of "+v.Name, w)
+	w.OpenList("pipeline")
+	w.Open("0", "$collStats", "storageStats")
+	b, err := s.conn.documents(ctx, "size of "+v.Name, w.End())
 	if err != nil {
 		return 0, err
 	}

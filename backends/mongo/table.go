@@ -81,7 +81,7 @@ func (st *state) declare(ctx context.Context, t *driver.Table, e *entry) error {
 		return nil
 	}
 	w := command("create", st.store.catalog.prefix+t.Name)
-	return st.store.conn.alter(ctx, "define "+t.Name, w, codeNamespaceExists)
+	return st.store.conn.alter(ctx, "define "+t.Name, &w, codeNamespaceExists)
 }
 
 // View returns the view of a table.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"strings"
 
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
@@ -52,14 +51,13 @@ func (c *commit) refuseTaken(ctx context.Context, t *taken) (*driver.Refusal, er
 		return refusal, nil
 	}
 	w := command("find", v.collection)
-	filter := w.Open(bson.Document, "filter")
-	w = append(w, t.key[4:len(t.key)-1]...)
+	filter := w.Open("filter")
+	w.Copy(t.key)
 	w.TextIn("_id", "$ne", idOf(&c.ops[t.op].Row.Key))
 	w.Close(filter)
 	w.Text("hint", t.index)
 	w.Int64("limit", 1)
-	c.store.conn.acknowledged(&w)
-	b, err := c.store.conn.documents(ctx, "commit: look who has a value of "+t.index, w)
+	b, err := c.store.conn.documents(ctx, "commit: look who has a value of "+t.index, c.store.conn.acknowledged(&w))
 	if err != nil {
 		return nil, err
 	}
@@ -85,11 +83,19 @@ func (c *commit) free(ctx context.Context) error {
 		if slices.Contains(c.views[:i], v) {
 			continue // it was freed with the first row of its table
 		}
-		w, n := c.freeing(v)
-		if n == 0 {
+		st := v.statement("update", &c.token)
+		for j := range c.ops {
+			if c.views[j] != v {
+				continue
+			}
+			if fields := c.givenUp(v, &c.ops[j]); len(fields) > 0 {
+				st.remove(idOf(&c.ops[j].Row.Key), false, fields...)
+			}
+		}
+		if st.n == 0 {
 			continue
 		}
-		if _, err := c.store.conn.write(ctx, w); err != nil {
+		if _, err := c.store.conn.write(ctx, st.w.End()); err != nil {
 			if codeOf(err) == codeWriteConflict || hasLabel(err, "TransientTransactionError") {
 				return beaten(err)
 			}
@@ -97,35 +103,6 @@ func (c *commit) free(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// freeing returns the statement of free for a table, and how many rows it changes.
-func (c *commit) freeing(v *view) (w bson.Writer, n int) {
-	w = command("update", v.collection)
-	all := w.Open(bson.Array, "updates")
-	for i := range c.ops {
-		if c.views[i] != v {
-			continue
-		}
-		fields := c.givenUp(v, &c.ops[i])
-		if len(fields) == 0 {
-			continue
-		}
-		one := w.Open(bson.Document, strconv.Itoa(n))
-		w.TextIn("q", "_id", idOf(&c.ops[i].Row.Key))
-		u := w.Open(bson.Document, "u")
-		unset := w.Open(bson.Document, "$unset")
-		for _, f := range fields {
-			w.Text(f, "")
-		}
-		w.Close(unset)
-		w.Close(u)
-		w.Close(one)
-		n++
-	}
-	w.Close(all)
-	w.Close(0)
-	return w, n
 }
 
 // givenUp returns the fields of unique indexes that an op writes whatever they were.

@@ -12,7 +12,6 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -107,13 +106,12 @@ const sharedBytes = 1 << 20
 func (c *commit) part(ctx context.Context, p *part) (done bool, err error) {
 	for left := p.ops; len(left) > 0; {
 		st, n := p.view.statement(p.verb, &c.token), 0
-		for ; n < len(left) && (n == 0 || len(st.w) < sharedBytes); n++ {
+		for ; n < len(left) && (n == 0 || st.w.Len() < sharedBytes); n++ {
 			st.add(&c.ops[left[n]])
 		}
 		if err := st.end(); err != nil {
 			return false, err
 		}
-		st.w.Close(0)
 		done, err := c.within(ctx, &c.ops[left[0]], &st)
 		if t, ok := errors.AsType[*taken](err); ok {
 			t.op = left[t.op]
@@ -135,7 +133,7 @@ var errThere = errors.New("a row is there")
 // within sends a statement of a transaction and reports whether the conditions of its
 // ops held. With any error the transaction will not be committed, so nothing is done.
 func (c *commit) within(ctx context.Context, op *driver.Op, st *statement) (bool, error) {
-	n, err := c.store.conn.write(ctx, st.w)
+	n, err := c.store.conn.write(ctx, st.w.End())
 	if t := takenBy(err); t != nil {
 		return false, t
 	}
@@ -156,15 +154,10 @@ func (c *commit) within(ctx context.Context, op *driver.Op, st *statement) (bool
 // takeBack removes what stood for a row that must not be there.
 func (c *commit) takeBack(ctx context.Context, v *view, op *driver.Op) error {
 	st := v.statement("delete", &c.token)
-	one := st.w.Open(bson.Document, "0")
+	st.w.Open("0")
 	st.w.TextIn("q", "_id", idOf(&op.Row.Key))
 	st.w.Int32("limit", 1)
-	st.w.Close(one)
 	st.n = 1
-	if err := st.end(); err != nil {
-		return err
-	}
-	st.w.Close(0)
 	_, err := c.within(ctx, op, &st)
 	return err
 }

@@ -78,7 +78,8 @@ func (u *undoer) take(all bool) []undone {
 // abandon undoes a transaction that will not be committed, because of err if that is
 // not nil. Its rows are locked until then.
 func (u *undoer) abandon(ctx context.Context, session *mongodriver.Session, err error) {
-	lost := err != nil && codeOf(err) == 0 && !errors.Is(err, frame.ErrBeaten) && !isTaken(err) && !errors.Is(err, driver.ErrTooLarge)
+	lost := err != nil && codeOf(err) == 0 && !errors.Is(err, frame.ErrBeaten) &&
+		!is[*taken](err) && !errors.Is(err, errThere) && !errors.Is(err, driver.ErrTooLarge)
 	switch {
 	case lost:
 		u.giveUp(session)
@@ -87,12 +88,6 @@ func (u *undoer) abandon(ctx context.Context, session *mongodriver.Session, err 
 	default:
 		u.afterwards(session.EndSession)
 	}
-}
-
-// isTaken reports whether the server answered that a value or a key is there already.
-func isTaken(err error) bool {
-	_, ok := errors.AsType[*taken](err)
-	return ok || errors.Is(err, errThere)
 }
 
 // giveUp tells the server to undo a transaction, if it did not commit it, now or when it

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 
-	"github.com/polystore/polystore/backends/mongo/internal/bson"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/driver/frame"
 )
@@ -35,19 +34,18 @@ type walk struct {
 // rows reads the rows after a mark.
 func (wk *walk) rows(ctx context.Context, from string) (driver.Chunk, error) {
 	conn, v := wk.store.conn, wk.v
-	after, ok := v.parseMark(from)
-	if !ok {
+	after, ok := frame.ParseMark(v.Name, from) // an _id, which may be none of a key
+	if !ok || after == "" && from != "" {
 		return driver.Chunk{}, who.OtherMark(v.Name)
 	}
 	w := command("find", v.collection)
-	filter := w.Open(bson.Document, "filter")
-	w.TextIn("_id", "$gt", after)
+	filter := w.Open("filter", "_id")
+	w.Text("$gt", after)
 	w.Close(filter)
-	w.Int32In("sort", "_id", 1)
+	directions(&w, "sort", byID, false)
 	w.Int64("limit", frame.ChunkRows)
 	w.Int32("batchSize", frame.ChunkRows+1)
-	conn.acknowledged(&w)
-	b, err := conn.documents(ctx, "walk "+v.Name, w)
+	b, err := conn.documents(ctx, "walk "+v.Name, conn.acknowledged(&w))
 	if err != nil {
 		return driver.Chunk{}, err
 	}
@@ -63,10 +61,4 @@ func (wk *walk) rows(ctx context.Context, from string) (driver.Chunk, error) {
 		wk.Mark = frame.Mark(v.Name, last)
 	}
 	return wk.Chunk.Chunk, wk.Unread.Err()
-}
-
-// parseMark returns the _id after which a walk goes on. It may be one that is no key.
-func (v *view) parseMark(text string) (after string, ok bool) {
-	after, ok = frame.ParseMark(v.Name, text)
-	return after, ok && (after != "" || text == "")
 }

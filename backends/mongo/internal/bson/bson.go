@@ -29,71 +29,107 @@ const (
 	MinKey    = 0xFF
 )
 
-// A Writer appends elements of BSON. What is opened must be closed.
-type Writer []byte
+// A Writer appends elements to a document, or to the one in it that was opened last and is not closed.
+type Writer struct {
+	b    []byte
+	open int // where that one begins: instead of its length it has, so far, where the one around it begins
+}
+
+// NewWriter returns a writer of a document with room for some bytes.
+func NewWriter(room int) Writer { return Writer{b: make([]byte, 4, room)} }
+
+// Len returns how many bytes there are so far.
+func (w *Writer) Len() int { return len(w.b) }
 
 // Head begins an element, whose data follows.
 func (w *Writer) Head(kind byte, name string) {
-	*w = append(append(append(*w, kind), name...), 0)
+	w.b = append(append(append(w.b, kind), name...), 0)
 }
 
-// Begin begins a document that is no element.
-func (w *Writer) Begin() int {
-	*w = append(*w, 0, 0, 0, 0)
-	return len(*w) - 4
+// Open begins a document, and others that lie one in the other. It returns where the first begins, for Close.
+func (w *Writer) Open(names ...string) int { return w.nest(Document, names) }
+
+// OpenList is Open, and the last of them is an array.
+func (w *Writer) OpenList(names ...string) int { return w.nest(Array, names) }
+
+func (w *Writer) nest(last byte, names []string) int {
+	b, at, first := w.b, w.open, 0
+	for i, name := range names {
+		kind := last
+		if i < len(names)-1 {
+			kind = Document
+		}
+		b = append(append(append(b, kind), name...), 0)
+		b = binary.LittleEndian.AppendUint32(b, uint32(at))
+		if at = len(b) - 4; i == 0 {
+			first = at
+		}
+	}
+	w.b, w.open = b, at
+	return first
 }
 
-// Open begins an element that is a document or an array.
-func (w *Writer) Open(kind byte, name string) int {
-	w.Head(kind, name)
-	return w.Begin()
-}
-
-// Close ends what began at a place.
+// Close ends the document that begins at a place, and all that is open in it.
 func (w *Writer) Close(at int) {
-	*w = append(*w, 0)
-	binary.LittleEndian.PutUint32((*w)[at:], uint32(len(*w)-at))
+	b, open := w.b, w.open
+	for open >= at {
+		around := int(binary.LittleEndian.Uint32(b[open:]))
+		b = append(b, 0)
+		binary.LittleEndian.PutUint32(b[open:], uint32(len(b)-open))
+		open = around
+	}
+	w.b, w.open = b, open
 }
+
+// CloseAll ends all documents but the outermost.
+func (w *Writer) CloseAll() { w.Close(1) }
+
+// End ends all documents, and returns the outermost.
+func (w *Writer) End() []byte {
+	w.CloseAll()
+	w.b = append(w.b, 0)
+	binary.LittleEndian.PutUint32(w.b, uint32(len(w.b)))
+	return w.b
+}
+
+// Copy appends the elements of a document.
+func (w *Writer) Copy(document string) { w.b = append(w.b, document[4:len(document)-1]...) }
 
 // Text appends a text.
 func (w *Writer) Text(name, s string) {
 	w.Head(String, name)
-	*w = binary.LittleEndian.AppendUint32(*w, uint32(len(s)+1))
-	*w = append(append(*w, s...), 0)
+	w.b = binary.LittleEndian.AppendUint32(w.b, uint32(len(s)+1))
+	w.b = append(append(w.b, s...), 0)
 }
 
 func (w *Writer) bytes(name, s string) {
 	w.Head(Binary, name)
-	*w = binary.LittleEndian.AppendUint32(*w, uint32(len(s)))
-	*w = append(append(*w, 0), s...)
+	w.b = binary.LittleEndian.AppendUint32(w.b, uint32(len(s)))
+	w.b = append(append(w.b, 0), s...)
 }
 
 // Token appends the bytes of a token.
-func (w *Writer) Token(name string, t *driver.Token) {
-	w.Head(Binary, name)
-	*w = binary.LittleEndian.AppendUint32(*w, uint32(len(t)))
-	*w = append(append(*w, 0), t[:]...)
-}
+func (w *Writer) Token(name string, t *driver.Token) { w.bytes(name, string(t[:])) }
 
 // Bool appends a truth.
 func (w *Writer) Bool(name string, b bool) {
 	w.Head(Bool, name)
 	if b {
-		*w = append(*w, 1)
+		w.b = append(w.b, 1)
 		return
 	}
-	*w = append(*w, 0)
+	w.b = append(w.b, 0)
 }
 
 func (w *Writer) word(kind byte, name string, n uint64) {
 	w.Head(kind, name)
-	*w = binary.LittleEndian.AppendUint64(*w, n)
+	w.b = binary.LittleEndian.AppendUint64(w.b, n)
 }
 
 // Int32 appends a number.
 func (w *Writer) Int32(name string, n int32) {
 	w.Head(Int32, name)
-	*w = binary.LittleEndian.AppendUint32(*w, uint32(n))
+	w.b = binary.LittleEndian.AppendUint32(w.b, uint32(n))
 }
 
 // Int64 appends a number.
@@ -103,33 +139,19 @@ func (w *Writer) Int64(name string, n int64) { w.word(Int64, name, uint64(n)) }
 func (w *Writer) Date(name string, ms int64) { w.word(Date, name, uint64(ms)) }
 
 // Empty appends a document without elements.
-func (w *Writer) Empty(name string) { w.Close(w.Open(Document, name)) }
+func (w *Writer) Empty(name string) { w.Close(w.Open(name)) }
 
 // TextIn appends a document that has one element, a text.
 func (w *Writer) TextIn(outer, name, s string) {
-	at := w.Open(Document, outer)
+	at := w.Open(outer)
 	w.Text(name, s)
 	w.Close(at)
 }
 
 // BoolIn is TextIn for a truth.
 func (w *Writer) BoolIn(outer, name string, b bool) {
-	at := w.Open(Document, outer)
+	at := w.Open(outer)
 	w.Bool(name, b)
-	w.Close(at)
-}
-
-// Int32In is TextIn for a number.
-func (w *Writer) Int32In(outer, name string, n int32) {
-	at := w.Open(Document, outer)
-	w.Int32(name, n)
-	w.Close(at)
-}
-
-// TokenIn is TextIn for a token.
-func (w *Writer) TokenIn(outer, name string, t *driver.Token) {
-	at := w.Open(Document, outer)
-	w.Token(name, t)
 	w.Close(at)
 }
 
@@ -149,13 +171,13 @@ func (w *Writer) Value(name string, v driver.Value) {
 	case driver.Time:
 		w.Date(name, v.Int())
 	case driver.List:
-		at := w.Open(Array, name)
+		at := w.OpenList(name)
 		for i, e := range v.List() {
 			w.Value(strconv.Itoa(i), e)
 		}
 		w.Close(at)
 	case driver.Map:
-		at := w.Open(Document, name)
+		at := w.Open(name)
 		for pairs := v.List(); len(pairs) > 1; pairs = pairs[2:] {
 			w.Value(pairs[0].Str(), pairs[1])
 		}
@@ -320,39 +342,31 @@ func (e Element) Value() (driver.Value, bool) {
 		s, ok := e.Raw()
 		return driver.BytesValue(s), ok
 	case Array:
-		return e.list()
+		list, ok := e.members()
+		return driver.ListValue(list), ok
 	case Document:
-		return e.pairs()
+		pairs, ok := e.members()
+		return driver.MapValue(pairs), ok && inOrder(pairs)
 	}
 	return driver.Value{}, false
 }
 
-func (e Element) list() (driver.Value, bool) {
-	var list []driver.Value
+// members returns the values in an array or, each with its name before it, those in a document that are not
+// absent.
+func (e Element) members() (list []driver.Value, ok bool) {
 	in := ElementsOf(e.Data)
-	for elem, ok := in.Next(); ok; elem, ok = in.Next() {
+	for elem, more := in.Next(); more; elem, more = in.Next() {
 		v, ok := elem.Value()
-		if !ok {
-			return driver.Value{}, false
-		}
-		list = append(list, v)
-	}
-	return driver.ListValue(list), !in.Bad
-}
-
-func (e Element) pairs() (driver.Value, bool) {
-	var pairs []driver.Value
-	in := ElementsOf(e.Data)
-	for elem, ok := in.Next(); ok; elem, ok = in.Next() {
-		v, ok := elem.Value()
-		if !ok || !utf8.ValidString(elem.Name) {
-			return driver.Value{}, false
-		}
-		if !v.IsNone() {
-			pairs = append(pairs, driver.StringValue(elem.Name), v)
+		switch {
+		case !ok || e.Kind == Document && !utf8.ValidString(elem.Name):
+			return nil, false
+		case e.Kind == Array:
+			list = append(list, v)
+		case !v.IsNone():
+			list = append(list, driver.StringValue(elem.Name), v)
 		}
 	}
-	return driver.MapValue(pairs), inOrder(pairs) && !in.Bad
+	return list, !in.Bad
 }
 
 // inOrder brings pairs into the order of their keys, which another program may have
