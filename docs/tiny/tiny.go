@@ -19,7 +19,7 @@ import (
 type table struct {
 	partition, sort []driver.Column
 	kinds           map[string]driver.Kind
-	rows            map[driver.Key]row
+	rows            map[string]map[string]row // by partition and sort
 }
 
 // A row is what a commit left: another one takes its place, and none ever changes.
@@ -82,7 +82,7 @@ func (s *store) Declare(_ context.Context, tables []*driver.Table) error {
 	for _, t := range tables {
 		if s.tables[t.Name] == nil {
 			partition, sort := slices.Clone(t.Partition), slices.Clone(t.Sort)
-			s.tables[t.Name] = &table{partition, sort, map[string]driver.Kind{}, map[driver.Key]row{}}
+			s.tables[t.Name] = &table{partition, sort, map[string]driver.Kind{}, map[string]map[string]row{}}
 		}
 		for _, f := range t.Fields {
 			s.tables[t.Name].kinds[f.Name] = f.Kind
@@ -126,7 +126,7 @@ func (s *store) Get(_ context.Context, v *view, keys []driver.Key, mask []int, r
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range keys {
-		v.rows[keys[i]].load(&rows[i], v.Table, keys[i], mask)
+		v.row(keys[i]).load(&rows[i], v.Table, keys[i], mask)
 	}
 	return nil
 }
@@ -134,18 +134,34 @@ func (s *store) Get(_ context.Context, v *view, keys []driver.Key, mask []int, r
 // The order of keys is that of their texts.
 func text(k driver.Key) string { return k.Partition + k.Sort }
 
-// all returns the rows that a test holds for, in the order of their keys.
-func (s *store) all(v *view, mask []int, test func(driver.Key, row) bool) (list []driver.Row) {
+// row returns a row, a zero one if there is none.
+func (t *table) row(k driver.Key) row { return t.rows[k.Partition][k.Sort] }
+
+// first returns so many rows of some partitions, or of all if that is nil, that a test holds for, in the order of their
+// keys or the reverse, and whether there are more.
+func (s *store) first(v *view, partitions []string, mask []int, most int, reverse bool, test func(driver.Key, row) bool) (list []driver.Row, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for k, r := range v.rows {
-		if test(k, r) {
-			list = append(list, driver.Row{})
-			r.load(&list[len(list)-1], v.Table, k, mask)
+	if partitions == nil {
+		partitions = slices.Collect(maps.Keys(v.rows))
+	}
+	var keys []driver.Key
+	for _, p := range partitions {
+		for sort, r := range v.rows[p] {
+			if k := (driver.Key{Partition: p, Sort: sort}); test(k, r) {
+				keys = append(keys, k)
+			}
 		}
 	}
-	slices.SortFunc(list, func(a, b driver.Row) int { return strings.Compare(text(a.Key), text(b.Key)) })
-	return list
+	slices.SortFunc(keys, func(a, b driver.Key) int { return strings.Compare(text(a), text(b)) })
+	if reverse {
+		slices.Reverse(keys)
+	}
+	list = make([]driver.Row, min(len(keys), most))
+	for i := range list {
+		v.row(keys[i]).load(&list[i], v.Table, keys[i], mask)
+	}
+	return list, len(keys) > most
 }
 
 // Range yields the rows of a span, page by page.
@@ -156,14 +172,10 @@ func (s *store) Range(ctx context.Context, sp driver.Span) iter.Seq2[*driver.Row
 // page reads the next page of a span.
 func (s *store) page(_ context.Context, v *view, p *frame.Pager) error {
 	sp := &p.Span
-	rows := s.all(v, sp.Mask, func(k driver.Key, r row) bool {
-		return k.Partition == sp.Key.Partition && k.Sort >= sp.From && (sp.To == "" || k.Sort < sp.To) && !r.Dead
+	rows, more := s.first(v, []string{sp.Key.Partition}, sp.Mask, p.Limit(), sp.Reverse, func(k driver.Key, r row) bool {
+		return k.Sort >= sp.From && (sp.To == "" || k.Sort < sp.To) && !r.Dead
 	})
-	if sp.Reverse {
-		slices.Reverse(rows)
-	}
-	p.Done = len(rows) <= p.Limit()
-	p.Rows = rows[:min(len(rows), p.Limit())]
+	p.Rows, p.Done = rows, !more
 	p.GoOn(v.Table.Sort, 0)
 	return nil
 }
@@ -175,9 +187,8 @@ func (s *store) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq
 		if !own {
 			return c, who.OtherMark(t.Name)
 		}
-		c.Rows = s.all(v, nil, func(k driver.Key, _ row) bool { return mark == "" || text(k) > last })
-		if len(c.Rows) > frame.ChunkRows {
-			c.Rows = c.Rows[:frame.ChunkRows]
+		rows, more := s.first(v, nil, nil, frame.ChunkRows, false, func(k driver.Key, _ row) bool { return mark == "" || text(k) > last })
+		if c.Rows = rows; more {
 			c.Mark = frame.Mark(t.Name, text(c.Rows[frame.ChunkRows-1].Key))
 		}
 		return c, nil
@@ -191,7 +202,7 @@ func (s *store) Commit(_ context.Context, token driver.Token, ops []driver.Op, v
 	next := make([]row, len(ops))
 	for i := range ops {
 		op := &ops[i]
-		old := views[i].rows[op.Row.Key]
+		old := views[i].row(op.Row.Key)
 		if i == 0 && slices.Contains(old.Ring, token) {
 			return nil, nil // sent again
 		}
@@ -206,11 +217,15 @@ func (s *store) Commit(_ context.Context, token driver.Token, ops []driver.Op, v
 		}
 	}
 	for i := range ops {
-		if at := ops[i].Row.Key; next[i].Rev.IsZero() {
-			delete(views[i].rows, at)
-		} else {
-			views[i].rows[at] = next[i]
+		at, rows := ops[i].Row.Key, views[i].rows
+		if next[i].Rev.IsZero() {
+			delete(rows[at.Partition], at.Sort)
+			continue
 		}
+		if rows[at.Partition] == nil {
+			rows[at.Partition] = map[string]row{}
+		}
+		rows[at.Partition][at.Sort] = next[i]
 	}
 	return nil, nil
 }

@@ -26,15 +26,13 @@ type Pager struct {
 	Rows []driver.Row
 	Bad  error // of the row after those
 
-	parts   Parts
+	parts   parts
 	yielded int
 }
 
-// Parts are the rows of a page that is taken apart as they are asked for.
-type Parts interface {
-	// Len returns how many rows there are.
+// parts are the rows of a page that is taken apart as they are asked for.
+type parts interface {
 	Len() int
-	// At returns one of them, which is valid until the next call: nil for one that is gone.
 	At(i int) (*driver.Row, error)
 }
 
@@ -92,8 +90,14 @@ func (p *Pager) at(i int) (*driver.Row, error) {
 	return &p.Rows[i], nil
 }
 
-// TakeApart says that the rows of the page are parts, each of which is asked for when its turn comes. Rows stay empty.
-func (p *Pager) TakeApart(parts Parts) { p.parts = parts }
+// TakeApart says that the rows of the page are those of rows, which has so many, and each of which is asked for when its
+// turn comes: it is valid until the next one, and nil if it is gone. The page's own Rows stay empty.
+func (p *Pager) TakeApart(rows interface {
+	Len() int
+	At(i int) (*driver.Row, error)
+}) {
+	p.parts = rows
+}
 
 // keep gives the pager back with the rows that the range has used, unless they are many.
 func (p *Pager) keep(used int) {

@@ -130,14 +130,14 @@ func rowsOf(span driver.Span, first int, read func(p *Pager) error) iter.Seq2[*d
 	return func(yield func(*driver.Row, error) bool) { pages(span, first, read, yield) }
 }
 
-// parts are n rows that at returns.
-type parts struct {
+// made are n rows that at returns.
+type made struct {
 	n  int
 	at func(i int) (*driver.Row, error)
 }
 
-func (p parts) Len() int                      { return p.n }
-func (p parts) At(i int) (*driver.Row, error) { return p.at(i) }
+func (p made) Len() int                      { return p.n }
+func (p made) At(i int) (*driver.Row, error) { return p.at(i) }
 
 // The rows of a page that is taken apart come one by one, without those that are gone, up to the limit and to the first that
 // is bad.
@@ -153,7 +153,7 @@ func TestPagesTakenApart(t *testing.T) {
 			from := len(p.Span.From)
 			n := min(p.Limit(), 7-from)
 			p.Done = from+n == 7
-			p.TakeApart(parts{n, func(i int) (*driver.Row, error) {
+			p.TakeApart(made{n, func(i int) (*driver.Row, error) {
 				switch at := from + i; {
 				case at == 1 || at == 3:
 					return nil, nil
