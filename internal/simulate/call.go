@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -90,21 +91,6 @@ func (k *call) isTooOld(now time.Time) bool {
 	return now.Sub(k.sent) > transport && slices.ContainsFunc(k.ops, func(op driver.Op) bool { return op.Table.Class == driver.Records })
 }
 
-// isLost reports whether a late request cannot arrive any more. A second copy of a
-// change without a Rev is held off by the Ring alone; package repo counts on it that
-// none comes when four others have written: no protocol below it sends one unasked.
-func (w *world) isLost(k *call, now time.Time) bool {
-	if k.isTooOld(now) || !k.again {
-		return k.isTooOld(now)
-	}
-	facts := w.history[len(w.history)-1].facts
-	return slices.ContainsFunc(k.ops, func(op driver.Op) bool {
-		at := slices.Index(w.keys, op.Row.Key)
-		free := op.If == driver.Any || op.If == driver.Present
-		return op.Table.Name == collection && free && at >= 0 && !slices.Contains(facts[at].ring, k.token)
-	})
-}
-
 // copied returns a commit that shares no slices with the client.
 func (k *call) copied() *call {
 	out := &call{client: k.client, entry: k.entry, verb: k.verb, table: k.table, sent: k.sent, token: k.token}
@@ -119,80 +105,28 @@ func (k *call) copied() *call {
 	return out
 }
 
-// ask lets a call of a client wait for the scheduler, and returns its answer.
-func (w *world) ask(ctx context.Context, c *client, k *call) error {
-	if w.pace != nil {
-		w.pace()
+// hexToken finds tokens in keys. They differ from run to run but for the time, in front, at
+// which they were made.
+const hexToken = `[0-9a-fA-F]{32}`
+
+var tokenOrTime = regexp.MustCompile(`([0-9a-fA-F]{12})[0-9a-fA-F]{20}`)
+
+// rank returns a text that orders the calls of one client, the same in every run.
+func (k *call) rank() string {
+	text := fmt.Sprint(k.verb, k.part)
+	for _, key := range k.keys {
+		text += " " + k.table.Name + " " + key.Partition + key.Sort
 	}
-	k.client, k.answer, k.sent, k.own = c, make(chan error, 1), time.Now(), ctx.Value(ownKey{}) != nil
-	w.mu.Lock()
-	k.entry = c.current
-	crashed, cut := c.crashed, k.sent.Before(c.cutUntil)
-	direct := c.number == 0
-	if !direct && !crashed && !cut {
-		w.waiting = append(w.waiting, k)
+	for i := range k.ops {
+		op := &k.ops[i]
+		text += " " + op.Table.Name + " " + op.Row.Key.Partition + op.Row.Key.Sort + op.Do.String()
 	}
-	w.mu.Unlock()
-	switch {
-	case crashed:
-		return errCrashed
-	case cut:
-		return fmt.Errorf("simulate: cut off: %w", driver.ErrUnavailable)
-	case direct:
-		return w.askAsKeeper(ctx, k)
-	}
-	select {
-	case err := <-k.answer:
-		return err
-	case <-ctx.Done():
-		return w.giveUp(ctx, k)
-	}
+	return tokenOrTime.ReplaceAllString(text, "$1")
 }
 
-// giveUp ends a call whose context has ended. What was sent is under way.
-func (w *world) giveUp(ctx context.Context, k *call) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waiting = without(w.waiting, k)
-	w.held = without(w.held, k)
-	switch {
-	case k.client.crashed:
-		return errCrashed // what is under way was seen to
-	case k.verb != "commit":
-		return fmt.Errorf("simulate: %w: %w", driver.ErrTimeout, ctx.Err())
-	}
-	w.late = append(w.late, k.copied())
-	return fmt.Errorf("simulate: %w: %w", driver.ErrUnknownOutcome, ctx.Err())
-}
-
-func without(list []*call, k *call) []*call {
-	return slices.DeleteFunc(list, func(o *call) bool { return o == k })
-}
-
-// ownKey marks the context of what a client calls.
-type ownKey struct{}
-
-// exec does a call, and looks at what it changed.
-func (w *world) exec(k *call) error {
-	ctx := context.Background()
+func errUnknown(k *call) error {
 	if k.verb != "commit" {
-		err := k.exec(ctx)
-		if err != nil {
-			w.fail("", "the store cannot do %s: %v", w.words(k), err)
-		}
-		return err
+		return fmt.Errorf("simulate: no answer: %w", driver.ErrUnavailable)
 	}
-	refusal, err := w.mem.Commit(ctx, k.token, k.ops)
-	if err != nil {
-		w.fail("", "the store cannot do %s: %v", w.words(k), err)
-		return fmt.Errorf("simulate: %w: %w", driver.ErrInternal, err)
-	}
-	k.refusal = refusal
-	if refusal == nil {
-		w.mu.Lock()
-		w.commits++
-		w.mu.Unlock()
-		w.look(k)
-	}
-	return nil
+	return fmt.Errorf("simulate: no answer: %w", driver.ErrUnknownOutcome)
 }

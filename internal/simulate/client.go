@@ -46,15 +46,15 @@ func factsOf(scope driver.Scope) driver.Facts {
 func (c *client) run() {
 	defer func() {
 		if r := recover(); r != nil {
-			c.w.fail("", "client %d panics: %v", c.number, r)
+			c.w.story.fail("", "client %d panics: %v", c.number, r)
 		}
-		c.w.mu.Lock()
+		c.w.traffic.mu.Lock()
 		c.done = true
-		c.w.mu.Unlock()
+		c.w.traffic.mu.Unlock()
 	}()
 	for _, op := range c.ops {
 		e := c.call(op, nil)
-		if unknown(e.answer.err) != nil && c.w.s.Resolve && op.Do.settles() && !c.isCrashed() {
+		if unknown(e.answer.err) != nil && c.w.scenario.Resolve && op.Do.settles() && !c.isCrashed() {
 			c.call(Op{Do: resolve, Key: op.Key}, e)
 		}
 		if c.isCrashed() {
@@ -62,14 +62,21 @@ func (c *client) run() {
 		}
 	}
 	if err := c.door.close(); err != nil && !c.isCrashed() {
-		c.w.fail("", "client %d cannot close its store: %v", c.number, err)
+		c.w.story.fail("", "client %d cannot close its store: %v", c.number, err)
 	}
 }
 
 func (c *client) isCrashed() bool {
-	c.w.mu.Lock()
-	defer c.w.mu.Unlock()
+	c.w.traffic.mu.Lock()
+	defer c.w.traffic.mu.Unlock()
 	return c.crashed
+}
+
+// enter keeps which call the client makes now.
+func (c *client) enter(e *entry) {
+	c.w.traffic.mu.Lock()
+	defer c.w.traffic.mu.Unlock()
+	c.current = e
 }
 
 // call makes one call and keeps what came of it.
@@ -78,13 +85,13 @@ func (c *client) call(op Op, of *entry) *entry {
 	if op.Seen {
 		seen = c.seen[op.Key]
 	}
-	e := c.w.begin(c, op, of, seen)
+	e := c.w.history.begin(c, op, of, seen)
 	if of != nil {
 		e.answer = c.door.resolve(c.ctx, unknown(of.answer.err))
 	} else {
 		e.answer = c.door.do(c.ctx, op, seen)
 	}
-	c.w.end(c, e)
+	c.w.history.end(c, e)
 	c.learn(op, e.answer)
 	return e
 }
@@ -109,22 +116,22 @@ func unknown(err error) *repo.Error {
 }
 
 // Facts says that the store changes one commit scope at a time, and may lose answers.
-func (c *client) Facts() driver.Facts { return factsOf(c.w.s.Scope) }
+func (c *client) Facts() driver.Facts { return factsOf(c.w.scenario.Scope) }
 
 // Define makes the tables exist. Schemas do not change in a simulation.
 func (c *client) Define(ctx context.Context, tables []*driver.Table) error {
-	c.w.know(tables)
-	return c.w.mem.Define(context.WithoutCancel(ctx), tables)
+	c.w.store.know(tables)
+	return c.w.store.mem.Define(context.WithoutCancel(ctx), tables)
 }
 
 // Attach makes the store know tables that exist.
 func (c *client) Attach(ctx context.Context, tables []*driver.Table) error {
-	return c.w.mem.Attach(context.WithoutCancel(ctx), tables)
+	return c.w.store.mem.Attach(context.WithoutCancel(ctx), tables)
 }
 
 // Drop removes the tables.
 func (c *client) Drop(ctx context.Context, tables []*driver.Table) error {
-	return c.w.mem.Drop(context.WithoutCancel(ctx), tables)
+	return c.w.store.mem.Drop(context.WithoutCancel(ctx), tables)
 }
 
 // Close leaves the simulated store to the others.
@@ -133,14 +140,14 @@ func (c *client) Close() error { return nil }
 // Get reads rows by key: where the scenario is fine, each at a moment of its own.
 func (c *client) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	if t.Name == "_catalog" { // is asked beside the calls, at times that nobody chooses
-		return c.w.mem.Get(context.WithoutCancel(ctx), t, keys, mask, rows)
+		return c.w.store.mem.Get(context.WithoutCancel(ctx), t, keys, mask, rows)
 	}
 	get := func(part int, keys []driver.Key, rows []driver.Row) error {
-		return c.read(ctx, &call{verb: "get", table: t, keys: keys, part: part, exec: func(ctx context.Context) error {
-			return c.w.mem.Get(ctx, t, keys, mask, rows)
+		return c.ask(ctx, &call{verb: "get", table: t, keys: keys, part: part, exec: func(ctx context.Context) error {
+			return c.w.store.mem.Get(ctx, t, keys, mask, rows)
 		}})
 	}
-	if !c.w.s.Fine || len(keys) < 2 || len(keys) != len(rows) {
+	if !c.w.scenario.Fine || len(keys) < 2 || len(keys) != len(rows) {
 		return get(0, keys, rows)
 	}
 	errs := make([]error, len(keys))
@@ -157,7 +164,7 @@ func (c *client) Get(ctx context.Context, t *driver.Table, keys []driver.Key, ma
 func (c *client) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		rest := span
-		if c.w.s.Fine {
+		if c.w.scenario.Fine {
 			rest.Limit = 1
 		}
 		for n := 0; span.Limit == 0 || n < span.Limit; {
@@ -184,9 +191,9 @@ func (c *client) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.
 }
 
 func (c *client) page(ctx context.Context, span driver.Span) (rows []driver.Row, err error) {
-	err = c.read(ctx, &call{verb: "range", table: span.Table, keys: []driver.Key{span.Key}, exec: func(ctx context.Context) error {
+	err = c.ask(ctx, &call{verb: "range", table: span.Table, keys: []driver.Key{span.Key}, exec: func(ctx context.Context) error {
 		rows = nil
-		for row, err := range c.w.mem.Range(ctx, span) {
+		for row, err := range c.w.store.mem.Range(ctx, span) {
 			if err != nil {
 				return err
 			}
@@ -201,9 +208,9 @@ func (c *client) page(ctx context.Context, span driver.Span) (rows []driver.Row,
 func (c *client) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
 	return func(yield func(driver.Chunk, error) bool) {
 		var chunks []driver.Chunk
-		err := c.read(ctx, &call{verb: "walk", table: t, exec: func(ctx context.Context) error {
+		err := c.ask(ctx, &call{verb: "walk", table: t, exec: func(ctx context.Context) error {
 			chunks = nil
-			for chunk, err := range c.w.mem.Walk(ctx, t, mark) {
+			for chunk, err := range c.w.store.mem.Walk(ctx, t, mark) {
 				if err != nil {
 					return err
 				}
@@ -229,11 +236,28 @@ func (c *client) Commit(ctx context.Context, token driver.Token, ops []driver.Op
 	if len(ops) > 0 {
 		k.table = ops[0].Table
 	}
-	err := c.w.ask(ctx, c, k)
+	err := c.ask(ctx, k)
 	return k.refusal, err
 }
 
-func (c *client) read(ctx context.Context, k *call) error { return c.w.ask(ctx, c, k) }
+// ask sends a call to the store, and returns the answer.
+func (c *client) ask(ctx context.Context, k *call) error {
+	if c.w.pace != nil {
+		c.w.pace()
+	}
+	k.client, k.answer, k.sent, k.own = c, make(chan error, 1), time.Now(), ctx.Value(ownKey{}) != nil
+	c.w.traffic.mu.Lock()
+	k.entry = c.current
+	direct := c.number == 0
+	c.w.traffic.mu.Unlock()
+	if direct {
+		return c.w.keeper.ask(ctx, k)
+	}
+	return c.w.traffic.ask(ctx, k)
+}
+
+// ownKey marks the context of what a client calls.
+type ownKey struct{}
 
 func clonedRow(r *driver.Row) driver.Row {
 	out := *r

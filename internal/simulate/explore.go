@@ -1,11 +1,13 @@
 package simulate
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"testing"
 	"testing/synctest"
 
+	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -65,14 +67,38 @@ func (d *dice) pick(events []event) int {
 
 // run makes one run of a scenario.
 func (x *Simulator) run(s Scenario, choose chooser, tell bool) *world {
-	w := &world{s: &s, wrap: x.Wrap, pace: x.Pace, tell: tell}
+	w := newWorld(&s, tell)
+	w.wrap, w.pace = x.Wrap, x.Pace
 	synctest.Test(x.T, func(*testing.T) { w.play(choose) })
 	x.Runs++
-	x.Steps += w.step
+	x.Steps += w.story.step
 	if x.Seen != nil {
 		w.count(x.Seen)
 	}
 	return w
+}
+
+// count adds what happened in the run to seen.
+func (w *world) count(seen map[string]int) {
+	for f, n := range w.scheduler.fates {
+		seen["fate: "+fate(f).String()] += n
+	}
+	for _, e := range w.history.entries {
+		kinds := []error{repo.ErrExists, repo.ErrNotFound, repo.ErrConflict, repo.ErrUnknownOutcome, repo.ErrUnavailable}
+		i := slices.IndexFunc(kinds, func(kind error) bool { return errors.Is(e.answer.err, kind) })
+		switch {
+		case e.crashed:
+			seen["told: nothing"]++
+		case i >= 0:
+			seen["told: "+kinds[i].Error()]++
+		case e.op.Do == resolve:
+			seen["verdict: "+e.answer.verdict.String()]++
+		case e.op.Do.writes():
+			seen["told: done"]++
+		case len(e.answer.found) > 0:
+			seen["told: found"]++
+		}
+	}
 }
 
 // Follow makes the run of some choices, and returns what it breaks.
@@ -82,9 +108,9 @@ func (x *Simulator) Follow(s Scenario, choices []int) *Failure {
 }
 
 func (w *world) broken(choices []int) *Failure {
-	f := w.failure
+	f := w.story.failure
 	if f != nil {
-		f.Scenario, f.Choices, f.Story = *w.s, choices, w.tale()
+		f.Scenario, f.Choices, f.Story = *w.scenario, choices, w.story.tale()
 	}
 	return f
 }
@@ -97,8 +123,8 @@ func (x *Simulator) Exhaust(s Scenario, limit int) (complete bool, failure *Fail
 		script := &script{choices: next}
 		w := x.run(s, script, false)
 		x.Choices += len(script.picks)
-		if w.failure != nil {
-			return false, x.shrink(s, script.picks, w.failure)
+		if w.story.failure != nil {
+			return false, x.shrink(s, script.picks, w.story.failure)
 		}
 		if next = following(script); next == nil {
 			return true, nil
@@ -129,16 +155,16 @@ func (x *Simulator) Roll(s Scenario, random *rand.Rand) *Failure {
 	d := &dice{random: random, odds: 2 + random.IntN(10)}
 	w := x.run(s, d, false)
 	x.Choices += len(d.picks)
-	if w.failure == nil {
+	if w.story.failure == nil {
 		return nil
 	}
-	return x.shrink(s, d.picks, w.failure)
+	return x.shrink(s, d.picks, w.story.failure)
 }
 
 // shrink leaves out what a failure does not need, and tells it.
 func (x *Simulator) shrink(s Scenario, picks []int, found *Failure) *Failure {
 	fails := func(choices []int) bool {
-		f := x.run(s, &script{choices: choices}, false).failure
+		f := x.run(s, &script{choices: choices}, false).story.failure
 		return f != nil && f.Promise == found.Promise
 	}
 	best := slices.Clone(picks)
@@ -174,5 +200,5 @@ func (x *Simulator) shrink(s Scenario, picks []int, found *Failure) *Failure {
 // Tell makes the run of some choices, and returns its story.
 func (x *Simulator) Tell(s Scenario, choices []int) string {
 	w := x.run(s, &script{choices: choices}, true)
-	return w.tale()
+	return w.story.tale()
 }

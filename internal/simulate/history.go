@@ -1,8 +1,8 @@
 package simulate
 
 import (
-	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -32,17 +32,28 @@ type moment struct {
 	closed [len(Keys)]closure
 }
 
+func (m *moment) has(record int) bool { return m.facts[record].live(m.now) }
+
+// holder returns the record that has a unique value, or -1.
+func (m *moment) holder(mail string) int {
+	for i, f := range m.facts {
+		if f.live(m.now) && f.mail == mail {
+			return i
+		}
+	}
+	return -1
+}
+
+// shows reports whether a record is what a client was shown.
+func (m *moment) shows(record int, v values) bool {
+	f := m.facts[record]
+	return f.live(m.now) && f.version == v.version && f.says(v)
+}
+
 // A closure says whether a key is closed.
 type closure struct {
 	is      bool
 	version driver.Token // of the record that says so, dead or not
-}
-
-// A mark is a token that a record has had: as its version, or as its Rev.
-type mark struct {
-	record  int
-	token   driver.Token
-	version bool
 }
 
 // An entry is a call of a client on package repo.
@@ -59,118 +70,60 @@ type entry struct {
 	token      driver.Token
 }
 
+// A history keeps what the store held at each moment of a run, and the calls of the clients with what they were told.
+type history struct {
+	story *story
+
+	mu      sync.Mutex
+	moments []moment
+	entries []*entry
+}
+
 // begin keeps that a client begins a call.
-func (w *world) begin(c *client, op Op, of *entry, seen driver.Token) *entry {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	e := &entry{client: c, op: op, of: of, seen: seen, start: len(w.history) - 1}
-	w.entries = append(w.entries, e)
-	c.current = e
-	if w.tell {
-		w.noteOf(c, "begins to "+e.text())
+func (h *history) begin(c *client, op Op, of *entry, seen driver.Token) *entry {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e := &entry{client: c, op: op, of: of, seen: seen, start: len(h.moments) - 1}
+	h.entries = append(h.entries, e)
+	c.enter(e)
+	if h.story.tell {
+		h.story.noteOf(c, "begins to "+e.text())
 	}
 	return e
 }
 
 // end keeps what the client was told.
-func (w *world) end(c *client, e *entry) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	e.end, e.ended, e.crashed = len(w.history)-1, true, c.crashed
-	if w.tell && !e.crashed {
-		w.noteOf(c, e.text()+": "+w.answerText(e))
+func (h *history) end(c *client, e *entry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	e.end, e.ended, e.crashed = len(h.moments)-1, true, c.isCrashed()
+	if h.story.tell && !e.crashed {
+		h.story.noteOf(c, e.text()+": "+h.story.answerText(e))
 	}
 }
 
 // tock keeps that time has passed.
-func (w *world) tock() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+func (h *history) tock() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	m := moment{now: time.Now().UnixMilli()}
-	if len(w.history) == 0 {
+	if len(h.moments) == 0 {
 		for i := range m.facts {
 			m.facts[i] = &fact{}
 		}
 	} else {
-		m.facts, m.closed = w.history[len(w.history)-1].facts, w.history[len(w.history)-1].closed
+		m.facts, m.closed = h.moments[len(h.moments)-1].facts, h.moments[len(h.moments)-1].closed
 	}
-	w.history = append(w.history, m)
+	h.moments = append(h.moments, m)
 }
 
-// look keeps what a commit has changed, and checks what must hold at every moment.
-func (w *world) look(k *call) {
-	if !slices.ContainsFunc(k.ops, func(op driver.Op) bool { return op.Table.Name == collection || op.Table.Name == closed }) {
-		return
-	}
-	rows := make([]driver.Row, len(w.keys))
-	if err := w.mem.Get(context.Background(), w.tables[collection], w.keys, nil, rows); err != nil {
-		w.fail("", "the records cannot be read: %v", err)
-		return
-	}
-	w.tock()
-	m := &w.history[len(w.history)-1]
-	if w.s.Closes {
-		w.lookAtClosed(m, k)
-	}
-	for i := range rows {
-		before := m.facts[i]
-		after := w.factOf(Keys[i], &rows[i])
-		if before.row == after.row && before.rev == after.rev {
-			continue
-		}
-		m.facts[i] = after
-		w.checkChange(k, i, before, after)
-	}
-	w.checkUnique(m)
-	w.checkClosed(m)
-}
-
-// lookAtClosed keeps which keys a commit has closed or opened.
-func (w *world) lookAtClosed(m *moment, k *call) {
-	rows := make([]driver.Row, len(w.keys))
-	if err := w.mem.Get(context.Background(), w.tables[closed], w.keys, nil, rows); err != nil {
-		w.fail("", "the keys that are closed cannot be read: %v", err)
-		return
-	}
-	for i := range rows {
-		before := m.closed[i]
-		m.closed[i] = closure{is: !rows[i].Rev.IsZero() && !rows[i].Dead}
-		if len(rows[i].Ring) > 0 {
-			m.closed[i].version = rows[i].Ring[0]
-		}
-		if m.closed[i] != before {
-			w.checkClosing(k, i, before, m.closed[i])
-		}
-	}
-}
-
-// factOf reads a row of the records.
-func (w *world) factOf(id string, row *driver.Row) *fact {
-	f := &fact{row: !row.Rev.IsZero(), dead: row.Dead, rev: row.Rev, ring: slices.Clone(row.Ring)}
-	f.id, f.expires = id, row.Expires
-	for i, col := range w.tables[collection].Fields {
-		if i >= len(row.Fields) {
-			break
-		}
-		switch v := row.Fields[i]; col.Name {
-		case "kind":
-			f.kind = v.Str()
-		case "mail":
-			f.mail = v.Str()
-		case "n":
-			f.n = v.Int()
-		}
-	}
-	if len(f.ring) > 0 {
-		f.version = f.ring[0]
-	}
-	return f
-}
+// last returns the moment that is now.
+func (h *history) last() *moment { return &h.moments[len(h.moments)-1] }
 
 // ever reports whether something held at a moment of a call.
-func (w *world) ever(e *entry, holds func(m *moment) bool) bool {
+func (h *history) ever(e *entry, holds func(m *moment) bool) bool {
 	for i := e.start; i <= e.end; i++ {
-		if holds(&w.history[i]) {
+		if holds(&h.moments[i]) {
 			return true
 		}
 	}
@@ -178,21 +131,35 @@ func (w *world) ever(e *entry, holds func(m *moment) bool) bool {
 }
 
 // always reports whether something held at every moment of a call.
-func (w *world) always(e *entry, holds func(m *moment) bool) bool {
-	return !w.ever(e, func(m *moment) bool { return !holds(m) })
+func (h *history) always(e *entry, holds func(m *moment) bool) bool {
+	return !h.ever(e, func(m *moment) bool { return !holds(m) })
 }
 
-func (m *moment) has(record int) bool { return m.facts[record].live(m.now) }
+// wasLive reports whether a record was there when a call began or later, with the Rev
+// that it still has: what expires between the read of a write and its commit, which
+// tests the Rev alone, is written all the same.
+func (h *history) wasLive(e *entry, record int, before *fact) bool {
+	return slices.ContainsFunc(h.moments[e.start:], func(m moment) bool {
+		f := m.facts[record]
+		return f.rev == before.rev && f.live(m.now)
+	})
+}
+
+// others returns how many writes other than that of an entry the record that is asked for its outcome
+// saw since the entry began, up to a moment.
+func (h *history) others(e *entry, end int) (n int) {
+	at := indexOf(e.op.Key)
+	version := func(m *moment) driver.Token { return m.facts[at].version }
+	if e.asksClosed() {
+		version = func(m *moment) driver.Token { return m.closed[at].version }
+	}
+	for i := e.start + 1; i <= end; i++ {
+		if version(&h.moments[i-1]) != version(&h.moments[i]) && !slices.Contains(e.commits, i) {
+			n++
+		}
+	}
+	return n
+}
 
 // indexOf returns the number of a record.
 func indexOf(id string) int { return slices.Index(Keys[:], id) }
-
-// holder returns the record that has a unique value, or -1.
-func (m *moment) holder(mail string) int {
-	for i, f := range m.facts {
-		if f.live(m.now) && f.mail == mail {
-			return i
-		}
-	}
-	return -1
-}

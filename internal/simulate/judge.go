@@ -2,42 +2,48 @@ package simulate
 
 import (
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/polystore/polystore/repo"
-	"github.com/polystore/polystore/repo/driver"
 )
 
-// judge checks what a client was told against what happened.
-func (w *world) judge(e *entry) {
+// A judge checks, when all clients have stopped, what each was told, and what the store still holds.
+type judge struct {
+	scenario *Scenario
+	story    *story
+	store    *store
+	history  *history
+}
+
+// judge checks what a client was told against what happened. In a calm run nothing went wrong.
+func (j *judge) judge(e *entry, calm bool) {
 	err := e.answer.err
 	switch {
 	case e.crashed || !e.ended:
 		return // nobody was told anything; that it was not done twice was seen before
 	case errors.Is(err, repo.ErrInternal), errors.Is(err, repo.ErrCorrupt), errors.Is(err, repo.ErrInvalid), errors.Is(err, repo.ErrClosed):
-		w.fail("", "client %d: %s: %v", e.client.number, e.text(), err)
+		j.story.fail("", "client %d: %s: %v", e.client.number, e.text(), err)
 	case errors.Is(err, repo.ErrUnavailable), errors.Is(err, repo.ErrTimeout), errors.Is(err, repo.ErrUnknownOutcome):
-		if w.faults == w.s.Faults && len(w.leaps) == len(w.s.Leaps) {
-			w.fail("", "client %d: %s fails, and nothing went wrong: %v", e.client.number, e.text(), err)
+		if calm {
+			j.story.fail("", "client %d: %s fails, and nothing went wrong: %v", e.client.number, e.text(), err)
 		}
 	}
 	switch {
 	case e.op.Do == resolve:
-		w.judgeVerdict(e)
+		j.judgeVerdict(e)
 	case e.op.Do.settles():
-		w.judgeWrite(e)
+		j.judgeWrite(e)
 	case err == nil && e.op.Do == Find:
-		w.judgeFind(e)
+		j.judgeFind(e)
 	case err == nil && e.op.Do == One:
-		w.judgeOne(e)
+		j.judgeOne(e)
 	case err == nil && e.op.Do == Get:
-		w.judgeGet(e)
+		j.judgeGet(e)
 	}
 }
 
 // judgeWrite checks P1 for one write.
-func (w *world) judgeWrite(e *entry) {
+func (j *judge) judgeWrite(e *entry) {
 	at := indexOf(e.op.Key)
 	err := e.answer.err
 	count := len(e.commits)
@@ -45,78 +51,72 @@ func (w *world) judgeWrite(e *entry) {
 	case errors.Is(err, repo.ErrUnknownOutcome):
 		return
 	case err != nil && count > 0:
-		w.fail("P1", "client %d: %s was refused or failed with %v, and was done", e.client.number, e.text(), err)
+		j.story.fail("P1", "client %d: %s was refused or failed with %v, and was done", e.client.number, e.text(), err)
 	case err != nil:
-		w.judgeRefusal(e)
+		j.judgeRefusal(e)
 	case count == 0 && e.op.Do == Delete && !e.op.Both:
-		if w.always(e, func(m *moment) bool { return m.has(at) }) {
-			w.fail("P1", "client %d: %s succeeded, and the record was there all the time", e.client.number, e.text())
+		if j.history.always(e, func(m *moment) bool { return m.has(at) }) {
+			j.story.fail("P1", "client %d: %s succeeded, and the record was there all the time", e.client.number, e.text())
 		}
 	case count == 0:
-		w.fail("P1", "client %d: %s succeeded, and was never done", e.client.number, e.text())
+		j.story.fail("P1", "client %d: %s succeeded, and was never done", e.client.number, e.text())
 	case e.commits[0] < e.start || e.commits[0] > e.end:
-		w.fail("P1", "client %d: %s succeeded before it was done", e.client.number, e.text())
+		j.story.fail("P1", "client %d: %s succeeded before it was done", e.client.number, e.text())
 	case !e.answer.version.IsZero() && e.answer.version != e.token:
-		w.fail("P1", "client %d: %s succeeded with the version %s, and the record has %s", e.client.number, e.text(),
-			w.nameOf(e.answer.version), w.nameOf(e.token))
+		j.story.fail("P1", "client %d: %s succeeded with the version %s, and the record has %s", e.client.number, e.text(),
+			j.story.nameOf(e.answer.version), j.story.nameOf(e.token))
 	}
 }
 
 // judgeRefusal checks that there was a reason.
-func (w *world) judgeRefusal(e *entry) {
+func (j *judge) judgeRefusal(e *entry) {
 	at := indexOf(e.op.Key)
 	reason := true
 	switch err := e.answer.err; {
 	case errors.Is(err, repo.ErrExists):
-		reason = w.ever(e, func(m *moment) bool {
+		reason = j.history.ever(e, func(m *moment) bool {
 			other := -1
-			if e.op.Mail != "" && w.s.Unique {
+			if e.op.Mail != "" && j.scenario.Unique {
 				other = m.holder(e.op.Mail)
 			}
 			isClosed := m.closed[at].is && (e.op.Open || e.op.Do == Close || e.op.Both && e.op.Do == Delete)
 			return isClosed || m.has(at) && (e.op.Do == Insert || e.op.Do == Close) || other >= 0 && other != at
 		})
 	case errors.Is(err, repo.ErrNotFound):
-		reason = w.ever(e, func(m *moment) bool { return !m.has(at) })
+		reason = j.history.ever(e, func(m *moment) bool { return !m.has(at) })
 	case errors.Is(err, repo.ErrConflict):
-		reason = !e.seen.IsZero() && w.ever(e, func(m *moment) bool { return !m.has(at) || m.facts[at].version != e.seen })
+		reason = !e.seen.IsZero() && j.history.ever(e, func(m *moment) bool { return !m.has(at) || m.facts[at].version != e.seen })
 	}
 	if !reason {
-		w.fail("P1", "client %d: %s was refused without a reason: %v", e.client.number, e.text(), e.answer.err)
+		j.story.fail("P1", "client %d: %s was refused without a reason: %v", e.client.number, e.text(), e.answer.err)
 	}
 }
 
 // judgeFind checks P2 and P3.
-func (w *world) judgeFind(e *entry) {
+func (j *judge) judgeFind(e *entry) {
 	times := map[string]int{}
 	for _, v := range e.answer.found {
 		times[v.id]++
 		at := indexOf(v.id)
-		held := at >= 0 && w.ever(e, func(m *moment) bool { return m.shows(at, v) && v.kind == e.op.Kind })
+		held := at >= 0 && j.history.ever(e, func(m *moment) bool { return m.shows(at, v) && v.kind == e.op.Kind })
 		if !held {
-			w.fail("P3", "client %d: %s returns %s, which did not match as returned at any moment of the call", e.client.number, e.text(), v.id)
+			j.story.fail("P3", "client %d: %s returns %s, which did not match as returned at any moment of the call", e.client.number, e.text(), v.id)
 		}
 	}
 	for i, id := range Keys {
-		matched := w.always(e, func(m *moment) bool { return m.has(i) && m.facts[i].kind == e.op.Kind })
+		matched := j.history.always(e, func(m *moment) bool { return m.has(i) && m.facts[i].kind == e.op.Kind })
 		switch {
 		case matched && times[id] == 0:
-			w.fail("P2", "client %d: %s misses %s, which matched during the whole call", e.client.number, e.text(), id)
+			j.story.fail("P2", "client %d: %s misses %s, which matched during the whole call", e.client.number, e.text(), id)
 		case times[id] > 1:
-			w.fail("P3", "client %d: %s returns %s %d times", e.client.number, e.text(), id, times[id])
+			j.story.fail("P3", "client %d: %s returns %s %d times", e.client.number, e.text(), id, times[id])
 		}
 	}
 }
 
-// shows reports whether a record is what a client was shown.
-func (m *moment) shows(record int, v values) bool {
-	f := m.facts[record]
-	return f.live(m.now) && f.version == v.version && f.says(v)
-}
-
 // judgeOne checks that a lookup by a unique value has a moment.
-func (w *world) judgeOne(e *entry) {
-	ok := w.ever(e, func(m *moment) bool {
+func (j *judge) judgeOne(e *entry) {
+	ok := j.history.ever(e, func(m *moment) bool {
 		at := m.holder(e.op.Mail)
 		if len(e.answer.found) == 0 {
 			return at < 0
@@ -124,39 +124,39 @@ func (w *world) judgeOne(e *entry) {
 		return at >= 0 && e.answer.found[0].id == Keys[at] && m.shows(at, e.answer.found[0])
 	})
 	if !ok {
-		w.fail("P4", "client %d: %s answers %s, which was so at no moment of the call", e.client.number, e.text(), w.answerText(e))
+		j.story.fail("P4", "client %d: %s answers %s, which was so at no moment of the call", e.client.number, e.text(), j.story.answerText(e))
 	}
 }
 
 // judgeGet checks that a read of a record has a moment.
-func (w *world) judgeGet(e *entry) {
+func (j *judge) judgeGet(e *entry) {
 	at := indexOf(e.op.Key)
-	ok := w.ever(e, func(m *moment) bool {
+	ok := j.history.ever(e, func(m *moment) bool {
 		if len(e.answer.found) == 0 {
 			return !m.has(at)
 		}
 		return m.shows(at, e.answer.found[0])
 	})
 	if !ok {
-		w.fail("P1", "client %d: %s answers %s, which was so at no moment of the call", e.client.number, e.text(), w.answerText(e))
+		j.story.fail("P1", "client %d: %s answers %s, which was so at no moment of the call", e.client.number, e.text(), j.story.answerText(e))
 	}
 }
 
 // judgeVerdict checks P6.
-func (w *world) judgeVerdict(e *entry) {
+func (j *judge) judgeVerdict(e *entry) {
 	if e.answer.err != nil {
 		return
 	}
 	of := e.of
 	switch {
 	case e.answer.verdict == repo.Committed && (len(of.commits) == 0 || of.commits[0] > e.end):
-		w.fail("P6", "client %d resolves %s of client %d: committed, and it was not", e.client.number, of.text(), of.client.number)
+		j.story.fail("P6", "client %d resolves %s of client %d: committed, and it was not", e.client.number, of.text(), of.client.number)
 	case e.answer.verdict == repo.NotCommitted && len(of.commits) > 0:
-		w.fail("P6", "client %d resolves %s of client %d: not committed, and it is", e.client.number, of.text(), of.client.number)
+		j.story.fail("P6", "client %d resolves %s of client %d: not committed, and it is", e.client.number, of.text(), of.client.number)
 	case e.answer.verdict == repo.Unknown && of.readsFirst():
-		soon := w.history[e.end].now-w.history[of.start].now < soonEnough.Milliseconds()
-		if n := w.others(of, e.end); soon && n < ringSize {
-			w.fail("P6", "client %d resolves %s of client %d: unknown, after %d other writes", e.client.number, of.text(), of.client.number, n)
+		soon := j.history.moments[e.end].now-j.history.moments[of.start].now < soonEnough.Milliseconds()
+		if n := j.history.others(of, e.end); soon && n < ringSize {
+			j.story.fail("P6", "client %d resolves %s of client %d: unknown, after %d other writes", e.client.number, of.text(), of.client.number, n)
 		}
 	}
 }
@@ -178,20 +178,4 @@ func (e *entry) readsFirst() bool {
 		return e.op.Do != Delete && e.op.Do != Close // which insert it
 	}
 	return e.op.Do != Blind && e.op.Do != Insert
-}
-
-// others returns how many writes other than that of an entry the record that is asked for its outcome
-// saw since the entry began, up to a moment.
-func (w *world) others(e *entry, end int) (n int) {
-	at := indexOf(e.op.Key)
-	version := func(m *moment) driver.Token { return m.facts[at].version }
-	if e.asksClosed() {
-		version = func(m *moment) driver.Token { return m.closed[at].version }
-	}
-	for i := e.start + 1; i <= end; i++ {
-		if version(&w.history[i-1]) != version(&w.history[i]) && !slices.Contains(e.commits, i) {
-			n++
-		}
-	}
-	return n
 }

@@ -3,69 +3,89 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"sync"
 	"testing/synctest"
 
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// A keeper is the client that makes the calls before the others begin and after they have stopped. The calls of the
+// store below it, and below a client that opens, go straight through: they wait for no scheduler.
+type keeper struct {
+	client  *client
+	story   *story
+	traffic *traffic
+
+	mu      sync.Mutex
+	kept    []*call       // which wait for their turn
+	arrived chan struct{} // gets something when there is one more; nil while the keeper is not served
+}
+
 // serve lets the keeper make a call. What the goroutines below it ask of the store, the one
 // that makes the call and those that clean up behind it, is done one by one, when all of them
 // wait, in an order that no goroutine's pace decides.
-func (w *world) serve(do func()) {
+func (kp *keeper) serve(do func()) {
 	over := make(chan struct{})
-	w.mu.Lock()
-	w.arrived = make(chan struct{}, 1)
-	w.mu.Unlock()
+	kp.mu.Lock()
+	kp.arrived = make(chan struct{}, 1)
+	kp.mu.Unlock()
 	go func() { defer close(over); do() }()
 	for {
 		synctest.Wait()
-		if k := w.nextOfKeeper(); k != nil {
-			k.answer <- w.keep(k)
+		if k := kp.next(); k != nil {
+			k.answer <- kp.keep(k)
 			continue
 		}
 		select {
 		case <-over:
-			w.mu.Lock()
-			w.arrived = nil
-			w.mu.Unlock()
+			kp.mu.Lock()
+			kp.arrived = nil
+			kp.mu.Unlock()
 			return
-		case <-w.arrived:
+		case <-kp.arrived:
 		}
 	}
 }
 
-// keeperCall makes a call of the keeper.
-func (w *world) keeperCall(op Op, of *entry) (e *entry) {
-	w.serve(func() { e = w.keeper.call(op, of) })
+// call makes a call of the keeper.
+func (kp *keeper) call(op Op, of *entry) (e *entry) {
+	kp.serve(func() { e = kp.client.call(op, of) })
 	return e
 }
 
-// nextOfKeeper takes the call of the keeper that is done next, nil if none waits.
-func (w *world) nextOfKeeper() *call {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.kept) == 0 {
+// again makes a call of the keeper, which must succeed.
+func (kp *keeper) again(op Op) {
+	if e := kp.call(op, nil); e.answer.err != nil {
+		kp.story.fail("", "when all have stopped, %s fails: %v", op, e.answer.err)
+	}
+}
+
+// next takes the call of the keeper that is done next, nil if none waits.
+func (kp *keeper) next() *call {
+	kp.mu.Lock()
+	defer kp.mu.Unlock()
+	if len(kp.kept) == 0 {
 		return nil
 	}
-	k := w.inOrder(w.kept)[0]
-	w.kept = without(w.kept, k)
+	k := kp.traffic.inOrder(kp.kept)[0]
+	kp.kept = without(kp.kept, k)
 	return k
 }
 
-// askAsKeeper does a call of the keeper: in its turn while the keeper is served, and at once
+// ask does a call of the keeper: in its turn while the keeper is served, and at once
 // when it cleans up later, while nobody else does anything.
-func (w *world) askAsKeeper(ctx context.Context, k *call) error {
+func (kp *keeper) ask(ctx context.Context, k *call) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("simulate: %w: %w", driver.ErrTimeout, ctx.Err())
 	}
-	w.mu.Lock()
-	arrived := w.arrived
+	kp.mu.Lock()
+	arrived := kp.arrived
 	if arrived != nil {
-		w.kept = append(w.kept, k)
+		kp.kept = append(kp.kept, k)
 	}
-	w.mu.Unlock()
+	kp.mu.Unlock()
 	if arrived == nil {
-		return w.keep(k)
+		return kp.keep(k)
 	}
 	select {
 	case arrived <- struct{}{}:
@@ -75,9 +95,9 @@ func (w *world) askAsKeeper(ctx context.Context, k *call) error {
 }
 
 // keep does a call of the keeper.
-func (w *world) keep(k *call) error {
-	if w.tell && k.verb == "commit" {
-		w.note("keeper: " + w.words(k))
+func (kp *keeper) keep(k *call) error {
+	if kp.story.tell && k.verb == "commit" {
+		kp.story.note("keeper: " + kp.story.words(k))
 	}
-	return w.exec(k)
+	return kp.traffic.exec(k)
 }
