@@ -13,9 +13,8 @@ const (
 	maxMethods  = 40  // of a type
 )
 
-// grown are types with more methods: the steps of a model, and of a simulation, each on the one state
-// that there is.
-var grown = map[string]bool{"internal/model.Model": true, "internal/simulate.world": true}
+// grown are types with more methods: the steps of a simulation on the one state that there is.
+var grown = map[string]bool{"internal/simulate.world": true}
 
 // A function is one function or method of a file.
 type function struct {
