@@ -12,7 +12,7 @@ const (
 func (m *Model) find(s *State, i int) {
 	n := *s
 	a := &n.actors[i]
-	if m.builds && s.ready == 0 && m.mutant != readyAtOnce {
+	if m.protocol.builds && s.ready == 0 && m.protocol.mutant != readyAtOnce {
 		return // nobody uses an index before it is ready
 	}
 	if a.step == 0 {
@@ -22,40 +22,40 @@ func (m *Model) find(s *State, i int) {
 	e := Event{who: i, message: Message{value: a.value}, what: "lists rows, page one", outcome: "done"}
 	switch a.step {
 	case stepPageOne, stepPageTwo:
-		m.list(s, a, a.step)
+		m.protocol.list(s, a, a.step)
 		if a.step == stepPageTwo {
 			e.what = "lists rows, page two"
 		}
 	default:
 		e.id, e.what = a.step-stepRecord, "reads a record it had a row of"
 		e.outcome = "not an answer"
-		if m.accepts(s, a, e.id) {
+		if m.protocol.accepts(s, a, e.id) {
 			a.got |= 1 << e.id
 			e.outcome = "an answer"
 		}
 	}
-	m.nextFind(&n, a)
+	m.protocol.nextFind(&n, a)
 	m.emit(&n, e)
 }
 
 // list notes the rows of a page. A slice of an index is not read at one moment: the
 // row of the token that was there first is on the second page.
-func (m *Model) list(s *State, a *Actor, page uint8) {
+func (p *Protocol) list(s *State, a *Actor, page uint8) {
 	for slot, row := range s.rows {
 		if row.on == gone || row.value != a.value || (slot == firstToken) != (page == stepPageTwo) {
 			continue
 		}
 		a.seen |= 1 << row.id
-		if m.mutant == readerWantsRev || m.mutant == readerTrustsRing {
+		if p.mutant == readerWantsRev || p.mutant == readerTrustsRing {
 			a.tokens.add(uint8(slot))
 		}
 	}
 }
 
 // accepts says whether record id, read now because it had a row, is an answer.
-func (m *Model) accepts(s *State, a *Actor, id uint8) bool {
+func (p *Protocol) accepts(s *State, a *Actor, id uint8) bool {
 	r := &s.records[id]
-	switch m.mutant {
+	switch p.mutant {
 	case readerTrustsRow:
 		return true
 	case readerIgnoresExpiry:
@@ -69,7 +69,7 @@ func (m *Model) accepts(s *State, a *Actor, id uint8) bool {
 }
 
 // nextFind goes to the next step that does something, or answers.
-func (m *Model) nextFind(n *State, a *Actor) {
+func (p *Protocol) nextFind(n *State, a *Actor) {
 	for a.step++; a.step >= stepRecord && a.step < stepsOfFind; a.step++ {
 		if a.seen>>(a.step-stepRecord)&1 == 1 {
 			break
@@ -124,7 +124,7 @@ func (m *Model) findUnique(s *State, i int) {
 	} else {
 		r := &s.records[a.rival.owner]
 		a.got, e.what, e.id, e.outcome = 1, "reads the owner", a.rival.owner, "answers nobody"
-		if s.current(int(a.rival.owner)) && r.unique != 0 && r.claim == a.rival.tok || m.mutant == readerTrustsClaim {
+		if s.current(int(a.rival.owner)) && r.unique != 0 && r.claim == a.rival.tok || m.protocol.mutant == readerTrustsClaim {
 			a.got, e.outcome = 2<<a.rival.owner, "answers it"
 		}
 	}

@@ -1,21 +1,12 @@
 package main
 
-import "bytes"
-
-// A Model is the protocol, or one mutant of it, in one scenario.
+// A Model makes the steps of actors, and of the world, and keeps the states that follow.
 type Model struct {
-	mutant   Mutant
-	timeouts int   // calls of each actor that may get no answer
-	drop     uint8 // how a row is dropped: gone or fading
-	unique   bool  // the scenario has unique values
-	builds   bool  // the index is built while the scenario runs
-	unread   bool  // inserts do not read before they commit: no index has rows elsewhere
-	settles  bool  // what is resolved must be settled as long as the ring tells
-	minutes  uint8 // how many pass; 0: the scenario has no clocks
+	protocol *Protocol
+	timeouts int // calls of each actor that may get no answer
 	tracing  bool
 	out      []State // the states that follow
 	events   []Event // what led to each, when tracing
-	checked  *hashes // stores that sweepers were let loose on
 }
 
 // An Event is one step of a story.
@@ -50,7 +41,7 @@ const (
 func (m *Model) send(s *State, i int, g Message, answered func(n *State, a *Actor, ok bool)) {
 	g.by = uint8(i)
 	n := *s
-	ok := m.apply(&n, &g)
+	ok := m.protocol.apply(&n, &g)
 	answered(&n, &n.actors[i], ok)
 	outcome := outcomeDone
 	if !ok {
@@ -71,17 +62,17 @@ func (m *Model) send(s *State, i int, g Message, answered func(n *State, a *Acto
 		switch {
 		case g.verb == doDropRow || g.verb == doDropClaim:
 			answered(&n, a, true)
-		case (g.verb == doCommit || g.verb == doPatch) && m.mutant == timeoutIsFailure && a.writes():
-			m.toAbort(a)
+		case (g.verb == doCommit || g.verb == doPatch) && m.protocol.mutant == timeoutIsFailure && a.writes():
+			m.protocol.toAbort(a)
 		}
 		m.emit(&n, Event{who: i, message: g, outcome: outcomeSilent})
 		return
 	}
 }
 
-// successors returns the states that one step leads to, in an order that depends
-// on s alone. The slice is used again by the next call.
-func (m *Model) successors(s *State) []State {
+// step makes every step that can follow s, in an order that depends on s alone. The
+// slice is used again by the next call.
+func (m *Model) step(s *State) []State {
 	m.out, m.events = m.out[:0], m.events[:0]
 	for i := range s.actors {
 		if s.actors[i].done == 0 {
@@ -89,28 +80,7 @@ func (m *Model) successors(s *State) []State {
 		}
 	}
 	m.elapse(s)
-	for k := range m.out {
-		n := &m.out[k]
-		m.inspect(n)
-		settle(n)
-	}
 	return m.out
-}
-
-// settle brings a state into one form: calls under way have no order, and the
-// history of tokens that are named nowhere is of no use.
-func settle(n *State) {
-	if bytes.Compare(raw(&n.flights[0]), raw(&n.flights[1])) < 0 {
-		n.flights[0], n.flights[1] = n.flights[1], n.flights[0]
-	}
-	named := mentioned(n)
-	n.committed.keep(named)
-	n.refused.keep(named)
-	for t := range n.made {
-		if !named.has(uint8(t)) {
-			n.made[t] = 0
-		}
-	}
 }
 
 // act makes the next step of actor i, in all the ways it can go.

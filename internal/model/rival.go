@@ -5,27 +5,27 @@ func (m *Model) faceRival(s *State, i int) {
 	n := *s
 	a := &n.actors[i]
 	owner := &s.records[a.rival.owner]
-	verdict := m.judgeClaim(owner, a.rival.tok, a.rival.base)
+	verdict := m.protocol.judgeClaim(owner, a.rival.tok, a.rival.base)
 	outcome := verdictText[verdict]
 	switch {
 	case verdict == isDead:
 		a.step = stepPrepare
-	case verdict == isPending && m.mutant == pendingBlocks:
+	case verdict == isPending && m.protocol.mutant == pendingBlocks:
 		outcome = "ErrExists"
 		a.more = 0
-		m.toAbort(a)
+		m.protocol.toAbort(a)
 	case verdict == isPending:
 		a.step = stepFence
 	case owner.expired(s.hour, a.fast):
 		outcome = "live, but expired"
 		a.step, a.at = stepBury, owner.rev
-		if m.mutant == stealExpired {
+		if m.protocol.mutant == stealExpired {
 			a.step, a.at = stepPrepare, 0
 		}
 	default:
 		outcome = "live: ErrExists"
 		a.more = 0
-		m.toAbort(a)
+		m.protocol.toAbort(a)
 	}
 	m.emit(&n, Event{who: i, what: "finds the value claimed, reads the owner", id: s.actors[i].rival.owner, outcome: outcome})
 }
@@ -50,9 +50,9 @@ func (m *Model) sendFence(s *State, i int, g Message, back uint8) {
 	a.at = g.when
 	if a.fence == 0 {
 		switch {
-		case m.mutant == fenceConstant:
+		case m.protocol.mutant == fenceConstant:
 			a.fence = nTokens
-		case m.mutant == fenceWritesEntry && g.when == 0:
+		case m.protocol.mutant == fenceWritesEntry && g.when == 0:
 			a.fence = a.rival.tok | a.item.slot
 		default:
 			a.fence = fresh(&n)
@@ -62,12 +62,12 @@ func (m *Model) sendFence(s *State, i int, g Message, back uint8) {
 	if g.verb == doBury {
 		g.next.rev, g.next.ring[0] = g.tok, g.tok
 	}
-	m.stamp(&n, a, a.fence)
+	m.protocol.stamp(&n, a, a.fence)
 	m.send(&n, i, g, func(_ *State, a *Actor, _ bool) {
-		if a.role == resolver && m.unread {
+		if a.role == resolver && m.protocol.unread {
 			a.base.rev, a.base.entry = a.fence, 0
 		}
-		if m.mutant != fenceReused {
+		if m.protocol.mutant != fenceReused {
 			a.fence = 0
 		}
 		a.at, a.step = 0, back

@@ -51,12 +51,12 @@ func (m *Model) listPlace(s *State, i int, place uint8) {
 		}
 	}
 	for _, row := range s.rows {
-		if row.on != gone && row.value == place && (a.got>>row.id&1 == 0 || m.mutant == scanRepeats) {
+		if row.on != gone && row.value == place && (a.got>>row.id&1 == 0 || m.protocol.mutant == scanRepeats) {
 			n.scan.rows[place] |= 1 << row.id
 		}
 	}
 	a.step++
-	m.nextScan(&n, a)
+	m.protocol.nextScan(&n, a)
 	m.emit(&n, Event{who: i, what: "lists rows", message: Message{value: place}, outcome: "done"})
 }
 
@@ -67,11 +67,11 @@ func (m *Model) readOf(s *State, i int, place, id uint8) {
 	a := &n.actors[i]
 	own := s.placeNow(int(id))
 	outcome := "is at " + valueText(own)
-	if own == 0 || own > a.value && m.mutant != scanForgetsBounds {
+	if own == 0 || own > a.value && m.protocol.mutant != scanForgetsBounds {
 		own, outcome = nowhere, "does not match"
 	}
 	n.scan.own[place][id] = own
-	m.nextScan(&n, a)
+	m.protocol.nextScan(&n, a)
 	m.emit(&n, Event{who: i, what: "reads the record of the row " + valueText(place), id: id, outcome: outcome})
 }
 
@@ -84,7 +84,7 @@ func (s *State) placeNow(id int) uint8 {
 }
 
 // nextScan answers with a batch when all is read, and goes to the next.
-func (m *Model) nextScan(n *State, a *Actor) {
+func (p *Protocol) nextScan(n *State, a *Actor) {
 	for {
 		first, at := a.batchOf()
 		if at < a.batch && at >= first {
@@ -94,7 +94,7 @@ func (m *Model) nextScan(n *State, a *Actor) {
 		if at < a.batch || n.scan.left() {
 			return
 		}
-		m.answerBatch(n, a, first)
+		p.answerBatch(n, a, first)
 		n.scan = Scan{home: n.scan.home}
 		if a.step++; first <= a.batch {
 			n.scan = Scan{}
@@ -117,15 +117,15 @@ func (c *Scan) left() bool {
 }
 
 // answerBatch goes over the rows of a batch in their order.
-func (m *Model) answerBatch(n *State, a *Actor, first uint8) {
+func (p *Protocol) answerBatch(n *State, a *Actor, first uint8) {
 	last := first - min(first-1, a.batch-1)
 	for place := first; place >= last; place-- {
 		for id := range uint8(nRecords) {
-			if !n.scan.has(place, id) || !m.belongs(&n.scan, place, id, last) {
+			if !n.scan.has(place, id) || !p.belongs(&n.scan, place, id, last) {
 				continue
 			}
 			had := a.got>>id&1 == 1
-			if had && m.mutant != scanRepeats {
+			if had && p.mutant != scanRepeats {
 				continue
 			}
 			home := n.scan.home[id]
@@ -138,19 +138,19 @@ func (m *Model) answerBatch(n *State, a *Actor, first uint8) {
 
 // belongs says whether a record is to be returned at a row, if it was not returned
 // before. A scan comes from the larger places.
-func (m *Model) belongs(c *Scan, place, id, last uint8) bool {
+func (p *Protocol) belongs(c *Scan, place, id, last uint8) bool {
 	own := c.own[place][id]
 	switch {
 	case own == nowhere:
 		return false
-	case own == place || m.mutant == scanAnyRow:
+	case own == place || p.mutant == scanAnyRow:
 		return true
-	case m.mutant == readerWantsPlace:
+	case p.mutant == readerWantsPlace:
 		return false
 	case own > place: // behind the row
-		return m.mutant != scanSkipsBehind
+		return p.mutant != scanSkipsBehind
 	case own >= last: // ahead of the row, and listed: it comes there, or it moved there meanwhile
-		return !c.has(own, id) && m.mutant != scanSkipsListed
+		return !c.has(own, id) && p.mutant != scanSkipsListed
 	}
 	return false // not listed yet: it is still to come
 }

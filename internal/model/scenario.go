@@ -97,9 +97,9 @@ var scenarios = []Scenario{
 		[]Actor{{role: mender}, put(0, valueB, 0), insert(1, 0, 1), simple(rowSweeper)}},
 }
 
-// model returns the model of sc, with the state that it begins in.
-func (sc *Scenario) model(mutant Mutant) (*Model, State) {
-	m := &Model{mutant: mutant, timeouts: sc.timeouts, drop: sc.drop, checked: newHashes()}
+// begin returns the protocol in sc, with the state that sc begins in.
+func (sc *Scenario) begin(mutant Mutant) (*Protocol, State) {
+	p := &Protocol{mutant: mutant, drop: sc.drop}
 	var s State
 	for i := range s.actors {
 		s.actors[i] = Actor{done: 1}
@@ -109,37 +109,37 @@ func (sc *Scenario) model(mutant Mutant) (*Model, State) {
 		if a.role == patcher && mutant == patchUnread {
 			s.actors[i].blind = 1
 		}
-		m.settles = m.settles || i == 0 && a.role == patcher && a.blind == 0
-		m.builds = m.builds || a.role == indexer
-		m.unique = m.unique || a.unique != 0
-		m.unread = m.unread || s.actors[i].blind != 0
+		p.settles = p.settles || i == 0 && a.role == patcher && a.blind == 0
+		p.builds = p.builds || a.role == indexer
+		p.unique = p.unique || a.unique != 0
+		p.unread = p.unread || s.actors[i].blind != 0
 		if a.ahead != 0 {
-			m.minutes = skew + 1
+			p.minutes = skew + 1
 		}
 	}
 	if sc.start == nothing {
-		return m, s
+		return p, s
 	}
 	if sc.start == buried {
 		s.records[0] = Record{status: tombstone, rev: 2, ring: [2]uint8{2, firstToken}}
 		s.committed.add(firstToken)
 		s.committed.add(2)
-		return m, s
+		return p, s
 	}
 	r := Record{status: live, rev: firstToken, ring: [2]uint8{firstToken}, value: valueA}
 	if sc.start != unindexed {
 		r.entry, r.unique, r.claim = firstToken, 1, firstToken
-		s.rows[m.slot(valueA, 0, firstToken)] = Row{there, valueA, 0, 0}
+		s.rows[p.slot(valueA, 0, firstToken)] = Row{there, valueA, 0, 0}
 		s.claim = Claim{firstToken, 0, 0}
 	}
 	if sc.start == expiring {
 		r.expires = 1
 	}
 	if sc.start == moved {
-		s.rows[m.slot(valueC, 0, 3)] = Row{there, valueC, 0, 0}
-		s.rows[m.slot(valueB, 0, 2)] = Row{there, valueB, 0, 3}
+		s.rows[p.slot(valueC, 0, 3)] = Row{there, valueC, 0, 0}
+		s.rows[p.slot(valueB, 0, 2)] = Row{there, valueB, 0, 3}
 	}
 	s.records[0] = r
 	s.committed.add(firstToken)
-	return m, s
+	return p, s
 }

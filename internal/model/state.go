@@ -1,6 +1,9 @@
 package main
 
-import "unsafe"
+import (
+	"bytes"
+	"unsafe"
+)
 
 // What a record, and a row, can be.
 const (
@@ -103,4 +106,20 @@ func (r *Record) expired(hour, fast uint8) bool { return r.expires == 1 && hour|
 // current says that r is a record which a reader with a right clock sees.
 func (s *State) current(id int) bool {
 	return s.records[id].status == live && !s.records[id].expired(s.hour, 0)
+}
+
+// settle brings a state into one form: calls under way have no order, and the
+// history of tokens that are named nowhere is of no use.
+func settle(n *State) {
+	if bytes.Compare(raw(&n.flights[0]), raw(&n.flights[1])) < 0 {
+		n.flights[0], n.flights[1] = n.flights[1], n.flights[0]
+	}
+	named := mentioned(n)
+	n.committed.keep(named)
+	n.refused.keep(named)
+	for t := range n.made {
+		if !named.has(uint8(t)) {
+			n.made[t] = 0
+		}
+	}
 }

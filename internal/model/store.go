@@ -2,23 +2,23 @@ package main
 
 // apply carries out one call, all of it or nothing; false means that its
 // condition did not hold.
-func (m *Model) apply(s *State, g *Message) bool {
+func (p *Protocol) apply(s *State, g *Message) bool {
 	switch g.verb {
 	case doCommit, doPatch, doFence, doBury, doReindex:
-		return m.applyRecord(s, g)
+		return p.applyRecord(s, g)
 	case doPutRow, doDropRow:
-		s.rows[m.slot(g.value, g.id, g.tok)] = Row{}
+		s.rows[p.slot(g.value, g.id, g.tok)] = Row{}
 		if g.on != gone {
-			s.rows[m.slot(g.value, g.id, g.tok)] = Row{g.on, g.value, g.id, g.base}
+			s.rows[p.slot(g.value, g.id, g.tok)] = Row{g.on, g.value, g.id, g.base}
 		}
 	case doPutClaim:
-		if s.claim.tok != g.when && m.mutant != claimOverwrites {
+		if s.claim.tok != g.when && p.mutant != claimOverwrites {
 			return s.claim.tok == g.tok // an earlier copy of this call did it
 		}
 		s.claim = Claim{g.tok, g.id, g.base}
 	case doDropClaim:
 		ours := s.claim.tok == g.when
-		switch m.mutant {
+		switch p.mutant {
 		case releaseUnconditional:
 			ours = true
 		case releaseByOwner:
@@ -31,12 +31,12 @@ func (m *Model) apply(s *State, g *Message) bool {
 	return true
 }
 
-func (m *Model) applyRecord(s *State, g *Message) bool {
+func (p *Protocol) applyRecord(s *State, g *Message) bool {
 	r := &s.records[g.id]
 	if g.verb == doPatch {
-		return m.applyPatch(s, r, g)
+		return p.applyPatch(s, r, g)
 	}
-	if r.rev != g.when && (m.mutant != commitUnconditional || g.verb != doCommit) {
+	if r.rev != g.when && (p.mutant != commitUnconditional || g.verb != doCommit) {
 		return false
 	}
 	switch g.verb {
@@ -44,7 +44,7 @@ func (m *Model) applyRecord(s *State, g *Message) bool {
 		if r.rev = g.tok; r.status == absent {
 			r.status = tombstone
 		}
-		if m.mutant == fenceIsWrite {
+		if p.mutant == fenceIsWrite {
 			r.ring = [2]uint8{g.tok, r.ring[0]}
 		}
 		s.outlasted(g.id)
@@ -56,17 +56,17 @@ func (m *Model) applyRecord(s *State, g *Message) bool {
 		s.fail(s.applied[g.by] != 0, faultTwice)
 		s.applied[g.by] = 1
 	}
-	s.fail(r.ring[0] != g.next.ring[1] && m.mutant != tombstoneForgets, faultLost)
+	s.fail(r.ring[0] != g.next.ring[1] && p.mutant != tombstoneForgets, faultLost)
 	s.fail(s.committed.has(g.tok), faultBack)
 	s.fail(s.refused.has(g.tok), faultLate)
 	s.committed.add(g.tok)
 	*r = g.next
-	m.wrote(s, g)
+	p.wrote(s, g)
 	return true
 }
 
 // applyPatch changes a record that is there.
-func (m *Model) applyPatch(s *State, r *Record, g *Message) bool {
+func (p *Protocol) applyPatch(s *State, r *Record, g *Message) bool {
 	if r.status != live || s.applied[g.by] != 0 {
 		return false
 	}
@@ -75,19 +75,19 @@ func (m *Model) applyPatch(s *State, r *Record, g *Message) bool {
 	s.fail(s.refused.has(g.tok), faultLate)
 	s.committed.add(g.tok)
 	r.rev, r.ring = g.tok, [2]uint8{g.tok, r.ring[0]}
-	m.wrote(s, g)
+	p.wrote(s, g)
 	return true
 }
 
 // wrote counts a write for the attempt that is resolved, and for who resolves it.
-func (m *Model) wrote(s *State, g *Message) {
+func (p *Protocol) wrote(s *State, g *Message) {
 	for i := range s.actors {
 		a := &s.actors[i]
 		own := a.tok
 		if a.role == resolver {
 			own = a.item.slot
 		}
-		if m.settles && own != 0 && own != g.tok && (i == 0 || a.role == resolver) {
+		if p.settles && own != 0 && own != g.tok && (i == 0 || a.role == resolver) {
 			a.since = min(a.since+1, uint8(len(s.records[g.id].ring)))
 		}
 	}
@@ -109,8 +109,8 @@ func (s *State) outlasted(id uint8) {
 }
 
 // slot is the place of a row: its token, as one attempt puts one row.
-func (m *Model) slot(value, id, tok uint8) uint8 {
-	if m.mutant == rowsWithoutToken {
+func (p *Protocol) slot(value, id, tok uint8) uint8 {
+	if p.mutant == rowsWithoutToken {
 		return 1 + (value-1)*nRecords + id
 	}
 	return tok

@@ -11,8 +11,8 @@ func (m *Model) sweep(s *State, i int) {
 	case stepFenceItem:
 		m.sendFence(s, i, Message{verb: doFence, id: a.item.id, when: a.item.base}, stepLook)
 	case stepDrop:
-		g := Message{verb: doDropRow, id: a.item.id, value: a.item.value, tok: a.item.slot, on: m.drop}
-		if m.mutant == sweepAtOnce {
+		g := Message{verb: doDropRow, id: a.item.id, value: a.item.value, tok: a.item.slot, on: m.protocol.drop}
+		if m.protocol.mutant == sweepAtOnce {
 			g.on = gone
 		}
 		if a.role == claimSweeper {
@@ -49,14 +49,14 @@ func (m *Model) look(s *State, i int) {
 	r := &s.records[a.item.id]
 	var verdict int
 	if a.role == claimSweeper {
-		verdict = m.judgeClaim(r, a.item.slot, a.item.base)
+		verdict = m.protocol.judgeClaim(r, a.item.slot, a.item.base)
 	} else {
-		verdict = m.judgeRow(r, a.item)
+		verdict = m.protocol.judgeRow(r, a.item)
 	}
 	switch {
 	case verdict == isDead:
 		a.step = stepDrop
-	case verdict == isPending && m.mutant != pendingStays:
+	case verdict == isPending && m.protocol.mutant != pendingStays:
 		a.step = stepFenceItem
 	default:
 		a.finish()
@@ -84,9 +84,9 @@ func (m *Model) settleOutcome(s *State, i int) {
 		}
 		m.emit(&n, Event{who: i, what: "is given the open outcome of the first actor", message: Message{id: w.id, tok: w.tok, base: w.base.rev}, outcome: "begins"})
 	case stepLook:
-		answer := m.resolve(&n, r, write{a.item.slot, a.item.base, a.base.ring[0], a.stale, a.base.rev, a.unbased})
-		n.fail(answer == answerUnknown && m.settles && a.since < uint8(len(r.ring)), faultUnsettled)
-		if a.step = stepFenceItem; m.unread {
+		answer := m.protocol.resolve(&n, r, write{a.item.slot, a.item.base, a.base.ring[0], a.stale, a.base.rev, a.unbased})
+		n.fail(answer == answerUnknown && m.protocol.settles && a.since < uint8(len(r.ring)), faultUnsettled)
+		if a.step = stepFenceItem; m.protocol.unread {
 			a.base.entry = r.rev
 		}
 		if answer != answerOpen {
@@ -103,7 +103,7 @@ func (m *Model) settleOutcome(s *State, i int) {
 func (m *Model) fenceOutcome(s *State, i int) {
 	a := s.actors[i]
 	at := a.item.base
-	if m.unread {
+	if m.protocol.unread {
 		at = a.base.entry
 	}
 	m.sendFence(s, i, Message{verb: doFence, id: a.item.id, when: at}, stepLook)

@@ -87,11 +87,11 @@ func (a *Actor) mentions(found *set) {
 }
 
 // stamp notes when a token was made, where a scenario has clocks.
-func (m *Model) stamp(s *State, a *Actor, tok uint8) {
-	if m.minutes > 0 {
+func (p *Protocol) stamp(s *State, a *Actor, tok uint8) {
+	if p.minutes > 0 {
 		s.made[tok] = s.minute + a.ahead
 	}
-	if m.mutant == tokenBeforeRead && a.blind == 0 {
+	if p.mutant == tokenBeforeRead && a.blind == 0 {
 		s.made[tok] = a.ahead // as long ago as can be
 	}
 }

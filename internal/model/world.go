@@ -10,13 +10,13 @@ func (m *Model) elapse(s *State) {
 		n := *s
 		n.flights[k] = Message{}
 		outcome := outcomeRefused
-		if m.apply(&n, &g) {
+		if m.protocol.apply(&n, &g) {
 			outcome = outcomeDone
 		}
 		m.emit(&n, Event{who: world, what: "LATE", message: g, outcome: outcome})
 	}
 	for slot, row := range s.rows {
-		if row.on == fading && (!s.scanning() || m.mutant == dropsAtOnce) {
+		if row.on == fading && (!s.scanning() || m.protocol.mutant == dropsAtOnce) {
 			n := *s
 			n.rows[slot] = Row{}
 			m.emit(&n, Event{who: world, what: "a row's TTL ends", message: Message{verb: doDropRow, id: row.id, value: row.value, tok: uint8(slot)}, outcome: "gone"})
@@ -25,7 +25,7 @@ func (m *Model) elapse(s *State) {
 	for id := range s.records {
 		m.expire(s, uint8(id))
 	}
-	if s.minute < m.minutes {
+	if s.minute < m.protocol.minutes {
 		n := *s
 		n.minute++
 		m.emit(&n, Event{who: world, what: "a minute passes", outcome: "so be it"})
@@ -40,7 +40,7 @@ func (m *Model) expire(s *State, id uint8) {
 		n.hour = 1
 		m.emit(&n, Event{who: world, what: "the hour strikes: a record expires", id: id, outcome: "so be it"})
 	case r.status == tombstone:
-		m.giveUp(&n, id, r.rev)
+		m.protocol.giveUp(&n, id, r.rev)
 		*r = Record{}
 		m.emit(&n, Event{who: world, what: "its tombstone expires", id: id, outcome: "nothing is there"})
 	}
@@ -62,17 +62,17 @@ func (s *State) scanning() bool {
 // was written. So these have given up, and none of their compare-and-sets on the
 // record is under way any more. Rows and claims, and who deals with them, may be as
 // old as they like.
-func (m *Model) giveUp(n *State, id, tomb uint8) {
-	if m.mutant == tombstoneTooEarly {
+func (p *Protocol) giveUp(n *State, id, tomb uint8) {
+	if p.mutant == tombstoneTooEarly {
 		return
 	}
 	for i := range n.actors {
 		if a := &n.actors[i]; a.done == 0 {
-			if m.settles && (i == 0 || a.role == resolver) {
+			if p.settles && (i == 0 || a.role == resolver) {
 				a.since = uint8(len(n.records[id].ring)) // the ring goes
 			}
-			m.giveUpFence(a, id, tomb)
-			m.giveUpAttempt(a, id, tomb)
+			p.giveUpFence(a, id, tomb)
+			p.giveUpAttempt(a, id, tomb)
 		}
 	}
 	for k := range n.flights {
@@ -81,8 +81,8 @@ func (m *Model) giveUp(n *State, id, tomb uint8) {
 			g.on = 0 // it is younger than the tombstone; not than the next one
 			continue
 		}
-		limited := (g.verb == doCommit || g.verb == doPatch || g.verb == doReindex) && m.mutant != commitUnlimited ||
-			(g.verb == doFence || g.verb == doBury) && m.mutant != fenceUnlimited
+		limited := (g.verb == doCommit || g.verb == doPatch || g.verb == doReindex) && p.mutant != commitUnlimited ||
+			(g.verb == doFence || g.verb == doBury) && p.mutant != fenceUnlimited
 		if limited && g.id == id && g.when != tomb {
 			*g = Message{}
 		}
@@ -91,7 +91,7 @@ func (m *Model) giveUp(n *State, id, tomb uint8) {
 
 // giveUpAttempt ends an attempt on the record, and makes an outcome that is to be
 // settled stale.
-func (m *Model) giveUpAttempt(a *Actor, id, tomb uint8) {
+func (p *Protocol) giveUpAttempt(a *Actor, id, tomb uint8) {
 	switch {
 	case a.blind == 1 && a.step != stepRead && a.id == id && a.base.status == tombstone:
 		a.base.status = absent // the same
@@ -100,16 +100,16 @@ func (m *Model) giveUpAttempt(a *Actor, id, tomb uint8) {
 	case !a.writes() || a.step == stepRead || a.id != id || a.base.rev == tomb:
 	case a.step == stepSettle:
 		a.stale = 1
-	case m.mutant == insertUnread && a.base.status == tombstone: // it began after the tombstone was written
-	case a.step < stepSettle && m.mutant != commitUnlimited:
+	case p.mutant == insertUnread && a.base.status == tombstone: // it began after the tombstone was written
+	case a.step < stepSettle && p.mutant != commitUnlimited:
 		a.finish()
 	}
 }
 
 // giveUpFence ends a fence under way: its actor looks again, and takes a new token
 // if it has to fence again.
-func (m *Model) giveUpFence(a *Actor, id, tomb uint8) {
-	if a.fence == 0 || a.at == tomb || m.mutant == fenceUnlimited {
+func (p *Protocol) giveUpFence(a *Actor, id, tomb uint8) {
+	if a.fence == 0 || a.at == tomb || p.mutant == fenceUnlimited {
 		return
 	}
 	switch {
@@ -120,7 +120,7 @@ func (m *Model) giveUpFence(a *Actor, id, tomb uint8) {
 	default:
 		return
 	}
-	if a.at = 0; m.mutant != fenceReused {
+	if a.at = 0; p.mutant != fenceReused {
 		a.fence = 0
 	}
 }

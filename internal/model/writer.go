@@ -9,7 +9,7 @@ func (m *Model) write(s *State, i int) {
 	case stepPrepare, stepClean, stepAbort:
 		for job := uint8(1); job < allJobs; job <<= 1 {
 			if a.todo&job != 0 {
-				m.send(s, i, m.callOf(a, job), func(n *State, a *Actor, ok bool) { m.jobAnswered(n, a, job, ok) })
+				m.send(s, i, m.protocol.callOf(a, job), func(n *State, a *Actor, ok bool) { m.protocol.jobAnswered(n, a, job, ok) })
 			}
 		}
 	case stepRival:
@@ -17,12 +17,12 @@ func (m *Model) write(s *State, i int) {
 	case stepFence, stepBury:
 		m.stopOwner(s, i)
 	case stepCommit:
-		m.send(s, i, m.commitOf(a), func(_ *State, a *Actor, ok bool) {
+		m.send(s, i, m.protocol.commitOf(a), func(_ *State, a *Actor, ok bool) {
 			switch {
 			case a.role == indexer:
-				m.again(a) // it looks whether the entry is there
+				m.protocol.again(a) // it looks whether the entry is there
 			case ok:
-				m.toClean(a)
+				m.protocol.toClean(a)
 			default:
 				a.step = stepSettle
 			}
@@ -40,7 +40,7 @@ func (m *Model) read(s *State, i int) {
 	outcome := "begins"
 	switch there := r.status == live && !r.expired(s.hour, a.fast); {
 	case a.blind == 1:
-		m.begin(&n, a, Record{status: r.status})
+		m.protocol.begin(&n, a, Record{status: r.status})
 	case a.role == inserter && there:
 		outcome = "ErrExists"
 	case (a.role == updater || a.role == patcher || a.role == deleter) && !there:
@@ -50,7 +50,7 @@ func (m *Model) read(s *State, i int) {
 	case a.role == indexer && (r.status != live || r.entry != 0):
 		outcome, n.ready = "has its entry: the index is ready", 1
 	default:
-		m.begin(&n, a, r)
+		m.protocol.begin(&n, a, r)
 	}
 	if outcome != "begins" {
 		a.finish()
@@ -62,22 +62,22 @@ func (m *Model) read(s *State, i int) {
 	m.emit(&n, Event{who: i, what: what, id: s.actors[i].id, outcome: outcome})
 }
 
-func (m *Model) begin(n *State, a *Actor, r Record) {
+func (p *Protocol) begin(n *State, a *Actor, r Record) {
 	a.base = r
-	if m.mutant == insertUnread && a.role == inserter {
+	if p.mutant == insertUnread && a.role == inserter {
 		a.base = Record{status: a.base.status}
 	}
-	if a.tok == 0 || m.mutant != retrySameToken {
+	if a.tok == 0 || p.mutant != retrySameToken {
 		a.tok = 0
 		a.tok = fresh(n)
-		m.stamp(n, a, a.tok)
+		p.stamp(n, a, a.tok)
 	}
 	if a.role == indexer || a.role == patcher {
 		a.value, a.unique = r.value, r.unique*min(1, r.claim)
 	}
-	a.jobs = m.plan(a)
+	a.jobs = p.plan(a)
 	a.step, a.todo = stepPrepare, a.jobs&(jobRow|jobClaim)
-	switch m.mutant {
+	switch p.mutant {
 	case rowAfterCommit:
 		a.todo &^= jobRow
 	case claimAfterCommit:
@@ -85,16 +85,16 @@ func (m *Model) begin(n *State, a *Actor, r Record) {
 	case oldRowBeforeCommit:
 		a.todo |= a.jobs & jobOldRow
 	}
-	m.advance(a)
+	p.advance(a)
 }
 
 // plan returns what an attempt puts and drops. An entry whose value stays is kept,
 // with its token: it costs nothing.
-func (m *Model) plan(a *Actor) (jobs uint8) {
+func (p *Protocol) plan(a *Actor) (jobs uint8) {
 	old := &a.base
 	was := old.status == live
 	hasRow, hasClaim := was && old.value != 0 && old.entry != 0, was && old.unique != 0
-	keepsRow := hasRow && old.value == a.value && m.mutant != newEntryAlways
+	keepsRow := hasRow && old.value == a.value && p.mutant != newEntryAlways
 	if a.value != 0 && !keepsRow {
 		jobs |= jobRow
 	}
@@ -114,10 +114,10 @@ func (m *Model) plan(a *Actor) (jobs uint8) {
 }
 
 // callOf returns the call that does one job in the step that a is in.
-func (m *Model) callOf(a *Actor, job uint8) Message {
+func (p *Protocol) callOf(a *Actor, job uint8) Message {
 	switch {
 	case job == jobOldRow:
-		return Message{verb: doDropRow, id: a.id, value: a.base.value, tok: a.base.entry, on: m.drop}
+		return Message{verb: doDropRow, id: a.id, value: a.base.value, tok: a.base.entry, on: p.drop}
 	case job == jobOldClaim:
 		return Message{verb: doDropClaim, id: a.id, when: a.base.claim}
 	case job == jobRow && a.step == stepAbort:
@@ -130,7 +130,7 @@ func (m *Model) callOf(a *Actor, job uint8) Message {
 	return Message{verb: doPutClaim, id: a.id, tok: a.tok, when: a.rival.tok, base: a.base.rev}
 }
 
-func (m *Model) jobAnswered(n *State, a *Actor, job uint8, ok bool) {
+func (p *Protocol) jobAnswered(n *State, a *Actor, job uint8, ok bool) {
 	if a.step == stepPrepare && job == jobClaim {
 		if a.rival = (Claim{}); !ok {
 			if a.rival = n.claim; a.rival.tok != 0 {
@@ -140,11 +140,11 @@ func (m *Model) jobAnswered(n *State, a *Actor, job uint8, ok bool) {
 		}
 	}
 	a.todo &^= job
-	m.advance(a)
+	p.advance(a)
 }
 
 // advance leaves a step in which nothing is left to do.
-func (m *Model) advance(a *Actor) {
+func (p *Protocol) advance(a *Actor) {
 	switch {
 	case a.todo != 0:
 	case a.step == stepPrepare:
@@ -152,26 +152,26 @@ func (m *Model) advance(a *Actor) {
 	case a.step == stepClean:
 		a.finish()
 	case a.step == stepAbort:
-		m.again(a)
+		p.again(a)
 	}
 }
 
 // again begins anew, if the actor may, else it is done.
-func (m *Model) again(a *Actor) {
+func (p *Protocol) again(a *Actor) {
 	if a.more == 0 {
 		a.finish()
 		return
 	}
 	next := Actor{role: a.role, id: a.id, value: a.value, unique: a.unique, fast: a.fast, blind: a.blind, ahead: a.ahead, more: a.more - 1, timeouts: a.timeouts}
-	if m.mutant == retrySameToken {
+	if p.mutant == retrySameToken {
 		next.tok = a.tok
 	}
 	*a = next
 }
 
-func (m *Model) toClean(a *Actor) {
+func (p *Protocol) toClean(a *Actor) {
 	a.step, a.todo = stepClean, a.jobs&(jobOldRow|jobOldClaim)
-	switch m.mutant {
+	switch p.mutant {
 	case rowAfterCommit:
 		a.todo |= a.jobs & jobRow
 	case claimAfterCommit:
@@ -180,18 +180,18 @@ func (m *Model) toClean(a *Actor) {
 		a.todo &^= jobOldRow
 	}
 	a.base = Record{rev: a.base.rev * min(1, a.todo&jobRow), value: a.base.value, entry: a.base.entry, claim: a.base.claim}
-	m.advance(a)
+	p.advance(a)
 }
 
 // toAbort: the attempt is known to be dead, so what it has put may go.
-func (m *Model) toAbort(a *Actor) {
+func (p *Protocol) toAbort(a *Actor) {
 	a.step, a.todo = stepAbort, a.jobs&(jobRow|jobClaim)
 	a.base, a.rival, a.stale = Record{}, Claim{}, 0
-	m.advance(a)
+	p.advance(a)
 }
 
 // commitOf returns the one compare-and-set that makes the write happen.
-func (m *Model) commitOf(a *Actor) Message {
+func (p *Protocol) commitOf(a *Actor) Message {
 	old := &a.base
 	g := Message{verb: doCommit, id: a.id, tok: a.tok, when: old.rev}
 	if a.role == indexer {
@@ -207,7 +207,7 @@ func (m *Model) commitOf(a *Actor) Message {
 	}
 	g.next = Record{status: tombstone, rev: a.tok, ring: [2]uint8{a.tok, old.ring[0]}}
 	if a.deletes() {
-		if m.mutant == tombstoneForgets {
+		if p.mutant == tombstoneForgets {
 			g.next.ring[1] = 0
 		}
 		return g
@@ -239,17 +239,17 @@ func (m *Model) settleCommit(s *State, i int) {
 		return
 	}
 	r := &s.records[a.id]
-	answer := m.resolve(&n, r, write{a.tok, a.base.rev, a.base.ring[0], a.stale, r.rev, 0})
+	answer := m.protocol.resolve(&n, r, write{a.tok, a.base.rev, a.base.ring[0], a.stale, r.rev, 0})
 	switch {
 	case answer == answerYes:
-		m.toClean(a)
+		m.protocol.toClean(a)
 	case answer == answerNo:
-		m.toAbort(a)
-	case answer == answerOpen && m.mutant == resendRefused:
+		m.protocol.toAbort(a)
+	case answer == answerOpen && m.protocol.mutant == resendRefused:
 		a.step = stepCommit
-	case m.mutant == cleanUnknown:
+	case m.protocol.mutant == cleanUnknown:
 		a.more = 0
-		m.toAbort(a)
+		m.protocol.toAbort(a)
 	default:
 		a.finish() // ErrUnknownOutcome: its row and claim are the sweeper's
 	}

@@ -9,13 +9,13 @@ import (
 // differs by what makes it a fault.
 func TestFaultsAreSeen(t *testing.T) {
 	held := func() State { // record 0 is live with A and U
-		_, s := (&Scenario{start: filled}).model(correct)
+		_, s := (&Scenario{start: filled}).begin(correct)
 		return s
 	}
 	commit := Message{verb: doCommit, tok: 2, when: firstToken, next: Record{status: tombstone, rev: 2, ring: [2]uint8{2, firstToken}}}
-	apply := func(s *State, g Message) { (&Model{}).apply(s, &g) }
-	look := func(s *State) { (&Model{}).inspect(s) }
-	sweep := func(s *State) { s.fail(true, (&Model{mutant: pendingStays, checked: newHashes()}).tidies(s)) }
+	apply := func(s *State, g Message) { (&Protocol{}).apply(s, &g) }
+	look := func(s *State) { newJudge(&Protocol{}).inspect(s) }
+	sweep := func(s *State) { s.fail(true, newJudge(&Protocol{mutant: pendingStays}).tidies(s)) }
 	tests := []struct {
 		fault uint8
 		spoil func(*State)
@@ -28,8 +28,8 @@ func TestFaultsAreSeen(t *testing.T) {
 		{faultLate, func(s *State) { s.refused.add(2) }, func(s *State) { apply(s, commit) }},
 		{faultTwice, func(s *State) { s.applied[0] = 1 }, func(s *State) { apply(s, commit) }},
 		{faultLost, func(s *State) { s.records[0].ring[0] = 3 }, func(s *State) { apply(s, commit) }},
-		{faultYes, func(s *State) { s.records[0].ring[0] = 3 }, func(s *State) { (&Model{}).resolve(s, &s.records[0], write{tok: 3}) }},
-		{faultNo, func(s *State) { s.committed.add(3) }, func(s *State) { (&Model{}).resolve(s, &s.records[0], write{tok: 3, rev: 4, version: 1}) }},
+		{faultYes, func(s *State) { s.records[0].ring[0] = 3 }, func(s *State) { (&Protocol{}).resolve(s, &s.records[0], write{tok: 3}) }},
+		{faultNo, func(s *State) { s.committed.add(3) }, func(s *State) { (&Protocol{}).resolve(s, &s.records[0], write{tok: 3, rev: 4, version: 1}) }},
 		{faultRow, func(s *State) { s.rows[firstToken].value = valueB }, look},
 		{faultClaim, func(s *State) { s.claim.tok = 2 }, look},
 		{faultTwo, func(s *State) { s.records[1] = s.records[0] }, look},

@@ -44,9 +44,20 @@ var faultText = [...]string{
 	faultRepeat:    "P7: a scan returned a record twice",
 }
 
+// A Judge checks the promises of the protocol in states that were reached.
+type Judge struct {
+	protocol *Protocol
+	lone     Model   // runs one actor that nothing disturbs
+	checked  *hashes // stores that sweepers were let loose on
+}
+
+func newJudge(p *Protocol) *Judge {
+	return &Judge{protocol: p, lone: Model{protocol: p}, checked: newHashes()}
+}
+
 // inspect checks what must be true in every state, and notes what lookups under
 // way may answer.
-func (m *Model) inspect(s *State) {
+func (j *Judge) inspect(s *State) {
 	holders := 0
 	for id := range s.records {
 		if s.current(id) && s.records[id].unique != 0 {
@@ -60,7 +71,7 @@ func (m *Model) inspect(s *State) {
 			continue
 		}
 		if r.entry != 0 {
-			row := s.rows[m.slot(r.value, uint8(id), r.entry)]
+			row := s.rows[j.protocol.slot(r.value, uint8(id), r.entry)]
 			s.fail(row.on == gone || row.id != uint8(id) || row.value != r.value, faultRow)
 		}
 		if r.unique != 0 {
@@ -100,13 +111,13 @@ func deserted(s *State) State {
 // tidies checks P5 in s: when everybody has stopped, sweepers reach a store
 // without garbage, change nothing that users see, and one who wants the unique
 // value gets it unless a record has it.
-func (m *Model) tidies(s *State) uint8 {
+func (j *Judge) tidies(s *State) uint8 {
 	d := deserted(s)
-	if !m.checked.add(raw(&d)) {
+	if !j.checked.add(raw(&d)) {
 		return faultNone // another state had the same store
 	}
-	swept := m.swept(d)
-	if f := m.clean(&swept); f != faultNone {
+	swept := j.swept(d)
+	if f := j.clean(&swept); f != faultNone {
 		return f
 	}
 	for id := range d.records {
@@ -119,8 +130,8 @@ func (m *Model) tidies(s *State) uint8 {
 			return faultSwept
 		}
 	}
-	if m.unique && d.holder() == 1 {
-		if next, did := m.alone(&d, put(1, 0, 1).twice()); !did || next.holder() != 4 {
+	if j.protocol.unique && d.holder() == 1 {
+		if next, did := j.alone(&d, put(1, 0, 1).twice()); !did || next.holder() != 4 {
 			return faultBlocked
 		}
 	}
@@ -128,27 +139,27 @@ func (m *Model) tidies(s *State) uint8 {
 }
 
 // swept is s after one sweep of everything, by a sweeper that nothing disturbs.
-func (m *Model) swept(s State) State {
+func (j *Judge) swept(s State) State {
 	for slot, row := range s.rows {
 		if row.on == there {
-			s, _ = m.alone(&s, Actor{role: rowSweeper, step: stepLook, item: Item{uint8(slot), row.value, row.id, row.base}})
+			s, _ = j.alone(&s, Actor{role: rowSweeper, step: stepLook, item: Item{uint8(slot), row.value, row.id, row.base}})
 		}
 	}
 	if c := s.claim; c.tok != 0 {
-		s, _ = m.alone(&s, Actor{role: claimSweeper, step: stepLook, item: Item{c.tok, 0, c.owner, c.base}})
+		s, _ = j.alone(&s, Actor{role: claimSweeper, step: stepLook, item: Item{c.tok, 0, c.owner, c.base}})
 	}
 	return s
 }
 
 // clean says whether s holds rows and claims of live records only. A fading row
 // goes by itself.
-func (m *Model) clean(s *State) uint8 {
+func (j *Judge) clean(s *State) uint8 {
 	for slot, row := range s.rows {
-		if row.on == there && m.judgeRow(&s.records[row.id], Item{uint8(slot), row.value, row.id, row.base}) != isLive {
+		if row.on == there && j.protocol.judgeRow(&s.records[row.id], Item{uint8(slot), row.value, row.id, row.base}) != isLive {
 			return faultGarbage
 		}
 	}
-	if s.claim.tok != 0 && m.judgeClaim(&s.records[s.claim.owner], s.claim.tok, s.claim.base) != isLive {
+	if s.claim.tok != 0 && j.protocol.judgeClaim(&s.records[s.claim.owner], s.claim.tok, s.claim.base) != isLive {
 		return faultGarbage
 	}
 	return faultNone
@@ -156,10 +167,8 @@ func (m *Model) clean(s *State) uint8 {
 
 // alone lets one actor run in s to its end, every call answered. It returns false if
 // the actor has nothing to do, or does not come to an end.
-func (m *Model) alone(s *State, a Actor) (State, bool) {
-	out, events, timeouts := m.out, m.events, m.timeouts
-	m.out, m.events, m.timeouts = nil, nil, 0
-	defer func() { m.out, m.events, m.timeouts = out, events, timeouts }()
+func (j *Judge) alone(s *State, a Actor) (State, bool) {
+	m := &j.lone
 	n := *s
 	n.actors[0] = a
 	for range 50 {
