@@ -11,7 +11,7 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func TestConformance(t *testing.T) {
+func TestConformanceWithTables(t *testing.T) {
 	t.Parallel()
 	url := at(testserver.Shared(t, testserver.Cassandra).URL, "conform")
 	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return cassandra.Open(ctx, url) })
