@@ -19,15 +19,17 @@ func Run(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("rules", func(t *testing.T) { s.test(t) })
 	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
+	compared := begun(func() error { return s.watchedCompare(t.Context(), opts) }) // beside the rules, which mostly wait
+	recorded := begun(func() error { return s.watchedRecord(t.Context(), opts) })
+	t.Run("rules", func(t *testing.T) { s.test(t) })
 	t.Run("random operations", func(t *testing.T) {
-		if err := s.watchedCompare(t.Context(), opts); err != nil {
+		if err := <-compared; err != nil {
 			t.Error(err)
 		}
 	})
 	t.Run("concurrent histories", func(t *testing.T) {
-		if err := s.watchedRecord(t.Context(), opts); err != nil {
+		if err := <-recorded; err != nil {
 			t.Error(err)
 		}
 	})
@@ -57,6 +59,13 @@ func Run(t *testing.T, open Open) {
 	if failed.findCause(); failed.Cause != "" {
 		t.Error(failed.Cause)
 	}
+}
+
+// begun begins a call, and returns where its error comes.
+func begun(call func() error) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	return done
 }
 
 // test runs the rules that share the store as parallel subtests.

@@ -59,6 +59,7 @@ func squallsOn(t *testing.T, kind string) *backendtest.Squalls {
 // explained by an order of their calls: in one storm with tables for all indexes, in the other
 // one with a native index, too.
 func TestHistoriesInTrouble(t *testing.T) {
+	t.Parallel()
 	var storms atomic.Int64
 	backendtest.Histories(t, 2, func(t *testing.T) *backendtest.Squalls {
 		return squallsOn(t, []string{"table", "native"}[storms.Add(1)%2])

@@ -35,6 +35,7 @@ func newSqualls(t *testing.T, kind string) *backendtest.Squalls {
 // What clients see through a network that delays, holds, drops, cuts and resets is
 // explained by an order of their calls.
 func TestHistoriesInTrouble(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"native", "table"} {
 		t.Run(kind, func(t *testing.T) { backendtest.Histories(t, 2, squallsOf(kind)) })
 	}

@@ -10,6 +10,7 @@ import (
 
 // Events count the commands that the server has counted.
 func TestSent(t *testing.T) {
+	t.Parallel()
 	server, s, _ := own(t)
 	db := raw(t, server.URL).Database("admin")
 	names := []string{"find", "getMore", "insert", "update", "delete", "aggregate", "killCursors", "commitTransaction", "abortTransaction"}

@@ -76,6 +76,7 @@ func (s *storm) run(t *testing.T, seed uint64) (conformance.Tally, error) {
 // explained by an order of their calls; every outcome can be resolved, and stays as
 // it was resolved. Some storms have so many clients that their calls share pipelines.
 func TestHistoriesInTrouble(t *testing.T) {
+	t.Parallel()
 	var batches atomic.Int64
 	for n := 0; n < 3 && batches.Load() < 5 && !t.Failed(); n++ { // how many there are depends on the machine
 		backendtest.Storms(t, 4, 5, func(t *testing.T, i int, seed uint64) (conformance.Tally, error) {

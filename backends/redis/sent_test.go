@@ -86,6 +86,7 @@ func (m *monitor) reads(t *testing.T) int {
 // Events count the commands that MONITOR shows, and no more round trips than the server
 // had to read.
 func TestSent(t *testing.T) {
+	t.Parallel()
 	server := testserver.Start(t, testserver.Redis)
 	s, err := redis.Open(t.Context(), server.URL)
 	if err != nil {
@@ -100,6 +101,7 @@ func TestSent(t *testing.T) {
 
 // Events count what all servers of a cluster get.
 func TestSentInACluster(t *testing.T) {
+	t.Parallel()
 	c := testserver.StartCluster(t)
 	s, err := redis.Open(t.Context(), c.URL)
 	if err != nil {

@@ -135,7 +135,7 @@ func (s *Suite) DropAll(ctx context.Context, but string) error {
 // dropCollections drops some at once: each waits for other programs.
 func (s *Suite) dropCollections(ctx context.Context, names []string) error {
 	errs := make([]error, len(names))
-	room := make(chan struct{}, 16)
+	room := make(chan struct{}, 64)
 	var all sync.WaitGroup
 	for i, name := range names {
 		room <- struct{}{}
