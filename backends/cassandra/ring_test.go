@@ -38,7 +38,7 @@ func TestRing(t *testing.T) {
 	t.Parallel()
 	ring := testserver.StartRing(t, "-Dcassandra.settings.write_request_timeout=3s", "-Dcassandra.settings.read_request_timeout=3s", "-Dcassandra.settings.cas_contention_timeout=3s",
 		"-Dcassandra.settings.hinted_handoff_enabled=false", "-Dcassandra.test.flush_local_schema_changes=false") // no node that is killed is started again
-	url := ring.URL + "ring?replication=3&timeout=4s" // longer than the servers' own
+	url := ring.URL + "ring?replication=3"
 	s, ts := open(t, url)
 	if f := s.Facts(); f.Durability != driver.Node || f.Setting != "commitlog_sync batch, 3 copies" {
 		t.Errorf("facts: %+v", f)
@@ -48,7 +48,7 @@ func TestRing(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Run("replicas that differ", func(t *testing.T) { replicasThatDiffer(t, ring, "ring") })
-	t.Run("sweeps beside writers", func(t *testing.T) { sweptBesideWriters(t, ring, s, ts) })
+	t.Run("sweeps beside writers", func(t *testing.T) { sweptBesideWriters(t, ring, url) })
 	l := &ledger{acked: map[[2]string]driver.Token{}, unknown: map[[2]string]driver.Token{}}
 	ctx, end := context.WithCancel(t.Context())
 	var writers sync.WaitGroup
@@ -103,7 +103,8 @@ func madeWhileDead(t *testing.T, s *cassandra.Store, ts *tables) {
 
 // sweptBesideWriters sees that sweeps take what died long ago from partitions to which others write, and
 // nothing of theirs, while one of three replicas stands still for a while.
-func sweptBesideWriters(t *testing.T, ring *testserver.Ring, s *cassandra.Store, ts *tables) {
+func sweptBesideWriters(t *testing.T, ring *testserver.Ring, url string) {
+	s, ts := open(t, url+"&timeout=4s") // longer than the servers' own
 	session := newParty(t, ring, "ring", 0, 1).session
 	const authors, died = 4, 60
 	author := func(w int) string { return fmt.Sprint("swept", w) }

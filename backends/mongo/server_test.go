@@ -173,7 +173,7 @@ func TestUsers(t *testing.T) {
 	admin := raw(t, "mongodb://"+server.Addr+"/?directConnection=true").Database("admin")
 	do(t, admin, d("createUser", "root", "pwd", "geheim1", "roles", bson.A{"root"}))
 	at := func(user string) string {
-		return "mongodb://" + user + "@" + server.Addr + "/app?replicaSet=rs0&authSource=admin"
+		return "mongodb://" + user + "@" + server.Addr + "/app?replicaSet=rs0&authSource=admin" + patient
 	}
 	admin = raw(t, at("root:geheim1")).Database("admin")
 	on := func(role, db string) bson.D { return d("role", role, "db", db) }
