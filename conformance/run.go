@@ -19,20 +19,7 @@ func Run(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
-	compared := begun(func() error { return s.watchedCompare(t.Context(), opts) }) // beside the rules, which mostly wait
-	recorded := begun(func() error { return s.watchedRecord(t.Context(), opts) })
 	t.Run("rules", func(t *testing.T) { s.test(t) })
-	t.Run("random operations", func(t *testing.T) {
-		if err := <-compared; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Run("concurrent histories", func(t *testing.T) {
-		if err := <-recorded; err != nil {
-			t.Error(err)
-		}
-	})
 	s.goesOn = tested.LeavesTables(s.Facts)
 	left := s.finish(context.WithoutCancel(t.Context()))
 	for _, r := range rules() {
@@ -61,14 +48,8 @@ func Run(t *testing.T, open Open) {
 	}
 }
 
-// begun begins a call, and returns where its error comes.
-func begun(call func() error) <-chan error {
-	done := make(chan error, 1)
-	go func() { done <- call() }()
-	return done
-}
-
-// test runs the rules that share the store as parallel subtests.
+// test runs the rules that share the store as parallel subtests, which mostly wait, and with them the random
+// operations and the histories.
 func (s *suite) test(t *testing.T) {
 	for _, r := range rules() {
 		if r.Group != rule.Close {
@@ -78,6 +59,19 @@ func (s *suite) test(t *testing.T) {
 			})
 		}
 	}
+	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
+	t.Run(randomGroup, func(t *testing.T) {
+		t.Parallel()
+		if err := s.watchedCompare(t.Context(), opts); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run(historyGroup, func(t *testing.T) {
+		t.Parallel()
+		if err := s.watchedRecord(t.Context(), opts); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 func (s *suite) testRule(t *testing.T, r *rule.Rule) {
