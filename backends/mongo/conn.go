@@ -51,15 +51,20 @@ func (c *conn) close() error {
 // run sends a command once and returns the answer. The client sends no command that
 // is given to it as a document a second time, whatever its retryWrites and retryReads
 // are, unless the server answered that it was too busy to begin; and adds no concern
-// and no read preference of its own.
+// and no read preference of its own. One that found no connection, since the client
+// gave up all of them at once, never left: it is sent again, ten times at most.
 func (c *conn) run(ctx context.Context, db string, cmd []byte) (string, error) {
-	sent := driver.TallyOf(ctx).Begin(ctx, 1)
-	raw, err := c.client.Database(db).RunCommand(ctx, mongobson.Raw(cmd)).Raw()
-	sent.End(1, 1, err)
-	if err == nil {
-		c.undoer.undoWaiting()
+	for attempt := 1; ; attempt++ {
+		sent := driver.TallyOf(ctx).Begin(ctx, 1)
+		raw, err := c.client.Database(db).RunCommand(ctx, mongobson.Raw(cmd)).Raw()
+		sent.End(1, 1, err)
+		if err == nil {
+			c.undoer.undoWaiting()
+		}
+		if !poolCleared(err) || attempt > 10 || frame.Sleep(ctx, time.Duration(attempt)*5*time.Millisecond) != nil {
+			return bson.TextOf(raw), err
+		}
 	}
-	return bson.TextOf(raw), err
 }
 
 // command begins one on a collection.

@@ -120,12 +120,18 @@ func unsent(err error) bool {
 	if codeOf(err) != 0 || hasLabel(err, "NetworkError") || halfDone(err) != nil {
 		return false
 	}
-	var pool topdriver.RetryablePoolError
 	return is[topology.ServerSelectionError](err) || is[topology.WaitQueueTimeoutError](err) ||
 		is[topology.ConnectionError](err) || // while a connection was made: later ones have the label
-		is[topology.PoolError](err) || errors.As(err, &pool) ||
+		is[topology.PoolError](err) || poolCleared(err) ||
 		errors.Is(err, mongodriver.ErrClientDisconnected) || errors.Is(err, topdriver.ErrDeadlineWouldBeExceeded) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// poolCleared reports whether a command was not sent because another one found a broken
+// connection, for which the client gives up all that it has.
+func poolCleared(err error) bool {
+	var pool topdriver.RetryablePoolError
+	return errors.As(err, &pool) && pool.Retryable()
 }
 
 // failed says what an error means when nothing can have been done. It returns nil

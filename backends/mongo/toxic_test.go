@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,4 +97,29 @@ func TestCutConnections(t *testing.T) {
 		}
 		s.Proxy.Heal()
 	}
+}
+
+// A read fails only by the break of its own connection, twice; never since others broke, for which the client gives up
+// the connections that it has.
+func TestBrokenConnectionsOfOthers(t *testing.T) {
+	t.Parallel()
+	s := newSilent(t)
+	var wg sync.WaitGroup
+	until := time.Now().Add(2 * time.Second)
+	for range 16 {
+		wg.Go(func() {
+			for time.Now().Before(until) {
+				if err := s.Get(t.Context(), 1); err != nil && strings.Contains(err.Error(), "pool") {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for time.Now().Before(until) {
+		s.Proxy.Set(toxic.Fault{Kind: toxic.Drop, Way: toxic.Answers})
+		time.Sleep(10 * time.Millisecond)
+		s.Proxy.Heal() // it breaks the connections
+		time.Sleep(10 * time.Millisecond)
+	}
+	wg.Wait()
 }
