@@ -48,20 +48,23 @@ func (c *conn) close() error {
 	return nil
 }
 
+// flapping is how long connections may break one after the other before a command that finds none fails.
+const flapping = 10 * time.Second
+
 // run sends a command once and returns the answer. The client sends no command that
 // is given to it as a document a second time, whatever its retryWrites and retryReads
 // are, unless the server answered that it was too busy to begin; and adds no concern
 // and no read preference of its own. One that found no connection, since the client
-// gave up all of them at once, never left: it is sent again, ten times at most.
+// gave up all of them at once, never left: it is sent again, for some seconds at most.
 func (c *conn) run(ctx context.Context, db string, cmd []byte) (string, error) {
-	for attempt := 1; ; attempt++ {
+	for begun := time.Now(); ; {
 		sent := driver.TallyOf(ctx).Begin(ctx, 1)
 		raw, err := c.client.Database(db).RunCommand(ctx, mongobson.Raw(cmd)).Raw()
 		sent.End(1, 1, err)
 		if err == nil {
 			c.undoer.undoWaiting()
 		}
-		if !poolCleared(err) || attempt > 10 || frame.Sleep(ctx, time.Duration(attempt)*5*time.Millisecond) != nil {
+		if !poolCleared(err) || time.Since(begun) > flapping || frame.Sleep(ctx, 10*time.Millisecond) != nil {
 			return bson.TextOf(raw), err
 		}
 	}
