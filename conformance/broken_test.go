@@ -32,8 +32,9 @@ type broken struct {
 	attach func(ctx context.Context, tables []*driver.Table) error
 	drop   func(ctx context.Context, tables []*driver.Table) error
 	count  func(ctx context.Context, s driver.Span) (int, error)
-	swept  func(op *driver.Op)      // of what a sweep does
-	gather func(n int, i *int) bool // of the nth row that is gathered, and its table; false leaves it out
+	swept  func(op *driver.Op)                    // of what a sweep does
+	gather func(n int, i *int) bool               // of the nth row that is gathered, and its table; false leaves it out
+	follow func(trail *driver.Trail, i *int) bool // of a trail, with nil, and of each of its rows; false leaves that out
 	size   func(ctx context.Context, t *driver.Table) (int64, error)
 	close  func() error
 	entry  func(key, text string) string // of entries of the catalog on their way out
@@ -142,6 +143,25 @@ func (b *broken) Gather(ctx context.Context, tables []*driver.Table, partition s
 		}
 	}
 	return nil
+}
+
+// Follow does as the memory backend does, but that it may lose rows, and reads what lies beside after the rest.
+func (b *broken) Follow(ctx context.Context, trail driver.Trail, beside []*driver.Table, yield func(i int, row *driver.Row) bool) error {
+	s, more := b.Store, true
+	if b.follow == nil {
+		return s.Follow(ctx, trail, beside, yield)
+	}
+	b.follow(&trail, nil)
+	err := s.Follow(ctx, trail, nil, func(i int, row *driver.Row) bool {
+		if b.follow(&trail, &i) {
+			more = yield(i, row)
+		}
+		return more
+	})
+	if !more || err != nil {
+		return err
+	}
+	return s.Follow(ctx, trail, beside, func(i int, row *driver.Row) bool { return i == 0 || yield(i, row) })
 }
 
 func (b *broken) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {

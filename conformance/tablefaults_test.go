@@ -79,6 +79,15 @@ func nativeFaults() map[string]fault {
 				return refusal, err
 			}
 		},
+		"followed": func(b *broken) {
+			b.follow = func(trail *driver.Trail, _ *int) bool { trail.Depth = 0; return true }
+		},
+		"followed at once": func(b *broken) {
+			b.follow = func(*driver.Trail, *int) bool {
+				time.Sleep(time.Millisecond) // for others to come between
+				return true
+			}
+		},
 		"local native definitions": func(b *broken) { nothingIsSchema(b) },
 		"local native spans":       spanFault(func(s *driver.Span) { s.To = "" }),
 		"local native values":      valueFault(textsAs(strings.ToLower)),

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/plan"
 	"github.com/polystore/polystore/repo/internal/scan"
 	"github.com/polystore/polystore/repo/internal/store"
 )
@@ -22,6 +23,30 @@ func (r *Repo[T]) Into(list *[]T) Part {
 			return nil, failure.Invalid("the list of collection %s is a nil pointer", on.c.Name)
 		}
 		return on.v.Part(k, partition, list)
+	}}
+}
+
+// A Trail leads from a value to the records of a partition that have it in the field To, from the values that these
+// have in the field From to further records, and so on: from a node to those that lie below it, or to its ancestors.
+type Trail struct {
+	Start any
+	To    string
+	From  string
+	Depth int // how many steps from Start a record is at most; 0 is no bound
+}
+
+// Reached returns the part of those records of r's collection to which a trail leads, which
+// [Store.ReadPartition] puts into a list, in no order. It is for backends that are a [driver.Follower]: all parts of the call
+// are one request then, and of one instant, and one of them may be a trail. The collection needs a native index with the
+// partition of the records and To as the first field of Sort, whose fields no record lacks. Otherwise, and where the
+// store cannot follow so long a trail, ReadPartition is ErrUnsupported.
+func (r *Repo[T]) Reached(list *[]T, t Trail) Part {
+	on := r.on()
+	return Part{on.c, func(k *store.Call, partition Key) (*scan.Part, error) {
+		if list == nil {
+			return nil, failure.Invalid("the list of collection %s is a nil pointer", on.c.Name)
+		}
+		return on.v.Trail(k, partition, plan.Equality{Field: t.To, Value: t.Start}, t.From, t.Depth, list)
 	}}
 }
 

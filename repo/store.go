@@ -96,9 +96,10 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// redact returns err as it may be shown: as it is, or without keys and values if the options say so.
-func (s *Store) redact(err error) error {
-	if !s.handle.Opts.Redact {
+// Redact returns err as it may be shown: as it is or, if the options say so, without what is
+// [driver.Private]. It is for packages that make errors of their own.
+func (s *Store) Redact(err error) error {
+	if s == nil || !s.handle.Opts.Redact || err == nil {
 		return err
 	}
 	return failure.Redact(err)

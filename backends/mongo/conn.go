@@ -140,41 +140,53 @@ type batch struct {
 	rest bson.Elements // the documents, as elements of an array
 	size int           // bytes of all of them
 	more bool          // there are others, which the answer had no room for
+
+	cursor    int64  // of those others
+	namespace string // of the cursor
 }
 
 // documents sends a command that answers documents. Those for which the answer has no
 // room are to be asked for anew: the server need not keep them.
 func (c *conn) documents(ctx context.Context, doing string, cmd []byte) (batch, error) {
+	b, err := c.batch(ctx, doing, cmd)
+	if b.more {
+		c.forget(ctx, &b)
+	}
+	return b, err
+}
+
+// batch is documents of which the server keeps the others.
+func (c *conn) batch(ctx context.Context, doing string, cmd []byte) (b batch, err error) {
 	reply, err := c.ask(ctx, doing, c.db, cmd)
 	if err != nil {
-		return batch{}, err
+		return b, err
 	}
-	b, cursor, namespace := batch{}, int64(0), ""
 	in := bson.ElementsOf(bson.Find(reply, "cursor").Data)
 	for e, ok := in.Next(); ok; e, ok = in.Next() {
 		switch e.Name {
-		case "firstBatch":
+		case "firstBatch", "nextBatch":
 			b.rest, b.size = bson.ElementsOf(e.Data), len(e.Data)
 		case "id":
-			cursor, _ = e.Number()
+			b.cursor, _ = e.Number()
 		case "ns":
-			namespace = e.Data
+			b.namespace = e.Data
 		}
 	}
 	if b.size == 0 || b.rest.Bad || in.Bad {
-		return b, who.Corrupt("%s: %s: the answer cannot be read", doing, c.addr)
+		return batch{}, who.Corrupt("%s: %s: the answer cannot be read", doing, c.addr)
 	}
-	if b.more = cursor != 0; b.more {
-		c.forget(ctx, namespace, cursor)
-	}
+	b.more = b.cursor != 0
 	return b, nil
 }
 
+// collection returns the collection of the cursor.
+func (b *batch) collection(db string) string { return b.namespace[min(len(b.namespace), len(db)+1):] }
+
 // forget tells the server that nobody reads on. Without it the cursor goes by itself,
 // ten minutes later.
-func (c *conn) forget(ctx context.Context, namespace string, cursor int64) {
-	w := command("killCursors", namespace[min(len(namespace), len(c.db)+1):])
+func (c *conn) forget(ctx context.Context, b *batch) {
+	w := command("killCursors", b.collection(c.db))
 	w.OpenList("cursors")
-	w.Int64("0", cursor)
+	w.Int64("0", b.cursor)
 	_, _ = c.run(ctx, c.db, w.End())
 }

@@ -30,10 +30,12 @@ const (
 	codeNoNamespace       = 26
 	codeNoIndex           = 27
 	codeNoPath            = 28
+	codeNoCursor          = 43
 	codeNamespaceExists   = 48
 	codeTimeLimit         = 50
 	codeNoSuchCommand     = 59
 	codeCannotIndex       = 67
+	codeInvalidOptions    = 72
 	codeBadNamespace      = 73
 	codeIndexConflict     = 85
 	codeIndexKeyConflict  = 86
@@ -43,6 +45,8 @@ const (
 	codeOnView            = 166
 	codeSteppedDown       = 189
 	codeNotImplemented    = 238
+	codeSnapshotTooOld    = 239
+	codeNoSnapshot        = 246
 	codeNoTransaction     = 251
 	codeTransactionLarge  = 257
 	codeExceeded          = 262
@@ -65,6 +69,7 @@ const (
 	codeGrownTooLarge     = 17419
 	codeReplacedTooLarge  = 17420
 	codeNoArray           = 28664
+	codeLookupMemory      = 40099
 )
 
 // definite are the codes of an answer to a statement which say that nothing of it was

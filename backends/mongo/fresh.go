@@ -19,9 +19,12 @@ import (
 
 // acknowledged ends a command that reads what cannot be lost any more, and all that is open in it. It asks for the
 // terms, too.
-func (c *conn) acknowledged(w *bson.Writer) []byte {
+func (c *conn) acknowledged(w *bson.Writer) []byte { return c.concerned(w, "majority") }
+
+// concerned is acknowledged with a read concern, "snapshot" to read at one instant.
+func (c *conn) concerned(w *bson.Writer, level string) []byte {
 	w.CloseAll()
-	w.TextIn("readConcern", "level", "majority")
+	w.TextIn("readConcern", "level", level)
 	if c.set {
 		w.Int32("$replData", 1)
 	}

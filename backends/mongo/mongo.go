@@ -97,9 +97,10 @@ func (s *Store) Erase(ctx context.Context) error {
 }
 
 var (
-	_ driver.Counter = (*Store)(nil)
-	_ driver.Sizer   = (*Store)(nil)
-	_ driver.Meter   = (*Store)(nil)
-	_ driver.Clock   = (*Store)(nil)
-	_ driver.Eraser  = (*Store)(nil)
+	_ driver.Counter  = (*Store)(nil)
+	_ driver.Follower = (*Store)(nil)
+	_ driver.Sizer    = (*Store)(nil)
+	_ driver.Meter    = (*Store)(nil)
+	_ driver.Clock    = (*Store)(nil)
+	_ driver.Eraser   = (*Store)(nil)
 )

@@ -21,6 +21,8 @@ func nativeRules() []entry {
 		{Name: "native walk", Sentence: "A walk of a native index has each entry once, with the key of its record and the values of its columns, or is ErrUnsupported.", Check: nativeWalk},
 		{Name: "native elements", Sentence: "A native index over a list has an entry for each different element.", Check: nativeElements},
 		{Name: "native unique", Sentence: "A commit that gives a record values which another one has in a unique native index is refused, with that other record.", Check: nativeUnique},
+		{Name: "followed", Sentence: "A trail reaches what a search would that reads level by level, and no more.", Check: followed},
+		{Name: "followed at once", Sentence: "What a trail reaches, and what lies beside, is of one instant.", Check: followedAtOnce},
 	}
 	for i := range list {
 		list[i].Needs = tested.HasEveryNative

@@ -67,6 +67,22 @@ func (e *Keyed) Error() string { return e.Err.Error() }
 
 func (e *Keyed) Unwrap() error { return e.Err }
 
+// A Numbered error is that of a write of a group.
+type Numbered struct {
+	Verb   string
+	Number int
+	Err    error
+}
+
+func (e *Numbered) Error() string {
+	return fmt.Sprintf("%s, write %d of the group: %v", e.Verb, e.Number, e.Err)
+}
+
+func (e *Numbered) Unwrap() error { return e.Err }
+
+// Alone returns the error without the number.
+func (e *Numbered) Alone() error { return e.Err }
+
 // OfKey makes err the error of the record under a key.
 func OfKey(key driver.Key, err error) error { return &Keyed{"", key, err} }
 

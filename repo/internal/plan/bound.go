@@ -43,6 +43,9 @@ type Bound struct {
 	Undeclared []string // fields whose values stand behind those of the columns
 }
 
+// Query returns the query as it was given.
+func (b *Bound) Query() Query { return b.query }
+
 // bind checks a query against the collection.
 func bind(c *layout.Layout, q Query) (Bound, error) {
 	b := Bound{Limit: q.Limit, query: q, conds: make([]condition, 0, len(q.Equal)+1)}

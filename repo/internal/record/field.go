@@ -203,5 +203,14 @@ func (f *Field) IsScalar() bool {
 	return false
 }
 
+// Of returns the value of the field in a record, a struct with an address.
+func (f *Field) Of(v reflect.Value) (driver.Value, error) { return f.enc(v.FieldByIndex(f.index), 0) }
+
+// Set sets the field of a record to a value.
+func (f *Field) Set(v reflect.Value, x driver.Value) error { return f.Dec(x, v.FieldByIndex(f.index)) }
+
+// Clear makes the field of a record empty: absent, where it can be.
+func (f *Field) Clear(v reflect.Value) { v.FieldByIndex(f.index).SetZero() }
+
 // Zero returns the value of a scalar field that was never set.
 func (f *Field) Zero() (driver.Value, error) { return f.enc(reflect.New(f.Typ).Elem(), 0) }

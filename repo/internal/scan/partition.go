@@ -11,13 +11,15 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/plan"
+	"github.com/polystore/polystore/repo/internal/record"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // A Part is what a read of a partition takes of one collection: its records there.
 type Part struct {
-	c    *Reader
-	plan plan.Plan
+	c     *Reader
+	plan  plan.Plan
+	trail *trail // by which some of the records are found; nil if all are
 
 	begin func()                                         // forgets what was read
 	alone func(ctx context.Context, k *store.Call) error // reads by a range of its own
@@ -59,14 +61,22 @@ func (v View[T]) Part(k *store.Call, partition []any, into *[]T) (*Part, error) 
 			return err
 		}
 		found = append(found, *new(T))
-		return v.shape.Decode(&rec, reflect.ValueOf(&found[len(found)-1]).Elem())
+		return v.decodeInto(&rec, &found[len(found)-1])
 	}
 	return part, nil
+}
+
+func (v View[T]) decodeInto(rec *record.Record, out *T) error {
+	return v.shape.Decode(rec, reflect.ValueOf(out).Elem())
 }
 
 // ReadParts reads the parts of one partition, all at the same time, and those that lie together by one range where
 // the store can do so. It leaves in each part why it could not be read.
 func ReadParts(ctx context.Context, k *store.Call, parts []*Part) {
+	if at := slices.IndexFunc(parts, func(p *Part) bool { return p.trail != nil }); at >= 0 {
+		followAll(ctx, k, parts, at)
+		return
+	}
 	var sets [][]*Part
 	for _, part := range parts {
 		root := part.plan.Table.Root().Name
@@ -113,18 +123,8 @@ func gather(ctx context.Context, k *store.Call, set []*Part) (again bool) {
 			set[0].Err, bad = fmt.Errorf("the store returned a row of table %d of %d: %w", i, len(set), driver.ErrInternal), true
 			return false
 		}
-		part := set[i]
-		if again = h.ExpiredSince(asked, row.Expires); again {
-			return false
-		}
-		if row.Expires != 0 && row.Expires <= asked {
-			return true
-		}
-		if part.Err = store.CheckWidth(row, tables[i], nil); part.Err == nil {
-			part.Err = part.add(b, row)
-		}
-		bad = part.Err != nil
-		return !bad
+		again, bad = set[i].take(b, row, asked)
+		return !again && !bad
 	})
 	if err != nil && !bad {
 		set[0].Err = err

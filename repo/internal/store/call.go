@@ -61,7 +61,11 @@ func (k *Call) AtOnce(n int, do func(i int, k *Call)) {
 		if traces != nil {
 			calls[i].trace = &traces[i]
 		}
-		all.Go(func() { do(i, &calls[i]) })
+		if i < n-1 {
+			all.Go(func() { do(i, &calls[i]) })
+		} else { // the caller would only wait
+			do(i, &calls[i])
+		}
 	}
 	all.Wait()
 	k.trace.join(traces, tallies)
