@@ -1,0 +1,195 @@
+package tree
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// WriteLines writes a node and what is below it, "" for the whole tree, as JSON Lines: parents before their children,
+// siblings in their order, a line each, as encoding/json has the record, with "id" and "parent".
+// [Lines] reads them. A node that has a parent, but is the first, is written as a root.
+func (t *Tree[T]) WriteLines(ctx context.Context, w io.Writer, id string) error {
+	out := bufio.NewWriter(w)
+	lines := json.NewEncoder(out)
+	for item, err := range t.listing.withTop(ctx, id) {
+		if err == nil {
+			err = lines.Encode(&item.Node)
+		}
+		if err != nil {
+			return t.failed("write", id, err)
+		}
+	}
+	return t.failed("write", id, out.Flush())
+}
+
+// WriteNested writes a node and what is below it, "" for the whole tree, as JSON: a list of objects, each as
+// encoding/json has the record, with its children in a list "children" if it has any. [Nested] reads it.
+func (t *Tree[T]) WriteNested(ctx context.Context, w io.Writer, id string) error {
+	if err := nestable[T](); err != nil {
+		return t.failed("write", id, err)
+	}
+	out := bufio.NewWriter(w)
+	out.WriteString("[")
+	for item, err := range annotated(t.listing.withTop(ctx, id)) {
+		if err != nil {
+			return t.failed("write", id, err)
+		}
+		nodeOf(&item.Node).Parent = "" // it follows
+		text, err := json.Marshal(&item.Node)
+		if err != nil {
+			return t.failed("write", id, err)
+		}
+		if !item.First {
+			out.WriteString(",")
+		}
+		out.WriteString("\n")
+		if item.HasChildren {
+			out.Write(bytes.TrimSuffix(text, []byte("}")))
+			out.WriteString(`,"children":[`)
+			continue
+		}
+		out.Write(text)
+		for range min(item.Ends, item.Depth-1) { // the outermost list ends below
+			out.WriteString("]}")
+		}
+	}
+	out.WriteString("]\n")
+	return t.failed("write", id, out.Flush())
+}
+
+// withTop is Descendants after the node itself, which is a root then.
+func (t listing[T]) withTop(ctx context.Context, id string) iter.Seq2[Item[T], error] {
+	if id == "" && t.made() == nil {
+		return t.Descendants(ctx, "", 0)
+	}
+	return func(yield func(Item[T], error) bool) {
+		if err := t.made(); err != nil {
+			yield(Item[T]{}, err)
+			return
+		}
+		top, err := t.Get(ctx, id)
+		nodeOf(&top).Parent = ""
+		if !yield(Item[T]{Node: top, Depth: 1}, err) || err != nil {
+			return
+		}
+		for item, err := range t.Descendants(ctx, id, 0) {
+			item.Depth++
+			if !yield(item, err) {
+				return
+			}
+		}
+	}
+}
+
+// Lines yields the nodes of JSON Lines, as [Tree.WriteLines] writes them and [Tree.Load] takes them. An error names
+// the line, and ends it.
+func Lines[T any](r io.Reader) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		in := bufio.NewReader(r)
+		for n := 1; ; n++ {
+			line, err := in.ReadBytes('\n')
+			if err != nil && err != io.EOF {
+				yield(*new(T), fmt.Errorf("line %d: %w", n, err))
+				return
+			}
+			if line = bytes.TrimSpace(line); len(line) > 0 {
+				var rec T
+				if failed := json.Unmarshal(line, &rec); failed != nil {
+					yield(rec, fmt.Errorf("line %d: %w: %w", n, driver.Hide(failed, "no record"), repo.ErrInvalid))
+					return
+				}
+				if !yield(rec, nil) {
+					return
+				}
+			}
+			if err == io.EOF {
+				return
+			}
+		}
+	}
+}
+
+// Nested yields the nodes of a list of objects that have their children in a list "children", as [Tree.WriteNested]
+// writes it and [Tree.Load] takes it. It reads one object of the outermost list at a time.
+func Nested[T any](r io.Reader) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		in := json.NewDecoder(r)
+		if err := cmp.Or(nestable[T](), bracket(in)); err != nil {
+			yield(*new(T), err)
+			return
+		}
+		for n := 1; in.More(); n++ {
+			var object json.RawMessage
+			if err := in.Decode(&object); err != nil {
+				yield(*new(T), fmt.Errorf("after %d bytes: %w: %w", in.InputOffset(), err, repo.ErrInvalid))
+				return
+			}
+			if !yieldNested(fmt.Sprint("root ", n), "", object, yield) {
+				return
+			}
+		}
+		if _, err := in.Token(); err != nil {
+			yield(*new(T), fmt.Errorf("after %d bytes: %w: %w", in.InputOffset(), err, repo.ErrInvalid))
+		}
+	}
+}
+
+// nestable is ErrInvalid if a field of the record has the name of the list of children.
+func nestable[T any]() error {
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.Anonymous && strings.EqualFold(cmp.Or(name, f.Name), "children") {
+			return fmt.Errorf("the field %s has the name of the list of children; give it another one by a json tag: %w", f.Name, repo.ErrInvalid)
+		}
+	}
+	return nil
+}
+
+func bracket(in *json.Decoder) error {
+	token, err := in.Token()
+	if errors.Is(err, io.EOF) {
+		err = errors.New("want a list of nodes, and there is nothing")
+	}
+	if err == nil && token != json.Delim('[') {
+		err = errors.New("want a list of nodes")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %w", err, repo.ErrInvalid)
+	}
+	return nil
+}
+
+// yieldNested yields a node and its children, and reports whether more are wanted.
+func yieldNested[T any](where, parent string, object json.RawMessage, yield func(T, error) bool) bool {
+	var rec T
+	var below struct {
+		Children []json.RawMessage `json:"children"`
+	}
+	err := errors.Join(json.Unmarshal(object, &rec), json.Unmarshal(object, &below))
+	if err != nil {
+		yield(rec, driver.Errorf("%s: %w: %w", driver.Private(where), driver.Hide(err, "no record"), repo.ErrInvalid))
+		return false
+	}
+	n := nodeOf(&rec)
+	if n.Parent = parent; !yield(rec, nil) {
+		return false
+	}
+	for i, object := range below.Children {
+		if !yieldNested(fmt.Sprintf("child %d of %q", i+1, n.ID), n.ID, object, yield) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,230 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// path is the strategy that keeps the places and IDs from the root to each node, as the key of an order has them: so
+// the path of a node begins with that of its parent, and the order of paths is depth first.
+type path[T any] struct{}
+
+var segment = []driver.Column{{Name: "place", Kind: driver.String}, {Name: "id", Kind: driver.String}}
+
+func (n *Node) pathBelow(parent *Node) string {
+	above := ""
+	if parent != nil {
+		above = parent.Path
+	}
+	parts, err := driver.AppendParts([]byte(above), segment, []driver.Value{driver.StringValue(n.Place), driver.StringValue(n.ID)})
+	if err != nil {
+		return "" // the node's own key cannot be made either
+	}
+	return string(parts)
+}
+
+// ids returns the IDs of a path.
+func ids(path string) (list []string, err error) {
+	var vals []driver.Value
+	for path != "" {
+		if vals, path, err = driver.ParseParts(vals[:0], path, segment); err != nil {
+			return nil, fmt.Errorf("the path of a node: %w: %w", repo.ErrCorrupt, err)
+		}
+		list = append(list, vals[1].Str())
+	}
+	return list, nil
+}
+
+func (path[T]) moves(was, next *Node) *pending {
+	if was.Path == next.Path {
+		return nil
+	}
+	above, err := ids(was.Path)
+	if err != nil || len(above) == 0 {
+		above = []string{was.ID}
+	}
+	return &pending{Do: doMove, Node: was.ID, Place: was.Place, From: was.Path, To: next.Path, Was: above[:len(above)-1]}
+}
+
+func (path[T]) outside(_ context.Context, _ *Tree[T], n, parent *Node) error {
+	if parent != nil && strings.HasPrefix(parent.Path, n.Path) {
+		return ErrBelowItself
+	}
+	return nil
+}
+
+// pathOf returns the path of a node as it is when what is pending is done.
+func (p *pending) pathOf(n *Node) (string, error) {
+	switch {
+	case p == nil || p.From == "" || !strings.HasPrefix(n.Path, p.From):
+	case p.Do == doRemove:
+		return "", errGone
+	default:
+		return p.To + n.Path[len(p.From):], nil
+	}
+	return n.Path, nil
+}
+
+func (path[T]) above(ctx context.Context, t *Tree[T], g *guard, id string) ([]string, error) {
+	n, err := t.records.present(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return g.Pending.idsAbove(n)
+}
+
+// idsAbove returns the IDs of the ancestors of a node as they are when what is pending is done.
+func (p *pending) idsAbove(n *Node) ([]string, error) {
+	at, err := p.pathOf(n)
+	if err != nil {
+		return nil, err
+	}
+	list, err := ids(at)
+	if err != nil || len(list) == 0 {
+		return nil, err
+	}
+	return list[:len(list)-1], nil
+}
+
+// ancestors are of one state if, while nothing was pending, the path of each is how that of the node begins: so was the
+// node's when the guard was read, or is since.
+func (s path[T]) ancestors(ctx context.Context, t *Tree[T], g *guard, id string) ([]T, error) {
+	n, err := t.records.present(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	above, err := g.Pending.idsAbove(n)
+	if err != nil {
+		return nil, err
+	}
+	list, err := t.records.all(ctx, above)
+	g.oneState = g.Pending == nil && n.isBelow(above) && !slices.ContainsFunc(list, func(rec T) bool {
+		at := nodeOf(&rec)
+		return at.State == gone || at.Path == "" || !strings.HasPrefix(n.Path, at.Path)
+	})
+	return list, err
+}
+
+// under returns the query of the nodes whose paths begin with one.
+func (t records[T]) under(path string) repo.Query {
+	return repo.Where("tree", t.name).Prefix("path", path).Order("path")
+}
+
+// below reads a range. While a move is pending the nodes that have their old path are read first: each is in one of
+// the two ranges at every instant, and what was moved in between is in both.
+func (path[T]) below(ctx context.Context, t *Tree[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+	top := ""
+	if n != nil {
+		var err error
+		if top, err = g.Pending.pathOf(n); err != nil {
+			return err
+		}
+	}
+	late, err := t.records.late(ctx, g.Pending, top)
+	if err != nil {
+		return err
+	}
+	send := func(rec T, at string) error {
+		if at == top {
+			return nil
+		}
+		list, err := ids(at[len(top):])
+		if err != nil || depth > 0 && len(list) > depth {
+			return err
+		}
+		return emit(Item[T]{Node: rec, Depth: len(list)})
+	}
+	last := ""
+	for rec, err := range t.forest.reads.Find(ctx, t.records.under(top)) {
+		if err != nil {
+			return err
+		}
+		at, state := nodeOf(&rec).Path, nodeOf(&rec).State
+		if at <= last { // one of them was found by its old path, and has its new one
+			return errAgain
+		}
+		last = at
+		for len(late) > 0 && late[0].at <= at {
+			if late[0].at < at {
+				if err := send(late[0].rec, late[0].at); err != nil {
+					return err
+				}
+			}
+			late = late[1:]
+		}
+		if p := g.Pending; state == gone || p != nil && p.From != "" && strings.HasPrefix(at, p.From) {
+			continue
+		}
+		if err := send(rec, at); err != nil {
+			return err
+		}
+	}
+	for _, one := range late {
+		if err := send(one.rec, one.at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A moved is a node that is to have another path than it has.
+type moved[T any] struct {
+	rec T
+	at  string
+}
+
+// late reads the nodes that a pending move is to bring below a path, and that have their old path.
+func (t records[T]) late(ctx context.Context, p *pending, top string) (list []moved[T], err error) {
+	if p == nil || p.Do != doMove || !strings.HasPrefix(p.To, top) && !strings.HasPrefix(top, p.To) {
+		return nil, nil
+	}
+	from := p.From
+	if len(top) > len(p.To) {
+		from += top[len(p.To):]
+	}
+	for rec, err := range t.forest.reads.Find(ctx, t.under(from)) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, moved[T]{rec, p.To + nodeOf(&rec).Path[len(p.From):]})
+	}
+	return list, nil
+}
+
+// finish rewrites or removes the nodes below one, as long as there are any with the old path: a child that came
+// meanwhile has it, too, since its parent had.
+func (path[T]) finish(ctx context.Context, t *Tree[T], g *guard) error {
+	p := g.Pending
+	for {
+		list, err := repo.Collect(t.forest.links.Find(ctx, t.records.under(p.From).Limit(t.forest.most+1)))
+		if err != nil {
+			return err
+		}
+		for i := range list {
+			if list[i].ID == p.Node {
+				list = append(list[:i], list[i+1:]...)
+				break
+			}
+		}
+		if len(list) == 0 {
+			return nil
+		}
+		if list = list[:min(len(list), t.forest.most)]; p.Do == doRemove {
+			err = t.guards.deleteAll(ctx, g, list)
+		} else {
+			err = t.guards.rewrite(ctx, g, list, func(n *Node) {
+				if strings.HasPrefix(n.Path, p.From) {
+					n.Path = p.To + n.Path[len(p.From):]
+				}
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
