@@ -21,7 +21,7 @@ type fault func(b *broken)
 // faults returns, for each rule, a fault that breaks it.
 func faults() map[string]fault {
 	all := map[string]fault{}
-	for _, m := range []map[string]fault{keyFaults(), recordFaults(), conditionFaults(), indexFaults(), queryFaults(), lifeFaults(), tableFaults(), versionFaults(), outcomeFaults(), exampleFaults(), blindFaults()} {
+	for _, m := range []map[string]fault{keyFaults(), recordFaults(), conditionFaults(), indexFaults(), queryFaults(), lifeFaults(), tableFaults(), versionFaults(), outcomeFaults(), exampleFaults(), blindFaults(), treeFaults()} {
 		maps.Copy(all, m)
 	}
 	return all

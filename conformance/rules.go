@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/conformance/internal/api"
+	"github.com/polystore/polystore/conformance/internal/hierarchy"
 	"github.com/polystore/polystore/conformance/internal/rule"
 	"github.com/polystore/polystore/conformance/internal/spi"
 )
@@ -19,7 +20,7 @@ const (
 // build. Those of the last group need the store for themselves: they close it.
 func rules() []rule.Rule {
 	var all []rule.Rule
-	onSPI, onAPI := spi.Rules(), api.Rules()
+	onSPI, onAPI := spi.Rules(), append(api.Rules(), hierarchy.Rules()...)
 	for _, group := range rule.AllGroups() {
 		list := ofGroup(onSPI, group)
 		for _, r := range ofGroup(onAPI, group) {

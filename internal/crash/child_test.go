@@ -26,6 +26,8 @@ type order struct {
 	Calls int
 	Made  map[string]string // the collections of chores
 	Torn  bool              // commits are torn apart
+
+	Tree *treeOrder // instead of all this
 }
 
 // home returns where the records of a path are.
@@ -52,6 +54,9 @@ func TestMain(m *testing.M) {
 
 // obey does what o says. It returns if that cannot be done.
 func (o *order) obey() error {
+	if o.Tree != nil {
+		return o.Tree.obey()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	s, err := backends.OpenDriver(ctx, o.URL)
@@ -80,14 +85,7 @@ func (o *order) obey() error {
 			return ctx.Err()
 		}
 	}
-	self, err := os.FindProcess(os.Getpid())
-	if err == nil {
-		err = self.Kill()
-	}
-	if err != nil {
-		return err
-	}
-	select {} // for as long as that takes
+	return die()
 }
 
 // write makes what is there before, and then the write of a path. It says on standard

@@ -52,6 +52,7 @@ const (
 	Walks      = "walk and scan"
 	Errors     = "errors and limits"
 	Patterns   = "fixed examples"
+	Trees      = "hierarchies"
 	Handles    = "two handles"
 	Close      = "close" // its rules need the store for themselves: they close it
 )
@@ -59,7 +60,7 @@ const (
 // AllGroups returns the groups in their order.
 func AllGroups() []string {
 	return []string{Keys, Records, Conditions, Indexes, Unique, Queries, Expiry, Groups, Bulk, Catalog, Outcomes, Walks,
-		Errors, Patterns, Handles, Close}
+		Errors, Patterns, Trees, Handles, Close}
 }
 
 // ID returns the name of a rule with that of its group.
