@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,7 +33,7 @@ func (r *run) clean(s *store.Store) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit.CleanTime)
 	defer cancel()
 	var names []string
-	for _, c := range r.candidates {
+	for _, c := range slices.Concat(r.candidates, r.absent) {
 		if c.Store == s && !r.opts.Keep {
 			names = append(names, c.Names...)
 		}

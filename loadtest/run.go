@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -124,8 +125,7 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 		for _, mo := range r.w.Models {
 			c := candidate.New(r.w, st, mo, r.where(st))
 			if c.Lacks = c.Missing(); c.Lacks != "" {
-				r.progress.Say("not there: %s: %s", c.Label, c.Lacks)
-				r.absent = append(r.absent, c)
+				r.leaveOut(c)
 				continue
 			}
 			r.candidates = append(r.candidates, c)
@@ -135,10 +135,21 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 			faults = append(faults, c.Plan(r.w, func(at int) operation.Call { return s.Only(at, 1, 0)[0] })...)
 		}
 	}
+	return cmp.Or(r.someLeft(), failure.AsError(faults))
+}
+
+// leaveOut notes a model that a store cannot have.
+func (r *run) leaveOut(c *candidate.Candidate) {
+	r.progress.Say("not there: %s: %s", c.Label, c.Lacks)
+	r.absent = append(r.absent, c)
+}
+
+// someLeft says that there is nothing to measure.
+func (r *run) someLeft() error {
 	if len(r.candidates) == 0 {
 		return fmt.Errorf("no store has any of the models; %s: %s", r.absent[0].Label, r.absent[0].Lacks)
 	}
-	return failure.AsError(faults)
+	return nil
 }
 
 // tellLeftovers names what other runs left in a store. What cannot be found out is no reason
@@ -187,12 +198,21 @@ func (r *run) fill(ctx context.Context, _ *operation.Stream) error {
 		if err != nil {
 			return err
 		}
+		if c.Lacks != "" {
+			continue
+		}
 		c.Loaded = took
 		if err := c.Weigh(ctx); err != nil {
 			return err
 		}
 	}
-	return nil
+	r.candidates = slices.DeleteFunc(r.candidates, func(c *candidate.Candidate) bool {
+		if c.Lacks != "" {
+			r.leaveOut(c)
+		}
+		return c.Lacks != ""
+	})
+	return r.someLeft()
 }
 
 func (r *run) compare(ctx context.Context, s *operation.Stream) error {

@@ -66,7 +66,7 @@ func (e effect) String() string {
 		what = "inserted nothing, as the record exists already"
 	case "update", "delete":
 		what = "changed nothing"
-	case "move":
+	case "move", "transplant":
 		what = "moved nothing"
 	}
 	return fmt.Sprintf("%s: %s of %s %s", e.query.Name, format.Count(e.nothing), format.Plural(e.ended, "call"), what)
@@ -77,6 +77,8 @@ func (r *Result) remedy(q *QuerySetting) string {
 	switch q.Kind {
 	case "insert":
 		return fmt.Sprintf("give each new record a key of its own (set: {%s: {sequence: 1}}, with a pattern that the data do not have)", r.lastOfKey(q))
+	case "transplant":
+		return "draw nodes with less below them (below: {max: 100})"
 	case "move":
 		return "set what the record does not have already"
 	case "update", "delete":

@@ -16,6 +16,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/store"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/tree"
 )
 
 // Answers reads a few records, to tell a store that is gone from one that fails now
@@ -23,26 +24,42 @@ import (
 func (c *Candidate) Answers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, limit.AnswerTime)
 	defer cancel()
-	for _, err := range c.Repos[0].Walk(ctx, "") {
-		return err
+	_, err := c.isEmpty(ctx, 0)
+	return err
+}
+
+// isEmpty reports whether a collection has no record.
+func (c *Candidate) isEmpty(ctx context.Context, at int) (bool, error) {
+	if f := c.forests[at]; f != nil {
+		for _, err := range f.Trees(ctx) {
+			return false, err
+		}
+		return true, nil
 	}
-	return nil
+	for chunk, err := range c.repos[at].Walk(ctx, "") {
+		if err != nil || len(chunk.Items) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // A Candidate is a model on a store: what is measured and compared.
 type Candidate struct {
 	Store *store.Store
 	Model *workload.Model
-	Names []string // of its collections in the store, by collection
-	Repos []*repo.Repo[map[string]any]
-	Scans []bool // by query: it reads every record
-	Label string // for people: the model, and the store where there are several
-	Lacks string // why the store cannot have the model, which then is not measured
+	Names []string // of its collections in the store
+	Scans []bool   // by query: it reads every record
+	Label string   // for people: the model, and the store where there are several
+	Lacks string   // why the store cannot have the model, which then is not measured
 
 	Loaded  time.Duration
 	Records int64   // bytes; -1 when the store does not say
 	Indexes int64   // bytes
 	Probes  []probe // by query
+
+	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees
+	forests []*forest                    // by collection, nil where there are none
 }
 
 // New returns a candidate that nothing is known of. Where there are
@@ -54,9 +71,13 @@ func New(w *workload.Workload, s *store.Store, m *workload.Model, where string) 
 // Missing returns why the store cannot have the model, or "".
 func (c *Candidate) Missing() string {
 	var reasons []string
-	for _, s := range c.Model.Schemas {
-		for _, err := range failure.Causes(repo.Check[map[string]any](c.Store.Facts, s)) {
-			reasons = append(reasons, s.Collection+": "+strings.TrimSuffix(err.Error(), ": "+repo.ErrSchema.Error()))
+	for i, s := range c.Model.Schemas {
+		err := repo.Check[map[string]any](c.Store.Facts, s)
+		if f := c.Model.Forests[i]; f != nil {
+			err = tree.Check[tree.Inspected](c.Store.Facts, *f)
+		}
+		for _, err := range failure.Causes(err) {
+			reasons = append(reasons, s.Collection+": "+strings.TrimSuffix(reason(err), ": "+repo.ErrSchema.Error()))
 		}
 	}
 	switch len(reasons) {
@@ -76,27 +97,41 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	for i, s := range c.Model.Schemas {
-		s.Collection = prefix + w.Collections[i].Schema.Collection
-		if s.With != "" {
-			s.With = prefix + s.With
-		}
-		r, err := repo.Open[map[string]any](ctx, c.Store.Repo, s)
+	for i, of := range w.Collections {
+		names, err := c.openOne(ctx, of, prefix)
 		if err != nil {
 			return err
 		}
-		for chunk, err := range r.Walk(ctx, "") {
-			if err != nil {
-				return err
-			}
-			if len(chunk.Items) > 0 {
-				return fmt.Errorf("collection %s has records already; run again, which takes another name", s.Collection)
-			}
+		switch empty, err := c.isEmpty(ctx, i); {
+		case err != nil:
+			return err
+		case !empty:
+			return fmt.Errorf("collection %s has records already; run again, which takes another name", names[0])
 		}
-		c.Names = append(c.Names, s.Collection)
-		c.Repos = append(c.Repos, r)
+		c.Names = append(c.Names, names...)
 	}
 	return nil
+}
+
+// openOne makes a collection, and returns the names that it takes in the store.
+func (c *Candidate) openOne(ctx context.Context, of *workload.Collection, prefix string) (names []string, err error) {
+	var f *forest
+	var r *repo.Repo[map[string]any]
+	names = []string{prefix + of.Schema.Collection}
+	if schema := c.Model.Forests[of.At]; schema != nil {
+		trees := *schema
+		trees.Collection = names[0]
+		names = append(names, names[0]+workload.GuardsSuffix)
+		f, err = openForest(ctx, c.Store.Repo, of, trees)
+	} else {
+		s := c.Model.Schemas[of.At]
+		if s.Collection = names[0]; s.With != "" {
+			s.With = prefix + s.With
+		}
+		r, err = repo.Open[map[string]any](ctx, c.Store.Repo, s)
+	}
+	c.repos, c.forests = append(c.repos, r), append(c.forests, f)
+	return names, err
 }
 
 // Weigh asks the store what the candidate's records and indexes occupy.
@@ -105,8 +140,8 @@ func (c *Candidate) Weigh(ctx context.Context) error {
 		return nil
 	}
 	c.Records = 0
-	for _, r := range c.Repos {
-		sizes, err := r.Sizes(ctx)
+	for _, name := range c.Names {
+		sizes, err := sizesOf(ctx, c.Store.Repo, name)
 		if err != nil {
 			return err
 		}
@@ -114,6 +149,24 @@ func (c *Candidate) Weigh(ctx context.Context) error {
 		c.Indexes += sizes.Total() - sizes.Records
 	}
 	return nil
+}
+
+// sizesOf returns what a collection occupies, as the store knows it.
+func sizesOf(ctx context.Context, store *repo.Store, name string) (repo.Sizes, error) {
+	r, err := stored(ctx, store, name)
+	if err != nil {
+		return repo.Sizes{}, err
+	}
+	return r.Sizes(ctx)
+}
+
+// stored opens a collection as the store knows it.
+func stored(ctx context.Context, store *repo.Store, name string) (*repo.Repo[map[string]any], error) {
+	schema, err := repo.SchemaOf(ctx, store, name)
+	if err != nil {
+		return nil, err
+	}
+	return repo.Open[map[string]any](ctx, store, schema, repo.WithoutDefine())
 }
 
 // Plan finds out which queries the model answers by an index, and reports those
@@ -126,7 +179,7 @@ func (c *Candidate) Plan(w *workload.Workload, sample func(at int) operation.Cal
 		if k.Key != nil || k.Record != nil {
 			continue
 		}
-		_, err := c.Repos[q.Collection.At].Explain(k.Find)
+		_, err := c.repos[q.Collection.At].Explain(k.Find)
 		switch {
 		case err == nil:
 		case c.Model.Scan && errors.Is(err, repo.ErrNoIndex):

@@ -34,8 +34,12 @@ func (g *gatherer) one(rec map[string]any) {
 
 // Do sends an operation to a candidate. Keep asks for the records found.
 func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
-	r := c.Repos[k.Q.Collection.At]
+	r := c.repos[k.Q.Collection.At]
 	g := gatherer{keep: keep}
+	if f := c.forests[k.Q.Collection.At]; f != nil {
+		err := f.do(ctx, k, &g)
+		return g.Answer, err
+	}
 	var err error
 	switch k.Q.Kind {
 	case "insert":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/data"
@@ -17,17 +18,28 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// Fill loads all collections of a candidate and returns how long that took.
+// Fill loads all collections of a candidate and returns how long that took. Where a strategy cannot keep the trees
+// of the data the candidate Lacks them.
 func (c *Candidate) Fill(ctx context.Context, w *workload.Workload, tables []*generate.Table, p *progress.Log) (time.Duration, error) {
 	began := time.Now()
 	for _, col := range w.Collections {
 		step := p.Begin(fmt.Sprintf("load %s into %s", col.Schema.Collection, c.Label), tables[col.At].Len, "records")
 		lines := []int{}
-		n, err := c.Repos[col.At].InsertAll(ctx, data.Records(ctx, w, col, tables, func(r data.Row) {
+		records := data.Records(ctx, w, col, tables, func(r data.Row) {
 			lines = append(lines, r.Line)
 			step.Add(1)
-		}))
+		})
+		n, err := 0, error(nil)
+		if f := c.forests[col.At]; f != nil {
+			n, err = f.load(ctx, records)
+		} else {
+			n, err = c.repos[col.At].InsertAll(ctx, records)
+		}
 		step.End()
+		if c.forests[col.At] != nil && errors.Is(err, repo.ErrTooLarge) {
+			c.Lacks = col.Schema.Collection + ": " + strings.TrimSuffix(reason(err), ": "+repo.ErrTooLarge.Error())
+			return 0, nil
+		}
 		if err != nil {
 			return 0, cmp.Or(ctx.Err(), refused(w, col, lines, err)) // interrupted is nobody's fault
 		}

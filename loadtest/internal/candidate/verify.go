@@ -8,9 +8,13 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/format"
 )
 
-// Verify makes sure that the indexes of a candidate agree with its records.
+// Verify makes sure that the indexes of a candidate agree with its records, and that its trees are whole.
 func (c *Candidate) Verify(ctx context.Context) error {
-	for _, r := range c.Repos {
+	for _, name := range c.Names {
+		r, err := stored(ctx, c.Store.Repo, name)
+		if err != nil {
+			return err
+		}
 		reports, err := r.Verify(ctx)
 		if err != nil {
 			return err
@@ -20,6 +24,14 @@ func (c *Candidate) Verify(ctx context.Context) error {
 				return &failure.WrongAnswers{Text: fmt.Sprintf("after the run index %s of %s does not agree with its records: %s missing, %s that should not be there; %s",
 					rep.Index, c.Label, format.Plural(rep.Missing, "row"), format.Count(rep.Stale), rep.Samples[0])}
 			}
+		}
+	}
+	for _, f := range c.forests {
+		if f == nil {
+			continue
+		}
+		if err := f.verify(ctx, c.Label); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -22,6 +22,8 @@ func differ(k *operation.Call, a, b candidate.Reply) string {
 		return fmt.Sprintf("one finds %s, the other %d", format.Plural(a.N, "record"), b.N) + onlyIn(k, a, b)
 	case len(a.Records) == 0:
 		return ""
+	case k.Q.InOrder():
+		return firstOther(k, a, b)
 	}
 	limit := k.Q.Limit * max(k.Q.Pages, 1)
 	cut := limit > 0 && a.N >= limit
@@ -36,6 +38,16 @@ func differ(k *operation.Call, a, b candidate.Reply) string {
 			return fmt.Sprintf("they differ in records %d to %d", from+1, to) + onlyIn(k, a, b)
 		}
 		from = to
+	}
+	return ""
+}
+
+// firstOther says where two replies that have the one order differ.
+func firstOther(k *operation.Call, a, b candidate.Reply) string {
+	for i := range a.Records {
+		if value.Canonical(a.Records[i]) != value.Canonical(b.Records[i]) {
+			return fmt.Sprintf("they differ from node %d on: %s and %s", i+1, value.Key(a.Records[i], k.Q.Collection.Key()), value.Key(b.Records[i], k.Q.Collection.Key())) + onlyIn(k, a, b)
+		}
 	}
 	return ""
 }

@@ -59,3 +59,27 @@ func TestDiffer(t *testing.T) {
 		})
 	}
 }
+
+// Answers of trees have one order, which no field tells, and a limit cuts no ties.
+func TestDifferInOrder(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		limit int
+		a, b  candidate.Reply
+		want  string
+	}{
+		{"the same", 0, found("a:1", "b:1"), found("a:1", "b:1"), ""},
+		{"another order", 0, found("a:1", "b:1", "c:1"), found("a:1", "c:1", "b:1"), `they differ from node 2 on: "b" and "c"`},
+		{"another node behind a limit", 2, found("a:1", "b:1"), found("a:1", "x:1"), `they differ from node 2 on: "b" and "x"; only the first has "b"`},
+		{"another field", 0, found("a:1", "b:1"), found("a:1", "b:2"), "they differ from node 2 on"},
+		{"one node less", 0, found("a:1", "b:1"), found("a:1"), `finds 2 records, the other 1; only the first has "b"`},
+	} {
+		for _, kind := range []string{"children", "ancestors", "subtree"} {
+			q := &workload.Query{Name: "q", Kind: kind, Limit: tt.limit, Collection: &workload.Collection{}}
+			q.Collection.Schema.Partition = []string{"id"}
+			if got := differ(&operation.Call{Q: q}, tt.a, tt.b); (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+				t.Errorf("%s of %s: got %q, want %q", tt.name, kind, got, tt.want)
+			}
+		}
+	}
+}

@@ -87,7 +87,7 @@ func (cp *Comparison) contents(ctx context.Context) error {
 	for _, col := range cp.W.Collections {
 		var first contents
 		for i, c := range cp.Candidates {
-			got, err := contentsOf(ctx, c.Repos[col.At])
+			got, err := contentsOf(c.All(ctx, col.At))
 			if err != nil {
 				return err
 			}

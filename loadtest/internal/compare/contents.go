@@ -1,12 +1,11 @@
 package compare
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"iter"
 
 	"github.com/polystore/polystore/loadtest/internal/value"
-	"github.com/polystore/polystore/repo"
 )
 
 // A contents sums up all records of a collection, whatever their order.
@@ -15,17 +14,15 @@ type contents struct {
 	sum uint64
 }
 
-func contentsOf(ctx context.Context, r *repo.Repo[map[string]any]) (contents, error) {
+func contentsOf(records iter.Seq2[map[string]any, error]) (contents, error) {
 	var c contents
-	for chunk, err := range r.Walk(ctx, "") {
+	for rec, err := range records {
 		if err != nil {
 			return c, err
 		}
-		for _, rec := range chunk.Items {
-			h := sha256.Sum256([]byte(value.Canonical(rec)))
-			c.n++
-			c.sum += binary.LittleEndian.Uint64(h[:8])
-		}
+		h := sha256.Sum256([]byte(value.Canonical(rec)))
+		c.n++
+		c.sum += binary.LittleEndian.Uint64(h[:8])
 	}
 	return c, nil
 }

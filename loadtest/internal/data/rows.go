@@ -31,6 +31,12 @@ type Row struct {
 	record map[string]any
 }
 
+// text returns a field of the record as text, "" where it is none.
+func (r Row) text(field string) string {
+	text, _ := r.record[field].(string)
+	return text
+}
+
 // Rows yields the records of a collection, and the faults of its file, if it has
 // any, or the end of the context, once, last.
 func Rows(ctx context.Context, w *workload.Workload, c *workload.Collection, data []*generate.Table) iter.Seq2[Row, error] {

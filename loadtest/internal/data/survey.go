@@ -24,6 +24,7 @@ type surveyor struct {
 	keys   map[string]int  // by key: the line
 	unique []uniqueValues  // by unique index of any model
 	lists  map[string]bool // lists whose elements some model indexes
+	trees  *forester       // nil if the records are no nodes of trees
 	faults failure.Faults
 }
 
@@ -51,6 +52,9 @@ func Survey(ctx context.Context, w *workload.Workload, p *progress.Log) ([]*gene
 			step.Add(1)
 		}
 		step.End()
+		if s.trees != nil {
+			s.trees.end()
+		}
 		if err := failure.AsError(s.faults); err != nil {
 			return nil, err
 		}
@@ -67,6 +71,9 @@ func newSurveyor(w *workload.Workload, c *workload.Collection) *surveyor {
 	s.t = &generate.Table{Name: c.Schema.Collection, Columns: map[string][]any{}}
 	for f := range c.Needs {
 		s.t.Columns[f] = nil
+	}
+	if c.Tree != nil {
+		s.trees = &forester{s: s, begun: map[string]int{}}
 	}
 	for _, mo := range w.Models {
 		for _, x := range mo.Schemas[c.At].Indexes {
@@ -107,6 +114,9 @@ func (s *surveyor) add(r Row) {
 		return
 	}
 	s.keys[key] = r.Line
+	if s.trees != nil {
+		s.trees.add(r)
+	}
 	for _, u := range s.unique {
 		s.checkUnique(r, u)
 	}

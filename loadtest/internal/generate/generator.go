@@ -26,6 +26,7 @@ type Making struct {
 	Rand    *rand.Rand
 	N       int
 	Count   int // records that the collection begins with
+	From    int // the record of the collection of which Drawn takes one of the same tree
 	Record  map[string]any
 	Data    []*Table    // of the collections before
 	Refs    map[int]int // by collection: the record that refs of this one go to
@@ -201,7 +202,7 @@ func (g *Reference) picker(m *Making) *random.Picker {
 	return p
 }
 
-// Drawn takes a field of any record of a collection's data.
+// Drawn takes a field of any record of a collection's data; of nodes, of any that is in the tree.
 type Drawn struct {
 	Collection int
 	Field      string
@@ -210,7 +211,8 @@ type Drawn struct {
 // Value returns the field of a record.
 func (g Drawn) Value(m *Making) any {
 	t := m.Data[g.Collection]
-	return t.Column(g.Field)[m.Rand.IntN(t.Len)]
+	first, n := t.Mates(m.From)
+	return t.Column(g.Field)[first+m.Rand.IntN(n)]
 }
 
 // Sometimes leaves a value out now and then.

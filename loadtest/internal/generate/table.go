@@ -1,11 +1,28 @@
 package generate
 
+import "sort"
+
 // A Table is what is kept in memory of a collection's data: the number of
 // records, and the values of the fields that operations draw from.
 type Table struct {
 	Name    string
 	Len     int
 	Columns map[string][]any
+
+	// Of nodes of trees, by record: the parent, -1 of a root; how many nodes are below; and the
+	// first record of the tree. The records of a tree are together, parents before their children.
+	Parents, Below, First []int32
+}
+
+// Mates returns the first of the records that are in the tree of the i-th one, and how many there
+// are; of records that are no nodes, all.
+func (t *Table) Mates(i int) (first, n int) {
+	if t.First == nil {
+		return 0, t.Len
+	}
+	first = int(t.First[i])
+	n = sort.Search(t.Len-first, func(j int) bool { return int(t.First[first+j]) != first })
+	return first, n
 }
 
 // Column returns the values of a field, by record.

@@ -14,6 +14,7 @@ const (
 	MaxPages   = 1000
 	MaxBuckets = 256
 	MaxParts   = 10_000 // words of a text, elements of a list
+	MaxLevels  = 10_000 // of a subtree
 )
 
 // Of a run's rounds.

@@ -27,10 +27,24 @@ type Call struct {
 	Find   repo.Query
 	Edits  []repo.Edit
 	Record map[string]any
+	To     string // the node below which another one is transplanted
 
 	from   int   // number of the record of the data that it is for
 	values []any // of the edits that set one
 	still  bool  // it is a move that moves nothing: see follow
+}
+
+// Change makes the changes of an update in the fields of a record.
+func (k *Call) Change(fields map[string]any) {
+	for i, a := range k.Q.Set {
+		if fields[a.Field] = k.values[i]; k.values[i] == nil {
+			delete(fields, a.Field)
+		}
+	}
+	for _, a := range k.Q.Add {
+		old, _ := fields[a.Field].(int64) // what is absent counts as 0
+		fields[a.Field] = old + a.By
+	}
 }
 
 // String returns the call for people.
@@ -38,6 +52,8 @@ func (k *Call) String() string {
 	switch {
 	case k.Record != nil:
 		return fmt.Sprintf("%s (insert %s)", k.Q.Name, value.Key(k.Record, k.Q.Collection.Key()))
+	case k.Q.Kind == "transplant":
+		return fmt.Sprintf("%s (transplant %s below %q)", k.Q.Name, k.Key, k.To)
 	case k.Key != nil:
 		return fmt.Sprintf("%s (%s %s)", k.Q.Name, k.Q.Kind, k.Key)
 	}

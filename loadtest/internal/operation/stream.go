@@ -39,8 +39,7 @@ func NewStream(w *workload.Workload, tables []*generate.Table) (*Stream, error) 
 		t := tables[q.Collection.At]
 		list, n := drawsFrom(q, t)
 		if n == 0 {
-			return nil, failure.Faults{{File: w.File, Line: q.Place.Line, Column: q.Place.Column,
-				Text: fmt.Sprintf("query %s: no record of %s has all the fields that it draws", q.Name, t.Name)}}
+			return nil, failure.Faults{{File: w.File, Line: q.Place.Line, Column: q.Place.Column, Text: nothingToDraw(q, t)}}
 		}
 		s.eligible = append(s.eligible, list)
 		s.pickers = append(s.pickers, random.NewPicker(n, q.Skew, w.Seed, "query "+q.Name))
@@ -51,6 +50,15 @@ func NewStream(w *workload.Workload, tables []*generate.Table) (*Stream, error) 
 	}
 	s.making = generate.Making{Data: tables, Refs: map[int]int{}, Pickers: map[*generate.Reference]*random.Picker{}}
 	return s, nil
+}
+
+// nothingToDraw says why a query has no record to draw.
+func nothingToDraw(q *workload.Query, t *generate.Table) string {
+	if q.Collection.Tree == nil {
+		return fmt.Sprintf("query %s: no record of %s has all the fields that it draws", q.Name, t.Name)
+	}
+	return fmt.Sprintf("query %s: it draws nodes of %s below which there are %s others, and there is none; give it other bounds: below: {min: …, max: …}",
+		q.Name, t.Name, q.Below)
 }
 
 // drawsFrom returns the records that have all fields that the query draws, nil
@@ -72,7 +80,7 @@ func drawsFrom(q *workload.Query, t *generate.Table) (list []int32, n int) {
 		}
 	}
 	for i := range t.Len {
-		if t.HasAll(i, fields) {
+		if t.HasAll(i, fields) && drawsNode(q, t, i) {
 			list = append(list, int32(i))
 		}
 	}
@@ -113,15 +121,34 @@ func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	switch q.Kind {
 	case "insert":
 		k.Record = s.inserted(r, q, i, number)
-	case "get", "exists", "delete":
+	case "get", "exists", "delete", "children", "ancestors", "subtree":
 		k.Key = s.keyOf(q, i)
+	case "transplant":
+		k.Key, k.To = s.keyOf(q, i), s.besides(r, q, i)
 	case "update", "move":
 		k.Key, k.from = s.keyOf(q, i), i
-		k.Edits, k.values = s.edits(r, q, number)
+		k.Edits, k.values = s.edits(r, q, i, number)
 	default:
 		k.Find = s.find(r, q, i)
 	}
 	return k
+}
+
+// drawsNode reports whether a query about trees is for the i-th record.
+func drawsNode(q *workload.Query, t *generate.Table, i int) bool {
+	if q.Collection.Tree == nil {
+		return true
+	}
+	below := int(t.Below[i])
+	return below >= q.Below.Min && below <= q.Below.Max && (q.Kind != "ancestors" || t.Parents[i] >= 0)
+}
+
+// besides returns the parent of another node of the tree of the i-th record, "" where that is a root.
+func (s *Stream) besides(r *rand.Rand, q *workload.Query, i int) string {
+	t := s.Data[q.Collection.At]
+	first, n := t.Mates(i)
+	parent, _ := t.Column(q.Collection.Tree.Parent)[first+r.IntN(n)].(string)
+	return parent
 }
 
 func (s *Stream) keyOf(q *workload.Query, i int) repo.Key {
@@ -204,9 +231,9 @@ func above(from, span any) any {
 }
 
 // edits returns what an update changes, and the values that it sets.
-func (s *Stream) edits(r *rand.Rand, q *workload.Query, number int) (edits []repo.Edit, values []any) {
+func (s *Stream) edits(r *rand.Rand, q *workload.Query, i, number int) (edits []repo.Edit, values []any) {
 	edits = make([]repo.Edit, 0, len(q.Set)+len(q.Add))
-	s.prepare(r, q, number, nil)
+	s.prepare(r, q, i, number, nil)
 	for _, a := range q.Set {
 		v := a.Make.Value(&s.making)
 		edits, values = append(edits, repo.Set(a.Field, v)), append(values, v)
@@ -217,8 +244,8 @@ func (s *Stream) edits(r *rand.Rand, q *workload.Query, number int) (edits []rep
 	return edits, values
 }
 
-func (s *Stream) prepare(r *rand.Rand, q *workload.Query, number int, record map[string]any) {
-	s.making.Rand, s.making.N, s.making.Record = r, number, record
+func (s *Stream) prepare(r *rand.Rand, q *workload.Query, i, number int, record map[string]any) {
+	s.making.Rand, s.making.From, s.making.N, s.making.Record = r, i, number, record
 	s.making.Count = max(s.Data[q.Collection.At].Len, 1)
 	clear(s.making.Refs)
 }
@@ -238,7 +265,7 @@ func (s *Stream) inserted(r *rand.Rand, q *workload.Query, i, number int) map[st
 			}
 		}
 	}
-	s.prepare(r, q, number, record)
+	s.prepare(r, q, i, number, record)
 	for _, a := range q.Set {
 		if v := a.Make.Value(&s.making); v != nil {
 			record[a.Field] = v

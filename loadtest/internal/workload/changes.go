@@ -29,6 +29,10 @@ func (r queryReader) assignments() {
 			r.d.FaultIn(e.Place, "there is no field %q in collection %s%s", e.Key, c.Schema.Collection, hint(e.Key, c.Schema.Fields))
 		case r.q.Kind != "insert" && slices.Contains(c.Key(), e.Key):
 			r.d.FaultIn(e.Place, "field %s is part of the key, which an update cannot change; insert a new record and delete the old one", e.Key)
+		case c.Tree != nil && r.q.Kind != "insert" && e.Key == c.Tree.Parent:
+			r.d.FaultIn(e.Place, "field %s says where a node lies, which an update does not change; a query of kind transplant does", e.Key)
+		case c.Tree != nil && e.Key == c.Tree.Of:
+			r.d.FaultIn(e.Place, "field %s names the tree, and a new node comes into that of the drawn one; leave it out", e.Key)
 		default:
 			r.q.Set = append(r.q.Set, Assignment{e.Key, r.assigned(e.Key, kind, e.Value)})
 		}

@@ -35,22 +35,37 @@ func (w *Workload) readCollections(d *document.File, m *document.Mapping) {
 		if !ok {
 			continue
 		}
-		c.Schema = readSchema(d, cm)
+		c.Schema, c.Tree = readSchema(d, cm)
 		cm.What = "collection " + c.Schema.Collection
 		if !collectionName.MatchString(c.Schema.Collection) {
 			d.FaultIn(cm.PlaceOf("collection"), "collection name %q: use a–z, digits and '_', a letter first, at most 24, because a run puts a prefix of its own before it", c.Schema.Collection)
 		}
-		if w.collectionNamed(c.Schema.Collection) != nil {
-			d.FaultIn(cm.PlaceOf("collection"), "there is a collection %s already; take another name", c.Schema.Collection)
+		w.checkName(d, cm.PlaceOf("collection"), c)
+		if c.Tree == nil {
+			w.checkWith(d, cm, c.Schema)
+			checkSchema(d, c.place, c.Schema)
 		}
-		w.checkWith(d, cm, c.Schema)
-		checkSchema(d, c.place, c.Schema)
 		w.readData(d, cm, c)
 		cm.Done()
 		w.Collections = append(w.Collections, c)
 	}
 	if len(w.Collections) == 0 && len(d.Faults) == 0 {
 		d.Fault(n, "there is no collection")
+	}
+}
+
+// checkName reports a name that another collection takes.
+func (w *Workload) checkName(d *document.File, at document.Place, c *Collection) {
+	name := c.Schema.Collection
+	if w.collectionNamed(name) != nil {
+		d.FaultIn(at, "there is a collection %s already; take another name", name)
+	}
+	for _, o := range w.Collections {
+		for _, pair := range [][2]*Collection{{c, o}, {o, c}} {
+			if pair[0].Tree != nil && pair[1].Schema.Collection == pair[0].Schema.Collection+GuardsSuffix {
+				d.FaultIn(at, "the trees of %s have a collection %s of their own; take another name", pair[0].Schema.Collection, pair[1].Schema.Collection)
+			}
+		}
 	}
 }
 
@@ -69,6 +84,8 @@ func (w *Workload) checkWith(d *document.File, m *document.Mapping, s repo.Schem
 	switch {
 	case with == nil:
 		d.FaultIn(at, "there is no collection %s above this one, with which it is to lie", s.With)
+	case with.Tree != nil:
+		d.FaultIn(at, "collection %s has trees, with which no other one lies", s.With)
 	case with.Schema.With != "":
 		d.FaultIn(at, "collection %s lies with %s itself; name that one", s.With, with.Schema.With)
 	case !slices.Equal(partition(s), partition(with.Schema)):
@@ -76,20 +93,24 @@ func (w *Workload) checkWith(d *document.File, m *document.Mapping, s repo.Schem
 	}
 }
 
-// readSchema reads the keys of a repo.Schema from a mapping.
-func readSchema(d *document.File, m *document.Mapping) repo.Schema {
+// readSchema reads the keys of a repo.Schema from a mapping, or those of trees.
+func readSchema(d *document.File, m *document.Mapping) (repo.Schema, *Tree) {
 	s := repo.Schema{
 		Collection: d.Text(m.Need("collection", "collection: posts"), m.What+": collection"),
-		With:       m.Text("with"),
 		Fields:     readFields(d, m),
 	}
+	if n := m.Get("tree"); n != nil {
+		t := readTree(d, n, &s)
+		return s, t
+	}
+	s.With = m.Text("with")
 	m.Need("partition", "partition: [author]")
 	s.Partition, s.Sort = m.Texts("partition"), m.Texts("sort")
 	checkNames(d, m, s.Fields, "partition", "sort")
 	if n := m.Get("indexes"); n != nil {
 		s.Indexes = readIndexes(d, n, s.Fields)
 	}
-	return s
+	return s, nil
 }
 
 func readFields(d *document.File, m *document.Mapping) map[string]string {
@@ -206,11 +227,14 @@ func Schemas(file string) ([]repo.Schema, error) {
 	if n := m.Get("collections"); n != nil {
 		for _, item := range d.List(n, "collections") {
 			if cm, ok := d.Mapping(item, "the collection"); ok {
-				list = append(list, readSchema(d, cm))
+				if s, t := readSchema(d, cm); t == nil {
+					list = append(list, s)
+				}
 			}
 		}
 	} else {
-		list = append(list, readSchema(d, m))
+		s, _ := readSchema(d, m)
+		list = append(list, s)
 		m.Done()
 	}
 	if err := failure.AsError(d.Faults); err != nil {

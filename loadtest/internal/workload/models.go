@@ -7,6 +7,7 @@ import (
 
 	"github.com/polystore/polystore/loadtest/internal/document"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/tree"
 )
 
 // readModels reads the models, each a difference against the base schemas. A
@@ -35,6 +36,11 @@ func (w *Workload) baseModel(name string) *Model {
 		s := c.Schema
 		s.Indexes = slices.Clone(s.Indexes)
 		mo.Schemas = append(mo.Schemas, s)
+		var f *tree.Schema
+		if c.Tree != nil {
+			f = &tree.Schema{Collection: s.Collection, Strategy: c.Tree.Strategy, Spread: c.Tree.Spread}
+		}
+		mo.Forests = append(mo.Forests, f)
 	}
 	return mo
 }
@@ -57,12 +63,22 @@ func (w *Workload) readModel(d *document.File, m *document.Mapping) {
 		}
 		mo.change(i, covers, kind)
 	}
+	w.plantAll(d, m, mo)
 	w.readModelCollections(d, m, mo)
 	m.Done()
-	for _, s := range mo.Schemas {
-		checkSchema(d, m.At, s)
-	}
+	w.checkModel(d, m.At, mo)
 	w.Models = append(w.Models, mo)
+}
+
+// checkModel reports what the library finds wrong with a model.
+func (w *Workload) checkModel(d *document.File, at document.Place, mo *Model) {
+	for i, f := range mo.Forests {
+		if f != nil {
+			checkForest(d, at, *f)
+		} else {
+			checkSchema(d, at, mo.Schemas[i])
+		}
+	}
 }
 
 // replaceIndexes gives a schema other indexes. For all collections at once that
@@ -118,6 +134,11 @@ func (w *Workload) readModelCollections(d *document.File, m *document.Mapping, m
 		}
 		cm, ok := d.Mapping(e.Value, m.What+": collection "+e.Key)
 		if !ok {
+			continue
+		}
+		if c.Tree != nil {
+			readForest(d, cm, mo.Forests[c.At])
+			cm.Done()
 			continue
 		}
 		if x := cm.Get("indexes"); x != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
-var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "insert", "update", "move", "delete"}
+var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "insert", "update", "move", "delete",
+	"children", "ancestors", "subtree", "transplant"}
 
 // A queryReader reads one query.
 type queryReader struct {
@@ -69,7 +70,9 @@ func (w *Workload) readQuery(d *document.File, m *document.Mapping) *Query {
 	}
 	q.Skew = r.skew()
 	q.Misses = m.Truth("misses")
+	r.ofTrees()
 	r.parameters()
+	r.nodes()
 	r.objectives()
 	m.Done()
 	return q

@@ -19,12 +19,17 @@ type Query struct {
 	Order      []string
 	Limit      int
 	Pages      int
+	Depth      int    // of a subtree; 0 is all of it
+	Below      Bounds // nodes below the drawn one
 	Set        []Assignment
 	Add        []Addition
 	Skew       float64 // of the draw: 0 is uniform, else the exponent of the zipf distribution
 	Objectives []Objective
 	Misses     bool // calls that find or change nothing are meant
 }
+
+// InOrder reports whether the answers to a query have one order, which no field tells.
+func (q *Query) InOrder() bool { return isTreeKind(q.Kind) }
 
 // A Condition fixes a field: to a literal, or to what a record of the data has.
 type Condition struct {
@@ -67,7 +72,7 @@ type Objective struct {
 // Writes reports whether a query changes records.
 func (q *Query) Writes() bool {
 	switch q.Kind {
-	case "insert", "update", "move", "delete":
+	case "insert", "update", "move", "delete", "transplant":
 		return true
 	}
 	return false

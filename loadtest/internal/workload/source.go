@@ -47,6 +47,8 @@ func (w *Workload) readData(d *document.File, m *document.Mapping, c *Collection
 	}
 	if dm.Get("file") != nil {
 		c.Data.readFile(d, dm, c)
+	} else if c.Tree != nil {
+		d.FaultIn(dm.PlaceOf("count"), "the nodes of trees come from a file, parents before their children; give data: {file: nodes.jsonl}")
 	} else {
 		w.readGenerators(d, dm, c)
 	}

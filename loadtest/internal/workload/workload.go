@@ -13,6 +13,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/tree"
 )
 
 // A Workload is a workload file, read and checked.
@@ -39,6 +40,7 @@ type Collection struct {
 	At     int // index in Workload.collections
 	place  document.Place
 	Schema repo.Schema
+	Tree   *Tree // nil if its records are no nodes of trees
 	Data   Source
 	Needs  map[string]bool // fields whose values queries and other collections draw from
 }
@@ -47,8 +49,9 @@ type Collection struct {
 type Model struct {
 	Name    string
 	place   document.Place
-	Scan    bool          // queries that no index answers read every record
-	Schemas []repo.Schema // by collection
+	Scan    bool           // queries that no index answers read every record
+	Schemas []repo.Schema  // by collection
+	Forests []*tree.Schema // by collection, nil where there are no trees
 }
 
 // Load reads a workload file. What is wrong with it is returned as Faults, all at

@@ -202,6 +202,7 @@ func TestSchemas(t *testing.T) {
 // return a workload or faults.
 func FuzzWorkload(f *testing.F) {
 	f.Add([]byte(testload.Small))
+	f.Add([]byte(testload.Trees))
 	for _, text := range []string{"", "a", "- a", "a: &a [*a]", "? [a]\n: b", "{", "collections: [{}]", "queries: [{name: 1}]", "\xef\xbb\xbfa: b", "a: |\n  b\n", "<<: {a: 1}"} {
 		f.Add([]byte(text))
 	}

@@ -1,0 +1,26 @@
+package candidate
+
+import (
+	"context"
+	"iter"
+)
+
+// All yields the records of a collection in no order. Those of trees say where in their tree they are.
+func (c *Candidate) All(ctx context.Context, at int) iter.Seq2[map[string]any, error] {
+	if f := c.forests[at]; f != nil {
+		return f.all(ctx)
+	}
+	return func(yield func(map[string]any, error) bool) {
+		for chunk, err := range c.repos[at].Walk(ctx, "") {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, rec := range chunk.Items {
+				if !yield(rec, nil) {
+					return
+				}
+			}
+		}
+	}
+}
