@@ -1,14 +1,19 @@
 package main
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // A candidate is one way to do the work. Each runs in a process of its own.
 type candidate struct {
 	name string
-	open func(at place, covering bool) (posts, error)
+	open func(at place, covering bool) (posts, error) // nil where the work is trees
+	tree func(at place) (trees, error)                // nil where it is posts
 
 	covering bool
 	local    bool // the posts of an author lie together, with their indexes
+	reads    bool // a tree is loaded and read, and not written otherwise
 }
 
 // A place is where a candidate keeps its posts.
@@ -83,23 +88,70 @@ var onCassandra = []candidate{
 	{name: oursName, open: openCassandraOurs, local: true},
 }
 
-// A setting is the store, how its commits are acknowledged, and by how many
-// goroutines it is used.
+// A setting is the store, how its commits are acknowledged, by how many
+// goroutines it is used, and for what.
 type setting struct {
 	Name    string `json:"name"`
 	Sync    bool   `json:"sync"`
 	Workers int    `json:"workers"`
 	Store   string `json:"store,omitempty"` // the name of a server; "" is Pebble
+	Work    string `json:"work"`
 }
 
-func (s *setting) candidates() []candidate { return serverOf(s.Store).candidates }
+// The names of works and stores, as -only has them.
+const (
+	postsName = "posts"
+	treesName = "trees"
+)
+
+var (
+	workNames  = []string{postsName, treesName}
+	storeNames = []string{"nosync", "fsync", redisName, mongoName, cassandraName}
+)
+
+// storeName is the name of the store, and of how it acknowledges.
+func (s *setting) storeName() string {
+	switch {
+	case s.Store != "":
+		return s.Store
+	case s.Sync:
+		return "fsync"
+	}
+	return "nosync"
+}
+
+func (s *setting) candidates() []candidate {
+	if s.Work == treesName {
+		return serverOf(s.Store).trees
+	}
+	return serverOf(s.Store).candidates
+}
+
+func (s *setting) work() *work {
+	if s.Work == treesName {
+		return treeWork(s.Store)
+	}
+	return &onPosts
+}
+
+// chosen returns those of some operations that are of the setting's work; of none it is all.
+func (s *setting) chosen(ops []string) []string {
+	all := s.work().operations
+	if len(ops) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(op string) bool { return !slices.Contains(ops, op) })
+}
 
 var settings = []setting{
-	{Name: "no fsync, 1 goroutine", Workers: 1},
-	{Name: "fsync, 16 goroutines", Sync: true, Workers: 16},
-	{Name: "Redis, 1 goroutine", Workers: 1, Store: redisName},
-	{Name: "Redis, 16 goroutines", Workers: 16, Store: redisName},
-	{Name: "Redis, 64 goroutines", Workers: 64, Store: redisName},
-	{Name: "MongoDB, 16 goroutines", Workers: 16, Store: mongoName},
-	{Name: "Cassandra, 16 goroutines", Workers: 16, Store: cassandraName},
+	{Name: "no fsync, 1 goroutine", Workers: 1, Work: postsName},
+	{Name: "fsync, 16 goroutines", Sync: true, Workers: 16, Work: postsName},
+	{Name: "Redis, 1 goroutine", Workers: 1, Store: redisName, Work: postsName},
+	{Name: "Redis, 16 goroutines", Workers: 16, Store: redisName, Work: postsName},
+	{Name: "Redis, 64 goroutines", Workers: 64, Store: redisName, Work: postsName},
+	{Name: "MongoDB, 16 goroutines", Workers: 16, Store: mongoName, Work: postsName},
+	{Name: "Cassandra, 16 goroutines", Workers: 16, Store: cassandraName, Work: postsName},
+	{Name: "trees, no fsync, 1 goroutine", Workers: 1, Work: treesName},
+	{Name: "trees, Redis, 1 goroutine", Workers: 1, Store: redisName, Work: treesName},
+	{Name: "trees, MongoDB, 1 goroutine", Workers: 1, Store: mongoName, Work: treesName},
 }

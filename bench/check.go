@@ -225,7 +225,7 @@ func together(n int, calls ...func(worker int) error) error {
 }
 
 // digest returns a hash of all that a candidate answers about the posts of w.
-func digest(ctx context.Context, p posts, local bool, w *world) (string, error) {
+func digest(ctx context.Context, p posts, local bool, w *postWorld) (string, error) {
 	h := sha256.New()
 	add := func(list []post, err error) error {
 		for _, p := range list {

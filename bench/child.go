@@ -91,22 +91,22 @@ func serve(in io.Reader, out io.Writer, more []candidate) error {
 // A child is the state of the process of a candidate.
 type child struct {
 	config
-	posts posts
-	world *world
-	block int // how many times something was measured
+	subject subject
+	world   world
+	block   int // how many times something was measured
 
 	candidate candidate
-	counted   posts        // the same posts, with requests counted; nil where nobody counts
+	counted   subject      // the same, with requests counted; nil where nobody counts
 	requests  atomic.Int64 // of counted
 }
 
 func (c *child) close() {
-	for _, p := range []posts{c.posts, c.counted} {
-		if p != nil {
-			_ = p.close()
+	for _, s := range []subject{c.subject, c.counted} {
+		if s != nil {
+			_ = s.close()
 		}
 	}
-	c.posts, c.counted = nil, nil
+	c.subject, c.counted = nil, nil
 }
 
 func (c *child) answer(ctx context.Context, r request, more []candidate) (reply, error) {
@@ -114,12 +114,12 @@ func (c *child) answer(ctx context.Context, r request, more []candidate) (reply,
 	case r.Config != nil:
 		c.config = *r.Config
 		return reply{}, c.start(ctx, slices.Concat(c.Setting.candidates(), more))
-	case c.posts == nil:
+	case c.subject == nil:
 		return reply{}, errors.New("the first request has no config")
 	}
 	switch r.Do {
 	case digestRequest:
-		d, err := digest(ctx, c.posts, c.candidate.local, c.world)
+		d, err := c.world.digest(ctx, &c.candidate, c.subject)
 		return reply{Digest: d}, err
 	case sizeRequest:
 		return c.size(ctx)
@@ -141,37 +141,38 @@ func (c *child) start(ctx context.Context, list []candidate) error {
 		runtime.MemProfileRate = 4 << 10
 	}
 	c.candidate = list[i]
-	open := func(dir string, sync bool) (posts, error) {
-		return c.candidate.open(place{dir: filepath.Join(c.Dir, dir), sync: sync, url: c.URL}, c.candidate.covering)
+	work := c.Setting.work()
+	open := func(dir string, sync bool) (subject, error) {
+		return work.open(&c.candidate, place{dir: filepath.Join(c.Dir, dir), sync: sync, url: c.URL})
 	}
-	p, err := open("check", c.Setting.Sync)
+	s, err := open("check", c.Setting.Sync)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(check(ctx, p, c.candidate.local, effortOn(c.Setting.Store), c.Seed), p.close()); err != nil {
+	if err := errors.Join(work.check(ctx, &c.candidate, s, effortOn(c.Setting.Store), c.Seed), s.close()); err != nil {
 		return fmt.Errorf("check: %w", err)
 	}
-	if p, err = open("data", false); err != nil {
+	if s, err = open("data", false); err != nil {
 		return err
 	}
-	if err := errors.Join(fill(ctx, p, c.Records), p.close()); err != nil {
+	if err := errors.Join(work.fill(ctx, s, c.Records), s.close()); err != nil {
 		return fmt.Errorf("fill: %w", err)
 	}
-	if c.posts, err = open("data", c.Setting.Sync); err != nil { // what was written is in sorted tables now
+	if c.subject, err = open("data", c.Setting.Sync); err != nil { // what was written is in sorted tables now
 		return err
 	}
-	c.world = newWorld(c.Records)
+	c.world = work.begin(c.Records)
 	if c.counts() {
 		at := c.place()
 		at.requests = &c.requests
-		if c.counted, err = c.candidate.open(at, c.candidate.covering); err != nil {
+		if c.counted, err = work.open(&c.candidate, at); err != nil {
 			return err
 		}
 	}
 	return errors.Join(c.touch(ctx), c.settle(ctx))
 }
 
-// place is where the posts are.
+// place is where the records are.
 func (c *child) place() place {
 	return place{dir: filepath.Join(c.Dir, "data"), sync: c.Setting.Sync, url: c.URL}
 }
@@ -199,7 +200,7 @@ func (c *child) size(ctx context.Context) (reply, error) {
 		return reply{}, nil
 	}
 	n, err := of(ctx, c.place())
-	return reply{Size: float64(n) / float64(len(c.world.live))}, err
+	return reply{Size: float64(n) / float64(c.world.size())}, err
 }
 
 // settle waits for the background work to end. Quick figures mean little anyway.
@@ -216,9 +217,13 @@ func (c *child) settle(ctx context.Context) error {
 // touch writes a little, because a read looks at recent writes first, and it is
 // not usual that there are none.
 func (c *child) touch(ctx context.Context) error {
-	w := worker{calls: c.world.calls(opUpdate, 100, 1, rand.New(rand.NewPCG(c.Seed, 0)))[0]}
+	op := c.Setting.work().touch
+	if op == "" {
+		return nil
+	}
+	w := worker{calls: c.world.calls(op, 100, 1, rand.New(rand.NewPCG(c.Seed, 0)))[0]}
 	w.took = make([]time.Duration, len(w.calls))
-	return w.run(ctx, c.posts)
+	return w.run(ctx, c.subject)
 }
 
 func fill(ctx context.Context, p posts, records int) error {
@@ -242,7 +247,7 @@ func (c *child) measure(ctx context.Context, op string, n int) (sample, error) {
 		return sample{}, err
 	}
 	runtime.GC()
-	if err := runAll(ctx, c.posts, newWorkers(before)); err != nil {
+	if err := runAll(ctx, c.subject, newWorkers(before)); err != nil {
 		return sample{}, err
 	}
 	stop, err := c.profile(op)
@@ -253,7 +258,7 @@ func (c *child) measure(ctx context.Context, op string, n int) (sample, error) {
 	if err != nil {
 		return sample{}, errors.Join(err, stop())
 	}
-	s, err1 := measure(ctx, c.posts, lists)
+	s, err1 := measure(ctx, c.subject, lists)
 	after, err2 := c.server(ctx)
 	s.Server = micros(after-server) / float64(n)
 	s.CPU += s.Server

@@ -67,7 +67,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 			return nil
 		})
 	}
-	f.StringVar(&o.only, "only", "", "measure only what these `names` say, separated by commas: nosync, fsync, redis, mongo, cassandra, operations")
+	f.StringVar(&o.only, "only", "", "measure only what these `names` say, separated by commas: nosync, fsync, redis, mongo, cassandra, posts, trees, operations")
 	f.StringVar(&o.json, "json", "", "write all figures to this `file`")
 	f.Uint64Var(&o.seed, "seed", 1, "decides the posts, the calls and their order")
 	f.StringVar(&o.dir, "dir", "", "make the temporary directory for the data in this `directory`")
@@ -91,41 +91,35 @@ func parse(args []string, stderr io.Writer) (options, error) {
 }
 
 // pick returns the settings and operations that -only names: all of a kind of
-// which it names none.
+// which it names none, but of stores only those that are there.
 func (o *options) pick() ([]setting, []string, error) {
-	picked, ops := []setting{}, []string{}
+	var names, ops []string
 	for name := range strings.SplitSeq(o.only, ",") {
 		switch {
 		case name == "":
-		case name == "nosync":
-			picked = append(picked, settings[0])
-		case name == "fsync":
-			picked = append(picked, settings[1])
-		case serverOf(name).name == name:
-			picked = append(picked, on(name)...)
-		case slices.Contains(operations, name):
+		case slices.Contains(storeNames, name) || slices.Contains(workNames, name):
+			names = append(names, name)
+		case slices.Contains(operations, name) || slices.Contains(treeOperations, name):
 			ops = append(ops, name)
 		default:
-			return nil, nil, fmt.Errorf("-only: %q is none of nosync, fsync, redis, mongo, cassandra, %s", name, strings.Join(operations, ", "))
+			all := slices.Concat(storeNames, workNames, operations, treeOperations)
+			return nil, nil, fmt.Errorf("-only: %q is none of %s", name, strings.Join(all, ", "))
 		}
 	}
+	picked := slices.Clone(settings)
+	if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(storeNames, name) }) {
+		picked = slices.DeleteFunc(picked, func(s setting) bool { return s.Store != "" && o.urls[s.Store] == "" })
+	} else {
+		picked = slices.DeleteFunc(picked, func(s setting) bool { return !slices.Contains(names, s.storeName()) })
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(workNames, name) }) {
+		picked = slices.DeleteFunc(picked, func(s setting) bool { return !slices.Contains(names, s.Work) })
+	}
+	picked = slices.DeleteFunc(picked, func(s setting) bool { return len(s.chosen(ops)) == 0 })
 	if len(picked) == 0 {
-		picked = slices.Clone(settings[:2])
-		for _, name := range []string{redisName, mongoName, cassandraName} {
-			if o.urls[name] != "" {
-				picked = append(picked, on(name)...)
-			}
-		}
-	}
-	if len(ops) == 0 {
-		ops = operations
+		return nil, nil, fmt.Errorf("-only %s: nothing is measured of that", o.only)
 	}
 	return picked, ops, nil
-}
-
-// on returns the settings of a server.
-func on(name string) []setting {
-	return slices.DeleteFunc(slices.Clone(settings), func(s setting) bool { return s.Store != name })
 }
 
 // bench does what the flags say.
@@ -145,7 +139,7 @@ func bench(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	var runs []*run
 	for _, s := range picked {
-		r := &run{setting: s, candidates: s.candidates(), ops: ops, scale: fullScale(&s), profile: o.profile, seed: o.seed}
+		r := &run{setting: s, candidates: s.candidates(), ops: s.chosen(ops), scale: fullScale(&s), profile: o.profile, seed: o.seed}
 		if r.url, err = o.urls.of(&s); err != nil {
 			return err
 		}
@@ -189,8 +183,7 @@ func measureAll(ctx context.Context, o *options, runs []*run, progress io.Writer
 			}
 		}
 		spent += r.used
-		result.Records = r.scale.records
-		result.Settings = append(result.Settings, section{r.setting, judgeAll(r), r.samples, r.sizes})
+		result.Settings = append(result.Settings, section{r.setting, r.scale.records, judgeAll(r), r.samples, r.sizes})
 	}
 	ended, err := used()
 	result.Machine = machineSince(before, known, spent+ended.since(began).cpu)

@@ -15,13 +15,13 @@ type report struct {
 	Machine  machine   `json:"machine"`
 	Seed     uint64    `json:"seed"`
 	Rounds   int       `json:"rounds"`
-	Records  int       `json:"records"`
 	Settings []section `json:"settings"`
 }
 
 // A section is the result of one setting.
 type section struct {
 	Setting setting                        `json:"setting"`
+	Records int                            `json:"records"`
 	Lines   []line                         `json:"lines"`
 	Samples map[string]map[string][]sample `json:"samples"`                // by operation and candidate, one a round
 	Sizes   map[string]float64             `json:"record_bytes,omitempty"` // on the server, with the rows of indexes
@@ -37,11 +37,11 @@ func (r *report) writeFile(path string) error {
 
 // print writes the tables for people.
 func (r *report) print(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n%d posts, %d rounds, seed %d. Ratios are medians of the rounds, with the interval that holds\n"+
+	fmt.Fprintf(w, "%s\n%d rounds, seed %d. Ratios are medians of the rounds, with the interval that holds\n"+
 		"the true one at %.0f %%. \"Same code\" is the floor against itself: less than that nothing tells.\n",
-		r.Machine, r.Records, r.Rounds, r.Seed, 100*coverageOf(r.Rounds))
+		r.Machine, r.Rounds, r.Seed, 100*coverageOf(r.Rounds))
 	for i := range r.Settings {
-		fmt.Fprintf(w, "\n%s\n", r.Settings[i].Setting.Name)
+		fmt.Fprintf(w, "\n%s, %d records\n", r.Settings[i].Setting.Name, r.Settings[i].Records)
 		if err := r.Settings[i].print(w); err != nil {
 			return err
 		}

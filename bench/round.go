@@ -25,6 +25,9 @@ type scale struct {
 
 // fullScale makes phases of a fifth of a second and more.
 func fullScale(s *setting) scale {
+	if s.Work == treesName {
+		return treeScale(s.Store, 1)
+	}
 	switch s.Store {
 	case redisName:
 		return scale{5_000, map[string]int{
@@ -45,6 +48,11 @@ func fullScale(s *setting) scale {
 }
 
 func quickScale(s *setting) scale {
+	if s.Work == treesName {
+		scale := treeScale(s.Store, 50)
+		scale.records, scale.blocks, scale.quick = 1200, 1, true
+		return scale
+	}
 	if s.Store == mongoName || s.Store == cassandraName {
 		return scale{160, map[string]int{
 			opGet: 200, opUpdate: 100, opMove: 64, opNewest: 64, opInsert: 64, opMix: 100, opDelete: 64,
@@ -116,7 +124,7 @@ func (r *run) wipe(ctx context.Context, dir string) error {
 	return serverOf(r.setting.Store).wipe(context.WithoutCancel(ctx), r.url, (&place{dir: dir}).prefix())
 }
 
-// weigh asks the candidates how much their posts take.
+// weigh asks the candidates how much their records take.
 func (r *run) weigh(ps []*process) error {
 	for _, p := range ps {
 		answer, err := p.ask(request{Do: sizeRequest})
@@ -175,7 +183,7 @@ func (r *run) add(op, name string, s sample) {
 	r.samples[op][name] = append(r.samples[op][name], s)
 }
 
-// sameDigest fails unless all candidates hold the same posts in the end.
+// sameDigest fails unless all candidates hold the same records in the end.
 func sameDigest(ps []*process) error {
 	var digests []string
 	for _, p := range ps {
@@ -186,7 +194,7 @@ func sameDigest(ps []*process) error {
 		digests = append(digests, answer.Digest)
 	}
 	if i := slices.IndexFunc(digests, func(d string) bool { return d != digests[0] }); i >= 0 {
-		return fmt.Errorf("%s and %s hold different posts in the end", ps[0].name, ps[i].name)
+		return fmt.Errorf("%s and %s hold different records in the end", ps[0].name, ps[i].name)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 type server struct {
 	name       string // of its flag, and of its settings in -only
 	candidates []candidate
+	trees      []candidate
 
 	// wipe removes all that candidates have written whose names a prefix begins.
 	wipe func(ctx context.Context, url, prefix string) error
@@ -17,7 +18,7 @@ type server struct {
 	// cpu returns the processor time that the server has used since it started.
 	cpu func(ctx context.Context, url string) (time.Duration, error)
 
-	// size returns the bytes that the posts of a candidate take with their indexes; nil
+	// size returns the bytes that the records of a candidate take with their indexes; nil
 	// where the server does not tell.
 	size func(ctx context.Context, at place) (int64, error)
 }
@@ -33,14 +34,15 @@ const (
 func serverOf(name string) *server {
 	switch name {
 	case redisName:
-		return &server{name, onRedis, wipeRedis, redisCPU, nil}
+		return &server{name, onRedis, treesOnRedis, wipeRedis, redisCPU, nil}
 	case mongoName:
-		return &server{name, onMongo, wipeMongo, mongoCPU, mongoSize}
+		return &server{name, onMongo, treesOnMongo, wipeMongo, mongoCPU, mongoSize}
 	case cassandraName:
-		return &server{name, onCassandra, wipeCassandra, cassandraCPU, cassandraSize}
+		return &server{name, onCassandra, nil, wipeCassandra, cassandraCPU, cassandraSize}
 	}
 	return &server{
 		candidates: onPebble,
+		trees:      treesOnPebble,
 		wipe:       func(context.Context, string, string) error { return nil },
 		cpu:        func(context.Context, string) (time.Duration, error) { return 0, nil },
 	}

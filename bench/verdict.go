@@ -12,8 +12,9 @@ type bound struct {
 	Name    string  `json:"candidate"`
 	Against string  `json:"against"`
 	Most    float64 `json:"bound"`                      // 0: the ratio is only told
-	Allocs  float64 `json:"bound_allocs"`               // of the allocations
+	Allocs  float64 `json:"bound_allocs"`               // of the allocations; 0: they are only told
 	OnlyP50 bool    `json:"only_p50,omitempty"`         // the bound is not for the processor time
+	OnlyCPU bool    `json:"only_cpu,omitempty"`         // the bound is not for the latency
 	Client  float64 `json:"bound_client_cpu,omitempty"` // of the client's processor time, instead of that of both
 	Both    float64 `json:"bound_cpu,omitempty"`        // of the processor time of both, where it is not Most
 
@@ -24,6 +25,9 @@ type bound struct {
 
 // bounds returns what is promised in a setting.
 func bounds(s setting) []bound {
+	if s.Work == treesName {
+		return treeBounds(s.Store)
+	}
 	switch s.Store {
 	case redisName:
 		return redisBounds(s)
@@ -174,7 +178,7 @@ func judge(b bound, samples map[string][]sample) line {
 func (l *line) decide() {
 	told := false
 	for _, m := range l.times() {
-		if !tells(m.same, m.most) || l.OnlyP50 && m.name != "p50" {
+		if !tells(m.same, m.most) || l.OnlyP50 && m.name != "p50" || l.OnlyCPU && m.name == "p50" {
 			continue
 		}
 		told = true
@@ -182,7 +186,7 @@ func (l *line) decide() {
 			l.Because = append(l.Because, m.name)
 		}
 	}
-	if l.Counts[0] > l.Allocs*l.Counts[1] {
+	if l.Allocs > 0 && l.Counts[0] > l.Allocs*l.Counts[1] {
 		l.Because = append(l.Because, "allocations")
 	}
 	if l.Requests && l.Asked[0] > l.Asked[1]+0.1 {

@@ -24,38 +24,89 @@ const (
 
 var operations = []string{opGet, opUpdate, opMove, opNewest, opInsert, opMix, opDelete}
 
+// A subject is what a candidate has opened: posts or trees.
+type subject interface{ close() error }
+
+// A call is one operation, with all that it needs made beforehand.
+type call interface {
+	// do does the call and returns a number made of the answer.
+	do(ctx context.Context, s subject) (sum uint64, err error)
+
+	String() string
+}
+
+// A world knows what a candidate holds, and makes calls that fit.
+type world interface {
+	// calls returns n calls of an operation, spread over workers so that what they leave is the same in any order.
+	calls(op string, n, workers int, r *rand.Rand) [][]call
+
+	// digest returns a hash of all that a candidate answers.
+	digest(ctx context.Context, c *candidate, s subject) (string, error)
+
+	// size is how many records there are.
+	size() int
+}
+
+// A work is what the candidates of a setting do.
+type work struct {
+	operations []string
+	touch      string // one that writes a little
+
+	open  func(c *candidate, at place) (subject, error)
+	check func(ctx context.Context, c *candidate, s subject, e effort, seed uint64) error
+	fill  func(ctx context.Context, s subject, records int) error
+	begin func(records int) world
+}
+
+// onPosts is the work on posts.
+var onPosts = work{
+	operations: operations,
+	touch:      opUpdate,
+	open:       func(c *candidate, at place) (subject, error) { return c.open(at, c.covering) },
+	check: func(ctx context.Context, c *candidate, s subject, e effort, seed uint64) error {
+		return check(ctx, s.(posts), c.local, e, seed)
+	},
+	fill:  func(ctx context.Context, s subject, records int) error { return fill(ctx, s.(posts), records) },
+	begin: func(records int) world { return newWorld(records) },
+}
+
 // mixture is how many of a hundred operations of a mix are of a kind.
 var mixture = []struct {
 	op    string
 	share int
 }{{opGet, 50}, {opNewest, 20}, {opUpdate, 12}, {opInsert, 8}, {opMove, 5}, {opDelete, 5}}
 
-// A call is one operation, with all that it needs made beforehand.
-type call struct {
+// A postCall is a call on posts.
+type postCall struct {
 	op     string
 	key    key // of the newest of an author the author alone
 	post   *post
 	change func(*post) error
 }
 
-// A world knows which posts a candidate holds, and makes calls that fit.
-type world struct {
+// A postWorld knows which posts a candidate holds.
+type postWorld struct {
 	records int   // it began with
 	live    []int // numbers of the posts that are there
 	next    int   // number of the next new one
 }
 
-func newWorld(records int) *world {
-	w := &world{records: records, next: records}
+func newWorld(records int) *postWorld {
+	w := &postWorld{records: records, next: records}
 	for i := range records {
 		w.live = append(w.live, i)
 	}
 	return w
 }
 
-// calls returns n calls of an operation, spread over workers so that one worker
-// has all calls on the same post: what they leave is the same in any order.
-func (w *world) calls(op string, n, workers int, r *rand.Rand) [][]call {
+func (w *postWorld) size() int { return len(w.live) }
+
+func (w *postWorld) digest(ctx context.Context, c *candidate, s subject) (string, error) {
+	return digest(ctx, s.(posts), c.local, w)
+}
+
+// calls gives one worker all calls on the same post.
+func (w *postWorld) calls(op string, n, workers int, r *rand.Rand) [][]call {
 	lists := make([][]call, workers)
 	for range n {
 		kind := op
@@ -63,7 +114,7 @@ func (w *world) calls(op string, n, workers int, r *rand.Rand) [][]call {
 			kind = mixed(r)
 		}
 		c, worker := w.call(kind, r)
-		lists[worker%workers] = append(lists[worker%workers], c)
+		lists[worker%workers] = append(lists[worker%workers], &c)
 	}
 	return lists
 }
@@ -79,20 +130,20 @@ func mixed(r *rand.Rand) string {
 }
 
 // call returns a call and a number that says which worker does it.
-func (w *world) call(op string, r *rand.Rand) (call, int) {
+func (w *postWorld) call(op string, r *rand.Rand) (postCall, int) {
 	switch op {
 	case opInsert:
 		p := newPost(w.next, w.records)
 		w.live = append(w.live, w.next)
 		w.next++
-		return call{op: op, key: p.key(), post: &p}, w.next - 1
+		return postCall{op: op, key: p.key(), post: &p}, w.next - 1
 	case opNewest:
 		i := r.IntN(authors(w.records))
-		return call{op: op, key: key{author: authorName(i)}}, i
+		return postCall{op: op, key: key{author: authorName(i)}}, i
 	}
 	at := r.IntN(len(w.live))
 	i := w.live[at]
-	c := call{op: op, key: keyOf(i, w.records)}
+	c := postCall{op: op, key: keyOf(i, w.records)}
 	switch op {
 	case opUpdate:
 		title := sentence(r, 38)
@@ -115,8 +166,10 @@ func (w *world) call(op string, r *rand.Rand) (call, int) {
 	return c, i
 }
 
-// do does the call and returns a number made of the answer.
-func (c *call) do(ctx context.Context, p posts) (sum uint64, err error) {
+func (c *postCall) String() string { return c.op + " " + c.key.id + " of " + c.key.author }
+
+func (c *postCall) do(ctx context.Context, s subject) (sum uint64, err error) {
+	p := s.(posts)
 	switch c.op {
 	case opInsert:
 		return 0, p.insert(ctx, c.post)
@@ -161,26 +214,26 @@ type sample struct {
 }
 
 // measure does all lists of calls, each in its own goroutine.
-func measure(ctx context.Context, p posts, lists [][]call) (sample, error) {
+func measure(ctx context.Context, s subject, lists [][]call) (sample, error) {
 	workers := newWorkers(lists)
 	var start, end runtime.MemStats
 	runtime.ReadMemStats(&start)
 	then, err1 := used()
 	began := time.Now()
-	err2 := runAll(ctx, p, workers)
+	err2 := runAll(ctx, s, workers)
 	took := time.Since(began)
 	now, err3 := used()
 	runtime.ReadMemStats(&end)
-	s := summarize(workers)
-	n := float64(s.Calls)
+	got := summarize(workers)
+	n := float64(got.Calls)
 	spent := now.since(then)
-	s.CPU = micros(spent.cpu) / n
-	s.Switches = float64(spent.switches) / n
-	s.Writes = float64(spent.writes) / n
-	s.Allocs = float64(end.Mallocs-start.Mallocs) / n
-	s.Bytes = float64(end.TotalAlloc-start.TotalAlloc) / n
-	s.Took = took.Seconds()
-	return s, errors.Join(err1, err2, err3)
+	got.CPU = micros(spent.cpu) / n
+	got.Switches = float64(spent.switches) / n
+	got.Writes = float64(spent.writes) / n
+	got.Allocs = float64(end.Mallocs-start.Mallocs) / n
+	got.Bytes = float64(end.TotalAlloc-start.TotalAlloc) / n
+	got.Took = took.Seconds()
+	return got, errors.Join(err1, err2, err3)
 }
 
 func newWorkers(lists [][]call) []worker {
@@ -191,11 +244,11 @@ func newWorkers(lists [][]call) []worker {
 	return workers
 }
 
-func runAll(ctx context.Context, p posts, workers []worker) error {
+func runAll(ctx context.Context, s subject, workers []worker) error {
 	if len(workers) == 1 {
-		return workers[0].run(ctx, p)
+		return workers[0].run(ctx, s)
 	}
-	return together(len(workers), func(i int) error { return workers[i].run(ctx, p) })
+	return together(len(workers), func(i int) error { return workers[i].run(ctx, s) })
 }
 
 // A worker does its calls and notes how long each took.
@@ -205,13 +258,13 @@ type worker struct {
 	sum   uint64
 }
 
-func (w *worker) run(ctx context.Context, p posts) error {
+func (w *worker) run(ctx context.Context, s subject) error {
 	began := time.Now()
 	last := time.Since(began)
 	for i := range w.calls {
-		sum, err := w.calls[i].do(ctx, p)
+		sum, err := w.calls[i].do(ctx, s)
 		if err != nil {
-			return fmt.Errorf("%s %s of %s: %w", w.calls[i].op, w.calls[i].key.id, w.calls[i].key.author, err)
+			return fmt.Errorf("%s: %w", w.calls[i], err)
 		}
 		now := time.Since(began)
 		w.took[i], last = now-last, now
