@@ -192,7 +192,7 @@ func (u *caretaker) tell(collection string, done Reclaimed, err error) {
 // failed tells of what went wrong before a collection had its turn, or any if it is "".
 func (u *caretaker) failed(k *store.Call, collection string, err error) error {
 	if e, ok := errors.AsType[*Error](err); !ok || e.Collection != collection {
-		err = &Error{Op: k.Op, Collection: collection, Retryable: failure.IsRetryable(err), Err: u.store.redact(err)}
+		err = &Error{Op: k.Op, Collection: collection, Retryable: failure.IsRetryable(err), Err: u.store.Redact(err)}
 	}
 	u.tell(collection, Reclaimed{}, err)
 	return err
@@ -254,7 +254,7 @@ func (u *caretaker) work(ctx context.Context, k *store.Call, c *collection, sh *
 		sh.Table, sh.Mark, sh.Ended = "", "", time.Now().UnixMilli()
 	}
 	if leaveErr := u.leave(ctx, k, sh); err == nil && leaveErr != nil {
-		err = &Error{Op: k.Op, Collection: sh.Upkeep, Err: u.store.redact(leaveErr)}
+		err = &Error{Op: k.Op, Collection: sh.Upkeep, Err: u.store.Redact(leaveErr)}
 	}
 	return done, err
 }

@@ -45,7 +45,7 @@ func (c *collection) annotate(op string, key Key, err error) error {
 	if !c.opened() {
 		return &Error{Op: op, Err: failure.ErrNotOpened}
 	}
-	e := &Error{Op: op, Collection: c.Name, Err: c.of.redact(err)}
+	e := &Error{Op: op, Collection: c.Name, Err: c.of.Redact(err)}
 	if key != nil {
 		e.Key = failure.Short(key.String())
 	}

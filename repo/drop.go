@@ -22,7 +22,7 @@ func DropIndex(ctx context.Context, store *Store, collection, name string) error
 		err = upkeep.DropIndex(ctx, &store.handle, &k, sh, collection, name)
 	}
 	if err != nil {
-		return k.End(&Error{Op: k.Op, Collection: collection, Index: name, Err: store.redact(err)})
+		return k.End(&Error{Op: k.Op, Collection: collection, Index: name, Err: store.Redact(err)})
 	}
 	return k.End(nil)
 }
@@ -45,7 +45,7 @@ func DropCollection(ctx context.Context, store *Store, collection string) error 
 		err = upkeep.DropCollection(ctx, &store.handle, &k, sh, collection)
 	}
 	if err != nil {
-		return k.End(&Error{Op: k.Op, Collection: collection, Err: store.redact(err)})
+		return k.End(&Error{Op: k.Op, Collection: collection, Err: store.Redact(err)})
 	}
 	sh.Lose() // also where there was no collection
 	return k.End(nil)

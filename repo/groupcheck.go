@@ -94,7 +94,7 @@ func namesOf(all []*collection, between string) string {
 
 // numbered returns the error of a write of a group, which says which one it is.
 func numbered(verb string, number int, err error) error {
-	return fmt.Errorf("%s, write %d of the group: %w", verb, number, err)
+	return &failure.Numbered{Verb: verb, Number: number, Err: err}
 }
 
 // end ends the commit and makes err an *Error.
@@ -122,5 +122,5 @@ func (g *Group) annotate(op string, all []*collection, err error) error {
 	if c != nil {
 		return c.annotate(op, nil, err)
 	}
-	return &Error{Op: op, Collection: namesOf(all, "+"), Err: g.store.redact(err), Retryable: failure.IsRetryable(err)}
+	return &Error{Op: op, Collection: namesOf(all, "+"), Err: g.store.Redact(err), Retryable: failure.IsRetryable(err)}
 }

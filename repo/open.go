@@ -38,7 +38,7 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	defer k.Leave()
 	c, err := openCollection(ctx, store, &k, schema, reflect.TypeFor[T](), o)
 	if err != nil {
-		return nil, k.End(&Error{Op: k.Op, Collection: schema.Collection, Err: store.redact(err)})
+		return nil, k.End(&Error{Op: k.Op, Collection: schema.Collection, Err: store.Redact(err)})
 	}
 	return &Repo[T]{readsOf[T](c, c.Shape, nil)}, k.End(nil)
 }

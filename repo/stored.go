@@ -22,7 +22,7 @@ func SchemaOf(ctx context.Context, store *Store, collection string) (Schema, err
 	defer k.Leave()
 	s, err := catalog.SchemaOf(ctx, &store.handle, &k, collection)
 	if err != nil {
-		return Schema{}, k.End(&Error{Op: k.Op, Collection: collection, Err: store.redact(err)})
+		return Schema{}, k.End(&Error{Op: k.Op, Collection: collection, Err: store.Redact(err)})
 	}
 	return schemaFrom(s), k.End(nil)
 }

@@ -186,7 +186,7 @@ func (s *Store) traceRequest(ctx context.Context, op, collection string, command
 	return func(depth, requests int, err error) {
 		defer func() { _ = recover() }()
 		if err != nil { // a server's text may hold anything
-			err = s.redact(driver.Hide(err, "request failed: "+failure.Kind(err)))
+			err = s.Redact(driver.Hide(err, "request failed: "+failure.Kind(err)))
 		}
 		e.Depth, e.Requests, e.Err, e.Took = depth, requests, err, time.Since(began)
 		told(e)

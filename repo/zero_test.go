@@ -96,7 +96,7 @@ func fails(m reflect.Type) bool {
 // Where Go itself would panic, nil pointers are none of ours: nil in an error, and nil to be unmarshalled into.
 func TestZeroValues(t *testing.T) {
 	good := good()
-	texts := []string{"MarshalText", "UnmarshalText", "Unwrap"} // succeed on zero values
+	texts := []string{"MarshalText", "Redact", "UnmarshalText", "Unwrap"} // succeed on zero values
 	for name, values := range zeroes() {
 		for _, x := range values {
 			v := reflect.ValueOf(x)

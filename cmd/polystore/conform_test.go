@@ -34,16 +34,16 @@ func TestConform(t *testing.T) {
 		killed     string
 	}{
 		{"memory:", "memory, in the memory of this process", 18, `durability was not checked: what memory acknowledges need not outlive its process.*`},
-		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 27, `[2-9]\d\d commits are there whose process was killed; a loss of power was not checked`},
-		{"pebble::memory:", "pebble v2", 28, `durability was not checked: what pebble acknowledges need not outlive its process.*`},
+		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 29, `[2-9]\d\d commits are there whose process was killed; a loss of power was not checked`},
+		{"pebble::memory:", "pebble v2", 30, `durability was not checked: what pebble acknowledges need not outlive its process.*`},
 	} {
 		out := t.TempDir()
 		code, stdout, stderr := do(t, "conform", tt.url, "--seed", "7", "--ops", "1600", "--histories", "6", "--out", out)
 		if code != loadtest.Met {
 			t.Fatalf("%s: exit %d\n%s%s", tt.url, code, stdout, stderr)
 		}
-		if lines := strings.Split(stdout, "\n"); !strings.HasPrefix(lines[0], tt.store) || len(lines) != 22 {
-			t.Errorf("%s: %d lines, want the store, 19 groups and the verdict:\n%s", tt.url, len(lines), stdout)
+		if lines := strings.Split(stdout, "\n"); !strings.HasPrefix(lines[0], tt.store) || len(lines) != 23 {
+			t.Errorf("%s: %d lines, want the store, 20 groups and the verdict:\n%s", tt.url, len(lines), stdout)
 		}
 		for _, want := range []string{
 			`(?m)^  keys and order          \d\d passed$`,

@@ -262,9 +262,19 @@ func TestVerifyAndRebuild(t *testing.T) {
 
 var shortLoad = flag.Bool("short-load", false, "run the shipped workloads for some seconds each")
 
-// The shipped workloads are right, and the real one ends in the verdict that the
-// README promises as far as it is structural: scanning loses. With -short-load
-// they run for longer, on Pebble.
+// structural says of each shipped workload how it is run short, and looks for what follows from its models.
+var structural = map[string]struct {
+	flags []string
+	check func(*testing.T, *loadtest.Result)
+}{
+	"blog":      {nil, scanLoses},
+	"debian":    {nil, scanLoses},
+	"trees":     {[]string{"--records", "10000"}, strategiesDiffer},
+	"crossover": {[]string{"--records", "5000"}, strategiesDiffer},
+}
+
+// The shipped workloads are right, and each ends as the README promises, as far as that
+// is structural. With -short-load they run for longer, on Pebble.
 func TestShippedWorkloads(t *testing.T) {
 	files, err := filepath.Glob("../../examples/*/*.yaml")
 	if err != nil || len(files) < 2 {
@@ -279,16 +289,47 @@ func TestShippedWorkloads(t *testing.T) {
 		if !*shortLoad {
 			continue
 		}
-		t.Run(w.Name, func(t *testing.T) { scanLoses(t, file) })
+		t.Run(w.Name, func(t *testing.T) {
+			is := structural[w.Name]
+			args := append([]string{"load", file, "--json", "--rounds", "4", "--round", "1s", "--out", t.TempDir()}, is.flags...)
+			code, out, diag := do(t, args...)
+			var r loadtest.Result
+			if err := json.Unmarshal([]byte(out), &r); err != nil {
+				t.Fatalf("exit %d, %v\n%s", code, err, diag)
+			}
+			is.check(t, &r)
+		})
 	}
 }
 
-func scanLoses(t *testing.T, file string) {
-	code, out, diag := do(t, "load", file, "--json", "--rounds", "4", "--round", "1s", "--out", t.TempDir())
-	var r loadtest.Result
-	if err := json.Unmarshal([]byte(out), &r); err != nil {
-		t.Fatalf("exit %d, %v\n%s", code, err, diag)
+// strategiesDiffer sees that strategies cost what follows from what they keep: a path reads a subtree by one range and
+// moves all that is below a folder; adjacency lists each folder and moves one node. What is too large for one record
+// is not there.
+func strategiesDiffer(t *testing.T, r *loadtest.Result) {
+	each := map[string]float64{} // requests by model and query
+	for _, c := range r.Candidates {
+		for _, q := range c.Queries {
+			each[c.Model+": "+q.Name] = q.TripsEach
+			if q.Name == "move a folder" {
+				each[c.Model+": "+q.Name] = q.RequestsEach
+			}
+		}
+		if c.Failures > 0 {
+			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
+		}
 	}
+	const read, move = "all that is in a folder", "move a folder"
+	for _, model := range []string{"path", "ancestors", "nested sets"} {
+		if each[model+": "+read] == 0 || 2*each[model+": "+read] > each["adjacency: "+read] || each[model+": "+move] < 2*each["adjacency: "+move] {
+			t.Errorf("trips of a read and requests of a move %v; want those of %s half of adjacency's, and twice of them\n%s", each, model, r.Text)
+		}
+	}
+	if large := r.Workload == "trees"; large != (len(r.NotThere) == 1 && r.NotThere[0].Model == "document") {
+		t.Errorf("not there is %v, want the document of a tree that is too large", r.NotThere)
+	}
+}
+
+func scanLoses(t *testing.T, r *loadtest.Result) {
 	ranked := r.Verdicts[0].Ranked
 	if last := ranked[len(ranked)-1]; last != "no index, scan" || len(ranked) != 3 {
 		t.Errorf("ranked %q, want the scan last\n%s", ranked, r.Text)

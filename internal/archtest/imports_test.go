@@ -17,7 +17,8 @@ var rules = []rule{
 	{`^repo/driver/frame$`, `^repo/driver$`, ``},
 	{`^repo/driver/address$`, `^repo/driver(/frame)?$`, ``},
 	{`^repo$`, `^repo/(driver|internal/.+)$`, ``},
-	{`^repo/internal/.+$`, `^repo/(driver|internal/.+)$`, ``}, // and only layers below: see TestLayers
+	{`^repo/internal/.+$`, `^repo/(driver|internal/.+)$`, ``},              // and only layers below: see TestLayers
+	{`^repo/tree$`, `^repo(/driver|/internal/(limit|record|store))?$`, ``}, // it has fields of records by their names, and bounds and pauses as repo has
 	{`^repo/.+$`, `^repo(/driver)?$`, ``},
 	{`^repotest$`, `^repo/driver$`, ``},
 	{`^backends/memory$`, `^repo/driver(/frame)?$`, ``},
@@ -28,16 +29,17 @@ var rules = []rule{
 	{`^backends$`, `^(repo|repo/driver|backends/\w+)$`, ``},
 	{`^conformance$`, `^(repo|repo/driver|internal/.+|conformance/internal/.+)$`, ``},
 	{`^conformance/internal/(spi|table|watchdog)$`, `^(repo/driver|conformance/internal/.+)$`, ``},
+	{`^conformance/internal/hierarchy$`, `^(repo|repo/driver|repo/tree|conformance/internal/.+)$`, ``},
 	{`^conformance/internal/.+$`, `^(repo|repo/driver|backends/memory|conformance/internal/.+)$`, `^github\.com/anishathalye/porcupine$`}, // and only layers below: see TestLayers
 	{`^loadtest$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^github\.com/HdrHistogram/hdrhistogram-go$`},
-	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`},                                                                               // a result is all that it asks
-	{`^loadtest/internal/.+$`, `^(repo|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/sys/unix)$`}, // and only layers below: see TestLayers
-	{`^cmd/polystore$`, `^(repo|repo/driver(/address)?|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
+	{`^loadtest/report$`, `^(repo/driver|loadtest/internal/.+)$`, `^golang\.org/x/perf/benchmath$`},                                                                                         // a result is all that it asks
+	{`^loadtest/internal/.+$`, `^(repo|repo/tree|repo/driver|internal/.+|loadtest/.+)$`, `^(github\.com/HdrHistogram/hdrhistogram-go|github\.com/goccy/go-yaml.*|golang\.org/x/sys/unix)$`}, // and only layers below: see TestLayers
+	{`^cmd/polystore$`, `^(repo|repo/tree|repo/driver(/address)?|backends|conformance|loadtest|internal/.+)$`, `^golang\.org/x/term$|^github\.com/goccy/go-yaml$|^github\.com/redis/go-redis/v9/logging$`},
 	{`^docs/tiny$`, `^repo/driver(/frame)?$`, ``},
 	{`^otel/polyotel$`, `^repo$`, `^go\.opentelemetry\.io/otel(/(attribute|codes|metric|trace))?$`},
-	{`^examples/.+$`, `^(repo|backends(/\w+)?)$`, ``},
+	{`^examples/.+$`, `^(repo(/tree|/graph|/nested)?|backends(/\w+)?)$`, ``},
 	{`^internal/testserver(/.+)?$`, `^internal/testserver$`, `^github\.com/(ory/dockertest/v3|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)|^go\.mongodb\.org/mongo-driver/v2`},
-	{`^bench(/.+)?$`, `^(repo|repo/driver|backends(/\w+)?|internal/.+|bench/.+)$`, `.*`},
+	{`^bench(/.+)?$`, `^(repo|repo/tree|repo/driver|backends(/\w+)?|internal/.+|bench/.+)$`, `.*`},
 	{`^internal/tagged$`, `^repo/driver$`, ``},
 	// Tests of stores, which is why it may use what no store may.
 	{`^internal/backendtest$`, `^(repo|repo/driver|repo/driver/address|repotest|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},
@@ -95,7 +97,7 @@ func TestImports(t *testing.T) {
 // No test may import what a user of the tested package would not expect to be
 // built with it: repo's tests use the memory backend and nothing from outside.
 func TestImportsOfRepoTests(t *testing.T) {
-	allowed := rule{own: `^(repo|repo/driver(/.+)?|repo/internal/.+|repotest|backends/memory)$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
+	allowed := rule{own: `^(repo|repo/(tree|graph|nested)|repo/driver(/.+)?|repo/internal/.+|repotest|backends/(memory|pebble))$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
 	for _, f := range files(t) {
 		if !f.isTest() || !strings.HasPrefix(f.dir, "repo") {
 			continue

@@ -20,7 +20,7 @@ var layers = map[string][]string{
 		"internal/compare", "internal/measure",
 	},
 	"conformance/internal/": {
-		"finding", "tested", "double", "record", "random", "history", "watchdog", "table", "rule", "spi", "api",
+		"finding", "tested", "double", "record", "random", "history", "watchdog", "table", "rule", "spi", "api", "hierarchy",
 	},
 }
 
