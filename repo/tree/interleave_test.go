@@ -306,9 +306,14 @@ func converts(by int) client {
 	}
 }
 
-func insertsAfter(id, sibling string) client {
+// insertsNot is a client whose insert is refused in any order.
+func insertsNot(id, sibling string) client {
 	return func(ctx context.Context, tr *tree.Tree[category]) error {
-		return tr.Insert(ctx, tree.After(sibling), &category{Node: tree.Node{ID: id}})
+		err := tr.Insert(ctx, tree.After(sibling), &category{Node: tree.Node{ID: id}})
+		if err == nil {
+			return fmt.Errorf("%w: %s was inserted after %s", errSeen, id, sibling)
+		}
+		return err
 	}
 }
 
@@ -452,7 +457,7 @@ var scenarios = []scenario{
 	{"a document beside a delete and an insert elsewhere", "p q x<p", []client{packs, shifts("x", "q")}, 0},
 	{"a reader beside a delete and an insert elsewhere", "p q x<p", []client{shifts("x", "q"), reads("p", "q")}, 0},
 	{"a lift beside an insert", "a b<a", []client{never(tree.ErrHasChildren, lifts("b")), inserts("n", "b")}, -1},
-	{"an insert beside a node that is cut", "a c<a e<c", []client{cuts("c"), insertsAfter("e", "c")}, -1},
+	{"an insert beside a node that is cut", "a c<a e<c", []client{cuts("c"), insertsNot("e", "c")}, -1},
 	{"two deletes", "a", []client{deletes("a"), deletes("a")}, 0},
 	{"a reader beside a conversion back", "a a1<a b", []client{converts(3), reads("a", "a1", "b")}, 0},
 }
