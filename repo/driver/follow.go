@@ -3,7 +3,7 @@ package driver
 import "context"
 
 // A Follower is a Store that follows references between the records of a partition by itself. It is optional, and
-// for stores that have native indexes: package repo reads the whole partition instead.
+// for stores that have native indexes: package repo/tree reads level by level instead.
 type Follower interface {
 	// Follow calls yield, with 0, for each record that a trail reaches, once and in no order, and with 1 and more
 	// for each row of the tables beside it that is in the trail's partition, until yield returns false. Rows have all fields;
