@@ -139,6 +139,9 @@ func (w Writes[T]) put(verb string, do commit.Verb, record *T, opts []WriteOptio
 	w.g.add(w.in(), verb, write, rec, err, opts)
 }
 
+// usualWrites is for how many writes a group makes room when it gets the first.
+const usualWrites = 2
+
 // add adds a write, or what is wrong with it; fill is the record whose version field is filled, if it is valid.
 func (g *Group) add(c *collection, verb string, w commit.Write, fill reflect.Value, err error, opts []WriteOption) {
 	if g == nil {
@@ -162,6 +165,9 @@ func (g *Group) add(c *collection, verb string, w commit.Write, fill reflect.Val
 			g.bad = c
 		}
 		return
+	}
+	if g.writes == nil {
+		g.writes, g.told = make([]commit.Write, 0, usualWrites), make([]told, 0, usualWrites)
 	}
 	g.writes, g.told = append(g.writes, w), append(g.told, told{c, verb, fill})
 }

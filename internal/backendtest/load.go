@@ -93,7 +93,7 @@ func (s *Sent) load(t *testing.T, silent bool) (wrong []string) {
 	for i, r := range rounds {
 		at := len(store.numbers) - 2*(len(rounds)-i)
 		got := store.numbers[at+1] - store.numbers[at]
-		beside := 10 + 2*int(r.Took/time.Second)
+		beside := 20 + 2*int(r.Took/time.Second)
 		if more := got - int(r.Requests); more < 0 || more > beside || r.Trips > r.Requests || r.Unfinished > 0 {
 			wrong = append(wrong, fmt.Sprintf("round %d: %d operations (%d cut off), %d trips, %d requests; the server got %d", r.Number, r.Ops, r.Unfinished, r.Trips, r.Requests, got))
 		}

@@ -15,7 +15,7 @@ type adjacency[T any] struct{}
 
 func (adjacency[T]) moves(*Node, *Node) *pending { return nil }
 
-func (adjacency[T]) outside(ctx context.Context, t *Tree[T], n, parent *Node) error {
+func (adjacency[T]) outside(ctx context.Context, t *base[T], n, parent *Node) error {
 	if parent != nil && parent.Parent != "" && parent.ID != n.ID {
 		if above, ok, err := t.following.above(ctx, parent.ID); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (adjacency[T]) outside(ctx context.Context, t *Tree[T], n, parent *Node) er
 	return nil
 }
 
-func (adjacency[T]) above(ctx context.Context, t *Tree[T], _ *guard, id string) (ids []string, err error) {
+func (adjacency[T]) above(ctx context.Context, t *base[T], _ *guard, id string) (ids []string, err error) {
 	if ids, ok, err := t.following.above(ctx, id); ok || err != nil {
 		return ids, err
 	}
@@ -57,18 +57,23 @@ func (adjacency[T]) above(ctx context.Context, t *Tree[T], _ *guard, id string) 
 	return ids, err
 }
 
-func (adjacency[T]) ancestors(ctx context.Context, t *Tree[T], _ *guard, id string) (list []T, err error) {
+func (adjacency[T]) ancestors(ctx context.Context, t *base[T], _ *guard, id string) (list []T, err error) {
+	list = make([]T, 0, usualDepth)
 	err = climb(ctx, id, func(ctx context.Context, at string) (*Node, error) {
 		if at == id {
 			return t.records.present(ctx, at)
 		}
-		rec, err := t.records.get(ctx, at)
-		list = append(list, rec)
-		return nodeOf(&rec), err
+		list = append(list, *new(T))
+		rec := &list[len(list)-1]
+		err := t.records.into(ctx, at, rec)
+		return nodeOf(rec), err
 	})
 	slices.Reverse(list)
 	return list, err
 }
+
+// usualDepth is for how many ancestors a list makes room at first.
+const usualDepth = 8
 
 // climb reads a node and its ancestors, up to the root.
 func climb(ctx context.Context, id string, read func(ctx context.Context, id string) (*Node, error)) error {
@@ -99,7 +104,7 @@ func belowItself(id string) error {
 const lists = 16
 
 // below reads the tree level by level, several lists at the same time, and holds what it reads in memory.
-func (adjacency[T]) below(ctx context.Context, t *Tree[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (adjacency[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
 	top := ""
 	if n != nil {
 		top = n.ID
@@ -172,7 +177,7 @@ func emitAll[T any](children map[string][]T, top string, depth int, emit func(It
 
 // finish removes what lies below a node, from the leaves up, so that each node that is left is found from it. Each is
 // gone before its children are listed, so that none comes after them.
-func (adjacency[T]) finish(ctx context.Context, t *Tree[T], g *guard) error {
+func (adjacency[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 	type list struct {
 		of   string
 		rest []Node // children that are gone, below which nothing was looked for

@@ -26,7 +26,7 @@ func (ancestors[T]) moves(was, next *Node) *pending {
 	return &pending{Do: doMove, Node: was.ID, Place: was.Place, Above: next.Ancestors, Was: was.Ancestors}
 }
 
-func (ancestors[T]) outside(_ context.Context, _ *Tree[T], n, parent *Node) error {
+func (ancestors[T]) outside(_ context.Context, _ *base[T], n, parent *Node) error {
 	if parent != nil && (parent.ID == n.ID || slices.Contains(parent.Ancestors, n.ID)) {
 		return ErrBelowItself
 	}
@@ -57,7 +57,7 @@ func (p *pending) ancestorsOf(n *Node) ([]string, error) {
 	return append(slices.Clip(p.Above), n.Ancestors[at:]...), nil
 }
 
-func (ancestors[T]) above(ctx context.Context, t *Tree[T], g *guard, id string) ([]string, error) {
+func (ancestors[T]) above(ctx context.Context, t *base[T], g *guard, id string) ([]string, error) {
 	n, err := t.records.present(ctx, id)
 	if err != nil {
 		return nil, err
@@ -65,7 +65,7 @@ func (ancestors[T]) above(ctx context.Context, t *Tree[T], g *guard, id string) 
 	return g.Pending.ancestorsOf(n)
 }
 
-func (s ancestors[T]) ancestors(ctx context.Context, t *Tree[T], g *guard, id string) ([]T, error) {
+func (s ancestors[T]) ancestors(ctx context.Context, t *base[T], g *guard, id string) ([]T, error) {
 	n, err := t.records.present(ctx, id)
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func (t records[T]) beneath(id string) repo.Query {
 
 // below reads the nodes that have the ancestor, in any order, and holds them in memory. While a move is pending what
 // lies below the node that is moved is read first: so it is seen whether its ancestors are the old or the new ones.
-func (ancestors[T]) below(ctx context.Context, t *Tree[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (ancestors[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
 	if n == nil && t.forest.schema.Spread {
 		return adjacency[T]{}.below(ctx, t, g, n, depth, emit)
 	}
@@ -128,7 +128,7 @@ func (ancestors[T]) below(ctx context.Context, t *Tree[T], g *guard, n *Node, de
 
 // finish rewrites or removes what lies below a node. A child that comes meanwhile has the old ancestors if its parent
 // has: so it looks at all of them again until none was left.
-func (s ancestors[T]) finish(ctx context.Context, t *Tree[T], g *guard) error {
+func (s ancestors[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 	p := g.Pending
 	for {
 		var list []Node

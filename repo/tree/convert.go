@@ -27,7 +27,7 @@ func (t *Tree[T]) Strategy(ctx context.Context) (Strategy, error) {
 }
 
 // A conversion brings a tree to another strategy.
-type conversion[T any] struct{ *Tree[T] }
+type conversion[T any] struct{ *base[T] }
 
 func (t conversion[T]) convert(ctx context.Context, to Strategy) error {
 	if err := t.writable(); err != nil {
@@ -121,7 +121,7 @@ func (t conversion[T]) finishConversion(ctx context.Context, was *guard) error {
 // packAll brings the nodes into a document, since no node of any comes, goes or changes any more.
 func (t conversion[T]) packAll(ctx context.Context, was *guard) error {
 	var ids []string
-	err := adjacency[T]{}.below(ctx, t.Tree, was, nil, 0, func(item Item[T]) error {
+	err := adjacency[T]{}.below(ctx, t.base, was, nil, 0, func(item Item[T]) error {
 		ids = append(ids, nodeOf(&item.Node).ID)
 		return nil
 	})

@@ -33,7 +33,7 @@ func (f *Forest[T]) Explain(s Strategy, size Size) ([]Cost, error) {
 	if size.Depth < 0 || size.Children < 0 || size.Below < 0 || size.Levels < 0 {
 		return nil, f.schema.failed("explain", fmt.Errorf("%+v is no size: %w", size, repo.ErrInvalid))
 	}
-	e := estimate[T]{tree: f.Tree("x"), strategy: s, size: size}
+	e := estimate[T]{tree: &f.Tree("x").base, strategy: s, size: size}
 	if f.nodes == nil {
 		return nil, f.schema.failed("explain", f.Tree("x").writable())
 	}

@@ -57,6 +57,13 @@ func slowStore(k kind) (*slow, driver.Store) {
 	return s, s
 }
 
+// Facts are those of a store that other programs can reach, as those are whose calls take time.
+func (s *slow) Facts() driver.Facts {
+	f := s.Store.Facts()
+	f.OneProcess = false
+	return f
+}
+
 // A slowFollower is a slow store that follows references.
 type slowFollower struct {
 	*slow

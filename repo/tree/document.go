@@ -15,7 +15,7 @@ import (
 // A document is a tree whose nodes lie in its guard, in depth-first order. Each change of a node or of the structure
 // writes it whole.
 type document[T any] struct {
-	tree    *Tree[T]
+	tree    *base[T]
 	list    []T
 	rest    map[string]map[string]any // by ID, the fields that T lacks
 	version repo.Version              // after it was written

@@ -15,11 +15,11 @@ import (
 )
 
 // documents reads and writes a tree that may be a document.
-type documents[T any] struct{ *Tree[T] }
+type documents[T any] struct{ *base[T] }
 
 // documentOf returns the nodes of a guard.
 func (t documents[T]) documentOf(g *guard) (*document[T], error) {
-	d := &document[T]{tree: t.Tree, list: make([]T, len(g.Nodes)), rest: map[string]map[string]any{}}
+	d := &document[T]{tree: t.base, list: make([]T, len(g.Nodes)), rest: map[string]map[string]any{}}
 	known := map[string]bool{"": true}
 	for i, fields := range g.Nodes {
 		rec, rest := reflect.ValueOf(&d.list[i]).Elem(), maps.Clone(fields)

@@ -34,7 +34,7 @@ func isRetryable(err error) bool {
 }
 
 // failed says which call failed, and on which node, unless the error has another one.
-func (t *Tree[T]) failed(op, id string, err error) error {
+func (t *base[T]) failed(op, id string, err error) error {
 	if err == nil {
 		return nil
 	}

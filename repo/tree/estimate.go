@@ -8,7 +8,7 @@ import (
 
 // An estimate follows what a call does.
 type estimate[T any] struct {
-	tree     *Tree[T]
+	tree     *base[T]
 	strategy Strategy
 	size     Size
 	commits  repo.WritePlan
@@ -62,7 +62,7 @@ func (e *estimate[T]) find(q repo.Query, n int) {
 
 // places reads places of children.
 func (e *estimate[T]) places(n int) {
-	plan, err := e.tree.forest.places.Explain(e.tree.records.childrenOf("x").Order("-place"))
+	plan, err := e.tree.forest.places.Explain(e.tree.records.lastOf("x"))
 	if err != nil {
 		e.failed = err
 	}

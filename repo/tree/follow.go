@@ -13,7 +13,7 @@ import (
 // following reads by one request of a store that follows references by itself: a [driver.Follower]. What it reads is of
 // one instant, so that nobody has to read the guard before and after. The parents of nodes are the truth, whatever the
 // strategy.
-type following[T any] struct{ *Tree[T] }
+type following[T any] struct{ *base[T] }
 
 // follows reports whether a store follows references in the trees of a schema.
 func (s *Schema) follows(store *repo.Store) bool {

@@ -205,9 +205,10 @@ func (f *Forest[T]) Nodes() *repo.Repo[T] {
 
 // Tree returns a tree of the forest. Nothing is read or written: a tree is there when it has a node.
 func (f *Forest[T]) Tree(name string) *Tree[T] {
-	t := &Tree[T]{forest: f, name: name}
-	t.guards, t.records, t.documents, t.listing = guards[T]{t}, records[T]{t}, documents[T]{t}, listing[T]{t}
-	t.following, t.spots, t.writes, t.numbering, t.conversion = following[T]{t}, spots[T]{t}, writes[T]{t}, numbering[T]{t}, conversion[T]{t}
+	t := &Tree[T]{base[T]{forest: f, name: name, boxed: name}}
+	b := &t.base
+	b.guards, b.records, b.documents, b.listing = guards[T]{b}, records[T]{b}, documents[T]{b}, listing[T]{b}
+	b.following, b.spots, b.writes, b.numbering, b.conversion = following[T]{b}, spots[T]{b}, writes[T]{b}, numbering[T]{b}, conversion[T]{b}
 	return t
 }
 
@@ -234,9 +235,14 @@ func (f *Forest[T]) Trees(ctx context.Context) iter.Seq2[string, error] {
 
 // A Tree is the nodes of a forest that have the same name of a tree: one root or several, with what is below them.
 // It may be used by many goroutines at once. Make one with [Forest.Tree].
-type Tree[T any] struct {
+type Tree[T any] struct{ base[T] }
+
+// A base is what works on a tree. Its parts embed it, and so few methods are its own: the compiler makes each of them
+// again for each part and each T.
+type base[T any] struct {
 	forest *Forest[T]
 	name   string
+	boxed  any // the name, as the first part of all keys
 
 	guards     guards[T]
 	records    records[T]
@@ -264,7 +270,7 @@ func (t *Tree[T]) Exists(ctx context.Context) (bool, error) {
 }
 
 // made is ErrInvalid for a Tree that no Forest made.
-func (t *Tree[T]) made() error {
+func (t *base[T]) made() error {
 	if t == nil || t.forest == nil || t.forest.reads == nil {
 		return fmt.Errorf("a Tree that is zero; make one with Forest.Tree: %w", repo.ErrInvalid)
 	}
@@ -275,11 +281,11 @@ func (t *Tree[T]) made() error {
 }
 
 // writable is ErrUnsupported for a tree that is only looked at.
-func (t *Tree[T]) writable() error {
+func (t *base[T]) writable() error {
 	if err := t.made(); err != nil || t.forest.nodes != nil {
 		return err
 	}
 	return fmt.Errorf("the forest was opened by Inspect: %w", repo.ErrUnsupported)
 }
 
-func (t *Tree[T]) key(id string) repo.Key { return repo.Key{t.name, id} }
+func (t *base[T]) key(id string) repo.Key { return repo.Key{t.boxed, id} }

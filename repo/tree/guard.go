@@ -66,9 +66,9 @@ const (
 )
 
 // guards reads and writes the guard of a tree.
-type guards[T any] struct{ *Tree[T] }
+type guards[T any] struct{ *base[T] }
 
-func (t guards[T]) guardKey() repo.Key { return repo.Key{t.name} }
+func (t guards[T]) guardKey() repo.Key { return repo.Key{t.boxed} }
 
 // guard reads the guard. A tree that never had a node has none: then its version is zero.
 func (t guards[T]) guard(ctx context.Context) (guard, error) {

@@ -23,7 +23,7 @@ import (
 func (t *Tree[T]) WriteLines(ctx context.Context, w io.Writer, id string) error {
 	out := bufio.NewWriter(w)
 	lines := json.NewEncoder(out)
-	for item, err := range t.listing.withTop(ctx, id) {
+	for item, err := range t.withTop(ctx, id) {
 		if err == nil {
 			err = lines.Encode(&item.Node)
 		}
@@ -42,7 +42,7 @@ func (t *Tree[T]) WriteNested(ctx context.Context, w io.Writer, id string) error
 	}
 	out := bufio.NewWriter(w)
 	out.WriteString("[")
-	for item, err := range annotated(t.listing.withTop(ctx, id)) {
+	for item, err := range annotated(t.withTop(ctx, id)) {
 		if err != nil {
 			return t.failed("write", id, err)
 		}
@@ -70,7 +70,7 @@ func (t *Tree[T]) WriteNested(ctx context.Context, w io.Writer, id string) error
 }
 
 // withTop is Descendants after the node itself, which is a root then.
-func (t listing[T]) withTop(ctx context.Context, id string) iter.Seq2[Item[T], error] {
+func (t *Tree[T]) withTop(ctx context.Context, id string) iter.Seq2[Item[T], error] {
 	if id == "" && t.made() == nil {
 		return t.Descendants(ctx, "", 0)
 	}

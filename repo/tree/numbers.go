@@ -45,14 +45,14 @@ func (g gap) part() (left, right int64) {
 
 func (nested[T]) moves(was, _ *Node) *pending { return &pending{Do: doNumber, Node: was.ID} }
 
-func (nested[T]) outside(_ context.Context, _ *Tree[T], n, parent *Node) error {
+func (nested[T]) outside(_ context.Context, _ *base[T], n, parent *Node) error {
 	if parent != nil && n.Left <= parent.Left && parent.Right <= n.Right {
 		return ErrBelowItself
 	}
 	return nil
 }
 
-func (nested[T]) below(ctx context.Context, t *Tree[T], _ *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (nested[T]) below(ctx context.Context, t *base[T], _ *guard, n *Node, depth int, emit func(Item[T]) error) error {
 	q := repo.Where("tree", t.name).Order("left")
 	if n != nil {
 		q = q.Above("left", n.Left).Below("left", n.Right)
@@ -76,7 +76,7 @@ func (nested[T]) below(ctx context.Context, t *Tree[T], _ *guard, n *Node, depth
 	return nil
 }
 
-func (s nested[T]) finish(ctx context.Context, t *Tree[T], g *guard) error {
+func (s nested[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 	if g.Pending.Do == doRemove {
 		return s.adjacency.finish(ctx, t, g)
 	}
@@ -84,7 +84,7 @@ func (s nested[T]) finish(ctx context.Context, t *Tree[T], g *guard) error {
 }
 
 // numbering gives nodes their numbers.
-type numbering[T any] struct{ *Tree[T] }
+type numbering[T any] struct{ *base[T] }
 
 // number gives numbers to a node that is to come to its place below a parent, nil of a root. Where there is no room it
 // makes some, and returns errAgain.
@@ -199,7 +199,7 @@ func (t numbering[T]) numbersOf(ctx context.Context, g *guard, top *Node, low, h
 	if top != nil {
 		list, depths = append(list, renumbered{Node: *top}), append(depths, 0)
 	}
-	err = adjacency[T]{}.below(ctx, t.Tree, g, top, 0, func(item Item[T]) error {
+	err = adjacency[T]{}.below(ctx, t.base, g, top, 0, func(item Item[T]) error {
 		list, depths = append(list, renumbered{Node: *nodeOf(&item.Node)}), append(depths, item.Depth)
 		return nil
 	})

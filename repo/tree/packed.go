@@ -19,10 +19,10 @@ import (
 type packed[T any] struct{}
 
 func (packed[T]) moves(*Node, *Node) *pending                           { return nil }
-func (packed[T]) outside(context.Context, *Tree[T], *Node, *Node) error { return errPacked }
-func (packed[T]) finish(context.Context, *Tree[T], *guard) error        { return nil }
+func (packed[T]) outside(context.Context, *base[T], *Node, *Node) error { return errPacked }
+func (packed[T]) finish(context.Context, *base[T], *guard) error        { return nil }
 
-func (packed[T]) ancestors(_ context.Context, t *Tree[T], g *guard, id string) (list []T, err error) {
+func (packed[T]) ancestors(_ context.Context, t *base[T], g *guard, id string) (list []T, err error) {
 	d, err := t.documents.documentOf(g)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (packed[T]) ancestors(_ context.Context, t *Tree[T], g *guard, id string) (
 	return list, err
 }
 
-func (s packed[T]) above(ctx context.Context, t *Tree[T], g *guard, id string) (ids []string, err error) {
+func (s packed[T]) above(ctx context.Context, t *base[T], g *guard, id string) (ids []string, err error) {
 	list, err := s.ancestors(ctx, t, g, id)
 	for i := range list {
 		ids = append(ids, nodeOf(&list[i]).ID)
@@ -44,7 +44,7 @@ func (s packed[T]) above(ctx context.Context, t *Tree[T], g *guard, id string) (
 	return ids, err
 }
 
-func (packed[T]) below(_ context.Context, t *Tree[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (packed[T]) below(_ context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
 	d, err := t.documents.documentOf(g)
 	if err != nil {
 		return err

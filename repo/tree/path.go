@@ -51,7 +51,7 @@ func (path[T]) moves(was, next *Node) *pending {
 	return &pending{Do: doMove, Node: was.ID, Place: was.Place, From: was.Path, To: next.Path, Was: above[:len(above)-1]}
 }
 
-func (path[T]) outside(_ context.Context, _ *Tree[T], n, parent *Node) error {
+func (path[T]) outside(_ context.Context, _ *base[T], n, parent *Node) error {
 	if parent != nil && strings.HasPrefix(parent.Path, n.Path) {
 		return ErrBelowItself
 	}
@@ -70,7 +70,7 @@ func (p *pending) pathOf(n *Node) (string, error) {
 	return n.Path, nil
 }
 
-func (path[T]) above(ctx context.Context, t *Tree[T], g *guard, id string) ([]string, error) {
+func (path[T]) above(ctx context.Context, t *base[T], g *guard, id string) ([]string, error) {
 	n, err := t.records.present(ctx, id)
 	if err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (p *pending) idsAbove(n *Node) ([]string, error) {
 
 // ancestors are of one state if, while nothing was pending, the path of each is how that of the node begins: so was the
 // node's when the guard was read, or is since.
-func (s path[T]) ancestors(ctx context.Context, t *Tree[T], g *guard, id string) ([]T, error) {
+func (s path[T]) ancestors(ctx context.Context, t *base[T], g *guard, id string) ([]T, error) {
 	n, err := t.records.present(ctx, id)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ func (t records[T]) under(path string) repo.Query {
 
 // below reads a range. While a move is pending the nodes that have their old path are read first: each is in one of
 // the two ranges at every instant, and what was moved in between is in both.
-func (path[T]) below(ctx context.Context, t *Tree[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
 	top := ""
 	if n != nil {
 		var err error
@@ -198,7 +198,7 @@ func (t records[T]) late(ctx context.Context, p *pending, top string) (list []mo
 
 // finish rewrites or removes the nodes below one, as long as there are any with the old path: a child that came
 // meanwhile has it, too, since its parent had.
-func (path[T]) finish(ctx context.Context, t *Tree[T], g *guard) error {
+func (path[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 	p := g.Pending
 	for {
 		list, err := repo.Collect(t.forest.links.Find(ctx, t.records.under(p.From).Limit(t.forest.most+1)))

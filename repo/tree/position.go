@@ -68,7 +68,7 @@ func (s *spot[T]) id() string {
 }
 
 // spots finds spots.
-type spots[T any] struct{ *Tree[T] }
+type spots[T any] struct{ *base[T] }
 
 // spot finds a position for a node, which may be there already.
 func (t spots[T]) spot(ctx context.Context, pos Position, id string) (spot[T], error) {
@@ -166,11 +166,11 @@ type placed struct {
 
 // outermost returns the place of the last or the first child of a node that is another one than a given node.
 func (t spots[T]) outermost(ctx context.Context, parent, but string, last bool) (string, error) {
-	order := "place"
+	q := t.records.childrenOf(parent)
 	if last {
-		order = "-place"
+		q = t.records.lastOf(parent)
 	}
-	for p, err := range t.forest.places.Find(ctx, t.records.childrenOf(parent).Order(order).Limit(2)) {
+	for p, err := range t.forest.places.Find(ctx, q.Limit(2)) {
 		if err != nil {
 			return "", err
 		}

@@ -47,7 +47,12 @@ func (t records[T]) open(ctx context.Context, id string) (*Node, error) {
 
 // children returns the query of the children of a node; "" stands for the roots.
 func (t records[T]) childrenOf(id string) repo.Query {
-	return repo.Where("tree", t.name).Where("parent", id).Order("place")
+	return repo.Where("tree", t.boxed).Where("parent", id).Order("place")
+}
+
+// lastOf is childrenOf with the last child first.
+func (t records[T]) lastOf(id string) repo.Query {
+	return repo.Where("tree", t.boxed).Where("parent", id).Order("-place")
 }
 
 // Children yields the children of a node in their order; those of "" are the roots. A node that is not there has
@@ -62,7 +67,7 @@ func (t *Tree[T]) Reversed(ctx context.Context, id string) iter.Seq2[T, error] {
 }
 
 // listing reads several nodes.
-type listing[T any] struct{ *Tree[T] }
+type listing[T any] struct{ *base[T] }
 
 func (t listing[T]) listed(ctx context.Context, op, id string, reversed bool) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
@@ -210,7 +215,7 @@ func (t *Tree[T]) Ancestors(ctx context.Context, id string) (list []T, err error
 	}
 	err = t.guards.stable(ctx, func(g *guard) (err error) {
 		s := strategyOf[T](g)
-		list, err = s.ancestors(ctx, t, g, id)
+		list, err = s.ancestors(ctx, &t.base, g, id)
 		return err
 	})
 	if err != nil {
@@ -222,7 +227,7 @@ func (t *Tree[T]) Ancestors(ctx context.Context, id string) (list []T, err error
 // above returns the IDs of the ancestors of a node, from the root on.
 func (t listing[T]) above(ctx context.Context, g *guard, id string) ([]string, error) {
 	s := strategyOf[T](g)
-	return s.above(ctx, t.Tree, g, id)
+	return s.above(ctx, t.base, g, id)
 }
 
 // Depth returns how many ancestors a node has.

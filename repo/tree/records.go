@@ -9,23 +9,29 @@ import (
 )
 
 // records is the source of trees whose nodes are records.
-type records[T any] struct{ *Tree[T] }
+type records[T any] struct{ *base[T] }
 
-func (t records[T]) get(ctx context.Context, id string) (rec T, err error) {
-	if rec, err = t.forest.reads.Get(ctx, t.key(id)); err == nil && nodeOf(&rec).State == gone {
+func (t records[T]) get(ctx context.Context, id string) (T, error) {
+	rec := new(T)
+	err := t.into(ctx, id, rec)
+	return *rec, err
+}
+
+// into reads a node into a zero record.
+func (t records[T]) into(ctx context.Context, id string, rec *T) (err error) {
+	if *rec, err = t.forest.reads.Get(ctx, t.key(id)); err == nil && nodeOf(rec).State == gone {
 		err = errGone
 	}
 	if err != nil {
-		var none T
-		return none, err
+		*rec = *new(T)
 	}
-	return rec, nil
+	return err
 }
 
 func (t records[T]) children(ctx context.Context, parent string, reversed bool) iter.Seq2[T, error] {
 	q := t.childrenOf(parent)
 	if reversed {
-		q = q.Order("-place")
+		q = t.lastOf(parent)
 	}
 	return t.there(t.forest.reads.Find(ctx, q))
 }

@@ -103,7 +103,7 @@ func (t writes[T]) lift(ctx context.Context, id string) error {
 				return err
 			}
 			// From the last one on, each after the node, so that their order is kept whenever this ends.
-			children, err := repo.Collect(t.forest.links.Find(ctx, t.records.childrenOf(id).Order("-place").Limit(t.forest.most)))
+			children, err := repo.Collect(t.forest.links.Find(ctx, t.records.lastOf(id).Limit(t.forest.most)))
 			if err != nil {
 				return err
 			}
@@ -153,7 +153,7 @@ func (t writes[T]) liftChild(ctx context.Context, id string, child *Node) error 
 }
 
 // apart is ErrBelowItself if a position is below a node.
-func (t spots[T]) apart(ctx context.Context, id string, pos Position) error {
+func (t *Tree[T]) apart(ctx context.Context, id string, pos Position) error {
 	at := pos.parent
 	if pos.sibling != "" {
 		sibling, err := t.Get(ctx, pos.sibling)
@@ -185,7 +185,7 @@ func (t *Tree[T]) Copy(ctx context.Context, id string, pos Position, newID func(
 	}
 	top, err := t.Get(ctx, id)
 	if err == nil {
-		err = t.spots.apart(ctx, id, pos)
+		err = t.apart(ctx, id, pos)
 	}
 	if err != nil {
 		return 0, t.failed("copy", id, err)

@@ -11,20 +11,20 @@ type strategy[T any] interface {
 	moves(was, next *Node) *pending
 
 	// outside is ErrBelowItself if a parent, nil of a root, is a node or lies below it.
-	outside(ctx context.Context, t *Tree[T], n, parent *Node) error
+	outside(ctx context.Context, t *base[T], n, parent *Node) error
 
 	// finish does what is left of the pending change of a guard, but for the guard itself and the node it names.
-	finish(ctx context.Context, t *Tree[T], g *guard) error
+	finish(ctx context.Context, t *base[T], g *guard) error
 
 	// above returns the IDs of the ancestors of a node, from the root on.
-	above(ctx context.Context, t *Tree[T], g *guard, id string) ([]string, error)
+	above(ctx context.Context, t *base[T], g *guard, id string) ([]string, error)
 
 	// ancestors is above with the nodes.
-	ancestors(ctx context.Context, t *Tree[T], g *guard, id string) ([]T, error)
+	ancestors(ctx context.Context, t *base[T], g *guard, id string) ([]T, error)
 
 	// below calls emit with what lies below a node, in depth-first order, down to a depth. The node is nil for all
 	// roots and what lies below them.
-	below(ctx context.Context, t *Tree[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error
+	below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error
 }
 
 // What Keeps says of the strategies that keep something.

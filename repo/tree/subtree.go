@@ -74,7 +74,7 @@ func (t listing[T]) walk(ctx context.Context, w *walk[T], id string, depth int) 
 	if err != nil {
 		return err
 	}
-	failed := s.below(ctx, t.Tree, &g, top, depth, func(item Item[T]) error {
+	failed := s.below(ctx, t.base, &g, top, depth, func(item Item[T]) error {
 		if w.items = append(w.items, item); len(w.items) < held {
 			return nil
 		}
@@ -190,7 +190,7 @@ func (t guards[T]) finish(ctx context.Context, was *guard) error {
 		return t.conversion.finishConversion(ctx, was)
 	}
 	if p.Do != doNumber || was.Strategy == NestedSets {
-		if err := strategyOf[T](was).finish(ctx, t.Tree, was); err != nil {
+		if err := strategyOf[T](was).finish(ctx, t.base, was); err != nil {
 			return err
 		}
 	}

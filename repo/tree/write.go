@@ -42,7 +42,7 @@ func (t *Tree[T]) Insert(ctx context.Context, pos Position, rec *T) error {
 }
 
 // writes changes nodes that are records.
-type writes[T any] struct{ *Tree[T] }
+type writes[T any] struct{ *base[T] }
 
 func (t writes[T]) insert(ctx context.Context, pos Position, rec *T) error {
 	n := nodeOf(rec)
@@ -124,7 +124,7 @@ func (t writes[T]) join(g *repo.Group, s *spot[T], is *guard) {
 var errAgain = errors.New("others were faster")
 
 // again calls try until the error is another one than errAgain.
-func (t *Tree[T]) again(ctx context.Context, try func() error) error {
+func (t *base[T]) again(ctx context.Context, try func() error) error {
 	if err := t.made(); err != nil {
 		return err
 	}
@@ -260,7 +260,7 @@ func (t writes[T]) moveTo(ctx context.Context, was *guard, n *Node, s spot[T], e
 	}
 	if n.Parent != s.id() {
 		strategy := strategyOf[T](was)
-		if err := strategy.outside(ctx, t.Tree, n, s.parent); err != nil {
+		if err := strategy.outside(ctx, t.base, n, s.parent); err != nil {
 			return t.guards.stillSo(ctx, was, err)
 		}
 	}

@@ -28,6 +28,14 @@ func ReadOld(ctx context.Context, k *store.Call, writes []Write, all bool) error
 	if len(of) == 1 {
 		return of[0].readOld(ctx, k, writes)
 	}
+	if of[0].Store.Facts.OneProcess && !k.Traced() { // a goroutine costs more than such a read
+		for _, c := range of {
+			if err := c.readOld(ctx, k, writes); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	list := append(make([]*Writer, 0, len(of)), of...) // of stays on the stack
 	errs := make([]error, len(list))
 	k.AtOnce(len(list), func(i int, k *store.Call) { errs[i] = list[i].readOld(ctx, k, writes) })

@@ -48,7 +48,7 @@ func (b *Bound) Query() Query { return b.query }
 
 // bind checks a query against the collection.
 func bind(c *layout.Layout, q Query) (Bound, error) {
-	b := Bound{Limit: q.Limit, query: q, conds: make([]condition, 0, len(q.Equal)+1)}
+	b := Bound{Limit: q.Limit, query: q}
 	return b, b.bind(c)
 }
 

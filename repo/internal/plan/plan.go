@@ -22,25 +22,39 @@ type Plan struct {
 	*Access
 	Bound
 	Known *Presence // by which an index was taken
+
+	space space
 }
 
-// Plan finds the table that answers a query at the least cost.
-func (c *Planner) Plan(q Query, by []Access) (Plan, error) {
-	b, err := bind(c.Layout, q)
-	if err != nil {
-		return Plan{}, err
+// A space is where the lists of a plan lie, if they are short.
+type space struct {
+	conds [3]condition
+	order [2]layout.Source
+	names [2]string
+	part  [1]driver.Key
+}
+
+// Plan finds the table that answers a query at the least cost. If it fails, the plan may have an index already.
+func (c *Planner) Plan(q Query, by []Access) (*Plan, error) {
+	p := new(Plan)
+	s := &p.space
+	p.Bound = Bound{Limit: q.Limit, query: q, conds: s.conds[:0], Order: s.order[:0], names: s.names[:0]}
+	p.Parts = s.part[:0]
+	b := &p.Bound
+	if err := b.bind(c.Layout); err != nil {
+		return p, err
 	}
-	if _, _, ok := c.FitsTable(&b, nil); ok {
-		return c.planOn(b, nil, by) // which costs less than any index
+	if _, _, ok := c.FitsTable(b, nil); ok {
+		return p, c.planOn(p, nil, by) // which costs less than any index
 	}
 	var best, lacking *layout.Index
 	var least cost
 	for i, x := range c.Indexes {
-		fixed, _, ok := c.FitsTable(&b, x)
+		fixed, _, ok := c.FitsTable(b, x)
 		if !ok {
 			continue
 		}
-		if c.LacksRows(&b, x, fixed) {
+		if c.LacksRows(b, x, fixed) {
 			if lacking == nil || x.ID < lacking.ID {
 				lacking = x
 			}
@@ -51,11 +65,10 @@ func (c *Planner) Plan(q Query, by []Access) (Plan, error) {
 		}
 	}
 	if best == nil {
-		return Plan{}, c.noIndex(&b, lacking)
+		return p, c.noIndex(b, lacking)
 	}
-	p, err := c.planOn(b, best, by)
 	p.Known = c.Known.Presence
-	return p, err
+	return p, c.planOn(p, best, by)
 }
 
 // LacksRows reports whether x may have no row for a record that a query asks for: one
@@ -131,35 +144,38 @@ func (b *Bound) equality(src layout.Source) int {
 }
 
 // planOn makes the plan for a table that fits.
-func (c *Planner) planOn(b Bound, x *layout.Index, by []Access) (Plan, error) {
-	fixed, reverse, _ := c.FitsTable(&b, x)
+func (c *Planner) planOn(p *Plan, x *layout.Index, by []Access) error {
+	b := &p.Bound
+	fixed, reverse, _ := c.FitsTable(b, x)
 	t, part, sort := c.columnsOf(x)
-	p := Plan{X: x, Table: t, Bound: b, Reverse: reverse, Access: &by[0]}
+	p.X, p.Table, p.Reverse, p.Access = x, t, reverse, &by[0]
 	if x != nil {
 		if p.Access = &by[1+slices.Index(c.Indexes, x)]; !c.covers(x, p.Access) {
 			p.Access = p.uncovered()
 		}
 	}
-	vals := make([]driver.Value, 0, len(part)+fixed+1)
+	var few [6]driver.Value
+	vals := few[:0]
 	for _, src := range part {
 		vals = append(vals, b.conds[b.equality(src)].value)
 	}
 	if err := p.setPartitions(vals); err != nil {
-		return p, err
+		return err
 	}
-	vals = vals[len(vals):]
+	vals = vals[:0]
 	for _, src := range sort[:fixed] {
 		vals = append(vals, b.conds[b.equality(src)].value)
 	}
-	head, err := driver.AppendParts(nil, t.Sort[:fixed], vals)
+	var scratch [256]byte
+	head, err := driver.AppendParts(scratch[:0], t.Sort[:fixed], vals)
 	if err != nil {
-		return p, err
+		return err
 	}
 	p.Extent = extentAt(string(head))
 	if len(b.conds) == b.Equal {
-		return p, nil
+		return nil
 	}
-	return p, p.setRange(head, t.Sort[fixed], &b.conds[b.Equal])
+	return p.setRange(head, t.Sort[fixed], &b.conds[b.Equal])
 }
 
 // setPartitions names the partitions to read: one, or one for each bucket.
@@ -173,7 +189,8 @@ func (p *Plan) setPartitions(vals []driver.Value) error {
 		if buckets > 1 || p.X != nil && p.X.Buckets == 1 && !p.X.Native {
 			parts = append(vals[:len(vals):len(vals)], driver.IntValue(int64(i)))
 		}
-		text, err := driver.AppendParts(nil, p.Table.Partition, parts)
+		var scratch [256]byte
+		text, err := driver.AppendParts(scratch[:0], p.Table.Partition, parts)
 		if err != nil {
 			return err
 		}

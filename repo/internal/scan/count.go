@@ -23,21 +23,21 @@ func (c *Reader) Count(ctx context.Context, k *store.Call, q plan.Query) (int, e
 	}
 	if c.Known().NeedsRecords(p.X) {
 		n := 0
-		err := c.matching(ctx, k, &p, plan.MaskWith(c.Layout, []int{}, &p.Bound), func(*record.Record, Position) (bool, error) {
+		err := c.matching(ctx, k, p, plan.MaskWith(c.Layout, []int{}, &p.Bound), func(*record.Record, Position) (bool, error) {
 			n++
 			return true, nil
 		})
-		return n, cmp.Or(err, c.answers(ctx, &p))
+		return n, cmp.Or(err, c.answers(ctx, p))
 	}
 	counter, ok := c.Store.Driver.(driver.Counter)
 	if !ok || c.MayExpire() || !c.Store.Facts.Counts.Has {
-		return c.countRows(ctx, k, &p)
+		return c.countRows(ctx, k, p)
 	}
 	n := 0
 	for _, part := range p.Parts {
 		span := driver.Span{Table: p.Table, Key: part, Limit: p.Limit}
 		p.Extent.Bound(&span)
-		if err := c.Bounds(&p, &span); err != nil {
+		if err := c.Bounds(p, &span); err != nil {
 			return n, err
 		}
 		m, err := counter.Count(k.Asks(ctx, 1), span)
@@ -49,21 +49,20 @@ func (c *Reader) Count(ctx context.Context, k *store.Call, q plan.Query) (int, e
 	if p.Limit > 0 {
 		n = min(n, p.Limit)
 	}
-	if err := c.answers(ctx, &p); err != nil || !c.MayExpire() {
+	if err := c.answers(ctx, p); err != nil || !c.MayExpire() {
 		return n, err
 	}
-	return c.countRows(ctx, k, &p) // a store that counts does not look at the clock
+	return c.countRows(ctx, k, p) // a store that counts does not look at the clock
 }
 
 // countRows counts the rows of a run that have not expired.
 func (c *Reader) countRows(ctx context.Context, k *store.Call, p *plan.Plan) (n int, err error) {
-	for _, err := range c.rows(ctx, k, p, p.Limit) {
-		if err != nil {
-			return 0, err
-		}
-		if n++; n == p.Limit {
-			break
-		}
+	err = c.rows(ctx, k, p, p.Limit, func(*driver.Row) (more bool, err error) {
+		n++
+		return n != p.Limit, nil
+	})
+	if err != nil {
+		return 0, err
 	}
 	return n, c.answers(ctx, p)
 }
@@ -78,29 +77,25 @@ func (c *Reader) Keys(ctx context.Context, k *store.Call, q plan.Query, yield fu
 		return err
 	}
 	if c.Known().NeedsRecords(p.X) {
-		err := c.matching(ctx, k, &p, plan.MaskWith(c.Layout, []int{}, &p.Bound), func(rec *record.Record, _ Position) (bool, error) {
+		err := c.matching(ctx, k, p, plan.MaskWith(c.Layout, []int{}, &p.Bound), func(rec *record.Record, _ Position) (bool, error) {
 			return yield(layout.KeyFrom(rec.Vals[:len(c.Key)])), nil
 		})
-		return cmp.Or(err, c.answers(ctx, &p))
+		return cmp.Or(err, c.answers(ctx, p))
 	}
 	n := 0
-	for row, err := range c.rows(ctx, k, &p, p.Limit) {
-		if err != nil {
-			return err
-		}
+	err = c.rows(ctx, k, p, p.Limit, func(row *driver.Row) (more bool, err error) {
 		key := row.Key
 		if p.X != nil && !p.X.Native {
 			if key, err = c.RecordKey(p.X, row); err != nil {
-				return err
+				return false, err
 			}
 		}
 		vals, err := c.PartsOf(nil, key)
 		if err != nil {
-			return err
+			return false, err
 		}
-		if n++; !yield(layout.KeyFrom(vals)) || n == p.Limit {
-			break
-		}
-	}
-	return c.answers(ctx, &p)
+		n++
+		return yield(layout.KeyFrom(vals)) && n != p.Limit, nil
+	})
+	return cmp.Or(err, c.answers(ctx, p))
 }

@@ -25,7 +25,7 @@ func (v View[T]) Find(ctx context.Context, k *store.Call, q plan.Query, yield fu
 	if err != nil {
 		return err
 	}
-	return v.findBy(ctx, k, &p, yield)
+	return v.findBy(ctx, k, p, yield)
 }
 
 // findBy runs a plan. What it yields is right; whether that is all, its error says.
@@ -51,31 +51,36 @@ func (v View[T]) findBy(ctx context.Context, k *store.Call, p *plan.Plan, yield 
 func (v View[T]) findCovered(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
 	b := NewReadBuffer(0)
 	defer b.Release()
-	var out T
-	into := reflect.ValueOf(&out).Elem()
-	n := 0
-	for row, err := range v.c.rows(ctx, k, p, p.Limit) {
-		if err != nil {
-			return err
-		}
-		rec, err := v.c.recordOfRow(b, p, row)
-		if err == nil {
-			err = v.shape.Decode(&rec, into)
-		}
-		if err != nil {
-			return err
-		}
-		at := Position(row.Key.Sort)
-		if p.X != nil && p.X.Native {
-			if at, err = v.c.placeIn(p, &row.Key, rec.Vals); err != nil {
-				return err
-			}
-		}
-		if n++; !yield(&out, at) || n == p.Limit {
-			return nil
+	f := coveredRows[T]{v: v, p: p, b: b, yield: yield}
+	return v.c.rows(ctx, k, p, p.Limit, f.row)
+}
+
+// A coveredRows yields what rows say of which each covers its record.
+type coveredRows[T any] struct {
+	v     View[T]
+	p     *plan.Plan
+	b     *readBuffer
+	yield func(*T, Position) bool
+	n     int
+	out   T
+}
+
+func (f *coveredRows[T]) row(row *driver.Row) (more bool, err error) {
+	rec, err := f.v.c.recordOfRow(f.b, f.p, row)
+	if err == nil {
+		err = f.v.shape.Decode(&rec, reflect.ValueOf(&f.out).Elem())
+	}
+	if err != nil {
+		return false, err
+	}
+	at := Position(row.Key.Sort)
+	if f.p.X != nil && f.p.X.Native {
+		if at, err = f.v.c.placeIn(f.p, &row.Key, rec.Vals); err != nil {
+			return false, err
 		}
 	}
-	return nil
+	f.n++
+	return f.yield(&f.out, at) && f.n != f.p.Limit, nil
 }
 
 // recordOfRow returns the record that a row that covers it says.

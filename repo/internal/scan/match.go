@@ -66,21 +66,17 @@ func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask
 // foundIn appends to list the records that the next live rows of a run name.
 func (c *Reader) foundIn(ctx context.Context, k *store.Call, list []found, p *plan.Plan, size int) ([]found, error) {
 	list = slices.Grow(list, min(size, 32))
-	for row, err := range c.rows(ctx, k, p, size) {
-		if err != nil {
-			return list, err
-		}
+	err := c.rows(ctx, k, p, size, func(row *driver.Row) (more bool, err error) {
 		f := found{key: row.Key, at: Position(row.Key.Sort)}
 		if p.X != nil {
 			if f, err = c.foundBy(p.X, row); err != nil {
-				return list, err
+				return false, err
 			}
 		}
-		if list = append(list, f); len(list) == size {
-			break
-		}
-	}
-	return list, nil
+		list = append(list, f)
+		return len(list) != size, nil
+	})
+	return list, err
 }
 
 // foundBy returns what a row of an index names. The place of a remote row is that of

@@ -54,15 +54,13 @@ func (v View[T]) findOwner(ctx context.Context, k *store.Call, p *plan.Plan, yie
 
 // claimant returns the key of the record that a claim names, and the claim's Rev;
 // it is zero when there is none.
-func (c *Reader) claimant(ctx context.Context, k *store.Call, p *plan.Plan) (driver.Key, driver.Token, error) {
-	for row, err := range c.rows(ctx, k, p, 1) {
-		if err != nil {
-			return driver.Key{}, driver.Token{}, err
-		}
-		key, err := c.RecordKey(p.X, row)
-		return key, row.Rev, err
-	}
-	return driver.Key{}, driver.Token{}, nil
+func (c *Reader) claimant(ctx context.Context, k *store.Call, p *plan.Plan) (key driver.Key, rev driver.Token, err error) {
+	err = c.rows(ctx, k, p, 1, func(row *driver.Row) (more bool, err error) {
+		rev = row.Rev
+		key, err = c.RecordKey(p.X, row)
+		return false, err
+	})
+	return key, rev, err
 }
 
 // holdsClaim reports whether a record has the claim that a plan found it by.

@@ -21,6 +21,9 @@ type page[T any] struct {
 	Prev  string
 }
 
+// usualPage is for how many items a page makes room before it has any.
+const usualPage = 32
+
 // ReadPage returns the page that a cursor names.
 func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, cursor string) (page[T], error) {
 	if ctx == nil {
@@ -34,17 +37,17 @@ func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, curs
 	if err != nil {
 		return out, err
 	}
-	back, at, err := v.c.parseCursor(&p, cursor)
+	back, at, err := v.c.parseCursor(p, cursor)
 	if err != nil {
 		return out, err
 	}
-	seal := v.c.sealer(&p)
-	enter(&p, back, at, cursor != "")
+	seal := v.c.sealer(p)
+	enter(p, back, at, cursor != "")
 	size := p.Limit
 	p.Limit++ // one more tells whether there is another page
-	out.Items = []T{}
-	sorts := make([]Position, 0, min(size, 256))
-	err = v.findBy(ctx, k, &p, func(t *T, at Position) bool {
+	out.Items = make([]T, 0, min(size+1, usualPage))
+	sorts := make([]Position, 0, min(size+1, usualPage))
+	err = v.findBy(ctx, k, p, func(t *T, at Position) bool {
 		out.Items, sorts = append(out.Items, *t), append(sorts, at)
 		return true
 	})

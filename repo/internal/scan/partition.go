@@ -18,7 +18,7 @@ import (
 // A Part is what a read of a partition takes of one collection: its records there.
 type Part struct {
 	c     *Reader
-	plan  plan.Plan
+	plan  *plan.Plan
 	trail *trail // by which some of the records are found; nil if all are
 
 	begin func()                                         // forgets what was read
@@ -50,13 +50,13 @@ func (v View[T]) Part(k *store.Call, partition []any, into *[]T) (*Part, error) 
 	var found []T
 	part := &Part{c: v.c, plan: p, begin: func() { found = nil }, Keep: func() int { *into = found; return len(found) }}
 	part.alone = func(ctx context.Context, k *store.Call) error {
-		return v.findBy(ctx, k, &p, func(t *T, _ Position) bool {
+		return v.findBy(ctx, k, p, func(t *T, _ Position) bool {
 			found = append(found, *t)
 			return true
 		})
 	}
 	part.add = func(b *readBuffer, row *driver.Row) error {
-		rec, err := v.c.recordOfRow(b, &p, row)
+		rec, err := v.c.recordOfRow(b, p, row)
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func readSet(ctx context.Context, k *store.Call, set []*Part) {
 			part.begin()
 			part.Err = part.alone(ctx, k)
 		} else {
-			part.Err = cmp.Or(part.Err, part.c.answers(ctx, &part.plan))
+			part.Err = cmp.Or(part.Err, part.c.answers(ctx, part.plan))
 		}
 	}
 }

@@ -16,7 +16,7 @@ type Reader struct {
 func (c *Reader) planner() *plan.Planner { return &plan.Planner{Layout: c.Layout, Known: c.Known()} }
 
 // plan finds how to answer the query of a call.
-func (c *Reader) plan(k *store.Call, q plan.Query, by []plan.Access) (plan.Plan, error) {
+func (c *Reader) plan(k *store.Call, q plan.Query, by []plan.Access) (*plan.Plan, error) {
 	p, err := c.planner().Plan(q, by)
 	if p.X != nil {
 		k.Uses(p.X.ID)

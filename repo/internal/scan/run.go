@@ -11,116 +11,157 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// rows yields the live rows of a run, those of several buckets merged in order.
-// Limit bounds the rows of each partition; 0 leaves that to the loop.
-func (c *Reader) rows(ctx context.Context, k *store.Call, p *plan.Plan, limit int) iter.Seq2[*driver.Row, error] {
-	seqs := make([]iter.Seq2[*driver.Row, error], len(p.Parts))
-	for i, part := range p.Parts {
-		span := driver.Span{Table: p.Table, Key: part, Reverse: p.Reverse, Limit: limit, Mask: p.Mask}
-		p.Extent.Bound(&span)
-		seqs[i] = c.fresh(ctx, k, p, span)
-	}
-	if len(seqs) == 1 {
-		return counted(seqs[0], k, p)
-	}
-	return counted(merged(seqs, p.Reverse), k, p)
-}
+// A rowFunc is called with the rows of a run, until it returns that it wants no more, or an error.
+type rowFunc func(*driver.Row) (more bool, err error)
 
-// fresh yields the rows of a span that have not expired, at most as many as its
-// limit: it goes on where expired ones have used that up.
-func (c *Reader) fresh(ctx context.Context, k *store.Call, p *plan.Plan, span driver.Span) iter.Seq2[*driver.Row, error] {
-	return func(yield func(*driver.Row, error) bool) {
-		left, more, err := span.Limit, true, error(nil)
-		for stuck := 0; more && err == nil; {
-			from, to := span.From, span.To
-			if more, err = c.freshOnce(ctx, k, p, &span, &left, yield); !more || err != nil {
-				break
-			}
-			if stuck++; span.From != from || span.To != to {
-				stuck = 0
-			}
-			err = store.PauseForExpiry(ctx, stuck)
-		}
-		if err != nil {
-			yield(nil, err)
-		}
+// rows calls do with the live rows of a run, those of several buckets merged in order.
+// Limit bounds the rows of each partition; 0 leaves that to do.
+func (c *Reader) rows(ctx context.Context, k *store.Call, p *plan.Plan, limit int, do rowFunc) error {
+	if len(p.Parts) > 1 {
+		return c.merge(ctx, k, p, limit, do)
 	}
-}
-
-// freshOnce is fresh for one range. If more is true, span is what is left: what lies
-// behind the limit, or begins with a row that expired while the range was read.
-func (c *Reader) freshOnce(ctx context.Context, k *store.Call, p *plan.Plan, span *driver.Span, left *int, yield func(*driver.Row, error) bool) (more bool, err error) {
-	if err := c.Bounds(p, span); err != nil {
-		return false, err
-	}
-	asked, seen := c.Store.NowMillis(), 0
-	for row, err := range c.Store.Driver.Range(k.Asks(ctx, 1), *span) {
-		if err != nil {
+	return c.read(ctx, k, p, 0, limit, func(row *driver.Row) (bool, error) {
+		if err := counted(k, p, row); err != nil {
 			return false, err
 		}
-		if c.Store.ExpiredSince(asked, row.Expires) {
-			at, err := c.placeOf(p, row)
-			plan.ExtentOf(span).OnFrom(string(at), span.Reverse).Bound(span)
-			span.Limit = limit.FewRows // or as many as grow from that: where one expired others may
-			return true, err
-		}
-		if row.Expires == 0 || row.Expires > asked {
-			if *left--; !yield(row, nil) || *left == 0 {
-				return false, nil
-			}
-		}
-		if seen++; seen == span.Limit {
-			at, err := c.placeOf(p, row)
-			rest := plan.ExtentOf(span).Behind(string(at), span.Reverse)
-			rest.Bound(span)
-			span.Limit = min(2*max(*left, seen), limit.BatchSize)
-			return !rest.Empty(), err
-		}
-	}
-	return false, nil
+		return do(row)
+	})
 }
 
-// counted counts the rows of a run and sees that none has more fields than were
-// asked for.
-func counted(seq iter.Seq2[*driver.Row, error], k *store.Call, p *plan.Plan) iter.Seq2[*driver.Row, error] {
-	return func(yield func(*driver.Row, error) bool) {
-		for row, err := range seq {
-			k.Read(1)
-			if err == nil {
-				err = store.CheckWidth(row, p.RowsOf(), p.Mask)
-			}
-			if !yield(row, err) || err != nil {
-				return
-			}
+// counted counts a row of a run and sees that it has no more fields than were asked for.
+func counted(k *store.Call, p *plan.Plan, row *driver.Row) error {
+	k.Read(1)
+	return store.CheckWidth(row, p.RowsOf(), p.Mask)
+}
+
+// read calls do with the live rows of one partition of a run.
+func (c *Reader) read(ctx context.Context, k *store.Call, p *plan.Plan, part, limit int, do rowFunc) error {
+	r := reading{c: c, k: k, p: p, do: do, left: limit}
+	r.span = driver.Span{Table: p.Table, Key: p.Parts[part], Reverse: p.Reverse, Limit: limit, Mask: p.Mask}
+	p.Extent.Bound(&r.span)
+	return r.all(ctx)
+}
+
+// A reading reads the rows of a span that have not expired, at most as many as its limit:
+// it goes on where expired ones have used that up.
+type reading struct {
+	c    *Reader
+	k    *store.Call
+	p    *plan.Plan
+	span driver.Span // what is left
+	left int         // of the limit
+	do   rowFunc
+
+	asked int64 // when the store was asked for the rows
+	seen  int   // rows since then
+	over  bool  // no more rows are wanted since then
+	again bool  // the store is to be asked for what is left
+	err   error
+}
+
+func (r *reading) all(ctx context.Context) error {
+	for stuck := 0; ; {
+		from, to := r.span.From, r.span.To
+		if r.once(ctx); r.err != nil || !r.again {
+			return r.err
+		}
+		if stuck++; r.span.From != from || r.span.To != to {
+			stuck = 0
+		}
+		if err := store.PauseForExpiry(ctx, stuck); err != nil {
+			return err
 		}
 	}
 }
 
-// merged yields the rows of ordered sequences in order of their Sort.
-func merged(seqs []iter.Seq2[*driver.Row, error], reverse bool) iter.Seq2[*driver.Row, error] {
-	return func(yield func(*driver.Row, error) bool) {
-		heads := make([]*driver.Row, len(seqs))
-		next := make([]func() (*driver.Row, error, bool), len(seqs))
-		for i, seq := range seqs {
-			var stop func()
-			next[i], stop = iter.Pull2(seq)
-			defer stop()
-			var err error
-			if heads[i], err, _ = next[i](); err != nil {
-				yield(nil, err)
-				return
+// once reads what one request of the store finds.
+func (r *reading) once(ctx context.Context) {
+	if r.err = r.c.Bounds(r.p, &r.span); r.err != nil {
+		return
+	}
+	r.asked, r.seen, r.over, r.again = r.c.Store.NowMillis(), 0, false, false
+	r.c.Store.Driver.Range(r.k.Asks(ctx, 1), r.span)(r.row)
+}
+
+// row takes a row from the store and reports whether more are wanted. What is left then lies
+// behind the limit, or begins with a row that expired while the range was read.
+func (r *reading) row(row *driver.Row, err error) (more bool) {
+	switch {
+	case r.over: // the store goes on in spite of that
+		return false
+	case err != nil:
+		r.over, r.err = true, err
+	case r.c.Store.ExpiredSince(r.asked, row.Expires):
+		r.over, r.again = true, true
+		at, err := r.c.placeOf(r.p, row)
+		r.err = err
+		plan.ExtentOf(&r.span).OnFrom(string(at), r.span.Reverse).Bound(&r.span)
+		r.span.Limit = limit.FewRows // or as many as grow from that: where one expired others may
+	default:
+		r.live(row)
+	}
+	return !r.over
+}
+
+// live takes a row, which may have expired before the store was asked.
+func (r *reading) live(row *driver.Row) {
+	if row.Expires == 0 || row.Expires > r.asked {
+		more, err := r.do(row)
+		if r.left--; err != nil || !more || r.left == 0 {
+			r.over, r.err = true, err
+			return
+		}
+	}
+	if r.seen++; r.seen != r.span.Limit {
+		return
+	}
+	at, err := r.c.placeOf(r.p, row)
+	rest := plan.ExtentOf(&r.span).Behind(string(at), r.span.Reverse)
+	rest.Bound(&r.span)
+	r.span.Limit = min(2*max(r.left, r.seen), limit.BatchSize)
+	r.over, r.again, r.err = true, !rest.Empty(), err
+}
+
+// merge calls do with the rows of all partitions of a run in order of their Sort.
+func (c *Reader) merge(ctx context.Context, k *store.Call, p *plan.Plan, limit int, do rowFunc) error {
+	heads := make([]*driver.Row, len(p.Parts))
+	next := make([]func() (*driver.Row, error, bool), len(p.Parts))
+	for i := range p.Parts {
+		var stop func()
+		next[i], stop = iter.Pull2(c.sequence(ctx, k, p, i, limit))
+		defer stop()
+		var err error
+		if heads[i], err, _ = next[i](); err != nil {
+			return err
+		}
+	}
+	for {
+		at := first(heads, p.Reverse)
+		if at < 0 {
+			return nil
+		}
+		err := counted(k, p, heads[at])
+		if err == nil {
+			var more bool
+			if more, err = do(heads[at]); err == nil && !more {
+				return nil
 			}
 		}
-		for {
-			at := first(heads, reverse)
-			if at < 0 || !yield(heads[at], nil) {
-				return
-			}
-			var err error
-			if heads[at], err, _ = next[at](); err != nil {
-				yield(nil, err)
-				return
-			}
+		if err != nil {
+			return err
+		}
+		if heads[at], err, _ = next[at](); err != nil {
+			return err
+		}
+	}
+}
+
+// sequence yields the live rows of one partition of a run.
+func (c *Reader) sequence(ctx context.Context, k *store.Call, p *plan.Plan, part, limit int) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) {
+		err := c.read(ctx, k, p, part, limit, func(row *driver.Row) (bool, error) { return yield(row, nil), nil })
+		if err != nil {
+			yield(nil, err)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func (v View[T]) Trail(k *store.Call, partition []any, start plan.Equality, from
 	var found []T
 	part.trail, part.begin = t, func() { found, t.found = nil, map[string][]step{} }
 	part.add = func(b *readBuffer, row *driver.Row) error {
-		rec, err := v.c.recordOfRow(b, &part.plan, row)
+		rec, err := v.c.recordOfRow(b, part.plan, row)
 		if err != nil {
 			return err
 		}
@@ -117,7 +117,7 @@ func followAll(ctx context.Context, k *store.Call, parts []*Part, at int) {
 	}
 	for _, part := range order {
 		if part.Err == nil {
-			part.Err = part.c.answers(ctx, &part.plan)
+			part.Err = part.c.answers(ctx, part.plan)
 		}
 	}
 	if now, err := p.trail.again(); p.Err == nil && (err != nil || now.Index != p.trail.Index) {

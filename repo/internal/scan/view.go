@@ -183,5 +183,5 @@ func (v View[T]) Explain(q plan.Query) (plan.Explanation, error) {
 	if err != nil {
 		return plan.Explanation{}, err
 	}
-	return n.Explain(&p), nil
+	return n.Explain(p), nil
 }

@@ -50,6 +50,9 @@ func (k *Call) Walks(ctx context.Context) context.Context {
 	return ctx
 }
 
+// Traced reports whether somebody is told of the call.
+func (k *Call) Traced() bool { return k.trace != nil }
+
 // AtOnce calls do n times at the same time, each with a call of its own, and adds what
 // these cost.
 func (k *Call) AtOnce(n int, do func(i int, k *Call)) {
