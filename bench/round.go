@@ -54,8 +54,8 @@ func quickScale(s *setting) scale {
 		return scale
 	}
 	if s.Store == mongoName || s.Store == cassandraName {
-		return scale{160, map[string]int{
-			opGet: 200, opUpdate: 100, opMove: 64, opNewest: 64, opInsert: 64, opMix: 100, opDelete: 64,
+		return scale{96, map[string]int{
+			opGet: 64, opUpdate: 32, opMove: 32, opNewest: 32, opInsert: 32, opMix: 32, opDelete: 32,
 		}, 1, true}
 	}
 	return scale{800, map[string]int{
@@ -64,7 +64,12 @@ func quickScale(s *setting) scale {
 }
 
 // counted is how many calls of a phase are only for counting requests.
-func (s *scale) counted() int { return 64 }
+func (s *scale) counted() int {
+	if s.quick {
+		return 16
+	}
+	return 64
+}
 
 // A run measures candidates in one setting.
 type run struct {

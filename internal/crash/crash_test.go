@@ -5,10 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	goredis "github.com/redis/go-redis/v9"
-	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
-	"go.mongodb.org/mongo-driver/v2/mongo/options"
-
 	"github.com/polystore/polystore/backends"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
@@ -58,16 +54,7 @@ func TestPebble(t *testing.T) {
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	server, name := testserver.Shared(t, testserver.Redis).URL, unique()
-	opts, err := goredis.ParseURL(server)
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := goredis.NewClient(opts)
-	t.Cleanup(func() { client.Close() })
-	alone := func(ctx context.Context, do func(context.Context, *goredis.Client) error) error {
-		return do(ctx, client)
-	}
-	s := &site{url: server, collection: name, reader: func(name string) reader { return readRedis(name, false, alone) }}
+	s := &site{url: server, collection: name, reader: redisReader(t, server)}
 	housesDropped(t, s.url, name)
 	s.test(t)
 }
@@ -75,13 +62,7 @@ func TestRedis(t *testing.T) {
 func TestRedisCluster(t *testing.T) {
 	t.Parallel()
 	server, name := testserver.SharedCluster(t).URL, unique()
-	opts, err := goredis.ParseClusterURL(strings.Replace(server, "cluster=true", "", 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	client := goredis.NewClusterClient(opts)
-	t.Cleanup(func() { client.Close() })
-	s := &site{url: server, collection: name, reader: func(name string) reader { return readRedis(name, true, client.ForEachMaster) }}
+	s := &site{url: server, collection: name, reader: clusterReader(t, server)}
 	housesDropped(t, s.url, name)
 	s.test(t)
 }
@@ -92,11 +73,7 @@ const patient = "&serverSelectionTimeoutMS=60000&timeoutMS=60000"
 func TestMongo(t *testing.T) {
 	t.Parallel()
 	server := testserver.Shared(t, testserver.Mongo).URL
-	client, err := mongodriver.Connect(options.Client().ApplyURI(server))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { client.Disconnect(context.WithoutCancel(t.Context())) })
+	client := mongoClient(t, server)
 	for _, kind := range []string{"table", "native"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
@@ -123,6 +100,6 @@ func TestCassandra(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := sessionOf(t, server, keyspace)
-	s.reader = func(name string) reader { return readCassandra(session, name) }
+	s.reader = func(name string) reader { return readCassandra(session, name, houseTables) }
 	s.test(t)
 }

@@ -30,7 +30,7 @@ func partsOf(text string) []string {
 }
 
 // keyColumns is how many parts the key of a row has, without its token.
-var keyColumns = map[string]int{"": 2, "teams": 3, "near": 3, "mails": 1}
+var keyColumns = map[string]int{"": 2, "teams": 3, "near": 3, "mails": 1, childrenTable: 4}
 
 var (
 	valueText = regexp.MustCompile(`[TMN]-[a-z0-9]+-[a-z0-9]+\.`)
@@ -127,7 +127,7 @@ func (p *point) look(s *site, rows []rawRow) finding {
 	}
 	for i := range rows {
 		r := &rows[i]
-		if r.table == "" || keyColumns[r.table] == 0 { // of an index that was added
+		if r.table == "" || !slices.Contains(indexNames, r.table) { // of an index that was added
 			continue
 		}
 		e, err := r.entry()

@@ -18,6 +18,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 	"go.mongodb.org/mongo-driver/v2/bson"
 	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
 )
 
 // indexNames are the tables of a collection beside that of its records.
@@ -104,6 +105,9 @@ func redisRows(ctx context.Context, c *goredis.Client, collection, key string, a
 		left, err := c.PTTL(ctx, key).Result() // below 0 of one that stays
 		return []rawRow{{parts: partsOf(partition + sort), body: fmt.Sprint(hash), dead: hash["_dead"] != "", goes: left >= 0}}, err
 	}
+	if keyColumns[table] == 0 {
+		return nil, nil
+	}
 	members, err := c.ZRange(ctx, key, 0, -1).Result()
 	var rows []rawRow
 	for _, m := range members {
@@ -134,6 +138,43 @@ func (r *rawRow) cutToken() {
 	r.parts, r.token = r.parts[:last], r.parts[last]
 }
 
+// redisReader returns what reads the collections on a server.
+func redisReader(t *testing.T, server string) func(collection string) reader {
+	t.Helper()
+	opts, err := goredis.ParseURL(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := goredis.NewClient(opts)
+	t.Cleanup(func() { client.Close() })
+	alone := func(ctx context.Context, do func(context.Context, *goredis.Client) error) error {
+		return do(ctx, client)
+	}
+	return func(collection string) reader { return readRedis(collection, false, alone) }
+}
+
+// clusterReader is redisReader for a cluster.
+func clusterReader(t *testing.T, server string) func(collection string) reader {
+	t.Helper()
+	opts, err := goredis.ParseClusterURL(strings.Replace(server, "cluster=true", "", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := goredis.NewClusterClient(opts)
+	t.Cleanup(func() { client.Close() })
+	return func(collection string) reader { return readRedis(collection, true, client.ForEachMaster) }
+}
+
+func mongoClient(t *testing.T, server string) *mongodriver.Client {
+	t.Helper()
+	client, err := mongodriver.Connect(options.Client().ApplyURI(server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Disconnect(context.WithoutCancel(t.Context())) })
+	return client
+}
+
 func readMongo(db *mongodriver.Database, collection string) reader {
 	return func(ctx context.Context) (rows []rawRow, err error) {
 		for _, table := range append([]string{""}, indexNames...) {
@@ -155,11 +196,14 @@ func readMongo(db *mongodriver.Database, collection string) reader {
 	}
 }
 
-// readCassandra reads the table of the records, which has the rows of the index near, too,
-// and those of the indexes that are apart.
-func readCassandra(session *gocql.Session, collection string) reader {
+// houseTables are the tables of houses, each with the column of its partition. That of the records has the rows of the
+// index near, too.
+var houseTables = map[string]string{"": "home", "teams": "team", "mails": "mail"}
+
+// readCassandra reads tables of a collection, each of which has a column as its partition.
+func readCassandra(session *gocql.Session, collection string, tables map[string]string) reader {
 	return func(ctx context.Context) (rows []rawRow, err error) {
-		for table, partition := range map[string]string{"": "home", "teams": "team", "mails": "mail"} {
+		for table, partition := range tables {
 			name := strings.TrimSuffix(collection+"_X_"+table, "_X_")
 			it := session.Query(fmt.Sprintf(`SELECT * FROM "%s"`, name)).Consistency(gocql.Quorum).IterContext(ctx)
 			for {

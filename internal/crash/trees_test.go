@@ -24,22 +24,11 @@ var treeKills = flag.Int("tree-kills", 1, "how often a program is killed in the 
 // Programs are killed in the middle of a long move, a deletion, a conversion and a load. What they leave is
 // named by the guard, seen whole by readers, and ended by the next program.
 func TestTrees(t *testing.T) {
-	urls := map[string]func(t *testing.T) string{
-		"pebble":  func(t *testing.T) string { return "pebble:" + t.TempDir() },
-		"redis":   func(t *testing.T) string { return testserver.Shared(t, testserver.Redis).URL },
-		"cluster": func(t *testing.T) string { return testserver.SharedCluster(t).URL },
-		"mongo": func(t *testing.T) string {
-			return with(testserver.Shared(t, testserver.Mongo).URL, "database=crashtrees"+patient)
-		},
-		"cassandra": func(t *testing.T) string {
-			return strings.TrimSuffix(testserver.Shared(t, testserver.Cassandra).URL, "/") + "/crash?replication=1"
-		},
-	}
-	for name, url := range urls {
+	for name, plant := range map[string]func(t *testing.T, o *orchard){"pebble": onPebble, "redis": onRedis, "cluster": onCluster, "mongo": onMongo, "cassandra": onCassandra} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := &orchard{url: url(t), collection: unique(), rng: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)), left: map[string]int{}}
-			if name != "pebble" {
+			o := &orchard{collection: unique(), rng: rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1)), left: map[string]int{}}
+			if plant(t, o); name != "pebble" {
 				dropped(t, o.url, o.collection)
 				dropped(t, o.url, o.collection+"_trees") // which comes first
 			}
@@ -48,12 +37,45 @@ func TestTrees(t *testing.T) {
 	}
 }
 
+func onPebble(t *testing.T, o *orchard) {
+	dir := t.TempDir()
+	o.url, o.rows, o.alone = "pebble:"+dir, readPebble(dir, o.collection), true
+}
+
+func onRedis(t *testing.T, o *orchard) {
+	o.url = testserver.Shared(t, testserver.Redis).URL
+	o.rows = redisReader(t, o.url)(o.collection)
+}
+
+func onCluster(t *testing.T, o *orchard) {
+	o.url = testserver.SharedCluster(t).URL
+	o.rows = clusterReader(t, o.url)(o.collection)
+}
+
+func onMongo(t *testing.T, o *orchard) {
+	const database = "crashtrees"
+	server := testserver.Shared(t, testserver.Mongo).URL
+	o.url, o.native = with(server, "database="+database+patient), true
+	o.rows = readMongo(mongoClient(t, server).Database(database), o.collection)
+}
+
+func onCassandra(t *testing.T, o *orchard) {
+	const keyspace = "crash"
+	server := testserver.Shared(t, testserver.Cassandra).URL
+	o.url = strings.TrimSuffix(server, "/") + "/" + keyspace + "?replication=1"
+	o.by(t, tree.Path, func(context.Context, *repo.Store, *tree.Forest[leaf]) error { return nil }) // which makes the keyspace
+	o.rows = readCassandra(sessionOf(t, server, keyspace), o.collection, map[string]string{"": "tree"})
+}
+
 // middle is a commit that each change has, after the first.
 const middle = 2
 
 // An orchard is a forest on whose trees programs are killed.
 type orchard struct {
 	url, collection string
+	rows            reader // of the nodes, by the store's own driver
+	alone           bool   // who has the store open keeps others out
+	native          bool   // the store itself keeps the indexes
 	rng             *rand.Rand
 	kills           int
 	left            map[string]int // kills that left something pending, by what was done
@@ -111,6 +133,8 @@ func (o *orchard) test(t *testing.T) {
 		o.kill(t, i, &treeOrder{Tree: cut, Do: "delete", Probe: "p"}, whole, rest)
 		o.kill(t, i, &treeOrder{Tree: fmt.Sprint("load", i), Do: "load", Strategy: of}, nil, first(len(planned())))
 	}
+	o.load(t, "still", tree.Path)
+	o.controlRows(t, "still", o.read(t))
 	for _, do := range []string{"move", "convert", "delete"} {
 		if o.left[do] == 0 {
 			t.Errorf("no program was killed in the middle of a %s", do)
@@ -138,11 +162,15 @@ func (o *orchard) kill(t *testing.T, i int, do *treeOrder, before, after map[str
 		before[do.Probe], after[do.Probe] = "b", "b"
 	}
 	done := o.run(t, do)
+	rows := o.read(t)
 	o.by(t, do.Strategy, func(ctx context.Context, store *repo.Store, f *tree.Forest[leaf]) error {
 		what := fmt.Sprintf("%s of %s to %q, killed at commit %d, %s after it began", do.Do, do.Tree, do.To, do.Commit, do.Delay)
-		left, err := standingOf(ctx, store, o.collection, do.Tree)
+		left, rows, err := o.standing(ctx, t, store, do.Tree, rows)
 		if err != nil {
 			return err
+		}
+		if text := o.differ(do.Tree, rows, left); len(text) > 0 {
+			t.Errorf("%s: the rows say otherwise: %q", what, text)
 		}
 		if left.pending != nil {
 			o.left[do.Do]++

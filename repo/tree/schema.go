@@ -120,7 +120,7 @@ func (s *Schema) nodes(follows bool) repo.Schema {
 	if s.Spread {
 		all.Partition, all.Sort = []string{"tree", "id"}, nil
 	}
-	all.Indexes = append(all.Indexes, s.index(childrenIndex, 2, "tree", "parent", "place", "id"))
+	all.Indexes = append(all.Indexes, s.index(childrenIndex, 2, "tree", "parent", "place"))
 	if follows {
 		all.Indexes = append(all.Indexes, repo.Index{Name: idsIndex, Partition: []string{"tree"}, Sort: []string{"id"}, Kind: "native"})
 	}
