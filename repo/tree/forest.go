@@ -83,24 +83,59 @@ func (f *Forest[T]) open(ctx context.Context, nodes func(repo.Schema) error, opt
 	}
 	if nodes != nil {
 		f.follows = f.schema.follows(f.store)
+		if err := f.mayMake(ctx, facts, opts...); err != nil {
+			return err
+		}
 		if err := nodes(f.schema.nodes(f.follows)); err != nil {
 			return f.lacking(ctx, err)
 		}
 	}
-	if f.guards, err = repo.Open[guard](ctx, f.store, f.schema.guards(), opts...); err != nil {
+	if err := f.openGuards(ctx, opts...); err != nil {
 		return err
 	}
 	if f.versions, err = repo.ViewOf[guardVersion](f.guards); err != nil {
 		return err
 	}
 	if err := f.remember(ctx); err != nil {
-		return f.schema.failed("open", err)
+		return err
 	}
 	f.most = mostWrites
 	if most := facts.MaxOps; most > 0 {
 		f.most = min(f.most, most-1) // and the guard
 	}
 	return nil
+}
+
+// mayMake says what would be wrong with the guards after the nodes were made.
+func (f *Forest[T]) mayMake(ctx context.Context, facts driver.Facts, opts ...repo.OpenOption) error {
+	if f.store == nil {
+		return nil // which repo.Open refuses
+	}
+	if err := f.checkBoth(facts); err != nil {
+		return err
+	}
+	_, err := repo.SchemaOf(ctx, f.store, f.schema.guards().Collection)
+	if errors.Is(err, repo.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		err = f.openGuards(ctx, opts...)
+	}
+	if err != nil {
+		return err
+	}
+	is, err := f.guards.Get(ctx, repo.Key{""})
+	if errors.Is(err, repo.ErrNotFound) {
+		return nil
+	}
+	return f.sortedAs(&is, err)
+}
+
+func (f *Forest[T]) openGuards(ctx context.Context, opts ...repo.OpenOption) (err error) {
+	if f.guards == nil {
+		f.guards, err = repo.Open[guard](ctx, f.store, f.schema.guards(), opts...)
+	}
+	return err
 }
 
 // lacking says which strategies a schema lacks if that is why the nodes cannot be opened.
@@ -138,14 +173,21 @@ func (f *Forest[T]) remember(ctx context.Context) error {
 	if f.nodes == nil { // it is only looked at
 		f.schema.Sorted = is.Sorted
 		if errors.Is(err, repo.ErrNotFound) {
-			err = nil
+			return nil
 		}
-		return err
 	}
+	return f.sortedAs(&is, err)
+}
+
+// sortedAs is ErrSchema if a guard, which was read without an error, has other fields than the schema.
+func (f *Forest[T]) sortedAs(is *guard, err error) error {
 	if err == nil && !slices.Equal(is.Sorted, f.schema.Sorted) {
 		err = fmt.Errorf("siblings are sorted by %q, and the schema has %q; open it with the same, or Load the trees into another collection: %w", is.Sorted, f.schema.Sorted, repo.ErrSchema)
 	}
-	return err
+	if err != nil {
+		return f.schema.failed("open", err)
+	}
+	return nil
 }
 
 // Check reports, as [Open] does, what is wrong with a schema for records of type T on a store with the given facts. It
@@ -159,7 +201,15 @@ func Check[T any](facts driver.Facts, schema Schema) error {
 	if err != nil {
 		return f.schema.failed("check", err)
 	}
-	return repo.Check[T](facts, f.schema.nodes(false))
+	return f.checkBoth(facts)
+}
+
+// checkBoth is [repo.Check] of the nodes and, if these are well, of the guards.
+func (f *Forest[T]) checkBoth(facts driver.Facts) error {
+	if err := repo.Check[T](facts, f.schema.nodes(false)); err != nil {
+		return err
+	}
+	return repo.Check[guard](facts, f.schema.guards())
 }
 
 // check says what is wrong with the records or the schema, or why the store cannot keep them.
