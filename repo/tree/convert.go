@@ -41,24 +41,25 @@ func (t conversion[T]) convert(ctx context.Context, to Strategy) error {
 	}
 	begun := int64(0) // the number of the change that this call has decided
 	return t.again(ctx, func() error {
-		was, back, err := t.guards.settle(ctx)
-		switch {
-		case err != nil && begun > 0:
-			return decided(err)
-		case err != nil || was.Strategy == to:
-			return err
-		case slices.Contains(was.Undone, begun): // maybe by another program
-			return fmt.Errorf("the tree cannot be one of %q, and stays one of %q: %w", to, was.Strategy, cmp.Or(back, repo.ErrTooLarge))
-		case begun > 0:
-			return nil // another program has brought the tree elsewhere since
+		for {
+			was, back, err := t.guards.settle(ctx)
+			switch {
+			case err != nil && begun > 0:
+				return decided(err)
+			case err != nil || was.Strategy == to:
+				return err
+			case slices.Contains(was.Undone, begun): // maybe by another program
+				return fmt.Errorf("the tree cannot be one of %q, and stays one of %q: %w", to, was.Strategy, cmp.Or(back, repo.ErrTooLarge))
+			case begun > 0:
+				return nil // another program has brought the tree elsewhere since
+			}
+			g := t.forest.group()
+			t.guards.decide(g, &was, &pending{Do: doConvert, Strategy: to})
+			if err := t.writes.commit(ctx, g, ""); err != nil {
+				return err
+			}
+			begun = was.Changes + 1
 		}
-		g := t.forest.group()
-		t.guards.decide(g, &was, &pending{Do: doConvert, Strategy: to})
-		if err := t.writes.commit(ctx, g, ""); err != nil {
-			return err
-		}
-		begun = was.Changes + 1
-		return errAgain
 	})
 }
 

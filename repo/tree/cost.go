@@ -1,75 +1,128 @@
 package tree
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/polystore/polystore/repo"
 )
 
-// A Size is how much of a tree a call is about.
-type Size struct {
-	Depth    int // how many ancestors the node has, there and where it moves to
-	Children int // of the node, of its siblings and of the node where it moves to
-	Below    int // nodes below the node
-	Levels   int // in which they lie: 1 if all are children
-}
-
 // A Cost is what a call takes if nobody else writes the tree and nothing is pending.
 type Cost struct {
-	Call     string
-	Depth    int // round trips, one after the other, as [repo.Event] counts them
-	Requests int // rows that are read by key, pages of ranges, and commits
-	Rows     int // records and index rows that are written, by the store too, each index of the schema's own as one
+	Call     string // the method, and of Convert the strategy: "Convert to path"
+	Depth    int    // round trips, one after the other, as [repo.Event] counts them
+	Requests int    // rows that are read by key, pages of ranges, and commits
+	Rows     int    // records and index rows that are written, by the store too, each index of the schema's own as one
+	Leaves   string // what stays if the program ends in the middle, "" if that is nothing
 }
 
-// Explain says what calls on a tree of a strategy cost. What lies below a node is taken for a regular tree.
-func (f *Forest[T]) Explain(s Strategy, size Size) ([]Cost, error) {
-	if err := f.Tree("x").made(); err != nil {
-		return nil, (&Schema{}).failed("explain", err)
+// String returns the cost as one line.
+func (c Cost) String() string {
+	text := fmt.Sprintf("%s: %d deep, %d requests", c.Call, c.Depth, c.Requests)
+	switch {
+	case c.Rows > 0 && c.Leaves == "":
+		return fmt.Sprintf("%s, %d rows written; who stops in the middle leaves nothing behind", text, c.Rows)
+	case c.Rows > 0:
+		return fmt.Sprintf("%s, %d rows written; who stops in the middle leaves %s", text, c.Rows, c.Leaves)
 	}
-	if !f.schema.has(s) {
-		return nil, f.schema.failed("explain", fmt.Errorf("the schema has no strategy %q; name it in Also: %w", s, repo.ErrSchema))
-	}
+	return text
+}
+
+// Explain says what each call costs on a tree of the strategy that a schema names, so that strategies are compared
+// before one is taken. It sends nothing to the store: the forest need not be there, nor have the strategy.
+//
+// Positions are taken for Under a node, and the node for the last of its siblings, but by Next for the first. Load adds
+// nodes in depth-first order to a tree that has none. Not counted is what makes room between the numbers of
+// [NestedSets], and between two nodes where Lift brings more than some 80 children. Of Verify and Repair nothing is said
+// where trees are Spread: they read the whole forest.
+func Explain[T any](store *repo.Store, schema Schema, size Size) ([]Cost, error) {
 	if size.Depth < 0 || size.Children < 0 || size.Below < 0 || size.Levels < 0 {
-		return nil, f.schema.failed("explain", fmt.Errorf("%+v is no size: %w", size, repo.ErrInvalid))
+		return nil, schema.failed("explain", fmt.Errorf("%+v is no size: %w", size, repo.ErrInvalid))
 	}
-	e := estimate[T]{tree: &f.Tree("x").base, strategy: s, size: size}
-	if f.nodes == nil {
-		return nil, f.schema.failed("explain", f.Tree("x").writable())
+	imagined := imaginedBy(store)
+	f, err := Open[T](context.Background(), imagined, schema)
+	if err != nil {
+		return nil, schema.failed("explain", err)
 	}
+	defer func() { _ = imagined.Close() }()
+	e := estimate[T]{tree: &f.Tree("x").base, strategy: f.schema.Strategy, size: size}
 	for _, w := range f.nodes.ExplainWrites() {
 		if w.Write == "insert" {
 			e.commits = w
 		}
 	}
-	calls := []struct {
-		name string
-		of   func(e *estimate[T])
-	}{
-		{"Get", func(e *estimate[T]) { e.from(func() { e.get(1) }) }},
-		{"Parent", func(e *estimate[T]) { e.from(func() { e.get(1); e.get(1) }) }},
-		{"Children", func(e *estimate[T]) { e.from(func() { e.children(size.Children) }) }},
-		{"Ancestors", (*estimate[T]).ancestors},
-		{"Depth", func(e *estimate[T]) { e.stable(e.above) }},
-		{"HasChildren", func(e *estimate[T]) { e.from(func() { e.hasChild() }) }}, // of one node
-		{"ChildrenPage", func(e *estimate[T]) { e.from(func() { e.childrenPage() }) }},
-		{"Find", func(e *estimate[T]) { e.stable(e.named) }},
-		{"Descendants", (*estimate[T]).descendants},
-		{"Count", (*estimate[T]).descendants},
-		{"Insert", (*estimate[T]).insert},
-		{"Update", (*estimate[T]).update},
-		{"Move", (*estimate[T]).move},
-		{"Delete", (*estimate[T]).deleteLeaf},
-		{"DeleteSubtree", (*estimate[T]).deleteSubtree},
-	}
 	var list []Cost
-	for _, c := range calls {
+	for _, c := range e.calls() {
 		one := e
 		if c.of(&one); one.failed != nil {
 			return nil, f.schema.failed("explain", one.failed)
 		}
-		one.cost.Call = c.name
+		one.cost.Call, one.cost.Leaves = c.name, c.leaves
+		if one.cost.Rows == 0 || e.isDocument() && one.cost.Rows == 1 {
+			one.cost.Leaves = ""
+		}
 		list = append(list, one.cost)
 	}
 	return list, nil
+}
+
+// A call is how a call of a tree is estimated.
+type call[T any] struct {
+	name   string
+	of     func(e *estimate[T])
+	leaves string
+}
+
+func (e *estimate[T]) calls() []call[T] {
+	guard := func(e *estimate[T]) { e.get(1) }
+	children := func(e *estimate[T]) { e.list(e.size.Children, func() { e.children(e.size.Children) }) }
+	list := []call[T]{
+		{"Exists", guard, ""}, {"Strategy", guard, ""}, {"Settle", guard, ""},
+		{"Get", (*estimate[T]).one, ""},
+		{"Parent", func(e *estimate[T]) { e.from(func() { e.get(1); e.get(1) }) }, ""},
+		{"Children", children, ""},
+		{"Reversed", children, ""},
+		{"Siblings", (*estimate[T]).siblings, ""},
+		{"Next", (*estimate[T]).next, ""},
+		{"Previous", (*estimate[T]).next, ""},
+		{"Ancestors", (*estimate[T]).ancestors, ""},
+		{"Depth", func(e *estimate[T]) { e.stable(e.above) }, ""},
+		{"IsBelow", func(e *estimate[T]) { e.stable(e.above) }, ""},
+		{"CommonAncestor", (*estimate[T]).common, ""},                                                  // of two nodes of this depth
+		{"HasChildren", func(e *estimate[T]) { e.list(e.size.Children, func() { e.hasChild() }) }, ""}, // of one node
+		{"ChildrenPage", func(e *estimate[T]) { e.list(e.size.Children, func() { e.childrenPage() }) }, ""},
+		{"Find", func(e *estimate[T]) { e.stable(e.named) }, ""},
+		{"Descendants", (*estimate[T]).descendants, ""}, {"Annotated", (*estimate[T]).descendants, ""},
+		{"Leaves", (*estimate[T]).descendants, ""}, {"Count", (*estimate[T]).descendants, ""},
+		{"WriteLines", (*estimate[T]).written, ""}, {"WriteNested", (*estimate[T]).written, ""},
+	}
+	return append(list, e.writingCalls()...)
+}
+
+func (e *estimate[T]) writingCalls() []call[T] {
+	const ended = "a change that who comes next ends"
+	moved := ended
+	if e.strategy == Adjacency {
+		moved = ""
+	}
+	list := []call[T]{
+		{"Insert", (*estimate[T]).insert, ""},
+		{"Update", (*estimate[T]).update, ""},
+		{"Move", (*estimate[T]).move, moved},
+		{"Delete", (*estimate[T]).deleteLeaf, ended},
+		{"DeleteSubtree", (*estimate[T]).deleteSubtree, ended},
+		{"Lift", (*estimate[T]).lift, "some children moved, and the next Lift moves the others"},
+		{"Copy", (*estimate[T]).copied, "a part of the copy"},
+		{"Load", (*estimate[T]).load, "the first of the nodes, which are a tree"},
+	}
+	s := &e.tree.forest.schema
+	if !s.Spread {
+		list = append(list, call[T]{"Verify", (*estimate[T]).verified, ""}, call[T]{"Repair", (*estimate[T]).verified, ""})
+	}
+	for _, to := range strategies {
+		if to != e.strategy && s.has(to) {
+			list = append(list, call[T]{"Convert to " + string(to), func(e *estimate[T]) { e.convert(to) }, ended})
+		}
+	}
+	return list
 }

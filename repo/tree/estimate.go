@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/internal/limit"
 )
 
 // An estimate follows what a call does.
@@ -44,11 +45,23 @@ func (e *estimate[T]) stable(read func()) {
 
 // from is stable where the tree might be a document.
 func (e *estimate[T]) from(read func()) {
-	if e.tree.forest.schema.has(Document) {
+	if e.mayBeDocument() {
 		e.stable(read)
 		return
 	}
 	read()
+}
+
+func (e *estimate[T]) mayBeDocument() bool { return e.tree.forest.schema.has(Document) }
+
+// one reads a node.
+func (e *estimate[T]) one() { e.from(func() { e.get(1) }) }
+
+// list reads several nodes. If it finds none it reads the guard, too.
+func (e *estimate[T]) list(n int, read func()) {
+	if e.from(read); n == 0 && !e.mayBeDocument() {
+		e.get(1)
+	}
 }
 
 // find runs a query that finds so many nodes.
@@ -60,6 +73,9 @@ func (e *estimate[T]) find(q repo.Query, n int) {
 	e.add(plan.Cost(n))
 }
 
+// some runs a query of which no more is read than the first of what it finds.
+func (e *estimate[T]) some(q repo.Query, n int) { e.find(q, min(n, limit.BatchSize)) }
+
 // places reads places of children.
 func (e *estimate[T]) places(n int) {
 	plan, err := e.tree.forest.places.Explain(e.tree.records.lastOf("x"))
@@ -70,6 +86,44 @@ func (e *estimate[T]) places(n int) {
 }
 
 func (e *estimate[T]) children(n int) { e.find(e.tree.records.childrenOf("x"), n) }
+
+// siblings reads a node, and then its parent's children.
+func (e *estimate[T]) siblings() {
+	e.one()
+	e.from(func() { e.children(e.size.Children) })
+}
+
+// next reads the first of some siblings, and finds the second.
+func (e *estimate[T]) next() {
+	e.from(func() {
+		e.get(1)
+		e.some(e.tree.records.childrenOf("x").AtLeast("place", "x").Order("place"), e.size.Children)
+	})
+}
+
+// common finds the ancestors of two nodes, and reads one of them.
+func (e *estimate[T]) common() {
+	e.stable(func() {
+		e.above()
+		e.above()
+		e.get(1)
+	})
+}
+
+// written reads a node and what is below it.
+func (e *estimate[T]) written() {
+	e.one()
+	e.descendants()
+}
+
+// verified reads all nodes.
+func (e *estimate[T]) verified() {
+	if e.get(1); e.isDocument() {
+		return
+	}
+	e.find(repo.Where("tree", "x"), e.size.Below)
+	e.get(1)
+}
 
 // childrenPage reads a page that has all children.
 func (e *estimate[T]) childrenPage() {
@@ -154,19 +208,6 @@ func (e *estimate[T]) below() {
 	}
 }
 
-// widths returns how many nodes the levels below a node have, after the node itself.
-func (z *Size) widths() []int {
-	list, left := []int{1}, z.Below
-	for left > 0 {
-		next := min(list[len(list)-1]*max(1, z.Children), left)
-		if len(list) >= z.Levels {
-			next = left
-		}
-		list, left = append(list, next), left-next
-	}
-	return list
-}
-
 // lists reads the children of a node and of all below it, level by level.
 func (e *estimate[T]) lists() {
 	widths := append(e.size.widths(), 0)
@@ -191,209 +232,36 @@ func (e *estimate[T]) of(part func(e *estimate[T])) (depth, requests int) {
 	return one.cost.Depth, one.cost.Requests
 }
 
+// repeat does a part of a call so many times.
+func (e *estimate[T]) repeat(n int, part func(e *estimate[T])) {
+	one := *e
+	one.cost = Cost{}
+	if n > 0 {
+		part(&one)
+	}
+	e.failed = cmp.Or(e.failed, one.failed)
+	e.add(n*one.cost.Depth, n*one.cost.Requests)
+	e.cost.Rows += n * one.cost.Rows
+}
+
 // parts returns of how many parts a number is, each of at most so many.
 func parts(n, most int) int { return (n + most - 1) / most }
 
-// rows returns how many rows a node has in the indexes, and how many of them change when it moves.
-func (e *estimate[T]) rows() (all, moved int) {
+// rows returns how many rows a node has at a depth beside its record.
+func (e *estimate[T]) rows(depth int) int {
 	s := &e.tree.forest.schema
-	all, moved = 1+len(s.Indexes), 1
+	all := 1 + len(s.Indexes)
 	if s.Name != "" {
-		all, moved = all+1, moved+1
+		all++
 	}
 	if e.tree.forest.follows {
 		all++
 	}
 	switch e.strategy {
 	case Path, NestedSets:
-		all, moved = all+1, moved+1
+		all++
 	case Ancestors:
-		all, moved = all+e.size.Depth, moved+e.size.Depth
+		all += depth
 	}
-	return all, moved
-}
-
-// either looks first whether the tree is a document, and reports whether it is.
-func (e *estimate[T]) either() bool {
-	if e.tree.forest.schema.has(Document) {
-		e.get(1)
-	}
-	if e.isDocument() {
-		e.commit(1, 1)
-	}
-	return e.isDocument()
-}
-
-// spot finds the place after the last child of a node.
-func (e *estimate[T]) spot() {
-	if e.get(1); e.tree.forest.order == nil {
-		e.places(min(2, e.size.Children))
-	}
-}
-
-func (e *estimate[T]) insert() {
-	if e.either() {
-		return
-	}
-	e.spot()
-	rows, _ := e.rows()
-	if e.strategy != NestedSets {
-		e.commit(1+rows, 0)
-		return
-	}
-	e.get(1)
-	e.spot()
-	e.gap(0)
-	e.commit(2+rows, 1) // and the parent
-}
-
-// gap reads the siblings beside a place, at which there may be the node already.
-func (e *estimate[T]) gap(own int) {
-	e.find(e.tree.records.childrenOf("x").AtMost("place", "x").Order("-place"), e.size.Children+own)
-	e.find(e.tree.records.childrenOf("x").AtLeast("place", "x").Order("place"), own)
-}
-
-func (e *estimate[T]) update() {
-	if !e.either() {
-		e.commit(1, 1)
-	}
-}
-
-func (e *estimate[T]) move() {
-	if e.either() {
-		return
-	}
-	e.get(1) // the guard
-	e.get(1) // the node
-	e.spot()
-	if e.strategy == Adjacency {
-		above := max(0, e.size.Depth-1)
-		if e.tree.forest.follows {
-			above = min(above, 1)
-		}
-		e.add(above, above)
-	}
-	_, moved := e.rows()
-	if e.strategy == NestedSets {
-		moved-- // it keeps its numbers at first
-	}
-	if e.strategy == Ancestors {
-		moved = 1 + e.size.Depth
-	}
-	e.together(2+2*moved, 2)
-	switch e.get(1); e.strategy {
-	case Adjacency:
-		e.add(-1, -1) // nothing is pending
-		return
-	case Path:
-		e.portions(0, 3)
-	case Ancestors:
-		e.find(e.tree.records.beneath("x"), e.size.Below)
-		e.batches(e.size.Below, 1+2*e.size.Depth)
-		e.find(e.tree.records.beneath("x"), e.size.Below)
-	case NestedSets:
-		e.get(1) // the node
-		e.get(1) // its parent
-		e.gap(1)
-		e.lists()
-		e.get(1) // the guard
-		e.batches(e.size.Below+1, 3)
-	}
-	e.conclude(0)
-}
-
-// together commits changes of rows of which so many are read before at once.
-func (e *estimate[T]) together(rows, read int) {
-	e.add(1, read)
-	e.commit(rows, 0)
-}
-
-// conclude writes that nothing is pending any more, in one commit with other rows.
-func (e *estimate[T]) conclude(rows int) {
-	e.together(1+rows, 1+min(rows, 1))
-	e.get(1)
-}
-
-// batches changes nodes, so many rows for each.
-func (e *estimate[T]) batches(n, rows int) {
-	for most := e.tree.forest.most; n > 0; n -= most {
-		e.together(min(n, most)*rows, min(n, most))
-	}
-}
-
-// portions changes what has a path, so many rows for each, until nothing is found but a number of nodes.
-func (e *estimate[T]) portions(others, rows int) {
-	most := e.tree.forest.most
-	for n := e.size.Below; n > 0; n -= most {
-		e.find(e.tree.records.under("x").Limit(most+1), min(n+others, most+1))
-		e.batches(min(n, most), rows)
-	}
-	e.find(e.tree.records.under("x").Limit(most+1), others)
-}
-
-func (e *estimate[T]) deleteLeaf() {
-	if e.either() {
-		return
-	}
-	e.get(1) // the guard
-	e.commit(1, 1)
-	e.get(1)
-	e.find(e.tree.records.childrenOf("x").Limit(1), 0)
-	rows, _ := e.rows()
-	e.together(2+rows, 2)
-}
-
-func (e *estimate[T]) deleteSubtree() {
-	if e.either() {
-		return
-	}
-	e.get(1) // the guard
-	e.get(1) // the node
-	e.together(2, 2)
-	e.get(1)
-	rows, _ := e.rows()
-	switch e.strategy {
-	case Path:
-		e.portions(1, 1+rows)
-	case Ancestors:
-		e.find(e.tree.records.beneath("x"), e.size.Below)
-		e.batches(e.size.Below, 0)
-		for level, n := range e.size.widths() {
-			if level > 0 {
-				e.cost.Rows += n * (1 + rows + level)
-			}
-		}
-		e.find(e.tree.records.beneath("x"), 0)
-	default:
-		e.upwards(1 + rows)
-	}
-	e.conclude(1 + rows)
-}
-
-// upwards removes what lies below a node from the leaves up, so many rows for each.
-func (e *estimate[T]) upwards(rows int) {
-	most, widths := e.tree.forest.most, append(e.size.widths(), 0, 0)
-	list := func(n int) (depth, requests int) { // and marks them
-		return e.of(func(e *estimate[T]) {
-			e.find(e.tree.records.childrenOf("x").Limit(most), n)
-			e.batches(n, 0)
-		})
-	}
-	e.add(list(min(widths[1], most)))
-	for i, width := range widths[:len(widths)-3] {
-		below := parts(widths[i+2], widths[i+1])
-		depth, requests := list(min(below, most))
-		one := func(e *estimate[T]) {
-			for n := parts(widths[i+1], width); n >= 0; n -= most { // the children of a node
-				e.add(parts(min(n, most), lists)*depth, min(n, most)*requests)
-				e.batches(min(n, most), 0)
-				if n >= most {
-					e.add(list(min(n-most, most)))
-				}
-			}
-		}
-		d, r := e.of(one)
-		e.add(width*d, width*r)
-		e.cost.Rows += widths[i+1] * (rows + 1)
-	}
+	return all
 }

@@ -120,7 +120,7 @@ func (l *loader[T]) add(ctx context.Context, rec *T) error {
 	if err := l.derive(rec, above); err != nil {
 		return driver.Errorf("node %q: %w", driver.Private(n.ID), err)
 	}
-	if n.Parent == "" || !above.node.Version.IsZero() {
+	if (n.Parent == "" || !above.node.Version.IsZero()) && !slices.Contains(l.above, above) {
 		l.above = append(l.above, above)
 	}
 	l.list = append(l.list, *rec)
@@ -204,10 +204,8 @@ func (l *loader[T]) commit(ctx context.Context, list []T) error {
 	for i := range list {
 		w.Insert(&list[i])
 	}
-	checked := map[*loaded]bool{}
 	for _, above := range l.above {
 		switch v := above.node.Version; {
-		case checked[above]:
 		case above.node.ID != "":
 			w.Check(above.node.key(), repo.IfVersion(v))
 		case numbered: // the guard is as it was
@@ -216,7 +214,6 @@ func (l *loader[T]) commit(ctx context.Context, list []T) error {
 		default:
 			t.forest.guards.In(g).Check(t.guards.guardKey(), repo.IfVersion(v))
 		}
-		checked[above] = true
 	}
 	return t.writes.commit(ctx, g, "")
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/tree"
 )
@@ -21,15 +22,18 @@ func TestZeroValues(t *testing.T) {
 		}
 	}
 	for _, f := range []*tree.Forest[category]{none, {}} {
-		if _, err := f.Explain(tree.Path, tree.Size{}); !errors.Is(err, repo.ErrInvalid) {
-			t.Errorf("explain: %v", err)
-		}
 		if f.Nodes() != nil {
 			t.Error("a forest that was not made has nodes")
 		}
 	}
 	if _, err := tree.Open[category](t.Context(), nil, tree.Schema{Collection: "c"}); !errors.Is(err, repo.ErrInvalid) {
 		t.Errorf("open on no store: %v", err)
+	}
+	if _, err := tree.Explain[category](nil, tree.Schema{Collection: "c"}, tree.Size{}); !errors.Is(err, repo.ErrInvalid) {
+		t.Errorf("explain on no store: %v", err)
+	}
+	if _, err := tree.Explain[category](repo.NewStore(memory.New(nil), nil), tree.Schema{Collection: "c"}, tree.Size{Below: -1}); !errors.Is(err, repo.ErrInvalid) {
+		t.Errorf("explain less than nothing: %v", err)
 	}
 }
 
