@@ -8,6 +8,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/tree"
 )
 
 // A Workload is a workload file, read and checked. What stands here may be changed before it is run.
@@ -53,9 +54,9 @@ func (w *Workload) settled() (*workload.Workload, error) {
 }
 
 // Schemas reads the schemas of a file: one alone, or those of the collections of a
-// workload file, whose other parts are not looked at. What is wrong is returned as
-// Faults.
-func Schemas(file string) ([]repo.Schema, error) { return workload.Schemas(file) }
+// workload file, whose other parts are not looked at; and those of its trees. What is
+// wrong is returned as Faults.
+func Schemas(file string) ([]repo.Schema, []tree.Schema, error) { return workload.Schemas(file) }
 
 // Redact returns a store's URL without what must not be seen: what stands before
 // the host, which may be a password or a token, what cannot be a host, the values of

@@ -235,6 +235,40 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Of trees check says what calls that write cost, by the strategy that the file names, or what the store cannot do.
+func TestCheckTrees(t *testing.T) {
+	for strategy, want := range map[string]string{
+		"": "of adjacency", "strategy: path": "of path", "strategy: ancestors, spread: true": "of ancestors", "strategy: path, spread: true": "cannot be Spread",
+	} {
+		text := "collections:\n  - collection: files\n    tree: {id: id, parent: folder, " + strategy + "}\n    fields: {id: string, folder: string}\n    data: {file: none.csv}\n"
+		code, out, diag := do(t, "check", "pebble::memory:", write(t, "trees.yaml", text))
+		if refused := strings.Contains(want, "cannot"); refused {
+			if code != loadtest.Missed || out != "" || !strings.Contains(diag, want) {
+				t.Errorf("%s: exit %d, %q, %q", strategy, code, out, diag)
+			}
+			continue
+		}
+		if code != 0 || !strings.HasPrefix(out, "files: pebble can do all of it, as trees "+want+";") {
+			t.Errorf("%s: exit %d, %q, %q", strategy, code, out, diag)
+		}
+		for _, line := range []string{"\nfiles: Insert: ", "\nfiles: DeleteSubtree: ", "\nfiles: Load: ", "rows written; who stops in the middle leaves a change that who comes next ends\n"} {
+			if !strings.Contains(out, line) {
+				t.Errorf("%s: %q lacks %q", strategy, out, line)
+			}
+		}
+		if moves := "leaves a change that who comes next ends"; strings.Contains(lineOf(out, "files: Move: "), moves) == (strategy == "") {
+			t.Errorf("%s: a move: %s", strategy, lineOf(out, "files: Move: "))
+		}
+	}
+}
+
+// lineOf returns the line of a text that begins with another.
+func lineOf(text, begin string) string {
+	_, rest, _ := strings.Cut("\n"+text, "\n"+begin)
+	line, _, _ := strings.Cut(rest, "\n")
+	return line
+}
+
 func TestVerifyAndRebuild(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "db")
 	_, out, _ := do(t, "load", "--keep", "--on", "pebble:"+dir, "--out", t.TempDir(), "--json", write(t, "small.yaml", small))

@@ -13,6 +13,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/tree"
 )
 
 var collectionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,23}$`)
@@ -208,37 +209,41 @@ func checkSchema(d *document.File, at document.Place, s repo.Schema) {
 }
 
 // Schemas reads the schemas of a file: one alone, or those of the collections of a
-// workload file, whose other parts are not looked at. What is wrong is returned as
-// Faults.
-func Schemas(file string) ([]repo.Schema, error) {
+// workload file, whose other parts are not looked at; and those of its trees. What is
+// wrong is returned as Faults.
+func Schemas(file string) (list []repo.Schema, trees []tree.Schema, err error) {
 	src, err := document.Read(file)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d, root := document.Parse(file, src)
 	if root == nil {
-		return nil, failure.AsError(d.Faults)
+		return nil, nil, failure.AsError(d.Faults)
 	}
 	m, ok := d.Mapping(root, "the schema")
 	if !ok {
-		return nil, failure.AsError(d.Faults)
+		return nil, nil, failure.AsError(d.Faults)
 	}
-	var list []repo.Schema
+	read := func(m *document.Mapping) {
+		s, t := readSchema(d, m)
+		if t == nil {
+			list = append(list, s)
+		} else {
+			trees = append(trees, *t.schema(s.Collection))
+		}
+	}
 	if n := m.Get("collections"); n != nil {
 		for _, item := range d.List(n, "collections") {
 			if cm, ok := d.Mapping(item, "the collection"); ok {
-				if s, t := readSchema(d, cm); t == nil {
-					list = append(list, s)
-				}
+				read(cm)
 			}
 		}
 	} else {
-		s, _ := readSchema(d, m)
-		list = append(list, s)
+		read(m)
 		m.Done()
 	}
 	if err := failure.AsError(d.Faults); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return list, nil
+	return list, trees, nil
 }

@@ -38,7 +38,7 @@ func (w *Workload) baseModel(name string) *Model {
 		mo.Schemas = append(mo.Schemas, s)
 		var f *tree.Schema
 		if c.Tree != nil {
-			f = &tree.Schema{Collection: s.Collection, Strategy: c.Tree.Strategy, Spread: c.Tree.Spread}
+			f = c.Tree.schema(s.Collection)
 		}
 		mo.Forests = append(mo.Forests, f)
 	}

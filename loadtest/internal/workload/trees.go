@@ -26,6 +26,11 @@ type Tree struct {
 	Spread   bool
 }
 
+// schema returns how the trees of a collection are kept.
+func (t *Tree) schema(collection string) *tree.Schema {
+	return &tree.Schema{Collection: collection, Strategy: t.Strategy, Spread: t.Spread}
+}
+
 // GuardsSuffix ends the name of the collection that a forest has beside its nodes.
 const GuardsSuffix = "_trees"
 

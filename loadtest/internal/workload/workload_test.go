@@ -185,14 +185,17 @@ func TestSchemas(t *testing.T) {
 		return file
 	}
 	one := write("one.yaml", "collection: posts\npartition: [author]\nfields: {author: string}\n")
-	if list, err := Schemas(one); err != nil || len(list) != 1 || list[0].Collection != "posts" {
+	if list, _, err := Schemas(one); err != nil || len(list) != 1 || list[0].Collection != "posts" {
 		t.Errorf("Schemas of a schema: %v, %v", list, err)
 	}
-	if list, err := Schemas(write("small.yaml", testload.Small)); err != nil || len(list) != 1 || len(list[0].Indexes) != 2 {
+	if list, _, err := Schemas(write("small.yaml", testload.Small)); err != nil || len(list) != 1 || len(list[0].Indexes) != 2 {
 		t.Errorf("Schemas of a workload: %v, %v", list, err)
 	}
 	bad := write("bad.yaml", "collection: posts\npartitions: [author]\nfields: {author: text}\n")
-	_, err := Schemas(bad)
+	if list, trees, err := Schemas(write("trees.yaml", testload.Trees)); err != nil || len(list) != 0 || len(trees) != 1 || trees[0].Collection != "files" {
+		t.Errorf("Schemas of trees: %v, %v, %v", list, trees, err)
+	}
+	_, _, err := Schemas(bad)
 	if err == nil || !strings.Contains(err.Error(), "did you mean partition?") || !strings.Contains(err.Error(), `kind "text"`) {
 		t.Errorf("Schemas of a bad schema: %v, want both faults", err)
 	}
