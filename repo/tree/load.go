@@ -12,11 +12,11 @@ import (
 )
 
 // Load adds nodes whose ID and Parent are set, parents before their children and siblings in their order, and returns
-// how many it added. Roots come after those that the tree has; the parent of another node is one that came before it.
-// It writes many nodes in a commit: so whatever ends it early, what was loaded is a tree, of the first nodes. It holds
-// the IDs of the nodes in memory, and what the strategy keeps of them.
+// how many it added. A parent is one that came before, or a node of the tree; roots, and children of a node of the tree,
+// come after those that are there. It writes many nodes in a commit: so whatever ends it early, what was loaded is a
+// tree, of the first nodes. It holds the IDs of the nodes in memory, and what the strategy keeps of them.
 //
-// Errors: ErrExists if the tree has an ID already, ErrNotFound if a parent did not come before, and what nodes yields.
+// Errors: ErrExists if the tree has an ID already, ErrNotFound if a parent is not there, and what nodes yields.
 func (t *Tree[T]) Load(ctx context.Context, nodes iter.Seq2[T, error]) (n int, err error) {
 	if err := t.writable(); err != nil {
 		return 0, t.failed("load", "", err)
@@ -105,14 +105,9 @@ func (l *loader[T]) add(ctx context.Context, rec *T) error {
 	if n.ID == "" {
 		return fmt.Errorf("node %d: a node without an ID: %w", l.n+len(l.list), repo.ErrInvalid)
 	}
-	if n.Parent == "" && l.known[""] == nil {
-		if err := l.findRoots(ctx); err != nil {
-			return err
-		}
-	}
-	above := l.known[n.Parent]
-	if above == nil {
-		return driver.Errorf("node %q: its parent %q did not come before it, as ParentsFirst brings it: %w", driver.Private(n.ID), driver.Private(n.Parent), repo.ErrNotFound)
+	above, err := l.parentOf(ctx, n)
+	if err != nil {
+		return err
 	}
 	if l.known[n.ID] != nil {
 		return driver.Errorf("node %q came before: %w", driver.Private(n.ID), repo.ErrExists)
@@ -128,6 +123,32 @@ func (l *loader[T]) add(ctx context.Context, rec *T) error {
 		return nil
 	}
 	return l.flush(ctx)
+}
+
+// parentOf returns what is known of the parent of a node, which is read if it did not come before. Whether it is in a
+// document is seen when that is written.
+func (l *loader[T]) parentOf(ctx context.Context, n *Node) (*loaded, error) {
+	if l.known[n.Parent] != nil {
+		return l.known[n.Parent], nil
+	}
+	if n.Parent == "" {
+		err := l.findRoots(ctx)
+		return l.known[""], err
+	}
+	parent := &loaded{}
+	l.known[n.Parent] = parent
+	err := l.learn(ctx, n.Parent)
+	if err == nil && parent.node.ID == "" {
+		err = l.findRoots(ctx)
+	}
+	if err == nil && parent.node.ID == "" && !l.apart {
+		err = driver.Errorf("node %q: %w", driver.Private(n.ID), errNoParent(n))
+	}
+	return parent, err
+}
+
+func errNoParent(n *Node) error {
+	return driver.Errorf("its parent %q did not come before it, as ParentsFirst brings it, and is not in the tree: %w", driver.Private(n.Parent), repo.ErrNotFound)
 }
 
 // findRoots reads the guard, and then the last root that is there.
@@ -267,7 +288,7 @@ func (l *loader[T]) know(rec *T) {
 
 // learn reads anew what is known of a parent.
 func (l *loader[T]) learn(ctx context.Context, id string) error {
-	n, err := l.tree.records.present(ctx, id)
+	n, err := l.tree.records.open(ctx, id)
 	if errors.Is(err, repo.ErrNotFound) {
 		return nil // which its next child is told of
 	}

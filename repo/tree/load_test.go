@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/tree"
 )
 
@@ -160,6 +161,90 @@ func TestLoadBesideOthers(t *testing.T) {
 			t.Errorf("%s: %d, %v", k, n, err)
 		}
 		sound(t, f, k.Strategy)
+	}
+}
+
+// What is loaded below a node of the tree comes after its children.
+func TestLoadBelow(t *testing.T) {
+	each(t, jobs, func(t *testing.T, tr *tree.Tree[category]) {
+		ctx := t.Context()
+		below := func(nodes string) (int, error) {
+			return tr.Load(ctx, func(yield func(category, error) bool) {
+				for _, one := range strings.Fields(nodes) {
+					id, parent, _ := strings.Cut(one, "<")
+					if !yield(category{Node: tree.Node{ID: id, Parent: parent}}, nil) {
+						return
+					}
+				}
+			})
+		}
+		if n, err := below("ml<data nlp<ml vision<ml root chief<root paint<front night<web"); n != 7 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		want := "it(data(engineer scientist ml(nlp vision)) web(front(paint) back night)) sales root(chief)"
+		if got := drawn(t, tr, "", 0); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		if n, err := below("m<it n<nobody"); n > 1 || !errors.Is(err, repo.ErrNotFound) || !strings.Contains(err.Error(), `its parent "nobody"`) {
+			t.Errorf("below a node that is not there: %d, %v", n, err)
+		}
+		if n, err := below("k<it it<k"); n > 1 || !errors.Is(err, repo.ErrExists) {
+			t.Errorf("a node that is there: %d, %v", n, err)
+		}
+		if err := tr.Move(ctx, "ml", tree.Under("web")); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Beside others what is loaded below a node is below it, or there is no node any more.
+func TestLoadBelowBesideOthers(t *testing.T) {
+	for _, s := range all {
+		for at := 1; at < 8; at++ {
+			h, tr, other := shopBeside(t, tree.Schema{Strategy: s, Also: all}, "r a<r b")
+			var beside error
+			h.before = func(n int, _ []driver.Op) error {
+				if n == at {
+					beside = []error{other.Move(t.Context(), "a", tree.Under("b")), other.Delete(t.Context(), "a")}[at%2]
+					_ = other.Convert(t.Context(), all[(slices.Index(all, s)+at)%len(all)])
+				}
+				return nil
+			}
+			n, err := tr.Load(t.Context(), numbered(250, func(int) string { return "a" }, -1, nil))
+			_, lost := other.Get(t.Context(), "a")
+			if there, err := other.Count(t.Context(), ""); lost == nil && (n != 250 || there != 253) || lost != nil && there != 2 {
+				t.Errorf("%s at commit %d: %d of %d nodes, %v", s, at, n, there, err)
+			}
+			if err != nil && (lost == nil || !errors.Is(err, repo.ErrNotFound)) || beside != nil && !errors.Is(beside, tree.ErrHasChildren) {
+				t.Errorf("%s at commit %d: %v, beside %v", s, at, err, beside)
+			}
+			if bad, err := other.Verify(t.Context()); len(bad) > 0 || err != nil {
+				t.Errorf("%s at commit %d: %v, %v", s, at, bad, err)
+			}
+		}
+	}
+}
+
+// Nothing is loaded below a node after its deletion has looked for children.
+func TestLoadBelowAClosingNode(t *testing.T) {
+	for _, s := range all {
+		h, tr, other := shopBeside(t, tree.Schema{Strategy: s}, "r a<r")
+		var n int
+		var beside error
+		h.before = func(at int, _ []driver.Op) error {
+			if at == 2 || s == tree.Document {
+				n, beside = other.Load(t.Context(), numbered(3, func(int) string { return "a" }, -1, nil))
+				h.before = nil
+			}
+			return nil
+		}
+		err := tr.Delete(t.Context(), "a")
+		if refused := errors.Is(err, tree.ErrHasChildren); err != nil && !refused || refused != (n == 3) || n == 0 && !errors.Is(beside, repo.ErrNotFound) {
+			t.Errorf("%s: deletion: %v; load: %d, %v", s, err, n, beside)
+		}
+		if bad, err := other.Verify(t.Context()); len(bad) > 0 || err != nil {
+			t.Errorf("%s: %v, %v", s, bad, err)
+		}
 	}
 }
 
