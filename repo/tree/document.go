@@ -205,37 +205,67 @@ func (d *document[T]) insert(pos Position, rec *T) error {
 	return nil
 }
 
-// load adds nodes, parents before their children. To an empty tree they come in linear time.
+// load adds nodes, parents before their children.
 func (d *document[T]) load(list []T) error {
 	children, known := map[string][]T{}, map[string]bool{"": true}
-	into := func(rec *T) error {
-		n := nodeOf(rec)
+	for i := range d.list {
+		n := d.node(i)
+		children[n.Parent], known[n.ID] = append(children[n.Parent], d.list[i]), true
+	}
+	into := func(rec T) error {
+		n := nodeOf(&rec)
 		switch {
 		case n.ID == "":
 			return errNoID
 		case !known[n.Parent]:
-			return driver.Errorf("node %q: %w", driver.Private(n.Parent), repo.ErrNotFound)
+			return errNoParent(n)
 		case known[n.ID]:
 			return repo.ErrExists
 		}
-		n.Tree, n.Kept = d.tree.name, Kept{}
-		children[n.Parent], known[n.ID] = append(children[n.Parent], *rec), true
+		n.Tree, n.Version, n.Kept = d.tree.name, repo.Version{}, Kept{}
+		children[n.Parent], known[n.ID] = append(children[n.Parent], rec), true
 		return nil
 	}
-	if len(d.list) > 0 || d.tree.forest.order != nil {
-		into = func(rec *T) error { return d.insert(Under(nodeOf(rec).Parent), rec) }
-	}
 	for i := range list {
-		rec := list[i]
-		nodeOf(&rec).Version = repo.Version{}
-		if err := into(&rec); err != nil {
-			return driver.Errorf("node %q: %w", driver.Private(nodeOf(&rec).ID), err)
+		if err := into(list[i]); err != nil {
+			return driver.Errorf("node %q: %w", driver.Private(nodeOf(&list[i]).ID), err)
 		}
 	}
+	if err := d.sort(children); err != nil {
+		return err
+	}
+	d.list = d.list[:0:0]
 	return emitAll(children, "", 0, func(item Item[T]) error {
 		d.list = append(d.list, item.Node)
 		return nil
 	})
+}
+
+// sort sorts lists of siblings, if the schema does.
+func (d *document[T]) sort(children map[string][]T) error {
+	if d.tree.forest.order == nil {
+		return nil
+	}
+	type sibling struct {
+		place, id string
+		rec       T
+	}
+	for parent, list := range children {
+		sorted := make([]sibling, len(list))
+		for i := range list {
+			id := nodeOf(&list[i]).ID
+			place, err := d.tree.forest.order.placeOf(&list[i])
+			if err != nil {
+				return driver.Errorf("node %q: %w", driver.Private(id), err)
+			}
+			sorted[i] = sibling{place, id, list[i]}
+		}
+		slices.SortFunc(sorted, func(a, b sibling) int { return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(a.id, b.id)) })
+		for i := range sorted {
+			children[parent][i] = sorted[i].rec
+		}
+	}
+	return nil
 }
 
 func (d *document[T]) move(id string, pos Position) error {
