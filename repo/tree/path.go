@@ -145,8 +145,8 @@ func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth i
 			return err
 		}
 		at, state := nodeOf(&rec).Path, nodeOf(&rec).State
-		if at <= last { // one of them was found by its old path, and has its new one
-			return errAgain
+		if at <= last {
+			return t.guards.disordered(ctx, g)
 		}
 		last = at
 		for len(late) > 0 && late[0].at <= at {
@@ -170,6 +170,15 @@ func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth i
 		}
 	}
 	return nil
+}
+
+// disordered says why a range of paths was not in their order: a node was found by its old path and has its new one, or
+// what is stored is wrong.
+func (t guards[T]) disordered(ctx context.Context, g *guard) error {
+	if g.Pending != nil {
+		return errAgain
+	}
+	return t.stillSo(ctx, g, fmt.Errorf("the paths of nodes are not in their order; see Verify and Repair of the tree, and repo.Verify and Rebuild of its index %q: %w", pathIndex, repo.ErrCorrupt))
 }
 
 // A moved is a node that is to have another path than it has.
