@@ -58,13 +58,6 @@ func slowStore(k kind) (*slow, driver.Store) {
 	return s, s
 }
 
-// Facts are those of a store that other programs can reach, as those are whose calls take time.
-func (s *slow) Facts() driver.Facts {
-	f := s.Store.Facts()
-	f.OneProcess = false
-	return f
-}
-
 // A slowFollower is a slow store that follows references.
 type slowFollower struct {
 	*slow
@@ -98,7 +91,7 @@ type explained struct {
 func openExplained(t *testing.T, k kind, schema tree.Schema, size tree.Size) *explained {
 	t.Helper()
 	s, on := slowStore(k)
-	e := &explained{openOn(t, on, schema), k, s, size, map[string]tree.Cost{}}
+	e := &explained{openStore(t, repo.NewStore(on, atOnce()), schema), k, s, size, map[string]tree.Cost{}}
 	s.requests.Store(0)
 	begun := time.Now()
 	costs, err := tree.Explain[category](e.Nodes().Store(), schema, size)

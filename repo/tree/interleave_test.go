@@ -159,7 +159,7 @@ func (s *scenario) play(t *testing.T, k kind, r *run) (failed string) {
 		if k.follows {
 			on = gatedFollower{gated{in, w}, in, k.levels}
 		}
-		f, err := tree.Open[category](ctx, repo.NewStore(on, nil), tree.Schema{Collection: "c", Strategy: k.Strategy, Also: all})
+		f, err := tree.Open[category](ctx, repo.NewStore(on, atOnce()), tree.Schema{Collection: "c", Strategy: k.Strategy, Also: all})
 		if err != nil {
 			t.Fatal(err)
 		}

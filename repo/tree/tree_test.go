@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -52,11 +53,22 @@ func openWith(t testing.TB, schema tree.Schema) *tree.Forest[category] {
 
 func openOn(t testing.TB, s driver.Store, schema tree.Schema) *tree.Forest[category] {
 	t.Helper()
-	f, err := tree.Open[category](t.Context(), repo.NewStore(s, nil), schema)
+	return openStore(t, repo.NewStore(s, nil), schema)
+}
+
+func openStore(t testing.TB, store *repo.Store, schema tree.Schema) *tree.Forest[category] {
+	t.Helper()
+	f, err := tree.Open[category](t.Context(), store, schema)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return f
+}
+
+// atOnce returns options with which a commit reads several collections at the same time, in this process, too, as it
+// does on a server.
+func atOnce() *repo.Options {
+	return &repo.Options{Tracer: repo.Tracer{Begin: func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) { return ctx, nil }}}
 }
 
 func list(t testing.TB, tr *tree.Tree[category], id string) []string {
