@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -8,7 +9,8 @@ import (
 )
 
 // batch does a part of what is pending in one commit, if the guard is still as it was read: who was slow, and does it
-// after others have ended it, changes nothing. Where a node is gone, or the commit is too large, it does the halves.
+// after others have ended it, changes nothing. Where a node is gone or has another version than is asked for, or the
+// commit is too large, it does the halves. It returns errAgain if a node had another version.
 func (t guards[T]) batch(ctx context.Context, was *guard, list []Node, add func(w repo.Writes[T], n *Node)) error {
 	if err := t.writable(); err != nil || len(list) == 0 {
 		return err
@@ -25,26 +27,26 @@ func (t guards[T]) batch(ctx context.Context, was *guard, list []Node, add func(
 	case !ok || errors.Is(err, repo.ErrContention) || errors.Is(err, repo.ErrUnknownOutcome):
 		return err
 	case errors.Is(err, repo.ErrTooLarge) && len(list) > 1:
+	case errors.Is(err, repo.ErrConflict) && (len(list) == 1 || e.Collection != t.forest.schema.Collection):
+		return errAgain
 	case e.Collection != t.forest.schema.Collection:
-		if errors.Is(err, repo.ErrConflict) {
-			return errAgain
-		}
 		return err
 	case len(list) == 1 && errors.Is(err, repo.ErrNotFound):
 		return nil // it is gone
-	case len(list) == 1 || !errors.Is(err, repo.ErrNotFound):
+	case len(list) == 1 || !errors.Is(err, repo.ErrNotFound) && !errors.Is(err, repo.ErrConflict):
 		return err
 	}
 	half := len(list) / 2
-	if err := t.batch(ctx, was, list[:half], add); err != nil {
-		return err
+	first := t.batch(ctx, was, list[:half], add)
+	if first != nil && !errors.Is(first, errAgain) {
+		return first
 	}
-	return t.batch(ctx, was, list[half:], add)
+	return cmp.Or(t.batch(ctx, was, list[half:], add), first)
 }
 
-// deleteAll removes nodes.
+// deleteAll removes nodes as they were read: a node that was removed may have been inserted elsewhere since.
 func (t guards[T]) deleteAll(ctx context.Context, was *guard, list []Node) error {
-	return t.batch(ctx, was, list, func(w repo.Writes[T], n *Node) { w.Delete(n.key()) })
+	return t.batch(ctx, was, list, func(w repo.Writes[T], n *Node) { w.Delete(n.key(), repo.IfVersion(n.Version)) })
 }
 
 // rewrite changes nodes.
@@ -56,7 +58,7 @@ func (t guards[T]) rewrite(ctx context.Context, was *guard, list []Node, change 
 	return t.batch(ctx, was, list, func(w repo.Writes[T], n *Node) { w.Update(n.key(), fn) })
 }
 
-// goneChildren says of some children of a node that they are gone, and returns them.
+// goneChildren says of some children of a node that they are gone, and returns them as they are then.
 func (t guards[T]) goneChildren(ctx context.Context, was *guard, id string) (all []Node, err error) {
 	var fresh []Node
 	for n, err := range t.forest.links.Find(ctx, t.records.childrenOf(id).Limit(t.forest.most)) {
@@ -67,5 +69,18 @@ func (t guards[T]) goneChildren(ctx context.Context, was *guard, id string) (all
 			fresh = append(fresh, n)
 		}
 	}
-	return all, t.rewrite(ctx, was, fresh, func(n *Node) { n.State = gone })
+	marked := map[string]*Node{}
+	err = t.batch(ctx, was, fresh, func(w repo.Writes[T], n *Node) {
+		w.Update(n.key(), func(rec *T) error {
+			is := nodeOf(rec)
+			is.State, marked[n.ID] = gone, is // the commit sets its version
+			return nil
+		}, repo.IfVersion(n.Version))
+	})
+	for i := range all {
+		if is := marked[all[i].ID]; is != nil {
+			all[i].Version = is.Version
+		}
+	}
+	return all, err
 }

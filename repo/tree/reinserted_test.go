@@ -220,3 +220,43 @@ func TestDeleteThatAnotherEnds(t *testing.T) {
 		whole(t, other, string(s), "r")
 	}
 }
+
+// A deletion of a subtree beside others that do a part of it, and insert what they removed elsewhere, leaves that there.
+func TestReinsertedBesideHelpers(t *testing.T) {
+	for _, s := range records {
+		inserts := 0
+		for at := 1; at < 6; at++ {
+			for dies := 2; dies < 6; dies++ {
+				schema, want := tree.Schema{Strategy: s}, map[int]string{0: "a b", 1: "a b(e)", 2: "a b(k)", 3: "a b(e k)"}
+				h, tr, other := shopBeside(t, schema, "a b c<a e<c k<e")
+				inserted := 0
+				h.before = func(n int, _ []driver.Op) error {
+					if n != at {
+						return nil
+					}
+					helper := &hooked{Store: h.Store}
+					by := shopOn(t, helper, schema)
+					helper.diesAt(dies)
+					_ = by.Settle(t.Context())
+					for i, id := range []string{"e", "k"} {
+						err := other.Insert(t.Context(), tree.Under("b"), &category{Node: tree.Node{ID: id}})
+						if err == nil {
+							inserted += i + 1
+						} else if !errors.Is(err, repo.ErrExists) {
+							t.Errorf("%s: insert of %s: %v", s, id, err)
+						}
+					}
+					return nil
+				}
+				if err := tr.DeleteSubtree(t.Context(), "c"); err != nil {
+					t.Errorf("%s: %v", s, err)
+				}
+				whole(t, other, fmt.Sprintf("%s, a helper that dies at commit %d, before commit %d", s, dies, at), want[inserted])
+				inserts += inserted
+			}
+		}
+		if inserts < 3 {
+			t.Errorf("%s: inserted %d times", s, inserts)
+		}
+	}
+}
