@@ -13,14 +13,27 @@ import (
 
 // Delete removes a node that has no children, else it is ErrHasChildren.
 func (t *Tree[T]) Delete(ctx context.Context, id string) error {
-	err := t.documents.either(ctx, func(d *document[T]) error { return d.delete(id, true) }, func() error { return t.writes.deleteLeaf(ctx, id) })
-	return t.failed("delete", id, err)
+	begun := false
+	err := t.documents.either(ctx, func(d *document[T]) error { return d.delete(id, true) }, func() error { return t.writes.deleteLeaf(ctx, id, &begun) })
+	return t.failed("delete", id, endedByOthers(begun, err))
+}
+
+// endedByOthers is the error of a deletion, none if it was begun and the node is gone: the tree may have become a document
+// since, which does not say who removed the node.
+func endedByOthers(begun bool, err error) error {
+	if begun && errors.Is(err, repo.ErrNotFound) && !errors.Is(err, repo.ErrUnknownOutcome) {
+		return nil
+	}
+	return err
 }
 
 // deleteLeaf closes the node, so that no child comes any more, looks whether it has one, and removes it or opens it
-// again. Whoever else meets a closed node does the rest of this, too.
-func (t writes[T]) deleteLeaf(ctx context.Context, id string) error {
+// again. Whoever else meets a closed node does the rest of this, too. It says whether it has begun.
+func (t writes[T]) deleteLeaf(ctx context.Context, id string, begun *bool) error {
 	was, err := t.guards.guard(ctx)
+	if err == nil && was.Strategy == Document { // whose records are being removed
+		err = errPacked
+	}
 	if err != nil {
 		return err
 	}
@@ -38,6 +51,7 @@ func (t writes[T]) deleteLeaf(ctx context.Context, id string) error {
 		return err
 	}
 	closed := nodeOf(&rec).Kept
+	*begun = true
 	return decided(t.again(ctx, func() error {
 		n := nodeOf(&rec)
 		err := t.endClosing(ctx, n)

@@ -85,7 +85,9 @@ func (t following[T]) below(ctx context.Context, id string, depth int) (items []
 	case len(items) > len(found):
 		return nil, true, belowItself(nodeOf(&items[len(found)].Node).ID)
 	case len(items) == 0 && id != "":
-		_, err = t.records.present(ctx, id)
+		if _, err = t.records.present(ctx, id); errors.Is(err, repo.ErrNotFound) {
+			return nil, false, nil // or the tree has become a document
+		}
 	}
 	return items, true, err
 }

@@ -137,6 +137,9 @@ func (t guards[T]) settle(ctx context.Context) (g guard, back error, err error) 
 		if errors.Is(err, repo.ErrTooLarge) && g.Pending.Do == doMove {
 			err = t.takeBack(ctx, &g)
 		}
+		if errors.Is(err, repo.ErrNotFound) || errors.Is(err, repo.ErrCorrupt) {
+			err = t.stillSo(ctx, &g, err) // others may have ended it, and changed the tree since
+		}
 		if err != nil && !errors.Is(err, errAgain) {
 			return g, back, err
 		}

@@ -95,10 +95,13 @@ func (t spots[T]) spot(ctx context.Context, pos Position, id string) (spot[T], e
 	default:
 		return s, errNoPosition
 	}
-	if err := t.setParent(ctx, &s, pos.parent); err != nil { // before the places
+	err := t.setParent(ctx, &s, pos.parent) // before the places
+	if errors.Is(err, repo.ErrNotFound) && sibling != nil {
+		err = t.stillThere(ctx, sibling, err)
+	}
+	if err != nil {
 		return s, err
 	}
-	var err error
 	switch pos.where {
 	case atEnd:
 		low, err = t.outermost(ctx, pos.parent, id, true)
@@ -120,6 +123,18 @@ func (t spots[T]) spot(ctx context.Context, pos Position, id string) (spot[T], e
 		}
 	}
 	return s, nil
+}
+
+// stillThere returns what is wrong, or errAgain if a sibling has changed since it was read, as one does that is moved.
+func (t spots[T]) stillThere(ctx context.Context, was *Node, refused error) error {
+	is, err := t.forest.links.Get(ctx, was.key())
+	switch {
+	case err != nil && !errors.Is(err, repo.ErrNotFound):
+		return err
+	case is.Version != was.Version:
+		return errAgain
+	}
+	return refused
 }
 
 // setParent reads the parent of a spot, or the guard in place of one: the places of children do not change but with it.

@@ -1,7 +1,9 @@
 package tree
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/polystore/polystore/repo"
@@ -110,14 +112,14 @@ func (t spots[T]) shift(ctx context.Context, parent string, p *placed, place str
 		return err
 	}
 	s := spot[T]{place: place, alone: true}
-	if err := t.setParent(ctx, &s, parent); err != nil {
+	err = t.setParent(ctx, &s, parent)
+	n, failed := t.records.present(ctx, p.ID)
+	switch err = cmp.Or(err, failed); {
+	case errors.Is(err, repo.ErrNotFound):
+		return errAgain
+	case err != nil:
 		return err
-	}
-	n, err := t.records.present(ctx, p.ID)
-	if err != nil {
-		return err
-	}
-	if n.Parent != parent || n.Place != p.Place {
+	case n.Parent != parent || n.Place != p.Place:
 		return errAgain
 	}
 	way := t.records.childrenOf(parent).AtLeast("place", min(p.Place, place)).AtMost("place", max(p.Place, place))

@@ -91,13 +91,22 @@ func (t *Tree[T]) Find(ctx context.Context, names ...string) (found T, err error
 // Lift removes a node and puts its children in its place. Each child is moved by itself, and then the node is deleted:
 // so if Lift ends early some children are moved, and calling it again moves the others.
 func (t *Tree[T]) Lift(ctx context.Context, id string) error {
-	err := t.documents.either(ctx, func(d *document[T]) error { return d.lift(id) }, func() error { return t.writes.lift(ctx, id) })
+	var l lifting
+	err := t.documents.either(ctx, func(d *document[T]) error { return d.lift(id) }, func() error { return t.writes.lift(ctx, id, &l) })
+	if err = endedByOthers(l.deletes, err); err != nil && l.some {
+		err = fmt.Errorf("some children were moved, and calling it again moves the others: %w: %w", repo.ErrUnknownOutcome, err)
+	}
 	return t.failed("lift", id, err)
 }
 
-func (t writes[T]) lift(ctx context.Context, id string) error {
-	some := false
-	err := t.again(ctx, func() error {
+// A lifting says how far a Lift has come.
+type lifting struct {
+	some    bool // children were moved
+	deletes bool // the deletion of the node was begun
+}
+
+func (t writes[T]) lift(ctx context.Context, id string, l *lifting) error {
+	return t.again(ctx, func() error {
 		for {
 			if _, err := t.guards.settled(ctx); err != nil {
 				return err
@@ -108,7 +117,7 @@ func (t writes[T]) lift(ctx context.Context, id string) error {
 				return err
 			}
 			if len(children) == 0 {
-				if err = t.deleteLeaf(ctx, id); errors.Is(err, ErrHasChildren) {
+				if err = t.deleteLeaf(ctx, id, &l.deletes); errors.Is(err, ErrHasChildren) {
 					return errAgain // one was inserted meanwhile
 				}
 				return err
@@ -121,14 +130,10 @@ func (t writes[T]) lift(ctx context.Context, id string) error {
 				if err != nil {
 					return err
 				}
-				some = true
+				l.some = true
 			}
 		}
 	})
-	if !some || err == nil {
-		return err
-	}
-	return fmt.Errorf("some children were moved, and calling it again moves the others: %w: %w", repo.ErrUnknownOutcome, err)
 }
 
 // liftChild moves a child of a node after the node.

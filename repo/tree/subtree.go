@@ -71,6 +71,9 @@ func (t listing[T]) walk(ctx context.Context, w *walk[T], id string, depth int) 
 	}
 	s := strategyOf[T](&g)
 	top, err := t.top(ctx, &g, id)
+	if errors.Is(err, repo.ErrNotFound) { // or the tree has become a document
+		return t.guards.stillSo(ctx, &g, err)
+	}
 	if err != nil {
 		return err
 	}
