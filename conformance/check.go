@@ -37,6 +37,7 @@ func checkWithin(ctx context.Context, l limits, open Open, opts Options) (*Repor
 	if err != nil {
 		return nil, err
 	}
+	s.draws(opts)
 	c := &checking{suite: s, opts: opts, report: newReport(s.Facts, opts.Seed, began)}
 	err = s.define(ctx)
 	if err == nil {

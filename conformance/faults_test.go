@@ -188,6 +188,9 @@ func tried(t *testing.T, r *rule.Rule, broken fault) error {
 	if err != nil {
 		t.Fatalf("the suite does not even begin: %v", err)
 	}
+	if broken != nil {
+		s.Histories = 400
+	}
 	return s.run(t.Context(), r)
 }
 

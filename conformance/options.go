@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Seed      uint64 // of random operations and histories; 0 draws one
 	Ops       int    // random operations; 0 is 20,000, below 0 none
-	Histories int    // concurrent histories; 0 is 64, below 0 none
+	Histories int    // concurrent histories; 0 is 64, below 0 none. Of a tree of each kind a rule makes a 16th, and at least four
 
 	// Only limits the run to the rules and groups whose "group/rule" begins
 	// with it, or with one of its parts, if it has commas.
@@ -89,7 +89,7 @@ func (o Options) again(id string) string {
 	switch {
 	case id == randomGroup && o.Ops != defaultOps:
 		text += fmt.Sprintf(" --ops %d", o.Ops)
-	case id == historyGroup && o.Histories != defaultHistories:
+	case (id == historyGroup || strings.HasSuffix(id, ": histories")) && o.Histories != defaultHistories:
 		text += fmt.Sprintf(" --histories %d", o.Histories)
 	}
 	return text

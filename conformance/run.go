@@ -19,7 +19,9 @@ func Run(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Run("rules", func(t *testing.T) { s.test(t) })
+	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
+	s.draws(opts)
+	t.Run("rules", func(t *testing.T) { s.test(t, opts) })
 	s.goesOn = tested.LeavesTables(s.Facts)
 	left := s.finish(context.WithoutCancel(t.Context()))
 	for _, r := range rules() {
@@ -50,7 +52,7 @@ func Run(t *testing.T, open Open) {
 
 // test runs the rules that share the store as parallel subtests, which mostly wait, and with them the random
 // operations and the histories.
-func (s *suite) test(t *testing.T) {
+func (s *suite) test(t *testing.T, opts Options) {
 	for _, r := range rules() {
 		if r.Group != rule.Close {
 			t.Run(r.ID(), func(t *testing.T) {
@@ -59,7 +61,6 @@ func (s *suite) test(t *testing.T) {
 			})
 		}
 	}
-	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
 	t.Run(randomGroup, func(t *testing.T) {
 		t.Parallel()
 		if err := s.watchedCompare(t.Context(), opts); err != nil {

@@ -66,6 +66,11 @@ func (s *suite) define(ctx context.Context) error {
 	return nil
 }
 
+// draws tells rules how much to draw, and from which seed.
+func (s *suite) draws(o Options) {
+	s.Seed, s.Histories = o.Seed, max(0, o.Histories/16)
+}
+
 // run checks a rule, as [rule.Rule.Run] does, and tells the observer.
 func (s *suite) run(ctx context.Context, r *rule.Rule) error {
 	s.observer.begins(r.ID())

@@ -1,11 +1,18 @@
 package conformance
 
 import (
+	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"testing"
+	"time"
 
+	"github.com/polystore/polystore/conformance/internal/double"
+	"github.com/polystore/polystore/conformance/internal/finding"
+	"github.com/polystore/polystore/conformance/internal/rule"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -19,6 +26,7 @@ func treeFaults() map[string]fault {
 			"insert and delete":  without(driver.Check, driver.Records),
 			"writer that stops":  losesWrites(130),
 			"reads during moves": oldGuards,
+			"histories":          losesGuards,
 		}
 		switch kind {
 		case "nested sets": // an insert writes the parent, too
@@ -54,7 +62,7 @@ func oldGuards(b *broken) {
 	b.got = func(t *driver.Table, keys []driver.Key, _ []int, rows []driver.Row) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !strings.HasSuffix(t.Name, "_trees") {
+		if !isGuard(t) {
 			return
 		}
 		for i, key := range keys {
@@ -64,5 +72,93 @@ func oldGuards(b *broken) {
 				first[key] = rows[i]
 			}
 		}
+	}
+}
+
+func isGuard(t *driver.Table) bool { return strings.HasSuffix(t.Name, "_trees") }
+
+// losesGuards takes no notice of the version of a guard.
+func losesGuards(b *broken) {
+	b.op = func(op *driver.Op) bool {
+		if isGuard(op.Table) && op.If == driver.AtRev {
+			op.If = driver.Present
+		}
+		return true
+	}
+}
+
+// hidesPending reads guards of trees as if nothing was pending.
+func hidesPending(b *broken) {
+	b.got = func(t *driver.Table, _ []driver.Key, mask []int, rows []driver.Row) {
+		at := slices.IndexFunc(t.Fields, func(c driver.Column) bool { return c.Name == "pending" })
+		if !isGuard(t) || mask != nil || at < 0 {
+			return
+		}
+		for i := range rows {
+			if rows[i] = double.CopyRow(&rows[i]); len(rows[i].Fields) > at {
+				rows[i].Fields[at] = driver.Value{}
+			}
+		}
+	}
+}
+
+// slowGuards reads the guard of a tree as it was some thousandths of a second ago: so it is the same before and after
+// what a reader reads.
+func slowGuards(b *broken) {
+	type seen struct {
+		row driver.Row
+		at  time.Time
+	}
+	last := map[driver.Key]seen{}
+	var mu sync.Mutex
+	b.got = func(t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) {
+		mu.Lock()
+		defer mu.Unlock()
+		if !isGuard(t) {
+			return
+		}
+		for i, key := range keys {
+			switch old, ok := last[key]; {
+			case ok && time.Since(old.at) < 3*time.Millisecond && mask != nil:
+				rows[i].Rev = old.row.Rev
+			case ok && time.Since(old.at) < 3*time.Millisecond:
+				rows[i] = double.CopyRow(&old.row)
+			case mask == nil && !rows[i].Rev.IsZero():
+				last[key] = seen{double.CopyRow(&rows[i]), time.Now()}
+			}
+		}
+	}
+}
+
+// Histories of trees find faults of several kinds, and say what they found.
+func TestTreeHistoriesFind(t *testing.T) {
+	const order, sound = "an order of the calls on a tree that explains their answers", "a tree with which nothing is wrong"
+	for _, tt := range []struct {
+		kind, what string
+		broken     fault
+		want       []string
+	}{
+		{"adjacency", "guards are not compared", losesGuards, []string{order, sound}},
+		{"path", "guards are not compared", losesGuards, []string{order, sound}},
+		{"nested sets", "guards are not compared", losesGuards, []string{order, sound}},
+		{"path", "nobody sees what is pending", hidesPending, []string{order, sound}},
+		{"ancestors", "nobody sees what is pending", hidesPending, []string{order, sound}},
+		{"adjacency", "readers see an old guard", slowGuards, []string{order, sound}},
+		{"path", "readers see an old guard", slowGuards, []string{order, sound}},
+		{"ancestors", "readers see an old guard", slowGuards, []string{order, sound}},
+	} {
+		t.Run(tt.kind+": "+tt.what, func(t *testing.T) {
+			t.Parallel()
+			rules := rules()
+			at := slices.IndexFunc(rules, func(r rule.Rule) bool { return r.ID() == "hierarchies/"+tt.kind+": histories" })
+			m, ok := errors.AsType[*finding.Mismatch](tried(t, &rules[at], tt.broken))
+			if !ok {
+				t.Fatal("the rule does not notice it")
+			}
+			if !slices.Contains(tt.want, m.Want) {
+				t.Errorf("found the want of %s: %s", m.Want, m.Got)
+			}
+			t.Logf("found by the want of %s", m.Want)
+		})
 	}
 }

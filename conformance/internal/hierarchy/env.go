@@ -46,8 +46,26 @@ func (k kind) needs() func(driver.Facts) string {
 	return tested.Both(tested.ChangesPartition, tested.KeepsLocal)
 }
 
-func (k kind) schema(collection string) tree.Schema {
-	return tree.Schema{Collection: collection, Strategy: k.strategy, Spread: k.spread}
+func (k kind) schema(collection string, also ...tree.Strategy) tree.Schema {
+	return tree.Schema{Collection: collection, Strategy: k.strategy, Also: also, Spread: k.spread}
+}
+
+// strategies returns those to which a tree of the kind can be brought.
+func (k kind) strategies() (list []tree.Strategy) {
+	for _, other := range kinds() {
+		if other.spread == k.spread {
+			list = append(list, other.strategy)
+		}
+	}
+	return list
+}
+
+// convertible is the collection that all rules on kinds with the same strategies share.
+func (k kind) convertible() string {
+	if k.spread {
+		return "tree_spread_any"
+	}
+	return "tree_any"
 }
 
 // An env is what a rule on a kind of trees works with.

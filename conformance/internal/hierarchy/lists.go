@@ -17,6 +17,52 @@ import (
 type lists struct {
 	children map[string][]string
 	parent   map[string]string
+	text     map[string]string
+}
+
+func newLists() *lists {
+	return &lists{map[string][]string{}, map[string]string{}, map[string]string{}}
+}
+
+// parse is the reverse of outlineOf.
+func parse(outline string) *lists {
+	l, above := newLists(), []string{""}
+	for one := range strings.FieldsSeq(outline) {
+		node := strings.TrimLeft(one, ".")
+		depth := min(len(one)-len(node), len(above)-1)
+		id, text, _ := strings.Cut(node, "=")
+		parent := above[depth]
+		above = append(above[:depth+1], id)
+		l.children[parent] = append(l.children[parent], id)
+		l.parent[id], l.text[id] = parent, text
+	}
+	return l
+}
+
+// outlineOf returns the lists as a text, with what the nodes say; where they have no order, siblings are sorted.
+func (l *lists) outlineOf(ordered bool) string {
+	var b strings.Builder
+	l.write(&b, "", 0, ordered)
+	return b.String()
+}
+
+func (l *lists) write(b *strings.Builder, id string, depth int, ordered bool) {
+	children := l.children[id]
+	if !ordered {
+		children = slices.Sorted(slices.Values(children))
+	}
+	for _, child := range children {
+		fmt.Fprintf(b, "%s%s=%s ", strings.Repeat(".", depth), child, l.text[child])
+		l.write(b, child, depth+1, ordered)
+	}
+}
+
+// below returns the nodes below one.
+func (l *lists) below(id string) (ids []string) {
+	for _, child := range l.children[id] {
+		ids = append(append(ids, child), l.below(child)...)
+	}
+	return ids
 }
 
 func (l *lists) has(id string) bool {
@@ -72,6 +118,7 @@ func (l *lists) remove(id string) {
 	l.cut(id)
 	delete(l.children, id)
 	delete(l.parent, id)
+	delete(l.text, id)
 }
 
 func (l *lists) insert(id string, s spot) error {
@@ -134,7 +181,7 @@ func (l *lists) above(id string) (ids []string) {
 // asLists does at random the same with a tree and with lists.
 func asLists(ctx context.Context, e *env) {
 	tr, rng := e.tree(ctx, "lists"), rand.New(rand.NewPCG(1, uint64(len(e.collection()))))
-	l := &lists{children: map[string][]string{}, parent: map[string]string{}}
+	l := newLists()
 	for n := range 80 {
 		id, s := fmt.Sprint(rng.IntN(12)), spot{[]string{"under", "first under", "before", "after"}[rng.IntN(4)], fmt.Sprint(rng.IntN(12))}
 		if !s.beside() && rng.IntN(4) == 0 {

@@ -19,6 +19,7 @@ func checks() []check {
 		{"insert and delete", "Of an insert below a node and its deletion at the same time one is refused.", insertAndDelete},
 		{"writer that stops", "A move or deletion of many nodes that a program began and never ended is whole for readers, and the next program ends it.", stops},
 		{"reads during moves", "A subtree that is read while it is moved is complete.", readsDuringMoves},
+		{"histories", "What clients see of a tree at once is explained by some order of their calls.", histories},
 	}
 }
 

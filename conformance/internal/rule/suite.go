@@ -28,7 +28,10 @@ type Suite struct {
 	ID     string // begins the name of every collection and table
 	Tables table.Set
 	Limit  time.Duration // for a rule to come to its next step
-	Hung   atomic.Int32  // rules that never returned
+
+	Seed      uint64       // of what rules draw
+	Histories int          // of a tree of each kind, for a rule that makes some
+	Hung      atomic.Int32 // rules that never returned
 
 	mu     sync.Mutex
 	last   int                 // number of the last env or collection
