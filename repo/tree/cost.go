@@ -52,7 +52,7 @@ func Explain[T any](store *repo.Store, schema Schema, size Size) ([]Cost, error)
 		}
 	}
 	var list []Cost
-	for _, c := range e.calls() {
+	for _, c := range calls[T](&f.schema, e.strategy) {
 		one := e
 		if c.of(&one); one.failed != nil {
 			return nil, f.schema.failed("explain", one.failed)
@@ -73,7 +73,8 @@ type call[T any] struct {
 	leaves string
 }
 
-func (e *estimate[T]) calls() []call[T] {
+// calls returns how each call is estimated.
+func calls[T any](s *Schema, strategy Strategy) []call[T] {
 	guard := func(e *estimate[T]) { e.get(1) }
 	children := func(e *estimate[T]) { e.list(e.size.Children, func() { e.children(e.size.Children) }) }
 	list := []call[T]{
@@ -96,32 +97,34 @@ func (e *estimate[T]) calls() []call[T] {
 		{"Leaves", (*estimate[T]).descendants, ""}, {"Count", (*estimate[T]).descendants, ""},
 		{"WriteLines", (*estimate[T]).written, ""}, {"WriteNested", (*estimate[T]).written, ""},
 	}
-	return append(list, e.writingCalls()...)
+	return append(list, writingCalls[T](s, strategy)...)
 }
 
-func (e *estimate[T]) writingCalls() []call[T] {
+func writingCalls[T any](s *Schema, strategy Strategy) []call[T] {
 	const ended = "a change that who comes next ends"
 	moved := ended
-	if e.strategy == Adjacency {
+	if strategy == Adjacency {
 		moved = ""
 	}
-	list := []call[T]{
-		{"Insert", (*estimate[T]).insert, ""},
-		{"Update", (*estimate[T]).update, ""},
-		{"Move", (*estimate[T]).move, moved},
-		{"Delete", (*estimate[T]).deleteLeaf, ended},
-		{"DeleteSubtree", (*estimate[T]).deleteSubtree, ended},
-		{"Lift", (*estimate[T]).lift, "some children moved, and the next Lift moves the others"},
-		{"Copy", (*estimate[T]).copied, "a part of the copy"},
-		{"Load", (*estimate[T]).load, "the first of the nodes, which are a tree"},
+	change := func(of func(changeCost[T])) func(e *estimate[T]) {
+		return func(e *estimate[T]) { of(changeCost[T]{e}) }
 	}
-	s := &e.tree.forest.schema
+	list := []call[T]{
+		{"Insert", change(changeCost[T].insert), ""},
+		{"Update", change(changeCost[T].update), ""},
+		{"Move", change(changeCost[T].move), moved},
+		{"Delete", change(changeCost[T].deleteLeaf), ended},
+		{"DeleteSubtree", change(changeCost[T].deleteSubtree), ended},
+		{"Lift", change(changeCost[T].lift), "some children moved, and the next Lift moves the others"},
+		{"Copy", change(changeCost[T].copied), "a part of the copy"},
+		{"Load", func(e *estimate[T]) { treeCost[T]{e}.load() }, "the first of the nodes, which are a tree"},
+	}
 	if !s.Spread {
 		list = append(list, call[T]{"Verify", (*estimate[T]).verified, ""}, call[T]{"Repair", (*estimate[T]).verified, ""})
 	}
 	for _, to := range strategies {
-		if to != e.strategy && s.has(to) {
-			list = append(list, call[T]{"Convert to " + string(to), func(e *estimate[T]) { e.convert(to) }, ended})
+		if to != strategy && s.has(to) {
+			list = append(list, call[T]{"Convert to " + string(to), func(e *estimate[T]) { treeCost[T]{e}.convert(to) }, ended})
 		}
 	}
 	return list

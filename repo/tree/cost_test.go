@@ -369,7 +369,7 @@ func TestExplainConversions(t *testing.T) {
 			if k.spread {
 				schema.Also = []tree.Strategy{tree.Adjacency, tree.Ancestors}
 			}
-			for _, size := range []tree.Size{{Depth: 2, Children: 3, Below: 363, Levels: 5}, {Depth: 2, Children: 230, Below: 230, Levels: 1}} {
+			for _, size := range []tree.Size{{Depth: 2, Children: 3, Below: 120, Levels: 4}, {Depth: 2, Children: 110, Below: 110, Levels: 1}} {
 				synctest.Test(t, func(t *testing.T) {
 					e := openExplained(t, k, schema, size)
 					e.trees(t)

@@ -1,5 +1,8 @@
 package tree
 
+// changeCost estimates calls that change a node.
+type changeCost[T any] struct{ *estimate[T] }
+
 // either looks first whether the tree is a document, and reports whether it is.
 func (e *estimate[T]) either() bool {
 	if e.mayBeDocument() {
@@ -18,10 +21,10 @@ func (e *estimate[T]) spot(children int) {
 	}
 }
 
-func (e *estimate[T]) insert() { e.insertAt(e.size.Depth, e.size.Children) }
+func (e changeCost[T]) insert() { e.insertAt(e.size.Depth, e.size.Children) }
 
 // insertAt inserts a node at a depth, after some siblings.
-func (e *estimate[T]) insertAt(depth, siblings int) {
+func (e changeCost[T]) insertAt(depth, siblings int) {
 	if e.either() {
 		return
 	}
@@ -38,25 +41,25 @@ func (e *estimate[T]) insertAt(depth, siblings int) {
 }
 
 // gap reads the siblings before a place and after it, of which one may be the node itself.
-func (e *estimate[T]) gap(before, after int) {
+func (e changeCost[T]) gap(before, after int) {
 	e.some(e.tree.records.childrenOf("x").AtMost("place", "x").Order("-place"), before)
 	e.some(e.tree.records.childrenOf("x").AtLeast("place", "x").Order("place"), after)
 }
 
-func (e *estimate[T]) update() {
+func (e changeCost[T]) update() {
 	if !e.either() {
 		e.commit(1, 1)
 	}
 }
 
-func (e *estimate[T]) move() {
+func (e changeCost[T]) move() {
 	if !e.either() {
 		e.moveTo(2*e.size.Depth, e.size.Children+1, 1)
 	}
 }
 
 // moveTo moves a node where it has other ancestors, old and new ones, and siblings before and after it, with itself.
-func (e *estimate[T]) moveTo(ancestors, before, after int) {
+func (e changeCost[T]) moveTo(ancestors, before, after int) {
 	e.get(1) // the guard
 	e.get(1) // the node, or the sibling beside which it comes
 	e.spot(e.size.Children)
@@ -121,7 +124,7 @@ func (e *estimate[T]) batches(n, rows int) {
 }
 
 // portions changes what has a path, so many rows for each, until nothing is found but a number of nodes.
-func (e *estimate[T]) portions(others, rows int) {
+func (e changeCost[T]) portions(others, rows int) {
 	most := e.tree.forest.most
 	for n := e.size.Below; n > 0; n -= most {
 		e.find(e.tree.records.under("x").Limit(most+1), min(n+others, most+1))
@@ -130,14 +133,14 @@ func (e *estimate[T]) portions(others, rows int) {
 	e.find(e.tree.records.under("x").Limit(most+1), others)
 }
 
-func (e *estimate[T]) deleteLeaf() {
+func (e changeCost[T]) deleteLeaf() {
 	if !e.either() {
 		e.deleteLast()
 	}
 }
 
 // deleteLast removes a node that has no children.
-func (e *estimate[T]) deleteLast() {
+func (e changeCost[T]) deleteLast() {
 	e.get(1) // the guard
 	e.commit(1, 1)
 	e.get(1)
@@ -146,7 +149,7 @@ func (e *estimate[T]) deleteLast() {
 }
 
 // lift moves the children of a node after it, from the last on, and removes the node, which is the last of its siblings.
-func (e *estimate[T]) lift() {
+func (e changeCost[T]) lift() {
 	if e.either() {
 		return
 	}
@@ -154,7 +157,7 @@ func (e *estimate[T]) lift() {
 	child := func(e *estimate[T], i int) {
 		e.size.Below = (i+1)*(e.size.Below-n)/n - i*(e.size.Below-n)/n
 		e.size.Levels--
-		e.moveTo(1, e.size.Children+1, i+1)
+		changeCost[T]{e}.moveTo(1, e.size.Children+1, i+1)
 	}
 	for done := 0; ; {
 		some := min(n-done, most)
@@ -171,9 +174,9 @@ func (e *estimate[T]) lift() {
 }
 
 // copied reads a node and what is below it, and inserts the copies one by one.
-func (e *estimate[T]) copied() {
+func (e changeCost[T]) copied() {
 	e.one()
-	if parent := *e; e.size.Depth > 0 {
+	if parent := *e.estimate; e.size.Depth > 0 {
 		parent.size.Depth--
 		parent.stable(parent.above)
 		e.cost = parent.cost
@@ -182,12 +185,12 @@ func (e *estimate[T]) copied() {
 	e.insert()
 	e.size.families(func(level, parents, children int) {
 		for i := range children {
-			e.repeat(parents, func(e *estimate[T]) { e.insertAt(e.size.Depth+level+1, i) })
+			e.repeat(parents, func(e *estimate[T]) { changeCost[T]{e}.insertAt(e.size.Depth+level+1, i) })
 		}
 	})
 }
 
-func (e *estimate[T]) deleteSubtree() {
+func (e changeCost[T]) deleteSubtree() {
 	if e.either() {
 		return
 	}
@@ -214,7 +217,7 @@ func (e *estimate[T]) deleteSubtree() {
 }
 
 // upwards removes what lies below a node from the leaves up, so many rows for each.
-func (e *estimate[T]) upwards(rows int) {
+func (e changeCost[T]) upwards(rows int) {
 	most, widths := e.tree.forest.most, append(e.size.widths(), 0, 0)
 	list := func(n int) (depth, requests int) { // and marks them
 		return e.of(func(e *estimate[T]) {

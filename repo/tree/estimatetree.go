@@ -2,8 +2,11 @@ package tree
 
 import "github.com/polystore/polystore/repo"
 
+// treeCost estimates calls that change a whole tree.
+type treeCost[T any] struct{ *estimate[T] }
+
 // load adds nodes to a tree that has none.
-func (e *estimate[T]) load() {
+func (e treeCost[T]) load() {
 	if e.mayBeDocument() {
 		e.get(1)
 	}
@@ -41,14 +44,14 @@ func (e *estimate[T]) load() {
 }
 
 // findRoots reads the guard and the last of some roots.
-func (e *estimate[T]) findRoots(n int) {
+func (e treeCost[T]) findRoots(n int) {
 	e.get(1)
 	e.places(n)
 }
 
 // portionsLoaded calls commit with how many rows are in each commit of a load: it has checks of the parents, too, that
 // are in none of its nodes.
-func (e *estimate[T]) portionsLoaded(commit func(rows int)) {
+func (e treeCost[T]) portionsLoaded(commit func(rows int)) {
 	widths := e.size.widths()
 	in := make([]int, len(widths))      // in which commit the last node of each level is
 	checked := make([]int, len(widths)) // and in which the last check of it
@@ -74,14 +77,14 @@ func (e *estimate[T]) portionsLoaded(commit func(rows int)) {
 }
 
 // numberAll gives all nodes numbers.
-func (e *estimate[T]) numberAll() {
+func (e treeCost[T]) numberAll() {
 	e.lists()
 	e.get(1)
 	e.batches(e.size.Below, 2)
 }
 
 // convert brings the tree to another strategy.
-func (e *estimate[T]) convert(to Strategy) {
+func (e treeCost[T]) convert(to Strategy) {
 	e.get(1)
 	e.conclude(0)
 	switch {
@@ -123,7 +126,7 @@ func (s Strategy) rows(depth int) int {
 }
 
 // topDown reads all lists of children, and changes so many rows of each node at a depth.
-func (e *estimate[T]) topDown(rows func(depth int) int) {
+func (e treeCost[T]) topDown(rows func(depth int) int) {
 	e.size.families(func(level, parents, children int) {
 		e.repeat(parents, func(e *estimate[T]) {
 			e.children(children)
@@ -135,7 +138,7 @@ func (e *estimate[T]) topDown(rows func(depth int) int) {
 }
 
 // allRows returns how many rows the nodes of the tree have.
-func (e *estimate[T]) allRows() (rows int) {
+func (e treeCost[T]) allRows() (rows int) {
 	for depth, n := range e.size.widths()[1:] {
 		rows += n * (1 + e.rows(depth))
 	}
@@ -143,7 +146,7 @@ func (e *estimate[T]) allRows() (rows int) {
 }
 
 // pack makes a document of the nodes, and removes their records.
-func (e *estimate[T]) pack() {
+func (e treeCost[T]) pack() {
 	most := e.tree.forest.most
 	e.lists()
 	for n := e.size.Below; n > 0; n -= most {
@@ -161,7 +164,7 @@ func (e *estimate[T]) pack() {
 }
 
 // unpack makes records of the nodes of a document.
-func (e *estimate[T]) unpack(to Strategy) {
+func (e treeCost[T]) unpack(to Strategy) {
 	e.strategy = to
 	for n := e.size.Below; n > 0; n -= e.tree.forest.most {
 		e.get(min(n, e.tree.forest.most))

@@ -210,9 +210,9 @@ func TestLoadBelowBesideOthers(t *testing.T) {
 				}
 				return nil
 			}
-			n, err := tr.Load(t.Context(), numbered(250, func(int) string { return "a" }, -1, nil))
+			n, err := tr.Load(t.Context(), numbered(130, func(int) string { return "a" }, -1, nil))
 			_, lost := other.Get(t.Context(), "a")
-			if there, err := other.Count(t.Context(), ""); lost == nil && (n != 250 || there != 253) || lost != nil && there != 2 {
+			if there, err := other.Count(t.Context(), ""); lost == nil && (n != 130 || there != 133) || lost != nil && there != 2 {
 				t.Errorf("%s at commit %d: %d of %d nodes, %v", s, at, n, there, err)
 			}
 			if err != nil && (lost == nil || !errors.Is(err, repo.ErrNotFound)) || beside != nil && !errors.Is(beside, tree.ErrHasChildren) {

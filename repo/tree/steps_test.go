@@ -64,10 +64,10 @@ func TestLoadOfASortedDocument(t *testing.T) {
 		}
 		return err
 	}
-	if few, many := stepsToLoad(t, 300, at), stepsToLoad(t, 1200, at); many > 6*few {
-		t.Errorf("%d steps for 300 nodes, and %d for 1,200", few, many)
+	if few, many := stepsToLoad(t, 100, at), stepsToLoad(t, 400, at); many > 6*few {
+		t.Errorf("%d steps for 100 nodes, and %d for 400", few, many)
 	}
-	if few, many := stepsToLoad(t, 50, single), stepsToLoad(t, 200, single); many <= 6*few {
-		t.Errorf("one by one %d steps for 50 nodes, and %d for 200: steps are not counted", few, many)
+	if few, many := stepsToLoad(t, 20, single), stepsToLoad(t, 80, single); many <= 6*few {
+		t.Errorf("one by one %d steps for 20 nodes, and %d for 80: steps are not counted", few, many)
 	}
 }
