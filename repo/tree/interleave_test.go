@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,8 +23,9 @@ import (
 // A world is a store whose calls wait until they are told to go on, so that each interleaving of some clients is one
 // list of choices. A client may end for ever at a call.
 type world struct {
-	inner driver.Store
-	over  chan struct{} // closed when the clients that ended may go
+	inner  driver.Store
+	over   chan struct{} // closed when the clients that ended may go
+	orders bool          // clients wait before their calls of the tree only, which then come one after the other
 
 	mu      sync.Mutex
 	waiting map[int][]chan struct{} // by client, each at a call
@@ -32,19 +34,38 @@ type world struct {
 
 type clientKey struct{}
 
-// turn waits until the client of a context may go on.
+// An inWorld is what a context says of its client.
+type inWorld struct {
+	id int
+	w  *world
+}
+
+// step is what a client calls before each of its calls of the tree but for the first.
+func step(ctx context.Context) {
+	if c, ok := ctx.Value(clientKey{}).(inWorld); ok && c.w.orders {
+		c.w.wait(ctx)
+	}
+}
+
+// turn waits before a call of the store until the client of a context may go on.
 func (w *world) turn(ctx context.Context) {
-	id, ok := ctx.Value(clientKey{}).(int)
+	if !w.orders {
+		w.wait(ctx)
+	}
+}
+
+func (w *world) wait(ctx context.Context) {
+	c, ok := ctx.Value(clientKey{}).(inWorld)
 	w.mu.Lock()
 	if !ok || w.free {
 		w.mu.Unlock()
 		return
 	}
-	c := make(chan struct{})
-	w.waiting[id] = append(w.waiting[id], c)
+	turn := make(chan struct{})
+	w.waiting[c.id] = append(w.waiting[c.id], turn)
 	w.mu.Unlock()
 	select {
-	case <-c:
+	case <-turn:
 	case <-w.over:
 		runtime.Goexit()
 	}
@@ -101,6 +122,8 @@ type scenario struct {
 	before  string // nodes, each "id" or "id<parent"
 	clients []client
 	dies    int // the client that may end at any of its calls, or -1
+
+	broken func(driver.Store) driver.Store // breaks the store in which clients are at once
 }
 
 // A run is an interleaving as far as it was chosen, and how many choices there were at each step.
@@ -136,30 +159,32 @@ func (r *run) next(most int) bool {
 	return false
 }
 
-// explore runs a scenario in all interleavings with at most so many turns taken from a client that could go on.
+// explore runs a scenario in all interleavings with at most so many turns taken from a client that could go on. What
+// clients are told, and the tree then, must be as in one of the orders of their calls.
 func explore(t *testing.T, s scenario, k kind, most int) (runs int, failed string) {
+	orders, runs := s.orders(t, k)
 	r := &run{}
 	for {
 		runs++
 		r.options = nil
-		if failed = s.play(t, k, r); failed != "" || !r.next(most) {
+		got, failed := s.play(t, k, r, false)
+		if failed == "" && !orders[got] {
+			failed = fmt.Sprintf("%s: %s (choices %v); orders give %q", noOrder, got, r.picks, slices.Sorted(maps.Keys(orders)))
+		}
+		if failed != "" || !r.next(most) {
 			return runs, failed
 		}
 	}
 }
 
-// play makes one run, and returns what is wrong then.
-func (s *scenario) play(t *testing.T, k kind, r *run) (failed string) {
+// play makes one run, and returns what came of it, and what is wrong with that by itself.
+func (s *scenario) play(t *testing.T, k kind, r *run, orders bool) (got, failed string) {
 	synctest.Test(t, func(t *testing.T) {
 		in := k.store()
-		w := &world{inner: in, over: make(chan struct{}), waiting: map[int][]chan struct{}{}}
+		w := &world{inner: in, over: make(chan struct{}), orders: orders, waiting: map[int][]chan struct{}{}}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		var on driver.Store = gated{in, w}
-		if k.follows {
-			on = gatedFollower{gated{in, w}, in, k.levels}
-		}
-		f, err := tree.Open[category](ctx, repo.NewStore(on, atOnce()), tree.Schema{Collection: "c", Strategy: k.Strategy, Also: all})
+		f, err := tree.Open[category](ctx, repo.NewStore(s.on(w, k), atOnce()), tree.Schema{Collection: "c", Strategy: k.Strategy, Also: all})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -170,12 +195,16 @@ func (s *scenario) play(t *testing.T, k kind, r *run) (failed string) {
 				t.Fatal(err)
 			}
 		}
-		left := len(s.clients)
-		var log []string
+		left, told := len(s.clients), s.toldNothing()
 		for id, do := range s.clients {
 			go func() {
-				err := do(context.WithValue(ctx, clientKey{}, id), tr)
-				log = append(log, fmt.Sprintf("%d: %v", id, err))
+				ctx := context.WithValue(ctx, clientKey{}, inWorld{id, w})
+				step(ctx)
+				err := do(ctx, tr)
+				if id == s.dies {
+					step(ctx) // it may end when its last call is done
+				}
+				told[id] = toldBy(err)
 				if errors.Is(err, errSeen) {
 					failed = err.Error()
 				}
@@ -184,16 +213,28 @@ func (s *scenario) play(t *testing.T, k kind, r *run) (failed string) {
 		}
 		s.schedule(w, r, &left)
 		w.free = true
-		if bad := s.settle(ctx, f); failed == "" {
-			failed = bad
-		}
+		bad, tree := s.settle(ctx, f)
+		failed = cmp.Or(failed, bad)
+		got = strings.Join(told, ", ") + ": " + tree
 		close(w.over)
 		synctest.Wait()
 		if failed != "" {
-			failed += fmt.Sprintf(" (%v, choices %v)", log, r.picks)
+			failed += fmt.Sprintf(" (%q, choices %v)", told, r.picks)
 		}
 	})
-	return failed
+	return got, failed
+}
+
+// on is the store of a world.
+func (s *scenario) on(w *world, k kind) driver.Store {
+	in := w.inner
+	if s.broken != nil && !w.orders {
+		in = s.broken(in)
+	}
+	if k.follows {
+		return gatedFollower{gated{in, w}, w.inner.(driver.Follower), k.levels}
+	}
+	return gated{in, w}
 }
 
 // schedule lets the clients go on one at a time until all have ended.
@@ -228,51 +269,45 @@ func (s *scenario) schedule(w *world, r *run, left *int) {
 	}
 }
 
-// settle ends what is left, and says what is wrong with the tree then.
-func (s *scenario) settle(ctx context.Context, f *tree.Forest[category]) string {
+// settle ends what is left, and says what is wrong with the tree then, and how it is.
+func (s *scenario) settle(ctx context.Context, f *tree.Forest[category]) (bad, outlined string) {
 	tr := f.Tree("shop")
 	if err := tr.Settle(ctx); err != nil {
-		return err.Error()
+		return err.Error(), ""
 	}
 	nodes := map[string]category{}
 	for n, err := range f.Nodes().Find(ctx, repo.Where("tree", "shop")) {
 		if err != nil {
-			return err.Error()
+			return err.Error(), ""
 		}
 		nodes[n.ID] = n
 	}
 	strategy, err := tr.Strategy(ctx)
 	if err != nil {
-		return err.Error()
+		return err.Error(), ""
 	}
 	if bad, err := tr.Verify(ctx); len(bad) > 0 || err != nil {
-		return fmt.Sprint(bad, err)
+		return fmt.Sprint(bad, err), ""
 	}
-	if strategy == tree.Document {
-		for item, err := range tr.Descendants(ctx, "", 0) {
-			if err != nil || nodes[item.Node.ID].ID != "" {
-				return fmt.Sprintf("%v, or the node %q is a record, too", err, item.Node.ID)
-			}
-		}
-		if len(nodes) > 0 {
-			return fmt.Sprintf("%d records beside the document", len(nodes))
-		}
-		return ""
-	}
-	if bad := unsound(nodes, strategy); bad != "" {
-		return bad
+	if strategy != tree.Document {
+		bad = unsound(nodes, strategy)
 	}
 	seen := 0
-	for _, err := range tr.Descendants(ctx, "", 0) {
+	for item, err := range tr.Descendants(ctx, "", 0) {
 		if err != nil {
-			return err.Error()
+			return err.Error(), ""
 		}
 		seen++
+		outlined += strings.Repeat(".", item.Depth-1) + item.Node.ID + item.Node.Name + " "
 	}
-	if seen != len(nodes) {
-		return fmt.Sprintf("%d nodes are found from the roots, of %d", seen, len(nodes))
+	switch {
+	case bad != "":
+	case strategy == tree.Document && len(nodes) > 0:
+		bad = fmt.Sprintf("%d records beside the document", len(nodes))
+	case strategy != tree.Document && seen != len(nodes):
+		bad = fmt.Sprintf("%d nodes are found from the roots, of %d", seen, len(nodes))
 	}
-	return ""
+	return bad, outlined + string(strategy)
 }
 
 type client = func(ctx context.Context, tr *tree.Tree[category]) error
@@ -291,6 +326,16 @@ func deletes(id string) client {
 	return func(ctx context.Context, tr *tree.Tree[category]) error { return tr.Delete(ctx, id) }
 }
 
+// removes deletes a node, or is told that it is gone: of two deletions at the same time both may succeed.
+func removes(id string) client {
+	return func(ctx context.Context, tr *tree.Tree[category]) error {
+		if err := tr.Delete(ctx, id); !errors.Is(err, repo.ErrNotFound) {
+			return err
+		}
+		return nil
+	}
+}
+
 func cuts(id string) client {
 	return func(ctx context.Context, tr *tree.Tree[category]) error { return tr.DeleteSubtree(ctx, id) }
 }
@@ -302,34 +347,13 @@ func converts(by int) client {
 		if err != nil {
 			return err
 		}
+		step(ctx)
 		return tr.Convert(ctx, all[(slices.Index(all, s)+by)%len(all)])
-	}
-}
-
-// insertsNot is a client whose insert is refused in any order.
-func insertsNot(id, sibling string) client {
-	return func(ctx context.Context, tr *tree.Tree[category]) error {
-		err := tr.Insert(ctx, tree.After(sibling), &category{Node: tree.Node{ID: id}})
-		if err == nil {
-			return fmt.Errorf("%w: %s was inserted after %s", errSeen, id, sibling)
-		}
-		return err
 	}
 }
 
 func lifts(id string) client {
 	return func(ctx context.Context, tr *tree.Tree[category]) error { return tr.Lift(ctx, id) }
-}
-
-// never is a client that is not refused for a reason that does not hold at any time.
-func never(reason error, do client) client {
-	return func(ctx context.Context, tr *tree.Tree[category]) error {
-		err := do(ctx, tr)
-		if errors.Is(err, reason) {
-			return fmt.Errorf("%w: %w", errSeen, err)
-		}
-		return err
-	}
 }
 
 // packs brings the tree to a document, or back from one.
@@ -338,6 +362,7 @@ func packs(ctx context.Context, tr *tree.Tree[category]) error {
 	if err != nil {
 		return err
 	}
+	step(ctx)
 	if s == tree.Document {
 		return tr.Convert(ctx, tree.Adjacency)
 	}
@@ -371,6 +396,7 @@ func shifts(id, under string) client {
 		if err := tr.Delete(ctx, id); err != nil {
 			return err
 		}
+		step(ctx)
 		if err := tr.Insert(ctx, tree.Under(under), &category{Node: tree.Node{ID: id}}); err != nil {
 			return err
 		}
@@ -412,54 +438,54 @@ func reads(always ...string) client {
 }
 
 var scenarios = []scenario{
-	{"two opposite moves", "a b", []client{moves("a", "b"), moves("b", "a")}, -1},
-	{"two opposite moves of subtrees", "a a1<a b b1<b", []client{moves("a", "b1"), moves("b", "a1")}, -1},
-	{"an insert below what is moved", "a a1<a b", []client{moves("a", "b"), inserts("n", "a1")}, -1},
-	{"an insert below what is deleted", "a", []client{deletes("a"), inserts("n", "a")}, -1},
-	{"an insert below what is cut", "a a1<a", []client{cuts("a"), inserts("n", "a1")}, -1},
-	{"a move below what is deleted", "a b", []client{deletes("a"), moves("b", "a")}, -1},
-	{"a move below what is cut", "a a1<a b", []client{cuts("a"), moves("b", "a1")}, -1},
-	{"a move out of what is cut", "a a1<a b", []client{cuts("a"), moves("a1", "b")}, -1},
-	{"the moved is moved on", "a a1<a b c", []client{moves("a", "b"), moves("b", "c")}, -1},
-	{"a mover that dies, and another move", "a a1<a b c", []client{moves("a", "b"), moves("b", "c")}, 0},
-	{"a mover that dies, and an insert", "a a1<a b", []client{moves("a", "b"), inserts("n", "a1")}, 0},
-	{"a cut that ends early, and an insert", "a a1<a", []client{cuts("a"), inserts("n", "a1")}, 0},
-	{"a delete that ends early, and an insert", "a", []client{deletes("a"), inserts("n", "a")}, 0},
+	{"two opposite moves", "a b", []client{moves("a", "b"), moves("b", "a")}, -1, nil},
+	{"two opposite moves of subtrees", "a a1<a b b1<b", []client{moves("a", "b1"), moves("b", "a1")}, -1, nil},
+	{"an insert below what is moved", "a a1<a b", []client{moves("a", "b"), inserts("n", "a1")}, -1, nil},
+	{"an insert below what is deleted", "a", []client{deletes("a"), inserts("n", "a")}, -1, nil},
+	{"an insert below what is cut", "a a1<a", []client{cuts("a"), inserts("n", "a1")}, -1, nil},
+	{"a move below what is deleted", "a b", []client{deletes("a"), moves("b", "a")}, -1, nil},
+	{"a move below what is cut", "a a1<a b", []client{cuts("a"), moves("b", "a1")}, -1, nil},
+	{"a move out of what is cut", "a a1<a b", []client{cuts("a"), moves("a1", "b")}, -1, nil},
+	{"the moved is moved on", "a a1<a b c", []client{moves("a", "b"), moves("b", "c")}, -1, nil},
+	{"a mover that dies, and another move", "a a1<a b c", []client{moves("a", "b"), moves("b", "c")}, 0, nil},
+	{"a mover that dies, and an insert", "a a1<a b", []client{moves("a", "b"), inserts("n", "a1")}, 0, nil},
+	{"a cut that ends early, and an insert", "a a1<a", []client{cuts("a"), inserts("n", "a1")}, 0, nil},
+	{"a delete that ends early, and an insert", "a", []client{deletes("a"), inserts("n", "a")}, 0, nil},
 	{"a move there and back beside one who helps", "a a1<a b", []client{moves("a", "b"), func(ctx context.Context, tr *tree.Tree[category]) error {
 		return errors.Join(tr.Settle(ctx), tr.Move(ctx, "a", tree.FirstUnder("")))
-	}}, -1},
-	{"a reader beside a move", "a a1<a b", []client{moves("a", "b"), reads("a", "a1", "b")}, 0},
-	{"a reader beside a cut", "a a1<a b", []client{cuts("a"), reads()}, 0},
-	{"two inserts below one node", "a", []client{inserts("m", "a"), inserts("n", "a")}, -1},
-	{"two roots", "", []client{inserts("m", ""), inserts("n", "")}, -1},
-	{"an insert beside a move to the same parent", "a b b1<b", []client{moves("b", "a"), inserts("n", "a")}, -1},
-	{"a delete beside a move to the same parent", "a a1<a b", []client{moves("b", "a"), deletes("a1")}, -1},
-	{"a document is made, and an insert", "a", []client{packs, inserts("n", "a")}, 0},
-	{"a document is made, and a root", "a", []client{packs, inserts("n", "")}, 0},
-	{"a document is made, and a delete", "a a1<a", []client{packs, deletes("a1")}, 0},
-	{"a document is made, and an update", "a", []client{packs, renames("a")}, 0},
-	{"a document is made, and a move", "a a1<a b", []client{packs, moves("a", "b")}, 0},
-	{"a reader beside a document that is made", "a a1<a", []client{packs, reads("a", "a1")}, 0},
-	{"a conversion and an insert", "a a1<a", []client{converts(1), inserts("n", "a1")}, 0},
-	{"a conversion and a root", "a", []client{converts(1), inserts("n", "")}, 0},
-	{"a conversion two on, and an insert", "a", []client{converts(2), inserts("n", "a")}, 0},
-	{"a conversion back, and an insert", "a", []client{converts(3), inserts("n", "a")}, 0},
-	{"a conversion and a move", "a a1<a b", []client{converts(1), never(tree.ErrBelowItself, moves("a", "b"))}, 0},
-	{"a conversion back and a move", "a a1<a b", []client{converts(3), never(tree.ErrBelowItself, moves("a", "b"))}, 0},
-	{"a conversion and a delete", "a a1<a", []client{converts(3), deletes("a1")}, 0},
-	{"two conversions", "a a1<a", []client{never(repo.ErrTooLarge, converts(1)), never(repo.ErrTooLarge, converts(2))}, 0},
-	{"two that end a conversion", "a a1<a", []client{converts(4), converts(4)}, -1},
-	{"a reader beside a conversion", "a a1<a b", []client{converts(1), reads("a", "a1", "b")}, 0},
-	{"a cut beside a delete and an insert elsewhere", "a b x<a", []client{shifts("x", "b"), cuts("a")}, -1},
-	{"a mover that dies beside a delete and an insert elsewhere", "p q r x<p", []client{moves("p", "q"), shifts("x", "r")}, 0},
-	{"a conversion beside a delete and an insert elsewhere", "p q x<p", []client{converts(1), shifts("x", "q")}, 0},
-	{"a conversion back beside a delete and an insert elsewhere", "p q x<p", []client{converts(3), shifts("x", "q")}, 0},
-	{"a document beside a delete and an insert elsewhere", "p q x<p", []client{packs, shifts("x", "q")}, 0},
-	{"a reader beside a delete and an insert elsewhere", "p q x<p", []client{shifts("x", "q"), reads("p", "q")}, 0},
-	{"a lift beside an insert", "a b<a", []client{never(tree.ErrHasChildren, lifts("b")), inserts("n", "b")}, -1},
-	{"an insert beside a node that is cut", "a c<a e<c", []client{cuts("c"), insertsNot("e", "c")}, -1},
-	{"two deletes", "a", []client{deletes("a"), deletes("a")}, 0},
-	{"a reader beside a conversion back", "a a1<a b", []client{converts(3), reads("a", "a1", "b")}, 0},
+	}}, -1, nil},
+	{"a reader beside a move", "a a1<a b", []client{moves("a", "b"), reads("a", "a1", "b")}, 0, nil},
+	{"a reader beside a cut", "a a1<a b", []client{cuts("a"), reads()}, 0, nil},
+	{"two inserts below one node", "a", []client{inserts("m", "a"), inserts("n", "a")}, -1, nil},
+	{"two roots", "", []client{inserts("m", ""), inserts("n", "")}, -1, nil},
+	{"an insert beside a move to the same parent", "a b b1<b", []client{moves("b", "a"), inserts("n", "a")}, -1, nil},
+	{"a delete beside a move to the same parent", "a a1<a b", []client{moves("b", "a"), deletes("a1")}, -1, nil},
+	{"a document is made, and an insert", "a", []client{packs, inserts("n", "a")}, 0, nil},
+	{"a document is made, and a root", "a", []client{packs, inserts("n", "")}, 0, nil},
+	{"a document is made, and a delete", "a a1<a", []client{packs, deletes("a1")}, 0, nil},
+	{"a document is made, and an update", "a", []client{packs, renames("a")}, 0, nil},
+	{"a document is made, and a move", "a a1<a b", []client{packs, moves("a", "b")}, 0, nil},
+	{"a reader beside a document that is made", "a a1<a", []client{packs, reads("a", "a1")}, 0, nil},
+	{"a conversion and an insert", "a a1<a", []client{converts(1), inserts("n", "a1")}, 0, nil},
+	{"a conversion and a root", "a", []client{converts(1), inserts("n", "")}, 0, nil},
+	{"a conversion two on, and an insert", "a", []client{converts(2), inserts("n", "a")}, 0, nil},
+	{"a conversion back, and an insert", "a", []client{converts(3), inserts("n", "a")}, 0, nil},
+	{"a conversion and a move", "a a1<a b", []client{converts(1), moves("a", "b")}, 0, nil},
+	{"a conversion back and a move", "a a1<a b", []client{converts(3), moves("a", "b")}, 0, nil},
+	{"a conversion and a delete", "a a1<a", []client{converts(3), deletes("a1")}, 0, nil},
+	{"two conversions", "a a1<a", []client{converts(1), converts(2)}, 0, nil},
+	{"two that end a conversion", "a a1<a", []client{converts(4), converts(4)}, -1, nil},
+	{"a reader beside a conversion", "a a1<a b", []client{converts(1), reads("a", "a1", "b")}, 0, nil},
+	{"a cut beside a delete and an insert elsewhere", "a b x<a", []client{shifts("x", "b"), cuts("a")}, -1, nil},
+	{"a mover that dies beside a delete and an insert elsewhere", "p q r x<p", []client{moves("p", "q"), shifts("x", "r")}, 0, nil},
+	{"a conversion beside a delete and an insert elsewhere", "p q x<p", []client{converts(1), shifts("x", "q")}, 0, nil},
+	{"a conversion back beside a delete and an insert elsewhere", "p q x<p", []client{converts(3), shifts("x", "q")}, 0, nil},
+	{"a document beside a delete and an insert elsewhere", "p q x<p", []client{packs, shifts("x", "q")}, 0, nil},
+	{"a reader beside a delete and an insert elsewhere", "p q x<p", []client{shifts("x", "q"), reads("p", "q")}, 0, nil},
+	{"a lift beside an insert", "a b<a", []client{lifts("b"), inserts("n", "b")}, -1, nil},
+	{"an insert beside a node that is cut", "a c<a e<c", []client{cuts("c"), insertsAt("e", tree.After("c"))}, -1, nil},
+	{"two deletes", "a", []client{removes("a"), removes("a")}, 0, nil},
+	{"a reader beside a conversion back", "a a1<a b", []client{converts(3), reads("a", "a1", "b")}, 0, nil},
 }
 
 func TestInterleavings(t *testing.T) {
@@ -481,7 +507,7 @@ func TestInterleavings(t *testing.T) {
 
 // A following store that reads at several instants, level by level, shows what never was.
 func TestFollowersMustReadAtOnce(t *testing.T) {
-	s := scenario{"a reader beside a move to the top", "a a1<a", []client{moves("a1", ""), reads("a", "a1")}, -1}
+	s := scenario{"a reader beside a move to the top", "a a1<a", []client{moves("a1", ""), reads("a", "a1")}, -1, nil}
 	for _, levels := range []bool{false, true} {
 		runs, failed := explore(t, s, kind{Strategy: tree.Adjacency, follows: true, levels: levels}, 2)
 		if (failed != "") != levels {
