@@ -495,6 +495,7 @@ func TestInterleavings(t *testing.T) {
 				continue
 			}
 			t.Run(s.name+"/"+k.String(), func(t *testing.T) {
+				t.Parallel()
 				runs, failed := explore(t, s, k, 2)
 				if failed != "" {
 					t.Error(failed)
