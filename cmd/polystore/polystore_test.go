@@ -251,12 +251,12 @@ func TestCheckTrees(t *testing.T) {
 		if code != 0 || !strings.HasPrefix(out, "files: pebble can do all of it, as trees "+want+";") {
 			t.Errorf("%s: exit %d, %q, %q", strategy, code, out, diag)
 		}
-		for _, line := range []string{"\nfiles: Insert: ", "\nfiles: DeleteSubtree: ", "\nfiles: Load: ", "rows written; who stops in the middle leaves a change that who comes next ends\n"} {
+		for _, line := range []string{"\nfiles: Insert: ", "\nfiles: DeleteSubtree: ", "\nfiles: Load: ", "rows written; who stops in the middle leaves a change half done, which the next writer ends\n"} {
 			if !strings.Contains(out, line) {
 				t.Errorf("%s: %q lacks %q", strategy, out, line)
 			}
 		}
-		if moves := "leaves a change that who comes next ends"; strings.Contains(lineOf(out, "files: Move: "), moves) == (strategy == "") {
+		if moves := "leaves a change half done, which the next writer ends"; strings.Contains(lineOf(out, "files: Move: "), moves) == (strategy == "") {
 			t.Errorf("%s: a move: %s", strategy, lineOf(out, "files: Move: "))
 		}
 	}

@@ -101,7 +101,7 @@ func calls[T any](s *Schema, strategy Strategy) []call[T] {
 }
 
 func writingCalls[T any](s *Schema, strategy Strategy) []call[T] {
-	const ended = "a change that who comes next ends"
+	const ended = "a change half done, which the next writer ends"
 	moved := ended
 	if strategy == Adjacency {
 		moved = ""

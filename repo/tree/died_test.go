@@ -82,6 +82,24 @@ func TestDeadDelete(t *testing.T) {
 	}
 }
 
+// A node whose parent is gone has none: below a deletion whose program died, and where another program left an orphan.
+func TestParentThatIsGone(t *testing.T) {
+	for _, s := range records {
+		h, tr, other := shopBeside(t, tree.Schema{Strategy: s}, "r a<r x<a y<x")
+		h.diesAt(2)
+		if err := tr.DeleteSubtree(t.Context(), "a"); !isUnsure(err) {
+			t.Errorf("%s: %v, want %v", s, err, repo.ErrUnknownOutcome)
+		}
+		if parent, err := other.Parent(t.Context(), "x"); !errors.Is(err, repo.ErrNotFound) || parent.ID != "" {
+			t.Errorf("%s: the parent %q, %v, want %v", s, parent.ID, err, repo.ErrNotFound)
+		}
+		if parent, err := other.Parent(t.Context(), "a"); !errors.Is(err, repo.ErrNotFound) {
+			t.Errorf("%s: the parent of what is deleted is %q, %v, want %v", s, parent.ID, err, repo.ErrNotFound)
+		}
+		whole(t, other, string(s), "r")
+	}
+}
+
 // An update that was done is told to be, whatever comes of the read after it.
 func TestUpdateThatWasDone(t *testing.T) {
 	for _, s := range all {

@@ -157,10 +157,13 @@ func (t *Tree[T]) Parent(ctx context.Context, id string) (parent T, err error) {
 			if n.Parent == "" {
 				return fmt.Errorf("a root has no parent: %w", repo.ErrNotFound)
 			}
-			if parent, err = s.get(ctx, n.Parent); errors.Is(err, repo.ErrNotFound) {
-				return errAgain // it was moved, or removed, after it was read
+			if parent, err = s.get(ctx, n.Parent); !errors.Is(err, repo.ErrNotFound) {
+				return err
 			}
-			return err
+			if is, same := s.get(ctx, id); same == nil && nodeOf(&is).Version == n.Version {
+				return driver.Errorf("its parent %q is not there, as below a node that is being deleted; else see Verify: %w", driver.Private(n.Parent), repo.ErrNotFound)
+			}
+			return errAgain // it was moved, or removed, after it was read
 		})
 	})
 	return parent, t.failed("parent", id, err)
