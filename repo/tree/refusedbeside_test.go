@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/polystore/polystore/backends/memory"
@@ -177,9 +178,9 @@ func (b *granted) meets(t *testing.T, schema tree.Schema, at int) bool {
 	h := &hooked{Store: memory.New(nil)}
 	b.begin(t, h.Store, schema)
 	tr, other := shopOn(t, h, schema), shopOn(t, h.Store, schema)
-	reads := 0
+	var reads atomic.Int64
 	read := func() {
-		if reads++; reads == at {
+		if reads.Add(1) == int64(at) {
 			if err := b.change(t, h.Store, schema); err != nil {
 				t.Errorf("%s, %s, at read %d: the change: %v", b.what, schema.Strategy, at, err)
 			}
@@ -188,12 +189,12 @@ func (b *granted) meets(t *testing.T, schema tree.Schema, at int) bool {
 	h.get = func(*driver.Table) error { read(); return nil }
 	h.row = func(int) { read() }
 	err := b.call(t.Context(), tr)
-	if reads < at {
+	if reads.Load() < int64(at) {
 		return false
 	}
 	bad, failed := other.Verify(t.Context())
 	if got := drawn(t, other, "", 0); err != nil || failed != nil || len(bad) > 0 || !slices.Contains(b.want, got) {
 		t.Errorf("%s, %s, at read %d: %v; the tree is %.300s, want %.300q; %v, %v", b.what, schema.Strategy, at, err, got, b.want, bad, failed)
 	}
-	return reads < 1000 && !errors.Is(err, repo.ErrContention)
+	return reads.Load() < 1000 && !errors.Is(err, repo.ErrContention)
 }
