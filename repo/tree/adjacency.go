@@ -80,7 +80,7 @@ func climb(ctx context.Context, id string, read func(ctx context.Context, id str
 	met := "" // one of the nodes: that which is 1, 2, 4, … above the first, after R. P. Brent
 	for depth := 0; ; depth++ {
 		n, err := read(ctx, id)
-		if id == met {
+		if depth > 0 && id == met {
 			return belowItself(id)
 		}
 		if depth&(depth-1) == 0 {

@@ -43,6 +43,9 @@ func (t following[T]) read(ctx context.Context, trail repo.Trail) (list []T, g g
 
 // chain returns the nodes from the root to one, or none where it is not as it should be.
 func (t following[T]) chain(ctx context.Context, id string) (list []T, ok bool, err error) {
+	if id == "" {
+		return nil, false, nil
+	}
 	found, _, ok, err := t.read(ctx, repo.Trail{Start: id, To: "id", From: "parent"})
 	if !ok || err != nil {
 		return nil, ok, err

@@ -11,16 +11,23 @@ import (
 	"io"
 	"iter"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
 
+// mostNested is how many levels WriteNested writes: encoding/json reads 10,000 levels of lists and objects.
+const mostNested = 4000
+
 // WriteLines writes a node and what is below it, "" for the whole tree, as JSON Lines: parents before their children,
 // siblings in their order, a line each, as encoding/json has the record, with "id" and "parent".
 // [Lines] reads them. A node that has a parent, but is the first, is written as a root.
 func (t *Tree[T]) WriteLines(ctx context.Context, w io.Writer, id string) error {
+	if err := readable[T]("id", "parent"); err != nil {
+		return t.failed("write", id, err)
+	}
 	out := bufio.NewWriter(w)
 	lines := json.NewEncoder(out)
 	for item, err := range t.withTop(ctx, id) {
@@ -35,14 +42,18 @@ func (t *Tree[T]) WriteLines(ctx context.Context, w io.Writer, id string) error 
 }
 
 // WriteNested writes a node and what is below it, "" for the whole tree, as JSON: a list of objects, each as
-// encoding/json has the record, with its children in a list "children" if it has any. [Nested] reads it.
+// encoding/json has the record, with its children in a list "children" if it has any. [Nested] reads it. A tree of more
+// than 4,000 levels is ErrTooLarge.
 func (t *Tree[T]) WriteNested(ctx context.Context, w io.Writer, id string) error {
-	if err := nestable[T](); err != nil {
+	if err := readable[T]("id", "parent", "children"); err != nil {
 		return t.failed("write", id, err)
 	}
 	out := bufio.NewWriter(w)
 	out.WriteString("[")
 	for item, err := range annotated(t.withTop(ctx, id)) {
+		if err == nil && item.Depth > mostNested {
+			err = fmt.Errorf("the tree has more than %d levels, which JSON readers refuse; take WriteLines: %w", mostNested, repo.ErrTooLarge)
+		}
 		if err != nil {
 			return t.failed("write", id, err)
 		}
@@ -97,6 +108,10 @@ func (t *Tree[T]) withTop(ctx context.Context, id string) iter.Seq2[Item[T], err
 // the line, and ends it.
 func Lines[T any](r io.Reader) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		if err := readable[T]("id", "parent"); err != nil {
+			yield(*new(T), err)
+			return
+		}
 		in := bufio.NewReader(r)
 		for n := 1; ; n++ {
 			line, err := in.ReadBytes('\n')
@@ -126,7 +141,7 @@ func Lines[T any](r io.Reader) iter.Seq2[T, error] {
 func Nested[T any](r io.Reader) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		in := json.NewDecoder(r)
-		if err := cmp.Or(nestable[T](), bracket(in)); err != nil {
+		if err := cmp.Or(readable[T]("id", "parent", "children"), bracket(in)); err != nil {
 			yield(*new(T), err)
 			return
 		}
@@ -140,18 +155,30 @@ func Nested[T any](r io.Reader) iter.Seq2[T, error] {
 				return
 			}
 		}
-		if _, err := in.Token(); err != nil {
-			yield(*new(T), fmt.Errorf("after %d bytes: %w: %w", in.InputOffset(), err, repo.ErrInvalid))
+		_, err := in.Token()
+		if err == nil {
+			if _, err = in.Token(); errors.Is(err, io.EOF) {
+				return
+			}
+			err = cmp.Or(err, errors.New("more follows the list of nodes"))
 		}
+		yield(*new(T), fmt.Errorf("after %d bytes: %w: %w", in.InputOffset(), err, repo.ErrInvalid))
 	}
 }
 
-// nestable is ErrInvalid if a field of the record has the name of the list of children.
-func nestable[T any]() error {
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[T]()) {
+// readable is ErrInvalid if a field of the record, outside its Node, has a name in JSON that the tree needs.
+func readable[T any](names ...string) error {
+	record, node := reflect.TypeFor[T](), reflect.TypeFor[Node]()
+	for _, f := range reflect.VisibleFields(record) {
+		if last := len(f.Index) - 1; last > 0 {
+			if in := record.FieldByIndex(f.Index[:last]).Type; in == node || in == reflect.PointerTo(node) {
+				continue
+			}
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.Anonymous && strings.EqualFold(cmp.Or(name, f.Name), "children") {
-			return fmt.Errorf("the field %s has the name of the list of children; give it another one by a json tag: %w", f.Name, repo.ErrInvalid)
+		taken := func(one string) bool { return strings.EqualFold(cmp.Or(name, f.Name), one) }
+		if !f.Anonymous && slices.ContainsFunc(names, taken) {
+			return fmt.Errorf("the field %s has the name %q in JSON, which the tree needs; give it another one by a json tag: %w", f.Name, cmp.Or(name, f.Name), repo.ErrInvalid)
 		}
 	}
 	return nil
@@ -183,7 +210,10 @@ func yieldNested[T any](where, parent string, object json.RawMessage, yield func
 		return false
 	}
 	n := nodeOf(&rec)
-	if n.Parent = parent; !yield(rec, nil) {
+	if parent != "" { // an object of the outermost list may name a node of the tree
+		n.Parent = parent
+	}
+	if !yield(rec, nil) {
 		return false
 	}
 	for i, object := range below.Children {

@@ -74,8 +74,12 @@ func (n *Node) same(as *Node) bool {
 
 // embeds is ErrSchema unless a record embeds a Node all of whose fields are to be seen.
 func embeds(record reflect.Type) error {
-	node := reflect.TypeFor[Node]()
-	if f, ok := record.FieldByName("Node"); record.Kind() != reflect.Struct || !ok || !f.Anonymous || f.Type != node {
+	node, found := reflect.TypeFor[Node](), false
+	if record.Kind() == reflect.Struct {
+		f, ok := record.FieldByName("Node")
+		found = ok && f.Anonymous && f.Type == node
+	}
+	if !found {
 		return fmt.Errorf("%s does not embed a tree.Node: %w", record, repo.ErrSchema)
 	}
 	for _, f := range reflect.VisibleFields(node) {

@@ -245,6 +245,9 @@ func (t *Tree[T]) Depth(ctx context.Context, id string) (depth int, err error) {
 
 // IsBelow reports whether a node is a descendant of another; each is one of "", which stands for the whole tree.
 func (t *Tree[T]) IsBelow(ctx context.Context, id, ancestor string) (is bool, err error) {
+	if id == "" { // the whole tree lies below nothing
+		return false, t.failed("is below", id, t.made())
+	}
 	err = t.guards.stable(ctx, func(g *guard) error {
 		above, err := t.listing.above(ctx, g, id)
 		is = err == nil && ancestor == ""

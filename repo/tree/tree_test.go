@@ -68,7 +68,9 @@ func openStore(t testing.TB, store *repo.Store, schema tree.Schema) *tree.Forest
 // atOnce returns options with which a commit reads several collections at the same time, in this process, too, as it
 // does on a server.
 func atOnce() *repo.Options {
-	return &repo.Options{Tracer: repo.Tracer{Begin: func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) { return ctx, func(repo.Event) {} }}}
+	return &repo.Options{Tracer: repo.Tracer{Begin: func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) {
+		return ctx, func(repo.Event) {}
+	}}}
 }
 
 func list(t testing.TB, tr *tree.Tree[category], id string) []string {

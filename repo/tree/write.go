@@ -158,6 +158,9 @@ func (t writes[T]) commit(ctx context.Context, g *repo.Group, id string) error {
 // ErrInvalid. Fn must not write the tree: Update may begin again after each such write, and is ErrContention then.
 func (t *Tree[T]) Update(ctx context.Context, id string, fn func(*T) error) (T, error) {
 	var rec T
+	if fn == nil {
+		return rec, t.failed("update", id, fmt.Errorf("the function is nil: %w", repo.ErrInvalid))
+	}
 	var paper *document[T]
 	err := t.documents.either(ctx, func(d *document[T]) (err error) {
 		paper = d
