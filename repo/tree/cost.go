@@ -28,6 +28,9 @@ func (c Cost) String() string {
 	return text
 }
 
+// mostNodes bounds a Size: what a tree costs is found by going through it.
+const mostNodes = 10_000_000
+
 // Explain says what each call costs on a tree of the strategy that a schema names, so that strategies are compared
 // before one is taken. It sends nothing to the store: the forest need not be there, nor have the strategy.
 //
@@ -36,8 +39,10 @@ func (c Cost) String() string {
 // [NestedSets], and between two nodes where Lift brings more than some 80 children. Of Verify and Repair nothing is said
 // where trees are Spread: they read the whole forest.
 func Explain[T any](store *repo.Store, schema Schema, size Size) ([]Cost, error) {
-	if size.Depth < 0 || size.Children < 0 || size.Below < 0 || size.Levels < 0 {
-		return nil, schema.failed("explain", fmt.Errorf("%+v is no size: %w", size, repo.ErrInvalid))
+	for _, n := range []int{size.Depth, size.Children, size.Below, size.Levels} {
+		if n < 0 || n > mostNodes {
+			return nil, schema.failed("explain", fmt.Errorf("%+v is no size, of which each number is from 0 to %d: %w", size, mostNodes, repo.ErrInvalid))
+		}
 	}
 	imagined := imaginedBy(store)
 	f, err := Open[T](context.Background(), imagined, schema)

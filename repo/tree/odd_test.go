@@ -88,6 +88,11 @@ func TestOddArguments(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, err, repo.ErrSchema)
 		}
 	}
+	for _, size := range []tree.Size{{Depth: 1 << 30, Children: 1 << 30, Below: 1 << 30, Levels: 2}, {Below: -1}} {
+		if _, err := tree.Explain[category](store, tree.Schema{Collection: "c"}, size); !errors.Is(err, repo.ErrInvalid) {
+			t.Errorf("explain %+v: %v, want %v", size, err, repo.ErrInvalid)
+		}
+	}
 	for _, k := range kinds() {
 		tr := openOn(t, k.store(), k.schema()).Tree("shop")
 		plant(t, tr, "a b<a")

@@ -12,9 +12,9 @@ type Size struct {
 func (z *Size) widths() []int {
 	list, left := []int{1}, z.Below
 	for left > 0 {
-		next := min(list[len(list)-1]*max(1, z.Children), left)
-		if len(list) >= z.Levels {
-			next = left
+		next, each := left, max(1, z.Children)
+		if last := list[len(list)-1]; len(list) < z.Levels && last <= left/each { // else the product may be no int
+			next = last * each
 		}
 		list, left = append(list, next), left-next
 	}

@@ -28,7 +28,7 @@ func ReadOld(ctx context.Context, k *store.Call, writes []Write, all bool) error
 	if len(of) == 1 {
 		return of[0].readOld(ctx, k, writes)
 	}
-	if of[0].Store.Facts.OneProcess && !k.Traced() { // a goroutine costs more than such a read
+	if of[0].Store.Facts.OneProcess && !k.Traced() { // a goroutine costs more than such a read; who is told counts one trip
 		for _, c := range of {
 			if err := c.readOld(ctx, k, writes); err != nil {
 				return err

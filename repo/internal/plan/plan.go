@@ -26,7 +26,8 @@ type Plan struct {
 	space space
 }
 
-// A space is where the lists of a plan lie, if they are short.
+// A space is where the lists of a plan lie, if they are short, so that they take no memory of their own. Copies of the
+// plan share them, so nobody changes a list that is made.
 type space struct {
 	conds [3]condition
 	order [2]layout.Source
