@@ -74,14 +74,16 @@ func TestClosedClient(t *testing.T) {
 func TestFullPool(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
-	s, ts := open(t, with(tr.url, "maxPoolSize=1&timeoutMS=600"))
-	tr.fail(1, "find", "blockConnection", true, "blockTimeMS", 2000)
+	name := "database=test" + driver.NewToken().String()
+	open(t, with(tr.url, name+patient)) // makes the tables, however long that takes
+	s, ts := open(t, with(tr.url, name+"&maxPoolSize=1&timeoutMS=3000"))
+	tr.fail(1, "find", "blockConnection", true, "blockTimeMS", 6000)
 	reading := make(chan error, 1)
 	key := backendtest.KeyOf(t, ts.Posts, "ann", "1")
 	go func() {
 		reading <- s.Get(context.WithoutCancel(t.Context()), ts.Posts, []driver.Key{key}, nil, make([]driver.Row, 1))
 	}()
-	time.Sleep(200 * time.Millisecond)
+	time.Sleep(time.Second)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	_, err := s.Commit(ctx, driver.NewToken(), ts.Add(t, "ann", "1"))
