@@ -104,24 +104,27 @@ func belowItself(id string) error {
 const lists = 16
 
 // below reads the tree level by level, several lists at the same time, and holds what it reads in memory.
-func (adjacency[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (adjacency[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit emitter[T]) error {
 	top := ""
 	if n != nil {
 		top = n.ID
 	}
-	children := map[string][]T{}
+	children := map[string][]*T{}
 	for level, at := []string{top}, 0; len(level) > 0 && (depth == 0 || at < depth); at++ {
 		found, err := t.records.lists(ctx, level)
 		if err != nil {
 			return err
 		}
 		for i, id := range level {
-			children[id] = found[i]
+			children[id] = make([]*T, len(found[i]))
+			for j := range found[i] {
+				children[id][j] = &found[i][j]
+			}
 		}
 		var next []string
-		for i := range level {
-			for j := range found[i] {
-				id := nodeOf(&found[i][j]).ID
+		for _, parent := range level {
+			for _, rec := range children[parent] {
+				id := nodeOf(rec).ID
 				if _, seen := children[id]; seen {
 					return t.guards.stillSo(ctx, g, belowItself(id))
 				}
@@ -154,22 +157,21 @@ func together[E any](n int, read func(i int) ([]E, error)) ([][]E, error) {
 }
 
 // emitAll emits what lies below a node, of which the children are known, in depth-first order, down to a depth.
-func emitAll[T any](children map[string][]T, top string, depth int, emit func(Item[T]) error) error {
-	type rest struct{ of []T }
-	stack := []rest{{children[top]}}
-	for len(stack) > 0 {
-		last := &stack[len(stack)-1]
-		if len(last.of) == 0 {
-			stack = stack[:len(stack)-1]
+func emitAll[T any](children map[string][]*T, top string, depth int, emit emitter[T]) error {
+	for stack := [][]*T{children[top]}; len(stack) > 0; {
+		at := len(stack)
+		rest := stack[at-1]
+		if len(rest) == 0 {
+			stack = stack[:at-1]
 			continue
 		}
-		item := Item[T]{Node: last.of[0], Depth: len(stack)}
-		last.of = last.of[1:]
-		if err := emit(item); err != nil {
+		rec := rest[0]
+		stack[at-1] = rest[1:]
+		if err := emit(rec, at); err != nil {
 			return err
 		}
-		if depth == 0 || item.Depth < depth {
-			stack = append(stack, rest{children[nodeOf(&item.Node).ID]})
+		if depth == 0 || at < depth {
+			stack = append(stack, children[nodeOf(rec).ID])
 		}
 	}
 	return nil

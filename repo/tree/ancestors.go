@@ -90,7 +90,7 @@ func (t records[T]) beneath(id string) repo.Query {
 
 // below reads the nodes that have the ancestor, in any order, and holds them in memory. While a move is pending what
 // lies below the node that is moved is read first: so it is seen whether its ancestors are the old or the new ones.
-func (ancestors[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (ancestors[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit emitter[T]) error {
 	if n == nil && t.forest.schema.Spread {
 		return adjacency[T]{}.below(ctx, t, g, n, depth, emit)
 	}
@@ -102,7 +102,7 @@ func (ancestors[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, de
 	if p := g.Pending; p != nil && slices.Contains(p.Above, top) {
 		queries = []repo.Query{t.records.beneath(p.Node), q}
 	}
-	children, seen := map[string][]T{}, map[string]bool{}
+	children, seen := map[string][]*T{}, map[string]bool{}
 	for _, q := range queries {
 		for rec, err := range t.forest.reads.Find(ctx, q) {
 			if err != nil {
@@ -114,12 +114,12 @@ func (ancestors[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, de
 				continue
 			}
 			seen[at.ID] = true
-			children[at.Parent] = append(children[at.Parent], rec)
+			children[at.Parent] = append(children[at.Parent], &rec)
 		}
 	}
 	for _, list := range children {
-		slices.SortFunc(list, func(a, b T) int {
-			x, y := nodeOf(&a), nodeOf(&b)
+		slices.SortFunc(list, func(a, b *T) int {
+			x, y := nodeOf(a), nodeOf(b)
 			return cmp.Or(cmp.Compare(x.Place, y.Place), cmp.Compare(x.ID, y.ID))
 		})
 	}
@@ -176,9 +176,10 @@ func (t records[T]) all(ctx context.Context, ids []string) ([]T, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	keys := make([]repo.Key, len(ids))
+	keys, parts := make([]repo.Key, len(ids)), make([]any, 2*len(ids))
 	for i, id := range ids {
-		keys[i] = t.key(id)
+		keys[i] = parts[2*i : 2*i+2]
+		keys[i][0], keys[i][1] = t.boxed, id
 	}
 	list, found, err := t.forest.reads.GetMany(ctx, keys)
 	if err == nil && slices.Contains(found, false) {

@@ -122,8 +122,8 @@ func (t conversion[T]) finishConversion(ctx context.Context, was *guard) error {
 // packAll brings the nodes into a document, since no node of any comes, goes or changes any more.
 func (t conversion[T]) packAll(ctx context.Context, was *guard) error {
 	var ids []string
-	err := adjacency[T]{}.below(ctx, t.base, was, nil, 0, func(item Item[T]) error {
-		ids = append(ids, nodeOf(&item.Node).ID)
+	err := adjacency[T]{}.below(ctx, t.base, was, nil, 0, func(rec *T, _ int) error {
+		ids = append(ids, nodeOf(rec).ID)
 		return nil
 	})
 	if err != nil {

@@ -207,10 +207,10 @@ func (d *document[T]) insert(pos Position, rec *T) error {
 
 // load adds nodes, parents before their children.
 func (d *document[T]) load(list []T) error {
-	children, known := map[string][]T{}, map[string]bool{"": true}
+	children, known := map[string][]*T{}, map[string]bool{"": true}
 	for i := range d.list {
 		n := d.node(i)
-		children[n.Parent], known[n.ID] = append(children[n.Parent], d.list[i]), true
+		children[n.Parent], known[n.ID] = append(children[n.Parent], &d.list[i]), true
 	}
 	into := func(rec T) error {
 		n := nodeOf(&rec)
@@ -223,7 +223,7 @@ func (d *document[T]) load(list []T) error {
 			return repo.ErrExists
 		}
 		n.Tree, n.Version, n.Kept = d.tree.name, repo.Version{}, Kept{}
-		children[n.Parent], known[n.ID] = append(children[n.Parent], rec), true
+		children[n.Parent], known[n.ID] = append(children[n.Parent], &rec), true
 		return nil
 	}
 	for i := range list {
@@ -235,26 +235,26 @@ func (d *document[T]) load(list []T) error {
 		return err
 	}
 	d.list = d.list[:0:0]
-	return emitAll(children, "", 0, func(item Item[T]) error {
-		d.list = append(d.list, item.Node)
+	return emitAll(children, "", 0, func(rec *T, _ int) error {
+		d.list = append(d.list, *rec)
 		return nil
 	})
 }
 
 // sort sorts lists of siblings, if the schema does.
-func (d *document[T]) sort(children map[string][]T) error {
+func (d *document[T]) sort(children map[string][]*T) error {
 	if d.tree.forest.order == nil {
 		return nil
 	}
 	type sibling struct {
 		place, id string
-		rec       T
+		rec       *T
 	}
 	for parent, list := range children {
 		sorted := make([]sibling, len(list))
 		for i := range list {
-			id := nodeOf(&list[i]).ID
-			place, err := d.tree.forest.order.placeOf(&list[i])
+			id := nodeOf(list[i]).ID
+			place, err := d.tree.forest.order.placeOf(list[i])
 			if err != nil {
 				return driver.Errorf("node %q: %w", driver.Private(id), err)
 			}

@@ -27,6 +27,10 @@ func (t following[T]) read(ctx context.Context, trail repo.Trail) (list []T, g g
 	if t.made() != nil || !t.forest.follows {
 		return nil, g, false, nil
 	}
+	return t.reached(ctx, trail)
+}
+
+func (t following[T]) reached(ctx context.Context, trail repo.Trail) (list []T, g guard, ok bool, err error) {
 	var guards []guard
 	err = t.forest.store.ReadPartition(ctx, repo.Key{t.name}, t.forest.nodes.Reached(&list, trail), t.forest.guards.Into(&guards))
 	if errors.Is(err, repo.ErrUnsupported) {

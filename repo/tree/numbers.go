@@ -52,24 +52,26 @@ func (nested[T]) outside(_ context.Context, _ *base[T], n, parent *Node) error {
 	return nil
 }
 
-func (nested[T]) below(ctx context.Context, t *base[T], _ *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (nested[T]) below(ctx context.Context, t *base[T], _ *guard, n *Node, depth int, emit emitter[T]) error {
 	q := repo.Where("tree", t.name).Order("left")
 	if n != nil {
 		q = q.Above("left", n.Left).Below("left", n.Right)
 	}
 	var rights []int64 // of the nodes above the next one
-	for rec, err := range t.forest.reads.Find(ctx, q) {
+	rec := new(T)      // one for all
+	at := nodeOf(rec)
+	for found, err := range t.forest.reads.Find(ctx, q) {
 		if err != nil {
 			return err
 		}
-		at := nodeOf(&rec)
+		*rec = found
 		for len(rights) > 0 && rights[len(rights)-1] < at.Left {
 			rights = rights[:len(rights)-1]
 		}
 		if rights = append(rights, at.Right); at.State == gone || depth > 0 && len(rights) > depth {
 			continue
 		}
-		if err := emit(Item[T]{Node: rec, Depth: len(rights)}); err != nil {
+		if err := emit(rec, len(rights)); err != nil {
 			return err
 		}
 	}
@@ -199,8 +201,8 @@ func (t numbering[T]) numbersOf(ctx context.Context, g *guard, top *Node, low, h
 	if top != nil {
 		list, depths = append(list, renumbered{Node: *top}), append(depths, 0)
 	}
-	err = adjacency[T]{}.below(ctx, t.base, g, top, 0, func(item Item[T]) error {
-		list, depths = append(list, renumbered{Node: *nodeOf(&item.Node)}), append(depths, item.Depth)
+	err = adjacency[T]{}.below(ctx, t.base, g, top, 0, func(rec *T, depth int) error {
+		list, depths = append(list, renumbered{Node: *nodeOf(rec)}), append(depths, depth)
 		return nil
 	})
 	if err != nil {

@@ -44,7 +44,7 @@ func (s packed[T]) above(ctx context.Context, t *base[T], g *guard, id string) (
 	return ids, err
 }
 
-func (packed[T]) below(_ context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (packed[T]) below(_ context.Context, t *base[T], g *guard, n *Node, depth int, emit emitter[T]) error {
 	d, err := t.documents.documentOf(g)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (packed[T]) below(_ context.Context, t *base[T], g *guard, n *Node, depth i
 		if depths[d.node(i).ID] = at; depth > 0 && at > depth {
 			continue
 		}
-		if err := emit(Item[T]{Node: d.list[i], Depth: at}); err != nil {
+		if err := emit(&d.list[i], at); err != nil {
 			return err
 		}
 	}

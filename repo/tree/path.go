@@ -2,8 +2,8 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/polystore/polystore/repo"
@@ -30,15 +30,30 @@ func (n *Node) pathBelow(parent *Node) string {
 
 // ids returns the IDs of a path.
 func ids(path string) (list []string, err error) {
-	var vals []driver.Value
-	for path != "" {
+	list = make([]string, 0, usualDepth)
+	for vals := make([]driver.Value, 0, 2); path != ""; list = append(list, vals[1].Str()) {
 		if vals, path, err = driver.ParseParts(vals[:0], path, segment); err != nil {
-			return nil, fmt.Errorf("the path of a node: %w: %w", repo.ErrCorrupt, err)
+			return nil, notAPath(err)
 		}
-		list = append(list, vals[1].Str())
 	}
 	return list, nil
 }
+
+// levelsOf returns how many IDs a path has.
+func levelsOf(path string) (n int, err error) {
+	for ok := true; path != ""; n++ {
+		if _, path, ok = driver.CutParts(path, segment); !ok {
+			return 0, notAPath(errNoEnd)
+		}
+	}
+	return n, nil
+}
+
+func notAPath(why error) error {
+	return fmt.Errorf("the path of a node: %w: %w", repo.ErrCorrupt, why)
+}
+
+var errNoEnd = errors.New("its last part has no end")
 
 func (path[T]) moves(was, next *Node) *pending {
 	if was.Path == next.Path {
@@ -103,10 +118,11 @@ func (s path[T]) ancestors(ctx context.Context, t *base[T], g *guard, id string)
 		return nil, err
 	}
 	list, err := t.records.all(ctx, above)
-	g.oneState = g.Pending == nil && n.isBelow(above) && !slices.ContainsFunc(list, func(rec T) bool {
-		at := nodeOf(&rec)
-		return at.State == gone || at.Path == "" || !strings.HasPrefix(n.Path, at.Path)
-	})
+	g.oneState = g.Pending == nil && n.isBelow(above)
+	for i := range list {
+		at := nodeOf(&list[i])
+		g.oneState = g.oneState && at.State != gone && at.Path != "" && strings.HasPrefix(n.Path, at.Path)
+	}
 	return list, err
 }
 
@@ -117,7 +133,7 @@ func (t records[T]) under(path string) repo.Query {
 
 // below reads a range. While a move is pending the nodes that have their old path are read first: each is in one of
 // the two ranges at every instant, and what was moved in between is in both.
-func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error {
+func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit emitter[T]) error {
 	top := ""
 	if n != nil {
 		var err error
@@ -129,29 +145,30 @@ func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth i
 	if err != nil {
 		return err
 	}
-	send := func(rec T, at string) error {
+	send := func(rec *T, at string) error {
 		if at == top {
 			return nil
 		}
-		list, err := ids(at[len(top):])
-		if err != nil || depth > 0 && len(list) > depth {
+		levels, err := levelsOf(at[len(top):])
+		if err != nil || depth > 0 && levels > depth {
 			return err
 		}
-		return emit(Item[T]{Node: rec, Depth: len(list)})
+		return emit(rec, levels)
 	}
-	last := ""
-	for rec, err := range t.forest.reads.Find(ctx, t.records.under(top)) {
+	last, rec := "", new(T) // one for all
+	for found, err := range t.forest.reads.Find(ctx, t.records.under(top)) {
 		if err != nil {
 			return err
 		}
-		at, state := nodeOf(&rec).Path, nodeOf(&rec).State
+		*rec = found
+		at, state := nodeOf(rec).Path, nodeOf(rec).State
 		if at <= last {
 			return t.guards.disordered(ctx, g)
 		}
 		last = at
 		for len(late) > 0 && late[0].at <= at {
 			if late[0].at < at {
-				if err := send(late[0].rec, late[0].at); err != nil {
+				if err := send(&late[0].rec, late[0].at); err != nil {
 					return err
 				}
 			}
@@ -164,8 +181,8 @@ func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth i
 			return err
 		}
 	}
-	for _, one := range late {
-		if err := send(one.rec, one.at); err != nil {
+	for i := range late {
+		if err := send(&late[i].rec, late[i].at); err != nil {
 			return err
 		}
 	}

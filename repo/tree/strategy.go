@@ -22,10 +22,13 @@ type strategy[T any] interface {
 	// ancestors is above with the nodes.
 	ancestors(ctx context.Context, t *base[T], g *guard, id string) ([]T, error)
 
-	// below calls emit with what lies below a node, in depth-first order, down to a depth. The node is nil for all
-	// roots and what lies below them.
-	below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit func(Item[T]) error) error
+	// below emits what lies below a node, in depth-first order, down to a depth. The node is nil for all roots and
+	// what lies below them.
+	below(ctx context.Context, t *base[T], g *guard, n *Node, depth int, emit emitter[T]) error
 }
+
+// An emitter takes a node, which is good for the time of the call, and its depth below the node where a walk begins.
+type emitter[T any] func(rec *T, depth int) error
 
 // What Keeps says of the strategies that keep something.
 const (

@@ -58,13 +58,32 @@ func (t *Tree[T]) Descendants(ctx context.Context, id string, depth int) iter.Se
 // A walk holds nodes back until they are known to be of one state.
 type walk[T any] struct {
 	yield func(Item[T], error) bool
-	items []Item[T]
+	items [][]Item[T] // in parts, so that none is moved to make room
+	held  int
 	begun bool // some were yielded
 }
 
+// The least and the largest part of what a walk holds.
+const (
+	leastPart   = 16
+	largestPart = 256
+)
+
+func (w *walk[T]) hold(rec *T, depth int) {
+	last := len(w.items) - 1
+	if last < 0 || len(w.items[last]) == cap(w.items[last]) {
+		last++
+		w.items = append(w.items, make([]Item[T], 0, min(leastPart<<last, largestPart)))
+	}
+	w.items[last] = append(w.items[last], Item[T]{*rec, depth})
+	w.held++
+}
+
+func (w *walk[T]) drop() { w.items, w.held = nil, 0 }
+
 // walk makes an attempt at a walk: errAgain if it may begin again.
 func (t listing[T]) walk(ctx context.Context, w *walk[T], id string, depth int) error {
-	w.items = w.items[:0]
+	w.drop()
 	g, err := t.guards.calm(ctx)
 	if err != nil {
 		return err
@@ -77,14 +96,14 @@ func (t listing[T]) walk(ctx context.Context, w *walk[T], id string, depth int) 
 	if err != nil {
 		return err
 	}
-	failed := s.below(ctx, t.base, &g, top, depth, func(item Item[T]) error {
-		if w.items = append(w.items, item); len(w.items) < held {
+	failed := s.below(ctx, t.base, &g, top, depth, func(rec *T, depth int) error {
+		if w.hold(rec, depth); w.held < held {
 			return nil
 		}
 		return t.flush(ctx, w, &g)
 	})
 	if failed != nil {
-		w.items = nil
+		w.drop()
 		switch {
 		case errors.Is(failed, errAgain) && w.begun:
 			return errChanged
@@ -130,12 +149,14 @@ func (t listing[T]) flush(ctx context.Context, w *walk[T], was *guard) error {
 	default:
 		return errAgain
 	}
-	for _, item := range w.items {
-		if w.begun = true; !w.yield(item, nil) {
-			return errEnded
+	for _, part := range w.items {
+		for i := range part {
+			if w.begun = true; !w.yield(part[i], nil) {
+				return errEnded
+			}
 		}
 	}
-	w.items = w.items[:0]
+	w.drop()
 	return nil
 }
 

@@ -13,7 +13,8 @@ import (
 
 // KeyOf returns the driver's key for parts that were given by a caller.
 func (c *Layout) KeyOf(parts []any) (driver.Key, error) {
-	key, _, err := c.KeyIn(nil, parts)
+	var space [4]driver.Value // more parts take space of their own
+	key, _, err := c.KeyIn(space[:0], parts)
 	return key, err
 }
 
