@@ -116,18 +116,21 @@ func (f *treeFloor) children(ctx context.Context, parent string, limit int, visi
 		return false, err
 	}
 	var n stem
+	page := make([]node, 0, limit)
 	err = f.list(f.db, parent, func(id string) error {
-		if limit == 0 {
+		if len(page) == limit {
 			more = true
 			return errEnough
 		}
 		if err := f.read(f.db, id, &n); err != nil || n.parent != parent { // it was moved since the loop began
 			return err
 		}
-		limit--
-		visit(n.node(0))
+		page = append(page, n.node(0))
 		return nil
 	})
+	for i := range page {
+		visit(page[i])
+	}
 	return more, err
 }
 
