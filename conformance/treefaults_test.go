@@ -67,9 +67,9 @@ func oldGuards(b *broken) {
 		}
 		for i, key := range keys {
 			if old, ok := first[key]; ok {
-				rows[i] = old
+				rows[i] = double.CopyRow(&old)
 			} else if !rows[i].Rev.IsZero() {
-				first[key] = rows[i]
+				first[key] = double.CopyRow(&rows[i])
 			}
 		}
 	}

@@ -182,15 +182,20 @@ func older() func(*driver.Table, []driver.Row) {
 		defer mu.Unlock()
 		for i := range rows {
 			p := place{t.Name, rows[i].Key}
-			row := rows[i]
-			row.Fields, row.Extra, row.Ring = slices.Clone(row.Fields), slices.Clone(row.Extra), slices.Clone(row.Ring)
-			if old, ok := first[p]; ok && len(old.Fields) == len(row.Fields) {
-				rows[i] = old
-			} else if !row.Rev.IsZero() {
-				first[p] = row
+			if old, ok := first[p]; ok && len(old.Fields) == len(rows[i].Fields) {
+				rows[i] = ownRow(&old) // the caller uses its slices again
+			} else if !rows[i].Rev.IsZero() {
+				first[p] = ownRow(&rows[i])
 			}
 		}
 	}
+}
+
+// ownRow returns a row with slices of its own.
+func ownRow(r *driver.Row) driver.Row {
+	out := *r
+	out.Fields, out.Extra, out.Ring = slices.Clone(r.Fields), slices.Clone(r.Extra), slices.Clone(r.Ring)
+	return out
 }
 
 // Each way to spoil the store breaks a promise, and the short form finds it.
