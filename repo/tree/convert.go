@@ -10,12 +10,14 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // Convert brings a tree from its strategy to another one, which the schema must have. Meanwhile nodes are read by the
 // old one, and inserted and updated as ever; a move or a deletion first ends the conversion. If the call ends early, the
 // next of these does the rest, or the next Convert. Where some node cannot be what it would be, as one that lies too
-// deep for a path, the error says so, and the tree is as it was.
+// deep for a path, the error says so, and the tree is as it was. So it is where a document would not have all records of
+// the tree, or they lie beside one, which is ErrCorrupt.
 func (t *Tree[T]) Convert(ctx context.Context, to Strategy) error {
 	return t.failed("convert", "", t.conversion.convert(ctx, to))
 }
@@ -53,6 +55,9 @@ func (t conversion[T]) convert(ctx context.Context, to Strategy) error {
 			case begun > 0:
 				return nil // another program has brought the tree elsewhere since
 			}
+			if err := t.alone(ctx, &was); err != nil {
+				return err
+			}
 			g := t.forest.group()
 			t.guards.decide(g, &was, &pending{Do: doConvert, Strategy: to})
 			if err := t.writes.commit(ctx, g, ""); err != nil {
@@ -61,6 +66,18 @@ func (t conversion[T]) convert(ctx context.Context, to Strategy) error {
 			begun = was.Changes + 1
 		}
 	})
+}
+
+// alone is ErrCorrupt if records lie beside a document, in whose place its nodes would come.
+func (t conversion[T]) alone(ctx context.Context, was *guard) error {
+	if was.Strategy != Document {
+		return nil
+	}
+	strays, err := t.records.strays(ctx, was)
+	if err == nil && len(strays) > 0 {
+		err = driver.Errorf("records lie beside the document, as %q; see Verify, and delete them by Forest.Nodes: %w", driver.Private(strays[0].ID), repo.ErrCorrupt)
+	}
+	return err
 }
 
 // keeps returns what new roots keep.
@@ -131,11 +148,10 @@ func (t conversion[T]) packAll(ctx context.Context, was *guard) error {
 	}
 	next := *was
 	next.Strategy, next.Conversions = Document, next.Conversions+1
-	if next.Nodes, err = t.wholeNodes(ctx, ids); err != nil {
-		return err
+	if next.Nodes, err = t.wholeNodes(ctx, ids); err == nil {
+		err = t.conclude(ctx, &next, &pending{Do: doErase})
 	}
-	err = t.conclude(ctx, &next, &pending{Do: doErase})
-	if isRefused(err) {
+	if isRefused(err) || errors.Is(err, repo.ErrCorrupt) {
 		next = *was
 		return t.takeBack(ctx, &next, &pending{Do: doForget, Strategy: Document}, err)
 	}
@@ -156,24 +172,26 @@ func (t conversion[T]) takeBack(ctx context.Context, next *guard, p *pending, wh
 	return takenBack{why}
 }
 
-// wholeNodes reads nodes with all their fields, but for what follows from a document.
-func (t conversion[T]) wholeNodes(ctx context.Context, ids []string) (nodes []map[string]any, err error) {
-	for some := range slices.Chunk(ids, t.forest.most) {
-		keys := make([]repo.Key, len(some))
-		for i, id := range some {
-			keys[i] = t.key(id)
-		}
-		list, found, err := t.forest.whole.GetMany(ctx, keys)
+// wholeNodes reads all nodes with all their fields, but for what follows from a document, and returns them in the order
+// of their IDs. It is ErrCorrupt if others are there, which the document would lack.
+func (t conversion[T]) wholeNodes(ctx context.Context, ids []string) ([]map[string]any, error) {
+	all := map[any]map[string]any{}
+	for n, err := range t.forest.whole.Find(ctx, repo.Where("tree", t.name)) {
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(found, false) {
+		all[n["id"]] = n
+		maps.DeleteFunc(n, func(name string, _ any) bool { return name != "parent" && (isOwn(name) || name[0] == '_') })
+	}
+	nodes := make([]map[string]any, len(ids))
+	for i, id := range ids {
+		if nodes[i] = all[id]; nodes[i] == nil {
 			return nil, errAgain
 		}
-		nodes = append(nodes, list...)
+		delete(all, id)
 	}
-	for _, n := range nodes {
-		maps.DeleteFunc(n, func(name string, _ any) bool { return name != "parent" && (isOwn(name) || name[0] == '_') })
+	for id := range all {
+		return nil, driver.Errorf("node %q does not lie below a root; see Verify: %w", driver.Private(fmt.Sprint(id)), repo.ErrCorrupt)
 	}
 	return nodes, nil
 }

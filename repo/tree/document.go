@@ -195,6 +195,9 @@ func (d *document[T]) insert(pos Position, rec *T) error {
 	}
 	there := d.find(n.ID) < len(d.list)
 	n.Tree, n.Kept = d.tree.name, Kept{}
+	if err := n.tooLong(); err != nil {
+		return err
+	}
 	one := []T{*rec}
 	if err := d.put(pos, one); err != nil {
 		return err
@@ -223,6 +226,9 @@ func (d *document[T]) load(list []T) error {
 			return repo.ErrExists
 		}
 		n.Tree, n.Version, n.Kept = d.tree.name, repo.Version{}, Kept{}
+		if err := n.tooLong(); err != nil {
+			return err
+		}
 		children[n.Parent], known[n.ID] = append(children[n.Parent], &rec), true
 		return nil
 	}

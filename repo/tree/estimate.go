@@ -118,10 +118,12 @@ func (e *estimate[T]) written() {
 
 // verified reads all nodes.
 func (e *estimate[T]) verified() {
+	all := repo.Where("tree", "x")
 	if e.get(1); e.isDocument() {
+		e.find(all, 0)
 		return
 	}
-	e.find(repo.Where("tree", "x"), e.size.Below)
+	e.find(all, e.size.Below)
 	e.get(1)
 }
 

@@ -86,6 +86,9 @@ func (e treeCost[T]) numberAll() {
 // convert brings the tree to another strategy.
 func (e treeCost[T]) convert(to Strategy) {
 	e.get(1)
+	if e.isDocument() {
+		e.find(repo.Where("tree", "x"), 0)
+	}
 	e.conclude(0)
 	switch {
 	case e.isDocument():
@@ -147,13 +150,11 @@ func (e treeCost[T]) allRows() (rows int) {
 
 // pack makes a document of the nodes, and removes their records.
 func (e treeCost[T]) pack() {
-	most := e.tree.forest.most
+	most, all := e.tree.forest.most, repo.Where("tree", "x")
 	e.lists()
-	for n := e.size.Below; n > 0; n -= most {
-		e.get(min(n, most))
-	}
+	e.find(all, e.size.Below)
 	e.conclude(0)
-	all := repo.Where("tree", "x").Limit(most)
+	all = all.Limit(most)
 	for n := e.size.Below; n > 0; n -= most {
 		e.find(all, min(n, most))
 		e.batches(min(n, most), 0)

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -221,6 +222,16 @@ func (t guards[T]) stillSo(ctx context.Context, was *guard, refused error) error
 		return errAgain
 	}
 	return refused
+}
+
+// foreign is ErrCorrupt for a node that does not keep what those of the strategy do though nothing is pending, or
+// errAgain if it does now.
+func (t guards[T]) foreign(ctx context.Context, was *guard, n *Node) error {
+	is, err := t.forest.links.Get(ctx, n.key())
+	if errors.Is(err, repo.ErrNotFound) || err == nil && is.Version != n.Version {
+		return errAgain
+	}
+	return cmp.Or(err, t.stillSo(ctx, was, fmt.Errorf("its fields do not follow from its parent, as if another program had put it; see Repair, which needs its parent to be there: %w", repo.ErrCorrupt)))
 }
 
 // stable calls read until the structure is the same before and after it, or what was read is of one state by itself.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/limit"
 )
 
 // A Node is what a tree keeps of a record. Embed it in the struct of the records:
@@ -65,6 +67,20 @@ func (n *Node) inTree() *Node { return n }
 func nodeOf[T any](rec *T) *Node { return any(rec).(interface{ inTree() *Node }).inTree() }
 
 func (n *Node) key() repo.Key { return repo.Key{n.Tree, n.ID} }
+
+// keyed are the columns of the longest key that has the ID of a node: in the index of children, of one below it.
+var keyed = append([]driver.Column{{Name: "tree", Kind: driver.String}, {Name: "parent", Kind: driver.String}}, segment[:1]...)
+
+// tooLong is ErrTooLarge if the ID of a node, or of its parent, has no room in a key.
+func (n *Node) tooLong() error {
+	for _, id := range []string{n.ID, n.Parent} {
+		vals := []driver.Value{driver.StringValue(n.Tree), driver.StringValue(id), driver.StringValue(firstPlace)}
+		if key, err := driver.AppendParts(nil, keyed, vals); err == nil && len(key) > limit.MaxKey {
+			return fmt.Errorf("an ID of %d bytes: with the name of the tree and a place it is a key, which has at most %d bytes: %w", len(id), limit.MaxKey, repo.ErrTooLarge)
+		}
+	}
+	return nil
+}
 
 // same reports whether a Node is as another one.
 func (n *Node) same(as *Node) bool {

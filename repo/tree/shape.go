@@ -89,11 +89,12 @@ func (t *Tree[T]) Find(ctx context.Context, names ...string) (found T, err error
 }
 
 // Lift removes a node and puts its children in its place. Each child is moved by itself, and then the node is deleted:
-// so if Lift ends early some children are moved, and calling it again moves the others.
+// so if Lift ends early some children are moved, and calling it again moves the others. Where a unique index refuses a
+// child there, as beside the node or a sibling of it with the same name, the others go back: that is ErrExists.
 func (t *Tree[T]) Lift(ctx context.Context, id string) error {
 	var l lifting
 	err := t.documents.either(ctx, func(d *document[T]) error { return d.lift(id) }, func() error { return t.writes.lift(ctx, id, &l) })
-	if err = endedByOthers(l.deletes, err); err != nil && l.some {
+	if err = endedByOthers(l.deletes, err); err != nil && len(l.moved) > 0 {
 		err = fmt.Errorf("some children were moved, and calling it again moves the others: %w: %w", repo.ErrUnknownOutcome, err)
 	}
 	return t.failed("lift", id, err)
@@ -101,8 +102,8 @@ func (t *Tree[T]) Lift(ctx context.Context, id string) error {
 
 // A lifting says how far a Lift has come.
 type lifting struct {
-	some    bool // children were moved
-	deletes bool // the deletion of the node was begun
+	moved   []*Node // children, as they were
+	deletes bool    // the deletion of the node was begun
 }
 
 func (t writes[T]) lift(ctx context.Context, id string, l *lifting) error {
@@ -127,13 +128,54 @@ func (t writes[T]) lift(ctx context.Context, id string, l *lifting) error {
 				if errors.Is(err, ErrBelowItself) {
 					return errAgain // it was a child
 				}
+				if e, ok := asError(err); ok && errors.Is(err, repo.ErrExists) && !errors.Is(err, repo.ErrUnknownOutcome) {
+					return t.lower(ctx, id, l, e)
+				}
 				if err != nil {
 					return err
 				}
-				l.some = true
+				l.moved = append(l.moved, &children[i])
 			}
 		}
 	})
+}
+
+// lower brings the children that were moved back below the node, since one of them was refused, but for those that
+// others have moved or removed.
+func (t writes[T]) lower(ctx context.Context, id string, l *lifting, refused *repo.Error) error {
+	for ; len(l.moved) > 0; l.moved = l.moved[:len(l.moved)-1] {
+		err := t.again(ctx, func() error { return t.lowerChild(ctx, id, l.moved[len(l.moved)-1]) })
+		if err != nil {
+			return errors.Join(refused, err)
+		}
+	}
+	out := *refused
+	out.Err = fmt.Errorf("a child cannot take the place of the node, and no child has: %w", refused.Err)
+	return &out
+}
+
+// lowerChild moves a node back that was a child of another one, if it is beside that.
+func (t writes[T]) lowerChild(ctx context.Context, id string, was *Node) error {
+	g, err := t.guards.settled(ctx)
+	if err != nil {
+		return err
+	}
+	parent, err := t.records.present(ctx, id)
+	if err != nil {
+		return err
+	}
+	n, err := t.records.present(ctx, was.ID)
+	switch {
+	case errors.Is(err, repo.ErrNotFound) || err == nil && n.Parent != parent.Parent:
+		return nil
+	case err != nil:
+		return err
+	}
+	s, err := t.spots.spot(ctx, Under(id), n.ID)
+	if err != nil {
+		return err
+	}
+	return t.moveTo(ctx, &g, n, s, nil)
 }
 
 // liftChild moves a child of a node after the node.

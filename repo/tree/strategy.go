@@ -40,7 +40,17 @@ const (
 
 // keeps returns what the nodes of a strategy keep.
 func (s Strategy) keeps() string {
-	return map[Strategy]string{Path: keepsPath, Ancestors: keepsAncestors, NestedSets: keepsNumbers, Document: keepsDocument}[s]
+	switch s {
+	case Path:
+		return keepsPath
+	case Ancestors:
+		return keepsAncestors
+	case NestedSets:
+		return keepsNumbers
+	case Document:
+		return keepsDocument
+	}
+	return ""
 }
 
 // isNumbered reports whether a node has numbers, or will get them.

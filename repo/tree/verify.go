@@ -22,7 +22,7 @@ type Problem struct {
 func (p Problem) String() string { return fmt.Sprintf("%q: %s", p.ID, p.What) }
 
 // Verify reads all nodes of the tree, and says what is wrong with them: a parent that is not there, a cycle, fields of
-// the strategy that do not follow from the parents. It ends what was pending first. It holds the IDs and the fields of
+// the strategy that do not follow from the parents, a record beside a [Document]. It ends what was pending first. It holds the IDs and the fields of
 // [Node] in memory.
 func (t *Tree[T]) Verify(ctx context.Context) ([]Problem, error) {
 	_, list, err := t.records.verify(ctx)
@@ -30,7 +30,8 @@ func (t *Tree[T]) Verify(ctx context.Context) ([]Problem, error) {
 }
 
 // Repair computes the fields of the strategy anew from the parents and places of the nodes, where they are wrong. It
-// returns what is wrong then: a parent that is not there, or a cycle, which only the caller can mend.
+// returns what is wrong then, which only the caller can mend: a parent that is not there, a cycle, a record beside a
+// [Document].
 func (t *Tree[T]) Repair(ctx context.Context) (left []Problem, err error) {
 	err = t.again(ctx, func() error {
 		s, list, err := t.records.verify(ctx)
@@ -87,7 +88,9 @@ func (t records[T]) verify(ctx context.Context) (s survey, list []Problem, err e
 			return err
 		}
 		if list = nil; s.guard.Strategy == Document {
-			_, err = t.documents.documentOf(&s.guard)
+			if _, err = t.documents.documentOf(&s.guard); err == nil {
+				list, err = t.strays(ctx, &s.guard)
+			}
 			return err
 		}
 		s.missing = nil
@@ -129,6 +132,20 @@ func (t records[T]) verify(ctx context.Context) (s survey, list []Problem, err e
 		return err
 	})
 	return s, list, err
+}
+
+// strays says which records lie beside a document.
+func (t records[T]) strays(ctx context.Context, was *guard) (list []Problem, err error) {
+	for n, err := range t.forest.links.Find(ctx, repo.Where("tree", t.name)) {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, Problem{ID: n.ID, What: "it is a record beside the document, which only Forest.Nodes finds; delete it there"})
+	}
+	if len(list) > 0 {
+		err = t.guards.stillSo(ctx, was, nil) // else they may be those of the tree
+	}
+	return list, err
 }
 
 // addPlaces gives places to nodes that have none, after their siblings.

@@ -78,11 +78,14 @@ func (n *Node) tooDeep(err error) error {
 	if !errors.Is(err, repo.ErrTooLarge) {
 		return err
 	}
+	if long := n.tooLong(); long != nil {
+		return long
+	}
 	key, _ := driver.AppendParts(nil, []driver.Column{{Name: "path", Kind: driver.String}}, []driver.Value{driver.StringValue(n.Path)})
 	if len(key)+len(n.Tree)+len(n.ID) < limit.MaxKey*9/10 && len(n.Ancestors) < limit.MaxRows*9/10 {
 		return err
 	}
-	return fmt.Errorf("the node would lie too deep; Convert the tree to a strategy without that bound: %w", err)
+	return fmt.Errorf("the node would lie too deep, or the IDs down to it are too long; Convert the tree to a strategy without that bound: %w", err)
 }
 
 // quietSpot is spot and, where nodes are strict, the guard after what was pending and before the spot.
@@ -258,6 +261,9 @@ func (t writes[T]) move(ctx context.Context, id string, pos Position) error {
 
 // moveTo moves a node, if the structure is as the guard says.
 func (t writes[T]) moveTo(ctx context.Context, was *guard, n *Node, s spot[T], e *edit[T]) error {
+	if n.Keeps != was.Strategy.keeps() {
+		return t.guards.foreign(ctx, was, n)
+	}
 	if s.id() == n.ID {
 		return t.guards.stillSo(ctx, was, ErrBelowItself)
 	}
