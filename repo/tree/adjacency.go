@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -153,7 +154,7 @@ func together[E any](n int, read func(i int) ([]E, error)) ([][]E, error) {
 		})
 	}
 	readers.Wait()
-	return found, errors.Join(errs...)
+	return found, cmp.Or(errs...)
 }
 
 // emitAll emits what lies below a node, of which the children are known, in depth-first order, down to a depth.

@@ -10,7 +10,7 @@ import (
 // A Cost is what a call takes if nobody else writes the tree and nothing is pending.
 type Cost struct {
 	Call     string // the method, and of Convert the strategy: "Convert to path"
-	Depth    int    // round trips, one after the other, as [repo.Event] counts them
+	Depth    int    // round trips, one after the other: of ranges that are read side by side one, where [repo.Event] counts each
 	Requests int    // rows that are read by key, pages of ranges, and commits
 	Rows     int    // records and index rows that are written, by the store too, each index of the schema's own as one
 	Leaves   string // what stays if the program ends in the middle, "" if that is nothing
@@ -32,7 +32,8 @@ func (c Cost) String() string {
 const mostNodes = 10_000_000
 
 // Explain says what each call costs on a tree of the strategy that a schema names, so that strategies are compared
-// before one is taken. It sends nothing to the store: the forest need not be there, nor have the strategy.
+// before one is taken. It sends nothing to the store: the forest need not be there, nor have the strategy. A size that
+// no tree of the strategy has, whatever its IDs, is ErrInvalid, and a Convert to one that has none is left out.
 //
 // Positions are taken for Under a node, and the node for the last of its siblings, but by Next for the first. Load adds
 // nodes in depth-first order to a tree that has none. Not counted is what makes room between the numbers of
@@ -50,6 +51,9 @@ func Explain[T any](store *repo.Store, schema Schema, size Size) ([]Cost, error)
 		return nil, schema.failed("explain", err)
 	}
 	defer func() { _ = imagined.Close() }()
+	if err := size.misfit(f.schema.Strategy); err != nil {
+		return nil, schema.failed("explain", err)
+	}
 	e := estimate[T]{tree: &f.Tree("x").base, strategy: f.schema.Strategy, size: size}
 	for _, w := range f.nodes.ExplainWrites() {
 		if w.Write == "insert" {
@@ -57,7 +61,7 @@ func Explain[T any](store *repo.Store, schema Schema, size Size) ([]Cost, error)
 		}
 	}
 	var list []Cost
-	for _, c := range calls[T](&f.schema, e.strategy) {
+	for _, c := range calls[T](&f.schema, e.strategy, size) {
 		one := e
 		if c.of(&one); one.failed != nil {
 			return nil, f.schema.failed("explain", one.failed)
@@ -79,7 +83,7 @@ type call[T any] struct {
 }
 
 // calls returns how each call is estimated.
-func calls[T any](s *Schema, strategy Strategy) []call[T] {
+func calls[T any](s *Schema, strategy Strategy, size Size) []call[T] {
 	guard := func(e *estimate[T]) { e.get(1) }
 	children := func(e *estimate[T]) { e.list(e.size.Children, func() { e.children(e.size.Children) }) }
 	list := []call[T]{
@@ -102,10 +106,10 @@ func calls[T any](s *Schema, strategy Strategy) []call[T] {
 		{"Leaves", (*estimate[T]).descendants, ""}, {"Count", (*estimate[T]).descendants, ""},
 		{"WriteLines", (*estimate[T]).written, ""}, {"WriteNested", (*estimate[T]).written, ""},
 	}
-	return append(list, writingCalls[T](s, strategy)...)
+	return append(list, writingCalls[T](s, strategy, size)...)
 }
 
-func writingCalls[T any](s *Schema, strategy Strategy) []call[T] {
+func writingCalls[T any](s *Schema, strategy Strategy, size Size) []call[T] {
 	const ended = "a change half done, which the next writer ends"
 	moved := ended
 	if strategy == Adjacency {
@@ -128,7 +132,7 @@ func writingCalls[T any](s *Schema, strategy Strategy) []call[T] {
 		list = append(list, call[T]{"Verify", (*estimate[T]).verified, ""}, call[T]{"Repair", (*estimate[T]).verified, ""})
 	}
 	for _, to := range strategies {
-		if to != strategy && s.has(to) {
+		if to != strategy && s.has(to) && size.misfit(to) == nil {
 			list = append(list, call[T]{"Convert to " + string(to), func(e *estimate[T]) { treeCost[T]{e}.convert(to) }, ended})
 		}
 	}

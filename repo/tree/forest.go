@@ -206,10 +206,36 @@ func Check[T any](facts driver.Facts, schema Schema) error {
 
 // checkBoth is [repo.Check] of the nodes and, if these are well, of the guards.
 func (f *Forest[T]) checkBoth(facts driver.Facts) error {
+	if err := f.checkName(); err != nil {
+		return f.schema.failed("check", err)
+	}
 	if err := repo.Check[T](facts, f.schema.nodes(false)); err != nil {
 		return err
 	}
 	return repo.Check[guard](facts, f.schema.guards())
+}
+
+// checkName is ErrSchema unless the nodes have names that are text, as Find takes them.
+func (f *Forest[T]) checkName() error {
+	name := f.schema.Name
+	if name == "" {
+		return nil
+	}
+	var names []string
+	for _, field := range f.shape.fields {
+		switch {
+		case field.Name != name:
+			names = append(names, field.Name)
+		case field.Kind != driver.String && field.Kind != driver.None: // which may hold a string
+			return fmt.Errorf("Schema.Name is %q, a field of kind %s, and names are strings: %w", name, field.Kind, repo.ErrSchema)
+		default:
+			return nil
+		}
+	}
+	if f.shape.extra != nil { // it may be among the others
+		return nil
+	}
+	return fmt.Errorf("Schema.Name is %q, and %s has no such field; it has %q: %w", name, reflect.TypeFor[T](), names, repo.ErrSchema)
 }
 
 // check says what is wrong with the records or the schema, or why the store cannot keep them.

@@ -18,8 +18,11 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// mostNested is how many levels WriteNested writes: encoding/json reads 10,000 levels of lists and objects.
-const mostNested = 4000
+// How many levels WriteNested writes, and Nested reads. Readers like encoding/json take 10,000 levels of lists and objects.
+const (
+	mostNested = 4000
+	mostRead   = 5000
+)
 
 // WriteLines writes a node and what is below it, "" for the whole tree, as JSON Lines: parents before their children,
 // siblings in their order, a line each, as encoding/json has the record, with "id" and "parent".
@@ -146,12 +149,12 @@ func Nested[T any](r io.Reader) iter.Seq2[T, error] {
 			return
 		}
 		for n := 1; in.More(); n++ {
-			var object json.RawMessage
-			if err := in.Decode(&object); err != nil {
+			top, err := readObject(in, 1)
+			if err != nil {
 				yield(*new(T), fmt.Errorf("after %d bytes: %w: %w", in.InputOffset(), err, repo.ErrInvalid))
 				return
 			}
-			if !yieldNested(fmt.Sprint("root ", n), "", object, yield) {
+			if !yieldNested(fmt.Sprint("root ", n), "", top, yield) {
 				return
 			}
 		}
@@ -185,27 +188,95 @@ func readable[T any](names ...string) error {
 }
 
 func bracket(in *json.Decoder) error {
-	token, err := in.Token()
-	if errors.Is(err, io.EOF) {
-		err = errors.New("want a list of nodes, and there is nothing")
-	}
-	if err == nil && token != json.Delim('[') {
-		err = errors.New("want a list of nodes")
-	}
-	if err != nil {
+	if err := delim(in, '[', "a list of nodes"); err != nil {
 		return fmt.Errorf("%w: %w", err, repo.ErrInvalid)
 	}
 	return nil
 }
 
-// yieldNested yields a node and its children, and reports whether more are wanted.
-func yieldNested[T any](where, parent string, object json.RawMessage, yield func(T, error) bool) bool {
-	var rec T
-	var below struct {
-		Children []json.RawMessage `json:"children"`
+// An object is a node of nested JSON.
+type object struct {
+	fields   []byte // without its children
+	children []*object
+}
+
+// readObject reads a node of a level with all that is below it.
+func readObject(in *json.Decoder, level int) (*object, error) {
+	if level > mostRead {
+		return nil, fmt.Errorf("more than %d levels", mostRead)
 	}
-	err := errors.Join(json.Unmarshal(object, &rec), json.Unmarshal(object, &below))
-	if err != nil {
+	if err := delim(in, '{', "a node"); err != nil {
+		return nil, err
+	}
+	o := &object{fields: []byte("{")}
+	for in.More() {
+		token, err := in.Token()
+		if err != nil {
+			return nil, err
+		}
+		name, _ := token.(string) // the decoder takes no other key
+		if strings.EqualFold(name, "children") {
+			if o.children, err = readChildren(in, level+1); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		var value json.RawMessage
+		if err := in.Decode(&value); err != nil {
+			return nil, err
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(o.fields) > 1 {
+			o.fields = append(o.fields, ',')
+		}
+		o.fields = append(append(append(o.fields, key...), ':'), value...)
+	}
+	o.fields = append(o.fields, '}')
+	_, err := in.Token()
+	return o, err
+}
+
+// readChildren reads a list of nodes of a level, or null.
+func readChildren(in *json.Decoder, level int) (list []*object, err error) {
+	switch token, err := in.Token(); {
+	case err != nil:
+		return nil, err
+	case token == nil:
+		return nil, nil
+	case token != json.Delim('['):
+		return nil, errors.New("want a list of nodes as children")
+	}
+	for in.More() {
+		child, err := readObject(in, level)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, child)
+	}
+	_, err = in.Token()
+	return list, err
+}
+
+// delim reads what begins a list or an object.
+func delim(in *json.Decoder, want json.Delim, what string) error {
+	switch token, err := in.Token(); {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("want %s, and there is nothing", what)
+	case err != nil:
+		return err
+	case token != want:
+		return fmt.Errorf("want %s", what)
+	}
+	return nil
+}
+
+// yieldNested yields a node and its children, and reports whether more are wanted.
+func yieldNested[T any](where, parent string, o *object, yield func(T, error) bool) bool {
+	var rec T
+	if err := json.Unmarshal(o.fields, &rec); err != nil {
 		yield(rec, driver.Errorf("%s: %w: %w", driver.Private(where), driver.Hide(err, "no record"), repo.ErrInvalid))
 		return false
 	}
@@ -216,8 +287,8 @@ func yieldNested[T any](where, parent string, object json.RawMessage, yield func
 	if !yield(rec, nil) {
 		return false
 	}
-	for i, object := range below.Children {
-		if !yieldNested(fmt.Sprintf("child %d of %q", i+1, n.ID), n.ID, object, yield) {
+	for i, child := range o.children {
+		if !yieldNested(fmt.Sprintf("child %d of %q", i+1, n.ID), n.ID, child, yield) {
 			return false
 		}
 	}

@@ -2,9 +2,11 @@ package tree_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -79,6 +81,39 @@ func TestNestedLevels(t *testing.T) {
 	}
 }
 
+// Nested objects are read in memory, and so in time, that grows as they do, whatever comes first in each.
+func TestNestedIsLinear(t *testing.T) {
+	allocated := func(levels int) (bytes uint64) {
+		text := "[" + strings.Repeat(`{"Children":null,"id":"a","children":[`, levels-1) + `{"id":"a"` + strings.Repeat(`}],"name":"n"`, levels-1) + "}]"
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		n := 0
+		for rec, err := range tree.Nested[category](strings.NewReader(text)) {
+			if n++; err != nil || (rec.Parent == "") != (n == 1) || (rec.Name == "n") != (n < levels) {
+				t.Fatalf("node %d of %d: %+v, %v", n, levels, rec, err)
+			}
+		}
+		if n != levels {
+			t.Errorf("%d nodes of %d", n, levels)
+		}
+		runtime.ReadMemStats(&after)
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if few, many := allocated(500), allocated(4000); many > 16*few {
+		t.Errorf("%d bytes for 500 levels, and %d for 4,000", few, many)
+	}
+	for _, bad := range []string{`[7]`, `[{"id":"a","children":7}]`, `[{"id":"a","children":[null]}]`, `[{"id":"a"`, `[{"id":"a","children":[{"id":"b"}`,
+		"[" + strings.Repeat(`{"id":"a","children":[`, 6000)} {
+		var last error
+		for _, err := range tree.Nested[category](strings.NewReader(bad)) {
+			last = err
+		}
+		if !errors.Is(last, repo.ErrInvalid) {
+			t.Errorf("%.40s: %v, want %v", bad, last, repo.ErrInvalid)
+		}
+	}
+}
+
 // Types that are no records, a nil function and the empty ID are refused, and nothing panics.
 func TestOddArguments(t *testing.T) {
 	store := repo.NewStore(memory.New(nil), nil)
@@ -111,6 +146,86 @@ func TestOddArguments(t *testing.T) {
 			if is, err := tr.IsBelow(t.Context(), of, ""); err != nil || is != want {
 				t.Errorf("%s: %q below the whole tree: %v, %v", k, of, is, err)
 			}
+		}
+	}
+}
+
+// Trees that cannot be have no costs, nor has a conversion to one.
+func TestExplainOfNoTree(t *testing.T) {
+	store := repo.NewStore(memory.New(nil), nil)
+	explain := func(s tree.Strategy, size tree.Size) (converts string, err error) {
+		list, err := tree.Explain[category](store, tree.Schema{Collection: "c", Strategy: s, Also: all}, size)
+		for _, c := range list {
+			converts += c.Call + ";"
+		}
+		return converts, err
+	}
+	for _, tt := range []struct {
+		strategy tree.Strategy
+		no, some tree.Size
+	}{
+		{tree.Path, tree.Size{Depth: 5000}, tree.Size{Depth: 100}},
+		{tree.Path, tree.Size{Children: 1, Below: 300, Levels: 300}, tree.Size{Children: 1, Below: 60, Levels: 60}},
+		{tree.Ancestors, tree.Size{Depth: 5003}, tree.Size{Depth: 250}},
+		{tree.Document, tree.Size{Children: 1000, Below: 1_000_000, Levels: 2}, tree.Size{Children: 100, Below: 10_000, Levels: 2}},
+	} {
+		if _, err := explain(tt.strategy, tt.no); !errors.Is(err, repo.ErrInvalid) || !strings.Contains(err.Error(), "at most") {
+			t.Errorf("%s of %+v: %v, want %v", tt.strategy, tt.no, err, repo.ErrInvalid)
+		}
+		if _, err := explain(tt.strategy, tt.some); err != nil {
+			t.Errorf("%s of %+v: %v", tt.strategy, tt.some, err)
+		}
+		for size, want := range map[tree.Size]bool{tt.no: false, tt.some: true} {
+			calls, err := explain(tree.Adjacency, size)
+			if err != nil || !strings.Contains(calls, "Convert to nested_sets;") || strings.Contains(calls, fmt.Sprintf("Convert to %s;", tt.strategy)) != want {
+				t.Errorf("%+v: %s, %v", size, calls, err)
+			}
+		}
+	}
+}
+
+// A name that Find cannot take is refused before anything is made.
+func TestNameOfNoText(t *testing.T) {
+	type sized struct {
+		tree.Node
+		Size int `repo:"size"`
+	}
+	for name, says := range map[string]string{"size": "kind int", "title": "no such field"} {
+		s := memory.New(nil)
+		schema := tree.Schema{Collection: "c", Name: name}
+		_, err := tree.Open[sized](t.Context(), repo.NewStore(s, nil), schema)
+		for call, err := range map[string]error{"open": err, "check": tree.Check[sized](s.Facts(), schema)} {
+			if !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "Schema.Name") || !strings.Contains(err.Error(), says) {
+				t.Errorf("%s by %s: %v, want %v that says %s", call, name, err, repo.ErrSchema, says)
+			}
+		}
+		if _, err := repo.SchemaOf(t.Context(), repo.NewStore(s, nil), "c"); !errors.Is(err, repo.ErrNotFound) {
+			t.Errorf("by %s: the collection was made: %v", name, err)
+		}
+	}
+}
+
+// An error of many reads, writes or attempts says once what happened.
+func TestErrorsSayItOnce(t *testing.T) {
+	for _, s := range all {
+		for at := 1; at < 100; at *= 3 {
+			ctx, cancel := context.WithCancel(t.Context())
+			h := &hooked{Store: memory.New(nil)}
+			tr := shopOn(t, h, tree.Schema{Strategy: s})
+			if _, err := tr.Load(t.Context(), randomNodes(300, 3)); err != nil {
+				t.Fatal(err)
+			}
+			h.row = func(n int) {
+				if n == at {
+					cancel()
+				}
+			}
+			for call, err := range everyCall(ctx, tr) {
+				if n := strings.Count(fmt.Sprint(err), context.Canceled.Error()); n > 1 {
+					t.Errorf("%s at row %d: %s: %d times: %v", s, at, call, n, err)
+				}
+			}
+			cancel()
 		}
 	}
 }

@@ -1,11 +1,43 @@
 package tree
 
+import (
+	"fmt"
+
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/internal/limit"
+	"github.com/polystore/polystore/repo/internal/record"
+)
+
 // A Size is how much of a tree a call is about. What lies below a node is taken for a regular tree.
 type Size struct {
 	Depth    int // how many ancestors the node has, there and where it moves or is copied to
 	Children int // of the node, of its parent, and of the node where it moves or is copied to
 	Below    int // nodes below the node; of a call that is about a whole tree, its nodes
 	Levels   int // in which they lie: 1 if all are children
+}
+
+// misfit is ErrInvalid if no tree of a strategy has a node of this size.
+func (z *Size) misfit(s Strategy) error {
+	levels, least, bound := z.Depth+len(z.widths()), 0, 0
+	switch s {
+	case Path:
+		n := Node{ID: "x", Kept: Kept{Place: firstPlace}}
+		least, bound = levels*len(n.pathBelow(nil)), limit.MaxKey
+	case Ancestors:
+		least, bound = levels-1, limit.MaxRows
+	case Document:
+		node, err := record.EncodeAny(map[string]any{"id": "x", "parent": "x"}, 0)
+		if err != nil {
+			return err
+		}
+		least, bound = z.Below*record.SizeOf(&node), limit.MaxRecord
+	}
+	if least <= bound {
+		return nil
+	}
+	what := map[Strategy]string{Path: "its paths would have %d bytes or more, and a key has at most %d",
+		Ancestors: "its nodes would have %d ancestors, and rows of at most %d", Document: "it would have %d bytes or more, and a record has at most %d"}[s]
+	return fmt.Errorf("no tree of %q has the size %+v: "+what+": %w", s, *z, least, bound, repo.ErrInvalid)
 }
 
 // widths returns how many nodes the levels below a node have, after the node itself.
