@@ -53,10 +53,33 @@ func (w *Workload) settled() (*workload.Workload, error) {
 	return &s, s.CheckSize()
 }
 
-// Schemas reads the schemas of a file: one alone, or those of the collections of a
-// workload file, whose other parts are not looked at; and those of its trees. What is
-// wrong is returned as Faults.
-func Schemas(file string) ([]repo.Schema, []tree.Schema, error) { return workload.Schemas(file) }
+// A Layout is how a model of a workload file keeps its collections.
+type Layout struct {
+	Model   string // its name, "" of a schema alone
+	Schemas []repo.Schema
+	Trees   []tree.Schema
+}
+
+// Layouts reads the layouts of a workload file, which is checked as by [Load], or of one schema alone. What is wrong is
+// returned as Faults.
+func Layouts(file string) (list []Layout, err error) {
+	models, err := workload.Models(file)
+	if err != nil {
+		return nil, err
+	}
+	for _, mo := range models {
+		l := Layout{Model: mo.Name}
+		for i, f := range mo.Forests {
+			if f == nil {
+				l.Schemas = append(l.Schemas, mo.Schemas[i])
+			} else {
+				l.Trees = append(l.Trees, *f)
+			}
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
 
 // Redact returns a store's URL without what must not be seen: what stands before
 // the host, which may be a password or a token, what cannot be a host, the values of

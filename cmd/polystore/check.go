@@ -15,9 +15,9 @@ import (
 
 const checkAbout = `Says what of a schema a store cannot do, with the remedy, or how it would write
 records of it: calls of the store one after the other and in number, and what stays if
-a client stops in the middle. Of trees it says so of each call that writes. Changes
-nothing in the store. FILE has one schema in YAML, or is a workload file, whose
-collections are checked.`
+a client stops in the middle. Of trees it says so of each call. Changes nothing in the
+store. FILE has one schema in YAML, or is a workload file: it is checked as load does,
+and what is said is of its collections by each of its models.`
 
 func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	fs := newFlags("check", "URL FILE", checkAbout, "polystore check memory: examples/debian/debian.yaml", stderr)
@@ -25,7 +25,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	if err != nil {
 		return err
 	}
-	schemas, trees, err := loadtest.Schemas(rest[1])
+	layouts, err := loadtest.Layouts(rest[1])
 	if err != nil {
 		return exit{loadtest.Usage, err}
 	}
@@ -37,19 +37,7 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		return exit{loadtest.Usage, err}
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	var faults []error
-	all := ""
-	tell := func(text string, err error) {
-		if all += text; err != nil {
-			faults = append(faults, err)
-		}
-	}
-	for _, s := range schemas {
-		tell(checkRecords(store, s))
-	}
-	for _, s := range trees {
-		tell(checkTrees(store, s))
-	}
+	all, faults := checkAll(store, layouts)
 	if _, err := io.WriteString(stdout, all); err != nil {
 		return err
 	}
@@ -57,6 +45,38 @@ func check(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 		return exit{loadtest.Missed, errors.Join(faults...)}
 	}
 	return nil
+}
+
+// checkAll says what a store does of each layout, whose name comes first if there are others, but of no schema twice.
+func checkAll(store *repo.Store, layouts []loadtest.Layout) (all string, faults []error) {
+	told := map[string]bool{}
+	for _, l := range layouts {
+		var some []func() (string, error)
+		for _, s := range l.Schemas {
+			if is := fmt.Sprintf("%+v", s); !told[is] {
+				told[is], some = true, append(some, func() (string, error) { return checkRecords(store, s) })
+			}
+		}
+		for _, s := range l.Trees {
+			if is := fmt.Sprintf("%+v", s); !told[is] {
+				told[is], some = true, append(some, func() (string, error) { return checkTrees(store, s) })
+			}
+		}
+		for i, one := range some {
+			text, err := one()
+			if err != nil && len(layouts) > 1 {
+				err = fmt.Errorf("model %s: %w", l.Model, err)
+			}
+			if err != nil {
+				faults = append(faults, err)
+			}
+			if i == 0 && len(layouts) > 1 {
+				all += fmt.Sprintf("model %s:\n", l.Model)
+			}
+			all += text
+		}
+	}
+	return all, faults
 }
 
 func checkRecords(store *repo.Store, s repo.Schema) (text string, err error) {
@@ -85,9 +105,7 @@ func checkTrees(store *repo.Store, s tree.Schema) (text string, err error) {
 	text = fmt.Sprintf("%s: %s can do all of it, as trees of %s; what follows is of a node with %d ancestors, %d children, and %d nodes below it\n",
 		s.Collection, store.Facts().Name, cmp.Or(s.Strategy, tree.Adjacency), example.Depth, example.Children, example.Below)
 	for _, c := range costs {
-		if c.Rows > 0 {
-			text += fmt.Sprintf("%s: %s\n", s.Collection, c)
-		}
+		text += fmt.Sprintf("%s: %s\n", s.Collection, c)
 	}
 	return text, nil
 }

@@ -235,15 +235,15 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Of trees check says what calls that write cost, by the strategy that the file names, or what the store cannot do.
+// Of trees check says what calls cost, by the strategy of each model, or what the store cannot do.
 func TestCheckTrees(t *testing.T) {
 	for strategy, want := range map[string]string{
 		"": "of adjacency", "strategy: path": "of path", "strategy: ancestors, spread: true": "of ancestors", "strategy: path, spread: true": "cannot be Spread",
 	} {
-		text := "collections:\n  - collection: files\n    tree: {id: id, parent: folder, " + strategy + "}\n    fields: {id: string, folder: string}\n    data: {file: none.csv}\n"
+		text := "collections:\n  - collection: files\n    tree: {id: id, parent: folder, " + strategy + "}\n    fields: {id: string, folder: string}\n    data: {file: none.csv}\nqueries: [{name: one, weight: 100, kind: get, draw: uniform}]\n"
 		code, out, diag := do(t, "check", "pebble::memory:", write(t, "trees.yaml", text))
 		if refused := strings.Contains(want, "cannot"); refused {
-			if code != loadtest.Missed || out != "" || !strings.Contains(diag, want) {
+			if code != loadtest.Missed && code != loadtest.Usage || out != "" || !strings.Contains(diag, want) {
 				t.Errorf("%s: exit %d, %q, %q", strategy, code, out, diag)
 			}
 			continue
@@ -251,7 +251,7 @@ func TestCheckTrees(t *testing.T) {
 		if code != 0 || !strings.HasPrefix(out, "files: pebble can do all of it, as trees "+want+";") {
 			t.Errorf("%s: exit %d, %q, %q", strategy, code, out, diag)
 		}
-		for _, line := range []string{"\nfiles: Insert: ", "\nfiles: DeleteSubtree: ", "\nfiles: Load: ", "rows written; who stops in the middle leaves a change half done, which the next writer ends\n"} {
+		for _, line := range []string{"\nfiles: Insert: ", "\nfiles: Ancestors: ", "\nfiles: DeleteSubtree: ", "\nfiles: Load: ", "rows written; who stops in the middle leaves a change half done, which the next writer ends\n"} {
 			if !strings.Contains(out, line) {
 				t.Errorf("%s: %q lacks %q", strategy, out, line)
 			}
@@ -259,6 +259,28 @@ func TestCheckTrees(t *testing.T) {
 		if moves := "leaves a change half done, which the next writer ends"; strings.Contains(lineOf(out, "files: Move: "), moves) == (strategy == "") {
 			t.Errorf("%s: a move: %s", strategy, lineOf(out, "files: Move: "))
 		}
+	}
+}
+
+// Each model of a workload file is checked, and the file as load does.
+func TestCheckModels(t *testing.T) {
+	text := "collections:\n  - collection: files\n    tree: {id: id, parent: folder}\n    fields: {id: string, folder: string}\n    data: {file: none.csv}\n" +
+		"queries: [{name: one, weight: 100, kind: get, draw: uniform}]\nmodels: [{name: first}, {name: same}, {name: second, strategy: path}, {name: third, strategy: ancestors, spread: true}]\n"
+	code, out, diag := do(t, "check", "pebble::memory:", write(t, "trees.yaml", text))
+	if code != 0 || !strings.HasPrefix(out, "model first:\nfiles: pebble can do all of it, as trees of adjacency;") {
+		t.Errorf("exit %d, %q, %q", code, out, diag)
+	}
+	for model, strategy := range map[string]string{"second": "path", "third": "ancestors"} {
+		if !strings.Contains(out, fmt.Sprintf("\nmodel %s:\nfiles: pebble can do all of it, as trees of %s;", model, strategy)) {
+			t.Errorf("model %s: %q", model, out)
+		}
+	}
+	if strings.Count(out, "can do all of it") != 3 {
+		t.Errorf("a schema is told of twice: %q", out)
+	}
+	code, out, diag = do(t, "check", "pebble::memory:", write(t, "trees.yaml", strings.Replace(text, "kind: get", "kind: gt", 1)))
+	if code != loadtest.Usage || out != "" || !strings.Contains(diag, "gt") {
+		t.Errorf("a query of no kind: exit %d, %q, %q", code, out, diag)
 	}
 }
 

@@ -1,11 +1,14 @@
 package document
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/polystore/polystore/loadtest/internal/failure"
 )
 
 // A Mapping is a YAML mapping whose keys are asked for one by one; those that
@@ -16,6 +19,7 @@ type Mapping struct {
 	At      Place
 	Entries []entry
 	asked   []string
+	lacks   map[string]string // the faults of keys that must be there
 }
 
 type entry struct {
@@ -73,7 +77,11 @@ func (m *Mapping) Has(key string) bool {
 func (m *Mapping) Need(key, example string) ast.Node {
 	n := m.Get(key)
 	if n == nil {
-		m.d.FaultIn(m.At, "%s has no %s; add one, e.g. %s", m.What, key, example)
+		if m.lacks == nil {
+			m.lacks = map[string]string{}
+		}
+		m.lacks[key] = fmt.Sprintf("%s has no %s; add one, e.g. %s", m.What, key, example)
+		m.d.FaultIn(m.At, "%s", m.lacks[key])
 	}
 	return n
 }
@@ -88,13 +96,16 @@ func (m *Mapping) PlaceOf(key string) Place {
 	return m.At
 }
 
-// Done reports the keys that nobody asked for.
+// Done reports the keys that nobody asked for. One of them that is like a key that must be there stands for it.
 func (m *Mapping) Done() {
 	for _, e := range m.Entries {
 		if slices.Contains(m.asked, e.Key) {
 			continue
 		}
 		if near := Nearest(e.Key, m.asked); near != "" {
+			m.d.Faults = slices.DeleteFunc(m.d.Faults, func(f failure.Fault) bool {
+				return f.Text == m.lacks[near] && f.Line == m.At.Line && f.Column == m.At.Column
+			})
 			m.d.FaultIn(e.Place, "%s has no key %q; did you mean %s?", m.What, e.Key, near)
 		} else {
 			m.d.FaultIn(e.Place, "%s has no key %q; the keys are %s", m.What, e.Key, strings.Join(m.asked, ", "))

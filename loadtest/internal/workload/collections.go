@@ -13,7 +13,6 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
-	"github.com/polystore/polystore/repo/tree"
 )
 
 var collectionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,23}$`)
@@ -208,42 +207,31 @@ func checkSchema(d *document.File, at document.Place, s repo.Schema) {
 	}
 }
 
-// Schemas reads the schemas of a file: one alone, or those of the collections of a
-// workload file, whose other parts are not looked at; and those of its trees. What is
-// wrong is returned as Faults.
-func Schemas(file string) (list []repo.Schema, trees []tree.Schema, err error) {
+// Models returns how the collections of a file are kept: by each model of a workload file, which is checked as [Parse]
+// does, or as a schema alone says, in a model without a name. What is wrong is returned as Faults.
+func Models(file string) ([]*Model, error) {
 	src, err := document.Read(file)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	d, root := document.Parse(file, src)
 	if root == nil {
-		return nil, nil, failure.AsError(d.Faults)
+		return nil, failure.AsError(d.Faults)
 	}
 	m, ok := d.Mapping(root, "the schema")
 	if !ok {
-		return nil, nil, failure.AsError(d.Faults)
+		return nil, failure.AsError(d.Faults)
 	}
-	read := func(m *document.Mapping) {
-		s, t := readSchema(d, m)
-		if t == nil {
-			list = append(list, s)
-		} else {
-			trees = append(trees, *t.schema(s.Collection))
+	if m.Has("collections") {
+		w, err := Parse(file, src)
+		if err != nil {
+			return nil, err
 		}
+		return w.Models, nil
 	}
-	if n := m.Get("collections"); n != nil {
-		for _, item := range d.List(n, "collections") {
-			if cm, ok := d.Mapping(item, "the collection"); ok {
-				read(cm)
-			}
-		}
-	} else {
-		read(m)
-		m.Done()
-	}
-	if err := failure.AsError(d.Faults); err != nil {
-		return nil, nil, err
-	}
-	return list, trees, nil
+	w, c := &Workload{}, &Collection{}
+	c.Schema, c.Tree = readSchema(d, m)
+	m.Done()
+	w.Collections = append(w.Collections, c)
+	return []*Model{w.baseModel("")}, failure.AsError(d.Faults)
 }

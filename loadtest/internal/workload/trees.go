@@ -60,8 +60,9 @@ func readTree(d *document.File, n ast.Node, s *repo.Schema) *Tree {
 		}
 		own[name] = true
 	}
+	whole := t.ID != "" && t.Parent != "" // else one of the fields may be what is missing
 	for name := range s.Fields {
-		if !own[name] && slices.Contains(nodeFields(), name) {
+		if whole && !own[name] && slices.Contains(nodeFields(), name) {
 			d.FaultIn(m.At, "field %s has a name that a tree keeps for itself (%s); take another one, with map: {…: %s} under data", name, strings.Join(nodeFields(), ", "), name)
 		}
 	}

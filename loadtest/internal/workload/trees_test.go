@@ -90,6 +90,16 @@ func TestTreeFaults(t *testing.T) {
 	}
 }
 
+// A key that is misspelt is one fault, with the one remedy.
+func TestTreeOfAMisspeltKey(t *testing.T) {
+	text := strings.NewReplacer("parent: folder}", "parnt: parent}", "folder: string", "parent: string", "folder: $path", "parent: $path").Replace(testload.Trees)
+	_, err := Parse("trees.yaml", []byte(text))
+	var faults failure.Faults
+	if !errors.As(err, &faults) || len(faults) != 1 || !strings.Contains(faults[0].Text, `tree has no key "parnt"; did you mean parent?`) {
+		t.Errorf("got %v, want one fault, of parnt", err)
+	}
+}
+
 // What is about trees is refused where there are none.
 func TestTreeFaultsOfOtherRecords(t *testing.T) {
 	for _, tt := range []struct{ old, new, place, want string }{

@@ -41,7 +41,8 @@ var workloadFaults = []struct{ name, old, new, place, want string }{
 	{"duration without unit", "round: 200ms", "round: 5", ":5:8:", "want a time with its unit"},
 	{"too large a round", "rate: 200\nrounds: 1\nround: 200ms", "rate: 2000\nround: 10m", ":3:1:", "change rate or round"},
 	{"duplicate key", "rate: 200", "rate: 200\nrate: 300", ":4:1:", `has "rate" twice, first in line 3`},
-	{"missing collections", "collections:", "collection:", ":1:1:", "has no collections; add one"},
+	{"missing collections", "collections:", "collection:", ":6:1:", `has no key "collection"; did you mean collections?`},
+	{"no collections", "collections:", "name:", ":1:1:", "has no collections; add one"},
 	{"missing field kind", "views: int, ", "", "", `there is no field "views" in collection posts`},
 	{"bad kind", "views: int", "views: integer", ":10:", `kind "integer"; want one of bool, int`},
 	{"partition of no field", "partition: [author]", "partition: [auther]", ":8:", `no field "auther"; did you mean author?`},
@@ -175,7 +176,7 @@ func TestMapOfOneNameTwice(t *testing.T) {
 	}
 }
 
-func TestSchemas(t *testing.T) {
+func TestModelsOfAFile(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
@@ -185,19 +186,29 @@ func TestSchemas(t *testing.T) {
 		return file
 	}
 	one := write("one.yaml", "collection: posts\npartition: [author]\nfields: {author: string}\n")
-	if list, _, err := Schemas(one); err != nil || len(list) != 1 || list[0].Collection != "posts" {
-		t.Errorf("Schemas of a schema: %v, %v", list, err)
+	if list, err := Models(one); err != nil || len(list) != 1 || list[0].Name != "" || len(list[0].Schemas) != 1 || list[0].Schemas[0].Collection != "posts" {
+		t.Errorf("models of a schema: %v, %v", list, err)
 	}
-	if list, _, err := Schemas(write("small.yaml", testload.Small)); err != nil || len(list) != 1 || len(list[0].Indexes) != 2 {
-		t.Errorf("Schemas of a workload: %v, %v", list, err)
+	if list, err := Models(write("small.yaml", testload.Small)); err != nil || len(list) < 2 || len(list[0].Schemas) != 1 || len(list[0].Schemas[0].Indexes) != 2 {
+		t.Errorf("models of a workload: %v, %v", list, err)
 	}
-	bad := write("bad.yaml", "collection: posts\npartitions: [author]\nfields: {author: text}\n")
-	if list, trees, err := Schemas(write("trees.yaml", testload.Trees)); err != nil || len(list) != 0 || len(trees) != 1 || trees[0].Collection != "files" {
-		t.Errorf("Schemas of trees: %v, %v, %v", list, trees, err)
+	if list, err := Models(write("trees.yaml", testload.Trees)); err != nil || len(list) != 6 || list[0].Forests[0].Collection != "files" || list[0].Forests[0].Strategy != "path" {
+		t.Errorf("models of trees: %v, %v", list, err)
 	}
-	_, _, err := Schemas(bad)
-	if err == nil || !strings.Contains(err.Error(), "did you mean partition?") || !strings.Contains(err.Error(), `kind "text"`) {
-		t.Errorf("Schemas of a bad schema: %v, want both faults", err)
+	for _, bad := range []struct{ text, want string }{
+		{"collection: posts\npartitions: [author]\nfields: {author: text}\n", `did you mean partition?|kind "text"`},
+		{strings.Replace(testload.Trees, "    fields:", "    partition: [suite]\n    fields:", 1), `has no key "partition"`},
+		{strings.Replace(testload.Trees, "collection: files", "collection: files_of_a_collection_with_a_long_name", 1), "at most 24"},
+		{strings.Replace(testload.Trees, "kind: exists", "kind: exist", 1), "exist"},
+		{strings.Replace(testload.Trees, "below: {max: 50}", "below: {max: -1}", 1), "want 0 to"},
+		{strings.Replace(testload.Trees, "strategy: path}", "strategy: path, spread: true}", 1), "cannot be Spread"},
+	} {
+		_, err := Models(write("bad.yaml", bad.text))
+		for want := range strings.SplitSeq(bad.want, "|") {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want a fault that says %s", err, want)
+			}
+		}
 	}
 }
 
