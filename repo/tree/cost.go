@@ -7,10 +7,11 @@ import (
 	"github.com/polystore/polystore/repo"
 )
 
-// A Cost is what a call takes if nobody else writes the tree and nothing is pending.
+// A Cost is what a call takes if nobody else writes the tree and nothing is pending. Each list of children that it reads
+// has a [repo.Event] of its own, so the Depths of these together are more where lists are read at the same time.
 type Cost struct {
 	Call     string // the method, and of Convert the strategy: "Convert to path"
-	Depth    int    // round trips, one after the other: of ranges that are read side by side one, where [repo.Event] counts each
+	Depth    int    // round trips, one after the other; lists that are read at the same time are one
 	Requests int    // rows that are read by key, pages of ranges, and commits
 	Rows     int    // records and index rows that are written, by the store too, each index of the schema's own as one
 	Leaves   string // what stays if the program ends in the middle, "" if that is nothing
@@ -100,6 +101,7 @@ func calls[T any](s *Schema, strategy Strategy, size Size) []call[T] {
 		{"IsBelow", func(e *estimate[T]) { e.stable(e.above) }, ""},
 		{"CommonAncestor", (*estimate[T]).common, ""},                                                  // of two nodes of this depth
 		{"HasChildren", func(e *estimate[T]) { e.list(e.size.Children, func() { e.hasChild() }) }, ""}, // of one node
+		{"CountChildren", func(e *estimate[T]) { e.list(e.size.Children, func() { e.places(e.size.Children) }) }, ""},
 		{"ChildrenPage", func(e *estimate[T]) { e.list(e.size.Children, func() { e.childrenPage() }) }, ""},
 		{"Find", func(e *estimate[T]) { e.stable(e.named) }, ""},
 		{"Descendants", (*estimate[T]).descendants, ""}, {"Annotated", (*estimate[T]).descendants, ""},

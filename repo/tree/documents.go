@@ -115,6 +115,7 @@ type source[T any] interface {
 	page(ctx context.Context, parent string, limit int, cursor string) (repo.Page[T], error)
 	beside(ctx context.Context, id string, where byte) (T, error)
 	hasChild(ctx context.Context, id string) (bool, error)
+	countChildren(ctx context.Context, id string) (int, error)
 	named(ctx context.Context, parent, name string) (rec T, ok bool, err error)
 }
 

@@ -270,8 +270,9 @@ func (s *Schema) failed(op string, err error) error {
 	return &repo.Error{Op: op, Collection: s.Collection, Err: err}
 }
 
-// Nodes returns the repository of the nodes: queries by the indexes of the schema find nodes of any tree. Its writes
-// do not keep the tree: they are for fields outside [Node] only, and [Tree.Update] sees to that.
+// Nodes returns the repository of the nodes: queries by the indexes of the schema find nodes of any tree, but not those
+// of a [Document], which are no records. Write nodes by the methods of [Tree] only, their own fields by [Tree.Update]:
+// the repository's writes do not keep the tree, of which [Tree.Verify] says what is wrong then.
 func (f *Forest[T]) Nodes() *repo.Repo[T] {
 	if f == nil {
 		return nil

@@ -288,5 +288,11 @@ func TestHasChildren(t *testing.T) {
 		if has, err := tr.HasChildren(t.Context()); len(has) > 0 || err != nil {
 			t.Errorf("of no node: %v, %v", has, err)
 		}
+		if counts, err := tr.CountChildren(t.Context(), "it", "front", "", "nobody", "web"); !slices.Equal(counts, []int{2, 0, 2, 0, 2}) || err != nil {
+			t.Errorf("counts %v, %v", counts, err)
+		}
+		if counts, err := tr.CountChildren(t.Context()); len(counts) > 0 || err != nil {
+			t.Errorf("counts of no node: %v, %v", counts, err)
+		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -57,6 +58,40 @@ func (t *Tree[T]) Leaves(ctx context.Context, id string) iter.Seq2[T, error] {
 			}
 		}
 	}
+}
+
+// CountChildren returns how many children each node has, in the order of the IDs; "" stands for the roots. As by
+// [Tree.HasChildren] a node that is not there has none, and a child that is being deleted counts until it is removed.
+func (t *Tree[T]) CountChildren(ctx context.Context, ids ...string) (counts []int, err error) {
+	err = t.documents.from(ctx, func(s source[T]) error {
+		found, err := together(len(ids), func(i int) ([]int, error) {
+			n, err := s.countChildren(ctx, ids[i])
+			return []int{n}, err
+		})
+		if counts = slices.Concat(found...); err == nil && !slices.ContainsFunc(counts, func(n int) bool { return n > 0 }) {
+			err = t.guards.known(ctx)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, t.failed("count children", "", err)
+	}
+	return counts, nil
+}
+
+// countChildren counts by the index of children alone.
+func (t records[T]) countChildren(ctx context.Context, id string) (n int, err error) {
+	for _, err := range t.forest.places.Find(ctx, t.childrenOf(id)) {
+		if err != nil {
+			return 0, err
+		}
+		n++
+	}
+	return n, nil
+}
+
+func (d *document[T]) countChildren(_ context.Context, id string) (int, error) {
+	return len(d.childrenOf(id)), nil
 }
 
 // Find returns the node to which a path of names leads, from a root on: the first of the siblings that have the name.

@@ -49,6 +49,7 @@ func everyCall(ctx context.Context, tr *tree.Tree[category]) map[string]error {
 	_, calls["load"] = tr.Load(ctx, func(yield func(category, error) bool) { yield(*rec, nil) })
 	_, calls["copy"] = tr.Copy(ctx, "a", tree.Under(""), func(id string) string { return id + "2" })
 	_, calls["has children"] = tr.HasChildren(ctx, "a")
+	_, calls["count children"] = tr.CountChildren(ctx, "a")
 	_, calls["get"] = tr.Get(ctx, "a")
 	_, calls["parent"] = tr.Parent(ctx, "a")
 	_, calls["next"] = tr.Next(ctx, "a")
