@@ -18,26 +18,24 @@ type Size struct {
 
 // misfit is ErrInvalid if no tree of a strategy has a node of this size.
 func (z *Size) misfit(s Strategy) error {
-	levels, least, bound := z.Depth+len(z.widths()), 0, 0
+	levels, least, bound, what := z.Depth+len(z.widths()), 0, 0, ""
 	switch s {
 	case Path:
 		n := Node{ID: "x", Kept: Kept{Place: firstPlace}}
-		least, bound = levels*len(n.pathBelow(nil)), limit.MaxKey
+		least, bound, what = levels*len(n.pathBelow(nil)), limit.MaxKey, "bytes in a path, which is a key"
 	case Ancestors:
-		least, bound = levels-1, limit.MaxRows
+		least, bound, what = levels-1, limit.MaxRows, "ancestors of a node, each a row of an index"
 	case Document:
 		node, err := record.EncodeAny(map[string]any{"id": "x", "parent": "x"}, 0)
 		if err != nil {
 			return err
 		}
-		least, bound = z.Below*record.SizeOf(&node), limit.MaxRecord
+		least, bound, what = z.Below*record.SizeOf(&node), limit.MaxRecord, "bytes in a record"
 	}
-	if least <= bound {
-		return nil
+	if least > bound {
+		return fmt.Errorf("no tree of %q has the size %+v: it would have %d %s, and at most %d are possible: %w", s, *z, least, what, bound, repo.ErrInvalid)
 	}
-	what := map[Strategy]string{Path: "its paths would have %d bytes or more, and a key has at most %d",
-		Ancestors: "its nodes would have %d ancestors, and rows of at most %d", Document: "it would have %d bytes or more, and a record has at most %d"}[s]
-	return fmt.Errorf("no tree of %q has the size %+v: "+what+": %w", s, *z, least, bound, repo.ErrInvalid)
+	return nil
 }
 
 // widths returns how many nodes the levels below a node have, after the node itself.
