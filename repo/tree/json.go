@@ -18,7 +18,7 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// How many levels WriteNested writes, and Nested reads. Readers like encoding/json take 10,000 levels of lists and objects.
+// How many levels WriteNested writes, and Nested reads. Others, as encoding/json, read 10,000 levels of lists and objects.
 const (
 	mostNested = 4000
 	mostRead   = 5000
