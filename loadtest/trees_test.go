@@ -65,14 +65,14 @@ models:
 		t.Fatal(err)
 	}
 	s.check(t)
-	if len(result.NotThere) != 1 || !strings.Contains(result.NotThere[0].Reason, "files: the tree has 2 nodes; Convert it to another strategy") {
+	if len(result.NotThere) != 1 || !strings.Contains(result.NotThere[0].Reason, "files: a document of 2 nodes is too large; Convert the tree to another strategy") {
 		t.Errorf("not there is %+v, want the document", result.NotThere)
 	}
 	if len(result.Candidates) != 1 || result.Candidates[0].Name != "path" {
 		t.Errorf("candidates %+v, want the path", result.Candidates)
 	}
 	_, err = Run(t.Context(), mustParse(t, text[:strings.Index(text, "  - {name: path")]), options(newWatched()))
-	if err == nil || !strings.Contains(err.Error(), "no store has any of the models; document: files: the tree has 2 nodes") {
+	if err == nil || !strings.Contains(err.Error(), "no store has any of the models; document: files: a document of 2 nodes is too large") {
 		t.Errorf("with the document alone: %v, want that there is none", err)
 	}
 }

@@ -73,7 +73,10 @@ func (t documents[T]) onDocument(ctx context.Context, change func(d *document[T]
 		next := t.guards.decide(g, &was, nil)
 		defer func() { d.version = next.Version }()
 		if err = t.writes.commit(ctx, g, ""); errors.Is(err, repo.ErrTooLarge) {
-			return fmt.Errorf("the tree has %d nodes; Convert it to another strategy: %w", len(d.list), err)
+			if e, ok := asError(err); ok {
+				err = e.Err // of the guard, which nobody asked for
+			}
+			return fmt.Errorf("a document of %d nodes is too large; Convert the tree to another strategy: %w", len(d.list), err)
 		}
 		return err
 	})
