@@ -55,7 +55,11 @@ func (t *Tree[T]) Repair(ctx context.Context) (left []Problem, err error) {
 		if len(wrong) == 0 {
 			return nil
 		}
-		err = t.guards.rewrite(ctx, &s.guard, wrong, func(n *Node) { n.Kept = s.want[n.ID] })
+		err = t.guards.rewrite(ctx, &s.guard, wrong, func(n *Node) {
+			state, refused := n.State, n.Refused // which may have changed since
+			n.Kept = s.want[n.ID]
+			n.State, n.Refused = state, refused
+		})
 		if err != nil {
 			return err
 		}
