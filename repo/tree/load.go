@@ -214,10 +214,10 @@ func (l *loader[T]) flush(ctx context.Context) error {
 func (l *loader[T]) commit(ctx context.Context, list []T) error {
 	t, g := l.tree, l.tree.forest.group()
 	w := t.forest.nodes.In(g)
-	numbered := slices.ContainsFunc(list, func(rec T) bool { return nodeOf(&rec).isNumbered() })
+	numbered, is := slices.ContainsFunc(list, func(rec T) bool { return nodeOf(&rec).isNumbered() }), guard{}
 	if numbered { // who gives numbers to all at the same time begins again
-		is, err := l.leaveNumbers(ctx)
-		if err != nil {
+		var err error
+		if is, err = l.leaveNumbers(ctx); err != nil {
 			return err
 		}
 		t.guards.decide(g, &is, &pending{Do: doNumber})
@@ -229,6 +229,8 @@ func (l *loader[T]) commit(ctx context.Context, list []T) error {
 		switch v := above.node.Version; {
 		case above.node.ID != "":
 			w.Check(above.node.key(), repo.IfVersion(v))
+		case numbered && above.keeps != is.keeps():
+			return errAgain // a conversion has begun or ended since
 		case numbered: // the guard is as it was
 		case v.IsZero(): // the first node of the tree
 			t.forest.guards.In(g).Insert(&guard{Tree: t.name, Strategy: t.forest.schema.Strategy})

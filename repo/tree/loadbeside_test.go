@@ -154,3 +154,27 @@ func TestVerifyBesideInserts(t *testing.T) {
 		}
 	}
 }
+
+// Roots that are loaded while a conversion is under way keep what the tree keeps when they come.
+func TestLoadBesideDeadConvert(t *testing.T) {
+	for _, from := range records {
+		for _, to := range records {
+			schema := tree.Schema{Strategy: from, Also: records}
+			h, dead, other := shopBeside(t, schema, "old a<old")
+			h.diesAt(2)
+			if err := dead.Convert(t.Context(), to); (err == nil) != (from == to) {
+				t.Error(err)
+			}
+			tr := shopOn(t, h.Store, schema)
+			n, err := tr.Load(t.Context(), numbered(5, func(int) string { return "" }, 3, func() {
+				if err := errors.Join(other.Settle(t.Context()), other.Convert(t.Context(), tree.NestedSets)); err != nil {
+					t.Error(err)
+				}
+			}))
+			if n != 5 || err != nil {
+				t.Errorf("%s to %s: %d, %v", from, to, n, err)
+			}
+			whole(t, other, fmt.Sprintf("%s to %s", from, to), "old(a) n000 n001 n002 n003 n004")
+		}
+	}
+}
