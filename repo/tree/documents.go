@@ -98,7 +98,7 @@ func (t documents[T]) either(ctx context.Context, change func(d *document[T]) er
 				return lacks
 			}
 		}
-		if !t.forest.schema.has(Document) || !errors.Is(err, errPacked) && !errors.Is(err, repo.ErrNotFound) {
+		if !errors.Is(err, errPacked) && (!t.forest.schema.has(Document) || !errors.Is(err, repo.ErrNotFound)) {
 			return err
 		}
 		g, other := t.guards.settled(ctx)

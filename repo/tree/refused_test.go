@@ -68,6 +68,31 @@ func TestSchemaWithoutTheStrategy(t *testing.T) {
 	}
 }
 
+// The same of a program whose schema lacks what a tree is being converted to: it cannot end that, and says so.
+func TestSchemaWithoutWhatTheTreeBecomes(t *testing.T) {
+	for at := 2; at < 6; at++ {
+		h, now, reader := shopBeside(t, tree.Schema{Also: []tree.Strategy{tree.Document}}, "a b<a c<a")
+		old := shopOn(t, h.Store, tree.Schema{})
+		h.diesAt(at)
+		if err := now.Convert(t.Context(), tree.Document); !isUnsure(err) {
+			t.Fatal(err)
+		}
+		_, update := old.Update(t.Context(), "b", func(*category) error { return nil })
+		for call, err := range map[string]error{
+			"move": old.Move(t.Context(), "b", tree.Under("")), "delete": old.Delete(t.Context(), "b"), "cut": old.DeleteSubtree(t.Context(), "a"),
+			"lift": old.Lift(t.Context(), "a"), "settle": old.Settle(t.Context()), "convert": old.Convert(t.Context(), tree.Adjacency), "update": update,
+		} {
+			if !errors.Is(err, repo.ErrSchema) && (call != "update" || at > 3) {
+				t.Errorf("%s, after %d commits of a conversion: %v, want %v", call, at-1, err, repo.ErrSchema)
+			}
+		}
+		bad, err := reader.Verify(t.Context())
+		if got := beneath(t, reader, ""); len(bad) > 0 || err != nil || !slices.Equal(got, []string{"a", "b", "c"}) {
+			t.Errorf("%q, %v, %v", got, bad, err)
+		}
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	ctx := t.Context()
 	type state struct {

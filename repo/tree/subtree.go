@@ -210,6 +210,9 @@ func (t guards[T]) finish(ctx context.Context, was *guard) error {
 	if err := t.writable(); err != nil {
 		return driver.Errorf("a %s of %q was left half done, which a program that opens the forest ends: %w", p.Do, driver.Private(p.Node), err)
 	}
+	if p.Do == doConvert && !t.forest.schema.has(p.Strategy) {
+		return fmt.Errorf("the tree is being converted to %q, which the schema lacks; name it in Also: %w", p.Strategy, repo.ErrSchema)
+	}
 	if p.Do == doConvert || p.Do == doForget || p.Do == doErase {
 		return t.conversion.finishConversion(ctx, was)
 	}
