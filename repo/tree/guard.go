@@ -40,6 +40,7 @@ type pending struct {
 	Do   string `repo:"do"`
 	Node string `repo:"node"`
 	From string `repo:"from,omitempty"` // the path that nodes below Node may still have
+	Late string `repo:"late,omitempty"` // another such path, of a move that was taken back
 	To   string `repo:"to,omitempty"`   // the path that they are to have
 
 	Place string         `repo:"place,omitempty"` // that Node had
@@ -175,40 +176,39 @@ func (g *guard) forgo() {
 	g.Undone = append(slices.Clone(g.Undone[max(0, len(g.Undone)-mostUndone+1):]), g.Changes)
 }
 
-// takeBack decides that a node goes back from where what is below it has no room: to its old place or, if its parent
-// is there no longer, to the next ancestor that is.
+// takeBack decides that a node goes back from where what is below it has no room: to its old place or, where a unique
+// index has another node there by now, below the next ancestor. The old parent is there, since who removes it ends this
+// first, and who has closed it looks for children after this.
 func (t guards[T]) takeBack(ctx context.Context, was *guard) error {
 	p := was.Pending
 	n, err := t.forest.links.Get(ctx, t.key(p.Node))
 	if err != nil {
 		return err
 	}
-	s, i := spot[T]{place: p.Place}, len(p.Was)-1
-	for ; i >= 0 && s.parent == nil; i-- {
-		parent, err := t.records.present(ctx, p.Was[i])
-		switch {
-		case errors.Is(err, repo.ErrNotFound) || err == nil && parent.State != "":
-		case err != nil:
-			return err
-		default:
-			s.parent = parent
-		}
-	}
 	var restore *edit[T]
-	switch {
-	case t.forest.order != nil:
+	if t.forest.order != nil {
 		restore = &edit[T]{do: func(rec *T) error { return t.forest.shape.restore(rec, p) }}
-	case i < len(p.Was)-2:
-		low, err := t.spots.outermost(ctx, s.id(), n.ID, true)
-		if err != nil {
-			return err
-		}
-		s.place = between(low, "")
 	}
 	undone := *was
 	undone.forgo()
-	_, err = t.writes.write(ctx, &undone, &n, s, restore)
-	return err
+	for i := len(p.Was) - 1; ; i-- {
+		s := spot[T]{place: p.Place}
+		if i >= 0 {
+			if s.parent, err = t.records.present(ctx, p.Was[i]); err != nil {
+				return err
+			}
+		}
+		if i < len(p.Was)-1 && restore == nil {
+			low, err := t.spots.outermost(ctx, s.id(), n.ID, true)
+			if err != nil {
+				return err
+			}
+			s.place = between(low, "")
+		}
+		if _, err = t.writes.write(ctx, &undone, &n, s, restore); !errors.Is(err, repo.ErrExists) || i < 0 {
+			return err
+		}
+	}
 }
 
 // stillSo returns what is wrong, or errAgain if the structure has changed since it was read: then the nodes may have
@@ -232,6 +232,20 @@ func (t guards[T]) foreign(ctx context.Context, was *guard, n *Node) error {
 		return errAgain
 	}
 	return cmp.Or(err, t.stillSo(ctx, was, fmt.Errorf("its fields do not follow from its parent, as if another program had put it; see Repair, which needs its parent to be there: %w", repo.ErrCorrupt)))
+}
+
+// unlessRemoved returns the error of a write, or errAgain if what was in its way may have been what another program began
+// to remove, and has removed now.
+func (t guards[T]) unlessRemoved(ctx context.Context, failed error) error {
+	if !errors.Is(failed, repo.ErrExists) {
+		return failed
+	}
+	is, err := t.guard(ctx)
+	if err != nil || is.Pending == nil || is.Pending.Do != doRemove {
+		return cmp.Or(err, failed)
+	}
+	_, err = t.settled(ctx)
+	return cmp.Or(err, errAgain)
 }
 
 // stable calls read until the structure is the same before and after it, or what was read is of one state by itself.

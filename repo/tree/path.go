@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/polystore/polystore/repo"
@@ -73,14 +74,24 @@ func (path[T]) outside(_ context.Context, _ *base[T], n, parent *Node) error {
 	return nil
 }
 
+// olds returns the paths that what lies below the node of a pending change may still have.
+func (p *pending) olds() []string {
+	if p == nil {
+		return nil
+	}
+	return slices.DeleteFunc([]string{p.From, p.Late}, func(old string) bool { return old == "" })
+}
+
 // pathOf returns the path of a node as it is when what is pending is done.
 func (p *pending) pathOf(n *Node) (string, error) {
-	switch {
-	case p == nil || p.From == "" || !strings.HasPrefix(n.Path, p.From):
-	case p.Do == doRemove:
-		return "", errGone
-	default:
-		return p.To + n.Path[len(p.From):], nil
+	for _, old := range p.olds() {
+		switch {
+		case !strings.HasPrefix(n.Path, old):
+		case p.Do == doRemove:
+			return "", errGone
+		default:
+			return p.To + n.Path[len(old):], nil
+		}
 	}
 	return n.Path, nil
 }
@@ -155,7 +166,7 @@ func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth i
 		}
 		return emit(rec, levels)
 	}
-	last, rec := "", new(T) // one for all
+	last, olds, rec := "", g.Pending.olds(), new(T) // one record for all
 	for found, err := range t.forest.reads.Find(ctx, t.records.under(top)) {
 		if err != nil {
 			return err
@@ -174,7 +185,7 @@ func (path[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, depth i
 			}
 			late = late[1:]
 		}
-		if p := g.Pending; state == gone || p != nil && p.From != "" && strings.HasPrefix(at, p.From) {
+		if state == gone || slices.ContainsFunc(olds, func(old string) bool { return strings.HasPrefix(at, old) }) {
 			continue
 		}
 		if err := send(rec, at); err != nil {
@@ -209,25 +220,36 @@ func (t records[T]) late(ctx context.Context, p *pending, top string) (list []mo
 	if p == nil || p.Do != doMove || !strings.HasPrefix(p.To, top) && !strings.HasPrefix(top, p.To) {
 		return nil, nil
 	}
-	from := p.From
-	if len(top) > len(p.To) {
-		from += top[len(p.To):]
-	}
-	for rec, err := range t.forest.reads.Find(ctx, t.under(from)) {
-		if err != nil {
-			return nil, err
+	for _, old := range p.olds() {
+		for rec, err := range t.forest.reads.Find(ctx, t.under(old+top[min(len(p.To), len(top)):])) {
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, moved[T]{rec, p.To + nodeOf(&rec).Path[len(old):]})
 		}
-		list = append(list, moved[T]{rec, p.To + nodeOf(&rec).Path[len(p.From):]})
+	}
+	if p.Late != "" {
+		slices.SortFunc(list, func(a, b moved[T]) int { return strings.Compare(a.at, b.at) })
 	}
 	return list, nil
 }
 
-// finish rewrites or removes the nodes below one, as long as there are any with the old path: a child that came
+// finish rewrites or removes the nodes below one, as long as there are any with an old path: a child that came
 // meanwhile has it, too, since its parent had.
-func (path[T]) finish(ctx context.Context, t *base[T], g *guard) error {
+func (s path[T]) finish(ctx context.Context, t *base[T], g *guard) error {
+	for _, old := range g.Pending.olds() {
+		if err := s.leave(ctx, t, g, old); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leave is finish for one of the old paths.
+func (path[T]) leave(ctx context.Context, t *base[T], g *guard, old string) error {
 	p := g.Pending
 	for {
-		list, err := repo.Collect(t.forest.links.Find(ctx, t.records.under(p.From).Limit(t.forest.most+1)))
+		list, err := repo.Collect(t.forest.links.Find(ctx, t.records.under(old).Limit(t.forest.most+1)))
 		if err != nil {
 			return err
 		}
@@ -244,8 +266,8 @@ func (path[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 			err = t.guards.deleteAll(ctx, g, list)
 		} else {
 			err = t.guards.rewrite(ctx, g, list, func(n *Node) {
-				if strings.HasPrefix(n.Path, p.From) {
-					n.Path = p.To + n.Path[len(p.From):]
+				if strings.HasPrefix(n.Path, old) {
+					n.Path = p.To + n.Path[len(old):]
 				}
 			})
 		}

@@ -69,7 +69,7 @@ func (t writes[T]) insert(ctx context.Context, pos Position, rec *T) error {
 		g := t.forest.group()
 		t.forest.nodes.In(g).Insert(rec)
 		t.join(g, &s, &is)
-		return n.tooDeep(t.commit(ctx, g, n.ID))
+		return t.guards.unlessRemoved(ctx, n.tooDeep(t.commit(ctx, g, n.ID)))
 	})
 }
 
@@ -173,7 +173,7 @@ func (t *Tree[T]) Update(ctx context.Context, id string, fn func(*T) error) (T, 
 		paper = nil
 		return t.again(ctx, func() error {
 			rec, err = t.writes.update(ctx, id, fn)
-			return err
+			return t.guards.unlessRemoved(ctx, err)
 		})
 	})
 	if err == nil && paper != nil {
@@ -293,6 +293,9 @@ func (t writes[T]) write(ctx context.Context, was *guard, n *Node, s spot[T], e 
 	p := strategy.moves(n, &next)
 	if p != nil && e != nil {
 		p.Had, p.Hadnt = e.had, e.hadnt
+	}
+	if p != nil && was.Pending != nil && was.Pending.From != p.To {
+		p.Late = was.Pending.From
 	}
 	t.guards.decide(g, was, p)
 	t.forest.nodes.In(g).Update(n.key(), func(rec *T) error {
