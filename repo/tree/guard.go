@@ -234,8 +234,8 @@ func (t guards[T]) foreign(ctx context.Context, was *guard, n *Node) error {
 	return cmp.Or(err, t.stillSo(ctx, was, fmt.Errorf("its fields do not follow from its parent, as if another program had put it; see Repair, which needs its parent to be there: %w", repo.ErrCorrupt)))
 }
 
-// unlessRemoved returns the error of a write, or errAgain if what was in its way may have been what another program began
-// to remove, and has removed now.
+// unlessRemoved returns the error of a write, or errAgain if what was in its way may have been what another program
+// began to remove, and is removed now.
 func (t guards[T]) unlessRemoved(ctx context.Context, failed error) error {
 	if !errors.Is(failed, repo.ErrExists) {
 		return failed

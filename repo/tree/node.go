@@ -39,7 +39,7 @@ type Kept struct {
 	Keeps     string   `repo:"keeps,omitempty"`   // of which strategies the node has what they keep; its children have it, too
 }
 
-// The states of a node. No node comes below one that has a state.
+// The states of a node. No node comes below one that has a state, but one that goes back below what is closing.
 const (
 	closing = "closing " // and a token of the deletion: it will be removed if it has no children
 	gone    = "gone"     // it is removed with all that is below it; readers do not see it

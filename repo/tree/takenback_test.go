@@ -11,8 +11,8 @@ import (
 	"github.com/polystore/polystore/repo/tree"
 )
 
-// tooDeep returns a tree in which a program that ended left a move half done, of b0 from below p and q to where b3 would
-// lie too deep for a path.
+// tooDeep returns a tree in which a program that ended left a move half done, of b0 from below p and q to where b3
+// would lie too deep for a path.
 func tooDeep(t *testing.T, schema tree.Schema) (store driver.Store, other *tree.Tree[category]) {
 	t.Helper()
 	h, tr, other := shopBeside(t, schema, "p q<p")
@@ -36,8 +36,8 @@ func TestTakenBackBelowWhatIsClosing(t *testing.T) {
 	soundAs(t, tr, "p(q(b0(b1(b2(b3))))) a0(a1(a2(a3(a4(a5)))))")
 }
 
-// Where a unique index has another node at the old place by now, a move is taken back to a place above it: the tree goes
-// on, and readers see all nodes meanwhile.
+// Where a unique index has another node at the old place by now, a move is taken back to a place above it: the tree
+// goes on, and readers see all nodes meanwhile.
 func TestTakenBackBesideUnique(t *testing.T) {
 	schema := tree.Schema{Strategy: tree.Path, Indexes: []repo.Index{{Partition: []string{"tree"}, Sort: []string{"parent", "name"}, Unique: true}}}
 	for at := 1; at < 20; at++ {
