@@ -42,10 +42,12 @@ func ids(path string) (list []string, err error) {
 
 // levelsOf returns how many IDs a path has.
 func levelsOf(path string) (n int, err error) {
-	for ok := true; path != ""; n++ {
-		if _, path, ok = driver.CutParts(path, segment); !ok {
+	for ; path != ""; n++ {
+		_, rest, ok := driver.CutParts(path, segment)
+		if !ok {
 			return 0, notAPath(errNoEnd)
 		}
+		path = rest
 	}
 	return n, nil
 }
