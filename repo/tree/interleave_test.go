@@ -212,7 +212,9 @@ func (s *scenario) play(t *testing.T, k kind, r *run, orders bool) (got, failed 
 			}()
 		}
 		s.schedule(w, r, &left)
+		w.mu.Lock()
 		w.free = true
+		w.mu.Unlock()
 		bad, tree := s.settle(ctx, f)
 		failed = cmp.Or(failed, bad)
 		got = strings.Join(told, ", ") + ": " + tree
@@ -241,11 +243,13 @@ func (s *scenario) on(w *world, k kind) driver.Store {
 func (s *scenario) schedule(w *world, r *run, left *int) {
 	last, dies := -1, s.dies
 	for synctest.Wait(); *left > 0; synctest.Wait() {
+		w.mu.Lock() // for those that sleep
 		ids := slices.Sorted(maps.Keys(w.waiting))
 		if i := slices.Index(ids, last); i > 0 {
 			ids = append([]int{last}, slices.Delete(ids, i, i+1)...)
 		}
 		if len(ids) == 0 { // they sleep
+			w.mu.Unlock()
 			time.Sleep(time.Millisecond)
 			continue
 		}
@@ -256,6 +260,7 @@ func (s *scenario) schedule(w *world, r *run, left *int) {
 		p := min(r.pick(n), n-1)
 		if p == len(ids) {
 			delete(w.waiting, dies)
+			w.mu.Unlock()
 			*left--
 			dies = -1
 			continue
@@ -265,6 +270,7 @@ func (s *scenario) schedule(w *world, r *run, left *int) {
 		if w.waiting[last] = list[1:]; len(list) == 1 {
 			delete(w.waiting, last)
 		}
+		w.mu.Unlock()
 		close(list[0])
 	}
 }
