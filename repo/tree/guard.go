@@ -46,6 +46,7 @@ type pending struct {
 	Place string         `repo:"place,omitempty"` // that Node had
 	Had   map[string]any `repo:"had"`             // the fields that changed with the place, as Node had them
 	Hadnt []string       `repo:"hadnt"`           // and those that it did not have
+	Has   map[string]any `repo:"has"`             // the fields of these two that Node has since
 
 	Strategy Strategy `repo:"strategy,omitempty"`
 

@@ -83,31 +83,58 @@ type edit[T any] struct {
 	do    func(*T) error
 	had   map[string]any // the fields that it changes, as they were
 	hadnt []string
+	has   map[string]any // the fields of these two that it has since
 }
 
-// differ returns the fields that a record has otherwise than it had, as they were, and those that it did not have.
-func (s *shape) differ(was map[string]any, rec any) (had map[string]any, hadnt []string, err error) {
-	had, now := maps.Clone(was), map[string]any{}
-	if err := s.pack(rec, now); err != nil {
-		return nil, nil, err
+// differ notes the fields that a record has otherwise than it had.
+func (e *edit[T]) differ(s *shape, was map[string]any, rec *T) error {
+	e.had, e.has = maps.Clone(was), map[string]any{}
+	if err := s.pack(rec, e.has); err != nil {
+		return err
 	}
-	for name := range now {
-		if _, ok := had[name]; !ok {
-			hadnt = append(hadnt, name)
+	for name := range e.has {
+		if _, ok := e.had[name]; !ok {
+			e.hadnt = append(e.hadnt, name)
 		}
 	}
-	maps.DeleteFunc(had, func(name string, x any) bool {
-		y, ok := now[name]
-		return ok && reflect.DeepEqual(x, y)
+	maps.DeleteFunc(e.had, func(name string, x any) bool {
+		y, ok := e.has[name]
+		same := ok && reflect.DeepEqual(x, y)
+		if same {
+			delete(e.has, name)
+		}
+		return same
 	})
-	return had, hadnt, nil
+	return nil
 }
 
-// restore gives a record the fields that it had before a change that is pending.
+// kept returns which of some fields of a record others have not changed since a change that is pending did.
+func (s *shape) kept(rec any, p *pending) (func(name string) bool, error) {
+	now := map[string]any{}
+	if err := s.pack(rec, now); err != nil {
+		return nil, err
+	}
+	return func(name string) bool {
+		x, is := now[name]
+		y, was := p.Has[name]
+		a, err := record.EncodeAny(x, 0)
+		b, bad := record.EncodeAny(y, 0)
+		return is == was && (!is || err == nil && bad == nil && a.Equal(b))
+	}, nil
+}
+
+// restore gives a record the fields that it had before a change that is pending, but for those that others have
+// changed since.
 func (s *shape) restore(rec any, p *pending) error {
+	kept, err := s.kept(rec, p)
+	if err != nil {
+		return err
+	}
 	v, rest := reflect.ValueOf(rec).Elem(), maps.Clone(p.Had)
+	maps.DeleteFunc(rest, func(name string, _ any) bool { return !kept(name) })
+	hadnt := slices.DeleteFunc(slices.Clone(p.Hadnt), func(name string) bool { return !kept(name) })
 	for _, f := range s.fields {
-		if slices.Contains(p.Hadnt, f.Name) {
+		if slices.Contains(hadnt, f.Name) {
 			f.Clear(v)
 		}
 		x, had := rest[f.Name]
@@ -130,7 +157,7 @@ func (s *shape) restore(rec any, p *pending) error {
 	if extra = maps.Clone(extra); extra == nil {
 		extra = map[string]any{}
 	}
-	maps.DeleteFunc(extra, func(name string, _ any) bool { return slices.Contains(p.Hadnt, name) })
+	maps.DeleteFunc(extra, func(name string, _ any) bool { return slices.Contains(hadnt, name) })
 	maps.Copy(extra, rest)
 	at.Set(reflect.ValueOf(extra))
 	return nil
@@ -165,7 +192,7 @@ func (t writes[T]) reorder(ctx context.Context, id string, fn func(*T) error) (r
 			*is = changed
 			return nil
 		}}
-		if e.had, e.hadnt, err = t.forest.shape.differ(before, &rec); err != nil {
+		if err := e.differ(&t.forest.shape, before, &rec); err != nil {
 			return err
 		}
 		return t.moveTo(ctx, &g, &was, s, &e)

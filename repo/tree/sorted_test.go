@@ -13,6 +13,7 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/tree"
 )
 
@@ -180,6 +181,46 @@ func TestSortedTooDeep(t *testing.T) {
 	}
 	if got := titles(t, tr); !slices.Equal(got, before) {
 		t.Errorf("%q after an update that was refused, want %q", got, before)
+	}
+	if bad, err := tr.Verify(ctx); len(bad) > 0 || err != nil {
+		t.Error(bad, err)
+	}
+}
+
+// An update that is taken back leaves alone what others have changed since.
+func TestTakenBackUpdateKeepsOthers(t *testing.T) {
+	h, ctx := &hooked{Store: memory.New(nil)}, t.Context()
+	schema := tree.Schema{Collection: "topics", Strategy: tree.Path, Sorted: []string{"title"}}
+	var trees [2]*tree.Tree[topic]
+	for i, store := range []driver.Store{h, h.Store} {
+		f, err := tree.Open[topic](ctx, repo.NewStore(store, nil), schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		trees[i] = f.Tree("forum")
+	}
+	dies, tr := trees[0], trees[1]
+	under := ""
+	for i := range 8 {
+		rec := topic{Node: tree.Node{ID: fmt.Sprint(strings.Repeat("x", 80), i)}, Votes: 1, Title: "short"}
+		if err := tr.Insert(ctx, tree.Under(under), &rec); err != nil {
+			t.Fatal(err)
+		}
+		under = rec.ID
+	}
+	top := strings.Repeat("x", 80) + "0"
+	h.diesAt(2)
+	if _, err := dies.Update(ctx, top, func(rec *topic) error { rec.Title, rec.Votes = strings.Repeat("long", 100), 2; return nil }); !isUnsure(err) {
+		t.Errorf("the update: %v", err)
+	}
+	if rec, err := tr.Update(ctx, top, func(rec *topic) error { rec.Votes += 7; return nil }); err != nil || rec.Votes != 9 {
+		t.Errorf("another update: %+v, %v", rec, err)
+	}
+	if err := tr.Settle(ctx); err != nil {
+		t.Error(err)
+	}
+	if rec, err := tr.Get(ctx, top); err != nil || rec.Title != "short" || rec.Votes != 9 {
+		t.Errorf("%.20q with %d votes, %v; want the title that it had, and the votes of who came later", rec.Title, rec.Votes, err)
 	}
 	if bad, err := tr.Verify(ctx); len(bad) > 0 || err != nil {
 		t.Error(bad, err)

@@ -292,7 +292,7 @@ func (t writes[T]) write(ctx context.Context, was *guard, n *Node, s spot[T], e 
 	g := t.forest.group()
 	p := strategy.moves(n, &next)
 	if p != nil && e != nil {
-		p.Had, p.Hadnt = e.had, e.hadnt
+		p.Had, p.Hadnt, p.Has = e.had, e.hadnt, e.has
 	}
 	if p != nil && was.Pending != nil && was.Pending.From != p.To {
 		p.Late = was.Pending.From
