@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -59,7 +60,7 @@ func TestClean(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if *drops == 0 {
+	if drops.Load() == 0 {
 		t.Error("nothing was dropped")
 	}
 	if want := []string{"removed: run " + s.ID + ": " + s.ID + "_items, " + s.ID + "_run", "the store has nothing of a killed run"}; !slices.Equal(said, want) {
@@ -129,13 +130,13 @@ func writeOnce(ctx context.Context, open Open, t *driver.Table) error {
 }
 
 // countDrops counts the drops on a store; each must have minutes.
-func countDrops(t *testing.T, b *broken) *int {
-	drops := new(int)
+func countDrops(t *testing.T, b *broken) *atomic.Int64 {
+	drops := new(atomic.Int64)
 	b.drop = func(ctx context.Context, tables []*driver.Table) error {
 		if end, _ := ctx.Deadline(); time.Until(end) < 2*time.Minute {
 			t.Errorf("a drop has %v", time.Until(end))
 		}
-		*drops++
+		drops.Add(1)
 		return b.Store.Drop(ctx, tables)
 	}
 	return drops
