@@ -243,7 +243,7 @@ func TestCheckTrees(t *testing.T) {
 		text := "collections:\n  - collection: files\n    tree: {id: id, parent: folder, " + strategy + "}\n    fields: {id: string, folder: string}\n    data: {file: none.csv}\nqueries: [{name: one, weight: 100, kind: get, draw: uniform}]\n"
 		code, out, diag := do(t, "check", "pebble::memory:", write(t, "trees.yaml", text))
 		if refused := strings.Contains(want, "cannot"); refused {
-			if code != loadtest.Usage || out != "" || !strings.Contains(diag, want) {
+			if code != loadtest.Missed || out != "" || !strings.Contains(diag, want) {
 				t.Errorf("%s: exit %d, %q, %q", strategy, code, out, diag)
 			}
 			continue
