@@ -30,6 +30,7 @@ func (t following[T]) read(ctx context.Context, trail repo.Trail) (list []T, g g
 	return t.reached(ctx, trail)
 }
 
+// reached is read where the store follows references: apart, so that elsewhere no call pays for its variables.
 func (t following[T]) reached(ctx context.Context, trail repo.Trail) (list []T, g guard, ok bool, err error) {
 	var guards []guard
 	err = t.forest.store.ReadPartition(ctx, repo.Key{t.name}, t.forest.nodes.Reached(&list, trail), t.forest.guards.Into(&guards))

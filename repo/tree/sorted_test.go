@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
@@ -236,6 +237,10 @@ func TestRefusedUpdateChangesNothing(t *testing.T) {
 		Note  *string        `repo:"note"`
 		Some  string         `repo:"some,omitempty"`
 		Tags  []string       `repo:"tags"`
+		At    time.Time      `repo:"at"`
+		Price float64        `repo:"price"`
+		Raw   []byte         `repo:"raw"`
+		On    bool           `repo:"on"`
 		More  map[string]any `repo:",extra"`
 	}
 	ctx := t.Context()
@@ -245,7 +250,7 @@ func TestRefusedUpdateChangesNothing(t *testing.T) {
 	}
 	tr, last := f.Tree("shop"), ""
 	for i := 0; err == nil; i++ {
-		rec := rich{Node: tree.Node{ID: fmt.Sprint("n", i)}, Title: "12345678", Votes: 3, Tags: []string{"a", "b"}, More: map[string]any{"x": int64(1), "y": "z"}}
+		rec := rich{Node: tree.Node{ID: fmt.Sprint("n", i)}, Title: "12345678", Votes: 3, Tags: []string{"a", "b"}, At: time.UnixMilli(1_600_000_000_001).UTC(), Price: 1.5, Raw: []byte("r"), More: map[string]any{"x": int64(1), "y": "z"}}
 		err = tr.Insert(ctx, tree.Under(last), &rec)
 		last = rec.ID
 	}
@@ -256,6 +261,7 @@ func TestRefusedUpdateChangesNothing(t *testing.T) {
 	_, err = tr.Update(ctx, "n0", func(rec *rich) error {
 		text := "new"
 		rec.Title, rec.Votes, rec.Note, rec.Some, rec.Tags[0] = strings.Repeat("long", 20), 5, &text, "new", "c"
+		rec.At, rec.Price, rec.Raw, rec.On = time.UnixMilli(1_700_000_000_123).UTC(), -0.25, []byte{0, 255}, true
 		rec.More = map[string]any{"x": int64(2), "new": true}
 		return nil
 	})

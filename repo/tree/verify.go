@@ -22,8 +22,8 @@ type Problem struct {
 func (p Problem) String() string { return fmt.Sprintf("%q: %s", p.ID, p.What) }
 
 // Verify reads all nodes of the tree, and says what is wrong with them: a parent that is not there, a cycle, fields of
-// the strategy that do not follow from the parents, a record beside a [Document]. It ends what was pending first. It holds the IDs and the fields of
-// [Node] in memory.
+// the strategy that do not follow from the parents, a record beside a [Document]. It ends what was pending first. It
+// holds the IDs and the fields of [Node] in memory.
 func (t *Tree[T]) Verify(ctx context.Context) ([]Problem, error) {
 	_, list, err := t.records.verify(ctx)
 	return list, t.failed("verify", "", err)
