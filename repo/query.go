@@ -35,6 +35,15 @@ func (q Query) Where(field string, value any) Query {
 	return q
 }
 
+// AnyOf asks for records whose field has one of some values; of "field[]", that one of the elements is one of them. The
+// values are asked for at the same time, and their records come in one order, each once. There are at most 1,000
+// combinations of values in a query; without values it finds nothing. A record whose field changes from one of the
+// values to another one while the query runs may be missed.
+func (q Query) AnyOf(field string, values ...any) Query {
+	q.def.Sets = append(q.def.Sets[:len(q.def.Sets):len(q.def.Sets)], plan.Set{Field: field, Values: slices.Clone(values)})
+	return q
+}
+
 // Above asks for field > value.
 func (q Query) Above(field string, value any) Query { return q.end(field, plan.Above, value) }
 

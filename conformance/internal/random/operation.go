@@ -33,6 +33,7 @@ type edit struct {
 // A query is one that some index answers, or none.
 type query struct {
 	equal [][2]any
+	any   []any    // further values of the first of them
 	rng   string   // field that has bounds, or ""
 	ends  [][2]any // how it is bounded, and by what
 	order []string
@@ -41,8 +42,12 @@ type query struct {
 
 func (q query) repo() repo.Query {
 	out := repo.All()
-	for _, e := range q.equal {
-		out = out.Where(e[0].(string), e[1])
+	for i, e := range q.equal {
+		if i == 0 && q.any != nil {
+			out = out.AnyOf(e[0].(string), append([]any{e[1]}, q.any...)...)
+		} else {
+			out = out.Where(e[0].(string), e[1])
+		}
 	}
 	if q.rng != "" && len(q.ends) == 0 {
 		out = out.Range(q.rng, nil, nil)
@@ -224,8 +229,29 @@ func (d *draw) query() query {
 			q.ends = append(q.ends, [2]any{d.bound(), int64(d.IntN(5) - 1)})
 		}
 	}
+	if len(q.equal) > 0 && d.IntN(4) == 0 {
+		q.any = d.others(q.equal[0][0].(string))
+	}
 	if d.IntN(3) == 0 {
 		q.limit = 1 + d.IntN(4)
 	}
 	return q
+}
+
+// others returns values of a field, none sometimes, and some twice.
+func (d *draw) others(field string) []any {
+	list := []any{}
+	for range d.IntN(4) {
+		switch field {
+		case "part":
+			list = append(list, record.PartName(d.IntN(record.Parts)))
+		case "kind":
+			list = append(list, d.kind())
+		case "name":
+			list = append(list, d.pick("n", "N", "n#", "nn"))
+		default:
+			list = append(list, d.pick("x", "y", "x y", "a"))
+		}
+	}
+	return list
 }

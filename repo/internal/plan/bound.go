@@ -18,6 +18,8 @@ type condition struct {
 	field string // as in the query
 	kind  driver.Kind
 	value driver.Value
+	set   bool           // it is one of several values: value is the one that is looked at
+	any   []driver.Value // of a set, without doubles
 	rng   bool
 	low   boundary
 	high  boundary
@@ -67,6 +69,11 @@ func (b *Bound) bind(c *layout.Layout) error {
 			return err
 		}
 	}
+	for _, s := range b.query.Sets {
+		if err := b.bindSet(c, s); err != nil {
+			return err
+		}
+	}
 	b.Equal = len(b.conds)
 	if len(b.query.Ends) > 0 {
 		if err := b.bindRange(c, b.query.Ends); err != nil {
@@ -81,15 +88,38 @@ func (b *Bound) bindEquality(c *layout.Layout, e Equality) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == e.Field }) {
-		return failure.Invalid("field %s has two conditions", c.Shown(e.Field))
-	}
-	cond.value, err = valueOf(c, e.Value, &cond)
-	if err == nil && cond.value.IsNone() {
-		err = failure.Invalid("%s = nothing: records without a field are in no index", c.Shown(e.Field))
+	cond.value, err = b.valueFor(c, e.Value, &cond)
+	b.conds = append(b.conds, cond)
+	return err
+}
+
+// bindSet binds a condition by which a field has one of several values.
+func (b *Bound) bindSet(c *layout.Layout, s Set) error {
+	cond, err := b.bindField(c, s.Field)
+	cond.set = true
+	for _, x := range s.Values {
+		if err != nil {
+			return err
+		}
+		var v driver.Value
+		if v, err = b.valueFor(c, x, &cond); !slices.ContainsFunc(cond.any, v.Equal) {
+			cond.any = append(cond.any, v)
+		}
 	}
 	b.conds = append(b.conds, cond)
 	return err
+}
+
+// valueFor returns what a field is to be equal to.
+func (b *Bound) valueFor(c *layout.Layout, x any, cond *condition) (driver.Value, error) {
+	if slices.ContainsFunc(b.conds, func(o condition) bool { return o.field == cond.field }) {
+		return driver.Value{}, failure.Invalid("field %s has two conditions", c.Shown(cond.field))
+	}
+	v, err := valueOf(c, x, cond)
+	if err == nil && v.IsNone() {
+		err = failure.Invalid("%s = nothing: records without a field are in no index", c.Shown(cond.field))
+	}
+	return v, err
 }
 
 // bindField returns a condition of a field, yet without values. Its kind is None for a
@@ -236,7 +266,10 @@ func (b *Bound) bindOrder(c *layout.Layout, order []string) error {
 		if cond.kind == driver.List || cond.kind == driver.Map || cond.Elem {
 			return failure.Invalid("records cannot be ordered by %s", c.Shown(bare))
 		}
-		if slices.ContainsFunc(b.conds[:b.Equal], func(o condition) bool { return o.field == bare }) {
+		if i := slices.IndexFunc(b.conds[:b.Equal], func(o condition) bool { return o.field == bare }); i >= 0 {
+			if b.conds[i].set {
+				return failure.Invalid("the order names %s, of which there are several values; leave it out, and order by what comes after it", c.Shown(bare))
+			}
 			continue
 		}
 		b.Order = append(b.Order, layout.Source{At: cond.At, Desc: desc})
@@ -262,7 +295,10 @@ func (b *Bound) Matches(vals []driver.Value) bool {
 }
 
 func (cond *condition) holds(v driver.Value) bool {
-	if !cond.rng {
+	switch {
+	case cond.set:
+		return slices.ContainsFunc(cond.any, v.Equal)
+	case !cond.rng:
 		return v.Equal(cond.value)
 	}
 	if v.IsNone() || v.Kind() != cond.kind && cond.kind != driver.None {

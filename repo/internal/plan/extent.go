@@ -46,6 +46,19 @@ func (e Extent) OnFrom(sort string, reverse bool) Extent {
 	return e
 }
 
+// beyond returns what is left of e when all rows were read whose Sort begins with a prefix.
+func (e Extent) beyond(prefix string, reverse bool) Extent {
+	next := driver.After(prefix)
+	switch {
+	case reverse:
+		return e.upTo(prefix)
+	case next == "":
+		return Extent{}
+	}
+	e.From = max(e.From, next)
+	return e
+}
+
 // Behind returns what is left of e when a row was the last to be read.
 func (e Extent) Behind(sort string, reverse bool) Extent {
 	if reverse {

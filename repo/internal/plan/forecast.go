@@ -10,7 +10,7 @@ import (
 // A forecast is what is known beforehand of the requests that a query makes.
 type forecast struct {
 	driver.Paging
-	buckets int
+	parts   int // that are merged
 	limit   int
 	records bool // the run is one of records
 	single  bool // a partition of it has one row at most
@@ -25,10 +25,11 @@ func (p *Explanation) Cost(n int) (depth, requests int) {
 	if f.limit > 0 {
 		n = min(n, f.limit)
 	}
+	if f.parts == 0 {
+		return 0, 0
+	}
 	if !f.byKey {
-		for i := range f.buckets {
-			s.add(f.run(f.share(i, n), f.limit))
-		}
+		s.add(f.rows(n, f.limit))
 		return s.depth, s.requests
 	}
 	for left, rest := f.limit, n; ; {
@@ -37,9 +38,7 @@ func (p *Explanation) Cost(n int) (depth, requests int) {
 			size = min(size, left)
 		}
 		rows := min(size, rest)
-		for i := range f.buckets {
-			s.add(f.run(f.share(i, rows), size))
-		}
+		s.add(f.rows(rows, size))
 		s.add(f.gets(rows, f.near))
 		rest, left = rest-rows, left-rows
 		if rows < size || f.limit > 0 && left == 0 || f.single {
@@ -53,8 +52,48 @@ type sum struct{ depth, requests int }
 
 func (s *sum) add(o sum) { s.depth, s.requests = s.depth+o.depth, s.requests+o.requests }
 
-// share returns how many of n rows the i-th bucket has.
-func (f *forecast) share(i, n int) int { return (n + f.buckets - 1 - i) / f.buckets }
+// rows returns what the reading of n rows takes that lie evenly in all parts.
+func (f *forecast) rows(n, limit int) (s sum) {
+	if f.parts <= 1 {
+		return f.run(n, limit)
+	}
+	left := make([]int, f.parts) // rows that are there
+	for i := range left {
+		left[i] = (n + f.parts - 1 - i) / f.parts
+	}
+	rest := limit // of the limit of each part
+	for page, got := FirstPage(limit, f.parts), 0; len(left) > 0; page = NextPage(page) {
+		ask, round, more := page, sum{}, left[:0]
+		if limit > 0 {
+			ask = min(ask, rest)
+		}
+		for _, n := range left {
+			rows := min(ask, n)
+			one := f.run(rows, ask)
+			round.depth, round.requests, got = max(round.depth, one.depth), round.requests+one.requests, got+rows
+			if rows == ask && rest != ask && !f.single {
+				more = append(more, n-rows)
+			}
+		}
+		s.add(round)
+		if left, rest = more, rest-ask; limit > 0 && got >= limit {
+			break
+		}
+	}
+	return s
+}
+
+// FirstPage returns how many rows are read first of each of several parts of a run, of which some rows are wanted; 0 is
+// all.
+func FirstPage(most, parts int) int {
+	if most == 0 {
+		return limit.FewRows
+	}
+	return min(most, max(limit.FewRows, 2*most/parts))
+}
+
+// NextPage returns how many rows are read after a page.
+func NextPage(page int) int { return min(2*page, limit.BatchSize) }
 
 // run returns what the run of a bucket takes that has n rows, page by page.
 func (f *forecast) run(n, limit int) (s sum) {
@@ -98,7 +137,7 @@ func (f *forecast) gets(n int, near bool) sum {
 
 // forecast returns what is known of the requests of a plan.
 func forecastOf(c *layout.Layout, p *Plan) forecast {
-	f := forecast{Paging: c.Facts.Paging, buckets: len(p.Parts), limit: p.Limit}
+	f := forecast{Paging: c.Facts.Paging, parts: len(p.Parts), limit: p.Limit}
 	if f.records = p.X == nil; f.records {
 		f.single = len(c.Records.Sort) == 0
 		return f

@@ -15,10 +15,9 @@ import (
 type Plan struct {
 	X       *layout.Index // nil reads the records themselves
 	Table   *driver.Table
-	Parts   []driver.Key // partitions to read and merge
+	Parts   []Part // to be read and merged
 	Reverse bool
 	Claim   driver.Token // of a remote claim: the record must have it
-	Extent
 	*Access
 	Bound
 	Known *Presence // by which an index was taken
@@ -32,7 +31,7 @@ type space struct {
 	conds [3]condition
 	order [2]layout.Source
 	names [2]string
-	part  [1]driver.Key
+	part  [1]Part
 }
 
 // Plan finds the table that answers a query at the least cost. If it fails, the plan may have an index already.
@@ -155,80 +154,7 @@ func (c *Planner) planOn(p *Plan, x *layout.Index, by []Access) error {
 			p.Access = p.uncovered()
 		}
 	}
-	var few [6]driver.Value
-	vals := few[:0]
-	for _, src := range part {
-		vals = append(vals, b.conds[b.equality(src)].value)
-	}
-	if err := p.setPartitions(vals); err != nil {
-		return err
-	}
-	vals = vals[:0]
-	for _, src := range sort[:fixed] {
-		vals = append(vals, b.conds[b.equality(src)].value)
-	}
-	var scratch [256]byte
-	head, err := driver.AppendParts(scratch[:0], t.Sort[:fixed], vals)
-	if err != nil {
-		return err
-	}
-	p.Extent = extentAt(string(head))
-	if len(b.conds) == b.Equal {
-		return nil
-	}
-	return p.setRange(head, t.Sort[fixed], &b.conds[b.Equal])
-}
-
-// setPartitions names the partitions to read: one, or one for each bucket.
-func (p *Plan) setPartitions(vals []driver.Value) error {
-	buckets := 1
-	if p.X != nil {
-		buckets = p.X.Partitions()
-	}
-	for i := range buckets {
-		parts := vals
-		if buckets > 1 || p.X != nil && p.X.Buckets == 1 && !p.X.Native {
-			parts = append(vals[:len(vals):len(vals)], driver.IntValue(int64(i)))
-		}
-		var scratch [256]byte
-		text, err := driver.AppendParts(scratch[:0], p.Table.Partition, parts)
-		if err != nil {
-			return err
-		}
-		p.Parts = append(p.Parts, driver.Key{Partition: string(text)})
-	}
-	return nil
-}
-
-// setRange narrows the run to a range of the column after head. A limit that is over its
-// value lies behind the texts of that value; where greater values come first, before them.
-func (p *Plan) setRange(head []byte, col driver.Column, cond *condition) error {
-	low, high := cond.low, cond.high
-	if col.Desc {
-		low, high = high, low
-	}
-	place := func(l boundary) (string, error) {
-		b, err := driver.AppendParts(slices.Clone(head), []driver.Column{col}, []driver.Value{l.value})
-		if l.over != col.Desc {
-			return driver.After(string(b)), err
-		}
-		return string(b), err
-	}
-	if !low.value.IsNone() {
-		from, err := place(low)
-		if err != nil {
-			return err
-		}
-		p.From = from
-	}
-	if !high.value.IsNone() {
-		to, err := place(high)
-		if err != nil {
-			return err
-		}
-		p.Extent = p.upTo(to)
-	}
-	return nil
+	return p.addParts(c.KeySources, part, sort, fixed)
 }
 
 // noIndex returns the error for a query that no table answers; lacking is an index that

@@ -10,6 +10,7 @@ import (
 // A Query is a query to be planned: repo.Query.
 type Query struct {
 	Equal []Equality
+	Sets  []Set
 	Ends  []End
 	Order []string
 	Limit int
@@ -19,6 +20,12 @@ type Query struct {
 type Equality struct {
 	Field string
 	Value any
+}
+
+// A Set is a field and the values of which it must have one.
+type Set struct {
+	Field  string
+	Values []any
 }
 
 // An End is one bound of a field.
@@ -52,6 +59,13 @@ func (q Query) Text(redacted bool) string {
 	var parts []string
 	for _, e := range q.Equal {
 		parts = append(parts, e.Field+" = "+show(e.Value))
+	}
+	for _, s := range q.Sets {
+		values := make([]string, len(s.Values))
+		for i, v := range s.Values {
+			values[i] = show(v)
+		}
+		parts = append(parts, s.Field+" is any of ("+failure.Short(strings.Join(values, ", "))+")")
 	}
 	for _, e := range q.Ends {
 		text := e.Field + " " + string(e.Op)

@@ -30,13 +30,13 @@ func (c *Reader) Count(ctx context.Context, k *store.Call, q plan.Query) (int, e
 		return n, cmp.Or(err, c.answers(ctx, p))
 	}
 	counter, ok := c.Store.Driver.(driver.Counter)
-	if !ok || c.MayExpire() || !c.Store.Facts.Counts.Has {
+	if !ok || c.MayExpire() || !c.Store.Facts.Counts.Has || p.Doubles() {
 		return c.countRows(ctx, k, p)
 	}
 	n := 0
-	for _, part := range p.Parts {
-		span := driver.Span{Table: p.Table, Key: part, Limit: p.Limit}
-		p.Extent.Bound(&span)
+	for i := range p.Parts {
+		span := driver.Span{Table: p.Table, Key: p.Parts[i].Key, Limit: p.Limit}
+		p.Parts[i].Bound(&span)
 		if err := c.Bounds(p, &span); err != nil {
 			return n, err
 		}

@@ -39,7 +39,7 @@ func (v View[T]) findBy(ctx context.Context, k *store.Call, p *plan.Plan, yield 
 	default:
 		v.mask = plan.MaskWith(v.c.Layout, v.mask, &p.Bound)
 		if p.X.Unique && p.Equal == len(p.X.PartitionFrom)+len(p.X.SortFrom) {
-			err = v.findOwner(ctx, k, p, yield)
+			err = v.findOwners(ctx, k, p, yield)
 		} else {
 			err = v.findByKey(ctx, k, p, yield)
 		}
@@ -73,11 +73,14 @@ func (f *coveredRows[T]) row(row *driver.Row) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	at := Position(row.Key.Sort)
+	var at Position
 	if f.p.X != nil && f.p.X.Native {
-		if at, err = f.v.c.placeIn(f.p, &row.Key, rec.Vals); err != nil {
-			return false, err
-		}
+		at, err = f.v.c.placeIn(f.p, &row.Key, rec.Vals)
+	} else {
+		at, err = placeOf(f.p, &row.Key)
+	}
+	if err != nil {
+		return false, err
 	}
 	f.n++
 	return f.yield(&f.out, at) && f.n != f.p.Limit, nil

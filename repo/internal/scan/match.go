@@ -56,7 +56,7 @@ func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask
 			return err
 		}
 		run.Limit = max(run.Limit-n, 0)
-		run.Extent = run.Behind(string(rows[len(rows)-1].at), run.Reverse)
+		run.Behind(string(rows[len(rows)-1].at), run.Reverse)
 		if run.Empty() {
 			return nil
 		}
@@ -67,11 +67,9 @@ func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask
 func (c *Reader) foundIn(ctx context.Context, k *store.Call, list []found, p *plan.Plan, size int) ([]found, error) {
 	list = slices.Grow(list, min(size, 32))
 	err := c.rows(ctx, k, p, size, func(row *driver.Row) (more bool, err error) {
-		f := found{key: row.Key, at: Position(row.Key.Sort)}
-		if p.X != nil {
-			if f, err = c.foundBy(p.X, row); err != nil {
-				return false, err
-			}
+		f, err := c.foundBy(p, row)
+		if err != nil {
+			return false, err
 		}
 		list = append(list, f)
 		return len(list) != size, nil
@@ -81,13 +79,21 @@ func (c *Reader) foundIn(ctx context.Context, k *store.Call, list []found, p *pl
 
 // foundBy returns what a row of an index names. The place of a remote row is that of
 // all rows of the same entry, whatever their tokens.
-func (c *Reader) foundBy(x *layout.Index, row *driver.Row) (found, error) {
-	key, err := c.RecordKey(x, row)
-	if err != nil || !x.Remote {
-		return found{key: key, at: Position(row.Key.Sort)}, err
+func (c *Reader) foundBy(p *plan.Plan, row *driver.Row) (f found, err error) {
+	entry := row.Key
+	if f.key = row.Key; p.X != nil {
+		if f.key, err = c.RecordKey(p.X, row); err != nil {
+			return f, err
+		}
+		if p.X.Remote {
+			if entry, _, err = p.X.CutToken(row); err != nil {
+				return f, err
+			}
+			f.part = entry.Partition
+		}
 	}
-	entry, _, err := x.CutToken(row)
-	return found{key, Position(entry.Sort), entry.Partition}, err
+	f.at, err = placeOf(p, &entry)
+	return f, err
 }
 
 // records reads what rows name and calls yield for those that meet the conditions; more
@@ -153,9 +159,10 @@ func (m *match) belongs(rows []found, i int, rec *record.Record) (bool, error) {
 		return false, err
 	}
 	for _, e := range entries {
-		own := Position(e.Sort)
-		inside := e.Partition == f.part && p.Has(e.Sort)
-		if inside && !m.comes(rows[i:], own) {
+		if e.Partition != f.part {
+			continue
+		}
+		if part := plan.PartOf(p.Parts, &e); part != nil && !m.comes(rows[i:], Position(part.Place(e.Sort))) {
 			return true, nil
 		}
 	}

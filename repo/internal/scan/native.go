@@ -9,12 +9,11 @@ import (
 	"github.com/polystore/polystore/repo/internal/plan"
 )
 
-// placeOf returns the place of a row of a run: its own Sort or, in a native index, that
-// of the entry by which the record is there. There is none if the record, which another
-// program wrote, has no such entry.
-func (c *Reader) placeOf(p *plan.Plan, row *driver.Row) (Position, error) {
+// sortOf returns the Sort of a row of a part or, in a native index, that of the entry by which the record is there.
+// There is none if the record, which another program wrote, has no such entry.
+func (c *Reader) sortOf(p *plan.Plan, part *plan.Part, row *driver.Row) (string, error) {
 	if p.X == nil || !p.X.Native {
-		return Position(row.Key.Sort), nil
+		return row.Key.Sort, nil
 	}
 	b := NewReadBuffer(0)
 	defer b.Release()
@@ -22,23 +21,45 @@ func (c *Reader) placeOf(p *plan.Plan, row *driver.Row) (Position, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.placeIn(p, &row.Key, rec.Vals)
+	e, _, err := c.entryIn(p, []plan.Part{*part}, &row.Key, rec.Vals)
+	return e.Sort, err
 }
 
-// placeIn is placeOf for a record that was taken out of its row.
+// placeOf returns where in the order of a plan a row of a table is.
+func placeOf(p *plan.Plan, key *driver.Key) (Position, error) {
+	if !p.IsSet() {
+		return Position(key.Sort), nil
+	}
+	part := plan.PartOf(p.Parts, key)
+	if part == nil {
+		return "", failure.OfKey(*key, fmt.Errorf("the row lies outside of the ranges that were read: %w", driver.ErrInternal))
+	}
+	return Position(part.Place(key.Sort)), nil
+}
+
+// placeIn is placeOf for a record to which a native index led.
 func (c *Reader) placeIn(p *plan.Plan, key *driver.Key, vals []driver.Value) (Position, error) {
+	e, part, err := c.entryIn(p, p.Parts, key, vals)
+	if err != nil {
+		return "", err
+	}
+	return Position(part.Place(e.Sort)), nil
+}
+
+// entryIn returns the entry by which a record is in one of some parts of a native index.
+func (c *Reader) entryIn(p *plan.Plan, parts []plan.Part, key *driver.Key, vals []driver.Value) (driver.Key, *plan.Part, error) {
 	b := layout.NewEntryMaker()
 	defer b.Release()
 	var err error
 	if b.Keys, err = b.StoredEntries(b.Keys[:0], c.Layout, p.X, key, vals); err != nil {
-		return "", failure.OfKey(*key, err)
+		return driver.Key{}, nil, failure.OfKey(*key, err)
 	}
-	for _, e := range b.Keys {
-		if e.Partition == p.Parts[0].Partition && p.Has(e.Sort) {
-			return Position(e.Sort), nil
+	for i := range b.Keys {
+		if part := plan.PartOf(parts, &b.Keys[i]); part != nil {
+			return b.Keys[i], part, nil
 		}
 	}
-	return "", failure.OfKey(*key, fmt.Errorf("the store found the record by index %s, in which it has no place: %w", p.X.ID, driver.ErrCorrupt))
+	return driver.Key{}, nil, failure.OfKey(*key, fmt.Errorf("the store found the record by index %s, in which it has no place: %w", p.X.ID, driver.ErrCorrupt))
 }
 
 // Bounds completes the span of a native index with the values of its ends.

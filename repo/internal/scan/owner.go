@@ -13,6 +13,23 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
+// findOwners yields the record of each of the unique values of a plan.
+func (v View[T]) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
+	one, n, more := *p, 0, true
+	for i := range p.Parts {
+		one.Parts = p.Parts[i : i+1]
+		err := v.findOwner(ctx, k, &one, func(t *T, at Position) bool {
+			n++
+			more = yield(t, at) && n != p.Limit
+			return more
+		})
+		if err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
 // findOwner yields the record that has a unique value. Where claim and record change
 // in one commit the value may pass from one record to another between the reading of
 // the one and of the other: then the claim is another one by now, and it is read

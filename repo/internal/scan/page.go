@@ -71,7 +71,7 @@ func enter(p *plan.Plan, back bool, at string, some bool) {
 		p.Reverse = !p.Reverse
 	}
 	if some {
-		p.Extent = p.Behind(at, p.Reverse)
+		p.Behind(at, p.Reverse)
 	}
 }
 
@@ -128,8 +128,10 @@ func (c *Reader) sealer(p *plan.Plan) func(back bool, at Position) string {
 // queryText returns what a cursor must agree with: collection, table, run, order.
 func (c *Reader) queryText(p *plan.Plan) []byte {
 	text := []byte(p.Table.Name)
-	for _, s := range []string{p.Parts[0].Partition, p.From, p.To} {
-		text = append(append(text, 0), s...)
+	for i := range p.Parts {
+		for _, s := range []string{p.Parts[i].Key.Partition, p.Parts[i].From, p.Parts[i].To} {
+			text = append(append(text, 0), s...)
+		}
 	}
 	if p.Reverse {
 		text = append(text, 1)

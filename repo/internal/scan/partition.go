@@ -116,7 +116,7 @@ func gather(ctx context.Context, k *store.Call, set []*Part) (again bool) {
 	b := NewReadBuffer(0)
 	defer b.Release()
 	asked, bad := h.NowMillis(), false
-	partition := set[0].plan.Parts[0].Partition
+	partition := set[0].plan.Parts[0].Key.Partition
 	err := h.Driver.(driver.Gatherer).Gather(k.Asks(ctx, 1), tables, partition, func(i int, row *driver.Row) bool {
 		k.Read(1)
 		if i < 0 || i >= len(set) {

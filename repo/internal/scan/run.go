@@ -2,8 +2,6 @@ package scan
 
 import (
 	"context"
-	"iter"
-	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/limit"
@@ -14,8 +12,8 @@ import (
 // A rowFunc is called with the rows of a run, until it returns that it wants no more, or an error.
 type rowFunc func(*driver.Row) (more bool, err error)
 
-// rows calls do with the live rows of a run, those of several buckets merged in order.
-// Limit bounds the rows of each partition; 0 leaves that to do.
+// rows calls do with the live rows of a run, those of several parts merged in order. Limit bounds the rows of each
+// part; 0 leaves that to do.
 func (c *Reader) rows(ctx context.Context, k *store.Call, p *plan.Plan, limit int, do rowFunc) error {
 	if len(p.Parts) > 1 {
 		return c.merge(ctx, k, p, limit, do)
@@ -34,11 +32,12 @@ func counted(k *store.Call, p *plan.Plan, row *driver.Row) error {
 	return store.CheckWidth(row, p.RowsOf(), p.Mask)
 }
 
-// read calls do with the live rows of one partition of a run.
+// read calls do with the live rows of one part of a run.
 func (c *Reader) read(ctx context.Context, k *store.Call, p *plan.Plan, part, limit int, do rowFunc) error {
-	r := reading{c: c, k: k, p: p, do: do, left: limit}
-	r.span = driver.Span{Table: p.Table, Key: p.Parts[part], Reverse: p.Reverse, Limit: limit, Mask: p.Mask}
-	p.Extent.Bound(&r.span)
+	at := &p.Parts[part]
+	r := reading{c: c, k: k, p: p, part: at, do: do, left: limit}
+	r.span = driver.Span{Table: p.Table, Key: at.Key, Reverse: p.Reverse, Limit: limit, Mask: p.Mask}
+	at.Bound(&r.span)
 	return r.all(ctx)
 }
 
@@ -48,6 +47,7 @@ type reading struct {
 	c    *Reader
 	k    *store.Call
 	p    *plan.Plan
+	part *plan.Part
 	span driver.Span // what is left
 	left int         // of the limit
 	do   rowFunc
@@ -93,9 +93,9 @@ func (r *reading) row(row *driver.Row, err error) (more bool) {
 		r.over, r.err = true, err
 	case r.c.Store.ExpiredSince(r.asked, row.Expires):
 		r.over, r.again = true, true
-		at, err := r.c.placeOf(r.p, row)
+		at, err := r.c.sortOf(r.p, r.part, row)
 		r.err = err
-		plan.ExtentOf(&r.span).OnFrom(string(at), r.span.Reverse).Bound(&r.span)
+		plan.ExtentOf(&r.span).OnFrom(at, r.span.Reverse).Bound(&r.span)
 		r.span.Limit = limit.FewRows // or as many as grow from that: where one expired others may
 	default:
 		r.live(row)
@@ -115,67 +115,9 @@ func (r *reading) live(row *driver.Row) {
 	if r.seen++; r.seen != r.span.Limit {
 		return
 	}
-	at, err := r.c.placeOf(r.p, row)
-	rest := plan.ExtentOf(&r.span).Behind(string(at), r.span.Reverse)
+	at, err := r.c.sortOf(r.p, r.part, row)
+	rest := plan.ExtentOf(&r.span).Behind(at, r.span.Reverse)
 	rest.Bound(&r.span)
 	r.span.Limit = min(2*max(r.left, r.seen), limit.BatchSize)
 	r.over, r.again, r.err = true, !rest.Empty(), err
-}
-
-// merge calls do with the rows of all partitions of a run in order of their Sort.
-func (c *Reader) merge(ctx context.Context, k *store.Call, p *plan.Plan, limit int, do rowFunc) error {
-	heads := make([]*driver.Row, len(p.Parts))
-	next := make([]func() (*driver.Row, error, bool), len(p.Parts))
-	for i := range p.Parts {
-		var stop func()
-		next[i], stop = iter.Pull2(c.sequence(ctx, k, p, i, limit))
-		defer stop()
-		var err error
-		if heads[i], err, _ = next[i](); err != nil {
-			return err
-		}
-	}
-	for {
-		at := first(heads, p.Reverse)
-		if at < 0 {
-			return nil
-		}
-		err := counted(k, p, heads[at])
-		if err == nil {
-			var more bool
-			if more, err = do(heads[at]); err == nil && !more {
-				return nil
-			}
-		}
-		if err != nil {
-			return err
-		}
-		if heads[at], err, _ = next[at](); err != nil {
-			return err
-		}
-	}
-}
-
-// sequence yields the live rows of one partition of a run.
-func (c *Reader) sequence(ctx context.Context, k *store.Call, p *plan.Plan, part, limit int) iter.Seq2[*driver.Row, error] {
-	return func(yield func(*driver.Row, error) bool) {
-		err := c.read(ctx, k, p, part, limit, func(row *driver.Row) (bool, error) { return yield(row, nil), nil })
-		if err != nil {
-			yield(nil, err)
-		}
-	}
-}
-
-// first returns the index of the row that comes first, -1 when none is left.
-func first(heads []*driver.Row, reverse bool) int {
-	at := -1
-	for i, row := range heads {
-		if row == nil {
-			continue
-		}
-		if at < 0 || (strings.Compare(row.Key.Sort, heads[at].Key.Sort) < 0) != reverse {
-			at = i
-		}
-	}
-	return at
 }

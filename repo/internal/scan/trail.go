@@ -40,7 +40,7 @@ func (v View[T]) Trail(k *store.Call, partition []any, start plan.Equality, from
 	if t.Trail, err = t.again(); err != nil {
 		return nil, err
 	}
-	t.Partition = part.plan.Parts[0].Partition
+	t.Partition = part.plan.Parts[0].Key.Partition
 	k.Uses(t.Index.Name)
 	var found []T
 	part.trail, part.begin = t, func() { found, t.found = nil, map[string][]step{} }

@@ -1,0 +1,172 @@
+package repo_test
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// A ware is a record whose fields have few values, so that many have the same.
+type ware struct {
+	Shop  string   `repo:"shop"`
+	ID    int64    `repo:"id"`
+	Kind  string   `repo:"kind"`
+	Price int64    `repo:"price"`
+	Tags  []string `repo:"tags"`
+	Code  string   `repo:"code"`
+}
+
+// wares returns repositories of the same records: with indexes of the record's partition, of others, with those of the
+// store, and on a store that commits a partition at a time.
+func wares(t *testing.T, list []ware) map[string]*repo.Repo[ware] {
+	t.Helper()
+	scope := driver.ScopePartition
+	all := map[string]*repo.Repo[ware]{}
+	for name, o := range map[string]struct {
+		memory memory.Options
+		kind   string
+	}{"tables": {kind: "table"}, "native": {memory.Options{Native: true}, "native"}, "portable": {memory.Options{Scope: &scope}, "table"}} {
+		schema := repo.Schema{Collection: "wares", Partition: []string{"shop"}, Sort: []string{"id"}, Indexes: []repo.Index{
+			{Partition: []string{"kind"}, Sort: []string{"-price"}},
+			{Partition: []string{"shop"}, Sort: []string{"kind", "price"}},
+			{Partition: []string{"tags[]"}, Sort: []string{"price"}, Covers: []string{"*"}},
+			{Partition: []string{"shop"}, Sort: []string{"tags[]", "price"}},
+			{Partition: []string{"kind", "tags[]"}},
+			{Sort: []string{"price"}, Buckets: 3},
+			{Partition: []string{"code"}, Unique: true},
+		}}
+		for i := range schema.Indexes[:5] {
+			schema.Indexes[i].Kind = o.kind
+		}
+		store := repo.NewStore(memory.New(&o.memory), nil)
+		t.Cleanup(func() { store.Close() })
+		all[name] = filled(t, store, schema, list...)
+	}
+	return all
+}
+
+// A wanted is a query with what it means.
+type wanted struct {
+	q    repo.Query
+	has  func(*ware) bool
+	less func(a, b *ware) int
+}
+
+func (w *wanted) of(list []ware) (found []ware) {
+	for _, one := range list {
+		if w.has(&one) {
+			found = append(found, one)
+		}
+	}
+	slices.SortFunc(found, func(a, b ware) int {
+		return cmp.Or(w.less(&a, &b), cmp.Compare(a.Shop, b.Shop), cmp.Compare(a.ID, b.ID))
+	})
+	return found
+}
+
+func drawWanted(d *rand.Rand) wanted {
+	texts := func(all ...string) (list []any, has func(string) bool) {
+		var some []string
+		for range d.IntN(5) {
+			some = append(some, all[d.IntN(len(all))])
+		}
+		for _, one := range some {
+			list = append(list, one)
+		}
+		return list, func(s string) bool { return slices.Contains(some, s) }
+	}
+	kinds, isKind := texts("a", "b", "b0", "c", "none")
+	shops, isShop := texts("s1", "s2", "s3", "s{")
+	tags, isTag := texts("x", "y", "z", "x y", "")
+	tagged := func(w *ware) bool { return slices.ContainsFunc(w.Tags, isTag) }
+	byPrice := func(a, b *ware) int { return cmp.Compare(a.Price, b.Price) }
+	dearest := func(a, b *ware) int { return cmp.Compare(b.Price, a.Price) }
+	byKey := func(a, b *ware) int { return 0 }
+	low := int64(d.IntN(4))
+	switch d.IntN(8) {
+	case 0:
+		return wanted{repo.All().AnyOf("kind", kinds...).Order("-price"), func(w *ware) bool { return isKind(w.Kind) }, dearest}
+	case 1:
+		return wanted{repo.Where("shop", "s1").AnyOf("kind", kinds...).AtLeast("price", low).Order("price"),
+			func(w *ware) bool { return w.Shop == "s1" && isKind(w.Kind) && w.Price >= low }, byPrice}
+	case 2:
+		return wanted{repo.All().AnyOf("tags[]", tags...).Order("price"), tagged, byPrice}
+	case 3:
+		return wanted{repo.All().AnyOf("shop", shops...).AnyOf("tags[]", tags...).Order("price"), func(w *ware) bool { return isShop(w.Shop) && tagged(w) }, byPrice}
+	case 4:
+		return wanted{repo.All().AnyOf("shop", shops...).AnyOf("kind", kinds...).Order("price"), func(w *ware) bool { return isShop(w.Shop) && isKind(w.Kind) }, byPrice}
+	case 5:
+		return wanted{repo.Where("kind", "a").AnyOf("tags[]", tags...), func(w *ware) bool { return w.Kind == "a" && tagged(w) }, byKey}
+	case 6:
+		return wanted{repo.All().AnyOf("kind", kinds...).Below("price", low+2).Order("-price"), func(w *ware) bool { return isKind(w.Kind) && w.Price < low+2 }, dearest}
+	}
+	return wanted{repo.All().AnyOf("kind", kinds...).AnyOf("tags[]", tags...), func(w *ware) bool { return isKind(w.Kind) && tagged(w) }, byKey}
+}
+
+// Queries for several values find what a look at all records finds, in its order and each once, however they are asked.
+func TestAnyOf(t *testing.T) {
+	d := rand.New(rand.NewPCG(1, 2))
+	pick := func(all ...string) string { return all[d.IntN(len(all))] }
+	var list []ware
+	for i := range 300 {
+		w := ware{Shop: []string{"s1", "s2", "s3", "s{"}[i%4], ID: int64(i / 4), Kind: pick("a", "a", "b", "b0", "c"), Price: int64(d.IntN(6)), Code: fmt.Sprint("c", i)}
+		for range d.IntN(4) {
+			w.Tags = append(w.Tags, pick("x", "y", "z", "x y", ""))
+		}
+		list = append(list, w)
+	}
+	for name, r := range wares(t, list) {
+		for range 150 {
+			w := drawWanted(d)
+			want := w.of(list)
+			if got, err := repo.Collect(r.Find(t.Context(), w.q)); !sameWares(got, want) || err != nil {
+				t.Fatalf("%s: %s: found %d, %v; want %d", name, w.q, len(got), err, len(want))
+			}
+			if n, err := r.Count(t.Context(), w.q); n != len(want) || err != nil {
+				t.Errorf("%s: %s: counted %d, %v; want %d", name, w.q, n, err, len(want))
+			}
+			if got, err := repo.Collect(r.Find(t.Context(), w.q.Limit(7))); !sameWares(got, want[:min(7, len(want))]) || err != nil {
+				t.Errorf("%s: %s: the first 7 are %d, %v", name, w.q, len(got), err)
+			}
+			pagedWares(t, name, r, &w, want)
+		}
+	}
+}
+
+func sameWares(a, b []ware) bool {
+	return slices.EqualFunc(a, b, func(a, b ware) bool { return a.ID == b.ID && a.Shop == b.Shop && a.Price == b.Price })
+}
+
+// pagedWares reads all pages of a query, forwards and back.
+func pagedWares(t *testing.T, name string, r *repo.Repo[ware], w *wanted, want []ware) {
+	t.Helper()
+	var got []ware
+	var cursors []string
+	for cursor := ""; ; {
+		page, err := r.Page(t.Context(), w.q.Limit(5), cursor)
+		if err != nil {
+			t.Fatalf("%s: %s: %v", name, w.q, err)
+		}
+		got, cursors = append(got, page.Items...), append(cursors, page.Prev)
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if !sameWares(got, want) {
+		t.Errorf("%s: %s: pages have %d, want %d", name, w.q, len(got), len(want))
+	}
+	last := (len(want) - 1) / 5 * 5
+	for prev := cursors[len(cursors)-1]; prev != ""; last -= 5 {
+		page, err := r.Page(t.Context(), w.q.Limit(5), prev)
+		if err != nil || !sameWares(page.Items, want[last-5:last]) {
+			t.Fatalf("%s: %s: the page before %d has %d, %v", name, w.q, last, len(page.Items), err)
+		}
+		prev = page.Prev
+	}
+}

@@ -1,0 +1,224 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+)
+
+// A Part is a run of rows in one partition. Parts are merged by the places of their rows: what stands behind the head
+// of a part, with its class behind the columns of the order. The place of a record is the same in all parts that have
+// it, and no other record has it.
+type Part struct {
+	Key driver.Key
+	Extent
+	Head  string // with which the Sort of each row begins, where parts have several
+	Class string // the values of the record's key that no row tells, where parts have several
+	split *split // where the class stands
+}
+
+// A split says which columns of a place stand before the class, and which are the class.
+type split struct{ order, class []driver.Column }
+
+// Place returns where in the order of its plan a row of the part is.
+func (r *Part) Place(sort string) string {
+	rest := sort[len(r.Head):]
+	if r.split == nil {
+		return rest
+	}
+	order, tail, _ := driver.CutParts(rest, r.split.order)
+	return order + r.Class + tail
+}
+
+// behind returns what of the part lies behind a place.
+func (r *Part) behind(at string, reverse bool) Extent {
+	if r.split == nil {
+		return r.Extent.Behind(r.Head+at, reverse)
+	}
+	order, class, ok := driver.CutParts(at, r.split.order)
+	if !ok {
+		return r.Extent.Behind(r.Head+at, reverse)
+	}
+	class, tail, ok := driver.CutParts(class, r.split.class)
+	if !ok { // it is no place, but lies beside one
+		class, tail = class+at[len(order)+len(class):], ""
+	}
+	switch d := strings.Compare(r.Class, class); {
+	case d == 0:
+		return r.Extent.Behind(r.Head+order+tail, reverse)
+	case (d < 0) == reverse: // all of the order is to come
+		return r.Extent.OnFrom(r.Head+order, reverse)
+	}
+	return r.Extent.beyond(r.Head+order, reverse)
+}
+
+// Empty reports whether a plan reads nothing.
+func (p *Plan) Empty() bool {
+	return !slices.ContainsFunc(p.Parts, func(r Part) bool { return !r.Extent.Empty() })
+}
+
+// Behind narrows a plan to what lies behind a place of its order. Copies of the plan keep what they have.
+func (p *Plan) Behind(at string, reverse bool) {
+	parts := slices.Clone(p.Parts)
+	for i := range parts {
+		parts[i].Extent = parts[i].behind(at, reverse)
+	}
+	p.Parts = parts
+}
+
+// PartOf returns the part in which a row is, nil if there is none.
+func PartOf(parts []Part, key *driver.Key) *Part {
+	for i := range parts {
+		if r := &parts[i]; r.Key.Partition == key.Partition && r.Has(key.Sort) {
+			return r
+		}
+	}
+	return nil
+}
+
+// IsSet reports whether a query asks for one of several values.
+func (p *Plan) IsSet() bool { return len(p.query.Sets) > 0 }
+
+// Doubles reports whether a record may be in several parts.
+func (p *Plan) Doubles() bool {
+	return slices.ContainsFunc(p.conds, func(cond condition) bool { return cond.set && cond.Elem && len(cond.any) > 1 })
+}
+
+// mostParts is how many combinations of values a query may ask for.
+const mostParts = 1000
+
+// addParts adds the runs of a table that a query asks for: one for each combination of the values of its sets, and for
+// each bucket. Fixed are how many columns of the order have a value each.
+func (p *Plan) addParts(key, part, sort []layout.Source, fixed int) error {
+	b := &p.Bound
+	buckets, tagged := 1, false
+	if p.X != nil {
+		buckets = p.X.Partitions()
+		tagged = buckets > 1 || p.X.Buckets == 1 && !p.X.Native
+	}
+	headed := slices.ContainsFunc(sort[:fixed], func(src layout.Source) bool { return b.conds[b.equality(src)].set })
+	var space [8]driver.Value
+	class, cols := b.classOf(key)
+	var at *split
+	if len(class) > 0 {
+		at = &split{p.Table.Sort[fixed : fixed+len(b.Order)], cols}
+	}
+	return b.each(func() error {
+		vals := b.valuesOf(space[:0], sort[:fixed])
+		var scratch [256]byte
+		head, err := driver.AppendParts(scratch[:0], p.Table.Sort[:fixed], vals)
+		if err != nil {
+			return err
+		}
+		run := Part{Extent: extentAt(string(head)), split: at}
+		if headed {
+			run.Head = string(head)
+		}
+		if len(b.conds) > b.Equal {
+			if run.Extent, err = run.within(head, p.Table.Sort[fixed], &b.conds[b.Equal]); err != nil {
+				return err
+			}
+		}
+		if at != nil {
+			text, err := driver.AppendParts(nil, cols, b.valuesOf(space[:0], class))
+			if err != nil {
+				return err
+			}
+			run.Class = string(text)
+		}
+		vals = b.valuesOf(space[:0], part)
+		for i := range buckets {
+			all := vals
+			if tagged {
+				all = append(vals[:len(vals):len(vals)], driver.IntValue(int64(i)))
+			}
+			text, err := driver.AppendParts(scratch[:0], p.Table.Partition, all)
+			if err != nil {
+				return err
+			}
+			run.Key.Partition = string(text)
+			p.Parts = append(p.Parts, run)
+		}
+		return nil
+	})
+}
+
+// classOf returns the columns of a record's key that have several values.
+func (b *Bound) classOf(key []layout.Source) (class []layout.Source, cols []driver.Column) {
+	for _, src := range key {
+		if i := b.equality(src); i >= 0 && b.conds[i].set {
+			class, cols = append(class, src), append(cols, driver.Column{Name: b.conds[i].field, Kind: b.conds[i].kind})
+		}
+	}
+	return class, cols
+}
+
+// valuesOf appends the values of the conditions on columns.
+func (b *Bound) valuesOf(vals []driver.Value, cols []layout.Source) []driver.Value {
+	for _, src := range cols {
+		vals = append(vals, b.conds[b.equality(src)].value)
+	}
+	return vals
+}
+
+// each calls do for each combination of the values of the sets, with the conditions that have them.
+func (b *Bound) each(do func() error) error {
+	n := 1
+	for i := range b.conds[:b.Equal] {
+		if cond := &b.conds[i]; cond.set {
+			if n *= len(cond.any); n > mostParts {
+				return failure.Invalid("the query has more than %d combinations of values; ask for fewer at once", mostParts)
+			}
+		}
+	}
+	return b.eachFrom(0, do)
+}
+
+func (b *Bound) eachFrom(i int, do func() error) error {
+	for ; i < b.Equal; i++ {
+		if cond := &b.conds[i]; cond.set {
+			for _, v := range cond.any {
+				cond.value = v
+				if err := b.eachFrom(i+1, do); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	return do()
+}
+
+// within narrows a run to a range of the column after head. A limit that is over its value lies behind the texts of
+// that value; where greater values come first, before them.
+func (e Extent) within(head []byte, col driver.Column, cond *condition) (Extent, error) {
+	low, high := cond.low, cond.high
+	if col.Desc {
+		low, high = high, low
+	}
+	place := func(l boundary) (string, error) {
+		b, err := driver.AppendParts(slices.Clone(head), []driver.Column{col}, []driver.Value{l.value})
+		if l.over != col.Desc {
+			return driver.After(string(b)), err
+		}
+		return string(b), err
+	}
+	if !low.value.IsNone() {
+		from, err := place(low)
+		if err != nil {
+			return e, err
+		}
+		e.From = from
+	}
+	if !high.value.IsNone() {
+		to, err := place(high)
+		if err != nil {
+			return e, err
+		}
+		e = e.upTo(to)
+	}
+	return e, nil
+}
