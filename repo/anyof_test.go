@@ -89,7 +89,22 @@ func drawWanted(d *rand.Rand) wanted {
 	dearest := func(a, b *ware) int { return cmp.Compare(b.Price, a.Price) }
 	byKey := func(a, b *ware) int { return 0 }
 	low := int64(d.IntN(4))
-	switch d.IntN(8) {
+	allOf := func(w *ware) bool {
+		return !slices.ContainsFunc(tags, func(one any) bool { return !slices.Contains(w.Tags, one.(string)) })
+	}
+	switch d.IntN(14) {
+	case 8:
+		return wanted{repo.Where("tags[]", "y").AllOf("tags[]").NoneOf("tags[]", tags...).Order("price"), func(w *ware) bool { return slices.Contains(w.Tags, "y") && !tagged(w) }, byPrice}
+	case 9:
+		return wanted{repo.Where("shop", "s1").AllOf("tags[]", append(tags, "z")...).Order("price").NoneOf("kind", kinds...), func(w *ware) bool { return w.Shop == "s1" && allOf(w) && slices.Contains(w.Tags, "z") && !isKind(w.Kind) }, byPrice}
+	case 10:
+		return wanted{repo.Where("kind", "a").NoneOf("tags[]", tags...).Order("-price"), func(w *ware) bool { return w.Kind == "a" && !tagged(w) }, dearest}
+	case 11:
+		return wanted{repo.All().AllOf("tags[]", append(tags, "x")...).Order("price"), func(w *ware) bool { return allOf(w) && slices.Contains(w.Tags, "x") }, byPrice}
+	case 12:
+		return wanted{repo.All().AnyOf("kind", kinds...).AllOf("tags[]", append(tags, "y")...), func(w *ware) bool { return isKind(w.Kind) && allOf(w) && slices.Contains(w.Tags, "y") }, byKey}
+	case 13:
+		return wanted{repo.All().AnyOf("shop", shops...).NoneOf("code", "c1", "c5").NoneOf("tags[]", tags...), func(w *ware) bool { return isShop(w.Shop) && !tagged(w) && w.Code != "c1" && w.Code != "c5" }, byKey}
 	case 0:
 		return wanted{repo.All().AnyOf("kind", kinds...).Order("-price"), func(w *ware) bool { return isKind(w.Kind) }, dearest}
 	case 1:

@@ -44,6 +44,21 @@ func (q Query) AnyOf(field string, values ...any) Query {
 	return q
 }
 
+// AllOf asks for records of which a list, "field[]", has all of some values. The query reads the records that have the
+// rarest of them. Without values it asks for nothing.
+func (q Query) AllOf(field string, values ...any) Query {
+	q.def.All = append(q.def.All[:len(q.def.All):len(q.def.All)], plan.Set{Field: field, Values: slices.Clone(values)})
+	return q
+}
+
+// NoneOf leaves out records whose field has one of some values; of "field[]", those of which an element is one of them.
+// It needs other conditions, and the records that these find are read, also those that are left out. A record without
+// the field stays.
+func (q Query) NoneOf(field string, values ...any) Query {
+	q.def.None = append(q.def.None[:len(q.def.None):len(q.def.None)], plan.Set{Field: field, Values: slices.Clone(values)})
+	return q
+}
+
 // Above asks for field > value.
 func (q Query) Above(field string, value any) Query { return q.end(field, plan.Above, value) }
 

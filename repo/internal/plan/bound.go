@@ -20,6 +20,7 @@ type condition struct {
 	value driver.Value
 	set   bool           // it is one of several values: value is the one that is looked at
 	any   []driver.Value // of a set, without doubles
+	all   []driver.Value // which a list has, two or more: value is the one that leads to it
 	rng   bool
 	low   boundary
 	high  boundary
@@ -35,6 +36,7 @@ type boundary struct {
 // A Bound is a query whose fields and values were checked against a collection.
 type Bound struct {
 	conds []condition // equalities, then the range if there is one
+	none  []condition // sets of which a record has none
 	Equal int         // how many are equalities
 	Order []layout.Source
 	names []string // of order
@@ -74,6 +76,16 @@ func (b *Bound) bind(c *layout.Layout) error {
 			return err
 		}
 	}
+	for _, s := range b.query.All {
+		if err := b.bindAll(c, s); err != nil {
+			return err
+		}
+	}
+	for _, s := range b.query.None {
+		if err := b.bindNone(c, s); err != nil {
+			return err
+		}
+	}
 	b.Equal = len(b.conds)
 	if len(b.query.Ends) > 0 {
 		if err := b.bindRange(c, b.query.Ends); err != nil {
@@ -108,6 +120,36 @@ func (b *Bound) bindSet(c *layout.Layout, s Set) error {
 	}
 	b.conds = append(b.conds, cond)
 	return err
+}
+
+// bindAll binds a condition by which a list has several values.
+func (b *Bound) bindAll(c *layout.Layout, s Set) error {
+	of := Bound{conds: b.conds}
+	if err := of.bindSet(c, s); err != nil {
+		return err
+	}
+	cond := of.conds[len(b.conds)]
+	switch values := cond.any; {
+	case len(values) == 0: // which all have
+		return nil
+	case len(values) > 1 && !cond.Elem:
+		return failure.Invalid("%s has one value, so it cannot have all of %d; AllOf is for the elements of lists", c.Shown(s.Field), len(values))
+	case len(values) > 1:
+		cond.all = values
+	}
+	cond.set, cond.any, cond.value = false, nil, cond.any[0]
+	b.conds = append(b.conds, cond)
+	return nil
+}
+
+// bindNone binds a condition by which a field has none of some values.
+func (b *Bound) bindNone(c *layout.Layout, s Set) error {
+	of := Bound{scan: b.scan, Undeclared: b.Undeclared}
+	if err := of.bindSet(c, s); err != nil {
+		return err
+	}
+	b.none, b.Undeclared = append(b.none, of.conds[0]), of.Undeclared
+	return nil
 }
 
 // valueFor returns what a field is to be equal to.
@@ -281,17 +323,49 @@ func (b *Bound) bindOrder(c *layout.Layout, order []string) error {
 // Matches reports whether a record meets all conditions.
 func (b *Bound) Matches(vals []driver.Value) bool {
 	for i := range b.conds {
-		cond := &b.conds[i]
-		v := vals[cond.At]
-		if !cond.Elem {
-			if !cond.holds(v) {
-				return false
-			}
-		} else if v.Kind() != driver.List || !slices.ContainsFunc(v.List(), cond.holds) {
+		if !b.conds[i].isMet(vals) {
+			return false
+		}
+	}
+	return b.passes(vals)
+}
+
+// Passes reports whether a record meets the conditions that no run of rows does.
+func (b *Bound) Passes(vals []driver.Value) bool {
+	for i := range b.conds {
+		if b.conds[i].all != nil && !b.conds[i].isMet(vals) {
+			return false
+		}
+	}
+	return b.passes(vals)
+}
+
+func (b *Bound) passes(vals []driver.Value) bool {
+	for i := range b.none {
+		if b.none[i].isMet(vals) {
 			return false
 		}
 	}
 	return true
+}
+
+// Looks reports whether there are conditions that no run of rows meets, so that records are looked at.
+func (b *Bound) Looks() bool {
+	return len(b.none) > 0 || slices.ContainsFunc(b.conds, func(cond condition) bool { return cond.all != nil })
+}
+
+// isMet reports whether a record meets a condition.
+func (cond *condition) isMet(vals []driver.Value) bool {
+	v := vals[cond.At]
+	switch {
+	case !cond.Elem:
+		return cond.holds(v)
+	case v.Kind() != driver.List:
+		return false
+	case cond.all == nil:
+		return slices.ContainsFunc(v.List(), cond.holds)
+	}
+	return !slices.ContainsFunc(cond.all, func(one driver.Value) bool { return !slices.ContainsFunc(v.List(), one.Equal) })
 }
 
 func (cond *condition) holds(v driver.Value) bool {

@@ -61,22 +61,18 @@ func (f *forecast) rows(n, limit int) (s sum) {
 	for i := range left {
 		left[i] = (n + f.parts - 1 - i) / f.parts
 	}
-	rest := limit // of the limit of each part
 	for page, got := FirstPage(limit, f.parts), 0; len(left) > 0; page = NextPage(page) {
-		ask, round, more := page, sum{}, left[:0]
-		if limit > 0 {
-			ask = min(ask, rest)
-		}
+		round, more := sum{}, left[:0]
 		for _, n := range left {
-			rows := min(ask, n)
-			one := f.run(rows, ask)
+			rows := min(page, n)
+			one := f.run(rows, page)
 			round.depth, round.requests, got = max(round.depth, one.depth), round.requests+one.requests, got+rows
-			if rows == ask && rest != ask && !f.single {
+			if rows == page && !f.single {
 				more = append(more, n-rows)
 			}
 		}
 		s.add(round)
-		if left, rest = more, rest-ask; limit > 0 && got >= limit {
+		if left = more; limit > 0 && got >= limit {
 			break
 		}
 	}

@@ -62,11 +62,20 @@ func (p *Plan) Empty() bool {
 
 // Behind narrows a plan to what lies behind a place of its order. Copies of the plan keep what they have.
 func (p *Plan) Behind(at string, reverse bool) {
-	parts := slices.Clone(p.Parts)
-	for i := range parts {
-		parts[i].Extent = parts[i].behind(at, reverse)
+	behind := func(parts []Part) []Part {
+		parts = slices.Clone(parts)
+		for i := range parts {
+			parts[i].Extent = parts[i].behind(at, reverse)
+		}
+		return parts
 	}
-	p.Parts = parts
+	if p.Parts = behind(p.Parts); len(p.Ways) > 0 {
+		ways := make([][]Part, len(p.Ways))
+		for i := range ways {
+			ways[i] = behind(p.Ways[i])
+		}
+		p.Ways = ways
+	}
 }
 
 // PartOf returns the part in which a row is, nil if there is none.
@@ -79,8 +88,8 @@ func PartOf(parts []Part, key *driver.Key) *Part {
 	return nil
 }
 
-// IsSet reports whether a query asks for one of several values.
-func (p *Plan) IsSet() bool { return len(p.query.Sets) > 0 }
+// IsSet reports whether a plan has parts that differ in more than a bucket.
+func (p *Plan) IsSet() bool { return len(p.query.Sets)+len(p.Ways) > 0 }
 
 // Doubles reports whether a record may be in several parts.
 func (p *Plan) Doubles() bool {
@@ -99,7 +108,7 @@ func (p *Plan) addParts(key, part, sort []layout.Source, fixed int) error {
 		buckets = p.X.Partitions()
 		tagged = buckets > 1 || p.X.Buckets == 1 && !p.X.Native
 	}
-	headed := slices.ContainsFunc(sort[:fixed], func(src layout.Source) bool { return b.conds[b.equality(src)].set })
+	headed := slices.ContainsFunc(sort[:fixed], func(src layout.Source) bool { cond := &b.conds[b.equality(src)]; return cond.set || cond.all != nil })
 	var space [8]driver.Value
 	class, cols := b.classOf(key)
 	var at *split

@@ -15,7 +15,8 @@ import (
 type Plan struct {
 	X       *layout.Index // nil reads the records themselves
 	Table   *driver.Table
-	Parts   []Part // to be read and merged
+	Parts   []Part   // to be read and merged
+	Ways    [][]Part // of which one is to be taken as the parts; all name the records wanted, and others with them
 	Reverse bool
 	Claim   driver.Token // of a remote claim: the record must have it
 	*Access
@@ -150,11 +151,26 @@ func (c *Planner) planOn(p *Plan, x *layout.Index, by []Access) error {
 	t, part, sort := c.columnsOf(x)
 	p.X, p.Table, p.Reverse, p.Access = x, t, reverse, &by[0]
 	if x != nil {
-		if p.Access = &by[1+slices.Index(c.Indexes, x)]; !c.covers(x, p.Access) {
+		if p.Access = &by[1+slices.Index(c.Indexes, x)]; !c.covers(x, p.Access) || b.Looks() && !x.Native {
 			p.Access = p.uncovered()
 		}
 	}
-	return p.addParts(c.KeySources, part, sort, fixed)
+	if b.Looks() && p.Access.Covered {
+		p.Access = p.wide(c.Layout, b)
+	}
+	choice := slices.IndexFunc(b.conds[:b.Equal], func(cond condition) bool { return cond.all != nil })
+	if choice < 0 {
+		return p.addParts(c.KeySources, part, sort, fixed)
+	}
+	for _, v := range b.conds[choice].all {
+		b.conds[choice].value, p.Parts = v, nil
+		if err := p.addParts(c.KeySources, part, sort, fixed); err != nil {
+			return err
+		}
+		p.Ways = append(p.Ways, p.Parts)
+	}
+	p.Parts = p.Ways[0]
+	return nil
 }
 
 // noIndex returns the error for a query that no table answers; lacking is an index that

@@ -55,12 +55,29 @@ func MaskWith(c *layout.Layout, mask []int, b *Bound) []int {
 	if mask == nil {
 		return nil
 	}
-	for i := range b.conds {
-		if f := b.conds[i].At - len(c.Key); f >= 0 && !slices.Contains(mask, f) {
-			mask = append(mask[:len(mask):len(mask)], f)
+	for _, conds := range [...][]condition{b.conds, b.none} {
+		for i := range conds {
+			if f := conds[i].At - len(c.Key); f >= 0 && !slices.Contains(mask, f) {
+				mask = append(mask[:len(mask):len(mask)], f)
+			}
 		}
 	}
 	return mask
+}
+
+// wide is a with the fields that a query looks at, for rows that are whole records.
+func (a *Access) wide(c *layout.Layout, b *Bound) *Access {
+	if a.Mask == nil {
+		return a
+	}
+	out := *a
+	out.Mask = MaskWith(c, a.Mask, b)
+	out.Place = slices.Clone(a.Place)
+	for _, f := range out.Mask[len(a.Mask):] {
+		out.Place = append(out.Place, len(c.Key)+f)
+	}
+	out.Straight = isStraight(c, out.Place)
+	return &out
 }
 
 // MaskFor returns mask with the fields that say which entries a record has in a remote

@@ -10,7 +10,9 @@ import (
 // A Query is a query to be planned: repo.Query.
 type Query struct {
 	Equal []Equality
-	Sets  []Set
+	Sets  []Set // of which a field has one
+	All   []Set // of which a list has all
+	None  []Set // of which a field has none
 	Ends  []End
 	Order []string
 	Limit int
@@ -22,7 +24,7 @@ type Equality struct {
 	Value any
 }
 
-// A Set is a field and the values of which it must have one.
+// A Set is a field and some values.
 type Set struct {
 	Field  string
 	Values []any
@@ -60,13 +62,18 @@ func (q Query) Text(redacted bool) string {
 	for _, e := range q.Equal {
 		parts = append(parts, e.Field+" = "+show(e.Value))
 	}
-	for _, s := range q.Sets {
-		values := make([]string, len(s.Values))
-		for i, v := range s.Values {
-			values[i] = show(v)
+	list := func(sets []Set, has string) {
+		for _, s := range sets {
+			values := make([]string, len(s.Values))
+			for i, v := range s.Values {
+				values[i] = show(v)
+			}
+			parts = append(parts, s.Field+has+"("+failure.Short(strings.Join(values, ", "))+")")
 		}
-		parts = append(parts, s.Field+" is any of ("+failure.Short(strings.Join(values, ", "))+")")
 	}
+	list(q.Sets, " is any of ")
+	list(q.All, " has all of ")
+	list(q.None, " has none of ")
 	for _, e := range q.Ends {
 		text := e.Field + " " + string(e.Op)
 		if e.Op != Anywhere {

@@ -52,7 +52,11 @@ func (v View[T]) findCovered(ctx context.Context, k *store.Call, p *plan.Plan, y
 	b := NewReadBuffer(0)
 	defer b.Release()
 	f := coveredRows[T]{v: v, p: p, b: b, yield: yield}
-	return v.c.rows(ctx, k, p, p.Limit, f.row)
+	most := p.Limit
+	if p.Looks() {
+		most = 0
+	}
+	return v.c.rows(ctx, k, p, most, f.row)
 }
 
 // A coveredRows yields what rows say of which each covers its record.
@@ -67,6 +71,9 @@ type coveredRows[T any] struct {
 
 func (f *coveredRows[T]) row(row *driver.Row) (more bool, err error) {
 	rec, err := f.v.c.recordOfRow(f.b, f.p, row)
+	if err == nil && !f.p.Passes(rec.Vals) {
+		return true, nil
+	}
 	if err == nil {
 		err = f.v.shape.Decode(&rec, reflect.ValueOf(&f.out).Elem())
 	}

@@ -35,18 +35,23 @@ type match struct {
 // It calls yield for those that meet the conditions, as they are now; mask is that of
 // the fields that yield wants, those of the conditions included.
 func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask []int, yield func(*record.Record, Position) (bool, error)) error {
-	m := match{c: c, k: k, whole: p, mask: mask, yield: yield}
+	m := match{c: c, k: k, mask: mask, yield: yield}
 	if p.X != nil && p.X.Remote {
 		m.mask, m.seen = plan.MaskFor(c.Layout, mask, p.X), map[driver.Key]bool{}
 	}
 	run, b := *p, NewReadBuffer(0)
 	defer b.Release()
-	for {
-		size := limit.BatchSize
-		if run.Limit > 0 {
-			size = min(run.Limit, size)
-		}
-		rows, err := c.foundIn(ctx, k, b.found[:0], &run, size)
+	size := limit.BatchSize
+	if run.Limit > 0 {
+		size = min(run.Limit, size)
+	}
+	lead, err := c.lead(ctx, k, &run, size)
+	if err != nil {
+		return err
+	}
+	m.whole = &run
+	for ; ; size = m.nextSize(&run, size) {
+		rows, err := c.foundIn(ctx, k, b.found[:0], &run, lead, size)
 		if b.found = rows; err != nil || len(rows) == 0 {
 			return err
 		}
@@ -56,17 +61,31 @@ func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask
 			return err
 		}
 		run.Limit = max(run.Limit-n, 0)
-		run.Behind(string(rows[len(rows)-1].at), run.Reverse)
-		if run.Empty() {
+		if lead != nil {
+			continue
+		}
+		if run.Behind(string(rows[len(rows)-1].at), run.Reverse); run.Empty() {
 			return nil
 		}
 	}
 }
 
+// nextSize returns how many rows are read after a batch: as many as are wanted, or more where the records decide which
+// of them these are.
+func (m *match) nextSize(run *plan.Plan, size int) int {
+	switch {
+	case run.Looks():
+		return min(2*size, limit.BatchSize)
+	case run.Limit > 0:
+		return min(run.Limit, limit.BatchSize)
+	}
+	return limit.BatchSize
+}
+
 // foundIn appends to list the records that the next live rows of a run name.
-func (c *Reader) foundIn(ctx context.Context, k *store.Call, list []found, p *plan.Plan, size int) ([]found, error) {
+func (c *Reader) foundIn(ctx context.Context, k *store.Call, list []found, p *plan.Plan, lead *merging, size int) ([]found, error) {
 	list = slices.Grow(list, min(size, 32))
-	err := c.rows(ctx, k, p, size, func(row *driver.Row) (more bool, err error) {
+	err := c.rowsOf(ctx, k, p, lead, size, func(row *driver.Row) (more bool, err error) {
 		f, err := c.foundBy(p, row)
 		if err != nil {
 			return false, err

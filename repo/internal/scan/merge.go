@@ -12,10 +12,19 @@ import (
 // A merging reads the parts of a run in one order: a page of each at the same time, and again where a page is used up.
 type merging struct {
 	c       *Reader
-	k       *store.Call
 	p       *plan.Plan
 	strands []strand
-	page    int // rows of the next page of a part
+	page    int     // rows of the next page of a part
+	last    *placed // that was taken
+}
+
+// A strand is what was read of one part, and what is left of it.
+type strand struct {
+	rows []placed // not yet taken
+	rest plan.Part
+	done bool   // nothing is left
+	last string // place of the last row that was read
+	err  error
 }
 
 // A placed is a row and where in the order of the plan it is.
@@ -24,35 +33,30 @@ type placed struct {
 	place string
 }
 
-// A strand is what was read of one part, and what is left of it.
-type strand struct {
-	rows []placed // not yet taken
-	rest plan.Part
-	left int  // of the limit; 0 is no limit
-	done bool // nothing is left
-	err  error
+// merge returns the merging of some parts, of which so many rows are wanted; 0 is all.
+func (c *Reader) merge(p *plan.Plan, parts []plan.Part, most int) *merging {
+	m := &merging{c: c, p: p, strands: make([]strand, len(parts)), page: plan.FirstPage(most, len(parts))}
+	for i := range m.strands {
+		m.strands[i] = strand{rest: parts[i], done: parts[i].Empty()}
+	}
+	return m
 }
 
-// merge calls do with the rows of all parts of a run in their order, once with those that have the same place: a record
-// that is in several parts.
-func (c *Reader) merge(ctx context.Context, k *store.Call, p *plan.Plan, most int, do rowFunc) error {
-	m := merging{c: c, k: k, p: p, strands: make([]strand, len(p.Parts))}
-	for i := range m.strands {
-		m.strands[i] = strand{rest: p.Parts[i], left: most, done: p.Parts[i].Empty()}
-	}
-	m.page = plan.FirstPage(most, len(p.Parts))
-	for last := (*placed)(nil); ; {
-		if err := m.fill(ctx); err != nil {
+// take calls do with the next rows in their order, until it wants no more; once with those that have the same place: a
+// record that is in several parts.
+func (m *merging) take(ctx context.Context, k *store.Call, do rowFunc) error {
+	for {
+		if err := m.fill(ctx, k); err != nil {
 			return err
 		}
 		row := m.next()
 		switch {
 		case row == nil:
 			return nil
-		case last != nil && last.place == row.place && !m.remote(): // the record is in two parts
+		case m.last != nil && m.last.place == row.place && !m.remote():
 			continue
 		}
-		last = row
+		m.last = row
 		if more, err := do(&row.Row); err != nil || !more {
 			return err
 		}
@@ -63,23 +67,22 @@ func (c *Reader) merge(ctx context.Context, k *store.Call, p *plan.Plan, most in
 func (m *merging) remote() bool { return m.p.X != nil && m.p.X.Remote }
 
 // fill reads a page of each part of which few rows are left, if there is one without any.
-func (m *merging) fill(ctx context.Context) error {
+func (m *merging) fill(ctx context.Context, k *store.Call) error {
 	if !slices.ContainsFunc(m.strands, func(s strand) bool { return len(s.rows) == 0 && !s.done }) {
 		return nil
 	}
+	return m.more(ctx, k, m.page/8)
+}
+
+// more reads a page of each part of which at most so many rows are left.
+func (m *merging) more(ctx context.Context, k *store.Call, most int) error {
 	var dry []*strand
 	for i := range m.strands {
-		if s := &m.strands[i]; len(s.rows) <= m.page/8 && !s.done {
+		if s := &m.strands[i]; len(s.rows) <= most && !s.done {
 			dry = append(dry, s)
 		}
 	}
-	if m.c.Store.Facts.OneProcess && !m.k.Traced() { // a goroutine costs more than such a read
-		for _, s := range dry {
-			m.read(ctx, m.k, s)
-		}
-	} else {
-		m.k.AtOnce(len(dry), func(i int, k *store.Call) { m.read(ctx, k, dry[i]) })
-	}
+	m.c.atOnce(k, len(dry), func(i int, k *store.Call) { m.read(ctx, k, dry[i]) })
 	m.page = plan.NextPage(m.page)
 	for _, s := range dry {
 		if s.err != nil {
@@ -89,34 +92,37 @@ func (m *merging) fill(ctx context.Context) error {
 	return nil
 }
 
+// atOnce calls do n times, at the same time where that takes less.
+func (c *Reader) atOnce(k *store.Call, n int, do func(i int, k *store.Call)) {
+	if !c.Store.Facts.OneProcess || k.Traced() {
+		k.AtOnce(n, do)
+		return
+	}
+	for i := range n { // a goroutine costs more than such a read
+		do(i, k)
+	}
+}
+
 // read reads the next page of a part.
 func (m *merging) read(ctx context.Context, k *store.Call, s *strand) {
-	run := *m.p
+	run, got, last := *m.p, 0, ""
 	run.Parts = []plan.Part{s.rest}
-	size, last := m.page, ""
-	if s.left > 0 {
-		size = min(size, s.left)
-	}
-	got := 0
-	s.err = m.c.read(ctx, k, &run, 0, size, func(row *driver.Row) (more bool, err error) {
+	s.err = m.c.read(ctx, k, &run, 0, m.page, func(row *driver.Row) (more bool, err error) {
 		if err := counted(k, &run, row); err != nil {
 			return false, err
 		}
-		if last, err = m.c.sortOf(&run, &run.Parts[0], row); err != nil {
+		if last, err = m.c.sortOf(&run, &s.rest, row); err != nil {
 			return false, err
 		}
-		s.rows = append(s.rows, placed{kept(row), run.Parts[0].Place(last)})
+		s.last = s.rest.Place(last)
+		s.rows = append(s.rows, placed{kept(row), s.last})
 		got++
-		return got != size, nil
+		return got != m.page, nil
 	})
-	if s.done = got < size || s.left == size; s.err != nil || s.done {
-		return
+	if s.done = got < m.page; s.err == nil && !s.done {
+		s.rest.Extent = s.rest.Behind(last, m.p.Reverse)
+		s.done = s.rest.Empty()
 	}
-	if s.left > 0 {
-		s.left -= size
-	}
-	s.rest.Extent = s.rest.Behind(last, m.p.Reverse)
-	s.done = s.rest.Empty()
 }
 
 // kept returns a row that is good after the loop.
@@ -131,7 +137,7 @@ func (m *merging) next() *placed {
 	var first *strand
 	for i := range m.strands {
 		s := &m.strands[i]
-		if len(s.rows) > 0 && (first == nil || s.rows[0].place != first.rows[0].place && (s.rows[0].place < first.rows[0].place) != m.p.Reverse) {
+		if len(s.rows) > 0 && (first == nil || m.comes(s.rows[0].place, first.rows[0].place)) {
 			first = s
 		}
 	}
@@ -142,3 +148,6 @@ func (m *merging) next() *placed {
 	first.rows = first.rows[1:]
 	return took
 }
+
+// comes reports whether a place comes before another one.
+func (m *merging) comes(a, b string) bool { return a != b && (a < b) != m.p.Reverse }

@@ -12,11 +12,20 @@ import (
 // A rowFunc is called with the rows of a run, until it returns that it wants no more, or an error.
 type rowFunc func(*driver.Row) (more bool, err error)
 
-// rows calls do with the live rows of a run, those of several parts merged in order. Limit bounds the rows of each
-// part; 0 leaves that to do.
+// rows calls do with the live rows of a run, those of several parts merged in order. Do says when there
+// are enough; limit is how many it will want, 0 if that is not known.
 func (c *Reader) rows(ctx context.Context, k *store.Call, p *plan.Plan, limit int, do rowFunc) error {
-	if len(p.Parts) > 1 {
-		return c.merge(ctx, k, p, limit, do)
+	m, err := c.lead(ctx, k, p, limit)
+	if err != nil {
+		return err
+	}
+	return c.rowsOf(ctx, k, p, m, limit, do)
+}
+
+// rowsOf is rows for what leads a plan.
+func (c *Reader) rowsOf(ctx context.Context, k *store.Call, p *plan.Plan, m *merging, limit int, do rowFunc) error {
+	if m != nil {
+		return m.take(ctx, k, do)
 	}
 	return c.read(ctx, k, p, 0, limit, func(row *driver.Row) (bool, error) {
 		if err := counted(k, p, row); err != nil {
