@@ -49,7 +49,8 @@ func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask
 	if err != nil {
 		return err
 	}
-	m.whole = &run
+	whole := run // with the parts that lead
+	m.whole = &whole
 	for ; ; size = m.nextSize(&run, size) {
 		rows, err := c.foundIn(ctx, k, b.found[:0], &run, lead, size)
 		if b.found = rows; err != nil || len(rows) == 0 {

@@ -1,0 +1,109 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/polystore/polystore/conformance/internal/rule"
+	"github.com/polystore/polystore/repo"
+)
+
+// tagged inserts 40 posts, of which all are tagged "all", every second "2", and so on; one that is tagged "none" alone,
+// and one without tags. It returns the posts, the newest first.
+func (e *env) tagged(ctx context.Context) []post {
+	var list []post
+	for i := range 40 {
+		tags := []string{e.name("all")}
+		for _, n := range []int{2, 3, 5, 13} {
+			if i%n == 0 {
+				tags = append(tags, e.name(fmt.Sprint(n)))
+			}
+		}
+		list = append(list, e.post(fmt.Sprintf("%02d", i), fmt.Sprint("cat", i%3), i/2).with("", tags...))
+	}
+	list = append(list, e.post("40", "cat0", 40).with("", e.name("none")), e.post("41", "cat0", 41))
+	insertAll(ctx, e, e.posts(ctx), list...)
+	slices.SortFunc(list, func(a, b post) int {
+		return cmp.Or(b.Created.Compare(a.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+// finds compares what a query finds with the posts that are to be found, whole, counted, and page by page.
+func (e *env) finds(ctx context.Context, q repo.Query, list []post, has func(*post) bool) {
+	want := []string{}
+	for i := range list {
+		if has(&list[i]) {
+			want = append(want, list[i].ID)
+		}
+	}
+	q = q.Order("-created")
+	rule.Equal(e, "the posts of "+q.String(), e.ids(ctx, q), want)
+	n, err := e.posts(ctx).Count(ctx, q)
+	e.OK("count", err)
+	rule.Equal(e, "the count of "+q.String(), n, len(want))
+	paged := []string{}
+	for cursor := ""; len(paged) <= len(list); {
+		page, err := e.posts(ctx).Page(ctx, q.Limit(4), cursor)
+		e.OK("page of "+q.String(), err)
+		for i := range page.Items {
+			paged = append(paged, page.Items[i].ID)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	rule.Equal(e, "the pages of "+q.String(), paged, want)
+}
+
+// values returns the rule's own values of some names, and whether a post has one of them as a tag.
+func (e *env) values(names ...string) (list []any, has func(*post) bool) {
+	for _, name := range names {
+		list = append(list, e.name(name))
+	}
+	return list, func(p *post) bool {
+		return slices.ContainsFunc(p.Tags, func(tag string) bool { return slices.Contains(list, any(tag)) })
+	}
+}
+
+func anyOf(ctx context.Context, e *env) {
+	list := e.tagged(ctx)
+	for _, names := range [][]string{{}, {"3"}, {"3", "5"}, {"5", "2", "none", "5", "nobody"}} {
+		values, has := e.values(names...)
+		e.finds(ctx, repo.All().AnyOf("tags[]", values...), list, has)
+	}
+	categories, _ := e.values("cat2", "cat0")
+	e.finds(ctx, repo.All().AnyOf("category", categories...), list, func(p *post) bool { return p.Category != e.name("cat1") })
+	e.finds(ctx, repo.All().AnyOf("category", categories...).Below("created", e.when(9)), list, func(p *post) bool {
+		return p.Category != e.name("cat1") && p.Created.Before(e.when(9))
+	})
+	clean(ctx, e, e.posts(ctx))
+}
+
+func allOf(ctx context.Context, e *env) {
+	list := e.tagged(ctx)
+	for _, names := range [][]string{{"3"}, {"3", "5"}, {"all", "13"}, {"13", "2", "all"}, {"2", "none"}} {
+		values, _ := e.values(names...)
+		e.finds(ctx, repo.All().AllOf("tags[]", values...), list, func(p *post) bool {
+			return !slices.ContainsFunc(values, func(v any) bool { return !slices.Contains(p.Tags, v.(string)) })
+		})
+	}
+	clean(ctx, e, e.posts(ctx))
+}
+
+func noneOf(ctx context.Context, e *env) {
+	list := e.tagged(ctx)
+	for _, names := range [][]string{{}, {"2"}, {"2", "3", "nobody"}, {"all"}} {
+		values, has := e.values(names...)
+		e.finds(ctx, repo.Where("category", e.name("cat0")).NoneOf("tags[]", values...), list, func(p *post) bool {
+			return p.Category == e.name("cat0") && !has(p)
+		})
+	}
+	values, has := e.values("5")
+	e.finds(ctx, repo.Where("tags[]", e.name("all")).NoneOf("tags[]", values...), list, func(p *post) bool {
+		return slices.Contains(p.Tags, e.name("all")) && !has(p)
+	})
+	clean(ctx, e, e.posts(ctx))
+}
