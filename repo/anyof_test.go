@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/polystore/polystore/backends/memory"
@@ -19,7 +20,8 @@ type ware struct {
 	Kind  string   `repo:"kind"`
 	Price int64    `repo:"price"`
 	Tags  []string `repo:"tags"`
-	Code  string   `repo:"code"`
+	Code  string   `repo:"code"`  // a unique one
+	Label string   `repo:"label"` // unique in its shop
 }
 
 // wares returns repositories of the same records: with indexes of the record's partition, of others, with those of the
@@ -40,6 +42,7 @@ func wares(t *testing.T, list []ware) map[string]*repo.Repo[ware] {
 			{Partition: []string{"kind", "tags[]"}},
 			{Sort: []string{"price"}, Buckets: 3},
 			{Partition: []string{"code"}, Unique: true},
+			{Partition: []string{"shop"}, Sort: []string{"-label"}, Unique: true},
 		}}
 		for i := range schema.Indexes[:5] {
 			schema.Indexes[i].Kind = o.kind
@@ -92,11 +95,22 @@ func drawWanted(d *rand.Rand) wanted {
 	allOf := func(w *ware) bool {
 		return !slices.ContainsFunc(tags, func(one any) bool { return !slices.Contains(w.Tags, one.(string)) })
 	}
-	switch d.IntN(14) {
+	codes, isCode := texts("c1", "c12", "c5", "c50", "none")
+	byCode := func(a, b *ware) int { return cmp.Compare(a.Code, b.Code) }
+	byLabel := func(a, b *ware) int { return cmp.Or(cmp.Compare(b.Label, a.Label), cmp.Compare(a.Shop, b.Shop)) }
+	switch d.IntN(17) {
+	case 14:
+		return wanted{repo.All().AnyOf("code", codes...), func(w *ware) bool { return isCode(w.Code) }, byCode}
+	case 15:
+		return wanted{repo.All().AnyOf("code", codes...).NoneOf("tags[]", tags...), func(w *ware) bool { return isCode(w.Code) && !tagged(w) }, byCode}
+	case 16:
+		return wanted{repo.All().AnyOf("shop", shops...).Below("label", "l3").Order("-label"), func(w *ware) bool { return isShop(w.Shop) && w.Label < "l3" }, byLabel}
 	case 8:
 		return wanted{repo.Where("tags[]", "y").AllOf("tags[]").NoneOf("tags[]", tags...).Order("price"), func(w *ware) bool { return slices.Contains(w.Tags, "y") && !tagged(w) }, byPrice}
 	case 9:
-		return wanted{repo.Where("shop", "s1").AllOf("tags[]", append(tags, "z")...).Order("price").NoneOf("kind", kinds...), func(w *ware) bool { return w.Shop == "s1" && allOf(w) && slices.Contains(w.Tags, "z") && !isKind(w.Kind) }, byPrice}
+		return wanted{repo.Where("shop", "s1").AllOf("tags[]", append(tags, "z")...).Order("price").NoneOf("kind", kinds...), func(w *ware) bool {
+			return w.Shop == "s1" && allOf(w) && slices.Contains(w.Tags, "z") && !isKind(w.Kind)
+		}, byPrice}
 	case 10:
 		return wanted{repo.Where("kind", "a").NoneOf("tags[]", tags...).Order("-price"), func(w *ware) bool { return w.Kind == "a" && !tagged(w) }, dearest}
 	case 11:
@@ -130,7 +144,7 @@ func TestAnyOf(t *testing.T) {
 	pick := func(all ...string) string { return all[d.IntN(len(all))] }
 	var list []ware
 	for i := range 300 {
-		w := ware{Shop: []string{"s1", "s2", "s3", "s{"}[i%4], ID: int64(i / 4), Kind: pick("a", "a", "b", "b0", "c"), Price: int64(d.IntN(6)), Code: fmt.Sprint("c", i)}
+		w := ware{Shop: []string{"s1", "s2", "s3", "s{"}[i%4], ID: int64(i / 4), Kind: pick("a", "a", "b", "b0", "c"), Price: int64(d.IntN(6)), Code: fmt.Sprint("c", i), Label: fmt.Sprint("l", i/4)}
 		for range d.IntN(4) {
 			w.Tags = append(w.Tags, pick("x", "y", "z", "x y", ""))
 		}
@@ -183,5 +197,61 @@ func pagedWares(t *testing.T, name string, r *repo.Repo[ware], w *wanted, want [
 			t.Fatalf("%s: %s: the page before %d has %d, %v", name, w.q, last, len(page.Items), err)
 		}
 		prev = page.Prev
+	}
+}
+
+// All of a common and a rare value take no more than twice the rows of the rare one: the many are not read through.
+func TestAllOfReadsTheRare(t *testing.T) {
+	var last repo.Event
+	store := newStore(t, &repo.Options{Tracer: ended(func(e repo.Event) { last = e })})
+	var list []ware
+	for i := range 10_000 {
+		w := ware{Shop: "s", ID: int64(i), Tags: []string{"common"}}
+		if i%100 == 77 {
+			w.Tags = append(w.Tags, "rare")
+		}
+		list = append(list, w)
+	}
+	r := filled(t, store, repo.Schema{Collection: "wares", Partition: []string{"shop"}, Sort: []string{"id"},
+		Indexes: []repo.Index{{Partition: []string{"tags[]"}}}}, list...)
+	read := func(q repo.Query) (found, rows int) {
+		all, err := repo.Collect(r.Find(t.Context(), q))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all), last.Rows
+	}
+	n, rare := read(repo.Where("tags[]", "rare"))
+	for _, tags := range [][]any{{"common", "rare"}, {"rare", "common"}} {
+		both, rows := read(repo.All().AllOf("tags[]", tags...))
+		if n != 100 || both != n || rows > 2*rare {
+			t.Errorf("all of %v: %d records by %d rows; the rare one has %d by %d", tags, both, rows, n, rare)
+		}
+	}
+	if n, common := read(repo.Where("tags[]", "common")); n != 10_000 || common < 10_000 {
+		t.Errorf("the common one has %d records by %d rows", n, common)
+	}
+}
+
+// Explain says that a query has several ways, and that records decide.
+func TestExplainSets(t *testing.T) {
+	r := wares(t, nil)["tables"]
+	for _, tt := range []struct {
+		q    repo.Query
+		says []string
+	}{
+		{repo.All().AllOf("tags[]", "x", "y").Order("price"), []string{"of 2 values the one with the fewest rows is read", "each record in its range is looked at", "2 deep, 2 + 1 a record"}},
+		{repo.Where("kind", "a").NoneOf("tags[]", "x").Order("-price"), []string{"each record in its range is looked at"}},
+		{repo.All().AnyOf("tags[]", "x", "y").Order("price"), []string{"1 deep, 2 requests"}},
+	} {
+		p, err := r.Explain(tt.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range tt.says {
+			if !strings.Contains(p.String(), text) {
+				t.Errorf("%s: %s; it does not say %q", tt.q, p, text)
+			}
+		}
 	}
 }

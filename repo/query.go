@@ -37,15 +37,16 @@ func (q Query) Where(field string, value any) Query {
 
 // AnyOf asks for records whose field has one of some values; of "field[]", that one of the elements is one of them. The
 // values are asked for at the same time, and their records come in one order, each once. There are at most 1,000
-// combinations of values in a query; without values it finds nothing. A record whose field changes from one of the
-// values to another one while the query runs may be missed.
+// combinations of values in a query; without values it finds nothing. Records of a unique index come in the order of
+// these values where the order leaves it open. A record whose field changes from one of the values to another one while
+// the query runs may be missed.
 func (q Query) AnyOf(field string, values ...any) Query {
 	q.def.Sets = append(q.def.Sets[:len(q.def.Sets):len(q.def.Sets)], plan.Set{Field: field, Values: slices.Clone(values)})
 	return q
 }
 
 // AllOf asks for records of which a list, "field[]", has all of some values. The query reads the records that have the
-// rarest of them. Without values it asks for nothing.
+// rarest of them, and a page or two of the others. Without values it asks for nothing.
 func (q Query) AllOf(field string, values ...any) Query {
 	q.def.All = append(q.def.All[:len(q.def.All):len(q.def.All)], plan.Set{Field: field, Values: slices.Clone(values)})
 	return q

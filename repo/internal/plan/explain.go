@@ -74,6 +74,12 @@ func (c *Planner) Explain(p *Plan) Explanation {
 			out.Why = "the index lies in another partition than its records: it gives keys, and the records, which are read by them, say whether it is right"
 		}
 	}
+	if len(p.Ways) > 1 {
+		out.Why += fmt.Sprintf("; of %d values the one with the fewest rows is read", len(p.Ways))
+	}
+	if p.Looks() {
+		out.Why += "; each record in its range is looked at"
+	}
 	return out
 }
 

@@ -11,6 +11,7 @@ import (
 type forecast struct {
 	driver.Paging
 	parts   int // that are merged
+	ways    int // of which one is read; the first pages of all are
 	limit   int
 	records bool // the run is one of records
 	single  bool // a partition of it has one row at most
@@ -30,7 +31,7 @@ func (p *Explanation) Cost(n int) (depth, requests int) {
 	}
 	if !f.byKey {
 		s.add(f.rows(n, f.limit))
-		return s.depth, s.requests
+		return s.depth, s.requests * max(f.ways, 1)
 	}
 	for left, rest := f.limit, n; ; {
 		size := limit.BatchSize
@@ -38,7 +39,9 @@ func (p *Explanation) Cost(n int) (depth, requests int) {
 			size = min(size, left)
 		}
 		rows := min(size, rest)
-		s.add(f.rows(rows, size))
+		of := f.rows(rows, size)
+		of.requests *= max(f.ways, 1)
+		s.add(of)
 		s.add(f.gets(rows, f.near))
 		rest, left = rest-rows, left-rows
 		if rows < size || f.limit > 0 && left == 0 || f.single {
@@ -133,7 +136,7 @@ func (f *forecast) gets(n int, near bool) sum {
 
 // forecast returns what is known of the requests of a plan.
 func forecastOf(c *layout.Layout, p *Plan) forecast {
-	f := forecast{Paging: c.Facts.Paging, parts: len(p.Parts), limit: p.Limit}
+	f := forecast{Paging: c.Facts.Paging, parts: len(p.Parts), ways: len(p.Ways), limit: p.Limit}
 	if f.records = p.X == nil; f.records {
 		f.single = len(c.Records.Sort) == 0
 		return f

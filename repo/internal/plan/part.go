@@ -16,7 +16,7 @@ type Part struct {
 	Key driver.Key
 	Extent
 	Head  string // with which the Sort of each row begins, where parts have several
-	Class string // the values of the record's key that no row tells, where parts have several
+	Class string // the values of the record's key that no row tells, or those of a unique index, where parts have several
 	split *split // where the class stands
 }
 
@@ -92,8 +92,10 @@ func PartOf(parts []Part, key *driver.Key) *Part {
 func (p *Plan) IsSet() bool { return len(p.query.Sets)+len(p.Ways) > 0 }
 
 // Doubles reports whether a record may be in several parts.
-func (p *Plan) Doubles() bool {
-	return slices.ContainsFunc(p.conds, func(cond condition) bool { return cond.set && cond.Elem && len(cond.any) > 1 })
+func (p *Plan) Doubles() bool { return p.doubles() }
+
+func (b *Bound) doubles() bool {
+	return slices.ContainsFunc(b.conds, func(cond condition) bool { return cond.set && cond.Elem && len(cond.any) > 1 })
 }
 
 // mostParts is how many combinations of values a query may ask for.
@@ -111,10 +113,14 @@ func (p *Plan) addParts(key, part, sort []layout.Source, fixed int) error {
 	headed := slices.ContainsFunc(sort[:fixed], func(src layout.Source) bool { cond := &b.conds[b.equality(src)]; return cond.set || cond.all != nil })
 	var space [8]driver.Value
 	class, cols := b.classOf(key)
+	if p.X != nil && p.X.Unique { // its rows are in the order of their values, and tell nothing of the keys
+		class, cols = b.classOf(slices.Concat(part, sort[:fixed]))
+	}
 	var at *split
 	if len(class) > 0 {
 		at = &split{p.Table.Sort[fixed : fixed+len(b.Order)], cols}
 	}
+	defer p.sortParts()
 	return b.each(func() error {
 		vals := b.valuesOf(space[:0], sort[:fixed])
 		var scratch [256]byte
@@ -155,7 +161,14 @@ func (p *Plan) addParts(key, part, sort []layout.Source, fixed int) error {
 	})
 }
 
-// classOf returns the columns of a record's key that have several values.
+// sortParts puts parts of one row each in the order of these.
+func (p *Plan) sortParts() {
+	if p.X != nil && p.X.Unique && len(p.Parts) > 1 {
+		slices.SortFunc(p.Parts, func(a, b Part) int { return strings.Compare(a.Class, b.Class) })
+	}
+}
+
+// classOf returns the columns of some that have several values.
 func (b *Bound) classOf(key []layout.Source) (class []layout.Source, cols []driver.Column) {
 	for _, src := range key {
 		if i := b.equality(src); i >= 0 && b.conds[i].set {

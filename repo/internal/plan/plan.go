@@ -110,7 +110,7 @@ func (c *Planner) FitsTable(b *Bound, x *layout.Index) (fixed int, reverse, ok b
 	for fixed < len(sort) && b.equality(sort[fixed]) >= 0 {
 		fixed++
 	}
-	if len(part)+fixed != b.Equal {
+	if len(part)+fixed != b.Equal || x != nil && x.Unique && b.doubles() {
 		return 0, false, false
 	}
 	rest := sort[fixed:]
@@ -180,6 +180,8 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 	switch {
 	case lacking != nil:
 		return c.LackingRows(b, lacking)
+	case c.uniqueOf(b) != "":
+		return failure.NoIndex("unique index %s answers for one element at a time; ask for each value by itself, or add an index that is not unique", c.uniqueOf(b))
 	case len(x.Partition)+len(x.Sort) == 0:
 		return failure.NoIndex("a query without conditions reads everything; use Walk, or Scan")
 	case len(b.conds) > b.Equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.Equal].field:
@@ -187,6 +189,24 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 			b.query.Text(c.Redact), b.conds[b.Equal].field)
 	}
 	return failure.NoIndex("no index answers %s; add %s, or use Scan", b.query.Text(true), b.remedy())
+}
+
+// uniqueOf returns a unique index that would answer a query, if it asked for one of its elements only; "" if there is none.
+func (c *Planner) uniqueOf(b *Bound) string {
+	if !b.doubles() {
+		return ""
+	}
+	one := *b
+	one.conds = slices.Clone(b.conds)
+	for i := range one.conds {
+		one.conds[i].any = nil
+	}
+	for _, x := range c.Indexes {
+		if _, _, ok := c.FitsTable(&one, x); x.Unique && ok {
+			return x.ID
+		}
+	}
+	return ""
 }
 
 // LackingRows is noIndex for a query that names fewer fields than an index has, of which

@@ -168,7 +168,11 @@ func (a *Access) uncovered() *Access {
 	if !a.Covered {
 		return a
 	}
-	return &Access{Mask: []int{}}
+	out := Access{Mask: []int{}}
+	if len(a.Place) > 0 && a.Place[0] < 0 { // the owner
+		out.Mask, out.Place = []int{0}, a.Place[:1]
+	}
+	return &out
 }
 
 // nativeAccess returns how a shape that needs some fields is read from x: with what

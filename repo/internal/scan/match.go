@@ -139,7 +139,7 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan.Plan, rows [
 		if !p.Matches(rec.Vals) {
 			continue
 		}
-		has, err := holdsClaim(p, c.Layout, &b.Rows[i])
+		has, err := c.holdsClaim(p, &rows[i].key, &b.Rows[i], &rec)
 		if has && err == nil {
 			has, err = m.belongs(rows, i, &rec)
 		}

@@ -21,7 +21,10 @@ func (c *Reader) sortOf(p *plan.Plan, part *plan.Part, row *driver.Row) (string,
 	if err != nil {
 		return "", err
 	}
-	e, _, err := c.entryIn(p, []plan.Part{*part}, &row.Key, rec.Vals)
+	e, in, err := c.entryIn(p, []plan.Part{*part}, &row.Key, rec.Vals)
+	if err == nil && in == nil {
+		err = c.noPlace(p, &row.Key)
+	}
 	return e.Sort, err
 }
 
@@ -40,13 +43,20 @@ func placeOf(p *plan.Plan, key *driver.Key) (Position, error) {
 // placeIn is placeOf for a record to which a native index led.
 func (c *Reader) placeIn(p *plan.Plan, key *driver.Key, vals []driver.Value) (Position, error) {
 	e, part, err := c.entryIn(p, p.Parts, key, vals)
+	if err == nil && part == nil {
+		err = c.noPlace(p, key)
+	}
 	if err != nil {
 		return "", err
 	}
 	return Position(part.Place(e.Sort)), nil
 }
 
-// entryIn returns the entry by which a record is in one of some parts of a native index.
+func (c *Reader) noPlace(p *plan.Plan, key *driver.Key) error {
+	return failure.OfKey(*key, fmt.Errorf("the store found the record by index %s, in which it has no place: %w", p.X.ID, driver.ErrCorrupt))
+}
+
+// entryIn returns the entry by which a record is in one of some parts of an index, a nil part if there is none.
 func (c *Reader) entryIn(p *plan.Plan, parts []plan.Part, key *driver.Key, vals []driver.Value) (driver.Key, *plan.Part, error) {
 	b := layout.NewEntryMaker()
 	defer b.Release()
@@ -59,7 +69,7 @@ func (c *Reader) entryIn(p *plan.Plan, parts []plan.Part, key *driver.Key, vals 
 			return b.Keys[i], part, nil
 		}
 	}
-	return driver.Key{}, nil, failure.OfKey(*key, fmt.Errorf("the store found the record by index %s, in which it has no place: %w", p.X.ID, driver.ErrCorrupt))
+	return driver.Key{}, nil, nil
 }
 
 // Bounds completes the span of a native index with the values of its ends.

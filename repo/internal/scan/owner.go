@@ -6,28 +6,51 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
-	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/plan"
 	"github.com/polystore/polystore/repo/internal/record"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// findOwners yields the record of each of the unique values of a plan.
+// findOwners yields the record of each of the unique values of a plan. It asks for some of them at the same time.
 func (v View[T]) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
-	one, n, more := *p, 0, true
-	for i := range p.Parts {
-		one.Parts = p.Parts[i : i+1]
-		err := v.findOwner(ctx, k, &one, func(t *T, at Position) bool {
-			n++
-			more = yield(t, at) && n != p.Limit
-			return more
+	if len(p.Parts) == 1 {
+		return v.findOwner(ctx, k, p, yield)
+	}
+	n := 0
+	for parts := range slices.Chunk(p.Parts, limit.FewRows) {
+		owners := make([]owner[T], len(parts))
+		v.c.atOnce(k, len(parts), func(i int, k *store.Call) {
+			one := *p
+			one.Parts = parts[i : i+1]
+			owners[i].err = v.findOwner(ctx, k, &one, owners[i].is)
 		})
-		if err != nil || !more {
-			return err
+		for i := range owners {
+			o := &owners[i]
+			if o.err != nil {
+				return o.err
+			}
+			if o.found {
+				if n++; !yield(&o.record, o.at) || n == p.Limit {
+					return nil
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// An owner is what is found of a unique value.
+type owner[T any] struct {
+	record T
+	at     Position
+	found  bool
+	err    error
+}
+
+func (o *owner[T]) is(record *T, at Position) bool {
+	o.record, o.at, o.found = *record, at, true
+	return false
 }
 
 // findOwner yields the record that has a unique value. Where claim and record change
@@ -50,14 +73,14 @@ func (v View[T]) findOwner(ctx context.Context, k *store.Call, p *plan.Plan, yie
 	defer b.Release()
 	var seen driver.Token
 	for attempt := range limit.MaxAttempts {
-		key, rev, err := v.c.claimant(ctx, k, p)
+		claim, rev, err := v.c.claimant(ctx, k, p)
 		if err != nil || rev.IsZero() || rev == seen {
 			return err
 		}
 		if p.X.Remote {
 			run.Claim = rev
 		}
-		n, _, err := m.records(ctx, b, &run, []found{{key: key}})
+		n, _, err := m.records(ctx, b, &run, []found{claim})
 		if err != nil || n > 0 || p.X.Remote {
 			return err
 		}
@@ -69,19 +92,25 @@ func (v View[T]) findOwner(ctx context.Context, k *store.Call, p *plan.Plan, yie
 	return nil
 }
 
-// claimant returns the key of the record that a claim names, and the claim's Rev;
-// it is zero when there is none.
-func (c *Reader) claimant(ctx context.Context, k *store.Call, p *plan.Plan) (key driver.Key, rev driver.Token, err error) {
+// claimant returns the record that a claim names, and the claim's Rev; it is zero when there is none.
+func (c *Reader) claimant(ctx context.Context, k *store.Call, p *plan.Plan) (f found, rev driver.Token, err error) {
 	err = c.rows(ctx, k, p, 1, func(row *driver.Row) (more bool, err error) {
 		rev = row.Rev
-		key, err = c.RecordKey(p.X, row)
+		if f.key, err = c.RecordKey(p.X, row); err == nil {
+			f.at, err = placeOf(p, &row.Key)
+		}
 		return false, err
 	})
-	return key, rev, err
+	return f, rev, err
 }
 
 // holdsClaim reports whether a record has the claim that a plan found it by.
-func holdsClaim(p *plan.Plan, c *layout.Layout, row *driver.Row) (bool, error) {
+func (c *Reader) holdsClaim(p *plan.Plan, key *driver.Key, row *driver.Row, rec *record.Record) (bool, error) {
+	if p.X != nil && p.X.Unique && p.IsSet() { // by one of the values; it may have another one by now
+		if _, part, err := c.entryIn(p, p.Parts, key, rec.Vals); part == nil || err != nil {
+			return false, err
+		}
+	}
 	if p.Claim.IsZero() {
 		return true, nil
 	}
