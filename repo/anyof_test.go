@@ -2,7 +2,6 @@ package repo_test
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -141,15 +140,7 @@ func drawWanted(d *rand.Rand) wanted {
 // Queries for several values find what a look at all records finds, in its order and each once, however they are asked.
 func TestAnyOf(t *testing.T) {
 	d := rand.New(rand.NewPCG(1, 2))
-	pick := func(all ...string) string { return all[d.IntN(len(all))] }
-	var list []ware
-	for i := range 300 {
-		w := ware{Shop: []string{"s1", "s2", "s3", "s{"}[i%4], ID: int64(i / 4), Kind: pick("a", "a", "b", "b0", "c"), Price: int64(d.IntN(6)), Code: fmt.Sprint("c", i), Label: fmt.Sprint("l", i/4)}
-		for range d.IntN(4) {
-			w.Tags = append(w.Tags, pick("x", "y", "z", "x y", ""))
-		}
-		list = append(list, w)
-	}
+	list := drawWares(d, 300)
 	for name, r := range wares(t, list) {
 		for range 150 {
 			w := drawWanted(d)

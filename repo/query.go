@@ -109,5 +109,22 @@ func (q Query) Limit(n int) Query {
 	return q
 }
 
+// Offset passes over the first n records, which are read all the same: for far pages take the cursors of [Repo.Page],
+// which ask for the offset at the first page only. Offset replaces the offset of an earlier call.
+func (q Query) Offset(n int) Query {
+	q.def.Offset = n
+	return q
+}
+
+// Filter asks for those of the records that also meet the conditions of by, on any declared fields, without an index for
+// them. The query looks at the records that its other conditions find, at most so many: if it has then not found what
+// was asked for it ends with ErrNoIndex. A [Page] ends there without an error, with fewer items or none, and its cursor
+// goes on. Several filters must all be met; the last call says how many records are looked at.
+func (q Query) Filter(by Query, most int) Query {
+	q.def.Filter = append(q.def.Filter[:len(q.def.Filter):len(q.def.Filter)], by.def)
+	q.def.Most = most
+	return q
+}
+
 // String returns the query for people.
 func (q Query) String() string { return q.def.Text(false) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/plan"
 	"github.com/polystore/polystore/repo/internal/record"
 	"github.com/polystore/polystore/repo/internal/scan"
 )
@@ -59,6 +60,31 @@ func (r reads[T]) one(ctx context.Context, q Query) (T, error) {
 		k.Return(1)
 	}
 	return out, r.c.end(&k, nil, err)
+}
+
+func (r reads[T]) first(ctx context.Context, q Query) (T, error) {
+	ctx, k := r.c.begin(ctx, "first")
+	defer k.Leave()
+	out, err := r.v.First(ctx, &k, q.def)
+	if err == nil {
+		k.Return(1)
+	}
+	return out, r.c.end(&k, nil, err)
+}
+
+func (r reads[T]) findMany(ctx context.Context, queries []Query) ([][]T, error) {
+	ctx, k := r.c.begin(ctx, "find many")
+	defer k.Leave()
+	k.Takes(len(queries))
+	defs := make([]plan.Query, len(queries))
+	for i, q := range queries {
+		defs[i] = q.def
+	}
+	lists, err := r.v.FindMany(ctx, &k, defs)
+	for _, list := range lists {
+		k.Return(len(list))
+	}
+	return lists, r.c.end(&k, nil, err)
 }
 
 func (r reads[T]) find(ctx context.Context, q Query, yield func(T, error) bool) {

@@ -61,6 +61,14 @@ func (v *View[P]) GetMany(ctx context.Context, keys []Key) (views []P, found []b
 	return v.on().getMany(ctx, keys)
 }
 
+// First returns the view of the first record that a query finds: see [Repo.First].
+func (v *View[P]) First(ctx context.Context, q Query) (P, error) { return v.on().first(ctx, q) }
+
+// FindMany returns the views of what each of several queries finds: see [Repo.FindMany].
+func (v *View[P]) FindMany(ctx context.Context, queries []Query) ([][]P, error) {
+	return v.on().findMany(ctx, queries)
+}
+
 // One returns the view of the one record that a query finds: see [Repo.One].
 func (v *View[P]) One(ctx context.Context, q Query) (P, error) { return v.on().one(ctx, q) }
 

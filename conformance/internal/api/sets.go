@@ -107,3 +107,78 @@ func noneOf(ctx context.Context, e *env) {
 	})
 	clean(ctx, e, e.posts(ctx))
 }
+
+func filtered(ctx context.Context, e *env) {
+	list := e.tagged(ctx)
+	values, has := e.values("2", "5")
+	by := repo.All().AnyOf("tags[]", values...).AtLeast("created", e.when(5)).AtMost("id", "30")
+	e.finds(ctx, repo.Where("category", e.name("cat0")).Filter(by, 100), list, func(p *post) bool {
+		return p.Category == e.name("cat0") && has(p) && !p.Created.Before(e.when(5)) && p.ID <= "30"
+	})
+	few := repo.Where("tags[]", e.name("all")).Order("-created").Filter(repo.Where("tags[]", e.name("13")), 7).Limit(2)
+	_, err := repo.Collect(e.posts(ctx).Find(ctx, few))
+	e.Is("a filter that looks at 7 of 40 records", err, repo.ErrNoIndex)
+	paged := []string{}
+	for cursor, n := "", 0; n < 20; n++ {
+		page, err := e.posts(ctx).Page(ctx, few, cursor)
+		e.OK("page of "+few.String(), err)
+		for i := range page.Items {
+			paged = append(paged, page.Items[i].ID)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	rule.Equal(e, "the pages of "+few.String(), paged, []string{"39", "26", "13", "00"})
+}
+
+func passedOver(ctx context.Context, e *env) {
+	list := e.tagged(ctx)
+	var ids []string
+	for i := range list {
+		if slices.Contains(list[i].Tags, e.name("all")) {
+			ids = append(ids, list[i].ID)
+		}
+	}
+	q := repo.Where("tags[]", e.name("all")).Order("-created")
+	for _, n := range []int{0, 1, 39, 40, 41} {
+		rest := ids[min(n, len(ids)):]
+		rule.Equal(e, fmt.Sprintf("the posts behind %d", n), e.ids(ctx, q.Offset(n)), append([]string{}, rest...))
+		rule.Equal(e, fmt.Sprintf("the three posts behind %d", n), e.ids(ctx, q.Offset(n).Limit(3)), append([]string{}, rest[:min(3, len(rest))]...))
+		count, err := e.posts(ctx).Count(ctx, q.Offset(n))
+		e.OK("count", err)
+		rule.Equal(e, fmt.Sprintf("the count behind %d", n), count, len(rest))
+	}
+	first, err := e.posts(ctx).First(ctx, q)
+	e.OK("first", err)
+	rule.Equal(e, "the first post", first.ID, ids[0])
+	_, err = e.posts(ctx).First(ctx, repo.Where("tags[]", e.name("nobody")))
+	e.Is("the first of no posts", err, repo.ErrNotFound)
+}
+
+func queriesAtOnce(ctx context.Context, e *env) {
+	list := e.tagged(ctx)
+	var queries []repo.Query
+	var want [][]string
+	for _, category := range []string{"cat2", "nobody", "cat0", "cat1", "cat2"} {
+		queries = append(queries, repo.Where("category", e.name(category)).Order("-created").Limit(9))
+		ids := []string{}
+		for i := range list {
+			if list[i].Category == e.name(category) && len(ids) < 9 {
+				ids = append(ids, list[i].ID)
+			}
+		}
+		want = append(want, ids)
+	}
+	lists, err := e.posts(ctx).FindMany(ctx, queries)
+	e.OK("find many", err)
+	got := [][]string{}
+	for _, posts := range lists {
+		ids := []string{}
+		for i := range posts {
+			ids = append(ids, posts[i].ID)
+		}
+		got = append(got, ids)
+	}
+	rule.Equal(e, "the posts of five queries", got, want)
+}

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +15,7 @@ import (
 type Bound struct {
 	conds []condition // equalities, then the range if there is one
 	none  []condition // sets of which a record has none
+	filt  []condition // that need no index
 	Equal int         // how many are equalities
 	Order []layout.Source
 	names []string // of order
@@ -40,8 +42,8 @@ func BindScan(c *layout.Layout, q Query) (Bound, error) {
 }
 
 func (b *Bound) bind(c *layout.Layout) error {
-	if b.Limit < 0 {
-		return failure.Invalid("limit %d is below 0", b.Limit)
+	if b.Limit < 0 || b.query.Offset < 0 {
+		return failure.Invalid("limit %d and offset %d: neither may be below 0", b.Limit, b.query.Offset)
 	}
 	for _, e := range b.query.Equal {
 		if err := b.bindEquality(c, e); err != nil {
@@ -68,6 +70,9 @@ func (b *Bound) bind(c *layout.Layout) error {
 		if err := b.bindRange(c, b.query.Ends); err != nil {
 			return err
 		}
+	}
+	if err := b.bindFilter(c); err != nil {
+		return err
 	}
 	return b.bindOrder(c, b.query.Order)
 }
@@ -126,6 +131,40 @@ func (b *Bound) bindNone(c *layout.Layout, s Set) error {
 		return err
 	}
 	b.none, b.Undeclared = append(b.none, of.conds[0]), of.Undeclared
+	return nil
+}
+
+// bindFilter binds conditions that records are to meet by themselves; they may bound several fields.
+func (b *Bound) bindFilter(c *layout.Layout) error {
+	for _, q := range b.query.Filter {
+		if len(q.Order)+len(q.Filter)+q.Limit+q.Offset > 0 {
+			return failure.Invalid("a filter has conditions alone; order, limit, offset and other filters belong to the query")
+		}
+		if b.query.Most < 1 {
+			return failure.Invalid("the filter may look at %d records; at least 1 is needed", b.query.Most)
+		}
+		ends := q.Ends
+		q.Ends = nil
+		of := Bound{query: q, scan: b.scan, Undeclared: b.Undeclared}
+		if err := of.bind(c); err != nil {
+			return fmt.Errorf("filter: %w", err)
+		}
+		for len(ends) > 0 {
+			var own, rest []End
+			for _, e := range ends {
+				if e.Field == ends[0].Field {
+					own = append(own, e)
+				} else {
+					rest = append(rest, e)
+				}
+			}
+			if err := of.bindRange(c, own); err != nil {
+				return fmt.Errorf("filter: %w", err)
+			}
+			ends = rest
+		}
+		b.filt, b.none, b.Undeclared = append(b.filt, of.conds...), append(b.none, of.none...), of.Undeclared
+	}
 	return nil
 }
 
@@ -264,10 +303,15 @@ func (b *Bound) passes(vals []driver.Value) bool {
 			return false
 		}
 	}
+	for i := range b.filt {
+		if !b.filt[i].isMet(vals) {
+			return false
+		}
+	}
 	return true
 }
 
 // Looks reports whether there are conditions that no run of rows meets, so that records are looked at.
 func (b *Bound) Looks() bool {
-	return len(b.none) > 0 || slices.ContainsFunc(b.conds, func(cond condition) bool { return cond.all != nil })
+	return len(b.none)+len(b.filt) > 0 || slices.ContainsFunc(b.conds, func(cond condition) bool { return cond.all != nil })
 }

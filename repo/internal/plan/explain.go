@@ -79,6 +79,9 @@ func (c *Planner) Explain(p *Plan) Explanation {
 	}
 	if p.Looks() {
 		out.Why += "; each record in its range is looked at"
+		if p.query.Most > 0 {
+			out.Why += fmt.Sprintf(", at most %d", p.query.Most)
+		}
 	}
 	return out
 }

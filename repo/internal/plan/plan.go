@@ -21,7 +21,9 @@ type Plan struct {
 	Claim   driver.Token // of a remote claim: the record must have it
 	*Access
 	Bound
-	Known *Presence // by which an index was taken
+	Known  *Presence // by which an index was taken
+	Offset int       // how many records are passed over
+	Look   *Look     // counts the records that are looked at; nil if they may be any number
 
 	space space
 }
@@ -40,7 +42,10 @@ func (c *Planner) Plan(q Query, by []Access) (*Plan, error) {
 	p := new(Plan)
 	s := &p.space
 	p.Bound = Bound{Limit: q.Limit, query: q, conds: s.conds[:0], Order: s.order[:0], names: s.names[:0]}
-	p.Parts = s.part[:0]
+	p.Parts, p.Offset = s.part[:0], q.Offset
+	if len(q.Filter) > 0 {
+		p.Look = &Look{left: q.Most}
+	}
 	b := &p.Bound
 	if err := b.bind(c.Layout); err != nil {
 		return p, err

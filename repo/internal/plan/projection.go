@@ -55,7 +55,7 @@ func MaskWith(c *layout.Layout, mask []int, b *Bound) []int {
 	if mask == nil {
 		return nil
 	}
-	for _, conds := range [...][]condition{b.conds, b.none} {
+	for _, conds := range [...][]condition{b.conds, b.none, b.filt} {
 		for i := range conds {
 			if f := conds[i].At - len(c.Key); f >= 0 && !slices.Contains(mask, f) {
 				mask = append(mask[:len(mask):len(mask)], f)

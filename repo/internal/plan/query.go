@@ -16,6 +16,10 @@ type Query struct {
 	Ends  []End
 	Order []string
 	Limit int
+
+	Offset int     // how many records are passed over
+	Filter []Query // conditions that need no index
+	Most   int     // records that are looked at for these
 }
 
 // An Equality is a field and the value that it must have.
@@ -84,6 +88,9 @@ func (q Query) Text(redacted bool) string {
 	text := strings.Join(parts, " and ")
 	if text == "" {
 		text = "all records"
+	}
+	for _, by := range q.Filter {
+		text += ", of these " + by.Text(redacted)
 	}
 	if len(q.Order) > 0 {
 		text += " in order of " + strings.Join(q.Order, ", ")

@@ -21,6 +21,15 @@ func (c *Reader) Count(ctx context.Context, k *store.Call, q plan.Query) (int, e
 	if err != nil || p.Empty() {
 		return 0, err
 	}
+	if p.Limit > 0 {
+		p.Limit += p.Offset
+	}
+	n, err := c.count(ctx, k, p)
+	return max(n-p.Offset, 0), p.Unlooked(c.Redact, err)
+}
+
+// count is Count of what a plan finds.
+func (c *Reader) count(ctx context.Context, k *store.Call, p *plan.Plan) (int, error) {
 	if c.Known().NeedsRecords(p.X) || p.Looks() {
 		n := 0
 		err := c.looked(ctx, k, p, func(*record.Record) (bool, error) {
@@ -64,6 +73,9 @@ func (c *Reader) looked(ctx context.Context, k *store.Call, p *plan.Plan, yield 
 	defer b.Release()
 	return c.rows(ctx, k, p, 0, func(row *driver.Row) (bool, error) {
 		rec, err := c.recordOfRow(b, p, row)
+		if err == nil {
+			err = p.LookAt(row.Key.Sort)
+		}
 		if err != nil || !p.Passes(rec.Vals) {
 			return err == nil, err
 		}
@@ -92,13 +104,17 @@ func (c *Reader) Keys(ctx context.Context, k *store.Call, q plan.Query, yield fu
 	if err != nil || p.Empty() {
 		return err
 	}
+	if p.Offset > 0 {
+		skips, each := p.Skip(), yield
+		yield = func(key []any) bool { return skips() || each(key) }
+	}
 	n := 0
 	if c.Known().NeedsRecords(p.X) || p.Looks() {
 		err := c.looked(ctx, k, p, func(rec *record.Record) (bool, error) {
 			n++
 			return yield(layout.KeyFrom(rec.Vals[:len(c.Key)])) && n != p.Limit, nil
 		})
-		return cmp.Or(err, c.answers(ctx, p))
+		return cmp.Or(p.Unlooked(c.Redact, err), c.answers(ctx, p))
 	}
 	err = c.rows(ctx, k, p, p.Limit, func(row *driver.Row) (more bool, err error) {
 		key := row.Key

@@ -3,6 +3,7 @@ package scan
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -25,13 +26,17 @@ func (v View[T]) Find(ctx context.Context, k *store.Call, q plan.Query, yield fu
 	if err != nil {
 		return err
 	}
-	return v.findBy(ctx, k, p, yield)
+	return p.Unlooked(v.c.Redact, v.findBy(ctx, k, p, yield))
 }
 
 // findBy runs a plan. What it yields is right; whether that is all, its error says.
 func (v View[T]) findBy(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) (err error) {
 	if p.Empty() {
 		return ctx.Err()
+	}
+	if p.Offset > 0 {
+		skips, each := p.Skip(), yield
+		yield = func(t *T, at Position) bool { return skips() || each(t, at) }
 	}
 	switch {
 	case p.Covered:
@@ -54,7 +59,7 @@ func (v View[T]) findCovered(ctx context.Context, k *store.Call, p *plan.Plan, y
 	f := coveredRows[T]{v: v, p: p, b: b, yield: yield}
 	most := p.Limit
 	if p.Looks() {
-		most = 0
+		most = p.MayLook(0)
 	}
 	return v.c.rows(ctx, k, p, most, f.row)
 }
@@ -71,12 +76,6 @@ type coveredRows[T any] struct {
 
 func (f *coveredRows[T]) row(row *driver.Row) (more bool, err error) {
 	rec, err := f.v.c.recordOfRow(f.b, f.p, row)
-	if err == nil && !f.p.Passes(rec.Vals) {
-		return true, nil
-	}
-	if err == nil {
-		err = f.v.shape.Decode(&rec, reflect.ValueOf(&f.out).Elem())
-	}
 	if err != nil {
 		return false, err
 	}
@@ -89,7 +88,15 @@ func (f *coveredRows[T]) row(row *driver.Row) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	f.n++
+	if err := f.p.LookAt(string(at)); err != nil || !f.p.Passes(rec.Vals) {
+		return err == nil, err
+	}
+	if err := f.v.shape.Decode(&rec, reflect.ValueOf(&f.out).Elem()); err != nil {
+		return false, err
+	}
+	if f.n++; f.p.Look != nil {
+		f.p.Look.Found++
+	}
 	return f.yield(&f.out, at) && f.n != f.p.Limit, nil
 }
 
@@ -159,4 +166,46 @@ func (v View[T]) findByKey(ctx context.Context, k *store.Call, p *plan.Plan, yie
 		}
 		return yield(&out, at), nil
 	})
+}
+
+// First returns the first record found.
+func (v View[T]) First(ctx context.Context, k *store.Call, q plan.Query) (out T, err error) {
+	q.Limit = 1
+	found := false
+	err = v.Find(ctx, k, q, func(t *T, _ Position) bool {
+		out, found = *t, true
+		return false
+	})
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	if !found {
+		err = driver.ErrNotFound
+	}
+	return out, err
+}
+
+// atOnceMost is how many queries are asked at the same time.
+const atOnceMost = 64
+
+// FindMany returns what each of some queries finds.
+func (v View[T]) FindMany(ctx context.Context, k *store.Call, queries []plan.Query) ([][]T, error) {
+	lists, errs := make([][]T, len(queries)), make([]error, len(queries))
+	for from := 0; from < len(queries); from += atOnceMost {
+		v.c.atOnce(k, min(atOnceMost, len(queries)-from), func(i int, k *store.Call) {
+			i += from
+			lists[i] = []T{}
+			errs[i] = v.Find(ctx, k, queries[i], func(t *T, _ Position) bool {
+				lists[i] = append(lists[i], *t)
+				return true
+			})
+		})
+		for i := from; i < min(from+atOnceMost, len(queries)); i++ {
+			if errs[i] != nil {
+				return nil, fmt.Errorf("query %d: %w", i, errs[i])
+			}
+		}
+	}
+	return lists, nil
 }

@@ -45,6 +45,7 @@ func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask
 	if run.Limit > 0 {
 		size = min(run.Limit, size)
 	}
+	size = run.MayLook(size)
 	lead, err := c.lead(ctx, k, &run, size)
 	if err != nil {
 		return err
@@ -76,7 +77,7 @@ func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask
 func (m *match) nextSize(run *plan.Plan, size int) int {
 	switch {
 	case run.Looks():
-		return min(2*size, limit.BatchSize)
+		return run.MayLook(min(2*size, limit.BatchSize))
 	case run.Limit > 0:
 		return min(run.Limit, limit.BatchSize)
 	}
@@ -129,6 +130,9 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan.Plan, rows [
 	}
 	var rec record.Record // one for all: yield puts it on the heap
 	for i := range rows {
+		if err := p.LookAt(string(rows[i].at)); err != nil {
+			return n, false, err
+		}
 		if !c.IsLive(m.k, &b.Rows[i]) || m.seen[rows[i].key] {
 			continue
 		}
@@ -151,6 +155,9 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan.Plan, rows [
 		}
 		if m.seen != nil {
 			m.seen[rows[i].key] = true
+		}
+		if p.Look != nil {
+			p.Look.Found++
 		}
 		ok, err := m.yield(&rec, rows[i].at)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/hmac"
 	"encoding/base64"
+	"errors"
 	"slices"
 	"strings"
 
@@ -42,6 +43,10 @@ func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, curs
 		return out, err
 	}
 	seal := v.c.sealer(p)
+	entered := cursor != "" || p.Offset > 0
+	if cursor != "" {
+		p.Offset = 0
+	}
 	enter(p, back, at, cursor != "")
 	size := p.Limit
 	p.Limit++ // one more tells whether there is another page
@@ -51,18 +56,31 @@ func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, curs
 		out.Items, sorts = append(out.Items, *t), append(sorts, at)
 		return true
 	})
-	if err != nil {
+	short := errors.Is(err, plan.ErrLooked)
+	if err != nil && !short {
 		return page[T]{}, err
 	}
 	more := len(out.Items) > size
 	if more {
 		out.Items, sorts = out.Items[:size], sorts[:size]
 	}
-	out.finish(sorts, back, more, cursor != "", seal)
+	out.finish(sorts, back, more, entered, seal)
 	if len(sorts) == 0 && cursor != "" {
 		out.leadBack(back, at, !p.Reverse, seal)
 	}
+	if short && !more {
+		out.goOn(back, seal(back, Position(p.Look.Last)))
+	}
 	return out, nil
+}
+
+// goOn makes the cursor of a page that has fewer items than it could, since a filter looked at enough.
+func (out *page[T]) goOn(back bool, cursor string) {
+	if back {
+		out.Prev = cursor
+	} else {
+		out.Next = cursor
+	}
 }
 
 // enter narrows a plan to the rows behind a cursor, or before it.
@@ -136,7 +154,7 @@ func (c *Reader) queryText(p *plan.Plan) []byte {
 	if p.Reverse {
 		text = append(text, 1)
 	}
-	return text
+	return p.AppendResidue(text)
 }
 
 // parseCursor returns the direction and position of a cursor of the plan's query.
