@@ -107,6 +107,7 @@ func lifeFaults() map[string]fault {
 	bulk := grouped("bulk", map[string]fault{
 		"all of them":      few(50),
 		"some fail":        oneByOne(),
+		"many writes":      keepsAll(),
 		"sequence ends":    few(50),
 		"context ends":     deafCommits(),
 		"bulk and indexes": noRows(),

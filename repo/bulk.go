@@ -18,46 +18,8 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// A BatchError says which records of [Repo.InsertAll] were not inserted.
-type BatchError struct {
-	Inserted int       // how many records were inserted
-	Failed   []Failure // the records that were not, in order; at most 100
-	More     int       // how many more were not
-}
-
-// A Failure is one record that was not inserted.
-type Failure struct {
-	Index int // in the sequence, from 0
-	Err   error
-}
-
-// Error returns the numbers and the first failure.
-func (e *BatchError) Error() string {
-	text := fmt.Sprintf("%d records inserted, %d not", e.Inserted, len(e.Failed)+e.More)
-	if len(e.Failed) == 0 {
-		return text
-	}
-	return fmt.Sprintf("%s; the first, record %d: %v", text, e.Failed[0].Index, e.Failed[0].Err)
-}
-
-// Unwrap returns the failures' errors.
-func (e *BatchError) Unwrap() []error {
-	errs := make([]error, len(e.Failed))
-	for i, f := range e.Failed {
-		errs[i] = f.Err
-	}
-	return errs
-}
-
-// add takes failures that come after those before.
-func (e *BatchError) add(failed []Failure) {
-	room := min(len(failed), 100-len(e.Failed))
-	e.Failed = append(e.Failed, failed[:room]...)
-	e.More += len(failed) - room
-}
-
 const (
-	bulkSize   = 64  // records that InsertAll commits at once where the store can
+	bulkSize   = 64  // records that are committed at once where the store can
 	bulkGather = 512 // records that it has at hand where one commit cannot have them all, and their bytes
 	bulkBytes  = 8 << 20
 	bulkAtOnce = 32 // and commits that it then has under way
@@ -78,22 +40,57 @@ const (
 // it may not have been tried. A caller that inserts all records again gets ErrExists for those that
 // are there.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	ctx, c, k := r.begin(ctx, "insert all")
+	return writeAll(ctx, r, "insert", records, func(c *collection, rec *T) (commit.Write, error) {
+		return c.WriteOf(commit.DoInsert, reflect.ValueOf(rec).Elem())
+	})
+}
+
+// PutAll is [Repo.InsertAll] with [Repo.Put]: it writes records whether or not they are there. Of
+// two records with one key the last one stays. A caller whose PutAll ended early may put all records
+// again. A unique value that one record gives up and another one takes may be refused: put them one
+// after the other, or in a group.
+func (r *Repo[T]) PutAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
+	return writeAll(ctx, r, "put", records, func(c *collection, rec *T) (commit.Write, error) {
+		return c.WriteOf(commit.DoPut, reflect.ValueOf(rec).Elem())
+	})
+}
+
+// DeleteAll is [Repo.InsertAll] with [Repo.Delete]: it removes the records under keys, such as
+// [Repo.Keys] yields, and counts keys without a record, too.
+func (r *Repo[T]) DeleteAll(ctx context.Context, keys iter.Seq2[Key, error]) (int, error) {
+	return writeAll(ctx, r, "delete", keys, func(c *collection, key *Key) (commit.Write, error) {
+		return c.WriteOfKey(commit.DoDelete, *key)
+	})
+}
+
+// PatchAll is [Repo.InsertAll] with [Repo.Patch]: it makes the same edits to the records under keys.
+// A record that is not there is a failure of the *BatchError. Patches that were made stay when
+// PatchAll ends early: an [Add] is done twice by a caller that patches all records again.
+func (r *Repo[T]) PatchAll(ctx context.Context, keys iter.Seq2[Key, error], edits ...Edit) (int, error) {
+	defs := defsOf(nil, edits)
+	return writeAll(ctx, r, "patch", keys, func(c *collection, key *Key) (w commit.Write, err error) {
+		return w, c.PatchOf(&w, *key, slices.Clone(defs))
+	})
+}
+
+// writeAll makes a write of each item of a sequence, and does them.
+func writeAll[T, E any](ctx context.Context, r *Repo[T], verb string, items iter.Seq2[E, error], write func(*collection, *E) (commit.Write, error)) (int, error) {
+	ctx, c, k := r.begin(ctx, verb+" all")
 	defer k.Leave()
-	if ctx == nil || records == nil {
+	if ctx == nil || items == nil {
 		return 0, c.end(&k, nil, cmp.Or(failure.NoContext(ctx), failure.Invalid("the sequence is nil")))
 	}
-	b := bulk{c: c, k: &k}
+	b := bulk{c: c, k: &k, verb: verb}
 	n := 0
-	for rec, err := range records {
+	for item, err := range items {
 		if err != nil {
 			return b.end(errors.Join(fmt.Errorf("record %d: %w", n, err), b.flush(ctx)))
 		}
-		w, err := c.WriteOf(commit.DoInsert, reflect.ValueOf(&rec).Elem())
+		w, err := write(c, &item)
 		if err == nil {
 			err = b.add(ctx, bulkWrite{w, n})
 		} else {
-			err = b.leaveOut(ctx, Failure{n, c.annotate("insert", nil, err)})
+			err = b.leaveOut(ctx, Failure{n, c.annotate(verb, nil, err)})
 		}
 		if err != nil {
 			return b.end(err)
@@ -104,10 +101,11 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 	return b.end(b.flush(ctx))
 }
 
-// A bulk is an InsertAll under way.
+// A bulk is writes of a sequence under way.
 type bulk struct {
 	c       *collection
 	k       *store.Call
+	verb    string
 	pending []bulkWrite
 	bytes   int                  // of the pending
 	values  map[uniqueValue]bool // that the pending want, as far as no commit looks after them
@@ -115,10 +113,18 @@ type bulk struct {
 	report  BatchError
 }
 
-// A bulkWrite is the insert of a record with its place in the sequence.
+// A bulkWrite is the write of a record with its place in the sequence.
 type bulkWrite struct {
 	commit.Write
 	index int
+}
+
+// size returns how many bytes a record has.
+func (w *bulkWrite) size() int {
+	if w.Next == nil {
+		return record.BytesIn(w.Key, nil, nil)
+	}
+	return record.BytesIn(w.Key, w.Next.Vals, w.Next.Extra)
 }
 
 // A uniqueValue is the entry of a record in a unique index.
@@ -127,7 +133,7 @@ type uniqueValue struct {
 	key driver.Key
 }
 
-// add takes a record. It inserts those before it if they are many, or if one of them wants a
+// add takes a record. It writes those before it if they are many, or if one of them wants a
 // unique value of this one.
 func (b *bulk) add(ctx context.Context, w bulkWrite) error {
 	most := bulkSize
@@ -135,7 +141,7 @@ func (b *bulk) add(ctx context.Context, w bulkWrite) error {
 		most = bulkGather
 	}
 	values := b.valuesOf(&w)
-	bytes := record.BytesIn(w.Key, w.Next.Vals, w.Next.Extra)
+	bytes := w.size()
 	shared := slices.ContainsFunc(values, func(v uniqueValue) bool { return b.values[v] })
 	if shared || len(b.pending) == most || len(b.pending) > 0 && b.bytes+bytes > bulkBytes {
 		if err := b.flush(ctx); err != nil {
@@ -166,7 +172,7 @@ func (b *bulk) leaveOut(ctx context.Context, f Failure) error {
 
 // valuesOf returns the unique values of a record for which records of other commits compete.
 func (b *bulk) valuesOf(w *bulkWrite) (values []uniqueValue) {
-	if b.c.Store.Facts.Scope == driver.ScopeStore {
+	if b.c.Store.Facts.Scope == driver.ScopeStore || w.Next == nil {
 		return nil
 	}
 	bld := layout.NewEntryMaker()
@@ -177,7 +183,7 @@ func (b *bulk) valuesOf(w *bulkWrite) (values []uniqueValue) {
 		}
 		keys, err := bld.Entries(nil, b.c.Layout, x, &w.Key, w.Next.Vals)
 		if err != nil {
-			continue // the insert will say so
+			continue // the write will say so
 		}
 		for _, key := range keys {
 			values = append(values, uniqueValue{x, key})
@@ -186,7 +192,7 @@ func (b *bulk) valuesOf(w *bulkWrite) (values []uniqueValue) {
 	return values
 }
 
-// flush inserts the pending records, and adds to the report what became of them. Its error
+// flush writes the pending records, and adds to the report what became of them. Its error
 // is about no record.
 func (b *bulk) flush(ctx context.Context) error {
 	chains := b.chains()
@@ -194,7 +200,7 @@ func (b *bulk) flush(ctx context.Context) error {
 	var stop atomic.Bool
 	b.k.AtOnce(min(len(chains), bulkAtOnce), func(_ int, k *store.Call) {
 		for i := int(next.Add(1)) - 1; i < len(chains); i = int(next.Add(1)) - 1 {
-			if chains[i].insert(ctx, k, &stop); chains[i].err != nil {
+			if chains[i].write(ctx, k, &stop); chains[i].err != nil {
 				stop.Store(true)
 			}
 		}
@@ -202,7 +208,7 @@ func (b *bulk) flush(ctx context.Context) error {
 	var fatal []Failure
 	for i := range chains {
 		ch := &chains[i]
-		b.report.Inserted += ch.inserted
+		b.report.Done += ch.done
 		b.failed = append(b.failed, ch.failed...)
 		if ch.err != nil {
 			fatal = append(fatal, Failure{ch.rest[0].index, ch.err})
@@ -234,11 +240,12 @@ func firstOf(fatal []Failure) (err error) {
 
 // A chain is records of which one commit can have several, in their order.
 type chain struct {
-	c        *collection
-	rest     []bulkWrite // not yet inserted
-	inserted int
-	failed   []Failure
-	err      error // about no record
+	c      *collection
+	verb   string
+	rest   []bulkWrite // not yet written
+	done   int
+	failed []Failure
+	err    error // about no record
 }
 
 // chains divides the pending records.
@@ -255,18 +262,18 @@ func (b *bulk) chains() (list []chain) {
 		i, there := at[place]
 		if !there {
 			i = len(list)
-			at[place], list = i, append(list, chain{c: b.c})
+			at[place], list = i, append(list, chain{c: b.c, verb: b.verb})
 		}
 		list[i].rest = append(list[i].rest, w)
 	}
 	return list
 }
 
-// insert inserts the records of the chain, together where the store can, until another chain
+// write writes the records of the chain, together where the store can, until another chain
 // had to stop.
-func (ch *chain) insert(ctx context.Context, k *store.Call, stop *atomic.Bool) {
+func (ch *chain) write(ctx context.Context, k *store.Call, stop *atomic.Bool) {
 	for len(ch.rest) > 0 && ch.err == nil && !stop.Load() {
-		ch.insertSome(ctx, k, ch.together())
+		ch.writeSome(ctx, k, ch.together())
 	}
 }
 
@@ -280,7 +287,7 @@ func (ch *chain) together() int {
 	seen, bytes := map[driver.Key]bool{}, 0
 	for i := range ch.rest {
 		w := &ch.rest[i]
-		bytes += record.BytesIn(w.Key, w.Next.Vals, w.Next.Extra)
+		bytes += w.size()
 		if seen[w.Key] || i == bulkSize || i > 0 && f.MaxBytes > 0 && bytes > f.MaxBytes {
 			return i
 		}
@@ -289,8 +296,8 @@ func (ch *chain) together() int {
 	return len(ch.rest)
 }
 
-// insertSome inserts the next n records in one commit or, if one of them fails, one by one.
-func (ch *chain) insertSome(ctx context.Context, k *store.Call, n int) {
+// writeSome writes the next n records in one commit or, if one of them fails, one by one.
+func (ch *chain) writeSome(ctx context.Context, k *store.Call, n int) {
 	some := ch.rest[:n]
 	ws := make([]commit.Write, n)
 	for i := range some {
@@ -300,16 +307,16 @@ func (ch *chain) insertSome(ctx context.Context, k *store.Call, n int) {
 	var at *failure.Keyed
 	switch {
 	case err == nil:
-		ch.inserted += n
+		ch.done += n
 	case n > 1 && !fatal(err):
 		for range n { // the records before the one that failed are not written yet
-			if ch.insertSome(ctx, k, 1); ch.err != nil {
+			if ch.writeSome(ctx, k, 1); ch.err != nil {
 				return
 			}
 		}
 		return
 	case n == 1 && errors.As(err, &at) && !fatal(err):
-		ch.failed = append(ch.failed, Failure{some[0].index, ch.c.annotate("insert", nil, err)})
+		ch.failed = append(ch.failed, Failure{some[0].index, ch.c.annotate(ch.verb, nil, err)})
 	case n > 1:
 		ch.err = fmt.Errorf("records %s, in one commit: %w", numbers(some), err)
 		return
@@ -352,7 +359,7 @@ func (b *bulk) end(err error) (int, error) {
 	err = b.c.end(b.k, nil, err)
 	if e, ok := errors.AsType[*Error](err); ok {
 		stays := func(f Failure) bool { return !failure.IsRetryable(f.Err) }
-		e.Retryable = e.Retryable && batch.Inserted == 0 && batch.More == 0 && !slices.ContainsFunc(batch.Failed, stays)
+		e.Retryable = e.Retryable && batch.Done == 0 && batch.More == 0 && !slices.ContainsFunc(batch.Failed, stays)
 	}
-	return batch.Inserted, err
+	return batch.Done, err
 }

@@ -152,7 +152,7 @@ func TestInsertAllAtOnceReports(t *testing.T) {
 			for _, f := range batch.Failed {
 				got = append(got, fmt.Sprint(f.Index, errors.Is(f.Err, repo.ErrExists)))
 			}
-			if want := "20 false, 30 true, 150 true, 200 true, 310 true"; strings.Join(got, ", ") != want || n != 395 || batch.Inserted != 395 {
+			if want := "20 false, 30 true, 150 true, 200 true, 310 true"; strings.Join(got, ", ") != want || n != 395 || batch.Done != 395 {
 				t.Errorf("%s: %d inserted, failed %q; want 395 and %s", tt.scope, n, got, want)
 			}
 			if ids := membersOf(t, r, repo.Where("mail", "a@x")); ids != "010" {

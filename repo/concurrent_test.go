@@ -147,7 +147,7 @@ func TestInsertAll(t *testing.T) {
 	}
 	n, err := posts.InsertAll(ctx, seq)
 	batch, ok := errors.AsType[*repo.BatchError](err)
-	if !ok || n != 197 || batch.Inserted != 197 || len(batch.Failed) != 3 {
+	if !ok || n != 197 || batch.Done != 197 || len(batch.Failed) != 3 {
 		t.Fatalf("InsertAll = %d, %v, want 197 and three failures", n, err)
 	}
 	for i, want := range []struct {

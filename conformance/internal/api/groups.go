@@ -201,6 +201,7 @@ func bulkRules() []entry {
 		{Name: "some fail", Sentence: "A record that fails does not keep others out, and the error says which failed and why.", Check: bulkSomeFail},
 		{Name: "sequence ends", Sentence: "An error of the sequence ends InsertAll and is returned; what came before it is inserted.", Check: bulkSequence},
 		{Name: "context ends", Sentence: "InsertAll ends with the context, and says how many were inserted.", Check: bulkContext},
+		{Name: "many writes", Sentence: "PutAll, PatchAll and DeleteAll do with each record of a sequence what Put, Patch and Delete do.", Check: bulkWrites},
 		{Name: "bulk and indexes", Sentence: "Records of InsertAll are found by every index, and unique values hold among them.", Needs: tested.Both(tested.ChangesPartition, tested.KeepsRemote), Check: bulkIndexes},
 	}
 }
@@ -258,7 +259,7 @@ func bulkSomeFail(ctx context.Context, e *env) {
 		e.Is(fmt.Sprintf("record %d", f.Index), f.Err, kind)
 	}
 	rule.Equal(e, "which failed", got, want)
-	rule.Equal(e, "inserted and more", fmt.Sprint(batch.Inserted, batch.More), "146 0")
+	rule.Equal(e, "inserted and more", fmt.Sprint(batch.Done, batch.More), "146 0")
 	e.That(errors.Is(err, repo.ErrExists), "an error that is ErrExists", "%v", err)
 	rule.Equal(e, "how many there are", onShelves(ctx, e), 148) // of 150, less the invalid one and the one that came twice
 }
@@ -310,4 +311,40 @@ func bulkIndexes(ctx context.Context, e *env) {
 	rule.Equal(e, "the owner of a value", e.ids(ctx, repo.Where("slug", e.name("s10"))), []string{"10"})
 	rule.Equal(e, "the newest of a category", e.ids(ctx, repo.Where("category", e.name("c1")).Order("-created").Limit(3)), []string{"88", "85", "82"})
 	clean(ctx, e, posts)
+}
+
+func bulkWrites(ctx context.Context, e *env) {
+	items, list := e.items(ctx), itemList(e, 150)
+	n, err := items.InsertAll(ctx, double.Sequence(list[:90], nil))
+	e.OK("insert all", err)
+	rule.Equal(e, "how many were inserted", n, 90)
+	for i := range list {
+		list[i].Text = "put"
+	}
+	n, err = items.PutAll(ctx, double.Sequence(list, nil))
+	e.OK("put all", err)
+	rule.Equal(e, "how many were put", n, 150)
+	keys := func(yield func(repo.Key, error) bool) {
+		for i := 0; i < len(list) && yield(repo.Key{list[i].Shelf, list[i].ID}, nil); i += 2 {
+		}
+	}
+	n, err = items.PatchAll(ctx, keys, repo.Set("text", "patched"))
+	e.OK("patch all", err)
+	rule.Equal(e, "how many were patched", n, 75)
+	texts := map[string]int{}
+	for i := range 3 {
+		for rec, err := range items.Find(ctx, repo.Where("shelf", e.name(fmt.Sprint("shelf", i)))) {
+			e.OK("find", err)
+			texts[rec.Text]++
+		}
+	}
+	rule.Equal(e, "the texts", texts, map[string]int{"put": 75, "patched": 75})
+	n, err = items.DeleteAll(ctx, keys)
+	e.OK("delete all", err)
+	rule.Equal(e, "how many were deleted", n, 75)
+	rule.Equal(e, "how many there are", onShelves(ctx, e), 75)
+	n, err = items.PatchAll(ctx, keys, repo.Set("text", "again"))
+	batch, ok := errors.AsType[*repo.BatchError](err)
+	e.That(n == 0 && ok && len(batch.Failed) == 75, "75 failures", "%d, %v", n, err)
+	e.Is("patch all of deleted records", err, repo.ErrNotFound)
 }
