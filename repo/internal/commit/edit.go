@@ -124,6 +124,18 @@ func (r editor) checkFits(v driver.Value, at int) error {
 	return nil
 }
 
+// checkFit sees that the fields of T can hold what edits made of a record.
+func (r editor) checkFit(edits []driver.Edit, rec *record.Record) error {
+	for _, e := range edits {
+		if at := len(r.Key) + e.Field; e.Field >= 0 {
+			if err := r.checkFits(rec.Vals[at], at); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // editName returns the name of the field of an edit as an argument of an error.
 func (r editor) editName(e driver.Edit) any {
 	if e.Field < 0 {

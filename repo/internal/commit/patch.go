@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -51,7 +52,36 @@ func (c *Writer) PatchOf(w *Write, key []any, edits []Edit) error {
 	}
 	w.Derive = func(w *Write) error { return c.derivePatch(w, expires) }
 	w.careful, err = ed.checkEdits(list)
+	if rec, ok := c.Shape.Derived(); ok {
+		c.patchDerived(w, rec, expires)
+	}
 	return err
+}
+
+// patchDerived makes a patch an update, since it changes more than its edits say.
+func (c *Writer) patchDerived(w *Write, rec reflect.Value, expires int64) {
+	w.Verb, w.Open, w.Edits, w.careful = DoUpdate, false, nil, false
+	asked, renew := w.asked, w.Renew
+	w.asked, w.Renew = nil, false
+	w.Derive = func(w *Write) error {
+		of := change.Change{Old: w.Old, Edits: asked}
+		edited, err := c.editor().edited(&of)
+		if err == nil {
+			err = c.editor().checkFit(asked, edited)
+		}
+		if err != nil {
+			return err
+		}
+		if renew {
+			edited.Expires = expires
+		}
+		w.Next = new(record.Record)
+		err = c.deriveFrom(w, edited, rec, func() error { return nil })
+		if renew {
+			w.Next.Expires = expires
+		}
+		return err
+	}
 }
 
 // derivePatch applies the edits of a patch to what is there.
@@ -64,15 +94,8 @@ func (c *Writer) derivePatch(w *Write, expires int64) (err error) {
 	if w.Renew {
 		w.Next.Expires = expires
 	}
-	for _, e := range w.asked {
-		if at := len(c.Key) + e.Field; e.Field >= 0 {
-			if err := ed.checkFits(w.Next.Vals[at], at); err != nil {
-				return err
-			}
-		}
-	}
 	w.Edits = w.Summed(len(c.Key))
-	return nil
+	return ed.checkFit(w.asked, w.Next)
 }
 
 // expiryIn returns the expiry that edits set, and whether they do.

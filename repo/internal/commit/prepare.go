@@ -50,14 +50,22 @@ func (c *Writer) PrepareWrite(w *Write, next *record.Record, verb Verb, rec refl
 func (c *Writer) encode(next *record.Record, rec reflect.Value) error {
 	*next = record.Record{Vals: slices.Grow(next.Vals[:0], len(c.Cols))[:len(c.Cols)]}
 	clear(next.Vals)
+	if err := c.Shape.Derive(rec); err != nil {
+		return err
+	}
 	return c.Shape.Encode(rec, next, c.Cols)
 }
 
 // Derive lets fn change the record that is there and makes w.next its values.
 func (c *Writer) Derive(w *Write, rec reflect.Value, fn func() error) error {
-	old, next := &w.Old, w.Next
+	return c.deriveFrom(w, &w.Old.Record, rec, fn)
+}
+
+// deriveFrom is Derive with another record in the place of the one that is there.
+func (c *Writer) deriveFrom(w *Write, from *record.Record, rec reflect.Value, fn func() error) error {
+	next := w.Next
 	w.Whole = true
-	if err := c.Shape.Decode(&old.Record, rec); err != nil {
+	if err := c.Shape.Decode(from, rec); err != nil {
 		return err
 	}
 	if err := fn(); err != nil {

@@ -23,6 +23,26 @@ type Mapping struct {
 	IsMap    bool         // the type is map[string]any
 	versions reflect.Type // of version fields, made from driver.Token
 	Fault    error        // what is wrong with the fields
+	derived  reflect.Type // the type, if it derives fields
+}
+
+// A Deriver derives fields of itself: repo.Deriver.
+type Deriver interface{ Derive() error }
+
+// Derived returns a new value of the type, if it derives fields.
+func (s *Mapping) Derived() (v reflect.Value, ok bool) {
+	if s.derived == nil {
+		return v, false
+	}
+	return reflect.New(s.derived).Elem(), true
+}
+
+// Derive lets v, a struct with an address, derive its fields.
+func (s *Mapping) Derive(v reflect.Value) error {
+	if s.derived == nil {
+		return nil
+	}
+	return v.Addr().Interface().(Deriver).Derive()
 }
 
 type placedField struct {
@@ -241,6 +261,9 @@ func ShapeOf(t, version reflect.Type) (*Mapping, error) {
 		default:
 			s.Fields = append(s.Fields, placedField{Field: f, At: -1})
 		}
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[Deriver]()) {
+		s.derived = t
 	}
 	return s, nil
 }
