@@ -191,6 +191,9 @@ const atOnceMost = 64
 
 // FindMany returns what each of some queries finds.
 func (v View[T]) FindMany(ctx context.Context, k *store.Call, queries []plan.Query) ([][]T, error) {
+	if ctx == nil {
+		return nil, failure.ErrNoContext
+	}
 	lists, errs := make([][]T, len(queries)), make([]error, len(queries))
 	for from := 0; from < len(queries); from += atOnceMost {
 		v.c.atOnce(k, min(atOnceMost, len(queries)-from), func(i int, k *store.Call) {
