@@ -41,7 +41,7 @@ func drawFiltered(d *rand.Rand, most int) wanted {
 	}
 	name := []string{"ends", "tags", "kind"}[d.IntN(3)]
 	byPrice := func(a, b *ware) int { return cmp.Compare(a.Price, b.Price) }
-	byKey := func(a, b *ware) int { return 0 }
+	byKey := func(_, _ *ware) int { return 0 }
 	switch d.IntN(4) {
 	case 0:
 		return wanted{repo.Where("shop", "s1").Filter(by[name], most), func(w *ware) bool { return w.Shop == "s1" && has[name](w) }, byKey}

@@ -1,0 +1,36 @@
+// Package everystore runs a test on every store: in memory, on Pebble, and on real servers of Redis, MongoDB and
+// Cassandra, on each in a place of its own.
+package everystore
+
+import (
+	"context"
+	"testing"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/internal/testserver"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repotest"
+)
+
+// Run runs a test on every store.
+func Run(t *testing.T, test func(t *testing.T, store *repo.Store)) {
+	t.Helper()
+	on := func(name string, open func(t *testing.T) *repo.Store) {
+		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+	}
+	for name, url := range map[string]string{"memory": "memory:", "pebble": "pebble:" + t.TempDir()} {
+		on(name, func(t *testing.T) *repo.Store {
+			store, err := backends.Open(context.Background(), url, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { store.Close() })
+			return store
+		})
+	}
+	for name, server := range map[string]testserver.Store{"redis": testserver.Redis, "mongo": testserver.Mongo, "cassandra": testserver.Cassandra} {
+		on(name, func(t *testing.T) *repo.Store {
+			return repo.NewStore(repotest.Isolated(t, testserver.Shared(t, server).URL, backends.OpenDriver, nil), nil)
+		})
+	}
+}
