@@ -94,16 +94,10 @@ func drawWanted(d *rand.Rand) wanted {
 	allOf := func(w *ware) bool {
 		return !slices.ContainsFunc(tags, func(one any) bool { return !slices.Contains(w.Tags, one.(string)) })
 	}
-	codes, isCode := texts("c1", "c12", "c5", "c50", "none")
-	byCode := func(a, b *ware) int { return cmp.Compare(a.Code, b.Code) }
-	byLabel := func(a, b *ware) int { return cmp.Or(cmp.Compare(b.Label, a.Label), cmp.Compare(a.Shop, b.Shop)) }
-	switch d.IntN(17) {
-	case 14:
-		return wanted{repo.All().AnyOf("code", codes...), func(w *ware) bool { return isCode(w.Code) }, byCode}
-	case 15:
-		return wanted{repo.All().AnyOf("code", codes...).NoneOf("tags[]", tags...), func(w *ware) bool { return isCode(w.Code) && !tagged(w) }, byCode}
-	case 16:
-		return wanted{repo.All().AnyOf("shop", shops...).Below("label", "l3").Order("-label"), func(w *ware) bool { return isShop(w.Shop) && w.Label < "l3" }, byLabel}
+	if d.IntN(6) == 0 {
+		return drawUnique(d, texts)
+	}
+	switch d.IntN(14) {
 	case 8:
 		return wanted{repo.Where("tags[]", "y").AllOf("tags[]").NoneOf("tags[]", tags...).Order("price"), func(w *ware) bool { return slices.Contains(w.Tags, "y") && !tagged(w) }, byPrice}
 	case 9:
@@ -135,6 +129,23 @@ func drawWanted(d *rand.Rand) wanted {
 		return wanted{repo.All().AnyOf("kind", kinds...).Below("price", low+2).Order("-price"), func(w *ware) bool { return isKind(w.Kind) && w.Price < low+2 }, dearest}
 	}
 	return wanted{repo.All().AnyOf("kind", kinds...).AnyOf("tags[]", tags...), func(w *ware) bool { return isKind(w.Kind) && tagged(w) }, byKey}
+}
+
+// drawUnique is drawWanted by unique indexes.
+func drawUnique(d *rand.Rand, texts func(all ...string) ([]any, func(string) bool)) wanted {
+	codes, isCode := texts("c1", "c12", "c5", "c50", "none")
+	byCode := func(a, b *ware) int { return cmp.Compare(a.Code, b.Code) }
+	byLabel := func(a, b *ware) int { return cmp.Or(cmp.Compare(b.Label, a.Label), cmp.Compare(a.Shop, b.Shop)) }
+	shops, isShop := texts("s1", "s2", "s3", "s{")
+	tags, isTag := texts("x", "y", "z", "x y", "")
+	tagged := func(w *ware) bool { return slices.ContainsFunc(w.Tags, isTag) }
+	switch d.IntN(3) {
+	case 0:
+		return wanted{repo.All().AnyOf("code", codes...), func(w *ware) bool { return isCode(w.Code) }, byCode}
+	case 1:
+		return wanted{repo.All().AnyOf("code", codes...).NoneOf("tags[]", tags...), func(w *ware) bool { return isCode(w.Code) && !tagged(w) }, byCode}
+	}
+	return wanted{repo.All().AnyOf("shop", shops...).Below("label", "l3").Order("-label"), func(w *ware) bool { return isShop(w.Shop) && w.Label < "l3" }, byLabel}
 }
 
 // Queries for several values find what a look at all records finds, in its order and each once, however they are asked.

@@ -53,21 +53,22 @@ func (c *Writer) PatchOf(w *Write, key []any, edits []Edit) error {
 	w.Derive = func(w *Write) error { return c.derivePatch(w, expires) }
 	w.careful, err = ed.checkEdits(list)
 	if rec, ok := c.Shape.Derived(); ok {
-		c.patchDerived(w, rec, expires)
+		w.patchDerived(rec, expires)
 	}
 	return err
 }
 
 // patchDerived makes a patch an update, since it changes more than its edits say.
-func (c *Writer) patchDerived(w *Write, rec reflect.Value, expires int64) {
+func (w *Write) patchDerived(rec reflect.Value, expires int64) {
 	w.Verb, w.Open, w.Edits, w.careful = DoUpdate, false, nil, false
 	asked, renew := w.asked, w.Renew
 	w.asked, w.Renew = nil, false
 	w.Derive = func(w *Write) error {
 		of := change.Change{Old: w.Old, Edits: asked}
-		edited, err := c.editor().edited(&of)
+		ed := w.By.editor()
+		edited, err := ed.edited(&of)
 		if err == nil {
-			err = c.editor().checkFit(asked, edited)
+			err = ed.checkFit(asked, edited)
 		}
 		if err != nil {
 			return err
@@ -76,7 +77,7 @@ func (c *Writer) patchDerived(w *Write, rec reflect.Value, expires int64) {
 			edited.Expires = expires
 		}
 		w.Next = new(record.Record)
-		err = c.deriveFrom(w, edited, rec, func() error { return nil })
+		err = w.By.deriveFrom(w, edited, rec, func() error { return nil })
 		if renew {
 			w.Next.Expires = expires
 		}
