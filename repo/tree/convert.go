@@ -298,17 +298,17 @@ func (t conversion[T]) leaveOut(ctx context.Context, list map[string]map[string]
 	return err
 }
 
-// addTo sets the fields of a Node in a record.
+// addTo sets the fields of a Node in a record that has no state and no numbers, or its own.
 func (n *Node) addTo(rec map[string]any) {
 	rec["tree"], rec["id"], rec["parent"], rec["place"] = n.Tree, n.ID, n.Parent, n.Place
-	if n.Keeps != "" {
-		rec["keeps"] = n.Keeps
+	if rec["keeps"] = n.Keeps; n.Keeps == "" {
+		delete(rec, "keeps")
 	}
-	if n.Path != "" {
-		rec["path"] = n.Path
+	if rec["path"] = n.Path; n.Path == "" {
+		delete(rec, "path")
 	}
-	if n.Ancestors != nil {
-		rec["ancestors"] = n.Ancestors
+	if rec["ancestors"] = n.Ancestors; n.Ancestors == nil {
+		delete(rec, "ancestors")
 	}
 }
 

@@ -19,7 +19,7 @@ type Forest[T any] struct {
 	schema   Schema
 	nodes    *repo.Repo[T] // nil if the forest is only looked at
 	reads    reads[T]
-	whole    *repo.Repo[map[string]any] // the nodes with the fields that T lacks, where documents are made of them
+	whole    *repo.Repo[map[string]any] // the nodes with the fields that T lacks, where documents are made of them or updates taken back
 	links    *repo.View[Node]           // of the nodes
 	places   *repo.View[placed]         // of the index of children
 	guards   *repo.Repo[guard]
@@ -54,7 +54,7 @@ func Open[T any](ctx context.Context, store *repo.Store, schema Schema, opts ...
 		if f.links, err = repo.ViewOf[Node](f.nodes); err != nil {
 			return err
 		}
-		if f.places, err = repo.ViewOf[placed](f.nodes); err != nil || !f.schema.has(Document) {
+		if f.places, err = repo.ViewOf[placed](f.nodes); err != nil || !f.schema.has(Document) && f.order == nil {
 			return err
 		}
 		f.whole, err = wholeOf(ctx, store, f.schema.Collection)

@@ -188,7 +188,7 @@ func (t guards[T]) takeBack(ctx context.Context, was *guard) error {
 	}
 	var restore *edit[T]
 	if t.forest.order != nil {
-		restore = &edit[T]{do: func(rec *T) error { return t.forest.shape.restore(rec, p) }}
+		restore = &edit[T]{back: p}
 	}
 	undone := *was
 	undone.forgo()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/polystore/polystore/repo"
@@ -78,9 +77,11 @@ func (o *order) placeOf(rec any) (string, error) {
 	return string(text), err
 }
 
-// An edit changes a record in the commit that moves it.
+// An edit changes a record in the commit that moves it: to another one, or back to what it was before a pending change.
 type edit[T any] struct {
-	do    func(*T) error
+	to   *T
+	back *pending
+
 	had   map[string]any // the fields that it changes, as they were
 	hadnt []string
 	has   map[string]any // the fields of these two that it has since
@@ -108,59 +109,26 @@ func (e *edit[T]) differ(s *shape, was map[string]any, rec *T) error {
 	return nil
 }
 
-// kept returns which of some fields of a record others have not changed since a change that is pending did.
-func (s *shape) kept(rec any, p *pending) (func(name string) bool, error) {
-	now := map[string]any{}
-	if err := s.pack(rec, now); err != nil {
-		return nil, err
-	}
-	return func(name string) bool {
-		x, is := now[name]
+// restore gives a record the fields that it had before a change that is pending, but for those that others have
+// changed since.
+func (p *pending) restore(rec map[string]any) {
+	kept := func(name string) bool {
+		x, is := rec[name]
 		y, was := p.Has[name]
 		a, err := record.EncodeAny(x, 0)
 		b, bad := record.EncodeAny(y, 0)
 		return is == was && (!is || err == nil && bad == nil && a.Equal(b))
-	}, nil
-}
-
-// restore gives a record the fields that it had before a change that is pending, but for those that others have
-// changed since.
-func (s *shape) restore(rec any, p *pending) error {
-	kept, err := s.kept(rec, p)
-	if err != nil {
-		return err
 	}
-	v, rest := reflect.ValueOf(rec).Elem(), maps.Clone(p.Had)
-	maps.DeleteFunc(rest, func(name string, _ any) bool { return !kept(name) })
-	hadnt := slices.DeleteFunc(slices.Clone(p.Hadnt), func(name string) bool { return !kept(name) })
-	for _, f := range s.fields {
-		if slices.Contains(hadnt, f.Name) {
-			f.Clear(v)
-		}
-		x, had := rest[f.Name]
-		if delete(rest, f.Name); !had {
-			continue
-		}
-		old, err := record.EncodeAny(x, 0)
-		if err == nil {
-			err = f.Set(v, old)
-		}
-		if err != nil {
-			return fmt.Errorf("field %s: %w", f.Name, err)
+	for name, x := range p.Had {
+		if kept(name) {
+			rec[name] = x
 		}
 	}
-	if s.extra == nil {
-		return nil
+	for _, name := range p.Hadnt {
+		if kept(name) {
+			delete(rec, name)
+		}
 	}
-	at := v.FieldByIndex(s.extra)
-	extra, _ := at.Interface().(map[string]any)
-	if extra = maps.Clone(extra); extra == nil {
-		extra = map[string]any{}
-	}
-	maps.DeleteFunc(extra, func(name string, _ any) bool { return slices.Contains(hadnt, name) })
-	maps.Copy(extra, rest)
-	at.Set(reflect.ValueOf(extra))
-	return nil
 }
 
 // reorder is Update where the place of the node changes with its fields, which is a change of the structure.
@@ -188,10 +156,7 @@ func (t writes[T]) reorder(ctx context.Context, id string, fn func(*T) error) (r
 			return err
 		}
 		changed := rec
-		e := edit[T]{do: func(is *T) error {
-			*is = changed
-			return nil
-		}}
+		e := edit[T]{to: &changed}
 		if err := e.differ(&t.forest.shape, before, &rec); err != nil {
 			return err
 		}

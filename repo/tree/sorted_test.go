@@ -228,6 +228,47 @@ func TestTakenBackUpdateKeepsOthers(t *testing.T) {
 	}
 }
 
+// A program that lacks a field takes it back, too.
+func TestTakenBackByAnEarlierProgram(t *testing.T) {
+	h, ctx := &hooked{Store: memory.New(nil)}, t.Context()
+	schema := tree.Schema{Collection: "c", Strategy: tree.Path, Sorted: []string{"name"}}
+	old := shopOn(t, h.Store, schema)
+	f, err := tree.Open[laterCategory](ctx, repo.NewStore(h, nil), schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now, last := f.Tree("shop"), ""
+	since := time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+	for i := 0; err == nil; i++ {
+		rec := laterCategory{Node: tree.Node{ID: fmt.Sprint("n", i)}, Name: "12345678", Color: "red", Since: since}
+		err = now.Insert(ctx, tree.Under(last), &rec)
+		last = rec.ID
+	}
+	was, err := now.Get(ctx, "n0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.diesAt(2)
+	_, err = now.Update(ctx, "n0", func(c *laterCategory) error {
+		c.Name, c.Color, c.Since = strings.Repeat("long", 20), "blue", since.AddDate(1, 0, 0)
+		return nil
+	})
+	if !isUnsure(err) {
+		t.Errorf("the update: %v", err)
+	}
+	if err := old.Settle(ctx); err != nil {
+		t.Error(err)
+	}
+	is, err := now.Get(ctx, "n0")
+	was.Version, is.Version = repo.Version{}, repo.Version{}
+	if err != nil || !reflect.DeepEqual(is, was) {
+		t.Errorf("%+v, %v, want %+v", is, err, was)
+	}
+	if bad, err := old.Verify(ctx); len(bad) > 0 || err != nil {
+		t.Error(bad, err)
+	}
+}
+
 // The same of an update that changes other fields, too, of all kinds.
 func TestRefusedUpdateChangesNothing(t *testing.T) {
 	type rich struct {

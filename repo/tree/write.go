@@ -285,6 +285,9 @@ func (t writes[T]) moveTo(ctx context.Context, was *guard, n *Node, s spot[T], e
 
 // write writes a node at another spot, with an edit if that is not nil, and reports whether more is to be written then.
 func (t writes[T]) write(ctx context.Context, was *guard, n *Node, s spot[T], e *edit[T]) (more bool, err error) {
+	if n.State == gone {
+		return false, errGone
+	}
 	next := *n
 	next.Parent, next.Place = s.id(), cmp.Or(s.place, n.Place)
 	next.derive(s.parent, n.Keeps)
@@ -298,19 +301,21 @@ func (t writes[T]) write(ctx context.Context, was *guard, n *Node, s spot[T], e 
 		p.Late = was.Pending.From
 	}
 	t.guards.decide(g, was, p)
-	t.forest.nodes.In(g).Update(n.key(), func(rec *T) error {
-		is := nodeOf(rec)
-		if is.State == gone {
-			return errGone
-		}
-		if e != nil {
-			if err := e.do(rec); err != nil {
-				return err
+	if is := repo.IfVersion(n.Version); e != nil && e.back != nil { // with fields that T lacks
+		t.forest.whole.In(g).Update(n.key(), func(rec *map[string]any) error {
+			e.back.restore(*rec)
+			next.addTo(*rec)
+			return nil
+		}, is)
+	} else {
+		t.forest.nodes.In(g).Update(n.key(), func(rec *T) error {
+			if e != nil {
+				*rec = *e.to
 			}
-		}
-		is.Parent, is.Kept = next.Parent, next.Kept
-		return nil
-	}, repo.IfVersion(n.Version))
+			nodeOf(rec).Parent, nodeOf(rec).Kept = next.Parent, next.Kept
+			return nil
+		}, is)
+	}
 	switch {
 	case s.parent == nil:
 	case s.alone:
