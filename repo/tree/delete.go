@@ -30,8 +30,8 @@ func endedByOthers(begun bool, err error) error {
 // deleteLeaf closes the node, so that no child comes any more, looks whether it has one, and removes it or opens it
 // again. Whoever else meets a closed node does the rest of this, too. It says whether it has begun.
 func (t writes[T]) deleteLeaf(ctx context.Context, id string, begun *bool) error {
-	was, err := t.guards.guard(ctx)
-	if err == nil && was.Strategy == Document { // whose records are being removed
+	was, err := t.guards.settled(ctx)
+	if err == nil && was.Strategy == Document {
 		err = errPacked
 	}
 	if err != nil {
