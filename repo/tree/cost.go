@@ -101,7 +101,7 @@ func calls[T any](s *Schema, strategy Strategy, size Size) []call[T] {
 		{"IsBelow", func(e *estimate[T]) { e.stable(e.above) }, ""},
 		{"CommonAncestor", (*estimate[T]).common, ""},                                                  // of two nodes of this depth
 		{"HasChildren", func(e *estimate[T]) { e.list(e.size.Children, func() { e.hasChild() }) }, ""}, // of one node
-		{"CountChildren", func(e *estimate[T]) { e.list(e.size.Children, func() { e.places(e.size.Children) }) }, ""},
+		{"CountChildren", func(e *estimate[T]) { e.list(e.size.Children, func() { e.countChildren() }) }, ""},
 		{"ChildrenPage", func(e *estimate[T]) { e.list(e.size.Children, func() { e.childrenPage() }) }, ""},
 		{"Find", func(e *estimate[T]) { e.stable(e.named) }, ""},
 		{"Descendants", (*estimate[T]).descendants, ""}, {"Annotated", (*estimate[T]).descendants, ""},

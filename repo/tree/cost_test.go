@@ -37,6 +37,12 @@ func (s *slow) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Ro
 	}
 }
 
+func (s *slow) Count(ctx context.Context, span driver.Span) (int, error) {
+	time.Sleep(time.Millisecond)
+	s.requests.Add(1)
+	return s.Store.(driver.Counter).Count(ctx, span)
+}
+
 func (s *slow) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
 	time.Sleep(time.Millisecond)
 	s.requests.Add(1)
@@ -375,6 +381,62 @@ func TestExplainConversions(t *testing.T) {
 					e := openExplained(t, k, schema, size)
 					e.trees(t)
 				})
+			}
+		})
+	}
+}
+
+// A paged slow store reads a few rows at a time.
+type paged struct{ *slow }
+
+func (s paged) Facts() driver.Facts {
+	f := s.slow.Facts()
+	f.Paging = driver.Paging{First: 10, Most: 10}
+	return f
+}
+
+func (s paged) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+	return func(yield func(*driver.Row, error) bool) {
+		n := 0
+		s.slow.Range(ctx, span)(func(row *driver.Row, err error) bool {
+			if n++; n%10 == 0 {
+				time.Sleep(time.Millisecond)
+				s.requests.Add(1)
+			}
+			return yield(row, err)
+		})
+	}
+}
+
+// Children that lie together are counted by the store, in one request for each node, as Explain says.
+func TestExplainCountChildren(t *testing.T) {
+	for _, s := range all {
+		synctest.Test(t, func(t *testing.T) {
+			const n = 60
+			slow, schema := &slow{Store: memory.New(nil)}, tree.Schema{Collection: "categories", Strategy: s}
+			f := openOn(t, paged{slow}, schema)
+			tr, nodes := f.Tree("shop"), []category{{Node: tree.Node{ID: "x"}}}
+			for i := range n {
+				nodes = append(nodes, category{Node: tree.Node{ID: fmt.Sprint(i), Parent: "x"}})
+			}
+			loadAll(t, tr, nodes)
+			costs, err := tree.Explain[category](f.Nodes().Store(), schema, tree.Size{Children: n, Below: n, Levels: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := slow.measured(func() error {
+				counts, err := tr.CountChildren(t.Context(), "x")
+				if !slices.Equal(counts, []int{n}) {
+					t.Errorf("%s: %d children, want %d", s, counts, n)
+				}
+				return err
+			})
+			if got.Call = "CountChildren"; err != nil || !slices.Contains(costs, got) || s != tree.Document && got.Requests != 1 {
+				t.Errorf("%s: %+v, %v, Explain says %+v", s, got, err, costs)
+			}
+			together, err := slow.measured(func() error { _, err := tr.CountChildren(t.Context(), "x", "", "1"); return err })
+			if err != nil || together.Depth != got.Depth {
+				t.Errorf("%s: of three nodes %+v, %v, of one %+v", s, together, err, got)
 			}
 		})
 	}

@@ -138,6 +138,15 @@ func (e *estimate[T]) hasChild() {
 	e.add(plan.Cost(min(1, e.size.Children)))
 }
 
+// countChildren asks the store, which does not count rows beside which the records lie apart.
+func (e *estimate[T]) countChildren() {
+	if f := e.tree.forest; f.schema.Spread || !f.store.Facts().Counts.Has {
+		e.places(e.size.Children)
+		return
+	}
+	e.add(1, 1)
+}
+
 // named finds a node by its name and those of its ancestors, no two siblings of which have the same.
 func (e *estimate[T]) named() {
 	s := &e.tree.forest.schema

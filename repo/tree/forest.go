@@ -38,6 +38,7 @@ type reads[T any] interface {
 	Find(ctx context.Context, q repo.Query) iter.Seq2[T, error]
 	Page(ctx context.Context, q repo.Query, cursor string) (repo.Page[T], error)
 	Scan(ctx context.Context, q repo.Query) iter.Seq2[T, error]
+	Count(ctx context.Context, q repo.Query) (int, error)
 }
 
 // mostWrites is how many writes a group has at most where the store allows more.

@@ -120,6 +120,10 @@ func (r inspected) Scan(ctx context.Context, q repo.Query) iter.Seq2[Inspected, 
 	return r.nodes(r.whole.Scan(ctx, q))
 }
 
+func (r inspected) Count(ctx context.Context, q repo.Query) (int, error) {
+	return r.whole.Count(ctx, q)
+}
+
 func (r inspected) Get(ctx context.Context, key repo.Key) (Inspected, error) {
 	rec, err := r.whole.Get(ctx, key)
 	if err != nil {

@@ -60,8 +60,9 @@ func (t *Tree[T]) Leaves(ctx context.Context, id string) iter.Seq2[T, error] {
 	}
 }
 
-// CountChildren returns how many children each node has, in the order of the IDs; "" stands for the roots. As by
-// [Tree.HasChildren] a node that is not there has none, and a child that is being deleted counts until it is removed.
+// CountChildren returns how many children each node has, in the order of the IDs; "" stands for the roots. The store
+// counts as for [repo.Repo.Count], but in trees that are Spread: those are read. As by [Tree.HasChildren] a node that is
+// not there has none, and a child that is being deleted counts until it is removed.
 func (t *Tree[T]) CountChildren(ctx context.Context, ids ...string) (counts []int, err error) {
 	err = t.documents.from(ctx, func(s source[T]) error {
 		found, err := together(len(ids), func(i int) ([]int, error) {
@@ -79,15 +80,8 @@ func (t *Tree[T]) CountChildren(ctx context.Context, ids ...string) (counts []in
 	return counts, nil
 }
 
-// countChildren counts by the index of children alone.
-func (t records[T]) countChildren(ctx context.Context, id string) (n int, err error) {
-	for _, err := range t.forest.places.Find(ctx, t.childrenOf(id)) {
-		if err != nil {
-			return 0, err
-		}
-		n++
-	}
-	return n, nil
+func (t records[T]) countChildren(ctx context.Context, id string) (int, error) {
+	return t.forest.reads.Count(ctx, t.childrenOf(id))
 }
 
 func (d *document[T]) countChildren(_ context.Context, id string) (int, error) {
