@@ -127,7 +127,7 @@ func (t writes[T]) endClosing(ctx context.Context, n *Node) error {
 
 // hasChild reports whether a node has a child, whatever its state.
 func (t records[T]) hasChild(ctx context.Context, id string) (bool, error) {
-	for _, err := range t.forest.nodes.Keys(ctx, t.childrenOf(id).Limit(1)) {
+	for _, err := range t.forest.places.Find(ctx, t.childrenOf(id).Limit(1)) {
 		return err == nil, err
 	}
 	return false, nil

@@ -52,6 +52,14 @@ func TestInspect(t *testing.T) {
 			if bad, err := tr.Verify(ctx); len(bad) > 0 || err != nil {
 				t.Error(bad, err)
 			}
+			has, err := tr.HasChildren(ctx, "it", "front")
+			if !slices.Equal(has, []bool{true, false}) || err != nil {
+				t.Errorf("has children: %v, %v", has, err)
+			}
+			counts, err := tr.CountChildren(ctx, "it", "front")
+			if !slices.Equal(counts, []int{2, 0}) || err != nil {
+				t.Errorf("children: %v, %v", counts, err)
+			}
 			refusesWrites(t, tr)
 		})
 	}
