@@ -75,3 +75,42 @@ func TestPathsOutOfOrder(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A path that another program wrote, and whose parts are no keys, is found and mended, whoever reads the subtree before.
+func TestPathThatIsNone(t *testing.T) {
+	for what, broken := range map[string]func(path string) string{
+		"a part that is no key": func(path string) string { return path + "%zz#c#" },
+		"a part without an end": func(path string) string { return path + "d#c" },
+		"no separators":         func(path string) string { return path + "c" },
+		"one part too few":      func(path string) string { return path + "d#" },
+		"one part too many":     func(path string) string { return path + "d#c#d#" },
+	} {
+		f, ctx := openOn(t, memory.New(nil), tree.Schema{Collection: "categories", Strategy: tree.Path}), t.Context()
+		tr := f.Tree("shop")
+		plant(t, tr, "r a<r b<r c<b d<c")
+		b, err := tr.Get(ctx, "b")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Nodes().Update(ctx, repo.Key{"shop", "c"}, func(n *category) error { n.Path = broken(b.Path); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		_, err = tr.Ancestors(ctx, "c")
+		if told := errors.Is(err, repo.ErrCorrupt) && strings.Contains(err.Error(), "Verify and Repair"); !told && strings.HasPrefix(what, "a part") {
+			t.Errorf("%s: %v, want %v with the remedy", what, err, repo.ErrCorrupt)
+		}
+		_, _ = tr.Count(ctx, "r")
+		bad, err := tr.Verify(ctx)
+		if err != nil || len(bad) != 1 || bad[0].ID != "c" || !bad[0].Repairable {
+			t.Errorf("%s: %v, %v", what, bad, err)
+		}
+		if left, err := tr.Repair(ctx); len(left) > 0 || err != nil {
+			t.Errorf("%s: %v, %v", what, left, err)
+		}
+		whole(t, tr, what, "r(a b(c(d)))")
+		if err := tr.Move(ctx, "b", tree.Under("a")); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		whole(t, tr, what, "r(a(b(c(d))))")
+	}
+}

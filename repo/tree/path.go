@@ -53,7 +53,7 @@ func levelsOf(path string) (n int, err error) {
 }
 
 func notAPath(why error) error {
-	return fmt.Errorf("the path of a node: %w: %w", repo.ErrCorrupt, why)
+	return fmt.Errorf("the path of a node is none; see Verify and Repair of the tree: %w: %w", repo.ErrCorrupt, why)
 }
 
 var errNoEnd = errors.New("its last part has no end")
