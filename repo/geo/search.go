@@ -1,0 +1,227 @@
+package geo
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// How a region is read.
+const (
+	fewRanges   = 4 // at the same time, at first
+	manyRanges  = 16
+	fewRecords  = 16 // of a range, if few are wanted
+	manyRecords = 256
+)
+
+// A position is a place in the order of a query.
+type position struct {
+	rank float64
+	code uint64
+}
+
+func (p position) compare(other position) int {
+	return cmp.Or(cmp.Compare(p.rank, other.rank), cmp.Compare(p.code, other.code))
+}
+
+// A piece is a part of a cell: the codes from position.code to last. Its rank is the least one.
+type piece struct {
+	position
+	last uint64
+	cell cell
+}
+
+// A group is the records at one spot.
+type group[T any] struct {
+	position
+	records []T
+	whole   bool // else they are too many, and were not read
+}
+
+func (p *position) at() position { return *p }
+
+// A queue has the first of its elements first.
+type queue[E any, P interface {
+	*E
+	at() position
+}] []E
+
+func (q queue[E, P]) Len() int           { return len(q) }
+func (q queue[E, P]) Less(i, j int) bool { return P(&q[i]).at().compare(P(&q[j]).at()) < 0 }
+func (q queue[E, P]) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue[E, P]) Push(x any)        { *q = append(*q, x.(E)) }
+func (q *queue[E, P]) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// A search reads a region piece by piece, what has the least rank first. A group is yielded when no piece can have an
+// earlier one.
+type search[T any] struct {
+	*Places[T]
+	q      Query
+	after  *position // what comes later is wanted; nil is all
+	size   int       // of a range: one that has as many records is cut
+	wide   int       // ranges at the same time
+	pieces queue[piece, *piece]
+	groups queue[group[T], *group[T]]
+}
+
+// groups yields the records of a query spot by spot, those after a position, in their order.
+func (p *Places[T]) groups(ctx context.Context, q Query, after *position) iter.Seq2[group[T], error] {
+	return func(yield func(group[T], error) bool) {
+		s := &search[T]{Places: p, q: q, after: after, size: manyRecords, wide: fewRanges}
+		cells := cover(q.region)
+		if q.limit == 0 {
+			cells = merged(cells)
+		} else {
+			s.size = min(max(2*q.limit, fewRecords), manyRecords)
+		}
+		for _, c := range cells {
+			s.add(c, c.code, c.last())
+		}
+		for {
+			for len(s.groups) > 0 && (len(s.pieces) == 0 || s.groups[0].compare(s.pieces[0].position) < 0) {
+				if !yield(heap.Pop(&s.groups).(group[T]), nil) {
+					return
+				}
+			}
+			if len(s.pieces) == 0 {
+				return
+			}
+			if err := s.read(ctx); err != nil {
+				yield(group[T]{}, err)
+				return
+			}
+		}
+	}
+}
+
+// add adds a part of a cell, unless nothing of it is wanted.
+func (s *search[T]) add(c cell, first, last uint64) {
+	least, greatest, ok := s.q.region.ranks(c)
+	first, last = max(first, c.code), min(last, c.last())
+	if s.after != nil {
+		if greatest < s.after.rank {
+			return
+		}
+		if least == greatest { // all are ordered by code
+			first = max(first, s.after.code+1)
+		}
+	}
+	if ok && first <= last {
+		heap.Push(&s.pieces, piece{position{least, first}, last, c})
+	}
+}
+
+// read reads the next pieces, all at the same time.
+func (s *search[T]) read(ctx context.Context) error {
+	var wave []piece
+	for len(wave) < s.wide && len(s.pieces) > 0 {
+		wave = append(wave, heap.Pop(&s.pieces).(piece))
+	}
+	if s.q.limit == 0 {
+		s.wide = min(2*s.wide, manyRanges)
+	}
+	results := make([]result[T], len(wave))
+	if len(wave) == 1 {
+		results[0].records, results[0].err = s.piece(ctx, wave[0])
+	} else {
+		var wait sync.WaitGroup
+		for i := range wave {
+			wait.Go(func() { results[i].fill(func() ([]T, error) { return s.piece(ctx, wave[i]) }) })
+		}
+		wait.Wait()
+	}
+	for i, r := range results {
+		if r.panicked != nil {
+			panic(r.panicked) // of the program's own code, in the goroutine of the caller
+		}
+		if r.err != nil {
+			return r.err
+		}
+		if err := s.take(wave[i], r.records); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *search[T]) piece(ctx context.Context, p piece) ([]T, error) {
+	return repo.Collect(s.repo.Find(ctx, s.span(s.q, p.code, p.last).Limit(s.size)))
+}
+
+// A result is what became of a range.
+type result[T any] struct {
+	records  []T
+	err      error
+	panicked any
+}
+
+var errUnfinished = fmt.Errorf("a reader ended early: %w", repo.ErrInternal)
+
+func (r *result[T]) fill(read func() ([]T, error)) {
+	defer func() { r.panicked = recover() }()
+	r.err = errUnfinished // which stays if the program's own code ends the goroutine
+	r.records, r.err = read()
+}
+
+// take adds the groups of a piece that was read. If it may have more, its parts are read instead: only a range that was
+// read to its end has certainly all that is there, since a record may have moved after the index was read.
+func (s *search[T]) take(p piece, records []T) error {
+	codes := make([]uint64, len(records))
+	for i := range records {
+		codes[i] = s.at(&records[i]).spot().normal().code()
+		if codes[i] < p.code || codes[i] > p.last {
+			return fmt.Errorf("the function that Of was given does not return the field %s: %w", s.field, repo.ErrInvalid)
+		}
+	}
+	if len(records) == s.size {
+		s.cut(p, codes)
+		return nil
+	}
+	at := map[uint64]int{}
+	var list []group[T]
+	for i, code := range codes {
+		if n, ok := at[code]; ok {
+			list[n].records = append(list[n].records, records[i])
+			continue
+		}
+		at[code] = len(list)
+		list = append(list, group[T]{position{0, code}, []T{records[i]}, true})
+	}
+	for _, g := range list {
+		s.keep(g)
+	}
+	return nil
+}
+
+// cut adds the parts of a piece. A spot that has as many records as were read is a part by itself.
+func (s *search[T]) cut(p piece, codes []uint64) {
+	if code := codes[0]; !slices.ContainsFunc(codes, func(other uint64) bool { return other != code }) {
+		s.keep(group[T]{position: position{0, code}})
+		if code > 0 {
+			s.add(p.cell, p.code, code-1)
+		}
+		s.add(p.cell, code+1, p.last)
+		return
+	}
+	for _, part := range p.cell.parts() {
+		s.add(part, p.code, p.last)
+	}
+}
+
+// keep adds a group if it is wanted.
+func (s *search[T]) keep(g group[T]) {
+	var ok bool
+	if g.rank, ok = s.q.region.rank(spotOf(g.code)); ok && (s.after == nil || g.compare(*s.after) > 0) {
+		heap.Push(&s.groups, g)
+	}
+}
