@@ -207,7 +207,7 @@ func (s *search[T]) take(p piece, records []T) error {
 func (s *search[T]) cut(p piece, codes []uint64) {
 	if code := codes[0]; !slices.ContainsFunc(codes, func(other uint64) bool { return other != code }) {
 		s.keep(group[T]{position: position{0, code}})
-		if code > 0 {
+		if code > 0 { // nothing is here unless all of codes moved meanwhile
 			s.add(p.cell, p.code, code-1)
 		}
 		s.add(p.cell, code+1, p.last)
