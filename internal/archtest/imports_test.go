@@ -43,6 +43,7 @@ var rules = []rule{
 	{`^internal/tagged$`, `^repo/driver$`, ``},
 	// Tests of stores, which is why it may use what no store may.
 	{`^internal/backendtest$`, `^(repo|repo/driver|repo/driver/address|repotest|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},
+	{`^internal/everystore$`, ``, ``}, // it has tests alone
 	{`^internal/simulate$`, `^(repo|repo/driver|backends/memory)$`, ``},
 	{`^internal/.+$`, ``, `.*`},
 }
@@ -97,7 +98,7 @@ func TestImports(t *testing.T) {
 // No test may import what a user of the tested package would not expect to be
 // built with it: repo's tests use the memory backend and nothing from outside.
 func TestImportsOfRepoTests(t *testing.T) {
-	allowed := rule{own: `^(repo|repo/(tree|graph|nested|sequence|geo)|repo/driver(/.+)?|repo/internal/.+|repotest|backends/(memory|pebble))$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
+	allowed := rule{own: `^(repo|repo/(tree|graph|nested|sequence|geo|once)|repo/driver(/.+)?|repo/internal/.+|repotest|backends/(memory|pebble))$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
 	for _, f := range files(t) {
 		if !f.isTest() || !strings.HasPrefix(f.dir, "repo") {
 			continue

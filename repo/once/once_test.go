@@ -5,14 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/polystore/polystore/backends/memory"
-	"github.com/polystore/polystore/internal/everystore"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/once"
@@ -53,47 +50,6 @@ func cents(t *testing.T, r *repo.Repo[account]) int64 {
 
 func pay(r *repo.Repo[account], n int64) func(g *repo.Group) {
 	return func(g *repo.Group) { r.In(g).Patch(repo.Key{"b", 1}, repo.Add("cents", n)) }
-}
-
-// Forty payments, each sent by three callers at the same time and then once more, are applied once each, on every
-// store, also by a log that is opened anew.
-func TestApplyOnEveryStore(t *testing.T) {
-	everystore.Run(t, func(t *testing.T, store *repo.Store) {
-		r, log := open(t, store)
-		var applied atomic.Int64
-		var all sync.WaitGroup
-		send := func(log *once.Log, i int) {
-			for {
-				done, err := log.Apply(t.Context(), repo.Key{"b"}, fmt.Sprint("payment/", i), pay(r, 100))
-				if done {
-					applied.Add(1)
-				}
-				if err == nil {
-					return
-				}
-				if !errors.Is(err, repo.ErrContention) && !errors.Is(err, repo.ErrUnknownOutcome) {
-					t.Error(err)
-					return
-				}
-			}
-		}
-		for range 3 {
-			all.Go(func() {
-				for i := range 40 {
-					send(log, i)
-				}
-			})
-		}
-		all.Wait()
-		again, err := once.Open(t.Context(), store, "accounts", time.Hour)
-		if err != nil {
-			t.Fatal(err)
-		}
-		send(again, 7)
-		if sum := cents(t, r); sum != 4000 || applied.Load() > 40 {
-			t.Errorf("the account has %d cents, and %d calls applied a payment; want 4000 and 40", sum, applied.Load())
-		}
-	})
 }
 
 // A deafStore does every fourth commit without saying so, and then answers nothing for a minute, so that nobody can

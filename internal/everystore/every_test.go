@@ -1,5 +1,3 @@
-// Package everystore runs a test on every store: in memory, on Pebble, and on real servers of Redis, MongoDB and
-// Cassandra, on each in a place of its own.
 package everystore
 
 import (
@@ -12,8 +10,8 @@ import (
 	"github.com/polystore/polystore/repotest"
 )
 
-// Run runs a test on every store.
-func Run(t *testing.T, test func(t *testing.T, store *repo.Store)) {
+// run runs a test on every store, on each in a place of its own.
+func run(t *testing.T, test func(t *testing.T, store *repo.Store)) {
 	t.Helper()
 	on := func(name string, open func(t *testing.T) *repo.Store) {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
