@@ -97,7 +97,9 @@ func drawWanted(d *rand.Rand) wanted {
 	if d.IntN(6) == 0 {
 		return drawUnique(d, texts)
 	}
-	switch d.IntN(14) {
+	switch d.IntN(15) {
+	case 14:
+		return wanted{repo.All().AnyOf("shop", shops...).Where("kind", "a").Order("price"), func(w *ware) bool { return isShop(w.Shop) && w.Kind == "a" }, byPrice}
 	case 8:
 		return wanted{repo.Where("tags[]", "y").AllOf("tags[]").NoneOf("tags[]", tags...).Order("price"), func(w *ware) bool { return slices.Contains(w.Tags, "y") && !tagged(w) }, byPrice}
 	case 9:

@@ -102,6 +102,21 @@ func (r reads[T]) find(ctx context.Context, q Query, yield func(T, error) bool) 
 	}
 }
 
+func (r reads[T]) firstOfGroups(ctx context.Context, q Query, yield func(T, error) bool) {
+	ctx, k := r.c.begin(ctx, "first of groups")
+	defer k.Leave()
+	stopped := false
+	err := r.v.FirstOfGroups(ctx, &k, q.def, func(t *T) bool {
+		k.Return(1)
+		stopped = !yield(*t, nil)
+		return !stopped
+	})
+	if err = r.c.end(&k, nil, err); err != nil && !stopped {
+		var zero T
+		yield(zero, err)
+	}
+}
+
 func (r reads[T]) page(ctx context.Context, q Query, cursor string) (Page[T], error) {
 	ctx, k := r.c.begin(ctx, "page")
 	defer k.Leave()

@@ -19,7 +19,7 @@ type Writer struct {
 // NewWriter returns a writer of records of a shape, on a collection that nobody has looked up in the
 // catalog yet.
 func NewWriter(store *store.Handle, l *layout.Layout, sh *record.Mapping, cl *remote.Cleaner) *Writer {
-	r := &scan.Reader{Collection: &catalog.Collection{Layout: l, Store: store}, KeyAccess: plan.KeyAccesses(l)}
+	r := &scan.Reader{Collection: &catalog.Collection{Layout: l, Store: store}, KeyAccess: plan.AccessesTo(l, nil)}
 	c := &Writer{Remote: &remote.Remote{Reader: r, Cleaner: cl}, Shape: sh}
 	c.Expire = c.reclaimRow
 	return c

@@ -19,6 +19,11 @@ type Bound struct {
 	Equal int         // how many are equalities
 	Order []layout.Source
 	names []string // of order
+
+	groups int   // how many columns of the order make the groups
+	by     []int // by field of the grouping: which of these it is, or a condition if it is below 0: see bindGroups
+	anyWay bool  // the order is that of the index
+
 	Limit int
 	query Query
 
@@ -73,6 +78,9 @@ func (b *Bound) bind(c *layout.Layout) error {
 	}
 	if err := b.bindFilter(c); err != nil {
 		return err
+	}
+	if len(b.query.By) > 0 {
+		return b.bindGroups(c)
 	}
 	return b.bindOrder(c, b.query.Order)
 }
@@ -262,7 +270,7 @@ func (b *Bound) bindOrder(c *layout.Layout, order []string) error {
 		if err != nil {
 			return err
 		}
-		if cond.kind == driver.List || cond.kind == driver.Map || cond.Elem {
+		if cond.kind == driver.List || cond.kind == driver.Map || cond.Elem && !slices.Contains(b.query.By, bare) {
 			return failure.Invalid("records cannot be ordered by %s", c.Shown(bare))
 		}
 		if i := slices.IndexFunc(b.conds[:b.Equal], func(o condition) bool { return o.field == bare }); i >= 0 {
@@ -271,7 +279,7 @@ func (b *Bound) bindOrder(c *layout.Layout, order []string) error {
 			}
 			continue
 		}
-		b.Order = append(b.Order, layout.Source{At: cond.At, Desc: desc})
+		b.Order = append(b.Order, layout.Source{At: cond.At, Desc: desc, Elem: cond.Elem})
 		b.names = append(b.names, name)
 	}
 	return nil

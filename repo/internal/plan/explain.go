@@ -17,6 +17,7 @@ type Explanation struct {
 	Deletes    string
 
 	forecast forecast
+	more     int // plans of the same kind that follow
 }
 
 // Text returns the plan as one line.
@@ -82,6 +83,18 @@ func (c *Planner) Explain(p *Plan) Explanation {
 		if p.query.Most > 0 {
 			out.Why += fmt.Sprintf(", at most %d", p.query.Most)
 		}
+	}
+	return out
+}
+
+// ExplainGroups describes plans that together find groups.
+func (c *Planner) ExplainGroups(plans []*Plan) Explanation {
+	out := c.Explain(plans[0])
+	out.more = len(plans) - 1
+	out.countFirst()
+	out.Why += "; the groups come in one pass; a count of groups, and their first records, take a range for each"
+	if out.more > 0 {
+		out.Why += fmt.Sprintf("; each of %d values is asked for by itself, one after the other", len(plans))
 	}
 	return out
 }

@@ -22,16 +22,24 @@ type forecast struct {
 // Cost returns how many round trips, one after the other, and how many requests a query takes
 // that finds n records: see repo.Plan.
 func (p *Explanation) Cost(n int) (depth, requests int) {
-	f, s := &p.forecast, sum{}
+	s, plans := sum{}, p.more+1
+	for i := range plans {
+		s.add(p.forecast.plan((n + i) / plans))
+	}
+	return s.depth, s.requests
+}
+
+// plan returns what a plan takes that finds n records.
+func (f *forecast) plan(n int) (s sum) {
 	if f.limit > 0 {
 		n = min(n, f.limit)
 	}
 	if f.parts == 0 {
-		return 0, 0
+		return s
 	}
 	if !f.byKey {
-		s.add(f.rows(n, f.limit))
-		return s.depth, s.requests * max(f.ways, 1)
+		s = f.rows(n, f.limit)
+		return sum{s.depth, s.requests * max(f.ways, 1)}
 	}
 	for left, rest := f.limit, n; ; {
 		size := limit.BatchSize
@@ -45,7 +53,7 @@ func (p *Explanation) Cost(n int) (depth, requests int) {
 		s.add(f.gets(rows, f.near))
 		rest, left = rest-rows, left-rows
 		if rows < size || f.limit > 0 && left == 0 || f.single {
-			return s.depth, s.requests
+			return s
 		}
 	}
 }

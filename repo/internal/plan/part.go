@@ -15,7 +15,7 @@ import (
 type Part struct {
 	Key driver.Key
 	Extent
-	Head  string // with which the Sort of each row begins, where parts have several
+	Head  string // with which the Sort of each row begins, where the query asks for several values of a field
 	Class string // the values of the record's key that no row tells, or those of a unique index, where parts have several
 	split *split // where the class stands
 }
@@ -62,17 +62,22 @@ func (p *Plan) Empty() bool {
 
 // Behind narrows a plan to what lies behind a place of its order. Copies of the plan keep what they have.
 func (p *Plan) Behind(at string, reverse bool) {
-	behind := func(parts []Part) []Part {
+	p.narrow(func(r *Part) Extent { return r.behind(at, reverse) })
+}
+
+// narrow gives each part an extent.
+func (p *Plan) narrow(to func(*Part) Extent) {
+	narrowed := func(parts []Part) []Part {
 		parts = slices.Clone(parts)
 		for i := range parts {
-			parts[i].Extent = parts[i].behind(at, reverse)
+			parts[i].Extent = to(&parts[i])
 		}
 		return parts
 	}
-	if p.Parts = behind(p.Parts); len(p.Ways) > 0 {
+	if p.Parts = narrowed(p.Parts); len(p.Ways) > 0 {
 		ways := make([][]Part, len(p.Ways))
 		for i := range ways {
-			ways[i] = behind(p.Ways[i])
+			ways[i] = narrowed(p.Ways[i])
 		}
 		p.Ways = ways
 	}
@@ -110,7 +115,7 @@ func (p *Plan) addParts(key, part, sort []layout.Source, fixed int) error {
 		buckets = p.X.Partitions()
 		tagged = buckets > 1 || p.X.Buckets == 1 && !p.X.Native
 	}
-	headed := slices.ContainsFunc(sort[:fixed], func(src layout.Source) bool { cond := &b.conds[b.equality(src)]; return cond.set || cond.all != nil })
+	headed := slices.ContainsFunc(b.conds[:b.Equal], func(cond condition) bool { return cond.set || cond.all != nil })
 	var space [8]driver.Value
 	class, cols := b.classOf(key)
 	if p.X != nil && p.X.Unique { // its rows are in the order of their values, and tell nothing of the keys
@@ -192,11 +197,15 @@ func (b *Bound) each(do func() error) error {
 	for i := range b.conds[:b.Equal] {
 		if cond := &b.conds[i]; cond.set {
 			if n *= len(cond.any); n > mostParts {
-				return failure.Invalid("the query has more than %d combinations of values; ask for fewer at once", mostParts)
+				return tooMany()
 			}
 		}
 	}
 	return b.eachFrom(0, do)
+}
+
+func tooMany() error {
+	return failure.Invalid("the query has more than %d combinations of values; ask for fewer at once", mostParts)
 }
 
 func (b *Bound) eachFrom(i int, do func() error) error {

@@ -24,6 +24,7 @@ type Plan struct {
 	Known  *Presence // by which an index was taken
 	Offset int       // how many records are passed over
 	Look   *Look     // counts the records that are looked at; nil if they may be any number
+	fixed  int       // how many columns of the order have a value each
 
 	space space
 }
@@ -119,30 +120,33 @@ func (c *Planner) FitsTable(b *Bound, x *layout.Index) (fixed int, reverse, ok b
 		return 0, false, false
 	}
 	rest := sort[fixed:]
-	for _, src := range rest {
-		if src.Elem {
-			return 0, false, false // a run over elements would meet a record twice
+	for i, src := range rest {
+		if src.Elem && (i >= b.groups || x != nil && x.Native) {
+			return 0, false, false // a run over elements would meet a record twice, as it should where these make the groups
 		}
 	}
-	if len(b.conds) > b.Equal && (len(rest) == 0 || rest[0].At != b.conds[b.Equal].At || b.conds[b.Equal].Elem) {
+	if len(b.conds) > b.Equal && (len(rest) == 0 || !sameColumn(rest[0], b.conds[b.Equal].Source)) {
 		return 0, false, false
 	}
 	if len(b.Order) > len(rest) {
 		return 0, false, false
 	}
 	for i, o := range b.Order {
-		if o.At != rest[i].At || i > 0 && (o.Desc != rest[i].Desc) != reverse {
+		if !sameColumn(o, rest[i]) || i > 0 && !b.anyWay && (o.Desc != rest[i].Desc) != reverse {
 			return 0, false, false
 		}
-		reverse = o.Desc != rest[i].Desc
+		reverse = o.Desc != rest[i].Desc && !b.anyWay
 	}
 	return fixed, reverse, true
 }
 
+// sameColumn reports whether two columns have the same values.
+func sameColumn(a, b layout.Source) bool { return a.At == b.At && a.Elem == b.Elem }
+
 // equality returns the index of the condition that fixes a column, or -1.
 func (b *Bound) equality(src layout.Source) int {
 	for i := range b.conds[:b.Equal] {
-		if b.conds[i].At == src.At && b.conds[i].Elem == src.Elem {
+		if sameColumn(b.conds[i].Source, src) {
 			return i
 		}
 	}
@@ -154,7 +158,7 @@ func (c *Planner) planOn(p *Plan, x *layout.Index, by []Access) error {
 	b := &p.Bound
 	fixed, reverse, _ := c.FitsTable(b, x)
 	t, part, sort := c.columnsOf(x)
-	p.X, p.Table, p.Reverse, p.Access = x, t, reverse, &by[0]
+	p.X, p.Table, p.Reverse, p.Access, p.fixed = x, t, reverse, &by[0], fixed
 	if x != nil {
 		if p.Access = &by[1+slices.Index(c.Indexes, x)]; !c.covers(x, p.Access) || b.Looks() && !x.Native {
 			p.Access = p.uncovered()
@@ -187,6 +191,8 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 		return c.LackingRows(b, lacking)
 	case c.uniqueOf(b) != "":
 		return failure.NoIndex("unique index %s answers for one element at a time; ask for each value by itself, or add an index that is not unique", c.uniqueOf(b))
+	case c.nativeOf(b) != "":
+		return failure.NoIndex("index %s is the store's own, which gives each record once, not once for each element; declare it with Kind table", c.nativeOf(b))
 	case len(x.Partition)+len(x.Sort) == 0:
 		return failure.NoIndex("a query without conditions reads everything; use Walk, or Scan")
 	case len(b.conds) > b.Equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.Equal].field:

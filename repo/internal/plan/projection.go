@@ -9,8 +9,17 @@ import (
 
 // Accesses returns how a shape is read from the records and from each index.
 func Accesses(c *layout.Layout, s *record.Mapping) []Access {
-	whole := s.IsMap || s.Extra != nil || s.Version != nil
-	needs := s.Positions()
+	return accesses(c, s, s.IsMap || s.Extra != nil || s.Version != nil, s.Positions())
+}
+
+// AccessesTo returns how keys are read, and the fields at some positions.
+func AccessesTo(c *layout.Layout, at []int) []Access {
+	return accesses(c, new(record.Mapping), false, at)
+}
+
+// accesses is Accesses for the fields at positions needs; whole says that the version or undeclared fields are wanted,
+// too.
+func accesses(c *layout.Layout, s *record.Mapping, whole bool, needs []int) []Access {
 	list := []Access{recordAccess(c, s, needs)}
 	for _, x := range c.Indexes {
 		if x.Native {
@@ -50,17 +59,23 @@ func RecordMask(c *layout.Layout, s *record.Mapping, needs []int) []int {
 	return mask
 }
 
-// MaskWith returns mask with the fields that the conditions of a query look at.
+// MaskWith returns mask with the fields that the conditions of a query look at, and those that make its groups.
 func MaskWith(c *layout.Layout, mask []int, b *Bound) []int {
 	if mask == nil {
 		return nil
 	}
+	add := func(at int) {
+		if f := at - len(c.Key); f >= 0 && !slices.Contains(mask, f) {
+			mask = append(mask[:len(mask):len(mask)], f)
+		}
+	}
 	for _, conds := range [...][]condition{b.conds, b.none, b.filt} {
 		for i := range conds {
-			if f := conds[i].At - len(c.Key); f >= 0 && !slices.Contains(mask, f) {
-				mask = append(mask[:len(mask):len(mask)], f)
-			}
+			add(conds[i].At)
 		}
+	}
+	for _, src := range b.Order[:b.groups] {
+		add(src.At)
 	}
 	return mask
 }
@@ -137,20 +152,6 @@ func indexAccess(c *layout.Layout, x *layout.Index, whole bool, needs []int) Acc
 		full.Mask, full.Place = nil, slices.Concat(full.Place[:owner], x.CoverAt)
 	}
 	return full
-}
-
-// KeyAccesses returns how keys alone are read.
-func KeyAccesses(c *layout.Layout) []Access {
-	list := []Access{{Covered: true, Mask: []int{}}}
-	for _, x := range c.Indexes {
-		a := indexAccess(c, x, false, nil)
-		a.Covered = !x.Remote // a row may be there before its record, or after it
-		if x.Native {
-			a = nativeAccess(c, &record.Mapping{}, x, nil)
-		}
-		list = append(list, a)
-	}
-	return list
 }
 
 // An Access says how a view reads the rows of one table.

@@ -20,6 +20,8 @@ type Query struct {
 	Offset int     // how many records are passed over
 	Filter []Query // conditions that need no index
 	Most   int     // records that are looked at for these
+
+	By []string // fields by which the records are grouped
 }
 
 // An Equality is a field and the value that it must have.
@@ -91,6 +93,9 @@ func (q Query) Text(redacted bool) string {
 	}
 	for _, by := range q.Filter {
 		text += ", of these " + by.Text(redacted)
+	}
+	if len(q.By) > 0 {
+		text += " grouped by " + strings.Join(q.By, ", ")
 	}
 	if len(q.Order) > 0 {
 		text += " in order of " + strings.Join(q.Order, ", ")

@@ -32,7 +32,7 @@ func (c *Reader) Count(ctx context.Context, k *store.Call, q plan.Query) (int, e
 func (c *Reader) count(ctx context.Context, k *store.Call, p *plan.Plan) (int, error) {
 	if c.Known().NeedsRecords(p.X) || p.Looks() {
 		n := 0
-		err := c.looked(ctx, k, p, func(*record.Record) (bool, error) {
+		err := c.members(ctx, k, p, []int{}, func(*record.Record, Position) (bool, error) {
 			n++
 			return n != p.Limit, nil
 		})
@@ -64,25 +64,6 @@ func (c *Reader) count(ctx context.Context, k *store.Call, p *plan.Plan) (int, e
 	return c.countRows(ctx, k, p) // a store that counts does not look at the clock
 }
 
-// looked calls yield for the records of a run that meet the conditions, with the fields of these.
-func (c *Reader) looked(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*record.Record) (bool, error)) error {
-	if !p.Covered {
-		return c.matching(ctx, k, p, plan.MaskWith(c.Layout, []int{}, &p.Bound), func(rec *record.Record, _ Position) (bool, error) { return yield(rec) })
-	}
-	b := NewReadBuffer(0)
-	defer b.Release()
-	return c.rows(ctx, k, p, 0, func(row *driver.Row) (bool, error) {
-		rec, err := c.recordOfRow(b, p, row)
-		if err == nil {
-			err = p.LookAt(row.Key.Sort)
-		}
-		if err != nil || !p.Passes(rec.Vals) {
-			return err == nil, err
-		}
-		return yield(&rec)
-	})
-}
-
 // countRows counts the rows of a run that have not expired.
 func (c *Reader) countRows(ctx context.Context, k *store.Call, p *plan.Plan) (n int, err error) {
 	err = c.rows(ctx, k, p, p.Limit, func(*driver.Row) (more bool, err error) {
@@ -110,7 +91,7 @@ func (c *Reader) Keys(ctx context.Context, k *store.Call, q plan.Query, yield fu
 	}
 	n := 0
 	if c.Known().NeedsRecords(p.X) || p.Looks() {
-		err := c.looked(ctx, k, p, func(rec *record.Record) (bool, error) {
+		err := c.members(ctx, k, p, []int{}, func(rec *record.Record, _ Position) (bool, error) {
 			n++
 			return yield(layout.KeyFrom(rec.Vals[:len(c.Key)])) && n != p.Limit, nil
 		})

@@ -75,20 +75,8 @@ type coveredRows[T any] struct {
 }
 
 func (f *coveredRows[T]) row(row *driver.Row) (more bool, err error) {
-	rec, err := f.v.c.recordOfRow(f.b, f.p, row)
-	if err != nil {
-		return false, err
-	}
-	var at Position
-	if f.p.X != nil && f.p.X.Native {
-		at, err = f.v.c.placeIn(f.p, &row.Key, rec.Vals)
-	} else {
-		at, err = placeOf(f.p, &row.Key)
-	}
-	if err != nil {
-		return false, err
-	}
-	if err := f.p.LookAt(string(at)); err != nil || !f.p.Passes(rec.Vals) {
+	rec, at, passes, err := f.v.c.memberIn(f.b, f.p, row)
+	if err != nil || !passes {
 		return err == nil, err
 	}
 	if err := f.v.shape.Decode(&rec, reflect.ValueOf(&f.out).Elem()); err != nil {
@@ -98,6 +86,43 @@ func (f *coveredRows[T]) row(row *driver.Row) (more bool, err error) {
 		f.p.Look.Found++
 	}
 	return f.yield(&f.out, at) && f.n != f.p.Limit, nil
+}
+
+// memberIn returns the record that a row that covers it says, where it is, and whether it meets the conditions.
+func (c *Reader) memberIn(b *readBuffer, p *plan.Plan, row *driver.Row) (rec record.Record, at Position, passes bool, err error) {
+	if rec, err = c.recordOfRow(b, p, row); err != nil {
+		return rec, "", false, err
+	}
+	if p.X != nil && p.X.Native {
+		at, err = c.placeIn(p, &row.Key, rec.Vals)
+	} else {
+		at, err = placeOf(p, &row.Key)
+	}
+	if err == nil {
+		err = p.LookAt(string(at))
+	}
+	return rec, at, err == nil && p.Passes(rec.Vals), err
+}
+
+// members calls yield for the records of a run that meet the conditions, with the fields of these and those of a mask,
+// which the rows have where they cover them.
+func (c *Reader) members(ctx context.Context, k *store.Call, p *plan.Plan, mask []int, yield func(*record.Record, Position) (bool, error)) error {
+	if !p.Covered {
+		return c.matching(ctx, k, p, plan.MaskWith(c.Layout, mask, &p.Bound), yield)
+	}
+	b := NewReadBuffer(0)
+	defer b.Release()
+	most := p.Limit
+	if p.Looks() {
+		most = p.MayLook(0)
+	}
+	return c.rows(ctx, k, p, most, func(row *driver.Row) (bool, error) {
+		rec, at, passes, err := c.memberIn(b, p, row)
+		if err != nil || !passes {
+			return err == nil, err
+		}
+		return yield(&rec, at)
+	})
 }
 
 // recordOfRow returns the record that a row that covers it says.

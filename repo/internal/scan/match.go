@@ -26,7 +26,7 @@ type match struct {
 	k     *store.Call
 	whole *plan.Plan
 	mask  []int
-	seen  map[driver.Key]bool // yielded, where a record may have several rows: one that moves while its remote rows are read
+	seen  map[found]bool // yielded, where a record may have several rows: one that moves while its remote rows are read
 	yield func(*record.Record, Position) (bool, error)
 	rest  bool // the run goes on behind the rows that are read
 }
@@ -37,7 +37,7 @@ type match struct {
 func (c *Reader) matching(ctx context.Context, k *store.Call, p *plan.Plan, mask []int, yield func(*record.Record, Position) (bool, error)) error {
 	m := match{c: c, k: k, mask: mask, yield: yield}
 	if p.X != nil && p.X.Remote {
-		m.mask, m.seen = plan.MaskFor(c.Layout, mask, p.X), map[driver.Key]bool{}
+		m.mask, m.seen = plan.MaskFor(c.Layout, mask, p.X), map[found]bool{}
 	}
 	run, b := *p, NewReadBuffer(0)
 	defer b.Release()
@@ -133,7 +133,7 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan.Plan, rows [
 		if err := p.LookAt(string(rows[i].at)); err != nil {
 			return n, false, err
 		}
-		if !c.IsLive(m.k, &b.Rows[i]) || m.seen[rows[i].key] {
+		if !c.IsLive(m.k, &b.Rows[i]) || m.seen[m.once(&rows[i])] {
 			continue
 		}
 		if b.parts, err = c.PartsOf(b.parts[:0], rows[i].key); err != nil {
@@ -147,6 +147,9 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan.Plan, rows [
 		if has && err == nil {
 			has, err = m.belongs(rows, i, &rec)
 		}
+		if has && err == nil {
+			has, err = p.InGroup(string(rows[i].at), rec.Vals)
+		}
 		if err != nil {
 			return n, false, failure.OfKey(rows[i].key, err)
 		}
@@ -154,7 +157,7 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan.Plan, rows [
 			continue
 		}
 		if m.seen != nil {
-			m.seen[rows[i].key] = true
+			m.seen[m.once(&rows[i])] = true
 		}
 		if p.Look != nil {
 			p.Look.Found++
@@ -168,6 +171,14 @@ func (m *match) records(ctx context.Context, b *readBuffer, p *plan.Plan, rows [
 		}
 	}
 	return n, true, nil
+}
+
+// once returns what is yielded once: a record or, where groups are made by elements, a record in a group.
+func (m *match) once(f *found) found {
+	if m.whole.ByElement() {
+		return *f
+	}
+	return found{key: f.key}
 }
 
 // belongs reports whether a record is to be yielded where the i-th of the rows was (L2).
@@ -189,7 +200,11 @@ func (m *match) belongs(rows []found, i int, rec *record.Record) (bool, error) {
 		if e.Partition != f.part {
 			continue
 		}
-		if part := plan.PartOf(p.Parts, &e); part != nil && !m.comes(rows[i:], Position(part.Place(e.Sort))) {
+		part := plan.PartOf(p.Parts, &e)
+		if part == nil {
+			continue
+		}
+		if own := Position(part.Place(e.Sort)); own == f.at || !p.ByElement() && !m.comes(rows[i:], own) {
 			return true, nil
 		}
 	}

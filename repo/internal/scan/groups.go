@@ -1,0 +1,275 @@
+package scan
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/plan"
+	"github.com/polystore/polystore/repo/internal/record"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// A Group is what is told of records with the same values.
+type Group struct {
+	Values []any
+	Count  int
+	Sums   []any // int64 or float64
+
+	text string // with which the places of its rows begin
+}
+
+// A sum is a field that is summed, by its position.
+type sum struct {
+	at   int
+	name string
+	kind driver.Kind
+}
+
+// sums returns the fields of some names.
+func (c *Reader) sums(names []string) (list []sum, err error) {
+	for _, name := range names {
+		at := c.At(name)
+		switch {
+		case at < 0:
+			return nil, failure.Invalid("the sum of %s: there is no such field", c.Shown(name))
+		case c.Cols[at].Kind != driver.Float && (c.Cols[at].Kind != driver.Int || c.Nanos[at]):
+			return nil, failure.Invalid("the sum of %s: it is no number", name)
+		}
+		list = append(list, sum{at, name, c.Cols[at].Kind})
+	}
+	return list, nil
+}
+
+// add adds the fields of a record to the sums. An absent one adds nothing.
+func (g *Group) add(of []sum, rec *record.Record) error {
+	for i, s := range of {
+		v := rec.Vals[s.at]
+		switch {
+		case v.IsNone():
+		case s.kind == driver.Float:
+			g.Sums[i] = g.Sums[i].(float64) + v.Float()
+		default:
+			a, b := g.Sums[i].(int64), v.Int()
+			if b > 0 && a > math.MaxInt64-b || b < 0 && a < math.MinInt64-b {
+				return failure.Invalid("the sum of %s is over the range of int64", s.name)
+			}
+			g.Sums[i] = a + b
+		}
+	}
+	return nil
+}
+
+// groupOf returns a group as yet without records.
+func groupOf(p *plan.Plan, text string, of []sum) (*Group, error) {
+	vals, err := p.ValuesOf(text)
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{Values: layout.KeyFrom(vals), text: text}
+	for _, s := range of {
+		if s.kind == driver.Float {
+			g.Sums = append(g.Sums, 0.0)
+		} else {
+			g.Sums = append(g.Sums, int64(0))
+		}
+	}
+	return g, nil
+}
+
+// access returns how the fields that are summed are read, by what and by the mask of a record.
+func (c *Reader) access(of []sum) (by []plan.Access, mask []int) {
+	if mask = []int{}; len(of) == 0 {
+		return c.KeyAccess, mask
+	}
+	var at []int
+	for _, s := range of {
+		if at = append(at, s.at); s.at >= len(c.Key) {
+			mask = append(mask, s.at-len(c.Key))
+		}
+	}
+	return plan.AccessesTo(c.Layout, at), mask
+}
+
+// ExplainGroups says how the groups of a query are found.
+func (c *Reader) ExplainGroups(q plan.Query, fields []string) (plan.Explanation, error) {
+	of, err := c.sums(fields)
+	if err != nil {
+		return plan.Explanation{}, err
+	}
+	by, _ := c.access(of)
+	n := c.planner()
+	plans, err := n.Groups(q, by)
+	if err != nil || len(plans) == 0 {
+		return plan.Explanation{Collection: c.Name, With: c.With(), Why: "no values are asked for"}, err
+	}
+	return n.ExplainGroups(plans), nil
+}
+
+// groups calls do with the plans for the groups of a query, one after the other, while more are wanted.
+func (c *Reader) groups(ctx context.Context, k *store.Call, q plan.Query, by []plan.Access, do func(*plan.Plan) (more bool, err error)) error {
+	if ctx == nil {
+		return failure.ErrNoContext
+	}
+	plans, err := c.planner().Groups(q, by)
+	for _, p := range plans {
+		if p.X != nil {
+			k.Uses(p.X.ID)
+		}
+	}
+	for i := 0; i < len(plans) && err == nil; i++ {
+		p, more := plans[i], true
+		if p.Empty() {
+			continue
+		}
+		more, err = do(p)
+		if err = cmp.Or(p.Unlooked(c.Redact, err), c.answers(ctx, p)); !more {
+			break
+		}
+	}
+	return err
+}
+
+// within returns yield for the groups behind the offset of a query, and up to its limit.
+func within[G any](q *plan.Query, yield func(G) bool) func(G) bool {
+	over, left := q.Offset, q.Limit
+	return func(g G) bool {
+		if over--; over >= 0 {
+			return true
+		}
+		left--
+		return yield(g) && left != 0
+	}
+}
+
+// Groups calls yield for the groups of what a query finds, with the sums of some fields, until it returns false.
+//
+// A store that groups by itself would be asked here, by an interface of the driver that is optional.
+func (c *Reader) Groups(ctx context.Context, k *store.Call, q plan.Query, fields []string, yield func(*Group) bool) error {
+	of, err := c.sums(fields)
+	if err != nil {
+		return err
+	}
+	by, mask := c.access(of)
+	yield = within(&q, yield)
+	return c.groups(ctx, k, q, by, func(p *plan.Plan) (bool, error) {
+		t := tallying{p: p, of: of, yield: yield}
+		var err error
+		switch {
+		case p.InOne() && len(of) == 0:
+			return t.one(c.count(ctx, k, p))
+		case p.Covered && len(of) == 0 && !p.Looks() && (p.X == nil || !p.X.Native):
+			err = c.rows(ctx, k, p, 0, func(row *driver.Row) (bool, error) {
+				at, err := placeOf(p, &row.Key)
+				if err != nil {
+					return false, err
+				}
+				return t.add(nil, at)
+			})
+		default:
+			err = c.members(ctx, k, p, mask, t.add)
+		}
+		return t.end(err)
+	})
+}
+
+// A tallying makes groups of records that come in their order.
+type tallying struct {
+	p     *plan.Plan
+	of    []sum
+	yield func(*Group) bool
+	group *Group // that is not yet whole
+	over  bool   // no more groups are wanted
+}
+
+// one yields the only group of a plan.
+func (t *tallying) one(n int, err error) (more bool, _ error) {
+	if err != nil || n == 0 {
+		return true, err
+	}
+	g, err := groupOf(t.p, "", nil)
+	if err != nil {
+		return false, err
+	}
+	g.Count = n
+	return t.yield(g), nil
+}
+
+// add adds a record to its group.
+func (t *tallying) add(rec *record.Record, at Position) (more bool, err error) {
+	if t.group == nil || !strings.HasPrefix(string(at), t.group.text) {
+		if t.group != nil && !t.yield(t.group) {
+			t.over = true
+			return false, nil
+		}
+		text, err := t.p.GroupAt(string(at))
+		if err == nil {
+			t.group, err = groupOf(t.p, text, t.of)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	t.group.Count++
+	return true, t.group.add(t.of, rec)
+}
+
+// end yields the last group, and reports whether more are wanted.
+func (t *tallying) end(err error) (more bool, _ error) {
+	if err != nil || t.over || t.group == nil {
+		return !t.over, err
+	}
+	return t.yield(t.group), nil
+}
+
+// CountGroups returns how many groups a query finds. It reads one record of each.
+func (c *Reader) CountGroups(ctx context.Context, k *store.Call, q plan.Query) (n int, err error) {
+	take := within(&q, func(string) bool { n++; return true })
+	err = c.groups(ctx, k, q, c.KeyAccess, func(p *plan.Plan) (bool, error) {
+		return jump(p, func(one *plan.Plan) (place string, there bool, err error) {
+			err = c.members(ctx, k, one, []int{}, func(_ *record.Record, at Position) (bool, error) {
+				place, there = string(at), true
+				return false, nil
+			})
+			return place, there, err
+		}, take)
+	})
+	return n, err
+}
+
+// FirstOfGroups calls yield for the first record of each group that a query finds, until it returns false.
+func (v View[T]) FirstOfGroups(ctx context.Context, k *store.Call, q plan.Query, yield func(*T) bool) error {
+	var out T
+	take := within(&q, func(string) bool { return yield(&out) })
+	return v.c.groups(ctx, k, q, v.by, func(p *plan.Plan) (bool, error) {
+		return jump(p, func(one *plan.Plan) (place string, there bool, err error) {
+			err = v.findBy(ctx, k, one, func(t *T, at Position) bool {
+				out, place, there = *t, string(at), true
+				return false
+			})
+			return place, there, err
+		}, take)
+	})
+}
+
+// jump goes from one group of a plan to the next. First returns the place of the first record of a plan, if there is one.
+func jump(p *plan.Plan, first func(*plan.Plan) (place string, there bool, err error), take func(group string) bool) (more bool, err error) {
+	for !p.Empty() {
+		one := *p
+		one.Limit = 1
+		place, there, err := first(&one)
+		if err != nil || !there {
+			return true, err
+		}
+		group, err := p.GroupAt(place)
+		if err != nil || !take(group) {
+			return false, err
+		}
+		p.Beyond(group)
+	}
+	return true, nil
+}
