@@ -33,16 +33,7 @@ func wares(t *testing.T, list []ware) map[string]*repo.Repo[ware] {
 		memory memory.Options
 		kind   string
 	}{"tables": {kind: "table"}, "native": {memory.Options{Native: true}, "native"}, "portable": {memory.Options{Scope: &scope}, "table"}} {
-		schema := repo.Schema{Collection: "wares", Partition: []string{"shop"}, Sort: []string{"id"}, Indexes: []repo.Index{
-			{Partition: []string{"kind"}, Sort: []string{"-price"}},
-			{Partition: []string{"shop"}, Sort: []string{"kind", "price"}},
-			{Partition: []string{"tags[]"}, Sort: []string{"price"}, Covers: []string{"*"}},
-			{Partition: []string{"shop"}, Sort: []string{"tags[]", "price"}},
-			{Partition: []string{"kind", "tags[]"}},
-			{Sort: []string{"price"}, Buckets: 3},
-			{Partition: []string{"code"}, Unique: true},
-			{Partition: []string{"shop"}, Sort: []string{"-label"}, Unique: true},
-		}}
+		schema := wareSchema()
 		for i := range schema.Indexes[:5] {
 			schema.Indexes[i].Kind = o.kind
 		}
@@ -51,6 +42,20 @@ func wares(t *testing.T, list []ware) map[string]*repo.Repo[ware] {
 		all[name] = filled(t, store, schema, list...)
 	}
 	return all
+}
+
+func wareSchema() repo.Schema {
+	return repo.Schema{Collection: "wares", Partition: []string{"shop"}, Sort: []string{"id"}, Indexes: []repo.Index{
+		{Partition: []string{"kind"}, Sort: []string{"-price"}},
+		{Partition: []string{"shop"}, Sort: []string{"kind", "price"}},
+		{Partition: []string{"tags[]"}, Sort: []string{"price"}, Covers: []string{"*"}},
+		{Partition: []string{"shop"}, Sort: []string{"tags[]", "price"}},
+		{Partition: []string{"kind", "tags[]"}},
+		{Sort: []string{"price"}, Buckets: 3},
+		{Partition: []string{"code"}, Unique: true},
+		{Partition: []string{"shop"}, Sort: []string{"-label"}, Unique: true},
+		{Name: "tags_of_kinds", Partition: []string{"kind"}, Sort: []string{"tags[]"}},
+	}}
 }
 
 // A wanted is a query with what it means.

@@ -65,6 +65,34 @@ func ExampleRepo_Find() {
 	// 2026-01-01 Iterators
 }
 
+// The unique visitors of each day: a visitor has one record a day.
+func ExampleRepo_GroupBy() {
+	ctx := context.Background()
+	visits, err := repo.Open[map[string]any](ctx, repo.NewStore(memory.New(nil), nil), repo.Schema{
+		Collection: "visits", Partition: []string{"site"}, Sort: []string{"day", "visitor"},
+		Fields: map[string]string{"site": "string", "day": "string", "visitor": "string", "pages": "int"},
+	})
+	if err != nil {
+		panic(err)
+	}
+	for _, v := range []struct{ day, visitor string }{
+		{"2026-01-01", "ann"}, {"2026-01-02", "bob"}, {"2026-01-02", "ann"}, {"2026-01-02", "ann"},
+	} {
+		if err := visits.Put(ctx, &map[string]any{"site": "a", "day": v.day, "visitor": v.visitor, "pages": 3}); err != nil {
+			panic(err)
+		}
+	}
+	for day, err := range visits.GroupBy("day").Sum("pages").Find(ctx, repo.Where("site", "a")) {
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(day.Key, day.Count, "visitors", day.Sums[0], "pages")
+	}
+	// Output:
+	// 2026-01-01 1 visitors 3 pages
+	// 2026-01-02 2 visitors 6 pages
+}
+
 func ExampleRepo_Insert() {
 	ctx := context.Background()
 	err := articles(ctx).Insert(ctx, &Article{Author: "eve", ID: "e1", Slug: "tides"})

@@ -4,12 +4,18 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // A grouped is a query whose records are grouped, with what it means.
@@ -136,7 +142,9 @@ func drawGrouped(d *rand.Rand) grouped {
 		{q: repo.Where("shop", "s1").Order("-tags[]", "-price"), by: []string{"tags[]", "price"}, has: s1, down: true},
 		{q: shops.Order("tags[]"), by: []string{"tags[]"}, has: inShop},
 		{q: repo.Where("shop", "s1").Prefix("tags[]", "x"), by: []string{"tags[]"}, has: s1, only: func(tag string) bool { return strings.HasPrefix(tag, "x") }},
-	}[d.IntN(22)]
+		{q: repo.Where("kind", "a"), by: []string{"tags[]"}, has: isA},
+		{q: repo.All().AnyOf("kind", "a", "b").Order("-tags[]"), by: []string{"tags[]"}, has: func(w *ware) bool { return isA(w) || w.Kind == "b" }, down: true},
+	}[d.IntN(24)]
 }
 
 // narrowed is g with conditions that no index meets, at times.
@@ -158,22 +166,272 @@ func TestGroups(t *testing.T) {
 	d := rand.New(rand.NewPCG(2, 2))
 	list := drawWares(d, 300)
 	for name, r := range wares(t, list) {
-		found := 0
-		for range 200 {
-			g := drawGrouped(d).narrowed(d)
-			by := r.GroupBy(g.by...).Sum("price")
-			got, err := repo.Collect(by.Find(t.Context(), g.q))
-			if errors.Is(err, repo.ErrNoIndex) && strings.Contains(err.Error(), "is the store's own") && name == "native" {
-				continue
-			}
-			if want := g.of(list); err != nil || !sameGroups(got, want, &g, true) {
-				t.Fatalf("%s: %s by %v: found %v, %v; want %v", name, g.q, g.by, got, err, want)
-			}
-			found++
-			sameParts(t, r, &g, g.of(list), got)
-		}
-		if found < 150 {
+		if found := grouping(t, d, name, r, list); found < 100 {
 			t.Errorf("%s: %d groupings", name, found)
+		}
+	}
+}
+
+// grouping groups records, in a way that is drawn, and compares. It returns how many queries have an index.
+func grouping(t *testing.T, d *rand.Rand, name string, r *repo.Repo[ware], list []ware) (found int) {
+	t.Helper()
+	for range 150 {
+		g := drawGrouped(d).narrowed(d)
+		by := r.GroupBy(g.by...).Sum("price")
+		got, err := repo.Collect(by.Find(t.Context(), g.q))
+		if errors.Is(err, repo.ErrNoIndex) && strings.Contains(err.Error(), "is the store's own") && name == "native" {
+			continue
+		}
+		if want := g.of(list); err != nil || !sameGroups(got, want, &g, true) {
+			t.Fatalf("%s: %s by %v: found %v, %v; want %v", name, g.q, g.by, got, err, want)
+		}
+		found++
+		sameParts(t, r, &g, g.of(list), got)
+	}
+	return found
+}
+
+// Rows that records gave up, and that nobody took away, count for no group.
+func TestGroupsAmongStaleRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := rand.New(rand.NewPCG(2, 3))
+		list, next, s := drawWares(d, 300), drawWares(d, 300), newNarrow()
+		store := repo.NewStore(s, nil)
+		defer store.Close()
+		r := filled(t, store, wareSchema(), list...)
+		s.meddle(func(op *driver.Op) fate {
+			if op.Table.Class == driver.Rows && op.Do == driver.Delete {
+				return never
+			}
+			return asUsual
+		})
+		for i := range next {
+			if err := r.Put(t.Context(), &next[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := rowsIn(t, s, "wares.by_kind_price_desc"); n < 400 {
+			t.Fatalf("%d rows are there, or this tests nothing", n)
+		}
+		grouping(t, d, "with stale rows", r, next)
+	})
+}
+
+// A record that passes to another group while it is read is not in the old one.
+func TestGroupsOfMovingRecords(t *testing.T) {
+	s := newNarrow()
+	r := openMembers(t, s, nil)
+	insertMember(t, r, member{ID: "a", Team: "red", Score: 1})
+	insertMember(t, r, member{ID: "b", Team: "red", Score: 2})
+	by, q := r.GroupBy("score"), repo.Where("team", "red")
+	for i, ask := range []func() (string, error){
+		func() (string, error) {
+			list, err := repo.Collect(by.Find(t.Context(), q))
+			return fmt.Sprint(list), err
+		},
+		func() (string, error) {
+			list, err := repo.Collect(by.First(t.Context(), q))
+			return fmt.Sprint(list), err
+		},
+	} {
+		setScore(t, r, "a", 1)
+		s.mu.Lock()
+		s.onRead = func() { setScore(t, r, "a", 5) }
+		s.mu.Unlock()
+		want := []string{"[{2 1 []}]", "[{b red 2 <nil> } {a red 5 <nil> }]"}[i]
+		if got, err := ask(); got != want || err != nil {
+			t.Errorf("found %s, %v; want %s", got, err, want)
+		}
+	}
+}
+
+// Groups that are read while records pass from one to another have records of their own, and are right in the end.
+func TestGroupsAtOnce(t *testing.T) {
+	d := rand.New(rand.NewPCG(2, 4))
+	list := drawWares(d, 40)
+	for name, r := range wares(t, list) {
+		var wg sync.WaitGroup
+		for w := range 3 {
+			d := rand.New(rand.NewPCG(2, uint64(w)))
+			wg.Go(func() {
+				for range 40 {
+					at := 3*d.IntN(13) + w
+					kind, tags := fmt.Sprint(d.IntN(4)), []string{fmt.Sprint(d.IntN(4))}
+					if _, err := r.Patch(t.Context(), repo.Key{list[at].Shop, list[at].ID}, repo.Set("kind", kind), repo.Set("tags", tags)); err != nil {
+						t.Error(err)
+					}
+					list[at].Kind, list[at].Tags = kind, tags
+				}
+			})
+		}
+		for range 20 {
+			for _, by := range []string{"kind", "price"} {
+				read, err := repo.Collect(r.GroupBy("kind", by).First(t.Context(), repo.Where("kind", "1")))
+				if by == "kind" && err == nil || by == "price" && err != nil || slices.ContainsFunc(read, func(w ware) bool { return w.Kind != "1" }) {
+					t.Errorf("%s by %s: %v, %v", name, by, read, err)
+				}
+			}
+			if _, err := repo.Collect(r.GroupBy("kind").Sum("price").Find(t.Context(), repo.Where("shop", "s1"))); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		wg.Wait()
+		grouping(t, d, name, r, list)
+	}
+}
+
+func TestGroupsExpire(t *testing.T) {
+	scope := driver.ScopePartition
+	for _, o := range []*memory.Options{nil, {Scope: &scope}} {
+		now := time.Unix(1_000_000, 0)
+		store := repo.NewStore(memory.New(o), &repo.Options{Now: func() time.Time { return now }})
+		defer store.Close()
+		var list []visit
+		for i := range 60 {
+			list = append(list, visit{User: fmt.Sprint("u", i%4), ID: i, Ends: now.Add(time.Hour * time.Duration(1+i%3))})
+		}
+		r := filled(t, store, repo.Schema{Collection: "visits", Partition: []string{"user"}, Sort: []string{"id"},
+			Indexes: []repo.Index{{Sort: []string{"-user", "id"}, Buckets: 3}}}, list...)
+		by := r.GroupBy("user")
+		for left := 3; left >= 0; left-- {
+			got, err := repo.Collect(by.Find(t.Context(), repo.All()))
+			n, err2 := by.Count(t.Context(), repo.All())
+			firsts, err3 := repo.Collect(by.First(t.Context(), repo.All()))
+			want := ""
+			for i := 3; i >= 0 && left > 0; i-- {
+				want += fmt.Sprintf("{u%d %d []} ", i, left*5)
+			}
+			if text := fmt.Sprint(got); text != "["+strings.TrimSpace(want)+"]" || errors.Join(err, err2, err3) != nil || n != len(got) || len(firsts) != n {
+				t.Errorf("with %d hours left: %s, %d, %d, %v; want %s", left, text, n, len(firsts), errors.Join(err, err2, err3), want)
+			}
+			now = now.Add(time.Hour)
+		}
+	}
+}
+
+// All groups take one range, the number of groups one for each and one more, and the first records a read of each, too.
+func TestGroupsCost(t *testing.T) {
+	var last repo.Event
+	store := newStore(t, &repo.Options{Tracer: ended(func(e repo.Event) { last = e })})
+	const records, sections = 12_504, 57
+	var list []ware
+	for i := range records {
+		list = append(list, ware{Shop: "s", ID: int64(i), Kind: fmt.Sprintf("section %02d", i%sections)})
+	}
+	r := filled(t, store, repo.Schema{Collection: "wares", Partition: []string{"shop"}, Sort: []string{"id"},
+		Indexes: []repo.Index{{Partition: []string{"shop"}, Sort: []string{"kind"}}}}, list...)
+	by, q := r.GroupBy("kind"), repo.Where("shop", "s")
+	check := func(what string, n, requests, rows int, err error) {
+		t.Helper()
+		if n != sections || last.Requests != requests || last.Rows != rows || last.Index != "by_shop_kind" || err != nil {
+			t.Errorf("%s: %d groups, %v, by %+v; want %d by %d requests and %d rows", what, n, err, last, sections, requests, rows)
+		}
+	}
+	groups, err := repo.Collect(by.Find(t.Context(), q))
+	check("groups", len(groups), 1, records, err)
+	if g := groups[56]; g.Key.String() != "section 56" || g.Count != 219 {
+		t.Errorf("the last is %v", g)
+	}
+	n, err := by.Count(t.Context(), q)
+	check("number", n, sections+1, sections, err)
+	firsts, err := repo.Collect(by.First(t.Context(), q))
+	check("first", len(firsts), 2*sections+1, 2*sections, err)
+	if p, err := by.Explain(q); err != nil || p.Index != "by_shop_kind" || p.Requests != 1 || p.PerRecord || !strings.Contains(p.String(), "the groups come in one pass") {
+		t.Errorf("explained: %v, %v", p, err)
+	}
+	if p, err := by.Sum("price").Explain(q); err != nil || !p.PerRecord {
+		t.Errorf("explained with a sum: %v, %v", p, err)
+	}
+	for range by.Find(t.Context(), q) {
+		break
+	}
+	if last.Rows > 221 || last.Kind() != "" {
+		t.Errorf("a loop that is left has read %d rows, %v", last.Rows, last.Err)
+	}
+}
+
+func TestGroupSums(t *testing.T) {
+	r, err := repo.Open[map[string]any](t.Context(), newStore(t, nil), repo.Schema{Collection: "sales", Partition: []string{"shop"}, Sort: []string{"day", "id"},
+		Fields: map[string]string{"shop": "string", "day": "int", "id": "int", "price": "float", "items": "int"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, items := range []int{math.MaxInt64, -3, 3, 5, 7, 1} {
+		m := map[string]any{"shop": "s", "day": i / 2, "id": i, "items": items, "price": 0.5}
+		if i == 3 {
+			delete(m, "price")
+		}
+		if err := r.Insert(t.Context(), &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	by, q := r.GroupBy("shop", "day").Sum("price", "items"), repo.Where("shop", "s")
+	got, err := repo.Collect(by.Find(t.Context(), q))
+	if text := fmt.Sprint(got); text != "[{s/0 2 [1 9223372036854775804]} {s/1 2 [0.5 8]} {s/2 2 [1 8]}]" || err != nil {
+		t.Errorf("found %s, %v", text, err)
+	}
+	if _, err := r.Patch(t.Context(), repo.Key{"s", 1, 3}, repo.Set("items", math.MaxInt64)); err != nil {
+		t.Fatal(err)
+	}
+	got, err = repo.Collect(by.Find(t.Context(), q))
+	if !errors.Is(err, repo.ErrInvalid) || !strings.Contains(err.Error(), "the sum of items is over the range of int64") || len(got) != 1 {
+		t.Errorf("over the range: %v, %v", got, err)
+	}
+}
+
+func TestGroupsRefuse(t *testing.T) {
+	all := wares(t, nil)
+	r := all["tables"]
+	a, shops := repo.Where("kind", "a"), repo.All().AnyOf("shop", "s1", "s2")
+	for _, tt := range []struct {
+		r    repo.Groups[ware]
+		q    repo.Query
+		is   error
+		says string
+	}{
+		{r.GroupBy(), a, repo.ErrInvalid, "names no field"},
+		{r.GroupBy("no"), a, repo.ErrInvalid, `field "no" is not declared`},
+		{r.GroupBy("price", "price"), a, repo.ErrInvalid, "twice"},
+		{r.GroupBy("tags"), a, repo.ErrInvalid, "ordered by tags"},
+		{r.GroupBy("price"), a.Limit(-1), repo.ErrInvalid, "below 0"},
+		{r.GroupBy("price"), a.Order("id", "price"), repo.ErrInvalid, "the order of groups begins with price"},
+		{r.GroupBy("price", "label"), a.Order("price"), repo.ErrInvalid, "the order of groups begins with price, label"},
+		{r.GroupBy("kind", "shop"), shops, repo.ErrInvalid, "group by shop, of which there are several values, before kind"},
+		{r.GroupBy("tags[]"), repo.All().AllOf("tags[]", "x", "y"), repo.ErrInvalid, "make no groups"},
+		{r.GroupBy("shop"), shops.AnyOf("shop", 5), repo.ErrInvalid, "two conditions"},
+		{r.GroupBy("label"), a, repo.ErrNoIndex, `grouped by label; add {Partition: ["kind"], Sort: ["label"]}`},
+		{r.GroupBy("kind", "label"), repo.All(), repo.ErrNoIndex, `add {Partition: [], Sort: ["kind", "label"], Buckets: 16}`},
+		{all["native"].GroupBy("tags[]"), repo.Where("shop", "s1"), repo.ErrNoIndex, "declare it with Kind table"},
+		{r.GroupBy("price").Sum("no"), a, repo.ErrInvalid, "no such field"},
+		{r.GroupBy("price").Sum("code"), a, repo.ErrInvalid, "it is no number"},
+	} {
+		_, err := repo.Collect(tt.r.Find(t.Context(), tt.q))
+		_, explained := tt.r.Explain(tt.q)
+		for _, err := range []error{err, explained} {
+			if !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
+				t.Errorf("%s: %v; want %q", tt.q, err, tt.says)
+			}
+		}
+	}
+	if p, err := r.GroupBy("shop", "kind").Explain(shops); err != nil || p.Requests != 2 || p.Depth != 2 || !strings.Contains(p.Why, "each of 2 values") {
+		t.Errorf("explained: %v, %v", p, err)
+	}
+	if _, err := repo.Collect(r.GroupBy("price").Find(nil, a)); !errors.Is(err, repo.ErrInvalid) { //nolint:staticcheck // nil is refused
+		t.Errorf("without a context: %v", err)
+	}
+}
+
+// A filter looks at as many records as it may for all groups together.
+func TestGroupsFiltered(t *testing.T) {
+	list := drawWares(rand.New(rand.NewPCG(2, 5)), 300)
+	for name, r := range wares(t, list) {
+		q := repo.All().AnyOf("shop", "s1", "s2", "s3")
+		for most, is := range map[int]error{224: repo.ErrNoIndex, 225: nil} {
+			q := q.Filter(repo.All().AtLeast("price", 1), most)
+			got, err := repo.Collect(r.GroupBy("shop", "kind").Find(t.Context(), q))
+			if !errors.Is(err, is) || len(got) < 10 {
+				t.Errorf("%s: %s: %d groups, %v; want %v", name, q, len(got), err, is)
+			}
 		}
 	}
 }

@@ -24,6 +24,7 @@ func zeroes() map[string][]any {
 		"Store":      {new(repo.Store), (*repo.Store)(nil)},
 		"Group":      {new(repo.Group), (*repo.Group)(nil), new(repo.Store).Group(), (*repo.Store)(nil).Group()},
 		"Writes":     {repo.Writes[post]{}, repo.Writes[map[string]any]{}, new(repo.Repo[post]).In(nil), new(repo.Repo[post]).In(new(repo.Group))},
+		"Groups":     {repo.Groups[post]{}, new(repo.Repo[post]).GroupBy("id"), repo.Groups[map[string]any]{}.Sum("n")},
 		"Query":      {repo.Query{}},
 		"Plan":       {repo.Plan{}},
 		"WritePlan":  {repo.WritePlan{}},

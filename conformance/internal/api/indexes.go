@@ -29,6 +29,8 @@ func indexRules() []entry {
 		{Name: "filter", Sentence: "A filter leaves out the records that do not meet it, and looks at as many as it may.", Check: filtered},
 		{Name: "passed over", Sentence: "An offset passes over the first records found; First returns the first.", Check: passedOver},
 		{Name: "queries at once", Sentence: "FindMany returns what each of several queries finds.", Check: queriesAtOnce},
+		{Name: "groups", Sentence: "Groups have the records with the same values, in order, counted, summed, and with the first of each.", Check: groupsOf},
+		{Name: "groups of elements", Sentence: "Groups by the elements of a list have each record that has the element.", Check: groupsOfElements},
 		{Name: "buckets", Sentence: "The buckets of an index are merged in order, in both directions.", Check: buckets},
 		{Name: "any text", Sentence: "Indexed values may be any text, and are found exactly.", Check: indexedText},
 		{Name: "order of an index", Sentence: "Records that are equal in an index come in the order of their keys.", Check: indexTies},

@@ -182,3 +182,106 @@ func queriesAtOnce(ctx context.Context, e *env) {
 	}
 	rule.Equal(e, "the posts of five queries", got, want)
 }
+
+// groups compares the groups of what a query finds, by one field, with those of the posts, in the order of their first
+// ones. The posts have the group's value by name, and the views that are summed.
+func (e *env) groups(ctx context.Context, q repo.Query, by string, list []post, value func(*post) string) {
+	want, values, views := []string{}, []string{}, map[string]int64{}
+	count, first := map[string]int{}, []string{}
+	for i := range list {
+		v := value(&list[i])
+		if v == "" {
+			continue
+		}
+		if count[v]++; count[v] == 1 {
+			values, first = append(values, v), append(first, list[i].ID)
+		}
+		views[v] += list[i].Views
+	}
+	for _, v := range values {
+		want = append(want, fmt.Sprint(v, ": ", count[v], " with ", views[v]))
+	}
+	g := e.posts(ctx).GroupBy(by)
+	got := []string{}
+	found, err := repo.Collect(g.Sum("views").Find(ctx, q))
+	e.OK("groups by "+by, err)
+	for _, one := range found {
+		got = append(got, fmt.Sprint(one.Key, ": ", one.Count, " with ", one.Sums[0]))
+	}
+	rule.Equal(e, "the groups by "+by+" of "+q.String(), got, want)
+	counted, err := repo.Collect(g.Find(ctx, q))
+	e.OK("counts by "+by, err)
+	for i, one := range counted {
+		rule.Equal(e, "a count by "+by, one.Count, found[i].Count)
+	}
+	n, err := g.Count(ctx, q)
+	e.OK("number of groups", err)
+	rule.Equal(e, "the number of groups by "+by, n, len(want))
+	ids := []string{}
+	for p, err := range g.First(ctx, q) {
+		e.OK("first of groups", err)
+		ids = append(ids, p.ID)
+	}
+	rule.Equal(e, "the first of the groups by "+by, ids, first)
+}
+
+func groupsOf(ctx context.Context, e *env) {
+	posts := e.posts(ctx)
+	list := e.tagged(ctx)
+	for i := range list {
+		if i%4 == 0 {
+			list[i].Views = int64(i)
+			_, err := posts.Patch(ctx, e.postKey(list[i].ID), repo.Set("views", i))
+			e.OK("patch", err)
+		}
+	}
+	day := func(p *post) string { return fmt.Sprint(repo.Key{p.Created}) }
+	within := func(has func(*post) bool) func(*post) string {
+		return func(p *post) string {
+			if has(p) {
+				return day(p)
+			}
+			return ""
+		}
+	}
+	cat0 := func(p *post) bool { return p.Category == e.name("cat0") }
+	e.groups(ctx, repo.Where("author", e.name("author")).Order("-created"), "created", list, day)
+	e.groups(ctx, repo.Where("category", e.name("cat0")).Order("-created"), "created", list, within(cat0))
+	e.groups(ctx, repo.Where("category", e.name("cat0")).Order("-created"), "category", list, func(p *post) string {
+		if cat0(p) {
+			return p.Category
+		}
+		return ""
+	})
+	tags, has := e.values("2", "5")
+	e.groups(ctx, repo.All().AnyOf("tags[]", tags...).Order("-created"), "created", list, within(has))
+	slices.Reverse(list)
+	for _, created := range [][2]int{{0, 100}, {3, 9}} {
+		from, to := e.when(created[0]), e.when(created[1])
+		e.groups(ctx, repo.All().Range("created", from, to).Order("created"), "created", list, within(func(p *post) bool {
+			return !p.Created.Before(from) && p.Created.Before(to)
+		}))
+	}
+}
+
+func groupsOfElements(ctx context.Context, e *env) {
+	list := e.tagged(ctx)
+	values, _ := e.values("5", "all", "nobody", "3", "none")
+	got, want := []string{}, []string{}
+	for _, v := range values {
+		n := 0
+		for i := range list {
+			if slices.Contains(list[i].Tags, v.(string)) {
+				n++
+			}
+		}
+		if n > 0 {
+			want = append(want, fmt.Sprint(v, ": ", n))
+		}
+	}
+	for one, err := range e.posts(ctx).GroupBy("tags[]").Find(ctx, repo.All().AnyOf("tags[]", values...)) {
+		e.OK("groups by tags", err)
+		got = append(got, fmt.Sprint(one.Key, ": ", one.Count))
+	}
+	rule.Equal(e, "the groups by tags", got, want)
+}
