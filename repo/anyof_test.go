@@ -94,65 +94,36 @@ func drawWanted(d *rand.Rand) wanted {
 	tagged := func(w *ware) bool { return slices.ContainsFunc(w.Tags, isTag) }
 	byPrice := func(a, b *ware) int { return cmp.Compare(a.Price, b.Price) }
 	dearest := func(a, b *ware) int { return cmp.Compare(b.Price, a.Price) }
-	byKey := func(_, _ *ware) int { return 0 }
+	byKey := func(a, b *ware) int { return 0 }
 	low := int64(d.IntN(4))
 	allOf := func(w *ware) bool {
 		return !slices.ContainsFunc(tags, func(one any) bool { return !slices.Contains(w.Tags, one.(string)) })
 	}
-	if d.IntN(6) == 0 {
-		return drawUnique(d, texts)
-	}
-	switch d.IntN(15) {
-	case 14:
-		return wanted{repo.All().AnyOf("shop", shops...).Where("kind", "a").Order("price"), func(w *ware) bool { return isShop(w.Shop) && w.Kind == "a" }, byPrice}
-	case 8:
-		return wanted{repo.Where("tags[]", "y").AllOf("tags[]").NoneOf("tags[]", tags...).Order("price"), func(w *ware) bool { return slices.Contains(w.Tags, "y") && !tagged(w) }, byPrice}
-	case 9:
-		return wanted{repo.Where("shop", "s1").AllOf("tags[]", append(tags, "z")...).Order("price").NoneOf("kind", kinds...), func(w *ware) bool {
-			return w.Shop == "s1" && allOf(w) && slices.Contains(w.Tags, "z") && !isKind(w.Kind)
-		}, byPrice}
-	case 10:
-		return wanted{repo.Where("kind", "a").NoneOf("tags[]", tags...).Order("-price"), func(w *ware) bool { return w.Kind == "a" && !tagged(w) }, dearest}
-	case 11:
-		return wanted{repo.All().AllOf("tags[]", append(tags, "x")...).Order("price"), func(w *ware) bool { return allOf(w) && slices.Contains(w.Tags, "x") }, byPrice}
-	case 12:
-		return wanted{repo.All().AnyOf("kind", kinds...).AllOf("tags[]", append(tags, "y")...), func(w *ware) bool { return isKind(w.Kind) && allOf(w) && slices.Contains(w.Tags, "y") }, byKey}
-	case 13:
-		return wanted{repo.All().AnyOf("shop", shops...).NoneOf("code", "c1", "c5").NoneOf("tags[]", tags...), func(w *ware) bool { return isShop(w.Shop) && !tagged(w) && w.Code != "c1" && w.Code != "c5" }, byKey}
-	case 0:
-		return wanted{repo.All().AnyOf("kind", kinds...).Order("-price"), func(w *ware) bool { return isKind(w.Kind) }, dearest}
-	case 1:
-		return wanted{repo.Where("shop", "s1").AnyOf("kind", kinds...).AtLeast("price", low).Order("price"),
-			func(w *ware) bool { return w.Shop == "s1" && isKind(w.Kind) && w.Price >= low }, byPrice}
-	case 2:
-		return wanted{repo.All().AnyOf("tags[]", tags...).Order("price"), tagged, byPrice}
-	case 3:
-		return wanted{repo.All().AnyOf("shop", shops...).AnyOf("tags[]", tags...).Order("price"), func(w *ware) bool { return isShop(w.Shop) && tagged(w) }, byPrice}
-	case 4:
-		return wanted{repo.All().AnyOf("shop", shops...).AnyOf("kind", kinds...).Order("price"), func(w *ware) bool { return isShop(w.Shop) && isKind(w.Kind) }, byPrice}
-	case 5:
-		return wanted{repo.Where("kind", "a").AnyOf("tags[]", tags...), func(w *ware) bool { return w.Kind == "a" && tagged(w) }, byKey}
-	case 6:
-		return wanted{repo.All().AnyOf("kind", kinds...).Below("price", low+2).Order("-price"), func(w *ware) bool { return isKind(w.Kind) && w.Price < low+2 }, dearest}
-	}
-	return wanted{repo.All().AnyOf("kind", kinds...).AnyOf("tags[]", tags...), func(w *ware) bool { return isKind(w.Kind) && tagged(w) }, byKey}
-}
-
-// drawUnique is drawWanted by unique indexes.
-func drawUnique(d *rand.Rand, texts func(all ...string) ([]any, func(string) bool)) wanted {
 	codes, isCode := texts("c1", "c12", "c5", "c50", "none")
 	byCode := func(a, b *ware) int { return cmp.Compare(a.Code, b.Code) }
 	byLabel := func(a, b *ware) int { return cmp.Or(cmp.Compare(b.Label, a.Label), cmp.Compare(a.Shop, b.Shop)) }
-	shops, isShop := texts("s1", "s2", "s3", "s{")
-	tags, isTag := texts("x", "y", "z", "x y", "")
-	tagged := func(w *ware) bool { return slices.ContainsFunc(w.Tags, isTag) }
-	switch d.IntN(3) {
-	case 0:
-		return wanted{repo.All().AnyOf("code", codes...), func(w *ware) bool { return isCode(w.Code) }, byCode}
-	case 1:
-		return wanted{repo.All().AnyOf("code", codes...).NoneOf("tags[]", tags...), func(w *ware) bool { return isCode(w.Code) && !tagged(w) }, byCode}
-	}
-	return wanted{repo.All().AnyOf("shop", shops...).Below("label", "l3").Order("-label"), func(w *ware) bool { return isShop(w.Shop) && w.Label < "l3" }, byLabel}
+	return []wanted{
+		{repo.All().AnyOf("shop", shops...).Where("kind", "a").Order("price"), func(w *ware) bool { return isShop(w.Shop) && w.Kind == "a" }, byPrice},
+		{repo.All().AnyOf("code", codes...), func(w *ware) bool { return isCode(w.Code) }, byCode},
+		{repo.All().AnyOf("code", codes...).NoneOf("tags[]", tags...), func(w *ware) bool { return isCode(w.Code) && !tagged(w) }, byCode},
+		{repo.All().AnyOf("shop", shops...).Below("label", "l3").Order("-label"), func(w *ware) bool { return isShop(w.Shop) && w.Label < "l3" }, byLabel},
+		{repo.Where("tags[]", "y").AllOf("tags[]").NoneOf("tags[]", tags...).Order("price"), func(w *ware) bool { return slices.Contains(w.Tags, "y") && !tagged(w) }, byPrice},
+		{repo.Where("shop", "s1").AllOf("tags[]", append(tags, "z")...).Order("price").NoneOf("kind", kinds...), func(w *ware) bool {
+			return w.Shop == "s1" && allOf(w) && slices.Contains(w.Tags, "z") && !isKind(w.Kind)
+		}, byPrice},
+		{repo.Where("kind", "a").NoneOf("tags[]", tags...).Order("-price"), func(w *ware) bool { return w.Kind == "a" && !tagged(w) }, dearest},
+		{repo.All().AllOf("tags[]", append(tags, "x")...).Order("price"), func(w *ware) bool { return allOf(w) && slices.Contains(w.Tags, "x") }, byPrice},
+		{repo.All().AnyOf("kind", kinds...).AllOf("tags[]", append(tags, "y")...), func(w *ware) bool { return isKind(w.Kind) && allOf(w) && slices.Contains(w.Tags, "y") }, byKey},
+		{repo.All().AnyOf("shop", shops...).NoneOf("code", "c1", "c5").NoneOf("tags[]", tags...), func(w *ware) bool { return isShop(w.Shop) && !tagged(w) && w.Code != "c1" && w.Code != "c5" }, byKey},
+		{repo.All().AnyOf("kind", kinds...).Order("-price"), func(w *ware) bool { return isKind(w.Kind) }, dearest},
+		{repo.Where("shop", "s1").AnyOf("kind", kinds...).AtLeast("price", low).Order("price"), func(w *ware) bool { return w.Shop == "s1" && isKind(w.Kind) && w.Price >= low }, byPrice},
+		{repo.All().AnyOf("tags[]", tags...).Order("price"), tagged, byPrice},
+		{repo.All().AnyOf("shop", shops...).AnyOf("tags[]", tags...).Order("price"), func(w *ware) bool { return isShop(w.Shop) && tagged(w) }, byPrice},
+		{repo.All().AnyOf("shop", shops...).AnyOf("kind", kinds...).Order("price"), func(w *ware) bool { return isShop(w.Shop) && isKind(w.Kind) }, byPrice},
+		{repo.Where("kind", "a").AnyOf("tags[]", tags...), func(w *ware) bool { return w.Kind == "a" && tagged(w) }, byKey},
+		{repo.All().AnyOf("kind", kinds...).Below("price", low+2).Order("-price"), func(w *ware) bool { return isKind(w.Kind) && w.Price < low+2 }, dearest},
+		{repo.All().AnyOf("kind", kinds...).AnyOf("tags[]", tags...), func(w *ware) bool { return isKind(w.Kind) && tagged(w) }, byKey},
+	}[d.IntN(18)]
 }
 
 // Queries for several values find what a look at all records finds, in its order and each once, however they are asked.

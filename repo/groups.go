@@ -58,7 +58,7 @@ func (g Groups[T]) Find(ctx context.Context, q Query) iter.Seq2[GroupCount, erro
 		ctx, c, k := g.r.begin(ctx, "groups")
 		defer k.Leave()
 		stopped := false
-		err := c.Groups(ctx, &k, q.def, g.sum, func(one *scan.Group) bool {
+		err := scan.GroupingOf(c.Reader, q.def, g.sum).Find(ctx, &k, func(one *scan.Group) bool {
 			stopped = !yield(GroupCount{one.Values, one.Count, one.Sums}, nil)
 			return !stopped
 		})
@@ -74,7 +74,7 @@ func (g Groups[T]) Count(ctx context.Context, q Query) (int, error) {
 	q.def.By = g.by
 	ctx, c, k := g.r.begin(ctx, "count groups")
 	defer k.Leave()
-	n, err := c.CountGroups(ctx, &k, q.def)
+	n, err := scan.GroupingOf(c.Reader, q.def, nil).Count(ctx, &k)
 	return n, c.end(&k, nil, err)
 }
 
@@ -89,7 +89,7 @@ func (g Groups[T]) First(ctx context.Context, q Query) iter.Seq2[T, error] {
 func (g Groups[T]) Explain(q Query) (Plan, error) {
 	q.def.By = g.by
 	c := g.r.on().c
-	e, err := c.ExplainGroups(q.def, g.sum)
+	e, err := scan.GroupingOf(c.Reader, q.def, g.sum).Explain()
 	if err != nil || !c.opened() {
 		return Plan{}, c.annotate("explain", nil, err)
 	}

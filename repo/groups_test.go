@@ -356,7 +356,7 @@ func TestGroupSums(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, items := range []int{math.MaxInt64, -3, 3, 5, 7, 1} {
+	for i, items := range []int64{math.MaxInt64, -3, 3, 5, 7, 1} {
 		m := map[string]any{"shop": "s", "day": i / 2, "id": i, "items": items, "price": 0.5}
 		if i == 3 {
 			delete(m, "price")
@@ -370,7 +370,7 @@ func TestGroupSums(t *testing.T) {
 	if text := fmt.Sprint(got); text != "[{s/0 2 [1 9223372036854775804]} {s/1 2 [0.5 8]} {s/2 2 [1 8]}]" || err != nil {
 		t.Errorf("found %s, %v", text, err)
 	}
-	if _, err := r.Patch(t.Context(), repo.Key{"s", 1, 3}, repo.Set("items", math.MaxInt64)); err != nil {
+	if _, err := r.Patch(t.Context(), repo.Key{"s", 1, 3}, repo.Set("items", int64(math.MaxInt64))); err != nil {
 		t.Fatal(err)
 	}
 	got, err = repo.Collect(by.Find(t.Context(), q))

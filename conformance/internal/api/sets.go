@@ -255,7 +255,7 @@ func groupsOf(ctx context.Context, e *env) {
 	})
 	tags, has := e.values("2", "5")
 	e.groups(ctx, repo.All().AnyOf("tags[]", tags...).Order("-created"), "created", list, within(has))
-	slices.Reverse(list)
+	slices.SortStableFunc(list, func(a, b post) int { return a.Created.Compare(b.Created) }) // and by the key
 	for _, created := range [][2]int{{0, 100}, {3, 9}} {
 		from, to := e.when(created[0]), e.when(created[1])
 		e.groups(ctx, repo.All().Range("created", from, to).Order("created"), "created", list, within(func(p *post) bool {

@@ -23,6 +23,16 @@ type Group struct {
 	text string // with which the places of its rows begin
 }
 
+// A Grouping is a query whose records are grouped.
+type Grouping struct {
+	c    *Reader
+	q    plan.Query
+	of   []sum
+	by   []plan.Access
+	mask []int // of what is summed
+	err  error
+}
+
 // A sum is a field that is summed, by its position.
 type sum struct {
 	at   int
@@ -30,19 +40,29 @@ type sum struct {
 	kind driver.Kind
 }
 
-// sums returns the fields of some names.
-func (c *Reader) sums(names []string) (list []sum, err error) {
-	for _, name := range names {
+// GroupingOf returns the groups of a query, with the sums of some fields.
+func GroupingOf(c *Reader, q plan.Query, fields []string) *Grouping {
+	g := &Grouping{c: c, q: q, by: c.KeyAccess, mask: []int{}}
+	var all []int
+	for _, name := range fields {
 		at := c.At(name)
 		switch {
 		case at < 0:
-			return nil, failure.Invalid("the sum of %s: there is no such field", c.Shown(name))
+			g.err = failure.Invalid("the sum of %s: there is no such field", c.Shown(name))
+			return g
 		case c.Cols[at].Kind != driver.Float && (c.Cols[at].Kind != driver.Int || c.Nanos[at]):
-			return nil, failure.Invalid("the sum of %s: it is no number", name)
+			g.err = failure.Invalid("the sum of %s: it is no number", name)
+			return g
 		}
-		list = append(list, sum{at, name, c.Cols[at].Kind})
+		g.of, all = append(g.of, sum{at, name, c.Cols[at].Kind}), append(all, at)
+		if at >= len(c.Key) {
+			g.mask = append(g.mask, at-len(c.Key))
+		}
 	}
-	return list, nil
+	if len(all) > 0 {
+		g.by = plan.AccessesTo(c.Layout, all)
+	}
+	return g
 }
 
 // add adds the fields of a record to the sums. An absent one adds nothing.
@@ -81,41 +101,28 @@ func groupOf(p *plan.Plan, text string, of []sum) (*Group, error) {
 	return g, nil
 }
 
-// access returns how the fields that are summed are read, by what and by the mask of a record.
-func (c *Reader) access(of []sum) (by []plan.Access, mask []int) {
-	if mask = []int{}; len(of) == 0 {
-		return c.KeyAccess, mask
+// Explain says how the groups are found.
+func (g *Grouping) Explain() (plan.Explanation, error) {
+	if g.err != nil {
+		return plan.Explanation{}, g.err
 	}
-	var at []int
-	for _, s := range of {
-		if at = append(at, s.at); s.at >= len(c.Key) {
-			mask = append(mask, s.at-len(c.Key))
-		}
-	}
-	return plan.AccessesTo(c.Layout, at), mask
-}
-
-// ExplainGroups says how the groups of a query are found.
-func (c *Reader) ExplainGroups(q plan.Query, fields []string) (plan.Explanation, error) {
-	of, err := c.sums(fields)
-	if err != nil {
-		return plan.Explanation{}, err
-	}
-	by, _ := c.access(of)
-	n := c.planner()
-	plans, err := n.Groups(q, by)
+	n := g.c.planner()
+	plans, err := n.Groups(g.q, g.by)
 	if err != nil || len(plans) == 0 {
-		return plan.Explanation{Collection: c.Name, With: c.With(), Why: "no values are asked for"}, err
+		return plan.Explanation{Collection: g.c.Name, With: g.c.With(), Why: "no values are asked for"}, err
 	}
 	return n.ExplainGroups(plans), nil
 }
 
-// groups calls do with the plans for the groups of a query, one after the other, while more are wanted.
-func (c *Reader) groups(ctx context.Context, k *store.Call, q plan.Query, by []plan.Access, do func(*plan.Plan) (more bool, err error)) error {
+// each calls do with the plans for the groups, one after the other, while more are wanted.
+func (g *Grouping) each(ctx context.Context, k *store.Call, do func(*plan.Plan) (more bool, err error)) error {
 	if ctx == nil {
 		return failure.ErrNoContext
 	}
-	plans, err := c.planner().Groups(q, by)
+	if g.err != nil {
+		return g.err
+	}
+	plans, err := g.c.planner().Groups(g.q, g.by)
 	for _, p := range plans {
 		if p.X != nil {
 			k.Uses(p.X.ID)
@@ -127,7 +134,7 @@ func (c *Reader) groups(ctx context.Context, k *store.Call, q plan.Query, by []p
 			continue
 		}
 		more, err = do(p)
-		if err = cmp.Or(p.Unlooked(c.Redact, err), c.answers(ctx, p)); !more {
+		if err = cmp.Or(p.Unlooked(g.c.Redact, err), g.c.answers(ctx, p)); !more {
 			break
 		}
 	}
@@ -146,24 +153,19 @@ func within[G any](q *plan.Query, yield func(G) bool) func(G) bool {
 	}
 }
 
-// Groups calls yield for the groups of what a query finds, with the sums of some fields, until it returns false.
+// Find calls yield for the groups of what a query finds, with the sums of some fields, until it returns false.
 //
 // A store that groups by itself would be asked here, by an interface of the driver that is optional.
-func (c *Reader) Groups(ctx context.Context, k *store.Call, q plan.Query, fields []string, yield func(*Group) bool) error {
-	of, err := c.sums(fields)
-	if err != nil {
-		return err
-	}
-	by, mask := c.access(of)
-	yield = within(&q, yield)
-	return c.groups(ctx, k, q, by, func(p *plan.Plan) (bool, error) {
-		t := tallying{p: p, of: of, yield: yield}
+func (g *Grouping) Find(ctx context.Context, k *store.Call, yield func(*Group) bool) error {
+	yield = within(&g.q, yield)
+	return g.each(ctx, k, func(p *plan.Plan) (bool, error) {
+		t := tallying{p: p, of: g.of, yield: yield}
 		var err error
 		switch {
-		case p.InOne() && len(of) == 0:
-			return t.one(c.count(ctx, k, p))
-		case p.Covered && len(of) == 0 && !p.Looks() && (p.X == nil || !p.X.Native):
-			err = c.rows(ctx, k, p, 0, func(row *driver.Row) (bool, error) {
+		case p.InOne() && len(g.of) == 0:
+			return t.one(g.c.count(ctx, k, p))
+		case p.Covered && len(g.of) == 0 && !p.Looks() && (p.X == nil || !p.X.Native):
+			err = g.c.rows(ctx, k, p, 0, func(row *driver.Row) (bool, error) {
 				at, err := placeOf(p, &row.Key)
 				if err != nil {
 					return false, err
@@ -171,7 +173,7 @@ func (c *Reader) Groups(ctx context.Context, k *store.Call, q plan.Query, fields
 				return t.add(nil, at)
 			})
 		default:
-			err = c.members(ctx, k, p, mask, t.add)
+			err = g.c.members(ctx, k, p, g.mask, t.add)
 		}
 		return t.end(err)
 	})
@@ -226,12 +228,12 @@ func (t *tallying) end(err error) (more bool, _ error) {
 	return t.yield(t.group), nil
 }
 
-// CountGroups returns how many groups a query finds. It reads one record of each.
-func (c *Reader) CountGroups(ctx context.Context, k *store.Call, q plan.Query) (n int, err error) {
-	take := within(&q, func(string) bool { n++; return true })
-	err = c.groups(ctx, k, q, c.KeyAccess, func(p *plan.Plan) (bool, error) {
+// Count returns how many groups a query finds. It reads one record of each.
+func (g *Grouping) Count(ctx context.Context, k *store.Call) (n int, err error) {
+	take := within(&g.q, func(string) bool { n++; return true })
+	err = g.each(ctx, k, func(p *plan.Plan) (bool, error) {
 		return jump(p, func(one *plan.Plan) (place string, there bool, err error) {
-			err = c.members(ctx, k, one, []int{}, func(_ *record.Record, at Position) (bool, error) {
+			err = g.c.members(ctx, k, one, []int{}, func(_ *record.Record, at Position) (bool, error) {
 				place, there = string(at), true
 				return false, nil
 			})
@@ -245,7 +247,9 @@ func (c *Reader) CountGroups(ctx context.Context, k *store.Call, q plan.Query) (
 func (v View[T]) FirstOfGroups(ctx context.Context, k *store.Call, q plan.Query, yield func(*T) bool) error {
 	var out T
 	take := within(&q, func(string) bool { return yield(&out) })
-	return v.c.groups(ctx, k, q, v.by, func(p *plan.Plan) (bool, error) {
+	g := GroupingOf(v.c, q, nil)
+	g.by = v.by
+	return g.each(ctx, k, func(p *plan.Plan) (bool, error) {
 		return jump(p, func(one *plan.Plan) (place string, there bool, err error) {
 			err = v.findBy(ctx, k, one, func(t *T, at Position) bool {
 				out, place, there = *t, string(at), true
