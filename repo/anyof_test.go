@@ -94,7 +94,7 @@ func drawWanted(d *rand.Rand) wanted {
 	tagged := func(w *ware) bool { return slices.ContainsFunc(w.Tags, isTag) }
 	byPrice := func(a, b *ware) int { return cmp.Compare(a.Price, b.Price) }
 	dearest := func(a, b *ware) int { return cmp.Compare(b.Price, a.Price) }
-	byKey := func(a, b *ware) int { return 0 }
+	byKey := func(_, _ *ware) int { return 0 }
 	low := int64(d.IntN(4))
 	allOf := func(w *ware) bool {
 		return !slices.ContainsFunc(tags, func(one any) bool { return !slices.Contains(w.Tags, one.(string)) })

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -23,7 +24,9 @@ type Mapping struct {
 	IsMap    bool         // the type is map[string]any
 	versions reflect.Type // of version fields, made from driver.Token
 	Fault    error        // what is wrong with the fields
-	derived  reflect.Type // the type, if it derives fields
+	derived  reflect.Type // the type, if it derives fields or has formats
+	derives  bool
+	format   int // 1 + which field says in which format a record is; 0 if none does
 }
 
 // A Deriver derives fields of itself: repo.Deriver.
@@ -39,7 +42,11 @@ func (s *Mapping) Derived() (v reflect.Value, ok bool) {
 
 // Derive lets v, a struct with an address, derive its fields.
 func (s *Mapping) Derive(v reflect.Value) error {
-	if s.derived == nil {
+	if s.format > 0 {
+		at, now := v.Addr().Interface().(Upgrader).Format()
+		*at = max(*at, now)
+	}
+	if !s.derives {
 		return nil
 	}
 	return v.Addr().Interface().(Deriver).Derive()
@@ -146,7 +153,7 @@ func (s *Mapping) Decode(r *Record, v reflect.Value) error {
 		}
 		v.FieldByIndex(s.Extra).Set(reflect.ValueOf(m))
 	}
-	return nil
+	return s.upgrade(v)
 }
 
 // The names under which a map record shows what a struct has tagged fields for.
@@ -262,8 +269,12 @@ func ShapeOf(t, version reflect.Type) (*Mapping, error) {
 			s.Fields = append(s.Fields, placedField{Field: f, At: -1})
 		}
 	}
-	if reflect.PointerTo(t).Implements(reflect.TypeFor[Deriver]()) {
+	if s.derives = reflect.PointerTo(t).Implements(reflect.TypeFor[Deriver]()); s.derives {
 		s.derived = t
+	}
+	if reflect.PointerTo(t).Implements(reflect.TypeFor[Upgrader]()) {
+		s.derived = t
+		s.Fault = errors.Join(s.Fault, s.findFormat())
 	}
 	return s, nil
 }

@@ -129,12 +129,12 @@ func (g *Grouping) each(ctx context.Context, k *store.Call, do func(*plan.Plan) 
 		}
 	}
 	for i := 0; i < len(plans) && err == nil; i++ {
-		p, more := plans[i], true
+		p := plans[i]
 		if p.Empty() {
 			continue
 		}
-		more, err = do(p)
-		if err = cmp.Or(p.Unlooked(g.c.Redact, err), g.c.answers(ctx, p)); !more {
+		more, failed := do(p)
+		if err = cmp.Or(p.Unlooked(g.c.Redact, failed), g.c.answers(ctx, p)); !more {
 			break
 		}
 	}

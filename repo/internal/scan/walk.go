@@ -139,31 +139,72 @@ func (c *Reader) settleChunk(ctx context.Context, k *store.Call, f *Faults, rows
 // Walk calls yield for each chunk of all records, with its mark, and with an error of those of it that
 // cannot be read.
 func (v View[T]) Walk(ctx context.Context, k *store.Call, mark string, yield func(items []T, mark string, err error) bool) error {
+	b := NewReadBuffer(0)
+	defer b.Release()
+	var items []T
+	return v.c.walk(ctx, k, mark, func(row *driver.Row, left int) error {
+		if items == nil {
+			items = make([]T, 0, left)
+		}
+		var rec T
+		ok, err := v.parse(k, b, row, row.Key, &rec)
+		if ok && err == nil {
+			items = append(items, rec)
+		}
+		return err
+	}, func(mark string, err error) bool {
+		more := yield(items, mark, err)
+		items = nil
+		return more
+	})
+}
+
+// WalkOld calls yield for each chunk of all records with the keys of those in an older format, and how many were looked at.
+func (v View[T]) WalkOld(ctx context.Context, k *store.Call, mark string, yield func(keys [][]any, looked int, mark string, err error) bool) error {
+	b := NewReadBuffer(0)
+	defer b.Release()
+	var keys [][]any
+	looked := 0
+	return v.c.walk(ctx, k, mark, func(row *driver.Row, _ int) (err error) {
+		if !v.c.IsLive(k, row) {
+			return nil
+		}
+		looked++
+		if b.parts, err = v.c.PartsOf(b.parts[:0], row.Key); err != nil {
+			return failure.OfKey(row.Key, err)
+		}
+		if rec := v.c.valuesOf(b, row, b.parts, nil); v.shape.IsOld(&rec) {
+			keys = append(keys, layout.KeyFrom(b.parts))
+		}
+		return nil
+	}, func(mark string, err error) bool {
+		more := yield(keys, looked, mark, err)
+		keys, looked = nil, 0
+		return more
+	})
+}
+
+// walk calls each with the rows of all records, and chunk after those of a chunk, with its mark and an error of those
+// that cannot be read.
+func (c *Reader) walk(ctx context.Context, k *store.Call, mark string, each func(row *driver.Row, left int) error, chunk func(mark string, err error) (more bool)) error {
 	if ctx == nil {
 		return failure.ErrNoContext
 	}
-	c, b := v.c, NewReadBuffer(0)
-	defer b.Release()
-	for chunk, err := range c.Store.Driver.Walk(k.Walks(ctx), c.Records, mark) {
+	for got, err := range c.Store.Driver.Walk(k.Walks(ctx), c.Records, mark) {
 		var f Faults
 		if err := f.Unread(err); err != nil {
 			return err
 		}
-		k.Got(len(chunk.Rows))
-		if err := c.settleChunk(ctx, k, &f, chunk.Rows); err != nil {
+		k.Got(len(got.Rows))
+		if err := c.settleChunk(ctx, k, &f, got.Rows); err != nil {
 			return err
 		}
-		items := make([]T, 0, len(chunk.Rows))
-		for i := range chunk.Rows {
-			var rec T
-			ok, err := v.parse(k, b, &chunk.Rows[i], chunk.Rows[i].Key, &rec)
-			if err != nil {
-				f.Of(c.Layout, c.Records, chunk.Rows[i].Key, err)
-			} else if ok {
-				items = append(items, rec)
+		for i := range got.Rows {
+			if err := each(&got.Rows[i], len(got.Rows)-i); err != nil {
+				f.Of(c.Layout, c.Records, got.Rows[i].Key, err)
 			}
 		}
-		if !yield(items, chunk.Mark, f.With(nil)) {
+		if !chunk(got.Mark, f.With(nil)) {
 			break
 		}
 	}
