@@ -100,6 +100,12 @@ func drawWanted(d *rand.Rand) wanted {
 		return !slices.ContainsFunc(tags, func(one any) bool { return !slices.Contains(w.Tags, one.(string)) })
 	}
 	codes, isCode := texts("c1", "c12", "c5", "c50", "none")
+	for _, code := range []string{"c2", "c22", "c222", "c3", "c33", "c100", "c101", "c7"} { // over several pages
+		if d.IntN(3) > 0 {
+			codes = append(codes, code)
+		}
+	}
+	isCode = func(code string) bool { return slices.Contains(codes, any(code)) }
 	byCode := func(a, b *ware) int { return cmp.Compare(a.Code, b.Code) }
 	byLabel := func(a, b *ware) int { return cmp.Or(cmp.Compare(b.Label, a.Label), cmp.Compare(a.Shop, b.Shop)) }
 	return []wanted{

@@ -17,8 +17,12 @@ func (v View[T]) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, yi
 	if len(p.Parts) == 1 {
 		return v.findOwner(ctx, k, p, yield)
 	}
+	all := slices.DeleteFunc(slices.Clone(p.Parts), func(r plan.Part) bool { return r.Extent.Empty() })
+	if p.Reverse {
+		slices.Reverse(all)
+	}
 	n := 0
-	for parts := range slices.Chunk(p.Parts, limit.FewRows) {
+	for parts := range slices.Chunk(all, limit.FewRows) {
 		owners := make([]owner[T], len(parts))
 		v.c.atOnce(k, len(parts), func(i int, k *store.Call) {
 			one := *p
