@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -106,6 +107,23 @@ func pagesBehind(t *testing.T, r *repo.Repo[ware], q repo.Query, want []ware) {
 	}
 	if !sameWares(got, want) {
 		t.Errorf("%s: pages have %d, want %d", q, len(got), len(want))
+	}
+}
+
+// The greatest numbers are no bounds.
+func TestFilterWithoutBound(t *testing.T) {
+	list := drawWares(rand.New(rand.NewPCG(1, 6)), 50)
+	for name, r := range wares(t, list) {
+		for _, q := range []repo.Query{
+			repo.Where("shop", "s1").Filter(repo.All().AtLeast("price", 0), math.MaxInt),
+			repo.All().AnyOf("shop", "s1").Offset(0).Limit(math.MaxInt),
+			repo.All().AnyOf("shop", "s1", "none").Offset(1).Limit(math.MaxInt),
+		} {
+			got, err := repo.Collect(r.Find(t.Context(), q))
+			if n, bad := r.Count(t.Context(), q); n != len(got) || n < 12 || err != nil || bad != nil {
+				t.Errorf("%s: %s: found %d, %v, counted %d, %v", name, q, len(got), err, n, bad)
+			}
+		}
 	}
 }
 

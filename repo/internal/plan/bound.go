@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -49,6 +50,9 @@ func BindScan(c *layout.Layout, q Query) (Bound, error) {
 func (b *Bound) bind(c *layout.Layout) error {
 	if b.Limit < 0 || b.query.Offset < 0 {
 		return failure.Invalid("limit %d and offset %d: neither may be below 0", b.Limit, b.query.Offset)
+	}
+	if b.query.Offset > 0 && b.Limit > math.MaxInt-b.query.Offset {
+		b.Limit = 0 // which is no bound either
 	}
 	for _, e := range b.query.Equal {
 		if err := b.bindEquality(c, e); err != nil {

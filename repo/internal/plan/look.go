@@ -3,6 +3,7 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/polystore/polystore/repo/internal/failure"
 )
@@ -33,7 +34,7 @@ func (p *Plan) LookAt(place string) error {
 
 // MayLook returns how many of some rows are to be read, 0 for all; the last may be the one too many.
 func (p *Plan) MayLook(rows int) int {
-	if l := p.Look; l != nil && (rows == 0 || l.left < rows) {
+	if l := p.Look; l != nil && l.left < math.MaxInt && (rows == 0 || l.left < rows) {
 		return l.left + 1
 	}
 	return rows
