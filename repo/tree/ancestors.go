@@ -127,22 +127,24 @@ func (ancestors[T]) below(ctx context.Context, t *base[T], g *guard, n *Node, de
 }
 
 // finish rewrites or removes what lies below a node. A child that comes meanwhile has the old ancestors if its parent
-// has: so it looks at all of them again until none was left.
+// has: so it looks at all of them again until it had seen each with the new ones before it looked.
 func (s ancestors[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 	p := g.Pending
+	if p.Do == doRemove {
+		has := func(n *Node) bool { return slices.Contains(n.Ancestors, p.Node) }
+		return t.guards.leave(ctx, g, t.records.beneath(p.Node), has, func(list []Node) error { return t.guards.deleteAll(ctx, g, list) })
+	}
+	fresh := map[string]bool{}
 	for {
 		var list []Node
+		var seen []string
 		left := false
-		flush := func() (err error) {
-			if p.Do == doRemove {
-				err = t.guards.deleteAll(ctx, g, list)
-			} else {
-				err = t.guards.rewrite(ctx, g, list, func(n *Node) {
-					if above, err := p.ancestorsOf(n); err == nil {
-						n.Ancestors = above
-					}
-				})
-			}
+		flush := func() error {
+			err := t.guards.rewrite(ctx, g, list, func(n *Node) {
+				if above, err := p.ancestorsOf(n); err == nil {
+					n.Ancestors = above
+				}
+			})
 			list = list[:0]
 			return err
 		}
@@ -150,6 +152,7 @@ func (s ancestors[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 			if err != nil {
 				return err
 			}
+			left, seen = left || !fresh[n.ID], append(seen, n.ID)
 			if above, err := p.ancestorsOf(&n); err == nil && slices.Equal(above, n.Ancestors) {
 				continue
 			}
@@ -163,10 +166,11 @@ func (s ancestors[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 		if !left {
 			return nil
 		}
-		if len(list) > 0 {
-			if err := flush(); err != nil {
-				return err
-			}
+		if err := flush(); err != nil {
+			return err
+		}
+		for _, id := range seen {
+			fresh[id] = true
 		}
 	}
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // batch does a part of what is pending in one commit, if the guard is still as it was read: who was slow, and does it
@@ -42,6 +44,48 @@ func (t guards[T]) batch(ctx context.Context, was *guard, list []Node, add func(
 		return first
 	}
 	return cmp.Or(t.batch(ctx, was, list[half:], add), first)
+}
+
+// A named is a node of which no more is known than that it is there.
+type named struct {
+	Tree string `repo:"tree"`
+	ID   string `repo:"id"`
+}
+
+// leave changes the nodes that an index finds by a query, but that of the pending change, so that it finds them no more;
+// some at a time, until there is none. That is for the rows of the index to say. Of rows that were read before others
+// changed the nodes, none may be left when the nodes are read, though a child of one of them came in between.
+func (t guards[T]) leave(ctx context.Context, was *guard, q repo.Query, has func(*Node) bool, change func(list []Node) error) error {
+	for stray := 0; stray < mostTries; {
+		var keys []repo.Key
+		for n, err := range t.forest.names.Find(ctx, q.Limit(t.forest.most+1)) {
+			if err != nil {
+				return err
+			}
+			if n.ID != was.Pending.Node && len(keys) < t.forest.most {
+				keys = append(keys, t.key(n.ID))
+			}
+		}
+		if len(keys) == 0 {
+			return nil
+		}
+		list, _, err := t.forest.links.GetMany(ctx, keys)
+		if err != nil {
+			return err
+		}
+		if list = slices.DeleteFunc(list, func(n Node) bool { return n.ID == "" || !has(&n) }); len(list) > 0 {
+			stray = 0
+			if err := change(list); err != nil {
+				return err
+			}
+			continue
+		}
+		stray++ // others were faster, or an index has rows without records
+		if err := store.Pause(ctx, stray); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // deleteAll removes nodes as they were read: a node that was removed may have been inserted elsewhere since.

@@ -1,5 +1,11 @@
 package tree
 
+import (
+	"cmp"
+
+	"github.com/polystore/polystore/repo"
+)
+
 // changeCost estimates calls that change a node.
 type changeCost[T any] struct{ *estimate[T] }
 
@@ -85,7 +91,7 @@ func (e changeCost[T]) moveTo(ancestors, before, after int) {
 		return // nothing is pending
 	case Path:
 		e.get(1)
-		e.portions(0, 3)
+		e.portions(e.tree.records.under("x"), 0, 3)
 	case Ancestors:
 		e.get(1)
 		e.find(e.tree.records.beneath("x"), e.size.Below)
@@ -123,14 +129,22 @@ func (e *estimate[T]) batches(n, rows int) {
 	}
 }
 
-// portions changes what has a path, so many rows for each, until nothing is found but a number of nodes.
-func (e changeCost[T]) portions(others, rows int) {
+// portions changes what a query finds, so many rows for each, until nothing is found but a number of nodes.
+func (e changeCost[T]) portions(q repo.Query, others, rows int) {
 	most := e.tree.forest.most
 	for n := e.size.Below; n > 0; n -= most {
-		e.find(e.tree.records.under("x").Limit(most+1), min(n+others, most+1))
+		e.names(q.Limit(most+1), min(n+others, most+1))
+		e.get(min(n, most))
 		e.batches(min(n, most), rows)
 	}
-	e.find(e.tree.records.under("x").Limit(most+1), others)
+	e.names(q.Limit(most+1), others)
+}
+
+// names reads the rows of an index alone.
+func (e *estimate[T]) names(q repo.Query, n int) {
+	plan, err := e.tree.forest.names.Explain(q)
+	e.failed = cmp.Or(e.failed, err)
+	e.add(plan.Cost(n))
 }
 
 func (e changeCost[T]) deleteLeaf() {
@@ -201,15 +215,12 @@ func (e changeCost[T]) deleteSubtree() {
 	rows := 1 + e.rows(e.size.Depth)
 	switch e.strategy {
 	case Path:
-		e.portions(1, rows)
+		e.portions(e.tree.records.under("x"), 1, rows)
 	case Ancestors:
-		e.find(e.tree.records.beneath("x"), e.size.Below)
 		for level, n := range e.size.widths()[1:] {
 			e.cost.Rows += n * (rows + level + 1)
 		}
-		if e.batches(e.size.Below, 0); e.size.Below > 0 {
-			e.find(e.tree.records.beneath("x"), 0)
-		}
+		e.portions(e.tree.records.beneath("x"), 0, 0)
 	default:
 		e.upwards(rows)
 	}

@@ -22,6 +22,7 @@ type Forest[T any] struct {
 	whole    *repo.Repo[map[string]any] // the nodes with the fields that T lacks, where documents are made of them or updates taken back
 	links    *repo.View[Node]           // of the nodes
 	places   *repo.View[placed]         // of the index of children
+	names    *repo.View[named]          // of any index
 	guards   *repo.Repo[guard]
 	versions *repo.View[guardVersion] // of the guards
 	order    *order                   // nil if the program orders siblings
@@ -52,6 +53,9 @@ func Open[T any](ctx context.Context, store *repo.Store, schema Schema, opts ...
 			return err
 		}
 		f.reads = f.nodes
+		if f.names, err = repo.ViewOf[named](f.nodes); err != nil {
+			return err
+		}
 		if f.links, err = repo.ViewOf[Node](f.nodes); err != nil {
 			return err
 		}

@@ -239,42 +239,22 @@ func (t records[T]) late(ctx context.Context, p *pending, top string) (list []mo
 // finish rewrites or removes the nodes below one, as long as there are any with an old path: a child that came
 // meanwhile has it, too, since its parent had.
 func (s path[T]) finish(ctx context.Context, t *base[T], g *guard) error {
-	for _, old := range g.Pending.olds() {
-		if err := s.leave(ctx, t, g, old); err != nil {
+	p := g.Pending
+	for _, old := range p.olds() {
+		has := func(n *Node) bool { return strings.HasPrefix(n.Path, old) }
+		err := t.guards.leave(ctx, g, t.records.under(old), has, func(list []Node) error {
+			if p.Do == doRemove {
+				return t.guards.deleteAll(ctx, g, list)
+			}
+			return t.guards.rewrite(ctx, g, list, func(n *Node) {
+				if has(n) {
+					n.Path = p.To + n.Path[len(old):]
+				}
+			})
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// leave is finish for one of the old paths.
-func (path[T]) leave(ctx context.Context, t *base[T], g *guard, old string) error {
-	p := g.Pending
-	for {
-		list, err := repo.Collect(t.forest.links.Find(ctx, t.records.under(old).Limit(t.forest.most+1)))
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			if list[i].ID == p.Node {
-				list = append(list[:i], list[i+1:]...)
-				break
-			}
-		}
-		if len(list) == 0 {
-			return nil
-		}
-		if list = list[:min(len(list), t.forest.most)]; p.Do == doRemove {
-			err = t.guards.deleteAll(ctx, g, list)
-		} else {
-			err = t.guards.rewrite(ctx, g, list, func(n *Node) {
-				if strings.HasPrefix(n.Path, old) {
-					n.Path = p.To + n.Path[len(old):]
-				}
-			})
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
