@@ -489,6 +489,7 @@ var scenarios = []scenario{
 	{"a document beside a delete and an insert elsewhere", "p q x<p", []client{packs, shifts("x", "q")}, 0, nil},
 	{"a reader beside a delete and an insert elsewhere", "p q x<p", []client{shifts("x", "q"), reads("p", "q")}, 0, nil},
 	{"a lift beside an insert", "a b<a", []client{lifts("b"), inserts("n", "b")}, -1, nil},
+	{"a lift beside a cut of a child", "a c<a e<c", []client{lifts("c"), cuts("e")}, -1, nil},
 	{"an insert beside a node that is cut", "a c<a e<c", []client{cuts("c"), insertsAt("e", tree.After("c"))}, -1, nil},
 	{"two deletes", "a", []client{removes("a"), removes("a")}, 0, nil},
 	{"a reader beside a conversion back", "a a1<a b", []client{converts(3), reads("a", "a1", "b")}, 0, nil},

@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +40,27 @@ func TestLiftBesideInsert(t *testing.T) {
 		}
 		if lifted == 0 {
 			t.Errorf("%s: no child came beside it", s)
+		}
+	}
+}
+
+// A node that is moved while it is lifted or changed is there, though what was its parent then is gone.
+func TestOldParentThatIsGone(t *testing.T) {
+	for _, s := range records {
+		for name, do := range map[string]client{"lift": lifts("a"), "update": renames("a")} {
+			for at := 1; at < 9; at++ {
+				h, tr, other := shopBeside(t, tree.Schema{Strategy: s, Sorted: []string{"name"}}, "p q a<p x<a")
+				reads := 0
+				h.get = func(*driver.Table) error {
+					if reads++; reads != at {
+						return nil
+					}
+					return errors.Join(other.Move(t.Context(), "a", tree.Under("q")), other.DeleteSubtree(t.Context(), "p"))
+				}
+				if err := do(t.Context(), tr); err != nil {
+					t.Errorf("%s: %s, when p goes before read %d: %v", s, name, at, err)
+				}
+			}
 		}
 	}
 }

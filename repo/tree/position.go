@@ -95,9 +95,11 @@ func (t spots[T]) spot(ctx context.Context, pos Position, id string) (spot[T], e
 	default:
 		return s, errNoPosition
 	}
-	err := t.setParent(ctx, &s, pos.parent) // before the places
-	if errors.Is(err, repo.ErrNotFound) && sibling != nil {
-		err = t.stillThere(ctx, sibling, err)
+	var err error // the parent is read before the places
+	if sibling != nil {
+		err = t.setParentOf(ctx, &s, sibling)
+	} else {
+		err = t.setParent(ctx, &s, pos.parent)
 	}
 	if err != nil {
 		return s, err
@@ -125,18 +127,6 @@ func (t spots[T]) spot(ctx context.Context, pos Position, id string) (spot[T], e
 	return s, nil
 }
 
-// stillThere returns what is wrong, or errAgain if a sibling has changed since it was read, as one does that is moved.
-func (t spots[T]) stillThere(ctx context.Context, was *Node, refused error) error {
-	is, err := t.forest.links.Get(ctx, was.key())
-	switch {
-	case err != nil && !errors.Is(err, repo.ErrNotFound):
-		return err
-	case is.Version != was.Version:
-		return errAgain
-	}
-	return refused
-}
-
 // setParent reads the parent of a spot, or the guard in place of one: the places of children do not change but with it.
 func (t spots[T]) setParent(ctx context.Context, s *spot[T], id string) (err error) {
 	if id != "" {
@@ -151,6 +141,23 @@ func (t spots[T]) setParent(ctx context.Context, s *spot[T], id string) (err err
 		err = errPacked
 	}
 	return err
+}
+
+// setParentOf is setParent for the parent that a node had when it was read. It returns errAgain if that is gone and the
+// node has changed since, as one does that is moved.
+func (t spots[T]) setParentOf(ctx context.Context, s *spot[T], n *Node) error {
+	refused := t.setParent(ctx, s, n.Parent)
+	if !errors.Is(refused, repo.ErrNotFound) {
+		return refused
+	}
+	is, err := t.forest.links.Get(ctx, n.key())
+	switch {
+	case err != nil && !errors.Is(err, repo.ErrNotFound):
+		return err
+	case is.Version != n.Version:
+		return errAgain
+	}
+	return refused
 }
 
 // sortedSpot finds a position among siblings that have the places of their fields.

@@ -213,15 +213,14 @@ func (t writes[T]) liftChild(ctx context.Context, id string, child *Node) error 
 	if err != nil {
 		return err
 	}
-	at := After(id)
-	if t.forest.order != nil {
-		n, err := t.records.present(ctx, id)
-		if err != nil {
-			return err
-		}
-		at = Under(n.Parent)
+	var s spot[T]
+	if t.forest.order == nil {
+		s, err = t.spots.spot(ctx, After(id), child.ID)
+	} else if n, failed := t.records.present(ctx, id); failed != nil {
+		err = failed
+	} else {
+		err = t.spots.setParentOf(ctx, &s, n)
 	}
-	s, err := t.spots.spot(ctx, at, child.ID)
 	if err != nil {
 		return err
 	}

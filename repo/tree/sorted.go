@@ -149,7 +149,7 @@ func (t writes[T]) reorder(ctx context.Context, id string, fn func(*T) error) (r
 			return err
 		}
 		var s spot[T]
-		if err := t.spots.setParent(ctx, &s, was.Parent); err != nil {
+		if err := t.spots.setParentOf(ctx, &s, &was); err != nil {
 			return err
 		}
 		if s.place, err = t.forest.order.placeOf(&rec); err != nil {

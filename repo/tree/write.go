@@ -286,7 +286,7 @@ func (t writes[T]) moveTo(ctx context.Context, was *guard, n *Node, s spot[T], e
 // write writes a node at another spot, with an edit if that is not nil, and reports whether more is to be written then.
 func (t writes[T]) write(ctx context.Context, was *guard, n *Node, s spot[T], e *edit[T]) (more bool, err error) {
 	if n.State == gone {
-		return false, errGone
+		return false, errAgain // its removal was decided since the guard was read
 	}
 	next := *n
 	next.Parent, next.Place = s.id(), cmp.Or(s.place, n.Place)
