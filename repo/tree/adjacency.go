@@ -187,6 +187,12 @@ func (adjacency[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 		done []Node // children below which the lists are that come after this one
 		more bool   // there may be others
 	}
+	listOf := func(id string, children []Node) list {
+		full := len(children) == t.forest.most
+		// Only another program can have put the node below itself.
+		rest := slices.DeleteFunc(children, func(n Node) bool { return n.ID == g.Pending.Node })
+		return list{of: id, rest: rest, more: full && len(rest) > 0}
+	}
 	for stack := []list{{of: g.Pending.Node, more: true}}; len(stack) > 0; {
 		last := &stack[len(stack)-1]
 		switch {
@@ -199,7 +205,7 @@ func (adjacency[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 			}
 			for i := range some {
 				if len(found[i]) > 0 {
-					stack = append(stack, list{of: some[i].ID, rest: found[i], more: len(found[i]) == t.forest.most})
+					stack = append(stack, listOf(some[i].ID, found[i]))
 				}
 			}
 		case len(last.done) > 0:
@@ -212,7 +218,7 @@ func (adjacency[T]) finish(ctx context.Context, t *base[T], g *guard) error {
 			if err != nil {
 				return err
 			}
-			last.rest, last.more = children, len(children) == t.forest.most
+			*last = listOf(last.of, children)
 		default:
 			stack = stack[:len(stack)-1]
 		}

@@ -88,7 +88,7 @@ var errPacked = errors.New("the node comes into a document")
 
 // either changes a tree as a document if it is one, and else by its records.
 func (t documents[T]) either(ctx context.Context, change func(d *document[T]) error, records func() error) error {
-	for {
+	return t.again(ctx, func() error {
 		was, err := t.onDocument(ctx, change)
 		if was.Strategy == Document || err != nil {
 			return err
@@ -108,7 +108,8 @@ func (t documents[T]) either(ctx context.Context, change func(d *document[T]) er
 		if g.Conversions == was.Conversions && !errors.Is(err, errPacked) {
 			return err
 		}
-	}
+		return errAgain
+	})
 }
 
 // A source answers what is about one node, or about the children of one.

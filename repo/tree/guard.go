@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // A guard is the record of a tree. It lies with the nodes, and each change of the structure that is more than a new
@@ -128,9 +130,19 @@ func (e takenBack) Unwrap() error { return e.error }
 
 // settle is settled, and says why a conversion was taken back.
 func (t guards[T]) settle(ctx context.Context) (g guard, back error, err error) {
-	for {
+	for same := 0; ; { // times that a change was found pending as before
+		was := g.Version
 		g, err = t.guard(ctx)
 		if err != nil || g.Pending == nil {
+			return g, back, err
+		}
+		if same++; g.Version != was {
+			same = 0
+		}
+		if same == mostTries {
+			return g, back, driver.Errorf("a %s of %q was begun, and %d attempts to end it failed: %w", g.Pending.Do, driver.Private(g.Pending.Node), mostTries, repo.ErrContention)
+		}
+		if err := store.Pause(ctx, same); err != nil {
 			return g, back, err
 		}
 		err = t.finish(ctx, &g)
@@ -182,7 +194,14 @@ func (g *guard) forgo() {
 // first, and who has closed it looks for children after this.
 func (t guards[T]) takeBack(ctx context.Context, was *guard) error {
 	p := was.Pending
+	undone := *was
+	undone.forgo()
 	n, err := t.forest.links.Get(ctx, t.key(p.Node))
+	if errors.Is(err, repo.ErrNotFound) { // as if another program had deleted the record
+		g := t.forest.group()
+		t.decide(g, &undone, nil)
+		return t.writes.commit(ctx, g, "")
+	}
 	if err != nil {
 		return err
 	}
@@ -190,12 +209,14 @@ func (t guards[T]) takeBack(ctx context.Context, was *guard) error {
 	if t.forest.order != nil {
 		restore = &edit[T]{back: p}
 	}
-	undone := *was
-	undone.forgo()
 	for i := len(p.Was) - 1; ; i-- {
 		s := spot[T]{place: p.Place}
 		if i >= 0 {
-			if s.parent, err = t.records.present(ctx, p.Was[i]); err != nil {
+			s.parent, err = t.records.present(ctx, p.Was[i])
+			if errors.Is(err, repo.ErrNotFound) {
+				continue
+			}
+			if err != nil {
 				return err
 			}
 		}

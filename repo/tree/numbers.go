@@ -98,12 +98,14 @@ func (t numbering[T]) number(ctx context.Context, is *guard, n, parent *Node) er
 	if n.Left, n.Right = at.part(); n.Right < at.high {
 		return nil
 	}
+	return t.numberFromRoots(ctx, is)
+}
+
+// numberFromRoots decides that all nodes get numbers anew, and returns errAgain.
+func (t numbering[T]) numberFromRoots(ctx context.Context, was *guard) error {
 	g := t.forest.group()
-	t.guards.decide(g, is, &pending{Do: doNumber})
-	if err := t.writes.commit(ctx, g, n.ID); err != nil {
-		return err
-	}
-	return errAgain
+	t.guards.decide(g, was, &pending{Do: doNumber})
+	return cmp.Or(t.writes.commit(ctx, g, ""), errAgain)
 }
 
 // gap returns the numbers between which those of a node have room that has its place below a parent.
@@ -145,19 +147,17 @@ func (t numbering[T]) numberAll(ctx context.Context, g *guard) error {
 			return err
 		}
 		at, err := t.gapOf(ctx, n)
-		if err != nil {
+		switch {
+		case errors.Is(err, repo.ErrNotFound):
+			return t.numberFromRoots(ctx, g) // as if another program had deleted its parent
+		case err != nil:
 			return err
 		}
 		low, high, top = at.low, at.high, n
 	}
 	list, err := t.numbersOf(ctx, g, top, low, high)
-	if errors.Is(err, errNarrow) && top != nil {
-		group := t.forest.group()
-		t.guards.decide(group, g, &pending{Do: doNumber})
-		if err := t.writes.commit(ctx, group, ""); err != nil {
-			return err
-		}
-		return errAgain
+	if top != nil && (errors.Is(err, errNarrow) || errors.Is(err, repo.ErrCorrupt)) { // as if it lies below itself
+		return t.numberFromRoots(ctx, g)
 	}
 	if err != nil {
 		return err

@@ -133,7 +133,9 @@ func (t spots[T]) setParent(ctx context.Context, s *spot[T], id string) (err err
 		if s.parent, err = t.records.open(ctx, id); errors.Is(err, repo.ErrNotFound) {
 			err = driver.Errorf("the parent %q: %w", driver.Private(id), repo.ErrNotFound)
 		}
-		s.keeps = s.parent.Keeps
+		if err == nil {
+			s.keeps = s.parent.Keeps
+		}
 		return err
 	}
 	g, err := t.guards.guard(ctx)

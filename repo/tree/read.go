@@ -30,19 +30,21 @@ func (t records[T]) present(ctx context.Context, id string) (*Node, error) {
 }
 
 // open returns the Node of a node below which others may come.
-func (t records[T]) open(ctx context.Context, id string) (*Node, error) {
-	for {
-		n, err := t.present(ctx, id)
+func (t records[T]) open(ctx context.Context, id string) (n *Node, err error) {
+	err = t.again(ctx, func() error {
+		n, err = t.present(ctx, id)
 		if err == nil && n.Place == "" {
 			err = driver.Errorf("node %q has no place among its siblings, as if another program had written it; see Repair: %w", driver.Private(id), repo.ErrCorrupt)
 		}
 		if err != nil || n.State == "" {
-			return n, err
+			return err
 		}
-		if err := t.writes.endClosing(ctx, n); err != nil && !errors.Is(err, errAgain) && !errors.Is(err, ErrHasChildren) {
-			return n, err
+		if err := t.writes.endClosing(ctx, n); err != nil && !errors.Is(err, ErrHasChildren) {
+			return err
 		}
-	}
+		return errAgain
+	})
+	return n, err
 }
 
 // children returns the query of the children of a node; "" stands for the roots.
