@@ -103,6 +103,7 @@ func writeFaults() map[string]fault {
 		"patch if":                 forgets(driver.AtRev, driver.Present, driver.Patch),
 		"no version":               ghosts(),
 		"update":                   valueFault(singles),
+		"worked edits":             losesWrites(3),
 		"update again":             forgets(driver.AtRev, driver.Any),
 		"update at once":           racy(),
 		"update with version":      otherRev(),

@@ -52,6 +52,7 @@ func commands() []command {
 		{"verify", "URL COLLECTION", "compare the indexes of a collection with its records", verify},
 		{"maintain", "URL [COLLECTION]", "remove what expired, and what interrupted writers left", maintain},
 		{"rebuild", "URL COLLECTION INDEX", "make an index anew from its records", rebuild},
+		{"top", "URL COLLECTION", "print the largest records and partitions of a collection", top},
 		{"tree", "URL COLLECTION [TREE]", "print a tree of a collection, and verify it", printTree},
 		{"conform", "URL", "test a store against the contract of a backend", conform},
 		{"version", "", "print the program's version", version},

@@ -81,10 +81,11 @@ while :; do sleep 0.05; done
 // than an idle machine would, and with one that writes none.
 func TestClassArchive(t *testing.T) {
 	const jar = "cassandra-5.0.9/jamm-1.jar"
-	for _, tt := range []struct{ name, takes, archive, said, started string }{
-		{"at once", "0", "classes", "", "with classes\nStarting listening for CQL clients\n"},
-		{"slowly", "12", "classes", "", "with classes\nStarting listening for CQL clients\n"},
-		{"none", "0", "", "wrote no class archive; servers start without it", "Starting listening for CQL clients\n"},
+	const none = "wrote no class archive; servers start without it"
+	for _, tt := range []struct{ name, takes, archive, started string }{
+		{"at once", "0", "classes", "with classes\nStarting listening for CQL clients\n"},
+		{"slowly", "12", "classes", "with classes\nStarting listening for CQL clients\n"},
+		{"none", "0", "", "Starting listening for CQL clients\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -107,8 +108,8 @@ func TestClassArchive(t *testing.T) {
 				}
 				return string(out)
 			}
-			if out := run("install", "cassandra"); !strings.Contains(out, "cassandra: installed\n") || !strings.Contains(out, tt.said) {
-				t.Errorf("install said %q, want %q", out, tt.said)
+			if out := run("install", "cassandra"); !strings.Contains(out, "cassandra: installed\n") || strings.Contains(out, none) != (tt.archive == "") {
+				t.Errorf("install said %q", out)
 			}
 			if out := run("check", "cassandra"); out != "cassandra: ready\n" {
 				t.Errorf("check said %q", out)

@@ -105,6 +105,11 @@ func documents(ctx context.Context, e *env) {
 	e.OK("get", err)
 	rule.Equal(e, "the friends", got["friendship"], any([]any{"John"}))
 	rule.Equal(e, "the address", got["address"], albert["address"])
+	_, err = things.Patch(ctx, key, repo.Set("address.state", "Nevada"), repo.Unset("address.nationality"))
+	e.OK("patch of a path", err)
+	got, err = things.Get(ctx, key)
+	e.OK("get", err)
+	rule.Equal(e, "the address", got["address"], any(map[string]any{"state": "Nevada"}))
 }
 
 func addresses(ctx context.Context, e *env) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/polystore/polystore/conformance/internal/rule"
@@ -25,6 +26,7 @@ func conditionRules() []entry {
 		{Name: "patch if", Sentence: "PatchIf with another version is ErrConflict and changes nothing.", Check: patchIf},
 		{Name: "no version", Sentence: "The zero version is no condition.", Check: zeroVersion},
 		{Name: "update", Sentence: "Update writes what fn made of the record, and returns it.", Check: updateRecord},
+		{Name: "worked edits", Sentence: "Edits at paths, elements pushed and pulled, and fractions added by four clients at once are all there.", Check: workedEdits},
 		{Name: "update again", Sentence: "Update begins again when another writer was faster.", Check: updateAgain},
 		{Name: "update at once", Sentence: "Of updates at once none is lost.", Check: updateAtOnce},
 		{Name: "update with version", Sentence: "Update with IfVersion of another version is ErrConflict; of a record that is not there, ErrNotFound.", Check: updateVersion},
@@ -241,6 +243,35 @@ func updateRecord(ctx context.Context, e *env) {
 	want.Extra["age"] = int64(35)
 	rule.Equal(e, "what update returned", got, want)
 	rule.Equal(e, "the record", e.getItem(ctx, "a"), want)
+}
+
+func workedEdits(ctx context.Context, e *env) {
+	items, key := e.items(ctx), e.itemKey("a")
+	it := e.insertItem(ctx, e.item("a"))
+	_, err := items.Patch(ctx, key, repo.Set("part.name", "p"), repo.Push("list", 0, "x", "y", "x"), repo.Set("extra.deep.text", "t"))
+	e.OK("patch of paths that are not there", err)
+	const each = 5
+	e.Parallel(4, func(client int) error {
+		for n := range each {
+			edits := []repo.Edit{repo.Push("list", 0, fmt.Sprint(client, n)), repo.Add("ratio", 0.25), repo.Add("part.cost", 0.5), repo.Add("props.n", 1), repo.Add("extra.n", 2)}
+			if _, err := items.Patch(ctx, key, edits...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	_, err = items.Patch(ctx, key, repo.Pull("list", "x"))
+	e.OK("pull", err)
+	got, err := items.PatchGet(ctx, key, repo.PushFront("list", 4*each+1, "first", "second"), repo.Unset("extra.deep.text"))
+	e.OK("patch get", err)
+	rule.Equal(e, "the record", e.getItem(ctx, "a"), got)
+	rule.Equal(e, "the first elements", got.List[:3], []string{"first", "second", "y"})
+	slices.Sort(got.List)
+	rule.Equal(e, "how many elements there are", len(slices.Compact(got.List)), 4*each+1)
+	it.List, it.Version = got.List, got.Version
+	it.Ratio, it.Part, it.Props = each, &part{Name: "p", Cost: 2 * each}, map[string]int64{"n": 4 * each}
+	it.Extra = map[string]any{"extra": map[string]any{"n": int64(8 * each)}}
+	rule.Equal(e, "the record without the order of its list", got, it)
 }
 
 func updateAgain(ctx context.Context, e *env) {

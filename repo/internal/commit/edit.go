@@ -3,7 +3,6 @@ package commit
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/change"
@@ -16,9 +15,12 @@ import (
 // An Edit is an edit to be compiled: repo.Edit.
 type Edit struct {
 	Do     driver.EditVerb
-	Field  string
+	Field  string // or a path into one
 	Value  any
 	Expire bool
+
+	List ListVerb // of an edit of a list by some elements
+	Keep int      // how many elements it leaves at most, 0 for all
 }
 
 // An editor compiles and applies edits of records of one type.
@@ -27,42 +29,48 @@ type editor struct {
 	shape *record.Mapping
 }
 
-// editsOf checks edits and returns them as the driver's.
-func (r editor) editsOf(edits []Edit) ([]driver.Edit, error) {
+// editsOf checks edits and returns them as the driver's, and those whose values are worked out when the record is
+// known.
+func (r editor) editsOf(edits []Edit) (list []driver.Edit, work []worked, err error) {
 	if len(edits) == 0 {
-		return nil, failure.Invalid("no edits")
+		return nil, nil, failure.Invalid("no edits")
 	}
-	list := make([]driver.Edit, 0, len(edits))
+	list = make([]driver.Edit, 0, len(edits))
 	for i, e := range edits {
-		if slices.ContainsFunc(edits[:i], func(o Edit) bool { return o.Field == e.Field }) {
-			return nil, failure.Invalid("field %s is edited twice", r.Shown(e.Field))
+		if slices.ContainsFunc(edits[:i], func(o Edit) bool { return isWithin(o.Field, e.Field) || isWithin(e.Field, o.Field) }) {
+			return nil, nil, failure.Invalid("field %s is edited twice", r.Shown(e.Field))
 		}
 		if e.Expire {
 			continue
 		}
-		d, err := r.editOf(e)
-		if err != nil {
-			return nil, err
+		name, path := cutPath(e.Field)
+		at := r.At(name)
+		switch {
+		case at >= 0 && at < len(r.Key):
+			err = failure.Invalid("field %s is part of the key, which cannot change", name)
+		case at < 0 && !r.Extra:
+			err = failure.Invalid("field %.64q is not declared", name)
+		case path != nil || e.List != 0 || at < 0 && e.isFraction() || at >= 0 && e.Do == driver.Add && r.Cols[at].Kind == driver.Float:
+			list, work, err = r.addWorked(list, work, e, name, path)
+		default:
+			var d driver.Edit
+			d, err = r.editOf(e, at)
+			list = append(list, d)
 		}
-		list = append(list, d)
+		if err != nil {
+			return nil, nil, err
+		}
 	}
-	return list, nil
+	return list, work, nil
 }
 
-func (r editor) editOf(e Edit) (driver.Edit, error) {
-	at := r.At(e.Field)
+func (r editor) editOf(e Edit, at int) (driver.Edit, error) {
 	d := driver.Edit{Do: e.Do, Field: at - len(r.Key), Name: e.Field}
 	switch {
-	case at < 0 && strings.Contains(e.Field, "."):
-		return d, r.NoPath(e.Field)
-	case at >= 0 && at < len(r.Key):
-		return d, failure.Invalid("field %s is part of the key, which cannot change", e.Field)
-	case at < 0 && !r.Extra:
-		return d, failure.Invalid("field %.64q is not declared", e.Field)
 	case at < 0:
 		return r.extraEdit(d, e)
 	case e.Do == driver.Add && r.Cols[at].Kind != driver.Int:
-		return d, failure.Invalid("field %s is of kind %s; Add is for integers", e.Field, r.Cols[at].Kind)
+		return d, failure.Invalid("field %s is of kind %s; Add is for numbers", e.Field, r.Cols[at].Kind)
 	}
 	var err error
 	d.Value, err = r.Value(e.Value, at)

@@ -41,17 +41,18 @@ func (c *Writer) PatchOf(w *Write, key []any, edits []Edit) error {
 		return err
 	}
 	ed := c.editor()
-	list, err := ed.editsOf(edits)
+	list, work, err := ed.editsOf(edits)
 	if err != nil {
 		return err
 	}
-	w.By, w.Verb, w.asked, w.Change = c, doPatch, list, change.Change{Key: dk, KeyVals: vals, Edits: list}
+	w.By, w.Verb, w.asked, w.work, w.Change = c, doPatch, list, work, change.Change{Key: dk, KeyVals: vals, Edits: list}
 	var expires int64
 	if expires, w.Renew = expiryIn(edits); w.Renew && !c.Expires && !c.MayExpire() {
 		return failure.Invalid("records of this collection last for ever; give the struct a field tagged `repo:\",expires\"`")
 	}
 	w.Derive = func(w *Write) error { return c.derivePatch(w, expires) }
 	w.careful, err = ed.checkEdits(list)
+	w.careful = w.careful || len(work) > 0
 	if rec, ok := c.Shape.Derived(); ok {
 		w.patchDerived(rec, expires)
 	}
@@ -64,8 +65,12 @@ func (w *Write) patchDerived(rec reflect.Value, expires int64) {
 	asked, renew := w.asked, w.Renew
 	w.asked, w.Renew = nil, false
 	w.Derive = func(w *Write) error {
-		of := change.Change{Old: w.Old, Edits: asked}
 		ed := w.By.editor()
+		edits, err := ed.workOut(&w.Old, asked, w.work)
+		if err != nil {
+			return err
+		}
+		of := change.Change{Old: w.Old, Edits: edits}
 		edited, err := ed.edited(&of)
 		if err == nil {
 			err = ed.checkFit(asked, edited)
@@ -87,8 +92,10 @@ func (w *Write) patchDerived(rec reflect.Value, expires int64) {
 
 // derivePatch applies the edits of a patch to what is there.
 func (c *Writer) derivePatch(w *Write, expires int64) (err error) {
-	w.Edits = w.asked
 	ed := c.editor()
+	if w.Edits, err = ed.workOut(&w.Old, w.asked, w.work); err != nil {
+		return err
+	}
 	if w.Next, err = ed.edited(&w.Change); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type Write struct {
 	keep    bool                 // what T says nothing of stays: next is to get it from old
 	careful bool                 // of a patch: whether it can be done depends on what is there
 	asked   []driver.Edit        // of a patch; edits says what they come to
+	work    []worked             // of a patch: what goes by what is there
 	Open    bool                 // of a patch: its outcome may stay unknown, so that it need not be read for that
 	refused *driver.Table        // whose condition did not hold, after a refusal
 	why     string               // what the store said with the last refusal, beyond the condition
@@ -32,6 +33,9 @@ type Write struct {
 
 	stranger bool // the refusal is that of a unique native index which the schema lacks
 }
+
+// Careful makes a patch read the whole record first, so that Next is the whole record afterwards.
+func (w *Write) Careful() { w.careful = true }
 
 // isGone reports whether w deletes what is not there.
 func (w *Write) isGone() bool { return w.Verb == DoDelete && w.Known && !w.Old.Row }

@@ -110,7 +110,7 @@ func timeOfExpiry(ms int64) time.Time {
 
 // CheckExtra returns an error for a name that an undeclared field of a record cannot have.
 func CheckExtra(name string, s *Mapping) error {
-	if err := checkMapKey(name); err != nil {
+	if err := CheckMapKey(name); err != nil {
 		return err
 	}
 	if name == "" || name[0] == '_' {

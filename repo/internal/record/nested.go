@@ -112,7 +112,8 @@ func (m coders) mapping(t reflect.Type) (coder, error) {
 		Dec: func(v driver.Value, into reflect.Value) error { return decodeMap(elem, v, into) }}, nil
 }
 
-func checkMapKey(k string) error {
+// CheckMapKey is ErrInvalid for a text that no map can have as a key.
+func CheckMapKey(k string) error {
 	if !utf8.ValidString(k) || strings.IndexByte(k, 0) >= 0 {
 		return failure.Invalid("a map key is not valid UTF-8 or holds NUL")
 	}
@@ -128,7 +129,7 @@ func encodeMap(elem *coder, v reflect.Value, depth int) (driver.Value, error) {
 		k := it.Key().String()
 		x, err := elem.enc(it.Value(), depth+1)
 		if err == nil {
-			err = checkMapKey(k)
+			err = CheckMapKey(k)
 		}
 		if err != nil {
 			return driver.Value{}, fmt.Errorf("a map entry: %w", err)

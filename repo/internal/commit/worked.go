@@ -1,0 +1,248 @@
+package commit
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/change"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/limit"
+	"github.com/polystore/polystore/repo/internal/record"
+)
+
+// A ListVerb says what an edit does with a list.
+type ListVerb uint8
+
+// The edits of lists.
+const (
+	Push      ListVerb = 1 + iota // after its last element
+	PushFront                     // before its first
+	Pull                          // away, wherever they are
+)
+
+// A worked edit goes by what a field holds, and sets it.
+type worked struct {
+	edit int // its place among the edits of the driver
+	work func(old driver.Value) (driver.Value, error)
+}
+
+// cutPath cuts the name of an edit or query into that of a field and the path in it, nil for the whole field.
+func cutPath(name string) (field string, path []string) {
+	field, rest, ok := strings.Cut(name, ".")
+	if ok {
+		path = strings.Split(rest, ".")
+	}
+	return field, path
+}
+
+// isWithin reports whether a name is another one, or that of a part of it.
+func isWithin(name, other string) bool {
+	rest, ok := strings.CutPrefix(name, other)
+	return ok && (rest == "" || rest[0] == '.')
+}
+
+// addWorked compiles an edit of a field, at a path in it, which goes by what is there.
+func (r editor) addWorked(list []driver.Edit, work []worked, e Edit, name string, path []string) ([]driver.Edit, []worked, error) {
+	d := driver.Edit{Do: driver.Set, Field: -1, Name: name}
+	if at := r.At(name); at >= 0 {
+		d.Field = at - len(r.Key)
+		if err := r.takes(e, r.Cols[at], path); err != nil {
+			return nil, nil, err
+		}
+	} else if err := record.CheckExtra(name, &record.Mapping{}); err != nil {
+		return nil, nil, err
+	}
+	if len(path) > limit.MaxDepth {
+		return nil, nil, failure.Invalid("the path %.64q has over %d parts", r.Shown(e.Field), limit.MaxDepth)
+	}
+	for _, part := range path {
+		if err := record.CheckMapKey(part); err != nil || part == "" {
+			return nil, nil, failure.Invalid("the path %.64q has a part that is empty or no text", r.Shown(e.Field))
+		}
+	}
+	change, err := workOf(e)
+	if err != nil {
+		return nil, nil, driver.Errorf("%s: %w", r.Shown(e.Field), err)
+	}
+	at := slices.IndexFunc(list, func(o driver.Edit) bool { return o.Name == name })
+	if at < 0 {
+		at, list = len(list), append(list, d)
+	}
+	return list, append(work, worked{at, func(old driver.Value) (driver.Value, error) {
+		v, err := within(old, path, change)
+		if err != nil {
+			err = driver.Errorf("%s: %w", r.Shown(e.Field), err)
+		}
+		return v, err
+	}}), nil
+}
+
+// takes is ErrInvalid if a field has no part at a path, or is no list where an edit is of one.
+func (r editor) takes(e Edit, col driver.Column, path []string) error {
+	switch {
+	case path != nil && col.Kind != driver.Map && col.Kind != driver.List && col.Kind != driver.None:
+		return failure.Invalid("field %s is of kind %s, which has no parts", col.Name, col.Kind)
+	case path == nil && e.List != 0 && col.Kind != driver.List && col.Kind != driver.None:
+		return failure.Invalid("field %s is of kind %s, not a list", col.Name, col.Kind)
+	}
+	return nil
+}
+
+// isFraction reports whether an edit adds a fraction.
+func (e *Edit) isFraction() bool {
+	_, is := e.Value.(float64)
+	return e.Do == driver.Add && is
+}
+
+// workOf returns what an edit makes of a value.
+func workOf(e Edit) (func(driver.Value) (driver.Value, error), error) {
+	if e.Keep < 0 {
+		return nil, failure.Invalid("a list of at most %d elements", e.Keep)
+	}
+	v, err := record.EncodeAny(e.Value, 1)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case e.List != 0:
+		return func(old driver.Value) (driver.Value, error) { return e.listed(old, v.List()) }, nil
+	case e.Do == driver.Add && v.Kind() != driver.Int && v.Kind() != driver.Float:
+		return nil, failure.Invalid("Add of a %s", v.Kind())
+	case e.Do == driver.Add:
+		return func(old driver.Value) (driver.Value, error) { return sum(old, v) }, nil
+	}
+	return func(driver.Value) (driver.Value, error) { return v, nil }, nil
+}
+
+// listed returns a list after an edit by some elements.
+func (e *Edit) listed(old driver.Value, elems []driver.Value) (driver.Value, error) {
+	if !old.IsNone() && old.Kind() != driver.List {
+		return old, failure.Invalid("it is a %s, not a list", old.Kind())
+	}
+	list := slices.Clone(old.List())
+	switch e.List {
+	case Push:
+		list = append(list, elems...)
+		if e.Keep > 0 {
+			list = list[max(0, len(list)-e.Keep):]
+		}
+	case PushFront:
+		list = append(slices.Clone(elems), list...)
+		if e.Keep > 0 {
+			list = list[:min(len(list), e.Keep)]
+		}
+	case Pull:
+		list = slices.DeleteFunc(list, func(v driver.Value) bool { return slices.ContainsFunc(elems, v.Equal) })
+	}
+	if old.IsNone() && len(list) == 0 {
+		return old, nil
+	}
+	return driver.ListValue(list), nil
+}
+
+// sum adds numbers, of which the first may be absent.
+func sum(old, by driver.Value) (driver.Value, error) {
+	if old.Kind() == driver.Float || old.IsNone() && by.Kind() == driver.Float {
+		n := by.Float()
+		if by.Kind() == driver.Int {
+			n = float64(by.Int())
+		}
+		if n += old.Float(); math.IsInf(n, 0) || math.IsNaN(n) {
+			return old, failure.Invalid("the sum is no number")
+		}
+		return driver.FloatValue(n), nil
+	}
+	if by.Kind() == driver.Float {
+		return old, failure.Invalid("add a fraction to a %s", old.Kind())
+	}
+	return record.EditedValue(old, driver.Edit{Do: driver.Add, Value: by})
+}
+
+// within changes the value at a path in another one. Maps on the way that are not there are made, if the new value is
+// not absent.
+func within(old driver.Value, path []string, work func(driver.Value) (driver.Value, error)) (driver.Value, error) {
+	if len(path) == 0 {
+		return work(old)
+	}
+	switch old.Kind() {
+	case driver.None:
+		v, err := within(driver.Value{}, path[1:], work)
+		if err != nil || v.IsNone() {
+			return v, err
+		}
+		return driver.MapValue([]driver.Value{driver.StringValue(path[0]), v}), nil
+	case driver.Map:
+		return withinMap(old.List(), path, work)
+	case driver.List:
+		list := slices.Clone(old.List())
+		i, err := strconv.Atoi(path[0])
+		if err != nil || i < 0 || i >= len(list) {
+			return old, failure.Invalid("a list of %d elements has none at %.64q", len(list), driver.Private(path[0]))
+		}
+		list[i], err = within(list[i], path[1:], work)
+		if err == nil && list[i].IsNone() {
+			err = failure.Invalid("an element of a list may not be nil or empty; see Pull")
+		}
+		return driver.ListValue(list), err
+	}
+	return old, failure.Invalid("a %s has no part %.64q", old.Kind(), driver.Private(path[0]))
+}
+
+// withinMap is within of a map, which has its names and values by turns, sorted.
+func withinMap(flat []driver.Value, path []string, work func(driver.Value) (driver.Value, error)) (driver.Value, error) {
+	at, old := 0, driver.Value{}
+	for at < len(flat) && flat[at].Str() < path[0] {
+		at += 2
+	}
+	has := at < len(flat) && flat[at].Str() == path[0]
+	if has {
+		old = flat[at+1]
+	}
+	v, err := within(old, path[1:], work)
+	if err != nil {
+		return v, err
+	}
+	next := slices.Clone(flat)
+	switch {
+	case has && v.IsNone():
+		next = slices.Delete(next, at, at+2)
+	case has:
+		next[at+1] = v
+	case !v.IsNone():
+		next = slices.Insert(next, at, driver.StringValue(path[0]), v)
+	}
+	return driver.MapValue(next), nil
+}
+
+// workOut returns edits with what they come to that go by what is there.
+func (r editor) workOut(old *change.Stored, asked []driver.Edit, work []worked) ([]driver.Edit, error) {
+	if len(work) == 0 {
+		return asked, nil
+	}
+	edits := slices.Clone(asked)
+	for i, w := range work {
+		e := &edits[w.edit]
+		first := !slices.ContainsFunc(work[:i], func(o worked) bool { return o.edit == w.edit })
+		switch {
+		case !first:
+		case e.Field >= 0:
+			e.Value = old.Vals[len(r.Key)+e.Field]
+		default:
+			e.Value = driver.Value{}
+			if at := slices.IndexFunc(old.Extra, func(p driver.Pair) bool { return p.Name == e.Name }); at >= 0 {
+				e.Value = old.Extra[at].Value
+			}
+		}
+		var err error
+		if e.Value, err = w.work(e.Value); err != nil {
+			return nil, err
+		}
+		if e.Field >= 0 {
+			e.Value = r.unlessEmpty(e.Value, len(r.Key)+e.Field)
+		}
+	}
+	return edits, nil
+}
