@@ -18,6 +18,7 @@ const (
 type list struct {
 	end   id
 	rows  []id // read, and not passed
+	piece int  // how many were read with them
 	size  int  // of the next piece
 	ended bool
 
@@ -47,7 +48,7 @@ func (l *list) read(ctx context.Context, r *reader) error {
 	if l.ended = len(l.rows) < l.size; !l.ended {
 		l.from, l.at = &l.rows[len(l.rows)-1], false
 	}
-	l.size = min(2*l.size, manyKeys)
+	l.piece, l.size = len(l.rows), min(2*l.size, manyKeys)
 	return nil
 }
 
@@ -57,11 +58,15 @@ func (l *list) leap(member id, past bool) {
 	for n < len(l.rows) && (l.rows[n].compare(member) < 0 || past && l.rows[n] == member) {
 		n++
 	}
-	if l.rows = l.rows[n:]; len(l.rows) > 0 || l.ended || l.from != nil && l.from.compare(member) >= 0 {
+	if l.rows = l.rows[n:]; len(l.rows) > 0 || l.ended {
 		return
 	}
-	l.from, l.at = &member, !past
-	l.size = fewKeys
+	if l.from == nil || l.from.compare(member) < 0 {
+		l.from, l.at = &member, !past
+	}
+	if 2*n > l.piece { // the next members of other lists are far, too
+		l.size = fewKeys
+	}
 }
 
 // A merge reads the lists of a set side by side.

@@ -59,6 +59,9 @@ func TestRaces(t *testing.T) {
 	})
 }
 
+// ends is how many ends a storm has.
+const ends = 15
+
 // storm makes changes of links on a store that loses answers and calls, by a program that gives up at once, and reports
 // how often the two sides differ then, of how many changes whose outcome was unknown.
 func storm(t *testing.T, scope driver.Scope, change func(ctx context.Context, store *repo.Store) func(who, whom string, add bool) error) (unknown int, store *repo.Store) {
@@ -71,16 +74,16 @@ func storm(t *testing.T, scope driver.Scope, change func(ctx context.Context, st
 	t.Cleanup(func() { _ = store.Close() })
 	do := change(t.Context(), store)
 	if err := faulty.Set(
-		repotest.Rule{On: repotest.Commit, Every: 5, Fault: repotest.LostAnswer},
-		repotest.Rule{On: repotest.Commit, Every: 7, Fault: repotest.LostCall},
-		repotest.Rule{On: repotest.Commit, Every: 11, Fault: repotest.Unavailable},
-		repotest.Rule{On: repotest.Get, Every: 3, Fault: repotest.Unavailable},
+		repotest.Rule{On: repotest.Commit, Share: 0.2, Fault: repotest.LostAnswer},
+		repotest.Rule{On: repotest.Commit, Share: 0.2, Fault: repotest.LostCall},
+		repotest.Rule{On: repotest.Commit, Share: 0.1, Fault: repotest.Unavailable},
+		repotest.Rule{On: repotest.Get, Share: 0.4, Fault: repotest.Unavailable},
 	); err != nil {
 		t.Fatal(err)
 	}
 	d := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
-		err := do(fmt.Sprint(d.IntN(5)), fmt.Sprint(d.IntN(5)), d.IntN(3) > 0)
+		err := do(fmt.Sprint(d.IntN(ends)), fmt.Sprint(d.IntN(ends)), d.IntN(4) > 0)
 		if errors.Is(err, repo.ErrUnknownOutcome) {
 			unknown++
 		}
@@ -95,7 +98,7 @@ func storm(t *testing.T, scope driver.Scope, change func(ctx context.Context, st
 func oneSided(t *testing.T, from, to func(end string) ([]follow, error)) (bad []string) {
 	t.Helper()
 	sides := map[follow]int{}
-	for i := range 5 {
+	for i := range ends {
 		out, err := from(fmt.Sprint(i))
 		if err != nil {
 			t.Fatal(err)
