@@ -26,9 +26,8 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	taggings, err := link.Open[Tagging](ctx, store, link.Schema{
-		Collection: "taggings", From: "user", To: "tag", FromOrder: []string{"-day"},
-	})
+	schema := link.Schema{Collection: "taggings", From: "user", To: "tag", FromOrder: []string{"-day"}}
+	taggings, err := link.Open[Tagging](ctx, store, schema)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -60,8 +59,7 @@ func Example() {
 	fmt.Println(both.Items, err)
 	n, err := taggings.RemoveAll(ctx, taggings.From("3")) // a user goes
 	fmt.Println(n, err)
-	n, err = taggings.Count(ctx, taggings.To("go"))
-	fmt.Println(n, err)
+	fmt.Println(taggings.Count(ctx, taggings.To("go")))
 	// Output:
 	// 1 redis <nil>
 	// 1 go <nil>
