@@ -158,7 +158,7 @@ func (h *History[T]) addRevisions(g *repo.Group, r *revisions) {
 	case last == 0:
 	case last <= gone:
 		w.Delete(at, repo.IfVersion(r.last.Version))
-	case h.keep.For > 0 && r.last.Expires.IsZero():
+	case h.keep.For > 0:
 		w.Patch(at, repo.ExpireAt(r.now.Add(h.keep.For)))
 	case r.there.IsZero():
 		w.Check(at, repo.IfVersion(r.last.Version))

@@ -32,8 +32,8 @@ type Keep struct {
 	// Revisions is how many revisions of a record are kept; 0 is all. Each write removes those that it makes too many.
 	Revisions int
 
-	// For is how long a revision is kept after another one followed, a second at least; 0 is for ever. Of a deleted
-	// record the last revision goes, too, and then the numbers begin at 1 again.
+	// For is how long a revision is kept after another one followed, a second at least; 0 is for ever. The last revision
+	// of a deleted record is kept as long, and then the numbers begin at 1 again.
 	For time.Duration
 }
 

@@ -296,4 +296,3 @@ func TestAsOf(t *testing.T) {
 		}
 	})
 }
-

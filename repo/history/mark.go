@@ -17,7 +17,6 @@ type mark struct {
 	Outside bool         `repo:"history_outside"`
 	Until   time.Time    `repo:"history_until"` // when the record expires
 	Version repo.Version `repo:",version"`
-	Expires time.Time    `repo:",expires"` // when the revision does
 }
 
 const (
