@@ -46,9 +46,9 @@ func (h *History[T]) diff(ctx context.Context, key repo.Key, from, to int64) ([]
 	if err != nil {
 		return nil, err
 	}
-	for i, there := range found {
-		if !there {
-			return nil, fmt.Errorf("there is no revision %d: %w", [...]int64{from, to}[i], repo.ErrNotFound)
+	for i, number := range []int64{from, to} {
+		if !found[i] || number < 1 {
+			return nil, fmt.Errorf("there is no revision %d: %w", number, repo.ErrNotFound)
 		}
 		rows[i] = h.fieldsOf(rows[i])
 	}

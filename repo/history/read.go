@@ -35,6 +35,9 @@ func (h *History[T]) revision(ctx context.Context, key repo.Key, number int64) (
 		return Revision[T]{}, err
 	}
 	m, err := h.marks.Get(ctx, rowKey(key, number))
+	if err == nil && number < 1 { // the beginning
+		err = repo.ErrNotFound
+	}
 	if err != nil {
 		return Revision[T]{}, err
 	}

@@ -75,8 +75,18 @@ func TestInvalid(t *testing.T) {
 	_, err = h.Diff(ctx, tea, 1, 99)
 	isKind(t, err, repo.ErrNotFound)
 	isKind(t, h.Restore(ctx, tea, 99), repo.ErrNotFound)
-	_, err = h.Revision(ctx, tea, 0)
+}
+
+// The row before the first revision is none.
+func TestBeginning(t *testing.T) {
+	ctx, h := t.Context(), on(t, memory.New(nil), history.Keep{Revisions: 2})
+	must(t, h.Put(ctx, text("a")))
+	_, err := h.Revision(ctx, tea, 0)
 	isKind(t, err, repo.ErrNotFound)
+	_, err = h.Diff(ctx, tea, 0, 1)
+	isKind(t, err, repo.ErrNotFound)
+	isKind(t, h.Restore(ctx, tea, 0), repo.ErrNotFound)
+	want(t, h, "1:a")
 }
 
 // Keys with what stores use themselves name one record each.
