@@ -39,6 +39,10 @@ func Example() {
 	page, err := pages.Records().Get(ctx, tea)
 	fmt.Println(page.Text, err)
 	list, err := pages.Revisions(ctx, tea, 10, "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	for _, r := range list.Items {
 		fmt.Println(r.Number, r.By, r.Why, r.Record.Text)
 	}
