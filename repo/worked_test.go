@@ -23,49 +23,51 @@ func hostsOf(t *testing.T) *repo.Repo[host] {
 }
 
 // Edits that go by what is there, and what they come to.
+var workedEdits = []struct {
+	edits []repo.Edit
+	want  string // of tags, part, labels, extra; or an error
+}{
+	{[]repo.Edit{repo.Push("tags", 0, "c", "d")}, "[a b c d] {five 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Push("tags", 3, "c", "d")}, "[b c d] {five 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.PushFront("tags", 3, "c", "d")}, "[c d a] {five 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.PushFront("tags", 1)}, "[a] {five 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Pull("tags", "b", "z")}, "[a] {five 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Pull("tags", "a", "b")}, "[] {five 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Push("tags", -1, "c")}, "-1 elements"},
+	{[]repo.Edit{repo.Push("tags", 0, 7)}, "field tags of the struct"},
+	{[]repo.Edit{repo.Push("tags", 0, nil)}, "nil or empty"},
+	{[]repo.Edit{repo.Push("note", 0, "c")}, "kind string, not a list"},
+	{[]repo.Edit{repo.Push("id", 0, "c")}, "part of the key"},
+	{[]repo.Edit{repo.Set("part.name", "six"), repo.Add("part.price", 0.5)}, "[a b] {six 5.5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Add("part.price", -2)}, "[a b] {five 3 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Set("part.next.next.name", "deep")}, "[a b] {five 5 { 0 {deep 0 nil}}} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Unset("part.name")}, "[a b] { 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Set("part.name", 5)}, "field part of the struct"},
+	{[]repo.Edit{repo.Set("part.name.x", "y")}, "a string has no part"},
+	{[]repo.Edit{repo.Set("part", part{}), repo.Set("part.name", "x")}, "edited twice"},
+	{[]repo.Edit{repo.Set("part.name", "x"), repo.Unset("part")}, "edited twice"},
+	{[]repo.Edit{repo.Set("part..name", "x")}, "a part that is empty"},
+	{[]repo.Edit{repo.Set("part.", "x")}, "a part that is empty"},
+	{[]repo.Edit{repo.Set("part."+strings.Repeat("n.", 40)+"n", "x")}, "over 32 parts"},
+	{[]repo.Edit{repo.Set("note.x", "x")}, "kind string, which has no parts"},
+	{[]repo.Edit{repo.Set("id.x", "x")}, "part of the key"},
+	{[]repo.Edit{repo.Unset("labels.k"), repo.Set("labels.new", "w")}, "[a b] {five 5 nil} map[new:w] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Unset("labels.k")}, "[a b] {five 5 nil} map[] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Unset("labels.none.at.all")}, "[a b] {five 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Set("tags.1", "z")}, "[a z] {five 5 nil} map[k:v] map[m:map[x:1]]"},
+	{[]repo.Edit{repo.Set("tags.2", "z")}, "has none at"},
+	{[]repo.Edit{repo.Unset("tags.1")}, "see Pull"},
+	{[]repo.Edit{repo.Add("m.x", 2), repo.Add("m.y.z", 0.25), repo.Push("l", 2, 1, 2, 3)}, "[a b] {five 5 nil} map[k:v] map[l:[2 3] m:map[x:3 y:map[z:0.25]]]"},
+	{[]repo.Edit{repo.Add("m.x", 0.5)}, "add a fraction to a int"},
+	{[]repo.Edit{repo.Add("new", 0.5), repo.Add("newer", 2)}, "[a b] {five 5 nil} map[k:v] map[m:map[x:1] new:0.5 newer:2]"},
+	{[]repo.Edit{repo.Add("count", 0.5)}, "count is of kind int, not float"},
+	{[]repo.Edit{repo.Add("note", 1)}, "Add is for numbers"},
+	{[]repo.Edit{repo.Unset("m.x")}, "[a b] {five 5 nil} map[k:v] map[]"},
+}
+
 func TestWorkedEdits(t *testing.T) {
 	hosts := hostsOf(t)
-	for i, tt := range []struct {
-		edits []repo.Edit
-		want  string // of tags, part, labels, extra; or an error
-	}{
-		{[]repo.Edit{repo.Push("tags", 0, "c", "d")}, "[a b c d] {five 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Push("tags", 3, "c", "d")}, "[b c d] {five 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.PushFront("tags", 3, "c", "d")}, "[c d a] {five 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.PushFront("tags", 1)}, "[a] {five 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Pull("tags", "b", "z")}, "[a] {five 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Pull("tags", "a", "b")}, "[] {five 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Push("tags", -1, "c")}, "-1 elements"},
-		{[]repo.Edit{repo.Push("tags", 0, 7)}, "field tags of the struct"},
-		{[]repo.Edit{repo.Push("tags", 0, nil)}, "nil or empty"},
-		{[]repo.Edit{repo.Push("note", 0, "c")}, "kind string, not a list"},
-		{[]repo.Edit{repo.Push("id", 0, "c")}, "part of the key"},
-		{[]repo.Edit{repo.Set("part.name", "six"), repo.Add("part.price", 0.5)}, "[a b] {six 5.5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Add("part.price", -2)}, "[a b] {five 3 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Set("part.next.next.name", "deep")}, "[a b] {five 5 { 0 {deep 0 nil}}} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Unset("part.name")}, "[a b] { 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Set("part.name", 5)}, "field part of the struct"},
-		{[]repo.Edit{repo.Set("part.name.x", "y")}, "a string has no part"},
-		{[]repo.Edit{repo.Set("part", part{}), repo.Set("part.name", "x")}, "edited twice"},
-		{[]repo.Edit{repo.Set("part.name", "x"), repo.Unset("part")}, "edited twice"},
-		{[]repo.Edit{repo.Set("part..name", "x")}, "a part that is empty"},
-		{[]repo.Edit{repo.Set("part.", "x")}, "a part that is empty"},
-		{[]repo.Edit{repo.Set("part."+strings.Repeat("n.", 40)+"n", "x")}, "over 32 parts"},
-		{[]repo.Edit{repo.Set("note.x", "x")}, "kind string, which has no parts"},
-		{[]repo.Edit{repo.Set("id.x", "x")}, "part of the key"},
-		{[]repo.Edit{repo.Unset("labels.k"), repo.Set("labels.new", "w")}, "[a b] {five 5 nil} map[new:w] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Unset("labels.k")}, "[a b] {five 5 nil} map[] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Unset("labels.none.at.all")}, "[a b] {five 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Set("tags.1", "z")}, "[a z] {five 5 nil} map[k:v] map[m:map[x:1]]"},
-		{[]repo.Edit{repo.Set("tags.2", "z")}, "has none at"},
-		{[]repo.Edit{repo.Unset("tags.1")}, "see Pull"},
-		{[]repo.Edit{repo.Add("m.x", 2), repo.Add("m.y.z", 0.25), repo.Push("l", 2, 1, 2, 3)}, "[a b] {five 5 nil} map[k:v] map[l:[2 3] m:map[x:3 y:map[z:0.25]]]"},
-		{[]repo.Edit{repo.Add("m.x", 0.5)}, "add a fraction to a int"},
-		{[]repo.Edit{repo.Add("new", 0.5), repo.Add("newer", 2)}, "[a b] {five 5 nil} map[k:v] map[m:map[x:1] new:0.5 newer:2]"},
-		{[]repo.Edit{repo.Add("count", 0.5)}, "count is of kind int, not float"},
-		{[]repo.Edit{repo.Add("note", 1)}, "Add is for numbers"},
-		{[]repo.Edit{repo.Unset("m.x")}, "[a b] {five 5 nil} map[k:v] map[]"},
-	} {
+	for i, tt := range workedEdits {
 		h := host{ID: fmt.Sprint(i), Tags: []string{"a", "b"}, Part: part{Name: "five", Price: 5}, Labels: map[string]string{"k": "v"}, Extra: map[string]any{"m": map[string]any{"x": 1}}}
 		if err := hosts.Insert(t.Context(), &h); err != nil {
 			t.Fatal(err)

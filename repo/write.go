@@ -38,7 +38,7 @@ func IfAbsent() WriteOption { return func(o *writeOptions) { o.absent = true } }
 // in the caller's record to the stored times. Where such a time lies behind a pointer, in a slice
 // or in a map, the field then refers to a changed copy.
 func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
-	return r.put(ctx, "insert", commit.DoInsert, record, nil)
+	return put(ctx, r, "insert", commit.DoInsert, record, nil)
 }
 
 // Replace writes a record that is there, and fills its version field. Fields that T does not
@@ -47,17 +47,17 @@ func (r *Repo[T]) Insert(ctx context.Context, record *T) error {
 // fails with ErrConflict when the stored version differs from the record's version field, if that
 // is set, or from IfVersion.
 func (r *Repo[T]) Replace(ctx context.Context, record *T, opts ...WriteOption) error {
-	return r.put(ctx, "replace", commit.DoReplace, record, opts)
+	return put(ctx, r, "replace", commit.DoReplace, record, opts)
 }
 
 // Put writes a record whether or not it is there, as Insert or Replace does, and fills its version
 // field. With a version, in that field or by IfVersion, Put is Replace: it fails with ErrNotFound
 // when the record is not there, and with ErrConflict when the record has another version.
 func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error {
-	return r.put(ctx, "put", commit.DoPut, record, opts)
+	return put(ctx, r, "put", commit.DoPut, record, opts)
 }
 
-func (r *Repo[T]) put(ctx context.Context, op string, verb commit.Verb, rec *T, opts []WriteOption) error {
+func put[T any](ctx context.Context, r *Repo[T], op string, verb commit.Verb, rec *T, opts []WriteOption) error {
 	ctx, c, k := r.begin(ctx, op)
 	defer k.Leave()
 	if rec == nil {
