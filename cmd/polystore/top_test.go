@@ -33,9 +33,10 @@ func TestTop(t *testing.T) {
 	}
 	for n := range 30 {
 		p := uneven{Author: "ann", ID: fmt.Sprint(n), Tags: []string{"go"}, Text: "t"}
-		if n%10 == 0 {
+		switch n % 10 {
+		case 0:
 			p.Author, p.Tags, p.Text = "bob\n", []string{"go", "nosql", "go"}, strings.Repeat("long", n*10)
-		} else if n%10 == 1 {
+		case 1:
 			p.Tags = nil
 		}
 		if err := posts.Insert(t.Context(), &p); err != nil {
