@@ -133,3 +133,41 @@ func TestWorkedEditsAtOnce(t *testing.T) {
 		t.Errorf("%d tags, price %v, %v, %v", len(h.Tags), h.Part.Price, h.Extra, err)
 	}
 }
+
+// Edits that go by what is there are those of every patch, of maps too.
+func TestWorkedEditsByEveryPatch(t *testing.T) {
+	ctx, key := t.Context(), repo.Key{"m"}
+	maps, err := repo.Open[map[string]any](ctx, newStore(t, nil), repo.Schema{Collection: "maps", Partition: []string{"id"}, Fields: map[string]string{"list": "list", "n": "int", "f": "float", "m": "map"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := maps.Insert(ctx, &map[string]any{"id": "m", "n": 1}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := maps.PatchGet(ctx, key, repo.Push("list", 0, "a"), repo.Add("f", 1.5), repo.Set("m.x.y", true), repo.Add("free.n", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, _ := first["_version"].(repo.Version)
+	_, patchIf := maps.PatchIf(ctx, key, version, repo.Push("list", 0, "b"))
+	_, stale := maps.PatchIf(ctx, key, version, repo.Push("list", 0, "lost"))
+	_, blind := maps.PatchBlind(ctx, key, repo.PushFront("list", 0, "c"))
+	n, all := maps.PatchAll(ctx, func(yield func(repo.Key, error) bool) { yield(key, nil) }, repo.Add("f", 1), repo.Pull("list", "a"))
+	g := maps.Store().Group()
+	maps.In(g).Patch(key, repo.Push("list", 3, "d", "e"), repo.Unset("m.x"))
+	if err := errors.Join(patchIf, blind, all, g.Commit(ctx)); err != nil || n != 1 || !errors.Is(stale, repo.ErrConflict) {
+		t.Errorf("%v; %d; %v", err, n, stale)
+	}
+	got, err := maps.Get(ctx, key)
+	delete(got, "_version")
+	if want := "map[f:2.5 free:map[n:1] id:m list:[b d e] n:1]"; fmt.Sprint(got) != want || err != nil {
+		t.Errorf("got %v, %v; want %s", got, err, want)
+	}
+	for what, e := range map[string]repo.Edit{
+		"a list in a map": repo.Push("m", 0, 1), "a part of a number": repo.Set("n.x", 1), "a fraction of an integer": repo.Add("n", 0.5), "a map in a list": repo.Set("list.x", 1),
+	} {
+		if _, err := maps.Patch(ctx, key, e); !errors.Is(err, repo.ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", what, err)
+		}
+	}
+}

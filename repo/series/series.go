@@ -1,0 +1,158 @@
+package series
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/polystore/polystore/repo"
+)
+
+// A Point is what a series has at a time.
+type Point interface{ Time() time.Time }
+
+// A Schema says how points lie.
+type Schema struct {
+	// Collection is the name: a–z, 0–9 and '_', a letter first, at most 48 bytes.
+	Collection string
+
+	// Span is how much time a bucket is for, in whole milliseconds. Buckets begin at multiples of it after 1970, UTC. It
+	// cannot be changed while there are points.
+	Span time.Duration
+
+	// Most is how many points a bucket has at most; 0 is 1,000. Each append of a point reads and writes its bucket, so
+	// fewer make appends cheaper, and more make reads cheaper. All points of a bucket together have at most some 1 MB.
+	Most int
+
+	// Keep is for how long points are kept after the span of their bucket; 0 is for ever. They vanish with their bucket.
+	Keep time.Duration
+}
+
+// A Collection holds the points of any number of series. It is for any number of goroutines, and programs.
+type Collection[P Point] struct {
+	buckets *repo.Repo[bucket[P]]
+	schema  Schema
+
+	mu    sync.Mutex
+	parts map[place]int64 // where the last append went, of buckets with several parts
+}
+
+// A bucket is a record: some of the points of a series in one span.
+type bucket[P Point] struct {
+	Series string    `repo:"series"`
+	Start  time.Time `repo:"start"`
+	Part   int64     `repo:"part"`
+	Points []P       `repo:"points"`
+	Until  time.Time `repo:",expires"`
+}
+
+// A place is the bucket of a time.
+type place struct {
+	series string
+	start  time.Time
+}
+
+// mostPlaces is how many places are remembered at once.
+const mostPlaces = 10_000
+
+// Open opens the series of a schema, and makes their collection if it is not there.
+func Open[P Point](ctx context.Context, store *repo.Store, schema Schema, opts ...repo.OpenOption) (*Collection[P], error) {
+	if schema.Most == 0 {
+		schema.Most = 1000
+	}
+	if schema.Span < time.Millisecond || schema.Span%time.Millisecond != 0 || schema.Most < 0 || schema.Keep < 0 {
+		err := fmt.Errorf("a span of %s with %d points, kept for %s; the span has whole milliseconds, and none is below 0: %w", schema.Span, schema.Most, schema.Keep, repo.ErrSchema)
+		return nil, &repo.Error{Op: "open", Collection: schema.Collection, Err: err}
+	}
+	r, err := repo.Open[bucket[P]](ctx, store, repo.Schema{
+		Collection: schema.Collection, Partition: []string{"series"}, Sort: []string{"-start", "-part"},
+	}, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &Collection[P]{buckets: r, schema: schema, parts: map[place]int64{}}, nil
+}
+
+// Append adds points to a series. Points of one bucket are added together or not at all, those of several buckets one
+// bucket after the other, in no order: where it fails, some may be added, and the error is that of the others.
+func (c *Collection[P]) Append(ctx context.Context, series string, points ...P) error {
+	byStart := map[time.Time][]P{}
+	for _, p := range points {
+		start := c.startOf(p.Time())
+		byStart[start] = append(byStart[start], p)
+	}
+	var errs []error
+	for start, list := range byStart {
+		for len(list) > 0 {
+			n := min(len(list), c.schema.Most)
+			errs = append(errs, c.add(ctx, place{series, start}, list[:n]))
+			list = list[n:]
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// startOf returns when the bucket of a time begins.
+func (c *Collection[P]) startOf(t time.Time) time.Time {
+	span := c.schema.Span.Milliseconds()
+	ms := t.UnixMilli()
+	return time.UnixMilli(ms - ((ms%span)+span)%span).UTC()
+}
+
+var errFull = errors.New("the bucket is full")
+
+// add adds points, no more than a bucket has, to the first part of a bucket with room for them.
+func (c *Collection[P]) add(ctx context.Context, at place, points []P) error {
+	part := c.lastPart(at)
+	for {
+		_, err := c.buckets.Update(ctx, repo.Key{at.series, at.start, part}, func(b *bucket[P]) error {
+			if len(b.Points)+len(points) > c.schema.Most {
+				return errFull
+			}
+			b.Points = append(b.Points, points...)
+			return nil
+		})
+		if errors.Is(err, repo.ErrTooLarge) {
+			err = errFull // by bytes
+		}
+		if errors.Is(err, repo.ErrNotFound) && !errors.Is(err, repo.ErrUnknownOutcome) {
+			err = c.buckets.Insert(ctx, &bucket[P]{Series: at.series, Start: at.start, Part: part, Points: points, Until: c.until(at)})
+			if errors.Is(err, repo.ErrExists) && !errors.Is(err, repo.ErrUnknownOutcome) {
+				continue // another program was faster
+			}
+		}
+		if !errors.Is(err, errFull) {
+			c.remember(at, part)
+			return err
+		}
+		part++ // and full it stays
+	}
+}
+
+// until returns when a bucket expires.
+func (c *Collection[P]) until(at place) time.Time {
+	if c.schema.Keep == 0 {
+		return time.Time{}
+	}
+	return at.start.Add(c.schema.Span + c.schema.Keep)
+}
+
+func (c *Collection[P]) lastPart(at place) int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.parts[at]
+}
+
+func (c *Collection[P]) remember(at place, part int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if part == 0 {
+		return // where all appends begin
+	}
+	if len(c.parts) >= mostPlaces {
+		clear(c.parts)
+	}
+	c.parts[at] = part
+}
