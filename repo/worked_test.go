@@ -137,7 +137,7 @@ func TestWorkedEditsAtOnce(t *testing.T) {
 // Edits that go by what is there are those of every patch, of maps too.
 func TestWorkedEditsByEveryPatch(t *testing.T) {
 	ctx, key := t.Context(), repo.Key{"m"}
-	maps, err := repo.Open[map[string]any](ctx, newStore(t, nil), repo.Schema{Collection: "maps", Partition: []string{"id"}, Fields: map[string]string{"list": "list", "n": "int", "f": "float", "m": "map"}})
+	maps, err := repo.Open[map[string]any](ctx, newStore(t, nil), repo.Schema{Collection: "maps", Partition: []string{"id"}, Fields: map[string]string{"id": "string", "list": "list", "n": "int", "f": "float", "m": "map"}})
 	if err != nil {
 		t.Fatal(err)
 	}
