@@ -39,7 +39,7 @@ func (c *Collection[P]) between(series string, from, to time.Time) repo.Query {
 		q = q.AtLeast("start", c.startOf(from))
 	}
 	if !to.IsZero() {
-		q = q.Below("start", to)
+		q = q.AtMost("start", c.startOf(to.Add(-1))) // which need not be a whole millisecond
 	}
 	return q
 }

@@ -75,8 +75,9 @@ func Open[P Point](ctx context.Context, store *repo.Store, schema Schema, opts .
 	return &Collection[P]{buckets: r, schema: schema, parts: map[place]int64{}}, nil
 }
 
-// Append adds points to a series. Points of one bucket are added together or not at all, those of several buckets one
-// bucket after the other, in no order: where it fails, some may be added, and the error is that of the others.
+// Append adds points to a series. Points of one span are added together or not at all, if they are no more than Most.
+// Else, and those of several spans, they are added record by record, in no order: where it fails, some may be added, and
+// the error is that of the others. Points that are over 1 MB together are ErrTooLarge; append fewer by one call.
 func (c *Collection[P]) Append(ctx context.Context, series string, points ...P) error {
 	byStart := map[time.Time][]P{}
 	for _, p := range points {
@@ -123,8 +124,10 @@ func (c *Collection[P]) add(ctx context.Context, at place, points []P) error {
 				continue // another program was faster
 			}
 		}
-		if !errors.Is(err, errFull) {
+		if err == nil {
 			c.remember(at, part)
+		}
+		if !errors.Is(err, errFull) {
 			return err
 		}
 		part++ // and full it stays

@@ -70,7 +70,7 @@ func TestRandomPoints(t *testing.T) {
 	byTime := func(a, b reading) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Value, b.Value)) }
 	slices.SortFunc(all, byTime)
 	c := open(t, store, series.Schema{Span: 100 * time.Millisecond, Most: 7})
-	for _, ends := range [][2]time.Time{{}, {at(0), at(1000)}, {at(-450), at(-1)}, {at(333), {}}, {{}, at(250)}, {at(5000), {}}, {at(7), at(7)}} {
+	for _, ends := range [][2]time.Time{{}, {at(0), at(1000)}, {at(-450), at(-1)}, {at(333), {}}, {{}, at(250)}, {at(5000), {}}, {at(7), at(7)}, {at(50), at(100).Add(1)}, {at(0), at(100)}} {
 		var want []reading
 		for _, p := range all {
 			if !p.At.Before(ends[0]) && (ends[1].IsZero() || p.At.Before(ends[1])) {

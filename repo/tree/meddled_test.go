@@ -1,7 +1,9 @@
 package tree_test
 
 import (
+	"cmp"
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +60,41 @@ func TestPendingOfMeddledNodes(t *testing.T) {
 				t.Errorf("%s, %s: insert elsewhere: %v", s, tt.what, err)
 			}
 			cancel()
+		}
+	}
+}
+
+// A move that is too deep is taken back though another program deleted its node or the old parent meanwhile: then the
+// node, if it is there, goes to an ancestor of the parent.
+func TestTakenBackOfMeddledNodes(t *testing.T) {
+	for strategy, shape := range map[tree.Strategy]struct {
+		id         string
+		above, own int
+	}{
+		tree.Path: {strings.Repeat("x", 100), 6, 4}, tree.Ancestors: {"n", 200, 80},
+	} {
+		for _, gone := range []string{"", "p"} {
+			schema := tree.Schema{Strategy: strategy}
+			h, tr, other := shopBeside(t, schema, "r p<r q")
+			a := chain(t, other, "", "a"+shape.id, shape.above)
+			b := chain(t, other, "p", "b"+shape.id, shape.own)
+			h.diesAt(2)
+			begun := tr.Move(t.Context(), b[0], tree.Under(a[len(a)-1]))
+			schema.Collection = "c"
+			f, err := tree.Open[category](t.Context(), repo.NewStore(h.Store, nil), schema)
+			if err == nil {
+				err = f.Nodes().Delete(t.Context(), repo.Key{"shop", cmp.Or(gone, b[0])})
+			}
+			if err != nil || !isUnsure(begun) {
+				t.Fatal(begun, err)
+			}
+			settled, insert := other.Settle(t.Context()), other.Insert(t.Context(), tree.Under("q"), &category{Node: tree.Node{ID: "new"}})
+			if settled != nil || insert != nil {
+				t.Errorf("%s, %q deleted: %v; insert elsewhere: %v", strategy, gone, settled, insert)
+			}
+			if n, err := other.Get(t.Context(), b[0]); gone != "" && (err != nil || n.Parent != "r") {
+				t.Errorf("%s: the node lies below %q, %v, want r", strategy, n.Parent, err)
+			}
 		}
 	}
 }

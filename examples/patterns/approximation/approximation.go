@@ -32,7 +32,7 @@ func Open(ctx context.Context, store *repo.Store, every int64) (*Counter, error)
 	return &Counter{counts: r, every: every, gathered: map[string]int64{}}, err
 }
 
-// View counts a view.
+// View counts a view. If it fails, the views that have gathered of the page may not be stored.
 func (c *Counter) View(ctx context.Context, page string) error {
 	c.mu.Lock()
 	c.gathered[page]++

@@ -30,7 +30,7 @@ type star struct {
 	Author string `repo:"author"`
 }
 
-// Feeds are posts, and who follows whom. They copy a post so often at most.
+// Feeds are posts, and who follows whom.
 type Feeds struct {
 	follows     *repo.Repo[follow]
 	stars       *repo.Repo[star]
@@ -38,7 +38,7 @@ type Feeds struct {
 	most        int
 }
 
-// Open opens the feeds of a store.
+// Open opens the feeds of a store. An author with more followers than most is a star.
 func Open(ctx context.Context, store *repo.Store, most int) (*Feeds, error) {
 	follows, err1 := repo.Open[follow](ctx, store, repo.Schema{Collection: "follows", Partition: []string{"follower"}, Sort: []string{"followee"},
 		Indexes: []repo.Index{{Partition: []string{"followee"}}}})

@@ -29,7 +29,7 @@ type worked struct {
 	work func(old driver.Value) (driver.Value, error)
 }
 
-// cutPath cuts the name of an edit or query into that of a field and the path in it, nil for the whole field.
+// cutPath cuts the name of an edit into that of a field and the path in it, nil for the whole field.
 func cutPath(name string) (field string, path []string) {
 	field, rest, ok := strings.Cut(name, ".")
 	if ok {
