@@ -209,6 +209,7 @@ func indexFaults() map[string]fault {
 		"verify":             walksPast(),
 		"moved behind":       upTo(1),
 		"local index":        keepsRows(),
+		"parts of fields":    keepsRows(),
 		"many indexes":       few(50),
 		"every kind":         sorted(byLength),
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"iter"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/failure"
@@ -20,13 +22,14 @@ import (
 type View[P any] struct{ reads reads[P] }
 
 // ViewOf returns a view of a repository's records. The fields of P must be fields of the collection
-// with the same types; missing or different fields are ErrSchema, which names all of them at once.
+// with the same types, or parts of such, named by their paths: `repo:"address.city"`. Missing or different fields are
+// ErrSchema, which names all of them at once.
 func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	c := r.on().c
 	if !c.opened() {
 		return nil, c.annotate("view", nil, nil)
 	}
-	sh, err := record.ShapeOf(reflect.TypeFor[P](), versionType)
+	sh, err := record.ViewShapeOf(reflect.TypeFor[P](), versionType)
 	if err == nil {
 		sh.Place(c.Cols)
 		err = errors.Join(sh.Fault, checkView(c.Layout, sh))
@@ -34,23 +37,82 @@ func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	if err != nil {
 		return nil, c.annotate("view", nil, err)
 	}
-	return &View[P]{readsOf[P](c, sh, plan.RecordMask(c.Layout, sh, sh.Positions()))}, nil
+	return viewAs[P](c, sh), nil
+}
+
+func viewAs[P any](c *collection, sh *record.Mapping) *View[P] {
+	return &View[P]{readsOf[P](c, sh, plan.RecordMask(c.Layout, sh, sh.Positions()))}
+}
+
+// FieldsOf is ViewOf for fields that are known at run time: a view of records as maps that have some fields under
+// their names. A name may be a path, and, where records have undeclared fields, that of one of these. A map lacks what
+// its record lacks. Wrong names are ErrSchema.
+func FieldsOf[T any](r *Repo[T], names ...string) (*View[map[string]any], error) {
+	c := r.on().c
+	if !c.opened() {
+		return nil, c.annotate("view", nil, nil)
+	}
+	if len(names) == 0 {
+		return nil, c.annotate("view", nil, fmt.Errorf("a view of no fields: %w", ErrSchema))
+	}
+	var faults []error
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			faults = append(faults, fmt.Errorf("field %.64q is named twice: %w", c.Shown(name), ErrSchema))
+		}
+		faults = append(faults, checkName(c.Layout, name))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, c.annotate("view", nil, err)
+	}
+	sh := record.SomeOf(slices.Clone(names), versionType)
+	sh.Place(c.Cols)
+	return viewAs[map[string]any](c, sh), nil
+}
+
+// checkName is ErrSchema if there can be no field, or part of one, of a name.
+func checkName(c *layout.Layout, name string) error {
+	src, _, err := c.Find(name)
+	if err == nil && src.At < 0 {
+		if !c.Extra {
+			return fmt.Errorf("the collection has no field %.64q: %w", name, ErrSchema)
+		}
+		field, _ := record.CutPath(name)
+		err = record.CheckExtra(field, &record.Mapping{})
+	}
+	return asSchema(err)
+}
+
+// asSchema is an error of an argument as one of a schema.
+func asSchema(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", strings.TrimSuffix(err.Error(), ": "+ErrInvalid.Error()), ErrSchema)
 }
 
 func checkView(c *layout.Layout, sh *record.Mapping) error {
 	var faults []error
 	for i := range sh.Fields {
-		f := &sh.Fields[i]
-		switch {
-		case sh.IsMap:
-		case f.Kind == driver.None: // which was told
-		case f.At < 0:
-			faults = append(faults, fmt.Errorf("the collection has no field %s: %w", f.Name, ErrSchema))
-		case f.Kind != c.Cols[f.At].Kind:
-			faults = append(faults, fmt.Errorf("field %s is of kind %s in the view and %s in the collection: %w", f.Name, f.Kind, c.Cols[f.At].Kind, ErrSchema))
+		if f := &sh.Fields[i]; !sh.IsMap && f.Kind != driver.None { // the rest was told
+			faults = append(faults, checkField(c, f.Name, f.Kind))
 		}
 	}
 	return errors.Join(faults...)
+}
+
+// checkField is ErrSchema if a view has a field, or a part of one, that the collection has not, or of another kind.
+func checkField(c *layout.Layout, name string, kind driver.Kind) error {
+	src, has, err := c.Find(name)
+	switch {
+	case err != nil:
+		return asSchema(err)
+	case src.At < 0:
+		return fmt.Errorf("the collection has no field %s: %w", name, ErrSchema)
+	case kind != has.Kind && has.Kind != driver.None:
+		return fmt.Errorf("field %s is of kind %s in the view and %s in the collection: %w", name, kind, has.Kind, ErrSchema)
+	}
+	return nil
 }
 
 // Get returns the view of the record under key, or ErrNotFound.

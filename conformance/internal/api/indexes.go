@@ -45,6 +45,7 @@ func indexRules() []entry {
 	return append(list,
 		entry{Name: "verify", Sentence: "Verify counts the rows that are missing and those that no record should have.", Needs: tested.ChangesPartition, Check: verifyFinds},
 		entry{Name: "moved behind", Sentence: "A record that moves during a query to a place that the query has passed is found all the same.", Needs: keepsApart, Check: movedBehind},
+		entry{Name: "parts of fields", Sentence: "Indexes, conditions, views and edits take parts of a field, named by paths, and agree.", Needs: tested.Both(tested.ChangesPartition, tested.KeepsRemote), Check: partsOfFields},
 		entry{Name: "local index", Sentence: "An index in the partition of the records is kept in step.", Needs: tested.KeepsLocal, Check: localIndex},
 		entry{Name: "many indexes", Sentence: "A collection may have 63 indexes, and a record with a row in each is written, changed and deleted.", Needs: tested.KeepsLocal, Check: manyIndexes},
 		entry{Name: "every kind", Sentence: "Fields of every kind can be indexed, upwards and downwards, up to their edges.", Needs: tested.KeepsLocal, Check: everyKind})

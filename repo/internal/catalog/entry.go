@@ -132,7 +132,7 @@ func knowsElements(c *layout.Layout, at int) bool {
 	case c.Cols[at].Kind != driver.List || c.Elems[at] == driver.None:
 		return false
 	case c.Late && c.Elems[at] == driver.String:
-		return slices.ContainsFunc(c.Indexes, func(x *layout.Index) bool { return x.Multi == at })
+		return slices.ContainsFunc(c.Indexes, func(x *layout.Index) bool { return x.IsOver(at) })
 	}
 	return true
 }

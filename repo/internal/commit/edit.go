@@ -43,7 +43,7 @@ func (r editor) editsOf(edits []Edit) (list []driver.Edit, work []worked, err er
 		if e.Expire {
 			continue
 		}
-		name, path := cutPath(e.Field)
+		name, path := record.CutPath(e.Field)
 		at := r.At(name)
 		switch {
 		case at >= 0 && at < len(r.Key):

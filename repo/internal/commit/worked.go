@@ -9,7 +9,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/change"
 	"github.com/polystore/polystore/repo/internal/failure"
-	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/record"
 )
 
@@ -29,15 +28,6 @@ type worked struct {
 	work func(old driver.Value) (driver.Value, error)
 }
 
-// cutPath cuts the name of an edit into that of a field and the path in it, nil for the whole field.
-func cutPath(name string) (field string, path []string) {
-	field, rest, ok := strings.Cut(name, ".")
-	if ok {
-		path = strings.Split(rest, ".")
-	}
-	return field, path
-}
-
 // isWithin reports whether a name is another one, or that of a part of it.
 func isWithin(name, other string) bool {
 	rest, ok := strings.CutPrefix(name, other)
@@ -55,13 +45,8 @@ func (r editor) addWorked(list []driver.Edit, work []worked, e Edit, name string
 	} else if err := record.CheckExtra(name, &record.Mapping{}); err != nil {
 		return nil, nil, err
 	}
-	if len(path) > limit.MaxDepth {
-		return nil, nil, failure.Invalid("the path %.64q has over %d parts", r.Shown(e.Field), limit.MaxDepth)
-	}
-	for _, part := range path {
-		if err := record.CheckMapKey(part); err != nil || part == "" {
-			return nil, nil, failure.Invalid("the path %.64q has a part that is empty or no text", r.Shown(e.Field))
-		}
+	if err := record.CheckPath(path); err != nil {
+		return nil, nil, driver.Errorf("%.64q: %w", r.Shown(e.Field), err)
 	}
 	change, err := workOf(e)
 	if err != nil {

@@ -21,6 +21,8 @@ type Layout struct {
 	Indexes    []*Index
 	Elems      []driver.Kind   // by position: of a list, the kind of its elements
 	Nanos      []bool          // by position: an integer that keeps the nanoseconds of a time
+	Fields     []*record.Field // by position: of a struct, else nil
+	Parts      map[string]Kind // of fields, by their paths, whose kinds the schema declares
 	Scalars    []*record.Field // by position: a field that every record has which this program writes, or nil
 	Empties    []driver.Value  // by position: what a field would be that is absent where it is empty, else none
 	KeySources []Source        // of the key columns
@@ -45,13 +47,15 @@ type Index struct {
 	local         bool     // shares the partition of the records
 	Remote        bool     // lies outside the commit scope of the records: see remote.go
 	Native        bool     // kept by the store: see native.go
-	Multi         int      // position of the list field of which each element has a row, or -1
+	Multi         int      // position of the field with the list of which each element has a row, or -1
+	list          Source   // that list
 	Needs         []int    // positions that decide the rows: part, sort and covers
 }
 
 // A Source says which value an index column has.
 type Source struct {
-	At   int // position among the values
+	At   int      // position among the values
+	Path []string // to a part of the value there, nil for the whole
 	Desc bool
 	Elem bool // each element of the list at that position
 }

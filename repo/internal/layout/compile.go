@@ -20,6 +20,7 @@ type compiler struct {
 	kinds  map[string]driver.Kind
 	lists  map[string]driver.Kind   // of the elements of lists
 	times  map[string]bool          // integer fields that keep the nanoseconds of a time
+	all    map[string]*record.Field // of a struct
 	fields map[string]*record.Field // those that are scalars
 	empty  map[string]driver.Value  // of fields that are absent where they are empty: what they would be
 	order  []string                 // of the fields, as declared
@@ -74,9 +75,10 @@ func Compile(facts *driver.Facts, redact bool, schema Schema, sh *record.Mapping
 // declare collects the declared fields and their kinds.
 func (c *compiler) declare(sh *record.Mapping) {
 	c.kinds, c.lists, c.times = map[string]driver.Kind{}, map[string]driver.Kind{}, map[string]bool{}
-	c.fields, c.empty = map[string]*record.Field{}, map[string]driver.Value{}
-	for _, f := range sh.Fields {
-		if f.IsScalar() {
+	c.all, c.fields, c.empty = map[string]*record.Field{}, map[string]*record.Field{}, map[string]driver.Value{}
+	for i := range sh.Fields {
+		f := &sh.Fields[i]
+		if c.all[f.Name] = &f.Field; f.IsScalar() {
 			c.fields[f.Name] = &f.Field
 		}
 		c.kinds[f.Name], c.lists[f.Name], c.times[f.Name] = f.Kind, f.Elem, f.Nanos
@@ -90,23 +92,49 @@ func (c *compiler) declare(sh *record.Mapping) {
 		return
 	}
 	for name, kind := range c.schema.Fields {
-		k, elem, ok := kindsNamed(kind)
-		if !ok {
-			c.fault("field %s: kind %q is none of bool, int, float, string, bytes, time, list, map, or list of one of these", name, kind)
+		k := c.declared(name, kind)
+		if strings.Contains(name, ".") {
+			c.declarePart(name, k)
+			continue
 		}
 		if !record.FieldName.MatchString(name) {
 			c.fault("field %q: use letters, digits and '_', a letter first, at most 64", name)
 		}
-		c.kinds[name], c.lists[name] = k, elem
+		c.kinds[name], c.lists[name] = k.Kind, k.Elem
 		c.order = append(c.order, name)
 	}
 	sort.Strings(c.order)
 }
 
+// declared returns the kind that a schema names for a field or a part of one.
+func (c *compiler) declared(name, kind string) Kind {
+	k, elem, ok := kindsNamed(kind)
+	if !ok {
+		c.fault("field %s: kind %q is none of bool, int, float, string, bytes, time, list, map, or list of one of these", name, kind)
+	}
+	return Kind{Kind: k, Elem: elem}
+}
+
+// declarePart takes over the kind of a part of a field.
+func (c *compiler) declarePart(name string, k Kind) {
+	field, path := record.CutPath(name)
+	if err := record.CheckPath(path); err != nil {
+		c.fault("field %.64q: %s", name, strings.TrimSuffix(err.Error(), ": "+driver.ErrInvalid.Error()))
+	}
+	if of, ok := kindNamed(c.schema.Fields[field]); c.all[field] == nil && (!ok || of != driver.Map && of != driver.List) {
+		c.fault("field %s is a part of %s, which is to be declared as a map or a list", name, field)
+	}
+	if c.Parts == nil {
+		c.Parts = map[string]Kind{}
+	}
+	c.Parts[name] = k
+}
+
 // namesFaulty reports whether an index names a field that cannot be stored, which was told.
 func (c *compiler) namesFaulty(x IndexSchema) bool {
 	return slices.ContainsFunc(slices.Concat(x.Partition, x.Sort), func(name string) bool {
-		kind, ok := c.kinds[strings.TrimSuffix(strings.TrimPrefix(name, "-"), "[]")]
+		name, _ = record.CutPath(strings.TrimSuffix(strings.TrimPrefix(name, "-"), "[]"))
+		kind, ok := c.kinds[name]
 		return ok && kind == driver.None
 	})
 }
@@ -114,11 +142,30 @@ func (c *compiler) namesFaulty(x IndexSchema) bool {
 // checkFields holds the kinds that a schema names against those of the struct.
 func (c *compiler) checkFields() {
 	for name, kind := range c.schema.Fields {
-		if k, ok := c.kinds[name]; !ok {
+		if strings.Contains(name, ".") {
+			c.checkPart(name, c.declared(name, kind))
+		} else if k, ok := c.kinds[name]; !ok {
 			c.fault("field %s of the schema is not in the struct; add a field tagged `repo:%q`", name, name)
 		} else if named, elem, _ := kindsNamed(kind); named != k || strings.Contains(kind, ElementsOf) && elem != c.lists[name] {
 			c.fault("field %s is %s in the schema and %s in the struct", name, kind, k)
 		}
+	}
+}
+
+// checkPart holds the kind that a schema names for a part of a field against that of the struct.
+func (c *compiler) checkPart(name string, k Kind) {
+	field, path := record.CutPath(name)
+	f := c.all[field]
+	if f != nil {
+		f = f.Part(path)
+	}
+	switch {
+	case f == nil:
+		c.fault("field %s of the schema is not in the struct", name)
+	case f.Kind != driver.None && f.Kind != k.Kind:
+		c.fault("field %s is %s in the schema and %s in the struct", name, k.Kind, f.Kind)
+	case f.Kind == driver.None:
+		c.declarePart(name, k)
 	}
 }
 
@@ -190,7 +237,7 @@ func (c *compiler) layOut(s Schema) {
 				c.fault("field %s is part of the key, which is never absent; leave out its omitempty", col.Name)
 			}
 		}
-		c.Scalars = append(c.Scalars, c.fields[col.Name])
+		c.Fields, c.Scalars = append(c.Fields, c.all[col.Name]), append(c.Scalars, c.fields[col.Name])
 		c.Empties = append(c.Empties, c.empty[col.Name])
 		c.Elems = append(c.Elems, c.lists[col.Name])
 		c.Nanos = append(c.Nanos, c.times[col.Name])
@@ -202,15 +249,23 @@ func (c *compiler) keyColumn(where, name string, desc bool) driver.Column {
 	kind, ok := c.kinds[name]
 	switch {
 	case !ok && strings.Contains(name, "."):
-		c.fault("%s: %s", where, strings.TrimSuffix(c.NoPath(name).Error(), ": "+driver.ErrInvalid.Error()))
+		c.fault("%s field %.64q is a part of another field; the key is made of whole fields", where, name)
 	case !ok:
 		c.fault("%s field %q is unknown; the fields are %s", where, name, strings.Join(c.order, ", "))
-	case kind == driver.List:
-		c.fault("%s field %s is a list; an index may take its elements as %q", where, name, name+"[]")
-	case kind == driver.Map:
-		c.fault("%s field %s is a map, which has no order", where, name)
+	default:
+		c.checkOrder(where, name, kind)
 	}
 	return driver.Column{Name: name, Kind: kind, Desc: desc}
+}
+
+// checkOrder sees that a kind can be that of a column of a key.
+func (c *compiler) checkOrder(where, name string, kind driver.Kind) {
+	switch kind {
+	case driver.List:
+		c.fault("%s field %s is a list; an index may take its elements as %q", where, name, name+"[]")
+	case driver.Map:
+		c.fault("%s field %s is a map, which has no order; name a part of it, as %q", where, name, name+".part")
+	}
 }
 
 func (c *compiler) markIndexed() {

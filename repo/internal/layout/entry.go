@@ -44,9 +44,10 @@ func (b *EntryMaker) Entries(dst []driver.Key, c *Layout, x *Index, key *driver.
 		dst = append(dst, driver.Key{})
 		return dst, b.entry(&dst[len(dst)-1], x, key, vals, driver.Value{})
 	}
-	list := vals[x.Multi].List()
+	elems := x.list.Of(vals)
+	list := elems.List()
 	if len(list) > limit.MaxRows {
-		return dst, fmt.Errorf("list %s has %d elements, at most %d: %w", c.Cols[x.Multi].Name, len(list), limit.MaxRows, driver.ErrTooLarge)
+		return dst, fmt.Errorf("list %s has %d elements, at most %d: %w", c.NameOf(&x.list), len(list), limit.MaxRows, driver.ErrTooLarge)
 	}
 	for i, elem := range list {
 		if slices.ContainsFunc(list[:i], elem.Equal) {
@@ -103,11 +104,11 @@ func (b *EntryMaker) entry(e *driver.Key, x *Index, key *driver.Key, vals []driv
 }
 
 func (b *EntryMaker) gather(srcs []Source, vals []driver.Value, elem driver.Value) {
-	for _, src := range srcs {
-		if src.Elem {
+	for i := range srcs {
+		if src := &srcs[i]; src.Elem {
 			b.Vals = append(b.Vals, elem)
 		} else {
-			b.Vals = append(b.Vals, vals[src.At])
+			b.Vals = append(b.Vals, src.Of(vals))
 		}
 	}
 }

@@ -73,25 +73,38 @@ func quoted(names []string) string {
 func (c *compiler) indexColumn(x *Index, name string) (driver.Column, Source) {
 	bare, desc := strings.CutPrefix(name, "-")
 	bare, elem := strings.CutSuffix(bare, "[]")
-	at := c.At(bare)
-	if !elem {
-		col := c.keyColumn("index "+x.ID, bare, desc)
-		return col, Source{At: at, Desc: desc}
-	}
+	src, kind, err := c.Find(bare)
+	src.Desc, src.Elem = desc, elem
 	switch {
-	case at < 0:
+	case err != nil:
+		c.fault("index %s: %s", x.ID, strings.TrimSuffix(err.Error(), ": "+driver.ErrInvalid.Error()))
+	case src.At < 0 && (src.Path != nil || elem):
 		c.fault("index %s: field %q is unknown", x.ID, bare)
-	case c.Cols[at].Kind != driver.List:
-		c.fault("index %s: field %s is of kind %s, so it has no elements; leave out the []", x.ID, bare, c.Cols[at].Kind)
-	case x.Multi >= 0 && x.Multi != at:
+	case src.Path == nil && !elem:
+		return c.keyColumn("index "+x.ID, bare, desc), src
+	case kind.Kind == driver.None:
+		c.fault("index %s: values of any kind may lie at %s; declare theirs, as Schema{Fields: {%q: \"string\"}}", x.ID, bare, bare)
+	case elem:
+		return c.listColumn(x, src, kind, bare), src
+	default:
+		c.checkOrder("index "+x.ID, bare, kind.Kind)
+	}
+	return driver.Column{Name: bare, Kind: kind.Kind, Desc: desc}, src
+}
+
+// listColumn returns the column for each element of a list.
+func (c *compiler) listColumn(x *Index, src Source, kind Kind, name string) driver.Column {
+	switch {
+	case kind.Kind != driver.List:
+		c.fault("index %s: field %s is of kind %s, so it has no elements; leave out the []", x.ID, name, kind.Kind)
+	case x.Multi >= 0 && !src.Is(&x.list):
 		c.fault("index %s takes the elements of two lists; one is possible", x.ID)
 	}
-	kind := c.lists[bare]
-	if kind < driver.Bool || kind > driver.Time {
-		c.fault("index %s: the elements of %s are not of one kind that has an order", x.ID, bare)
+	if kind.Elem < driver.Bool || kind.Elem > driver.Time {
+		c.fault("index %s: the elements of %s are not of one kind that has an order", x.ID, name)
 	}
-	x.Multi = at
-	return driver.Column{Name: bare + "[]", Kind: kind, Desc: desc}, Source{At: at, Desc: desc, Elem: true}
+	x.Multi, x.list = src.At, src
+	return driver.Column{Name: name + "[]", Kind: kind.Elem, Desc: src.Desc}
 }
 
 // indexFields makes the fields that an index's rows carry.
@@ -105,6 +118,10 @@ func (c *compiler) indexFields(x *Index, t *driver.Table) {
 			continue
 		}
 		at := c.At(name)
+		if field, path := record.CutPath(name); at < 0 && path != nil && c.At(field) >= 0 {
+			c.fault("index %s covers %q, a part of a field; cover the whole field, %q", x.ID, name, field)
+			continue
+		}
 		if at < 0 {
 			c.fault("index %s covers field %q, which is unknown", x.ID, name)
 			continue
@@ -214,7 +231,7 @@ func (x *Index) Partitions() int {
 
 // HasKey reports whether the key columns of x hold the field at a position whole.
 func (x *Index) HasKey(at int) bool {
-	has := func(src Source) bool { return src.At == at && !src.Elem }
+	has := func(src Source) bool { return src.At == at && !src.Elem && src.Path == nil }
 	return slices.ContainsFunc(x.PartitionFrom, has) || slices.ContainsFunc(x.SortFrom, has)
 }
 
@@ -223,29 +240,30 @@ func (x *Index) Changed(old, next *record.Record) bool {
 	if x.All || old.Expires != next.Expires && !x.Table.KeyOnly {
 		return true // a row that stands for the record has its version, too
 	}
-	for _, at := range x.Needs {
+	for _, at := range x.CoverAt {
 		if !old.Vals[at].Equal(next.Vals[at]) {
 			return true
 		}
 	}
-	return false
+	return !x.Stays(old, next)
 }
 
 // Stays reports whether the rows of x have the same keys in two states of a record.
 func (x *Index) Stays(old, next *record.Record) bool {
-	same := func(src Source) bool { return old.Vals[src.At].Equal(next.Vals[src.At]) }
-	for i := range x.PartitionFrom {
-		if !same(x.PartitionFrom[i]) {
-			return false
-		}
-	}
-	for i := range x.SortFrom {
-		if !same(x.SortFrom[i]) {
+	return stay(x.PartitionFrom, old, next) && stay(x.SortFrom, old, next)
+}
+
+func stay(srcs []Source, old, next *record.Record) bool {
+	for i := range srcs {
+		if was, is := srcs[i].Of(old.Vals), srcs[i].Of(next.Vals); !was.Equal(is) {
 			return false
 		}
 	}
 	return true
 }
+
+// IsOver reports whether x has a row for each element of the field at a position.
+func (x *Index) IsOver(at int) bool { return x.Multi == at && x.list.Path == nil }
 
 // RowsOf returns how many rows a record has in x at most.
 func (x *Index) RowsOf(rec *record.Record) int {
@@ -253,7 +271,8 @@ func (x *Index) RowsOf(rec *record.Record) int {
 	case rec == nil:
 		return 0
 	case x.Multi >= 0:
-		return len(rec.Vals[x.Multi].List())
+		list := x.list.Of(rec.Vals)
+		return len(list.List())
 	}
 	return 1
 }
@@ -288,8 +307,8 @@ func (x *Index) OwnerMask() []int {
 
 // Missing reports whether one of the values that sources name is absent.
 func Missing(srcs []Source, vals []driver.Value) bool {
-	for _, src := range srcs {
-		if vals[src.At].IsNone() {
+	for i := range srcs {
+		if v := srcs[i].Of(vals); v.IsNone() {
 			return true
 		}
 	}

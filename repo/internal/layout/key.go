@@ -116,17 +116,10 @@ func (c *Layout) PrintText(key driver.Key) string {
 // Shown returns the name of a field, as a query or an edit has it, as an argument of an error. One
 // that nobody declared may be personal data, where records have such.
 func (c *Layout) Shown(name string) any {
-	if bare, _ := strings.CutSuffix(name, "[]"); c.Extra && c.At(bare) < 0 {
+	if field, _ := record.CutPath(strings.TrimSuffix(name, "[]")); c.Extra && c.At(field) < 0 {
 		return driver.Private(name)
 	}
 	return name
-}
-
-// NoPath is the error for a name with a dot where a field is wanted. Paths into maps do
-// not exist, and a name that looks like one must not mean another thing later.
-func (c *Layout) NoPath(name string) error {
-	return failure.Invalid("field %.64q: there are no paths into maps; name the whole field, %.64q, or declare a field of its own for the value",
-		c.Shown(name), c.Shown(name[:strings.IndexByte(name, '.')]))
 }
 
 // KeyFrom returns key values as a caller's Key.
@@ -142,7 +135,8 @@ func KeyFrom(vals []driver.Value) []any {
 func (c *Layout) Describe(x *Index, vals []driver.Value) string {
 	var list []string
 	for _, src := range slices.Concat(x.PartitionFrom, x.SortFrom) {
-		list = append(list, c.Cols[src.At].Name+" "+vals[src.At].String())
+		v := src.Of(vals)
+		list = append(list, c.NameOf(&src)+" "+v.String())
 	}
 	return strings.Join(list, ", ")
 }

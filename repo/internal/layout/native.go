@@ -50,6 +50,11 @@ func (c *compiler) chooseKind(x *Index, t *driver.Table) {
 // cannotKeep says why the store cannot keep x by itself, and what to do; "" if it can.
 func (c *compiler) cannotKeep(x *Index, t *driver.Table) string {
 	f := c.Facts
+	for _, src := range slices.Concat(x.PartitionFrom, x.SortFrom) {
+		if src.Path != nil {
+			return fmt.Sprintf("keeps no index of a part of a field, as %s is; use kind table, or let Derive fill a field with it", c.NameOf(&src))
+		}
+	}
 	if len(f.NativeLocal) > 0 {
 		return c.tooFar(x, t)
 	}

@@ -196,16 +196,20 @@ func (b *Bound) valueFor(c *layout.Layout, x any, cond *condition) (driver.Value
 // field that is not declared.
 func (b *Bound) bindField(c *layout.Layout, name string) (condition, error) {
 	bare, elem := strings.CutSuffix(name, "[]")
-	at := c.At(bare)
-	if at < 0 {
+	src, kind, err := c.Find(bare)
+	switch {
+	case err != nil:
+		return condition{}, err
+	case src.At < 0:
 		return b.bindUndeclared(c, name, bare, elem)
 	}
-	cond := condition{Source: layout.Source{At: at, Elem: elem}, field: name, kind: c.Cols[at].Kind}
-	if elem {
+	src.Elem = elem
+	cond := condition{Source: src, field: name, kind: kind.Kind, nanos: kind.Nanos}
+	if elem && (kind.Kind != driver.None || src.Path == nil) {
 		if cond.kind != driver.List {
 			return cond, failure.Invalid("field %s is of kind %s and has no elements; leave out the []", bare, cond.kind)
 		}
-		cond.kind = c.Elems[at]
+		cond.kind = kind.Elem
 		if cond.kind == driver.None {
 			return cond, failure.Invalid("the elements of %s are not of one kind, so they cannot be compared", bare)
 		}
@@ -216,21 +220,20 @@ func (b *Bound) bindField(c *layout.Layout, name string) (condition, error) {
 // bindUndeclared is bindField for a field that is no column.
 func (b *Bound) bindUndeclared(c *layout.Layout, name, bare string, elem bool) (condition, error) {
 	switch {
-	case strings.Contains(bare, "."):
-		return condition{}, c.NoPath(bare)
 	case !c.Extra:
 		return condition{}, failure.Invalid("field %.64q is not declared", bare)
 	case !b.scan:
 		return condition{}, failure.Invalid("field %.64q is not declared, so no index has it; declare it, or use Scan", c.Shown(bare))
 	}
-	if err := record.CheckExtra(bare, &record.Mapping{}); err != nil {
+	field, path := record.CutPath(bare)
+	if err := record.CheckExtra(field, &record.Mapping{}); err != nil {
 		return condition{}, err
 	}
-	i := slices.Index(b.Undeclared, bare)
+	i := slices.Index(b.Undeclared, field)
 	if i < 0 {
-		i, b.Undeclared = len(b.Undeclared), append(b.Undeclared, bare)
+		i, b.Undeclared = len(b.Undeclared), append(b.Undeclared, field)
 	}
-	return condition{Source: layout.Source{At: len(c.Cols) + i, Elem: elem}, field: name}, nil
+	return condition{Source: layout.Source{At: len(c.Cols) + i, Path: path, Elem: elem}, field: name}, nil
 }
 
 // valueOf returns x, which a caller gave for the field of a condition, as a value.
@@ -241,7 +244,7 @@ func valueOf(c *layout.Layout, x any, cond *condition) (driver.Value, error) {
 	case cond.At >= len(c.Cols): // undeclared, with an end before
 		return record.ValueAs(x, driver.Private(cond.field), cond.kind, false)
 	}
-	return record.ValueAs(x, cond.field, cond.kind, c.Nanos[cond.At])
+	return record.ValueAs(x, cond.field, cond.kind, cond.nanos)
 }
 
 // bindRange makes one condition of all ends.
@@ -283,7 +286,8 @@ func (b *Bound) bindOrder(c *layout.Layout, order []string) error {
 			}
 			continue
 		}
-		b.Order = append(b.Order, layout.Source{At: cond.At, Desc: desc, Elem: cond.Elem})
+		cond.Desc = desc
+		b.Order = append(b.Order, cond.Source)
 		b.names = append(b.names, name)
 	}
 	return nil

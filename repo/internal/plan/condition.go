@@ -16,6 +16,7 @@ type condition struct {
 	layout.Source
 	field string // as in the query
 	kind  driver.Kind
+	nanos bool // it is a time, kept with its nanoseconds
 	value driver.Value
 	set   bool           // it is one of several values: value is the one that is looked at
 	any   []driver.Value // of a set, without doubles
@@ -93,7 +94,7 @@ func compareLimits(l, m boundary) int {
 
 // isMet reports whether a record meets a condition.
 func (cond *condition) isMet(vals []driver.Value) bool {
-	v := vals[cond.At]
+	v := cond.Of(vals)
 	switch {
 	case !cond.Elem:
 		return cond.holds(v)

@@ -115,7 +115,7 @@ func (b *Bound) bindGroups(c *layout.Layout) error {
 			b.by = append(b.by, -1-at)
 			continue
 		}
-		if b.groups == len(b.Order) || !sameColumn(b.Order[b.groups], cond.Source) {
+		if b.groups == len(b.Order) || !b.Order[b.groups].Is(&cond.Source) {
 			return failure.Invalid("the order of groups begins with %s, by which the records are grouped", strings.Join(b.query.By, ", "))
 		}
 		b.by = append(b.by, b.groups)
@@ -189,9 +189,9 @@ func (p *Plan) InGroup(place string, vals []driver.Value) (bool, error) {
 	}
 	for i, v := range want {
 		src := p.Order[i]
-		has := vals[src.At : src.At+1]
+		has := []driver.Value{src.Of(vals)}
 		if src.Elem {
-			has = vals[src.At].List()
+			has = has[0].List()
 		}
 		if !slices.ContainsFunc(has, func(w driver.Value) bool { return Compare(v, w) == 0 }) {
 			return false, nil

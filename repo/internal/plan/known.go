@@ -40,9 +40,10 @@ func (p *Presence) But(other *Presence) *Presence {
 	return next
 }
 
-// isAlways reports whether no record of the collection lacks the field at a position.
-func (p *Presence) isAlways(c *layout.Layout, at int) bool {
-	return at < len(c.Key) || c.Scalars[at] != nil && slices.Contains(p.Always, c.Cols[at].Name)
+// isAlways reports whether no record of the collection lacks what a source says. A part of a field may be lacking.
+func (p *Presence) isAlways(c *layout.Layout, src layout.Source) bool {
+	at := src.At
+	return src.Path == nil && (at < len(c.Key) || c.Scalars[at] != nil && slices.Contains(p.Always, c.Cols[at].Name))
 }
 
 // NeedsRecords reports whether the rows of x alone do not say that there is a record: one

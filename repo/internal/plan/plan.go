@@ -81,7 +81,7 @@ func (c *Planner) Plan(q Query, by []Access) (*Plan, error) {
 // LacksRows reports whether x may have no row for a record that a query asks for: one
 // that lacks a column of x which the query does not name.
 func (c *Planner) LacksRows(b *Bound, x *layout.Index, fixed int) bool {
-	return slices.ContainsFunc(x.SortFrom[b.named(fixed):], func(src layout.Source) bool { return !c.Known.isAlways(c.Layout, src.At) })
+	return slices.ContainsFunc(x.SortFrom[b.named(fixed):], func(src layout.Source) bool { return !c.Known.isAlways(c.Layout, src) })
 }
 
 // named returns how many sort columns of a table a query names, if it fixes some of them.
@@ -125,14 +125,14 @@ func (c *Planner) FitsTable(b *Bound, x *layout.Index) (fixed int, reverse, ok b
 			return 0, false, false // a run over elements would meet a record twice, as it should where these make the groups
 		}
 	}
-	if len(b.conds) > b.Equal && (len(rest) == 0 || !sameColumn(rest[0], b.conds[b.Equal].Source)) {
+	if len(b.conds) > b.Equal && (len(rest) == 0 || !rest[0].Is(&b.conds[b.Equal].Source)) {
 		return 0, false, false
 	}
 	if len(b.Order) > len(rest) {
 		return 0, false, false
 	}
 	for i, o := range b.Order {
-		if !sameColumn(o, rest[i]) || i > 0 && !b.anyWay && (o.Desc != rest[i].Desc) != reverse {
+		if !o.Is(&rest[i]) || i > 0 && !b.anyWay && (o.Desc != rest[i].Desc) != reverse {
 			return 0, false, false
 		}
 		reverse = o.Desc != rest[i].Desc && !b.anyWay
@@ -140,13 +140,10 @@ func (c *Planner) FitsTable(b *Bound, x *layout.Index) (fixed int, reverse, ok b
 	return fixed, reverse, true
 }
 
-// sameColumn reports whether two columns have the same values.
-func sameColumn(a, b layout.Source) bool { return a.At == b.At && a.Elem == b.Elem }
-
 // equality returns the index of the condition that fixes a column, or -1.
 func (b *Bound) equality(src layout.Source) int {
 	for i := range b.conds[:b.Equal] {
-		if sameColumn(b.conds[i].Source, src) {
+		if src.Is(&b.conds[i].Source) {
 			return i
 		}
 	}
@@ -227,8 +224,8 @@ func (c *Planner) LackingRows(b *Bound, x *layout.Index) error {
 	var order, lacks []string
 	last := 0
 	for i, src := range x.SortFrom[fixed:] {
-		name := c.Cols[src.At].Name
-		if i >= b.named(fixed)-fixed && !c.Known.isAlways(c.Layout, src.At) {
+		name := c.NameOf(&src)
+		if i >= b.named(fixed)-fixed && !c.Known.isAlways(c.Layout, src) {
 			lacks, last = append(lacks, name), i+1
 		}
 		if src.Desc != reverse {

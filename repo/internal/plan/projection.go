@@ -9,7 +9,7 @@ import (
 
 // Accesses returns how a shape is read from the records and from each index.
 func Accesses(c *layout.Layout, s *record.Mapping) []Access {
-	return accesses(c, s, s.IsMap || s.Extra != nil || s.Version != nil, s.Positions())
+	return accesses(c, s, s.IsWhole() || s.Version != nil, s.Positions())
 }
 
 // AccessesTo returns how keys are read, and the fields at some positions.
@@ -53,7 +53,7 @@ func RecordMask(c *layout.Layout, s *record.Mapping, needs []int) []int {
 			mask = append(mask, at-len(c.Key))
 		}
 	}
-	if s.IsMap || s.Extra != nil || len(mask) == len(c.Records.Fields) {
+	if s.IsWhole() || len(mask) == len(c.Records.Fields) {
 		return nil
 	}
 	return mask

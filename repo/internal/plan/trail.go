@@ -31,7 +31,7 @@ func (c *Planner) Trail(partition Query, start Equality, from string, depth int)
 		return Trail{}, failure.Invalid("there is no field %s of kind %s", from, c.Cols[t.To].Kind)
 	}
 	for _, cond := range b.conds {
-		if cond.At == t.To {
+		if cond.At == t.To && cond.Path == nil {
 			t.Start = cond.value
 		}
 	}

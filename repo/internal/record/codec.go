@@ -21,6 +21,7 @@ type coder struct {
 	Dec  func(v driver.Value, into reflect.Value) error
 
 	round rounder
+	part  func(name string) *Field // of a map, a struct or a list; nil where values have no parts
 }
 
 var (
@@ -34,9 +35,10 @@ var (
 type coders struct {
 	made    map[reflect.Type]*coder
 	version reflect.Type // of version fields; nil where there are none
+	paths   bool         // a field may be named by a path into another one
 }
 
-func newCoders(version reflect.Type) coders { return coders{map[reflect.Type]*coder{}, version} }
+func newCoders(version reflect.Type) coders { return coders{map[reflect.Type]*coder{}, version, false} }
 
 func (m coders) of(t reflect.Type) (*coder, error) {
 	if c := m.made[t]; c != nil {

@@ -25,7 +25,8 @@ func anyCoder() coder {
 				into.Set(reflect.ValueOf(x))
 			}
 			return err
-		}}
+		},
+		part: somePart}
 }
 
 // errNull is the error of a list with an element that is absent. No list is written so.

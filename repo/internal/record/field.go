@@ -147,8 +147,10 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (Field, error) {
 	if name == "" {
 		f.Name = strings.ToLower(sf.Name)
 	}
-	if !FieldName.MatchString(f.Name) {
-		errs[1] = fmt.Errorf("name %q: use letters, digits and '_', a letter first, at most 64: %w", f.Name, driver.ErrSchema)
+	if head, path := CutPath(f.Name); path != nil && m.paths {
+		errs[1] = errors.Join(nameFault(head), CheckPath(path))
+	} else {
+		errs[1] = nameFault(f.Name)
 	}
 	if option == "nanos" {
 		f.coder, f.Nanos = nanosCoder(), true
@@ -164,6 +166,13 @@ func fieldOf(sf reflect.StructField, tag string, m coders) (Field, error) {
 	}
 	errs[2] = err
 	return f, errors.Join(errs[:]...)
+}
+
+func nameFault(name string) error {
+	if FieldName.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("name %q: use letters, digits and '_', a letter first, at most 64: %w", name, driver.ErrSchema)
 }
 
 // omitEmpty makes the field absent where it is empty: 0, false, "" or the zero time.

@@ -22,6 +22,7 @@ type Mapping struct {
 	Expires  []int
 	Extra    []int
 	IsMap    bool         // the type is map[string]any
+	only     []string     // of a map: the fields that it has, or parts of them; nil for all
 	versions reflect.Type // of version fields, made from driver.Token
 	Fault    error        // what is wrong with the fields
 	derived  reflect.Type // the type, if it derives fields or has formats
@@ -54,7 +55,8 @@ func (s *Mapping) Derive(v reflect.Value) error {
 
 type placedField struct {
 	Field
-	At int // position among the values
+	At   int      // position among the values
+	Path []string // in the value there, nil for the whole
 }
 
 // Encode fills r from v, a struct with an address or a map. r.vals has the length
@@ -133,10 +135,16 @@ func (s *Mapping) Decode(r *Record, v reflect.Value) error {
 	p := v.Addr().UnsafePointer()
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		if f.At >= len(r.Vals) || r.Vals[f.At].IsNone() || f.load(&r.Vals[f.At], p) {
+		if f.At >= len(r.Vals) || r.Vals[f.At].IsNone() || f.Path == nil && f.load(&r.Vals[f.At], p) {
 			continue
 		}
-		if err := f.Dec(r.Vals[f.At], v.FieldByIndex(f.index)); err != nil {
+		x := r.Vals[f.At]
+		if f.Path != nil {
+			if x = Within(x, f.Path); x.IsNone() {
+				continue
+			}
+		}
+		if err := f.Dec(x, v.FieldByIndex(f.index)); err != nil {
 			return fmt.Errorf("field %s: %w", f.Name, err)
 		}
 	}
@@ -223,6 +231,9 @@ func (r *Record) setMapField(name string, x any, s *Mapping) error {
 }
 
 func (s *Mapping) decodeMap(r *Record, v reflect.Value) error {
+	if s.only != nil {
+		return s.decodeSome(r, v)
+	}
 	m := make(map[string]any, len(s.Fields)+len(r.Extra)+1)
 	for i := range s.Fields {
 		f := &s.Fields[i]
@@ -248,15 +259,24 @@ func (s *Mapping) decodeMap(r *Record, v reflect.Value) error {
 
 // ShapeOf compiles a record type; cols are filled in by place. What is wrong with its fields is the
 // shape's fault.
-func ShapeOf(t, version reflect.Type) (*Mapping, error) {
+func ShapeOf(t, version reflect.Type) (*Mapping, error) { return shapeOf(t, newCoders(version)) }
+
+// ViewShapeOf is ShapeOf of a type that records are read as. Its fields may be parts of others, named by a path.
+func ViewShapeOf(t, version reflect.Type) (*Mapping, error) {
+	m := newCoders(version)
+	m.paths = true
+	return shapeOf(t, m)
+}
+
+func shapeOf(t reflect.Type, m coders) (*Mapping, error) {
 	if t == reflect.TypeFor[map[string]any]() {
-		return &Mapping{IsMap: true, versions: version}, nil
+		return &Mapping{IsMap: true, versions: m.version}, nil
 	}
 	if t.Kind() != reflect.Struct {
 		return nil, fmt.Errorf("record type %s is neither a struct nor map[string]any: %w", t, driver.ErrSchema)
 	}
-	fields, err := structFields(t, newCoders(version))
-	s := &Mapping{Fault: err, versions: version}
+	fields, err := structFields(t, m)
+	s := &Mapping{Fault: err, versions: m.version}
 	for _, f := range fields {
 		switch f.role {
 		case roleVersion:
@@ -281,7 +301,13 @@ func ShapeOf(t, version reflect.Type) (*Mapping, error) {
 
 // Place gives the shape's fields their positions among cols.
 func (s *Mapping) Place(cols []driver.Column) {
-	if s.IsMap {
+	switch {
+	case s.only != nil:
+		s.Fields = make([]placedField, len(s.only))
+		for i, name := range s.only {
+			s.Fields[i].Name = name
+		}
+	case s.IsMap:
 		s.Fields = nil
 		for i, col := range cols {
 			s.Fields = append(s.Fields, placedField{Field: Field{Name: col.Name}, At: i})
@@ -289,8 +315,16 @@ func (s *Mapping) Place(cols []driver.Column) {
 		return
 	}
 	for i := range s.Fields {
-		s.Fields[i].At = slices.IndexFunc(cols, func(col driver.Column) bool { return col.Name == s.Fields[i].Name })
+		f := &s.Fields[i]
+		f.place(cols)
 	}
+}
+
+// place finds the position of a field, or of that in which it is.
+func (f *placedField) place(cols []driver.Column) {
+	name, path := CutPath(f.Name)
+	f.Path = path
+	f.At = slices.IndexFunc(cols, func(col driver.Column) bool { return col.Name == name })
 }
 
 // FieldAt returns the field whose value has a position.
@@ -330,8 +364,10 @@ func (s *Mapping) Written(v reflect.Value, r *Record, version driver.Token) {
 func (s *Mapping) Positions() []int {
 	var needs []int
 	for i := range s.Fields {
-		needs = append(needs, s.Fields[i].At)
+		if at := s.Fields[i].At; at >= 0 {
+			needs = append(needs, at)
+		}
 	}
 	slices.Sort(needs)
-	return needs
+	return slices.Compact(needs)
 }

@@ -31,6 +31,12 @@ func (m coders) pointer(t reflect.Type) (coder, error) {
 		Dec: func(v driver.Value, into reflect.Value) error {
 			into.Set(reflect.New(t.Elem()))
 			return elem.Dec(v, into.Elem())
+		},
+		part: func(name string) *Field {
+			if elem.part == nil { // it is known when the type is whole
+				return nil
+			}
+			return elem.part(name)
 		}}, nil
 }
 
@@ -48,7 +54,13 @@ func (m coders) list(t reflect.Type) (coder, error) {
 	}
 	return coder{Kind: driver.List, Elem: elem.Kind, round: roundList(elem),
 		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeList(elem, v, depth) },
-		Dec: func(v driver.Value, into reflect.Value) error { return decodeList(elem, v, into) }}, nil
+		Dec: func(v driver.Value, into reflect.Value) error { return decodeList(elem, v, into) },
+		part: func(name string) *Field {
+			if _, ok := elementAt(name); !ok {
+				return nil
+			}
+			return &Field{coder: elem}
+		}}, nil
 }
 
 func bytesCoder() coder {
@@ -108,8 +120,9 @@ func (m coders) mapping(t reflect.Type) (coder, error) {
 		return coder{}, err
 	}
 	return coder{Kind: driver.Map, round: roundMap(elem),
-		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeMap(elem, v, depth) },
-		Dec: func(v driver.Value, into reflect.Value) error { return decodeMap(elem, v, into) }}, nil
+		enc:  func(v reflect.Value, depth int) (driver.Value, error) { return encodeMap(elem, v, depth) },
+		Dec:  func(v driver.Value, into reflect.Value) error { return decodeMap(elem, v, into) },
+		part: func(string) *Field { return &Field{coder: elem} }}, nil
 }
 
 // CheckMapKey is ErrInvalid for a text that no map can have as a key.
@@ -177,6 +190,7 @@ func decodeMap(elem *coder, v driver.Value, into reflect.Value) error {
 
 // structure keeps a nested struct as a Map of its fields.
 func (m coders) structure(t reflect.Type) (coder, error) {
+	m.paths = false
 	fields, err := structFields(t, m)
 	if err != nil {
 		return coder{}, err
@@ -194,8 +208,9 @@ func (m coders) structure(t reflect.Type) (coder, error) {
 		byName[fields[i].Name] = &fields[i]
 	}
 	return coder{Kind: driver.Map, round: roundStruct(fields),
-		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeStruct(fields, v, depth) },
-		Dec: func(v driver.Value, into reflect.Value) error { return decodeStruct(byName, v, into) }}, nil
+		enc:  func(v reflect.Value, depth int) (driver.Value, error) { return encodeStruct(fields, v, depth) },
+		Dec:  func(v driver.Value, into reflect.Value) error { return decodeStruct(byName, v, into) },
+		part: func(name string) *Field { return byName[name] }}, nil
 }
 
 func encodeStruct(fields []Field, v reflect.Value, depth int) (driver.Value, error) {

@@ -169,12 +169,12 @@ func (c *Reader) keyValues(vals []driver.Value, x *layout.Index, row *driver.Row
 		return vals, err
 	}
 	for i, src := range x.PartitionFrom {
-		if !src.Elem {
+		if !src.Elem && src.Path == nil {
 			vals[src.At] = vals[n+i]
 		}
 	}
 	for i, src := range x.SortFrom {
-		if !src.Elem {
+		if !src.Elem && src.Path == nil {
 			vals[src.At] = vals[n+len(x.PartitionFrom)+i]
 		}
 	}

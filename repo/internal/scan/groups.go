@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -33,9 +34,9 @@ type Grouping struct {
 	err  error
 }
 
-// A sum is a field that is summed, by its position.
+// A sum is a field that is summed, or a part of one.
 type sum struct {
-	at   int
+	layout.Source
 	name string
 	kind driver.Kind
 }
@@ -45,18 +46,24 @@ func GroupingOf(c *Reader, q plan.Query, fields []string) *Grouping {
 	g := &Grouping{c: c, q: q, by: c.KeyAccess, mask: []int{}}
 	var all []int
 	for _, name := range fields {
-		at := c.At(name)
+		src, kind, err := c.Find(name)
 		switch {
-		case at < 0:
+		case err != nil:
+			g.err = driver.Errorf("the sum of %s: %w", c.Shown(name), err)
+			return g
+		case src.At < 0:
 			g.err = failure.Invalid("the sum of %s: there is no such field", c.Shown(name))
 			return g
-		case c.Cols[at].Kind != driver.Float && (c.Cols[at].Kind != driver.Int || c.Nanos[at]):
+		case kind.Kind != driver.Float && (kind.Kind != driver.Int || kind.Nanos):
 			g.err = failure.Invalid("the sum of %s: it is no number", name)
 			return g
 		}
-		g.of, all = append(g.of, sum{at, name, c.Cols[at].Kind}), append(all, at)
-		if at >= len(c.Key) {
-			g.mask = append(g.mask, at-len(c.Key))
+		g.of = append(g.of, sum{src, name, kind.Kind})
+		if f := src.At - len(c.Key); f >= 0 && !slices.Contains(g.mask, f) {
+			g.mask = append(g.mask, f)
+		}
+		if !slices.Contains(all, src.At) {
+			all = append(all, src.At)
 		}
 	}
 	if len(all) > 0 {
@@ -68,9 +75,9 @@ func GroupingOf(c *Reader, q plan.Query, fields []string) *Grouping {
 // add adds the fields of a record to the sums. An absent one adds nothing.
 func (g *Group) add(of []sum, rec *record.Record) error {
 	for i, s := range of {
-		v := rec.Vals[s.at]
+		v := s.Of(rec.Vals)
 		switch {
-		case v.IsNone():
+		case v.Kind() != s.kind: // of an absent one, or one that a map may have there
 		case s.kind == driver.Float:
 			g.Sums[i] = g.Sums[i].(float64) + v.Float()
 		default:

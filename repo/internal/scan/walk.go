@@ -44,7 +44,7 @@ func (c *Reader) scanRows(ctx context.Context, k *store.Call, b *plan.Bound, eac
 				return failure.OfKey(row.Key, err)
 			}
 			rec.Vals = addUndeclared(b, rec.Vals, rec.Extra)
-			if layout.Missing(b.Order, rec.Vals) || !b.Matches(rec.Vals) {
+			if !hasOrder(b.Order, rec.Vals) || !b.Matches(rec.Vals) {
 				continue
 			}
 			if more, err := each(scanned{*rec, row.Key}); err != nil || !more {
@@ -55,21 +55,27 @@ func (c *Reader) scanRows(ctx context.Context, k *store.Call, b *plan.Bound, eac
 	return c.Holds(ctx)
 }
 
-// addUndeclared appends the values of the undeclared fields that a query names. One without
-// an order is absent where the query sorts by it.
+// addUndeclared appends the values of the undeclared fields that a query names.
 func addUndeclared(b *plan.Bound, vals []driver.Value, extra []driver.Pair) []driver.Value {
 	for _, name := range b.Undeclared {
 		var v driver.Value
 		if i := slices.IndexFunc(extra, func(p driver.Pair) bool { return p.Name == name }); i >= 0 {
 			v = extra[i].Value
 		}
-		at := len(vals)
-		if (v.Kind() == driver.List || v.Kind() == driver.Map) && slices.ContainsFunc(b.Order, func(o layout.Source) bool { return o.At == at }) {
-			v = driver.Value{}
-		}
 		vals = append(vals, v)
 	}
 	return vals
+}
+
+// hasOrder reports whether a record has a place by some sources: a value that has an order, at each of them.
+func hasOrder(order []layout.Source, vals []driver.Value) bool {
+	for i := range order {
+		switch v := order[i].Of(vals); v.Kind() {
+		case driver.None, driver.List, driver.Map:
+			return false
+		}
+	}
+	return true
 }
 
 // trimScan keeps the best records of a limited scan, now and then.
@@ -89,7 +95,7 @@ func trimScan(b *plan.Bound, found *[]scanned) error {
 func sortScan(b *plan.Bound, found []scanned) {
 	slices.SortFunc(found, func(x, y scanned) int {
 		for _, o := range b.Order {
-			d := plan.Compare(x.Vals[o.At], y.Vals[o.At])
+			d := plan.Compare(o.Of(x.Vals), o.Of(y.Vals))
 			if o.Desc {
 				d = -d
 			}

@@ -1,0 +1,78 @@
+package layout
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/record"
+)
+
+// A name of a schema or a query is that of a field, or of a part of one: address.city is what the map, or the struct,
+// in the field address has under city. A part of a list is an element, by its number from 0.
+
+// A Kind is what is known of the values of a field, or of a part of one.
+type Kind struct {
+	Kind  driver.Kind // None if the values may be of any kind
+	Elem  driver.Kind // of a list: that of its elements
+	Nanos bool        // an integer that keeps the nanoseconds of a time
+}
+
+// Find returns where the value lies that a name is for. The error says what is wrong with a path. A name whose field
+// is not declared is at -1.
+func (c *Layout) Find(name string) (Source, Kind, error) {
+	field, path := record.CutPath(name)
+	src := Source{At: c.At(field), Path: path}
+	if src.At < 0 {
+		return src, Kind{}, record.CheckPath(path)
+	}
+	if path == nil {
+		return src, Kind{c.Cols[src.At].Kind, c.Elems[src.At], c.Nanos[src.At]}, nil
+	}
+	k, err := c.partKind(name, src)
+	return src, k, err
+}
+
+// partKind returns what is known of a part of a field.
+func (c *Layout) partKind(name string, src Source) (Kind, error) {
+	if err := record.CheckPath(src.Path); err != nil {
+		return Kind{}, err
+	}
+	if k, ok := c.Parts[name]; ok {
+		return k, nil
+	}
+	col, f := c.Cols[src.At], c.Fields[src.At]
+	switch {
+	case col.Kind != driver.Map && col.Kind != driver.List && col.Kind != driver.None:
+		return Kind{}, failure.Invalid("field %s is of kind %s, which has no parts", col.Name, col.Kind)
+	case f == nil: // of a map record
+		return Kind{}, nil
+	}
+	if f = f.Part(src.Path); f == nil {
+		return Kind{}, failure.Invalid("field %s has no part %.64q", col.Name, strings.Join(src.Path, "."))
+	}
+	return Kind{f.Kind, f.Elem, f.Nanos}, nil
+}
+
+// NameOf returns the name for what a source says.
+func (c *Layout) NameOf(src *Source) string {
+	name := c.Cols[src.At].Name
+	if src.Path != nil {
+		name += "." + strings.Join(src.Path, ".")
+	}
+	return name
+}
+
+// Of returns the value among those of a record.
+func (src *Source) Of(vals []driver.Value) driver.Value {
+	if src.Path == nil {
+		return vals[src.At]
+	}
+	return record.Within(vals[src.At], src.Path)
+}
+
+// Is reports whether two sources say the same of every record.
+func (src *Source) Is(other *Source) bool {
+	return src.At == other.At && src.Elem == other.Elem && slices.Equal(src.Path, other.Path)
+}
