@@ -23,7 +23,7 @@ import (
 type Query struct{ def plan.Query }
 
 // Where returns the query for records whose field has a value. The elements of a
-// list are named "field[]".
+// list are named "field[]", a part of a struct, a map or a list by its path: "address.city".
 func Where(field string, value any) Query { return Query{}.Where(field, value) }
 
 // All returns the query without conditions, for indexes without partition fields.

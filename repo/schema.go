@@ -30,8 +30,9 @@ type Schema struct {
 
 	// Fields gives the kinds of fields when the records are maps: "bool", "int", "float", "string",
 	// "bytes", "time", "list" or "map" by name. An index takes the elements of a "list" for
-	// strings; "list of int" and so on name another kind. With a struct the kinds are known, and
-	// Fields is empty.
+	// strings; "list of int" and so on name another kind. A name may be a path, "address.city", for
+	// an index of that part of a map. With a struct the kinds are known, but for parts of a field of
+	// type map[string]any.
 	Fields map[string]string `json:"fields,omitempty" yaml:"fields"`
 }
 
@@ -45,7 +46,8 @@ type Index struct {
 
 	// Partition names the fields that a query must fix, and Sort those that order what it finds;
 	// "-field" puts greater values first. At most one of all these fields may be "field[]", the
-	// elements of a list: the record has a row for each different element.
+	// elements of a list: the record has a row for each different element. A name may be that of a
+	// part of a field, "address.city".
 	Partition []string `json:"partition,omitempty" yaml:"partition"`
 	Sort      []string `json:"sort,omitempty" yaml:"sort"`
 
