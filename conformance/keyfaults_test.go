@@ -211,6 +211,7 @@ func documentFaults() map[string]fault {
 		"invalid text":          valueFault(textsAs(replaces("\x00", ""))),
 		"nested documents":      valueFault(shorter),
 		"fields that differ":    noExtra(),
+		"types":                 valueFault(shorter),
 		"fields of a newer program": opFault(func(_ *broken, op *driver.Op) bool {
 			if len(op.Table.Fields) < 4 {
 				op.Row.Extra = nil

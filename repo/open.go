@@ -3,6 +3,7 @@ package repo
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -14,7 +15,7 @@ import (
 )
 
 // A Repo reads and writes the records of one collection as values of type T: a
-// struct, or map[string]any. It may be used by many goroutines at once. Make one
+// struct, map[string]any, or an interface type with [Types]. It may be used by many goroutines at once. Make one
 // with [Open].
 //
 // Every error of a method is or wraps an [*Error]. The methods of a Repo that is nil, or was not
@@ -49,7 +50,7 @@ func (r *Repo[T]) Store() *Store { return r.on().c.of }
 // Check reports, as [Open] does, what is wrong with a schema for records of type T
 // on a store with the given facts. It touches no store.
 func Check[T any](facts driver.Facts, schema Schema) error {
-	sh, err := record.ShapeOf(reflect.TypeFor[T](), versionType)
+	sh, err := shapeOf(reflect.TypeFor[T](), schema)
 	if err == nil {
 		_, err = layout.Compile(&facts, false, schema.def(), sh)
 	}
@@ -59,8 +60,19 @@ func Check[T any](facts driver.Facts, schema Schema) error {
 	return nil
 }
 
+// shapeOf compiles the type of a repository.
+func shapeOf(t reflect.Type, s Schema) (*record.Mapping, error) {
+	if t.Kind() == reflect.Interface {
+		return record.UnionOf(t, versionType, s.Types.Field, s.Types.Of), nil
+	}
+	if len(s.Types.Of) > 0 {
+		return nil, fmt.Errorf("the schema has Types, and the records are %s; open the collection for an interface type that the types have: %w", t, ErrSchema)
+	}
+	return record.ShapeOf(t, versionType)
+}
+
 func openCollection(ctx context.Context, store *Store, k *store.Call, schema Schema, t reflect.Type, o upkeep.OpenOptions) (*collection, error) {
-	sh, err := record.ShapeOf(t, versionType)
+	sh, err := shapeOf(t, schema)
 	if err != nil {
 		return nil, err
 	}

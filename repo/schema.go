@@ -34,6 +34,26 @@ type Schema struct {
 	// an index of that part of a map. With a struct the kinds are known, but for parts of a field of
 	// type map[string]any.
 	Fields map[string]string `json:"fields,omitempty" yaml:"fields"`
+
+	// Types are the types of records that are of several.
+	Types Types `json:"-" yaml:"-"`
+}
+
+// Types are struct types whose records lie in one collection. They implement the interface type of
+// the [Repo], which may be any, as pointers: a *Dog is written, read and found as an Animal.
+//
+//	repo.Types{Field: "kind", Of: map[string]any{"dog": Dog{}, "cat": Cat{}, "": Other{}}}
+//
+// Fields of one name have one kind in all types. Those that the key and indexes name may be missing
+// in some types: a record without one has no row in the index.
+type Types struct {
+	// Field is the text field that tells the types apart, which every type has. A write sets it.
+	Field string
+
+	// Of has a value of each type, by what Field says. Records of all other types are read as the
+	// type under "", which has a field for undeclared fields, and keep what they have when it is
+	// written back.
+	Of map[string]any
 }
 
 // An Index is a table that the library keeps in step with the records: it has a row for each

@@ -24,6 +24,7 @@ func recordRules() []entry {
 		{Name: "nested documents", Sentence: "Nested structs, lists and maps are kept as one value, up to 32 deep.", Check: nested},
 		{Name: "fields that differ", Sentence: "Records of a collection of maps may each have fields of their own.", Check: fieldsThatDiffer},
 		{Name: "fields of a newer program", Sentence: "Update keeps the fields that the program does not know.", Check: newerFields},
+		{Name: "types", Sentence: "Records of several types are read as what they are; one of a type that a program does not know is kept as it is.", Check: severalTypes},
 		{Name: "get nothing", Sentence: "Get of a record that is not there is ErrNotFound, and Exists says so.", Check: getNothing},
 		{Name: "get many", Sentence: "GetMany answers in the order of the keys, and found says which are there.", Check: getManyRecords},
 		{Name: "versions", Sentence: "The version of a record is another one after every write and never an earlier one.", Check: versions},

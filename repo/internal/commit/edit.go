@@ -104,11 +104,13 @@ func (r editor) checkEdits(edits []driver.Edit) (careful bool, err error) {
 		at := len(r.Key) + e.Field
 		switch {
 		case e.Field < 0 || r.shape.IsMap:
+		case r.shape.IsUnion(): // which type it is is known when the record is
+			careful = true
 		case e.Do == driver.Add:
 			f := r.shape.FieldAt(at)
 			careful = careful || f.Plain != driver.Int && !f.Nanos
 		default:
-			if err := r.checkFits(e.Value, at); err != nil {
+			if err := checkFits(&r.shape.FieldAt(at).Field, e.Value); err != nil {
 				return false, err
 			}
 		}
@@ -116,13 +118,9 @@ func (r editor) checkEdits(edits []driver.Edit) (careful bool, err error) {
 	return careful || size > limit.SmallEdit, nil
 }
 
-// checkFits sees that the field of T at a position can hold a value.
-func (r editor) checkFits(v driver.Value, at int) error {
-	if r.shape.IsMap || v.IsNone() {
-		return nil
-	}
-	f := r.shape.FieldAt(at)
-	if v.Kind() == f.Plain {
+// checkFits sees that a field of T can hold a value.
+func checkFits(f *record.Field, v driver.Value) error {
+	if v.IsNone() || v.Kind() == f.Plain {
 		return nil // a plain field holds every value of its kind
 	}
 	into := reflect.New(f.Typ).Elem()
@@ -134,9 +132,16 @@ func (r editor) checkFits(v driver.Value, at int) error {
 
 // checkFit sees that the fields of T can hold what edits made of a record.
 func (r editor) checkFit(edits []driver.Edit, rec *record.Record) error {
-	for _, e := range edits {
-		if at := len(r.Key) + e.Field; e.Field >= 0 {
-			if err := r.checkFits(rec.Vals[at], at); err != nil {
+	if r.shape.IsMap {
+		return nil
+	}
+	all := slices.ContainsFunc(edits, func(e driver.Edit) bool { return e.Field >= 0 && r.shape.Decides(len(r.Key)+e.Field) })
+	for at := len(r.Key); at < len(rec.Vals); at++ {
+		if !all && !slices.ContainsFunc(edits, func(e driver.Edit) bool { return len(r.Key)+e.Field == at }) {
+			continue
+		}
+		if f := r.shape.FieldIn(rec, at); f != nil {
+			if err := checkFits(f, rec.Vals[at]); err != nil {
 				return err
 			}
 		}

@@ -57,7 +57,7 @@ func (c *Writer) readOld(ctx context.Context, k *store.Call, writes []Write) err
 	for i := range writes {
 		if w := &writes[i]; w.unread && w.By == c {
 			count, at = count+1, i
-			whole = whole || w.Verb == DoUpdate || w.keep || w.setsStray() || w.Verb == doPatch && len(writes) > 1
+			whole = whole || w.Verb == DoUpdate || w.keep || w.setsStray() || w.Verb == doPatch && (len(writes) > 1 || c.Shape.IsUnion())
 		}
 	}
 	if count == 0 {

@@ -101,7 +101,7 @@ func blindCond(w *Write) (driver.Cond, driver.Token) {
 // expired leaves nothing to the next.
 func (c *Writer) keep(w *Write) error {
 	old, next := &w.Old, w.Next
-	if !c.Extra {
+	if !c.Extra || next.Keeps {
 		next.Extra = nil
 		if old.Live {
 			next.Extra = old.Extra
@@ -118,7 +118,7 @@ func (c *Writer) keep(w *Write) error {
 
 // keeps reports whether a record may have what T says nothing of: fields that only another
 // program declares, or an expiry.
-func (c *Writer) keeps() bool { return !c.Extra || !c.Expires }
+func (c *Writer) keeps() bool { return !c.Extra || !c.Expires || c.Shape.KeepsSome() }
 
 // The verbs.
 const (

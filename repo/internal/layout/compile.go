@@ -233,6 +233,9 @@ func (c *compiler) layOut(s Schema) {
 	for i, col := range c.Cols {
 		if i < len(c.Key) {
 			c.KeySources = append(c.KeySources, Source{At: i, Desc: col.Desc})
+			if f := c.all[col.Name]; f != nil && f.IsOptional() {
+				c.fault("field %s is part of the key, and not all types of the records have it, or have it as a text, a number, a bool or a time", col.Name)
+			}
 			if !c.empty[col.Name].IsNone() {
 				c.fault("field %s is part of the key, which is never absent; leave out its omitempty", col.Name)
 			}

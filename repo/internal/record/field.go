@@ -29,6 +29,8 @@ type Field struct {
 	Nanos  bool         // an integer that keeps the nanoseconds of a time
 	Empty  driver.Value // what an empty field would be, if it is absent instead
 
+	optional bool // of a union: not all types have it
+
 	Plain  driver.Kind // not None: the field is read and written by load and store
 	offset uintptr     // in the struct
 }
@@ -207,10 +209,13 @@ func wantType(sf reflect.StructField, want reflect.Type, option string) error {
 func (f *Field) IsScalar() bool {
 	switch f.Kind {
 	case driver.Bool, driver.Int, driver.Float, driver.String, driver.Time:
-		return !f.Nanos && f.Empty.IsNone() && f.Typ.Kind() != reflect.Pointer
+		return !f.optional && !f.Nanos && f.Empty.IsNone() && f.Typ.Kind() != reflect.Pointer
 	}
 	return false
 }
+
+// IsOptional reports whether only some types of a union have the field, or not all of them always.
+func (f *Field) IsOptional() bool { return f.optional }
 
 // Of returns the value of the field in a record, a struct with an address.
 func (f *Field) Of(v reflect.Value) (driver.Value, error) { return f.enc(v.FieldByIndex(f.index), 0) }

@@ -22,6 +22,7 @@ type Mapping struct {
 	Expires  []int
 	Extra    []int
 	IsMap    bool         // the type is map[string]any
+	union    *union       // the type is an interface, whose types these are; the fields are those of all
 	only     []string     // of a map: the fields that it has, or parts of them; nil for all
 	versions reflect.Type // of version fields, made from driver.Token
 	Fault    error        // what is wrong with the fields
@@ -35,6 +36,12 @@ type Deriver interface{ Derive() error }
 
 // Derived returns a new value of the type, if it derives fields.
 func (s *Mapping) Derived() (v reflect.Value, ok bool) {
+	if s.union != nil {
+		for _, m := range s.union.of {
+			ok = ok || m.derived != nil
+		}
+		return reflect.New(s.union.typ).Elem(), ok
+	}
 	if s.derived == nil {
 		return v, false
 	}
@@ -43,6 +50,13 @@ func (s *Mapping) Derived() (v reflect.Value, ok bool) {
 
 // Derive lets v, a struct with an address, derive its fields.
 func (s *Mapping) Derive(v reflect.Value) error {
+	if s.union != nil {
+		m, of, err := s.union.memberOf(v)
+		if err != nil {
+			return err
+		}
+		return m.Derive(of)
+	}
 	if s.format > 0 {
 		at, now := v.Addr().Interface().(Upgrader).Format()
 		*at = max(*at, now)
@@ -57,11 +71,15 @@ type placedField struct {
 	Field
 	At   int      // position among the values
 	Path []string // in the value there, nil for the whole
+	in   int      // of a union: how many types have it as a scalar
 }
 
 // Encode fills r from v, a struct with an address or a map. r.vals has the length
 // of all columns.
 func (s *Mapping) Encode(v reflect.Value, r *Record, cols []driver.Column) error {
+	if s.union != nil {
+		return s.union.encode(v, r, cols)
+	}
 	if s.IsMap {
 		return s.encodeMap(v.Interface().(map[string]any), r, cols)
 	}
@@ -128,6 +146,9 @@ func CheckExtra(name string, s *Mapping) error {
 
 // Decode fills v, which has an address, from values in the order of s.fields' places.
 func (s *Mapping) Decode(r *Record, v reflect.Value) error {
+	if s.union != nil {
+		return s.union.decode(s, r, v)
+	}
 	if s.IsMap {
 		return s.decodeMap(r, v)
 	}
@@ -315,8 +336,12 @@ func (s *Mapping) Place(cols []driver.Column) {
 		return
 	}
 	for i := range s.Fields {
-		f := &s.Fields[i]
-		f.place(cols)
+		s.Fields[i].place(cols)
+	}
+	if s.union != nil {
+		for _, m := range s.union.of {
+			m.Place(cols)
+		}
 	}
 }
 
@@ -351,6 +376,12 @@ func (s *Mapping) tokenIn(x any) (t driver.Token, ok bool) {
 // Written makes the record v, which was written with the values of r, what it is when it is read: it
 // gets its version, if it has a place for it, and the times as they are stored.
 func (s *Mapping) Written(v reflect.Value, r *Record, version driver.Token) {
+	if s.union != nil {
+		if m, of, err := s.union.memberOf(v); err == nil {
+			m.Written(of, r, version)
+		}
+		return
+	}
 	s.round(v, r)
 	switch {
 	case s.IsMap:

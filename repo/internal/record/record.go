@@ -13,6 +13,7 @@ type Record struct {
 	Extra   []driver.Pair
 	Expires int64
 	Version driver.Token
+	Keeps   bool // its type says nothing of undeclared fields, where other types do
 }
 
 // BytesIn returns about how many bytes a key and values have.

@@ -52,6 +52,9 @@ func (s *Mapping) upgrade(v reflect.Value) error {
 
 // IsOld reports whether a record is in an older format.
 func (s *Mapping) IsOld(r *Record) bool {
+	if s.union != nil {
+		return s.union.at(r).IsOld(r)
+	}
 	if s.format == 0 {
 		return false
 	}
