@@ -19,6 +19,7 @@ import (
 	"github.com/polystore/polystore/examples/patterns/reservation"
 	"github.com/polystore/polystore/examples/patterns/search"
 	"github.com/polystore/polystore/examples/patterns/subset"
+	"github.com/polystore/polystore/examples/patterns/timebuckets"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -283,6 +284,35 @@ func TestSubset(t *testing.T) {
 }
 
 // Events of several types lie together; one that is not known breaks no read, and is kept.
+func TestTimeBuckets(t *testing.T) {
+	run(t, func(t *testing.T, store *repo.Store) {
+		ctx, events := t.Context(), good(timebuckets.Open(t.Context(), store))(t)
+		at := func(minute int) time.Time { return time.Date(2026, 1, 1, 0, minute, 0, 0, time.UTC) }
+		for _, minute := range []int{0, 59, 60, 61, 300, 119, 120} {
+			must(t, events.Put(ctx, &timebuckets.Event{ID: fmt.Sprint(minute), At: at(minute)}))
+		}
+		for want, r := range map[string][2]int{"120 119 61 60 59 ": {59, 121}, "300 ": {121, 500}, "0 ": {-100, 1}, "": {5, 5}} {
+			got := ""
+			for e, err := range events.Between(ctx, at(r[0]), at(r[1])) {
+				must(t, err)
+				got += e.ID + " "
+			}
+			if got != want {
+				t.Errorf("from %d to %d: %s, want %s", r[0], r[1], got, want)
+			}
+		}
+		moved := timebuckets.Event{ID: "300", At: at(59)}
+		must(t, events.Put(ctx, &moved))
+		for e, err := range events.Between(ctx, at(240), at(500)) {
+			t.Errorf("an event that was moved to another hour is where it was: %v, %v", e, err)
+		}
+		_, err := repo.Collect(events.Between(ctx, at(0), at(60*1001)))
+		if !errors.Is(err, repo.ErrInvalid) {
+			t.Errorf("1,001 hours: %v", err)
+		}
+	})
+}
+
 func TestPolymorphic(t *testing.T) {
 	run(t, func(t *testing.T, store *repo.Store) {
 		ctx, events := t.Context(), good(polymorphic.Open(t.Context(), store))(t)
