@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"iter"
 	"maps"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -159,6 +161,37 @@ func (r *run) next(most int) bool {
 	return false
 }
 
+// draw makes a run one at random, with two turns taken at two of so many choices.
+func (r *run) draw(steps int) {
+	r.picks, r.options = make([]int, steps), nil
+	for range 2 {
+		r.picks[rand.IntN(steps)] = 1 + rand.IntN(2)
+	}
+}
+
+// sample runs a scenario in all interleavings with one turn taken, and in some at random with two.
+func sample(t *testing.T, s scenario, k kind, some int) (runs int, failed string) {
+	runs, failed = explore(t, s, k, 1)
+	orders, _ := s.orders(t, k)
+	r := new(run)
+	_, bad := s.play(t, k, r, false)
+	for failed = cmp.Or(failed, bad); failed == "" && some > 0; some-- {
+		runs++
+		r.draw(max(len(r.options), 1))
+		failed = s.try(t, k, r, orders)
+	}
+	return runs, failed
+}
+
+// try runs a scenario once, and says what is wrong with it.
+func (s *scenario) try(t *testing.T, k kind, r *run, orders map[string]bool) string {
+	got, failed := s.play(t, k, r, false)
+	if failed == "" && !orders[got] {
+		failed = fmt.Sprintf("%s: %s (choices %v); orders give %q", noOrder, got, r.picks, slices.Sorted(maps.Keys(orders)))
+	}
+	return failed
+}
+
 // explore runs a scenario in all interleavings with at most so many turns taken from a client that could go on. What
 // clients are told, and the tree then, must be as in one of the orders of their calls.
 func explore(t *testing.T, s scenario, k kind, most int) (runs int, failed string) {
@@ -167,10 +200,7 @@ func explore(t *testing.T, s scenario, k kind, most int) (runs int, failed strin
 	for {
 		runs++
 		r.options = nil
-		got, failed := s.play(t, k, r, false)
-		if failed == "" && !orders[got] {
-			failed = fmt.Sprintf("%s: %s (choices %v); orders give %q", noOrder, got, r.picks, slices.Sorted(maps.Keys(orders)))
-		}
+		failed := s.try(t, k, r, orders)
 		if failed != "" || !r.next(most) {
 			return runs, failed
 		}
@@ -495,6 +525,9 @@ var scenarios = []scenario{
 	{"a reader beside a conversion back", "a a1<a b", []client{converts(3), reads("a", "a1", "b")}, 0, nil},
 }
 
+var interleavings = flag.Int("interleavings", 60, "how many interleavings at random with two turns taken there are of a scenario, beside all with one; 0 takes all with two, too")
+
+// All interleavings in which one turn is taken from a client that could go on, and some with two.
 func TestInterleavings(t *testing.T) {
 	for _, s := range scenarios {
 		for _, k := range kinds() {
@@ -503,7 +536,13 @@ func TestInterleavings(t *testing.T) {
 			}
 			t.Run(s.name+"/"+k.String(), func(t *testing.T) {
 				t.Parallel()
-				runs, failed := explore(t, s, k, 2)
+				var runs int
+				var failed string
+				if *interleavings > 0 {
+					runs, failed = sample(t, s, k, *interleavings)
+				} else {
+					runs, failed = explore(t, s, k, 2)
+				}
 				if failed != "" {
 					t.Error(failed)
 				}
