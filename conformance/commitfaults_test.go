@@ -195,6 +195,7 @@ func indexFaults() map[string]fault {
 		"all of":             firstElement(),
 		"none of":            otherFields(),
 		"filter":             otherFields(),
+		"ranked":             firstElement(),
 		"passed over":        noRows(),
 		"queries at once":    noRows(),
 		"groups":             noBucket(),

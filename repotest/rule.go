@@ -95,7 +95,7 @@ type Rule struct {
 
 // operations are what errors and events of package repo name.
 var operations = []string{
-	"commit", "count", "count groups", "delete", "delete all", "drop", "drop index", "exists", "find", "find many", "first", "first of groups", "get",
+	"best", "commit", "count", "count groups", "delete", "delete all", "drop", "drop index", "exists", "find", "find many", "first", "first of groups", "get",
 	"get many", "groups", "insert", "insert all", "keys", "maintain", "one", "open", "page", "patch", "patch all", "patch get", "put", "put all",
 	"read partition", "rebuild", "replace", "resolve", "scan", "schema of", "sizes", "update", "upgrade", "verify", "walk",
 }

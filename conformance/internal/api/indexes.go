@@ -27,6 +27,7 @@ func indexRules() []entry {
 		{Name: "all of", Sentence: "AllOf finds the records of which a list has all of several values, whichever of them is the rarest.", Check: allOf},
 		{Name: "none of", Sentence: "NoneOf leaves out the records that have one of several values, those that lack the field not.", Check: noneOf},
 		{Name: "filter", Sentence: "A filter leaves out the records that do not meet it, and looks at as many as it may.", Check: filtered},
+		{Name: "ranked", Sentence: "Best finds the records that have the most of several values, as they are, the best first, and counts these.", Check: ranked},
 		{Name: "passed over", Sentence: "An offset passes over the first records found; First returns the first.", Check: passedOver},
 		{Name: "queries at once", Sentence: "FindMany returns what each of several queries finds.", Check: queriesAtOnce},
 		{Name: "groups", Sentence: "Groups have the records with the same values, in order, counted, summed, and with the first of each.", Check: groupsOf},

@@ -132,6 +132,55 @@ func filtered(ctx context.Context, e *env) {
 	rule.Equal(e, "the pages of "+few.String(), paged, []string{"39", "26", "13", "00"})
 }
 
+func ranked(ctx context.Context, e *env) {
+	list := e.tagged(ctx)
+	_, err := e.posts(ctx).Patch(ctx, e.postKey("30"), repo.Set("tags", []string{e.name("none")}))
+	e.OK("patch", err)
+	for i := range list {
+		if list[i].ID == "30" {
+			list[i].Tags = []string{e.name("none")}
+		}
+	}
+	for _, names := range [][]string{{}, {"3"}, {"2", "nobody", "3", "5", "2"}, {"all", "13", "none", "2"}} {
+		values, has := e.values(names...)
+		e.best(ctx, repo.All().AnyOf("tags[]", values...), list, values, has)
+		e.best(ctx, repo.All().AnyOf("tags[]", values...).AtLeast("created", e.when(5)).NoneOf("category", e.name("cat1")), list, values, func(p *post) bool {
+			return has(p) && !p.Created.Before(e.when(5)) && p.Category != e.name("cat1")
+		})
+	}
+	clean(ctx, e, e.posts(ctx))
+}
+
+// best compares the best that a query finds with the posts that are to be found, from the first on and behind some.
+func (e *env) best(ctx context.Context, q repo.Query, list []post, values []any, has func(*post) bool) {
+	count := func(p *post) (n int) {
+		for i, v := range values {
+			if !slices.Contains(values[:i], v) && slices.Contains(p.Tags, v.(string)) {
+				n++
+			}
+		}
+		return n
+	}
+	want := []string{}
+	for n := len(values); n > 0; n-- {
+		for i := range list {
+			if p := &list[i]; has(p) && count(p) == n {
+				want = append(want, fmt.Sprint(p.ID, ": ", n))
+			}
+		}
+	}
+	for offset, limit := range map[int]int{0: 50, 4: 7} {
+		got := []string{}
+		found, err := repo.Best(ctx, e.posts(ctx), q.Order("-created").Offset(offset).Limit(limit))
+		e.OK("best of "+q.String(), err)
+		for _, one := range found {
+			got = append(got, fmt.Sprint(one.Record.ID, ": ", one.Count))
+		}
+		some := want[min(offset, len(want)):]
+		rule.Equal(e, fmt.Sprintf("the best %d behind %d of %s", limit, offset, q), got, append([]string{}, some[:min(limit, len(some))]...))
+	}
+}
+
 func passedOver(ctx context.Context, e *env) {
 	list := e.tagged(ctx)
 	var ids []string

@@ -37,6 +37,9 @@ const MostEdits = 64
 // MaxSorted bounds the records that Scan sorts in memory.
 const MaxSorted = 100_000
 
+// MaxRanked bounds the records that are ranked in memory.
+const MaxRanked = 10_000
+
 // MaxAttempts bounds how often a write that has no expected version is tried
 // again after another writer was faster.
 const MaxAttempts = 50

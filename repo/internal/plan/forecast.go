@@ -17,6 +17,7 @@ type forecast struct {
 	single  bool // a partition of it has one row at most
 	byKey   bool // the rows name records, which are read by their keys
 	near    bool // these lie in one partition
+	ranked  bool // the rows of all parts are counted before records are read
 }
 
 // Cost returns how many round trips, one after the other, and how many requests a query takes
@@ -31,12 +32,15 @@ func (p *Explanation) Cost(n int) (depth, requests int) {
 
 // plan returns what a plan takes that finds n records.
 func (f *forecast) plan(n int) (s sum) {
-	if f.limit > 0 {
-		n = min(n, f.limit)
-	}
 	if f.parts == 0 {
 		return s
 	}
+	if f.ranked {
+		s = f.rows(n, 0)
+		s.add(f.gets(f.within(n), f.near))
+		return s
+	}
+	n = f.within(n)
 	if !f.byKey {
 		s = f.rows(n, f.limit)
 		return sum{s.depth, s.requests * max(f.ways, 1)}
@@ -58,6 +62,14 @@ func (f *forecast) plan(n int) (s sum) {
 	}
 }
 
+// within returns how many of n records are wanted.
+func (f *forecast) within(n int) int {
+	if f.limit > 0 {
+		return min(n, f.limit)
+	}
+	return n
+}
+
 // A sum is what requests take that are made one after the other.
 type sum struct{ depth, requests int }
 
@@ -65,14 +77,18 @@ func (s *sum) add(o sum) { s.depth, s.requests = s.depth+o.depth, s.requests+o.r
 
 // rows returns what the reading of n rows takes that lie evenly in all parts.
 func (f *forecast) rows(n, limit int) (s sum) {
-	if f.parts <= 1 {
+	if f.parts <= 1 && !f.ranked {
 		return f.run(n, limit)
 	}
 	left := make([]int, f.parts) // rows that are there
 	for i := range left {
 		left[i] = (n + f.parts - 1 - i) / f.parts
 	}
-	for page, got := FirstPage(limit, f.parts), 0; len(left) > 0; page = NextPage(page) {
+	page := FirstPage(limit, f.parts)
+	if f.ranked {
+		page = RankedPage
+	}
+	for got := 0; len(left) > 0; page = NextPage(page) {
 		round, more := sum{}, left[:0]
 		for _, n := range left {
 			rows := min(page, n)
@@ -98,6 +114,9 @@ func FirstPage(most, parts int) int {
 	}
 	return min(most, max(limit.FewRows, 2*most/parts))
 }
+
+// RankedPage is how many rows are read first of each part where all of them are counted.
+const RankedPage = limit.BatchSize
 
 // NextPage returns how many rows are read after a page.
 func NextPage(page int) int { return min(2*page, limit.BatchSize) }

@@ -17,6 +17,7 @@ type Part struct {
 	Extent
 	Head  string // with which the Sort of each row begins, where the query asks for several values of a field
 	Class string // the values of the record's key that no row tells, or those of a unique index, where parts have several
+	Term  int    // which of the values that are counted the rows have, where records are ranked
 	split *split // where the class stands
 }
 
@@ -100,7 +101,7 @@ func (p *Plan) IsSet() bool { return len(p.query.Sets)+len(p.Ways) > 0 }
 func (p *Plan) Doubles() bool { return p.doubles() }
 
 func (b *Bound) doubles() bool {
-	return slices.ContainsFunc(b.conds, func(cond condition) bool { return cond.set && cond.Elem && len(cond.any) > 1 })
+	return slices.ContainsFunc(b.conds, func(cond condition) bool { return cond.counts() && (len(cond.any) > 1 || b.query.ranked) })
 }
 
 // mostParts is how many combinations of values a query may ask for.
@@ -133,7 +134,7 @@ func (p *Plan) addParts(key, part, sort []layout.Source, fixed int) error {
 		if err != nil {
 			return err
 		}
-		run := Part{Extent: extentAt(string(head)), split: at}
+		run := Part{Extent: extentAt(string(head)), Term: b.term(), split: at}
 		if headed {
 			run.Head = string(head)
 		}

@@ -95,11 +95,10 @@ func (a *Access) wide(c *layout.Layout, b *Bound) *Access {
 	return &out
 }
 
-// MaskFor returns mask with the fields that say which entries a record has in a remote
-// index.
+// MaskFor returns mask with the fields that say which entries a record has in an index.
 func MaskFor(c *layout.Layout, mask []int, x *layout.Index) []int {
-	if mask == nil || !x.Remote {
-		return mask
+	if mask == nil {
+		return nil
 	}
 	for _, at := range x.Needs {
 		if f := at - len(c.Key); f >= 0 && !slices.Contains(mask, f) {

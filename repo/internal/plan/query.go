@@ -22,6 +22,8 @@ type Query struct {
 	Most   int     // records that are looked at for these
 
 	By []string // fields by which the records are grouped
+
+	ranked bool // the records are ranked: see Planner.Ranked
 }
 
 // An Equality is a field and the value that it must have.

@@ -49,7 +49,7 @@ func (m *merging) take(ctx context.Context, k *store.Call, do rowFunc) error {
 		if err := m.fill(ctx, k); err != nil {
 			return err
 		}
-		row := m.next()
+		row, _ := m.next()
 		switch {
 		case row == nil:
 			return nil
@@ -132,21 +132,21 @@ func kept(row *driver.Row) driver.Row {
 	return out
 }
 
-// next takes the row that comes first, nil when none is left.
-func (m *merging) next() *placed {
+// next takes the row that comes first, nil when none is left, and says of which strand it is.
+func (m *merging) next() (row *placed, of int) {
 	var first *strand
 	for i := range m.strands {
 		s := &m.strands[i]
 		if len(s.rows) > 0 && (first == nil || m.comes(s.rows[0].place, first.rows[0].place)) {
-			first = s
+			first, of = s, i
 		}
 	}
 	if first == nil {
-		return nil
+		return nil, 0
 	}
-	took := &first.rows[0]
+	row = &first.rows[0]
 	first.rows = first.rows[1:]
-	return took
+	return row, of
 }
 
 // comes reports whether a place comes before another one.
