@@ -19,7 +19,7 @@ type Ranked[T any] struct {
 // Best reads all index rows of the values, merged, and counts those of each record. Then it reads the records that are
 // the best by these, by one request where the store reads many keys at once; an index that covers them spares none. A
 // record that no longer is what its rows say gives its place to the next one. So is one that does not meet a NoneOf or a
-// Filter of the query. In memory are up to 512 rows for each value, and 256 records' keys more than are wanted; the
+// Filter of the query. In memory are up to 300 rows for each value and bucket, and 256 records' keys more than are wanted; the
 // double of these, and so on, each time that so many are passed over, for which all rows are read again.
 //
 // Each record matched, and had so many of the values, when it was read. A record that stays as it is from before the

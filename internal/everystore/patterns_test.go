@@ -207,12 +207,19 @@ func TestSearch(t *testing.T) {
 			must(t, pages.Put(t.Context(), &search.Page{URL: url, Site: url[:1], Text: text}))
 		}
 		best := good(pages.Best(t.Context(), 3, "redis", "Words", "memory"))(t)
-		if fmt.Sprint(best) != "[{a/1 3} {a/2 1} {b/1 1}]" {
-			t.Errorf("the best are %v", best)
+		hits := ""
+		for _, hit := range best {
+			hits += fmt.Sprintf("%s %d ", hit.Record.URL, hit.Count)
+		}
+		if hits != "a/1 3 a/2 1 b/1 1 " {
+			t.Errorf("the best are %s", hits)
 		}
 		sites := good(pages.Sites(t.Context(), "Keys"))(t)
 		if fmt.Sprint(sites) != "map[a:1 b:1]" {
 			t.Errorf("sites are %v", sites)
+		}
+		if sites = good(pages.Sites(t.Context(), "Keys", "Redis"))(t); fmt.Sprint(sites) != "map[b:1]" {
+			t.Errorf("sites with both are %v", sites)
 		}
 		if none := good(pages.Best(t.Context(), 3, "absent"))(t); len(none) > 0 {
 			t.Errorf("%v have a word that none has", none)

@@ -34,20 +34,37 @@ type edit struct {
 type query struct {
 	equal [][2]any
 	any   []any    // further values of the first of them
+	all   bool     // a record has all of these, not any
+	none  []any    // tags of which a record has none
 	rng   string   // field that has bounds, or ""
 	ends  [][2]any // how it is bounded, and by what
 	order []string
 	limit int
+
+	filter [][2]any // what a record is equal to, without an index
+	by     string   // field of a grouping
 }
+
+// mostLooked is how many records a filter looks at, which is more than there are.
+const mostLooked = 1000
 
 func (q query) repo() repo.Query {
 	out := repo.All()
 	for i, e := range q.equal {
-		if i == 0 && q.any != nil {
-			out = out.AnyOf(e[0].(string), append([]any{e[1]}, q.any...)...)
-		} else {
-			out = out.Where(e[0].(string), e[1])
+		switch field := e[0].(string); {
+		case i == 0 && q.all:
+			out = out.AllOf(field, q.values()...)
+		case i == 0 && q.any != nil:
+			out = out.AnyOf(field, q.values()...)
+		default:
+			out = out.Where(field, e[1])
 		}
+	}
+	if q.none != nil {
+		out = out.NoneOf("tags[]", q.none...)
+	}
+	for _, e := range q.filter {
+		out = out.Filter(repo.Where(e[0].(string), e[1]), mostLooked)
 	}
 	if q.rng != "" && len(q.ends) == 0 {
 		out = out.Range(q.rng, nil, nil)
@@ -92,7 +109,7 @@ func (o operation) String() string {
 	case "walk", "verify", "maintain":
 		return o.verb
 	}
-	return fmt.Sprintf("%s %s limit %d", o.verb, o.q.repo(), o.q.limit)
+	return strings.TrimSuffix(fmt.Sprintf("%s %s limit %d by %s", o.verb, o.q.repo(), o.q.limit, o.q.by), " by ")
 }
 
 // A draw makes operations.
@@ -122,8 +139,17 @@ func (d *draw) operation() operation {
 	case n < 64:
 		op.verb = d.pick("get", "exists", "get many")
 	default:
-		op.verb = d.pick("find", "find", "find", "keys", "count", "view", "one", "page", "page", "scan")
+		op.verb = d.pick("find", "find", "find", "keys", "count", "view", "one", "page", "page", "scan", "best", "groups")
 		op.q, op.n = d.query(), 1+d.IntN(4)
+		switch op.verb {
+		case "best":
+			op.q = d.ranked()
+		case "groups":
+			op.q.by = d.pick("kind", "score")
+			if len(op.q.order) > 0 {
+				op.q.by = strings.TrimPrefix(op.q.order[0], "-")
+			}
+		}
 	}
 	return op
 }
@@ -231,11 +257,39 @@ func (d *draw) query() query {
 	}
 	if len(q.equal) > 0 && d.IntN(4) == 0 {
 		q.any = d.others(q.equal[0][0].(string))
+		q.all = q.equal[0][0] == "tags[]" && d.IntN(2) == 0
 	}
 	if d.IntN(3) == 0 {
 		q.limit = 1 + d.IntN(4)
 	}
+	return d.narrowed(q)
+}
+
+// narrowed adds conditions that no index meets, now and then.
+func (d *draw) narrowed(q query) query {
+	switch d.IntN(8) {
+	case 0:
+		q.none = d.others("tags[]")
+	case 1:
+		q.filter = [][2]any{{"score", int64(d.IntN(4) - 1)}}
+	case 2:
+		q.filter = [][2]any{{"note", d.pick("", "", "a")}, {"tags[]", d.pick("x", "y")}}
+	}
 	return q
+}
+
+// ranked returns a query for the records that have the most of some tags.
+func (d *draw) ranked() query {
+	q := query{equal: [][2]any{{"tags[]", d.pick("x", "y", "x y", "")}}, any: append(d.others("tags[]"), d.pick("x", "y")), limit: 1 + d.IntN(5)}
+	switch d.IntN(4) {
+	case 0:
+		q.equal = append(q.equal, [2]any{"kind", d.kind()})
+	case 1:
+		q.rng, q.ends = "score", [][2]any{{d.bound(), int64(d.IntN(4) - 1)}}
+	case 2:
+		q.order = []string{d.pick("score", "-score")}
+	}
+	return d.narrowed(q)
 }
 
 // others returns values of a field, none sometimes, and some twice.

@@ -26,6 +26,7 @@ type side interface {
 
 // A typed is a side whose records are of a type.
 type typed[T any] struct {
+	name     string // of the collection, another one on each side
 	repo     *repo.Repo[T]
 	view     *repo.View[record.Glance]
 	versions map[string][]repo.Version // of each key, as the caller has seen them
@@ -72,7 +73,7 @@ func openTyped[T any](ctx context.Context, store *repo.Store, name string, schem
 		return nil, err
 	}
 	view, err := repo.ViewOf[record.Glance](r)
-	return &typed[T]{repo: r, view: view, versions: map[string][]repo.Version{}, to: to, from: from}, err
+	return &typed[T]{name: name, repo: r, view: view, versions: map[string][]repo.Version{}, to: to, from: from}, err
 }
 
 // clear deletes all records.
@@ -336,6 +337,10 @@ func (s *typed[T]) query(ctx context.Context, op operation) string {
 		return s.pages(ctx, q.Limit(op.n))
 	case "scan":
 		return s.scan(ctx, op.q)
+	case "best":
+		return s.best(ctx, op.q)
+	case "groups":
+		return s.groups(ctx, op.q)
 	}
 	return list(s.repo.Find(ctx, q), s.text)
 }

@@ -4,7 +4,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -39,34 +38,25 @@ func Open(ctx context.Context, store *repo.Store) (Pages, error) {
 }
 
 // A Hit is a page, and how many of the words it has.
-type Hit struct {
-	URL   string
-	Words int
-}
+type Hit = repo.Ranked[Page]
 
 // Best returns the pages with most of some words, the best first.
 func (p Pages) Best(ctx context.Context, limit int, words ...string) ([]Hit, error) {
-	has := map[string]int{}
-	for _, word := range words {
-		for key, err := range p.Keys(ctx, repo.Where("words[]", strings.ToLower(word))) {
-			if err != nil {
-				return nil, err
-			}
-			has[key[0].(string)]++
-		}
-	}
-	var hits []Hit
-	for url, n := range has {
-		hits = append(hits, Hit{url, n})
-	}
-	slices.SortFunc(hits, func(a, b Hit) int { return cmp.Or(b.Words-a.Words, cmp.Compare(a.URL, b.URL)) })
-	return hits[:min(limit, len(hits))], nil
+	return repo.Best(ctx, p.Repo, repo.All().AnyOf("words[]", inForm(words)...).Limit(limit))
 }
 
-// Sites returns how many pages of each site have a word.
-func (p Pages) Sites(ctx context.Context, word string) (map[string]int, error) {
+// inForm returns words in the form that the index has.
+func inForm(words []string) (list []any) {
+	for _, word := range words {
+		list = append(list, strings.ToLower(word))
+	}
+	return list
+}
+
+// Sites returns how many pages of each site have all of some words.
+func (p Pages) Sites(ctx context.Context, words ...string) (map[string]int, error) {
 	sites := map[string]int{}
-	for site, err := range p.GroupBy("site").Find(ctx, repo.Where("words[]", strings.ToLower(word))) {
+	for site, err := range p.GroupBy("site").Find(ctx, repo.All().AllOf("words[]", inForm(words)...)) {
 		if err != nil {
 			return nil, err
 		}
