@@ -421,6 +421,37 @@ func TestGroupsRefuse(t *testing.T) {
 	}
 }
 
+// No index has the elements of two lists, so the error does not ask for one: a filter asks for the other.
+func TestGroupsOfTwoLists(t *testing.T) {
+	r, err := repo.Open[map[string]any](t.Context(), newStore(t, nil), repo.Schema{Collection: "pages", Partition: []string{"url"},
+		Fields:  map[string]string{"url": "string", "site": "string", "words": "list", "tags": "list"},
+		Indexes: []repo.Index{{Partition: []string{"site"}, Sort: []string{"tags[]"}}, {Partition: []string{"words[]"}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, words := range [][]any{{"a", "b"}, {"a"}, {"b"}, {"a", "b", "c"}} {
+		page := map[string]any{"url": fmt.Sprint(i), "site": "s", "words": words, "tags": []any{"x", fmt.Sprint("y", i/2)}}
+		if err := r.Insert(t.Context(), &page); err != nil {
+			t.Fatal(err)
+		}
+	}
+	by, site := r.GroupBy("tags[]"), repo.Where("site", "s")
+	for _, q := range []repo.Query{site.AllOf("words[]", "a", "b"), site.AnyOf("words[]", "a", "b"), site.Where("words[]", "a")} {
+		if _, err := repo.Collect(by.Find(t.Context(), q)); !errors.Is(err, repo.ErrNoIndex) || !strings.Contains(err.Error(), "an index has the elements of one list; ask for those of the other by Filter") {
+			t.Errorf("%s: %v", q, err)
+		}
+	}
+	for want, q := range map[string]repo.Query{
+		"[{x 2 []} {y0 1 []} {y1 1 []}]":  site.Filter(repo.All().AllOf("words[]", "a", "b"), 100),
+		"[{x 4 []} {y0 2 []} {y1 2 []}]":  site.Filter(repo.All().AnyOf("words[]", "a", "b"), 100),
+		"[{x 2 []} {y0 1 []} {y1 1 []}] ": site.NoneOf("words[]", "c").Filter(repo.Where("words[]", "b"), 100),
+	} {
+		if got, err := repo.Collect(by.Find(t.Context(), q)); fmt.Sprint(got) != strings.TrimSpace(want) || err != nil {
+			t.Errorf("%s: %v, %v; want %s", q, got, err, want)
+		}
+	}
+}
+
 // A filter looks at as many records as it may for all groups together.
 func TestGroupsFiltered(t *testing.T) {
 	list := drawWares(rand.New(rand.NewPCG(2, 5)), 300)

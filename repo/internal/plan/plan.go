@@ -190,6 +190,8 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 		return failure.NoIndex("unique index %s answers for one element at a time; ask for each value by itself, or add an index that is not unique", c.uniqueOf(b))
 	case c.nativeOf(b) != "":
 		return failure.NoIndex("index %s is the store's own, which gives each record once, not once for each element; declare it with Kind table", c.nativeOf(b))
+	case b.lists() > 1:
+		return failure.NoIndex("%s: an index has the elements of one list; ask for those of the other by Filter, or use Scan", b.query.Text(c.Redact))
 	case len(x.Partition)+len(x.Sort) == 0:
 		return failure.NoIndex("a query without conditions reads everything; use Walk, or Scan")
 	case len(b.conds) > b.Equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.Equal].field:
@@ -197,6 +199,23 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 			b.query.Text(c.Redact), b.conds[b.Equal].field)
 	}
 	return failure.NoIndex("no index answers %s; add %s, or use Scan", b.query.Text(true), b.remedy())
+}
+
+// lists returns of how many lists a query names elements that an index is to have.
+func (b *Bound) lists() int {
+	var all []int
+	add := func(src layout.Source) {
+		if src.Elem && !slices.Contains(all, src.At) {
+			all = append(all, src.At)
+		}
+	}
+	for i := range b.conds {
+		add(b.conds[i].Source)
+	}
+	for _, src := range b.Order {
+		add(src)
+	}
+	return len(all)
 }
 
 // uniqueOf returns a unique index that would answer a query, if it asked for one of its elements only; "" if there is none.

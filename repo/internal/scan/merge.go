@@ -14,13 +14,15 @@ type merging struct {
 	c       *Reader
 	p       *plan.Plan
 	strands []strand
-	page    int     // rows of the next page of a part
-	last    *placed // that was taken
+	page    int    // rows of the next page of a part
+	took    bool   // a row
+	last    string // place of the last one that was taken
 }
 
 // A strand is what was read of one part, and what is left of it.
 type strand struct {
-	rows []placed // not yet taken
+	rows []placed // not yet taken; they are good until more are read
+	room []placed // where they lie
 	rest plan.Part
 	done bool   // nothing is left
 	last string // place of the last row that was read
@@ -53,10 +55,10 @@ func (m *merging) take(ctx context.Context, k *store.Call, do rowFunc) error {
 		switch {
 		case row == nil:
 			return nil
-		case m.last != nil && m.last.place == row.place && !m.remote():
+		case m.took && m.last == row.place && !m.remote():
 			continue
 		}
-		m.last = row
+		m.took, m.last = true, row.place
 		if more, err := do(&row.Row); err != nil || !more {
 			return err
 		}
@@ -106,6 +108,7 @@ func (c *Reader) atOnce(k *store.Call, n int, do func(i int, k *store.Call)) {
 // read reads the next page of a part.
 func (m *merging) read(ctx context.Context, k *store.Call, s *strand) {
 	run, got, last := *m.p, 0, ""
+	s.rows = append(s.room[:0], s.rows...)
 	run.Parts = []plan.Part{s.rest}
 	s.err = m.c.read(ctx, k, &run, 0, m.page, func(row *driver.Row) (more bool, err error) {
 		if err := counted(k, &run, row); err != nil {
@@ -119,6 +122,7 @@ func (m *merging) read(ctx context.Context, k *store.Call, s *strand) {
 		got++
 		return got != m.page, nil
 	})
+	s.room = s.rows
 	if s.done = got < m.page; s.err == nil && !s.done {
 		s.rest.Extent = s.rest.Behind(last, m.p.Reverse)
 		s.done = s.rest.Empty()

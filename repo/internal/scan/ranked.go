@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/plan"
@@ -82,15 +83,15 @@ func (r *ranking[T]) count(ctx context.Context, room int, behind *candidate) (*f
 	m := r.c.merge(r.p, r.p.Parts, 0)
 	m.page = plan.RankedPage
 	seen, round := make([]int, r.p.Terms()), 0 // in which round a value was seen last
-	one := candidate{}
-	var last *placed
+	var one candidate
+	var last driver.Key // of a row of one
 	take := func() error {
-		if last == nil || behind != nil && !r.comes(behind, one.count, one.at) || !f.takes(one.count) {
+		if one.count == 0 || behind != nil && !r.comes(behind, one.count, one.at) || !f.takes(one.count) {
 			return nil
 		}
 		var err error
-		if one.key = last.Key; !r.p.X.Native {
-			one.key, err = r.c.RecordKey(r.p.X, &last.Row)
+		if one.key = last; !r.p.X.Native {
+			one.key, err = r.c.RecordKey(r.p.X, &driver.Row{Key: last})
 		}
 		f.add(one)
 		return err
@@ -107,11 +108,11 @@ func (r *ranking[T]) count(ctx context.Context, room int, behind *candidate) (*f
 		if err != nil {
 			return nil, err
 		}
-		if last == nil || at != one.at {
+		if one.count == 0 || at != one.at {
 			if err := take(); err != nil {
 				return nil, err
 			}
-			one.at, one.count, last = at, 0, row
+			one.at, one.count, last = at, 0, row.Key
 			round++
 		}
 		if term := &seen[r.p.Parts[of].Term]; *term != round {
