@@ -397,7 +397,7 @@ func TestGroupsRefuse(t *testing.T) {
 		{r.GroupBy("price"), a.Order("id", "price"), repo.ErrInvalid, "the order of groups begins with price"},
 		{r.GroupBy("price", "label"), a.Order("price"), repo.ErrInvalid, "the order of groups begins with price, label"},
 		{r.GroupBy("kind", "shop"), shops, repo.ErrInvalid, "group by shop, of which there are several values, before kind"},
-		{r.GroupBy("tags[]"), repo.All().AllOf("tags[]", "x", "y"), repo.ErrInvalid, "make no groups"},
+		{r.GroupBy("tags[]"), repo.All().AllOf("tags[]", "x", "y"), repo.ErrInvalid, "make no groups; to group by all values, ask for these by Filter"},
 		{r.GroupBy("shop"), shops.AnyOf("shop", 5), repo.ErrInvalid, "two conditions"},
 		{r.GroupBy("label"), a, repo.ErrNoIndex, `grouped by label; add {Partition: ["kind"], Sort: ["label"]}`},
 		{r.GroupBy("kind", "label"), repo.All(), repo.ErrNoIndex, `add {Partition: [], Sort: ["kind", "label"], Buckets: 16}`},

@@ -110,7 +110,7 @@ func (b *Bound) bindGroups(c *layout.Layout) error {
 		}
 		if at := slices.IndexFunc(b.conds[:b.Equal], func(o condition) bool { return o.field == name }); at >= 0 {
 			if b.conds[at].all != nil {
-				return failure.Invalid("the records have all of several values of %s, so these make no groups", c.Shown(name))
+				return failure.Invalid("the records have all of several values of %s, so these make no groups; to group by all values, ask for these by Filter", c.Shown(name))
 			}
 			b.by = append(b.by, -1-at)
 			continue
