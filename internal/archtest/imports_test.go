@@ -98,7 +98,7 @@ func TestImports(t *testing.T) {
 // No test may import what a user of the tested package would not expect to be
 // built with it: repo's tests use the memory backend and nothing from outside.
 func TestImportsOfRepoTests(t *testing.T) {
-	allowed := rule{own: `^(repo|repo/(tree|graph|nested|sequence|geo|link|once|history|series)|repo/driver(/.+)?|repo/internal/.+|repotest|backends/(memory|pebble))$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
+	allowed := rule{own: `^(repo|repo/(tree|graph|nested|sequence|geo|link|once|history|series|copies)|repo/driver(/.+)?|repo/internal/.+|repotest|backends/(memory|pebble))$`, others: `^(github\.com/google/go-cmp/cmp(/cmpopts)?|pgregory\.net/rapid)$`}
 	for _, f := range files(t) {
 		if !f.isTest() || !strings.HasPrefix(f.dir, "repo") {
 			continue

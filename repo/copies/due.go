@@ -77,12 +77,13 @@ type list struct {
 type row = map[string]any
 
 const (
-	suffix     = "_due"
+	dueSuffix  = "_due"     // of sources: their copies
+	noteSuffix = "_confirm" // of targets: to look at their sources once more
 	sinceField = "due_since"
 	version    = "_version" // of a record that is a map
 )
 
-func openList(ctx context.Context, p place, opts []repo.OpenOption) (*list, error) {
+func openList(ctx context.Context, p place, suffix string, opts []repo.OpenOption) (*list, error) {
 	of, err := repo.SchemaOf(ctx, p.store, p.name)
 	if err != nil {
 		return nil, err

@@ -28,14 +28,14 @@ type Rule[X, Y any] struct {
 	Copy func(ctx context.Context, x *X, of []*Y) error
 }
 
-// Declare says that a target has copies of a source, which may be the same collection. Declare all that a target has
+// Declare says that a target has copies of a source, which is another collection of the same Store. Declare all that a target has
 // before its first write. If no index finds the copies, Declare is ErrNoIndex, which names the index to add.
 func Declare[X, Y any](t *Target[X], s *Source[Y], rule Rule[X, Y]) error {
 	switch {
 	case t == nil || s == nil || rule.Refs == nil || rule.Copy == nil:
 		return failed("declare", "", fmt.Errorf("a target, a source or a function is nil: %w", repo.ErrInvalid))
-	case t.store != s.store:
-		return failed("declare", t.name, fmt.Errorf("%s is of another Store: %w", s.name, repo.ErrInvalid))
+	case t.store != s.store || t.name == s.name:
+		return failed("declare", t.name, fmt.Errorf("%s is of another Store, or the target itself: %w", s.name, repo.ErrInvalid))
 	case len(rule.By) != len(s.key):
 		return failed("declare", t.name, fmt.Errorf("%q is no key of %s, which has the fields %q: %w", rule.By, s.name, s.key, repo.ErrInvalid))
 	}

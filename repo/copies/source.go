@@ -53,7 +53,7 @@ func OpenSource[Y any](ctx context.Context, store *repo.Store, schema repo.Schem
 		return nil, err
 	}
 	s := &Source[Y]{place: placeOf(store, schema), records: records, id: id}
-	s.due, err = openList(ctx, s.place, opts)
+	s.due, err = openList(ctx, s.place, dueSuffix, opts)
 	return s, err
 }
 
@@ -140,8 +140,7 @@ func (s *Source[Y]) write(ctx context.Context, key repo.Key, isUpdate bool, next
 			}
 		}
 		err = g.Commit(ctx)
-		e, _ := errors.AsType[*repo.Error](err)
-		again := joined > 0 || isUpdate && errors.Is(err, repo.ErrConflict) && e.Index == ""
+		again := joined > 0 || isUpdate && errors.Is(err, repo.ErrConflict) && isRefused(err)
 		if err == nil || !again || errors.Is(err, repo.ErrUnknownOutcome) || n > attempts {
 			return err
 		}

@@ -34,7 +34,7 @@ type seen struct {
 }
 
 // OpenTarget opens a collection of records with copies, which is made if it is not there. On a store that commits a
-// partition at a time it opens another one beside it, with "_due" behind the name. Id returns the key and the version of
+// partition at a time it opens another one beside it, with "_confirm" behind the name. Id returns the key and the version of
 // a record, which has a version field.
 func OpenTarget[X any](ctx context.Context, store *repo.Store, schema repo.Schema, id func(*X) (repo.Key, repo.Version), opts ...repo.OpenOption) (*Target[X], error) {
 	if id == nil {
@@ -46,7 +46,7 @@ func OpenTarget[X any](ctx context.Context, store *repo.Store, schema repo.Schem
 	}
 	t := &Target[X]{place: placeOf(store, schema), records: records, id: id}
 	if !t.isWhole() {
-		t.due, err = openList(ctx, t.place, opts)
+		t.due, err = openList(ctx, t.place, noteSuffix, opts)
 	}
 	return t, err
 }
