@@ -111,7 +111,7 @@ func open(t testing.TB, backend driver.Store, tasks repo.Schema, opts *repo.Opti
 // on runs a test with tasks beside their people and elsewhere, on memory and on memory that behaves like a cluster.
 func on(t *testing.T, test func(t *testing.T, backend driver.Store, tasks repo.Schema)) {
 	scope := driver.ScopePartition
-	for name, options := range map[string]*memory.Options{"memory": nil, "cluster": {Scope: &scope, Uncertain: true}} {
+	for name, options := range map[string]*memory.Options{"memory": nil, "cluster": {Scope: &scope}} {
 		for at, tasks := range map[string]repo.Schema{"near": near, "far": far} {
 			t.Run(name+"/"+at, func(t *testing.T) { test(t, memory.New(options), tasks) })
 		}

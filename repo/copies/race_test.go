@@ -8,13 +8,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// A stepped store counts its calls. It calls a hook before one of them, and from another one on it answers nothing: its
-// program was killed. The call at which it was killed may have been done.
+// A stepped store counts its calls. It calls a hook before one of them, and from another one on, which is done, it
+// answers nothing: its program was killed.
 type stepped struct {
 	driver.Store
 	mu     sync.Mutex
@@ -22,7 +21,6 @@ type stepped struct {
 	hookAt int
 	hook   func()
 	killAt int
-	isDone bool // what was under way when it was killed
 }
 
 var errKilled = fmt.Errorf("killed: %w", driver.ErrUnavailable)
@@ -39,7 +37,7 @@ func (s *stepped) step() (lost, silent bool) {
 	if s.killAt == 0 || n < s.killAt {
 		return false, false
 	}
-	return n > s.killAt || !s.isDone, true
+	return n > s.killAt, true
 }
 
 func (s *stepped) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
@@ -111,51 +109,57 @@ func acts() []act {
 	}
 }
 
-// A meeting is two acts at once: the second is done before a call of the first, which may be killed at a later call.
+// A meeting is two programs on one store. The second one acts before a call of the first one, which may be killed at a
+// later call.
 type meeting struct {
-	tasks          repo.Schema
-	options        *memory.Options
-	first, second  act
-	hookAt, killAt int
-	isDone         bool
+	steps         *stepped
+	first, second *program
 }
 
-// meet returns how many calls the first act made, 0 if it ended before the second one began.
-func (m *meeting) meet(t *testing.T) int {
+func meet(t *testing.T, backend driver.Store, tasks repo.Schema) *meeting {
+	steps := &stepped{Store: backend}
+	return &meeting{steps, open(t, steps, tasks, nil), open(t, backend, tasks, nil)}
+}
+
+// race returns how many calls the first act made, 0 if it ended before the second one began.
+func (m *meeting) race(t *testing.T, first, second act, hookAt, killAt int) int {
 	t.Helper()
-	backend := memory.New(m.options)
-	s := &stepped{Store: backend}
-	p, other := open(t, s, m.tasks, nil), open(t, backend, m.tasks, nil)
-	defer other.store.Close()
-	other.put(t, "ann", "a")
-	other.put(t, "bob", "b")
-	other.add(t, "1", "ann", "bob")
-	other.add(t, "3", "bob")
-	other.settled(t)
-	g := other.store.Group()
-	other.people.Records().In(g).Patch(ann, repo.Set("name", "b"))
-	other.people.Changed(g, ann)
-	must(t, g.Commit(t.Context())) // and is not followed
+	ctx, p, s := t.Context(), m.second, m.steps
+	p.put(t, "ann", "a")
+	p.put(t, "bob", "b")
+	p.add(t, "1", "ann", "bob")
+	p.add(t, "3", "bob")
+	good(p.people.Follow(ctx))(t)
+	g := p.store.Group()
+	p.people.Records().In(g).Patch(ann, repo.Set("name", "b"))
+	p.people.Changed(g, ann)
+	must(t, g.Commit(ctx)) // and is not followed
 	met := false
-	s.hookAt, s.killAt, s.isDone = s.n+m.hookAt, 0, m.isDone
-	if m.killAt > 0 {
-		s.killAt = s.n + m.killAt
+	s.mu.Lock()
+	begun := s.n
+	s.hookAt, s.killAt = begun+hookAt, 0
+	if killAt > 0 {
+		s.killAt = begun + killAt
 	}
 	s.hook = func() {
 		met = true
-		must(t, quiet(m.second.do(t.Context(), other)))
+		must(t, quiet(second.do(ctx, p)))
 	}
-	begun := s.n
-	ctx, cancel := context.WithCancel(t.Context())
-	err := quiet(m.first.do(ctx, p))
-	cancel()
-	if err != nil && m.killAt == 0 {
+	s.mu.Unlock()
+	err := quiet(first.do(ctx, m.first))
+	if err != nil && killAt == 0 {
 		t.Error(err)
 	}
+	s.mu.Lock()
 	n := s.n - begun
-	other.settled(t)
+	s.hookAt, s.killAt = 0, 0
+	s.mu.Unlock()
+	p.settled(t)
 	if t.Failed() {
-		t.Fatalf("%s, before its call %d %s, killed at %d, then done: %t", m.first.name, m.hookAt, m.second.name, m.killAt, m.isDone)
+		t.Fatalf("%s, before its call %d %s, killed at %d", first.name, hookAt, second.name, killAt)
+	}
+	for _, id := range []string{"1", "2", "3"} {
+		must(t, p.tasks.Records().Delete(ctx, p.key(id)))
 	}
 	if !met {
 		return 0
@@ -174,37 +178,28 @@ func quiet(err error) error {
 // Two programs write and follow at once, one of them is killed: what differs is due, and nothing differs after all was
 // followed.
 func TestRaces(t *testing.T) {
-	scope := driver.ScopePartition
-	for name, options := range map[string]*memory.Options{"memory": nil, "cluster": {Scope: &scope}} {
-		for at, tasks := range map[string]repo.Schema{"near": near, "far": far} {
-			t.Run(name+"/"+at, func(t *testing.T) {
-				t.Parallel()
-				runs := 0
-				for _, first := range acts() {
-					for _, second := range acts() {
-						runs += races(t, meeting{tasks: tasks, options: options, first: first, second: second})
-					}
-				}
-				t.Logf("%d races", runs)
-			})
+	on(t, func(t *testing.T, backend driver.Store, tasks repo.Schema) {
+		m, runs := meet(t, backend, tasks), 0
+		for _, first := range acts() {
+			for _, second := range acts() {
+				runs += m.races(t, first, second)
+			}
 		}
-	}
+		t.Logf("%d races", runs)
+	})
 }
 
-// races does a race at each call, and kills the first act at each later one.
-func races(t *testing.T, m meeting) (runs int) {
+// races does a race at each call, and kills the first act then, and one and two calls later.
+func (m *meeting) races(t *testing.T, first, second act) (runs int) {
 	t.Helper()
-	for m.hookAt = 1; ; m.hookAt++ {
-		m.killAt = 0
-		calls := m.meet(t)
+	for hookAt := 1; ; hookAt++ {
+		calls := m.race(t, first, second, hookAt, 0)
 		if runs++; calls == 0 {
 			return runs
 		}
-		for m.killAt = m.hookAt; m.killAt <= calls; m.killAt++ {
-			for _, m.isDone = range []bool{false, true} {
-				m.meet(t)
-				runs++
-			}
+		for killAt := hookAt; killAt <= min(hookAt+2, calls); killAt++ {
+			m.race(t, first, second, hookAt, killAt)
+			runs++
 		}
 	}
 }
