@@ -28,8 +28,8 @@ type Rule[X, Y any] struct {
 	Copy func(ctx context.Context, x *X, of []*Y) error
 }
 
-// Declare says that a target has copies of a source, which is another collection of the same Store. Declare all that a target has
-// before its first write. If no index finds the copies, Declare is ErrNoIndex, which names the index to add.
+// Declare says that a target has copies of a source, which is another collection of the same Store. Declare all that a
+// target has before its first write. If no index finds the copies, Declare is ErrNoIndex, which names the index to add.
 func Declare[X, Y any](t *Target[X], s *Source[Y], rule Rule[X, Y]) error {
 	switch {
 	case t == nil || s == nil || rule.Refs == nil || rule.Copy == nil:

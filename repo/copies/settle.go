@@ -77,9 +77,6 @@ func (t *Target[X]) settle(ctx context.Context, list []*item[X]) (changed int, e
 		if list = rest; len(list) > 0 && n > 1 {
 			err = pause(ctx, n)
 		}
-		if n == attempts && err == nil {
-			err = fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", n, repo.ErrContention)
-		}
 	}
 	for _, at := range all {
 		if err = cmp.Or(err, at.err); at.changed {

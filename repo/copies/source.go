@@ -141,7 +141,7 @@ func (s *Source[Y]) write(ctx context.Context, key repo.Key, isUpdate bool, next
 		}
 		err = g.Commit(ctx)
 		again := joined > 0 || isUpdate && errors.Is(err, repo.ErrConflict) && isRefused(err)
-		if err == nil || !again || errors.Is(err, repo.ErrUnknownOutcome) || n > attempts {
+		if err == nil || !again || errors.Is(err, repo.ErrUnknownOutcome) {
 			return err
 		}
 		if err := pause(ctx, n); err != nil {
@@ -162,8 +162,11 @@ func (s *Source[Y]) join(ctx context.Context, g *group, key repo.Key, y *Y) (n i
 	return n, nil
 }
 
-// pause waits before another attempt.
+// pause waits before another attempt, the nth, if it is not one too many.
 func pause(ctx context.Context, n int) error {
+	if n > attempts {
+		return fmt.Errorf("gave up after %d attempts, other writers were faster each time: %w", n, repo.ErrContention)
+	}
 	select {
 	case <-time.After(rand.N(time.Millisecond << min(n, 6))):
 		return nil

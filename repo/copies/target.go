@@ -34,8 +34,8 @@ type seen struct {
 }
 
 // OpenTarget opens a collection of records with copies, which is made if it is not there. On a store that commits a
-// partition at a time it opens another one beside it, with "_confirm" behind the name. Id returns the key and the version of
-// a record, which has a version field.
+// partition at a time it opens another one beside it, with "_confirm" behind the name. Id returns the key and the
+// version of a record, which has a version field.
 func OpenTarget[X any](ctx context.Context, store *repo.Store, schema repo.Schema, id func(*X) (repo.Key, repo.Version), opts ...repo.OpenOption) (*Target[X], error) {
 	if id == nil {
 		return nil, failed("open", schema.Collection, fmt.Errorf("the function is nil: %w", repo.ErrInvalid))
@@ -105,7 +105,7 @@ func (t *Target[X]) write(ctx context.Context, x *X, read func() error, add func
 			return failed("copy", t.name, cmp.Or(err, at.err))
 		}
 		same := func(a, b seen) bool { return a.id == b.id && a.version == b.version }
-		if read == nil && refused != nil && slices.EqualFunc(last, at.seen, same) || n > attempts {
+		if read == nil && refused != nil && slices.EqualFunc(last, at.seen, same) {
 			return refused // which is about x itself
 		}
 		last = at.seen
