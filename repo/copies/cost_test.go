@@ -17,8 +17,8 @@ func TestCost(t *testing.T) {
 		tasks   repo.Schema
 		want    string
 	}{
-		"together": {nil, near, ""},
-		"apart":    {&memory.Options{Scope: &scope}, far, ""},
+		"together": {nil, near, "3 8 7 6 207 "},
+		"apart":    {&memory.Options{Scope: &scope}, far, "8 3 108 3 508 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &stepped{Store: memory.New(tt.options)}
