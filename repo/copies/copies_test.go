@@ -185,6 +185,38 @@ func (p *program) want(t testing.TB, id, name string) {
 	}
 }
 
+// An update sees what others wrote meanwhile, also if it writes the record anew, and keeps the key.
+func TestUpdates(t *testing.T) {
+	on(t, func(t *testing.T, backend driver.Store, tasks repo.Schema) {
+		ctx, p, calls := t.Context(), open(t, backend, tasks, nil), 0
+		p.put(t, "ann", "Ann")
+		p.add(t, "1", "ann")
+		good(p.tasks.Update(ctx, p.key("1"), func(x *task) error {
+			if calls++; calls == 1 {
+				good(p.tasks.Records().Patch(ctx, p.key("1"), repo.Set("done", true)))(t)
+			}
+			*x = task{Team: "t", ID: "1", Owner: "ann", Done: x.Done}
+			return nil
+		}))(t)
+		good(p.people.Update(ctx, ann, func(x *person) error {
+			if calls++; calls == 3 {
+				good(p.people.Records().Patch(ctx, ann, repo.Add("seen", 1)))(t)
+			}
+			*x = person{Team: "t", ID: "ann", Name: "Anna", Seen: x.Seen}
+			return nil
+		}))(t)
+		p.settled(t)
+		x, a := good(p.tasks.Records().Get(ctx, p.key("1")))(t), good(p.people.Records().Get(ctx, ann))(t)
+		if calls != 4 || !x.Done || x.Name != "Anna" || a.Seen != 1 {
+			t.Errorf("after %d calls: %+v, %+v", calls, x, a)
+		}
+		_, err := p.tasks.Update(ctx, p.key("1"), func(x *task) error { x.ID = "2"; return nil })
+		isKind(t, err, repo.ErrInvalid)
+		_, err = p.people.Update(ctx, ann, func(x *person) error { x.ID = "bob"; return nil })
+		isKind(t, err, repo.ErrInvalid)
+	})
+}
+
 // Copies are there when a record is written, and follow by each kind of write.
 func TestCopiesFollow(t *testing.T) {
 	on(t, func(t *testing.T, backend driver.Store, tasks repo.Schema) {

@@ -202,7 +202,7 @@ func (l *link[X, Y]) saw(key repo.Key, y *Y) (seen, error) {
 	option, v := repo.IfAbsent(), repo.Version{}
 	if y != nil {
 		if _, v = l.s.id(y); v.IsZero() {
-			return seen{}, noVersion(l.s.name)
+			return seen{}, failed("copy", l.s.name, errNoVersion)
 		}
 		option = repo.IfVersion(v)
 	}

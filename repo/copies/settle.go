@@ -95,7 +95,7 @@ func (t *Target[X]) step(ctx context.Context, at *item[X]) {
 	case !at.differs:
 		at.done, at.err = true, t.due.remove(ctx, at.note)
 	case v.IsZero():
-		at.done, at.err = true, noVersion(t.name)
+		at.done, at.err = true, errNoVersion
 	default:
 		note, err := t.commit(ctx, at.x, at.seen, t.replace)
 		switch {
@@ -113,9 +113,7 @@ func (t *Target[X]) step(ctx context.Context, at *item[X]) {
 	}
 }
 
-func noVersion(collection string) error {
-	return failed("copy", collection, fmt.Errorf("the function of the collection returns no version of a record that was read: %w", repo.ErrInvalid))
-}
+var errNoVersion = fmt.Errorf("the function of the collection returns no version of a record that was read: %w", repo.ErrInvalid)
 
 // Refresh brings the copies of one record up to date, and reports whether they differed. It is what mends a record that
 // [Target.Verify] finds. A record that is not there is ErrNotFound.

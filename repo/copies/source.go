@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"time"
 
 	"github.com/polystore/polystore/repo"
@@ -83,26 +84,36 @@ func (s *Source[Y]) put(ctx context.Context, record *Y, add func(w repo.Writes[Y
 // [repo.Repo.Update] does. Fn may run several times.
 func (s *Source[Y]) Update(ctx context.Context, key repo.Key, fn func(*Y) error) (Y, error) {
 	var rec Y
-	err := s.write(ctx, key, true, func() (*Y, error) { return &rec, readFor(ctx, s.records, key, &rec, fn) }, func(w repo.Writes[Y], y *Y) {
-		_, v := s.id(y)
-		w.Replace(y, repo.IfVersion(v))
-	})
+	var v repo.Version
+	err := s.write(ctx, key, true, func() (_ *Y, err error) {
+		v, err = readFor(ctx, s.records, s.id, key, &rec, fn)
+		return &rec, err
+	}, func(w repo.Writes[Y], y *Y) { w.Replace(y, repo.IfVersion(v)) })
 	if err != nil {
 		rec = *new(Y)
 	}
 	return rec, err
 }
 
-// readFor reads a record and lets the function of an update change it.
-func readFor[T any](ctx context.Context, r *repo.Repo[T], key repo.Key, rec *T, fn func(*T) error) error {
+// readFor reads a record, lets the function of an update change it, and returns the version that was read.
+func readFor[T any](ctx context.Context, r *repo.Repo[T], id func(*T) (repo.Key, repo.Version), key repo.Key, rec *T, fn func(*T) error) (v repo.Version, err error) {
 	if fn == nil {
-		return fmt.Errorf("the function is nil: %w", repo.ErrInvalid)
+		return v, fmt.Errorf("the function is nil: %w", repo.ErrInvalid)
 	}
-	var err error
 	if *rec, err = r.Get(ctx, key); err != nil {
-		return err
+		return v, err
 	}
-	return fn(rec)
+	before, v := id(rec)
+	if v.IsZero() {
+		return v, errNoVersion
+	}
+	if err := fn(rec); err != nil {
+		return v, err
+	}
+	if after, _ := id(rec); !reflect.DeepEqual(after, before) {
+		return v, fmt.Errorf("the update changes the key; insert a new record and delete this one: %w", repo.ErrInvalid)
+	}
+	return v, nil
 }
 
 // Delete removes a record, as [repo.Repo.Delete] does. What becomes of its copies [Rule].Copy says.

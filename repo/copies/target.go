@@ -77,7 +77,11 @@ func (t *Target[X]) put(ctx context.Context, record *X, add func(repo.Writes[X],
 // [repo.Repo.Update] does. Fn may run several times.
 func (t *Target[X]) Update(ctx context.Context, key repo.Key, fn func(*X) error) (X, error) {
 	var x X
-	err := t.write(ctx, &x, func() error { return readFor(ctx, t.records, key, &x, fn) }, t.replace)
+	var v repo.Version
+	err := t.write(ctx, &x, func() (err error) {
+		v, err = readFor(ctx, t.records, t.id, key, &x, fn)
+		return err
+	}, func(w repo.Writes[X], x *X) { w.Replace(x, repo.IfVersion(v)) })
 	if err != nil {
 		x = *new(X)
 	}
