@@ -47,7 +47,6 @@ var (
 		{Partition: []string{"team", "owner"}, Sort: []string{"id"}}, {Partition: []string{"team", "helpers[]"}, Sort: []string{"id"}},
 	}}
 	ann = repo.Key{"t", "ann"}
-	one = repo.Key{"t", "1"} // as near has it
 )
 
 // A program is a source and a target on a store.
