@@ -292,3 +292,34 @@ func TestPartFaults(t *testing.T) {
 		t.Errorf("a record with a field that is a part: %v", err)
 	}
 }
+
+// The catalog has the kinds of parts that indexes have, so that programs without the type maintain the collection, and
+// those with another kind are refused.
+func TestPartsInCatalog(t *testing.T) {
+	store := newStore(t, nil)
+	r, err := repo.Open[host](t.Context(), store, byParts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Put(t.Context(), &host{ID: "1", Part: part{Name: "a", Price: 2}, Tags: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Maintain(t.Context(), nil); err != nil {
+		t.Errorf("maintain: %v", err)
+	}
+	schema, err := repo.SchemaOf(t.Context(), store, "hosts")
+	if err != nil || schema.Fields["part.price"] != "float" {
+		t.Fatalf("schema: %v, %v", schema.Fields, err)
+	}
+	maps, err := repo.Open[map[string]any](t.Context(), store, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list, err := repo.Collect(maps.Find(t.Context(), repo.Where("part.name", "a").AtLeast("part.price", 2.0))); err != nil || len(list) != 1 {
+		t.Errorf("find: %v, %v", list, err)
+	}
+	schema.Fields["part.price"] = "string"
+	if _, err := repo.Open[map[string]any](t.Context(), store, schema); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "part.price is stored as float") {
+		t.Errorf("another kind: %v", err)
+	}
+}

@@ -92,8 +92,12 @@ func TestTypes(t *testing.T) {
 	if _, err := r.Patch(t.Context(), repo.Key{"2"}, repo.Set("age", 301)); err != nil {
 		t.Errorf("an age of 301 for a cat: %v", err)
 	}
-	if _, err := r.Patch(t.Context(), repo.Key{"2"}, repo.Set("kind", "dog")); !errors.Is(err, repo.ErrInvalid) {
-		t.Errorf("a cat of 301 becomes a dog: %v", err)
+	for id, edit := range map[string]repo.Edit{"1": repo.Set("lives", 3), "2": repo.Push("tricks", 0, "sit")} {
+		for _, edit := range []repo.Edit{edit, repo.Set("bogus", 1), repo.Set("kind", "dog"), repo.Add("votes.tea", 1)} {
+			if _, err := r.Patch(t.Context(), repo.Key{id}, edit); !errors.Is(err, repo.ErrInvalid) {
+				t.Errorf("an edit of what %s does not have: %v", id, err)
+			}
+		}
 	}
 	changed, err := r.Update(t.Context(), repo.Key{"2"}, func(a *animal) error {
 		*a = &dog{ID: "2", Name: (*a).(*cat).Name + " the dog"}

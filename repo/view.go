@@ -22,8 +22,8 @@ import (
 type View[P any] struct{ reads reads[P] }
 
 // ViewOf returns a view of a repository's records. The fields of P must be fields of the collection
-// with the same types, or parts of such, named by their paths: `repo:"address.city"`. Missing or different fields are
-// ErrSchema, which names all of them at once.
+// with the same types, or parts of such, named by their paths: `repo:"address.city"`. A field of P tagged
+// `repo:",extra"` has all others. Missing or different fields are ErrSchema, which names all of them at once.
 func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	c := r.on().c
 	if !c.opened() {

@@ -140,6 +140,9 @@ func (f *form) mend(rec any, until time.Time) {
 		for name := range markKinds {
 			delete(extra, name)
 		}
+		if len(extra) == 0 {
+			v.FieldByIndex(f.extra).SetZero()
+		}
 	}
 }
 

@@ -296,3 +296,40 @@ func TestAsOf(t *testing.T) {
 		}
 	})
 }
+
+// A shorter page is one of a program that lacks fields, which it has among undeclared ones.
+type shorterPage struct {
+	Wiki  string         `repo:"wiki"`
+	Title string         `repo:"title"`
+	Text  string         `repo:"text"`
+	Rest  map[string]any `repo:",extra"`
+}
+
+// Revisions of a program that lacks fields have those that others declared, and Restore brings them back.
+func TestFieldsOfOthers(t *testing.T) {
+	store := repo.NewStore(memory.New(nil), nil)
+	all, err := repo.Open[page](t.Context(), store, pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := all.Put(t.Context(), &page{Wiki: "en", Title: "Tea", Text: "one", Tags: []string{"x"}, Views: 7, Rest: map[string]any{"more": "m"}}); err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.Open[shorterPage](t.Context(), store, pages, history.Keep{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.Update(t.Context(), tea, func(p *shorterPage) error { p.Text = "two"; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	first, err := h.Revision(t.Context(), tea, 1)
+	if rest := first.Record.Rest; err != nil || rest["more"] != "m" || rest["views"] != int64(7) || !reflect.DeepEqual(rest["tags"], []any{"x"}) || rest["history_number"] != nil {
+		t.Errorf("the first revision: %+v, %v", first, err)
+	}
+	if err := h.Restore(t.Context(), tea, 1); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := all.Get(t.Context(), tea); err != nil || p.Text != "one" || p.Views != 7 || !reflect.DeepEqual(p.Tags, []string{"x"}) || p.Rest["more"] != "m" {
+		t.Errorf("restored: %+v, %v", p, err)
+	}
+}

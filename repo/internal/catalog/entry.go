@@ -36,6 +36,7 @@ type Entry struct {
 	Sort       []catalogColumn   `json:"sort,omitempty"`
 	Fields     map[string]string `json:"fields"`             // kinds of all fields ever declared
 	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists
+	Parts      map[string]string `json:"parts,omitempty"`    // kinds of the parts of fields that indexes have
 	Dropping   bool              `json:"dropping,omitempty"` // its records go, or are gone
 	Optional   []string          `json:"optional,omitempty"` // fields that a record may lack: declared after the first ones, or so that they may be absent
 	Lacking    []string          `json:"lacking,omitempty"`  // fields of which programs are being told that records will lack them
@@ -106,7 +107,32 @@ func EntryOf(c *layout.Layout) *Entry {
 		e.Indexes = append(e.Indexes, NewIndexEntry(x, IndexReady))
 	}
 	e.addElements(c)
+	e.addParts(c)
 	return e
+}
+
+// addParts adds the kinds of the parts of fields that c's indexes have, and reports whether that was anything.
+func (e *Entry) addParts(c *layout.Layout) (added bool) {
+	for name, kind := range c.IndexedParts() {
+		if e.Parts[name] != "" {
+			continue
+		}
+		if e.Parts == nil {
+			e.Parts = map[string]string{}
+		}
+		e.Parts[name], added = kind.String(), true
+	}
+	return added
+}
+
+// otherParts returns an error for each part of a field that an index has, and that c takes for another kind.
+func (e *Entry) otherParts(c *layout.Layout) (faults []error) {
+	for name, kind := range c.IndexedParts() {
+		if have := e.Parts[name]; have != "" && have != kind.String() {
+			faults = append(faults, fmt.Errorf("%s is stored as %s and declared as %s; give the new part another name: %w", name, have, kind, driver.ErrSchema))
+		}
+	}
+	return faults
 }
 
 // addElements adds the kinds of elements that c declares, and reports whether that was
@@ -227,7 +253,7 @@ func (e *Entry) Fits(c *layout.Layout) (build []*layout.Index, err error) {
 			faults = append(faults, fmt.Errorf("field %s is stored as %s and declared as %s; give the new field another name: %w", col.Name, old, col.Kind, driver.ErrSchema))
 		}
 	}
-	faults = append(faults, e.otherElements(c)...)
+	faults = append(append(faults, e.otherElements(c)...), e.otherParts(c)...)
 	for _, old := range e.Indexes {
 		known := slices.ContainsFunc(c.Indexes, func(x *layout.Index) bool { return x.ID == old.Name })
 		if !known && old.Mode != modeNative { // which the store keeps, whoever writes
@@ -359,6 +385,7 @@ func (e *Entry) SetBare(c *layout.Layout) {
 // anything.
 func (e *Entry) Grow(c *layout.Layout) bool {
 	added := e.addElements(c)
+	added = e.addParts(c) || added
 	for i, col := range c.Records.Fields {
 		if _, ok := e.Fields[col.Name]; ok {
 			continue

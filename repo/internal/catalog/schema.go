@@ -33,6 +33,9 @@ func (e *Entry) schema() layout.Schema {
 		}
 		s.Fields[name] = kind
 	}
+	for name, kind := range e.Parts {
+		s.Fields[name] = kind
+	}
 	for i := range e.Indexes {
 		s.Indexes = append(s.Indexes, e.Indexes[i].IndexSchema)
 	}

@@ -48,6 +48,8 @@ func (r editor) editsOf(edits []Edit) (list []driver.Edit, work []worked, err er
 		switch {
 		case at >= 0 && at < len(r.Key):
 			err = failure.Invalid("field %s is part of the key, which cannot change", name)
+		case at >= 0 && r.shape.Decides(at):
+			err = failure.Invalid("field %s says of which type a record is; Put or Update makes it one of another type", name)
 		case at < 0 && !r.Extra:
 			err = failure.Invalid("field %.64q is not declared", name)
 		case path != nil || e.List != 0 || at < 0 && e.isFraction() || at >= 0 && e.Do == driver.Add && r.Cols[at].Kind == driver.Float:
@@ -103,9 +105,9 @@ func (r editor) checkEdits(edits []driver.Edit) (careful bool, err error) {
 		size += record.SizeOf(&e.Value)
 		at := len(r.Key) + e.Field
 		switch {
-		case e.Field < 0 || r.shape.IsMap:
 		case r.shape.IsUnion(): // which type it is is known when the record is
 			careful = true
+		case e.Field < 0 || r.shape.IsMap:
 		case e.Do == driver.Add:
 			f := r.shape.FieldAt(at)
 			careful = careful || f.Plain != driver.Int && !f.Nanos
@@ -135,15 +137,17 @@ func (r editor) checkFit(edits []driver.Edit, rec *record.Record) error {
 	if r.shape.IsMap {
 		return nil
 	}
-	all := slices.ContainsFunc(edits, func(e driver.Edit) bool { return e.Field >= 0 && r.shape.Decides(len(r.Key)+e.Field) })
-	for at := len(r.Key); at < len(rec.Vals); at++ {
-		if !all && !slices.ContainsFunc(edits, func(e driver.Edit) bool { return len(r.Key)+e.Field == at }) {
-			continue
+	for _, e := range edits {
+		at := len(r.Key) + e.Field
+		if e.Field < 0 {
+			at = -1
 		}
-		if f := r.shape.FieldIn(rec, at); f != nil {
-			if err := checkFits(f, rec.Vals[at]); err != nil {
-				return err
-			}
+		f, err := r.shape.FieldIn(rec, at)
+		if err == nil && f != nil {
+			err = checkFits(f, rec.Vals[at])
+		}
+		if err != nil {
+			return driver.Errorf("%s: %w", r.editName(e), err)
 		}
 	}
 	return nil

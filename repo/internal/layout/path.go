@@ -55,6 +55,32 @@ func (c *Layout) partKind(name string, src Source) (Kind, error) {
 	return Kind{f.Kind, f.Elem, f.Nanos}, nil
 }
 
+// String returns the kind as a schema names it.
+func (k Kind) String() string {
+	if k.Kind == driver.List && k.Elem != driver.String && k.Elem != driver.None {
+		return k.Kind.String() + ElementsOf + k.Elem.String()
+	}
+	return k.Kind.String()
+}
+
+// IndexedParts returns the kinds of the parts of fields that indexes have, by their paths.
+func (c *Layout) IndexedParts() map[string]Kind {
+	var parts map[string]Kind
+	for _, x := range c.Indexes {
+		for _, src := range slices.Concat(x.PartitionFrom, x.SortFrom) {
+			if src.Path == nil {
+				continue
+			}
+			if parts == nil {
+				parts = map[string]Kind{}
+			}
+			name := c.NameOf(&src)
+			_, parts[name], _ = c.Find(name) // which was compiled
+		}
+	}
+	return parts
+}
+
 // NameOf returns the name for what a source says.
 func (c *Layout) NameOf(src *Source) string {
 	name := c.Cols[src.At].Name

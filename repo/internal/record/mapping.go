@@ -22,6 +22,7 @@ type Mapping struct {
 	Expires  []int
 	Extra    []int
 	IsMap    bool         // the type is map[string]any
+	others   []column     // of the collection, which the type lacks, and has among its undeclared fields
 	union    *union       // the type is an interface, whose types these are; the fields are those of all
 	only     []string     // of a map: the fields that it has, or parts of them; nil for all
 	versions reflect.Type // of version fields, made from driver.Token
@@ -147,7 +148,7 @@ func CheckExtra(name string, s *Mapping) error {
 // Decode fills v, which has an address, from values in the order of s.fields' places.
 func (s *Mapping) Decode(r *Record, v reflect.Value) error {
 	if s.union != nil {
-		return s.union.decode(s, r, v)
+		return s.union.decode(r, v)
 	}
 	if s.IsMap {
 		return s.decodeMap(r, v)
@@ -175,12 +176,14 @@ func (s *Mapping) Decode(r *Record, v reflect.Value) error {
 	if s.Expires != nil {
 		*address[time.Time](v.FieldByIndex(s.Expires)) = timeOfExpiry(r.Expires)
 	}
-	if s.Extra != nil && len(r.Extra) > 0 {
+	if s.Extra != nil && len(r.Extra)+len(s.others) > 0 {
 		m := make(map[string]any, len(r.Extra))
-		if err := r.addExtra(m); err != nil {
+		if err := errors.Join(r.addExtra(m), r.addOthers(m, s.others)); err != nil {
 			return err
 		}
-		v.FieldByIndex(s.Extra).Set(reflect.ValueOf(m))
+		if len(m) > 0 {
+			v.FieldByIndex(s.Extra).Set(reflect.ValueOf(m))
+		}
 	}
 	return s.upgrade(v)
 }
@@ -244,6 +247,12 @@ func (s *Mapping) Place(cols []driver.Column) {
 	}
 	for i := range s.Fields {
 		s.Fields[i].place(cols)
+	}
+	s.others = nil
+	for at, col := range cols {
+		if !s.declares(col.Name) {
+			s.others = append(s.others, column{col.Name, at})
+		}
 	}
 	if s.union != nil {
 		for _, m := range s.union.of {

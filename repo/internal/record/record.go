@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -95,6 +96,27 @@ func (r *Record) setExtra(m map[string]any, s *Mapping) error {
 		}
 	}
 	SortPairs(r.Extra)
+	return nil
+}
+
+// A column is a field of a collection, with its position.
+type column struct {
+	name string
+	at   int
+}
+
+// addOthers adds fields at some positions to m.
+func (r *Record) addOthers(m map[string]any, cols []column) error {
+	for _, col := range cols {
+		if col.at >= len(r.Vals) || r.Vals[col.at].IsNone() {
+			continue
+		}
+		x, err := AnyOf(r.Vals[col.at])
+		if err != nil {
+			return fmt.Errorf("field %s: %w", col.name, err)
+		}
+		m[col.name] = x
+	}
 	return nil
 }
 

@@ -208,23 +208,11 @@ func (r *Record) declare(cols []driver.Column) error {
 }
 
 // decode is Decode of a union.
-func (u *union) decode(s *Mapping, r *Record, v reflect.Value) error {
+func (u *union) decode(r *Record, v reflect.Value) error {
 	m := u.at(r)
 	p := reflect.New(m.typ)
-	if m.Extra == nil {
-		v.Set(p)
-		return m.Decode(r, p.Elem())
-	}
-	whole := *r
-	whole.Extra = slices.Clone(r.Extra)
-	for i := range s.Fields {
-		f := &s.Fields[i]
-		if f.At < len(r.Vals) && !r.Vals[f.At].IsNone() && !m.declares(f.Name) {
-			whole.Extra = append(whole.Extra, driver.Pair{Name: f.Name, Value: r.Vals[f.At]})
-		}
-	}
 	v.Set(p)
-	return m.Decode(&whole, p.Elem())
+	return m.Decode(r, p.Elem())
 }
 
 // at returns the type of a stored record.
@@ -254,15 +242,24 @@ func (s *Mapping) KeepsSome() bool {
 // Decides reports whether the field at a position says of which type a record is.
 func (s *Mapping) Decides(at int) bool { return s.union != nil && s.union.of[""].kind.At == at }
 
-// FieldIn returns the field at a position of the type that a record has, nil where the type has none.
-func (s *Mapping) FieldIn(r *Record, at int) *Field {
+// FieldIn returns the field at a position of the type that a record has, nil where it is undeclared, which -1 stands
+// for. It is ErrInvalid if the type has no such field, and none for undeclared ones.
+func (s *Mapping) FieldIn(r *Record, at int) (*Field, error) {
+	if s.union == nil && at < 0 {
+		return nil, nil
+	}
+	var of *member
 	if s.union != nil {
-		s = s.union.at(r).Mapping
+		of = s.union.at(r)
+		s = of.Mapping
 	}
 	for i := range s.Fields {
-		if s.Fields[i].At == at {
-			return &s.Fields[i].Field
+		if s.Fields[i].At == at && at >= 0 {
+			return &s.Fields[i].Field, nil
 		}
 	}
-	return nil
+	if of != nil && of.Extra == nil {
+		return nil, failure.Invalid("records of the type %s have no such field", of.typ)
+	}
+	return nil, nil
 }
