@@ -22,7 +22,7 @@ const orderVariable = "POLYSTORE_TEST_CRASH"
 type order struct {
 	URL, Kind, Collection string
 
-	Paths []string // and chores
+	Paths []string // and chores, and acts
 	Calls int
 	Made  map[string]string // the collections of chores
 	Torn  bool              // commits are torn apart
@@ -72,6 +72,11 @@ func (o *order) obey() error {
 	for _, p := range paths() {
 		if slices.Contains(o.Paths, p.name) {
 			go func() { ended <- o.write(ctx, s, &p, stopped) }()
+		}
+	}
+	for _, a := range acts() {
+		if slices.Contains(o.Paths, a.name) {
+			go func() { ended <- o.act(ctx, s, &a, stopped) }()
 		}
 	}
 	for range o.Paths {
