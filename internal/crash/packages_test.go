@@ -103,7 +103,9 @@ func linked(home, id, team, note string) *member {
 
 func linkActs() []act {
 	return []act{
-		{"link-add", func(ctx context.Context, k *kit, home string) error { return k.links.Add(ctx, linked(home, "b", "y", "1")) }, false},
+		{"link-add", func(ctx context.Context, k *kit, home string) error {
+			return k.links.Add(ctx, linked(home, "b", "y", "1"))
+		}, false},
 		{"link-remove", func(ctx context.Context, k *kit, home string) error { return k.links.Remove(ctx, home+"a", home+"x") }, false},
 		{"link-update", func(ctx context.Context, k *kit, home string) error {
 			_, err := k.links.Update(ctx, home+"a", home+"x", func(m *member) error { m.Note = "9"; return nil })
@@ -149,7 +151,9 @@ func copiesActs() []act {
 	}
 	return []act{
 		{"copies-source", put, false},
-		{"copies-delete", func(ctx context.Context, k *kit, home string) error { return k.owners.Delete(ctx, repo.Key{home, "ann"}) }, false},
+		{"copies-delete", func(ctx context.Context, k *kit, home string) error {
+			return k.owners.Delete(ctx, repo.Key{home, "ann"})
+		}, false},
 		{"copies-near", func(ctx context.Context, k *kit, home string) error {
 			return k.near.Put(ctx, &owned{Home: home, ID: home + "3", Owner: "ann"})
 		}, false},
