@@ -49,7 +49,7 @@ func TestOperationsAreMixed(t *testing.T) {
 		}
 	}
 	for _, verb := range []string{"insert", "put", "replace", "patch", "update", "delete", "group", "insert all", "pass", "maintain", "walk", "get", "exists", "get many",
-		"find", "keys", "count", "view", "one", "page", "scan", "best", "groups", "verify"} {
+		"find", "keys", "count", "view", "one", "page", "scan", "best", "groups", "first", "find many", "put all", "delete all", "patch all", "verify"} {
 		if seen[verb] < 3 {
 			t.Errorf("%s came %d times in 20 episodes", verb, seen[verb])
 		}

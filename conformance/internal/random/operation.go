@@ -18,28 +18,62 @@ type operation struct {
 	rec    record.Entry // of writes; Part and ID are the key of all others
 	expect string       // "", "current" or "old": the version that the write expects
 	edits  []edit
-	list   []operation // of a group or a bulk insert
+	list   []operation // of a group or a bulk write
 	q      query
-	n      int // seconds, or size of a page
+	more   []query // that are asked at the same time
+	n      int     // seconds, or size of a page
 }
 
 // An edit is one change of a patch.
 type edit struct {
 	field string
-	do    string // "set", "unset", "add" or "expire"
+	do    string // "set", "unset", "add", "expire", "push", "push front" or "pull"
 	value any
+	keep  int // elements of a list, 0 for all
+}
+
+func (e edit) repo() repo.Edit {
+	switch v := e.value.(type) {
+	case float64:
+		return repo.Add(e.field, v)
+	case []any:
+		switch e.do {
+		case "push":
+			return repo.Push(e.field, e.keep, v...)
+		case "push front":
+			return repo.PushFront(e.field, e.keep, v...)
+		}
+		return repo.Pull(e.field, v...)
+	}
+	switch e.do {
+	case "set":
+		return repo.Set(e.field, e.value)
+	case "add":
+		return repo.Add(e.field, e.value.(int64))
+	case "expire":
+		return repo.ExpireAt(e.value.(time.Time))
+	}
+	return repo.Unset(e.field)
+}
+
+func editsOf(list []edit) (edits []repo.Edit) {
+	for _, e := range list {
+		edits = append(edits, e.repo())
+	}
+	return edits
 }
 
 // A query is one that some index answers, or none.
 type query struct {
-	equal [][2]any
-	any   []any    // further values of the first of them
-	all   bool     // a record has all of these, not any
-	none  []any    // tags of which a record has none
-	rng   string   // field that has bounds, or ""
-	ends  [][2]any // how it is bounded, and by what
-	order []string
-	limit int
+	equal  [][2]any
+	any    []any    // further values of the first of them
+	all    bool     // a record has all of these, not any
+	none   []any    // tags of which a record has none
+	rng    string   // field that has bounds, or ""
+	ends   [][2]any // how it is bounded, and by what
+	order  []string
+	limit  int
+	offset int
 
 	filter [][2]any // what a record is equal to, without an index
 	by     string   // field of a grouping
@@ -83,7 +117,7 @@ func (q query) repo() repo.Query {
 			out = out.Prefix(q.rng, v.(string))
 		}
 	}
-	return out.Order(q.order...).Limit(q.limit)
+	return out.Order(q.order...).Limit(q.limit).Offset(q.offset)
 }
 
 func (o operation) String() string {
@@ -96,12 +130,12 @@ func (o operation) String() string {
 		return strings.TrimSuffix(o.verb+" "+o.rec.String()+" if "+o.expect, " if ")
 	case "patch", "update":
 		return fmt.Sprintf("%s %s %v", o.verb, key, o.edits)
-	case "group", "insert all":
+	case "group", "insert all", "put all", "delete all", "patch all":
 		var list []string
 		for _, w := range o.list {
 			list = append(list, w.String())
 		}
-		return o.verb + " of " + strings.Join(list, "; ")
+		return strings.TrimSuffix(fmt.Sprint(o.verb, " of ", strings.Join(list, "; "), " ", o.edits), " []")
 	case "get", "delete", "exists", "get many":
 		return o.verb + " " + key
 	case "pass":
@@ -109,7 +143,11 @@ func (o operation) String() string {
 	case "walk", "verify", "maintain":
 		return o.verb
 	}
-	return strings.TrimSuffix(fmt.Sprintf("%s %s limit %d by %s", o.verb, o.q.repo(), o.q.limit, o.q.by), " by ")
+	text := fmt.Sprintf("%s %s limit %d by %s", o.verb, o.q.repo(), o.q.limit, o.q.by)
+	for _, q := range o.more {
+		text += fmt.Sprintf(" and %s limit %d", q.repo(), q.limit)
+	}
+	return strings.TrimSuffix(text, " by ")
 }
 
 // A draw makes operations.
@@ -130,8 +168,20 @@ func (d *draw) operation() operation {
 		op.verb, op.expect = "delete", d.expect()
 	case n < 49:
 		op.verb, op.list = "group", d.writes(true)
-	case n < 51:
-		op.verb, op.list = "insert all", d.writes(false)
+	case n < 52:
+		op.verb, op.list = d.pick("insert all", "put all", "delete all", "patch all"), d.writes(false)
+		if op.verb == "patch all" {
+			op.edits = d.edits()
+		}
+		for i := range op.list {
+			if op.verb != "insert all" { // a name that one record gives up and another one takes may be refused
+				op.list[i].rec.Name = nil
+			}
+		}
+		op.edits = slices.DeleteFunc(op.edits, func(e edit) bool { return e.field == "name" && e.do == "set" })
+		if op.verb == "patch all" && len(op.edits) == 0 {
+			op.edits = []edit{{field: "note", do: "set", value: "p"}}
+		}
 	case n < 53:
 		op.verb, op.n = "pass", d.IntN(40)
 	case n < 54:
@@ -139,12 +189,17 @@ func (d *draw) operation() operation {
 	case n < 64:
 		op.verb = d.pick("get", "exists", "get many")
 	default:
-		op.verb = d.pick("find", "find", "find", "keys", "count", "view", "one", "page", "page", "scan", "best", "groups")
+		op.verb = d.pick("find", "find", "find", "keys", "count", "view", "one", "page", "page", "scan", "best", "groups", "first", "find many")
 		op.q, op.n = d.query(), 1+d.IntN(4)
 		switch op.verb {
+		case "find many":
+			for range 1 + d.IntN(2) {
+				op.more = append(op.more, d.query())
+			}
 		case "best":
 			op.q = d.ranked()
 		case "groups":
+			op.q.offset = 0
 			op.q.by = d.pick("kind", "score")
 			if len(op.q.order) > 0 {
 				op.q.by = strings.TrimPrefix(op.q.order[0], "-")
@@ -171,6 +226,9 @@ func (d *draw) entry() record.Entry {
 	if d.IntN(4) == 0 {
 		e.Note = d.pick("a", "b\x00", "\U0010ffff")
 	}
+	if d.IntN(3) == 0 {
+		e.Place = record.Place{City: d.city(), Rate: float64(d.IntN(4)) / 4}
+	}
 	if d.IntN(5) == 0 {
 		e.Extra = map[string]any{d.pick("f", "g"): int64(d.IntN(3))}
 	}
@@ -188,12 +246,17 @@ func (d *draw) bound() string { return d.pick("above", "at least", "below", "at 
 
 func (d *draw) kind() string { return d.pick("k", "K", "k1", "k%") }
 
+func (d *draw) city() string { return d.pick("Rome", "Oslo", "Rom") }
+
 func (d *draw) edits() []edit {
+	tags := []any{d.pick("x", "y"), d.pick("x", "z", "")}[:1+d.IntN(2)]
 	all := []edit{
-		{"kind", "set", d.kind()}, {"score", "add", int64(d.IntN(5) - 2)}, {"note", "set", d.pick("a", "c")}, {"note", "unset", nil},
-		{"tags", "set", []string{d.pick("x", "y"), d.pick("x", "z")}}, {"tags", "unset", nil}, {"name", "set", d.pick("n", "N", "nn")}, {"name", "unset", nil},
-		{"f", "add", int64(1)}, {"g", "set", d.pick("text", "")}, {"f", "unset", nil}, {"score", "set", int64(d.IntN(4))},
-		{"", "expire", d.until()}, {"", "expire", time.Time{}},
+		{"kind", "set", d.kind(), 0}, {"score", "add", int64(d.IntN(5) - 2), 0}, {"note", "set", d.pick("a", "c"), 0}, {"note", "unset", nil, 0},
+		{"tags", "set", []string{d.pick("x", "y"), d.pick("x", "z")}, 0}, {"tags", "unset", nil, 0}, {"name", "set", d.pick("n", "N", "nn"), 0}, {"name", "unset", nil, 0},
+		{"f", "add", int64(1), 0}, {"g", "set", d.pick("text", ""), 0}, {"f", "unset", nil, 0}, {"score", "set", int64(d.IntN(4)), 0},
+		{"", "expire", d.until(), 0}, {"", "expire", time.Time{}, 0},
+		{"tags", "push", tags, d.IntN(4)}, {"tags", "push front", tags, d.IntN(4)}, {"tags", "pull", tags, 0}, {"tags.0", "set", d.pick("x", "z"), 0},
+		{"place.city", "set", d.city(), 0}, {"place.city", "unset", nil, 0}, {"place.rate", "add", float64(d.IntN(9)-4) / 4, 0}, {"f", "add", 0.5, 0},
 	}
 	if d.IntN(4) == 0 {
 		all = all[8:11] // of fields that no index has
@@ -248,6 +311,8 @@ func (d *draw) query() query {
 		{rng: "score", order: []string{d.pick("score", "-score")}},
 		{order: []string{d.pick("score", "-score")}},
 		{equal: [][2]any{{"note", "a"}}},
+		{equal: [][2]any{part, {"place.city", d.city()}}},
+		{equal: [][2]any{part}, order: []string{d.pick("place.city", "-place.city")}},
 	}
 	q := forms[d.IntN(len(forms))]
 	if q.rng == "score" || q.rng == "id" {
@@ -267,7 +332,12 @@ func (d *draw) query() query {
 
 // narrowed adds conditions that no index meets, now and then.
 func (d *draw) narrowed(q query) query {
-	switch d.IntN(8) {
+	if d.IntN(5) == 0 {
+		q.offset = 1 + d.IntN(3)
+	}
+	switch d.IntN(9) {
+	case 3:
+		q.filter = [][2]any{{"place.city", d.city()}}
 	case 0:
 		q.none = d.others("tags[]")
 	case 1:

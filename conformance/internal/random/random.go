@@ -28,6 +28,9 @@ const (
 	shrinkTime  = 20 * time.Second
 )
 
+// referenceName is that of the collection of the reference.
+const referenceName = "reference"
+
 // A comparison is of a store with the reference.
 type comparison struct{ on tested.Store }
 
@@ -112,7 +115,7 @@ func (s comparison) pair(ctx context.Context, expires bool) (*pair, error) {
 	if p.tested, err = openSide(ctx, repo.NewStore(s.on.Store, opts), s.on.FreshName(), s.on.Facts, expires); err != nil {
 		return nil, err
 	}
-	p.reference, err = openSide(ctx, repo.NewStore(oracle(s.on.Facts), opts), "reference", s.on.Facts, expires)
+	p.reference, err = openSide(ctx, repo.NewStore(oracle(s.on.Facts), opts), referenceName, s.on.Facts, expires)
 	return p, err
 }
 

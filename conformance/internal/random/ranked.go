@@ -25,7 +25,7 @@ func (s *typed[T]) best(ctx context.Context, q query) string {
 	}
 	all, err := s.all(ctx, q)
 	slices.SortFunc(all, func(a, b record.Entry) int { return cmp.Or(q.count(b)-q.count(a), q.compare(a, b)) })
-	for _, e := range all[:min(q.limit, len(all))] {
+	for _, e := range q.cut(all) {
 		want = append(want, fmt.Sprintf("%s by %d", record.KeyText(e), q.count(e)))
 	}
 	return s.alike(got, want, err)
@@ -96,10 +96,13 @@ func valueOf(e record.Entry, field string) any {
 	case "note":
 		return e.Note
 	}
-	if e.Name == nil {
-		return nil
+	switch {
+	case field == "place.city" && e.Place.City != "":
+		return e.Place.City
+	case field == "name" && e.Name != nil:
+		return *e.Name
 	}
-	return *e.Name
+	return nil
 }
 
 // hasOne reports whether a record has one of some values.
@@ -125,6 +128,11 @@ func (q query) has(e record.Entry) bool {
 				return false
 			}
 		} else if !hasOne(e, field, values...) {
+			return false
+		}
+	}
+	for _, field := range q.order { // a query that names a field asks for records that have it
+		if valueOf(e, strings.TrimPrefix(field, "-")) == nil {
 			return false
 		}
 	}

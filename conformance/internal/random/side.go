@@ -7,9 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"time"
 
-	"github.com/polystore/polystore/conformance/internal/double"
 	"github.com/polystore/polystore/conformance/internal/finding"
 	"github.com/polystore/polystore/conformance/internal/record"
 	"github.com/polystore/polystore/repo"
@@ -30,6 +28,7 @@ type typed[T any] struct {
 	repo     *repo.Repo[T]
 	view     *repo.View[record.Glance]
 	versions map[string][]repo.Version // of each key, as the caller has seen them
+	looks    bool                      // answers are compared with a look at all records
 	to       func(record.Entry) T
 	from     func(T) record.Entry
 }
@@ -44,16 +43,17 @@ type lasting struct {
 	Score   int64          `repo:"score"`
 	Tags    []string       `repo:"tags"`
 	Note    string         `repo:"note"`
+	Place   record.Place   `repo:"place"`
 	Extra   map[string]any `repo:",extra"`
 	Version repo.Version   `repo:",version"`
 }
 
 func toLasting(e record.Entry) lasting {
-	return lasting{e.Part, e.ID, e.Name, e.Kind, e.Score, e.Tags, e.Note, e.Extra, e.Version}
+	return lasting{e.Part, e.ID, e.Name, e.Kind, e.Score, e.Tags, e.Note, e.Place, e.Extra, e.Version}
 }
 
 func fromLasting(l lasting) record.Entry {
-	return record.Entry{Part: l.Part, ID: l.ID, Name: l.Name, Kind: l.Kind, Score: l.Score, Tags: l.Tags, Note: l.Note, Extra: l.Extra, Version: l.Version}
+	return record.Entry{Part: l.Part, ID: l.ID, Name: l.Name, Kind: l.Kind, Score: l.Score, Tags: l.Tags, Note: l.Note, Place: l.Place, Extra: l.Extra, Version: l.Version}
 }
 
 func same(e record.Entry) record.Entry { return e }
@@ -73,7 +73,7 @@ func openTyped[T any](ctx context.Context, store *repo.Store, name string, schem
 		return nil, err
 	}
 	view, err := repo.ViewOf[record.Glance](r)
-	return &typed[T]{name: name, repo: r, view: view, versions: map[string][]repo.Version{}, to: to, from: from}, err
+	return &typed[T]{name: name, looks: name == referenceName, repo: r, view: view, versions: map[string][]repo.Version{}, to: to, from: from}, err
 }
 
 // clear deletes all records.
@@ -142,7 +142,7 @@ func (s *typed[T]) do(ctx context.Context, op operation) string {
 		return s.change(ctx, op)
 	case "group":
 		return s.group(ctx, op)
-	case "insert all":
+	case "insert all", "put all", "delete all", "patch all":
 		return s.bulk(ctx, op)
 	case "get", "exists", "get many":
 		return s.read(ctx, op)
@@ -171,23 +171,11 @@ func (s *typed[T]) write(ctx context.Context, op operation) string {
 	return kind(err)
 }
 
-func (e edit) repo() repo.Edit {
-	switch e.do {
-	case "set":
-		return repo.Set(e.field, e.value)
-	case "add":
-		return repo.Add(e.field, e.value.(int64))
-	case "expire":
-		return repo.ExpireAt(e.value.(time.Time))
-	}
-	return repo.Unset(e.field)
-}
-
 func (s *typed[T]) change(ctx context.Context, op operation) string {
 	if op.verb == "update" {
 		rec, err := s.repo.Update(ctx, record.KeyOf(op.rec), func(rec *T) error {
 			e := s.from(*rec)
-			e.Kind, e.Score, e.Tags, e.Name, e.Until = op.rec.Kind, e.Score+op.rec.Score, op.rec.Tags, op.rec.Name, op.rec.Until
+			e.Kind, e.Score, e.Tags, e.Name, e.Place, e.Until = op.rec.Kind, e.Score+op.rec.Score, op.rec.Tags, op.rec.Name, op.rec.Place, op.rec.Until
 			*rec = s.to(e)
 			return nil
 		}, repo.IfVersion(s.version(op)))
@@ -196,15 +184,13 @@ func (s *typed[T]) change(ctx context.Context, op operation) string {
 		}
 		return s.text(rec)
 	}
-	var edits []repo.Edit
-	for _, e := range op.edits {
-		edits = append(edits, e.repo())
+	before := s.before(ctx, op.rec)
+	v, err := s.repo.PatchIf(ctx, record.KeyOf(op.rec), s.version(op), editsOf(op.edits)...)
+	if err != nil {
+		return kind(err)
 	}
-	v, err := s.repo.PatchIf(ctx, record.KeyOf(op.rec), s.version(op), edits...)
-	if err == nil {
-		s.saw(record.Entry{Part: op.rec.Part, ID: op.rec.ID, Version: v})
-	}
-	return kind(err)
+	s.saw(record.Entry{Part: op.rec.Part, ID: op.rec.ID, Version: v})
+	return kind(nil) + s.patched(ctx, before, op.edits)
 }
 
 func (s *typed[T]) group(ctx context.Context, op operation) string {
@@ -232,22 +218,6 @@ func (s *typed[T]) group(ctx context.Context, op operation) string {
 		}
 	}
 	return kind(err)
-}
-
-func (s *typed[T]) bulk(ctx context.Context, op operation) string {
-	var list []T
-	for _, w := range op.list {
-		list = append(list, s.to(w.rec))
-	}
-	n, err := s.repo.InsertAll(ctx, double.Sequence(list, nil))
-	text := fmt.Sprintf("%d inserted", n)
-	if batch, ok := errors.AsType[*repo.BatchError](err); ok {
-		for _, f := range batch.Failed {
-			text += fmt.Sprintf(", %d %s", f.Index, kind(f.Err))
-		}
-		return text
-	}
-	return text + " " + kind(err)
 }
 
 func (s *typed[T]) read(ctx context.Context, op operation) string {
@@ -327,8 +297,9 @@ func (s *typed[T]) query(ctx context.Context, op operation) string {
 		return fmt.Sprint(n, " ", kind(err))
 	case "view":
 		return list(s.view.Find(ctx, q), func(g record.Glance) string { return fmt.Sprintf("%+v", g) })
-	case "one":
-		e, err := s.repo.One(ctx, q)
+	case "one", "first":
+		ask := map[string]func(context.Context, repo.Query) (T, error){"one": s.repo.One, "first": s.repo.First}[op.verb]
+		e, err := ask(ctx, q)
 		if err != nil {
 			return kind(err)
 		}
@@ -342,7 +313,7 @@ func (s *typed[T]) query(ctx context.Context, op operation) string {
 	case "groups":
 		return s.groups(ctx, op.q)
 	}
-	return list(s.repo.Find(ctx, q), s.text)
+	return s.find(ctx, append([]query{op.q}, op.more...))
 }
 
 // pages goes to the last page and back.
@@ -378,7 +349,7 @@ func (s *typed[T]) scan(ctx context.Context, q query) string {
 	}
 	if len(q.order) == 0 {
 		sort.Strings(texts)
-		if q.limit > 0 {
+		if q.limit > 0 || q.offset > 0 {
 			return fmt.Sprint(len(texts), " found")
 		}
 	}

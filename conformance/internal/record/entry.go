@@ -19,9 +19,16 @@ type Entry struct {
 	Score   int64          `repo:"score"`
 	Tags    []string       `repo:"tags"`
 	Note    string         `repo:"note"`
+	Place   Place          `repo:"place"`
 	Extra   map[string]any `repo:",extra"`
 	Until   time.Time      `repo:",expires"`
 	Version repo.Version   `repo:",version"`
+}
+
+// A Place is a field with parts.
+type Place struct {
+	City string  `repo:"city,omitempty"`
+	Rate float64 `repo:"rate,omitempty"`
 }
 
 // There are so many partitions, and so many ids in each.
@@ -45,7 +52,8 @@ func Schema(f driver.Facts, whole bool) repo.Schema {
 	if scope >= driver.ScopePartition {
 		s.Indexes = append(s.Indexes,
 			repo.Index{Partition: []string{"part"}, Sort: []string{"-score"}},
-			repo.Index{Partition: []string{"part"}, Sort: []string{"kind", "score"}, Covers: []string{"note"}})
+			repo.Index{Partition: []string{"part"}, Sort: []string{"kind", "score"}, Covers: []string{"note"}},
+			repo.Index{Partition: []string{"part"}, Sort: []string{"place.city"}})
 	}
 	if scope >= driver.ScopeStore {
 		s.Indexes = append(s.Indexes,
@@ -67,6 +75,9 @@ func (e Entry) String() string {
 		name = fmt.Sprintf("%q", *e.Name)
 	}
 	text := fmt.Sprintf("%q/%d name %s kind %q score %d tags %q note %q", e.Part, e.ID, name, e.Kind, e.Score, e.Tags, e.Note)
+	if e.Place != (Place{}) {
+		text += fmt.Sprintf(" place %q %v", e.Place.City, e.Place.Rate)
+	}
 	if len(e.Extra) > 0 {
 		text += fmt.Sprintf(" extra %v", e.Extra)
 	}
