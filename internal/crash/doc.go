@@ -10,5 +10,9 @@
 // is about to make the next; there is one for every n. The control are writers whose
 // commits are torn apart: the same checks must find what they leave.
 //
+// Programs with packages on the public API of repo are killed likewise, and stopped after
+// each change on stores that one process has: links, histories and copies are read by
+// these packages and by package repo.
+//
 //	scripts/servers run redis mongo cassandra -- go test ./internal/crash
 package crash
