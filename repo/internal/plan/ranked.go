@@ -56,8 +56,9 @@ func (b *Bound) Terms() int { return len(b.counted().any) }
 // Count returns how many of the values a record has.
 func (b *Bound) Count(vals []driver.Value) (n int) {
 	cond := b.counted()
+	list := cond.Of(vals)
 	for _, v := range cond.any {
-		if slices.ContainsFunc(vals[cond.At].List(), v.Equal) {
+		if slices.ContainsFunc(list.List(), v.Equal) {
 			n++
 		}
 	}
