@@ -3,7 +3,6 @@ package commit
 import (
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -163,12 +162,12 @@ func within(old driver.Value, path []string, work func(driver.Value) (driver.Val
 		return withinMap(old.List(), path, work)
 	case driver.List:
 		list := slices.Clone(old.List())
-		i, err := strconv.Atoi(path[0])
-		if err != nil || i < 0 || i >= len(list) {
+		i, ok := record.ElementAt(path[0])
+		if !ok || i >= len(list) {
 			return old, failure.Invalid("a list of %d elements has none at %.64q", len(list), driver.Private(path[0]))
 		}
-		list[i], err = within(list[i], path[1:], work)
-		if err == nil && list[i].IsNone() {
+		v, err := within(list[i], path[1:], work)
+		if list[i] = v; err == nil && list[i].IsNone() {
 			err = failure.Invalid("an element of a list may not be nil or empty; see Pull")
 		}
 		return driver.ListValue(list), err

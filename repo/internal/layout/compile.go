@@ -121,6 +121,9 @@ func (c *compiler) declarePart(name string, k Kind) {
 	if err := record.CheckPath(path); err != nil {
 		c.fault("field %.64q: %s", name, strings.TrimSuffix(err.Error(), ": "+driver.ErrInvalid.Error()))
 	}
+	if strings.HasSuffix(name, "[]") {
+		c.fault("field %.64q: declare the whole list, without the [], as \"list\" or \"list of int\"", name)
+	}
 	if of, ok := kindNamed(c.schema.Fields[field]); c.all[field] == nil && (!ok || of != driver.Map && of != driver.List) {
 		c.fault("field %s is a part of %s, which is to be declared as a map or a list", name, field)
 	}

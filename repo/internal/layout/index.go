@@ -83,7 +83,11 @@ func (c *compiler) indexColumn(x *Index, name string) (driver.Column, Source) {
 	case src.Path == nil && !elem:
 		return c.keyColumn("index "+x.ID, bare, desc), src
 	case kind.Kind == driver.None:
-		c.fault("index %s: values of any kind may lie at %s; declare theirs, as Schema{Fields: {%q: \"string\"}}", x.ID, bare, bare)
+		as := driver.String
+		if elem {
+			as = driver.List
+		}
+		c.fault("index %s: values of any kind may lie at %s; declare theirs, as Schema{Fields: {%q: %q}}", x.ID, bare, bare, as)
 	case elem:
 		return c.listColumn(x, src, kind, bare), src
 	default:

@@ -24,6 +24,9 @@ type Kind struct {
 func (c *Layout) Find(name string) (Source, Kind, error) {
 	field, path := record.CutPath(name)
 	src := Source{At: c.At(field), Path: path}
+	if list, elem := strings.CutSuffix(field, "[]"); elem && src.At < 0 && c.At(list) >= 0 {
+		return src, Kind{}, failure.Invalid("%.64q: a path goes to one element of a list, by its number, as %s.0", name, list)
+	}
 	if src.At < 0 {
 		return src, Kind{}, record.CheckPath(path)
 	}
@@ -46,6 +49,8 @@ func (c *Layout) partKind(name string, src Source) (Kind, error) {
 	switch {
 	case col.Kind != driver.Map && col.Kind != driver.List && col.Kind != driver.None:
 		return Kind{}, failure.Invalid("field %s is of kind %s, which has no parts", col.Name, col.Kind)
+	case col.Kind == driver.List && !isElement(src.Path[0]):
+		return Kind{}, failure.Invalid("field %s is a list, whose parts are its elements, by their numbers, as %s.0", col.Name, col.Name)
 	case f == nil: // of a map record
 		return Kind{}, nil
 	}
@@ -79,6 +84,11 @@ func (c *Layout) IndexedParts() map[string]Kind {
 		}
 	}
 	return parts
+}
+
+func isElement(part string) bool {
+	_, ok := record.ElementAt(part)
+	return ok
 }
 
 // NameOf returns the name for what a source says.

@@ -203,10 +203,10 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 
 // lists returns of how many lists a query names elements that an index is to have.
 func (b *Bound) lists() int {
-	var all []int
+	var all []layout.Source
 	add := func(src layout.Source) {
-		if src.Elem && !slices.Contains(all, src.At) {
-			all = append(all, src.At)
+		if src.Elem && !slices.ContainsFunc(all, func(o layout.Source) bool { return o.Is(&src) }) {
+			all = append(all, src)
 		}
 	}
 	for i := range b.conds {

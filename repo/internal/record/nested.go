@@ -56,7 +56,7 @@ func (m coders) list(t reflect.Type) (coder, error) {
 		enc: func(v reflect.Value, depth int) (driver.Value, error) { return encodeList(elem, v, depth) },
 		Dec: func(v driver.Value, into reflect.Value) error { return decodeList(elem, v, into) },
 		part: func(name string) *Field {
-			if _, ok := elementAt(name); !ok {
+			if _, ok := ElementAt(name); !ok {
 				return nil
 			}
 			return &Field{coder: elem}

@@ -37,7 +37,7 @@ func Within(v driver.Value, path []string) driver.Value {
 		case driver.Map:
 			v = entryOf(v.List(), name)
 		case driver.List:
-			i, ok := elementAt(name)
+			i, ok := ElementAt(name)
 			if !ok || i >= len(v.List()) {
 				return driver.Value{}
 			}
@@ -59,10 +59,10 @@ func entryOf(flat []driver.Value, name string) driver.Value {
 	return driver.Value{}
 }
 
-// elementAt returns the place in a list that a part of a path names.
-func elementAt(name string) (i int, ok bool) {
+// ElementAt returns the place in a list that a part of a path names: each place has one name.
+func ElementAt(name string) (i int, ok bool) {
 	i, err := strconv.Atoi(name)
-	return i, err == nil && i >= 0
+	return i, err == nil && i >= 0 && strconv.Itoa(i) == name
 }
 
 // Part returns the field at a path in this one, nil where its type has none.
