@@ -62,10 +62,12 @@ func Check[T any](facts driver.Facts, schema Schema) error {
 
 // shapeOf compiles the type of a repository.
 func shapeOf(t reflect.Type, s Schema) (*record.Mapping, error) {
-	if t.Kind() == reflect.Interface {
+	switch {
+	case t.Kind() == reflect.Interface && len(s.Types.Of) == 0:
+		return nil, fmt.Errorf("the records are %s, an interface type, and the schema does not say of which types they are; name these under Types: %w", t, ErrSchema)
+	case t.Kind() == reflect.Interface:
 		return record.UnionOf(t, versionType, s.Types.Field, s.Types.Of), nil
-	}
-	if len(s.Types.Of) > 0 {
+	case len(s.Types.Of) > 0 || s.Types.Field != "":
 		return nil, fmt.Errorf("the schema has Types, and the records are %s; open the collection for an interface type that the types have: %w", t, ErrSchema)
 	}
 	return record.ShapeOf(t, versionType)

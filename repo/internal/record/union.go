@@ -109,15 +109,27 @@ func (s *Mapping) merged(have *[]int, of []int) {
 	}
 }
 
+// eitherPart returns the parts that a field has in one type or another. One that is of several kinds may be of any.
 func eitherPart(a, b func(string) *Field) func(string) *Field {
 	if a == nil {
 		return b
 	}
+	if b == nil {
+		return a
+	}
 	return func(name string) *Field {
-		if f := a(name); f != nil || b == nil {
+		f, g := a(name), b(name)
+		switch {
+		case f == nil:
+			return g
+		case g == nil:
 			return f
 		}
-		return b(name)
+		both := &Field{coder: &coder{part: eitherPart(f.part, g.part)}}
+		if f.Kind == g.Kind && f.Elem == g.Elem && f.Nanos == g.Nanos {
+			both.Kind, both.Elem, both.Nanos = f.Kind, f.Elem, f.Nanos
+		}
+		return both
 	}
 }
 
