@@ -6,7 +6,7 @@ import "reflect"
 func clone[T any](x T) T {
 	v := reflect.New(reflect.TypeFor[T]()).Elem()
 	v.Set(cloned(reflect.ValueOf(&x).Elem()))
-	return v.Interface().(T)
+	return *v.Addr().Interface().(*T)
 }
 
 // same reports whether records have the same fields.

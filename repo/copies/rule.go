@@ -40,7 +40,7 @@ func Declare[X, Y any](t *Target[X], s *Source[Y], rule Rule[X, Y]) error {
 		return failed("declare", t.name, fmt.Errorf("%q is no key of %s, which has the fields %q: %w", rule.By, s.name, s.key, repo.ErrInvalid))
 	}
 	l := &link[X, Y]{t, s, rule}
-	key, _ := s.id(new(Y))
+	key, _ := s.id(&s.none)
 	if _, err := t.records.Explain(l.query(key)); err != nil {
 		return err
 	}

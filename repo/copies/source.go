@@ -18,6 +18,7 @@ type Source[Y any] struct {
 	records *repo.Repo[Y]
 	id      func(*Y) (repo.Key, repo.Version)
 	due     *list
+	none    Y // without values
 	links   []follower
 	targets []noter
 }
@@ -54,6 +55,9 @@ func OpenSource[Y any](ctx context.Context, store *repo.Store, schema repo.Schem
 		return nil, err
 	}
 	s := &Source[Y]{place: placeOf(store, schema), records: records, id: id}
+	if v := reflect.ValueOf(&s.none).Elem(); v.Kind() == reflect.Interface {
+		v.Set(reflect.New(reflect.Indirect(reflect.ValueOf(schema.Types.Of[""])).Type()))
+	}
 	s.due, err = openList(ctx, s.place, dueSuffix, opts)
 	return s, err
 }
