@@ -47,7 +47,8 @@ func (r editor) addWorked(list []driver.Edit, work []worked, e Edit, name string
 	if err := record.CheckPath(path); err != nil {
 		return nil, nil, driver.Errorf("%.64q: %w", r.Shown(e.Field), err)
 	}
-	change, err := workOf(e)
+	fit, nanos := r.fitting(e.Field, path)
+	change, err := workOf(e, nanos)
 	if err != nil {
 		return nil, nil, driver.Errorf("%s: %w", r.Shown(e.Field), err)
 	}
@@ -56,12 +57,37 @@ func (r editor) addWorked(list []driver.Edit, work []worked, e Edit, name string
 		at, list = len(list), append(list, d)
 	}
 	return list, append(work, worked{at, func(old driver.Value) (driver.Value, error) {
-		v, err := within(old, path, change)
+		v, err := within(old, path, func(old driver.Value) (driver.Value, error) {
+			v, err := change(old)
+			return fit(v), err
+		})
 		if err != nil {
 			err = driver.Errorf("%s: %w", r.Shown(e.Field), err)
 		}
 		return v, err
 	}}), nil
+}
+
+// fitting returns what makes a new value at a path what a struct would have there: none where an empty one is absent, and
+// a float of an integer. Nanos says that a time is kept there with its nanoseconds.
+func (r editor) fitting(name string, path []string) (fit func(driver.Value) driver.Value, nanos bool) {
+	src, kind, err := r.Find(name)
+	if path == nil || err != nil || src.At < 0 {
+		return func(v driver.Value) driver.Value { return v }, false
+	}
+	empty := driver.Value{}
+	if f := r.Fields[src.At]; f != nil {
+		empty = f.Part(path).Empty
+	}
+	return func(v driver.Value) driver.Value {
+		if kind.Kind == driver.Float && v.Kind() == driver.Int {
+			v = driver.FloatValue(float64(v.Int()))
+		}
+		if v.Equal(empty) {
+			return driver.Value{}
+		}
+		return v
+	}, kind.Nanos
 }
 
 // takes is ErrInvalid if a field has no part at a path, or is no list where an edit is of one.
@@ -82,11 +108,14 @@ func (e *Edit) isFraction() bool {
 }
 
 // workOf returns what an edit makes of a value.
-func workOf(e Edit) (func(driver.Value) (driver.Value, error), error) {
+func workOf(e Edit, nanos bool) (func(driver.Value) (driver.Value, error), error) {
 	if e.Keep < 0 {
 		return nil, failure.Invalid("a list of at most %d elements", e.Keep)
 	}
 	v, err := record.EncodeAny(e.Value, 1)
+	if nanos && v.Kind() == driver.Time {
+		v, err = record.ValueAs(e.Value, e.Field, driver.Int, true)
+	}
 	if err != nil {
 		return nil, err
 	}

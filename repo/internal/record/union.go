@@ -129,6 +129,9 @@ func eitherPart(a, b func(string) *Field) func(string) *Field {
 		if f.Kind == g.Kind && f.Elem == g.Elem && f.Nanos == g.Nanos {
 			both.Kind, both.Elem, both.Nanos = f.Kind, f.Elem, f.Nanos
 		}
+		if f.Empty.Equal(g.Empty) {
+			both.Empty = f.Empty
+		}
 		return both
 	}
 }
