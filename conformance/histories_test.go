@@ -32,7 +32,7 @@ func historiesOf(t *testing.T, s *suite, kind, n int) error {
 // A store on which what clients saw cannot be explained is found by the history that
 // is about it.
 func TestHistoriesFind(t *testing.T) {
-	const records, values, indexes = 0, 1, 2
+	const records, values, indexes, lists = 0, 1, 2, 3
 	tests := []struct {
 		name   string
 		broken fault
@@ -47,6 +47,8 @@ func TestHistoriesFind(t *testing.T) {
 		{"index rows that come late", rowsLater(3*time.Millisecond, true), indexes, "every record that had the value during the whole call"},
 		{"index rows that stay", keepsRows(), indexes, "only records that had the value during the call"},
 		{"local rows that are lost", localRowsLost(), indexes, "by a local index to find every record that had the value during the whole call"},
+		{"lost edits", forgets(driver.AtRev, driver.Any), lists, "an order of the calls on a list"},
+		{"lists that were there before", lateGets, lists, "an order of the calls on a list"},
 		{"nothing is answered", unavailable, records, "calls on a record to be answered"},
 		{"no lookup is answered", unavailable, indexes, "calls on an index to be answered"},
 	}

@@ -106,7 +106,7 @@ func KindsOf(scope driver.Scope) []historyKind {
 		kinds = append(kinds, historyKind{"a unique value", (*history).useValues, (*history).lastValues, (*history).checkCalls, false},
 			historyKind{"an index", (*history).useIndex, (*history).lastLooks, (*history).checkLooks, false})
 	}
-	return kinds
+	return append(kinds, historyKind{"a list", (*history).useLists, (*history).lastLists, (*history).checkCalls, false})
 }
 
 // A historyKind is what clients do, what one reads when they have gone, and how what
@@ -296,6 +296,8 @@ func (in call) apply(state string) (fits bool, after string) {
 	case "add":
 		n, err := strconv.Atoi(state)
 		return err == nil, strconv.Itoa(n + 1)
+	case "push", "push front", "pull":
+		return state != "", in.edited(state)
 	}
 	return state == in.expect, in.next // compare and set: update, delete by version, free, pass on
 }
