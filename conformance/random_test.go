@@ -53,6 +53,14 @@ func TestRandomOperationsFind(t *testing.T) {
 		{"a bucket lost", noBucket()},
 		{"records that are still there", keepsAll()},
 		{"a walk with holes", walksPast()},
+		{"long lists cut", func(b *broken) {
+			b.value = func(v driver.Value) driver.Value {
+				if v.Kind() == driver.List && len(v.List()) > 2 { // which no record has before something is pushed
+					return driver.ListValue(v.List()[:2])
+				}
+				return v
+			}
+		}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

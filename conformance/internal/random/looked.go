@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -45,7 +44,7 @@ func (s *typed[T]) found(ctx context.Context, q query, list []T, err error) stri
 	if err != nil {
 		return kind(err)
 	}
-	text := fmt.Sprintf("%d found: %s", len(list), strings.Join(s.texts(list), "; "))
+	text := counted(s.texts(list))
 	if !s.looks {
 		return text
 	}
@@ -112,7 +111,7 @@ func (s *typed[T]) bulk(ctx context.Context, op operation) string {
 	before := s.before(ctx, entries...)
 	var n int
 	var err error
-	switch records, of := double.Sequence(list, nil), iter.Seq2[repo.Key, error](double.Sequence(keys, nil)); op.verb {
+	switch records, of := double.Sequence(list, nil), double.Sequence(keys, nil); op.verb {
 	case "insert all":
 		n, err = s.repo.InsertAll(ctx, records)
 	case "put all":

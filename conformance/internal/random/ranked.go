@@ -51,7 +51,7 @@ func (s *typed[T]) groups(ctx context.Context, q query) string {
 		want = append(want, fmt.Sprintf("%v: %d, %v", v, n, sum[v]))
 	}
 	if q.limit > 0 { // which of them, the other store says
-		return strings.Join(got, "; ")
+		return counted(got)
 	}
 	slices.Sort(got)
 	slices.Sort(want)
@@ -60,7 +60,7 @@ func (s *typed[T]) groups(ctx context.Context, q query) string {
 
 // alike returns what was found, and what should have been if that is something else: then no other side says the same.
 func (s *typed[T]) alike(got, want []string, err error) string {
-	text := strings.Join(got, "; ")
+	text := counted(got)
 	if err != nil || !slices.Equal(got, want) {
 		text += fmt.Sprintf(", but by a look at all of %s: %s, %v", s.name, strings.Join(want, "; "), err)
 	}

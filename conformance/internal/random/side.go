@@ -263,7 +263,7 @@ func (s *typed[T]) whole(ctx context.Context, op operation) string {
 			texts = append(texts, s.texts(chunk.Items)...)
 		}
 		sort.Strings(texts)
-		return strings.Join(texts, "; ")
+		return counted(texts)
 	}
 	reports, err := s.repo.Verify(ctx)
 	text := kind(err)
@@ -284,6 +284,11 @@ func list[T any](seq func(func(T, error) bool), text func(T) string) string {
 		}
 		texts = append(texts, text(x))
 	}
+	return counted(texts)
+}
+
+// counted joins texts, with their number: so there is a text where nothing was found.
+func counted(texts []string) string {
 	return fmt.Sprintf("%d found: %s", len(texts), strings.Join(texts, "; "))
 }
 
@@ -353,5 +358,5 @@ func (s *typed[T]) scan(ctx context.Context, q query) string {
 			return fmt.Sprint(len(texts), " found")
 		}
 	}
-	return strings.Join(texts, "; ")
+	return counted(texts)
 }
