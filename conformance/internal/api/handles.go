@@ -68,9 +68,10 @@ func historiesOfTwo(ctx context.Context, one, two *env) {
 		one.OK("open", err)
 		repos = append(repos, r)
 	}
+	kinds := history.KindsOf(tested.Reach(one.Facts))
 	for i := range 2 {
-		for k, kind := range history.KindsOf(tested.Reach(one.Facts)) {
-			h := history.NewHistory(repos[0], uint64(one.Base), 3*i+k)
+		for k, kind := range kinds {
+			h := history.NewHistory(repos[0], uint64(one.Base), len(kinds)*i+k)
 			h.Others = repos[1:]
 			if err := h.Run(ctx, kind); err != nil {
 				panic(finding.AsMismatch(err))

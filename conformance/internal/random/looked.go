@@ -265,10 +265,14 @@ func listed(tags []string, x edit, part string) []string {
 	case "unset":
 		tags = nil
 	default:
-		if at, err := strconv.Atoi(part); err == nil {
-			tags[at] = x.value.(string)
-		} else {
+		at, err := strconv.Atoi(part)
+		switch {
+		case err != nil:
 			tags = x.value.([]string)
+		case at < len(tags):
+			tags[at] = x.value.(string)
+		default:
+			tags = append(tags, "nothing, for there is no such element")
 		}
 	}
 	return tags
