@@ -159,6 +159,9 @@ func (s *typed[T]) patched(ctx context.Context, before map[string]record.Entry, 
 
 // written says what is wrong after many records were written, none of which failed.
 func (s *typed[T]) written(ctx context.Context, op operation, before map[string]record.Entry) (wrong string) {
+	if !s.looks {
+		return ""
+	}
 	last := map[string]record.Entry{}
 	for _, w := range op.list {
 		e := w.rec
@@ -172,9 +175,7 @@ func (s *typed[T]) written(ctx context.Context, op operation, before map[string]
 		last[record.KeyText(w.rec)] = e
 	}
 	for _, e := range last {
-		if s.looks {
-			wrong += s.differs(ctx, e, op.verb != "delete all")
-		}
+		wrong += s.differs(ctx, e, op.verb != "delete all")
 	}
 	return wrong
 }
