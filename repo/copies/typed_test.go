@@ -34,7 +34,7 @@ func TestTypedRecords(t *testing.T) {
 	must(t, err)
 	must(t, copies.Declare(to, from, copies.Rule[any, any]{
 		By:   []string{"team", "name"},
-		Refs: func(x *any) []repo.Key { return nil },
+		Refs: func(*any) []repo.Key { return nil },
 		Copy: func(context.Context, *any, []*any) error { return nil },
 	}))
 	if err := to.Insert(ctx, new(any)); !errors.Is(err, repo.ErrInvalid) {

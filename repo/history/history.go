@@ -52,6 +52,9 @@ func Open[T any](ctx context.Context, store *repo.Store, schema repo.Schema, kee
 	if keep.Revisions < 0 || keep.For < 0 || keep.For > 0 && keep.For < time.Second {
 		return nil, h.failed("open", fmt.Errorf("%d revisions and %v are kept; give no negative number, and a second at least: %w", keep.Revisions, keep.For, repo.ErrInvalid))
 	}
+	if t := reflect.TypeFor[T](); t.Kind() == reflect.Interface {
+		return nil, h.failed("open", fmt.Errorf("records of the type %s may be of several types, and those have no history; open it for a struct with the fields of all of them: %w", t, repo.ErrSchema))
+	}
 	for _, name := range slices.Concat(schema.Partition, schema.Sort) {
 		h.key = append(h.key, strings.TrimPrefix(name, "-"))
 	}

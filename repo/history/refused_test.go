@@ -120,6 +120,8 @@ func TestOpenRefused(t *testing.T) {
 	store := repo.NewStore(memory.New(nil), nil)
 	_, err := history.Open[taken](t.Context(), store, repo.Schema{Collection: "taken", Partition: []string{"id"}}, history.Keep{})
 	isKind(t, err, repo.ErrSchema)
+	_, err = history.Open[any](t.Context(), store, repo.Schema{Collection: "any", Partition: []string{"id"}}, history.Keep{})
+	isKind(t, err, repo.ErrSchema)
 	long := pages
 	long.Collection = strings.Repeat("p", 41)
 	_, err = history.Open[page](t.Context(), store, long, history.Keep{})
