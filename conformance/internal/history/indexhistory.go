@@ -42,7 +42,7 @@ const (
 // looks for the records of a value.
 func (h *history) useIndex(ctx context.Context, client int) error {
 	r := h.rand(client)
-	part := h.partOf(client)
+	part := partOf(h, client)
 	view, err := repo.ViewOf[record.Glance](h.repo)
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (h *history) useIndex(ctx context.Context, client int) error {
 			if r.IntN(2) == 0 {
 				h.moveRecord(ctx, record.Entry{Part: part, ID: int64(r.IntN(2)), Kind: value, Tags: []string{value, "all"}, Score: 1}, r.IntN(5))
 			} else {
-				h.lookIn(ctx, client, view, look{value: value, part: h.partOf(r.IntN(h.clients))}, r.IntN(waysToLook))
+				h.lookIn(ctx, client, view, look{value: value, part: partOf(h, r.IntN(h.clients))}, r.IntN(waysToLook))
 			}
 		})
 		if !goesOn {
@@ -64,7 +64,7 @@ func (h *history) useIndex(ctx context.Context, client int) error {
 }
 
 // partOf returns the partition of a client's records.
-func (h *history) partOf(client int) string { return fmt.Sprint(h.tag, "-", client) }
+func partOf(h *history, client int) string { return fmt.Sprint(h.tag, "-", client) }
 
 func (h *history) kind(n int) string { return fmt.Sprintf("%s.k%d", h.tag, n) }
 
@@ -79,7 +79,7 @@ func (h *history) lastLooks(ctx context.Context) error {
 			h.lookIn(ctx, h.clients, view, look{value: h.kind(n)}, way)
 		}
 		for client := range h.clients {
-			h.lookIn(ctx, h.clients, view, look{value: h.kind(n), part: h.partOf(client)}, localRecords)
+			h.lookIn(ctx, h.clients, view, look{value: h.kind(n), part: partOf(h, client)}, localRecords)
 		}
 	}
 	return nil
