@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/polystore/polystore/repo"
@@ -29,15 +30,15 @@ var errKilled = fmt.Errorf("killed: %w", driver.ErrUnavailable)
 func (s *stepped) step() (lost, silent bool) {
 	s.mu.Lock()
 	s.n++
-	n, hook := s.n, s.hook
+	n, hook, hookAt, killAt := s.n, s.hook, s.hookAt, s.killAt
 	s.mu.Unlock()
-	if n == s.hookAt {
+	if n == hookAt {
 		hook()
 	}
-	if s.killAt == 0 || n < s.killAt {
+	if killAt == 0 || n < killAt {
 		return false, false
 	}
-	return n > s.killAt, true
+	return n > killAt, true
 }
 
 func (s *stepped) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
@@ -134,7 +135,7 @@ func (m *meeting) race(t *testing.T, first, second act, hookAt, killAt int) int 
 	p.people.Records().In(g).Patch(ann, repo.Set("name", "b"))
 	p.people.Changed(g, ann)
 	must(t, g.Commit(ctx)) // and is not followed
-	met := false
+	var met atomic.Bool    // a call of a cleaner in the background may be the one
 	s.mu.Lock()
 	begun := s.n
 	s.hookAt, s.killAt = begun+hookAt, 0
@@ -142,7 +143,7 @@ func (m *meeting) race(t *testing.T, first, second act, hookAt, killAt int) int 
 		s.killAt = begun + killAt
 	}
 	s.hook = func() {
-		met = true
+		met.Store(true)
 		must(t, quiet(second.do(ctx, p)))
 	}
 	s.mu.Unlock()
@@ -161,7 +162,7 @@ func (m *meeting) race(t *testing.T, first, second act, hookAt, killAt int) int 
 	for _, id := range []string{"1", "2", "3"} {
 		must(t, p.tasks.Records().Delete(ctx, p.key(id)))
 	}
-	if !met {
+	if !met.Load() {
 		return 0
 	}
 	return n
