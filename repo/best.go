@@ -33,7 +33,7 @@ func Best[T any](ctx context.Context, from Reader[T], q Query) ([]Ranked[T], err
 	k.Return(len(found))
 	list := make([]Ranked[T], len(found))
 	for i := range found {
-		list[i] = Ranked[T]{found[i].Record, found[i].Count}
+		list[i] = Ranked[T]{*found[i].Record.(*T), found[i].Count}
 	}
 	return list, r.c.end(&k, nil, err)
 }

@@ -40,7 +40,8 @@ const (
 // it may not have been tried. A caller that inserts all records again gets ErrExists for those that
 // are there.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	return writeAll(ctx, r, "insert", records, func(c *collection, rec *T) (commit.Write, error) {
+	c := r.on().c
+	return writeAll(ctx, c, "insert", records, func(rec *T) (commit.Write, error) {
 		return c.WriteOf(commit.DoInsert, reflect.ValueOf(rec).Elem())
 	})
 }
@@ -50,7 +51,8 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 // again. A unique value that one record gives up and another one takes may be refused: put them one
 // after the other, or in a group.
 func (r *Repo[T]) PutAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	return writeAll(ctx, r, "put", records, func(c *collection, rec *T) (commit.Write, error) {
+	c := r.on().c
+	return writeAll(ctx, c, "put", records, func(rec *T) (commit.Write, error) {
 		return c.WriteOf(commit.DoPut, reflect.ValueOf(rec).Elem())
 	})
 }
@@ -58,7 +60,8 @@ func (r *Repo[T]) PutAll(ctx context.Context, records iter.Seq2[T, error]) (int,
 // DeleteAll is [Repo.InsertAll] with [Repo.Delete]: it removes the records under keys, such as
 // [Repo.Keys] yields, and counts keys without a record, too.
 func (r *Repo[T]) DeleteAll(ctx context.Context, keys iter.Seq2[Key, error]) (int, error) {
-	return writeAll(ctx, r, "delete", keys, func(c *collection, key *Key) (commit.Write, error) {
+	c := r.on().c
+	return writeAll(ctx, c, "delete", keys, func(key *Key) (commit.Write, error) {
 		return c.WriteOfKey(commit.DoDelete, *key)
 	})
 }
@@ -67,15 +70,15 @@ func (r *Repo[T]) DeleteAll(ctx context.Context, keys iter.Seq2[Key, error]) (in
 // A record that is not there is a failure of the *BatchError. Patches that were made stay when
 // PatchAll ends early: an [Add] is done twice by a caller that patches all records again.
 func (r *Repo[T]) PatchAll(ctx context.Context, keys iter.Seq2[Key, error], edits ...Edit) (int, error) {
-	defs := defsOf(nil, edits)
-	return writeAll(ctx, r, "patch", keys, func(c *collection, key *Key) (w commit.Write, err error) {
+	c, defs := r.on().c, defsOf(nil, edits)
+	return writeAll(ctx, c, "patch", keys, func(key *Key) (w commit.Write, err error) {
 		return w, c.PatchOf(&w, *key, slices.Clone(defs))
 	})
 }
 
 // writeAll makes a write of each item of a sequence, and does them.
-func writeAll[T, E any](ctx context.Context, r *Repo[T], verb string, items iter.Seq2[E, error], write func(*collection, *E) (commit.Write, error)) (int, error) {
-	ctx, c, k := r.begin(ctx, verb+" all")
+func writeAll[E any](ctx context.Context, c *collection, verb string, items iter.Seq2[E, error], write func(*E) (commit.Write, error)) (int, error) {
+	ctx, k := c.begin(ctx, verb+" all")
 	defer k.Leave()
 	if ctx == nil || items == nil {
 		return 0, c.end(&k, nil, cmp.Or(failure.NoContext(ctx), failure.Invalid("the sequence is nil")))
@@ -86,7 +89,7 @@ func writeAll[T, E any](ctx context.Context, r *Repo[T], verb string, items iter
 		if err != nil {
 			return b.end(errors.Join(fmt.Errorf("record %d: %w", n, err), b.flush(ctx)))
 		}
-		w, err := write(c, &item)
+		w, err := write(&item)
 		if err == nil {
 			err = b.add(ctx, bulkWrite{w, n})
 		} else {

@@ -16,8 +16,12 @@ func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
 // Keys yields the keys of the records that a query finds, without reading the
 // records. It is otherwise like [Repo.Find].
 func (r *Repo[T]) Keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
+	return r.on().c.keys(ctx, q)
+}
+
+func (c *collection) keys(ctx context.Context, q Query) iter.Seq2[Key, error] {
 	return func(yield func(Key, error) bool) {
-		ctx, c, k := r.begin(ctx, "keys")
+		ctx, k := c.begin(ctx, "keys")
 		defer k.Leave()
 		stopped := false
 		err := c.Keys(ctx, &k, q.def, func(key []any) bool {

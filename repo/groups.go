@@ -25,9 +25,23 @@ import (
 // Records that lack a field of the grouping are in no group. One that passes to another group while the groups are read
 // may be found in one of the two, in both or in none.
 type Groups[T any] struct {
-	r   *Repo[T]
+	r *Repo[T]
+	grouping
+}
+
+// A grouping is what there is to Groups whatever the records are.
+type grouping struct {
+	c   *collection
 	by  []string
 	sum []string
+}
+
+// on returns the collection; that of a zero Groups is nothing.
+func (g *grouping) on() *collection {
+	if g.c == nil {
+		return nothing()
+	}
+	return g.c
 }
 
 // A GroupCount tells of one group.
@@ -39,7 +53,7 @@ type GroupCount struct {
 
 // GroupBy returns the groups of records with the same values of some fields.
 func (r *Repo[T]) GroupBy(fields ...string) Groups[T] {
-	return Groups[T]{r: r, by: slices.Clone(fields)}
+	return Groups[T]{r, grouping{c: r.on().c, by: slices.Clone(fields)}}
 }
 
 // Sum returns the groups with the sums of some more fields, which are integers or floats. A record without the field
@@ -53,12 +67,17 @@ func (g Groups[T]) Sum(fields ...string) Groups[T] {
 // Find yields the groups of what a query finds, with their counts and sums, by one pass over the index. Records are read
 // only where the index does not tell. It is otherwise like [Repo.Find].
 func (g Groups[T]) Find(ctx context.Context, q Query) iter.Seq2[GroupCount, error] {
+	return g.find(ctx, q)
+}
+
+func (g *grouping) find(ctx context.Context, q Query) iter.Seq2[GroupCount, error] {
+	c, sum := g.on(), g.sum
 	q.def.By = g.by
 	return func(yield func(GroupCount, error) bool) {
-		ctx, c, k := g.r.begin(ctx, "groups")
+		ctx, k := c.begin(ctx, "groups")
 		defer k.Leave()
 		stopped := false
-		err := scan.GroupingOf(c.Reader, q.def, g.sum).Find(ctx, &k, func(one *scan.Group) bool {
+		err := scan.GroupingOf(c.Reader, q.def, sum).Find(ctx, &k, func(one *scan.Group) bool {
 			stopped = !yield(GroupCount{one.Values, one.Count, one.Sums}, nil)
 			return !stopped
 		})
@@ -70,9 +89,12 @@ func (g Groups[T]) Find(ctx context.Context, q Query) iter.Seq2[GroupCount, erro
 
 // Count returns the number of groups, at most the limit of the query: how many different values there are. It goes from
 // each group to the next, one after the other, and reads one row of each; so it suits large groups.
-func (g Groups[T]) Count(ctx context.Context, q Query) (int, error) {
+func (g Groups[T]) Count(ctx context.Context, q Query) (int, error) { return g.count(ctx, q) }
+
+func (g *grouping) count(ctx context.Context, q Query) (int, error) {
 	q.def.By = g.by
-	ctx, c, k := g.r.begin(ctx, "count groups")
+	c := g.on()
+	ctx, k := c.begin(ctx, "count groups")
 	defer k.Leave()
 	n, err := scan.GroupingOf(c.Reader, q.def, nil).Count(ctx, &k)
 	return n, c.end(&k, nil, err)
@@ -86,9 +108,11 @@ func (g Groups[T]) First(ctx context.Context, q Query) iter.Seq2[T, error] {
 }
 
 // Explain says how Find is answered, and what it costs for so many records, without running it.
-func (g Groups[T]) Explain(q Query) (Plan, error) {
+func (g Groups[T]) Explain(q Query) (Plan, error) { return g.explain(q) }
+
+func (g *grouping) explain(q Query) (Plan, error) {
 	q.def.By = g.by
-	c := g.r.on().c
+	c := g.on()
 	e, err := scan.GroupingOf(c.Reader, q.def, g.sum).Explain()
 	if err != nil || !c.opened() {
 		return Plan{}, c.annotate("explain", nil, err)

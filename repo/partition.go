@@ -22,8 +22,32 @@ func (r *Repo[T]) Into(list *[]T) Part {
 		if list == nil {
 			return nil, failure.Invalid("the list of collection %s is a nil pointer", on.c.Name)
 		}
-		return on.v.Part(k, partition, list)
+		return on.v.Part(k, partition, &partList[T]{into: list})
 	}}
+}
+
+// A partList is what was found for a Part, and where it goes.
+type partList[T any] struct {
+	found []T
+	into  *[]T
+}
+
+func (l *partList[T]) Reset()   { l.found = nil }
+func (l *partList[T]) Len() int { return len(l.found) }
+func (l *partList[T]) Keep()    { *l.into = l.found }
+
+func (l *partList[T]) Next() any {
+	var zero T
+	l.found = append(l.found, zero)
+	return &l.found[len(l.found)-1]
+}
+
+func (l *partList[T]) Pick(which []int) {
+	var list []T
+	for _, i := range which {
+		list = append(list, l.found[i])
+	}
+	l.found = list
 }
 
 // A Trail leads from a value to the records of a partition that have it in the field To, from the values that these
@@ -46,7 +70,7 @@ func (r *Repo[T]) Reached(list *[]T, t Trail) Part {
 		if list == nil {
 			return nil, failure.Invalid("the list of collection %s is a nil pointer", on.c.Name)
 		}
-		return on.v.Trail(k, partition, plan.Equality{Field: t.To, Value: t.Start}, t.From, t.Depth, list)
+		return on.v.Trail(k, partition, plan.Equality{Field: t.To, Value: t.Start}, t.From, t.Depth, &partList[T]{into: list})
 	}}
 }
 

@@ -3,6 +3,8 @@ package repo
 import (
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/plan"
@@ -13,25 +15,28 @@ import (
 // reads are the operations that read records, as one type or another.
 type reads[T any] struct {
 	c *collection
-	v scan.View[T]
+	v scan.View
 }
 
 // readsOf returns how records are read as a shape; mask is that of the fields of a record, nil for all.
 func readsOf[T any](c *collection, sh *record.Mapping, mask []int) reads[T] {
-	return reads[T]{c, scan.NewView[T](c.Reader, sh, mask)}
+	return reads[T]{c, scan.NewView(c.Reader, reflect.TypeFor[T](), sh, mask)}
 }
 
-func (r reads[T]) get(ctx context.Context, key Key) (T, error) {
+func (r *reads[T]) get(ctx context.Context, key Key) (T, error) {
 	ctx, k := r.c.begin(ctx, "get")
 	defer k.Leave()
-	out, err := r.v.Get(ctx, &k, key)
+	t := r.v.Scratch()
+	err := r.v.Get(ctx, &k, key, t)
+	out := *t.(*T)
+	r.v.Release(t)
 	if err == nil {
 		k.Return(1)
 	}
 	return out, r.c.end(&k, key, err)
 }
 
-func (r reads[T]) getMany(ctx context.Context, keys []Key) ([]T, []bool, error) {
+func (r *reads[T]) getMany(ctx context.Context, keys []Key) ([]T, []bool, error) {
 	ctx, k := r.c.begin(ctx, "get many")
 	defer k.Leave()
 	k.Takes(len(keys))
@@ -43,57 +48,65 @@ func (r reads[T]) getMany(ctx context.Context, keys []Key) ([]T, []bool, error) 
 		}
 		list[i] = dk
 	}
-	out, found, err := r.v.ReadKeys(ctx, &k, list)
+	out := make([]T, len(keys))
+	found, err := r.v.ReadKeys(ctx, &k, list, func(i int) any { return &out[i] })
 	for _, there := range found {
 		if there {
 			k.Return(1)
 		}
 	}
+	if err != nil {
+		out = nil
+	}
 	return out, found, r.c.end(&k, nil, err)
 }
 
-func (r reads[T]) one(ctx context.Context, q Query) (T, error) {
+func (r *reads[T]) one(ctx context.Context, q Query) (out T, err error) {
 	ctx, k := r.c.begin(ctx, "one")
 	defer k.Leave()
-	out, err := r.v.One(ctx, &k, q.def)
-	if err == nil {
+	if err = r.v.One(ctx, &k, q.def, func(t any) { out = *t.(*T) }); err == nil {
 		k.Return(1)
+		return out, r.c.end(&k, nil, nil)
 	}
-	return out, r.c.end(&k, nil, err)
+	var zero T
+	return zero, r.c.end(&k, nil, err)
 }
 
-func (r reads[T]) first(ctx context.Context, q Query) (T, error) {
+func (r *reads[T]) first(ctx context.Context, q Query) (out T, err error) {
 	ctx, k := r.c.begin(ctx, "first")
 	defer k.Leave()
-	out, err := r.v.First(ctx, &k, q.def)
-	if err == nil {
+	if err = r.v.First(ctx, &k, q.def, func(t any) { out = *t.(*T) }); err == nil {
 		k.Return(1)
+		return out, r.c.end(&k, nil, nil)
 	}
-	return out, r.c.end(&k, nil, err)
+	var zero T
+	return zero, r.c.end(&k, nil, err)
 }
 
-func (r reads[T]) findMany(ctx context.Context, queries []Query) ([][]T, error) {
+func (r *reads[T]) findMany(ctx context.Context, queries []Query) ([][]T, error) {
 	ctx, k := r.c.begin(ctx, "find many")
 	defer k.Leave()
 	k.Takes(len(queries))
-	defs := make([]plan.Query, len(queries))
+	defs, lists := make([]plan.Query, len(queries)), make([][]T, len(queries))
 	for i, q := range queries {
-		defs[i] = q.def
+		defs[i], lists[i] = q.def, []T{}
 	}
-	lists, err := r.v.FindMany(ctx, &k, defs)
+	if err := r.v.FindMany(ctx, &k, defs, func(i int, t any) { lists[i] = append(lists[i], *t.(*T)) }); err != nil {
+		return nil, r.c.end(&k, nil, err)
+	}
 	for _, list := range lists {
 		k.Return(len(list))
 	}
-	return lists, r.c.end(&k, nil, err)
+	return lists, r.c.end(&k, nil, nil)
 }
 
-func (r reads[T]) find(ctx context.Context, q Query, yield func(T, error) bool) {
+func (r *reads[T]) find(ctx context.Context, q Query, yield func(T, error) bool) {
 	ctx, k := r.c.begin(ctx, "find")
 	defer k.Leave()
 	stopped := false
-	err := r.v.Find(ctx, &k, q.def, func(t *T, _ scan.Position) bool {
+	err := r.v.Find(ctx, &k, q.def, func(t any, _ scan.Position) bool {
 		k.Return(1)
-		stopped = !yield(*t, nil)
+		stopped = !yield(*t.(*T), nil)
 		return !stopped
 	})
 	if err = r.c.end(&k, nil, err); err != nil && !stopped {
@@ -102,13 +115,13 @@ func (r reads[T]) find(ctx context.Context, q Query, yield func(T, error) bool) 
 	}
 }
 
-func (r reads[T]) firstOfGroups(ctx context.Context, q Query, yield func(T, error) bool) {
+func (r *reads[T]) firstOfGroups(ctx context.Context, q Query, yield func(T, error) bool) {
 	ctx, k := r.c.begin(ctx, "first of groups")
 	defer k.Leave()
 	stopped := false
-	err := r.v.FirstOfGroups(ctx, &k, q.def, func(t *T) bool {
+	err := r.v.FirstOfGroups(ctx, &k, q.def, func(t any) bool {
 		k.Return(1)
-		stopped = !yield(*t, nil)
+		stopped = !yield(*t.(*T), nil)
 		return !stopped
 	})
 	if err = r.c.end(&k, nil, err); err != nil && !stopped {
@@ -117,15 +130,24 @@ func (r reads[T]) firstOfGroups(ctx context.Context, q Query, yield func(T, erro
 	}
 }
 
-func (r reads[T]) page(ctx context.Context, q Query, cursor string) (Page[T], error) {
+func (r *reads[T]) page(ctx context.Context, q Query, cursor string) (Page[T], error) {
 	ctx, k := r.c.begin(ctx, "page")
 	defer k.Leave()
-	p, err := r.v.ReadPage(ctx, &k, q.def, cursor)
-	k.Return(len(p.Items))
-	return Page[T](p), r.c.end(&k, nil, err)
+	var items []T
+	p, err := r.v.ReadPage(ctx, &k, q.def, cursor,
+		func(n int) { items = make([]T, 0, n) }, func(t any) { items = append(items, *t.(*T)) })
+	if err != nil {
+		return Page[T]{}, r.c.end(&k, nil, err)
+	}
+	items = items[:p.Size]
+	if p.Back {
+		slices.Reverse(items)
+	}
+	k.Return(len(items))
+	return Page[T]{Items: items, Next: p.Next, Prev: p.Prev}, r.c.end(&k, nil, nil)
 }
 
-func (r reads[T]) explain(q Query) (Plan, error) {
+func (r *reads[T]) explain(q Query) (Plan, error) {
 	e, err := r.v.Explain(q.def)
 	if err != nil || !r.c.opened() {
 		return Plan{}, r.c.annotate("explain", nil, err)

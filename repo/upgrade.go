@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+
+	"github.com/polystore/polystore/repo/internal/scan"
 )
 
 // An Upgrader is a record type whose format changes over time. A field of it, an int, says in which format a record was
@@ -32,19 +34,27 @@ type Upgraded struct {
 // has upgraded all records that were there, but for those that the error of a chunk names. An error about no record
 // comes once, last.
 func (r *Repo[T]) Upgrade(ctx context.Context, mark string) iter.Seq2[Upgraded, error] {
+	on := r.on()
+	return on.c.upgrade(ctx, &on.v, mark, func(ctx context.Context, key Key) error {
+		_, err := r.Update(ctx, key, func(*T) error { return nil })
+		return err
+	})
+}
+
+// upgrade writes records by write.
+func (c *collection) upgrade(ctx context.Context, v *scan.View, mark string, write func(context.Context, Key) error) iter.Seq2[Upgraded, error] {
 	return func(yield func(Upgraded, error) bool) {
-		ctx, c, k := r.begin(ctx, "upgrade")
+		ctx, k := c.begin(ctx, "upgrade")
 		defer k.Leave()
 		stopped := false
 		var first, broken error // of a chunk, and of the store
-		err := r.on().v.WalkOld(ctx, &k, mark, func(keys [][]any, looked int, mark string, err error) bool {
+		err := v.WalkOld(ctx, &k, mark, func(keys [][]any, looked int, mark string, err error) bool {
 			out := Upgraded{Looked: looked, Mark: mark}
 			if err != nil {
 				err = c.annotate(k.Op, nil, err)
 			}
 			for _, key := range keys {
-				_, e := r.Update(ctx, key, func(*T) error { return nil })
-				switch {
+				switch e := write(ctx, key); {
 				case e == nil:
 					out.Written++
 				case fatal(e) && !errors.Is(e, ErrCorrupt):

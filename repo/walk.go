@@ -25,12 +25,19 @@ func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], err
 		defer k.Leave()
 		stopped := false
 		var first error // of a chunk
-		err := r.on().v.Walk(ctx, &k, mark, func(items []T, mark string, err error) bool {
+		var items []T
+		err := r.on().v.Walk(ctx, &k, mark, func(t any, left int) {
+			if items == nil {
+				items = make([]T, 0, left)
+			}
+			items = append(items, *t.(*T))
+		}, func(mark string, err error) bool {
 			if first = cmp.Or(first, err); err != nil {
 				err = c.annotate(k.Op, nil, err)
 			}
 			k.Return(len(items))
 			stopped = !yield(Chunk[T]{Items: items, Mark: mark}, err)
+			items = nil
 			return !stopped
 		})
 		if err == nil {
@@ -55,9 +62,9 @@ func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 		ctx, c, k := r.begin(ctx, "scan")
 		defer k.Leave()
 		stopped := false
-		err := r.on().v.Scan(ctx, &k, q.def, func(t *T) bool {
+		err := r.on().v.Scan(ctx, &k, q.def, func(t any) bool {
 			k.Return(1)
-			stopped = !yield(*t, nil)
+			stopped = !yield(*t.(*T), nil)
 			return !stopped
 		})
 		if err = c.end(&k, nil, err); err != nil && !stopped {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/failure"
@@ -17,8 +16,8 @@ import (
 // A Position is where in a run of rows a record was found: the row's Sort.
 type Position string
 
-// Find calls yield for each record found until it returns false.
-func (v View[T]) Find(ctx context.Context, k *store.Call, q plan.Query, yield func(*T, Position) bool) error {
+// Find calls yield for each record found until it returns false. The record is the caller's until then.
+func (v *View) Find(ctx context.Context, k *store.Call, q plan.Query, yield func(t any, at Position) bool) error {
 	if ctx == nil {
 		return failure.ErrNoContext
 	}
@@ -30,33 +29,34 @@ func (v View[T]) Find(ctx context.Context, k *store.Call, q plan.Query, yield fu
 }
 
 // findBy runs a plan. What it yields is right; whether that is all, its error says.
-func (v View[T]) findBy(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) (err error) {
+func (v *View) findBy(ctx context.Context, k *store.Call, p *plan.Plan, yield func(any, Position) bool) (err error) {
 	if p.Empty() {
 		return ctx.Err()
 	}
 	if p.Offset > 0 {
 		skips, each := p.Skip(), yield
-		yield = func(t *T, at Position) bool { return skips() || each(t, at) }
+		yield = func(t any, at Position) bool { return skips() || each(t, at) }
 	}
 	switch {
 	case p.Covered:
 		err = v.findCovered(ctx, k, p, yield)
 	default:
-		v.mask = plan.MaskWith(v.c.Layout, v.mask, &p.Bound)
+		mask := plan.MaskWith(v.c.Layout, v.mask, &p.Bound)
 		if p.X.Unique && p.Equal == len(p.X.PartitionFrom)+len(p.X.SortFrom) {
-			err = v.findOwners(ctx, k, p, yield)
+			err = v.findOwners(ctx, k, p, mask, yield)
 		} else {
-			err = v.findByKey(ctx, k, p, yield)
+			err = v.findByKey(ctx, k, p, mask, yield)
 		}
 	}
 	return cmp.Or(err, v.c.answers(ctx, p))
 }
 
 // findCovered yields what the rows themselves say.
-func (v View[T]) findCovered(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
+func (v *View) findCovered(ctx context.Context, k *store.Call, p *plan.Plan, yield func(any, Position) bool) error {
 	b := NewReadBuffer(0)
 	defer b.Release()
-	f := coveredRows[T]{v: v, p: p, b: b, yield: yield}
+	f := coveredRows{v: v, p: p, b: b, yield: yield, out: v.Scratch()}
+	defer v.Release(f.out)
 	most := p.Limit
 	if p.Looks() {
 		most = p.MayLook(0)
@@ -65,27 +65,27 @@ func (v View[T]) findCovered(ctx context.Context, k *store.Call, p *plan.Plan, y
 }
 
 // A coveredRows yields what rows say of which each covers its record.
-type coveredRows[T any] struct {
-	v     View[T]
+type coveredRows struct {
+	v     *View
 	p     *plan.Plan
 	b     *readBuffer
-	yield func(*T, Position) bool
+	yield func(any, Position) bool
 	n     int
-	out   T
+	out   any
 }
 
-func (f *coveredRows[T]) row(row *driver.Row) (more bool, err error) {
+func (f *coveredRows) row(row *driver.Row) (more bool, err error) {
 	rec, at, passes, err := f.v.c.memberIn(f.b, f.p, row)
 	if err != nil || !passes {
 		return err == nil, err
 	}
-	if err := f.v.shape.Decode(&rec, reflect.ValueOf(&f.out).Elem()); err != nil {
+	if err := f.v.into(f.out, &rec); err != nil {
 		return false, err
 	}
 	if f.n++; f.p.Look != nil {
 		f.p.Look.Found++
 	}
-	return f.yield(&f.out, at) && f.n != f.p.Limit, nil
+	return f.yield(f.out, at) && f.n != f.p.Limit, nil
 }
 
 // memberIn returns the record that a row that covers it says, where it is, and whether it meets the conditions.
@@ -182,58 +182,54 @@ func (c *Reader) keyValues(vals []driver.Value, x *layout.Index, row *driver.Row
 }
 
 // findByKey yields the records that the rows of an index name.
-func (v View[T]) findByKey(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
-	var out T
-	into := reflect.ValueOf(&out).Elem()
-	return v.c.matching(ctx, k, p, v.mask, func(rec *record.Record, at Position) (bool, error) {
-		if err := v.shape.Decode(rec, into); err != nil {
+func (v *View) findByKey(ctx context.Context, k *store.Call, p *plan.Plan, mask []int, yield func(any, Position) bool) error {
+	out := v.Scratch()
+	defer v.Release(out)
+	return v.c.matching(ctx, k, p, mask, func(rec *record.Record, at Position) (bool, error) {
+		if err := v.into(out, rec); err != nil {
 			return false, err
 		}
-		return yield(&out, at), nil
+		return yield(out, at), nil
 	})
 }
 
-// First returns the first record found.
-func (v View[T]) First(ctx context.Context, k *store.Call, q plan.Query) (out T, err error) {
+// First calls keep with the first record found, or is ErrNotFound.
+func (v *View) First(ctx context.Context, k *store.Call, q plan.Query, keep func(t any)) error {
 	q.Limit = 1
 	found := false
-	err = v.Find(ctx, k, q, func(t *T, _ Position) bool {
-		out, found = *t, true
+	err := v.Find(ctx, k, q, func(t any, _ Position) bool {
+		keep(t)
+		found = true
 		return false
 	})
-	if err != nil {
-		var zero T
-		return zero, err
-	}
-	if !found {
+	if err == nil && !found {
 		err = driver.ErrNotFound
 	}
-	return out, err
+	return err
 }
 
 // atOnceMost is how many queries are asked at the same time.
 const atOnceMost = 64
 
-// FindMany returns what each of some queries finds.
-func (v View[T]) FindMany(ctx context.Context, k *store.Call, queries []plan.Query) ([][]T, error) {
+// FindMany calls add with what each of some queries finds, those of several queries at once.
+func (v *View) FindMany(ctx context.Context, k *store.Call, queries []plan.Query, add func(query int, t any)) error {
 	if ctx == nil {
-		return nil, failure.ErrNoContext
+		return failure.ErrNoContext
 	}
-	lists, errs := make([][]T, len(queries)), make([]error, len(queries))
+	errs := make([]error, len(queries))
 	for from := 0; from < len(queries); from += atOnceMost {
 		v.c.atOnce(k, min(atOnceMost, len(queries)-from), func(i int, k *store.Call) {
 			i += from
-			lists[i] = []T{}
-			errs[i] = v.Find(ctx, k, queries[i], func(t *T, _ Position) bool {
-				lists[i] = append(lists[i], *t)
+			errs[i] = v.Find(ctx, k, queries[i], func(t any, _ Position) bool {
+				add(i, t)
 				return true
 			})
 		})
 		for i := from; i < min(from+atOnceMost, len(queries)); i++ {
 			if errs[i] != nil {
-				return nil, fmt.Errorf("query %d: %w", i, errs[i])
+				return fmt.Errorf("query %d: %w", i, errs[i])
 			}
 		}
 	}
-	return lists, nil
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -251,15 +252,17 @@ func (g *Grouping) Count(ctx context.Context, k *store.Call) (n int, err error) 
 }
 
 // FirstOfGroups calls yield for the first record of each group that a query finds, until it returns false.
-func (v View[T]) FirstOfGroups(ctx context.Context, k *store.Call, q plan.Query, yield func(*T) bool) error {
-	var out T
-	take := within(&q, func(string) bool { return yield(&out) })
+func (v *View) FirstOfGroups(ctx context.Context, k *store.Call, q plan.Query, yield func(t any) bool) error {
+	out := v.Scratch()
+	defer v.Release(out)
+	take := within(&q, func(string) bool { return yield(out) })
 	g := GroupingOf(v.c, q, nil)
 	g.by = v.by
 	return g.each(ctx, k, func(p *plan.Plan) (bool, error) {
 		return jump(p, func(one *plan.Plan) (place string, there bool, err error) {
-			err = v.findBy(ctx, k, one, func(t *T, at Position) bool {
-				out, place, there = *t, string(at), true
+			err = v.findBy(ctx, k, one, func(t any, at Position) bool {
+				reflect.ValueOf(out).Elem().Set(reflect.ValueOf(t).Elem())
+				place, there = string(at), true
 				return false
 			})
 			return place, there, err

@@ -2,7 +2,6 @@ package scan
 
 import (
 	"context"
-	"reflect"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -13,9 +12,11 @@ import (
 )
 
 // findOwners yields the record of each of the unique values of a plan. It asks for some of them at the same time.
-func (v View[T]) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
+func (v *View) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, mask []int, yield func(any, Position) bool) error {
 	if len(p.Parts) == 1 {
-		return v.findOwner(ctx, k, p, yield)
+		out := v.Scratch()
+		defer v.Release(out)
+		return v.findOwner(ctx, k, p, mask, out, yield)
 	}
 	all := slices.DeleteFunc(slices.Clone(p.Parts), func(r plan.Part) bool { return r.Extent.Empty() })
 	if p.Reverse {
@@ -23,11 +24,13 @@ func (v View[T]) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, yi
 	}
 	n := 0
 	for parts := range slices.Chunk(all, limit.FewRows) {
-		owners := make([]owner[T], len(parts))
+		owners := make([]owner, len(parts))
 		v.c.atOnce(k, len(parts), func(i int, k *store.Call) {
 			one := *p
 			one.Parts = parts[i : i+1]
-			owners[i].err = v.findOwner(ctx, k, &one, owners[i].is)
+			o := &owners[i]
+			o.record = v.Scratch()
+			o.err = v.findOwner(ctx, k, &one, mask, o.record, o.is)
 		})
 		for i := range owners {
 			o := &owners[i]
@@ -35,7 +38,7 @@ func (v View[T]) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, yi
 				return o.err
 			}
 			if o.found {
-				if n++; !yield(&o.record, o.at) || n == p.Limit {
+				if n++; !yield(o.record, o.at) || n == p.Limit {
 					return nil
 				}
 			}
@@ -45,33 +48,31 @@ func (v View[T]) findOwners(ctx context.Context, k *store.Call, p *plan.Plan, yi
 }
 
 // An owner is what is found of a unique value.
-type owner[T any] struct {
-	record T
+type owner struct {
+	record any
 	at     Position
 	found  bool
 	err    error
 }
 
-func (o *owner[T]) is(record *T, at Position) bool {
-	o.record, o.at, o.found = *record, at, true
+func (o *owner) is(_ any, at Position) bool {
+	o.at, o.found = at, true
 	return false
 }
 
-// findOwner yields the record that has a unique value. Where claim and record change
+// findOwner yields the record that has a unique value, in out. Where claim and record change
 // in one commit the value may pass from one record to another between the reading of
 // the one and of the other: then the claim is another one by now, and it is read
 // again. A claim that stayed while its record did not have the value means that no
 // record has it. A remote claim is read once: one whose record does not have it with
 // its token is nobody's (L3).
-func (v View[T]) findOwner(ctx context.Context, k *store.Call, p *plan.Plan, yield func(*T, Position) bool) error {
-	var out T
-	into := reflect.ValueOf(&out).Elem()
+func (v *View) findOwner(ctx context.Context, k *store.Call, p *plan.Plan, mask []int, out any, yield func(any, Position) bool) error {
 	run := *p
-	m := match{c: v.c, k: k, whole: p, mask: v.mask, yield: func(rec *record.Record, at Position) (bool, error) {
-		if err := v.shape.Decode(rec, into); err != nil {
+	m := match{c: v.c, k: k, whole: p, mask: mask, yield: func(rec *record.Record, at Position) (bool, error) {
+		if err := v.into(out, rec); err != nil {
 			return false, err
 		}
-		return yield(&out, at), nil
+		return yield(out, at), nil
 	}}
 	b := NewReadBuffer(1)
 	defer b.Release()

@@ -15,22 +15,23 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// A page is a part of what a query finds: repo.Page.
-type page[T any] struct {
-	Items []T
-	Next  string
-	Prev  string
+// A Page is a part of what a query finds: repo.Page.
+type Page struct {
+	Size int  // how many of the records that were found first are on it
+	Back bool // they were found in the opposite order
+	Next string
+	Prev string
 }
 
 // usualPage is for how many items a page makes room before it has any.
 const usualPage = 32
 
-// ReadPage returns the page that a cursor names.
-func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, cursor string) (page[T], error) {
+// ReadPage finds the page that a cursor names. It calls room with how many records there may be, then add with each.
+func (v *View) ReadPage(ctx context.Context, k *store.Call, q plan.Query, cursor string, room func(n int), add func(t any)) (Page, error) {
 	if ctx == nil {
-		return page[T]{}, failure.ErrNoContext
+		return Page{}, failure.ErrNoContext
 	}
-	var out page[T]
+	var out Page
 	if q.Limit == 0 {
 		q.Limit = limit.DefaultPage
 	}
@@ -50,20 +51,22 @@ func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, curs
 	enter(p, back, at, cursor != "")
 	size := p.Limit
 	p.Limit++ // one more tells whether there is another page
-	out.Items = make([]T, 0, min(size+1, usualPage))
+	room(min(size+1, usualPage))
 	sorts := make([]Position, 0, min(size+1, usualPage))
-	err = v.findBy(ctx, k, p, func(t *T, at Position) bool {
-		out.Items, sorts = append(out.Items, *t), append(sorts, at)
+	err = v.findBy(ctx, k, p, func(t any, at Position) bool {
+		add(t)
+		sorts = append(sorts, at)
 		return true
 	})
 	short := errors.Is(err, plan.ErrLooked)
 	if err != nil && !short {
-		return page[T]{}, err
+		return Page{}, err
 	}
-	more := len(out.Items) > size
+	more := len(sorts) > size
 	if more {
-		out.Items, sorts = out.Items[:size], sorts[:size]
+		sorts = sorts[:size]
 	}
+	out.Size, out.Back = len(sorts), back
 	out.finish(sorts, back, more, entered, seal)
 	if len(sorts) == 0 && cursor != "" {
 		out.leadBack(back, at, !p.Reverse, seal)
@@ -75,7 +78,7 @@ func (v View[T]) ReadPage(ctx context.Context, k *store.Call, q plan.Query, curs
 }
 
 // goOn makes the cursor of a page that has fewer items than it could, since a filter looked at enough.
-func (out *page[T]) goOn(back bool, cursor string) {
+func (out *Page) goOn(back bool, cursor string) {
 	if back {
 		out.Prev = cursor
 	} else {
@@ -93,10 +96,9 @@ func enter(p *plan.Plan, back bool, at string, some bool) {
 	}
 }
 
-// finish puts the items in order and makes the cursors.
-func (out *page[T]) finish(sorts []Position, back, more, entered bool, seal func(back bool, at Position) string) {
+// finish makes the cursors.
+func (out *Page) finish(sorts []Position, back, more, entered bool, seal func(back bool, at Position) string) {
 	if back {
-		slices.Reverse(out.Items)
 		slices.Reverse(sorts)
 	}
 	if len(sorts) == 0 {
@@ -112,7 +114,7 @@ func (out *page[T]) finish(sorts []Position, back, more, entered bool, seal func
 
 // leadBack makes the cursor of an empty page to where it was reached from, the
 // record at that place included. Reverse is how the page that it leads to is read.
-func (out *page[T]) leadBack(back bool, at string, reverse bool, seal func(back bool, at Position) string) {
+func (out *Page) leadBack(back bool, at string, reverse bool, seal func(back bool, at Position) string) {
 	if at == "" {
 		return
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/plan"
-	"github.com/polystore/polystore/repo/internal/record"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
@@ -28,9 +27,18 @@ type Part struct {
 	Err   error                                          // why it was not
 }
 
-// Part returns the part of a collection, whose records Keep puts into a list. Partition has the values of
-// the partition's fields.
-func (v View[T]) Part(k *store.Call, partition []any, into *[]T) (*Part, error) {
+// A List holds records of the caller's type.
+type List interface {
+	Reset()           // forgets them
+	Next() any        // adds a zero record, and returns a pointer to it
+	Len() int         // says how many there are
+	Pick(which []int) // keeps some of them, in this order
+	Keep()            // gives them to the caller
+}
+
+// Part returns the part of a collection, whose records Keep gives to the caller. Partition has the values of the
+// partition's fields.
+func (v *View) Part(k *store.Call, partition []any, found List) (*Part, error) {
 	cols := v.c.Records.Partition
 	if len(partition) != len(cols) {
 		names := make([]string, len(cols))
@@ -47,11 +55,10 @@ func (v View[T]) Part(k *store.Call, partition []any, into *[]T) (*Part, error) 
 	if err != nil {
 		return nil, err
 	}
-	var found []T
-	part := &Part{c: v.c, plan: p, begin: func() { found = nil }, Keep: func() int { *into = found; return len(found) }}
+	part := &Part{c: v.c, plan: p, begin: found.Reset, Keep: func() int { found.Keep(); return found.Len() }}
 	part.alone = func(ctx context.Context, k *store.Call) error {
-		return v.findBy(ctx, k, p, func(t *T, _ Position) bool {
-			found = append(found, *t)
+		return v.findBy(ctx, k, p, func(t any, _ Position) bool {
+			reflect.ValueOf(found.Next()).Elem().Set(reflect.ValueOf(t).Elem())
 			return true
 		})
 	}
@@ -60,14 +67,9 @@ func (v View[T]) Part(k *store.Call, partition []any, into *[]T) (*Part, error) 
 		if err != nil {
 			return err
 		}
-		found = append(found, *new(T))
-		return v.decodeInto(&rec, &found[len(found)-1])
+		return v.into(found.Next(), &rec)
 	}
 	return part, nil
-}
-
-func (v View[T]) decodeInto(rec *record.Record, out *T) error {
-	return v.shape.Decode(rec, reflect.ValueOf(out).Elem())
 }
 
 // ReadParts reads the parts of one partition, all at the same time, and those that lie together by one range where

@@ -3,7 +3,6 @@ package scan
 import (
 	"cmp"
 	"context"
-	"reflect"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -15,8 +14,8 @@ import (
 )
 
 // A Ranked is a record and how many of the values that are counted it has.
-type Ranked[T any] struct {
-	Record T
+type Ranked struct {
+	Record any // a pointer
 	Count  int
 
 	at Position
@@ -30,18 +29,19 @@ type candidate struct {
 }
 
 // A ranking finds the best records of a plan.
-type ranking[T any] struct {
-	v    View[T]
+type ranking struct {
+	v    *View
 	c    *Reader
 	k    *store.Call
 	p    *plan.Plan
-	most int // records that are wanted
-	best []Ranked[T]
+	mask []int // of what is read of a record
+	most int   // records that are wanted
+	best []Ranked
 	has  map[found]bool // which records are among the best, by key
 }
 
 // Best returns the records that a query finds with the most of the values that are counted, the best first.
-func (v View[T]) Best(ctx context.Context, k *store.Call, q plan.Query) ([]Ranked[T], error) {
+func (v *View) Best(ctx context.Context, k *store.Call, q plan.Query) ([]Ranked, error) {
 	if ctx == nil {
 		return nil, failure.ErrNoContext
 	}
@@ -52,8 +52,8 @@ func (v View[T]) Best(ctx context.Context, k *store.Call, q plan.Query) ([]Ranke
 	if err != nil || p.Empty() {
 		return nil, err
 	}
-	r := ranking[T]{v: v, c: v.c, k: k, p: p, most: p.Limit + p.Offset, has: map[found]bool{}}
-	r.v.mask = plan.MaskFor(v.c.Layout, plan.MaskWith(v.c.Layout, v.mask, &p.Bound), p.X)
+	r := ranking{v: v, c: v.c, k: k, p: p, most: p.Limit + p.Offset, has: map[found]bool{}}
+	r.mask = plan.MaskFor(v.c.Layout, plan.MaskWith(v.c.Layout, v.mask, &p.Bound), p.X)
 	if err := cmp.Or(p.Unlooked(v.c.Redact, r.find(ctx)), v.c.answers(ctx, p)); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (v View[T]) Best(ctx context.Context, k *store.Call, q plan.Query) ([]Ranke
 
 // find reads the rows and the records that they say are the best. Where some of these are not as their rows say, and
 // other ones had been forgotten that may be better, it reads the rows again for those.
-func (r *ranking[T]) find(ctx context.Context) error {
+func (r *ranking) find(ctx context.Context) error {
 	var behind *candidate
 	for room := r.most + limit.BatchSize; ; room = min(2*room, limit.MaxSorted) {
 		f, err := r.count(ctx, room, behind)
@@ -78,7 +78,7 @@ func (r *ranking[T]) find(ctx context.Context) error {
 }
 
 // count returns the best of the candidates, so many, that come behind another one, nil for all.
-func (r *ranking[T]) count(ctx context.Context, room int, behind *candidate) (*field, error) {
+func (r *ranking) count(ctx context.Context, room int, behind *candidate) (*field, error) {
 	f := &field{by: make([][]candidate, r.p.Terms()+1), room: room, low: r.p.Terms() + 1}
 	m := r.c.merge(r.p, r.p.Parts, 0)
 	m.page = plan.RankedPage
@@ -124,7 +124,7 @@ func (r *ranking[T]) count(ctx context.Context, room int, behind *candidate) (*f
 
 // placeOf returns where in the order of the plan the record of a row is: of remote rows that differ in their tokens the
 // same.
-func (r *ranking[T]) placeOf(row *placed) (Position, error) {
+func (r *ranking) placeOf(row *placed) (Position, error) {
 	if !r.p.X.Remote {
 		return Position(row.place), nil
 	}
@@ -136,14 +136,14 @@ func (r *ranking[T]) placeOf(row *placed) (Position, error) {
 }
 
 // comes reports whether a candidate comes before what has so many values at a place.
-func (r *ranking[T]) comes(a *candidate, count int, at Position) bool {
+func (r *ranking) comes(a *candidate, count int, at Position) bool {
 	return a.count > count || a.count == count && r.before(a.at, at)
 }
 
-func (r *ranking[T]) before(a, b Position) bool { return a != b && (a < b) != r.p.Reverse }
+func (r *ranking) before(a, b Position) bool { return a != b && (a < b) != r.p.Reverse }
 
 // confirm reads the records of candidates until those that are still to come cannot be among the best.
-func (r *ranking[T]) confirm(ctx context.Context, list []candidate) (over bool, err error) {
+func (r *ranking) confirm(ctx context.Context, list []candidate) (over bool, err error) {
 	b := NewReadBuffer(0)
 	defer b.Release()
 	for size := min(r.most, limit.BatchSize); len(list) > 0; size = min(2*size, limit.BatchSize) {
@@ -160,12 +160,12 @@ func (r *ranking[T]) confirm(ctx context.Context, list []candidate) (over bool, 
 }
 
 // read reads the records of candidates, and puts those that meet the conditions in their places.
-func (r *ranking[T]) read(ctx context.Context, b *readBuffer, list []candidate) error {
+func (r *ranking) read(ctx context.Context, b *readBuffer, list []candidate) error {
 	b.prepare(len(list))
 	for i := range list {
 		b.Keys = append(b.Keys, list[i].key)
 	}
-	if err := r.c.Store.Get(ctx, r.k, r.c.Records, b.Keys, r.v.mask, b.Rows); err != nil {
+	if err := r.c.Store.Get(ctx, r.k, r.c.Records, b.Keys, r.mask, b.Rows); err != nil {
 		return err
 	}
 	for i := range list {
@@ -178,14 +178,14 @@ func (r *ranking[T]) read(ctx context.Context, b *readBuffer, list []candidate) 
 		}
 		var err error
 		if b.parts, err = r.c.PartsOf(b.parts[:0], key.key); err == nil {
-			rec := r.c.valuesOf(b, &b.Rows[i], b.parts, r.v.mask)
+			rec := r.c.valuesOf(b, &b.Rows[i], b.parts, r.mask)
 			err = r.place(key, &rec)
 		}
 		if err != nil {
 			return failure.OfKey(key.key, err)
 		}
 	}
-	slices.SortFunc(r.best, func(a, b Ranked[T]) int {
+	slices.SortFunc(r.best, func(a, b Ranked) int {
 		d := cmp.Compare(a.at, b.at)
 		if r.p.Reverse {
 			d = -d
@@ -197,7 +197,7 @@ func (r *ranking[T]) read(ctx context.Context, b *readBuffer, list []candidate) 
 }
 
 // place adds a record to the best, if it meets the conditions, where it is in the order of the plan by now.
-func (r *ranking[T]) place(key found, rec *record.Record) error {
+func (r *ranking) place(key found, rec *record.Record) error {
 	if !r.p.Matches(rec.Vals) {
 		return nil
 	}
@@ -205,8 +205,8 @@ func (r *ranking[T]) place(key found, rec *record.Record) error {
 	if err != nil || part == nil {
 		return err
 	}
-	one := Ranked[T]{Count: r.p.Count(rec.Vals), at: Position(part.Place(e.Sort))}
-	if err := r.v.shape.Decode(rec, reflect.ValueOf(&one.Record).Elem()); err != nil {
+	one := Ranked{Record: r.v.Scratch(), Count: r.p.Count(rec.Vals), at: Position(part.Place(e.Sort))}
+	if err := r.v.into(one.Record, rec); err != nil {
 		return err
 	}
 	if r.p.Look != nil {
@@ -217,7 +217,7 @@ func (r *ranking[T]) place(key found, rec *record.Record) error {
 }
 
 // ExplainBest says how Best is answered.
-func (v View[T]) ExplainBest(q plan.Query) (plan.Explanation, error) {
+func (v *View) ExplainBest(q plan.Query) (plan.Explanation, error) {
 	n := v.c.planner()
 	p, err := n.Ranked(q, v.c.KeyAccess)
 	if err != nil {

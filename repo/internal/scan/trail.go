@@ -25,8 +25,8 @@ type step struct {
 }
 
 // Trail returns the part of the records to which a trail leads from start.
-func (v View[T]) Trail(k *store.Call, partition []any, start plan.Equality, from string, depth int, into *[]T) (*Part, error) {
-	part, err := v.Part(k, partition, into)
+func (v *View) Trail(k *store.Call, partition []any, start plan.Equality, from string, depth int, found List) (*Part, error) {
+	part, err := v.Part(k, partition, found)
 	if err != nil {
 		return nil, err
 	}
@@ -42,26 +42,19 @@ func (v View[T]) Trail(k *store.Call, partition []any, start plan.Equality, from
 	}
 	t.Partition = part.plan.Parts[0].Key.Partition
 	k.Uses(t.Index.Name)
-	var found []T
-	part.trail, part.begin = t, func() { found, t.found = nil, map[string][]step{} }
+	part.trail, part.begin = t, func() { found.Reset(); t.found = map[string][]step{} }
 	part.add = func(b *readBuffer, row *driver.Row) error {
 		rec, err := v.c.recordOfRow(b, part.plan, row)
 		if err != nil {
 			return err
 		}
-		t.add(&rec, len(found))
-		found = append(found, *new(T))
-		return v.decodeInto(&rec, &found[len(found)-1])
+		t.add(&rec, found.Len())
+		return v.into(found.Next(), &rec)
 	}
 	part.Keep = func() int {
-		at := t.reached()
-		if *into = nil; len(at) > 0 {
-			*into = make([]T, len(at))
-		}
-		for i := range at {
-			(*into)[i] = found[at[i]]
-		}
-		return len(at)
+		found.Pick(t.reached())
+		found.Keep()
+		return found.Len()
 	}
 	return part, nil
 }

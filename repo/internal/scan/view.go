@@ -12,28 +12,40 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// A View is how records are read: as which type, and with which fields.
-type View[T any] struct {
+// A View is how records are read: as which type, and with which fields. It is no generic type, so that another type of
+// records costs little time to compile: what it takes and gives are pointers to records of that type, in an any.
+type View struct {
 	c     *Reader
 	shape *record.Mapping
 	mask  []int         // ordinals of the fields to read from a record; nil is all
 	by    []plan.Access // how to read the records, then each index
 
-	scratch *sync.Pool // of *T
+	scratch *sync.Pool // of pointers to zero records
 }
 
-// NewView returns how records are read as a shape; mask is that of the fields of a record, nil for all.
-func NewView[T any](c *Reader, sh *record.Mapping, mask []int) View[T] {
-	return View[T]{c: c, shape: sh, mask: mask, by: plan.Accesses(c.Layout, sh), scratch: newScratch[T]()}
+// NewView returns how records are read as a type and its shape; mask is that of the fields of a record, nil for all.
+func NewView(c *Reader, of reflect.Type, sh *record.Mapping, mask []int) View {
+	scratch := &sync.Pool{New: func() any { return reflect.New(of).Interface() }}
+	return View{c: c, shape: sh, mask: mask, by: plan.Accesses(c.Layout, sh), scratch: scratch}
 }
 
-// newScratch returns a pool of zero records. A record that is decoded has to be on
-// the heap, and on its way to the caller it need not be a new one.
-func newScratch[T any]() *sync.Pool { return &sync.Pool{New: func() any { return new(T) }} }
+// Scratch returns a pointer to a zero record. A record that is decoded has to be on the heap, and on its way to the
+// caller it need not be a new one. Release it afterwards.
+func (v *View) Scratch() any { return v.scratch.Get() }
 
-// Get returns the record under a key, or ErrNotFound.
-func (v View[T]) Get(ctx context.Context, k *store.Call, key []any) (T, error) {
-	var out, zero T
+// Release gives a record back that nothing points to.
+func (v *View) Release(t any) {
+	reflect.ValueOf(t).Elem().SetZero()
+	v.scratch.Put(t)
+}
+
+// into fills a record.
+func (v *View) into(t any, rec *record.Record) error {
+	return v.shape.Decode(rec, reflect.ValueOf(t).Elem())
+}
+
+// Get reads the record under a key into t, or is ErrNotFound.
+func (v *View) Get(ctx context.Context, k *store.Call, key []any, t any) error {
 	b := NewReadBuffer(1)
 	defer b.Release()
 	err := b.oneKey(v.c, key)
@@ -45,14 +57,11 @@ func (v View[T]) Get(ctx context.Context, k *store.Call, key []any) (T, error) {
 	}
 	if err == nil {
 		var ok bool
-		scratch := v.scratch.Get().(*T)
-		if ok, err = v.decode(k, b, &b.Rows[0], b.parts, scratch); err == nil && !ok {
+		if ok, err = v.decode(k, b, &b.Rows[0], b.parts, t); err == nil && !ok {
 			err = driver.ErrNotFound
 		}
-		out, *scratch = *scratch, zero
-		v.scratch.Put(scratch)
 	}
-	return out, err
+	return err
 }
 
 // Exists reports whether there is a record under a key.
@@ -69,23 +78,23 @@ func (c *Reader) Exists(ctx context.Context, k *store.Call, key []any) (bool, er
 	return err == nil && c.IsLive(k, &b.Rows[0]), err
 }
 
-// decode fills out from a row of the Records table whose key has the values parts;
+// decode fills t from a row of the Records table whose key has the values parts;
 // ok is false when it is no live record.
-func (v View[T]) decode(k *store.Call, b *readBuffer, row *driver.Row, parts []driver.Value, out *T) (ok bool, err error) {
+func (v *View) decode(k *store.Call, b *readBuffer, row *driver.Row, parts []driver.Value, t any) (ok bool, err error) {
 	if !v.c.IsLive(k, row) {
 		return false, nil
 	}
 	rec := v.c.valuesOf(b, row, parts, v.mask)
-	if err := v.shape.Decode(&rec, reflect.ValueOf(out).Elem()); err != nil {
+	if err := v.into(t, &rec); err != nil {
 		return false, err
 	}
 	return true, nil
 }
 
 // parse is decode for a row whose key is there as a text only.
-func (v View[T]) parse(k *store.Call, b *readBuffer, row *driver.Row, key driver.Key, out *T) (ok bool, err error) {
+func (v *View) parse(k *store.Call, b *readBuffer, row *driver.Row, key driver.Key, t any) (ok bool, err error) {
 	if b.parts, err = v.c.PartsOf(b.parts[:0], key); err == nil {
-		ok, err = v.decode(k, b, row, b.parts, out)
+		ok, err = v.decode(k, b, row, b.parts, t)
 	}
 	if err != nil {
 		err = failure.OfKey(key, err)
@@ -110,51 +119,50 @@ func (c *Reader) valuesOf(b *readBuffer, row *driver.Row, parts []driver.Value, 
 	return record.Record{Vals: vals, Extra: row.Extra, Expires: row.Expires, Version: record.VersionOf(row)}
 }
 
-// ReadKeys reads the records under keys.
-func (v View[T]) ReadKeys(ctx context.Context, k *store.Call, keys []driver.Key) ([]T, []bool, error) {
-	out, found := make([]T, len(keys)), make([]bool, len(keys))
+// ReadKeys reads the records under keys, each into what at returns, and says which were found.
+func (v *View) ReadKeys(ctx context.Context, k *store.Call, keys []driver.Key, at func(i int) any) ([]bool, error) {
+	found := make([]bool, len(keys))
 	if len(keys) == 0 {
-		return out, found, nil
+		return found, nil
 	}
 	b := NewReadBuffer(len(keys))
 	defer b.Release()
 	if err := v.c.Store.Get(ctx, k, v.c.Records, keys, v.mask, b.Rows); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := v.c.Holds(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for i := range keys {
-		ok, err := v.parse(k, b, &b.Rows[i], keys[i], &out[i])
+		ok, err := v.parse(k, b, &b.Rows[i], keys[i], at(i))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		found[i] = ok
 	}
-	return out, found, nil
+	return found, nil
 }
 
-// One returns the one record that a query finds: ErrNotFound if it finds none, ErrInvalid if it
-// finds several.
-func (v View[T]) One(ctx context.Context, k *store.Call, q plan.Query) (T, error) {
-	var out, zero T
+// One calls keep with the one record that a query finds. It is ErrNotFound if there is none, ErrInvalid if there are
+// several.
+func (v *View) One(ctx context.Context, k *store.Call, q plan.Query, keep func(t any)) error {
 	n := 0
 	q.Limit = 2
-	err := v.Find(ctx, k, q, func(t *T, _ Position) bool {
+	err := v.Find(ctx, k, q, func(t any, _ Position) bool {
 		if n++; n == 1 {
-			out = *t
+			keep(t)
 		}
 		return true
 	})
 	switch {
 	case err != nil:
-		return zero, err
+		return err
 	case n == 0:
-		return zero, driver.ErrNotFound
+		return driver.ErrNotFound
 	case n > 1:
-		return zero, failure.Invalid("%s finds more than one record; use Find, or declare the index Unique", q.Text(v.c.Redact))
+		return failure.Invalid("%s finds more than one record; use Find, or declare the index Unique", q.Text(v.c.Redact))
 	}
-	return out, nil
+	return nil
 }
 
 // RecordOf returns a stored row as a record.
@@ -177,7 +185,7 @@ func (c *Reader) IsLive(k *store.Call, row *driver.Row) bool {
 }
 
 // Explain says how a query is answered.
-func (v View[T]) Explain(q plan.Query) (plan.Explanation, error) {
+func (v *View) Explain(q plan.Query) (plan.Explanation, error) {
 	n := v.c.planner()
 	p, err := n.Plan(q, v.by)
 	if err != nil {

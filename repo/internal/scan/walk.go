@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -142,31 +141,23 @@ func (c *Reader) settleChunk(ctx context.Context, k *store.Call, f *Faults, rows
 	return nil
 }
 
-// Walk calls yield for each chunk of all records, with its mark, and with an error of those of it that
-// cannot be read.
-func (v View[T]) Walk(ctx context.Context, k *store.Call, mark string, yield func(items []T, mark string, err error) bool) error {
-	b := NewReadBuffer(0)
+// Walk calls add for all records, of which so many may be left in the chunk, and chunk after those of a chunk, with its
+// mark and an error of those that cannot be read.
+func (v *View) Walk(ctx context.Context, k *store.Call, mark string, add func(t any, left int), chunk func(mark string, err error) bool) error {
+	b, t := NewReadBuffer(0), v.Scratch()
 	defer b.Release()
-	var items []T
+	defer v.Release(t)
 	return v.c.walk(ctx, k, mark, func(row *driver.Row, left int) error {
-		if items == nil {
-			items = make([]T, 0, left)
-		}
-		var rec T
-		ok, err := v.parse(k, b, row, row.Key, &rec)
+		ok, err := v.parse(k, b, row, row.Key, t)
 		if ok && err == nil {
-			items = append(items, rec)
+			add(t, left)
 		}
 		return err
-	}, func(mark string, err error) bool {
-		more := yield(items, mark, err)
-		items = nil
-		return more
-	})
+	}, chunk)
 }
 
 // WalkOld calls yield for each chunk of all records with the keys of those in an older format, and how many were looked at.
-func (v View[T]) WalkOld(ctx context.Context, k *store.Call, mark string, yield func(keys [][]any, looked int, mark string, err error) bool) error {
+func (v *View) WalkOld(ctx context.Context, k *store.Call, mark string, yield func(keys [][]any, looked int, mark string, err error) bool) error {
 	b := NewReadBuffer(0)
 	defer b.Release()
 	var keys [][]any
@@ -218,7 +209,7 @@ func (c *Reader) walk(ctx context.Context, k *store.Call, mark string, each func
 }
 
 // Scan calls yield for each record that a query finds among all.
-func (v View[T]) Scan(ctx context.Context, k *store.Call, q plan.Query, yield func(*T) bool) error {
+func (v *View) Scan(ctx context.Context, k *store.Call, q plan.Query, yield func(t any) bool) error {
 	if ctx == nil {
 		return failure.ErrNoContext
 	}
@@ -228,17 +219,18 @@ func (v View[T]) Scan(ctx context.Context, k *store.Call, q plan.Query, yield fu
 	}
 	var found []scanned
 	n := 0
-	var out T
+	out := v.Scratch()
+	defer v.Release(out)
 	err = v.c.scanRows(ctx, k, &b, func(rec scanned) (bool, error) {
 		if len(b.Order) > 0 {
 			found = append(found, rec)
 			return true, trimScan(&b, &found)
 		}
-		if err := v.shape.Decode(&rec.Record, reflect.ValueOf(&out).Elem()); err != nil {
+		if err := v.into(out, &rec.Record); err != nil {
 			return false, failure.OfKey(rec.key, err)
 		}
 		n++
-		return yield(&out) && n != b.Limit, nil
+		return yield(out) && n != b.Limit, nil
 	})
 	if err != nil {
 		return err
@@ -248,10 +240,10 @@ func (v View[T]) Scan(ctx context.Context, k *store.Call, q plan.Query, yield fu
 		if b.Limit > 0 && i == b.Limit {
 			break
 		}
-		if err := v.shape.Decode(&found[i].Record, reflect.ValueOf(&out).Elem()); err != nil {
+		if err := v.into(out, &found[i].Record); err != nil {
 			return failure.OfKey(found[i].key, err)
 		}
-		if !yield(&out) {
+		if !yield(out) {
 			break
 		}
 	}
