@@ -15,30 +15,31 @@ import (
 type broken struct {
 	*memory.Store
 
-	facts  func(f *driver.Facts)
-	key    func(t *driver.Table, k driver.Key) driver.Key // of keys on their way in
-	value  func(v driver.Value) driver.Value              // of values on their way in
-	op     func(op *driver.Op) bool                       // of ops on their way in; false leaves one out
-	commit func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error)
-	answer func(token driver.Token, ops []driver.Op, refusal *driver.Refusal, err error) (*driver.Refusal, error)
-	get    func(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error
-	got    func(t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row)
-	span   func(s *driver.Span)
-	ranged func(ctx context.Context, s driver.Span) iter.Seq2[*driver.Row, error]
-	row    func(s *driver.Span, n int, r *driver.Row) bool // of the nth row of a range; false leaves it out
-	walk   func(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error]
-	chunk  func(t *driver.Table, n int, c *driver.Chunk) bool
-	define func(ctx context.Context, tables []*driver.Table) error
-	attach func(ctx context.Context, tables []*driver.Table) error
-	drop   func(ctx context.Context, tables []*driver.Table) error
-	count  func(ctx context.Context, s driver.Span) (int, error)
-	swept  func(op *driver.Op)                    // of what a sweep does
-	gather func(n int, i *int) bool               // of the nth row that is gathered, and its table; false leaves it out
-	follow func(trail *driver.Trail, i *int) bool // of a trail, with nil, and of each of its rows; false leaves that out
-	size   func(ctx context.Context, t *driver.Table) (int64, error)
-	close  func() error
-	entry  func(key, text string) string // of entries of the catalog on their way out
-	hidden bool                          // Count and Size are not to be seen
+	facts   func(f *driver.Facts)
+	key     func(t *driver.Table, k driver.Key) driver.Key // of keys on their way in
+	value   func(v driver.Value) driver.Value              // of values on their way in
+	op      func(op *driver.Op) bool                       // of ops on their way in; false leaves one out
+	commit  func(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error)
+	answer  func(token driver.Token, ops []driver.Op, refusal *driver.Refusal, err error) (*driver.Refusal, error)
+	get     func(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error
+	got     func(t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row)
+	span    func(s *driver.Span)
+	ranged  func(ctx context.Context, s driver.Span) iter.Seq2[*driver.Row, error]
+	row     func(s *driver.Span, n int, r *driver.Row) bool // of the nth row of a range; false leaves it out
+	walk    func(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error]
+	chunk   func(t *driver.Table, n int, c *driver.Chunk) bool
+	define  func(ctx context.Context, tables []*driver.Table) error
+	attach  func(ctx context.Context, tables []*driver.Table) error
+	drop    func(ctx context.Context, tables []*driver.Table) error
+	count   func(ctx context.Context, s driver.Span) (int, error)
+	swept   func(op *driver.Op)                    // of what a sweep does
+	gather  func(n int, i *int) bool               // of the nth row that is gathered, and its table; false leaves it out
+	follow  func(trail *driver.Trail, i *int) bool // of a trail, with nil, and of each of its rows; false leaves that out
+	grouped func(g *driver.Group) bool             // of groups on their way out; false leaves one out
+	size    func(ctx context.Context, t *driver.Table) (int64, error)
+	close   func() error
+	entry   func(key, text string) string // of entries of the catalog on their way out
+	hidden  bool                          // Count and Size are not to be seen
 }
 
 func newBroken(scope driver.Scope) *broken {
@@ -162,6 +163,13 @@ func (b *broken) Follow(ctx context.Context, trail driver.Trail, beside []*drive
 		return err
 	}
 	return s.Follow(ctx, trail, beside, func(i int, row *driver.Row) bool { return i == 0 || yield(i, row) })
+}
+
+// Group does as the memory backend does, but that groups may be other ones.
+func (b *broken) Group(ctx context.Context, g driver.Grouping, yield func(*driver.Group) bool) error {
+	return b.Store.Group(ctx, g, func(found *driver.Group) bool {
+		return b.grouped != nil && !b.grouped(found) || yield(found)
+	})
 }
 
 func (b *broken) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {

@@ -23,7 +23,28 @@ func WithKind(open Open, kind string) Open {
 		if f := s.Facts(); kind == "native" && !f.Native.Has {
 			return nil, fmt.Errorf("kind native: %s keeps no index by itself: %s: %w", f.Name, f.Native.Reason, closedAfter(s, driver.ErrInvalid))
 		}
-		return &inKind{s, kind == "native"}, nil
+		in := &inKind{s, kind == "native"}
+		gatherer, gathers := s.(driver.Gatherer)
+		sweeper, sweeps := s.(driver.Sweeper)
+		switch {
+		case gathers && sweeps:
+			return struct {
+				*inKind
+				driver.Gatherer
+				driver.Sweeper
+			}{in, gatherer, sweeper}, nil
+		case gathers:
+			return struct {
+				*inKind
+				driver.Gatherer
+			}{in, gatherer}, nil
+		case sweeps:
+			return struct {
+				*inKind
+				driver.Sweeper
+			}{in, sweeper}, nil
+		}
+		return in, nil
 	}
 }
 
@@ -35,7 +56,8 @@ func closedAfter(s driver.Store, err error) error {
 	return err
 }
 
-// An inKind is a store that prefers indexes of one kind.
+// An inKind is a store that prefers indexes of one kind. It has the abilities of the store within; those that package
+// repo takes for granted where they are there, to gather and to sweep, are added where they are.
 type inKind struct {
 	driver.Store
 	native bool
@@ -59,6 +81,20 @@ func (s *inKind) Size(ctx context.Context, t *driver.Table) (int64, error) {
 		return z.Size(ctx, t)
 	}
 	return 0, s.lacks("knows no sizes")
+}
+
+func (s *inKind) Follow(ctx context.Context, trail driver.Trail, beside []*driver.Table, yield func(i int, row *driver.Row) bool) error {
+	if f, ok := s.Store.(driver.Follower); ok {
+		return f.Follow(ctx, trail, beside, yield)
+	}
+	return s.lacks("follows nothing")
+}
+
+func (s *inKind) Group(ctx context.Context, g driver.Grouping, yield func(*driver.Group) bool) error {
+	if o, ok := s.Store.(driver.Grouper); ok {
+		return o.Group(ctx, g, yield)
+	}
+	return s.lacks("groups nothing")
 }
 
 func (s *inKind) CPU(ctx context.Context) (time.Duration, error) {

@@ -82,6 +82,9 @@ func nativeFaults() map[string]fault {
 		"followed": func(b *broken) {
 			b.follow = func(trail *driver.Trail, _ *int) bool { trail.Depth = 0; return true }
 		},
+		"grouped": func(b *broken) {
+			b.grouped = func(g *driver.Group) bool { g.Count = max(g.Count, 2); return true }
+		},
 		"followed at once": func(b *broken) {
 			b.follow = func(*driver.Trail, *int) bool {
 				time.Sleep(time.Millisecond) // for others to come between

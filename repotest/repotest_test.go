@@ -21,7 +21,9 @@ import (
 
 var (
 	_ driver.Store   = (*repotest.Store)(nil)
-	_ driver.Counter = (*repotest.Store)(nil)
+	_ driver.Counter  = (*repotest.Store)(nil)
+	_ driver.Follower = (*repotest.Store)(nil)
+	_ driver.Grouper  = (*repotest.Store)(nil)
 	_ driver.Sizer   = (*repotest.Store)(nil)
 	_ driver.Clock   = (*repotest.Store)(nil)
 )
@@ -356,6 +358,12 @@ func TestPlainStoreWithin(t *testing.T) {
 	if _, err := s.Size(t.Context(), table); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("Size = %v, want ErrUnsupported", err)
 	}
+	if err := s.Follow(t.Context(), driver.Trail{}, nil, nil); !errors.Is(err, driver.ErrUnsupported) {
+		t.Errorf("Follow = %v, want ErrUnsupported", err)
+	}
+	if err := s.Group(t.Context(), driver.Grouping{}, nil); !errors.Is(err, driver.ErrUnsupported) {
+		t.Errorf("Group = %v, want ErrUnsupported", err)
+	}
 	if _, err := s.Time(t.Context()); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("Time = %v, want ErrUnsupported", err)
 	}
@@ -377,5 +385,48 @@ func TestTheClockWithin(t *testing.T) {
 	schema := repo.Schema{Collection: "levels", Partition: []string{"id"}}
 	if _, err := repo.Open[struct{ ID string }](t.Context(), repo.NewStore(s, nil), schema); !errors.Is(err, repo.ErrInvalid) {
 		t.Errorf("open with clocks two minutes apart: %v, want ErrInvalid", err)
+	}
+}
+
+// What a store does by itself breaks off as loops do.
+func TestAbilitiesBreakOff(t *testing.T) {
+	table := notes()
+	inner := memory.New(&memory.Options{Native: true})
+	index := &driver.Table{Name: "by_text", Class: driver.Rows, Native: true, Home: table, Partition: table.Partition, Sort: table.Fields}
+	if err := inner.Define(t.Context(), []*driver.Table{table, index}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := repotest.New(inner, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for id := range 3 {
+		op := put(table, id, driver.Any)
+		op[0].Row.Fields[0] = driver.StringValue(fmt.Sprint(id))
+		if _, err := s.Commit(t.Context(), driver.NewToken(), op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for name, call := range map[string]func() error{
+		"group": func() error {
+			g := driver.Grouping{Span: driver.Span{Table: index, Key: driver.Key{Partition: "p#"}}, Columns: 1}
+			return s.Group(t.Context(), g, func(*driver.Group) bool { n++; return n < 3 })
+		},
+		"follow": func() error {
+			trail := driver.Trail{Index: index, Partition: "p#", Start: driver.StringValue("1"), From: "text"}
+			return s.Follow(t.Context(), trail, []*driver.Table{table}, func(int, *driver.Row) bool { n++; return n < 3 })
+		},
+	} {
+		for _, after := range []int{0, 2, 9} {
+			if err := s.Set(repotest.Rule{Fault: repotest.Timeout, After: after}); err != nil {
+				t.Fatal(err)
+			}
+			n = 0
+			if err := call(); errors.Is(err, driver.ErrTimeout) != (after < 3) || n != min(after, 3) {
+				t.Errorf("%s that breaks off after %d = %v, %d", name, after, err, n)
+			}
+		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // A Call names the methods of a store that rules speak of.
 type Call uint8
 
-// The calls. Each loop over a Range or a Walk is a call of its own.
+// The calls. Each loop over a Range or a Walk is a call of its own. Follow and Group are those of stores that can.
 const (
 	AnyCall Call = iota
 	Define
@@ -24,11 +24,13 @@ const (
 	Walk
 	Count
 	Size
+	Follow
+	Group
 )
 
 // String returns the name of the method in lower case, or "any call".
 func (c Call) String() string {
-	return nameOf("call", c, "any call", "define", "attach", "drop", "get", "range", "commit", "walk", "count", "size")
+	return nameOf("call", c, "any call", "define", "attach", "drop", "get", "range", "commit", "walk", "count", "size", "follow", "group")
 }
 
 // A Fault is what goes wrong with a call.
@@ -109,7 +111,7 @@ func (r *Rule) check(uncertain bool) error {
 	}
 	what := ""
 	switch {
-	case r.On > Size:
+	case r.On > Group:
 		what = "an unknown call"
 	case r.Fault > Twice:
 		what = "an unknown fault"

@@ -43,8 +43,8 @@ type Event struct {
 	Took      time.Duration
 }
 
-// A Store is a driver.Store, driver.Counter, driver.Sizer and driver.Clock around another one.
-// It is safe for concurrent use.
+// A Store is a driver.Store, driver.Counter, driver.Sizer, driver.Clock, driver.Follower and driver.Grouper around
+// another one; what that one cannot do is ErrUnsupported, but for Count. It is safe for concurrent use.
 type Store struct {
 	inner     driver.Store
 	temporary bool // its place is removed when it is closed
@@ -55,7 +55,7 @@ type Store struct {
 
 	mu      sync.Mutex
 	rules   []counted
-	calls   [Size + 1]int
+	calls   [Group + 1]int
 	random  *rand.Rand
 	late    []lateCommit
 	release chan struct{} // closed by Release

@@ -11,7 +11,7 @@ import (
 // who is what the errors of this package begin with.
 const who = frame.Name("memory")
 
-// A Store is a driver.Store, driver.Counter, driver.Follower and driver.Sizer in memory.
+// A Store is a driver.Store, driver.Counter, driver.Follower, driver.Grouper and driver.Sizer in memory.
 type Store struct {
 	*frame.Store[view]
 	in *store
@@ -54,5 +54,6 @@ func reading[R any](ctx context.Context, s *store, t *driver.Table, mask []int, 
 var (
 	_ driver.Counter  = (*Store)(nil)
 	_ driver.Follower = (*Store)(nil)
+	_ driver.Grouper  = (*Store)(nil)
 	_ driver.Sizer    = (*Store)(nil)
 )

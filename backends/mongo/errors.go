@@ -52,6 +52,7 @@ const (
 	codeExceeded          = 262
 	codeNotInTransaction  = 263
 	codeBuildAborted      = 276
+	codeNoMemory          = 292
 	codeTransactionCache  = 388
 	codeRateLimit         = 462
 	codeAtlas             = 8000
@@ -65,6 +66,7 @@ const (
 	codeNotPrimaryNoOK    = 13435
 	codeNotPrimaryOrOther = 13436
 	codeNoDisk            = 14031
+	codeGroupMemory       = 16945
 	codeKeyTooLong        = 17280
 	codeGrownTooLarge     = 17419
 	codeReplacedTooLarge  = 17420

@@ -2,7 +2,6 @@ package mongo
 
 import (
 	"context"
-	"slices"
 	"strconv"
 
 	"github.com/polystore/polystore/backends/mongo/internal/bson"
@@ -18,13 +17,6 @@ func (s *Store) Follow(ctx context.Context, trail driver.Trail, beside []*driver
 	})
 	return err
 }
-
-// mostFollowed is how many documents an answer has at most: as many as there is room for.
-const mostFollowed = 1 << 20
-
-// unfollowed are the codes of a server that cannot follow a trail: it takes more memory than $graphLookup has, the
-// collections are sharded, the snapshot is too old, or the server knows none.
-var unfollowed = [...]int{codeBadValue, codeIllegalOperation, codeNoCursor, codeInvalidOptions, codeNotImplemented, codeSnapshotTooOld, codeNoSnapshot, codeLookupMemory}
 
 // A following is a call of Follow.
 type following struct {
@@ -43,26 +35,7 @@ func (f *following) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for cmd := conn.concerned(&ask, "snapshot"); ; {
-		b, err := conn.batch(ctx, doing, cmd)
-		if slices.Contains(unfollowed[:], codeOf(err)) {
-			return who.Unsupported("%s: %s: %s", doing, conn.addr, err)
-		}
-		if err != nil {
-			return err
-		}
-		if more, err := f.read(ctx, &b); !more || err != nil {
-			if b.more {
-				conn.forget(ctx, &b)
-			}
-			return err
-		}
-		w := bson.NewWriter(128)
-		w.Int64("getMore", b.cursor)
-		w.Text("collection", b.collection(conn.db))
-		w.Int32("batchSize", mostFollowed)
-		cmd = w.End()
-	}
+	return conn.computed(ctx, doing, conn.concerned(&ask, "snapshot"), func(b *batch) (bool, error) { return f.read(ctx, b) })
 }
 
 // possible is ErrUnsupported if documents may lack the fields by which the server follows a trail.
@@ -89,7 +62,7 @@ func (f *following) ask() (w bson.Writer, err error) {
 	}
 	w = command("aggregate", f.views[0].collection)
 	w.Open("cursor")
-	w.Int32("batchSize", mostFollowed)
+	w.Int32("batchSize", mostComputed)
 	w.CloseAll()
 	w.OpenList("pipeline")
 	w.Close(stage(&w, 0, func() { within(&w, p) }))

@@ -99,6 +99,7 @@ func (s *Store) Erase(ctx context.Context) error {
 var (
 	_ driver.Counter  = (*Store)(nil)
 	_ driver.Follower = (*Store)(nil)
+	_ driver.Grouper  = (*Store)(nil)
 	_ driver.Sizer    = (*Store)(nil)
 	_ driver.Meter    = (*Store)(nil)
 	_ driver.Clock    = (*Store)(nil)

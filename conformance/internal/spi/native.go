@@ -22,6 +22,7 @@ func nativeRules() []entry {
 		{Name: "native elements", Sentence: "A native index over a list has an entry for each different element.", Check: nativeElements},
 		{Name: "native unique", Sentence: "A commit that gives a record values which another one has in a unique native index is refused, with that other record.", Check: nativeUnique},
 		{Name: "followed", Sentence: "A trail reaches what a search would that reads level by level, and no more.", Check: followed},
+		{Name: "grouped", Sentence: "Records are grouped by the first columns of a native index, counted and summed, in its order, or it is ErrUnsupported.", Check: grouped},
 		{Name: "followed at once", Sentence: "What a trail reaches, and what lies beside, is of one instant.", Check: followedAtOnce},
 	}
 	for i := range list {

@@ -87,12 +87,20 @@ func (c *Planner) Explain(p *Plan) Explanation {
 	return out
 }
 
-// ExplainGroups describes plans that together find groups.
-func (c *Planner) ExplainGroups(plans []*Plan) Explanation {
+// ExplainGroups describes plans that together find groups, which the store may find by itself.
+func (c *Planner) ExplainGroups(plans []*Plan, byStore bool) Explanation {
 	out := c.Explain(plans[0])
 	out.more = len(plans) - 1
+	if byStore {
+		out.forecast = forecast{parts: 1}
+	}
 	out.countFirst()
-	out.Why += "; the groups come in one pass; a count of groups, and their first records, take a range for each"
+	if byStore {
+		out.Why += "; the store groups by itself, in one request"
+	} else {
+		out.Why += "; the groups come in one pass"
+	}
+	out.Why += "; a count of groups, and their first records, take a range for each"
 	if out.more > 0 {
 		out.Why += fmt.Sprintf("; each of %d values is asked for by itself, one after the other", len(plans))
 	}

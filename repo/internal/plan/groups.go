@@ -136,6 +136,15 @@ func (p *Plan) GroupAt(place string) (string, error) {
 	return head, nil
 }
 
+// GroupColumns returns how many columns the text of a group has.
+func (p *Plan) GroupColumns() int { return len(p.groupColumns()) }
+
+// TextOf returns the text of the group that has some values in these columns.
+func (p *Plan) TextOf(vals []driver.Value) (string, error) {
+	text, err := driver.AppendParts(nil, p.groupColumns(), vals)
+	return string(text), err
+}
+
 // groupColumns returns the columns of which the text of a group is made.
 func (p *Plan) groupColumns() []driver.Column {
 	from := p.fixed

@@ -119,7 +119,8 @@ func (g *Grouping) Explain() (plan.Explanation, error) {
 	if err != nil || len(plans) == 0 {
 		return plan.Explanation{Collection: g.c.Name, With: g.c.With(), Why: "no values are asked for"}, err
 	}
-	return n.ExplainGroups(plans), nil
+	_, able := g.c.Store.Driver.(driver.Grouper)
+	return n.ExplainGroups(plans, able && g.suits(plans[0]) && (!plans[0].InOne() || len(g.of) > 0)), nil
 }
 
 // each calls do with the plans for the groups, one after the other, while more are wanted.
@@ -162,16 +163,16 @@ func within[G any](q *plan.Query, yield func(G) bool) func(G) bool {
 }
 
 // Find calls yield for the groups of what a query finds, with the sums of some fields, until it returns false.
-//
-// A store that groups by itself would be asked here, by an interface of the driver that is optional.
 func (g *Grouping) Find(ctx context.Context, k *store.Call, yield func(*Group) bool) error {
 	yield = within(&g.q, yield)
 	return g.each(ctx, k, func(p *plan.Plan) (bool, error) {
 		t := tallying{p: p, of: g.of, yield: yield}
-		var err error
-		switch {
-		case p.InOne() && len(g.of) == 0:
+		if p.InOne() && len(g.of) == 0 {
 			return t.one(g.c.count(ctx, k, p))
+		}
+		all, err := g.byStore(ctx, k, p, &t)
+		switch {
+		case all || err != nil:
 		case p.Covered && len(g.of) == 0 && !p.Looks() && (p.X == nil || !p.X.Native):
 			err = g.c.rows(ctx, k, p, 0, func(row *driver.Row) (bool, error) {
 				at, err := placeOf(p, &row.Key)
