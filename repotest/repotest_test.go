@@ -20,12 +20,12 @@ import (
 )
 
 var (
-	_ driver.Store   = (*repotest.Store)(nil)
+	_ driver.Store    = (*repotest.Store)(nil)
 	_ driver.Counter  = (*repotest.Store)(nil)
 	_ driver.Follower = (*repotest.Store)(nil)
 	_ driver.Grouper  = (*repotest.Store)(nil)
-	_ driver.Sizer   = (*repotest.Store)(nil)
-	_ driver.Clock   = (*repotest.Store)(nil)
+	_ driver.Sizer    = (*repotest.Store)(nil)
+	_ driver.Clock    = (*repotest.Store)(nil)
 )
 
 func notes() *driver.Table {

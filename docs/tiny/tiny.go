@@ -3,6 +3,7 @@
 package tiny
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"maps"
@@ -146,17 +147,25 @@ func (s *store) first(v *view, partitions []string, mask []int, most int, revers
 		partitions = slices.Collect(maps.Keys(v.rows))
 	}
 	var keys []driver.Key
+	inOrder := func(a, b driver.Key) int { // no partition begins with another one
+		d := cmp.Or(strings.Compare(a.Partition, b.Partition), strings.Compare(a.Sort, b.Sort))
+		if reverse {
+			d = -d
+		}
+		return d
+	}
 	for _, p := range partitions {
 		for sort, r := range v.rows[p] {
 			if k := (driver.Key{Partition: p, Sort: sort}); test(k, r) {
 				keys = append(keys, k)
 			}
+			if len(keys) > 8*most { // of which most are not needed
+				slices.SortFunc(keys, inOrder)
+				keys = keys[:most+1]
+			}
 		}
 	}
-	slices.SortFunc(keys, func(a, b driver.Key) int { return strings.Compare(text(a), text(b)) })
-	if reverse {
-		slices.Reverse(keys)
-	}
+	slices.SortFunc(keys, inOrder)
 	list = make([]driver.Row, min(len(keys), most))
 	for i := range list {
 		v.row(keys[i]).load(&list[i], v.Table, keys[i], mask)
