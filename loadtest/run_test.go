@@ -249,6 +249,31 @@ func (s *cancelling) Commit(ctx context.Context, token driver.Token, ops []drive
 	return s.watched.Commit(ctx, token, ops)
 }
 
+// Models may keep records under other keys, and give the same answers.
+func TestModelsWithOtherKeys(t *testing.T) {
+	text := strings.Replace(testload.Small, "{name: other category, weight: 5, kind: move, set: {category: $}}",
+		"{name: later, weight: 2, kind: move, set: {created: $}}\n  - {name: gone, weight: 2, kind: delete}\n  - {name: there, weight: 1, kind: exists}", 1)
+	text += `  - name: by category
+    partition: [category]
+    sort: [-created, id]
+    indexes: [{partition: ["tags[]"], sort: [-created]}, {partition: [author], sort: [id]}]
+`
+	moved := strings.Replace(text, "kind: move, set: {created: $}", "kind: update, set: {views: 7}", 1)
+	result, err := Run(t.Context(), mustParse(t, moved), options(newWatched()))
+	if err != nil || len(result.Candidates) != 4 || result.Compared < 100 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if _, err := workload.Parse("small.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "query later changes it") {
+		t.Errorf("a move of a field of the key: %v", err)
+	}
+	few := strings.Replace(moved, "sort: [-created, id]", "sort: [views]", 1)
+	few = strings.Replace(few, "kind: update, set: {views: 7}", "kind: update, set: {tags: {list: {of: {choice: [go]}}}}", 1)
+	few = strings.Replace(few, "kind: update, add: {views: 1}", "kind: update, set: {created: $}", 1)
+	if _, err := Run(t.Context(), mustParse(t, few), options(newWatched())); err == nil || !strings.Contains(err.Error(), "the key (category, views) of a model") {
+		t.Errorf("records that share the key of a model: %v", err)
+	}
+}
+
 func TestRunThatIsInterruptedWhileItOpensLeavesNothing(t *testing.T) {
 	for n := 1; n <= 6; n++ {
 		ctx, cancel := context.WithCancel(t.Context())

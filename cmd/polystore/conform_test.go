@@ -34,8 +34,8 @@ func TestConform(t *testing.T) {
 		killed     string
 	}{
 		{"memory:", "memory, in the memory of this process", 18, `durability was not checked: what memory acknowledges need not outlive its process.*`},
-		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 29, `[2-9]\d\d commits are there whose process was killed; a loss of power was not checked`},
-		{"pebble::memory:", "pebble v2", 30, `durability was not checked: what pebble acknowledges need not outlive its process.*`},
+		{"pebble:" + filepath.Join(t.TempDir(), "a b"), "pebble v2", 30, `[2-9]\d\d commits are there whose process was killed; a loss of power was not checked`},
+		{"pebble::memory:", "pebble v2", 31, `durability was not checked: what pebble acknowledges need not outlive its process.*`},
 	} {
 		out := t.TempDir()
 		code, stdout, stderr := do(t, "conform", tt.url, "--seed", "7", "--ops", "1600", "--histories", "6", "--out", out)

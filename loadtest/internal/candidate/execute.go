@@ -46,17 +46,17 @@ func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (opera
 		rec := maps.Clone(k.Record) // the library adds the version
 		err = r.Insert(ctx, &rec)
 	case "update", "move":
-		_, err = r.Patch(ctx, k.Key, k.Edits...)
+		_, err = r.Patch(ctx, k.KeyIn(c.Model), k.Edits...)
 	case "delete":
-		err = r.Delete(ctx, k.Key, repo.IfExists()) // else nobody would know that it did nothing
+		err = r.Delete(ctx, k.KeyIn(c.Model), repo.IfExists()) // else nobody would know that it did nothing
 	case "get":
 		var rec map[string]any
-		if rec, err = r.Get(ctx, k.Key); err == nil {
+		if rec, err = r.Get(ctx, k.KeyIn(c.Model)); err == nil {
 			g.one(rec)
 		}
 	case "exists":
 		var there bool
-		if there, err = r.Exists(ctx, k.Key); there {
+		if there, err = r.Exists(ctx, k.KeyIn(c.Model)); there {
 			g.N = 1
 		}
 	default:

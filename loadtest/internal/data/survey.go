@@ -21,10 +21,10 @@ type surveyor struct {
 	w      *workload.Workload
 	c      *workload.Collection
 	t      *generate.Table
-	keys   map[string]int  // by key: the line
-	unique []uniqueValues  // by unique index of any model
-	lists  map[string]bool // lists whose elements some model indexes
-	trees  *forester       // nil if the records are no nodes of trees
+	keys   []map[string]int // by each of the collection's keys, and by the values of that: the line
+	unique []uniqueValues   // by unique index of any model
+	lists  map[string]bool  // lists whose elements some model indexes
+	trees  *forester        // nil if the records are no nodes of trees
 	faults failure.Faults
 }
 
@@ -67,8 +67,11 @@ func Survey(ctx context.Context, w *workload.Workload, p *progress.Log) ([]*gene
 }
 
 func newSurveyor(w *workload.Workload, c *workload.Collection) *surveyor {
-	s := &surveyor{w: w, c: c, keys: map[string]int{}, lists: map[string]bool{}}
+	s := &surveyor{w: w, c: c, lists: map[string]bool{}}
 	s.t = &generate.Table{Name: c.Schema.Collection, Columns: map[string][]any{}}
+	for range c.Keys {
+		s.keys = append(s.keys, map[string]int{})
+	}
 	for f := range c.Needs {
 		s.t.Columns[f] = nil
 	}
@@ -102,18 +105,11 @@ func (s *surveyor) addUnique(fields []string) {
 
 func (s *surveyor) add(r Row) {
 	s.t.Len++
-	for _, k := range s.c.Key() {
-		if r.record[k] == nil {
-			s.fault(r, "it has no %s, which is part of the key; the generator of a key field makes a value each time", k)
+	for i, key := range s.c.Keys {
+		if !s.addKey(r, i, key) {
 			return
 		}
 	}
-	key := value.Identity(r.record, s.c.Key())
-	if first, taken := s.keys[key]; taken {
-		s.fault(r, "the key %s is that of %s %d, too; a key names one record", value.Key(r.record, s.c.Key()), s.rowWord(), first)
-		return
-	}
-	s.keys[key] = r.Line
 	if s.trees != nil {
 		s.trees.add(r)
 	}
@@ -126,6 +122,27 @@ func (s *surveyor) add(r Row) {
 	for f, col := range s.t.Columns {
 		s.t.Columns[f] = append(col, r.record[f])
 	}
+}
+
+// addKey notes one of the keys of a record, and reports one that is not whole, or that another record has.
+func (s *surveyor) addKey(r Row, i int, key []string) bool {
+	of := "the key"
+	if i > 0 {
+		of = fmt.Sprintf("the key (%s) of a model", strings.Join(key, ", "))
+	}
+	for _, k := range key {
+		if r.record[k] == nil {
+			s.fault(r, "it has no %s, which is part of %s; the generator of a key field makes a value each time", k, of)
+			return false
+		}
+	}
+	id := value.Identity(r.record, key)
+	if first, taken := s.keys[i][id]; taken {
+		s.fault(r, "%s %s is that of %s %d, too; a key names one record", of, value.Key(r.record, key), s.rowWord(), first)
+		return false
+	}
+	s.keys[i][id] = r.Line
+	return true
 }
 
 // checkUnique reports a second record with the values of a unique index. One that

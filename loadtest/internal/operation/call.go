@@ -22,8 +22,9 @@ func (k *Call) Effect(a Answer, o Outcome) Outcome {
 // A Call is one operation with its parameters: everything but where it is sent.
 type Call struct {
 	Q      *workload.Query
-	At     int // index of q
-	Key    repo.Key
+	At     int        // index of q
+	Key    repo.Key   // as the collection is declared
+	Keys   []repo.Key // of each of the collection's Keys, where there are several
 	Find   repo.Query
 	Edits  []repo.Edit
 	Record map[string]any
@@ -45,6 +46,14 @@ func (k *Call) Change(fields map[string]any) {
 		old, _ := fields[a.Field].(int64) // what is absent counts as 0
 		fields[a.Field] = old + a.By
 	}
+}
+
+// KeyIn returns the key of the record in a model.
+func (k *Call) KeyIn(m *workload.Model) repo.Key {
+	if k.Keys == nil {
+		return k.Key
+	}
+	return k.Keys[m.KeyAt[k.Q.Collection.At]]
 }
 
 // String returns the call for people.

@@ -122,11 +122,13 @@ func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	case "insert":
 		k.Record = s.inserted(r, q, i, number)
 	case "get", "exists", "delete", "children", "ancestors", "subtree":
-		k.Key = s.keyOf(q, i)
+		s.address(&k, i)
 	case "transplant":
-		k.Key, k.To = s.keyOf(q, i), s.besides(r, q, i)
+		s.address(&k, i)
+		k.To = s.besides(r, q, i)
 	case "update", "move":
-		k.Key, k.from = s.keyOf(q, i), i
+		s.address(&k, i)
+		k.from = i
 		k.Edits, k.values = s.edits(r, q, i, number)
 	default:
 		k.Find = s.find(r, q, i)
@@ -151,9 +153,20 @@ func (s *Stream) besides(r *rand.Rand, q *workload.Query, i int) string {
 	return parent
 }
 
-func (s *Stream) keyOf(q *workload.Query, i int) repo.Key {
-	t := s.Data[q.Collection.At]
-	names := q.Collection.Key()
+// address gives an operation the key of the i-th record of its collection.
+func (s *Stream) address(k *Call, i int) {
+	c := k.Q.Collection
+	if k.Key = s.keyOf(c, c.Keys[0], i); len(c.Keys) == 1 {
+		return
+	}
+	k.Keys = []repo.Key{k.Key}
+	for _, names := range c.Keys[1:] {
+		k.Keys = append(k.Keys, s.keyOf(c, names, i))
+	}
+}
+
+func (s *Stream) keyOf(c *workload.Collection, names []string, i int) repo.Key {
+	t := s.Data[c.At]
 	key := make(repo.Key, len(names))
 	for j, f := range names {
 		key[j] = t.Column(f)[i]

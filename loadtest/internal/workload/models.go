@@ -2,6 +2,7 @@ package workload
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/goccy/go-yaml/ast"
 
@@ -57,6 +58,7 @@ func (w *Workload) readModel(d *document.File, m *document.Mapping) {
 	covers, replaced := m.Texts("covers"), m.Get("indexes")
 	kind := readKind(d, m)
 	checkCovers(d, m, covers)
+	w.readOwnKey(d, m, mo)
 	for i := range mo.Schemas {
 		if replaced != nil {
 			w.replaceIndexes(d, replaced, &mo.Schemas[i])
@@ -75,10 +77,28 @@ func (w *Workload) checkModel(d *document.File, at document.Place, mo *Model) {
 	for i, f := range mo.Forests {
 		if f != nil {
 			checkForest(d, at, *f)
-		} else {
-			checkSchema(d, at, mo.Schemas[i])
+			continue
+		}
+		checkSchema(d, at, mo.Schemas[i])
+		with := w.collectionNamed(mo.Schemas[i].With)
+		if with != nil && !slices.Equal(mo.Schemas[i].Partition, mo.Schemas[with.At].Partition) {
+			d.FaultIn(at, "model %s: %s lies with %s, and so has the same partition, which is (%s)", mo.Name, mo.Schemas[i].Collection, with.Schema.Collection, strings.Join(mo.Schemas[with.At].Partition, ", "))
 		}
 	}
+}
+
+// readOwnKey reads the key that a model gives the only collection.
+func (w *Workload) readOwnKey(d *document.File, m *document.Mapping, mo *Model) {
+	if !m.Has("partition") && !m.Has("sort") {
+		return
+	}
+	if c := w.Collections[0]; len(w.Collections) == 1 && c.Tree == nil {
+		readKey(d, m, c, &mo.Schemas[0])
+		return
+	}
+	d.FaultIn(m.At, "%s has partition or sort, which is the key of one collection without trees; write collections: {%s: {partition: […]}}", m.What, w.Collections[0].Schema.Collection)
+	m.Texts("partition")
+	m.Texts("sort")
 }
 
 // replaceIndexes gives a schema other indexes. For all collections at once that
@@ -141,6 +161,7 @@ func (w *Workload) readModelCollections(d *document.File, m *document.Mapping, m
 			cm.Done()
 			continue
 		}
+		readKey(d, cm, c, &mo.Schemas[c.At])
 		if x := cm.Get("indexes"); x != nil {
 			mo.Schemas[c.At].Indexes = readIndexes(d, x, c.Schema.Fields)
 		}

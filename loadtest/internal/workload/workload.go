@@ -43,6 +43,7 @@ type Collection struct {
 	Tree   *Tree // nil if its records are no nodes of trees
 	Data   Source
 	Needs  map[string]bool // fields whose values queries and other collections draw from
+	Keys   [][]string      // the key fields, as declared and in each model that has other ones
 }
 
 // A Model is one way to lay out all collections.
@@ -52,6 +53,7 @@ type Model struct {
 	Scan    bool           // queries that no index answers read every record
 	Schemas []repo.Schema  // by collection
 	Forests []*tree.Schema // by collection, nil where there are no trees
+	KeyAt   []int          // by collection: which of its Keys the model has
 }
 
 // Load reads a workload file. What is wrong with it is returned as Faults, all at
@@ -97,6 +99,7 @@ func Parse(file string, src []byte) (*Workload, error) {
 	w.readCollections(d, m)
 	w.readQueries(d, m)
 	w.readModels(d, m)
+	w.addKeys(d)
 	m.Done()
 	if err := failure.AsError(d.Faults); err != nil {
 		return nil, err
@@ -155,13 +158,3 @@ func (w *Workload) collectionNames() string {
 
 // Kind returns the kind of a field, "" if it is not declared.
 func (c *Collection) Kind(field string) string { return c.Schema.Fields[field] }
-
-// Key returns the names of the key fields.
-func (c *Collection) Key() []string {
-	var key []string
-	key = append(key, c.Schema.Partition...)
-	for _, f := range c.Schema.Sort {
-		key = append(key, strings.TrimPrefix(f, "-"))
-	}
-	return key
-}
