@@ -165,7 +165,7 @@ func TestShippedWorkloadsOnServers(t *testing.T) {
 	args := []string{"load", "--json", "--rounds", "2", "--round", "200ms", "--rate", "50", "--out", t.TempDir(), "--on", "pebble:",
 		"--on", testserver.Shared(t, testserver.Redis).URL, "--on", testserver.Shared(t, testserver.Mongo).URL,
 		"--on", strings.TrimSuffix(testserver.Shared(t, testserver.Cassandra).URL, "/") + "/polystore_load?replication=1"}
-	for _, file := range []string{"../../examples/blog/blog.yaml", "../../examples/debian/debian.yaml", "../../examples/trees/crossover.yaml"} {
+	for _, file := range []string{"../../examples/blog/blog.yaml", "../../examples/debian/debian.yaml", "../../examples/sessions/sessions.yaml", "../../examples/trees/crossover.yaml"} {
 		records := "50"
 		if strings.Contains(file, "trees") {
 			records = "400" // of which some folders are large enough

@@ -4,8 +4,11 @@ import (
 	"context"
 	"iter"
 	"maps"
+	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/value"
+	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -43,8 +46,18 @@ func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (opera
 	var err error
 	switch k.Q.Kind {
 	case "insert":
-		rec := maps.Clone(k.Record) // the library adds the version
+		rec := expiring(maps.Clone(k.Record), k.Q.Collection) // the library adds the version
 		err = r.Insert(ctx, &rec)
+	case "put":
+		rec := expiring(maps.Clone(k.Record), k.Q.Collection)
+		err = r.Put(ctx, &rec)
+	case "modify":
+		_, err = r.Update(ctx, k.KeyIn(c.Model), func(rec *map[string]any) error {
+			k.Change(*rec)
+			return nil
+		})
+	case "renew":
+		_, err = r.Patch(ctx, k.KeyIn(c.Model), repo.ExpireAt(time.Now().Add(k.Q.Collection.TTL)))
 	case "update", "move":
 		_, err = r.Patch(ctx, k.KeyIn(c.Model), k.Edits...)
 	case "delete":
@@ -63,6 +76,14 @@ func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (opera
 		err = c.search(ctx, r, k, &g)
 	}
 	return g.Answer, err
+}
+
+// expiring gives a record the end of its life.
+func expiring(rec map[string]any, c *workload.Collection) map[string]any {
+	if c.TTL > 0 {
+		rec[value.Expires] = time.Now().Add(c.TTL)
+	}
+	return rec
 }
 
 // search does the queries that find records by their fields.

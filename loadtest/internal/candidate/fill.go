@@ -33,7 +33,16 @@ func (c *Candidate) Fill(ctx context.Context, w *workload.Workload, tables []*ge
 		if f := c.forests[col.At]; f != nil {
 			n, err = f.load(ctx, records)
 		} else {
-			n, err = c.repos[col.At].InsertAll(ctx, records)
+			n, err = c.repos[col.At].InsertAll(ctx, func(yield func(map[string]any, error) bool) {
+				for rec, err := range records {
+					if err == nil {
+						rec = expiring(rec, col)
+					}
+					if !yield(rec, err) {
+						return
+					}
+				}
+			})
 		}
 		step.End()
 		if c.forests[col.At] != nil && errors.Is(err, repo.ErrTooLarge) {

@@ -15,6 +15,9 @@ const (
 	MaxBuckets = 256
 	MaxParts   = 10_000 // words of a text, elements of a list
 	MaxLevels  = 10_000 // of a subtree
+
+	MinTTL = time.Hour // so that nothing expires during a run, in one candidate and not yet in another
+	MaxTTL = 10 * 365 * 24 * time.Hour
 )
 
 // Of a run's rounds.

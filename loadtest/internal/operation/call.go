@@ -60,7 +60,7 @@ func (k *Call) KeyIn(m *workload.Model) repo.Key {
 func (k *Call) String() string {
 	switch {
 	case k.Record != nil:
-		return fmt.Sprintf("%s (insert %s)", k.Q.Name, value.Key(k.Record, k.Q.Collection.Key()))
+		return fmt.Sprintf("%s (%s %s)", k.Q.Name, k.Q.Kind, value.Key(k.Record, k.Q.Collection.Key()))
 	case k.Q.Kind == "transplant":
 		return fmt.Sprintf("%s (transplant %s below %q)", k.Q.Name, k.Key, k.To)
 	case k.Key != nil:

@@ -13,8 +13,11 @@ type position struct {
 func (s *Stream) Follow(calls []Call) {
 	for i := range calls {
 		k := &calls[i]
-		if k.Q.Kind == "update" || k.Q.Kind == "move" {
+		switch k.Q.Kind {
+		case "update", "modify", "move":
 			k.still = !s.moves(k) && k.Q.Kind == "move"
+		case "put":
+			s.places(k)
 		}
 	}
 }
@@ -36,6 +39,15 @@ func (s *Stream) moves(k *Call) bool {
 		}
 	}
 	return moved
+}
+
+// places notes the values of a record that was written as a whole.
+func (s *Stream) places(k *Call) {
+	for f := range k.Q.Collection.Schema.Fields {
+		if k.Q.Collection.Indexed(f) {
+			s.positions[position{k.Q.Collection.At, k.from, f}] = k.Record[f]
+		}
+	}
 }
 
 // now returns what a record has at a position.

@@ -120,13 +120,16 @@ func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	}
 	switch q.Kind {
 	case "insert":
-		k.Record = s.inserted(r, q, i, number)
-	case "get", "exists", "delete", "children", "ancestors", "subtree":
+		k.Record = s.made(r, q, i, s.Data[q.Collection.At].Len+number, number)
+	case "put":
+		s.address(&k, i)
+		k.Record, k.from = s.made(r, q, i, i, number), i
+	case "get", "exists", "renew", "delete", "children", "ancestors", "subtree":
 		s.address(&k, i)
 	case "transplant":
 		s.address(&k, i)
 		k.To = s.besides(r, q, i)
-	case "update", "move":
+	case "update", "modify", "move":
 		s.address(&k, i)
 		k.from = i
 		k.Edits, k.values = s.edits(r, q, i, number)
@@ -265,11 +268,11 @@ func (s *Stream) prepare(r *rand.Rand, q *workload.Query, i, number int, record 
 
 // inserted returns a new record: the next one of the generators, or a copy of
 // that in the file, with the query's own fields.
-func (s *Stream) inserted(r *rand.Rand, q *workload.Query, i, number int) map[string]any {
+func (s *Stream) made(r *rand.Rand, q *workload.Query, i, n, number int) map[string]any {
 	t := s.Data[q.Collection.At]
 	var record map[string]any
 	if q.Collection.Data.File == "" {
-		record = s.makers[q.Collection.At].Record(t.Len + number)
+		record = s.makers[q.Collection.At].Record(n)
 	} else {
 		record = make(map[string]any, len(t.Columns))
 		for f, col := range t.Columns {

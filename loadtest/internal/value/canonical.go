@@ -43,12 +43,19 @@ func AppendCanonical(b *strings.Builder, v any) {
 	}
 }
 
+// Expires is the field of a record that says when it ends.
+const Expires = "_expires"
+
 // Canonical returns a record as text, without its version, which differs between
-// models.
+// models, and without the time when it expires, but for whether it does.
 func Canonical(rec map[string]any) string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(rec)) {
-		if k != "_version" {
+		switch k {
+		case "_version":
+		case Expires:
+			b.WriteString(Expires + ",")
+		default:
 			b.WriteString(strconv.Quote(k) + ":")
 			AppendCanonical(&b, rec[k])
 			b.WriteByte(',')

@@ -28,7 +28,7 @@ func (r queryReader) assignments() {
 		case kind == "":
 			r.d.FaultIn(e.Place, "there is no field %q in collection %s%s", e.Key, c.Schema.Collection, hint(e.Key, c.Schema.Fields))
 		case r.q.Kind != "insert" && slices.Contains(c.Key(), e.Key):
-			r.d.FaultIn(e.Place, "field %s is part of the key, which an update cannot change; insert a new record and delete the old one", e.Key)
+			r.d.FaultIn(e.Place, "field %s is part of the key, which never changes; insert a new record and delete the old one", e.Key)
 		case c.Tree != nil && r.q.Kind != "insert" && e.Key == c.Tree.Parent:
 			r.d.FaultIn(e.Place, "field %s says where a node lies, which an update does not change; a query of kind transplant does", e.Key)
 		case c.Tree != nil && e.Key == c.Tree.Of:
@@ -46,7 +46,7 @@ func (r queryReader) assigned(field, kind string, n ast.Node) generate.Generator
 	if document.PairsOf(n) != nil {
 		g := generatorReader{d: r.d, w: r.w, c: r.q.Collection, known: map[string]bool{}}
 		for f := range r.q.Collection.Schema.Fields {
-			g.known[f] = r.q.Kind == "insert"
+			g.known[f] = r.q.Kind == "insert" || r.q.Kind == "put"
 		}
 		return g.read(n, r.m.What+": "+field, kind)
 	}
@@ -115,9 +115,7 @@ func (r queryReader) insertKey() {
 	if c.Data.File == "" {
 		return
 	}
-	for f := range c.Schema.Fields {
-		c.Needs[f] = true
-	}
+	r.needAll()
 	for _, s := range r.q.Set {
 		if slices.Contains(c.Key(), s.Field) {
 			return

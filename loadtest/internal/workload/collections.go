@@ -45,6 +45,9 @@ func (w *Workload) readCollections(d *document.File, m *document.Mapping) {
 			w.checkWith(d, cm, c.Schema)
 			checkSchema(d, c.place, c.Schema)
 		}
+		if c.Tree == nil && cm.Has("ttl") {
+			c.TTL = cm.Duration("ttl", 0, limit.MinTTL, limit.MaxTTL)
+		}
 		w.readData(d, cm, c)
 		cm.Done()
 		w.Collections = append(w.Collections, c)

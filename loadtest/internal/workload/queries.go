@@ -13,7 +13,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
-var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "insert", "update", "move", "delete",
+var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "insert", "put", "update", "modify", "move", "renew", "delete",
 	"children", "ancestors", "subtree", "transplant"}
 
 // A queryReader reads one query.
@@ -124,13 +124,32 @@ func (r queryReader) parameters() {
 	case "insert":
 		r.assignments()
 		r.insertKey()
-	case "update", "move":
+	case "put":
+		r.assignments()
+		r.needKey()
+		r.needAll()
+	case "renew":
+		if q.Collection.TTL == 0 {
+			r.d.FaultIn(r.m.PlaceOf("kind"), "%s renews records, and those of collection %s do not expire; give it ttl: 24h", r.m.What, q.Collection.Schema.Collection)
+		}
+		r.needKey()
+	case "update", "modify", "move":
 		r.assignments()
 		r.additions()
 		r.changes()
 		r.needKey()
 	default:
 		r.needKey()
+	}
+}
+
+// needAll keeps all fields of the records of a file, of which there will be copies.
+func (r queryReader) needAll() {
+	if r.q.Collection.Data.File == "" {
+		return
+	}
+	for f := range r.q.Collection.Schema.Fields {
+		r.q.Collection.Needs[f] = true
 	}
 }
 

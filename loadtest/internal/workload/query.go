@@ -72,7 +72,7 @@ type Objective struct {
 // Writes reports whether a query changes records.
 func (q *Query) Writes() bool {
 	switch q.Kind {
-	case "insert", "update", "move", "delete", "transplant":
+	case "insert", "put", "update", "modify", "move", "renew", "delete", "transplant":
 		return true
 	}
 	return false

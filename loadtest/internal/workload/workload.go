@@ -40,7 +40,8 @@ type Collection struct {
 	At     int // index in Workload.collections
 	place  document.Place
 	Schema repo.Schema
-	Tree   *Tree // nil if its records are no nodes of trees
+	Tree   *Tree         // nil if its records are no nodes of trees
+	TTL    time.Duration // after which a record expires that nobody renews; 0 is never
 	Data   Source
 	Needs  map[string]bool // fields whose values queries and other collections draw from
 	Keys   [][]string      // the key fields, as declared and in each model that has other ones
