@@ -31,15 +31,12 @@ func (r *run) result(lost *failure.StoreLost) *report.Result {
 	for _, m := range w.Models {
 		out.Models = append(out.Models, m.Name)
 	}
-	for _, q := range w.Queries {
-		s := report.QuerySetting{Name: q.Name, Weight: q.Weight, Kind: q.Kind, Writes: q.Writes(), Collection: q.Collection.Schema.Collection, Misses: q.Misses}
-		for _, o := range q.Objectives {
-			s.Objectives = append(s.Objectives, report.ObjectiveSetting{Name: o.Name, Percentile: o.Percentile, Bound: o.Bound})
-		}
-		out.Queries = append(out.Queries, s)
-	}
+	out.Queries = r.asked()
 	for i, c := range r.candidates {
 		out.Candidates = append(out.Candidates, candidateResult(w, c, r.measured[i]))
+		if i < len(r.steps) {
+			out.Candidates[i].Steps = r.steps[i]
+		}
 	}
 	for _, c := range r.absent {
 		out.NotThere = append(out.NotThere, report.AbsentResult{Name: c.Label, Model: c.Model.Name, Store: c.Store.URL, Reason: c.Lacks})
@@ -49,6 +46,18 @@ func (r *run) result(lost *failure.StoreLost) *report.Result {
 	}
 	report.Judge(out)
 	return out
+}
+
+// asked returns what the workload says of the queries.
+func (r *run) asked() (list []report.QuerySetting) {
+	for _, q := range r.w.Queries {
+		s := report.QuerySetting{Name: q.Name, Weight: q.Weight, Kind: q.Kind, Writes: q.Writes(), Collection: q.Collection.Schema.Collection, Misses: q.Misses}
+		for _, o := range q.Objectives {
+			s.Objectives = append(s.Objectives, report.ObjectiveSetting{Name: o.Name, Percentile: o.Percentile, Bound: o.Bound})
+		}
+		list = append(list, s)
+	}
+	return list
 }
 
 func percentiles(h *hdrhistogram.Histogram) report.Percentiles {

@@ -22,6 +22,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/progress"
 	"github.com/polystore/polystore/loadtest/internal/store"
 	"github.com/polystore/polystore/loadtest/internal/workload"
+	"github.com/polystore/polystore/loadtest/report"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -36,6 +37,9 @@ type Options struct {
 	// Log takes what goes on; nil is nowhere. Terminal says that it is one.
 	Log      io.Writer
 	Terminal bool
+
+	// Max searches the highest rate of each candidate at which it does what is asked, after its rounds.
+	Max bool
 
 	// Keep leaves the collections in the stores. Their names are logged.
 	Keep bool
@@ -56,8 +60,11 @@ type run struct {
 	candidates []*candidate.Candidate
 	absent     []*candidate.Candidate // models that a store cannot have
 	measured   []*measure.Measured    // by candidate
+	steps      [][]report.StepResult  // by candidate
 	began      time.Time
-	compared   int // sampled calls
+
+	measurement *measure.Measurement
+	compared    int // sampled calls
 }
 
 // Run measures a workload and returns what came out. Everything that it put into
@@ -90,7 +97,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *operation.Stream) error{r.open, r.fill, r.compare, r.measure, r.verify} {
+	for _, step := range []func(context.Context, *operation.Stream) error{r.open, r.fill, r.compare, r.measure, r.climb, r.verify} {
 		err := step(ctx, s)
 		if lost := (*failure.StoreLost)(nil); errors.As(err, &lost) {
 			return r.result(lost), err
@@ -225,9 +232,9 @@ func (r *run) compare(ctx context.Context, s *operation.Stream) error {
 func (r *run) measure(ctx context.Context, s *operation.Stream) error {
 	r.progress.Say("measure %s: %s a second, %d rounds of %v each, about %v", format.Plural(len(r.candidates), "candidate"),
 		format.Count(r.w.Rate), r.w.Rounds, r.w.Round, (time.Duration(len(r.candidates)) * (r.w.Round*time.Duration(r.w.Rounds) + r.w.Round/2)).Round(time.Second))
-	m := measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
-	r.measured = m.Of
-	return m.Run(ctx)
+	r.measurement = measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	r.measured = r.measurement.Of
+	return r.measurement.Run(ctx)
 }
 
 // verify looks at the indexes of all candidates at once: most of it is waiting for stores.

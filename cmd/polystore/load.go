@@ -48,6 +48,7 @@ type loadFlags struct {
 	json         bool
 	out          string
 	keep, remote bool
+	max          bool
 	clean        bool
 	given        []string // as they were written, for the command that repeats the run
 }
@@ -73,7 +74,7 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	result, err := loadtest.Run(ctx, w, loadtest.Options{
-		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep,
+		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Max: f.max,
 		Again: f.again(w, rest[0]),
 	})
 	if err = errors.Join(err, clean()); err == nil {
@@ -133,6 +134,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.IntVar(&f.records, "records", 0, "take at most so many `records` of each collection, the first ones")
 	fs.IntVar(&f.rounds, "rounds", 0, "rounds of each model")
 	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
+	fs.BoolVar(&f.max, "max", false, "search the highest rate at which each model does what is asked, too")
 	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
 	fs.StringVar(&f.out, "out", "runs", "`DIR` for the results")
 	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are")
@@ -155,6 +157,9 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 			w.Rounds = f.rounds
 		case "round":
 			w.Round = f.round
+		case "max":
+			f.given = append(f.given, "--max")
+			return
 		case "on":
 			for _, url := range f.on {
 				f.given = append(f.given, "--on "+quoted(loadtest.Redact(url)))

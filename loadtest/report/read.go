@@ -175,7 +175,14 @@ func (r *Result) checkCandidate(c *CandidateResult) error {
 	case !slices.EqualFunc(r.Queries, c.Queries, func(s QuerySetting, q QueryResult) bool { return s.Name == q.Name }):
 		return errors.New("its queries are others")
 	}
-	for _, x := range c.Rounds {
+	rounds := slices.Clone(c.Rounds)
+	for _, s := range c.Steps {
+		if s.Rate < 1 || s.Rate > limit.MaxRate || len(s.Rounds) > limit.MaxRounds {
+			return fmt.Errorf("a step has %d rounds at %d/s", len(s.Rounds), s.Rate)
+		}
+		rounds = append(rounds, s.Rounds...)
+	}
+	for _, x := range rounds {
 		if !slices.EqualFunc(r.Queries, x.Queries, func(s QuerySetting, q RoundQuery) bool {
 			return s.Name == q.Name && len(s.Objectives) == len(q.Objectives)
 		}) {

@@ -111,6 +111,7 @@ type CandidateResult struct {
 	Writes       Typical       `json:"writes"` // of all queries that write
 	Queries      []QueryResult `json:"queries"`
 	Rounds       []RoundResult `json:"rounds"`
+	Steps        []StepResult  `json:"steps,omitempty"` // of the search for its highest rate, in their order
 	Failures     int           `json:"failures"`
 	Failure      string        `json:"failure,omitempty"` // the first one
 }

@@ -51,6 +51,7 @@ func (p *page) write() {
 		fmt.Fprintf(&p.b, "  … %s in the result\n\n", strings.Replace(name, "1 more", "one more", 1))
 	}
 	p.mixTable()
+	p.knees()
 	if p.r.lost() {
 		p.ended()
 		return

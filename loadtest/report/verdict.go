@@ -27,6 +27,9 @@ func Judge(r *Result) {
 	candidates := candidatesOf(r)
 	for _, c := range candidates {
 		c.judge()
+		for i := range c.Steps {
+			c.Steps[i].judge(r)
+		}
 	}
 	verdicts := decide(candidates)
 	p := &page{r: r, candidates: candidates, verdicts: verdicts}

@@ -205,7 +205,11 @@ func (p *page) bytesAgainst(best, c *candidate) string {
 
 // notAsked says what the run does not tell, and what its numbers are.
 func (p *page) notAsked() string {
-	text := "Not asked: the highest rate, more data, faults. Percentiles are the median of the rounds'." + p.marks()
+	asked := "the highest rate, "
+	if slices.ContainsFunc(p.candidates, func(c *candidate) bool { return len(c.Steps) > 0 }) {
+		asked = ""
+	}
+	text := "Not asked: " + asked + "more data, faults. Percentiles are the median of the rounds'." + p.marks()
 	var whose, bytes []string
 	for _, st := range p.r.Stores {
 		if of := st.Name + " that of " + st.CPUOf; !slices.Contains(whose, of) {

@@ -47,6 +47,7 @@ const (
 
 // Of what is measured.
 const (
+	LongestStep  = 20 * time.Second       // a round of the search for the highest rate, of which only few calls make it longer than others
 	LeastRounds  = 4                      // that tell a difference from chance
 	LeastBacklog = 5                      // operations that wait and tell something; of a short round one is a hundredth, and may just have become due
 	StallTime    = 250 * time.Millisecond // shorter stalls are not told

@@ -43,6 +43,9 @@ func New(w *workload.Workload, s *operation.Stream, candidates []*candidate.Cand
 	return m
 }
 
+// After lets what is inserted have numbers that another measurement of the same candidates has not used.
+func (m *Measurement) After(other *Measurement) { m.first = other.first }
+
 // Run does a round of each candidate that does not count, then the rounds that
 // do, in an order that is drawn anew for each two rounds and turned round in the
 // second.
@@ -90,6 +93,38 @@ func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 		}
 	}
 	return nil
+}
+
+// Try does rounds of a candidate at another rate, each of n operations, after one that does not count. They are no part of
+// what the candidate is Measured by.
+func (m *Measurement) Try(ctx context.Context, i, rate, rounds, n int) (*Measured, error) {
+	defer func(was int) { m.bench.Rate = was }(m.bench.Rate)
+	m.bench.Rate = rate
+	c, of := m.candidates[i], newMeasured(len(m.w.Queries))
+	for number := range rounds + 1 {
+		ops := n
+		if number == 0 {
+			ops = max(n/2, 1) // to warm up
+		}
+		calls := m.stream.Mixed(fmt.Sprintf("round %d at %d", number, rate), ops, m.first)
+		m.first += ops
+		r, err := m.round(ctx, c, of, calls)
+		if err == nil && r.Failed+r.Unfinished > 0 {
+			err = c.Answers(ctx)
+		}
+		if err := c.Store.LostIn(ctx, fmt.Sprintf("at %d a second", rate), err); err != nil {
+			return nil, err
+		}
+		if r.Number = number; number > 0 {
+			for j := range r.Queries {
+				r.Queries[j].Response = "" // large, and nobody asks for it
+			}
+			of.Rounds = append(of.Rounds, *r)
+		} else {
+			of.Failures = 0
+		}
+	}
+	return of, nil
 }
 
 // round sends the calls to a candidate at the rate.
