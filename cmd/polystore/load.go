@@ -131,7 +131,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.Var(&f.on, "on", "`URL` of a store to measure on; may be given several times")
 	fs.Uint64Var(&f.seed, "seed", 0, "another seed than the file's: other operations, the same for all models")
 	fs.IntVar(&f.rate, "rate", 0, "operations a second")
-	fs.IntVar(&f.records, "records", 0, "take at most so many `records` of each collection, the first ones")
+	fs.IntVar(&f.records, "records", 0, "take at most so many `records` of each collection: of a file a random sample, of generators and trees the first ones")
 	fs.IntVar(&f.rounds, "rounds", 0, "rounds of each model")
 	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
 	fs.BoolVar(&f.max, "max", false, "search the highest rate at which each model does what is asked, too")

@@ -19,6 +19,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/klauspost/compress/zstd"
+
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/internal/value"
@@ -49,7 +51,8 @@ func (f *rowFile) rows() iter.Seq[Row] {
 			return
 		}
 		defer func() { _ = in.Close() }() // it was only read
-		r, ok := f.open(in)
+		r, done, ok := f.open(in)
+		defer done()
 		switch {
 		case !ok:
 		case f.src.Format == "csv":
@@ -86,29 +89,44 @@ func cause(err error) error {
 
 // open looks at the beginning of the file, unpacks it and leaves out a byte order
 // mark.
-func (f *rowFile) open(in *os.File) (*bufio.Reader, bool) {
-	var src io.Reader = in
-	if f.src.Compressed {
-		z, err := gzip.NewReader(in)
-		if err != nil {
-			f.fault(0, 0, "", "this is not a gzip file: %v; take the .gz from its name if it is not compressed", err)
-			return nil, false
-		}
-		src = z
+func (f *rowFile) open(in *os.File) (r *bufio.Reader, done func(), ok bool) {
+	src, done, err := f.unpacked(in)
+	if err != nil {
+		f.fault(0, 0, "", "this is not a %s file: %v; take the %s from its name if it is not compressed", f.src.Packed, err, filepath.Ext(f.src.File))
+		return nil, done, false
 	}
-	r := bufio.NewReaderSize(&lineLimit{f: f, r: src}, 64<<10)
+	r = bufio.NewReaderSize(&lineLimit{f: f, r: src}, 64<<10)
 	head, _ := r.Peek(4)
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		f.fault(0, 0, "", "this is a gzip file; give it a name that ends in .gz")
-		return nil, false
+		return nil, done, false
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		f.fault(0, 0, "", "this is a zstd file; give it a name that ends in .zst")
+		return nil, done, false
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}):
 		f.fault(0, 0, "", "this is UTF-16; save it as UTF-8")
-		return nil, false
+		return nil, done, false
 	case bytes.HasPrefix(head, []byte("\xef\xbb\xbf")):
 		_, _ = r.Discard(3) // it was peeked
 	}
-	return r, true
+	return r, done, true
+}
+
+// unpacked returns what is in the file, and what ends its reading.
+func (f *rowFile) unpacked(in *os.File) (r io.Reader, done func(), err error) {
+	switch done = func() {}; f.src.Packed {
+	case "gzip":
+		r, err = gzip.NewReader(in)
+		return r, done, err
+	case "zstd":
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(limit.MaxUnpacked))
+		if err != nil {
+			return nil, done, err
+		}
+		return z, z.Close, nil
+	}
+	return in, done, nil
 }
 
 var (
@@ -166,6 +184,8 @@ func (f *rowFile) ended(line int, err error) {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		f.fault(line, 0, "", "the file ends in the middle; fetch it again")
+	case errors.Is(err, zstd.ErrMagicMismatch):
+		f.fault(0, 0, "", "this is not a zstd file; take the .zst from its name if it is not compressed")
 	case errors.Is(err, errLongRow):
 		f.fault(line, 0, "", "%v", errLongRow)
 	case errors.Is(err, errLongLine), errors.Is(err, bufio.ErrTooLong):

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/limit"
@@ -63,6 +64,15 @@ func zipped(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
+func zstdOf(t *testing.T, text string) []byte {
+	t.Helper()
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return z.EncodeAll([]byte(text), nil)
+}
+
 var everyKind = map[string]any{
 	"id": "a", "n": int64(7), "f": 1.5, "b": true, "t": time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC),
 	"raw": []byte("hi"), "list": []any{"x", "y"}, "map": map[string]any{"k": int64(1)},
@@ -78,6 +88,7 @@ func TestRowsAreRead(t *testing.T) {
 		{"no line end, blank lines", "a.jsonl", "", []byte("\n" + strings.TrimSpace(object))},
 		{"byte order mark and CRLF", "a.jsonl", "", []byte("\xef\xbb\xbf" + strings.ReplaceAll(object, "\n", "\r\n"))},
 		{"gzip", "a.jsonl.gz", "", zipped(t, object)},
+		{"zstd", "a.jsonl.zst", "", zstdOf(t, object)},
 		{"other names, some left out", "a.data", `, format: jsonl, map: {id: ID}, skip: [junk]`, []byte(strings.Replace(object, `"id"`, `"junk":[1],"ID"`, 1))},
 		{"unix times", "a.jsonl", ", times: unix", []byte(strings.Replace(object, `"2024-05-06T07:08:09Z"`, "1714979289", 1))},
 		{"null is absent", "a.jsonl", `, skip: ["*"]`, []byte(strings.Replace(object, `{`, `{"other":null,`, 1))},
@@ -138,6 +149,9 @@ func rowFaults(t *testing.T) []rowFault {
 		{"long line", "a.jsonl", "{\"id\":\"a\"}\n{\"id\":\"" + long + "\"}", ":2:", "longer than 1048576 bytes"},
 		{"empty", "a.jsonl", "", "", "there is no record"},
 		{"gzip that is none", "a.jsonl.gz", `{"id":"a"}`, "", "not a gzip file"},
+		{"zstd that is none", "a.jsonl.zst", `{"id":"a"}`, "", "not a zstd file"},
+		{"zstd cut off", "a.jsonl.zst", string(zstdOf(t, strings.Repeat(`{"id":"a"}`+"\n", 9)))[:12], "", "ends in the middle"},
+		{"zstd under another name", "a.jsonl", "\x28\xb5\x2f\xfd", "", "this is a zstd file; give it a name that ends in .zst"},
 		{"gzip without its name", "a.jsonl", string(zipped(t, "{}")), "", "ends in .gz"},
 		{"gzip cut off", "a.jsonl.gz", string(zipped(t, strings.Repeat(`{"id":"a"}`+"\n", 1)))[:20], "", "ends in the middle"},
 		{"CSV without a head", "a.csv", "", "", "the file is empty"},

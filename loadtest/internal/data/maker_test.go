@@ -2,6 +2,7 @@ package data
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,5 +142,46 @@ func TestRecords(t *testing.T) {
 		if err := w.CheckSize(); err == nil {
 			t.Error("a negative number of records is taken")
 		}
+	}
+}
+
+// A short run of a file takes a sample of all its rows, the same one for the same seed.
+func TestSample(t *testing.T) {
+	rows := make([]string, 1000)
+	for i := range rows {
+		rows[i] = fmt.Sprintf(`{"id":"%03d"}`, i)
+	}
+	file := writeFile(t, "a.jsonl", []byte(strings.Join(rows, "\n")))
+	w := rowsWorkload(t, file, "")
+	ids := func(seed uint64, records int) (list []string) {
+		w.Seed, w.Records = seed, records
+		for r, err := range Rows(t.Context(), w, w.Collections[0], nil) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, r.text("id"))
+		}
+		return list
+	}
+	seen, halves := map[string]int{}, 0
+	for seed := range uint64(200) {
+		list := ids(seed, 50)
+		if len(list) != 50 || !slices.IsSorted(list) || len(slices.Compact(list)) != 50 {
+			t.Fatalf("sample %v", list)
+		}
+		for _, id := range list {
+			if seen[id]++; id >= "500" {
+				halves++
+			}
+		}
+	}
+	if halves < 4500 || halves > 5500 || len(seen) < 990 { // of 10,000 of 1,000 rows each comes 10 times
+		t.Errorf("%d of 10,000 are of the second half, and %d rows of 1,000 are in some sample", halves, len(seen))
+	}
+	if a, b, c := ids(7, 50), ids(7, 50), ids(8, 50); !slices.Equal(a, b) || slices.Equal(a, c) {
+		t.Error("a seed has two samples, or two seeds have one")
+	}
+	if len(ids(1, 2000)) != 1000 || len(ids(1, 0)) != 1000 || len(ids(1, 1000)) != 1000 || len(ids(1, 1)) != 1 {
+		t.Error("as many as there are, or more, are all")
 	}
 }

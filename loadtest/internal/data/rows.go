@@ -7,6 +7,7 @@ import (
 
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/generate"
+	"github.com/polystore/polystore/loadtest/internal/random"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 )
 
@@ -50,18 +51,63 @@ func Rows(ctx context.Context, w *workload.Workload, c *workload.Collection, dat
 			}
 			return
 		}
-		f := &rowFile{ctx: ctx, c: c, src: &c.Data, told: map[string]bool{}}
-		taken := 0
+		takes, err := sampled(ctx, w, c)
+		if err != nil {
+			yield(Row{}, err)
+			return
+		}
+		f := newRowFile(ctx, c)
 		for r := range f.rows() {
-			if !yield(r, nil) {
+			take, more := takes()
+			if take && !yield(r, nil) {
 				return
 			}
-			if taken++; taken == w.Records {
+			if !more {
 				break
 			}
 		}
-		if err := cmp.Or(ctx.Err(), failure.AsError(f.faults)); err != nil {
+		if err := f.err(); err != nil {
 			yield(Row{}, err)
 		}
 	}
 }
+
+// sampled returns what says of each row of a file whether it is taken, and whether others may be. All are or, where the
+// run has fewer records than the file, so many of them, each as likely as any other one; of trees the first ones, since
+// a node needs its parent.
+func sampled(ctx context.Context, w *workload.Workload, c *workload.Collection) (takes func() (take, more bool), err error) {
+	left := w.Records
+	switch {
+	case left == 0:
+		return func() (bool, bool) { return true, true }, nil
+	case c.Tree != nil:
+		return func() (bool, bool) { left--; return true, left > 0 }, nil
+	}
+	rows := int(c.Data.Rows.Load())
+	if rows == 0 {
+		f := newRowFile(ctx, c)
+		for range f.rows() {
+			rows++
+		}
+		if err := f.err(); err != nil {
+			return nil, err
+		}
+		c.Data.Rows.Store(int64(rows))
+	}
+	// Knuth, The Art of Computer Programming, 3.4.2, algorithm S
+	r := random.New(w.Seed, "sample of "+c.Schema.Collection, 0)
+	return func() (bool, bool) {
+		take := r.IntN(max(rows, 1)) < left
+		if rows--; take {
+			left--
+		}
+		return take, left > 0
+	}, nil
+}
+
+func newRowFile(ctx context.Context, c *workload.Collection) *rowFile {
+	return &rowFile{ctx: ctx, c: c, src: &c.Data, told: map[string]bool{}}
+}
+
+// err returns what was wrong with the file, when it was read.
+func (f *rowFile) err() error { return cmp.Or(f.ctx.Err(), failure.AsError(f.faults)) }

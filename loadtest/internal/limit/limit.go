@@ -32,8 +32,9 @@ const (
 
 // Of the data.
 const (
-	MaxLine   = 1 << 20 // bytes of a line of a data file; a record has no more either
-	MaxFaults = 20      // of a data file before its reading stops
+	MaxLine     = 1 << 20   // bytes of a line of a data file; a record has no more either
+	MaxUnpacked = 256 << 20 // bytes that a compressed file may need at once
+	MaxFaults   = 20        // of a data file before its reading stops
 )
 
 // Of the sampled calls.

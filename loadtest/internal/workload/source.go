@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/goccy/go-yaml/ast"
@@ -21,14 +22,16 @@ type Source struct {
 	Count  int
 	Fields []generate.Field
 
-	File       string
-	Format     string // "jsonl" or "csv"
-	Names      map[string]string
-	Skip       []string // names in the file that are left out; "*" is all that are not declared
-	Times      string   // how the file writes times
-	Separator  rune
-	ListMark   string // what separates the elements of a list in a CSV field
-	Compressed bool
+	File      string
+	Format    string // "jsonl" or "csv"
+	Names     map[string]string
+	Skip      []string // names in the file that are left out; "*" is all that are not declared
+	Times     string   // how the file writes times
+	Separator rune
+	ListMark  string // what separates the elements of a list in a CSV field
+	Packed    string // how the file is compressed: "gzip", "zstd" or ""
+
+	Rows atomic.Int64 // of the file, once they were counted
 }
 
 func (w *Workload) readData(d *document.File, m *document.Mapping, c *Collection) {
@@ -61,8 +64,12 @@ func (s *Source) readFile(d *document.File, m *document.Mapping, c *Collection) 
 	if !filepath.IsAbs(name) {
 		s.File = filepath.Join(filepath.Dir(d.Name), name)
 	}
-	bare := strings.TrimSuffix(name, ".gz")
-	s.Compressed = bare != name
+	bare := name
+	for suffix, packed := range map[string]string{".gz": "gzip", ".zst": "zstd"} {
+		if head, ok := strings.CutSuffix(name, suffix); ok {
+			bare, s.Packed = head, packed
+		}
+	}
 	s.Format = m.Text("format")
 	if s.Format == "" {
 		s.Format = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}[strings.ToLower(filepath.Ext(bare))]

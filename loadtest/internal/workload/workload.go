@@ -26,8 +26,7 @@ type Workload struct {
 	Round  time.Duration // how long one lasts
 	Slots  int           // operations that may be under way at once
 
-	// Records is how many records of each collection are taken at most, the first ones;
-	// 0 is all.
+	// Records is how many records of each collection are taken at most; 0 is all.
 	Records int
 
 	Collections []*Collection
