@@ -1,9 +1,11 @@
 package loadtest
 
 import (
+	"context"
 	"fmt"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/draft"
 	"github.com/polystore/polystore/loadtest/internal/store"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
@@ -36,6 +38,15 @@ func Load(file string) (*Workload, error) {
 		return nil, err
 	}
 	return opened(w), nil
+}
+
+// Draft returns the text of a workload file for the records of a file of CSV or JSON Lines, which is to lie beside that. What
+// it says of kinds, keys, indexes and queries is guessed, and marked so.
+func Draft(ctx context.Context, file string) (string, error) {
+	if ctx == nil {
+		return "", fmt.Errorf("the context is nil: %w", driver.ErrInvalid)
+	}
+	return draft.Of(ctx, file)
 }
 
 // opened returns a workload as callers see it.

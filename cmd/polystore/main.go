@@ -46,6 +46,7 @@ type command struct {
 
 func commands() []command {
 	return []command{
+		{"init", "FILE", "guess a workload file from a file of records", initialize},
 		{"load", "FILE", "measure the data models of a workload file, and say which to take", load},
 		{"report", "FILE", "print the result of such a run again", printReport},
 		{"check", "URL FILE", "check a schema against a store, without changing anything", check},

@@ -90,7 +90,7 @@ func cause(err error) error {
 // open looks at the beginning of the file, unpacks it and leaves out a byte order
 // mark.
 func (f *rowFile) open(in *os.File) (r *bufio.Reader, done func(), ok bool) {
-	src, done, err := f.unpacked(in)
+	src, done, err := Unpack(in, f.src.Packed)
 	if err != nil {
 		f.fault(0, 0, "", "this is not a %s file: %v; take the %s from its name if it is not compressed", f.src.Packed, err, filepath.Ext(f.src.File))
 		return nil, done, false
@@ -113,9 +113,9 @@ func (f *rowFile) open(in *os.File) (r *bufio.Reader, done func(), ok bool) {
 	return r, done, true
 }
 
-// unpacked returns what is in the file, and what ends its reading.
-func (f *rowFile) unpacked(in *os.File) (r io.Reader, done func(), err error) {
-	switch done = func() {}; f.src.Packed {
+// Unpack returns what is in a file that is compressed so, and what ends its reading.
+func Unpack(in io.Reader, packed string) (r io.Reader, done func(), err error) {
+	switch done = func() {}; packed {
 	case "gzip":
 		r, err = gzip.NewReader(in)
 		return r, done, err

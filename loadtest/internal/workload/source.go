@@ -64,12 +64,8 @@ func (s *Source) readFile(d *document.File, m *document.Mapping, c *Collection) 
 	if !filepath.IsAbs(name) {
 		s.File = filepath.Join(filepath.Dir(d.Name), name)
 	}
-	bare := name
-	for suffix, packed := range map[string]string{".gz": "gzip", ".zst": "zstd"} {
-		if head, ok := strings.CutSuffix(name, suffix); ok {
-			bare, s.Packed = head, packed
-		}
-	}
+	bare, packed := Packing(name)
+	s.Packed = packed
 	s.Format = m.Text("format")
 	if s.Format == "" {
 		s.Format = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}[strings.ToLower(filepath.Ext(bare))]
@@ -86,6 +82,16 @@ func (s *Source) readFile(d *document.File, m *document.Mapping, c *Collection) 
 	}
 	s.Separator = readMark(d, m, "separator", ',')
 	s.ListMark = string(readMark(d, m, "list_separator", ';'))
+}
+
+// Packing returns the name of a file without the part that says how it is compressed, and that: "gzip", "zstd" or "".
+func Packing(name string) (bare, packed string) {
+	for suffix, packed := range map[string]string{".gz": "gzip", ".zst": "zstd"} {
+		if bare, ok := strings.CutSuffix(name, suffix); ok {
+			return bare, packed
+		}
+	}
+	return name, ""
 }
 
 // readMark returns the one character that a key names.
