@@ -16,6 +16,12 @@ type (
 	// A DataResult describes the data of a collection.
 	DataResult = report.DataResult
 
+	// A SpreadResult says how a model spreads the records of a collection over partitions.
+	SpreadResult = report.SpreadResult
+
+	// A StepResult is what a candidate did at one rate, when its highest one was searched.
+	StepResult = report.StepResult
+
 	// A QuerySetting is what the workload says of a query.
 	QuerySetting = report.QuerySetting
 

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -30,6 +31,11 @@ func (r *run) result(lost *failure.StoreLost) *report.Result {
 	}
 	for _, m := range w.Models {
 		out.Models = append(out.Models, m.Name)
+		for i, c := range w.Collections {
+			if p, ok := r.data[i].Partitions[strings.Join(m.Schemas[i].Partition, ",")]; ok && c.Tree == nil {
+				out.Spreads = append(out.Spreads, report.SpreadResult{Model: m.Name, Collection: c.Schema.Collection, Partition: m.Schemas[i].Partition, Partitions: p.Count, Largest: p.Largest})
+			}
+		}
 	}
 	out.Queries = r.asked()
 	for i, c := range r.candidates {

@@ -263,6 +263,13 @@ func TestModelsWithOtherKeys(t *testing.T) {
 	if err != nil || len(result.Candidates) != 4 || result.Compared < 100 {
 		t.Fatalf("%+v, %v", result, err)
 	}
+	spread := map[string]int{}
+	for _, s := range result.Spreads {
+		spread[s.Model+" "+strings.Join(s.Partition, ",")] = s.Partitions
+	}
+	if len(spread) != 4 || spread["by category category"] != 2 || spread["covering author"] != 9 {
+		t.Errorf("spread %v", spread)
+	}
 	if _, err := workload.Parse("small.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), "query later changes it") {
 		t.Errorf("a move of a field of the key: %v", err)
 	}

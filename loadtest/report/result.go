@@ -27,6 +27,7 @@ type Result struct {
 	Stores      []StoreResult     `json:"stores"`
 	Data        []DataResult      `json:"data"`
 	Models      []string          `json:"models"`
+	Spreads     []SpreadResult    `json:"spreads,omitempty"` // of each model and collection without trees
 	Queries     []QuerySetting    `json:"queries"`
 	Compared    int               `json:"compared_calls"` // sampled calls that every candidate answered alike
 	Candidates  []CandidateResult `json:"candidates"`
@@ -70,6 +71,15 @@ type DataResult struct {
 	Key        []string `json:"key"` // its fields
 	Records    int      `json:"records"`
 	File       string   `json:"file,omitempty"`
+}
+
+// A SpreadResult says how a model spreads the records of a collection over partitions, as they are loaded.
+type SpreadResult struct {
+	Model      string   `json:"model"`
+	Collection string   `json:"collection"`
+	Partition  []string `json:"partition"` // its fields
+	Partitions int      `json:"partitions"`
+	Largest    int      `json:"largest"` // records of the largest
 }
 
 // A QuerySetting is what the workload says of a query.

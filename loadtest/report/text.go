@@ -99,6 +99,7 @@ func (p *page) checks() {
 		p.b.WriteString("  indexes        agree with their records after the run\n")
 	}
 	fmt.Fprintf(&p.b, "  %-14s %s of %v, interleaved; seed %d\n", "rate "+format.Count(p.r.Rate)+"/s", format.Plural(p.r.Rounds, "round"), p.r.Round, p.r.Seed)
+	p.spreads()
 	p.troubles()
 	p.b.WriteString("\n")
 }

@@ -21,10 +21,11 @@ type surveyor struct {
 	w      *workload.Workload
 	c      *workload.Collection
 	t      *generate.Table
-	keys   []map[string]int // by each of the collection's keys, and by the values of that: the line
-	unique []uniqueValues   // by unique index of any model
-	lists  map[string]bool  // lists whose elements some model indexes
-	trees  *forester        // nil if the records are no nodes of trees
+	keys   []map[string]int          // by each of the collection's keys, and by the values of that: the line
+	spread map[string]map[string]int // by the fields of a partition, and by their values: how many records
+	unique []uniqueValues            // by unique index of any model
+	lists  map[string]bool           // lists whose elements some model indexes
+	trees  *forester                 // nil if the records are no nodes of trees
 	faults failure.Faults
 }
 
@@ -55,6 +56,7 @@ func Survey(ctx context.Context, w *workload.Workload, p *progress.Log) ([]*gene
 		if s.trees != nil {
 			s.trees.end()
 		}
+		s.sumUp()
 		if err := failure.AsError(s.faults); err != nil {
 			return nil, err
 		}
@@ -78,7 +80,11 @@ func newSurveyor(w *workload.Workload, c *workload.Collection) *surveyor {
 	if c.Tree != nil {
 		s.trees = &forester{s: s, begun: map[string]int{}}
 	}
+	s.spread = map[string]map[string]int{}
 	for _, mo := range w.Models {
+		if c.Tree == nil {
+			s.spread[strings.Join(mo.Schemas[c.At].Partition, ",")] = map[string]int{}
+		}
 		for _, x := range mo.Schemas[c.At].Indexes {
 			fields := slices.Concat(x.Partition, x.Sort)
 			for _, f := range fields {
@@ -92,6 +98,18 @@ func newSurveyor(w *workload.Workload, c *workload.Collection) *surveyor {
 		}
 	}
 	return s
+}
+
+// sumUp notes how the records are spread.
+func (s *surveyor) sumUp() {
+	s.t.Partitions = map[string]generate.Partitions{}
+	for fields, counts := range s.spread {
+		p := generate.Partitions{Count: len(counts)}
+		for _, n := range counts {
+			p.Largest = max(p.Largest, n)
+		}
+		s.t.Partitions[fields] = p
+	}
 }
 
 func (s *surveyor) addUnique(fields []string) {
@@ -109,6 +127,9 @@ func (s *surveyor) add(r Row) {
 		if !s.addKey(r, i, key) {
 			return
 		}
+	}
+	for fields, counts := range s.spread {
+		counts[value.Identity(r.record, strings.Split(fields, ","))]++
 	}
 	if s.trees != nil {
 		s.trees.add(r)

@@ -9,10 +9,17 @@ type Table struct {
 	Len     int
 	Columns map[string][]any
 
+	// Partitions has how many partitions the records make, and how many of them are in the largest, by the fields of the
+	// partition, joined by commas.
+	Partitions map[string]Partitions
+
 	// Of nodes of trees, by record: the parent, -1 of a root; how many nodes are below; and the
 	// first record of the tree. The records of a tree are together, parents before their children.
 	Parents, Below, First []int32
 }
+
+// Partitions says how records are spread.
+type Partitions struct{ Count, Largest int }
 
 // Mates returns the first of the records that are in the tree of the i-th one, and how many there
 // are; of records that are no nodes, all.
