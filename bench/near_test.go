@@ -104,14 +104,16 @@ func BenchmarkNearOnPebble(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	batch := db.NewBatch()
-	for _, c := range list {
-		value := binary.BigEndian.AppendUint64(nil, math.Float64bits(c.At.Lat))
-		value = binary.BigEndian.AppendUint64(value, math.Float64bits(c.At.Lon))
-		batch.Set(append(zOf(c.At), c.ID...), append(value, c.Name...), nil)
-	}
-	if err := batch.Commit(pebbledb.NoSync); err != nil {
-		b.Fatal(err)
+	for part := range slices.Chunk(list, 1000) { // one batch of all would lie in memory in its own way
+		batch := db.NewBatch()
+		for _, c := range part {
+			value := binary.BigEndian.AppendUint64(nil, math.Float64bits(c.At.Lat))
+			value = binary.BigEndian.AppendUint64(value, math.Float64bits(c.At.Lon))
+			batch.Set(append(zOf(c.At), c.ID...), append(value, c.Name...), nil)
+		}
+		if err := batch.Commit(pebbledb.NoSync); err != nil {
+			b.Fatal(err)
+		}
 	}
 	measureNear(b, list, store, func(_ context.Context, center geo.Point) ([]string, error) { return nearInZOrder(db, center) })
 }

@@ -43,8 +43,8 @@ type Event struct {
 	Took      time.Duration
 }
 
-// A Store is a driver.Store, driver.Counter, driver.Sizer, driver.Clock, driver.Follower and driver.Grouper around
-// another one; what that one cannot do is ErrUnsupported, but for Count. It is safe for concurrent use.
+// A Store is a driver.Store, driver.Counter, driver.Ranger, driver.Sizer, driver.Clock, driver.Follower and driver.Grouper
+// around another one; what that one cannot do is ErrUnsupported, but for Count. It is safe for concurrent use.
 type Store struct {
 	inner     driver.Store
 	temporary bool // its place is removed when it is closed
@@ -219,6 +219,35 @@ func (s *Store) Time(ctx context.Context) (time.Time, error) {
 // Range yields the rows of a span.
 func (s *Store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return loop(ctx, s, Range, span.Table, s.inner.Range(ctx, span))
+}
+
+// Ranges yields the rows of several spans by one call, or ErrUnsupported if the store within cannot. For rules and events
+// it is a Range.
+func (s *Store) Ranges(ctx context.Context, spans []driver.Span, yield func(i int, row *driver.Row) bool) error {
+	ranger, ok := s.inner.(driver.Ranger)
+	if !ok || len(spans) == 0 {
+		return fmt.Errorf("repotest: ranges: the store within reads one by one: %w", driver.ErrUnsupported)
+	}
+	of := 0
+	for row, err := range loop(ctx, s, Range, spans[0].Table, func(yield func(*driver.Row, error) bool) {
+		more := true
+		err := ranger.Ranges(ctx, spans, func(i int, row *driver.Row) bool {
+			of = i
+			more = yield(row, nil)
+			return more
+		})
+		if more && err != nil {
+			yield(nil, err)
+		}
+	}) {
+		if err != nil {
+			return err
+		}
+		if !yield(of, row) {
+			return nil
+		}
+	}
+	return nil
 }
 
 // Walk yields all rows of a table.

@@ -11,7 +11,7 @@ import (
 // who is what the errors of this package begin with.
 const who = frame.Name("memory")
 
-// A Store is a driver.Store, driver.Counter, driver.Follower, driver.Grouper and driver.Sizer in memory.
+// A Store is a driver.Store, driver.Counter, driver.Follower, driver.Grouper, driver.Ranger and driver.Sizer in memory.
 type Store struct {
 	*frame.Store[view]
 	in *store
@@ -55,5 +55,6 @@ var (
 	_ driver.Counter  = (*Store)(nil)
 	_ driver.Follower = (*Store)(nil)
 	_ driver.Grouper  = (*Store)(nil)
+	_ driver.Ranger   = (*Store)(nil)
 	_ driver.Sizer    = (*Store)(nil)
 )

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/driver/frame"
 )
 
 // Range yields the rows of a span, each as it is when its turn comes.
@@ -23,6 +24,24 @@ func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 			}
 		}
 	}
+}
+
+// Ranges reads the spans one after another, by one lock of the store.
+func (s *Store) Ranges(ctx context.Context, spans []driver.Span, yield func(i int, row *driver.Row) bool) error {
+	return frame.Ranges(ctx, s.in.frame, spans, func(v *view) error {
+		s.in.mu.RLock()
+		defer s.in.mu.RUnlock()
+		var out driver.Row
+		for i, span := range spans {
+			c := newCursor(span)
+			for n := 0; (span.Limit <= 0 || n < span.Limit) && c.read(v, &out); n++ {
+				if !yield(i, &out) {
+					return nil
+				}
+			}
+		}
+		return nil
+	})
 }
 
 // Count returns the number of rows of a span.

@@ -140,5 +140,6 @@ func (s *store) Close() error {
 
 var (
 	_ driver.Counter = (*Store)(nil)
+	_ driver.Ranger  = (*Store)(nil)
 	_ driver.Sizer   = (*Store)(nil)
 )

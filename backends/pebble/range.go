@@ -1,8 +1,11 @@
 package pebble
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
+	"strings"
 	"sync"
 
 	pebbledb "github.com/cockroachdb/pebble/v2"
@@ -16,6 +19,7 @@ import (
 type scan struct {
 	mu        sync.Mutex
 	it        *pebbledb.Iterator // nil: not begun, or the store was closed
+	seeks     bool               // it has no bounds of the span
 	partition string
 	cut       int // length of table prefix and partition in a key
 	bounds    pebbledb.IterOptions
@@ -109,6 +113,59 @@ func (s *store) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 	}
 }
 
+// Ranges reads the spans in the order of their rows, by one iterator, as they were when the call began: Pebble seeks what lies
+// close behind where an iterator is by some steps.
+func (s *Store) Ranges(ctx context.Context, spans []driver.Span, yield func(i int, row *driver.Row) bool) error {
+	return frame.Ranges(ctx, s.in.frame, spans, func(v *view) error {
+		c := s.in.scans.get()
+		defer s.in.scans.pool.Put(c)
+		return s.in.ranges(ctx, c, v, spans, yield)
+	})
+}
+
+func (s *store) ranges(ctx context.Context, c *scan, v *view, spans []driver.Span, yield func(i int, row *driver.Row) bool) (err error) {
+	if c.it, err = s.db.NewIter(&pebbledb.IterOptions{LowerBound: v.prefix, UpperBound: v.end}); err != nil {
+		return s.failed("ranges over "+v.name, err)
+	}
+	c.seeks = true
+	defer func() {
+		c.end()
+		c.seeks = false
+	}()
+	c.reader.init(v, spans[0].Mask)
+	for _, i := range inOrder(spans) {
+		span := &spans[i]
+		c.bound(v.table, span)
+		for c.rows, c.dead = 0, 0; span.Limit <= 0 || c.rows < span.Limit; c.rows++ {
+			ok, err := s.step(ctx, c, span.Reverse, c.rows == 0)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				break
+			}
+			if !yield(i, &c.row) {
+				return nil
+			}
+		}
+		s.tidy(c, span.Reverse)
+	}
+	return nil
+}
+
+// inOrder returns the indexes of spans in the order of their beginnings.
+func inOrder(spans []driver.Span) []int {
+	order := make([]int, len(spans))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(i, j int) int {
+		a, b := &spans[i], &spans[j]
+		return cmp.Or(strings.Compare(a.Key.Partition, b.Key.Partition), strings.Compare(a.From, b.From))
+	})
+	return order
+}
+
 func (s *store) finish(c *scan, reverse bool) {
 	s.tidy(c, reverse)
 	s.scans.finish(c)
@@ -165,7 +222,7 @@ func (s *store) step(ctx context.Context, c *scan, reverse, first bool) (ok bool
 	if c.it == nil {
 		return false, who.Wrap(driver.ErrClosed)
 	}
-	for ; move(c.it, reverse, first); first = false {
+	for ; c.move(reverse, first); first = false {
 		stored, err := c.it.ValueAndErr()
 		if err == nil && isDead(stored) {
 			c.dead++
@@ -181,6 +238,26 @@ func (s *store) step(ctx context.Context, c *scan, reverse, first bool) (ok bool
 		}
 	}
 	return false, s.failed("range over "+c.reader.name, c.it.Error())
+}
+
+func (c *scan) move(reverse, first bool) bool {
+	if !c.seeks {
+		return move(c.it, reverse, first)
+	}
+	ok := false
+	switch {
+	case first && reverse:
+		ok = c.it.SeekLT(c.high)
+	case first:
+		ok = c.it.SeekGE(c.low)
+	default:
+		ok = move(c.it, reverse, false)
+	}
+	if !ok {
+		return false
+	}
+	key := c.it.Key()
+	return string(c.low) <= string(key) && string(key) < string(c.high)
 }
 
 func move(it *pebbledb.Iterator, reverse, first bool) bool {

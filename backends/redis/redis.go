@@ -11,7 +11,7 @@ import (
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// A Store is a driver.Store, driver.Counter and driver.Sizer on one Redis server or
+// A Store is a driver.Store, driver.Counter, driver.Ranger and driver.Sizer on one Redis server or
 // one Redis Cluster. Close closes the client if Open made it.
 type Store struct {
 	*frame.Store[view]
@@ -97,6 +97,7 @@ func (s *Store) Erase(ctx context.Context) error {
 
 var (
 	_ driver.Counter = (*Store)(nil)
+	_ driver.Ranger  = (*Store)(nil)
 	_ driver.Sizer   = (*Store)(nil)
 	_ driver.Meter   = (*Store)(nil)
 	_ driver.Clock   = (*Store)(nil)

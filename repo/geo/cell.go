@@ -1,6 +1,7 @@
 package geo
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -47,6 +48,27 @@ func (r rect) meets(other rect) bool {
 	return r.west <= other.east && other.west <= r.east && r.south <= other.north && other.south <= r.north
 }
 
+// onEarth returns the parts of a rectangle as they are stored: once around the earth, with the spots of the poles.
+func (r rect) onEarth() []rect {
+	r.south, r.north = max(r.south, 0), min(r.north, polar)
+	var list []rect
+	for _, s := range poles {
+		if r.south <= s.y && s.y <= r.north {
+			list = append(list, rect{s.x, s.y, s.x, s.y})
+		}
+	}
+	if r.east-r.west >= round {
+		return append(list, rect{0, r.south, round - 1, r.north})
+	}
+	width := r.east - r.west
+	r.west = (r.west%round + round) % round
+	if r.east = r.west + width; r.east >= round {
+		list = append(list, rect{0, r.south, r.east - round, r.north})
+		r.east = round - 1
+	}
+	return append(list, r)
+}
+
 // nearest returns the distance of a point to the nearest one of a rectangle, by numbers that are not exact.
 func (p Point) nearest(r rect) float64 {
 	sw, ne := spot{r.west, r.south}.point(), spot{r.east, r.north}.point()
@@ -72,14 +94,16 @@ func turn(lon float64) float64 {
 // mostCells is how many cells a region has at first.
 const mostCells = 16
 
-// cover returns at most 16 cells that have all spots of a region, the smallest ones that do.
+// cover returns at most 16 cells that have all spots of a region: the smallest ones that have all of its bounds or, where
+// the region fills these badly, those of a further level.
 func cover(r region) []cell {
-	cells := []cell{{}}
-	for cells[0].level < lastLevel {
+	cells := covering(r.bounds())
+	cells = slices.DeleteFunc(cells, func(c cell) bool { _, ok := r.least(c); return !ok })
+	for len(cells) > 0 && len(cells) <= mostCells/2 && cells[0].level < lastLevel {
 		var next []cell
 		for _, c := range cells {
 			for _, part := range c.parts() {
-				if _, _, ok := r.ranks(part); ok {
+				if _, ok := r.least(part); ok {
 					next = append(next, part)
 				}
 			}
@@ -90,6 +114,30 @@ func cover(r region) []cell {
 		cells = next
 	}
 	return cells
+}
+
+// covering returns at most 16 cells that have all spots of the earth in some rectangles, in their order, all of the
+// deepest level at which they are so few.
+func covering(rects []rect) []cell {
+	for level := uint8(lastLevel); ; level-- {
+		shift, n := lastLevel-level, 0.0
+		for _, r := range rects {
+			n += float64(r.east>>shift-r.west>>shift+1) * float64(r.north>>shift-r.south>>shift+1)
+		}
+		if n > mostCells && level > 0 {
+			continue
+		}
+		var cells []cell
+		for _, r := range rects {
+			for x := r.west >> shift; x <= r.east>>shift; x++ {
+				for y := r.south >> shift; y <= r.north>>shift; y++ {
+					cells = append(cells, cell{spot{x << shift, y << shift}.code(), level})
+				}
+			}
+		}
+		slices.SortFunc(cells, func(a, b cell) int { return cmp.Compare(a.code, b.code) })
+		return slices.Compact(cells)
+	}
 }
 
 // merged puts cells together where all parts of a cell are there, which are one range. The cells are in order.

@@ -10,23 +10,20 @@ import (
 	"github.com/polystore/polystore/repo/geo"
 )
 
-// A counter counts ranges, and the records that they had.
+// A counter counts the requests for ranges, the ranges in them, and the records that they had.
 type counter struct {
-	mu              sync.Mutex
-	ranges, records int
-	now, most       int
+	mu                     sync.Mutex
+	waves, ranges, records int
+	most                   int // ranges at once
 }
 
 func (c *counter) options() *repo.Options {
 	return &repo.Options{Tracer: repo.Tracer{Begin: func(ctx context.Context, _ repo.Event) (context.Context, func(repo.Event)) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.now++
-		c.most = max(c.most, c.now)
 		return ctx, func(e repo.Event) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			c.now, c.ranges, c.records = c.now-1, c.ranges+1, c.records+e.Records
+			n := max(1, e.Batch)
+			c.waves, c.ranges, c.records, c.most = c.waves+1, c.ranges+n, c.records+e.Records, max(c.most, n)
 		}
 	}}}
 }
@@ -68,16 +65,16 @@ func TestCosts(t *testing.T) {
 		ranges, records int
 	}{
 		{5000, geo.Near(center, 1000).Limit(10), 10, 16, 20},
-		{5000, geo.Near(center, 10_000).Limit(10), 10, 15, 280},
+		{5000, geo.Near(center, 10_000).Limit(10), 10, 22, 430},
 		{5000, geo.Near(center, geo.Farthest).Limit(10), 10, 65, 680},
 		{5000, geo.Near(center, 100), 0, 11, 2},
 		{5000, geo.Near(center, 1000), 10, 12, 20},
 		{5000, geo.Near(center, 5000), 195, 9, 700},
 		{5000, geo.Near(center, geo.Farthest), 5000, 160, 16000},
-		{5000, geo.Near(crowd, 50).Limit(10), 10, 15, 220},
+		{5000, geo.Near(crowd, 50).Limit(10), 10, 30, 510},
 		{5000, geo.Near(geo.Point{Lat: 48.7024, Lon: 2.35}, 150), 0, 16, 1030}, // beside the crowd
 		{5000, block, 198, 8, 630},
-		{5000, block.Limit(10), 10, 10, 180},
+		{5000, block.Limit(10), 10, 16, 305},
 		{5000, band, 52, 11, 680},
 		{250, geo.Near(center, 1000).Limit(10), 0, 16, 5},
 		{250, geo.Near(center, geo.Farthest).Limit(10), 10, 55, 440},
@@ -85,7 +82,7 @@ func TestCosts(t *testing.T) {
 		{250, block, 2, 8, 20},
 		{250, band, 3, 11, 26},
 	} {
-		c.ranges, c.records, c.most = 0, 0, 0
+		c = counter{}
 		got, err := repo.Collect(places[tt.of].Find(t.Context(), tt.query.Where("kind", "bakery")))
 		if err != nil || len(got) != tt.found || c.ranges > tt.ranges || c.records > tt.records || c.most > 16 {
 			t.Errorf("%s of %d: %d found, %v, %d ranges, %d records, %d at once; want %d found, at most %d and %d",

@@ -14,11 +14,12 @@
 //   - Near yields records in the order of their distances, however they lie, across the date line and over the poles.
 //   - Nothing is approximate but the earth, which is a sphere of radius [EarthRadius].
 //
-// A region is at first at most 16 ranges, read 4 at a time; without a limit of the query more at a time, up to 16. A
-// range is read up to 256 records, or with a limit up to twice the limit, at least 16. If a range has that many, its
-// four parts are read instead, those that are in the region. So a query reads at most 16 ranges, and 4 more for each
-// range that was full. Near reads no range that is farther away than the last record it yields, beside those that are
-// read at the same time. docs/howto/places.md says what that comes to.
+// A region is at first at most 16 ranges, which are read at the same time: by one request on stores that have such
+// requests, which are Redis, Pebble and the memory store. A range is read up to 256 records, or with a limit up to twice the
+// limit, at least 16. If a range has that many, its four parts are read instead, those that are in the region, at most 16
+// at the same time, or with a limit 4. So a query reads at most 16 ranges, and 4 more for each range that was full. Near
+// reads no range that is farther away than the last record it yields, beside those that are read at the same time.
+// docs/howto/places.md says what that comes to.
 //
 // Errors are those of package repo.
 package geo

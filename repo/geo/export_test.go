@@ -6,12 +6,26 @@ type broken struct {
 	change func(r region, c cell) (least, greatest float64, ok bool)
 }
 
-func (b broken) ranks(c cell) (least, greatest float64, ok bool) { return b.change(b.region, c) }
+func (b broken) least(c cell) (float64, bool) {
+	least, _, ok := b.change(b.region, c)
+	return least, ok
+}
+
+func (b broken) greatest(c cell) float64 {
+	_, greatest, _ := b.change(b.region, c)
+	return greatest
+}
+
+// ranks returns what a region says of a cell.
+func ranks(r region, c cell) (least, greatest float64, ok bool) {
+	least, ok = r.least(c)
+	return least, r.greatest(c), ok
+}
 
 // variants are mistakes that a search could have.
 var variants = map[string]func(r region, c cell) (least, greatest float64, ok bool){
 	"without the cells beside that of the center": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		if at, is := r.(circle); is {
 			part, _ := c.rect()
 			return least, greatest, ok && part.has(at.center.spot().normal())
@@ -19,7 +33,7 @@ var variants = map[string]func(r region, c cell) (least, greatest float64, ok bo
 		return least, greatest, ok
 	},
 	"without the other side of the date line, of circles": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		if at, is := r.(circle); is {
 			part, _ := c.rect()
 			sw, ne := spot{part.west, part.south}.point(), spot{part.east, part.north}.point()
@@ -28,7 +42,7 @@ var variants = map[string]func(r region, c cell) (least, greatest float64, ok bo
 		return least, greatest, ok
 	},
 	"without the other side of the date line, of boxes": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		if b, is := r.(box); is {
 			part, there := c.rect()
 			return least, greatest, there && rect(b).meets(part)
@@ -36,15 +50,15 @@ var variants = map[string]func(r region, c cell) (least, greatest float64, ok bo
 		return least, greatest, ok
 	},
 	"without the other side of the date line, of polygons": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		if p, is := r.(polygon); is {
 			part, _ := c.rect()
-			return least, greatest, ok && part.meets(p.bounds)
+			return least, greatest, ok && part.meets(p.extent)
 		}
 		return least, greatest, ok
 	},
 	"with the edges of polygons alone": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		if p, is := r.(polygon); is {
 			part, _ := c.rect()
 			crossed := false
@@ -59,7 +73,7 @@ var variants = map[string]func(r region, c cell) (least, greatest float64, ok bo
 		return least, greatest, ok
 	},
 	"without the other side of a pole": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		if at, is := r.(circle); is {
 			part, _ := c.rect()
 			middle := spot{(part.west + part.east) / 2, part.south}.point()
@@ -68,15 +82,15 @@ var variants = map[string]func(r region, c cell) (least, greatest float64, ok bo
 		return least, greatest, ok
 	},
 	"with least distances that are too great": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		return least * 1.1, greatest, ok
 	},
 	"with greatest distances that are too small": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		return least, max(least, greatest*0.7), ok
 	},
 	"with the corners of rectangles alone": func(r region, c cell) (float64, float64, bool) {
-		least, greatest, ok := r.ranks(c)
+		least, greatest, ok := ranks(r, c)
 		part, there := c.rect()
 		if at, is := r.(circle); is && there {
 			least = Farthest

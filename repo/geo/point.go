@@ -1,10 +1,14 @@
 package geo
 
 import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"math"
 	"strconv"
+	"unicode"
 
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -102,21 +106,36 @@ func gather(v uint64) uint64 {
 }
 
 // textOf returns the text of a code, in the order of the codes.
-func textOf(code uint64) string { return fmt.Sprintf("%016x", code) }
+func textOf(code uint64) string { return string(appendText(nil, code)) }
+
+func appendText(text []byte, code uint64) []byte {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, 8), code)
+	return hex.AppendEncode(text, b)
+}
+
+// codeOf returns the code of a text, or false if it is none.
+func codeOf(text []byte) (code uint64, ok bool) {
+	var b [8]byte
+	if len(text) != 2*len(b) || bytes.ContainsFunc(text, unicode.IsUpper) {
+		return 0, false
+	}
+	_, err := hex.Decode(b[:], text)
+	return binary.BigEndian.Uint64(b[:]), err == nil
+}
 
 // MarshalText returns the text under which a Point is stored.
 func (p Point) MarshalText() ([]byte, error) {
 	if err := p.check(); err != nil {
 		return nil, err
 	}
-	return []byte(textOf(p.spot().normal().code())), nil
+	return appendText(nil, p.spot().normal().code()), nil
 }
 
 // UnmarshalText reads the text under which a Point is stored. Any other text is ErrInvalid.
 func (p *Point) UnmarshalText(text []byte) error {
-	code, err := strconv.ParseUint(string(text), 16, 64)
+	code, ok := codeOf(text)
 	s := spotOf(code)
-	if err != nil || textOf(code) != string(text) || s.x > round || s.y > polar || s != s.normal() {
+	if !ok || s.x > round || s.y > polar || s != s.normal() {
 		return fmt.Errorf("the text is no point: %w", repo.ErrInvalid)
 	}
 	*p = s.point()

@@ -14,9 +14,15 @@ type region interface {
 	// rank returns the rank of a point that is in the region, or false.
 	rank(s spot) (float64, bool)
 
-	// ranks returns bounds of the ranks of the points of a cell, or false if none of them is in the region. It may
-	// find points that are not there.
-	ranks(c cell) (least, greatest float64, ok bool)
+	// least returns a lower bound of the ranks of the points of a cell, or false if none of them is in the region. It
+	// may find points that are not there.
+	least(c cell) (rank float64, ok bool)
+
+	// greatest returns an upper bound of the ranks of the points of a cell that may have some.
+	greatest(c cell) float64
+
+	// bounds returns rectangles of the grid that have all points of the region.
+	bounds() []rect
 }
 
 // A circle has ranks that are distances.
@@ -33,17 +39,31 @@ func (c circle) rank(s spot) (float64, bool) {
 	return d, d <= c.radius
 }
 
-func (c circle) ranks(at cell) (least, greatest float64, ok bool) {
+func (c circle) least(at cell) (rank float64, ok bool) {
 	r, ok := at.rect()
 	if !ok {
-		return 0, 0, false
+		return 0, false
 	}
+	rank = max(0, c.center.nearest(r)-slack)
+	return rank, rank <= c.radius
+}
+
+func (c circle) greatest(at cell) float64 {
+	r, _ := at.rect()
 	opposite := Point{-c.center.Lat, c.center.Lon + 180}
 	if opposite.Lon > 180 {
 		opposite.Lon -= 360
 	}
-	least, greatest = max(0, c.center.nearest(r)-slack), Farthest-opposite.nearest(r)+slack
-	return least, greatest, least <= c.radius
+	return Farthest - opposite.nearest(r) + slack
+}
+
+func (c circle) bounds() []rect {
+	at, angle := c.center.spot(), (c.radius+slack)/EarthRadius
+	high, wide := int64(math.Ceil(angle*(180/math.Pi)*unit)), int64(round)
+	if at.y-high > 0 && at.y+high < polar {
+		wide = int64(math.Ceil(math.Asin(min(1, math.Sin(angle)/math.Cos(radians(c.center.Lat)))) * (180 / math.Pi) * unit))
+	}
+	return rect{at.x - wide, at.y - high, at.x + wide, at.y + high}.onEarth()
 }
 
 func newCircle(center Point, radius float64) (circle, error) {
@@ -69,18 +89,22 @@ func (b box) rank(s spot) (float64, bool) {
 	return 0, slices.ContainsFunc([]int64{s.x - round, s.x, s.x + round}, func(x int64) bool { return rect(b).has(spot{x, s.y}) })
 }
 
-func (b box) ranks(at cell) (least, greatest float64, ok bool) {
+func (b box) least(at cell) (rank float64, ok bool) {
 	r, ok := at.rect()
 	if !ok {
-		return 0, 0, false
+		return 0, false
 	}
 	for turns := int64(-1); turns <= 1; turns++ {
 		if rect(b).meets(r.moved(turns)) {
-			return 0, 0, true
+			return 0, true
 		}
 	}
-	return 0, 0, hasPole(r, rect(b))
+	return 0, hasPole(r, rect(b))
 }
+
+func (b box) greatest(cell) float64 { return 0 }
+
+func (b box) bounds() []rect { return rect(b).onEarth() }
 
 // hasPole reports whether a rectangle has a pole that an area within bounds has, too.
 func hasPole(r, bounds rect) bool {
@@ -106,7 +130,7 @@ func newBox(southWest, northEast Point) (box, error) {
 // A polygon has no ranks. Its corners are a closed line; the last one is next to the first.
 type polygon struct {
 	corners []spot
-	bounds  rect
+	extent  rect
 }
 
 func newPolygon(points []Point) (polygon, error) {
@@ -138,18 +162,18 @@ func newPolygon(points []Point) (polygon, error) {
 	case last.x < first.x:
 		p.corners = append(p.corners, spot{last.x, 0}, spot{first.x, 0})
 	}
-	p.bounds = rect{math.MaxInt64, math.MaxInt64, math.MinInt64, math.MinInt64}
+	p.extent = rect{math.MaxInt64, math.MaxInt64, math.MinInt64, math.MinInt64}
 	for _, s := range p.corners {
-		p.bounds = rect{min(p.bounds.west, s.x), min(p.bounds.south, s.y), max(p.bounds.east, s.x), max(p.bounds.north, s.y)}
+		p.extent = rect{min(p.extent.west, s.x), min(p.extent.south, s.y), max(p.extent.east, s.x), max(p.extent.north, s.y)}
 	}
 	return p, nil
 }
 
 // turns returns how often a rectangle is moved around the earth to meet the bounds of the polygon.
 func (p polygon) turns(r rect) (list []int64) {
-	first, last := (p.bounds.west-r.east)/round-1, (p.bounds.east-r.west)/round+1
+	first, last := (p.extent.west-r.east)/round-1, (p.extent.east-r.west)/round+1
 	for n := first; n <= last; n++ {
-		if r.moved(n).meets(p.bounds) {
+		if r.moved(n).meets(p.extent) {
 			list = append(list, n)
 		}
 	}
@@ -158,7 +182,7 @@ func (p polygon) turns(r rect) (list []int64) {
 
 func (p polygon) rank(s spot) (float64, bool) {
 	if s.y == 0 || s.y == polar {
-		return 0, p.bounds.south <= s.y && s.y <= p.bounds.north
+		return 0, p.extent.south <= s.y && s.y <= p.extent.north
 	}
 	odd := false
 	for _, n := range p.turns(rect{s.x, s.y, s.x, s.y}) {
@@ -197,16 +221,20 @@ func side(a, b, s spot) int {
 	return product(u, v).Cmp(product(w, x))
 }
 
-func (p polygon) ranks(at cell) (least, greatest float64, ok bool) {
+func (p polygon) greatest(cell) float64 { return 0 }
+
+func (p polygon) bounds() []rect { return p.extent.onEarth() }
+
+func (p polygon) least(at cell) (rank float64, ok bool) {
 	r, ok := at.rect()
 	if !ok {
-		return 0, 0, false
+		return 0, false
 	}
 	for _, n := range p.turns(r) {
 		a := p.corners[len(p.corners)-1]
 		for _, b := range p.corners {
 			if r.moved(n).isCrossed(a, b) {
-				return 0, 0, true
+				return 0, true
 			}
 			a = b
 		}
@@ -217,7 +245,7 @@ func (p polygon) ranks(at cell) (least, greatest float64, ok bool) {
 	} else {
 		_, ok = p.rank(spot{r.west, (r.south + r.north) / 2})
 	}
-	return 0, 0, ok || hasPole(r, p.bounds)
+	return 0, ok || hasPole(r, p.extent)
 }
 
 // isCrossed reports whether a part of the line from a to b is in a rectangle, or nearly so.

@@ -7,17 +7,16 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/polystore/polystore/repo"
 )
 
 // How a region is read.
 const (
-	fewRanges   = 4 // at the same time, at first
-	manyRanges  = 16
-	fewRecords  = 16 // of a range, if few are wanted
-	manyRecords = 256
+	manyRanges  = 16  // at the same time
+	fewRanges   = 4   // if few records are wanted, once a range was full of them
+	manyRecords = 256 // of a range
+	fewRecords  = 16  // if few are wanted
 )
 
 // A position is a place in the order of a query.
@@ -77,7 +76,7 @@ type search[T any] struct {
 // groups yields the records of a query spot by spot, those after a position, in their order.
 func (p *Places[T]) groups(ctx context.Context, q Query, after *position) iter.Seq2[group[T], error] {
 	return func(yield func(group[T], error) bool) {
-		s := &search[T]{Places: p, q: q, after: after, size: manyRecords, wide: fewRanges}
+		s := &search[T]{Places: p, q: q, after: after, size: manyRecords, wide: manyRanges}
 		cells := cover(q.region)
 		if q.limit == 0 {
 			cells = merged(cells)
@@ -106,9 +105,10 @@ func (p *Places[T]) groups(ctx context.Context, q Query, after *position) iter.S
 
 // add adds a part of a cell, unless nothing of it is wanted.
 func (s *search[T]) add(c cell, first, last uint64) {
-	least, greatest, ok := s.q.region.ranks(c)
+	least, ok := s.q.region.least(c)
 	first, last = max(first, c.code), min(last, c.last())
-	if s.after != nil {
+	if ok && s.after != nil {
+		greatest := s.q.region.greatest(c)
 		if greatest < s.after.rank {
 			return
 		}
@@ -124,53 +124,18 @@ func (s *search[T]) add(c cell, first, last uint64) {
 // read reads the next pieces, all at the same time.
 func (s *search[T]) read(ctx context.Context) error {
 	var wave []piece
+	var queries []repo.Query
 	for len(wave) < s.wide && len(s.pieces) > 0 {
-		wave = append(wave, heap.Pop(&s.pieces).(piece))
+		p := heap.Pop(&s.pieces).(piece)
+		wave, queries = append(wave, p), append(queries, s.span(s.q, p.code, p.last).Limit(s.size))
 	}
-	if s.q.limit == 0 {
-		s.wide = min(2*s.wide, manyRanges)
-	}
-	results := make([]result[T], len(wave))
-	if len(wave) == 1 {
-		results[0].records, results[0].err = s.piece(ctx, wave[0])
-	} else {
-		var wait sync.WaitGroup
-		for i := range wave {
-			wait.Go(func() { results[i].fill(func() ([]T, error) { return s.piece(ctx, wave[i]) }) })
-		}
-		wait.Wait()
-	}
-	for i, r := range results {
-		if r.panicked != nil {
-			panic(r.panicked) // of the program's own code, in the goroutine of the caller
-		}
-		if r.err != nil {
-			return r.err
-		}
-		if err := s.take(wave[i], r.records); err != nil {
-			return err
+	lists, err := s.repo.FindMany(ctx, queries)
+	for i, records := range lists {
+		if err == nil {
+			err = s.take(wave[i], records)
 		}
 	}
-	return nil
-}
-
-func (s *search[T]) piece(ctx context.Context, p piece) ([]T, error) {
-	return repo.Collect(s.repo.Find(ctx, s.span(s.q, p.code, p.last).Limit(s.size)))
-}
-
-// A result is what became of a range.
-type result[T any] struct {
-	records  []T
-	err      error
-	panicked any
-}
-
-var errUnfinished = fmt.Errorf("a reader ended early: %w", repo.ErrInternal)
-
-func (r *result[T]) fill(read func() ([]T, error)) {
-	defer func() { r.panicked = recover() }()
-	r.err = errUnfinished // which stays if the program's own code ends the goroutine
-	r.records, r.err = read()
+	return err
 }
 
 // take adds the groups of a piece that was read. If it may have more, its parts are read instead: only a range that was
@@ -184,21 +149,23 @@ func (s *search[T]) take(p piece, records []T) error {
 		}
 	}
 	if len(records) == s.size {
+		if s.q.limit > 0 {
+			s.wide = fewRanges
+		}
 		s.cut(p, codes)
 		return nil
 	}
-	at := map[uint64]int{}
-	var list []group[T]
-	for i, code := range codes {
-		if n, ok := at[code]; ok {
-			list[n].records = append(list[n].records, records[i])
-			continue
-		}
-		at[code] = len(list)
-		list = append(list, group[T]{position{0, code}, []T{records[i]}, true})
+	if !slices.IsSorted(codes) { // some have moved meanwhile
+		slices.SortStableFunc(records, func(a, b T) int {
+			return cmp.Compare(s.at(&a).spot().normal().code(), s.at(&b).spot().normal().code())
+		})
+		slices.Sort(codes)
 	}
-	for _, g := range list {
-		s.keep(g)
+	for from, to := 0, 0; from < len(codes); from = to {
+		for to = from + 1; to < len(codes) && codes[to] == codes[from]; {
+			to++
+		}
+		s.keep(group[T]{position{0, codes[from]}, records[from:to:to], true})
 	}
 	return nil
 }

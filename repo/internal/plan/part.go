@@ -97,6 +97,11 @@ func PartOf(parts []Part, key *driver.Key) *Part {
 // IsSet reports whether a plan has parts that differ in more than a bucket.
 func (p *Plan) IsSet() bool { return len(p.query.Sets)+len(p.Ways) > 0 }
 
+// IsRange reports whether the rows of one run are all that a plan finds, one for each record.
+func (p *Plan) IsRange() bool {
+	return p.Covered && len(p.Parts) == 1 && len(p.Ways) == 0 && !p.Looks() && p.Offset == 0 && !p.Table.Native
+}
+
 // Doubles reports whether a record may be in several parts.
 func (p *Plan) Doubles() bool { return p.doubles() }
 

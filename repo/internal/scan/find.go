@@ -3,6 +3,7 @@ package scan
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -216,6 +217,11 @@ func (v *View) FindMany(ctx context.Context, k *store.Call, queries []plan.Query
 	if ctx == nil {
 		return failure.ErrNoContext
 	}
+	if ranges := v.c.rangesOf(k, queries, v.by); ranges != nil {
+		if err := v.findRanges(ctx, k, ranges, add); !errors.Is(err, driver.ErrUnsupported) {
+			return err
+		}
+	}
 	errs := make([]error, len(queries))
 	for from := 0; from < len(queries); from += atOnceMost {
 		v.c.atOnce(k, min(atOnceMost, len(queries)-from), func(i int, k *store.Call) {
@@ -229,6 +235,29 @@ func (v *View) FindMany(ctx context.Context, k *store.Call, queries []plan.Query
 			if errs[i] != nil {
 				return fmt.Errorf("query %d: %w", i, errs[i])
 			}
+		}
+	}
+	return nil
+}
+
+// findRanges calls add with what each of some queries finds that are read together.
+func (v *View) findRanges(ctx context.Context, k *store.Call, ranges []ranged, add func(query int, t any)) error {
+	finders, out := make([]coveredRows, len(ranges)), v.Scratch()
+	defer v.Release(out)
+	b := NewReadBuffer(0)
+	defer b.Release()
+	for i := range ranges {
+		finders[i] = coveredRows{v: v, p: ranges[i].Plan, b: b, out: out, yield: func(t any, _ Position) bool {
+			add(i, t)
+			return true
+		}}
+	}
+	if err := v.c.ranges(ctx, k, ranges, func(i int, row *driver.Row) (bool, error) { return finders[i].row(row) }); err != nil {
+		return err
+	}
+	for i := range ranges {
+		if err := v.c.answers(ctx, ranges[i].Plan); err != nil {
+			return err
 		}
 	}
 	return nil
