@@ -25,6 +25,7 @@ func blindFaults() map[string]fault {
 			"panics in loops":          keepsSlots,
 			"later pages":              pager{size: 500, span: func(_ *broken, s *driver.Span) { s.To = "" }}.fault,
 			"gathered":                 func(b *broken) { b.gather = func(n int, _ *int) bool { return n%512 != 0 } },
+			"several ranges":           func(b *broken) { b.ranges = func(n int, _ *int) bool { return n%128 != 0 } },
 			"rows that go":             pager{size: 100, span: skipsAfterGone}.fault,
 		}),
 		grouped("records and fields", map[string]fault{

@@ -34,6 +34,7 @@ type broken struct {
 	count   func(ctx context.Context, s driver.Span) (int, error)
 	swept   func(op *driver.Op)                    // of what a sweep does
 	gather  func(n int, i *int) bool               // of the nth row that is gathered, and its table; false leaves it out
+	ranges  func(n int, i *int) bool               // of the nth row of several spans, and its span; false leaves it out
 	follow  func(trail *driver.Trail, i *int) bool // of a trail, with nil, and of each of its rows; false leaves that out
 	grouped func(g *driver.Group) bool             // of groups on their way out; false leaves one out
 	size    func(ctx context.Context, t *driver.Table) (int64, error)
@@ -136,6 +137,29 @@ func (b *broken) Gather(ctx context.Context, tables []*driver.Table, partition s
 			}
 			of := i
 			if n++; b.gather != nil && !b.gather(n, &of) {
+				continue
+			}
+			if !yield(of, row) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// Ranges reads each span by itself.
+func (b *broken) Ranges(ctx context.Context, spans []driver.Span, yield func(i int, row *driver.Row) bool) error {
+	if err := b.Store.Ranges(ctx, spans, func(int, *driver.Row) bool { return false }); err != nil {
+		return err
+	}
+	n := 0
+	for i, s := range spans {
+		for row, err := range b.Range(ctx, s) {
+			if err != nil {
+				return err
+			}
+			of := i
+			if n++; b.ranges != nil && !b.ranges(n, &of) {
 				continue
 			}
 			if !yield(of, row) {

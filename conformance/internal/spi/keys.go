@@ -19,6 +19,7 @@ func keyRules() []entry {
 		{Name: "typed partitions", Sentence: "Partitions are told apart by every kind of value, at its edges too.", Check: typedPartitions},
 		{Name: "no order", Sentence: "A table without sort columns has one row a partition.", Check: noOrder},
 		{Name: "gathered", Sentence: "What a store gathers from tables that lie together are the rows that a range of each has.", Check: gather},
+		{Name: "several ranges", Sentence: "What a store reads of several spans together are the rows that a range of each has.", Check: ranges},
 	}, orderRules(), spanRules())
 }
 

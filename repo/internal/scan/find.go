@@ -217,8 +217,8 @@ func (v *View) FindMany(ctx context.Context, k *store.Call, queries []plan.Query
 	if ctx == nil {
 		return failure.ErrNoContext
 	}
-	if ranges := v.c.rangesOf(k, queries, v.by); ranges != nil {
-		if err := v.findRanges(ctx, k, ranges, add); !errors.Is(err, driver.ErrUnsupported) {
+	if r := rangesOf(v.c, k, queries, v.by); r != nil {
+		if err := v.findRanges(ctx, r, add); !errors.Is(err, driver.ErrUnsupported) {
 			return err
 		}
 	}
@@ -241,22 +241,22 @@ func (v *View) FindMany(ctx context.Context, k *store.Call, queries []plan.Query
 }
 
 // findRanges calls add with what each of some queries finds that are read together.
-func (v *View) findRanges(ctx context.Context, k *store.Call, ranges []ranged, add func(query int, t any)) error {
-	finders, out := make([]coveredRows, len(ranges)), v.Scratch()
+func (v *View) findRanges(ctx context.Context, r *ranges, add func(query int, t any)) error {
+	finders, out := make([]coveredRows, len(r.list)), v.Scratch()
 	defer v.Release(out)
 	b := NewReadBuffer(0)
 	defer b.Release()
-	for i := range ranges {
-		finders[i] = coveredRows{v: v, p: ranges[i].Plan, b: b, out: out, yield: func(t any, _ Position) bool {
+	for i := range r.list {
+		finders[i] = coveredRows{v: v, p: r.list[i].Plan, b: b, out: out, yield: func(t any, _ Position) bool {
 			add(i, t)
 			return true
 		}}
 	}
-	if err := v.c.ranges(ctx, k, ranges, func(i int, row *driver.Row) (bool, error) { return finders[i].row(row) }); err != nil {
+	if err := r.rows(ctx, func(i int, row *driver.Row) (bool, error) { return finders[i].row(row) }); err != nil {
 		return err
 	}
-	for i := range ranges {
-		if err := v.c.answers(ctx, ranges[i].Plan); err != nil {
+	for i := range r.list {
+		if err := v.c.answers(ctx, r.list[i].Plan); err != nil {
 			return err
 		}
 	}

@@ -16,8 +16,15 @@ type ranged struct {
 	run plan.Part
 }
 
-// rangesOf returns some queries as those that the store can read together, nil if it cannot: all are runs of one table.
-func (c *Reader) rangesOf(k *store.Call, queries []plan.Query, by []plan.Access) []ranged {
+// ranges are queries that the store can read together: all are runs of one table.
+type ranges struct {
+	c    *Reader
+	k    *store.Call
+	list []ranged
+}
+
+// rangesOf returns some queries as ranges, nil if the store cannot read them together.
+func rangesOf(c *Reader, k *store.Call, queries []plan.Query, by []plan.Access) *ranges {
 	if _, ok := c.Store.Driver.(driver.Ranger); !ok || len(queries) < 2 {
 		return nil
 	}
@@ -38,33 +45,33 @@ func (c *Reader) rangesOf(k *store.Call, queries []plan.Query, by []plan.Access)
 	if x := list[0].X; x != nil {
 		k.Uses(x.ID)
 	}
-	return list
+	return &ranges{c, k, list}
 }
 
-// ranges calls do with the live rows of each range, of which i is the index, until it wants no more of that one: many are
+// rows calls do with the live rows of each range, of which i is the index, until it wants no more of that one: many are
 // read by one request, and again where rows have expired.
-func (c *Reader) ranges(ctx context.Context, k *store.Call, list []ranged, do func(i int, row *driver.Row) (more bool, err error)) error {
-	for from := 0; from < len(list); from += atOnceMost {
-		all := make([]reading, min(atOnceMost, len(list)-from))
+func (r *ranges) rows(ctx context.Context, do func(i int, row *driver.Row) (more bool, err error)) error {
+	for from := 0; from < len(r.list); from += atOnceMost {
+		all := make([]reading, min(atOnceMost, len(r.list)-from))
 		for i := range all {
-			r := &list[from+i]
-			all[i] = c.readingOf(k, r.Plan, &r.run, r.Limit, func(row *driver.Row) (bool, error) {
-				if err := counted(k, r.Plan, row); err != nil {
+			q := &r.list[from+i]
+			all[i] = newReading(r.c, r.k, q.Plan, &q.run, q.Limit, func(row *driver.Row) (bool, error) {
+				if err := counted(r.k, q.Plan, row); err != nil {
 					return false, err
 				}
 				return do(from+i, row)
 			})
 		}
-		if err := c.together(ctx, k, all); err != nil {
+		if err := r.together(ctx, all); err != nil {
 			return err
 		}
 		for i := range all {
-			r := &all[i]
-			if r.again && r.err == nil {
-				r.err = r.all(ctx)
+			one := &all[i]
+			if one.again && one.err == nil {
+				one.err = one.all(ctx)
 			}
-			if r.err != nil {
-				return fmt.Errorf("query %d: %w", from+i, r.err)
+			if one.err != nil {
+				return fmt.Errorf("query %d: %w", from+i, one.err)
 			}
 		}
 	}
@@ -72,15 +79,15 @@ func (c *Reader) ranges(ctx context.Context, k *store.Call, list []ranged, do fu
 }
 
 // together reads what one request of the store finds, until a reading has an error.
-func (c *Reader) together(ctx context.Context, k *store.Call, all []reading) error {
-	spans, of, asked := make([]driver.Span, 0, len(all)), make([]*reading, 0, len(all)), c.Store.NowMillis()
+func (r *ranges) together(ctx context.Context, all []reading) error {
+	spans, of, asked := make([]driver.Span, 0, len(all)), make([]*reading, 0, len(all)), r.c.Store.NowMillis()
 	for i := range all {
-		if r := &all[i]; !r.part.Empty() {
-			r.asked = asked
-			spans, of = append(spans, r.span), append(of, r)
+		if one := &all[i]; !one.part.Empty() {
+			one.asked = asked
+			spans, of = append(spans, one.span), append(of, one)
 		}
 	}
-	return c.Store.Driver.(driver.Ranger).Ranges(k.Asks(ctx, len(spans)), spans, func(i int, row *driver.Row) bool {
+	return r.c.Store.Driver.(driver.Ranger).Ranges(r.k.Asks(ctx, len(spans)), spans, func(i int, row *driver.Row) bool {
 		return of[i].row(row, nil) || of[i].err == nil
 	})
 }

@@ -43,12 +43,12 @@ func counted(k *store.Call, p *plan.Plan, row *driver.Row) error {
 
 // read calls do with the live rows of one part of a run.
 func (c *Reader) read(ctx context.Context, k *store.Call, p *plan.Plan, part, limit int, do rowFunc) error {
-	r := c.readingOf(k, p, &p.Parts[part], limit, do)
+	r := newReading(c, k, p, &p.Parts[part], limit, do)
 	return r.all(ctx)
 }
 
-// readingOf returns the reading of a part of a run.
-func (c *Reader) readingOf(k *store.Call, p *plan.Plan, at *plan.Part, limit int, do rowFunc) reading {
+// newReading returns the reading of a part of a run.
+func newReading(c *Reader, k *store.Call, p *plan.Plan, at *plan.Part, limit int, do rowFunc) reading {
 	r := reading{c: c, k: k, p: p, part: at, do: do, left: limit}
 	r.span = driver.Span{Table: p.Table, Key: at.Key, Reverse: p.Reverse, Limit: limit, Mask: p.Mask}
 	at.Bound(&r.span)

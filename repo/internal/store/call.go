@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"sync"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -54,9 +55,9 @@ func (k *Call) Walks(ctx context.Context) context.Context {
 func (k *Call) Traced() bool { return k.trace != nil }
 
 // AtOnce calls do n times at the same time, each with a call of its own, and adds what
-// these cost.
+// these cost. A panic of one of them comes in the goroutine of the caller, when all have ended.
 func (k *Call) AtOnce(n int, do func(i int, k *Call)) {
-	calls := make([]Call, n)
+	calls, ends := make([]Call, n), make([]end, n)
 	traces, tallies := k.trace.split(n)
 	var all sync.WaitGroup
 	for i := range calls {
@@ -65,13 +66,43 @@ func (k *Call) AtOnce(n int, do func(i int, k *Call)) {
 			calls[i].trace = &traces[i]
 		}
 		if i < n-1 {
-			all.Go(func() { do(i, &calls[i]) })
+			all.Go(func() { ends[i].of(func() { do(i, &calls[i]) }) })
 		} else { // the caller would only wait
-			do(i, &calls[i])
+			ends[i].of(func() { do(i, &calls[i]) })
 		}
 	}
 	all.Wait()
 	k.trace.join(traces, tallies)
+	for i := range ends {
+		ends[i].again()
+	}
+}
+
+// An end is how a function ended that may be the program's own: it returned, panicked, or ended its goroutine.
+type end struct {
+	returned bool
+	panicked any
+}
+
+// of calls a function and notes its end.
+func (e *end) of(do func()) {
+	defer func() {
+		if !e.returned {
+			e.panicked = recover()
+		}
+	}()
+	do()
+	e.returned = true
+}
+
+// again ends its caller in the same way.
+func (e *end) again() {
+	switch {
+	case e.panicked != nil:
+		panic(e.panicked)
+	case !e.returned:
+		runtime.Goexit()
+	}
 }
 
 // Get reads rows by key, such that k can judge whether they have expired.
