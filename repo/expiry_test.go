@@ -329,3 +329,46 @@ func (c *expiring) want(t *testing.T, call string, want bool) {
 		t.Errorf("the record is there: %v, %v; want %v", there, err, want)
 	}
 }
+
+// Records that have expired take no place among those of queries that are asked together, whatever these differ in.
+func TestFindManyAmongExpired(t *testing.T) {
+	r, err := repo.Open[ticket](t.Context(), newStore(t, nil), ticketSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon, late := time.Now().Add(50*time.Millisecond), time.Now().Add(time.Hour)
+	for i := range 40 {
+		ends := soon
+		if i%4 == 0 {
+			ends = late
+		}
+		for _, show := range []string{"x", "y"} {
+			if err := r.Insert(t.Context(), &ticket{Show: show, ID: fmt.Sprintf("%02d", i), Kind: "k", Ends: ends}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	time.Sleep(time.Until(soon.Add(time.Millisecond)))
+	x, y := repo.Where("show", "x"), repo.Where("show", "y")
+	for from := range 2 { // queries alike and not alike come first by turns
+		queries := []repo.Query{
+			x.AtLeast("id", "01").AtMost("id", "20").Order("id").Limit(3), x.AtLeast("id", "30").AtMost("id", "31").Order("id").Limit(3),
+			x.AtLeast("id", "22").AtMost("id", "99").Order("id").Limit(3), y.Order("-id").Limit(2), y.Order("id"),
+		}
+		want := []string{"04 08 12 ", "", "24 28 32 ", "36 32 ", "00 04 08 12 16 20 24 28 32 36 "}
+		queries, want = append(queries[3*from:], queries[:3*from]...), append(want[3*from:], want[:3*from]...)
+		lists, err := r.FindMany(t.Context(), queries)
+		for i, list := range lists {
+			got := ""
+			for _, one := range list {
+				got += one.ID + " "
+			}
+			if got != want[i] {
+				t.Errorf("%v finds %q, want %q", queries[i], got, want[i])
+			}
+		}
+		if err != nil || len(lists) != len(queries) {
+			t.Errorf("%d lists, %v", len(lists), err)
+		}
+	}
+}
