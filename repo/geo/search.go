@@ -2,7 +2,6 @@ package geo
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
 	"iter"
@@ -43,24 +42,6 @@ type group[T any] struct {
 	whole   bool // else they are too many, and were not read
 }
 
-func (p *position) at() position { return *p }
-
-// A queue has the first of its elements first.
-type queue[E any, P interface {
-	*E
-	at() position
-}] []E
-
-func (q queue[E, P]) Len() int           { return len(q) }
-func (q queue[E, P]) Less(i, j int) bool { return P(&q[i]).at().compare(P(&q[j]).at()) < 0 }
-func (q queue[E, P]) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *queue[E, P]) Push(x any)        { *q = append(*q, x.(E)) }
-func (q *queue[E, P]) Pop() any {
-	last := (*q)[len(*q)-1]
-	*q = (*q)[:len(*q)-1]
-	return last
-}
-
 // A search reads a region piece by piece, what has the least rank first. A group is yielded when no piece can have an
 // earlier one.
 type search[T any] struct {
@@ -69,8 +50,8 @@ type search[T any] struct {
 	after  *position // what comes later is wanted; nil is all
 	size   int       // of a range: one that has as many records is cut
 	wide   int       // ranges at the same time
-	pieces queue[piece, *piece]
-	groups queue[group[T], *group[T]]
+	pieces []piece
+	groups []group[T] // that are read and not yet yielded, in their order
 }
 
 // groups yields the records of a query spot by spot, those after a position, in their order.
@@ -87,8 +68,10 @@ func (p *Places[T]) groups(ctx context.Context, q Query, after *position) iter.S
 			s.add(c, c.code, c.last())
 		}
 		for {
+			slices.SortFunc(s.pieces, func(a, b piece) int { return a.compare(b.position) })
 			for len(s.groups) > 0 && (len(s.pieces) == 0 || s.groups[0].compare(s.pieces[0].position) < 0) {
-				if !yield(heap.Pop(&s.groups).(group[T]), nil) {
+				g := s.groups[0]
+				if s.groups = s.groups[1:]; !yield(g, nil) {
 					return
 				}
 			}
@@ -117,17 +100,17 @@ func (s *search[T]) add(c cell, first, last uint64) {
 		}
 	}
 	if ok && first <= last {
-		heap.Push(&s.pieces, piece{position{least, first}, last, c})
+		s.pieces = append(s.pieces, piece{position{least, first}, last, c})
 	}
 }
 
 // read reads the next pieces, all at the same time.
 func (s *search[T]) read(ctx context.Context) error {
-	var wave []piece
-	var queries []repo.Query
-	for len(wave) < s.wide && len(s.pieces) > 0 {
-		p := heap.Pop(&s.pieces).(piece)
-		wave, queries = append(wave, p), append(queries, s.span(s.q, p.code, p.last).Limit(s.size))
+	n := min(s.wide, len(s.pieces))
+	wave, queries := s.pieces[:n:n], make([]repo.Query, n)
+	s.pieces = s.pieces[n:]
+	for i, p := range wave {
+		queries[i] = s.span(s.q, p.code, p.last).Limit(s.size)
 	}
 	lists, err := s.repo.FindMany(ctx, queries)
 	for i, records := range lists {
@@ -135,6 +118,7 @@ func (s *search[T]) read(ctx context.Context) error {
 			err = s.take(wave[i], records)
 		}
 	}
+	slices.SortFunc(s.groups, func(a, b group[T]) int { return a.compare(b.position) })
 	return err
 }
 
@@ -189,6 +173,6 @@ func (s *search[T]) cut(p piece, codes []uint64) {
 func (s *search[T]) keep(g group[T]) {
 	var ok bool
 	if g.rank, ok = s.q.region.rank(spotOf(g.code)); ok && (s.after == nil || g.compare(*s.after) > 0) {
-		heap.Push(&s.groups, g)
+		s.groups = append(s.groups, g)
 	}
 }
