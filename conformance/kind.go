@@ -97,6 +97,13 @@ func (s *inKind) Group(ctx context.Context, g driver.Grouping, yield func(*drive
 	return s.lacks("groups nothing")
 }
 
+func (s *inKind) Ranges(ctx context.Context, spans []driver.Span, yield func(i int, row *driver.Row) bool) error {
+	if r, ok := s.Store.(driver.Ranger); ok {
+		return r.Ranges(ctx, spans, yield)
+	}
+	return s.lacks("reads one range at a time")
+}
+
 func (s *inKind) CPU(ctx context.Context) (time.Duration, error) {
 	if m, ok := s.Store.(driver.Meter); ok {
 		return m.CPU(ctx)
