@@ -32,7 +32,7 @@ type Schema struct {
 	// "bytes", "time", "list" or "map" by name. An index takes the elements of a "list" for
 	// strings; "list of int" and so on name another kind. A name may be a path, "address.city", for
 	// an index of that part of a map. With a struct the kinds are known, but for parts of a field of
-	// type map[string]any.
+	// type map[string]any. A write takes an integer for a float; another kind is ErrInvalid.
 	Fields map[string]string `json:"fields,omitempty" yaml:"fields"`
 
 	// Types are the types of records that are of several.

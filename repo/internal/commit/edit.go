@@ -75,7 +75,9 @@ func (r editor) editOf(e Edit, at int) (driver.Edit, error) {
 		return d, failure.Invalid("field %s is of kind %s; Add is for numbers", e.Field, r.Cols[at].Kind)
 	}
 	var err error
-	d.Value, err = r.Value(e.Value, at)
+	if d.Value, err = r.Value(e.Value, at); err == nil {
+		d.Value, err = r.Fit(d.Value, at)
+	}
 	if d.Do == driver.Set {
 		d.Value = r.unlessEmpty(d.Value, at)
 	}

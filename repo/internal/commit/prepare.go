@@ -53,7 +53,10 @@ func (c *Writer) encode(next *record.Record, rec reflect.Value) error {
 	if err := c.Shape.Derive(rec); err != nil {
 		return err
 	}
-	return c.Shape.Encode(rec, next, c.Cols)
+	if err := c.Shape.Encode(rec, next, c.Cols); err != nil {
+		return err
+	}
+	return c.FitAll(next.Vals)
 }
 
 // Derive lets fn change the record that is there and makes w.next its values.

@@ -8,6 +8,7 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/change"
 	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/record"
 )
 
@@ -24,7 +25,7 @@ const (
 // A worked edit goes by what a field holds, and sets it.
 type worked struct {
 	edit int // its place among the edits of the driver
-	work func(old driver.Value) (driver.Value, error)
+	work func(old driver.Value, in *record.Field) (driver.Value, error)
 }
 
 // isWithin reports whether a name is another one, or that of a part of it.
@@ -47,7 +48,10 @@ func (r editor) addWorked(list []driver.Edit, work []worked, e Edit, name string
 	if err := record.CheckPath(path); err != nil {
 		return nil, nil, driver.Errorf("%.64q: %w", r.Shown(e.Field), err)
 	}
-	fit, nanos := r.fitting(e.Field, path)
+	fit, nanos, err := r.fitting(e.Field, path)
+	if err != nil {
+		return nil, nil, err
+	}
 	change, err := workOf(e, nanos)
 	if err != nil {
 		return nil, nil, driver.Errorf("%s: %w", r.Shown(e.Field), err)
@@ -56,10 +60,13 @@ func (r editor) addWorked(list []driver.Edit, work []worked, e Edit, name string
 	if at < 0 {
 		at, list = len(list), append(list, d)
 	}
-	return list, append(work, worked{at, func(old driver.Value) (driver.Value, error) {
+	return list, append(work, worked{at, func(old driver.Value, in *record.Field) (driver.Value, error) {
 		v, err := within(old, path, func(old driver.Value) (driver.Value, error) {
 			v, err := change(old)
-			return fit(v), err
+			if err != nil {
+				return v, err
+			}
+			return fit(v, in)
 		})
 		if err != nil {
 			err = driver.Errorf("%s: %w", r.Shown(e.Field), err)
@@ -69,25 +76,26 @@ func (r editor) addWorked(list []driver.Edit, work []worked, e Edit, name string
 }
 
 // fitting returns what makes a new value at a path what a struct would have there: none where an empty one is absent, and
-// a float of an integer. Nanos says that a time is kept there with its nanoseconds.
-func (r editor) fitting(name string, path []string) (fit func(driver.Value) driver.Value, nanos bool) {
-	src, kind, err := r.Find(name)
-	if path == nil || err != nil || src.At < 0 {
-		return func(v driver.Value) driver.Value { return v }, false
-	}
-	empty := driver.Value{}
-	if f := r.Fields[src.At]; f != nil {
-		empty = f.Part(path).Empty
-	}
-	return func(v driver.Value) driver.Value {
-		if kind.Kind == driver.Float && v.Kind() == driver.Int {
+// a float of an integer. It is given the field of the type that the record has, nil if that is undeclared. Nanos says that
+// a time is kept there with its nanoseconds. A path to a part that no record can have is ErrInvalid.
+func (r editor) fitting(name string, path []string) (fit func(driver.Value, *record.Field) (driver.Value, error), nanos bool, err error) {
+	_, kind, err := r.Find(name)
+	return func(v driver.Value, in *record.Field) (driver.Value, error) {
+		kind := kind
+		if path != nil && in != nil {
+			of, err := layout.KindOf(in, path)
+			if err != nil || v.Equal(in.Part(path).Empty) {
+				return driver.Value{}, err
+			}
+			if of.Kind != driver.None {
+				kind = of
+			}
+		}
+		if path != nil && kind.Kind == driver.Float && v.Kind() == driver.Int {
 			v = driver.FloatValue(float64(v.Int()))
 		}
-		if v.Equal(empty) {
-			return driver.Value{}
-		}
-		return v
-	}, kind.Nanos
+		return v, nil
+	}, path != nil && kind.Nanos, err
 }
 
 // takes is ErrInvalid if a field has no part at a path, or is no list where an edit is of one.
@@ -249,12 +257,22 @@ func (r editor) workOut(old *change.Stored, asked []driver.Edit, work []worked) 
 				e.Value = old.Extra[at].Value
 			}
 		}
+		var in *record.Field
 		var err error
-		if e.Value, err = w.work(e.Value); err != nil {
+		if e.Field >= 0 && !r.shape.IsMap {
+			in, err = r.shape.FieldIn(&old.Record, len(r.Key)+e.Field)
+		}
+		if err == nil {
+			e.Value, err = w.work(e.Value, in)
+		}
+		if err != nil {
 			return nil, err
 		}
-		if e.Field >= 0 {
-			e.Value = r.unlessEmpty(e.Value, len(r.Key)+e.Field)
+		if at := len(r.Key) + e.Field; e.Field >= 0 {
+			if e.Value, err = r.Fit(e.Value, at); err != nil {
+				return nil, err
+			}
+			e.Value = r.unlessEmpty(e.Value, at)
 		}
 	}
 	return edits, nil

@@ -23,6 +23,7 @@ type Layout struct {
 	Nanos      []bool          // by position: an integer that keeps the nanoseconds of a time
 	Fields     []*record.Field // by position: of a struct, else nil
 	Parts      map[string]Kind // of fields, by their paths, whose kinds the schema declares
+	fits       [][]namedKind   // by position, nil if there are none: see Fit
 	Scalars    []*record.Field // by position: a field that every record has which this program writes, or nil
 	Empties    []driver.Value  // by position: what a field would be that is absent where it is empty, else none
 	KeySources []Source        // of the key columns

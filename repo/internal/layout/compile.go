@@ -69,6 +69,7 @@ func Compile(facts *driver.Facts, redact bool, schema Schema, sh *record.Mapping
 		x.SetBare(x.HasKeysOnly() && !c.Expires)
 	}
 	c.markIndexed()
+	c.declares(sh.IsMap)
 	return c.Layout, nil
 }
 

@@ -54,8 +54,23 @@ func (c *Layout) partKind(name string, src Source) (Kind, error) {
 	case f == nil: // of a map record
 		return Kind{}, nil
 	}
-	if f = f.Part(src.Path); f == nil {
-		return Kind{}, failure.Invalid("field %s has no part %.64q", col.Name, strings.Join(src.Path, "."))
+	return KindOf(f, src.Path)
+}
+
+// KindOf returns what is known of a part of a field of a struct.
+func KindOf(f *record.Field, path []string) (Kind, error) {
+	name, shown := f.Name, any(strings.Join(path, "."))
+	for i := range path {
+		next, names := f.Part(path[i:i+1]), f.PartNames()
+		switch {
+		case next == nil && names == nil:
+			return Kind{}, failure.Invalid("field %s has no part %.64q: a %s has no part %.64q", name, shown, f.Kind, driver.Private(path[i]))
+		case next == nil:
+			return Kind{}, failure.Invalid("field %s has no part %.64q; the parts there are %s", name, shown, strings.Join(names, ", "))
+		case names == nil: // a map, whose keys may be personal data
+			shown = driver.Private(strings.Join(path, "."))
+		}
+		f = next
 	}
 	return Kind{f.Kind, f.Elem, f.Nanos}, nil
 }

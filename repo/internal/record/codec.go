@@ -22,6 +22,7 @@ type coder struct {
 
 	round rounder
 	part  func(name string) *Field // of a map, a struct or a list; nil where values have no parts
+	parts func() []string          // of a struct: their names
 }
 
 var (

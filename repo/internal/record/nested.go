@@ -2,7 +2,9 @@ package record
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -37,6 +39,12 @@ func (m coders) pointer(t reflect.Type) (coder, error) {
 				return nil
 			}
 			return elem.part(name)
+		},
+		parts: func() []string {
+			if elem.parts == nil {
+				return nil
+			}
+			return elem.parts()
 		}}, nil
 }
 
@@ -208,9 +216,10 @@ func (m coders) structure(t reflect.Type) (coder, error) {
 		byName[fields[i].Name] = &fields[i]
 	}
 	return coder{Kind: driver.Map, round: roundStruct(fields),
-		enc:  func(v reflect.Value, depth int) (driver.Value, error) { return encodeStruct(fields, v, depth) },
-		Dec:  func(v driver.Value, into reflect.Value) error { return decodeStruct(byName, v, into) },
-		part: func(name string) *Field { return byName[name] }}, nil
+		enc:   func(v reflect.Value, depth int) (driver.Value, error) { return encodeStruct(fields, v, depth) },
+		Dec:   func(v driver.Value, into reflect.Value) error { return decodeStruct(byName, v, into) },
+		part:  func(name string) *Field { return byName[name] },
+		parts: func() []string { return slices.Sorted(maps.Keys(byName)) }}, nil
 }
 
 func encodeStruct(fields []Field, v reflect.Value, depth int) (driver.Value, error) {

@@ -76,5 +76,13 @@ func (f *Field) Part(path []string) *Field {
 	return f
 }
 
+// PartNames returns the names of the parts that a struct has, nil where a value may have others, or none.
+func (f *Field) PartNames() []string {
+	if f.coder == nil || f.parts == nil {
+		return nil
+	}
+	return f.parts()
+}
+
 // somePart is any part of a value of whatever type it has.
 func somePart(string) *Field { return &Field{coder: &coder{part: somePart}} }

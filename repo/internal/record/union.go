@@ -95,7 +95,7 @@ func (s *Mapping) merge(of *Mapping) error {
 		if f.IsScalar() && have.IsScalar() {
 			have.in++
 		}
-		have.part = eitherPart(have.part, f.part)
+		have.part, have.parts = eitherPart(have.part, f.part), eitherNames(have.parts, f.parts)
 	}
 	s.merged(&s.Version, of.Version)
 	s.merged(&s.Expires, of.Expires)
@@ -125,7 +125,7 @@ func eitherPart(a, b func(string) *Field) func(string) *Field {
 		case g == nil:
 			return f
 		}
-		both := &Field{coder: &coder{part: eitherPart(f.part, g.part)}}
+		both := &Field{coder: &coder{part: eitherPart(f.part, g.part), parts: eitherNames(f.parts, g.parts)}}
 		if f.Kind == g.Kind && f.Elem == g.Elem && f.Nanos == g.Nanos {
 			both.Kind, both.Elem, both.Nanos = f.Kind, f.Elem, f.Nanos
 		}
@@ -133,6 +133,18 @@ func eitherPart(a, b func(string) *Field) func(string) *Field {
 			both.Empty = f.Empty
 		}
 		return both
+	}
+}
+
+// eitherNames returns the names of the parts that a field has in one type or another, nil where one may have any.
+func eitherNames(a, b func() []string) func() []string {
+	if a == nil || b == nil {
+		return nil
+	}
+	return func() []string {
+		names := append(a(), b()...)
+		slices.Sort(names)
+		return slices.Compact(names)
 	}
 }
 
