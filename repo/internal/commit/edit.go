@@ -81,7 +81,7 @@ func (r editor) editOf(e Edit, at int) (driver.Edit, error) {
 	if d.Do == driver.Set {
 		d.Value = r.unlessEmpty(d.Value, at)
 	}
-	if f := r.Scalars[at]; f != nil && err == nil && d.Value.IsNone() {
+	if f := r.Scalars[at]; f != nil && err == nil && d.Value.IsNone() && !r.shape.IsUnion() {
 		d.Do = driver.Set
 		d.Value, err = f.Zero()
 	}
@@ -178,13 +178,46 @@ func (r editor) edited(ch *change.Change) (*record.Record, error) {
 		if err != nil {
 			return nil, driver.Errorf("%s: %w", r.editName(e), err)
 		}
-		if *v = x; e.Field >= 0 {
-			*v = r.unlessEmpty(x, len(r.Key)+e.Field)
+		if *v = x; e.Field < 0 {
+			continue
+		}
+		if *v, err = r.settled(next, len(r.Key)+e.Field); err != nil {
+			return nil, driver.Errorf("%s: %w", r.editName(e), err)
 		}
 	}
 	next.Extra = slices.DeleteFunc(next.Extra, func(p driver.Pair) bool { return p.Value.IsNone() })
 	record.SortPairs(next.Extra)
 	return next, r.CheckSize(next, ch.Key)
+}
+
+// settled returns the value that a record with edits has at a position, as the type of the record would have it: what is
+// absent when it is empty, and what never is, are known of one of several types when the record is.
+func (r editor) settled(rec *record.Record, at int) (driver.Value, error) {
+	v := rec.Vals[at]
+	if !r.shape.IsUnion() {
+		return r.unlessEmpty(v, at), nil
+	}
+	f, err := r.shape.FieldIn(rec, at)
+	switch {
+	case err != nil || f == nil:
+		return v, err
+	case v.IsNone() && f.IsScalar():
+		return f.Zero()
+	case v.Equal(f.Empty):
+		return driver.Value{}, nil
+	}
+	return v, nil
+}
+
+// settledAll returns edits with what they leave in a record of one of several types.
+func (r editor) settledAll(edits []driver.Edit, rec *record.Record) []driver.Edit {
+	list := slices.Clone(edits)
+	for i := range list {
+		if e := &list[i]; e.Field >= 0 {
+			e.Do, e.Value = driver.Set, rec.Vals[len(r.Key)+e.Field]
+		}
+	}
+	return list
 }
 
 // unlessEmpty returns a value for the field at a position, or none where that is absent when it is empty.

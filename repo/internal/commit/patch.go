@@ -103,6 +103,9 @@ func (c *Writer) derivePatch(w *Write, expires int64) (err error) {
 		w.Next.Expires = expires
 	}
 	w.Edits = w.Summed(len(c.Key))
+	if c.Shape.IsUnion() {
+		w.Edits = ed.settledAll(w.Edits, w.Next)
+	}
 	return ed.checkFit(w.asked, w.Next)
 }
 

@@ -63,6 +63,9 @@ func Compile(facts *driver.Facts, redact bool, schema Schema, sh *record.Mapping
 		return nil, err
 	}
 	sh.Place(c.Cols)
+	if sh.IsUnion() { // of which each type has its own
+		clear(c.Empties)
+	}
 	c.Expires, c.Late = sh.Expires != nil || sh.IsMap, sh.IsMap
 	c.Extra = sh.Extra != nil || sh.IsMap
 	for _, x := range c.Indexes {
