@@ -120,8 +120,11 @@ func TestOpenRefused(t *testing.T) {
 	store := repo.NewStore(memory.New(nil), nil)
 	_, err := history.Open[taken](t.Context(), store, repo.Schema{Collection: "taken", Partition: []string{"id"}}, history.Keep{})
 	isKind(t, err, repo.ErrSchema)
-	_, err = history.Open[any](t.Context(), store, repo.Schema{Collection: "any", Partition: []string{"id"}}, history.Keep{})
-	isKind(t, err, repo.ErrSchema)
+	_, err = history.Open[any](t.Context(), store, repo.Schema{Collection: "any", Partition: []string{"id"},
+		Types: repo.Types{Field: "title", Of: map[string]any{"tea": page{}, "": taken{}}}}, history.Keep{})
+	if isKind(t, err, repo.ErrSchema); !strings.Contains(err.Error(), "may be of several types, and those have no history") {
+		t.Errorf("records of several types: %v", err)
+	}
 	long := pages
 	long.Collection = strings.Repeat("p", 41)
 	_, err = history.Open[page](t.Context(), store, long, history.Keep{})

@@ -35,8 +35,8 @@ type Collection[P Point] struct {
 	buckets *repo.Repo[bucket[P]]
 	schema  Schema
 
-	mu    sync.Mutex
-	parts map[place]int64 // where the last append went, of buckets with several parts
+	mu   sync.Mutex
+	ends map[place]end
 }
 
 // A bucket is a record: some of the points of a series in one span.
@@ -46,6 +46,15 @@ type bucket[P Point] struct {
 	Part   int64     `repo:"part"`
 	Points []P       `repo:"points"`
 	Until  time.Time `repo:",expires"`
+
+	Version repo.Version `repo:",version"`
+}
+
+// An end is where the last append of this program to a span went.
+type end struct {
+	part    int64
+	points  int          // which were in the bucket then
+	version repo.Version // of the bucket then, zero where others append, too
 }
 
 // A place is the bucket of a time.
@@ -72,7 +81,7 @@ func Open[P Point](ctx context.Context, store *repo.Store, schema Schema, opts .
 	if err != nil {
 		return nil, err
 	}
-	return &Collection[P]{buckets: r, schema: schema, parts: map[place]int64{}}, nil
+	return &Collection[P]{buckets: r, schema: schema, ends: map[place]end{}}, nil
 }
 
 // Append adds points to a series. Points of one span are added together or not at all, if they are no more than Most.
@@ -104,11 +113,53 @@ func (c *Collection[P]) startOf(t time.Time) time.Time {
 
 var errFull = errors.New("the bucket is full")
 
-// add adds points, no more than a bucket has, to the first part of a bucket with room for them.
+// add adds points, no more than a bucket has, to the first part of a bucket with room for them. Where nobody else has
+// written since the last append, a patch on that condition does, which need not look at the points that are there.
 func (c *Collection[P]) add(ctx context.Context, at place, points []P) error {
-	part := c.lastPart(at)
+	last := c.end(at)
+	mine := !last.version.IsZero() && last.points+len(points) <= c.schema.Most
+	if mine {
+		v, err := c.buckets.PatchIf(ctx, c.key(at, last.part), last.version, push(points))
+		if err == nil {
+			c.remember(at, end{last.part, last.points + len(points), v})
+			return nil
+		}
+		stale := errors.Is(err, repo.ErrConflict) || errors.Is(err, repo.ErrNotFound) || errors.Is(err, repo.ErrTooLarge)
+		if !stale || errors.Is(err, repo.ErrUnknownOutcome) {
+			return err
+		}
+	}
+	for part := last.part; ; part++ { // a full one stays full
+		b, err := c.update(ctx, at, part, points)
+		if err == nil {
+			now := end{part, len(b.Points), b.Version}
+			if mine { // and was not
+				now.version = repo.Version{}
+			}
+			c.remember(at, now)
+		}
+		if !errors.Is(err, errFull) {
+			return err
+		}
+	}
+}
+
+func (c *Collection[P]) key(at place, part int64) repo.Key {
+	return repo.Key{at.series, at.start, part}
+}
+
+func push[P Point](points []P) repo.Edit {
+	list := make([]any, len(points))
+	for i, p := range points {
+		list[i] = p
+	}
+	return repo.Push("points", 0, list...)
+}
+
+// update adds points to a part of a bucket, which it makes if it is not there, or is errFull.
+func (c *Collection[P]) update(ctx context.Context, at place, part int64, points []P) (bucket[P], error) {
 	for {
-		_, err := c.buckets.Update(ctx, repo.Key{at.series, at.start, part}, func(b *bucket[P]) error {
+		b, err := c.buckets.Update(ctx, c.key(at, part), func(b *bucket[P]) error {
 			if len(b.Points)+len(points) > c.schema.Most {
 				return errFull
 			}
@@ -116,21 +167,16 @@ func (c *Collection[P]) add(ctx context.Context, at place, points []P) error {
 			return nil
 		})
 		if errors.Is(err, repo.ErrTooLarge) {
-			err = errFull // by bytes
+			return b, errFull // by bytes
 		}
-		if errors.Is(err, repo.ErrNotFound) && !errors.Is(err, repo.ErrUnknownOutcome) {
-			err = c.buckets.Insert(ctx, &bucket[P]{Series: at.series, Start: at.start, Part: part, Points: points, Until: c.until(at)})
-			if errors.Is(err, repo.ErrExists) && !errors.Is(err, repo.ErrUnknownOutcome) {
-				continue // another program was faster
-			}
+		if !errors.Is(err, repo.ErrNotFound) || errors.Is(err, repo.ErrUnknownOutcome) {
+			return b, err
 		}
-		if err == nil {
-			c.remember(at, part)
-		}
-		if !errors.Is(err, errFull) {
-			return err
-		}
-		part++ // and full it stays
+		b = bucket[P]{Series: at.series, Start: at.start, Part: part, Points: points, Until: c.until(at)}
+		err = c.buckets.Insert(ctx, &b)
+		if !errors.Is(err, repo.ErrExists) || errors.Is(err, repo.ErrUnknownOutcome) {
+			return b, err
+		} // else another program was faster
 	}
 }
 
@@ -142,20 +188,17 @@ func (c *Collection[P]) until(at place) time.Time {
 	return at.start.Add(c.schema.Span + c.schema.Keep)
 }
 
-func (c *Collection[P]) lastPart(at place) int64 {
+func (c *Collection[P]) end(at place) end {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.parts[at]
+	return c.ends[at]
 }
 
-func (c *Collection[P]) remember(at place, part int64) {
+func (c *Collection[P]) remember(at place, e end) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if part == 0 {
-		return // where all appends begin
+	if len(c.ends) >= mostPlaces {
+		clear(c.ends)
 	}
-	if len(c.parts) >= mostPlaces {
-		clear(c.parts)
-	}
-	c.parts[at] = part
+	c.ends[at] = e
 }

@@ -2,6 +2,7 @@ package series_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -83,6 +84,19 @@ func TestRandomPoints(t *testing.T) {
 		}
 		if slices.SortFunc(got, byTime); !slices.Equal(got, want) {
 			t.Errorf("%v: %d points, want %d", ends, len(got), len(want))
+		}
+	}
+	raw, err := repo.SchemaOf(t.Context(), store, "readings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	buckets, err := repo.Open[map[string]any](t.Context(), store, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b, err := range buckets.Scan(t.Context(), repo.All()) {
+		if points, _ := b["points"].([]any); err != nil || len(points) > 7 {
+			t.Errorf("a bucket of %d points, %v; it has at most 7", len(points), err)
 		}
 	}
 	for _, most := range []int{1, 10, 599, 600, 1000} {
@@ -174,5 +188,35 @@ func TestBad(t *testing.T) {
 	}
 	if err := c.Append(t.Context(), "s"); err != nil {
 		t.Errorf("no points: %v", err)
+	}
+}
+
+// Where nobody else appends, a point is one patch, and no point is lost where somebody does.
+func TestAppendIsAPatch(t *testing.T) {
+	var ops []string
+	store := repo.NewStore(memory.New(nil), &repo.Options{Tracer: repo.Tracer{Begin: func(ctx context.Context, e repo.Event) (context.Context, func(repo.Event)) {
+		ops = append(ops, e.Op)
+		return ctx, nil
+	}}})
+	schema := series.Schema{Span: time.Second, Most: 5}
+	mine, other := open(t, store, schema), open(t, store, schema)
+	for _, tt := range []struct {
+		by   *series.Collection[reading]
+		want string
+	}{
+		{mine, "update insert"}, {mine, "patch"}, {mine, "patch"},
+		{other, "update"}, {other, "patch"}, // which fills the first part
+		{mine, "patch update update insert"}, {mine, "update"}, {mine, "patch"},
+	} {
+		ops = nil
+		if err := tt.by.Append(t.Context(), "s", reading{At: at(5)}); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(ops, " "); got != tt.want {
+			t.Errorf("an append took %s, want %s", got, tt.want)
+		}
+	}
+	if got := listed(t, mine, "s", time.Time{}, time.Time{}); len(got) != 8 {
+		t.Errorf("%d points, want 8", len(got))
 	}
 }
