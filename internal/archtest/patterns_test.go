@@ -92,3 +92,33 @@ func TestPatterns(t *testing.T) {
 		}
 	}
 }
+
+// linesOfCode counts the lines of a file that are neither blank nor a comment.
+func linesOfCode(text string) (n int) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "//") {
+			n++
+		}
+	}
+	return n
+}
+
+// A pattern is at most 80 lines of code.
+func TestPatternsAreShort(t *testing.T) {
+	names, err := filepath.Glob("../../examples/patterns/*/*.go")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d files, %v", len(names), err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := linesOfCode(string(text)); n > 80 {
+			t.Errorf("%s has %d lines of code, at most 80", name, n)
+		}
+	}
+	if n := linesOfCode("a // b\n\n\t// c\n\td\n"); n != 2 {
+		t.Errorf("counted %d lines, want 2", n)
+	}
+}

@@ -246,18 +246,37 @@ func TestFeed(t *testing.T) {
 				t.Errorf("%s reads %s, want %s", user, got, want)
 			}
 		}
-		if got := texts(ctx, t, feeds, "u1", 2); got != "53" {
-			t.Errorf("the first two are %s", got)
+		if got := texts(ctx, t, feeds, "u1", 2); got != "53 21 0" {
+			t.Errorf("the pages are %s", got)
+		}
+		first := good(feeds.Page(ctx, "u1", 2, feed.Post{}))(t)
+		must(t, feeds.Post(ctx, feed.Post{Author: "star", At: at(6), Text: "6"}), feeds.Unfollow(ctx, "u1", "ann"), feeds.Unfollow(ctx, "u2", "star"))
+		if page := good(feeds.Page(ctx, "u1", 2, first[1]))(t); len(page) != 1 || page[0].Text != "1" {
+			t.Errorf("after ann was unfollowed the next page is %v", page)
+		}
+		must(t, feeds.Post(ctx, feed.Post{Author: "ann", At: at(7), Text: "7"}))
+		for user, want := range map[string]string{"u1": "631", "u2": "7520", "u3": "631"} {
+			if got := texts(ctx, t, feeds, user, 10); got != want {
+				t.Errorf("%s reads %s, want %s", user, got, want)
+			}
 		}
 	})
 }
 
-func texts(ctx context.Context, t *testing.T, feeds *feed.Feeds, user string, limit int) (all string) {
+// texts returns the pages of a feed.
+func texts(ctx context.Context, t *testing.T, feeds *feed.Feeds, user string, limit int) (pages string) {
 	t.Helper()
-	for _, p := range good(feeds.Read(ctx, user, limit))(t) {
-		all += p.Text
+	var last feed.Post
+	for {
+		page := good(feeds.Page(ctx, user, limit, last))(t)
+		for _, p := range page {
+			pages, last = pages+p.Text, p
+		}
+		if len(page) < limit {
+			return pages
+		}
+		pages += " "
 	}
-	return all
 }
 
 // The record of a product has the newest reviews of those that are there, however many come at once.

@@ -4,7 +4,6 @@ package feed
 import (
 	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/polystore/polystore/repo"
@@ -43,6 +42,11 @@ func (f *Feeds) Follow(ctx context.Context, by, of string) error {
 	return f.follows.Put(ctx, &follow{by, of})
 }
 
+// Unfollow lets a user no longer follow an author, whose posts vanish from the feed: the copies stay, and are passed over.
+func (f *Feeds) Unfollow(ctx context.Context, by, of string) error {
+	return f.follows.Delete(ctx, repo.Key{by, of})
+}
+
 // Post publishes a text. If it ends early, calling it again with the same time does the rest.
 func (f *Feeds) Post(ctx context.Context, p Post) error {
 	n, err := f.follows.Count(ctx, repo.Where("followee", p.Author).Limit(f.most+1))
@@ -61,12 +65,13 @@ func (f *Feeds) Post(ctx context.Context, p Post) error {
 	return err2
 }
 
-// Read returns the newest posts for a user, the newest first.
-func (f *Feeds) Read(ctx context.Context, user string, limit int) ([]Post, error) {
+// Page returns posts for a user, the newest first: those after the last post of the page before, of which At and Author
+// count, or the newest after Post{}. Less than limit are the last page. Posts that come meanwhile are on no later page.
+func (f *Feeds) Page(ctx context.Context, user string, limit int, after Post) (page []Post, err error) {
 	follows, err1 := repo.Collect(f.follows.Find(ctx, repo.Where("follower", user)))
-	keys, lists := make([]repo.Key, len(follows)), []any{"for " + user}
+	keys, followed, lists := make([]repo.Key, len(follows)), map[string]bool{}, []any{"for " + user}
 	for i, to := range follows {
-		keys[i] = repo.Key{to.Followee}
+		keys[i], followed[to.Followee] = repo.Key{to.Followee}, true
 	}
 	stars, found, err2 := f.stars.GetMany(ctx, keys)
 	for i := range stars {
@@ -74,7 +79,21 @@ func (f *Feeds) Read(ctx context.Context, user string, limit int) ([]Post, error
 			lists = append(lists, "by "+stars[i].Author)
 		}
 	}
-	all, err3 := repo.Collect(f.posts.Find(ctx, repo.All().AnyOf("list", lists...).Order("-at").Limit(2*limit)))
-	all = slices.CompactFunc(all, func(a, b Post) bool { return a.At.Equal(b.At) && a.Author == b.Author })
-	return all[:min(limit, len(all))], cmp.Or(err1, err2, err3)
+	if err := cmp.Or(err1, err2); err != nil {
+		return nil, err
+	}
+	q := repo.All().AnyOf("list", lists...).Order("-at", "author")
+	if !after.At.IsZero() {
+		q = q.AtMost("at", after.At)
+	}
+	for p, err := range f.posts.Find(ctx, q) {
+		if err != nil || len(page) == limit {
+			return page, err
+		}
+		seen := p.At.Equal(after.At) && p.Author <= after.Author // on the page before, or as another copy
+		if followed[p.Author] && !seen {
+			page, after = append(page, p), p
+		}
+	}
+	return page, nil
 }
