@@ -13,6 +13,7 @@ import (
 	"github.com/polystore/polystore/examples/patterns/attribute"
 	"github.com/polystore/polystore/examples/patterns/counters"
 	"github.com/polystore/polystore/examples/patterns/feed"
+	"github.com/polystore/polystore/examples/patterns/longtext"
 	"github.com/polystore/polystore/examples/patterns/outlier"
 	"github.com/polystore/polystore/examples/patterns/polymorphic"
 	"github.com/polystore/polystore/examples/patterns/recent"
@@ -277,6 +278,36 @@ func texts(ctx context.Context, t *testing.T, feeds *feed.Feeds, user string, li
 		}
 		pages += " "
 	}
+}
+
+// A text with more words than a record has rows is found by words of all its parts, until it is written anew.
+func TestLongText(t *testing.T) {
+	run(t, func(t *testing.T, store *repo.Store) {
+		ctx, texts := t.Context(), good(longtext.Open(t.Context(), store))(t)
+		long := "It"
+		for n := range 700 {
+			long += fmt.Sprint(" word", n)
+		}
+		if err := texts.Put(ctx, &longtext.Part{Doc: "whole", Text: long}); !errors.Is(err, repo.ErrTooLarge) {
+			t.Errorf("the text as one record: %v, want ErrTooLarge", err)
+		}
+		want := func(docs string, words ...string) {
+			t.Helper()
+			if got := fmt.Sprint(good(texts.With(ctx, words...))(t)); got != docs {
+				t.Errorf("%v are in %s, want %s", words, got, docs)
+			}
+		}
+		must(t, texts.Write(ctx, "long", long), texts.Write(ctx, "short", "It has word1 and word699"), texts.Write(ctx, "empty", ""))
+		want("[long short]", "it", "Word1", "word699")
+		want("[long]", "word0", "word400", "word698")
+		want("[]", "word0", "and")
+		must(t, texts.Write(ctx, "long", "It is short by now"))
+		want("[short]", "word699")
+		want("[long]", "it", "now")
+		if parts := good(repo.Collect(texts.Find(ctx, repo.Where("doc", "long"))))(t); len(parts) != 1 {
+			t.Errorf("%d parts, want 1", len(parts))
+		}
+	})
 }
 
 // The record of a product has the newest reviews of those that are there, however many come at once.
