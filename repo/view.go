@@ -58,7 +58,7 @@ func FieldsOf[T any](r *Repo[T], names ...string) (*View[map[string]any], error)
 	var faults []error
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {
-			faults = append(faults, fmt.Errorf("field %.64q is named twice: %w", c.Shown(name), ErrSchema))
+			faults = append(faults, driver.Errorf("field %.64q is named twice: %w", c.Raw(name), ErrSchema))
 		}
 		faults = append(faults, checkName(c.Layout, name))
 	}

@@ -45,9 +45,6 @@ func (r editor) addWorked(list []driver.Edit, work []worked, e Edit, name string
 	} else if err := record.CheckExtra(name, &record.Mapping{}); err != nil {
 		return nil, nil, err
 	}
-	if err := record.CheckPath(path); err != nil {
-		return nil, nil, driver.Errorf("%.64q: %w", r.Shown(e.Field), err)
-	}
 	fit, nanos, err := r.fitting(e.Field, path)
 	if err != nil {
 		return nil, nil, err
@@ -122,7 +119,7 @@ func workOf(e Edit, nanos bool) (func(driver.Value) (driver.Value, error), error
 	}
 	v, err := record.EncodeAny(e.Value, 1)
 	if nanos && v.Kind() == driver.Time {
-		v, err = record.ValueAs(e.Value, e.Field, driver.Int, true)
+		v, err = record.ValueAs(e.Value, failure.Name(e.Field), driver.Int, true)
 	}
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -137,6 +138,15 @@ func Short(text string) string {
 		return text
 	}
 	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:most], ""), len(text))
+}
+
+// Name returns the name of a field, or a path, for an error: as it is, or cut and quoted where it is long, or has what would
+// spoil the text.
+func Name(name string) string {
+	if len(name) <= 128 && strconv.Quote(name) == `"`+name+`"` {
+		return name
+	}
+	return fmt.Sprintf("%.64q", name)
 }
 
 // GivenUp returns what is to be said of a write if what had to be done before got no

@@ -61,11 +61,11 @@ func (c *compiler) bucketIndex(x *Index, t *driver.Table) {
 }
 
 func quoted(names []string) string {
-	for i := range names {
-		names = slices.Clone(names)
-		names[i] = `"` + strings.TrimPrefix(names[i], "-") + `"`
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = strings.TrimPrefix(name, "-")
 	}
-	return strings.Join(names, ", ")
+	return strings.Trim(QuoteList(list), "[]")
 }
 
 // indexColumn returns the column of an index that a schema calls name, and where

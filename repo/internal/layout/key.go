@@ -113,13 +113,18 @@ func (c *Layout) PrintText(key driver.Key) string {
 	return c.PrintKey(vals)
 }
 
-// Shown returns the name of a field, as a query or an edit has it, as an argument of an error. One
-// that nobody declared may be personal data, where records have such.
-func (c *Layout) Shown(name string) any {
+// Shown returns the name of a field, as a query or an edit has it, as an argument of an error, for %s. One that nobody
+// declared may be personal data, where records have such.
+func (c *Layout) Shown(name string) any { return c.asIs(name, failure.Name(name)) }
+
+// Raw is Shown for %.64q.
+func (c *Layout) Raw(name string) any { return c.asIs(name, name) }
+
+func (c *Layout) asIs(name, text string) any {
 	if field, _ := record.CutPath(strings.TrimSuffix(name, "[]")); c.Extra && c.At(field) < 0 {
-		return driver.Private(name)
+		return driver.Private(text)
 	}
-	return name
+	return text
 }
 
 // KeyFrom returns key values as a caller's Key.

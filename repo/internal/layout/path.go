@@ -28,7 +28,7 @@ func (c *Layout) Find(name string) (Source, Kind, error) {
 		return src, Kind{}, failure.Invalid("%.64q: a path goes to one element of a list, by its number, as %s.0", name, list)
 	}
 	if src.At < 0 {
-		return src, Kind{}, record.CheckPath(path)
+		return src, Kind{}, c.checkPath(name, path)
 	}
 	if path == nil {
 		return src, Kind{c.Cols[src.At].Kind, c.Elems[src.At], c.Nanos[src.At]}, nil
@@ -37,9 +37,18 @@ func (c *Layout) Find(name string) (Source, Kind, error) {
 	return src, k, err
 }
 
+// checkPath is ErrInvalid for a path that leads nowhere in any value.
+func (c *Layout) checkPath(name string, path []string) error {
+	err := record.CheckPath(path)
+	if err != nil {
+		err = driver.Errorf("%.64q: %w", c.Raw(name), err)
+	}
+	return err
+}
+
 // partKind returns what is known of a part of a field.
 func (c *Layout) partKind(name string, src Source) (Kind, error) {
-	if err := record.CheckPath(src.Path); err != nil {
+	if err := c.checkPath(name, src.Path); err != nil {
 		return Kind{}, err
 	}
 	if k, ok := c.Parts[name]; ok {
@@ -48,9 +57,9 @@ func (c *Layout) partKind(name string, src Source) (Kind, error) {
 	col, f := c.Cols[src.At], c.Fields[src.At]
 	switch {
 	case col.Kind != driver.Map && col.Kind != driver.List && col.Kind != driver.None:
-		return Kind{}, failure.Invalid("field %s is of kind %s, which has no parts", col.Name, col.Kind)
+		return Kind{}, failure.Invalid("%.64q: field %s is of kind %s, which has no parts", name, col.Name, col.Kind)
 	case col.Kind == driver.List && !isElement(src.Path[0]):
-		return Kind{}, failure.Invalid("field %s is a list, whose parts are its elements, by their numbers, as %s.0", col.Name, col.Name)
+		return Kind{}, failure.Invalid("%.64q: field %s is a list, whose parts are its elements, by their numbers, as %s.0", name, col.Name, col.Name)
 	case f == nil: // of a map record
 		return Kind{}, nil
 	}

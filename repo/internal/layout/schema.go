@@ -79,8 +79,9 @@ func (x IndexSchema) String() string {
 
 // QuoteList returns names as a list of Go texts.
 func QuoteList(names []string) string {
-	if len(names) == 0 {
-		return "[]"
+	list := make([]string, len(names))
+	for i, name := range names {
+		list[i] = fmt.Sprintf("%.128q", name)
 	}
-	return `["` + strings.Join(names, `", "`) + `"]`
+	return "[" + strings.Join(list, ", ") + "]"
 }

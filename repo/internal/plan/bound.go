@@ -29,6 +29,7 @@ type Bound struct {
 	query Query
 
 	scan       bool     // all records are read, so that undeclared fields may be named
+	apart      bool     // the records are ranked or grouped, which no scan does
 	Undeclared []string // fields whose values stand behind those of the columns
 }
 
@@ -118,7 +119,7 @@ func (b *Bound) bindSet(c *layout.Layout, s Set) error {
 
 // bindAll binds a condition by which a list has several values.
 func (b *Bound) bindAll(c *layout.Layout, s Set) error {
-	of := Bound{conds: b.conds}
+	of := Bound{conds: b.conds, apart: b.apart}
 	if err := of.bindSet(c, s); err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ func (b *Bound) bindAll(c *layout.Layout, s Set) error {
 
 // bindNone binds a condition by which a field has none of some values.
 func (b *Bound) bindNone(c *layout.Layout, s Set) error {
-	of := Bound{scan: b.scan, Undeclared: b.Undeclared}
+	of := Bound{scan: b.scan, apart: b.apart, Undeclared: b.Undeclared}
 	if err := of.bindSet(c, s); err != nil {
 		return err
 	}
@@ -157,7 +158,7 @@ func (b *Bound) bindFilter(c *layout.Layout) error {
 		}
 		ends := q.Ends
 		q.Ends = nil
-		of := Bound{query: q, scan: b.scan, Undeclared: b.Undeclared}
+		of := Bound{query: q, scan: b.scan, apart: b.apart, Undeclared: b.Undeclared}
 		if err := of.bind(c); err != nil {
 			return fmt.Errorf("filter: %w", err)
 		}
@@ -207,14 +208,22 @@ func (b *Bound) bindField(c *layout.Layout, name string) (condition, error) {
 	cond := condition{Source: src, field: name, kind: kind.Kind, nanos: kind.Nanos}
 	if elem && (kind.Kind != driver.None || src.Path == nil) {
 		if cond.kind != driver.List {
-			return cond, failure.Invalid("field %s is of kind %s and has no elements; leave out the []", bare, cond.kind)
+			return cond, failure.Invalid("field %s is of kind %s and has no elements; leave out the []", c.Shown(bare), cond.kind)
 		}
 		cond.kind = kind.Elem
 		if cond.kind == driver.None {
-			return cond, failure.Invalid("the elements of %s are not of one kind, so they cannot be compared", bare)
+			return cond, failure.Invalid("the elements of %s are not of one kind, so they cannot be compared", c.Shown(bare))
 		}
 	}
 	return cond, nil
+}
+
+// orScan returns the remedy that all records are read, where that is one.
+func (b *Bound) orScan() string {
+	if b.apart {
+		return ""
+	}
+	return ", or use Scan"
 }
 
 // bindUndeclared is bindField for a field that is no column.
@@ -223,7 +232,7 @@ func (b *Bound) bindUndeclared(c *layout.Layout, name, bare string, elem bool) (
 	case !c.Extra:
 		return condition{}, failure.Invalid("field %.64q is not declared", bare)
 	case !b.scan:
-		return condition{}, failure.Invalid("field %.64q is not declared, so no index has it; declare it, or use Scan", c.Shown(bare))
+		return condition{}, failure.Invalid("field %.64q is not declared, so no index has it; declare it%s", c.Raw(bare), b.orScan())
 	}
 	field, path := record.CutPath(bare)
 	if err := record.CheckExtra(field, &record.Mapping{}); err != nil {
@@ -240,11 +249,15 @@ func (b *Bound) bindUndeclared(c *layout.Layout, name, bare string, elem bool) (
 func valueOf(c *layout.Layout, x any, cond *condition) (driver.Value, error) {
 	switch {
 	case cond.kind == driver.None:
-		return record.EncodeAny(x, 0)
+		v, err := record.EncodeAny(x, 0)
+		if err != nil {
+			err = driver.Errorf("%s: %w", c.Shown(cond.field), err)
+		}
+		return v, err
 	case cond.At >= len(c.Cols): // undeclared, with an end before
-		return record.ValueAs(x, driver.Private(cond.field), cond.kind, false)
+		return record.ValueAs(x, driver.Private(failure.Name(cond.field)), cond.kind, false)
 	}
-	return record.ValueAs(x, cond.field, cond.kind, cond.nanos)
+	return record.ValueAs(x, failure.Name(cond.field), cond.kind, cond.nanos)
 }
 
 // bindRange makes one condition of all ends.

@@ -36,7 +36,7 @@ type boundary struct {
 // narrow makes a range that of the records that are also on the right side of an end.
 func (cond *condition) narrow(c *layout.Layout, e End) error {
 	if cond.kind == driver.List || cond.kind == driver.Map {
-		return failure.Invalid("field %s is of kind %s, which has no order", e.Field, cond.kind)
+		return failure.Invalid("field %s is of kind %s, which has no order", c.Shown(e.Field), cond.kind)
 	}
 	if e.Op == Anywhere {
 		return nil

@@ -2,7 +2,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/failure"
@@ -116,7 +115,7 @@ func (b *Bound) bindGroups(c *layout.Layout) error {
 			continue
 		}
 		if b.groups == len(b.Order) || !b.Order[b.groups].Is(&cond.Source) {
-			return failure.Invalid("the order of groups begins with %s, by which the records are grouped", strings.Join(b.query.By, ", "))
+			return failure.Invalid("the order of groups begins with %s, by which the records are grouped", names(b.query.By))
 		}
 		b.by = append(b.by, b.groups)
 		b.groups++

@@ -42,7 +42,7 @@ type space struct {
 func (c *Planner) Plan(q Query, by []Access) (*Plan, error) {
 	p := new(Plan)
 	s := &p.space
-	p.Bound = Bound{Limit: q.Limit, query: q, conds: s.conds[:0], Order: s.order[:0], names: s.names[:0]}
+	p.Bound = Bound{Limit: q.Limit, query: q, apart: q.ranked || len(q.By) > 0, conds: s.conds[:0], Order: s.order[:0], names: s.names[:0]}
 	p.Parts, p.Offset = s.part[:0], q.Offset
 	if len(q.Filter) > 0 {
 		p.Look = &Look{left: q.Most}
@@ -191,14 +191,14 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 	case c.nativeOf(b) != "":
 		return failure.NoIndex("index %s is the store's own, which gives each record once, not once for each element; declare it with Kind table", c.nativeOf(b))
 	case b.lists() > 1:
-		return failure.NoIndex("%s: an index has the elements of one list; ask for those of the other by Filter, or use Scan", b.query.Text(c.Redact))
+		return failure.NoIndex("%s: an index has the elements of one list; ask for those of the other by Filter%s", b.query.Text(c.Redact), b.orScan())
 	case len(x.Partition)+len(x.Sort) == 0:
 		return failure.NoIndex("a query without conditions reads everything; use Walk, or Scan")
 	case len(b.conds) > b.Equal && len(b.names) > 0 && strings.TrimPrefix(b.names[0], "-") != b.conds[b.Equal].field:
-		return failure.NoIndex("%s: the order must begin with %s, the field of the range; or use Scan",
-			b.query.Text(c.Redact), b.conds[b.Equal].field)
+		return failure.NoIndex("%s: the order must begin with %s, the field of the range%s",
+			b.query.Text(c.Redact), failure.Name(b.conds[b.Equal].field), b.orScan())
 	}
-	return failure.NoIndex("no index answers %s; add %s, or use Scan", b.query.Text(true), b.remedy())
+	return failure.NoIndex("no index answers %s; add %s%s", b.query.Text(true), b.remedy(), b.orScan())
 }
 
 // lists returns of how many lists a query names elements that an index is to have.
@@ -257,7 +257,7 @@ func (c *Planner) LackingRows(b *Bound, x *layout.Index) error {
 	if in := b.index(); len(in.Partition)+len(in.Sort) > 0 {
 		text += "add " + b.remedy() + ", or "
 	}
-	text += fmt.Sprintf("leave such records out by Order(%s), or use Scan", strings.Trim(layout.QuoteList(order[:last]), "[]"))
+	text += fmt.Sprintf("leave such records out by Order(%s)%s", strings.Trim(layout.QuoteList(order[:last]), "[]"), b.orScan())
 	return failure.NoIndex("%s", text)
 }
 

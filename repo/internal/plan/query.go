@@ -68,7 +68,7 @@ func (q Query) Text(redacted bool) string {
 	}
 	var parts []string
 	for _, e := range q.Equal {
-		parts = append(parts, e.Field+" = "+show(e.Value))
+		parts = append(parts, failure.Name(e.Field)+" = "+show(e.Value))
 	}
 	list := func(sets []Set, has string) {
 		for _, s := range sets {
@@ -76,14 +76,14 @@ func (q Query) Text(redacted bool) string {
 			for i, v := range s.Values {
 				values[i] = show(v)
 			}
-			parts = append(parts, s.Field+has+"("+failure.Short(strings.Join(values, ", "))+")")
+			parts = append(parts, failure.Name(s.Field)+has+"("+failure.Short(strings.Join(values, ", "))+")")
 		}
 	}
 	list(q.Sets, " is any of ")
 	list(q.All, " has all of ")
 	list(q.None, " has none of ")
 	for _, e := range q.Ends {
-		text := e.Field + " " + string(e.Op)
+		text := failure.Name(e.Field) + " " + string(e.Op)
 		if e.Op != Anywhere {
 			text += " " + show(e.Value)
 		}
@@ -97,10 +97,19 @@ func (q Query) Text(redacted bool) string {
 		text += ", of these " + by.Text(redacted)
 	}
 	if len(q.By) > 0 {
-		text += " grouped by " + strings.Join(q.By, ", ")
+		text += " grouped by " + names(q.By)
 	}
 	if len(q.Order) > 0 {
-		text += " in order of " + strings.Join(q.Order, ", ")
+		text += " in order of " + names(q.Order)
 	}
 	return text
+}
+
+// names returns names of fields for people.
+func names(list []string) string {
+	shown := make([]string, len(list))
+	for i, name := range list {
+		shown[i] = failure.Name(name)
+	}
+	return strings.Join(shown, ", ")
 }

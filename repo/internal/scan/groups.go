@@ -50,13 +50,19 @@ func GroupingOf(c *Reader, q plan.Query, fields []string) *Grouping {
 		src, kind, err := c.Find(name)
 		switch {
 		case err != nil:
-			g.err = driver.Errorf("the sum of %s: %w", c.Shown(name), err)
+			g.err = driver.Errorf("sum: %w", err)
 			return g
 		case src.At < 0:
-			g.err = failure.Invalid("the sum of %s: there is no such field", c.Shown(name))
+			g.err = failure.Invalid("the sum of %s: the field is not declared; declare it as an int or a float", c.Shown(name))
 			return g
-		case kind.Kind != driver.Float && (kind.Kind != driver.Int || kind.Nanos):
-			g.err = failure.Invalid("the sum of %s: it is no number", name)
+		case kind.Kind == driver.None:
+			g.err = failure.Invalid("the sum of %s: it may be of any kind; declare it, as Schema{Fields: {%.128q: %q}}", c.Shown(name), name, driver.Float)
+			return g
+		case kind.Nanos:
+			g.err = failure.Invalid("the sum of %s: it is a time, and sums are of numbers", c.Shown(name))
+			return g
+		case kind.Kind != driver.Float && kind.Kind != driver.Int:
+			g.err = failure.Invalid("the sum of %s: it is of kind %s, and sums are of numbers", c.Shown(name), kind.Kind)
 			return g
 		}
 		g.of = append(g.of, sum{src, name, kind.Kind})
