@@ -20,13 +20,13 @@ func TestCountRequests(t *testing.T) {
 	count := func(t *testing.T, store *repo.Store, patch int) {
 		accounts := good(repo.Open[account](t.Context(), store, accountsSchema))(t)
 		must(t, accounts.Put(t.Context(), &account{Bank: "b", No: 1}))
-		for range 3 {
+		for n := range 3 { // at the first a server may have to be given its scripts
 			good(accounts.Patch(t.Context(), repo.Key{"b", 1}, repo.Add("cents", 1)))(t)
-			if requests != patch {
+			if n > 0 && requests != patch {
 				t.Errorf("Patch took %d requests, want %d", requests, patch)
 			}
 			good(accounts.PatchBlind(t.Context(), repo.Key{"b", 1}, repo.Add("cents", 1)))(t)
-			if requests != 1 {
+			if n > 0 && requests != 1 {
 				t.Errorf("PatchBlind took %d requests, want 1", requests)
 			}
 		}
