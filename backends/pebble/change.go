@@ -46,14 +46,14 @@ func (c *commit) do(s *store, b *pebbledb.Batch, token driver.Token, op *driver.
 }
 
 // mustRead says whether the row of op has to be read again. A hint tells that it
-// is still as it was read: at Op.Rev, or absent.
+// is still as it was read: at Op.Rev, or absent. Without one the stripe may tell.
 func (c *commit) mustRead(s *store, op *driver.Op, i uint32) bool {
 	switch {
 	case op.Do == driver.Patch, op.Do == driver.Fence, op.Do == driver.Put && op.Table.Ring > 0:
 		return true
 	case op.If == driver.Any:
 		return false
-	case op.Row.Hint == 0 || op.If == driver.Present:
+	case op.If == driver.Present:
 		return true
 	}
 	rev := op.Rev
@@ -62,8 +62,12 @@ func (c *commit) mustRead(s *store, op *driver.Op, i uint32) bool {
 	} else if rev.IsZero() {
 		return true // no row is at no version, whatever the hint
 	}
-	hash := c.changes[i].hash
-	return hint(s.locks.of(hash).changes.Load(), hash, rev) != op.Row.Hint
+	hash, told := c.changes[i].hash, op.Row.Hint
+	stripe := s.locks.of(hash)
+	if told == 0 {
+		told = stripe.seen.Load()
+	}
+	return hint(stripe.changes.Load(), hash, rev) != told
 }
 
 // load reads the row of an op into c.old.

@@ -207,3 +207,37 @@ func TestHintsAreTrustedForWhatWasReadOnly(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatWasJustReadIsNotReadAgain commits by the version of a row, without a hint.
+func TestWhatWasJustReadIsNotReadAgain(t *testing.T) {
+	tables := noteTables()
+	s := mustOpen(t, "", &pebble.Options{InMemory: true}, tables)
+	check := driver.Op{Do: driver.Check, If: driver.AtRev, Table: tables[0], Row: driver.Row{Key: noteKey(1)}}
+	reads := func(when string, want bool) {
+		t.Helper()
+		if got, err := s.Reads(check); err != nil || got != want {
+			t.Errorf("%s: the commit reads the row: %v, %v; want %v", when, got, err, want)
+		}
+	}
+	old := mustCommit(t, s, insertNote(tables, 1, "old"))
+	check.Rev = old
+	reads("before it was read", true)
+	mustGet(t, s, tables[0], noteKey(1))
+	reads("after it was read", false)
+	check.Rev = driver.NewToken()
+	reads("with another version", true)
+	check.Rev = driver.Token{}
+	reads("with no version", true)
+	update := driver.Op{Do: driver.Put, If: driver.AtRev, Rev: old, Table: tables[0], Row: driver.Row{Key: noteKey(1)}}
+	check.Rev = mustCommit(t, s, []driver.Op{update})
+	reads("after it was written", true)
+	check.Rev = old
+	reads("after it was written, with the old version", true)
+	mustGet(t, s, tables[0], noteKey(1))
+	reads("after it was read again, with the old version", true)
+	check.If, check.Row.Key = driver.Absent, noteKey(2)
+	mustGet(t, s, tables[0], noteKey(2))
+	reads("after it was found absent", false)
+	mustCommit(t, s, insertNote(tables, 2, "new"))
+	reads("after it came to be", true)
+}

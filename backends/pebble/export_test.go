@@ -35,3 +35,14 @@ func (s *Store) Tidied() bool {
 	defer s.in.tidying.mu.Unlock()
 	return s.in.tidying.busy || !s.in.tidying.rested.IsZero()
 }
+
+// Reads reports whether the commit of an op would read its row.
+func (s *Store) Reads(op driver.Op) (bool, error) {
+	v, err := s.in.frame.View(op.Table, nil)
+	if err != nil {
+		return false, err
+	}
+	var c commit
+	c.plan(s.in, []driver.Op{op}, []*view{v})
+	return c.mustRead(s.in, &op, 0), nil
+}

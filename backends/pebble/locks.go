@@ -19,9 +19,22 @@ import (
 // they are visible and before they unlock. So a reader that looks at it first
 // and at the row second may later conclude from an equal count that the row is
 // still as it was: that is driver.Row.Hint.
+//
+// Seen is the hint of the row of the stripe that was read last. By it a commit
+// whose caller has a version and no hint need not read the row either, if the
+// caller read it just before: nobody read another row of the stripe since.
 type stripe struct {
 	sync.Mutex
 	changes atomic.Uint64
+	seen    atomic.Uint64
+}
+
+// saw notes the hint of a row that was read. Many read the same row, and then
+// none of them writes.
+func (s *stripe) saw(hint uint64) {
+	if s.seen.Load() != hint {
+		s.seen.Store(hint)
+	}
 }
 
 const stripes = 1 << 12

@@ -49,7 +49,8 @@ func (s *store) get(g *getter, key *driver.Key, row *driver.Row) error {
 	row.Key.Partition, row.Key.Sort = key.Partition, key.Sort
 	g.key = appendKey(g.key[:0], g.reader.prefix, key.Partition, key.Sort)
 	hash := s.locks.hash(g.key)
-	changes := s.locks.of(hash).changes.Load() // before the row, see stripe
+	stripe := s.locks.of(hash)
+	changes := stripe.changes.Load() // before the row, see there
 	stored, closer, err := s.db.Get(g.key)
 	if err == nil {
 		err = g.reader.readBytes(row, stored)
@@ -61,6 +62,7 @@ func (s *store) get(g *getter, key *driver.Key, row *driver.Row) error {
 		return s.failed("get a row of "+g.reader.name, err)
 	}
 	row.Hint = hint(changes, hash, row.Rev)
+	stripe.saw(row.Hint)
 	return nil
 }
 
