@@ -60,12 +60,13 @@ func (e changeCost[T]) update() {
 
 func (e changeCost[T]) move() {
 	if !e.either() {
-		e.moveTo(2*e.size.Depth, e.size.Children+1, 1)
+		e.moveTo(2*e.size.Depth, e.size.Children+1, 1, 0)
 	}
 }
 
-// moveTo moves a node where it has other ancestors, old and new ones, and siblings before and after it, with itself.
-func (e changeCost[T]) moveTo(ancestors, before, after int) {
+// moveTo moves a node where it has other ancestors, old and new ones, and siblings before and after it, with itself. So
+// many records are read again for the commit.
+func (e changeCost[T]) moveTo(ancestors, before, after, again int) {
 	e.get(1) // the guard
 	e.get(1) // the node, or the sibling beside which it comes
 	e.spot(e.size.Children)
@@ -85,7 +86,7 @@ func (e changeCost[T]) moveTo(ancestors, before, after int) {
 	case Ancestors:
 		rows += ancestors
 	}
-	e.together(rows, 2)
+	e.together(rows, again)
 	switch e.strategy {
 	case Adjacency:
 		return // nothing is pending
@@ -110,9 +111,9 @@ func (e changeCost[T]) moveTo(ancestors, before, after int) {
 	e.conclude(0)
 }
 
-// together commits changes of rows of which so many are read before at once.
+// together commits changes of rows, for which so many records are read before at once.
 func (e *estimate[T]) together(rows, read int) {
-	e.add(1, read)
+	e.get(read)
 	e.commit(rows, 0)
 }
 
@@ -171,7 +172,7 @@ func (e changeCost[T]) lift() {
 	child := func(e *estimate[T], i int) {
 		e.size.Below = (i+1)*(e.size.Below-n)/n - i*(e.size.Below-n)/n
 		e.size.Levels--
-		changeCost[T]{e}.moveTo(1, e.size.Children+1, i+1)
+		changeCost[T]{e}.moveTo(1, e.size.Children+1, i+1, 2)
 	}
 	for done := 0; ; {
 		some := min(n-done, most)

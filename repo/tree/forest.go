@@ -29,7 +29,8 @@ type Forest[T any] struct {
 	shape    shape
 	most     int // writes of a group
 
-	follows bool // the store follows references by itself
+	follows   bool // the store follows references by itself
+	uncertain bool // it may not tell what became of a commit
 }
 
 // reads is how nodes are read: by a repository, or as [Inspect] does.
@@ -104,7 +105,7 @@ func (f *Forest[T]) open(ctx context.Context, nodes func(repo.Schema) error, opt
 	if err := f.remember(ctx); err != nil {
 		return err
 	}
-	f.most = mostWrites
+	f.most, f.uncertain = mostWrites, facts.Uncertain
 	if most := facts.MaxOps; most > 0 {
 		f.most = min(f.most, most-1) // and the guard
 	}
@@ -289,6 +290,8 @@ func (f *Forest[T]) Nodes() *repo.Repo[T] {
 func (f *Forest[T]) Tree(name string) *Tree[T] {
 	t := &Tree[T]{base[T]{forest: f, name: name, boxed: name}}
 	b := &t.base
+	nodes := repo.Where("tree", name)
+	b.byPlace, b.fromLast = nodes.Order("place"), nodes.Order("-place")
 	b.guards, b.records, b.documents, b.listing = guards[T]{b}, records[T]{b}, documents[T]{b}, listing[T]{b}
 	b.following, b.spots, b.writes, b.numbering, b.conversion = following[T]{b}, spots[T]{b}, writes[T]{b}, numbering[T]{b}, conversion[T]{b}
 	return t
@@ -325,6 +328,8 @@ type base[T any] struct {
 	forest *Forest[T]
 	name   string
 	boxed  any // the name, as the first part of all keys
+
+	byPlace, fromLast repo.Query // of the tree's nodes, of which each list of children is a part
 
 	guards     guards[T]
 	records    records[T]

@@ -182,24 +182,33 @@ var (
 
 // A placed is what the index of children says of one of them.
 type placed struct {
-	Tree   string `repo:"tree"`
-	Parent string `repo:"parent"`
-	Place  string `repo:"place"`
-	ID     string `repo:"id"`
+	Place string `repo:"place"`
+	ID    string `repo:"id"`
 }
 
 // outermost returns the place of the last or the first child of a node that is another one than a given node.
 func (t spots[T]) outermost(ctx context.Context, parent, but string, last bool) (string, error) {
-	q := t.records.childrenOf(parent)
+	var q repo.Query
 	if last {
 		q = t.records.lastOf(parent)
+	} else {
+		q = t.records.childrenOf(parent)
 	}
+	first, err := t.forest.places.First(ctx, q)
+	switch {
+	case errors.Is(err, repo.ErrNotFound):
+		return "", nil
+	case err == nil && first.ID == but:
+		return t.second(ctx, q, but)
+	}
+	return first.Place, err
+}
+
+// second returns the place of the first child that a query finds which is another one than a given node.
+func (t spots[T]) second(ctx context.Context, q repo.Query, but string) (string, error) {
 	for p, err := range t.forest.places.Find(ctx, q.Limit(2)) {
-		if err != nil {
-			return "", err
-		}
-		if p.ID != but {
-			return p.Place, nil
+		if err != nil || p.ID != but {
+			return p.Place, err
 		}
 	}
 	return "", nil

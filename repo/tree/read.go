@@ -49,12 +49,12 @@ func (t records[T]) open(ctx context.Context, id string) (n *Node, err error) {
 
 // children returns the query of the children of a node; "" stands for the roots.
 func (t records[T]) childrenOf(id string) repo.Query {
-	return repo.Where("tree", t.boxed).Where("parent", id).Order("place")
+	return t.byPlace.Where("parent", id)
 }
 
 // lastOf is childrenOf with the last child first.
 func (t records[T]) lastOf(id string) repo.Query {
-	return repo.Where("tree", t.boxed).Where("parent", id).Order("-place")
+	return t.fromLast.Where("parent", id)
 }
 
 // Children yields the children of a node in their order; those of "" are the roots. A node that is not there has

@@ -47,6 +47,10 @@ type writes[T any] struct{ *base[T] }
 func (t writes[T]) insert(ctx context.Context, pos Position, rec *T) error {
 	n := nodeOf(rec)
 	return t.again(ctx, func() error {
+		ctx := ctx
+		if t.forest.uncertain {
+			ctx = store.NewRecall().Checks(ctx)
+		}
 		s, is, err := t.quietSpot(ctx, pos, n.ID)
 		if err != nil {
 			return err
@@ -243,20 +247,31 @@ func (t *Tree[T]) Move(ctx context.Context, id string, pos Position) error {
 
 func (t writes[T]) move(ctx context.Context, id string, pos Position) error {
 	return t.again(ctx, func() error {
-		g, err := t.guards.settled(ctx)
+		read := store.NewRecall()
+		changed := read.Changes(ctx)
+		g, err := t.guards.settled(changed)
 		if err != nil {
 			return err
 		}
-		n, err := t.records.present(ctx, id)
+		n, err := t.records.present(changed, id)
 		if err != nil {
 			return err
 		}
-		s, err := t.spots.spot(ctx, pos, id)
+		s, err := t.spots.spot(t.checks(ctx, read), pos, id)
 		if err != nil {
 			return err
 		}
-		return t.moveTo(ctx, &g, n, s, nil)
+		return t.moveTo(read.Writes(ctx), &g, n, s, nil)
 	})
+}
+
+// checks is the context of the reads of what a write only checks: where the outcome of every commit is known it needs
+// nothing but the version.
+func (t *base[T]) checks(ctx context.Context, r *store.Recall) context.Context {
+	if t.forest.uncertain {
+		return r.Checks(ctx)
+	}
+	return ctx
 }
 
 // moveTo moves a node, if the structure is as the guard says.

@@ -28,7 +28,10 @@ func Run(ctx context.Context, k *store.Call, writes []Write) (driver.Token, erro
 	if err := queueUp(ctx, turn, writes); err != nil {
 		return driver.Token{}, err
 	}
-	since := clock(writes)
+	since, err := recall(ctx, k, writes, clock(writes))
+	if err != nil {
+		return driver.Token{}, err
+	}
 	if err := ReadOld(ctx, k, writes, false); err != nil {
 		return driver.Token{}, err
 	}

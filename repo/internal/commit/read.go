@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/change"
@@ -10,6 +11,32 @@ import (
 	"github.com/polystore/polystore/repo/internal/scan"
 	"github.com/polystore/polystore/repo/internal/store"
 )
+
+// recall takes what was read under the context for the writes that expect its versions, and returns since when what is
+// there is known: since, if nothing was read before.
+func recall(ctx context.Context, k *store.Call, writes []Write, since time.Time) (time.Time, error) {
+	kept := store.RecallOf(ctx)
+	if kept == nil {
+		return since, nil
+	}
+	for i := range writes {
+		w := &writes[i]
+		if w.Known || w.Expect.IsZero() || w.By.HasRemote || w.By.blind(w) {
+			continue
+		}
+		row, mask := kept.Row(w.By.Records, w.Key)
+		if row == nil || record.VersionOf(row) != w.Expect || mask != nil && w.Verb != DoCheck {
+			continue
+		}
+		if err := w.learn(w.By, k, row, mask); err != nil {
+			return since, w.failed(err)
+		}
+		if !since.IsZero() {
+			since = kept.Since
+		}
+	}
+	return since, nil
+}
 
 // ReadOld reads what is there for the writes that need it, or for all of which it is not known,
 // from all their collections at once.

@@ -48,20 +48,33 @@ func (v *View) into(t any, rec *record.Record) error {
 func (v *View) Get(ctx context.Context, k *store.Call, key []any, t any) error {
 	b := NewReadBuffer(1)
 	defer b.Release()
+	kept, mask := v.keeper(ctx)
 	err := b.oneKey(v.c, key)
 	if err == nil {
-		err = v.c.Store.Get(ctx, k, v.c.Records, b.Keys, v.mask, b.Rows)
+		err = v.c.Store.Get(ctx, k, v.c.Records, b.Keys, mask, b.Rows)
 	}
 	if err == nil {
 		err = v.c.Holds(ctx)
 	}
 	if err == nil {
 		var ok bool
-		if ok, err = v.decode(k, b, &b.Rows[0], b.parts, t); err == nil && !ok {
+		if ok, err = v.decode(k, b, &b.Rows[0], b.parts, mask, t); err == nil && !ok {
 			err = driver.ErrNotFound
+		}
+		if kept != nil && err == nil {
+			kept.Keep(v.c.Records, b.Keys[0], &b.Rows[0], mask)
 		}
 	}
 	return err
+}
+
+// keeper returns what keeps the records that are read under a context, nil if nothing does, and which fields are read.
+func (v *View) keeper(ctx context.Context) (*store.Recall, []int) {
+	kept, whole := store.KeeperOf(ctx)
+	if whole {
+		return kept, nil
+	}
+	return kept, v.mask
 }
 
 // Exists reports whether there is a record under a key.
@@ -78,13 +91,13 @@ func (c *Reader) Exists(ctx context.Context, k *store.Call, key []any) (bool, er
 	return err == nil && c.IsLive(k, &b.Rows[0]), err
 }
 
-// decode fills t from a row of the Records table whose key has the values parts;
+// decode fills t from a row of the Records table, read with a mask, whose key has the values parts;
 // ok is false when it is no live record.
-func (v *View) decode(k *store.Call, b *readBuffer, row *driver.Row, parts []driver.Value, t any) (ok bool, err error) {
+func (v *View) decode(k *store.Call, b *readBuffer, row *driver.Row, parts []driver.Value, mask []int, t any) (ok bool, err error) {
 	if !v.c.IsLive(k, row) {
 		return false, nil
 	}
-	rec := v.c.valuesOf(b, row, parts, v.mask)
+	rec := v.c.valuesOf(b, row, parts, mask)
 	if err := v.into(t, &rec); err != nil {
 		return false, err
 	}
@@ -92,9 +105,9 @@ func (v *View) decode(k *store.Call, b *readBuffer, row *driver.Row, parts []dri
 }
 
 // parse is decode for a row whose key is there as a text only.
-func (v *View) parse(k *store.Call, b *readBuffer, row *driver.Row, key driver.Key, t any) (ok bool, err error) {
+func (v *View) parse(k *store.Call, b *readBuffer, row *driver.Row, key driver.Key, mask []int, t any) (ok bool, err error) {
 	if b.parts, err = v.c.PartsOf(b.parts[:0], key); err == nil {
-		ok, err = v.decode(k, b, row, b.parts, t)
+		ok, err = v.decode(k, b, row, b.parts, mask, t)
 	}
 	if err != nil {
 		err = failure.OfKey(key, err)
@@ -127,18 +140,21 @@ func (v *View) ReadKeys(ctx context.Context, k *store.Call, keys []driver.Key, a
 	}
 	b := NewReadBuffer(len(keys))
 	defer b.Release()
-	if err := v.c.Store.Get(ctx, k, v.c.Records, keys, v.mask, b.Rows); err != nil {
+	kept, mask := v.keeper(ctx)
+	if err := v.c.Store.Get(ctx, k, v.c.Records, keys, mask, b.Rows); err != nil {
 		return nil, err
 	}
 	if err := v.c.Holds(ctx); err != nil {
 		return nil, err
 	}
 	for i := range keys {
-		ok, err := v.parse(k, b, &b.Rows[i], keys[i], at(i))
+		ok, err := v.parse(k, b, &b.Rows[i], keys[i], mask, at(i))
 		if err != nil {
 			return nil, err
 		}
-		found[i] = ok
+		if found[i] = ok; ok && kept != nil {
+			kept.Keep(v.c.Records, keys[i], &b.Rows[i], mask)
+		}
 	}
 	return found, nil
 }

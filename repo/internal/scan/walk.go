@@ -148,7 +148,7 @@ func (v *View) Walk(ctx context.Context, k *store.Call, mark string, add func(t 
 	defer b.Release()
 	defer v.Release(t)
 	return v.c.walk(ctx, k, mark, func(row *driver.Row, left int) error {
-		ok, err := v.parse(k, b, row, row.Key, t)
+		ok, err := v.parse(k, b, row, row.Key, v.mask, t)
 		if ok && err == nil {
 			add(t, left)
 		}
