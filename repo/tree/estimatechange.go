@@ -20,10 +20,16 @@ func (e *estimate[T]) either() bool {
 	return e.isDocument()
 }
 
-// spot finds the place after the last of some children of a node.
+// spot reads a node, and finds the place after the last of some children of it.
 func (e *estimate[T]) spot(children int) {
-	if e.get(1); e.tree.forest.order == nil {
-		e.places(min(2, children))
+	e.get(1)
+	e.last(children)
+}
+
+// last finds the last of some children, unless they have their places by themselves.
+func (e *estimate[T]) last(children int) {
+	if e.tree.forest.order == nil {
+		e.places(min(1, children))
 	}
 }
 
@@ -60,16 +66,23 @@ func (e changeCost[T]) update() {
 
 func (e changeCost[T]) move() {
 	if !e.either() {
-		e.moveTo(2*e.size.Depth, e.size.Children+1, 1, 0)
+		e.moveTo(2*e.size.Depth, e.size.Children+1, 1, false)
 	}
 }
 
-// moveTo moves a node where it has other ancestors, old and new ones, and siblings before and after it, with itself. So
-// many records are read again for the commit.
-func (e changeCost[T]) moveTo(ancestors, before, after, again int) {
+// moveTo moves a node where it has other ancestors, old and new ones, and siblings before and after it, with itself. A
+// child that is lifted was found before, comes beside a sibling, and is read again with the guard for the commit.
+func (e changeCost[T]) moveTo(ancestors, before, after int, lifted bool) {
 	e.get(1) // the guard
-	e.get(1) // the node, or the sibling beside which it comes
-	e.spot(e.size.Children)
+	again := 0
+	if lifted {
+		e.get(1) // the sibling
+		e.spot(e.size.Children)
+		again = 2
+	} else {
+		e.get(2) // the node and its new parent
+		e.last(e.size.Children)
+	}
 	rows := 4 // the guard, the node, and its rows among the siblings
 	if e.tree.forest.schema.Name != "" {
 		rows += 2
@@ -172,7 +185,7 @@ func (e changeCost[T]) lift() {
 	child := func(e *estimate[T], i int) {
 		e.size.Below = (i+1)*(e.size.Below-n)/n - i*(e.size.Below-n)/n
 		e.size.Levels--
-		changeCost[T]{e}.moveTo(1, e.size.Children+1, i+1, 2)
+		changeCost[T]{e}.moveTo(1, e.size.Children+1, i+1, true)
 	}
 	for done := 0; ; {
 		some := min(n-done, most)

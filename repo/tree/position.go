@@ -70,12 +70,13 @@ func (s *spot[T]) id() string {
 // spots finds spots.
 type spots[T any] struct{ *base[T] }
 
-// spot finds a position for a node, which may be there already.
-func (t spots[T]) spot(ctx context.Context, pos Position, id string) (spot[T], error) {
-	var s spot[T]
+// spot finds a position for a node, which may be there already. Parent is the one that the position names, if it was
+// read before.
+func (t spots[T]) spot(ctx context.Context, pos Position, id string, parent *Node) (spot[T], error) {
+	s := spot[T]{parent: parent}
 	low, high := "", ""
 	if t.forest.order != nil {
-		return t.sortedSpot(ctx, pos)
+		return t.sortedSpot(ctx, pos, parent)
 	}
 	sibling := (*Node)(nil)
 	switch pos.where {
@@ -127,9 +128,13 @@ func (t spots[T]) spot(ctx context.Context, pos Position, id string) (spot[T], e
 	return s, nil
 }
 
-// setParent reads the parent of a spot, or the guard in place of one: the places of children do not change but with it.
+// setParent reads the parent of a spot, unless it is there and open, or the guard in place of one: the places of children do not change but with it.
 func (t spots[T]) setParent(ctx context.Context, s *spot[T], id string) (err error) {
 	if id != "" {
+		if s.parent != nil && s.parent.State == "" && s.parent.Place != "" {
+			s.keeps = s.parent.Keeps
+			return nil
+		}
 		if s.parent, err = t.records.open(ctx, id); errors.Is(err, repo.ErrNotFound) {
 			err = driver.Errorf("the parent %q: %w", driver.Private(id), repo.ErrNotFound)
 		}
@@ -163,10 +168,11 @@ func (t spots[T]) setParentOf(ctx context.Context, s *spot[T], n *Node) error {
 }
 
 // sortedSpot finds a position among siblings that have the places of their fields.
-func (t spots[T]) sortedSpot(ctx context.Context, pos Position) (s spot[T], err error) {
+func (t spots[T]) sortedSpot(ctx context.Context, pos Position, parent *Node) (s spot[T], err error) {
 	if pos.where != atEnd {
 		return s, t.unsorted(pos)
 	}
+	s.parent = parent
 	err = t.setParent(ctx, &s, pos.parent)
 	return s, err
 }

@@ -29,6 +29,26 @@ func (t records[T]) present(ctx context.Context, id string) (*Node, error) {
 	return &n, err
 }
 
+// pair is present, and returns another node too: nil if that is "" or not there.
+func (t records[T]) pair(ctx context.Context, id, other string) (n, of *Node, err error) {
+	if other == "" {
+		n, err = t.present(ctx, id)
+		return n, nil, err
+	}
+	list, found, err := t.forest.links.GetMany(ctx, []repo.Key{t.key(id), t.key(other)})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !found[0]:
+		return nil, nil, repo.ErrNotFound
+	case list[0].State == gone:
+		return nil, nil, errGone
+	case found[1]:
+		of = &list[1]
+	}
+	return &list[0], of, nil
+}
+
 // open returns the Node of a node below which others may come.
 func (t records[T]) open(ctx context.Context, id string) (n *Node, err error) {
 	err = t.again(ctx, func() error {

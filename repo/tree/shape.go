@@ -200,7 +200,7 @@ func (t writes[T]) lowerChild(ctx context.Context, id string, was *Node) error {
 	case err != nil:
 		return err
 	}
-	s, err := t.spots.spot(ctx, Under(id), n.ID)
+	s, err := t.spots.spot(ctx, Under(id), n.ID, nil)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (t writes[T]) liftChild(ctx context.Context, id string, child *Node) error 
 	}
 	var s spot[T]
 	if t.forest.order == nil {
-		s, err = t.spots.spot(ctx, After(id), child.ID)
+		s, err = t.spots.spot(ctx, After(id), child.ID, nil)
 	} else if n, failed := t.records.present(ctx, id); failed != nil {
 		err = failed
 	} else {

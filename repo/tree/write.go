@@ -94,14 +94,14 @@ func (n *Node) tooDeep(err error) error {
 
 // quietSpot is spot and, where nodes are strict, the guard after what was pending and before the spot.
 func (t writes[T]) quietSpot(ctx context.Context, pos Position, id string) (s spot[T], is guard, err error) {
-	if s, err = t.spots.spot(ctx, pos, id); err != nil || !isStrict(s.keeps) {
+	if s, err = t.spots.spot(ctx, pos, id, nil); err != nil || !isStrict(s.keeps) {
 		return s, is, err
 	}
 	if is, err = t.guards.settled(ctx); err == nil && is.Strategy == Document {
 		err = errPacked
 	}
 	if err == nil {
-		s, err = t.spots.spot(ctx, pos, id)
+		s, err = t.spots.spot(ctx, pos, id, nil)
 	}
 	return s, is, err
 }
@@ -253,11 +253,11 @@ func (t writes[T]) move(ctx context.Context, id string, pos Position) error {
 		if err != nil {
 			return err
 		}
-		n, err := t.records.present(changed, id)
+		n, parent, err := t.records.pair(changed, id, pos.parent)
 		if err != nil {
 			return err
 		}
-		s, err := t.spots.spot(t.checks(ctx, read), pos, id)
+		s, err := t.spots.spot(t.checks(ctx, read), pos, id, parent)
 		if err != nil {
 			return err
 		}

@@ -29,7 +29,7 @@ type recalled struct {
 
 // How many records a Recall makes room for at first, and has at most.
 const (
-	usualRecalled = 2
+	usualRecalled = 3
 	mostRecalled  = 8
 )
 
