@@ -76,7 +76,7 @@ func ExampleExplain() {
 	}
 	// Output:
 	// adjacency Descendants: 34 deep, 844 requests
-	// adjacency Move: 8 deep, 9 requests, 4 rows written; who stops in the middle leaves nothing behind
+	// adjacency Move: 6 deep, 7 requests, 4 rows written; who stops in the middle leaves nothing behind
 	// path Descendants: 7 deep, 426 requests
-	// path Move: 31 deep, 862 requests, 1267 rows written; who stops in the middle leaves a change half done, which the next writer ends
+	// path Move: 29 deep, 860 requests, 1267 rows written; who stops in the middle leaves a change half done, which the next writer ends
 }

@@ -143,6 +143,23 @@ func (e *env) commitMany(ctx context.Context, ops []driver.Op) {
 	})
 }
 
+// commitEach is commitMany for ops of several partitions and tables, of which a commit has one.
+func (e *env) commitEach(ctx context.Context, ops []driver.Op) {
+	type place struct{ table, partition string }
+	var order []place
+	of := map[place][]driver.Op{}
+	for _, op := range ops {
+		at := place{op.Table.Name, op.Row.Key.Partition}
+		if of[at] == nil {
+			order = append(order, at)
+		}
+		of[at] = append(of[at], op)
+	}
+	for _, at := range order {
+		e.commitMany(ctx, of[at])
+	}
+}
+
 func spanRules() []entry {
 	return []entry{
 		{Name: "half open", Sentence: "A row is in a span if From <= Sort and, unless To is empty, Sort < To.", Check: halfOpen},

@@ -46,7 +46,7 @@ func ranges(ctx context.Context, e *env) {
 	for i := range 5 {
 		ops = append(ops, put(ordered, driver.Row{Key: e.at(ordered, "p", fmt.Sprintf("01%d dead", i)), Dead: true, Expires: 1}))
 	}
-	e.commitMany(ctx, ops)
+	e.commitEach(ctx, ops)
 	for _, mask := range [][]int{nil, {table.String}, {}} {
 		e.ranged(ctx, s, e.spansOf(ordered, mask))
 		e.ranged(ctx, s, e.spansOf(rows, mask))
