@@ -325,6 +325,7 @@ var structural = map[string]struct {
 }{
 	"blog":      {nil, scanLoses},
 	"debian":    {nil, scanLoses},
+	"sessions":  {[]string{"--records", "5000"}, usersLieTogether},
 	"trees":     {[]string{"--records", "10000"}, strategiesDiffer},
 	"crossover": {[]string{"--records", "5000"}, strategiesDiffer},
 }
@@ -346,7 +347,10 @@ func TestShippedWorkloads(t *testing.T) {
 			continue
 		}
 		t.Run(w.Name, func(t *testing.T) {
-			is := structural[w.Name]
+			is, known := structural[w.Name]
+			if !known {
+				t.Fatal("nothing is said of what this workload shows")
+			}
 			args := append([]string{"load", file, "--json", "--rounds", "4", "--round", "1s", "--out", t.TempDir()}, is.flags...)
 			code, out, diag := do(t, args...)
 			var r loadtest.Result
@@ -355,6 +359,29 @@ func TestShippedWorkloads(t *testing.T) {
 			}
 			is.check(t, &r)
 		})
+	}
+}
+
+// usersLieTogether sees that the sessions of a user share a partition in one model, and that finding them reads every
+// session where there is no index.
+func usersLieTogether(t *testing.T, r *loadtest.Result) {
+	rows := map[string]float64{}
+	for _, c := range r.Candidates {
+		for _, q := range c.Queries {
+			if q.Name == "sessions of a user" {
+				rows[c.Model] = q.RowsEach
+			}
+		}
+		if c.Failures > 0 {
+			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
+		}
+	}
+	partitions := map[string]int{}
+	for _, s := range r.Spreads {
+		partitions[s.Model] = s.Partitions
+	}
+	if partitions["by id"] != 5000 || partitions["by user"] > 500 || rows["scan"] < 5000 || rows["by user"] > 100 {
+		t.Errorf("partitions %v, rows read %v", partitions, rows)
 	}
 }
 
