@@ -81,7 +81,7 @@ func (c *commit) parts() (list []part) {
 		}
 		w := way{c.views[i], verbOf(op), op.Do, op.If}
 		isNew = op.Table.Class == driver.Records && op.Do == driver.Put && op.If == driver.Absent || isNew && op.Table.Class != driver.Records
-		if (isNew || w.view.KeyOnly) && !c.upserts && op.Do == driver.Put {
+		if (isNew || w.view.KeyOnly) && !c.upserts && op.Do == driver.Put && op.If == driver.Any {
 			w.verb = "insert" // of rows, too, which then are hardly ever there: it costs the server less
 		}
 		at := slices.IndexFunc(list, func(p part) bool { return p.way == w })

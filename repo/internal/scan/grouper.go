@@ -39,6 +39,9 @@ func (g *Grouping) byStore(ctx context.Context, k *store.Call, p *plan.Plan, t *
 		last, t.over = one, !t.yield(one)
 		return !t.over
 	})
+	if t.over { // whatever the store says then
+		return true, err
+	}
 	if err != nil || !errors.Is(failed, driver.ErrUnsupported) {
 		return true, cmp.Or(err, failed)
 	}
