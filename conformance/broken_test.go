@@ -35,6 +35,7 @@ type broken struct {
 	swept   func(op *driver.Op)                    // of what a sweep does
 	gather  func(n int, i *int) bool               // of the nth row that is gathered, and its table; false leaves it out
 	ranges  func(n int, i *int) bool               // of the nth row of several spans, and its span; false leaves it out
+	greedy  bool                                   // yields rows of several spans that are not wanted
 	follow  func(trail *driver.Trail, i *int) bool // of a trail, with nil, and of each of its rows; false leaves that out
 	grouped func(g *driver.Group) bool             // of groups on their way out; false leaves one out
 	size    func(ctx context.Context, t *driver.Table) (int64, error)
@@ -159,6 +160,9 @@ func (b *broken) Ranges(ctx context.Context, spans []driver.Span, yield func(i i
 				return err
 			}
 			of := i
+			if !b.greedy && !s.Wants(row.Key.Sort) {
+				continue
+			}
 			if n++; b.ranges != nil && !b.ranges(n, &of) {
 				continue
 			}

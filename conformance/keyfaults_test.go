@@ -51,6 +51,7 @@ func keyFaults() map[string]fault {
 		"keys and order/one partition":            neighbours(),
 		"keys and order/not read before the loop": eager,
 		"keys and order/ranges anew":              before(),
+		"keys and order/several ranges":           func(b *broken) { b.greedy = true },
 		"keys and order/exactly once":             byPosition(),
 		"keys and order/left loops":               heldLock,
 		"keys and order/strings for good": func(b *broken) {

@@ -35,7 +35,7 @@ func (s *Store) Ranges(ctx context.Context, spans []driver.Span, yield func(i in
 		for i, span := range spans {
 			c := newCursor(span)
 			for n := 0; (span.Limit <= 0 || n < span.Limit) && c.read(v, &out); n++ {
-				if !yield(i, &out) {
+				if span.Wants(out.Key.Sort) && !yield(i, &out) {
 					return nil
 				}
 			}

@@ -144,7 +144,7 @@ func (s *store) ranges(ctx context.Context, c *scan, v *view, spans []driver.Spa
 			if !ok {
 				break
 			}
-			if !yield(i, &c.row) {
+			if span.Wants(c.row.Key.Sort) && !yield(i, &c.row) {
 				return nil
 			}
 		}

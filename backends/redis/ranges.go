@@ -11,7 +11,7 @@ import (
 	"github.com/polystore/polystore/repo/driver/frame"
 )
 
-// Ranges reads a page of each span by one pipeline, and the records in them by another, until no span has more.
+// Ranges reads a page of each span by one pipeline, and the wanted records in them by another, until no span has more.
 func (s *Store) Ranges(ctx context.Context, spans []driver.Span, yield func(i int, row *driver.Row) bool) error {
 	return frame.Ranges(ctx, s.in.frame, spans, func(v *view) error {
 		r := ranging{scan: scan{store: s.in, view: v, mask: spans[0].Mask}, spans: slices.Clone(spans), yield: yield}
@@ -62,7 +62,7 @@ func (r *ranging) page(ctx context.Context) (err error) {
 // onlyKeys adds the key of the record of each span, of which a partition has one at most, whose Sort is "".
 func (r *ranging) onlyKeys() {
 	for _, i := range r.open {
-		if span := &r.spans[i]; span.From == "" {
+		if span := &r.spans[i]; span.From == "" && span.Wants("") {
 			r.keys, r.of = append(r.keys, driver.Key{Partition: span.Key.Partition}), append(r.of, i)
 		}
 	}
@@ -83,18 +83,27 @@ func (r *ranging) members(ctx context.Context) error {
 	r.open = nil
 	return r.store.conn.askEach(ctx, "ranges of "+v.Name, "zset", cmds, func(j int, reply *wire.Reply) error {
 		span, n := &r.spans[open[j]], reply.List()
+		var last string
+		not := 0 // that are not wanted
 		for range n {
 			member, _ := reply.Text()
 			sort, rest, err := v.cutMember(member)
 			if err != nil {
 				return err
 			}
+			if last = sort; !span.Wants(sort) {
+				not++
+				continue
+			}
 			r.keys, r.rest, r.of = append(r.keys, driver.Key{Partition: span.Key.Partition, Sort: sort}), append(r.rest, rest), append(r.of, open[j])
 		}
-		if n < limits[j] {
+		if n < limits[j] || span.Limit > 0 && span.Limit <= not {
 			return nil
 		}
-		if last := r.keys[len(r.keys)-1].Sort; span.Reverse {
+		if span.Limit > 0 {
+			span.Limit -= not
+		}
+		if span.Reverse {
 			span.To = last
 		} else {
 			span.From = driver.After(last)

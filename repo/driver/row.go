@@ -146,11 +146,18 @@ type Span struct {
 	Limit   int   // at most so many rows; 0 is no limit
 	Mask    []int // ordinals of the fields to read; nil is all of them and Extra
 
+	// Want says by the Sort of a row whether [Ranger.Ranges] yields it; nil is all rows. A row that is not wanted counts
+	// for Limit, and so may a Dead one. Nothing else asks it. It must not call the store.
+	Want func(sort string) bool
+
 	// Low and High are From and To in values, where Table is Native. Nil is the end
 	// of the partition. From and To are the texts of the same, followed by the text of
 	// the record's key: all of it, or its Sort alone if Home has the same Partition.
 	Low, High *Bound
 }
+
+// Wants reports whether a row with a Sort is wanted: see Want.
+func (s *Span) Wants(sort string) bool { return s.Want == nil || s.Want(sort) }
 
 // A Bound is a place in the order of the entries of one partition of a native index:
 // before all entries whose columns begin with Values, or after them.

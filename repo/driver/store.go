@@ -120,8 +120,8 @@ type Counter interface {
 // them by Range instead, all at the same time.
 type Ranger interface {
 	// Ranges calls yield for each row of some spans, of which i is the index, until yield returns false. The spans are of
-	// one table, which is not Native, and have the same Mask. The rows of each span come as Range yields them, up to
-	// its Limit; those of different spans may be mixed. A store that cannot answers ErrUnsupported before it calls yield, which must
+	// one table, which is not Native, and have the same Mask. The rows of each span that it wants come as Range yields
+	// them, up to its Limit; those of different spans may be mixed. A store that cannot answers ErrUnsupported before it calls yield, which must
 	// not call the store. The row and its slices are valid until yield returns, its strings for good.
 	Ranges(ctx context.Context, spans []Span, yield func(i int, row *Row) bool) error
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/internal/scan"
 )
 
 // How a region is read.
@@ -39,7 +40,7 @@ type piece struct {
 type group[T any] struct {
 	position
 	records []T
-	whole   bool // else they are too many, and were not read
+	whole   bool // else they were not read: they are too many, or others come before them
 }
 
 // A search reads a region piece by piece, what has the least rank first. A group is yielded when no piece can have an
@@ -50,6 +51,7 @@ type search[T any] struct {
 	after  *position // what comes later is wanted; nil is all
 	size   int       // of a range: one that has as many records is cut
 	wide   int       // ranges at the same time
+	apart  bool      // each piece is a range, since a range of several was full
 	pieces []piece
 	groups []group[T] // that are read and not yet yielded, in their order
 }
@@ -104,39 +106,67 @@ func (s *search[T]) add(c cell, first, last uint64) {
 	}
 }
 
-// read reads the next pieces, all at the same time.
+// read reads the next pieces, all at the same time. Those that follow one another by code are read as one range.
 func (s *search[T]) read(ctx context.Context) error {
 	n := min(s.wide, len(s.pieces))
-	wave, queries := s.pieces[:n:n], make([]repo.Query, n)
+	runs := s.runs(s.pieces[:n])
 	s.pieces = s.pieces[n:]
-	for i, p := range wave {
-		queries[i] = s.span(s.q, p.code, p.last).Limit(s.size)
+	queries := make([]repo.Query, len(runs))
+	for i, run := range runs {
+		queries[i] = s.span(s.q, run[0].code, run[len(run)-1].last).Limit(s.size * len(run))
 	}
-	lists, err := s.repo.FindMany(ctx, queries)
+	l := s.look(len(runs))
+	lists, err := s.repo.FindMany(scan.WithWanted(ctx, &scan.Wanted{Field: s.field, Want: l.want}), queries)
 	for i, records := range lists {
 		if err == nil {
-			err = s.take(wave[i], records)
+			err = s.take(runs[i], records, &l.of[i])
 		}
 	}
 	slices.SortFunc(s.groups, func(a, b group[T]) int { return a.compare(b.position) })
 	return err
 }
 
-// take adds the groups of a piece that was read. If it may have more, its parts are read instead: only a range that was
-// read to its end has certainly all that is there, since a record may have moved after the index was read.
-func (s *search[T]) take(p piece, records []T) error {
+// runs returns pieces in runs of those that follow one another by code, the run with the least rank first.
+func (s *search[T]) runs(pieces []piece) (runs [][]piece) {
+	pieces = slices.Clone(pieces)
+	if !s.apart {
+		slices.SortFunc(pieces, func(a, b piece) int { return cmp.Compare(a.code, b.code) })
+	}
+	for from, to := 0, 0; from < len(pieces); from = to {
+		for to = from + 1; !s.apart && to < len(pieces) && pieces[to].code == pieces[to-1].last+1; {
+			to++
+		}
+		runs = append(runs, pieces[from:to:to])
+	}
+	slices.SortStableFunc(runs, func(a, b []piece) int { return leastOf(a).compare(leastOf(b)) })
+	return runs
+}
+
+func leastOf(run []piece) position {
+	return slices.MinFunc(run, func(a, b piece) int { return a.compare(b.position) }).position
+}
+
+// take adds the groups of a run that was read. If it may have more, the parts of its pieces are read instead: only a
+// range that was read to its end has certainly all that is there, since a record may have moved after the index was
+// read.
+func (s *search[T]) take(run []piece, records []T, looked *looked) error {
+	first, last := run[0].code, run[len(run)-1].last
 	codes := make([]uint64, len(records))
 	for i := range records {
 		codes[i] = s.at(&records[i]).spot().normal().code()
-		if codes[i] < p.code || codes[i] > p.last {
+		if codes[i] < first || codes[i] > last {
 			return fmt.Errorf("the function that Of was given does not return the field %s: %w", s.field, repo.ErrInvalid)
 		}
 	}
-	if len(records) == s.size {
+	if max(len(records), len(looked.seen)) >= s.size*len(run) {
 		if s.q.limit > 0 {
 			s.wide = fewRanges
 		}
-		s.cut(p, codes)
+		s.apart = s.apart || len(run) > 1
+		codes = append(codes, looked.seen...)
+		for _, p := range run {
+			s.cut(p, codes)
+		}
 		return nil
 	}
 	if !slices.IsSorted(codes) { // some have moved meanwhile
@@ -149,13 +179,23 @@ func (s *search[T]) take(p piece, records []T) error {
 		for to = from + 1; to < len(codes) && codes[to] == codes[from]; {
 			to++
 		}
-		s.keep(group[T]{position{0, codes[from]}, records[from:to:to], true})
+		if !slices.Contains(looked.left, codes[from]) {
+			s.keep(group[T]{position{0, codes[from]}, records[from:to:to], true})
+		}
+	}
+	for _, code := range looked.left {
+		s.keep(group[T]{position: position{0, code}})
 	}
 	return nil
 }
 
-// cut adds the parts of a piece. A spot that has as many records as were read is a part by itself.
+// cut adds the parts of a piece of a run in which some codes were found, and all of it if none of them is in it. A spot
+// that has as many records as were read is a part by itself.
 func (s *search[T]) cut(p piece, codes []uint64) {
+	if !slices.ContainsFunc(codes, func(code uint64) bool { return p.code <= code && code <= p.last }) {
+		s.add(p.cell, p.code, p.last)
+		return
+	}
 	if code := codes[0]; !slices.ContainsFunc(codes, func(other uint64) bool { return other != code }) {
 		s.keep(group[T]{position: position{0, code}})
 		if code > 0 { // nothing is here unless all of codes moved meanwhile

@@ -61,6 +61,7 @@ func (r *ranges) rows(ctx context.Context, do func(i int, row *driver.Row) (more
 				}
 				return do(from+i, row)
 			})
+			wants(ctx, q.Plan, from+i, &all[i].span)
 		}
 		if err := r.together(ctx, all); err != nil {
 			return err
