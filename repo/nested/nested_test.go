@@ -253,7 +253,7 @@ func randomConds(rng *rand.Rand, n int) (list []cond, q nested.Query) {
 
 // Random writes and queries agree with a scan, whatever the strategy and the store.
 func TestRandom(t *testing.T) {
-	for url, seeds := range map[string]int{"memory:": 30, "remote:": 12, "native:": 12, "pebble:": 5} {
+	for url, seeds := range map[string]int{"memory:": 10, "remote:": 4, "native:": 4, "pebble:": 2} {
 		for name, s := range ways {
 			t.Run(url+name, func(t *testing.T) {
 				t.Parallel()
