@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	bulkSize   = 64  // records that are committed at once where the store can
-	bulkGather = 512 // records that it has at hand where one commit cannot have them all, and their bytes
+	bulkSize   = 64   // records that are committed at once where the store can
+	bulkGather = 4096 // records that it has at hand where one commit cannot have them all, and their bytes
 	bulkBytes  = 8 << 20
 	bulkAtOnce = 32 // and commits that it then has under way
 )
