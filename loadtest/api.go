@@ -1,6 +1,12 @@
 package loadtest
 
-import "github.com/polystore/polystore/loadtest/report"
+import (
+	"io"
+	"path/filepath"
+
+	"github.com/polystore/polystore/loadtest/internal/page"
+	"github.com/polystore/polystore/loadtest/report"
+)
 
 // A Result is what came out of a run. It is written and read as JSON; times are
 // in nanoseconds.
@@ -49,6 +55,9 @@ type (
 	// A RoundResult is what one round gave.
 	RoundResult = report.RoundResult
 
+	// An IntervalResult is what a part of a round gave.
+	IntervalResult = report.IntervalResult
+
 	// A RoundQuery is what one round gave for one query.
 	RoundQuery = report.RoundQuery
 
@@ -66,6 +75,27 @@ type (
 // ReadResult reads the result file of a run. Its text is made again, of the rest of the file. A file
 // that no run of this version wrote is refused.
 func ReadResult(file string) (*Result, error) { return report.Read(file) }
+
+// Files are those that a result was written to.
+type Files = report.Files
+
+// PageName is the name of the page that Save writes beside a result file.
+const PageName = "report.html"
+
+// Save writes the result into a new folder NAME-SEED below dir, with its page beside it, and returns the
+// result file. A folder that is there already keeps its name; the new one gets a number.
+func Save(r *Result, dir string) (string, error) {
+	file, err := r.Save(dir)
+	if err != nil {
+		return "", err
+	}
+	return file, SavePage(r, filepath.Join(filepath.Dir(file), PageName))
+}
+
+// SavePage writes the result as a page for a browser, which needs no other file and no network.
+func SavePage(r *Result, file string) error {
+	return report.WriteWhole(file, func(w io.Writer) error { return page.Write(w, r) })
+}
 
 // Exit codes of a run.
 const (

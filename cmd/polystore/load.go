@@ -45,7 +45,7 @@ type loadFlags struct {
 	rate, rounds int
 	records      int
 	round        time.Duration
-	json         bool
+	json, all    bool
 	out          string
 	keep, remote bool
 	max          bool
@@ -136,6 +136,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
 	fs.BoolVar(&f.max, "max", false, "search the highest rate at which each model does what is asked, too")
 	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
+	fs.BoolVar(&f.all, "all", false, "print all of the text, and not the first screen alone")
 	fs.StringVar(&f.out, "out", "runs", "`DIR` for the results")
 	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are")
 	fs.BoolVar(&f.clean, "clean", false, "remove what killed runs left in the store of a URL")
@@ -196,7 +197,7 @@ func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, e
 
 // write prints the result and keeps it in a file.
 func (f *loadFlags) write(r *loadtest.Result, stdout, stderr io.Writer) error {
-	file, err := r.Save(f.out)
+	file, err := loadtest.Save(r, f.out)
 	if err != nil {
 		return err
 	}
@@ -204,7 +205,7 @@ func (f *loadFlags) write(r *loadtest.Result, stdout, stderr io.Writer) error {
 		err = r.WriteJSON(stdout)
 		fmt.Fprintln(stderr, "result", file)
 	} else {
-		err = r.WriteText(stdout, file)
+		err = r.WriteText(stdout, filesOf(file), f.all)
 	}
 	if err != nil {
 		return err

@@ -68,9 +68,9 @@ func (v *verdict) heading() string {
 
 // across says what the classes mean, why they are not ranked against each other,
 // and what the stronger one costs.
-func (p *page) across() {
+func (p *page) across() string {
 	if len(p.verdicts) < 2 {
-		return
+		return ""
 	}
 	var parts []string
 	for _, v := range p.verdicts {
@@ -78,8 +78,8 @@ func (p *page) across() {
 			parts = append(parts, text)
 		}
 	}
-	p.paragraph("An acknowledged write survives " + strings.Join(parts, "; ") +
-		". A class that promises less may be faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + p.price())
+	return "An acknowledged write survives " + strings.Join(parts, "; ") +
+		". A class that promises less may be faster for that alone, so the classes are not ranked against each other: first choose the class, then what to take in it." + p.price()
 }
 
 func (v *verdict) survives() string {

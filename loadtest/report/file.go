@@ -9,10 +9,29 @@ import (
 	"path/filepath"
 )
 
-// WriteText writes the text report with the name of the file that has the result, and the command that
-// repeats the run.
-func (r *Result) WriteText(w io.Writer, file string) error {
-	_, err := fmt.Fprintf(w, "%s\n  result  %s\n  again   %s\n", r.Text, printable(file), printable(r.Again))
+// Files are those that a result was written to; the text names them.
+type Files struct {
+	Result string
+	Page   string // "" is none
+}
+
+// WriteText writes the first screen of the result, or all of its text, with the names of its files and
+// the command that repeats the run.
+func (r *Result) WriteText(w io.Writer, f Files, all bool) error {
+	var l lines
+	l.empty()
+	if !all {
+		l = append(l, "  all     polystore report --all "+f.Result)
+	}
+	if f.Page != "" {
+		l = append(l, "  page    "+f.Page)
+	}
+	l = append(l, "  result  "+f.Result, "  again   "+r.Again)
+	text := r.Text
+	if !all {
+		text = r.Sheet().Screen(len(l))
+	}
+	_, err := io.WriteString(w, text+printable(l.String()))
 	return err
 }
 
@@ -42,11 +61,11 @@ func (r *Result) Save(dir string) (string, error) {
 		folder = fmt.Sprintf("%s.%d", base, i)
 	}
 	file := filepath.Join(folder, "result.json")
-	return file, writeWhole(file, r.WriteJSON)
+	return file, WriteWhole(file, r.WriteJSON)
 }
 
-// writeWhole writes a file that is complete or not there.
-func writeWhole(file string, write func(io.Writer) error) error {
+// WriteWhole writes a file that is complete or not there.
+func WriteWhole(file string, write func(io.Writer) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".result-")
 	if err != nil {
 		return fmt.Errorf("save result: %w", err)

@@ -133,17 +133,13 @@ func Calls(queries []QuerySetting, rounds int) int {
 }
 
 // knees says what the highest rates are.
-func (p *page) knees() {
-	var texts []string
+func (p *page) knees() (list []Item) {
 	for _, c := range p.byClass() {
 		if len(c.Steps) > 0 {
-			texts = append(texts, c.Name+": "+c.knee())
+			list = append(list, Item{"highest rate", c.Name + ": " + c.knee()})
 		}
 	}
-	p.listed("highest rate", texts)
-	if len(texts) > 0 {
-		p.b.WriteString("\n")
-	}
+	return list
 }
 
 // knee says what the highest rate of a candidate is.

@@ -61,7 +61,7 @@ func TestNotEnoughCalls(t *testing.T) {
 		if state := r.Candidates[0].State; state != tt.state || r.Exit != tt.exit || !strings.Contains(text, tt.want) {
 			t.Errorf("%s of %d calls a round: %s, exit %d; want %s, %d, and %q:\n%s", tt.asked.Name, tt.ops, state, r.Exit, tt.state, tt.exit, tt.want, text)
 		}
-		upper, _ := r.Queries[0].upper()
+		upper, _ := r.Queries[0].Upper()
 		if fewer := int64(6*tt.ops) < callsFor(upper.Percentile, 6); fewer != strings.Contains(text, "~ 1 ") || fewer != strings.Contains(text, "~ is from too few calls") {
 			t.Errorf("%d calls: p99 is marked as from too few, or not:\n%s", 6*tt.ops, text)
 		}

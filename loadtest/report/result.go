@@ -15,6 +15,7 @@ type Result struct {
 	Format      int               `json:"format"` // of this file: 2
 	Workload    string            `json:"workload"`
 	File        string            `json:"file"`
+	Fingerprint string            `json:"fingerprint,omitempty"` // of what the workload file says, but for its pace
 	Began       time.Time         `json:"began"`
 	Took        time.Duration     `json:"took"`
 	Again       string            `json:"again"` // the command that repeats the run
@@ -32,8 +33,9 @@ type Result struct {
 	Compared    int               `json:"compared_calls"` // sampled calls that every candidate answered alike
 	Candidates  []CandidateResult `json:"candidates"`
 	NotThere    []AbsentResult    `json:"not_there,omitempty"`
-	Verdicts    []VerdictResult   `json:"verdicts"`        // one for each class of durability
-	Ended       string            `json:"ended,omitempty"` // why there is no verdict
+	Verdicts    []VerdictResult   `json:"verdicts"`                // one for each class of durability
+	Ended       string            `json:"ended,omitempty"`         // why there is no verdict
+	Wrong       bool              `json:"wrong_answers,omitempty"` // it ended because answers differed, or an index and its records
 	Exit        int               `json:"exit"`
 	Text        string            `json:"text"` // the text report, made of all the rest
 }
@@ -47,7 +49,8 @@ type Environment struct {
 	CPUs       int    `json:"cpus"`
 	GOMAXPROCS int    `json:"gomaxprocs"`
 	Go         string `json:"go"`
-	Program    string `json:"program"` // version, and revision where it is known
+	Program    string `json:"program"`           // version, and revision where it is known
+	Machine    string `json:"machine,omitempty"` // a hash of the machine's ID, where it has one
 }
 
 // A StoreResult describes a store.
@@ -206,6 +209,18 @@ type RoundResult struct {
 	Unfinished int           `json:"unfinished"`
 	Heap       uint64        `json:"heap_bytes"`
 	Queries    []RoundQuery  `json:"queries"`
+
+	Began  time.Duration    `json:"began,omitempty"` // from the beginning of the measurement
+	Series []IntervalResult `json:"series,omitempty"`
+}
+
+// An IntervalResult is what a part of a round gave, for the operations that were due in it.
+type IntervalResult struct {
+	At    time.Duration `json:"at"` // its beginning, from that of the round
+	Calls int           `json:"calls"`
+	P50   time.Duration `json:"p50"` // of the response
+	P99   time.Duration `json:"p99"`
+	Max   time.Duration `json:"max"`
 }
 
 // A RoundQuery is what one round gave for one query.

@@ -1,6 +1,10 @@
 package report
 
-import "github.com/polystore/polystore/loadtest/internal/limit"
+import (
+	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/limit"
+)
 
 func (r *RoundResult) least() int { return max(limit.LeastBacklog, (r.Ops+99)/100) }
 
@@ -25,6 +29,9 @@ func (r *RoundResult) saturated() bool {
 func (r *RoundResult) cpuPerOp() float64 {
 	return float64(r.CPU+r.ServerCPU) / float64(max(r.Ops-r.Unfinished, 1))
 }
+
+// PerOp returns the processor time of an operation that ended.
+func (r *RoundResult) PerOp() time.Duration { return time.Duration(r.cpuPerOp()) }
 
 // workPerOp returns the time from the release of an operation to its answer.
 func (r *RoundResult) workPerOp() float64 {

@@ -15,8 +15,7 @@ const (
 )
 
 // spreads says how models spread records over partitions, where they do it differently or a partition is large.
-func (p *page) spreads() {
-	var texts []string
+func (p *page) spreads() (list []Item) {
 	for i := range p.r.Spreads {
 		s := &p.r.Spreads[i]
 		others := slices.ContainsFunc(p.r.Spreads, func(o SpreadResult) bool {
@@ -30,9 +29,9 @@ func (p *page) spreads() {
 		if share >= largeShare {
 			text += fmt.Sprintf(", %s", format.Percent(100*share))
 		}
-		texts = append(texts, text)
+		list = append(list, Item{"partitions", text})
 	}
-	p.listed("partitions", texts)
+	return list
 }
 
 // records returns how many records were loaded into a collection.

@@ -11,7 +11,8 @@ import (
 )
 
 // deciding returns the queries whose numbers tell the candidates of a class apart:
-// those with missed objectives, then those with the greatest differences.
+// those with missed objectives, then those with the greatest differences; the one that does most is
+// the first.
 func (p *page) deciding() []int {
 	var list []int
 	weight := map[int]float64{}
@@ -22,9 +23,7 @@ func (p *page) deciding() []int {
 		list = append(list, at)
 	}
 	slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(weight[b], weight[a]) })
-	list = list[:min(shownTables, len(list))]
-	slices.Sort(list)
-	return list
+	return list[:min(shownTables, len(list))]
 }
 
 // apart says how much a query tells the candidates of the class apart. One that
@@ -78,20 +77,20 @@ func (p *page) classOf(c *candidate) string {
 	return c.on.Durability
 }
 
-func (p *page) queryTable(at int) {
+func (p *page) queryTable(at int) Table {
 	setting := &p.r.Queries[at]
 	title := fmt.Sprintf("%s (%s", setting.Name, format.Percent(setting.Weight))
 	for _, o := range setting.Objectives {
 		title += ", " + o.String()
 	}
-	upper, of := setting.upper()
-	rows := [][]string{{title + ")", p.classTitle(), "p50", upper.Name, "trips", "requests", "rows read", "CPU/op", ""}}
+	upper, of := setting.Upper()
+	t := Table{Head: []string{title + ")", p.classTitle(), "p50", upper.Name, "trips", "requests", "rows read", "CPU/op", ""}}
 	for _, c := range p.byClass() {
 		q := &c.Queries[at]
-		rows = append(rows, []string{c.Name, p.classOf(c), c.shown(at, 50, func(q *RoundQuery) Mark { return q.P50 }), c.shown(at, upper.Percentile, of),
+		t.Rows = append(t.Rows, []string{c.Name, p.classOf(c), c.shown(at, 50, func(q *RoundQuery) Mark { return q.P50 }), c.shown(at, upper.Percentile, of),
 			format.Digits(q.TripsEach), format.Digits(q.RequestsEach), format.Digits(q.RowsEach), format.Duration(q.SampledCPU), p.note(q)})
 	}
-	p.table(rows)
+	return t.narrow().marked()
 }
 
 // note says what is wrong with a query of a candidate.
@@ -111,9 +110,9 @@ func (p *page) note(q *QueryResult) string {
 	return strings.Join(notes, ", ")
 }
 
-// upper returns the percentile that is shown beside p50, and which it is of a round: that of the
+// Upper returns the percentile that is shown beside p50, and which it is of a round: that of the
 // query's highest objective, or p99.
-func (q *QuerySetting) upper() (ObjectiveSetting, func(*RoundQuery) Mark) {
+func (q *QuerySetting) Upper() (ObjectiveSetting, func(*RoundQuery) Mark) {
 	best := -1
 	for i, o := range q.Objectives {
 		if o.Percentile > 50 && (best < 0 || o.Percentile > q.Objectives[best].Percentile) {
@@ -170,29 +169,14 @@ const (
 	fewMark = "~ "
 )
 
-// marks explains the marks of percentiles that are on the page.
-func (p *page) marks() string {
-	var parts []string
-	if strings.Contains(p.b.String(), "   "+fewMark) {
-		parts = append(parts, "~ is from too few calls")
-	}
-	if strings.Contains(p.b.String(), "   "+cutMark) {
-		parts = append(parts, "> from calls that were cut off and would have taken longer")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return " " + strings.Join(parts, "; ") + "."
-}
-
 // mixTable shows all queries together.
-func (p *page) mixTable() {
-	rows := [][]string{{"all queries together", p.classTitle(), "CPU/op", "trips", "requests", "bytes/record", "loaded in", "clock lag p99", ""}}
+func (p *page) mixTable() Table {
+	t := Table{Head: []string{"all queries together", p.classTitle(), "CPU/op", "trips", "requests", "bytes/record", "loaded in", "clock lag p99", ""}}
 	for _, c := range p.byClass() {
-		rows = append(rows, []string{c.Name, p.classOf(c), format.Duration(c.CPUPerOp), format.Digits(c.TripsEach), format.Digits(c.RequestsEach), p.bytesEach(c),
+		t.Rows = append(t.Rows, []string{c.Name, p.classOf(c), format.Duration(c.CPUPerOp), format.Digits(c.TripsEach), format.Digits(c.RequestsEach), p.bytesEach(c),
 			format.Duration(c.Loaded), c.lag(), p.stateOf(c)})
 	}
-	p.table(rows)
+	return t.narrow().marked()
 }
 
 // stateOf returns how a candidate's run ended, or how far it came.

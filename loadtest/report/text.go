@@ -2,28 +2,169 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
 )
 
-// A page is the text report of a result: verdicts, and the numbers they rest on.
-type page struct {
-	r          *Result
-	candidates []*candidate
-	verdicts   []*verdict
-	b          strings.Builder
-}
-
 const (
 	width       = 100
-	shownTables = 3 // queries that get a table: those that decide
+	shownTables = 3  // queries that decide
+	screenLines = 25 // of the first screen
+	screenSays  = 12 // of these, for the verdict at most
+	screenItems = 6  // of these, for checks and caveats at most
 )
 
-func (p *page) text() string {
-	p.write()
-	return printable(p.b.String())
+// Text returns all of the sheet: the verdict first, then why it can be believed, then the tables.
+func (s *Sheet) Text() string {
+	var l lines
+	l.head(s)
+	for i, v := range s.Verdicts {
+		if i > 0 {
+			l.empty()
+		}
+		l.paragraph(v.Text)
+		for _, text := range v.Others {
+			l.paragraph(text)
+		}
+	}
+	if s.Across != "" {
+		l.empty()
+		l.paragraph(s.Across)
+	}
+	l.empty()
+	l.storesOf(s)
+	l.items(s.Checks)
+	l.items(s.Findings)
+	l.items(s.Caveats)
+	for _, t := range append([]Table{s.Mix}, s.Queries...) {
+		if len(t.Head) > 0 {
+			l.empty()
+			l.table(t)
+		}
+	}
+	if s.Limits != "" {
+		l.empty()
+		l.paragraph(s.Limits)
+	}
+	return printable(l.String())
+}
+
+// Screen returns the most important of the sheet, in so few lines that they and some more fit a
+// screen: the verdict, then the figures of the candidates, then what makes them believable or odd. Of
+// each there is less where there is much.
+func (s *Sheet) Screen(more int) string {
+	room := screenLines - more
+	var head, says, stores, tables lines
+	head.head(s)
+	stores.storesOf(s)
+	sure := s.shortItems()
+	says.says(s, min(screenSays, room-len(head)-len(sure)-2))
+	if len(stores) > 2 {
+		stores = nil // the classes are in the verdict
+	}
+	left := room - len(head) - len(says) - len(stores) - len(sure) - 1
+	if len(s.Mix.Head) > 0 && left > 3 {
+		tables.empty()
+		tables.table(s.bestRows(left - 3))
+		left -= len(tables)
+	}
+	for _, at := range s.Deciding {
+		var t lines
+		t.empty()
+		if t.table(s.Queries[at]); len(t) > left {
+			break
+		}
+		tables, left = append(tables, t...), left-len(t)
+	}
+	all := slices.Concat(head, says, tables, lines{""}, stores, sure)
+	return printable(all.String())
+}
+
+// says writes the verdicts in so many lines. What is said of others is left out first.
+func (l *lines) says(s *Sheet, room int) {
+	texts := make([]lines, len(s.Verdicts))
+	others := make([]lines, len(s.Verdicts))
+	total := 0
+	for i, v := range s.Verdicts {
+		texts[i].paragraph(v.Text)
+		for _, text := range v.Others {
+			others[i].paragraph(text)
+		}
+		total += len(texts[i])
+	}
+	for i := range texts {
+		if total > room {
+			texts[i] = texts[i].cut(max(1, room/len(texts)))
+		} else if total += len(others[i]); total > room {
+			total -= len(others[i])
+			others[i] = nil
+		}
+	}
+	for i := range texts {
+		*l = append(*l, texts[i]...)
+		if total <= room {
+			*l = append(*l, others[i]...)
+		}
+	}
+	*l = (*l)[:min(len(*l), max(room, 1))]
+}
+
+// shortItems returns the checks, and of each name of caveats and findings the first line.
+func (s *Sheet) shortItems() lines {
+	var out lines
+	out.items(slices.DeleteFunc(slices.Clone(s.Checks), func(x Item) bool { return strings.HasPrefix(x.Name, "rate") })) // the head has it
+	names := map[string]int{}
+	list := slices.Concat(s.Caveats, s.Findings)
+	for _, x := range list {
+		names[x.Name]++
+	}
+	for _, x := range list {
+		if names[x.Name] == 0 || len(out) == screenItems {
+			continue
+		}
+		var one lines
+		more := ""
+		if n := names[x.Name]; n > 1 {
+			more = fmt.Sprintf(" (and %d more)", n-1)
+		}
+		one.items([]Item{{x.Name, shortened(x.Text, width-17-len(more)) + more}})
+		out = append(out, one...)
+		names[x.Name] = 0
+	}
+	return out
+}
+
+// bestRows returns the table of all queries together with so many rows: the best of each class first,
+// in the order of the table.
+func (s *Sheet) bestRows(most int) Table {
+	t := s.Mix
+	if len(t.Rows) <= most {
+		return t
+	}
+	keep := map[int]bool{}
+	for i, row := range t.Rows {
+		if len(keep) < most-1 && slices.ContainsFunc(s.Verdicts, func(v Statement) bool { return v.Best == row[0] }) {
+			keep[i] = true
+		}
+	}
+	for i := range t.Rows {
+		if len(keep) < most-1 {
+			keep[i] = true
+		}
+	}
+	out := Table{Head: t.Head, Note: t.Note}
+	for i, row := range t.Rows {
+		if keep[i] {
+			out.Rows = append(out.Rows, row)
+		}
+	}
+	rest := make([]string, len(t.Head))
+	rest[0] = "… " + format.Count(len(t.Rows)-len(keep)) + " more"
+	out.Rows = append(out.Rows, rest)
+	return out
 }
 
 // printable returns text with dots for control characters, which an error of a store may have.
@@ -34,132 +175,4 @@ func printable(text string) string {
 		}
 		return r
 	}, text)
-}
-
-func (p *page) write() {
-	p.head()
-	p.checks()
-	if p.r.lost() && p.measured() == 0 {
-		p.ended()
-		return
-	}
-	for _, at := range p.deciding() {
-		p.queryTable(at)
-	}
-	if more := len(p.r.Queries) - min(shownTables, len(p.r.Queries)); more > 0 {
-		name := format.Plural(more, "more query")
-		fmt.Fprintf(&p.b, "  … %s in the result\n\n", strings.Replace(name, "1 more", "one more", 1))
-	}
-	p.mixTable()
-	p.knees()
-	if p.r.lost() {
-		p.ended()
-		return
-	}
-	for _, v := range p.verdicts {
-		p.verdict(v)
-		if len(p.verdicts) > 1 {
-			p.b.WriteString("\n")
-		}
-	}
-	p.across()
-	p.paragraph(p.notAsked())
-}
-
-// head says what was measured, and on what.
-func (p *page) head() {
-	var parts []string
-	for _, d := range p.r.Data {
-		parts = append(parts, format.Count(d.Records)+" "+d.Collection)
-	}
-	writes := 0.0
-	for _, q := range p.r.Queries {
-		if q.Writes {
-			writes += q.Weight
-		}
-	}
-	queries := format.Plural(len(p.r.Queries), "query")
-	fmt.Fprintf(&p.b, "%s   %s, %s (%s writes), %s\n", p.r.Workload, format.Joined(parts), queries, format.Percent(writes), format.Plural(len(p.r.Models), "model"))
-	for _, st := range p.r.Stores {
-		name := strings.TrimRight(st.Name+" "+st.Version, " ")
-		fmt.Fprintf(&p.b, "  on %s, class %s (%s)\n", name, st.Durability, st.Setting)
-	}
-	for _, c := range p.r.NotThere {
-		p.paragraph(fmt.Sprintf("not there: %s: %s", c.Name, c.Reason))
-	}
-	p.b.WriteString("\n")
-}
-
-// checks says why the numbers can be believed.
-func (p *page) checks() {
-	if len(p.candidates) > 1 {
-		fmt.Fprintf(&p.b, "  same answers   %s agree on %s sampled calls, and on all records after them\n", format.Plural(len(p.candidates), "candidate"), format.Count(p.r.Compared))
-	}
-	if !p.r.lost() {
-		p.b.WriteString("  indexes        agree with their records after the run\n")
-	}
-	fmt.Fprintf(&p.b, "  %-14s %s of %v, interleaved; seed %d\n", "rate "+format.Count(p.r.Rate)+"/s", format.Plural(p.r.Rounds, "round"), p.r.Round, p.r.Seed)
-	p.spreads()
-	p.troubles()
-	p.b.WriteString("\n")
-}
-
-// troubles tells what makes numbers odd: stalls of a store, and operations that did nothing.
-func (p *page) troubles() {
-	var stalls, nothing []string
-	for _, c := range p.candidates {
-		for i := range c.Rounds {
-			if r := &c.Rounds[i]; r.stalled() {
-				stalls = append(stalls, fmt.Sprintf("%s: nothing was answered for %s in round %d, while %s waited", c.Name, format.Duration(r.Stall), r.Number, format.Plural(r.Stalled, "call")))
-			}
-		}
-	}
-	for at := range p.r.Queries {
-		worst := effect{query: &p.r.Queries[at]}
-		for _, c := range p.candidates {
-			if e := c.effect(at); e.nothing*max(worst.ended, 1) > worst.nothing*e.ended {
-				worst = e
-			}
-		}
-		if worst.told() {
-			nothing = append(nothing, worst.String())
-		}
-	}
-	p.listed("stalls", stalls)
-	p.listed("no effect", nothing)
-}
-
-const mostListed = 8 // of one trouble
-
-// listed writes texts below each other, with a title before the first.
-func (p *page) listed(title string, texts []string) {
-	if more := len(texts) - mostListed; more > 0 {
-		texts = append(texts[:mostListed:mostListed], fmt.Sprintf("and %d more in the result", more))
-	}
-	for _, text := range texts {
-		lines := wrapped(text, width-17)
-		for _, line := range lines {
-			fmt.Fprintf(&p.b, "  %-14s %s\n", title, line)
-			title = ""
-		}
-	}
-}
-
-// measured returns how many rounds of candidates count.
-func (p *page) measured() int {
-	n := 0
-	for _, c := range p.candidates {
-		n += len(c.Rounds)
-	}
-	return n
-}
-
-// ended says why there is no verdict.
-func (p *page) ended() {
-	p.paragraph(fmt.Sprintf("No verdict: %s.", p.r.Ended))
-	if n := p.measured(); n > 0 {
-		p.paragraph(fmt.Sprintf("Above is what was measured before, in %s of %s.", format.Plural(n, "round"), format.Count(p.r.Rounds*len(p.candidates))))
-	} else {
-		p.paragraph("Nothing was measured before.")
-	}
 }

@@ -34,17 +34,20 @@ func Judge(r *Result) {
 	verdicts := decide(candidates)
 	p := &page{r: r, candidates: candidates, verdicts: verdicts}
 	r.Verdicts, r.Exit = nil, Usage
-	if !r.lost() {
+	switch {
+	case r.Wrong:
+		r.Exit = Wrong
+	case !r.lost():
 		for _, v := range verdicts {
 			r.Verdicts = append(r.Verdicts, p.verdictResult(v))
 		}
 		r.Exit = exitCode(verdicts)
 	}
-	r.Text = p.text()
+	r.Text = p.sheet().Text()
 }
 
-// lost reports whether a store was lost, so that the run has not come to its end.
-func (r *Result) lost() bool { return r.Ended != "" }
+// lost reports whether the run has not come to its end: a store was lost, or answers differed.
+func (r *Result) lost() bool { return r.Ended != "" || r.Wrong }
 
 func (p *page) verdictResult(v *verdict) VerdictResult {
 	out := VerdictResult{Class: v.class.String(), Figure: v.figureName(), Met: v.best().meets(), TooWeak: v.close}

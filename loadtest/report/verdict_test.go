@@ -20,7 +20,7 @@ func TestVerdicts(t *testing.T) {
 		{"one is cheaper", []made{{"dear", driver.Power, fast, 0, 250 * time.Microsecond, 900, 0}, good}, "good", Met,
 			[]string{"Take good. The objective is met; 2.5 times less CPU for the mix than dear", "10 % fewer bytes: take it where these matter more."}},
 		{"one misses", []made{{"late", driver.Power, slow, 0, 50 * time.Microsecond, 500, 0}, good}, "good", Met,
-			[]string{"Take good", "no other does that", "late falls short: 1 of 1 objectives are missed: one post (p99 1 s, asked ≤ 500 ms, missed in 6 of 6 rounds). It takes 50 % fewer bytes. Not asked"}},
+			[]string{"Take good", "no other does that", "late falls short: 1 of 1 objectives are missed: one post (p99 1 s, asked ≤ 500 ms, missed in 6 of 6 rounds). It takes 50 % fewer bytes. on made"}},
 		{"all miss", []made{{"late", driver.Power, slow, 0, 50 * time.Microsecond, 500, 0}}, "late", Missed, []string{"late does not do what is asked"}},
 		{"none of two", []made{{"late", driver.Power, slow, 0, 50, 500, 0}, {"later", driver.Power, 2 * slow, 0, 90, 500, 0}}, "late", Missed, []string{"None does what is asked. The nearest is late"}},
 		{"too close", []made{{"other", driver.Power, fast, 0, 101 * time.Microsecond, 1000, 0}, good}, "good", Met, []string{"too close to call against other"}},

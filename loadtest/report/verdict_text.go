@@ -7,22 +7,7 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
-	"github.com/polystore/polystore/repo/driver"
 )
-
-// verdict says what to take in one class of durability, and why.
-func (p *page) verdict(v *verdict) {
-	text := p.choice(v)
-	if len(p.verdicts) > 1 || v.class == driver.UnknownDurability {
-		text = v.heading() + ": " + text
-	}
-	p.paragraph(text)
-	for i, c := range v.ranked {
-		if i > 0 || v.open && len(v.ranked) > 1 {
-			p.paragraph(p.loser(v, i, c))
-		}
-	}
-}
 
 // choice says which candidate is the best, and what it does.
 func (p *page) choice(v *verdict) string {
@@ -209,7 +194,7 @@ func (p *page) notAsked() string {
 	if slices.ContainsFunc(p.candidates, func(c *candidate) bool { return len(c.Steps) > 0 }) {
 		asked = ""
 	}
-	text := "Not asked: " + asked + "more data, faults. Percentiles are the median of the rounds'." + p.marks()
+	text := "Not asked: " + asked + "more data, faults. Percentiles are the median of the rounds'."
 	var whose, bytes []string
 	for _, st := range p.r.Stores {
 		if of := st.Name + " that of " + st.CPUOf; !slices.Contains(whose, of) {

@@ -53,6 +53,9 @@ const (
 	LeastBacklog = 5                      // operations that wait and tell something; of a short round one is a hundredth, and may just have become due
 	StallTime    = 250 * time.Millisecond // shorter stalls are not told
 	StallTimes   = 20                     // a stall takes so many times what operations take beside it
+
+	MaxIntervals  = 20                     // of a round in the series of a result
+	LeastInterval = 100 * time.Millisecond // of these
 )
 
 // Of stores.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/candidate"
 	"github.com/polystore/polystore/loadtest/internal/format"
@@ -28,6 +29,7 @@ type Measurement struct {
 	progress   *progress.Log
 	bench      pace.Bench
 	first      int // number of the first insert of the next round
+	began      time.Time
 }
 
 // New returns one that has measured nothing. The clock is the machine's if it is nil.
@@ -50,7 +52,7 @@ func (m *Measurement) After(other *Measurement) { m.first = other.first }
 // do, in an order that is drawn anew for each two rounds and turned round in the
 // second.
 func (m *Measurement) Run(ctx context.Context) error {
-	m.first = limit.SampledWrites * len(m.w.Queries)
+	m.first, m.began = limit.SampledWrites*len(m.w.Queries), time.Now()
 	order := random.New(m.w.Seed, "order of rounds", 0)
 	var perm []int
 	for number := 0; number <= m.w.Rounds; number++ {
@@ -88,6 +90,7 @@ func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 			return err
 		}
 		if r.Number = number; number > 0 {
+			r.Began = time.Since(m.began) - r.Took
 			of.Rounds = append(of.Rounds, *r)
 			of.keep(m.bench.Samples)
 		}
@@ -116,8 +119,9 @@ func (m *Measurement) Try(ctx context.Context, i, rate, rounds, n int) (*Measure
 			return nil, err
 		}
 		if r.Number = number; number > 0 {
+			r.Series = nil // large, and nobody asks for it
 			for j := range r.Queries {
-				r.Queries[j].Response = "" // large, and nobody asks for it
+				r.Queries[j].Response = "" // as that
 			}
 			of.Rounds = append(of.Rounds, *r)
 		} else {

@@ -18,6 +18,7 @@ func (b *Bench) Result(queries []*workload.Query) *report.RoundResult {
 	b.backlog(r)
 	stall := b.stall()
 	r.Stall, r.Stalled = stall.took, stall.waiting
+	r.Series = b.series()
 	work, times, lag := make([][]int64, len(queries)), make([]spans, len(queries)), make([]int64, len(b.Samples))
 	for i := range b.Samples {
 		s := &b.Samples[i]
