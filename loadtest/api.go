@@ -76,6 +76,12 @@ type (
 // that no run of this version wrote is refused.
 func ReadResult(file string) (*Result, error) { return report.Read(file) }
 
+// A Comparison is what became better or worse from one result to a later one of the same workload.
+type Comparison = report.Comparison
+
+// Compare compares a result with an earlier one, by the statistics of the verdict.
+func Compare(before, after *Result) *Comparison { return report.Compare(before, after) }
+
 // Files are those that a result was written to.
 type Files = report.Files
 

@@ -2,6 +2,8 @@ package loadtest
 
 import (
 	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -17,6 +19,10 @@ func environment() report.Environment {
 		e.Kernel = strings.TrimSpace(string(text))
 	}
 	e.CPU = cpuModel()
+	if id, err := os.ReadFile("/etc/machine-id"); err == nil && len(strings.TrimSpace(string(id))) > 0 {
+		sum := sha256.Sum256(append([]byte("polystore machine "), id...)) // the ID itself is not for others
+		e.Machine = hex.EncodeToString(sum[:6])
+	}
 	return e
 }
 

@@ -1,6 +1,7 @@
 package loadtest
 
 import (
+	"errors"
 	"strings"
 	"time"
 
@@ -16,10 +17,10 @@ import (
 	"github.com/polystore/polystore/loadtest/report"
 )
 
-// result judges what was measured. With a store that was lost there is no verdict.
-func (r *run) result(lost *failure.StoreLost) *report.Result {
+// result judges what was measured. With an error that ended the run there is no verdict.
+func (r *run) result(ended error) *report.Result {
 	w := r.w
-	out := &report.Result{Format: report.Format, Workload: w.Name, File: w.File, Began: r.began.UTC(), Took: time.Since(r.began), Again: r.opts.Again,
+	out := &report.Result{Format: report.Format, Workload: w.Name, File: w.File, Fingerprint: r.fingerprint, Began: r.began.UTC(), Took: time.Since(r.began), Again: r.opts.Again,
 		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared}
 	for _, s := range r.stores {
 		f := s.Facts
@@ -47,8 +48,8 @@ func (r *run) result(lost *failure.StoreLost) *report.Result {
 	for _, c := range r.absent {
 		out.NotThere = append(out.NotThere, report.AbsentResult{Name: c.Label, Model: c.Model.Name, Store: c.Store.URL, Reason: c.Lacks})
 	}
-	if lost != nil {
-		out.Ended = lost.Error()
+	if ended != nil {
+		out.Ended, out.Wrong = ended.Error(), errors.As(ended, new(*failure.WrongAnswers))
 	}
 	report.Judge(out)
 	return out

@@ -63,6 +63,7 @@ type run struct {
 	steps      [][]report.StepResult  // by candidate
 	began      time.Time
 
+	fingerprint string // of the workload
 	measurement *measure.Measurement
 	compared    int // sampled calls
 }
@@ -70,8 +71,8 @@ type run struct {
 // Run measures a workload and returns what came out. Everything that it put into
 // the stores is removed, also when the context ends, unless Keep is set. Faults
 // in the file or its data are returned as Faults, and nothing was written then;
-// different answers as *WrongAnswers. With a *StoreLost there is a result, too, which
-// has no verdict.
+// different answers as *WrongAnswers. With a *StoreLost, and with answers that were found to be wrong after
+// the rounds, there is a result, too, which has no verdict.
 func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 	if err := sound(ctx, opts.Open); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{w: settled, opts: &opts, began: time.Now()}
+	r := &run{w: settled, opts: &opts, began: time.Now(), fingerprint: w.fingerprint}
 	if opts.Log != nil {
 		r.progress = &progress.Log{Out: opts.Log, Terminal: opts.Terminal}
 	}
@@ -101,6 +102,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		err := step(ctx, s)
 		if lost := (*failure.StoreLost)(nil); errors.As(err, &lost) {
 			return r.result(lost), err
+		}
+		if wrong := (*failure.WrongAnswers)(nil); errors.As(err, &wrong) && r.measured != nil {
+			return r.result(wrong), err
 		}
 		if err != nil {
 			return nil, err

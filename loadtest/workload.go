@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/document"
 	"github.com/polystore/polystore/loadtest/internal/draft"
 	"github.com/polystore/polystore/loadtest/internal/store"
 	"github.com/polystore/polystore/loadtest/internal/workload"
+	"github.com/polystore/polystore/loadtest/report"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/tree"
@@ -27,7 +29,8 @@ type Workload struct {
 	// trees the first ones; 0 is all.
 	Records int
 
-	read *workload.Workload
+	read        *workload.Workload
+	fingerprint string
 }
 
 // Load reads a workload file. What is wrong with it is returned as Faults, all at
@@ -37,7 +40,9 @@ func Load(file string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return opened(w), nil
+	out := opened(w)
+	out.fingerprint, err = document.Fingerprint(file, "seed", "rate", "rounds", "round", "slots")
+	return out, err
 }
 
 // Draft returns the text of a workload file for the records of a file of CSV or JSON Lines, which is to lie beside that. What
@@ -51,7 +56,7 @@ func Draft(ctx context.Context, file string) (string, error) {
 
 // opened returns a workload as callers see it.
 func opened(w *workload.Workload) *Workload {
-	return &Workload{w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records, w}
+	return &Workload{w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records, w, ""}
 }
 
 // settled returns the workload that was read, with the settings of now.
@@ -62,6 +67,15 @@ func (w *Workload) settled() (*workload.Workload, error) {
 	s := *w.read
 	s.Name, s.File, s.Seed, s.Rate, s.Rounds, s.Round, s.Slots, s.Records = w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records
 	return &s, s.CheckSize()
+}
+
+// Differences returns why a run of the workload here cannot be compared with an earlier result, as far as that is known
+// before it: another workload, machine or pace.
+func (w *Workload) Differences(before *Result) []string {
+	after := *before
+	after.Workload, after.Fingerprint, after.Environment = w.Name, w.fingerprint, environment()
+	after.Rate, after.Rounds, after.Round, after.Slots = w.Rate, w.Rounds, w.Round, w.Slots
+	return report.Differences(before, &after)
 }
 
 // A Layout is how a model of a workload file keeps its collections.
