@@ -32,10 +32,12 @@ With --clean it measures nothing: it removes from the store of the URL, in place
 what runs left that were killed, and says what that was. For pebble: these are the new
 stores below --out.
 
+DIR/NAME-SEED has the result, result.json, and a page for a browser, report.html.
+
 Exit codes: 0 some model does all that is asked, in each class; 1 none does, 2 the
 command or a file is wrong or a store failed, 3 it is not known whether one does (the
 clock was late, calls were too few, or operations did nothing), 4 models or stores
-gave different answers, 130 interrupted.`
+gave different answers, 130 interrupted. With --baseline they are those of compare.`
 
 // loadFlags are the flags of load. Those that were not given leave what the
 // workload file says.
@@ -47,6 +49,7 @@ type loadFlags struct {
 	round        time.Duration
 	json, all    bool
 	out          string
+	baseline     string
 	keep, remote bool
 	max          bool
 	clean        bool
@@ -55,7 +58,7 @@ type loadFlags struct {
 
 func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var f loadFlags
-	fs := newFlags("load", "FILE", loadAbout, "polystore load examples/debian/debian.yaml\npolystore load blog.yaml --on pebble: --on redis://localhost:6379 --rate 2000\npolystore load --clean redis://localhost:6379", stderr)
+	fs := newFlags("load", "FILE", loadAbout, "polystore load examples/debian/debian.yaml\npolystore load blog.yaml --on pebble: --on redis://localhost:6379 --rate 2000\npolystore load blog.yaml --baseline runs/blog-7/result.json\npolystore load --clean redis://localhost:6379", stderr)
 	f.register(fs)
 	rest, err := parse(fs, args, "FILE", stdout)
 	switch {
@@ -69,6 +72,10 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return exit{loadtest.Usage, err}
 	}
 	f.apply(fs, w)
+	before, err := f.readBaseline(w)
+	if err != nil {
+		return err
+	}
 	on, clean, err := f.stores(stderr)
 	if err != nil {
 		return err
@@ -78,7 +85,7 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		Again: f.again(w, rest[0]),
 	})
 	if err = errors.Join(err, clean()); err == nil {
-		return f.write(result, stdout, stderr)
+		return f.end(before, result, stdout, stderr)
 	}
 	if result != nil { // what was measured before a store was lost
 		if failed := f.write(result, stdout, stderr); !errors.As(failed, new(exit)) {
@@ -137,6 +144,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.max, "max", false, "search the highest rate at which each model does what is asked, too")
 	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
 	fs.BoolVar(&f.all, "all", false, "print all of the text, and not the first screen alone")
+	fs.StringVar(&f.baseline, "baseline", "", "compare the result with that of an earlier run in `FILE`, as polystore compare does")
 	fs.StringVar(&f.out, "out", "runs", "`DIR` for the results")
 	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are")
 	fs.BoolVar(&f.clean, "clean", false, "remove what killed runs left in the store of a URL")
@@ -193,6 +201,19 @@ func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, e
 		return nil, nil, errors.Join(usageError("load: --on pebble: makes one new store; write it once, or name directories, as in pebble:DIR"), clean())
 	}
 	return on, clean, nil
+}
+
+// end prints the result, and how it compares with an earlier one if there is one.
+func (f *loadFlags) end(before, r *loadtest.Result, stdout, stderr io.Writer) error {
+	err := f.write(r, stdout, stderr)
+	if before == nil || err != nil && !errors.As(err, new(exit)) {
+		return err
+	}
+	if f.json {
+		return compared(before, r, stderr)
+	}
+	fmt.Fprintf(stdout, "\nAgainst %s:\n\n", f.baseline)
+	return compared(before, r, stdout)
 }
 
 // write prints the result and keeps it in a file.

@@ -48,7 +48,8 @@ func commands() []command {
 	return []command{
 		{"init", "FILE", "guess a workload file from a file of records", initialize},
 		{"load", "FILE", "measure the data models of a workload file, and say which to take", load},
-		{"report", "FILE", "print the result of such a run again", printReport},
+		{"report", "FILE", "print the result of such a run in another form", printReport},
+		{"compare", "BEFORE AFTER", "say what became worse between two such results", compare},
 		{"check", "URL FILE", "check a schema against a store, without changing anything", check},
 		{"verify", "URL COLLECTION", "compare the indexes of a collection with its records", verify},
 		{"maintain", "URL [COLLECTION]", "remove what expired, and what interrupted writers left", maintain},

@@ -50,3 +50,34 @@ func TestReportOfNoResult(t *testing.T) {
 		t.Errorf("no such file: %v", err)
 	}
 }
+
+// A result has the same verdict in every form.
+func TestFormsOfAReport(t *testing.T) {
+	dir := t.TempDir()
+	do(t, "load", write(t, "small.yaml", small), "--out", dir, "--on", "memory:", "--seed", "1")
+	result := filepath.Join(dir, "small-1", "result.json")
+	const verdict = "as declared: The objective is met."
+	page := filepath.Join(dir, "again.html")
+	if code, out, diag := do(t, "report", "--html", page, result); code != 0 || out != "" || diag != "" {
+		t.Errorf("--html: exit %d, %q, %q", code, out, diag)
+	}
+	written, err := os.ReadFile(filepath.Join(dir, "small-1", loadtest.PageName))
+	again, err2 := os.ReadFile(page)
+	if err != nil || err2 != nil || string(written) != string(again) || !strings.Contains(string(again), verdict) {
+		t.Errorf("%v, %v: the page is not that of the run, or has not %q", err, err2, verdict)
+	}
+	for _, flag := range []string{"--all", "--markdown"} {
+		if code, out, diag := do(t, "report", flag, result); code != 0 || !strings.Contains(out, verdict) || diag != "" {
+			t.Errorf("%s: exit %d, %q, %q", flag, code, out, diag)
+		}
+	}
+	if code, out, _ := do(t, "report", result, "--csv"); code != 0 || !strings.HasPrefix(out, "workload,seed,model,") || strings.Count(out, "\n") != 3 {
+		t.Errorf("--csv: exit %d, %q", code, out)
+	}
+	if code, out, diag := do(t, "report", "--csv", "--all", result); code != loadtest.Usage || out != "" || !strings.Contains(diag, "one at a time") {
+		t.Errorf("two forms: exit %d, %q, %q", code, out, diag)
+	}
+	if code, _, diag := do(t, "report", "--html", filepath.Join(dir, "none", "x.html"), result); code != loadtest.Usage || !strings.Contains(diag, "no such file") {
+		t.Errorf("a page in no folder: exit %d, %q", code, diag)
+	}
+}

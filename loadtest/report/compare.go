@@ -282,7 +282,7 @@ func (c *Comparison) objectives(a, b *candidate) {
 			c.Lost = append(c.Lost, b.Name+": "+o.String())
 		case was[i].Finding == missed && o.Finding == met:
 			c.Won = append(c.Won, fmt.Sprintf("%s: %s (%s %s, asked ≤ %s)", b.Name, o.query.Name, o.Name, format.Duration(o.Measured), format.Duration(o.Bound)))
-		case was[i].Finding == met && o.Finding != met && b.State != stateSaturated:
+		case was[i].Finding == met && o.Finding != met && (b.State == stateValid || b.State == stateShort):
 			c.Unknown = append(c.Unknown, fmt.Sprintf("%s: %s: %s, and it was met", b.Name, o.String(), o.Finding))
 		}
 	}

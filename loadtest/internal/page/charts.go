@@ -19,7 +19,7 @@ type charts struct {
 	Rounds     int       `json:"rounds"`
 	Time       []moment  `json:"time"`
 	Stalls     []band    `json:"stalls"`
-	Bytes      []bytes   `json:"bytes"`
+	Bytes      []size    `json:"bytes"`
 }
 
 // A query has the curves of each candidate.
@@ -55,7 +55,7 @@ type band struct {
 	To        float64 `json:"to"`
 }
 
-type bytes struct {
+type size struct {
 	Candidate int   `json:"candidate"`
 	Records   int64 `json:"records"`
 	Indexes   int64 `json:"indexes"`
@@ -73,7 +73,7 @@ func places() (list []float64) {
 const beyond = 10
 
 func chartsOf(r *report.Result) *charts {
-	c := &charts{Candidates: []string{}, Spectra: places(), Rounds: r.Rounds, Time: []moment{}, Stalls: []band{}, Bytes: []bytes{}, Queries: []query{}}
+	c := &charts{Candidates: []string{}, Spectra: places(), Rounds: r.Rounds, Time: []moment{}, Stalls: []band{}, Bytes: []size{}, Queries: []query{}}
 	if s := r.Sheet(); len(s.Deciding) > 0 {
 		c.Query = s.Deciding[0]
 	}
@@ -81,7 +81,7 @@ func chartsOf(r *report.Result) *charts {
 		of := &r.Candidates[i]
 		c.Candidates = append(c.Candidates, of.Name)
 		if of.RecordBytes >= 0 {
-			c.Bytes = append(c.Bytes, bytes{i, of.RecordBytes, max(of.IndexBytes, 0)})
+			c.Bytes = append(c.Bytes, size{i, of.RecordBytes, max(of.IndexBytes, 0)})
 		}
 		for j := range of.Rounds {
 			c.add(i, &of.Rounds[j])

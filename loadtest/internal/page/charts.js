@@ -33,7 +33,8 @@
   }
 
   function axis(more) {
-    return Object.assign({ stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") } }, more);
+    return Object.assign({ stroke: css("--soft"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") },
+      filter: (u, splits) => splits }, more);
   }
   function line(i, more) {
     const list = colors();
@@ -116,7 +117,7 @@
     if (last > 0) withBound(q, series, columns);
     const marks = [1, 2, 4, 10, 20, 100, 200, 1000, 10000, 100000];
     draw("spectrum", { scales: { x: { time: false, distr: 3, range: (u, a, b) => [1, Math.max(b, 2)] }, y: { distr: 3, range: room } }, series: series,
-      axes: [axis({ splits: (u, i, a, b) => marks.filter((x) => x >= a && x <= b), values: (u, v) => v.map(percentile) }), yTime()] }, columns);
+      axes: [axis({ splits: (u, i, a, b) => marks.filter((x) => x >= a && x <= b * 1.001), values: (u, v) => v.map(percentile) }), yTime()] }, columns);
   }
 
   function rounds(q) {
@@ -125,7 +126,7 @@
     const series = [{ label: "round", value: (u, v) => (v == null ? "–" : String(v)) }].concat(data.candidates.map((_, i) => line(i, { points: { show: true, size: 7 } })));
     withBound(q, series, columns);
     draw("rounds", { scales: { x: { time: false, range: [0.5, data.rounds + 0.5] }, y: { distr: 3, range: room } }, series: series,
-      axes: [axis({ values: (u, v) => v.map((x) => (Number.isInteger(x) ? x : "")), label: q.upper + " of " + q.name.slice(0, 60) + ", by round", labelSize: 22, stroke: css("--soft") }), yTime()],
+      axes: [axis({ splits: () => (xs.length > 25 ? xs.filter((x) => x % 5 === 0) : xs), values: (u, v) => v.map(String), label: q.upper + " of " + q.name.slice(0, 60) + ", by round", labelSize: 22, stroke: css("--soft") }), yTime()],
       hooks: shade(data.stalls.map((s) => [s.round - 0.15, s.round + 0.15])) }, columns);
   }
 
@@ -152,16 +153,16 @@
     const list = colors();
     const name = (i) => (data.bytes[i] ? data.candidates[data.bytes[i].candidate] : "");
     // The sum is drawn first, and the records over it, so that what is seen of the sum are the indexes.
-    draw("bytes", { scales: { x: { time: false, range: [-0.6, xs.length - 0.4] }, y: { range: (u, a, b) => [0, (b || 1) * 1.1] } },
+    draw("bytes", { height: xs.length > 5 ? 400 : 300, padding: [null, xs.length > 5 ? 130 : null, null, null], scales: { x: { time: false, range: [-0.6, xs.length - 0.4] }, y: { range: (u, a, b) => [0, (b || 1) * 1.1] } },
       series: [{ label: "candidate", value: (u, v) => (v == null ? "–" : name(v)) },
         { label: "indexes", stroke: list[1], fill: list[1], width: 0, paths: bars, points: { show: false }, value: (u, v, s, i) => (i == null ? "–" : bytesText(data.bytes[i].indexes)) },
         { label: "records", stroke: list[0], fill: list[0], width: 0, paths: bars, points: { show: false }, value: (u, v) => bytesText(v) }],
-      axes: [axis({ splits: () => xs, values: (u, v) => v.map((i) => label(name(i), xs.length)), grid: { show: false }, size: xs.length > 5 ? 130 : 50, rotate: xs.length > 5 ? -45 : 0 }),
+      axes: [axis({ splits: () => xs, values: (u, v) => v.map((i) => label(name(i), xs.length)), grid: { show: false }, size: xs.length > 5 ? 170 : 50, rotate: xs.length > 5 ? -45 : 0 }),
         axis({ values: (u, v) => v.map(bytesText), size: 70 })] },
     [xs, data.bytes.map((b) => b.records + b.indexes), data.bytes.map((b) => b.records)]);
   }
   function label(name, of) {
-    const most = of > 5 ? 22 : Math.floor(100 / Math.max(of, 1));
+    const most = of > 5 ? 32 : Math.floor(100 / Math.max(of, 1));
     return name.length > most ? name.slice(0, most - 1) + "…" : name;
   }
 
