@@ -68,14 +68,14 @@ func (r *Result) Save(dir string) (string, error) {
 func WriteWhole(file string, write func(io.Writer) error) error {
 	tmp, err := os.CreateTemp(filepath.Dir(file), ".result-")
 	if err != nil {
-		return fmt.Errorf("save result: %w", err)
+		return fmt.Errorf("write %s: %w", file, err)
 	}
 	defer func() { _ = os.Remove(tmp.Name()) }() // gone already when all went well
 	if err := errors.Join(write(tmp), tmp.Close()); err != nil {
-		return fmt.Errorf("save result: %w", err)
+		return fmt.Errorf("write %s: %w", file, err)
 	}
 	if err := os.Rename(tmp.Name(), file); err != nil {
-		return fmt.Errorf("save result: %w", err)
+		return fmt.Errorf("write %s: %w", file, err)
 	}
 	return os.Chmod(file, 0o644)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -64,8 +65,11 @@ func parse(body []byte) (*Result, error) {
 	}
 	var raw any
 	if err := json.Unmarshal(body, &raw); err != nil {
-		if text := strings.TrimSpace(string(body)); strings.HasPrefix(text, "{") && err.Error() == "unexpected end of JSON input" {
-			return nil, fmt.Errorf("ends in the middle; %s", repeat)
+		if wrong := (*json.SyntaxError)(nil); errors.As(err, &wrong) {
+			if bytes.HasPrefix(bytes.TrimSpace(body), []byte("{")) && endless(wrong, body) {
+				return nil, fmt.Errorf("ends in the middle, at %s; %s", place(body, wrong.Offset), repeat)
+			}
+			err = fmt.Errorf("%w at %s", err, place(body, wrong.Offset))
 		}
 		return nil, fmt.Errorf("is no result of polystore load (%w); %s", err, which)
 	}
@@ -83,7 +87,7 @@ func parse(body []byte) (*Result, error) {
 	r := &Result{}
 	if err := json.Unmarshal(body, r); err != nil {
 		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			err = fmt.Errorf("%s cannot be %s", wrong.Field, wrong.Value)
+			err = fmt.Errorf("%s cannot be %s, as at %s", wrong.Field, wrong.Value, place(body, wrong.Offset))
 		}
 		return nil, fmt.Errorf("is not what a run writes: %w; %s", err, repeat)
 	}
@@ -95,6 +99,19 @@ func parse(body []byte) (*Result, error) {
 		return nil, fmt.Errorf("says %s, and what was measured comes to %s; %s", said, r.judgement(), repeat)
 	}
 	return r, nil
+}
+
+// endless reports whether a text would be JSON if it went on. In a word such as false, the reader takes the end
+// for a space.
+func endless(wrong *json.SyntaxError, body []byte) bool {
+	return wrong.Offset >= int64(len(body)) && (wrong.Error() == "unexpected end of JSON input" || strings.HasPrefix(wrong.Error(), "invalid character ' ' in literal "))
+}
+
+// place returns where an offset is, for people.
+func place(body []byte, offset int64) string {
+	before := body[:min(max(offset, 0), int64(len(body)))]
+	line := bytes.Count(before, []byte("\n"))
+	return fmt.Sprintf("line %d, column %d", line+1, len(before)-bytes.LastIndexByte(before, '\n')-1)
 }
 
 // absent returns the path of the first field that a JSON value lacks and a run would have written

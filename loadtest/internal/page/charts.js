@@ -39,7 +39,7 @@
   function line(i, more) {
     const list = colors();
     return Object.assign({
-      label: data.candidates[i], stroke: list[i % list.length], width: 2,
+      label: short(data.candidates[i], 48), stroke: list[i % list.length], width: 2,
       dash: dashes[Math.floor(i / list.length) % dashes.length], value: (u, v) => time(v),
     }, more);
   }
@@ -77,7 +77,11 @@
     return { drawClear: [function (u) {
       u.ctx.save();
       u.ctx.fillStyle = css("--shade");
-      for (const [from, to] of bands) {
+      let end = -Infinity; // of the bands before, over which nothing is drawn again
+      for (const [begin, to] of bands.sort((a, b) => a[0] - b[0])) {
+        const from = Math.max(begin, end);
+        if (to <= from) continue;
+        end = to;
         const a = u.valToPos(from, "x", true), b = u.valToPos(to, "x", true);
         u.ctx.fillRect(a, u.bbox.top, Math.max(2, b - a), u.bbox.height);
       }
@@ -127,7 +131,7 @@
     withBound(q, series, columns);
     draw("rounds", { scales: { x: { time: false, range: [0.5, data.rounds + 0.5] }, y: { distr: 3, range: room } }, series: series,
       axes: [axis({ splits: () => (xs.length > 25 ? xs.filter((x) => x % 5 === 0) : xs), values: (u, v) => v.map(String), label: q.upper + " of " + q.name.slice(0, 60) + ", by round", labelSize: 22, stroke: css("--soft") }), yTime()],
-      hooks: shade(data.stalls.map((s) => [s.round - 0.15, s.round + 0.15])) }, columns);
+      hooks: shade([...new Set(data.stalls.map((s) => s.round))].map((r) => [r - 0.15, r + 0.15])) }, columns);
   }
 
   function timeline() {
@@ -163,7 +167,12 @@
   }
   function label(name, of) {
     const most = of > 5 ? 32 : Math.floor(100 / Math.max(of, 1));
-    return name.length > most ? name.slice(0, most - 1) + "…" : name;
+    return short(name, most);
+  }
+  // short returns a name in so many characters; names differ at their ends, too.
+  function short(name, most) {
+    const half = Math.floor((most - 1) / 2);
+    return name.length > most ? name.slice(0, half) + "…" + name.slice(-half) : name;
   }
 
   function all() {

@@ -51,10 +51,37 @@ type view struct {
 // A verdict is a statement with how it is shown.
 type verdict struct {
 	report.Statement
+	group
 	Class, Word string
 }
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{"note": note, "last": func(i, n int) bool { return i == n-1 }}).Parse(pageHTML))
+// A group are texts of one name, of which the first are shown at once.
+type group struct {
+	Name        string
+	Texts, More []string
+}
+
+const shown = 6 // texts of a group
+
+func groupOf(name string, texts []string) group {
+	n := min(shown, len(texts))
+	return group{name, texts[:n], texts[n:]}
+}
+
+// groups returns items by their names, in their order.
+func groups(list []report.Item) (out []group) {
+	for len(list) > 0 {
+		var texts []string
+		name := list[0].Name
+		for len(list) > 0 && list[0].Name == name {
+			texts, list = append(texts, list[0].Text), list[1:]
+		}
+		out = append(out, groupOf(name, texts))
+	}
+	return out
+}
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{"note": note, "groups": groups, "last": func(i, n int) bool { return i == n-1 }}).Parse(pageHTML))
 
 // Write writes the page of a result that was judged.
 func Write(w io.Writer, r *report.Result) error {
@@ -62,14 +89,14 @@ func Write(w io.Writer, r *report.Result) error {
 		Environment: environment(r), Settings: settings(r), Charts: chartsOf(r),
 		CSS: []template.CSS{template.CSS(uplotCSS), template.CSS(pageCSS)}, UPlot: template.JS(uplotJS), JS: template.JS(chartsJS), License: uplotLicense}
 	for i, s := range v.Sheet.Verdicts {
-		shown := verdict{s, "unknown", "no verdict"}
+		x := verdict{s, groupOf("", s.Others), "unknown", "no verdict"}
 		switch {
 		case s.Met:
-			shown.Class, shown.Word = "met", "met"
+			x.Class, x.Word = "met", "met"
 		case i < len(r.Verdicts) && r.Verdicts[i].Unknown == "":
-			shown.Class, shown.Word = "missed", "not met"
+			x.Class, x.Word = "missed", "not met"
 		}
-		v.Verdicts = append(v.Verdicts, shown)
+		v.Verdicts = append(v.Verdicts, x)
 	}
 	v.Policy = fmt.Sprintf("default-src 'none'; base-uri 'none'; form-action 'none'; img-src data:; style-src %s; script-src %s",
 		hashes(uplotCSS, pageCSS), hashes(uplotJS, chartsJS))
