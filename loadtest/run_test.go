@@ -198,10 +198,13 @@ func TestWrongAnswersAreFound(t *testing.T) {
 func TestLostRowsAreFoundInOneModel(t *testing.T) {
 	s := &lossy{watched: newWatched()}
 	text := testload.Small[:strings.Index(testload.Small, "models:")]
-	_, err := Run(t.Context(), mustParse(t, text), options(s))
+	result, err := Run(t.Context(), mustParse(t, text), options(s))
 	var wrong *failure.WrongAnswers
 	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "does not agree with its records") {
 		t.Errorf("got %v, want WrongAnswers about an index", err)
+	}
+	if result == nil || !result.Wrong || result.Exit != Wrong || len(result.Verdicts) > 0 || !strings.Contains(result.Text, "No verdict: wrong answers: ") || strings.Contains(result.Text, "agree with their records") {
+		t.Errorf("of wrong answers after the rounds there is no result that says so: %+v", result)
 	}
 }
 

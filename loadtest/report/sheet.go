@@ -102,7 +102,9 @@ func (p *page) about() string {
 func (p *page) stores() (list []string) {
 	for _, st := range p.r.Stores {
 		name := strings.TrimRight(st.Name+" "+st.Version, " ")
-		list = append(list, fmt.Sprintf("%s, class %s (%s)", name, st.Durability, st.Setting))
+		if text := fmt.Sprintf("%s, class %s (%s)", name, st.Durability, st.Setting); !slices.Contains(list, text) {
+			list = append(list, text)
+		}
 	}
 	return list
 }

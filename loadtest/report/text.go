@@ -66,10 +66,12 @@ func (s *Sheet) Screen(more int) string {
 		stores = nil // the classes are in the verdict
 	}
 	left := room - len(head) - len(says) - len(stores) - len(sure) - 1
-	if len(s.Mix.Head) > 0 && left > 3 {
-		tables.empty()
-		tables.table(s.bestRows(left - 3))
-		left -= len(tables)
+	for n := len(s.Mix.Rows); n >= min(2, len(s.Mix.Rows)) && n > 0 && len(tables) == 0; n-- {
+		var t lines
+		t.empty()
+		if t.table(s.bestRows(n)); len(t) <= left {
+			tables, left = t, left-len(t)
+		}
 	}
 	for _, at := range s.Deciding {
 		var t lines

@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/report"
@@ -49,7 +50,7 @@ func rounds(r *report.Result) report.Table {
 
 // rates has the steps of the search for the highest rates.
 func rates(r *report.Result) report.Table {
-	t := report.Table{Head: []string{"candidate", "operations/s", "round", "outcome", "why not", ""}}
+	t := report.Table{Head: []string{"candidate", "operations/s", "round", "outcome", ""}}
 	for _, c := range r.Candidates {
 		for _, s := range c.Steps {
 			outcome := "missed"
@@ -59,7 +60,7 @@ func rates(r *report.Result) report.Table {
 			case s.Unknown:
 				outcome = "not known"
 			}
-			t.Rows = append(t.Rows, []string{c.Name, format.Count(s.Rate), s.Round.String(), outcome, s.Why, ""})
+			t.Rows = append(t.Rows, []string{c.Name, format.Count(s.Rate), s.Round.Round(time.Millisecond).String(), outcome, s.Why})
 		}
 	}
 	return t
