@@ -50,7 +50,7 @@ func TestModelThatAStoreCannotHave(t *testing.T) {
 		t.Errorf("verdicts %+v, want one of six candidates", result.Verdicts)
 	}
 	text := strings.Join(strings.Fields(result.Text), " ")
-	for _, want := range []string{"4 models on memory", "not there: native on bare: posts: index by_category_created_desc: " + reason, "6 candidates agree"} {
+	for _, want := range []string{"4 models; 200/s", "not there native on bare: posts: index by_category_created_desc: " + reason, "6 candidates agree"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, result.Text)
 		}

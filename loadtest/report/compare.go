@@ -32,13 +32,17 @@ type Change struct {
 	Before    time.Duration // median of the rounds
 	After     time.Duration
 	Ratio     Ratio // the later one to the earlier one
+	Clock     int   // 1 if the clock was much later in the later result, -1 if in the earlier one
 }
 
-// Worse reports whether the figure rose, by enough to matter and not by chance.
-func (c *Change) Worse() bool { return c.Ratio.clear() && c.Ratio.Times > 1 }
+// Worse reports whether the figure rose, by enough to matter and not by chance, nor because the machine
+// had other things to do.
+func (c *Change) Worse() bool { return c.rose() && c.Clock <= 0 }
 
-// Better reports whether the figure fell, by enough to matter and not by chance.
-func (c *Change) Better() bool { return c.Ratio.clear() && c.Ratio.Times < 1 }
+// Better reports whether the figure fell, as Worse does.
+func (c *Change) Better() bool { return c.Ratio.clear() && c.Ratio.Times < 1 && c.Clock >= 0 }
+
+func (c *Change) rose() bool { return c.Ratio.clear() && c.Ratio.Times > 1 }
 
 // Compare compares a result with an earlier one, by the statistics of the verdict. Both are judged.
 func Compare(before, after *Result) *Comparison {
@@ -235,6 +239,42 @@ func (c *Comparison) add(a, b *candidate) {
 	}
 	c.family(work...)
 	c.family(upper...)
+	c.doubt(a, b)
+}
+
+// muchLater is how many times as late the clock is on a machine that has got other things to do.
+const muchLater = 2
+
+// doubt marks the changes of a candidate between two results in one of which the clock was much later.
+func (c *Comparison) doubt(a, b *candidate) {
+	lags := func(x *candidate) (list []float64) {
+		for i := range x.Rounds {
+			list = append(list, float64(x.Rounds[i].Lag))
+		}
+		return list
+	}
+	lag := change(b.Name, "", "clock lag p99", lags(a), lags(b))
+	clock := 0
+	switch {
+	case !lag.Ratio.clear():
+		return
+	case lag.Ratio.Times > muchLater:
+		clock = 1
+	case lag.Ratio.Times < 1./muchLater:
+		clock = -1
+	}
+	rose := 0
+	for i := range c.Changes {
+		if x := &c.Changes[i]; x.Candidate == b.Name {
+			if x.Clock = clock; clock > 0 && x.rose() {
+				rose++
+			}
+		}
+	}
+	if rose > 0 {
+		c.Unknown = append(c.Unknown, fmt.Sprintf("%s: %s rose, and the clock was late by %s (p99; before %s), so the machine may have had other things to do: measure again",
+			b.Name, format.Plural(rose, "figure"), format.Duration(lag.After), format.Duration(lag.Before)))
+	}
 }
 
 func workOf(_ *RoundResult, q *RoundQuery) time.Duration { return q.Work }

@@ -19,6 +19,8 @@ func twice(change func(r *Result)) (before, after *Result) {
 		return r
 	}
 	before, after = make(), make()
+	busy(before, 1)
+	busy(after, 1)
 	change(after)
 	Judge(before)
 	Judge(after)
@@ -66,6 +68,10 @@ func TestCompare(t *testing.T) {
 		"a store was lost":   {func(r *Result) { r.Ended = "made: is gone" }, Invalid, []string{"the later result has no verdict: made: is gone"}},
 		"wrong answers":      {func(r *Result) { r.Ended, r.Wrong, r.Rate = "they differ", true, 3 }, Wrong, []string{"WRONG ANSWERS", "the later result has wrong answers: they differ"}},
 		"the clock was late": {func(r *Result) { late(a(r)) }, Invalid, []string{"NOT KNOWN", "a, in the later result: the clock was late"}},
+		"a busy machine":     {func(r *Result) { busy(r, 3); scale(a(r), 1.5) }, Invalid, []string{"NOT KNOWN", "0 worse", "a: 2 figures rose, and the clock was late by 3 ms (p99; before 1 ms)"}},
+		"a bit busier":       {func(r *Result) { busy(r, 1.5); scale(a(r), 1.5) }, Missed, []string{"REGRESSION: 2 worse"}},
+		"busy, and the same": {func(r *Result) { busy(r, 3) }, Met, []string{"NO REGRESSION: 0 worse"}},
+		"busy before":        {func(r *Result) { busy(r, 0.2); scale(a(r), 0.5) }, Met, []string{"NO REGRESSION: 0 worse, 0 better"}},
 		"late, and slower":   {func(r *Result) { late(a(r)); scale(&r.Candidates[1], 2) }, Missed, []string{"REGRESSION: 2 worse", "not known a, in the later result"}},
 	} {
 		before, after := twice(tt.change)
@@ -89,6 +95,15 @@ func TestCompare(t *testing.T) {
 func cpu(c *CandidateResult) {
 	for i := range c.Rounds {
 		c.Rounds[i].CPU *= 2
+	}
+}
+
+// busy makes the clock of each round late by so many milliseconds.
+func busy(r *Result, ms float64) {
+	for i := range r.Candidates {
+		for j := range r.Candidates[i].Rounds {
+			r.Candidates[i].Rounds[j].Lag = time.Duration(ms*1e6) + time.Duration(j)
+		}
 	}
 }
 

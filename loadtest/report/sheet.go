@@ -160,7 +160,7 @@ func (p *page) measured() int {
 func (p *page) ended() []Statement {
 	s := Statement{Text: fmt.Sprintf("No verdict: %s.", p.r.Ended), Others: []string{"Nothing was measured before."}}
 	if n := p.measured(); n > 0 {
-		s.Others[0] = fmt.Sprintf("What follows was measured before, in %s of %s.", format.Plural(n, "round"), format.Count(p.r.Rounds*len(p.candidates)))
+		s.Others[0] = fmt.Sprintf("Below is what was measured before, in %s of %s.", format.Plural(n, "round"), format.Count(p.r.Rounds*len(p.candidates)))
 	}
 	return []Statement{s}
 }
