@@ -134,7 +134,7 @@ func TestCompareOfFewRounds(t *testing.T) {
 func TestCompareOfNoise(t *testing.T) {
 	wrong := 0
 	for run := range 20 {
-		before, after := twice(func(r *Result) {})
+		before, after := twice(unchanged)
 		for k, r := range []*Result{before, after} {
 			for i := range r.Candidates {
 				for j := range r.Candidates[i].Rounds {
