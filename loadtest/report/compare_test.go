@@ -130,26 +130,18 @@ func TestCompareOfFewRounds(t *testing.T) {
 	}
 }
 
-// Chance alone is hardly ever taken for a regression, however many queries there are.
-func TestCompareOfNoise(t *testing.T) {
-	wrong := 0
-	for run := range 20 {
-		before, after := twice(unchanged)
-		for k, r := range []*Result{before, after} {
-			for i := range r.Candidates {
-				for j := range r.Candidates[i].Rounds {
-					q := &r.Candidates[i].Rounds[j].Queries[0]
-					q.Work += q.Work * time.Duration((run*31+k*17+i*7+j*13)%20) / 100
-				}
-			}
-			Judge(r)
+// A difference that one query alone would show is none where many queries are looked at together.
+func TestCompareOfManyQueries(t *testing.T) {
+	for n, worse := range map[int]bool{1: true, 20: false} {
+		var list []Change
+		for range n {
+			list = append(list, change("a", "q", "p50", []float64{10, 11, 12, 13}, []float64{20, 21, 22, 23}))
 		}
-		if Compare(before, after).Exit != Met {
-			wrong++
+		var c Comparison
+		c.family(list...)
+		if len(c.Changes) != n || c.Changes[0].Worse() != worse {
+			t.Errorf("of %d, the first is %+v; worse %v wanted", n, c.Changes[0], worse)
 		}
-	}
-	if wrong > 2 {
-		t.Errorf("%d of 20 pairs of the same are told apart", wrong)
 	}
 }
 
