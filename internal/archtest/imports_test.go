@@ -19,7 +19,7 @@ var rules = []rule{
 	{`^repo$`, `^repo/(driver|internal/.+)$`, ``},
 	{`^repo/internal/.+$`, `^repo/(driver|internal/.+)$`, ``},              // and only layers below: see TestLayers
 	{`^repo/tree$`, `^repo(/driver|/internal/(limit|record|store))?$`, ``}, // it has fields of records by their names, and bounds and pauses as repo has
-	{`^repo/geo$`, `^repo(/driver|/internal/scan)?$`, ``}, // it says which records of a range are wanted
+	{`^repo/geo$`, `^repo(/driver|/internal/scan)?$`, ``},                  // it says which records of a range are wanted
 	{`^repo/.+$`, `^repo(/driver)?$`, ``},
 	{`^repotest$`, `^repo/driver$`, ``},
 	{`^backends/memory$`, `^repo/driver(/frame)?$`, ``},

@@ -3,8 +3,10 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/polystore/polystore/loadtest/internal/candidate"
 	"github.com/polystore/polystore/loadtest/internal/failure"
@@ -12,6 +14,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/internal/progress"
+	"github.com/polystore/polystore/loadtest/internal/store"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 )
 
@@ -57,45 +60,76 @@ func (cp *Comparison) Run(ctx context.Context) error {
 
 // query compares the answers to calls of one query.
 func (cp *Comparison) query(ctx context.Context, at int, calls []operation.Call, step *progress.Step) error {
-	var first []candidate.Reply // the most that there are, and whose they are
-	whose, least := "", len(calls)
-	for _, c := range cp.Candidates {
-		replies, p, err := c.Probe(ctx, calls)
-		if err != nil {
-			return err
-		}
-		step.Add(len(replies))
+	replies := make([][]candidate.Reply, len(cp.Candidates))
+	var told sync.Mutex
+	err := cp.each(func(i int, c *candidate.Candidate) error {
+		list, p, err := c.Probe(ctx, calls)
+		told.Lock()
+		step.Add(len(list))
+		told.Unlock()
 		if c.Probes[at].Calls < p.Calls {
 			c.Probes[at] = p
 		}
-		least = min(least, len(replies))
-		for j := range min(len(first), len(replies)) {
-			if text := differ(&calls[j], first[j], replies[j]); text != "" {
-				return &failure.WrongAnswers{Text: fmt.Sprintf("%s: %s and %s: %s", &calls[j], whose, c.Label, text)}
+		replies[i] = list
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var first []candidate.Reply // the most that there are, and whose they are
+	whose, least := "", len(calls)
+	for i, list := range replies {
+		least = min(least, len(list))
+		for j := range min(len(first), len(list)) {
+			if text := differ(&calls[j], first[j], list[j]); text != "" {
+				return &failure.WrongAnswers{Text: fmt.Sprintf("%s: %s and %s: %s", &calls[j], whose, cp.Candidates[i].Label, text)}
 			}
 		}
-		if len(replies) > len(first) {
-			first, whose = replies, c.Label
+		if len(list) > len(first) {
+			first, whose = list, cp.Candidates[i].Label
 		}
 	}
 	cp.Calls += least
 	return nil
 }
 
+// each calls do for each candidate: those of one store one after the other, since their costs are told apart, and those
+// of different stores at the same time.
+func (cp *Comparison) each(do func(i int, c *candidate.Candidate) error) error {
+	errs := make([]error, len(cp.Candidates))
+	of := map[*store.Store][]int{}
+	for i, c := range cp.Candidates {
+		of[c.Store] = append(of[c.Store], i)
+	}
+	var all sync.WaitGroup
+	for _, list := range of {
+		all.Go(func() {
+			for _, i := range list {
+				if errs[i] = do(i, cp.Candidates[i]); errs[i] != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return cmp.Or(errs...)
+}
+
 // contents compares all records of all candidates.
 func (cp *Comparison) contents(ctx context.Context) error {
 	for _, col := range cp.W.Collections {
-		var first contents
+		got := make([]contents, len(cp.Candidates))
+		err := cp.each(func(i int, c *candidate.Candidate) (err error) {
+			got[i], err = contentsOf(c.All(ctx, col.At))
+			return err
+		})
+		if err != nil {
+			return err
+		}
 		for i, c := range cp.Candidates {
-			got, err := contentsOf(c.All(ctx, col.At))
-			if err != nil {
-				return err
-			}
-			if i == 0 {
-				first = got
-			} else if got != first {
+			if got[i] != got[0] {
 				return &failure.WrongAnswers{Text: fmt.Sprintf("after the same writes, collection %s has %s in %s, and %s in %s, and they are not all the same",
-					col.Schema.Collection, format.Plural(first.n, "record"), cp.Candidates[0].Label, format.Count(got.n), c.Label)}
+					col.Schema.Collection, format.Plural(got[0].n, "record"), cp.Candidates[0].Label, format.Count(got[i].n), c.Label)}
 			}
 		}
 	}
