@@ -25,7 +25,7 @@ func differ(k *operation.Call, a, b candidate.Reply) string {
 	case k.Q.InOrder():
 		return firstOther(k, a, b)
 	}
-	limit := k.Q.Limit * max(k.Q.Pages, 1)
+	limit := k.Limit * max(k.Q.Pages, 1)
 	cut := limit > 0 && a.N >= limit
 	from := 0
 	for from < len(a.Records) {

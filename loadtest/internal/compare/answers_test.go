@@ -52,7 +52,7 @@ func TestDiffer(t *testing.T) {
 			if tt.order != "" {
 				q.Order = []string{"-" + tt.order}
 			}
-			got := differ(&operation.Call{Q: q}, tt.a, tt.b)
+			got := differ(&operation.Call{Q: q, Limit: tt.limit}, tt.a, tt.b)
 			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}

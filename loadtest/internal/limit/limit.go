@@ -13,8 +13,9 @@ const (
 	MaxFound   = 100_000    // records of a query
 	MaxPages   = 1000
 	MaxBuckets = 256
-	MaxParts   = 10_000 // words of a text, elements of a list
-	MaxLevels  = 10_000 // of a subtree
+	MaxParts   = 10_000    // words of a text, elements of a list
+	MaxLevels  = 10_000    // of a subtree
+	MaxPayload = 512 << 10 // bytes of a generated value; a record has at most MaxLine
 
 	MinTTL = time.Hour // so that nothing expires during a run, in one candidate and not yet in another
 	MaxTTL = 10 * 365 * 24 * time.Hour

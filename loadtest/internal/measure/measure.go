@@ -103,13 +103,15 @@ func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 func (m *Measurement) Try(ctx context.Context, i, rate, rounds, n int) (*Measured, error) {
 	defer func(was int) { m.bench.Rate = was }(m.bench.Rate)
 	m.bench.Rate = rate
+	stream := m.stream.Branch(rate) // what is inserted is there for this candidate alone
 	c, of := m.candidates[i], newMeasured(len(m.w.Queries))
 	for number := range rounds + 1 {
 		ops := n
 		if number == 0 {
 			ops = max(n/2, 1) // to warm up
 		}
-		calls := m.stream.Mixed(fmt.Sprintf("round %d at %d", number, rate), ops, m.first)
+		calls := stream.Mixed(fmt.Sprintf("round %d at %d", number, rate), ops, m.first)
+		stream.Inserted(calls)
 		m.first += ops
 		r, err := m.round(ctx, c, of, calls)
 		if err == nil && r.Failed+r.Unfinished > 0 {

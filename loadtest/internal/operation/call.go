@@ -26,18 +26,20 @@ type Call struct {
 	Key    repo.Key   // as the collection is declared
 	Keys   []repo.Key // of each of the collection's Keys, where there are several
 	Find   repo.Query
+	Limit  int // of what it finds
 	Edits  []repo.Edit
 	Record map[string]any
 	To     string // the node below which another one is transplanted
 
-	from   int   // number of the record of the data that it is for
-	values []any // of the edits that set one
-	still  bool  // it is a move that moves nothing: see follow
+	from   int                   // number of the record of the data that it is for
+	sets   []workload.Assignment // what it sets
+	values []any                 // to what
+	still  bool                  // it is a move that moves nothing: see follow
 }
 
 // Change makes the changes of an update in the fields of a record.
 func (k *Call) Change(fields map[string]any) {
-	for i, a := range k.Q.Set {
+	for i, a := range k.sets {
 		if fields[a.Field] = k.values[i]; k.values[i] == nil {
 			delete(fields, a.Field)
 		}

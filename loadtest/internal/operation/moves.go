@@ -9,7 +9,7 @@ type position struct {
 }
 
 // Follow notes which moves move nothing: they set what the record has already, as the calls before
-// left it. The calls are all calls after those of the last time.
+// left it, and lets what calls insert be drawn. The calls are all calls after those of the last time.
 func (s *Stream) Follow(calls []Call) {
 	for i := range calls {
 		k := &calls[i]
@@ -20,12 +20,13 @@ func (s *Stream) Follow(calls []Call) {
 			s.places(k)
 		}
 	}
+	s.Inserted(calls)
 }
 
 // moves reports whether a change gives a record another position in an index, and notes that one.
 func (s *Stream) moves(k *Call) bool {
 	moved := false
-	for i, a := range k.Q.Set {
+	for i, a := range k.sets {
 		if at := (position{k.Q.Collection.At, k.from, a.Field}); k.Q.Collection.Indexed(a.Field) {
 			moved = moved || !value.Same(s.now(at), k.values[i])
 			s.positions[at] = k.values[i]
@@ -55,5 +56,5 @@ func (s *Stream) now(at position) any {
 	if v, ok := s.positions[at]; ok {
 		return v
 	}
-	return s.Data[at.collection].Column(at.field)[at.record]
+	return s.at(s.w.Collections[at.collection], at.field, at.record)
 }

@@ -19,13 +19,13 @@ import (
 // A Stream makes the operations of a workload. The same seed and data give the
 // same operations, whichever candidate they are for. It is for one goroutine.
 type Stream struct {
-	w        *workload.Workload
-	Data     []*generate.Table
-	mix      random.Weights
-	pickers  []*random.Picker // by query: of its eligible records
-	eligible [][]int32        // by query: the records with all fields that it draws; nil is all
-	makers   []*data.Maker    // by collection
-	making   generate.Making
+	w       *workload.Workload
+	Data    []*generate.Table
+	mix     random.Weights
+	drawers []*drawer     // by query
+	newer   [][]insertion // by collection: what calls inserted, where queries draw that
+	makers  []*data.Maker // by collection
+	making  generate.Making
 
 	positions map[position]any // of the records that were changed so far
 }
@@ -37,13 +37,13 @@ func NewStream(w *workload.Workload, tables []*generate.Table) (*Stream, error) 
 	for i, q := range w.Queries {
 		each[i] = q.Weight
 		t := tables[q.Collection.At]
-		list, n := drawsFrom(q, t)
-		if n == 0 {
+		d := newDrawer(w, q, t)
+		if d.n == 0 {
 			return nil, failure.Faults{{File: w.File, Line: q.Place.Line, Column: q.Place.Column, Text: nothingToDraw(q, t)}}
 		}
-		s.eligible = append(s.eligible, list)
-		s.pickers = append(s.pickers, random.NewPicker(n, q.Skew, w.Seed, "query "+q.Name))
+		s.drawers = append(s.drawers, d)
 	}
+	s.newer = make([][]insertion, len(tables))
 	s.mix = random.NewWeights(each)
 	for _, c := range w.Collections {
 		s.makers = append(s.makers, data.NewMaker(w, c, tables))
@@ -61,41 +61,14 @@ func nothingToDraw(q *workload.Query, t *generate.Table) string {
 		q.Name, t.Name, q.Below)
 }
 
-// drawsFrom returns the records that have all fields that the query draws, nil
-// when that is all of them, and their number.
-func drawsFrom(q *workload.Query, t *generate.Table) (list []int32, n int) {
-	var fields []string
-	for _, c := range q.Where {
-		fields = append(fields, c.From)
-	}
-	if win := q.Window; win != nil {
-		if win.From != nil {
-			fields = append(fields, win.From.From)
-		}
-		if win.To != nil {
-			fields = append(fields, win.To.From)
-		}
-		if win.Chars > 0 {
-			fields = append(fields, win.Field)
-		}
-	}
-	for i := range t.Len {
-		if t.HasAll(i, fields) && drawsNode(q, t, i) {
-			list = append(list, int32(i))
-		}
-	}
-	if len(list) == t.Len {
-		return nil, t.Len
-	}
-	return list, len(list)
-}
-
 // Mixed returns n operations of the mix. Number is that of the first insert.
 func (s *Stream) Mixed(purpose string, n, number int) []Call {
+	defer s.forget(s.known())
 	r := random.New(s.w.Seed, purpose, 0)
 	calls := make([]Call, n)
 	for i := range calls {
 		calls[i] = s.call(r, s.mix.Draw(r), number+i)
+		s.insert(&calls[i], number+i)
 	}
 	return calls
 }
@@ -114,10 +87,7 @@ func (s *Stream) Only(at, n, number int) []Call {
 func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	q := s.w.Queries[at]
 	k := Call{Q: q, At: at}
-	i := s.pickers[at].Pick(r)
-	if s.eligible[at] != nil {
-		i = int(s.eligible[at][i])
-	}
+	i := s.pick(r, at, number)
 	switch q.Kind {
 	case "insert":
 		k.Record = s.made(r, q, i, s.Data[q.Collection.At].Len+number, number)
@@ -132,9 +102,9 @@ func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	case "update", "modify", "move":
 		s.address(&k, i)
 		k.from = i
-		k.Edits, k.values = s.edits(r, q, i, number)
+		s.change(r, &k, number)
 	default:
-		k.Find = s.find(r, q, i)
+		k.Find = s.find(r, &k, i)
 	}
 	return k
 }
@@ -169,33 +139,35 @@ func (s *Stream) address(k *Call, i int) {
 }
 
 func (s *Stream) keyOf(c *workload.Collection, names []string, i int) repo.Key {
-	t := s.Data[c.At]
 	key := make(repo.Key, len(names))
 	for j, f := range names {
-		key[j] = t.Column(f)[i]
+		key[j] = s.at(c, f, i)
 	}
 	return key
 }
 
 // find fills the parameters of a query from the i-th record.
-func (s *Stream) find(r *rand.Rand, q *workload.Query, i int) repo.Query {
-	t := s.Data[q.Collection.At]
+func (s *Stream) find(r *rand.Rand, k *Call, i int) repo.Query {
+	q := k.Q
 	var find repo.Query
 	for j := range q.Where {
-		find = find.Where(q.Where[j].Field, draw(&q.Where[j], r, t, i))
+		find = find.Where(q.Where[j].Field, s.draw(q.Collection, &q.Where[j], r, i))
 	}
 	if win := q.Window; win != nil {
-		find = bind(win, r, find, t, i)
+		find = s.bind(q.Collection, win, r, find, i)
 	}
-	return find.Order(q.Order...).Limit(q.Limit)
+	if k.Limit = q.Limit; q.Least > 0 {
+		k.Limit = q.Least + r.IntN(q.Limit-q.Least+1)
+	}
+	return find.Order(q.Order...).Limit(k.Limit)
 }
 
 // draw returns the value of a condition: of a list, one of its elements.
-func draw(c *workload.Condition, r *rand.Rand, t *generate.Table, i int) any {
+func (s *Stream) draw(of *workload.Collection, c *workload.Condition, r *rand.Rand, i int) any {
 	if c.From == "" {
 		return c.Literal
 	}
-	v := t.Column(c.From)[i]
+	v := s.at(of, c.From, i)
 	if list, ok := v.([]any); ok && strings.HasSuffix(c.Field, "[]") {
 		return list[r.IntN(len(list))]
 	}
@@ -203,17 +175,17 @@ func draw(c *workload.Condition, r *rand.Rand, t *generate.Table, i int) any {
 }
 
 // bind adds the range or prefix to a query.
-func bind(win *workload.Window, r *rand.Rand, find repo.Query, t *generate.Table, i int) repo.Query {
+func (s *Stream) bind(of *workload.Collection, win *workload.Window, r *rand.Rand, find repo.Query, i int) repo.Query {
 	if win.IsPrefix {
 		text := win.Prefix
 		if win.Chars > 0 {
-			drawn := []rune(t.Column(win.Field)[i].(string))
+			drawn := []rune(s.at(of, win.Field, i).(string))
 			text = string(drawn[:min(win.Chars, len(drawn))])
 		}
 		return find.Prefix(win.Field, text)
 	}
 	if win.From != nil {
-		from := draw(win.From, r, t, i)
+		from := s.draw(of, win.From, r, i)
 		if win.Span != nil {
 			return find.Range(win.Field, from, above(from, win.Span))
 		}
@@ -226,7 +198,7 @@ func bind(win *workload.Window, r *rand.Rand, find repo.Query, t *generate.Table
 	if win.To == nil {
 		return find
 	}
-	to := draw(win.To, r, t, i)
+	to := s.draw(of, win.To, r, i)
 	if win.IsAtMost {
 		return find.AtMost(win.Field, to)
 	}
@@ -246,18 +218,21 @@ func above(from, span any) any {
 	return nil
 }
 
-// edits returns what an update changes, and the values that it sets.
-func (s *Stream) edits(r *rand.Rand, q *workload.Query, i, number int) (edits []repo.Edit, values []any) {
-	edits = make([]repo.Edit, 0, len(q.Set)+len(q.Add))
-	s.prepare(r, q, i, number, nil)
-	for _, a := range q.Set {
+// change draws what an update changes.
+func (s *Stream) change(r *rand.Rand, k *Call, number int) {
+	if k.sets = k.Q.Set; k.Q.One {
+		one := r.IntN(len(k.sets))
+		k.sets = k.sets[one : one+1]
+	}
+	k.Edits = make([]repo.Edit, 0, len(k.sets)+len(k.Q.Add))
+	s.prepare(r, k.Q, k.from, number, nil)
+	for _, a := range k.sets {
 		v := a.Make.Value(&s.making)
-		edits, values = append(edits, repo.Set(a.Field, v)), append(values, v)
+		k.Edits, k.values = append(k.Edits, repo.Set(a.Field, v)), append(k.values, v)
 	}
-	for _, a := range q.Add {
-		edits = append(edits, repo.Add(a.Field, a.By))
+	for _, a := range k.Q.Add {
+		k.Edits = append(k.Edits, repo.Add(a.Field, a.By))
 	}
-	return edits, values
 }
 
 func (s *Stream) prepare(r *rand.Rand, q *workload.Query, i, number int, record map[string]any) {

@@ -22,9 +22,29 @@ func NewZipf(n int, s float64) *Zipf {
 }
 
 // Draw returns a number.
-func (z *Zipf) Draw(r *rand.Rand) int {
-	x := r.Float64() * z.sums[len(z.sums)-1]
-	return min(sort.SearchFloat64s(z.sums, x), len(z.sums)-1)
+func (z *Zipf) Draw(r *rand.Rand) int { return among(r, z.sums) }
+
+// among returns an index by sums of weights.
+func among(r *rand.Rand, sums []float64) int {
+	x := r.Float64() * sums[len(sums)-1]
+	return min(sort.SearchFloat64s(sums, x), len(sums)-1)
+}
+
+// A Growing draws from 0 to n-1 as a Zipf does, for an n that may grow.
+type Growing struct {
+	skew float64
+	sums []float64
+}
+
+// NewGrowing returns the distribution with an exponent.
+func NewGrowing(skew float64) *Growing { return &Growing{skew: skew, sums: []float64{1}} }
+
+// Draw returns one of n numbers.
+func (g *Growing) Draw(r *rand.Rand, n int) int {
+	for i := len(g.sums); i < n; i++ {
+		g.sums = append(g.sums, g.sums[i-1]+math.Pow(float64(i+1), -g.skew))
+	}
+	return among(r, g.sums[:n])
 }
 
 // A Picker picks items of a list, each alike or some much more often than others.
@@ -50,12 +70,18 @@ func NewPicker(n int, skew float64, seed uint64, purpose string) *Picker {
 }
 
 // Pick returns the number of an item.
-func (p *Picker) Pick(r *rand.Rand) int {
+func (p *Picker) Pick(r *rand.Rand) int { return p.Moved(r, 0) }
+
+// Moved returns the number of an item, with other favourites for each turn.
+func (p *Picker) Moved(r *rand.Rand, turn int) int {
 	if p.zipf == nil {
 		return r.IntN(p.n)
 	}
-	return int(p.order[p.zipf.Draw(r)])
+	return int(p.order[(int64(p.zipf.Draw(r))+int64(turn)*apart)%int64(p.n)])
 }
+
+// apart is how far in the order the favourites of two turns lie apart: a prime, so that all items have their turn.
+const apart = 10_007
 
 // Weights draws indexes by their weights.
 type Weights []float64 // sums
@@ -72,6 +98,4 @@ func NewWeights(each []float64) Weights {
 }
 
 // Draw returns an index.
-func (w Weights) Draw(r *rand.Rand) int {
-	return min(sort.SearchFloat64s(w, r.Float64()*w[len(w)-1]), len(w)-1)
-}
+func (w Weights) Draw(r *rand.Rand) int { return among(r, w) }

@@ -11,13 +11,20 @@ import (
 )
 
 // assignments reads set: fields and what makes their new values. It is a literal,
-// "$" or "$field" for what another record of the data has, or a generator.
+// "$" or "$field" for what another record of the data has, or a generator. Of set_one,
+// which takes its place, one field is set.
 func (r queryReader) assignments() {
-	n := r.m.Get("set")
+	name := "set"
+	if changes := r.q.Kind != "insert" && r.q.Kind != "put"; changes && r.m.Get("set_one") != nil {
+		if name, r.q.One = "set_one", true; r.m.Get("set") != nil {
+			r.d.FaultIn(r.m.PlaceOf(name), "%s has set and set_one; one of them is possible", r.m.What)
+		}
+	}
+	n := r.m.Get(name)
 	if n == nil {
 		return
 	}
-	m, ok := r.d.Mapping(n, r.m.What+": set")
+	m, ok := r.d.Mapping(n, r.m.What+": "+name)
 	if !ok {
 		return
 	}

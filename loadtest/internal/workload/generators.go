@@ -44,6 +44,8 @@ func generatorKinds() []generatorKind {
 		{"float", "float", reading.floats},
 		{"bool", "bool", reading.truths},
 		{"words", "string", reading.prose},
+		{"text", "string", reading.text},
+		{"bytes", "bytes", reading.bytes},
 		{"time", "time", reading.times},
 		{"choice", "", reading.choice},
 		{"value", "", reading.constant},
@@ -85,6 +87,9 @@ func (r *generatorReader) read(n ast.Node, what, kind string) generate.Generator
 	if len(found) != 1 {
 		r.d.FaultIn(m.At, "%s has %d generators; want one of %s", what, len(found), generatorNames())
 		return g
+	}
+	if m.Truth("hash") {
+		g = rd.hashed(made, g)
 	}
 	if p := m.Text("pattern"); p != "" {
 		g, made = rd.pattern(p, made, g), "string"

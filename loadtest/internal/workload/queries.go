@@ -68,7 +68,7 @@ func (w *Workload) readQuery(d *document.File, m *document.Mapping) *Query {
 	} else if len(w.Collections) > 1 {
 		d.FaultIn(m.At, "%s does not say of which collection; add collection: %s", m.What, q.Collection.Schema.Collection)
 	}
-	q.Skew = r.skew()
+	q.Draw = r.draw()
 	q.Misses = m.Truth("misses")
 	r.ofTrees()
 	r.parameters()
@@ -76,28 +76,6 @@ func (w *Workload) readQuery(d *document.File, m *document.Mapping) *Query {
 	r.objectives()
 	m.Done()
 	return q
-}
-
-// skew reads how records are drawn: "uniform", "zipf" or {zipf: exponent}.
-func (r queryReader) skew() float64 {
-	switch n := r.m.Get("draw").(type) {
-	case nil:
-		return 0
-	case *ast.StringNode:
-		if n.Value == "zipf" {
-			return 0.99
-		} else if n.Value != "uniform" {
-			r.d.Fault(n, "draw is %q; want uniform, zipf, or {zipf: 0.99}", n.Value)
-		}
-		return 0
-	default:
-		m, ok := r.d.Mapping(n, r.m.What+": draw")
-		if !ok {
-			return 0
-		}
-		defer m.Done()
-		return m.Number("zipf", 0.99, 0, 10)
-	}
 }
 
 // parameters reads what belongs to the kind of the query. A key that belongs to
@@ -109,7 +87,7 @@ func (r queryReader) parameters() {
 		r.conditions()
 		if q.Kind != "one" {
 			r.window()
-			q.Limit = r.m.Integer("limit", 0, 0, limit.MaxFound)
+			r.limit()
 		}
 		if q.Kind != "one" {
 			q.Order = r.m.Texts("order")

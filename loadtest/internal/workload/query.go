@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/document"
@@ -17,13 +18,15 @@ type Query struct {
 	Where      []Condition
 	Window     *Window
 	Order      []string
-	Limit      int
+	Limit      int // the most, if it is drawn
+	Least      int // of a limit that is drawn; 0 where it is fixed
 	Pages      int
 	Depth      int    // of a subtree; 0 is all of it
 	Below      Bounds // nodes below the drawn one
 	Set        []Assignment
+	One        bool // of Set one is drawn for each operation
 	Add        []Addition
-	Skew       float64 // of the draw: 0 is uniform, else the exponent of the zipf distribution
+	Draw       Draw
 	Objectives []Objective
 	Misses     bool // calls that find or change nothing are meant
 }
@@ -67,6 +70,11 @@ type Objective struct {
 	Percentile float64
 	Name       string // "p99"
 	Bound      time.Duration
+}
+
+// DrawsInserted reports whether a query of the collection draws records that the run inserts.
+func (c *Collection) DrawsInserted(queries []*Query) bool {
+	return slices.ContainsFunc(queries, func(q *Query) bool { return q.Collection == c && q.Draw.Grows() })
 }
 
 // Writes reports whether a query changes records.
