@@ -135,7 +135,7 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 		}
 		for _, mo := range r.w.Models {
 			c := candidate.New(r.w, st, mo, r.where(st))
-			if c.Lacks = c.Missing(); c.Lacks != "" {
+			if c.Lacks = c.Missing(r.w); c.Lacks != "" {
 				r.leaveOut(c)
 				continue
 			}

@@ -329,6 +329,8 @@ var structural = map[string]struct {
 	"trees":     {[]string{"--records", "10000"}, strategiesDiffer},
 	"crossover": {[]string{"--records", "5000"}, strategiesDiffer},
 
+	"bookmarks": {[]string{"--records", "3000"}, groupsLieTogether},
+
 	"ycsb-a": {}, "ycsb-b": {}, "ycsb-c": {}, "ycsb-f": {}, // one model and one store, of which nothing follows
 	"ycsb-d": {[]string{"--records", "2000"}, newestAreThere},
 	"ycsb-e": {[]string{"--records", "2000"}, bucketsCost},
@@ -366,6 +368,24 @@ func TestShippedWorkloads(t *testing.T) {
 			}
 			is.check(t, &r)
 		})
+	}
+}
+
+// groupsLieTogether sees that an index tells of groups by one range, and without one every record is read.
+func groupsLieTogether(t *testing.T, r *loadtest.Result) {
+	rows := map[string]float64{}
+	for _, c := range r.Candidates {
+		for _, q := range c.Queries {
+			if q.Name == "sites of a user" {
+				rows[c.Model] = q.RowsEach
+			}
+		}
+		if c.Failures > 0 {
+			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
+		}
+	}
+	if rows["covering"] > 300 || rows["scan"] < 3000 {
+		t.Errorf("rows read for groups: %v; want those of a user, and all", rows)
 	}
 }
 

@@ -64,7 +64,7 @@ func (e effect) String() string {
 	switch e.query.Kind {
 	case "insert":
 		what = "inserted nothing, as the record exists already"
-	case "update", "modify", "renew", "delete":
+	case "update", "modify", "group", "renew", "delete":
 		what = "changed nothing"
 	case "move", "transplant":
 		what = "moved nothing"
@@ -81,7 +81,7 @@ func (r *Result) remedy(q *QuerySetting) string {
 		return "draw nodes with less below them (below: {max: 100})"
 	case "move":
 		return "set what the record does not have already"
-	case "update", "modify", "renew", "delete":
+	case "update", "modify", "group", "renew", "delete":
 		return "take more records, or fewer deletes"
 	}
 	return "ask for values of the data ($)"

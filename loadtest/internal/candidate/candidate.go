@@ -69,7 +69,7 @@ func New(w *workload.Workload, s *store.Store, m *workload.Model, where string) 
 }
 
 // Missing returns why the store cannot have the model, or "".
-func (c *Candidate) Missing() string {
+func (c *Candidate) Missing(w *workload.Workload) string {
 	var reasons []string
 	for i, s := range c.Model.Schemas {
 		err := repo.Check[map[string]any](c.Store.Facts, s)
@@ -79,6 +79,9 @@ func (c *Candidate) Missing() string {
 		for _, err := range failure.Causes(err) {
 			reasons = append(reasons, s.Collection+": "+strings.TrimSuffix(reason(err), ": "+repo.ErrSchema.Error()))
 		}
+	}
+	if text := c.tearsApart(w); text != "" {
+		reasons = append(reasons, text)
 	}
 	switch len(reasons) {
 	case 0:
@@ -179,7 +182,7 @@ func (c *Candidate) Plan(w *workload.Workload, sample func(at int) operation.Cal
 		if k.Key != nil || k.Record != nil {
 			continue
 		}
-		_, err := c.repos[q.Collection.At].Explain(k.Find)
+		err := c.explain(q, &k)
 		switch {
 		case err == nil:
 		case c.Model.Scan && errors.Is(err, repo.ErrNoIndex):

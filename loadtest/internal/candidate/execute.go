@@ -56,6 +56,8 @@ func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (opera
 			k.Change(*rec)
 			return nil
 		})
+	case "group":
+		err = c.commit(ctx, r, k)
 	case "renew":
 		_, err = r.Patch(ctx, k.KeyIn(c.Model), repo.ExpireAt(time.Now().Add(k.Q.Collection.TTL)))
 	case "update", "move":
@@ -104,6 +106,8 @@ func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k 
 		n, err := r.Count(ctx, k.Find)
 		g.N = n
 		return err
+	case "groups", "distinct", "firsts":
+		return c.group(ctx, r, k, g)
 	}
 	cursor := ""
 	for range k.Q.Pages {
@@ -142,6 +146,8 @@ func (c *Candidate) scan(ctx context.Context, r *repo.Repo[map[string]any], k *o
 				break
 			}
 		}
+	case "groups", "distinct", "firsts":
+		return scanGroups(ctx, r, k, g)
 	default:
 		return g.all(r.Scan(ctx, k.Find))
 	}

@@ -94,6 +94,10 @@ func canonicals(list []map[string]any) []string {
 
 // onlyIn names a record that one reply has and the other has not, or not so.
 func onlyIn(k *operation.Call, a, b candidate.Reply) string {
+	names := k.Q.Collection.Key()
+	if k.Q.Kind == "groups" {
+		names = k.Q.By
+	}
 	for i, pair := range [][2][]map[string]any{{a.Records, b.Records}, {b.Records, a.Records}} {
 		have := map[string]bool{}
 		for _, rec := range pair[1] {
@@ -101,7 +105,7 @@ func onlyIn(k *operation.Call, a, b candidate.Reply) string {
 		}
 		for _, rec := range pair[0] {
 			if !have[value.Canonical(rec)] {
-				return fmt.Sprintf("; only the %s has %s", [...]string{"first", "second"}[i], value.Key(rec, k.Q.Collection.Key()))
+				return fmt.Sprintf("; only the %s has %s", [...]string{"first", "second"}[i], value.Key(rec, names))
 			}
 		}
 	}

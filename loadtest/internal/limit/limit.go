@@ -11,6 +11,7 @@ const (
 	MaxSlots   = 4096
 	MaxRecords = 50_000_000 // of a collection, and numbers that zipf draws from
 	MaxFound   = 100_000    // records of a query
+	MaxSet     = 100        // values of a condition
 	MaxPages   = 1000
 	MaxBuckets = 256
 	MaxParts   = 10_000    // words of a text, elements of a list

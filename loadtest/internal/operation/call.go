@@ -29,6 +29,7 @@ type Call struct {
 	Limit  int // of what it finds
 	Edits  []repo.Edit
 	Record map[string]any
+	Parts  []Call // the changes of a group
 	To     string // the node below which another one is transplanted
 
 	from   int                   // number of the record of the data that it is for
@@ -63,6 +64,8 @@ func (k *Call) String() string {
 	switch {
 	case k.Record != nil:
 		return fmt.Sprintf("%s (%s %s)", k.Q.Name, k.Q.Kind, value.Key(k.Record, k.Q.Collection.Key()))
+	case k.Parts != nil:
+		return fmt.Sprintf("%s (group of %d, the first %s)", k.Q.Name, len(k.Parts), k.Key)
 	case k.Q.Kind == "transplant":
 		return fmt.Sprintf("%s (transplant %s below %q)", k.Q.Name, k.Key, k.To)
 	case k.Key != nil:

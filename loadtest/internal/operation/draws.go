@@ -22,11 +22,17 @@ type drawer struct {
 	newest   *random.Growing // of latest
 	newer    []int           // which insertions may be drawn, where the query draws them
 	space    int             // of scrambled: the records that there will be
+
+	partitions [][]int32 // of a group: the records that lie together, by the first of them
+	lies       []int32   // by record: in which partition
 }
 
 func newDrawer(w *workload.Workload, q *workload.Query, t *generate.Table) *drawer {
 	d := &drawer{fields: drawn(q)}
-	d.eligible, d.n = drawsFrom(q, d.fields, t)
+	if q.Kind == "group" {
+		d.gather(q, t)
+	}
+	d.eligible, d.n = d.drawsFrom(q, t)
 	switch q.Draw.Way {
 	case "latest":
 		d.newest = random.NewGrowing(q.Draw.Skew)
@@ -54,6 +60,9 @@ func drawn(q *workload.Query) (fields []string) {
 	for _, c := range q.Where {
 		fields = append(fields, c.From)
 	}
+	for _, set := range q.Sets {
+		fields = append(fields, set.FieldsOf()...)
+	}
 	if win := q.Window; win != nil {
 		if win.From != nil {
 			fields = append(fields, win.From.From)
@@ -70,9 +79,12 @@ func drawn(q *workload.Query) (fields []string) {
 
 // drawsFrom returns the records that have all fields that the query draws, nil
 // when that is all of them, and their number.
-func drawsFrom(q *workload.Query, fields []string, t *generate.Table) (list []int32, n int) {
+func (d *drawer) drawsFrom(q *workload.Query, t *generate.Table) (list []int32, n int) {
 	for i := range t.Len {
-		if t.HasAll(i, fields) && drawsNode(q, t, i) {
+		if d.lies != nil && len(d.partitions[d.lies[i]]) < q.Records {
+			continue
+		}
+		if t.HasAll(i, d.fields) && drawsNode(q, t, i) && drawsSets(q, t, i) {
 			list = append(list, int32(i))
 		}
 	}

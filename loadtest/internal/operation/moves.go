@@ -16,6 +16,10 @@ func (s *Stream) Follow(calls []Call) {
 		switch k.Q.Kind {
 		case "update", "modify", "move":
 			k.still = !s.moves(k) && k.Q.Kind == "move"
+		case "group":
+			for j := range k.Parts {
+				s.moves(&k.Parts[j])
+			}
 		case "put":
 			s.places(k)
 		}

@@ -54,6 +54,9 @@ func NewStream(w *workload.Workload, tables []*generate.Table) (*Stream, error) 
 
 // nothingToDraw says why a query has no record to draw.
 func nothingToDraw(q *workload.Query, t *generate.Table) string {
+	if q.Records > 0 {
+		return fmt.Sprintf("query %s: no partition of %s has %d records; let the group have fewer: records: 2", q.Name, t.Name, q.Records)
+	}
 	if q.Collection.Tree == nil {
 		return fmt.Sprintf("query %s: no record of %s has all the fields that it draws", q.Name, t.Name)
 	}
@@ -99,6 +102,14 @@ func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	case "transplant":
 		s.address(&k, i)
 		k.To = s.besides(r, q, i)
+	case "group":
+		s.address(&k, i)
+		for _, mate := range s.drawers[at].mates(r, i, q.Records) {
+			part := Call{Q: q, At: at, from: mate}
+			s.address(&part, mate)
+			s.change(r, &part, number)
+			k.Parts = append(k.Parts, part)
+		}
 	case "update", "modify", "move":
 		s.address(&k, i)
 		k.from = i
@@ -152,6 +163,9 @@ func (s *Stream) find(r *rand.Rand, k *Call, i int) repo.Query {
 	var find repo.Query
 	for j := range q.Where {
 		find = find.Where(q.Where[j].Field, s.draw(q.Collection, &q.Where[j], r, i))
+	}
+	for j := range q.Sets {
+		find = s.several(find, q.Collection, &q.Sets[j], r, i)
 	}
 	if win := q.Window; win != nil {
 		find = s.bind(q.Collection, win, r, find, i)

@@ -50,8 +50,8 @@ func (r queryReader) draw() Draw {
 		}
 		m.Done()
 	}
-	if k := r.q.Kind; way.Grows() && (r.q.Collection.Tree != nil || k == "insert" || k == "put") {
-		r.d.FaultIn(r.m.PlaceOf("draw"), "%s draws records that the run inserted (%s), which queries of trees, insert and put do not; take uniform or zipf", r.m.What, way.Way)
+	if k := r.q.Kind; way.Grows() && (r.q.Collection.Tree != nil || k == "insert" || k == "put" || k == "group") {
+		r.d.FaultIn(r.m.PlaceOf("draw"), "%s draws records that the run inserted (%s), which queries of trees, insert, put and group do not; take uniform or zipf", r.m.What, way.Way)
 	}
 	return way
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
-var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "insert", "put", "update", "modify", "move", "renew", "delete",
+var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "groups", "distinct", "firsts", "insert", "put", "update", "modify", "move", "group", "renew", "delete",
 	"children", "ancestors", "subtree", "transplant"}
 
 // A queryReader reads one query.
@@ -83,15 +83,19 @@ func (w *Workload) readQuery(d *document.File, m *document.Mapping) *Query {
 func (r queryReader) parameters() {
 	q := r.q
 	switch q.Kind {
-	case "find", "count", "page", "one":
+	case "find", "count", "page", "one", "groups", "distinct", "firsts":
 		r.conditions()
 		if q.Kind != "one" {
 			r.window()
 			r.limit()
+			r.sets()
 		}
 		if q.Kind != "one" {
 			q.Order = r.m.Texts("order")
 			checkNames(r.d, r.m, q.Collection.Schema.Fields, "order")
+		}
+		if q.groups() {
+			r.grouping()
 		}
 		if q.Kind == "page" {
 			q.Pages = r.m.Integer("pages", 2, 1, limit.MaxPages)
@@ -111,7 +115,10 @@ func (r queryReader) parameters() {
 			r.d.FaultIn(r.m.PlaceOf("kind"), "%s renews records, and those of collection %s do not expire; give it ttl: 24h", r.m.What, q.Collection.Schema.Collection)
 		}
 		r.needKey()
-	case "update", "modify", "move":
+	case "update", "modify", "move", "group":
+		if q.Kind == "group" {
+			q.Records = r.m.Integer("records", 2, 2, limit.MaxSet)
+		}
 		r.assignments()
 		r.additions()
 		r.changes()
@@ -158,19 +165,8 @@ func (r queryReader) conditions() {
 // the data, "$other" for another field of that record.
 func (r queryReader) condition(field string, at document.Place, n ast.Node) *Condition {
 	bare, elem := strings.CutSuffix(field, "[]")
-	kind := r.q.Collection.Kind(bare)
-	switch {
-	case kind == "":
-		names := r.q.Collection.Schema.Fields
-		r.d.FaultIn(at, "there is no field %q in collection %s%s", bare, r.q.Collection.Schema.Collection, hint(bare, names))
-		return nil
-	case elem && kind != "list":
-		r.d.FaultIn(at, "field %s is of kind %s and has no elements; leave out the []", bare, kind)
-		return nil
-	case elem:
-		kind = "string"
-	case kind == "list" || kind == "map":
-		r.d.FaultIn(at, "field %s is a %s, which cannot be compared; a list has elements: %s[]", bare, kind, bare)
+	kind := r.compared(field, at)
+	if kind == "" {
 		return nil
 	}
 	c := &Condition{Field: field}
@@ -180,6 +176,26 @@ func (r queryReader) condition(field string, at document.Place, n ast.Node) *Con
 	}
 	c.Literal = r.literal(n, "the value of "+field, kind)
 	return c
+}
+
+// compared returns the kind of what a condition compares, "" after a fault.
+func (r queryReader) compared(field string, at document.Place) string {
+	bare, elem := strings.CutSuffix(field, "[]")
+	kind := r.q.Collection.Kind(bare)
+	switch {
+	case kind == "":
+		names := r.q.Collection.Schema.Fields
+		r.d.FaultIn(at, "there is no field %q in collection %s%s", bare, r.q.Collection.Schema.Collection, hint(bare, names))
+	case elem && kind != "list":
+		r.d.FaultIn(at, "field %s is of kind %s and has no elements; leave out the []", bare, kind)
+	case elem:
+		return "string"
+	case kind == "list" || kind == "map":
+		r.d.FaultIn(at, "field %s is a %s, which cannot be compared; a list has elements: %s[]", bare, kind, bare)
+	default:
+		return kind
+	}
+	return ""
 }
 
 func hint(name string, fields map[string]string) string {

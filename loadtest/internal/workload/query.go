@@ -16,10 +16,13 @@ type Query struct {
 	Kind       string
 	Collection *Collection
 	Where      []Condition
+	Sets       []Set
 	Window     *Window
 	Order      []string
-	Limit      int // the most, if it is drawn
-	Least      int // of a limit that is drawn; 0 where it is fixed
+	By, Sum    []string // of groups: the fields of the grouping, and those that are summed
+	Limit      int      // the most, if it is drawn
+	Least      int      // of a limit that is drawn; 0 where it is fixed
+	Records    int      // that a group changes
 	Pages      int
 	Depth      int    // of a subtree; 0 is all of it
 	Below      Bounds // nodes below the drawn one
@@ -39,6 +42,14 @@ type Condition struct {
 	Field   string // as the library's Where wants it, with [] for elements
 	From    string // field of the drawn record; "" means literal
 	Literal any
+}
+
+// A Set is a condition of several values: literals, those of a record of the data, or so many drawn ones.
+type Set struct {
+	Way    string // "any_of", "all_of" or "none_of"
+	Field  string // with [] for elements
+	Values []Condition
+	Drawn  int
 }
 
 // A Window is a range or prefix of a field. Its ends are literals or drawn.
@@ -77,10 +88,15 @@ func (c *Collection) DrawsInserted(queries []*Query) bool {
 	return slices.ContainsFunc(queries, func(q *Query) bool { return q.Collection == c && q.Draw.Grows() })
 }
 
+// groups reports whether a query tells of groups of records.
+func (q *Query) groups() bool {
+	return q.Kind == "groups" || q.Kind == "distinct" || q.Kind == "firsts"
+}
+
 // Writes reports whether a query changes records.
 func (q *Query) Writes() bool {
 	switch q.Kind {
-	case "insert", "put", "update", "modify", "move", "renew", "delete", "transplant":
+	case "insert", "put", "update", "modify", "move", "group", "renew", "delete", "transplant":
 		return true
 	}
 	return false

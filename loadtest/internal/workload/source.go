@@ -169,6 +169,9 @@ func (w *Workload) readGenerators(d *document.File, m *document.Mapping, c *Coll
 
 // literal returns a scalar of the file as a value of a kind, nil after a fault.
 func literal(d *document.File, n ast.Node, what, kind string) any {
+	if seq, ok := n.(*ast.SequenceNode); ok && kind == "list" {
+		return elements(d, seq, what)
+	}
 	x := document.Scalar(n)
 	if x == nil {
 		d.Wrong(n, what, "one value of kind "+kind)
@@ -179,6 +182,22 @@ func literal(d *document.File, n ast.Node, what, kind string) any {
 		d.Fault(n, "%s: %v", what, err)
 	}
 	return v
+}
+
+// elements returns the values of a literal list, nil of an empty one.
+func elements(d *document.File, seq *ast.SequenceNode, what string) any {
+	var list []any
+	for _, item := range seq.Values {
+		x := document.Scalar(item)
+		if x == nil {
+			d.Wrong(item, what+": an element", "one value")
+		}
+		list = append(list, x)
+	}
+	if list == nil {
+		return nil
+	}
+	return list
 }
 
 // Name returns the file that data comes from, for messages.

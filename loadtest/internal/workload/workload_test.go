@@ -60,7 +60,7 @@ var workloadFaults = []struct{ name, old, new, place, want string }{
 	{"min over max", "min: 1, max: 9, zipf: 1", "min: 10, max: 9", ":17:", "max is less than min: 9 and 10"},
 	{"unknown draw", "draw: zipf", "draw: newest", ":24:", "want uniform, zipf, latest, scrambled"},
 	{"draw of two ways", "draw: zipf", "draw: {zipf: 1, latest: 1}", ":24:", "wants zipf or latest"},
-	{"latest of inserts", "kind: insert", "kind: insert, draw: latest", ":28:", "which queries of trees, insert and put do not"},
+	{"latest of inserts", "kind: insert", "kind: insert, draw: latest", ":28:", "which queries of trees, insert, put and group do not"},
 	{"limit of no range", "limit: 10", "limit: {min: 5, max: 2}", ":25:", "max is less than min: 2 and 5"},
 	{"range of pages", "kind: find, where: {category: $}, order: [-created], limit: 10", "kind: page, where: {category: $}, order: [-created], limit: {min: 1, max: 9}", ":25:", "want a whole number"},
 	{"set and set_one", "add: {views: 1}", "set: {views: 1}, set_one: {views: 2}", ":29:", "has set and set_one"},
