@@ -129,8 +129,8 @@ func (s *tally) Commit(ctx context.Context, token driver.Token, ops []driver.Op)
 	return s.Store.Commit(ctx, token, ops)
 }
 
-// sent does n operations of a workload on its first model, and returns what the store was asked.
-func sent(t *testing.T, w *workload.Workload, n int) *tally {
+// filled returns a candidate of the first model of a workload, on a store, and the operations.
+func filled(t *testing.T, w *workload.Workload, on driver.Store) (*candidate.Candidate, *operation.Stream) {
 	t.Helper()
 	tables, err := data.Survey(t.Context(), w, nil)
 	if err != nil {
@@ -140,8 +140,7 @@ func sent(t *testing.T, w *workload.Workload, n int) *tally {
 	if err != nil {
 		t.Fatal(err)
 	}
-	counted := &tally{Store: newWatched(), keys: map[string]int{}}
-	st, err := store.Open(t.Context(), "memory:", "memory:", func(context.Context, string) (driver.Store, error) { return counted, nil })
+	st, err := store.Open(t.Context(), "memory:", "memory:", func(context.Context, string) (driver.Store, error) { return on, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,6 +152,14 @@ func sent(t *testing.T, w *workload.Workload, n int) *tally {
 		t.Fatal(err)
 	}
 	c.Plan(w, func(at int) operation.Call { return s.Only(at, 1, 0)[0] })
+	return c, s
+}
+
+// sent does n operations of a workload on its first model, and returns what the store was asked.
+func sent(t *testing.T, w *workload.Workload, n int) *tally {
+	t.Helper()
+	counted := &tally{Store: newWatched(), keys: map[string]int{}}
+	c, s := filled(t, w, counted)
 	*counted = tally{Store: counted.Store, keys: map[string]int{}}
 	for _, k := range s.Mixed("round 1", n, 0) {
 		if _, err := c.Do(t.Context(), &k, false); err != nil {

@@ -329,6 +329,7 @@ var structural = map[string]struct {
 	"trees":     {[]string{"--records", "10000"}, strategiesDiffer},
 	"crossover": {[]string{"--records", "5000"}, strategiesDiffer},
 
+	"shop":      {[]string{"--records", "2000"}, stepsAreTold},
 	"bookmarks": {[]string{"--records", "3000"}, groupsLieTogether},
 
 	"ycsb-a": {}, "ycsb-b": {}, "ycsb-c": {}, "ycsb-f": {}, // one model and one store, of which nothing follows
@@ -386,6 +387,19 @@ func groupsLieTogether(t *testing.T, r *loadtest.Result) {
 	}
 	if rows["covering"] > 300 || rows["scan"] < 3000 {
 		t.Errorf("rows read for groups: %v; want those of a user, and all", rows)
+	}
+}
+
+// stepsAreTold sees that each step of journeys is measured.
+func stepsAreTold(t *testing.T, r *loadtest.Result) {
+	for _, c := range r.Candidates {
+		calls := map[string]int64{}
+		for _, q := range c.Queries {
+			calls[q.Name] = q.Calls
+		}
+		if c.Failures > 0 || calls["page of a category"] != calls["visit"] || calls["product"] >= calls["visit"] || calls["into the cart"] == 0 {
+			t.Errorf("%s: calls %v, %d failures, the first: %s", c.Name, calls, c.Failures, c.Failure)
+		}
 	}
 }
 

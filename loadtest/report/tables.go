@@ -79,7 +79,11 @@ func (p *page) classOf(c *candidate) string {
 
 func (p *page) queryTable(at int) Table {
 	setting := &p.r.Queries[at]
-	title := fmt.Sprintf("%s (%s", setting.Name, format.Percent(setting.Weight))
+	share := format.Percent(setting.Weight)
+	if setting.Weight == 0 {
+		share = "in journeys"
+	}
+	title := fmt.Sprintf("%s (%s", setting.Name, share)
 	for _, o := range setting.Objectives {
 		title += ", " + o.String()
 	}

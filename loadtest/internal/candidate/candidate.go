@@ -179,7 +179,7 @@ func (c *Candidate) Plan(w *workload.Workload, sample func(at int) operation.Cal
 	c.Scans = make([]bool, len(w.Queries))
 	for i, q := range w.Queries {
 		k := sample(i)
-		if k.Key != nil || k.Record != nil {
+		if k.Key != nil || k.Record != nil || k.Parts != nil {
 			continue
 		}
 		err := c.explain(q, &k)

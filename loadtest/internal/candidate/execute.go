@@ -39,6 +39,10 @@ func (g *gatherer) one(rec map[string]any) {
 func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
 	r := c.repos[k.Q.Collection.At]
 	g := gatherer{keep: keep}
+	if k.Q.Kind == "journey" {
+		err := c.journey(ctx, k, &g)
+		return g.Answer, err
+	}
 	if f := c.forests[k.Q.Collection.At]; f != nil {
 		err := f.do(ctx, k, &g)
 		return g.Answer, err

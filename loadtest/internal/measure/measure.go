@@ -93,6 +93,9 @@ func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 			r.Began = time.Since(m.began) - r.Took
 			of.Rounds = append(of.Rounds, *r)
 			of.keep(m.bench.Samples)
+			for s := range m.bench.Parts {
+				of.keepOne(s)
+			}
 		}
 	}
 	return nil
@@ -146,6 +149,9 @@ func (m *Measurement) round(ctx context.Context, c *candidate.Candidate, of *Mea
 		o := calls[i].Effect(a, operation.OutcomeOf(ctx, err))
 		if o == operation.Failed {
 			of.note(&calls[i], err)
+		}
+		for _, step := range a.Steps {
+			m.bench.Part(i, step)
 		}
 		return calls[i].At, o
 	})

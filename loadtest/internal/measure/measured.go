@@ -43,12 +43,16 @@ func (m *Measured) note(k *operation.Call, err error) {
 // keep adds the samples of a round to the histograms.
 func (m *Measured) keep(samples []pace.Sample) {
 	for i := range samples {
-		s := &samples[i]
-		m.Spectra[s.At].Record(s)
-		m.All.Record(s)
-		m.Outcomes[s.At][s.Outcome]++
-		if cut := time.Duration(s.Response()); s.Outcome == operation.Unfinished && (m.Cuts[s.At] == 0 || cut < m.Cuts[s.At]) {
-			m.Cuts[s.At] = cut
-		}
+		m.keepOne(&samples[i])
+		m.All.Record(&samples[i])
+	}
+}
+
+// keepOne adds a sample to the histograms of its query.
+func (m *Measured) keepOne(s *pace.Sample) {
+	m.Spectra[s.At].Record(s)
+	m.Outcomes[s.At][s.Outcome]++
+	if cut := time.Duration(s.Response()); s.Outcome == operation.Unfinished && (m.Cuts[s.At] == 0 || cut < m.Cuts[s.At]) {
+		m.Cuts[s.At] = cut
 	}
 }

@@ -29,12 +29,13 @@ type Call struct {
 	Limit  int // of what it finds
 	Edits  []repo.Edit
 	Record map[string]any
-	Parts  []Call // the changes of a group
+	Parts  []Call // the changes of a group, the steps of a journey
 	To     string // the node below which another one is transplanted
 
 	from   int                   // number of the record of the data that it is for
 	sets   []workload.Assignment // what it sets
 	values []any                 // to what
+	choice int                   // which of the found records a step takes
 	still  bool                  // it is a move that moves nothing: see follow
 }
 
@@ -51,6 +52,21 @@ func (k *Call) Change(fields map[string]any) {
 	}
 }
 
+// Take returns a step for one of the records that the step before it found.
+func (k *Call) Take(found []map[string]any) Call {
+	own, rec, c := *k, found[k.choice%len(found)], k.Q.Collection
+	keys := make([]repo.Key, len(c.Keys))
+	for i, names := range c.Keys {
+		for _, f := range names {
+			keys[i] = append(keys[i], rec[f])
+		}
+	}
+	if own.Key = keys[0]; len(keys) > 1 {
+		own.Keys = keys
+	}
+	return own
+}
+
 // KeyIn returns the key of the record in a model.
 func (k *Call) KeyIn(m *workload.Model) repo.Key {
 	if k.Keys == nil {
@@ -64,6 +80,8 @@ func (k *Call) String() string {
 	switch {
 	case k.Record != nil:
 		return fmt.Sprintf("%s (%s %s)", k.Q.Name, k.Q.Kind, value.Key(k.Record, k.Q.Collection.Key()))
+	case k.Q.Kind == "journey":
+		return fmt.Sprintf("%s (journey of %d steps, the first %s)", k.Q.Name, len(k.Parts), &k.Parts[0])
 	case k.Parts != nil:
 		return fmt.Sprintf("%s (group of %d, the first %s)", k.Q.Name, len(k.Parts), k.Key)
 	case k.Q.Kind == "transplant":

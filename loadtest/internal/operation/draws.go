@@ -144,6 +144,9 @@ type insertion struct {
 
 // insert lets the record of an insert be drawn.
 func (s *Stream) insert(k *Call, number int) {
+	for i := range k.Parts {
+		s.insert(&k.Parts[i], number)
+	}
 	c := k.Q.Collection
 	if k.Q.Kind != "insert" || !c.DrawsInserted(s.w.Queries) {
 		return

@@ -11,9 +11,20 @@ type position struct {
 // Follow notes which moves move nothing: they set what the record has already, as the calls before
 // left it, and lets what calls insert be drawn. The calls are all calls after those of the last time.
 func (s *Stream) Follow(calls []Call) {
+	s.follow(calls)
+	s.Inserted(calls)
+}
+
+func (s *Stream) follow(calls []Call) {
 	for i := range calls {
 		k := &calls[i]
 		switch k.Q.Kind {
+		case "journey":
+			for j := range k.Parts {
+				if !k.Q.Steps[j].Found { // what is found is in no position that matters
+					s.follow(k.Parts[j : j+1])
+				}
+			}
 		case "update", "modify", "move":
 			k.still = !s.moves(k) && k.Q.Kind == "move"
 		case "group":
@@ -24,7 +35,6 @@ func (s *Stream) Follow(calls []Call) {
 			s.places(k)
 		}
 	}
-	s.Inserted(calls)
 }
 
 // moves reports whether a change gives a record another position in an index, and notes that one.

@@ -55,4 +55,5 @@ func (o Outcome) Nothing() bool {
 type Answer struct {
 	N       int
 	Records []map[string]any
+	Steps   []Step // of a journey
 }

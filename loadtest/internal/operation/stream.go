@@ -102,6 +102,8 @@ func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	case "transplant":
 		s.address(&k, i)
 		k.To = s.besides(r, q, i)
+	case "journey":
+		k.Parts = s.steps(r, q, number)
 	case "group":
 		s.address(&k, i)
 		for _, mate := range s.drawers[at].mates(r, i, q.Records) {

@@ -22,6 +22,8 @@ type Bench struct {
 	Shares  bool          // the store is in this process: see split
 	Samples []Sample      // of the last round, by operation; reused
 
+	parts [][]Sample // of the last round, by operation: the steps of a journey
+
 	start time.Time
 	next  atomic.Int64   // the first operation that no slot has taken
 	idle  atomic.Int64   // slots that wait for the clock
@@ -60,12 +62,29 @@ func (b *Bench) reset(n int) {
 	}
 	b.Samples, b.due = b.Samples[:n], b.due[:n]
 	clear(b.Samples)
+	b.parts = make([][]Sample, n)
 	for i := range b.due {
 		b.due[i].Store(0)
 	}
 	b.next.Store(0)
 	b.idle.Store(0)
 	b.start = time.Now().Add(lead)
+}
+
+// Part notes a step of the i-th operation, from within it.
+func (b *Bench) Part(i int, s operation.Step) {
+	b.parts[i] = append(b.parts[i], Sample{service: int64(s.Took), At: uint16(s.At), Outcome: s.Outcome})
+}
+
+// Parts yields the steps of all operations.
+func (b *Bench) Parts(yield func(*Sample) bool) {
+	for _, list := range b.parts {
+		for i := range list {
+			if !yield(&list[i]) {
+				return
+			}
+		}
+	}
 }
 
 // instant returns when the i-th operation is due, from the start.

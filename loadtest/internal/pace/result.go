@@ -32,6 +32,10 @@ func (b *Bench) Result(queries []*workload.Query) *report.RoundResult {
 			r.Unfinished++
 		}
 	}
+	for s := range b.Parts {
+		work[s.At] = append(work[s.At], s.service)
+		times[s.At].add(s)
+	}
 	slices.Sort(lag)
 	r.Lag = time.Duration(lag[(len(lag)*99+99)/100-1])
 	h := hdrhistogram.New(1000, limit.LongestTime, 3)

@@ -14,7 +14,7 @@ import (
 )
 
 var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "groups", "distinct", "firsts", "insert", "put", "update", "modify", "move", "group", "renew", "delete",
-	"children", "ancestors", "subtree", "transplant"}
+	"children", "ancestors", "subtree", "transplant", "journey"}
 
 // A queryReader reads one query.
 type queryReader struct {
@@ -42,6 +42,7 @@ func (w *Workload) readQueries(d *document.File, m *document.Mapping) {
 		}
 		w.Queries = append(w.Queries, q)
 	}
+	w.takeSteps(d)
 	if math.Abs(sum-100) > 1e-6 {
 		d.FaultIn(m.PlaceOf("queries"), "the weights of the queries add up to %v; they are percent, so make them 100", sum)
 	}
@@ -65,7 +66,7 @@ func (w *Workload) readQuery(d *document.File, m *document.Mapping) *Query {
 		} else {
 			d.FaultIn(m.PlaceOf("collection"), "there is no collection %q; the collections are %s", name, w.collectionNames())
 		}
-	} else if len(w.Collections) > 1 {
+	} else if len(w.Collections) > 1 && q.Kind != "journey" {
 		d.FaultIn(m.At, "%s does not say of which collection; add collection: %s", m.What, q.Collection.Schema.Collection)
 	}
 	q.Draw = r.draw()
@@ -103,6 +104,8 @@ func (r queryReader) parameters() {
 				r.d.FaultIn(r.m.At, "%s has no limit, which is the size of its pages; add limit: 20", r.m.What)
 			}
 		}
+	case "journey":
+		r.steps()
 	case "insert":
 		r.assignments()
 		r.insertKey()

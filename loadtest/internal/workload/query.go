@@ -29,6 +29,7 @@ type Query struct {
 	Set        []Assignment
 	One        bool // of Set one is drawn for each operation
 	Add        []Addition
+	Steps      []Step // of a journey
 	Draw       Draw
 	Objectives []Objective
 	Misses     bool // calls that find or change nothing are meant
@@ -99,5 +100,5 @@ func (q *Query) Writes() bool {
 	case "insert", "put", "update", "modify", "move", "group", "renew", "delete", "transplant":
 		return true
 	}
-	return false
+	return slices.ContainsFunc(q.Steps, func(s Step) bool { return s.Query.Writes() })
 }
