@@ -329,6 +329,7 @@ var structural = map[string]struct {
 	"trees":     {[]string{"--records", "10000"}, strategiesDiffer},
 	"crossover": {[]string{"--records", "5000"}, strategiesDiffer},
 
+	"places":    {[]string{"--records", "3000"}, nearIsLess},
 	"shop":      {[]string{"--records", "2000"}, stepsAreTold},
 	"bookmarks": {[]string{"--records", "3000"}, groupsLieTogether},
 
@@ -387,6 +388,20 @@ func groupsLieTogether(t *testing.T, r *loadtest.Result) {
 	}
 	if rows["covering"] > 300 || rows["scan"] < 3000 {
 		t.Errorf("rows read for groups: %v; want those of a user, and all", rows)
+	}
+}
+
+// nearIsLess sees that an index finds what is near by reading a part of the records.
+func nearIsLess(t *testing.T, r *loadtest.Result) {
+	rows := map[string]float64{}
+	for _, c := range r.Candidates {
+		rows[c.Model] = c.Queries[0].RowsEach
+		if c.Failures > 0 {
+			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
+		}
+	}
+	if rows["covering"] > 1000 || rows["scan"] < 3000 {
+		t.Errorf("rows read for the nearest ten: %v; want some hundreds, and all", rows)
 	}
 }
 

@@ -110,6 +110,8 @@ func (c *Candidate) search(ctx context.Context, r *repo.Repo[map[string]any], k 
 		n, err := r.Count(ctx, k.Find)
 		g.N = n
 		return err
+	case "near":
+		return near(ctx, r, k, g)
 	case "groups", "distinct", "firsts":
 		return c.group(ctx, r, k, g)
 	}
@@ -150,6 +152,8 @@ func (c *Candidate) scan(ctx context.Context, r *repo.Repo[map[string]any], k *o
 				break
 			}
 		}
+	case "near":
+		return scanNear(ctx, r, k, g)
 	case "groups", "distinct", "firsts":
 		return scanGroups(ctx, r, k, g)
 	default:

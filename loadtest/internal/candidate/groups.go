@@ -22,7 +22,11 @@ func (c *Candidate) explain(q *workload.Query, k *operation.Call) error {
 		}
 		return err
 	}
-	_, err = r.Explain(k.Find)
+	find := k.Find
+	if q.At != "" {
+		find = find.Order(q.At).AtLeast(q.At, k.Center).AtMost(q.At, k.Center) // one of the ranges that are read
+	}
+	_, err = r.Explain(find)
 	return err
 }
 

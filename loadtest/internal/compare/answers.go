@@ -46,7 +46,11 @@ func differ(k *operation.Call, a, b candidate.Reply) string {
 func firstOther(k *operation.Call, a, b candidate.Reply) string {
 	for i := range a.Records {
 		if value.Canonical(a.Records[i]) != value.Canonical(b.Records[i]) {
-			return fmt.Sprintf("they differ from node %d on: %s and %s", i+1, value.Key(a.Records[i], k.Q.Collection.Key()), value.Key(b.Records[i], k.Q.Collection.Key())) + onlyIn(k, a, b)
+			what := "node"
+			if k.Q.At != "" {
+				what = "record"
+			}
+			return fmt.Sprintf("they differ from %s %d on: %s and %s", what, i+1, value.Key(a.Records[i], k.Q.Collection.Key()), value.Key(b.Records[i], k.Q.Collection.Key())) + onlyIn(k, a, b)
 		}
 	}
 	return ""

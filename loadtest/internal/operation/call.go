@@ -26,7 +26,9 @@ type Call struct {
 	Key    repo.Key   // as the collection is declared
 	Keys   []repo.Key // of each of the collection's Keys, where there are several
 	Find   repo.Query
-	Limit  int // of what it finds
+	Limit  int            // of what it finds
+	Center string         // of near: the place
+	Where  map[string]any // of near
 	Edits  []repo.Edit
 	Record map[string]any
 	Parts  []Call // the changes of a group, the steps of a journey

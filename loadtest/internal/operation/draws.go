@@ -63,6 +63,7 @@ func drawn(q *workload.Query) (fields []string) {
 	for _, set := range q.Sets {
 		fields = append(fields, set.FieldsOf()...)
 	}
+	fields = append(fields, q.At)
 	if win := q.Window; win != nil {
 		if win.From != nil {
 			fields = append(fields, win.From.From)

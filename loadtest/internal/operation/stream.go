@@ -102,6 +102,11 @@ func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	case "transplant":
 		s.address(&k, i)
 		k.To = s.besides(r, q, i)
+	case "near":
+		k.Find, k.Center, k.Where = s.find(r, &k, i), s.at(q.Collection, q.At, i).(string), map[string]any{}
+		for j := range q.Where {
+			k.Where[q.Where[j].Field] = s.draw(q.Collection, &q.Where[j], r, i)
+		}
 	case "journey":
 		k.Parts = s.steps(r, q, number)
 	case "group":

@@ -50,6 +50,7 @@ func generatorKinds() []generatorKind {
 		{"choice", "", reading.choice},
 		{"value", "", reading.constant},
 		{"template", "string", reading.template},
+		{"point", "string", reading.point},
 		{"ref", "", reading.reference},
 		{"list", "list", reading.several},
 		{"map", "map", reading.nested},

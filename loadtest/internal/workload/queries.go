@@ -13,7 +13,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
-var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "groups", "distinct", "firsts", "insert", "put", "update", "modify", "move", "group", "renew", "delete",
+var queryKinds = []string{"get", "exists", "one", "find", "count", "page", "near", "groups", "distinct", "firsts", "insert", "put", "update", "modify", "move", "group", "renew", "delete",
 	"children", "ancestors", "subtree", "transplant", "journey"}
 
 // A queryReader reads one query.
@@ -106,6 +106,9 @@ func (r queryReader) parameters() {
 		}
 	case "journey":
 		r.steps()
+	case "near":
+		r.conditions()
+		r.near()
 	case "insert":
 		r.assignments()
 		r.insertKey()

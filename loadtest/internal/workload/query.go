@@ -17,6 +17,8 @@ type Query struct {
 	Collection *Collection
 	Where      []Condition
 	Sets       []Set
+	At         string  // of near: the field of the places
+	Radius     float64 // of near, in metres
 	Window     *Window
 	Order      []string
 	By, Sum    []string // of groups: the fields of the grouping, and those that are summed
@@ -36,7 +38,7 @@ type Query struct {
 }
 
 // InOrder reports whether the answers to a query have one order, which no field tells.
-func (q *Query) InOrder() bool { return isTreeKind(q.Kind) }
+func (q *Query) InOrder() bool { return isTreeKind(q.Kind) || q.Kind == "near" }
 
 // A Condition fixes a field: to a literal, or to what a record of the data has.
 type Condition struct {

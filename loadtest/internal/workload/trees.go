@@ -149,7 +149,7 @@ func isTreeKind(kind string) bool {
 // ofTrees reports a query that is not for what its collection has, trees or other records.
 func (r queryReader) ofTrees() {
 	q := r.q
-	flat := []string{"one", "find", "count", "page", "groups", "distinct", "firsts", "put", "modify", "move", "group", "renew"}
+	flat := []string{"one", "find", "count", "page", "near", "groups", "distinct", "firsts", "put", "modify", "move", "group", "renew"}
 	switch {
 	case q.Collection.Tree == nil && isTreeKind(q.Kind):
 		r.d.FaultIn(r.m.PlaceOf("kind"), "%s is of kind %s, which asks trees, and collection %s has none; give it tree: {id: …, parent: …}", r.m.What, q.Kind, q.Collection.Schema.Collection)

@@ -1,0 +1,65 @@
+package candidate
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/geo"
+)
+
+// pointOf returns the place that a text stands for.
+func pointOf(text any) (p geo.Point) {
+	s, _ := text.(string)
+	if p.UnmarshalText([]byte(s)) != nil {
+		return geo.Point{} // it is none, and nothing made it so
+	}
+	return p
+}
+
+// near finds records by their distance from a place.
+func near(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
+	places, err := geo.Of(r, k.Q.At, func(rec *map[string]any) geo.Point { return pointOf((*rec)[k.Q.At]) })
+	if err != nil {
+		return err
+	}
+	q := geo.Near(pointOf(k.Center), k.Q.Radius)
+	for f, v := range k.Where {
+		q = q.Where(f, v)
+	}
+	if k.Limit > 0 {
+		q = q.Limit(k.Limit)
+	}
+	return g.all(places.Find(ctx, q))
+}
+
+// scanNear does so by reading every record.
+func scanNear(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
+	type hit struct {
+		rec map[string]any
+		far float64
+	}
+	var hits []hit
+	center := pointOf(k.Center)
+	for rec, err := range r.Scan(ctx, k.Find.Limit(0)) {
+		if err != nil {
+			return err
+		}
+		if rec[k.Q.At] == nil {
+			continue
+		}
+		if far := center.Distance(pointOf(rec[k.Q.At])); far <= k.Q.Radius {
+			hits = append(hits, hit{rec, far})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(a.far, b.far) })
+	if k.Limit > 0 {
+		hits = hits[:min(k.Limit, len(hits))]
+	}
+	for _, h := range hits {
+		g.one(h.rec)
+	}
+	return nil
+}
