@@ -40,15 +40,13 @@ func TestPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.check(t)
-	found := map[string]float64{}
 	for _, c := range result.Candidates {
 		if c.Failures > 0 {
 			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
 		}
-		found[c.Name] = c.Queries[0].FoundEach
-	}
-	if found["covering"] < 2 || found["covering"] != found["scan"] || found["covering"] != found["keys only"] {
-		t.Errorf("records found: %v; want the same of all, two at least", found)
+		if c.Queries[0].FoundEach < 2 {
+			t.Errorf("%s: %v records are found by a call, want two at least", c.Name, c.Queries[0].FoundEach)
+		}
 	}
 	_, err = runWith(t, opened(w), newWatched(), &forgetful{watched: newWatched()}, func([]byte) {})
 	if wrong, ok := errors.AsType[*failure.WrongAnswers](err); !ok {
