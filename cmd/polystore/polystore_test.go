@@ -341,6 +341,7 @@ var structural = map[string]struct {
 // The shipped workloads are right, and each ends as the README promises, as far as that
 // is structural. With -short-load they run for longer, on Pebble.
 func TestShippedWorkloads(t *testing.T) {
+	t.Parallel() // beside those on servers
 	files, err := filepath.Glob("../../examples/*/*.yaml")
 	if err != nil || len(files) < 2 {
 		t.Fatalf("%v, %v; want two workloads at least", files, err)
@@ -362,7 +363,7 @@ func TestShippedWorkloads(t *testing.T) {
 			if is.check == nil {
 				return
 			}
-			args := append([]string{"load", file, "--json", "--rounds", "4", "--round", "1s", "--out", t.TempDir()}, is.flags...)
+			args := append([]string{"load", file, "--json", "--rounds", "4", "--round", "500ms", "--out", t.TempDir()}, is.flags...)
 			code, out, diag := do(t, args...)
 			var r loadtest.Result
 			if err := json.Unmarshal([]byte(out), &r); err != nil {

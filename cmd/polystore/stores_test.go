@@ -162,6 +162,7 @@ func TestShippedWorkloadsOnServers(t *testing.T) {
 	if !*shortLoad {
 		return // TestLoadOnAllStores has a small one
 	}
+	t.Parallel()
 	args := []string{"load", "--json", "--rounds", "2", "--round", "200ms", "--rate", "50", "--out", t.TempDir(), "--on", "pebble:",
 		"--on", testserver.Shared(t, testserver.Redis).URL, "--on", testserver.Shared(t, testserver.Mongo).URL,
 		"--on", strings.TrimSuffix(testserver.Shared(t, testserver.Cassandra).URL, "/") + "/polystore_load?replication=1"}
