@@ -82,6 +82,13 @@ type Comparison = report.Comparison
 // Compare compares a result with an earlier one, by the statistics of the verdict.
 func Compare(before, after *Result) *Comparison { return report.Compare(before, after) }
 
+// A Forecast says what models would cost with more records.
+type Forecast = report.Forecast
+
+// Plan forecasts what models cost with so many records of the largest collection, by results of one workload at two sizes
+// or more.
+func Plan(results []*Result, records int) (*Forecast, error) { return report.Plan(results, records) }
+
 // Files are those that a result was written to.
 type Files = report.Files
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/polystore/polystore/loadtest/internal/failure"
@@ -109,12 +110,12 @@ func TestJourneysThatDiffer(t *testing.T) {
 // A mistaken store leaves out the second field of every tenth record that is read by its key.
 type mistaken struct {
 	*watched
-	n int
+	n atomic.Int64
 }
 
 func (s *mistaken) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	err := s.watched.Get(ctx, t, keys, mask, rows)
-	if s.n++; t.Class == driver.Records && s.n%10 == 0 && len(rows[0].Fields) > 1 {
+	if n := s.n.Add(1); t.Class == driver.Records && n%10 == 0 && len(rows[0].Fields) > 1 {
 		rows[0].Fields = append([]driver.Value{}, rows[0].Fields...)
 		rows[0].Fields[1] = driver.Value{}
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/polystore/polystore/loadtest/internal/data"
@@ -61,13 +62,13 @@ func TestBookmarks(t *testing.T) {
 // A forgetful store leaves out a row of each range now and then.
 type forgetful struct {
 	*watched
-	n int
+	n atomic.Int64
 }
 
 func (s *forgetful) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
 	return func(yield func(*driver.Row, error) bool) {
 		for row, err := range s.watched.Range(ctx, span) {
-			if s.n++; s.n%7 != 0 && !yield(row, err) {
+			if s.n.Add(1)%7 != 0 && !yield(row, err) {
 				return
 			}
 		}

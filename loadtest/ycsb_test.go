@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/polystore/polystore/loadtest/internal/candidate"
@@ -99,24 +100,31 @@ func checkRecords(t *testing.T, w *workload.Workload) {
 // A tally counts what a store is asked of records, and how often the most frequent key is read.
 type tally struct {
 	driver.Store
+	mu                             sync.Mutex
 	gets, ranges, changes, inserts int
 	keys                           map[string]int
 }
 
 func (s *tally) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
 	if t.Class == driver.Records {
+		s.mu.Lock()
 		s.gets++
 		s.keys[fmt.Sprint(keys[0])]++
+		s.mu.Unlock()
 	}
 	return s.Store.Get(ctx, t, keys, mask, rows)
 }
 
 func (s *tally) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Row, error] {
+	s.mu.Lock()
 	s.ranges++
+	s.mu.Unlock()
 	return s.Store.Range(ctx, span)
 }
 
 func (s *tally) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i := range ops {
 		switch {
 		case ops[i].Table.Class != driver.Records:
