@@ -4,10 +4,11 @@ import "slices"
 
 // A look is what is seen of the records of some runs before they are read: their codes. It tells which to read.
 type look struct {
-	q     *Query
-	after *position
-	best  []position // of records that are read, or were, as many as the query is limited to; in their order
-	of    []looked   // by run
+	region region
+	after  *position
+	most   int        // records that are wanted; 0 is all
+	best   []position // of records that are read, or were, at most so many; in their order
+	of     []looked   // by run
 }
 
 type looked struct {
@@ -17,20 +18,20 @@ type looked struct {
 
 // look begins a look at n runs.
 func (s *search[T]) look(n int) *look {
-	l := &look{q: &s.q, after: s.after, of: make([]looked, n)}
+	l := &look{region: s.q.region, after: s.after, most: s.most, of: make([]looked, n)}
 	for _, g := range s.groups {
 		for range g.records {
 			l.best = append(l.best, g.position)
 		}
 	}
-	if s.q.limit > 0 && len(l.best) > s.q.limit {
-		l.best = l.best[:s.q.limit]
+	if s.most > 0 && len(l.best) > s.most {
+		l.best = l.best[:s.most]
 	}
 	return l
 }
 
-// want reports whether to read a record that is seen: only if it is in the region, and not after as many others as the
-// query is limited to.
+// want reports whether to read a record that is seen: only if it is in the region, and not after as many others as are
+// wanted.
 func (l *look) want(run int, text string) bool {
 	code, ok := codeOf([]byte(text))
 	if !ok {
@@ -38,14 +39,14 @@ func (l *look) want(run int, text string) bool {
 	}
 	of := &l.of[run]
 	of.seen = append(of.seen, code)
-	rank, ok := l.q.region.rank(spotOf(code))
+	rank, ok := l.region.rank(spotOf(code))
 	p := position{rank, code}
 	switch {
 	case !ok || l.after != nil && p.compare(*l.after) <= 0:
 		return false
-	case l.q.limit == 0:
+	case l.most == 0:
 		return true
-	case len(l.best) == l.q.limit && p.compare(l.best[l.q.limit-1]) > 0:
+	case len(l.best) == l.most && p.compare(l.best[l.most-1]) > 0:
 		if !slices.Contains(of.left, code) {
 			of.left = append(of.left, code)
 		}
@@ -53,6 +54,6 @@ func (l *look) want(run int, text string) bool {
 	}
 	at, _ := slices.BinarySearchFunc(l.best, p, position.compare)
 	l.best = slices.Insert(l.best, at, p)
-	l.best = l.best[:min(len(l.best), l.q.limit)]
+	l.best = l.best[:min(len(l.best), l.most)]
 	return true
 }

@@ -2,6 +2,7 @@ package geo_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -84,5 +85,37 @@ func wantedThatGo(t *testing.T, gone int, same bool) {
 	}
 	if !same && most != limit {
 		t.Errorf("%d records were wanted at once, of %d; want %d", most, len(list), limit)
+	}
+}
+
+// A page has no page after it if what was seen there went before it was read.
+func TestNoPageOfWhatWent(t *testing.T) {
+	for gone := range 4 {
+		var between atomic.Pointer[func(int)]
+		store := repo.NewStore(&slow{memory.New(nil), func(n int) {
+			if f := between.Load(); f != nil {
+				(*f)(n)
+			}
+		}}, nil)
+		r, places := open(t, store, "key", "shops")
+		var list []shop
+		for i := range 5 {
+			list = append(list, shop{"bakery", fmt.Sprint(i), stored(center.Lat+float64(i)*1e-5, center.Lon)})
+		}
+		insert(t, r, list)
+		left := list[:len(list)-gone]
+		remove := func(int) {
+			for _, s := range list[len(left):] {
+				if err := r.Delete(t.Context(), repo.Key{s.Kind, s.At, s.ID}); err != nil && !errors.Is(err, repo.ErrNotFound) {
+					t.Error(err)
+				}
+			}
+		}
+		between.Store(&remove)
+		page, err := places.Page(t.Context(), geo.Near(center, 100).Where("kind", "bakery").Limit(2), "")
+		if more := len(left) > 2; err != nil || !slices.Equal(page.Items, left[:2]) || (page.Next != "") != more {
+			t.Errorf("%d left: %v, next %q, %v", len(left), page.Items, page.Next, err)
+		}
+		store.Close()
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/polystore/polystore/repo"
@@ -52,7 +53,12 @@ func (p *Places[T]) fill(ctx context.Context, q Query, cursor string, page *Page
 			}
 		}
 	}
-	for g, err := range p.groups(ctx, q, after) {
+	for g, err := range p.groups(ctx, q, after, q.limit+1) {
+		if err == nil && !g.whole && len(page.Items) == q.limit { // only what is there makes another page
+			if _, err = p.repo.First(ctx, p.single(q, g.code)); errors.Is(err, repo.ErrNotFound) {
+				continue
+			}
+		}
 		switch {
 		case err != nil:
 			return err

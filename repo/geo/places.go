@@ -84,7 +84,7 @@ func (p *Places[T]) Find(ctx context.Context, q Query) iter.Seq2[T, error] {
 			return
 		}
 		n := 0
-		for g, err := range p.groups(ctx, q, nil) {
+		for g, err := range p.groups(ctx, q, nil, q.limit) {
 			if err != nil {
 				yield(*new(T), p.failed("find", err))
 				return

@@ -51,15 +51,17 @@ type search[T any] struct {
 	after  *position // what comes later is wanted; nil is all
 	size   int       // of a range: one that has as many records is cut
 	wide   int       // ranges at the same time
+	most   int       // records that are wanted; 0 is all
 	apart  bool      // each piece is a range, since a range of several was full
 	pieces []piece
 	groups []group[T] // that are read and not yet yielded, in their order
 }
 
-// groups yields the records of a query spot by spot, those after a position, in their order.
-func (p *Places[T]) groups(ctx context.Context, q Query, after *position) iter.Seq2[group[T], error] {
+// groups yields the records of a query spot by spot, those after a position, in their order. Most are wanted, or all if
+// it is 0: groups behind those may be unread.
+func (p *Places[T]) groups(ctx context.Context, q Query, after *position, most int) iter.Seq2[group[T], error] {
 	return func(yield func(group[T], error) bool) {
-		s := &search[T]{Places: p, q: q, after: after, size: manyRecords, wide: manyRanges}
+		s := &search[T]{Places: p, q: q, after: after, size: manyRecords, wide: manyRanges, most: most}
 		cells := cover(q.region)
 		if q.limit == 0 {
 			cells = merged(cells)
