@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -18,18 +17,7 @@ import (
 // shop is the shipped workload, made short, or another one that is made of it.
 func shop(t *testing.T, changes ...string) (*workload.Workload, error) {
 	t.Helper()
-	text, err := os.ReadFile("../examples/shop/shop.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes = append([]string{"rounds: 6", "rounds: 1", "round: 2s", "round: 500ms", "count: 10000", "count: 200", "count: 5000", "count: 100", "max: 40", "max: 4"}, changes...)
-	for i := 0; i < len(changes); i += 2 {
-		if !strings.Contains(string(text), changes[i]) {
-			t.Fatalf("the workload has no %q", changes[i])
-		}
-		text = []byte(strings.Replace(string(text), changes[i], changes[i+1], 1))
-	}
-	return workload.Parse("shop.yaml", text)
+	return shipped(t, "shop", append([]string{"rounds: 6", "rounds: 1", "round: 2s", "round: 500ms", "count: 10000", "count: 200", "count: 5000", "count: 100", "max: 40", "max: 4"}, changes...)...)
 }
 
 // Each step of a journey is for what the one before found, as often as its chance says.

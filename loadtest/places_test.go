@@ -3,7 +3,6 @@ package loadtest
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,18 +13,7 @@ import (
 // places is the shipped workload, made short, or another one that is made of it.
 func places(t *testing.T, changes ...string) (*workload.Workload, error) {
 	t.Helper()
-	text, err := os.ReadFile("../examples/places/places.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes = append([]string{"rounds: 6", "rounds: 1", "round: 2s", "round: 200ms", "count: 10000", "count: 300"}, changes...)
-	for i := 0; i < len(changes); i += 2 {
-		if !strings.Contains(string(text), changes[i]) {
-			t.Fatalf("the workload has no %q", changes[i])
-		}
-		text = []byte(strings.Replace(string(text), changes[i], changes[i+1], 1))
-	}
-	return workload.Parse("places.yaml", text)
+	return shipped(t, "places", append([]string{"rounds: 6", "rounds: 1", "round: 2s", "round: 200ms", "count: 10000", "count: 300"}, changes...)...)
 }
 
 // What is near is the same in all models, in one order; a store that leaves something out is found.

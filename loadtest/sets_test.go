@@ -20,18 +20,7 @@ import (
 // bookmarks is the shipped workload, made short, or another one that is made of it.
 func bookmarks(t *testing.T, changes ...string) (*workload.Workload, error) {
 	t.Helper()
-	text, err := os.ReadFile("../examples/bookmarks/bookmarks.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	changes = append([]string{"rounds: 6", "rounds: 1", "round: 2s", "round: 200ms", "count: 20000", "count: 120", "max: 300", "max: 30", "max: 400", "max: 10"}, changes...)
-	for i := 0; i < len(changes); i += 2 {
-		if !strings.Contains(string(text), changes[i]) {
-			t.Fatalf("the workload has no %q", changes[i])
-		}
-		text = []byte(strings.Replace(string(text), changes[i], changes[i+1], 1))
-	}
-	return workload.Parse("bookmarks.yaml", text)
+	return shipped(t, "bookmarks", append([]string{"rounds: 6", "rounds: 1", "round: 2s", "round: 200ms", "count: 20000", "count: 120", "max: 300", "max: 30", "max: 400", "max: 10"}, changes...)...)
 }
 
 // Sets, groups and commits of several records give the same in all models, also where records that are changed

@@ -22,7 +22,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("exit %d, %q, %q", code, out, diag)
 	}
 	code, out, diag = do(t, append([]string{"plan", "--json", "--records", "80"}, results...)...)
-	if code != 0 || !strings.HasPrefix(out, "{") || !strings.Contains(out, `"Forecast"`) {
+	if code != 0 || !strings.HasPrefix(out, "{") || !strings.Contains(out, `"unit": "bytes"`) {
 		t.Errorf("as JSON: exit %d, %q, %q", code, out, diag)
 	}
 	for want, args := range map[string][]string{

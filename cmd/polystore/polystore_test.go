@@ -374,12 +374,13 @@ func TestShippedWorkloads(t *testing.T) {
 	}
 }
 
-// groupsLieTogether sees that an index tells of groups by one range, and without one every record is read.
-func groupsLieTogether(t *testing.T, r *loadtest.Result) {
+// rowsOf returns how many rows each model reads for a query. No operation of any failed.
+func rowsOf(t *testing.T, r *loadtest.Result, query string) map[string]float64 {
+	t.Helper()
 	rows := map[string]float64{}
 	for _, c := range r.Candidates {
 		for _, q := range c.Queries {
-			if q.Name == "sites of a user" {
+			if q.Name == query {
 				rows[c.Model] = q.RowsEach
 			}
 		}
@@ -387,6 +388,12 @@ func groupsLieTogether(t *testing.T, r *loadtest.Result) {
 			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
 		}
 	}
+	return rows
+}
+
+// groupsLieTogether sees that an index tells of groups by one range, and without one every record is read.
+func groupsLieTogether(t *testing.T, r *loadtest.Result) {
+	rows := rowsOf(t, r, "sites of a user")
 	if rows["covering"] > 300 || rows["scan"] < 3000 {
 		t.Errorf("rows read for groups: %v; want those of a user, and all", rows)
 	}
@@ -394,13 +401,7 @@ func groupsLieTogether(t *testing.T, r *loadtest.Result) {
 
 // nearIsLess sees that an index finds what is near by reading a part of the records.
 func nearIsLess(t *testing.T, r *loadtest.Result) {
-	rows := map[string]float64{}
-	for _, c := range r.Candidates {
-		rows[c.Model] = c.Queries[0].RowsEach
-		if c.Failures > 0 {
-			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
-		}
-	}
+	rows := rowsOf(t, r, r.Queries[0].Name)
 	if rows["covering"] > 1000 || rows["scan"] < 3000 {
 		t.Errorf("rows read for the nearest ten: %v; want some hundreds, and all", rows)
 	}
@@ -442,17 +443,7 @@ func bucketsCost(t *testing.T, r *loadtest.Result) {
 // usersLieTogether sees that the sessions of a user share a partition in one model, and that finding them reads every
 // session where there is no index.
 func usersLieTogether(t *testing.T, r *loadtest.Result) {
-	rows := map[string]float64{}
-	for _, c := range r.Candidates {
-		for _, q := range c.Queries {
-			if q.Name == "sessions of a user" {
-				rows[c.Model] = q.RowsEach
-			}
-		}
-		if c.Failures > 0 {
-			t.Errorf("%s: %d failures, the first: %s", c.Name, c.Failures, c.Failure)
-		}
-	}
+	rows := rowsOf(t, r, "sessions of a user")
 	partitions := map[string]int{}
 	for _, s := range r.Spreads {
 		partitions[s.Model] = s.Partitions

@@ -19,50 +19,50 @@ const (
 // A Forecast says what models would cost with more records, by results of one workload at several sizes. Each cost is
 // taken to grow as a power of the records: cost = a·N^b, by least squares in logarithms.
 type Forecast struct {
-	Workload   string
-	Collection string // the largest one: its records are the size
-	Sizes      []int  // that were measured, ascending
-	Size       int    // that is forecast
-	Candidates []Growing
+	Workload   string    `json:"workload"`
+	Collection string    `json:"collection"` // the largest one: its records are the size
+	Sizes      []int     `json:"sizes"`      // that were measured, ascending
+	Size       int       `json:"size"`       // that is forecast
+	Candidates []Growing `json:"candidates"`
 }
 
 // A Growing is a candidate in a forecast.
 type Growing struct {
-	Name       string
-	Costs      []Growth
-	Objectives []Horizon
+	Name       string    `json:"name"`
+	Costs      []Growth  `json:"costs"`
+	Objectives []Horizon `json:"objectives"`
 }
 
 // A Growth is how a cost grows.
 type Growth struct {
-	Query    string // "" is all queries together
-	Figure   string // what it is, with its unit: "rows a call"
-	Unit     Unit
-	Measured []float64 // by size
-	Exponent float64
-	Forecast float64
+	Query    string    `json:"query"`  // "" is all queries together
+	Figure   string    `json:"figure"` // what it is: "rows a call"
+	Unit     Unit      `json:"unit"`
+	Measured []float64 `json:"measured"` // by size
+	Exponent float64   `json:"exponent"`
+	Forecast float64   `json:"forecast"`
 
 	// Off is how many times the cost at the largest size is what the smaller ones forecast for it; 0 if there are only
 	// two sizes, which do not tell.
-	Off float64
+	Off float64 `json:"off,omitempty"`
 }
 
 // A Unit is what a number counts.
-type Unit uint8
+type Unit string
 
 // The units.
 const (
-	Number      Unit = iota
-	Bytes            // as they are
-	Nanoseconds      // of a duration
+	Number      Unit = "number"
+	Bytes       Unit = "bytes"
+	Nanoseconds Unit = "nanoseconds"
 )
 
 // A Horizon is how long an objective holds.
 type Horizon struct {
-	Query     string
-	Objective string
-	From      int    // records from which on it is missed; 0 is never, as far as the forecast goes
-	Unknown   string // why it cannot be told
+	Query     string `json:"query"`
+	Objective string `json:"objective"`
+	From      int    `json:"from,omitempty"`    // records from which on it is missed; 0 is never, as far as the forecast goes
+	Unknown   string `json:"unknown,omitempty"` // why it cannot be told
 }
 
 // Plan forecasts the costs of models with so many records of the largest collection. The results are of one workload on
