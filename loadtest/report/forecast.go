@@ -176,7 +176,12 @@ func (f *Forecast) growing(of []*CandidateResult) Growing {
 		at := func(c *CandidateResult) *QueryResult { return &c.Queries[i] }
 		add(name, "rows a call", Number, func(c *CandidateResult) float64 { return at(c).RowsEach })
 		add(name, "requests a call", Number, func(c *CandidateResult) float64 { return at(c).RequestsEach })
-		add(name, "service p50", Nanoseconds, func(c *CandidateResult) float64 { return float64(at(c).Service.P50) })
+		add(name, "service p50", Nanoseconds, func(c *CandidateResult) float64 {
+			if c.State == stateSaturated { // the time is that of what was not cut off
+				return 0
+			}
+			return float64(at(c).Service.P50)
+		})
 		for j := range of[0].Queries[i].Objectives {
 			g.Objectives = append(g.Objectives, f.horizon(of, i, j))
 		}

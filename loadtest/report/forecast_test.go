@@ -56,11 +56,28 @@ func TestForecastText(t *testing.T) {
 	}
 	for _, want := range []string{
 		"a forecast for 400,000 records of posts, 100 times the largest of 3 results", "m: 1 of 3 objectives will be missed: one post (p99 ≤ 500 ms, from 250,000 records on).", "Not known: rare (p99 ≤ 1 s, too few calls at 1,000 records)",
-		"bytes", "60 MB", "N^1", "+0 %", "rows a call",
+		"bytes", "60 MB", "N^1 0 %", "rows a call",
 	} {
 		if !strings.Contains(strings.Join(strings.Fields(b.String()), " "), want) {
 			t.Errorf("the text lacks %q:\n%s", want, b.String())
 		}
+	}
+}
+
+// The times of a model that could not carry the rate tell nothing of what it takes, and what it reads does.
+func TestForecastOfTheSaturated(t *testing.T) {
+	small, large := sized(1000, 1), sized(4000, 1)
+	large.Candidates[0].State = stateSaturated
+	f, err := Plan([]*Result{small, large}, 8000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := map[string]bool{}
+	for _, x := range f.Candidates[0].Costs {
+		figures[x.Figure] = true
+	}
+	if figures["service p50"] || !figures["rows a call"] || !figures["bytes"] {
+		t.Errorf("forecast: %v", figures)
 	}
 }
 

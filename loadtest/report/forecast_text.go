@@ -119,7 +119,11 @@ func (x *Growth) off() string {
 	if x.Off == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%+.0f %%", 100*(x.Off-1))
+	percent := math.Round(100 * (x.Off - 1))
+	if percent == 0 {
+		return "0 %" // and not -0
+	}
+	return fmt.Sprintf("%+.0f %%", percent)
 }
 
 func (u Unit) text(y float64) string {
