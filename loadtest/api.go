@@ -28,6 +28,12 @@ type (
 	// A StepResult is what a candidate did at one rate, when its highest one was searched.
 	StepResult = report.StepResult
 
+	// An EnduredResult is what a candidate made of faults of its network.
+	EnduredResult = report.EnduredResult
+
+	// A FaultResult is what a candidate made of one fault.
+	FaultResult = report.FaultResult
+
 	// A QuerySetting is what the workload says of a query.
 	QuerySetting = report.QuerySetting
 

@@ -35,6 +35,7 @@ func (r *run) climb(ctx context.Context, s *operation.Stream) error {
 		}
 		r.steps = append(r.steps, search.Steps())
 	}
+	r.measurement = m // what is inserted from now on is behind what it inserted
 	return nil
 }
 

@@ -44,6 +44,9 @@ func (r *run) result(ended error) *report.Result {
 		if i < len(r.steps) {
 			out.Candidates[i].Steps = r.steps[i]
 		}
+		if i < len(r.endured) {
+			out.Candidates[i].Endured = r.endured[i]
+		}
 	}
 	for _, c := range r.absent {
 		out.NotThere = append(out.NotThere, report.AbsentResult{Name: c.Label, Model: c.Model.Name, Store: c.Store.URL, Reason: c.Lacks})

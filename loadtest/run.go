@@ -14,6 +14,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/compare"
 	"github.com/polystore/polystore/loadtest/internal/data"
 	"github.com/polystore/polystore/loadtest/internal/failure"
+	"github.com/polystore/polystore/loadtest/internal/fault"
 	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/internal/generate"
 	"github.com/polystore/polystore/loadtest/internal/measure"
@@ -41,6 +42,14 @@ type Options struct {
 	// Max searches the highest rate of each candidate at which it does what is asked, after its rounds.
 	Max bool
 
+	// Faults are what goes wrong with the network of each store, in a phase of its own after the rounds, as a list with
+	// commas: cut@AT:FOR, freeze@AT:FOR and slow@AT:FOR:DELAY. AT counts from the beginning of the phase. "" is no
+	// such phase.
+	Faults string
+
+	// For is how long the phase with faults lasts; 0 is until some seconds after the last one.
+	For time.Duration
+
 	// Keep leaves the collections in the stores. Their names are logged.
 	Keep bool
 
@@ -61,6 +70,9 @@ type run struct {
 	absent     []*candidate.Candidate // models that a store cannot have
 	measured   []*measure.Measured    // by candidate
 	steps      [][]report.StepResult  // by candidate
+	faults     []fault.Fault
+	lasts      time.Duration           // the phase with faults
+	endured    []*report.EnduredResult // by candidate
 	began      time.Time
 
 	fingerprint string // of the workload
@@ -82,6 +94,9 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 		return nil, err
 	}
 	r := &run{w: settled, opts: &opts, began: time.Now(), fingerprint: w.fingerprint}
+	if err := r.planFaults(); err != nil {
+		return nil, err
+	}
 	if opts.Log != nil {
 		r.progress = &progress.Log{Out: opts.Log, Terminal: opts.Terminal}
 	}
@@ -98,7 +113,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, step := range []func(context.Context, *operation.Stream) error{r.open, r.fill, r.compare, r.measure, r.climb, r.verify} {
+	for _, step := range []func(context.Context, *operation.Stream) error{r.open, r.fill, r.compare, r.measure, r.climb, r.endure, r.verify} {
 		err := step(ctx, s)
 		if lost := (*failure.StoreLost)(nil); errors.As(err, &lost) {
 			return r.result(lost), err

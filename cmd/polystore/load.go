@@ -32,12 +32,16 @@ With --clean it measures nothing: it removes from the store of the URL, in place
 what runs left that were killed, and says what that was. For pebble: these are the new
 stores below --out.
 
+With --fault, every model is sent the queries once more after the rounds, through a
+proxy on this machine that lets the network fail, and no acknowledged write may be
+lost then. Stores in this process have no network.
+
 DIR/NAME-SEED has the result, result.json, and a page for a browser, report.html.
 
 Exit codes: 0 some model does all that is asked, in each class; 1 none does, 2 the
 command or a file is wrong or a store failed, 3 it is not known whether one does (the
 clock was late, calls were too few, or operations did nothing), 4 models or stores
-gave different answers, 130 interrupted. With --baseline they are those of compare.`
+gave different answers, or lost a write that was acknowledged, 130 interrupted. With --baseline they are those of compare.`
 
 // loadFlags are the flags of load. Those that were not given leave what the
 // workload file says.
@@ -52,6 +56,8 @@ type loadFlags struct {
 	baseline     string
 	keep, remote bool
 	max          bool
+	faults       string
+	lasts        time.Duration
 	clean        bool
 	given        []string // as they were written, for the command that repeats the run
 }
@@ -81,7 +87,7 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	result, err := loadtest.Run(ctx, w, loadtest.Options{
-		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Max: f.max,
+		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Max: f.max, Faults: f.faults, For: f.lasts,
 		Again: f.again(w, rest[0]),
 	})
 	if err = errors.Join(err, clean()); err == nil {
@@ -142,6 +148,8 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.IntVar(&f.rounds, "rounds", 0, "rounds of each model")
 	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
 	fs.BoolVar(&f.max, "max", false, "search the highest rate at which each model does what is asked, too")
+	fs.StringVar(&f.faults, "fault", "", "after the rounds, let the network of each store fail so: a `LIST` with commas of cut@AT:FOR (connections end, new ones, too), freeze@AT:FOR (nothing is passed on) and slow@AT:FOR:DELAY (each way)")
+	fs.DurationVar(&f.lasts, "for", 0, "how long the phase with faults lasts; without it, until 10s after the last fault")
 	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
 	fs.BoolVar(&f.all, "all", false, "print all of the text, and not the first screen alone")
 	fs.StringVar(&f.baseline, "baseline", "", "compare the result with that of an earlier run in `FILE`, as polystore compare does")
@@ -169,6 +177,7 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 		case "max":
 			f.given = append(f.given, "--max")
 			return
+		case "fault", "for":
 		case "on":
 			for _, url := range f.on {
 				f.given = append(f.given, "--on "+quoted(loadtest.Redact(url)))

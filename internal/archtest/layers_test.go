@@ -14,9 +14,9 @@ var layers = map[string][]string{
 		"commit/remote", "commit", "upkeep",
 	},
 	"loadtest/": {
-		"internal/limit", "internal/format", "report", "internal/page", "internal/failure", "internal/random", "internal/value",
+		"internal/limit", "internal/fault", "internal/format", "report", "internal/page", "internal/failure", "internal/random", "internal/value",
 		"internal/document", "internal/progress", "internal/generate", "internal/testload", "internal/workload",
-		"internal/data", "internal/draft", "internal/operation", "internal/store", "internal/candidate", "internal/pace",
+		"internal/data", "internal/draft", "internal/operation", "internal/ledger", "internal/store", "internal/candidate", "internal/pace",
 		"internal/compare", "internal/measure",
 	},
 	"conformance/internal/": {

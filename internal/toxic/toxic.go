@@ -1,5 +1,5 @@
 // Package toxic puts a network that fails in ways one can choose between a client and
-// a server, for tests. It is a proxy of its own because those to be had as modules
+// a server, for tests and for the faults of a load test. It is a proxy of its own because those to be had as modules
 // close a connection where they are to reset it, once it is under way, and would
 // choose the versions of other modules for every program that imports this one.
 package toxic
@@ -8,9 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"time"
 )
 
@@ -80,15 +80,31 @@ type Proxy struct {
 	closed  bool
 }
 
-// New starts a proxy for the TCP address of a server, for the time of a test.
-func New(t testing.TB, server string) *Proxy {
-	t.Helper()
+// Listen starts a proxy on this machine for the TCP address of a server.
+func Listen(server string) (*Proxy, error) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	p := &Proxy{server: server, listen: l, changed: make(chan struct{}), links: map[*link]bool{}}
 	p.wait.Go(p.accept)
+	return p, nil
+}
+
+// A test is what New asks of a testing.TB, which programs are not to be built with.
+type test interface {
+	Helper()
+	Fatal(args ...any)
+	Cleanup(f func())
+}
+
+// New starts a proxy for the TCP address of a server, for the time of a test.
+func New(t test, server string) *Proxy {
+	t.Helper()
+	p, err := Listen(server)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(p.Close)
 	return p
 }
@@ -157,7 +173,7 @@ func (p *Proxy) accept() {
 
 // join connects a client with the server.
 func (p *Proxy) join(client net.Conn) {
-	server, err := net.Dial("tcp4", p.server)
+	server, err := net.Dial("tcp", p.server)
 	if err != nil {
 		client.Close()
 		return
@@ -203,15 +219,39 @@ func (l *link) reset() {
 	l.close()
 }
 
+// A piece is what was read at once.
+type piece struct {
+	bytes []byte
+	read  time.Time
+}
+
+const ahead = 256 // pieces that are read and not passed on yet
+
 // pump passes on what goes one way.
 func (l *link) pump(way Way, from, to *net.TCPConn) {
 	defer l.proxy.forget(l)
 	defer l.close()
+	pieces := make(chan piece, ahead)
+	l.proxy.wait.Go(func() { l.read(from, pieces) })
+	for x := range pieces {
+		if !l.pass(way, to, x) {
+			return
+		}
+	}
+}
+
+// read notes when each piece came, so that those that come while one is delayed are delayed no longer.
+func (l *link) read(from *net.TCPConn, pieces chan<- piece) {
+	defer close(pieces)
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := from.Read(buf)
-		if n > 0 && !l.pass(way, to, buf[:n]) {
-			return
+		if n > 0 {
+			select {
+			case pieces <- piece{slices.Clone(buf[:n]), time.Now()}:
+			case <-l.over:
+				return
+			}
 		}
 		if err != nil {
 			return
@@ -221,7 +261,7 @@ func (l *link) pump(way Way, from, to *net.TCPConn) {
 
 // pass does with a piece what the fault of the moment says, and reports whether the
 // link goes on.
-func (l *link) pass(way Way, to *net.TCPConn, piece []byte) bool {
+func (l *link) pass(way Way, to *net.TCPConn, x piece) bool {
 	for {
 		f, changed := l.proxy.now()
 		switch {
@@ -240,10 +280,10 @@ func (l *link) pass(way Way, to *net.TCPConn, piece []byte) bool {
 			case <-l.over:
 				return false
 			}
-		case f.Kind == Delay && f.concerns(way) && !l.sleep(f.Time):
+		case f.Kind == Delay && f.concerns(way) && !l.sleep(time.Until(x.read.Add(f.Time))):
 			return false
 		}
-		_, err := to.Write(piece)
+		_, err := to.Write(x.bytes)
 		return err == nil
 	}
 }

@@ -29,7 +29,7 @@ func (r *Result) WriteMarkdown(w io.Writer) error {
 			fmt.Fprintf(&b, "- %s: %s\n", plainMark(x.Name), plainMark(x.Text))
 		}
 	}
-	for _, t := range append([]Table{s.Mix}, s.Queries...) {
+	for _, t := range append([]Table{s.Mix, s.Faults}, s.Queries...) {
 		t.markdown(&b)
 	}
 	fmt.Fprintf(&b, "\n%s\n\nagain: `%s`\n", plainMark(s.Limits), strings.ReplaceAll(printable(r.Again), "`", "'"))

@@ -105,28 +105,29 @@ type ObjectiveSetting struct {
 
 // A CandidateResult is what was measured of one model on one store.
 type CandidateResult struct {
-	Name         string        `json:"name"`
-	Model        string        `json:"model"`
-	Store        string        `json:"store"`
-	StoreAt      int           `json:"store_at"` // place of the store in stores, from 0
-	Durability   string        `json:"durability"`
-	State        string        `json:"state"` // VALID, SATURATED, INVALID, BEHIND or TOO SHORT
-	Loaded       time.Duration `json:"load_took"`
-	RecordBytes  int64         `json:"record_bytes"` // of all records; -1 when the store does not say
-	IndexBytes   int64         `json:"index_bytes"`
-	CPUPerOp     time.Duration `json:"cpu_per_op"`         // median of the rounds; whose it is says the store's cpu_of
-	ServerCPU    time.Duration `json:"server_cpu_per_op"`  // of it the server's, on the average
-	TripsEach    float64       `json:"round_trips_per_op"` // one after the other
-	RequestsEach float64       `json:"requests_per_op"`    // commands or statements in them
-	RowsEach     float64       `json:"rows_per_op"`
-	Lag          Percentiles   `json:"lag"`    // of all operations
-	Reads        Typical       `json:"reads"`  // of all queries that read
-	Writes       Typical       `json:"writes"` // of all queries that write
-	Queries      []QueryResult `json:"queries"`
-	Rounds       []RoundResult `json:"rounds"`
-	Steps        []StepResult  `json:"steps,omitempty"` // of the search for its highest rate, in their order
-	Failures     int           `json:"failures"`
-	Failure      string        `json:"failure,omitempty"` // the first one
+	Name         string         `json:"name"`
+	Model        string         `json:"model"`
+	Store        string         `json:"store"`
+	StoreAt      int            `json:"store_at"` // place of the store in stores, from 0
+	Durability   string         `json:"durability"`
+	State        string         `json:"state"` // VALID, SATURATED, INVALID, BEHIND or TOO SHORT
+	Loaded       time.Duration  `json:"load_took"`
+	RecordBytes  int64          `json:"record_bytes"` // of all records; -1 when the store does not say
+	IndexBytes   int64          `json:"index_bytes"`
+	CPUPerOp     time.Duration  `json:"cpu_per_op"`         // median of the rounds; whose it is says the store's cpu_of
+	ServerCPU    time.Duration  `json:"server_cpu_per_op"`  // of it the server's, on the average
+	TripsEach    float64        `json:"round_trips_per_op"` // one after the other
+	RequestsEach float64        `json:"requests_per_op"`    // commands or statements in them
+	RowsEach     float64        `json:"rows_per_op"`
+	Lag          Percentiles    `json:"lag"`    // of all operations
+	Reads        Typical        `json:"reads"`  // of all queries that read
+	Writes       Typical        `json:"writes"` // of all queries that write
+	Queries      []QueryResult  `json:"queries"`
+	Rounds       []RoundResult  `json:"rounds"`
+	Steps        []StepResult   `json:"steps,omitempty"`   // of the search for its highest rate, in their order
+	Endured      *EnduredResult `json:"endured,omitempty"` // what it made of faults; null if there were none
+	Failures     int            `json:"failures"`
+	Failure      string         `json:"failure,omitempty"` // the first one
 }
 
 // A Typical is the median response of several queries together.

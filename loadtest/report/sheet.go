@@ -22,6 +22,7 @@ type Sheet struct {
 	Caveats  []Item      // what makes them odd
 	Findings []Item      // what was found beside the verdict: highest rates, partitions
 	Mix      Table       // all queries together
+	Faults   Table       // of the network, where there were some
 	Queries  []Table     // in their order
 	Deciding []int       // the queries that tell the candidates apart, the first decides most
 	Limits   string      // what the run does not tell, and what its numbers are
@@ -67,8 +68,8 @@ func (p *page) sheet() *Sheet {
 		s.Verdicts = p.ended()
 		return s
 	}
-	s.Findings = append(p.knees(), p.spreads()...)
-	s.Mix = p.mixTable()
+	s.Findings = slices.Concat(p.endured(), p.knees(), p.spreads())
+	s.Mix, s.Faults = p.mixTable(), p.faultTable()
 	for at := range p.r.Queries {
 		s.Queries = append(s.Queries, p.queryTable(at))
 	}
@@ -126,6 +127,7 @@ func (p *page) caveats() (list []Item) {
 	for _, c := range p.r.NotThere {
 		list = append(list, Item{"not there", c.Name + ": " + c.Reason})
 	}
+	list = append(list, p.noFault()...)
 	for _, c := range p.candidates {
 		for i := range c.Rounds {
 			if r := &c.Rounds[i]; r.stalled() {

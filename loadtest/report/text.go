@@ -39,7 +39,7 @@ func (s *Sheet) Text() string {
 	l.items(s.Checks)
 	l.items(s.Findings)
 	l.items(s.Caveats)
-	for _, t := range append([]Table{s.Mix}, s.Queries...) {
+	for _, t := range append([]Table{s.Mix, s.Faults}, s.Queries...) {
 		if len(t.Head) > 0 {
 			l.empty()
 			l.table(t)

@@ -22,7 +22,7 @@ func (c *Candidate) journey(ctx context.Context, k *operation.Call, g *gatherer)
 		began := time.Now()
 		a, err := c.Do(ctx, part, g.keep || !last && k.Q.Steps[i+1].Found)
 		o := part.Effect(a, operation.OutcomeOf(ctx, err))
-		g.Steps = append(g.Steps, operation.Step{At: part.At, Outcome: o, Took: time.Since(began)})
+		g.Steps = append(g.Steps, operation.Step{At: part.At, Call: part, Outcome: o, Took: time.Since(began)})
 		if err != nil {
 			return err
 		}

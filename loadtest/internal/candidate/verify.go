@@ -3,28 +3,23 @@ package candidate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/repo"
 )
 
 // Verify makes sure that the indexes of a candidate agree with its records, and that its trees are whole.
 func (c *Candidate) Verify(ctx context.Context) error {
-	for _, name := range c.Names {
-		r, err := stored(ctx, c.Store.Repo, name)
-		if err != nil {
-			return err
-		}
-		reports, err := r.Verify(ctx)
-		if err != nil {
-			return err
-		}
-		for _, rep := range reports {
-			if !rep.Clean() {
-				return &failure.WrongAnswers{Text: fmt.Sprintf("after the run index %s of %s does not agree with its records: %s missing, %s that should not be there; %s",
-					rep.Index, c.Label, format.Plural(rep.Missing, "row"), format.Count(rep.Stale), rep.Samples[0])}
-			}
-		}
+	wrong, err := c.disagreeing(ctx)
+	switch {
+	case err != nil:
+		return err
+	case len(wrong) > 0:
+		rep := wrong[0]
+		return &failure.WrongAnswers{Text: fmt.Sprintf("after the run index %s of %s does not agree with its records: %s missing, %s that should not be there; %s",
+			rep.Index, c.Label, format.Plural(rep.Missing, "row"), format.Count(rep.Stale), rep.Samples[0])}
 	}
 	for _, f := range c.forests {
 		if f == nil {
@@ -35,4 +30,31 @@ func (c *Candidate) Verify(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// OutOfStep returns how many rows of indexes do not agree with the records, and one of them.
+func (c *Candidate) OutOfStep(ctx context.Context) (rows int, sample string, err error) {
+	wrong, err := c.disagreeing(ctx)
+	for i, rep := range wrong {
+		if rows += rep.Missing + rep.Stale; i == 0 {
+			sample = fmt.Sprintf("index %s: %s", rep.Index, rep.Samples[0])
+		}
+	}
+	return rows, sample, err
+}
+
+// disagreeing returns the reports of the indexes that do not agree with the records.
+func (c *Candidate) disagreeing(ctx context.Context) (list []repo.Report, err error) {
+	for _, name := range c.Names {
+		r, err := stored(ctx, c.Store.Repo, name)
+		if err != nil {
+			return nil, err
+		}
+		reports, err := r.Verify(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, slices.DeleteFunc(reports, repo.Report.Clean)...)
+	}
+	return list, nil
 }

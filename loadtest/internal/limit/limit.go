@@ -60,6 +60,13 @@ const (
 	LeastInterval = 100 * time.Millisecond // of these
 )
 
+// Of the phase with faults.
+const (
+	RecoveryTime    = 10 * time.Second       // after the last fault, unless a run says how long the phase is
+	RecoveryWindow  = 100 * time.Millisecond // of calls whose response times are looked at together
+	RecoveryWindows = 5                      // one after the other, all under the objectives: it has recovered
+)
+
 // Of stores.
 const (
 	AnswerTime   = 10 * time.Second // until a store is taken for lost

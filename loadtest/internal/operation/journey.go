@@ -23,6 +23,7 @@ func (s *Stream) steps(r *rand.Rand, q *workload.Query, number int) (list []Call
 // A Step is what became of a step of a journey.
 type Step struct {
 	At      int // index of its query
+	Call    *Call
 	Outcome Outcome
 	Took    time.Duration
 }

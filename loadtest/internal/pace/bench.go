@@ -22,6 +22,8 @@ type Bench struct {
 	Shares  bool          // the store is in this process: see split
 	Samples []Sample      // of the last round, by operation; reused
 
+	Beside func(ctx context.Context, start time.Time) // what else goes on, from the first instant on; nil is nothing
+
 	parts [][]Sample // of the last round, by operation: the steps of a journey
 
 	start time.Time
@@ -48,6 +50,9 @@ func (b *Bench) Run(ctx context.Context, n int, do func(ctx context.Context, i i
 		b.release(ctx, wake)
 		close(wake)
 	})
+	if b.Beside != nil {
+		slots.Go(func() { b.Beside(opCtx, b.start) })
+	}
 	last := b.start.Add(b.instant(n - 1))
 	cut := time.AfterFunc(time.Until(last.Add(b.Grace)), stop)
 	defer cut.Stop()
