@@ -134,7 +134,7 @@ func endure(t *testing.T, lies, around bool) (*Result, error) {
 
 // Calls fail while the network does, the store recovers, and what it acknowledged is there. Of a store without a network
 // it is said that it has none.
-func TestFaults(t *testing.T) {
+func TestFaultsOfANetwork(t *testing.T) {
 	result, err := endure(t, false, false)
 	if err != nil || result.Exit == Wrong {
 		t.Fatalf("%v, %+v", err, result)
