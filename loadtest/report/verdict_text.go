@@ -194,7 +194,11 @@ func (p *page) notAsked() string {
 	if slices.ContainsFunc(p.candidates, func(c *candidate) bool { return len(c.Steps) > 0 }) {
 		asked = ""
 	}
-	text := "Not asked: " + asked + "more data, faults. Percentiles are the median of the rounds'."
+	faults := "faults"
+	if slices.ContainsFunc(p.candidates, func(c *candidate) bool { return c.Endured != nil && c.Endured.None == "" }) {
+		faults = "faults of servers"
+	}
+	text := "Not asked: " + asked + "more data, " + faults + ". Percentiles are the median of the rounds'."
 	var whose, bytes []string
 	for _, st := range p.r.Stores {
 		if of := st.Name + " that of " + st.CPUOf; !slices.Contains(whose, of) {
