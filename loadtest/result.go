@@ -102,6 +102,9 @@ func queryResult(w *workload.Workload, c *candidate.Candidate, m *measure.Measur
 		Response: percentiles(s[pace.ResponseTime]), Service: percentiles(s[pace.ServiceTime]), Histograms: map[string]string{}, CutOffFrom: m.Cuts[at],
 		SampledCalls: p.Calls, SampledNoEffect: p.Nothing,
 		SampledCPU: p.Each.CPU(), SampledOfIt: p.Each.Server, TripsEach: p.Each.Trips, RequestsEach: p.Each.Requests, RowsEach: p.Each.Rows, FoundEach: p.Found}
+	if c.Seen != nil {
+		q.Checked, q.CheckedWhole = c.Seen.Tally[at].Answers, c.Seen.Tally[at].Complete
+	}
 	for o := operation.Done; o <= operation.Unfinished; o++ {
 		if n := m.Outcomes[at][o]; n > 0 {
 			q.Outcomes[o.String()] = n

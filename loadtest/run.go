@@ -19,6 +19,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/generate"
 	"github.com/polystore/polystore/loadtest/internal/measure"
 	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/oracle"
 	"github.com/polystore/polystore/loadtest/internal/pace"
 	"github.com/polystore/polystore/loadtest/internal/progress"
 	"github.com/polystore/polystore/loadtest/internal/store"
@@ -65,6 +66,7 @@ type run struct {
 	opts       *Options
 	progress   *progress.Log
 	data       []*generate.Table
+	known      *oracle.Known // of the data
 	stores     []*store.Store
 	candidates []*candidate.Candidate
 	absent     []*candidate.Candidate // models that a store cannot have
@@ -109,6 +111,7 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	if r.data, err = data.Survey(ctx, r.w, r.progress); err != nil {
 		return nil, err
 	}
+	r.known = oracle.Know(r.w, r.data)
 	s, err := operation.NewStream(r.w, r.data)
 	if err != nil {
 		return nil, err
@@ -150,6 +153,7 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 		}
 		for _, mo := range r.w.Models {
 			c := candidate.New(r.w, st, mo, r.where(st))
+			c.Seen = oracle.New(r.known)
 			if c.Lacks = c.Missing(r.w); c.Lacks != "" {
 				r.leaveOut(c)
 				continue

@@ -163,7 +163,9 @@ type QueryResult struct {
 	RequestsEach    float64           `json:"sampled_requests_per_op"`
 	RowsEach        float64           `json:"sampled_rows_per_op"`
 	FoundEach       float64           `json:"sampled_records_per_op"`
-	Histograms      map[string]string `json:"histograms"` // lag, wait, service, response: HDR V2, base64
+	Checked         int               `json:"checked,omitempty"`          // answers that were checked against what was written
+	CheckedWhole    int               `json:"checked_complete,omitempty"` // of them, for missing records, too
+	Histograms      map[string]string `json:"histograms"`                 // lag, wait, service, response: HDR V2, base64
 }
 
 // An ObjectiveResult is what a candidate made of an objective.

@@ -115,6 +115,9 @@ func (p *page) checks() (list []Item) {
 	if len(p.candidates) > 1 && !p.r.Wrong {
 		list = append(list, Item{"same answers", fmt.Sprintf("%s agree on %s sampled calls, and on all records after them", format.Plural(len(p.candidates), "candidate"), format.Count(p.r.Compared))})
 	}
+	if text := p.checked(); text != "" {
+		list = append(list, Item{"checked", text})
+	}
 	if !p.r.lost() {
 		list = append(list, Item{"indexes", "agree with their records after the run"})
 	}

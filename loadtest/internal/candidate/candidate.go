@@ -13,6 +13,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/oracle"
 	"github.com/polystore/polystore/loadtest/internal/store"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
@@ -57,6 +58,8 @@ type Candidate struct {
 	Records int64   // bytes; -1 when the store does not say
 	Indexes int64   // bytes
 	Probes  []probe // by query
+
+	Seen *oracle.Oracle // what was written and answered; nil is not looked at
 
 	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees
 	forests []*forest                    // by collection, nil where there are none

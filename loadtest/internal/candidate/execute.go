@@ -37,12 +37,24 @@ func (g *gatherer) one(rec map[string]any) {
 
 // Do sends an operation to a candidate. Keep asks for the records found.
 func (c *Candidate) Do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
-	r := c.repos[k.Q.Collection.At]
-	g := gatherer{keep: keep}
 	if k.Q.Kind == "journey" {
+		g := gatherer{keep: keep}
 		err := c.journey(ctx, k, &g)
 		return g.Answer, err
 	}
+	if !c.Seen.Wants(k) {
+		return c.do(ctx, k, keep)
+	}
+	began := time.Now()
+	a, err := c.do(ctx, k, keep || k.Checked)
+	c.Seen.Note(k, a, operation.OutcomeOf(ctx, err), began)
+	return a, err
+}
+
+// do sends an operation that is no journey.
+func (c *Candidate) do(ctx context.Context, k *operation.Call, keep bool) (operation.Answer, error) {
+	r := c.repos[k.Q.Collection.At]
+	g := gatherer{keep: keep}
 	if f := c.forests[k.Q.Collection.At]; f != nil {
 		err := f.do(ctx, k, &g)
 		return g.Answer, err

@@ -5,27 +5,19 @@ import (
 	"context"
 	"slices"
 
+	"github.com/polystore/polystore/loadtest/internal/generate"
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/geo"
 )
 
-// pointOf returns the place that a text stands for.
-func pointOf(text any) (p geo.Point) {
-	s, _ := text.(string)
-	if p.UnmarshalText([]byte(s)) != nil {
-		return geo.Point{} // it is none, and nothing made it so
-	}
-	return p
-}
-
 // near finds records by their distance from a place.
 func near(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
-	places, err := geo.Of(r, k.Q.At, func(rec *map[string]any) geo.Point { return pointOf((*rec)[k.Q.At]) })
+	places, err := geo.Of(r, k.Q.At, func(rec *map[string]any) geo.Point { return generate.PointOf((*rec)[k.Q.At]) })
 	if err != nil {
 		return err
 	}
-	q := geo.Near(pointOf(k.Center), k.Q.Radius)
+	q := geo.Near(generate.PointOf(k.Center), k.Q.Radius)
 	for f, v := range k.Where {
 		q = q.Where(f, v)
 	}
@@ -42,7 +34,7 @@ func scanNear(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Ca
 		far float64
 	}
 	var hits []hit
-	center := pointOf(k.Center)
+	center := generate.PointOf(k.Center)
 	for rec, err := range r.Scan(ctx, k.Find.Limit(0)) {
 		if err != nil {
 			return err
@@ -50,7 +42,7 @@ func scanNear(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Ca
 		if rec[k.Q.At] == nil {
 			continue
 		}
-		if far := center.Distance(pointOf(rec[k.Q.At])); far <= k.Q.Radius {
+		if far := center.Distance(generate.PointOf(rec[k.Q.At])); far <= k.Q.Radius {
 			hits = append(hits, hit{rec, far})
 		}
 	}

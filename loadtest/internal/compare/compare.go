@@ -90,6 +90,11 @@ func (cp *Comparison) query(ctx context.Context, at int, calls []operation.Call,
 		}
 	}
 	cp.Calls += least
+	for _, c := range cp.Candidates {
+		if err := c.Seen.Settle(c.Label); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -25,6 +25,7 @@ type surveyor struct {
 	spread map[string]map[string]int // by the fields of a partition, and by their values: how many records
 	unique []uniqueValues            // by unique index of any model
 	lists  map[string]bool           // lists whose elements some model indexes
+	writes map[string]bool           // the fields that queries write
 	trees  *forester                 // nil if the records are no nodes of trees
 	faults failure.Faults
 }
@@ -69,7 +70,7 @@ func Survey(ctx context.Context, w *workload.Workload, p *progress.Log) ([]*gene
 }
 
 func newSurveyor(w *workload.Workload, c *workload.Collection) *surveyor {
-	s := &surveyor{w: w, c: c, lists: map[string]bool{}}
+	s := &surveyor{w: w, c: c, lists: map[string]bool{}, writes: w.Written(c)}
 	s.t = &generate.Table{Name: c.Schema.Collection, Columns: map[string][]any{}}
 	for range c.Keys {
 		s.keys = append(s.keys, map[string]int{})
@@ -133,6 +134,8 @@ func (s *surveyor) add(r Row) {
 	}
 	if s.trees != nil {
 		s.trees.add(r)
+	} else {
+		s.t.Sums = append(s.t.Sums, value.Sum(r.record, s.writes))
 	}
 	for _, u := range s.unique {
 		s.checkUnique(r, u)

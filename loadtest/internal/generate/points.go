@@ -14,3 +14,12 @@ func (g Points) Value(m *Making) any {
 	}
 	return string(text)
 }
+
+// PointOf returns the place that a text stands for.
+func PointOf(text any) (p geo.Point) {
+	s, _ := text.(string)
+	if p.UnmarshalText([]byte(s)) != nil {
+		return geo.Point{} // it is none, and nothing made it so
+	}
+	return p
+}

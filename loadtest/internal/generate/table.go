@@ -13,6 +13,9 @@ type Table struct {
 	// partition, joined by commas.
 	Partitions map[string]Partitions
 
+	// Sums are hashes of the records of the fields that no query writes; there are none of nodes of trees.
+	Sums []uint64
+
 	// Of nodes of trees, by record: the parent, -1 of a root; how many nodes are below; and the
 	// first record of the tree. The records of a tree are together, parents before their children.
 	Parents, Below, First []int32

@@ -48,6 +48,13 @@ const (
 	LeastSamples  = 5 // also of calls that take long
 )
 
+// Of the answers that are checked during the rounds.
+const (
+	CheckedShare   = 16      // one call of so many
+	CheckedRecords = 20_000  // that are kept at once, until the round has ended
+	CheckedLooks   = 500_000 // at records that may be missing, after a round
+)
+
 // Of what is measured.
 const (
 	LongestStep  = 20 * time.Second       // a round of the search for the highest rate, of which only few calls make it longer than others

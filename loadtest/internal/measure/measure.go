@@ -159,6 +159,9 @@ func (m *Measurement) round(ctx context.Context, c *candidate.Candidate, of *Mea
 	r := m.bench.Result(m.w.Queries)
 	r.Took, r.CPU, r.ServerCPU = took, spent.Client, spent.Server
 	r.Trips, r.Requests, r.Rows = spent.Trips, spent.Requests, spent.Rows
+	if err == nil {
+		err = c.Seen.Settle(c.Label)
+	}
 	r.Heap = heapBytes()
 	return r, err
 }

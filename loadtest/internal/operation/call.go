@@ -34,6 +34,9 @@ type Call struct {
 	Parts  []Call // the changes of a group, the steps of a journey
 	To     string // the node below which another one is transplanted
 
+	Checked bool        // what it answers is checked
+	Conds   []Condition // of what it finds, where it is checked
+
 	from   int                   // number of the record of the data that it is for
 	sets   []workload.Assignment // what it sets
 	values []any                 // to what

@@ -36,7 +36,8 @@ func different(list []any) (out []any) {
 }
 
 // several adds a condition of several values to a query.
-func (s *Stream) several(find repo.Query, of *workload.Collection, set *workload.Set, r *rand.Rand, i int) repo.Query {
+func (s *Stream) several(find repo.Query, k *Call, set *workload.Set, r *rand.Rand, i int) repo.Query {
+	of := k.Q.Collection
 	var values []any
 	for j := range set.Values {
 		values = append(values, s.draw(of, &set.Values[j], r, i))
@@ -44,7 +45,9 @@ func (s *Stream) several(find repo.Query, of *workload.Collection, set *workload
 	if set.Drawn > 0 {
 		values = s.drawnSet(of, set, r, i)
 	}
-	switch values = different(values); set.Way {
+	values = different(values)
+	k.condition(set.Way, set.Field, values...)
+	switch set.Way {
 	case "any_of":
 		return find.AnyOf(set.Field, values...)
 	case "all_of":

@@ -11,6 +11,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/data"
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/generate"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/internal/random"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
@@ -26,6 +27,7 @@ type Stream struct {
 	newer   [][]insertion // by collection: what calls inserted, where queries draw that
 	makers  []*data.Maker // by collection
 	making  generate.Making
+	checks  bool // the answer to the call that is made is checked
 
 	positions map[position]any // of the records that were changed so far
 }
@@ -67,9 +69,10 @@ func nothingToDraw(q *workload.Query, t *generate.Table) string {
 // Mixed returns n operations of the mix. Number is that of the first insert.
 func (s *Stream) Mixed(purpose string, n, number int) []Call {
 	defer s.forget(s.known())
-	r := random.New(s.w.Seed, purpose, 0)
+	r, checked := random.New(s.w.Seed, purpose, 0), random.New(s.w.Seed, "checked of "+purpose, 0)
 	calls := make([]Call, n)
 	for i := range calls {
+		s.checks = checked.IntN(limit.CheckedShare) == 0
 		calls[i] = s.call(r, s.mix.Draw(r), number+i)
 		s.insert(&calls[i], number+i)
 	}
@@ -80,6 +83,7 @@ func (s *Stream) Mixed(purpose string, n, number int) []Call {
 func (s *Stream) Only(at, n, number int) []Call {
 	r := random.New(s.w.Seed, "samples of "+s.w.Queries[at].Name, 0)
 	calls := make([]Call, n)
+	s.checks = true
 	for i := range calls {
 		calls[i] = s.call(r, at, number+i)
 	}
@@ -89,7 +93,7 @@ func (s *Stream) Only(at, n, number int) []Call {
 // call makes one operation.
 func (s *Stream) call(r *rand.Rand, at, number int) Call {
 	q := s.w.Queries[at]
-	k := Call{Q: q, At: at}
+	k := Call{Q: q, At: at, Checked: s.checks}
 	i := s.pick(r, at, number)
 	switch q.Kind {
 	case "insert":
@@ -103,10 +107,8 @@ func (s *Stream) call(r *rand.Rand, at, number int) Call {
 		s.address(&k, i)
 		k.To = s.besides(r, q, i)
 	case "near":
-		k.Find, k.Center, k.Where = s.find(r, &k, i), s.at(q.Collection, q.At, i).(string), map[string]any{}
-		for j := range q.Where {
-			k.Where[q.Where[j].Field] = s.draw(q.Collection, &q.Where[j], r, i)
-		}
+		k.Center, k.Where = s.at(q.Collection, q.At, i).(string), map[string]any{}
+		k.Find = s.find(r, &k, i)
 	case "journey":
 		k.Parts = s.steps(r, q, number)
 	case "group":
@@ -169,13 +171,18 @@ func (s *Stream) find(r *rand.Rand, k *Call, i int) repo.Query {
 	q := k.Q
 	var find repo.Query
 	for j := range q.Where {
-		find = find.Where(q.Where[j].Field, s.draw(q.Collection, &q.Where[j], r, i))
+		v := s.draw(q.Collection, &q.Where[j], r, i)
+		find = find.Where(q.Where[j].Field, v)
+		k.condition("any_of", q.Where[j].Field, v)
+		if q.At != "" {
+			k.Where[q.Where[j].Field] = v
+		}
 	}
 	for j := range q.Sets {
-		find = s.several(find, q.Collection, &q.Sets[j], r, i)
+		find = s.several(find, k, &q.Sets[j], r, i)
 	}
 	if win := q.Window; win != nil {
-		find = s.bind(q.Collection, win, r, find, i)
+		find = s.bind(k, win, r, find, i)
 	}
 	if k.Limit = q.Limit; q.Least > 0 {
 		k.Limit = q.Least + r.IntN(q.Limit-q.Least+1)
@@ -196,24 +203,31 @@ func (s *Stream) draw(of *workload.Collection, c *workload.Condition, r *rand.Ra
 }
 
 // bind adds the range or prefix to a query.
-func (s *Stream) bind(of *workload.Collection, win *workload.Window, r *rand.Rand, find repo.Query, i int) repo.Query {
+func (s *Stream) bind(k *Call, win *workload.Window, r *rand.Rand, find repo.Query, i int) repo.Query {
+	of := k.Q.Collection
 	if win.IsPrefix {
 		text := win.Prefix
 		if win.Chars > 0 {
 			drawn := []rune(s.at(of, win.Field, i).(string))
 			text = string(drawn[:min(win.Chars, len(drawn))])
 		}
+		k.condition("prefix", win.Field, text)
 		return find.Prefix(win.Field, text)
 	}
 	if win.From != nil {
 		from := s.draw(of, win.From, r, i)
 		if win.Span != nil {
-			return find.Range(win.Field, from, above(from, win.Span))
+			to := above(from, win.Span)
+			k.condition("at_least", win.Field, from)
+			k.condition("below", win.Field, to)
+			return find.Range(win.Field, from, to)
 		}
 		if win.IsAbove {
 			find = find.Above(win.Field, from)
+			k.condition("above", win.Field, from)
 		} else {
 			find = find.AtLeast(win.Field, from)
+			k.condition("at_least", win.Field, from)
 		}
 	}
 	if win.To == nil {
@@ -221,8 +235,10 @@ func (s *Stream) bind(of *workload.Collection, win *workload.Window, r *rand.Ran
 	}
 	to := s.draw(of, win.To, r, i)
 	if win.IsAtMost {
+		k.condition("at_most", win.Field, to)
 		return find.AtMost(win.Field, to)
 	}
+	k.condition("below", win.Field, to)
 	return find.Below(win.Field, to)
 }
 

@@ -100,6 +100,7 @@ func Parse(file string, src []byte) (*Workload, error) {
 	w.readQueries(d, m)
 	w.readModels(d, m)
 	w.addKeys(d)
+	w.needChecked()
 	m.Done()
 	if err := failure.AsError(d.Faults); err != nil {
 		return nil, err

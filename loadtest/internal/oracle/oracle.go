@@ -1,0 +1,204 @@
+package oracle
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/polystore/polystore/loadtest/internal/failure"
+	"github.com/polystore/polystore/loadtest/internal/limit"
+	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/value"
+	"github.com/polystore/polystore/loadtest/internal/workload"
+)
+
+// An Oracle checks the answers of one candidate. A nil one takes nothing.
+type Oracle struct {
+	known *Known
+	began time.Time
+	of    []written // by collection
+	looks int       // that are left after this round
+	Tally []Tally   // by query
+
+	mu     sync.Mutex
+	events []event // since the last time that all was settled
+	kept   int     // records in them
+}
+
+// A Tally counts the answers of a query that were checked.
+type Tally struct {
+	Answers  int
+	Complete int // of them, for records that are missing, too
+}
+
+// written has the records of a collection that were written.
+type written struct {
+	records  map[uint64]*record // by the hash of their keys
+	inserted int                // of them, that are not of the data
+	changed  map[string]int     // by field: of the data those in which it was written, "" is whether they are there
+}
+
+// A record was written since it was loaded.
+type record struct {
+	number int32                // in the data, -1 if it is not there
+	fields map[string]*register // "" is whether it is there, "*" the sum of the fields that no query writes
+}
+
+// An event is a write, or an answer that is checked.
+type event struct {
+	k          *operation.Call
+	a          operation.Answer
+	o          operation.Outcome
+	begin, end int64
+}
+
+// New returns an oracle for a candidate that is loaded with what is known.
+func New(known *Known) *Oracle {
+	o := &Oracle{known: known, began: time.Now(), Tally: make([]Tally, len(known.w.Queries))}
+	for range known.w.Collections {
+		o.of = append(o.of, written{records: map[uint64]*record{}, changed: map[string]int{}})
+	}
+	return o
+}
+
+// Wants reports whether it is to be told of a call that is no journey.
+func (o *Oracle) Wants(k *operation.Call) bool {
+	return o != nil && k.Q.Collection.Tree == nil && (k.Checked || k.Q.Writes())
+}
+
+// Note takes a call that has ended. Many may do so at once.
+func (o *Oracle) Note(k *operation.Call, a operation.Answer, out operation.Outcome, began time.Time) {
+	e := event{k, a, out, int64(began.Sub(o.began)), int64(time.Since(o.began))}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !k.Q.Writes() && o.kept+len(a.Records) > limit.CheckedRecords {
+		return
+	}
+	o.kept += len(a.Records)
+	o.events = append(o.events, e)
+}
+
+// Settle checks what was answered since the last time. No call is under way then. Of is the name of the candidate.
+func (o *Oracle) Settle(of string) error {
+	if o == nil {
+		return nil
+	}
+	events, now := o.events, int64(time.Since(o.began))
+	o.events, o.kept, o.looks = nil, 0, limit.CheckedLooks
+	for i := range events {
+		if e := &events[i]; e.k.Q.Writes() {
+			o.wrote(e)
+		}
+	}
+	for i := range events {
+		e := &events[i]
+		if e.k.Q.Writes() || e.o == operation.Failed || e.o == operation.Unfinished {
+			continue
+		}
+		if text := o.wrong(e); text != "" {
+			return &failure.WrongAnswers{Text: fmt.Sprintf("%s: %s: %s", e.k, of, text)}
+		}
+	}
+	for _, w := range o.of {
+		for _, rec := range w.records {
+			for _, r := range rec.fields {
+				r.settle(now)
+			}
+		}
+	}
+	return nil
+}
+
+// record returns what is known of a record that is written, by its key.
+func (o *Oracle) record(c *workload.Collection, key []any) *record {
+	w, h := &o.of[c.At], value.Hash(value.IdentityOf(key))
+	rec := w.records[h]
+	if rec == nil {
+		number, known := o.known.numbers[c.At][h]
+		if !known {
+			number = -1
+			w.inserted++
+		}
+		rec = &record{number: number, fields: map[string]*register{}}
+		w.records[h] = rec
+	}
+	return rec
+}
+
+// register returns that of a field, with what it was loaded with.
+func (o *Oracle) register(c *workload.Collection, rec *record, field string) *register {
+	r := rec.fields[field]
+	if r == nil {
+		r = newRegister(o.loaded(c, rec.number, field))
+		rec.fields[field] = r
+		if rec.number >= 0 {
+			o.of[c.At].changed[field]++
+		}
+	}
+	return r
+}
+
+// loaded returns what a field of a record was loaded with.
+func (o *Oracle) loaded(c *workload.Collection, number int32, field string) any {
+	t := o.known.tables[c.At]
+	switch {
+	case field == "":
+		return number >= 0
+	case number < 0:
+		return nil
+	case field == "*":
+		return t.Sums[number]
+	}
+	return t.Column(field)[number]
+}
+
+// wrote notes a write.
+func (o *Oracle) wrote(e *event) {
+	q, c := e.k.Q, e.k.Q.Collection
+	end := e.end
+	switch {
+	case e.o == operation.Failed || e.o == operation.Unfinished:
+		end = never
+	case e.o == operation.Done:
+	case q.Kind == "insert":
+		end = never // an earlier attempt may have been it
+	default:
+		return
+	}
+	switch q.Kind {
+	case "insert", "put":
+		key := make([]any, len(c.Key()))
+		for i, f := range c.Key() {
+			key[i] = e.k.Record[f]
+		}
+		rec := o.record(c, key)
+		o.register(c, rec, "").set(true, e.begin, end)
+		o.register(c, rec, "*").set(value.Sum(e.k.Record, o.known.written[c.At]), e.begin, end)
+		for f := range o.known.written[c.At] {
+			o.register(c, rec, f).set(e.k.Record[f], e.begin, end)
+		}
+	case "delete":
+		o.register(c, o.record(c, e.k.Key), "").set(false, e.begin, end)
+	case "group":
+		for i := range e.k.Parts {
+			o.changed(&e.k.Parts[i], e.begin, end)
+		}
+	default:
+		o.changed(e.k, e.begin, end)
+	}
+}
+
+// changed notes the change of a record.
+func (o *Oracle) changed(k *operation.Call, begin, end int64) {
+	c := k.Q.Collection
+	rec := o.record(c, k.Key)
+	for f, v := range k.Sets {
+		o.register(c, rec, f).set(v, begin, end)
+	}
+	if k.Q.Kind == "renew" {
+		return
+	}
+	for _, a := range k.Q.Add {
+		o.register(c, rec, a.Field).add(a.By, begin, end)
+	}
+}

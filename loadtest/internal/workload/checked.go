@@ -1,0 +1,66 @@
+package workload
+
+import (
+	"slices"
+	"strings"
+)
+
+// Written returns the fields of a collection that queries write in records that are there.
+func (w *Workload) Written(c *Collection) map[string]bool {
+	fields := map[string]bool{}
+	for _, q := range w.Queries {
+		if q.Collection != c || q.Kind == "insert" {
+			continue
+		}
+		for _, a := range q.Set {
+			fields[a.Field] = true
+		}
+		for _, a := range q.Add {
+			fields[a.Field] = true
+		}
+	}
+	return fields
+}
+
+// Compared returns the fields by which a query finds records and orders them.
+func (q *Query) Compared() (fields []string) {
+	for _, c := range q.Where {
+		fields = append(fields, c.Field)
+	}
+	for _, s := range q.Sets {
+		fields = append(fields, s.Field)
+	}
+	if q.Window != nil {
+		fields = append(fields, q.Window.Field)
+	}
+	fields = append(fields, q.At)
+	for _, f := range q.Order {
+		fields = append(fields, strings.TrimPrefix(f, "-"))
+	}
+	for i, f := range fields {
+		fields[i] = strings.TrimSuffix(f, "[]")
+	}
+	slices.Sort(fields)
+	return slices.DeleteFunc(slices.Compact(fields), func(f string) bool { return f == "" })
+}
+
+// needChecked keeps the fields by which answers are checked: keys, what queries compare, and what they write.
+func (w *Workload) needChecked() {
+	for _, c := range w.Collections {
+		if c.Tree != nil {
+			continue
+		}
+		fields := c.Key()
+		for f := range w.Written(c) {
+			fields = append(fields, f)
+		}
+		for _, q := range w.Queries {
+			if q.Collection == c {
+				fields = append(fields, q.Compared()...)
+			}
+		}
+		for _, f := range fields {
+			c.Needs[f] = true
+		}
+	}
+}
