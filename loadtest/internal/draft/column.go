@@ -21,6 +21,10 @@ type column struct {
 	most  int64 // the greatest whole number
 	last  uint64
 	has   bool // the last row has a value
+
+	parts int             // elements of its lists
+	texts map[uint64]bool // those that are text
+	other bool            // an element is none
 }
 
 // textKinds are those that a text of a CSV file may be, the narrowest first.
@@ -39,6 +43,32 @@ func (c *column) take(kinds []string, text string) {
 	}
 	c.last, c.has = maphash.String(seed, text), true
 	c.seen[c.last] = true
+}
+
+// takeElements looks at the elements of a list.
+func (c *column) takeElements(x any) {
+	list, _ := x.([]any)
+	for _, e := range list {
+		text, ok := e.(string)
+		if c.other = c.other || !ok; c.texts == nil {
+			c.texts = map[uint64]bool{}
+		}
+		c.parts++
+		c.texts[maphash.String(seed, text)] = true
+	}
+}
+
+// byElements reports whether records are found by what is in the lists of a column: text that comes again.
+func (c *column) byElements() bool {
+	return c.kind() == "list" && c.parts > 0 && !c.other && len(c.texts) <= c.parts/2
+}
+
+// place returns what an index and a condition name: the elements of a list.
+func (c *column) place() string {
+	if c.kind() == "list" {
+		return c.field + "[]"
+	}
+	return c.field
 }
 
 // kind returns what a column is, "" if its values have nothing in common.

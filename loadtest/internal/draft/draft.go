@@ -65,6 +65,9 @@ func (d *draft) guess() {
 			}
 		}
 	}
+	if i := slices.IndexFunc(d.columns, (*column).byElements); i >= 0 {
+		d.finds = append(d.finds, d.columns[i])
+	}
 	free := func(c *column) bool { return !slices.Contains(d.key, c) && !slices.Contains(d.finds, c) }
 	for _, kind := range []string{"time", "int", "float"} {
 		for _, c := range d.columns {
@@ -143,7 +146,7 @@ func (d *draft) write() {
 		d.line("    indexes:               # guess: by what records are found")
 	}
 	for _, c := range d.finds {
-		d.line("      - {partition: [%s]%s, covers: [\"*\"]}   # %s", c.field, d.sort("-"), d.values(c))
+		d.line("      - {partition: [%s]%s, covers: [\"*\"]}   # %s", quoted(c.place()), d.sort("-"), d.values(c))
 	}
 	d.writeData()
 	d.writeQueries()
@@ -178,6 +181,9 @@ func (d *draft) writeKey() {
 // values says how many values a column has.
 func (d *draft) values(c *column) string {
 	text := format.Plural(len(c.seen), "value")
+	if c.kind() == "list" {
+		text = format.Plural(len(c.texts), "element")
+	}
 	if c.there < d.rows {
 		text += ", not in " + format.Plural(d.rows-c.there, "row")
 	}
@@ -249,7 +255,7 @@ func (d *draft) writeQueries() {
 		if d.order != nil {
 			order = fmt.Sprintf(", order: [-%s]", d.order.field)
 		}
-		d.line("  - {name: by %s, weight: %d, kind: find, where: {%s: $}%s, limit: 20, objectives: {p99: 50ms}}", strings.ReplaceAll(c.field, "_", " "), weight, quoted(c.field), order)
+		d.line("  - {name: by %s, weight: %d, kind: find, where: {%s: $}%s, limit: 20, objectives: {p99: 50ms}}", strings.ReplaceAll(c.field, "_", " "), weight, quoted(c.place()), order)
 	}
 	if change > 0 {
 		set := fmt.Sprintf("set: {%s: $}", quoted(d.updated.field))

@@ -65,6 +65,9 @@ func TestDraft(t *testing.T) {
 		"objects": {"a.jsonl", rows(30, "", func(i int) string {
 			return fmt.Sprintf(`{"id":%d,"tags":["a"],"at":"2024-01-02T03:04:05Z","deep":{"x":1},"f":%d.5,"b":true,"mixed":%s,"no":null}`, i, i, []string{"1", `"x"`}[i%2])
 		}), []string{"id: int", "tags: list", "deep: map", "f: float", "b: bool", "skip: [mixed]", "set: {id: {sequence: 30}}"}},
+		"lists": {"a.jsonl", rows(30, "", func(i int) string {
+			return fmt.Sprintf(`{"id":"r%d","n":%d,"sizes":[%d],"once":["o%d"],"tags":["t%d","all"]}`, i, i, i%3, i, i%4)
+		}), []string{`{partition: ["tags[]"], sort: [-n], covers: ["*"]}   # 5 elements`, `name: by tags, weight: 30, kind: find, where: {"tags[]": $}, order: [-n]`}},
 		"tabs": {"a.tsv", "id\tx\n1\t2\n2\t2\n", []string{"format: csv", `separator: "\t"`}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -222,6 +222,7 @@ func (t *table) readJSON(ctx context.Context, r io.Reader) error {
 			}
 			if object[name] != nil {
 				by[name].take(kindsOfJSON(object[name]))
+				by[name].takeElements(object[name])
 			}
 		}
 		if more, err = t.next(ctx); err != nil {
