@@ -193,11 +193,25 @@ func TestWrongAnswersAreFound(t *testing.T) {
 	s.check(t)
 }
 
-// With one model there is nothing to compare with; the indexes still must agree
-// with the records.
+// With one model there is nothing to compare with; the answers still must be those of the data.
 func TestLostRowsAreFoundInOneModel(t *testing.T) {
+	text := testload.Small[:strings.Index(testload.Small, "models:")]
+	_, err := Run(t.Context(), mustParse(t, text), options(&lossy{watched: newWatched()}))
+	if _, ok := errors.AsType[*failure.WrongAnswers](err); !ok || !strings.Contains(err.Error(), "as declared: ") {
+		t.Errorf("got %v, want WrongAnswers that names the model", err)
+	}
+}
+
+// Indexes that no query asks still must agree with the records.
+func TestLostRowsThatNobodyAsksForAreFound(t *testing.T) {
 	s := &lossy{watched: newWatched()}
 	text := testload.Small[:strings.Index(testload.Small, "models:")]
+	text = strings.Replace(text, "name: one post, weight: 40", "name: one post, weight: 70", 1)
+	for _, name := range []string{"of a category", "with a tag"} {
+		before, after, _ := strings.Cut(text, "  - {name: "+name)
+		_, after, _ = strings.Cut(after, "\n")
+		text = before + after
+	}
 	result, err := Run(t.Context(), mustParse(t, text), options(s))
 	var wrong *failure.WrongAnswers
 	if !errors.As(err, &wrong) || !strings.Contains(err.Error(), "does not agree with its records") {
