@@ -7,6 +7,7 @@ import (
 
 	"github.com/polystore/polystore/backends/pebble"
 	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -17,7 +18,7 @@ func openForChild(context.Context) (driver.Store, error) {
 	return pebble.Open(os.Getenv(conformDir), nil)
 }
 
-func TestConformance(t *testing.T) {
+func TestConformanceOnDisk(t *testing.T) {
 	t.Setenv(conformDir, t.TempDir())
 	conformance.Run(t, openForChild)
 }
@@ -31,4 +32,10 @@ func TestConformanceWithoutSync(t *testing.T) {
 func TestConformanceInMemory(t *testing.T) {
 	t.Parallel()
 	conformance.Run(t, func(context.Context) (driver.Store, error) { return pebble.Open("", &pebble.Options{InMemory: true}) })
+}
+
+func TestConcurrentRules(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	backendtest.Concurrent(t, func(context.Context) (driver.Store, error) { return pebble.Open(dir, nil) })
 }

@@ -6,11 +6,12 @@ import (
 
 	"github.com/polystore/polystore/backends/redis"
 	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/backendtest"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo/driver"
 )
 
-func TestConformance(t *testing.T) {
+func TestConformanceOfOneServer(t *testing.T) {
 	t.Parallel()
 	url := testserver.Shared(t, testserver.Redis).URL
 	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return redis.Open(ctx, url+"?prefix=conform") })
@@ -22,4 +23,10 @@ func TestClusterConformance(t *testing.T) {
 	t.Parallel()
 	url := testserver.SharedCluster(t).URL
 	conformance.Run(t, func(ctx context.Context) (driver.Store, error) { return redis.Open(ctx, url+"&prefix=conform") })
+}
+
+func TestConcurrentRules(t *testing.T) {
+	t.Parallel()
+	url := testserver.Shared(t, testserver.Redis).URL
+	backendtest.Concurrent(t, func(ctx context.Context) (driver.Store, error) { return redis.Open(ctx, url+"?prefix=concurrent") })
 }
