@@ -60,11 +60,17 @@ func (r *run) endure(ctx context.Context, s *operation.Stream) error {
 	m.After(r.measurement)
 	for i, c := range r.candidates {
 		e, err := r.endureOne(ctx, m, i, c)
+		answers := (*failure.WrongAnswers)(nil)
+		if errors.As(err, &answers) {
+			err = nil
+		}
 		if err := c.Store.LostIn(ctx, "when its network failed", err); err != nil {
 			return err
 		}
 		r.endured = append(r.endured, e)
 		switch {
+		case wrong == nil && answers != nil:
+			wrong = answers
 		case e.None != "":
 			r.progress.Say("%s: no fault can be put there: %s", c.Label, e.None)
 		case wrong != nil:

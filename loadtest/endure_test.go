@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,8 +23,9 @@ import (
 // A wired store is in memory, behind a network: each call sends a byte to a server and waits for the answer.
 type wired struct {
 	driver.Store
-	addr string
-	lies bool // it acknowledges commits that did not reach the server
+	addr   string
+	does   string      // lies: it acknowledges commits that did not reach the server; skips: it leaves rows out after a failure
+	failed atomic.Bool // a call did
 }
 
 func (s *wired) Facts() driver.Facts {
@@ -44,6 +46,7 @@ func (s *wired) ask(ctx context.Context) error {
 		}
 	}
 	if err != nil {
+		s.failed.Store(true)
 		return fmt.Errorf("%w: %w", driver.ErrUnavailable, err)
 	}
 	return nil
@@ -62,7 +65,16 @@ func (s *wired) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.R
 			yield(nil, err)
 			return
 		}
-		s.Store.Range(ctx, span)(yield)
+		skips := s.does == "skips" && s.failed.Load() && span.Table.Class == driver.Rows
+		for row, err := range s.Store.Range(ctx, span) {
+			if skips && err == nil {
+				skips = false
+				continue
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
 	}
 }
 
@@ -77,7 +89,7 @@ func (s *wired) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq
 }
 
 func (s *wired) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	if err := s.ask(ctx); s.lies && err != nil {
+	if err := s.ask(ctx); s.does == "lies" && err != nil {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -109,7 +121,7 @@ func newServer(t *testing.T) string {
 }
 
 // endure runs the small workload, with more inserts, on a store in memory and on one behind a network that fails.
-func endure(t *testing.T, lies, around bool) (*Result, error) {
+func endure(t *testing.T, does string) (*Result, error) {
 	t.Helper()
 	text, _, _ := strings.Cut(testload.Small, "models:")
 	text = strings.Replace(text, "name: one post, weight: 40", "name: one post, weight: 20", 1)
@@ -123,10 +135,10 @@ func endure(t *testing.T, lies, around bool) (*Result, error) {
 			return nil, err
 		case u.Host == "":
 			return memory.New(nil), nil
-		case around:
-			return &wired{shared, addr, lies}, nil
+		case does == "around":
+			return &wired{Store: shared, addr: addr}, nil
 		}
-		return &wired{shared, u.Host, lies}, nil
+		return &wired{Store: shared, addr: u.Host, does: does}, nil
 	}
 	return Run(t.Context(), mustParse(t, text), Options{On: []string{"memory:", "redis://" + addr}, Open: open,
 		Faults: "cut@200ms:500ms,freeze@1500ms:300ms", For: 3500 * time.Millisecond})
@@ -135,7 +147,7 @@ func endure(t *testing.T, lies, around bool) (*Result, error) {
 // Calls fail while the network does, the store recovers, and what it acknowledged is there. Of a store without a network
 // it is said that it has none.
 func TestFaultsOfANetwork(t *testing.T) {
-	result, err := endure(t, false, false)
+	result, err := endure(t, "")
 	if err != nil || result.Exit == Wrong {
 		t.Fatalf("%v, %+v", err, result)
 	}
@@ -165,7 +177,7 @@ func TestFaultsOfANetwork(t *testing.T) {
 
 // A store that acknowledges writes and has lost them is found.
 func TestFaultThatLosesWrites(t *testing.T) {
-	result, err := endure(t, true, false)
+	result, err := endure(t, "lies")
 	var wrong *failure.WrongAnswers
 	if !errors.As(err, &wrong) || !strings.Contains(wrong.Text, "acknowledged") || result == nil || result.Exit != Wrong {
 		t.Fatalf("%v, %+v; want wrong answers", err, result)
@@ -176,9 +188,21 @@ func TestFaultThatLosesWrites(t *testing.T) {
 	checkReport(t, result)
 }
 
+// Wrong answers while the network fails are found where nothing is lost.
+func TestFaultWithWrongAnswers(t *testing.T) {
+	result, err := endure(t, "skips")
+	var wrong *failure.WrongAnswers
+	if !errors.As(err, &wrong) || !strings.Contains(wrong.Text, "while its network failed: ") || result == nil || result.Exit != Wrong {
+		t.Fatalf("%v, %+v; want wrong answers", err, result)
+	}
+	if e := result.Candidates[1].Endured; e == nil || e.Lost != 0 || len(e.Faults) != 2 {
+		t.Errorf("%+v", e)
+	}
+}
+
 // A client that does not go through the proxy would meet no fault, and that is said.
 func TestFaultThatTheClientGoesAround(t *testing.T) {
-	result, err := endure(t, false, true)
+	result, err := endure(t, "around")
 	if err != nil || !strings.Contains(result.Candidates[1].Endured.None, "goes around") {
 		t.Fatalf("%v, %+v", err, result)
 	}

@@ -111,7 +111,7 @@ func TestWrongAnswersDuringTheRounds(t *testing.T) {
 		want []string
 	}{
 		{"stale", &liar{get: stale}, []string{"one post (get ", "views of ", "what was written last is "}},
-		{"left out", &liar{row: leavesOut}, []string{"of a category (find ", " is missing; nothing has written what the query compares of it", "at least"}},
+		{"left out", &liar{row: leavesOut}, []string{"of a category (find ", " is missing; it was there during the call", "at least"}},
 		{"no match", &liar{row: another}, []string{" is found, and its category is "}},
 		{"mixed", &liar{get: mixed}, []string{"one post (get ", " as declared: "}},
 	} {

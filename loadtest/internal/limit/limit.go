@@ -52,7 +52,8 @@ const (
 const (
 	CheckedShare   = 16      // one call of so many
 	CheckedRecords = 20_000  // that are kept at once, until the round has ended
-	CheckedLooks   = 500_000 // at records that may be missing, after a round
+	CheckedLooks   = 500_000 // at records that may be missing, after a round, and as many at those that were written
+	CheckedWritten = 20_000  // records of a collection that were written, after the round; nothing more is known of others
 )
 
 // Of what is measured.

@@ -50,7 +50,7 @@ type act struct {
 }
 
 // Endure sends n operations to a candidate at the rate while its network fails, and looks for what was acknowledged
-// afterwards, without the proxy.
+// afterwards, without the proxy. Where nothing is lost the answers are checked, too.
 func (m *Measurement) Endure(ctx context.Context, i int, d *Detour, n int) (*report.EnduredResult, error) {
 	c, calls, book := m.candidates[i], m.stream.Mixed("faults", n, m.first), &ledger.Ledger{}
 	book.Expect(calls)
@@ -82,7 +82,10 @@ func (m *Measurement) Endure(ctx context.Context, i int, d *Detour, n int) (*rep
 	for j := range acts {
 		note(book, &calls[j], &acts[j])
 	}
-	return e, m.afterwards(ctx, c, e, book)
+	if err := m.afterwards(ctx, c, e, book); err != nil || e.Lost+e.OutOfStep > 0 {
+		return e, err
+	}
+	return e, c.Seen.Settle(c.Label + ", while its network failed")
 }
 
 // note enters a call, or the steps of a journey.

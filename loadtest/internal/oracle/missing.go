@@ -26,16 +26,40 @@ func (e *event) most() int {
 	return e.k.Limit * max(e.k.Q.Pages, 1)
 }
 
-// quiet reports whether nothing was written that a query compares in a record. It must not have been
-// since it was loaded.
+// quiet reports whether a record was there during a call, and whatever a query compares in it was the same all the time.
 func (o *Oracle) quiet(c *workload.Collection, key []any, e *event) bool {
 	rec, number := o.found(c, key)
-	return number >= 0 && still(rec, e.k.Q.Compared())
+	if there, _ := o.during(c, rec, number, "", e); there != true {
+		return false
+	}
+	for _, f := range e.k.Q.Compared() {
+		if rec == nil || rec.fields[f] == nil {
+			continue // nothing writes it
+		}
+		if _, ok := rec.fields[f].only(e.begin, e.end); !ok {
+			return false
+		}
+	}
+	return true
 }
 
-// still reports whether fields of a record, and that it is there, are as they were loaded.
-func still(rec *record, fields []string) bool {
-	return rec == nil || rec.fields[""] == nil && !slices.ContainsFunc(fields, func(f string) bool { return rec.fields[f] != nil })
+// during returns the field of a record as it was all the time during a call. It is false where it was not, or where that
+// is not known.
+func (o *Oracle) during(c *workload.Collection, rec *record, number int32, field string, e *event) (any, bool) {
+	switch {
+	case rec != nil && rec.fields[field] != nil:
+		return rec.fields[field].only(e.begin, e.end)
+	case rec != nil && number < 0:
+		return rec.made[field], rec.whole == 1
+	}
+	v := o.loaded(c, number, field)
+	return v, v != any(unknown{})
+}
+
+// still reports whether fields of a record of the data, and that it is there, are as they were loaded.
+func (o *Oracle) still(c *workload.Collection, rec *record, number int32, fields []string) bool {
+	return o.loaded(c, number, "") == true && (rec == nil || rec.fields[""] == nil &&
+		!slices.ContainsFunc(fields, func(f string) bool { return rec.fields[f] != nil }))
 }
 
 // order compares two records by the order of a call. It is false where that says nothing.
@@ -76,8 +100,8 @@ func (o *Oracle) wrongOrder(e *event) string {
 	return ""
 }
 
-// missing says which record of the data an answer must have and has not. It is false where that would take too long.
-// Only records are looked for that nothing has written.
+// missing says which record an answer must have and has not: one of the data that nothing has written, or one that was
+// written since the last time that all was settled. It is false where the first would take too long.
 func (o *Oracle) missing(e *event) (complete bool, text string) {
 	c := e.k.Q.Collection
 	t, fields := o.known.tables[c.At], e.k.Q.Compared()
@@ -104,6 +128,9 @@ func (o *Oracle) missing(e *event) (complete bool, text string) {
 		if text := l.at(number); text != "" {
 			return true, text
 		}
+	}
+	if text := l.written(); text != "" {
+		return true, text
 	}
 	least, most := l.must, l.may+l.others()
 	if e.most() > 0 {
@@ -133,10 +160,47 @@ type look struct {
 // at looks at a record of the data, and says whether it is missing.
 func (l *look) at(number int32) string {
 	c := l.e.k.Q.Collection
-	if !still(l.o.of[c.At].records[l.o.known.keys[c.At][number]], l.fields) {
+	if !l.o.still(c, l.o.of[c.At].records[l.o.known.keys[c.At][number]], number, l.fields) {
 		return ""
 	}
-	at := func(f string) any { return l.t.Column(f)[number] }
+	return l.look(func(f string) any { return l.t.Column(f)[number] }, &l.may)
+}
+
+// written looks at the records that were written since the last time that all was settled, as far as there is time, and
+// says which one is missing.
+func (l *look) written() string {
+	c := l.e.k.Q.Collection
+	touched := l.o.of[c.At].touched
+	if len(touched) > l.o.again {
+		return ""
+	}
+	l.o.again -= len(touched)
+	fields := append(c.Key(), l.fields...)
+	for _, rec := range touched {
+		if rec.number >= 0 && l.o.still(c, rec, rec.number, l.fields) {
+			continue // it was looked at
+		}
+		there, _ := l.o.during(c, rec, rec.number, "", l.e)
+		if there != true || slices.ContainsFunc(fields, func(f string) bool {
+			_, ok := l.o.during(c, rec, rec.number, f, l.e)
+			return !ok
+		}) {
+			continue
+		}
+		text := l.look(func(f string) any {
+			v, _ := l.o.during(c, rec, rec.number, f, l.e)
+			return v
+		}, new(int))
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// look says whether a record is missing that was the same all the time. If it may be in the answer it is counted.
+func (l *look) look(at func(string) any, may *int) string {
+	c := l.e.k.Q.Collection
 	for i := range l.e.k.Conds {
 		if !l.e.k.Conds[i].Holds(at) {
 			return ""
@@ -148,7 +212,7 @@ func (l *look) at(number int32) string {
 			return ""
 		}
 	}
-	l.may++
+	*may++
 	if away > -nearly && l.e.k.Q.At != "" || slices.ContainsFunc(l.fields, func(f string) bool { return value.IsEmpty(at(f)) }) {
 		return "" // no index has it
 	}
@@ -164,7 +228,7 @@ func (l *look) at(number int32) string {
 	if l.found[value.IdentityOf(key)] {
 		return ""
 	}
-	return fmt.Sprintf("%s is missing; nothing has written what the query compares of it", value.Key(rec, c.Key()))
+	return fmt.Sprintf("%s is missing; it was there during the call, and what the query compares of it did not change", value.Key(rec, c.Key()))
 }
 
 // before reports whether a record comes before the last one of an answer.

@@ -18,6 +18,7 @@ type Oracle struct {
 	began time.Time
 	of    []written // by collection
 	looks int       // that are left after this round
+	again int       // as that, at records that were written
 	Tally []Tally   // by query
 
 	mu     sync.Mutex
@@ -34,15 +35,28 @@ type Tally struct {
 // written has the records of a collection that were written.
 type written struct {
 	records  map[uint64]*record // by the hash of their keys
-	inserted int                // of them, that are not of the data
+	inserted int                // records that are not of the data
 	changed  map[string]int     // by field: of the data those in which it was written, "" is whether they are there
+
+	touched []*record // since the last time that all was settled
+
+	forgotten []bool // by number in the data: it was written, and nothing more is known; nil is none
+	others    bool   // records that are not of the data were forgotten, too
 }
 
 // A record was written since it was loaded.
 type record struct {
 	number int32                // in the data, -1 if it is not there
 	fields map[string]*register // "" is whether it is there, "*" the sum of the fields that no query writes
+
+	// Of what wrote it since the last time that all was settled:
+	touched bool
+	whole   int            // writes of the whole record
+	made    map[string]any // by the last one of them
 }
+
+// unknown is a value of which nothing is known.
+type unknown struct{}
 
 // An event is a write, or an answer that is checked.
 type event struct {
@@ -84,7 +98,7 @@ func (o *Oracle) Settle(of string) error {
 		return nil
 	}
 	events, now := o.events, int64(time.Since(o.began))
-	o.events, o.kept, o.looks = nil, 0, limit.CheckedLooks
+	o.events, o.kept, o.looks, o.again = nil, 0, limit.CheckedLooks, limit.CheckedLooks
 	for i := range events {
 		if e := &events[i]; e.k.Q.Writes() {
 			o.wrote(e)
@@ -99,12 +113,8 @@ func (o *Oracle) Settle(of string) error {
 			return &failure.WrongAnswers{Text: fmt.Sprintf("%s: %s: %s", e.k, of, text)}
 		}
 	}
-	for _, w := range o.of {
-		for _, rec := range w.records {
-			for _, r := range rec.fields {
-				r.settle(now)
-			}
-		}
+	for i := range o.of {
+		o.of[i].settle(now, o.known.tables[i].Len)
 	}
 	return nil
 }
@@ -121,6 +131,10 @@ func (o *Oracle) record(c *workload.Collection, key []any) *record {
 		}
 		rec = &record{number: number, fields: map[string]*register{}}
 		w.records[h] = rec
+	}
+	if !rec.touched {
+		rec.touched = true
+		w.touched = append(w.touched, rec)
 	}
 	return rec
 }
@@ -140,8 +154,10 @@ func (o *Oracle) register(c *workload.Collection, rec *record, field string) *re
 
 // loaded returns what a field of a record was loaded with.
 func (o *Oracle) loaded(c *workload.Collection, number int32, field string) any {
-	t := o.known.tables[c.At]
+	t, w := o.known.tables[c.At], &o.of[c.At]
 	switch {
+	case number < 0 && w.others, number >= 0 && w.forgotten != nil && w.forgotten[number]:
+		return unknown{}
 	case field == "":
 		return number >= 0
 	case number < 0:
@@ -172,6 +188,7 @@ func (o *Oracle) wrote(e *event) {
 			key[i] = e.k.Record[f]
 		}
 		rec := o.record(c, key)
+		rec.whole, rec.made = rec.whole+1, e.k.Record
 		o.register(c, rec, "").set(true, e.begin, end)
 		o.register(c, rec, "*").set(value.Sum(e.k.Record, o.known.written[c.At]), e.begin, end)
 		for f := range o.known.written[c.At] {

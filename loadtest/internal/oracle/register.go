@@ -37,7 +37,7 @@ func (r *register) set(v any, begin, end int64) {
 
 // add notes what was added.
 func (r *register) add(by, begin, end int64) {
-	r.both = r.both || len(r.sets) > 1
+	r.both = r.both || len(r.sets) > 1 || r.sets[0].v == unknown{}
 	r.adds = append(r.adds, write{by: by, begin: begin, end: end})
 }
 
@@ -135,8 +135,20 @@ func (r *register) wants(begin, end int64) []any {
 	return list
 }
 
-// same reports whether two values are the same. What is empty is as if it were absent.
+// only returns what every read from begin to end finds, if there is one such value alone.
+func (r *register) only(begin, end int64) (v any, ok bool) {
+	if r.both || len(r.adds) > 0 {
+		return nil, false
+	}
+	list := r.wants(begin, end)
+	return list[0], len(list) == 1 && list[0] != unknown{}
+}
+
+// same reports whether a value may be another one, that was read. What is empty is as if it were absent.
 func same(a, b any) bool {
+	if _, ok := a.(unknown); ok {
+		return true
+	}
 	if value.IsEmpty(a) || value.IsEmpty(b) {
 		return value.IsEmpty(a) && value.IsEmpty(b)
 	}
