@@ -4,6 +4,7 @@ import (
 	"io"
 	"path/filepath"
 
+	"github.com/polystore/polystore/loadtest/internal/fault"
 	"github.com/polystore/polystore/loadtest/internal/page"
 	"github.com/polystore/polystore/loadtest/report"
 )
@@ -28,7 +29,11 @@ type (
 	// A StepResult is what a candidate did at one rate, when its highest one was searched.
 	StepResult = report.StepResult
 
-	// An EnduredResult is what a candidate made of faults of its network.
+	// A Server is one that a fault may kill and start again, or let stand still and go on. Start need not wait until it
+	// answers.
+	Server = fault.Server
+
+	// An EnduredResult is what a candidate made of faults of its network or its server.
 	EnduredResult = report.EnduredResult
 
 	// A FaultResult is what a candidate made of one fault.

@@ -43,10 +43,13 @@ type Options struct {
 	// Max searches the highest rate of each candidate at which it does what is asked, after its rounds.
 	Max bool
 
-	// Faults are what goes wrong with the network of each store, in a phase of its own after the rounds, as a list with
-	// commas: cut@AT:FOR, freeze@AT:FOR and slow@AT:FOR:DELAY. AT counts from the beginning of the phase. "" is no
-	// such phase.
+	// Faults are what goes wrong with each store, in a phase of its own after the rounds, as a list with commas:
+	// cut@AT:FOR, freeze@AT:FOR and slow@AT:FOR:DELAY are of the network; kill@AT, kill@AT:FOR and pause@AT:FOR are of
+	// those servers that Servers has. AT counts from the beginning of the phase. "" is no such phase.
 	Faults string
+
+	// Servers has the servers that faults may kill, by their URL in On.
+	Servers map[string]Server
 
 	// For is how long the phase with faults lasts; 0 is until some seconds after the last one.
 	For time.Duration

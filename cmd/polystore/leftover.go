@@ -21,18 +21,27 @@ import (
 
 const newPebble = "pebble:" // the URL of a store that is made for the run
 
-// makePebble makes a folder for a new Pebble store, and returns its URL and what
-// removes it. The name of the folder says of which process it is: see deadFolders.
-func (f *loadFlags) makePebble(stderr io.Writer) (url string, clean func() error, err error) {
+// makeFolder makes a folder for a new store. Its name says of which process it is: see deadFolders.
+func (f *loadFlags) makeFolder(stderr io.Writer) (dir string, err error) {
 	if left, _ := deadFolders(f.out); len(left) > 0 { // what cannot be listed is no reason not to measure
 		fmt.Fprintf(stderr, "note: %s has stores of runs that were killed (%s); polystore load --clean --out %s pebble: removes them\n", f.out, strings.Join(left, ", "), quoted(f.out))
 	}
-	dir, err := os.MkdirTemp(f.out, fmt.Sprintf(".store-%s-%d-%s-*", machine(), os.Getpid(), process.Mark(os.Getpid())))
+	dir, err = os.MkdirTemp(f.out, fmt.Sprintf(".store-%s-%d-%s-*", machine(), os.Getpid(), process.Mark(os.Getpid())))
 	if err != nil {
-		return "", nil, exit{loadtest.Usage, fmt.Errorf("load: make a folder for the store: %w", err)}
+		return "", exit{loadtest.Usage, fmt.Errorf("load: make a folder for the store: %w", err)}
 	}
 	if inMemory(dir) {
 		fmt.Fprintf(stderr, "note: %s lies in memory, so what is said of power losses is not true of it, and to sync costs nothing; say --out DIR with one on a disk\n", f.out)
+	}
+	return dir, nil
+}
+
+// makePebble makes a folder for a new Pebble store, and returns its URL and what
+// removes it.
+func (f *loadFlags) makePebble(stderr io.Writer) (url string, clean func() error, err error) {
+	dir, err := f.makeFolder(stderr)
+	if err != nil {
+		return "", nil, err
 	}
 	clean = func() error {
 		if !f.keep {
@@ -52,7 +61,7 @@ func pebbleURL(dir string) string {
 	return newPebble + strings.NewReplacer("%", "%25", "?", "%3F").Replace(filepath.ToSlash(dir))
 }
 
-// storeFolder matches the names of folders that makePebble makes: with the machine, the number of
+// storeFolder matches the names of folders that makeFolder makes: with the machine, the number of
 // the process, and its mark.
 var storeFolder = regexp.MustCompile(`^\.store-([0-9a-f]{6})-([0-9]+)-([0-9a-f]*)-[0-9]+$`)
 

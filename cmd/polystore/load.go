@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +33,9 @@ stores below --out.
 
 With --fault, every model is sent the queries once more after the rounds, through a
 proxy on this machine that lets the network fail, and no acknowledged write may be
-lost then. Stores in this process have no network.
+lost then. Stores in this process have no network. With --start, the tool runs a server
+of its own, in a folder below --out, and removes it at the end. Such a server can be
+killed, too: then no write may be lost that its class of durability keeps.
 
 DIR/NAME-SEED has the result, result.json, and a page for a browser, report.html.
 
@@ -57,6 +58,9 @@ type loadFlags struct {
 	keep, remote bool
 	max          bool
 	faults       string
+	starts       list
+	scripts      string // scripts/servers
+	servers      map[string]loadtest.Server
 	lasts        time.Duration
 	clean        bool
 	given        []string // as they were written, for the command that repeats the run
@@ -82,13 +86,13 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	on, clean, err := f.stores(stderr)
+	on, clean, err := f.stores(ctx, stderr)
 	if err != nil {
 		return err
 	}
 	result, err := loadtest.Run(ctx, w, loadtest.Options{
 		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Max: f.max, Faults: f.faults, For: f.lasts,
-		Again: f.again(w, rest[0]),
+		Servers: f.servers, Again: f.again(w, rest[0]),
 	})
 	if err = errors.Join(err, clean()); err == nil {
 		return f.end(before, result, stdout, stderr)
@@ -148,7 +152,9 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.IntVar(&f.rounds, "rounds", 0, "rounds of each model")
 	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
 	fs.BoolVar(&f.max, "max", false, "search the highest rate at which each model does what is asked, too")
-	fs.StringVar(&f.faults, "fault", "", "after the rounds, let the network of each store fail so: a `LIST` with commas of cut@AT:FOR (connections end, new ones, too), freeze@AT:FOR (nothing is passed on) and slow@AT:FOR:DELAY (each way)")
+	fs.StringVar(&f.faults, "fault", "", "after the rounds, let each store fail so: a `LIST` with commas of cut@AT:FOR (connections end, new ones, too), freeze@AT:FOR (nothing is passed on) and slow@AT:FOR:DELAY (each way); of servers by --start also kill@AT or kill@AT:FOR (started again at once, or later) and pause@AT:FOR")
+	fs.Var(&f.starts, "start", "measure on a server that is started for the run: redis, mongo or cassandra, and more arguments for it, as in `'redis --appendfsync always'`; may be given several times")
+	fs.StringVar(&f.scripts, "servers", "", "take servers for --start from scripts/servers of Polystore's source, a `FILE`, and not from the PATH")
 	fs.DurationVar(&f.lasts, "for", 0, "how long the phase with faults lasts; without it, until 10s after the last fault")
 	fs.BoolVar(&f.json, "json", false, "print the whole result as JSON")
 	fs.BoolVar(&f.all, "all", false, "print all of the text, and not the first screen alone")
@@ -183,33 +189,19 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 				f.given = append(f.given, "--on "+quoted(loadtest.Redact(url)))
 			}
 			return
+		case "start":
+			for _, server := range f.starts {
+				f.given = append(f.given, "--start "+quoted(server))
+			}
+			return
+		case "servers":
+			f.given = append(f.given, "--servers "+quoted(f.scripts))
+			return
 		default:
 			return
 		}
 		f.given = append(f.given, "--"+x.Name+" "+x.Value.String())
 	})
-}
-
-// stores returns the URLs to measure on, and what removes the store that was
-// made for this run.
-func (f *loadFlags) stores(stderr io.Writer) (on []string, clean func() error, err error) {
-	if err := writable(f.out); err != nil {
-		return nil, nil, exit{loadtest.Usage, fmt.Errorf("load: %w", err)}
-	}
-	at := slices.Index(f.on, newPebble)
-	if at < 0 && len(f.on) > 0 {
-		return f.on, func() error { return nil }, nil
-	}
-	url, clean, err := f.makePebble(stderr)
-	if at < 0 || err != nil {
-		return []string{url}, clean, err
-	}
-	on = slices.Clone(f.on)
-	on[at] = url
-	if slices.Contains(on, newPebble) {
-		return nil, nil, errors.Join(usageError("load: --on pebble: makes one new store; write it once, or name directories, as in pebble:DIR"), clean())
-	}
-	return on, clean, nil
 }
 
 // end prints the result, and how it compares with an earlier one if there is one.

@@ -8,7 +8,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/format"
 )
 
-// An EnduredResult is what a candidate made of faults of its network, in a phase after the rounds.
+// An EnduredResult is what a candidate made of faults of its network or its server, in a phase after the rounds.
 type EnduredResult struct {
 	None         string        `json:"none,omitempty"` // why no fault can be put there; nothing else is known then
 	Took         time.Duration `json:"took"`
@@ -19,7 +19,8 @@ type EnduredResult struct {
 	Faults       []FaultResult `json:"faults"`
 	Acknowledged int           `json:"acknowledged"`         // writes
 	Lost         int           `json:"lost"`                 // acknowledged writes that are not there afterwards, at least
-	FirstLost    string        `json:"first_lost,omitempty"` // one of them
+	Excused      int           `json:"excused,omitempty"`    // of them, that the class of durability lets a killed server lose
+	FirstLost    string        `json:"first_lost,omitempty"` // one of those that were lost, if there is one that is not excused
 	OutOfStep    int           `json:"out_of_step"`          // rows of indexes that do not agree with the records afterwards
 	FirstRow     string        `json:"first_row,omitempty"`  // one of them
 }
@@ -53,7 +54,7 @@ func (e *EnduredResult) text(r *Result) string {
 	if e.Lost == 0 {
 		text += "none lost"
 	} else {
-		text += fmt.Sprintf("%s of them lost", format.Count(e.Lost))
+		text += fmt.Sprintf("%s of them lost", format.Count(e.Lost)) + e.excuse()
 	}
 	text += fmt.Sprintf("; %s failed, %s of unknown outcome", format.Plural(e.Failed, "call"), format.Count(e.Unknown))
 	if e.OutOfStep > 0 {
@@ -74,6 +75,14 @@ func (e *EnduredResult) text(r *Result) string {
 		text += "; the first failure: " + e.Failure
 	}
 	return text
+}
+
+// excuse says how many of the writes that were lost may be.
+func (e *EnduredResult) excuse() string {
+	if e.Excused == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s as its class of durability allows)", format.Count(e.Excused))
 }
 
 func (r *Result) hasObjectives() bool {
@@ -97,7 +106,7 @@ func (p *page) noFault() (list []Item) {
 
 // faultTable shows what each candidate made of each fault.
 func (p *page) faultTable() Table {
-	t := Table{Head: []string{"faults of the network", p.classTitle(), "fault", "calls", "failed", "unknown", "first success", "under the objectives", ""}}
+	t := Table{Head: []string{"faults", p.classTitle(), "fault", "calls", "failed", "unknown", "first success", "under the objectives", ""}}
 	for _, c := range p.byClass() {
 		e := c.Endured
 		for i := 0; e != nil && i < len(e.Faults); i++ {
@@ -128,7 +137,7 @@ func (f *FaultResult) shown(d *time.Duration) string {
 func (e *EnduredResult) note() string {
 	var parts []string
 	if e.Lost > 0 {
-		parts = append(parts, format.Plural(e.Lost, "write")+" lost")
+		parts = append(parts, format.Plural(e.Lost, "write")+" lost"+e.excuse())
 	}
 	if e.OutOfStep > 0 {
 		parts = append(parts, format.Plural(e.OutOfStep, "index row")+" out of step")

@@ -1,5 +1,5 @@
-// Package fault reads what is to go wrong with the network of a store, and lets it go wrong. A list such as
-// cut@5s:2s and the URL of a store come in; a proxy that does the faults, and when each of them was, go out.
+// Package fault reads what is to go wrong with a store, with its network or its server, and lets it go wrong. A list such
+// as cut@5s:2s and the URL of a store come in; a proxy that does the faults, and when each of them was, go out.
 package fault
 
 import (
@@ -13,36 +13,59 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
-// A Fault is something that goes wrong with the network for a time.
+// A Fault is something that goes wrong with the network, or with the server, for a time.
 type Fault struct {
-	Kind  string        // cut, freeze or slow
+	Kind  string        // cut, freeze, slow, kill or pause
 	At    time.Duration // from the beginning of the phase
-	For   time.Duration
+	For   time.Duration // of kill: until the server is started again, 0 is at once
 	Delay time.Duration // of slow: each way
 }
 
 // String returns the fault as it is written in a list.
 func (f Fault) String() string {
-	text := fmt.Sprintf("%s@%v:%v", f.Kind, f.At, f.For)
+	text := fmt.Sprintf("%s@%v", f.Kind, f.At)
+	if f.For > 0 {
+		text += fmt.Sprintf(":%v", f.For)
+	}
 	if f.Kind == slow {
 		text += fmt.Sprintf(":%v", f.Delay)
 	}
 	return text
 }
 
-const slow = "slow"
+const (
+	slow = "slow"
+	kill = "kill"
+)
 
-// kinds are what a proxy does for each fault, and how the fault is written.
+// kinds are what is done for each fault, and how the fault is written.
 var kinds = map[string]struct {
-	kind toxic.Kind
-	form string
+	form       string
+	proxy      toxic.Kind // does it to the network, where it is no None
+	begin, end func(Server) error
 }{
-	"cut":    {toxic.Cut, "cut@AT:FOR"},
-	"freeze": {toxic.Hold, "freeze@AT:FOR"},
-	slow:     {toxic.Delay, "slow@AT:FOR:DELAY"},
+	"cut":    {form: "cut@AT:FOR", proxy: toxic.Cut},
+	"freeze": {form: "freeze@AT:FOR", proxy: toxic.Hold},
+	slow:     {form: "slow@AT:FOR:DELAY", proxy: toxic.Delay},
+	kill:     {form: "kill@AT or kill@AT:FOR", begin: Server.Kill, end: Server.Start},
+	"pause":  {form: "pause@AT:FOR", begin: Server.Pause, end: Server.Resume},
 }
 
-const forms = "cut@AT:FOR, freeze@AT:FOR or slow@AT:FOR:DELAY, with times as in 1.5s"
+const forms = "cut@AT:FOR, freeze@AT:FOR, slow@AT:FOR:DELAY, kill@AT or pause@AT:FOR, with times as in 1.5s"
+
+// A Server is one that can be killed.
+type Server interface {
+	Kill() error   // ends it at once, and returns when it has ended
+	Start() error  // starts it again on the data that it left; it need not answer yet
+	Pause() error  // lets it stand still
+	Resume() error // and go on
+}
+
+// OfServer reports whether the fault is one of the server, and not of the network.
+func (f Fault) OfServer() bool { return kinds[f.Kind].begin != nil }
+
+// Kills reports whether the server ends.
+func (f Fault) Kills() bool { return f.Kind == kill }
 
 // Parse reads a list of faults, with commas between them, and returns them in the order of their times.
 func Parse(list string) ([]Fault, error) {
@@ -75,6 +98,9 @@ func parseOne(text string) (Fault, error) {
 		times = append(times, &f.Delay)
 	}
 	parts := strings.Split(rest, ":")
+	if f.Kind == kill && len(parts) == 1 {
+		times = times[:1]
+	}
 	if len(parts) != len(times) {
 		return Fault{}, fmt.Errorf("the fault %q says not when it begins and how long it lasts; want %s, with times as in 1.5s", text, kind.form)
 	}
@@ -85,8 +111,8 @@ func parseOne(text string) (Fault, error) {
 			return Fault{}, fmt.Errorf("%q in the fault %q is no time; want %s, with times as in 1.5s", part, text, kind.form)
 		case d < 0 || d == 0 && i > 0:
 			return Fault{}, fmt.Errorf("%q in the fault %q is less than it can be; want %s, where only AT may be 0s, and none is negative", part, text, kind.form)
-		case d > limit.MaxRound:
-			return Fault{}, fmt.Errorf("%q in the fault %q is more than %v; let it be less", part, text, limit.MaxRound)
+		case d > limit.MaxPhase:
+			return Fault{}, fmt.Errorf("%q in the fault %q is more than %v; let it be less", part, text, limit.MaxPhase)
 		}
 		*times[i] = d
 	}
@@ -118,23 +144,43 @@ type Span struct {
 }
 
 // Do lets the faults happen at their times, and returns when they were. Those that the context does not leave time for
-// are not among them.
-func Do(ctx context.Context, p *toxic.Proxy, faults []Fault, start time.Time) (spans []Span) {
-	defer p.Heal()
+// are not among them. The proxy is nil where there are only faults of the server, and the server where there are none.
+func Do(ctx context.Context, p *toxic.Proxy, server Server, faults []Fault, start time.Time) (spans []Span, err error) {
 	for _, f := range faults {
 		if !sleep(ctx, time.Until(start.Add(f.At))) {
-			return spans
+			return spans, nil
 		}
-		p.Set(toxic.Fault{Kind: kinds[f.Kind].kind, Time: f.Delay})
 		s := Span{Fault: f, From: time.Since(start)}
+		if err = f.begin(p, server); err != nil {
+			return spans, err
+		}
 		goesOn := sleep(ctx, time.Until(start.Add(f.end())))
-		p.Heal()
 		s.To = time.Since(start)
+		if err = f.over(p, server); err != nil {
+			return spans, err
+		}
 		if spans = append(spans, s); !goesOn {
-			return spans
+			return spans, nil
 		}
 	}
-	return spans
+	return spans, nil
+}
+
+func (f Fault) begin(p *toxic.Proxy, server Server) error {
+	kind := kinds[f.Kind]
+	if f.OfServer() {
+		return kind.begin(server)
+	}
+	p.Set(toxic.Fault{Kind: kind.proxy, Time: f.Delay})
+	return nil
+}
+
+func (f Fault) over(p *toxic.Proxy, server Server) error {
+	if f.OfServer() {
+		return kinds[f.Kind].end(server)
+	}
+	p.Heal()
+	return nil
 }
 
 // sleep reports whether d passed before the context ended.

@@ -11,20 +11,27 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	got, err := fault.Parse("slow@3s:1s:20ms, cut@0s:1s,freeze@1s:500ms")
+	got, err := fault.Parse("slow@3s:1s:20ms, cut@0s:1s,freeze@1s:500ms,pause@9s:1s,kill@8s,kill@10s:1s")
 	want := []fault.Fault{
 		{Kind: "cut", For: time.Second}, {Kind: "freeze", At: time.Second, For: 500 * time.Millisecond},
 		{Kind: "slow", At: 3 * time.Second, For: time.Second, Delay: 20 * time.Millisecond},
+		{Kind: "kill", At: 8 * time.Second}, {Kind: "pause", At: 9 * time.Second, For: time.Second},
+		{Kind: "kill", At: 10 * time.Second, For: time.Second},
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Fatalf("%v (-want +got):\n%s", err, diff)
 	}
-	if text := got[2].String(); text != "slow@3s:1s:20ms" {
-		t.Errorf("it is written as %s", text)
+	for i, want := range map[int]string{2: "slow@3s:1s:20ms", 3: "kill@8s", 5: "kill@10s:1s"} {
+		if text := got[i].String(); text != want || got[i].OfServer() != (i > 2) {
+			t.Errorf("it is written as %s, want %s", text, want)
+		}
 	}
 	for _, tt := range []struct{ list, want string }{
 		{"", "want cut@AT:FOR"},
-		{"kill@1s:1s", `there is no fault "kill@1s:1s"; want cut@AT:FOR, freeze@AT:FOR or slow@AT:FOR:DELAY`},
+		{"burn@1s:1s", `there is no fault "burn@1s:1s"; want cut@AT:FOR, freeze@AT:FOR, slow@AT:FOR:DELAY, kill@AT or pause@AT:FOR`},
+		{"kill@1s:1s:1s", "want kill@AT or kill@AT:FOR"},
+		{"kill@1s:0s", "less than it can be"},
+		{"pause@1s", "want pause@AT:FOR"},
 		{"cut", "want cut@AT:FOR"},
 		{"cut@1s", "want cut@AT:FOR"},
 		{"cut@1s:1s:1s", "want cut@AT:FOR"},
@@ -33,7 +40,7 @@ func TestParse(t *testing.T) {
 		{"cut@-1s:1s", "none is negative"},
 		{"cut@1s:0s", "less than it can be"},
 		{"slow@1s:1s:-5ms", "none is negative"},
-		{"cut@1s:100h", "more than 10m0s"},
+		{"cut@1s:100h", "more than 4h0m0s"},
 		{"cut@1s:2s,freeze@2s:1s", "freeze@2s:1s begins before cut@1s:2s has ended, at 3s"},
 		{"cut@1s:2s,", "there is no fault"},
 	} {

@@ -70,6 +70,8 @@ const (
 
 // Of the phase with faults.
 const (
+	MaxPhase        = 4 * time.Hour          // that it lasts
+	RestartTime     = 2 * time.Minute        // until a server answers that was started again
 	RecoveryTime    = 10 * time.Second       // after the last fault, unless a run says how long the phase is
 	RecoveryWindow  = 100 * time.Millisecond // of calls whose response times are looked at together
 	RecoveryWindows = 5                      // one after the other, all under the objectives: it has recovered

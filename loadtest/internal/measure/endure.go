@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,16 +10,17 @@ import (
 	"github.com/polystore/polystore/internal/toxic"
 	"github.com/polystore/polystore/loadtest/internal/candidate"
 	"github.com/polystore/polystore/loadtest/internal/fault"
-	"github.com/polystore/polystore/loadtest/internal/ledger"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/report"
 	"github.com/polystore/polystore/repo"
 )
 
-// A Detour is a candidate that is reached through a proxy, and what that is to do.
+// A Detour is a candidate as it is reached while something goes wrong, and what that is.
 type Detour struct {
 	*candidate.Candidate
-	Proxy  *toxic.Proxy
+	Proxy  *toxic.Proxy // before its server; nil is none
+	Server fault.Server // that can be killed; nil is none
 	Faults []fault.Fault
 }
 
@@ -32,13 +34,7 @@ func (d *Detour) Around(ctx context.Context) (bool, error) {
 	if around {
 		return true, nil
 	}
-	var err error
-	for began := time.Now(); time.Since(began) < 10*time.Second; time.Sleep(50 * time.Millisecond) {
-		if err = d.Answers(ctx); err == nil || ctx.Err() != nil {
-			break
-		}
-	}
-	return false, err
+	return false, comesBack(ctx, d.Candidate)
 }
 
 // An act is what became of a call.
@@ -49,20 +45,22 @@ type act struct {
 	steps        []operation.Step
 }
 
-// Endure sends n operations to a candidate at the rate while its network fails, and looks for what was acknowledged
-// afterwards, without the proxy. Where nothing is lost the answers are checked, too.
+// Endure sends n operations to a candidate at the rate while its network or its server fails, and looks for what was
+// acknowledged afterwards, without the proxy. Where nothing is lost the answers are checked, too.
 func (m *Measurement) Endure(ctx context.Context, i int, d *Detour, n int) (*report.EnduredResult, error) {
-	c, calls, book := m.candidates[i], m.stream.Mixed("faults", n, m.first), &ledger.Ledger{}
-	book.Expect(calls)
-	for _, of := range m.w.Collections {
-		if err := book.Before(of, c.All(ctx, of.At)); err != nil {
-			return nil, err
-		}
+	c, calls, books := m.candidates[i], m.stream.Mixed("faults", n, m.first), &books{}
+	if err := books.before(ctx, c, m.w, calls); err != nil {
+		return nil, err
 	}
 	acts := make([]act, n)
 	began := time.Now()
 	var spans []fault.Span
-	m.bench.Beside = func(ctx context.Context, start time.Time) { spans = fault.Do(ctx, d.Proxy, d.Faults, start) }
+	var failed error
+	var start time.Time
+	m.bench.Beside = func(ctx context.Context, from time.Time) {
+		start = from
+		spans, failed = fault.Do(ctx, d.Proxy, d.Server, d.Faults, start)
+	}
 	took := m.bench.Run(ctx, n, func(ctx context.Context, at int) (int, operation.Outcome) {
 		x, k := &acts[at], &calls[at]
 		x.began = time.Since(began)
@@ -74,26 +72,19 @@ func (m *Measurement) Endure(ctx context.Context, i int, d *Detour, n int) (*rep
 		return k.At, k.Effect(a, x.outcome)
 	})
 	m.bench.Beside = nil
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	if failed != nil || ctx.Err() != nil {
+		return nil, cmp.Or(ctx.Err(), failed)
 	}
 	e := &report.EnduredResult{Took: took, Ops: n}
 	m.recovered(e, spans, calls, acts)
+	excused := excuses(spans, start.Sub(began), c.Store.Facts)
 	for j := range acts {
-		note(book, &calls[j], &acts[j])
+		books.note(&calls[j], &acts[j], excused(acts[j].ended))
 	}
-	if err := m.afterwards(ctx, c, e, book); err != nil || e.Lost+e.OutOfStep > 0 {
+	if err := m.afterwards(ctx, c, e, books); err != nil || e.Lost+e.OutOfStep > 0 {
 		return e, err
 	}
-	return e, c.Seen.Settle(c.Label + ", while its network failed")
-}
-
-// note enters a call, or the steps of a journey.
-func note(book *ledger.Ledger, k *operation.Call, x *act) {
-	book.Note(k, x.began, x.ended, x.outcome)
-	for _, step := range x.steps {
-		book.Note(step.Call, x.began, x.ended, step.Outcome)
-	}
+	return e, c.Seen.Settle(c.Label + ", while something failed")
 }
 
 // recovered notes what calls made of the faults.
@@ -126,13 +117,33 @@ func (m *Measurement) recovered(e *report.EnduredResult, spans []fault.Span, cal
 }
 
 // afterwards looks at the records and the indexes.
-func (m *Measurement) afterwards(ctx context.Context, c *candidate.Candidate, e *report.EnduredResult, book *ledger.Ledger) (err error) {
-	for _, of := range m.w.Collections {
-		if err := book.After(of, c.All(ctx, of.At)); err != nil {
+func (m *Measurement) afterwards(ctx context.Context, c *candidate.Candidate, e *report.EnduredResult, books *books) error {
+	if err := comesBack(ctx, c); err != nil {
+		return err
+	}
+	if err := books.after(ctx, c, m.w); err != nil {
+		return err
+	}
+	e.Acknowledged, e.Lost, e.FirstLost = books.all.Acknowledged, books.all.Lost, books.all.First
+	if e.Excused = e.Lost - books.kept.Lost; e.Excused < e.Lost {
+		e.FirstLost = books.kept.First
+	}
+	var err error
+	if e.OutOfStep, e.FirstRow, err = c.OutOfStep(ctx); e.Lost > e.Excused {
+		return nil // with writes, what indexes there are may be lost
+	}
+	return err
+}
+
+// comesBack waits until a store answers.
+func comesBack(ctx context.Context, c *candidate.Candidate) (err error) {
+	for began := time.Now(); time.Since(began) < limit.RestartTime; time.Sleep(50 * time.Millisecond) {
+		if err = c.Answers(ctx); err == nil || ctx.Err() != nil {
 			return err
 		}
+		if errors.Is(err, repo.ErrSchema) {
+			return nil // it says that the collection is not there
+		}
 	}
-	e.Acknowledged, e.Lost, e.FirstLost = book.Acknowledged, book.Lost, book.First
-	e.OutOfStep, e.FirstRow, err = c.OutOfStep(ctx)
 	return err
 }

@@ -87,51 +87,55 @@ func (d *double) answer() (list []map[string]any) {
 	return list
 }
 
+func without(list []map[string]any, id any) []map[string]any {
+	return slices.DeleteFunc(list, func(rec map[string]any) bool { return rec["id"] == id })
+}
+
+// answers are those of a store, with what is wrong with them.
+var answers = []struct {
+	name string
+	do   func(d *double) []map[string]any // what is found, more than the limit
+	want string
+}{
+	{"right", (*double).answer, ""},
+	{"two change places", func(d *double) []map[string]any {
+		list := d.answer()
+		list[3], list[4] = list[4], list[3]
+		return list
+	}, "comes before"},
+	{"one twice", func(d *double) []map[string]any { return slices.Insert(d.answer(), 2, d.answer()[1]) }, "is found twice"},
+	{"one left out", func(d *double) []map[string]any { return slices.Delete(d.answer(), 2, 3) }, "is missing"},
+	{"only two", func(d *double) []map[string]any { return d.answer()[:2] }, "is missing"},
+	{"nothing", func(*double) []map[string]any { return nil }, "0 records found; there are at least 10"},
+	{"another text", func(d *double) []map[string]any {
+		list := d.answer()
+		list[2]["tags"] = []any{"else"}
+		return list
+	}, "nothing writes that field"},
+	{"of another category", func(d *double) []map[string]any {
+		list := d.answer()
+		list[2]["category"] = "Daily"
+		return list
+	}, "its category is"},
+	{"inserted", func(d *double) []map[string]any { return slices.Insert(d.answer(), 0, d.insert(operation.Done)) }, ""},
+	{"inserted and lost", func(d *double) []map[string]any { d.insert(operation.Done); return d.answer() }, "is missing; it was there"},
+	{"inserted, nobody knows", func(d *double) []map[string]any { d.insert(operation.Failed); return d.answer() }, ""},
+	{"inserted at the wrong place", func(d *double) []map[string]any { return slices.Insert(d.answer(), 4, d.insert(operation.Done)) }, "comes before"},
+	{"inserted and doubled", func(d *double) []map[string]any {
+		rec := d.insert(operation.Done)
+		return slices.Insert(d.answer(), 0, rec, rec)
+	}, "is found twice"},
+	{"not inserted", func(d *double) []map[string]any {
+		return slices.Insert(d.answer(), 0, d.call("new post").Record)
+	}, "is found, and it"},
+	{"moved away", func(d *double) []map[string]any { return without(d.answer(), d.move(operation.Done)) }, ""},
+	{"moved away and found", func(d *double) []map[string]any { d.move(operation.Done); return d.answer() }, "what was written last is"},
+	{"moved away, nobody knows", func(d *double) []map[string]any { d.move(operation.Unfinished); return d.answer() }, ""},
+}
+
 // Each answer that no order of the calls explains is named, and no other one.
 func TestAnswers(t *testing.T) {
-	without := func(list []map[string]any, id any) []map[string]any {
-		return slices.DeleteFunc(list, func(rec map[string]any) bool { return rec["id"] == id })
-	}
-	for _, tt := range []struct {
-		name string
-		do   func(d *double) []map[string]any // what is found, more than the limit
-		want string
-	}{
-		{"right", (*double).answer, ""},
-		{"two change places", func(d *double) []map[string]any {
-			list := d.answer()
-			list[3], list[4] = list[4], list[3]
-			return list
-		}, "comes before"},
-		{"one twice", func(d *double) []map[string]any { return slices.Insert(d.answer(), 2, d.answer()[1]) }, "is found twice"},
-		{"one left out", func(d *double) []map[string]any { return slices.Delete(d.answer(), 2, 3) }, "is missing"},
-		{"only two", func(d *double) []map[string]any { return d.answer()[:2] }, "is missing"},
-		{"nothing", func(*double) []map[string]any { return nil }, "0 records found; there are at least 10"},
-		{"another text", func(d *double) []map[string]any {
-			list := d.answer()
-			list[2]["tags"] = []any{"else"}
-			return list
-		}, "nothing writes that field"},
-		{"of another category", func(d *double) []map[string]any {
-			list := d.answer()
-			list[2]["category"] = "Daily"
-			return list
-		}, "its category is"},
-		{"inserted", func(d *double) []map[string]any { return slices.Insert(d.answer(), 0, d.insert(operation.Done)) }, ""},
-		{"inserted and lost", func(d *double) []map[string]any { d.insert(operation.Done); return d.answer() }, "is missing; it was there"},
-		{"inserted, nobody knows", func(d *double) []map[string]any { d.insert(operation.Failed); return d.answer() }, ""},
-		{"inserted at the wrong place", func(d *double) []map[string]any { return slices.Insert(d.answer(), 4, d.insert(operation.Done)) }, "comes before"},
-		{"inserted and doubled", func(d *double) []map[string]any {
-			rec := d.insert(operation.Done)
-			return slices.Insert(d.answer(), 0, rec, rec)
-		}, "is found twice"},
-		{"not inserted", func(d *double) []map[string]any {
-			return slices.Insert(d.answer(), 0, d.call("new post").Record)
-		}, "is found, and it"},
-		{"moved away", func(d *double) []map[string]any { return without(d.answer(), d.move(operation.Done)) }, ""},
-		{"moved away and found", func(d *double) []map[string]any { d.move(operation.Done); return d.answer() }, "what was written last is"},
-		{"moved away, nobody knows", func(d *double) []map[string]any { d.move(operation.Unfinished); return d.answer() }, ""},
-	} {
+	for _, tt := range answers {
 		for _, settled := range []bool{false, true} {
 			d, k := newDouble(t), (*operation.Call)(nil)
 			list := tt.do(d)
