@@ -29,7 +29,7 @@ func (e *event) most() int {
 // quiet reports whether a record was there during a call, and whatever a query compares in it was the same all the time.
 func (o *Oracle) quiet(c *workload.Collection, key []any, e *event) bool {
 	rec, number := o.found(c, key)
-	if there, _ := o.during(c, rec, number, "", e); there != true {
+	if there, ok := o.during(c, rec, number, "", e); !ok || there != true {
 		return false
 	}
 	for _, f := range e.k.Q.Compared() {
@@ -180,8 +180,7 @@ func (l *look) written() string {
 		if rec.number >= 0 && l.o.still(c, rec, rec.number, l.fields) {
 			continue // it was looked at
 		}
-		there, _ := l.o.during(c, rec, rec.number, "", l.e)
-		if there != true || slices.ContainsFunc(fields, func(f string) bool {
+		if there, ok := l.o.during(c, rec, rec.number, "", l.e); !ok || there != true || slices.ContainsFunc(fields, func(f string) bool {
 			_, ok := l.o.during(c, rec, rec.number, f, l.e)
 			return !ok
 		}) {

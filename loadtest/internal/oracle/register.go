@@ -141,7 +141,10 @@ func (r *register) only(begin, end int64) (v any, ok bool) {
 		return nil, false
 	}
 	list := r.wants(begin, end)
-	return list[0], len(list) == 1 && list[0] != unknown{}
+	if len(list) > 1 || list[0] == (unknown{}) {
+		return nil, false
+	}
+	return list[0], true
 }
 
 // same reports whether a value may be another one, that was read. What is empty is as if it were absent.

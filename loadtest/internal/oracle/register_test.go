@@ -29,6 +29,29 @@ func TestRegister(t *testing.T) {
 	}
 }
 
+// Only what no write touches during a read is one value.
+func TestOnlyOneValue(t *testing.T) {
+	r := newRegister(true)
+	r.set(false, 10, 20)
+	for _, tt := range []struct {
+		begin, end int64
+		v          any
+		ok         bool
+	}{{1, 9, true, true}, {5, 15, nil, false}, {15, 25, nil, false}, {25, 30, false, true}} {
+		if v, ok := r.only(tt.begin, tt.end); v != tt.v || ok != tt.ok {
+			t.Errorf("from %d to %d: %v, %v", tt.begin, tt.end, v, ok)
+		}
+	}
+	r.set(true, 40, never)
+	if _, ok := r.only(50, 60); ok {
+		t.Error("a write of unknown outcome leaves one value")
+	}
+	forgotten := newRegister(unknown{})
+	if _, ok := forgotten.only(1, 2); ok {
+		t.Error("what was forgotten is one value")
+	}
+}
+
 func TestRegisterOfACounter(t *testing.T) {
 	r := newRegister(int64(5))
 	r.add(1, 10, 20)
