@@ -88,11 +88,11 @@ type Layout struct {
 // Layouts reads the layouts of a workload file, which is checked as by [Load], or of one schema alone. What is wrong is
 // returned as Faults.
 func Layouts(file string) (list []Layout, err error) {
-	models, err := workload.Models(file)
+	w, err := workload.Layouts(file)
 	if err != nil {
 		return nil, err
 	}
-	for _, mo := range models {
+	for _, mo := range w.Models {
 		l := Layout{Model: mo.Name}
 		for i, f := range mo.Forests {
 			if f == nil {

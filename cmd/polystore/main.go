@@ -51,7 +51,7 @@ func commands() []command {
 		{"report", "FILE", "print the result of such a run in another form", printReport},
 		{"compare", "BEFORE AFTER", "say what became worse between two such results", compare},
 		{"plan", "RESULT RESULT...", "forecast what models cost with more records", plan},
-		{"check", "URL FILE", "check a schema against a store, without changing anything", check},
+		{"check", "[URL] FILE", "check a schema or workload against stores, without changing anything", check},
 		{"verify", "URL COLLECTION", "compare the indexes of a collection with its records", verify},
 		{"maintain", "URL [COLLECTION]", "remove what expired, and what interrupted writers left", maintain},
 		{"rebuild", "URL COLLECTION INDEX", "make an index anew from its records", rebuild},

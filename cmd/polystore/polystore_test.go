@@ -106,7 +106,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"load", file, "--on", "redis://db.example.org?local=false"}, "redis://db.example.org?local=false is not on this machine; say --remote"},
 		{[]string{"load", file, "--on", "redis://127.0.0.1:1/?local=true"}, "connection refused"},
 		{[]string{"load", file, "--on", "nosuch:"}, "scheme"},
-		{[]string{"check", "memory:"}, "check takes URL FILE; it got [\"memory:\"]"},
+		{[]string{"check", "memory:"}, "check takes [URL] FILE; it got \"memory:\" alone"},
 		{[]string{"check", "memory:", "none.yaml"}, "no such file"},
 		{[]string{"verify", "memory:", "posts"}, "schema of posts: the store has no such collection"},
 		{[]string{"check", "redis://me:s3cret@localhost"}, "redis://me:***@localhost"},

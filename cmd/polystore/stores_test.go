@@ -124,9 +124,9 @@ func TestLoadOnAllStores(t *testing.T) {
 	local := strings.Replace(small, "{partition: [category], sort: [id]}", "{partition: [author], sort: [category, id]}", 1)
 	local = strings.Replace(local, "where: {category: $}", "where: {author: $, category: $}", 1)
 	cassandra := testserver.Shared(t, testserver.Cassandra).URL
-	args := []string{"load", "--json", "--out", t.TempDir(), write(t, "small.yaml", local), "--on", "pebble:",
-		"--on", testserver.Shared(t, testserver.Redis).URL, "--on", testserver.Shared(t, testserver.Mongo).URL,
-		"--on", strings.TrimSuffix(cassandra, "/") + "/polystore_load?replication=1"}
+	redis, mongo := testserver.Shared(t, testserver.Redis).URL, testserver.Shared(t, testserver.Mongo).URL
+	cassandra = strings.TrimSuffix(cassandra, "/") + "/polystore_load?replication=1"
+	args := []string{"load", "--json", "--out", t.TempDir(), write(t, "small.yaml", local), "--on", "pebble:", "--on", redis, "--on", mongo, "--on", cassandra}
 	code, out, diag := do(t, args...)
 	var r loadtest.Result
 	if err := json.Unmarshal([]byte(out), &r); err != nil || code != 0 {
@@ -147,6 +147,9 @@ func TestLoadOnAllStores(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"power": 3, "delayed": 1}, ranked); diff != "" {
 		t.Errorf("how many are ranked in a class (-want +got):\n%s\n%s", diff, r.Text)
+	}
+	if err := sameFacts(t.Context(), "memory:", "pebble::memory:", redis, mongo, cassandra); err != nil {
+		t.Error(err)
 	}
 	for _, c := range r.Candidates {
 		if c.Failures > 0 {

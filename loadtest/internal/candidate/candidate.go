@@ -182,18 +182,23 @@ func (c *Candidate) Plan(w *workload.Workload, sample func(at int) operation.Cal
 	c.Scans = make([]bool, len(w.Queries))
 	for i, q := range w.Queries {
 		k := sample(i)
-		if k.Key != nil || k.Record != nil || k.Parts != nil {
-			continue
-		}
-		err := c.explain(q, &k)
-		switch {
-		case err == nil:
-		case c.Model.Scan && errors.Is(err, repo.ErrNoIndex):
-			c.Scans[i] = true
-		default:
+		why, scans := c.Unindexed(&k)
+		if c.Scans[i] = scans; why != "" && !scans {
 			faults = append(faults, failure.Fault{File: w.File, Line: q.Place.Line, Column: q.Place.Column,
-				Text: fmt.Sprintf("query %s in model %s: %v", q.Name, c.Model.Name, reason(err))})
+				Text: fmt.Sprintf("query %s in model %s: %v", q.Name, c.Model.Name, why)})
 		}
 	}
 	return faults
+}
+
+// Unindexed says why no index answers a call, "" if one does, and whether the model reads every record then.
+func (c *Candidate) Unindexed(k *operation.Call) (why string, scans bool) {
+	if k.Key != nil || k.Record != nil || k.Parts != nil {
+		return "", false
+	}
+	err := c.explain(k.Q, k)
+	if err == nil {
+		return "", false
+	}
+	return reason(err), c.Model.Scan && errors.Is(err, repo.ErrNoIndex)
 }

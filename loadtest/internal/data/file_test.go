@@ -281,3 +281,17 @@ func FuzzCSVRows(f *testing.F) {
 func FuzzZippedRows(f *testing.F) {
 	fuzzRows(f, "a.jsonl.gz", "\x1f\x8b\x08", "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 }
+
+// The first records of a file are taken where the workload says so, and what lies behind them is not read.
+func TestFirstRecords(t *testing.T) {
+	w := rowsWorkload(t, writeFile(t, "things.jsonl", []byte("{\"id\": \"a\"}\n{\"id\": \"b\"}\n{\"id\": \"c\"}\nno JSON\n")), "")
+	w.Records = 2
+	if _, err := Survey(t.Context(), w, nil); err == nil {
+		t.Error("a sample is of all lines, and one of them is none")
+	}
+	w.First = true
+	tables, err := Survey(t.Context(), w, nil)
+	if err != nil || tables[0].Len != 2 || tables[0].Column("id")[1] != "b" {
+		t.Errorf("%v, %v; want the first two records", tables, err)
+	}
+}

@@ -80,7 +80,7 @@ func sampled(ctx context.Context, w *workload.Workload, c *workload.Collection) 
 	switch {
 	case left == 0:
 		return func() (bool, bool) { return true, true }, nil
-	case c.Tree != nil:
+	case c.Tree != nil || w.First:
 		return func() (bool, bool) { left--; return true, left > 0 }, nil
 	}
 	rows := int(c.Data.Rows.Load())

@@ -45,7 +45,8 @@ const (
 	SampledWrites = 30  // calls of each query that writes
 	SampledAgain  = 30  // reads after the writes
 	SampleTime    = time.Second
-	LeastSamples  = 5 // also of calls that take long
+	LeastSamples  = 5    // also of calls that take long
+	PlannedFrom   = 1000 // records of each collection from which calls are drawn before anything is loaded
 )
 
 // Of the answers that are checked during the rounds.

@@ -210,9 +210,9 @@ func checkSchema(d *document.File, at document.Place, s repo.Schema) {
 	}
 }
 
-// Models returns how the collections of a file are kept: by each model of a workload file, which is checked as [Parse]
-// does, or as a schema alone says, in a model without a name. What is wrong is returned as Faults.
-func Models(file string) ([]*Model, error) {
+// Layouts reads a workload file, which is checked as [Parse] does, or a schema alone, which is a workload without
+// queries that has one model, without a name. What is wrong is returned as Faults.
+func Layouts(file string) (*Workload, error) {
 	src, err := document.Read(file)
 	if err != nil {
 		return nil, err
@@ -226,15 +226,12 @@ func Models(file string) ([]*Model, error) {
 		return nil, failure.AsError(d.Faults)
 	}
 	if m.Has("collections") {
-		w, err := Parse(file, src)
-		if err != nil {
-			return nil, err
-		}
-		return w.Models, nil
+		return Parse(file, src)
 	}
 	w, c := &Workload{}, &Collection{}
 	c.Schema, c.Tree = readSchema(d, m)
 	m.Done()
 	w.Collections = append(w.Collections, c)
-	return []*Model{w.baseModel("")}, failure.AsError(d.Faults)
+	w.Models = []*Model{w.baseModel("")}
+	return w, failure.AsError(d.Faults)
 }

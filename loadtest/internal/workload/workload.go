@@ -29,6 +29,9 @@ type Workload struct {
 	// Records is how many records of each collection are taken at most; 0 is all.
 	Records int
 
+	// First takes the first records of a file, too, and no sample, so that the rest is not read.
+	First bool
+
 	Collections []*Collection
 	Queries     []*Query
 	Models      []*Model

@@ -201,14 +201,21 @@ func TestModelsOfAFile(t *testing.T) {
 		}
 		return file
 	}
+	models := func(file string) ([]*Model, error) {
+		w, err := Layouts(file)
+		if err != nil {
+			return nil, err
+		}
+		return w.Models, nil
+	}
 	one := write("one.yaml", "collection: posts\npartition: [author]\nfields: {author: string}\n")
-	if list, err := Models(one); err != nil || len(list) != 1 || list[0].Name != "" || len(list[0].Schemas) != 1 || list[0].Schemas[0].Collection != "posts" {
+	if list, err := models(one); err != nil || len(list) != 1 || list[0].Name != "" || len(list[0].Schemas) != 1 || list[0].Schemas[0].Collection != "posts" {
 		t.Errorf("models of a schema: %v, %v", list, err)
 	}
-	if list, err := Models(write("small.yaml", testload.Small)); err != nil || len(list) < 2 || len(list[0].Schemas) != 1 || len(list[0].Schemas[0].Indexes) != 2 {
+	if list, err := models(write("small.yaml", testload.Small)); err != nil || len(list) < 2 || len(list[0].Schemas) != 1 || len(list[0].Schemas[0].Indexes) != 2 {
 		t.Errorf("models of a workload: %v, %v", list, err)
 	}
-	if list, err := Models(write("trees.yaml", testload.Trees)); err != nil || len(list) != 6 || list[0].Forests[0].Collection != "files" || list[0].Forests[0].Strategy != "path" {
+	if list, err := models(write("trees.yaml", testload.Trees)); err != nil || len(list) != 6 || list[0].Forests[0].Collection != "files" || list[0].Forests[0].Strategy != "path" {
 		t.Errorf("models of trees: %v, %v", list, err)
 	}
 	for _, bad := range []struct{ text, want string }{
@@ -219,7 +226,7 @@ func TestModelsOfAFile(t *testing.T) {
 		{strings.Replace(testload.Trees, "below: {max: 50}", "below: {max: -1}", 1), "want 0 to"},
 		{strings.Replace(testload.Trees, "strategy: path}", "strategy: path, spread: true}", 1), "cannot be Spread"},
 	} {
-		_, err := Models(write("bad.yaml", bad.text))
+		_, err := models(write("bad.yaml", bad.text))
 		for want := range strings.SplitSeq(bad.want, "|") {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want a fault that says %s", err, want)
