@@ -139,4 +139,3 @@ func unindexed(c *candidate.Candidate, k *operation.Call) (text string, refused 
 	}
 	return "looks at " + records + ": " + strings.TrimSuffix(why, ", or let the model scan (scan: true)"), false
 }
-

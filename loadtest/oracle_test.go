@@ -3,7 +3,9 @@ package loadtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,8 +22,9 @@ type liar struct {
 	lies atomic.Bool
 	mu   sync.Mutex
 	n    int
-	old  map[string][]driver.Value // by key: the fields when it was read first
+	old  map[string][]driver.Value // by key and mask: the fields when it was read first
 	last []driver.Value            // of the record that was read before
+	id   string                    // of what is read
 
 	other *driver.Row // that was read before
 
@@ -36,6 +39,7 @@ func (s *liar) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.id = fmt.Sprint(keys[0], mask)
 	s.get(s, &rows[0])
 	return nil
 }
@@ -66,24 +70,23 @@ func (s *liar) Range(ctx context.Context, span driver.Span) iter.Seq2[*driver.Ro
 
 // stale gives a record as it was when it was read first.
 func stale(s *liar, row *driver.Row) {
-	id := row.Key.Partition + "/" + row.Key.Sort
-	if s.old[id] == nil {
-		s.old[id] = append([]driver.Value{}, row.Fields...)
+	if s.old[s.id] == nil {
+		s.old[s.id] = slices.Clone(row.Fields)
 	}
-	row.Fields = s.old[id]
+	row.Fields = slices.Clone(s.old[s.id]) // the next read writes into it
 }
 
 // mixed gives each tenth record a field of another one.
 func mixed(s *liar, row *driver.Row) {
 	own := row.Fields
 	if s.n++; s.n%10 == 0 && s.last != nil {
-		row.Fields = append([]driver.Value{}, own...)
+		row.Fields = slices.Clone(own)
 		for i := range min(len(own), len(s.last)) {
 			row.Fields[i] = s.last[i]
 		}
 		row.Fields[len(own)-1] = own[len(own)-1]
 	}
-	s.last = own
+	s.last = slices.Clone(own)
 }
 
 // leavesOut drops a row of a query by an index.
@@ -114,6 +117,7 @@ func TestWrongAnswersDuringTheRounds(t *testing.T) {
 		{"left out", &liar{row: leavesOut}, []string{"of a category (find ", " is missing; it was there during the call", "at least"}},
 		{"no match", &liar{row: another}, []string{" is found, and its category is "}},
 		{"mixed", &liar{get: mixed}, []string{"one post (get ", " as declared: "}},
+		{"stale list", &liar{get: stale}, []string{"; its element ", " elements, where "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := tt.s
@@ -125,6 +129,10 @@ func TestWrongAnswersDuringTheRounds(t *testing.T) {
 				}
 				return len(p), nil
 			})
+			text := text
+			if tt.name == "stale list" {
+				text = strings.NewReplacer("add: {views: 1}", "draw: zipf, push: {tags: {of: {sequence: 1, pattern: \"t%d\"}, cap: 3}}").Replace(text)
+			}
 			result, err := Run(t.Context(), mustParse(t, text), opts)
 			if _, ok := errors.AsType[*failure.WrongAnswers](err); !ok || result == nil || result.Exit != Wrong || len(result.Verdicts) > 0 {
 				t.Fatalf("%v, want wrong answers, and a result without a verdict", err)
@@ -154,5 +162,23 @@ func TestCheckedAnswersAreTold(t *testing.T) {
 	}
 	if !strings.Contains(result.Text, "against what was written") {
 		t.Errorf("the text does not tell what was checked:\n%s", result.Text)
+	}
+}
+
+// Lists that grow are checked like all else: pushes by each kind of change, to loaded and to inserted records.
+func TestListsThatGrow(t *testing.T) {
+	text := strings.NewReplacer("rate: 200", "rate: 4000", "rounds: 1", "rounds: 2", "tags: list,", "tags: list, seen: list, likes: list,", "one post, weight: 40, kind: get, draw: zipf", "one post, weight: 40, kind: get, draw: latest",
+		"kind: update, add: {views: 1}", "kind: update, draw: latest, push: {tags: {of: {int: {max: 99}, pattern: \"t%d\"}, cap: 4}, seen: {of: $category, cap: 3, front: true}}",
+		"kind: move, set: {category: $}", "kind: modify, draw: zipf, push: {likes: {of: {map: {by: {words: {}}}}}}",
+		"{name: ids, weight: 10, kind: find, where: {author: $}, prefix: {field: id, chars: 3}}",
+		"{name: ids, weight: 10, kind: group, draw: zipf, records: 3, push: {tags: {of: x, cap: 4}}}").Replace(testload.Small[:strings.Index(testload.Small, "  - {name: scan")])
+	result, err := Run(t.Context(), mustParse(t, text), options(newWatched()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range result.Candidates {
+		if q := c.Queries[0]; c.Failures > 0 || q.Checked < 100 {
+			t.Errorf("%s: %s; %d answers of %s were checked", c.Name, c.Failure, q.Checked, q.Name)
+		}
 	}
 }

@@ -69,7 +69,7 @@ func (h *history) check(rec map[string]any) *loss {
 	if !there {
 		return &loss{n, one.call, "is there still"}
 	}
-	fields, adds := map[string]bool{}, map[string]bool{}
+	fields, adds, grown := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for i := range h.list {
 		for f := range h.list[i].Sets {
 			fields[f] = true
@@ -77,15 +77,23 @@ func (h *history) check(rec map[string]any) *loss {
 		for f := range h.list[i].Adds {
 			adds[f] = true
 		}
+		for to := range h.list[i].Pushes {
+			grown[to.Field] = true
+		}
 	}
 	var lost *loss
 	for f := range fields {
-		if x := h.checkField(rec, f); x != nil && !adds[f] && (lost == nil || x.text < lost.text) {
+		if x := h.checkField(rec, f); x != nil && !adds[f] && !grown[f] && (lost == nil || x.text < lost.text) {
 			lost = x
 		}
 	}
 	for f := range adds {
 		if x := h.checkSum(rec, f); x != nil && !fields[f] && lost == nil {
+			lost = x
+		}
+	}
+	for f := range grown {
+		if x := h.checkList(rec, f); x != nil && !fields[f] && lost == nil {
 			lost = x
 		}
 	}
@@ -115,7 +123,8 @@ func (h *history) checkSum(rec map[string]any, f string) *loss {
 	if h.start == nil || len(h.some(func(x *entry) bool { return x.Whole || x.Gone })) > 0 {
 		return nil
 	}
-	least, most := h.start[f], h.start[f]
+	least, _ := h.start[f].(int64)
+	most := least
 	var one *operation.Call
 	n := 0
 	for i := range h.list {
@@ -134,6 +143,38 @@ func (h *history) checkSum(rec map[string]any, f string) *loss {
 		return nil
 	}
 	return &loss{1, one, fmt.Sprintf("has another %s: %d, where %s was acknowledged %d times", f, got, one.Q.Name, n)}
+}
+
+// checkList looks at a list to which writes pushed. One that another write sets, or that is pushed to in several ways, is
+// not looked at.
+func (h *history) checkList(rec map[string]any, f string) *loss {
+	if h.start == nil || len(h.some(func(x *entry) bool { return x.Whole || x.Gone })) > 0 {
+		return nil
+	}
+	var one *operation.Call
+	first, _ := h.start[f].([]any)
+	g := operation.Growth{First: first}
+	for i := range h.list {
+		for to, v := range h.list[i].Pushes {
+			if to.Field != f {
+				continue
+			}
+			if g.To != nil && (g.To.Cap != to.Cap || g.To.Front != to.Front) {
+				return nil
+			}
+			ended := int64(operation.Unknown)
+			if h.list[i].acknowledged {
+				one, ended = h.list[i].call, int64(h.list[i].ended)
+			}
+			g.To = to
+			g.Add(v, int64(h.list[i].began), ended)
+		}
+	}
+	list, _ := at(rec, f).([]any)
+	if text := g.Wrong(list, operation.Unknown, operation.Unknown); one != nil && text != "" {
+		return &loss{1, one, fmt.Sprintf("has another %s: %s", f, text)}
+	}
+	return nil
 }
 
 // at returns a field of a record, which may be a path.

@@ -21,7 +21,7 @@ type Ledger struct {
 	First        string
 
 	histories map[string]*history
-	expected  map[string]map[string]int64 // by record: numbers before the writes
+	expected  map[string]map[string]any // by record: numbers and lists before the writes
 }
 
 // A history is the writes to one record.
@@ -30,7 +30,7 @@ type history struct {
 	name  string
 	list  []entry
 	seen  bool
-	start map[string]int64
+	start map[string]any
 }
 
 type entry struct {
@@ -40,14 +40,14 @@ type entry struct {
 	acknowledged bool
 }
 
-// Expect notes which records calls are for, whose numbers before the writes are then taken from Before.
+// Expect notes which records calls are for, whose numbers and lists before the writes are then taken from Before.
 func (l *Ledger) Expect(calls []operation.Call) {
 	if l.expected == nil {
-		l.expected = map[string]map[string]int64{}
+		l.expected = map[string]map[string]any{}
 	}
 	for i := range calls {
 		for _, w := range calls[i].Writes() {
-			if id, _ := identity(&w); len(w.Adds) > 0 {
+			if id, _ := identity(&w); len(w.Adds)+len(w.Pushes) > 0 {
 				l.expected[id] = nil
 			}
 		}
@@ -67,13 +67,14 @@ func (l *Ledger) Before(of *workload.Collection, records iter.Seq2[map[string]an
 		if _, ok := l.expected[id]; !ok {
 			continue
 		}
-		numbers := map[string]int64{}
+		before := map[string]any{}
 		for f, v := range rec {
-			if n, ok := v.(int64); ok {
-				numbers[f] = n
+			switch v.(type) {
+			case int64, []any:
+				before[f] = v
 			}
 		}
-		l.expected[id] = numbers
+		l.expected[id] = before
 	}
 	return nil
 }

@@ -6,8 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/polystore/polystore/loadtest/internal/data"
 	"github.com/polystore/polystore/loadtest/internal/ledger"
 	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/testload"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
 )
@@ -99,6 +101,36 @@ func TestLedger(t *testing.T) {
 		}
 		if l.Lost != tt.lost || (l.First != "") != (tt.lost > 0) || tt.lost > 0 && !strings.Contains(l.First, `acknowledged, and record "a" of notes`) {
 			t.Errorf("%s: %d lost, want %d; %s", tt.name, l.Lost, tt.lost, l.First)
+		}
+	}
+}
+
+// An element that was pushed is there, if nothing can have displaced it.
+func TestLedgerOfLists(t *testing.T) {
+	w := testload.Parsed(t, workload.Parse, strings.Replace(testload.Small, "add: {views: 1}", "push: {tags: {of: new, cap: 3}}", 1))
+	tables, err := data.Survey(t.Context(), w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := operation.NewStream(w, tables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := &s.Only(5, 1, 0)[0]
+	rec := record{"author": k.Key[0], "id": k.Key[1], "tags": []any{"x", "y", "z"}}
+	for after, lost := range map[string]int{"y z new": 0, "x y z": 1, "y new z": 0, "x z new": 1, "new": 1} {
+		var l ledger.Ledger
+		l.Expect([]operation.Call{*k})
+		if err := l.Before(w.Collections[0], all(rec)); err != nil {
+			t.Fatal(err)
+		}
+		l.Note(k, time.Second, 2*time.Second, done)
+		var list []any
+		for _, el := range strings.Fields(after) {
+			list = append(list, el)
+		}
+		if err := l.After(w.Collections[0], all(record{"author": k.Key[0], "id": k.Key[1], "tags": list})); err != nil || l.Lost != lost || l.Acknowledged != 1 {
+			t.Errorf("%s: %d lost, want %d; %s, %v", after, l.Lost, lost, l.First, err)
 		}
 	}
 }

@@ -40,6 +40,7 @@ type Call struct {
 	from   int                   // number of the record of the data that it is for
 	sets   []workload.Assignment // what it sets
 	values []any                 // to what
+	pushed []any                 // what it pushes, as its query says; nil is nothing
 	choice int                   // which of the found records a step takes
 	still  bool                  // it is a move that moves nothing: see follow
 }
@@ -54,6 +55,10 @@ func (k *Call) Change(fields map[string]any) {
 	for _, a := range k.Q.Add {
 		old, _ := fields[a.Field].(int64) // what is absent counts as 0
 		fields[a.Field] = old + a.By
+	}
+	for p, v := range k.Pushes {
+		old, _ := fields[p.Field].([]any)
+		fields[p.Field] = p.Into(old, v)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/loadtest/internal/value"
+	"github.com/polystore/polystore/loadtest/internal/workload"
 )
 
 // A Condition is one of those that what a call finds satisfies.
@@ -74,6 +75,15 @@ func has(list []any, v any) bool {
 		}
 	}
 	return false
+}
+
+// Pushes yields what a change pushes to which list.
+func (k *Call) Pushes(yield func(to *workload.Push, v any) bool) {
+	for i, v := range k.pushed {
+		if v != nil && !yield(&k.Q.Push[i], v) {
+			return
+		}
+	}
 }
 
 // Sets yields the fields that a change sets, and to what.

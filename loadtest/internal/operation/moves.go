@@ -11,8 +11,8 @@ type position struct {
 // Follow notes which moves move nothing: they set what the record has already, as the calls before
 // left it, and lets what calls insert be drawn. The calls are all calls after those of the last time.
 func (s *Stream) Follow(calls []Call) {
+	s.Inserted(calls) // changes may be of these
 	s.follow(calls)
-	s.Inserted(calls)
 }
 
 func (s *Stream) follow(calls []Call) {
@@ -51,6 +51,14 @@ func (s *Stream) moves(k *Call) bool {
 			old, _ := s.now(at).(int64) // what is absent counts as 0
 			moved = moved || a.By != 0
 			s.positions[at] = old + a.By
+		}
+	}
+	for p, v := range k.Pushes {
+		if at := (position{k.Q.Collection.At, k.from, p.Field}); k.Q.Collection.Indexed(p.Field) {
+			old, _ := s.now(at).([]any)
+			list := p.Into(old, v)
+			moved = moved || !value.Same(old, list)
+			s.positions[at] = list
 		}
 	}
 	return moved

@@ -261,7 +261,7 @@ func (s *Stream) change(r *rand.Rand, k *Call, number int) {
 		one := r.IntN(len(k.sets))
 		k.sets = k.sets[one : one+1]
 	}
-	k.Edits = make([]repo.Edit, 0, len(k.sets)+len(k.Q.Add))
+	k.Edits = make([]repo.Edit, 0, len(k.sets)+len(k.Q.Add)+len(k.Q.Push))
 	s.prepare(r, k.Q, k.from, number, nil)
 	for _, a := range k.sets {
 		v := a.Make.Value(&s.making)
@@ -269,6 +269,19 @@ func (s *Stream) change(r *rand.Rand, k *Call, number int) {
 	}
 	for _, a := range k.Q.Add {
 		k.Edits = append(k.Edits, repo.Add(a.Field, a.By))
+	}
+	for _, p := range k.Q.Push {
+		v := p.Make.Value(&s.making)
+		k.pushed = append(k.pushed, v)
+		var elements []any
+		if v != nil { // else the edit is there all the same, as a patch without any is none
+			elements = []any{v}
+		}
+		if p.Front {
+			k.Edits = append(k.Edits, repo.PushFront(p.Field, p.Cap, elements...))
+		} else {
+			k.Edits = append(k.Edits, repo.Push(p.Field, p.Cap, elements...))
+		}
 	}
 }
 

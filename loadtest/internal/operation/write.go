@@ -13,8 +13,9 @@ type Write struct {
 	Key        repo.Key         // as the collection is declared
 	Sets       map[string]any   // what fields are set to; nil is that the field goes
 	Adds       map[string]int64 // what is added to fields
-	Whole      bool             // the record has what is set, and nothing else
-	Gone       bool             // the record is removed
+	Pushes     map[*workload.Push]any
+	Whole      bool // the record has what is set, and nothing else
+	Gone       bool // the record is removed
 }
 
 // Writes returns what a call does to records. A journey has a call of its own for each step.
@@ -45,7 +46,7 @@ func (k *Call) Writes() (list []Write) {
 
 // changes returns what an update does.
 func (k *Call) changes() Write {
-	w := Write{Collection: k.Q.Collection, Key: k.Key, Sets: map[string]any{}, Adds: map[string]int64{}}
+	w := Write{Collection: k.Q.Collection, Key: k.Key, Sets: map[string]any{}, Adds: map[string]int64{}, Pushes: maps.Collect(k.Pushes)}
 	for i, a := range k.sets {
 		w.Sets[a.Field] = k.values[i]
 	}

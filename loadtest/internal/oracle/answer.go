@@ -106,6 +106,10 @@ func (o *Oracle) wrongRecord(e *event, got map[string]any) string {
 		}
 		want := []any{o.loaded(c, number, f)}
 		if rec != nil && rec.fields[f] != nil {
+			if list := rec.fields[f].list; list != nil {
+				elements, _ := got[f].([]any)
+				return fmt.Sprintf("%s of %s is %s; %s", f, name, shown(got[f]), list.Wrong(elements, e.begin, e.end))
+			}
 			want = rec.fields[f].wants(e.begin, e.end)
 		}
 		return fmt.Sprintf("%s of %s is %s; what was written last is %s", f, name, shown(got[f]), shown(want...))

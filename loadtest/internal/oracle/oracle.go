@@ -218,4 +218,7 @@ func (o *Oracle) changed(k *operation.Call, begin, end int64) {
 	for _, a := range k.Q.Add {
 		o.register(c, rec, a.Field).add(a.By, begin, end)
 	}
+	for to, v := range k.Pushes {
+		o.register(c, rec, to.Field).push(to, v, begin, end)
+	}
 }

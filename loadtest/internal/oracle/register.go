@@ -3,12 +3,14 @@ package oracle
 import (
 	"math"
 
+	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/internal/value"
+	"github.com/polystore/polystore/loadtest/internal/workload"
 )
 
 const (
-	first = math.MinInt64 // of the time: before the run
-	never = math.MaxInt64 // of a write whose end is not known, as when it failed
+	first = math.MinInt64     // of the time: before the run
+	never = operation.Unknown // of a write whose end is not known, as when it failed
 )
 
 // A write gave a register a value, or added to it.
@@ -20,9 +22,10 @@ type write struct {
 
 // A register is a field of a record that was written.
 type register struct {
-	sets []write // of which each may still be what is read
-	adds []write // that are not in sets yet
-	both bool    // it was set and added to, so that nothing is known of it
+	sets []write           // of which each may still be what is read
+	adds []write           // that are not in sets yet
+	list *operation.Growth // what was pushed, nil if nothing was
+	both bool              // it was set and added to, so that nothing is known of it
 }
 
 func newRegister(v any) *register {
@@ -31,7 +34,7 @@ func newRegister(v any) *register {
 
 // set notes a value that was set.
 func (r *register) set(v any, begin, end int64) {
-	r.both = r.both || len(r.adds) > 0
+	r.both = r.both || len(r.adds) > 0 || r.list != nil
 	r.sets = append(r.sets, write{v: v, begin: begin, end: end})
 }
 
@@ -41,12 +44,25 @@ func (r *register) add(by, begin, end int64) {
 	r.adds = append(r.adds, write{by: by, begin: begin, end: end})
 }
 
+// push notes what was pushed. Pushes of several forms are too hard to tell.
+func (r *register) push(to *workload.Push, v any, begin, end int64) {
+	if r.list == nil {
+		first, _ := r.sets[0].v.([]any)
+		r.list = &operation.Growth{To: to, First: first}
+	}
+	r.both = r.both || len(r.sets) > 1 || r.list.To.Cap != to.Cap || r.list.To.Front != to.Front
+	r.list.Add(v, begin, end)
+}
+
 // allows reports whether a read from begin to end may find a value: one that was set by a write that had begun, and after
 // which no other had begun and ended before the read.
 func (r *register) allows(v any, begin, end int64) bool {
 	switch {
 	case r.both:
 		return true
+	case r.list != nil:
+		list, _ := v.([]any)
+		return r.list.Wrong(list, begin, end) == ""
 	case len(r.adds) > 0:
 		low, high := r.sum(begin, end)
 		n, _ := v.(int64) // what is absent counts as 0
@@ -93,7 +109,11 @@ func (r *register) sum(begin, end int64) (low, high int64) {
 // settle forgets what no read finds that begins after a time.
 func (r *register) settle(now int64) {
 	if r.both {
-		r.sets, r.adds = r.sets[:1], nil
+		r.sets, r.adds, r.list = r.sets[:1], nil, nil
+		return
+	}
+	if r.list != nil {
+		r.list.Settle(now)
 		return
 	}
 	last, kept := r.last(now), r.sets[:0]

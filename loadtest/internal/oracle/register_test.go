@@ -1,6 +1,10 @@
 package oracle
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/polystore/polystore/loadtest/internal/workload"
+)
 
 // What a read may find lies between the last write that was acknowledged before it and the last that was issued before
 // its end.
@@ -68,5 +72,20 @@ func TestRegisterOfACounter(t *testing.T) {
 	r.set(int64(0), 50, 60)
 	if !r.allows(int64(77), 70, 71) {
 		t.Error("of what is set and added to nothing is known")
+	}
+}
+
+func TestRegisterOfAList(t *testing.T) {
+	r := newRegister([]any{"x"})
+	r.push(&workload.Push{Cap: 2}, "a", 10, 20)
+	for range 2 {
+		if !r.allows([]any{"x", "a"}, 30, 31) || r.allows([]any{"x"}, 30, 31) || r.allows(nil, 30, 31) {
+			t.Error("what was acknowledged is there")
+		}
+		r.settle(25)
+	}
+	r.push(&workload.Push{Cap: 2, Front: true}, "b", 40, 50)
+	if !r.allows([]any{"c"}, 60, 61) {
+		t.Error("of what is pushed to on both sides nothing is known")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/polystore/polystore/loadtest/internal/document"
 	"github.com/polystore/polystore/loadtest/internal/generate"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // assignments reads set: fields and what makes their new values. It is a literal,
@@ -80,16 +81,59 @@ func (r queryReader) additions() {
 	}
 }
 
+// pushes reads push: lists and what makes the elements that are put into them.
+func (r queryReader) pushes() {
+	n := r.m.Get("push")
+	if n == nil {
+		return
+	}
+	m, ok := r.d.Mapping(n, r.m.What+": push")
+	if !ok {
+		return
+	}
+	for _, e := range m.Entries {
+		p, ok := r.d.Mapping(e.Value, r.m.What+": push: "+e.Key)
+		if !ok {
+			continue
+		}
+		if kind := r.q.Collection.Kind(e.Key); kind != "list" {
+			r.d.FaultIn(e.Place, "push is for lists, and %s is %s", e.Key, orNone(kind))
+		}
+		to := Push{Field: e.Key, Cap: p.Integer("cap", 0, 1, limit.MaxParts), Front: p.Truth("front"), Make: generate.Constant{}}
+		if of := p.Need("of", "of: $name, or of: {choice: [go, redis]}"); of != nil {
+			to.Make = r.element(e.Key, of)
+		}
+		p.Done()
+		r.q.Push = append(r.q.Push, to)
+	}
+}
+
+// element reads what makes an element of a list: a text, "$field" for what another record of the data has, or a
+// generator.
+func (r queryReader) element(list string, n ast.Node) generate.Generator {
+	c := r.q.Collection
+	if s, ok := n.(*ast.StringNode); ok && strings.HasPrefix(s.Value, "$") && !strings.HasPrefix(s.Value, "$$") {
+		name := s.Value[1:]
+		if kind := c.Kind(name); kind == "" || kind == "list" || kind == "map" || c.Indexed(list) && kind != "string" {
+			r.d.Fault(n, "%s should be a field of the other record that can be an element of %s, and it is %s", s.Value, list, orNone(kind))
+		}
+		c.Needs[name] = true
+		return generate.Drawn{Collection: c.At, Field: name}
+	}
+	if document.PairsOf(n) != nil {
+		g := generatorReader{d: r.d, w: r.w, c: c, known: map[string]bool{}}
+		return reading{generatorReader: &g}.element(n, r.m.What+": an element of "+list)
+	}
+	return generate.Constant{V: r.literal(n, "an element of "+list, "string")}
+}
+
 // changes checks that an update changes something, and a move a key of an index.
 func (r queryReader) changes() {
-	var fields []string
-	for _, s := range r.q.Set {
-		fields = append(fields, s.Field)
-	}
-	for _, a := range r.q.Add {
-		fields = append(fields, a.Field)
-	}
-	for _, f := range fields {
+	fields := r.q.Changed()
+	for i, f := range fields {
+		if slices.Contains(fields[:i], f) {
+			r.d.FaultIn(r.m.At, "%s changes %s twice; take one of set, add and push for it", r.m.What, f)
+		}
 		if r.q.Collection.Indexed(f) {
 			r.q.Collection.Needs[f] = true // so that it is known what moves
 		}
@@ -101,6 +145,20 @@ func (r queryReader) changes() {
 	if r.q.Kind == "move" && !slices.ContainsFunc(fields, r.q.Collection.Indexed) {
 		r.d.FaultIn(r.m.PlaceOf("set"), "%s is a move, and no index has %s in its key; set a field that an index is ordered by, or make it kind: update", r.m.What, strings.Join(fields, ", "))
 	}
+}
+
+// Changed returns the fields that an update changes.
+func (q *Query) Changed() (fields []string) {
+	for _, s := range q.Set {
+		fields = append(fields, s.Field)
+	}
+	for _, a := range q.Add {
+		fields = append(fields, a.Field)
+	}
+	for _, p := range q.Push {
+		fields = append(fields, p.Field)
+	}
+	return fields
 }
 
 // Indexed reports whether a field is part of the key of an index.

@@ -12,11 +12,8 @@ func (w *Workload) Written(c *Collection) map[string]bool {
 		if q.Collection != c || q.Kind == "insert" {
 			continue
 		}
-		for _, a := range q.Set {
-			fields[a.Field] = true
-		}
-		for _, a := range q.Add {
-			fields[a.Field] = true
+		for _, f := range q.Changed() {
+			fields[f] = true
 		}
 	}
 	return fields

@@ -99,14 +99,9 @@ func (s *Step) fault(before []Step) string {
 	case !slices.Contains(keyed, q.Kind) || q.Collection.Tree != nil:
 		return "takes a record that was found, and is of kind " + q.Kind + "; get, exists, update, modify, renew and delete take one"
 	}
-	for _, a := range q.Set {
-		if q.Collection.Indexed(a.Field) {
-			return "changes " + a.Field + " of a record that was found, which is in the key of an index; let it take a drawn record"
-		}
-	}
-	for _, a := range q.Add {
-		if q.Collection.Indexed(a.Field) {
-			return "changes " + a.Field + " of a record that was found, which is in the key of an index; let it take a drawn record"
+	for _, f := range q.Changed() {
+		if q.Collection.Indexed(f) {
+			return "changes " + f + " of a record that was found, which is in the key of an index; let it take a drawn record"
 		}
 	}
 	return ""

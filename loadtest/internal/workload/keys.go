@@ -74,8 +74,7 @@ func (w *Workload) checkKey(d *document.File, mo *Model, c *Collection, key []st
 			return slices.ContainsFunc(q.Set, func(a Assignment) bool { return a.Field == f })
 		}
 		for _, f := range key {
-			adds := slices.ContainsFunc(q.Add, func(a Addition) bool { return a.Field == f })
-			if q.Kind != "insert" && (sets(f) || adds) {
+			if q.Kind != "insert" && slices.Contains(q.Changed(), f) {
 				d.FaultIn(mo.place, "model %s has field %s in the key of %s, and query %s changes it; a key never changes", mo.Name, f, c.Schema.Collection, q.Name)
 			}
 		}

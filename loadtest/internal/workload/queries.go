@@ -127,6 +127,7 @@ func (r queryReader) parameters() {
 		}
 		r.assignments()
 		r.additions()
+		r.pushes()
 		r.changes()
 		r.needKey()
 	default:

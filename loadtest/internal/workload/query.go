@@ -31,6 +31,7 @@ type Query struct {
 	Set        []Assignment
 	One        bool // of Set one is drawn for each operation
 	Add        []Addition
+	Push       []Push
 	Steps      []Step // of a journey
 	Draw       Draw
 	Objectives []Objective
@@ -65,6 +66,31 @@ type Window struct {
 	IsPrefix bool
 	IsAbove  bool // from itself is not included
 	IsAtMost bool // to itself is
+}
+
+// A Push puts an element into a list.
+type Push struct {
+	Field string
+	Make  generate.Generator
+	Cap   int  // the most elements, so that those on the other side go; 0 is any number
+	Front bool // before the first element, and not behind the last one
+}
+
+// Into returns a list with an element more.
+func (p *Push) Into(list []any, v any) []any {
+	switch {
+	case p.Front:
+		list = append([]any{v}, list...)
+		if p.Cap > 0 {
+			list = list[:min(len(list), p.Cap)]
+		}
+	default:
+		list = append(slices.Clone(list), v)
+		if p.Cap > 0 {
+			list = list[max(0, len(list)-p.Cap):]
+		}
+	}
+	return list
 }
 
 // An Assignment gives a field a value when a record is updated or inserted.
