@@ -22,6 +22,9 @@ func (r *run) result(ended error) *report.Result {
 	w := r.w
 	out := &report.Result{Format: report.Format, Workload: w.Name, File: w.File, Fingerprint: r.fingerprint, Began: r.began.UTC(), Took: time.Since(r.began), Again: r.opts.Again,
 		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared}
+	if r.trace != nil {
+		out.Trace = r.trace.String()
+	}
 	for _, s := range r.stores {
 		f := s.Facts
 		out.Stores = append(out.Stores, report.StoreResult{URL: s.URL, Name: f.Name, Version: f.Version, Detail: f.Detail, Durability: f.Durability.String(), Delay: f.Delay,

@@ -82,6 +82,7 @@ type run struct {
 
 	fingerprint string // of the workload
 	measurement *measure.Measurement
+	trace       *operation.Trace // nil if operations are drawn
 	compared    int // sampled calls
 }
 
@@ -99,6 +100,9 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 		return nil, err
 	}
 	r := &run{w: settled, opts: &opts, began: time.Now(), fingerprint: w.fingerprint}
+	if settled.Trace != nil && (opts.Max || opts.Faults != "") {
+		return nil, fmt.Errorf("the operations are those of a trace: there is no other rate to search, and no phase with faults: %w", driver.ErrInvalid)
+	}
 	if err := r.planFaults(); err != nil {
 		return nil, err
 	}
@@ -118,6 +122,13 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 	s, err := operation.NewStream(r.w, r.data)
 	if err != nil {
 		return nil, err
+	}
+	if r.w.Trace != nil {
+		if r.trace, err = s.Trace(ctx); err != nil {
+			return nil, err
+		}
+		defer r.trace.Close()
+		r.progress.Say("trace: %s", r.trace)
 	}
 	for _, step := range []func(context.Context, *operation.Stream) error{r.open, r.fill, r.compare, r.measure, r.climb, r.endure, r.verify} {
 		err := step(ctx, s)
@@ -259,6 +270,7 @@ func (r *run) measure(ctx context.Context, s *operation.Stream) error {
 	r.progress.Say("measure %s: %s a second, %d rounds of %v each, about %v", format.Plural(len(r.candidates), "candidate"),
 		format.Count(r.w.Rate), r.w.Rounds, r.w.Round, (time.Duration(len(r.candidates)) * (r.w.Round*time.Duration(r.w.Rounds) + r.w.Round/2)).Round(time.Second))
 	r.measurement = measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	r.measurement.Trace = r.trace
 	r.measured = r.measurement.Of
 	return r.measurement.Run(ctx)
 }

@@ -29,6 +29,8 @@ type Workload struct {
 	// trees the first ones; 0 is all.
 	Records int
 
+	Speed float64 // how much faster than they came the operations of a trace are sent; 1 is as they came
+
 	read        *workload.Workload
 	fingerprint string
 }
@@ -56,7 +58,7 @@ func Draft(ctx context.Context, file string) (string, error) {
 
 // opened returns a workload as callers see it.
 func opened(w *workload.Workload) *Workload {
-	return &Workload{w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records, w, ""}
+	return &Workload{w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records, w.Speed, w, ""}
 }
 
 // settled returns the workload that was read, with the settings of now.
@@ -64,8 +66,14 @@ func (w *Workload) settled() (*workload.Workload, error) {
 	if w == nil || w.read == nil {
 		return nil, fmt.Errorf("the workload is empty; read one by Load: %w", driver.ErrInvalid)
 	}
+	switch traced := w.read.Trace != nil; {
+	case traced && w.Rate != w.read.Rate:
+		return nil, fmt.Errorf("rate is %d, and the operations are those of a trace, which has its own; take a speed: %w", w.Rate, driver.ErrInvalid)
+	case !traced && w.Speed != 1:
+		return nil, fmt.Errorf("speed is %v, and the workload has no trace; take a rate: %w", w.Speed, driver.ErrInvalid)
+	}
 	s := *w.read
-	s.Name, s.File, s.Seed, s.Rate, s.Rounds, s.Round, s.Slots, s.Records = w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records
+	s.Name, s.File, s.Seed, s.Rate, s.Rounds, s.Round, s.Slots, s.Records, s.Speed = w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records, w.Speed
 	return &s, s.CheckSize()
 }
 
@@ -75,6 +83,9 @@ func (w *Workload) Differences(before *Result) []string {
 	after := *before
 	after.Workload, after.Fingerprint, after.Environment = w.Name, w.fingerprint, environment()
 	after.Rate, after.Rounds, after.Round, after.Slots = w.Rate, w.Rounds, w.Round, w.Slots
+	if w.read != nil && w.read.Trace != nil { // whose rate is not known before it is read
+		after.Rate, after.Round = before.Rate, before.Round
+	}
 	return report.Differences(before, &after)
 }
 

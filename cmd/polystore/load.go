@@ -51,6 +51,7 @@ type loadFlags struct {
 	seed         uint64
 	rate, rounds int
 	records      int
+	speed        float64
 	round        time.Duration
 	json, all    bool
 	out          string
@@ -150,6 +151,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.IntVar(&f.rate, "rate", 0, "operations a second")
 	fs.IntVar(&f.records, "records", 0, "take at most so many `records` of each collection: of a file a random sample, of generators and trees the first ones")
 	fs.IntVar(&f.rounds, "rounds", 0, "rounds of each model")
+	fs.Float64Var(&f.speed, "speed", 1, "send the operations of a trace so many times as `fast` as they came")
 	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
 	fs.BoolVar(&f.max, "max", false, "search the highest rate at which each model does what is asked, too")
 	fs.StringVar(&f.faults, "fault", "", "after the rounds, let each store fail so: a `LIST` with commas of cut@AT:FOR (connections end, new ones, too), freeze@AT:FOR (nothing is passed on) and slow@AT:FOR:DELAY (each way); of servers by --start also kill@AT or kill@AT:FOR (started again at once, or later) and pause@AT:FOR")
@@ -176,6 +178,8 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 			w.Rate = f.rate
 		case "records":
 			w.Records = f.records
+		case "speed":
+			w.Speed = f.speed
 		case "rounds":
 			w.Rounds = f.rounds
 		case "round":

@@ -21,6 +21,7 @@ type Result struct {
 	Again       string            `json:"again"` // the command that repeats the run
 	Seed        uint64            `json:"seed"`
 	Rate        int               `json:"rate"`
+	Trace       string            `json:"trace,omitempty"` // what was sent of a trace, whose mean the rate is; "" if operations were drawn
 	Rounds      int               `json:"rounds"`
 	Round       time.Duration     `json:"round"`
 	Slots       int               `json:"slots"`

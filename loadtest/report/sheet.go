@@ -121,6 +121,9 @@ func (p *page) checks() (list []Item) {
 	if !p.r.lost() {
 		list = append(list, Item{"indexes", "agree with their records after the run"})
 	}
+	if p.r.Trace != "" {
+		list = append(list, Item{"trace", p.r.Trace})
+	}
 	return append(list, Item{"rate " + format.Count(p.r.Rate) + "/s", fmt.Sprintf("%s of %v, interleaved; seed %d", format.Plural(p.r.Rounds, "round"), p.r.Round, p.r.Seed)})
 }
 

@@ -13,6 +13,18 @@ import (
 // csvRows yields the rows of a file whose first line names the fields. An empty
 // field is absent.
 func (f *rowFile) csvRows(r io.Reader, yield func(Row) bool) {
+	var fields []string
+	f.eachRow(r, func(head []string) (ok bool) {
+		fields, ok = f.csvHead(head)
+		return ok
+	}, func(line int, cells []string) bool {
+		record, good := f.csvRow(line, fields, cells)
+		return !good || yield(Row{line, record})
+	})
+}
+
+// eachRow calls begin for the first row, and each for the others, until one is false.
+func (f *rowFile) eachRow(r io.Reader, begin func(head []string) bool, each func(line int, cells []string) bool) {
 	in := csv.NewReader(r)
 	in.Comma = f.src.Separator
 	in.ReuseRecord = true
@@ -26,9 +38,8 @@ func (f *rowFile) csvRows(r io.Reader, yield func(Row) bool) {
 		f.csvError(in, 1, err)
 		return
 	}
-	fields, ok := f.csvHead(head)
 	line := 1
-	for ok && !f.stopped {
+	for ok := begin(head); ok && !f.stopped; {
 		cells, err := in.Read()
 		f.unread = 0
 		if errors.Is(err, io.EOF) {
@@ -39,10 +50,7 @@ func (f *rowFile) csvRows(r io.Reader, yield func(Row) bool) {
 			return
 		}
 		line, _ = in.FieldPos(0)
-		record, good := f.csvRow(line, fields, cells)
-		if good && !yield(Row{line, record}) {
-			return
-		}
+		ok = each(line, cells)
 	}
 }
 

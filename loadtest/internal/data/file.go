@@ -36,6 +36,7 @@ type rowFile struct {
 	told    map[string]bool // names in the file that were reported
 	unread  int             // bytes of a CSV file that came since its last row
 	stopped bool
+	trace   func(r *bufio.Reader) // reads it in another way, nil for records
 }
 
 // rows yields the records of the source's file. The faults are complete when the
@@ -55,6 +56,8 @@ func (f *rowFile) rows() iter.Seq[Row] {
 		defer done()
 		switch {
 		case !ok:
+		case f.trace != nil:
+			f.trace(r)
 		case f.src.Format == "csv":
 			f.csvRows(r, yield)
 		default:

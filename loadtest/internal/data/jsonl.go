@@ -12,6 +12,14 @@ import (
 
 // jsonRows yields the objects of a file that has one a line.
 func (f *rowFile) jsonRows(r io.Reader, yield func(Row) bool) {
+	f.eachLine(r, func(n int, line []byte) bool {
+		record, ok := f.jsonRow(n, line)
+		return !ok || yield(Row{n, record})
+	})
+}
+
+// eachLine calls each for the lines that are not empty, until it is false.
+func (f *rowFile) eachLine(r io.Reader, each func(n int, line []byte) bool) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(make([]byte, 0, 64<<10), limit.MaxLine+1)
 	n := 0
@@ -21,8 +29,7 @@ func (f *rowFile) jsonRows(r io.Reader, yield func(Row) bool) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
-		record, ok := f.jsonRow(n, line)
-		if ok && !yield(Row{n, record}) {
+		if !each(n, line) {
 			return
 		}
 	}
@@ -31,8 +38,8 @@ func (f *rowFile) jsonRows(r io.Reader, yield func(Row) bool) {
 	}
 }
 
-// jsonRow returns the record of one line; ok is false after a fault.
-func (f *rowFile) jsonRow(n int, line []byte) (record map[string]any, ok bool) {
+// object returns the object of one line; ok is false after a fault.
+func (f *rowFile) object(n int, line []byte) (object map[string]any, ok bool) {
 	if text := badText(line); text != "" {
 		f.fault(n, 0, string(line), "%s", text)
 		return nil, false
@@ -40,6 +47,15 @@ func (f *rowFile) jsonRow(n int, line []byte) (record map[string]any, ok bool) {
 	object, at, err := value.DecodeObject(line)
 	if err != nil {
 		f.fault(n, utf8.RuneCount(line[:min(at, len(line))])+1, string(line), "%v", err)
+		return nil, false
+	}
+	return object, true
+}
+
+// jsonRow returns the record of one line; ok is false after a fault.
+func (f *rowFile) jsonRow(n int, line []byte) (record map[string]any, ok bool) {
+	object, ok := f.object(n, line)
+	if !ok {
 		return nil, false
 	}
 	before := len(f.faults)

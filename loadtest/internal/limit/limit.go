@@ -27,6 +27,8 @@ const (
 	MaxRounds   = 100
 	MinRound    = 100 * time.Millisecond
 	MaxRound    = 10 * time.Minute
+	MinSpeed    = 0.01 // of a trace
+	MaxSpeed    = 1000.0
 	MaxRoundOps = 200_000                 // they are made before the round begins
 	MinGrace    = 2 * time.Second         // for operations that go on behind the last instant
 	LongestTime = int64(10 * time.Minute) // that a histogram keeps, in nanoseconds

@@ -30,6 +30,8 @@ type Measurement struct {
 	bench      pace.Bench
 	first      int // number of the first insert of the next round
 	began      time.Time
+
+	Trace *operation.Trace // that has the operations of the rounds, nil if they are drawn
 }
 
 // New returns one that has measured nothing. The clock is the machine's if it is nil.
@@ -69,13 +71,12 @@ func (m *Measurement) Run(ctx context.Context) error {
 }
 
 func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) error {
-	n := m.w.RoundOps()
-	if number == 0 {
-		n = max(n/2, 1) // to warm up
+	calls, err := m.operations(number)
+	if err != nil {
+		return err
 	}
-	calls := m.stream.Mixed("round "+format.Count(number), n, m.first)
 	m.stream.Follow(calls)
-	m.first += n
+	m.first += len(calls)
 	for _, i := range perm {
 		c, of := m.candidates[i], m.Of[i]
 		if report.Hopeless(of.Rounds) {
@@ -99,6 +100,19 @@ func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 		}
 	}
 	return nil
+}
+
+// operations returns those of the next round, and sets when they are due if a trace says that.
+func (m *Measurement) operations(number int) (calls []operation.Call, err error) {
+	if m.Trace != nil {
+		calls, m.bench.Due, err = m.Trace.Round(number, m.first)
+		return calls, err
+	}
+	n := m.w.RoundOps()
+	if number == 0 {
+		n = max(n/2, 1) // to warm up
+	}
+	return m.stream.Mixed("round "+format.Count(number), n, m.first), nil
 }
 
 // Try does rounds of a candidate at another rate, each of n operations, after one that does not count. They are no part of

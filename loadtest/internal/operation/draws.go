@@ -219,6 +219,11 @@ func (s *Stream) Branch(rate int) *Stream {
 // at returns the field of a record: one of the data, or, behind those, an insertion.
 func (s *Stream) at(c *workload.Collection, field string, i int) any {
 	t := s.Data[c.At]
+	if s.line != nil && i == s.line.record {
+		if v := s.line.Fields[field]; v != nil || i < 0 {
+			return v
+		}
+	}
 	if i >= t.Len {
 		return s.newer[c.At][i-t.Len].record[field]
 	}

@@ -39,7 +39,10 @@ func (s *Stream) follow(calls []Call) {
 
 // moves reports whether a change gives a record another position in an index, and notes that one.
 func (s *Stream) moves(k *Call) bool {
-	moved := false
+	moved := k.from < 0 // nothing is known of it
+	if moved {
+		return true
+	}
 	for i, a := range k.sets {
 		if at := (position{k.Q.Collection.At, k.from, a.Field}); k.Q.Collection.Indexed(a.Field) {
 			moved = moved || !value.Same(s.now(at), k.values[i])
@@ -66,6 +69,9 @@ func (s *Stream) moves(k *Call) bool {
 
 // places notes the values of a record that was written as a whole.
 func (s *Stream) places(k *Call) {
+	if k.from < 0 {
+		return
+	}
 	for f := range k.Q.Collection.Schema.Fields {
 		if k.Q.Collection.Indexed(f) {
 			s.positions[position{k.Q.Collection.At, k.from, f}] = k.Record[f]

@@ -4,6 +4,7 @@ package operation
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type Stream struct {
 	makers  []*data.Maker // by collection
 	making  generate.Making
 	checks  bool // the answer to the call that is made is checked
+	line    *traced
 
 	positions map[position]any // of the records that were changed so far
 }
@@ -92,9 +94,13 @@ func (s *Stream) Only(at, n, number int) []Call {
 
 // call makes one operation.
 func (s *Stream) call(r *rand.Rand, at, number int) Call {
+	return s.callFor(r, at, number, s.pick(r, at, number))
+}
+
+// callFor makes an operation for the i-th record.
+func (s *Stream) callFor(r *rand.Rand, at, number, i int) Call {
 	q := s.w.Queries[at]
 	k := Call{Q: q, At: at, Checked: s.checks}
-	i := s.pick(r, at, number)
 	switch q.Kind {
 	case "insert":
 		k.Record = s.made(r, q, i, s.Data[q.Collection.At].Len+number, number)
@@ -295,6 +301,9 @@ func (s *Stream) prepare(r *rand.Rand, q *workload.Query, i, number int, record 
 // that in the file, with the query's own fields.
 func (s *Stream) made(r *rand.Rand, q *workload.Query, i, n, number int) map[string]any {
 	t := s.Data[q.Collection.At]
+	if i < 0 { // a record that a trace names
+		i, n = r.IntN(t.Len), t.Len+number
+	}
 	var record map[string]any
 	if q.Collection.Data.File == "" {
 		record = s.makers[q.Collection.At].Record(n)
@@ -313,6 +322,9 @@ func (s *Stream) made(r *rand.Rand, q *workload.Query, i, n, number int) map[str
 		} else {
 			delete(record, a.Field)
 		}
+	}
+	if s.line != nil {
+		maps.Copy(record, s.line.Fields)
 	}
 	return record
 }

@@ -16,11 +16,12 @@ import (
 // busy waits for one.
 type Bench struct {
 	Clock   Clock
-	Rate    int           // operations a second
-	Slots   int           // operations that may be under way at once
-	Grace   time.Duration // how long operations may go on behind the last instant
-	Shares  bool          // the store is in this process: see split
-	Samples []Sample      // of the last round, by operation; reused
+	Rate    int             // operations a second
+	Due     []time.Duration // when each is due, in order, where that does not follow from the rate; nil where it does
+	Slots   int             // operations that may be under way at once
+	Grace   time.Duration   // how long operations may go on behind the last instant
+	Shares  bool            // the store is in this process: see split
+	Samples []Sample        // of the last round, by operation; reused
 
 	Beside func(ctx context.Context, start time.Time) // what else goes on, from the first instant on; nil is nothing
 
@@ -94,6 +95,9 @@ func (b *Bench) Parts(yield func(*Sample) bool) {
 
 // instant returns when the i-th operation is due, from the start.
 func (b *Bench) instant(i int) time.Duration {
+	if b.Due != nil {
+		return b.Due[i]
+	}
 	return time.Duration(int64(i) * int64(time.Second) / int64(b.Rate))
 }
 

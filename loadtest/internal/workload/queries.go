@@ -43,7 +43,7 @@ func (w *Workload) readQueries(d *document.File, m *document.Mapping) {
 		w.Queries = append(w.Queries, q)
 	}
 	w.takeSteps(d)
-	if math.Abs(sum-100) > 1e-6 {
+	if w.Trace == nil && math.Abs(sum-100) > 1e-6 {
 		d.FaultIn(m.PlaceOf("queries"), "the weights of the queries add up to %v; they are percent, so make them 100", sum)
 	}
 }
@@ -53,7 +53,7 @@ func (w *Workload) readQuery(d *document.File, m *document.Mapping) *Query {
 	q := r.q
 	q.Name = d.Label(m.Need("name", "name: newest of an author"), m.What+": name")
 	m.What, q.Place = "query "+q.Name, m.At
-	if m.Need("weight", "weight: 10, in percent") != nil {
+	if w.Trace != nil || m.Need("weight", "weight: 10, in percent") != nil {
 		q.Weight = m.Number("weight", 0, 0, 100)
 	}
 	q.Kind = d.Text(m.Need("kind", "kind: find"), m.What+": kind")

@@ -59,21 +59,10 @@ func (w *Workload) readData(d *document.File, m *document.Mapping, c *Collection
 }
 
 func (s *Source) readFile(d *document.File, m *document.Mapping, c *Collection) {
-	name := m.Text("file")
-	s.File = name
-	if !filepath.IsAbs(name) {
-		s.File = filepath.Join(filepath.Dir(d.Name), name)
+	s.named(d, m.Text("file"), m.Text("format"), m.PlaceOf("format"))
+	if c != nil {
+		s.Names = s.readNames(d, m, c)
 	}
-	bare, packed := Packing(name)
-	s.Packed = packed
-	s.Format = m.Text("format")
-	if s.Format == "" {
-		s.Format = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}[strings.ToLower(filepath.Ext(bare))]
-	}
-	if s.Format != "jsonl" && s.Format != "csv" {
-		d.FaultIn(m.PlaceOf("format"), "what is in %s? say format: jsonl (a JSON object a line) or format: csv", name)
-	}
-	s.Names = s.readNames(d, m, c)
 	s.Skip = m.Texts("skip")
 	if s.Times = m.Text("times"); s.Times == "" {
 		s.Times = value.TimeForms[0]
@@ -82,6 +71,21 @@ func (s *Source) readFile(d *document.File, m *document.Mapping, c *Collection) 
 	}
 	s.Separator = readMark(d, m, "separator", ',')
 	s.ListMark = string(readMark(d, m, "list_separator", ';'))
+}
+
+// named notes which file it is. The name tells the format where that is not said.
+func (s *Source) named(d *document.File, name, format string, at document.Place) {
+	s.File = name
+	if !filepath.IsAbs(name) {
+		s.File = filepath.Join(filepath.Dir(d.Name), name)
+	}
+	bare, packed := Packing(name)
+	if s.Packed, s.Format = packed, format; format == "" {
+		s.Format = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}[strings.ToLower(filepath.Ext(bare))]
+	}
+	if s.Format != "jsonl" && s.Format != "csv" {
+		d.FaultIn(at, "what is in %s? say format: jsonl (a JSON object a line) or format: csv", name)
+	}
 }
 
 // Packing returns the name of a file without the part that says how it is compressed, and that: "gzip", "zstd" or "".

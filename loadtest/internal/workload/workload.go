@@ -32,6 +32,9 @@ type Workload struct {
 	// First takes the first records of a file, too, and no sample, so that the rest is not read.
 	First bool
 
+	Trace *Trace  // the operations, nil if they are drawn
+	Speed float64 // how much faster than they came they are sent
+
 	Collections []*Collection
 	Queries     []*Query
 	Models      []*Model
@@ -89,6 +92,7 @@ func Parse(file string, src []byte) (*Workload, error) {
 		Rounds: m.Integer("rounds", 6, 1, limit.MaxRounds),
 		Round:  m.Duration("round", 2*time.Second, limit.MinRound, limit.MaxRound),
 		Slots:  m.Integer("slots", 64, 1, limit.MaxSlots),
+		Speed:  1,
 	}
 	if w.Name == "" && !m.Has("workload") {
 		w.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
@@ -100,6 +104,7 @@ func Parse(file string, src []byte) (*Workload, error) {
 		d.FaultIn(m.PlaceOf("rate"), "%v", err)
 	}
 	w.readCollections(d, m)
+	w.readTrace(d, m)
 	w.readQueries(d, m)
 	w.readModels(d, m)
 	w.addKeys(d)
@@ -122,6 +127,12 @@ func (w *Workload) CheckSize() error {
 		return fmt.Errorf("rounds is %d; want 1 to %d", w.Rounds, limit.MaxRounds)
 	case w.Round < limit.MinRound || w.Round > limit.MaxRound:
 		return fmt.Errorf("round is %v; want %v to %v", w.Round, limit.MinRound, limit.MaxRound)
+	}
+	if w.Trace != nil {
+		if w.Speed < limit.MinSpeed || w.Speed > limit.MaxSpeed {
+			return fmt.Errorf("speed is %v; want %v to %v", w.Speed, limit.MinSpeed, limit.MaxSpeed)
+		}
+		return nil // the trace has its own rate
 	}
 	if n := w.RoundOps(); n < 1 || n > limit.MaxRoundOps {
 		return fmt.Errorf("a round of %v at %d/s has %d operations; want 1 to %d, so change rate or round", w.Round, w.Rate, n, limit.MaxRoundOps)
