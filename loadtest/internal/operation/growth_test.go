@@ -1,6 +1,9 @@
 package operation
 
 import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +81,51 @@ func TestPushes(t *testing.T) {
 		k.Change(rec)
 		if list := rec["tags"].([]any); len(list) != 2 || list[0] != "IT" && list[0] != "Daily" || list[1] != "x" || len(k.Edits) != 1 {
 			t.Fatalf("the list is %v, by %v", list, k.Edits)
+		}
+	}
+}
+
+// Whatever the order in which pushes take effect between their beginning and end, what is read is right.
+func TestGrowthOfAnyOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		to := &workload.Push{Cap: r.IntN(5), Front: r.IntN(2) == 0}
+		first := listed("uvwxyz"[:r.IntN(7)])
+		g := Growth{To: to, First: first}
+		type effect struct {
+			at int64
+			v  any
+		}
+		var effects []effect
+		list, now := first, int64(0)
+		for range 3 { // rounds, after each of which all is settled
+			for range r.IntN(8) {
+				began := now + r.Int64N(50)
+				ended := began + r.Int64N(30)
+				e := effect{began + r.Int64N(ended-began+1), string(rune('a' + r.IntN(6)))}
+				if r.IntN(6) == 0 {
+					ended = Unknown
+					e.at += r.Int64N(100)
+				}
+				if ended != Unknown || r.IntN(2) == 0 {
+					effects = append(effects, e)
+				}
+				g.Add(e.v, began, ended)
+			}
+			slices.SortStableFunc(effects, func(a, b effect) int { return cmp.Compare(a.at, b.at) })
+			at := now + r.Int64N(80)
+			seen := list
+			for _, e := range effects {
+				if e.at <= at {
+					seen = to.Into(seen, e.v)
+				}
+			}
+			from, until := at-r.Int64N(10), at+1+r.Int64N(10)
+			if text := g.Wrong(seen, from, until); text != "" {
+				t.Fatalf("%+v of %v: %v at %d: %s; %v, %+v", *to, first, seen, at, text, effects, g.list)
+			}
+			now += 100
+			g.Settle(now)
 		}
 	}
 }
