@@ -83,7 +83,7 @@ type run struct {
 	fingerprint string // of the workload
 	measurement *measure.Measurement
 	trace       *operation.Trace // nil if operations are drawn
-	compared    int // sampled calls
+	compared    int              // sampled calls
 }
 
 // Run measures a workload and returns what came out. Everything that it put into

@@ -84,5 +84,5 @@ func sameFacts(ctx context.Context, urls ...string) error {
 // decides returns what of the facts decides which models a store can have.
 func decides(f driver.Facts) string {
 	order, local := slices.Sorted(slices.Values(f.NativeOrder)), slices.Sorted(slices.Values(f.NativeLocal))
-	return fmt.Sprint(f.Name, f.Scope, f.OneProcess, f.Uncertain, f.Remote.Has, f.Native.Has, f.PrefersNative, order, local)
+	return fmt.Sprintf("%s %v %t %t %t %t %t %d %d", f.Name, f.Scope, f.OneProcess, f.Uncertain, f.Remote.Has, f.Native.Has, f.PrefersNative, order, local)
 }
