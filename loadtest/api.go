@@ -14,6 +14,9 @@ import (
 type Result = report.Result
 
 type (
+	// A Phase is a part of a run, and how long it took.
+	Phase = report.Phase
+
 	// An Environment is the machine and program of a run.
 	Environment = report.Environment
 

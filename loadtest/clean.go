@@ -11,7 +11,7 @@ import (
 
 // Clean removes from a store what runs left that were killed, and nothing else: collections
 // that such a run made. It says by tell what it removes, and which runs it leaves alone because
-// they may be at work. What Keep left stays. A nil tell tells nobody.
+// they may be at work. What Keep left stays, and is told, unless Kept says that it goes, too. A nil tell tells nobody.
 func Clean(ctx context.Context, opts Options, tell func(string)) error {
 	if len(opts.On) != 1 {
 		return errors.New("clean one store at a time")
@@ -26,7 +26,7 @@ func Clean(ctx context.Context, opts Options, tell func(string)) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.Clean(ctx, tell), s.Repo.Close())
+	return errors.Join(s.Clean(ctx, opts.Kept, tell), s.Repo.Close())
 }
 
 // sound says which argument of Run or Clean is nil.

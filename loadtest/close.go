@@ -4,40 +4,36 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/internal/store"
 )
 
 // close removes what the run put into the stores, all at once, and closes them.
-func (r *run) close() error {
-	for _, c := range r.candidates {
-		if r.opts.Keep && len(c.Names) > 0 {
-			r.progress.Say("kept %s: %s", c.Label, strings.Join(c.Names, ", "))
+func (r *run) close(ended error) error {
+	began := time.Now()
+	defer func() {
+		if took := time.Since(began); took > time.Second {
+			r.progress.Say("removed what the run had written in %v", took.Round(time.Second/10))
 		}
-	}
+	}()
 	errs := make([]error, len(r.stores))
 	var all sync.WaitGroup
 	for i, s := range r.stores {
-		all.Go(func() { errs[i] = errors.Join(r.clean(s), s.Repo.Close()) })
+		all.Go(func() { errs[i] = errors.Join(r.clean(s, ended), s.Repo.Close()) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
 }
 
-// clean removes the collections of the run from a store.
-func (r *run) clean(s *store.Store) error {
+// clean removes the collections of the run from a store, but for those that it keeps.
+func (r *run) clean(s *store.Store, ended error) error {
+	names, kept := r.keepAll(context.Background(), s, ended)
 	ctx, cancel := context.WithTimeout(context.Background(), limit.CleanTime)
 	defer cancel()
-	var names []string
-	for _, c := range slices.Concat(r.candidates, r.absent) {
-		if c.Store == s && !r.opts.Keep {
-			names = append(names, c.Names...)
-		}
-	}
 	left, failure := s.Drop(ctx, names)
 	if s.Tagged != "" && failure == nil {
 		failure = s.Untag(ctx, r.opts.Keep)
@@ -46,5 +42,5 @@ func (r *run) clean(s *store.Store) error {
 		return fmt.Errorf("not all of the run could be removed from %s, where there may be still %s; polystore load --clean %s removes them: %w",
 			s.URL, strings.Join(append(left, s.Tagged), ", "), s.URL, failure)
 	}
-	return nil
+	return errors.Join(kept, s.Unclaim(ctx))
 }

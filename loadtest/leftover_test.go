@@ -257,16 +257,3 @@ func (s *killing) Commit(ctx context.Context, token driver.Token, ops []driver.O
 	}
 	return s.lasting.Commit(ctx, token, ops)
 }
-
-// What Keep left is meant to stay.
-func TestCleanLeavesWhatIsKept(t *testing.T) {
-	s := lasting{newWatched()}
-	opts := options(s)
-	opts.Keep = true
-	if _, err := Run(t.Context(), mustParse(t, testload.Small), opts); err != nil {
-		t.Fatal(err)
-	}
-	if said := clean(t, s); said != "memory: has nothing of a killed run\n" || len(s.tables) != 7 {
-		t.Errorf("tables %v, %q; want all 7, and that there was nothing", s.tables, said)
-	}
-}

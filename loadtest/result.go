@@ -20,7 +20,7 @@ import (
 // result judges what was measured. With an error that ended the run there is no verdict.
 func (r *run) result(ended error) *report.Result {
 	w := r.w
-	out := &report.Result{Format: report.Format, Workload: w.Name, File: w.File, Fingerprint: r.fingerprint, Began: r.began.UTC(), Took: time.Since(r.began), Again: r.opts.Again,
+	out := &report.Result{Format: report.Format, Workload: w.Name, File: w.File, Fingerprint: r.fingerprint, Began: r.began.UTC(), Took: time.Since(r.began), Phases: r.phases, Again: r.opts.Again,
 		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared}
 	if r.trace != nil {
 		out.Trace = r.trace.String()

@@ -54,8 +54,16 @@ type Options struct {
 	// For is how long the phase with faults lasts; 0 is until some seconds after the last one.
 	For time.Duration
 
-	// Keep leaves the collections in the stores. Their names are logged.
+	// Keep leaves the collections in the stores, as they were loaded: what the run wrote is undone, but for trees. Their
+	// names are logged.
 	Keep bool
+
+	// Reuse takes collections that earlier runs kept, in place of loading the data, if they are as this run would load
+	// them. They stay kept. Why others are loaded anew is logged.
+	Reuse bool
+
+	// Kept lets Clean remove what runs kept, too.
+	Kept bool
 
 	// Again is the command that repeats the run, for the report.
 	Again string
@@ -79,15 +87,19 @@ type run struct {
 	lasts      time.Duration           // the phase with faults
 	endured    []*report.EnduredResult // by candidate
 	began      time.Time
+	told       []report.Phase // how long it takes, as it was said beforehand
+	phases     []report.Phase // how long it took
 
 	fingerprint string // of the workload
+	summed      string // of the data
+	wrote       bool   // candidates were written to
 	measurement *measure.Measurement
 	trace       *operation.Trace // nil if operations are drawn
 	compared    int              // sampled calls
 }
 
 // Run measures a workload and returns what came out. Everything that it put into
-// the stores is removed, also when the context ends, unless Keep is set. Faults
+// the stores is removed, also when the context ends, unless Keep is set or it was kept before. Faults
 // in the file or its data are returned as Faults, and nothing was written then;
 // different answers as *WrongAnswers. With a *StoreLost, and with answers that were found to be wrong after
 // the rounds, there is a result, too, which has no verdict.
@@ -110,7 +122,7 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 		r.progress = &progress.Log{Out: opts.Log, Terminal: opts.Terminal}
 	}
 	result, err := r.run(ctx)
-	return result, errors.Join(err, r.close())
+	return result, errors.Join(err, r.close(err))
 }
 
 func (r *run) run(ctx context.Context) (*Result, error) {
@@ -130,8 +142,12 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		defer r.trace.Close()
 		r.progress.Say("trace: %s", r.trace)
 	}
-	for _, step := range []func(context.Context, *operation.Stream) error{r.open, r.fill, r.compare, r.measure, r.climb, r.endure, r.verify} {
-		err := step(ctx, s)
+	for _, step := range []struct {
+		name string
+		do   func(context.Context, *operation.Stream) error
+	}{{"load", r.open}, {"load", r.fill}, {"compare", r.compare}, {"measure", r.measure}, {"search", r.climb}, {"faults", r.endure}, {"verify", r.verify}} {
+		err := step.do(ctx, s)
+		r.note(step.name)
 		if lost := (*failure.StoreLost)(nil); errors.As(err, &lost) {
 			return r.result(lost), err
 		}
@@ -143,6 +159,22 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		}
 	}
 	return r.result(nil), nil
+}
+
+// note notes how long a phase took, which ends now.
+func (r *run) note(name string) {
+	p := report.Phase{Name: name, Took: time.Since(r.began)}
+	for _, before := range r.phases {
+		if before.Name != name {
+			p.Took -= before.Took
+		}
+	}
+	for _, told := range r.told {
+		if told.Name == name {
+			p.Told = told.Took
+		}
+	}
+	r.phases = append(slices.DeleteFunc(r.phases, func(x report.Phase) bool { return x.Name == name }), p)
 }
 
 // open opens the stores and makes the candidates' collections.
@@ -173,13 +205,25 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 				continue
 			}
 			r.candidates = append(r.candidates, c)
-			if err := c.Open(ctx, r.w, store.CandidateSpace(name, len(r.candidates))); err != nil {
+			if err := r.prepare(ctx, c, name, len(r.candidates)); err != nil {
 				return fmt.Errorf("model %s on %s: %w", mo.Name, st.Facts.Name, err)
 			}
 			faults = append(faults, c.Plan(r.w, func(at int) operation.Call { return s.Only(at, 1, 0)[0] })...)
 		}
 	}
 	return cmp.Or(r.someLeft(), failure.AsError(faults))
+}
+
+// prepare takes the collections of a candidate that an earlier run kept, or makes new ones.
+func (r *run) prepare(ctx context.Context, c *candidate.Candidate, name string, number int) error {
+	if err := r.describe(ctx, c); err != nil {
+		return err
+	}
+	if err := r.reuse(ctx, c); err != nil || c.Taken {
+		return err
+	}
+	c.Kept.Run, c.Kept.Space = name, store.CandidateSpace(name, number)
+	return c.Open(ctx, r.w, c.Kept.Space)
 }
 
 // leaveOut notes a model that a store cannot have.
@@ -236,39 +280,15 @@ func (r *run) where(s *store.Store) string {
 	return " on " + where
 }
 
-func (r *run) fill(ctx context.Context, _ *operation.Stream) error {
-	for _, c := range r.candidates {
-		took, err := c.Fill(ctx, r.w, r.data, r.progress)
-		if err != nil {
-			return err
-		}
-		if c.Lacks != "" {
-			continue
-		}
-		c.Loaded = took
-		if err := c.Weigh(ctx); err != nil {
-			return err
-		}
-	}
-	r.candidates = slices.DeleteFunc(r.candidates, func(c *candidate.Candidate) bool {
-		if c.Lacks != "" {
-			r.leaveOut(c)
-		}
-		return c.Lacks != ""
-	})
-	return r.someLeft()
-}
-
 func (r *run) compare(ctx context.Context, s *operation.Stream) error {
-	cp := &compare.Comparison{W: r.w, Stream: s, Candidates: r.candidates, Progress: r.progress}
+	cp := &compare.Comparison{W: r.w, Stream: s, Candidates: r.candidates, Progress: r.progress, BeforeWrites: r.beforeWrites}
 	err := cp.Run(ctx)
 	r.compared = cp.Calls
 	return err
 }
 
 func (r *run) measure(ctx context.Context, s *operation.Stream) error {
-	r.progress.Say("measure %s: %s a second, %d rounds of %v each, about %v", format.Plural(len(r.candidates), "candidate"),
-		format.Count(r.w.Rate), r.w.Rounds, r.w.Round, (time.Duration(len(r.candidates)) * (r.w.Round*time.Duration(r.w.Rounds) + r.w.Round/2)).Round(time.Second))
+	r.progress.Say("measure %s: %s a second, %d rounds of %v each", format.Plural(len(r.candidates), "candidate"), format.Count(r.w.Rate), r.w.Rounds, r.w.Round)
 	r.measurement = measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
 	r.measurement.Trace = r.trace
 	r.measured = r.measurement.Of

@@ -114,7 +114,7 @@ func (f *loadFlags) cleanStore(ctx context.Context, url string, stdout io.Writer
 		}
 		return f.open(ctx, url)
 	}
-	err := loadtest.Clean(ctx, loadtest.Options{Open: open, On: []string{url}}, tell)
+	err := loadtest.Clean(ctx, loadtest.Options{Open: open, On: []string{url}, Kept: f.kept}, tell)
 	return errors.Join(err, failed)
 }
 

@@ -57,6 +57,7 @@ type loadFlags struct {
 	out          string
 	baseline     string
 	keep, remote bool
+	reuse, kept  bool
 	max          bool
 	faults       string
 	starts       list
@@ -92,7 +93,7 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 	result, err := loadtest.Run(ctx, w, loadtest.Options{
-		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Max: f.max, Faults: f.faults, For: f.lasts,
+		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Reuse: f.reuse, Max: f.max, Faults: f.faults, For: f.lasts,
 		Servers: f.servers, Again: f.again(w, rest[0]),
 	})
 	if err = errors.Join(err, clean()); err == nil {
@@ -162,7 +163,9 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.all, "all", false, "print all of the text, and not the first screen alone")
 	fs.StringVar(&f.baseline, "baseline", "", "compare the result with that of an earlier run in `FILE`, as polystore compare does")
 	fs.StringVar(&f.out, "out", "runs", "`DIR` for the results")
-	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are")
+	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are, for --reuse")
+	fs.BoolVar(&f.reuse, "reuse", false, "take what earlier runs kept, in place of loading the same data again")
+	fs.BoolVar(&f.kept, "kept", false, "with --clean, remove what runs kept, too")
 	fs.BoolVar(&f.clean, "clean", false, "remove what killed runs left in the store of a URL")
 	fs.BoolVar(&f.remote, "remote", false, "allow connections to other machines, also to those that a server tells about")
 }

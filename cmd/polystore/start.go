@@ -24,6 +24,10 @@ func (f *loadFlags) stores(ctx context.Context, stderr io.Writer) (on []string, 
 		return nil, nil, usageError("load: --on pebble: makes one new store; write it once, or name directories, as in pebble:DIR")
 	case f.keep && len(f.starts) > 0:
 		return nil, nil, usageError("load: a server of --start ends with the run, and nothing of it is kept; say --keep or --start")
+	case f.reuse && len(f.starts) > 0:
+		return nil, nil, usageError("load: a server of --start is new, and has nothing to --reuse; say --reuse or --start")
+	case f.reuse && (len(f.on) == 0 || at >= 0):
+		return nil, nil, usageError("load: a new Pebble store has nothing to --reuse; name the one that was kept, as in --on pebble:runs/store-…")
 	}
 	on, clean = slices.Clone(f.on), func() error { return nil }
 	if len(f.on)+len(f.starts) == 0 {

@@ -14,7 +14,7 @@ var layers = map[string][]string{
 		"commit/remote", "commit", "upkeep",
 	},
 	"loadtest/": {
-		"internal/limit", "internal/fault", "internal/format", "report", "internal/page", "internal/failure", "internal/random", "internal/value",
+		"internal/limit", "internal/timing", "internal/fault", "internal/format", "report", "internal/page", "internal/failure", "internal/random", "internal/value",
 		"internal/document", "internal/progress", "internal/generate", "internal/testload", "internal/workload",
 		"internal/data", "internal/draft", "internal/operation", "internal/ledger", "internal/oracle", "internal/store", "internal/candidate", "internal/pace",
 		"internal/compare", "internal/measure",

@@ -18,7 +18,8 @@ type Result struct {
 	Fingerprint string            `json:"fingerprint,omitempty"` // of what the workload file says, but for its pace
 	Began       time.Time         `json:"began"`
 	Took        time.Duration     `json:"took"`
-	Again       string            `json:"again"` // the command that repeats the run
+	Phases      []Phase           `json:"phases,omitempty"` // of it, in their order
+	Again       string            `json:"again"`            // the command that repeats the run
 	Seed        uint64            `json:"seed"`
 	Rate        int               `json:"rate"`
 	Trace       string            `json:"trace,omitempty"` // what was sent of a trace, whose mean the rate is; "" if operations were drawn

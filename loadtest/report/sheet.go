@@ -124,6 +124,7 @@ func (p *page) checks() (list []Item) {
 	if p.r.Trace != "" {
 		list = append(list, Item{"trace", p.r.Trace})
 	}
+	list = append(list, p.took()...)
 	return append(list, Item{"rate " + format.Count(p.r.Rate) + "/s", fmt.Sprintf("%s of %v, interleaved; seed %d", format.Plural(p.r.Rounds, "round"), p.r.Round, p.r.Seed)})
 }
 

@@ -54,6 +54,8 @@ type Candidate struct {
 	Label string   // for people: the model, and the store where there are several
 	Lacks string   // why the store cannot have the model, which then is not measured
 
+	Kept    store.Kept // what it is, for later runs
+	Taken   bool       // an earlier run kept it, so nothing is loaded
 	Loaded  time.Duration
 	Records int64   // bytes; -1 when the store does not say
 	Indexes int64   // bytes
@@ -116,6 +118,20 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 		}
 		c.Names = append(c.Names, names...)
 	}
+	return nil
+}
+
+// Take takes the collections that an earlier run kept.
+func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept) error {
+	c.repos, c.forests, c.Names = nil, nil, nil
+	for _, of := range w.Collections {
+		names, err := c.openOne(ctx, of, k.Space)
+		if err != nil {
+			return err
+		}
+		c.Names = append(c.Names, names...)
+	}
+	c.Kept, c.Taken, c.Loaded = k, true, k.Took
 	return nil
 }
 

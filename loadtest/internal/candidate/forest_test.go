@@ -36,7 +36,7 @@ func filled(t *testing.T) []*Candidate {
 		if err := c.Open(t.Context(), w, store.CandidateSpace("load_x", i)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Fill(t.Context(), w, tables, &progress.Log{Out: io.Discard}); err != nil || c.Lacks != "" {
+		if err := c.Fill(t.Context(), w, tables, &progress.Log{Out: io.Discard}).Rest(); err != nil || c.Lacks != "" {
 			t.Fatalf("%s: %v, lacks %q", c.Label, err, c.Lacks)
 		}
 		list = append(list, c)

@@ -7,7 +7,9 @@ import (
 
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/internal/operation"
+	"github.com/polystore/polystore/loadtest/internal/oracle"
 	"github.com/polystore/polystore/loadtest/internal/store"
+	"github.com/polystore/polystore/loadtest/internal/workload"
 )
 
 // A Reply is an answer with the way it ended.
@@ -59,4 +61,51 @@ func (c *Candidate) Probe(ctx context.Context, calls []operation.Call) ([]Reply,
 		}
 	}
 	return replies, p, err
+}
+
+// Times are how long the calls of a candidate take.
+type Times struct {
+	Calls []time.Duration // by query
+	Scans float64         // processors that those need which read every record, per call of the mix a second
+	Walk  time.Duration   // to read all records
+}
+
+// Times returns how long calls take, by a few that read what is loaded so far. What they answer is not looked at: not all
+// is there. Calls that write are taken to be as long as the longest read that does not scan.
+func (f *Filling) Times(ctx context.Context, w *workload.Workload, sample func(at, n int) []operation.Call) Times {
+	c, t := f.Of, Times{Calls: make([]time.Duration, len(w.Queries))}
+	defer func(seen *oracle.Oracle) { c.Seen = seen }(c.Seen)
+	c.Seen = nil
+	longest := time.Duration(0)
+	for at, q := range w.Queries {
+		if q.Writes() {
+			continue
+		}
+		began, calls := time.Now(), sample(at, limit.LeastSamples)
+		for i := range calls {
+			_, _ = c.Do(ctx, &calls[i], false)
+		}
+		t.Calls[at] = time.Since(began) / time.Duration(len(calls))
+		if c.Scans[at] {
+			t.Calls[at] = f.parts[q.Collection.At].whole(t.Calls[at])
+			t.Scans += q.Weight / 100 * t.Calls[at].Seconds()
+		} else {
+			longest = max(longest, t.Calls[at])
+		}
+	}
+	for at, q := range w.Queries {
+		if q.Writes() {
+			t.Calls[at] = longest
+		}
+	}
+	for _, x := range f.parts {
+		began := time.Now()
+		for _, err := range c.All(ctx, x.col.At) {
+			if err != nil {
+				break
+			}
+		}
+		t.Walk += x.whole(time.Since(began))
+	}
+	return t
 }

@@ -6,15 +6,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"sync"
+	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/candidate"
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/generate"
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/internal/progress"
 	"github.com/polystore/polystore/loadtest/internal/store"
+	"github.com/polystore/polystore/loadtest/internal/timing"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 )
 
@@ -25,22 +29,27 @@ type Comparison struct {
 	Candidates []*candidate.Candidate
 	Progress   *progress.Log
 	Calls      int // that all candidates were sent
+
+	BeforeWrites func(context.Context) error // is called before the first write; nil is nothing
 }
 
 // Run sends sampled calls to every candidate and compares what they answer.
 func (cp *Comparison) Run(ctx context.Context) error {
 	step := cp.Progress.Begin("compare answers", 0, "calls")
 	defer step.End()
+	wrote := false
 	for _, writes := range []bool{false, true} {
 		for i, q := range cp.W.Queries {
 			if q.Writes() != writes {
 				continue
 			}
-			n := min(limit.SampledReads, max(cp.Stream.Data[q.Collection.At].Len, limit.SampledAgain)) // of few records few say it all
-			if writes {
-				n = limit.SampledWrites
+			if writes && !wrote && cp.BeforeWrites != nil {
+				if err := cp.BeforeWrites(ctx); err != nil {
+					return err
+				}
 			}
-			calls := cp.Stream.Only(i, n, i*limit.SampledWrites)
+			wrote = writes
+			calls := cp.Stream.Only(i, sampled(q, cp.Stream.Data), i*limit.SampledWrites)
 			cp.Stream.Follow(calls)
 			if err := cp.query(ctx, i, calls, step); err != nil {
 				return err
@@ -56,6 +65,29 @@ func (cp *Comparison) Run(ctx context.Context) error {
 		}
 	}
 	return cp.contents(ctx)
+}
+
+// sampled returns how many calls of a query are sent first.
+func sampled(q *workload.Query, tables []*generate.Table) int {
+	if q.Writes() {
+		return limit.SampledWrites
+	}
+	return min(limit.SampledReads, max(tables[q.Collection.At].Len, limit.SampledAgain)) // of few records few say it all
+}
+
+// Takes returns how long it takes to compare a candidate.
+func Takes(w *workload.Workload, tables []*generate.Table, t candidate.Times) time.Duration {
+	sum := t.Walk
+	for i, q := range w.Queries {
+		most := limit.SampleTime
+		if q.Writes() {
+			most = math.MaxInt64 // they are all done
+		} else {
+			sum += timing.Calls(t.Calls[i], limit.SampledAgain, limit.LeastSamples, most)
+		}
+		sum += timing.Calls(t.Calls[i], sampled(q, tables), limit.LeastSamples, most)
+	}
+	return sum
 }
 
 // query compares the answers to calls of one query.
@@ -123,9 +155,9 @@ func (cp *Comparison) each(do func(i int, c *candidate.Candidate) error) error {
 // contents compares all records of all candidates.
 func (cp *Comparison) contents(ctx context.Context) error {
 	for _, col := range cp.W.Collections {
-		got := make([]contents, len(cp.Candidates))
+		got := make([]Contents, len(cp.Candidates))
 		err := cp.each(func(i int, c *candidate.Candidate) (err error) {
-			got[i], err = contentsOf(c.All(ctx, col.At))
+			got[i], err = ContentsOf(c.All(ctx, col.At))
 			return err
 		})
 		if err != nil {

@@ -3,19 +3,21 @@ package compare
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"fmt"
 	"iter"
 
 	"github.com/polystore/polystore/loadtest/internal/value"
 )
 
-// A contents sums up all records of a collection, whatever their order.
-type contents struct {
+// Contents sum up all records of a collection, whatever their order.
+type Contents struct {
 	n   int
 	sum uint64
 }
 
-func contentsOf(records iter.Seq2[map[string]any, error]) (contents, error) {
-	var c contents
+// ContentsOf reads records.
+func ContentsOf(records iter.Seq2[map[string]any, error]) (Contents, error) {
+	var c Contents
 	for rec, err := range records {
 		if err != nil {
 			return c, err
@@ -26,3 +28,6 @@ func contentsOf(records iter.Seq2[map[string]any, error]) (contents, error) {
 	}
 	return c, nil
 }
+
+// String returns them as text that only contents of the same records have.
+func (c Contents) String() string { return fmt.Sprintf("%d-%016x", c.n, c.sum) }

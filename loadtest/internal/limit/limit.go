@@ -41,12 +41,19 @@ const (
 	MaxFaults   = 20        // of a data file before its reading stops
 )
 
+// Of loading.
+const (
+	FirstPiece    = 512  // records of a collection, whose loading tells how long that of all takes
+	FirstGathered = 4096 // as that, where the library gathers so many to commit them by their partitions
+	LoadedAtOnce  = 2    // candidates of a store, where the library commits one after the other
+)
+
 // Of the sampled calls.
 const (
 	SampledReads  = 300 // calls of each query that reads
 	SampledWrites = 30  // calls of each query that writes
 	SampledAgain  = 30  // reads after the writes
-	SampleTime    = time.Second
+	SampleTime    = 400 * time.Millisecond
 	LeastSamples  = 5    // also of calls that take long
 	PlannedFrom   = 1000 // records of each collection from which calls are drawn before anything is loaded
 )
@@ -84,9 +91,13 @@ const (
 const (
 	AnswerTime   = 10 * time.Second // until a store is taken for lost
 	CleanTime    = time.Minute      // to remove a run from a store
+	RestoreTime  = 10 * time.Minute // to undo the writes of a run in what it keeps
 	LeftoverTime = 3 * time.Minute  // to remove killed runs: on MongoDB a killed program's transaction keeps what it wrote to from being dropped for a minute
 	LongestRun   = 24 * time.Hour   // on another machine; after that a run is taken for ended
 )
+
+// Grace is how long calls may go on behind the last instant of a round.
+func Grace(round time.Duration) time.Duration { return max(round, MinGrace) }
 
 // MaxResult is how many bytes a result file has at most.
 const MaxResult = 64 << 20

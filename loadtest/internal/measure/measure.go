@@ -43,7 +43,7 @@ func New(w *workload.Workload, s *operation.Stream, candidates []*candidate.Cand
 	if by == nil {
 		by = &pace.MachineClock{}
 	}
-	m.bench = pace.Bench{Clock: by, Rate: w.Rate, Slots: w.Slots, Grace: max(w.Round, limit.MinGrace)}
+	m.bench = pace.Bench{Clock: by, Rate: w.Rate, Slots: w.Slots, Grace: limit.Grace(w.Round)}
 	return m
 }
 

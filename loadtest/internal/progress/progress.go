@@ -6,17 +6,20 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
 )
 
 // A Log tells people what is going on: one line that changes on a terminal,
-// plain lines elsewhere. Nil tells nothing.
+// plain lines elsewhere. Nil tells nothing. It is for several goroutines.
 type Log struct {
 	Out      io.Writer
 	Terminal bool
-	width    int // of the line that is shown
+
+	mu    sync.Mutex
+	width int // of the line that is shown
 }
 
 // A Step is one long piece of work. It is for one goroutine.
@@ -41,6 +44,9 @@ func (p *Log) Begin(what string, total int, unit string) *Step {
 	now := time.Now()
 	return &Step{p: p, what: what, unit: unit, total: total, began: now, told: now}
 }
+
+// Idle says that nothing was done for a while, which does not count.
+func (s *Step) Idle(d time.Duration) { s.began = s.began.Add(d) }
 
 // Add counts n more done.
 func (s *Step) Add(n int) {
@@ -83,8 +89,7 @@ func (s *Step) End() {
 	}
 	took := time.Since(s.began)
 	text := fmt.Sprintf("%s: %s %s in %s", s.what, format.Count(s.n), s.unit, took.Round(10*time.Millisecond))
-	s.p.show("")
-	fmt.Fprintln(s.p.Out, text)
+	s.p.tell(text)
 }
 
 // Say tells one thing.
@@ -92,8 +97,15 @@ func (p *Log) Say(format string, args ...any) {
 	if p == nil {
 		return
 	}
-	p.show("")
-	fmt.Fprintf(p.Out, format+"\n", args...)
+	p.tell(fmt.Sprintf(format, args...))
+}
+
+// tell writes a line that stays.
+func (p *Log) tell(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write("")
+	fmt.Fprintln(p.Out, text)
 }
 
 // Status is what goes on now; only a terminal shows it, until the next text.
@@ -103,8 +115,15 @@ func (p *Log) Status(format string, args ...any) {
 	}
 }
 
-// show writes text over the line that is shown on a terminal, else as a line.
+// show shows text until the next one.
 func (p *Log) show(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.write(text)
+}
+
+// write writes text over the line that is shown on a terminal, else as a line.
+func (p *Log) write(text string) {
 	if !p.Terminal {
 		if text != "" {
 			fmt.Fprintln(p.Out, text)

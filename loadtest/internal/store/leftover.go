@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/internal/process"
+	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/internal/limit"
 	"github.com/polystore/polystore/repo"
 )
@@ -76,12 +77,19 @@ func (l *Leftover) read(ctx context.Context, store *repo.Store, tag string) (boo
 	if err != nil {
 		return false, err
 	}
+	*l = leftoverOf(l.run, rec)
+	return true, nil
+}
+
+// leftoverOf returns what the record of a tag says.
+func leftoverOf(run string, rec map[string]any) Leftover {
+	l := Leftover{run: run}
 	l.Host, _ = rec["host"].(string)
 	pid, _ := rec["process"].(int64)
 	l.Process = int(pid)
 	l.Mark, _ = rec["mark"].(string)
 	l.Began, _ = rec["began"].(time.Time)
-	return true, nil
+	return l
 }
 
 // own reports whether the run is one of this process.
@@ -116,11 +124,16 @@ func (l *Leftover) String() string {
 	return text
 }
 
-// Clean removes what killed runs left in the store, and says so by tell.
-func (s *Store) Clean(ctx context.Context, tell func(string)) error {
+// Clean removes what killed runs left in the store, and says so by tell. What was kept and is as it was loaded stays, unless
+// all is to go.
+func (s *Store) Clean(ctx context.Context, all bool, tell func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, limit.LeftoverTime)
 	defer cancel()
 	list, err := s.Leftovers(ctx)
+	if err != nil {
+		return err
+	}
+	kept, err := s.Kept(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,10 +145,52 @@ func (s *Store) Clean(ctx context.Context, tell func(string)) error {
 			tell(fmt.Sprintf("left alone: %s: %s", &l, why))
 			continue
 		}
-		if err := s.dropRun(ctx, l.Names); err != nil {
+		names := l.Names
+		if !all {
+			names = without(names, l.run, kept)
+		}
+		if err := s.dropRun(ctx, names); err != nil {
 			return err
 		}
-		tell(fmt.Sprintf("removed: %s: %s", &l, strings.Join(l.Names, ", ")))
+		tell(fmt.Sprintf("removed: %s: %s", &l, strings.Join(names, ", ")))
+	}
+	return s.cleanKept(ctx, all, tell)
+}
+
+// without returns the collections of a run that was killed without those that an earlier one kept and that are still as they
+// were loaded.
+func without(names []string, run string, kept []Kept) []string {
+	for _, k := range kept {
+		if k.Run == run && k.Whole {
+			names = slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+				return name == run+KeptSuffix || strings.HasPrefix(name, k.Space)
+			})
+		}
+	}
+	return names
+}
+
+// cleanKept says what was kept or, if that is to go, removes it, but for what a run is using.
+func (s *Store) cleanKept(ctx context.Context, all bool, tell func(string)) error {
+	names, err := repo.Collections(ctx, s.Repo)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		run, ok := strings.CutSuffix(name, KeptSuffix)
+		if !ok || !keptName.MatchString(name) || slices.Contains(names, run+TagSuffix) {
+			continue
+		}
+		of := collectionsOf(run, names)
+		of = of[:len(of)-1] // it has no tag
+		if !all {
+			tell(fmt.Sprintf("kept: run %s: %s; polystore load --clean --kept %s removes them, too", run, format.Plural(len(of)-1, "collection"), s.URL))
+			continue
+		}
+		if err := s.dropRun(ctx, of); err != nil {
+			return err
+		}
+		tell(fmt.Sprintf("removed: what run %s kept: %s", run, strings.Join(of, ", ")))
 	}
 	return nil
 }

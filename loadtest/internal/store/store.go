@@ -25,6 +25,8 @@ type Store struct {
 	Facts  driver.Facts
 	Tagged string // the collection that says whose the others are; "" if there is none
 
+	claimed []string // earlier runs whose collections are used
+
 	meter driver.Meter // nil where no server tells its processor time
 
 	trips, requests, rows atomic.Int64 // of all operations so far

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,8 +49,13 @@ func (s *Store) Tag(ctx context.Context, run string, began time.Time) error {
 	if err != nil {
 		return err
 	}
+	tag := tagRecord(run, began)
+	return r.Insert(ctx, &tag)
+}
+
+func tagRecord(run string, began time.Time) map[string]any {
 	host, _ := os.Hostname() // without a name it is that of nobody
-	return r.Insert(ctx, &map[string]any{"run": run, "host": host, "process": os.Getpid(), "mark": process.Mark(os.Getpid()), "began": began})
+	return map[string]any{"run": run, "host": host, "process": int64(os.Getpid()), "mark": process.Mark(os.Getpid()), "began": began}
 }
 
 // Untag removes what says whose the collections of this run are, after those that were not made
@@ -76,13 +82,16 @@ func (s *Store) dropRun(ctx context.Context, names []string) error {
 	return err
 }
 
-// collectionsOf returns those of the collections that a run made, its tag last.
+// collectionsOf returns those of the collections that a run made: what says which it kept, and its tag, last.
 func collectionsOf(run string, all []string) []string {
 	var names []string
 	for _, name := range all {
 		if tail, ok := strings.CutPrefix(name, run); ok && spaceTail.MatchString(tail) {
 			names = append(names, name)
 		}
+	}
+	if slices.Contains(all, run+KeptSuffix) {
+		names = append(names, run+KeptSuffix)
 	}
 	return append(names, run+TagSuffix)
 }

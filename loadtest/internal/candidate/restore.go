@@ -1,0 +1,83 @@
+package candidate
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/polystore/polystore/loadtest/internal/data"
+	"github.com/polystore/polystore/loadtest/internal/generate"
+	"github.com/polystore/polystore/loadtest/internal/value"
+	"github.com/polystore/polystore/loadtest/internal/workload"
+	"github.com/polystore/polystore/repo"
+)
+
+// Restore makes the records those that were loaded: what came is removed, and what changed or is gone is inserted again.
+// Trees are not restored.
+func (c *Candidate) Restore(ctx context.Context, w *workload.Workload, tables []*generate.Table) error {
+	for _, col := range w.Collections {
+		if c.forests[col.At] != nil {
+			return errors.New("trees that were written to are not put back")
+		}
+		if err := c.restore(ctx, w, col, tables); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Candidate) restore(ctx context.Context, w *workload.Workload, col *workload.Collection, tables []*generate.Table) error {
+	fields := col.Keys[c.Model.KeyAt[col.At]]
+	missing := map[string]uint64{}
+	for rec, err := range data.Records(ctx, w, col, tables, func(data.Row) {}) {
+		if err != nil {
+			return err
+		}
+		missing[value.Identity(rec, fields)] = value.Sum(rec, nil)
+	}
+	var wrong []repo.Key
+	for rec, err := range c.All(ctx, col.At) {
+		if err != nil {
+			return err
+		}
+		id := value.Identity(rec, fields)
+		if sum, ok := missing[id]; ok && sum == value.Sum(rec, nil) {
+			delete(missing, id)
+			continue
+		}
+		var key repo.Key
+		for _, f := range fields {
+			key = append(key, rec[f])
+		}
+		wrong = append(wrong, key)
+	}
+	r := c.repos[col.At]
+	if _, err := r.DeleteAll(ctx, nothingFails(slices.Values(wrong))); err != nil {
+		return err
+	}
+	_, err := r.InsertAll(ctx, func(yield func(map[string]any, error) bool) {
+		for rec, err := range data.Records(ctx, w, col, tables, func(data.Row) {}) {
+			if _, ok := missing[value.Identity(rec, fields)]; err == nil && !ok {
+				continue
+			}
+			if err == nil {
+				rec = expiring(rec, col)
+			}
+			if !yield(rec, err) {
+				return
+			}
+		}
+	})
+	return err
+}
+
+func nothingFails[T any](list iter.Seq[T]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for x := range list {
+			if !yield(x, nil) {
+				return
+			}
+		}
+	}
+}
