@@ -17,7 +17,7 @@ func (r *run) close(ended error) error {
 	began := time.Now()
 	defer func() {
 		if took := time.Since(began); took > time.Second {
-			r.progress.Say("removed what the run had written in %v", took.Round(time.Second/10))
+			r.progress.Say("cleaned up in %v", took.Round(time.Second/10))
 		}
 	}()
 	errs := make([]error, len(r.stores))
@@ -31,11 +31,11 @@ func (r *run) close(ended error) error {
 
 // clean removes the collections of the run from a store, but for those that it keeps.
 func (r *run) clean(s *store.Store, ended error) error {
-	names, kept := r.keepAll(context.Background(), s, ended)
+	names, kept := r.keepAll(s, ended)
 	ctx, cancel := context.WithTimeout(context.Background(), limit.CleanTime)
 	defer cancel()
 	left, failure := s.Drop(ctx, names)
-	if s.Tagged != "" && failure == nil {
+	if s.Tagged != "" && failure == nil && kept == nil {
 		failure = s.Untag(ctx, r.opts.Keep)
 	}
 	if failure != nil {

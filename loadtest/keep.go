@@ -185,8 +185,6 @@ func (r *run) keep(ctx context.Context, c *candidate.Candidate, ended error) (wh
 
 // restore puts back what the run changed, and returns why that cannot be done.
 func (r *run) restore(ctx context.Context, c *candidate.Candidate) string {
-	ctx, cancel := context.WithTimeout(ctx, limit.RestoreTime)
-	defer cancel()
 	if err := c.Restore(ctx, r.w, r.data); err != nil {
 		return err.Error()
 	}
@@ -200,7 +198,9 @@ func (r *run) restore(ctx context.Context, c *candidate.Candidate) string {
 }
 
 // keepAll keeps the candidates of a store that are to stay, and returns what else there is to be removed.
-func (r *run) keepAll(ctx context.Context, s *store.Store, ended error) (names []string, err error) {
+func (r *run) keepAll(s *store.Store, ended error) (names []string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), limit.RestoreTime)
+	defer cancel()
 	for _, c := range append(r.candidates[:len(r.candidates):len(r.candidates)], r.absent...) {
 		switch {
 		case c.Store != s:

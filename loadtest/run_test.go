@@ -89,6 +89,9 @@ func TestRun(t *testing.T) {
 	}
 	s.check(t)
 	checkReport(t, result)
+	if len(result.Phases) != 6 || result.Phases[0].Name != "load" || result.Phases[2].Told < 300*time.Millisecond {
+		t.Errorf("phases %v", result.Phases)
+	}
 	if len(result.Candidates) != 3 || result.Compared == 0 || len(result.Verdicts) != 1 {
 		t.Fatalf("%d candidates, %d calls compared, %d verdicts", len(result.Candidates), result.Compared, len(result.Verdicts))
 	}
@@ -113,7 +116,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("requests of a covered query %v, by keys %v, rows of a scan %v; want 1, 11, 200",
 			covering.RequestsEach, keysOnly.RequestsEach, scan.RowsEach)
 	}
-	for _, want := range []string{"load posts into covering: 200 records", "compare answers"} {
+	for _, want := range []string{"load posts into covering: 200 records", "compare answers", "about "} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("log has no %q:\n%s", want, log.String())
 		}

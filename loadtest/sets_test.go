@@ -118,7 +118,7 @@ func TestSetFaults(t *testing.T) {
 		{"by: [site], sum", "by: [sites], sum", "did you mean site?"},
 		{"by: [site], sum", "sum", "query sites of a user has no by; add one, e.g. by: [day]"},
 		{"sum: [visits]", "sum: [title]", "sum is for fields of kind int"},
-		{"by: [site], order: [site, -created], objectives: {p99: 50ms}}\n  - {name: new,", "by: [site], order: [site]}\n  - {name: new,", "does not say which record of a group is the first; add an order"},
+		{"by: [site], order: [site, -created], objectives: {p80: 50ms}}\n  - {name: new,", "by: [site], order: [site]}\n  - {name: new,", "does not say which record of a group is the first; add an order"},
 		{"records: 3", "records: 1", "want 2 to 100"},
 		{"set: {tags: [tag1, tag2]}", "set: {tags: {}}", "has 0 generators"},
 		{"set: {tags: [tag1, tag2]}", "set: {tags: [[x]]}", "an element is a list; want one value"},

@@ -25,7 +25,8 @@ to take. With several stores, each --on URL, every model is measured on each; wh
 to take is said for each class of durability, and classes are not compared.
 Without --on, and for --on pebble:, it uses a new Pebble store in a folder of its
 own below --out, which it removes. Elsewhere it writes only into collections of its
-own, which it removes, too.
+own, which it removes, too. With --keep they stay, as they were loaded, and --reuse takes
+them later, if they are what this run would load.
 
 With --clean it measures nothing: it removes from the store of the URL, in place of FILE,
 what runs left that were killed, and says what that was. For pebble: these are the new

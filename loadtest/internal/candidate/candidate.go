@@ -63,6 +63,7 @@ type Candidate struct {
 
 	Seen *oracle.Oracle // what was written and answered; nil is not looked at
 
+	names   [][]string                   // of the collections in the store, by collection
 	repos   []*repo.Repo[map[string]any] // by collection, nil where there are trees
 	forests []*forest                    // by collection, nil where there are none
 }
@@ -116,20 +117,20 @@ func (c *Candidate) Open(ctx context.Context, w *workload.Workload, prefix strin
 		case !empty:
 			return fmt.Errorf("collection %s has records already; run again, which takes another name", names[0])
 		}
-		c.Names = append(c.Names, names...)
+		c.Names, c.names = append(c.Names, names...), append(c.names, names)
 	}
 	return nil
 }
 
 // Take takes the collections that an earlier run kept.
 func (c *Candidate) Take(ctx context.Context, w *workload.Workload, k store.Kept) error {
-	c.repos, c.forests, c.Names = nil, nil, nil
+	c.repos, c.forests, c.Names, c.names = nil, nil, nil, nil
 	for _, of := range w.Collections {
 		names, err := c.openOne(ctx, of, k.Space)
 		if err != nil {
 			return err
 		}
-		c.Names = append(c.Names, names...)
+		c.Names, c.names = append(c.Names, names...), append(c.names, names)
 	}
 	c.Kept, c.Taken, c.Loaded = k, true, k.Took
 	return nil

@@ -32,7 +32,7 @@ type Filling struct {
 func (c *Candidate) Fill(ctx context.Context, w *workload.Workload, tables []*generate.Table, p *progress.Log) *Filling {
 	f := &Filling{Of: c}
 	for _, col := range w.Collections {
-		x := &part{c: c, col: col, total: tables[col.At].Len, first: limit.FirstPiece}
+		x := &part{c: c, col: col, names: c.names[col.At], total: tables[col.At].Len, first: limit.FirstPiece}
 		if c.Store.Facts.Scope < driver.ScopeStore {
 			x.first = limit.FirstGathered
 		}
@@ -95,6 +95,7 @@ func (f *Filling) Stop() {
 type part struct {
 	c     *Candidate
 	col   *workload.Collection
+	names []string // that it takes in the store
 	step  *progress.Step
 	first int // records of the first piece
 	total int

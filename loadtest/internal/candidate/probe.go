@@ -9,6 +9,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/internal/oracle"
 	"github.com/polystore/polystore/loadtest/internal/store"
+	"github.com/polystore/polystore/loadtest/internal/value"
 	"github.com/polystore/polystore/loadtest/internal/workload"
 )
 
@@ -68,6 +69,7 @@ type Times struct {
 	Calls []time.Duration // by query
 	Scans float64         // processors that those need which read every record, per call of the mix a second
 	Walk  time.Duration   // to read all records
+	Whole time.Duration   // to verify the indexes
 }
 
 // Times returns how long calls take, by a few that read what is loaded so far. What they answer is not looked at: not all
@@ -100,12 +102,16 @@ func (f *Filling) Times(ctx context.Context, w *workload.Workload, sample func(a
 	}
 	for _, x := range f.parts {
 		began := time.Now()
-		for _, err := range c.All(ctx, x.col.At) {
+		for rec, err := range c.All(ctx, x.col.At) {
 			if err != nil {
 				break
 			}
+			_ = value.Canonical(rec)
 		}
 		t.Walk += x.whole(time.Since(began))
+		began = time.Now()
+		_, _ = c.disagreeing(ctx, x.names)
+		t.Whole += x.whole(time.Since(began))
 	}
 	return t
 }

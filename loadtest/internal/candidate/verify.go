@@ -12,7 +12,7 @@ import (
 
 // Verify makes sure that the indexes of a candidate agree with its records, and that its trees are whole.
 func (c *Candidate) Verify(ctx context.Context) error {
-	wrong, err := c.disagreeing(ctx)
+	wrong, err := c.disagreeing(ctx, c.Names)
 	switch {
 	case err != nil:
 		return err
@@ -34,7 +34,7 @@ func (c *Candidate) Verify(ctx context.Context) error {
 
 // OutOfStep returns how many rows of indexes do not agree with the records, and one of them.
 func (c *Candidate) OutOfStep(ctx context.Context) (rows int, sample string, err error) {
-	wrong, err := c.disagreeing(ctx)
+	wrong, err := c.disagreeing(ctx, c.Names)
 	for i, rep := range wrong {
 		if rows += rep.Missing + rep.Stale; i == 0 {
 			sample = fmt.Sprintf("index %s: %s", rep.Index, rep.Samples[0])
@@ -43,9 +43,9 @@ func (c *Candidate) OutOfStep(ctx context.Context) (rows int, sample string, err
 	return rows, sample, err
 }
 
-// disagreeing returns the reports of the indexes that do not agree with the records.
-func (c *Candidate) disagreeing(ctx context.Context) (list []repo.Report, err error) {
-	for _, name := range c.Names {
+// disagreeing returns the reports of the indexes of collections that do not agree with the records.
+func (c *Candidate) disagreeing(ctx context.Context, names []string) (list []repo.Report, err error) {
+	for _, name := range names {
 		r, err := stored(ctx, c.Store.Repo, name)
 		if err != nil {
 			return nil, err

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,6 +80,7 @@ func sampled(q *workload.Query, tables []*generate.Table) int {
 func Takes(w *workload.Workload, tables []*generate.Table, t candidate.Times) time.Duration {
 	sum := t.Walk
 	for i, q := range w.Queries {
+		sum += Checked(q, tables, sampled(q, tables)) + Checked(q, tables, limit.SampledAgain)
 		most := limit.SampleTime
 		if q.Writes() {
 			most = math.MaxInt64 // they are all done
@@ -88,6 +90,14 @@ func Takes(w *workload.Workload, tables []*generate.Table, t candidate.Times) ti
 		sum += timing.Calls(t.Calls[i], sampled(q, tables), limit.LeastSamples, most)
 	}
 	return sum
+}
+
+// Checked returns how long it takes to look at the answers to calls of a query for missing records.
+func Checked(q *workload.Query, tables []*generate.Table, calls int) time.Duration {
+	if q.Writes() || q.Collection.Tree != nil || slices.Contains([]string{"get", "exists", "groups", "distinct"}, q.Kind) {
+		return 0
+	}
+	return time.Duration(min(calls*tables[q.Collection.At].Len, limit.CheckedLooks)) * limit.LookTime
 }
 
 // query compares the answers to calls of one query.

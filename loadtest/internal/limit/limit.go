@@ -60,10 +60,11 @@ const (
 
 // Of the answers that are checked during the rounds.
 const (
-	CheckedShare   = 16      // one call of so many
-	CheckedRecords = 20_000  // that are kept at once, until the round has ended
-	CheckedLooks   = 500_000 // at records that may be missing, after a round, and as many at those that were written
-	CheckedWritten = 20_000  // records of a collection that were written, after the round; nothing more is known of others
+	CheckedShare   = 16                    // one call of so many
+	CheckedRecords = 20_000                // that are kept at once, until the round has ended
+	CheckedLooks   = 500_000               // at records that may be missing, after a round, and as many at those that were written
+	CheckedWritten = 20_000                // records of a collection that were written, after the round; nothing more is known of others
+	LookTime       = 200 * time.Nanosecond // that a look takes, about
 )
 
 // Of what is measured.

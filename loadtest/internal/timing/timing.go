@@ -19,16 +19,17 @@ func Shared(pieces []time.Duration, workers int) time.Duration {
 	return slices.Max(free)
 }
 
-// Rounds returns how long the rounds of a candidate take, with the half one before them. Load is how much it asks of the
+// Rounds returns how long the rounds of a candidate take, with the half one before them, and with what each of them needs
+// beside. Load is how much it asks of the
 // processors, of all that there is: with more than that the rounds are saturated. Then they go on until calls are cut off,
 // and after a few of them the others are left out.
-func Rounds(rounds int, round time.Duration, load float64) time.Duration {
+func Rounds(rounds int, round, beside time.Duration, load float64) time.Duration {
 	warm := round / 2
 	if load <= 1 {
-		return warm + time.Duration(rounds)*round
+		return warm + beside + time.Duration(rounds)*(round+beside)
 	}
 	late := func(d time.Duration) time.Duration { return min(time.Duration(float64(d)*load), d+limit.Grace(round)) }
-	return late(warm) + time.Duration(min(rounds, limit.LeastRounds))*late(round)
+	return late(warm) + beside + time.Duration(min(rounds, limit.LeastRounds))*(late(round)+beside)
 }
 
 // Calls returns how long n calls take one after the other, of which only the least number is done when they take longer

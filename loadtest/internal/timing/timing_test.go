@@ -22,15 +22,16 @@ func TestRounds(t *testing.T) {
 	for _, x := range []struct {
 		rounds int
 		round  time.Duration
+		beside time.Duration
 		load   float64
 		want   time.Duration
 	}{
-		{6, 2 * s, 0.9, 13 * s},
-		{6, 2 * s, 1.5, 1500*time.Millisecond + 4*3*s}, // all calls are done
-		{6, 2 * s, 9, 3*s + 4*4*s},                     // they are cut off
-		{2, 4 * s, 9, 6*s + 2*8*s},
+		{6, 2 * s, s / 10, 0.9, 13*s + 7*s/10},
+		{6, 2 * s, 0, 1.5, 1500*time.Millisecond + 4*3*s}, // all calls are done
+		{6, 2 * s, s, 9, 3*s + 4*4*s + 5*s},               // they are cut off
+		{2, 4 * s, 0, 9, 6*s + 2*8*s},
 	} {
-		if got := Rounds(x.rounds, x.round, x.load); got != x.want {
+		if got := Rounds(x.rounds, x.round, x.beside, x.load); got != x.want {
 			t.Errorf("%d rounds of %v at %v of the processors take %v, want %v", x.rounds, x.round, x.load, got, x.want)
 		}
 	}
