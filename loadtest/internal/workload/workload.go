@@ -93,6 +93,7 @@ func Parse(file string, src []byte) (*Workload, error) {
 		Round:  m.Duration("round", 2*time.Second, limit.MinRound, limit.MaxRound),
 		Slots:  m.Integer("slots", 64, 1, limit.MaxSlots),
 		Speed:  1,
+		Records: m.Integer("records", 0, 0, limit.MaxRecords),
 	}
 	if w.Name == "" && !m.Has("workload") {
 		w.Name = strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
