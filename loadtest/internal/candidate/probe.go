@@ -106,7 +106,7 @@ func (f *Filling) Times(ctx context.Context, w *workload.Workload, sample func(a
 }
 
 // Of trees, and of what an earlier run loaded, nothing is tried out: trees would have to be whole, and the other is large.
-// What takes how many times as long as to load a record was the same on all stores, about.
+// How many times as long as to load a record this takes is a guess, by runs on Pebble.
 const (
 	treeCall   = 4
 	walkPart   = 4 // this part of it

@@ -85,14 +85,14 @@ func Parse(file string, src []byte) (*Workload, error) {
 		return nil, failure.AsError(d.Faults)
 	}
 	w := &Workload{
-		Name:   m.Text("workload"),
-		File:   file,
-		Seed:   uint64(m.Integer64("seed", 1, 0, 1<<53)),
-		Rate:   m.Integer("rate", 500, 1, limit.MaxRate),
-		Rounds: m.Integer("rounds", 6, 1, limit.MaxRounds),
-		Round:  m.Duration("round", 2*time.Second, limit.MinRound, limit.MaxRound),
-		Slots:  m.Integer("slots", 64, 1, limit.MaxSlots),
-		Speed:  1,
+		Name:    m.Text("workload"),
+		File:    file,
+		Seed:    uint64(m.Integer64("seed", 1, 0, 1<<53)),
+		Rate:    m.Integer("rate", 500, 1, limit.MaxRate),
+		Rounds:  m.Integer("rounds", 6, 1, limit.MaxRounds),
+		Round:   m.Duration("round", 2*time.Second, limit.MinRound, limit.MaxRound),
+		Slots:   m.Integer("slots", 64, 1, limit.MaxSlots),
+		Speed:   1,
 		Records: m.Integer("records", 0, 0, limit.MaxRecords),
 	}
 	if w.Name == "" && !m.Has("workload") {
