@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/polystore/polystore/loadtest/internal/failure"
@@ -69,11 +70,11 @@ func (s immortal) Commit(ctx context.Context, token driver.Token, ops []driver.O
 }
 
 func TestStoreThatForgetsExpiry(t *testing.T) {
-	n := 0
+	var n atomic.Int64
 	for name, change := range map[string]func(*driver.Row){
 		"expiry": func(r *driver.Row) { r.Expires = 0 },
 		"a field now and then": func(r *driver.Row) {
-			if n++; n%5 == 0 && n > 400 && len(r.Fields) > 0 { // of what is written after the load
+			if n := n.Add(1); n%5 == 0 && n > 400 && len(r.Fields) > 0 { // of what is written after the load
 				r.Fields[0] = driver.Value{}
 			}
 		},

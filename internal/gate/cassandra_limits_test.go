@@ -178,7 +178,8 @@ func cassandraMarks(t *testing.T, s *cassandraStore) {
 	if d := cmp.Diff(plainRows(want), plainRows(got)); d != "" || next != gotNext || err != nil {
 		t.Errorf("after a mark, in another session: %v (-want +got)\n%s", err, d)
 	}
-	author, sort, _ := strings.Cut(mark, "\x00")
+	cut := strings.LastIndex(mark, "\x00")
+	author, sort := mark[:cut], mark[cut+1:]
 	q, err := s.query("cassandra/delete", nil, author, sort)
 	if err := errors.Join(err, q.ExecContext(t.Context())); err != nil {
 		t.Fatal(err)

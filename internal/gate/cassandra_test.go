@@ -323,18 +323,19 @@ func (s *cassandraStore) Count(ctx context.Context, span driver.Span) (int, erro
 }
 
 // Walk goes on after a mark: the author of the last row and, if there may be more of that
-// one, its clustering text.
+// one, its clustering text, which has no U+0000 as an author may have.
 func (s *cassandraStore) Walk(ctx context.Context, t *driver.Table, mark string) ([]driver.Row, string, error) {
 	const limit = 20
 	from, to := bounds(driver.Span{Table: t})
-	author, last, within := strings.Cut(mark, "\x00")
-	if within {
+	cut := max(strings.LastIndex(mark, "\x00"), 0)
+	author, last := mark[:cut], strings.TrimPrefix(mark[cut:], "\x00")
+	if last != "" {
 		rows, next, err := s.walked(ctx, t, limit, "cassandra/walk-within", author, last, to, limit)
 		if err != nil || next != "" {
 			return rows, next, err
 		}
 		if len(rows) > 0 {
-			return rows, author, nil
+			return rows, author + "\x00", nil
 		}
 	}
 	if mark == "" {

@@ -154,8 +154,11 @@ func walk(ctx context.Context, p *play) error {
 	want := map[string]driver.Token{}
 	for i := range 61 {
 		author := fmt.Sprint(p.author, i%20)
-		if i == 60 {
+		switch {
+		case i == 60:
 			author += "alone" // who never has a second record
+		case i%20 >= 10:
+			author += "\x00z"
 		}
 		record := postOp(p, driver.Put, p.post(author, fmt.Sprint(i)), driver.Absent, driver.Token{})
 		entry := driver.Op{Do: driver.Put, Table: p.byAt, Row: driver.Row{Key: p.entry(author, int64(i), "x")}}
