@@ -27,11 +27,14 @@ func under(dir, pattern string) bool {
 // misplaced returns what a script names that the second run would not find, or that the first leaves out elsewhere:
 // of every test it is told in which folders it is.
 func misplaced(script string, tests map[string][]string) (bad []string) {
-	m, second := withoutRace.FindStringSubmatch(script), secondRun.FindStringSubmatch(script)
+	m, second := withoutRace.FindStringSubmatch(script), secondRun.FindAllStringSubmatch(script, -1)
 	if m == nil || second == nil {
 		return []string{"the script does not say what runs without the race detector"}
 	}
-	runs := strings.Fields(second[1])
+	var runs []string
+	for _, run := range second {
+		runs = append(runs, strings.Fields(run[1])...)
+	}
 	for name := range strings.SplitSeq(m[1], "|") {
 		if len(tests[name]) == 0 {
 			bad = append(bad, "there is no "+name)
