@@ -47,7 +47,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		done++
 	}
 	if done == 0 {
-		fmt.Fprintf(stderr, "evolution: no scenario %q or no mutant %q; run without flags for the names\n", *scenario, *mutant)
+		fmt.Fprintf(stderr, "evolution: there is no scenario %q, or no mutant %q, or both are given, and a mutant has its own scenario; run without flags for the names\n", *scenario, *mutant)
 		return 2
 	}
 	return min(wrong, 1)

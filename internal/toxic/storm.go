@@ -22,12 +22,12 @@ func (p *Proxy) Squalls(ctx context.Context, seed uint64, longer int) []Fault {
 	var done []Fault
 	for {
 		f, lasts, calm := draw(r)
-		if !sleep(ctx, time.Duration(longer)*calm) {
+		if !Sleep(ctx, time.Duration(longer)*calm) {
 			return done
 		}
 		p.Set(f)
 		done = append(done, f)
-		goesOn := sleep(ctx, lasts)
+		goesOn := Sleep(ctx, lasts)
 		p.Heal()
 		if !goesOn {
 			return done
@@ -51,8 +51,8 @@ func draw(r *rand.Rand) (f Fault, lasts, calm time.Duration) {
 	return f, lasts, calm
 }
 
-// sleep reports whether d passed before the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
+// Sleep reports whether d passed before the context ended.
+func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {

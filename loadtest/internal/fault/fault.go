@@ -147,14 +147,14 @@ type Span struct {
 // are not among them. The proxy is nil where there are only faults of the server, and the server where there are none.
 func Do(ctx context.Context, p *toxic.Proxy, server Server, faults []Fault, start time.Time) (spans []Span, err error) {
 	for _, f := range faults {
-		if !sleep(ctx, time.Until(start.Add(f.At))) {
+		if !toxic.Sleep(ctx, time.Until(start.Add(f.At))) {
 			return spans, nil
 		}
 		s := Span{Fault: f, From: time.Since(start)}
 		if err = f.begin(p, server); err != nil {
 			return spans, err
 		}
-		goesOn := sleep(ctx, time.Until(start.Add(f.end())))
+		goesOn := toxic.Sleep(ctx, time.Until(start.Add(f.end())))
 		s.To = time.Since(start)
 		if err = f.over(p, server); err != nil {
 			return spans, err
@@ -181,16 +181,4 @@ func (f Fault) over(p *toxic.Proxy, server Server) error {
 	}
 	p.Heal()
 	return nil
-}
-
-// sleep reports whether d passed before the context ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
