@@ -17,6 +17,9 @@ type (
 	// A Phase is a part of a run, and how long it took.
 	Phase = report.Phase
 
+	// A ShareResult says which part of a load a process sent, and which other results belong to it.
+	ShareResult = report.ShareResult
+
 	// An Environment is the machine and program of a run.
 	Environment = report.Environment
 

@@ -29,9 +29,15 @@ func (r *run) close(ended error) error {
 	return errors.Join(errs...)
 }
 
-// clean removes the collections of the run from a store, but for those that it keeps.
+// clean removes the collections of the run from a store, but for those that it keeps, and those that another share made.
 func (r *run) clean(s *store.Store, ended error) error {
+	if r.joins() {
+		return r.leave(s, ended)
+	}
 	names, kept := r.keepAll(s, ended)
+	if s.Shared != "" {
+		names = append(names, s.Shared)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), limit.CleanTime)
 	defer cancel()
 	left, failure := s.Drop(ctx, names)

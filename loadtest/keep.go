@@ -23,7 +23,7 @@ import (
 
 // describe notes what a candidate is, so that a later run knows whether it wants the same.
 func (r *run) describe(ctx context.Context, c *candidate.Candidate) error {
-	if !r.opts.Keep && !r.opts.Reuse {
+	if !r.opts.Keep && !r.opts.Reuse && r.opts.Share == nil {
 		return nil
 	}
 	if r.summed == "" {

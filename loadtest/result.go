@@ -21,7 +21,7 @@ import (
 func (r *run) result(ended error) *report.Result {
 	w := r.w
 	out := &report.Result{Format: report.Format, Workload: w.Name, File: w.File, Fingerprint: r.fingerprint, Began: r.began.UTC(), Took: time.Since(r.began), Phases: r.phases, Again: r.opts.Again,
-		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared}
+		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared, Share: r.sharedResult()}
 	if r.trace != nil {
 		out.Trace = r.trace.String()
 	}
@@ -44,6 +44,9 @@ func (r *run) result(ended error) *report.Result {
 	out.Queries = r.asked()
 	for i, c := range r.candidates {
 		out.Candidates = append(out.Candidates, candidateResult(w, c, r.measured[i]))
+		if out.Share != nil {
+			out.Candidates[i].LagTimes = pace.Encoded(r.measured[i].All[pace.LagTime])
+		}
 		if i < len(r.steps) {
 			out.Candidates[i].Steps = r.steps[i]
 		}
@@ -73,14 +76,9 @@ func (r *run) asked() (list []report.QuerySetting) {
 	return list
 }
 
-func percentiles(h *hdrhistogram.Histogram) report.Percentiles {
-	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) }
-	return report.Percentiles{P50: at(50), P90: at(90), P99: at(99), Max: time.Duration(h.Max())}
-}
-
 func candidateResult(w *workload.Workload, c *candidate.Candidate, m *measure.Measured) report.CandidateResult {
 	out := report.CandidateResult{Name: c.Label, Model: c.Model.Name, Store: c.Store.URL, StoreAt: c.Store.At, Durability: c.Store.Facts.Durability.String(),
-		Loaded: c.Loaded, RecordBytes: c.Records, IndexBytes: c.Indexes, Lag: percentiles(m.All[pace.LagTime]), Reads: typical(w, m, false), Writes: typical(w, m, true),
+		Loaded: c.Loaded, RecordBytes: c.Records, IndexBytes: c.Indexes, Lag: report.PercentilesOf(m.All[pace.LagTime]), Reads: typical(w, m, false), Writes: typical(w, m, true),
 		Rounds: m.Rounds, Failures: m.Failures, Failure: m.Failure}
 	for at := range w.Queries {
 		out.Queries = append(out.Queries, queryResult(w, c, m, at))
@@ -96,13 +94,13 @@ func typical(w *workload.Workload, m *measure.Measured, writes bool) report.Typi
 			all.Merge(m.Spectra[at][pace.ResponseTime])
 		}
 	}
-	return report.Typical{Calls: all.TotalCount(), P50: time.Duration(all.ValueAtQuantile(50))}
+	return report.TypicalOf(all)
 }
 
 func queryResult(w *workload.Workload, c *candidate.Candidate, m *measure.Measured, at int) report.QueryResult {
 	s, p := m.Spectra[at], c.Probes[at]
 	q := report.QueryResult{Name: w.Queries[at].Name, Scans: c.Scans[at], Calls: s[pace.ResponseTime].TotalCount(), Outcomes: map[string]int{},
-		Response: percentiles(s[pace.ResponseTime]), Service: percentiles(s[pace.ServiceTime]), Histograms: map[string]string{}, CutOffFrom: m.Cuts[at],
+		Response: report.PercentilesOf(s[pace.ResponseTime]), Service: report.PercentilesOf(s[pace.ServiceTime]), Histograms: map[string]string{}, CutOffFrom: m.Cuts[at],
 		SampledCalls: p.Calls, SampledNoEffect: p.Nothing,
 		SampledCPU: p.Each.CPU(), SampledOfIt: p.Each.Server, TripsEach: p.Each.Trips, RequestsEach: p.Each.Requests, RowsEach: p.Each.Rows, FoundEach: p.Found}
 	if c.Seen != nil {

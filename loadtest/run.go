@@ -62,6 +62,9 @@ type Options struct {
 	// them. They stay kept. Why others are loaded anew is logged.
 	Reuse bool
 
+	// Share is the part of the load that this process sends; nil is all of it.
+	Share *Share
+
 	// Kept lets Clean remove what runs kept, too.
 	Kept bool
 
@@ -92,7 +95,8 @@ type run struct {
 
 	fingerprint string // of the workload
 	summed      string // of the data
-	wrote       bool   // candidates were written to
+	shared      sharing
+	wrote       bool // candidates were written to
 	measurement *measure.Measurement
 	trace       *operation.Trace // nil if operations are drawn
 	compared    int              // sampled calls
@@ -114,6 +118,12 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 	r := &run{w: settled, opts: &opts, began: time.Now(), fingerprint: w.fingerprint}
 	if settled.Trace != nil && (opts.Max || opts.Faults != "") {
 		return nil, fmt.Errorf("the operations are those of a trace: there is no other rate to search, and no phase with faults: %w", driver.ErrInvalid)
+	}
+	if opts.Share != nil {
+		r.shared.marks = map[*store.Store]store.Mark{}
+		if err := opts.Share.check(settled, &opts, r.began); err != nil {
+			return nil, err
+		}
 	}
 	if err := r.planFaults(); err != nil {
 		return nil, err
@@ -142,12 +152,9 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		defer r.trace.Close()
 		r.progress.Say("trace: %s", r.trace)
 	}
-	for _, step := range []struct {
-		name string
-		do   func(context.Context, *operation.Stream) error
-	}{{"load", r.open}, {"load", r.fill}, {"compare", r.compare}, {"measure", r.measure}, {"search", r.climb}, {"faults", r.endure}, {"verify", r.verify}} {
-		err := step.do(ctx, s)
-		r.note(step.name)
+	for _, task := range r.tasks() {
+		err := task.do(ctx, s)
+		r.note(task.name)
 		if lost := (*failure.StoreLost)(nil); errors.As(err, &lost) {
 			return r.result(lost), err
 		}
@@ -159,6 +166,21 @@ func (r *run) run(ctx context.Context) (*Result, error) {
 		}
 	}
 	return r.result(nil), nil
+}
+
+// A task is a part of a run. Tasks of one name are one phase.
+type task struct {
+	name string
+	do   func(context.Context, *operation.Stream) error
+}
+
+// tasks returns what there is to do. What the first share does for all, others leave out.
+func (r *run) tasks() []task {
+	if r.joins() {
+		return []task{{"load", r.open}, {"measure", r.measure}}
+	}
+	return []task{{"load", r.open}, {"load", r.fill}, {"compare", r.compare}, {"measure", r.announce}, {"measure", r.measure}, {"search", r.climb}, {"faults", r.endure},
+		{"verify", r.gather}, {"verify", r.verify}}
 }
 
 // note notes how long a phase took, which ends now.
@@ -186,6 +208,9 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 		}
 		st.At = len(r.stores)
 		r.stores = append(r.stores, st)
+		if err := r.shareable(st); err != nil {
+			return err
+		}
 		r.tellLeftovers(ctx, st)
 	}
 	if len(r.stores) == 0 {
@@ -194,12 +219,14 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 	var faults failure.Faults
 	name := store.Namespace()
 	for _, st := range r.stores {
-		if err := st.Tag(ctx, name, r.began); err != nil {
+		if err := r.claim(ctx, st, name); err != nil {
 			return err
 		}
 		for _, mo := range r.w.Models {
 			c := candidate.New(r.w, st, mo, r.where(st))
-			c.Seen = oracle.New(r.known)
+			if r.follows() {
+				c.Seen = oracle.New(r.known)
+			}
 			if c.Lacks = c.Missing(r.w); c.Lacks != "" {
 				r.leaveOut(c)
 				continue
@@ -208,16 +235,33 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 			if err := r.prepare(ctx, c, name, len(r.candidates)); err != nil {
 				return fmt.Errorf("model %s on %s: %w", mo.Name, st.Facts.Name, err)
 			}
+			if c.Lacks != "" { // as the first share found out
+				r.leaveOut(c)
+				r.candidates = r.candidates[:len(r.candidates)-1]
+				continue
+			}
 			faults = append(faults, c.Plan(r.w, func(at int) operation.Call { return s.Only(at, 1, 0)[0] })...)
 		}
 	}
 	return cmp.Or(r.someLeft(), failure.AsError(faults))
 }
 
+// claim says in a store that collections whose names begin so are of this run, or joins the run that made them.
+func (r *run) claim(ctx context.Context, st *store.Store, name string) error {
+	if r.joins() {
+		return r.join(ctx, st)
+	}
+	r.shared.group = name
+	return st.Tag(ctx, name, r.began)
+}
+
 // prepare takes the collections of a candidate that an earlier run kept, or makes new ones.
 func (r *run) prepare(ctx context.Context, c *candidate.Candidate, name string, number int) error {
 	if err := r.describe(ctx, c); err != nil {
 		return err
+	}
+	if r.joins() {
+		return r.attach(ctx, c)
 	}
 	if err := r.reuse(ctx, c); err != nil || c.Taken {
 		return err
@@ -243,6 +287,9 @@ func (r *run) someLeft() error {
 // tellLeftovers names what other runs left in a store. What cannot be found out is no reason
 // not to measure.
 func (r *run) tellLeftovers(ctx context.Context, s *store.Store) {
+	if r.joins() {
+		return // the first share has told it, and is at work itself
+	}
 	list, err := s.Leftovers(ctx)
 	for _, l := range list {
 		if why := l.UnderWay(time.Now()); why != "" {
@@ -292,6 +339,8 @@ func (r *run) measure(ctx context.Context, s *operation.Stream) error {
 	r.measurement = measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
 	r.measurement.Trace = r.trace
 	r.measured = r.measurement.Of
+	r.measurement.Divide(r.part())
+	r.sampled(r.measurement, s)
 	return r.measurement.Run(ctx)
 }
 

@@ -38,6 +38,10 @@ lost then. Stores in this process have no network. With --start, the tool runs a
 of its own, in a folder below --out, and removes it at the end. Such a server can be
 killed, too: then no write may be lost that its class of durability keeps.
 
+With --share I/N, this process is one of N, on this or other machines, that send the rate
+together: each every N-th operation, from --start-at on. Share 1 loads the data, which the
+others wait for. Each has a result of its own, and polystore merge makes one of them.
+
 DIR/NAME-SEED has the result, result.json, and a page for a browser, report.html.
 
 Exit codes: 0 some model does all that is asked, in each class; 1 none does, 2 the
@@ -66,6 +70,8 @@ type loadFlags struct {
 	servers      map[string]loadtest.Server
 	lasts        time.Duration
 	clean        bool
+	share        share
+	startAt      instant
 	given        []string // as they were written, for the command that repeats the run
 }
 
@@ -89,13 +95,17 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	part, err := f.shared()
+	if err != nil {
+		return err
+	}
 	on, clean, err := f.stores(ctx, stderr)
 	if err != nil {
 		return err
 	}
 	result, err := loadtest.Run(ctx, w, loadtest.Options{
 		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Reuse: f.reuse, Max: f.max, Faults: f.faults, For: f.lasts,
-		Servers: f.servers, Again: f.again(w, rest[0]),
+		Servers: f.servers, Again: f.again(w, rest[0]), Share: part,
 	})
 	if err = errors.Join(err, clean()); err == nil {
 		return f.end(before, result, stdout, stderr)
@@ -168,6 +178,8 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.reuse, "reuse", false, "take what earlier runs kept, in place of loading the same data again")
 	fs.BoolVar(&f.kept, "kept", false, "with --clean, remove what runs kept, too")
 	fs.BoolVar(&f.clean, "clean", false, "remove what killed runs left in the store of a URL")
+	fs.Var(&f.share, "share", "send one share of the load, `I/N`: this is the I-th of N processes that begin together")
+	fs.Var(&f.startAt, "start-at", "of shares: when the rounds begin, a `TIME` by which the data are loaded, as in 2030-01-31T12:00:00Z; the same for all")
 	fs.BoolVar(&f.remote, "remote", false, "allow connections to other machines, also to those that a server tells about")
 }
 
@@ -204,6 +216,9 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 			return
 		case "servers":
 			f.given = append(f.given, "--servers "+quoted(f.scripts))
+			return
+		case "share":
+			f.given = append(f.given, "--share "+f.share.String()+" --start-at TIME") // which is past when it is repeated
 			return
 		default:
 			return

@@ -48,6 +48,7 @@ func commands() []command {
 	return []command{
 		{"init", "FILE", "guess a workload file from a file of records", initialize},
 		{"load", "FILE", "measure the data models of a workload file, and say which to take", load},
+		{"merge", "RESULT...", "make one result of those of all shares of a run", merge},
 		{"report", "FILE", "print the result of such a run in another form", printReport},
 		{"compare", "BEFORE AFTER", "say what became worse between two such results", compare},
 		{"plan", "RESULT RESULT...", "forecast what models cost with more records", plan},

@@ -56,6 +56,8 @@ func Compare(before, after *Result) *Comparison {
 			c.Wrong = append(c.Wrong, x.name+" has wrong answers: "+x.r.Ended)
 		case x.r.lost():
 			c.Apart = append(c.Apart, x.name+" has no verdict: "+x.r.Ended)
+		case x.r.apart():
+			c.Apart = append(c.Apart, fmt.Sprintf("%s is %s; merge all shares by polystore merge first", x.name, x.r.Share))
 		}
 	}
 	c.Apart = append(c.Apart, Differences(before, after)...)

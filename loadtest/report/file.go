@@ -42,10 +42,13 @@ func (r *Result) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// Save writes the result into a new folder NAME-SEED below dir and returns the
+// Save writes the result into a new folder NAME-SEED below dir, of a share NAME-SEED-share-2-of-3, and returns the
 // file. A folder that is there already keeps its name; the new one gets a number.
 func (r *Result) Save(dir string) (string, error) {
 	base := filepath.Join(dir, fmt.Sprintf("%s-%d", r.Workload, r.Seed))
+	if r.Share != nil {
+		base += fmt.Sprintf("-share-%d-of-%d", r.Share.Number, r.Share.Of)
+	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("save result: %w", err)
 	}

@@ -114,6 +114,9 @@ func bySize(results []*Result) ([]*Result, error) {
 		if r.lost() || r.Wrong {
 			return nil, fmt.Errorf("a result with %s of %s has no verdict: %s", format.Plural(r.recordsOf(name), "record"), name, r.Ended)
 		}
+		if r.apart() {
+			return nil, fmt.Errorf("a result with %s of %s is %s; merge all shares by polystore merge first", format.Plural(r.recordsOf(name), "record"), name, r.Share)
+		}
 		if why := Differences(list[0], r); len(why) > 0 {
 			return nil, fmt.Errorf("the results are not of the same workload: %s", strings.Join(why, "; "))
 		}

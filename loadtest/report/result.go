@@ -39,7 +39,9 @@ type Result struct {
 	Ended       string            `json:"ended,omitempty"`         // why there is no verdict
 	Wrong       bool              `json:"wrong_answers,omitempty"` // it ended because answers differed, or an index and its records
 	Exit        int               `json:"exit"`
-	Text        string            `json:"text"` // the text report, made of all the rest
+	Text        string            `json:"text"`             // the text report, made of all the rest
+	Share       *ShareResult      `json:"share,omitempty"`  // which part of a load this is; null if it is all
+	Shares      []Environment     `json:"shares,omitempty"` // of the processes whose results were merged, in the order of their numbers
 }
 
 // An Environment is the machine and program of a run.
@@ -129,7 +131,8 @@ type CandidateResult struct {
 	Steps        []StepResult   `json:"steps,omitempty"`   // of the search for its highest rate, in their order
 	Endured      *EnduredResult `json:"endured,omitempty"` // what it made of faults; null if there were none
 	Failures     int            `json:"failures"`
-	Failure      string         `json:"failure,omitempty"` // the first one
+	Failure      string         `json:"failure,omitempty"`   // the first one
+	LagTimes     string         `json:"lag_times,omitempty"` // of a share, of all operations: HDR V2, base64
 }
 
 // A Typical is the median response of several queries together.
@@ -215,8 +218,9 @@ type RoundResult struct {
 	Heap       uint64        `json:"heap_bytes"`
 	Queries    []RoundQuery  `json:"queries"`
 
-	Began  time.Duration    `json:"began,omitempty"` // from the beginning of the measurement
-	Series []IntervalResult `json:"series,omitempty"`
+	Began    time.Duration    `json:"began,omitempty"`     // from the beginning of the measurement
+	LagTimes string           `json:"lag_times,omitempty"` // of a share: HDR V2, base64
+	Series   []IntervalResult `json:"series,omitempty"`
 }
 
 // An IntervalResult is what a part of a round gave, for the operations that were due in it.
@@ -226,6 +230,8 @@ type IntervalResult struct {
 	P50   time.Duration `json:"p50"` // of the response
 	P99   time.Duration `json:"p99"`
 	Max   time.Duration `json:"max"`
+
+	Response string `json:"response,omitempty"` // of a share: HDR V2, base64
 }
 
 // A RoundQuery is what one round gave for one query.
@@ -235,8 +241,11 @@ type RoundQuery struct {
 	Work       time.Duration `json:"work_p50"` // wait and service
 	P50        Mark          `json:"p50"`
 	P99        Mark          `json:"p99"`
-	Objectives []Mark        `json:"objectives,omitempty"` // percentiles of the query's objectives, in their order
-	Response   string        `json:"response"`             // HDR V2, base64
+	Objectives []Mark        `json:"objectives,omitempty"`   // percentiles of the query's objectives, in their order
+	Response   string        `json:"response"`               // HDR V2, base64
+	CutOffFrom time.Duration `json:"cut_off_from,omitempty"` // response of the first call that was cut off, of a share
+	Service    string        `json:"service,omitempty"`      // of a share, as that
+	WorkTimes  string        `json:"work,omitempty"`         // of a share, as that: wait and service
 }
 
 // A Mark is a percentile of one query in one round.

@@ -78,6 +78,10 @@ func (p *page) sheet() *Sheet {
 		s.Verdicts = p.ended()
 		return s
 	}
+	if p.r.apart() {
+		s.Verdicts = p.unmerged()
+		return s
+	}
 	for _, v := range p.verdicts {
 		s.Verdicts = append(s.Verdicts, p.statement(v))
 	}
@@ -112,13 +116,14 @@ func (p *page) stores() (list []string) {
 
 // checks says why the numbers can be believed.
 func (p *page) checks() (list []Item) {
-	if len(p.candidates) > 1 && !p.r.Wrong {
+	list = append(list, p.shares()...)
+	if len(p.candidates) > 1 && !p.r.Wrong && p.r.compares() {
 		list = append(list, Item{"same answers", fmt.Sprintf("%s agree on %s sampled calls, and on all records after them", format.Plural(len(p.candidates), "candidate"), format.Count(p.r.Compared))})
 	}
 	if text := p.checked(); text != "" {
 		list = append(list, Item{"checked", text})
 	}
-	if !p.r.lost() {
+	if !p.r.lost() && p.r.compares() {
 		list = append(list, Item{"indexes", "agree with their records after the run"})
 	}
 	if p.r.Trace != "" {

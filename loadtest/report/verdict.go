@@ -37,6 +37,8 @@ func Judge(r *Result) {
 	switch {
 	case r.Wrong:
 		r.Exit = Wrong
+	case r.apart() && !r.lost():
+		r.Exit = Met
 	case !r.lost():
 		for _, v := range verdicts {
 			r.Verdicts = append(r.Verdicts, p.verdictResult(v))

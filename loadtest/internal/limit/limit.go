@@ -97,6 +97,16 @@ const (
 	LongestRun   = 24 * time.Hour   // on another machine; after that a run is taken for ended
 )
 
+// Of a load that several processes send.
+const (
+	MaxShares  = 256
+	ShareLead  = 50 * time.Millisecond  // from the moment at which a share must be ready to its round
+	ShareSlack = time.Second            // for what is done between two rounds
+	ShareLook  = 200 * time.Millisecond // between two looks at what other shares do
+	ShareTime  = time.Minute            // that the first share waits for the end of others
+	MaxAhead   = 24 * time.Hour         // from now to the start
+)
+
 // Grace is how long calls may go on behind the last instant of a round.
 func Grace(round time.Duration) time.Duration { return max(round, MinGrace) }
 

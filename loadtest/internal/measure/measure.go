@@ -30,6 +30,8 @@ type Measurement struct {
 	bench      pace.Bench
 	first      int // number of the first insert of the next round
 	began      time.Time
+	share      *Share           // that this process sends, nil if it sends all
+	others     []operation.Call // of the next round, that other processes send
 
 	Trace *operation.Trace // that has the operations of the rounds, nil if they are drawn
 }
@@ -55,6 +57,9 @@ func (m *Measurement) After(other *Measurement) { m.first = other.first }
 // second.
 func (m *Measurement) Run(ctx context.Context) error {
 	m.first, m.began = limit.SampledWrites*len(m.w.Queries), time.Now()
+	if m.share != nil {
+		m.began = m.share.Start
+	}
 	order := random.New(m.w.Seed, "order of rounds", 0)
 	var perm []int
 	for number := 0; number <= m.w.Rounds; number++ {
@@ -77,10 +82,14 @@ func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 	}
 	m.stream.Follow(calls)
 	m.first += len(calls)
-	for _, i := range perm {
+	calls = m.own(calls)
+	for place, i := range perm {
 		c, of := m.candidates[i], m.Of[i]
-		if report.Hopeless(of.Rounds) {
+		if report.Hopeless(of.Rounds) && m.share == nil { // which other shares cannot know
 			continue
+		}
+		if err := m.await(ctx, number, place, i); err != nil {
+			return err
 		}
 		m.progress.Status("round %d of %d: %s", number, m.w.Rounds, c.Label)
 		r, err := m.round(ctx, c, of, calls)

@@ -92,6 +92,21 @@ func (o *Oracle) Note(k *operation.Call, a operation.Answer, out operation.Outco
 	o.events = append(o.events, e)
 }
 
+// Elsewhere takes calls that another process sends. Nobody here knows when, and how they end: what they write may have been
+// done, at any time.
+func (o *Oracle) Elsewhere(calls []operation.Call) {
+	if o == nil {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range calls {
+		if k := &calls[i]; k.Q.Kind != "journey" && k.Q.Collection.Tree == nil && k.Q.Writes() {
+			o.events = append(o.events, event{k: k, o: operation.Unfinished, begin: first, end: never})
+		}
+	}
+}
+
 // Settle checks what was answered since the last time. No call is under way then. Of is the name of the candidate.
 func (o *Oracle) Settle(of string) error {
 	if o == nil {

@@ -76,6 +76,14 @@ func (d *double) move(o operation.Outcome) (key any) {
 	return k.Key[1]
 }
 
+// moveElsewhere is a move that another process makes.
+func (d *double) moveElsewhere() (key any) {
+	k := d.call("other category")
+	k.Key = []any{d.answer()[0]["author"], d.answer()[0]["id"]}
+	d.Elsewhere([]operation.Call{*k})
+	return k.Key[1]
+}
+
 // answer returns all posts of IT, the newest first.
 func (d *double) answer() (list []map[string]any) {
 	for _, rec := range d.records {
@@ -130,6 +138,12 @@ var answers = []struct {
 	}, "is found, and it"},
 	{"moved away", func(d *double) []map[string]any { return without(d.answer(), d.move(operation.Done)) }, ""},
 	{"moved away and found", func(d *double) []map[string]any { d.move(operation.Done); return d.answer() }, "what was written last is"},
+	{"moved away by another process", func(d *double) []map[string]any { return without(d.answer(), d.moveElsewhere()) }, ""},
+	{"not yet moved away by another process", func(d *double) []map[string]any { d.moveElsewhere(); return d.answer() }, ""},
+	{"another one than a process moves is left out", func(d *double) []map[string]any {
+		d.moveElsewhere()
+		return slices.Delete(d.answer(), 2, 3)
+	}, "is missing"},
 	{"moved away, nobody knows", func(d *double) []map[string]any { d.move(operation.Unfinished); return d.answer() }, ""},
 }
 

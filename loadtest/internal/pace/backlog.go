@@ -9,7 +9,7 @@ import (
 // backlog notes how the store kept up with the clock in the last round. An operation waits from
 // the moment at which the clock releases it until a slot begins it.
 func (b *Bench) backlog(r *report.RoundResult) {
-	last := int64(b.instant(len(b.Samples) - 1))
+	last := int64(b.last())
 	r.HalfWaited, _ = b.waiting(last / 2)
 	var open int
 	r.Backlog, open = b.waiting(last)

@@ -18,6 +18,9 @@ type Bench struct {
 	Clock   Clock
 	Rate    int             // operations a second
 	Due     []time.Duration // when each is due, in order, where that does not follow from the rate; nil where it does
+	At      time.Time       // when the first instant of the next round is; zero is at once
+	Divided bool            // the operations are a part of those that are sent together: results have all that is merged
+	Last    time.Duration   // where they are divided: the last instant of all of them
 	Slots   int             // operations that may be under way at once
 	Grace   time.Duration   // how long operations may go on behind the last instant
 	Shares  bool            // the store is in this process: see split
@@ -54,7 +57,7 @@ func (b *Bench) Run(ctx context.Context, n int, do func(ctx context.Context, i i
 	if b.Beside != nil {
 		slots.Go(func() { b.Beside(opCtx, b.start) })
 	}
-	last := b.start.Add(b.instant(n - 1))
+	last := b.start.Add(b.last())
 	cut := time.AfterFunc(time.Until(last.Add(b.Grace)), stop)
 	defer cut.Stop()
 	slots.Wait()
@@ -74,7 +77,10 @@ func (b *Bench) reset(n int) {
 	}
 	b.next.Store(0)
 	b.idle.Store(0)
-	b.start = time.Now().Add(lead)
+	if b.start = time.Now().Add(lead); !b.At.IsZero() {
+		now := time.Now()
+		b.start = now.Add(b.At.Sub(now)) // counts on when the clock of the machine is set
+	}
 }
 
 // Part notes a step of the i-th operation, from within it.
@@ -100,6 +106,9 @@ func (b *Bench) instant(i int) time.Duration {
 	}
 	return time.Duration(int64(i) * int64(time.Second) / int64(b.Rate))
 }
+
+// last returns the last instant, of all operations if they are divided.
+func (b *Bench) last() time.Duration { return max(b.Last, b.instant(len(b.Samples)-1)) }
 
 // now returns the time from the start.
 func (b *Bench) now() int64 { return int64(time.Since(b.start)) }

@@ -39,9 +39,16 @@ func (b *Bench) Result(queries []*workload.Query) *report.RoundResult {
 	slices.Sort(lag)
 	r.Lag = time.Duration(lag[(len(lag)*99+99)/100-1])
 	h := hdrhistogram.New(1000, limit.LongestTime, 3)
+	if b.Divided {
+		r.LagTimes = encoded(h, lag)
+	}
 	for at, q := range queries {
 		slices.Sort(work[at])
 		r.Queries[at] = times[at].result(q, h)
+		if b.Divided {
+			of := &r.Queries[at]
+			of.Service, of.WorkTimes, of.CutOffFrom = encoded(h, times[at].service), encoded(h, work[at]), time.Duration(times[at].cut)
+		}
 		if n := len(work[at]); n > 0 {
 			r.Queries[at].Work = time.Duration(work[at][n/2])
 		}
@@ -57,10 +64,15 @@ func (t *spans) result(q *workload.Query, h *hdrhistogram.Histogram) report.Roun
 	for _, o := range q.Objectives {
 		r.Objectives = append(r.Objectives, t.mark(o.Percentile, o.Bound))
 	}
+	r.Response = encoded(h, t.response)
+	return r
+}
+
+// encoded returns times as a histogram, for which it uses one that is there.
+func encoded(h *hdrhistogram.Histogram, times []int64) string {
 	h.Reset()
-	for _, x := range t.response {
+	for _, x := range times {
 		_ = h.RecordValue(min(max(x, 0), limit.LongestTime)) // never out of range
 	}
-	r.Response = Encoded(h)
-	return r
+	return Encoded(h)
 }

@@ -25,7 +25,10 @@ type Store struct {
 	Facts  driver.Facts
 	Tagged string // the collection that says whose the others are; "" if there is none
 
-	claimed []string // earlier runs whose collections are used
+	Shared string // the collection that says which processes share the run; "" if this process made none
+
+	shares  *repo.Repo[map[string]any] // of that collection, of the first share's process if this one did not make it
+	claimed []string                   // earlier runs whose collections are used
 
 	meter driver.Meter // nil where no server tells its processor time
 

@@ -82,7 +82,7 @@ func (s *Store) dropRun(ctx context.Context, names []string) error {
 	return err
 }
 
-// collectionsOf returns those of the collections that a run made: what says which it kept, and its tag, last.
+// collectionsOf returns those of the collections that a run made: what says which it kept, what its shares do, and its tag, last.
 func collectionsOf(run string, all []string) []string {
 	var names []string
 	for _, name := range all {
@@ -92,6 +92,9 @@ func collectionsOf(run string, all []string) []string {
 	}
 	if slices.Contains(all, run+KeptSuffix) {
 		names = append(names, run+KeptSuffix)
+	}
+	if slices.Contains(all, run+ShareSuffix) {
+		names = append(names, run+ShareSuffix)
 	}
 	return append(names, run+TagSuffix)
 }
