@@ -86,16 +86,16 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	case f.clean:
 		return f.cleanStore(ctx, rest[0], stdout)
 	}
+	part, err := f.shared()
+	if err != nil {
+		return err
+	}
 	w, err := loadtest.Load(rest[0])
 	if err != nil {
 		return exit{loadtest.Usage, err}
 	}
 	f.apply(fs, w)
 	before, err := f.readBaseline(w)
-	if err != nil {
-		return err
-	}
-	part, err := f.shared()
 	if err != nil {
 		return err
 	}
