@@ -31,8 +31,8 @@ func (r *run) close(ended error) error {
 
 // clean removes the collections of the run from a store, but for those that it keeps, and those that another share made.
 func (r *run) clean(s *store.Store, ended error) error {
-	if r.joins() {
-		return r.leave(s, ended)
+	if r.shared.joins() {
+		return r.shared.leave(s, ended)
 	}
 	names, kept := r.keepAll(s, ended)
 	if s.Shared != "" {

@@ -32,7 +32,7 @@ func (r *run) foretell(ctx context.Context, s *operation.Stream, list []*candida
 		verify += t.Whole / time.Duration(runtime.NumCPU())
 		longest = max(longest, t.Whole) // all at the same time
 	}
-	if p := r.part(); p != nil {
+	if p := r.shared.part(); p != nil {
 		rounds = time.Duration((r.w.Rounds+1)*len(list)) * p.Every
 	}
 	load := time.Duration(0)

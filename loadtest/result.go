@@ -21,7 +21,7 @@ import (
 func (r *run) result(ended error) *report.Result {
 	w := r.w
 	out := &report.Result{Format: report.Format, Workload: w.Name, File: w.File, Fingerprint: r.fingerprint, Began: r.began.UTC(), Took: time.Since(r.began), Phases: r.phases, Again: r.opts.Again,
-		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared, Share: r.sharedResult()}
+		Seed: w.Seed, Rate: w.Rate, Rounds: w.Rounds, Round: w.Round, Slots: w.Slots, Environment: environment(), Compared: r.compared, Share: r.shared.share()}
 	if r.trace != nil {
 		out.Trace = r.trace.String()
 	}

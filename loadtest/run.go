@@ -119,8 +119,8 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 	if settled.Trace != nil && (opts.Max || opts.Faults != "") {
 		return nil, fmt.Errorf("the operations are those of a trace: there is no other rate to search, and no phase with faults: %w", driver.ErrInvalid)
 	}
+	r.shared = sharing{run: r, marks: map[*store.Store]store.Mark{}}
 	if opts.Share != nil {
-		r.shared.marks = map[*store.Store]store.Mark{}
 		if err := opts.Share.check(settled, &opts, r.began); err != nil {
 			return nil, err
 		}
@@ -176,11 +176,11 @@ type task struct {
 
 // tasks returns what there is to do. What the first share does for all, others leave out.
 func (r *run) tasks() []task {
-	if r.joins() {
+	if r.shared.joins() {
 		return []task{{"load", r.open}, {"measure", r.measure}}
 	}
-	return []task{{"load", r.open}, {"load", r.fill}, {"compare", r.compare}, {"measure", r.announce}, {"measure", r.measure}, {"search", r.climb}, {"faults", r.endure},
-		{"verify", r.gather}, {"verify", r.verify}}
+	return []task{{"load", r.open}, {"load", r.fill}, {"compare", r.compare}, {"measure", r.shared.announce}, {"measure", r.measure}, {"search", r.climb}, {"faults", r.endure},
+		{"verify", r.shared.gather}, {"verify", r.verify}}
 }
 
 // note notes how long a phase took, which ends now.
@@ -208,7 +208,7 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 		}
 		st.At = len(r.stores)
 		r.stores = append(r.stores, st)
-		if err := r.shareable(st); err != nil {
+		if err := r.shared.shareable(st); err != nil {
 			return err
 		}
 		r.tellLeftovers(ctx, st)
@@ -219,12 +219,12 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 	var faults failure.Faults
 	name := store.Namespace()
 	for _, st := range r.stores {
-		if err := r.claim(ctx, st, name); err != nil {
+		if err := r.shared.claim(ctx, st, name); err != nil {
 			return err
 		}
 		for _, mo := range r.w.Models {
 			c := candidate.New(r.w, st, mo, r.where(st))
-			if r.follows() {
+			if r.shared.follows() {
 				c.Seen = oracle.New(r.known)
 			}
 			if c.Lacks = c.Missing(r.w); c.Lacks != "" {
@@ -246,22 +246,13 @@ func (r *run) open(ctx context.Context, s *operation.Stream) error {
 	return cmp.Or(r.someLeft(), failure.AsError(faults))
 }
 
-// claim says in a store that collections whose names begin so are of this run, or joins the run that made them.
-func (r *run) claim(ctx context.Context, st *store.Store, name string) error {
-	if r.joins() {
-		return r.join(ctx, st)
-	}
-	r.shared.group = name
-	return st.Tag(ctx, name, r.began)
-}
-
 // prepare takes the collections of a candidate that an earlier run kept, or makes new ones.
 func (r *run) prepare(ctx context.Context, c *candidate.Candidate, name string, number int) error {
 	if err := r.describe(ctx, c); err != nil {
 		return err
 	}
-	if r.joins() {
-		return r.attach(ctx, c)
+	if r.shared.joins() {
+		return r.shared.attach(ctx, c)
 	}
 	if err := r.reuse(ctx, c); err != nil || c.Taken {
 		return err
@@ -287,7 +278,7 @@ func (r *run) someLeft() error {
 // tellLeftovers names what other runs left in a store. What cannot be found out is no reason
 // not to measure.
 func (r *run) tellLeftovers(ctx context.Context, s *store.Store) {
-	if r.joins() {
+	if r.shared.joins() {
 		return // the first share has told it, and is at work itself
 	}
 	list, err := s.Leftovers(ctx)
@@ -339,8 +330,8 @@ func (r *run) measure(ctx context.Context, s *operation.Stream) error {
 	r.measurement = measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
 	r.measurement.Trace = r.trace
 	r.measured = r.measurement.Of
-	r.measurement.Divide(r.part())
-	r.sampled(r.measurement, s)
+	r.measurement.Divide(r.shared.part())
+	r.shared.sampled(r.measurement, s)
 	return r.measurement.Run(ctx)
 }
 

@@ -71,18 +71,19 @@ func (*Share) later(now time.Time) string {
 
 // A sharing is what a run knows of the other shares.
 type sharing struct {
+	*run
 	group string                      // the name of the first share's run
 	marks map[*store.Store]store.Mark // that it joined
 }
 
 // joins reports whether another process loads the data.
-func (r *run) joins() bool { return r.opts.Share != nil && r.opts.Share.Number > 1 }
+func (r *sharing) joins() bool { return r.opts.Share != nil && r.opts.Share.Number > 1 }
 
 // leads reports whether this process loads the data for others.
-func (r *run) leads() bool { return r.opts.Share != nil && r.opts.Share.Number == 1 }
+func (r *sharing) leads() bool { return r.opts.Share != nil && r.opts.Share.Number == 1 }
 
 // part returns what this process sends, nil if that is all.
-func (r *run) part() *measure.Share {
+func (r *sharing) part() *measure.Share {
 	s := r.opts.Share
 	if s == nil {
 		return nil
@@ -94,8 +95,17 @@ func (r *run) part() *measure.Share {
 	return &measure.Share{Number: s.Number, Of: s.Of, Start: s.Start, Every: r.w.Round + pause}
 }
 
+// claim says in a store that collections whose names begin so are of this run, or joins the run that made them.
+func (r *sharing) claim(ctx context.Context, st *store.Store, name string) error {
+	if r.joins() {
+		return r.join(ctx, st)
+	}
+	r.group = name
+	return st.Tag(ctx, name, r.began)
+}
+
 // shareable says why a store cannot have a share of a load.
-func (r *run) shareable(st *store.Store) error {
+func (r *sharing) shareable(st *store.Store) error {
 	if r.opts.Share != nil && st.InProcess() {
 		return fmt.Errorf("%s is a store of one process, and --share is for several; name a store on servers, as in --on redis://HOST:6379: %w", st.URL, driver.ErrInvalid)
 	}
@@ -103,19 +113,19 @@ func (r *run) shareable(st *store.Store) error {
 }
 
 // mark returns what all shares of the run have in common.
-func (r *run) mark(ctx context.Context) (store.Mark, error) {
+func (r *sharing) mark(ctx context.Context) (store.Mark, error) {
 	if r.summed == "" {
 		if err := r.sum(ctx); err != nil {
 			return store.Mark{}, err
 		}
 	}
 	w := r.w
-	return store.Mark{Run: r.shared.group, Of: r.opts.Share.Of, Start: r.opts.Share.Start.UTC(), Workload: strings.TrimSpace(w.Name + " " + r.fingerprint), Seed: strconv.FormatUint(w.Seed, 10),
+	return store.Mark{Run: r.group, Of: r.opts.Share.Of, Start: r.opts.Share.Start.UTC(), Workload: strings.TrimSpace(w.Name + " " + r.fingerprint), Seed: strconv.FormatUint(w.Seed, 10),
 		Pace: fmt.Sprintf("%d/s, %d rounds of %v, %d slots", w.Rate, w.Rounds, w.Round, w.Slots), Data: r.summed, Program: Version(), Candidates: map[string]store.Marked{}}, nil
 }
 
 // announce says in all stores that the data are loaded, and waits for the other shares.
-func (r *run) announce(ctx context.Context, _ *operation.Stream) error {
+func (r *sharing) announce(ctx context.Context, _ *operation.Stream) error {
 	if !r.leads() {
 		return nil
 	}
@@ -136,12 +146,12 @@ func (r *run) announce(ctx context.Context, _ *operation.Stream) error {
 	s := r.opts.Share
 	r.progress.Say("the data are loaded; the rounds begin at %s", s.Start.Format(time.RFC3339))
 	for {
-		absent, _, err := r.stores[0].Shares(ctx, r.shared.group, s.Of)
+		absent, _, err := r.stores[0].Shares(ctx, r.group, s.Of)
 		if err != nil || len(absent) == 0 {
 			return err
 		}
 		if !time.Now().Before(s.Start) {
-			return fmt.Errorf("the start, %s, has come, and share %s of %d does not take part; begin all shares anew, with a later --start-at: this one had loaded and compared after %v",
+			return fmt.Errorf("the start, %s, has come, and no process is share %s of %d; begin all shares anew, with a later --start-at: this one had loaded and compared after %v",
 				s.Start.Format(time.RFC3339), numbers(absent), s.Of, time.Since(r.began).Round(time.Second))
 		}
 		if err := look(ctx); err != nil {
@@ -169,7 +179,7 @@ func look(ctx context.Context) error {
 }
 
 // join waits until the first share has loaded the data into a store, and takes part.
-func (r *run) join(ctx context.Context, st *store.Store) error {
+func (r *sharing) join(ctx context.Context, st *store.Store) error {
 	want, err := r.mark(ctx)
 	if err != nil {
 		return err
@@ -187,7 +197,7 @@ func (r *run) join(ctx context.Context, st *store.Store) error {
 			} else if err != nil {
 				return err
 			}
-			r.shared.group, r.shared.marks[st] = m.Run, *m
+			r.group, r.marks[st] = m.Run, *m
 			return nil
 		case !time.Now().Before(s.Start):
 			return fmt.Errorf("the start, %s, has come, and share 1 has not loaded the data into %s; begin share 1, too, with the same --start-at, and all shares anew with a later one",
@@ -226,8 +236,8 @@ func found(ctx context.Context, st *store.Store, want *store.Mark) (one *store.M
 }
 
 // attach takes the collections of a candidate that the first share loaded.
-func (r *run) attach(ctx context.Context, c *candidate.Candidate) error {
-	mark := r.shared.marks[c.Store]
+func (r *sharing) attach(ctx context.Context, c *candidate.Candidate) error {
+	mark := r.marks[c.Store]
 	x, ok := mark.Candidates[c.Model.Name]
 	switch {
 	case !ok:
@@ -244,7 +254,7 @@ func (r *run) attach(ctx context.Context, c *candidate.Candidate) error {
 }
 
 // sampled lets a measurement go on behind the writes that the first share sent to compare the models.
-func (r *run) sampled(m *measure.Measurement, s *operation.Stream) {
+func (r *sharing) sampled(m *measure.Measurement, s *operation.Stream) {
 	for i, q := range r.w.Queries {
 		if r.joins() && q.Writes() {
 			m.Sampled(s.Only(i, limit.SampledWrites, i*limit.SampledWrites))
@@ -253,17 +263,17 @@ func (r *run) sampled(m *measure.Measurement, s *operation.Stream) {
 }
 
 // gather waits until the other shares have ended, so that nobody writes any more.
-func (r *run) gather(ctx context.Context, _ *operation.Stream) error {
+func (r *sharing) gather(ctx context.Context, _ *operation.Stream) error {
 	if !r.leads() {
 		return nil
 	}
 	for began := time.Now(); ; {
-		_, open, err := r.stores[0].Shares(ctx, r.shared.group, r.opts.Share.Of)
+		_, open, err := r.stores[0].Shares(ctx, r.group, r.opts.Share.Of)
 		if err != nil || len(open) == 0 {
 			return err
 		}
 		if time.Since(began) > limit.ShareTime {
-			r.progress.Say("note: share %s of %d has not ended within %v, and is not waited for", numbers(open), r.opts.Share.Of, limit.ShareTime)
+			r.progress.Say("note: the end of share %s of %d has not come within %v, and is not waited for", numbers(open), r.opts.Share.Of, limit.ShareTime)
 			return nil
 		}
 		if err := look(ctx); err != nil {
@@ -273,8 +283,8 @@ func (r *run) gather(ctx context.Context, _ *operation.Stream) error {
 }
 
 // leave says in a store that this share has ended. The first share may have removed everything already.
-func (r *run) leave(st *store.Store, ended error) error {
-	mark, joined := r.shared.marks[st]
+func (r *sharing) leave(st *store.Store, ended error) error {
+	mark, joined := r.marks[st]
 	if !joined {
 		return nil
 	}
@@ -287,14 +297,14 @@ func (r *run) leave(st *store.Store, ended error) error {
 }
 
 // follows reports whether what all processes write is known here: not if a journey writes to what it found.
-func (r *run) follows() bool {
+func (r *sharing) follows() bool {
 	return r.opts.Share == nil || !slices.ContainsFunc(r.w.Queries, func(q *workload.Query) bool {
 		return slices.ContainsFunc(q.Steps, func(s workload.Step) bool { return r.w.Queries[s.At].Writes() })
 	})
 }
 
-// sharedResult returns which share the result is of.
-func (r *run) sharedResult() *report.ShareResult {
+// share returns which share the result is of.
+func (r *sharing) share() *report.ShareResult {
 	s := r.opts.Share
 	if s == nil {
 		return nil
@@ -303,5 +313,5 @@ func (r *run) sharedResult() *report.ShareResult {
 	for _, c := range r.candidates {
 		layouts = append(layouts, c.Kept.Layout)
 	}
-	return &report.ShareResult{Number: s.Number, Of: s.Of, Start: s.Start.UTC(), Group: r.shared.group, Data: r.summed, Layout: hash([]byte(strings.Join(layouts, "\n")))}
+	return &report.ShareResult{Number: s.Number, Of: s.Of, Start: s.Start.UTC(), Group: r.group, Data: r.summed, Layout: hash([]byte(strings.Join(layouts, "\n")))}
 }

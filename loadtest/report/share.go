@@ -27,18 +27,18 @@ func (r *Result) apart() bool { return r.Share != nil }
 func (r *Result) compares() bool { return r.Share == nil || r.Share.Number == 1 }
 
 // unmerged says why a share has no verdict.
-func (p *page) unmerged() []Statement {
-	return []Statement{{Text: fmt.Sprintf("No verdict: this is %s, which sent its part of %s/s. polystore merge makes one result of all shares, with the verdict.", p.r.Share, format.Count(p.r.Rate))}}
+func (r *Result) unmerged() []Statement {
+	return []Statement{{Text: fmt.Sprintf("No verdict: this is %s, which sent its part of %s/s. polystore merge makes one result of all shares, with the verdict.", r.Share, format.Count(r.Rate))}}
 }
 
-// shares says what a merged result is made of.
-func (p *page) shares() []Item {
-	n := len(p.r.Shares)
+// sharedBy says what a merged result is made of.
+func (r *Result) sharedBy() []Item {
+	n := len(r.Shares)
 	if n == 0 {
 		return nil
 	}
 	machines := map[string]bool{}
-	for i, e := range p.r.Shares {
+	for i, e := range r.Shares {
 		if name := e.Machine; name != "" {
 			machines[name] = true
 		} else {

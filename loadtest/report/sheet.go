@@ -79,7 +79,7 @@ func (p *page) sheet() *Sheet {
 		return s
 	}
 	if p.r.apart() {
-		s.Verdicts = p.unmerged()
+		s.Verdicts = p.r.unmerged()
 		return s
 	}
 	for _, v := range p.verdicts {
@@ -116,7 +116,7 @@ func (p *page) stores() (list []string) {
 
 // checks says why the numbers can be believed.
 func (p *page) checks() (list []Item) {
-	list = append(list, p.shares()...)
+	list = append(list, p.r.sharedBy()...)
 	if len(p.candidates) > 1 && !p.r.Wrong && p.r.compares() {
 		list = append(list, Item{"same answers", fmt.Sprintf("%s agree on %s sampled calls, and on all records after them", format.Plural(len(p.candidates), "candidate"), format.Count(p.r.Compared))})
 	}
