@@ -29,8 +29,9 @@ func (r *run) foretell(ctx context.Context, s *operation.Stream, list []*candida
 		left[on] = append(left[on], f.Left())
 		sampled[on] += compare.Takes(r.w, r.data, t)
 		rounds += timing.Rounds(r.w.Rounds, r.w.Round, beside, t.Scans*float64(r.w.Rate)/float64(runtime.NumCPU()))
-		verify += t.Whole / time.Duration(runtime.NumCPU())
-		longest = max(longest, t.Whole) // all at the same time
+		whole := t.Walk + t.Whole
+		verify += whole / time.Duration(runtime.NumCPU())
+		longest = max(longest, whole) // all at the same time
 	}
 	if p := r.shared.part(); p != nil {
 		rounds = time.Duration((r.w.Rounds+1)*len(list)) * p.Every

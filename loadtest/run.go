@@ -179,8 +179,8 @@ func (r *run) tasks() []task {
 	if r.shared.joins() {
 		return []task{{"load", r.open}, {"measure", r.measure}}
 	}
-	return []task{{"load", r.open}, {"load", r.fill}, {"compare", r.compare}, {"measure", r.shared.announce}, {"measure", r.measure}, {"search", r.climb}, {"faults", r.endure},
-		{"verify", r.shared.gather}, {"verify", r.verify}}
+	return []task{{"load", r.open}, {"load", r.fill}, {"compare", r.compare}, {"measure", r.shared.announce}, {"measure", r.measure}, {"search", r.climb}, {"verify", r.verifyRecords},
+		{"faults", r.endure}, {"verify", r.shared.gather}, {"verify", r.verify}}
 }
 
 // note notes how long a phase took, which ends now.
@@ -335,15 +335,29 @@ func (r *run) measure(ctx context.Context, s *operation.Stream) error {
 	return r.measurement.Run(ctx)
 }
 
-// verify looks at the indexes of all candidates at once: most of it is waiting for stores.
+// verifyRecords looks at the records of all candidates before something fails, when writes may be lost that a class of
+// durability excuses.
+func (r *run) verifyRecords(ctx context.Context, _ *operation.Stream) error {
+	if r.shared.part() != nil {
+		return nil // what other shares have written is not known here
+	}
+	r.progress.Say("verify the records of %s against what was written", format.Plural(len(r.candidates), "candidate"))
+	return r.ofAll(ctx, "when the records of %s were verified", func(c *candidate.Candidate) error { return c.VerifyRecords(ctx, r.w) })
+}
+
+// verify looks at the indexes of all candidates.
 func (r *run) verify(ctx context.Context, _ *operation.Stream) error {
 	r.progress.Say("verify the indexes of %s against their records", format.Plural(len(r.candidates), "candidate"))
+	return r.ofAll(ctx, "when the indexes of %s were verified", func(c *candidate.Candidate) error { return c.Verify(ctx) })
+}
+
+// ofAll does something for all candidates at once: most of it is waiting for stores. When says with the name of a
+// candidate when its store was lost.
+func (r *run) ofAll(ctx context.Context, when string, do func(*candidate.Candidate) error) error {
 	errs := make([]error, len(r.candidates))
 	var all sync.WaitGroup
 	for i, c := range r.candidates {
-		all.Go(func() {
-			errs[i] = c.Store.LostIn(ctx, "when the indexes of "+c.Label+" were verified", c.Verify(ctx))
-		})
+		all.Go(func() { errs[i] = c.Store.LostIn(ctx, fmt.Sprintf(when, c.Label), do(c)) })
 	}
 	all.Wait()
 	return cmp.Or(errs...)

@@ -68,7 +68,7 @@ func (c *candidate) judge() {
 		c.State = stateInvalid
 	case len(c.Rounds) >= limit.LeastRounds && c.most((*RoundResult).saturated):
 		c.State = stateSaturated
-	case len(c.found(missed)) > 0 || c.Failures > 0:
+	case len(c.found(missed)) > 0 || c.Failures > 0 || c.hangs():
 		c.State = stateValid
 	case len(c.found(lateMiss))+len(c.found(stallMiss)) > 0 || c.most((*RoundResult).late):
 		c.State = stateInvalid
@@ -88,8 +88,11 @@ func (c *candidate) unknown() bool {
 
 // meets reports whether the candidate did all that is asked.
 func (c *candidate) meets() bool {
-	return c.State == stateValid && len(c.found(met)) == len(c.objectives()) && c.Failures == 0
+	return c.State == stateValid && len(c.found(met)) == len(c.objectives()) && c.Failures == 0 && !c.hangs()
 }
+
+// hangs reports whether it is the rule that a few calls are not answered.
+func (c *candidate) hangs() bool { return c.most((*RoundResult).unanswered) }
 
 // standing is 0 for a candidate that does what is asked, 1 for one that misses nothing as far
 // as its calls can tell, 2 for one that misses objectives, 3 for one of which nothing is

@@ -85,7 +85,10 @@ func (p *page) longer(few []objective) string {
 	const other = "ask for a lower percentile, or give the query more weight"
 	times := 1.0
 	for _, j := range few {
-		times = max(times, 1.1*float64(j.Needed)/float64(max(j.Calls, 1)))
+		times = max(times, 1.1*float64(j.Needed)/p.callsOf(j))
+	}
+	if times*p.r.Round.Seconds() > limit.MaxRound.Seconds() {
+		return other
 	}
 	round := time.Duration(math.Ceil(times*p.r.Round.Seconds()*10)) * time.Second / 10
 	if round >= time.Second {
@@ -95,6 +98,21 @@ func (p *page) longer(few []objective) string {
 		return other
 	}
 	return fmt.Sprintf("make rounds longer (--round %v), %s", round, other)
+}
+
+// callsOf returns how many calls of an objective's query a run has: those that it had or, if it had none, those that its
+// weight makes one expect.
+func (p *page) callsOf(j objective) float64 {
+	if j.Calls > 0 {
+		return float64(j.Calls)
+	}
+	ops := p.r.Round.Seconds() * float64(p.r.Rate) * float64(p.r.Rounds)
+	for _, q := range p.r.Queries {
+		if q.Name == j.query.Name && q.Weight > 0 {
+			return min(ops*q.Weight/100, 1)
+		}
+	}
+	return 1
 }
 
 // atMost returns some parts and how many others there are.

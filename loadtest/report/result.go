@@ -215,6 +215,7 @@ type RoundResult struct {
 	Stalled    int           `json:"stall_waiting,omitempty"` // calls that waited for its end
 	Failed     int           `json:"failed"`
 	Unfinished int           `json:"unfinished"`
+	Others     time.Duration `json:"others_cpu,omitempty"` // processor time of other programs on the machine, where the store is in this process
 	Heap       uint64        `json:"heap_bytes"`
 	Queries    []RoundQuery  `json:"queries"`
 
@@ -239,6 +240,7 @@ type RoundQuery struct {
 	Name       string        `json:"name"`
 	Calls      int64         `json:"calls"`
 	Work       time.Duration `json:"work_p50"` // wait and service
+	WorkMean   time.Duration `json:"work_mean,omitempty"`
 	P50        Mark          `json:"p50"`
 	P99        Mark          `json:"p99"`
 	Objectives []Mark        `json:"objectives,omitempty"`   // percentiles of the query's objectives, in their order

@@ -33,15 +33,31 @@ func (r *RoundResult) cpuPerOp() float64 {
 // PerOp returns the processor time of an operation that ended.
 func (r *RoundResult) PerOp() time.Duration { return time.Duration(r.cpuPerOp()) }
 
-// workPerOp returns the time from the release of an operation to its answer.
+// workPerOp returns the time from the release of an operation to its answer: the median of each query.
 func (r *RoundResult) workPerOp() float64 {
+	return r.perOp(func(q *RoundQuery) time.Duration { return q.Work })
+}
+
+// meanPerOp returns the mean of these times, which calls that take very long are in, too; 0 where it is not known.
+func (r *RoundResult) meanPerOp() float64 {
+	return r.perOp(func(q *RoundQuery) time.Duration { return q.WorkMean })
+}
+
+func (r *RoundResult) perOp(of func(*RoundQuery) time.Duration) float64 {
 	sum, n := 0.0, int64(0)
-	for _, q := range r.Queries {
-		sum += float64(q.Work) * float64(q.Calls)
+	for i := range r.Queries {
+		q := &r.Queries[i]
+		sum += float64(of(q)) * float64(q.Calls)
 		n += q.Calls
 	}
 	return sum / float64(max(n, 1))
 }
+
+// othersShare returns how many processors other programs used in the round.
+func (r *RoundResult) othersShare() float64 { return float64(r.Others) / float64(max(r.Took, 1)) }
+
+// unanswered reports whether a few calls were not answered, although the candidate kept up.
+func (r *RoundResult) unanswered() bool { return r.Unfinished > 0 && !r.behind() }
 
 // count returns how many rounds are so.
 func count(rounds []RoundResult, are func(*RoundResult) bool) int {

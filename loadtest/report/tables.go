@@ -81,7 +81,10 @@ func (p *page) queryTable(at int) Table {
 	setting := &p.r.Queries[at]
 	share := format.Percent(setting.Weight)
 	if setting.Weight == 0 {
-		share = "in journeys"
+		share = "never asked"
+		if slices.ContainsFunc(p.candidates, func(c *candidate) bool { return c.Queries[at].Calls > 0 }) {
+			share = "in journeys"
+		}
 	}
 	title := fmt.Sprintf("%s (%s", setting.Name, share)
 	for _, o := range setting.Objectives {

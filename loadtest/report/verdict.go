@@ -16,6 +16,7 @@ type verdict struct {
 	byCPU  bool          // what candidates are compared by: see figures
 	ranked []*candidate  // best first
 	ratios []Ratio       // by place in ranked: how many times the best one's figure this one's is
+	means  []Ratio       // as ratios, of the mean times where ratios are of median ones
 	close  bool          // the second one may be as good as the first
 	open   bool          // no candidate is known to do what is asked, and of one it is not known
 }
@@ -52,7 +53,7 @@ func Judge(r *Result) {
 func (r *Result) lost() bool { return r.Ended != "" || r.Wrong }
 
 func (p *page) verdictResult(v *verdict) VerdictResult {
-	out := VerdictResult{Class: v.class.String(), Figure: v.figureName(), Met: v.best().meets(), TooWeak: v.close}
+	out := VerdictResult{Class: v.class.String(), Figure: v.figureName(), Met: v.best().meets(), TooWeak: v.close || len(v.ranked) > 1 && v.best().meets() && v.ranked[1].unknown()}
 	for _, s := range v.stores() {
 		out.Stores = append(out.Stores, s.URL+": "+s.Setting)
 	}
@@ -121,32 +122,102 @@ func (v *verdict) rank() {
 			cmp.Compare(median(v.figures(a)), median(v.figures(b))))
 	})
 	v.compare()
-	if len(v.ranked) > 1 && v.tie(1) && v.ranked[0].sameBytes(v.ranked[1]) && v.ranked[1].size() < v.ranked[0].size() {
-		v.ranked[0], v.ranked[1] = v.ranked[1], v.ranked[0]
-		v.compare()
-	}
+	v.lessOnTheWhole()
+	v.fewestBytes()
 	v.close = len(v.ranked) > 1 && v.tie(1)
 	v.open = !v.best().meets() && slices.ContainsFunc(v.ranked, (*candidate).unknown)
 }
 
+// first makes the candidate at a place the best one. The others keep their order.
+func (v *verdict) first(i int) {
+	best := v.ranked[i]
+	v.ranked = slices.Insert(slices.Delete(v.ranked, i, i+1), 0, best)
+	v.compare()
+}
+
+// lessOnTheWhole puts a candidate first that takes less time by the mean, where the first one takes less by the median
+// alone: a few of its calls take so long that all together do.
+func (v *verdict) lessOnTheWhole() {
+	for i := range v.ranked {
+		if i > 0 && v.equal(i) && v.means[i].clear() && v.means[i].Times < 1 {
+			v.first(i)
+		}
+	}
+}
+
+// fewestBytes puts the candidate first that takes the fewest bytes, of those that the figures cannot tell from the best.
+func (v *verdict) fewestBytes() {
+	fewest := 0
+	for i := range v.ranked {
+		if i > 0 && v.tie(i) && !v.onTheWhole(i) && v.ranked[0].sameBytes(v.ranked[i]) && v.ranked[i].size() < v.ranked[fewest].size() {
+			fewest = i
+		}
+	}
+	if fewest > 0 {
+		v.first(fewest)
+	}
+}
+
 // compare fills in the ratios between the first and the others.
 func (v *verdict) compare() {
-	v.ratios = make([]Ratio, len(v.ranked))
-	var list []*Ratio
+	v.ratios, v.means = make([]Ratio, len(v.ranked)), make([]Ratio, len(v.ranked))
+	var list, means []*Ratio
 	for i := 1; i < len(v.ranked); i++ {
 		v.ratios[i] = compareRounds(v.figures(v.ranked[i]), v.figures(v.ranked[0]))
+		v.means[i] = compareRounds(v.meanTimes(v.ranked[i]), v.meanTimes(v.ranked[0]))
 		if v.ranked[i].standing() == v.ranked[0].standing() {
-			list = append(list, &v.ratios[i]) // the others lose without it
+			list, means = append(list, &v.ratios[i]), append(means, &v.means[i]) // the others lose without it
 		}
 	}
 	holm(list)
+	holm(means)
+}
+
+// meanTimes returns the mean time of an operation of each round, none where processor times are compared.
+func (v *verdict) meanTimes(c *candidate) (list []float64) {
+	for i := range c.Rounds {
+		if !v.byCPU {
+			list = append(list, c.Rounds[i].meanPerOp())
+		}
+	}
+	return list
+}
+
+// onTheWhole reports whether the candidate at a place takes more time than the first one by the mean, which the median
+// does not say.
+func (v *verdict) onTheWhole(i int) bool {
+	return v.means[i].clear() && v.means[i].Times > 1 && !(v.ratios[i].clear() && v.ratios[i].Times > 1)
 }
 
 // tie reports whether the candidate at a place does what the first one does, and
 // the figures cannot tell them apart.
 func (v *verdict) tie(i int) bool {
+	return v.equal(i) && (!v.ratios[i].clear() || v.onTheWhole(i) || v.disturbed(i))
+}
+
+// muchBusier is by how many processors other programs use more in the rounds of one candidate than in those of another, so
+// that the processor times of the two tell nothing.
+const muchBusier = 0.25
+
+// disturbed reports whether other programs may be why the candidate at a place took more processor time than the first.
+func (v *verdict) disturbed(i int) bool {
+	if !v.byCPU {
+		return false
+	}
+	shares := func(c *candidate) (list []float64) {
+		for i := range c.Rounds {
+			list = append(list, c.Rounds[i].othersShare())
+		}
+		return list
+	}
+	one, best := shares(v.ranked[i]), shares(v.ranked[0])
+	return median(one)-median(best) > muchBusier && compareRounds(one, best).P <= alpha
+}
+
+// equal reports whether the candidate at a place does as much of what is asked as the first one.
+func (v *verdict) equal(i int) bool {
 	a, b := v.ranked[0], v.ranked[i]
-	return a.standing() == b.standing() && len(a.found(missed)) == len(b.found(missed)) && !v.ratios[i].clear()
+	return a.standing() == b.standing() && len(a.found(missed)) == len(b.found(missed))
 }
 
 // Exit codes of a run.

@@ -60,3 +60,79 @@ func TestFailedOperationsMissTheObjective(t *testing.T) {
 		t.Error("a failed operation meets the objective")
 	}
 }
+
+// remote makes the stores of a result servers, so that times are compared, and gives a candidate times of its own: the
+// median of its calls and their mean.
+func remote(r *Result, at int, work, mean time.Duration) {
+	r.Stores[r.Candidates[at].StoreAt].InProcess = false
+	for i := range r.Candidates[at].Rounds {
+		q := &r.Candidates[at].Rounds[i].Queries[0]
+		q.Work, q.WorkMean = work+time.Duration(i), mean+time.Duration(i)
+	}
+}
+
+// A candidate whose calls take less by half, but of which some take so long that all together take more, is not called
+// better. The control is one that takes less by both.
+func TestLongCallsCount(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		mean time.Duration // of the candidate that has the lower median
+		best string
+		want string
+	}{
+		{"some take long", 10 * time.Millisecond, "even", "Take even. The objective is met; by the median time for the mix uneven is ahead, but all its calls together take 10.0 times as long (95 % sure: "},
+		{"none does", 800 * time.Microsecond, "uneven", "less time for the mix than even (95 % sure: "},
+	} {
+		r := small(made{"uneven", driver.Power, fast, 0, 50, 500, 0}, made{"even", driver.Power, fast, 0, 50, 500, 0})
+		remote(r, 0, 800*time.Microsecond, tt.mean)
+		remote(r, 1, time.Millisecond, time.Millisecond)
+		if text := words(r); r.Verdicts[0].Ranked[0] != tt.best || !strings.Contains(text, tt.want) {
+			t.Errorf("%s: %v, want %q:\n%s", tt.name, r.Verdicts[0].Ranked, tt.want, r.Text)
+		}
+	}
+}
+
+// A candidate that took more processor time is not called worse if other programs took more, too, in its rounds. The
+// control is a machine that is as busy in the rounds of the other.
+func TestOtherProgramsDoNotDecide(t *testing.T) {
+	for _, alike := range []bool{false, true} {
+		r := small(made{"a", driver.Power, fast, 0, 100 * time.Microsecond, 1000, 0}, made{"b", driver.Power, fast, 0, 130 * time.Microsecond, 1000, 0})
+		for i := range r.Candidates {
+			for j := range r.Candidates[i].Rounds {
+				x := &r.Candidates[i].Rounds[j]
+				if x.Took = time.Second + time.Duration(j)*time.Millisecond; i == 1 || alike {
+					x.Others = time.Second
+				} else {
+					x.Others = 10 * time.Millisecond
+				}
+			}
+		}
+		text := words(r)
+		if r.Verdicts[0].TooWeak == alike || strings.Contains(text, "other programs took more of the processors in its rounds") == alike {
+			t.Errorf("alike: %v:\n%s", alike, r.Text)
+		}
+	}
+}
+
+// Of all candidates that the figures cannot tell from the best, the one with the fewest bytes is taken.
+func TestFewestBytesOfAll(t *testing.T) {
+	r := small(made{"a", driver.Power, fast, 0, 100 * time.Microsecond, 1000, 0}, made{"b", driver.Power, fast, 0, 101 * time.Microsecond, 1000, 0},
+		made{"c", driver.Power, fast, 0, 102 * time.Microsecond, 600, 0}, made{"d", driver.Power, fast, 0, 200 * time.Microsecond, 100, 0})
+	if Judge(r); r.Verdicts[0].Take != "c" {
+		t.Errorf("%v, want c first:\n%s", r.Verdicts[0].Ranked, r.Text)
+	}
+}
+
+// A candidate that as a rule leaves a few calls without an answer does not do what is asked, however few they are. In one
+// round it may.
+func TestCallsWithoutAnAnswer(t *testing.T) {
+	for rounds, want := range map[int]int{1: Met, 6: Missed} {
+		r := small(made{"m", driver.Power, fast, 0, 50, 500, 0})
+		for i := range rounds {
+			r.Candidates[0].Rounds[i].Unfinished = 2
+		}
+		if text := words(r); r.Exit != want || strings.Contains(text, "some calls were not answered in 6 of 6 rounds") != (want == Missed) {
+			t.Errorf("in %d of 6 rounds: exit %d, want %d:\n%s", rounds, r.Exit, want, r.Text)
+		}
+	}
+}

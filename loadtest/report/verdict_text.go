@@ -32,9 +32,17 @@ func (p *page) choice(v *verdict) string {
 	text := fmt.Sprintf("Take %s. %s", c.Name, p.metAll(c))
 	switch {
 	case others == 0 && unknown > 0:
-		return text + "; no other is known to do that."
+		return text + "; no other is known to do that. Whether it is better than those is not known."
 	case others == 0:
 		return text + "; no other does that."
+	case v.onTheWhole(1):
+		second, x := "too close to call", v.means[1]
+		if v.ratios[1].clear() {
+			second = "ahead"
+		}
+		return text + fmt.Sprintf("; by the median %s %s is %s, but all its calls together take %.1f times as long (%s).", v.figureName(), v.ranked[1].Name, second, x.Times, sure(x))
+	case v.disturbed(1) && v.ratios[1].clear():
+		return text + fmt.Sprintf("; too close to call against %s by %s: other programs took more of the processors in its rounds; measure again on a quiet machine%s.", v.ranked[1].Name, v.figureName(), v.fewer())
 	case v.close:
 		return text + fmt.Sprintf("; too close to call against %s by %s%s.", v.ranked[1].Name, v.figureName(), v.fewer())
 	}
@@ -128,6 +136,9 @@ func (p *page) shortfall(c *candidate) string {
 	}
 	if c.Failures > 0 {
 		texts = append(texts, fmt.Sprintf("%s failed, the first: %s", format.Plural(c.Failures, "operation"), c.Failure))
+	}
+	if c.hangs() {
+		texts = append(texts, fmt.Sprintf("some calls were not answered in %d of %s, until they were cut off", c.roundsThat((*RoundResult).unanswered), format.Plural(len(c.Rounds), "round")))
 	}
 	return strings.Join(texts, "; ") + p.why(c)
 }

@@ -32,12 +32,6 @@ func (c *Candidate) explain(q *workload.Query, k *operation.Call) error {
 
 func isElement(field string) bool { return strings.HasSuffix(field, "[]") }
 
-// The fields of an answer that say how many records a group has, and what a field of them sums up to.
-const (
-	members = "_count"
-	total   = "_sum "
-)
-
 // group does the queries that tell of groups.
 func (c *Candidate) group(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call, g *gatherer) error {
 	groups := r.GroupBy(k.Q.By...).Sum(k.Q.Sum...)
@@ -53,12 +47,12 @@ func (c *Candidate) group(ctx context.Context, r *repo.Repo[map[string]any], k *
 		if err != nil {
 			return err
 		}
-		rec := map[string]any{members: int64(one.Count)}
+		rec := map[string]any{operation.Members: int64(one.Count)}
 		for i, f := range k.Q.By {
 			rec[f] = one.Key[i]
 		}
 		for i, f := range k.Q.Sum {
-			rec[total+f] = one.Sums[i]
+			rec[operation.Total+f] = one.Sums[i]
 		}
 		g.one(rec)
 	}
@@ -101,21 +95,21 @@ func scanGroups(ctx context.Context, r *repo.Repo[map[string]any], k *operation.
 
 // groupOf returns the group of a record, which has no record yet.
 func groupOf(rec map[string]any, q *workload.Query) map[string]any {
-	of := map[string]any{members: int64(0)}
+	of := map[string]any{operation.Members: int64(0)}
 	for _, f := range q.By {
 		of[f] = rec[f]
 	}
 	for _, f := range q.Sum {
-		of[total+f] = int64(0)
+		of[operation.Total+f] = int64(0)
 	}
 	return of
 }
 
 // addTo adds a record to its group.
 func addTo(of, rec map[string]any, q *workload.Query) {
-	of[members] = of[members].(int64) + 1
+	of[operation.Members] = of[operation.Members].(int64) + 1
 	for _, f := range q.Sum {
 		v, _ := rec[f].(int64) // what is absent adds nothing
-		of[total+f] = of[total+f].(int64) + v
+		of[operation.Total+f] = of[operation.Total+f].(int64) + v
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo"
 )
 
@@ -26,6 +27,16 @@ func (c *Candidate) Verify(ctx context.Context) error {
 			continue
 		}
 		if err := f.verify(ctx, c.Label); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// VerifyRecords makes sure that the records of a candidate are those that were loaded and written.
+func (c *Candidate) VerifyRecords(ctx context.Context, w *workload.Workload) error {
+	for _, of := range w.Collections {
+		if err := c.Seen.After(c.Label, of, c.All(ctx, of.At)); err != nil {
 			return err
 		}
 	}

@@ -60,11 +60,13 @@ const (
 
 // Of the answers that are checked during the rounds.
 const (
-	CheckedShare   = 16                    // one call of so many
-	CheckedRecords = 20_000                // that are kept at once, until the round has ended
-	CheckedLooks   = 500_000               // at records that may be missing, after a round, and as many at those that were written
-	CheckedWritten = 20_000                // records of a collection that were written, after the round; nothing more is known of others
-	LookTime       = 200 * time.Nanosecond // that a look takes, about
+	CheckedShare   = 16                     // one call of so many
+	CheckedKeys    = 2000                   // reads by key of a round, or all; an answer is one record
+	CheckedSoon    = 100 * time.Millisecond // that a read by key is due after a write of the record: it is checked, too
+	CheckedRecords = 20_000                 // that are kept at once, until the round has ended
+	CheckedLooks   = 500_000                // at records that may be missing, after a round, and as many at those that were written
+	CheckedWritten = 20_000                 // records of a collection that were written, after the round; nothing more is known of others
+	LookTime       = 200 * time.Nanosecond  // that a look takes, about
 )
 
 // Of what is measured.

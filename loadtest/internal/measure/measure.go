@@ -182,6 +182,9 @@ func (m *Measurement) round(ctx context.Context, c *candidate.Candidate, of *Mea
 	r := m.bench.Result(m.w.Queries)
 	r.Took, r.CPU, r.ServerCPU = took, spent.Client, spent.Server
 	r.Trips, r.Requests, r.Rows = spent.Trips, spent.Requests, spent.Rows
+	if c.Store.InProcess() { // a server on this machine would be one of the other programs
+		r.Others = spent.Others()
+	}
 	if err == nil {
 		err = c.Seen.Settle(c.Label)
 	}

@@ -50,6 +50,12 @@ func (o Outcome) Nothing() bool {
 	return o == Absent || o == taken || o == empty || o == still || o == refused
 }
 
+// The fields of an answer that say how many records a group has, and what a field of them sums up to.
+const (
+	Members = "_count"
+	Total   = "_sum "
+)
+
 // An Answer is what an operation found: the number of records, and the records
 // themselves where they are kept.
 type Answer struct {

@@ -78,6 +78,7 @@ func (s *Stream) Mixed(purpose string, n, number int) []Call {
 		calls[i] = s.call(r, s.mix.Draw(r), number+i)
 		s.insert(&calls[i], number+i)
 	}
+	checkKeys(calls, checked, int(limit.CheckedSoon*time.Duration(s.w.Rate)/time.Second))
 	return calls
 }
 

@@ -16,15 +16,23 @@ const nearly = 0.01
 // wrong says what is wrong with an answer, "" if nothing is.
 func (o *Oracle) wrong(e *event) string {
 	q := e.k.Q
+	if q.Writes() {
+		return o.wrongAbsence(e)
+	}
+	if e.o == operation.Failed || e.o == operation.Unfinished {
+		return ""
+	}
 	tally := &o.Tally[e.k.At]
 	complete, text := true, ""
 	switch q.Kind {
 	case "get", "exists":
 		text = o.wrongKey(e)
 	case "groups", "distinct":
-		return ""
+		complete, text = o.wrongGroups(e)
 	case "firsts":
-		complete, text = false, o.wrongRecords(e)
+		if text = o.wrongRecords(e); text == "" {
+			complete, text = o.wrongGroups(e)
+		}
 	default:
 		if text = o.wrongRecords(e); text == "" {
 			text = o.wrongOrder(e)
@@ -37,6 +45,26 @@ func (o *Oracle) wrong(e *event) string {
 		tally.Complete++
 	}
 	return text
+}
+
+// wrongAbsence says what is wrong with the answer to a write that there is no such record.
+func (o *Oracle) wrongAbsence(e *event) string {
+	keys := [][]any{e.k.Key}
+	if e.k.Q.Kind == "group" {
+		keys = nil
+		for i := range e.k.Parts {
+			keys = append(keys, e.k.Parts[i].Key)
+		}
+	}
+	if e.o != operation.Absent {
+		return ""
+	}
+	for _, key := range keys {
+		if rec, number := o.found(e.k.Q.Collection, key); o.may(e.k.Q.Collection, rec, number, "", false, e) {
+			return ""
+		}
+	}
+	return "it is not found, and nothing has removed it"
 }
 
 // found returns the record of a key, as far as it was written, and its number in the data.

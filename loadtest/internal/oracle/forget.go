@@ -22,7 +22,7 @@ func (w *written) settle(now int64, records int) {
 		}
 	}
 	for _, rec := range w.touched {
-		rec.touched, rec.whole, rec.made = false, 0, nil
+		rec.touched = false
 	}
 	w.touched = nil
 }

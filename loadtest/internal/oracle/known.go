@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/internal/value"
 	"github.com/polystore/polystore/loadtest/internal/workload"
+	"github.com/polystore/polystore/repo"
 )
 
 // Known is what is known of the records that every candidate was loaded with.
@@ -19,6 +21,7 @@ type Known struct {
 	written []map[string]bool  // by collection: the fields that queries write
 	keys    [][]uint64         // by collection and record: a hash of its key
 	numbers []map[uint64]int32 // by collection and the hash of a key: the record
+	unique  []bool             // by collection: a model has unique values in it
 
 	mu   sync.Mutex
 	have map[string]map[uint64][]int32 // by collection and field, and by the hash of a value: the records that have it
@@ -42,9 +45,16 @@ func Know(w *workload.Workload, tables []*generate.Table) *Known {
 				numbers[keys[i]] = int32(i)
 			}
 		}
-		n.keys, n.numbers = append(n.keys, keys), append(n.numbers, numbers)
+		n.keys, n.numbers, n.unique = append(n.keys, keys), append(n.numbers, numbers), append(n.unique, hasUnique(w, c))
 	}
 	return n
+}
+
+// hasUnique reports whether a model has unique values in a collection.
+func hasUnique(w *workload.Workload, c *workload.Collection) bool {
+	return slices.ContainsFunc(w.Models, func(m *workload.Model) bool {
+		return slices.ContainsFunc(m.Schemas[c.At].Indexes, func(x repo.Index) bool { return x.Unique })
+	})
 }
 
 // having returns the records of the data that have a value, an element where the field ends in [].

@@ -129,10 +129,11 @@ func (o *Oracle) missing(e *event) (complete bool, text string) {
 			return true, text
 		}
 	}
-	if text := l.written(); text != "" {
+	text, unsure := l.written()
+	if text != "" {
 		return true, text
 	}
-	least, most := l.must, l.may+l.others()
+	least, most := l.must, l.may+unsure
 	if e.most() > 0 {
 		least, most = min(least, e.most()), min(most, e.most())
 	}
@@ -167,34 +168,54 @@ func (l *look) at(number int32) string {
 }
 
 // written looks at the records that were written since the last time that all was settled, as far as there is time, and
-// says which one is missing.
-func (l *look) written() string {
+// says which one is missing. Unsure is how many others may be in the answer that are not as they were loaded. Where no
+// records were sent that could be looked at, all that were ever written are.
+func (l *look) written() (text string, unsure int) {
+	w := &l.o.of[l.e.k.Q.Collection.At]
+	if len(l.e.a.Records) == 0 && w.remembered() && len(w.records) <= l.o.again {
+		l.o.again -= len(w.records)
+		for _, rec := range w.records {
+			text, sure := l.wrote(rec, &l.may)
+			if text != "" {
+				return text, 0
+			}
+			if !sure {
+				unsure++
+			}
+		}
+		return "", unsure
+	}
+	if len(w.touched) <= l.o.again {
+		l.o.again -= len(w.touched)
+		for _, rec := range w.touched {
+			if text, _ := l.wrote(rec, new(int)); text != "" {
+				return text, 0
+			}
+		}
+	}
+	return "", l.others()
+}
+
+// wrote looks at a record that was written, and says whether it is missing. Sure is whether it is known what was there
+// during the call, so that it was counted if it may be in the answer.
+func (l *look) wrote(rec *record, may *int) (text string, sure bool) {
 	c := l.e.k.Q.Collection
-	touched := l.o.of[c.At].touched
-	if len(touched) > l.o.again {
-		return ""
+	if rec.number >= 0 && l.o.still(c, rec, rec.number, l.fields) {
+		return "", true // it was looked at
 	}
-	l.o.again -= len(touched)
-	fields := append(c.Key(), l.fields...)
-	for _, rec := range touched {
-		if rec.number >= 0 && l.o.still(c, rec, rec.number, l.fields) {
-			continue // it was looked at
-		}
-		if there, ok := l.o.during(c, rec, rec.number, "", l.e); !ok || there != true || slices.ContainsFunc(fields, func(f string) bool {
-			_, ok := l.o.during(c, rec, rec.number, f, l.e)
-			return !ok
-		}) {
-			continue
-		}
-		text := l.look(func(f string) any {
-			v, _ := l.o.during(c, rec, rec.number, f, l.e)
-			return v
-		}, new(int))
-		if text != "" {
-			return text
+	there, ok := l.o.during(c, rec, rec.number, "", l.e)
+	if !ok || there != true {
+		return "", ok
+	}
+	for _, f := range append(c.Key(), l.fields...) {
+		if _, ok := l.o.during(c, rec, rec.number, f, l.e); !ok {
+			return "", false
 		}
 	}
-	return ""
+	return l.look(func(f string) any {
+		v, _ := l.o.during(c, rec, rec.number, f, l.e)
+		return v
+	}, may), true
 }
 
 // look says whether a record is missing that was the same all the time. If it may be in the answer it is counted.

@@ -44,13 +44,15 @@ type written struct {
 	others    bool   // records that are not of the data were forgotten, too
 }
 
+// remembered reports whether no record was forgotten that was written.
+func (w *written) remembered() bool { return !w.others && w.forgotten == nil }
+
 // A record was written since it was loaded.
 type record struct {
 	number int32                // in the data, -1 if it is not there
 	fields map[string]*register // "" is whether it is there, "*" the sum of the fields that no query writes
 
-	// Of what wrote it since the last time that all was settled:
-	touched bool
+	touched bool           // since the last time that all was settled
 	whole   int            // writes of the whole record
 	made    map[string]any // by the last one of them
 }
@@ -120,11 +122,8 @@ func (o *Oracle) Settle(of string) error {
 		}
 	}
 	for i := range events {
-		e := &events[i]
-		if e.k.Q.Writes() || e.o == operation.Failed || e.o == operation.Unfinished {
-			continue
-		}
-		if text := o.wrong(e); text != "" {
+		if text := o.wrong(&events[i]); text != "" {
+			e := &events[i]
 			return &failure.WrongAnswers{Text: fmt.Sprintf("%s: %s: %s", e.k, of, text)}
 		}
 	}
@@ -186,13 +185,15 @@ func (o *Oracle) loaded(c *workload.Collection, number int32, field string) any 
 // wrote notes a write.
 func (o *Oracle) wrote(e *event) {
 	q, c := e.k.Q, e.k.Q.Collection
-	end := e.end
+	end, there := e.end, e.end
 	switch {
 	case e.o == operation.Failed || e.o == operation.Unfinished:
-		end = never
+		end, there = never, never
 	case e.o == operation.Done:
+	case q.Kind == "insert" && o.known.unique[c.At]:
+		end, there = never, never // an earlier attempt may have been it, or a value is taken
 	case q.Kind == "insert":
-		end = never // an earlier attempt may have been it
+		end = never // an earlier attempt may have been it; a record is there in any case
 	default:
 		return
 	}
@@ -204,7 +205,7 @@ func (o *Oracle) wrote(e *event) {
 		}
 		rec := o.record(c, key)
 		rec.whole, rec.made = rec.whole+1, e.k.Record
-		o.register(c, rec, "").set(true, e.begin, end)
+		o.register(c, rec, "").set(true, e.begin, there)
 		o.register(c, rec, "*").set(value.Sum(e.k.Record, o.known.written[c.At]), e.begin, end)
 		for f := range o.known.written[c.At] {
 			o.register(c, rec, f).set(e.k.Record[f], e.begin, end)

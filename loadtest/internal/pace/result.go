@@ -50,10 +50,19 @@ func (b *Bench) Result(queries []*workload.Query) *report.RoundResult {
 			of.Service, of.WorkTimes, of.CutOffFrom = encoded(h, times[at].service), encoded(h, work[at]), time.Duration(times[at].cut)
 		}
 		if n := len(work[at]); n > 0 {
-			r.Queries[at].Work = time.Duration(work[at][n/2])
+			r.Queries[at].Work, r.Queries[at].WorkMean = time.Duration(work[at][n/2]), mean(work[at])
 		}
 	}
 	return r
+}
+
+// mean returns the mean of some times.
+func mean(list []int64) time.Duration {
+	sum := 0.0
+	for _, x := range list {
+		sum += float64(x)
+	}
+	return time.Duration(sum / float64(len(list)))
 }
 
 // result sums up the times of a query in a round. The histogram is for its use; one that was kept for

@@ -15,7 +15,11 @@ import (
 type cost struct {
 	Trips, Requests, Rows int64
 	Client, Server        time.Duration
+	busy                  time.Duration // of all programs on this machine
 }
+
+// Others returns the processor time of other programs on this machine, as far as it is known.
+func (c cost) Others() time.Duration { return max(c.busy-c.Client, 0) }
 
 // Each returns the cost of one of n operations.
 func (c cost) Each(n int) CostEach {
@@ -47,16 +51,16 @@ func (s *Store) tracer() repo.Tracer {
 // Begin returns what has been spent so far, for since.
 func (s *Store) Begin(ctx context.Context) (cost, error) {
 	server, err := s.serverTime(ctx) // first, so that asking is in neither time of this process
-	return cost{s.trips.Load(), s.requests.Load(), s.rows.Load(), CPUTime(), server}, err
+	return cost{s.trips.Load(), s.requests.Load(), s.rows.Load(), CPUTime(), server, busyTime()}, err
 }
 
 // Since returns what has been spent since begin.
 func (s *Store) Since(ctx context.Context, before cost) (cost, error) {
-	now := cost{s.trips.Load(), s.requests.Load(), s.rows.Load(), CPUTime(), 0}
+	now := cost{s.trips.Load(), s.requests.Load(), s.rows.Load(), CPUTime(), 0, busyTime()}
 	var err error
 	now.Server, err = s.serverTime(ctx)
 	return cost{now.Trips - before.Trips, now.Requests - before.Requests, now.Rows - before.Rows,
-		now.Client - before.Client, max(now.Server-before.Server, 0)}, err // a server that started anew counts from 0
+		now.Client - before.Client, max(now.Server-before.Server, 0), now.busy - before.busy}, err // a server that started anew counts from 0
 }
 
 // serverTime returns the processor time of the store's server, 0 where there is

@@ -41,6 +41,14 @@ func (q *Query) Compared() (fields []string) {
 	return slices.DeleteFunc(slices.Compact(fields), func(f string) bool { return f == "" })
 }
 
+// bare returns names of fields without what says that their elements are meant.
+func bare(fields []string) (names []string) {
+	for _, f := range fields {
+		names = append(names, strings.TrimSuffix(f, "[]"))
+	}
+	return names
+}
+
 // needChecked keeps the fields by which answers are checked: keys, what queries compare, and what they write.
 func (w *Workload) needChecked() {
 	for _, c := range w.Collections {
@@ -53,7 +61,7 @@ func (w *Workload) needChecked() {
 		}
 		for _, q := range w.Queries {
 			if q.Collection == c {
-				fields = append(fields, q.Compared()...)
+				fields = append(append(append(fields, q.Compared()...), bare(q.By)...), q.Sum...)
 			}
 		}
 		for _, f := range fields {
