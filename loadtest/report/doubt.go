@@ -85,7 +85,7 @@ func (p *page) longer(few []objective) string {
 	const other = "ask for a lower percentile, or give the query more weight"
 	times := 1.0
 	for _, j := range few {
-		times = max(times, 1.1*float64(j.Needed)/p.callsOf(j))
+		times = max(times, 1.1*float64(j.Needed)/p.r.callsOf(j))
 	}
 	if times*p.r.Round.Seconds() > limit.MaxRound.Seconds() {
 		return other
@@ -102,12 +102,12 @@ func (p *page) longer(few []objective) string {
 
 // callsOf returns how many calls of an objective's query a run has: those that it had or, if it had none, those that its
 // weight makes one expect.
-func (p *page) callsOf(j objective) float64 {
+func (r *Result) callsOf(j objective) float64 {
 	if j.Calls > 0 {
 		return float64(j.Calls)
 	}
-	ops := p.r.Round.Seconds() * float64(p.r.Rate) * float64(p.r.Rounds)
-	for _, q := range p.r.Queries {
+	ops := r.Round.Seconds() * float64(r.Rate) * float64(r.Rounds)
+	for _, q := range r.Queries {
 		if q.Name == j.query.Name && q.Weight > 0 {
 			return min(ops*q.Weight/100, 1)
 		}

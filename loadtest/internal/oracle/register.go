@@ -157,7 +157,7 @@ func (r *register) wants(begin, end int64) []any {
 
 // only returns what every read from begin to end finds, if there is one such value alone.
 func (r *register) only(begin, end int64) (v any, ok bool) {
-	if r.both || len(r.adds) > 0 {
+	if r.both || len(r.adds) > 0 || r.list != nil {
 		return nil, false
 	}
 	list := r.wants(begin, end)

@@ -33,6 +33,18 @@ func TestRegister(t *testing.T) {
 	}
 }
 
+// What a list that was pushed to has during a read is not one value, also when all is settled.
+func TestListIsNotOneValue(t *testing.T) {
+	r := newRegister([]any{"a"})
+	r.push(&workload.Push{Cap: 1}, "b", 10, 20)
+	for range 2 {
+		if v, ok := r.only(30, 31); ok {
+			t.Errorf("it is %v all the time", v)
+		}
+		r.settle(25)
+	}
+}
+
 // Only what no write touches during a read is one value.
 func TestOnlyOneValue(t *testing.T) {
 	r := newRegister(true)
