@@ -38,7 +38,7 @@ func share(t *testing.T, s driver.Store, text string, part Share) (*Result, erro
 func TestShares(t *testing.T) {
 	t.Parallel()
 	s := common{&server{watched: newWatched(), class: driver.Process}}
-	start := time.Now().Add(12 * time.Second)
+	start := time.Now().Add(30 * time.Second)
 	results, errs := make([]*Result, 2), make([]error, 2)
 	var all sync.WaitGroup
 	for i := range results {
@@ -125,7 +125,7 @@ func TestSharesThatMiss(t *testing.T) {
 	if _, err := share(t, s, alone, Share{Number: 2, Of: 2, Start: soon}); err == nil || !strings.Contains(err.Error(), "share 1 has not loaded the data into memory:; begin share 1, too") {
 		t.Error(err)
 	}
-	start := time.Now().Add(10 * time.Second)
+	start := time.Now().Add(25 * time.Second)
 	var first error
 	var all sync.WaitGroup
 	all.Go(func() { _, first = share(t, s, alone, Share{Number: 1, Of: 3, Start: start}) })
