@@ -82,7 +82,7 @@ func TestServerIsKilledAndComesBack(t *testing.T) {
 			t.Errorf("%s: %+v", tt.args, e)
 		}
 		for _, f := range e.Faults {
-			if f.Calls == 0 || !tt.lost && f.FirstSuccess == nil {
+			if f.Calls+f.Failed == 0 || !tt.lost && f.FirstSuccess == nil { // Redis may be back before the next call is due
 				t.Errorf("%s: %+v", tt.args, f)
 			}
 		}
