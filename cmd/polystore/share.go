@@ -43,10 +43,15 @@ func (t *instant) String() string {
 	return t.Format(time.RFC3339)
 }
 
+// someStart returns a start as an example.
+func someStart() string {
+	return time.Now().Add(5 * time.Minute).UTC().Truncate(time.Minute).Format(time.RFC3339)
+}
+
 // Set reads a time with its zone, since machines may be in several.
 func (t *instant) Set(text string) (err error) {
 	if t.Time, err = time.Parse(time.RFC3339, text); err != nil {
-		return fmt.Errorf("it is a time with its zone, the same for all shares, as in --start-at %s", time.Now().Add(5*time.Minute).UTC().Truncate(time.Minute).Format(time.RFC3339))
+		return fmt.Errorf("it is a time with its zone, the same for all shares, as in --start-at %s", someStart())
 	}
 	return nil
 }
@@ -59,7 +64,7 @@ func (f *loadFlags) shared() (*loadtest.Share, error) {
 	case f.share.of == 0:
 		return nil, usageError("load: --start-at is for shares of a load; say which one this is, as in --share 1/3, or leave it out")
 	case f.startAt.IsZero():
-		return nil, usageError("load: --share needs the time at which all shares begin, as in --start-at %s", time.Now().Add(5*time.Minute).UTC().Truncate(time.Minute).Format(time.RFC3339))
+		return nil, usageError("load: --share needs the time at which all shares begin, as in --start-at %s", someStart())
 	case len(f.starts) > 0:
 		return nil, usageError("load: a server of --start is of this process alone; start it before, and name it with --on in all shares")
 	case f.baseline != "":
