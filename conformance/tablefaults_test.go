@@ -55,10 +55,10 @@ func tableFaults() map[string]fault {
 		"index in an empty collection": noRows(),
 		"index on records":             walksNothing,
 		"index of another program":     buildsAmongOthers,
-		"another way":                  walksNothing,
+		"another way":                  noCatalog(),
 		"lacking index":                noRows(),
-		"rebuild with open":            walksPast(),
-		"rebuild refused":              freeForAll(),
+		"build":                        walksPast(),
+		"build refused":                freeForAll(),
 		"rebuild":                      checksAlone,
 	})
 	maps.Copy(all, nativeFaults())

@@ -159,10 +159,7 @@ func TestFieldThatOlderRecordsLack(t *testing.T) {
 	if err := before.Insert(t.Context(), &old{"a", "p"}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := repo.Open[young](t.Context(), store, schema, repo.WithRebuild())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := built[young](t, store, schema)
 	if n, err := r.Count(t.Context(), q); !errors.Is(err, repo.ErrNoIndex) {
 		t.Errorf("declared later: %d, %v, want ErrNoIndex", n, err)
 	}

@@ -40,8 +40,7 @@ const (
 // it may not have been tried. A caller that inserts all records again gets ErrExists for those that
 // are there.
 func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	c := r.on().c
-	return writeAll(ctx, c, "insert", records, func(rec *T) (commit.Write, error) {
+	return writeAll(ctx, r.on().c, "insert", records, func(c *collection, rec *T) (commit.Write, error) {
 		return c.WriteOf(commit.DoInsert, reflect.ValueOf(rec).Elem())
 	})
 }
@@ -51,8 +50,7 @@ func (r *Repo[T]) InsertAll(ctx context.Context, records iter.Seq2[T, error]) (i
 // again. A unique value that one record gives up and another one takes may be refused: put them one
 // after the other, or in a group.
 func (r *Repo[T]) PutAll(ctx context.Context, records iter.Seq2[T, error]) (int, error) {
-	c := r.on().c
-	return writeAll(ctx, c, "put", records, func(rec *T) (commit.Write, error) {
+	return writeAll(ctx, r.on().c, "put", records, func(c *collection, rec *T) (commit.Write, error) {
 		return c.WriteOf(commit.DoPut, reflect.ValueOf(rec).Elem())
 	})
 }
@@ -60,8 +58,7 @@ func (r *Repo[T]) PutAll(ctx context.Context, records iter.Seq2[T, error]) (int,
 // DeleteAll is [Repo.InsertAll] with [Repo.Delete]: it removes the records under keys, such as
 // [Repo.Keys] yields, and counts keys without a record, too.
 func (r *Repo[T]) DeleteAll(ctx context.Context, keys iter.Seq2[Key, error]) (int, error) {
-	c := r.on().c
-	return writeAll(ctx, c, "delete", keys, func(key *Key) (commit.Write, error) {
+	return writeAll(ctx, r.on().c, "delete", keys, func(c *collection, key *Key) (commit.Write, error) {
 		return c.WriteOfKey(commit.DoDelete, *key)
 	})
 }
@@ -70,14 +67,15 @@ func (r *Repo[T]) DeleteAll(ctx context.Context, keys iter.Seq2[Key, error]) (in
 // A record that is not there is a failure of the *BatchError. Patches that were made stay when
 // PatchAll ends early: an [Add] is done twice by a caller that patches all records again.
 func (r *Repo[T]) PatchAll(ctx context.Context, keys iter.Seq2[Key, error], edits ...Edit) (int, error) {
-	c, defs := r.on().c, defsOf(nil, edits)
-	return writeAll(ctx, c, "patch", keys, func(key *Key) (w commit.Write, err error) {
+	defs := defsOf(nil, edits)
+	return writeAll(ctx, r.on().c, "patch", keys, func(c *collection, key *Key) (w commit.Write, err error) {
 		return w, c.PatchOf(&w, *key, slices.Clone(defs))
 	})
 }
 
 // writeAll makes a write of each item of a sequence, and does them.
-func writeAll[E any](ctx context.Context, c *collection, verb string, items iter.Seq2[E, error], write func(*E) (commit.Write, error)) (int, error) {
+func writeAll[E any](ctx context.Context, c *collection, verb string, items iter.Seq2[E, error], write func(*collection, *E) (commit.Write, error)) (int, error) {
+	c = c.current(ctx)
 	ctx, k := c.begin(ctx, verb+" all")
 	defer k.Leave()
 	if ctx == nil || items == nil {
@@ -89,11 +87,17 @@ func writeAll[E any](ctx context.Context, c *collection, verb string, items iter
 		if err != nil {
 			return b.end(errors.Join(fmt.Errorf("record %d: %w", n, err), b.flush(ctx)))
 		}
-		w, err := write(&item)
+		if c := b.c.current(ctx); c != b.c {
+			if err := b.flush(ctx); err != nil { // by what the writes were made for, which holds for a moment
+				return b.end(err)
+			}
+			b.c = c
+		}
+		w, err := write(b.c, &item)
 		if err == nil {
 			err = b.add(ctx, bulkWrite{w, n})
 		} else {
-			err = b.leaveOut(ctx, Failure{n, c.annotate(verb, nil, err)})
+			err = b.leaveOut(ctx, Failure{n, b.c.annotate(verb, nil, err)})
 		}
 		if err != nil {
 			return b.end(err)

@@ -3,6 +3,7 @@ package repo
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/polystore/polystore/repo/internal/change"
 	"github.com/polystore/polystore/repo/internal/commit"
@@ -15,7 +16,25 @@ import (
 // A collection is what a Repo is about, and what it does, whatever its records are.
 type collection struct {
 	*upkeep.Keeper
-	of *Store // nil if it is nothing
+	of   *Store // nil if it is nothing
+	next atomic.Pointer[collection]
+}
+
+// newest returns the collection that has followed c, or c.
+func (c *collection) newest() *collection {
+	for next := c.next.Load(); next != nil; next = c.next.Load() {
+		c = next
+	}
+	return c
+}
+
+// current returns the collection by which a write is to go that begins now. What keeps it from knowing the write will say.
+func (c *collection) current(ctx context.Context) *collection {
+	if c = c.newest(); c.opened() && ctx != nil && c.IsStale() {
+		_ = c.Told(ctx)
+		c = c.newest()
+	}
+	return c
 }
 
 // begin begins an operation. Leave is to be deferred.

@@ -7,7 +7,7 @@ import (
 
 // Count returns the number of records that a query finds, at most its limit.
 func (r *Repo[T]) Count(ctx context.Context, q Query) (int, error) {
-	ctx, c, k := r.begin(ctx, "count")
+	ctx, c, k := begin(ctx, "count", r)
 	defer k.Leave()
 	n, err := c.Count(ctx, &k, q.def)
 	return n, c.end(&k, nil, err)

@@ -62,9 +62,10 @@ type Writes[T any] struct {
 	c *collection
 }
 
-// In returns a Writes, which adds writes on records of r to a group. Nothing is done before
-// [Group.Commit], which also returns the error of an invalid write.
-func (r *Repo[T]) In(g *Group) Writes[T] { return Writes[T]{g, r.on().c} }
+// In returns a Writes, which adds writes on records of r to a group. Nothing is written before
+// [Group.Commit], which also returns the error of an invalid write. Commit the group soon: one that was
+// made before the indexes of a collection changed is ErrConflict after some seconds, and is to be made again.
+func (r *Repo[T]) In(g *Group) Writes[T] { return Writes[T]{g, r.on().c.current(context.Background())} }
 
 // in returns the collection of w.
 func (w Writes[T]) in() *collection {

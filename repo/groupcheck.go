@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/catalog"
 	"github.com/polystore/polystore/repo/internal/commit"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/store"
@@ -66,6 +67,8 @@ func (g *Group) checkKeys(ctx context.Context) error {
 			by[w.By.Name] = w.By
 		}
 		switch {
+		case by[w.By.Name] != w.By && by[w.By.Name].IsBefore(w.By.Collection):
+			return failure.OfRecord(w.By.Name, w.Key, catalog.MovedOn("the group has writes of before and of after it"))
 		case by[w.By.Name] != w.By:
 			wrong = "a collection is in a group by one repository, and this one has another than a write before"
 		case w.Key.Partition != g.writes[0].Key.Partition && !g.across:

@@ -41,7 +41,7 @@ func (g *grouping) on() *collection {
 	if g.c == nil {
 		return nothing()
 	}
-	return g.c
+	return g.c.newest()
 }
 
 // A GroupCount tells of one group.

@@ -160,7 +160,7 @@ func TestPatchLeavesNothingOut(t *testing.T) {
 		}
 	}
 	schema.Indexes = []repo.Index{{Partition: []string{"kind"}, Sort: []string{"rank"}}}
-	r := must[item](t, store, schema, repo.WithRebuild())
+	r := built[item](t, store, schema)
 	found, err := repo.Collect(r.Find(t.Context(), repo.Where("kind", "k")))
 	if err != nil || len(found) != 1 || found[0].N != 3 {
 		t.Errorf("records of the kind: %+v, %v; want one with n 3", found, err)

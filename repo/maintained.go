@@ -34,7 +34,7 @@ func (h *maintained) of(s *Store) *maintained {
 func (h *maintained) open(ctx context.Context, e *catalog.Entry) (*collection, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if c := h.repos[e.Collection]; c != nil && c.Gone() == nil && c.Epoch == e.Epoch {
+	if c := h.repos[e.Collection]; c != nil && c.Gone() == nil && c.Epoch() == e.Epoch {
 		return c, nil
 	}
 	schema, err := SchemaOf(ctx, h.store, e.Collection)
@@ -45,8 +45,9 @@ func (h *maintained) open(ctx context.Context, e *catalog.Entry) (*collection, e
 	if err != nil {
 		return nil, err
 	}
-	h.repos[e.Collection] = r.reads.c
-	return r.reads.c, nil
+	c := r.on().c
+	h.repos[e.Collection] = c
+	return c, nil
 }
 
 // close forgets a collection that is to be opened again.

@@ -100,13 +100,13 @@ func TestExplainNative(t *testing.T) {
 	if err := songs.Insert(t.Context(), &song{ID: "1", Genre: "pop"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := repo.Open[song](t.Context(), store, songSchema("table", index())); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "WithRebuild") {
+	if _, err := repo.Open[song](t.Context(), store, songSchema("table", index()), repo.WithBuild()); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "another name") {
 		t.Errorf("open as a table: %v", err)
 	}
-	tabled, err := repo.Open[song](t.Context(), store, songSchema("table", index()), repo.WithRebuild())
-	if err != nil {
+	if err := repo.DropIndex(t.Context(), store, "songs", "by_year"); err != nil {
 		t.Fatal(err)
 	}
+	tabled := built[song](t, store, songSchema("table", index()))
 	home := &driver.Table{Name: "songs", Partition: []driver.Column{{Name: "id", Kind: driver.String}}, Fields: []driver.Column{{Name: "genre", Kind: driver.String}, {Name: "year", Kind: driver.Int}}}
 	was := &driver.Table{Name: "songs.by_year", Class: driver.Rows, Native: true, Home: home, Partition: home.Fields[:1], Sort: []driver.Column{{Name: "year", Kind: driver.Int, Desc: true}}}
 	if err := s.Attach(t.Context(), []*driver.Table{home, was}); !errors.Is(err, driver.ErrSchema) {
@@ -127,7 +127,7 @@ func TestKindStaysBesideOtherPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, opts := range [][]repo.OpenOption{nil, {repo.WithRebuild()}, {repo.WithoutDefine()}} {
+		for _, opts := range [][]repo.OpenOption{nil, {repo.WithBuild()}, {repo.WithoutDefine()}} {
 			_, err := repo.Open[song](t.Context(), repo.NewStore(&distant{Store: s}, nil), songSchema(tt[1], index), opts...)
 			if !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "by_year is of kind "+tt[0]) || !strings.Contains(err.Error(), "another name") {
 				t.Errorf("%s, declared %s, %d options: %v, want ErrSchema with a remedy", tt[0], tt[1], len(opts), err)

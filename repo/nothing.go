@@ -34,16 +34,16 @@ func (c *collection) opened() bool { return c.of != nil }
 
 // on returns how r reads, and on what.
 func (r *Repo[T]) on() *reads[T] {
-	if r != nil && r.reads.c != nil {
-		return &r.reads
+	if r != nil {
+		return r.now.on()
 	}
 	return onNothing[T]()
 }
 
 // on returns how v reads, and on what.
 func (v *View[P]) on() *reads[P] {
-	if v != nil && v.reads.c != nil {
-		return &v.reads
+	if v != nil {
+		return v.now.on()
 	}
 	return onNothing[P]()
 }
@@ -54,8 +54,8 @@ func onNothing[T any]() *reads[T] {
 }
 
 // begin begins an operation on the collection of r.
-func (r *Repo[T]) begin(ctx context.Context, op string) (context.Context, *collection, store.Call) {
-	c := r.on().c
+func begin[T any](ctx context.Context, op string, r *Repo[T]) (context.Context, *collection, store.Call) {
+	c := r.on().c.current(ctx)
 	ctx, k := c.begin(ctx, op)
 	return ctx, c, k
 }

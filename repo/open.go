@@ -3,10 +3,13 @@ package repo
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/catalog"
 	"github.com/polystore/polystore/repo/internal/commit"
 	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/record"
@@ -20,7 +23,7 @@ import (
 //
 // Every error of a method is or wraps an [*Error]. The methods of a Repo that is nil, or was not
 // opened, return ErrInvalid.
-type Repo[T any] struct{ reads reads[T] }
+type Repo[T any] struct{ now following[T] }
 
 // Open returns a repository on a collection, and creates the collection if it is not there. It
 // checks the schema against T, the store's facts, and what the store remembers of the collection.
@@ -41,7 +44,12 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	if err != nil {
 		return nil, k.End(&Error{Op: k.Op, Collection: schema.Collection, Err: store.Redact(err)})
 	}
-	return &Repo[T]{readsOf[T](c, c.Shape, nil)}, k.End(nil)
+	r := new(Repo[T])
+	_ = r.now.follow(c, func(c *collection) (reads[T], error) { return readsOf[T](c, c.Shape, nil), nil })
+	if o.Build {
+		c.buildBeside()
+	}
+	return r, k.End(nil)
 }
 
 // Store returns the Store on which r was opened.
@@ -74,17 +82,54 @@ func shapeOf(t reflect.Type, s Schema) (*record.Mapping, error) {
 }
 
 func openCollection(ctx context.Context, store *Store, k *store.Call, schema Schema, t reflect.Type, o upkeep.OpenOptions) (*collection, error) {
+	d := &catalog.Differs{}
+	for {
+		w, err := writerOf(store, schema, t, d)
+		if err != nil {
+			return nil, err
+		}
+		keeper, err := upkeep.OpenKeeper(ctx, w, &store.collections, k, o)
+		if err == nil {
+			c := &collection{Keeper: keeper, of: store}
+			c.Follow = c.followedAs(schema, t)
+			return c, nil
+		}
+		var ok bool
+		if d, ok = errors.AsType[*catalog.Differs](err); !ok || ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+// writerOf compiles a schema with the indexes that the catalog has.
+func writerOf(store *Store, schema Schema, t reflect.Type, d *catalog.Differs) (*commit.Writer, error) {
 	sh, err := shapeOf(t, schema)
 	if err != nil {
 		return nil, err
 	}
-	l, err := layout.Compile(&store.handle.Facts, store.handle.Opts.Redact, schema.def(), sh)
+	def := schema.def()
+	def.Others, def.Stored = d.Others, d.Stored
+	l, err := layout.Compile(&store.handle.Facts, store.handle.Opts.Redact, def, sh)
 	if err != nil {
 		return nil, err
 	}
-	c, err := upkeep.OpenKeeper(ctx, commit.NewWriter(&store.handle, l, sh, &store.cleaner), &store.collections, k, o)
-	if err != nil {
-		return nil, err
+	return commit.NewWriter(&store.handle, l, sh, &store.cleaner), nil
+}
+
+// followedAs returns what makes the collection that follows c when the indexes are others.
+func (c *collection) followedAs(schema Schema, t reflect.Type) func(context.Context, *catalog.Entry, *catalog.Differs, time.Time) error {
+	return func(ctx context.Context, e *catalog.Entry, d *catalog.Differs, began time.Time) error {
+		w, err := writerOf(c.of, schema, t, d)
+		if err != nil {
+			return err
+		}
+		next := &collection{Keeper: &upkeep.Keeper{Writer: w}, of: c.of}
+		next.Follow = next.followedAs(schema, t)
+		if err := next.Succeed(ctx, c.Keeper, e, began); err != nil {
+			return err
+		}
+		c.next.Store(next)
+		c.MakeWay(next.Collection)
+		return nil
 	}
-	return &collection{c, store}, nil
 }

@@ -12,10 +12,10 @@ type OpenOption func(*upkeep.OpenOptions)
 // the collection, its fields and indexes must be there already.
 func WithoutDefine() OpenOption { return func(o *upkeep.OpenOptions) { o.Attach = true } }
 
-// WithRebuild makes Open build the indexes that a collection with records lacks, or has with other
-// columns. Writers of the same process wait; Open returns when the indexes are complete. No other
-// process may write to the store.
-func WithRebuild() OpenOption { return func(o *upkeep.OpenOptions) { o.Rebuild = true } }
+// WithBuild makes Open add the indexes that a collection with records lacks, and fill them in the background, while
+// all programs read and write. Until an index is ready, a query that only it answers is ErrNoIndex, and says so: see
+// [Repo.Ready]. Whoever opens the collection with this option goes on with an index that another program left half-way.
+func WithBuild() OpenOption { return func(o *upkeep.OpenOptions) { o.Build = true } }
 
 // openOptionsOf returns what the options of a caller say.
 func openOptionsOf(opts []OpenOption) (o upkeep.OpenOptions, err error) {

@@ -79,7 +79,7 @@ func (r *Repo[T]) Patch(ctx context.Context, key Key, edits ...Edit) (Version, e
 
 // PatchGet is Patch that returns the record as it is then. It reads the whole record first.
 func (r *Repo[T]) PatchGet(ctx context.Context, key Key, edits ...Edit) (T, error) {
-	ctx, c, k := r.begin(ctx, "patch get")
+	ctx, c, k := begin(ctx, "patch get", r)
 	defer k.Leave()
 	var rec, zero T
 	if ctx == nil {
@@ -105,7 +105,7 @@ func (r *Repo[T]) PatchGet(ctx context.Context, key Key, edits ...Edit) (T, erro
 // PatchIf is Patch on condition that the record has the given version; else it fails with
 // ErrConflict. The zero Version is no condition.
 func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits ...Edit) (Version, error) {
-	ctx, c, k := r.begin(ctx, "patch")
+	ctx, c, k := begin(ctx, "patch", r)
 	defer k.Leave()
 	v, err := c.patch(ctx, &k, key, commit.Write{Expect: driver.Token(version)}, edits)
 	return Version(v), c.end(&k, key, err)
@@ -120,7 +120,7 @@ func (r *Repo[T]) PatchIf(ctx context.Context, key Key, version Version, edits .
 // may expire, if a value is over 4 KiB, or if an Add is to a field that is unsigned or has fewer
 // than 64 bits.
 func (r *Repo[T]) PatchBlind(ctx context.Context, key Key, edits ...Edit) (Version, error) {
-	ctx, c, k := r.begin(ctx, "patch")
+	ctx, c, k := begin(ctx, "patch", r)
 	defer k.Leave()
 	v, err := c.patch(ctx, &k, key, commit.Write{Open: true}, edits)
 	return Version(v), c.end(&k, key, err)

@@ -11,7 +11,7 @@ func (r *Repo[T]) Get(ctx context.Context, key Key) (T, error) {
 
 // Exists reports whether there is a record under key.
 func (r *Repo[T]) Exists(ctx context.Context, key Key) (bool, error) {
-	ctx, c, k := r.begin(ctx, "exists")
+	ctx, c, k := begin(ctx, "exists", r)
 	defer k.Leave()
 	there, err := c.Exists(ctx, &k, key)
 	return there, c.end(&k, key, err)

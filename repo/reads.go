@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -16,11 +17,26 @@ import (
 type reads[T any] struct {
 	c *collection
 	v scan.View
+	f *following[T] // of which they are
+}
+
+// again returns how to read after an error that comes of an index which is not there any more, nil if it does not.
+func (r *reads[T]) again(ctx context.Context, err error) *reads[T] {
+	if err == nil || ctx == nil || r.f == nil || !errors.Is(err, ErrInvalid) && !errors.Is(err, ErrConflict) {
+		return nil
+	}
+	if r.c.Told(ctx) != nil || r.c.newest() == r.c {
+		return nil
+	}
+	if now := r.f.on(); now.c != r.c {
+		return now
+	}
+	return nil
 }
 
 // readsOf returns how records are read as a shape; mask is that of the fields of a record, nil for all.
 func readsOf[T any](c *collection, sh *record.Mapping, mask []int) reads[T] {
-	return reads[T]{c, scan.NewView(c.Reader, reflect.TypeFor[T](), sh, mask)}
+	return reads[T]{c: c, v: scan.NewView(c.Reader, reflect.TypeFor[T](), sh, mask)}
 }
 
 func (r *reads[T]) get(ctx context.Context, key Key) (T, error) {
@@ -62,28 +78,39 @@ func (r *reads[T]) getMany(ctx context.Context, keys []Key) ([]T, []bool, error)
 }
 
 func (r *reads[T]) one(ctx context.Context, q Query) (out T, err error) {
+	from := ctx
 	ctx, k := r.c.begin(ctx, "one")
 	defer k.Leave()
 	if err = r.v.One(ctx, &k, q.def, func(t any) { out = *t.(*T) }); err == nil {
 		k.Return(1)
 		return out, r.c.end(&k, nil, nil)
 	}
+	err = r.c.end(&k, nil, err)
+	if now := r.again(from, err); now != nil {
+		return now.one(from, q)
+	}
 	var zero T
-	return zero, r.c.end(&k, nil, err)
+	return zero, err
 }
 
 func (r *reads[T]) first(ctx context.Context, q Query) (out T, err error) {
+	from := ctx
 	ctx, k := r.c.begin(ctx, "first")
 	defer k.Leave()
 	if err = r.v.First(ctx, &k, q.def, func(t any) { out = *t.(*T) }); err == nil {
 		k.Return(1)
 		return out, r.c.end(&k, nil, nil)
 	}
+	err = r.c.end(&k, nil, err)
+	if now := r.again(from, err); now != nil {
+		return now.first(from, q)
+	}
 	var zero T
-	return zero, r.c.end(&k, nil, err)
+	return zero, err
 }
 
 func (r *reads[T]) findMany(ctx context.Context, queries []Query) ([][]T, error) {
+	from := ctx
 	ctx, k := r.c.begin(ctx, "find many")
 	defer k.Leave()
 	k.Takes(len(queries))
@@ -92,7 +119,11 @@ func (r *reads[T]) findMany(ctx context.Context, queries []Query) ([][]T, error)
 		defs[i], lists[i] = q.def, []T{}
 	}
 	if err := r.v.FindMany(ctx, &k, defs, func(i int, t any) { lists[i] = append(lists[i], *t.(*T)) }); err != nil {
-		return nil, r.c.end(&k, nil, err)
+		err = r.c.end(&k, nil, err)
+		if now := r.again(from, err); now != nil {
+			return now.findMany(from, queries)
+		}
+		return nil, err
 	}
 	for _, list := range lists {
 		k.Return(len(list))
@@ -101,43 +132,62 @@ func (r *reads[T]) findMany(ctx context.Context, queries []Query) ([][]T, error)
 }
 
 func (r *reads[T]) find(ctx context.Context, q Query, yield func(T, error) bool) {
+	from := ctx
 	ctx, k := r.c.begin(ctx, "find")
 	defer k.Leave()
-	stopped := false
+	stopped, some := false, false
 	err := r.v.Find(ctx, &k, q.def, func(t any, _ scan.Position) bool {
 		k.Return(1)
+		some = true
 		stopped = !yield(*t.(*T), nil)
 		return !stopped
 	})
-	if err = r.c.end(&k, nil, err); err != nil && !stopped {
-		var zero T
-		yield(zero, err)
+	if err = r.c.end(&k, nil, err); err == nil || stopped {
+		return
 	}
+	if now := r.again(from, err); now != nil && !some {
+		now.find(from, q, yield)
+		return
+	}
+	var zero T
+	yield(zero, err)
 }
 
 func (r *reads[T]) firstOfGroups(ctx context.Context, q Query, yield func(T, error) bool) {
+	from := ctx
 	ctx, k := r.c.begin(ctx, "first of groups")
 	defer k.Leave()
-	stopped := false
+	stopped, some := false, false
 	err := r.v.FirstOfGroups(ctx, &k, q.def, func(t any) bool {
 		k.Return(1)
+		some = true
 		stopped = !yield(*t.(*T), nil)
 		return !stopped
 	})
-	if err = r.c.end(&k, nil, err); err != nil && !stopped {
-		var zero T
-		yield(zero, err)
+	if err = r.c.end(&k, nil, err); err == nil || stopped {
+		return
 	}
+	if now := r.again(from, err); now != nil && !some {
+		now.firstOfGroups(from, q, yield)
+		return
+	}
+	var zero T
+	yield(zero, err)
 }
 
 func (r *reads[T]) page(ctx context.Context, q Query, cursor string) (Page[T], error) {
+	from := ctx
 	ctx, k := r.c.begin(ctx, "page")
 	defer k.Leave()
 	var items []T
 	p, err := r.v.ReadPage(ctx, &k, q.def, cursor,
 		func(n int) { items = make([]T, 0, n) }, func(t any) { items = append(items, *t.(*T)) })
 	if err != nil {
-		return Page[T]{}, r.c.end(&k, nil, err)
+		err = r.c.end(&k, nil, err)
+		if now := r.again(from, err); now != nil {
+			return now.page(from, q, cursor)
+		}
+		return Page[T]{}, err
 	}
 	items = items[:p.Size]
 	if p.Back {

@@ -86,9 +86,9 @@ func TestBuildUniqueOnSharedValue(t *testing.T) {
 			}
 		}
 		schema.Indexes = []repo.Index{{Partition: []string{"title"}, Unique: true}}
-		_, err = repo.Open[post](t.Context(), store, schema, repo.WithRebuild())
-		if !errors.Is(err, repo.ErrExists) || !strings.Contains(err.Error(), "DropIndex") {
-			t.Errorf("Open = %v, want ErrExists and the remedy", err)
+		err = must[post](t, store, schema, repo.WithBuild()).Ready(t.Context(), "by_title")
+		if !errors.Is(err, repo.ErrExists) || !strings.Contains(err.Error(), "change one of them") {
+			t.Fatalf("Ready = %v, want ErrExists and the remedy", err)
 		}
 		for _, text := range []string{"u/one", "u/two", "secret"} {
 			if strings.Contains(err.Error(), text) == redact {

@@ -125,15 +125,17 @@ func TestReopen(t *testing.T) {
 	if _, err := repo.Open[thing](ctx, store, base, repo.WithoutDefine()); err != nil {
 		t.Errorf("Open again without define: %v", err)
 	}
+	if _, err := repo.Open[thing](ctx, store, thingSchema()); err != nil {
+		t.Errorf("Open with an index less: %v", err)
+	}
 	refused := []struct {
 		name, want string
 		schema     repo.Schema
 		opts       []repo.OpenOption
 	}{
 		{"another key", "a key cannot change", repo.Schema{Collection: "things", Partition: []string{"group"}, Indexes: base.Indexes}, nil},
-		{"an index less", "repo.DropIndex", thingSchema(), nil},
-		{"an index more", "repo.WithRebuild()", thingSchema(base.Indexes[0], repo.Index{Partition: []string{"size"}}), nil},
-		{"a covering index", "repo.WithRebuild()", thingSchema(repo.Index{Partition: []string{"group"}, Covers: []string{"size"}}), nil},
+		{"an index more", "repo.WithBuild()", thingSchema(base.Indexes[0], repo.Index{Partition: []string{"size"}}), nil},
+		{"a covering index", "another name", thingSchema(repo.Index{Partition: []string{"group"}, Covers: []string{"size"}}), nil},
 		{"no collection", "WithoutDefine", repo.Schema{Collection: "others", Partition: []string{"id"}}, []repo.OpenOption{repo.WithoutDefine()}},
 	}
 	for _, tt := range refused {
@@ -162,31 +164,28 @@ func TestAddIndexToFilledCollection(t *testing.T) {
 		}
 	}
 	more := thingSchema(repo.Index{Partition: []string{"group"}, Covers: []string{"*"}})
-	things, err := repo.Open[thing](ctx, store, more, repo.WithRebuild())
-	if err != nil {
-		t.Fatal(err)
-	}
+	things := built[thing](t, store, more)
 	if n, err := things.Count(ctx, repo.Where("group", "g")); err != nil || n != 3 {
 		t.Errorf("Count by the new index = %d, %v, want 3", n, err)
 	}
-	if err := old.Insert(ctx, &thing{ID: "d", Group: "g"}); !errors.Is(err, repo.ErrSchema) {
-		t.Errorf("a writer without the new index: %v, want ErrSchema", err)
+	if err := old.Insert(ctx, &thing{ID: "d", Group: "g"}); err != nil {
+		t.Errorf("a program without the new index: %v", err)
+	}
+	if n, err := things.Count(ctx, repo.Where("group", "g")); err != nil || n != 4 {
+		t.Errorf("Count by the new index = %d, %v, want 4", n, err)
 	}
 	unique := thingSchema(more.Indexes[0], repo.Index{Partition: []string{"group"}, Name: "one_a_group", Unique: true})
-	if _, err := repo.Open[thing](ctx, store, unique, repo.WithRebuild()); !errors.Is(err, repo.ErrExists) {
+	if err := must[thing](t, store, unique, repo.WithBuild()).Ready(ctx, "one_a_group"); !errors.Is(err, repo.ErrExists) {
 		t.Errorf("a unique index over equal values: %v, want ErrExists", err)
 	}
-	if _, err := repo.Open[thing](ctx, store, more); !errors.Is(err, repo.ErrSchema) {
-		t.Errorf("Open after an index was left half built: %v, want ErrSchema", err)
-	}
-	if err := repo.DropIndex(ctx, store, "things", "one_a_group"); err != nil {
-		t.Fatal(err)
+	if _, err := repo.Open[thing](ctx, store, unique); !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "WithBuild") {
+		t.Errorf("Open with an index that could not be built: %v, want ErrSchema", err)
 	}
 	again, err := repo.Open[thing](ctx, store, more)
 	if err != nil {
-		t.Fatalf("Open after the half-built index was dropped: %v", err)
+		t.Fatalf("Open without it: %v", err)
 	}
-	if err := again.Insert(ctx, &thing{ID: "d", Group: "g"}); err != nil {
+	if err := again.Insert(ctx, &thing{ID: "e", Group: "g"}); err != nil {
 		t.Errorf("Insert: %v", err)
 	}
 }

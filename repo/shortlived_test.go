@@ -31,9 +31,7 @@ func TestBuildWithoutTheExpired(t *testing.T) {
 		}
 	}
 	c.pass(2 * time.Hour)
-	if r, err = repo.Open[ticket](t.Context(), store, ticketSchema, repo.WithRebuild()); err != nil {
-		t.Fatal(err)
-	}
+	r = built[ticket](t, store, ticketSchema)
 	if got, err := r.One(t.Context(), repo.Where("seat", seat)); err != nil || got.ID != "b" {
 		t.Errorf("the seat is that of %q, %v; want b", got.ID, err)
 	}

@@ -28,7 +28,7 @@ func (s Sizes) Total() int64 {
 // Sizes returns what the collection occupies. A store that does not know is
 // ErrUnsupported.
 func (r *Repo[T]) Sizes(ctx context.Context) (Sizes, error) {
-	ctx, c, k := r.begin(ctx, "sizes")
+	ctx, c, k := begin(ctx, "sizes", r)
 	defer k.Leave()
 	s, err := c.sizes(ctx, &k)
 	return s, c.end(&k, nil, err)

@@ -345,7 +345,7 @@ func TestMaintainDisturbsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		schema.Indexes = []repo.Index{{Name: "by_year", Partition: []string{"year"}, Kind: "native"}}
-		if _, err := repo.Open[song](t.Context(), other, schema, repo.WithRebuild()); err != nil {
+		if _, err := repo.Open[song](t.Context(), other, schema, repo.WithBuild()); err != nil {
 			t.Fatal(err)
 		}
 		if err := store.Maintain(t.Context(), nil); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/scan"
 )
 
@@ -22,12 +23,12 @@ type Report struct {
 // Clean reports whether nothing disagrees.
 func (r Report) Clean() bool { return r.Missing == 0 && r.Stale == 0 }
 
-// Verify compares every index of the collection with its records, in both directions, and returns a
+// Verify compares every ready index of the collection with its records, in both directions, and returns a
 // report for each. It reads everything. Because others may write meanwhile, it looks at a
 // disagreement twice before it counts it. It skips rows that cannot be read: the reports are about
 // the other rows, and the error names some of the skipped rows.
 func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
-	ctx, c, k := r.begin(ctx, "verify")
+	ctx, c, k := begin(ctx, "verify", r)
 	defer k.Leave()
 	var reports []Report
 	if ctx == nil {
@@ -35,6 +36,9 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 	}
 	var f scan.Faults
 	for _, x := range c.Indexes {
+		if x.Stage != layout.Ready {
+			continue // it lacks rows
+		}
 		rep, err := c.Verify(ctx, &k, &f, x)
 		if err != nil {
 			return reports, c.end(&k, nil, f.With(fmt.Errorf("index %s: %w", x.ID, err)))
@@ -52,9 +56,9 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 //
 // Rows and records that cannot be read stay as they are, and do not stop the rest; the error,
 // ErrCorrupt, names some of them. If rows of the index cannot be read, remove the index with
-// [DropIndex] and open with [WithRebuild].
+// [DropIndex] and open with [WithBuild].
 func (r *Repo[T]) Rebuild(ctx context.Context, index string) error {
-	ctx, c, k := r.begin(ctx, "rebuild")
+	ctx, c, k := begin(ctx, "rebuild", r)
 	defer k.Leave()
 	return c.end(&k, nil, c.Rebuild(ctx, &k, index))
 }

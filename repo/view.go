@@ -19,7 +19,7 @@ import (
 // A View reads the records of a collection as a smaller struct P: the store sends only the fields
 // of P, and an index that carries all of them answers a query by itself. Many goroutines may use a
 // View at once. Make one with [ViewOf].
-type View[P any] struct{ reads reads[P] }
+type View[P any] struct{ now following[P] }
 
 // ViewOf returns a view of a repository's records. The fields of P must be fields of the collection
 // with the same types, or parts of such, named by their paths: `repo:"address.city"`. A field of P tagged
@@ -29,19 +29,29 @@ func ViewOf[P, T any](r *Repo[T]) (*View[P], error) {
 	if !c.opened() {
 		return nil, c.annotate("view", nil, nil)
 	}
-	sh, err := record.ViewShapeOf(reflect.TypeFor[P](), versionType)
-	if err == nil {
-		sh.Place(c.Cols)
-		err = errors.Join(sh.Fault, checkView(c.Layout, sh))
-	}
-	if err != nil {
-		return nil, c.annotate("view", nil, err)
-	}
-	return viewAs[P](c, sh), nil
+	return viewAs(c, func(c *collection) (reads[P], error) {
+		sh, err := record.ViewShapeOf(reflect.TypeFor[P](), versionType)
+		if err == nil {
+			sh.Place(c.Cols)
+			err = errors.Join(sh.Fault, checkView(c.Layout, sh))
+		}
+		if err != nil {
+			return reads[P]{}, err
+		}
+		return readsAs[P](c, sh), nil
+	})
 }
 
-func viewAs[P any](c *collection, sh *record.Mapping) *View[P] {
-	return &View[P]{readsOf[P](c, sh, plan.RecordMask(c.Layout, sh, sh.Positions()))}
+func viewAs[P any](c *collection, of func(*collection) (reads[P], error)) (*View[P], error) {
+	v := new(View[P])
+	if err := v.now.follow(c, of); err != nil {
+		return nil, c.annotate("view", nil, err)
+	}
+	return v, nil
+}
+
+func readsAs[P any](c *collection, sh *record.Mapping) reads[P] {
+	return readsOf[P](c, sh, plan.RecordMask(c.Layout, sh, sh.Positions()))
 }
 
 // FieldsOf is ViewOf for fields that are known at run time: a view of records as maps that have some fields under
@@ -65,9 +75,12 @@ func FieldsOf[T any](r *Repo[T], names ...string) (*View[map[string]any], error)
 	if err := errors.Join(faults...); err != nil {
 		return nil, c.annotate("view", nil, err)
 	}
-	sh := record.SomeOf(slices.Clone(names), versionType)
-	sh.Place(c.Cols)
-	return viewAs[map[string]any](c, sh), nil
+	names = slices.Clone(names)
+	return viewAs(c, func(c *collection) (reads[map[string]any], error) {
+		sh := record.SomeOf(names, versionType)
+		sh.Place(c.Cols)
+		return readsAs[map[string]any](c, sh), nil
+	})
 }
 
 // checkName is ErrSchema if there can be no field, or part of one, of a name.

@@ -21,7 +21,7 @@ type Chunk[T any] struct {
 // other error comes once, last, with an empty chunk.
 func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], error] {
 	return func(yield func(Chunk[T], error) bool) {
-		ctx, c, k := r.begin(ctx, "walk")
+		ctx, c, k := begin(ctx, "walk", r)
 		defer k.Leave()
 		stopped := false
 		var first error // of a chunk
@@ -59,7 +59,7 @@ func (r *Repo[T]) Walk(ctx context.Context, mark string) iter.Seq2[Chunk[T], err
 // order puts one kind after the other, and records with a list or map there are left out.
 func (r *Repo[T]) Scan(ctx context.Context, q Query) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		ctx, c, k := r.begin(ctx, "scan")
+		ctx, c, k := begin(ctx, "scan", r)
 		defer k.Leave()
 		stopped := false
 		err := r.on().v.Scan(ctx, &k, q.def, func(t any) bool {

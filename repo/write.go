@@ -58,7 +58,7 @@ func (r *Repo[T]) Put(ctx context.Context, record *T, opts ...WriteOption) error
 }
 
 func put[T any](ctx context.Context, r *Repo[T], op string, verb commit.Verb, rec *T, opts []WriteOption) error {
-	ctx, c, k := r.begin(ctx, op)
+	ctx, c, k := begin(ctx, op, r)
 	defer k.Leave()
 	if rec == nil {
 		return c.end(&k, nil, failure.Invalid("the record is a nil pointer"))
@@ -107,7 +107,7 @@ func want(w *commit.Write, opts []WriteOption) error {
 // returns an error, Update returns this error, wrapped, and writes nothing. A record that is not
 // there or has expired is ErrNotFound. Fn must not change the key.
 func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts ...WriteOption) (T, error) {
-	ctx, c, k := r.begin(ctx, "update")
+	ctx, c, k := begin(ctx, "update", r)
 	defer k.Leave()
 	var rec, zero T
 	if fn == nil {
@@ -138,7 +138,7 @@ func (r *Repo[T]) Update(ctx context.Context, key Key, fn func(*T) error, opts .
 // record: with IfExists it is ErrNotFound, else with IfVersion ErrConflict. An expired record is
 // not there.
 func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) error {
-	ctx, c, k := r.begin(ctx, "delete")
+	ctx, c, k := begin(ctx, "delete", r)
 	defer k.Leave()
 	b := commit.NewWriteBuffer()
 	defer b.Release()
@@ -167,7 +167,7 @@ func (r *Repo[T]) Delete(ctx context.Context, key Key, opts ...WriteOption) erro
 // record's collection resolves it: Error.Collection and the Outcome name the collection. Choose a
 // first record that others hardly write.
 func (r *Repo[T]) Resolve(ctx context.Context, outcome *Outcome) (Verdict, error) {
-	ctx, c, k := r.begin(ctx, "resolve")
+	ctx, c, k := begin(ctx, "resolve", r)
 	defer k.Leave()
 	if ctx == nil {
 		return Unknown, c.end(&k, nil, failure.ErrNoContext)

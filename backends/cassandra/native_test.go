@@ -285,7 +285,7 @@ func TestNativeIndexOnUnsoundRecords(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r, err := repo.Open[late](t.Context(), store, indexed, repo.WithRebuild())
+		r, err := repo.Open[late](t.Context(), store, indexed, repo.WithBuild())
 		if !errors.Is(err, tt.kind) || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("an index on a record that is %.9s: %v, want %v", tt.color, err, tt.kind)
 		}

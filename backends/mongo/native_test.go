@@ -95,7 +95,7 @@ func TestKindStays(t *testing.T) {
 		}
 		schema.Indexes = []repo.Index{schema.Indexes[0]}
 		schema.Indexes[0].Kind = kinds[1]
-		_, err = repo.Open[article](t.Context(), repo.NewStore(again, nil), schema, repo.WithRebuild())
+		_, err = repo.Open[article](t.Context(), repo.NewStore(again, nil), schema, repo.WithBuild())
 		if !errors.Is(err, repo.ErrSchema) || !strings.Contains(err.Error(), "by_topic is of kind "+kinds[0]) {
 			t.Errorf("%s, declared %s: %v, want ErrSchema", kinds[0], kinds[1], err)
 		}
@@ -317,7 +317,7 @@ func TestNativeIndexOnLateField(t *testing.T) {
 		t.Fatal(err)
 	}
 	schema.Indexes = []repo.Index{{Partition: []string{"color"}}}
-	if _, err = repo.Open[strict](t.Context(), store, schema, repo.WithRebuild()); !errors.Is(err, repo.ErrUnsupported) || !strings.Contains(err.Error(), "write such records again") {
+	if _, err = repo.Open[strict](t.Context(), store, schema, repo.WithBuild()); !errors.Is(err, repo.ErrUnsupported) || !strings.Contains(err.Error(), "write such records again") {
 		t.Errorf("an index on a field of before: %v", err)
 	}
 	thing, err := without.Get(t.Context(), repo.Key{"1"})
@@ -337,7 +337,7 @@ func TestNativeIndexOnLateField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	indexed, err := repo.Open[strict](t.Context(), store, schema, repo.WithRebuild())
+	indexed, err := repo.Open[strict](t.Context(), store, schema, repo.WithBuild())
 	if err != nil {
 		t.Fatal(err)
 	}

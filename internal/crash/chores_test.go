@@ -210,7 +210,7 @@ func open(ctx context.Context, o *order, d *dying) error {
 	}
 	store := repo.NewStore(d, nil)
 	d.arm(true)
-	_, err = repo.Open[resident](ctx, store, wider(d.collection, o.Kind, d.Facts()), repo.WithRebuild())
+	_, err = repo.Open[resident](ctx, store, wider(d.collection, o.Kind, d.Facts()), repo.WithBuild())
 	d.arm(false)
 	return errors.Join(err, store.Close())
 }

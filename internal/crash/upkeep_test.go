@@ -188,7 +188,7 @@ func (p *point) opened(t *testing.T, s *site) {
 
 // goesOn opens the collection as it was to become.
 func (p *point) goesOn(t *testing.T, s *site, store *repo.Store) error {
-	r, err := repo.Open[resident](t.Context(), store, wider(s.collection, s.kind, store.Facts()), repo.WithRebuild())
+	r, err := repo.Open[resident](t.Context(), store, wider(s.collection, s.kind, store.Facts()), repo.WithBuild())
 	if err != nil {
 		return err
 	}

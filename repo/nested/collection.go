@@ -40,6 +40,11 @@ func Open[T any](ctx context.Context, store *repo.Store, schema Schema, opts ...
 	if c.repo, err = repo.Open[T](ctx, store, c.schema.records(), opts...); err != nil {
 		return nil, err
 	}
+	for _, x := range c.schema.records().Indexes { // by which all queries go
+		if err := c.repo.Ready(ctx, x.Name); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.openRows(); err != nil {
 		return nil, err
 	}

@@ -165,7 +165,7 @@ func TestAdoptAndChange(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			c, err := nested.Open[person](t.Context(), store, ways[way], repo.WithRebuild())
+			c, err := nested.Open[person](t.Context(), store, ways[way], repo.WithBuild())
 			if err != nil {
 				t.Fatal(err)
 			}

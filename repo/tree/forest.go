@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,6 +54,14 @@ func Open[T any](ctx context.Context, store *repo.Store, schema Schema, opts ...
 		if f.nodes, err = repo.Open[T](ctx, store, schema, opts...); err != nil {
 			return err
 		}
+		for _, x := range schema.Indexes { // by which strategies read
+			if x.Name == "" {
+				continue // the user's own
+			}
+			if err := f.nodes.Ready(ctx, x.Name); err != nil {
+				return err
+			}
+		}
 		f.reads = f.nodes
 		if f.names, err = repo.ViewOf[named](f.nodes); err != nil {
 			return err
@@ -93,7 +102,7 @@ func (f *Forest[T]) open(ctx context.Context, nodes func(repo.Schema) error, opt
 			return err
 		}
 		if err := nodes(f.schema.nodes(f.follows)); err != nil {
-			return f.lacking(ctx, err)
+			return err
 		}
 	}
 	if err := f.openGuards(ctx, opts...); err != nil {
@@ -117,7 +126,7 @@ func (f *Forest[T]) mayMake(ctx context.Context, facts driver.Facts, opts ...rep
 	if f.store == nil {
 		return nil // which repo.Open refuses
 	}
-	if err := f.checkBoth(facts); err != nil {
+	if err := cmp.Or(f.checkBoth(facts), f.lacks(ctx)); err != nil {
 		return err
 	}
 	_, err := repo.SchemaOf(ctx, f.store, f.schema.guards().Collection)
@@ -144,18 +153,19 @@ func (f *Forest[T]) openGuards(ctx context.Context, opts ...repo.OpenOption) (er
 	return err
 }
 
-// lacking says which strategies a schema lacks if that is why the nodes cannot be opened.
-func (f *Forest[T]) lacking(ctx context.Context, refused error) error {
-	if !errors.Is(refused, repo.ErrSchema) {
-		return refused
-	}
+// lacks says which strategies of the stored nodes a schema lacks. A program could keep their indexes in step, but not what
+// these strategies keep in the nodes.
+func (f *Forest[T]) lacks(ctx context.Context) error {
 	stored, err := repo.SchemaOf(ctx, f.store, f.schema.Collection)
+	if errors.Is(err, repo.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
-		return refused
+		return err
 	}
 	is, err := schemaOf(&stored)
 	if err != nil {
-		return refused
+		return nil // they are no nodes, which opening them says
 	}
 	switch missing := slices.DeleteFunc(is.Also, func(s Strategy) bool { return s == Document || f.schema.has(s) }); {
 	case len(missing) > 0:
@@ -163,7 +173,7 @@ func (f *Forest[T]) lacking(ctx context.Context, refused error) error {
 	case is.Name != "" && f.schema.Name == "":
 		return f.schema.failed("open", fmt.Errorf("the forest finds nodes by the field %q, which the schema lacks; give it as Name: %w", is.Name, repo.ErrSchema))
 	}
-	return refused
+	return nil
 }
 
 // remember compares the fields by which siblings are sorted with those that the store has, which it has of the first

@@ -132,8 +132,7 @@ func localOnRecords(ctx context.Context, e *env) {
 	}
 	_, err = openAs[message](ctx, e, name, localSchema())
 	e.Is("open with a new index", err, repo.ErrSchema)
-	r, err := openAs[message](ctx, e, name, localSchema(), repo.WithRebuild())
-	e.OK("open with rebuild", err)
+	r := builtAs[message](ctx, e, e.Repo, name, localSchema())
 	q := repo.Where("host", e.name("h")).Where("level", "error")
 	rule.Equal(e, "the errors from before", find(ctx, e, r, q, textOfMessage), []string{"10", "8", "6", "4", "2", "0"})
 	insertAll(ctx, e, r, message{Host: e.name("h"), Time: e.when(20), Level: "error", Text: "20"})

@@ -15,19 +15,23 @@ import (
 	"github.com/polystore/polystore/repo/internal/turn"
 )
 
-// A Collection is a collection as the catalog has it, for one repository: what was found at Open, and
-// what the catalog said since.
+// A Collection is a collection as the catalog had it when it was read, for one repository: a view, which another one
+// follows when the indexes are others.
 type Collection struct {
 	*layout.Layout
 	Store    *store.Handle
 	Shared   *Shared
-	Epoch    string // of the catalog entry that was found at Open
-	made     string // in the entry: which of the collections that had this name
-	drops    int64  // of shared, at Open
+	epoch    atomic.Pointer[string] // of the catalog entry
+	made     string                 // in the entry: which of the collections that had this name
+	drops    int64                  // of shared, at Open
 	Lease    lease
 	Attached bool // the catalog is not to be changed
 	owing    atomic.Pointer[owing]
 	Strays   atomic.Pointer[[]string] // undeclared fields that are not to be added
+
+	// Follow makes the next view, by an entry that was read at a time and that this one does not fit.
+	Follow func(context.Context, *Entry, *Differs, time.Time) error
+	next   atomic.Pointer[Collection]
 }
 
 // Shared is what repositories on one collection have in common. A writer is within
@@ -35,12 +39,14 @@ type Collection struct {
 type Shared struct {
 	Gate   gate
 	Queues turn.Queues
-	Epoch  string          // of the catalog entry; "" when there is none
+	last   atomic.Pointer[changed]
 	tables []*driver.Table // of the repository that was opened last
 	Drops  atomic.Int64    // how often the collection or an index of it was dropped here
 
 	expires atomic.Bool // the catalog says that records may expire, or will soon
 	Settled atomic.Bool // and all programs know it, so that they may be written
+
+	Building atomic.Bool // this process fills indexes of it
 
 	presence atomic.Pointer[plan.Presence]
 	told     map[string]time.Time // since when the catalog says what all programs are to know: for whoever is within the gate
@@ -67,9 +73,29 @@ func (r *Registry) Of(collection string) *Shared {
 	return sh
 }
 
-// Adopt makes e the entry that writers of this process go by.
+// A changed is when the indexes of a collection were last changed by this process, which has the store alone, and the
+// epoch since.
+type changed struct {
+	epoch string
+	at    time.Time
+}
+
+// Changed says that the indexes of the collection are those of an entry. Views of before hold on for some time, unless
+// they must not.
+func (sh *Shared) Changed(e *Entry, holdsOn bool) {
+	now := &changed{epoch: e.Epoch}
+	if holdsOn {
+		now.at = time.Now()
+	}
+	sh.last.Store(now)
+}
+
+// Adopt makes e the entry that c goes by.
 func (c *Collection) Adopt(e *Entry) {
-	c.Epoch, c.Shared.Epoch = e.Epoch, e.Epoch
+	c.epoch.Store(&e.Epoch)
+	if last := c.Shared.last.Load(); last == nil || last.epoch != e.Epoch {
+		c.Shared.Changed(e, false)
+	}
 	c.made, c.drops = e.Made, c.Shared.Drops.Load()
 	c.Shared.expires.Store(e.Expires || e.Expiring)
 	c.Shared.Settled.Store(e.Expires)
@@ -77,9 +103,11 @@ func (c *Collection) Adopt(e *Entry) {
 	c.noStrays(e)
 }
 
+// Epoch returns the epoch of the entry that c goes by.
+func (c *Collection) Epoch() string { return *c.epoch.Load() }
+
 // Lose makes all repositories of this Store that are open unusable. The caller holds the gate.
 func (sh *Shared) Lose() {
-	sh.Epoch = ""
 	sh.Drops.Add(1)
 }
 
@@ -89,15 +117,15 @@ func (c *Collection) Enter(ctx context.Context, k *store.Call) error {
 	if k.Within {
 		return nil
 	}
-	if err := c.Holds(ctx); err != nil {
+	if err := c.mayWrite(ctx); err != nil {
 		return err
 	}
 	if err := c.Shared.Gate.enter(ctx); err != nil {
 		return err
 	}
-	if c.Shared.Epoch != c.Epoch {
+	if err := c.ended(); err != nil {
 		c.Shared.Gate.leave()
-		return ErrSchemaChanged
+		return err
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/layout"
@@ -17,10 +18,14 @@ import (
 // A store with another number is refused.
 const layoutNumber = 1
 
-// The states of an index in the catalog.
+// The states of an index in the catalog. What programs do in each, and why so, says internal/evolution.
 const (
+	IndexDeclared = "declared" // rows of what is written over are removed, and none are added
+	IndexWritten  = "written"  // its rows are kept in step, and those of older records are being added
 	IndexReady    = "ready"
-	IndexBuilding = "building" // its rows are incomplete; a rebuild was not finished
+	IndexLeaving  = "leaving"  // its rows are kept in step, and answer nothing any more
+	IndexGone     = "gone"     // programs do nothing with it, and its table is being removed
+	IndexBuilding = "building" // of one that the store keeps: the store is making it
 )
 
 // A Entry is what the store remembers of a collection.
@@ -42,6 +47,8 @@ type Entry struct {
 	Expiring   bool              `json:"expiring,omitempty"` // programs are being told that records will expire
 	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire, and all have been told
 	Indexes    []IndexEntry      `json:"indexes,omitempty"`
+	Turns      map[string]int    `json:"turns,omitempty"`   // how many indexes of a name there were, of names that there were
+	Refused    map[string]string `json:"refused,omitempty"` // why an index could not be built, by its name
 
 	rev driver.Token // of the stored row
 }
@@ -55,8 +62,13 @@ type catalogColumn struct {
 // An IndexEntry is an index in an entry: its schema, and how far it is built.
 type IndexEntry struct {
 	layout.IndexSchema
-	State string `json:"state"`
-	Mode  string `json:"mode"`
+	State   string `json:"state"`
+	Mode    string `json:"mode"`
+	Derived bool   `json:"derived,omitempty"` // the program that declares it derives fields
+	Turn    int    `json:"turn,omitempty"`    // see layout.Stored
+	By      string `json:"by,omitempty"`      // of one that is being filled: who is at it
+	Mark    string `json:"mark,omitempty"`    // and how far that is
+	Filled  int    `json:"filled,omitempty"`  // and how many records were read
 }
 
 // The modes of an index in the catalog. One that was written in one mode is never
@@ -103,6 +115,9 @@ func EntryOf(c *layout.Layout) *Entry {
 		}
 	}
 	for _, x := range c.Indexes {
+		if x.Other {
+			continue
+		}
 		e.Indexes = append(e.Indexes, NewIndexEntry(x, IndexReady))
 	}
 	e.addElements(c)
@@ -123,12 +138,12 @@ func NewIndexEntry(x *layout.Index, state string) IndexEntry {
 	case x.Table.KeyOnly:
 		mode = modeKeys
 	}
-	return IndexEntry{IndexSchema: def, State: state, Mode: mode}
+	return IndexEntry{IndexSchema: def, State: state, Mode: mode, Derived: x.Derived, Turn: x.Turn}
 }
 
 // TableIn returns the table of an index, for Drop.
 func (x *IndexEntry) TableIn(collection string) *driver.Table {
-	t := &driver.Table{Name: collection + "." + x.Name, Class: driver.Rows}
+	t := &driver.Table{Name: collection + "." + layout.StoredAs(x.Name, x.Turn), Class: driver.Rows}
 	if x.Mode == modeNative {
 		t.Native, t.Home = true, &driver.Table{Name: collection}
 	}
@@ -201,24 +216,25 @@ func (e *Entry) Fits(c *layout.Layout) (build []*layout.Index, err error) {
 		}
 	}
 	faults = append(append(faults, e.otherElements(c)...), e.otherParts(c)...)
-	for _, old := range e.Indexes {
-		known := slices.ContainsFunc(c.Indexes, func(x *layout.Index) bool { return x.ID == old.Name })
-		if !known && old.Mode != modeNative { // which the store keeps, whoever writes
-			faults = append(faults, fmt.Errorf("the store keeps index %s %s, which the schema lacks, so writes would leave it behind; declare it, or remove it with repo.DropIndex: %w", old.Name, old.IndexSchema, driver.ErrSchema))
-		}
+	if err := errors.Join(faults...); err != nil {
+		return nil, err
+	}
+	if err := e.differs(c); err != nil {
+		return nil, err
 	}
 	for _, x := range c.Indexes {
 		i := slices.IndexFunc(e.Indexes, func(old IndexEntry) bool { return old.Name == x.ID })
 		switch {
-		case i < 0:
-			build = append(build, x)
-		case !c.Facts.OneProcess && (e.Indexes[i].Mode == modeNative) != x.Native:
+		case x.Other:
+		case (e.Indexes[i].Mode == modeNative) != x.Native:
 			faults = append(faults, e.Indexes[i].otherKind(x))
 		case !e.Indexes[i].is(x):
+			faults = append(faults, e.Indexes[i].otherwise(x))
+		case e.Indexes[i].State == IndexBuilding:
 			build = append(build, x)
 		}
 	}
-	return build, errors.Join(faults...)
+	return append(build, c.Absent...), errors.Join(faults...)
 }
 
 // otherKind returns the error for an index that is declared of another kind than it has.
@@ -232,34 +248,20 @@ func (x *IndexEntry) otherKind(of *layout.Index) error {
 		x.Name, has, declared, driver.ErrSchema)
 }
 
-// is reports whether the index of the entry is complete and the one that is declared. Rows
+// otherwise returns the error for an index that is declared otherwise than it is.
+func (x *IndexEntry) otherwise(of *layout.Index) error {
+	return fmt.Errorf("index %s is declared otherwise than it is in the store, where it is %s; give the new index another name, and remove this one with repo.DropIndex when no program asks it any more: %w",
+		x.Name, x.IndexSchema, driver.ErrSchema)
+}
+
+// is reports whether the index of the entry is the one that is declared. Rows
 // that cover nothing may have an expiry or not, as the first program wants it.
 func (x *IndexEntry) is(of *layout.Index) bool {
 	now := NewIndexEntry(of, IndexReady)
 	if of.HasKeysOnly() && (x.Mode == modeCommit || x.Mode == modeKeys) {
 		now.Mode = x.Mode
 	}
-	return x.State == now.State && x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.IndexSchema), plainIndex(now.IndexSchema))
-}
-
-// Awaits reports whether the entry has all the indexes, as they are declared, and says that
-// they are being built: by another program, or by one that was stopped.
-func (e *Entry) Awaits(build []*layout.Index) bool {
-	for _, x := range build {
-		if !slices.ContainsFunc(e.Indexes, func(old IndexEntry) bool {
-			building := old.State == IndexBuilding
-			old.State = IndexReady
-			return old.Name == x.ID && building && old.is(x)
-		}) {
-			return false
-		}
-	}
-	return true
-}
-
-// Replaces reports whether the entry has one of the indexes otherwise.
-func (e *Entry) Replaces(build []*layout.Index) bool {
-	return slices.ContainsFunc(build, func(x *layout.Index) bool { return e.Has(x) && !e.Awaits([]*layout.Index{x}) })
+	return x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.IndexSchema), plainIndex(now.IndexSchema))
 }
 
 // plainIndex returns x with nil for empty lists, for comparison.
@@ -331,4 +333,49 @@ func (e *Entry) SetIndex(x IndexEntry) {
 	} else {
 		e.Indexes[i] = x
 	}
+}
+
+// Forget removes an index whose table is gone, and keeps why, unless that is "". One that is added under its name has
+// another table.
+func (e *Entry) Forget(name, why string) {
+	if e.Refused == nil {
+		e.Refused = map[string]string{}
+	}
+	if e.Refused[name] = why; why == "" {
+		delete(e.Refused, name)
+	}
+	if e.Turns == nil {
+		e.Turns = map[string]int{}
+	}
+	for _, x := range e.Indexes {
+		if x.Name == name {
+			e.Turns[name] = x.Turn + 1
+		}
+	}
+	e.Indexes = slices.DeleteFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == name })
+}
+
+// Unfinished returns the first index that is to be filled, and must not be yet or is being filled; nil if there is none.
+func (e *Entry) Unfinished() *IndexEntry {
+	for i := range e.Indexes {
+		if s := e.Indexes[i].State; s == IndexDeclared || s == IndexWritten {
+			return &e.Indexes[i]
+		}
+	}
+	return nil
+}
+
+// WhyNot returns an error if an index will never be ready.
+func (e *Entry) WhyNot(index string) error {
+	if e == nil {
+		return ErrNoCollection
+	}
+	if why := e.Refused[index]; why != "" { // and it is there no more
+		return fmt.Errorf("it could not be built: %s: %w", strings.TrimSuffix(why, ": "+driver.ErrExists.Error()), driver.ErrExists)
+	}
+	i := slices.IndexFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == index })
+	if i < 0 {
+		return fmt.Errorf("no index %s in the catalog: %w", index, driver.ErrNotFound)
+	}
+	return nil
 }

@@ -33,9 +33,6 @@ func (g *gate) Shut(ctx context.Context) error {
 
 func (g *gate) Open() { g.within.Unlock() }
 
-// ErrSchemaChanged says that another program has changed the schema.
-var ErrSchemaChanged = fmt.Errorf("the schema in the store was changed since this repository was opened; open it again: %w", driver.ErrSchema)
-
 // await asks try again and again, with pauses that grow to some milliseconds.
 func (g *gate) await(ctx context.Context, try func() bool) error {
 	for wait := 100 * time.Microsecond; !try(); wait = min(2*wait, 5*time.Millisecond) {

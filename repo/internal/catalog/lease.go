@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,14 +19,23 @@ import (
 // Programs of several versions may have a collection open, and one of them may change its
 // schema. To ask the catalog at every call would cost a round trip. So a repository asks it
 // now and then, beside its calls, and what it was told holds for the time of a lease, from
-// when it asked. Who takes away what others may read by says so in the catalog, and waits
-// for longer than a lease before it does so: by then each repository has been told, or asks
-// before it answers. Where one process has the store alone, nobody waits and nobody asks.
+// when it asked: that is its view. Who changes what others go by says so in the catalog, and waits
+// for longer than a lease before the next step: by then each repository has been told, or asks
+// before it writes or answers. Where one process has the store alone it is told of a change at once, and its
+// calls under way may go on for a moment.
 
 const (
 	leaseTime = 2 * time.Second
-	leaseOver = leaseTime + leaseTime/4 // clocks do not run at quite the same pace
+	holdOn    = 200 * time.Millisecond // the same, where one process has the store alone
 )
+
+// leaseOver returns how long it takes until no program goes by a view of before: clocks do not run at quite the same pace.
+func leaseOver(s *store.Handle) time.Duration {
+	if s.Facts.OneProcess {
+		return holdOn + holdOn/4
+	}
+	return leaseTime + leaseTime/4
+}
 
 // A lease is when the catalog was last asked, and what spoke against the repository.
 type lease struct {
@@ -54,7 +64,34 @@ func (l *lease) isOver(d time.Duration) bool {
 func (c *Collection) Renew() {
 	if !c.Store.Facts.OneProcess && c.Lease.isOver(leaseTime/2) {
 		c.ask()
+	} else if c.isBehind() {
+		if a := c.ask(); a != nil {
+			<-a.done // which asks no server
+		}
 	}
+}
+
+// isBehind reports whether this process, which has the store alone, has changed the indexes since.
+func (c *Collection) isBehind() bool {
+	last := c.Shared.last.Load()
+	return c.Store.Facts.OneProcess && last != nil && last.epoch != c.Epoch()
+}
+
+// isOver reports whether what c was told does not hold any more, until it is told again.
+func (c *Collection) isOver() bool {
+	if !c.Store.Facts.OneProcess {
+		return c.Lease.isOver(leaseTime)
+	}
+	last := c.Shared.last.Load()
+	return last != nil && last.epoch != c.Epoch() && time.Since(last.at) >= holdOn
+}
+
+// newest returns the view that the repository of c has now.
+func (c *Collection) newest() *Collection {
+	for next := c.next.Load(); next != nil; next = c.next.Load() {
+		c = next
+	}
+	return c
 }
 
 // ask begins to read the catalog, or returns the reading under way. It returns nil if there is
@@ -82,7 +119,10 @@ func (c *Collection) reread(a *asking) {
 	if err == nil {
 		if err = c.against(e); err == nil {
 			c.know(e)
+			c.epoch.Store(&e.Epoch)
 			c.Lease.Since.Store(&began)
+		} else if differs, ok := errors.AsType[*Differs](err); ok {
+			err = c.follow(ctx, e, differs, began)
 		}
 	}
 	l := &c.Lease
@@ -99,6 +139,30 @@ func (c *Collection) reread(a *asking) {
 	close(a.done)
 }
 
+// follow makes the view that follows c.
+func (c *Collection) follow(ctx context.Context, e *Entry, differs *Differs, began time.Time) error {
+	if c.Follow == nil {
+		return differs
+	}
+	err := c.Follow(ctx, e, differs, began)
+	if errors.Is(err, driver.ErrSchema) {
+		err = fmt.Errorf("another program changed the schema since this repository was opened: %w", err)
+	}
+	return err
+}
+
+// Inherit makes c the view that follows another one, by an entry that was read at a time.
+func (c *Collection) Inherit(from *Collection, e *Entry, began time.Time) {
+	c.Shared, c.Attached, c.made, c.drops = from.Shared, from.Attached, from.made, from.drops
+	c.epoch.Store(&e.Epoch)
+	c.Lease.Since.Store(&began)
+	c.know(e)
+	e.SetBare(c.Layout)
+}
+
+// MakeWay lets another view follow c, which holds on to what it was told until its lease is over.
+func (c *Collection) MakeWay(next *Collection) { c.next.Store(next) }
+
 // against returns what an entry of the catalog says against a repository that is open.
 func (c *Collection) against(e *Entry) error {
 	switch {
@@ -107,19 +171,10 @@ func (c *Collection) against(e *Entry) error {
 	case e.Making || e.Made != c.made:
 		return fmt.Errorf("another program dropped the collection, and it was made anew since this repository was opened; open it again: %w", driver.ErrSchema)
 	}
-	build, err := e.Fits(c.Layout)
-	if err != nil || len(build) > 0 {
-		return fmt.Errorf("another program changed the schema since this repository was opened; open it again: %w", errors.Join(append(errorsOf(build), err)...))
+	if _, err := e.Fits(c.Layout); err != nil {
+		return fmt.Errorf("another program changed the schema since this repository was opened; open it again: %w", err)
 	}
 	return nil
-}
-
-func errorsOf(build []*layout.Index) []error {
-	var list []error
-	for _, x := range build {
-		list = append(list, fmt.Errorf("index %s was removed, or is being built: %w", x.ID, driver.ErrSchema))
-	}
-	return list
 }
 
 // know takes over what an entry says of the records.
@@ -137,23 +192,71 @@ func (c *Collection) know(e *Entry) {
 // Gone returns why the repository must not be used any more.
 func (c *Collection) Gone() error {
 	if c.drops != c.Shared.Drops.Load() {
-		return ErrSchemaChanged
+		return errDropped
 	}
-	if err := c.Lease.lost.Load(); err != nil {
+	if err := c.newest().Lease.lost.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// Holds returns an error if what was just read may lack something because the schema was
-// changed. Where the catalog cannot be read, what is read counts: a program that still
+var errDropped = fmt.Errorf("the collection was dropped since this repository was opened; open it again: %w", driver.ErrSchema)
+
+// Holds returns an error if what was just read, by an index or, if x is nil, by the records, may lack something
+// because the schema was changed. Where the catalog cannot be read, what is read counts: a program that still
 // reads the records is not to stop for it, nor to wait each time.
-func (c *Collection) Holds(ctx context.Context) error {
+func (c *Collection) Holds(ctx context.Context, x *layout.Index) error {
+	if err := c.Told(ctx); err != nil {
+		return err
+	}
+	now := c.newest()
+	if x == nil || now == c || slices.ContainsFunc(now.Indexes, func(o *layout.Index) bool { return o.ID == x.ID && o.Turn == x.Turn && o.Answers() }) {
+		return nil
+	}
+	return MovedOn("index %s, by which it read, is not ready any more", x.ID)
+}
+
+// MovedOn returns the error for a call that goes by a view which is over.
+func MovedOn(format string, args ...any) error {
+	return failure.Contention("the indexes of the collection were changed while the call was under way, and "+format+"; nothing was done, so call again", args...)
+}
+
+// mayWrite returns an error if a write that goes by c is not to be sent.
+func (c *Collection) mayWrite(ctx context.Context) error {
+	if err := c.Told(ctx); err != nil {
+		return err
+	}
+	return c.ended()
+}
+
+// ended returns an error if c is gone, or its view is over.
+func (c *Collection) ended() error {
+	err := c.Gone()
+	switch {
+	case err != nil || !c.isOver():
+		return err
+	case c.newest() != c || c.isBehind():
+		return MovedOn("it took longer than %s", leaseTime)
+	}
+	return fmt.Errorf("the catalog could not be read for %s, so it is not known which indexes a write must keep in step; nothing was written: %w", leaseTime, driver.ErrUnavailable)
+}
+
+// IsBefore reports whether another view of the same repository has followed c.
+func (c *Collection) IsBefore(o *Collection) bool { return c != o && c.newest() == o.newest() }
+
+// IsStale reports whether the repository is to be told again before a write.
+func (c *Collection) IsStale() bool {
+	return c.isBehind() || !c.Store.Facts.OneProcess && c.Lease.isOver(leaseTime)
+}
+
+// Told returns when what the repository was told holds, or cannot be asked for.
+func (c *Collection) Told(ctx context.Context) error {
 	for {
+		c = c.newest()
 		if err := c.Gone(); err != nil {
 			return err
 		}
-		if c.Store.Facts.OneProcess || !c.Lease.isOver(leaseTime) {
+		if !c.IsStale() {
 			return nil
 		}
 		a := c.ask()
@@ -180,13 +283,19 @@ func OutlastLease(ctx context.Context, s *store.Handle, since time.Time) error {
 	if s.Facts.OneProcess {
 		return nil
 	}
-	t := time.NewTimer(time.Until(since.Add(leaseOver)))
+	return OutlastViews(ctx, s, since)
+}
+
+// OutlastViews waits until no call, in any program, goes by what the catalog said before a time.
+func OutlastViews(ctx context.Context, s *store.Handle, since time.Time) error {
+	over := leaseOver(s)
+	t := time.NewTimer(time.Until(since.Add(over)))
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("while other programs were told, which takes %s: %w: %w", leaseOver, driver.ErrTimeout, ctx.Err())
+		return fmt.Errorf("while other programs were told, which takes %s: %w: %w", over, driver.ErrTimeout, ctx.Err())
 	}
 }
 

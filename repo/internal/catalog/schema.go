@@ -37,6 +37,9 @@ func (e *Entry) schema() layout.Schema {
 		s.Fields[name] = kind
 	}
 	for i := range e.Indexes {
+		if _, there := e.Indexes[i].stage(); !there {
+			continue
+		}
 		s.Indexes = append(s.Indexes, e.Indexes[i].IndexSchema)
 	}
 	return s

@@ -73,7 +73,7 @@ func (b *Builder) Add(c *layout.Layout, i int, ch *Change) error {
 		case x.Native:
 			err = b.addNative(c, x, ch)
 		case !x.Remote:
-			err = b.AddRows(c, x, ch)
+			err = b.AddRowsOf(c, x, ch)
 		case ch.Known: // else it is a patch of other fields
 			err = b.addRemote(c, j, ch)
 		}
@@ -149,6 +149,14 @@ func (b *Builder) setRecordOp(c *layout.Layout, op *driver.Op, ch *Change) {
 	}
 }
 
+// AddRowsOf appends what the change does to the rows of one index, which may not be ready.
+func (b *Builder) AddRowsOf(c *layout.Layout, x *layout.Index, ch *Change) error {
+	if slices.Contains(c.Unsettled, x) {
+		return b.addUnsettled(c, x, ch)
+	}
+	return b.AddRows(c, x, ch)
+}
+
 // AddRows appends what the change does to the rows of one index.
 func (b *Builder) AddRows(c *layout.Layout, x *layout.Index, ch *Change) error {
 	var err error
@@ -157,13 +165,14 @@ func (b *Builder) AddRows(c *layout.Layout, x *layout.Index, ch *Change) error {
 	if hasOld && ch.Next != nil && !x.Changed(&ch.Old.Record, ch.Next) {
 		return nil
 	}
-	stays := hasOld && ch.Next != nil && x.Stays(&ch.Old.Record, ch.Next)
+	removes := x.Stage == layout.Declared
+	stays := hasOld && ch.Next != nil && !removes && x.Stays(&ch.Old.Record, ch.Next)
 	if hasOld && !stays {
 		if b.before, err = b.StoredEntries(b.before, c, x, &ch.Key, ch.Old.Vals); err != nil {
 			return err
 		}
 	}
-	if ch.Next != nil {
+	if ch.Next != nil && !removes {
 		if b.after, err = b.Entries(b.after, c, x, &ch.Key, ch.Next.Vals); err != nil {
 			return err
 		}
@@ -317,7 +326,7 @@ func (b *Builder) addRemote(c *layout.Layout, at int, ch *Change) error {
 			return err
 		}
 	}
-	if ch.Next != nil {
+	if ch.Next != nil && x.Stage != layout.Declared {
 		if b.after, err = b.Entries(b.after, c, x, &ch.Key, ch.Next.Vals); err != nil {
 			return err
 		}

@@ -34,6 +34,8 @@ type Change struct {
 	Cond    driver.Cond    // without known
 	Rev     driver.Token   // for AtRev
 
+	Claims []Claim // of unique indexes that are not ready: what is there where the change may put or remove one
+
 	tokens [][]driver.Token // of the entries that next will have in each remote index
 }
 

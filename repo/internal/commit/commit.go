@@ -88,7 +88,7 @@ func prepare(ctx context.Context, k *store.Call, writes []Write) error {
 		if err == nil {
 			continue
 		}
-		if gone := w.By.Holds(ctx); gone != nil && !errors.Is(gone, driver.ErrTimeout) {
+		if gone := w.By.Holds(ctx, nil); gone != nil && !errors.Is(gone, driver.ErrTimeout) {
 			return w.failed(gone) // err rests on what was read
 		}
 		return keysFirst(ctx, k, writes[:i], w.failed(err))
@@ -124,6 +124,9 @@ func try(ctx context.Context, k *store.Call, token driver.Token, writes []Write,
 	b := change.NewBuilder(writes[0].By.Store)
 	defer b.Release()
 	b.Token = token
+	if err := readClaims(ctx, k, b, writes); err != nil {
+		return 0, nil, err
+	}
 	for i := range writes {
 		w := &writes[i]
 		if w.changes() {

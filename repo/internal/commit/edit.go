@@ -50,7 +50,7 @@ func (r editor) editsOf(edits []Edit) (list []driver.Edit, work []worked, err er
 			err = failure.Invalid("field %s is part of the key, which cannot change", name)
 		case at >= 0 && r.shape.Decides(at):
 			err = failure.Invalid("field %s says of which type a record is; Put or Update makes it one of another type", name)
-		case at < 0 && !r.Extra:
+		case (at < 0 || r.IsHidden(at)) && !r.Extra:
 			err = failure.Invalid("field %.64q is not declared", name)
 		case path != nil || e.List != 0 || at < 0 && e.isFraction() || at >= 0 && e.Do == driver.Add && r.Cols[at].Kind == driver.Float:
 			list, work, err = r.addWorked(list, work, e, name, path)
@@ -109,7 +109,7 @@ func (r editor) checkEdits(edits []driver.Edit) (careful bool, err error) {
 		switch {
 		case r.shape.IsUnion(): // which type it is is known when the record is
 			careful = true
-		case e.Field < 0 || r.shape.IsMap:
+		case e.Field < 0 || r.shape.IsMap || r.IsHidden(at):
 		case e.Do == driver.Add:
 			f := r.shape.FieldAt(at)
 			careful = careful || f.Plain != driver.Int && !f.Nanos

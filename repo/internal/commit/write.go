@@ -107,6 +107,9 @@ func (c *Writer) keep(w *Write) error {
 			next.Extra = old.Extra
 		}
 	}
+	if !c.Extra && old.Live {
+		c.KeepHidden(next.Vals, old.Vals)
+	}
 	if !c.Expires {
 		next.Expires = 0
 		if old.Live {

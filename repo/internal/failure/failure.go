@@ -32,6 +32,14 @@ func NoIndex(format string, args ...any) error {
 	return &special{fmt.Sprintf(format, args...), ErrNoIndex, driver.ErrInvalid}
 }
 
+// errLater is the kind of what will be otherwise later.
+var errLater = errors.New("not yet")
+
+// NotReady returns an error of ErrNoIndex for an index that is being built.
+func NotReady(format string, args ...any) error {
+	return &special{fmt.Sprintf(format, args...), errors.Join(ErrNoIndex, errLater), driver.ErrInvalid}
+}
+
 // BadCursor returns an error of ErrCursor; what says what is wrong with the cursor.
 func BadCursor(what string) error {
 	return &special{"cursor " + what + "; begin again without one", ErrCursor, driver.ErrInvalid}
@@ -44,7 +52,7 @@ func Contention(format string, args ...any) error {
 
 // IsRetryable reports whether the same call may succeed later, and has written nothing.
 func IsRetryable(err error) bool {
-	for _, kind := range []error{ErrContention, driver.ErrUnavailable, driver.ErrThrottled, driver.ErrTimeout} {
+	for _, kind := range []error{ErrContention, errLater, driver.ErrUnavailable, driver.ErrThrottled, driver.ErrTimeout} {
 		if errors.Is(err, kind) {
 			return !errors.Is(err, driver.ErrUnknownOutcome)
 		}

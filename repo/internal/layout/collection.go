@@ -19,6 +19,8 @@ type Layout struct {
 	Key        []driver.Column // partition and sort columns: the first of a record's values
 	Cols       []driver.Column // key, then fields by ordinal
 	Indexes    []*Index
+	Absent     []*Index        // that the schema declares, and the catalog has not
+	Unsettled  []*Index        // unique ones with the records that are not ready: who has a value is to be looked up
 	Elems      []driver.Kind   // by position: of a list, the kind of its elements
 	Nanos      []bool          // by position: an integer that keeps the nanoseconds of a time
 	Fields     []*record.Field // by position: of a struct, else nil
@@ -30,6 +32,7 @@ type Layout struct {
 	Expires    bool            // this program says when records expire
 	Late       bool            // and the catalog is told so when the first record does: for maps, which mostly do not
 	Extra      bool            // records may have undeclared fields
+	hidden     []bool          // by position: another program's field, which an index of it needs
 	Indexed    []bool          // by position: some index needs the field
 	IndexMask  []int           // ordinals of those fields
 	HasRemote  bool            // some index is
@@ -39,12 +42,15 @@ type Layout struct {
 // An Index is an Index compiled: its table, and where its columns come from.
 type Index struct {
 	IndexSchema
+	Stored
 	ID            string
 	Table         *driver.Table
 	PartitionFrom []Source // of Table.Partition without the bucket column
 	SortFrom      []Source // of Table.Sort without the record's key
 	CoverAt       []int    // positions of the covered fields, in the order of Table.Fields
 	All           bool     // covers the whole record
+	Derived       bool     // the type of the records derives fields
+	Other         bool     // of another program: it is kept in step, and answers nothing
 	local         bool     // shares the partition of the records
 	Remote        bool     // lies outside the commit scope of the records: see remote.go
 	Native        bool     // kept by the store: see native.go
@@ -68,6 +74,21 @@ const ownerColumn = "_key"
 // At returns the position of a field, or -1.
 func (c *Layout) At(name string) int {
 	return slices.IndexFunc(c.Cols, func(col driver.Column) bool { return col.Name == name })
+}
+
+// IsHidden reports whether the field at a position is there only for an index of another program.
+func (c *Layout) IsHidden(at int) bool { return c.hidden != nil && c.hidden[at] }
+
+// IsOfCatalog reports whether it has the indexes that the catalog had, and not just those that the schema declares.
+func (c *Layout) IsOfCatalog() bool { return c.schema.Stored != nil }
+
+// KeepHidden leaves the fields of other programs in a record as they are.
+func (c *Layout) KeepHidden(vals, old []driver.Value) {
+	for at := range c.hidden {
+		if c.hidden[at] {
+			vals[at] = old[at]
+		}
+	}
 }
 
 // With returns the name of the collection with which the records lie, or "".

@@ -3,6 +3,7 @@ package layout
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"sort"
@@ -23,6 +24,7 @@ type compiler struct {
 	all    map[string]*record.Field // of a struct
 	fields map[string]*record.Field // those that are scalars
 	empty  map[string]driver.Value  // of fields that are absent where they are empty: what they would be
+	others map[string]bool          // fields that other programs declare
 	order  []string                 // of the fields, as declared
 	faults []error
 }
@@ -50,13 +52,13 @@ func Compile(facts *driver.Facts, redact bool, schema Schema, sh *record.Mapping
 		schema.Indexes = nil
 	}
 	seen := map[string]bool{}
-	for _, x := range schema.Indexes {
+	for i, x := range slices.Concat(schema.Indexes, schema.Others.Indexes) {
 		if seen[x.name()] {
 			c.fault("two indexes are named %q; give one of them a Name", x.name())
 		}
 		seen[x.name()] = true
 		if !c.namesFaulty(x) {
-			c.addIndex(x)
+			c.addIndex(x, i >= len(schema.Indexes))
 		}
 	}
 	if err := errors.Join(c.faults...); err != nil {
@@ -68,7 +70,12 @@ func Compile(facts *driver.Facts, redact bool, schema Schema, sh *record.Mapping
 	}
 	c.Expires, c.Late = sh.Expires != nil || sh.IsMap, sh.IsMap
 	c.Extra = sh.Extra != nil || sh.IsMap
-	for _, x := range c.Indexes {
+	_, derives := sh.Derived()
+	for _, x := range slices.Concat(c.Indexes, c.Absent) {
+		x.Derived = derives && !x.Other
+		if x.Unique && !x.Remote && !x.Native && x.Stage != Ready {
+			c.Unsettled = append(c.Unsettled, x)
+		}
 		x.SetBare(x.HasKeysOnly() && !c.Expires)
 	}
 	c.markIndexed()
@@ -79,6 +86,7 @@ func Compile(facts *driver.Facts, redact bool, schema Schema, sh *record.Mapping
 // declare collects the declared fields and their kinds.
 func (c *compiler) declare(sh *record.Mapping) {
 	c.kinds, c.lists, c.times = map[string]driver.Kind{}, map[string]driver.Kind{}, map[string]bool{}
+	c.others = map[string]bool{}
 	c.all, c.fields, c.empty = map[string]*record.Field{}, map[string]*record.Field{}, map[string]driver.Value{}
 	for i := range sh.Fields {
 		f := &sh.Fields[i]
@@ -89,6 +97,7 @@ func (c *compiler) declare(sh *record.Mapping) {
 		c.empty[f.Name] = f.Empty
 		c.order = append(c.order, f.Name)
 	}
+	defer c.declareOthers()
 	if !sh.IsMap {
 		if len(c.schema.Fields) > 0 {
 			c.checkFields()
@@ -108,6 +117,25 @@ func (c *compiler) declare(sh *record.Mapping) {
 		c.order = append(c.order, name)
 	}
 	sort.Strings(c.order)
+}
+
+// declareOthers adds the fields of other programs that their indexes need.
+func (c *compiler) declareOthers() {
+	for _, name := range slices.Sorted(maps.Keys(c.schema.Others.Fields)) {
+		k := c.declared(name, c.schema.Others.Fields[name])
+		field, path := record.CutPath(name)
+		_, own := c.kinds[field]
+		switch {
+		case path != nil:
+			if c.Parts == nil {
+				c.Parts = map[string]Kind{}
+			}
+			c.Parts[name] = k
+		case !own:
+			c.kinds[name], c.lists[name], c.others[name] = k.Kind, k.Elem, true
+			c.order = append(c.order, name)
+		}
+	}
 }
 
 // declared returns the kind that a schema names for a field or a part of one.
@@ -250,6 +278,7 @@ func (c *compiler) layOut(s Schema) {
 		c.Fields, c.Scalars = append(c.Fields, c.all[col.Name]), append(c.Scalars, c.fields[col.Name])
 		c.Empties = append(c.Empties, c.empty[col.Name])
 		c.Elems = append(c.Elems, c.lists[col.Name])
+		c.hidden = append(c.hidden, c.others[col.Name])
 		c.Nanos = append(c.Nanos, c.times[col.Name])
 	}
 }

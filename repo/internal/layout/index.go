@@ -2,6 +2,7 @@ package layout
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -10,12 +11,14 @@ import (
 )
 
 // addIndex compiles one index and its table.
-func (c *compiler) addIndex(def IndexSchema) {
-	x := &Index{IndexSchema: def, ID: def.name(), Multi: -1}
+func (c *compiler) addIndex(def IndexSchema, other bool) {
+	x := &Index{IndexSchema: def, ID: def.name(), Multi: -1, Other: other}
+	stored, there := c.schema.Stored[x.ID]
+	x.Stored = stored
 	if !indexName.MatchString(x.ID) {
 		c.fault("index name %q: use a–z, digits and '_', a letter first, at most 48; give the index a Name", x.ID)
 	}
-	t := &driver.Table{Name: c.Name + "." + x.ID, Class: driver.Rows}
+	t := &driver.Table{Name: c.Name + "." + x.StoredAs(), Class: driver.Rows}
 	if def.Unique {
 		t.Class = driver.Claims
 	}
@@ -26,8 +29,26 @@ func (c *compiler) addIndex(def IndexSchema) {
 		c.placeIndex(x, t)
 	}
 	x.Table = t
+	if c.schema.Stored != nil && !there {
+		c.Absent = append(c.Absent, x)
+		return
+	}
 	c.Indexes = append(c.Indexes, x)
 }
+
+// StoredAs returns the name of an index in the store, which no other index of the collection ever had.
+func (x *Index) StoredAs() string { return StoredAs(x.ID, x.Turn) }
+
+// StoredAs returns the name in the store of the index of a name after so many others of the name.
+func StoredAs(name string, turn int) string {
+	if turn == 0 {
+		return name
+	}
+	return name + "." + strconv.FormatInt(int64(turn), 36)
+}
+
+// Answers reports whether queries may use x.
+func (x *Index) Answers() bool { return x.Stage == Ready && !x.Other }
 
 // indexKey makes the key columns of an index table.
 func (c *compiler) indexKey(x *Index, t *driver.Table) {
@@ -73,7 +94,7 @@ func quoted(names []string) string {
 func (c *compiler) indexColumn(x *Index, name string) (driver.Column, Source) {
 	bare, desc := strings.CutPrefix(name, "-")
 	bare, elem := strings.CutSuffix(bare, "[]")
-	src, kind, err := c.Find(bare)
+	src, kind, err := c.find(bare)
 	src.Desc, src.Elem = desc, elem
 	switch {
 	case err != nil:

@@ -22,6 +22,15 @@ type Kind struct {
 // Find returns where the value lies that a name is for. The error says what is wrong with a path. A name whose field
 // is not declared is at -1.
 func (c *Layout) Find(name string) (Source, Kind, error) {
+	src, kind, err := c.find(name)
+	if src.At >= 0 && c.IsHidden(src.At) && !c.Extra {
+		src.At, kind, err = -1, Kind{}, c.checkPath(name, src.Path)
+	}
+	return src, kind, err
+}
+
+// find is Find for fields of other programs, too.
+func (c *Layout) find(name string) (Source, Kind, error) {
 	field, path := record.CutPath(name)
 	src := Source{At: c.At(field), Path: path}
 	if list, elem := strings.CutSuffix(field, "[]"); elem && src.At < 0 && c.At(list) >= 0 {
@@ -104,7 +113,7 @@ func (c *Layout) IndexedParts() map[string]Kind {
 				parts = map[string]Kind{}
 			}
 			name := c.NameOf(&src)
-			_, parts[name], _ = c.Find(name) // which was compiled
+			_, parts[name], _ = c.find(name) // which was compiled
 		}
 	}
 	return parts

@@ -3,7 +3,10 @@ package layout
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
+
+	"github.com/polystore/polystore/repo/internal/record"
 )
 
 // A Schema is a schema to be compiled: repo.Schema.
@@ -14,6 +17,44 @@ type Schema struct {
 	Sort       []string
 	Indexes    []IndexSchema
 	Fields     map[string]string
+	Others     Others
+	Stored     map[string]Stored // the indexes that the catalog has, by name; nil as long as it has none
+}
+
+// Add adds an index, with the kinds of its fields among some.
+func (o *Others) Add(x *IndexSchema, kinds map[string]string) {
+	o.Indexes = append(o.Indexes, *x)
+	for _, name := range slices.Concat(x.Partition, x.Sort, x.Covers) {
+		name = strings.TrimSuffix(strings.TrimPrefix(name, "-"), "[]")
+		field, _ := record.CutPath(name)
+		for _, n := range []string{name, field} {
+			if kind := kinds[n]; kind != "" {
+				o.Fields[n] = kind
+			}
+		}
+	}
+}
+
+// A Stage says what programs do with an index.
+type Stage uint8
+
+// The stages.
+const (
+	Ready    Stage = iota // its rows are kept in step, and answer queries
+	Declared              // rows of what is written over are removed, and none are added
+	Written               // its rows are kept in step, and answer nothing yet, or nothing any more
+)
+
+// A Stored is how the catalog has an index.
+type Stored struct {
+	Stage Stage
+	Turn  int // how many indexes of the name there were before, each with its own table
+}
+
+// Others are indexes of other programs, which a writer keeps in step, and kinds of fields that they have.
+type Others struct {
+	Fields  map[string]string
+	Indexes []IndexSchema
 }
 
 // An IndexSchema is an index to be compiled, and as the catalog keeps it: repo.Index.

@@ -76,7 +76,7 @@ func (c *Layout) MetaOf(tokens [][]driver.Token) string {
 		if b.Len() > 0 {
 			b.WriteByte(';')
 		}
-		b.WriteString(c.Indexes[i].ID)
+		b.WriteString(c.Indexes[i].StoredAs())
 		sep := byte('=')
 		for j := range list {
 			b.WriteByte(sep)
@@ -98,7 +98,7 @@ func (c *Layout) TokensIn(note string) ([][]driver.Token, error) {
 		var part string
 		part, note, _ = strings.Cut(note, ";")
 		name, list, _ := strings.Cut(part, "=")
-		at := slices.IndexFunc(c.Indexes, func(x *Index) bool { return x.ID == name })
+		at := slices.IndexFunc(c.Indexes, func(x *Index) bool { return x.StoredAs() == name })
 		if at < 0 {
 			continue // of an index that was dropped
 		}

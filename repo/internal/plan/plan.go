@@ -107,6 +107,14 @@ func (c *Planner) columnsOf(x *layout.Index) (t *driver.Table, part, sort []layo
 // FitsTable reports whether a query can be answered by one run of a table: the
 // number of sort columns that it fixes, and whether the run is read backwards.
 func (c *Planner) FitsTable(b *Bound, x *layout.Index) (fixed int, reverse, ok bool) {
+	if x != nil && !x.Answers() {
+		return 0, false, false
+	}
+	return c.fits(b, x)
+}
+
+// fits is FitsTable for an index that may not be ready.
+func (c *Planner) fits(b *Bound, x *layout.Index) (fixed int, reverse, ok bool) {
 	_, part, sort := c.columnsOf(x)
 	for _, src := range part {
 		if b.equality(src) < 0 {
@@ -186,6 +194,8 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 	switch {
 	case lacking != nil:
 		return c.LackingRows(b, lacking)
+	case c.comingOf(b) != "":
+		return failure.NotReady("index %s, which will answer %s, is not ready; wait for Repo.Ready", c.comingOf(b), b.query.Text(c.Redact))
 	case c.uniqueOf(b) != "":
 		return failure.NoIndex("unique index %s answers for one element at a time; ask for each value by itself, or add an index that is not unique", c.uniqueOf(b))
 	case c.nativeOf(b) != "":
@@ -230,6 +240,16 @@ func (c *Planner) uniqueOf(b *Bound) string {
 	}
 	for _, x := range c.Indexes {
 		if _, _, ok := c.FitsTable(&one, x); x.Unique && ok {
+			return x.ID
+		}
+	}
+	return ""
+}
+
+// comingOf returns an index that would answer a query, if it were ready; "" if there is none.
+func (c *Planner) comingOf(b *Bound) string {
+	for _, x := range c.Indexes {
+		if _, _, ok := c.fits(b, x); ok && !x.Other && x.Stage != layout.Ready {
 			return x.ID
 		}
 	}

@@ -105,7 +105,10 @@ func (s *Mapping) Encode(v reflect.Value, r *Record, cols []driver.Column) error
 	if s.Extra == nil {
 		return nil
 	}
-	return r.setExtra(v.FieldByIndex(s.Extra).Interface().(map[string]any), s)
+	if err := r.setExtra(v.FieldByIndex(s.Extra).Interface().(map[string]any), s); err != nil || len(s.others) == 0 {
+		return err
+	}
+	return r.declare(cols)
 }
 
 // ExpiryOf returns the Unix milliseconds of a time, 0 for the zero time. A time

@@ -10,7 +10,7 @@ import (
 // answers returns an error if what was read by a plan may lack something: because the schema
 // was changed meanwhile, or because records lack fields by now that all had before.
 func (c *Reader) answers(ctx context.Context, p *plan.Plan) error {
-	if err := c.Holds(ctx); err != nil {
+	if err := c.Holds(ctx, p.X); err != nil {
 		return err
 	}
 	n := c.planner()

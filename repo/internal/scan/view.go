@@ -54,7 +54,7 @@ func (v *View) Get(ctx context.Context, k *store.Call, key []any, t any) error {
 		err = v.c.Store.Get(ctx, k, v.c.Records, b.Keys, mask, b.Rows)
 	}
 	if err == nil {
-		err = v.c.Holds(ctx)
+		err = v.c.Holds(ctx, nil)
 	}
 	if err == nil {
 		var ok bool
@@ -86,7 +86,7 @@ func (c *Reader) Exists(ctx context.Context, k *store.Call, key []any) (bool, er
 		err = c.Store.Get(ctx, k, c.Records, b.Keys, []int{}, b.Rows)
 	}
 	if err == nil {
-		err = c.Holds(ctx)
+		err = c.Holds(ctx, nil)
 	}
 	return err == nil && c.IsLive(k, &b.Rows[0]), err
 }
@@ -144,7 +144,7 @@ func (v *View) ReadKeys(ctx context.Context, k *store.Call, keys []driver.Key, a
 	if err := v.c.Store.Get(ctx, k, v.c.Records, keys, mask, b.Rows); err != nil {
 		return nil, err
 	}
-	if err := v.c.Holds(ctx); err != nil {
+	if err := v.c.Holds(ctx, nil); err != nil {
 		return nil, err
 	}
 	for i := range keys {

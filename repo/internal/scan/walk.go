@@ -51,7 +51,7 @@ func (c *Reader) scanRows(ctx context.Context, k *store.Call, b *plan.Bound, eac
 			}
 		}
 	}
-	return c.Holds(ctx)
+	return c.Holds(ctx, nil)
 }
 
 // addUndeclared appends the values of the undeclared fields that a query names.
@@ -205,7 +205,7 @@ func (c *Reader) walk(ctx context.Context, k *store.Call, mark string, each func
 			break
 		}
 	}
-	return c.Holds(ctx)
+	return c.Holds(ctx, nil)
 }
 
 // Scan calls yield for each record that a query finds among all.

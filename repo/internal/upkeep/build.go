@@ -3,227 +3,126 @@ package upkeep
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"slices"
+	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/catalog"
-	"github.com/polystore/polystore/repo/internal/change"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/layout"
-	"github.com/polystore/polystore/repo/internal/limit"
-	"github.com/polystore/polystore/repo/internal/record"
-	"github.com/polystore/polystore/repo/internal/scan"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// build makes indexes of records that are there. Those that the store keeps it fills by
-// itself, whoever writes, and several programs may ask it to at once.
-func (c *Keeper) build(ctx context.Context, k *store.Call, cat *driver.Table, e *catalog.Entry, build []*layout.Index) (bool, error) {
-	if err := c.mayBuild(build); err != nil {
-		return false, err
-	}
-	if slices.ContainsFunc(build, func(x *layout.Index) bool { return !x.Native }) || c.Store.Facts.OneProcess {
-		return c.buildAlone(ctx, k, cat, e, build)
-	}
-	replaces := e.Replaces(build)
-	if !e.Awaits(build) {
-		e.Grow(c.Layout)
-		for _, x := range build {
-			e.SetIndex(catalog.NewIndexEntry(x, catalog.IndexBuilding))
-		}
-		if replaces {
-			e.Epoch = catalog.NewEpoch()
-		}
-		if ok, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e); !ok {
-			return false, err
-		}
-		if replaces {
-			c.Shared.Lose()
-		}
-	}
-	if err := catalog.OutlastLease(ctx, c.Store, time.Now()); err != nil { // see stray.go
-		return false, err
-	}
-	for _, x := range build {
-		if err := c.keepNative(ctx, x, replaces); err != nil {
-			return false, fmt.Errorf("build index %s: %w", x.ID, err)
-		}
-		e.SetIndex(catalog.NewIndexEntry(x, catalog.IndexReady))
-	}
-	if ok, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e); !ok {
-		return false, err // another program ended it, or began another one
-	}
-	c.Adopt(e)
-	return true, nil
-}
+// An adder adds indexes to a collection that is being opened.
+type adder struct{ *Keeper }
 
-// keepNative lets the store keep an index. Where it keeps another one of the name, that goes
-// when all programs know. One that is there as declared stays: another program may have made
-// it, and read with it since.
-func (c *Keeper) keepNative(ctx context.Context, x *layout.Index, told bool) error {
-	tables := []*driver.Table{x.Table}
-	err := c.Store.Driver.Define(ctx, tables)
-	if errors.Is(err, driver.ErrSchema) && !told {
-		if err := catalog.OutlastLease(ctx, c.Store, time.Now()); err != nil {
-			return err
-		}
-		err = c.Store.Driver.Define(ctx, tables) // the program that is at it may have dropped the other one
-	}
-	if !errors.Is(err, driver.ErrSchema) {
-		return err
-	}
-	if err := c.Store.Driver.Drop(ctx, tables); err != nil {
-		return err
-	}
-	return c.Store.Driver.Define(ctx, tables)
-}
-
-// buildAlone fills indexes from the records: the caller holds the gate, and no
-// other process writes. The catalog says "building" until the rows are complete,
-// so that what a crash leaves is refused at the next Open.
-func (c *Keeper) buildAlone(ctx context.Context, k *store.Call, cat *driver.Table, e *catalog.Entry, build []*layout.Index) (bool, error) {
-	e.Epoch = catalog.NewEpoch()
-	e.Grow(c.Layout)
-	before := slices.Clone(e.Indexes)
-	if e.Replaces(build) {
-		c.Shared.Drops.Add(1)
-	}
-	for _, x := range build {
-		e.SetIndex(catalog.NewIndexEntry(x, catalog.IndexBuilding))
-	}
-	if ok, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e); !ok {
-		return false, err
-	}
-	c.Shared.Epoch = "" // whatever happens now, nobody writes without the indexes
-	for _, x := range build {
-		err := c.dropBefore(ctx, before, x)
-		if err == nil {
-			err = c.fill(ctx, k, x)
-		}
-		if err != nil {
-			return false, fmt.Errorf("build index %s: %w", x.ID, err)
-		}
-		e.SetIndex(catalog.NewIndexEntry(x, catalog.IndexReady))
-	}
-	if ok, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e); !ok {
-		return false, err
-	}
-	c.Adopt(e)
-	return true, nil
-}
-
-// mayBuild says why indexes cannot be made of a collection that there is already.
-func (c *Keeper) mayBuild(build []*layout.Index) error {
-	for _, x := range build {
-		switch {
-		case x.Remote:
-			return fmt.Errorf("index %s lies in another partition than its records, and such an index is made with its collection; copy the records to a collection with another name: %w", x.ID, driver.ErrUnsupported)
-		case !x.Native && !c.Store.Facts.OneProcess:
-			return fmt.Errorf("index %s must be built, and other processes may write to %s meanwhile; copy the records to a collection with another name: %w", x.ID, c.Store.Facts.Name, driver.ErrUnsupported)
-		}
-	}
-	return nil
-}
-
-// dropBefore removes what an index was that the store kept, if now it is a table, or the
-// reverse: of another kind it would not be found by its name.
-func (c *Keeper) dropBefore(ctx context.Context, before []catalog.IndexEntry, x *layout.Index) error {
-	for _, old := range before {
-		if t := old.TableIn(c.Name); old.Name == x.ID && t.Native != x.Native {
-			return c.Store.Driver.Drop(ctx, []*driver.Table{t})
-		}
-	}
-	return nil
-}
-
-// fill makes the table of an index anew.
-func (c *Keeper) fill(ctx context.Context, k *store.Call, x *layout.Index) error {
-	tables := []*driver.Table{x.Table}
-	if err := c.Store.Driver.Drop(ctx, tables); err != nil {
-		return err
-	}
-	if err := c.Store.Driver.Define(ctx, tables); err != nil {
-		return err
-	}
-	if x.Native {
-		return nil // complete, or Define had failed
-	}
-	var f scan.Faults
-	err := c.fillFrom(ctx, k, &f, x, func(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row) error {
-		return c.writeRows(ctx, k, x, row, nil)
-	})
-	return f.With(err)
-}
-
-// fillFrom calls write for each live record. Those that have expired need no rows:
-// Maintain removes them, and misses none.
-func (c *Keeper) fillFrom(ctx context.Context, k *store.Call, f *scan.Faults, x *layout.Index, write func(context.Context, *store.Call, *layout.Index, *driver.Row) error) error {
-	k.Tick(c.Store)
-	return c.Each(ctx, k, f, c.Records, func(row *driver.Row) error {
-		for attempt := 0; c.IsLive(k, row); attempt++ {
-			err := write(ctx, k, x, row)
-			if !errors.Is(err, errMoved) || attempt == limit.MaxAttempts {
-				return err
-			}
-			var now [1]driver.Row
-			if err := cmp.Or(store.Pause(ctx, attempt), c.Store.Get(ctx, k, c.Records, []driver.Key{row.Key}, nil, now[:])); err != nil {
-				return failure.OfKey(row.Key, err)
-			}
-			now[0].Key = row.Key
-			row = &now[0]
-		}
-		return nil
-	})
-}
-
-// errMoved is the error of rows that were not written because another program changed the
-// record.
-var errMoved = failure.Contention("other programs change the record each time while its index is built; let them rest")
-
-// writeRows writes the rows of x for one record, or only those with some keys.
-func (c *Keeper) writeRows(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row, only []driver.Key) error {
-	next, err := c.RecordOf(row)
+// addAbsent adds to the catalog the indexes that the schema declares and the catalog has not. They are ready at once
+// where nobody can have written a record; else they are to be filled, and a store that is to keep them must make them.
+func (c *adder) addAbsent(ctx context.Context, k *store.Call, cat *driver.Table, e *catalog.Entry, o OpenOptions) error {
+	state, err := c.mayAdd(ctx, o)
 	if err != nil {
 		return err
 	}
-	b := change.NewBuilder(c.Store)
-	defer b.Release()
-	ch := change.Change{Key: row.Key, Next: next}
-	b.Ops = append(b.Ops, driver.Op{Do: driver.Check, Table: c.Records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev})
-	if err := b.AddRows(c.Layout, x, &ch); err != nil {
-		return failure.OfKey(row.Key, err)
+	tables := []*driver.Table{c.Records}
+	for _, x := range c.Absent {
+		if e.Has(x) {
+			return failure.Contention("index %s of before is still being removed; try again, or end that with repo.DropIndex", x.ID)
+		}
+		entry := catalog.NewIndexEntry(x, state)
+		entry.Turn = e.Turns[x.ID]
+		delete(e.Refused, x.ID)
+		if x.Native {
+			entry.State = catalog.IndexBuilding
+		} else {
+			t := *x.Table
+			t.Name = entry.TableIn(c.Name).Name
+			tables = append(tables, &t)
+		}
+		e.SetIndex(entry)
 	}
-	if only != nil {
-		b.Ops = slices.DeleteFunc(b.Ops, func(op driver.Op) bool {
-			return op.Table == x.Table && !slices.Contains(only, op.Row.Key)
-		})
-	}
-	token := driver.NewToken()
-	if x.All {
-		token = next.Version // the row stands for the record, its version included
-	}
-	refusal, err := c.Store.Commit(ctx, k, token, b.Ops)
-	switch {
-	case err != nil || refusal == nil:
+	if err := c.Store.Driver.Define(ctx, tables); err != nil { // before others look for them
 		return err
-	case refusal.Op == 0:
-		return failure.OfKey(row.Key, errMoved)
 	}
-	return failure.OfKey(row.Key, c.twoOwners(x, row.Key, next, &refusal.Row))
+	e.Grow(c.Layout)
+	return c.changeTo(ctx, k, cat, e, state != catalog.IndexReady)
 }
 
-// twoOwners returns the error for a value of a unique index that two records have.
-func (c *Keeper) twoOwners(x *layout.Index, key driver.Key, rec *record.Record, claim *driver.Row) error {
-	what, other := "a value", "another record"
-	if !c.Store.Opts.Redact {
-		what = c.Describe(x, rec.Vals)
+// changeTo writes an entry with other indexes. Who was faster is seen when it is read again. The caller holds the gate.
+func (c *adder) changeTo(ctx context.Context, k *store.Call, cat *driver.Table, e *catalog.Entry, holdsOn bool) error {
+	e.Epoch = catalog.NewEpoch()
+	ok, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e)
+	if ok {
+		c.Shared.Changed(e, holdsOn)
 	}
-	if owner, err := c.RecordKey(x, claim); err == nil {
-		other = c.PrintText(owner)
+	return err
+}
+
+// mayAdd returns the state in which indexes may be added.
+func (c *adder) mayAdd(ctx context.Context, o OpenOptions) (string, error) {
+	var names []string
+	alone := c.Store.Facts.OneProcess
+	for _, x := range c.Absent {
+		names = append(names, x.ID)
 	}
-	return fmt.Errorf("index %s is unique, and %s and %s both have %s; remove the index with repo.DropIndex, change one of them, and build it again: %w",
-		x.ID, c.PrintText(key), other, what, driver.ErrExists)
+	if o.Attach {
+		return "", fmt.Errorf("index %s is not in the store, and WithoutDefine forbids to build it: %w", strings.Join(names, ", "), driver.ErrSchema)
+	}
+	some, err := c.hasRecords(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case !some && alone:
+		return catalog.IndexReady, nil
+	case o.Build || !some && keptByStore(c.Absent):
+		return catalog.IndexDeclared, nil
+	case some:
+		return "", fmt.Errorf("index %s is new, and the collection has records; open with repo.WithBuild() to build it: %w", strings.Join(names, ", "), driver.ErrSchema)
+	}
+	return "", fmt.Errorf("index %s is new, and other programs may write to the collection; open with repo.WithBuild() to build it: %w", strings.Join(names, ", "), driver.ErrSchema)
+}
+
+// keptByStore reports whether the store keeps all of some indexes.
+func keptByStore(list []*layout.Index) bool {
+	for _, x := range list {
+		if !x.Native {
+			return false
+		}
+	}
+	return true
+}
+
+// hasRecords reports whether the collection has any row, of a dead record, too.
+func (c *adder) hasRecords(ctx context.Context) (bool, error) {
+	if err := c.Store.Driver.Define(ctx, []*driver.Table{c.Records}); err != nil {
+		return false, err
+	}
+	for chunk, err := range c.Store.Driver.Walk(ctx, c.Records, "") {
+		if err != nil || len(chunk.Rows) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// makeNative lets the store make the indexes that it is to keep, whoever writes; several programs may ask it to at once.
+func (c *adder) makeNative(ctx context.Context, k *store.Call, cat *driver.Table, e *catalog.Entry, build []*layout.Index, o OpenOptions) error {
+	if o.Attach {
+		return fmt.Errorf("index %s is not ready in the store, and WithoutDefine forbids to build it: %w", build[0].ID, driver.ErrSchema)
+	}
+	if !o.Build {
+		if some, err := c.hasRecords(ctx); some || err != nil {
+			return cmp.Or(err, fmt.Errorf("index %s is not ready in the store: another program lets the store make it, or the store could not; open with repo.WithBuild() to do it: %w", build[0].ID, driver.ErrSchema))
+		}
+	}
+	if err := catalog.OutlastLease(ctx, c.Store, time.Now()); err != nil { // see stray.go
+		return err
+	}
+	for _, x := range build {
+		if err := c.Store.Driver.Define(ctx, []*driver.Table{x.Table}); err != nil {
+			return fmt.Errorf("build index %s: %w", x.ID, err)
+		}
+		e.SetIndex(catalog.NewIndexEntry(x, catalog.IndexReady))
+	}
+	return c.changeTo(ctx, k, cat, e, true)
 }

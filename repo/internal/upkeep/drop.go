@@ -11,44 +11,97 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/catalog"
 	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// DropIndex removes an index from the catalog, and then its table.
+// DropIndex removes an index: queries leave it first, then writers, and then its table goes. It goes on where one that
+// was stopped had come to.
 func DropIndex(ctx context.Context, store *store.Handle, k *store.Call, sh *catalog.Shared, collection, name string) error {
-	cat := store.Cat
-	if err := store.Driver.Define(ctx, []*driver.Table{cat}); err != nil {
+	if err := store.Driver.Define(ctx, []*driver.Table{store.Cat}); err != nil {
 		return err
 	}
-	e, err := catalog.ReadCatalog(ctx, store, k, cat, collection)
-	if err != nil {
+	return (&indexChange{store, k, sh, collection, name}).drop(ctx, "")
+}
+
+// An indexChange changes one index in the catalog, step by step.
+type indexChange struct {
+	store      *store.Handle
+	call       *store.Call
+	shared     *catalog.Shared
+	collection string
+	name       string
+}
+
+// drop is DropIndex; why is left in the catalog, unless it is "".
+func (c *indexChange) drop(ctx context.Context, why string) error {
+	x, err := c.step(ctx, func(e *catalog.Entry, x *catalog.IndexEntry) {
+		switch x.State {
+		case catalog.IndexReady, catalog.IndexWritten, catalog.IndexBuilding:
+			x.State = catalog.IndexLeaving
+		case catalog.IndexDeclared:
+			x.State = catalog.IndexGone
+		}
+	})
+	if err == nil && x.State == catalog.IndexLeaving {
+		if err = catalog.OutlastViews(ctx, c.store, time.Now()); err == nil {
+			x, err = c.step(ctx, func(_ *catalog.Entry, o *catalog.IndexEntry) {
+				if o.Turn == x.Turn && o.State == catalog.IndexLeaving {
+					o.State = catalog.IndexGone
+				}
+			})
+		}
+	}
+	if err == nil && x.State == catalog.IndexGone {
+		err = catalog.OutlastViews(ctx, c.store, time.Now())
+	}
+	if err != nil || x.State != catalog.IndexGone {
+		return err // another program removed it, and it was added again
+	}
+	if err := c.store.Driver.Drop(ctx, []*driver.Table{x.TableIn(c.collection)}); err != nil {
 		return err
 	}
-	at := -1
-	if e != nil {
-		at = slices.IndexFunc(e.Indexes, func(x catalog.IndexEntry) bool { return x.Name == name })
+	_, err = c.step(ctx, func(e *catalog.Entry, o *catalog.IndexEntry) {
+		if o.Turn == x.Turn && o.State == catalog.IndexGone {
+			e.Forget(c.name, why)
+		}
+	})
+	return err
+}
+
+// step changes the entry of the collection where it is about the index, and returns what that was changed to.
+func (c *indexChange) step(ctx context.Context, change func(*catalog.Entry, *catalog.IndexEntry)) (x catalog.IndexEntry, err error) {
+	if err := c.shared.Gate.Shut(ctx); err != nil {
+		return x, err
 	}
-	if at < 0 {
-		return fmt.Errorf("no index %s in the catalog: %w", name, driver.ErrNotFound)
+	defer c.shared.Gate.Open()
+	for range limit.MaxAttempts {
+		e, err := catalog.ReadCatalog(ctx, c.store, c.call, c.store.Cat, c.collection)
+		if err != nil {
+			return x, err
+		}
+		at := -1
+		if e != nil {
+			at = slices.IndexFunc(e.Indexes, func(x catalog.IndexEntry) bool { return x.Name == c.name })
+		}
+		if at < 0 {
+			return x, fmt.Errorf("no index %s in the catalog: %w", c.name, driver.ErrNotFound)
+		}
+		x = e.Indexes[at]
+		change(e, &x)
+		if at < len(e.Indexes) && e.Indexes[at].Name == c.name {
+			e.Indexes[at] = x
+		}
+		e.Epoch = catalog.NewEpoch()
+		ok, err := catalog.WriteCatalog(ctx, c.store, c.call, c.store.Cat, e)
+		if ok {
+			c.shared.Changed(e, true)
+		}
+		if ok || err != nil {
+			return x, err
+		}
 	}
-	// The entry goes after the rows: who is interrupted can do it again.
-	e.Indexes[at].State, e.Epoch = catalog.IndexBuilding, catalog.NewEpoch()
-	if err := changeCatalog(ctx, store, k, cat, e); err != nil {
-		return err
-	}
-	sh.Lose() // whatever happens now, nobody reads or writes with the index
-	if err := catalog.OutlastLease(ctx, store, time.Now()); err != nil {
-		return err
-	}
-	if err := store.Driver.Drop(ctx, []*driver.Table{e.Indexes[at].TableIn(collection)}); err != nil {
-		return err
-	}
-	e.Indexes = append(e.Indexes[:at], e.Indexes[at+1:]...)
-	if err := changeCatalog(ctx, store, k, cat, e); err != nil {
-		return err
-	}
-	sh.Epoch = e.Epoch
-	return nil
+	return x, failure.Contention("other programs keep changing the catalog")
 }
 
 // changeCatalog is writeCatalog for those who do not begin again.

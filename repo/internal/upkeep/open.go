@@ -2,24 +2,23 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/catalog"
 	"github.com/polystore/polystore/repo/internal/commit"
 	"github.com/polystore/polystore/repo/internal/failure"
-	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/limit"
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
 // OpenOptions say what an opening may do in the store.
 type OpenOptions struct {
-	Attach  bool
-	Rebuild bool
+	Attach bool
+	Build  bool
 }
 
 // OpenKeeper opens a collection: it brings the collection and the catalog together.
@@ -91,16 +90,14 @@ func (c *Keeper) agreeWith(ctx context.Context, k *store.Call, cat *driver.Table
 		return false, err
 	}
 	e.SetBare(c.Layout)
-	if len(build) > 0 && (!o.Rebuild || o.Attach) {
-		if done, err := c.mayAdd(ctx, build, o); !done {
-			return false, err
-		}
+	if len(c.Absent) > 0 {
+		return false, (&adder{c}).addAbsent(ctx, k, cat, e, o)
 	}
-	if err := c.define(ctx, o, c.Tables(build)...); err != nil {
+	if err := c.define(ctx, o, c.Tables(c.unmade())...); err != nil {
 		return false, err
 	}
 	if len(build) > 0 {
-		return c.build(ctx, k, cat, e, build)
+		return false, (&adder{c}).makeNative(ctx, k, cat, e, build, o)
 	}
 	if !o.Attach && e.Grow(c.Layout) {
 		if ok, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e); !ok {
@@ -125,12 +122,15 @@ func (c *Keeper) letAll(ctx context.Context, k *store.Call, e *catalog.Entry) (o
 		}
 	}
 	names := c.MayLack(e.Presence().All())
-	return c.LetLack(ctx, k, e, slices.DeleteFunc(names, func(name string) bool { return c.At(name) < 0 }))
+	return c.LetLack(ctx, k, e, slices.DeleteFunc(names, func(name string) bool { return c.At(name) < 0 || c.IsHidden(c.At(name)) }))
 }
 
 // create makes a collection that is not in the catalog. The entry comes before the tables,
 // so that who is stopped in between leaves none that DropCollection does not know of.
 func (c *Keeper) create(ctx context.Context, k *store.Call, cat *driver.Table) (bool, error) {
+	if c.IsOfCatalog() { // of a collection that was dropped meanwhile
+		return false, &catalog.Differs{}
+	}
 	if err := c.mayJoin(ctx, k, cat); err != nil {
 		return false, err
 	}
@@ -158,7 +158,10 @@ func (c *Keeper) mayJoin(ctx context.Context, k *store.Call, cat *driver.Table) 
 // by this program, by another one just now, or by one that was stopped.
 func (c *Keeper) finish(ctx context.Context, k *store.Call, cat *driver.Table, e *catalog.Entry) (bool, error) {
 	more, err := e.Fits(c.Layout)
-	if err != nil || slices.ContainsFunc(more, e.Has) {
+	if _, ok := errors.AsType[*catalog.Differs](err); ok {
+		return false, err
+	}
+	if err != nil {
 		return false, fmt.Errorf("another program is making collection %s with another schema, or was stopped while it did; in that case remove what it left with repo.DropCollection: %w", c.Name, driver.ErrSchema)
 	}
 	if err := c.mayJoin(ctx, k, cat); err != nil { // by now who drops that collection sees this one
@@ -167,8 +170,12 @@ func (c *Keeper) finish(ctx context.Context, k *store.Call, cat *driver.Table, e
 	e.Grow(c.Layout)
 	e.SetBare(c.Layout)
 	e.Expires = e.Expires || c.Expires // nobody has opened it before
-	for _, x := range more {
-		e.SetIndex(catalog.NewIndexEntry(x, catalog.IndexReady))
+	if len(more) > 0 {
+		for _, x := range more {
+			e.SetIndex(catalog.NewIndexEntry(x, catalog.IndexReady))
+		}
+		_, err := catalog.WriteCatalog(ctx, c.Store, k, cat, e)
+		return false, err // and compile it with them
 	}
 	if err := c.Store.Driver.Define(ctx, c.Tables(nil)); err != nil {
 		return false, err
@@ -179,32 +186,4 @@ func (c *Keeper) finish(ctx context.Context, k *store.Call, cat *driver.Table, e
 		c.Adopt(e)
 	}
 	return ok, err
-}
-
-// mayAdd reports whether indexes may be added without WithRebuild: those of a
-// collection without records.
-func (c *Keeper) mayAdd(ctx context.Context, build []*layout.Index, o OpenOptions) (bool, error) {
-	var names []string
-	for _, x := range build {
-		names = append(names, x.ID)
-	}
-	if o.Attach {
-		return false, fmt.Errorf("index %s is not ready in the store, and WithoutDefine forbids to build it: %w", strings.Join(names, ", "), driver.ErrSchema)
-	}
-	if err := c.Store.Driver.Define(ctx, []*driver.Table{c.Records}); err != nil {
-		return false, err
-	}
-	for chunk, err := range c.Store.Driver.Walk(ctx, c.Records, "") {
-		if err != nil {
-			return false, err
-		}
-		if len(chunk.Rows) == 0 {
-			continue
-		}
-		if err := c.mayBuild(build); err != nil {
-			return false, fmt.Errorf("%w: %w", driver.ErrSchema, err)
-		}
-		return false, fmt.Errorf("index %s is new or was declared otherwise, and the collection has records; open with repo.WithRebuild() to build it: %w", strings.Join(names, ", "), driver.ErrSchema)
-	}
-	return true, nil
 }

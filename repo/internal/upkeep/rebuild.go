@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
-	"github.com/polystore/polystore/repo/internal/catalog"
 	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/scan"
@@ -26,8 +25,8 @@ func (c *Keeper) Rebuild(ctx context.Context, k *store.Call, name string) error 
 		return err
 	}
 	defer c.Shared.Gate.Open()
-	if c.Shared.Epoch != c.Epoch {
-		return catalog.ErrSchemaChanged
+	if err := c.Gone(); err != nil {
+		return err
 	}
 	k.Within = true // an expired owner of a value is deleted on the way
 	x := c.Indexes[i]
@@ -35,7 +34,11 @@ func (c *Keeper) Rebuild(ctx context.Context, k *store.Call, name string) error 
 	var err error
 	switch {
 	case x.Native:
-		return c.fill(ctx, k, x)
+		tables := []*driver.Table{x.Table}
+		if err := c.Store.Driver.Drop(ctx, tables); err != nil {
+			return err
+		}
+		return c.Store.Driver.Define(ctx, tables)
 	case x.Remote:
 		err = (&upkeep{Keeper: c, call: k, faults: &f}).sweepRemote(ctx, x)
 	default:

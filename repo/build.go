@@ -1,0 +1,87 @@
+package repo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/polystore/polystore/repo/internal/catalog"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/store"
+	"github.com/polystore/polystore/repo/internal/upkeep"
+)
+
+// buildAgain is how long a build rests that the store did not let go on.
+const buildAgain = time.Second
+
+// buildBeside brings the indexes of the collection that are not ready to their end, beside its calls.
+func (c *collection) buildBeside() {
+	if !c.Shared.Building.CompareAndSwap(false, true) {
+		return
+	}
+	build := func() {
+		defer c.Shared.Building.Store(false)
+		for {
+			err := c.build()
+			if err == nil || !failure.IsRetryable(err) || c.newest().Gone() != nil {
+				return
+			}
+			ctx, k := c.Store.Begin(context.Background(), "build", c.Name)
+			err = store.SleepUntil(ctx, time.Now().Add(buildAgain))
+			if k.Leave(); err != nil {
+				return // closed
+			}
+		}
+	}
+	if !c.Store.Beside(build) {
+		c.Shared.Building.Store(false)
+	}
+}
+
+// build is one attempt.
+func (c *collection) build() error {
+	ctx, k := c.Store.Begin(context.Background(), "build", c.Name)
+	defer k.Leave()
+	return k.End(upkeep.Build(ctx, &k, func() *upkeep.Keeper { return c.newest().Keeper }))
+}
+
+// readyAgain is how long Ready waits before it looks again.
+const readyAgain = 100 * time.Millisecond
+
+// Ready returns when queries of r may use an index that is being built: see [WithBuild]. An index that could not be
+// built, since two records have one value, or a record has none that an index can have, is ErrExists or ErrInvalid, and
+// the error says which records these are. One that the store does not have is ErrNotFound. Ready ends with its context.
+func (r *Repo[T]) Ready(ctx context.Context, index string) error {
+	ctx, c, k := begin(ctx, "ready", r)
+	defer k.Leave()
+	if ctx == nil {
+		return c.end(&k, nil, failure.ErrNoContext)
+	}
+	for {
+		done, err := c.newest().isReady(ctx, &k, index)
+		if done || err != nil {
+			return c.end(&k, nil, err)
+		}
+		if err := store.SleepUntil(ctx, time.Now().Add(readyAgain)); err != nil {
+			return c.end(&k, nil, fmt.Errorf("index %s is not ready: %w", index, err))
+		}
+	}
+}
+
+// isReady reports whether queries may use an index.
+func (c *collection) isReady(ctx context.Context, k *store.Call, index string) (bool, error) {
+	if err := c.Told(ctx); err != nil {
+		return false, err
+	}
+	for _, x := range c.newest().Indexes {
+		if x.ID == index && x.Stage == layout.Ready {
+			return true, nil
+		}
+	}
+	e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
+	if err == nil {
+		err = e.WhyNot(index)
+	}
+	return false, err
+}

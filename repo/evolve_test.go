@@ -1,0 +1,146 @@
+package repo_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/polystore/polystore/backends/memory"
+	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
+)
+
+// built opens a collection, and waits for the indexes that are built for it.
+func built[T any](t *testing.T, s *repo.Store, schema repo.Schema) *repo.Repo[T] {
+	t.Helper()
+	r := must[T](t, s, schema, repo.WithBuild())
+	stored, err := repo.SchemaOf(t.Context(), s, schema.Collection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range stored.Indexes {
+		if err := r.Ready(t.Context(), x.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return r
+}
+
+// liveStores are the ways in which indexes lie: with their records, apart from them, in a store that one process has.
+func liveStores() map[string]func() driver.Store {
+	partition := driver.ScopePartition
+	return map[string]func() driver.Store{
+		"one store":     func() driver.Store { return newCommon(nil) },
+		"uncertain":     func() driver.Store { return newCommon(&memory.Options{Uncertain: true}) },
+		"by partitions": func() driver.Store { return newCommon(&memory.Options{Scope: &partition, Uncertain: true}) },
+		"one process":   func() driver.Store { return memory.New(nil) },
+	}
+}
+
+func programOf(t *testing.T, s driver.Store) *repo.Store {
+	if c, ok := s.(common); ok {
+		return c.program(t)
+	}
+	return repo.NewStore(s, nil)
+}
+
+// An index is added, dropped and added again while programs that declare it, and one that does not, write. It has all
+// records whenever a query may use it.
+func TestIndexOnLiveData(t *testing.T) {
+	indexes := map[string]repo.Index{
+		"sorted":   {Name: "x", Partition: []string{"user"}, Sort: []string{"-seen"}},
+		"covering": {Name: "x", Partition: []string{"user"}, Covers: []string{"*"}},
+		"unique":   {Name: "x", Partition: []string{"seen"}, Unique: true},
+	}
+	for name, newStore := range liveStores() {
+		for kind, x := range indexes {
+			t.Run(name+", "+kind, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) { liveIndex(t, newStore(), x) })
+			})
+		}
+	}
+}
+
+func liveIndex(t *testing.T, s driver.Store, x repo.Index) {
+	one := programOf(t, s)
+	two := one
+	if !s.Facts().OneProcess {
+		two = programOf(t, s)
+	}
+	older, newer := must[login](t, one, indexed()), must[login](t, two, indexed())
+	for i := range 50 {
+		if err := older.Insert(t.Context(), &login{fmt.Sprint(i), fmt.Sprint("u", i%5), int64(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var all sync.WaitGroup
+	for i, r := range []*repo.Repo[login]{older, newer, older, newer} {
+		all.Go(func() { writesOn(ctx, t, r, i) })
+	}
+	for range 3 {
+		newer = built[login](t, two, indexed(x))
+		all.Go(func() { writesOn(ctx, t, newer, 4) })
+		time.Sleep(5 * time.Second)
+		agrees(t, newer, x)
+		if err := repo.DropIndex(t.Context(), one, "logins", "x"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := repo.Collect(newer.Find(t.Context(), repo.Where(x.Partition[0], "u1"))); !errors.Is(err, repo.ErrNoIndex) && !errors.Is(err, repo.ErrInvalid) {
+			t.Errorf("a query by an index that was dropped: %v", err)
+		}
+	}
+	newer = built[login](t, two, indexed(x))
+	stop()
+	all.Wait()
+	agrees(t, newer, x)
+}
+
+// writesOn writes until its context ends.
+func writesOn(ctx context.Context, t *testing.T, r *repo.Repo[login], me int) {
+	rnd := rand.New(rand.NewPCG(1, uint64(me)))
+	for n := 0; ctx.Err() == nil; n++ {
+		id := fmt.Sprint(rnd.IntN(100))
+		of, _ := strconv.ParseInt(id, 10, 64)
+		l := login{id, fmt.Sprint("u", rnd.IntN(5)), 1000*(of+1) + rnd.Int64N(3)} // no two records have one
+		var err error
+		switch rnd.IntN(5) {
+		case 0:
+			err = r.Put(ctx, &l)
+		case 1:
+			_, err = r.Update(ctx, repo.Key{id}, func(o *login) error { o.User = l.User; return nil })
+		case 2:
+			_, err = r.Patch(ctx, repo.Key{id}, repo.Set("seen", l.Seen))
+		case 3:
+			err = r.Delete(ctx, repo.Key{id})
+		default:
+			err = r.Insert(ctx, &l)
+		}
+		if err != nil && ctx.Err() == nil && !errors.Is(err, repo.ErrExists) && !errors.Is(err, repo.ErrNotFound) {
+			t.Errorf("writer %d: %v", me, err)
+			return
+		}
+		time.Sleep(time.Duration(rnd.IntN(30)) * time.Millisecond)
+	}
+}
+
+// agrees sees that an index finds what a scan finds, while others write.
+func agrees(t *testing.T, r *repo.Repo[login], x repo.Index) {
+	t.Helper()
+	reports, err := r.Verify(t.Context())
+	if err != nil || len(reports) != 1 {
+		t.Errorf("verify: %v, %v", reports, err)
+	}
+	for _, rep := range reports {
+		if !rep.Clean() {
+			t.Errorf("verify: %+v", rep)
+		}
+	}
+}

@@ -1,0 +1,269 @@
+package upkeep
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/catalog"
+	"github.com/polystore/polystore/repo/internal/change"
+	"github.com/polystore/polystore/repo/internal/commit"
+	"github.com/polystore/polystore/repo/internal/failure"
+	"github.com/polystore/polystore/repo/internal/layout"
+	"github.com/polystore/polystore/repo/internal/limit"
+	"github.com/polystore/polystore/repo/internal/record"
+	"github.com/polystore/polystore/repo/internal/scan"
+	"github.com/polystore/polystore/repo/internal/store"
+)
+
+// An index is filled when all programs keep it in step: each record is read, and one commit that depends on what was
+// read gives it another Rev, by which late writers of before are refused, and its rows. What else there is to it
+// internal/evolution says.
+
+// A filler fills indexes, as a view of the repository has them.
+type filler struct{ *Keeper }
+
+// Build takes the indexes of a collection that are not ready to their end. Now returns the view of the repository.
+func Build(ctx context.Context, k *store.Call, now func() *Keeper) error {
+	me := driver.NewToken().String()
+	for {
+		began, c := time.Now(), &filler{now()}
+		e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
+		if err != nil || e == nil || e.Dropping {
+			return err
+		}
+		x := e.Unfinished()
+		if x == nil {
+			return nil
+		}
+		if x.By != "" && x.By != me {
+			if rests, err := c.rests(ctx, k, x); err != nil || !rests {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err := catalog.OutlastViews(ctx, c.Store, began); err != nil {
+			return err
+		}
+		if x.State == catalog.IndexDeclared {
+			err = c.advance(ctx, k, x, catalog.IndexWritten)
+		} else {
+			err = c.fillAll(ctx, k, x, me, now)
+		}
+		if err != nil {
+			return fmt.Errorf("build index %s: %w", x.Name, err)
+		}
+	}
+}
+
+// A build that is not heard of for some time is one that was stopped.
+const buildFor = 15 * time.Second
+
+// rests reports whether nobody is at an index any more: nothing becomes of it for some time.
+func (c *filler) rests(ctx context.Context, k *store.Call, x *catalog.IndexEntry) (bool, error) {
+	for until := time.Now().Add(buildFor); time.Now().Before(until); {
+		if err := store.SleepUntil(ctx, time.Now().Add(time.Second)); err != nil {
+			return false, err
+		}
+		e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
+		if err != nil || e == nil {
+			return false, err
+		}
+		if o := e.Unfinished(); o == nil || o.Name != x.Name || o.Turn != x.Turn || o.State != x.State || o.Mark != x.Mark || o.Filled != x.Filled {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// errOvertaken is the error of a change to an index that another program has changed.
+var errOvertaken = failure.Contention("another program has changed the index")
+
+// advance brings an index that is in a state to the next one, unless another program has done so.
+func (c *filler) advance(ctx context.Context, k *store.Call, x *catalog.IndexEntry, to string) error {
+	_, err := c.changeOf(k, x).step(ctx, func(_ *catalog.Entry, o *catalog.IndexEntry) {
+		if o.Turn == x.Turn && o.State == x.State {
+			o.State, o.By, o.Mark = to, "", ""
+		}
+	})
+	return err
+}
+
+func (c *filler) changeOf(k *store.Call, x *catalog.IndexEntry) *indexChange {
+	return &indexChange{c.Store, k, c.Shared, c.Name, x.Name}
+}
+
+// fillAll fills an index that all programs keep in step.
+func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEntry, me string, now func() *Keeper) error {
+	view, of, err := viewOf(ctx, x, now)
+	if err != nil {
+		return err
+	}
+	c = &filler{view}
+	var f scan.Faults
+	u := &upkeep{Keeper: view, call: k, faults: &f}
+	w := store.Way{Mark: x.Mark, Rate: 0}
+	if w.Mark != "" {
+		w.Table = c.Records.Name
+	}
+	mark, filled := x.Mark, x.Filled
+	w.Note = func(_, at string) { mark = at }
+	w.Save = func(ctx context.Context) error { return c.note(ctx, k, x, me, mark, filled) }
+	w.Start()
+	k.Way = &w
+	defer func() { k.Way = nil }()
+	k.Within = true // an expired owner of a value is deleted on the way
+	k.Tick(c.Store)
+	err = w.Save(ctx)
+	if err == nil {
+		err = u.EachChunk(ctx, k, &f, c.Records, func(rows []driver.Row) error {
+			filled += len(rows)
+			return u.atOnce(ctx, len(rows), func(ctx context.Context, k *store.Call, i int) error { return c.fillRow(ctx, k, of, &rows[i]) })
+		})
+	}
+	switch err = f.With(err); {
+	case scan.IsOfRow(err) && !errors.Is(err, driver.ErrConflict):
+		return c.changeOf(k, x).drop(ctx, err.Error())
+	case err != nil:
+		return err
+	}
+	return c.advance(ctx, k, x, catalog.IndexReady)
+}
+
+// viewOf waits for the view that keeps an index in step, and returns it and the index in it; none if it has gone.
+func viewOf(ctx context.Context, x *catalog.IndexEntry, now func() *Keeper) (*Keeper, *layout.Index, error) {
+	for {
+		c := now()
+		if err := c.Told(ctx); err != nil {
+			return nil, nil, err
+		}
+		c = now()
+		at := slices.IndexFunc(c.Indexes, func(o *layout.Index) bool { return o.ID == x.Name && o.Turn == x.Turn })
+		if at >= 0 && c.Indexes[at].Stage == layout.Written {
+			return c, c.Indexes[at], nil
+		}
+		if err := store.SleepUntil(ctx, time.Now().Add(50*time.Millisecond)); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// note says how far the filling has come.
+func (c *filler) note(ctx context.Context, k *store.Call, x *catalog.IndexEntry, me, mark string, filled int) error {
+	e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
+	if err != nil || e == nil {
+		return err
+	}
+	o := e.Unfinished()
+	if o == nil || o.Name != x.Name || o.Turn != x.Turn || o.State != x.State || o.By != x.By && o.By != me {
+		return errOvertaken
+	}
+	o.By, o.Mark, o.Filled = me, mark, filled
+	_, err = catalog.WriteCatalog(ctx, c.Store, k, c.Store.Cat, e) // who was faster noted something else
+	return err
+}
+
+// fillRow writes the rows of x for one record. One that has expired needs none: Maintain removes it, and misses none.
+func (c *filler) fillRow(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row) error {
+	for attempt := 0; c.IsLive(k, row); attempt++ {
+		err := c.fillOnce(ctx, k, x, row)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, errMoved) || attempt == limit.MaxAttempts {
+			return failure.OfKeyOnce(row.Key, err)
+		}
+		if err := store.Pause(ctx, attempt); err != nil {
+			return err
+		}
+		var now [1]driver.Row
+		if err := c.Store.Get(ctx, k, c.Records, []driver.Key{row.Key}, nil, now[:]); err != nil {
+			return failure.OfKey(row.Key, err)
+		}
+		now[0].Key = row.Key
+		row = &now[0]
+	}
+	return nil
+}
+
+// fillOnce is one attempt of fillRow, by a record as it was read.
+func (c *filler) fillOnce(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row) error {
+	next, err := c.RecordOf(row)
+	if err != nil {
+		return err
+	}
+	if x.Remote {
+		return c.rewrite(ctx, k, row.Key, next.Vals[:len(c.Key)])
+	}
+	b := change.NewBuilder(c.Store)
+	defer b.Release()
+	b.Ops = append(b.Ops, c.touch(x, row))
+	ch := change.Change{Key: row.Key, Next: next}
+	if x.Unique {
+		if ch.Claims, err = commit.ClaimsOf(ctx, k, c.Writer, b, x, &ch); err != nil {
+			return err
+		}
+	}
+	if err := b.AddRowsOf(c.Layout, x, &ch); err != nil {
+		return err
+	}
+	if b.Ops[0].Do == driver.Put { // the record has another version, which rows that stand for it have, too
+		if err := c.addWhole(b, x, row, next); err != nil {
+			return err
+		}
+	}
+	refusal, err := c.Store.Commit(ctx, k, driver.NewToken(), b.Ops)
+	if errors.Is(err, driver.ErrUnknownOutcome) {
+		return errMoved // the record tells when it is read again
+	}
+	switch {
+	case err != nil || refusal == nil:
+		return err
+	case refusal.Op == 0 || refusal.Row.Rev.IsZero():
+		return errMoved
+	case k.IsPast(refusal.Row.Expires):
+		owner, err := c.RecordKey(x, &refusal.Row)
+		if err == nil {
+			_, err = c.Reclaim(ctx, k, owner)
+		}
+		return cmp.Or(err, errMoved)
+	}
+	return c.twoOwners(x, row.Key, next, &refusal.Row)
+}
+
+// touch returns the op by which a commit depends on a record as it was read, and refuses those that depend on it
+// hereafter.
+func (c *filler) touch(x *layout.Index, row *driver.Row) driver.Op {
+	op := driver.Op{Table: c.Records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev}
+	switch {
+	case c.Store.Facts.OneProcess && !x.All: // nobody writes late
+		op.Do = driver.Check
+	case c.Records.Ring > 0 && !x.All:
+		op.Do = driver.Fence
+		op.Row.Expires = c.Store.NowMillis() + c.Retention.Milliseconds()
+	default:
+		op.Do = driver.Put
+		op.Row.Fields, op.Row.Extra, op.Row.Expires, op.Row.Meta, op.Row.Ring, op.Row.Hint = row.Fields, row.Extra, row.Expires, row.Meta, row.Ring, row.Hint
+	}
+	return op
+}
+
+// addWhole adds the rows of other indexes than x that stand for a record that is written anew.
+func (c *filler) addWhole(b *change.Builder, x *layout.Index, row *driver.Row, rec *record.Record) error {
+	ch := change.Change{Key: row.Key, Known: true, Old: change.Stored{Record: *rec, Row: true, Live: true, Rev: row.Rev}, Next: rec}
+	for _, o := range c.Indexes {
+		if o == x || !o.All || o.Native || o.Remote || slices.Contains(c.Unsettled, o) {
+			continue
+		}
+		if err := b.AddRows(c.Layout, o, &ch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
