@@ -88,15 +88,7 @@ func capabilityTable(names []string, facts []driver.Facts) string {
 			}
 			return "no: " + f.Remote.Reason
 		}},
-		{"index on a filled collection", func(f driver.Facts) string {
-			switch {
-			case f.OneProcess || f.PrefersNative:
-				return "yes"
-			case f.Native.Has:
-				return "one that the store keeps"
-			}
-			return "no"
-		}},
+		{"index on a filled collection", func(f driver.Facts) string { return yes(f.Scope >= driver.ScopePartition || f.Native.Has, "no") }},
 		{"indexes kept by the store", func(f driver.Facts) string {
 			if len(f.NativeLocal) > 0 {
 				return "local indexes by equality"

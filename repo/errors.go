@@ -29,7 +29,8 @@ var (
 
 // Special kinds: an error of a special kind is also of the general kind.
 var (
-	// ErrNoIndex is an ErrInvalid: no index answers the query. The text names the index to add.
+	// ErrNoIndex is an ErrInvalid: no index answers the query. The text names the index to add, or one that is being
+	// built; then the error is Retryable.
 	ErrNoIndex = failure.ErrNoIndex
 
 	// ErrCursor is an ErrInvalid: the cursor was damaged, was forged, or belongs to another query.

@@ -27,9 +27,10 @@ type Repo[T any] struct{ now following[T] }
 
 // Open returns a repository on a collection, and creates the collection if it is not there. It
 // checks the schema against T, the store's facts, and what the store remembers of the collection.
-// It reports all faults at once, each with its remedy, as ErrSchema. Open adds new fields and, in
-// an empty collection, new indexes. But a store that other processes may write to gets no new index
-// tables: these are made with their collection.
+// It reports all faults at once, each with its remedy, as ErrSchema. Open adds new fields. New indexes are added with
+// [WithBuild]; without it only those that nobody can have written a record for: in a new collection, or in an empty one
+// that this process has alone or whose store keeps the indexes itself. An index of the store that the schema lacks is
+// kept in step, unless the program that declares it derives fields.
 //
 // If the server tells the time, the first Open of a Store compares the clock of this machine with
 // the server's clock, and fails with ErrInvalid if the clocks are more than half a minute apart.
