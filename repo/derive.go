@@ -7,4 +7,6 @@ package repo
 // is called with the same fields, and must not change the key of a record that is there.
 //
 // Records that others wrote are derived when they are next written: to derive all of them [Repo.Walk] and Update each.
+// A program cannot know what another one derives. So one whose schema lacks an index that a program with a Deriver
+// declares is ErrSchema, unless the store keeps the index by itself.
 type Deriver interface{ Derive() error }

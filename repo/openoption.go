@@ -15,6 +15,7 @@ func WithoutDefine() OpenOption { return func(o *upkeep.OpenOptions) { o.Attach 
 // WithBuild makes Open add the indexes that a collection with records lacks, and fill them in the background, while
 // all programs read and write. Until an index is ready, a query that only it answers is ErrNoIndex, and says so: see
 // [Repo.Ready]. Whoever opens the collection with this option goes on with an index that another program left half-way.
+// An index that the store keeps is made before Open returns.
 func WithBuild() OpenOption { return func(o *upkeep.OpenOptions) { o.Build = true } }
 
 // openOptionsOf returns what the options of a caller say.
