@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,9 +25,10 @@ func (c *collection) buildBeside() {
 		defer c.Shared.Building.Store(false)
 		for {
 			err := c.build()
-			if err == nil || !failure.IsRetryable(err) || c.newest().Gone() != nil {
+			if err == nil || errors.Is(err, ErrClosed) || c.newest().Gone() != nil {
 				return
 			}
+			c.Shared.Stuck.Store(&err)
 			ctx, k := c.Store.Begin(context.Background(), "build", c.Name)
 			err = store.SleepUntil(ctx, time.Now().Add(buildAgain))
 			if k.Leave(); err != nil {
@@ -64,6 +66,9 @@ func (r *Repo[T]) Ready(ctx context.Context, index string) error {
 			return c.end(&k, nil, err)
 		}
 		if err := store.SleepUntil(ctx, time.Now().Add(readyAgain)); err != nil {
+			if stuck := c.Shared.Stuck.Load(); stuck != nil {
+				err = fmt.Errorf("%w; the last attempt at it: %w", err, *stuck)
+			}
 			return c.end(&k, nil, fmt.Errorf("index %s is not ready: %w", index, err))
 		}
 	}

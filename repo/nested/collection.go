@@ -37,6 +37,9 @@ func Open[T any](ctx context.Context, store *repo.Store, schema Schema, opts ...
 	if err != nil {
 		return nil, c.failed("open", err)
 	}
+	if err := c.schema.alone(ctx, store); err != nil {
+		return nil, c.failed("open", err)
+	}
 	if c.repo, err = repo.Open[T](ctx, store, c.schema.records(), opts...); err != nil {
 		return nil, err
 	}

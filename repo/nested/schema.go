@@ -1,8 +1,11 @@
 package nested
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/polystore/polystore/repo"
 )
@@ -87,6 +90,23 @@ func (s *Schema) indexName() string {
 		return fmt.Sprintf("nested_%s_%d", s.Strategy, s.Numbers)
 	}
 	return "nested_" + string(s.Strategy)
+}
+
+// alone refuses a collection whose records have terms that are written in another way: they have one field for them.
+func (s *Schema) alone(ctx context.Context, store *repo.Store) error {
+	if store == nil {
+		return nil // which repo.Open refuses
+	}
+	stored, err := repo.SchemaOf(ctx, store, s.Records.Collection)
+	if errors.Is(err, repo.ErrNotFound) {
+		return nil
+	}
+	for _, x := range stored.Indexes {
+		if strings.HasPrefix(x.Name, "nested_") && x.Name != s.indexName() {
+			return fmt.Errorf("the records have terms for index %s, and the schema's strategy writes others for %s; remove that index with repo.DropIndex when no program asks it any more: %w", x.Name, s.indexName(), repo.ErrSchema)
+		}
+	}
+	return err
 }
 
 // records returns the schema of the records with the index of the terms.

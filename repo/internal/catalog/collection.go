@@ -46,7 +46,8 @@ type Shared struct {
 	expires atomic.Bool // the catalog says that records may expire, or will soon
 	Settled atomic.Bool // and all programs know it, so that they may be written
 
-	Building atomic.Bool // this process fills indexes of it
+	Building atomic.Bool           // this process fills indexes of it
+	Stuck    atomic.Pointer[error] // what kept it from that last
 
 	presence atomic.Pointer[plan.Presence]
 	told     map[string]time.Time // since when the catalog says what all programs are to know: for whoever is within the gate

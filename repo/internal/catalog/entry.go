@@ -48,7 +48,7 @@ type Entry struct {
 	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire, and all have been told
 	Indexes    []IndexEntry      `json:"indexes,omitempty"`
 	Turns      map[string]int    `json:"turns,omitempty"`   // how many indexes of a name there were, of names that there were
-	Refused    map[string]string `json:"refused,omitempty"` // why an index could not be built, by its name
+	Refused    map[string]Refusal `json:"refused,omitempty"` // why an index could not be built, by its name
 
 	rev driver.Token // of the stored row
 }
@@ -335,14 +335,15 @@ func (e *Entry) SetIndex(x IndexEntry) {
 	}
 }
 
-// Forget removes an index whose table is gone, and keeps why, unless that is "". One that is added under its name has
+// Forget removes an index whose table is gone, and keeps why, unless that is nil. One that is added under its name has
 // another table.
-func (e *Entry) Forget(name, why string) {
+func (e *Entry) Forget(name string, why error) {
 	if e.Refused == nil {
-		e.Refused = map[string]string{}
+		e.Refused = map[string]Refusal{}
 	}
-	if e.Refused[name] = why; why == "" {
-		delete(e.Refused, name)
+	delete(e.Refused, name)
+	if why != nil {
+		e.Refused[name] = refusalOf(why)
 	}
 	if e.Turns == nil {
 		e.Turns = map[string]int{}
@@ -353,6 +354,28 @@ func (e *Entry) Forget(name, why string) {
 		}
 	}
 	e.Indexes = slices.DeleteFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == name })
+}
+
+// A Refusal says why an index could not be built.
+type Refusal struct {
+	Text  string `json:"text"`
+	Taken bool   `json:"taken,omitempty"` // two records have one value of a unique index
+}
+
+func refusalOf(err error) Refusal {
+	taken := errors.Is(err, driver.ErrExists)
+	return Refusal{strings.TrimSuffix(err.Error(), ": "+kindOf(taken).Error()), taken}
+}
+
+func (r Refusal) err() error {
+	return fmt.Errorf("it could not be built: %s: %w", r.Text, kindOf(r.Taken))
+}
+
+func kindOf(taken bool) error {
+	if taken {
+		return driver.ErrExists
+	}
+	return driver.ErrInvalid
 }
 
 // Unfinished returns the first index that is to be filled, and must not be yet or is being filled; nil if there is none.
@@ -370,8 +393,8 @@ func (e *Entry) WhyNot(index string) error {
 	if e == nil {
 		return ErrNoCollection
 	}
-	if why := e.Refused[index]; why != "" { // and it is there no more
-		return fmt.Errorf("it could not be built: %s: %w", strings.TrimSuffix(why, ": "+driver.ErrExists.Error()), driver.ErrExists)
+	if why := e.Refused[index]; why.Text != "" { // and it is there no more
+		return why.err()
 	}
 	i := slices.IndexFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == index })
 	if i < 0 {

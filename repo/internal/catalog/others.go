@@ -60,6 +60,8 @@ func (x *IndexEntry) stage() (stage layout.Stage, there bool) {
 		return layout.Ready, true
 	case IndexDeclared:
 		return layout.Declared, true
+	case IndexLeaving:
+		return layout.Leaving, true
 	}
 	return layout.Written, true
 }

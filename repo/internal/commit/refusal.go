@@ -19,7 +19,7 @@ func (c *Writer) refusedClaim(ctx context.Context, k *store.Call, w *Write, refu
 		return fmt.Errorf("store refused a row of %s that has no condition: %w", w.refused.Name, driver.ErrInternal)
 	}
 	if refusal.Row.Rev.IsZero() && w.lacks {
-		return fmt.Errorf("index %s lacks the row of this record; mend it with Rebuild: %w", x.ID, driver.ErrCorrupt)
+		return fmt.Errorf("index %s lacks the row of this record; mend it with Rebuild or, where other programs write, remove it with DropIndex and build it again: %w", x.ID, driver.ErrCorrupt)
 	} else if refusal.Row.Rev.IsZero() {
 		return nil // given up in the meantime
 	}

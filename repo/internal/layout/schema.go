@@ -42,7 +42,8 @@ type Stage uint8
 const (
 	Ready    Stage = iota // its rows are kept in step, and answer queries
 	Declared              // rows of what is written over are removed, and none are added
-	Written               // its rows are kept in step, and answer nothing yet, or nothing any more
+	Written               // its rows are kept in step, and answer nothing yet
+	Leaving               // its rows are kept in step, and answer nothing any more
 )
 
 // A Stored is how the catalog has an index.

@@ -249,7 +249,7 @@ func (c *Planner) uniqueOf(b *Bound) string {
 // comingOf returns an index that would answer a query, if it were ready; "" if there is none.
 func (c *Planner) comingOf(b *Bound) string {
 	for _, x := range c.Indexes {
-		if _, _, ok := c.fits(b, x); ok && !x.Other && x.Stage != layout.Ready {
+		if _, _, ok := c.fits(b, x); ok && !x.Other && (x.Stage == layout.Declared || x.Stage == layout.Written) {
 			return x.ID
 		}
 	}

@@ -21,7 +21,7 @@ func DropIndex(ctx context.Context, store *store.Handle, k *store.Call, sh *cata
 	if err := store.Driver.Define(ctx, []*driver.Table{store.Cat}); err != nil {
 		return err
 	}
-	return (&indexChange{store, k, sh, collection, name}).drop(ctx, "")
+	return (&indexChange{store, k, sh, collection, name}).drop(ctx, nil)
 }
 
 // An indexChange changes one index in the catalog, step by step.
@@ -33,8 +33,8 @@ type indexChange struct {
 	name       string
 }
 
-// drop is DropIndex; why is left in the catalog, unless it is "".
-func (c *indexChange) drop(ctx context.Context, why string) error {
+// drop is DropIndex; why is left in the catalog, unless it is nil.
+func (c *indexChange) drop(ctx context.Context, why error) error {
 	x, err := c.step(ctx, func(e *catalog.Entry, x *catalog.IndexEntry) {
 		switch x.State {
 		case catalog.IndexReady, catalog.IndexWritten, catalog.IndexBuilding:

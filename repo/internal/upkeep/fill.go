@@ -129,7 +129,7 @@ func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	}
 	switch err = f.With(err); {
 	case scan.IsOfRow(err) && !errors.Is(err, driver.ErrConflict):
-		return c.changeOf(k, x).drop(ctx, err.Error())
+		return c.changeOf(k, x).drop(ctx, err)
 	case err != nil:
 		return err
 	}
