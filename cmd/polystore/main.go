@@ -56,6 +56,7 @@ func commands() []command {
 		{"verify", "URL COLLECTION", "compare the indexes of a collection with its records", verify},
 		{"maintain", "URL [COLLECTION]", "remove what expired, and what interrupted writers left", maintain},
 		{"rebuild", "URL COLLECTION INDEX", "make an index anew from its records", rebuild},
+		{"index", "ACTION URL COLLECTION [INDEX]", "add an index to a collection, drop one, or print how far they are", index},
 		{"top", "URL COLLECTION", "print the largest records and partitions of a collection", top},
 		{"tree", "URL COLLECTION [TREE]", "print a tree of a collection, and verify it", printTree},
 		{"conform", "URL", "test a store against the contract of a backend", conform},

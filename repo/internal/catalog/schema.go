@@ -1,11 +1,13 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/layout"
@@ -47,22 +49,52 @@ func (e *Entry) schema() layout.Schema {
 
 // SchemaOf returns the schema of a collection as the catalog has it.
 func SchemaOf(ctx context.Context, store *store.Handle, k *store.Call, collection string) (layout.Schema, error) {
-	cat := store.Cat
-	err := store.Driver.Attach(ctx, []*driver.Table{cat})
-	if errors.Is(err, driver.ErrSchema) { // there is no catalog yet
-		return layout.Schema{}, ErrNoCollection
-	}
+	e, err := known(ctx, store, k, collection)
 	if err != nil {
 		return layout.Schema{}, err
 	}
-	e, err := ReadCatalog(ctx, store, k, cat, collection)
-	switch {
-	case err != nil:
-		return layout.Schema{}, err
-	case e == nil:
-		return layout.Schema{}, ErrNoCollection
-	}
 	return e.schema(), nil
+}
+
+// known returns the entry of a collection without making a catalog.
+func known(ctx context.Context, store *store.Handle, k *store.Call, collection string) (*Entry, error) {
+	cat := store.Cat
+	err := store.Driver.Attach(ctx, []*driver.Table{cat})
+	if errors.Is(err, driver.ErrSchema) { // there is no catalog yet
+		return nil, ErrNoCollection
+	}
+	if err != nil {
+		return nil, err
+	}
+	e, err := ReadCatalog(ctx, store, k, cat, collection)
+	if err == nil && e == nil {
+		err = ErrNoCollection
+	}
+	return e, err
+}
+
+// An IndexOf is an index of the catalog, or one that could not be built.
+type IndexOf struct {
+	IndexEntry
+	Refused string
+}
+
+// IndexesOf returns the indexes of a collection, and those that could not be built, each in the order of their names.
+func IndexesOf(ctx context.Context, store *store.Handle, k *store.Call, collection string) (list []IndexOf, err error) {
+	e, err := known(ctx, store, k, collection)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range e.Indexes {
+		list = append(list, IndexOf{IndexEntry: x})
+	}
+	for name, why := range e.Refused {
+		list = append(list, IndexOf{IndexEntry{IndexSchema: layout.IndexSchema{Name: name}}, why.Text})
+	}
+	slices.SortFunc(list, func(a, b IndexOf) int {
+		return cmp.Or(cmp.Compare(min(len(a.Refused), 1), min(len(b.Refused), 1)), strings.Compare(a.Name, b.Name))
+	})
+	return list, nil
 }
 
 // ErrNoCollection says that the catalog has no entry of the name.

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/loadtest"
+	"github.com/polystore/polystore/repo"
+)
+
+const indexAbout = `Adds an index to a collection, or drops one, while programs read and write, and prints what
+there is.
+
+  status   print the indexes, and how far those are that are being built
+  add      add an index, fill it, and wait until it is ready; interrupted, it goes on the next time
+  drop     drop an index; one that is being built is given up
+
+The programs that keep the index in step need not declare it. One that asks it must.`
+
+func index(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+	const want = "ACTION URL COLLECTION [INDEX]"
+	fs := newFlags("index", want, indexAbout, "polystore index status redis://localhost:6379 posts\npolystore index add redis://localhost:6379 posts --partition author --sort=-created\npolystore index drop redis://localhost:6379 posts by_author", stderr)
+	x := repo.Index{}
+	list := func(into *[]string) func(string) error {
+		return func(text string) error { *into = strings.Split(text, ","); return nil }
+	}
+	fs.Func("partition", "fields that a query must fix, with commas between them", list(&x.Partition))
+	fs.Func("sort", "fields that order what it finds; -FIELD puts greater values first", list(&x.Sort))
+	fs.Func("covers", "fields that its rows carry; * is the whole record", list(&x.Covers))
+	fs.BoolVar(&x.Unique, "unique", false, "refuse a second record with the same values")
+	fs.IntVar(&x.Buckets, "buckets", 0, "spread each partition over so many")
+	fs.StringVar(&x.Kind, "kind", "", "table or native; left out, the library chooses")
+	rest, err := parse(fs, args, want, stdout)
+	if err != nil {
+		return err
+	}
+	action, url, collection := rest[0], rest[1], rest[2]
+	if len(rest) > 3 {
+		x.Name = rest[3]
+	}
+	store, err := backends.Open(ctx, existing(url), nil)
+	if err != nil {
+		return exit{loadtest.Usage, err}
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	switch {
+	case action == "status" && len(rest) == 3:
+		err = indexStatus(ctx, store, collection, stdout)
+	case action == "add" && len(x.Partition)+len(x.Sort) > 0:
+		err = addIndex(ctx, store, collection, x, stdout)
+	case action == "drop" && len(rest) == 4:
+		if err = repo.DropIndex(ctx, store, collection, x.Name); err == nil {
+			fmt.Fprintf(stdout, "%s: dropped %s\n", collection, x.Name)
+		}
+	default:
+		return usageError("index: want status URL COLLECTION, add URL COLLECTION [INDEX] with --partition or --sort, or drop URL COLLECTION INDEX")
+	}
+	if err != nil {
+		return exit{loadtest.Usage, err}
+	}
+	return nil
+}
+
+// addIndex adds an index to a collection that is there, and tells how far it is.
+func addIndex(ctx context.Context, store *repo.Store, collection string, x repo.Index, stdout io.Writer) error {
+	schema, err := repo.SchemaOf(ctx, store, collection)
+	if err != nil {
+		return err
+	}
+	before := len(schema.Indexes)
+	for _, o := range schema.Indexes {
+		if o.Name == x.Name && x.Name != "" {
+			return fmt.Errorf("collection %s has an index %s, %s; give the new one another name, or drop that one: %w", collection, x.Name, o, repo.ErrExists)
+		}
+	}
+	schema.Indexes = append(schema.Indexes, x)
+	r, err := repo.Open[map[string]any](ctx, store, schema, repo.WithBuild())
+	if err != nil {
+		return err
+	}
+	schema, err = repo.SchemaOf(ctx, store, collection)
+	if err != nil {
+		return err
+	}
+	for _, o := range schema.Indexes[min(before, len(schema.Indexes)):] {
+		if err := awaitIndex(ctx, r, collection, o.Name, stdout); err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "%s: index %s is ready\n", collection, o.Name)
+	}
+	return nil
+}
+
+// tellEvery is how often it is told how far an index is.
+const tellEvery = 5 * time.Second
+
+// awaitIndex waits for an index, and tells how far it is.
+func awaitIndex(ctx context.Context, r *repo.Repo[map[string]any], collection, name string, stdout io.Writer) error {
+	for {
+		some, stop := context.WithTimeout(ctx, tellEvery)
+		err := r.Ready(some, name)
+		stop()
+		if err == nil || ctx.Err() != nil || !errors.Is(err, repo.ErrTimeout) {
+			return err
+		}
+		states, err := repo.IndexStates(ctx, r.Store(), collection)
+		if err != nil {
+			return err
+		}
+		for _, s := range states {
+			if s.Name == name {
+				fmt.Fprintf(stdout, "%s: index %s is %s, %d records read\n", collection, name, s.State, s.Filled)
+			}
+		}
+	}
+}
+
+func indexStatus(ctx context.Context, store *repo.Store, collection string, stdout io.Writer) error {
+	states, err := repo.IndexStates(ctx, store, collection)
+	if err != nil {
+		return err
+	}
+	for _, s := range states {
+		switch {
+		case s.Refused != "":
+			fmt.Fprintf(stdout, "%s: could not be built: %s\n", s.Name, s.Refused)
+		case s.State == "written":
+			fmt.Fprintf(stdout, "%s %s: written, %d records read\n", s.Name, s.Index, s.Filled)
+		default:
+			fmt.Fprintf(stdout, "%s %s: %s\n", s.Name, s.Index, s.State)
+		}
+	}
+	if len(states) == 0 {
+		fmt.Fprintln(stdout, "the collection has no index")
+	}
+	return nil
+}
