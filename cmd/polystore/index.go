@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,13 +74,13 @@ func addIndex(ctx context.Context, store *repo.Store, collection string, x repo.
 	if err != nil {
 		return err
 	}
-	before := len(schema.Indexes)
-	for _, o := range schema.Indexes {
-		if o.Name == x.Name && x.Name != "" {
-			return fmt.Errorf("collection %s has an index %s, %s; give the new one another name, or drop that one: %w", collection, x.Name, o, repo.ErrExists)
-		}
+	there, err := namedAlready(schema, x)
+	if err != nil {
+		return err
 	}
-	schema.Indexes = append(schema.Indexes, x)
+	if there == "" {
+		schema.Indexes = append(schema.Indexes, x)
+	}
 	r, err := repo.Open[map[string]any](ctx, store, schema, repo.WithBuild())
 	if err != nil {
 		return err
@@ -87,13 +89,30 @@ func addIndex(ctx context.Context, store *repo.Store, collection string, x repo.
 	if err != nil {
 		return err
 	}
-	for _, o := range schema.Indexes[min(before, len(schema.Indexes)):] {
-		if err := awaitIndex(ctx, r, collection, o.Name, stdout); err != nil {
-			return err
-		}
-		fmt.Fprintf(stdout, "%s: index %s is ready\n", collection, o.Name)
+	if there, err = namedAlready(schema, x); err != nil {
+		return err
 	}
+	if err := awaitIndex(ctx, r, collection, there, stdout); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s: index %s is ready\n", collection, there)
 	return nil
+}
+
+// namedAlready returns the name of an index that a schema has and that is declared like x, or "". Another index of
+// x's name is an error.
+func namedAlready(schema repo.Schema, x repo.Index) (string, error) {
+	for _, o := range schema.Indexes {
+		same := slices.Equal(o.Partition, x.Partition) && slices.Equal(o.Sort, x.Sort) && slices.Equal(o.Covers, x.Covers) &&
+			o.Unique == x.Unique && max(o.Buckets, 1) == max(x.Buckets, 1) && (x.Kind == "" || x.Kind == o.Kind)
+		switch {
+		case same && (x.Name == "" || x.Name == o.Name):
+			return o.Name, nil
+		case x.Name == o.Name:
+			return "", fmt.Errorf("collection %s has an index %s, %s; give the new one another name, or drop that one: %w", schema.Collection, x.Name, o, repo.ErrExists)
+		}
+	}
+	return "", nil
 }
 
 // tellEvery is how often it is told how far an index is.
@@ -130,13 +149,34 @@ func indexStatus(ctx context.Context, store *repo.Store, collection string, stdo
 		case s.Refused != "":
 			fmt.Fprintf(stdout, "%s: could not be built: %s\n", s.Name, s.Refused)
 		case s.State == "written":
-			fmt.Fprintf(stdout, "%s %s: written, %d records read\n", s.Name, s.Index, s.Filled)
+			fmt.Fprintf(stdout, "%s: written, %d records read; %s\n", s.Name, s.Filled, declaration(s.Index))
 		default:
-			fmt.Fprintf(stdout, "%s %s: %s\n", s.Name, s.Index, s.State)
+			fmt.Fprintf(stdout, "%s: %s; %s\n", s.Name, s.State, declaration(s.Index))
 		}
 	}
 	if len(states) == 0 {
 		fmt.Fprintln(stdout, "the collection has no index")
 	}
 	return nil
+}
+
+// declaration returns what an index is, as the flags of add have it.
+func declaration(x repo.Index) string {
+	var flags []string
+	add := func(flag, value string) {
+		if value != "" {
+			flags = append(flags, "--"+flag+"="+value)
+		}
+	}
+	add("partition", strings.Join(x.Partition, ","))
+	add("sort", strings.Join(x.Sort, ","))
+	add("covers", strings.Join(x.Covers, ","))
+	if x.Buckets > 1 {
+		add("buckets", strconv.Itoa(x.Buckets))
+	}
+	if x.Unique {
+		flags = append(flags, "--unique")
+	}
+	add("kind", x.Kind)
+	return strings.Join(flags, " ")
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/layout"
@@ -30,24 +29,24 @@ const (
 
 // A Entry is what the store remembers of a collection.
 type Entry struct {
-	Layout     int               `json:"layout"`
-	Epoch      string            `json:"epoch"`          // another one after every change of Indexes
-	Made       string            `json:"made,omitempty"` // the first epoch: which of the collections that had this name
-	Collection string            `json:"collection"`
-	With       string            `json:"with,omitempty"`   // the collection with which the records lie
-	Making     bool              `json:"making,omitempty"` // its tables may be missing, and nobody has written to them
-	Partition  []catalogColumn   `json:"partition"`
-	Sort       []catalogColumn   `json:"sort,omitempty"`
-	Fields     map[string]string `json:"fields"`             // kinds of all fields ever declared
-	Elements   map[string]string `json:"elements,omitempty"` // kinds of the elements of lists
-	Parts      map[string]string `json:"parts,omitempty"`    // kinds of the parts of fields that indexes have
-	Dropping   bool              `json:"dropping,omitempty"` // its records go, or are gone
-	Optional   []string          `json:"optional,omitempty"` // fields that a record may lack: declared after the first ones, or so that they may be absent
-	Lacking    []string          `json:"lacking,omitempty"`  // fields of which programs are being told that records will lack them
-	Expiring   bool              `json:"expiring,omitempty"` // programs are being told that records will expire
-	Expires    bool              `json:"expires,omitempty"`  // some program lets records expire, and all have been told
-	Indexes    []IndexEntry      `json:"indexes,omitempty"`
-	Turns      map[string]int    `json:"turns,omitempty"`   // how many indexes of a name there were, of names that there were
+	Layout     int                `json:"layout"`
+	Epoch      string             `json:"epoch"`          // another one after every change of Indexes
+	Made       string             `json:"made,omitempty"` // the first epoch: which of the collections that had this name
+	Collection string             `json:"collection"`
+	With       string             `json:"with,omitempty"`   // the collection with which the records lie
+	Making     bool               `json:"making,omitempty"` // its tables may be missing, and nobody has written to them
+	Partition  []catalogColumn    `json:"partition"`
+	Sort       []catalogColumn    `json:"sort,omitempty"`
+	Fields     map[string]string  `json:"fields"`             // kinds of all fields ever declared
+	Elements   map[string]string  `json:"elements,omitempty"` // kinds of the elements of lists
+	Parts      map[string]string  `json:"parts,omitempty"`    // kinds of the parts of fields that indexes have
+	Dropping   bool               `json:"dropping,omitempty"` // its records go, or are gone
+	Optional   []string           `json:"optional,omitempty"` // fields that a record may lack: declared after the first ones, or so that they may be absent
+	Lacking    []string           `json:"lacking,omitempty"`  // fields of which programs are being told that records will lack them
+	Expiring   bool               `json:"expiring,omitempty"` // programs are being told that records will expire
+	Expires    bool               `json:"expires,omitempty"`  // some program lets records expire, and all have been told
+	Indexes    []IndexEntry       `json:"indexes,omitempty"`
+	Turns      map[string]int     `json:"turns,omitempty"`   // how many indexes of a name there were, of names that there were
 	Refused    map[string]Refusal `json:"refused,omitempty"` // why an index could not be built, by its name
 
 	rev driver.Token // of the stored row
@@ -333,49 +332,6 @@ func (e *Entry) SetIndex(x IndexEntry) {
 	} else {
 		e.Indexes[i] = x
 	}
-}
-
-// Forget removes an index whose table is gone, and keeps why, unless that is nil. One that is added under its name has
-// another table.
-func (e *Entry) Forget(name string, why error) {
-	if e.Refused == nil {
-		e.Refused = map[string]Refusal{}
-	}
-	delete(e.Refused, name)
-	if why != nil {
-		e.Refused[name] = refusalOf(why)
-	}
-	if e.Turns == nil {
-		e.Turns = map[string]int{}
-	}
-	for _, x := range e.Indexes {
-		if x.Name == name {
-			e.Turns[name] = x.Turn + 1
-		}
-	}
-	e.Indexes = slices.DeleteFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == name })
-}
-
-// A Refusal says why an index could not be built.
-type Refusal struct {
-	Text  string `json:"text"`
-	Taken bool   `json:"taken,omitempty"` // two records have one value of a unique index
-}
-
-func refusalOf(err error) Refusal {
-	taken := errors.Is(err, driver.ErrExists)
-	return Refusal{strings.TrimSuffix(err.Error(), ": "+kindOf(taken).Error()), taken}
-}
-
-func (r Refusal) err() error {
-	return fmt.Errorf("it could not be built: %s: %w", r.Text, kindOf(r.Taken))
-}
-
-func kindOf(taken bool) error {
-	if taken {
-		return driver.ErrExists
-	}
-	return driver.ErrInvalid
 }
 
 // Unfinished returns the first index that is to be filled, and must not be yet or is being filled; nil if there is none.
