@@ -16,15 +16,16 @@ import (
 // buildAgain is how long a build rests that the store did not let go on.
 const buildAgain = time.Second
 
-// buildBeside brings the indexes of the collection that are not ready to their end, beside its calls.
-func (c *collection) buildBeside() {
+// buildBeside brings the indexes of the collection that are not ready to their end, beside its calls,
+// at a rate.
+func (c *collection) buildBeside(rate *int) {
 	if !c.Shared.Building.CompareAndSwap(false, true) {
 		return
 	}
 	build := func() {
 		defer c.Shared.Building.Store(false)
 		for {
-			err := c.build()
+			err := c.build(rate)
 			if err == nil || errors.Is(err, ErrClosed) || c.newest().Gone() != nil {
 				return
 			}
@@ -42,10 +43,10 @@ func (c *collection) buildBeside() {
 }
 
 // build is one attempt.
-func (c *collection) build() error {
+func (c *collection) build(rate *int) error {
 	ctx, k := c.Store.Begin(context.Background(), "build", c.Name)
 	defer k.Leave()
-	return k.End(upkeep.Build(ctx, &k, func() *upkeep.Keeper { return c.newest().Keeper }))
+	return k.End(upkeep.Build(ctx, &k, rate, func() *upkeep.Keeper { return c.newest().Keeper }))
 }
 
 // readyAgain is how long Ready waits before it looks again.

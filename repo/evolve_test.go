@@ -144,3 +144,38 @@ func agrees(t *testing.T, r *repo.Repo[login], x repo.Index) {
 		}
 	}
 }
+
+// A filling reads no faster than its rate, and tells how far it is.
+func TestBuildRate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := repo.NewStore(memory.New(nil), nil)
+		defer store.Close()
+		before := must[login](t, store, indexed())
+		for i := range 100 {
+			if err := before.Insert(t.Context(), &login{fmt.Sprint(i), "u", int64(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		schema := indexed(repo.Index{Name: "x", Partition: []string{"user"}, Sort: []string{"seen"}})
+		if _, err := repo.Open[login](t.Context(), store, schema, repo.WithBuildRate(0)); !errors.Is(err, repo.ErrInvalid) {
+			t.Errorf("rate 0: %v, want ErrInvalid", err)
+		}
+		began := time.Now()
+		after := must[login](t, store, schema, repo.WithBuildRate(5))
+		var seen []int
+		for ready := false; !ready; {
+			ctx, stop := context.WithTimeout(t.Context(), 4*time.Second)
+			ready = after.Ready(ctx, "x") == nil
+			stop()
+			states, err := repo.IndexStates(t.Context(), store, schema.Collection)
+			if err != nil {
+				t.Fatal(err)
+			}
+			seen = append(seen, states[0].Filled)
+		}
+		if took := time.Since(began); took < 15*time.Second || took > 30*time.Second || seen[len(seen)-2] >= 100 {
+			t.Errorf("100 records at 5 a second took %s, seen %v", took, seen)
+		}
+		checkClean(t, after)
+	})
+}

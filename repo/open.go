@@ -48,7 +48,7 @@ func Open[T any](ctx context.Context, store *Store, schema Schema, opts ...OpenO
 	r := new(Repo[T])
 	_ = r.now.follow(c, func(c *collection) (reads[T], error) { return readsOf[T](c, c.Shape, nil), nil })
 	if o.Build {
-		c.buildBeside()
+		c.buildBeside(o.Rate)
 	}
 	return r, k.End(nil)
 }

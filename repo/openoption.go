@@ -18,6 +18,12 @@ func WithoutDefine() OpenOption { return func(o *upkeep.OpenOptions) { o.Attach 
 // An index that the store keeps is made before Open returns.
 func WithBuild() OpenOption { return func(o *upkeep.OpenOptions) { o.Build = true } }
 
+// WithBuildRate is [WithBuild], and bounds the filling of this program: it reads at most so many records in a second.
+// Fewer than one is ErrInvalid.
+func WithBuildRate(perSecond int) OpenOption {
+	return func(o *upkeep.OpenOptions) { o.Build, o.Rate = true, &perSecond }
+}
+
 // openOptionsOf returns what the options of a caller say.
 func openOptionsOf(opts []OpenOption) (o upkeep.OpenOptions, err error) {
 	for i, opt := range opts {
@@ -25,6 +31,9 @@ func openOptionsOf(opts []OpenOption) (o upkeep.OpenOptions, err error) {
 			return o, failure.Invalid("option %d is nil", i+1)
 		}
 		opt(&o)
+	}
+	if o.Rate != nil && *o.Rate < 1 {
+		return o, failure.Invalid("WithBuildRate(%d); want 1 or more", *o.Rate)
 	}
 	return o, nil
 }

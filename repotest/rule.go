@@ -97,9 +97,9 @@ type Rule struct {
 
 // operations are what errors and events of package repo name.
 var operations = []string{
-	"best", "commit", "count", "count groups", "delete", "delete all", "drop", "drop index", "exists", "find", "find many", "first", "first of groups", "get",
-	"get many", "groups", "insert", "insert all", "keys", "maintain", "one", "open", "page", "patch", "patch all", "patch get", "put", "put all",
-	"read partition", "rebuild", "replace", "resolve", "scan", "schema of", "sizes", "update", "upgrade", "verify", "walk",
+	"best", "build", "commit", "count", "count groups", "delete", "delete all", "drop", "drop index", "exists", "find", "find many", "first", "first of groups", "get",
+	"get many", "groups", "index states", "insert", "insert all", "keys", "maintain", "one", "open", "page", "patch", "patch all", "patch get", "put", "put all",
+	"read partition", "ready", "rebuild", "replace", "resolve", "scan", "schema of", "sizes", "update", "upgrade", "verify", "walk",
 }
 
 func (r *Rule) check(uncertain bool) error {

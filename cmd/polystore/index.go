@@ -37,11 +37,15 @@ func index(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	fs.BoolVar(&x.Unique, "unique", false, "refuse a second record with the same values")
 	fs.IntVar(&x.Buckets, "buckets", 0, "spread each partition over so many")
 	fs.StringVar(&x.Kind, "kind", "", "table or native; left out, the library chooses")
+	rate := fs.Int("rate", 0, "records to read in a second at most; 0 is any number")
 	rest, err := parse(fs, args, want, stdout)
 	if err != nil {
 		return err
 	}
 	action, url, collection := rest[0], rest[1], rest[2]
+	if *rate < 0 {
+		return usageError("index: --rate is %d; want 0 or more", *rate)
+	}
 	if len(rest) > 3 {
 		x.Name = rest[3]
 	}
@@ -54,7 +58,7 @@ func index(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	case action == "status" && len(rest) == 3:
 		err = indexStatus(ctx, store, collection, stdout)
 	case action == "add" && len(x.Partition)+len(x.Sort) > 0:
-		err = addIndex(ctx, store, collection, x, stdout)
+		err = (&adding{store, collection, *rate, stdout}).add(ctx, x)
 	case action == "drop" && len(rest) == 4:
 		if err = repo.DropIndex(ctx, store, collection, x.Name); err == nil {
 			fmt.Fprintf(stdout, "%s: dropped %s\n", collection, x.Name)
@@ -68,34 +72,45 @@ func index(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	return nil
 }
 
-// addIndex adds an index to a collection that is there, and tells how far it is.
-func addIndex(ctx context.Context, store *repo.Store, collection string, x repo.Index, stdout io.Writer) error {
-	schema, err := repo.SchemaOf(ctx, store, collection)
+// An adding adds an index to a collection that is there, and tells how far it is.
+type adding struct {
+	store      *repo.Store
+	collection string
+	rate       int // records a second, any number if it is 0
+	stdout     io.Writer
+}
+
+func (a *adding) add(ctx context.Context, x repo.Index) error {
+	schema, err := repo.SchemaOf(ctx, a.store, a.collection)
 	if err != nil {
 		return err
 	}
-	there, err := namedAlready(schema, x)
+	name, err := namedAlready(schema, x)
 	if err != nil {
 		return err
 	}
-	if there == "" {
+	if name == "" {
 		schema.Indexes = append(schema.Indexes, x)
 	}
-	r, err := repo.Open[map[string]any](ctx, store, schema, repo.WithBuild())
+	build := repo.WithBuild()
+	if a.rate > 0 {
+		build = repo.WithBuildRate(a.rate)
+	}
+	r, err := repo.Open[map[string]any](ctx, a.store, schema, build)
 	if err != nil {
 		return err
 	}
-	schema, err = repo.SchemaOf(ctx, store, collection)
+	schema, err = repo.SchemaOf(ctx, a.store, a.collection)
 	if err != nil {
 		return err
 	}
-	if there, err = namedAlready(schema, x); err != nil {
+	if name, err = namedAlready(schema, x); err != nil {
 		return err
 	}
-	if err := awaitIndex(ctx, r, collection, there, stdout); err != nil {
+	if err := a.await(ctx, r, name); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s: index %s is ready\n", collection, there)
+	fmt.Fprintf(a.stdout, "%s: index %s is ready\n", a.collection, name)
 	return nil
 }
 
@@ -118,8 +133,15 @@ func namedAlready(schema repo.Schema, x repo.Index) (string, error) {
 // tellEvery is how often it is told how far an index is.
 const tellEvery = 5 * time.Second
 
-// awaitIndex waits for an index, and tells how far it is.
-func awaitIndex(ctx context.Context, r *repo.Repo[map[string]any], collection, name string, stdout io.Writer) error {
+// await waits for an index, and tells how far it is.
+func (a *adding) await(ctx context.Context, r *repo.Repo[map[string]any], name string) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	total := make(chan int, 1)
+	if a.rate == 0 { // or counting would read faster
+		go countAll(ctx, r, total)
+	}
+	var p indexProgress
 	for {
 		some, stop := context.WithTimeout(ctx, tellEvery)
 		err := r.Ready(some, name)
@@ -127,16 +149,59 @@ func awaitIndex(ctx context.Context, r *repo.Repo[map[string]any], collection, n
 		if err == nil || ctx.Err() != nil || !errors.Is(err, repo.ErrTimeout) {
 			return err
 		}
-		states, err := repo.IndexStates(ctx, r.Store(), collection)
+		select {
+		case p.total = <-total:
+		default:
+		}
+		states, err := repo.IndexStates(ctx, a.store, a.collection)
 		if err != nil {
 			return err
 		}
 		for _, s := range states {
 			if s.Name == name {
-				fmt.Fprintf(stdout, "%s: index %s is %s, %d records read\n", collection, name, s.State, s.Filled)
+				fmt.Fprintf(a.stdout, "%s: index %s is %s%s\n", a.collection, name, s.State, p.after(s.Filled, time.Now()))
 			}
 		}
 	}
+}
+
+// countAll sends the number of records, unless it cannot read them.
+func countAll(ctx context.Context, r *repo.Repo[map[string]any], total chan<- int) {
+	n := 0
+	for chunk, err := range r.Walk(ctx, "") {
+		if err != nil {
+			return
+		}
+		n += len(chunk.Items)
+	}
+	total <- n
+}
+
+// An indexProgress is how far the filling of an index is.
+type indexProgress struct {
+	total int // records, 0 if nobody knows
+	from  int // as many were read at a time
+	since time.Time
+}
+
+// after returns what is to be told after the reading of some records: how many these are, of how many, and the time
+// left if the rest is as fast.
+func (p *indexProgress) after(filled int, now time.Time) string {
+	switch {
+	case filled == 0:
+		return ""
+	case p.since.IsZero():
+		p.from, p.since = filled, now
+	}
+	if p.total < filled {
+		return fmt.Sprintf(", %d records read", filled)
+	}
+	text := fmt.Sprintf(", %d of %d records read", filled, p.total)
+	if filled > p.from {
+		left := now.Sub(p.since).Seconds() / float64(filled-p.from) * float64(p.total-filled)
+		text += fmt.Sprintf(", about %.0f s left", left)
+	}
+	return text
 }
 
 func indexStatus(ctx context.Context, store *repo.Store, collection string, stdout io.Writer) error {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/backends"
 	"github.com/polystore/polystore/internal/testserver"
@@ -66,6 +67,26 @@ func fillPosts(t *testing.T, url string, n int) {
 	for i := range n {
 		if err := posts.Insert(t.Context(), &uneven{Author: "ann", ID: fmt.Sprint(i), Text: "t"}); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+func TestIndexProgress(t *testing.T) {
+	now := time.Unix(0, 0)
+	var p indexProgress
+	for _, s := range []struct {
+		after         int // seconds
+		filled, total int
+		want          string
+	}{
+		{0, 0, 0, ""},
+		{5, 1000, 0, ", 1000 records read"},
+		{10, 2000, 5000, ", 2000 of 5000 records read, about 15 s left"},
+		{15, 5100, 5000, ", 5100 records read"},
+	} {
+		p.total = s.total
+		if got := p.after(s.filled, now.Add(time.Duration(s.after)*time.Second)); got != s.want {
+			t.Errorf("after %d s and %d records: %q, want %q", s.after, s.filled, got, s.want)
 		}
 	}
 }

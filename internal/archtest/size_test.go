@@ -92,7 +92,7 @@ func TestMethods(t *testing.T) {
 
 // exportedBudget is how many types and functions a package may export: what a
 // reader of its documentation has to take in.
-var exportedBudget = map[string]int{"repo": 70, "repo/driver": 65, "repo/driver/frame": 53, "repo/driver/address": 10, "backends/memory": 5, "backends/pebble": 5, "backends/redis": 5, "backends/mongo": 5, "backends/cassandra": 5}
+var exportedBudget = map[string]int{"repo": 71, "repo/driver": 65, "repo/driver/frame": 53, "repo/driver/address": 10, "backends/memory": 5, "backends/pebble": 5, "backends/redis": 5, "backends/mongo": 5, "backends/cassandra": 5}
 
 func TestExportedBudget(t *testing.T) {
 	count := map[string]int{}

@@ -25,13 +25,17 @@ import (
 // internal/evolution says.
 
 // A filler fills indexes, as a view of the repository has them.
-type filler struct{ *Keeper }
+type filler struct {
+	*Keeper
+	rate *int // records a second; nil is any number
+}
 
-// Build takes the indexes of a collection that are not ready to their end. Now returns the view of the repository.
-func Build(ctx context.Context, k *store.Call, now func() *Keeper) error {
+// Build takes the indexes of a collection that are not ready to their end, at a rate. Now returns the view of the
+// repository.
+func Build(ctx context.Context, k *store.Call, rate *int, now func() *Keeper) error {
 	me := driver.NewToken().String()
 	for {
-		began, c := time.Now(), &filler{now()}
+		began, c := time.Now(), &filler{now(), rate}
 		e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
 		if err != nil || e == nil || e.Dropping {
 			return err
@@ -105,10 +109,13 @@ func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	if err != nil {
 		return err
 	}
-	c = &filler{view}
+	c = &filler{view, c.rate}
 	var f scan.Faults
 	u := &upkeep{Keeper: view, call: k, faults: &f}
-	w := store.Way{Mark: x.Mark, Rate: 0}
+	w := store.Way{Mark: x.Mark}
+	if c.rate != nil {
+		w.Rate = *c.rate
+	}
 	if w.Mark != "" {
 		w.Table = c.Records.Name
 	}

@@ -19,6 +19,7 @@ import (
 type OpenOptions struct {
 	Attach bool
 	Build  bool
+	Rate   *int // records that a build reads in a second at most; nil is any number
 }
 
 // OpenKeeper opens a collection: it brings the collection and the catalog together.
