@@ -24,15 +24,18 @@ func (c *collection) buildBeside(rate *int) {
 	}
 	build := func() {
 		defer c.Shared.Building.Store(false)
+		ctx, leave, err := c.Store.Background.Enter(context.Background())
+		if err != nil {
+			return // closed
+		}
+		defer leave()
 		for {
-			err := c.build(rate)
-			if err == nil || errors.Is(err, ErrClosed) || c.newest().Gone() != nil {
+			err := c.build(ctx, rate)
+			if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) || c.newest().Gone() != nil {
 				return
 			}
 			c.Shared.Stuck.Store(&err)
-			ctx, k := c.Store.Begin(context.Background(), "build", c.Name)
-			err = store.SleepUntil(ctx, time.Now().Add(buildAgain))
-			if k.Leave(); err != nil {
+			if store.SleepUntil(ctx, time.Now().Add(buildAgain)) != nil {
 				return // closed
 			}
 		}
@@ -43,8 +46,8 @@ func (c *collection) buildBeside(rate *int) {
 }
 
 // build is one attempt.
-func (c *collection) build(rate *int) error {
-	ctx, k := c.Store.Begin(context.Background(), "build", c.Name)
+func (c *collection) build(ctx context.Context, rate *int) error {
+	ctx, k := c.Store.Begin(ctx, "build", c.Name)
 	defer k.Leave()
 	return k.End(upkeep.Build(ctx, &k, rate, func() *upkeep.Keeper { return c.newest().Keeper }))
 }

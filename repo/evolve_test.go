@@ -179,3 +179,27 @@ func TestBuildRate(t *testing.T) {
 		checkClean(t, after)
 	})
 }
+
+// Close does not wait for a filling, in whichever state the index is.
+func TestCloseBesideABuild(t *testing.T) {
+	for wait := range 8 {
+		synctest.Test(t, func(t *testing.T) {
+			store := repo.NewStore(memory.New(nil), nil)
+			before := must[login](t, store, indexed())
+			for i := range 100 {
+				if err := before.Insert(t.Context(), &login{fmt.Sprint(i), "u", int64(i)}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			after := must[login](t, store, indexed(repo.Index{Name: "x", Partition: []string{"user"}, Sort: []string{"seen"}}), repo.WithBuildRate(1))
+			time.Sleep(time.Duration(wait) * 100 * time.Millisecond)
+			began := time.Now()
+			if err := store.Close(); err != nil || time.Since(began) > time.Second {
+				t.Errorf("%d: Close took %s: %v", wait, time.Since(began), err)
+			}
+			if err := after.Ready(t.Context(), "x"); !errors.Is(err, repo.ErrClosed) {
+				t.Errorf("%d: Ready after Close: %v, want ErrClosed", wait, err)
+			}
+		})
+	}
+}
