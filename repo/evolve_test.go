@@ -89,7 +89,7 @@ func liveIndex(t *testing.T, s driver.Store, x repo.Index) {
 		newer = built[login](t, two, indexed(x))
 		all.Go(func() { writesOn(ctx, t, newer, 4) })
 		time.Sleep(5 * time.Second)
-		agrees(t, newer, x)
+		agrees(t, newer)
 		if err := repo.DropIndex(t.Context(), one, "logins", "x"); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func liveIndex(t *testing.T, s driver.Store, x repo.Index) {
 	newer = built[login](t, two, indexed(x))
 	stop()
 	all.Wait()
-	agrees(t, newer, x)
+	agrees(t, newer)
 }
 
 // writesOn writes until its context ends.
@@ -132,7 +132,7 @@ func writesOn(ctx context.Context, t *testing.T, r *repo.Repo[login], me int) {
 }
 
 // agrees sees that an index finds what a scan finds, while others write.
-func agrees(t *testing.T, r *repo.Repo[login], x repo.Index) {
+func agrees(t *testing.T, r *repo.Repo[login]) {
 	t.Helper()
 	reports, err := r.Verify(t.Context())
 	if err != nil || len(reports) != 1 {

@@ -228,7 +228,7 @@ func (e *Entry) Fits(c *layout.Layout) (build []*layout.Index, err error) {
 		case (e.Indexes[i].Mode == modeNative) != x.Native:
 			faults = append(faults, e.Indexes[i].otherKind(x))
 		case !e.Indexes[i].is(x):
-			faults = append(faults, e.Indexes[i].otherwise(x))
+			faults = append(faults, e.Indexes[i].otherwise())
 		case e.Indexes[i].State == IndexBuilding:
 			build = append(build, x)
 		}
@@ -248,7 +248,7 @@ func (x *IndexEntry) otherKind(of *layout.Index) error {
 }
 
 // otherwise returns the error for an index that is declared otherwise than it is.
-func (x *IndexEntry) otherwise(of *layout.Index) error {
+func (x *IndexEntry) otherwise() error {
 	return fmt.Errorf("index %s is declared otherwise than it is in the store, where it is %s; give the new index another name, and remove this one with repo.DropIndex when no program asks it any more: %w",
 		x.Name, x.IndexSchema, driver.ErrSchema)
 }

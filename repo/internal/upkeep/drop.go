@@ -35,7 +35,7 @@ type indexChange struct {
 
 // drop is DropIndex; why is left in the catalog, unless it is nil.
 func (c *indexChange) drop(ctx context.Context, why error) error {
-	x, err := c.step(ctx, func(e *catalog.Entry, x *catalog.IndexEntry) {
+	x, err := c.step(ctx, func(_ *catalog.Entry, x *catalog.IndexEntry) {
 		switch x.State {
 		case catalog.IndexReady, catalog.IndexWritten, catalog.IndexBuilding:
 			x.State = catalog.IndexLeaving
