@@ -19,7 +19,7 @@ func Run(t *testing.T, open Open) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts := Options{Ops: 4000, Histories: 24}.withDefaults()
+	opts := Options{Ops: 2000, Histories: 24}.withDefaults()
 	s.draws(opts)
 	t.Run("rules", func(t *testing.T) { s.test(t, opts) })
 	s.goesOn = tested.LeavesTables(s.Facts)
