@@ -136,7 +136,7 @@ func (e *explained) compared(t *testing.T, name string, call func() error) (got,
 }
 
 // Calls cost what Explain says.
-func TestExplain(t *testing.T) {
+func TestExplainCosts(t *testing.T) {
 	for _, k := range kinds() {
 		t.Run(k.String(), func(t *testing.T) {
 			for _, size := range []tree.Size{{Depth: 4, Children: 5, Below: 155, Levels: 3}, {Depth: 1, Children: 120, Below: 120, Levels: 1}} {

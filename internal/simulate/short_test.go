@@ -1,10 +1,8 @@
-//go:build !race
-
 package simulate_test
 
 // How much the short form does: seeds drawn, and runs of a scenario.
 const (
-	repeats = 1000 // stories told twice
-	seeds   = 4000
-	runs    = 500
+	repeats = 400 // stories told twice
+	seeds   = 1500
+	runs    = 100
 )
