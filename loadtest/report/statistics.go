@@ -11,19 +11,21 @@ import (
 )
 
 const (
-	alpha       = 0.05 // how often a difference may be claimed that is none
-	leastEffect = 0.05 // a smaller difference makes none in practice
+	alpha       = 0.05  // how often one of the figures of a run may seem to differ from another run's
+	alphaBetter = 0.001 // how often a run may call a candidate better that is not
+	leastEffect = 0.05  // a smaller difference makes none in practice
 )
 
-// A Ratio compares two candidates in one figure by their rounds: how many times
+// A Ratio compares two candidates, or a candidate in two runs, in one figure by their rounds: how many times
 // the first one's figure is the second's.
 type Ratio struct {
 	Times    float64 `json:"times"` // Hodges-Lehmann estimate
 	Low      float64 `json:"low"`   // bounds of 95 % confidence, by bootstrap
 	High     float64 `json:"high"`
-	P        float64 `json:"p"`        // Mann-Whitney
+	P        float64 `json:"p"`        // Mann-Whitney between two runs; the lesser of two t-tests, twice, in one run
 	Adjusted float64 `json:"adjusted"` // Holm, over all comparisons made together
 	Rounds   [2]int  `json:"rounds"`
+	Against  int     `json:"rounds_against,omitempty"` // in one run: rounds that say the opposite
 }
 
 // clear reports whether the first is greater or less by enough to matter, and
@@ -74,7 +76,8 @@ func median(list []float64) float64 {
 	if len(list) == 0 {
 		return math.NaN()
 	}
-	list = slices.Sorted(slices.Values(list))
+	list = slices.Clone(list)
+	slices.Sort(list)
 	mid := len(list) / 2
 	if len(list)%2 == 1 {
 		return list[mid]

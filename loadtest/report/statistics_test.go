@@ -44,7 +44,7 @@ func TestCompareRounds(t *testing.T) {
 	}
 }
 
-// Of two candidates that are the same a difference is claimed in few runs only.
+// Of two results that are the same a difference is claimed in few runs only.
 func TestNoDifferenceIsSeldomClaimed(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	claimed := 0

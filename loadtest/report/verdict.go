@@ -19,6 +19,7 @@ type verdict struct {
 	means  []Ratio       // as ratios, of the mean times where ratios are of median ones
 	close  bool          // the second one may be as good as the first
 	open   bool          // no candidate is known to do what is asked, and of one it is not known
+	of     int           // verdicts that are made together
 }
 
 // Judge decides on what was measured: the sums of the candidates, their objectives and states, the
@@ -109,6 +110,7 @@ func decide(candidates []*candidate) []*verdict {
 	verdicts := classes(candidates)
 	for _, v := range verdicts {
 		v.byCPU = !slices.ContainsFunc(v.ranked, func(c *candidate) bool { return !c.on.InProcess })
+		v.of = len(verdicts)
 		v.rank()
 	}
 	return verdicts
@@ -139,7 +141,7 @@ func (v *verdict) first(i int) {
 // alone: a few of its calls take so long that all together do.
 func (v *verdict) lessOnTheWhole() {
 	for i := range v.ranked {
-		if i > 0 && v.equal(i) && v.means[i].clear() && v.means[i].Times < 1 {
+		if i > 0 && v.equal(i) && v.means[i].decides() && v.means[i].Times < 1 {
 			v.first(i)
 		}
 	}
@@ -158,19 +160,26 @@ func (v *verdict) fewestBytes() {
 	}
 }
 
-// compare fills in the ratios between the first and the others.
+// compare fills in the ratios between the first and the others. All that may make a candidate the better one is adjusted
+// together.
 func (v *verdict) compare() {
 	v.ratios, v.means = make([]Ratio, len(v.ranked)), make([]Ratio, len(v.ranked))
-	var list, means []*Ratio
+	var family []*Ratio
 	for i := 1; i < len(v.ranked); i++ {
-		v.ratios[i] = compareRounds(v.figures(v.ranked[i]), v.figures(v.ranked[0]))
-		v.means[i] = compareRounds(v.meanTimes(v.ranked[i]), v.meanTimes(v.ranked[0]))
-		if v.ranked[i].standing() == v.ranked[0].standing() {
-			list, means = append(list, &v.ratios[i]), append(means, &v.means[i]) // the others lose without it
+		v.ratios[i] = compareCandidates(v.figures(v.ranked[i]), v.figures(v.ranked[0]))
+		v.means[i] = compareCandidates(v.meanTimes(v.ranked[i]), v.meanTimes(v.ranked[0]))
+		if v.ranked[i].standing() != v.ranked[0].standing() {
+			continue // it loses without the figures
+		}
+		family = append(family, &v.ratios[i])
+		if !v.byCPU {
+			family = append(family, &v.means[i])
 		}
 	}
-	holm(list)
-	holm(means)
+	holm(family)
+	for _, r := range family {
+		r.Adjusted = min(1, r.Adjusted*float64(max(v.of, 1)))
+	}
 }
 
 // meanTimes returns the mean time of an operation of each round, none where processor times are compared.
@@ -186,13 +195,13 @@ func (v *verdict) meanTimes(c *candidate) (list []float64) {
 // onTheWhole reports whether the candidate at a place takes more time than the first one by the mean, which the median
 // does not say.
 func (v *verdict) onTheWhole(i int) bool {
-	return v.means[i].clear() && v.means[i].Times > 1 && !(v.ratios[i].clear() && v.ratios[i].Times > 1)
+	return v.means[i].decides() && v.means[i].Times > 1 && !(v.ratios[i].decides() && v.ratios[i].Times > 1)
 }
 
 // tie reports whether the candidate at a place does what the first one does, and
 // the figures cannot tell them apart.
 func (v *verdict) tie(i int) bool {
-	return v.equal(i) && (!v.ratios[i].clear() || v.onTheWhole(i) || v.disturbed(i))
+	return v.equal(i) && (!v.ratios[i].decides() || v.onTheWhole(i) || v.disturbed(i))
 }
 
 // muchBusier is by how many processors other programs use more in the rounds of one candidate than in those of another, so

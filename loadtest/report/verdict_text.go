@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
+	"github.com/polystore/polystore/loadtest/internal/limit"
 )
 
 // choice says which candidate is the best, and what it does.
@@ -37,14 +38,14 @@ func (p *page) choice(v *verdict) string {
 		return text + "; no other does that."
 	case v.onTheWhole(1):
 		second, x := "too close to call", v.means[1]
-		if v.ratios[1].clear() {
+		if v.ratios[1].decides() {
 			second = "ahead"
 		}
 		return text + fmt.Sprintf("; by the median %s %s is %s, but all its calls together take %.1f times as long (%s).", v.figureName(), v.ranked[1].Name, second, x.Times, sure(x))
-	case v.disturbed(1) && v.ratios[1].clear():
+	case v.disturbed(1) && v.ratios[1].decides():
 		return text + fmt.Sprintf("; too close to call against %s by %s: other programs took more of the processors in its rounds; measure again on a quiet machine%s.", v.ranked[1].Name, v.figureName(), v.fewer())
 	case v.close:
-		return text + fmt.Sprintf("; too close to call against %s by %s%s.", v.ranked[1].Name, v.figureName(), v.fewer())
+		return text + fmt.Sprintf("; too close to call against %s by %s%s%s.", v.ranked[1].Name, v.figureName(), v.fewer(), p.uneven(v.ratios[1]))
 	}
 	return text + fmt.Sprintf("; %s than %s (%s).", timesLess(v.ratios[1].Times, v.figureName()), v.ranked[1].Name, sure(v.ratios[1]))
 }
@@ -55,6 +56,15 @@ func (v *verdict) fewer() string {
 		return ", so the one with fewer bytes"
 	}
 	return ""
+}
+
+// uneven says what helps where the rounds differ so much that a difference that would matter may be chance.
+func (p *page) uneven(r Ratio) string {
+	more := min(2*p.r.Rounds, limit.MaxRounds)
+	if math.IsNaN(r.Times) || math.Abs(r.Times-1) <= leastEffect || more <= p.r.Rounds {
+		return ""
+	}
+	return fmt.Sprintf("; its rounds give %.2f to %.2f times: let nothing else run, or say --rounds %d", r.Low, r.High, more)
 }
 
 // alone is the verdict on a candidate without others.
@@ -174,7 +184,7 @@ func (p *page) loser(v *verdict, i int, c *candidate) string {
 		text = fmt.Sprintf("%s falls short: %s.", c.Name, p.shortfall(c))
 	case i == 1 || math.IsNaN(r.Times):
 		text = fmt.Sprintf("%s does what is asked, too.", c.Name)
-	case r.clear():
+	case r.decides():
 		text = fmt.Sprintf("%s does what is asked, too, with %.1f times the %s.", c.Name, r.Times, v.figureName())
 	default:
 		text = fmt.Sprintf("%s does what is asked, too; too close to call by %s.", c.Name, v.figureName())
