@@ -84,6 +84,9 @@ func (c *candidate) judgeObjective(at, i int) ObjectiveResult {
 			if r.Lag > o.Bound/5 {
 				least = m.Service
 			}
+			if least <= o.Bound {
+				o.Late++
+			}
 		}
 		seen, sure = append(seen, float64(m.Response)), append(sure, float64(least))
 		if r.stalled() && len(c.Rounds) < limit.LeastRounds {

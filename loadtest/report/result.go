@@ -185,6 +185,7 @@ type ObjectiveResult struct {
 	Needed   int64         `json:"calls_needed"` // to tell the percentile
 	Rounds   int           `json:"rounds"`       // with calls
 	Missed   int           `json:"missed_rounds"`
+	Late     int           `json:"missed_rounds_of_clock,omitempty"` // of these, rounds in which the clock may be the cause
 }
 
 // Percentiles are points of a distribution.

@@ -36,6 +36,8 @@ func (p *page) choice(v *verdict) string {
 		return text + "; no other is known to do that. Whether it is better than those is not known."
 	case others == 0:
 		return text + "; no other does that."
+	case c.steadierThan(v.ranked[1]):
+		return text + fmt.Sprintf("; %s does that by the median of its rounds alone: %s.", v.ranked[1].Name, atMost(v.ranked[1].oftenMissed()))
 	case v.onTheWhole(1):
 		second, x := "too close to call", v.means[1]
 		if v.ratios[1].decides() {
@@ -182,6 +184,10 @@ func (p *page) loser(v *verdict, i int, c *candidate) string {
 		text = fmt.Sprintf("%s is not judged: %s.", c.Name, reason)
 	case !c.meets():
 		text = fmt.Sprintf("%s falls short: %s.", c.Name, p.shortfall(c))
+	case best.steadierThan(c) && i > 1:
+		text = fmt.Sprintf("%s does what is asked by the median of its rounds alone: %s.", c.Name, atMost(c.oftenMissed()))
+	case best.steadierThan(c):
+		text = fmt.Sprintf("%s does what is asked in most rounds.", c.Name)
 	case i == 1 || math.IsNaN(r.Times):
 		text = fmt.Sprintf("%s does what is asked, too.", c.Name)
 	case r.decides():
