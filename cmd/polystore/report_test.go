@@ -34,8 +34,8 @@ func TestReportFile(t *testing.T) {
 // A file that is none, or of another version, is told with its name and what to do.
 func TestReportOfNoResult(t *testing.T) {
 	for text, want := range map[string]string{
-		small: "is no result of polystore load", "{": "ends in the middle", `{"format": 1}`: "has format 1, and this version of polystore reads format 2; repeat the run",
-		`{"format": 2, "rate": 1}`: "has no workload; ",
+		small: "is no result of polystore load", "{": "ends in the middle", `{"format": 1}`: "has format 1, and this version of polystore reads format 3; repeat the run",
+		`{"format": 3, "rate": 1}`: "has no workload; ",
 	} {
 		file := write(t, "result.json", text)
 		code, out, diag := do(t, "report", file)

@@ -221,7 +221,7 @@ func TestMergeRefuses(t *testing.T) {
 		{"is the result of a whole run; name results of polystore load --share", func(l []*Result) []*Result { l[1].Share = nil; return l }},
 		{"is merged already", func(l []*Result) []*Result { l[1].Share, l[1].Shares = nil, make([]Environment, 2); return l }},
 		{"did not come to its end (made: is gone); repeat the run", func(l []*Result) []*Result { l[1].Ended = "made: is gone"; return l }},
-		{"has format 3, and this version", func(l []*Result) []*Result { l[1].Format = 3; return l }},
+		{"has format 4, and this version", func(l []*Result) []*Result { l[1].Format = 4; return l }},
 		{"there is no result to merge", func([]*Result) []*Result { return nil }},
 		{"a histogram cannot be read", func(l []*Result) []*Result { l[1].Candidates[0].LagTimes = "x"; return l }},
 		{"a histogram of query \"one post\" has ", func(l []*Result) []*Result { l[1].Candidates[0].Queries[0].Calls++; return l }},

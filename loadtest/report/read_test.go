@@ -69,10 +69,10 @@ func TestFilesThatAreNoResults(t *testing.T) {
 		{body, "[]", "has no number of a format", which},
 		{body, "null", "has no number of a format", which},
 		{body, `{"format": "two"}`, "has no number of a format", which},
-		{body, `{"format": 1, "text": "x", "environment": {"program": "v1.2"}}`, "has format 1, and this version of polystore reads format 2", "by the version that wrote it (v1.2), or see its field text"},
-		{body, `{"format": 1}`, "has format 1, and this version of polystore reads format 2", "by the version that wrote it (it does not say which)"},
-		{`"format": 2`, `"format": 3`, "has format 3", "repeat the run"},
-		{`"format": 2`, `"format": 1e999`, "cannot", "result"},
+		{body, `{"format": 1, "text": "x", "environment": {"program": "v1.2"}}`, "has format 1, and this version of polystore reads format 3", "by the version that wrote it (v1.2), or see its field text"},
+		{body, `{"format": 1}`, "has format 1, and this version of polystore reads format 3", "by the version that wrote it (it does not say which)"},
+		{`"format": 3`, `"format": 4`, "has format 4", "repeat the run"},
+		{`"format": 3`, `"format": 1e999`, "cannot", "result"},
 		{body, body[:len(body)/2], "ends in the middle, at line ", damaged},
 		{body, body[:strings.Index(body, "false")+2], "ends in the middle, at line ", damaged},
 		{body, body + "{}", "is no result", which},
@@ -215,7 +215,7 @@ func TestMutatedResults(t *testing.T) {
 func FuzzResult(f *testing.F) {
 	f.Add(written(f, unchanged))
 	f.Add(written(f, func(r *Result) { r.Ended = "made: is gone" }))
-	f.Add([]byte(`{"format": 2}`))
+	f.Add([]byte(`{"format": 3}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		began := time.Now()
 		r, err := parse(body)

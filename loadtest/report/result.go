@@ -7,12 +7,12 @@ import "time"
 
 // Format is that of the result files that are written and read. It goes up when
 // what a file says means something else, or is judged otherwise.
-const Format = 2
+const Format = 3
 
 // A Result is what came out of a run. It is written and read as JSON; times are
 // in nanoseconds.
 type Result struct {
-	Format      int               `json:"format"` // of this file: 2
+	Format      int               `json:"format"` // of this file: 3
 	Workload    string            `json:"workload"`
 	File        string            `json:"file"`
 	Fingerprint string            `json:"fingerprint,omitempty"` // of what the workload file says, but for its pace
