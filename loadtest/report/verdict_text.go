@@ -47,7 +47,7 @@ func (p *page) choice(v *verdict) string {
 	case v.disturbed(1) && v.ratios[1].decides():
 		return text + fmt.Sprintf("; too close to call against %s by %s: other programs took more of the processors in its rounds; measure again on a quiet machine%s.", v.ranked[1].Name, v.figureName(), v.fewer())
 	case v.close:
-		return text + fmt.Sprintf("; too close to call against %s by %s%s%s.", v.ranked[1].Name, v.figureName(), v.fewer(), p.uneven(v.ratios[1]))
+		return text + fmt.Sprintf("; too close to call against %s by %s%s%s.", v.ranked[1].Name, v.figureName(), v.fewer(), uneven(v.ratios[1]))
 	}
 	return text + fmt.Sprintf("; %s than %s (%s).", timesLess(v.ratios[1].Times, v.figureName()), v.ranked[1].Name, sure(v.ratios[1]))
 }
@@ -61,9 +61,10 @@ func (v *verdict) fewer() string {
 }
 
 // uneven says what helps where the rounds differ so much that a difference that would matter may be chance.
-func (p *page) uneven(r Ratio) string {
-	more := min(2*p.r.Rounds, limit.MaxRounds)
-	if math.IsNaN(r.Times) || math.Abs(r.Times-1) <= leastEffect || more <= p.r.Rounds {
+func uneven(r Ratio) string {
+	rounds := max(r.Rounds[0], r.Rounds[1])
+	more := min(2*rounds, limit.MaxRounds)
+	if math.IsNaN(r.Times) || math.Abs(r.Times-1) <= leastEffect || more <= rounds {
 		return ""
 	}
 	return fmt.Sprintf("; its rounds give %.2f to %.2f times: let nothing else run, or say --rounds %d", r.Low, r.High, more)

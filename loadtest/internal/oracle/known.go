@@ -32,18 +32,15 @@ func Know(w *workload.Workload, tables []*generate.Table) *Known {
 	n := &Known{w: w, tables: tables, have: map[string]map[uint64][]int32{}}
 	for _, c := range w.Collections {
 		n.written = append(n.written, w.Written(c))
-		var keys []uint64
-		var numbers map[uint64]int32
-		if t := tables[c.At]; c.Tree == nil {
-			keys, numbers = make([]uint64, t.Len), make(map[uint64]int32, t.Len)
-			key := make([]any, len(c.Key()))
-			for i := range t.Len {
-				for j, f := range c.Key() {
-					key[j] = t.Column(f)[i]
-				}
-				keys[i] = value.Hash(value.IdentityOf(key))
-				numbers[keys[i]] = int32(i)
+		t := tables[c.At]
+		keys, numbers := make([]uint64, t.Len), make(map[uint64]int32, t.Len)
+		key := make([]any, len(c.Key()))
+		for i := range t.Len {
+			for j, f := range c.Key() {
+				key[j] = t.Column(f)[i]
 			}
+			keys[i] = value.Hash(value.IdentityOf(key))
+			numbers[keys[i]] = int32(i)
 		}
 		n.keys, n.numbers, n.unique = append(n.keys, keys), append(n.numbers, numbers), append(n.unique, hasUnique(w, c))
 	}

@@ -79,7 +79,7 @@ func New(known *Known) *Oracle {
 
 // Wants reports whether it is to be told of a call that is no journey.
 func (o *Oracle) Wants(k *operation.Call) bool {
-	return o != nil && k.Q.Collection.Tree == nil && (k.Checked || k.Q.Writes())
+	return o != nil && (k.Q.Writes() || k.Checked && k.Q.Collection.Tree == nil)
 }
 
 // Note takes a call that has ended. Many may do so at once.
@@ -103,7 +103,7 @@ func (o *Oracle) Elsewhere(calls []operation.Call) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i := range calls {
-		if k := &calls[i]; k.Q.Kind != "journey" && k.Q.Collection.Tree == nil && k.Q.Writes() {
+		if k := &calls[i]; k.Q.Kind != "journey" && k.Q.Writes() {
 			o.events = append(o.events, event{k: k, o: operation.Unfinished, begin: first, end: never})
 		}
 	}
@@ -176,10 +176,20 @@ func (o *Oracle) loaded(c *workload.Collection, number int32, field string) any 
 		return number >= 0
 	case number < 0:
 		return nil
+	case field == "*" && t.Sums == nil: // a node of a tree
+		return unknown{}
 	case field == "*":
 		return t.Sums[number]
 	}
-	return t.Column(field)[number]
+	return parented(c, field, t.Column(field)[number])
+}
+
+// parented returns a value of a field as it is read: a root of a tree has no parent.
+func parented(c *workload.Collection, field string, v any) any {
+	if c.Tree != nil && field == c.Tree.Parent && v == "" {
+		return nil
+	}
+	return v
 }
 
 // wrote notes a write.
@@ -208,10 +218,13 @@ func (o *Oracle) wrote(e *event) {
 		o.register(c, rec, "").set(true, e.begin, there)
 		o.register(c, rec, "*").set(value.Sum(e.k.Record, o.known.written[c.At]), e.begin, end)
 		for f := range o.known.written[c.At] {
-			o.register(c, rec, f).set(e.k.Record[f], e.begin, end)
+			o.register(c, rec, f).set(parented(c, f, e.k.Record[f]), e.begin, end)
 		}
 	case "delete":
 		o.register(c, o.record(c, e.k.Key), "").set(false, e.begin, end)
+	case "transplant":
+		parent := c.Tree.Parent
+		o.register(c, o.record(c, e.k.Key), parent).set(parented(c, parent, e.k.To), e.begin, end)
 	case "group":
 		for i := range e.k.Parts {
 			o.changed(&e.k.Parts[i], e.begin, end)

@@ -5,9 +5,12 @@ import (
 	"strings"
 )
 
-// Written returns the fields of a collection that queries write in records that are there.
+// Written returns the fields of a collection that queries write in records that are there, and the parent of nodes.
 func (w *Workload) Written(c *Collection) map[string]bool {
 	fields := map[string]bool{}
+	if c.Tree != nil {
+		fields[c.Tree.Parent] = true
+	}
 	for _, q := range w.Queries {
 		if q.Collection != c || q.Kind == "insert" {
 			continue
@@ -52,9 +55,6 @@ func bare(fields []string) (names []string) {
 // needChecked keeps the fields by which answers are checked: keys, what queries compare, and what they write.
 func (w *Workload) needChecked() {
 	for _, c := range w.Collections {
-		if c.Tree != nil {
-			continue
-		}
 		fields := c.Key()
 		for f := range w.Written(c) {
 			fields = append(fields, f)
