@@ -118,7 +118,7 @@ func (c *Collection) Enter(ctx context.Context, k *store.Call) error {
 	if k.Within {
 		return nil
 	}
-	if err := c.mayWrite(ctx); err != nil {
+	if err := c.MayWrite(ctx); err != nil {
 		return err
 	}
 	if err := c.Shared.Gate.enter(ctx); err != nil {

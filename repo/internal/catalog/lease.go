@@ -221,8 +221,8 @@ func MovedOn(format string, args ...any) error {
 	return failure.Contention("the indexes of the collection were changed while the call was under way, and "+format+"; nothing was done, so call again", args...)
 }
 
-// mayWrite returns an error if a write that goes by c is not to be sent.
-func (c *Collection) mayWrite(ctx context.Context) error {
+// MayWrite returns an error if a write that goes by c is not to be sent. What the write depends on has been read before.
+func (c *Collection) MayWrite(ctx context.Context) error {
 	if err := c.Told(ctx); err != nil {
 		return err
 	}

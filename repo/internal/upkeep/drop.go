@@ -21,7 +21,7 @@ func DropIndex(ctx context.Context, store *store.Handle, k *store.Call, sh *cata
 	if err := store.Driver.Define(ctx, []*driver.Table{store.Cat}); err != nil {
 		return err
 	}
-	return (&indexChange{store, k, sh, collection, name}).drop(ctx, nil)
+	return (&indexChange{store: store, call: k, shared: sh, collection: collection, name: name}).drop(ctx, nil)
 }
 
 // An indexChange changes one index in the catalog, step by step.
@@ -31,11 +31,16 @@ type indexChange struct {
 	shared     *catalog.Shared
 	collection string
 	name       string
+	turn       int // of the index that a filler has, which takes back no other one of the name
 }
 
-// drop is DropIndex; why is left in the catalog, unless it is nil.
+// drop is DropIndex; why, of a filler that takes its index back, is left in the catalog, unless it is nil.
 func (c *indexChange) drop(ctx context.Context, why error) error {
+	other := func(x *catalog.IndexEntry) bool { return why != nil && x.Turn != c.turn }
 	x, err := c.step(ctx, func(_ *catalog.Entry, x *catalog.IndexEntry) {
+		if other(x) {
+			return
+		}
 		switch x.State {
 		case catalog.IndexReady, catalog.IndexWritten, catalog.IndexBuilding:
 			x.State = catalog.IndexLeaving
@@ -43,6 +48,9 @@ func (c *indexChange) drop(ctx context.Context, why error) error {
 			x.State = catalog.IndexGone
 		}
 	})
+	if err == nil && other(&x) {
+		return nil // another program was faster, and the index has come again
+	}
 	if err == nil && x.State == catalog.IndexLeaving {
 		if err = catalog.OutlastViews(ctx, c.store, time.Now()); err == nil {
 			x, err = c.step(ctx, func(_ *catalog.Entry, o *catalog.IndexEntry) {

@@ -100,7 +100,7 @@ func (c *filler) advance(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 }
 
 func (c *filler) changeOf(k *store.Call, x *catalog.IndexEntry) *indexChange {
-	return &indexChange{c.Store, k, c.Shared, c.Name, x.Name}
+	return &indexChange{c.Store, k, c.Shared, c.Name, x.Name, x.Turn}
 }
 
 // fillAll fills an index that all programs keep in step.
@@ -135,6 +135,8 @@ func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 		})
 	}
 	switch err = f.With(err); {
+	case err != nil && view.IsBefore(now().Collection):
+		return nil // by the view that has followed it is to be seen what is left to do
 	case scan.IsOfRow(err) && !errors.Is(err, driver.ErrConflict):
 		return c.changeOf(k, x).drop(ctx, err)
 	case err != nil:
@@ -224,6 +226,9 @@ func (c *filler) fillOnce(ctx context.Context, k *store.Call, x *layout.Index, r
 		if err := c.addWhole(b, x, row, next); err != nil {
 			return err
 		}
+	}
+	if err := c.MayWrite(ctx); err != nil { // another program may have taken over, and the index have gone since
+		return err
 	}
 	refusal, err := c.Store.Commit(ctx, k, driver.NewToken(), b.Ops)
 	if errors.Is(err, driver.ErrUnknownOutcome) {

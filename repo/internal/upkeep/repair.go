@@ -68,6 +68,9 @@ func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, key
 		if !writes[0].Old.Live {
 			return nil
 		}
+		if err := c.MayWrite(ctx); err != nil {
+			return failure.OfKeyOnce(key, err)
+		}
 		done, err := c.sendAgain(ctx, k, writes, since)
 		if err != nil {
 			return failure.OfKeyOnce(key, err)
