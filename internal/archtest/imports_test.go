@@ -45,7 +45,7 @@ var rules = []rule{
 	// Tests of stores, which is why it may use what no store may.
 	{`^internal/backendtest$`, `^(repo|repo/driver|repo/driver/address|repotest|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},
 	{`^internal/everystore$`, ``, ``}, // it has tests alone
-	{`^internal/simulate$`, `^(repo|repo/driver|backends/memory)$`, ``},
+	{`^internal/(simulate|live)$`, `^(repo|repo/driver|backends/memory)$`, ``},
 	{`^internal/.+$`, ``, `.*`},
 }
 
