@@ -9,6 +9,7 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/conformance"
+	"github.com/polystore/polystore/internal/live"
 	"github.com/polystore/polystore/internal/simulate"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -16,7 +17,7 @@ import (
 const mostRuns = 20_000 // of a scenario, which is explored whole
 
 var (
-	by    = flag.String("by", "seeds", "what TestProof looks at: seeds, a scenario, rules, or rules where other programs may write")
+	by    = flag.String("by", "seeds", "what TestProof looks at: seeds, a scenario, one of package live, rules, or rules where other programs may write")
 	seeds = flag.Int("seeds", 20, "how many runs at random it makes")
 	name  = flag.String("scenario", "", "its name")
 	fault = flag.Int("faults", 0, "how much goes wrong in a run of it")
@@ -31,6 +32,8 @@ func TestProof(t *testing.T) {
 		draw(t, *seeds)
 	case "scenario":
 		explore(t, *name, *fault, *turns)
+	case "live":
+		evolve(t, *name)
 	case "rules", "others":
 		look(t, strings.Split(*rules, ","), *by == "others")
 	default:
@@ -68,6 +71,20 @@ func explore(t *testing.T, name string, faults, switches int) {
 		t.Errorf("there are more than %d runs", x.Runs)
 	}
 	t.Logf("%d runs", x.Runs)
+}
+
+// evolve makes the run of a scenario of package live.
+func evolve(t *testing.T, name string) {
+	t.Helper()
+	list := live.Scenarios()
+	i := slices.IndexFunc(list, func(s live.Scenario) bool { return s.Name == name })
+	if i < 0 {
+		t.Fatalf("no scenario %q", name)
+	}
+	_, faults := list[i].Play(t)
+	for _, f := range faults {
+		t.Error(f)
+	}
 }
 
 // look checks rules on a store that changes one partition at a time and may leave outcomes

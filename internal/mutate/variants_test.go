@@ -6,7 +6,7 @@ import "slices"
 // and so on as in docs/explanation/protocol.md), then what keeps a commit together, then what Resolve
 // and the catalog decide.
 func variants() []variant {
-	return slices.Concat(orderVariants(), conditionVariants(), judgeVariants(), timeVariants(), answerVariants(), catalogVariants())
+	return slices.Concat(orderVariants(), conditionVariants(), judgeVariants(), timeVariants(), answerVariants(), catalogVariants(), addingVariants(), fillingVariants(), droppingVariants())
 }
 
 // apart replaces the beginning of commitAll by one that puts rows, or claims, when the
@@ -269,26 +269,26 @@ func catalogVariants() []variant {
 	return []variant{
 		{
 			name:  "an index is kept in two ways at once",
-			edits: []edit{{"internal/catalog/entry.go", "x.State == now.State && x.Mode == now.Mode && ", "x.State == now.State && "}},
+			edits: []edit{{"internal/catalog/entry.go", "return x.Mode == now.Mode && ", "return "}},
 			proof: byRule("catalog and schema/another way"), want: `rule catalog and schema/another way\n`,
 		},
 		{
 			name: "writers go on with an old schema",
 			edits: []edit{
-				{"internal/catalog/collection.go", "\tif c.Shared.Epoch != c.Epoch {\n", "\tif c.Shared.Epoch == \"none\" {\n"},
+				{"internal/catalog/lease.go", "last != nil && last.epoch != c.Epoch()\n", "last != nil && last.epoch == \"none\"\n"},
 				{"internal/catalog/lease.go", "\tif c.drops != c.Shared.Drops.Load() {\n", "\tif c.drops < 0 {\n"},
 			},
 			proof: byRule("catalog and schema/lacking index"), want: `rule catalog and schema/lacking index\n`,
 		},
 		{
 			name:  "nobody waits until other programs know that an index goes",
-			edits: []edit{{"internal/catalog/lease.go", "\tif s.Facts.OneProcess {\n\t\treturn nil\n\t}\n\tt :=", "\tif s.Facts.Name != \"\" {\n\t\treturn nil\n\t}\n\tt :="}},
+			edits: []edit{{"internal/catalog/lease.go", "time.Until(since.Add(over))", "time.Until(since)"}},
 			proof: byOthers("catalog and schema/index dropped"), want: `rule catalog and schema/index dropped by another program\n`,
 		},
 		{
 			name: "nobody asks whether another program changed the schema",
 			edits: []edit{
-				{"internal/catalog/lease.go", "!c.Lease.isOver(leaseTime) {\n", "c.Lease.isOver(0) {\n"},
+				{"internal/catalog/lease.go", "OneProcess && c.Lease.isOver(leaseTime)\n", "OneProcess && c.Lease.isOver(1000*leaseTime)\n"},
 				{"internal/catalog/lease.go", "c.Lease.isOver(leaseTime/2) {\n", "c.Lease.isOver(1000*leaseTime) {\n"},
 			},
 			proof: byOthers("catalog and schema/index dropped"), want: `rule catalog and schema/index dropped by another program\n`,

@@ -1,0 +1,116 @@
+package mutate_test
+
+// The variants of how an index is added, filled and dropped while programs write.
+
+// wrongRows is what the scenarios say of an index that does not agree with the records.
+const wrongRows = `(missing|false) row.*|verify: missing .*`
+
+// addingVariants are about which rows a program keeps in step, and as of when.
+func addingVariants() []variant {
+	return []variant{
+		{
+			name:  "a program is blind to indexes that it does not declare",
+			edits: []edit{{"internal/catalog/others.go", "case !there, other && old.Mode == modeNative:", "case !there, other:"}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name:  "a program is blind to the fields that an index of another one needs",
+			edits: []edit{{"internal/layout/collection.go", "\t\tif c.hidden[at] {\n", "\t\tif c.hidden[at] && old == nil {\n"}},
+			proof: byLive("life, with the records"), want: `a field is lost.*`,
+		},
+		{
+			name:  "rows are added while the index is declared",
+			edits: []edit{{"internal/change/builder.go", "\tremoves := x.Stage == layout.Declared\n", "\tremoves := x.Stage == layout.Declared && ch == nil\n"}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name:  "rows stay while the index is declared",
+			edits: []edit{{"internal/change/builder.go", "\tremoves := x.Stage == layout.Declared\n", "\tremoves := x.Stage == layout.Declared\n\tif removes {\n\t\treturn nil\n\t}\n"}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name:  "an index is written at once",
+			edits: []edit{{"internal/upkeep/fill.go", "\t\tif err := catalog.OutlastViews(", "\t\tif x.State == catalog.IndexDeclared {\n\t\t\tbegan = time.Time{}\n\t\t}\n\t\tif err := catalog.OutlastViews("}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name:  "an index is ready without being written",
+			edits: []edit{{"internal/upkeep/fill.go", "c.advance(ctx, k, x, catalog.IndexWritten)", "c.advance(ctx, k, x, catalog.IndexReady)"}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name: "a writer does not look at its lease",
+			edits: []edit{
+				{"internal/catalog/collection.go", "\tif err := c.MayWrite(ctx); err != nil {\n", "\tif err := c.Gone(); err != nil {\n"},
+				{"internal/catalog/collection.go", "\tif err := c.ended(); err != nil {\n", "\tif err := c.Gone(); err != nil {\n"},
+			},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+	}
+}
+
+// fillingVariants are about who fills an index, and when.
+func fillingVariants() []variant {
+	return []variant{
+		{
+			name:  "an index is filled while some do not write it",
+			edits: []edit{{"internal/upkeep/fill.go", "\t\tif err := catalog.OutlastViews(", "\t\tif x.State == catalog.IndexWritten {\n\t\t\tbegan = time.Time{}\n\t\t}\n\t\tif err := catalog.OutlastViews("}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name:  "a filler does not fence",
+			edits: []edit{{"internal/upkeep/fill.go", "\tcase c.Store.Facts.OneProcess && !x.All:", "\tcase !x.All:"}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name:  "a filler goes on with a view that is over",
+			edits: []edit{{"internal/upkeep/fill.go", "\tif err := c.MayWrite(ctx); err != nil {", "\tif err := c.Gone(); err != nil {"}},
+			proof: byLive("filler of before at send, covering"), want: wrongRows,
+		},
+		{
+			name:  "a filler writes records anew by a view that is over",
+			edits: []edit{{"internal/upkeep/repair.go", "\t\tif err := c.MayWrite(ctx); err != nil {", "\t\tif err := c.Gone(); err != nil {"}},
+			proof: byLive("filler of before at send, elsewhere"), want: wrongRows,
+		},
+		{
+			name: "a filler does not look whether it was overtaken",
+			edits: []edit{{
+				"internal/upkeep/fill.go", "o == nil || o.Name != x.Name || o.Turn != x.Turn || o.State != x.State || o.By != x.By && o.By != me {", "o == nil {",
+			}},
+			proof: byLive("two fillers at a note, with the records"), want: wrongRows,
+		},
+		{
+			name:  "a filler takes back the index that has come again",
+			edits: []edit{{"internal/upkeep/drop.go", "return why != nil && x.Turn != c.turn", "return why != nil && x == nil"}},
+			proof: byLive("the index is taken back late"), want: `no index answers .*`,
+		},
+	}
+}
+
+// droppingVariants are about an index that goes, and comes again.
+func droppingVariants() []variant {
+	return []variant{
+		{
+			name:  "an index is gone at once",
+			edits: []edit{{"internal/upkeep/drop.go", "\t\t\tx.State = catalog.IndexLeaving\n", "\t\t\tx.State = catalog.IndexGone\n"}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name:  "an index is gone while some still ask it",
+			edits: []edit{{"internal/upkeep/drop.go", "\t\tif err = catalog.OutlastViews(ctx, c.store, time.Now()); err == nil {\n", "\t\tif err = catalog.OutlastViews(ctx, c.store, time.Time{}); err == nil {\n"}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+		{
+			name:  "a reader does not look at its view when it has read",
+			edits: []edit{{"internal/catalog/lease.go", "\tif x == nil || now == c ||", "\tif x == nil || now == c || c != nil ||"}},
+			proof: byLive("life, with the records"), want: `find.* finds \d of \d records`,
+		},
+		{
+			name:  "an index that comes again has the table that it had",
+			edits: []edit{{"internal/catalog/refusal.go", "e.Turns[name] = x.Turn + 1", "e.Turns[name] = x.Turn"}},
+			proof: byLive("life, with the records"), want: wrongRows,
+		},
+	}
+}
+
+func byLive(name string) proof { return proof{"live", "-scenario=" + name} }
