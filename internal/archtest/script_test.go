@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var withoutRace = regexp.MustCompile(`(?m)^without_race='\^\((.*)\)\$'\npackages_without_race='/\((.*)\)\$'$`)
+var withoutRace = regexp.MustCompile(`(?m)^without_race='\^\((.*)\)\$'\npackages_without_race='/polystore/\((.*)\)\$'$`)
 
 // secondRun has the folders of the run without the race detector.
 var secondRun = regexp.MustCompile(`(?m)^.*-run "\$without_race" (.*) \|\|`)
@@ -79,7 +79,7 @@ func TestScriptRunsEachTest(t *testing.T) {
 	for _, bad := range misplaced(string(script), tests) {
 		t.Errorf("scripts/test: %s", bad)
 	}
-	control := "without_race='^(TestGone|TestElsewhere)$'\npackages_without_race='/(bench|internal/gone)$'\ngo test -run \"$without_race\" ./backends/... ||"
+	control := "without_race='^(TestGone|TestElsewhere)$'\npackages_without_race='/polystore/(bench|internal/gone)$'\ngo test -run \"$without_race\" ./backends/... ||"
 	want := "there is no TestGone; TestElsewhere of repo is in no run; there are no tests in internal/gone"
 	if got := strings.Join(misplaced(control, map[string][]string{"TestElsewhere": {"repo", "backends/a", "bench"}}), "; "); got != want {
 		t.Errorf("of a script that leaves tests out: %s, want %s", got, want)
