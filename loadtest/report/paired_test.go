@@ -73,7 +73,7 @@ func better(a, b []float64) bool {
 // Whatever the machine does, one model under two names is called better in one of a thousand runs at most, and so is one
 // that takes 2 % less. The control is the rule between two runs, which here claims too much.
 func TestAlikeIsNotBetter(t *testing.T) {
-	const runs = 2000
+	const runs = 1000
 	r := rand.New(rand.NewPCG(1, 2))
 	wrong, before := 0, 0
 	for _, times := range []float64{1, 1.02} {
@@ -88,7 +88,7 @@ func TestAlikeIsNotBetter(t *testing.T) {
 					before++
 				}
 			}
-			if wrong += n; n > 3*runs/2/1000 {
+			if wrong += n; n > 2 {
 				t.Errorf("%s, %v times: called better in %d of %d runs", w.name, times, n, runs/2)
 			}
 		}
@@ -105,12 +105,12 @@ func TestAlikeIsNotBetter(t *testing.T) {
 
 // On a machine that is left alone 20 % more is found by six rounds, and on one that grows busier by twelve.
 func TestTwentyPercentAreFound(t *testing.T) {
-	const runs = 100
+	const runs = 60
 	for _, tt := range []struct {
 		w      weather
 		rounds int
 		least  int
-	}{{calm[0], 6, 99}, {calm[1], 6, 95}, {rough[3], 12, 95}} {
+	}{{calm[0], 6, 60}, {calm[1], 6, 57}, {rough[3], 12, 57}} {
 		r := rand.New(rand.NewPCG(3, 4))
 		found := 0
 		for range runs {
