@@ -73,6 +73,11 @@ func (r Ratio) decides() bool {
 	return n >= limit.LeastRounds && r.Adjusted <= alphaBetter && agree(r.Against, n) && (r.Low > 1+leastEffect || r.High < 1-leastEffect)
 }
 
+// same reports whether two candidates of a run differ by too little to matter: by the whole interval.
+func (r Ratio) same() bool {
+	return min(r.Rounds[0], r.Rounds[1]) >= limit.LeastRounds && r.Low >= 1-leastEffect && r.High <= 1+leastEffect
+}
+
 // agree reports whether so few of n rounds say the opposite that chance seldom gives as few (sign test), or none.
 func agree(against, n int) bool {
 	sum, each := 0.0, math.Pow(0.5, float64(n))

@@ -46,6 +46,8 @@ func (p *page) choice(v *verdict) string {
 		return text + fmt.Sprintf("; by the median %s %s is %s, but all its calls together take %.1f times as long (%s).", v.figureName(), v.ranked[1].Name, second, x.Times, sure(x))
 	case v.disturbed(1) && v.ratios[1].decides():
 		return text + fmt.Sprintf("; too close to call against %s by %s: other programs took more of the processors in its rounds; measure again on a quiet machine%s.", v.ranked[1].Name, v.figureName(), v.fewer())
+	case v.close && v.ratios[1].same():
+		return text + fmt.Sprintf("; no practical difference from %s by %s%s (%s).", v.ranked[1].Name, v.figureName(), v.fewer(), sure(v.ratios[1]))
 	case v.close:
 		return text + fmt.Sprintf("; too close to call against %s by %s%s%s.", v.ranked[1].Name, v.figureName(), v.fewer(), uneven(v.ratios[1]))
 	}
@@ -193,6 +195,8 @@ func (p *page) loser(v *verdict, i int, c *candidate) string {
 		text = fmt.Sprintf("%s does what is asked, too.", c.Name)
 	case r.decides():
 		text = fmt.Sprintf("%s does what is asked, too, with %.1f times the %s.", c.Name, r.Times, v.figureName())
+	case r.same():
+		text = fmt.Sprintf("%s does what is asked, too; no practical difference by %s.", c.Name, v.figureName())
 	default:
 		text = fmt.Sprintf("%s does what is asked, too; too close to call by %s.", c.Name, v.figureName())
 	}
