@@ -183,13 +183,13 @@ func (s *scene) drop(name string, w *stop) <-chan error {
 func (s *scene) state() string {
 	states, err := repo.IndexStates(s.ctx, s.programs["older"].store, collection)
 	s.must("read the states", err)
-	for _, x := range states {
-		if x.Refused != "" {
-			s.fault("the index was taken back: %s", x.Refused)
-		}
-		return x.State
+	if len(states) == 0 {
+		return ""
 	}
-	return ""
+	if why := states[0].Refused; why != "" {
+		s.fault("the index was taken back: %s", why)
+	}
+	return states[0].State
 }
 
 // order is the states that an index comes through.

@@ -156,7 +156,9 @@ func dropStops(at place, nth int, dies bool) func(*scene) {
 		s.filled("the next builder")
 		if !dies {
 			s.awake(w)
-			<-first
+			if err := <-first; err != nil && !refusesWrite(err) {
+				s.fault("a drop that others were faster with: %v", err)
+			}
 		}
 		s.rests()
 	}
