@@ -203,3 +203,33 @@ func TestCloseBesideABuild(t *testing.T) {
 		})
 	}
 }
+
+// A filler whose view is over, since another index is added meanwhile, goes on by the next one.
+func TestAddedWhileAnotherIsFilled(t *testing.T) {
+	for name, newStore := range liveStores() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := programOf(t, newStore())
+				before := must[login](t, store, indexed())
+				for i := range 100 {
+					if err := before.Insert(t.Context(), &login{fmt.Sprint(i), "u", int64(i)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				x := repo.Index{Name: "x", Partition: []string{"user"}, Sort: []string{"seen"}}
+				must[login](t, store, indexed(x), repo.WithBuildRate(10))
+				time.Sleep(8 * time.Second)
+				after := must[login](t, store, indexed(x, repo.Index{Name: "y", Partition: []string{"user"}, Covers: []string{"*"}}), repo.WithBuild())
+				for _, name := range []string{"x", "y"} {
+					ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+					if err := after.Ready(ctx, name); err != nil {
+						t.Error(err)
+					}
+					stop()
+				}
+				checkClean(t, after)
+				store.Close()
+			})
+		})
+	}
+}
