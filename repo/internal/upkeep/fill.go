@@ -106,7 +106,7 @@ func (c *filler) changeOf(k *store.Call, x *catalog.IndexEntry) *indexChange {
 // fillAll fills an index that all programs keep in step.
 func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEntry, me string, now func() *Keeper) error {
 	view, of, err := viewOf(ctx, x, now)
-	if err != nil {
+	if err != nil || view == nil {
 		return err
 	}
 	c = &filler{view, c.rate}
@@ -145,22 +145,18 @@ func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	return c.advance(ctx, k, x, catalog.IndexReady)
 }
 
-// viewOf waits for the view that keeps an index in step, and returns it and the index in it; none if it has gone.
+// viewOf returns the view that keeps an index in step, and the index in it. It returns none if another program has gone
+// on with the index meanwhile, or dropped it: the views of before are over.
 func viewOf(ctx context.Context, x *catalog.IndexEntry, now func() *Keeper) (*Keeper, *layout.Index, error) {
-	for {
-		c := now()
-		if err := c.Told(ctx); err != nil {
-			return nil, nil, err
-		}
-		c = now()
-		at := slices.IndexFunc(c.Indexes, func(o *layout.Index) bool { return o.ID == x.Name && o.Turn == x.Turn })
-		if at >= 0 && c.Indexes[at].Stage == layout.Written {
-			return c, c.Indexes[at], nil
-		}
-		if err := store.SleepUntil(ctx, time.Now().Add(50*time.Millisecond)); err != nil {
-			return nil, nil, err
-		}
+	if err := now().Told(ctx); err != nil {
+		return nil, nil, err
 	}
+	c := now()
+	at := slices.IndexFunc(c.Indexes, func(o *layout.Index) bool { return o.ID == x.Name && o.Turn == x.Turn && o.Stage == layout.Written })
+	if at < 0 {
+		return nil, nil, store.SleepUntil(ctx, time.Now().Add(50*time.Millisecond))
+	}
+	return c, c.Indexes[at], nil
 }
 
 // note says how far the filling has come.
