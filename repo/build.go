@@ -17,31 +17,43 @@ import (
 const buildAgain = time.Second
 
 // buildBeside brings the indexes of the collection that are not ready to their end, beside its calls,
-// at a rate.
+// at a rate. It is done by one goroutine for all repositories on the collection, for the one that was opened last.
 func (c *collection) buildBeside(rate *int) {
-	if !c.Shared.Building.CompareAndSwap(false, true) {
+	job := func(ctx context.Context) { c.buildAll(ctx, rate) }
+	sh := c.Shared
+	if sh.Wanted.Store(&job); !sh.Building.CompareAndSwap(false, true) {
 		return
 	}
-	build := func() {
-		defer c.Shared.Building.Store(false)
-		ctx, leave, err := c.Store.Background.Enter(context.Background())
-		if err != nil {
-			return // closed
+	if !c.Store.Beside(func() { c.buildWanted() }) {
+		sh.Building.Store(false)
+	}
+}
+
+// buildWanted does what was asked for last, until nobody has asked meanwhile.
+func (c *collection) buildWanted() {
+	for sh := c.Shared; ; {
+		job := sh.Wanted.Load()
+		if ctx, leave, err := c.Store.Background.Enter(context.Background()); err == nil { // else it is closed
+			(*job)(ctx)
+			leave()
 		}
-		defer leave()
-		for {
-			err := c.build(ctx, rate)
-			if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) || c.newest().Gone() != nil {
-				return
-			}
-			c.Shared.Stuck.Store(&err)
-			if store.SleepUntil(ctx, time.Now().Add(buildAgain)) != nil {
-				return // closed
-			}
+		sh.Building.Store(false)
+		if sh.Wanted.Load() == job || !sh.Building.CompareAndSwap(false, true) {
+			return // who asks from now on sees that nobody builds
 		}
 	}
-	if !c.Store.Beside(build) {
-		c.Shared.Building.Store(false)
+}
+
+func (c *collection) buildAll(ctx context.Context, rate *int) {
+	for {
+		err := c.build(ctx, rate)
+		if err == nil || ctx.Err() != nil || errors.Is(err, ErrClosed) || c.newest().Gone() != nil {
+			return
+		}
+		c.Shared.Stuck.Store(&err)
+		if store.SleepUntil(ctx, time.Now().Add(buildAgain)) != nil {
+			return // closed
+		}
 	}
 }
 

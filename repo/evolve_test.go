@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -177,6 +178,78 @@ func TestBuildRate(t *testing.T) {
 			t.Errorf("100 records at 5 a second took %s, seen %v", took, seen)
 		}
 		checkClean(t, after)
+	})
+}
+
+// A refusing store fails for once when a filling has come to a record.
+type refusing struct {
+	driver.Store
+	left atomic.Int32 // commits until then
+}
+
+func (s *refusing) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	if s.left.Add(-1) == 0 {
+		return nil, driver.ErrUnavailable
+	}
+	return s.Store.Commit(ctx, token, ops)
+}
+
+// A filling that the store does not let go on goes on a second later: what the catalog names is this program.
+func TestBuildGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := &refusing{Store: memory.New(nil)}
+		store := repo.NewStore(bad, nil)
+		defer store.Close()
+		before := must[login](t, store, indexed())
+		for i := range 100 {
+			if err := before.Insert(t.Context(), &login{fmt.Sprint(i), "u", int64(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		after := must[login](t, store, indexed(repo.Index{Name: "x", Partition: []string{"user"}, Sort: []string{"seen"}}), repo.WithBuildRate(20))
+		time.Sleep(2 * time.Second)
+		bad.left.Store(10)
+		began := time.Now()
+		if err := after.Ready(t.Context(), "x"); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > 10*time.Second || bad.left.Load() >= 0 {
+			t.Errorf("the filling goes on and ends after %s, %d commits before the failure", took, bad.left.Load())
+		}
+		checkClean(t, after)
+	})
+}
+
+// An index is built that is asked for when a build before it has seen that there is nothing to do, and has not ended.
+func TestBuildThatIsAskedForLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		saw, goOn := make(chan struct{}), make(chan struct{})
+		var first sync.Once
+		begin := func(ctx context.Context, e repo.Event) (context.Context, func(repo.Event)) {
+			if e.Op != "build" {
+				return ctx, nil
+			}
+			return ctx, func(repo.Event) {
+				first.Do(func() {
+					close(saw)
+					<-goOn
+				})
+			}
+		}
+		store := repo.NewStore(memory.New(nil), &repo.Options{Tracer: repo.Tracer{Begin: begin}})
+		defer store.Close()
+		before := must[login](t, store, indexed(), repo.WithBuild())
+		if err := before.Insert(t.Context(), &login{"1", "u", 1}); err != nil {
+			t.Error(err)
+		}
+		<-saw
+		after := must[login](t, store, indexed(repo.Index{Name: "x", Partition: []string{"user"}, Sort: []string{"seen"}}), repo.WithBuild())
+		close(goOn)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if err := after.Ready(ctx, "x"); err != nil {
+			t.Error(err)
+		}
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repotest"
 )
 
@@ -93,6 +94,24 @@ func TestBuildUniqueOnSharedValue(t *testing.T) {
 		for _, text := range []string{"u/one", "u/two", "secret"} {
 			if strings.Contains(err.Error(), text) == redact {
 				t.Errorf("redact is %v, and the error is %q", redact, err)
+			}
+		}
+		checkRefusal(t, store.Driver(), redact)
+	}
+}
+
+// checkRefusal sees that the catalog tells no program that redacts of keys and values, whoever kept them there, and
+// holds none if the builder redacted.
+func checkRefusal(t *testing.T, d driver.Store, builder bool) {
+	t.Helper()
+	for _, redact := range []bool{false, true} {
+		states, err := repo.IndexStates(t.Context(), repo.NewStore(d, &repo.Options{Redact: redact}), "posts")
+		if err != nil || len(states) != 1 || !strings.Contains(states[0].Refused, "change one of them") {
+			t.Fatalf("%+v, %v", states, err)
+		}
+		for _, text := range []string{"u/one", "u/two", "secret"} {
+			if strings.Contains(states[0].Refused, text) == (redact || builder) {
+				t.Errorf("redact is %v of the builder and %v of the reader, and the refusal is %q", builder, redact, states[0].Refused)
 			}
 		}
 	}

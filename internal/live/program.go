@@ -59,12 +59,15 @@ type door interface {
 func openOf[T any](ctx context.Context, b *base, s *stop, of func(*T, person), indexes []repo.Index, opts ...repo.OpenOption) (*program, *repo.Repo[T], error) {
 	p := &process{base: b, stop: s}
 	store := repo.NewStore(p, nil)
-	schema := repo.Schema{Collection: collection, Partition: []string{"home"}, Sort: []string{"id"}, Indexes: indexes}
-	r, err := repo.Open[T](ctx, store, schema, opts...)
+	r, err := repo.Open[T](ctx, store, schemaOf(indexes), opts...)
 	if err != nil {
 		return nil, nil, err
 	}
 	return &program{process: p, store: store, door: &doorOf[T]{r, of}}, r, nil
+}
+
+func schemaOf(indexes []repo.Index) repo.Schema {
+	return repo.Schema{Collection: collection, Partition: []string{"home"}, Sort: []string{"id"}, Indexes: indexes}
 }
 
 // A doorOf calls a repository of one type.

@@ -47,7 +47,9 @@ func Scenarios() []Scenario {
 			}
 		}
 	}
-	return append(list, Scenario{Name: "the index is taken back late", way: ways[2], play: takesBack})
+	return append(list,
+		Scenario{Name: "the index is taken back late", way: ways[2], play: takesBack},
+		Scenario{Name: "filler overtaken before it begins", way: ways[0], play: overtaken})
 }
 
 // life has a share of the sleepers that depend on what they read.

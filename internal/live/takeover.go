@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -57,6 +58,31 @@ func notes(then fate) func(*scene) {
 		<-w.asleep
 		then(s, w)
 	}
+}
+
+// overtaken lets two programs build the index, of which the second finds it filled when it may begin. It builds another
+// index then.
+func overtaken(s *scene) {
+	if !s.begin(people(10)) || s.build("the first builder", nil, repo.WithBuild()) == nil {
+		return
+	}
+	s.declares()
+	time.Sleep(2 * time.Second)
+	if s.build("the second builder", nil, repo.WithBuild()) == nil {
+		return
+	}
+	s.until("declared")
+	s.until("written")
+	s.until("ready")
+	s.rests()
+	other := repo.Index{Name: "y", Partition: []string{"kind"}, Sort: []string{"n"}}
+	r, err := repo.Open[person](s.ctx, s.programs["the second builder"].store, schemaOf([]repo.Index{s.index, other}), repo.WithBuild())
+	if !s.must("add another index", err) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, time.Minute)
+	defer cancel()
+	s.must("another index", r.Ready(ctx, other.Name))
 }
 
 // filled lets another program fill the index, and looks at it then.

@@ -84,6 +84,11 @@ func fillingVariants() []variant {
 			edits: []edit{{"internal/upkeep/drop.go", "return why != nil && x.Turn != c.turn", "return why != nil && x == nil"}},
 			proof: byLive("the index is taken back late"), want: `no index answers .*`,
 		},
+		{
+			name:  "a filler waits for a view of before",
+			edits: []edit{{"internal/upkeep/fill.go", "\t\treturn nil, nil, store.SleepUntil(ctx, time.Now().Add(50*time.Millisecond))\n", "\t\tif err := store.SleepUntil(ctx, time.Now().Add(50*time.Millisecond)); err != nil {\n\t\t\treturn nil, nil, err\n\t\t}\n\t\treturn viewOf(ctx, x, now)\n"}},
+			proof: byLive("filler overtaken before it begins"), want: `another index: .*is not ready.*`,
+		},
 	}
 }
 

@@ -46,8 +46,10 @@ type Shared struct {
 	expires atomic.Bool // the catalog says that records may expire, or will soon
 	Settled atomic.Bool // and all programs know it, so that they may be written
 
-	Building atomic.Bool           // this process fills indexes of it
-	Stuck    atomic.Pointer[error] // what kept it from that last
+	Building atomic.Bool                           // this process fills indexes of it
+	Wanted   atomic.Pointer[func(context.Context)] // how, for whoever asked last
+	Builder  string                                // who that is in the catalog
+	Stuck    atomic.Pointer[error]                 // what kept it from that last
 
 	presence atomic.Pointer[plan.Presence]
 	told     map[string]time.Time // since when the catalog says what all programs are to know: for whoever is within the gate
@@ -68,7 +70,7 @@ func (r *Registry) Of(collection string) *Shared {
 		if r.open == nil {
 			r.open = map[string]*Shared{}
 		}
-		sh = &Shared{told: map[string]time.Time{}}
+		sh = &Shared{Builder: driver.NewToken().String(), told: map[string]time.Time{}}
 		r.open[collection] = sh
 	}
 	return sh

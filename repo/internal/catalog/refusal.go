@@ -9,15 +9,15 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// Forget removes an index whose table is gone, and keeps why, unless that is nil. One that is added under its name has
-// another table.
-func (e *Entry) Forget(name string, why error) {
+// Forget removes an index whose table is gone, and keeps why, redacted or not, unless that is nil. One that is added under
+// its name has another table.
+func (e *Entry) Forget(name string, why error, redacted bool) {
 	if e.Refused == nil {
 		e.Refused = map[string]Refusal{}
 	}
 	delete(e.Refused, name)
 	if why != nil {
-		e.Refused[name] = refusalOf(why)
+		e.Refused[name] = refusalOf(why, redacted)
 	}
 	if e.Turns == nil {
 		e.Turns = map[string]int{}
@@ -32,17 +32,24 @@ func (e *Entry) Forget(name string, why error) {
 
 // A Refusal says why an index could not be built.
 type Refusal struct {
-	Text  string `json:"text"`
-	Taken bool   `json:"taken,omitempty"` // two records have one value of a unique index
+	Text     string `json:"text"`
+	Redacted string `json:"redacted"`        // the text without keys and values
+	Taken    bool   `json:"taken,omitempty"` // two records have one value of a unique index
 }
 
-func refusalOf(err error) Refusal {
+// refusalOf keeps no key and no value if it is redacted.
+func refusalOf(err error, redacted bool) Refusal {
 	taken := errors.Is(err, driver.ErrExists)
-	return Refusal{strings.TrimSuffix(err.Error(), ": "+kindOf(taken).Error()), taken}
+	cut := func(text string) string { return strings.TrimSuffix(text, ": "+kindOf(taken).Error()) }
+	r := Refusal{cut(err.Error()), cut(driver.Redact(err)), taken}
+	if redacted {
+		r.Text = r.Redacted
+	}
+	return r
 }
 
 func (r Refusal) err() error {
-	return fmt.Errorf("it could not be built: %s: %w", r.Text, kindOf(r.Taken))
+	return fmt.Errorf("it could not be built: %w: %w", driver.Hide(errors.New(r.Text), r.Redacted), kindOf(r.Taken))
 }
 
 func kindOf(taken bool) error {

@@ -89,7 +89,11 @@ func IndexesOf(ctx context.Context, store *store.Handle, k *store.Call, collecti
 		list = append(list, IndexOf{IndexEntry: x})
 	}
 	for name, why := range e.Refused {
-		list = append(list, IndexOf{IndexEntry{IndexSchema: layout.IndexSchema{Name: name}}, why.Text})
+		text := why.Text
+		if store.Opts.Redact {
+			text = why.Redacted
+		}
+		list = append(list, IndexOf{IndexEntry{IndexSchema: layout.IndexSchema{Name: name}}, text})
 	}
 	slices.SortFunc(list, func(a, b IndexOf) int {
 		return cmp.Or(cmp.Compare(min(len(a.Refused), 1), min(len(b.Refused), 1)), strings.Compare(a.Name, b.Name))

@@ -71,7 +71,7 @@ func (c *indexChange) drop(ctx context.Context, why error) error {
 	}
 	_, err = c.step(ctx, func(e *catalog.Entry, o *catalog.IndexEntry) {
 		if o.Turn == x.Turn && o.State == catalog.IndexGone {
-			e.Forget(c.name, why)
+			e.Forget(c.name, why, c.store.Opts.Redact)
 		}
 	})
 	return err

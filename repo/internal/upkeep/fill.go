@@ -33,9 +33,9 @@ type filler struct {
 // Build takes the indexes of a collection that are not ready to their end, at a rate. Now returns the view of the
 // repository.
 func Build(ctx context.Context, k *store.Call, rate *int, now func() *Keeper) error {
-	me := driver.NewToken().String()
 	for {
 		began, c := time.Now(), &filler{now(), rate}
+		me := c.Shared.Builder
 		e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
 		if err != nil || e == nil || e.Dropping {
 			return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -76,13 +75,10 @@ func (c *Keeper) writeRows(ctx context.Context, k *store.Call, x *layout.Index, 
 
 // twoOwners returns the error for a value of a unique index that two records have.
 func (c *Keeper) twoOwners(x *layout.Index, key driver.Key, rec *record.Record, claim *driver.Row) error {
-	what, other := "a value", "another record"
-	if !c.Store.Opts.Redact {
-		what = c.Describe(x, rec.Vals)
-	}
+	other := "another record"
 	if owner, err := c.RecordKey(x, claim); err == nil {
 		other = c.PrintText(owner)
 	}
-	return fmt.Errorf("index %s is unique, and %s and %s both have %s; change one of them, and build it again: %w",
-		x.ID, c.PrintText(key), other, what, driver.ErrExists)
+	return driver.Errorf("index %s is unique, and %s and %s both have %s; change one of them, and build it again: %w",
+		x.ID, driver.Private(c.PrintText(key)), driver.Private(other), driver.Private(c.Describe(x, rec.Vals)), driver.ErrExists)
 }

@@ -131,7 +131,7 @@ func (c *Keeper) rowHolds(ctx context.Context, k *store.Call, x *layout.Index, r
 	return c.hasRow(x, row, &rows[0])
 }
 
-// hasRow reports whether a record has a row of x, which is not remote.
+// hasRow reports whether a record has a row of x, which is not remote. One that stands for the record has its version.
 func (c *Keeper) hasRow(x *layout.Index, row, record *driver.Row) (bool, error) {
 	if record.Rev.IsZero() || record.Dead {
 		return false, nil
@@ -146,5 +146,5 @@ func (c *Keeper) hasRow(x *layout.Index, row, record *driver.Row) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	return slices.Contains(keys, row.Key) && x.Carries(row, rec), nil
+	return slices.Contains(keys, row.Key) && x.Carries(row, rec) && (!x.All || row.Rev == record.Rev), nil
 }
