@@ -27,7 +27,7 @@ func TestCapabilities(t *testing.T) {
 	server := testserver.Start(t, testserver.Redis) // of its own, whose settings are known
 	cluster := testserver.StartCluster(t)
 	mongo := testserver.Start(t, testserver.Mongo)
-	cassandra := "cassandra://" + testserver.Start(t, testserver.Cassandra).Addr + "/capabilities?replication=1"
+	cassandra := "cassandra://" + testserver.Start(t, testserver.Cassandra).Addr + "/capabilities?replication=1&timeout=60s&connect_timeout=60s"
 	urls := []string{"memory:", "pebble:" + t.TempDir(), "pebble:" + t.TempDir() + "?sync=false", server.URL, cluster.URL, mongo.URL, cassandra}
 	for _, url := range urls {
 		s, err := backends.OpenDriver(t.Context(), url)

@@ -48,7 +48,7 @@ func TestMongoByURL(t *testing.T) {
 func TestCassandraByURL(t *testing.T) {
 	server := testserver.Shared(t, testserver.Cassandra)
 	url := "cassandra://" + server.Addr + "/"
-	s, err := backends.OpenDriver(t.Context(), url+"backends?replication=1")
+	s, err := backends.OpenDriver(t.Context(), url+"backends?replication=1&timeout=60s&connect_timeout=60s")
 	if err != nil {
 		t.Fatal(err)
 	}

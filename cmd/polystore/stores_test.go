@@ -125,7 +125,7 @@ func TestLoadOnAllStores(t *testing.T) {
 	local = strings.Replace(local, "where: {category: $}", "where: {author: $, category: $}", 1)
 	cassandra := testserver.Shared(t, testserver.Cassandra).URL
 	redis, mongo := testserver.Shared(t, testserver.Redis).URL, testserver.Shared(t, testserver.Mongo).URL
-	cassandra = strings.TrimSuffix(cassandra, "/") + "/polystore_load?replication=1"
+	cassandra = strings.TrimSuffix(cassandra, "/") + "/polystore_load?replication=1&timeout=60s&connect_timeout=60s"
 	args := []string{"load", "--json", "--out", t.TempDir(), write(t, "small.yaml", local), "--on", "pebble:", "--on", redis, "--on", mongo, "--on", cassandra}
 	code, out, diag := do(t, args...)
 	var r loadtest.Result
@@ -168,7 +168,7 @@ func TestShippedWorkloadsOnServers(t *testing.T) {
 	t.Parallel()
 	args := []string{"load", "--json", "--rounds", "2", "--round", "200ms", "--rate", "50", "--out", t.TempDir(), "--on", "pebble:",
 		"--on", testserver.Shared(t, testserver.Redis).URL, "--on", testserver.Shared(t, testserver.Mongo).URL,
-		"--on", strings.TrimSuffix(testserver.Shared(t, testserver.Cassandra).URL, "/") + "/polystore_load?replication=1"}
+		"--on", strings.TrimSuffix(testserver.Shared(t, testserver.Cassandra).URL, "/") + "/polystore_load?replication=1&timeout=60s&connect_timeout=60s"}
 	for _, file := range []string{"../../examples/blog/blog.yaml", "../../examples/debian/debian.yaml", "../../examples/sessions/sessions.yaml", "../../examples/trees/crossover.yaml"} {
 		records := "50"
 		if strings.Contains(file, "trees") {

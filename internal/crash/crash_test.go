@@ -90,7 +90,7 @@ func TestCassandra(t *testing.T) {
 	t.Parallel()
 	const keyspace = "crash"
 	server, name := testserver.Shared(t, testserver.Cassandra).URL, unique()
-	s := &site{url: strings.TrimSuffix(server, "/") + "/" + keyspace + "?replication=1", collection: name}
+	s := &site{url: strings.TrimSuffix(server, "/") + "/" + keyspace + "?replication=1&timeout=60s&connect_timeout=60s", collection: name}
 	housesDropped(t, s.url, name)
 	store, _, err := s.open(t.Context(), 0) // which makes the keyspace
 	if err != nil {

@@ -15,10 +15,12 @@ import (
 func TestPackages(t *testing.T) {
 	server := func(s testserver.Store) string { return testserver.Shared(t, s).URL }
 	for name, url := range map[string]func() string{
-		"pebble":    func() string { return "pebble:" + t.TempDir() },
-		"redis":     func() string { return server(testserver.Redis) },
-		"mongo":     func() string { return with(server(testserver.Mongo), "database=crashpackages"+patient) },
-		"cassandra": func() string { return strings.TrimSuffix(server(testserver.Cassandra), "/") + "/crash?replication=1" },
+		"pebble": func() string { return "pebble:" + t.TempDir() },
+		"redis":  func() string { return server(testserver.Redis) },
+		"mongo":  func() string { return with(server(testserver.Mongo), "database=crashpackages"+patient) },
+		"cassandra": func() string {
+			return strings.TrimSuffix(server(testserver.Cassandra), "/") + "/crash?replication=1&timeout=60s&connect_timeout=60s"
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

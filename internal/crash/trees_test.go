@@ -62,7 +62,7 @@ func onMongo(t *testing.T, o *orchard) {
 func onCassandra(t *testing.T, o *orchard) {
 	const keyspace = "crash"
 	server := testserver.Shared(t, testserver.Cassandra).URL
-	o.url = strings.TrimSuffix(server, "/") + "/" + keyspace + "?replication=1"
+	o.url = strings.TrimSuffix(server, "/") + "/" + keyspace + "?replication=1&timeout=60s&connect_timeout=60s"
 	o.by(t, tree.Path, func(context.Context, *repo.Store, *tree.Forest[leaf]) error { return nil }) // which makes the keyspace
 	o.rows = readCassandra(sessionOf(t, server, keyspace), o.collection, map[string]string{"": "tree"})
 }
