@@ -15,7 +15,7 @@ type Report struct {
 	Records int      // live records that were read
 	Rows    int      // rows and claims of the index that were read
 	Missing int      // rows that a record should have, but that are not there
-	Stale   int      // rows that no record should have, or whose values, or version, differ from the record
+	Stale   int      // rows that no record should have, or whose values differ from the record
 	Garbage int      // rows in other partitions that belong to no record and that no reader returns; Maintain removes them
 	Samples []string // some of these rows, for people
 }

@@ -1,10 +1,8 @@
 package repo_test
 
 import (
-	"context"
 	"testing"
 
-	"github.com/polystore/polystore/backends/memory"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -61,43 +59,4 @@ func TestVerifyFindsAndRebuildMends(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkClean(t, posts)
-}
-
-// A stale store gives the rows of a table another version than the commit.
-type stale struct {
-	driver.Store
-	table string
-}
-
-func (s *stale) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
-	refusal, err := s.Store.Commit(ctx, token, ops)
-	for _, op := range ops {
-		if err == nil && refusal == nil && op.Do == driver.Put && op.Table.Name == s.table {
-			op.If = driver.Any
-			_, err = s.Store.Commit(ctx, driver.NewToken(), []driver.Op{op})
-		}
-	}
-	return refusal, err
-}
-
-// A row that stands for its record has the record's version, or the record is read under a wrong one.
-func TestVerifyComparesVersions(t *testing.T) {
-	bad := &stale{Store: memory.New(nil), table: "logins.x"}
-	store := repo.NewStore(bad, nil)
-	defer store.Close()
-	logins := must[login](t, store, repo.Schema{Collection: "logins", Partition: []string{"id"}, Indexes: []repo.Index{{Name: "x", Partition: []string{"user"}, Covers: []string{"*"}}}})
-	for _, id := range []string{"1", "2"} {
-		if err := logins.Insert(t.Context(), &login{id, "u", 1}); err != nil {
-			t.Fatal(err)
-		}
-		bad.table = "" // of the first
-	}
-	reports, err := logins.Verify(t.Context())
-	if err != nil || len(reports) != 1 || reports[0].Stale != 1 || reports[0].Missing != 0 {
-		t.Errorf("%+v, %v; want one stale row", reports, err)
-	}
-	if err := logins.Rebuild(t.Context(), "x"); err != nil {
-		t.Fatal(err)
-	}
-	checkClean(t, logins)
 }

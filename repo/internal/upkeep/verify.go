@@ -131,7 +131,8 @@ func (c *Keeper) rowHolds(ctx context.Context, k *store.Call, x *layout.Index, r
 	return c.hasRow(x, row, &rows[0])
 }
 
-// hasRow reports whether a record has a row of x, which is not remote. One that stands for the record has its version.
+// hasRow reports whether a record has a row of x, which is not remote. One that stands for the record may have a version of
+// before: a fence gives the record another one, and leaves the rows.
 func (c *Keeper) hasRow(x *layout.Index, row, record *driver.Row) (bool, error) {
 	if record.Rev.IsZero() || record.Dead {
 		return false, nil
@@ -146,5 +147,5 @@ func (c *Keeper) hasRow(x *layout.Index, row, record *driver.Row) (bool, error) 
 	if err != nil {
 		return false, err
 	}
-	return slices.Contains(keys, row.Key) && x.Carries(row, rec) && (!x.All || row.Rev == record.Rev), nil
+	return slices.Contains(keys, row.Key) && x.Carries(row, rec), nil
 }
