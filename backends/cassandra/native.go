@@ -230,8 +230,8 @@ func (x *index) lacking(ctx context.Context) ([]string, error) {
 	return lacking, x.store.conn.failed(ctx, x.doing, iter.Close())
 }
 
-// unready is how long an index may not answer without being built.
-const unready = 10 * time.Second
+// unready is how long an index may not answer without being built: on a busy server it waits for its turn.
+const unready = time.Minute
 
 // answers waits until all servers have built the index: it reads a row
 // that there is not.
