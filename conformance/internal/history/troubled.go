@@ -60,15 +60,18 @@ func Rounds(ctx context.Context, on tested.Store, t Trouble, in *Troubled) error
 	kinds := append(KindsOf(tested.Reach(on.Facts)), historyKind{"a counter", (*history).useCounters, (*history).lastCounters, (*history).checkCalls, true})
 	kinds = append(kinds, twinKinds(twins)...)
 	for i := range t.Rounds {
-		h := NewHistory(all, t.Seed, i)
-		h.meters, h.twins, h.trouble = meters, twins, in
-		if t.Clients > 0 {
-			h.clients = min(t.Clients, mostClients)
-		}
-		h.ops = troubledOps / h.clients
 		kind := kinds[i%len(kinds)]
 		in.polite = i/len(kinds)%2 == 1
-		if err := h.runInTrouble(ctx, kind, t); err != nil {
+		err := decided(func(before int) error {
+			h := NewHistory(all, t.Seed, i+before*t.Rounds)
+			h.meters, h.twins, h.trouble = meters, twins, in
+			if t.Clients > 0 {
+				h.clients = min(t.Clients, mostClients)
+			}
+			h.ops = troubledOps / h.clients >> before // fewer are explained sooner
+			return h.runInTrouble(ctx, kind, t)
+		})
+		if err != nil {
 			return fmt.Errorf("%s, round %d of seed %d: %w", kind.what, i, t.Seed, err)
 		}
 	}
