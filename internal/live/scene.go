@@ -197,6 +197,7 @@ var order = []string{"declared", "written", "ready", "leaving", "gone"}
 
 // until waits until an index that is in the state before comes into a state.
 func (s *scene) until(state string) {
+	time.Sleep(time.Millisecond) // by then each program has done what it does without waiting
 	at := slices.Index(order, state)
 	for range 6000 {
 		switch now := slices.Index(order, s.state()); {
