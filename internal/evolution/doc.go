@@ -49,7 +49,7 @@
 //	none      a write that read its record is refused, since the filler touched it meanwhile
 //	          [no-fence]. A write that read none, an insert of a new key or a blind patch, is
 //	          assumed to arrive before the view's end and a stated margin [late-insert,
-//	          late-patch]; what comes later is found and mended by Maintain.
+//	          late-patch]; what comes later is found by Verify.
 //
 // # Filling
 //
