@@ -247,7 +247,7 @@ func (c *filler) fillOnce(ctx context.Context, k *store.Call, x *layout.Index, r
 
 // touch returns the op by which a commit depends on a record as it was read, and refuses those that depend on it
 // hereafter.
-func (c *filler) touch(x *layout.Index, row *driver.Row) driver.Op {
+func (c *Keeper) touch(x *layout.Index, row *driver.Row) driver.Op {
 	op := driver.Op{Table: c.Records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev}
 	switch {
 	case c.Store.Facts.OneProcess && !x.All: // nobody writes late
@@ -263,7 +263,7 @@ func (c *filler) touch(x *layout.Index, row *driver.Row) driver.Op {
 }
 
 // addWhole adds the rows of other indexes than x that stand for a record that is written anew.
-func (c *filler) addWhole(b *change.Builder, x *layout.Index, row *driver.Row, rec *record.Record) error {
+func (c *Keeper) addWhole(b *change.Builder, x *layout.Index, row *driver.Row, rec *record.Record) error {
 	ch := change.Change{Key: row.Key, Known: true, Old: change.Stored{Record: *rec, Row: true, Live: true, Rev: row.Rev}, Next: rec}
 	for _, o := range c.Indexes {
 		if o == x || !o.All || o.Native || o.Remote || slices.Contains(c.Unsettled, o) {
