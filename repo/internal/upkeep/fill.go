@@ -94,9 +94,19 @@ func (c *filler) advance(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	_, err := c.changeOf(k, x).step(ctx, func(_ *catalog.Entry, o *catalog.IndexEntry) {
 		if o.Turn == x.Turn && o.State == x.State {
 			o.State, o.By, o.Mark = to, "", ""
+			if to == catalog.IndexReady {
+				c.beganAt(o)
+			}
 		}
 	})
 	return err
+}
+
+// beganAt notes when the filling of an index began, unless that is known. A later time costs Maintain work alone.
+func (c *filler) beganAt(x *catalog.IndexEntry) {
+	if x.Since == 0 && !c.Store.Facts.OneProcess {
+		x.Since = time.Now().UnixMilli()
+	}
 }
 
 func (c *filler) changeOf(k *store.Call, x *catalog.IndexEntry) *indexChange {
@@ -170,6 +180,7 @@ func (c *filler) note(ctx context.Context, k *store.Call, x *catalog.IndexEntry,
 		return errOvertaken
 	}
 	o.By, o.Mark, o.Filled = me, mark, filled
+	c.beganAt(o)
 	_, err = catalog.WriteCatalog(ctx, c.Store, k, c.Store.Cat, e) // who was faster noted something else
 	return err
 }
