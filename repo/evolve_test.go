@@ -306,3 +306,42 @@ func TestAddedWhileAnotherIsFilled(t *testing.T) {
 		})
 	}
 }
+
+// An asked store counts the keys that it is asked for, by tables.
+type asked struct {
+	driver.Store
+	mu   sync.Mutex
+	keys map[string]int
+}
+
+func (s *asked) Get(ctx context.Context, t *driver.Table, keys []driver.Key, mask []int, rows []driver.Row) error {
+	s.mu.Lock()
+	s.keys[t.Name] += len(keys)
+	s.mu.Unlock()
+	return s.Store.Get(ctx, t, keys, mask, rows)
+}
+
+// Maintain asks for the rows of records that may have come late, and for no others.
+func TestMaintainAsksForFewRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &asked{Store: newCommon(&memory.Options{Uncertain: true}), keys: map[string]int{}}
+		store := repo.NewStore(d, nil)
+		defer store.Close()
+		x, y := repo.Index{Name: "x", Partition: []string{"user"}}, repo.Index{Name: "y", Partition: []string{"seen"}}
+		must[login](t, store, indexed(x))
+		logins := built[login](t, store, indexed(x, y))
+		for i := range 30 {
+			if i == 10 {
+				time.Sleep(2 * time.Minute)
+			}
+			if err := logins.Insert(t.Context(), &login{fmt.Sprint(i), "u", int64(i)}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		clear(d.keys)
+		done, err := logins.Maintain(t.Context())
+		if err != nil || done.Mended != 0 || d.keys["logins.x"] != 0 || d.keys["logins.y"] != 10 {
+			t.Errorf("%+v, %v, asked for %v; want ten of y", done, err, d.keys)
+		}
+	})
+}

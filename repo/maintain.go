@@ -12,10 +12,12 @@ type Reclaimed struct {
 	Expired int // expired records, removed with their rows
 	Dead    int // tombstones no longer needed
 	Rows    int // rows and claims of indexes in other partitions that belonged to no record, left by interrupted writes
+	Mended  int // records that lacked a row of an index that was added while their program stood still
 }
 
 // Maintain removes what no reader sees any more: expired records with their index rows, old
-// tombstones, and rows that interrupted writers left behind. Run it now and then, in one program or
+// tombstones, and rows that interrupted writers left behind. It adds the index rows of a record that was sent before an
+// index was filled and came after. Run it now and then, in one program or
 // in several; it may be interrupted at any time. It reads everything, as fast as it can;
 // [Store.Maintain] does the same for all collections, at a rate. It may leave what is younger than
 // some minutes for the next time. It decides how old something is by this program's clock, which

@@ -51,8 +51,8 @@ func (r *Repo[T]) Verify(ctx context.Context) ([]Report, error) {
 // Rebuild makes an index agree with the records again: it removes rows that no record should have,
 // and writes missing rows. Readers always see every row that was there and right, writers of this
 // process wait, and an interrupted Rebuild has done a part. Open repositories stay usable. No other
-// process may write to the store. If a program that did not know of an index in other partitions
-// wrote a record, Rebuild writes the record again; the record then has another version.
+// process may write to the store. Rebuild writes a record again that lacks a row which covers "*", or that a program
+// wrote which did not know of an index in other partitions; the record then has another version.
 //
 // Rows and records that cannot be read stay as they are, and do not stop the rest; the error,
 // ErrCorrupt, names some of them. If rows of the index cannot be read, remove the index with

@@ -76,7 +76,7 @@ func (m *Model) waited(s *State) bool {
 			return false
 		}
 	}
-	return true
+	return !s.sleeper.valid || s.sleeper.view == s.cat
 }
 
 // fillSteps adds the next step of a filling: a record is read, its row elsewhere is put, and both are committed.
@@ -90,6 +90,7 @@ func (m *Model) fillSteps(s *State) {
 		return
 	}
 	id := c.record
+	m.takeOver(s)
 	switch {
 	case !c.read:
 		m.add(s, nPrograms, fmt.Sprint("reads r", id), func(n *State) {

@@ -57,6 +57,11 @@
 // the fence, and its rows. A refused one reads again. Of a unique index a row that another
 // record has is a clash: the index is taken back.
 //
+// A filler may stand still at any step while another one takes over, from where the catalog says
+// that the first was: behind what is filled [mark-ahead]. The first one goes on when it wakes. It
+// looks at its view after it has read a record [filler-blind], and its commit depends on the Rev:
+// so it changes nothing that was filled since.
+//
 // # Two kinds of tables
 //
 // With the record: its rows change in the record's commit, and a query trusts them. Elsewhere:

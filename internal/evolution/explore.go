@@ -29,6 +29,7 @@ func (m *Model) step(s *State) []following {
 		m.programSteps(s, i)
 	}
 	m.changerSteps(s)
+	m.sleeperSteps(s)
 	return m.out
 }
 

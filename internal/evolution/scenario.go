@@ -15,12 +15,15 @@ type Scenario struct {
 	guard      int
 	elsewhere  bool // the rows, by tokens
 	unique     bool
+	sleeps     bool            // a filler stands still, and another one takes over
 	start      [nRecords]uint8 // values; 0 is no record
 	ops        [nPrograms][]Op
 	changes    []Change
 }
 
-func (sc *Scenario) who(i int) string { return [...]string{"A", "B", "the changer"}[i] }
+func (sc *Scenario) who(i int) string {
+	return [...]string{"A", "B", "the changer", "the filler that stood still"}[i]
+}
 
 func (sc *Scenario) begin() (s State) {
 	for id, v := range sc.start {
@@ -59,6 +62,10 @@ var scenarios = []Scenario{
 		start: [nRecords]uint8{1, 0}, ops: [nPrograms][]Op{{{put, 0, 2}}, {{put, 0, 1}}}, changes: adding},
 	{name: "elsewhere-made", says: "records are made and go while such an index is added", elsewhere: true,
 		start: [nRecords]uint8{1, 0}, ops: [nPrograms][]Op{{{remove, 0, 0}}, {{put, 1, 1}}}, changes: adding},
+	{name: "fillers", says: "one filler takes over from another, which goes on, while a record moves", sleeps: true,
+		start: [nRecords]uint8{1, 0}, ops: [nPrograms][]Op{{{put, 0, 2}}}, changes: adding},
+	{name: "fillers-again", says: "the same, but the index is dropped and added again meanwhile, its rows elsewhere", sleeps: true, elsewhere: true,
+		start: [nRecords]uint8{1, 0}, changes: slices.Concat(adding, dropping, adding)},
 }
 
 // A Mutant is the protocol with one line left out.
@@ -78,6 +85,8 @@ const (
 	noFence
 	lateInsert
 	latePatch
+	fillerBlind
+	markAhead
 	nMutants
 )
 
@@ -93,4 +102,6 @@ var mutants = [nMutants]struct{ name, says, scenario, breaks string }{
 	noFence:         {"no-fence", "the filler leaves the Rev of a record as it is", "move", "P3"},
 	lateInsert:      {"late-insert", "an insert arrives after its program's view has ended, where the store does not look", "insert", "P2"},
 	latePatch:       {"late-patch", "so does a patch that read nothing", "patch", "P3"},
+	fillerBlind:     {"filler-blind", "a filler that stood still does not look at its view before it sends", "fillers-again", "P2"},
+	markAhead:       {"mark-ahead", "the catalog says that a filler is behind a record which it has only begun", "fillers", "P2"},
 }

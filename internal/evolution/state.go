@@ -73,6 +73,8 @@ type State struct {
 	revs     uint8
 	programs [nPrograms]Program
 	changer  Changer
+	sleeper  Sleeper
+	slept    bool // a filler did, and no other will
 	fault    string
 }
 

@@ -13,5 +13,5 @@
 // records.
 //
 // Left out are inserts of new keys and patches that read nothing which are sent late: those are the late
-// sleepers. Of them, and of no others, an index may lack rows, and Verify says so.
+// sleepers. Of them, and of no others, an index may lack rows. Verify says so, and Maintain adds them.
 package live

@@ -89,6 +89,16 @@ func fillingVariants() []variant {
 			edits: []edit{{"internal/upkeep/fill.go", "\t\treturn nil, nil, store.SleepUntil(ctx, time.Now().Add(50*time.Millisecond))\n", "\t\tif err := store.SleepUntil(ctx, time.Now().Add(50*time.Millisecond)); err != nil {\n\t\t\treturn nil, nil, err\n\t\t}\n\t\treturn viewOf(ctx, x, now)\n"}},
 			proof: byLive("filler overtaken before it begins"), want: `another index: .*context deadline exceeded`,
 		},
+		{
+			name:  "an upkeep does not look for what came late",
+			edits: []edit{{"internal/upkeep/late.go", "if x.Since == 0 ||", "if x.Since >= 0 ||"}},
+			proof: byLive("late, with the records"), want: `after an upkeep: verify: missing .*`,
+		},
+		{
+			name:  "a row that stands for its record is put by a token that the store knows",
+			edits: []edit{{"internal/upkeep/rows.go", "\tcase x.All && c.Records.Ring > 0:\n", "\tcase x.All && c.Records.Ring < 0:\n"}},
+			proof: byLive("late, covering"), want: `after an upkeep: verify: missing .*`,
+		},
 	}
 }
 

@@ -68,6 +68,7 @@ type IndexEntry struct {
 	By      string `json:"by,omitempty"`      // of one that is being filled: who is at it
 	Mark    string `json:"mark,omitempty"`    // and how far that is
 	Filled  int    `json:"filled,omitempty"`  // and how many records were read
+	Since   int64  `json:"since,omitempty"`   // Unix milliseconds before the first of which: see layout.Stored
 }
 
 // The modes of an index in the catalog. One that was written in one mode is never

@@ -43,6 +43,9 @@ func (e *Entry) differs(c *layout.Layout) error {
 			d.Others.Add(&old.IndexSchema, fields)
 		}
 		d.Stored[old.Name] = layout.Stored{Stage: stage, Turn: old.Turn}
+		if stage == layout.Ready { // before that no view depends on it
+			d.Stored[old.Name] = layout.Stored{Stage: stage, Turn: old.Turn, Since: old.Since}
+		}
 		same = same && at >= 0 && c.Indexes[at].Stored == d.Stored[old.Name] && (!other || old.is(c.Indexes[at]))
 	}
 	if same && len(d.Stored) == len(c.Indexes) {

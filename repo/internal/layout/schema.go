@@ -50,6 +50,10 @@ const (
 type Stored struct {
 	Stage Stage
 	Turn  int // how many indexes of the name there were before, each with its own table
+
+	// Since is when its filling began, in Unix milliseconds, while others could write: what the filler came to has a
+	// younger Rev. Of an index that needed no filling it is 0.
+	Since int64
 }
 
 // Others are indexes of other programs, which a writer keeps in step, and kinds of fields that they have.

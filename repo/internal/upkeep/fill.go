@@ -94,9 +94,19 @@ func (c *filler) advance(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	_, err := c.changeOf(k, x).step(ctx, func(_ *catalog.Entry, o *catalog.IndexEntry) {
 		if o.Turn == x.Turn && o.State == x.State {
 			o.State, o.By, o.Mark = to, "", ""
+			if to == catalog.IndexReady {
+				c.beganAt(o)
+			}
 		}
 	})
 	return err
+}
+
+// beganAt notes when the filling of an index began, unless that is known. A later time costs Maintain work alone.
+func (c *filler) beganAt(x *catalog.IndexEntry) {
+	if x.Since == 0 && !c.Store.Facts.OneProcess {
+		x.Since = time.Now().UnixMilli()
+	}
 }
 
 func (c *filler) changeOf(k *store.Call, x *catalog.IndexEntry) *indexChange {
@@ -170,6 +180,7 @@ func (c *filler) note(ctx context.Context, k *store.Call, x *catalog.IndexEntry,
 		return errOvertaken
 	}
 	o.By, o.Mark, o.Filled = me, mark, filled
+	c.beganAt(o)
 	_, err = catalog.WriteCatalog(ctx, c.Store, k, c.Store.Cat, e) // who was faster noted something else
 	return err
 }
@@ -247,7 +258,7 @@ func (c *filler) fillOnce(ctx context.Context, k *store.Call, x *layout.Index, r
 
 // touch returns the op by which a commit depends on a record as it was read, and refuses those that depend on it
 // hereafter.
-func (c *filler) touch(x *layout.Index, row *driver.Row) driver.Op {
+func (c *Keeper) touch(x *layout.Index, row *driver.Row) driver.Op {
 	op := driver.Op{Table: c.Records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev}
 	switch {
 	case c.Store.Facts.OneProcess && !x.All: // nobody writes late
@@ -263,7 +274,7 @@ func (c *filler) touch(x *layout.Index, row *driver.Row) driver.Op {
 }
 
 // addWhole adds the rows of other indexes than x that stand for a record that is written anew.
-func (c *filler) addWhole(b *change.Builder, x *layout.Index, row *driver.Row, rec *record.Record) error {
+func (c *Keeper) addWhole(b *change.Builder, x *layout.Index, row *driver.Row, rec *record.Record) error {
 	ch := change.Change{Key: row.Key, Known: true, Old: change.Stored{Record: *rec, Row: true, Live: true, Rev: row.Rev}, Next: rec}
 	for _, o := range c.Indexes {
 		if o == x || !o.All || o.Native || o.Remote || slices.Contains(c.Unsettled, o) {

@@ -8,7 +8,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// Maintain removes what nobody can see any more. It may have come to the end with an error, of rows
+// Maintain removes what nobody can see any more, and adds what a late write left out. It may have come to the end with an error, of rows
 // that cannot be dealt with.
 func (c *Keeper) Maintain(ctx context.Context, k *store.Call) (done reclaimed, ended bool, err error) {
 	u := &upkeep{Keeper: c, call: k, faults: new(scan.Faults)}

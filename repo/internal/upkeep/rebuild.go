@@ -87,6 +87,11 @@ func (c *Keeper) mendRow(ctx context.Context, k *store.Call, x *layout.Index, ro
 	if err != nil || len(missing) == 0 {
 		return err
 	}
+	return c.mend(ctx, k, x, row, missing)
+}
+
+// mend writes rows of x that a record was seen to lack.
+func (c *Keeper) mend(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row, missing []driver.Key) error {
 	if x.Remote {
 		return c.repairRemote(ctx, k, x, row, missing)
 	}

@@ -50,18 +50,17 @@ func (c *Keeper) writeRows(ctx context.Context, k *store.Call, x *layout.Index, 
 	b := change.NewBuilder(c.Store)
 	defer b.Release()
 	ch := change.Change{Key: row.Key, Next: next}
-	b.Ops = append(b.Ops, driver.Op{Do: driver.Check, Table: c.Records, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev})
+	token, err := c.restOn(b, x, row, next)
+	if err != nil {
+		return failure.OfKey(row.Key, err)
+	}
 	if err := b.AddRows(c.Layout, x, &ch); err != nil {
 		return failure.OfKey(row.Key, err)
 	}
-	if only != nil {
+	if only != nil && (x.Unique || token == next.Version || !x.All) { // else the other rows get the new version, too
 		b.Ops = slices.DeleteFunc(b.Ops, func(op driver.Op) bool {
 			return op.Table == x.Table && !slices.Contains(only, op.Row.Key)
 		})
-	}
-	token := driver.NewToken()
-	if x.All {
-		token = next.Version // the row stands for the record, its version included
 	}
 	refusal, err := c.Store.Commit(ctx, k, token, b.Ops)
 	switch {
@@ -71,6 +70,27 @@ func (c *Keeper) writeRows(ctx context.Context, k *store.Call, x *layout.Index, 
 		return failure.OfKey(row.Key, errMoved)
 	}
 	return failure.OfKey(row.Key, c.twoOwners(x, row.Key, next, &refusal.Row))
+}
+
+// restOn makes a commit that adds rows of x for one record depend on the record as it was read, and returns its token. A
+// row that stands for the record has the record's version. A store that remembers its commits would take another one by
+// that token as done: there the record gets a new version.
+func (c *Keeper) restOn(b *change.Builder, x *layout.Index, row *driver.Row, rec *record.Record) (driver.Token, error) {
+	switch {
+	case x.All && c.Records.Ring > 0:
+		b.Ops = append(b.Ops, c.touch(x, row))
+		return driver.NewToken(), c.addWhole(b, x, row, rec)
+	case x.All:
+		b.Ops = append(b.Ops, checkOf(c.Records, row))
+		return rec.Version, nil
+	}
+	b.Ops = append(b.Ops, checkOf(c.Records, row))
+	return driver.NewToken(), nil
+}
+
+// checkOf returns the op that refuses a commit if a record is not as it was read.
+func checkOf(t *driver.Table, row *driver.Row) driver.Op {
+	return driver.Op{Do: driver.Check, Table: t, Row: driver.Row{Key: row.Key}, If: driver.AtRev, Rev: row.Rev}
 }
 
 // twoOwners returns the error for a value of a unique index that two records have.

@@ -11,7 +11,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// sweepRecords takes records away that have expired, and old tombstones.
+// sweepRecords takes records away that have expired, and old tombstones, and mends the rows of those that came late.
 func (u *upkeep) sweepRecords(ctx context.Context) error {
 	if s, ok := u.Store.Driver.(driver.Sweeper); ok {
 		return u.sweepPages(ctx, s)
@@ -24,6 +24,9 @@ func (u *upkeep) sweepRecords(ctx context.Context) error {
 			}
 		}
 		if err := u.removeExpired(ctx, rows); err != nil {
+			return err
+		}
+		if err := u.mendLate(ctx, rows); err != nil {
 			return err
 		}
 		return u.removeDead(ctx, old)
@@ -41,8 +44,13 @@ func (u *upkeep) sweepPages(ctx context.Context, s driver.Sweeper) error {
 			return err
 		}
 		u.done.Dead += page.Dead
-		expired := func(rows []driver.Row) error { return u.removeExpired(ctx, rows) }
-		if err := u.call.Way.Through(ctx, u.Records, &page.Chunk, page.Read, expired); err != nil {
+		stay := func(rows []driver.Row) error {
+			if err := u.removeExpired(ctx, rows); err != nil {
+				return err
+			}
+			return u.mendLate(ctx, rows)
+		}
+		if err := u.call.Way.Through(ctx, u.Records, &page.Chunk, page.Read, stay); err != nil {
 			return err
 		}
 		mark, ahead = page.Mark, page.Mark != ""

@@ -20,6 +20,7 @@ type reclaimed struct {
 	Expired int
 	Dead    int
 	Rows    int
+	Mended  int
 }
 
 // upkeepAtOnce is how many calls of an upkeep are under way at the same time at most.
