@@ -7,5 +7,5 @@
 // See internal/live for the same in simulated time, with each place where a program may stop.
 //
 //	scripts/servers run -- go test ./internal/versions
-//	scripts/servers run -- go test ./internal/versions -v -timeout 0 -args -for 10m -servers-die
+//	scripts/servers run -- go test ./internal/versions -v -parallel 4 -timeout 0 -args -for 10m -servers-die
 package versions
