@@ -45,6 +45,7 @@ var rules = []rule{
 	// Tests of stores, which is why it may use what no store may.
 	{`^internal/backendtest$`, `^(repo|repo/driver|repo/driver/address|repotest|conformance|loadtest|internal/testserver|internal/toxic)$`, ``},
 	{`^internal/everystore$`, ``, ``}, // it has tests alone
+	{`^internal/raw$`, ``, `^github\.com/(cockroachdb/pebble/v2|redis/go-redis/v9|apache/cassandra-gocql-driver/v2)$|^go\.mongodb\.org/mongo-driver/v2`}, // by no code of this module
 	{`^internal/(simulate|live)$`, `^(repo|repo/driver|backends/memory)$`, ``},
 	{`^internal/.+$`, ``, `.*`},
 }
@@ -138,6 +139,8 @@ func TestImportRulesCatch(t *testing.T) {
 		{"conformance", module + "backends", true},
 		{"conformance/internal/spi", module + "repo", true},
 		{"conformance/internal/api", module + "repo", false},
+		{"internal/raw", module + "repo/driver", true},
+		{"internal/raw", "github.com/redis/go-redis/v9", false},
 		{"somewhere/new", "fmt", true},
 	}
 	for _, tt := range tests {

@@ -2,10 +2,15 @@ package crash_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	mongodriver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
 	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/internal/raw"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
@@ -44,17 +49,34 @@ func with(url, option string) string {
 	return url + "?" + option
 }
 
+// source opens what reads a store by its own driver.
+func source(t *testing.T, open func(url string) (*raw.Source, error), url string) *raw.Source {
+	t.Helper()
+	s, err := open(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// sourceIn is source for a database or keyspace.
+func sourceIn(t *testing.T, open func(url, name string) (*raw.Source, error), url, name string) *raw.Source {
+	t.Helper()
+	return source(t, func(url string) (*raw.Source, error) { return open(url, name) }, url)
+}
+
 func TestPebble(t *testing.T) {
 	t.Parallel()
 	dir, name := t.TempDir(), unique()
-	s := &site{url: "pebble:" + dir, collection: name, reader: func(name string) reader { return readPebble(dir, name) }}
+	s := &site{url: "pebble:" + dir, collection: name, source: raw.Pebble(dir)}
 	s.test(t)
 }
 
 func TestRedis(t *testing.T) {
 	t.Parallel()
 	server, name := testserver.Shared(t, testserver.Redis).URL, unique()
-	s := &site{url: server, collection: name, reader: redisReader(t, server)}
+	s := &site{url: server, collection: name, source: source(t, raw.Redis, server)}
 	housesDropped(t, s.url, name)
 	s.test(t)
 }
@@ -62,7 +84,7 @@ func TestRedis(t *testing.T) {
 func TestRedisCluster(t *testing.T) {
 	t.Parallel()
 	server, name := testserver.SharedCluster(t).URL, unique()
-	s := &site{url: server, collection: name, reader: clusterReader(t, server)}
+	s := &site{url: server, collection: name, source: source(t, raw.RedisCluster, server)}
 	housesDropped(t, s.url, name)
 	s.test(t)
 }
@@ -73,16 +95,25 @@ const patient = "&serverSelectionTimeoutMS=60000&timeoutMS=60000"
 func TestMongo(t *testing.T) {
 	t.Parallel()
 	server := testserver.Shared(t, testserver.Mongo).URL
-	client := mongoClient(t, server)
 	for _, kind := range []string{"table", "native"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			name := unique()
-			db := client.Database(name)
-			t.Cleanup(func() { db.Drop(context.WithoutCancel(t.Context())) })
-			s := &site{url: with(server, "database="+name+patient), kind: kind, collection: name, reader: func(name string) reader { return readMongo(db, name) }}
+			s := &site{url: with(server, "database="+name+patient), kind: kind, collection: name, source: sourceIn(t, raw.Mongo, server, name)}
+			t.Cleanup(func() { dropDatabase(t, server, name) })
 			s.test(t)
 		})
+	}
+}
+
+func dropDatabase(t *testing.T, server, name string) {
+	ctx := context.WithoutCancel(t.Context())
+	client, err := mongodriver.Connect(options.Client().ApplyURI(server))
+	if err == nil {
+		err = errors.Join(client.Database(name).Drop(ctx), client.Disconnect(ctx))
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
 
@@ -99,7 +130,6 @@ func TestCassandra(t *testing.T) {
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	session := sessionOf(t, server, keyspace)
-	s.reader = func(name string) reader { return readCassandra(session, name, houseTables) }
+	s.source = sourceIn(t, raw.Cassandra, server, keyspace)
 	s.test(t)
 }

@@ -135,7 +135,8 @@ func hear(points []*point, line string) error {
 		if err := errors.Join(o.UnmarshalText([]byte(what)), json.Unmarshal([]byte(what), &of)); err != nil {
 			return fmt.Errorf("a writer says %q: %w", line, err)
 		}
-		p.outcomes = append(p.outcomes, outcome{o, of.Collection, partsOf(of.Partition)[0]})
+		text, _, _ := strings.Cut(of.Partition, "#")
+		p.outcomes = append(p.outcomes, outcome{o, of.Collection, text})
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/internal/raw"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/driver"
 )
@@ -18,12 +19,18 @@ type site struct {
 	url, kind, collection string
 
 	facts  driver.Facts
-	reader func(collection string) reader
+	source *raw.Source
 	made   map[string]string // the collections of chores
 }
 
 // read reads what is in the collection.
-func (s *site) read(ctx context.Context) ([]rawRow, error) { return s.reader(s.collection)(ctx) }
+func (s *site) read(ctx context.Context) ([]raw.Row, error) {
+	tables := houseTables
+	if s.kind == "native" { // the store itself keeps the indexes
+		tables = raw.Tables{"": houseTables[""]}
+	}
+	return s.source.Reader(s.collection, tables)(ctx)
+}
 
 // of returns s with the collection of a chore.
 func (s *site) of(chore string) *site {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/polystore/polystore/backends"
+	"github.com/polystore/polystore/internal/raw"
 	"github.com/polystore/polystore/internal/testserver"
 	"github.com/polystore/polystore/repo"
 	"github.com/polystore/polystore/repo/tree"
@@ -39,24 +40,24 @@ func TestTrees(t *testing.T) {
 
 func onPebble(t *testing.T, o *orchard) {
 	dir := t.TempDir()
-	o.url, o.rows, o.alone = "pebble:"+dir, readPebble(dir, o.collection), true
+	o.url, o.rows, o.alone = "pebble:"+dir, raw.Pebble(dir).Reader(o.collection, treeTables), true
 }
 
 func onRedis(t *testing.T, o *orchard) {
 	o.url = testserver.Shared(t, testserver.Redis).URL
-	o.rows = redisReader(t, o.url)(o.collection)
+	o.rows = source(t, raw.Redis, o.url).Reader(o.collection, treeTables)
 }
 
 func onCluster(t *testing.T, o *orchard) {
 	o.url = testserver.SharedCluster(t).URL
-	o.rows = clusterReader(t, o.url)(o.collection)
+	o.rows = source(t, raw.RedisCluster, o.url).Reader(o.collection, treeTables)
 }
 
 func onMongo(t *testing.T, o *orchard) {
 	const database = "crashtrees"
 	server := testserver.Shared(t, testserver.Mongo).URL
 	o.url, o.native = with(server, "database="+database+patient), true
-	o.rows = readMongo(mongoClient(t, server).Database(database), o.collection)
+	o.rows = sourceIn(t, raw.Mongo, server, database).Reader(o.collection, raw.Tables{"": treeTables[""]})
 }
 
 func onCassandra(t *testing.T, o *orchard) {
@@ -64,7 +65,7 @@ func onCassandra(t *testing.T, o *orchard) {
 	server := testserver.Shared(t, testserver.Cassandra).URL
 	o.url = strings.TrimSuffix(server, "/") + "/" + keyspace + "?replication=1&timeout=60s&connect_timeout=60s"
 	o.by(t, tree.Path, func(context.Context, *repo.Store, *tree.Forest[leaf]) error { return nil }) // which makes the keyspace
-	o.rows = readCassandra(sessionOf(t, server, keyspace), o.collection, map[string]string{"": "tree"})
+	o.rows = sourceIn(t, raw.Cassandra, server, keyspace).Reader(o.collection, treeTables)
 }
 
 // middle is a commit that each change has, after the first.
@@ -73,9 +74,9 @@ const middle = 2
 // An orchard is a forest on whose trees programs are killed.
 type orchard struct {
 	url, collection string
-	rows            reader // of the nodes, by the store's own driver
-	alone           bool   // who has the store open keeps others out
-	native          bool   // the store itself keeps the indexes
+	rows            raw.Reader // of the nodes, by the store's own driver
+	alone           bool       // who has the store open keeps others out
+	native          bool       // the store itself keeps the indexes
 	rng             *rand.Rand
 	kills           int
 	left            map[string]int // kills that left something pending, by what was done
