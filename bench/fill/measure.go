@@ -15,6 +15,7 @@ import (
 
 	"github.com/polystore/polystore/backends"
 	"github.com/polystore/polystore/repo"
+	"github.com/polystore/polystore/repo/driver"
 )
 
 // A subject is a store that is measured.
@@ -147,11 +148,25 @@ func (s *subject) fill(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	w, began := watchMemory(), time.Now()
+	w, began, own, server := watchMemory(), time.Now(), cpu(), s.serverCPU(ctx)
 	s.indexed, err = s.add(ctx, repo.WithBuildRate(unbounded))
 	s.report.whole, s.report.took, s.report.full, s.report.load = time.Since(began).Seconds(), w.end(), s.driver.filling(), loadavg()
+	s.report.cpu, s.report.server = cpu()-own, s.serverCPU(ctx)-server
 	s.say("filled in %.1f s, from Open to Ready in %.1f s", s.report.full.seconds(), s.report.whole)
 	return errors.Join(err, end())
+}
+
+// serverCPU returns the processor time that the store's server has used so far, 0 if there is none or it is unknown.
+func (s *subject) serverCPU(ctx context.Context) time.Duration {
+	meter, ok := s.driver.Store.(driver.Meter)
+	if !ok {
+		return 0
+	}
+	used, err := meter.CPU(ctx)
+	if err != nil {
+		return 0
+	}
+	return used
 }
 
 // profiled begins the profile of a filling.

@@ -19,7 +19,8 @@ type report struct {
 	whole          float64 // seconds from Open to Ready
 	took           usage
 	load           string
-	records, found int // that were walked, and counted by the index
+	cpu, server    time.Duration // of processors, of this process and of the server
+	records, found int           // that were walked, and counted by the index
 
 	beside                          seen // writes
 	before, again, meanwhile, after spell
@@ -34,6 +35,10 @@ func (r *report) print(w io.Writer) error {
 	line("records, loaded a second", "%d, %.0f", r.loaded, r.loading)
 	line("filled at full speed, a second", "%.0f (%.1f s; from Open to Ready %.1f s; load %s)",
 		float64(r.records)/r.full.seconds(), r.full.seconds(), r.whole, r.load)
+	each := func(d time.Duration) string {
+		return (d / time.Duration(r.records)).Round(100 * time.Nanosecond).String()
+	}
+	line("processor time a record", "%s, and of the server %s", each(r.cpu), each(r.server))
 	line("memory beyond that of before", "heap %.1f MiB, resident %.1f MiB", mib(r.took.heap), mib(r.took.resident))
 	line("records, and those found by the index", "%d, %d", r.records, r.found)
 	line("filled beside writes, a second", "%.0f (%s; %.1f s)", float64(r.beside.records)/r.beside.seconds(), r.rate, r.beside.seconds())
