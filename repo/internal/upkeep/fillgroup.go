@@ -79,7 +79,7 @@ func (c *filler) fillGroup(ctx context.Context, k *store.Call, x *layout.Index, 
 func (c *filler) fillSome(ctx context.Context, k *store.Call, x *layout.Index, rows []driver.Row) (n int, done bool, err error) {
 	b, bytes := change.NewBuilder(c.Store), 0
 	defer b.Release()
-	for n < len(rows) && len(b.Ops) < groupOps && bytes < groupBytes {
+	for n < len(rows) && len(b.Ops) < groupOps && bytes < groupBytes && !hasKey(rows[:n], rows[n].Key) {
 		row := &rows[n]
 		n++
 		if !c.IsLive(k, row) {
@@ -102,4 +102,9 @@ func (c *filler) fillSome(ctx context.Context, k *store.Call, x *layout.Index, r
 		return n, false, nil
 	}
 	return n, err == nil && refusal == nil, unlessOfRow(err)
+}
+
+// hasKey reports whether a record is among some: a walk may yield it again.
+func hasKey(rows []driver.Row, key driver.Key) bool {
+	return slices.ContainsFunc(rows, func(row driver.Row) bool { return row.Key == key })
 }
