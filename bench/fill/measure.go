@@ -73,8 +73,9 @@ func (s *subject) load(ctx context.Context) error {
 	s.writers = &writers{posts: all, loaded: s.records, rate: s.writes}
 	began := time.Now()
 	_, err = all.InsertAll(ctx, posts(s.records))
-	s.report.loading = float64(s.records) / time.Since(began).Seconds()
-	s.say("%d records, %.0f a second", s.records, s.report.loading)
+	if s.report.loading = float64(s.records) / time.Since(began).Seconds(); err == nil {
+		s.say("%d records, %.0f a second", s.records, s.report.loading)
+	}
 	return err
 }
 
