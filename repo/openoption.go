@@ -15,11 +15,12 @@ func WithoutDefine() OpenOption { return func(o *upkeep.OpenOptions) { o.Attach 
 // WithBuild makes Open add the indexes that a collection with records lacks, and fill them in the background, while
 // all programs read and write. Until an index is ready, a query that only it answers is ErrNoIndex, and says so: see
 // [Repo.Ready]. Whoever opens the collection with this option goes on with an index that another program left half-way.
-// An index that the store keeps is made before Open returns.
+// An index that the store keeps is made before Open returns. The filling rests as long as it works, so that writers are
+// hardly slower: see [WithBuildRate].
 func WithBuild() OpenOption { return func(o *upkeep.OpenOptions) { o.Build = true } }
 
-// WithBuildRate is [WithBuild], and bounds the filling of this program: it reads at most so many records in a second.
-// Fewer than one is ErrInvalid.
+// WithBuildRate is [WithBuild] with another pace of the filling of this program: it reads at most so many records in a
+// second, and does not rest if it is slower. So a great rate fills at full speed. Fewer than one is ErrInvalid.
 func WithBuildRate(perSecond int) OpenOption {
 	return func(o *upkeep.OpenOptions) { o.Build, o.Rate = true, &perSecond }
 }

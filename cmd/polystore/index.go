@@ -37,7 +37,7 @@ func index(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 	fs.BoolVar(&x.Unique, "unique", false, "refuse a second record with the same values")
 	fs.IntVar(&x.Buckets, "buckets", 0, "spread each partition over so many")
 	fs.StringVar(&x.Kind, "kind", "", "table or native; left out, the library chooses")
-	rate := fs.Int("rate", 0, "records to read in a second at most; 0 is any number")
+	rate := fs.Int("rate", 0, "read at most this number of records in a second, without rests; 0 leaves room for writers")
 	rest, err := parse(fs, args, want, stdout)
 	if err != nil {
 		return err
@@ -76,7 +76,7 @@ func index(ctx context.Context, args []string, stdout, stderr io.Writer) (err er
 type adding struct {
 	store      *repo.Store
 	collection string
-	rate       int // records a second, any number if it is 0
+	rate       int // records a second; 0 leaves room for writers
 	stdout     io.Writer
 }
 

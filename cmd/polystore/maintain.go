@@ -40,7 +40,7 @@ func maintain(ctx context.Context, args []string, stdout, stderr io.Writer) (err
 		if err != nil {
 			what = ", and not all was done"
 		}
-		fmt.Fprintf(stdout, "%s: removed %s%s\n", collection, removed(done), what)
+		fmt.Fprintf(stdout, "%s: removed %s%s\n", collection, reclaimed(done), what)
 	}}
 	if *rate == 0 {
 		opts.Rate = -1
@@ -57,6 +57,10 @@ func maintain(ctx context.Context, args []string, stdout, stderr io.Writer) (err
 	return nil
 }
 
-func removed(done repo.Reclaimed) string {
-	return fmt.Sprintf("%d expired records, %d tombstones, %d rows that no record had", done.Expired, done.Dead, done.Rows)
+func reclaimed(done repo.Reclaimed) string {
+	text := fmt.Sprintf("%d expired records, %d tombstones, %d rows that no record had", done.Expired, done.Dead, done.Rows)
+	if done.Mended > 0 {
+		text += fmt.Sprintf("; added rows that %d records lacked", done.Mended)
+	}
+	return text
 }

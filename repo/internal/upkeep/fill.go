@@ -27,7 +27,7 @@ import (
 // A filler fills indexes, as a view of the repository has them.
 type filler struct {
 	*Keeper
-	rate *int // records a second; nil is any number
+	rate *int // records a second; nil is what leaves room for writers
 }
 
 // Build takes the indexes of a collection that are not ready to their end, at a rate. Now returns the view of the
@@ -141,7 +141,7 @@ func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	if err == nil {
 		err = u.EachChunk(ctx, k, &f, c.Records, func(rows []driver.Row) error {
 			filled += len(rows)
-			return u.atOnce(ctx, len(rows), func(ctx context.Context, k *store.Call, i int) error { return c.fillRow(ctx, k, of, &rows[i]) })
+			return c.fillRows(ctx, u, of, rows)
 		})
 	}
 	switch err = f.With(err); {
@@ -219,25 +219,10 @@ func (c *filler) fillOnce(ctx context.Context, k *store.Call, x *layout.Index, r
 	}
 	b := change.NewBuilder(c.Store)
 	defer b.Release()
-	b.Ops = append(b.Ops, c.touch(x, row))
-	ch := change.Change{Key: row.Key, Next: next}
-	if x.Unique {
-		if ch.Claims, err = commit.ClaimsOf(ctx, k, c.Writer, b, x, &ch); err != nil {
-			return err
-		}
-	}
-	if err := b.AddRowsOf(c.Layout, x, &ch); err != nil {
+	if err := c.add(ctx, k, b, x, row, next); err != nil {
 		return err
 	}
-	if b.Ops[0].Do == driver.Put { // the record has another version, which rows that stand for it have, too
-		if err := c.addWhole(b, x, row, next); err != nil {
-			return err
-		}
-	}
-	if err := c.MayWrite(ctx); err != nil { // another program may have taken over, and the index have gone since
-		return err
-	}
-	refusal, err := c.Store.Commit(ctx, k, driver.NewToken(), b.Ops)
+	refusal, err := c.send(ctx, k, b)
 	if errors.Is(err, driver.ErrUnknownOutcome) {
 		return errMoved // the record tells when it is read again
 	}
@@ -254,6 +239,33 @@ func (c *filler) fillOnce(ctx context.Context, k *store.Call, x *layout.Index, r
 		return cmp.Or(err, errMoved)
 	}
 	return c.twoOwners(x, row.Key, next, &refusal.Row)
+}
+
+// add appends the ops that give a record, as it was read, its rows of x.
+func (c *filler) add(ctx context.Context, k *store.Call, b *change.Builder, x *layout.Index, row *driver.Row, rec *record.Record) (err error) {
+	op := c.touch(x, row)
+	b.Ops = append(b.Ops, op)
+	ch := change.Change{Key: row.Key, Next: rec}
+	if x.Unique {
+		if ch.Claims, err = commit.ClaimsOf(ctx, k, c.Writer, b, x, &ch); err != nil {
+			return err
+		}
+	}
+	if err := b.AddRowsOf(c.Layout, x, &ch); err != nil {
+		return err
+	}
+	if op.Do == driver.Put { // the record has another version, which rows that stand for it have, too
+		return c.addWhole(b, x, row, rec)
+	}
+	return nil
+}
+
+// send commits what b has.
+func (c *filler) send(ctx context.Context, k *store.Call, b *change.Builder) (*driver.Refusal, error) {
+	if err := c.MayWrite(ctx); err != nil { // another program may have taken over, and the index have gone since
+		return nil, err
+	}
+	return c.Store.Commit(ctx, k, driver.NewToken(), b.Ops)
 }
 
 // touch returns the op by which a commit depends on a record as it was read, and refuses those that depend on it

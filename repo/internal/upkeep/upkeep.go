@@ -29,7 +29,12 @@ const upkeepAtOnce = 16
 // atOnce calls do for all numbers below n, some at the same time, until one fails, and returns
 // the error of the lowest that did.
 func (u *upkeep) atOnce(ctx context.Context, n int, do func(ctx context.Context, k *store.Call, i int) error) error {
-	workers, errs := min(n, upkeepAtOnce), make([]error, n)
+	return u.someAtOnce(ctx, upkeepAtOnce, n, do)
+}
+
+// someAtOnce is atOnce with another number of calls.
+func (u *upkeep) someAtOnce(ctx context.Context, most, n int, do func(ctx context.Context, k *store.Call, i int) error) error {
+	workers, errs := min(n, most), make([]error, n)
 	u.call.AtOnce(workers, func(worker int, k *store.Call) {
 		for i := worker; i < n; i += workers {
 			if errs[i] = do(ctx, k, i); errs[i] != nil {
