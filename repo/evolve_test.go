@@ -208,7 +208,7 @@ func TestBuildGoesOn(t *testing.T) {
 		}
 		after := must[login](t, store, indexed(repo.Index{Name: "x", Partition: []string{"user"}, Sort: []string{"seen"}}), repo.WithBuildRate(20))
 		time.Sleep(2 * time.Second)
-		bad.left.Store(10)
+		bad.left.Store(3)
 		began := time.Now()
 		if err := after.Ready(t.Context(), "x"); err != nil {
 			t.Fatal(err)
