@@ -31,7 +31,7 @@ func (c *catalog) drop(ctx context.Context, name string) error {
 		return nil
 	}
 	w := command("drop", c.prefix+name)
-	if err := c.conn.alter(ctx, "drop "+name, &w, codeNoNamespace); err != nil {
+	if err := c.conn.alone(ctx, "drop "+name, &w, codeNoNamespace); err != nil {
 		return err
 	}
 	w = command("delete", c.prefix+catalogName)
@@ -49,9 +49,5 @@ func (c *catalog) dropNative(ctx context.Context, t *driver.Table) error {
 	}
 	w := command("dropIndexes", c.prefix+t.Home.Name)
 	w.Text("index", t.Name)
-	_, err := c.conn.run(ctx, c.conn.db, durable(&w))
-	if code := codeOf(err); code == codeNoIndex || code == codeNoNamespace {
-		return nil
-	}
-	return c.conn.failed(ctx, "drop "+t.Name, err)
+	return c.conn.alone(ctx, "drop "+t.Name, &w, codeNoIndex, codeNoNamespace)
 }

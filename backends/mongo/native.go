@@ -131,8 +131,13 @@ func (s *store) create(ctx context.Context, v *view) error {
 	for _, f := range v.native.fields() {
 		w.BoolIn(f.name, "$exists", true)
 	}
+	if err := conn.free(ctx, "define "+name, v.collection); err != nil {
+		return err
+	}
+	long, stop := building(ctx)
+	defer stop()
 	// another program may build one of this name, too, and drop it meanwhile
-	err := conn.insist(ctx, durable(&w), codeBuildAborted, 20*time.Millisecond)
+	err := conn.insist(long, durable(&w), codeBuildAborted, 20*time.Millisecond)
 	switch codeOf(err) {
 	case 0:
 		return conn.failed(ctx, "define "+name, err)

@@ -43,5 +43,5 @@ func (c *conn) cpu(ctx context.Context) (time.Duration, error) {
 // erase removes the database.
 func (c *conn) erase(ctx context.Context) error {
 	w := order("dropDatabase")
-	return c.alter(ctx, "erase", &w, codeNoNamespace)
+	return c.alone(ctx, "erase", &w, codeNoNamespace)
 }

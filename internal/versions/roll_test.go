@@ -20,6 +20,7 @@ import (
 const (
 	before  = 200                    // records that were there before
 	usually = 150 * time.Millisecond // between two writes of a writer
+	seldom  = 500 * time.Millisecond // the same in one cycle, where a write costs the server much
 	stands  = 4 * time.Second        // how long a stopped program stands still, which is longer than the lease
 	deaf    = 17 * time.Second       // how long a stopped filler does, after which others go on with its work
 	rowsOld = 10 * time.Minute       // after which Maintain removes rows that no record has
@@ -33,6 +34,7 @@ type roll struct {
 	store      *repo.Store
 	source     func() (*raw.Source, error)
 	kill       func() // kills the server and starts it again; nil if it may not be
+	slow       bool   // see seldom
 	apart      bool   // indexes lie in other partitions than their records, and commits do not
 	keeps      bool   // the store can keep an index
 
@@ -49,9 +51,16 @@ type roll struct {
 func (r *roll) start(name string, v version) *process {
 	r.t.Helper()
 	name = fmt.Sprint(name, r.cycle)
-	p := start(r.t, &order{URL: r.url, Collection: r.collection, Name: name, Version: v, Keeps: r.keeps, Settled: name == "settled0", Pause: usually})
+	p := start(r.t, &order{URL: r.url, Collection: r.collection, Name: name, Version: v, Keeps: r.keeps, Settled: name == "settled0", Pause: r.pause()})
 	r.live[name] = p
 	return p
+}
+
+func (r *roll) pause() time.Duration {
+	if r.slow && *lasts == 0 {
+		return seldom
+	}
+	return usually
 }
 
 // ends lets a program end, or kills it.

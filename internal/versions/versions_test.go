@@ -67,13 +67,13 @@ func onMongo(t *testing.T) *roll {
 	if strings.Contains(s.URL, "?") {
 		option = "&database="
 	}
-	return newRoll(t, &roll{url: s.URL + option + keyspace, kill: kill, source: func() (*raw.Source, error) { return raw.Mongo(s.URL, keyspace) }})
+	return newRoll(t, &roll{url: s.URL + option + keyspace, kill: kill, slow: true, source: func() (*raw.Source, error) { return raw.Mongo(s.URL, keyspace) }})
 }
 
 func onCassandra(t *testing.T) *roll {
 	s, kill := server(t, testserver.Cassandra)
 	url := strings.TrimSuffix(s.URL, "/") + "/" + keyspace + "?replication=1"
-	return newRoll(t, &roll{url: url, kill: kill, source: func() (*raw.Source, error) { return raw.Cassandra(s.URL, keyspace) }})
+	return newRoll(t, &roll{url: url, kill: kill, slow: true, source: func() (*raw.Source, error) { return raw.Cassandra(s.URL, keyspace) }})
 }
 
 // server returns a server, and what kills and restarts it if it may be killed, which is one that keeps with these
