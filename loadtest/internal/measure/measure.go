@@ -56,6 +56,7 @@ func (m *Measurement) After(other *Measurement) { m.first = other.first }
 // do, in an order that is drawn anew for each two rounds and turned round in the
 // second.
 func (m *Measurement) Run(ctx context.Context) error {
+	defer func() { m.bench.Watch = nil }()
 	m.first, m.began = limit.SampledWrites*len(m.w.Queries), time.Now()
 	if m.share != nil {
 		m.began = m.share.Start
@@ -91,7 +92,7 @@ func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 		if err := m.await(ctx, number, place, i); err != nil {
 			return err
 		}
-		m.progress.Status("round %d of %d: %s", number, m.w.Rounds, c.Label)
+		m.watch(number, place, c.Label)
 		r, err := m.round(ctx, c, of, calls)
 		if err == nil && r.Failed+r.Unfinished > 0 {
 			err = c.Answers(ctx)

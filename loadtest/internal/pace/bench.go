@@ -28,12 +28,15 @@ type Bench struct {
 
 	Beside func(ctx context.Context, start time.Time) // what else goes on, from the first instant on; nil is nothing
 
+	Watch func(Live) // is told now and then what the round gave so far; nil is nobody
+
 	parts [][]Sample // of the last round, by operation: the steps of a journey
 
 	start time.Time
 	next  atomic.Int64   // the first operation that no slot has taken
 	idle  atomic.Int64   // slots that wait for the clock
 	due   []atomic.Int64 // when the clock released each operation, from the start; 0 is not yet
+	done  []atomic.Bool  // whose samples are complete, where somebody watches
 }
 
 const lead = 20 * time.Millisecond // from the call to the first instant
@@ -60,8 +63,11 @@ func (b *Bench) Run(ctx context.Context, n int, do func(ctx context.Context, i i
 	last := b.start.Add(b.last())
 	cut := time.AfterFunc(time.Until(last.Add(b.Grace)), stop)
 	defer cut.Stop()
+	end := b.watch()
 	slots.Wait()
-	return time.Since(b.start)
+	took = time.Since(b.start)
+	end()
+	return took
 }
 
 // reset prepares a round of n operations.
@@ -71,6 +77,9 @@ func (b *Bench) reset(n int) {
 	}
 	b.Samples, b.due = b.Samples[:n], b.due[:n]
 	clear(b.Samples)
+	if b.done = nil; b.Watch != nil {
+		b.done = make([]atomic.Bool, n)
+	}
 	b.parts = make([][]Sample, n)
 	for i := range b.due {
 		b.due[i].Store(0)
@@ -152,6 +161,9 @@ func (b *Bench) slot(ctx context.Context, wake <-chan struct{}, do func(context.
 		at, o := do(ctx, i)
 		free = b.now()
 		s.At, s.Outcome, s.service = uint16(at), o, free-begin
+		if b.done != nil {
+			b.done[i].Store(true)
+		}
 	}
 }
 

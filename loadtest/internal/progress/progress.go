@@ -1,5 +1,5 @@
 // Package progress tells people what is going on. Steps and counts come in; lines go out, or one
-// line that changes on a terminal.
+// block of lines that changes on a terminal.
 package progress
 
 import (
@@ -9,17 +9,21 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/term"
+
 	"github.com/polystore/polystore/loadtest/internal/format"
 )
 
-// A Log tells people what is going on: one line that changes on a terminal,
-// plain lines elsewhere. Nil tells nothing. It is for several goroutines.
+// A Log tells people what is going on: one block of lines that changes on a
+// terminal, plain lines elsewhere. Nil tells nothing. It is for several goroutines.
 type Log struct {
 	Out      io.Writer
 	Terminal bool
+	Columns  func() int // the width of the terminal; nil asks it
 
 	mu    sync.Mutex
-	width int // of the line that is shown
+	shown int       // lines that are shown until the next text
+	lived time.Time // when a log that is no terminal was told of a round
 }
 
 // A Step is one long piece of work. It is for one goroutine.
@@ -122,7 +126,24 @@ func (p *Log) show(text string) {
 	p.write(text)
 }
 
-// write writes text over the line that is shown on a terminal, else as a line.
+// Live shows a block of lines until the next text. A log that is no terminal gets them as one line, every few seconds.
+func (p *Log) Live(now time.Time, lines ...string) {
+	if p == nil {
+		return
+	}
+	if p.Terminal {
+		p.show(strings.Join(lines, "\n"))
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Sub(p.lived) >= plainEvery {
+		p.lived = now
+		p.write(strings.Join(lines, "; "))
+	}
+}
+
+// write writes text over the lines that are shown on a terminal, else as a line.
 func (p *Log) write(text string) {
 	if !p.Terminal {
 		if text != "" {
@@ -130,9 +151,34 @@ func (p *Log) write(text string) {
 		}
 		return
 	}
-	n := len([]rune(text))
-	fmt.Fprint(p.Out, "\r"+text+strings.Repeat(" ", max(p.width-n, 0)))
-	if p.width = n; n == 0 {
-		fmt.Fprint(p.Out, "\r")
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if r := []rune(line); len(r) >= p.columns() { // a longer line would take two, and the block could not be redrawn
+			lines[i] = string(r[:max(p.columns()-1, 0)])
+		}
 	}
+	erase := "\r"
+	if p.shown > 1 {
+		erase += fmt.Sprintf("\x1b[%dA", p.shown-1)
+	}
+	if p.shown > 0 {
+		erase += "\x1b[J" // to the end of the screen
+	}
+	fmt.Fprint(p.Out, erase+strings.Join(lines, "\n"))
+	if p.shown = len(lines); text == "" {
+		p.shown = 0
+	}
+}
+
+// columns returns the width of the terminal.
+func (p *Log) columns() int {
+	if p.Columns != nil {
+		return p.Columns()
+	}
+	if f, ok := p.Out.(interface{ Fd() uintptr }); ok {
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 80
 }
