@@ -69,7 +69,7 @@ func (r *run) endure(ctx context.Context, s *operation.Stream) error {
 		return nil
 	}
 	var wrong error
-	m := measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	m := r.newMeasurement(s)
 	m.After(r.measurement)
 	for i, c := range r.candidates {
 		e, err := r.endureOne(ctx, m, i, c)

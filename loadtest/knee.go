@@ -6,7 +6,6 @@ import (
 
 	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/internal/limit"
-	"github.com/polystore/polystore/loadtest/internal/measure"
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/report"
 )
@@ -16,7 +15,7 @@ func (r *run) climb(ctx context.Context, s *operation.Stream) error {
 	if !r.opts.Max {
 		return nil
 	}
-	m := measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	m := r.newMeasurement(s)
 	m.After(r.measurement)
 	asked := &report.Result{Queries: r.asked(), Slots: r.w.Slots}
 	least := report.Calls(asked.Queries, limit.LeastRounds)

@@ -68,6 +68,10 @@ type Options struct {
 	// Kept lets Clean remove what runs kept, too.
 	Kept bool
 
+	// Observe is told of each operation that is measured, also while the machine warms up, the highest rate is searched
+	// and something fails: some time after it was answered, and of one after the other. It must not keep what it gets.
+	Observe func(*Observation)
+
 	// Again is the command that repeats the run, for the report.
 	Again string
 
@@ -327,12 +331,26 @@ func (r *run) compare(ctx context.Context, s *operation.Stream) error {
 
 func (r *run) measure(ctx context.Context, s *operation.Stream) error {
 	r.progress.Say("measure %s: %s a second, %d rounds of %v each", format.Plural(len(r.candidates), "candidate"), format.Count(r.w.Rate), r.w.Rounds, r.w.Round)
-	r.measurement = measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	r.measurement = r.newMeasurement(s)
 	r.measurement.Trace = r.trace
 	r.measured = r.measurement.Of
 	r.measurement.Divide(r.shared.part())
 	r.shared.sampled(r.measurement, s)
 	return r.measurement.Run(ctx)
+}
+
+// newMeasurement returns one of all candidates, which is observed if that is wanted.
+func (r *run) newMeasurement(s *operation.Stream) *measure.Measurement {
+	m := measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	if r.opts.Observe != nil {
+		m.Observe = func(c *candidate.Candidate, s *pace.Sample) {
+			r.opts.Observe(&Observation{
+				Store: c.Store.URL, Model: c.Model.Name, Query: r.w.Queries[s.At].Name, Outcome: s.Outcome.String(),
+				Response: time.Duration(s.Response()), Lag: time.Duration(s.Lag()),
+			})
+		}
+	}
+	return m
 }
 
 // verifyRecords looks at the records of all candidates before something fails, when writes may be lost that a class of

@@ -139,7 +139,7 @@ func (s *subject) fillBeside(ctx context.Context) error {
 	if err == nil {
 		err = repo.DropIndex(ctx, s.store, s.name, byAuthor) // of one that is being filled the filling ends
 	}
-	<-ended
+	_ = <-ended // it is joined above, or it is that of an index that was dropped
 	return err
 }
 

@@ -70,6 +70,7 @@ type loadFlags struct {
 	servers      map[string]loadtest.Server
 	lasts        time.Duration
 	clean        bool
+	metrics      string
 	share        share
 	startAt      instant
 	given        []string // as they were written, for the command that repeats the run
@@ -103,8 +104,13 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	observe, stop, err := f.observer(stderr)
+	if err != nil {
+		return errors.Join(err, clean())
+	}
+	defer stop()
 	result, err := loadtest.Run(ctx, w, loadtest.Options{
-		Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Reuse: f.reuse, Max: f.max, Faults: f.faults, For: f.lasts,
+		Observe: observe, Open: f.open, On: on, Log: stderr, Terminal: isTerminal(stderr), Keep: f.keep, Reuse: f.reuse, Max: f.max, Faults: f.faults, For: f.lasts,
 		Servers: f.servers, Again: f.again(w, rest[0]), Share: part,
 	})
 	if err = errors.Join(err, clean()); err == nil {
@@ -119,6 +125,16 @@ func load(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		fmt.Fprintln(stderr, "what the run had written is removed")
 	}
 	return err
+}
+
+// observer returns what tells Prometheus of a run, nil if it is not asked for, and what ends it.
+func (f *loadFlags) observer(stderr io.Writer) (observe func(*loadtest.Observation), stop func(), err error) {
+	if f.metrics == "" {
+		return nil, func() {}, nil
+	}
+	m := newMetrics()
+	stop, err = m.serve(f.metrics, stderr)
+	return m.observe, stop, err
 }
 
 // open opens a store, by connections to this machine alone unless others are allowed.
@@ -177,6 +193,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.BoolVar(&f.keep, "keep", false, "leave the collections, and the folder of the Pebble store, where they are, for --reuse")
 	fs.BoolVar(&f.reuse, "reuse", false, "take what earlier runs kept, in place of loading the same data again")
 	fs.BoolVar(&f.kept, "kept", false, "with --clean, remove what runs kept, too")
+	fs.StringVar(&f.metrics, "metrics", "", "tell Prometheus of each operation while the run lasts, at http://`HOST:PORT`/metrics")
 	fs.BoolVar(&f.clean, "clean", false, "remove what killed runs left in the store of a URL")
 	fs.Var(&f.share, "share", "send one share of the load, `I/N`: this is the I-th of N processes that begin together")
 	fs.Var(&f.startAt, "start-at", "of shares: when the rounds begin, a `TIME` by which the data are loaded, as in 2030-01-31T12:00:00Z; the same for all")

@@ -179,7 +179,7 @@ func (q *Silence) call(t *testing.T, v Verb, cause error, end func(context.Conte
 	begun := time.Now()
 	err := v.Call(s, ctx)
 	took := time.Since(begun)
-	unsent = again && v.Kind == driver.ErrUnknownOutcome && errors.Is(err, driver.ErrTimeout)
+	unsent = again && errors.Is(v.Kind, driver.ErrUnknownOutcome) && errors.Is(err, driver.ErrTimeout)
 	if !unsent && !errors.Is(err, v.Kind) || !errors.Is(err, cause) {
 		t.Errorf("%v, want %v and %v", err, v.Kind, cause)
 	}

@@ -61,7 +61,7 @@ func (m *Measurement) Endure(ctx context.Context, i int, d *Detour, n int) (*rep
 		start = from
 		spans, failed = fault.Do(ctx, d.Proxy, d.Server, d.Faults, start)
 	}
-	took := m.bench.Run(ctx, n, func(ctx context.Context, at int) (int, operation.Outcome) {
+	took := m.send(ctx, c, n, func(ctx context.Context, at int) (int, operation.Outcome) {
 		x, k := &acts[at], &calls[at]
 		x.began = time.Since(began)
 		a, err := d.Do(ctx, k, false)

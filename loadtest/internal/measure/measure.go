@@ -34,6 +34,8 @@ type Measurement struct {
 	others     []operation.Call // of the next round, that other processes send
 
 	Trace *operation.Trace // that has the operations of the rounds, nil if they are drawn
+
+	Observe func(*candidate.Candidate, *pace.Sample) // is told of each operation, of one after the other; nil is nobody
 }
 
 // New returns one that has measured nothing. The clock is the machine's if it is nil.
@@ -168,7 +170,7 @@ func (m *Measurement) round(ctx context.Context, c *candidate.Candidate, of *Mea
 	if err != nil {
 		return nil, err
 	}
-	took := m.bench.Run(ctx, len(calls), func(ctx context.Context, i int) (int, operation.Outcome) {
+	took := m.send(ctx, c, len(calls), func(ctx context.Context, i int) (int, operation.Outcome) {
 		a, err := c.Do(ctx, &calls[i], false)
 		o := calls[i].Effect(a, operation.OutcomeOf(ctx, err))
 		if o == operation.Failed {
@@ -191,6 +193,14 @@ func (m *Measurement) round(ctx context.Context, c *candidate.Candidate, of *Mea
 	}
 	r.Heap = heapBytes()
 	return r, err
+}
+
+// send sends n operations to a candidate.
+func (m *Measurement) send(ctx context.Context, c *candidate.Candidate, n int, do func(context.Context, int) (int, operation.Outcome)) time.Duration {
+	if m.Observe != nil {
+		m.bench.Each = func(s *pace.Sample) { m.Observe(c, s) }
+	}
+	return m.bench.Run(ctx, n, do)
 }
 
 // heapBytes returns what is alive on the heap.

@@ -28,7 +28,8 @@ type Bench struct {
 
 	Beside func(ctx context.Context, start time.Time) // what else goes on, from the first instant on; nil is nothing
 
-	Watch func(Live) // is told now and then what the round gave so far; nil is nobody
+	Watch func(Live)    // is told now and then what the round gave so far; nil is nobody
+	Each  func(*Sample) // is told of each operation some time after it was answered, of one after the other; nil is nobody
 
 	parts [][]Sample // of the last round, by operation: the steps of a journey
 
@@ -77,7 +78,7 @@ func (b *Bench) reset(n int) {
 	}
 	b.Samples, b.due = b.Samples[:n], b.due[:n]
 	clear(b.Samples)
-	if b.done = nil; b.Watch != nil {
+	if b.done = nil; b.watched() {
 		b.done = make([]atomic.Bool, n)
 	}
 	b.parts = make([][]Sample, n)

@@ -33,9 +33,12 @@ type look struct {
 	Live
 }
 
-// watch tells Watch of the round while it goes on. The function that it returns ends that, and waits for the end.
+func (b *Bench) watched() bool { return b.Watch != nil || b.Each != nil }
+
+// watch tells Watch and Each of the round while it goes on. The function that it returns ends that when all operations
+// have been told, and waits for the end.
 func (b *Bench) watch() (end func()) {
-	if b.Watch == nil {
+	if !b.watched() {
 		return func() {}
 	}
 	ended := make(chan struct{})
@@ -47,9 +50,12 @@ func (b *Bench) watch() (end func()) {
 		for {
 			select {
 			case <-ended:
+				l.again()
 				return
 			case <-tick.C:
-				b.Watch(l.again())
+				if now := l.again(); b.Watch != nil {
+					b.Watch(now)
+				}
 			}
 		}
 	})
@@ -72,6 +78,9 @@ func (l *look) again() Live {
 		}
 		s := &l.b.Samples[i]
 		_ = l.times.RecordValue(min(max(s.Response(), 0), limit.LongestTime)) // never out of range
+		if l.b.Each != nil {
+			l.b.Each(s)
+		}
 		if l.Answered++; s.Outcome == operation.Failed || s.Outcome == operation.Unfinished {
 			l.Failed++
 		}

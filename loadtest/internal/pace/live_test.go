@@ -35,6 +35,28 @@ func TestLiveTellsWhatWasMeasured(t *testing.T) {
 	})
 }
 
+// Each operation of a round is told once, also those that were answered after the last look.
+func TestEachIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told [3]int
+		b := &Bench{Clock: sleeper{}, Rate: 100, Slots: 4, Grace: time.Second, Each: func(s *Sample) {
+			told[s.At]++
+			if s.Response() < int64(3*time.Millisecond) {
+				t.Errorf("a response in %d ns", s.Response())
+			}
+		}}
+		for range 2 {
+			b.Run(t.Context(), 175, func(_ context.Context, i int) (int, operation.Outcome) {
+				time.Sleep(3 * time.Millisecond)
+				return i % 3, operation.Done
+			})
+		}
+		if told != [3]int{118, 116, 116} {
+			t.Errorf("told of %v operations, want 118, 116 and 116", told)
+		}
+	})
+}
+
 // BenchmarkNoted has what an operation costs the round with and without somebody who watches.
 func BenchmarkNoted(b *testing.B) {
 	for name, watch := range map[string]func(Live){"alone": nil, "watched": func(Live) {}} {

@@ -12,5 +12,8 @@ type Sample struct {
 	Outcome operation.Outcome
 }
 
+// Lag returns how late the clock sent the operation.
+func (s *Sample) Lag() int64 { return s.lag }
+
 // Response returns the time from the instant to the answer.
 func (s *Sample) Response() int64 { return s.lag + s.wait + s.service }
