@@ -69,7 +69,8 @@ func (r *run) endure(ctx context.Context, s *operation.Stream) error {
 		return nil
 	}
 	var wrong error
-	m := r.newMeasurement(s)
+	m := measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	m.Observe = r.opts.observer(r.w)
 	m.After(r.measurement)
 	for i, c := range r.candidates {
 		e, err := r.endureOne(ctx, m, i, c)

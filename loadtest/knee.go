@@ -6,6 +6,7 @@ import (
 
 	"github.com/polystore/polystore/loadtest/internal/format"
 	"github.com/polystore/polystore/loadtest/internal/limit"
+	"github.com/polystore/polystore/loadtest/internal/measure"
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/report"
 )
@@ -15,7 +16,8 @@ func (r *run) climb(ctx context.Context, s *operation.Stream) error {
 	if !r.opts.Max {
 		return nil
 	}
-	m := r.newMeasurement(s)
+	m := measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	m.Observe = r.opts.observer(r.w)
 	m.After(r.measurement)
 	asked := &report.Result{Queries: r.asked(), Slots: r.w.Slots}
 	least := report.Calls(asked.Queries, limit.LeastRounds)

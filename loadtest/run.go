@@ -331,26 +331,13 @@ func (r *run) compare(ctx context.Context, s *operation.Stream) error {
 
 func (r *run) measure(ctx context.Context, s *operation.Stream) error {
 	r.progress.Say("measure %s: %s a second, %d rounds of %v each", format.Plural(len(r.candidates), "candidate"), format.Count(r.w.Rate), r.w.Rounds, r.w.Round)
-	r.measurement = r.newMeasurement(s)
+	r.measurement = measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
+	r.measurement.Observe = r.opts.observer(r.w)
 	r.measurement.Trace = r.trace
 	r.measured = r.measurement.Of
 	r.measurement.Divide(r.shared.part())
 	r.shared.sampled(r.measurement, s)
 	return r.measurement.Run(ctx)
-}
-
-// newMeasurement returns one of all candidates, which is observed if that is wanted.
-func (r *run) newMeasurement(s *operation.Stream) *measure.Measurement {
-	m := measure.New(r.w, s, r.candidates, r.progress, r.opts.clock)
-	if r.opts.Observe != nil {
-		m.Observe = func(c *candidate.Candidate, s *pace.Sample) {
-			r.opts.Observe(&Observation{
-				Store: c.Store.URL, Model: c.Model.Name, Query: r.w.Queries[s.At].Name, Outcome: s.Outcome.String(),
-				Response: time.Duration(s.Response()), Lag: time.Duration(s.Lag()),
-			})
-		}
-	}
-	return m
 }
 
 // verifyRecords looks at the records of all candidates before something fails, when writes may be lost that a class of

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -15,6 +15,7 @@ import (
 	"github.com/polystore/polystore/loadtest/internal/failure"
 	"github.com/polystore/polystore/loadtest/internal/operation"
 	"github.com/polystore/polystore/loadtest/internal/store"
+	"github.com/polystore/polystore/loadtest/internal/workload"
 	"github.com/polystore/polystore/repo/driver"
 )
 
@@ -39,7 +40,7 @@ type sendBlock struct {
 const (
 	blockSize  = 1000
 	blocksHeld = 8
-	mostSent   = math.MaxInt32 // operations of one workload
+	mostSent   = 2_000_000_000 // operations of one workload
 )
 
 // OpenSender returns a sender for a model of a workload on the store of a URL, which open opens. The sender closes it.
@@ -67,36 +68,37 @@ func OpenSender(ctx context.Context, w *Workload, model, url string, open func(c
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.attachTo(ctx, st, model)
-	if err == nil {
-		err = failure.AsError(c.Plan(settled, func(at int) operation.Call { return stream.Only(at, 1, 0)[0] }))
+	s = &Sender{store: st, stream: stream}
+	if err = s.attach(ctx, r, model); err == nil {
+		err = failure.AsError(s.candidate.Plan(settled, func(at int) operation.Call { return stream.Only(at, 1, 0)[0] }))
 	}
 	if err != nil {
-		return nil, errors.Join(err, st.Repo.Close())
+		return nil, errors.Join(err, s.Close())
 	}
-	return &Sender{store: st, candidate: c, stream: stream}, nil
+	return s, nil
 }
 
-// attachTo takes what an earlier run kept of a model.
-func (r *run) attachTo(ctx context.Context, st *store.Store, model string) (*candidate.Candidate, error) {
+// attach takes what an earlier run kept of a model.
+func (s *Sender) attach(ctx context.Context, r *run, model string) error {
 	var names []string
 	for _, mo := range r.w.Models {
-		names = append(names, mo.Name)
+		names = append(names, strconv.Quote(mo.Name))
 		if mo.Name != model {
 			continue
 		}
-		c := candidate.New(r.w, st, mo, "")
-		if err := r.describe(ctx, c); err != nil {
-			return nil, err
+		s.candidate = candidate.New(r.w, s.store, mo, "")
+		if err := r.describe(ctx, s.candidate); err != nil {
+			return err
 		}
-		return c, r.takeAsKept(ctx, c)
+		return s.take(ctx, r.w)
 	}
-	return nil, fmt.Errorf("the workload %s has no model %q; it has %s: %w", r.w.Name, model, strings.Join(names, ", "), driver.ErrInvalid)
+	return fmt.Errorf("the workload %s has no model %q; it has %s: %w", r.w.Name, model, strings.Join(names, ", "), driver.ErrInvalid)
 }
 
-// takeAsKept takes the newest data that fit, also those that a sender has changed, and says in the store that they are not
+// take takes the newest data that fit, also those that a sender has changed, and says in the store that they are not
 // as they were loaded.
-func (r *run) takeAsKept(ctx context.Context, c *candidate.Candidate) error {
+func (s *Sender) take(ctx context.Context, w *workload.Workload) error {
+	c := s.candidate
 	list, err := c.Store.Kept(ctx)
 	if err != nil {
 		return err
@@ -118,9 +120,9 @@ func (r *run) takeAsKept(ctx context.Context, c *candidate.Candidate) error {
 				return err
 			}
 		}
-		return c.Take(ctx, r.w, k)
+		return c.Take(ctx, w, k)
 	}
-	return fmt.Errorf("there are no data of model %s on %s: %s; load them: polystore load %s --on %s --keep: %w", c.Model.Name, c.Store.URL, why, r.w.File, c.Store.URL, driver.ErrNotFound)
+	return fmt.Errorf("there are no data of model %s on %s: %s; load them: polystore load %s --on %s --keep: %w", c.Model.Name, c.Store.URL, why, w.File, c.Store.URL, driver.ErrNotFound)
 }
 
 // Send sends the n-th operation, from 0, and returns what became of it, with an error that the store returned. The same

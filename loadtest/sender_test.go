@@ -66,7 +66,7 @@ func TestSenderOfNothing(t *testing.T) {
 	s := lasting{newWatched()}
 	open := func(context.Context, string) (driver.Store, error) { return s, nil }
 	w := mustParse(t, one)
-	for model, want := range map[string]string{"covering": "no run kept it; load them: polystore load", "other": `no model "other"; it has covering`} {
+	for model, want := range map[string]string{"covering": "no run kept it; load them: polystore load", "other": `no model "other"; it has "covering"`} {
 		if _, err := OpenSender(t.Context(), w, model, "memory:", open); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", model, err, want)
 		}

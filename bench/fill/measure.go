@@ -109,11 +109,12 @@ func (s *subject) fillBeside(ctx context.Context) error {
 	if s.rate > 0 {
 		option = repo.WithBuildRate(s.rate)
 	}
+	var adding sync.WaitGroup
 	ended := make(chan error, 1)
-	go func() {
+	adding.Go(func() {
 		_, err := s.add(ctx, option)
 		ended <- err
-	}()
+	})
 	var failed error
 	over := func() bool {
 		select {
@@ -139,7 +140,7 @@ func (s *subject) fillBeside(ctx context.Context) error {
 	if err == nil {
 		err = repo.DropIndex(ctx, s.store, s.name, byAuthor) // of one that is being filled the filling ends
 	}
-	_ = <-ended // it is joined above, or it is that of an index that was dropped
+	adding.Wait()
 	return err
 }
 
