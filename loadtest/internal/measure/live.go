@@ -14,9 +14,6 @@ func (m *Measurement) watch(number, place int, label string) {
 		return
 	}
 	what := fmt.Sprintf("round %d of %d: %s", number, m.w.Rounds, label)
-	if number == 0 {
-		what = "warm up: " + label
-	}
 	m.progress.Status("%s", what)
 	behind := (m.w.Rounds-number)*len(m.candidates) + len(m.candidates) - place - 1
 	m.bench.Watch = func(l pace.Live) {
