@@ -64,20 +64,32 @@ func (c *collection) build(ctx context.Context, rate *int) error {
 	return k.End(upkeep.Build(ctx, &k, rate, func() *upkeep.Keeper { return c.newest().Keeper }))
 }
 
-// readyAgain is how long Ready waits before it looks again.
-const readyAgain = 100 * time.Millisecond
+const (
+	readyAgain = 100 * time.Millisecond // how long Ready waits before it looks again
+	goingFor   = 15 * time.Second       // how long it waits to see why an index is being removed
+)
 
 // Ready returns when queries of r may use an index that is being built: see [WithBuild]. An index that could not be
 // built, since two records have one value, or a record has none that an index can have, is ErrExists or ErrInvalid, and
-// the error says which records these are. One that the store does not have is ErrNotFound. Ready ends with its context.
+// the error says which records these are. One that the store does not have is ErrNotFound, and one that has been going
+// for 15 seconds, since its removal was stopped or takes long, is ErrContention. Ready ends with its context.
 func (r *Repo[T]) Ready(ctx context.Context, index string) error {
 	ctx, c, k := begin(ctx, "ready", r)
 	defer k.Leave()
 	if ctx == nil {
 		return c.end(&k, nil, failure.ErrNoContext)
 	}
+	var going time.Time // since when the index is being removed
 	for {
-		done, err := c.newest().isReady(ctx, &k, index)
+		done, leaves, err := c.newest().isReady(ctx, &k, index)
+		switch {
+		case leaves == nil:
+			going = time.Time{}
+		case going.IsZero():
+			going = time.Now()
+		case time.Since(going) > goingFor:
+			err = leaves
+		}
 		if done || err != nil {
 			return c.end(&k, nil, err)
 		}
@@ -90,19 +102,19 @@ func (r *Repo[T]) Ready(ctx context.Context, index string) error {
 	}
 }
 
-// isReady reports whether queries may use an index.
-func (c *collection) isReady(ctx context.Context, k *store.Call, index string) (bool, error) {
+// isReady reports whether queries may use an index; going is an error if it is being removed.
+func (c *collection) isReady(ctx context.Context, k *store.Call, index string) (done bool, going, err error) {
 	if err := c.Told(ctx); err != nil {
-		return false, err
+		return false, nil, err
 	}
 	for _, x := range c.newest().Indexes {
 		if x.ID == index && x.Stage == layout.Ready {
-			return true, nil
+			return true, nil, nil
 		}
 	}
 	e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
-	if err == nil {
-		err = e.WhyNot(index)
+	if err != nil {
+		return false, nil, err
 	}
-	return false, err
+	return false, e.Going(index), e.WhyNot(index)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -217,6 +218,84 @@ func TestBuildGoesOn(t *testing.T) {
 			t.Errorf("the filling goes on and ends after %s, %d commits before the failure", took, bad.left.Load())
 		}
 		checkClean(t, after)
+	})
+}
+
+// A marking store walks ten rows at a time, and once knows a mark no more.
+type marking struct {
+	refusing
+	forgets atomic.Bool
+}
+
+func (s *marking) Walk(ctx context.Context, t *driver.Table, mark string) iter.Seq2[driver.Chunk, error] {
+	return func(yield func(driver.Chunk, error) bool) {
+		if mark != "" && s.forgets.CompareAndSwap(true, false) {
+			yield(driver.Chunk{}, fmt.Errorf("mark %q: %w", mark, driver.ErrInvalid))
+			return
+		}
+		at, _ := strconv.Atoi(mark)
+		for all, err := range s.Store.Walk(ctx, t, "") {
+			for rows := all.Rows; at < len(rows); at += 10 {
+				c := driver.Chunk{Rows: rows[at:min(at+10, len(rows))], Mark: strconv.Itoa(at + 10)}
+				if !yield(c, err) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// A filling whose mark the store knows no more begins again.
+func TestBuildWithoutItsMark(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bad := &marking{refusing: refusing{Store: memory.New(nil)}}
+		store := repo.NewStore(bad, nil)
+		defer store.Close()
+		before := must[login](t, store, indexed())
+		for i := range 200 {
+			succeeds(t, before.Insert(t.Context(), &login{fmt.Sprint(i), "u", int64(i)}))
+		}
+		after := must[login](t, store, indexed(repo.Index{Name: "x", Partition: []string{"user"}, Sort: []string{"seen"}}), repo.WithBuildRate(10))
+		time.Sleep(10 * time.Second) // it has noted a mark
+		bad.forgets.Store(true)
+		bad.left.Store(1)
+		succeeds(t, after.Ready(t.Context(), "x"))
+		if bad.forgets.Load() {
+			t.Error("no walk began at a mark")
+		}
+		agrees(t, after)
+	})
+}
+
+// A halfSecond store takes so long for a commit.
+type halfSecond struct{ common }
+
+func (s halfSecond) Commit(ctx context.Context, token driver.Token, ops []driver.Op) (*driver.Refusal, error) {
+	time.Sleep(500 * time.Millisecond)
+	return s.common.Commit(ctx, token, ops)
+}
+
+// Two programs that fill an index do not take it from each other, however slow the store is.
+func TestBuildersOnASlowStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fast := newCommon(nil)
+		store := fast.program(t)
+		defer store.Close()
+		before := must[login](t, store, indexed())
+		for i := range 600 {
+			succeeds(t, before.Insert(t.Context(), &login{fmt.Sprint(i), fmt.Sprint("u", i), int64(i)}))
+		}
+		schema := indexed(repo.Index{Name: "x", Partition: []string{"user"}, Unique: true})
+		one, two := repo.NewStore(halfSecond{fast}, nil), repo.NewStore(halfSecond{fast}, nil)
+		defer one.Close()
+		defer two.Close()
+		began, builder := time.Now(), must[login](t, one, schema, repo.WithBuild())
+		must[login](t, two, schema, repo.WithBuild())
+		succeeds(t, builder.Ready(t.Context(), "x"))
+		if took := time.Since(began); took > 3*time.Minute { // 600 commits, four at a time, and as long a rest
+			t.Errorf("ready after %s", took)
+		}
+		agrees(t, builder)
 	})
 }
 

@@ -68,7 +68,7 @@ func (g *Group) checkKeys(ctx context.Context) error {
 		}
 		switch {
 		case by[w.By.Name] != w.By && by[w.By.Name].IsBefore(w.By.Collection):
-			return failure.OfRecord(w.By.Name, w.Key, catalog.MovedOn("the group has writes of before and of after it"))
+			return failure.OfRecord(w.By.Name, w.Key, catalog.MovedOn("the group, which is to be made anew, has writes of before and of after it"))
 		case by[w.By.Name] != w.By:
 			wrong = "a collection is in a group by one repository, and this one has another than a write before"
 		case w.Key.Partition != g.writes[0].Key.Partition && !g.across:

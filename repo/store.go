@@ -33,7 +33,8 @@ type Options struct {
 }
 
 // A Store is a backend with the state that all repositories on it share. Make one Store for each
-// backend, and open all repositories on it. Many goroutines may use a Store at once.
+// backend, and open all repositories on it: two Stores on one backend whose Facts.OneProcess is set do not see each
+// other's changes of indexes. Many goroutines may use a Store at once.
 type Store struct {
 	handle      store.Handle
 	tracer      Tracer

@@ -291,6 +291,39 @@ func TestNativeIndexesOfOtherPrograms(t *testing.T) {
 	}
 }
 
+// A record that has expired counts for an index of MongoDB's until it is removed.
+func TestUniqueIndexOverExpiredRecords(t *testing.T) {
+	t.Parallel()
+	store, _, _ := watched(t)
+	type ticket struct {
+		ID    string    `repo:"id"`
+		Seat  string    `repo:"seat"`
+		Until time.Time `repo:",expires"`
+	}
+	schema := repo.Schema{Collection: "tickets", Partition: []string{"id"}}
+	tickets, err := repo.Open[ticket](t.Context(), store, schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b"} {
+		if err := tickets.Insert(t.Context(), &ticket{id, "1", time.Now().Add(50 * time.Millisecond)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(100 * time.Millisecond)
+	schema.Indexes = []repo.Index{{Partition: []string{"seat"}, Unique: true}}
+	_, err = repo.Open[ticket](t.Context(), store, schema, repo.WithBuild())
+	if !errors.Is(err, repo.ErrExists) || !strings.Contains(err.Error(), "counts until Maintain has removed it") {
+		t.Fatalf("open with a unique index over expired records: %v", err)
+	}
+	if err := store.Maintain(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = repo.Open[ticket](t.Context(), store, schema, repo.WithBuild()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A field that records have from before it was declared lies where MongoDB does not look.
 func TestNativeIndexOnLateField(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,9 @@ package everystore
 
 import (
 	"errors"
+	"strconv"
 	"testing"
+	"time"
 
 	"github.com/polystore/polystore/repo"
 )
@@ -84,6 +86,45 @@ func TestChangedUniqueRule(t *testing.T) {
 		for _, r := range []*repo.Repo[article]{two, three} {
 			if err := r.Insert(ctx, &article{"3", "bob", "IT", "a"}); !errors.Is(err, repo.ErrExists) {
 				t.Errorf("the rule: %v, want ErrExists", err)
+			}
+		}
+	})
+}
+
+// A draft lasts until a time.
+type draft struct {
+	ID    string    `repo:"id"`
+	Slug  string    `repo:"slug"`
+	Until time.Time `repo:",expires"`
+}
+
+func TestUniqueIndexBesideExpiredRecords(t *testing.T) {
+	run(t, func(t *testing.T, store *repo.Store) {
+		t.Parallel()
+		ctx, schema := t.Context(), repo.Schema{Collection: "drafts", Partition: []string{"id"}}
+		old := good(repo.Open[draft](ctx, store, schema))(t)
+		for i, id := range []string{"put", "deleted", "maintained", "again"} {
+			must(t, old.Insert(ctx, &draft{id, "s" + strconv.Itoa(i), time.Now().Add(100 * time.Millisecond)}))
+		}
+		time.Sleep(200 * time.Millisecond)
+		schema.Indexes = []repo.Index{{Name: "slugs", Partition: []string{"slug"}, Unique: true, Kind: "table"}}
+		now := good(repo.Open[draft](ctx, another(store), schema, repo.WithBuild()))(t)
+		must(t, now.Ready(ctx, "slugs"))
+		for _, slug := range []string{"s0", "s1", "s2"} {
+			must(t, old.Insert(ctx, &draft{"new " + slug, slug, time.Time{}}))
+		}
+		must(t, old.Put(ctx, &draft{"put", "other", time.Time{}}))
+		must(t, now.Delete(ctx, repo.Key{"deleted"}))
+		must(t, now.Insert(ctx, &draft{"again", "s3", time.Time{}}))
+		good(now.Maintain(ctx))(t)
+		for _, slug := range []string{"s0", "s1", "s2", "s3", "other"} {
+			if err := now.Insert(ctx, &draft{"second", slug, time.Time{}}); !errors.Is(err, repo.ErrExists) {
+				t.Errorf("a second record with %s: %v, want ErrExists", slug, err)
+			}
+		}
+		for _, rep := range good(now.Verify(ctx))(t) {
+			if !rep.Clean() {
+				t.Errorf("%+v", rep)
 			}
 		}
 	})

@@ -30,7 +30,7 @@ func addingVariants() []variant {
 		},
 		{
 			name:  "an index is written at once",
-			edits: []edit{{"internal/upkeep/fill.go", "\t\tif err := catalog.OutlastViews(", "\t\tif x.State == catalog.IndexDeclared {\n\t\t\tbegan = time.Time{}\n\t\t}\n\t\tif err := catalog.OutlastViews("}},
+			edits: []edit{{"internal/upkeep/fill.go", "\t\tif err := c.Shared.OutlastViews(", "\t\tif x.State == catalog.IndexDeclared {\n\t\t\tbegan = time.Time{}\n\t\t}\n\t\tif err := c.Shared.OutlastViews("}},
 			proof: byLive("life, with the records"), want: `the index is "written" after a minute, and not "declared"`,
 		},
 		{
@@ -54,7 +54,7 @@ func fillingVariants() []variant {
 	return []variant{
 		{
 			name:  "an index is filled while some do not write it",
-			edits: []edit{{"internal/upkeep/fill.go", "\t\tif err := catalog.OutlastViews(", "\t\tif x.State == catalog.IndexWritten {\n\t\t\tbegan = time.Time{}\n\t\t}\n\t\tif err := catalog.OutlastViews("}},
+			edits: []edit{{"internal/upkeep/fill.go", "\t\tif err := c.Shared.OutlastViews(", "\t\tif x.State == catalog.IndexWritten {\n\t\t\tbegan = time.Time{}\n\t\t}\n\t\tif err := c.Shared.OutlastViews("}},
 			proof: byLive("life, with the records"), want: wrongRows,
 		},
 		{
@@ -63,8 +63,11 @@ func fillingVariants() []variant {
 			proof: byLive("life, with the records"), want: wrongRows,
 		},
 		{
-			name:  "a filler goes on with a view that is over",
-			edits: []edit{{"internal/upkeep/fill.go", "\tif err := c.MayWrite(ctx); err != nil {", "\tif err := c.Gone(); err != nil {"}},
+			name: "a filler goes on with a view that is over",
+			edits: []edit{
+				{"internal/upkeep/fill.go", "\tif err := c.Enter(ctx, k); err != nil {", "\tif err := c.Gone(); err != nil {"},
+				{"internal/upkeep/fill.go", "\tdefer c.Leave(k)\n\treturn", "\treturn"},
+			},
 			proof: byLive("filler of before at send, covering"), want: wrongRows,
 		},
 		{
@@ -112,7 +115,7 @@ func droppingVariants() []variant {
 		},
 		{
 			name:  "an index is gone while some still ask it",
-			edits: []edit{{"internal/upkeep/drop.go", "\t\tif err = catalog.OutlastViews(ctx, c.store, time.Now()); err == nil {\n", "\t\tif err = catalog.OutlastViews(ctx, c.store, time.Time{}); err == nil {\n"}},
+			edits: []edit{{"internal/upkeep/drop.go", "\t\tif err = c.shared.OutlastViews(ctx, c.store, time.Now()); err == nil {\n", "\t\tif err = c.shared.OutlastViews(ctx, c.store, time.Time{}); err == nil {\n"}},
 			proof: byLive("life, with the records"), want: wrongRows,
 		},
 		{

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
+	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/store"
 )
@@ -219,22 +220,38 @@ func (e *Entry) Fits(c *layout.Layout) (build []*layout.Index, err error) {
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
+	if err := e.otherIndexes(c); err != nil {
+		return nil, err
+	}
 	if err := e.differs(c); err != nil {
 		return nil, err
 	}
 	for _, x := range c.Indexes {
 		i := slices.IndexFunc(e.Indexes, func(old IndexEntry) bool { return old.Name == x.ID })
-		switch {
-		case x.Other:
-		case (e.Indexes[i].Mode == modeNative) != x.Native:
-			faults = append(faults, e.Indexes[i].otherKind(x))
-		case !e.Indexes[i].is(x):
-			faults = append(faults, e.Indexes[i].otherwise())
-		case e.Indexes[i].State == IndexBuilding:
+		if !x.Other && e.Indexes[i].State == IndexBuilding {
 			build = append(build, x)
 		}
 	}
-	return append(build, c.Absent...), errors.Join(faults...)
+	return append(build, c.Absent...), nil
+}
+
+// otherIndexes returns an error for each index that c declares otherwise than it is in the store. One that is gone, and
+// comes again, may be another one.
+func (e *Entry) otherIndexes(c *layout.Layout) error {
+	var faults []error
+	for _, x := range slices.Concat(c.Indexes, c.Absent) {
+		i := slices.IndexFunc(e.Indexes, func(old IndexEntry) bool { return old.Name == x.ID })
+		if x.Other || i < 0 || e.Indexes[i].State == IndexGone {
+			continue
+		}
+		switch old := &e.Indexes[i]; {
+		case (old.Mode == modeNative) != x.Native:
+			faults = append(faults, old.otherKind(x))
+		case !old.is(x):
+			faults = append(faults, old.otherwise())
+		}
+	}
+	return errors.Join(faults...)
 }
 
 // otherKind returns the error for an index that is declared of another kind than it has.
@@ -320,11 +337,6 @@ func (e *Entry) Grow(c *layout.Layout) bool {
 	return added
 }
 
-// Has reports whether the entry has an index of the name of x.
-func (e *Entry) Has(x *layout.Index) bool {
-	return slices.ContainsFunc(e.Indexes, func(old IndexEntry) bool { return old.Name == x.ID })
-}
-
 // SetIndex puts an index into the entry in a state.
 func (e *Entry) SetIndex(x IndexEntry) {
 	i := slices.IndexFunc(e.Indexes, func(old IndexEntry) bool { return old.Name == x.Name })
@@ -358,4 +370,15 @@ func (e *Entry) WhyNot(index string) error {
 		return fmt.Errorf("no index %s in the catalog: %w", index, driver.ErrNotFound)
 	}
 	return nil
+}
+
+// Going returns an error if an index is being removed.
+func (e *Entry) Going(index string) error {
+	going := func(x IndexEntry) bool {
+		return x.Name == index && (x.State == IndexLeaving || x.State == IndexGone)
+	}
+	if e == nil || !slices.ContainsFunc(e.Indexes, going) {
+		return nil
+	}
+	return failure.Contention("index %s is being removed; try again, or, if that was stopped, end it with repo.DropIndex, and then open with repo.WithBuild() to have the index again", index)
 }

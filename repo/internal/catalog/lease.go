@@ -112,18 +112,9 @@ func (c *Collection) ask() *asking {
 
 // reread reads the catalog, and keeps what it says of the repository.
 func (c *Collection) reread(a *asking) {
-	ctx, cancel := context.WithTimeout(context.Background(), leaseTime)
-	defer cancel()
-	began, k := time.Now(), store.Call{}
-	e, err := ReadCatalog(ctx, c.Store, &k, c.Store.Cat, c.Name)
-	if err == nil {
-		if err = c.against(e); err == nil {
-			c.know(e)
-			c.epoch.Store(&e.Epoch)
-			c.Lease.Since.Store(&began)
-		} else if differs, ok := errors.AsType[*Differs](err); ok {
-			err = c.follow(ctx, e, differs, began)
-		}
+	var err error
+	if c.next.Load() == nil { // else another view follows already, and one alone is to
+		err = c.readAgain()
 	}
 	l := &c.Lease
 	l.mu.Lock()
@@ -137,6 +128,25 @@ func (c *Collection) reread(a *asking) {
 	}
 	l.under = nil
 	close(a.done)
+}
+
+// readAgain takes over what the catalog says, or makes the view that follows c.
+func (c *Collection) readAgain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), leaseTime)
+	defer cancel()
+	began, k := time.Now(), store.Call{}
+	e, err := ReadCatalog(ctx, c.Store, &k, c.Store.Cat, c.Name)
+	if err != nil {
+		return err
+	}
+	if err = c.against(e); err == nil {
+		c.know(e)
+		c.epoch.Store(&e.Epoch)
+		c.Lease.Since.Store(&began)
+	} else if differs, ok := errors.AsType[*Differs](err); ok {
+		err = c.follow(ctx, e, differs, began)
+	}
+	return err
 }
 
 // follow makes the view that follows c.
@@ -283,11 +293,11 @@ func OutlastLease(ctx context.Context, s *store.Handle, since time.Time) error {
 	if s.Facts.OneProcess {
 		return nil
 	}
-	return OutlastViews(ctx, s, since)
+	return outlastLeases(ctx, s, since)
 }
 
-// OutlastViews waits until no call, in any program, goes by what the catalog said before a time.
-func OutlastViews(ctx context.Context, s *store.Handle, since time.Time) error {
+// outlastLeases waits until every lease of before a time is over.
+func outlastLeases(ctx context.Context, s *store.Handle, since time.Time) error {
 	over := leaseOver(s)
 	t := time.NewTimer(time.Until(since.Add(over)))
 	defer t.Stop()
@@ -297,6 +307,19 @@ func OutlastViews(ctx context.Context, s *store.Handle, since time.Time) error {
 	case <-ctx.Done():
 		return fmt.Errorf("while other programs were told, which takes %s: %w: %w", over, driver.ErrTimeout, ctx.Err())
 	}
+}
+
+// OutlastViews waits until no call, in any program, goes by what the catalog said before a time. Where one process has
+// the store alone, commits that were sent before are over then, however long they took. The caller is not within the gate.
+func (sh *Shared) OutlastViews(ctx context.Context, s *store.Handle, since time.Time) error {
+	if err := outlastLeases(ctx, s, since); err != nil || !s.Facts.OneProcess {
+		return err
+	}
+	if err := sh.Gate.Shut(ctx); err != nil {
+		return err
+	}
+	sh.Gate.Open()
+	return nil
 }
 
 // Announce lets try change what the catalog says of the records, again and again while other

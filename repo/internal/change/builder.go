@@ -151,7 +151,7 @@ func (b *Builder) setRecordOp(c *layout.Layout, op *driver.Op, ch *Change) {
 
 // AddRowsOf appends what the change does to the rows of one index, which may not be ready.
 func (b *Builder) AddRowsOf(c *layout.Layout, x *layout.Index, ch *Change) error {
-	if slices.Contains(c.Unsettled, x) {
+	if x.Unique && slices.Contains(ch.Unsettled(c), x) {
 		return b.addUnsettled(c, x, ch)
 	}
 	return b.AddRows(c, x, ch)
@@ -162,11 +162,12 @@ func (b *Builder) AddRows(c *layout.Layout, x *layout.Index, ch *Change) error {
 	var err error
 	b.before, b.after = b.before[:0], b.after[:0]
 	hasOld := ch.Known && ch.Old.Row && ch.Old.Vals != nil
-	if hasOld && ch.Next != nil && !x.Changed(&ch.Old.Record, ch.Next) {
+	whole := hasOld && ch.Next != nil && !ch.isOfExpired() // the record has all its rows
+	if whole && !x.Changed(&ch.Old.Record, ch.Next) {
 		return nil
 	}
 	removes := x.Stage == layout.Declared
-	stays := hasOld && ch.Next != nil && !removes && x.Stays(&ch.Old.Record, ch.Next)
+	stays := whole && !removes && x.Stays(&ch.Old.Record, ch.Next)
 	if hasOld && !stays {
 		if b.before, err = b.StoredEntries(b.before, c, x, &ch.Key, ch.Old.Vals); err != nil {
 			return err
@@ -185,7 +186,7 @@ func (b *Builder) AddRows(c *layout.Layout, x *layout.Index, ch *Change) error {
 	}
 	for i := range b.after {
 		e := &b.after[i]
-		there := stays || slices.Contains(b.before, *e)
+		there := stays || whole && slices.Contains(b.before, *e)
 		if !there || !x.Table.KeyOnly { // which has nothing that could change
 			b.put(x, ch, e, there)
 		}

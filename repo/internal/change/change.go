@@ -34,7 +34,7 @@ type Change struct {
 	Cond    driver.Cond    // without known
 	Rev     driver.Token   // for AtRev
 
-	Claims []Claim // of unique indexes that are not ready: what is there where the change may put or remove one
+	Claims []Claim // of the indexes that Unsettled returns: what is there where the change may put or remove one
 
 	tokens [][]driver.Token // of the entries that next will have in each remote index
 }

@@ -8,12 +8,33 @@ import (
 )
 
 // As long as a unique index is not ready, a record may lack its claim, and another record may have one for the same
-// value. So who has a claim is looked up before it is put or removed.
+// value. So may a record that has expired, of an index that was filled since: nobody fills it for such records. So who
+// has a claim is looked up before it is put or removed.
 
 // A Claim is what is there under the key of a claim. Its Rev is zero if nothing is.
 type Claim struct {
 	X   *layout.Index
 	Row driver.Row
+}
+
+// Unsettled returns the unique indexes with the records in which somebody else may have the claims of the record that
+// is there.
+func (ch *Change) Unsettled(c *layout.Layout) []*layout.Index {
+	if !ch.isOfExpired() {
+		return c.Unsettled
+	}
+	var all []*layout.Index
+	for _, x := range c.Indexes {
+		if x.Unique && !x.Remote && !x.Native {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// isOfExpired reports whether the record that is there has expired, so that it may lack rows.
+func (ch *Change) isOfExpired() bool {
+	return ch.Known && ch.Old.Row && !ch.Old.Live && ch.Old.Vals != nil
 }
 
 // ClaimKeys returns the keys of the claims that a change may put or remove in an index.
@@ -44,7 +65,7 @@ func (b *Builder) entriesOf(c *layout.Layout, x *layout.Index, ch *Change) (err 
 	return err
 }
 
-// addUnsettled is AddRows for a unique index that is not ready.
+// addUnsettled is AddRows for an index that Unsettled returns.
 func (b *Builder) addUnsettled(c *layout.Layout, x *layout.Index, ch *Change) error {
 	if err := b.entriesOf(c, x, ch); err != nil {
 		return err

@@ -9,15 +9,15 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// readClaims looks up who has the values that some writes put or give up in unique indexes that are not ready.
+// readClaims looks up who has the values that some writes put or give up, where that may be somebody else.
 func readClaims(ctx context.Context, k *store.Call, b *change.Builder, writes []Write) error {
 	for i := range writes {
 		w := &writes[i]
-		if len(w.By.Unsettled) == 0 || !w.changes() {
+		if !w.changes() {
 			continue
 		}
 		w.Claims = nil
-		for _, x := range w.By.Unsettled {
+		for _, x := range w.Unsettled(w.By.Layout) {
 			claims, err := ClaimsOf(ctx, k, w.By, b, x, &w.Change)
 			if err != nil {
 				return w.failed(err)

@@ -194,8 +194,8 @@ func (c *Planner) noIndex(b *Bound, lacking *layout.Index) error {
 	switch {
 	case lacking != nil:
 		return c.LackingRows(b, lacking)
-	case c.comingOf(b) != "":
-		return failure.NotReady("index %s, which will answer %s, is not ready; wait for Repo.Ready", c.comingOf(b), b.query.Text(c.Redact))
+	case c.notReady(b) != nil:
+		return c.notReady(b)
 	case c.uniqueOf(b) != "":
 		return failure.NoIndex("unique index %s answers for one element at a time; ask for each value by itself, or add an index that is not unique", c.uniqueOf(b))
 	case c.nativeOf(b) != "":
@@ -246,14 +246,18 @@ func (c *Planner) uniqueOf(b *Bound) string {
 	return ""
 }
 
-// comingOf returns an index that would answer a query, if it were ready; "" if there is none.
-func (c *Planner) comingOf(b *Bound) string {
+// notReady returns the error for a query that an index of the schema would answer, if it were ready; nil if there is none.
+func (c *Planner) notReady(b *Bound) error {
 	for _, x := range c.Indexes {
-		if _, _, ok := c.fits(b, x); ok && !x.Other && (x.Stage == layout.Declared || x.Stage == layout.Written) {
-			return x.ID
+		switch _, _, ok := c.fits(b, x); {
+		case !ok || x.Other:
+		case x.Stage == layout.Declared, x.Stage == layout.Written:
+			return failure.NotReady("index %s, which will answer %s, is not ready; wait for Repo.Ready", x.ID, b.query.Text(c.Redact))
+		case x.Stage == layout.Leaving:
+			return failure.NoIndex("index %s, which answered %s, is being removed; end that with repo.DropIndex, and open with repo.WithBuild() to have it again%s", x.ID, b.query.Text(c.Redact), b.orScan())
 		}
 	}
-	return ""
+	return nil
 }
 
 // LackingRows is noIndex for a query that names fewer fields than an index has, of which

@@ -3,13 +3,13 @@ package upkeep
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/polystore/polystore/repo/driver"
 	"github.com/polystore/polystore/repo/internal/catalog"
-	"github.com/polystore/polystore/repo/internal/failure"
 	"github.com/polystore/polystore/repo/internal/layout"
 	"github.com/polystore/polystore/repo/internal/store"
 )
@@ -26,8 +26,8 @@ func (c *adder) addAbsent(ctx context.Context, k *store.Call, cat *driver.Table,
 	}
 	tables := []*driver.Table{c.Records}
 	for _, x := range c.Absent {
-		if e.Has(x) {
-			return failure.Contention("index %s of before is still being removed; try again, or end that with repo.DropIndex", x.ID)
+		if err := e.Going(x.ID); err != nil {
+			return err
 		}
 		entry := catalog.NewIndexEntry(x, state)
 		entry.Turn = e.Turns[x.ID]
@@ -120,6 +120,9 @@ func (c *adder) makeNative(ctx context.Context, k *store.Call, cat *driver.Table
 	}
 	for _, x := range build {
 		if err := c.Store.Driver.Define(ctx, []*driver.Table{x.Table}); err != nil {
+			if errors.Is(err, driver.ErrExists) && c.MayExpire() {
+				err = fmt.Errorf("%w; a record that has expired counts until Maintain has removed it", err)
+			}
 			return fmt.Errorf("build index %s: %w", x.ID, err)
 		}
 		e.SetIndex(catalog.NewIndexEntry(x, catalog.IndexReady))

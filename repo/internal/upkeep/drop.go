@@ -52,7 +52,7 @@ func (c *indexChange) drop(ctx context.Context, why error) error {
 		return nil // another program was faster, and the index has come again
 	}
 	if err == nil && x.State == catalog.IndexLeaving {
-		if err = catalog.OutlastViews(ctx, c.store, time.Now()); err == nil {
+		if err = c.shared.OutlastViews(ctx, c.store, time.Now()); err == nil {
 			x, err = c.step(ctx, func(_ *catalog.Entry, o *catalog.IndexEntry) {
 				if o.Turn == x.Turn && o.State == catalog.IndexLeaving {
 					o.State = catalog.IndexGone
@@ -61,7 +61,7 @@ func (c *indexChange) drop(ctx context.Context, why error) error {
 		}
 	}
 	if err == nil && x.State == catalog.IndexGone {
-		err = catalog.OutlastViews(ctx, c.store, time.Now())
+		err = c.shared.OutlastViews(ctx, c.store, time.Now())
 	}
 	if err != nil || x.State != catalog.IndexGone {
 		return err // another program removed it, and it was added again

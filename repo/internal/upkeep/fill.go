@@ -52,7 +52,7 @@ func Build(ctx context.Context, k *store.Call, rate *int, now func() *Keeper) er
 				continue
 			}
 		}
-		if err := catalog.OutlastViews(ctx, c.Store, began); err != nil {
+		if err := c.Shared.OutlastViews(ctx, c.Store, began); err != nil {
 			return err
 		}
 		if x.State == catalog.IndexDeclared {
@@ -129,24 +129,27 @@ func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	if w.Mark != "" {
 		w.Table = c.Records.Name
 	}
-	mark, filled := x.Mark, x.Filled
-	w.Note = func(_, at string) { mark = at }
-	w.Save = func(ctx context.Context) error { return c.note(ctx, k, x, me, mark, filled) }
+	p := &progress{mark: x.Mark, filled: x.Filled}
+	p.note = func(ctx context.Context, k *store.Call, mark string, filled int) error {
+		return c.note(ctx, k, x, me, mark, filled)
+	}
+	w.Note = func(_, at string) { p.reach(at) }
+	w.Save = func(ctx context.Context) error { return p.tell(ctx, k) }
 	w.Start()
 	k.Way = &w
 	defer func() { k.Way = nil }()
-	k.Within = true // an expired owner of a value is deleted on the way
 	k.Tick(c.Store)
 	err = w.Save(ctx)
 	if err == nil {
 		err = u.EachChunk(ctx, k, &f, c.Records, func(rows []driver.Row) error {
-			filled += len(rows)
-			return c.fillRows(ctx, u, of, rows)
+			return c.fillRows(ctx, u, of, rows, p)
 		})
 	}
 	switch err = f.With(err); {
 	case err != nil && view.IsBefore(now().Collection):
 		return nil // by the view that has followed it is to be seen what is left to do
+	case w.Lost: // the store knows the mark no more
+		return c.note(ctx, k, x, me, "", 0)
 	case scan.IsOfRow(err) && !errors.Is(err, driver.ErrConflict):
 		return c.changeOf(k, x).drop(ctx, err)
 	case err != nil:
@@ -185,7 +188,8 @@ func (c *filler) note(ctx context.Context, k *store.Call, x *catalog.IndexEntry,
 	return err
 }
 
-// fillRow writes the rows of x for one record. One that has expired needs none: Maintain removes it, and misses none.
+// fillRow writes the rows of x for one record. One that has expired needs none: who writes over it, or removes it, knows
+// that it may have none.
 func (c *filler) fillRow(ctx context.Context, k *store.Call, x *layout.Index, row *driver.Row) error {
 	for attempt := 0; c.IsLive(k, row); attempt++ {
 		err := c.fillOnce(ctx, k, x, row)
@@ -262,9 +266,10 @@ func (c *filler) add(ctx context.Context, k *store.Call, b *change.Builder, x *l
 
 // send commits what b has.
 func (c *filler) send(ctx context.Context, k *store.Call, b *change.Builder) (*driver.Refusal, error) {
-	if err := c.MayWrite(ctx); err != nil { // another program may have taken over, and the index have gone since
+	if err := c.Enter(ctx, k); err != nil { // another program may have taken over, and the index have gone since
 		return nil, err
 	}
+	defer c.Leave(k)
 	return c.Store.Commit(ctx, k, driver.NewToken(), b.Ops)
 }
 

@@ -31,7 +31,7 @@ const (
 )
 
 // fillRows writes the rows of x for the records of a chunk.
-func (c *filler) fillRows(ctx context.Context, u *upkeep, x *layout.Index, rows []driver.Row) error {
+func (c *filler) fillRows(ctx context.Context, u *upkeep, x *layout.Index, rows []driver.Row, p *progress) error {
 	together := c.Store.Facts.Scope == driver.ScopeStore && !x.Unique && !x.Remote
 	size, most := 1, upkeepAtOnce
 	switch {
@@ -46,6 +46,9 @@ func (c *filler) fillRows(ctx context.Context, u *upkeep, x *layout.Index, rows 
 	return u.someAtOnce(ctx, most, len(groups), func(ctx context.Context, k *store.Call, i int) error {
 		began := time.Now()
 		err := c.fillGroup(ctx, k, x, groups[i])
+		if err == nil {
+			err = p.add(ctx, k, len(groups[i]))
+		}
 		if err == nil && c.rate == nil {
 			now := time.Now()
 			err = store.SleepUntil(ctx, now.Add(now.Sub(began)))

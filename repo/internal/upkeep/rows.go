@@ -16,8 +16,7 @@ import (
 	"github.com/polystore/polystore/repo/internal/store"
 )
 
-// fillFrom calls write for each live record. Those that have expired need no rows:
-// Maintain removes them, and misses none.
+// fillFrom calls write for each live record. Those that have expired need no rows: see fillRow.
 func (c *Keeper) fillFrom(ctx context.Context, k *store.Call, f *scan.Faults, x *layout.Index, write func(context.Context, *store.Call, *layout.Index, *driver.Row) error) error {
 	k.Tick(c.Store)
 	return c.Each(ctx, k, f, c.Records, func(row *driver.Row) error {
