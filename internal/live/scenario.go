@@ -19,7 +19,8 @@ func Scenarios() []Scenario {
 	for i, w := range ways {
 		list = append(list,
 			Scenario{Name: "life, " + w.name, way: w, play: life(i)},
-			Scenario{Name: "late, " + w.name, way: w, play: late(i)})
+			Scenario{Name: "late, " + w.name, way: w, play: late(i)},
+			Scenario{Name: "expired records, " + w.name, way: w, play: besideExpired})
 		for _, at := range []place{toSend, hasRead} {
 			if at == hasRead && !w.reads {
 				continue
@@ -48,6 +49,7 @@ func Scenarios() []Scenario {
 		}
 	}
 	return append(list,
+		Scenario{Name: "another index of the name", way: ways[0], play: anotherOfTheName},
 		Scenario{Name: "the index is taken back late", way: ways[2], play: takesBack},
 		Scenario{Name: "filler overtaken before it begins", way: ways[0], play: overtaken})
 }

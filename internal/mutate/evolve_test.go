@@ -34,6 +34,16 @@ func addingVariants() []variant {
 			proof: byLive("life, with the records"), want: `the index is "written" after a minute, and not "declared"`,
 		},
 		{
+			name:  "a record that has expired is taken to have its claims",
+			edits: []edit{{"internal/change/unsettled.go", "\tif !ch.isOfExpired() {\n", "\tif !ch.isOfExpired() || ch.Known {\n"}},
+			proof: byLive("expired records, unique"), want: wrongRows,
+		},
+		{
+			name:  "a record that has expired is taken to have its rows",
+			edits: []edit{{"internal/change/builder.go", "\twhole := hasOld && ch.Next != nil && !ch.isOfExpired()", "\twhole := hasOld && ch.Next != nil"}},
+			proof: byLive("expired records, in the partition"), want: wrongRows,
+		},
+		{
 			name:  "an index is ready without being written",
 			edits: []edit{{"internal/upkeep/fill.go", "c.advance(ctx, k, x, catalog.IndexWritten)", "c.advance(ctx, k, x, catalog.IndexReady)"}},
 			proof: byLive("life, with the records"), want: wrongRows,
@@ -85,7 +95,7 @@ func fillingVariants() []variant {
 		{
 			name:  "a filler takes back the index that has come again",
 			edits: []edit{{"internal/upkeep/drop.go", "return why != nil && x.Turn != c.turn", "return why != nil && x == nil"}},
-			proof: byLive("the index is taken back late"), want: `no index answers .*`,
+			proof: byLive("the index is taken back late"), want: `index x, which answered .*, is being removed.*`,
 		},
 		{
 			name:  "a filler waits for a view of before",
@@ -108,6 +118,11 @@ func fillingVariants() []variant {
 // droppingVariants are about an index that goes, and comes again.
 func droppingVariants() []variant {
 	return []variant{
+		{
+			name:  "an index that comes again is taken for the former one",
+			edits: []edit{{"internal/catalog/entry.go", "\t\tif x.Other || i < 0 || e.Indexes[i].State == IndexGone {\n", "\t\tif x.Other || i < 0 || e.Indexes[i].Turn > 0 {\n"}},
+			proof: byLive("another index of the name"), want: wrongRows,
+		},
 		{
 			name:  "an index is gone at once",
 			edits: []edit{{"internal/upkeep/drop.go", "\t\t\tx.State = catalog.IndexLeaving\n", "\t\t\tx.State = catalog.IndexGone\n"}},
