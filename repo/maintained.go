@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/polystore/polystore/repo/internal/catalog"
@@ -41,6 +42,7 @@ func (h *maintained) open(ctx context.Context, e *catalog.Entry) (*collection, e
 	if err != nil {
 		return nil, err
 	}
+	schema.Indexes = slices.DeleteFunc(schema.Indexes, func(x Index) bool { return e.IsBuilding(x.Name) }) // which the store could not make, or makes
 	r, err := Open[map[string]any](ctx, h.store, schema, WithoutDefine())
 	if err != nil {
 		return nil, err

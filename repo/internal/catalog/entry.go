@@ -372,6 +372,11 @@ func (e *Entry) WhyNot(index string) error {
 	return nil
 }
 
+// IsBuilding reports whether an index is not ready that the store makes, or could not make.
+func (e *Entry) IsBuilding(index string) bool {
+	return slices.ContainsFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == index && x.State == IndexBuilding })
+}
+
 // Going returns an error if an index is being removed.
 func (e *Entry) Going(index string) error {
 	going := func(x IndexEntry) bool {
