@@ -10,25 +10,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
+
+	"github.com/polystore/polystore/bench/internal/tool"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(2)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "fill:", err)
-		os.Exit(1)
-	}
-}
+func main() { tool.Main("fill", run) }
 
 // options are the flags and arguments.
 type options struct {
@@ -54,9 +42,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	switch o.urls = f.Args(); {
-	case len(o.urls) == 0:
-		return o, errors.New("no store: give one URL or several; what is written there begins with fill_ and is removed")
+	var err error
+	switch o.urls, err = tool.Stores(f); {
+	case err != nil:
+		return o, err
 	case o.records < 100 || o.writes < 1 || o.lasts <= 0 || o.rate < 0:
 		return o, errors.New("-records: at least 100; -writes: at least 1; -for: more than 0; -rate: at least 0")
 	case !slices.Contains([]string{"", "table", "native"}, o.kind):

@@ -10,26 +10,14 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
+
+	"github.com/polystore/polystore/bench/internal/tool"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := growth(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(2)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "growth:", err)
-		os.Exit(1)
-	}
-}
+func main() { tool.Main("growth", growth) }
 
 // options are the flags and arguments.
 type options struct {
@@ -54,9 +42,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	switch o.urls = f.Args(); {
-	case len(o.urls) == 0:
-		return o, errors.New("no store: give one URL or several; what is written there begins with growth_ and is removed")
+	var err error
+	switch o.urls, err = tool.Stores(f); {
+	case err != nil:
+		return o, err
 	case o.calls < 1 || o.calls > o.records[0]/10:
 		return o, fmt.Errorf("-calls %d: at least 1, and at most a tenth of the fewest records", o.calls)
 	}

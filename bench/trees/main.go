@@ -7,25 +7,12 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
+
+	"github.com/polystore/polystore/bench/internal/tool"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
-	stop()
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(2)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "trees:", err)
-		os.Exit(1)
-	}
-}
+func main() { tool.Main("trees", run) }
 
 // options are the flags and arguments.
 type options struct {
@@ -45,9 +32,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
-	switch o.urls = f.Args(); {
-	case len(o.urls) == 0:
-		return o, errors.New("no store: give one URL or several; what is written there begins with trees_ and is removed")
+	var err error
+	switch o.urls, err = tool.Stores(f); {
+	case err != nil:
+		return o, err
 	case o.nodes < 100 || o.inserts < 100 || o.siblings < 100:
 		return o, errors.New("-nodes, -inserts and -siblings: at least 100 each")
 	}
