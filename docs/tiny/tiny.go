@@ -154,14 +154,16 @@ func (s *store) first(v *view, partitions []string, mask []int, most int, revers
 		}
 		return d
 	}
+	cut := false // when it is, keys[most] is the last that can be needed
 	for _, p := range partitions {
 		for sort, r := range v.rows[p] {
-			if k := (driver.Key{Partition: p, Sort: sort}); test(k, r) {
-				keys = append(keys, k)
+			k := driver.Key{Partition: p, Sort: sort}
+			if cut && inOrder(k, keys[most]) > 0 || !test(k, r) {
+				continue
 			}
-			if len(keys) > 8*most { // of which most are not needed
+			if keys = append(keys, k); len(keys) > 8*most {
 				slices.SortFunc(keys, inOrder)
-				keys = keys[:most+1]
+				keys, cut = keys[:most+1], true
 			}
 		}
 	}

@@ -47,6 +47,21 @@ func walkTable(ctx context.Context, e *env, n int) (*driver.Table, []string) {
 	return t, want
 }
 
+// A walked is a table that rules walk and leave as it is, and its keys.
+type walked struct {
+	table *driver.Table
+	keys  []string
+}
+
+// sharedWalk returns a table with 1500 rows that rules share which change nothing in it.
+func sharedWalk(ctx context.Context, e *env) (*driver.Table, []string) {
+	w := rule.SharedAs(ctx, e, "walked", func(string) (walked, error) {
+		t, keys := walkTable(ctx, e, 1500)
+		return walked{t, keys}, nil
+	})
+	return w.table, slices.Clone(w.keys)
+}
+
 // walkFrom returns the keys and marks of a walk.
 func walkFrom(ctx context.Context, e *env, t *driver.Table, mark string) (keys []string, chunks []driver.Chunk) {
 	for chunk, err := range e.Store.Walk(ctx, t, mark) {
@@ -65,7 +80,7 @@ func walkFrom(ctx context.Context, e *env, t *driver.Table, mark string) (keys [
 }
 
 func walkAll(ctx context.Context, e *env) {
-	t, want := walkTable(ctx, e, 1500)
+	t, want := sharedWalk(ctx, e)
 	keys, chunks := walkFrom(ctx, e, t, "")
 	rule.Equal(e, "the number of rows", len(slices.Compact(keys)), len(want))
 	for _, chunk := range chunks {
@@ -90,7 +105,7 @@ func walkEmpty(ctx context.Context, e *env) {
 }
 
 func walkMarks(ctx context.Context, e *env) {
-	t, want := walkTable(ctx, e, 1500)
+	t, want := sharedWalk(ctx, e)
 	_, chunks := walkFrom(ctx, e, t, "")
 	e.That(len(chunks) > 1, "more than one chunk", "%d", len(chunks))
 	for i, chunk := range chunks {
@@ -115,7 +130,7 @@ func lenAfter(ctx context.Context, e *env, t *driver.Table, mark string) int {
 }
 
 func badMarks(ctx context.Context, e *env) {
-	t, _ := walkTable(ctx, e, 1500)
+	t, _ := sharedWalk(ctx, e)
 	_, chunks := walkFrom(ctx, e, t, "")
 	good := rule.At(e, "the chunks of a walk", chunks, 0).Mark
 	for _, mark := range []string{"\x00", "no mark", "\xff\xfe", strings.Repeat("m", 5000), good + "\x00x"} {
@@ -131,7 +146,7 @@ func badMarks(ctx context.Context, e *env) {
 }
 
 func chunksForGood(ctx context.Context, e *env) {
-	t, want := walkTable(ctx, e, 1500)
+	t, want := sharedWalk(ctx, e)
 	_, chunks := walkFrom(ctx, e, t, "")
 	walkFrom(ctx, e, t, "")
 	var got []string
