@@ -131,6 +131,8 @@ var deceptions = []struct {
 	{"lost inserts", reading + inserting, &deceiver{drops: ofVerb(driver.Put, each[[]driver.Op](10))}, []string{"is missing; it was acknowledged"}},
 	{"lost updates", reading + updating, &deceiver{drops: each[[]driver.Op](10)}, []string{"what was written last is"}},
 	{"lost deletes", listing + "  - {name: gone, weight: 20, kind: delete}\n", &deceiver{drops: each[[]driver.Op](10)}, []string{"is found, and it is not there"}},
+	{"lost groups", listing + "  - {name: several, weight: 20, kind: group, writes: [update, put, delete], set: {views: {int: {max: 1000000000}}}}\n",
+		&deceiver{drops: each[[]driver.Op](10)}, []string{"is found, and it is not there", "what was written last is"}},
 	{"updates refused", listing + strings.Replace(updating, "kind: update", "kind: modify", 1), &deceiver{hides: each[driver.Key](3)}, []string{"it is not found, and nothing has removed it"}},
 	{"a few keys", reading + inserting, &deceiver{hides: bad}, []string{"it is not found, and nothing has removed it"}},
 	{"behind by 50 ms", reading + updating, &deceiver{behind: 50 * time.Millisecond}, []string{"what was written last is"}},

@@ -3,6 +3,7 @@ package candidate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/polystore/polystore/loadtest/internal/operation"
@@ -11,7 +12,7 @@ import (
 	"github.com/polystore/polystore/repo/driver"
 )
 
-// commit does the changes of a group together or not at all.
+// commit does the writes of a group together or not at all.
 func (c *Candidate) commit(ctx context.Context, r *repo.Repo[map[string]any], k *operation.Call) error {
 	var opts []repo.GroupOption
 	if c.scatters(k.Q.Collection) {
@@ -20,7 +21,15 @@ func (c *Candidate) commit(ctx context.Context, r *repo.Repo[map[string]any], k 
 	g := c.Store.Repo.Group(opts...)
 	in := r.In(g)
 	for i := range k.Parts {
-		in.Patch(k.Parts[i].KeyIn(c.Model), k.Parts[i].Edits...)
+		switch part := &k.Parts[i]; part.Q.Kind {
+		case "put":
+			rec := expiring(maps.Clone(part.Record), part.Q.Collection)
+			in.Put(&rec)
+		case "delete":
+			in.Delete(part.KeyIn(c.Model), repo.IfExists())
+		default:
+			in.Patch(part.KeyIn(c.Model), part.Edits...)
+		}
 	}
 	return g.Commit(ctx)
 }

@@ -28,9 +28,7 @@ func (s *Stream) follow(calls []Call) {
 		case "update", "modify", "move":
 			k.still = !s.moves(k) && k.Q.Kind == "move"
 		case "group":
-			for j := range k.Parts {
-				s.moves(&k.Parts[j])
-			}
+			s.follow(k.Parts)
 		case "put":
 			s.places(k)
 		}

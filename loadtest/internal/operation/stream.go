@@ -120,11 +120,8 @@ func (s *Stream) callFor(r *rand.Rand, at, number, i int) Call {
 		k.Parts = s.steps(r, q, number)
 	case "group":
 		s.address(&k, i)
-		for _, mate := range s.drawers[at].mates(r, i, q.Records) {
-			part := Call{Q: q, At: at, from: mate}
-			s.address(&part, mate)
-			s.change(r, &part, number)
-			k.Parts = append(k.Parts, part)
+		for n, mate := range s.drawers[at].mates(r, i, q.Records) {
+			k.Parts = append(k.Parts, s.part(r, q.Parts[n], at, mate, number))
 		}
 	case "update", "modify", "move":
 		s.address(&k, i)
@@ -132,6 +129,19 @@ func (s *Stream) callFor(r *rand.Rand, at, number, i int) Call {
 		s.change(r, &k, number)
 	default:
 		k.Find = s.find(r, &k, i)
+	}
+	return k
+}
+
+// part makes a write of a group, on the i-th record.
+func (s *Stream) part(r *rand.Rand, q *workload.Query, at, i, number int) Call {
+	k := Call{Q: q, At: at, from: i}
+	s.address(&k, i)
+	switch q.Kind {
+	case "put":
+		k.Record = s.made(r, q, i, i, number)
+	case "update":
+		s.change(r, &k, number)
 	}
 	return k
 }

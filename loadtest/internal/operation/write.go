@@ -24,7 +24,7 @@ func (k *Call) Writes() (list []Write) {
 	switch k.Q.Kind {
 	case "group":
 		for i := range k.Parts {
-			list = append(list, k.Parts[i].changes())
+			list = append(list, k.Parts[i].Writes()...)
 		}
 		return list
 	case "insert", "put":

@@ -207,30 +207,36 @@ func (o *Oracle) wrote(e *event) {
 	default:
 		return
 	}
-	switch q.Kind {
+	o.did(e.k, e.begin, end, there)
+}
+
+// did notes what a write did, between two times; there is until when a record that it made came.
+func (o *Oracle) did(k *operation.Call, begin, end, there int64) {
+	c := k.Q.Collection
+	switch k.Q.Kind {
 	case "insert", "put":
 		key := make([]any, len(c.Key()))
 		for i, f := range c.Key() {
-			key[i] = e.k.Record[f]
+			key[i] = k.Record[f]
 		}
 		rec := o.record(c, key)
-		rec.whole, rec.made = rec.whole+1, e.k.Record
-		o.register(c, rec, "").set(true, e.begin, there)
-		o.register(c, rec, "*").set(value.Sum(e.k.Record, o.known.written[c.At]), e.begin, end)
+		rec.whole, rec.made = rec.whole+1, k.Record
+		o.register(c, rec, "").set(true, begin, there)
+		o.register(c, rec, "*").set(value.Sum(k.Record, o.known.written[c.At]), begin, end)
 		for f := range o.known.written[c.At] {
-			o.register(c, rec, f).set(parented(c, f, e.k.Record[f]), e.begin, end)
+			o.register(c, rec, f).set(parented(c, f, k.Record[f]), begin, end)
 		}
 	case "delete":
-		o.register(c, o.record(c, e.k.Key), "").set(false, e.begin, end)
+		o.register(c, o.record(c, k.Key), "").set(false, begin, end)
 	case "transplant":
 		parent := c.Tree.Parent
-		o.register(c, o.record(c, e.k.Key), parent).set(parented(c, parent, e.k.To), e.begin, end)
+		o.register(c, o.record(c, k.Key), parent).set(parented(c, parent, k.To), begin, end)
 	case "group":
-		for i := range e.k.Parts {
-			o.changed(&e.k.Parts[i], e.begin, end)
+		for i := range k.Parts {
+			o.did(&k.Parts[i], begin, end, there)
 		}
 	default:
-		o.changed(e.k, e.begin, end)
+		o.changed(k, begin, end)
 	}
 }
 

@@ -121,10 +121,9 @@ func (r queryReader) parameters() {
 			r.d.FaultIn(r.m.PlaceOf("kind"), "%s renews records, and those of collection %s do not expire; give it ttl: 24h", r.m.What, q.Collection.Schema.Collection)
 		}
 		r.needKey()
-	case "update", "modify", "move", "group":
-		if q.Kind == "group" {
-			q.Records = r.m.Integer("records", 2, 2, limit.MaxSet)
-		}
+	case "group":
+		r.group()
+	case "update", "modify", "move":
 		r.assignments()
 		r.additions()
 		r.pushes()

@@ -25,6 +25,7 @@ type Query struct {
 	Limit      int      // the most, if it is drawn
 	Least      int      // of a limit that is drawn; 0 where it is fixed
 	Records    int      // that a group changes
+	Parts      []*Query // of a group: what it does with each of them
 	Pages      int
 	Depth      int    // of a subtree; 0 is all of it
 	Below      Bounds // nodes below the drawn one
