@@ -119,7 +119,7 @@ func Run(ctx context.Context, w *Workload, opts Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &run{w: settled, opts: &opts, began: time.Now(), fingerprint: w.fingerprint}
+	r := &run{w: settled, opts: &opts, began: time.Now(), fingerprint: w.is()}
 	if settled.Trace != nil && (opts.Max || opts.Faults != "") {
 		return nil, fmt.Errorf("the operations are those of a trace: there is no other rate to search, and no phase with faults: %w", driver.ErrInvalid)
 	}

@@ -31,6 +31,10 @@ type Workload struct {
 
 	Speed float64 // how much faster than they came the operations of a trace are sent; 1 is as they came
 
+	// Writes is how many percent of the operations write, journeys with a step that writes among them. Another number than
+	// the file's gives the queries other weights: those that write keep their proportions, and so do the others.
+	Writes float64
+
 	read        *workload.Workload
 	fingerprint string
 }
@@ -58,7 +62,7 @@ func Draft(ctx context.Context, file string) (string, error) {
 
 // opened returns a workload as callers see it.
 func opened(w *workload.Workload) *Workload {
-	return &Workload{w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records, w.Speed, w, ""}
+	return &Workload{w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records, w.Speed, w.WriteShare(), w, ""}
 }
 
 // settled returns the workload that was read, with the settings of now.
@@ -74,14 +78,27 @@ func (w *Workload) settled() (*workload.Workload, error) {
 	}
 	s := *w.read
 	s.Name, s.File, s.Seed, s.Rate, s.Rounds, s.Round, s.Slots, s.Records, s.Speed = w.Name, w.File, w.Seed, w.Rate, w.Rounds, w.Round, w.Slots, w.Records, w.Speed
+	if w.Writes != s.WriteShare() {
+		if err := s.SetWriteShare(w.Writes); err != nil {
+			return nil, fmt.Errorf("%w: %w", err, driver.ErrInvalid)
+		}
+	}
 	return &s, s.CheckSize()
+}
+
+// is returns the fingerprint of what the file says, and of what the caller says otherwise of it.
+func (w *Workload) is() string {
+	if w.read == nil || w.Writes == w.read.WriteShare() {
+		return w.fingerprint
+	}
+	return fmt.Sprintf("%s with %v %% writes", w.fingerprint, w.Writes)
 }
 
 // Differences returns why a run of the workload here cannot be compared with an earlier result, as far as that is known
 // before it: another workload, machine or pace.
 func (w *Workload) Differences(before *Result) []string {
 	after := *before
-	after.Workload, after.Fingerprint, after.Environment = w.Name, w.fingerprint, environment()
+	after.Workload, after.Fingerprint, after.Environment = w.Name, w.is(), environment()
 	after.Rate, after.Rounds, after.Round, after.Slots = w.Rate, w.Rounds, w.Round, w.Slots
 	if w.read != nil && w.read.Trace != nil { // whose rate is not known before it is read
 		after.Rate, after.Round = before.Rate, before.Round

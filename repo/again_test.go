@@ -130,12 +130,48 @@ func TestReadyAfterAStoppedDrop(t *testing.T) {
 					t.Errorf("Ready: %v, want ErrContention; First: %v, want ErrNoIndex", err, findErr)
 				}
 				for _, err := range []error{err, findErr} {
-					if !strings.Contains(fmt.Sprint(err), "with repo.DropIndex") {
-						t.Errorf("%v; want the remedy", err)
+					if text := fmt.Sprint(err); !strings.Contains(text, "with repo.DropIndex") || !strings.Contains(text, "it is leaving since 2000-01-01 00:00:0") {
+						t.Errorf("%v; want the state, since when it lasts, and the remedy", err)
 					}
 				}
 				succeeds(t, repo.DropIndex(t.Context(), store, "logins", "x"))
 				agrees(t, built[login](t, store, indexed(x)))
+			})
+		})
+	}
+}
+
+// Errors about an index that is not ready say in which state it is, and since when.
+func TestErrorsSaySinceWhen(t *testing.T) {
+	x := repo.Index{Name: "x", Partition: []string{"user"}}
+	for name, newStore := range liveStores() {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := programOf(t, newStore())
+				defer store.Close()
+				old := must[login](t, store, indexed())
+				for i := range 100 {
+					succeeds(t, old.Insert(t.Context(), &login{fmt.Sprint(i), "ann", 1}))
+				}
+				time.Sleep(time.Minute)
+				r := must[login](t, store, indexed(x), repo.WithBuildRate(1))
+				time.Sleep(10 * time.Second)
+				soon, stop := context.WithTimeout(t.Context(), time.Second)
+				defer stop()
+				_, findErr := r.First(t.Context(), repo.Where("user", "ann"))
+				for _, err := range []error{findErr, r.Ready(soon, "x")} {
+					if !strings.Contains(fmt.Sprint(err), "is not ready: it is written since 2000-01-01 00:01:0") {
+						t.Errorf("%v; want the state, and since when it lasts", err)
+					}
+				}
+				states, err := repo.IndexStates(t.Context(), store, "logins")
+				if err != nil || len(states) != 1 || states[0].State != "written" || time.Since(states[0].Since) > 11*time.Second {
+					t.Errorf("states %+v, %v", states, err)
+				}
+				succeeds(t, r.Ready(t.Context(), "x"))
+				if states, err = repo.IndexStates(t.Context(), store, "logins"); err != nil || states[0].State != "ready" || !states[0].Since.IsZero() {
+					t.Errorf("states %+v, %v", states, err)
+				}
 			})
 		})
 	}

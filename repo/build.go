@@ -80,9 +80,13 @@ func (r *Repo[T]) Ready(ctx context.Context, index string) error {
 		return c.end(&k, nil, failure.ErrNoContext)
 	}
 	var going time.Time // since when the index is being removed
+	state := "not known"
 	for {
-		done, leaves, err := c.newest().isReady(ctx, &k, index)
-		switch {
+		done, e, err := c.newest().isReady(ctx, &k, index)
+		if e != nil {
+			state = e.State(index)
+		}
+		switch leaves := e.Going(index); {
 		case leaves == nil:
 			going = time.Time{}
 		case going.IsZero():
@@ -90,20 +94,23 @@ func (r *Repo[T]) Ready(ctx context.Context, index string) error {
 		case time.Since(going) > goingFor:
 			err = leaves
 		}
-		if done || err != nil {
-			return c.end(&k, nil, err)
+		if !done && err == nil {
+			err = store.SleepUntil(ctx, time.Now().Add(readyAgain))
 		}
-		if err := store.SleepUntil(ctx, time.Now().Add(readyAgain)); err != nil {
+		switch {
+		case err != nil && ctx.Err() != nil:
 			if stuck := c.Shared.Stuck.Load(); stuck != nil {
 				err = fmt.Errorf("%w; the last attempt at it: %w", err, *stuck)
 			}
-			return c.end(&k, nil, fmt.Errorf("index %s is not ready: %w", index, err))
+			return c.end(&k, nil, fmt.Errorf("index %s is not ready: it is %s: %w", index, state, err))
+		case done || err != nil:
+			return c.end(&k, nil, err)
 		}
 	}
 }
 
-// isReady reports whether queries may use an index; going is an error if it is being removed.
-func (c *collection) isReady(ctx context.Context, k *store.Call, index string) (done bool, going, err error) {
+// isReady reports whether queries may use an index, and returns what the catalog has of the collection if they may not.
+func (c *collection) isReady(ctx context.Context, k *store.Call, index string) (done bool, e *catalog.Entry, err error) {
 	if err := c.Told(ctx); err != nil {
 		return false, nil, err
 	}
@@ -112,9 +119,8 @@ func (c *collection) isReady(ctx context.Context, k *store.Call, index string) (
 			return true, nil, nil
 		}
 	}
-	e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
-	if err != nil {
-		return false, nil, err
+	if e, err = catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name); err == nil {
+		err = e.WhyNot(index)
 	}
-	return false, e.Going(index), e.WhyNot(index)
+	return false, e, err
 }

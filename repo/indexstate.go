@@ -2,6 +2,7 @@ package repo
 
 import (
 	"context"
+	"time"
 
 	"github.com/polystore/polystore/repo/internal/catalog"
 )
@@ -15,6 +16,9 @@ type IndexState struct {
 	// rows of older records; or "building", when the store makes it. After it come "leaving", when nobody asks it any
 	// more, and "gone", when nobody keeps it in step either, and its table is being removed.
 	State string
+
+	// Since is when the index came to State, by the clock of the program that changed it; zero if it is "ready".
+	Since time.Time
 
 	// Filled is how many records were read so far in order to add their rows.
 	Filled int
@@ -38,6 +42,9 @@ func IndexStates(ctx context.Context, store *Store, collection string) ([]IndexS
 	states := make([]IndexState, len(list))
 	for i := range list {
 		states[i] = IndexState{Index: Index(list[i].IndexSchema), State: list[i].State, Filled: list[i].Filled, Refused: list[i].Refused}
+		if at := list[i].At; at != 0 {
+			states[i].Since = time.UnixMilli(at).UTC()
+		}
 	}
 	return states, k.End(nil)
 }

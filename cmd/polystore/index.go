@@ -214,15 +214,23 @@ func indexStatus(ctx context.Context, store *repo.Store, collection string, stdo
 		case s.Refused != "":
 			fmt.Fprintf(stdout, "%s: could not be built: %s\n", s.Name, s.Refused)
 		case s.State == "written":
-			fmt.Fprintf(stdout, "%s: written, %d records read; %s\n", s.Name, s.Filled, declaration(s.Index))
+			fmt.Fprintf(stdout, "%s: written%s, %d records read; %s\n", s.Name, since(s), s.Filled, declaration(s.Index))
 		default:
-			fmt.Fprintf(stdout, "%s: %s; %s\n", s.Name, s.State, declaration(s.Index))
+			fmt.Fprintf(stdout, "%s: %s%s; %s\n", s.Name, s.State, since(s), declaration(s.Index))
 		}
 	}
 	if len(states) == 0 {
 		fmt.Fprintln(stdout, "the collection has no index")
 	}
 	return nil
+}
+
+// since says since when an index is in its state, if that is known.
+func since(s repo.IndexState) string {
+	if s.Since.IsZero() {
+		return ""
+	}
+	return " since " + s.Since.Format("2006-01-02 15:04:05 UTC")
 }
 
 // declaration returns what an index is, as the flags of add have it.

@@ -57,6 +57,7 @@ type loadFlags struct {
 	rate, rounds int
 	records      int
 	speed        float64
+	writes       float64
 	round        time.Duration
 	json, all    bool
 	out          string
@@ -178,6 +179,7 @@ func (f *loadFlags) register(fs *flag.FlagSet) {
 	fs.Uint64Var(&f.seed, "seed", 0, "another seed than the file's: other operations, the same for all models")
 	fs.IntVar(&f.rate, "rate", 0, "operations a second")
 	fs.IntVar(&f.records, "records", 0, "take at most so many `records` of each collection: of a file a random sample, of generators and trees the first ones")
+	fs.Float64Var(&f.writes, "writes", 0, "let so many `percent` of the operations write; queries that write keep their proportions, and so do the others")
 	fs.IntVar(&f.rounds, "rounds", 0, "rounds of each model")
 	fs.Float64Var(&f.speed, "speed", 1, "send the operations of a trace so many times as `fast` as they came")
 	fs.DurationVar(&f.round, "round", 0, "how long a round lasts, as in 2s")
@@ -211,6 +213,8 @@ func (f *loadFlags) apply(fs *flag.FlagSet, w *loadtest.Workload) {
 			w.Rate = f.rate
 		case "records":
 			w.Records = f.records
+		case "writes":
+			w.Writes = f.writes
 		case "speed":
 			w.Speed = f.speed
 		case "rounds":

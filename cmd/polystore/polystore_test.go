@@ -330,6 +330,7 @@ var structural = map[string]struct {
 	"crossover": {[]string{"--records", "5000"}, strategiesDiffer},
 
 	"places":    {[]string{"--records", "3000"}, nearIsLess},
+	"cities":    {[]string{"--records", "3000"}, nearIsLess},
 	"shop":      {[]string{"--records", "2000"}, stepsAreTold},
 	"bookmarks": {[]string{"--records", "3000"}, groupsLieTogether},
 

@@ -125,7 +125,7 @@ func droppingVariants() []variant {
 		},
 		{
 			name:  "an index is gone at once",
-			edits: []edit{{"internal/upkeep/drop.go", "\t\t\tx.State = catalog.IndexLeaving\n", "\t\t\tx.State = catalog.IndexGone\n"}},
+			edits: []edit{{"internal/upkeep/drop.go", "\t\t\tx.To(catalog.IndexLeaving)\n", "\t\t\tx.To(catalog.IndexGone)\n"}},
 			proof: byLive("life, with the records"), want: wrongRows,
 		},
 		{

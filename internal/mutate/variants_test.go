@@ -269,7 +269,7 @@ func catalogVariants() []variant {
 	return []variant{
 		{
 			name:  "an index is kept in two ways at once",
-			edits: []edit{{"internal/catalog/entry.go", "return x.Mode == now.Mode && ", "return "}},
+			edits: []edit{{"internal/catalog/index.go", "return x.Mode == now.Mode && ", "return "}},
 			proof: byRule("catalog and schema/another way"), want: `rule catalog and schema/another way\n`,
 		},
 		{

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/polystore/polystore/loadtest/internal/format"
@@ -83,6 +84,14 @@ func (f *rowFile) csvHead(head []string) (fields []string, ok bool) {
 		}
 		seen[field] = true
 		fields = append(fields, field)
+		f.columns = append(f.columns, name)
+	}
+	for _, p := range f.src.Points {
+		for _, name := range []string{p.Lat, p.Lon} {
+			if !slices.Contains(f.columns, name) {
+				f.fault(1, 0, strings.Join(head, string(f.src.Separator)), "there is no column %s, of which points makes %s", value.Quote(name), p.Field)
+			}
+		}
 	}
 	return fields, len(f.faults) == 0
 }
@@ -113,7 +122,14 @@ func (f *rowFile) csvRow(line int, fields, cells []string) (record map[string]an
 			record[field] = v
 		}
 	}
-	if len(f.faults) > before || !f.complete(line, source, record) {
+	placed := f.addPoints(line, source, record, func(name string) (any, error) {
+		text := cells[slices.Index(f.columns, name)]
+		if text == "" {
+			return nil, nil
+		}
+		return value.FromText("float", text, f.src.Times)
+	})
+	if len(f.faults) > before || !placed || !f.complete(line, source, record) {
 		return nil, false
 	}
 	return record, true

@@ -34,6 +34,7 @@ type rowFile struct {
 	src     *workload.Source
 	faults  failure.Faults
 	told    map[string]bool // names in the file that were reported
+	columns []string        // of a CSV file
 	unread  int             // bytes of a CSV file that came since its last row
 	stopped bool
 	trace   func(r *bufio.Reader) // reads it in another way, nil for records
@@ -215,7 +216,7 @@ func (f *rowFile) field(line int, source, name string) string {
 	if field, ok := f.src.Names[name]; ok {
 		return field
 	}
-	if slices.Contains(f.src.Skip, name) || slices.Contains(f.src.Skip, "*") || f.told[name] {
+	if f.src.IsPart(name) || slices.Contains(f.src.Skip, name) || slices.Contains(f.src.Skip, "*") || f.told[name] {
 		return ""
 	}
 	f.told[name] = true

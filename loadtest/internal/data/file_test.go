@@ -27,7 +27,7 @@ func rowsWorkload(t *testing.T, file, more string) *workload.Workload {
 collections:
   - collection: things
     partition: [id]
-    fields: {id: string, n: int, f: float, b: bool, t: time, raw: bytes, list: list, map: map}
+    fields: {id: string, at: string, n: int, f: float, b: bool, t: time, raw: bytes, list: list, map: map}
     indexes:
       - {partition: [n], unique: true}
       - {partition: ["list[]"]}

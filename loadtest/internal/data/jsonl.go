@@ -74,7 +74,10 @@ func (f *rowFile) jsonRow(n int, line []byte) (record map[string]any, ok bool) {
 			record[field] = v
 		}
 	}
-	if len(f.faults) > before || !f.complete(n, string(line), record) {
+	placed := f.addPoints(n, string(line), record, func(name string) (any, error) {
+		return value.FromJSON("float", object[name], f.src.Times)
+	})
+	if len(f.faults) > before || !placed || !f.complete(n, string(line), record) {
 		return nil, false
 	}
 	return record, true

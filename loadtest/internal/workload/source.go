@@ -25,6 +25,7 @@ type Source struct {
 	File      string
 	Format    string // "jsonl" or "csv"
 	Names     map[string]string
+	Points    []PointOf
 	Skip      []string // names in the file that are left out; "*" is all that are not declared
 	Times     string   // how the file writes times
 	Separator rune
@@ -32,6 +33,14 @@ type Source struct {
 	Packed    string // how the file is compressed: "gzip", "zstd" or ""
 
 	Rows atomic.Int64 // of the file, once they were counted
+}
+
+// A PointOf is a field whose value is a place, and the names in the file of its latitude and longitude.
+type PointOf struct{ Field, Lat, Lon string }
+
+// IsPart reports whether a name in the file is of a latitude or a longitude.
+func (s *Source) IsPart(name string) bool {
+	return slices.ContainsFunc(s.Points, func(p PointOf) bool { return name == p.Lat || name == p.Lon })
 }
 
 func (w *Workload) readData(d *document.File, m *document.Mapping, c *Collection) {
@@ -62,6 +71,7 @@ func (s *Source) readFile(d *document.File, m *document.Mapping, c *Collection) 
 	s.named(d, m.Text("file"), m.Text("format"), m.PlaceOf("format"))
 	if c != nil {
 		s.Names = s.readNames(d, m, c)
+		s.readPoints(d, m, c)
 	}
 	s.Skip = m.Texts("skip")
 	if s.Times = m.Text("times"); s.Times == "" {
@@ -142,6 +152,30 @@ func (s *Source) readNames(d *document.File, m *document.Mapping, c *Collection)
 		names[name], taken[name] = e.Key, e.Key
 	}
 	return names
+}
+
+// readPoints reads which fields are places of which the file has latitude and longitude.
+func (s *Source) readPoints(d *document.File, m *document.Mapping, c *Collection) {
+	n := m.Get("points")
+	if n == nil {
+		return
+	}
+	pm, ok := d.Mapping(n, "points")
+	if !ok {
+		return
+	}
+	for _, e := range pm.Entries {
+		names := pm.Texts(e.Key)
+		switch {
+		case c.Kind(e.Key) != "string":
+			d.FaultIn(e.Place, "points gives field %q, which is no declared string; a place is stored as one", e.Key)
+		case len(names) != 2 || names[0] == names[1] || names[0] == "" || names[1] == "":
+			d.FaultIn(e.Place, "points: %s wants the two names of its latitude and longitude in the file, as in %s: [lat, lon]", e.Key, e.Key)
+		default:
+			delete(s.Names, e.Key)
+			s.Points = append(s.Points, PointOf{e.Key, names[0], names[1]})
+		}
+	}
 }
 
 func (w *Workload) readGenerators(d *document.File, m *document.Mapping, c *Collection) {

@@ -195,13 +195,21 @@ func TestByteOrderMark(t *testing.T) {
 	}
 }
 
-// A name in a data file is one field.
-func TestMapOfOneNameTwice(t *testing.T) {
+// A name in a data file is one field, and a place has two names.
+func TestNamesInADataFile(t *testing.T) {
 	from, to := strings.Index(testload.Small, "    data:\n"), strings.Index(testload.Small, "queries:")
-	text := testload.Small[:from] + "    data: {file: a.csv, map: {id: x, author: x}}\n" + testload.Small[to:]
-	_, err := Parse("small.yaml", []byte(text))
-	if err == nil || !strings.Contains(err.Error(), `map takes "x" of the file for id and for author`) {
-		t.Errorf("%v, want that x is taken twice", err)
+	for names, want := range map[string]string{
+		"map: {id: x, author: x}":        `map takes "x" of the file for id and for author`,
+		"points: {at: [lat, lon]}":       `points gives field "at", which is no declared string`,
+		"points: {views: [lat, lon]}":    `points gives field "views", which is no declared string`,
+		"points: {category: [lat]}":      "category wants the two names",
+		"points: {category: [lat, lat]}": "category wants the two names",
+		"points: [lat, lon]":             "points",
+	} {
+		text := testload.Small[:from] + "    data: {file: a.csv, " + names + "}\n" + testload.Small[to:]
+		if _, err := Parse("small.yaml", []byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", names, err, want)
+		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/polystore/polystore/repo/driver"
@@ -17,16 +16,6 @@ import (
 // layoutNumber is the number of the way in which this package keeps records and rows.
 // A store with another number is refused.
 const layoutNumber = 1
-
-// The states of an index in the catalog. What programs do in each, and why so, says internal/evolution.
-const (
-	IndexDeclared = "declared" // rows of what is written over are removed, and none are added
-	IndexWritten  = "written"  // its rows are kept in step, and those of older records are being added
-	IndexReady    = "ready"
-	IndexLeaving  = "leaving"  // its rows are kept in step, and answer nothing any more
-	IndexGone     = "gone"     // programs do nothing with it, and its table is being removed
-	IndexBuilding = "building" // of one that the store keeps: the store is making it
-)
 
 // A Entry is what the store remembers of a collection.
 type Entry struct {
@@ -58,28 +47,6 @@ type catalogColumn struct {
 	Kind string `json:"kind"`
 	Desc bool   `json:"desc,omitempty"`
 }
-
-// An IndexEntry is an index in an entry: its schema, and how far it is built.
-type IndexEntry struct {
-	layout.IndexSchema
-	State   string `json:"state"`
-	Mode    string `json:"mode"`
-	Derived bool   `json:"derived,omitempty"` // the program that declares it derives fields
-	Turn    int    `json:"turn,omitempty"`    // see layout.Stored
-	By      string `json:"by,omitempty"`      // of one that is being filled: who is at it
-	Mark    string `json:"mark,omitempty"`    // and how far that is
-	Filled  int    `json:"filled,omitempty"`  // and how many records were read
-	Since   int64  `json:"since,omitempty"`   // Unix milliseconds before the first of which: see layout.Stored
-}
-
-// The modes of an index in the catalog. One that was written in one mode is never
-// written in the other.
-const (
-	modeCommit = "commit" // with the record
-	modeKeys   = "keys"   // with the record, and a row is its key alone: Table.KeyOnly
-	modeRemote = "loose"  // before and after it
-	modeNative = "native" // never: the store keeps it
-)
 
 // Table is where the entries are kept: one row a collection.
 func Table() *driver.Table {
@@ -124,31 +91,6 @@ func EntryOf(c *layout.Layout) *Entry {
 	e.addElements(c)
 	e.addParts(c)
 	return e
-}
-
-// NewIndexEntry returns the entry of an index that is in a state.
-func NewIndexEntry(x *layout.Index, state string) IndexEntry {
-	def := x.IndexSchema
-	def.Name = x.ID
-	mode := modeCommit
-	switch {
-	case x.Remote:
-		mode = modeRemote
-	case x.Native:
-		mode = modeNative
-	case x.Table.KeyOnly:
-		mode = modeKeys
-	}
-	return IndexEntry{IndexSchema: def, State: state, Mode: mode, Derived: x.Derived, Turn: x.Turn}
-}
-
-// TableIn returns the table of an index, for Drop.
-func (x *IndexEntry) TableIn(collection string) *driver.Table {
-	t := &driver.Table{Name: collection + "." + layout.StoredAs(x.Name, x.Turn), Class: driver.Rows}
-	if x.Mode == modeNative {
-		t.Native, t.Home = true, &driver.Table{Name: collection}
-	}
-	return t
 }
 
 // ReadCatalog returns the entry of a collection, nil when there is none.
@@ -254,44 +196,6 @@ func (e *Entry) otherIndexes(c *layout.Layout) error {
 	return errors.Join(faults...)
 }
 
-// otherKind returns the error for an index that is declared of another kind than it has.
-// Another program that has it open would go on reading the index that it knows.
-func (x *IndexEntry) otherKind(of *layout.Index) error {
-	has, declared := "table", "native"
-	if !of.Native {
-		has, declared = declared, has
-	}
-	return fmt.Errorf("index %s is of kind %s in the store and of kind %s in the schema, and a program that has it open would miss records; give the new index another name, or remove this one with repo.DropIndex when no program has the collection open: %w",
-		x.Name, has, declared, driver.ErrSchema)
-}
-
-// otherwise returns the error for an index that is declared otherwise than it is.
-func (x *IndexEntry) otherwise() error {
-	return fmt.Errorf("index %s is declared otherwise than it is in the store, where it is %s; give the new index another name, and remove this one with repo.DropIndex when no program asks it any more: %w",
-		x.Name, x.IndexSchema, driver.ErrSchema)
-}
-
-// is reports whether the index of the entry is the one that is declared. Rows
-// that cover nothing may have an expiry or not, as the first program wants it.
-func (x *IndexEntry) is(of *layout.Index) bool {
-	now := NewIndexEntry(of, IndexReady)
-	if of.HasKeysOnly() && (x.Mode == modeCommit || x.Mode == modeKeys) {
-		now.Mode = x.Mode
-	}
-	return x.Mode == now.Mode && reflect.DeepEqual(plainIndex(x.IndexSchema), plainIndex(now.IndexSchema))
-}
-
-// plainIndex returns x with nil for empty lists, for comparison.
-func plainIndex(x layout.IndexSchema) layout.IndexSchema {
-	for _, list := range []*[]string{&x.Partition, &x.Sort, &x.Covers} {
-		if len(*list) == 0 {
-			*list = nil
-		}
-	}
-	x.Kind = "" // that is the mode's
-	return x
-}
-
 func keyText(e *Entry) string {
 	text := "("
 	for i, col := range slices.Concat(e.Partition, e.Sort) {
@@ -365,8 +269,7 @@ func (e *Entry) WhyNot(index string) error {
 	if why := e.Refused[index]; why.Text != "" { // and it is there no more
 		return why.err()
 	}
-	i := slices.IndexFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == index })
-	if i < 0 {
+	if e.find(index) == nil {
 		return fmt.Errorf("no index %s in the catalog: %w", index, driver.ErrNotFound)
 	}
 	return nil
@@ -377,13 +280,31 @@ func (e *Entry) IsBuilding(index string) bool {
 	return slices.ContainsFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == index && x.State == IndexBuilding })
 }
 
+// State says which state an index is in, and since when.
+func (e *Entry) State(index string) string {
+	if x := e.find(index); x != nil {
+		return x.Text()
+	}
+	return "not there"
+}
+
 // Going returns an error if an index is being removed.
 func (e *Entry) Going(index string) error {
-	going := func(x IndexEntry) bool {
-		return x.Name == index && (x.State == IndexLeaving || x.State == IndexGone)
-	}
-	if e == nil || !slices.ContainsFunc(e.Indexes, going) {
+	if e == nil {
 		return nil
 	}
-	return failure.Contention("index %s is being removed; try again, or, if that was stopped, end it with repo.DropIndex, and then open with repo.WithBuild() to have the index again", index)
+	x := e.find(index)
+	if x == nil || x.State != IndexLeaving && x.State != IndexGone {
+		return nil
+	}
+	return failure.Contention("index %s is being removed: it is %s; try again, or, if that was stopped, end it with repo.DropIndex, and then open with repo.WithBuild() to have the index again", index, x.Text())
+}
+
+// find returns the index of a name; nil if there is none.
+func (e *Entry) find(index string) *IndexEntry {
+	at := slices.IndexFunc(e.Indexes, func(x IndexEntry) bool { return x.Name == index })
+	if at < 0 {
+		return nil
+	}
+	return &e.Indexes[at]
 }

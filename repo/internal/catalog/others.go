@@ -42,7 +42,7 @@ func (e *Entry) differs(c *layout.Layout) error {
 		case other:
 			d.Others.Add(&old.IndexSchema, fields)
 		}
-		d.Stored[old.Name] = layout.Stored{Stage: stage, Turn: old.Turn}
+		d.Stored[old.Name] = layout.Stored{Stage: stage, At: old.At, Turn: old.Turn}
 		if stage == layout.Ready { // before that no view depends on it
 			d.Stored[old.Name] = layout.Stored{Stage: stage, Turn: old.Turn, Since: old.Since}
 		}

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/polystore/polystore/repo/internal/record"
 )
@@ -46,10 +47,23 @@ const (
 	Leaving               // its rows are kept in step, and answer nothing any more
 )
 
+func (s Stage) String() string {
+	return [...]string{"ready", "declared", "written", "leaving"}[s]
+}
+
+// StateText says which state an index is in, and since when: Unix milliseconds, or 0 if that is not known.
+func StateText(state string, at int64) string {
+	if at == 0 {
+		return state
+	}
+	return state + " since " + time.UnixMilli(at).UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
 // A Stored is how the catalog has an index.
 type Stored struct {
 	Stage Stage
-	Turn  int // how many indexes of the name there were before, each with its own table
+	At    int64 // when it came to a stage other than Ready, in Unix milliseconds by the clock of who changed it
+	Turn  int   // how many indexes of the name there were before, each with its own table
 
 	// Since is when its filling began, in Unix milliseconds, while others could write: what the filler came to has a
 	// younger Rev. Of an index that needed no filling it is 0.

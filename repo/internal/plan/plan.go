@@ -252,9 +252,9 @@ func (c *Planner) notReady(b *Bound) error {
 		switch _, _, ok := c.fits(b, x); {
 		case !ok || x.Other:
 		case x.Stage == layout.Declared, x.Stage == layout.Written:
-			return failure.NotReady("index %s, which will answer %s, is not ready; wait for Repo.Ready", x.ID, b.query.Text(c.Redact))
+			return failure.NotReady("index %s, which will answer %s, is not ready: it is %s; wait for Repo.Ready", x.ID, b.query.Text(c.Redact), layout.StateText(x.Stage.String(), x.At))
 		case x.Stage == layout.Leaving:
-			return failure.NoIndex("index %s, which answered %s, is being removed; end that with repo.DropIndex, and open with repo.WithBuild() to have it again%s", x.ID, b.query.Text(c.Redact), b.orScan())
+			return failure.NoIndex("index %s, which answered %s, is being removed: it is %s; end that with repo.DropIndex, and open with repo.WithBuild() to have it again%s", x.ID, b.query.Text(c.Redact), layout.StateText(x.Stage.String(), x.At), b.orScan())
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ func (c *adder) addAbsent(ctx context.Context, k *store.Call, cat *driver.Table,
 		entry.Turn = e.Turns[x.ID]
 		delete(e.Refused, x.ID)
 		if x.Native {
-			entry.State = catalog.IndexBuilding
+			entry.To(catalog.IndexBuilding)
 		} else {
 			t := *x.Table
 			t.Name = entry.TableIn(c.Name).Name

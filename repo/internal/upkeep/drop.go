@@ -43,9 +43,9 @@ func (c *indexChange) drop(ctx context.Context, why error) error {
 		}
 		switch x.State {
 		case catalog.IndexReady, catalog.IndexWritten, catalog.IndexBuilding:
-			x.State = catalog.IndexLeaving
+			x.To(catalog.IndexLeaving)
 		case catalog.IndexDeclared:
-			x.State = catalog.IndexGone
+			x.To(catalog.IndexGone)
 		}
 	})
 	if err == nil && other(&x) {
@@ -55,7 +55,7 @@ func (c *indexChange) drop(ctx context.Context, why error) error {
 		if err = c.shared.OutlastViews(ctx, c.store, time.Now()); err == nil {
 			x, err = c.step(ctx, func(_ *catalog.Entry, o *catalog.IndexEntry) {
 				if o.Turn == x.Turn && o.State == catalog.IndexLeaving {
-					o.State = catalog.IndexGone
+					o.To(catalog.IndexGone)
 				}
 			})
 		}

@@ -93,7 +93,8 @@ var errOvertaken = failure.Contention("another program has changed the index")
 func (c *filler) advance(ctx context.Context, k *store.Call, x *catalog.IndexEntry, to string) error {
 	_, err := c.changeOf(k, x).step(ctx, func(_ *catalog.Entry, o *catalog.IndexEntry) {
 		if o.Turn == x.Turn && o.State == x.State {
-			o.State, o.By, o.Mark = to, "", ""
+			o.To(to)
+			o.By, o.Mark = "", ""
 			if to == catalog.IndexReady {
 				c.beganAt(o)
 			}
