@@ -62,7 +62,7 @@ func received(t *testing.T, lines []string, speed float64) ([]string, *Result) {
 	s := &counted{watched: newWatched()}
 	opts := options(s)
 	opts.Terminal, opts.Log = true, writerFunc(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "round 0 of") {
+		if strings.Contains(string(p), "warm-up: ") {
 			s.rounds.Store(true)
 		}
 		if strings.Contains(string(p), "verify") {

@@ -105,10 +105,8 @@ const sharedBytes = 1 << 20
 // part sends the statements of a part, and reports whether the conditions of its ops held.
 func (c *commit) part(ctx context.Context, p *part) (done bool, err error) {
 	for left := p.ops; len(left) > 0; {
-		st, n := p.view.statement(p.verb, &c.token), 0
-		for ; n < len(left) && (n == 0 || st.w.Len() < sharedBytes); n++ {
-			st.add(&c.ops[left[n]])
-		}
+		st := p.view.statement(p.verb, &c.token)
+		n := c.fill(&st, p, left)
 		if err := st.end(); err != nil {
 			return false, err
 		}
@@ -125,6 +123,18 @@ func (c *commit) part(ctx context.Context, p *part) (done bool, err error) {
 		err = c.takeBack(ctx, p.view, &c.ops[p.ops[0]])
 	}
 	return err == nil, err
+}
+
+// fill adds the first of some ops to a statement, and returns how many.
+func (c *commit) fill(st *statement, p *part, at []int) (n int) {
+	if p.touches() && len(at) > 1 {
+		return st.touch(c.ops, at)
+	}
+	for n == 0 || n < len(at) && st.w.Len() < sharedBytes {
+		st.add(&c.ops[at[n]])
+		n++
+	}
+	return n
 }
 
 // errThere is the end of a transaction that would insert a row whose key is there.

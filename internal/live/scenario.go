@@ -21,8 +21,8 @@ func Scenarios() []Scenario {
 			Scenario{Name: "life, " + w.name, way: w, play: life(i)},
 			Scenario{Name: "late, " + w.name, way: w, play: late(i)},
 			Scenario{Name: "expired records, " + w.name, way: w, play: besideExpired})
-		for _, at := range []place{toSend, hasRead} {
-			if at == hasRead && !w.reads {
+		for _, at := range []place{toSend, w.fills} {
+			if at == "" {
 				continue
 			}
 			list = append(list,

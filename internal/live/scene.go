@@ -55,16 +55,16 @@ type way struct {
 	name  string
 	scope driver.Scope
 	index repo.Index
-	reads bool // a filler reads something of each record beside the records
+	fills place // where else than before the commit a filler comes by for each record; "" is nowhere
 }
 
 var ways = []way{
-	{"with the records", driver.ScopeStore, repo.Index{Name: "x", Partition: []string{"kind"}, Sort: []string{"-n"}}, false},
-	{"covering", driver.ScopeStore, repo.Index{Name: "x", Partition: []string{"kind"}, Sort: []string{"-n"}, Covers: []string{"*"}}, false},
-	{"unique", driver.ScopeStore, repo.Index{Name: "x", Partition: []string{"n"}, Unique: true}, true},
-	{"in the partition", driver.ScopePartition, repo.Index{Name: "x", Partition: []string{"home"}, Sort: []string{"-n"}}, false},
-	{"elsewhere", driver.ScopePartition, repo.Index{Name: "x", Partition: []string{"kind"}, Sort: []string{"-n"}}, true},
-	{"unique elsewhere", driver.ScopePartition, repo.Index{Name: "x", Partition: []string{"n"}, Unique: true}, true},
+	{"with the records", driver.ScopeStore, repo.Index{Name: "x", Partition: []string{"kind"}, Sort: []string{"-n"}}, ""},
+	{"covering", driver.ScopeStore, repo.Index{Name: "x", Partition: []string{"kind"}, Sort: []string{"-n"}, Covers: []string{"*"}}, ""},
+	{"unique", driver.ScopeStore, repo.Index{Name: "x", Partition: []string{"n"}, Unique: true}, hasRead},
+	{"in the partition", driver.ScopePartition, repo.Index{Name: "x", Partition: []string{"home"}, Sort: []string{"-n"}}, ""},
+	{"elsewhere", driver.ScopePartition, repo.Index{Name: "x", Partition: []string{"kind"}, Sort: []string{"-n"}}, toPut},
+	{"unique elsewhere", driver.ScopePartition, repo.Index{Name: "x", Partition: []string{"n"}, Unique: true}, toPut},
 }
 
 // A scene is one run.

@@ -13,12 +13,20 @@ func (m *Measurement) watch(number, place int, label string) {
 	if m.progress == nil {
 		return
 	}
-	what := fmt.Sprintf("round %d of %d: %s", number, m.w.Rounds, label)
+	what := m.title(number) + ": " + label
 	m.progress.Status("%s", what)
 	behind := (m.w.Rounds-number)*len(m.candidates) + len(m.candidates) - place - 1
 	m.bench.Watch = func(l pace.Live) {
 		m.progress.Live(time.Now(), liveLines(what, &l, time.Duration(behind)*(l.Took+l.Left))...)
 	}
+}
+
+// title says which round it is; 0 warms up.
+func (m *Measurement) title(number int) string {
+	if number == 0 {
+		return "warm-up"
+	}
+	return fmt.Sprintf("round %d of %d", number, m.w.Rounds)
 }
 
 // liveLines tells of a round under way, after which others take so long.

@@ -99,7 +99,7 @@ func (m *Measurement) roundOfAll(ctx context.Context, number int, perm []int) er
 		if err == nil && r.Failed+r.Unfinished > 0 {
 			err = c.Answers(ctx)
 		}
-		if err := c.Store.LostIn(ctx, fmt.Sprintf("in round %d of %d", number, m.w.Rounds), err); err != nil {
+		if err := c.Store.LostIn(ctx, "in "+m.title(number), err); err != nil {
 			return err
 		}
 		if r.Number = number; number > 0 {

@@ -28,7 +28,7 @@ func recall(ctx context.Context, k *store.Call, writes []Write, since time.Time)
 		if row == nil || record.VersionOf(row) != w.Expect || mask != nil && w.Verb != DoCheck {
 			continue
 		}
-		if err := w.learn(w.By, k, row, mask); err != nil {
+		if err := w.Learn(w.By, k, row, mask); err != nil {
 			return since, w.failed(err)
 		}
 		if !since.IsZero() {
@@ -110,7 +110,7 @@ func (c *Writer) readOld(ctx context.Context, k *store.Call, writes []Write) err
 	n := 0
 	for i := range writes {
 		if w := &writes[i]; w.unread && w.By == c {
-			if err := w.learn(c, k, &b.Rows[n], mask); err != nil {
+			if err := w.Learn(c, k, &b.Rows[n], mask); err != nil {
 				return w.failed(err)
 			}
 			n++
@@ -119,9 +119,9 @@ func (c *Writer) readOld(ctx context.Context, k *store.Call, writes []Write) err
 	return nil
 }
 
-// learn takes over what the store has under the write's key. Mask is that with
+// Learn takes over what the store has under the write's key. Mask is that with
 // which row was read, by k.
-func (w *Write) learn(c *Writer, k *store.Call, row *driver.Row, mask []int) (err error) {
+func (w *Write) Learn(c *Writer, k *store.Call, row *driver.Row, mask []int) (err error) {
 	w.Known = true
 	vals := w.Old.Vals[:0]
 	w.Old = change.Stored{Row: !row.Rev.IsZero(), Rev: row.Rev, Hint: row.Hint, Meta: row.Meta}

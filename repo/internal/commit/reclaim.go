@@ -32,7 +32,7 @@ func (c *Writer) reclaimRow(ctx context.Context, k *store.Call, row *driver.Row,
 		return false, err
 	}
 	w := Write{By: c, Verb: DoDelete, Change: change.Change{Key: row.Key, KeyVals: vals}}
-	if err := w.learn(c, k, row, nil); err != nil || !w.Old.Row || w.Old.Live || row.Dead {
+	if err := w.Learn(c, k, row, nil); err != nil || !w.Old.Row || w.Old.Live || row.Dead {
 		return false, err // gone, or renewed
 	}
 	_, refusal, err := try(ctx, k, driver.NewToken(), []Write{w}, since)

@@ -109,5 +109,5 @@ func (c *Writer) refused(ctx context.Context, k *store.Call, w *Write, refusal *
 	if w.Verb == doPatch && !w.Known && refusal.Row.Rev.IsZero() {
 		return driver.ErrNotFound
 	}
-	return w.learn(c, k, &refusal.Row, nil)
+	return w.Learn(c, k, &refusal.Row, nil)
 }

@@ -27,14 +27,15 @@ import (
 // A filler fills indexes, as a view of the repository has them.
 type filler struct {
 	*Keeper
-	rate *int // records a second; nil is what leaves room for writers
+	rate  *int      // records a second; nil is what leaves room for writers
+	since time.Time // before the records of the chunk under way were read
 }
 
 // Build takes the indexes of a collection that are not ready to their end, at a rate. Now returns the view of the
 // repository.
 func Build(ctx context.Context, k *store.Call, rate *int, now func() *Keeper) error {
 	for {
-		began, c := time.Now(), &filler{now(), rate}
+		began, c := time.Now(), &filler{Keeper: now(), rate: rate}
 		me := c.Shared.Builder
 		e, err := catalog.ReadCatalog(ctx, c.Store, k, c.Store.Cat, c.Name)
 		if err != nil || e == nil || e.Dropping {
@@ -120,7 +121,8 @@ func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	if err != nil || view == nil {
 		return err
 	}
-	c = &filler{view, c.rate}
+	c = &filler{Keeper: view, rate: c.rate, since: time.Now()}
+	next := c.since
 	var f scan.Faults
 	u := &upkeep{Keeper: view, call: k, faults: &f}
 	w := store.Way{Mark: x.Mark}
@@ -143,6 +145,7 @@ func (c *filler) fillAll(ctx context.Context, k *store.Call, x *catalog.IndexEnt
 	err = w.Save(ctx)
 	if err == nil {
 		err = u.EachChunk(ctx, k, &f, c.Records, func(rows []driver.Row) error {
+			c.since, next = next, time.Now() // they were read after the former ones came
 			return c.fillRows(ctx, u, of, rows, p)
 		})
 	}
@@ -220,7 +223,7 @@ func (c *filler) fillOnce(ctx context.Context, k *store.Call, x *layout.Index, r
 		return err
 	}
 	if x.Remote {
-		return c.rewrite(ctx, k, row.Key, next.Vals[:len(c.Key)])
+		return c.rewrite(ctx, k, row.Key, next.Vals[:len(c.Key)], row, c.since)
 	}
 	b := change.NewBuilder(c.Store)
 	defer b.Release()

@@ -49,22 +49,24 @@ func (c *Keeper) repairRemote(ctx context.Context, k *store.Call, x *layout.Inde
 		}
 	}
 	if len(held) < len(entries) {
-		return c.rewrite(ctx, k, row.Key, rec.Vals[:len(c.Key)])
+		return c.rewrite(ctx, k, row.Key, rec.Vals[:len(c.Key)], nil, time.Time{})
 	}
 	return nil
 }
 
 // rewrite writes a record again as it is, with the entries of remote indexes that it lacks:
-// those of which the program did not know that wrote it.
-func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, keyVals []driver.Value) error {
+// those of which the program did not know that wrote it. Row is the record as it was read, after a time; if that
+// is nil or changed meanwhile, the record is read here.
+func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, keyVals []driver.Value, row *driver.Row, since time.Time) error {
 	for attempt := range limit.MaxAttempts {
 		if err := store.Pause(ctx, attempt); err != nil {
 			return failure.OfKey(key, err)
 		}
-		since, writes := c.Clock(), []commit.Write{{By: c.Writer, Verb: commit.DoUpdate, Change: change.Change{Key: key, KeyVals: keyVals}}}
-		if err := commit.ReadOld(ctx, k, writes, false); err != nil {
+		writes := []commit.Write{{By: c.Writer, Verb: commit.DoUpdate, Change: change.Change{Key: key, KeyVals: keyVals}}}
+		if err := c.learn(ctx, k, writes, row, &since); err != nil {
 			return err
 		}
+		row = nil
 		if !writes[0].Old.Live {
 			return nil
 		}
@@ -80,6 +82,18 @@ func (c *Keeper) rewrite(ctx context.Context, k *store.Call, key driver.Key, key
 		}
 	}
 	return failure.OfKey(key, failure.Contention("gave up after %d attempts, other writers were faster each time", limit.MaxAttempts))
+}
+
+// readFor is for how long a record that a walk read is taken for what is there. One that changed is read again.
+const readFor = time.Minute
+
+// learn lets a write know what is there: row, unless that is nil or was read long ago. Since is a time before it was read.
+func (c *Keeper) learn(ctx context.Context, k *store.Call, writes []commit.Write, row *driver.Row, since *time.Time) error {
+	if row != nil && time.Since(*since) < readFor {
+		return writes[0].Learn(c.Writer, k, row, nil)
+	}
+	*since = c.Clock()
+	return commit.ReadOld(ctx, k, writes, false)
 }
 
 // sendAgain commits what is there already of one record; done is false if it has changed.
