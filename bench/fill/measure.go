@@ -21,6 +21,7 @@ import (
 // A subject is a store that is measured.
 type subject struct {
 	*options
+	url      string
 	name     string
 	driver   *watched
 	store    *repo.Store
@@ -43,7 +44,7 @@ func measure(ctx context.Context, url string, o *options, progress io.Writer) (r
 	}
 	name := "fill_" + strings.ToLower(rand.Text()[:8])
 	w := &watched{Store: d, table: name}
-	s := &subject{options: o, name: name, driver: w, store: repo.NewStore(w, nil), progress: progress}
+	s := &subject{options: o, url: url, name: name, driver: w, store: repo.NewStore(w, nil), progress: progress}
 	s.report = report{store: d.Facts().Name, loaded: o.records, rate: "the default rate"}
 	if o.rate > 0 {
 		s.report.rate = fmt.Sprintf("at most %d", o.rate)
@@ -53,7 +54,7 @@ func measure(ctx context.Context, url string, o *options, progress io.Writer) (r
 		defer cancel()
 		err = errors.Join(err, repo.DropCollection(ctx, s.store, name), s.store.Close())
 	}()
-	for _, step := range []func(context.Context) error{s.load, s.before, s.fillBeside, s.fill, s.count, s.after} {
+	for _, step := range []func(context.Context) error{s.load, s.before, s.fillBeside, s.fill, s.fillByHand, s.count, s.after} {
 		if err := step(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.report.store, err)
 		}

@@ -19,6 +19,8 @@ type report struct {
 	whole          float64 // seconds from Open to Ready
 	took           usage
 	load           string
+	byHand         float64 // records a second, of
+	handled        int
 	cpu, server    time.Duration // of processors, of this process and of the server
 	records, found int           // that were walked, and counted by the index
 
@@ -35,6 +37,9 @@ func (r *report) print(w io.Writer) error {
 	line("records, loaded a second", "%d, %.0f", r.loaded, r.loading)
 	line("filled at full speed, a second", "%.0f (%.1f s; from Open to Ready %.1f s; load %s)",
 		float64(r.records)/r.full.seconds(), r.full.seconds(), r.whole, r.load)
+	if r.handled > 0 {
+		line("filled by hand, a second", "%.0f (%d records): by the library %.2f of that", r.byHand, r.handled, float64(r.records)/r.full.seconds()/r.byHand)
+	}
 	each := func(d time.Duration) string {
 		return (d / time.Duration(r.records)).Round(100 * time.Nanosecond).String()
 	}
