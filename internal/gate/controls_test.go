@@ -153,6 +153,8 @@ func mongoControls() []control {
 		{check: "order", label: "mongo/span", old: `"$gte"`, new: `"$gt"`},
 		{check: "order", label: "mongo/range", old: `"?direction"`, new: "1"},
 		{check: "order", label: "mongo/count", old: `{"$match": "?where"}, `, new: ""},
+		{check: "several", label: "mongo/touch", old: `"$in": [["$_id", "$_rev"], {"$literal": "?revs"}]`,
+			new: `"$anyElementTrue": [{"$map": {"input": {"$literal": "?revs"}, "in": {"$in": ["$_rev", "$$this"]}}}]`},
 		{check: "several", label: "mongo/at-rev", old: `, "_rev": "?rev"`, new: ""},
 		{check: "walk", label: "mongo/walk", old: `{"_id": 1}`, new: `{"_id": -1}`},
 		{check: "remote", label: "mongo/delete", old: `"?where"`, new: `{"_id": ""}`},

@@ -73,11 +73,12 @@ func (s *mongoStore) together(ctx context.Context, token driver.Token, ops []dri
 }
 
 // neighbours returns how many ops share a statement with the first: rows of its
-// table without conditions, all written or all removed.
+// table without conditions, all written or all removed, or records that are fenced.
 func neighbours(ops []driver.Op) int {
 	n := 1
 	for shared := func(op *driver.Op) bool {
-		return op.If == driver.Any && op.Table == ops[0].Table && op.Table.Class != driver.Records && op.Do == ops[0].Do
+		return op.Table == ops[0].Table && op.Do == ops[0].Do &&
+			(op.If == driver.Any && op.Table.Class != driver.Records || op.If == driver.AtRev && op.Do == driver.Fence)
 	}; n < len(ops) && shared(&ops[0]) && shared(&ops[n]); n++ {
 	}
 	return n
@@ -87,6 +88,9 @@ func neighbours(ops []driver.Op) int {
 func (s *mongoStore) doRows(ctx context.Context, token driver.Token, ops []driver.Op) (bool, error) {
 	if len(ops) == 1 {
 		return s.do(ctx, token, &ops[0])
+	}
+	if ops[0].Do == driver.Fence {
+		return s.touch(ctx, token, ops)
 	}
 	var all bson.D
 	for i := range ops {
@@ -106,6 +110,17 @@ func (s *mongoStore) doRows(ctx context.Context, token driver.Token, ops []drive
 	}
 	n, err := s.sendWrite(ctx, all)
 	return ops[0].Do == driver.Delete || n == len(ops), err
+}
+
+// touch fences records by one statement.
+func (s *mongoStore) touch(ctx context.Context, token driver.Token, ops []driver.Op) (bool, error) {
+	var keys, revs bson.A
+	for i := range ops {
+		key := ops[i].Row.Key.Partition + ops[i].Row.Key.Sort
+		keys, revs = append(keys, key), append(revs, bson.A{key, binary(ops[i].Rev)})
+	}
+	n, err := s.write(ctx, "mongo/touch", bson.M{"table": ops[0].Table.Name, "keys": keys, "revs": revs, "token": binary(token)})
+	return n == len(ops), err
 }
 
 func snapshotMajority() options.Lister[options.TransactionOptions] {

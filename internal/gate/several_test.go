@@ -33,7 +33,9 @@ func several(ctx context.Context, p *play) error {
 		"second record":        append(p.moved(a, rev, "slug-a", "slug-d"), postOp(p, driver.Put, b, driver.Absent, rev)),
 		"second patch": append(p.moved(a, rev, "slug-a", "slug-d"), driver.Op{Do: driver.Patch, Table: p.posts, If: driver.Present,
 			Row: driver.Row{Key: b}, Edits: []driver.Edit{{Do: driver.Add, Field: views, Value: driver.IntValue(1<<63 - 1)}}}),
-		"failed check": append(p.moved(a, rev, "slug-a", "slug-d"), postOp(p, driver.Check, b, driver.AtRev, rev)),
+		"fences, one has moved on":     {postOp(p, driver.Fence, a, driver.AtRev, rev), postOp(p, driver.Fence, b, driver.AtRev, driver.NewToken())},
+		"fences, each Rev the other's": {postOp(p, driver.Fence, a, driver.AtRev, revB), postOp(p, driver.Fence, b, driver.AtRev, rev)},
+		"failed check":                 append(p.moved(a, rev, "slug-a", "slug-d"), postOp(p, driver.Check, b, driver.AtRev, rev)),
 	} {
 		if err := p.refused(ctx, ops); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
@@ -57,6 +59,9 @@ func (p *play) severalDone(ctx context.Context, a, b driver.Key, rev, revB drive
 		return err
 	}
 	if rev, err = p.do(ctx, append(p.moved(a, rev, "slug-e", "slug-e"), postOp(p, driver.Fence, b, driver.AtRev, revB))...); err != nil {
+		return err
+	}
+	if rev, err = p.do(ctx, postOp(p, driver.Fence, a, driver.AtRev, rev), postOp(p, driver.Fence, b, driver.AtRev, rev)); err != nil {
 		return err
 	}
 	dead := driver.Op{Do: driver.Put, Table: p.posts, Row: driver.Row{Key: a, Dead: true, Expires: 99}, If: driver.AtRev, Rev: rev}
