@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -178,5 +180,26 @@ func TestSeriesOfLargePoints(t *testing.T) {
 	}
 	if len(result.Candidates) != 1 || len(result.NotThere) != 1 || result.NotThere[0].Reason != "readings: a bucket of 50 points is too large for a record; let it have fewer: most: 25" {
 		t.Errorf("%d candidates, not there %+v", len(result.Candidates), result.NotThere)
+	}
+}
+
+// What is known of series before anything is loaded is of their buckets, and that they answer all queries.
+func TestCheckedSeries(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "series.yaml")
+	if err := os.WriteFile(file, []byte(testload.Series), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var keys []string
+	layouts, err := Layouts(file)
+	for _, l := range layouts {
+		keys = append(keys, strings.Join(l.Schemas[0].Partition, " "))
+	}
+	if want := []string{"site device", "site device", "series", "series"}; err != nil || !slices.Equal(keys, want) {
+		t.Errorf("%v, %v, want %v", keys, err, want)
+	}
+	s := newWatched()
+	list, err := Check(t.Context(), file, options(s).Open, []driver.Facts{s.Facts()})
+	if err != nil || len(list) > 0 {
+		t.Errorf("%v, %v; want that all is well", list, err)
 	}
 }
